@@ -1,0 +1,233 @@
+// Package store keeps small named documents and line logs that other programs may read and write at the same time.
+//
+// It promises durability, one winner, and honest conflicts: a document created through it is seen whole or not at all,
+// of several callers that want the same name or the same last line exactly one succeeds, and the others are told so.
+// It knows no envelope, no address and no rule of the domain: callers bring bytes that are already valid, and judge what
+// they read. All methods are safe for concurrent use.
+//
+// The package holds the contract and the key space, the one list of what lies where. Backends lie in folders beside it;
+// each passes the suite of package storetest.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// A Key names one document or one log. Owner and Name are path segments as package address makes them: the mapping from
+// an address to a segment loses letters, so it is done once, above the store. Inside, keys and paths map onto each other
+// without loss. A kind whose key has one part keeps it in Name; a kind with a single document leaves both empty.
+type Key struct {
+	Kind  Kind
+	Owner string
+	Name  string
+}
+
+// A Rev names one content of one document; only equality means anything. For files it is a hash of the bytes, for
+// JetStream a revision. The zero Rev means "does not exist".
+type Rev string
+
+// A Pos is the end of what a reader has seen of a log; "" is the start. For files it is generation and offset, for
+// JetStream a sequence.
+type Pos string
+
+// AnyEnd lets Append add a line wherever the log ends.
+const AnyEnd Pos = "*"
+
+// A Doc is a document as it was read.
+type Doc struct {
+	Key    Key
+	Rev    Rev
+	Data   []byte
+	Stored time.Time // arrival by the store's clock, not by the sender's
+}
+
+// An Entry is what a listing knows of a document without reading it.
+type Entry struct {
+	Key    Key
+	Size   int64
+	Stored time.Time
+}
+
+// A Line is one line of a log, without its line feed. At is where it begins, Next where the one after it does.
+type Line struct {
+	Data []byte
+	At   Pos
+	Next Pos
+}
+
+var (
+	// ErrNotFound reports a document, log owner or lease that is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrExists reports a Create or Move onto a name that is taken. The error carries the Rev found (see ExistsError).
+	ErrExists = errors.New("already exists")
+	// ErrConflict reports that the content or the end of a log is no longer what the caller had seen.
+	// Nothing was written: read again, judge again, retry.
+	ErrConflict = errors.New("changed by somebody else")
+	// ErrLost reports a lease that is no longer held: stop the work done under it at once.
+	ErrLost = errors.New("lease lost")
+	// ErrReadOnly reports a write to a store that was opened for reading, or that the system does not let us write.
+	ErrReadOnly = errors.New("store is read-only")
+)
+
+// ExistsError is ErrExists with the revision that was found, so that the same bytes sent again can count as done.
+type ExistsError struct {
+	Key Key
+	Rev Rev // of the content that lies there; zero when it could not be read
+}
+
+func (e *ExistsError) Error() string { return fmt.Sprintf("%s: %v", e.Key, ErrExists) }
+
+// Is lets errors.Is find ErrExists.
+func (e *ExistsError) Is(target error) bool { return target == ErrExists }
+
+// UnfitError reports something that lies where a document or a line should, and is none: a link, a folder, a FIFO, a
+// file that is too large or belongs to a stranger, a line that is no JSON. It is named, skipped, and left where it is.
+type UnfitError struct {
+	Key   Key
+	Where string // path or position, for people
+	Why   string
+}
+
+func (e *UnfitError) Error() string { return fmt.Sprintf("%s: %s", e.Where, e.Why) }
+
+// HeldError reports a lease or a lock that somebody else holds.
+type HeldError struct {
+	Name   string
+	Holder string
+	Until  time.Time // zero when no end is known
+}
+
+func (e *HeldError) Error() string {
+	if e.Until.IsZero() {
+		return fmt.Sprintf("%s is held by %s", e.Name, e.Holder)
+	}
+	return fmt.Sprintf("%s is held by %s until %s", e.Name, e.Holder, e.Until.UTC().Format(time.RFC3339))
+}
+
+// A Reader reads documents.
+type Reader interface {
+	// Get returns ErrNotFound when nothing lies there and an UnfitError when something lies there that is no document.
+	Get(ctx context.Context, k Key) (Doc, error)
+	// List yields the documents of one owner in no order. An unfit one is yielded as *UnfitError; the rest goes on.
+	// An owner without documents yields nothing.
+	List(ctx context.Context, kind Kind, owner string) iter.Seq2[Entry, error]
+	// Owners yields the owners of a kind that has them, in no order.
+	Owners(ctx context.Context, kind Kind) iter.Seq2[string, error]
+}
+
+// A Writer changes documents.
+type Writer interface {
+	// Create stores data only if the key is free. Readers see nothing or all of it. When it returns nil the document
+	// survives a power cut, for kinds whose durability is Full. An error that is ErrExists carries the Rev found.
+	Create(ctx context.Context, k Key, data []byte) (Rev, error)
+	// Replace stores data if the content is still old. How far that holds against foreign programs is the class of the
+	// kind: for Locked against all that keep the lock, for Owned see Class. ErrConflict when it is not, ErrNotFound
+	// when there is none.
+	Replace(ctx context.Context, k Key, data []byte, old Rev) (Rev, error)
+	// Delete removes the document if its content is still old.
+	Delete(ctx context.Context, k Key, old Rev) error
+	// Move takes a document away to another key. Of many callers exactly one gets nil, the others ErrNotFound.
+	// It is how mail is popped.
+	Move(ctx context.Context, from Key, old Rev, to Key) error
+}
+
+// Docs is both sides of the documents.
+type Docs interface {
+	Reader
+	Writer
+}
+
+// A Log is a sequence of lines, each a JSON value.
+type Log interface {
+	// Read yields whole lines from a position on. A bad line is yielded as *UnfitError together with a Line that has
+	// its positions; what that means is the caller's rule. A position that the log no longer has yields ErrConflict:
+	// begin again at "". A log that does not exist is empty.
+	Read(ctx context.Context, k Key, from Pos) iter.Seq2[Line, error]
+	// Append adds one line if the log still ends at after (AnyEnd: wherever) and returns the new end. ErrConflict: read
+	// on from after, judge again, retry. This is the only uniqueness test there is: "no such id yet" is read, judged,
+	// then appended after what was read.
+	Append(ctx context.Context, k Key, after Pos, line []byte) (Pos, error)
+}
+
+// A Lease says who does a thing that only one of our processes may do at a time: watching, drumming, monitoring.
+// Foreign programs do not see it.
+type Lease struct {
+	Name   string
+	Holder string
+	Until  time.Time
+	Rev    Rev
+}
+
+// Leases are for our own processes only.
+type Leases interface {
+	// Acquire takes a free or ended lease. A *HeldError names the holder and the end of one that is neither.
+	Acquire(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error)
+	// Renew moves the end. ErrLost: somebody else has it, or it is gone; stop the work at once.
+	Renew(ctx context.Context, l Lease, ttl time.Duration) (Lease, error)
+	// Release gives it back; one that was lost already is no error.
+	Release(ctx context.Context, l Lease) error
+}
+
+// A Scope is what a watcher looks at: the documents of one owner, or the one log that the name names.
+// An empty owner of a kind that has owners means all of them.
+type Scope struct {
+	Kind  Kind
+	Owner string
+	Name  string
+}
+
+// A Change is a hint that something may be new. Rescan means that hints were lost or merged: look at everything.
+type Change struct {
+	Key    Key
+	Rescan bool
+}
+
+// A Watcher is optional. Its changes are hints, not facts: they may repeat, merge, or say only Rescan, and they are never
+// the sole way to notice. The channel is closed when ctx is done.
+type Watcher interface {
+	Watch(ctx context.Context, of []Scope) (<-chan Change, error)
+}
+
+// A Projection is a pure function from bytes to what lists show. Change Version when its output changes.
+// Make is given the arrival by the store's clock. A document of which Make returns an error is yielded as *UnfitError.
+type Projection struct {
+	Name    string
+	Version int
+	Make    func(data []byte, stored time.Time) (keys []string, order int64, summary []byte, err error)
+}
+
+// A Query chooses the rows of a View.
+type Query struct {
+	Newest int  // the n rows with the highest order, highest first; 0 means all
+	Exact  bool // every row is checked against its source; an in-place overwrite is then never missed
+}
+
+// A Row is one document as its projection shows it. The summary belongs to the row until the next one is yielded.
+type Row struct {
+	Key     Key
+	Keys    []string
+	Order   int64
+	Summary []byte
+	Stored  time.Time
+	Size    int64
+}
+
+// A Viewer is optional: a derived index that answers without reading every document. Without it callers fall back to
+// List and Get (see ViewOf and FindIn). What it answers is what the sources say, except that a Newest query that is not
+// Exact may notice an in-place overwrite of an old document up to 60 s late.
+type Viewer interface {
+	// View yields rows by falling order, equal orders by rising name.
+	View(ctx context.Context, kind Kind, owner string, p *Projection, q Query) iter.Seq2[Row, error]
+	// Find yields the lines of a log that have key among their keys, oldest first.
+	Find(ctx context.Context, log Key, p *Projection, key string) iter.Seq2[Line, error]
+}
+
+// A Batcher is optional: the documents created in fn are durable, all of them, when Batch returns nil; before that none
+// is promised. The Writer is for Create only and may not be used after fn has returned.
+type Batcher interface {
+	Batch(ctx context.Context, fn func(Writer) error) error
+}
