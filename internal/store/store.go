@@ -6,7 +6,8 @@
 // they read. All methods are safe for concurrent use.
 //
 // The package holds the contract and the key space, the one list of what lies where. Backends lie in folders beside it;
-// each passes the suite of package storetest.
+// each passes the suite of package storetest. Every method refuses a key that Key.Check refuses and a context that is
+// done; those of documents refuse the key of a log, those of logs the key of a document.
 package store
 
 import (
@@ -75,7 +76,7 @@ var (
 
 // ExistsError is ErrExists with the revision that was found, so that the same bytes sent again can count as done.
 type ExistsError struct {
-	Key Key
+	Key Key // where it lies: for a Create in the inbox that finds the message taken already, its key in the archive
 	Rev Rev // of the content that lies there; zero when it could not be read
 }
 
@@ -119,19 +120,22 @@ type Reader interface {
 	Owners(ctx context.Context, kind Kind) iter.Seq2[string, error]
 }
 
-// A Writer changes documents.
+// A Writer changes documents. Data above the write limit of the kind is refused and nothing is stored. Replace, Delete
+// and Move judge in this order: ErrNotFound when nothing lies there, ErrConflict when its content is not old (the zero
+// Rev never is), then the rest.
 type Writer interface {
 	// Create stores data only if the key is free. Readers see nothing or all of it. When it returns nil the document
-	// survives a power cut, for kinds whose durability is Full. An error that is ErrExists carries the Rev found.
+	// survives a power cut, for kinds whose durability is Full. An error that is ErrExists carries the Rev found. In
+	// the inbox a key is also taken while the archive holds a document of the same owner and name.
 	Create(ctx context.Context, k Key, data []byte) (Rev, error)
 	// Replace stores data if the content is still old. How far that holds against foreign programs is the class of the
-	// kind: for Locked against all that keep the lock, for Owned see Class. ErrConflict when it is not, ErrNotFound
-	// when there is none.
+	// kind: for Locked against all that keep the lock, for Owned see Class. Documents of class Once are never rewritten:
+	// Replace refuses them.
 	Replace(ctx context.Context, k Key, data []byte, old Rev) (Rev, error)
 	// Delete removes the document if its content is still old.
 	Delete(ctx context.Context, k Key, old Rev) error
 	// Move takes a document away to another key. Of many callers exactly one gets nil, the others ErrNotFound.
-	// It is how mail is popped.
+	// When the target is taken it is ErrExists and the source stays. It is how mail is popped.
 	Move(ctx context.Context, from Key, old Rev, to Key) error
 }
 
@@ -147,7 +151,8 @@ type Log interface {
 	// its positions; what that means is the caller's rule. A position that the log no longer has yields ErrConflict:
 	// begin again at "". A log that does not exist is empty.
 	Read(ctx context.Context, k Key, from Pos) iter.Seq2[Line, error]
-	// Append adds one line if the log still ends at after (AnyEnd: wherever) and returns the new end. ErrConflict: read
+	// Append adds one line if the log still ends at after (AnyEnd: wherever) and returns the new end. The line is not
+	// empty, holds no line feed and at most the write limit of the kind, or it is refused. ErrConflict: read
 	// on from after, judge again, retry. This is the only uniqueness test there is: "no such id yet" is read, judged,
 	// then appended after what was read.
 	Append(ctx context.Context, k Key, after Pos, line []byte) (Pos, error)
@@ -173,7 +178,7 @@ type Leases interface {
 }
 
 // A Scope is what a watcher looks at: the documents of one owner, or the one log that the name names.
-// An empty owner of a kind that has owners means all of them.
+// An empty owner of a kind that has owners means all of them, an empty name all names.
 type Scope struct {
 	Kind  Kind
 	Owner string
@@ -193,7 +198,8 @@ type Watcher interface {
 }
 
 // A Projection is a pure function from bytes to what lists show. Change Version when its output changes.
-// Make is given the arrival by the store's clock. A document of which Make returns an error is yielded as *UnfitError.
+// Make is given the arrival by the store's clock, the zero time for a line of a log. A document of which Make returns an
+// error is yielded as *UnfitError.
 type Projection struct {
 	Name    string
 	Version int
@@ -222,7 +228,8 @@ type Row struct {
 type Viewer interface {
 	// View yields rows by falling order, equal orders by rising name.
 	View(ctx context.Context, kind Kind, owner string, p *Projection, q Query) iter.Seq2[Row, error]
-	// Find yields the lines of a log that have key among their keys, oldest first.
+	// Find yields the lines of a log that have key among their keys, oldest first. Bad lines, and those of which Make
+	// returns an error, have no keys: who must know of them uses Read.
 	Find(ctx context.Context, log Key, p *Projection, key string) iter.Seq2[Line, error]
 }
 
