@@ -1,0 +1,68 @@
+package archtest
+
+// module is the path of this module; packages in the table are written below its internal folder.
+const module = "tutti"
+
+// A place says where a package stands.
+type place struct {
+	tier  int
+	line  int  // within the tier: a second line may import the first one
+	heavy bool // may need what no light package may link
+	test  bool // for tests and tools only: may import anything, may be imported by test files alone
+}
+
+// table is the one list of packages, lowest tier first. Names are paths below internal/, or paths below the module for
+// programs. Rows for which there is no package yet are places that are taken; a package without a row is an error.
+var table = map[string]place{}
+
+func init() {
+	lay := func(p place, names ...string) {
+		for _, n := range names {
+			table[n] = p
+		}
+	}
+	lay(place{tier: 0}, "halt", "address", "canonjson", "atomicfile", "filelock", "fswatch", "index", "orgfile",
+		"tmux", "gpg", "ssh", "proc")
+	lay(place{tier: 1}, "envelope", "store", "event", "driver")
+	lay(place{tier: 2}, "keyring", "store/filestore", "store/memstore", "roster")
+	lay(place{tier: 2, heavy: true}, "store/natsstore", "roster/files")
+	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation")
+	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "nhi", "subagent", "org",
+		"lease")
+	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms")
+	lay(place{tier: 4, heavy: true}, "remote")
+	lay(place{tier: 5}, "app")
+	lay(place{tier: 6}, "cli")
+	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "search", "dashboard", "tui", "webui")
+	lay(place{tier: 7}, "cmd/tutti")
+	lay(place{tier: 7, heavy: true}, "cmd/tuttid")
+	lay(place{tier: 8, test: true}, "store/storetest", "vectortest", "archtest", "benchtool", "benchtool/floor")
+}
+
+// outside says which modules a leaf may import. A leaf that is not named may import the system calls and nothing else.
+var outside = map[string][]string{
+	"halt": {}, // what stops everything may depend on nothing
+}
+
+var outsideLeaf = []string{"golang.org/x/sys"}
+
+// notInLight are the packages of the standard library that no light package may link, through however many steps.
+// Each costs start-up time or size that every hook and script would pay.
+var notInLight = []string{
+	"net/http", "crypto/tls", "crypto/x509", "database/sql", "text/template", "html/template",
+	"testing", // linked by mistake, it brings its flags into the program
+}
+
+// notInLightWords find modules that no light package may link, whatever their present name is: a word that stands
+// anywhere in the import path of a package that is neither ours nor the standard library's.
+var notInLightWords = []string{
+	"yaml", "sqlite", "nats", "/mcp", "modelcontextprotocol", "cobra", "bubbletea", "charm.land", "charmbracelet",
+}
+
+// lightPrograms are the programs that link light packages only.
+var lightPrograms = []string{"cmd/tutti"}
+
+const (
+	maxLines     = 500 // of a file of the program
+	maxTestLines = 800 // of a test file: tables are long
+)
