@@ -1,0 +1,36 @@
+//go:build !linux
+
+package atomicfile
+
+import "golang.org/x/sys/unix"
+
+// openBeneath opens a slash path below a folder without following a link in any step, the last one included.
+func openBeneath(at int, rel string, flags int, perm uint32) (int, error) {
+	return openSteps(at, rel, flags, perm)
+}
+
+// syncFile: on macOS fsync stops at the cache of the drive; only this call goes through it.
+func syncFile(fd int) error {
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0); err == nil {
+		return nil
+	}
+	_, err := again(func() (int, error) { return 0, unix.Fsync(fd) })
+	return err
+}
+
+func syncData(fd int) error { return syncFile(fd) }
+
+func syncFolder(fd int) error {
+	if err := syncFile(fd); err != unix.EINVAL {
+		return err
+	}
+	return nil
+}
+
+func renameExcl(from int, old string, at int, name string) error {
+	return unix.RenameatxNp(from, old, at, name, unix.RENAME_EXCL)
+}
+
+func swap(a int, aname string, b int, bname string) error {
+	return unix.RenameatxNp(a, aname, b, bname, unix.RENAME_SWAP)
+}

@@ -1,0 +1,269 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Temporary names: ".tutti-<pid>-<start>-<n>.tmp", all numbers in base 36. Start is random and drawn once a process, because
+// machines and containers that share a folder may have equal pids; n counts. The longest has 49 bytes.
+const (
+	tempPrefix = ".tutti-"
+	tempSuffix = ".tmp"
+)
+
+var (
+	tempStart = rand.Uint64()
+	tempCount atomic.Uint64
+)
+
+func tempName() string {
+	b := make([]byte, 0, 64)
+	b = append(b, tempPrefix...)
+	b = strconv.AppendUint(b, uint64(os.Getpid()), 36)
+	b = append(b, '-')
+	b = strconv.AppendUint(b, tempStart, 36)
+	b = append(b, '-')
+	b = strconv.AppendUint(b, tempCount.Add(1), 36)
+	return string(append(b, tempSuffix...))
+}
+
+// IsTemp reports whether name is one of ours for a file that is not published yet.
+func IsTemp(name string) bool {
+	middle, ok := strings.CutPrefix(name, tempPrefix)
+	if !ok {
+		return false
+	}
+	if middle, ok = strings.CutSuffix(middle, tempSuffix); !ok {
+		return false
+	}
+	return strings.Count(middle, "-") == 2
+}
+
+// Stage writes data to a new temporary file in d and returns its name, for [Dir.Publish], [Dir.Exchange] or [Dir.Rename]. Perm is
+// reduced by the umask. With sync the content survives a power cut once the name does. On an error nothing is left.
+func (d *Dir) Stage(data []byte, perm fs.FileMode, sync bool) (tmp string, err error) {
+	if err := d.enter(); err != nil {
+		return "", err
+	}
+	defer d.leave()
+	tmp, err = stage(d.fd, data, perm, sync)
+	if err != nil {
+		return "", &fs.PathError{Op: "write temporary file in", Path: d.path, Err: err}
+	}
+	return tmp, nil
+}
+
+func stage(at int, data []byte, perm fs.FileMode, sync bool) (tmp string, err error) {
+	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
+	tmp = tempName()
+	fd, err := openAt(at, tmp, flags, uint32(perm.Perm()))
+	for err == unix.EEXIST {
+		tmp = tempName()
+		fd, err = openAt(at, tmp, flags, uint32(perm.Perm()))
+	}
+	if err != nil {
+		return "", err
+	}
+	err = writeAll(fd, data)
+	if err == nil && sync {
+		err = syncFile(fd)
+	}
+	if cerr := unix.Close(fd); err == nil {
+		err = cerr // some network file systems report a full disk only here
+	}
+	if err != nil {
+		unix.Unlinkat(at, tmp, 0)
+		return "", err
+	}
+	return tmp, nil
+}
+
+// Publish gives a staged file its name in to, in one step that fails with fs.ErrExist when the name is taken; the temporary
+// file is then removed. On any other error it stays, for another attempt or for [Dir.Remove]. The folder is not synced.
+func (d *Dir) Publish(tmp string, to *Dir, name string) error {
+	return d.two("publish", tmp, to, name, func(from int, tmp string, at int, base string) error {
+		err := publish(from, tmp, at, base)
+		if err == unix.EEXIST {
+			unix.Unlinkat(from, tmp, 0)
+		}
+		return err
+	})
+}
+
+func publish(from int, tmp string, at int, name string) error {
+	err := unix.Linkat(from, tmp, at, name, 0)
+	switch err {
+	case nil:
+	case unix.EEXIST:
+		// A network file system may repeat a link whose answer was lost, and then finds our own.
+		if !linked(from, tmp, at, name) {
+			return err
+		}
+	case unix.EPERM, unix.ENOTSUP, unix.ENOSYS, unix.EMLINK:
+		return renameNew(from, tmp, at, name) // no links here
+	default:
+		return err
+	}
+	unix.Unlinkat(from, tmp, 0) // the file has its name; one that cannot lose the other is left to Sweep
+	return nil
+}
+
+func linked(from int, tmp string, at int, name string) bool {
+	a, err := lstatAt(from, tmp)
+	if err != nil || a.Nlink < 2 {
+		return false
+	}
+	b, err := lstatAt(at, name)
+	return err == nil && a.Dev == b.Dev && a.Ino == b.Ino
+}
+
+// Exchange swaps the two files in one step: readers of name see the old bytes or the new, and the old ones are then found under
+// tmp. A missing name is fs.ErrNotExist. Where the system cannot do it the error is errors.ErrUnsupported and nothing changed.
+func (d *Dir) Exchange(tmp string, to *Dir, name string) error {
+	return d.two("exchange", tmp, to, name, func(from int, tmp string, at int, base string) error {
+		return unsupported(swap(from, tmp, at, base))
+	})
+}
+
+// Rename moves the file from, a slash path below d, to a slash path below to. Without replace it fails with fs.ErrExist when the name is taken, and of many
+// callers that move the same file one gets nil and the others fs.ErrNotExist. No folder is synced.
+func (d *Dir) Rename(from string, to *Dir, name string, replace bool) error {
+	step := renameOrLink
+	if replace {
+		step = unix.Renameat
+	}
+	return d.two("rename", from, to, name, step)
+}
+
+func renameOrLink(from int, old string, at int, name string) error {
+	err := renameNew(from, old, at, name)
+	if err != errors.ErrUnsupported {
+		return err
+	}
+	if err := unix.Linkat(from, old, at, name, 0); err != nil {
+		return err
+	}
+	return unix.Unlinkat(from, old, 0)
+}
+
+// renameNew is a rename that refuses to replace.
+func renameNew(from int, old string, at int, name string) error {
+	return unsupported(renameExcl(from, old, at, name))
+}
+
+// unsupported gives the one name to what systems say of a flag that they or their file system do not know.
+func unsupported(err error) error {
+	switch err {
+	case unix.EINVAL, unix.ENOSYS, unix.ENOTSUP:
+		return errors.ErrUnsupported
+	}
+	return err
+}
+
+// two runs step with both folders held open and with both names split into folder and last step.
+func (d *Dir) two(op, from string, to *Dir, name string, step func(int, string, int, string) error) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	if err := to.enter(); err != nil {
+		return err
+	}
+	defer to.leave()
+	a, abase, adone, err := d.at(from)
+	if err != nil {
+		return d.fail(op, from, err)
+	}
+	defer adone()
+	b, bbase, bdone, err := to.at(name)
+	if err != nil {
+		return to.fail(op, name, err)
+	}
+	defer bdone()
+	if err := step(a, abase, b, bbase); err != nil {
+		return &fs.PathError{Op: op, Path: to.join(name), Err: err}
+	}
+	return nil
+}
+
+// Create makes the file name, a slash path below d, with data as its content, or fails with fs.ErrExist when the name is taken.
+// With sync it survives a power cut when nil comes back. An error after the name was given, that of the last sync, leaves the file.
+func (d *Dir) Create(name string, data []byte, perm fs.FileMode, sync bool) error {
+	return d.write("create", name, data, perm, sync, publish)
+}
+
+// Replace makes data the content of name, a slash path below d, whether the name was taken or not. Readers see the old bytes or
+// the new. With sync the new ones survive a power cut when nil comes back.
+func (d *Dir) Replace(name string, data []byte, perm fs.FileMode, sync bool) error {
+	return d.write("replace", name, data, perm, sync, unix.Renameat)
+}
+
+func (d *Dir) write(op, name string, data []byte, perm fs.FileMode, sync bool, give func(int, string, int, string) error) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	at, base, done, err := d.at(name)
+	if err != nil {
+		return d.fail(op, name, err)
+	}
+	defer done()
+	tmp, err := stage(at, data, perm, sync)
+	if err != nil {
+		return &fs.PathError{Op: op, Path: d.join(name), Err: err}
+	}
+	if err = give(at, tmp, at, base); err != nil {
+		unix.Unlinkat(at, tmp, 0)
+	} else if sync {
+		err = syncFolder(at)
+	}
+	if err != nil {
+		return &fs.PathError{Op: op, Path: d.join(name), Err: err}
+	}
+	return nil
+}
+
+// Sweep removes temporary files of ours in d that were last written before olderThan, and says how many.
+func (d *Dir) Sweep(olderThan time.Time) (n int, err error) {
+	names, err := d.Names()
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		if !IsTemp(name) {
+			continue
+		}
+		i, err := d.Stat(name)
+		if err != nil || !i.Regular() || i.Mtime >= olderThan.UnixNano() {
+			continue // published or removed since the listing, or too young
+		}
+		switch err := d.Remove(name); {
+		case err == nil:
+			n++
+		case !errors.Is(err, fs.ErrNotExist):
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// WriteFile makes data the content of the file at path, which must be a path of our own: links in its folder are followed.
+// When nil comes back it survives a power cut.
+func WriteFile(path string, data []byte, perm fs.FileMode) error {
+	d, err := OpenDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Replace(filepath.Base(path), data, perm, true)
+}
