@@ -1,0 +1,131 @@
+// Package filestore keeps a store in a folder that other programs read and write at the same time.
+//
+// What lies where, how large it may be and which lock guards it is the key space of package store; this package turns a row
+// of it into system calls. Each promise and what it rests on:
+//
+//   - A document is seen whole or not at all: it is written under a temporary name and gets its own by a link (Create), a
+//     rename (Replace of locked kinds) or an exchange (Replace of owned kinds).
+//   - One winner: a link onto a taken name fails, a rename away from a name works once.
+//   - Survives a power cut, for durable kinds: file, then folder, then every folder that had to be made are synced before nil
+//     is returned. A Create that finds its own bytes there already syncs them again before it says so.
+//   - Compare-and-set: under the lock that foreign programs keep, and a kernel lock before it among our own processes.
+//   - A log position names the file, an offset and what lies before it, so a log that was cut or replaced is noticed.
+//
+// Opening for reading writes nothing and makes nothing. Modes of what exists are never changed; what we make is 0700 and 0600.
+//
+// Names come from messages and the folder is shared, so no step below the root follows a link, no open blocks, and what was
+// opened must be a plain file of ours, of root or of the owner of the root, within the limit of its kind. Anything else is
+// reported as *store.UnfitError and left alone; the rest of a listing goes on.
+//
+// A message that lies in the inbox although the archive has it was taken and then put there again by a program that does
+// not know the archive, because our own Move is one rename. Create and Move notice it; Get and List show what lies there.
+//
+// Temporary files that a crash has left are removed after an hour, see [Store.sweep]. What the bytes mean, who may write
+// them, and when something is removed are questions of the callers.
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"tutti/internal/atomicfile"
+)
+
+// Rights of what we make: the owner's alone. What exists keeps the rights it has.
+const (
+	dirPerm  fs.FileMode = 0o700
+	filePerm fs.FileMode = 0o600
+)
+
+// Options say how a store is opened. The zero value opens an existing one for reading and writing.
+type Options struct {
+	// Create makes the root and what belongs into it when it is no store yet.
+	Create bool
+	// ReadOnly refuses every write with store.ErrReadOnly.
+	ReadOnly bool
+	// AllowVersionMismatch opens a store of another schema version all the same; its sentinel is left as it is.
+	AllowVersionMismatch bool
+	// CacheDir holds derived indexes, "" keeps none. It may be deleted at any time.
+	CacheDir string
+	// CreatedBy stands in the sentinel of a store that is made, as "program@version".
+	CreatedBy string
+	// Now is the clock of leases and of the hour after which temporary files are swept; nil is time.Now.
+	Now func() time.Time
+}
+
+// A Store is a folder opened as a store. It is safe for concurrent use.
+type Store struct {
+	root     *atomicfile.Dir
+	path     string // as given, for messages and watchers
+	cacheDir string
+	readOnly bool
+	now      func() time.Time
+
+	// isLocal tells whether the file system is known to be on this machine; asked at most once, because only views need it.
+	isLocal func() bool
+	// owner is the user that the root belongs to; asked at most once, because files of others are rare.
+	owner func() (uint32, error)
+
+	mu      sync.Mutex           // guards creates; never held while calling out
+	creates map[string]sweepMark // by folder below the root
+}
+
+// NotStoreError reports a folder that is no store: it has neither a sentinel nor a registry.
+type NotStoreError struct{ Path string }
+
+func (e *NotStoreError) Error() string { return e.Path + " is no h2a store" }
+
+// Is lets errors.Is find fs.ErrNotExist: what was asked for is not there.
+func (e *NotStoreError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// SchemaError reports a store of another schema version. Found is "unparseable" for a sentinel that is no JSON object and
+// "missing" for one without a version.
+type SchemaError struct{ Path, Found, Want string }
+
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("%s has schema version %s, this program knows %s", e.Path, e.Found, e.Want)
+}
+
+// Hint says what to type.
+func (e *SchemaError) Hint() string {
+	return fmt.Sprintf("\"store migrate --from %s --to %s\" brings it over", e.Found, e.Want)
+}
+
+// Open opens the folder at path, which the user named: links in it are followed. It costs one open of the folder and one
+// open, read and close of the sentinel; everything else is looked at when it is needed. A folder that is no store is a
+// *NotStoreError, one of another version a *SchemaError.
+func Open(path string, o Options) (*Store, error) {
+	root, err := atomicfile.OpenDir(path)
+	if errors.Is(err, fs.ErrNotExist) && o.Create && !o.ReadOnly {
+		root, err = makeRoot(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &NotStoreError{path}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	s := &Store{root: root, path: path, cacheDir: o.CacheDir, readOnly: o.ReadOnly, now: o.Now, creates: map[string]sweepMark{}}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.isLocal = sync.OnceValue(func() bool { return localFS(root.FD()) })
+	s.owner = sync.OnceValues(func() (uint32, error) {
+		i, err := root.Self()
+		return i.UID, err
+	})
+	if err := s.checkSchema(o); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close gives the handle of the root back. Operations that are under way end first.
+func (s *Store) Close() error { return s.root.Close() }
+
+// Path returns the folder as it was named in Open.
+func (s *Store) Path() string { return s.path }
