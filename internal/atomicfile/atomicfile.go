@@ -5,9 +5,9 @@
 // messages and the folders are shared; an os.Root would keep names inside the folder but follows links that stay inside.
 // Opening never blocks (a FIFO does not hang us) and what was opened is judged by its handle, not by a look at its name before.
 //
-// A write goes to a temporary file beside the final name, is synced, and then gets its name in one step: by a link that fails
-// when the name is taken ([Dir.Create]) or by a rename over the old file ([Dir.Replace]). With sync set, nil means that content
-// and name survive a power cut. Temporary names begin with ".tutti-" and end in ".tmp"; what a crash leaves is removed by [Dir.Sweep].
+// A write goes to a file without a name or with a temporary one, is synced, and then gets its name in one step: by a link that
+// fails when the name is taken ([Dir.Create]) or by a rename over the old file ([Dir.Replace]). With sync set, nil means that
+// content and name survive a power cut. Temporary names begin with ".tutti-" and end in ".tmp"; what a crash leaves is removed by [Dir.Sweep].
 //
 // Which file may change under which lock, how large a file may be and what lies in it are questions of the callers.
 //
@@ -34,6 +34,8 @@ type Dir struct {
 	// zero closes fd, so no method can meet a number that the system has given to another file meanwhile.
 	refs   atomic.Int32
 	closed atomic.Bool
+	// needNames is set once the file system has turned out to know no files without a name.
+	needNames atomic.Bool
 }
 
 // An UnfitError reports something that lies where a file or a folder should and that we will not touch: a link, a folder,

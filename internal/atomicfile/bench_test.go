@@ -3,7 +3,6 @@
 package atomicfile
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,9 +20,17 @@ func BenchmarkCreate(b *testing.B) {
 		create func(d *Dir, name string) error
 	}{
 		{"bare", func(d *Dir, name string) error { return bare(d, name, data) }},
-		{"linked", func(d *Dir, name string) error { return d.Create(name, data, 0o600, true) }},
-		{"renamed", func(d *Dir, name string) error { return d.Replace(name, data, 0o600, true) }},
-		{"nameless", func(d *Dir, name string) error { return nameless(d, name, data) }},
+		{"create", func(d *Dir, name string) error { return d.Create(name, data, 0o600, true) }},
+		{"create-by-temporary-name", func(d *Dir, name string) error {
+			d.needNames.Store(true)
+			return d.Create(name, data, 0o600, true)
+		}},
+		{"create-unsynced", func(d *Dir, name string) error { return d.Create(name, data, 0o600, false) }},
+		{"create-unsynced-by-temporary-name", func(d *Dir, name string) error {
+			d.needNames.Store(true)
+			return d.Create(name, data, 0o600, false)
+		}},
+		{"replace", func(d *Dir, name string) error { return d.Replace(name, data, 0o600, true) }},
 	} {
 		b.Run(v.name, func(b *testing.B) {
 			dir, err := os.MkdirTemp(b.TempDir(), "fresh")
@@ -56,26 +63,6 @@ func bare(d *Dir, name string, data []byte) error {
 		return err
 	}
 	if err := unix.Fsync(fd); err != nil {
-		return err
-	}
-	return unix.Fsync(d.fd)
-}
-
-// nameless is the other way to create: a file without a name that gets its first one when it is whole. It is kept to see
-// whether it would be worth its two drawbacks, a handle held per staged file and the need for /proc.
-func nameless(d *Dir, name string, data []byte) error {
-	fd, err := unix.Openat(d.fd, ".", unix.O_WRONLY|unix.O_TMPFILE|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	if err := writeAll(fd, data); err != nil {
-		return err
-	}
-	if err := unix.Fsync(fd); err != nil {
-		return err
-	}
-	if err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), d.fd, name, unix.AT_SYMLINK_FOLLOW); err != nil {
 		return err
 	}
 	return unix.Fsync(d.fd)

@@ -1,6 +1,8 @@
 package atomicfile
 
 import (
+	"errors"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -66,4 +68,32 @@ func renameExcl(from int, old string, at int, name string) error {
 
 func swap(a int, aname string, b int, bname string) error {
 	return unix.Renameat2(a, aname, b, bname, unix.RENAME_EXCHANGE)
+}
+
+// createNameless makes name by writing a file that has none and linking it when it is whole. It returns
+// errors.ErrUnsupported, having left nothing, where the file system has no such files or the link cannot be made.
+func createNameless(at int, name string, data []byte, perm uint32, sync bool) error {
+	fd, err := openAt(at, ".", unix.O_WRONLY|unix.O_TMPFILE, perm)
+	switch err {
+	case nil:
+	case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOENT:
+		return errors.ErrUnsupported
+	default:
+		return err
+	}
+	defer unix.Close(fd)
+	if err := fill(fd, data, sync); err != nil {
+		return err
+	}
+	// By handle, which kernels before 6.10 grant to the superuser only; else by the name that /proc has for it.
+	err = unix.Linkat(fd, "", at, name, unix.AT_EMPTY_PATH)
+	if err != nil && err != unix.EEXIST {
+		var b [32]byte
+		proc := strconv.AppendInt(append(b[:0], "/proc/self/fd/"...), int64(fd), 10)
+		err = unix.Linkat(unix.AT_FDCWD, string(proc), at, name, unix.AT_SYMLINK_FOLLOW)
+	}
+	if err != nil && err != unix.EEXIST {
+		return errors.ErrUnsupported // without /proc, say; the other way will tell if it is something else
+	}
+	return err
 }

@@ -2,7 +2,11 @@
 
 package atomicfile
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
 
 // openBeneath opens a slash path below a folder without following a link in any step, the last one included.
 func openBeneath(at int, rel string, flags int, perm uint32) (int, error) {
@@ -34,3 +38,6 @@ func renameExcl(from int, old string, at int, name string) error {
 func swap(a int, aname string, b int, bname string) error {
 	return unix.RenameatxNp(a, aname, b, bname, unix.RENAME_SWAP)
 }
+
+// createNameless: only Linux has files that get their first name later.
+func createNameless(int, string, []byte, uint32, bool) error { return errors.ErrUnsupported }

@@ -74,10 +74,7 @@ func stage(at int, data []byte, perm fs.FileMode, sync bool) (tmp string, err er
 	if err != nil {
 		return "", err
 	}
-	err = writeAll(fd, data)
-	if err == nil && sync {
-		err = syncFile(fd)
-	}
+	err = fill(fd, data, sync)
 	if cerr := unix.Close(fd); err == nil {
 		err = cerr // some network file systems report a full disk only here
 	}
@@ -86,6 +83,13 @@ func stage(at int, data []byte, perm fs.FileMode, sync bool) (tmp string, err er
 		return "", err
 	}
 	return tmp, nil
+}
+
+func fill(fd int, data []byte, sync bool) error {
+	if err := writeAll(fd, data); err != nil || !sync {
+		return err
+	}
+	return syncFile(fd)
 }
 
 // Publish gives a staged file its name in to, in one step that fails with fs.ErrExist when the name is taken; the temporary
@@ -198,17 +202,32 @@ func (d *Dir) two(op, from string, to *Dir, name string, step func(int, string, 
 
 // Create makes the file name, a slash path below d, with data as its content, or fails with fs.ErrExist when the name is taken.
 // With sync it survives a power cut when nil comes back. An error after the name was given, that of the last sync, leaves the file.
+//
+// Where the system can, the file has no name at all until it is whole: nothing is left by a crash, watchers of the folder see
+// one event instead of four, and it is cheaper (BenchmarkCreate). [Dir.Stage] cannot do that, for it would hold a handle per file.
 func (d *Dir) Create(name string, data []byte, perm fs.FileMode, sync bool) error {
-	return d.write("create", name, data, perm, sync, publish)
+	return d.write("create", name, sync, func(at int, base string) error {
+		if !d.needNames.Load() {
+			err := createNameless(at, base, data, uint32(perm.Perm()), sync)
+			if err != errors.ErrUnsupported {
+				return err
+			}
+			d.needNames.Store(true)
+		}
+		return stageAnd(publish, at, base, data, perm, sync)
+	})
 }
 
 // Replace makes data the content of name, a slash path below d, whether the name was taken or not. Readers see the old bytes or
 // the new. With sync the new ones survive a power cut when nil comes back.
 func (d *Dir) Replace(name string, data []byte, perm fs.FileMode, sync bool) error {
-	return d.write("replace", name, data, perm, sync, unix.Renameat)
+	return d.write("replace", name, sync, func(at int, base string) error {
+		return stageAnd(unix.Renameat, at, base, data, perm, sync)
+	})
 }
 
-func (d *Dir) write(op, name string, data []byte, perm fs.FileMode, sync bool, give func(int, string, int, string) error) error {
+// write runs put in the folder of name, and syncs that folder if wanted.
+func (d *Dir) write(op, name string, sync bool, put func(at int, base string) error) error {
 	if err := d.enter(); err != nil {
 		return err
 	}
@@ -218,17 +237,25 @@ func (d *Dir) write(op, name string, data []byte, perm fs.FileMode, sync bool, g
 		return d.fail(op, name, err)
 	}
 	defer done()
-	tmp, err := stage(at, data, perm, sync)
-	if err != nil {
-		return &fs.PathError{Op: op, Path: d.join(name), Err: err}
-	}
-	if err = give(at, tmp, at, base); err != nil {
-		unix.Unlinkat(at, tmp, 0)
-	} else if sync {
+	err = put(at, base)
+	if err == nil && sync {
 		err = syncFolder(at)
 	}
 	if err != nil {
 		return &fs.PathError{Op: op, Path: d.join(name), Err: err}
+	}
+	return nil
+}
+
+// stageAnd writes a temporary file and has give turn it into the final one.
+func stageAnd(give func(int, string, int, string) error, at int, name string, data []byte, perm fs.FileMode, sync bool) error {
+	tmp, err := stage(at, data, perm, sync)
+	if err != nil {
+		return err
+	}
+	if err := give(at, tmp, at, name); err != nil {
+		unix.Unlinkat(at, tmp, 0)
+		return err
 	}
 	return nil
 }
