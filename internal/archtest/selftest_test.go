@@ -61,15 +61,19 @@ func TestRulesFindFaults(t *testing.T) {
 		{"halt on x/sys", outside, []string{"tutti/internal/halt: golang.org/x/sys/unix"}, []string{`halt imports golang.org/x/sys/unix`}},
 
 		{"light enough", light, []string{"tutti/cmd/tutti: tutti/internal/face", "tutti/internal/face: fmt crypto/ed25519"}, nil},
-		{"chain through the standard library", light,
+		{
+			"chain through the standard library", light,
 			[]string{"tutti/cmd/tutti: tutti/internal/face", "tutti/internal/face: expvar", "expvar: net/http", "net/http: crypto/tls"},
 			[]string{
 				`cmd/tutti links crypto/tls:\n\ttutti/cmd/tutti\n\t  tutti/internal/face\n\t    expvar\n\t      net/http\n\t        crypto/tls$`,
 				`cmd/tutti links net/http:\n\ttutti/cmd/tutti\n\t  tutti/internal/face\n\t    expvar\n\t      net/http$`,
-			}},
-		{"shortest chain", light,
+			},
+		},
+		{
+			"shortest chain", light,
 			[]string{"tutti/cmd/tutti: tutti/internal/face tutti/internal/leaf", "tutti/internal/face: tutti/internal/leaf", "tutti/internal/leaf: go.yaml.in/yaml/v3"},
-			[]string{`cmd/tutti links go.yaml.in/yaml/v3:\n\ttutti/cmd/tutti\n\t  tutti/internal/leaf\n\t    go.yaml`}},
+			[]string{`cmd/tutti links go.yaml.in/yaml/v3:\n\ttutti/cmd/tutti\n\t  tutti/internal/leaf\n\t    go.yaml`},
+		},
 		{"a light package that no program links", light, []string{"tutti/internal/first: github.com/nats-io/nats.go"}, []string{`internal/first links github.com/nats-io`}},
 		{"heavy may", light, []string{"tutti/cmd/tuttid: tutti/internal/web", "tutti/internal/web: net/http html/template modernc.org/sqlite"}, nil},
 

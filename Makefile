@@ -1,0 +1,35 @@
+# Every target does all that it needs on a Debian machine with Go, git and make. "make help" lists them.
+
+# Both programs carry the same build id; a program that meets a sibling of another build says so instead of going on.
+BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X tutti/internal/cli.Build=$(BUILD)
+GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
+
+.PHONY: help build demo test lint bench soak fmt clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+build: ## build bin/tutti and bin/tuttid
+	$(GOBUILD) -o bin/ ./cmd/tutti ./cmd/tuttid
+
+demo: build ## watch halt stop a waiting process, in a home folder of its own
+	@scripts/demo.sh
+
+test: ## install what the tests need, then run all of them, also with the race detector
+	@scripts/test.sh
+
+lint: ## format, vet and static analysis, with the versions pinned in tools/go.mod
+	@scripts/lint.sh
+
+bench: build ## measure what is promised and rewrite the table in README.md
+	CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/benchtool -bin bin -readme README.md $(BENCHFLAGS)
+
+soak: ## the long versions of the tests and every fuzz target; under an hour
+	@scripts/soak.sh
+
+fmt: ## format all Go files
+	@scripts/lint.sh fmt
+
+clean: ## remove what was built
+	rm -rf bin
