@@ -1,0 +1,105 @@
+package halt
+
+import (
+	"context"
+	"time"
+)
+
+// pollEvery is how often the switch is looked at when nobody tells of changes. Half of the 100 ms
+// within which a halt must be felt, so that a late timer does not break the promise.
+const pollEvery = 50 * time.Millisecond
+
+// Context returns a copy of parent that is cancelled within 100 ms of the user halting, with an
+// *[Error] as its cause. It ends the action in hand; a part of the program that outlives a halt waits
+// for the clearing with [WaitFor] and asks for a new context then.
+//
+// look says "look again". It must have been armed before the call, must deliver after everything that
+// may concern the switch, and serves one call only: a value that another reader takes is lost to this
+// one. With a look channel nothing wakes up while nothing happens. When look is nil, or once it is
+// closed, the switch is looked at every 50 ms. The returned function releases what the context holds
+// and must be called; the cause is then [context.Canceled].
+func Context(parent context.Context, look <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	stop := func() { cancel(nil) }
+	if err := Check(""); err != nil {
+		cancel(err)
+		return ctx, stop
+	}
+	go follow(ctx, look, func() bool {
+		if !present() {
+			return false
+		}
+		s := readWhole()
+		if s.Halted {
+			cancel(s.Err(""))
+		}
+		return s.Halted
+	})
+	return ctx, stop
+}
+
+// settle is how long the reason of an entry that has just appeared is waited for. [Raise] adds it a
+// fraction of a millisecond after making the entry; together with pollEvery this stays below 100 ms.
+const settle = 5 * time.Millisecond
+
+// readWhole is Read for one who may have been woken by the entry before its reason was there.
+func readWhole() State {
+	s := Read()
+	if s.Halted && !s.Unreadable && s.Reason == "" && time.Since(s.Since).Abs() < 10*settle {
+		time.Sleep(settle)
+		s = Read()
+	}
+	return s
+}
+
+// Wait blocks until the switch is no longer as it was at the time of the call, and returns what it is
+// then. The error is the cause of ctx when that ended first. look is as for [Context].
+//
+// A halt that is cleared and raised again between two looks is not a change. A caller that has read
+// the switch before uses [WaitFor], which cannot miss what happened in between.
+func Wait(ctx context.Context, look <-chan struct{}) (State, error) {
+	return WaitFor(ctx, look, !present())
+}
+
+// WaitFor blocks until the switch is on (halted) or off (not halted), at once if it is already, and
+// returns its state. The error is the cause of ctx when that ended first. look is as for [Context].
+func WaitFor(ctx context.Context, look <-chan struct{}, halted bool) (State, error) {
+	var s State
+	reached := follow(ctx, look, func() bool {
+		if present() != halted {
+			return false
+		}
+		s = readWhole()
+		return s.Halted == halted
+	})
+	if !reached {
+		s, _ = read()
+		return s, context.Cause(ctx)
+	}
+	return s, nil
+}
+
+// follow calls seen until it returns true, whenever look delivers, and every pollEvery when look is
+// nil or has been closed. It returns false when ctx ended first.
+func follow(ctx context.Context, look <-chan struct{}, seen func() bool) bool {
+	var tick <-chan time.Time
+	for {
+		if seen() {
+			return true
+		}
+		if look == nil && tick == nil {
+			t := time.NewTicker(pollEvery)
+			defer t.Stop()
+			tick = t.C
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case _, ok := <-look:
+			if !ok {
+				look = nil
+			}
+		case <-tick:
+		}
+	}
+}
