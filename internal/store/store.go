@@ -116,7 +116,8 @@ type Reader interface {
 	// List yields the documents of one owner in no order. An unfit one is yielded as *UnfitError; the rest goes on.
 	// An owner without documents yields nothing.
 	List(ctx context.Context, kind Kind, owner string) iter.Seq2[Entry, error]
-	// Owners yields the owners of a kind that has them, in no order.
+	// Owners yields the owners of a kind that has them, in no order. Each that has a document is among them, once; one
+	// whose documents are all gone may be.
 	Owners(ctx context.Context, kind Kind) iter.Seq2[string, error]
 }
 

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ViewOf answers a view from any Reader: through its own Viewer when it has one, else by List and Get of every document.
+// Without an index each call reads everything, so q.Exact is always kept then. Errors come before the rows.
+func ViewOf(ctx context.Context, r Reader, kind Kind, owner string, p *Projection, q Query) iter.Seq2[Row, error] {
+	if v, ok := r.(Viewer); ok {
+		return v.View(ctx, kind, owner, p, q)
+	}
+	return func(yield func(Row, error) bool) {
+		var rows []Row
+		for e, err := range r.List(ctx, kind, owner) {
+			var row Row
+			if err == nil {
+				row, err = project(ctx, r, e, p)
+			}
+			switch {
+			case err == nil:
+				rows = append(rows, row)
+			case errors.Is(err, ErrNotFound): // it went away between the listing and the reading
+			case !yield(Row{Key: e.Key}, err):
+				return
+			}
+		}
+		slices.SortFunc(rows, compareRows)
+		if q.Newest > 0 && q.Newest < len(rows) {
+			rows = rows[:q.Newest]
+		}
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// project reads one document and makes its row.
+func project(ctx context.Context, r Reader, e Entry, p *Projection) (Row, error) {
+	d, err := r.Get(ctx, e.Key)
+	if err != nil {
+		return Row{}, err
+	}
+	keys, order, summary, err := p.Make(d.Data, d.Stored)
+	if err != nil {
+		return Row{}, &UnfitError{Key: e.Key, Where: e.Key.String(), Why: err.Error()}
+	}
+	return Row{Key: d.Key, Keys: keys, Order: order, Summary: summary, Stored: d.Stored, Size: int64(len(d.Data))}, nil
+}
+
+// compareRows is the order of a view: falling order, equal orders by rising name.
+func compareRows(a, b Row) int {
+	return cmp.Or(cmp.Compare(b.Order, a.Order), strings.Compare(a.Key.Name, b.Key.Name))
+}
+
+// FindIn answers a search from any Log: through its own Viewer when it has one, else by reading the whole log.
+func FindIn(ctx context.Context, l Log, log Key, p *Projection, key string) iter.Seq2[Line, error] {
+	if v, ok := l.(Viewer); ok {
+		return v.Find(ctx, log, p, key)
+	}
+	return func(yield func(Line, error) bool) {
+		for line, err := range l.Read(ctx, log, "") {
+			if err != nil {
+				if _, unfit := errors.AsType[*UnfitError](err); unfit {
+					continue // it has no keys
+				}
+				yield(line, err)
+				return
+			}
+			if has(p, line.Data, key) && !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// has tells whether key is among the keys of a line.
+func has(p *Projection, line []byte, key string) bool {
+	keys, _, _, err := p.Make(line, time.Time{})
+	return err == nil && slices.Contains(keys, key)
+}
