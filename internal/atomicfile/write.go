@@ -204,7 +204,7 @@ func (d *Dir) two(op, from string, to *Dir, name string, step func(int, string, 
 // With sync it survives a power cut when nil comes back. An error after the name was given, that of the last sync, leaves the file.
 //
 // Where the system can, the file has no name at all until it is whole: nothing is left by a crash, watchers of the folder see
-// one event instead of four, and it is cheaper (BenchmarkCreate). [Dir.Stage] cannot do that, for it would hold a handle per file.
+// two events instead of four (CREATE of the name, then CLOSE_WRITE of a "#" and an inode number), and it is cheaper (BenchmarkCreate). [Dir.Stage] cannot do that, for it would hold a handle per file.
 func (d *Dir) Create(name string, data []byte, perm fs.FileMode, sync bool) error {
 	return d.write("create", name, sync, func(at int, base string) error {
 		if !d.needNames.Load() {

@@ -1,0 +1,141 @@
+// Package proc knows the processes of this machine: who they are, whether they still run, and who started them.
+//
+// A pid is no identity: the system gives it to another process as soon as the first one is gone, and to anybody after a boot.
+// An [ID] is pid, start and boot together; it names one process for good. Whoever remembers a process remembers its ID, and
+// signals go through [Signal], which refuses when the pid belongs to somebody else by now.
+//
+// What Linux tells in /proc, its handles on processes and the id of the boot are used in this package only. On macOS the same
+// questions are answered by sysctl as well as that can; what it cannot tell is an error of kind errors.ErrUnsupported.
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// An ID names one process of one boot of this machine. The zero ID names none. IDs can be compared with ==.
+type ID struct {
+	PID   int
+	Start uint64 // Linux: clock ticks (100 a second) from boot to start; macOS: microseconds from 1970 to start
+	Boot  string // see BootID
+}
+
+// ErrGone reports a process that does not run any more, or a pid that belongs to another one by now.
+var ErrGone = errors.New("process is gone")
+
+// Self returns the ID of this process. It is found once.
+func Self() ID { return self() }
+
+var self = sync.OnceValue(func() ID {
+	id, err := Of(os.Getpid())
+	if err != nil {
+		return ID{PID: os.Getpid(), Boot: BootID()} // no /proc here: unknown start, still not somebody else's pid
+	}
+	return id
+})
+
+// Of returns the ID of the process that has the pid now. ErrGone: there is none, or it has ended and only waits for its parent
+// to take notice.
+func Of(pid int) (ID, error) {
+	st, err := status(pid)
+	if err != nil {
+		return ID{}, err
+	}
+	if st.dead {
+		return ID{}, fmt.Errorf("process %d: %w", pid, ErrGone)
+	}
+	return ID{pid, st.start, BootID()}, nil
+}
+
+// Alive reports whether exactly this process still runs. One that is stopped or belongs to somebody else runs; one that has ended
+// and waits for its parent does not.
+func (id ID) Alive() bool {
+	now, err := Of(id.PID)
+	return err == nil && now == id
+}
+
+// String is for messages.
+func (id ID) String() string { return fmt.Sprintf("process %d (start %d)", id.PID, id.Start) }
+
+// StartTime returns when the process that has the pid now was started, by the wall clock of now, and whether there is one. It is
+// exact to the tick (10 ms) as long as nobody sets the clock; for deciding whether two looks saw one process compare IDs.
+func StartTime(pid int) (time.Time, bool) {
+	st, err := status(pid)
+	if err != nil || st.dead {
+		return time.Time{}, false
+	}
+	return wall(st.start), true
+}
+
+// BootID returns an identifier of this boot of the machine, the same for all its processes, "" when the system has none.
+func BootID() string { return bootID() }
+
+// Hostname returns the name of the machine, "" when it has none. It is asked anew each time, for machines are renamed.
+func Hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// Parent returns the pid of the parent, 0 for the first process.
+func Parent(pid int) (int, error) {
+	st, err := status(pid)
+	return st.parent, err
+}
+
+// Comm returns the short name of a process: on Linux at most 15 bytes, set by the program itself, of any content.
+func Comm(pid int) (string, error) {
+	st, err := status(pid)
+	return st.comm, err
+}
+
+// Ancestors yields the parent of pid, its parent and so on up to the first process. It ends early when one of them ends meanwhile.
+func Ancestors(pid int) iter.Seq[ID] {
+	return func(yield func(ID) bool) {
+		child, err := status(pid)
+		for err == nil && child.parent > 0 {
+			id := ID{PID: child.parent, Boot: BootID()}
+			var st stat
+			// A parent is older than its child; a younger one has got the pid of a parent that has just ended.
+			if st, err = status(id.PID); err != nil || st.start > child.start {
+				return
+			}
+			id.Start = st.start
+			if !yield(id) {
+				return
+			}
+			child = st
+		}
+	}
+}
+
+// Signal sends sig to exactly this process. ErrGone: it has ended, and nobody was signalled; signal 0 only asks. Where the system has
+// handles on processes there is no moment in which the pid could change hands.
+func Signal(id ID, sig syscall.Signal) error {
+	if id.PID <= 0 { // to kill(2) these are groups, or everybody
+		return fmt.Errorf("signal %v: %w", id, ErrGone)
+	}
+	err := signal(id, sig)
+	if err == syscall.ESRCH {
+		err = ErrGone
+	}
+	if err != nil {
+		return fmt.Errorf("signal %v: %w", id, err)
+	}
+	return nil
+}
+
+// stat is what the system tells of a process in one go.
+type stat struct {
+	comm   string
+	parent int
+	start  uint64 // as in ID
+	dead   bool   // ended, not yet taken notice of by its parent
+}
