@@ -1,0 +1,9 @@
+// Package crashtest holds what a power cut and a kill may leave behind, as tests.
+//
+// A durable operation of the file store runs in a process of its own under strace. From the recorded system calls a model
+// derives every state of the disk that a power cut after each call could leave: what was synced is there, of what was not
+// any part may be missing. Each state is laid out in a folder, opened with the store, and must hold what was acknowledged
+// before the cut, whole, and nothing torn. The same operations are then killed for real at each of these calls.
+//
+// The package has no code for programs.
+package crashtest
