@@ -90,12 +90,15 @@ func (s *Store) Create(ctx context.Context, k store.Key, data []byte) (store.Rev
 	if err != nil {
 		return "", fail("create", k, err)
 	}
-	m, err := s.create(k, message{data: bytes.Clone(data)})
+	m, err := s.create(k, message{data: bytes.Clone(data)}, s.taken)
 	if err != nil {
 		return "", fail("create", k, err)
 	}
 	return rev(m.seq), nil
 }
+
+// anything refuses nothing.
+func anything(store.Key) error { return nil }
 
 // taken refuses a message that was in the inbox before and is in the archive now.
 func (s *Store) taken(k store.Key) error {
@@ -109,8 +112,10 @@ func (s *Store) taken(k store.Key) error {
 	return nil
 }
 
-// create is the two requests of a creation: as the first message of the subject, else after a deletion marker.
-func (s *Store) create(k store.Key, m message) (message, error) {
+// create is the two requests of a creation: as the first message of the subject, else after a deletion marker. In between
+// it asks again, because the marker may be that of a Move which came after the first question. The second request is
+// bound to that marker, so nothing can come after the second one.
+func (s *Store) create(k store.Key, m message, again func(store.Key) error) (message, error) {
 	var want uint64
 	for {
 		found, err := s.srv.put(bucketOf(k), Subject(k), want, m)
@@ -119,6 +124,9 @@ func (s *Store) create(k store.Key, m message) (message, error) {
 			return found, nil
 		case found.seq != 0 && !found.deleted:
 			return found, &store.ExistsError{Key: k, Rev: rev(found.seq)}
+		}
+		if err := again(k); err != nil {
+			return message{}, err
 		}
 		want, m.to = found.seq, found.to
 	}
@@ -201,7 +209,7 @@ func (s *Store) move(from store.Key, old store.Rev, to store.Key) error {
 	if err := checkSize(to, "data", len(source.data)); err != nil {
 		return err
 	}
-	target, err := s.create(to, message{data: source.data, from: passage{Subject(from), source.seq}})
+	target, err := s.create(to, message{data: source.data, from: passage{Subject(from), source.seq}}, anything)
 	if err != nil {
 		if isTwin(target, from, source) {
 			_, _ = s.drop(from, source, to)

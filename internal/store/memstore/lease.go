@@ -28,7 +28,7 @@ func (s *Store) Acquire(ctx context.Context, name, holder string, ttl time.Durat
 		var stored message
 		found := s.last(k)
 		if found.seq == 0 || found.deleted {
-			stored, err = s.create(k, m)
+			stored, err = s.create(k, m, anything)
 		} else if err = s.ended(name, found); err == nil {
 			stored, err = s.update(k, rev(found.seq), m)
 		}

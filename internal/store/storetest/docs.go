@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -83,6 +84,41 @@ func testTaken(f *fixture) {
 	f.create(in, doc("mail")) // forgotten with its archive
 }
 
+// testTakenRace: a message that comes again while it is being taken is not there twice, and nobody is told that it was
+// stored anew.
+func testTakenRace(f *fixture) {
+	for round := range 8 {
+		in, kept := key(store.Inbox, "a", fmt.Sprint(round)), key(store.Archive, "a", fmt.Sprint(round))
+		rev := f.create(in, doc("mail"))
+		var taken atomic.Bool
+		together(6, func(i int) {
+			if i == 0 {
+				defer taken.Store(true)
+				if err := f.s.Move(f.ctx, in, rev, kept); err != nil {
+					f.Errorf("Move %v while others send it again: %v", in, err)
+				}
+				return
+			}
+			for tries := 0; tries < 20; {
+				if taken.Load() {
+					tries++ // some more: a copy that somebody is taking back may still be met
+				}
+				_, err := f.s.Create(f.ctx, in, doc("mail"))
+				e, ok := errors.AsType[*store.ExistsError](err)
+				if !ok {
+					f.Errorf("Create %v while it is taken: error %v, want ErrExists", in, err)
+				}
+				if !ok || e.Key == kept {
+					return
+				}
+			}
+			f.Errorf("Create %v after it was taken: never told so", in)
+		})
+		f.wantNone(in)
+		f.wantDoc(kept, f.get(kept).Rev, doc("mail"))
+	}
+}
+
 // testGet: a document tells its arrival and its size, and nothing of one key shows under another.
 func testGet(f *fixture) {
 	before := time.Now()
@@ -151,7 +187,10 @@ func testReplaceRace(f *fixture) {
 	for _, k := range []store.Key{key(store.Negotiation, "n"), key(store.MirrorFence)} {
 		f.create(k, []byte("0"))
 		var conflicts atomic.Int64
+		wait := meeting(writers)
 		together(writers, func(int) {
+			wait := sync.OnceFunc(wait)
+			defer wait()
 			for done := 0; done < each; {
 				d, err := f.s.Get(f.ctx, k)
 				if err != nil {
@@ -160,6 +199,7 @@ func testReplaceRace(f *fixture) {
 				}
 				var n int
 				fmt.Sscan(string(d.Data), &n)
+				wait() // so that all of them have seen the first content before any has changed it
 				switch _, err = f.s.Replace(f.ctx, k, fmt.Append(nil, n+1), d.Rev); {
 				case err == nil:
 					done++

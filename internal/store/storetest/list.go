@@ -41,7 +41,7 @@ func testList(f *fixture) {
 	}
 	f.create(key(store.Inbox, "o0", "later"), doc("later"))
 
-	for _, kind := range []store.Kind{store.Schema, store.MirrorFence, store.Negotiation, store.Contract, store.Drumbeat} {
+	for _, kind := range []store.Kind{store.MirrorFence, store.Negotiation, store.Contract, store.Drumbeat} {
 		k := anyKey(kind)
 		f.create(k, doc("one"))
 		f.wantList(kind, "", k.Name)

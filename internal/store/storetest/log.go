@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"tutti/internal/store"
 )
@@ -124,7 +125,8 @@ func testLogUnique(f *fixture) {
 	for _, k := range []store.Key{key(store.Instances), key(store.Aliases)} {
 		const n = 8
 		var added [n]bool
-		together(n, func(i int) { added[i] = f.register(k, []byte(`{"id":"the one"}`)) })
+		wait := meeting(n)
+		together(n, func(i int) { added[i] = f.register(k, []byte(`{"id":"the one"}`), sync.OnceFunc(wait)) })
 		winners := 0
 		for _, a := range added {
 			if a {
@@ -137,8 +139,9 @@ func testLogUnique(f *fixture) {
 	}
 }
 
-// register adds a line that is not there yet and tells whether it did.
-func (f *fixture) register(k store.Key, line []byte) bool {
+// register adds a line that is not there yet and tells whether it did. It calls judged each time after it has read.
+func (f *fixture) register(k store.Key, line []byte, judged func()) bool {
+	defer judged() // or the others would wait for ever
 	end := store.Pos("")
 	for {
 		for l, err := range f.s.Read(f.ctx, k, end) {
@@ -151,6 +154,7 @@ func (f *fixture) register(k store.Key, line []byte) bool {
 			}
 			end = l.Next
 		}
+		judged()
 		_, err := f.s.Append(f.ctx, k, end, line)
 		if err == nil {
 			return true

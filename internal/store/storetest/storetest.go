@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ type Store interface {
 
 // A Backend is what the suite knows of one. Only New is needed.
 type Backend struct {
-	// New returns an empty store that lives until the end of t.
+	// New returns a store that lives until the end of t, empty but for its schema.
 	New func(t testing.TB) Store
 	// Reopen plays a restart: s is used no more, the store returned finds what was stored.
 	Reopen func(t testing.TB, s Store) Store
@@ -62,6 +63,7 @@ var suite = []struct {
 	{"Create", testCreate},
 	{"CreateRace", testCreateRace},
 	{"Taken", testTaken},
+	{"TakenRace", testTakenRace},
 	{"Get", testGet},
 	{"Replace", testReplace},
 	{"ReplaceRace", testReplaceRace},
@@ -146,9 +148,12 @@ func anyKey(kind store.Kind) store.Key {
 	return k
 }
 
-// docKinds are the kinds of documents. Named leases are left out: they belong to the methods of store.Leases.
+// docKinds are the kinds of documents that the tests make. The schema is left out, because a backend may have made it
+// itself, and named leases are, because they belong to the methods of store.Leases.
 func docKinds() []store.Kind {
-	return slices.DeleteFunc(store.Kinds(), func(k store.Kind) bool { return k.Spec().IsLog() || k == store.NamedLease })
+	return slices.DeleteFunc(store.Kinds(), func(k store.Kind) bool {
+		return k.Spec().IsLog() || k == store.Schema || k == store.NamedLease
+	})
 }
 
 func logKinds() []store.Kind {
@@ -338,6 +343,16 @@ func short(data []byte) string {
 		return fmt.Sprintf("%q", data)
 	}
 	return fmt.Sprintf("%d bytes %q…", len(data), data[:40])
+}
+
+// meeting returns a function that returns once n have called it.
+func meeting(n int) (wait func()) {
+	var all sync.WaitGroup
+	all.Add(n)
+	return func() {
+		all.Done()
+		all.Wait()
+	}
 }
 
 // together runs fn n times at once and waits for all.
