@@ -95,7 +95,7 @@ func testLogLines(f *fixture) {
 			f.wantUnfit(fmt.Sprintf("Read a bad line of %v", k), f.readErr(f.ctx, f.s, k, ""), k)
 		}
 	}
-	for _, line := range []string{`"text"`, "1", "null", `[1, 2]`, `{"a" : "b\n\u0000", "ü":"日本"} `} {
+	for _, line := range []string{`"text"`, "1", "null", `[1, 2]`, `{"a" : "b\n\u0000", "ü":"日本"}`} {
 		k := key(store.Journal, "json")
 		before := f.lines(k, "")
 		f.append(k, store.AnyEnd, []byte(line))
