@@ -133,7 +133,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("id %q: %s", id, e.Why)
 }
 
-// Check returns an *Error for an id that must not touch the disk: an empty one, one with a character below U+0020, one
+// Check returns an *Error for an id that must not touch the disk: an empty one, one with an ASCII control character, one
 // that is no UTF-8 (two of them could look the same everywhere), and one whose segment is longer than MaxSegment. The
 // existing programs accept all of these.
 func Check(id string) error {
@@ -141,7 +141,7 @@ func Check(id string) error {
 		return &Error{id, "it is empty"}
 	}
 	for i := range len(id) {
-		if id[i] < ' ' {
+		if id[i] < ' ' || id[i] == 0x7f {
 			return &Error{id, "it holds a control character"}
 		}
 	}
