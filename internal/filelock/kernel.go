@@ -1,0 +1,164 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// A kernel is a held kernel lock. The nil kernel is none.
+type kernel struct {
+	fd   int
+	file fileID
+}
+
+type fileID struct{ dev, ino uint64 }
+
+// The queue inside this process stands before that of the kernel: waiting there costs a thread of the system for each waiter, and a
+// thread that waits for a lock cannot be called back. So of each lock file at most one goroutine waits in the kernel, and
+// when the caller has no patience left it stays in the queue on behalf of all until it gets the lock, and gives it up at once.
+var (
+	queueMu sync.Mutex // guards queue and its counts; never held while waiting
+	queue   = map[fileID]*place{}
+)
+
+type place struct {
+	turn  chan struct{} // full while somebody has the turn
+	users int           // how many have the turn or wait for it
+}
+
+func (f fileID) enter(ctx context.Context) error {
+	queueMu.Lock()
+	p := queue[f]
+	if p == nil {
+		p = &place{turn: make(chan struct{}, 1)}
+		queue[f] = p
+	}
+	p.users++
+	queueMu.Unlock()
+	select {
+	case p.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case p.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		f.drop(p)
+		return context.Cause(ctx)
+	}
+}
+
+// leave passes the turn on.
+func (f fileID) leave() {
+	queueMu.Lock()
+	p := queue[f]
+	queueMu.Unlock()
+	<-p.turn
+	f.drop(p)
+}
+
+func (f fileID) drop(p *place) {
+	queueMu.Lock()
+	defer queueMu.Unlock()
+	if p.users--; p.users == 0 {
+		delete(queue, f)
+	}
+}
+
+// lockKernel waits for the kernel lock on a file in the folder. errors.ErrUnsupported: this file system has none.
+func lockKernel(ctx context.Context, dirfd int, name string) (*kernel, error) {
+	for {
+		k, err := openKernel(dirfd, name)
+		if err != nil {
+			return nil, err
+		}
+		if err := k.file.enter(ctx); err != nil {
+			unix.Close(k.fd)
+			return nil, err
+		}
+		if kept, err := k.lock(ctx); err != nil {
+			if !kept {
+				k.unlock()
+			}
+			return nil, err
+		}
+		// The file is ours and nobody should remove it. If somebody did, the next program locks another one.
+		var st unix.Stat_t
+		err = unix.Fstatat(dirfd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+		if err == nil && k.file == (fileID{uint64(st.Dev), uint64(st.Ino)}) {
+			return k, nil
+		}
+		k.unlock()
+		if err != nil && err != unix.ENOENT {
+			return nil, err
+		}
+	}
+}
+
+func openKernel(dirfd int, name string) (*kernel, error) {
+	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
+	fd, err := openat(dirfd, name, flags, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, err)
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = fmt.Errorf("%s is no plain file", name)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return &kernel{fd, fileID{uint64(st.Dev), uint64(st.Ino)}}, nil
+}
+
+// lock takes the lock for whoever has the turn. Kept means that the wait goes on without us and takes care of handle and turn.
+func (k *kernel) lock(ctx context.Context) (kept bool, err error) {
+	err = flock(k.fd, unix.LOCK_EX|unix.LOCK_NB)
+	if err != unix.EWOULDBLOCK {
+		return false, err
+	}
+	got := make(chan error)
+	go func() { // ends with the lock: nobody can wait for it, see queue
+		err := flock(k.fd, unix.LOCK_EX)
+		select {
+		case got <- err:
+		case <-ctx.Done():
+			k.unlock()
+		}
+	}()
+	select {
+	case err := <-got:
+		return false, err
+	case <-ctx.Done():
+		return true, context.Cause(ctx)
+	}
+}
+
+func flock(fd, how int) error {
+	for {
+		err := unix.Flock(fd, how)
+		switch err {
+		case unix.EINTR:
+			continue
+		case unix.ENOSYS, unix.ENOTSUP, unix.ENOLCK, unix.EINVAL:
+			return errors.ErrUnsupported
+		}
+		return err
+	}
+}
+
+// unlock gives the lock, the handle and the turn back.
+func (k *kernel) unlock() {
+	if k == nil {
+		return
+	}
+	unix.Close(k.fd)
+	k.file.leave()
+}
