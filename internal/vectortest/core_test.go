@@ -2,9 +2,11 @@ package vectortest
 
 import (
 	"testing"
+	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
+	"tutti/internal/filelock"
 	"tutti/internal/store"
 )
 
@@ -18,6 +20,7 @@ func TestVectorsCore(t *testing.T) {
 		"mailboxDirs":      mailboxDirs,
 		"keyFiles":         keyFiles,
 		"instanceIds":      instanceIds,
+		"lockContent":      lockContent,
 	})
 }
 
@@ -116,5 +119,22 @@ func instanceIds(t *testing.T, c kase) {
 	got := address.Perennial(v.Host, v.Label, v.UUID)
 	if string(got) != v.Instance || got.UUID12() != v.UUID12 || !got.Perennial() || got.Canonical() != got {
 		t.Errorf("Perennial(%q, %q, %s): got %s with %s, want %s with %s", v.Host, v.Label, v.UUID, got, got.UUID12(), v.Instance, v.UUID12)
+	}
+}
+
+func lockContent(t *testing.T, c kase) {
+	var v struct {
+		Mode, Content, Self, Verdict, Note string
+		Now                                time.Time
+		PidAlive                           bool
+		NextToken                          int64
+	}
+	c.into(t, &v)
+	got := filelock.Judge(filelock.Mode(v.Mode), filelock.Sight{
+		Content: []byte(v.Content), Now: v.Now, Host: v.Self,
+		Proc: func(int) (time.Time, bool) { return time.Time{}, v.PidAlive },
+	})
+	if string(got.Verdict) != v.Verdict || v.NextToken != 0 && got.NextToken != v.NextToken {
+		t.Errorf("mode %s, %s\n got %+v\nwant %s, token %d", v.Mode, v.Content, got, v.Verdict, v.NextToken)
 	}
 }

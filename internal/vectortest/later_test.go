@@ -19,7 +19,6 @@ var later = map[string]string{
 	"h2a-core/journalFaults":            "journal",
 	"h2a-core/keyring":                  "registry",
 	"h2a-core/keys":                     "keyring",
-	"h2a-core/lockContent":              "filelock",
 	"h2a-core/mailboxMerge":             "mailbox",
 	"h2a-core/reclaimProof":             "identity",
 	"h2a-core/resolveRecipient":         "peers",
