@@ -32,6 +32,9 @@ func check(ctx context.Context, op string, k store.Key) error {
 	if k.Kind.Spec().IsLog() {
 		return fmt.Errorf("%s %s: it is a log, no document", op, k)
 	}
+	if atomicfile.IsTemp(fileName(k)) {
+		return fmt.Errorf("%s %s: the name is one of temporary files", op, k)
+	}
 	return nil
 }
 
@@ -79,6 +82,9 @@ func (s *Store) Get(ctx context.Context, k store.Key) (store.Doc, error) {
 	data, info, err := s.readAt(s.root, k.Path(), k)
 	if err != nil {
 		return store.Doc{}, err
+	}
+	if s.halfMoved(k, info) {
+		return store.Doc{}, s.fail("get", k, store.ErrNotFound)
 	}
 	return store.Doc{Key: k, Rev: revOf(data), Data: data, Stored: storedAt(info)}, nil
 }
@@ -152,6 +158,9 @@ func (s *Store) entry(d *atomicfile.Dir, k store.Key) (store.Entry, error) {
 	}
 	if why := s.unfit(info, k.Kind.Spec().ReadLimit); why != "" {
 		return e, &store.UnfitError{Key: k, Where: s.where(k), Why: why}
+	}
+	if s.halfMoved(k, info) {
+		return e, fs.ErrNotExist
 	}
 	e.Size, e.Stored = info.Size, storedAt(info)
 	return e, nil

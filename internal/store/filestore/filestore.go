@@ -29,9 +29,12 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tutti/internal/atomicfile"
+	"tutti/internal/fswatch"
+	"tutti/internal/store"
 )
 
 // Rights of what we make: the owner's alone. What exists keeps the rights it has.
@@ -50,6 +53,8 @@ type Options struct {
 	AllowVersionMismatch bool
 	// CacheDir holds derived indexes, "" keeps none. It may be deleted at any time.
 	CacheDir string
+	// Watcher is the kernel watcher that Watch uses; nil is the one of the process, which is started when it is needed.
+	Watcher *fswatch.Watcher
 	// CreatedBy stands in the sentinel of a store that is made, as "program@version".
 	CreatedBy string
 	// Now is the clock of leases and of the hour after which temporary files are swept; nil is time.Now.
@@ -62,6 +67,8 @@ type Store struct {
 	path     string // as given, for messages and watchers
 	cacheDir string
 	readOnly bool
+	watcher  *fswatch.Watcher
+	polled   atomic.Bool
 	now      func() time.Time
 
 	// isLocal tells whether the file system is known to be on this machine; asked at most once, because only views need it.
@@ -108,7 +115,7 @@ func Open(path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{root: root, path: path, cacheDir: o.CacheDir, readOnly: o.ReadOnly, now: o.Now, creates: map[string]sweepMark{}}
+	s := &Store{root: root, path: path, cacheDir: o.CacheDir, readOnly: o.ReadOnly, watcher: o.Watcher, now: o.Now, creates: map[string]sweepMark{}}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -129,3 +136,11 @@ func (s *Store) Close() error { return s.root.Close() }
 
 // Path returns the folder as it was named in Open.
 func (s *Store) Path() string { return s.path }
+
+var (
+	_ store.Docs    = (*Store)(nil)
+	_ store.Log     = (*Store)(nil)
+	_ store.Leases  = (*Store)(nil)
+	_ store.Watcher = (*Store)(nil)
+	_ store.Batcher = (*Store)(nil)
+)

@@ -1,17 +1,13 @@
 package filestore
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"tutti/internal/atomicfile"
 	"tutti/internal/store"
@@ -68,25 +64,18 @@ func (s *Store) keyOf(kind store.Kind, owner, filename string) (store.Key, bool)
 	return k, ok && k.Check() == nil
 }
 
-// keyNamed is keyOf without the check of the key, so that List can name what nobody could ask for.
+// keyNamed is keyOf without the check of the key, so that List can name what nobody could ask for. A leading dot hides
+// nothing: every name that ends as the kind wants is a document, for the existing programs as well.
 func keyNamed(kind store.Kind, owner, filename string) (store.Key, bool) {
 	l := layoutOf(kind)
 	if l.single != "" {
 		return store.Key{Kind: kind, Owner: owner}, filename == l.single
 	}
-	name := filename
-	switch {
-	case nested(kind) || l.suffix == "":
-		if strings.HasPrefix(name, ".") {
-			return store.Key{}, false // lock and temporary files
-		}
-	default:
-		var ok bool
-		if name, ok = strings.CutSuffix(filename, l.suffix); !ok {
-			return store.Key{}, false
-		}
+	name, ok := filename, !atomicfile.IsTemp(filename)
+	if l.suffix != "" && !nested(kind) {
+		name, ok = strings.CutSuffix(filename, l.suffix)
 	}
-	return store.Key{Kind: kind, Owner: owner, Name: name}, true
+	return store.Key{Kind: kind, Owner: owner, Name: name}, ok
 }
 
 // home cuts the path of a key into the folder that holds the file, below the root, and the file's name there.
@@ -131,26 +120,4 @@ func (s *Store) unfit(i atomicfile.Info, limit int64) string {
 		return "belongs to another user"
 	}
 	return ""
-}
-
-// fail makes the error of an operation: what the contract has a name for gets it, and the system's own words stay in.
-func (s *Store) fail(op string, k store.Key, err error) error {
-	if err == nil {
-		return nil
-	}
-	if u, ok := errors.AsType[*atomicfile.UnfitError](err); ok {
-		return &store.UnfitError{Key: k, Where: u.Name, Why: u.Why}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s %s: %w", op, k, store.ErrNotFound)
-	}
-	return fmt.Errorf("%s %s: %w", op, k, err)
-}
-
-// failWrite is fail for a step that changes something.
-func (s *Store) failWrite(op string, k store.Key, err error) error {
-	if errors.Is(err, unix.EROFS) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
-		return fmt.Errorf("%s %s: %w: %w", op, k, store.ErrReadOnly, err)
-	}
-	return s.fail(op, k, err)
 }

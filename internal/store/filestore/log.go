@@ -71,7 +71,7 @@ func (s *Store) Read(ctx context.Context, k store.Key, from store.Pos) iter.Seq2
 			yield(store.Line{}, lostPlace(k, from))
 			return
 		}
-		s.readLines(ctx, k, f, info, off, yield)
+		s.readLines(ctx, k, from, f, info, off, yield)
 	}
 }
 
@@ -102,9 +102,10 @@ func startOf(f *atomicfile.File, info atomicfile.Info, from store.Pos) (off int6
 	return p.off, true, nil
 }
 
-func (s *Store) readLines(ctx context.Context, k store.Key, f *atomicfile.File, info atomicfile.Info, off int64, yield func(store.Line, error) bool) {
+// readLines yields the lines from an offset on, which is that of the position from.
+func (s *Store) readLines(ctx context.Context, k store.Key, from store.Pos, f *atomicfile.File, info atomicfile.Info, off int64, yield func(store.Line, error) bool) {
 	sc := newScanner(f, info.Size, off, k.Kind.Spec().ReadLimit)
-	at := store.Pos("")
+	at := from
 	for {
 		if err := ctx.Err(); err != nil {
 			yield(store.Line{}, err)
@@ -117,7 +118,7 @@ func (s *Store) readLines(ctx context.Context, k store.Key, f *atomicfile.File, 
 			}
 			return
 		}
-		if at == "" || l.gap {
+		if l.gap {
 			at = position{info.Ino, l.at, hashTail(l.before)}.pos()
 		}
 		line := store.Line{Data: l.data, At: at, Next: position{info.Ino, l.next, hashTail(l.through)}.pos()}
@@ -135,7 +136,7 @@ func (s *Store) readLines(ctx context.Context, k store.Key, f *atomicfile.File, 
 // A logLine is one line that a scanner found.
 type logLine struct {
 	at, next int64
-	data     []byte // without the line feed and the space around it; nil for a bad line
+	data     []byte // without the line feed; nil for a bad line
 	why      string // what is wrong with it, "" for a good line
 	gap      bool   // it does not begin where the one before it ended
 	before   []byte // at least the window before at
@@ -193,8 +194,8 @@ func (s *scanner) line(start, end, next int) (logLine, bool) {
 	if start > end {
 		return logLine{}, false
 	}
-	data := bytes.Trim(s.buf[start:end], " \t\r")
-	if len(data) == 0 {
+	data := s.buf[start:end]
+	if len(bytes.TrimSpace(data)) == 0 {
 		return logLine{}, false
 	}
 	l := logLine{

@@ -22,3 +22,13 @@ const (
 	zfsMagic      = 0x2fc12fc1
 	bcachefsMagic = 0xca451a4e
 )
+
+// syncFS makes everything that was written to the file system of an open folder survive a power cut, and tells whether the
+// system can do that. Since Linux 5.8 it reports the errors of writing back, and it is asked for local file systems only:
+// those in user space are not told of it.
+func syncFS(fd int) (bool, error) {
+	if err := unix.Syncfs(fd); err != unix.ENOSYS {
+		return true, err
+	}
+	return false, nil
+}
