@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -101,8 +102,14 @@ func testListWhileChanging(f *fixture) {
 var hostile = []string{
 	"ünïcode-日本語", "two words", " led and ended ", ".hidden", "..two", "~tilde", "tilde~", "a@b", "a=b", "=41", "A=",
 	"__", "a__b", "_", "-", "-rf", "x.json", ".x.json", ".lock", ".flock", ".tmp", "a.b.c", "end.", "*", ">", "a>b", "a:b", "%2F", "%",
-	`back\slash`, `"quoted"`, "'", "$HOME", "#", "?", "{owner}", "{name}", "\xff\xfe",
+	`back\slash`, `"quoted"`, "'", "$HOME", "#", "?", "{owner}", "{name}",
 	strings.Repeat("s", 200), strings.Repeat("ü", 100), "." + strings.Repeat("=", 199),
+}
+
+func init() {
+	if runtime.GOOS != "darwin" { // whose file systems take only names that are UTF-8
+		hostile = append(hostile, "\xff\xfe")
+	}
 }
 
 // testKeys: each legal segment comes back from listings as it was given, and no two meet.
