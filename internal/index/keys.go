@@ -266,7 +266,10 @@ func (d *Dir) SaveKeys(name string, of Scope, st LogState, seed uint64, old *Key
 }
 
 func comparePlaces(a, b Place) int {
-	return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.At, b.At))
+	if a.Hash != b.Hash {
+		return cmp.Compare(a.Hash, b.Hash)
+	}
+	return cmp.Compare(a.At, b.At)
 }
 
 // mergePlaces gives the places of both to take, sorted.

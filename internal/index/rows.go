@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 
@@ -51,14 +50,14 @@ func NewRow(r Row, keys []string, summary []byte) Row {
 	}
 	b = append(b, summary...)
 	r.from, r.body, r.size, r.sum = nil, b, len(b), sum(0, b)
-	if r.Flags&Unfit != 0 {
-		r.Order = math.MinInt64
-	}
 	return r
 }
 
-// Compare is the order of a table: falling order, equal orders by rising name.
+// Compare is the order of a table: falling order, equal orders by rising name, and behind them what is unfit.
 func Compare(a, b *Row) int {
+	if unfit := a.Flags & Unfit; unfit != b.Flags&Unfit {
+		return int(unfit) - int(b.Flags&Unfit)
+	}
 	if c := cmp.Compare(b.Order, a.Order); c != 0 {
 		return c
 	}

@@ -17,9 +17,9 @@ const (
 )
 
 // SaveTable writes the rows of old (nil: none) without those of drop, which come from it, and with those of add.
-// A row that changed is in both. old must not have been ErrBad anywhere, or the new table would be.
+// A row that changed is in both. add is sorted on the way. old must not have been ErrBad anywhere, or the new table would be.
 func (d *Dir) SaveTable(name string, of Scope, st State, old *Table, drop, add []Row) error {
-	slices.SortFunc(add, func(a, b Row) int { return Compare(&a, &b) })
+	Sort(add)
 	if old == nil {
 		return d.saveBase(name, of, st, add)
 	}
@@ -41,7 +41,7 @@ func (d *Dir) SaveTable(name string, of Scope, st State, old *Table, drop, add [
 		if err != nil {
 			return err
 		}
-		rows = merge(kept, add)
+		rows = Merge(kept, add)
 	}
 	if old.base.count >= moreFrom && len(gone)+len(rows) <= int(old.base.count)/moreShare {
 		return d.savePart(name+moreEnding, of, st, rows, &part{baseOf: old.base.nonce, gone: gone})
@@ -50,7 +50,7 @@ func (d *Dir) SaveTable(name string, of Scope, st State, old *Table, drop, add [
 	if err != nil {
 		return err
 	}
-	return d.saveBase(name, of, st, merge(kept, rows))
+	return d.saveBase(name, of, st, Merge(kept, rows))
 }
 
 func (d *Dir) saveBase(name string, of Scope, st State, rows []Row) error {
@@ -77,8 +77,13 @@ func collect(c cursor, dropped map[uint32]bool, room int) ([]Row, error) {
 	return rows, c.err
 }
 
-// merge makes one sorted list of two.
-func merge(a, b []Row) []Row {
+// Sort brings rows into the order of a table.
+func Sort(rows []Row) {
+	slices.SortFunc(rows, func(a, b Row) int { return Compare(&a, &b) })
+}
+
+// Merge makes one sorted list of two.
+func Merge(a, b []Row) []Row {
 	if len(b) == 0 {
 		return a
 	}
