@@ -1,0 +1,53 @@
+package filestore
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"tutti/internal/atomicfile"
+)
+
+// listsInodes tells whether inodesOf knows inodes, so that a name whose file was replaced is noticed without a look at each.
+const listsInodes = true
+
+// The layout of struct linux_dirent64: inode 8, offset 8, length 2, type 1, name up to a zero.
+const (
+	direntLength = 16
+	direntName   = 19
+)
+
+// inodesOf lists a folder: the inode of each name. An atomicfile.Dir lists names only.
+func inodesOf(d *atomicfile.Dir) (map[string]uint64, error) {
+	own, err := d.Sub("") // a listing moves the position of its handle
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
+	buf := make([]byte, 64<<10)
+	all := make(map[string]uint64, 64)
+	for {
+		n, err := unix.Getdents(own.FD(), buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return all, err
+		}
+		for b := buf[:n]; len(b) > direntName; {
+			size := int(binary.NativeEndian.Uint16(b[direntLength:]))
+			if size <= direntName || size > len(b) {
+				break
+			}
+			name := b[direntName:size]
+			if end := bytes.IndexByte(name, 0); end >= 0 {
+				name = name[:end]
+			}
+			if s := string(name); s != "." && s != ".." {
+				all[s] = binary.NativeEndian.Uint64(b)
+			}
+			b = b[size:]
+		}
+	}
+}

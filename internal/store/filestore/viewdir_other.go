@@ -1,0 +1,18 @@
+//go:build !linux
+
+package filestore
+
+import "tutti/internal/atomicfile"
+
+// listsInodes tells whether inodesOf knows inodes, so that a name whose file was replaced is noticed without a look at each.
+const listsInodes = false
+
+// inodesOf lists a folder; the inodes are not known.
+func inodesOf(d *atomicfile.Dir) (map[string]uint64, error) {
+	names, err := d.Names()
+	all := make(map[string]uint64, len(names))
+	for _, name := range names {
+		all[name] = 0
+	}
+	return all, err
+}

@@ -1,0 +1,246 @@
+package filestore
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"tutti/internal/atomicfile"
+	"tutti/internal/index"
+	"tutti/internal/store"
+)
+
+// all looks at every row and reads what is new. With same the names are those of the table.
+func (v *view) all(same bool, n int) error {
+	names, err := v.names(same)
+	if err != nil {
+		return err
+	}
+	if v.tab != nil {
+		v.kept = make([]index.Row, 0, v.tab.Len())
+		for r, err := range v.tab.Rows() {
+			if err == nil {
+				err = v.ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+			if _, there := names[r.Name]; !there && !same {
+				v.drop = append(v.drop, r)
+				continue
+			}
+			delete(names, r.Name)
+			if v.holds(&r) {
+				v.kept = append(v.kept, r)
+			}
+		}
+	}
+	if err := v.readNew(names); err != nil {
+		return err
+	}
+	index.Sort(v.add)
+	v.pick(index.Merge(v.kept, v.add), n)
+	return nil
+}
+
+// few looks at what may have changed and at the first n rows. When one of these turns out changed or gone it goes on down
+// the table, until n rows that hold, or were read just now, lie above the next one.
+func (v *view) few(same bool, n int) error {
+	names, err := v.names(same)
+	if err != nil {
+		return err
+	}
+	if !same {
+		if err := v.compare(names); err != nil {
+			return err
+		}
+		if err := v.readNew(names); err != nil {
+			return err
+		}
+	}
+	if err := v.lookAtLoose(); err != nil {
+		return err
+	}
+	byOrder := func(a, b index.Row) int { return index.Compare(&a, &b) }
+	index.Sort(v.add)
+	for r, err := range v.tab.Rows() {
+		if err == nil {
+			err = v.ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		above, _ := slices.BinarySearchFunc(v.add, r, byOrder)
+		if r.Flags&index.Unfit != 0 || len(v.kept)+above >= n {
+			break
+		}
+		holds, done := v.checked[r.Name]
+		if !done {
+			added := len(v.add)
+			holds = v.holds(&r)
+			if len(v.add) > added {
+				index.Sort(v.add)
+			}
+		}
+		if holds {
+			v.kept = append(v.kept, r)
+		}
+	}
+	v.pick(index.Merge(v.kept, v.add), n)
+	return nil
+}
+
+// lookAtLoose looks at the rows that are unsettled or unfit. Unfit ones that hold are part of the answer.
+func (v *view) lookAtLoose() error {
+	loose, err := v.tab.Loose()
+	if err != nil {
+		return err
+	}
+	for i := range loose {
+		r := &loose[i]
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		holds, done := v.checked[r.Name]
+		if !done {
+			holds = v.holds(r)
+			v.checked[r.Name] = holds
+		}
+		if holds && r.Flags&index.Unfit != 0 {
+			v.bad = append(v.bad, *r)
+		}
+	}
+	return nil
+}
+
+// names lists what may be documents, with their inodes; nil when the table has the names.
+func (v *view) names(same bool) (map[string]uint64, error) {
+	if same {
+		return nil, nil
+	}
+	all, err := inodesOf(v.d)
+	if err != nil {
+		return nil, v.s.fail("view", v.of, err)
+	}
+	for name := range all {
+		if _, ok := keyNamed(v.of.Kind, v.of.Owner, name); !ok {
+			delete(all, name)
+		}
+	}
+	return all, nil
+}
+
+// compare drops the rows whose names are gone, looks at those whose names lead to another inode than they did, and leaves the
+// new ones in names.
+func (v *view) compare(names map[string]uint64) error {
+	for r, err := range v.tab.Rows() {
+		if err != nil {
+			return err
+		}
+		ino, there := names[r.Name]
+		if !there {
+			v.checked[r.Name] = false
+			v.drop = append(v.drop, r)
+			continue
+		}
+		delete(names, r.Name)
+		if ino != r.ID.Ino {
+			v.checked[r.Name] = v.holds(&r)
+		}
+	}
+	return nil
+}
+
+func (v *view) readNew(names map[string]uint64) error {
+	for name := range names {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		if r, ok := v.read(name); ok {
+			v.add = append(v.add, r)
+		}
+	}
+	return nil
+}
+
+// holds tells whether a row of the table still says what its source says. If not, the row is dropped and what is there now
+// is added.
+func (v *view) holds(r *index.Row) bool {
+	if r.Flags&index.Unsettled == 0 {
+		k, _ := keyNamed(v.of.Kind, v.of.Owner, r.Name)
+		if info, err := v.d.Stat(fileName(k)); err == nil && statOf(info) == r.ID {
+			return true
+		}
+	}
+	fresh, ok := v.read(r.Name)
+	if ok && fresh.Same(r) {
+		return true
+	}
+	v.drop = append(v.drop, *r)
+	if ok {
+		v.add = append(v.add, fresh)
+	}
+	return false
+}
+
+// read makes the row of a document, false when there is none. Whether it is settled is judged by the time at which the query
+// began: a write after that shows, so that nobody needs to look again.
+func (v *view) read(name string) (index.Row, bool) {
+	k, _ := keyNamed(v.of.Kind, v.of.Owner, name)
+	if nested(k.Kind) {
+		if _, err := v.s.entry(v.d, k); errors.Is(err, fs.ErrNotExist) {
+			return index.Row{}, false
+		}
+	}
+	if err := k.Check(); err != nil {
+		return v.unfit(k, name, err.Error(), nil)
+	}
+	data, info, err := v.s.readFile(v.d, k)
+	if errors.Is(err, store.ErrNotFound) {
+		return index.Row{}, false
+	}
+	if u, ok := errors.AsType[*store.UnfitError](err); ok {
+		return v.unfit(k, name, u.Why, nil)
+	}
+	if err != nil {
+		return v.unfit(k, name, "", err)
+	}
+	stored := storedAt(info)
+	r := index.Row{Name: name, Flags: v.age(info), Stored: stored.UnixNano(), ID: statOf(info)}
+	keys, order, summary, err := v.p.Make(data, stored)
+	if err != nil {
+		r.Flags |= index.Unfit
+		return index.NewRow(r, nil, []byte(err.Error())), true
+	}
+	r.Order = order
+	return index.NewRow(r, keys, summary), true
+}
+
+func (v *view) age(info atomicfile.Info) index.Flags {
+	if info.Unstable || !v.s.settled(statOf(info), v.now) {
+		return index.Unsettled
+	}
+	return 0
+}
+
+// unfit makes the row of what is no document. With err it is one that we could not read: that is said as it is, and tried
+// again each time.
+func (v *view) unfit(k store.Key, name, why string, err error) (index.Row, bool) {
+	info, statErr := v.d.Stat(fileName(k))
+	if errors.Is(statErr, fs.ErrNotExist) {
+		return index.Row{}, false
+	}
+	r := index.Row{Name: name, Flags: index.Unfit, ID: statOf(info)}
+	if err != nil {
+		if v.errs == nil {
+			v.errs = map[string]error{}
+		}
+		v.errs[name] = err
+	}
+	if err != nil || statErr != nil {
+		r.Flags |= index.Unsettled
+	} else {
+		r.Flags |= v.age(info)
+	}
+	return index.NewRow(r, nil, []byte(why)), true
+}
