@@ -30,7 +30,9 @@ func TestArchitecture(t *testing.T) {
 			t.Errorf("cmd/tuttid links testing:%s", describe(way))
 		}
 	})
+	t.Run("verbs", func(t *testing.T) { report(t, checkVerbs(verbsOf(t, g[module+"/internal/cli"]), lightVerbs, mustHave)) })
 	t.Run("length", func(t *testing.T) { report(t, checkLength(t, g)) })
+	t.Run("document", func(t *testing.T) { report(t, checkDocument(t, g)) })
 	t.Run("skips", func(t *testing.T) { report(t, checkSkips(t, g)) })
 }
 

@@ -1,0 +1,138 @@
+// Command benchtool measures what the project promises about speed and size, and writes the figures into README.md.
+//
+// It promises that a figure and the thing it is compared with come from the same run, on the same folders, one after
+// the other in turns: a process against an empty program that was built with the same flags, a stored document against
+// the same system calls without the store. Each row is measured three times in fresh folders and the best round counts,
+// because what else a machine does can only add. Absolute figures are those of the machine that the table names.
+//
+// A row is a value of type row in the file of its subject; adding one takes a name, a target and a function that
+// measures one round.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// errMissed is the end of a strict run in which a target was missed.
+var errMissed = errors.New("a target was missed")
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("benchtool", flag.ContinueOnError)
+	bin := flags.String("bin", "bin", "folder of the built programs")
+	readme := flags.String("readme", "", "file whose table is rewritten; empty: print only")
+	only := flags.String("only", "", "measure only the rows whose subject or work matches this expression; the file is then left alone")
+	strict := flags.Bool("strict", false, "exit with status 1 when a target is missed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	match, err := regexp.Compile(*only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	e, err := newEnv(ctx, *bin)
+	if err != nil {
+		return err
+	}
+	defer e.close()
+
+	done, err := measureAll(e, match)
+	if err != nil {
+		return err
+	}
+	if *readme != "" && *only == "" {
+		if err := rewrite(*readme, table(done, machine(e.dir))); err != nil {
+			return err
+		}
+		fmt.Println("rewritten: the table in", *readme)
+	}
+	for _, r := range done {
+		if *strict && !r.ok() {
+			return errMissed
+		}
+	}
+	return nil
+}
+
+// measureAll measures the rows that match and prints each as soon as it is known.
+func measureAll(e *env, match *regexp.Regexp) ([]row, error) {
+	var done []row
+	fmt.Println(machine(e.dir))
+	for _, r := range rows() {
+		if !match.MatchString(r.subject + ": " + r.work) {
+			continue
+		}
+		if err := r.measure(e); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", r.subject, r.work, err)
+		}
+		fmt.Println(strings.Join(r.cells(), " | "))
+		done = append(done, r)
+	}
+	if len(done) == 0 {
+		return nil, errors.New("no row matches")
+	}
+	return done, nil
+}
+
+// rows is the table in the order in which it is printed.
+func rows() []row {
+	var all []row
+	for _, subject := range [][]row{programRows(), storeRows(), haltRows()} {
+		all = append(all, subject...)
+	}
+	return all
+}
+
+// An env is what every measurement needs: the programs and a folder that goes away at the end.
+type env struct {
+	ctx   context.Context
+	tutti string // the built program
+	floor string // an empty program, built with the same flags
+	dir   string // temporary; rounds make folders in it
+}
+
+func newEnv(ctx context.Context, bin string) (*env, error) {
+	abs, err := filepath.Abs(bin)
+	if err != nil {
+		return nil, err
+	}
+	tutti := filepath.Join(abs, "tutti")
+	if _, err := os.Stat(tutti); err != nil {
+		return nil, fmt.Errorf("%w (make build)", err)
+	}
+	dir, err := os.MkdirTemp("", "tutti-bench-")
+	if err != nil {
+		return nil, err
+	}
+	e := &env{ctx: ctx, tutti: tutti, dir: dir}
+	if e.floor, err = buildFloor(ctx, dir); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *env) close() {
+	if err := os.RemoveAll(e.dir); err != nil {
+		fmt.Fprintln(os.Stderr, "bench: left behind:", err)
+	}
+}
+
+// fresh makes an empty folder for one round.
+func (e *env) fresh() (string, error) { return os.MkdirTemp(e.dir, "round-") }

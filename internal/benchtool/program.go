@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+)
+
+// programRows are about the program as hooks and scripts meet it: what it costs to start, to store and to hold.
+func programRows() []row {
+	return []row{
+		{
+			subject: "program", work: "`tutti version`, whole process", unit: seconds, target: timesBase(1.5),
+			round: func(e *env) (measured, error) { return startAgainstFloor(e, "version") },
+		},
+		{
+			subject: "program", work: "size of `tutti`", unit: bytes, target: within(8 << 20), once: true,
+			round: func(e *env) (measured, error) {
+				info, err := os.Stat(e.tutti)
+				if err != nil {
+					return measured{}, err
+				}
+				floor, err := os.Stat(e.floor)
+				if err != nil {
+					return measured{}, err
+				}
+				return measured{value: float64(info.Size()), base: float64(floor.Size())}, nil
+			},
+		},
+		{
+			subject: "program", work: "most memory a process held (VmHWM)", unit: bytes, target: within(10 << 20),
+			round: highWater,
+		},
+	}
+}
+
+// startAgainstFloor times the program with these arguments in an empty home folder.
+func startAgainstFloor(e *env, args ...string) (measured, error) {
+	dir, err := e.fresh()
+	if err != nil {
+		return measured{}, err
+	}
+	return againstFloor(e, command{path: e.tutti, args: args, env: home(dir), dir: dir})
+}
+
+var number = regexp.MustCompile(`[0-9]+`)
+
+// highWater lets the program read its own high-water mark: seen from outside, a process also counts the pages that it
+// shared with its parent before exec.
+func highWater(e *env) (measured, error) {
+	dir, err := e.fresh()
+	if err != nil {
+		return measured{}, err
+	}
+	cmd := exec.CommandContext(e.ctx, e.tutti, "plumbing", "rss")
+	cmd.Env, cmd.Dir = home(dir), dir
+	out, err := cmd.Output()
+	if err != nil {
+		return measured{}, err
+	}
+	n, err := strconv.ParseInt(number.FindString(string(out)), 10, 64)
+	if err != nil || n == 0 {
+		return measured{}, fmt.Errorf("%v printed %q, not a number of bytes", cmd.Args, out)
+	}
+	return measured{value: float64(n)}, nil
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Shows that one command stops what waits and what acts, in a home folder of its own that is gone afterwards. What it
+# prints is what the program prints, below the command that was typed. Exit status 1, with the step named, when anything
+# is not as it should be or has not happened 10 s after the start.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+bin=$PWD/bin
+limit=10
+
+HOME=$(mktemp -d "${TMPDIR:-/tmp}/tutti-demo-XXXXXX") || exit 1
+export HOME
+waiter=
+clean_up() {
+	[ -z "$waiter" ] || kill "$waiter" 2>/dev/null
+	rm -rf "$HOME"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+fail() {
+	printf 'demo: FAILED: %s\n' "$1" >&2
+	[ ! -s "$HOME/waiter" ] || sed 's/^/demo: the waiting process said: /' "$HOME/waiter" >&2
+	exit 1
+}
+
+left() { # seconds until the limit
+	local rest=$((limit - SECONDS))
+	[ $rest -gt 0 ] || fail "$1: not done within $limit s"
+	echo $rest
+}
+
+# step STATUS WORD... runs tutti with these words, in the time that is left, and expects this exit status.
+step() {
+	local want=$1 rest status=0
+	shift
+	printf '\n$ tutti'
+	printf ' %s' "$@"
+	printf '\n'
+	rest=$(left "tutti $1") || exit 1
+	timeout "$rest" "$bin/tutti" "$@" 2>&1 || status=$?
+	[ $status -eq "$want" ] || fail "tutti $*: exit status $status instead of $want"
+}
+
+# waits tells whether the waiting process has come to rest: it sleeps, on two looks in a row.
+waits() {
+	local state
+	for _ in 1 2; do
+		sleep 0.05
+		kill -0 "$waiter" 2>/dev/null || fail "the waiting process ended before there was a halt"
+		state=$(awk '/^State:/ { print $2 }' "/proc/$waiter/status" 2>/dev/null || ps -o state= -p "$waiter") || return 1
+		[[ $state == S* ]] || return 1
+	done
+}
+
+printf '$ tutti plumbing wait-halt &\n'
+"$bin/tutti" plumbing wait-halt --timeout "${limit}s" >"$HOME/waiter" 2>&1 &
+waiter=$!
+until waits; do
+	left "start the waiting process" >/dev/null || exit 1
+done
+
+# The watcher service belongs to the user who runs this, not to the demo's home folder: it is left alone.
+step 0 halt demo --no-stop-watcher
+[ -e "$HOME/.config/cross-agent-comms/HALT" ] || fail "tutti halt: the switch was not set"
+
+while kill -0 "$waiter" 2>/dev/null; do
+	left "wait until the waiting process notices" >/dev/null || exit 1
+	sleep 0.02
+done
+wait "$waiter" || fail "the waiting process: exit status $?"
+waiter=
+grep -q 'noticed after' "$HOME/waiter" || fail "the waiting process did not notice"
+printf '\nThe waiting process:\n'
+cat "$HOME/waiter"
+
+step 5 plumbing store-put policy demo '{}'
+step 0 resume --no-start-watcher
+[ ! -e "$HOME/.config/cross-agent-comms/HALT" ] || fail "tutti resume: the switch is still set"
