@@ -1,0 +1,180 @@
+// Package app builds one of everything from settings: it knows where the user's files lie, which bus is meant, and how
+// a store is opened. It is the only package that knows all types; faces ask it and do not know each other.
+//
+// Everything is made when it is first asked for. [New] reads nothing, so a verb that needs no bus (halt, version) costs
+// none and works where there is none.
+//
+// Which bus: --root, else H2A_ROOT, else the nearest .h2a from the working directory upwards that this user made or
+// accepted, else ~/h2a-workspace/.h2a. A bus that came with a cloned repository is thus never used by standing in it,
+// with the keys and the registry that its author chose. Acceptances are kept per user, see [Roots].
+//
+// Folders follow HOME alone. XDG variables are not looked at: every program of the protocol must come to the same place.
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tutti/internal/halt"
+	"tutti/internal/store/filestore"
+)
+
+// Settings are what a face knows of the call. The zero value means: what the process has.
+type Settings struct {
+	Root   string              // value of --root, "" when it was not given
+	Home   string              // home folder; "" asks HOME and then the password database
+	Dir    string              // working directory; "" asks the system
+	Getenv func(string) string // nil is os.Getenv
+	Maker  string              // stands in the sentinel of a bus that is made, as "program@version"
+}
+
+// An App is the assembled program. It is meant for one goroutine until everything it is asked for has been made once.
+type App struct {
+	set  Settings
+	root *Root
+}
+
+// New returns an App that has looked at nothing yet.
+func New(s Settings) *App {
+	if s.Getenv == nil {
+		s.Getenv = os.Getenv
+	}
+	return &App{set: s}
+}
+
+// errNoHome says that no path of the user can be made.
+var errNoHome = errors.New("no home folder: set HOME to its absolute path")
+
+// Home returns the user's home folder: the one that the halt switch lies in, so that all programs agree on it.
+func (a *App) Home() (string, error) {
+	if a.set.Home == "" {
+		home, ok := strings.CutSuffix(halt.Path(), strings.TrimPrefix(halt.Shown, "~"))
+		if !ok {
+			return "", errNoHome
+		}
+		if a.set.Home = home; home == "" {
+			a.set.Home = "/"
+		}
+	}
+	return a.set.Home, nil
+}
+
+// StateDir returns the folder of what this user's programs remember: ~/.local/state/tutti. It may not exist.
+func (a *App) StateDir() (string, error) { return a.below(".local/state/tutti") }
+
+// CacheDir returns the folder of what can be made again at any time: ~/.cache/tutti. It may not exist.
+func (a *App) CacheDir() (string, error) { return a.below(".cache/tutti") }
+
+func (a *App) below(rel string) (string, error) {
+	home, err := a.Home()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, rel), nil
+}
+
+// Shown writes a path for people: the home folder as "~".
+func (a *App) Shown(path string) string {
+	home, err := a.Home()
+	if err != nil || home == "/" {
+		return path
+	}
+	if path == home {
+		return "~"
+	}
+	if rest, ok := strings.CutPrefix(path, home+"/"); ok {
+		return "~/" + rest
+	}
+	return path
+}
+
+// NeedsDaemon tells whether the root named by flag or environment is on a backend that only tuttid links.
+func (a *App) NeedsDaemon() bool {
+	root := a.set.Root
+	if root == "" {
+		root = a.set.Getenv("H2A_ROOT")
+	}
+	return strings.HasPrefix(root, natsScheme)
+}
+
+// natsScheme begins a root that is not a folder.
+const natsScheme = "nats://"
+
+// A Mode says what a verb wants of the bus.
+type Mode uint8
+
+// The modes. Only verbs whose work is to make a bus create one.
+const (
+	Reading Mode = iota
+	Writing
+	Creating
+)
+
+// A NoBusError reports that the root holds no bus. It says where the root came from, because that is nearly always the
+// explanation.
+type NoBusError struct {
+	Root  *Root
+	Shown string
+}
+
+func (e *NoBusError) Error() string {
+	return fmt.Sprintf("no bus at %s (%s)", e.Shown, e.Root.Source.Why())
+}
+
+// Hint says what to type.
+func (e *NoBusError) Hint() string {
+	hint := `"tutti init" makes it`
+	if e.Root.Source == FromFlag {
+		hint = fmt.Sprintf("\"tutti init --root %s\" makes it", QuoteArg(e.Root.Path))
+	}
+	for _, o := range e.Root.Passed {
+		hint += "\n" + o.Hint()
+	}
+	return hint
+}
+
+// Is lets errors.Is find fs.ErrNotExist.
+func (e *NoBusError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// Use makes path the root, whatever else names one.
+func (a *App) Use(path string) { a.root = &Root{Path: path, Source: FromFlag} }
+
+// Open opens the bus. A *NoBusError says that there is none, unless the mode is Creating.
+func (a *App) Open(mode Mode) (*filestore.Store, error) {
+	root, err := a.Root()
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(root.Path, natsScheme) {
+		return nil, fmt.Errorf("open %s: this program was built without the NATS backend", root.Path)
+	}
+	cache, err := a.CacheDir()
+	if err != nil {
+		cache = "" // indexes only save time
+	}
+	s, err := filestore.Open(root.Path, filestore.Options{
+		Create:    mode == Creating,
+		ReadOnly:  mode == Reading,
+		CacheDir:  cache,
+		CreatedBy: a.set.Maker,
+	})
+	var none *filestore.NotStoreError
+	if errors.As(err, &none) {
+		return nil, &NoBusError{Root: root, Shown: a.Shown(root.Path)}
+	}
+	return s, err
+}
+
+// QuoteArg writes a word so that it can be pasted into a shell.
+func QuoteArg(s string) string {
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=~", r))
+	}) < 0 && s[0] != '~' && s[0] != '-' {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
