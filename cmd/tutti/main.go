@@ -1,0 +1,6 @@
+// Command tutti is the program that users type: it links the fast path only.
+package main
+
+import "tutti/internal/cli"
+
+func main() { cli.Main() }

@@ -1,0 +1,6 @@
+// Command tuttid is the program that tutti hands over to: it links everything.
+package main
+
+import "tutti/internal/cli"
+
+func main() { cli.MainHeavy(nil) }

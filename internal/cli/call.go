@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/canonjson"
+)
+
+// A Call is one run of one verb: what was asked, where answers go, and the world it may ask for.
+type Call struct {
+	*Input
+	App   *app.App
+	Table Table
+	In    io.Reader
+
+	out      []byte // what was printed and not yet written
+	outFile  io.Writer
+	errFile  io.Writer
+	json     bool // standard output is JSON
+	quiet    bool
+	verbose  bool
+	color    bool // standard output is a terminal that may be coloured
+	errColor bool
+	columns  int // of the terminal; 0: none, nothing is cut
+	daemon   bool
+}
+
+// flushAt is the size at which printed text is written although the verb has not ended: one pipe buffer.
+const flushAt = 64 << 10
+
+// printf adds text to standard output. The text is written when the verb ends, so that a reader who has gone away
+// (head) cannot stop a verb between two steps.
+func (c *Call) printf(format string, args ...any) {
+	c.out = fmt.Appendf(c.out, format, args...)
+}
+
+// line adds one line of text without looking for verbs in it.
+func (c *Call) line(s string) {
+	c.out = append(append(c.out, s...), '\n')
+}
+
+// emit prints a JSON value in the envelope's layout: two blanks a level and one line feed.
+func (c *Call) emit(raw []byte) {
+	c.out = append(append(c.out, canonjson.Indent(raw)...), '\n')
+}
+
+// flushLong writes what was printed when there is much of it.
+func (c *Call) flushLong() error {
+	if len(c.out) < flushAt {
+		return nil
+	}
+	return c.flush()
+}
+
+// flush writes what was printed. A reader that has gone away is no error: what it wanted, it has.
+func (c *Call) flush() error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	_, err := c.outFile.Write(c.out)
+	c.out = c.out[:0]
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return failIO("", err, "write standard output")
+}
+
+// remark says something beside the result on standard error, unless --quiet was given.
+func (c *Call) remark(format string, args ...any) {
+	if !c.quiet {
+		fmt.Fprintf(c.errFile, "%s: %s\n", c.prefix(), fmt.Sprintf(format, args...))
+	}
+}
+
+// warn says what the user should know although the verb succeeds; --quiet does not hide it.
+func (c *Call) warn(format string, args ...any) {
+	fmt.Fprintf(c.errFile, "%s: %s %s\n", c.prefix(), c.errPaint(yellow, "warning:"), fmt.Sprintf(format, args...))
+}
+
+// prefix is what lines on standard error begin with: the program, and for the others than tutti the verb.
+func (c *Call) prefix() string {
+	if c.under == Tutti {
+		return "tutti"
+	}
+	return c.title()
+}
+
+// on tells whether a switch is on.
+func (c *Call) on(name string) bool {
+	return c.isSet(name) && c.text(name) == "true"
+}
+
+// count returns the value of a flag that takes a whole number, and otherwise when it was not given.
+func (c *Call) count(name string, otherwise int) int {
+	if n, err := strconv.Atoi(c.text(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// duration returns the value of a flag that takes a duration, and otherwise when it was not given.
+func (c *Call) duration(name string, otherwise time.Duration) time.Duration {
+	if d, err := time.ParseDuration(c.text(name)); err == nil {
+		return d
+	}
+	return otherwise
+}
+
+// arg returns a positional argument, "" when it was not given.
+func (c *Call) arg(i int) string {
+	if i < len(c.Args) {
+		return c.Args[i]
+	}
+	return ""
+}
+
+// maxBody is the most that is read for an argument that stands for a file or for standard input: the largest document
+// that a bus takes, and some room for what is said around it.
+const maxBody = 4 << 20
+
+// body returns an argument that holds a body: "-" stands for standard input, "@file" for a file, anything else for
+// itself.
+func (c *Call) body(arg string) ([]byte, error) {
+	switch {
+	case arg == "-":
+		return readAll(c.In, "standard input")
+	case strings.HasPrefix(arg, "@"):
+		f, err := os.Open(arg[1:])
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return readAll(f, arg[1:])
+	}
+	return []byte(arg), nil
+}
+
+func readAll(r io.Reader, name string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	if err != nil {
+		return nil, failIO("", err, "read %s", name)
+	}
+	if len(data) > maxBody {
+		return nil, refuse("", "read %s: more than %d bytes", name, maxBody)
+	}
+	return data, nil
+}
+
+// The colours are few and mean one thing each.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	bold   = "1"
+	dim    = "2"
+)
+
+func (c *Call) paint(code, s string) string {
+	if !c.color {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (c *Call) errPaint(code, s string) string {
+	if !c.errColor {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// table prints rows in aligned columns, two blanks apart. Cells are cleaned here. On a terminal the last column is cut
+// at the edge; elsewhere nothing is, because a program may read it.
+func (c *Call) table(rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = Clean(cell)
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], Width(row[i]))
+		}
+	}
+	for _, row := range rows {
+		used := 0
+		for i, cell := range row {
+			if i == len(row)-1 {
+				if c.columns > 0 {
+					cell = Truncate(cell, max(c.columns-used, 8))
+				}
+				c.line(cell)
+				continue
+			}
+			c.out = append(c.out, pad(cell, widths[i])...)
+			c.out = append(c.out, ' ', ' ')
+			used += widths[i] + 2
+		}
+	}
+}
+
+// ago writes a past time as people say it: "3 min ago".
+func ago(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "just now"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}
+
+// plural writes a number with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// withTimeout bounds a verb by --timeout, when it was given.
+func (c *Call) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d := c.duration("timeout", 0); d > 0 {
+		return context.WithTimeout(ctx, d)
+	}
+	return ctx, func() {}
+}

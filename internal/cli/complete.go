@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/store"
+)
+
+// The answers that ask the shell itself for names.
+const (
+	offerFiles   = ":files"
+	offerFolders = ":dirs"
+)
+
+// runComplete prints what may stand in the place of the last word. The words are those of the command line, the first
+// being the program. It says nothing on standard error and never fails: a fault here would be shown in the middle of
+// the line that the user is typing.
+func runComplete(ctx context.Context, c *Call) error {
+	if len(c.Args) < 2 {
+		return nil
+	}
+	words, last := c.Args[1:len(c.Args)-1], c.Args[len(c.Args)-1]
+	under, cross := programName(c.Args[0])
+	k := &completer{c: c, ctx: ctx, under: under, last: last}
+	k.locate(words, cross)
+	k.answer()
+	return nil
+}
+
+// A completer finds what may stand next on one command line.
+type completer struct {
+	c      *Call
+	ctx    context.Context
+	under  Names
+	last   string
+	verb   *Verb
+	family string   // typed, and no verb of two words yet
+	args   []string // positional words so far
+	waits  *Flag    // whose value the last word is
+	ended  bool     // "--" was typed
+	lost   bool     // a word is no verb: nothing sensible can follow
+}
+
+// locate reads the words before the one that is completed.
+func (k *completer) locate(words []string, cross string) {
+	if k.under == Cross {
+		k.verb = k.c.Table.find(Cross, cross, "")
+	}
+	for _, w := range words {
+		if f := k.waits; f != nil && !(k.under == H2A && strings.HasPrefix(w, "--")) {
+			if f.Name == "root" {
+				k.c.App = app.New(app.Settings{Root: w})
+			}
+			k.waits = nil
+			continue
+		}
+		k.waits = nil
+		switch {
+		case w == "--" && k.under != H2A:
+			k.ended = true
+		case !k.ended && isFlag(w):
+			k.flag(w)
+		case k.verb == nil || k.verb.family() == "" && len(k.args) == 0 && k.c.Table.find(k.under, k.verb.Name, w) != nil:
+			k.word(w)
+		default:
+			k.args = append(k.args, w)
+		}
+	}
+}
+
+func (k *completer) flag(w string) {
+	name, _, given := strings.Cut(strings.TrimLeft(w, "-"), "=")
+	if place := k.verb.flag(k.under, name); place >= 0 && !given {
+		if f := k.verb.at(place); f.Kind >= Text {
+			k.waits = f
+		}
+	}
+}
+
+// word takes one more word of the verb.
+func (k *completer) word(w string) {
+	first := k.family
+	if first == "" && k.verb != nil {
+		first = k.verb.Name
+	}
+	if first != "" {
+		v := k.c.Table.find(k.under, first, w)
+		k.verb, k.family, k.lost = v, "", v == nil
+		return
+	}
+	k.verb = k.c.Table.find(k.under, w, "")
+	if k.c.Table.hasFamily(k.under, w) {
+		k.family = w
+	}
+	k.lost = k.verb == nil && k.family == ""
+}
+
+func (k *completer) answer() {
+	switch {
+	case k.lost:
+	case k.waits != nil:
+		k.value(k.waits, "", k.last)
+	case !k.ended && strings.HasPrefix(k.last, "-"):
+		if name, val, given := strings.Cut(strings.TrimLeft(k.last, "-"), "="); given {
+			if place := k.verb.flag(k.under, name); place >= 0 {
+				k.value(k.verb.at(place), "--"+name+"=", val)
+			}
+			return
+		}
+		k.flags()
+	default:
+		if k.verb == nil || k.family != "" && len(k.args) == 0 {
+			k.verbs()
+		}
+		if k.verb != nil {
+			k.positional()
+		}
+	}
+}
+
+// say prints one answer if the last word can become it.
+func (k *completer) say(word, remark string) {
+	if strings.HasPrefix(word, k.last) {
+		k.c.line(word + "\t" + remark)
+	}
+}
+
+func (k *completer) verbs() {
+	said := ""
+	k.c.Table.each(k.under, func(v *Verb) bool {
+		f := v.family()
+		switch {
+		case v.Hidden:
+		case k.family != "" && f == k.family:
+			k.say(v.Name[len(f)+1:], v.Short)
+		case k.family != "" || f != "" && f == said:
+		case f != "":
+			said = f
+			if k.c.Table.find(k.under, f, "") == nil {
+				k.say(f, strings.Join(k.c.Table.words(k.under, f), ", "))
+			}
+		default:
+			k.say(v.Name, v.Short)
+		}
+		return true
+	})
+}
+
+func (k *completer) flags() {
+	if k.verb != nil {
+		for i := range k.verb.Flags {
+			if f := &k.verb.Flags[i]; f.Under == 0 || f.Under&k.under != 0 {
+				k.say("--"+f.Name, f.Help)
+			}
+		}
+	}
+	for i := range globals {
+		if globals[i].Under&k.under != 0 {
+			k.say("--"+globals[i].Name, globals[i].Help)
+		}
+	}
+}
+
+// value offers values of a flag; prefix is what stands before them in the same word.
+func (k *completer) value(f *Flag, prefix, typed string) {
+	for _, choice := range f.Choices {
+		if strings.HasPrefix(choice, typed) {
+			k.c.line(prefix + choice + "\t")
+		}
+	}
+	k.source(f.Offer)
+}
+
+func (k *completer) positional() {
+	v := k.verb
+	switch {
+	case v.Name == "completion":
+		for _, shell := range shells {
+			k.say(shell.name, "")
+		}
+	case v.Offer == StoreKinds && len(k.args) == 1:
+		k.owners(k.args[0])
+	case v.MaxArgs >= 0 && len(k.args) >= v.MaxArgs:
+	case v.Offer == VerbNames || len(k.args) == 0:
+		k.source(v.Offer)
+	}
+}
+
+func (k *completer) source(what Source) {
+	switch what {
+	case Files:
+		k.c.line(offerFiles)
+	case Folders:
+		k.c.line(offerFolders)
+	case StoreKinds:
+		for _, kind := range store.Kinds() {
+			k.say(kind.String(), kind.Spec().Path)
+		}
+	case VerbNames:
+		if len(k.args) == 1 {
+			k.family = k.args[0]
+		}
+		if len(k.args) <= 1 {
+			k.verbs()
+		}
+	}
+}
+
+// maxOffered bounds how many names of a bus are offered: nobody reads more, and a shell would be slow with them.
+const maxOffered = 200
+
+// owners offers the owners of a kind, or its names when it has none, from the bus that is meant.
+func (k *completer) owners(kindName string) {
+	kind := store.KindNamed(kindName)
+	if kind == 0 {
+		return
+	}
+	s, err := k.c.App.Open(app.Reading)
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	n := 0
+	offer := func(name string, err error) bool {
+		if err == nil && Clean(name) == name {
+			k.say(name, "")
+		}
+		n++
+		return n < maxOffered
+	}
+	if kind.Spec().HasOwner() {
+		s.Owners(k.ctx, kind)(offer)
+		return
+	}
+	for e, err := range s.List(k.ctx, kind, "") {
+		if !offer(e.Key.Name, err) {
+			return
+		}
+	}
+}
+
+// A shell is one for which there is a script.
+type shell struct{ name, script string }
+
+var shells = [...]shell{{"bash", bashScript}, {"zsh", zshScript}, {"fish", fishScript}}
+
+// runCompletion prints the script of a shell. The scripts know no verb: they ask the program, whose table is the truth,
+// so a script that was installed once stays right when verbs are added.
+func runCompletion(_ context.Context, c *Call) error {
+	names := append([]string{"tutti"}, c.linkNames()...)
+	for _, s := range shells {
+		if s.name == c.arg(0) {
+			c.out = append(c.out, strings.ReplaceAll(s.script, "{names}", strings.Join(names, " "))...)
+			return nil
+		}
+	}
+	return usageHint("one of: bash, zsh, fish", "completion: %s: no such shell", Clean(c.arg(0)))
+}
+
+// bash cuts words at ":" and "="; the script takes the line apart itself and gives back only what stands behind the
+// last such cut.
+const bashScript = `# completion of tutti and its other names, for bash
+_tutti_complete() {
+    local line="${COMP_LINE:0:COMP_POINT}" cur="" cut word remark
+    local -a words=()
+    read -ra words <<<"$line"
+    words[0]="${words[0]##*/}"
+    if [[ "$line" =~ [[:space:]]$ ]]; then words+=(""); fi
+    cur="${words[${#words[@]}-1]}"
+    cut="${cur%"${cur##*[:=]}"}"
+    COMPREPLY=()
+    while IFS=$'\t' read -r word remark; do
+        case "$word" in
+        :files) compopt -o filenames 2>/dev/null; while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "${cur#"$cut"}") ;;
+        :dirs) compopt -o filenames 2>/dev/null; while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -d -- "${cur#"$cut"}") ;;
+        ?*) COMPREPLY+=("${word#"$cut"}") ;;
+        esac
+    done < <(command tutti __complete -- "${words[@]}" 2>/dev/null)
+}
+complete -F _tutti_complete {names}
+`
+
+const zshScript = `#compdef {names}
+# completion of tutti and its other names, for zsh
+_tutti_complete() {
+    local -a found
+    local word remark
+    while IFS=$'\t' read -r word remark; do
+        case "$word" in
+        :files) _files ;;
+        :dirs) _files -/ ;;
+        ?*) found+=("${word//:/\\:}:$remark") ;;
+        esac
+    done < <(command tutti __complete -- "${words[1]:t}" "${(@)words[2,CURRENT-1]}" "${words[CURRENT]}" 2>/dev/null)
+    (( ${#found} )) && _describe 'tutti' found
+}
+if [[ "${funcstack[1]}" == _* ]]; then
+    _tutti_complete "$@"
+else
+    compdef _tutti_complete {names}
+fi
+`
+
+const fishScript = `# completion of tutti and its other names, for fish
+function __tutti_complete
+    set -l words (commandline -opc)
+    set -l cur (commandline -ct)
+    set words[1] (basename $words[1])
+    for line in (command tutti __complete -- $words "$cur" 2>/dev/null)
+        switch $line
+            case ':files'
+                __fish_complete_path "$cur"
+            case ':dirs'
+                __fish_complete_directories "$cur"
+            case '*'
+                echo $line
+        end
+    end
+end
+for name in {names}
+    complete -c $name -f -a '(__tutti_complete)'
+end
+`

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/canonjson"
+	"tutti/internal/store"
+	"tutti/internal/store/filestore"
+)
+
+// askTime bounds the question to tuttid; it answers in milliseconds.
+const askTime = 2 * time.Second
+
+func countInstances(ctx context.Context, path string) (n int) {
+	s, err := filestore.Open(path, filestore.Options{ReadOnly: true, AllowVersionMismatch: true})
+	if err != nil {
+		return 0
+	}
+	defer s.Close()
+	for _, err := range s.Read(ctx, store.Key{Kind: store.Instances}, "") {
+		if err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// checkPrograms looks at the two programs and at what the shell finds under our names.
+func (c *Call) checkPrograms(ctx context.Context, r *report) {
+	daemon, err := daemonPath()
+	if err != nil {
+		r.tell("programs", err.Error(), installHint)
+		return
+	}
+	self := filepath.Join(filepath.Dir(daemon), c.program())
+	r.tell("programs", c.App.Shown(self)+" "+Version+" (build "+BuildID()+")", "")
+	build, err := askBuild(ctx, daemon)
+	switch {
+	case err != nil:
+		r.tell("programs", "tuttid does not answer: "+err.Error(), installHint)
+	case build != BuildID():
+		r.tell("programs", "tuttid is of another build: "+build, installHint)
+	default:
+		r.tell("programs", c.App.Shown(daemon)+" is of the same build", "")
+	}
+	c.checkNames(r, self)
+}
+
+// askBuild asks a tuttid for its build.
+func askBuild(ctx context.Context, daemon string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, daemon, "version", "--json")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return "", err
+	}
+	raw, _ := canonjson.Get(out, "build")
+	build, _ := canonjson.String(raw)
+	return build, nil
+}
+
+// checkNames says which of our names lead elsewhere or nowhere.
+func (c *Call) checkNames(r *report, self string) {
+	var missing, others []string
+	for _, name := range append([]string{"tutti"}, c.linkNames()...) {
+		path := firstInPath(name)
+		if path == "" {
+			missing = append(missing, name)
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(path); err != nil || !app.SameFile(real, self) {
+			others = append(others, path)
+		}
+	}
+	if len(missing) > 0 {
+		r.tell("names", "not in PATH: "+strings.Join(missing, ", "), `"tutti install" puts them there`)
+	}
+	if len(others) > 0 {
+		r.tell("names", "another program than this one: "+strings.Join(others, ", "), "put the folder of tutti first in PATH, or remove them")
+	}
+	if len(missing)+len(others) == 0 {
+		r.tell("names", "all lead here", "")
+	}
+}
+
+// checkSystem looks at the kernel's watcher and at the cache.
+func (c *Call) checkSystem(r *report) {
+	home, err := c.App.Home()
+	if err != nil {
+		r.tell("home", err.Error(), "export HOME")
+		return
+	}
+	if err := app.WatcherFault(home); err != nil {
+		r.tell("watcher", "none is to be had, so everything is looked at now and then: "+err.Error(),
+			"sysctl fs.inotify.max_user_instances fs.inotify.max_user_watches")
+	} else {
+		r.tell("watcher", "changes are noticed at once", "")
+	}
+	cache, err := c.App.CacheDir()
+	if err != nil {
+		return
+	}
+	info, err := os.Lstat(cache)
+	switch {
+	case os.IsNotExist(err):
+		r.tell("cache", c.App.Shown(cache)+" (not made yet)", "")
+	case err != nil:
+		r.tell("cache", err.Error(), "it may be removed at any time: rm -r "+app.QuoteArg(cache))
+	case !info.IsDir() || info.Mode().Perm()&0o077 != 0 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid():
+		r.tell("cache", c.App.Shown(cache)+" is not a folder of yours that only you can enter; it is not used", "chmod 700 "+app.QuoteArg(cache))
+	default:
+		r.tell("cache", c.App.Shown(cache), "")
+	}
+}

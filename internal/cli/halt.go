@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/halt"
+)
+
+// The user units of the mailbox watcher. The path unit goes first: it would start the service again.
+const (
+	watchPath    = "cross-agent-watch.path"
+	watchService = "cross-agent-watch.service"
+)
+
+// watcherTime bounds what is asked of systemd. A user manager that hangs must not hold up a halt, which is complete
+// before it is asked.
+const watcherTime = 2 * time.Second
+
+// elsewhere is how a machine that this program cannot reach is halted by hand.
+const elsewhere = "on each of them: touch " + halt.Shown
+
+// bannerText is what stands above everything else while the switch is on.
+func bannerText(s halt.State) string {
+	text := "⚠ HALT ACTIVE"
+	if !s.Since.IsZero() {
+		text += " (since " + s.Since.Local().Format(time.RFC3339) + ")"
+	}
+	switch {
+	case s.Unreadable:
+		text += ": HALT file present but unreadable; treat as halted."
+	case s.Reason != "":
+		text += ": " + Clean(s.Reason)
+	}
+	return text
+}
+
+// runHalt sets the switch before anything else. Whatever goes wrong afterwards is said, and halts nobody less.
+func runHalt(ctx context.Context, c *Call) error {
+	state, warnings, err := halt.Raise(strings.Join(c.Args, " "))
+	watcher, watcherErr := "left alone", error(nil)
+	if !c.on("no-stop-watcher") {
+		watcher = "stopped"
+		if watcherErr = systemctl(ctx, "stop", watchPath, watchService); watcherErr != nil {
+			watcher = "not stopped: " + watcherErr.Error()
+		}
+	}
+	for _, w := range warnings {
+		c.warn("%s", Clean(w.Error()))
+	}
+	if err != nil {
+		code := exitIO
+		if c.under == Cross {
+			code = exitUsage // the page knows no other number for it
+		}
+		return &fault{code: code, err: err, hint: "make it by hand: mkdir -p ~/.config/cross-agent-comms && touch " + halt.Shown}
+	}
+	if c.json {
+		c.emit(haltJSON(state, watcher, nil))
+	} else {
+		c.line("✓ HALT file written: " + halt.Shown)
+		switch {
+		case watcherErr != nil:
+			c.line("⚠ Watcher service not stopped: " + Clean(watcherErr.Error()))
+		case watcher == "stopped":
+			c.line("✓ Watcher service stopped (" + watchPath + ")")
+		}
+		c.line("- In-flight sends finish the step in hand (seconds); new sends are blocked.")
+		c.line("- Agents that poll stop within one cadence (~5 min).")
+		c.line("- `cross-agent-resume` clears HALT. Polling does NOT auto-resume: tell the agent of each session to go on.")
+	}
+	if c.on("tailnet") {
+		return refuse(elsewhere, "this machine is halted; this program does not reach the others")
+	}
+	return nil
+}
+
+// runResume clears the switch.
+func runResume(ctx context.Context, c *Call) error {
+	was, err := halt.Clear()
+	if err != nil {
+		return &fault{code: exitUsage, err: err}
+	}
+	watcher, watcherErr := "left alone", error(nil)
+	if !c.on("no-start-watcher") {
+		watcher = "started"
+		if watcherErr = systemctl(ctx, "start", watchPath); watcherErr != nil {
+			watcher = "not started: " + watcherErr.Error()
+		}
+	}
+	if c.json {
+		c.emit(haltJSON(halt.Read(), watcher, &was))
+	} else {
+		c.resumed(was, watcher, watcherErr)
+	}
+	if c.on("tailnet") {
+		return refuse("on each of them: rm "+halt.Shown, "this machine goes on; this program does not reach the others")
+	}
+	return nil
+}
+
+func (c *Call) resumed(was halt.State, watcher string, watcherErr error) {
+	if !was.Halted {
+		c.line("✓ Nothing was halted: there is no " + halt.Shown)
+	} else {
+		text := "✓ HALT file removed: " + halt.Shown
+		if !was.Since.IsZero() {
+			text += " (set " + ago(time.Since(was.Since))
+			if was.Reason != "" {
+				text += ": " + Clean(was.Reason)
+			}
+			text += ")"
+		}
+		c.line(text)
+	}
+	switch {
+	case watcherErr != nil:
+		c.line("⚠ Watcher service not started: " + Clean(watcherErr.Error()))
+	case watcher == "started":
+		c.line("✓ Watcher service started (" + watchPath + ")")
+	}
+	c.line("- Sending and receiving work again; the watcher picks up the messages that were held.")
+	c.line("- Polling does NOT restart by itself: tell the agent of each session to go on.")
+}
+
+// haltJSON is what both verbs print for programs; was is the state that was cleared.
+func haltJSON(s halt.State, watcher string, was *halt.State) []byte {
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Bool("halted", s.Halted)
+	o.Str("path", s.Path)
+	if was != nil {
+		o.Bool("wasHalted", was.Halted)
+		s.Reason, s.Since = was.Reason, was.Since
+	}
+	o.Opt("reason", s.Reason)
+	if !s.Since.IsZero() {
+		o.Str("since", s.Since.UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	o.Str("watcher", watcher)
+	return o.Bytes()
+}
+
+// systemctl asks the user's service manager to start or stop units, one after the other, all within watcherTime. The
+// error is that of the first unit: the others only exist with it.
+func systemctl(ctx context.Context, what string, units ...string) error {
+	program, err := exec.LookPath("systemctl")
+	if err != nil {
+		return errors.New("systemctl is not installed")
+	}
+	ctx, cancel := context.WithTimeout(ctx, watcherTime)
+	defer cancel()
+	var first error
+	for _, unit := range units {
+		cmd := exec.CommandContext(ctx, program, "--user", "--quiet", what, unit)
+		cmd.WaitDelay = 100 * time.Millisecond
+		out, err := cmd.CombinedOutput()
+		if ctx.Err() != nil {
+			return fmt.Errorf("systemctl did not answer within %v", watcherTime)
+		}
+		if err != nil && first == nil {
+			first = errors.New(firstLine(string(out), err.Error()))
+		}
+	}
+	return first
+}
+
+// firstLine returns the first line of s, or otherwise when there is none.
+func firstLine(s, otherwise string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,343 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tutti/internal/canonjson"
+)
+
+// Marker stands in both programs, so that install tells one of ours from a stranger's file of the same name without
+// running it.
+const Marker = "tutti program file, marker 7f6c1f0a9b2d"
+
+// marker keeps the text in the data of the program; a constant that nobody reads would not be linked.
+var marker = []byte(Marker)
+
+// A step is one thing that install does, or found done.
+type step struct {
+	Name string // of the file in the folder
+	Does string // "copy", "link", "keep", "remove", "refuse"
+	To   string // source of a copy, target of a link
+}
+
+// runInstall lays programs and links, or takes them away.
+func runInstall(_ context.Context, c *Call) error {
+	dir, err := c.installDir()
+	if err != nil {
+		return err
+	}
+	var steps []step
+	if c.on("uninstall") {
+		steps = c.planRemoval(dir)
+	} else if steps, err = c.planInstall(dir); err != nil {
+		return err
+	}
+	var foreign []string
+	for i := range steps {
+		if steps[i].Does == "refuse" {
+			foreign = append(foreign, filepath.Join(dir, steps[i].Name))
+		}
+	}
+	if len(foreign) > 0 && !c.on("uninstall") {
+		return badState("--force replaces them", "not ours, and in the way: %s", Clean(strings.Join(foreign, ", ")))
+	}
+	if !c.on("dry-run") {
+		if err := carryOut(dir, steps); err != nil {
+			return failIO("", err, "install")
+		}
+	}
+	c.showSteps(dir, steps)
+	return nil
+}
+
+func (c *Call) installDir() (string, error) {
+	if dir := c.text("dir"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	home, err := c.App.Home()
+	return filepath.Join(home, ".local/bin"), err
+}
+
+// linkNames are the other names of the program: those under which the table has verbs.
+func (c *Call) linkNames() []string {
+	names := []string{"h2a"}
+	c.Table.each(Cross, func(v *Verb) bool {
+		if !v.Hidden {
+			names = append(names, "cross-agent-"+v.Name)
+		}
+		return true
+	})
+	return names
+}
+
+func (c *Call) planInstall(dir string) ([]step, error) {
+	daemon, err := daemonPath()
+	if err != nil {
+		return nil, failIO("", err, "find our own program")
+	}
+	// tuttid first: between the two steps a tutti that hands over says that the builds differ, instead of that half
+	// of the program is missing.
+	var steps []step
+	for _, src := range []string{daemon, filepath.Join(filepath.Dir(daemon), "tutti")} {
+		if _, err := os.Stat(src); err != nil {
+			return nil, failIO(`build both programs ("make build") and run the new one: bin/tutti install`, err, "")
+		}
+		s := step{Name: filepath.Base(src), Does: "copy", To: src}
+		if c.on("link") {
+			s.Does = "link"
+		}
+		steps = append(steps, c.check(dir, s))
+	}
+	for _, name := range c.linkNames() {
+		steps = append(steps, c.check(dir, step{Name: name, Does: "link", To: "tutti"}))
+	}
+	return steps, nil
+}
+
+// check looks at what lies where a step wants to put something.
+func (c *Call) check(dir string, s step) step {
+	path := filepath.Join(dir, s.Name)
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil: // nothing there, or the step itself will say why not
+	case s.Does == "link" && linksTo(path, s.To), s.Does == "copy" && sameFile(path, s.To):
+		s.Does = "keep"
+	case info.IsDir(), !isOurs(path) && !c.on("force"):
+		s.Does = "refuse"
+	}
+	return s
+}
+
+func linksTo(path, target string) bool {
+	to, err := os.Readlink(path)
+	return err == nil && to == target
+}
+
+// sameFile tells whether two paths lead to one file, or to two with the same bytes. A link counts as another one: a
+// copy was asked for.
+func sameFile(a, b string) bool {
+	one, err1 := os.Lstat(a)
+	two, err2 := os.Stat(b)
+	if err1 != nil || err2 != nil || !one.Mode().IsRegular() || one.Size() != two.Size() {
+		return false
+	}
+	if os.SameFile(one, two) {
+		return true
+	}
+	x, err1 := os.ReadFile(a)
+	y, err2 := os.ReadFile(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// isOurs tells whether a file, or what a link leads to, is one of our programs. A link whose target is gone is ours when
+// it leads to a program of our name.
+func isOurs(path string) bool {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		to, err := os.Readlink(path)
+		base := filepath.Base(to)
+		return err == nil && (base == "tutti" || base == "tuttid")
+	}
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() < int64(len(marker)) {
+		return false
+	}
+	return holds(f, marker)
+}
+
+// holds looks for bytes in a stream without keeping more than a piece of it.
+func holds(r io.Reader, what []byte) bool {
+	buf := make([]byte, 256<<10)
+	kept := 0
+	for {
+		n, err := r.Read(buf[kept:])
+		if bytes.Contains(buf[:kept+n], what) {
+			return true
+		}
+		if err != nil || n == 0 {
+			return false
+		}
+		end := kept + n
+		kept = min(end, len(what)-1)
+		copy(buf, buf[end-kept:end])
+	}
+}
+
+// planRemoval lists what of ours lies in the folder. What is not ours stays, and is not worth a word.
+func (c *Call) planRemoval(dir string) []step {
+	var steps []step
+	for _, name := range append(c.linkNames(), "tutti", "tuttid") {
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		s := step{Name: name, Does: "remove"}
+		if !isOurs(path) {
+			s.Does = "refuse"
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+func carryOut(dir string, steps []step) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, s := range steps {
+		var err error
+		path := filepath.Join(dir, s.Name)
+		switch s.Does {
+		case "copy":
+			err = copyProgram(s.To, path)
+		case "link":
+			err = replaceLink(s.To, path)
+		case "remove":
+			err = os.Remove(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyProgram puts a copy of a program at path in one step: the old one may be running.
+func copyProgram(src, path string) (err error) {
+	from, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+		}
+	}()
+	if _, err = io.Copy(tmp, from); err != nil {
+		return err
+	}
+	if err = tmp.Chmod(0o755); err != nil {
+		return err
+	}
+	if err = tmp.Sync(); err != nil {
+		return err
+	}
+	if err = tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// replaceLink puts a link at path in one step.
+func replaceLink(target, path string) error {
+	tmp := fmt.Sprintf("%s/.%s-%d", filepath.Dir(path), filepath.Base(path), os.Getpid())
+	if err := os.Symlink(target, tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		os.Remove(tmp)
+		return err
+	}
+	return nil
+}
+
+var stepWords = [...][3]string{ // done, planned
+	{"copy", "copied", "would copy"}, {"link", "linked", "would link"}, {"keep", "up to date", "up to date"},
+	{"remove", "removed", "would remove"}, {"refuse", "left, not ours", "would leave, not ours"},
+}
+
+func (c *Call) showSteps(dir string, steps []step) {
+	column := 1
+	if c.on("dry-run") {
+		column = 2
+	}
+	var l list
+	var rows [][]string
+	for _, s := range steps {
+		var o canonjson.Object
+		o.Str("path", filepath.Join(dir, s.Name))
+		o.Str("step", s.Does)
+		o.Opt("to", s.To)
+		l.obj(&o)
+		for _, w := range stepWords {
+			if w[0] == s.Does {
+				rows = append(rows, []string{w[column], c.App.Shown(filepath.Join(dir, s.Name))})
+			}
+		}
+	}
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Bool("dryRun", c.on("dry-run"))
+		o.Raw("steps", l.bytes())
+		o.Bool("inPath", inPath(dir))
+		c.emit(o.Bytes())
+		return
+	}
+	c.table(rows)
+	if len(rows) == 0 {
+		c.line("nothing of ours in " + Clean(c.App.Shown(dir)))
+	}
+	if !c.on("uninstall") {
+		c.pathAdvice(dir)
+	}
+}
+
+// pathAdvice says when the shell does not look into the folder, or finds another program first.
+func (c *Call) pathAdvice(dir string) {
+	if !inPath(dir) {
+		c.remark("%s is not in PATH", Clean(c.App.Shown(dir)))
+		c.remark(`hint: add this line to your shell's start file: export PATH=%s:"$PATH"`, quoteForShell(c.App.Shown(dir)))
+		return
+	}
+	for _, name := range append([]string{"tutti"}, c.linkNames()...) {
+		if first := firstInPath(name); first != "" && filepath.Dir(first) != dir {
+			c.remark("%s comes first in PATH, so %s still means that one", Clean(first), name)
+		}
+	}
+}
+
+// quoteForShell keeps "~" outside the quotes, where the shell expands it.
+func quoteForShell(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		return `"$HOME/` + rest + `"`
+	}
+	return `"` + path + `"`
+}
+
+func inPath(dir string) bool {
+	for _, p := range filepath.SplitList(os.Getenv("PATH")) {
+		if p == dir || filepath.Clean(p) == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// firstInPath returns where the shell finds a program, "" for nowhere.
+func firstInPath(name string) string {
+	for _, p := range filepath.SplitList(os.Getenv("PATH")) {
+		path := filepath.Join(p, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}

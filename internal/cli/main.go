@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"tutti/internal/app"
+	"tutti/internal/halt"
+)
+
+// Heavy is what tuttid brings along: the functions of the verbs that the table holds without one. What cmd/tutti links
+// must not name them, so they come as values.
+type Heavy []HeavyVerb
+
+// A HeavyVerb is the function of the verb with that name.
+type HeavyVerb struct {
+	Name string
+	Run  Func
+}
+
+// Main is the program tutti. It does not return.
+func Main() { os.Exit(run(nil, false)) }
+
+// MainHeavy is the program tuttid. It does not return.
+func MainHeavy(heavy Heavy) { os.Exit(run(heavy, true)) }
+
+// programName tells which of the programs was called, and for the cross-agent commands which one.
+func programName(argv0 string) (under Names, cross string) {
+	name := filepath.Base(argv0)
+	if rest, ok := strings.CutPrefix(name, "cross-agent-"); ok {
+		return Cross, rest
+	}
+	if name == "h2a" {
+		return H2A, ""
+	}
+	return Tutti, ""
+}
+
+// run is a whole run of the program and returns its exit status.
+func run(heavy Heavy, daemon bool) (status int) {
+	under, cross := programName(os.Args[0])
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(os.Stderr, "%s: internal failure: %v\n%s", filepath.Base(os.Args[0]), p, debug.Stack())
+			status = exitPanic // not 2, which Go would use and which has a meaning here
+		}
+	}()
+	in, err := parse(verbs[:], under, cross, os.Args[1:])
+	c := newCall(in, daemon)
+	if daemon {
+		if e := sameBuild(); e != nil {
+			return c.finish(e)
+		}
+	}
+	return c.finish(c.perform(heavy, err))
+}
+
+func newCall(in *Input, daemon bool) *Call {
+	c := &Call{Input: in, Table: verbs[:], In: os.Stdin, outFile: os.Stdout, errFile: os.Stderr, daemon: daemon}
+	if in.vals == nil {
+		in.room()
+	}
+	c.quiet, c.verbose = c.on("quiet"), c.on("verbose")
+	c.json = in.under == H2A || c.on("json")
+	if in.Verb != nil && in.Verb.TextOnly {
+		c.json = false
+	}
+	c.look()
+	c.App = app.New(app.Settings{Root: c.rootFlag(), Maker: "tutti@" + Version})
+	return c
+}
+
+// rootFlag is the value of --root; under h2a the value "true" means that none was given.
+func (c *Call) rootFlag() string {
+	if root := c.text("root"); c.under != H2A || root != "true" {
+		return root
+	}
+	return ""
+}
+
+// perform does what the command line asks for. The order is the contract: help never runs a verb, the halt switch is
+// asked before the verb begins, a wrong command line runs nothing but halt itself, and only then is the process
+// replaced if the verb needs it.
+func (c *Call) perform(heavy Heavy, wrong error) error {
+	v := c.Verb
+	switch {
+	case c.help && (v != nil || wrong == nil):
+		return c.showHelp()
+	case c.isSet("version"):
+		return runVersion(context.Background(), c)
+	case wrong != nil && (v == nil || !v.Lax):
+		return wrong
+	case v == nil:
+		return c.overview()
+	}
+	for _, w := range c.warns {
+		c.warn("%s", w)
+	}
+	if v.Halt == Acts {
+		if err := halt.Check(v.Name); err != nil {
+			return err
+		}
+	}
+	fn, err := c.function(heavy)
+	if err != nil {
+		return err
+	}
+	if v.Halt == Reads {
+		c.banner(halt.Read())
+	}
+	if err = c.call(fn); err == nil {
+		err = wrong // a lax verb has run all the same
+	}
+	return err
+}
+
+// call runs the function of the verb. Only a verb that may wait catches the signals: for the others the system's own end
+// of the process is the fastest, and costs nothing at start.
+func (c *Call) call(fn Func) error {
+	ctx, stop := context.Background(), func() {}
+	if c.Verb.Waits {
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop) // the second interrupt kills at once
+	}
+	defer stop()
+	bounded, cancel := c.withTimeout(ctx)
+	defer cancel()
+	err := fn(bounded, c)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return &fault{code: exitInterrupted} // the user knows
+	case err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded):
+		return failIO("", nil, "%s: gave up after %s (--timeout)", c.Verb.Name, c.text("timeout"))
+	}
+	return err
+}
+
+// function returns what runs the verb. In tutti it does not return for a verb that needs tuttid.
+func (c *Call) function(heavy Heavy) (Func, error) {
+	if !c.daemon {
+		if c.Verb.Run != nil && !(c.Verb.Bus && c.App.NeedsDaemon()) {
+			return c.Verb.Run, nil
+		}
+		return nil, handOver()
+	}
+	for i := range heavy {
+		if heavy[i].Name == c.Verb.Name {
+			return heavy[i].Run, nil
+		}
+	}
+	switch {
+	case c.Verb.Run != nil:
+		return c.Verb.Run, nil
+	case c.Verb.Name == "plumbing handover":
+		return runHandover, nil
+	}
+	return nil, failIO(installHint, nil, "%s: this tuttid was built without it", c.Verb.Name)
+}
+
+// banner shows that the switch is on: the first line of text, and on standard error where standard output is JSON.
+func (c *Call) banner(state halt.State) {
+	switch text := bannerText(state); {
+	case !state.Halted:
+	case c.json:
+		fmt.Fprintln(c.errFile, c.errPaint(red, text))
+	default:
+		c.line(c.paint(red, text))
+	}
+}
+
+// finish writes what is left, says what went wrong, and returns the exit status.
+func (c *Call) finish(err error) int {
+	if e := c.flush(); e != nil && err == nil {
+		err = e
+	}
+	if err != nil {
+		c.report(err)
+	}
+	return exitCode(err, c.under)
+}
+
+// report says an error and its hint in the manner of the program's name. What an error quotes may come from a peer, so
+// it is cleaned here, once.
+func (c *Call) report(err error) {
+	var halted *halt.Error
+	var f *fault
+	msg, hint := CleanBlock(err.Error()), CleanBlock(hintOf(err))
+	silent := errors.As(err, &f) && f.msg == "" && f.err == nil // the verb has said it all
+	prefix := c.prefix() + ": "
+	switch {
+	case silent:
+		return
+	case errors.As(err, &halted):
+		fmt.Fprintln(c.errFile, halt.Active)
+		fmt.Fprintf(c.errFile, "%s%s\n", prefix, msg)
+	case f != nil && f.bare:
+		fmt.Fprintf(c.errFile, "%s\n%s\n", msg, hint)
+		return
+	case c.under == Tutti:
+		fmt.Fprintf(c.errFile, "tutti: %s %s\n", c.errPaint(red, "error:"), strings.ReplaceAll(msg, "\n", "\ntutti: error: "))
+	default:
+		fmt.Fprintf(c.errFile, "%s%s\n", prefix, strings.ReplaceAll(msg, "\n", "\n"+prefix))
+	}
+	if hint == "" {
+		return
+	}
+	if c.under == Tutti {
+		prefix = "tutti: "
+	}
+	for line := range strings.SplitSeq(hint, "\n") {
+		fmt.Fprintf(c.errFile, "%shint: %s\n", prefix, line)
+	}
+}

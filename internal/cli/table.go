@@ -1,0 +1,219 @@
+package cli
+
+// verbs is the table. Each family is a list of its own; the order is that of help.
+var verbs = [...]*[]Verb{&stopVerbs, &setupVerbs, &storeVerbs, &programVerbs, &plumbingVerbs}
+
+// Lines of exit status that several verbs share.
+const (
+	exitPlain = "0 done; 1 wrong usage; 3 a file could not be read or written"
+	exitBus   = "0 done; 1 wrong usage; 2 there is no bus, or no such thing in it; 3 a file could not be read or written"
+)
+
+var stopVerbs = []Verb{
+	{
+		Name: "halt", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Lax: true, MaxArgs: -1, Run: runHalt,
+		Short: "stop every agent of yours, now",
+		Args:  "[<reason>]",
+		Flags: []Flag{
+			{Name: "tailnet", Kind: Switch, Help: "halt your other machines, too"},
+			{Name: "no-stop-watcher", Kind: Switch, Help: "leave the user unit cross-agent-watch running"},
+		},
+		Does: `Sets the halt switch: nothing is sent, started or typed by any agent of yours until it is cleared. What is
+in hand ends within seconds. The reason is shown to everybody who is stopped. Halting again refreshes the reason; without
+one the old reason stays.
+
+A wrong flag does not keep it from halting: it halts first and complains afterwards. It reads no settings and no bus.`,
+		Wont: "It ends no session, deletes no message and cuts off no transfer.",
+		Examples: `$ tutti halt 'runaway loop'
+$ touch ~/.config/cross-agent-comms/HALT    # does as much`,
+		Exit: "0 halted; 1 another machine or a wrong argument (this machine is halted all the same); 3 the switch could not be set",
+	},
+	{
+		Name: "resume", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Run: runResume,
+		Short: "clear the halt switch",
+		Flags: []Flag{
+			{Name: "tailnet", Kind: Switch, Help: "clear it on your other machines, too"},
+			{Name: "no-start-watcher", Kind: Switch, Help: "do not start the user unit cross-agent-watch"},
+		},
+		Does:     "Clears the halt switch and starts the watcher. Sending and receiving work again, and what waited is picked up.",
+		Wont:     "It lets no agent go on by itself: an intentional stop must not be undone in silence. Tell the agent of each session.",
+		Examples: "$ tutti resume",
+		Exit:     "0 cleared, or nothing was halted; 1 still halted, another machine, or wrong usage",
+	},
+}
+
+var setupVerbs = []Verb{
+	{
+		Name: "init", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Folders, Run: runInit, Bus: true,
+		Short: "make a bus",
+		Args:  "[<folder>]",
+		Flags: []Flag{{Name: "force", Kind: TrueSwitch, Help: "also where git keeps the folder under its control"}},
+		Does: `Makes the bus that is meant (--root, H2A_ROOT, the nearest accepted .h2a, ~/h2a-workspace/.h2a), or
+<folder>/.h2a when a folder is named. A bus that it makes is accepted: verbs below that folder use it. One that is there
+already is left as it is.`,
+		Wont: "It accepts no bus that somebody else made (tutti root accept), and makes none that git tracks: whoever can push would write your agents' mail.",
+		Examples: `$ tutti init
+bus ready: ~/h2a-workspace/.h2a
+$ tutti init .`,
+		Exit: exitPlain,
+	},
+	{
+		Name: "root", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runRoot,
+		Short:    "show which bus is meant, and why",
+		Does:     "Shows the bus that verbs use here, where it comes from, and what else lies near.",
+		Examples: "$ tutti root",
+		Exit:     exitPlain,
+	},
+	{
+		Name: "root accept", Under: Tutti, Group: GroupSetup, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Folders, Run: runRootAccept,
+		Short: "let the bus of a folder be used",
+		Args:  "<path>",
+		Flags: []Flag{{Name: "force", Kind: Switch, Help: "also where git keeps the folder under its control"}},
+		Does: `Remembers, for you alone, that the bus at <path> may be used by what runs below its parent folder. The
+folder is remembered by path, device and inode: another one put in its place is not accepted.`,
+		Examples: "$ tutti root accept ./.h2a",
+		Exit:     "0 done; 1 wrong usage, or git tracks it; 2 there is no bus; 3 a file could not be written",
+	},
+	{
+		Name: "root drop", Under: Tutti, Group: GroupSetup, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Folders, Run: runRootDrop,
+		Short:    "take that back",
+		Args:     "<path>",
+		Does:     "Takes the acceptance of a bus back. The bus itself stays as it is.",
+		Examples: "$ tutti root drop ./.h2a",
+		Exit:     "0 done; 2 it was not accepted; 3 a file could not be written",
+	},
+	{
+		Name: "root list", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runRootList,
+		Short:    "list the buses that you made or accepted",
+		Does:     "Lists the accepted buses, and says of each whether the folder is still the one that was accepted.",
+		Examples: "$ tutti root list",
+		Exit:     exitPlain,
+	},
+	{
+		Name: "doctor", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Run: runDoctor, Bus: true,
+		Short: "look what is wrong, and say what to type",
+		Flags: []Flag{
+			{Name: "scan", Kind: Text, Value: "dir", Offer: Folders, Help: "look for stray buses in the folders of this one"},
+			{Name: "prune", Kind: Switch, Help: "list mailboxes that nobody can own, and what would be done with them"},
+			{Name: "apply", Kind: TrueSwitch, Help: "with --prune: move them to quarantine"},
+		},
+		Does: `Looks at the bus, the halt switch, the programs, the watcher and the cache, and prints for each finding the
+command that mends it. With --prune it lists mailboxes whose name cannot belong to an agent; with --apply as well, these
+are moved to the folder quarantine of the bus, whole, and named.`,
+		Wont: "It deletes nothing: no mail, no mailbox, no bus.",
+		Examples: `$ tutti doctor
+$ tutti doctor --prune`,
+		Exit: "0 healthy; 1 wrong usage; 2 a check failed; 3 a file could not be read",
+	},
+}
+
+var storeVerbs = []Verb{
+	{
+		Name: "store migrate", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Run: runStoreMigrate, Bus: true,
+		Short: "bring a bus to another version, or old file names to the present form",
+		Flags: []Flag{
+			{Name: "from", Kind: Text, Value: "version", Default: "1", Help: "the version that the bus has"},
+			{Name: "to", Kind: Text, Value: "version", Default: "1", Help: "the version that it gets"},
+			{Name: "sanitize-paths", Kind: TrueSwitch, Help: "rename folders and files that carry characters of old releases"},
+			{Name: "dry-run", Kind: TrueSwitch, Help: "say what would be done and do nothing"},
+		},
+		Does:     "Only version 1 exists, so without --sanitize-paths nothing changes. A name that is taken is reported and never overwritten.",
+		Examples: "$ tutti store migrate --sanitize-paths --dry-run",
+		Exit:     "0 done; 1 wrong usage, or a version that does not exist; 2 a name was taken; 3 a file could not be renamed",
+	},
+	{
+		Name: "store kinds", Under: Tutti, Group: GroupPlumbing, Halt: Reads, Run: runStoreKinds,
+		Short:    "list the kinds of things that a bus keeps",
+		Does:     "Lists each kind with its path, its class and its limits.",
+		Examples: "$ tutti store kinds",
+		Exit:     exitPlain,
+	},
+	{
+		Name: "store list", Under: Tutti, Group: GroupPlumbing, Halt: Reads, MinArgs: 1, MaxArgs: 2, Offer: StoreKinds, Run: runStoreList, Bus: true,
+		Short:    "list the documents of a kind",
+		Args:     "<kind> [<owner>]",
+		Does:     "Lists documents by name. For a kind that has owners, without one, the owners are listed.",
+		Examples: "$ tutti store list inbox",
+		Exit:     exitBus,
+	},
+	{
+		Name: "store show", Under: Tutti, Group: GroupPlumbing, Halt: Reads, MinArgs: 1, MaxArgs: 3, Offer: StoreKinds, Run: runStoreShow, Bus: true,
+		Short:    "print one document",
+		Args:     "<kind> [<owner>] [<name>]",
+		Does:     "Prints a document as it lies there. On a terminal, characters that could steer it are left out.",
+		Examples: "$ tutti store show schema",
+		Exit:     exitBus,
+	},
+	{
+		Name: "store log", Under: Tutti, Group: GroupPlumbing, Halt: Reads, MinArgs: 1, MaxArgs: 2, Offer: StoreKinds, Run: runStoreLog, Bus: true,
+		Short:    "print the lines of a log",
+		Args:     "<kind> [<name>]",
+		Flags:    []Flag{{Name: "from", Kind: Text, Value: "pos", Default: "the beginning", Help: "begin behind this position"}},
+		Does:     "Prints the lines of a log. With --json each line comes with its position and the one behind it, for --from.",
+		Examples: "$ tutti store log instances",
+		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the log no longer has that position; 3 a file could not be read",
+	},
+	{
+		Name: "store check", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runStoreCheck, Bus: true,
+		Short:    "read everything and name what is unfit",
+		Does:     "Reads every document and every line of every log, and names what is a link, too large, a stranger's or no JSON.",
+		Wont:     "It mends nothing and leaves everything where it is.",
+		Examples: "$ tutti store check",
+		Exit:     "0 all is fit; 1 wrong usage; 2 something is unfit, or there is no bus; 3 a file could not be read",
+	},
+}
+
+var programVerbs = []Verb{
+	{
+		Name: "install", Under: Tutti, Group: GroupProgram, Halt: Reads, Run: runInstall,
+		Short: "put tutti, tuttid and the other names where the shell finds them",
+		Flags: []Flag{
+			{Name: "dir", Kind: Text, Value: "dir", Default: "~/.local/bin", Offer: Folders, Help: "where to"},
+			{Name: "link", Kind: Switch, Help: "link to the programs where they are instead of copying them"},
+			{Name: "force", Kind: Switch, Help: "replace files that are not ours, too"},
+			{Name: "dry-run", Kind: Switch, Help: "say what would be done and do nothing"},
+			{Name: "uninstall", Kind: Switch, Help: "remove what install made"},
+		},
+		Does: `Copies tutti and tuttid and links the names under which they speak the older command lines: h2a and
+cross-agent-NAME. Running it again updates them. It says so when the folder is not where the shell looks.`,
+		Wont: "It replaces and removes no file that is not ours without --force.",
+		Examples: `$ tutti install --dry-run
+$ tutti install --dir ~/bin`,
+		Exit: "0 done; 1 wrong usage; 2 a file that is not ours is in the way; 3 a file could not be written",
+	},
+	{
+		Name: "completion", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MinArgs: 1, MaxArgs: 1, Run: runCompletion, TextOnly: true,
+		Short: "print the completion script of a shell",
+		Args:  "bash|zsh|fish",
+		Does:  "Prints a script that completes verbs, flags and values of tutti and of the names it answers to.",
+		Examples: `$ tutti completion bash >~/.local/share/bash-completion/completions/tutti
+$ source <(tutti completion zsh)
+$ tutti completion fish >~/.config/fish/completions/tutti.fish`,
+		Exit: exitPlain,
+	},
+	{
+		Name: "help", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Run: runHelp, TextOnly: true,
+		Short:    "show the verbs, or all about one",
+		Args:     "[<verb>]",
+		Does:     "Shows the overview, or the help of one verb.",
+		Examples: "$ tutti help store list",
+		Exit:     "0 done; 1 there is no such verb",
+	},
+	{
+		Name: "version", Under: Tutti, Group: GroupProgram, Halt: Indifferent, Run: runVersion,
+		Short:    "print version and build",
+		Does:     "Prints the version and the build. Both programs of one build carry the same one.",
+		Examples: "$ tutti version --json",
+		Exit:     "0",
+	},
+	{
+		Name: "__complete", Under: Tutti | H2A | Cross, Group: GroupProgram, Halt: Indifferent, MaxArgs: -1, Run: runComplete,
+		Hidden: true, TextOnly: true,
+		Short: "what may stand next on a command line, for the scripts of completion",
+		Args:  "<program> <word>...",
+		Does: `Prints what may stand in the place of the last word, one a line, with a tab and a remark behind it. A line
+that begins with ":" asks the shell for files or folders.`,
+		Examples: "$ tutti __complete tutti st",
+		Exit:     "0",
+	},
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// quotedFields splits a line as a shell does with single quotes, and drops what stands behind "#", "|" and ">".
+func quotedFields(line string) (words []string) {
+	var b strings.Builder
+	quoted, has := false, false
+	end := func() {
+		if has {
+			words = append(words, b.String())
+		}
+		b.Reset()
+		has = false
+	}
+	for _, r := range line {
+		switch {
+		case r == '\'':
+			quoted, has = !quoted, true
+		case quoted:
+			b.WriteRune(r)
+		case r == '#' || r == '|' || r == '>' || r == ')':
+			end()
+			return words
+		case r == ' ':
+			end()
+		default:
+			b.WriteRune(r)
+			has = true
+		}
+	}
+	end()
+	return words
+}
+
+// What help says must be true: every example is read without a fault and names the verb that it explains.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	Table(verbs[:]).each(Tutti|H2A|Cross, func(v *Verb) bool {
+		if seen[v.Name] {
+			t.Errorf("%s: stands twice in the table", v.Name)
+		}
+		seen[v.Name] = true
+		if v.Short == "" || v.Does == "" || v.Exit == "" || v.Examples == "" || v.Under == 0 || v.Group >= groupEnd {
+			t.Errorf("%s: a part of its help, its names or its group is missing", v.Name)
+		}
+		if strings.HasSuffix(v.Short, ".") || strings.HasSuffix(v.Exit, ".") {
+			t.Errorf("%s: the one line and the exit status end without a full stop, which the page adds", v.Name)
+		}
+		if v.MaxArgs >= 0 && v.MinArgs > v.MaxArgs || (v.MaxArgs != 0) != (v.Args != "") {
+			t.Errorf("%s: %d to %d arguments do not fit %q", v.Name, v.MinArgs, v.MaxArgs, v.Args)
+		}
+		if len(v.Flags)+len(globals) > 64 {
+			t.Errorf("%s: more flags than bits", v.Name)
+		}
+		names := map[string]bool{}
+		for i := range v.Flags {
+			f := &v.Flags[i]
+			if names[f.Name] || f.Help == "" || (f.Kind >= Text) != (f.Value != "") {
+				t.Errorf("%s --%s: stands twice, has no help, or its value has no name", v.Name, f.Name)
+			}
+			names[f.Name] = true
+		}
+		for i := range globals {
+			if names[globals[i].Name] {
+				t.Errorf("%s --%s: hides a flag that means the same everywhere", v.Name, globals[i].Name)
+			}
+		}
+		checkExamples(t, v)
+		return true
+	})
+}
+
+func checkExamples(t *testing.T, v *Verb) {
+	t.Helper()
+	found := false
+	for line := range strings.SplitSeq(v.Examples, "\n") {
+		i := strings.Index(line, "tutti ")
+		if !strings.HasPrefix(line, "$ ") || i < 0 {
+			continue
+		}
+		found = true
+		in, err := parse(verbs[:], Tutti, "", quotedFields(line[i:])[1:])
+		if err != nil || in.Verb == nil || in.Verb.Name != v.Name && v.Name != "help" {
+			t.Errorf("%s: the example %q does not work: %v", v.Name, line, err)
+		}
+	}
+	if !found {
+		t.Errorf("%s: no example that can be pasted", v.Name)
+	}
+}
+
+// Every flag that code asks for must be in the table: a misspelt one would read as "not given".
+func TestUnknownFlagIsNotGiven(t *testing.T) {
+	t.Parallel()
+	in, err := parse(verbs[:], Tutti, "", []string{"doctor", "--prune"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Call{Input: in}
+	if !c.on("prune") || c.on("apply") || c.on("no such flag") || c.text("root") != "" {
+		t.Errorf("doctor --prune: got prune %v, apply %v, unknown %v", c.on("prune"), c.on("apply"), c.on("no such flag"))
+	}
+}
