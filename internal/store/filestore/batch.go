@@ -184,7 +184,7 @@ func (b *batch) publish(ctx context.Context) error {
 	}
 	for rel := range named {
 		if err := b.dirs[rel].Sync(); err != nil {
-			errs = append(errs, b.s.failWrite("sync folder of", b.staged[0].key, err))
+			errs = append(errs, fmt.Errorf("batch: make names in %s safe: %w", rel, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -114,15 +114,23 @@ func taken(s *Store, k store.Key) error {
 	return &store.ExistsError{Key: twin, Rev: s.revAt(twin)}
 }
 
-// takenMeanwhile takes a message back that was taken by its reader between our look into the archive and our link: it was in
-// the inbox then. A second reader who met our copy was refused it, because Move found the archive taken.
+// takenMeanwhile looks into the archive once more, after the link. What lies there now may be our own message, taken by its
+// reader the moment it was visible: then it is delivered. Or it is one of the same name that was in the inbox when we looked
+// first: then ours is taken back. A second reader who met our copy was refused it, because Move found the archive taken.
 func (s *Store) takenMeanwhile(ctx context.Context, k store.Key, rev store.Rev) error {
 	err := taken(s, k)
 	if err == nil {
 		return nil
 	}
-	if gone := s.Delete(ctx, k, rev); gone != nil && !errors.Is(gone, store.ErrNotFound) {
+	gone := s.Delete(ctx, k, rev)
+	var exists *store.ExistsError
+	switch {
+	case gone == nil:
+		return err
+	case !errors.Is(gone, store.ErrNotFound):
 		return gone
+	case errors.As(err, &exists) && exists.Rev == rev:
+		return nil
 	}
 	return err
 }
@@ -136,7 +144,7 @@ func archived(k store.Key) store.Key {
 // somebody who may write here anyway say yes or no; nothing is read.
 func (s *Store) look(k store.Key) (unix.Stat_t, bool) {
 	var st unix.Stat_t
-	err := unix.Fstatat(s.root.FD(), k.Path(), &st, unix.AT_SYMLINK_NOFOLLOW)
+	err := unix.Fstatat(s.root.FD(), pathOf(k), &st, unix.AT_SYMLINK_NOFOLLOW)
 	return st, err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG
 }
 

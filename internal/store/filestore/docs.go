@@ -79,7 +79,7 @@ func (s *Store) Get(ctx context.Context, k store.Key) (store.Doc, error) {
 	if err := check(ctx, "get", k); err != nil {
 		return store.Doc{}, err
 	}
-	data, info, err := s.readAt(s.root, k.Path(), k)
+	data, info, err := s.readAt(s.root, pathOf(k), k)
 	if err != nil {
 		return store.Doc{}, err
 	}
@@ -91,7 +91,7 @@ func (s *Store) Get(ctx context.Context, k store.Key) (store.Doc, error) {
 
 // revAt is the revision of what lies at a key, zero when it cannot be read.
 func (s *Store) revAt(k store.Key) store.Rev {
-	data, _, err := s.readAt(s.root, k.Path(), k)
+	data, _, err := s.readAt(s.root, pathOf(k), k)
 	if err != nil {
 		return ""
 	}

@@ -28,12 +28,15 @@ func (s *Store) fail(op string, k store.Key, err error) error {
 
 // failWrite is fail for operations that change something.
 func (s *Store) failWrite(op string, k store.Key, err error) error {
-	for _, no := range [...]error{unix.EROFS, unix.EACCES, unix.EPERM} {
-		if errors.Is(err, no) && !told(err) {
-			return fmt.Errorf("%s %s: %w: %w", op, k, store.ErrReadOnly, err)
-		}
+	if !told(err) && systemRefuses(err) {
+		return fmt.Errorf("%s %s: %w: %w", op, k, store.ErrReadOnly, err)
 	}
 	return s.fail(op, k, err)
+}
+
+// systemRefuses tells whether the system does not let us write: a file system that is mounted so, or rights.
+func systemRefuses(err error) bool {
+	return errors.Is(err, unix.EROFS) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)
 }
 
 // told tells whether an error says already which operation on what has failed, and needs no more words.

@@ -78,9 +78,17 @@ func keyNamed(kind store.Kind, owner, filename string) (store.Key, bool) {
 	return store.Key{Kind: kind, Owner: owner, Name: name}, ok
 }
 
+// pathOf is k.Path(), put together from parts that are cut once: several are needed for each message.
+func pathOf(k store.Key) string {
+	if dir := folderPath(k.Kind, k.Owner); dir != "" {
+		return dir + "/" + fileName(k)
+	}
+	return fileName(k)
+}
+
 // home cuts the path of a key into the folder that holds the file, below the root, and the file's name there.
 func home(k store.Key) (rel, base string) {
-	dir, base := path.Split(k.Path())
+	dir, base := path.Split(pathOf(k))
 	return strings.TrimSuffix(dir, "/"), base
 }
 
@@ -90,7 +98,9 @@ func (s *Store) makeHome(rel string) (*atomicfile.Dir, error) {
 }
 
 // where is the path of a key, for people.
-func (s *Store) where(k store.Key) string { return filepath.Join(s.path, filepath.FromSlash(k.Path())) }
+func (s *Store) where(k store.Key) string {
+	return filepath.Join(s.path, filepath.FromSlash(pathOf(k)))
+}
 
 // storedAt is when a file arrived: its last write, but no later than the last change that the system itself has noted,
 // because a program can set the first to any time.

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -36,7 +37,7 @@ func (s *Store) lock(ctx context.Context, k store.Key, d *atomicfile.Dir) (*held
 		h.in, d = in, in
 	}
 	o := filelock.Options{Kernel: kernelLock}
-	if p := k.LockPath(); p != "" {
+	if p := k.Kind.Spec().Lock; p != "" { // no part of a key is in the name of the file
 		o = withRecord(o, path.Base(p))
 	}
 	var err error
@@ -82,7 +83,7 @@ func lockError(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if e, ok := errors.AsType[*filelock.HeldError](err); ok {
-		return &store.HeldError{Name: e.Path, Holder: e.Holder, Until: e.Until}
+		return &store.HeldError{Name: e.Path, Holder: cmp.Or(e.Holder, "somebody who left no name"), Until: e.Until}
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func checkLog(ctx context.Context, op string, k store.Key) error {
 
 // openLog opens a log for reading. A missing one is store.ErrNotFound. The caller closes it.
 func (s *Store) openLog(k store.Key) (*atomicfile.File, atomicfile.Info, error) {
-	f, info, err := s.root.Open(k.Path(), false, 0)
+	f, info, err := s.root.Open(pathOf(k), false, 0)
 	if err != nil {
 		return nil, info, s.fail("open", k, err)
 	}

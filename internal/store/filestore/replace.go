@@ -90,7 +90,11 @@ func (s *Store) still(k store.Key, d *atomicfile.Dir, base string, old store.Rev
 // exchange gives a staged file the name of an owned document and looks at what it displaced. Our own processes are kept out
 // by the lock; a foreign program may have written since we looked, and then its bytes are put back.
 func (s *Store) exchange(k store.Key, temps *atomicfile.Dir, tmp string, d *atomicfile.Dir, base string, old store.Rev) error {
-	err := temps.Exchange(tmp, d, base)
+	ours, err := temps.Stat(tmp)
+	if err != nil {
+		return err
+	}
+	err = temps.Exchange(tmp, d, base)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return temps.Rename(tmp, d, base, true) // the look under the lock must do
 	}
@@ -101,7 +105,7 @@ func (s *Store) exchange(k store.Key, temps *atomicfile.Dir, tmp string, d *atom
 	if err == nil {
 		return nil
 	}
-	if back := s.putBack(temps, tmp, d, base); back != nil {
+	if back := putBack(temps, tmp, d, base, ours); back != nil {
 		return back
 	}
 	if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
@@ -110,13 +114,9 @@ func (s *Store) exchange(k store.Key, temps *atomicfile.Dir, tmp string, d *atom
 	return store.ErrConflict
 }
 
-// putBack undoes an exchange. Each exchange shows under tmp what stood last under the name: if that is not the file which we
-// put there, somebody has written since, and theirs is newer than what we are putting back.
-func (s *Store) putBack(temps *atomicfile.Dir, tmp string, d *atomicfile.Dir, base string) error {
-	ours, err := d.Stat(base)
-	if err != nil {
-		return err
-	}
+// putBack undoes an exchange in which we put the file ours under the name. Each exchange shows under tmp what stood last under
+// the name: if that is not the file which we put there, somebody has written since, and theirs is newer than what we put back.
+func putBack(temps *atomicfile.Dir, tmp string, d *atomicfile.Dir, base string, ours atomicfile.Info) error {
 	for range 8 {
 		theirs, err := temps.Stat(tmp)
 		if err != nil {
