@@ -50,7 +50,9 @@ func playChild(role string, args []string) {
 	case "syscalls":
 		runtime.LockOSThread()
 		var st syscall.Stat_t
-		Check("warm up")
+		for range 1000 { // what the runtime does only once
+			Check("warm up")
+		}
 		_ = syscall.Lstat("/begin-of-checks", &st)
 		for range 100 {
 			if Check("send") != nil {
@@ -144,7 +146,7 @@ func TestCheckIsOneSystemCall(t *testing.T) {
 				t.Errorf("100 checks made %d looks at the switch and these calls: %q", looks, others)
 			}
 			return
-		case m[1] != tid:
+		case m[1] != tid, m[2] == "mmap", m[2] == "madvise": // of another thread; the heap grows
 		case strings.Contains(line, "/HALT\"") && strings.Contains(m[2], "stat"):
 			looks++
 		default:

@@ -29,11 +29,21 @@ func Context(parent context.Context, look <-chan struct{}) (context.Context, con
 		if !present() {
 			return false
 		}
-		s := readWhole()
-		if s.Halted {
-			cancel(s.Err(""))
+		s, mark := readWhole()
+		if !s.Halted {
+			return false
 		}
-		return s.Halted
+		counted := make(chan struct{})
+		go func() {
+			defer close(counted)
+			_ = note(mark)
+		}()
+		select {
+		case <-counted:
+		case <-time.After(countFirst):
+		}
+		cancel(s.Err(""))
+		return true
 	})
 	return ctx, stop
 }
@@ -42,14 +52,19 @@ func Context(parent context.Context, look <-chan struct{}) (context.Context, con
 // fraction of a millisecond after making the entry; together with pollEvery this stays below 100 ms.
 const settle = 5 * time.Millisecond
 
-// readWhole is Read for one who may have been woken by the entry before its reason was there.
-func readWhole() State {
-	s := Read()
+// countFirst is how long counting the halt may hold up the end of a context. The process may exit as
+// soon as it has ended, and the halt would not be counted; but counting writes to a disk, which may be
+// slow. Together with pollEvery and settle this stays below 100 ms.
+const countFirst = 20 * time.Millisecond
+
+// readWhole is read for one who may have been woken by the entry before its reason was there.
+func readWhole() (State, int64) {
+	s, mark := read()
 	if s.Halted && !s.Unreadable && s.Reason == "" && time.Since(s.Since).Abs() < 10*settle {
 		time.Sleep(settle)
-		s = Read()
+		return read()
 	}
-	return s
+	return s, mark
 }
 
 // Wait blocks until the switch is no longer as it was at the time of the call, and returns what it is
@@ -69,7 +84,10 @@ func WaitFor(ctx context.Context, look <-chan struct{}, halted bool) (State, err
 		if present() != halted {
 			return false
 		}
-		s = readWhole()
+		var mark int64
+		if s, mark = readWhole(); s.Halted {
+			_ = note(mark)
+		}
 		return s.Halted == halted
 	})
 	if !reached {

@@ -30,6 +30,13 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
+// moveIn raises the switch with its reason in one step.
+func moveIn(t *testing.T, reason string) {
+	t.Helper()
+	write(t, Path()+".new", reason)
+	must(t, os.Rename(Path()+".new", Path()))
+}
+
 // The table is halt_state of the protocol's vectors, and what it leaves open.
 func TestRead(t *testing.T) {
 	long := strings.Repeat("x", maxReason)
@@ -238,9 +245,7 @@ func TestContextPolls(t *testing.T) {
 	home(t)
 	ctx, cancel := Context(context.Background(), nil)
 	defer cancel()
-	if _, _, err := Raise("enough"); err != nil {
-		t.Fatal(err)
-	}
+	moveIn(t, "enough")
 	select {
 	case <-ctx.Done():
 	case <-time.After(5 * time.Second):
@@ -338,8 +343,8 @@ func TestWait(t *testing.T) {
 		done <- result{s, err}
 	}()
 	look <- struct{}{}
-	write(t, Path(), "r")
-	look <- struct{}{}
+	moveIn(t, "r")
+	close(look) // it may have looked already, and wants to be told no more
 	if r := <-done; r.err != nil || !r.s.Halted || r.s.Reason != "r" {
 		t.Fatalf("Wait = %+v, %v; want halted", r.s, r.err)
 	}

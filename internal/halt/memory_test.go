@@ -206,3 +206,41 @@ func countMany(n int) error {
 	}
 	return nil
 }
+
+// A program that exits as soon as its context ends has counted the halt that ended it.
+func TestContextCountsBeforeItEnds(t *testing.T) {
+	home(t)
+	highest.Store(0)
+	must(t, os.MkdirAll(locate().state, 0o700))
+	ctx, cancel := Context(t.Context(), nil)
+	defer cancel()
+	touch(t)
+	select {
+	case <-ctx.Done():
+	case <-time.After(5 * time.Second):
+		t.Fatal("not cancelled")
+	}
+	epoch(t, "when the context ends", 1)
+}
+
+// Counting must not keep an action alive: somebody may hold the counter.
+func TestContextEndsAlthoughItCannotCount(t *testing.T) {
+	home(t)
+	must(t, os.MkdirAll(locate().state, 0o700))
+	unlock, err := lockCounter(locate())
+	must(t, err)
+	defer unlock()
+	best := time.Hour
+	for try := 0; try < 5 && best > 100*time.Millisecond; try++ {
+		must(t, os.RemoveAll(Path()))
+		ctx, cancel := Context(t.Context(), nil)
+		start := time.Now()
+		write(t, Path(), "")
+		<-ctx.Done()
+		best = min(best, time.Since(start))
+		cancel()
+	}
+	if best > 100*time.Millisecond {
+		t.Errorf("context ended after %v at best, want at most 100ms", best)
+	}
+}
