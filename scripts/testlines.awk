@@ -1,19 +1,33 @@
-# Reads "go test -v" of many packages and prints of each only its closing line, or all that matters when it failed.
+# Reads "go test -v" of many packages and prints of each only its closing line, and when it failed what the tests that
+# failed have said.
 
-# flush prints the closing line of a package, after what it said when it failed.
-function flush(failed,    i) {
-	if (failed)
-		for (i = 1; i <= n; i++)
-			print held[i]
-	n = 0
+# A name is that of a test; what a subtest says belongs to its parents, too.
+function is_failed(name) {
+	return name == "" || name in failed || nothing_named
 }
 
-/^=== (RUN|PAUSE|CONT|NAME)/ { next }
-/^ *--- PASS:/ { next }
+function hold(name) { held[++n] = $0; owner[n] = name }
+
+# flush forgets a package after printing what matters of it.
+function flush(bad,    i) {
+	for (i = 1; bad && i <= n; i++)
+		if (is_failed(owner[i]))
+			print held[i]
+	n = 0
+	current = ""
+	split("", failed)
+	nothing_named = 1
+}
+
+BEGIN { nothing_named = 1 }
+/^=== (RUN|CONT|NAME)/ { current = $3; next }
+/^=== PAUSE/ { next }
+/^ *--- (PASS|SKIP): / { current = $3; next }
+/^ *--- FAIL: / { current = $3; failed[$3] = 1; nothing_named = 0; hold($3); next }
+/^panic: / { current = "" }
 /^PASS$/ { next }
 /^ok  \t/ { flush(0); print; next }
 /^\?   \t/ { flush(1); print; next }
-/^\t.*coverage: / { flush(0); next }
 /^FAIL\t/ { flush(1); print; next }
-{ held[++n] = $0 }
+{ hold($0 == "FAIL" ? "" : current) }
 END { flush(1) }
