@@ -144,8 +144,9 @@ func (b *batch) sync() error {
 	return nil
 }
 
-// syncAllFrom is from how many documents on one sync of the file system is cheaper than one for each. It also waits for what
-// other programs have written meanwhile, which a few files must not.
+// syncAllFrom is from how many documents on one sync of the file system is cheaper than one for each: a sync a file took 50 to
+// 260 µs on ext4, also after the writing back of all had been started; one of the whole took 8 to 40 ms for a thousand files,
+// and at least as long as a few syncs. It also waits for what other programs have written meanwhile, which a few files must not.
 const syncAllFrom = 16
 
 func syncFile(d *atomicfile.Dir, name string) error {
