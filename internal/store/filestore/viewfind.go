@@ -229,16 +229,14 @@ func (f *finder) save() {
 // answer yields the lines that the table knows, then those of the tail.
 func (f *finder) answer() {
 	if f.keys != nil {
-		last := int64(-1)
 		for p, err := range f.keys.Find(index.Hash(f.seed, f.key)) {
 			if err != nil {
 				f.mistrust()
 				return
 			}
-			if p.At == last || p.At < f.end { // two keys of a line with one hash
-				continue
+			if p.At < f.end {
+				continue // two keys of a line that have one hash
 			}
-			last = p.At
 			if !f.line(p) {
 				return
 			}

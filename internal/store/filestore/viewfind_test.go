@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/index"
 	"tutti/internal/store"
 )
 
@@ -150,6 +151,11 @@ func TestLogsThatChange(t *testing.T) {
 			os.WriteFile(r.logPath()+".new", bytes.ReplaceAll(whole, []byte(`"a":"a2`), []byte(`"a":"c2`)), 0o600)
 			os.Rename(r.logPath()+".new", r.logPath())
 		}},
+		{"replaced by a larger copy with another middle", func(r *rig) {
+			other := bytes.Replace(whole, []byte(`"a":"a151"`), []byte(`"a":"c250"`), 1)
+			os.WriteFile(r.logPath()+".new", append(other, manyEntries(300, 2, 200)...), 0o600)
+			os.Rename(r.logPath()+".new", r.logPath())
+		}},
 		{"removed", func(r *rig) { os.Remove(r.logPath()) }},
 		{"emptied", func(r *rig) { os.Truncate(r.logPath(), 0) }},
 	} {
@@ -170,6 +176,55 @@ func TestLogsThatChange(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestUnsettledLogIsNotBelieved: a table from within the tick of a change may lack what the log has.
+func TestUnsettledLogIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.writeLog(manyEntries(0, 300, 200))
+	r.settle()
+	r.checkFind("before", r.s, "a5")
+	c := r.s.cacheFor(theLog, byKeys(nil))
+	defer c.close()
+	k, err := c.dir.OpenKeys(c.name, c.of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	st := k.State()
+	st.Settled = false
+	if err := c.dir.SaveKeys(c.name, c.of, st, k.Seed(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.checkFind("after", r.s, "a5", "b5")
+}
+
+// TestTwoKeysWithOneHash: their line has two places in the table and is one answer, and a line with another key is none.
+func TestTwoKeysWithOneHash(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.writeLog(manyEntries(0, 3, 20))
+	r.settle()
+	r.checkFind("before", r.s, "a1")
+	c := r.s.cacheFor(theLog, byKeys(nil))
+	defer c.close()
+	k, err := c.dir.OpenKeys(c.name, c.of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	var add []index.Place
+	for i := range 3 {
+		for p := range k.Find(index.Hash(k.Seed(), fmt.Sprint("a", i))) {
+			p.Hash = index.Hash(k.Seed(), "a1")
+			add = append(add, p, p)
+		}
+	}
+	if err := c.dir.SaveKeys(c.name, c.of, k.State(), k.Seed(), nil, add); err != nil || len(add) != 6 {
+		t.Fatal(len(add), err)
+	}
+	r.checkFind("after", r.s, "a1")
 }
 
 func TestFindOddLines(t *testing.T) {
