@@ -19,7 +19,7 @@ import (
 
 var theLog = store.Key{Kind: store.Instances}
 
-// entry is a line of the tests: a number that no other line has, two keys, and text of some length.
+// logEntry is a line of the tests: a number that no other line has, two keys, and text of some length.
 func logEntry(n int, a, b string, pad int) []byte {
 	return fmt.Appendf(nil, `{"n":%d,"a":%q,"b":%q,"pad":"%s"}`, n, a, b, strings.Repeat("p", pad))
 }
@@ -45,7 +45,7 @@ func textMember(data []byte, head string) (string, bool) {
 	return string(value), ok && end
 }
 
-// found collects what a search yields.
+// findLines collects what a search yields.
 func findLines(t testing.TB, l store.Log, p *store.Projection, key string) (lines []string) {
 	t.Helper()
 	for line, err := range store.FindIn(context.Background(), l, theLog, p, key) {
@@ -81,7 +81,7 @@ func (r *rig) checkFind(what string, s *Store, keys ...string) {
 	}
 }
 
-// lines makes n lines with the keys a<i> and b<i%10>.
+// manyEntries makes n lines with the keys a<i> and b<i%10>.
 func manyEntries(from, n, pad int) []byte {
 	var b []byte
 	for i := from; i < from+n; i++ {
