@@ -223,8 +223,8 @@ func (s *scanner) fill() (bool, error) {
 	rest := s.buf[keep:]
 	off := s.base + int64(len(s.buf))
 	want := max(chunk, len(rest)) // doubling keeps a long line linear
-	if left := s.size - off; left < int64(want) {
-		want = int(max(left, 0)) + 1 // a short log needs no whole chunk; the byte more tells whether it has grown
+	if left := s.size - off; left >= 0 && left < int64(want) {
+		want = int(left) + 1 // a short log needs no whole chunk; the byte more tells whether it has grown
 	}
 	next := make([]byte, len(rest)+want)
 	copy(next, rest)
