@@ -87,3 +87,18 @@ func has(p *Projection, line []byte, key string) bool {
 	keys, _, _, err := p.Make(line, time.Time{})
 	return err == nil && slices.Contains(keys, key)
 }
+
+// EndOf tells where any Log ends: through its own Ender when it has one, else by reading the whole log. Bad lines count.
+func EndOf(ctx context.Context, l Log, log Key) (Pos, error) {
+	if e, ok := l.(Ender); ok {
+		return e.End(ctx, log)
+	}
+	var end Pos
+	for line, err := range l.Read(ctx, log, "") {
+		if _, unfit := errors.AsType[*UnfitError](err); err != nil && !unfit {
+			return "", err
+		}
+		end = line.Next
+	}
+	return end, nil
+}

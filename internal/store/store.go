@@ -159,6 +159,13 @@ type Log interface {
 	Append(ctx context.Context, k Key, after Pos, line []byte) (Pos, error)
 }
 
+// An Ender is optional: it tells where a log ends without reading it (see EndOf). Who takes the end, then looks with FindIn
+// for what must not be there, then appends after that end, adds a line only if none was added in between.
+type Ender interface {
+	// End returns the end that a reader of the whole log would have come to, "" for a log that does not exist.
+	End(ctx context.Context, log Key) (Pos, error)
+}
+
 // A Lease says who does a thing that only one of our processes may do at a time: watching, drumming, monitoring.
 // Foreign programs do not see it.
 type Lease struct {
@@ -204,7 +211,11 @@ type Watcher interface {
 type Projection struct {
 	Name    string
 	Version int
-	Make    func(data []byte, stored time.Time) (keys []string, order int64, summary []byte, err error)
+	// Frozen: the output of Make depends only on what never changes in the document of one name. A view that is not Exact
+	// may then keep a row as long as the name is there, without a look at its source; Stored and Size of the row are those
+	// of when it was made. Documents of which Make returned an error are looked at each time.
+	Frozen bool
+	Make   func(data []byte, stored time.Time) (keys []string, order int64, summary []byte, err error)
 }
 
 // A Query chooses the rows of a View.

@@ -147,6 +147,35 @@ func (s *Store) tailOf(k store.Key, f *atomicfile.File, info atomicfile.Info) (t
 	return t, nil
 }
 
+var _ store.Ender = (*Store)(nil)
+
+// End looks at the last bytes of a log only. A torn last line does not exist yet, so the log ends before it.
+func (s *Store) End(ctx context.Context, k store.Key) (store.Pos, error) {
+	if err := checkLog(ctx, "find the end of", k); err != nil {
+		return "", err
+	}
+	f, info, err := s.openLog(k)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	t, err := s.tailOf(k, f, info)
+	if err == nil && t.end == 0 {
+		return "", nil
+	}
+	var end store.Pos
+	if err == nil {
+		end, err = posAt(f, info.Ino, t.end)
+	}
+	if err != nil {
+		return "", s.fail("find the end of", k, err)
+	}
+	return end, nil
+}
+
 // lastLine reads the line that ends at size without a line feed, backwards; start is -1 when it is longer than limit.
 func lastLine(f *atomicfile.File, size, limit int64) (start int64, line []byte, err error) {
 	for want := int64(4 << 10); ; want *= 4 {

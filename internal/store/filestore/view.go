@@ -27,6 +27,9 @@ const fullPass = time.Minute
 // overwrites in place, or removes and makes again under the same inode number, shows in neither: Exact looks at every
 // row, and so does every query when the last such look is a minute ago.
 //
+// Rows of a frozen projection are believed as long as the name is there, so that a folder in which every document is replaced
+// all the time costs one listing.
+//
 // Kinds that are replaced give inode numbers back and forth, and those with a folder for each document do not show in the
 // times of the folder above: there every query is exact.
 //
@@ -47,6 +50,8 @@ func (s *Store) View(ctx context.Context, kind store.Kind, owner string, p *stor
 		}
 		defer d.Close()
 		v := &view{s: s, ctx: ctx, d: d, of: store.Key{Kind: kind, Owner: owner}, p: p}
+		// The name of a nested document is that of its folder, which stays when the document goes.
+		v.frozen = p.Frozen && !q.Exact && !nested(kind)
 		v.cache = s.cacheFor(v.of, p)
 		defer v.close()
 		if err := v.answer(q); err != nil {
@@ -65,6 +70,8 @@ type view struct {
 	of    store.Key // kind and owner
 	p     *store.Projection
 	cache cacheFile
+
+	frozen bool // rows hold as long as their names are there
 
 	now   time.Time    // before anything was looked at
 	self  index.Stat   // of the folder, then
@@ -156,6 +163,9 @@ func (v *view) save() {
 	}
 	if v.tab != nil && len(v.drop) == 0 && len(v.add) == 0 {
 		st := v.tab.State()
+		if v.frozen {
+			return // the folder changes with every heartbeat, and the rows do not
+		}
 		// The time of a full look alone is worth a write when a good part of its minute is over.
 		if st.Folder == v.state.Folder && st.Settled == v.state.Settled && v.state.Full-st.Full < int64(fullPass/2) {
 			return

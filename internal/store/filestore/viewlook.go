@@ -166,6 +166,9 @@ func (v *view) readNew(names map[string]uint64) error {
 // holds tells whether a row of the table still says what its source says. If not, the row is dropped and what is there now
 // is added.
 func (v *view) holds(r *index.Row) bool {
+	if v.frozen && r.Flags&index.Unfit == 0 {
+		return true
+	}
 	if r.Flags&index.Unsettled == 0 {
 		k, _ := keyNamed(v.of.Kind, v.of.Owner, r.Name)
 		if info, err := v.d.Stat(fileName(k)); err == nil && statOf(info) == r.ID {

@@ -74,6 +74,18 @@ func badLine(k store.Key, m message) error {
 	return nil
 }
 
+// End is the last sequence of the subject.
+func (s *Store) End(ctx context.Context, k store.Key) (store.Pos, error) {
+	if err := s.logDoor(ctx, k, false); err != nil {
+		return "", fail("find the end of", k, err)
+	}
+	all := s.srv.read(bucketOf(k), Subject(k))
+	if len(all) == 0 {
+		return "", nil
+	}
+	return pos(all[len(all)-1].seq), nil
+}
+
 // Append adds a line with the sequence that it expects as the last one of the subject.
 func (s *Store) Append(ctx context.Context, k store.Key, after store.Pos, line []byte) (store.Pos, error) {
 	err := s.logDoor(ctx, k, true)

@@ -53,6 +53,7 @@ var (
 	_ store.Watcher = (*Store)(nil)
 	_ store.Viewer  = (*Store)(nil)
 	_ store.Batcher = (*Store)(nil)
+	_ store.Ender   = (*Store)(nil)
 )
 
 var errClosed = errors.New("the connection was closed")

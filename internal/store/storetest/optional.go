@@ -117,6 +117,7 @@ func (f *fixture) everything(ctx context.Context, s Store, k store.Key, rev stor
 	}
 	_, errs["Get"] = s.Get(ctx, k)
 	errs["Read"] = f.readErr(ctx, s, log, "")
+	_, errs["End"] = store.EndOf(ctx, s, log)
 	errs["List"], errs["Owners"] = nil, nil
 	for _, err := range s.List(ctx, k.Kind, k.Owner) {
 		errs["List"] = err

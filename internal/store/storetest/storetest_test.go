@@ -44,9 +44,16 @@ var mutants = []struct {
 	{"the context is not looked at", func(s *memstore.Store) storetest.Store { return deaf{s} }, []string{"Context"}},
 	{"a watcher ends before its time", func(s *memstore.Store) storetest.Store { return shut{s} }, []string{"Watch"}},
 	{"a view is kept for ever", func(s *memstore.Store) storetest.Store { return &stale{Store: s} }, []string{"View", "ViewChanges"}},
+	{"a row of a frozen view outlives its document", func(s *memstore.Store) storetest.Store { return &stale{Store: s} }, []string{"ViewFrozen"}},
+	{"the end of a log is any end", func(s *memstore.Store) storetest.Store { return endAny{s} }, []string{"End"}},
 	{"find yields the first line only", func(s *memstore.Store) storetest.Store { return findOne{s} }, []string{"Find"}},
 	{"a batch forgets errors", func(s *memstore.Store) storetest.Store { return batchDeaf{s} }, []string{"BatchError"}},
 }
+
+// endAny is a backend whose logs end wherever.
+type endAny struct{ *memstore.Store }
+
+func (endAny) End(context.Context, store.Key) (store.Pos, error) { return store.AnyEnd, nil }
 
 // mutantVar names the mutant to a child of this test.
 const mutantVar = "STORETEST_MUTANT"
