@@ -22,9 +22,10 @@ func init() {
 		}
 	}
 	lay(place{tier: 0}, "halt", "address", "canonjson", "atomicfile", "filelock", "fswatch", "index", "orgfile",
-		"tmux", "gpg", "ssh", "proc")
-	lay(place{tier: 1}, "envelope", "store", "event", "driver")
-	lay(place{tier: 2}, "keyring", "store/filestore", "store/memstore", "roster")
+		"tmux", "gpg", "ssh", "proc", "signature")
+	lay(place{tier: 1}, "store", "event", "driver")
+	lay(place{tier: 1, line: 1}, "envelope") // what lists show of an envelope is a projection of the store's contract
+	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster")
 	lay(place{tier: 2, heavy: true}, "store/natsstore", "roster/files")
 	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation")
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "nhi", "subagent", "org",
@@ -41,7 +42,8 @@ func init() {
 
 // outside says which modules a leaf may import. A leaf that is not named may import the system calls and nothing else.
 var outside = map[string][]string{
-	"halt": {}, // what stops everything may depend on nothing
+	"halt":      {}, // what stops everything may depend on nothing
+	"signature": {"github.com/cloudflare/circl/sign/ed25519"},
 }
 
 var outsideLeaf = []string{"golang.org/x/sys"}
