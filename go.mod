@@ -3,6 +3,7 @@ module tutti
 go 1.26.0
 
 require (
+	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/sys v0.49.0
 	pgregory.net/rapid v1.3.0

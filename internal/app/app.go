@@ -36,6 +36,8 @@ type Settings struct {
 type App struct {
 	set  Settings
 	root *Root
+
+	config *BusConfig // as read, nil before
 }
 
 // New returns an App that has looked at nothing yet.
