@@ -1,0 +1,269 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
+	"tutti/internal/signature"
+	"tutti/internal/store"
+)
+
+// The types of a key event.
+const (
+	Added   = "added"
+	Revoked = "revoked"
+)
+
+// An Event is one line of the key log.
+type Event struct {
+	Instance string // the id of a registration
+	Key      string // PEM
+	Type     string // added or revoked
+	At       string
+	Proof    *signature.Object // of an added key: by a key that was active then; nil where nobody gave one
+}
+
+func parseEvent(raw []byte) (Event, error) {
+	var v [5][]byte
+	if !canonjson.Pick(raw, []string{"instance", "publicKey", "type", "at", "proof"}, v[:]) {
+		return Event{}, errors.New("is no JSON object")
+	}
+	e := Event{Instance: text(v[0]), Key: text(v[1]), Type: text(v[2]), At: text(v[3])}
+	var p [3][]byte
+	if canonjson.Pick(v[4], []string{"by", "alg", "value"}, p[:]) {
+		e.Proof = &signature.Object{By: text(p[0]), Alg: text(p[1]), Value: text(p[2])}
+	}
+	switch {
+	case e.Instance == "" || e.Key == "":
+		return e, errors.New("lacks its instance or its key")
+	case e.Type != Added && e.Type != Revoked:
+		return e, fmt.Errorf("has the unknown type %q", e.Type)
+	}
+	return e, nil
+}
+
+// keyRows makes the rows of the key log.
+var keyRows = &store.Projection{Name: "key-events", Version: 1,
+	Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
+		e, err := parseEvent(line)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		return []string{byInstance + address.Canonical(e.Instance)}, 0, nil, nil
+	}}
+
+// Keys are the public keys of one instance.
+type Keys struct {
+	ID   string   // of the registration; empty when there is none
+	PEM  []string // the active ones as they are recorded, in the order in which they came
+	Gone []string // the revoked ones, likewise
+	// Active and Revoked hold those of them that can be read as a key: a recorded text need not be one.
+	Active  []signature.Public
+	Revoked []signature.Public
+
+	all []*key
+}
+
+// A key is one public key in all texts under which it is recorded.
+type key struct {
+	public  signature.Public
+	fit     bool     // public is the key; else the one text is all there is
+	texts   []string // under which it was registered or added
+	revoked []string // under which it was revoked
+}
+
+// Fold tells which keys are active: those registered, then those added, without those revoked. A revocation is final, whatever
+// comes after it. Keys are compared by their 32 bytes, so that another line end is no way around a revocation; existing
+// programs compare the texts. A revocation counts in any spelling of the instance, an addition in the exact one only.
+func Fold(id string, registered []string, events []Event) *Keys {
+	k := &Keys{ID: id}
+	for _, pem := range registered {
+		k.at(pem).record(pem)
+	}
+	for _, e := range events {
+		switch {
+		case e.Type == Added && e.Instance == id:
+			k.at(e.Key).record(e.Key)
+		case e.Type == Revoked && address.Canonical(e.Instance) == address.Canonical(id):
+			one := k.at(e.Key)
+			one.revoked = append(one.revoked, e.Key)
+		}
+	}
+	for _, one := range k.all {
+		pems, keys := &k.PEM, &k.Active
+		if len(one.revoked) > 0 { // also when it was never added: it stays out when it is
+			pems, keys = &k.Gone, &k.Revoked
+		}
+		*pems = append(*pems, slices.Concat(one.texts, one.revoked)[0])
+		if one.fit {
+			*keys = append(*keys, one.public)
+		}
+	}
+	return k
+}
+
+func (k *Keys) find(pem string) *key {
+	public, err := signature.ParsePublic(pem)
+	for _, one := range k.all {
+		if one.fit && err == nil && one.public == public || !one.fit && err != nil && one.has(pem) {
+			return one
+		}
+	}
+	return nil
+}
+
+func (k *Keys) at(pem string) *key {
+	if one := k.find(pem); one != nil {
+		return one
+	}
+	public, err := signature.ParsePublic(pem)
+	one := &key{public: public, fit: err == nil}
+	k.all = append(k.all, one)
+	return one
+}
+
+func (k *key) has(pem string) bool { return slices.Contains(slices.Concat(k.texts, k.revoked), pem) }
+
+func (k *key) record(pem string) {
+	if !slices.Contains(k.texts, pem) {
+		k.texts = append(k.texts, pem)
+	}
+}
+
+// Keys returns the keys of an instance in any spelling, or of a registration's id. An instance that is not registered has none.
+func (r *Registry) Keys(ctx context.Context, i address.Instance) (*Keys, error) {
+	reg, err := r.lookup(ctx, i)
+	if errors.Is(err, ErrNotRegistered) {
+		return &Keys{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.keysOf(ctx, reg)
+}
+
+func (r *Registry) keysOf(ctx context.Context, reg *Registration) (*Keys, error) {
+	events, err := r.events(ctx, reg.ID)
+	if err != nil {
+		return nil, fmt.Errorf("look up the keys of %q: %w", reg.ID, err)
+	}
+	return Fold(reg.ID, reg.PublicKeys, events), nil
+}
+
+// events returns the key events of an id in any spelling, oldest first.
+func (r *Registry) events(ctx context.Context, id string) ([]Event, error) {
+	var all []Event
+	for line, err := range store.FindIn(ctx, r.log, keyEvents, keyRows, byInstance+address.Canonical(id)) {
+		if err != nil {
+			return nil, err
+		}
+		if e, err := parseEvent(line.Data); err == nil {
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+// AddedEvent writes the event that adds a key to a registration, without a proof: the proof is a signature of its canonical form.
+func AddedEvent(id string, key signature.Public, now time.Time) []byte {
+	return event(id, key.PEM(), Added, now)
+}
+
+func event(id, pem, what string, now time.Time) []byte {
+	var o canonjson.Object
+	o.Str("instance", id)
+	o.Str("publicKey", pem)
+	o.Str("type", what)
+	o.Str("at", envelope.Stamp(now))
+	return o.Bytes()
+}
+
+// AddKey adds a key to an instance, in the exact PEM form. With a proof, which is the signature object of an active key over
+// the canonical form of AddedEvent for the same now, readers can see that the addition is the instance's own; a proof that no
+// active key made is refused (ErrProof). The other refusals: ErrNotRegistered, ErrKeyActive, ErrKeyRevoked, and texts that are
+// no key.
+func (r *Registry) AddKey(ctx context.Context, i address.Instance, pem string, proof *signature.Object, now time.Time) error {
+	public, err := signature.ParsePublic(pem)
+	if err != nil {
+		return fmt.Errorf("add a key to %q: %w", i, err)
+	}
+	reg, err := r.lookup(ctx, i)
+	if err != nil {
+		return fmt.Errorf("add a key: %w", err)
+	}
+	err = r.add(ctx, keyEvents, func() ([]byte, error) {
+		keys, err := r.keysOf(ctx, reg)
+		switch {
+		case err != nil:
+			return nil, err
+		case slices.Contains(keys.Active, public):
+			return nil, ErrKeyActive
+		case slices.Contains(keys.Revoked, public):
+			return nil, ErrKeyRevoked
+		}
+		return withProof(AddedEvent(reg.ID, public, now), proof, keys.Active)
+	})
+	if err != nil {
+		return fmt.Errorf("add key %s to %q: %w", public.Short(), reg.ID, err)
+	}
+	return nil
+}
+
+// withProof puts the proof into an event that one of the keys signed.
+func withProof(event []byte, proof *signature.Object, active []signature.Public) ([]byte, error) {
+	if proof == nil {
+		return event, nil
+	}
+	signed, err := canonjson.Canonical(event)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(active, func(k signature.Public) bool { return proof.Verify(signed, k) }) {
+		return nil, ErrProof
+	}
+	var o canonjson.Object
+	o.Str("by", proof.By)
+	o.Str("alg", proof.Alg)
+	o.Str("value", proof.Value)
+	return canonjson.Set(event, "proof", o.Bytes()), nil
+}
+
+// RevokeKey takes a key from an instance, for good. It writes an event for each text under which the key is recorded, as
+// existing programs compare texts; it may be repeated when it was interrupted between two. ErrNotRegistered, ErrKeyNotActive.
+// Revoking is always allowed, also of a text that is no key.
+func (r *Registry) RevokeKey(ctx context.Context, i address.Instance, pem string, now time.Time) error {
+	reg, err := r.lookup(ctx, i)
+	if err != nil {
+		return fmt.Errorf("revoke a key: %w", err)
+	}
+	for done := 0; ; done++ {
+		err := r.add(ctx, keyEvents, func() ([]byte, error) {
+			keys, err := r.keysOf(ctx, reg)
+			if err != nil {
+				return nil, err
+			}
+			one := keys.find(pem)
+			if one == nil {
+				return nil, ErrKeyNotActive
+			}
+			for _, text := range one.texts {
+				if !slices.Contains(one.revoked, text) {
+					return event(reg.ID, text, Revoked, now), nil
+				}
+			}
+			return nil, ErrKeyNotActive
+		})
+		switch {
+		case errors.Is(err, ErrKeyNotActive) && done > 0:
+			return nil
+		case err != nil:
+			return fmt.Errorf("revoke a key of %q: %w", reg.ID, err)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tutti/internal/canonjson"
+)
+
+// Register adds a registration, which Check has to find nothing wrong with. ErrRegistered: its id has one, which stays.
+// Members that are not known here are kept.
+func (r *Registry) Register(ctx context.Context, raw []byte) error {
+	if err := Check(raw); err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	reg, err := Parse(raw)
+	if err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	line := canonjson.Compact(raw)
+	err = r.add(ctx, instances, func() ([]byte, error) {
+		switch _, err := r.Get(ctx, reg.ID); {
+		case err == nil:
+			return nil, ErrRegistered
+		case !errors.Is(err, ErrNotRegistered):
+			return nil, err
+		}
+		return line, nil
+	})
+	if err != nil {
+		return fmt.Errorf("register %q: %w", reg.ID, err)
+	}
+	return nil
+}
