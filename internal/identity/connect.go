@@ -1,0 +1,290 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/proc"
+	"tutti/internal/registry"
+	"tutti/internal/store"
+)
+
+// A Request is what an agent that connects knows of itself.
+type Request struct {
+	Instance address.Instance // taken as it is: nothing is looked up or made
+	Host     string           // "" is address.DefaultHost
+	Session  string           // id of the conversation; "" when the host does not tell it
+	Source   string           // where Session comes from, see SourceEnv; "" is SourceNone
+	Name     string           // brought by the user; an agent with a name is one of its own
+	Title    string           // the host's own name of the conversation: for a new id, when there is no Name
+	Apart    bool             // started as a session of its own: does not go on under the id of the workspace
+	Scopes   []string         // of a new registration; empty is DefaultScope
+	Place    Place
+	// Workspace is the id that a bridge supplies; "" finds it from Place.
+	Workspace string
+	// Process is the agent program, not the command that connects it. What it starts later speaks as this instance.
+	Process proc.ID
+}
+
+// A Result is what an agent is told about itself.
+type Result struct {
+	Instance  address.Instance
+	Host      string
+	Workspace *registry.Workspace // nil for an override
+	Name      string
+	Legacy    address.Instance // the channel of older programs: host and folder name
+	Action    Action
+	Source    string
+	// PrivateKeyPath and PublicKeyPath are empty for an override.
+	PrivateKeyPath string
+	PublicKeyPath  string
+	Notice         string // what changed for the agent's peers; mostly empty
+}
+
+// JSON writes the result as existing programs do.
+func (r *Result) JSON() []byte {
+	var o canonjson.Object
+	o.Str("instance", string(r.Instance))
+	o.Str("host", r.Host)
+	if r.Workspace != nil {
+		o.Raw("workspace", r.Workspace.JSON())
+	}
+	o.Opt("name", r.Name)
+	o.Opt("legacyInstance", string(r.Legacy))
+	o.Str("action", string(r.Action))
+	o.Opt("providerSessionSource", r.Source)
+	o.Opt("privateKeyPath", r.PrivateKeyPath)
+	o.Opt("publicKeyPath", r.PublicKeyPath)
+	o.Opt("migrationNotice", r.Notice)
+	return o.Bytes()
+}
+
+// Connect reclaims the identity of an agent or mints one. It may be repeated: the same request comes to the same id.
+func (k *Keeper) Connect(ctx context.Context, q Request, now time.Time) (*Result, error) {
+	if q.Instance != "" {
+		return override(q)
+	}
+	if q.Host == "" {
+		q.Host = address.DefaultHost
+	}
+	if q.Source == "" {
+		q.Source = SourceNone
+	}
+	if err := checkHost(q.Host); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	w, err := k.workspaceFor(ctx, q, now)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	c := &claim{k: k, q: q, now: now, result: &Result{Host: q.Host, Workspace: w, Name: q.name(w), Source: q.Source,
+		Legacy: legacyOf(q.Host, w.Label)}}
+	if q.Host == Remote {
+		err = c.bridge(ctx)
+	} else {
+		err = c.settle(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect %s: %w", q.Host, err)
+	}
+	return c.result, nil
+}
+
+func override(q Request) (*Result, error) {
+	if err := address.Check(string(q.Instance)); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	if q.Host == "" {
+		q.Host = q.Instance.Host()
+	}
+	return &Result{Instance: q.Instance, Host: q.Host, Action: Override}, nil
+}
+
+func (k *Keeper) workspaceFor(ctx context.Context, q Request, now time.Time) (*registry.Workspace, error) {
+	if q.Workspace != "" {
+		return &registry.Workspace{ID: q.Workspace, Path: q.Place.Path, Host: q.Host, Label: leafOf(q.Place.Path)}, nil
+	}
+	return k.WorkspaceOf(ctx, q.Host, q.Place, now)
+}
+
+// name is what a new agent is called.
+func (q *Request) name(w *registry.Workspace) string {
+	switch {
+	case q.Name != "":
+		return q.Name
+	case q.Title != "":
+		return q.Title
+	}
+	return w.Label
+}
+
+// maxLabel is the longest label of an id that is made here, in bytes. Folders and titles may be longer; an id has to fit into
+// a file name together with host, digits and endings, several times over for a subagent.
+const maxLabel = 100
+
+// label is a name as the label of an id, which is ASCII.
+func label(name string) string {
+	s := address.Slug(name)
+	return strings.TrimRight(s[:min(len(s), maxLabel)], "-")
+}
+
+// fallback is the conversation of an agent whose host tells none: the workspace stands for it.
+func fallback(host, workspace string) string { return "fallback:" + host + ":" + workspace }
+
+// A claim is one Connect at work.
+type claim struct {
+	k      *Keeper
+	q      Request
+	now    time.Time
+	result *Result
+
+	minted  address.Instance // once its key is made
+	uuid    string
+	refused address.Instance // the newest id that was ours and is no longer active
+}
+
+// settle finds the binding that holds, or adds one, with nothing added by others in between.
+func (c *claim) settle(ctx context.Context) error {
+	for range mostTries {
+		end, err := store.EndOf(ctx, c.k.Log, bindingsLog)
+		if err != nil {
+			return err
+		}
+		found, complete, err := c.known(ctx)
+		if err != nil {
+			return err
+		}
+		if found.Instance == "" {
+			if found, err = c.mint(); err != nil {
+				return err
+			}
+		}
+		if !complete {
+			err = c.k.bind(ctx, end, c.binding(found))
+		}
+		if err == nil {
+			return c.finish(ctx, found)
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return store.ErrConflict
+}
+
+// known returns the binding under which the agent goes on. complete: it says already what this request would add.
+func (c *claim) known(ctx context.Context) (b Binding, complete bool, err error) {
+	session := c.session()
+	own, err := c.k.find(ctx, sessionKey(c.q.Host, session))
+	if err != nil {
+		return Binding{}, false, err
+	}
+	if c.q.Session == "" {
+		own = c.fitting(own)
+	}
+	if b, err = c.provable(ctx, own); err != nil || b.Instance != "" {
+		return b, b.Instance != "" && covers(own, b.Instance, c.q.Process), err
+	}
+	if len(own) > 0 && c.refused != "" || c.q.Name != "" || c.q.Apart {
+		return Binding{}, false, nil // this conversation's own id was taken from it: no other one is put in its place
+	}
+	there, err := c.k.find(ctx, workspaceKey(c.q.Host, c.result.Workspace.ID))
+	if err != nil {
+		return Binding{}, false, err
+	}
+	b, err = c.provable(ctx, there)
+	return b, false, err
+}
+
+// session is the conversation under which the binding is kept.
+func (c *claim) session() string {
+	if c.q.Session != "" {
+		return c.q.Session
+	}
+	return fallback(c.q.Host, c.result.Workspace.ID)
+}
+
+// fitting are the bindings of a workspace that an agent without conversation may go on under: with a name only those of
+// that label, so that two shells in one folder can be two agents, and each comes back to its own.
+func (c *claim) fitting(all []Binding) []Binding {
+	if c.q.Apart {
+		return nil
+	}
+	if c.q.Name == "" {
+		return all
+	}
+	var fit []Binding
+	for _, b := range all {
+		if b.Instance.Canonical().Label() == label(c.q.Name) {
+			fit = append(fit, b)
+		}
+	}
+	return fit
+}
+
+// provable returns the first binding whose instance is ours. It remembers the newest one that no longer is.
+func (c *claim) provable(ctx context.Context, all []Binding) (Binding, error) {
+	seen := map[address.Instance]bool{}
+	for _, b := range all {
+		if seen[b.Instance] {
+			continue
+		}
+		seen[b.Instance] = true
+		s, err := c.k.prove(ctx, b.Instance)
+		if err != nil {
+			return Binding{}, err
+		}
+		if s == proven || s == unfinished {
+			return b, nil
+		}
+		if s == inactive && c.refused == "" {
+			c.refused = b.Instance
+		}
+	}
+	return Binding{}, nil
+}
+
+// covers tells whether the bindings of a conversation already name the process, if there is one to name.
+func covers(all []Binding, i address.Instance, p proc.ID) bool {
+	if p.PID == 0 {
+		return true
+	}
+	for _, b := range all {
+		if b.Instance == i && b.Process == p {
+			return true
+		}
+	}
+	return false
+}
+
+// mint makes id and key of a new agent, once, however often the binding has to be tried.
+func (c *claim) mint() (Binding, error) {
+	if c.minted == "" {
+		c.uuid = address.NewUUID()
+		i := address.Perennial(c.q.Host, label(c.result.Name), c.uuid)
+		if err := address.Check(string(i)); err != nil {
+			return Binding{}, err
+		}
+		if _, err := c.k.Ring.Generate(i, false); err != nil {
+			return Binding{}, err
+		}
+		c.minted = i
+	}
+	b := Binding{Instance: c.minted, UUID: c.uuid}
+	if len(c.q.Scopes) > 0 {
+		b.Scope = c.q.Scopes[0]
+	}
+	return b, nil
+}
+
+// binding is the line for this conversation and process.
+func (c *claim) binding(found Binding) Binding {
+	found.Host, found.Session, found.Workspace = c.q.Host, c.session(), c.result.Workspace.ID
+	found.At, found.Process = stamp(c.now), c.q.Process
+	return found
+}

@@ -1,0 +1,73 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/registry"
+)
+
+// loginSession is the conversation under which a person is bound: the same login has the same id in one bus.
+func loginSession(login string) string { return "login:" + login }
+
+// person is the user's own speaker. Its id, key and registration are made on first use.
+func (k *Keeper) person(ctx context.Context, f *Facts, peek bool, now time.Time) (*Speaker, error) {
+	if f.Login == "" {
+		return nil, errors.New("the system does not tell the name of this user")
+	}
+	s := &Speaker{Scope: DefaultScope, How: "this user"}
+	s.Role, s.Via = attendance(f, "")
+	found, err := k.find(ctx, sessionKey(Human, loginSession(f.Login)))
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := k.ours(found); ok {
+		return s.as(b), nil
+	}
+	if peek {
+		return nil, &UnknownError{Who: f.Login}
+	}
+	s.Instance, err = k.firstUse(ctx, f.Login, now)
+	return s, err
+}
+
+// attendance tells as what a person's mailbox speaks: as the person only where one can be, at a terminal and not below an
+// agent program.
+func attendance(f *Facts, agent string) (role, via string) {
+	if agent == "" && f.Terminal != nil && f.Terminal() {
+		return RolePerson, ""
+	}
+	return RoleAgent, Unattended
+}
+
+// firstUse makes the identity of a person. Of several commands at once all come to the same one. Once it is bound it is also
+// registered, whether the caller still waits or not: without a registration nobody could answer.
+func (k *Keeper) firstUse(ctx context.Context, login string, now time.Time) (address.Instance, error) {
+	uuid := address.NewUUID()
+	mine := Binding{Host: Human, Session: loginSession(login), Instance: address.Perennial(Human, label(login), uuid), UUID: uuid, At: stamp(now)}
+	b := mine
+	keyed := false
+	err := k.appendUnless(ctx, bindingsLog, mine.line(), func() (bool, error) {
+		found, err := k.find(ctx, sessionKey(Human, mine.Session))
+		if err != nil {
+			return false, err
+		}
+		if earlier, ok := k.ours(found); ok {
+			b = earlier
+			return true, nil
+		}
+		if !keyed {
+			_, err = k.Ring.Generate(mine.Instance, false)
+			keyed = err == nil
+		}
+		return false, err
+	})
+	if err != nil {
+		return "", fmt.Errorf("bind %s: %w", b.Instance, err)
+	}
+	n := registry.Agent{Instance: b.Instance, Roles: []string{registry.Principal, registry.Agents}, AgentUUID: b.UUID, Name: login}
+	return b.Instance, k.register(context.WithoutCancel(ctx), n, now)
+}

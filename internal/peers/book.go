@@ -1,0 +1,158 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/presence"
+	"tutti/internal/registry"
+)
+
+// A Book looks addresses up in registry and presence. Its members are set once, before the first call; it is safe for
+// concurrent use.
+type Book struct {
+	Registry *registry.Registry
+	Presence *presence.Presence
+}
+
+// A Found is what the book says of one address.
+type Found struct {
+	Decision
+	// Live is how many fresh sessions have exactly this address, in any spelling. For a channel it is 0 even when
+	// LiveCandidate answers to it.
+	Live int
+	// Unknown: the address is a full id, or a subagent of one, that no registration and no session has. Nobody is known
+	// to read what is put there.
+	Unknown bool
+}
+
+// Resolve judges an address by what is on the bus now, and reads only what concerns it: for a full id its own sessions and
+// registration, for a channel the agents under it.
+func (b *Book) Resolve(ctx context.Context, target string, now time.Time) (Found, error) {
+	f, err := b.resolve(ctx, target, now)
+	if err != nil {
+		return Found{}, fmt.Errorf("resolve %s: %w", target, err)
+	}
+	return f, nil
+}
+
+func (b *Book) resolve(ctx context.Context, target string, now time.Time) (Found, error) {
+	f := Found{Decision: Resolve(target, nil, nil)}
+	switch {
+	case f.Kind == Deliver:
+		return b.one(ctx, f, address.Instance(target), now)
+	case f.Why != Phantom: // refused by its form
+		return f, nil
+	}
+	there, err := b.Presence.InChannel(ctx, target, now)
+	if err != nil {
+		return f, err
+	}
+	live := make([]address.Instance, len(there))
+	for n, s := range there {
+		live[n] = s.Instance
+		if s.Instance.Canonical() == address.Instance(target).Canonical() {
+			f.Live++
+		}
+	}
+	var registered []address.Instance
+	if len(live) == 0 { // with somebody live the registry changes nothing
+		if registered, err = b.Registry.Channel(ctx, target); err != nil {
+			return f, err
+		}
+	}
+	f.Decision = Resolve(target, live, registered)
+	return f, nil
+}
+
+// one looks a single mailbox up.
+func (b *Book) one(ctx context.Context, f Found, i address.Instance, now time.Time) (Found, error) {
+	there, err := b.Presence.Of(ctx, i, now)
+	if err != nil {
+		return f, err
+	}
+	f.Live = len(there)
+	if f.Live > 0 {
+		return f, nil
+	}
+	known, err := b.registered(ctx, i)
+	f.Unknown = !known
+	return f, err
+}
+
+// registered tells whether a registration has the id. A subagent is known by its parent: it is registered only where
+// somebody made it so.
+func (b *Book) registered(ctx context.Context, i address.Instance) (bool, error) {
+	if parent, _, ok := strings.Cut(string(i), "~"); ok {
+		i = address.Instance(parent)
+		if !i.Perennial() { // host:label~name is read by whoever works under the label
+			of, err := b.Registry.Channel(ctx, parent)
+			return len(of) > 0, err
+		}
+	}
+	_, err := b.Registry.ByInstance(ctx, i)
+	if errors.Is(err, registry.ErrNotRegistered) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// A Filter chooses the rows of Discover. The zero value takes all that are live.
+type Filter struct {
+	Scope      string            // one of the scopes of the session, to the letter
+	Name       string            // part of the name, in any case
+	Own        address.SessionID // left out
+	Registered bool              // also agents that are registered and have no session
+}
+
+// A Row is one line of Discover: a live session, or a registration without one, whose SessionID is empty.
+type Row struct {
+	Instance  address.Instance
+	Host      string
+	Name      string // empty when none is known
+	Scopes    []string
+	Age       time.Duration // since the heartbeat, never negative; 0 without a session
+	SessionID address.SessionID
+	// Session is the whole record, nil without one.
+	Session *presence.Session
+}
+
+// Discover lists who is there, by host and then by instance; rows of one instance with the latest heartbeat first.
+func (b *Book) Discover(ctx context.Context, f Filter, now time.Time) ([]Row, error) {
+	live, err := b.Presence.Fresh(ctx, now)
+	if err != nil {
+		return nil, fmt.Errorf("discover: %w", err)
+	}
+	var rows []Row
+	seen := map[address.Instance]bool{}
+	for _, s := range live {
+		seen[s.Instance.Canonical()] = true
+		if s.SessionID == f.Own && f.Own != "" {
+			continue
+		}
+		if r := sessionRow(s, now); f.takes(r) {
+			rows = append(rows, r)
+		}
+	}
+	if f.Registered {
+		for r, err := range b.Registry.All(ctx) {
+			if err != nil {
+				if isUnfit(err) {
+					continue // a bad line is the doctor's to tell
+				}
+				return nil, fmt.Errorf("discover: %w", err)
+			}
+			if row := registeredRow(r); !seen[r.Instance.Canonical()] && f.takes(row) {
+				seen[r.Instance.Canonical()] = true
+				rows = append(rows, row)
+			}
+		}
+	}
+	slices.SortStableFunc(rows, compareRows)
+	return rows, nil
+}
