@@ -203,11 +203,11 @@ func (p *Pins) locked(decide func() ([]byte, error)) error {
 	return p.write(dir, add)
 }
 
-// write adds a line and syncs it. A large file of which most lines are superseded is written anew; damaged lines stay behind
-// then, and so they do not before they are many.
+// write adds a line and syncs it. A large file of which most lines are superseded is written anew, unless lines of it are
+// damaged: these are for a person to look at.
 func (p *Pins) write(dir *atomicfile.Dir, add []byte) error {
 	name := filepath.Base(p.path)
-	if p.seen.Size > compactAt && p.lines > 2*len(p.all) {
+	if p.seen.Size > compactAt && p.lines > 2*len(p.all) && len(p.damaged) == 0 {
 		var data []byte
 		for _, pin := range p.sorted() {
 			data = append(data, line(pin)...)

@@ -21,6 +21,12 @@ func TestVectorsCore(t *testing.T) {
 		"keyFiles":         keyFiles,
 		"instanceIds":      instanceIds,
 		"lockContent":      lockContent,
+
+		"keys":               keys,
+		"signatures":         signatures,
+		"envelopeSignature":  envelopeSignature,
+		"envelopeValidation": envelopeValidation,
+		"reclaimProof":       reclaimProof,
 	})
 }
 
