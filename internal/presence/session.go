@@ -3,6 +3,7 @@ package presence
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"tutti/internal/address"
@@ -174,7 +175,7 @@ func (p *parser) pid(raw []byte) int {
 		return 0
 	}
 	f, ok := canonjson.Float(raw)
-	p.unless(ok && f == float64(int64(f)), "pid is no integer")
+	p.unless(ok && f == math.Trunc(f), "pid is no integer")
 	const most = 1<<31 - 1
 	if f < 1 || f > most {
 		return 0

@@ -27,6 +27,11 @@ func TestVectorsCore(t *testing.T) {
 		"envelopeSignature":  envelopeSignature,
 		"envelopeValidation": envelopeValidation,
 		"reclaimProof":       reclaimProof,
+
+		"keyring":           activeKeys,
+		"sessionValidation": sessionValidation,
+		"sessionExpiry":     sessionExpiry,
+		"stall":             stall,
 	})
 }
 

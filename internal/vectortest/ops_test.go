@@ -15,6 +15,7 @@ func TestVectorsOps(t *testing.T) {
 		"pathSegment":      opsPathSegment,
 		"canonicalAddress": opsCanonicalAddress,
 		"subagentParse":    subagentParse,
+		"inferStall":       inferStall,
 	})
 }
 
