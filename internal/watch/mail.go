@@ -4,26 +4,10 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
-	"strings"
-	"unicode/utf8"
 
-	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
 	"tutti/internal/store"
 )
-
-// A Message is what is told of one.
-type Message struct {
-	ID, Thread, ReplyTo string
-	From, To            string // as they stand in the message
-	Role                string // that the sender claims
-	Kind                string // of the body, "" when it has none
-	Line                string // the first line of the text, at most lineLimit bytes
-	CreatedAt           string
-	Verdict             string // what the signatures are worth, "" when nobody was asked
-}
-
-// lineLimit bounds the first line in bytes: more than the widest terminal shows.
-const lineLimit = 400
 
 // A box is what is known of one mailbox. Names are kept as hashes, so that a hundred thousand of them take two megabytes.
 type box struct {
@@ -107,8 +91,8 @@ func (w *Watch) mail(ctx context.Context, k store.Key) error {
 	if err != nil {
 		return err
 	}
-	if m, ok := parse(doc.Data); ok {
-		return w.arrived(ctx, b, k, doc.Data, m)
+	if e, err := envelope.Parse(doc.Data); err == nil {
+		return w.arrived(ctx, b, k, e)
 	}
 	return nil
 }
@@ -124,10 +108,11 @@ func (w *Watch) read(ctx context.Context, b *box, k store.Key) error {
 	case err != nil:
 		return err
 	}
-	if m, ok := parse(doc.Data); ok {
-		return w.arrived(ctx, b, k, doc.Data, m)
+	e, err := envelope.Parse(doc.Data)
+	if err != nil {
+		return w.strange(b, k, &store.UnfitError{Key: k, Where: k.Path(), Why: err.Error()})
 	}
-	return w.strange(b, k, &store.UnfitError{Key: k, Where: k.Path(), Why: "is no message"})
+	return w.arrived(ctx, b, k, e)
 }
 
 // strange notes something unfit, and tells of it when it was unfit before.
@@ -145,82 +130,28 @@ func (w *Watch) strange(b *box, k store.Key, err error) error {
 	return w.tell(Event{Kind: Unfit, Mailbox: k.Owner, Err: err})
 }
 
-func (w *Watch) arrived(ctx context.Context, b *box, k store.Key, raw []byte, m Message) error {
+func (w *Watch) arrived(ctx context.Context, b *box, k store.Key, e *envelope.Envelope) error {
 	b.known[hashOf(k.Name)] = true
 	reader := k.Owner
 	if w.o.Mailboxes != nil {
 		reader = "" // all mailboxes are those of one reader
 	}
-	if !w.shown.add(hashOf(reader, m.ID)) {
+	if !w.shown.add(hashOf(reader, e.ID)) {
 		return nil
 	}
+	told := Event{Kind: Mail, Mailbox: k.Owner, Message: e}
 	if w.o.Judge != nil {
-		word, err := w.o.Judge(ctx, raw)
+		v, err := w.o.Judge(ctx, e)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			word = "not checked"
+			told.Err = err
+		} else {
+			told.Verdict = &v
 		}
-		m.Verdict = word
 	}
-	return w.tell(Event{Kind: Mail, Mailbox: k.Owner, Message: &m})
-}
-
-// parse reads what is told of a message; false when it is none.
-func parse(raw []byte) (m Message, ok bool) {
-	var v [7][]byte
-	names := []string{"id", "actor", "target", "threadId", "replyTo", "createdAt", "body"}
-	if !canonjson.Valid(raw) || !canonjson.Pick(raw, names, v[:]) {
-		return m, false
-	}
-	if m.ID, ok = canonjson.String(v[0]); !ok || m.ID == "" {
-		return m, false
-	}
-	var actor [2][]byte
-	if !canonjson.Pick(v[1], []string{"instance", "role"}, actor[:]) {
-		return m, false
-	}
-	if m.From, ok = canonjson.String(actor[0]); !ok {
-		return m, false
-	}
-	m.Role, _ = canonjson.String(actor[1])
-	to, _ := canonjson.Get(v[2], "instance")
-	m.To, _ = canonjson.String(to)
-	m.Thread, _ = canonjson.String(v[3])
-	m.ReplyTo, _ = canonjson.String(v[4])
-	m.CreatedAt, _ = canonjson.String(v[5])
-	m.Kind, m.Line = body(v[6])
-	return m, true
-}
-
-// body returns the kind of a body and the first line of its text; a body without text is shown as it is.
-func body(raw []byte) (kind, line string) {
-	var v [2][]byte
-	if canonjson.IsObject(raw) {
-		canonjson.Pick(raw, []string{"kind", "text"}, v[:])
-	}
-	kind, _ = canonjson.String(v[0])
-	text, ok := canonjson.String(v[1])
-	if !ok {
-		text = string(canonjson.Compact(raw))
-	}
-	return kind, firstLine(text)
-}
-
-func firstLine(text string) string {
-	text = strings.TrimLeft(text, " \t\r\n")
-	if i := strings.IndexAny(text, "\r\n"); i >= 0 {
-		text = text[:i]
-	}
-	if len(text) <= lineLimit {
-		return strings.Clone(text) // the message itself need not stay in memory
-	}
-	end := lineLimit
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return w.tell(told)
 }
 
 // recentLimit is how many hashes a recent keeps for certain: half a megabyte of them.

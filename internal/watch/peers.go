@@ -3,22 +3,10 @@ package watch
 import (
 	"context"
 	"errors"
-	"time"
 
-	"tutti/internal/canonjson"
+	"tutti/internal/presence"
 	"tutti/internal/store"
 )
-
-// A Session is what is told of one connection of an agent.
-type Session struct {
-	ID       string
-	Instance string
-	Name     string // for people, "" for none
-	Host     string
-}
-
-// expiry is how long a session counts as there after its last heartbeat: what all readers of a bus use, see package presence.
-const expiry = 90 * time.Second
 
 // lookAtPeers reads all presence documents. A session whose document is gone has left.
 func (w *Watch) lookAtPeers(ctx context.Context) error {
@@ -61,15 +49,16 @@ func (w *Watch) peer(ctx context.Context, k store.Key) error {
 	if err != nil {
 		return err
 	}
-	s, fresh, ok := session(doc.Data, w.o.Now())
+	s, err := presence.Parse(doc.Data)
 	switch {
-	case !ok:
-		return nil
-	case !fresh:
+	case err != nil:
+		return nil // nobody's, as above
+	case presence.Expired(s, w.o.Now(), presence.Expiry):
 		return w.left(k.Name)
 	case w.peers[k.Name] != nil:
 		return nil
 	}
+	s.Raw = nil // a session may last for days
 	w.peers[k.Name] = s
 	return w.tell(Event{Kind: Joined, Session: s})
 }
@@ -81,27 +70,4 @@ func (w *Watch) left(name string) error {
 	}
 	delete(w.peers, name)
 	return w.tell(Event{Kind: Left, Session: s})
-}
-
-// session reads a presence document; fresh tells whether it stands for somebody who is there.
-func session(raw []byte, now time.Time) (s *Session, fresh, ok bool) {
-	var v [6][]byte
-	names := []string{"sessionId", "instance", "name", "host", "state", "heartbeatAt"}
-	if !canonjson.Valid(raw) || !canonjson.Pick(raw, names, v[:]) {
-		return nil, false, false
-	}
-	s = &Session{}
-	if s.ID, ok = canonjson.String(v[0]); !ok {
-		return nil, false, false
-	}
-	if s.Instance, ok = canonjson.String(v[1]); !ok || s.Instance == "" {
-		return nil, false, false
-	}
-	s.Name, _ = canonjson.String(v[2])
-	s.Host, _ = canonjson.String(v[3])
-	state, _ := canonjson.String(v[4])
-	beat, _ := canonjson.String(v[5])
-	at, err := time.Parse(time.RFC3339, beat)
-	fresh = err == nil && state != "closed" && state != "expired" && now.Sub(at) <= expiry
-	return s, fresh, true
 }

@@ -22,8 +22,11 @@ import (
 	"fmt"
 	"time"
 
+	"tutti/internal/envelope"
 	"tutti/internal/halt"
+	"tutti/internal/presence"
 	"tutti/internal/store"
+	"tutti/internal/trust"
 )
 
 // A Kind says what an event is about.
@@ -45,9 +48,10 @@ type Event struct {
 	Kind Kind
 	At   time.Time // when it was noticed
 
-	Mailbox string   // Mail, Unfit: the owner whose mailbox it is, as a segment
-	Message *Message // Mail
-	Session *Session // Joined, Left
+	Mailbox string             // Mail, Unfit: the owner whose mailbox it is, as a segment
+	Message *envelope.Envelope // Mail
+	Verdict *trust.Verdict     // Mail: what the signatures are worth; nil when nobody was asked, or Err says why not
+	Session *presence.Session  // Joined, Left
 
 	Reason string    // Halted: why, "" when no reason was given
 	Since  time.Time // Halted: since when, zero when that is not known
@@ -55,7 +59,7 @@ type Event struct {
 
 	Mailboxes int   // Watching: how many are followed
 	Polled    bool  // Watching: without a kernel watcher, looked at once a second
-	Err       error // Unfit: what it is
+	Err       error // Unfit: what it is; Mail: why it was not judged
 }
 
 // A Store is what is followed. One that is a [store.Watcher] as well tells of changes by itself.
@@ -76,8 +80,8 @@ type Options struct {
 	// Mailboxes returns the owners of the mailboxes that belong to one reader, asked again at each full look; a message
 	// that lies in several of them is told once. Nil: everybody's, each on its own.
 	Mailboxes func(context.Context) ([]string, error)
-	// Judge returns the word for what the signatures of a message are worth; nil: none is asked.
-	Judge func(ctx context.Context, raw []byte) (word string, err error)
+	// Judge tells what the signatures of a message are worth; nil: nobody is asked.
+	Judge func(context.Context, *envelope.Envelope) (trust.Verdict, error)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Every is the time between two full looks; 0: a minute, or a second for a store without a watcher.
@@ -95,9 +99,9 @@ const (
 type Watch struct {
 	o       Options
 	emit    func(Event) error
-	boxes   map[string]*box     // by owner
-	shown   recent              // messages that were told
-	peers   map[string]*Session // by name of the presence document: those that count as there
+	boxes   map[string]*box              // by owner
+	shown   recent                       // messages that were told
+	peers   map[string]*presence.Session // by name of the presence document: those that count as there
 	hints   <-chan store.Change
 	unhear  context.CancelFunc // ends hints
 	owners  []string           // that hints are about; nil: all
@@ -111,7 +115,7 @@ func New(o Options) *Watch {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Watch{o: o, boxes: map[string]*box{}, peers: map[string]*Session{}, unhear: func() {}}
+	return &Watch{o: o, boxes: map[string]*box{}, peers: map[string]*presence.Session{}, unhear: func() {}}
 }
 
 // Run tells events until ctx is done, which is no error, or emit returns an error, which is handed on. It emits from the

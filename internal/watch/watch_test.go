@@ -11,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/envelope"
 	"tutti/internal/halt"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 	"tutti/internal/store/memstore"
+	"tutti/internal/trust"
 )
 
 // A bench is a watch that runs, the store it looks at, and the switch it asks.
@@ -68,9 +70,15 @@ func (b *bench) clock() time.Time { return time.Unix(0, b.now.Load()).UTC() }
 func line(e Event) string {
 	switch e.Kind {
 	case Mail:
-		return fmt.Sprintf("mail %s %s %s %q %s", e.Mailbox, e.Message.ID, e.Message.From, e.Message.Line, e.Message.Verdict)
+		word := ""
+		if e.Verdict != nil {
+			word = e.Verdict.Word.String()
+		} else if e.Err != nil {
+			word = e.Err.Error()
+		}
+		return fmt.Sprintf("mail %s %s %s %q %s", e.Mailbox, e.Message.ID, e.Message.Actor.Instance, e.Message.Text(), word)
 	case Joined, Left:
-		return fmt.Sprintf("%s %s %s", e.Kind, e.Session.ID, e.Session.Instance)
+		return fmt.Sprintf("%s %s %s", e.Kind, e.Session.SessionID, e.Session.Instance)
 	case Halted:
 		return "halted " + e.Reason
 	case Resumed:
@@ -99,7 +107,7 @@ func (b *bench) want(lines ...string) {
 }
 
 func message(id, text string) []byte {
-	return fmt.Appendf(nil, `{"id":%q,"actor":{"instance":"codex:web:0a1b2c3d4e5f","role":"AGENTS","scope":"scope:default"},`+
+	return fmt.Appendf(nil, `{"protocol":"sentropic.h2a","version":"0.1","type":"event","id":%q,"actor":{"instance":"codex:web:0a1b2c3d4e5f","role":"AGENTS","scope":"scope:default"},`+
 		`"target":{"instance":"claude:api"},"body":{"kind":"message","text":%q},"createdAt":"2026-06-01T12:00:00.000Z"}`, id, text)
 }
 
@@ -118,7 +126,8 @@ func (b *bench) write(k store.Key, data []byte) {
 func (b *bench) presence(name, state string, age time.Duration) {
 	b.t.Helper()
 	k := store.Key{Kind: store.Presence, Name: name}
-	data := fmt.Appendf(nil, `{"sessionId":%q,"instance":"claude:%s:001122334455","state":%q,"heartbeatAt":%q}`,
+	data := fmt.Appendf(nil, `{"sessionId":%q,"instance":"claude:%s:001122334455","state":%q,"startedAt":"2026-06-01T11:00:00Z",`+
+		`"interests":{"scopes":[],"negotiations":[]},"subscribedTopics":[],"heartbeatAt":%q}`,
 		name, name, state, b.clock().Add(-age).Format(time.RFC3339Nano))
 	doc, err := b.s.Get(b.t.Context(), k)
 	if errors.Is(err, store.ErrNotFound) {
@@ -171,15 +180,15 @@ func TestNewMailIsToldOnce(t *testing.T) {
 		}
 		b := start(t, s, func(o *Options) {
 			only("me", "alias")(o)
-			o.Judge = func(_ context.Context, raw []byte) (string, error) {
-				if strings.Contains(string(raw), "forged") {
-					return "", errors.New("broken")
+			o.Judge = func(_ context.Context, e *envelope.Envelope) (trust.Verdict, error) {
+				if e.Text() == "forged" {
+					return trust.Verdict{}, errors.New("not checked")
 				}
-				return "verified", nil
+				return trust.Verdict{Word: trust.Verified}, nil
 			}
 			o.Every = 20 * time.Millisecond // full looks come in between all the time
 		})
-		b.put("me", "1", "1", "hello\nsecond line")
+		b.put("me", "1", "1", "hello")
 		b.want(`mail me 1 ` + from + ` "hello" verified`)
 		b.put("alias", "1", "1", "the same in another mailbox of the reader")
 		b.put("stranger", "2", "2", "not ours")
@@ -379,28 +388,6 @@ func TestMailboxesMayChange(t *testing.T) {
 	owners.Store(&[]string{"me", "alias"})
 	b.put("alias", "1", "1", "for the alias")
 	b.want(`mail alias 1 ` + from + ` "for the alias"`)
-}
-
-func TestParse(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("ä", lineLimit)
-	for _, c := range []struct {
-		raw, line string
-		ok        bool
-	}{
-		{`{"id":"1","actor":{"instance":"a:b"},"body":{"text":"\n\n  x\ny"}}`, "x", true},
-		{`{"id":"1","actor":{"instance":"a:b"},"body":{ "n": 1 }}`, `{"n":1}`, true},
-		{`{"id":"1","actor":{"instance":"a:b"},"body":{"text":"` + long + `"}}`, long[:lineLimit] + "…", true},
-		{`{"id":"","actor":{"instance":"a:b"},"body":{}}`, "", false},
-		{`{"id":"1","actor":{},"body":{}}`, "", false},
-		{`{"id":7,"actor":{"instance":"a:b"},"body":{}}`, "", false},
-		{`[]`, "", false}, {``, "", false}, {`{`, "", false},
-	} {
-		m, ok := parse([]byte(c.raw))
-		if ok != c.ok || ok && m.Line != c.line {
-			t.Errorf("%.80s: got %q, %v, want %q, %v", c.raw, m.Line, ok, c.line, c.ok)
-		}
-	}
 }
 
 func TestRecentForgetsOnlyTheOldest(t *testing.T) {
