@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"tutti/internal/address"
@@ -93,6 +94,15 @@ const (
 	AgentStart = "agentStart"
 	AgentBoot  = "agentBoot"
 )
+
+// AgentMembers are these members for an agent program, as the owner of its session adds them.
+func AgentMembers(id proc.ID) map[string][]byte {
+	return map[string][]byte{
+		AgentPID:   strconv.AppendInt(nil, int64(id.PID), 10),
+		AgentStart: strconv.AppendUint(nil, id.Start, 10),
+		AgentBoot:  canonjson.AppendString(nil, id.Boot),
+	}
+}
 
 // serves tells whether a presence names the process as the agent that it serves.
 func serves(presence []byte, id proc.ID) bool {
