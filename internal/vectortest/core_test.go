@@ -32,6 +32,9 @@ func TestVectorsCore(t *testing.T) {
 		"sessionValidation": sessionValidation,
 		"sessionExpiry":     sessionExpiry,
 		"stall":             stall,
+
+		"resolveRecipient":        resolveRecipient,
+		"durableWorkspaceIdLater": repositoryWorkspace,
 	})
 }
 

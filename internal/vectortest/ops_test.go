@@ -16,6 +16,8 @@ func TestVectorsOps(t *testing.T) {
 		"canonicalAddress": opsCanonicalAddress,
 		"subagentParse":    subagentParse,
 		"inferStall":       inferStall,
+
+		"durableWorkspaceId": opsRepositoryWorkspace,
 	})
 }
 
