@@ -1,0 +1,38 @@
+package post
+
+import (
+	"strings"
+
+	"tutti/internal/address"
+	"tutti/internal/trust"
+)
+
+// refuses says why the policy does not let a message through, "" when it does.
+func (p *Policy) refuses(from address.Instance, w trust.Word) string {
+	switch {
+	case matches(p.Block, from):
+		return "its sender is blocked"
+	case len(p.Allow) > 0 && !matches(p.Allow, from):
+		return "its sender is not among those allowed"
+	case p.RequireSigned && w != trust.Verified && w != trust.NewKey:
+		return "signatures are required, and this is " + w.String()
+	}
+	return ""
+}
+
+// matches tells whether an instance is meant by one of the patterns: a full id, a channel host:label, or host:*.
+// A subagent is meant by what means its parent.
+func matches(patterns []string, who address.Instance) bool {
+	id, _, _ := strings.Cut(string(who.Canonical()), "~")
+	full := string(who.Canonical())
+	host, _, _ := strings.Cut(id, ":")
+	for _, p := range patterns {
+		switch c := address.Canonical(p); {
+		case c == full, c == id, c == address.Instance(id).Channel():
+			return true
+		case strings.HasSuffix(p, ":*") && strings.EqualFold(p[:len(p)-2], host):
+			return true
+		}
+	}
+	return false
+}
