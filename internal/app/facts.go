@@ -1,0 +1,96 @@
+package app
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"tutti/internal/identity"
+	"tutti/internal/proc"
+)
+
+// maxArgs is how many words of the command line of an ancestor is looked at: program and script stand at its beginning.
+const maxArgs = 8
+
+// Facts collects what is known of the command that is run. Processes and the terminal are looked at when the answer counts,
+// and once.
+func (a *App) Facts() *identity.Facts {
+	return &identity.Facts{
+		Env:       a.set.Getenv,
+		Place:     a.Place(),
+		Login:     login(a.set.Getenv),
+		Terminal:  sync.OnceValue(hasTerminal),
+		Ancestors: sync.OnceValue(ancestors),
+	}
+}
+
+// Place returns where the command runs: the real path of the working directory, and the machine.
+func (a *App) Place() identity.Place {
+	dir := a.set.Dir
+	if dir == "" {
+		dir, _ = os.Getwd() // a folder that is gone has no path, and nobody is at home there
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return identity.Place{Path: dir, Machine: machineID()}
+}
+
+// machineID returns the id of the machine that all programs of the protocol use, so that they come to the same workspaces.
+func machineID() string {
+	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
+		if data, err := os.ReadFile(path); err == nil {
+			if id := strings.TrimSpace(string(data)); id != "" {
+				return id
+			}
+		}
+	}
+	if name := proc.Hostname(); name != "" {
+		return name
+	}
+	return "unknown-machine"
+}
+
+// login returns the name of the user that the process runs as: as the system has it, for the environment is inherited
+// through su and sudo. A user without a name is called by number.
+func login(getenv func(string) string) string {
+	uid := strconv.Itoa(os.Geteuid())
+	if u, err := user.LookupId(uid); err == nil && u.Username != "" {
+		return u.Username
+	}
+	if name := getenv("LOGNAME"); name != "" {
+		return name
+	}
+	return uid
+}
+
+// hasTerminal tells whether the process has a controlling terminal, wherever its standard files lead.
+func hasTerminal() bool {
+	fd, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	syscall.Close(fd)
+	return true
+}
+
+// ancestors returns the processes above this one, the parent first. What cannot be read of one, because it belongs to
+// another user, is empty.
+func ancestors() []identity.Process {
+	var all []identity.Process
+	for id := range proc.Ancestors(os.Getpid()) {
+		p := identity.Process{ID: id}
+		p.Exe, _ = proc.Exe(id.PID)
+		p.Comm, _ = proc.Comm(id.PID)
+		p.Args, _ = proc.Cmdline(id.PID)
+		if len(p.Args) > maxArgs {
+			p.Args = p.Args[:maxArgs]
+		}
+		all = append(all, p)
+	}
+	return all
+}

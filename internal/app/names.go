@@ -1,0 +1,109 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/atomicfile"
+	"tutti/internal/canonjson"
+)
+
+// Names are what agents of this user were renamed to. They lie with the user, one JSON line for each:
+//
+//	{"instance":"claude:api:3f2a9c01b7de","name":"api, second pair of hands","at":"2026-03-01T10:04:00.000Z"}
+//
+// A registration is never changed, so the name in it is the first one only; presence has the present name, and ends with
+// the session. What is remembered here is for the next session.
+
+// maxNames bounds what is read of the file: some 10,000 agents.
+const maxNames = 1 << 20
+
+func (a *App) namesPath() (string, error) {
+	dir, err := a.StateDir()
+	return filepath.Join(dir, "names"), err
+}
+
+// RememberedName returns what an agent was renamed to last, "" when it never was.
+func (a *App) RememberedName(i address.Instance) string {
+	lines, err := a.names()
+	if err != nil {
+		return "" // a name is for display
+	}
+	for _, line := range lines {
+		if who, name := nameOf(line); who == string(i.Canonical()) {
+			return name
+		}
+	}
+	return ""
+}
+
+// RememberName keeps the name of an agent. Of two programs that do so at one moment for two agents one name may be lost,
+// which is why presence has it as well.
+func (a *App) RememberName(i address.Instance, name string, now time.Time) error {
+	path, err := a.namesPath()
+	if err != nil {
+		return err
+	}
+	lines, err := a.names()
+	if err != nil {
+		return err
+	}
+	var all []byte
+	for _, line := range lines {
+		if who, _ := nameOf(line); who != "" && who != string(i.Canonical()) {
+			all = append(append(all, line...), '\n')
+		}
+	}
+	var o canonjson.Object
+	o.Str("instance", string(i.Canonical()))
+	o.Str("name", name)
+	o.Str("at", now.UTC().Format("2006-01-02T15:04:05.000Z"))
+	all = append(append(all, o.Bytes()...), '\n')
+	if len(all) > maxNames {
+		return fmt.Errorf("remember name: %s is full", path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("remember name: %w", err)
+	}
+	if err := atomicfile.WriteFile(path, all, 0o600); err != nil {
+		return fmt.Errorf("remember name: %w", err)
+	}
+	return nil
+}
+
+func (a *App) names() ([]string, error) {
+	path, err := a.namesPath()
+	if err != nil {
+		return nil, err
+	}
+	d, err := atomicfile.OpenDir(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read names: %w", err)
+	}
+	defer d.Close()
+	data, _, err := d.Read(filepath.Base(path), maxNames)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read names: %w", err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), nil
+}
+
+func nameOf(line string) (instance, name string) {
+	var v [2][]byte
+	canonjson.Pick([]byte(line), []string{"instance", "name"}, v[:])
+	instance, _ = canonjson.String(v[0])
+	name, _ = canonjson.String(v[1])
+	return instance, name
+}
