@@ -104,6 +104,24 @@ func interpreter(name string) bool {
 	return false
 }
 
+// plain reports whether the process is a shell that a person types into, or what such shells run below. No binding names one
+// as an agent (see Request.Process), so none is looked for, and a person's command does not pay for it.
+func (p Process) plain() bool {
+	exe := path.Base(p.Exe)
+	if slices.Contains([]string{"tmux", "screen", "sshd", "sshd-session", "login", "systemd", "init", "sudo", "su"}, exe) {
+		return true
+	}
+	if !slices.Contains([]string{"bash", "zsh", "fish", "sh", "dash", "ksh"}, exe) || len(p.Args) == 0 {
+		return false
+	}
+	for _, a := range p.Args[1:] {
+		if a != "-l" && a != "-i" && a != "--login" && a != "-il" && a != "-li" {
+			return false // a script or a command line: it may be somebody's loop around a model
+		}
+	}
+	return true
+}
+
 // agentScript returns the agent whose script the arguments of an interpreter name: the first that is no flag.
 func agentScript(args []string) string {
 	for n := 1; n < len(args); n++ {

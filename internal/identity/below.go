@@ -17,7 +17,7 @@ import (
 func (k *Keeper) below(ctx context.Context, f *Facts, now time.Time) (*Speaker, []address.Instance, error) {
 	above := f.ancestors()
 	for _, p := range above {
-		if p.ID.PID <= 1 {
+		if p.ID.PID <= 1 || p.plain() {
 			continue
 		}
 		found, err := k.find(ctx, processKey(p.ID))

@@ -27,7 +27,8 @@ type Request struct {
 	Place    Place
 	// Workspace is the id that a bridge supplies; "" finds it from Place.
 	Workspace string
-	// Process is the agent program, not the command that connects it. What it starts later speaks as this instance.
+	// Process is the agent program, not the command that connects it. What it starts later speaks as this instance. A
+	// person's shell is none: a binding that names one is not looked for.
 	Process proc.ID
 }
 

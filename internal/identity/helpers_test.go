@@ -29,7 +29,7 @@ func keeperOn(t *testing.T, s backend) *Keeper {
 	return &Keeper{Log: s, Registry: registry.New(s), Presence: presence.New(s), Ring: keyring.Open(root), Root: root}
 }
 
-func fileKeeper(t *testing.T) *Keeper {
+func fileKeeper(t testing.TB) *Keeper {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "bus")
 	s, err := filestore.Open(root, filestore.Options{Create: true, CacheDir: filepath.Join(t.TempDir(), "cache")})

@@ -298,6 +298,27 @@ func TestAgent(t *testing.T) {
 	}
 }
 
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		p    Process
+		want bool
+	}{
+		{process(2, "/bin/bash", "-bash"), true},
+		{process(2, "/usr/bin/zsh", "zsh", "-l", "-i"), true},
+		{process(2, "/usr/bin/tmux", "tmux", "new", "-s", "x"), true},
+		{process(2, "/bin/bash"), false}, // nobody knows what it runs
+		{process(2, "/bin/bash", "bash", "loop.sh"), false},
+		{process(2, "/bin/sh", "sh", "-c", "agent"), false},
+		{process(2, "/usr/bin/node", "node"), false},
+		{Process{}, false},
+	} {
+		if got := tt.p.plain(); got != tt.want {
+			t.Errorf("plain(%q %q): got %v, want %v", tt.p.Exe, tt.p.Args, got, tt.want)
+		}
+	}
+}
+
 func TestWorkspaceOf(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {
