@@ -33,6 +33,9 @@ func TestVectorsCore(t *testing.T) {
 		"sessionExpiry":     sessionExpiry,
 		"stall":             stall,
 
+		"mailboxMerge":   mailboxMerge,
+		"aliasOwnership": aliasOwnership,
+
 		"resolveRecipient":        resolveRecipient,
 		"durableWorkspaceIdLater": repositoryWorkspace,
 	})

@@ -3,7 +3,6 @@ package vectortest
 // later says which subject will run a table (file/table) or a case (file/table/case) that no test here runs yet. Who
 // builds that subject takes the line out and adds a runner.
 var later = map[string]string{
-	"h2a-core/aliasOwnership":           "identity",
 	"h2a-core/artifactSignature":        "negotiation",
 	"h2a-core/authorityMatrix":          "negotiation",
 	"h2a-core/comprehensionAttestation": "negotiation",
@@ -14,7 +13,6 @@ var later = map[string]string{
 	"h2a-core/freshness":                "remote",
 	"h2a-core/journal":                  "journal",
 	"h2a-core/journalFaults":            "journal",
-	"h2a-core/mailboxMerge":             "mailbox",
 	"h2a-core/stateMachine":             "negotiation",
 	"h2a-core/subagents":                "subagent",
 
