@@ -12,7 +12,7 @@ import (
 	"tutti/internal/store"
 )
 
-// A held is one document that is the message somebody asked for.
+// A held document is one copy of a message that somebody asked for.
 type held struct {
 	*Message
 	rev    store.Rev

@@ -66,7 +66,7 @@ type State struct {
 // Seen tells whether any reader has the message.
 func (s State) Seen() bool { return !s.Shown.IsZero() || !s.Taken.IsZero() }
 
-// Shown to the same reader before: see Free.
+// shownTo tells whether this very reader has it.
 func (s State) shownTo(r Reader) bool { return slices.Contains(s.readers, r.canonical()) }
 
 func (r Reader) canonical() Reader { return Reader{r.By.Canonical(), r.Session} }
@@ -163,21 +163,27 @@ func (m *Mark) line() []byte {
 	return o.Bytes()
 }
 
-var errNoMark = errors.New("is no line of a trail")
+var errNoMark = errors.New("is no line of a trail that is asked for")
 
-// parseMark reads a line. Its ID is that of trailID.
-func parseMark(line []byte) (Mark, error) {
+var markMembers = []string{"id", "at", "step", "by", "session", "result"}
+
+// parseMark reads a line if its message is wanted. Its ID is that of trailID.
+func parseMark(line []byte, wanted func(id string) bool) (Mark, error) {
 	var v [6][]byte
-	canonjson.Pick(line, []string{"id", "at", "step", "by", "session", "result"}, v[:])
-	var s [6]string
-	for n := range v {
-		s[n], _ = canonjson.String(v[n])
-	}
-	at, err := time.Parse(time.RFC3339Nano, s[1])
-	if s[0] == "" || err != nil || !Step(s[2]).known() {
+	canonjson.Pick(line, markMembers, v[:])
+	id, _ := canonjson.String(v[0])
+	if id == "" || !wanted(id) {
 		return Mark{}, errNoMark
 	}
-	return Mark{ID: s[0], At: at, Step: Step(s[2]), By: s[3], Session: s[4], Result: s[5]}, nil
+	var s [6]string
+	for n := range v[1:] {
+		s[n+1], _ = canonjson.String(v[n+1])
+	}
+	at, err := time.Parse(time.RFC3339Nano, s[1])
+	if err != nil || !Step(s[2]).known() {
+		return Mark{}, errNoMark
+	}
+	return Mark{ID: id, At: at, Step: Step(s[2]), By: s[3], Session: s[4], Result: s[5]}, nil
 }
 
 var trailProjection = store.Projection{Name: "trail", Version: 1, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
@@ -298,14 +304,9 @@ func newFold(ids []string) *fold {
 }
 
 func (f *fold) add(line []byte) {
-	raw, _ := canonjson.Get(line, "id")
-	id, _ := canonjson.String(raw)
-	s := f.of[id]
-	if s == nil {
-		return
-	}
-	if mark, err := parseMark(line); err == nil {
-		s.apply(&mark)
+	mark, err := parseMark(line, func(id string) bool { return f.of[id] != nil })
+	if err == nil {
+		f.of[mark.ID].apply(&mark)
 	}
 }
 
