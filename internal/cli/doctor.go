@@ -88,6 +88,7 @@ func runDoctor(ctx context.Context, c *Call) error {
 	}
 	if c.under == Tutti {
 		c.checkHalt(&r)
+		c.checkSettings(&r)
 		c.checkPrograms(ctx, &r)
 		c.checkSystem(&r)
 	}

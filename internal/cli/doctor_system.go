@@ -121,3 +121,16 @@ func (c *Call) checkSystem(r *report) {
 		r.tell("cache", c.App.Shown(cache), "")
 	}
 }
+
+// checkSettings shows what counts, and where each value came from. A file that cannot be understood fails the check: verbs
+// that need a rule from it refuse to work.
+func (c *Call) checkSettings(r *report) {
+	all, err := c.App.Effective()
+	if err != nil {
+		r.add(false, "settings", err.Error(), hintOf(err))
+		return
+	}
+	for _, s := range all {
+		r.tell("settings", s.Name+" = "+s.Value+" ("+s.From+")", "")
+	}
+}

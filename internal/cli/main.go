@@ -97,6 +97,8 @@ func (c *Call) perform(heavy Heavy, wrong error) error {
 		return runVersion(context.Background(), c)
 	case wrong != nil && (v == nil || !v.Lax):
 		return wrong
+	case v == nil && c.landing():
+		return c.perform(heavy, nil)
 	case v == nil:
 		return c.overview()
 	}

@@ -16,12 +16,16 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tutti/internal/app"
+	"tutti/internal/identity"
 )
 
 // TestMain lets the test binary be all our programs. It is told from which one it is by its name, but a tuttid that
 // tutti has handed over to keeps the name tutti, as the real one does: what tells it is the build that was passed along.
 func TestMain(m *testing.M) {
 	program := func() {
+		cutAncestors()
 		if _, handed := os.LookupEnv(buildVariable); handed {
 			MainHeavy(nil)
 		}
@@ -31,6 +35,33 @@ func TestMain(m *testing.M) {
 		"tutti": program, "h2a": program, "cross-agent-halt": program, "cross-agent-resume": program,
 		"tuttid": func() { MainHeavy(nil) },
 	})
+}
+
+// topVariable names the process above which a program under test sees nobody: who runs the tests may be an agent program,
+// and the scripts are about those that they start themselves.
+const topVariable = "TUTTI_TEST_TOP"
+
+// cutAncestors lets the program see only the processes that a script started.
+func cutAncestors() {
+	top := os.Getenv(topVariable)
+	if top == "" {
+		return
+	}
+	factsOf = func(a *app.App) *identity.Facts {
+		f := a.Facts()
+		all := f.Ancestors
+		f.Ancestors = func() []identity.Process {
+			var own []identity.Process
+			for _, p := range all() {
+				if strconv.Itoa(p.ID.PID) == top {
+					break
+				}
+				own = append(own, p)
+			}
+			return own
+		}
+		return f
+	}
 }
 
 // fakeSystemctl stands in for the user's service manager, which a test must not touch: it notes what it was asked and
@@ -71,6 +102,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PATH", fake+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("TZ", "UTC")
 			e.Setenv("FAKE_SYSTEMCTL", "")
+			e.Setenv(topVariable, strconv.Itoa(os.Getpid()))
 			e.Cd = filepath.Join(home, "project")
 			if err := signedEnvelope(e.WorkDir); err != nil {
 				return err

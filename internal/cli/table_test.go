@@ -65,9 +65,14 @@ func TestTable(t *testing.T) {
 			}
 			names[f.Name] = true
 		}
-		for i := range globals {
-			if names[globals[i].Name] {
-				t.Errorf("%s --%s: hides a flag that means the same everywhere", v.Name, globals[i].Name)
+		for i := range v.Flags {
+			f := &v.Flags[i]
+			under := f.Under
+			if under == 0 {
+				under = v.Under
+			}
+			if g := (*Verb)(nil).flag(under, f.Name); g >= 0 {
+				t.Errorf("%s --%s: hides a flag that means the same everywhere", v.Name, f.Name)
 			}
 		}
 		checkExamples(t, v)

@@ -1,0 +1,356 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/canonjson"
+	"tutti/internal/identity"
+	"tutti/internal/keyring"
+)
+
+// runConnect finds or makes the identity of an agent, and the bus if there is none.
+func runConnect(ctx context.Context, c *Call) error {
+	host := c.value("host")
+	if host == "" {
+		return usageHint("one of: "+strings.Join(connectHosts[:], ", "), "connect: --host is missing")
+	}
+	config, err := c.App.Config()
+	if err != nil {
+		return err
+	}
+	w, err := c.makeWorld(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	facts := factsOf(c.App)
+	q := identity.Request{
+		Instance: address.Instance(c.value("instance")), Host: host, Name: c.value("name"), Title: config.Name, Place: facts.Place,
+	}
+	if scope := c.value("scope"); scope != "" {
+		q.Scopes = []string{scope}
+	} else if config.Scope != "" {
+		q.Scopes = []string{config.Scope}
+	}
+	conversation(&q, facts)
+	if p, ok := facts.AgentProcess(); ok && p.Agent() == host {
+		q.Process = p.ID
+	}
+	r, err := w.Identity.Connect(ctx, q, time.Now())
+	if err != nil {
+		return keyFault(err)
+	}
+	if c.value("name") == "" {
+		if name := c.App.RememberedName(r.Instance); name != "" {
+			r.Name = name
+		}
+	}
+	if c.json {
+		c.emit(connectJSON(w, r))
+		return nil
+	}
+	c.sayConnected(w, r)
+	return nil
+}
+
+// conversation adds what the environment says about the conversation, for the hosts that name theirs in it.
+func conversation(q *identity.Request, f *identity.Facts) {
+	variable, source := "", ""
+	switch q.Host {
+	case "claude":
+		variable, source = "CLAUDE_CODE_SESSION_ID", identity.SourceEnv
+	case identity.Remote:
+		variable, source = "SESSION_ID", identity.SourceBridge
+		q.Workspace = f.Env("SESSION_WORKSPACE_ID")
+	default:
+		return
+	}
+	if q.Session = f.Env(variable); q.Session != "" {
+		q.Source = source
+	}
+}
+
+// makeWorld opens the bus that is meant, and makes it when there is none. What git tracks is not made.
+func (c *Call) makeWorld(ctx context.Context) (*app.World, error) {
+	root, err := c.App.Root()
+	if err != nil {
+		return nil, err
+	}
+	was := app.IsBus(root.Path)
+	if !was && app.TrackedByGit(ctx, root.Path) {
+		return nil, trackedFault(c.App.Shown(root.Path))
+	}
+	w, err := c.world(app.Creating)
+	if err != nil {
+		return nil, asIO(err)
+	}
+	if !was {
+		if _, err := c.App.Accept(root.Path, time.Now()); err != nil {
+			c.warn("%s", Clean(err.Error())) // a default or named root works without it
+		}
+	}
+	return w, nil
+}
+
+// keyFault makes what is wrong with a key file one of the state.
+func keyFault(err error) error {
+	switch {
+	case errors.Is(err, keyring.ErrExposed), errors.Is(err, keyring.ErrNoKey):
+		return &fault{code: exitState, err: err, hint: hintOf(err)}
+	}
+	return err
+}
+
+func connectJSON(w *app.World, r *identity.Result) []byte {
+	root := w.Root.Path
+	var made canonjson.Object
+	made.Str("step", "init")
+	made.Bool("ok", true)
+	made.Str("root", root)
+	var steps, follow list
+	steps.obj(&made)
+	steps.raw(hostSetup(r.Host, r.Instance, root))
+	for _, line := range followUp(r) {
+		follow.str(line)
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("root", root)
+	o.Str("host", r.Host)
+	o.Str("instance", string(r.Instance))
+	o.Raw("identity", r.JSON())
+	o.Raw("steps", steps.bytes())
+	o.Raw("followUp", follow.bytes())
+	return o.Bytes()
+}
+
+// followUp is what is left to do, one thing a line.
+func followUp(r *identity.Result) []string {
+	first := "merge the snippet into the settings of " + r.Host
+	if r.Host == identity.Remote {
+		first = "set the variables of the snippet where the remote agent runs"
+	}
+	lines := []string{first}
+	if r.PrivateKeyPath != "" {
+		lines = append(lines, "keypair ready: "+r.PrivateKeyPath)
+	}
+	return append(lines, "and: h2a install-skills --host "+r.Host)
+}
+
+var actionWords = map[identity.Action]string{
+	identity.Reclaim:  "known here before",
+	identity.Mint:     "new",
+	identity.Override: "as given; nothing was made",
+}
+
+// sayConnected tells a person the same.
+func (c *Call) sayConnected(w *app.World, r *identity.Result) {
+	c.printf("you are %s (%s)\n", c.paint(bold, Clean(string(r.Instance))), actionWords[r.Action])
+	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
+	if r.Name != "" {
+		rows = append(rows, []string{"  name", r.Name})
+	}
+	if r.PrivateKeyPath != "" {
+		key := c.App.Shown(r.PrivateKeyPath)
+		if public, err := w.Ring.Public(r.Instance); err == nil {
+			key = public.Short() + " in " + key
+		}
+		rows = append(rows, []string{"  key", key})
+	}
+	c.table(rows)
+	if r.Notice != "" {
+		c.warn("%s", Clean(r.Notice))
+	}
+	c.line(`Connected. Try tutti discover to see who else is around, or tutti send <peer> "hi" to message someone.`)
+}
+
+// runDisconnect closes the sessions of an agent. Their programs are left alone.
+func runDisconnect(ctx context.Context, c *Call) error {
+	w, err := c.world(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, err := c.leaving(ctx, w)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	sessions, err := w.Presence.Of(ctx, who, now)
+	if err != nil {
+		return err
+	}
+	var closed []string
+	for _, s := range sessions {
+		if only := c.value("session"); only != "" && only != string(s.SessionID) {
+			continue
+		}
+		if s.MirroredAt != "" {
+			c.warn("session %s is on another machine; it has to be closed there", Clean(string(s.SessionID)))
+			continue
+		}
+		if err := w.Presence.Close(ctx, s); err != nil {
+			return err
+		}
+		closed = append(closed, string(s.SessionID))
+	}
+	if only := c.value("session"); only != "" && len(closed) == 0 {
+		return badState(`"tutti sessions" lists the live ones`, "%s has no live session %s here", Clean(string(who)), Clean(only))
+	}
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Strs("closed", closed)
+		c.emit(o.Bytes())
+		return nil
+	}
+	if len(closed) == 0 {
+		c.printf("%s has no live session; nothing had to be closed\n", Clean(string(who)))
+		return nil
+	}
+	c.printf("disconnected: %s (%s closed)\n", Clean(string(who)), plural(len(closed), "session"))
+	return nil
+}
+
+// leaving is whose sessions are closed: whoever is named, or speaks here.
+func (c *Call) leaving(ctx context.Context, w *app.World) (address.Instance, error) {
+	if i := c.value("instance"); i != "" {
+		return address.Instance(i), nil
+	}
+	s, err := c.peek(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	return s.Instance, nil
+}
+
+// runWhoami shows who speaks here. It makes nobody.
+func runWhoami(ctx context.Context, c *Call) error {
+	w, err := c.world(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	s, err := c.peek(ctx, w)
+	var unknown *identity.UnknownError
+	if err != nil && !errors.As(err, &unknown) {
+		return err
+	}
+	if unknown != nil {
+		return c.sayNobody(w, unknown)
+	}
+	v, err := c.view(ctx, w, s)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		c.emit(v.json(w))
+		return nil
+	}
+	c.sayWho(w, v)
+	return nil
+}
+
+// sayNobody tells that who speaks here has no identity yet, and how it comes about.
+func (c *Call) sayNobody(w *app.World, unknown *identity.UnknownError) error {
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Null("instance")
+		o.Str("how", unknown.Error())
+		o.Str("hint", unknown.Hint())
+		o.Str("root", w.Root.Path)
+		o.Str("rootSource", string(w.Root.Source))
+		c.emit(o.Bytes())
+		return nil
+	}
+	c.printf("nobody yet: %s\n", Clean(unknown.Error()))
+	c.line("  " + unknown.Hint())
+	c.table([][]string{{"  bus", c.App.Shown(w.Root.Path) + " (" + w.Root.Source.Why() + ")"}})
+	return nil
+}
+
+// A whoView is what is known of who speaks.
+type whoView struct {
+	*identity.Speaker
+	sessions    []string
+	fingerprint string
+	keyFault    string // why nothing can be signed, "" when it can
+	registered  bool
+}
+
+func (c *Call) view(ctx context.Context, w *app.World, s *identity.Speaker) (*whoView, error) {
+	v := &whoView{Speaker: s}
+	live, err := w.Presence.Of(ctx, s.Instance, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range live {
+		v.sessions = append(v.sessions, string(one.SessionID))
+	}
+	if key, err := w.Ring.Load(s.Instance); err == nil {
+		v.fingerprint = key.Public().Short()
+	} else {
+		v.keyFault = err.Error()
+		if hint := hintOf(err); hint != "" {
+			v.keyFault += ": " + hint
+		}
+	}
+	keys, err := w.Registry.Keys(ctx, s.Instance)
+	if err != nil {
+		return nil, err
+	}
+	v.registered = keys.ID != ""
+	return v, nil
+}
+
+func (v *whoView) json(w *app.World) []byte {
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("instance", string(v.Instance))
+	o.Str("how", v.How)
+	o.Str("role", v.Role)
+	o.Str("scope", v.Scope)
+	o.Opt("via", v.Via)
+	o.Opt("session", v.Session)
+	o.Strs("sessions", v.sessions)
+	o.Bool("registered", v.registered)
+	o.Opt("fingerprint", v.fingerprint)
+	o.Opt("keyFault", v.keyFault)
+	o.Str("root", w.Root.Path)
+	o.Str("rootSource", string(w.Root.Source))
+	return o.Bytes()
+}
+
+func (c *Call) sayWho(w *app.World, v *whoView) {
+	as := v.Role
+	if v.Via != "" {
+		as += ", " + v.Via
+	}
+	key := v.fingerprint
+	if key == "" {
+		key = "none: " + v.keyFault
+	}
+	sessions := strings.Join(v.sessions, ", ")
+	if sessions == "" {
+		sessions = "none; no push reaches you, mail waits in the mailbox"
+	}
+	c.line(c.paint(bold, Clean(string(v.Instance))))
+	rows := [][]string{
+		{"  why", v.How},
+		{"  as", as + " in " + v.Scope},
+		{"  bus", c.App.Shown(w.Root.Path) + " (" + w.Root.Source.Why() + ")"},
+		{"  session", sessions},
+		{"  key", key},
+	}
+	if !v.registered {
+		rows = append(rows, []string{"  registry", "not registered: nobody can verify what it signs"})
+	}
+	c.table(rows)
+}

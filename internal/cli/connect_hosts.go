@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+)
+
+// connectHosts are the agent programs that connect takes, in the words of the older command line.
+var connectHosts = [...]string{"codex", "claude", "gemini", "agy", "remote"}
+
+// A hostFact says where an agent program keeps its list of servers.
+type hostFact struct {
+	name    string
+	example string // the path that the older program names
+	reads   string // what the program really reads
+}
+
+// hostFacts are the programs that run agents on this machine. The bridge (remote) is none: it is told by environment.
+var hostFacts = [...]hostFact{
+	{"codex", "~/.config/codex/mcp.json", "codex reads ~/.codex/config.toml: a table [mcp_servers.h2a] with the same command and args"},
+	{"claude", "~/.config/claude/mcp.json", "claude reads the key mcpServers of ~/.claude.json, or of .mcp.json in the project"},
+	{"gemini", "~/.gemini/settings.json", "gemini reads the key mcpServers of ~/.gemini/settings.json, or of .gemini/settings.json in the project"},
+	{"agy", "~/.gemini/config/mcp_config.json", "agy reads the key mcpServers of ~/.gemini/config/mcp_config.json"},
+}
+
+// protocol is the name that messages, registrations and tools carry.
+const protocol = "sentropic.h2a"
+
+// runHosts lists the agent programs; the members are those of the older program, with our names as packages.
+func runHosts(_ context.Context, c *Call) error {
+	var l list
+	var rows [][]string
+	for _, h := range hostFacts {
+		var o canonjson.Object
+		o.Str("packageName", "tutti")
+		o.Str("corePackageName", "tutti")
+		o.Str("host", h.name)
+		o.Str("protocol", protocol)
+		o.Int("wave", 1)
+		o.Bool("hostScenarioShipped", true)
+		l.obj(&o)
+		rows = append(rows, []string{h.name, h.reads})
+	}
+	if c.json {
+		c.emit(l.bytes())
+	} else {
+		c.table(rows)
+	}
+	return nil
+}
+
+// hostSetup is the step of connect that says what to put into the settings of the agent program.
+func hostSetup(host string, instance address.Instance, root string) []byte {
+	var o canonjson.Object
+	o.Str("step", "host-setup")
+	o.Bool("ok", true)
+	if host == "remote" {
+		var env canonjson.Object
+		env.Str("H2A_HOST", host)
+		env.Str("H2A_INSTANCE", string(instance))
+		env.Str("H2A_ROOT", root)
+		o.Str("pathHint", "environment of the remote agent")
+		o.Raw("snippet", env.Bytes())
+		return o.Bytes()
+	}
+	for _, h := range hostFacts {
+		if h.name == host {
+			o.Str("pathHint", h.reads)
+			o.Str("pathExample", h.example)
+		}
+	}
+	o.Raw("snippet", serverEntry(root))
+	return o.Bytes()
+}
+
+// serverEntry is the entry of the server of the bus in the settings of an agent program.
+func serverEntry(root string) []byte {
+	var entry, servers, all canonjson.Object
+	entry.Str("command", "h2a")
+	entry.Strs("args", []string{"mcp-serve", "--root", root})
+	servers.Raw("h2a", entry.Bytes())
+	all.Raw("mcpServers", servers.Bytes())
+	return all.Bytes()
+}

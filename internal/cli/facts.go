@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/identity"
+	"tutti/internal/registry"
+	"tutti/internal/signature"
+	"tutti/internal/store"
+)
+
+// jsonTime is how times stand in JSON: UTC with milliseconds.
+const jsonTime = "2006-01-02T15:04:05.000Z"
+
+// factsOf collects what is known of the command that runs. Tests put what cuts the chain of processes at the test.
+var factsOf = (*app.App).Facts
+
+// world opens the bus for a verb, with all that works on it. Only a verb that creates makes one.
+func (c *Call) world(mode app.Mode) (*app.World, error) {
+	root, err := c.App.Root()
+	if err != nil {
+		return nil, err
+	}
+	c.sayRoot(root)
+	w, err := c.App.World(mode)
+	return w, noBus(err)
+}
+
+// reads opens the bus for a verb of the older program that only reads. Where there is none, that program makes one and
+// finds nothing in it; ours makes none, says so, and finds nothing either: the world is nil then, and so is the error.
+func (c *Call) reads() (*app.World, error) {
+	w, err := c.world(app.Reading)
+	var none *app.NoBusError
+	if c.under == H2A && errors.As(err, &none) {
+		c.warn("%s", Clean(err.Error()))
+		return nil, nil
+	}
+	return w, err
+}
+
+// value returns the value of a flag, "" when none was given. Under h2a a flag without a value reads "true".
+func (c *Call) value(name string) string {
+	if v := c.text(name); c.under != H2A || v != "true" {
+		return v
+	}
+	return ""
+}
+
+// missing reports a flag that the verb cannot do without.
+func (c *Call) missing(name string) error {
+	return usageHint("usage: "+c.usage(), "%s: --%s is missing", c.Verb.Name, name)
+}
+
+// peek tells who speaks without making anybody. An *identity.UnknownError means that nobody has an identity here yet.
+func (c *Call) peek(ctx context.Context, w *app.World) (*identity.Speaker, error) {
+	return w.Identity.Speak(ctx, factsOf(c.App), identity.Ask{As: c.value("as"), Peek: true}, time.Now())
+}
+
+// subject is whom a verb is about: --instance, else who speaks here. Under h2a it has to be named.
+func (c *Call) subject(ctx context.Context, w *app.World) (address.Instance, error) {
+	if i := c.value("instance"); i != "" {
+		if err := address.Check(i); err != nil {
+			return "", usagef("--instance: %s", Clean(err.Error()))
+		}
+		return address.Instance(i), nil
+	}
+	if c.under == H2A {
+		return "", c.missing("instance")
+	}
+	s, err := c.peek(ctx, w)
+	if err != nil {
+		var unknown *identity.UnknownError
+		if errors.As(err, &unknown) {
+			return "", badState("--instance ID says whose; "+unknown.Hint(), "%s", err)
+		}
+		return "", err
+	}
+	return s.Instance, nil
+}
+
+// registryFault gives what the registry refuses its exit status and the line to type.
+func (c *Call) registryFault(err error) error {
+	f := &fault{code: exitUsage, err: err}
+	switch {
+	case errors.Is(err, registry.ErrNotRegistered):
+		f.code, f.hint = exitState, `"tutti discover --all" lists who is registered`
+	case errors.Is(err, registry.ErrRegistered):
+		f.code, f.hint = exitState, "a registration is never changed: take another id, or go on with this one"
+	case errors.Is(err, registry.ErrKeyActive):
+		f.code, f.hint = exitState, "nothing has to be done"
+	case errors.Is(err, registry.ErrKeyRevoked):
+		f.code, f.hint = exitState, `"tutti keys generate" makes another one`
+	case errors.Is(err, registry.ErrKeyNotActive):
+		f.code, f.hint = exitState, `"tutti keys list --instance ID" lists the active ones`
+	case errors.Is(err, registry.ErrProof), errors.Is(err, signature.ErrKey):
+	case errors.Is(err, store.ErrConflict):
+		f.code = exitState
+	default:
+		return err
+	}
+	if c.under == H2A {
+		f.hint = "" // the verbs of the hints are not its own
+	}
+	return f
+}
+
+// failWith is an error that says more than the one it is.
+func failWith(err error, what string) error { return fmt.Errorf("%w: %s", err, what) }

@@ -1,0 +1,467 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/atomicfile"
+	"tutti/internal/canonjson"
+	"tutti/internal/keyring"
+	"tutti/internal/registry"
+	"tutti/internal/signature"
+	"tutti/internal/trust"
+)
+
+// runKeysGenerate makes a key pair and tells where it lies. It registers nothing.
+func runKeysGenerate(ctx context.Context, c *Call) error {
+	w, err := c.world(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, err := c.subject(ctx, w)
+	if err != nil {
+		return err
+	}
+	var made keyring.KeyFiles
+	if out := c.value("out"); out != "" {
+		made, err = generateIn(out, who, c.on("force"))
+	} else {
+		made, err = w.Ring.Generate(who, c.on("force"))
+	}
+	if errors.Is(err, keyring.ErrKeyExists) {
+		return &fault{code: exitState, err: err, hint: "--force replaces it; messages signed with the old one can then not be told from forged ones"}
+	}
+	if err != nil {
+		return err
+	}
+	public := made.Key.Public()
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Str("privateKeyPath", made.Private)
+		o.Str("publicKeyPath", made.Public)
+		o.Str("publicKeyPem", public.PEM())
+		c.emit(o.Bytes())
+		return nil
+	}
+	c.table([][]string{
+		{"key of", string(who)},
+		{"fingerprint", public.Short()},
+		{"private", c.App.Shown(made.Private)},
+		{"public", c.App.Shown(made.Public)},
+	})
+	c.printf("%s\n", Clean("tutti keys add --instance "+app.QuoteArg(string(who))+" --public-key "+app.QuoteArg(made.Public)+"   # registers it"))
+	return nil
+}
+
+// generateIn makes a key pair in a folder of the user's choice, under the names that the keyring would give.
+func generateIn(dir string, who address.Instance, force bool) (keyring.KeyFiles, error) {
+	private, public, err := address.KeyFiles(string(who))
+	if err != nil {
+		return keyring.KeyFiles{}, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return keyring.KeyFiles{}, err
+	}
+	d, err := atomicfile.OpenDir(dir)
+	if err != nil {
+		return keyring.KeyFiles{}, err
+	}
+	defer d.Close()
+	made := keyring.KeyFiles{Private: filepath.Join(dir, private), Public: filepath.Join(dir, public), Key: signature.Generate()}
+	write := d.Create
+	if force {
+		write = d.Replace
+	}
+	err = write(private, made.Key.PEM(), 0o600, true)
+	if errors.Is(err, fs.ErrExist) {
+		return keyring.KeyFiles{}, failWith(keyring.ErrKeyExists, made.Private)
+	}
+	if err == nil {
+		err = d.Replace(public, []byte(made.Key.Public().PEM()), 0o644, true)
+	}
+	return made, err
+}
+
+// runKeysAdd registers a further key of an agent.
+func runKeysAdd(ctx context.Context, c *Call) error {
+	w, err := c.world(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, pem, err := c.keyArgs(ctx, w)
+	if err != nil {
+		return err
+	}
+	public, err := signature.ParsePublic(pem)
+	if err != nil {
+		return usageHint(`"tutti keys generate" makes a pair; the file that ends in .pub.pem is meant`, "%s: %s", Clean(c.text("public-key")), Clean(err.Error()))
+	}
+	now := time.Now()
+	proof, err := addProof(ctx, w, who, public, now)
+	if err != nil {
+		return err
+	}
+	if err := w.Registry.AddKey(ctx, who, pem, proof, now); err != nil {
+		return c.registryFault(err)
+	}
+	return c.keysChanged(ctx, w, who, "added", public.Short())
+}
+
+// addProof signs the event that adds a key with the key that the agent has here, if that one is active: readers then see
+// that the agent itself added it. Without such a key there is no proof, and the existing programs ask for none.
+func addProof(ctx context.Context, w *app.World, who address.Instance, public signature.Public, now time.Time) (*signature.Object, error) {
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil || !w.Ring.Has(who) {
+		return nil, err
+	}
+	own, err := w.Ring.Load(who)
+	if err != nil {
+		return nil, err
+	}
+	for _, active := range keys.Active {
+		if active != own.Public() {
+			continue
+		}
+		event, err := canonjson.Canonical(registry.AddedEvent(keys.ID, public, now))
+		if err != nil {
+			return nil, err
+		}
+		proof := own.Object(string(who), event)
+		return &proof, nil
+	}
+	return nil, nil
+}
+
+// runKeysRevoke takes a key out of use.
+func runKeysRevoke(ctx context.Context, c *Call) error {
+	w, err := c.world(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, pem, err := c.keyArgs(ctx, w)
+	if err != nil {
+		return err
+	}
+	if err := w.Registry.RevokeKey(ctx, who, pem, time.Now()); err != nil {
+		if errors.Is(err, registry.ErrNotRegistered) {
+			err = failWith(registry.ErrKeyNotActive, string(who)+" is not registered")
+		}
+		return c.registryFault(err)
+	}
+	short := ""
+	if public, err := signature.ParsePublic(pem); err == nil {
+		short = public.Short()
+	}
+	return c.keysChanged(ctx, w, who, "revoked", short)
+}
+
+// keyArgs reads whose key is meant, and its text.
+func (c *Call) keyArgs(ctx context.Context, w *app.World) (who address.Instance, pem string, err error) {
+	if who, err = c.subject(ctx, w); err != nil {
+		return "", "", err
+	}
+	path := c.value("public-key")
+	if path == "" {
+		return "", "", usageHint("--public-key FILE", "%s: --public-key is missing", c.Verb.Name)
+	}
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		var data []byte
+		if data, err = io.ReadAll(io.LimitReader(f, 64<<10)); err == nil {
+			return who, string(data), nil
+		}
+	}
+	if c.under == H2A {
+		return "", "", usagef("%s", err)
+	}
+	return "", "", failIO("", err, "read the public key")
+}
+
+// keysChanged says what became of a key, and how many are active now.
+func (c *Call) keysChanged(ctx context.Context, w *app.World, who address.Instance, word, short string) error {
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		if word == "revoked" {
+			o.Str("status", word)
+		}
+		o.Int("keys", int64(len(keys.PEM)))
+		c.emit(o.Bytes())
+		return nil
+	}
+	c.printf("%s: key %s of %s; %s\n", word, short, Clean(string(who)), plural(len(keys.PEM), "active key"))
+	return nil
+}
+
+// runKeysList lists the registered keys of one agent, or what this user has: private keys and pins.
+func runKeysList(ctx context.Context, c *Call) error {
+	if c.value("instance") == "" && c.under == H2A {
+		return c.missing("instance")
+	}
+	w, err := c.world(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if c.value("instance") == "" {
+		return c.listOwnKeys(ctx, w)
+	}
+	who := address.Instance(c.value("instance"))
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		var l list
+		for _, pem := range keys.PEM {
+			l.str(pem)
+		}
+		c.emit(l.bytes())
+		return nil
+	}
+	if len(keys.PEM)+len(keys.Gone) == 0 {
+		c.nothing(Clean(string(who)) + " has no key here")
+		return nil
+	}
+	pinned, _ := w.Pins.Get(who)
+	var rows [][]string
+	for _, pem := range keys.PEM {
+		rows = append(rows, []string{shortOf(pem), "active", pinWord(pem, pinned)})
+	}
+	for _, pem := range keys.Gone {
+		rows = append(rows, []string{shortOf(pem), "revoked", pinWord(pem, pinned)})
+	}
+	c.table(rows)
+	return nil
+}
+
+// shortOf is the fingerprint that people compare; a recorded text need not be a key.
+func shortOf(pem string) string {
+	public, err := signature.ParsePublic(pem)
+	if err != nil {
+		return "no key"
+	}
+	return public.Short()
+}
+
+func pinWord(pem string, pinned []signature.Public) string {
+	public, err := signature.ParsePublic(pem)
+	for _, p := range pinned {
+		if err == nil && p == public {
+			return "pinned"
+		}
+	}
+	return ""
+}
+
+// An ownKey is one private key file of this bus.
+type ownKey struct {
+	file     string
+	instance address.Instance // "" when nobody is registered under that name
+	short    string
+}
+
+// ownKeys lists the private keys of the bus. The name of a file loses letters of the id, so the ids are asked of the
+// registry.
+func ownKeys(ctx context.Context, w *app.World) ([]ownKey, error) {
+	entries, err := os.ReadDir(filepath.Join(w.Root.Path, "keys"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]int{}
+	var own []ownKey
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".key.pem"); ok && e.Name()[0] != '.' {
+			at[name] = len(own)
+			own = append(own, ownKey{file: filepath.Join(w.Root.Path, "keys", e.Name())})
+		}
+	}
+	if len(own) == 0 {
+		return nil, nil
+	}
+	for reg, err := range w.Registry.All(ctx) {
+		if err != nil {
+			continue // a bad line names nobody
+		}
+		name, err := address.KeyName(string(reg.Instance))
+		if n, ok := at[name]; err == nil && ok && own[n].instance == "" {
+			own[n].instance = reg.Instance
+			if public, err := w.Ring.Public(reg.Instance); err == nil {
+				own[n].short = public.Short()
+			}
+		}
+	}
+	return own, nil
+}
+
+func (c *Call) listOwnKeys(ctx context.Context, w *app.World) error {
+	own, err := ownKeys(ctx, w)
+	if err != nil {
+		return err
+	}
+	if err := w.Pins.Err(); err != nil {
+		c.warn("%s", Clean(err.Error()))
+	}
+	pins := w.Pins.All()
+	if c.json {
+		c.emit(keysJSON(own, pins))
+		return nil
+	}
+	if len(own)+len(pins) == 0 {
+		c.nothing("no key of yours, and none pinned")
+		return nil
+	}
+	if len(own) > 0 {
+		c.line(c.paint(bold, "your keys"))
+		var rows [][]string
+		for _, k := range own {
+			name := string(k.instance)
+			if name == "" {
+				name = filepath.Base(k.file) + " (nobody is registered under it)"
+			}
+			rows = append(rows, []string{"  " + k.short, name})
+		}
+		c.table(rows)
+	}
+	if len(pins) > 0 {
+		c.line(c.paint(bold, "pinned keys of others"))
+		var rows [][]string
+		for _, p := range pins {
+			rows = append(rows, []string{"  " + p.Key.Short(), string(p.Instance), p.By, ago(time.Since(p.At))})
+		}
+		c.table(rows)
+	}
+	return nil
+}
+
+func keysJSON(own []ownKey, pins []trust.Pin) []byte {
+	var mine, theirs list
+	for _, k := range own {
+		var o canonjson.Object
+		o.Opt("instance", string(k.instance))
+		o.Opt("fingerprint", k.short)
+		o.Str("privateKeyPath", k.file)
+		mine.obj(&o)
+	}
+	for _, p := range pins {
+		var o canonjson.Object
+		o.Str("instance", string(p.Instance))
+		o.Str("fingerprint", p.Key.Short())
+		o.Str("by", p.By)
+		o.Str("at", p.At.UTC().Format(jsonTime))
+		theirs.obj(&o)
+	}
+	var all canonjson.Object
+	all.Raw("keys", mine.bytes())
+	all.Raw("pins", theirs.bytes())
+	return all.Bytes()
+}
+
+// runKeysTrust pins the registered key of an agent, on the word of a person.
+func runKeysTrust(ctx context.Context, c *Call) error {
+	w, err := c.world(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who := address.Instance(c.arg(0))
+	if err := w.Pins.Err(); err != nil {
+		return failIO("", err, "")
+	}
+	pinned, has := w.Pins.Get(who)
+	if c.on("forget") {
+		return c.forgetPin(w, who)
+	}
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil {
+		return err
+	}
+	if len(keys.Active) == 0 {
+		return badState(`"tutti discover --all" lists who is registered; look at the spelling, and at the bus ("tutti root")`,
+			"%s has no active key here", Clean(string(who)))
+	}
+	next := keys.Active[len(keys.Active)-1] // of several the one added last is what the agent signs with from now on
+	before := "none"
+	if has {
+		before = pinned[0].Short()
+	}
+	if !c.json {
+		c.table([][]string{{"agent", string(who)}, {"pinned", before}, {"registered", next.Short()}})
+	}
+	if err := c.confirmPin(who, has && pinned[0] == next); err != nil {
+		return err
+	}
+	if err := w.Pins.Trust(who, next, time.Now()); err != nil {
+		return failIO("", err, "")
+	}
+	return c.pinChanged(who, "pinned", next.Short())
+}
+
+// confirmPin asks, unless --yes was given. Where nobody can answer nothing is pinned.
+func (c *Call) confirmPin(who address.Instance, same bool) error {
+	if c.on("yes") || same {
+		return nil
+	}
+	in, ok := c.In.(*os.File)
+	if !ok || columns(in) == 0 {
+		return refuse("compare the fingerprint with the agent's own (tutti whoami there), then: tutti keys trust "+app.QuoteArg(string(who))+" --yes",
+			"nothing was pinned: there is nobody to ask")
+	}
+	c.out = append(c.out, "Pin this key? It should be the one that the agent's own machine shows. [y/N] "...)
+	if err := c.flush(); err != nil {
+		return err
+	}
+	answer, _ := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return refuse("", "nothing was pinned")
+	}
+	return nil
+}
+
+func (c *Call) forgetPin(w *app.World, who address.Instance) error {
+	was, err := w.Pins.Forget(who, time.Now())
+	if err != nil {
+		return failIO("", err, "")
+	}
+	if !was {
+		return badState(`"tutti keys list" shows the pins`, "no key of %s is pinned", Clean(string(who)))
+	}
+	return c.pinChanged(who, "forgotten", "")
+}
+
+func (c *Call) pinChanged(who address.Instance, word, short string) error {
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Str("status", word)
+		o.Opt("fingerprint", short)
+		c.emit(o.Bytes())
+		return nil
+	}
+	c.printf("%s: %s\n", word, strings.TrimSpace(short+" "+Clean(string(who))))
+	return nil
+}

@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/identity"
+	"tutti/internal/mailbox"
+	"tutti/internal/peers"
+	"tutti/internal/presence"
+	"tutti/internal/trust"
+)
+
+// landing turns a bare "tutti" into status where there is a bus; elsewhere the overview helps more.
+func (c *Call) landing() bool {
+	if c.under != Tutti || c.Verb != nil {
+		return false
+	}
+	root, err := c.App.Root()
+	if err != nil || !app.IsBus(root.Path) {
+		return false
+	}
+	in, err := parse(c.Table, Tutti, "", append([]string{"status"}, os.Args[1:]...))
+	if err != nil || in.Verb == nil {
+		return false
+	}
+	c.Input = in
+	return true
+}
+
+// runStatus shows one screen of everything; under h2a it is the inventory of live sessions.
+func runStatus(ctx context.Context, c *Call) error {
+	if c.under == H2A {
+		return c.inventory(ctx)
+	}
+	root, err := c.App.Root()
+	if err != nil {
+		return err
+	}
+	v := &statusView{root: root, halted: halt.Read()}
+	w, err := c.world(app.Reading)
+	var none *app.NoBusError
+	switch {
+	case errors.As(err, &none):
+		v.hints = append(v.hints, strings.Split(none.Hint(), "\n")...)
+	case err != nil:
+		return err
+	default:
+		defer w.Close()
+		v.exists = true
+		if err := c.survey(ctx, w, v); err != nil {
+			return err
+		}
+	}
+	if v.halted.Halted {
+		v.hints = append(v.hints, `"tutti resume" lets the agents go on`)
+	}
+	if c.json {
+		c.emit(v.json())
+		return nil
+	}
+	c.sayStatus(v)
+	return nil
+}
+
+// inventory lists the live sessions of this bus, and those mirrored from others.
+func (c *Call) inventory(ctx context.Context) error {
+	w, err := c.reads()
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		defer w.Close()
+	}
+	found, err := c.fresh(ctx, w)
+	if err != nil {
+		return err
+	}
+	var direct, indirect []*presence.Session
+	for _, s := range found {
+		if s.MirroredAt != "" {
+			indirect = append(indirect, s)
+		} else {
+			direct = append(direct, s)
+		}
+	}
+	root, err := c.App.Root()
+	if err != nil {
+		return err
+	}
+	var counts, o canonjson.Object
+	counts.Int("direct", int64(len(direct)))
+	counts.Int("indirect", int64(len(indirect)))
+	counts.Int("total", int64(len(found)))
+	o.Bool("ok", true)
+	o.Str("root", root.Path)
+	o.Raw("counts", counts.Bytes())
+	o.Raw("direct", sessionsJSON(direct))
+	o.Raw("indirect", sessionsJSON(indirect))
+	c.emit(o.Bytes())
+	return nil
+}
+
+// newestShown is how many unread messages the screen names.
+const newestShown = 5
+
+// A statusView is what the one screen shows.
+type statusView struct {
+	root   *app.Root
+	exists bool
+	halted halt.State
+	you    *identity.Speaker
+	nobody error // why nobody speaks here
+	agents []peers.Row
+	unread int
+	newest []mailLine
+	bad    int // files in the mailbox that are no messages
+	hints  []string
+}
+
+// A mailLine is one unread message.
+type mailLine struct {
+	id, from, text string
+	word           trust.Word
+	at             time.Time
+}
+
+// survey fills the view from the bus.
+func (c *Call) survey(ctx context.Context, w *app.World, v *statusView) error {
+	var err error
+	if v.agents, err = w.Book.Discover(ctx, peers.Filter{}, time.Now()); err != nil {
+		return err
+	}
+	v.you, v.nobody = c.whose(ctx, w)
+	if v.you == nil {
+		var unknown *identity.UnknownError
+		if !errors.As(v.nobody, &unknown) {
+			v.hints = append(v.hints, hintOf(v.nobody))
+		}
+		return nil
+	}
+	me := v.you.Instance.Canonical()
+	v.agents = slices.DeleteFunc(v.agents, func(r peers.Row) bool { return r.Instance.Canonical() == me })
+	if err := v.mail(ctx, w); err != nil {
+		return err
+	}
+	if v.unread > 0 {
+		v.hints = append(v.hints, `"tutti receive" shows the mail`)
+	}
+	return nil
+}
+
+// whose is who speaks here, or whom --instance names.
+func (c *Call) whose(ctx context.Context, w *app.World) (*identity.Speaker, error) {
+	if i := c.value("instance"); i != "" {
+		if err := address.Check(i); err != nil {
+			return nil, err
+		}
+		return &identity.Speaker{Instance: address.Instance(i), How: "--instance"}, nil
+	}
+	return c.peek(ctx, w)
+}
+
+// mail counts what is unread and judges the newest of it.
+func (v *statusView) mail(ctx context.Context, w *app.World) error {
+	all, bad, err := w.Mail.List(ctx, v.you.Instance, mailbox.Query{Unread: true, Brief: true})
+	if err != nil {
+		return err
+	}
+	v.unread, v.bad = len(all), len(bad)
+	if v.unread == 0 {
+		return nil
+	}
+	newest, _, err := w.Mail.List(ctx, v.you.Instance, mailbox.Query{Unread: true, Newest: newestShown})
+	if err != nil {
+		return err
+	}
+	for _, m := range newest {
+		from := m.Envelope.Actor.Instance
+		keys, err := w.Registry.Keys(ctx, from)
+		if err != nil {
+			return err
+		}
+		pins, _ := w.Pins.Get(from)
+		verdict := trust.Judge(m.Envelope, keys.Active, keys.Revoked, pins)
+		v.newest = append(v.newest, mailLine{id: m.ID, from: string(from), text: m.Envelope.Text(), word: verdict.Word,
+			at: time.UnixMilli(m.Order)})
+	}
+	return nil
+}
+
+func (v *statusView) json() []byte {
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Bool("halted", v.halted.Halted)
+	o.Opt("haltReason", v.halted.Reason)
+	o.Str("root", v.root.Path)
+	o.Str("rootSource", string(v.root.Source))
+	o.Bool("exists", v.exists)
+	if v.you != nil {
+		var you canonjson.Object
+		you.Str("instance", string(v.you.Instance))
+		you.Opt("role", v.you.Role)
+		you.Str("how", v.you.How)
+		o.Raw("you", you.Bytes())
+	} else {
+		o.Null("you")
+		if v.nobody != nil {
+			o.Str("nobody", v.nobody.Error())
+		}
+	}
+	var agents, newest list
+	for i := range v.agents {
+		agents.raw(rowJSON(&v.agents[i]))
+	}
+	o.Raw("agents", agents.bytes())
+	o.Int("unread", int64(v.unread))
+	for _, m := range v.newest {
+		var one canonjson.Object
+		one.Str("id", m.id)
+		one.Str("from", m.from)
+		one.Str("trust", m.word.String())
+		one.Str("at", m.at.UTC().Format(jsonTime))
+		newest.obj(&one)
+	}
+	o.Raw("newest", newest.bytes())
+	o.Strs("hints", v.hints)
+	return o.Bytes()
+}
+
+// sayStatus prints the screen.
+func (c *Call) sayStatus(v *statusView) {
+	bus := c.App.Shown(v.root.Path) + " (" + v.root.Source.Why() + ")"
+	if !v.exists {
+		bus = "none at " + bus
+	}
+	c.line(c.paint(bold, "bus  ") + " " + Clean(bus))
+	if v.exists {
+		c.sayYou(v)
+		c.sayLive(v)
+		c.sayMail(v)
+	}
+	for _, h := range v.hints {
+		c.line("→ " + Clean(h))
+	}
+}
+
+func (c *Call) sayYou(v *statusView) {
+	text := ""
+	switch {
+	case v.you == nil:
+		text = Clean(v.nobody.Error())
+	default:
+		text = Clean(string(v.you.Instance) + " (" + v.you.How + ")")
+	}
+	c.line(c.paint(bold, "you  ") + " " + text)
+}
+
+func (c *Call) sayLive(v *statusView) {
+	head := c.paint(bold, "live ") + " "
+	if len(v.agents) == 0 {
+		c.line(head + "nobody else; not live is not idle, an agent may be at work without a session")
+		return
+	}
+	c.line(head + plural(len(v.agents), "session") + " of others")
+	var rows [][]string
+	for i := range v.agents {
+		line := rowLine(&v.agents[i])
+		rows = append(rows, append([]string{"     ", line[0]}, line[2:5]...))
+	}
+	c.table(rows)
+}
+
+func (c *Call) sayMail(v *statusView) {
+	if v.you == nil {
+		return
+	}
+	text := "nothing unread"
+	if v.unread > 0 {
+		text = fmt.Sprintf("%d unread", v.unread)
+	}
+	if v.bad > 0 {
+		text += "; " + plural(v.bad, "file") + " that cannot be read as a message"
+	}
+	c.line(c.paint(bold, "mail ") + " " + text)
+	var rows [][]string
+	for _, m := range v.newest {
+		first, _, _ := strings.Cut(strings.TrimSpace(m.text), "\n")
+		rows = append(rows, []string{"     ", m.from, m.word.String(), ago(max(0, time.Since(m.at))), Truncate(Clean(first), textShown)})
+	}
+	c.table(rows)
+	if more := v.unread - len(v.newest); more > 0 {
+		c.line(fmt.Sprintf("       and %d more", more))
+	}
+}
+
+// textShown is how many columns of a message the screen shows where no terminal sets the limit.
+const textShown = 60

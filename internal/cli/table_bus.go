@@ -1,0 +1,178 @@
+package cli
+
+var busVerbs = []Verb{
+	{
+		Name: "status", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runStatus, Bus: true,
+		Short: "one screen: the switch, the bus, you, who is there, your mail",
+		Flags: []Flag{
+			{Name: "scope", Kind: Text, Value: "scope", Under: H2A, Help: "only sessions of this scope"},
+			{Name: "instance", Kind: Text, Value: "id", Help: "whose mail is counted; under h2a: only sessions of this agent"},
+			{Name: "name", Kind: Text, Value: "part", Under: H2A, Help: "only sessions with this in their name"},
+		},
+		Does: `Shows whether work is halted, which bus is meant, who you are on it, which agents have a live session, and how
+much mail waits for you. tutti alone shows the same where there is a bus.`,
+		Wont:     "An agent that is not listed may be at work all the same: live means only that it can be told of mail now.",
+		Examples: "$ tutti status",
+		Exit:     exitPlain,
+	},
+	{
+		Name: "discover", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runDiscover, Bus: true,
+		Short: "list the agents that are live",
+		Flags: []Flag{
+			{Name: "all", Kind: Switch, Under: Tutti, Help: "the registered ones that are not live, too"},
+			{Name: "scope", Kind: Text, Value: "scope", Help: "only agents of this scope"},
+			{Name: "name", Kind: Text, Value: "part", Under: Tutti, Help: "only agents with this in their name, in any case"},
+			{Name: "role", Kind: Text, Value: "role", Help: "only agents registered with this role"},
+		},
+		Does: `Lists the agents that have a live session: id, host, name, scopes, age of the last sign of life, session. Yours
+is left out. Under h2a it lists the registrations, live or not.`,
+		Wont: "An agent that is not live may be at work: nothing should be done a second time for that reason alone.",
+		Examples: `$ tutti discover
+$ tutti discover --all --name api`,
+		Exit: exitBus,
+	},
+	{
+		Name: "connect", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runConnect, Bus: true,
+		Short: "get an identity on the bus for this agent",
+		Flags: []Flag{
+			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts[:], Help: "which agent program this is"},
+			{Name: "name", Kind: Text, Value: "name", Default: "that of the settings or of the folder", Help: "how others see it"},
+			{Name: "instance", Kind: Text, Value: "id", Help: "take this id as it is; nothing is registered"},
+			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Under: Tutti, Help: "what a new agent works on"},
+		},
+		Does: `Finds the identity that this conversation or this folder had before, or makes one: an id, a key pair, a
+registration. Makes the bus when there is none. The agent program that runs this is remembered, so that later verbs below
+it know who speaks. Prints what to put into the settings of the agent program.`,
+		Wont: "It opens no session: agents are live while their agent program runs the server of the bus.",
+		Examples: `$ tutti connect --host claude
+$ tutti connect --host codex --name api --json`,
+		Exit: exitPlain,
+	},
+	{
+		Name: "disconnect", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Run: runDisconnect, Bus: true,
+		Short: "close the sessions of an agent",
+		Flags: []Flag{
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose sessions"},
+			{Name: "session", Kind: Text, Value: "id", Default: "all of them", Help: "only this one"},
+		},
+		Does:     "Closes the live sessions of an agent: it is no longer listed as live. Seldom needed, as a session ends with its program.",
+		Wont:     "Identity, keys and mail stay. It ends no program.",
+		Examples: "$ tutti disconnect",
+		Exit:     exitBus,
+	},
+	{
+		Name: "whoami", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runWhoami, Bus: true,
+		Short: "show who speaks here, and why",
+		Flags: []Flag{{Name: "as", Kind: Text, Value: "id", Help: "as if this were given to a verb that sends"}},
+		Does: `Shows the instance that a message from here would come from, how that was decided, the bus, the live sessions
+and the fingerprint of the key. It makes nothing: an identity that does not exist yet is named as such.`,
+		Examples: "$ tutti whoami",
+		Exit:     "0 somebody speaks; 1 wrong usage, or nobody can be told; 3 a file could not be read",
+	},
+	{
+		Name: "rename", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Run: runRename, Bus: true,
+		Short: "change the name that others see",
+		Args:  "[<name>]",
+		Flags: []Flag{
+			{Name: "name", Kind: Text, Value: "name", Under: H2A, Help: "the new name"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose name"},
+		},
+		Does:     "Writes the name into the live sessions of the agent, and remembers it for the next one.",
+		Wont:     "The id stays as it is, and so do mailbox, keys and what others have pinned.",
+		Examples: "$ tutti rename 'api, second pair of hands'",
+		Exit:     exitBus,
+	},
+	{
+		Name: "sessions", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runSessions, Bus: true,
+		Short: "list the live sessions",
+		Flags: []Flag{
+			{Name: "scope", Kind: Text, Value: "scope", Help: "only those with this scope"},
+			{Name: "instance", Kind: Text, Value: "id", Help: "only those of this agent"},
+			{Name: "name", Kind: Text, Value: "part", Help: "only those with this in their name, in any case"},
+		},
+		Does:     "Lists the sessions whose last sign of life is fresh, as the bus has them.",
+		Examples: "$ tutti sessions --json",
+		Exit:     exitPlain,
+	},
+	{
+		Name: "hosts", Under: Tutti | H2A, Group: GroupBus, Halt: Indifferent, Run: runHosts,
+		Short:    "list the agent programs that are supported",
+		Does:     "Lists the agent programs that connect knows.",
+		Examples: "$ tutti hosts",
+		Exit:     "0",
+	},
+	{
+		Name: "register", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Files, Run: runRegister, Bus: true,
+		Short: "add a registration, written by hand",
+		Args:  "[<json>|@<file>|-]",
+		Flags: []Flag{{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the registration"}},
+		Does: `Adds one registration to the registry. Its id must be new. Agents need no such thing: connect registers them.
+The form of a registration: id, instance, roles, scopes, capabilities, endpoints, publicKeys, acceptedPolicies, createdAt.`,
+		Wont:     "A registration is never changed or taken away again.",
+		Examples: "$ tutti register @api.json",
+		Exit:     "0 done; 1 wrong usage, or no registration; 2 the id is registered already, or there is no bus; 3 a file could not be written",
+	},
+}
+
+var keyVerbs = []Verb{
+	{
+		Name: "keys generate", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysGenerate, Bus: true,
+		Short: "make a key pair",
+		Flags: []Flag{
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose"},
+			{Name: "out", Kind: Text, Value: "dir", Default: "the folder keys of the bus", Offer: Folders, Help: "where to"},
+			{Name: "force", Kind: TrueSwitch, Help: "replace a private key that is there"},
+		},
+		Does: "Makes an Ed25519 key pair in two files; only you can read the private one.",
+		Wont: "It does not register the key (keys add does), and replaces no private key without --force.",
+		Examples: `$ tutti keys generate --instance claude:api:3f2a9c01b7de
+$ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
+		Exit: "0 done; 1 wrong usage; 2 there is a key already, or no bus; 3 a file could not be written",
+	},
+	{
+		Name: "keys add", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysAdd, Bus: true,
+		Short: "add a public key to an agent's registered ones",
+		Flags: []Flag{
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose"},
+			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
+		},
+		Does: `Adds a public key to those that the agent's signatures are checked with. When a private key of the agent is at
+hand, the line carries a proof made with it.`,
+		Examples: "$ tutti keys add --instance claude:api:3f2a9c01b7de --public-key ./new/claude-api-3f2a9c01b7de.pub.pem",
+		Exit:     "0 done; 1 wrong usage; 2 it is active already, was revoked, or the agent is not registered; 3 a file could not be read or written",
+	},
+	{
+		Name: "keys list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysList, Bus: true,
+		Short:    "list an agent's keys; without one, your own and those you pinned",
+		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose registered keys"}},
+		Does:     "Lists the active keys of an agent. Without --instance it lists the private keys of this bus and the keys that you have pinned.",
+		Examples: "$ tutti keys list",
+		Exit:     exitPlain,
+	},
+	{
+		Name: "keys revoke", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Run: runKeysRevoke, Bus: true,
+		Short: "take a public key out of use, for good",
+		Flags: []Flag{
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose"},
+			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
+		},
+		Does:     "Revokes a key: what it signs is no longer verified. It can never be made active again.",
+		Examples: "$ tutti keys revoke --instance claude:api:3f2a9c01b7de --public-key old.pub.pem",
+		Exit:     "0 done; 1 wrong usage; 2 the key is not active; 3 a file could not be read or written",
+	},
+	{
+		Name: "keys trust", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Run: runKeysTrust, Bus: true,
+		Short: "pin the key that an agent has now",
+		Args:  "<instance>",
+		Flags: []Flag{
+			{Name: "yes", Kind: Switch, Help: "do not ask"},
+			{Name: "forget", Kind: Switch, Help: "remove the pin instead"},
+		},
+		Does: `Shows the fingerprint of the key that you pinned and of the one that is registered now, and asks whether to pin the
+new one. Messages signed with it are then verified. A key is pinned by itself when an agent is first heard.`,
+		Wont: "It cannot tell whose key it is: compare the fingerprint with what the agent's own machine shows (tutti whoami).",
+		Examples: `$ tutti keys trust claude:api:3f2a9c01b7de
+$ tutti keys trust claude:api:3f2a9c01b7de --yes`,
+		Exit: "0 pinned, or pinned already; 1 wrong usage, or not confirmed; 2 there is no key; 3 a file could not be written",
+	},
+}
