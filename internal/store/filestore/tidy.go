@@ -55,25 +55,15 @@ func (s *Store) Tidy(ctx context.Context, before time.Time, dry bool) iter.Seq2[
 var errEnough = errors.New("enough")
 
 func (s *Store) tidy(ctx context.Context, before time.Time, dry bool, yield func(Tidied, error) bool) error {
-	if !dry {
-		if s.readOnly {
-			return store.ErrReadOnly
-		}
-		d, err := s.makeHome(tidyRoot)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		lock, err := filelock.Acquire(ctx, d.FD(), d.Path(), filelock.Options{Kernel: kernelLock, Timeout: -1})
-		if err != nil {
-			return lockError(ctx, err)
-		}
-		defer lock.Release()
+	if s.readOnly && !dry {
+		return store.ErrReadOnly
 	}
+	t := tidying{s: s, dry: dry, yield: yield}
+	defer t.unlock()
 	for _, kind := range TidyKinds {
 		for owner, err := range s.Owners(ctx, kind) {
 			if err == nil {
-				t := tidying{s: s, kind: kind, owner: owner, dry: dry, yield: yield}
+				t.kind, t.owner = kind, owner
 				err = t.all(ctx, before)
 			}
 			if err = pass(yield, err); err != nil {
@@ -82,6 +72,31 @@ func (s *Store) tidy(ctx context.Context, before time.Time, dry bool, yield func
 		}
 	}
 	return nil
+}
+
+// lock makes this the only run, before it writes for the first time: one that finds nothing to do leaves no folder.
+func (t *tidying) lock(ctx context.Context) error {
+	if t.held != nil {
+		return nil
+	}
+	var err error
+	if t.home, err = t.s.makeHome(tidyRoot); err != nil {
+		return err
+	}
+	t.held, err = filelock.Acquire(ctx, t.home.FD(), t.home.Path(), filelock.Options{Kernel: kernelLock, Timeout: -1})
+	if err != nil {
+		return lockError(ctx, err)
+	}
+	return nil
+}
+
+func (t *tidying) unlock() {
+	if t.held != nil {
+		_ = t.held.Release() // a kernel lock, which ends with the process at the latest
+	}
+	if t.home != nil {
+		t.home.Close()
+	}
 }
 
 // pass hands what is unfit to the caller and every other error back.
@@ -95,13 +110,16 @@ func pass(yield func(Tidied, error) bool, err error) error {
 	return err
 }
 
-// A tidying is the work on the documents of one owner.
+// A tidying is one run. It works on the documents of one owner after the other.
 type tidying struct {
 	s     *Store
 	kind  store.Kind
 	owner string
 	dry   bool
 	yield func(Tidied, error) bool
+
+	home *atomicfile.Dir // of all that was tidied away, from the first write on
+	held *filelock.Lock  // in it
 }
 
 // all finds the months and works on one after the other, the oldest first.
@@ -146,6 +164,9 @@ func (t *tidying) month(ctx context.Context, month string, found []store.Entry) 
 			done.Size += e.Size
 		}
 		return done, nil
+	}
+	if err := t.lock(ctx); err != nil {
+		return done, err
 	}
 	to, err := t.s.makeHome(t.folder())
 	if err != nil {
