@@ -1,0 +1,47 @@
+package cli
+
+var watchVerbs = []Verb{
+	{
+		Name: "watch", Under: Tutti, Group: GroupBus, Halt: Stays, Waits: true, Run: runWatch, Bus: true,
+		Short: "follow mail and agents as they come",
+		Flags: []Flag{
+			{Name: "all", Kind: Switch, Help: "everybody's mailboxes"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox"},
+			{Name: "once", Kind: Switch, Help: "end after the first message, or the first agent that came or went"},
+		},
+		Does: `Prints a line for each message that arrives and for each session of an agent that joins or leaves, until it is
+interrupted. What was there before is not printed. With --json each line is an object, and the first one, "watching", says
+that from now on nothing is missed. A session that ended without a word is noticed after 90 seconds, at the latest a minute
+later.
+
+While the halt switch is on it stays and is silent, and says how many messages came meanwhile when the switch is cleared.`,
+		Wont: "It marks nothing as read and takes nothing: tutti receive does.",
+		Examples: `$ tutti watch
+$ tutti watch --all --json
+$ tutti watch --once --timeout 10m`,
+		Exit: "0 --once and something came; 1 wrong usage, or nobody can be told; 2 there is no bus or no mailbox; 3 a file could not be read, or --timeout passed; 130 interrupted",
+	},
+}
+
+var tidyVerbs = []Verb{
+	{
+		Name: "store tidy", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runStoreTidy, Bus: true,
+		Short: "pack old messages that were taken or sent, by month",
+		Flags: []Flag{
+			{Name: "older", Kind: Text, Value: "age", Default: "90d", Help: "those that lie longer than this: 90d, 48h; at least a day"},
+			{Name: "dry-run", Kind: Switch, Help: "say what would be done and do nothing"},
+		},
+		Does: `Packs the messages of archive and outbox that lie there for longer than --older into one file for each mailbox
+and month, tidied/KIND/OWNER/MONTH.jsonl.gz in the bus, and removes them. No message is removed before the file was read back
+and compared. Each line of a file is a message with its name. What was cut off goes on when it is run again. Nothing does
+this by itself.
+
+What was tidied away is no longer shown by thread, outbox or search; zgrep finds it. A message that is sent again under the id
+of one that was tidied away counts as new.`,
+		Wont: "It touches no mail that waits, and nothing that is no message: that is named and stays where it is.",
+		Examples: `$ tutti store tidy --dry-run
+$ tutti store tidy --older 180d
+$ zgrep -h 'thr:1781258400000:1f2e' ~/h2a-workspace/.h2a/tidied/*/*/*.gz`,
+		Exit: "0 done; 1 wrong usage; 2 something is unfit and stayed, another run is at work, or there is no bus; 3 a file could not be read or written",
+	},
+}

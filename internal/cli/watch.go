@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/identity"
+	"tutti/internal/post"
+	"tutti/internal/presence"
+	"tutti/internal/trust"
+	"tutti/internal/watch"
+)
+
+// errSeen ends a watch that was to see one thing.
+var errSeen = errors.New("seen")
+
+// maxShown is the width of the first line of a message where no terminal sets one.
+const maxShown = 400
+
+func runWatch(ctx context.Context, c *Call) error {
+	if c.on("all") && c.text("instance") != "" {
+		return usagef("watch: either --all or --instance, not both")
+	}
+	w, err := c.world(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+
+	office := post.Office{Registry: w.Registry, Pins: w.Pins}
+	o := watch.Options{Store: w.Store, Judge: office.Judge, Switch: watch.Switch{Read: readSwitch}}
+	if !c.on("all") {
+		if o.Mailboxes, err = c.mailboxes(ctx, w); err != nil {
+			return err
+		}
+	}
+	look, stop := c.App.HaltLook()
+	defer stop()
+	o.Switch.Look = look
+	err = watch.New(o).Run(ctx, func(e watch.Event) error { return c.watched(&e) })
+	if errors.Is(err, errSeen) {
+		return nil
+	}
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// readSwitch is halt.Read with the reason, which is written a moment after the switch has appeared.
+func readSwitch() halt.State {
+	s := halt.Read()
+	if !s.Halted || s.Unreadable || s.Reason != "" {
+		return s
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	s, _ = halt.WaitFor(ctx, make(chan struct{}), true) // at once; the time is for one that was cleared meanwhile
+	return s
+}
+
+// mailboxes finds out whose mail is watched, and returns what lists the folders that it lies in.
+func (c *Call) mailboxes(ctx context.Context, w *app.World) (func(context.Context) ([]string, error), error) {
+	reader, err := w.Identity.Reader(ctx, factsOf(c.App), identity.Ask{Instance: c.text("instance"), Peek: true}, time.Now())
+	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok {
+		return nil, badState(unknown.Hint()+"\ntutti watch --all   # watches everybody's", "watch: %s", unknown.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) ([]string, error) {
+		sources, err := w.Mail.Sources(ctx, reader.Instance)
+		owners := make([]string, 0, len(sources))
+		for _, s := range sources {
+			owners = append(owners, s.Owner)
+		}
+		return owners, err
+	}, nil
+}
+
+// watched prints an event at once. Ctrl-C between two of them loses none that was printed.
+func (c *Call) watched(e *watch.Event) error {
+	switch {
+	case c.json:
+		c.out = append(append(c.out, eventJSON(e)...), '\n')
+	case e.Kind == watch.Watching:
+		if e.Polled {
+			c.warn("the system grants no watcher: looking once a second")
+		}
+		c.remark("watching %s", plural(e.Mailboxes, "mailbox folder"))
+	case e.Kind == watch.Unfit:
+		c.warn("%s", Clean(e.Err.Error()))
+	default:
+		line := e.At.Local().Format("15:04:05 ") + c.eventLine(e)
+		if c.columns > 0 {
+			line = Truncate(line, c.columns)
+		}
+		c.line(line)
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	if c.on("once") && (e.Kind == watch.Mail || e.Kind == watch.Joined || e.Kind == watch.Left) {
+		return errSeen
+	}
+	return nil
+}
+
+// eventLine writes an event for people. All that comes from others is cleaned.
+func (c *Call) eventLine(e *watch.Event) string {
+	switch e.Kind {
+	case watch.Mail:
+		m := e.Message
+		line := "mail " + Clean(m.ID) + " from " + Clean(string(m.Actor.Instance))
+		if c.on("all") {
+			line += " to " + Clean(e.Mailbox)
+		}
+		line += " (" + verdictText(e.Verdict, m.Actor.Role)
+		if via := m.Via(); via != "" {
+			line += ", " + Truncate(Clean(via), 20)
+		}
+		return line + "): " + firstOf(m.Text())
+	case watch.Joined, watch.Left:
+		line := string(e.Kind) + " " + Clean(string(e.Session.Instance))
+		if e.Session.Name != "" {
+			line += " " + Clean(e.Session.Name)
+		}
+		return line + " (" + Clean(string(e.Session.SessionID)) + ")"
+	case watch.Halted:
+		line := "halted"
+		if e.Reason != "" {
+			line += ": " + Clean(e.Reason)
+		}
+		return line + "; silent until it is cleared"
+	case watch.Resumed:
+		line := "halt cleared"
+		if e.Missed > 0 {
+			line += "; " + plural(e.Missed, "message") + " came meanwhile: tutti inbox --unread"
+		}
+		return line
+	}
+	return string(e.Kind)
+}
+
+// firstOf is the first line of a text that has more than blanks on it.
+func firstOf(text string) string {
+	return Truncate(Clean(firstLine(text, "")), maxShown)
+}
+
+// verdictText is the word for a signature, and beside it what the sender claims without having it.
+func verdictText(v *trust.Verdict, role string) string {
+	if v == nil {
+		return "not checked"
+	}
+	text := v.Word.String()
+	if v.RoleNotRegistered {
+		text += ", role " + Clean(role) + " not registered"
+	}
+	return text
+}
+
+func eventJSON(e *watch.Event) []byte {
+	var o canonjson.Object
+	o.Str("event", string(e.Kind))
+	o.Str("at", e.At.UTC().Format(jsonTime))
+	switch e.Kind {
+	case watch.Watching:
+		o.Int("mailboxes", int64(e.Mailboxes))
+		o.Bool("polled", e.Polled)
+	case watch.Mail:
+		mailJSON(&o, e)
+	case watch.Joined, watch.Left:
+		sessionJSON(&o, e.Session)
+	case watch.Halted:
+		o.Opt("reason", e.Reason)
+		if !e.Since.IsZero() {
+			o.Str("since", e.Since.UTC().Format(jsonTime))
+		}
+	case watch.Resumed:
+		o.Int("missed", int64(e.Missed))
+	case watch.Unfit:
+		o.Str("mailbox", e.Mailbox)
+		o.Str("why", e.Err.Error())
+	}
+	return o.Bytes()
+}
+
+func mailJSON(o *canonjson.Object, e *watch.Event) {
+	m := e.Message
+	o.Str("id", m.ID)
+	o.Str("from", string(m.Actor.Instance))
+	o.Opt("to", string(m.Target))
+	o.Str("mailbox", e.Mailbox)
+	o.Str("role", m.Actor.Role)
+	o.Opt("kind", m.Kind())
+	o.Str("text", firstOf(m.Text()))
+	o.Opt("via", m.Via())
+	o.Opt("threadId", m.ThreadID)
+	o.Opt("replyTo", m.ReplyTo)
+	o.Str("createdAt", m.CreatedAt)
+	if e.Verdict != nil {
+		o.Str("signature", e.Verdict.Word.String())
+		o.Bool("roleNotRegistered", e.Verdict.RoleNotRegistered)
+	}
+}
+
+func sessionJSON(o *canonjson.Object, s *presence.Session) {
+	o.Str("sessionId", string(s.SessionID))
+	o.Str("instance", string(s.Instance))
+	o.Opt("name", s.Name)
+	o.Opt("host", s.Host)
+}
