@@ -142,15 +142,20 @@ func followUp(r *identity.Result) []string {
 	return append(lines, "and: h2a install-skills --host "+r.Host)
 }
 
-var actionWords = map[identity.Action]string{
-	identity.Reclaim:  "known here before",
-	identity.Mint:     "new",
-	identity.Override: "as given; nothing was made",
+// actionWord says how the identity was come by.
+func actionWord(a identity.Action) string {
+	switch a {
+	case identity.Reclaim:
+		return "known here before"
+	case identity.Override:
+		return "as given; nothing was made"
+	}
+	return "new"
 }
 
 // sayConnected tells a person the same.
 func (c *Call) sayConnected(w *app.World, r *identity.Result) {
-	c.printf("you are %s (%s)\n", c.paint(bold, Clean(string(r.Instance))), actionWords[r.Action])
+	c.printf("you are %s (%s)\n", c.paint(bold, Clean(string(r.Instance))), actionWord(r.Action))
 	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
 	if r.Name != "" {
 		rows = append(rows, []string{"  name", r.Name})

@@ -59,7 +59,7 @@ func runDiscover(ctx context.Context, c *Call) error {
 	if c.json {
 		var l list
 		for i := range rows {
-			l.raw(rowJSON(&rows[i]))
+			l.raw(peerJSON(&rows[i]))
 		}
 		c.emit(l.bytes())
 		return nil
@@ -91,7 +91,7 @@ func withRole(ctx context.Context, w *app.World, rows []peers.Row, role string) 
 	return kept, nil
 }
 
-func rowJSON(r *peers.Row) []byte {
+func peerJSON(r *peers.Row) []byte {
 	var o canonjson.Object
 	o.Str("instance", string(r.Instance))
 	o.Str("host", r.Host)
@@ -121,7 +121,7 @@ func (c *Call) sayRows(rows []peers.Row) {
 	var lines [][]string
 	dormant := 0
 	for i := range rows {
-		lines = append(lines, rowLine(&rows[i]))
+		lines = append(lines, peerLine(&rows[i]))
 		if rows[i].Session == nil {
 			dormant++
 		}
@@ -133,7 +133,7 @@ func (c *Call) sayRows(rows []peers.Row) {
 	c.line(`To message one of these: tutti send <instance> "<text>".`)
 }
 
-func rowLine(r *peers.Row) []string {
+func peerLine(r *peers.Row) []string {
 	seen, session := "no live session", "-"
 	if r.Session != nil {
 		seen, session = agoShort(r.Age), string(r.SessionID)

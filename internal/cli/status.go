@@ -220,7 +220,7 @@ func (v *statusView) json() []byte {
 	}
 	var agents, newest list
 	for i := range v.agents {
-		agents.raw(rowJSON(&v.agents[i]))
+		agents.raw(peerJSON(&v.agents[i]))
 	}
 	o.Raw("agents", agents.bytes())
 	o.Int("unread", int64(v.unread))
@@ -274,7 +274,7 @@ func (c *Call) sayLive(v *statusView) {
 	c.line(head + plural(len(v.agents), "session") + " of others")
 	var rows [][]string
 	for i := range v.agents {
-		line := rowLine(&v.agents[i])
+		line := peerLine(&v.agents[i])
 		rows = append(rows, append([]string{"     ", line[0]}, line[2:5]...))
 	}
 	c.table(rows)

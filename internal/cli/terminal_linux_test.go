@@ -13,6 +13,13 @@ import (
 // onTerminal runs the program with a terminal of the given width as its output and returns what it showed there.
 func onTerminal(t *testing.T, columns uint16, env []string, args ...string) string {
 	t.Helper()
+	shown, _ := typedOnTerminal(t, columns, "", env, args...)
+	return shown
+}
+
+// typedOnTerminal is onTerminal for a program that asks: typed is what it reads. It also returns the exit status.
+func typedOnTerminal(t *testing.T, columns uint16, typed string, env []string, args ...string) (string, int) {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatalf("a pseudo-terminal is needed: %v", err)
@@ -41,6 +48,12 @@ func onTerminal(t *testing.T, columns uint16, env []string, args ...string) stri
 	cmd.Args[0] = "tutti"
 	cmd.Env = append(append(os.Environ(), "TERM=xterm", "NO_COLOR="), env...)
 	cmd.Stdout, cmd.Stderr = slave, slave
+	if typed != "" {
+		cmd.Stdin = slave
+		if _, err := master.WriteString(typed); err != nil {
+			t.Fatal(err)
+		}
+	}
 	err = cmd.Start()
 	slave.Close()
 	if err != nil {
@@ -56,7 +69,7 @@ func onTerminal(t *testing.T, columns uint16, env []string, args ...string) stri
 		}
 	}
 	cmd.Wait()
-	return strings.ReplaceAll(shown.String(), "\r\n", "\n")
+	return strings.ReplaceAll(shown.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode()
 }
 
 // Colours, cutting and cleaning are for terminals; each way to switch the colours off works.
