@@ -1,0 +1,397 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
+	"tutti/internal/identity"
+	"tutti/internal/mailbox"
+	"tutti/internal/post"
+	"tutti/internal/store"
+)
+
+// given reads the envelope that a verb is given: by --json under h2a, else as a word. signed: it carries signatures, and must
+// stay as it is.
+func (c *Call) given(ctx context.Context) (raw []byte, signed bool, err error) {
+	arg := c.arg(0)
+	if c.under == H2A {
+		if arg = c.value("json"); arg == "" {
+			return nil, false, c.missing("json")
+		}
+	}
+	if arg == "" {
+		return nil, false, usageHint("usage: "+c.usage(), "%s: which envelope?", c.Verb.Name)
+	}
+	if raw, err = c.content(ctx, arg); err != nil {
+		return nil, false, err
+	}
+	if !canonjson.Valid(raw) {
+		return nil, false, refuse("", "%s: the envelope is no JSON", c.Verb.Name)
+	}
+	list, ok := canonjson.Get(raw, "signatures")
+	if ok && canonjson.Kind(list) == canonjson.TypeArray {
+		for range canonjson.Elements(list) {
+			return raw, true, nil
+		}
+	}
+	return raw, ok && canonjson.Kind(list) != canonjson.TypeArray && !canonjson.IsNull(list), nil
+}
+
+// complete fills in what an unsigned envelope lacks. Who sends it is the actor that it names, else who speaks here. What may
+// not be stored is an error that names every fault.
+func (c *Call) complete(ctx context.Context, d *desk, raw []byte, signed bool) ([]byte, *identity.Speaker, error) {
+	who := &identity.Speaker{Role: identity.RoleAgent, Scope: identity.DefaultScope}
+	if !signed {
+		if actor, ok := canonjson.Get(raw, "actor"); ok {
+			named, _ := canonjson.Get(actor, "instance")
+			i, _ := canonjson.String(named)
+			who.Instance = address.Instance(i)
+		}
+		var err error
+		if who.Instance == "" {
+			if who, err = d.Identity.Speak(ctx, factsOf(c.App), identity.Ask{As: c.value("as")}, d.now); err != nil {
+				return nil, nil, whose(err)
+			}
+		}
+		a := envelope.Actor{Instance: who.Instance, Role: who.Role, Scope: who.Scope}
+		if raw, err = envelope.Fill(raw, a, d.now); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := envelope.Check(raw); err != nil {
+		return nil, nil, err
+	}
+	return raw, who, nil
+}
+
+// putter opens the bus for a verb that stores an envelope. Under h2a that makes the bus, as the older program does.
+func (c *Call) putter() (*desk, error) {
+	if c.value("instance") == "" {
+		return nil, c.missing("instance")
+	}
+	if c.under == H2A {
+		return c.named(app.Creating, c.value("instance"))
+	}
+	return c.named(app.Writing, c.value("instance"))
+}
+
+// runInboxPut puts an envelope into the mailbox of exactly that address.
+func runInboxPut(ctx context.Context, c *Call) error {
+	if c.value("instance") == "" {
+		return c.missing("instance")
+	}
+	raw, signed, err := c.given(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := c.putter()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	raw, who, err := c.complete(ctx, d, raw, signed)
+	if err != nil {
+		return err
+	}
+	l := post.Letter{From: who, To: d.who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
+	if signed {
+		l.From = &identity.Speaker{} // nobody signs beside those who have
+	}
+	r, err := d.office.Send(ctx, l)
+	if err != nil {
+		r.Err = taken(err)
+		return c.refusal(ctx, &r, "...")
+	}
+	found, err := d.Book.Resolve(ctx, string(l.To), d.now)
+	if err != nil {
+		return err
+	}
+	if found.Unknown {
+		c.warn("no registration has the id %s: most likely nobody reads what lies there", Clean(string(l.To)))
+	}
+	if !signed && !r.Signed {
+		c.warn("it lies there unsigned: the key of %s is not here", Clean(string(who.Instance)))
+	}
+	return c.putSaid(&r)
+}
+
+// taken makes an id that is taken exit status 2.
+func taken(err error) error {
+	var t *mailbox.TakenIDError
+	if errors.As(err, &t) {
+		return &fault{code: exitState, err: err, hint: "give the message an id of its own; what is there is not changed"}
+	}
+	return err
+}
+
+// putSaid prints what became of a put, with the members that the older program prints.
+func (c *Call) putSaid(r *post.Receipt) error {
+	if !c.json {
+		word := "stored"
+		if r.Outcome == post.Already {
+			word = "already delivered"
+		}
+		c.line(word + ": " + Clean(r.ID) + " in the inbox of " + Clean(string(r.To)))
+		if r.Decision.LiveCandidate != "" {
+			c.line("  " + Clean(r.Decision.Reason) + ", and may not read it there; tutti send delivers to it")
+		}
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("id", r.ID)
+	o.Str("mailbox", "inbox")
+	o.Str("instance", string(r.To))
+	o.Bool("recipientLive", r.Live > 0)
+	o.Str("resolution", string(r.Decision.Kind))
+	o.Opt("liveCandidate", string(r.Decision.LiveCandidate))
+	o.Opt("reason", r.Decision.Reason)
+	if r.Decision.Kind == "deliver-dormant" {
+		o.Bool("dormant", true)
+	}
+	c.emit(o.Bytes())
+	return nil
+}
+
+// runOutboxPut keeps a copy of what was sent by other means.
+func runOutboxPut(ctx context.Context, c *Call) error {
+	if c.value("instance") == "" {
+		return c.missing("instance")
+	}
+	raw, signed, err := c.given(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := c.putter()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	raw, who, err := c.complete(ctx, d, raw, signed)
+	if err != nil {
+		return err
+	}
+	if !signed {
+		if key, err := d.Ring.Load(who.Instance); err == nil {
+			if raw, err = envelope.Sign(raw, who.Instance, key); err != nil {
+				return err
+			}
+		}
+	}
+	if err := d.Mail.PutOutbox(ctx, d.who.Instance, raw); err != nil {
+		return taken(err)
+	}
+	id, _ := canonjson.Get(raw, "id")
+	text, _ := canonjson.String(id)
+	if !c.json {
+		c.line("stored: " + Clean(text) + " in the outbox of " + Clean(string(d.who.Instance)))
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("id", text)
+	o.Str("mailbox", "outbox")
+	o.Str("instance", string(d.who.Instance))
+	c.emit(o.Bytes())
+	return nil
+}
+
+// runInboxRead prints the mailbox by id, or one message in full.
+func runInboxRead(ctx context.Context, c *Call) error {
+	d, err := c.looker(ctx)
+	if err != nil || d == nil {
+		return c.empty(err)
+	}
+	defer d.Close()
+	if id := c.arg(0); id != "" && c.under != H2A {
+		return c.readOne(ctx, d, id)
+	}
+	all, bad, err := d.Mail.Read(ctx, d.who.Instance)
+	if err != nil {
+		return err
+	}
+	return c.messages(ctx, d, all, bad, "no mail for "+Clean(string(d.who.Instance)))
+}
+
+// readOne prints a message whole, wherever it lies.
+func (c *Call) readOne(ctx context.Context, d *desk, id string) error {
+	m, err := d.find(ctx, id)
+	if err != nil {
+		return noMessage(err, c.listHint())
+	}
+	item, err := d.judged(ctx, m)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		c.emit(itemJSON(&item))
+		return nil
+	}
+	c.show(&item, d.now, -1)
+	return nil
+}
+
+// find looks for a message in mailbox, archive and outbox.
+func (d *desk) find(ctx context.Context, id string) (*mailbox.Message, error) {
+	m, err := d.Mail.Get(ctx, d.who.Instance, id)
+	if !errors.Is(err, mailbox.ErrNoMessage) {
+		return m, err
+	}
+	key := store.Key{Kind: store.Outbox, Owner: d.who.Instance.Mailbox(), Name: address.Segment(id)}
+	if key.Check() != nil {
+		return nil, err
+	}
+	doc, gerr := d.Store.Get(ctx, key)
+	if gerr != nil {
+		return nil, err
+	}
+	e, perr := envelope.Parse(doc.Data)
+	if perr != nil || e.ID != id {
+		return nil, err
+	}
+	return &mailbox.Message{Key: key, Envelope: e, ID: id, Order: envelope.Order(e.CreatedAt, doc.Stored), Stored: doc.Stored,
+		Size: int64(len(doc.Data))}, nil
+}
+
+// empty is the answer of a verb of h2a where there is no bus.
+func (c *Call) empty(err error) error {
+	if err == nil {
+		c.emit([]byte("[]"))
+	}
+	return err
+}
+
+// messages prints messages one after the other: the envelopes as JSON, or as people read them.
+func (c *Call) messages(ctx context.Context, d *desk, all []*mailbox.Message, bad []error, none string) error {
+	c.sayUnfit(bad)
+	if c.json {
+		var l list
+		for _, m := range all {
+			l.raw(m.Envelope.Raw)
+		}
+		c.emit(l.bytes())
+		return nil
+	}
+	if len(all) == 0 {
+		c.line(none)
+	}
+	for n, m := range all {
+		item, err := d.judged(ctx, m)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			c.line("")
+		}
+		c.show(&item, d.now, maxShownBody)
+		if err := c.flushLong(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runInboxPop takes one message and prints it.
+func runInboxPop(ctx context.Context, c *Call) error {
+	id := c.arg(0)
+	if c.under == H2A {
+		if c.value("instance") == "" {
+			return c.missing("instance")
+		}
+		if id = c.value("envelope"); id == "" {
+			return c.missing("envelope")
+		}
+	}
+	if id == "" {
+		return usageHint("usage: "+c.usage(), "inbox pop: which message?")
+	}
+	d, err := c.popper(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	m, err := d.Mail.Get(ctx, d.who.Instance, id)
+	if err == nil && m.Archived {
+		err = fmt.Errorf("take message %s of %s: %w", id, d.who.Instance, mailbox.ErrNoMessage)
+	}
+	if err == nil {
+		_, err = d.office.Ack(ctx, d.reader(), []string{id})
+	}
+	if err != nil {
+		return noMessage(err, c.listHint())
+	}
+	if c.json {
+		c.emit(m.Envelope.Raw)
+		return nil
+	}
+	item, err := d.judged(ctx, m)
+	if err == nil {
+		c.show(&item, d.now, -1)
+	}
+	return err
+}
+
+func (c *Call) popper(ctx context.Context) (*desk, error) {
+	if i := c.value("instance"); i != "" {
+		return c.named(app.Writing, i)
+	}
+	return c.taker(ctx)
+}
+
+// runOutboxRead prints what was sent.
+func runOutboxRead(ctx context.Context, c *Call) error {
+	d, err := c.looker(ctx)
+	if err != nil || d == nil {
+		return c.empty(err)
+	}
+	defer d.Close()
+	all, bad, err := d.Mail.ReadOutbox(ctx, d.who.Instance)
+	if err != nil {
+		return err
+	}
+	return c.messages(ctx, d, all, bad, "nothing sent by "+Clean(string(d.who.Instance)))
+}
+
+// runThread shows a conversation.
+func runThread(ctx context.Context, c *Call) error {
+	id := c.arg(0)
+	if c.under == H2A {
+		id = c.value("id")
+	}
+	switch {
+	case id == "" && c.under == H2A:
+		return c.missing("id")
+	case id == "":
+		return usageHint("usage: "+c.usage(), "thread: which one?")
+	}
+	d, err := c.looker(ctx)
+	if err != nil || d == nil {
+		return c.empty(err)
+	}
+	defer d.Close()
+	all, bad, err := d.Mail.Thread(ctx, d.who.Instance, id)
+	if err == nil && len(all) == 0 && c.under != H2A {
+		all, bad, err = d.threadOf(ctx, id)
+	}
+	if err != nil {
+		return noMessage(err, c.listHint())
+	}
+	return c.messages(ctx, d, all, bad, "nothing in this thread")
+}
+
+// threadOf is the thread of a message, that message alone when it has none.
+func (d *desk) threadOf(ctx context.Context, id string) ([]*mailbox.Message, []error, error) {
+	m, err := d.find(ctx, id)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w with the id %q, and no thread", mailbox.ErrNoMessage, id)
+	}
+	if m.Envelope.ThreadID == "" {
+		return []*mailbox.Message{m}, nil, nil
+	}
+	return d.Mail.Thread(ctx, d.who.Instance, m.Envelope.ThreadID)
+}

@@ -1,0 +1,189 @@
+package cli
+
+// Lines of exit status that verbs on mail share.
+const (
+	exitMail = "0 done; 1 wrong usage, refused, or nobody can be told to be the reader; 2 there is no bus, or no such message; " +
+		"3 a file could not be read or written"
+	exitTakes = exitMail + "; 5 halted"
+)
+
+// asFlag says who acts. Whose mailbox is read follows the same rule.
+var (
+	asFlag       = Flag{Name: "as", Kind: Text, Value: "id", Default: "who speaks here", Help: "act as this agent"}
+	mailboxFlag  = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox"}
+	newestFlag   = Flag{Name: "newest", Kind: Count, Value: "n", Default: "20", Help: "at most so many, the newest; 0 means all"}
+	envelopeFlag = Flag{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the envelope"}
+	threadFlag   = Flag{Name: "thread", Kind: Text, Value: "id", Help: "go on in this thread"}
+	kindFlag     = Flag{Name: "kind", Kind: Text, Value: "kind", Default: "message", Help: "what sort of content the body is"}
+	bodyFlag     = Flag{Name: "body", Kind: Text, Value: "json|@file|-", Help: "a JSON object with what else is to be said; may take the place of the text"}
+)
+
+var mailVerbs = []Verb{
+	{
+		Name: "send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MaxArgs: 2, Run: runSend, Bus: true,
+		Short: "send a message to an agent, to several, or to a scope",
+		Args:  "[<peer>[,<peer>...]] [<text>|-|@<file>]",
+		Flags: []Flag{
+			threadFlag,
+			{Name: "reply-to", Kind: Text, Value: "id", Help: "the message that this one answers"},
+			{Name: "id", Kind: Text, Value: "id", Help: "the id of the message, so that it may be sent again without arriving twice"},
+			kindFlag, bodyFlag, asFlag,
+			{Name: "deposit", Kind: Switch, Help: "also to a full id that no registration has"},
+			{Name: "scope", Kind: Text, Value: "scope", Help: "to every live agent of this scope but yourself"},
+			{Name: "wait", Kind: Duration, Value: "time", Help: "wait so long for the answer, and show it"},
+			{Name: "batch", Kind: Text, Value: "file|-", Offer: Files, Help: "a message a line, as JSON: {\"to\", \"text\" or \"body\", \"thread\", \"replyTo\", \"id\"}"},
+		},
+		Does: `Signs the message, puts it into the mailbox of the recipient so that it survives a power cut, keeps a copy in the
+outbox, and says in one line what happened: delivered to a live agent, deposited for one that is dormant, or refused, with
+the command to type instead. A recipient is a full id as discover shows it, or host:label where one agent answers to that.
+
+The text comes from the argument, from standard input (-) or from a file (@file), and has at most 256 KiB. With --id the same
+message may be sent again: it says "already delivered". --batch syncs all messages at once; a bad line is named and the
+others go.`,
+		Wont: `It never guesses a recipient. That an agent is not live does not mean that it is idle: nothing should be done a second
+time for that reason.`,
+		Examples: `$ tutti send codex:api:3f2a9c01b7de 'the schema changed, see db/014.sql'
+$ tutti send codex:api,gemini:docs - --thread thr:1780000000000:9f3c
+$ tutti send --scope scope:default 'I am going to rebase main'
+$ tutti send --batch messages.jsonl`,
+		Exit: "0 delivered, deposited or already delivered; 1 wrong usage, or a recipient was refused; 2 there is no bus, or no answer came " +
+			"within --wait; 3 a file could not be read or written; 5 halted; 130 interrupted",
+	},
+	{
+		Name: "receive", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Run: runReceive, Bus: true,
+		Short: "show the mail that was not shown yet, and mark it as shown",
+		Flags: []Flag{
+			{Name: "wait", Kind: Duration, Value: "time", Help: "wait so long for mail when there is none"},
+			{Name: "limit", Kind: Count, Value: "n", Default: "all", Help: "at most so many, the oldest"},
+			asFlag,
+		},
+		Does: `Shows what you were not shown yet, oldest first, each with its sender, what its signature is worth, its thread and id,
+and marks it as shown. Of several sessions of one agent each message is offered to one. It stays in the mailbox until it is
+acknowledged.`,
+		Wont: "What it shows is text of peers and not of your user. A long body is cut at 12,000 bytes; the line below it says how to read on.",
+		Examples: `$ tutti receive
+$ tutti receive --wait 60s --limit 1`,
+		Exit: "0 done, also when there is nothing; 1 wrong usage, or nobody can be told to be the reader; 2 there is no bus, or nothing came " +
+			"within --wait; 3 a file could not be read or written; 5 halted; 130 interrupted",
+	},
+	{
+		Name: "reply", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MaxArgs: 2, Run: runReply, Bus: true,
+		Short: "answer a message in its thread, and acknowledge it",
+		Args:  "<id> [<text>|-|@<file>]",
+		Flags: []Flag{kindFlag, bodyFlag, asFlag,
+			{Name: "id", Kind: Text, Value: "id", Help: "the id of the answer, so that it may be sent again without arriving twice"},
+			{Name: "deposit", Kind: Switch, Help: "also when its sender has no registration"},
+		},
+		Does:     "Sends the text to the sender of the message, in its thread, and moves the message from the mailbox to the archive.",
+		Wont:     "It takes nothing from the mailbox when the answer was refused.",
+		Examples: "$ tutti reply env:1780000000000:9f3c 'done, see commit 4f0c1d2'",
+		Exit:     exitTakes + "; 130 interrupted",
+	},
+	{
+		Name: "ack", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: -1, Run: runAck, Bus: true,
+		Short: "take messages from the mailbox into the archive",
+		Args:  "[<id>...]",
+		Flags: []Flag{{Name: "all", Kind: Switch, Help: "everything that was shown"}, asFlag},
+		Does:  "Moves messages that are dealt with into the archive. With --all these are all that receive has shown; what nobody has seen stays.",
+		Wont:  "It destroys nothing: tutti thread still shows them.",
+		Examples: `$ tutti ack env:1780000000000:9f3c
+$ tutti ack --all`,
+		Exit: exitTakes,
+	},
+	{
+		Name: "inbox", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runInbox, Bus: true,
+		Short: "list the mail, and mark nothing",
+		Flags: []Flag{
+			{Name: "all", Kind: Switch, Help: "all of it, not only the newest 20"},
+			{Name: "unread", Kind: Switch, Help: "only what nobody was shown"},
+			newestFlag, mailboxFlag,
+		},
+		Does: `Lists the mailbox, newest first: id, age, sender, what the signature is worth, thread, kind and first line. A star marks
+what was not shown yet.`,
+		Wont: "It shows no whole bodies and marks nothing: tutti receive does.",
+		Examples: `$ tutti inbox
+$ tutti inbox --unread`,
+		Exit: exitMail,
+	},
+	{
+		Name: "inbox held", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runInboxHeld, Bus: true,
+		Short:    "list the mail that your settings held back",
+		Flags:    []Flag{mailboxFlag},
+		Does:     "Lists what lies in quarantine: mail of blocked senders, and unsigned mail where signatures are required. Each with the reason.",
+		Examples: "$ tutti inbox held",
+		Exit:     exitMail,
+	},
+	{
+		Name: "inbox put", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Run: runInboxPut, Bus: true,
+		Short: "put an envelope into a mailbox",
+		Args:  "[<json>|@<file>|-]",
+		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose mailbox"}, envelopeFlag, asFlag},
+		Does: `Puts an envelope into the mailbox of exactly that address: an alias gets its own mailbox, and a full id that nobody has
+registered is accepted with a warning. An envelope that carries signatures is stored as it is. One without gets what it lacks
+(protocol, version, id, type, actor, time), and is signed if the key of its actor is here.`,
+		Wont:     "It does not look for the agent that is meant: tutti send does.",
+		Examples: "$ tutti inbox put --instance codex:api:3f2a9c01b7de @message.json",
+		Exit:     "0 stored, or stored already; 1 wrong usage, no envelope, or the address is refused; 2 there is no bus; 3 a file could not be written; 5 halted",
+	},
+	{
+		Name: "inbox read", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Run: runInboxRead, Bus: true,
+		Short: "print the whole mailbox, or one message in full",
+		Args:  "[<id>]",
+		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox; under h2a it must be given"}},
+		Does: `Prints all messages in the order of their ids, or the one of that id whole, however long it is and wherever it lies:
+mailbox, archive or outbox. It marks nothing. Under h2a: the envelopes as a JSON list.`,
+		Examples: `$ tutti inbox read
+$ tutti inbox read env:1780000000000:9f3c | less`,
+		Exit: exitMail,
+	},
+	{
+		Name: "inbox pop", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Run: runInboxPop, Bus: true,
+		Short: "take one message, and print it",
+		Args:  "[<id>]",
+		Flags: []Flag{
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox; under h2a it must be given"},
+			{Name: "envelope", Kind: Text, Value: "id", Under: H2A, Help: "the id of the message"},
+		},
+		Does:     "Moves a message into the archive and prints its envelope. Of many that take one message one gets it.",
+		Examples: "$ tutti inbox pop env:1780000000000:9f3c",
+		Exit:     exitTakes,
+	},
+	{
+		Name: "outbox", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runOutbox, Bus: true,
+		Short:    "list what you sent",
+		Flags:    []Flag{newestFlag, mailboxFlag},
+		Does:     "Lists the copies of what was sent, newest first: id, age, recipient, thread, kind and first line.",
+		Examples: "$ tutti outbox --newest 5",
+		Exit:     exitMail,
+	},
+	{
+		Name: "outbox put", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Run: runOutboxPut, Bus: true,
+		Short:    "keep a copy of an envelope that was sent by other means",
+		Args:     "[<json>|@<file>|-]",
+		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose outbox"}, envelopeFlag},
+		Does:     "Puts an envelope into an outbox. What it lacks is filled in as for inbox put. Nobody is sent anything.",
+		Examples: "$ tutti outbox put --instance claude:api:3f2a9c01b7de @message.json",
+		Exit:     "0 stored, or stored already; 1 wrong usage, or no envelope; 2 there is no bus; 3 a file could not be written; 5 halted",
+	},
+	{
+		Name: "outbox read", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runOutboxRead, Bus: true,
+		Short:    "print everything that was sent",
+		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose outbox; under h2a it must be given"}},
+		Does:     "Prints the copies of what was sent in the order of their ids. Under h2a: the envelopes as a JSON list.",
+		Examples: "$ tutti outbox read",
+		Exit:     exitMail,
+	},
+	{
+		Name: "thread", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Run: runThread, Bus: true,
+		Short: "show a conversation",
+		Args:  "[<id>]",
+		Flags: []Flag{
+			{Name: "id", Kind: Text, Value: "id", Under: H2A, Help: "the thread"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "as whom; under h2a it must be given"},
+		},
+		Does:     "Shows all messages of a thread that you received, took or sent, by time. An id of a message stands for its thread.",
+		Wont:     "It marks nothing.",
+		Examples: "$ tutti thread thr:1780000000000:9f3c",
+		Exit:     exitMail,
+	},
+}
