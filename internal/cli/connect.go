@@ -17,7 +17,7 @@ import (
 func runConnect(ctx context.Context, c *Call) error {
 	host := c.value("host")
 	if host == "" {
-		return usageHint("one of: "+strings.Join(connectHosts[:], ", "), "connect: --host is missing")
+		return hintInstead(c.missing("host"), "--host "+strings.Join(connectHosts[:], "|"))
 	}
 	config, err := c.App.Config()
 	if err != nil {

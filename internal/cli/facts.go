@@ -53,7 +53,32 @@ func (c *Call) value(name string) string {
 
 // missing reports a flag that the verb cannot do without.
 func (c *Call) missing(name string) error {
+	if c.under == H2A { // its lines begin with the verb already
+		return usageHint("usage: "+c.usage(), "--%s is missing", name)
+	}
 	return usageHint("usage: "+c.usage(), "%s: --%s is missing", c.Verb.Name, name)
+}
+
+// hintInstead gives a fault another line to type.
+func hintInstead(err error, hint string) error {
+	var f *fault
+	if errors.As(err, &f) {
+		f.hint = hint
+	}
+	return err
+}
+
+// whyNobody says why nobody speaks here, without what was being done when it turned out.
+func whyNobody(err error) string {
+	var unknown *identity.UnknownError
+	var none *identity.NoIdentityError
+	switch {
+	case errors.As(err, &unknown):
+		return unknown.Error()
+	case errors.As(err, &none):
+		return none.Error()
+	}
+	return err.Error()
 }
 
 // peek tells who speaks without making anybody. An *identity.UnknownError means that nobody has an identity here yet.

@@ -175,7 +175,7 @@ func (c *Call) keyArgs(ctx context.Context, w *app.World) (who address.Instance,
 	}
 	path := c.value("public-key")
 	if path == "" {
-		return "", "", usageHint("--public-key FILE", "%s: --public-key is missing", c.Verb.Name)
+		return "", "", c.missing("public-key")
 	}
 	f, err := os.Open(path)
 	if err == nil {

@@ -215,7 +215,7 @@ func (v *statusView) json() []byte {
 	} else {
 		o.Null("you")
 		if v.nobody != nil {
-			o.Str("nobody", v.nobody.Error())
+			o.Str("nobody", whyNobody(v.nobody))
 		}
 	}
 	var agents, newest list
@@ -258,7 +258,7 @@ func (c *Call) sayYou(v *statusView) {
 	text := ""
 	switch {
 	case v.you == nil:
-		text = Clean(v.nobody.Error())
+		text = "nobody yet: " + Clean(whyNobody(v.nobody))
 	default:
 		text = Clean(string(v.you.Instance) + " (" + v.you.How + ")")
 	}
