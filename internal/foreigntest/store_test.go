@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/cli"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )
@@ -32,6 +33,9 @@ const (
 const actor = "claude:api:3f2a9c01b7de"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(programEnv) != "" {
+		cli.Main()
+	}
 	side := os.Getenv(sideEnv)
 	if side == "" {
 		os.Exit(m.Run())

@@ -72,7 +72,7 @@ func Expired(s *Session, now time.Time, ttl time.Duration) bool {
 // age is how old the heartbeat is, in whole milliseconds; false when it is no time.
 func (s *Session) age(now time.Time) (time.Duration, bool) {
 	beat, ok := envelope.ParseTime(s.HeartbeatAt)
-	return time.Duration(now.UnixMilli()-beat.UnixMilli()) * time.Millisecond, ok
+	return now.Sub(beat), ok // which stays within its range, also for a heartbeat of the year 9999
 }
 
 func key(id address.SessionID) store.Key {
