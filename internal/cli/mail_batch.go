@@ -99,7 +99,10 @@ func (e *entry) read(line []byte) error {
 	if !canonjson.Valid(line) || !canonjson.IsObject(line) {
 		return errors.New("no JSON object")
 	}
-	to, l := "", &e.letter
+	l := &e.letter
+	raw, _ := canonjson.Get(line, "to")
+	to, _ := canonjson.String(raw)
+	l.To = address.Instance(to) // first, so that whatever is wrong is said of somebody
 	texts := map[string]*string{"to": &to, "text": &l.Text, "thread": &l.Thread, "replyTo": &l.ReplyTo, "id": &l.ID, "kind": &l.Kind}
 	for name, value := range canonjson.Members(line) {
 		if name == "body" {
@@ -119,7 +122,6 @@ func (e *entry) read(line []byte) error {
 		}
 		*p = text
 	}
-	l.To = address.Instance(to)
 	switch {
 	case to == "":
 		return errors.New("to is missing")

@@ -67,7 +67,7 @@ func (c *Call) waitMail(ctx context.Context, d *desk) (*post.Taken, error) {
 	ctx, stop := c.waiting(ctx, wait)
 	defer stop()
 	look, err := d.hints(ctx)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	tick := time.NewTicker(lookAgain)
@@ -78,7 +78,10 @@ func (c *Call) waitMail(ctx context.Context, d *desk) (*post.Taken, error) {
 			return t, err
 		}
 		select {
-		case <-look:
+		case _, open := <-look:
+			if !open {
+				look = nil // ctx has ended
+			}
 		case <-tick.C:
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errWaited) {
@@ -120,18 +123,20 @@ func (c *Call) answer(ctx context.Context, d *desk, r *post.Receipt) (*post.Item
 	ctx, stop := c.waiting(ctx, wait)
 	defer stop()
 	changes, err := d.hints(ctx)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	look := make(chan struct{}, 1)
-	go func() { // ends with ctx, which closes changes
-		for range changes {
-			select {
-			case look <- struct{}{}:
-			default:
+	if changes != nil {
+		go func() { // ends with ctx, which closes changes
+			for range changes {
+				select {
+				case look <- struct{}{}:
+				default:
+				}
 			}
-		}
-	}()
+		}()
+	}
 	item, err := d.office.Answer(ctx, d.reader(), r.ID, look)
 	if err == nil || ctx.Err() == nil {
 		return item, err

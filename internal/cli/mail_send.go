@@ -211,7 +211,7 @@ func (c *Call) receipts(ctx context.Context, all []post.Receipt, several bool, t
 // receiptText prints the lines of one receipt; a single refusal is an error, which is said as errors are.
 func (c *Call) receiptText(r *post.Receipt, several bool) {
 	to, tail := Clean(string(r.To)), ""
-	if r.Outcome != post.Refused && r.Asked.Canonical() != r.To.Canonical() {
+	if (r.Outcome == post.Delivered || r.Outcome == post.Deposited) && r.Asked.Canonical() != r.To.Canonical() {
 		tail = "; it is the one live agent under " + Clean(string(r.Asked))
 	}
 	if several && r.ID != "" {
