@@ -168,7 +168,7 @@ func (p *parser) parseObject(i, depth int) (int, fault) {
 }
 
 func (p *parser) parseMember(i, depth int) (int, fault) {
-	at, quote, f := name(p.src, i)
+	at, quote, _, f := name(p.src, i)
 	if f != fine {
 		return at, f
 	}

@@ -51,6 +51,7 @@ func IsObject(raw []byte) bool { return Kind(raw) == TypeObject }
 type field struct {
 	name, nameEnd   int
 	value, valueEnd int
+	escaped         bool // the name is spelled with escapes
 }
 
 // fields walks over the members of an object.
@@ -95,12 +96,12 @@ func (w *fields) next() (m field, ok bool) {
 	}
 	m.name = w.i
 	var quote int
-	if w.i, quote, w.f = name(b, w.i); w.f != fine {
+	if w.i, quote, m.escaped, w.f = name(b, w.i); w.f != fine {
 		return m, false
 	}
 	m.nameEnd = quote + 1
 	m.value = space(b, w.i)
-	if w.i, w.f = scan(b, m.value); w.f != fine {
+	if w.i, w.f = scanIn(b, m.value, 1); w.f != fine {
 		return m, false
 	}
 	m.valueEnd = w.i
@@ -111,13 +112,11 @@ func (w *fields) next() (m field, ok bool) {
 // is reports whether the member is called key.
 func (m field) is(text []byte, key string) bool {
 	body := text[m.name+1 : m.nameEnd-1]
-	if len(body) < len(key) {
-		return false // an escape is never shorter than what it stands for
-	}
-	if bytes.IndexByte(body, '\\') < 0 {
+	if !m.escaped {
 		return string(body) == key
 	}
-	return string(appendDecoded(nil, body)) == key
+	// An escape is never shorter than what it stands for.
+	return len(body) > len(key) && string(appendDecoded(nil, body)) == key
 }
 
 // Members yields the members of an object in the order of the text: the decoded name and the raw value. Of members with
@@ -157,7 +156,8 @@ func Get(raw []byte, key string) (value []byte, ok bool) {
 }
 
 // Pick is Get for several names in one pass: values[n] becomes the raw value of keys[n], nil where there is none. It
-// reports whether raw is a whole object; where it is not, all values are nil. It panics when the lengths differ.
+// reports whether raw is an object, and valid as a whole (see Valid); where it is not, all values are nil. It panics when
+// the lengths differ.
 func Pick(raw []byte, keys []string, values [][]byte) bool {
 	if len(keys) != len(values) {
 		panic("canonjson: Pick with different numbers of keys and values")
@@ -165,8 +165,12 @@ func Pick(raw []byte, keys []string, values [][]byte) bool {
 	clear(values)
 	w := open(raw)
 	for m, more := w.next(); more; m, more = w.next() {
+		called := raw[m.name+1 : m.nameEnd-1]
+		if m.escaped {
+			called = appendDecoded(nil, called)
+		}
 		for n, key := range keys {
-			if m.is(raw, key) {
+			if string(called) == key {
 				values[n] = raw[m.value:m.valueEnd:m.valueEnd]
 			}
 		}
@@ -214,13 +218,45 @@ func single(raw []byte, want Type) []byte {
 	return raw[i:end]
 }
 
+// body returns what lies between the quotes of the one string that raw is, and whether there are escapes in it.
+func body(raw []byte) (text []byte, escaped, ok bool) {
+	i := space(raw, 0)
+	if i == len(raw) || raw[i] != '"' {
+		return nil, false, false
+	}
+	end, escaped, f := str(raw, i+1)
+	if f != fine || end < len(raw) && space(raw, end) != len(raw) {
+		return nil, false, false
+	}
+	return raw[i+1 : end-1], escaped, true
+}
+
 // String decodes a string. It reports false for any other value.
 func String(raw []byte) (string, bool) {
-	v := single(raw, TypeString)
-	if v == nil {
-		return "", false
+	text, escaped, ok := body(raw)
+	if escaped {
+		text = appendDecoded(make([]byte, 0, len(text)), text)
 	}
-	return decode(v[1 : len(v)-1]), true
+	return string(text), ok
+}
+
+// AppendText is String for callers that decode many: it appends the text of a string. For any other value it appends
+// nothing and reports false.
+func AppendText(dst, raw []byte) ([]byte, bool) {
+	text, escaped, ok := body(raw)
+	if escaped {
+		return appendDecoded(dst, text), ok
+	}
+	return append(dst, text...), ok
+}
+
+// Is reports whether raw is the string s, in whatever spelling. Without escapes it allocates nothing.
+func Is(raw []byte, s string) bool {
+	text, escaped, ok := body(raw)
+	if escaped {
+		text = appendDecoded(nil, text)
+	}
+	return ok && string(text) == s
 }
 
 // Strings decodes an array that holds strings only. It reports false for any other value.

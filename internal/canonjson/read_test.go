@@ -2,6 +2,7 @@ package canonjson
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -267,5 +268,51 @@ func TestIndentAndCompact(t *testing.T) {
 	got := Indent(deep)
 	if len(got) > 64*130*3 || string(Compact(got)) != string(deep) {
 		t.Errorf("Indent of 500 levels: %d bytes; it must not grow with the square of the depth", len(got))
+	}
+}
+
+// TestPickIsValid: Pick judges the whole of an object as Valid does, so that readers need not ask both.
+func TestPickIsValid(t *testing.T) {
+	t.Parallel()
+	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}` }
+	texts := []string{`{}`, ` { } `, `{,}`, `{"a":1,}`, `{"a":1 "b":2}`, `{"a" 1}`, `{"a":}`, `{"a":1}x`, `{a:1}`, `[]`, `"a"`, ``, `{"\u006b":"v"}`,
+		deep(MaxDepth - 1), deep(MaxDepth), "{\"k\":\"\xff\"}", "{\"k\":\"a\nb\"}", `{"k":"\x"}`, `{"k":01}`, `{"k":tru}`}
+	whole := ` { "k" : "v\u00e9\n" , "n" : [ 1 , -2.5e3 , { "x" : null , "k" : [ ] } , "s" ] , "t" : true , "k" : { } } `
+	for i := range len(whole) + 1 {
+		texts = append(texts, whole[:i])
+		for _, c := range "\"\\{}[],:x0 \x00" {
+			if i < len(whole) {
+				texts = append(texts, whole[:i]+string(c)+whole[i+1:], whole[:i]+string(c)+whole[i:])
+			}
+		}
+	}
+	for _, text := range texts {
+		var v [2][]byte
+		got := Pick([]byte(text), []string{"k", "t"}, v[:])
+		if want := Valid([]byte(text)) && IsObject([]byte(text)); got != want {
+			t.Errorf("Pick of %.80q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestTextOfString(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		raw, want string
+		ok        bool
+	}{
+		{`"a"`, "a", true}, {` "a" `, "a", true}, {`""`, "", true}, {`"\u0061\n"`, "a\n", true}, {`"a"b"`, "", false}, {`"a`, "", false},
+		{`"`, "", false}, {``, "", false}, {`1`, "", false}, {`"a" x`, "", false}, {"\"a\nb\"", "", false}, {`"\n"`, "\n", true},
+	} {
+		got, ok := AppendText([]byte("x"), []byte(c.raw))
+		if string(got) != "x"+c.want || ok != c.ok {
+			t.Errorf("AppendText(%q) = %q, %v; want %q, %v", c.raw, got, ok, "x"+c.want, c.ok)
+		}
+		if s, ok := String([]byte(c.raw)); s != c.want || ok != c.ok {
+			t.Errorf("String(%q) = %q, %v; want %q, %v", c.raw, s, ok, c.want, c.ok)
+		}
+		if Is([]byte(c.raw), c.want) != c.ok || Is([]byte(c.raw), c.want+"y") || Is([]byte(c.raw), `\n`) {
+			t.Errorf("Is(%q, %q) or of another text is wrong", c.raw, c.want)
+		}
 	}
 }

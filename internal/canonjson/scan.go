@@ -15,11 +15,19 @@ func space(b []byte, i int) int {
 }
 
 // scan passes over one value, with white space before it, and returns the offset behind it; with a fault the offset is
-// that of the flaw. It is a loop with a bit a level instead of a recursion: it runs for every line of every log.
-func scan(b []byte, i int) (int, fault) {
+// that of the flaw.
+func scan(b []byte, i int) (int, fault) { return scanIn(b, i, 0) }
+
+// scanIn is scan for a value that lies within so many open objects and arrays. It is a loop with a bit a level instead of a
+// recursion: it runs for every line of every log.
+func scanIn(b []byte, i, within int) (int, fault) {
+	if i < len(b) && b[i] == '"' { // most members are strings, and need no levels
+		end, _, f := str(b, i+1)
+		return end, f
+	}
 	var (
 		objects [MaxDepth/64 + 1]uint64 // bit n is set when level n is an object
-		depth   int
+		depth   = within
 		f       fault
 	)
 value:
@@ -64,7 +72,7 @@ value:
 		}
 	}
 next:
-	if depth == 0 {
+	if depth == within {
 		return i, fine
 	}
 	if i < len(b) && b[i] <= ' ' {
@@ -99,34 +107,35 @@ key:
 	if i < len(b) && b[i] <= ' ' {
 		i = space(b, i)
 	}
-	if i, _, f = name(b, i); f != fine {
+	if i, _, _, f = name(b, i); f != fine {
 		return i, f
 	}
 	goto value
 }
 
-// name passes over a member name and its colon and returns the offset behind the colon and that of the closing quote.
-func name(b []byte, i int) (end, quote int, f fault) {
+// name passes over a member name and its colon and returns the offset behind the colon, that of the closing quote, and
+// whether there are escapes in the name.
+func name(b []byte, i int) (end, quote int, escaped bool, f fault) {
 	if i >= len(b) {
-		return len(b), 0, faultEnd
+		return len(b), 0, false, faultEnd
 	}
 	if b[i] != '"' {
-		return i, 0, faultKey
+		return i, 0, false, faultKey
 	}
-	if i, _, f = str(b, i+1); f != fine {
-		return i, 0, f
+	if i, escaped, f = str(b, i+1); f != fine {
+		return i, 0, escaped, f
 	}
 	quote = i - 1
 	if i < len(b) && b[i] != ':' {
 		i = space(b, i)
 	}
 	if i >= len(b) {
-		return len(b), 0, faultEnd
+		return len(b), 0, escaped, faultEnd
 	}
 	if b[i] != ':' {
-		return i, 0, faultColon
+		return i, 0, escaped, faultColon
 	}
-	return i + 1, quote, fine
+	return i + 1, quote, escaped, fine
 }
 
 const (

@@ -98,11 +98,13 @@ const (
 var names = []string{"protocol", "version", "id", "type", "actor", "target", "threadId", "replyTo", "causationId",
 	"correlationId", "body", "createdAt", "signatures"}
 
+var (
+	actorNames     = []string{"instance", "role", "scope", "mandate"}
+	signatureNames = []string{"by", "alg", "value"}
+)
+
 // members picks the members of an envelope. It reports false for text that is no JSON object.
 func members(raw []byte) (m [mEnd][]byte, ok bool) {
-	if !canonjson.Valid(raw) {
-		return m, false
-	}
 	ok = canonjson.Pick(raw, names, m[:])
 	return m, ok
 }
@@ -117,17 +119,40 @@ func Parse(raw []byte) (*Envelope, error) {
 	if p := guard(&m); p != "" {
 		return nil, fmt.Errorf("read envelope: %w: %s", ErrInvalid, p)
 	}
-	e := &Envelope{
-		Raw: raw, ID: text(m[mID]), Type: text(m[mType]), ThreadID: text(m[mThreadID]), ReplyTo: text(m[mReplyTo]),
-		CausationID: text(m[mCausationID]), CorrelationID: text(m[mCorrelationID]), CreatedAt: text(m[mCreatedAt]), Body: m[mBody],
-	}
 	a := actorOf(m[mActor])
-	e.Actor = Actor{address.Instance(text(a[0])), text(a[1]), text(a[2]), text(a[3])}
-	if t, ok := canonjson.Get(m[mTarget], "instance"); ok {
-		e.Target = address.Instance(text(t))
-	}
+	target, _ := canonjson.Get(m[mTarget], "instance")
+	e := &Envelope{Raw: raw, Type: wordOf(m[mType], Types), Body: m[mBody]}
+	e.Actor.Role = wordOf(a[1], Roles)
+	var buf [256]byte // enough for all of most
+	t := texts(buf[:0], m[mID], m[mThreadID], m[mReplyTo], m[mCausationID], m[mCorrelationID], m[mCreatedAt], a[0], a[2], a[3], target)
+	e.ID, e.ThreadID, e.ReplyTo, e.CausationID, e.CorrelationID, e.CreatedAt = t[0], t[1], t[2], t[3], t[4], t[5]
+	e.Actor.Instance, e.Actor.Scope, e.Actor.Mandate, e.Target = address.Instance(t[6]), t[7], t[8], address.Instance(t[9])
 	e.Signatures, e.Unread = signaturesOf(m[mSignatures])
 	return e, nil
+}
+
+// texts is text for many, with one allocation for all of them: mailboxes of thousands are read at once. buf is scratch.
+func texts(buf []byte, raw ...[]byte) (t [10]string) {
+	var end [len(t)]int
+	for n, r := range raw {
+		buf, _ = canonjson.AppendText(buf, r)
+		end[n] = len(buf)
+	}
+	all, at := string(buf), 0
+	for n := range raw {
+		t[n], at = all[at:end[n]], end[n]
+	}
+	return t
+}
+
+// wordOf returns which of the words raw is, "" for none.
+func wordOf(raw []byte, words []string) string {
+	for _, w := range words {
+		if canonjson.Is(raw, w) {
+			return w
+		}
+	}
+	return ""
 }
 
 // text is the string that raw is, "" for anything else.
@@ -138,7 +163,7 @@ func text(raw []byte) string {
 
 // actorOf returns instance, role, scope and mandate.
 func actorOf(raw []byte) (a [4][]byte) {
-	canonjson.Pick(raw, []string{"instance", "role", "scope", "mandate"}, a[:])
+	canonjson.Pick(raw, actorNames, a[:])
 	return a
 }
 
@@ -157,8 +182,10 @@ func signaturesOf(raw []byte) (all []signature.Object, unread int) {
 			continue
 		}
 		var v [3][]byte
-		canonjson.Pick(one, []string{"by", "alg", "value"}, v[:])
-		all = append(all, signature.Object{By: text(v[0]), Alg: text(v[1]), Value: text(v[2])})
+		canonjson.Pick(one, signatureNames, v[:])
+		var buf [256]byte
+		t := texts(buf[:0], v[:]...)
+		all = append(all, signature.Object{By: t[0], Alg: t[1], Value: t[2]})
 	}
 	return all, unread
 }

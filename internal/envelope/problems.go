@@ -3,7 +3,6 @@ package envelope
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"tutti/internal/address"
@@ -99,7 +98,7 @@ func guard(m *[mEnd][]byte) string {
 }
 
 func constant(name string, raw []byte, want string) string {
-	if s, ok := canonjson.String(raw); ok && s == want {
+	if canonjson.Is(raw, want) {
 		return ""
 	}
 	return fmt.Sprintf("%s must be %q, not %s", name, want, shown(raw))
@@ -130,7 +129,7 @@ func idProblem(raw []byte) string {
 }
 
 func typeProblem(raw []byte) string {
-	if s, ok := canonjson.String(raw); ok && slices.Contains(Types, s) {
+	if wordOf(raw, Types) != "" {
 		return ""
 	}
 	return fmt.Sprintf("type must be one of %s, not %s", quoteAll(Types), shown(raw))
@@ -142,7 +141,7 @@ func actorProblems(raw []byte) (all []string) {
 	if p := stringProblem("actor.instance", a[0], true); p != "" {
 		all = append(all, p)
 	}
-	if s, ok := canonjson.String(a[1]); !ok || !slices.Contains(Roles, s) {
+	if wordOf(a[1], Roles) == "" {
 		all = append(all, fmt.Sprintf("actor.role must be one of %s, not %s", quoteAll(Roles), shown(a[1])))
 	}
 	if p := stringProblem("actor.scope", a[2], true); p != "" {
