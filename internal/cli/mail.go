@@ -15,6 +15,7 @@ import (
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
+	"tutti/internal/signature"
 	"tutti/internal/trust"
 )
 
@@ -24,6 +25,7 @@ type desk struct {
 	office *post.Office
 	who    *identity.Speaker
 	now    time.Time
+	known  map[address.Instance][]signature.Public // see candidates
 }
 
 // reader is who stands at the desk, as one who is shown mail.
@@ -43,7 +45,30 @@ func (c *Call) counter(mode app.Mode) (*desk, error) {
 		return nil, err
 	}
 	o := &post.Office{Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now}
-	return &desk{World: w, office: o, now: time.Now()}, nil
+	d := &desk{World: w, office: o, now: time.Now()}
+	p := envelope.ProjectionWith(rowVersion, d.candidates)
+	w.Mail.Projection = &p
+	return d, nil
+}
+
+// rowVersion is that of the rows in which lists keep which key a message was verified with.
+const rowVersion = 1
+
+// candidates are the keys that can decide what a message of a sender is worth. Rows of lists keep which of them it was, so
+// that ten thousand signatures are verified once and not at each look. A sender that cannot be looked up has none, and its
+// messages are verified when they are listed.
+func (d *desk) candidates(from address.Instance) []signature.Public {
+	if d.known == nil {
+		d.known = map[address.Instance][]signature.Public{}
+	}
+	keys, known := d.known[from]
+	if !known {
+		if k, _, err := d.sender(context.Background(), from); err == nil {
+			keys = k.All()
+		}
+		d.known[from] = keys
+	}
+	return keys
 }
 
 // speaker opens the bus for one who sends.
