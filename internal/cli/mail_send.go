@@ -25,7 +25,7 @@ func runSend(ctx context.Context, c *Call) error {
 	if c.isSet("batch") {
 		return runBatch(ctx, c)
 	}
-	peers, letter, err := c.letter(ctx)
+	to, letter, err := c.letter(ctx)
 	if err != nil {
 		return c.unsent(ctx, err)
 	}
@@ -35,27 +35,24 @@ func runSend(ctx context.Context, c *Call) error {
 	}
 	defer d.Close()
 	if scope := c.value("scope"); scope != "" {
-		if peers, err = d.inScope(ctx, scope); err != nil {
+		if to, err = d.inScope(ctx, scope); err != nil {
 			return c.unsent(ctx, err)
 		}
 	}
 	letter.From = d.who
-	if len(peers) > 1 && letter.Thread == "" {
+	if len(to) > 1 && letter.Thread == "" {
 		letter.Thread = string(address.NewThread(d.now)) // one conversation, whoever answers
 	}
-	receipts := make([]post.Receipt, 0, len(peers))
-	for _, p := range peers {
+	receipts := make([]post.Receipt, 0, len(to))
+	for _, p := range to {
 		l := letter
 		l.To = p
 		receipts = append(receipts, c.sendOne(ctx, d, &l))
 	}
-	if d := c.duration("wait", 0); d > 0 && receipts[0].Outcome == post.Refused {
-		c.vals[c.Verb.flag(c.under, "wait")] = "" // there is nothing to wait for
-	}
-	if c.duration("wait", 0) > 0 {
+	if c.duration("wait", 0) > 0 && receipts[0].Outcome != post.Refused {
 		return c.await(ctx, d, &receipts[0])
 	}
-	return c.receipts(ctx, receipts, len(peers) > 1 || c.isSet("scope"), letterWord(&letter))
+	return c.receipts(ctx, receipts, len(to) > 1 || c.isSet("scope"), letterWord(&letter))
 }
 
 // letter reads what is to be sent from the command line, and to whom. Recipients of a scope are found later.
