@@ -55,52 +55,65 @@ func (d *Dir) Append(name string, max int64) (f *File, info Info, created bool, 
 }
 
 func (d *Dir) open(name string, flags int, max int64) (*File, Info, error) {
+	fd, i, err := d.openFD(name, flags, max)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	return &File{d.join(name), fd}, i, nil
+}
+
+func (d *Dir) openFD(name string, flags int, max int64) (int, Info, error) {
 	if err := check(name); err != nil {
-		return nil, Info{}, d.fail("open", name, err)
+		return -1, Info{}, d.fail("open", name, err)
 	}
 	fd, err := openBeneath(d.fd, name, flags, 0o600)
 	if err != nil {
-		return nil, Info{}, d.fail("open", name, err)
+		return -1, Info{}, d.fail("open", name, err)
 	}
 	i, err := fstat(fd)
 	if err != nil {
 		unix.Close(fd)
-		return nil, Info{}, d.fail("stat", name, err)
+		return -1, Info{}, d.fail("stat", name, err)
 	}
 	if why := d.unfit(i, max); why != "" {
 		unix.Close(fd)
-		return nil, Info{}, &UnfitError{d.join(name), why}
+		return -1, Info{}, &UnfitError{d.join(name), why}
 	}
-	return &File{d.join(name), fd}, i, nil
+	return fd, i, nil
 }
 
 // Read reads the whole of name with the checks of [Dir.Open]. The file is looked at before and after; if it changed meanwhile it
 // is opened and read once more, and if it changed again Info.Unstable says so. Info.Size is the length of what was read.
 func (d *Dir) Read(name string, max int64) ([]byte, Info, error) {
+	return d.ReadInto(name, max, func(n int) []byte { return make([]byte, n) })
+}
+
+// ReadInto is Read for callers that read many files: room gives the memory for one, n bytes, of which the data are a part.
+func (d *Dir) ReadInto(name string, max int64, room func(n int) []byte) ([]byte, Info, error) {
 	if err := d.enter(); err != nil {
 		return nil, Info{}, err
 	}
 	defer d.leave()
-	data, info, err := d.read(name, max)
+	data, info, err := d.read(name, max, room)
 	if err == nil && info.Unstable {
-		return d.read(name, max)
+		return d.read(name, max, room)
 	}
 	return data, info, err
 }
 
-func (d *Dir) read(name string, max int64) ([]byte, Info, error) {
-	f, before, err := d.open(name, unix.O_RDONLY|openFlags, max)
+func (d *Dir) read(name string, max int64, room func(n int) []byte) ([]byte, Info, error) {
+	fd, before, err := d.openFD(name, unix.O_RDONLY|openFlags, max)
 	if err != nil {
 		return nil, Info{}, err
 	}
-	defer unix.Close(f.fd)
+	defer unix.Close(fd)
 	// One byte more than there was: a full buffer tells that the file has grown, a short read that this was its end.
-	data := make([]byte, before.Size+1)
-	n, err := pread(f.fd, data, 0)
+	data := room(int(before.Size) + 1)
+	n, err := pread(fd, data, 0)
 	if err != nil {
 		return nil, Info{}, d.fail("read", name, err)
 	}
-	after, err := fstat(f.fd)
+	after, err := fstat(fd)
 	if err != nil {
 		return nil, Info{}, d.fail("stat", name, err)
 	}
