@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Shows that one command stops what waits and what acts, in a home folder of its own that is gone afterwards. What it
-# prints is what the program prints, below the command that was typed. Exit status 1, with the step named, when anything
-# is not as it should be or has not happened 10 s after the start.
+# Shows two agents who write to each other over a bus of their own, and that one command stops what waits and what acts.
+# The home folder in which this happens is gone afterwards. What it prints is what the program prints, below the command
+# that was typed. Exit status 1, with the step named, when anything is not as it should be or has not happened 10 s after
+# the start.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 bin=$PWD/bin
@@ -29,17 +30,25 @@ left() { # seconds until the limit
 	echo $rest
 }
 
-# step STATUS WORD... runs tutti with these words, in the time that is left, and expects this exit status.
+# step STATUS WORD... runs tutti with these words, in the time that is left, and expects this exit status. What it printed
+# is also in the file said.
 step() {
 	local want=$1 rest status=0
 	shift
 	printf '\n$ tutti'
-	printf ' %s' "$@"
+	printf ' %s' "${@@Q}" | sed "s/'\([a-z0-9:@.=-]*\)'/\1/g"
 	printf '\n'
 	rest=$(left "tutti $1") || exit 1
-	timeout "$rest" "$bin/tutti" "$@" 2>&1 || status=$?
+	timeout "$rest" "$bin/tutti" "$@" >"$HOME/said" 2>&1 || status=$?
+	cat "$HOME/said"
 	[ $status -eq "$want" ] || fail "tutti $*: exit status $status instead of $want"
 }
+
+# said PATTERN FAULT looks into what the last step printed.
+said() { grep -q -- "$1" "$HOME/said" || fail "$2"; }
+
+# agent NAME prints the full id of an agent that was connected.
+agent() { sed -n "s/^you are \($1:[a-z0-9:.-]*\).*/\1/p" "$HOME/said"; }
 
 # waits tells whether the waiting process has come to rest: it sleeps, on two looks in a row.
 waits() {
@@ -52,6 +61,27 @@ waits() {
 	done
 }
 
+printf 'Two agents on one bus:\n'
+step 0 init
+step 0 connect --host claude --name ana
+ana=$(agent claude)
+step 0 connect --host codex --name bob
+bob=$(agent codex)
+[ -n "$ana" ] && [ -n "$bob" ] || fail "tutti connect: it named no agent"
+
+step 0 send "$bob" 'the schema changed, see db/014.sql' --as "$ana"
+said 'deposited' 'tutti send: a message to an agent without a session was not called deposited'
+step 0 receive --as "$bob"
+said 'new key' 'tutti receive: the signature of a message was not judged'
+said 'the schema changed' 'tutti receive: the message is missing'
+id=$(sed -n 's/^id \([^ ]*\) .*/\1/p' "$HOME/said")
+step 0 reply "$id" 'read it, tests pass' --as "$bob"
+step 0 receive --as "$ana"
+said 'answers' 'tutti receive: the answer does not name its question'
+step 1 send codex:nobody hello --as "$ana"
+said 'discover' 'tutti send: a refusal named no next command'
+
+printf '\nOne command stops what waits and what acts:\n\n'
 printf '$ tutti plumbing wait-halt &\n'
 "$bin/tutti" plumbing wait-halt --timeout "${limit}s" >"$HOME/waiter" 2>&1 &
 waiter=$!
@@ -73,6 +103,7 @@ grep -q 'noticed after' "$HOME/waiter" || fail "the waiting process did not noti
 printf '\nThe waiting process:\n'
 cat "$HOME/waiter"
 
-step 5 plumbing store-put policy demo '{}'
+step 5 send "$bob" 'one more thing' --as "$ana"
 step 0 resume --no-start-watcher
 [ ! -e "$HOME/.config/cross-agent-comms/HALT" ] || fail "tutti resume: the switch is still set"
+step 0 send "$bob" 'one more thing' --as "$ana"
