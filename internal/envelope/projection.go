@@ -187,6 +187,14 @@ var errSummary = errors.New("read summary of an envelope: cut or too long")
 // Decode reads the summary of a row. What it returns does not share memory with data.
 func Decode(data []byte) (Summary, error) {
 	var s Summary
+	if err := s.Decode(data); err != nil {
+		return Summary{}, err
+	}
+	return s, nil
+}
+
+// Decode is [Decode] into a zero summary, for callers with many. After an error it is to be thrown away.
+func (s *Summary) Decode(data []byte) error {
 	rest := string(data) // one copy, of which all texts are parts
 	at := 0
 	number := func() (int, bool) {
@@ -200,7 +208,7 @@ func Decode(data []byte) (Summary, error) {
 	for _, t := range s.texts() {
 		n, ok := number()
 		if !ok || n > len(rest)-at {
-			return Summary{}, errSummary
+			return errSummary
 		}
 		*t = rest[at : at+n]
 		at += n
@@ -208,12 +216,12 @@ func Decode(data []byte) (Summary, error) {
 	for _, p := range s.numbers() {
 		n, ok := number()
 		if !ok {
-			return Summary{}, errSummary
+			return errSummary
 		}
 		*p = n
 	}
 	if at >= len(data) {
-		return Summary{}, errSummary
+		return errSummary
 	}
 	flags := data[at]
 	at++
@@ -226,12 +234,12 @@ func Decode(data []byte) (Summary, error) {
 			continue
 		}
 		if len(data)-at < len(f.to) {
-			return Summary{}, errSummary
+			return errSummary
 		}
 		at += copy(f.to, data[at:])
 	}
 	if at != len(data) {
-		return Summary{}, errSummary
+		return errSummary
 	}
-	return s, nil
+	return nil
 }

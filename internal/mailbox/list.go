@@ -80,7 +80,7 @@ func (m *Mailbox) List(ctx context.Context, inst address.Instance, q Query) ([]*
 
 // rows merges the newest n rows of each source. more: there may be others below.
 func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (out []*Message, bad []error, more bool, err error) {
-	seen := map[string]bool{}
+	var made maker
 	for i := range sources {
 		got := 0
 		for row, err := range store.ViewOf(ctx, m.s, store.Inbox, sources[i].Owner, m.Projection, store.Query{Newest: n, Exact: q.Exact}) {
@@ -96,32 +96,53 @@ func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (
 				got = 0 // none below is wanted
 				break
 			}
-			msg, err := fromRow(row, &sources[i])
+			msg, err := made.fromRow(&row, &sources[i])
 			if err != nil {
 				bad = append(bad, err)
 				continue
 			}
-			if !seen[msg.ID] {
-				seen[msg.ID] = true
-				out = append(out, msg)
-			}
+			out = append(out, msg)
 		}
 		more = more || n > 0 && got >= n
 	}
+	seen := make(map[string]bool, len(out))
+	out = slices.DeleteFunc(out, func(msg *Message) bool {
+		known := seen[msg.ID]
+		seen[msg.ID] = true
+		return known
+	})
 	slices.SortStableFunc(out, func(a, b *Message) int {
-		return cmp.Or(cmp.Compare(b.Order, a.Order), compareIDs(a.ID, b.ID))
+		if c := cmp.Compare(b.Order, a.Order); c != 0 {
+			return c
+		}
+		return compareIDs(a.ID, b.ID)
 	})
 	return out, bad, more, nil
 }
 
-func fromRow(row store.Row, s *Source) (*Message, error) {
-	sum, err := envelope.Decode(row.Summary)
-	if err != nil {
+// A maker makes messages of rows. It takes memory for several at a time, as many as there were before, up to a limit: those
+// of one list are kept or dropped together.
+type maker struct {
+	free []Message
+	last int
+}
+
+func (f *maker) fromRow(row *store.Row, s *Source) (*Message, error) {
+	if len(f.free) == 0 {
+		f.last = min(max(1, 2*f.last), 64)
+		f.free = make([]Message, f.last)
+	}
+	m := &f.free[0]
+	f.free = f.free[1:]
+	if err := m.Summary.Decode(row.Summary); err != nil {
 		return nil, &store.UnfitError{Key: row.Key, Where: row.Key.String(), Why: err.Error()}
 	}
-	return &Message{Key: row.Key, Summary: sum, ID: sum.ID, Order: row.Order, Stored: row.Stored, Size: row.Size,
-		Source: s.Owner, Channel: s.Channel, Archived: row.Key.Kind == store.Archive}, nil
+	m.Key, m.ID, m.Order, m.Stored, m.Size = row.Key, m.Summary.ID, row.Order, row.Stored, row.Size
+	m.Source, m.Channel, m.Archived = s.Owner, s.Channel, row.Key.Kind == store.Archive
+	return m, nil
 }
+
+func fromRow(row store.Row, s *Source) (*Message, error) { return new(maker).fromRow(&row, s) }
 
 // judge sets the states and drops what is not asked for. With a limit the newest are looked up first, and no more than are
 // needed to fill it.

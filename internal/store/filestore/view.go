@@ -49,9 +49,9 @@ func (s *Store) View(ctx context.Context, kind store.Kind, owner string, p *stor
 			return
 		}
 		defer d.Close()
-		v := &view{s: s, ctx: ctx, d: d, of: store.Key{Kind: kind, Owner: owner}, p: p}
+		v := &view{s: s, ctx: ctx, d: d, of: store.Key{Kind: kind, Owner: owner}, p: p, nested: nested(kind)}
 		// The name of a nested document is that of its folder, which stays when the document goes.
-		v.frozen = p.Frozen && !q.Exact && !nested(kind)
+		v.frozen = p.Frozen && !q.Exact && !v.nested
 		v.cache = s.cacheFor(v.of, p)
 		defer v.close()
 		if err := v.answer(q); err != nil {
@@ -71,6 +71,7 @@ type view struct {
 	p     *store.Projection
 	cache cacheFile
 
+	nested bool // each document has a folder of its own
 	frozen bool // rows hold as long as their names are there
 
 	now   time.Time    // before anything was looked at
@@ -140,7 +141,7 @@ func (v *view) look(q store.Query) error {
 		return v.all(false, q.Newest)
 	}
 	st := v.tab.State()
-	flat := !nested(v.of.Kind)
+	flat := !v.nested
 	same := flat && st.Settled && st.Folder == v.self
 	if same {
 		v.state.Scanned = st.Scanned

@@ -17,11 +17,8 @@ func (v *view) all(same bool, n int) error {
 		return err
 	}
 	if v.tab != nil {
-		v.kept = make([]index.Row, 0, v.tab.Len())
+		rows := make([]index.Row, 0, v.tab.Len())
 		for r, err := range v.tab.Rows() {
-			if err == nil {
-				err = v.ctx.Err()
-			}
 			if err != nil {
 				return err
 			}
@@ -30,9 +27,10 @@ func (v *view) all(same bool, n int) error {
 				continue
 			}
 			delete(names, r.Name)
-			if v.holds(&r) {
-				v.kept = append(v.kept, r)
-			}
+			rows = append(rows, r)
+		}
+		if err := v.keep(rows); err != nil {
+			return err
 		}
 	}
 	if err := v.readNew(names); err != nil {
@@ -40,6 +38,24 @@ func (v *view) all(same bool, n int) error {
 	}
 	index.Sort(v.add)
 	v.pick(index.Merge(v.kept, v.add), n)
+	return nil
+}
+
+// keep looks at all rows. What does not hold is read again when the others have been looked at, by one goroutine.
+func (v *view) keep(rows []index.Row) error {
+	same := make([]bool, len(rows))
+	inShares(v.ctx, len(rows), func() func(int) {
+		return func(i int) { same[i] = v.stands(&rows[i]) }
+	})
+	v.kept = rows[:0]
+	for i := range rows {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		if r := rows[i]; same[i] || v.renew(&r) {
+			v.kept = append(v.kept, r)
+		}
+	}
 	return nil
 }
 
@@ -165,16 +181,27 @@ func (v *view) readNew(names map[string]uint64) error {
 
 // holds tells whether a row of the table still says what its source says. If not, the row is dropped and what is there now
 // is added.
-func (v *view) holds(r *index.Row) bool {
+func (v *view) holds(r *index.Row) bool { return v.stands(r) || v.renew(r) }
+
+// stands tells whether a row can be believed without reading its source. It changes nothing.
+func (v *view) stands(r *index.Row) bool {
 	if v.frozen && r.Flags&index.Unfit == 0 {
 		return true
 	}
-	if r.Flags&index.Unsettled == 0 {
-		k, _ := keyNamed(v.of.Kind, v.of.Owner, r.Name)
-		if info, err := v.d.Stat(fileName(k)); err == nil && statOf(info) == r.ID {
-			return true
-		}
+	if r.Flags&index.Unsettled != 0 {
+		return false
 	}
+	name := r.Name
+	if v.nested {
+		k, _ := keyNamed(v.of.Kind, v.of.Owner, r.Name)
+		name = fileName(k)
+	}
+	info, err := v.d.Stat(name)
+	return err == nil && statOf(info) == r.ID
+}
+
+// renew reads the source of a row again and tells whether the row is as it would be made now.
+func (v *view) renew(r *index.Row) bool {
 	fresh, ok := v.read(r.Name)
 	if ok && fresh.Same(r) {
 		return true
