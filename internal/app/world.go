@@ -3,15 +3,18 @@ package app
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/envelope"
 	"tutti/internal/identity"
 	"tutti/internal/keyring"
 	"tutti/internal/mailbox"
 	"tutti/internal/peers"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
+	"tutti/internal/signature"
 	"tutti/internal/store/filestore"
 	"tutti/internal/trust"
 )
@@ -54,9 +57,35 @@ func (a *App) World(mode Mode) (*World, error) {
 		Pins:     trust.OpenPins(pins),
 	}
 	w.Mail.Live = w.live
+	rows := envelope.ProjectionWith(rowVersion, w.candidates())
+	w.Mail.Projection = &rows
 	w.Identity = &identity.Keeper{Log: s, Registry: w.Registry, Presence: w.Presence, Ring: w.Ring, Root: absolute(root.Path)}
 	w.Book = &peers.Book{Registry: w.Registry, Presence: w.Presence}
 	return w, nil
+}
+
+// rowVersion is that of the rows in which lists keep which key a message was verified with.
+const rowVersion = 1
+
+// candidates returns the keys that can decide what a message of a sender is worth. Rows of lists keep which of them it was,
+// so that ten thousand signatures are verified once and not at each look. A sender that cannot be looked up has none, and
+// its messages are verified when they are listed.
+func (w *World) candidates() func(address.Instance) []signature.Public {
+	var mu sync.Mutex // guards known; held while a sender is looked up, so that each is looked up once
+	known := map[address.Instance][]signature.Public{}
+	return func(from address.Instance) []signature.Public {
+		mu.Lock()
+		defer mu.Unlock()
+		all, ok := known[from]
+		if !ok {
+			if keys, err := w.Registry.Keys(context.Background(), from); err == nil {
+				pins, _ := w.Pins.Get(from)
+				all = trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins}.All()
+			}
+			known[from] = all
+		}
+		return all
+	}
 }
 
 // Close gives the store back.

@@ -15,7 +15,6 @@ import (
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
-	"tutti/internal/signature"
 	"tutti/internal/trust"
 )
 
@@ -25,7 +24,6 @@ type desk struct {
 	office *post.Office
 	who    *identity.Speaker
 	now    time.Time
-	known  map[address.Instance][]signature.Public // see candidates
 }
 
 // reader is who stands at the desk, as one who is shown mail.
@@ -45,30 +43,7 @@ func (c *Call) counter(mode app.Mode) (*desk, error) {
 		return nil, err
 	}
 	o := &post.Office{Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now}
-	d := &desk{World: w, office: o, now: time.Now()}
-	p := envelope.ProjectionWith(rowVersion, d.candidates)
-	w.Mail.Projection = &p
-	return d, nil
-}
-
-// rowVersion is that of the rows in which lists keep which key a message was verified with.
-const rowVersion = 1
-
-// candidates are the keys that can decide what a message of a sender is worth. Rows of lists keep which of them it was, so
-// that ten thousand signatures are verified once and not at each look. A sender that cannot be looked up has none, and its
-// messages are verified when they are listed.
-func (d *desk) candidates(from address.Instance) []signature.Public {
-	if d.known == nil {
-		d.known = map[address.Instance][]signature.Public{}
-	}
-	keys, known := d.known[from]
-	if !known {
-		if k, _, err := d.sender(context.Background(), from); err == nil {
-			keys = k.All()
-		}
-		d.known[from] = keys
-	}
-	return keys
+	return &desk{World: w, office: o, now: time.Now()}, nil
 }
 
 // speaker opens the bus for one who sends.
@@ -93,9 +68,23 @@ func (c *Call) looker(ctx context.Context) (*desk, error) {
 	case i == "" && c.under == H2A:
 		return nil, c.missing("instance")
 	case i == "":
-		return c.desk(ctx, app.Reading, (*identity.Keeper).Reader, identity.Ask{Peek: true})
+		d, err := c.desk(ctx, app.Reading, (*identity.Keeper).Reader, identity.Ask{Peek: true})
+		return d, withFlag(err, "--instance")
 	}
-	return c.named(app.Reading, i)
+	return c.ofOwn(ctx, app.Reading, i)
+}
+
+// ofOwn opens the bus at the mailbox of an agent whom the user may name by host and label.
+func (c *Call) ofOwn(ctx context.Context, mode app.Mode, i string) (*desk, error) {
+	d, err := c.named(mode, i)
+	if d == nil || err != nil {
+		return d, err
+	}
+	if d.who.Instance, err = c.meant(ctx, d.World, i); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
 }
 
 // named opens the bus at the mailbox of an instance. No identity is asked for.
@@ -134,6 +123,14 @@ func whose(err error) error {
 	var unknown *identity.UnknownError
 	if errors.As(err, &unknown) {
 		return &fault{code: exitState, err: err, hint: unknown.Hint()}
+	}
+	return err
+}
+
+// withFlag makes the hint to an error about who speaks one for a verb whose flag for that is not --as.
+func withFlag(err error, flag string) error {
+	if nobody, ok := errors.AsType[*identity.NoIdentityError](err); ok {
+		return &fault{code: exitCode(err, Tutti), err: err, hint: strings.Replace(nobody.Hint(), "--as", flag, 1)}
 	}
 	return err
 }

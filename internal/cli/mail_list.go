@@ -9,7 +9,6 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/mailbox"
-	"tutti/internal/registry"
 	"tutti/internal/store"
 	"tutti/internal/trust"
 )
@@ -145,7 +144,7 @@ func (d *desk) judge() func(context.Context, *mailbox.Message) (trust.Verdict, e
 		s := known[from]
 		if s == nil {
 			s = &sender{}
-			if s.keys, s.roles, err = d.sender(ctx, from); err != nil {
+			if s.keys, s.roles, err = d.office.Sender(ctx, from); err != nil {
 				return v, err
 			}
 			known[from] = s
@@ -163,20 +162,6 @@ func (d *desk) judge() func(context.Context, *mailbox.Message) (trust.Verdict, e
 		v.RoleNotRegistered = trust.RoleNotRegistered(m.Summary.Actor.Role, s.roles)
 		return v, nil
 	}
-}
-
-// sender is what there is to know of one: keys and roles.
-func (d *desk) sender(ctx context.Context, from address.Instance) (k trust.Keys, roles []string, err error) {
-	keys, err := d.Registry.Keys(ctx, from)
-	if err != nil {
-		return k, nil, err
-	}
-	pins, _ := d.Pins.Get(from)
-	roles, _, err = d.Registry.Effective(ctx, from)
-	if errors.Is(err, registry.ErrNotRegistered) {
-		err = nil
-	}
-	return trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins}, roles, err
 }
 
 // runOutbox lists what was sent.

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/envelope"
 	"tutti/internal/mailbox"
 	"tutti/internal/registry"
+	"tutti/internal/signature"
 	"tutti/internal/trust"
 )
 
@@ -41,47 +42,76 @@ func (o *Office) Receive(ctx context.Context, r Reader, limit int) (*Taken, erro
 		return nil, err
 	}
 	who := mailbox.Reader{By: r.Instance, Session: r.Session}
-	found, strange, err := o.Mail.List(ctx, r.Instance, mailbox.Query{For: &who, Now: o.Now(), Exact: true})
+	found, strange, err := o.Mail.List(ctx, r.Instance, mailbox.Query{For: &who, Now: o.Now(), Exact: true, Brief: true})
 	if err != nil {
 		return nil, err
 	}
 	t := &Taken{Strange: strange}
 	var ids []string
 	byID := map[string]Item{}
+	j := judge{o: o, known: map[address.Instance]sender{}}
 	slices.SortFunc(found, older)
 	for _, m := range found {
-		item := Item{Message: m}
-		if item.Verdict, err = o.Judge(ctx, m.Envelope); err != nil {
-			return nil, err
-		}
-		if why := o.Policy.refuses(m.Envelope.Actor.Instance, item.Verdict.Word); why != "" {
-			if err := o.Mail.Quarantine(ctx, r.Instance, m.Envelope.ID, why, o.Now()); err != nil {
-				return nil, err
-			}
-			t.Held = append(t.Held, item)
+		if limit > 0 && len(ids) == limit {
+			t.Left++
 			continue
 		}
-		ids = append(ids, m.Envelope.ID)
-		byID[m.Envelope.ID] = item
-	}
-	if limit > 0 && len(ids) > limit {
-		t.Left = len(ids) - limit
-		ids = ids[:limit]
+		item, held, err := o.look(ctx, &j, r, m)
+		switch {
+		case errors.Is(err, mailbox.ErrNoMessage): // somebody else took it
+		case err != nil:
+			return nil, err
+		case held:
+			t.Held = append(t.Held, item)
+		default:
+			ids = append(ids, m.ID)
+			byID[m.ID] = item
+		}
 	}
 	claimed, err := o.Mail.Offer(ctx, r.Instance, ids, who, o.Now())
+	for _, id := range claimed { // also when the rest failed: what is claimed has to be shown
+		t.Items = append(t.Items, o.pin(byID[id]))
+	}
+	if len(claimed) > 0 {
+		err = nil
+	}
+	return t, err
+}
+
+// look reads a message and judges it. One that the policy does not let through goes to quarantine, which is held.
+func (o *Office) look(ctx context.Context, j *judge, r Reader, m *mailbox.Message) (item Item, held bool, err error) {
+	if err := o.Mail.Load(ctx, m); err != nil {
+		return item, false, err
+	}
+	item = Item{Message: m}
+	if item.Verdict, err = j.verdict(ctx, m.Envelope); err != nil {
+		return item, false, err
+	}
+	why := o.Policy.refuses(m.Envelope.Actor.Instance, item.Verdict.Word)
+	if why == "" {
+		return item, false, nil
+	}
+	return item, true, o.Mail.Quarantine(settle(ctx), r.Instance, m.ID, why, o.Now())
+}
+
+// pin remembers the key of a sender at first contact. Where it cannot be remembered the message is shown all the same, and
+// says so: it was claimed, and nobody else would show it.
+func (o *Office) pin(item Item) Item {
+	if item.Verdict.Word != trust.NewKey {
+		return item
+	}
+	err := o.Pins.Pin(item.Envelope.Actor.Instance, item.Verdict.Key, o.Now())
+	if errors.Is(err, trust.ErrPinned) { // by another process, in between: with this key or with another one
+		pins, _ := o.Pins.Get(item.Envelope.Actor.Instance)
+		missing := item.Verdict.RoleNotRegistered
+		item.Verdict = trust.Keys{Active: []signature.Public{item.Verdict.Key}, Pins: pins}.Rate(1, 1, item.Verdict.Key)
+		item.Verdict.RoleNotRegistered = missing
+		return item
+	}
 	if err != nil {
-		return nil, err
+		item.Verdict.Detail += "; it could not be pinned: " + err.Error()
 	}
-	for _, id := range claimed {
-		item := byID[id]
-		if item.Verdict.Word == trust.NewKey {
-			if err := o.Pins.Pin(item.Envelope.Actor.Instance, item.Verdict.Key, o.Now()); err != nil {
-				return nil, err
-			}
-		}
-		t.Items = append(t.Items, item)
-	}
-	return t, nil
+	return item
 }
 
 // older sorts as messages were written, then as they arrived.
@@ -101,18 +131,51 @@ func (o *Office) Shown(ctx context.Context, r Reader, t *Taken) error {
 
 // Judge says what the signatures of a message are worth to this user.
 func (o *Office) Judge(ctx context.Context, e *envelope.Envelope) (trust.Verdict, error) {
-	keys, err := o.Registry.Keys(ctx, e.Actor.Instance)
-	if err != nil {
-		return trust.Verdict{}, err
+	j := judge{o: o}
+	return j.verdict(ctx, e)
+}
+
+// A judge remembers the senders that it has looked up, unless known is nil.
+type judge struct {
+	o     *Office
+	known map[address.Instance]sender
+}
+
+// A sender is what there is to know of one.
+type sender struct {
+	keys  trust.Keys
+	roles []string
+}
+
+func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdict, error) {
+	s, known := j.known[e.Actor.Instance]
+	if !known {
+		var err error
+		if s.keys, s.roles, err = j.o.Sender(ctx, e.Actor.Instance); err != nil {
+			return trust.Verdict{}, err
+		}
+		if j.known != nil {
+			j.known[e.Actor.Instance] = s
+		}
 	}
-	pins, _ := o.Pins.Get(e.Actor.Instance)
-	v := trust.Judge(e, keys.Active, keys.Revoked, pins)
-	roles, _, err := o.Registry.Effective(ctx, e.Actor.Instance)
-	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
-		return trust.Verdict{}, err
-	}
-	v.RoleNotRegistered = trust.RoleNotRegistered(e.Actor.Role, roles)
+	v := trust.Judge(e, s.keys.Active, s.keys.Revoked, s.keys.Pins)
+	v.RoleNotRegistered = trust.RoleNotRegistered(e.Actor.Role, s.roles)
 	return v, nil
+}
+
+// Sender returns what a message of an instance is judged by: its keys, and the roles that it is registered with. One that is
+// not registered has neither.
+func (o *Office) Sender(ctx context.Context, from address.Instance) (trust.Keys, []string, error) {
+	keys, err := o.Registry.Keys(ctx, from)
+	if err != nil {
+		return trust.Keys{}, nil, err
+	}
+	pins, _ := o.Pins.Get(from)
+	roles, _, err := o.Registry.Effective(ctx, from)
+	if errors.Is(err, registry.ErrNotRegistered) {
+		err = nil
+	}
+	return trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins}, roles, err
 }
 
 // Ack takes messages away from the mailbox into the archive. An id that is not there is an error beside the others.

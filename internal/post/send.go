@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
@@ -187,6 +188,10 @@ func (c *counter) write(l *Letter, r *Receipt) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(l.Raw) > 0 && signed(raw) {
+		r.Signed = true // by whoever wrote it: another signature would change the bytes
+		return raw, nil
+	}
 	key, err := c.key(l.From.Instance)
 	if err != nil {
 		if l.Unsigned {
@@ -196,6 +201,14 @@ func (c *counter) write(l *Letter, r *Receipt) ([]byte, error) {
 	}
 	r.Signed = true
 	return envelope.Sign(raw, l.From.Instance, key)
+}
+
+func signed(raw []byte) bool {
+	list, _ := canonjson.Get(raw, "signatures")
+	for range canonjson.Elements(list) {
+		return true
+	}
+	return false
 }
 
 func (c *counter) key(i address.Instance) (*signature.Private, error) {

@@ -1,0 +1,25 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tutti/internal/store"
+)
+
+// Load reads the body of a message that was listed without one. ErrNoMessage: it was taken, or another message lies there now.
+func (m *Mailbox) Load(ctx context.Context, msg *Message) error {
+	if msg.Envelope != nil {
+		return nil
+	}
+	full, _, err := m.readRev(ctx, msg.Key)
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && full.ID != msg.ID:
+		return fmt.Errorf("read message %s: %w", msg.ID, ErrNoMessage)
+	case err != nil:
+		return fmt.Errorf("read message %s: %w", msg.ID, err)
+	}
+	msg.Envelope = full.Envelope
+	return nil
+}
