@@ -42,20 +42,23 @@ func idle(e *env) (measured, error) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait() // it was asked to end: how it did says nothing
 	}()
-	before, err := settled(cmd.Process.Pid)
+	n, err := idleSwitches(e, cmd.Process.Pid)
+	return measured{value: n}, err
+}
+
+// idleSwitches counts how often a process that has come to rest wakes in idleFor.
+func idleSwitches(e *env, pid int) (float64, error) {
+	before, err := settled(pid)
 	if err != nil {
-		return measured{}, err
+		return 0, err
 	}
 	select {
 	case <-time.After(idleFor):
 	case <-e.ctx.Done():
-		return measured{}, e.ctx.Err()
+		return 0, e.ctx.Err()
 	}
-	after, err := switches(cmd.Process.Pid)
-	if err != nil {
-		return measured{}, err
-	}
-	return measured{value: float64(after - before)}, nil
+	after, err := switches(pid)
+	return float64(after - before), err
 }
 
 // settled waits until the counters have stood still for a second: the process has started and waits.
