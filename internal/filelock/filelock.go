@@ -89,9 +89,7 @@ func Acquire(ctx context.Context, dirfd int, dir string, o Options) (*Lock, erro
 	if l.o.Kernel == "" {
 		return nil, fmt.Errorf("lock %s: no kernel lock named", dir)
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, max(l.o.Timeout, 0), errTimeout)
-	defer cancel()
-	err := l.acquire(wait)
+	err := l.take(ctx)
 	if err == nil {
 		return l, nil
 	}
@@ -102,6 +100,24 @@ func Acquire(ctx context.Context, dirfd int, dir string, o Options) (*Lock, erro
 	return nil, fmt.Errorf("lock %s: %w", l.path(), err)
 }
 
+// take asks once whether the kernel lock is free, for it nearly always is, and without a record that is all. Only what
+// has to wait gets a timer: the first one of a process costs it a poller of the system and a thread.
+func (l *Lock) take(ctx context.Context) (err error) {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	l.kernel, err = tryKernel(l.dirfd, l.o.Kernel)
+	if err == nil && l.kernel != nil && l.o.Record == "" {
+		return nil
+	}
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	wait, cancel := context.WithTimeoutCause(ctx, max(l.o.Timeout, 0), errTimeout)
+	defer cancel()
+	return l.acquire(wait)
+}
+
 func (o Options) filled() Options {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
@@ -109,7 +125,7 @@ func (o Options) filled() Options {
 	if o.Lease <= 0 {
 		o.Lease = DefaultLease
 	}
-	if o.Host == "" {
+	if o.Host == "" && o.Record != "" {
 		o.Host, _ = os.Hostname()
 	}
 	if o.PID == 0 {
@@ -145,7 +161,9 @@ func (l *Lock) held() *HeldError {
 }
 
 func (l *Lock) acquire(ctx context.Context) (err error) {
-	l.kernel, err = lockKernel(ctx, l.dirfd, l.o.Kernel)
+	if l.kernel == nil {
+		l.kernel, err = lockKernel(ctx, l.dirfd, l.o.Kernel)
+	}
 	if errors.Is(err, errors.ErrUnsupported) && l.o.Record != "" {
 		err = nil // a network folder without kernel locks: the record alone has to do
 	}

@@ -70,6 +70,54 @@ func (f fileID) drop(p *place) {
 	}
 }
 
+// tryEnter takes the turn if nobody has it.
+func (f fileID) tryEnter() bool {
+	queueMu.Lock()
+	defer queueMu.Unlock()
+	if queue[f] != nil {
+		return false
+	}
+	p := &place{turn: make(chan struct{}, 1), users: 1}
+	p.turn <- struct{}{}
+	queue[f] = p
+	return true
+}
+
+// tryKernel takes the kernel lock if nobody holds it, nor waits for it in this process. A nil lock without an error: somebody
+// does. errors.ErrUnsupported: this file system has none.
+func tryKernel(dirfd int, name string) (*kernel, error) {
+	k, err := openKernel(dirfd, name)
+	if err != nil {
+		return nil, err
+	}
+	if !k.file.tryEnter() {
+		unix.Close(k.fd)
+		return nil, nil
+	}
+	if err = flock(k.fd, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		var still bool
+		if still, err = k.named(dirfd, name); still {
+			return k, nil
+		}
+	}
+	k.unlock()
+	if err == unix.EWOULDBLOCK {
+		err = nil
+	}
+	return nil, err
+}
+
+// named tells whether the file that is locked still has its name. It is ours and nobody should remove it. If somebody did,
+// the next program locks another one.
+func (k *kernel) named(dirfd int, name string) (bool, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(dirfd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err == unix.ENOENT {
+		return false, nil
+	}
+	return err == nil && k.file == (fileID{uint64(st.Dev), uint64(st.Ino)}), err
+}
+
 // lockKernel waits for the kernel lock on a file in the folder. errors.ErrUnsupported: this file system has none.
 func lockKernel(ctx context.Context, dirfd int, name string) (*kernel, error) {
 	for {
@@ -87,14 +135,12 @@ func lockKernel(ctx context.Context, dirfd int, name string) (*kernel, error) {
 			}
 			return nil, err
 		}
-		// The file is ours and nobody should remove it. If somebody did, the next program locks another one.
-		var st unix.Stat_t
-		err = unix.Fstatat(dirfd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-		if err == nil && k.file == (fileID{uint64(st.Dev), uint64(st.Ino)}) {
+		still, err := k.named(dirfd, name)
+		if still {
 			return k, nil
 		}
 		k.unlock()
-		if err != nil && err != unix.ENOENT {
+		if err != nil {
 			return nil, err
 		}
 	}
