@@ -16,13 +16,13 @@ import (
 // maxArgs is how many words of the command line of an ancestor is looked at: program and script stand at its beginning.
 const maxArgs = 8
 
-// Facts collects what is known of the command that is run. Processes and the terminal are looked at when the answer counts,
-// and once.
+// Facts collects what is known of the command that is run. Everything but the environment is looked at when the answer
+// counts, and once.
 func (a *App) Facts() *identity.Facts {
 	return &identity.Facts{
 		Env:       a.set.Getenv,
-		Place:     a.Place(),
-		Login:     login(a.set.Getenv),
+		Place:     sync.OnceValue(a.Place),
+		Login:     sync.OnceValue(func() string { return login(a.set.Getenv) }),
 		Terminal:  sync.OnceValue(hasTerminal),
 		Ancestors: sync.OnceValue(ancestors),
 	}

@@ -92,11 +92,11 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := New(Settings{Dir: link, Getenv: func(name string) string { return "<" + name + ">" }}).Facts()
-	if f.Place.Path != real || f.Place.Machine == "" {
-		t.Errorf("place: got %+v, want %s by its real path, and a machine", f.Place, real)
+	if at := f.Place(); at.Path != real || at.Machine == "" {
+		t.Errorf("place: got %+v, want %s by its real path, and a machine", at, real)
 	}
-	if f.Login == "" || f.Env("X") != "<X>" {
-		t.Errorf("login %q, environment %q", f.Login, f.Env("X"))
+	if f.Login() == "" || f.Env("X") != "<X>" {
+		t.Errorf("login %q, environment %q", f.Login(), f.Env("X"))
 	}
 	above := f.Ancestors()
 	if len(above) == 0 || above[0].ID.PID != os.Getppid() || above[0].Comm == "" {

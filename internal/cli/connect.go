@@ -30,7 +30,7 @@ func runConnect(ctx context.Context, c *Call) error {
 	defer w.Close()
 	facts := factsOf(c.App)
 	q := identity.Request{
-		Instance: address.Instance(c.value("instance")), Host: host, Name: c.value("name"), Title: config.Name, Place: facts.Place,
+		Instance: address.Instance(c.value("instance")), Host: host, Name: c.value("name"), Title: config.Name, Place: facts.Place(),
 	}
 	if scope := c.value("scope"); scope != "" {
 		q.Scopes = []string{scope}
@@ -226,7 +226,7 @@ func runDisconnect(ctx context.Context, c *Call) error {
 // leaving is whose sessions are closed: whoever is named, or speaks here.
 func (c *Call) leaving(ctx context.Context, w *app.World) (address.Instance, error) {
 	if i := c.value("instance"); i != "" {
-		return address.Instance(i), nil
+		return c.meant(ctx, w, i)
 	}
 	s, err := c.peek(ctx, w)
 	if err != nil {

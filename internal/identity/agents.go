@@ -19,8 +19,8 @@ type Process struct {
 // Facts are what the caller knows of the command that is run. The functions are asked only when the answer counts.
 type Facts struct {
 	Env       func(name string) string // "" for what is not set
-	Place     Place
-	Login     string           // of the user, as the system knows it
+	Place     func() Place
+	Login     func() string    // of the user, as the system knows it
 	Terminal  func() bool      // there is a controlling terminal
 	Ancestors func() []Process // the parent first, then its parent, and so on
 }
@@ -188,4 +188,18 @@ func (f *Facts) env(name string) string {
 		return ""
 	}
 	return f.Env(name)
+}
+
+func (f *Facts) place() (p Place) {
+	if f.Place != nil {
+		p = f.Place()
+	}
+	return p
+}
+
+func (f *Facts) login() string {
+	if f.Login == nil {
+		return ""
+	}
+	return f.Login()
 }

@@ -93,6 +93,10 @@ func process(pid int, exe string, args ...string) Process {
 	return Process{ID: proc.ID{PID: pid, Start: uint64(pid) * 10, Boot: "boot-1"}, Exe: exe, Comm: filepath.Base(exe), Args: args}
 }
 
+func in(p Place) func() Place { return func() Place { return p } }
+
+func called(login string) func() string { return func() string { return login } }
+
 // facts of a person at a terminal; env is name, value, name, value.
 func facts(env ...string) *Facts {
 	return &Facts{
@@ -104,7 +108,7 @@ func facts(env ...string) *Facts {
 			}
 			return ""
 		},
-		Place: srvAPI, Login: "ana", Terminal: func() bool { return true },
+		Place: in(srvAPI), Login: called("ana"), Terminal: func() bool { return true },
 		Ancestors: func() []Process {
 			return []Process{process(900, "/bin/bash", "-bash"), process(1, "/sbin/init", "init")}
 		},

@@ -15,12 +15,13 @@ func loginSession(login string) string { return "login:" + login }
 
 // person is the user's own speaker. Its id, key and registration are made on first use.
 func (k *Keeper) person(ctx context.Context, f *Facts, peek bool, now time.Time) (*Speaker, error) {
-	if f.Login == "" {
+	login := f.login()
+	if login == "" {
 		return nil, errors.New("the system does not tell the name of this user")
 	}
 	s := &Speaker{Scope: DefaultScope, How: "this user"}
 	s.Role, s.Via = attendance(f, "")
-	found, err := k.find(ctx, sessionKey(Human, loginSession(f.Login)))
+	found, err := k.find(ctx, sessionKey(Human, loginSession(login)))
 	if err != nil {
 		return nil, err
 	}
@@ -28,9 +29,9 @@ func (k *Keeper) person(ctx context.Context, f *Facts, peek bool, now time.Time)
 		return s.as(b), nil
 	}
 	if peek {
-		return nil, &UnknownError{Who: f.Login}
+		return nil, &UnknownError{Who: login}
 	}
-	s.Instance, err = k.firstUse(ctx, f.Login, now)
+	s.Instance, err = k.firstUse(ctx, login, now)
 	return s, err
 }
 

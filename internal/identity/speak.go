@@ -76,7 +76,7 @@ func (k *Keeper) Speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Sp
 // Reader tells whose mailbox is read: that of --instance, or that of who would speak.
 func (k *Keeper) Reader(ctx context.Context, f *Facts, a Ask, now time.Time) (*Speaker, error) {
 	if a.Instance != "" {
-		return k.named(f, a.Instance, "--instance")
+		return k.named(ctx, f, a.Instance, "--instance")
 	}
 	s, err := k.speak(ctx, f, a, now)
 	if err != nil {
@@ -87,12 +87,13 @@ func (k *Keeper) Reader(ctx context.Context, f *Facts, a Ask, now time.Time) (*S
 
 func (k *Keeper) speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Speaker, error) {
 	if a.As != "" {
-		return k.named(f, a.As, "--as")
+		return k.named(ctx, f, a.As, "--as")
 	}
 	if i := f.env(envInstance); i != "" {
-		return k.named(f, i, envInstance)
+		return k.named(ctx, f, i, envInstance)
 	}
 	if q, variable := conversation(f, a); q.Session != "" {
+		q.Place = f.place()
 		return k.inConversation(ctx, q, variable, a.Peek, now)
 	}
 	s, who, err := k.below(ctx, f, now)
@@ -116,27 +117,31 @@ func (k *Keeper) speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Sp
 	return k.person(ctx, f, a.Peek, now)
 }
 
-// named is a speaker that was named outright. Whether this user has its key is found out when it signs.
-func (k *Keeper) named(f *Facts, name, how string) (*Speaker, error) {
+// named is a speaker that was named outright. Whether this user has the key of a full id is found out when it signs.
+func (k *Keeper) named(ctx context.Context, f *Facts, name, how string) (*Speaker, error) {
 	if err := address.Check(name); err != nil {
 		return nil, fmt.Errorf("%s: %w", how, err)
 	}
 	if !address.HostQualified(name) {
-		return nil, fmt.Errorf("%s: %w", how, &address.Error{ID: name, Why: "is not host-qualified: write the full id"})
+		return nil, fmt.Errorf("%s: %w", how, &NameError{Name: name})
 	}
-	s := &Speaker{Instance: address.Instance(name), Role: RoleAgent, Scope: DefaultScope, How: how, Session: f.env(envClaude)}
+	who, err := k.Meant(ctx, address.Instance(name))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", how, err)
+	}
+	s := &Speaker{Instance: who, Role: RoleAgent, Scope: DefaultScope, How: how, Session: f.env(envClaude)}
 	if s.Instance.Canonical().Host() == Human {
 		s.Role, s.Via = attendance(f, f.agent())
 	}
 	return s, nil
 }
 
-// conversation is what the environment says about the conversation, and in which variable.
+// conversation is what the environment says about the conversation, and in which variable. Its place is not looked for yet.
 func conversation(f *Facts, a Ask) (q Request, variable string) {
 	if a.Host == Remote {
-		return Request{Host: Remote, Session: f.env(envBridge), Source: SourceBridge, Workspace: f.env(envBridgeWS), Place: f.Place}, envBridge
+		return Request{Host: Remote, Session: f.env(envBridge), Source: SourceBridge, Workspace: f.env(envBridgeWS)}, envBridge
 	}
-	return Request{Host: "claude", Session: f.env(envClaude), Source: SourceEnv, Place: f.Place}, envClaude
+	return Request{Host: "claude", Session: f.env(envClaude), Source: SourceEnv}, envClaude
 }
 
 // inConversation is the agent of a conversation. A known one costs one look-up in the bindings and one at its key file.
@@ -213,7 +218,7 @@ func (k *Keeper) inWorkspace(ctx context.Context, host string, p Place, now time
 
 // likely are the agents of the host that have worked in this folder, newest first: whom to name in a hint.
 func (k *Keeper) likely(ctx context.Context, f *Facts, host string, now time.Time) ([]address.Instance, error) {
-	found, err := k.inWorkspace(ctx, host, f.Place, now)
+	found, err := k.inWorkspace(ctx, host, f.place(), now)
 	if err != nil {
 		return nil, err
 	}

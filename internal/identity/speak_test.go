@@ -61,7 +61,7 @@ func TestSpeak(t *testing.T) {
 				session: fallback("codex", string(DeriveWorkspace("m1", "/srv/api")))},
 			{name: "session of a process above", f: facts().below(shell, served), want: gemini, role: RoleAgent, session: "sess:live"},
 			{name: "person", f: facts(), want: ana.Instance, role: RolePerson, how: "this user"},
-			{name: "person, other folder", f: &Facts{Login: "ana", Terminal: func() bool { return true }, Place: Place{Path: "/"}}, want: ana.Instance, role: RolePerson},
+			{name: "person, other folder", f: &Facts{Login: called("ana"), Terminal: func() bool { return true }, Place: in(Place{Path: "/"})}, want: ana.Instance, role: RolePerson},
 			{name: "person without terminal", f: facts().alone(), want: ana.Instance, role: RoleAgent, via: Unattended},
 			{name: "person named", f: facts(), a: Ask{As: string(ana.Instance)}, want: ana.Instance, role: RolePerson},
 			{name: "person named without terminal", f: facts().alone(), a: Ask{As: string(ana.Instance)}, want: ana.Instance, role: RoleAgent, via: Unattended},
@@ -98,7 +98,7 @@ func TestSpeak(t *testing.T) {
 		}{
 			{"codex above, nobody bound to it", facts().below(shell, codexAbove), "codex", "--as codex:"},
 			{"codex above, without terminal", facts().below(codexAbove).alone(), "codex", "--as codex:"},
-			{"codex above, in a folder where none was", (&Facts{Place: Place{Path: "/new", Machine: "m1"}, Login: "ana"}).below(codexAbove), "codex", "tutti connect --host codex"},
+			{"codex above, in a folder where none was", (&Facts{Place: in(Place{Path: "/new", Machine: "m1"}), Login: called("ana")}).below(codexAbove), "codex", "tutti connect --host codex"},
 			{"codex with the pid of one that was bound", facts().below(reused), "codex", "--as codex:"},
 			{"codex only in the environment", facts("CODEX_THREAD_ID", "t"), "codex", "--as codex:"},
 			{"claude without its conversation", facts("CLAUDECODE", "1"), "claude", "--as " + string(c1)},
@@ -210,7 +210,7 @@ func TestPersonOnFirstUse(t *testing.T) {
 			t.Fatalf("the person: %+v, %v", reg, err)
 		}
 		bob := facts()
-		bob.Login = "Bob B"
+		bob.Login = called("Bob B")
 		other, err := k.Speak(t.Context(), bob, Ask{}, noon)
 		if err != nil || other.Instance.Channel() != "human:bob-b" {
 			t.Errorf("another login: got %+v, %v", other, err)
