@@ -71,6 +71,8 @@ type Store struct {
 	polled   atomic.Bool
 	now      func() time.Time
 
+	// smallLog is up to which size Find reads a log from its start; tests set another one.
+	smallLog int64
 	// isLocal tells whether the file system is known to be on this machine; asked at most once, because only views need it.
 	isLocal func() bool
 	// owner is the user that the root belongs to; asked at most once, because files of others are rare.
@@ -115,7 +117,7 @@ func Open(path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{root: root, path: path, cacheDir: o.CacheDir, readOnly: o.ReadOnly, watcher: o.Watcher, now: o.Now, creates: map[string]sweepMark{}}
+	s := &Store{root: root, path: path, cacheDir: o.CacheDir, readOnly: o.ReadOnly, watcher: o.Watcher, now: o.Now, creates: map[string]sweepMark{}, smallLog: smallLog}
 	if s.now == nil {
 		s.now = time.Now
 	}

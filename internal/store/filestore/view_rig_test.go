@@ -67,6 +67,7 @@ func (r *rig) open(o Options) *Store {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	s.smallLog = 0 // the logs of the tests are small, and tables are what they test
 	r.t.Cleanup(func() { s.Close() })
 	return s
 }

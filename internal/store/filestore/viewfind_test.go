@@ -178,6 +178,38 @@ func TestLogsThatChange(t *testing.T) {
 	}
 }
 
+// TestSmallLogHasNoTable: what is read at once is found without a table, up to the very size.
+func TestSmallLogHasNoTable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.s.smallLog = smallLog
+	filler := func() int64 {
+		info, err := os.Stat(r.logPath())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return smallLog - info.Size()
+	}
+	r.writeLog(manyEntries(0, 20, 20))
+	r.writeLog(append(logEntry(20, "full", "b1", int(filler())-len(logEntry(20, "full", "b1", 0))-1), '\n'))
+	r.settle()
+	r.checkFind("of the size", r.s, "a3", "b1", "full", "none")
+	c := r.s.cacheFor(theLog, byKeys(nil))
+	defer c.close()
+	if k, err := c.dir.OpenKeys(c.name, c.of); err == nil || filler() != 0 {
+		k.Close()
+		t.Errorf("a log with %d bytes to the limit has a table", filler())
+	}
+	r.writeLog(manyEntries(21, 1, 20))
+	r.settle()
+	r.checkFind("larger", r.s, "a3", "b1", "full", "a21", "none")
+	k, err := c.dir.OpenKeys(c.name, c.of)
+	if err != nil {
+		t.Fatalf("a larger log has no table: %v", err)
+	}
+	k.Close()
+}
+
 // TestUnsettledLogIsNotBelieved: a table from within the tick of a change may lack what the log has.
 func TestUnsettledLogIsNotBelieved(t *testing.T) {
 	t.Parallel()
