@@ -18,6 +18,7 @@ import (
 	"tutti/internal/peers"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
+	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 	"tutti/internal/trust"
 )
@@ -28,6 +29,7 @@ type bus struct {
 	t        *testing.T
 	presence *presence.Presence
 	keeper   *identity.Keeper
+	log      store.Log
 	halted   bool
 	clock    time.Time
 }
@@ -40,7 +42,7 @@ func newBus(t *testing.T) *bus {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	b := &bus{t: t, clock: time.Now()}
+	b := &bus{t: t, clock: time.Now(), log: s}
 	reg, pres, ring := registry.New(s), presence.New(s), keyring.Open(root)
 	b.presence = pres
 	b.keeper = &identity.Keeper{Log: s, Registry: reg, Presence: pres, Ring: ring, Root: root}
@@ -354,6 +356,25 @@ func TestBatch(t *testing.T) {
 	}
 	if got := b.receive(Reader{Instance: bob.Instance}, 0); len(got.Items) != 50 {
 		t.Errorf("%d left for later", len(got.Items))
+	}
+}
+
+// TestMintedIDsDoNotCollide sends more letters in one millisecond than there are ids for by the law of birthdays.
+func TestMintedIDsDoNotCollide(t *testing.T) {
+	b := newBus(t) // its clock stands still
+	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
+	letters := make([]Letter, 1500)
+	for i := range letters {
+		letters[i] = Letter{From: ana, To: bob.Instance, Text: fmt.Sprint(i)}
+	}
+	receipts, err := b.SendAll(t.Context(), letters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range receipts {
+		if r.Err != nil {
+			t.Errorf("letter %d: %v", i, r.Err)
+		}
 	}
 }
 

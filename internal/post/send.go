@@ -2,6 +2,7 @@ package post
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -103,6 +104,10 @@ type counter struct {
 	keys  map[address.Instance]*signature.Private // likewise
 }
 
+// mints is how often an id is minted for a letter that brings none. Ids hold the millisecond and 16 random bits, as those of
+// existing programs do, so that in a batch two of them can be the same.
+const mints = 8
+
 // hand stores one letter in the mailbox that its address means.
 func (c *counter) hand(ctx context.Context, l *Letter) (r Receipt, raw []byte, err error) {
 	r = Receipt{Outcome: Refused, Asked: l.To, To: l.To}
@@ -113,13 +118,21 @@ func (c *counter) hand(ctx context.Context, l *Letter) (r Receipt, raw []byte, e
 	if err = c.address(ctx, l, &r); err != nil {
 		return r, nil, err
 	}
-	if raw, err = c.write(l, &r); err != nil {
-		return r, nil, err
+	minted := l.ID == "" && len(l.Raw) == 0
+	var put mailbox.Result
+	for range mints {
+		if raw, err = c.write(l, &r); err != nil {
+			return r, nil, err
+		}
+		if err = ctx.Err(); err != nil {
+			return r, nil, fmt.Errorf("send to %s: nothing was sent: %w", r.To, err)
+		}
+		put, err = c.mail.Put(settle(ctx), r.To, raw)
+		if _, taken := errors.AsType[*mailbox.TakenIDError](err); !taken || !minted {
+			break
+		}
+		l.ID = ""
 	}
-	if err = ctx.Err(); err != nil {
-		return r, nil, fmt.Errorf("send to %s: nothing was sent: %w", r.To, err)
-	}
-	put, err := c.mail.Put(settle(ctx), r.To, raw)
 	if err != nil {
 		return r, nil, err
 	}
