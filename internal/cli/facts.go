@@ -83,7 +83,24 @@ func whyNobody(err error) string {
 
 // peek tells who speaks without making anybody. An *identity.UnknownError means that nobody has an identity here yet.
 func (c *Call) peek(ctx context.Context, w *app.World) (*identity.Speaker, error) {
-	return w.Identity.Speak(ctx, factsOf(c.App), identity.Ask{As: c.value("as"), Peek: true}, time.Now())
+	s, err := w.Identity.Speak(ctx, factsOf(c.App), identity.Ask{As: c.value("as"), Peek: true}, time.Now())
+	if err != nil && c.Verb.flag(c.under, "as") < 0 {
+		err = withFlag(err, "--instance")
+	}
+	return s, err
+}
+
+// meant is whom --instance names: under tutti host:label stands for the one agent under it whose key is here. Under h2a, and
+// for a key that is still to be made, the name stands for itself.
+func (c *Call) meant(ctx context.Context, w *app.World, i string) (address.Instance, error) {
+	if c.under == H2A || c.Verb.Name == "keys generate" {
+		return address.Instance(i), nil
+	}
+	who, err := w.Identity.Meant(ctx, address.Instance(i))
+	if err != nil {
+		return "", fmt.Errorf("--instance: %w", err)
+	}
+	return who, nil
 }
 
 // subject is whom a verb is about: --instance, else who speaks here. Under h2a it has to be named.
@@ -92,7 +109,7 @@ func (c *Call) subject(ctx context.Context, w *app.World) (address.Instance, err
 		if err := address.Check(i); err != nil {
 			return "", usagef("--instance: %s", Clean(err.Error()))
 		}
-		return address.Instance(i), nil
+		return c.meant(ctx, w, i)
 	}
 	if c.under == H2A {
 		return "", c.missing("instance")

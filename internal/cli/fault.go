@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"tutti/internal/halt"
+	"tutti/internal/keyring"
 	"tutti/internal/store"
 )
 
@@ -111,6 +112,9 @@ func hintOf(err error) string {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {
 		return h.Hint()
+	}
+	if errors.Is(err, keyring.ErrNoKey) {
+		return `"tutti keys list" shows the agents whose keys are here; "tutti connect --host HOST --name NAME" makes one`
 	}
 	return ""
 }

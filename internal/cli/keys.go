@@ -225,7 +225,10 @@ func runKeysList(ctx context.Context, c *Call) error {
 	if c.value("instance") == "" {
 		return c.listOwnKeys(ctx, w)
 	}
-	who := address.Instance(c.value("instance"))
+	who, err := c.meant(ctx, w, c.value("instance"))
+	if err != nil {
+		return err
+	}
 	keys, err := w.Registry.Keys(ctx, who)
 	if err != nil {
 		return err

@@ -338,7 +338,7 @@ func runInboxPop(ctx context.Context, c *Call) error {
 
 func (c *Call) popper(ctx context.Context) (*desk, error) {
 	if i := c.value("instance"); i != "" {
-		return c.named(app.Writing, i)
+		return c.ofOwn(ctx, app.Writing, i)
 	}
 	return c.taker(ctx)
 }

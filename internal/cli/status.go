@@ -165,7 +165,8 @@ func (c *Call) whose(ctx context.Context, w *app.World) (*identity.Speaker, erro
 		if err := address.Check(i); err != nil {
 			return nil, err
 		}
-		return &identity.Speaker{Instance: address.Instance(i), How: "--instance"}, nil
+		who, err := c.meant(ctx, w, i)
+		return &identity.Speaker{Instance: who, How: "--instance"}, err
 	}
 	return c.peek(ctx, w)
 }

@@ -70,7 +70,7 @@ func (c *Call) mailboxes(ctx context.Context, w *app.World) (func(context.Contex
 		return nil, badState(unknown.Hint()+"\ntutti watch --all   # watches everybody's", "watch: %s", unknown.Error())
 	}
 	if err != nil {
-		return nil, err
+		return nil, withFlag(err, "--instance")
 	}
 	return func(ctx context.Context) ([]string, error) {
 		sources, err := w.Mail.Sources(ctx, reader.Instance)
