@@ -178,6 +178,10 @@ func (c *Call) errPaint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
+// maxColumn is the widest cell that a column of a table is made as wide as, which all ids with labels of usual length are. A
+// wider one shifts its own row and no other.
+const maxColumn = 48
+
 // table prints rows in aligned columns, two blanks apart. Cells are cleaned here. On a terminal the last column is cut
 // at the edge; elsewhere nothing is, because a program may read it.
 func (c *Call) table(rows [][]string) {
@@ -188,7 +192,9 @@ func (c *Call) table(rows [][]string) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], Width(row[i]))
+			if w := Width(row[i]); w <= maxColumn {
+				widths[i] = max(widths[i], w)
+			}
 		}
 	}
 	for _, row := range rows {
@@ -203,7 +209,7 @@ func (c *Call) table(rows [][]string) {
 			}
 			c.out = append(c.out, pad(cell, widths[i])...)
 			c.out = append(c.out, ' ', ' ')
-			used += widths[i] + 2
+			used += max(widths[i], Width(cell)) + 2
 		}
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
 )
 
 // An Input is what a command line says: the verb, the values of its flags, and the words that are no flag.
@@ -211,8 +214,17 @@ func (in *Input) gnuFlag(a string, rest []string) (used int, err error) {
 // flagHint says which flags there are that resemble name.
 func (in *Input) flagHint(name string) string {
 	hint := didYouMean(nearest(strings.TrimLeft(name, "-"), in.flagNames()), "--")
-	if hint != "" || in.Verb == nil {
+	if hint != "" {
 		return hint
+	}
+	if in.Verb == nil {
+		return `"tutti help" lists the flags that every verb has`
+	}
+	// Who acts is --as, whose things are looked at is --instance: the one is easily typed for the other.
+	for _, pair := range [...][2]string{{"as", "instance"}, {"instance", "as"}} {
+		if name == pair[0] && in.Verb.flag(in.under, pair[1]) >= 0 {
+			return didYouMean(pair[1:], "--")
+		}
 	}
 	return `"` + in.title() + ` --help" lists the flags`
 }
@@ -283,11 +295,36 @@ func (in *Input) countArgs() error {
 	v := in.Verb
 	switch n := len(in.Args); {
 	case n < v.MinArgs:
-		return usageHint("usage: "+in.usage(), "%s: something is missing", v.Name)
+		return usageHint("usage: "+in.usage(), "%s: something is missing: %s", v.Name, v.argument(n))
 	case v.MaxArgs >= 0 && n > v.MaxArgs:
-		return usageHint("usage: "+in.usage(), "%s: %q is one word too many", v.Name, Clean(in.Args[v.MaxArgs]))
+		return usageHint(in.surplusHint(in.Args[v.MaxArgs]), "%s: %q is one word too many", v.Name, Clean(in.Args[v.MaxArgs]))
 	}
 	return nil
+}
+
+// argument is the n-th word that the verb wants, as help shows it.
+func (v *Verb) argument(n int) string {
+	if all := strings.Fields(v.Args); n < len(all) {
+		return strings.Trim(all[n], "[]")
+	}
+	return "an argument"
+}
+
+// surplusHint says what to type for a word that has no place: an agent is named by a flag where there is one, and a text of
+// several words wants quotes.
+func (in *Input) surplusHint(word string) string {
+	for _, name := range [...]string{"as", "instance"} {
+		if in.Verb.MaxArgs == 0 && in.Verb.flag(in.under, name) >= 0 && address.HostQualified(word) {
+			return "an agent is named by a flag: --" + name + " " + Clean(app.QuoteArg(word))
+		}
+	}
+	switch in.Verb.Name {
+	case "send":
+		return `quotes around the text, commas between recipients: ` + in.title() + ` ID,ID "TEXT"`
+	case "reply":
+		return `quotes around the text: ` + in.title() + ` ID "TEXT"`
+	}
+	return "usage: " + in.usage()
 }
 
 // check tells what is wrong with a value.
@@ -295,7 +332,7 @@ func (f *Flag) check(val string) error {
 	switch f.Kind {
 	case Count:
 		if n, err := strconv.Atoi(val); err != nil || n < 0 {
-			return usagef("--%s: %q is no whole number", f.Name, Clean(val))
+			return usageHint("write it like 10", "--%s: %q is no whole number", f.Name, Clean(val))
 		}
 	case Duration:
 		if d, err := time.ParseDuration(val); err != nil || d < 0 {
