@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -115,7 +116,7 @@ const (
 
 var aliasLog = store.Key{Kind: store.Aliases}
 
-var aliasProjection = store.Projection{Name: "alias", Version: 1, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
+var aliasProjection = store.Projection{Name: "alias", Version: 2, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 	c, err := parseClaim(line)
 	if err != nil {
 		return nil, 0, nil, err
@@ -131,6 +132,9 @@ func parseClaim(line []byte) (claim, error) {
 	at, ok3 := canonjson.String(v[2])
 	if !ok1 || !ok2 || !ok3 || inst == "" || address.Check(legacy) != nil {
 		return claim{}, fmt.Errorf("is no alias")
+	}
+	if whose, _, _ := strings.Cut(legacy, "~"); address.Instance(whose).Perennial() {
+		return claim{}, fmt.Errorf("gives away the mailbox of an agent")
 	}
 	return claim{address.Instance(address.Canonical(inst)), legacy, at}, nil
 }
