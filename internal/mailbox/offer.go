@@ -55,7 +55,7 @@ func (m *Mailbox) byTrail(ctx context.Context, sources []Source, ids []string) (
 	out := map[string][]string{}
 	for _, id := range ids {
 		c, err := m.first(ctx, store.Inbox, sources, id)
-		if errors.Is(err, ErrNoMessage) {
+		if errors.Is(err, ErrNoMessage) || isUnfit(err) {
 			continue
 		}
 		if err != nil {

@@ -66,6 +66,12 @@ type State struct {
 // Seen tells whether any reader has the message.
 func (s State) Seen() bool { return !s.Shown.IsZero() || !s.Taken.IsZero() }
 
+// SeenBy tells whether a reader of that instance has the message, or somebody has acknowledged it. Mail of a channel may be
+// with another agent.
+func (s State) SeenBy(inst address.Instance) bool {
+	return !s.Taken.IsZero() || slices.ContainsFunc(s.readers, func(r Reader) bool { return r.By == inst.Canonical() })
+}
+
 // shownTo tells whether this very reader has it.
 func (s State) shownTo(r Reader) bool { return slices.Contains(s.readers, r.canonical()) }
 
@@ -133,11 +139,12 @@ const (
 	timeLayout = "2006-01-02T15:04:05.000Z"
 )
 
-// trailID is the id as it stands in the trail. Ids of ours have at most 200 bytes; a longer one, which only another program
-// writes, stands there as a hash, because a line has at most 1 KiB.
+// trailID is the id as it stands in the trail. Ids of ours have at most 200 bytes; what only another program writes, a longer
+// one, one that grows by its escapes, or an empty one, stands there as a hash, because a line has at most 1 KiB and names a message.
 func trailID(id string) string {
-	const longest = 256
-	if len(id) <= longest {
+	const longest, escape = 256, 6
+	var buf [longest + 2]byte
+	if id != "" && (len(id) <= longest/escape || len(id) <= longest && len(canonjson.AppendString(buf[:0], id)) <= len(buf)) {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
