@@ -91,6 +91,16 @@ func (r *Registry) ByInstance(ctx context.Context, i address.Instance) (*Registr
 	return r.first(ctx, byInstance+string(i.Canonical()), string(i))
 }
 
+// Registered returns the registration whose keys are those of Keys: that of an instance in any spelling, or of an id.
+// ErrNotRegistered: there is none.
+func (r *Registry) Registered(ctx context.Context, i address.Instance) (*Registration, error) {
+	reg, err := r.lookup(ctx, i)
+	if err != nil {
+		return nil, fmt.Errorf("look up the registration of %q: %w", i, err)
+	}
+	return reg, nil
+}
+
 // lookup finds an instance, or else an id that is spelled in another way than its instance.
 func (r *Registry) lookup(ctx context.Context, i address.Instance) (*Registration, error) {
 	reg, err := r.ByInstance(ctx, i)
