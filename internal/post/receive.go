@@ -12,6 +12,7 @@ import (
 	"tutti/internal/mailbox"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
+	"tutti/internal/store"
 	"tutti/internal/trust"
 )
 
@@ -59,6 +60,8 @@ func (o *Office) Receive(ctx context.Context, r Reader, limit int) (*Taken, erro
 		item, held, err := o.look(ctx, &j, r, m)
 		switch {
 		case errors.Is(err, mailbox.ErrNoMessage): // somebody else took it
+		case isUnfit(err): // it was one when it was listed
+			t.Strange = append(t.Strange, err)
 		case err != nil:
 			return nil, err
 		case held:
@@ -70,7 +73,7 @@ func (o *Office) Receive(ctx context.Context, r Reader, limit int) (*Taken, erro
 	}
 	claimed, err := o.Mail.Offer(ctx, r.Instance, ids, who, o.Now())
 	for _, id := range claimed { // also when the rest failed: what is claimed has to be shown
-		t.Items = append(t.Items, o.pin(byID[id]))
+		t.Items = append(t.Items, byID[id])
 	}
 	if len(claimed) > 0 {
 		err = nil
@@ -89,29 +92,10 @@ func (o *Office) look(ctx context.Context, j *judge, r Reader, m *mailbox.Messag
 	}
 	why := o.Policy.refuses(m.Envelope.Actor.Instance, item.Verdict.Word)
 	if why == "" {
+		j.meet(&item)
 		return item, false, nil
 	}
 	return item, true, o.Mail.Quarantine(settle(ctx), r.Instance, m.ID, why, o.Now())
-}
-
-// pin remembers the key of a sender at first contact. Where it cannot be remembered the message is shown all the same, and
-// says so: it was claimed, and nobody else would show it.
-func (o *Office) pin(item Item) Item {
-	if item.Verdict.Word != trust.NewKey {
-		return item
-	}
-	err := o.Pins.Pin(item.Envelope.Actor.Instance, item.Verdict.Key, o.Now())
-	if errors.Is(err, trust.ErrPinned) { // by another process, in between: with this key or with another one
-		pins, _ := o.Pins.Get(item.Envelope.Actor.Instance)
-		missing := item.Verdict.RoleNotRegistered
-		item.Verdict = trust.Keys{Active: []signature.Public{item.Verdict.Key}, Pins: pins}.Rate(1, 1, item.Verdict.Key)
-		item.Verdict.RoleNotRegistered = missing
-		return item
-	}
-	if err != nil {
-		item.Verdict.Detail += "; it could not be pinned: " + err.Error()
-	}
-	return item
 }
 
 // older sorts as messages were written, then as they arrived.
@@ -119,14 +103,23 @@ func older(a, b *mailbox.Message) int {
 	return cmp.Or(cmp.Compare(a.Order, b.Order), a.Stored.Compare(b.Stored), cmp.Compare(a.ID, b.ID))
 }
 
-// Shown records that the reader has what Receive gave out.
+// Shown records that the reader has what Receive or Answer gave out, and pins the key of each sender who was met for the first
+// time. It is not done before: a key that nobody was told of must not be an old acquaintance the next time.
 func (o *Office) Shown(ctx context.Context, r Reader, t *Taken) error {
 	var errs []error
 	for _, i := range t.Items {
+		if i.Verdict.Word == trust.NewKey {
+			errs = append(errs, o.Pins.Pin(i.Envelope.Actor.Instance, i.Verdict.Key, o.Now()))
+		}
 		errs = append(errs, o.Mail.Step(settle(ctx), r.Instance,
 			mailbox.Mark{ID: i.Envelope.ID, Step: mailbox.Shown, By: string(r.Instance), Session: r.Session, At: o.Now()}))
 	}
 	return errors.Join(errs...)
+}
+
+func isUnfit(err error) bool {
+	_, unfit := errors.AsType[*store.UnfitError](err)
+	return unfit
 }
 
 // Judge says what the signatures of a message are worth to this user.
@@ -145,6 +138,17 @@ type judge struct {
 type sender struct {
 	keys  trust.Keys
 	roles []string
+	met   signature.Public // the key of a first contact among the messages before; zero: there was none
+}
+
+// meet remembers the key of a first contact. Only one key can be the first: a later message with another one has a changed key,
+// although nothing is pinned until they are shown.
+func (j *judge) meet(item *Item) {
+	from := item.Envelope.Actor.Instance
+	if s, known := j.known[from]; known && item.Verdict.Word == trust.NewKey {
+		s.met = item.Verdict.Key
+		j.known[from] = s
+	}
 }
 
 func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdict, error) {
@@ -159,6 +163,9 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 		}
 	}
 	v := trust.Judge(e, s.keys.Active, s.keys.Revoked, s.keys.Pins)
+	if v.Word == trust.NewKey && s.met != v.Key && s.met != (signature.Public{}) {
+		v = trust.Judge(e, s.keys.Active, s.keys.Revoked, []signature.Public{s.met})
+	}
 	v.RoleNotRegistered = trust.RoleNotRegistered(e.Actor.Role, s.roles)
 	return v, nil
 }
@@ -170,12 +177,21 @@ func (o *Office) Sender(ctx context.Context, from address.Instance) (trust.Keys,
 	if err != nil {
 		return trust.Keys{}, nil, err
 	}
-	pins, _ := o.Pins.Get(from)
-	roles, _, err := o.Registry.Effective(ctx, from)
-	if errors.Is(err, registry.ErrNotRegistered) {
-		err = nil
+	pins, ok := o.Pins.Get(from)
+	if !ok {
+		if err := o.Pins.Err(); err != nil { // then nobody can say whether a key is new
+			return trust.Keys{}, nil, err
+		}
 	}
-	return trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins}, roles, err
+	k := trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins}
+	reg, err := o.Registry.Registered(ctx, from) // without grants, which anybody can write
+	if errors.Is(err, registry.ErrNotRegistered) {
+		return k, nil, nil
+	}
+	if err != nil {
+		return k, nil, err
+	}
+	return k, reg.Roles, nil
 }
 
 // Ack takes messages away from the mailbox into the archive. An id that is not there is an error beside the others.
@@ -201,22 +217,14 @@ func (o *Office) AckShown(ctx context.Context, r Reader) ([]string, error) {
 	if err := o.Halted("acknowledge as " + string(r.Instance)); err != nil {
 		return nil, err
 	}
-	found, _, err := o.Mail.List(ctx, r.Instance, mailbox.Query{Exact: true})
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, 0, len(found))
-	for _, m := range found {
-		ids = append(ids, m.Envelope.ID)
-	}
-	states, err := o.Mail.State(ctx, r.Instance, ids)
+	found, _, err := o.Mail.List(ctx, r.Instance, mailbox.Query{Exact: true, Brief: true, States: true})
 	if err != nil {
 		return nil, err
 	}
 	var shown []string
-	for _, id := range ids {
-		if s := states[id]; s.Seen() {
-			shown = append(shown, id)
+	for _, m := range found {
+		if m.State.SeenBy(r.Instance) {
+			shown = append(shown, m.ID)
 		}
 	}
 	return o.Ack(ctx, r, shown)
@@ -237,7 +245,7 @@ func (o *Office) Reply(ctx context.Context, r Reader, id string, l Letter) (Rece
 	return receipt, err
 }
 
-// An Answer waits for the reply to a message that was sent. It looks whenever look delivers, and every second, because
+// Answer waits for the reply to a message that was sent. It looks whenever look delivers, and every second, because
 // hints of a watcher may be lost.
 func (o *Office) Answer(ctx context.Context, r Reader, id string, look <-chan struct{}) (*Item, error) {
 	tick := time.NewTicker(time.Second)
@@ -248,9 +256,15 @@ func (o *Office) Answer(ctx context.Context, r Reader, id string, look <-chan st
 			return nil, err
 		}
 		if err == nil {
-			item := &Item{Message: m}
-			item.Verdict, err = o.Judge(ctx, m.Envelope)
-			return item, err
+			item, held, err := o.look(ctx, &judge{o: o}, r, m)
+			switch {
+			case held && err == nil:
+				continue // it is in quarantine now; there may be another one
+			case err == nil && !held:
+				return &item, nil
+			case err != nil && !errors.Is(err, mailbox.ErrNoMessage):
+				return nil, err
+			}
 		}
 		select {
 		case <-ctx.Done():

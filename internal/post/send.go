@@ -1,6 +1,7 @@
 package post
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -72,28 +73,48 @@ func (o *Office) Send(ctx context.Context, l Letter) (Receipt, error) {
 }
 
 // SendAll sends many letters and syncs once. The receipts are in the order of the letters. Letters that could not be
-// written or addressed are refused each by itself; when the store fails, all are, and that is the error.
+// written or addressed are refused each by itself. A halt that comes before the letters become visible refuses all, and is the
+// error. When the batch fails otherwise, some of it may lie there: each letter is then put by itself, so that each has a true word.
 func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, error) {
 	receipts := make([]Receipt, len(letters))
 	raws := make([][]byte, len(letters))
+	var halted error
 	err := o.Mail.Batch(settle(ctx), func(b *mailbox.Mailbox) error {
 		c := counter{o: o, mail: b, found: map[address.Instance]peers.Found{}, keys: map[address.Instance]*signature.Private{}}
 		for i := range letters {
 			receipts[i], raws[i], _ = c.hand(ctx, &letters[i])
 		}
-		return nil
+		halted = o.Halted("send a batch")
+		return halted
 	})
 	for i := range letters {
 		r := &receipts[i]
 		switch {
-		case r.Outcome == Refused || r.Outcome == Already:
-		case err != nil:
-			r.Outcome, r.Err = Refused, err
+		case r.Outcome == Refused:
+		case halted != nil:
+			r.Outcome, r.Err = Refused, halted
 		default:
-			o.copies(settle(ctx), &letters[i], r, raws[i])
+			if err != nil {
+				o.putAgain(ctx, r, raws[i])
+			}
+			if r.Outcome == Delivered || r.Outcome == Deposited {
+				o.copies(settle(ctx), &letters[i], r, raws[i])
+			}
 		}
 	}
-	return receipts, err
+	return receipts, halted
+}
+
+// putAgain stores a letter of a batch that failed. One that the batch did store is there, and keeps its word.
+func (o *Office) putAgain(ctx context.Context, r *Receipt, raw []byte) {
+	if r.Err = o.Halted("send to " + string(r.To)); r.Err == nil {
+		_, r.Err = o.Mail.Put(settle(ctx), r.To, raw)
+	} else if m, err := o.Mail.Get(settle(ctx), r.To, r.ID); err == nil && bytes.Equal(m.Envelope.Raw, raw) {
+		r.Err = nil
+	}
+	if r.Err != nil {
+		r.Outcome = Refused
+	}
 }
 
 // A counter takes letters in: one of a send, or all of a batch. In a batch it remembers who was looked up.
