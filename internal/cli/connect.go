@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/identity"
 	"tutti/internal/keyring"
+	"tutti/internal/signature"
 )
 
 // runConnect finds or makes the identity of an agent, and the bus if there is none.
@@ -288,6 +290,7 @@ type whoView struct {
 	fingerprint string
 	keyFault    string // why nothing can be signed, "" when it can
 	registered  bool
+	unknownKey  bool // the key that signs is none of the registered ones that are active
 }
 
 func (c *Call) view(ctx context.Context, w *app.World, s *identity.Speaker) (*whoView, error) {
@@ -299,7 +302,8 @@ func (c *Call) view(ctx context.Context, w *app.World, s *identity.Speaker) (*wh
 	for _, one := range live {
 		v.sessions = append(v.sessions, string(one.SessionID))
 	}
-	if key, err := w.Ring.Load(s.Instance); err == nil {
+	key, err := w.Ring.Load(s.Instance)
+	if err == nil {
 		v.fingerprint = key.Public().Short()
 	} else {
 		v.keyFault = err.Error()
@@ -312,6 +316,7 @@ func (c *Call) view(ctx context.Context, w *app.World, s *identity.Speaker) (*wh
 		return nil, err
 	}
 	v.registered = keys.ID != ""
+	v.unknownKey = v.registered && v.keyFault == "" && !slices.ContainsFunc(keys.Active, func(k signature.Public) bool { return k == key.Public() })
 	return v, nil
 }
 
@@ -354,8 +359,14 @@ func (c *Call) sayWho(w *app.World, v *whoView) {
 		{"  session", sessions},
 		{"  key", key},
 	}
+	if v.unknownKey {
+		rows = append(rows, []string{"  registry", "this key is not among the active ones: what it signs counts as forged"})
+	}
 	if !v.registered {
 		rows = append(rows, []string{"  registry", "not registered: nobody can verify what it signs"})
 	}
 	c.table(rows)
+	if _, public, err := w.Ring.Files(v.Instance); err == nil && v.unknownKey {
+		c.line(Clean("→ tutti keys add --instance " + app.QuoteArg(string(v.Instance)) + " --public-key " + app.QuoteArg(public)))
+	}
 }

@@ -69,6 +69,28 @@ func (c *Call) complete(ctx context.Context, d *desk, raw []byte, signed bool) (
 	return raw, who, nil
 }
 
+// vouched tells whether an envelope that came unsigned may be signed with the key of its actor. That of a person signs what
+// says of itself that it is unattended and claims no person's role; anything else only where the person can be: at a terminal
+// and not below an agent program.
+func (c *Call) vouched(ctx context.Context, d *desk, raw []byte, who *identity.Speaker) (bool, error) {
+	if who.Instance.Canonical().Host() != identity.Human {
+		return true, nil
+	}
+	s, err := d.Identity.Speak(ctx, factsOf(c.App), identity.Ask{As: string(who.Instance), Peek: true}, d.now)
+	if err != nil || s.Via == "" {
+		return err == nil, err
+	}
+	e, err := envelope.Parse(raw)
+	if err != nil {
+		return false, err
+	}
+	if e.Via() == identity.Unattended && e.Actor.Role != identity.RolePerson {
+		return true, nil
+	}
+	c.warn("it is not signed for %s: nobody is at the terminal; tutti send signs, and says so in the message", Clean(string(who.Instance)))
+	return false, nil
+}
+
 // putter opens the bus for a verb that stores an envelope. Under h2a that makes the bus, as the older program does.
 func (c *Call) putter() (*desk, error) {
 	if c.value("instance") == "" {
@@ -98,9 +120,15 @@ func runInboxPut(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	l := post.Letter{From: who, To: d.who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
-	if signed {
-		l.From = &identity.Speaker{} // nobody signs beside those who have
+	l := post.Letter{From: &identity.Speaker{}, To: d.who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
+	vouched := false
+	if !signed { // nobody signs beside those who have
+		if vouched, err = c.vouched(ctx, d, raw, who); err != nil {
+			return err
+		}
+	}
+	if vouched {
+		l.From = who
 	}
 	r, err := d.office.Send(ctx, l)
 	if err != nil {
@@ -114,7 +142,7 @@ func runInboxPut(ctx context.Context, c *Call) error {
 	if found.Unknown {
 		c.warn("no registration has the id %s: most likely nobody reads what lies there", Clean(string(l.To)))
 	}
-	if !signed && !r.Signed {
+	if vouched && !r.Signed {
 		c.warn("it lies there unsigned: the key of %s is not here", Clean(string(who.Instance)))
 	}
 	return c.putSaid(&r)
@@ -176,7 +204,13 @@ func runOutboxPut(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
+	vouched := false
 	if !signed {
+		if vouched, err = c.vouched(ctx, d, raw, who); err != nil {
+			return err
+		}
+	}
+	if vouched {
 		if key, err := d.Ring.Load(who.Instance); err == nil {
 			if raw, err = envelope.Sign(raw, who.Instance, key); err != nil {
 				return err
