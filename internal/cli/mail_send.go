@@ -55,12 +55,23 @@ func runSend(ctx context.Context, c *Call) error {
 	return c.receipts(ctx, receipts, len(to) > 1 || c.isSet("scope"), letterWord(&letter))
 }
 
+// sendsOne tells whether all there is to do is to store one message that is in the arguments.
+func sendsOne(c *Call) bool {
+	for _, flag := range [...]string{"batch", "scope", "wait", "timeout"} {
+		if c.isSet(flag) {
+			return false
+		}
+	}
+	elsewhere := func(arg string) bool { return arg == "-" || strings.HasPrefix(arg, "@") }
+	return !strings.Contains(c.arg(0), ",") && !elsewhere(c.arg(1)) && !elsewhere(c.value("body"))
+}
+
 // letter reads what is to be sent from the command line, and to whom. Recipients of a scope are found later.
 func (c *Call) letter(ctx context.Context) (to []address.Instance, l post.Letter, err error) {
 	words := c.Args
 	if c.value("scope") == "" {
 		if len(words) == 0 {
-			return nil, l, usageHint(`"tutti discover" lists who is there`, "%s: to whom?", c.Verb.Name)
+			return nil, l, usageHint(`"tutti discover" lists who is there; then: tutti send ID "TEXT"`, "%s: to whom?", c.Verb.Name)
 		}
 		if to, err = recipients(words[0]); err != nil {
 			return nil, l, err
@@ -95,7 +106,7 @@ func (c *Call) say(ctx context.Context, l *post.Letter, words []string) (err err
 		l.Text, err = c.words(ctx, words[0])
 		return err
 	case l.Body == nil:
-		return usageHint("usage: "+c.usage(), "%s: what is to be said?", c.Verb.Name)
+		return usageHint("put the text behind it, in quotes; - reads it from standard input, @FILE from a file", "%s: what is to be said?", c.Verb.Name)
 	}
 	return nil
 }
@@ -165,6 +176,7 @@ func (c *Call) sendOne(ctx context.Context, d *desk, l *post.Letter) post.Receip
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			r.Err = errUnsent
 		}
+		c.guess(ctx, d, &r)
 	}
 	return r
 }

@@ -20,7 +20,7 @@ var (
 
 var mailVerbs = []Verb{
 	{
-		Name: "send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MaxArgs: 2, Run: runSend, Bus: true,
+		Name: "send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Brief: sendsOne, MaxArgs: 2, Run: runSend, Bus: true,
 		Short: "send a message to an agent, to several, or to a scope",
 		Args:  "[<peer>[,<peer>...]] [<text>|-|@<file>]",
 		Flags: []Flag{

@@ -108,12 +108,13 @@ type Verb struct {
 	Examples string // commands that work when pasted, each line beginning with "$ "; what they print stands below
 	Exit     string // exit status, one meaning a line
 	Halt     HaltClass
-	Hidden   bool // not in overviews and completion
-	Lax      bool // runs in spite of wrong arguments, which are reported afterwards (halt)
-	Waits    bool // may run long: an interrupt ends its context instead of the process
-	Bus      bool // works on the bus: with a nats:// root only the heavy program can
-	TextOnly bool // prints text also where JSON is the rule
-	Run      Func // nil: only the heavy program has it
+	Hidden   bool             // not in overviews and completion
+	Lax      bool             // runs in spite of wrong arguments, which are reported afterwards (halt)
+	Waits    bool             // may run long: an interrupt ends its context instead of the process
+	Brief    func(*Call) bool // of a verb that may wait: tells whether this run will not
+	Bus      bool             // works on the bus: with a nats:// root only the heavy program can
+	TextOnly bool             // prints text also where JSON is the rule
+	Run      Func             // nil: only the heavy program has it
 }
 
 // family returns the first word of a name of two words, "" for a name of one.

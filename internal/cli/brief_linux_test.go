@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestSendsOne(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		line string
+		want bool
+	}{
+		{"send a:b:c hello", true},
+		{"send a:b:c hello --as d:e --thread t --json", true},
+		{"send a:b:c --body {}", true},
+		{"send a:b:c -", false},
+		{"send a:b:c @file", false},
+		{"send a:b:c --body -", false},
+		{"send a:b:c --body @file", false},
+		{"send a:b:c,d:e:f hello", false},
+		{"send --scope s hello", false},
+		{"send --batch file", false},
+		{"send a:b:c hello --wait 1s", false},
+		{"send a:b:c hello --timeout 1s", false},
+	} {
+		in, err := parse(verbs[:], Tutti, "", strings.Fields(tt.line))
+		if err != nil {
+			t.Errorf("%q: %v", tt.line, err)
+			continue
+		}
+		if got := sendsOne(&Call{Input: in}); got != tt.want {
+			t.Errorf("%q: got %v, want %v", tt.line, got, tt.want)
+		}
+	}
+}
+
+// slowSend is a send that has stored its message and is kept from ending: the test holds the lock of the trail.
+type slowSend struct {
+	*exec.Cmd
+	out  bytes.Buffer
+	lock *os.File
+}
+
+func startSlowSend(t *testing.T) *slowSend {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	run := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(self, args...)
+		cmd.Args[0], cmd.Dir = "tutti", home
+		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+		return cmd
+	}
+	out, err := run("connect", "--host", "codex", "--name", "bob", "--json").Output()
+	_, id, _ := strings.Cut(string(out), `"instance": "`)
+	id, _, ok := strings.Cut(id, `"`)
+	if err != nil || !ok {
+		t.Fatalf("connect: %v, %s", err, out)
+	}
+	bus := filepath.Join(home, "h2a-workspace/.h2a")
+	if err := os.MkdirAll(filepath.Join(bus, "trail"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := &slowSend{Cmd: run("send", id, "hello", "--as", id)}
+	if s.lock, err = os.Create(filepath.Join(bus, "trail/.flock")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.lock.Close() })
+	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	s.Stdout = &s.out
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Process.Kill() })
+	eventually(t, "the message is stored", func() bool {
+		found, _ := filepath.Glob(filepath.Join(bus, "inbox/*/*.json"))
+		return len(found) > 0
+	})
+	return s
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
+}
+
+// An interrupt does not keep a send that has stored its message from saying so.
+func TestInterruptOfAShortSend(t *testing.T) {
+	t.Parallel()
+	s := startSlowSend(t)
+	s.Process.Signal(os.Interrupt)
+	s.lock.Close()
+	if err := s.Wait(); err != nil || !strings.Contains(s.out.String(), "deposited") {
+		t.Errorf("got %v, %q, want the word that it was deposited", err, s.out.String())
+	}
+}
+
+// A send that takes long after all can be killed from the terminal, by the second interrupt.
+func TestSecondInterruptKills(t *testing.T) {
+	t.Parallel()
+	s := startSlowSend(t)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Wait() }()
+	limit := time.After(4 * time.Second) // the lock alone would end the send after 5
+	for {
+		s.Process.Signal(os.Interrupt)
+		select {
+		case <-ended:
+			if got := s.ProcessState.ExitCode(); got != exitInterrupted {
+				t.Errorf("got %v, want exit status %d", s.ProcessState, exitInterrupted)
+			}
+			return
+		case <-limit:
+			t.Fatal("interrupts do not end it")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
