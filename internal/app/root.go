@@ -74,6 +74,9 @@ func folderID(path string) (id FolderID, ok bool) {
 // IsBus tells whether a folder holds a bus: a sentinel or a registry.
 func IsBus(path string) bool {
 	var st syscall.Stat_t
+	if syscall.Stat(path, &st) != nil {
+		return false // what nearly every folder above the working directory says, in one call
+	}
 	return syscall.Lstat(path+"/.h2a-schema.json", &st) == nil ||
 		syscall.Stat(path+"/registry", &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR
 }
