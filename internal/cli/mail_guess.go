@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"tutti/internal/address"
+	"tutti/internal/peers"
+	"tutti/internal/post"
+)
+
+// mostGuesses is how many agents a refusal names that may have been meant. More are no help.
+const mostGuesses = 3
+
+// guess adds to a refusal for people the agents whose channel, label or name resembles what was typed. Nothing is sent to
+// them: they stand in the hint. What cannot be looked up is not guessed.
+func (c *Call) guess(ctx context.Context, d *desk, r *post.Receipt) {
+	if c.under == H2A || c.json || len(r.Decision.Candidates) > 0 || !nobodyThere(r.Err) {
+		return
+	}
+	rows, err := d.Book.Discover(ctx, peers.Filter{Registered: true}, d.now)
+	if err != nil {
+		return
+	}
+	typed, words := strings.ToLower(string(r.Asked)), labelsOf
+	if address.HostQualified(typed) {
+		typed, words = r.Asked.Channel(), channelOf
+	}
+	var among []string
+	for i := range rows {
+		among = append(among, words(&rows[i])...)
+	}
+	for _, word := range nearest(typed, among) {
+		for i := range rows {
+			all := r.Decision.Candidates
+			who := rows[i].Instance
+			if len(all) < mostGuesses && slices.Contains(words(&rows[i]), word) && !slices.Contains(all, who) && who.Canonical() != d.who.Instance.Canonical() {
+				r.Decision.Candidates = append(all, who)
+			}
+		}
+	}
+}
+
+// nobodyThere tells whether a message was refused because nobody has the address.
+func nobodyThere(err error) bool {
+	if no, ok := errors.AsType[*post.RefusedError](err); ok {
+		return no.Why == peers.Phantom || no.Why == peers.NotHostQualified
+	}
+	_, ok := errors.AsType[*post.UnknownError](err)
+	return ok
+}
+
+func channelOf(r *peers.Row) []string { return []string{r.Instance.Channel()} }
+
+func labelsOf(r *peers.Row) []string {
+	return []string{r.Instance.Canonical().Label(), strings.ToLower(r.Name)}
+}
