@@ -137,9 +137,17 @@ func withFlag(err error, flag string) error {
 
 // policy reads the user's settings.
 func (d *desk) policy(c *Call) error {
-	set, err := c.App.Config()
+	err := d.keepTo(c)
 	if err != nil {
 		d.Close()
+	}
+	return err
+}
+
+// keepTo makes the office keep to the user's settings.
+func (d *desk) keepTo(c *Call) error {
+	set, err := c.App.Config()
+	if err != nil {
 		return err
 	}
 	d.office.Policy = post.Policy{RequireSigned: set.RequireSigned, Allow: set.Allow, Block: set.Block}

@@ -137,6 +137,9 @@ func (c *Call) answer(ctx context.Context, d *desk, r *post.Receipt) (*post.Item
 			}
 		}()
 	}
+	if err := d.keepTo(c); err != nil {
+		return nil, err
+	}
 	item, err := d.office.Answer(ctx, d.reader(), r.ID, look)
 	if err == nil || ctx.Err() == nil {
 		return item, err
