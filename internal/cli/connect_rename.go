@@ -28,9 +28,9 @@ func runRename(ctx context.Context, c *Call) error {
 	case name == "" || Clean(name) == "":
 		return usageHint("usage: "+c.usage(), "rename: the new name is missing")
 	case len(name) > maxName:
-		return usagef("rename: a name has at most %d bytes", maxName)
+		return usageHint("a shorter one", "rename: a name has at most %d bytes", maxName)
 	case Clean(name) != name:
-		return usagef("rename: the name holds characters that no terminal shows")
+		return usageHint("leave them out", "rename: the name holds characters that no terminal shows")
 	}
 	w, err := c.world(app.Writing)
 	if err != nil {
