@@ -9,7 +9,7 @@ const (
 
 // asFlag says who acts. Whose mailbox is read follows the same rule.
 var (
-	asFlag       = Flag{Name: "as", Kind: Text, Value: "id", Default: "who speaks here", Help: "act as this agent"}
+	asFlag       = Flag{Name: "as", Kind: Text, Value: "id", Default: "who speaks here", Help: "act as this agent; host:label will do where one key under it is here"}
 	mailboxFlag  = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox"}
 	newestFlag   = Flag{Name: "newest", Kind: Count, Value: "n", Default: "20", Help: "at most so many, the newest; 0 means all"}
 	envelopeFlag = Flag{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the envelope"}
@@ -120,7 +120,8 @@ $ tutti inbox --unread`,
 		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose mailbox"}, envelopeFlag, asFlag},
 		Does: `Puts an envelope into the mailbox of exactly that address: an alias gets its own mailbox, and a full id that nobody has
 registered is accepted with a warning. An envelope that carries signatures is stored as it is. One without gets what it lacks
-(protocol, version, id, type, actor, time), and is signed if the key of its actor is here.`,
+(protocol, version, id, type, actor, time), and is signed if the key of its actor is here.
+The key of a person signs only at a terminal.`,
 		Wont:     "It does not look for the agent that is meant: tutti send does.",
 		Examples: "$ tutti inbox put --instance codex:api:3f2a9c01b7de @message.json",
 		Exit:     "0 stored, or stored already; 1 wrong usage, no envelope, or the address is refused; 2 there is no bus; 3 a file could not be written; 5 halted",
