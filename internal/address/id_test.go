@@ -94,8 +94,10 @@ func TestMinting(t *testing.T) {
 
 func TestForeignIds(t *testing.T) {
 	t.Parallel()
-	for _, id := range []MessageID{"", "env:1:ab", "env::abcd", "env:-1:abcd", "env:1:ABCD", "env:1:abcde", "env:1:abcd:", "thr:1:abcd", "env:x:abcd",
-		"env:99999999999999999999:abcd", "env:253402300800000:abcd", "env:+5:abcd"} {
+	for _, id := range []MessageID{
+		"", "env:1:ab", "env::abcd", "env:-1:abcd", "env:1:ABCD", "env:1:abcde", "env:1:abcd:", "thr:1:abcd", "env:x:abcd",
+		"env:99999999999999999999:abcd", "env:253402300800000:abcd", "env:+5:abcd",
+	} {
 		if got, ok := id.Time(); ok {
 			t.Errorf("%q: got %v, want none", id, got)
 		}

@@ -149,8 +149,10 @@ func parseConfig(data []byte, shown string) (*BusConfig, error) {
 	for _, list := range [][]string{c.Allow, c.Block} {
 		for _, who := range list {
 			if !pattern(who) {
-				return nil, &ConfigError{Path: shown, Line: lineOf(data, who),
-					Why: fmt.Sprintf("%q names no sender: write HOST:LABEL:ID, HOST:LABEL or HOST:*", who)}
+				return nil, &ConfigError{
+					Path: shown, Line: lineOf(data, who),
+					Why: fmt.Sprintf("%q names no sender: write HOST:LABEL:ID, HOST:LABEL or HOST:*", who),
+				}
 			}
 		}
 	}

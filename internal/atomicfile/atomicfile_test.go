@@ -67,12 +67,30 @@ func tree(t *testing.T) string {
 func TestSub(t *testing.T) {
 	d := open(t, tree(t))
 	for _, tt := range []struct{ rel, want string }{
-		{"a", "none"}, {"a/b", "none"}, {"a/b/c", "none"}, {"", "none"}, {".", "none"},
-		{"inside", "unfit"}, {"inside/b", "unfit"}, {"outside", "unfit"}, {"outside/ssh", "unfit"}, {"dangling", "unfit"},
-		{"file", "unfit"}, {"file/x", "unfit"}, {"fifo", "unfit"},
-		{"a/none", "absent"}, {"none/a", "absent"}, {"none", "absent"},
-		{"..", "invalid"}, {"a/..", "invalid"}, {"a/../a", "invalid"}, {"/etc", "invalid"}, {"a//b", "invalid"},
-		{"a/", "invalid"}, {"a/./b", "invalid"}, {"a\x00b", "invalid"},
+		{"a", "none"},
+		{"a/b", "none"},
+		{"a/b/c", "none"},
+		{"", "none"},
+		{".", "none"},
+		{"inside", "unfit"},
+		{"inside/b", "unfit"},
+		{"outside", "unfit"},
+		{"outside/ssh", "unfit"},
+		{"dangling", "unfit"},
+		{"file", "unfit"},
+		{"file/x", "unfit"},
+		{"fifo", "unfit"},
+		{"a/none", "absent"},
+		{"none/a", "absent"},
+		{"none", "absent"},
+		{"..", "invalid"},
+		{"a/..", "invalid"},
+		{"a/../a", "invalid"},
+		{"/etc", "invalid"},
+		{"a//b", "invalid"},
+		{"a/", "invalid"},
+		{"a/./b", "invalid"},
+		{"a\x00b", "invalid"},
 	} {
 		sub, err := d.Sub(tt.rel)
 		if got := refusal(err); got != tt.want {
@@ -111,10 +129,24 @@ func TestOpenJudgesTheFile(t *testing.T) {
 		max  int64
 		want string
 	}{
-		{"file", 0, "none"}, {"file", 5, "none"}, {"file", 4, "unfit"}, {"a/b/file", 5, "none"}, {"not\xffutf8", 1, "none"},
-		{"tofile", 0, "unfit"}, {"dangling", 0, "unfit"}, {"inside/b/file", 0, "unfit"}, {"a/up", 0, "unfit"},
-		{"outside/passwd", 0, "unfit"}, {"fifo", 0, "unfit"}, {"sock", 0, "unfit"}, {"a", 0, "unfit"}, {"file/x", 0, "unfit"},
-		{"none", 0, "absent"}, {"../x", 0, "invalid"}, {"", 0, "invalid"}, {".", 0, "invalid"},
+		{"file", 0, "none"},
+		{"file", 5, "none"},
+		{"file", 4, "unfit"},
+		{"a/b/file", 5, "none"},
+		{"not\xffutf8", 1, "none"},
+		{"tofile", 0, "unfit"},
+		{"dangling", 0, "unfit"},
+		{"inside/b/file", 0, "unfit"},
+		{"a/up", 0, "unfit"},
+		{"outside/passwd", 0, "unfit"},
+		{"fifo", 0, "unfit"},
+		{"sock", 0, "unfit"},
+		{"a", 0, "unfit"},
+		{"file/x", 0, "unfit"},
+		{"none", 0, "absent"},
+		{"../x", 0, "invalid"},
+		{"", 0, "invalid"},
+		{".", 0, "invalid"},
 	} {
 		for _, write := range []bool{false, true} {
 			f, _, err := d.Open(tt.name, write, tt.max)
@@ -185,8 +217,14 @@ func TestMakeSub(t *testing.T) {
 	root := tree(t)
 	d := open(t, root)
 	for _, tt := range []struct{ rel, want string }{
-		{"x/y/z", "none"}, {"x/y/z", "none"}, {"a/b/c/d", "none"}, {"inside/new", "unfit"}, {"a/up/new", "unfit"},
-		{"file/new", "unfit"}, {"../new", "invalid"}, {"dangling", "unfit"},
+		{"x/y/z", "none"},
+		{"x/y/z", "none"},
+		{"a/b/c/d", "none"},
+		{"inside/new", "unfit"},
+		{"a/up/new", "unfit"},
+		{"file/new", "unfit"},
+		{"../new", "invalid"},
+		{"dangling", "unfit"},
 	} {
 		sub, err := d.MakeSub(tt.rel, 0o700)
 		if got := refusal(err); got != tt.want {

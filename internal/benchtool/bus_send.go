@@ -137,10 +137,14 @@ func sendInProcess(e *env) (measured, error) {
 		return measured{}, err
 	}
 	defer w.Close()
-	office := &post.Office{Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins,
-		Halted: func(string) error { return nil }, Now: time.Now}
-	letter := post.Letter{From: &identity.Speaker{Instance: address.Instance(t.from), Role: identity.RoleAgent, Scope: identity.DefaultScope},
-		To: address.Instance(t.to), Text: text}
+	office := &post.Office{
+		Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins,
+		Halted: func(string) error { return nil }, Now: time.Now,
+	}
+	letter := post.Letter{
+		From: &identity.Speaker{Instance: address.Instance(t.from), Role: identity.RoleAgent, Scope: identity.DefaultScope},
+		To:   address.Instance(t.to), Text: text,
+	}
 	send := func(int) (time.Duration, error) {
 		began := time.Now()
 		_, err := office.Send(e.ctx, letter)
@@ -253,7 +257,7 @@ func crowdPresence(t *town) error {
 	}
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	for i := range sessions {
-		record := fmt.Sprintf(`{"sessionId":"sess:%[1]016x","instance":%[2]q,"startedAt":%[3]q,"heartbeatAt":%[3]q,"state":"live",`+
+		record := fmt.Sprintf(`{"sessionId":"sess:%016[1]x","instance":%[2]q,"startedAt":%[3]q,"heartbeatAt":%[3]q,"state":"live",`+
 			`"interests":{"scopes":["scope:default"],"negotiations":[]},"subscribedTopics":[]}`, i, instance(i), now)
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("sess__%016x.json", i)), []byte(record), 0o600); err != nil {
 			return err

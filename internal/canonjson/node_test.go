@@ -189,8 +189,10 @@ func (g generator) key(b *strings.Builder) {
 	case 0:
 		b.WriteString(strconv.Quote(strconv.FormatUint(g.Uint64N(1<<uint(g.IntN(40))), 10)))
 	case 1:
-		b.WriteString([]string{`"__proto__"`, `"\u005f_proto__"`, `"constructor"`, `"toString"`, `"length"`, `"4294967294"`,
-			`"4294967295"`, `"4294967296"`, `"01"`, `"-1"`, `"1.5"`, `"\u0031"`, `"toJSON"`, `"abcdefgh"`, `"abcdefghi"`}[g.IntN(15)])
+		b.WriteString([]string{
+			`"__proto__"`, `"\u005f_proto__"`, `"constructor"`, `"toString"`, `"length"`, `"4294967294"`,
+			`"4294967295"`, `"4294967296"`, `"01"`, `"-1"`, `"1.5"`, `"\u0031"`, `"toJSON"`, `"abcdefgh"`, `"abcdefghi"`,
+		}[g.IntN(15)])
 	default:
 		g.text(b)
 	}
@@ -200,8 +202,10 @@ func (g generator) key(b *strings.Builder) {
 func (g generator) text(b *strings.Builder) {
 	b.WriteByte('"')
 	for range g.IntN(5) {
-		r := []rune{'a', 'b', 'A', '_', '0', '/', '<', 0x7f, 0xe9, 0x2028, 0xd7ff, 0xe000, 0xfffd, 0xffff, 0x10000, 0x1f600, 0x10ffff,
-			0xd800, 0xd83d, 0xdbff, 0xdc00, 0xde00, 0xdfff, 0, 8, 9, 0x1f, '"', '\\'}[g.IntN(29)]
+		r := []rune{
+			'a', 'b', 'A', '_', '0', '/', '<', 0x7f, 0xe9, 0x2028, 0xd7ff, 0xe000, 0xfffd, 0xffff, 0x10000, 0x1f600, 0x10ffff,
+			0xd800, 0xd83d, 0xdbff, 0xdc00, 0xde00, 0xdfff, 0, 8, 9, 0x1f, '"', '\\',
+		}[g.IntN(29)]
 		switch {
 		case r > 0xffff:
 			if g.IntN(2) == 0 {
@@ -224,8 +228,10 @@ func (g generator) text(b *strings.Builder) {
 func (g generator) number() string {
 	switch g.IntN(8) {
 	case 0:
-		return []string{"-0", "0", "-0.0", "0e5", "1e21", "999999999999999999999", "1e-6", "1e-7", "5e-324", "2e-324", "1e308", "1e400", "-1e309",
-			"1.7976931348623159e308", "9007199254740993", "0.1e1", "100E-2", "123456789012345678901234567890"}[g.IntN(18)]
+		return []string{
+			"-0", "0", "-0.0", "0e5", "1e21", "999999999999999999999", "1e-6", "1e-7", "5e-324", "2e-324", "1e308", "1e400", "-1e309",
+			"1.7976931348623159e308", "9007199254740993", "0.1e1", "100E-2", "123456789012345678901234567890",
+		}[g.IntN(18)]
 	case 1, 2:
 		return strconv.FormatInt(g.Int64()>>uint(g.IntN(64)), 10)
 	case 3, 4:

@@ -275,8 +275,10 @@ func TestIndentAndCompact(t *testing.T) {
 func TestPickIsValid(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}` }
-	texts := []string{`{}`, ` { } `, `{,}`, `{"a":1,}`, `{"a":1 "b":2}`, `{"a" 1}`, `{"a":}`, `{"a":1}x`, `{a:1}`, `[]`, `"a"`, ``, `{"\u006b":"v"}`,
-		deep(MaxDepth - 1), deep(MaxDepth), "{\"k\":\"\xff\"}", "{\"k\":\"a\nb\"}", `{"k":"\x"}`, `{"k":01}`, `{"k":tru}`}
+	texts := []string{
+		`{}`, ` { } `, `{,}`, `{"a":1,}`, `{"a":1 "b":2}`, `{"a" 1}`, `{"a":}`, `{"a":1}x`, `{a:1}`, `[]`, `"a"`, ``, `{"\u006b":"v"}`,
+		deep(MaxDepth - 1), deep(MaxDepth), "{\"k\":\"\xff\"}", "{\"k\":\"a\nb\"}", `{"k":"\x"}`, `{"k":01}`, `{"k":tru}`,
+	}
 	whole := ` { "k" : "v\u00e9\n" , "n" : [ 1 , -2.5e3 , { "x" : null , "k" : [ ] } , "s" ] , "t" : true , "k" : { } } `
 	for i := range len(whole) + 1 {
 		texts = append(texts, whole[:i])
@@ -301,8 +303,18 @@ func TestTextOfString(t *testing.T) {
 		raw, want string
 		ok        bool
 	}{
-		{`"a"`, "a", true}, {` "a" `, "a", true}, {`""`, "", true}, {`"\u0061\n"`, "a\n", true}, {`"a"b"`, "", false}, {`"a`, "", false},
-		{`"`, "", false}, {``, "", false}, {`1`, "", false}, {`"a" x`, "", false}, {"\"a\nb\"", "", false}, {`"\n"`, "\n", true},
+		{`"a"`, "a", true},
+		{` "a" `, "a", true},
+		{`""`, "", true},
+		{`"\u0061\n"`, "a\n", true},
+		{`"a"b"`, "", false},
+		{`"a`, "", false},
+		{`"`, "", false},
+		{``, "", false},
+		{`1`, "", false},
+		{`"a" x`, "", false},
+		{"\"a\nb\"", "", false},
+		{`"\n"`, "\n", true},
 	} {
 		got, ok := AppendText([]byte("x"), []byte(c.raw))
 		if string(got) != "x"+c.want || ok != c.ok {

@@ -259,8 +259,11 @@ func replaceLink(target, path string) error {
 }
 
 var stepWords = [...][3]string{ // done, planned
-	{"copy", "copied", "would copy"}, {"link", "linked", "would link"}, {"keep", "up to date", "up to date"},
-	{"remove", "removed", "would remove"}, {"refuse", "left, not ours", "would leave, not ours"},
+	{"copy", "copied", "would copy"},
+	{"link", "linked", "would link"},
+	{"keep", "up to date", "up to date"},
+	{"remove", "removed", "would remove"},
+	{"refuse", "left, not ours", "would leave, not ours"},
 }
 
 func (c *Call) showSteps(dir string, steps []step) {

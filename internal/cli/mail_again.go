@@ -83,8 +83,10 @@ func (d *desk) agrees(old *envelope.Envelope, l *post.Letter) bool {
 	if !ok || old.Actor.Instance.Canonical() != d.who.Instance.Canonical() || !meant(old.Target, l.To) {
 		return false
 	}
-	draft := envelope.Draft{ID: l.ID, Type: l.Type, Actor: old.Actor, Target: old.Target, ThreadID: l.Thread, ReplyTo: l.ReplyTo,
-		Created: at, Body: l.Body, Kind: l.Kind, Text: l.Text, Via: old.Via()}
+	draft := envelope.Draft{
+		ID: l.ID, Type: l.Type, Actor: old.Actor, Target: old.Target, ThreadID: l.Thread, ReplyTo: l.ReplyTo,
+		Created: at, Body: l.Body, Kind: l.Kind, Text: l.Text, Via: old.Via(),
+	}
 	if l.Thread == "" {
 		draft.ThreadID = old.ThreadID
 	}

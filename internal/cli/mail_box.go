@@ -288,8 +288,10 @@ func (d *desk) find(ctx context.Context, id string) (*mailbox.Message, error) {
 	if perr != nil || e.ID != id {
 		return nil, err
 	}
-	return &mailbox.Message{Key: key, Envelope: e, ID: id, Order: envelope.Order(e.CreatedAt, doc.Stored), Stored: doc.Stored,
-		Size: int64(len(doc.Data))}, nil
+	return &mailbox.Message{
+		Key: key, Envelope: e, ID: id, Order: envelope.Order(e.CreatedAt, doc.Stored), Stored: doc.Stored,
+		Size: int64(len(doc.Data)),
+	}, nil
 }
 
 // empty is the answer of a verb of h2a where there is no bus.

@@ -293,7 +293,7 @@ func (c *Call) refusal(ctx context.Context, r *post.Receipt, text string) error 
 	switch {
 	case r.Err == nil:
 		return nil
-	case r.Err == errUnsent:
+	case errors.Is(r.Err, errUnsent):
 		return c.unsent(ctx, r.Err)
 	case c.under == H2A && errors.As(r.Err, &no):
 		return c.refusedH2A(r, text)

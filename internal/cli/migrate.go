@@ -74,8 +74,15 @@ func (c *Call) migrated(root, from, to string) error {
 var renamed = [...]struct {
 	folder string
 	files  bool
-}{{"negotiations", false}, {"inbox", false}, {"outbox", false}, {"contracts", false}, {"engagements", false},
-	{"policies", true}, {"presence", true}}
+}{
+	{"negotiations", false},
+	{"inbox", false},
+	{"outbox", false},
+	{"contracts", false},
+	{"engagements", false},
+	{"policies", true},
+	{"presence", true},
+}
 
 // sanitize renames what old releases named with characters that a path should not hold. A taken name is a conflict.
 func sanitize(root string, dry bool) (done, conflicts []renaming, err error) {

@@ -53,8 +53,10 @@ func unknownH2A(table Table, first string, rest []string) error {
 		sub = Clean(rest[0])
 	}
 	words := table.words(H2A, first)
-	return &fault{code: exitUsage, msg: "Unknown " + first + " subcommand: " + sub,
-		hint: "Subcommands: " + strings.Join(words, ", "), bare: true}
+	return &fault{
+		code: exitUsage, msg: "Unknown " + first + " subcommand: " + sub,
+		hint: "Subcommands: " + strings.Join(words, ", "), bare: true,
+	}
 }
 
 func (in *Input) h2aFlags(args []string) (err error) {

@@ -193,8 +193,10 @@ func (v *statusView) mail(ctx context.Context, w *app.World) error {
 		}
 		pins, _ := w.Pins.Get(from)
 		verdict := trust.Judge(m.Envelope, keys.Active, keys.Revoked, pins)
-		v.newest = append(v.newest, mailLine{id: m.ID, from: string(from), text: m.Envelope.Text(), word: verdict.Word,
-			at: time.UnixMilli(m.Order)})
+		v.newest = append(v.newest, mailLine{
+			id: m.ID, from: string(from), text: m.Envelope.Text(), word: verdict.Word,
+			at: time.UnixMilli(m.Order),
+		})
 	}
 	return nil
 }

@@ -58,8 +58,10 @@ func keyArgs(words []string) (store.Key, error) {
 	return k, nil
 }
 
-var classNames = [...]string{store.Once: "once", store.Owned: "owned", store.Locked: "locked", store.StrictLog: "log, strict",
-	store.LenientLog: "log, lenient"}
+var classNames = [...]string{
+	store.Once: "once", store.Owned: "owned", store.Locked: "locked", store.StrictLog: "log, strict",
+	store.LenientLog: "log, lenient",
+}
 
 func runStoreKinds(_ context.Context, c *Call) error {
 	var l list

@@ -120,8 +120,14 @@ func TestTerminalIsNotSteered(t *testing.T) {
 	if err := os.WriteFile(home+"/h2a-workspace/.h2a/policies/\x1b[2J.json", []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"store", "show", "policy", "evil"}, {"store", "list", "policy"}, {"store", "check"},
-		{"halt", "\x1b[2J\u202e"}, {"store", "kinds", "--no-color"}, {"resume"}} {
+	for _, args := range [][]string{
+		{"store", "show", "policy", "evil"},
+		{"store", "list", "policy"},
+		{"store", "check"},
+		{"halt", "\x1b[2J\u202e"},
+		{"store", "kinds", "--no-color"},
+		{"resume"},
+	} {
 		shown := onTerminal(t, 80, append(env, "NO_COLOR=1", "PATH=/nowhere"), args...)
 		if i := strings.IndexAny(shown, "\x1b\a\u202e\u009b"); i >= 0 || shown == "" {
 			t.Errorf("%v: something reached the terminal, or nothing at all: %q", args, shown)

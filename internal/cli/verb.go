@@ -224,8 +224,10 @@ func (v *Verb) at(i int) *Flag {
 // globals are the flags that are the same everywhere. Under h2a the word json belongs to the verbs, which take bodies
 // by it; the cross-agent commands have only what their page says.
 var globals = [...]Flag{
-	{Name: "root", Kind: Text, Value: "dir", Under: Tutti | H2A, Offer: Folders,
-		Help: "the bus: its folder, or nats://host:port/name (default: H2A_ROOT, the nearest accepted .h2a, ~/h2a-workspace/.h2a)"},
+	{
+		Name: "root", Kind: Text, Value: "dir", Under: Tutti | H2A, Offer: Folders,
+		Help: "the bus: its folder, or nats://host:port/name (default: H2A_ROOT, the nearest accepted .h2a, ~/h2a-workspace/.h2a)",
+	},
 	{Name: "json", Kind: Switch, Under: Tutti, Help: "print JSON"},
 	{Name: "quiet", Kind: Switch, Under: Tutti | H2A, Help: "no remarks on standard error; errors are still said"},
 	{Name: "verbose", Kind: Switch, Under: Tutti | H2A, Help: "say also where the bus comes from and who answers"},

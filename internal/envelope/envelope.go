@@ -95,8 +95,10 @@ const (
 	mEnd
 )
 
-var names = []string{"protocol", "version", "id", "type", "actor", "target", "threadId", "replyTo", "causationId",
-	"correlationId", "body", "createdAt", "signatures"}
+var names = []string{
+	"protocol", "version", "id", "type", "actor", "target", "threadId", "replyTo", "causationId",
+	"correlationId", "body", "createdAt", "signatures",
+}
 
 var (
 	actorNames     = []string{"instance", "role", "scope", "mandate"}

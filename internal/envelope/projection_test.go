@@ -15,8 +15,10 @@ import (
 func TestProjection(t *testing.T) {
 	t.Parallel()
 	key, other := signature.Generate(), signature.Generate()
-	raw, err := Sign(draft(t, Draft{ID: "env:1:ab", Target: "codex:b", ThreadID: "thr:1:ab", ReplyTo: "env:0:aa", CausationID: "c",
-		CorrelationID: "k", Text: strings.Repeat("é", 300), Via: "unattended"}), ana.Instance, key)
+	raw, err := Sign(draft(t, Draft{
+		ID: "env:1:ab", Target: "codex:b", ThreadID: "thr:1:ab", ReplyTo: "env:0:aa", CausationID: "c",
+		CorrelationID: "k", Text: strings.Repeat("é", 300), Via: "unattended",
+	}), ana.Instance, key)
 	if err != nil {
 		t.Fatal(err)
 	}

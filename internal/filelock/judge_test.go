@@ -194,8 +194,10 @@ func TestSplitHolder(t *testing.T) {
 
 // FuzzRecord holds our reader against the standard one: both take or refuse the same objects and see the same members.
 func FuzzRecord(f *testing.F) {
-	for _, s := range []string{pidOnly, dualOwn, badLease, "", "{}", " {\n} ", `{"a":[1,{"b":null}],"pid":1e3}`, `{"pid":01}`, `{"pid":1,}`,
-		`{"nonce":"\ud83d\ude00\ud83d\u0041\/\b\u00zz"}`, `{"a":1}x`, "{\"a\":1}\x00", `{"nonce":"\ud83d"}`, `{"pid":-}`, `{"pid":1.}`, `{"pid":1e}`, `{"a":tru}`, `{"a" 1}`, "\ufeff{}"} {
+	for _, s := range []string{
+		pidOnly, dualOwn, badLease, "", "{}", " {\n} ", `{"a":[1,{"b":null}],"pid":1e3}`, `{"pid":01}`, `{"pid":1,}`,
+		`{"nonce":"\ud83d\ude00\ud83d\u0041\/\b\u00zz"}`, `{"a":1}x`, "{\"a\":1}\x00", `{"nonce":"\ud83d"}`, `{"pid":-}`, `{"pid":1.}`, `{"pid":1e}`, `{"a":tru}`, `{"a" 1}`, "\ufeff{}",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

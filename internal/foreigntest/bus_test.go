@@ -272,9 +272,11 @@ func TestProgramsBesideForeignOnes(t *testing.T) {
 		return p.Register(map[string]any{"id": fmt.Sprint("gemini:f:", n), "instance": fmt.Sprint("gemini:f:", n)})
 	})
 	loop(func(n int) error {
-		raw, _ := json.Marshal(map[string]any{"id": fmt.Sprint("gemini:o:", n), "instance": fmt.Sprint("gemini:o:", n),
+		raw, _ := json.Marshal(map[string]any{
+			"id": fmt.Sprint("gemini:o:", n), "instance": fmt.Sprint("gemini:o:", n),
 			"roles": []string{"AGENTS"}, "scopes": []string{"s"}, "capabilities": []string{}, "endpoints": []string{},
-			"publicKeys": []string{}, "acceptedPolicies": []string{}, "createdAt": stamp()})
+			"publicKeys": []string{}, "acceptedPolicies": []string{}, "createdAt": stamp(),
+		})
 		d.run("register", string(raw))
 		time.Sleep(20 * time.Millisecond)
 		return nil

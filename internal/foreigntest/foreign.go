@@ -46,8 +46,10 @@ func (p *Program) lock(path string) (func(), error) {
 	token := 1
 	record := func() any {
 		if p.Lease {
-			return map[string]any{"holder": fmt.Sprintf("%s:%d", host, os.Getpid()), "nonce": nonce, "acquiredAt": stamp(),
-				"renewedAt": stamp(), "leaseMs": leaseTime.Milliseconds(), "fencingToken": token}
+			return map[string]any{
+				"holder": fmt.Sprintf("%s:%d", host, os.Getpid()), "nonce": nonce, "acquiredAt": stamp(),
+				"renewedAt": stamp(), "leaseMs": leaseTime.Milliseconds(), "fencingToken": token,
+			}
 		}
 		return map[string]any{"pid": os.Getpid(), "hostname": host, "startedAt": stamp()}
 	}
@@ -245,8 +247,10 @@ func appendLine(path string, v any) error {
 
 // Session is a presence record with nothing but what is demanded.
 func Session(id, instance string) map[string]any {
-	return map[string]any{"sessionId": id, "instance": instance, "startedAt": stamp(), "heartbeatAt": stamp(), "state": "live",
-		"interests": map[string]any{"scopes": []string{"scope:default"}, "negotiations": []string{}}, "subscribedTopics": []string{}}
+	return map[string]any{
+		"sessionId": id, "instance": instance, "startedAt": stamp(), "heartbeatAt": stamp(), "state": "live",
+		"interests": map[string]any{"scopes": []string{"scope:default"}, "negotiations": []string{}}, "subscribedTopics": []string{},
+	}
 }
 
 func (p *Program) presence(id string) string {

@@ -122,9 +122,11 @@ func (w *worker) run(name, root string, span time.Duration) error {
 }
 
 func message(id string) map[string]any {
-	return map[string]any{"protocol": "sentropic.h2a", "version": "0.1", "id": id, "type": "event",
+	return map[string]any{
+		"protocol": "sentropic.h2a", "version": "0.1", "id": id, "type": "event",
 		"actor": map[string]any{"instance": "codex:x:0123456789ab", "role": "AGENTS", "scope": "scope:default"},
-		"body":  map[string]any{"kind": "message", "text": strings.Repeat("x", 300)}, "createdAt": stamp()}
+		"body":  map[string]any{"kind": "message", "text": strings.Repeat("x", 300)}, "createdAt": stamp(),
+	}
 }
 
 // mine tells whether a file of that name is written by one of our processes: those have even numbers.

@@ -118,8 +118,10 @@ func TestHaltIsNoticed(t *testing.T) {
 		{"dangling link", nil, nil, func(t *testing.T) { must(t, os.Symlink("nowhere", halt.Path())) }},
 		{"folder", nil, nil, func(t *testing.T) { must(t, os.Mkdir(halt.Path(), 0o700)) }},
 		{"pipe", nil, nil, func(t *testing.T) { must(t, syscall.Mkfifo(halt.Path(), 0o600)) }},
-		{"moved in", func(t *testing.T) { must(t, os.WriteFile(folder()+"/x", nil, 0o600)) }, nil,
-			func(t *testing.T) { must(t, os.Rename(folder()+"/x", halt.Path())) }},
+		{
+			"moved in", func(t *testing.T) { must(t, os.WriteFile(folder()+"/x", nil, 0o600)) }, nil,
+			func(t *testing.T) { must(t, os.Rename(folder()+"/x", halt.Path())) },
+		},
 		{"folder moved away and made again", nil, func(t *testing.T) {
 			must(t, os.Rename(folder(), folder()+".old"))
 			must(t, os.Mkdir(folder(), 0o700))
@@ -132,20 +134,26 @@ func TestHaltIsNoticed(t *testing.T) {
 			raise(t)
 			must(t, os.Rename(filepath.Dir(folder()), filepath.Dir(folder())+".old"))
 		}, nil, func(t *testing.T) { must(t, os.Rename(filepath.Dir(folder())+".old", filepath.Dir(folder()))) }},
-		{"folder missing, made step by step", func(t *testing.T) { must(t, os.RemoveAll(filepath.Dir(folder()))) },
+		{
+			"folder missing, made step by step", func(t *testing.T) { must(t, os.RemoveAll(filepath.Dir(folder()))) },
 			func(t *testing.T) {
 				must(t, os.Mkdir(filepath.Dir(folder()), 0o700))
 				time.Sleep(10 * time.Millisecond) // so that the watcher follows each step
 				must(t, os.Mkdir(folder(), 0o700))
 				time.Sleep(10 * time.Millisecond)
-			}, raise},
-		{"folder missing, made at once", func(t *testing.T) { must(t, os.RemoveAll(filepath.Dir(folder()))) }, nil,
+			}, raise,
+		},
+		{
+			"folder missing, made at once", func(t *testing.T) { must(t, os.RemoveAll(filepath.Dir(folder()))) }, nil,
 			func(t *testing.T) {
 				must(t, os.MkdirAll(folder(), 0o700))
 				raise(t)
-			}},
-		{"circle of links in the way", func(t *testing.T) { must(t, os.RemoveAll(folder())) }, nil,
-			func(t *testing.T) { must(t, os.Symlink(folder(), folder())) }},
+			},
+		},
+		{
+			"circle of links in the way", func(t *testing.T) { must(t, os.RemoveAll(folder())) }, nil,
+			func(t *testing.T) { must(t, os.Symlink(folder(), folder())) },
+		},
 	}
 	for _, look := range []bool{true, false} {
 		for _, c := range cases {

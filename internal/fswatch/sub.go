@@ -39,8 +39,10 @@ func newSub(path string, o Options) *Sub {
 	if o.Pending <= 0 {
 		o.Pending = defaultPending
 	}
-	s := &Sub{path: path, abs: absolute(path), o: o,
-		c: make(chan Event), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	s := &Sub{
+		path: path, abs: absolute(path), o: o,
+		c: make(chan Event), wake: make(chan struct{}, 1), done: make(chan struct{}),
+	}
 	s.C = s.c
 	s.work.Go(s.pump)
 	return s

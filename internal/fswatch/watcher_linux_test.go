@@ -46,8 +46,10 @@ func TestOps(t *testing.T) {
 		}, map[string]Op{"n": Created | Written}},
 		{"moved out", func(t *testing.T, in, out string) { must(t, os.Rename(in+"/old", out+"/old")) }, map[string]Op{"old": Gone}},
 		{"removed", func(t *testing.T, in, out string) { must(t, os.Remove(in+"/old")) }, map[string]Op{"old": Gone}},
-		{"renamed", func(t *testing.T, in, out string) { must(t, os.Rename(in+"/old", in+"/n")) },
-			map[string]Op{"old": Gone, "n": Created | Written}},
+		{
+			"renamed", func(t *testing.T, in, out string) { must(t, os.Rename(in+"/old", in+"/n")) },
+			map[string]Op{"old": Gone, "n": Created | Written},
+		},
 		{"folder made", func(t *testing.T, in, out string) { must(t, os.Mkdir(in+"/d", 0o700)) }, map[string]Op{"d": Created}},
 		{"mode changed", func(t *testing.T, in, out string) { must(t, os.Chmod(in+"/old", 0o400)) }, map[string]Op{}},
 		{"opened and read", func(t *testing.T, in, out string) { _, err := os.ReadFile(in + "/old"); must(t, err) }, map[string]Op{}},
@@ -104,8 +106,10 @@ func TestPathIsFollowed(t *testing.T) {
 			must(t, os.Mkdir(h+"/a/b", 0o700))
 		}},
 		{"made at once", func(t *testing.T, h string) {}, make_},
-		{"moved in whole", func(t *testing.T, h string) { must(t, os.MkdirAll(h+"/c/b", 0o700)) },
-			func(t *testing.T, h string) { must(t, os.Rename(h+"/c", h+"/a")) }},
+		{
+			"moved in whole", func(t *testing.T, h string) { must(t, os.MkdirAll(h+"/c/b", 0o700)) },
+			func(t *testing.T, h string) { must(t, os.Rename(h+"/c", h+"/a")) },
+		},
 		{"moved away and made again", make_, func(t *testing.T, h string) {
 			must(t, os.Rename(h+"/a/b", h+"/a/old"))
 			make_(t, h)
@@ -130,16 +134,20 @@ func TestPathIsFollowed(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			must(t, os.Rename(h+"/old", h+"/a"))
 		}},
-		{"exchanged", func(t *testing.T, h string) { make_(t, h); must(t, os.MkdirAll(h+"/c/b", 0o700)) },
+		{
+			"exchanged", func(t *testing.T, h string) { make_(t, h); must(t, os.MkdirAll(h+"/c/b", 0o700)) },
 			func(t *testing.T, h string) {
 				must(t, unix.Renameat2(unix.AT_FDCWD, h+"/a", unix.AT_FDCWD, h+"/c", unix.RENAME_EXCHANGE))
-			}},
+			},
+		},
 		{"file in the way removed", func(t *testing.T, h string) { write(t, h+"/a") }, func(t *testing.T, h string) {
 			must(t, os.Remove(h+"/a"))
 			make_(t, h)
 		}},
-		{"link that led nowhere", func(t *testing.T, h string) { must(t, os.Symlink("real", h+"/a")) },
-			func(t *testing.T, h string) { must(t, os.MkdirAll(h+"/real/b", 0o700)) }},
+		{
+			"link that led nowhere", func(t *testing.T, h string) { must(t, os.Symlink("real", h+"/a")) },
+			func(t *testing.T, h string) { must(t, os.MkdirAll(h+"/real/b", 0o700)) },
+		},
 		{"link turned", func(t *testing.T, h string) {
 			must(t, os.MkdirAll(h+"/one/b", 0o700))
 			must(t, os.MkdirAll(h+"/two/b", 0o700))

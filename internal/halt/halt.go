@@ -67,8 +67,10 @@ func Read() State {
 
 // Err returns the *[Error] that refuses action in state s. It must not be called when s is not halted.
 func (s State) Err(action string) *Error {
-	return &Error{Action: action, By: s.By, Reason: s.Reason, Since: s.Since,
-		Unreadable: s.Unreadable, Path: s.Path, Problem: s.Problem}
+	return &Error{
+		Action: action, By: s.By, Reason: s.Reason, Since: s.Since,
+		Unreadable: s.Unreadable, Path: s.Path, Problem: s.Problem,
+	}
 }
 
 // present tells whether the switch is on, with one system call and without reading a reason.

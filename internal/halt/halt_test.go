@@ -115,12 +115,16 @@ func TestErrorText(t *testing.T) {
 		e    Error
 		want string
 	}{
-		{Error{Action: "relaunch claude:api", By: "ana", Since: since, Reason: "runaway loop"},
-			"relaunch claude:api: halted by ana since 2026-03-01T10:04:00Z: runaway loop"},
+		{
+			Error{Action: "relaunch claude:api", By: "ana", Since: since, Reason: "runaway loop"},
+			"relaunch claude:api: halted by ana since 2026-03-01T10:04:00Z: runaway loop",
+		},
 		{Error{Action: "send", By: "ana", Since: since}, "send: halted by ana since 2026-03-01T10:04:00Z"},
 		{Error{Reason: "stop"}, "halted: stop"},
-		{Error{Action: "send", Unreadable: true, Problem: "is a directory"},
-			"send: halted: HALT file present but unreadable; treat as halted. (is a directory)"},
+		{
+			Error{Action: "send", Unreadable: true, Problem: "is a directory"},
+			"send: halted: HALT file present but unreadable; treat as halted. (is a directory)",
+		},
 	}
 	for _, c := range cases {
 		if got := c.e.Error(); got != c.want {

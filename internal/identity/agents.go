@@ -35,10 +35,17 @@ const (
 )
 
 var agentEnv = [...]struct{ name, host string }{
-	{"CLAUDECODE", "claude"}, {envClaude, "claude"}, {"CLAUDE_CODE_ENTRYPOINT", "claude"},
-	{"CODEX_THREAD_ID", "codex"}, {"CODEX_SANDBOX", "codex"}, {"CODEX_SANDBOX_NETWORK_DISABLED", "codex"}, {"CODEX_CI", "codex"},
-	{"GEMINI_CLI", "gemini"}, {"GEMINI_SESSION_ID", "gemini"},
-	{"OPENCODE", "opencode"}, {"OPENCODE_PID", "opencode"},
+	{"CLAUDECODE", "claude"},
+	{envClaude, "claude"},
+	{"CLAUDE_CODE_ENTRYPOINT", "claude"},
+	{"CODEX_THREAD_ID", "codex"},
+	{"CODEX_SANDBOX", "codex"},
+	{"CODEX_SANDBOX_NETWORK_DISABLED", "codex"},
+	{"CODEX_CI", "codex"},
+	{"GEMINI_CLI", "gemini"},
+	{"GEMINI_SESSION_ID", "gemini"},
+	{"OPENCODE", "opencode"},
+	{"OPENCODE_PID", "opencode"},
 	{"HERMES_KANBAN_TASK", "hermes"},
 }
 
@@ -47,7 +54,9 @@ var agents = [...]string{"claude", "codex", "gemini", "agy", "opencode", "hermes
 
 // packages are folders in the path of a script whose own name says nothing (cli.js, index.js).
 var packages = [...]struct{ folder, host string }{
-	{"/@anthropic-ai/claude-code/", "claude"}, {"/@openai/codex/", "codex"}, {"/@google/gemini-cli/", "gemini"},
+	{"/@anthropic-ai/claude-code/", "claude"},
+	{"/@openai/codex/", "codex"},
+	{"/@google/gemini-cli/", "gemini"},
 	{"/opencode-ai/", "opencode"},
 }
 

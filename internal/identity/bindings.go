@@ -78,8 +78,10 @@ func parseBinding(line []byte) (Binding, error) {
 		return Binding{}, errNoBinding
 	}
 	text := func(n int) string { s, _ := canonjson.String(v[n]); return s }
-	b := Binding{Host: text(0), Session: text(1), Workspace: text(2), Instance: address.Instance(text(3)),
-		UUID: text(4), At: text(5), Scope: text(6)}
+	b := Binding{
+		Host: text(0), Session: text(1), Workspace: text(2), Instance: address.Instance(text(3)),
+		UUID: text(4), At: text(5), Scope: text(6),
+	}
 	if b.Host == "" || b.Session == "" || address.Check(string(b.Instance)) != nil ||
 		address.Canonical(b.Host+":x") != address.Canonical(b.Instance.Host()+":x") {
 		return Binding{}, errNoBinding

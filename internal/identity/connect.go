@@ -83,8 +83,10 @@ func (k *Keeper) Connect(ctx context.Context, q Request, now time.Time) (*Result
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	c := &claim{k: k, q: q, now: now, result: &Result{Host: q.Host, Workspace: w, Name: q.name(w), Source: q.Source,
-		Legacy: legacyOf(q.Host, w.Label)}}
+	c := &claim{k: k, q: q, now: now, result: &Result{
+		Host: q.Host, Workspace: w, Name: q.name(w), Source: q.Source,
+		Legacy: legacyOf(q.Host, w.Label),
+	}}
 	if q.Host == Remote {
 		err = c.bridge(ctx)
 	} else {

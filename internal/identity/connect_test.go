@@ -19,8 +19,10 @@ import (
 func TestConnectMints(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {
-		r := connect(t, k, Request{Host: "claude", Session: "c1", Source: SourceEnv, Name: "Billing API", Scopes: []string{"scope:pay"},
-			Place: Place{Path: "/srv/Ledger", Machine: "m1"}}, noon)
+		r := connect(t, k, Request{
+			Host: "claude", Session: "c1", Source: SourceEnv, Name: "Billing API", Scopes: []string{"scope:pay"},
+			Place: Place{Path: "/srv/Ledger", Machine: "m1"},
+		}, noon)
 		if r.Action != Mint || !r.Instance.Perennial() || r.Instance.Channel() != "claude:billing-api" || r.Legacy != "claude:Ledger" {
 			t.Errorf("a new agent: got %+v", r)
 		}
@@ -260,8 +262,10 @@ func TestConnectLeavesLegacyKey(t *testing.T) {
 
 func TestResultJSON(t *testing.T) {
 	t.Parallel()
-	r := &Result{Instance: "codex:api:a1b2c3d4e5f6", Host: "codex", Workspace: &registry.Workspace{ID: "ws:1", Path: "/srv/api", Host: "codex", Label: "api"},
-		Name: "api", Legacy: "codex:api", Action: Mint, Source: SourceNone, PrivateKeyPath: "p", PublicKeyPath: "q"}
+	r := &Result{
+		Instance: "codex:api:a1b2c3d4e5f6", Host: "codex", Workspace: &registry.Workspace{ID: "ws:1", Path: "/srv/api", Host: "codex", Label: "api"},
+		Name: "api", Legacy: "codex:api", Action: Mint, Source: SourceNone, PrivateKeyPath: "p", PublicKeyPath: "q",
+	}
 	want := `{"instance":"codex:api:a1b2c3d4e5f6","host":"codex","workspace":{"id":"ws:1","path":"/srv/api","host":"codex","label":"api"},` +
 		`"name":"api","legacyInstance":"codex:api","action":"mint","providerSessionSource":"none","privateKeyPath":"p","publicKeyPath":"q"}`
 	if got := string(r.JSON()); got != want {
@@ -275,22 +279,28 @@ func TestResultJSON(t *testing.T) {
 
 func TestBindingLines(t *testing.T) {
 	t.Parallel()
-	b := Binding{Host: "codex", Session: "s", Workspace: "ws:1", Instance: "codex:api:a1b2c3d4e5f6", UUID: "u", At: stamp(noon), Scope: "scope:x",
-		Process: process(7, "/bin/x").ID}
+	b := Binding{
+		Host: "codex", Session: "s", Workspace: "ws:1", Instance: "codex:api:a1b2c3d4e5f6", UUID: "u", At: stamp(noon), Scope: "scope:x",
+		Process: process(7, "/bin/x").ID,
+	}
 	if got, err := parseBinding(b.line()); err != nil || got != b {
 		t.Errorf("parse(line)\n got %+v, %v\nwant %+v", got, err, b)
 	}
-	for _, bad := range []string{`{}`, `[]`, `null`, `7`, `{"host":"claude","providerSessionId":"s"}`,
+	for _, bad := range []string{
+		`{}`, `[]`, `null`, `7`, `{"host":"claude","providerSessionId":"s"}`,
 		`{"host":"claude","providerSessionId":"s","instance":"human:ana:aaaaaaaaaaaa"}`,
 		`{"host":"claude","providerSessionId":"","instance":"claude:a:aaaaaaaaaaaa"}`,
 		`{"host":"claude","providerSessionId":"s","instance":"claude:a\u0007:aaaaaaaaaaaa"}`,
-		`{"host":["claude"],"providerSessionId":"s","instance":"claude:a:aaaaaaaaaaaa"}`} {
+		`{"host":["claude"],"providerSessionId":"s","instance":"claude:a:aaaaaaaaaaaa"}`,
+	} {
 		if got, err := parseBinding([]byte(bad)); err == nil {
 			t.Errorf("parse(%s): got %+v, want an error", bad, got)
 		}
 	}
-	for _, odd := range []string{`{"pid":1,"start":2,"boot":"b"}`, `{"pid":-4,"start":2,"boot":"b"}`, `{"pid":4,"start":-2,"boot":"b"}`,
-		`{"pid":4,"start":2}`, `{"pid":"4","start":2,"boot":"b"}`, `7`} {
+	for _, odd := range []string{
+		`{"pid":1,"start":2,"boot":"b"}`, `{"pid":-4,"start":2,"boot":"b"}`, `{"pid":4,"start":-2,"boot":"b"}`,
+		`{"pid":4,"start":2}`, `{"pid":"4","start":2,"boot":"b"}`, `7`,
+	} {
 		if got := parseProcess([]byte(odd)); got.PID != 0 {
 			t.Errorf("parseProcess(%s): got %v, want none", odd, got)
 		}

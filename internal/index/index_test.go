@@ -26,8 +26,10 @@ func openDir(t testing.TB) *Dir {
 }
 
 func row(i int) Row {
-	r := Row{Name: fmt.Sprintf("m-%05d", i*7919%100003), Order: int64(i / 3), Stored: int64(i),
-		ID: Stat{Dev: 1, Ino: uint64(i), Size: int64(i), Mtime: 5, Ctime: 6}}
+	r := Row{
+		Name: fmt.Sprintf("m-%05d", i*7919%100003), Order: int64(i / 3), Stored: int64(i),
+		ID: Stat{Dev: 1, Ino: uint64(i), Size: int64(i), Mtime: 5, Ctime: 6},
+	}
 	if i%50 == 7 {
 		r.Flags = Unsettled
 	}
@@ -333,8 +335,12 @@ func TestPartsThatDoNotBelong(t *testing.T) {
 	if all, _, _, err := readAll(d, "x", scope); err != nil || len(all) != 400 {
 		t.Errorf("%d rows, %v; want the 400 of the newer table", len(all), err)
 	}
-	for _, of := range []Scope{{"b2", scope.Subject, scope.Projection, 3}, {"b1", "inbox other", scope.Projection, 3},
-		{"b1", scope.Subject, "brief", 3}, {"b1", scope.Subject, scope.Projection, 4}} {
+	for _, of := range []Scope{
+		{"b2", scope.Subject, scope.Projection, 3},
+		{"b1", "inbox other", scope.Projection, 3},
+		{"b1", scope.Subject, "brief", 3},
+		{"b1", scope.Subject, scope.Projection, 4},
+	} {
 		if _, _, _, err := readAll(d, "x", of); !errors.Is(err, ErrBad) {
 			t.Errorf("scope %+v: %v, want ErrBad", of, err)
 		}

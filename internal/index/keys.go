@@ -219,7 +219,7 @@ func (k *Keys) Find(h uint64) iter.Seq2[Place, error] {
 			}
 			for i := range n {
 				// The block may have been replaced by another search of the caller's.
-				if n, err = k.load(at); err != nil {
+				if _, err = k.load(at); err != nil {
 					yield(Place{}, err)
 					return
 				}

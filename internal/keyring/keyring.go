@@ -221,7 +221,7 @@ func read(path string) ([]byte, *syscall.Stat_t, error) {
 	n, err := 0, error(nil)
 	for n < int(st.Size) {
 		var m int
-		if m, err = syscall.Read(fd, data[n:]); err == syscall.EINTR {
+		if m, err = syscall.Read(fd, data[n:]); errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if m <= 0 || err != nil {

@@ -55,17 +55,21 @@ const uuidDigits = 12
 // those of the address's own channel matter, and others may be among them. An instance with several sessions counts once.
 func Resolve(target string, live, registered []address.Instance) Decision {
 	if !address.HostQualified(target) {
-		return Decision{Kind: Refuse, Why: NotHostQualified,
+		return Decision{
+			Kind: Refuse, Why: NotHostQualified,
 			Reason: fmt.Sprintf("%q is not host-qualified: without a host the recipient cannot be told", target),
-			Hint:   `write HOST:LABEL, or find the full id with "tutti discover"`}
+			Hint:   `write HOST:LABEL, or find the full id with "tutti discover"`,
+		}
 	}
 	if strings.Contains(target, "~") || address.Instance(target).Perennial() {
 		return Decision{Kind: Deliver}
 	}
 	if strings.Count(target, ":") > 1 {
-		return Decision{Kind: Refuse, Why: Malformed,
+		return Decision{
+			Kind: Refuse, Why: Malformed,
 			Reason: fmt.Sprintf("malformed: the third part of %q is not a uuid of %d hex digits", target, uuidDigits),
-			Hint:   fmt.Sprintf(`write %s, or the full id as "tutti discover" shows it`, address.Instance(target).Channel())}
+			Hint:   fmt.Sprintf(`write %s, or the full id as "tutti discover" shows it`, address.Instance(target).Channel()),
+		}
 	}
 	return resolveChannel(address.Instance(target).Channel(), live, registered)
 }
@@ -75,19 +79,27 @@ func resolveChannel(channel string, live, registered []address.Instance) Decisio
 	there := under(channel, live)
 	switch {
 	case len(there) > 1:
-		return Decision{Kind: Refuse, Why: Ambiguous, Candidates: there,
+		return Decision{
+			Kind: Refuse, Why: Ambiguous, Candidates: there,
 			Reason: fmt.Sprintf("ambiguous: %d live agents answer to %s", len(there), channel),
-			Hint:   "write the full id of one of them: " + list(there)}
+			Hint:   "write the full id of one of them: " + list(there),
+		}
 	case len(there) == 1:
-		return Decision{Kind: DeliverHint, LiveCandidate: there[0],
-			Reason: fmt.Sprintf("%s is the one live agent under %s", there[0], channel)}
+		return Decision{
+			Kind: DeliverHint, LiveCandidate: there[0],
+			Reason: fmt.Sprintf("%s is the one live agent under %s", there[0], channel),
+		}
 	case len(under(channel, registered)) > 0:
-		return Decision{Kind: DeliverDormant,
-			Reason: fmt.Sprintf("no agent under %s has a live session now; the message waits for its wake", channel)}
+		return Decision{
+			Kind:   DeliverDormant,
+			Reason: fmt.Sprintf("no agent under %s has a live session now; the message waits for its wake", channel),
+		}
 	}
-	return Decision{Kind: Refuse, Why: Phantom,
+	return Decision{
+		Kind: Refuse, Why: Phantom,
 		Reason: fmt.Sprintf("phantom: neither presence nor registry knows %s", channel),
-		Hint:   `"tutti discover --all" lists who is known here; look at the spelling, and whether both use the same root`}
+		Hint:   `"tutti discover --all" lists who is known here; look at the spelling, and whether both use the same root`,
+	}
 }
 
 // under returns the instances that work under a channel, each once, as they were spelled first.

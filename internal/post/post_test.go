@@ -237,8 +237,10 @@ func TestPolicy(t *testing.T) {
 			ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 			b.send(Letter{From: ana, To: bob.Instance, Text: "signed"})
 			b.clock = b.clock.Add(time.Second)
-			b.send(Letter{From: &identity.Speaker{Instance: "gemini:plain:000000000001", Role: "AGENTS", Scope: "s"},
-				To: bob.Instance, Text: "plain", Unsigned: true})
+			b.send(Letter{
+				From: &identity.Speaker{Instance: "gemini:plain:000000000001", Role: "AGENTS", Scope: "s"},
+				To:   bob.Instance, Text: "plain", Unsigned: true,
+			})
 			got := b.receive(Reader{Instance: bob.Instance}, 0)
 			if texts(got) != c.shown {
 				t.Errorf("shown: %s, want %s", texts(got), c.shown)

@@ -87,14 +87,16 @@ const (
 
 // facts are what never changes in a record of one name. The workspace is not among them: a session id may be opened again in
 // another folder.
-var facts = &store.Projection{Name: "sessions", Version: 1, Frozen: true,
+var facts = &store.Projection{
+	Name: "sessions", Version: 1, Frozen: true,
 	Make: func(raw []byte, _ time.Time) ([]string, int64, []byte, error) {
 		s, err := Parse(raw)
 		if err != nil {
 			return nil, 0, nil, err
 		}
 		return []string{byInstance + string(s.Instance.Canonical()), byChannel + s.Instance.Channel()}, 0, nil, nil
-	}}
+	},
+}
 
 // Fresh returns the sessions that are there, in the order in which they began.
 func (p *Presence) Fresh(ctx context.Context, now time.Time) ([]*Session, error) {

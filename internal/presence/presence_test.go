@@ -111,10 +111,12 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	docs, root := files(t)
 	p := presence.New(docs)
-	s := open(t, p, presence.Start{SessionID: "sess:1", Instance: "claude:api:0a1b2c3d4e5f", Host: "claude", PID: 7,
+	s := open(t, p, presence.Start{
+		SessionID: "sess:1", Instance: "claude:api:0a1b2c3d4e5f", Host: "claude", PID: 7,
 		Interests: presence.Interests{Scopes: []string{"scope:default"}}, Topics: []string{"peer.blocked", "x.y"}, WorkStatus: presence.Working,
 		Launch:    &presence.Launch{Cwd: "/w", Command: "claude", Tmux: &presence.Tmux{Session: "m", Pane: "%3"}},
-		Workspace: &presence.Workspace{ID: "ws:1", Path: "/w", Host: "claude", Label: "w"}, Name: "api", Version: &presence.Version{CLI: "1"}}, now)
+		Workspace: &presence.Workspace{ID: "ws:1", Path: "/w", Host: "claude", Label: "w"}, Name: "api", Version: &presence.Version{CLI: "1"},
+	}, now)
 	want := `{"sessionId":"sess:1","instance":"claude:api:0a1b2c3d4e5f","host":"claude","pid":7,"startedAt":"2026-06-12T10:00:00.000Z",` +
 		`"heartbeatAt":"2026-06-12T10:00:00.000Z","state":"live","interests":{"scopes":["scope:default"],"negotiations":[]},` +
 		`"subscribedTopics":["peer.blocked"],"workStatus":"working","launchContext":{"cwd":"/w","command":"claude","tmux":{"session":"m","pane":"%3"}},` +
@@ -251,9 +253,11 @@ func TestPatch(t *testing.T) {
 		p, ctx := presence.New(docs), t.Context()
 		s := open(t, p, start("s", "claude:api:0a1b2c3d4e5f"), now)
 		status, name := presence.Working, "api"
-		s, err := p.Patch(ctx, s, presence.Change{State: presence.Draining, WorkStatus: &status, Name: &name, Topics: []string{"x", "peer.blocked"},
+		s, err := p.Patch(ctx, s, presence.Change{
+			State: presence.Draining, WorkStatus: &status, Name: &name, Topics: []string{"x", "peer.blocked"},
 			Interests: &presence.Interests{Scopes: []string{"a"}}, MirroredAt: "t", Version: &presence.Version{CLI: "2", Skill: "3"},
-			Launch: &presence.Launch{Cwd: "/", Command: "c"}, Extra: map[string][]byte{"ours": []byte(`{"b":1}`)}}, now.Add(time.Second))
+			Launch: &presence.Launch{Cwd: "/", Command: "c"}, Extra: map[string][]byte{"ours": []byte(`{"b":1}`)},
+		}, now.Add(time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -403,8 +407,10 @@ func TestLaunched(t *testing.T) {
 		}
 		return s
 	}
-	if got := presence.Launched([]*presence.Session{at("2026-06-12T10:00:00.000Z", "a"), at("2026-06-12T10:00:01.000Z", "b"),
-		at("2026-06-12T10:00:02.000Z", ""), at("soon", "c")}); got == nil || got.Command != "b" {
+	if got := presence.Launched([]*presence.Session{
+		at("2026-06-12T10:00:00.000Z", "a"), at("2026-06-12T10:00:01.000Z", "b"),
+		at("2026-06-12T10:00:02.000Z", ""), at("soon", "c"),
+	}); got == nil || got.Command != "b" {
 		t.Errorf("Launched: %+v, want b", got)
 	}
 	if got := presence.Launched(nil); got != nil {

@@ -32,8 +32,10 @@ const (
 var (
 	states   = []string{Opening, Live, Draining, Closed, StateExpired}
 	statuses = []string{Working, Paused, Done, Blocked, OutOfTokens}
-	topics   = []string{"presence.peer_joined", "presence.peer_left", "inbox.envelope_arrived", "negotiation.event_appended",
-		"peer.blocked", "peer.unblocked"}
+	topics   = []string{
+		"presence.peer_joined", "presence.peer_left", "inbox.envelope_arrived", "negotiation.event_appended",
+		"peer.blocked", "peer.unblocked",
+	}
 )
 
 // Topics returns what a session can subscribe to.
@@ -85,8 +87,10 @@ type Workspace struct{ ID, Path, Host, Label, Repo string }
 type Version struct{ CLI, Skill string }
 
 // members are those of a record that the guard looks at or that are read, in the order of a parser's values.
-var members = []string{"sessionId", "instance", "startedAt", "heartbeatAt", "state", "interests", "subscribedTopics", "host", "pid",
-	"workStatus", "launchContext", "workspace", "name", "version", "mirroredAt", "lastMcpActivityAt"}
+var members = []string{
+	"sessionId", "instance", "startedAt", "heartbeatAt", "state", "interests", "subscribedTopics", "host", "pid",
+	"workStatus", "launchContext", "workspace", "name", "version", "mirroredAt", "lastMcpActivityAt",
+}
 
 // Check returns why existing programs would delete a record, nil for one that they keep.
 func Check(raw []byte) error {
@@ -188,8 +192,10 @@ func (p *parser) launch(raw []byte) *Launch {
 		return nil
 	}
 	v := p.object("launchContext", raw, "cwd", "command", "resumeCommand", "tty", "tmux")
-	l := &Launch{Cwd: p.text("launchContext.cwd", v[0]), Command: p.text("launchContext.command", v[1]),
-		ResumeCommand: p.opt("launchContext.resumeCommand", v[2]), TTY: p.opt("launchContext.tty", v[3])}
+	l := &Launch{
+		Cwd: p.text("launchContext.cwd", v[0]), Command: p.text("launchContext.command", v[1]),
+		ResumeCommand: p.opt("launchContext.resumeCommand", v[2]), TTY: p.opt("launchContext.tty", v[3]),
+	}
 	if v[4] != nil {
 		t := p.object("launchContext.tmux", v[4], "session", "window", "pane")
 		l.Tmux = &Tmux{Session: p.text("tmux.session", t[0]), Window: p.opt("tmux.window", t[1]), Pane: p.text("tmux.pane", t[2])}
@@ -202,8 +208,10 @@ func (p *parser) workspace(raw []byte) *Workspace {
 		return nil
 	}
 	v := p.object("workspace", raw, "id", "path", "host", "label", "repo")
-	return &Workspace{ID: p.text("workspace.id", v[0]), Path: p.text("workspace.path", v[1]), Host: p.text("workspace.host", v[2]),
-		Label: p.text("workspace.label", v[3]), Repo: p.opt("workspace.repo", v[4])}
+	return &Workspace{
+		ID: p.text("workspace.id", v[0]), Path: p.text("workspace.path", v[1]), Host: p.text("workspace.host", v[2]),
+		Label: p.text("workspace.label", v[3]), Repo: p.opt("workspace.repo", v[4]),
+	}
 }
 
 func (p *parser) version(raw []byte) *Version {

@@ -34,14 +34,16 @@ func parseGrant(raw []byte) (Grant, error) {
 }
 
 // grantRows makes the rows of the membership log.
-var grantRows = &store.Projection{Name: "grants", Version: 1,
+var grantRows = &store.Projection{
+	Name: "grants", Version: 1,
 	Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 		g, err := parseGrant(line)
 		if err != nil {
 			return nil, 0, nil, err
 		}
 		return []string{byInstance + string(g.Instance.Canonical())}, 0, nil, nil
-	}}
+	},
+}
 
 // Grants returns what an instance in any spelling was granted, oldest first.
 func (r *Registry) Grants(ctx context.Context, i address.Instance) ([]Grant, error) {

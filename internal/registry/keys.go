@@ -49,14 +49,16 @@ func parseEvent(raw []byte) (Event, error) {
 }
 
 // keyRows makes the rows of the key log.
-var keyRows = &store.Projection{Name: "key-events", Version: 1,
+var keyRows = &store.Projection{
+	Name: "key-events", Version: 1,
 	Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 		e, err := parseEvent(line)
 		if err != nil {
 			return nil, 0, nil, err
 		}
 		return []string{byInstance + address.Canonical(e.Instance)}, 0, nil, nil
-	}}
+	},
+}
 
 // Keys are the public keys of one instance.
 type Keys struct {

@@ -62,8 +62,10 @@ type Workspace struct{ ID, Path, Host, Label, Repo string }
 var errNoID = errors.New("has no id")
 
 // members are those that Parse reads, in the order of its values.
-var members = []string{"id", "instance", "roles", "scopes", "capabilities", "acceptedPolicies", "declaredCapabilities",
-	"publicKeys", "endpoints", "principal", "conductor", "agentUuid", "name", "createdAt", "workspace"}
+var members = []string{
+	"id", "instance", "roles", "scopes", "capabilities", "acceptedPolicies", "declaredCapabilities",
+	"publicKeys", "endpoints", "principal", "conductor", "agentUuid", "name", "createdAt", "workspace",
+}
 
 // Parse reads a registration as tolerantly as possible: only an object with an id is asked for, as anything may have been
 // appended. What is missing or of another type is empty.

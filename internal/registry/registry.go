@@ -62,7 +62,8 @@ const (
 )
 
 // registrations makes the rows of the instance log.
-var registrations = &store.Projection{Name: "registrations", Version: 1,
+var registrations = &store.Projection{
+	Name: "registrations", Version: 1,
 	Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 		var v [3][]byte // a new index reads 100,000 of these: no more than is needed
 		canonjson.Pick(line, []string{"id", "instance", "workspace"}, v[:])
@@ -78,7 +79,8 @@ var registrations = &store.Projection{Name: "registrations", Version: 1,
 			keys = append(keys, byWorkspace+text(path))
 		}
 		return keys, 0, nil, nil
-	}}
+	},
+}
 
 // Get returns the registration of an id, compared exactly: the first line that has it. ErrNotRegistered: there is none.
 func (r *Registry) Get(ctx context.Context, id string) (*Registration, error) {

@@ -52,8 +52,10 @@ func foreign(t *testing.T, log store.Log, kind store.Kind, line string) {
 }
 
 func agent(instance string, keys ...string) []byte {
-	return registry.Build(registry.Agent{Instance: address.Instance(instance), PublicKeys: keys, Root: "/w/.h2a",
-		Workspace: &registry.Workspace{ID: "ws:1", Path: "/w", Host: "claude", Label: "w"}}, now)
+	return registry.Build(registry.Agent{
+		Instance: address.Instance(instance), PublicKeys: keys, Root: "/w/.h2a",
+		Workspace: &registry.Workspace{ID: "ws:1", Path: "/w", Host: "claude", Label: "w"},
+	}, now)
 }
 
 func register(t *testing.T, r *registry.Registry, raw []byte) {
@@ -65,8 +67,10 @@ func register(t *testing.T, r *registry.Registry, raw []byte) {
 
 func TestBuild(t *testing.T) {
 	t.Parallel()
-	raw := registry.Build(registry.Agent{Instance: "claude:api:0a1b2c3d4e5f", Root: "/w/.h2a", PublicKeys: []string{"K\n"}, AgentUUID: "u",
-		Workspace: &registry.Workspace{ID: "ws:1", Path: "/w", Host: "claude", Label: "w"}, Name: "api"}, now)
+	raw := registry.Build(registry.Agent{
+		Instance: "claude:api:0a1b2c3d4e5f", Root: "/w/.h2a", PublicKeys: []string{"K\n"}, AgentUUID: "u",
+		Workspace: &registry.Workspace{ID: "ws:1", Path: "/w", Host: "claude", Label: "w"}, Name: "api",
+	}, now)
 	want := `{"id":"claude:api:0a1b2c3d4e5f","instance":"claude:api:0a1b2c3d4e5f","roles":["AGENTS"],"scopes":["scope:default"],` +
 		`"capabilities":[],"endpoints":[{"kind":"local-files","uri":"file:///w/.h2a"}],"publicKeys":["K\n"],"acceptedPolicies":[],` +
 		`"agentUuid":"u","workspace":{"id":"ws:1","path":"/w","host":"claude","label":"w"},"name":"api","createdAt":"2026-06-12T10:00:00.000Z"}`

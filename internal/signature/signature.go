@@ -111,7 +111,7 @@ func (p *Private) String() string { return "private key of " + p.Public().Finger
 func (p *Private) GoString() string { return p.String() }
 
 // Format keeps it out of every other verb.
-func (p *Private) Format(f fmt.State, _ rune) { f.Write([]byte(p.String())) }
+func (p *Private) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(p.String())) }
 
 func wrap(label, head string, key []byte) string {
 	var der [48]byte

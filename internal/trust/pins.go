@@ -190,7 +190,7 @@ func (p *Pins) locked(decide func() ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Release()
+	defer func() { _ = lock.Release() }() // the pins are written: a lock that cannot be given back ends with the process
 	p.refresh()
 	if p.err != nil {
 		return p.err

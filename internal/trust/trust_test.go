@@ -116,8 +116,10 @@ func TestRowWithoutKeysIsNoVerdict(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	for w, want := range map[Word]string{Verified: "verified", NewKey: "new key", KeyChanged: "key changed", Unsigned: "unsigned",
-		BadSignature: "bad signature", 0: "no verdict", 99: "no verdict"} {
+	for w, want := range map[Word]string{
+		Verified: "verified", NewKey: "new key", KeyChanged: "key changed", Unsigned: "unsigned",
+		BadSignature: "bad signature", 0: "no verdict", 99: "no verdict",
+	} {
 		if w.String() != want {
 			t.Errorf("%d: got %q, want %q", w, w, want)
 		}

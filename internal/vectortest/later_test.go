@@ -16,7 +16,6 @@ var later = map[string]string{
 	"h2a-core/stateMachine":             "negotiation",
 	"h2a-core/subagents":                "subagent",
 
-	"h2a-cli-verbs/h2a-cli-verbs": "cli",
 	"h2a-mcp-tools/h2a-mcp-tools": "mcpserver",
 
 	"h2a-ops/blockageLifecycle":      "blockage",

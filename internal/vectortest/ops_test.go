@@ -6,8 +6,6 @@ import (
 	"tutti/internal/address"
 )
 
-func TestVectorsCLI(t *testing.T) { runFile(t, "h2a-cli-verbs", nil) }
-
 func TestVectorsMCP(t *testing.T) { runFile(t, "h2a-mcp-tools", nil) }
 
 func TestVectorsOps(t *testing.T) {

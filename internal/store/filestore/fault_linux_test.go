@@ -209,7 +209,8 @@ func wantFailures(s *Store, want error) error {
 	_, replace := s.Replace(ctx, p, large, d.Rev)
 	_, add := s.Append(ctx, registry, store.AnyEnd, []byte(`{"pad":"`+string(large)+`"}`))
 	var errs []error
-	for what, err := range map[string]error{"Create": create, "Replace": replace, "Append": add,
+	for what, err := range map[string]error{
+		"Create": create, "Replace": replace, "Append": add,
 		"Batch": s.Batch(ctx, func(w store.Writer) error {
 			_, err := w.Create(ctx, in, large)
 			return err

@@ -62,7 +62,8 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 
 // withLease runs step under the lock, with the lease as it is now; its Rev is zero when there is none that can be read.
 func (s *Store) withLease(ctx context.Context, op, name, holder string, ttl time.Duration,
-	step func(d *atomicfile.Dir, base string, now store.Lease) error) error {
+	step func(d *atomicfile.Dir, base string, now store.Lease) error,
+) error {
 	k := leaseKey(name)
 	if err := s.checkWrite(ctx, op, k); err != nil {
 		return err

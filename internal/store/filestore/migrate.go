@@ -38,8 +38,13 @@ var migrated = [...]struct {
 	dir   string
 	files bool
 }{
-	{"negotiations", false}, {"inbox", false}, {"outbox", false}, {"contracts", false}, {"engagements", false},
-	{"policies", true}, {"presence", true},
+	{"negotiations", false},
+	{"inbox", false},
+	{"outbox", false},
+	{"contracts", false},
+	{"engagements", false},
+	{"policies", true},
+	{"presence", true},
 }
 
 // MigratePaths gives entries whose names are no path segments the names that are. An existing target is a conflict and

@@ -48,8 +48,13 @@ func TestModes(t *testing.T) {
 	if err := os.Chmod(shared, 0o2775); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []store.Key{{Kind: store.Inbox, Owner: "shared", Name: "m"}, {Kind: store.Inbox, Owner: "o", Name: "m"},
-		{Kind: store.Presence, Name: "s"}, {Kind: store.Negotiation, Name: "n"}, {Kind: store.Blockage, Name: "b"}} {
+	for _, k := range []store.Key{
+		{Kind: store.Inbox, Owner: "shared", Name: "m"},
+		{Kind: store.Inbox, Owner: "o", Name: "m"},
+		{Kind: store.Presence, Name: "s"},
+		{Kind: store.Negotiation, Name: "n"},
+		{Kind: store.Blockage, Name: "b"},
+	} {
 		rev := create(t, s, k, `{"a":1}`)
 		if k.Kind.Spec().Class != store.Once {
 			if _, err := s.Replace(t.Context(), k, []byte(`{"a":2}`), rev); err != nil {

@@ -197,15 +197,21 @@ func TestWatchPolled(t *testing.T) {
 func TestMigratePaths(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	for _, path := range []string{"inbox/a:b/m.json", "inbox/a__b/other.json", "inbox/plain/m.json", "outbox/c:d/m.json", "outbox/c|d/m.json",
-		"policies/p:1.json", "presence/s:1.json", "presence/s:2.json.tmp-1-2", "presence/ok.json", "inbox/f:ile"} {
+	for _, path := range []string{
+		"inbox/a:b/m.json", "inbox/a__b/other.json", "inbox/plain/m.json", "outbox/c:d/m.json", "outbox/c|d/m.json",
+		"policies/p:1.json", "presence/s:1.json", "presence/s:2.json.tmp-1-2", "presence/ok.json", "inbox/f:ile",
+	} {
 		write(t, filepath.Join(s.path, path), []byte(path))
 	}
 	before := tree(t, s.path)
 	at := func(p string) string { return filepath.Join(s.path, p) }
 	renamed := func(status string) []Rename {
-		return []Rename{{at("outbox/c:d"), at("outbox/c__d"), status}, {at("policies/p:1.json"), at("policies/p__1.json"), status},
-			{at("presence/s:1.json"), at("presence/s__1.json"), status}, {at("presence/s:2.json.tmp-1-2"), at("presence/s__2.json.tmp-1-2"), status}}
+		return []Rename{
+			{at("outbox/c:d"), at("outbox/c__d"), status},
+			{at("policies/p:1.json"), at("policies/p__1.json"), status},
+			{at("presence/s:1.json"), at("presence/s__1.json"), status},
+			{at("presence/s:2.json.tmp-1-2"), at("presence/s__2.json.tmp-1-2"), status},
+		}
 	}
 	conflicts := []Rename{{at("inbox/a:b"), at("inbox/a__b"), StatusConflict}, {at("outbox/c|d"), at("outbox/c__d"), StatusConflict}}
 	dry, err := s.MigratePaths(t.Context(), true)
@@ -217,8 +223,10 @@ func TestMigratePaths(t *testing.T) {
 	if err != nil || !slices.Equal(done.Renamed, renamed(StatusRenamed)) || !slices.Equal(done.Conflicts, conflicts) {
 		t.Errorf("migration: %+v, %v", done, err)
 	}
-	for path, want := range map[string]string{"inbox/a__b/other.json": "inbox/a__b/other.json", "inbox/a:b/m.json": "inbox/a:b/m.json",
-		"outbox/c__d/m.json": "outbox/c:d/m.json", "presence/s__1.json": "presence/s:1.json"} {
+	for path, want := range map[string]string{
+		"inbox/a__b/other.json": "inbox/a__b/other.json", "inbox/a:b/m.json": "inbox/a:b/m.json",
+		"outbox/c__d/m.json": "outbox/c:d/m.json", "presence/s__1.json": "presence/s:1.json",
+	} {
 		if got := content(t, s, path); got != want {
 			t.Errorf("%s holds %q, want %q", path, got, want)
 		}

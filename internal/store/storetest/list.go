@@ -157,8 +157,15 @@ func testKeysOfLogs(f *fixture) {
 // illegal are keys that Key.Check refuses.
 func illegal() []store.Key {
 	keys := []store.Key{
-		{}, {Kind: 250}, {Kind: store.Schema, Name: "x"}, {Kind: store.Instances, Name: "x"}, {Kind: store.Policy, Owner: "o", Name: "x"},
-		{Kind: store.Inbox, Name: "x"}, {Kind: store.Inbox, Owner: "o"}, {Kind: store.Policy}, {Kind: store.Trail},
+		{},
+		{Kind: 250},
+		{Kind: store.Schema, Name: "x"},
+		{Kind: store.Instances, Name: "x"},
+		{Kind: store.Policy, Owner: "o", Name: "x"},
+		{Kind: store.Inbox, Name: "x"},
+		{Kind: store.Inbox, Owner: "o"},
+		{Kind: store.Policy},
+		{Kind: store.Trail},
 	}
 	for _, part := range []string{".", "..", "...", "a/b", "/", "../x", "a\x00b", "a\nb", "\x7f", strings.Repeat("s", 201)} {
 		keys = append(keys, key(store.Inbox, part, "n"), key(store.Inbox, "o", part), key(store.Presence, part),
