@@ -70,6 +70,8 @@ type Keys struct {
 	Revoked []signature.Public
 
 	all []*key
+	fit map[signature.Public]*key // those of all that are one
+	raw map[string]*key           // the others, by their text
 }
 
 // A key is one public key in all texts under which it is recorded.
@@ -84,7 +86,7 @@ type key struct {
 // comes after it. Keys are compared by their 32 bytes, so that another line end is no way around a revocation; existing
 // programs compare the texts. A revocation counts in any spelling of the instance, an addition in the exact one only.
 func Fold(id string, registered []string, events []Event) *Keys {
-	k := &Keys{ID: id}
+	k := &Keys{ID: id, fit: map[signature.Public]*key{}, raw: map[string]*key{}}
 	for _, pem := range registered {
 		k.at(pem).record(pem)
 	}
@@ -112,12 +114,10 @@ func Fold(id string, registered []string, events []Event) *Keys {
 
 func (k *Keys) find(pem string) *key {
 	public, err := signature.ParsePublic(pem)
-	for _, one := range k.all {
-		if one.fit && err == nil && one.public == public || !one.fit && err != nil && one.has(pem) {
-			return one
-		}
+	if err != nil {
+		return k.raw[pem]
 	}
-	return nil
+	return k.fit[public]
 }
 
 func (k *Keys) at(pem string) *key {
@@ -127,10 +127,13 @@ func (k *Keys) at(pem string) *key {
 	public, err := signature.ParsePublic(pem)
 	one := &key{public: public, fit: err == nil}
 	k.all = append(k.all, one)
+	if one.fit {
+		k.fit[public] = one
+	} else {
+		k.raw[pem] = one
+	}
 	return one
 }
-
-func (k *key) has(pem string) bool { return slices.Contains(slices.Concat(k.texts, k.revoked), pem) }
 
 func (k *key) record(pem string) {
 	if !slices.Contains(k.texts, pem) {
