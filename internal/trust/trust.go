@@ -61,12 +61,19 @@ type Verdict struct {
 // has pinned.
 type Keys struct{ Active, Revoked, Pins []signature.Public }
 
-// All returns every key that can decide a verdict, each once, in the order in which they are tried. It is what an index of
-// verified envelopes is made with.
+// MaxKeys is how many keys of a sender are tried. An agent has one, or a few after it was given new ones; without a limit who
+// can write the registry could cost each reader minutes of verifying. A signature under a key beyond it is a bad one.
+const MaxKeys = 64
+
+// All returns every key that can decide a verdict, each once, in the order in which they are tried, and at most MaxKeys. It is
+// what an index of verified envelopes is made with.
 func (k Keys) All() []signature.Public {
-	all := make([]signature.Public, 0, len(k.Pins)+len(k.Active)+len(k.Revoked))
+	all := make([]signature.Public, 0, min(len(k.Pins)+len(k.Active)+len(k.Revoked), MaxKeys))
 	for _, list := range [][]signature.Public{k.Pins, k.Active, k.Revoked} {
 		for _, key := range list {
+			if len(all) == MaxKeys {
+				return all
+			}
 			if !slices.Contains(all, key) {
 				all = append(all, key)
 			}
