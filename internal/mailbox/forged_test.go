@@ -1,6 +1,8 @@
 package mailbox
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -53,5 +55,34 @@ func TestSeenBy(t *testing.T) {
 				t.Errorf("after %s by %s: %v, want %v", c.step, c.by, got, c.want)
 			}
 		}
+	})
+}
+
+// TestTwinIsNeverDestroyed: a message whose places in the archive are all taken by something else stays where it is.
+func TestTwinIsNeverDestroyed(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		raw := []byte(`{"protocol":"sentropic.h2a","version":"0.1","id":"env:1:aa","type":"event","actor":{"instance":"x:y","role":"AGENTS","scope":"s"},"body":{},"createdAt":"2026-01-01T00:00:00.000Z"}`)
+		k := store.Key{Kind: store.Inbox, Owner: alice.Mailbox(), Name: address.Segment("env:1:aa")}
+		sum := sha256.Sum256(raw)
+		at := toArchive(k)
+		w.plant(at, []byte(`{"other":1}`))
+		twin := at
+		twin.Name += "~" + hex.EncodeToString(sum[:8])
+		w.plant(twin, []byte(`{"other":2}`))
+		w.plant(k, raw)
+		if _, err := w.m.Take(t.Context(), alice, "env:1:aa"); err != nil {
+			t.Logf("take: %v", err)
+		}
+		for _, kind := range []store.Kind{store.Inbox, store.Archive} {
+			for e, err := range w.s.List(t.Context(), kind, alice.Mailbox()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d, err := w.s.Get(t.Context(), e.Key); err == nil && string(d.Data) == string(raw) {
+					return
+				}
+			}
+		}
+		t.Error("the message is gone")
 	})
 }

@@ -262,8 +262,12 @@ func (m *Mailbox) moveTwin(ctx context.Context, h *held, to place) error {
 		name = strings.ToValidUTF8(name[:room], "") // without half a character at its end
 	}
 	target.Name = name + "~" + hex.EncodeToString(sum[:8])
-	if err = m.s.Move(ctx, h.Key, h.rev, target); errors.Is(err, store.ErrExists) {
-		return m.s.Delete(ctx, h.Key, h.rev) // that is these bytes, or nobody's
+	err = m.s.Move(ctx, h.Key, h.rev, target)
+	if !errors.Is(err, store.ErrExists) {
+		return err
 	}
-	return err
+	if d, gerr := m.s.Get(ctx, target); gerr == nil && string(d.Data) == string(h.Envelope.Raw) {
+		return m.s.Delete(ctx, h.Key, h.rev)
+	}
+	return err // something else took that name on purpose: the message stays where it is
 }
