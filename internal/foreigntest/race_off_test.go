@@ -1,0 +1,6 @@
+//go:build !race
+
+package foreigntest
+
+// raceDetector tells that the tests run under it.
+const raceDetector = false
