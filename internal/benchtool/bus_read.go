@@ -166,9 +166,8 @@ func (l *lookout) read(in *bufio.Reader, ready chan struct{}) {
 // end asks the watch to end, and waits until its output has been read.
 func (l *lookout) end() {
 	_ = l.cmd.Process.Signal(syscall.SIGTERM)
-	fault := <-l.fault
-	_ = fault        // what the reading ended with says nothing either
-	_ = l.cmd.Wait() // it was asked to end: how it did says nothing
+	// It was asked to end: neither how the reading nor how the program ended says anything.
+	_ = errors.Join(<-l.fault, l.cmd.Wait())
 }
 
 // sendToLine takes the time from the end of each send to the line. A line that was there before counts as no time.

@@ -53,31 +53,48 @@ func (c *Call) putter() (*desk, error) {
 	return c.named(app.Writing, c.value("instance"))
 }
 
-// runInboxPut puts an envelope into the mailbox of exactly that address.
-func runInboxPut(ctx context.Context, c *Call) error {
+// A parcel is an envelope that was given as a whole, and the desk at which it is put down.
+type parcel struct {
+	*desk
+	raw     []byte
+	who     *identity.Speaker
+	vouched bool // who speaks may sign it; never beside those who have signed
+}
+
+// parcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. The caller closes
+// the desk.
+func (c *Call) parcel(ctx context.Context) (*parcel, error) {
 	if c.value("instance") == "" {
-		return c.missing("instance")
+		return nil, c.missing("instance")
 	}
 	raw, signed, err := c.given(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d, err := c.putter()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer d.Close()
-	raw, who, err := c.complete(ctx, d, raw, signed)
+	p := &parcel{desk: d}
+	if p.raw, p.who, err = c.complete(ctx, d, raw, signed); err == nil && !signed {
+		p.vouched, err = c.vouched(ctx, d, p.raw, p.who)
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// runInboxPut puts an envelope into the mailbox of exactly that address.
+func runInboxPut(ctx context.Context, c *Call) error {
+	p, err := c.parcel(ctx)
 	if err != nil {
 		return err
 	}
+	d, raw, who, vouched := p.desk, p.raw, p.who, p.vouched
+	defer d.Close()
 	l := post.Letter{From: &identity.Speaker{}, To: d.who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
-	vouched := false
-	if !signed { // nobody signs beside those who have
-		if vouched, err = c.vouched(ctx, d, raw, who); err != nil {
-			return err
-		}
-	}
 	if vouched {
 		l.From = who
 	}
@@ -139,28 +156,12 @@ func (c *Call) putSaid(r *post.Receipt) error {
 
 // runOutboxPut keeps a copy of what was sent by other means.
 func runOutboxPut(ctx context.Context, c *Call) error {
-	if c.value("instance") == "" {
-		return c.missing("instance")
-	}
-	raw, signed, err := c.given(ctx)
+	p, err := c.parcel(ctx)
 	if err != nil {
 		return err
 	}
-	d, err := c.putter()
-	if err != nil {
-		return err
-	}
+	d, raw, who, vouched := p.desk, p.raw, p.who, p.vouched
 	defer d.Close()
-	raw, who, err := c.complete(ctx, d, raw, signed)
-	if err != nil {
-		return err
-	}
-	vouched := false
-	if !signed {
-		if vouched, err = c.vouched(ctx, d, raw, who); err != nil {
-			return err
-		}
-	}
 	if vouched {
 		if key, err := d.Ring.Load(who.Instance); err == nil {
 			if raw, err = envelope.Sign(raw, who.Instance, key); err != nil {
