@@ -32,7 +32,7 @@ func runWatch(ctx context.Context, c *Call) error {
 	defer w.Close()
 
 	office := post.Office{Registry: w.Registry, Pins: w.Pins}
-	o := watch.Options{Store: w.Store, Judge: office.Judge, Switch: watch.Switch{Read: readSwitch}}
+	o := watch.Options{Store: w.Store, Judge: office.Judge, Switch: watch.Switch{Read: halt.Settled}}
 	if !c.on("all") {
 		if o.Mailboxes, err = c.mailboxes(ctx, w); err != nil {
 			return err
@@ -49,18 +49,6 @@ func runWatch(ctx context.Context, c *Call) error {
 		err = context.Cause(ctx)
 	}
 	return err
-}
-
-// readSwitch is halt.Read with the reason, which is written a moment after the switch has appeared.
-func readSwitch() halt.State {
-	s := halt.Read()
-	if !s.Halted || s.Unreadable || s.Reason != "" {
-		return s
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
-	defer cancel()
-	s, _ = halt.WaitFor(ctx, make(chan struct{}), true) // at once; the time is for one that was cleared meanwhile
-	return s
 }
 
 // mailboxes finds out whose mail is watched, and returns what lists the folders that it lies in.

@@ -48,23 +48,42 @@ func Context(parent context.Context, look <-chan struct{}) (context.Context, con
 	return ctx, stop
 }
 
-// settle is how long the reason of an entry that has just appeared is waited for. [Raise] adds it a
-// fraction of a millisecond after making the entry; together with pollEvery this stays below 100 ms.
-const settle = 5 * time.Millisecond
+// settle is how long the reason of an entry that has just appeared is waited for at most, and settleStep
+// how often it is looked for. [Raise] adds it a fraction of a millisecond after making the entry, later
+// only where it was put off the processor in between. Together with pollEvery and countFirst this stays
+// below 100 ms.
+const (
+	settle     = 15 * time.Millisecond
+	settleStep = time.Millisecond
+)
 
 // countFirst is how long counting the halt may hold up the end of a context. The process may exit as
 // soon as it has ended, and the halt would not be counted; but counting writes to a disk, which may be
-// slow. Together with pollEvery and settle this stays below 100 ms.
+// slow.
 const countFirst = 20 * time.Millisecond
 
-// readWhole is read for one who may have been woken by the entry before its reason was there.
-func readWhole() (State, int64) {
-	s, mark := read()
-	if s.Halted && !s.Unreadable && s.Reason == "" && time.Since(s.Since).Abs() < 10*settle {
-		time.Sleep(settle)
-		return read()
+// Settled is [Read] for a part of the program that runs for long and may have been woken by the entry
+// before its reason was there: it waits up to 15 ms for the reason of an entry that is about as young,
+// and for nothing else. What a single command does is asked of [Check], which never waits.
+func Settled() State {
+	s, mark := readWhole()
+	if s.Halted {
+		_ = note(mark) // a counter that cannot be written must not change the answer
 	}
-	return s, mark
+	return s
+}
+
+// readWhole looks as read does, and again while a reason may still come.
+func readWhole() (s State, mark int64) {
+	for end := time.Now().Add(settle); ; time.Sleep(settleStep) {
+		s, mark = read()
+		if !s.Halted || s.Unreadable || s.Reason != "" {
+			return s, mark
+		}
+		if time.Since(s.Since).Abs() > 2*settle || !time.Now().Before(end) {
+			return s, mark
+		}
+	}
 }
 
 // Wait blocks until the switch is no longer as it was at the time of the call, and returns what it is

@@ -8,7 +8,7 @@
 // XDG variables, so that every program looks at the same one.
 //
 // [Check] is asked before every action; while nothing is halted it costs one system call. [Context]
-// ends an action in hand within 100 ms. [Raise] and [Clear] set and remove the switch. A process that
+// ends an action in hand within 100 ms. [Settled] is for what runs for long and shows the reason. [Raise] and [Clear] set and remove the switch. A process that
 // meets HALT also counts it ([Note]), so that a session can tell later that it was stopped and that
 // its user has not let it go on since ([Epoch]). That counter is a convenience: no failure of it ever
 // keeps anybody from halting.
