@@ -9,6 +9,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
+	"tutti/internal/presence"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )
@@ -124,7 +125,8 @@ func (c *Call) checkBus(ctx context.Context, r *report, root *app.Root) *filesto
 		return nil
 	}
 	c.checkSentinel(ctx, r, s)
-	r.live, err = liveSessions(ctx, s, time.Now())
+	live, err := presence.New(s).Fresh(ctx, time.Now())
+	r.live = len(live)
 	if r.liveOK = err == nil; !r.liveOK {
 		r.liveT = err.Error()
 		r.add(false, "sessions", r.liveT, "")
@@ -145,39 +147,6 @@ func (c *Call) checkSentinel(ctx context.Context, r *report, s store.Reader) {
 	r.version, _ = canonjson.String(raw)
 	r.schemaOK = true
 	r.add(true, "schema", "version "+r.version, "")
-}
-
-// sessionExpiry is how long a session counts as live after its last heartbeat: 90 s, as the existing readers have it.
-const sessionExpiry = 90 * time.Second
-
-// liveSessions counts the sessions whose heartbeat is fresh. What cannot be read is not counted.
-func liveSessions(ctx context.Context, s store.Reader, now time.Time) (n int, err error) {
-	for e, err := range s.List(ctx, store.Presence, "") {
-		var unfit *store.UnfitError
-		if errors.As(err, &unfit) {
-			continue
-		}
-		if err != nil {
-			return n, err
-		}
-		doc, err := s.Get(ctx, e.Key)
-		if err == nil && fresh(doc.Data, now) {
-			n++
-		}
-	}
-	return n, nil
-}
-
-// fresh tells whether a presence record is that of a live session.
-func fresh(record []byte, now time.Time) bool {
-	parts := make([][]byte, 2)
-	if !canonjson.Pick(record, []string{"state", "heartbeatAt"}, parts) {
-		return false
-	}
-	state, _ := canonjson.String(parts[0])
-	beat, _ := canonjson.String(parts[1])
-	at, err := time.Parse(time.RFC3339Nano, beat)
-	return err == nil && state != "closed" && state != "expired" && now.Sub(at) <= sessionExpiry
 }
 
 // checkRoots reports where the root comes from, and other buses in play.
