@@ -146,6 +146,12 @@ func parseConfig(data []byte, shown string) (*BusConfig, error) {
 	}
 	c := &file.Bus
 	c.given = givenIn(data)
+	if n := len(c.Name); n > MaxName {
+		return nil, &ConfigError{
+			Path: shown, Line: lineOf(data, c.Name),
+			Why: fmt.Sprintf("the name has %d bytes; a name has at most %d", n, MaxName),
+		}
+	}
 	for _, list := range [][]string{c.Allow, c.Block} {
 		for _, who := range list {
 			if !pattern(who) {

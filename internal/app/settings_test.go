@@ -63,6 +63,7 @@ func TestConfigFaults(t *testing.T) {
 		{"without its table", "require_signed = true\n", 1, "belongs below a line [bus]"},
 		{"no sender", "[bus]\nblock = [\"claude:api\",\n  \"claude\"]\n", 3, `"claude" names no sender`},
 		{"star for all", "[bus]\nallow = [\"*\"]\n", 2, "names no sender"},
+		{"long name", "[bus]\nname = \"" + strings.Repeat("n", 256) + "\"\n", 2, "at most 255"},
 		{"star in the wrong place", "[bus]\nallow = [\"a:b:*\"]\n", 2, "names no sender"},
 		{"twice", "[bus]\nscope = \"a\"\nscope = \"b\"\n", 3, ""},
 		{"too large", "#" + strings.Repeat(" ", maxConfig), 0, "more than"},

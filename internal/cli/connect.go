@@ -21,8 +21,8 @@ func runConnect(ctx context.Context, c *Call) error {
 	if host == "" {
 		return hintInstead(c.missing("host"), "--host "+strings.Join(connectHosts[:], "|"))
 	}
-	if name := c.value("name"); Clean(name) != name {
-		return usageHint("leave them out", "connect: the name holds characters that no terminal shows")
+	if err := badName("connect", c.value("name")); err != nil {
+		return err
 	}
 	config, err := c.App.Config()
 	if err != nil {

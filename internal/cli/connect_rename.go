@@ -9,8 +9,17 @@ import (
 	"tutti/internal/presence"
 )
 
-// maxName is the longest name in bytes: names stand in every list.
-const maxName = 200
+// badName refuses what cannot be the name of an agent, nil for one that can be.
+func badName(verb, name string) error {
+	switch {
+	case len(name) > app.MaxName:
+		return usageHint("a shorter one; the id that is made of a name has no more than its beginning anyway",
+			"%s: a name has at most %d bytes, this one has %d", verb, app.MaxName, len(name))
+	case Clean(name) != name:
+		return usageHint("leave them out", "%s: the name holds characters that no terminal shows", verb)
+	}
+	return nil
+}
 
 // runRename writes a name into the live sessions of an agent, and remembers it for the next one.
 func runRename(ctx context.Context, c *Call) error {
@@ -24,13 +33,11 @@ func runRename(ctx context.Context, c *Call) error {
 			return c.missing("name")
 		}
 	}
-	switch {
-	case name == "" || Clean(name) == "":
+	if Clean(name) == "" {
 		return usageHint("usage: "+c.usage(), "rename: the new name is missing")
-	case len(name) > maxName:
-		return usageHint("a shorter one", "rename: a name has at most %d bytes", maxName)
-	case Clean(name) != name:
-		return usageHint("leave them out", "rename: the name holds characters that no terminal shows")
+	}
+	if err := badName("rename", name); err != nil {
+		return err
 	}
 	w, err := c.world(app.Writing)
 	if err != nil {
