@@ -61,9 +61,33 @@ func (m *Mailbox) scan(ctx context.Context, kind store.Kind, s Source, id string
 	return out, nil
 }
 
-// first finds a message in the first folder that has it: by name in any, else by content. The answer to what lies under its
-// name and cannot be read is that error, unless a good copy is found.
-func (m *Mailbox) first(ctx context.Context, kind store.Kind, sources []Source, id string) (*held, error) {
+// first finds a message in the first folder that has it: by name in any folder of all kinds, else by content, so that a file of
+// another name never stands for what lies under the name of the id. The answer to what lies under its name and cannot be
+// read is that error, unless a good copy is found.
+func (m *Mailbox) first(ctx context.Context, sources []Source, id string, kinds ...store.Kind) (*held, error) {
+	miss := error(ErrNoMessage)
+	for _, kind := range kinds {
+		h, err := m.byName(ctx, kind, sources, id)
+		switch {
+		case err == nil:
+			return h, nil
+		case !isUnfit(err) && !errors.Is(err, ErrNoMessage):
+			return nil, err
+		case errors.Is(miss, ErrNoMessage):
+			miss = err
+		}
+	}
+	for _, kind := range kinds {
+		h, err := m.byContent(ctx, kind, sources, id)
+		if err == nil || !errors.Is(err, ErrNoMessage) {
+			return h, err
+		}
+	}
+	return nil, miss
+}
+
+// byName finds what lies under the name of an id. What cannot be read is an UnfitError when no other folder has a good one.
+func (m *Mailbox) byName(ctx context.Context, kind store.Kind, sources []Source, id string) (*held, error) {
 	miss := error(ErrNoMessage)
 	for _, s := range sources {
 		h, err := m.named(ctx, kind, s, id)
@@ -76,6 +100,10 @@ func (m *Mailbox) first(ctx context.Context, kind store.Kind, sources []Source, 
 			return nil, err
 		}
 	}
+	return nil, miss
+}
+
+func (m *Mailbox) byContent(ctx context.Context, kind store.Kind, sources []Source, id string) (*held, error) {
 	for _, s := range sources {
 		keys, err := m.scan(ctx, kind, s, id)
 		if err != nil {
@@ -87,7 +115,7 @@ func (m *Mailbox) first(ctx context.Context, kind store.Kind, sources []Source, 
 			}
 		}
 	}
-	return nil, miss
+	return nil, ErrNoMessage
 }
 
 // Get returns one message, from the mailbox or, when it was taken before, from the archive. ErrNoMessage: neither has it.
@@ -96,12 +124,7 @@ func (m *Mailbox) Get(ctx context.Context, inst address.Instance, id string) (*M
 	if err != nil {
 		return nil, fmt.Errorf("get message %s: %w", id, err)
 	}
-	h, err := m.first(ctx, store.Inbox, sources, id)
-	if errors.Is(err, ErrNoMessage) || isUnfit(err) {
-		if taken, terr := m.first(ctx, store.Archive, sources, id); !errors.Is(terr, ErrNoMessage) {
-			h, err = taken, terr
-		}
-	}
+	h, err := m.first(ctx, sources, id, store.Inbox, store.Archive)
 	if err != nil {
 		return nil, fmt.Errorf("get message %s of %s: %w", id, inst, err)
 	}
@@ -167,7 +190,6 @@ func (m *Mailbox) Thread(ctx context.Context, inst address.Instance, thread stri
 	}
 	var found []*Message
 	var bad []error
-	seen := map[string]bool{}
 	for _, part := range []struct {
 		kind    store.Kind
 		sources []Source
@@ -178,14 +200,10 @@ func (m *Mailbox) Thread(ctx context.Context, inst address.Instance, thread stri
 				return nil, nil, fmt.Errorf("read thread %s: %w", thread, err)
 			}
 			bad = append(bad, unfit...)
-			for _, msg := range rows {
-				if !seen[msg.ID] {
-					seen[msg.ID] = true
-					found = append(found, msg)
-				}
-			}
+			found = append(found, rows...)
 		}
 	}
+	found, copies := single(found)
 	found, unfit, err := m.load(ctx, found)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read thread %s: %w", thread, err)
@@ -193,7 +211,7 @@ func (m *Mailbox) Thread(ctx context.Context, inst address.Instance, thread stri
 	slices.SortStableFunc(found, func(a, b *Message) int {
 		return strings.Compare(a.Envelope.CreatedAt, b.Envelope.CreatedAt)
 	})
-	return found, append(bad, unfit...), nil
+	return found, slices.Concat(bad, copies, unfit), nil
 }
 
 // thread returns the messages of a thread in one folder, by rising id.

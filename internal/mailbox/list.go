@@ -44,7 +44,7 @@ func (q *Query) wants(s State) bool {
 
 // List returns the messages of a mailbox, newest first (see envelope.Order), of equal ones by rising id. A message that
 // lies in several folders is shown once, from the first of them. Beside the list stand the errors that name the files
-// which are no messages.
+// which are no messages, or have the id of another one.
 func (m *Mailbox) List(ctx context.Context, inst address.Instance, q Query) ([]*Message, []error, error) {
 	sources, err := m.Sources(ctx, inst)
 	if err != nil {
@@ -105,12 +105,15 @@ func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (
 		}
 		more = more || n > 0 && got >= n
 	}
-	seen := make(map[string]bool, len(out))
-	out = slices.DeleteFunc(out, func(msg *Message) bool {
-		known := seen[msg.ID]
-		seen[msg.ID] = true
-		return known
-	})
+	out, copies := single(out)
+	bad = append(bad, copies...)
+	if n > 0 {
+		// The message whose id a file of another name has may be older than what was looked at.
+		if out, copies, err = m.settle(ctx, sources, out); err != nil {
+			return nil, nil, false, err
+		}
+		bad = append(bad, copies...)
+	}
 	slices.SortStableFunc(out, func(a, b *Message) int {
 		if c := cmp.Compare(b.Order, a.Order); c != 0 {
 			return c
@@ -236,14 +239,14 @@ func (m *Message) fill(d *store.Doc) error {
 }
 
 // Read returns all messages of a mailbox in the order of the existing programs: by rising id, compared by UTF-16 units. Of
-// messages with one id the one in the first folder counts. Beside them stand the errors that name what is no message.
+// messages with one id the one in the first folder counts, of those that lie under its name. Beside them stand the errors that name what is no message.
 func (m *Mailbox) Read(ctx context.Context, inst address.Instance) ([]*Message, []error, error) {
 	sources, err := m.Sources(ctx, inst)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read mail of %s: %w", inst, err)
 	}
 	out, bad, err := m.readAll(ctx, store.Inbox, sources)
-	out = firsts(out)
+	out, bad = firsts(out, bad)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read mail of %s: %w", inst, err)
 	}
@@ -256,7 +259,7 @@ func (m *Mailbox) ReadOutbox(ctx context.Context, inst address.Instance) ([]*Mes
 		return nil, nil, fmt.Errorf("read outbox: %w", err)
 	}
 	out, bad, err := m.readAll(ctx, store.Outbox, appendSource(nil, string(inst), false))
-	out = firsts(out)
+	out, bad = firsts(out, bad)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read outbox of %s: %w", inst, err)
 	}
@@ -345,11 +348,6 @@ func (m *Mailbox) readBulk(ctx context.Context, kind store.Kind, s *Source) (out
 		}
 	}
 	return out, bad, nil
-}
-
-// firsts keeps of messages with one id, which stand side by side, the first.
-func firsts(all []*Message) []*Message {
-	return slices.CompactFunc(all, func(a, b *Message) bool { return a.ID == b.ID })
 }
 
 // compareIDs compares by UTF-16 units, as the existing programs do. It differs from the order of bytes only between

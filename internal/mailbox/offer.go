@@ -54,7 +54,7 @@ func (m *Mailbox) byTrail(ctx context.Context, sources []Source, ids []string) (
 	}
 	out := map[string][]string{}
 	for _, id := range ids {
-		c, err := m.first(ctx, store.Inbox, sources, id)
+		c, err := m.first(ctx, sources, id, store.Inbox)
 		if errors.Is(err, ErrNoMessage) || isUnfit(err) {
 			continue
 		}
