@@ -164,13 +164,18 @@ func (p *Presence) Get(ctx context.Context, id address.SessionID) (*Session, err
 
 // Of returns the fresh sessions of an instance in any spelling, the one with the latest heartbeat first.
 func (p *Presence) Of(ctx context.Context, i address.Instance, now time.Time) ([]*Session, error) {
-	return p.with(ctx, byInstance+string(i.Canonical()), now)
+	return p.with(ctx, byInstance+string(i.Canonical()), p.counts(now))
 }
 
 // InChannel returns the fresh sessions of all agents under "host:label" in any spelling, the one with the latest heartbeat
 // first. Only the first two parts of channel count.
 func (p *Presence) InChannel(ctx context.Context, channel string, now time.Time) ([]*Session, error) {
-	return p.with(ctx, byChannel+address.Instance(channel).Channel(), now)
+	return p.with(ctx, byChannel+address.Instance(channel).Channel(), p.counts(now))
+}
+
+// counts tells which sessions are there.
+func (p *Presence) counts(now time.Time) func(*Session) bool {
+	return func(s *Session) bool { return !Expired(s, now, p.ttl()) }
 }
 
 // InWorkspace returns the fresh sessions in a workspace, the one with the latest heartbeat first. It reads all records.
@@ -184,8 +189,8 @@ func (p *Presence) InWorkspace(ctx context.Context, id address.WorkspaceID, now 
 	return found, err
 }
 
-// with reads the sessions that have an index key. What the index says is asked of the record again.
-func (p *Presence) with(ctx context.Context, want string, now time.Time) ([]*Session, error) {
+// with reads the wanted ones of the sessions that have an index key. What the index says is asked of the record again.
+func (p *Presence) with(ctx context.Context, want string, wanted func(*Session) bool) ([]*Session, error) {
 	var hits []store.Key
 	for row, err := range store.ViewOf(ctx, p.docs, store.Presence, "", facts, store.Query{}) {
 		switch {
@@ -205,7 +210,7 @@ func (p *Presence) with(ctx context.Context, want string, now time.Time) ([]*Ses
 			return nil, fmt.Errorf("look for sessions: %w", err)
 		}
 		keys, _, _, err := facts.Make(s.Raw, time.Time{})
-		if err == nil && slices.Contains(keys, want) && !Expired(s, now, p.ttl()) {
+		if err == nil && slices.Contains(keys, want) && wanted(s) {
 			found = append(found, s)
 		}
 	}

@@ -34,6 +34,7 @@ type Start struct {
 	Name       string
 	Version    *Version
 	MirroredAt string
+	Extra      map[string][]byte // members that the guard does not know: valid JSON
 }
 
 // Open writes the record of a session that begins now. When the same agent left one under this id, it begins anew with the
@@ -80,7 +81,11 @@ func fresh(o Start, now time.Time) (*Session, error) {
 	r.Opt("name", o.Name)
 	r.Raw("version", o.Version.json())
 	r.Opt("mirroredAt", o.MirroredAt)
-	s, err := Parse(r.Bytes())
+	extra := Change{Extra: o.Extra}
+	if err := extra.check(); err != nil {
+		return nil, err
+	}
+	s, err := Parse(extra.apply(r.Bytes()))
 	if err == nil {
 		s.key = key(o.SessionID)
 	}
@@ -156,7 +161,9 @@ type Change struct {
 	Name       *string // "" takes it away
 	Version    *Version
 	MirroredAt string
-	Extra      map[string][]byte // members that the guard does not know: valid JSON, nil takes one away
+	// MCPActivityAt is when the agent last said something; zero: as it was.
+	MCPActivityAt time.Time
+	Extra         map[string][]byte // members that the guard does not know: valid JSON, nil takes one away
 }
 
 // apply changes a record. The result need not pass the guard.
@@ -195,6 +202,9 @@ func (c Change) apply(raw []byte) []byte {
 	orDelete("name", c.Name)
 	set("version", c.Version.json())
 	str("mirroredAt", c.MirroredAt)
+	if !c.MCPActivityAt.IsZero() {
+		str("lastMcpActivityAt", envelope.Stamp(c.MCPActivityAt))
+	}
 	for name, value := range c.Extra {
 		if value == nil {
 			raw = canonjson.Delete(raw, name)

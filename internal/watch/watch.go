@@ -86,6 +86,15 @@ type Options struct {
 	Now func() time.Time
 	// Every is the time between two full looks; 0: a minute, or a second for a store without a watcher.
 	Every time.Duration
+	// Full asks for a full look. Who sets it has a timer of his own: with Every 0 a store with a watcher is then looked at
+	// when Full says so and at no other time.
+	Full <-chan struct{}
+	// Gone tells whether a session that was there has left: its document is missing, closed, or its heartbeat is old. One
+	// that has not is asked about again at the next full look. It may be called with the document as it was read first,
+	// when that is missing. Nil: whatever is missing or expired has left.
+	Gone func(s *presence.Session, missing bool) bool
+	// Expiry is how old a heartbeat may be; 0: presence.Expiry.
+	Expiry time.Duration
 }
 
 // Times between full looks. A minute is also the longest that an index may miss an overwrite, and a third of it would keep a
@@ -114,6 +123,9 @@ type Watch struct {
 func New(o Options) *Watch {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Expiry <= 0 {
+		o.Expiry = presence.Expiry
 	}
 	return &Watch{o: o, boxes: map[string]*box{}, peers: map[string]*presence.Session{}, unhear: func() {}}
 }
@@ -145,11 +157,14 @@ func (w *Watch) run(ctx context.Context) error {
 		return err
 	}
 	every := w.o.Every
-	if every == 0 {
+	switch {
+	case every != 0:
+	case w.hints == nil:
+		every = fastLook
+	case w.o.Full != nil:
+		return w.loop(ctx, nil)
+	default:
 		every = slowLook
-		if w.hints == nil {
-			every = fastLook
-		}
 	}
 	full := time.NewTicker(every)
 	defer full.Stop()
@@ -184,14 +199,22 @@ func (w *Watch) loop(ctx context.Context, full <-chan time.Time) error {
 		case <-ask:
 			err = w.askSwitch()
 		case <-full:
-			if err = w.hear(ctx); err == nil {
-				err = w.lookAtAll(ctx)
-			}
+			err = w.fullLook(ctx)
+		case <-w.o.Full:
+			err = w.fullLook(ctx)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// fullLook looks at everything, at the mailboxes as they are now.
+func (w *Watch) fullLook(ctx context.Context) error {
+	if err := w.hear(ctx); err != nil {
+		return err
+	}
+	return w.lookAtAll(ctx)
 }
 
 // take follows a hint.
@@ -266,9 +289,12 @@ func (w *Watch) polled() bool {
 	return w.hints == nil || w.o.Switch.Look == nil
 }
 
-// lookAtAll looks at everything that is followed.
+// lookAtAll looks at everything that is followed: at the peers, then at the mail.
 func (w *Watch) lookAtAll(ctx context.Context) error {
 	if err := w.askSwitch(); err != nil {
+		return err
+	}
+	if err := w.lookAtPeers(ctx); err != nil {
 		return err
 	}
 	owners := w.owners
@@ -296,7 +322,7 @@ func (w *Watch) lookAtAll(ctx context.Context) error {
 			delete(w.boxes, o)
 		}
 	}
-	return w.lookAtPeers(ctx)
+	return nil
 }
 
 // askSwitch looks at the halt switch and tells when it is another than before. Before the first look is over it tells

@@ -1,0 +1,360 @@
+// Package attend keeps the sessions of one process present on the bus, and tells each of them what happens around it.
+//
+// A session that was opened here is kept by a heartbeat until it is closed. One that somebody swept is made again; one that
+// somebody with the right to do so has closed is left closed, and so is one whose name another agent has taken: its heartbeat
+// and its pushes end, and the log says so. All heartbeats of the process come from one timer, and that is also what asks for
+// the full looks of package watch, so that an idle process wakes up for its heartbeat and for nothing else.
+//
+// A push says that a peer joined, that a peer left, or that a message lies in the mailbox. Each thing is told once in the life
+// of a session: what is there when the session opens is its backlog and is marked as that; it is not told again when the
+// session was swept, or when the watch had to begin anew. Pushes of one look come in the order joined, left, mail. A push
+// is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed".
+//
+// While the halt switch is on nothing is pushed and heartbeats go on, so that a pause declares nobody dead. When the switch
+// was cleared pushes stay off until [Attendance.Engage]: the user has let the agent go on. What came meanwhile is not
+// pushed then, because whoever engages an agent shows it its mail. A session that is opened while the switch is on starts
+// in this state.
+//
+// A process that was stopped, or slept with its machine, is present again with the first tick of its timer. Its peers may have
+// slept as well, so for one heartbeat after such a gap nobody is said to have left for a heartbeat that is too old.
+package attend
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/halt"
+	"tutti/internal/mailbox"
+	"tutti/internal/presence"
+	"tutti/internal/proc"
+	"tutti/internal/watch"
+)
+
+// MaxSessions is how many sessions one process holds at a time: one is the rule, and each costs a write every heartbeat and
+// a look at every peer.
+const MaxSessions = 64
+
+var (
+	// ErrHeld reports a session id that this process has open.
+	ErrHeld = errors.New("this process has the session open already")
+	// ErrFull reports that MaxSessions are open.
+	ErrFull = fmt.Errorf("this process has %d sessions open, and no more are possible", MaxSessions)
+	// ErrLeft reports an attendance that is over.
+	ErrLeft = errors.New("this process is about to end")
+)
+
+// Options say what is attended. Presence, Mail, Store, Switch.Read and Emit are needed.
+type Options struct {
+	Presence *presence.Presence
+	Mail     *mailbox.Mailbox
+	Store    watch.Store
+	Switch   watch.Switch // Look serves this attendance alone
+	// Emit takes a push to the agent. It is called by several goroutines, in order for each session. As long as it blocks
+	// the pushes of that session wait, and nothing else does. A push whose Emit fails is lost.
+	Emit func(Push) error
+	Log  func(line string) // for people; nil: nowhere
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// Heartbeat is the time between two heartbeats; 0: presence.Heartbeat.
+	Heartbeat time.Duration
+	// Epoch counts the halts of this user; nil: halt.Epoch.
+	Epoch func() uint64
+	// Alive tells whether this machine has a process of this pid; nil: package proc is asked.
+	Alive func(pid int) bool
+}
+
+// A Push is one thing that a session is told.
+type Push struct {
+	Topic   string
+	Session address.SessionID // who is told
+	Data    []byte            // a JSON object on one line
+}
+
+// An Attendance is the sessions of one process. It is safe for concurrent use.
+type Attendance struct {
+	o     Options
+	end   context.Context // done when it is over
+	over  context.CancelFunc
+	work  sync.WaitGroup // every goroutine that was started
+	begin sync.Once      // the goroutines that serve all sessions
+	clock clock
+	notes notes
+
+	mu   sync.Mutex // guards what follows; a leaf: nothing is called under it
+	held []*held    // oldest first
+	left bool
+}
+
+// New returns an attendance without sessions. Nothing runs before the first one is opened.
+func New(o Options) *Attendance {
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = presence.Heartbeat
+	}
+	if o.Epoch == nil {
+		o.Epoch = halt.Epoch
+	}
+	if o.Alive == nil {
+		o.Alive = alive
+	}
+	a := &Attendance{o: o, notes: notes{wake: make(chan struct{}, 1)}}
+	a.end, a.over = context.WithCancel(context.Background())
+	return a
+}
+
+// alive tells whether there is such a process, whoever it belongs to.
+func alive(pid int) bool {
+	_, err := proc.Of(pid)
+	return !errors.Is(err, proc.ErrGone)
+}
+
+// A held is one session of this process.
+type held struct {
+	a       *Attendance
+	id      address.SessionID
+	stop    context.CancelFunc // ends its pushes
+	done    chan struct{}      // closed when they have ended
+	epoch   atomic.Uint64      // count of halts at which its user last let it go on
+	stopped atomic.Bool        // the switch was seen on since
+	full    chan struct{}      // asks for a full look
+	look    chan struct{}      // says that the halt switch may have changed
+	pushes  *pushes            // used by the goroutine of its watch only
+
+	writing sync.Mutex   // held while its record is written, so that no heartbeat makes it again behind Close
+	ended   bool         // guarded by writing
+	failing string       // guarded by writing: what was logged of heartbeats since the last good one
+	active  atomic.Int64 // ns: last sign of life of the agent that its record does not have; 0: none
+
+	mu  sync.Mutex // guards own; a leaf
+	own *presence.Session
+}
+
+func (h *held) session() *presence.Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.own
+}
+
+func (h *held) setSession(s *presence.Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.own = s
+}
+
+// Open begins a session and keeps it until it is closed. extra are members of its record beyond those of s. Sessions of the
+// same agent whose process is gone are taken away first. Beside the session it returns the others that are there.
+//
+// ErrHeld: this process has that id. ErrFull, ErrLeft: see there. Other errors are those of package presence.
+func (a *Attendance) Open(ctx context.Context, s presence.Start, extra map[string][]byte) (own *presence.Session, peers []*presence.Session, err error) {
+	if s.SessionID == "" {
+		s.SessionID = address.NewSession()
+	}
+	h, err := a.reserve(s.SessionID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open session %q: %w", s.SessionID, err)
+	}
+	h.writing.Lock()
+	defer h.writing.Unlock()
+	if own, peers, err = a.write(ctx, s, extra); err == nil {
+		h.setSession(own)
+		if err = a.start(h); err != nil {
+			err = errors.Join(err, a.o.Presence.Close(context.WithoutCancel(ctx), own))
+		}
+	}
+	if err != nil {
+		h.ended = true
+		a.forget(h)
+		return nil, nil, err
+	}
+	return own, peers, nil
+}
+
+// reserve takes a place for a session, which has no record yet.
+func (a *Attendance) reserve(id address.SessionID) (*held, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.left:
+		return nil, ErrLeft
+	case slices.ContainsFunc(a.held, func(h *held) bool { return h.id == id }):
+		return nil, ErrHeld
+	case len(a.held) >= MaxSessions:
+		return nil, ErrFull
+	}
+	h := &held{a: a, id: id, stop: func() {}, done: make(chan struct{}), full: make(chan struct{}, 1)}
+	if a.o.Switch.Look != nil {
+		h.look = make(chan struct{}, 1)
+	}
+	a.held = append(a.held, h)
+	return h, nil
+}
+
+func (a *Attendance) forget(h *held) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held = slices.DeleteFunc(a.held, func(other *held) bool { return other == h })
+}
+
+// write makes the record of a session.
+func (a *Attendance) write(ctx context.Context, s presence.Start, extra map[string][]byte) (own *presence.Session, peers []*presence.Session, err error) {
+	gone, err := a.o.Presence.Reap(ctx, s.Instance, s.SessionID, a.o.Alive)
+	if err != nil {
+		a.o.Log(fmt.Sprintf("old sessions of %s stay: %v", s.Instance, err))
+	}
+	for _, dead := range gone {
+		a.o.Log(fmt.Sprintf("took away session %s: its process %d is gone", dead.SessionID, dead.PID))
+	}
+	s.Extra = extra
+	now := a.o.Now()
+	if own, err = a.o.Presence.Open(ctx, s, now); err != nil {
+		return nil, nil, err
+	}
+	all, err := a.o.Presence.Fresh(ctx, now)
+	if err != nil {
+		return nil, nil, errors.Join(err, a.o.Presence.Close(context.WithoutCancel(ctx), own))
+	}
+	return own, slices.DeleteFunc(all, func(p *presence.Session) bool { return p.SessionID == own.SessionID }), nil
+}
+
+// start begins the heartbeat and the pushes of a session.
+func (a *Attendance) start(h *held) error {
+	ctx, stop := context.WithCancel(a.end)
+	h.epoch.Store(a.o.Epoch())
+	h.stopped.Store(a.o.Switch.Read().Halted)
+	h.pushes = newPushes(h)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.left {
+		stop()
+		return ErrLeft
+	}
+	h.stop = stop
+	a.begin.Do(func() {
+		a.clock.tick(a.o.Now(), a.o.Heartbeat)
+		a.work.Go(a.keep)
+		a.work.Go(a.note)
+	})
+	a.work.Go(func() {
+		defer close(h.done)
+		h.pushes.run(ctx)
+	})
+	return nil
+}
+
+// Close ends a session of this process: closed and expired take its record away, any other state stays in the record, which
+// expires without its heartbeat. When it returns nothing more is pushed, unless ctx was done before. held tells whether
+// this process had the session; nothing happens when it had not. It must not be called by Emit.
+func (a *Attendance) Close(ctx context.Context, id address.SessionID, state string) (s *presence.Session, held bool, err error) {
+	h := a.find(id)
+	if h == nil {
+		return nil, false, nil
+	}
+	h.writing.Lock()
+	defer h.writing.Unlock()
+	if h.ended {
+		return nil, false, nil
+	}
+	s = h.session()
+	if state == "" {
+		state = presence.Closed
+	}
+	change := presence.Change{State: state}
+	if state == presence.Closed || state == presence.StateExpired {
+		err = a.o.Presence.Close(ctx, s)
+		s = s.With(change)
+	} else {
+		s, err = a.o.Presence.Patch(ctx, s, change, a.o.Now())
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	a.endOf(h)
+	select {
+	case <-h.done:
+	case <-ctx.Done():
+	}
+	return s, true, nil
+}
+
+// endOf ends the heartbeat and the pushes of a session. h.writing is held.
+func (a *Attendance) endOf(h *held) {
+	h.ended = true
+	h.stop()
+	a.forget(h)
+}
+
+// find returns a session that is open, nil when this process has none of that id.
+func (a *Attendance) find(id address.SessionID) *held {
+	for _, h := range a.all() {
+		if h.id == id && h.session() != nil {
+			return h
+		}
+	}
+	return nil
+}
+
+func (a *Attendance) all() []*held {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.held)
+}
+
+// Sessions returns the sessions that this process holds, oldest first, each as it was written last.
+func (a *Attendance) Sessions() []*presence.Session {
+	var out []*presence.Session
+	for _, h := range a.all() {
+		if s := h.session(); s != nil {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y *presence.Session) int { return cmp.Compare(x.StartedAt, y.StartedAt) })
+	return out
+}
+
+// Active says that the agent of a session has done something. It stands in the record with the next heartbeat.
+func (a *Attendance) Active(id address.SessionID) {
+	if h := a.find(id); h != nil {
+		h.active.Store(a.o.Now().UnixNano())
+	}
+}
+
+// Leave closes all sessions and ends everything that was started. Where the store or Emit does not come back it waits until
+// ctx is done. Later calls wait in the same way and do nothing else.
+func (a *Attendance) Leave(ctx context.Context) {
+	a.mu.Lock()
+	first := !a.left
+	a.left = true
+	for _, h := range a.held {
+		h.stop()
+	}
+	a.mu.Unlock()
+	if first {
+		for _, h := range a.all() {
+			if _, _, err := a.Close(ctx, h.id, presence.Closed); err != nil {
+				a.o.Log(fmt.Sprintf("session %s stays until it expires: %v", h.id, err))
+			}
+		}
+		a.over()
+	}
+	ended := make(chan struct{})
+	go func() {
+		a.work.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,263 @@
+package attend
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/mailbox"
+	"tutti/internal/presence"
+	"tutti/internal/watch"
+)
+
+// The topics of pushes. Another subject brings its own, with a function that makes the data.
+const (
+	PeerJoined      = "presence.peer_joined"   // {"peer":{"sessionId","instance","host","interests"}}; no host where none is known
+	PeerLeft        = "presence.peer_left"     // {"peer":{"sessionId"}}
+	EnvelopeArrived = "inbox.envelope_arrived" // {"instance","envelopeId"}
+)
+
+// pushes is what one session is told. It is used by the goroutine of run alone.
+type pushes struct {
+	h        *held
+	instance address.Instance
+	topics   []string
+	begun    bool // the backlog was taken
+	failing  bool // the last Emit did not work
+	peers    map[address.SessionID]bool
+	mail     map[uint64]bool // hashes of the ids of messages that are not news any more
+}
+
+func newPushes(h *held) *pushes {
+	s := h.session()
+	return &pushes{
+		h: h, instance: s.Instance, topics: s.Topics,
+		peers: map[address.SessionID]bool{}, mail: map[uint64]bool{},
+	}
+}
+
+// run follows the bus until ctx is done. When that fails it begins anew at the next tick of the process, and tells what it
+// missed.
+func (p *pushes) run(ctx context.Context) {
+	o := p.h.a.o
+	said := ""
+	for ctx.Err() == nil {
+		err := watch.New(watch.Options{
+			Store: o.Store, Switch: watch.Switch{Read: o.Switch.Read, Look: p.h.look},
+			Mailboxes: p.mailboxes, Now: o.Now, Full: p.h.full, Gone: p.gone,
+			Expiry: o.Presence.TTL,
+		}).Run(ctx, func(e watch.Event) error { return p.event(ctx, e) })
+		if ctx.Err() != nil {
+			return
+		}
+		if line := fmt.Sprintf("session %s is told nothing for a while: %v", p.h.id, err); line != said {
+			said = line
+			o.Log(line)
+		}
+		again := time.NewTimer(o.Heartbeat)
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		case <-p.h.full:
+		}
+		again.Stop()
+	}
+}
+
+// mailboxes are the folders in which mail for the session lies.
+func (p *pushes) mailboxes(ctx context.Context) ([]string, error) {
+	sources, err := p.h.a.o.Mail.Sources(ctx, p.instance)
+	owners := make([]string, 0, len(sources))
+	for _, s := range sources {
+		owners = append(owners, s.Owner)
+	}
+	return owners, err
+}
+
+// gone tells whether a peer has left. Right after this process was asleep only those have that say so.
+func (p *pushes) gone(s *presence.Session, _ bool) bool {
+	return s.State == presence.Closed || s.State == presence.StateExpired || !p.h.a.clock.grace(p.h.a.o.Now())
+}
+
+func (p *pushes) event(ctx context.Context, e watch.Event) error {
+	switch e.Kind {
+	case watch.Watching:
+		how := missed
+		if !p.begun {
+			how = backlog
+		}
+		if err := p.catchUp(ctx, how); err != nil {
+			return err
+		}
+		p.begun = true
+	case watch.Halted:
+		p.h.stopped.Store(true)
+	case watch.Resumed:
+		return p.catchUp(ctx, silent)
+	case watch.Joined:
+		p.joined(e.Session, missed)
+	case watch.Left:
+		p.left(e.Session.SessionID)
+	case watch.Mail:
+		p.arrived(e.Message.ID, missed, true)
+	case watch.Unfit:
+		p.h.a.o.Log(fmt.Sprintf("something in the mailbox %s is no message: %v", e.Mailbox, e.Err))
+	}
+	return nil
+}
+
+// A manner says what is done with things that were not told yet.
+type manner uint8
+
+const (
+	missed  manner = iota // they are pushed
+	backlog               // they are pushed as what was there before
+	silent                // they are not pushed, and are no news any more
+)
+
+// catchUp brings what is known in line with what is there: peers that joined, peers that left, mail, oldest first.
+func (p *pushes) catchUp(ctx context.Context, how manner) error {
+	a := p.h.a
+	all, err := a.o.Presence.Fresh(ctx, a.o.Now())
+	if err != nil {
+		return err
+	}
+	there := map[address.SessionID]bool{}
+	for _, s := range all {
+		there[s.SessionID] = true
+		p.joined(s, how)
+	}
+	for id := range p.peers {
+		switch {
+		case there[id]:
+		case how == silent:
+			delete(p.peers, id)
+		case !a.clock.grace(a.o.Now()):
+			p.left(id)
+		}
+	}
+	list, _, err := a.o.Mail.List(ctx, p.instance, mailbox.Query{Brief: true, States: how == backlog})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list, func(x, y *mailbox.Message) int { return cmp.Or(cmp.Compare(x.Order, y.Order), cmp.Compare(x.ID, y.ID)) })
+	for _, m := range list {
+		p.arrived(m.ID, how, m.State.Pushed.IsZero())
+	}
+	return nil
+}
+
+// joined takes notice of a peer, and tells of it if it was not known.
+func (p *pushes) joined(s *presence.Session, how manner) {
+	if s.SessionID == p.h.id || p.peers[s.SessionID] || !sane(string(s.SessionID)) || !sane(string(s.Instance)) {
+		return
+	}
+	p.peers[s.SessionID] = true
+	p.push(PeerJoined, how, func() []byte { return peerData(s) })
+}
+
+// left takes notice that a peer is not there any more. Those of which the session does not know were never told.
+func (p *pushes) left(id address.SessionID) {
+	if !p.peers[id] {
+		return
+	}
+	delete(p.peers, id)
+	p.push(PeerLeft, missed, func() []byte { return leftData(id) })
+}
+
+// arrived takes notice of a message. With note its push is to stand in the trail.
+func (p *pushes) arrived(id string, how manner, note bool) {
+	h := hash(id)
+	if p.mail[h] {
+		return
+	}
+	p.mail[h] = true
+	pushed := p.push(EnvelopeArrived, how, func() []byte { return envelopeData(p.instance, id) })
+	if pushed && note {
+		p.h.a.notes.add(p.instance, mailbox.Mark{
+			ID: id, Step: mailbox.Pushed, At: p.h.a.o.Now(), By: string(p.instance), Session: string(p.h.id),
+		})
+	}
+}
+
+var seed = maphash.MakeSeed()
+
+func hash(id string) uint64 { return maphash.String(seed, id) }
+
+// push tells the session something if it wants to hear of that and its agent may go on. It says whether it did.
+func (p *pushes) push(topic string, how manner, data func() []byte) bool {
+	if how == silent || !slices.Contains(p.topics, topic) || !p.h.mayPush() {
+		return false
+	}
+	raw := data()
+	if how == backlog {
+		raw = canonjson.Set(raw, "backlog", []byte("true"))
+	}
+	err := p.h.a.o.Emit(Push{Topic: topic, Session: p.h.id, Data: raw})
+	if err != nil && !p.failing {
+		p.h.a.o.Log(fmt.Sprintf("session %s could not be told of %s: %v", p.h.id, topic, err))
+	}
+	p.failing = err != nil
+	return err == nil
+}
+
+// mayPush tells whether the user lets pushes go out now: nothing is halted, and nothing was since the user let this session
+// go on. The counter of halts finds those that came and went between two looks.
+func (h *held) mayPush() bool {
+	if h.a.o.Switch.Read().Halted {
+		h.stopped.Store(true)
+	}
+	if h.stopped.Load() {
+		return false
+	}
+	now := h.a.o.Epoch()
+	return now != halt.UnknownEpoch && now == h.epoch.Load()
+}
+
+// maxName and maxInterests bound what a peer can make this process say, in bytes: the longest name that is anybody's, and
+// some hundred scopes.
+const (
+	maxName      = address.MaxSegment
+	maxInterests = 4 << 10
+)
+
+func sane(name string) bool { return len(name) <= maxName && address.Check(name) == nil }
+
+// peerData names a peer. Interests beyond all measure are left out.
+func peerData(s *presence.Session) []byte {
+	var o, peer, interests canonjson.Object
+	interests.Strs("scopes", s.Interests.Scopes)
+	interests.Strs("negotiations", s.Interests.Negotiations)
+	about := interests.Bytes()
+	if len(about) > maxInterests {
+		about = []byte(`{"scopes":[],"negotiations":[]}`)
+	}
+	peer.Str("sessionId", string(s.SessionID))
+	peer.Str("instance", string(s.Instance))
+	if len(s.Host) <= maxName {
+		peer.Opt("host", s.Host)
+	}
+	peer.Raw("interests", about)
+	o.Raw("peer", peer.Bytes())
+	return o.Bytes()
+}
+
+func leftData(id address.SessionID) []byte {
+	var o, peer canonjson.Object
+	peer.Str("sessionId", string(id))
+	o.Raw("peer", peer.Bytes())
+	return o.Bytes()
+}
+
+func envelopeData(i address.Instance, id string) []byte {
+	var o canonjson.Object
+	o.Str("instance", string(i))
+	o.Str("envelopeId", id)
+	return o.Bytes()
+}

@@ -1,0 +1,43 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tutti/internal/address"
+	"tutti/internal/store"
+)
+
+// Reap deletes the sessions of an agent whose process is gone, and returns them. It is for the agent's own next session:
+// somebody whose program ended badly is not to appear twice until the old record expires. alive answers for processes of this
+// machine; sessions that name no process, or were mirrored from another machine, stay, and so does the one called keep.
+func (p *Presence) Reap(ctx context.Context, i address.Instance, keep address.SessionID, alive func(pid int) bool) ([]*Session, error) {
+	found, err := p.with(ctx, byInstance+string(i.Canonical()), func(s *Session) bool {
+		return s.SessionID != keep && s.PID > 0 && s.MirroredAt == "" && !alive(s.PID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var gone []*Session
+	for _, s := range found {
+		switch err := p.docs.Delete(ctx, s.key, s.rev); {
+		case err == nil:
+			gone = append(gone, s)
+		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound): // it lives after all, or somebody else was faster
+		default:
+			return gone, fmt.Errorf("take away session %q: %w", s.SessionID, err)
+		}
+	}
+	return gone, nil
+}
+
+// With returns the session as c would leave it, without writing it. What c cannot change that way stays as it is.
+func (s *Session) With(c Change) *Session {
+	next, err := Parse(c.apply(s.Raw))
+	if err != nil || c.check() != nil {
+		return s
+	}
+	next.key, next.rev = s.key, s.rev
+	return next
+}
