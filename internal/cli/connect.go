@@ -179,67 +179,6 @@ func (c *Call) sayConnected(w *app.World, r *identity.Result) {
 	c.line(`Connected. Try tutti discover to see who else is around, or tutti send <peer> "hi" to message someone.`)
 }
 
-// runDisconnect closes the sessions of an agent. Their programs are left alone.
-func runDisconnect(ctx context.Context, c *Call) error {
-	w, err := c.world(app.Writing)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	who, err := c.leaving(ctx, w)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	sessions, err := w.Presence.Of(ctx, who, now)
-	if err != nil {
-		return err
-	}
-	var closed []string
-	for _, s := range sessions {
-		if only := c.value("session"); only != "" && only != string(s.SessionID) {
-			continue
-		}
-		if s.MirroredAt != "" {
-			c.warn("session %s is on another machine; it has to be closed there", Clean(string(s.SessionID)))
-			continue
-		}
-		if err := w.Presence.Close(ctx, s); err != nil {
-			return err
-		}
-		closed = append(closed, string(s.SessionID))
-	}
-	if only := c.value("session"); only != "" && len(closed) == 0 {
-		return badState(`"tutti sessions" lists the live ones`, "%s has no live session %s here", Clean(string(who)), Clean(only))
-	}
-	if c.json {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", string(who))
-		o.Strs("closed", closed)
-		c.emit(o.Bytes())
-		return nil
-	}
-	if len(closed) == 0 {
-		c.printf("%s has no live session; nothing had to be closed\n", Clean(string(who)))
-		return nil
-	}
-	c.printf("disconnected: %s (%s closed)\n", Clean(string(who)), plural(len(closed), "session"))
-	return nil
-}
-
-// leaving is whose sessions are closed: whoever is named, or speaks here.
-func (c *Call) leaving(ctx context.Context, w *app.World) (address.Instance, error) {
-	if i := c.value("instance"); i != "" {
-		return c.meant(ctx, w, i)
-	}
-	s, err := c.peek(ctx, w)
-	if err != nil {
-		return "", err
-	}
-	return s.Instance, nil
-}
-
 // runWhoami shows who speaks here. It makes nobody.
 func runWhoami(ctx context.Context, c *Call) error {
 	w, err := c.world(app.Reading)

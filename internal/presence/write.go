@@ -16,6 +16,9 @@ import (
 var (
 	// ErrTaken reports a session id, or the name of its file, under which another agent is there.
 	ErrTaken = errors.New("the session belongs to another agent")
+	// ErrClosed reports to the owner of a session that somebody else closed it. The record stays closed; the owner ends what
+	// belongs to the session, and takes the record away with Close.
+	ErrClosed = errors.New("the session was closed by somebody else")
 	// ErrUnknownMember reports an extra member whose name the guard of existing programs knows.
 	ErrUnknownMember = errors.New("is no extra member")
 )
@@ -48,7 +51,7 @@ func (p *Presence) Open(ctx context.Context, o Start, now time.Time) (*Session, 
 		err = address.Check(string(o.SessionID))
 	}
 	if err == nil {
-		s, err = p.write(ctx, s, func(old []byte) []byte { return over(old, s.Raw) }, true)
+		s, err = p.write(ctx, s, func(old []byte) []byte { return over(old, s.Raw) }, begins)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open session %q: %w", o.SessionID, err)
@@ -226,23 +229,23 @@ func (c Change) check() error {
 
 // Beat says that a session is there. It writes the record as the owner last saw it with a new heartbeat, without reading
 // first; when somebody else changed it meanwhile their change stays, and when somebody swept it, it is made again. Only
-// the owner may call it. It returns what is written; somebody may have set another state.
+// the owner may call it. It returns what is written; somebody may have set another state. ErrClosed: that state is closed.
 func (p *Presence) Beat(ctx context.Context, s *Session, now time.Time) (*Session, error) {
-	return p.patch(ctx, s, Change{}, now, true)
+	return p.patch(ctx, s, Change{}, now, owns)
 }
 
 // Patch changes a session and says that it is there, as Beat does. Only the owner may call it.
 func (p *Presence) Patch(ctx context.Context, s *Session, c Change, now time.Time) (*Session, error) {
-	return p.patch(ctx, s, c, now, true)
+	return p.patch(ctx, s, c, now, owns)
 }
 
-// Amend changes the session of somebody else: the heartbeat stays, and a session that is not there is not made (store.ErrNotFound).
+// Amend changes the session of somebody else, and closes it where the change says so: the heartbeat stays, and a session that is not there is not made (store.ErrNotFound).
 func (p *Presence) Amend(ctx context.Context, id address.SessionID, c Change) (*Session, error) {
 	s, err := p.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return p.patch(ctx, s, c, time.Time{}, false)
+	return p.patch(ctx, s, c, time.Time{}, others)
 }
 
 // Keep says that the session of somebody else is there: for a prober that sees it alive. A session that is not there is not
@@ -252,10 +255,10 @@ func (p *Presence) Keep(ctx context.Context, id address.SessionID, now time.Time
 	if err != nil {
 		return nil, err
 	}
-	return p.patch(ctx, s, Change{}, now, false)
+	return p.patch(ctx, s, Change{}, now, others)
 }
 
-func (p *Presence) patch(ctx context.Context, s *Session, c Change, now time.Time, owner bool) (*Session, error) {
+func (p *Presence) patch(ctx context.Context, s *Session, c Change, now time.Time, by writer) (*Session, error) {
 	err := c.check()
 	if err == nil {
 		s, err = p.write(ctx, s, func(raw []byte) []byte {
@@ -263,7 +266,7 @@ func (p *Presence) patch(ctx context.Context, s *Session, c Change, now time.Tim
 				raw = canonjson.Set(raw, "heartbeatAt", canonjson.AppendString(nil, envelope.Stamp(now)))
 			}
 			return c.apply(raw)
-		}, owner)
+		}, by)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("update session: %w", err)
@@ -274,10 +277,19 @@ func (p *Presence) patch(ctx context.Context, s *Session, c Change, now time.Tim
 // maxTries ends a loop in which each round fails because somebody else wrote in between.
 const maxTries = 100
 
+// A writer says how a record is written. One that is not there is made, except by others.
+type writer uint8
+
+const (
+	begins writer = iota // whatever state the one that lies there has
+	owns                 // goes on with a session, unless it was closed meanwhile
+	others
+)
+
 // write stores what change makes of a session's record: of the one that was last seen, or, when that is not what lies there, of
-// what does. A record that is not there is made only when create is set. Nothing is ever written that does not pass the guard:
+// what does. Nothing is ever written that does not pass the guard:
 // where what lies there does not, what was last seen takes its place, with the members that are not known here.
-func (p *Presence) write(ctx context.Context, s *Session, change func([]byte) []byte, create bool) (*Session, error) {
+func (p *Presence) write(ctx context.Context, s *Session, change func([]byte) []byte, by writer) (*Session, error) {
 	seen, rev := s.Raw, s.rev
 	last := s.Raw
 	for range maxTries {
@@ -289,7 +301,7 @@ func (p *Presence) write(ctx context.Context, s *Session, change func([]byte) []
 			return nil, err
 		}
 		next.Raw, next.key = pretty(next.Raw), s.key
-		if next.rev, err = p.put(ctx, next, rev, create); err == nil {
+		if next.rev, err = p.put(ctx, next, rev, by != others); err == nil {
 			return next, nil
 		}
 		if !errors.Is(err, store.ErrConflict) {
@@ -304,6 +316,8 @@ func (p *Presence) write(ctx context.Context, s *Session, change func([]byte) []
 			return nil, err
 		case !same(d.Data, s):
 			return nil, ErrTaken
+		case by == owns && s.State != Closed && closed(d.Data):
+			return nil, ErrClosed
 		}
 		seen, rev = d.Data, d.Rev
 	}
@@ -339,6 +353,12 @@ func same(raw []byte, s *Session) bool {
 	}
 	i, ok := canonjson.String(v[1])
 	return !ok || address.Canonical(i) == address.Canonical(string(s.Instance))
+}
+
+// closed tells whether a record is one of a session that was closed, not one that somebody broke.
+func closed(raw []byte) bool {
+	s, err := Parse(raw)
+	return err == nil && s.State == Closed
 }
 
 // Close takes a session away. One that is gone already is no error.
