@@ -35,9 +35,9 @@ func (s *Store) List(ctx context.Context, kind store.Kind, owner string) iter.Se
 			yield(store.Entry{}, fail("list", store.Key{Kind: kind, Owner: owner}, err))
 			return
 		}
-		prefix := Subject(store.Key{Kind: kind, Owner: owner})
+		prefix := store.Key{Kind: kind, Owner: owner}.Subject()
 		for subject, m := range s.srv.list(kind.Spec().Bucket, prefix) {
-			k, err := ParseSubject(subject)
+			k, err := store.ParseSubject(subject)
 			if err != nil || s.finishMove(k, m) {
 				continue
 			}
@@ -66,7 +66,7 @@ func (s *Store) Owners(ctx context.Context, kind store.Kind) iter.Seq2[string, e
 		}
 		seen := map[string]bool{}
 		for subject, m := range s.srv.list(kind.Spec().Bucket, kind.String()) {
-			k, err := ParseSubject(subject)
+			k, err := store.ParseSubject(subject)
 			if err != nil || seen[k.Owner] || s.finishMove(k, m) {
 				continue
 			}
@@ -118,7 +118,7 @@ func (s *Store) taken(k store.Key) error {
 func (s *Store) create(k store.Key, m message, again func(store.Key) error) (message, error) {
 	var want uint64
 	for {
-		found, err := s.srv.put(bucketOf(k), Subject(k), want, m)
+		found, err := s.srv.put(bucketOf(k), k.Subject(), want, m)
 		switch {
 		case err == nil:
 			return found, nil
@@ -172,7 +172,7 @@ func (s *Store) update(k store.Key, old store.Rev, m message) (message, error) {
 	if rev(found.seq) != old {
 		return found, store.ErrConflict
 	}
-	stored, err := s.srv.put(bucketOf(k), Subject(k), found.seq, m)
+	stored, err := s.srv.put(bucketOf(k), k.Subject(), found.seq, m)
 	switch {
 	case err == nil:
 		return stored, nil
@@ -209,7 +209,7 @@ func (s *Store) move(from store.Key, old store.Rev, to store.Key) error {
 	if err := checkSize(to, "data", len(source.data)); err != nil {
 		return err
 	}
-	target, err := s.create(to, message{data: source.data, from: passage{Subject(from), source.seq}}, anything)
+	target, err := s.create(to, message{data: source.data, from: passage{from.Subject(), source.seq}}, anything)
 	if err != nil {
 		if isTwin(target, from, source) {
 			_, _ = s.drop(from, source, to)
@@ -223,11 +223,11 @@ func (s *Store) move(from store.Key, old store.Rev, to store.Key) error {
 		}
 	}
 	found, err := s.drop(from, source, to)
-	if err == nil || found.to == (passage{Subject(to), source.seq}) {
+	if err == nil || found.to == (passage{to.Subject(), source.seq}) {
 		return nil
 	}
 	// Somebody else deleted, rewrote or moved the source in between: nothing was taken.
-	_, _ = s.srv.put(bucketOf(to), Subject(to), target.seq, message{deleted: true})
+	_, _ = s.srv.put(bucketOf(to), to.Subject(), target.seq, message{deleted: true})
 	if found.seq == 0 || found.deleted {
 		return store.ErrNotFound
 	}
@@ -236,13 +236,13 @@ func (s *Store) move(from store.Key, old store.Rev, to store.Key) error {
 
 // drop puts a deletion marker in place of exactly this message, which says where its document went.
 func (s *Store) drop(k store.Key, m message, to store.Key) (message, error) {
-	marker := message{deleted: true, to: passage{Subject(to), m.seq}}
-	return s.srv.put(bucketOf(k), Subject(k), m.seq, marker)
+	marker := message{deleted: true, to: passage{to.Subject(), m.seq}}
+	return s.srv.put(bucketOf(k), k.Subject(), m.seq, marker)
 }
 
 // last returns the last message of a key; its seq is 0 for one whose move it had to finish.
 func (s *Store) last(k store.Key) message {
-	m := s.srv.get(bucketOf(k), Subject(k))
+	m := s.srv.get(bucketOf(k), k.Subject())
 	if s.finishMove(k, m) {
 		return message{}
 	}
@@ -256,7 +256,7 @@ func (s *Store) finishMove(k store.Key, m message) bool {
 		return false
 	}
 	to := archived(k)
-	if !isTwin(s.srv.get(bucketOf(to), Subject(to)), k, m) {
+	if !isTwin(s.srv.get(bucketOf(to), to.Subject()), k, m) {
 		return false
 	}
 	if !s.readOnly {
@@ -267,7 +267,7 @@ func (s *Store) finishMove(k store.Key, m message) bool {
 
 // isTwin tells whether target was made by a Move from this source.
 func isTwin(target message, from store.Key, source message) bool {
-	return !target.deleted && target.from == (passage{Subject(from), source.seq})
+	return !target.deleted && target.from == (passage{from.Subject(), source.seq})
 }
 
 // archived is the key that a message of the inbox has once it was taken.
@@ -289,7 +289,7 @@ func rev(seq uint64) store.Rev {
 func unfit(k store.Key, m message) error {
 	if limit := k.Kind.Spec().ReadLimit; int64(len(m.data)) > limit {
 		why := fmt.Sprintf("%d bytes are too large, at most %d are read", len(m.data), limit)
-		return &store.UnfitError{Key: k, Where: Subject(k), Why: why}
+		return &store.UnfitError{Key: k, Where: k.Subject(), Why: why}
 	}
 	return nil
 }
@@ -301,7 +301,7 @@ func (s *Store) Plant(k store.Key, data []byte) error {
 	}
 	var want uint64
 	for {
-		found, err := s.srv.put(bucketOf(k), Subject(k), want, message{data: bytes.Clone(data)})
+		found, err := s.srv.put(bucketOf(k), k.Subject(), want, message{data: bytes.Clone(data)})
 		if !errors.Is(err, errWrongLast) {
 			return err
 		}

@@ -68,7 +68,7 @@ func (s *Store) ended(name string, m message) error {
 	var d leaseDoc
 	if err := json.Unmarshal(m.data, &d); err != nil {
 		k := store.Key{Kind: store.NamedLease, Name: name}
-		return &store.UnfitError{Key: k, Where: Subject(k), Why: err.Error()}
+		return &store.UnfitError{Key: k, Where: k.Subject(), Why: err.Error()}
 	}
 	if until := m.at.Add(d.TTL); s.opt.Now().Before(until) {
 		return &store.HeldError{Name: name, Holder: d.Holder, Until: until}

@@ -19,7 +19,7 @@ func (s *Store) Read(ctx context.Context, k store.Key, from store.Pos) iter.Seq2
 			yield(store.Line{}, fail("read", k, err))
 			return
 		}
-		all := s.srv.read(bucketOf(k), Subject(k))
+		all := s.srv.read(bucketOf(k), k.Subject())
 		first := 0
 		if from != "" {
 			first = after(all, from)
@@ -63,7 +63,7 @@ func pos(seq uint64) store.Pos {
 
 // badLine returns what is wrong with a line that a foreign program added, nil when it is fit.
 func badLine(k store.Key, m message) error {
-	where := fmt.Sprintf("%s at %d", Subject(k), m.seq)
+	where := fmt.Sprintf("%s at %d", k.Subject(), m.seq)
 	if limit := k.Kind.Spec().ReadLimit; int64(len(m.data)) > limit {
 		why := fmt.Sprintf("a line of %d bytes is too large, at most %d are read", len(m.data), limit)
 		return &store.UnfitError{Key: k, Where: where, Why: why}
@@ -79,7 +79,7 @@ func (s *Store) End(ctx context.Context, k store.Key) (store.Pos, error) {
 	if err := s.logDoor(ctx, k, false); err != nil {
 		return "", fail("find the end of", k, err)
 	}
-	all := s.srv.read(bucketOf(k), Subject(k))
+	all := s.srv.read(bucketOf(k), k.Subject())
 	if len(all) == 0 {
 		return "", nil
 	}
@@ -98,7 +98,7 @@ func (s *Store) Append(ctx context.Context, k store.Key, after store.Pos, line [
 	want, err := expected(after)
 	if err == nil {
 		var seq uint64
-		if seq, err = s.srv.add(bucketOf(k), Subject(k), want, bytes.Clone(line)); err == nil {
+		if seq, err = s.srv.add(bucketOf(k), k.Subject(), want, bytes.Clone(line)); err == nil {
 			return pos(seq), nil
 		}
 	}
@@ -138,7 +138,7 @@ func (s *Store) PlantLine(k store.Key, line []byte) error {
 	if err := k.Check(); err != nil {
 		return fail("plant a line in", k, err)
 	}
-	_, err := s.srv.add(bucketOf(k), Subject(k), nil, bytes.Clone(line))
+	_, err := s.srv.add(bucketOf(k), k.Subject(), nil, bytes.Clone(line))
 	return err
 }
 
@@ -148,7 +148,7 @@ func (s *Store) Recreate(k store.Key, lines ...[]byte) error {
 	if err := k.Check(); err != nil {
 		return fail("recreate", k, err)
 	}
-	s.srv.recreate(bucketOf(k), Subject(k))
+	s.srv.recreate(bucketOf(k), k.Subject())
 	for _, line := range lines {
 		if err := s.PlantLine(k, line); err != nil {
 			return err

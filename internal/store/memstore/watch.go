@@ -108,7 +108,7 @@ func (s *server) tell(subject string) {
 	if len(s.watchers) == 0 {
 		return
 	}
-	k, err := ParseSubject(subject)
+	k, err := store.ParseSubject(subject)
 	if err != nil {
 		return
 	}

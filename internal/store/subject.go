@@ -1,16 +1,14 @@
-package memstore
+package store
 
 import (
 	"fmt"
 	"strings"
-
-	"tutti/internal/store"
 )
 
-// Subject returns the JetStream name of a key: kind, owner and name joined by dots, the parts that the kind does not have
-// left out. A part's bytes other than ASCII letters, digits, "-" and "_" become "=" and two hex digits, so a dot only
-// joins.
-func Subject(k store.Key) string {
+// Subject returns the name of a key in the alphabet of message subjects, which backends without folders use: kind, owner
+// and name joined by dots, the parts that the kind does not have left out. A part's bytes other than ASCII letters,
+// digits, "-" and "_" become "=" and two hex digits, so a dot only joins.
+func (k Key) Subject() string {
 	b := append(make([]byte, 0, 64), k.Kind.String()...)
 	for _, part := range []string{k.Owner, k.Name} {
 		if part != "" {
@@ -37,12 +35,12 @@ func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// ParseSubject returns the key that Subject made a name of, and an error for a name that it cannot have made.
-func ParseSubject(subject string) (store.Key, error) {
+// ParseSubject returns the key that Key.Subject made a name of, and an error for a name that it cannot have made.
+func ParseSubject(subject string) (Key, error) {
 	parts := strings.Split(subject, ".")
-	k := store.Key{Kind: store.KindNamed(parts[0])}
+	k := Key{Kind: KindNamed(parts[0])}
 	if k.Kind == 0 {
-		return store.Key{}, fmt.Errorf("subject %q: no such kind", subject)
+		return Key{}, fmt.Errorf("subject %q: no such kind", subject)
 	}
 	var fields []*string
 	if s := k.Kind.Spec(); s.HasOwner() {
@@ -51,17 +49,17 @@ func ParseSubject(subject string) (store.Key, error) {
 		fields = []*string{&k.Name}
 	}
 	if len(parts)-1 != len(fields) {
-		return store.Key{}, fmt.Errorf("subject %q: %s has %d parts after its kind", subject, k.Kind, len(fields))
+		return Key{}, fmt.Errorf("subject %q: %s has %d parts after its kind", subject, k.Kind, len(fields))
 	}
 	for i, field := range fields {
 		part, ok := parseToken(parts[i+1])
 		if !ok {
-			return store.Key{}, fmt.Errorf("subject %q: part %q is misspelled", subject, parts[i+1])
+			return Key{}, fmt.Errorf("subject %q: part %q is misspelled", subject, parts[i+1])
 		}
 		*field = part
 	}
 	if err := k.Check(); err != nil {
-		return store.Key{}, fmt.Errorf("subject %q: %w", subject, err)
+		return Key{}, fmt.Errorf("subject %q: %w", subject, err)
 	}
 	return k, nil
 }
