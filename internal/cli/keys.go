@@ -12,86 +12,11 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/app"
-	"tutti/internal/atomicfile"
 	"tutti/internal/canonjson"
-	"tutti/internal/keyring"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
 	"tutti/internal/trust"
 )
-
-// runKeysGenerate makes a key pair and tells where it lies. It registers nothing.
-func runKeysGenerate(ctx context.Context, c *Call) error {
-	w, err := c.world(app.Writing)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	who, err := c.subject(ctx, w)
-	if err != nil {
-		return err
-	}
-	var made keyring.KeyFiles
-	if out := c.value("out"); out != "" {
-		made, err = generateIn(out, who, c.on("force"))
-	} else {
-		made, err = w.Ring.Generate(who, c.on("force"))
-	}
-	if errors.Is(err, keyring.ErrKeyExists) {
-		return &fault{code: exitState, err: err, hint: "--force replaces it; messages signed with the old one can then not be told from forged ones"}
-	}
-	if err != nil {
-		return err
-	}
-	public := made.Key.Public()
-	if c.json {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", string(who))
-		o.Str("privateKeyPath", made.Private)
-		o.Str("publicKeyPath", made.Public)
-		o.Str("publicKeyPem", public.PEM())
-		c.emit(o.Bytes())
-		return nil
-	}
-	c.table([][]string{
-		{"key of", string(who)},
-		{"fingerprint", public.Short()},
-		{"private", c.App.Shown(made.Private)},
-		{"public", c.App.Shown(made.Public)},
-	})
-	c.printf("%s\n", Clean("tutti keys add --instance "+app.QuoteArg(string(who))+" --public-key "+app.QuoteArg(made.Public)+"   # registers it"))
-	return nil
-}
-
-// generateIn makes a key pair in a folder of the user's choice, under the names that the keyring would give.
-func generateIn(dir string, who address.Instance, force bool) (keyring.KeyFiles, error) {
-	private, public, err := address.KeyFiles(string(who))
-	if err != nil {
-		return keyring.KeyFiles{}, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return keyring.KeyFiles{}, err
-	}
-	d, err := atomicfile.OpenDir(dir)
-	if err != nil {
-		return keyring.KeyFiles{}, err
-	}
-	defer d.Close()
-	made := keyring.KeyFiles{Private: filepath.Join(dir, private), Public: filepath.Join(dir, public), Key: signature.Generate()}
-	write := d.Create
-	if force {
-		write = d.Replace
-	}
-	err = write(private, made.Key.PEM(), 0o600, true)
-	if errors.Is(err, fs.ErrExist) {
-		return keyring.KeyFiles{}, failWith(keyring.ErrKeyExists, made.Private)
-	}
-	if err == nil {
-		err = d.Replace(public, []byte(made.Key.Public().PEM()), 0o644, true)
-	}
-	return made, err
-}
 
 // runKeysAdd registers a further key of an agent.
 func runKeysAdd(ctx context.Context, c *Call) error {

@@ -123,11 +123,12 @@ var keyVerbs = []Verb{
 			{Name: "out", Kind: Text, Value: "dir", Default: "the folder keys of the bus", Offer: Folders, Help: "where to"},
 			{Name: "force", Kind: TrueSwitch, Help: "replace a private key that is there"},
 		},
-		Does: "Makes an Ed25519 key pair in two files; only you can read the private one.",
+		Does: `Makes an Ed25519 key pair in two files; only you can read the private one. Where there is no bus it makes that
+too, for the agent that --instance names, unless --out says where the files go.`,
 		Wont: "It does not register the key (keys add does), and replaces no private key without --force.",
 		Examples: `$ tutti keys generate --instance claude:api:3f2a9c01b7de
 $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
-		Exit: "0 done; 1 wrong usage; 2 there is a key already, or no bus; 3 a file could not be written",
+		Exit: "0 done; 1 wrong usage; 2 there is a key already, or nobody speaks here; 3 a file could not be written",
 	},
 	{
 		Name: "keys add", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysAdd, Bus: true,
