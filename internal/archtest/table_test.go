@@ -32,7 +32,7 @@ func init() {
 		"lease")
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms")
 	lay(place{tier: 4, line: 1}, "attend") // it rests on watch
-	lay(place{tier: 4, heavy: true}, "remote")
+	lay(place{tier: 4, heavy: true}, "remote", "mcpwire")
 	lay(place{tier: 5}, "app")
 	lay(place{tier: 6}, "cli")
 	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "search", "dashboard", "tui", "webui")

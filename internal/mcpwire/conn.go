@@ -1,0 +1,249 @@
+package mcpwire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tutti/internal/canonjson"
+)
+
+// A conn is the connection that the SDK works on. Read and Write are called by the SDK; Read by one goroutine only.
+type conn struct {
+	server *Server
+	out    *output
+	calls  *calls
+
+	lines chan inputLine
+	fault error         // of the input; nil at its plain end. Set before lines is closed
+	ended chan struct{} // closed when everything before the end of the input has been handed on
+	stop  chan struct{} // closed when no more lines are to be taken
+	quit  chan struct{} // closed when the SDK is to see the end
+	once  struct{ stop, quit sync.Once }
+
+	last  *call // the request before; only Read has it
+	queue []jsonrpc.Message
+}
+
+type inputLine struct {
+	text []byte
+	long bool
+}
+
+func newConn(s *Server) *conn {
+	return &conn{
+		server: s,
+		out:    s.out,
+		calls:  newCalls(),
+		lines:  make(chan inputLine),
+		ended:  make(chan struct{}),
+		stop:   make(chan struct{}),
+		quit:   make(chan struct{}),
+	}
+}
+
+// Connect implements mcp.Transport.
+func (c *conn) Connect(context.Context) (mcp.Connection, error) { return c, nil }
+
+// SessionID implements mcp.Connection.
+func (c *conn) SessionID() string { return "" }
+
+// Close implements mcp.Connection.
+func (c *conn) Close() error {
+	c.finish()
+	return nil
+}
+
+func (c *conn) finish() { c.once.quit.Do(func() { close(c.quit) }) }
+
+// halt lets no more lines in.
+func (c *conn) halt() { c.once.stop.Do(func() { close(c.stop) }) }
+
+// pump reads the input. It is a goroutine of its own because reading cannot be interrupted: after the end of a connection
+// it stays until the input gives something or ends.
+func (c *conn) pump(in io.Reader) {
+	defer close(c.lines)
+	r := newLineReader(in, MaxLine)
+	for {
+		text, long, err := r.next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				c.fault = fmt.Errorf("read input: %w", err)
+			}
+			return
+		}
+		select {
+		case c.lines <- inputLine{text, long}:
+		case <-c.stop:
+			return
+		case <-c.quit:
+			return
+		}
+	}
+}
+
+// Read implements mcp.Connection: it returns the next message for the SDK, and deals with all others itself.
+func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
+	for {
+		if len(c.queue) > 0 {
+			m := c.queue[0]
+			c.queue = c.queue[1:]
+			return m, nil
+		}
+		select {
+		case line, ok := <-c.lines:
+			if !ok {
+				close(c.ended)
+				<-c.quit
+				return nil, io.EOF
+			}
+			if err := c.take(line); err != nil {
+				return nil, err
+			}
+		case <-c.stop:
+			<-c.quit
+			return nil, io.EOF
+		case <-c.quit:
+			return nil, io.EOF
+		}
+	}
+}
+
+// take deals with a line: it answers it, or queues what the SDK has to do. An error is one of the output.
+func (c *conn) take(line inputLine) error {
+	if f := c.server.o.Activity; f != nil {
+		f()
+	}
+	if line.long {
+		return c.refuse(nil, codeParse, "Parse error", fmt.Sprintf("the line has more than %d bytes", MaxLine))
+	}
+	m, k := classify(line.text)
+	switch k {
+	case kindNote:
+		return c.note(m)
+	case kindRequest:
+		c.request(m, len(line.text))
+	case kindParse:
+		return c.refuse(nil, codeParse, "Parse error", why(line.text))
+	case kindInvalid:
+		return c.refuse(m.id, codeInvalid, "Invalid Request", "")
+	case kindUnknown:
+		return c.refuse(m.id, codeUnknown, unknownMethod(m.method), "")
+	}
+	return nil
+}
+
+// refuse answers a line with an error, when its turn has come.
+func (c *conn) refuse(id []byte, code int, text, data string) error {
+	c.turn()
+	if id == nil {
+		id = []byte("null")
+	}
+	return c.out.reply(failureLine(id, code, text, data))
+}
+
+// request hands a request on to the SDK, when its turn has come and there is room.
+func (c *conn) request(m message, size int) {
+	c.turn()
+	k := &call{id: m.id, method: m.method, params: m.params, size: size}
+	for !c.calls.add(k) {
+		select {
+		case <-c.calls.freed:
+		case <-c.stop:
+			return
+		case <-c.quit:
+			return
+		}
+	}
+	c.last = k
+	id, err := jsonrpc.MakeID(float64(k.number))
+	if err != nil { // not for a number
+		return
+	}
+	c.queue = append(c.queue, &jsonrpc.Request{ID: id, Method: k.method, Params: json.RawMessage("{}"), Extra: &k.extra})
+}
+
+// turn waits until the request before has been answered; for a tool call not longer than until it has run for grace.
+func (c *conn) turn() {
+	k := c.last
+	c.last = nil
+	if k == nil {
+		return
+	}
+	select {
+	case <-k.done:
+		return
+	default:
+	}
+	var enough <-chan time.Time
+	if k.method == methodCall {
+		t := time.NewTimer(grace - time.Since(k.begun))
+		defer t.Stop()
+		enough = t.C
+	}
+	select {
+	case <-k.done:
+	case <-enough:
+	case <-c.quit:
+	}
+}
+
+// note deals with a notification.
+func (c *conn) note(m message) error {
+	switch m.method {
+	case noteInitialized:
+		return c.out.ready()
+	case noteCancelled:
+		id, ok := canonjson.Get(m.params, "requestId")
+		if !ok {
+			return nil
+		}
+		for _, n := range c.calls.forget(id) {
+			c.queue = append(c.queue, &jsonrpc.Request{
+				Method: noteCancelled,
+				Params: json.RawMessage(fmt.Sprintf(`{"requestId":%d}`, n)),
+			})
+		}
+	}
+	return nil
+}
+
+// Write implements mcp.Connection: it puts the answer to a request on the wire.
+func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
+	r, ok := m.(*jsonrpc.Response)
+	if !ok { // the SDK sends nothing of its own to a client without capabilities
+		line, err := jsonrpc.EncodeMessage(m)
+		if err != nil {
+			return fmt.Errorf("encode message: %w", err)
+		}
+		return c.out.reply(append(line, '\n'))
+	}
+	n, _ := r.ID.Raw().(int64)
+	k := c.calls.numbered(n)
+	if k == nil {
+		return nil
+	}
+	defer c.calls.remove(k)
+	if !c.calls.wanted(k) {
+		return nil
+	}
+	return c.out.answer(k, c.answer(k, r))
+}
+
+func (c *conn) answer(k *call, r *jsonrpc.Response) []byte {
+	switch {
+	case r.Error != nil:
+		c.server.log("internal error in " + k.method + ": " + r.Error.Error())
+		return failureLine(k.id, codeInternal, "Internal error: "+r.Error.Error(), "")
+	case k.result != nil:
+		return resultLine(k.id, k.result)
+	}
+	return resultLine(k.id, r.Result)
+}
