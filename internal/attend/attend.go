@@ -20,7 +20,6 @@
 package attend
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,7 +129,6 @@ type held struct {
 	stopped atomic.Bool        // the switch was seen on since
 	full    chan struct{}      // asks for a full look
 	look    chan struct{}      // says that the halt switch may have changed
-	pushes  *pushes            // used by the goroutine of its watch only
 
 	writing sync.Mutex   // held while its record is written, so that no heartbeat makes it again behind Close
 	ended   bool         // guarded by writing
@@ -167,16 +165,15 @@ func (a *Attendance) Open(ctx context.Context, s presence.Start, extra map[strin
 	}
 	h.writing.Lock()
 	defer h.writing.Unlock()
-	if own, peers, err = a.write(ctx, s, extra); err == nil {
-		h.setSession(own)
-		if err = a.start(h); err != nil {
-			err = errors.Join(err, a.o.Presence.Close(context.WithoutCancel(ctx), own))
-		}
-	}
-	if err != nil {
-		h.ended = true
-		a.forget(h)
+	if own, err = a.write(ctx, s, extra); err != nil {
+		a.endOf(h)
 		return nil, nil, err
+	}
+	h.setSession(own)
+	if peers, err = a.start(ctx, h); err != nil {
+		a.endOf(h)
+		err = fmt.Errorf("open session %q: %w", s.SessionID, err)
+		return nil, nil, errors.Join(err, a.o.Presence.Close(context.WithoutCancel(ctx), own))
 	}
 	return own, peers, nil
 }
@@ -208,7 +205,7 @@ func (a *Attendance) forget(h *held) {
 }
 
 // write makes the record of a session.
-func (a *Attendance) write(ctx context.Context, s presence.Start, extra map[string][]byte) (own *presence.Session, peers []*presence.Session, err error) {
+func (a *Attendance) write(ctx context.Context, s presence.Start, extra map[string][]byte) (*presence.Session, error) {
 	gone, err := a.o.Presence.Reap(ctx, s.Instance, s.SessionID, a.o.Alive)
 	if err != nil {
 		a.o.Log(fmt.Sprintf("old sessions of %s stay: %v", s.Instance, err))
@@ -217,27 +214,41 @@ func (a *Attendance) write(ctx context.Context, s presence.Start, extra map[stri
 		a.o.Log(fmt.Sprintf("took away session %s: its process %d is gone", dead.SessionID, dead.PID))
 	}
 	s.Extra = extra
-	now := a.o.Now()
-	if own, err = a.o.Presence.Open(ctx, s, now); err != nil {
-		return nil, nil, err
-	}
-	all, err := a.o.Presence.Fresh(ctx, now)
-	if err != nil {
-		return nil, nil, errors.Join(err, a.o.Presence.Close(context.WithoutCancel(ctx), own))
-	}
-	return own, slices.DeleteFunc(all, func(p *presence.Session) bool { return p.SessionID == own.SessionID }), nil
+	return a.o.Presence.Open(ctx, s, a.o.Now())
 }
 
-// start begins the heartbeat and the pushes of a session.
-func (a *Attendance) start(h *held) error {
-	ctx, stop := context.WithCancel(a.end)
+// start begins the heartbeat and the pushes of a session, and returns the others that are there. What comes after it is news
+// to the session.
+func (a *Attendance) start(ctx context.Context, h *held) ([]*presence.Session, error) {
 	h.epoch.Store(a.o.Epoch())
+	if h.epoch.Load() == halt.UnknownEpoch {
+		a.o.Log("nothing will be pushed: the counter of halts cannot be read, so nobody knows whether one was cleared")
+	}
 	h.stopped.Store(a.o.Switch.Read().Halted)
-	h.pushes = newPushes(h)
+	p := newPushes(h)
+	if err := a.run(h, p); err != nil {
+		return nil, err
+	}
+	select {
+	case first := <-p.ready:
+		if first != nil {
+			return first, nil
+		}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	all, err := a.o.Presence.Fresh(ctx, a.o.Now())
+	return slices.DeleteFunc(all, func(p *presence.Session) bool { return p.SessionID == h.id }), err
+}
+
+// run starts the goroutine of a session, and with the first one those that serve all.
+func (a *Attendance) run(h *held, p *pushes) error {
+	ctx, stop := context.WithCancel(a.end)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.left {
 		stop()
+		close(h.done)
 		return ErrLeft
 	}
 	h.stop = stop
@@ -248,7 +259,7 @@ func (a *Attendance) start(h *held) error {
 	})
 	a.work.Go(func() {
 		defer close(h.done)
-		h.pushes.run(ctx)
+		p.run(ctx)
 	})
 	return nil
 }
@@ -319,7 +330,6 @@ func (a *Attendance) Sessions() []*presence.Session {
 			out = append(out, s)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y *presence.Session) int { return cmp.Compare(x.StartedAt, y.StartedAt) })
 	return out
 }
 

@@ -28,17 +28,19 @@ type pushes struct {
 	h        *held
 	instance address.Instance
 	topics   []string
-	begun    bool // the backlog was taken
-	failing  bool // the last Emit did not work
+	begun    bool                     // the backlog is known
+	ready    chan []*presence.Session // gets the others that were there then, or nil when that could not be found out
+	failing  bool                     // the last Emit did not work
 	peers    map[address.SessionID]bool
 	mail     map[uint64]bool // hashes of the ids of messages that are not news any more
+	added    int             // to mail, since it was last brought in line with the mailbox
 }
 
 func newPushes(h *held) *pushes {
 	s := h.session()
 	return &pushes{
 		h: h, instance: s.Instance, topics: s.Topics,
-		peers: map[address.SessionID]bool{}, mail: map[uint64]bool{},
+		ready: make(chan []*presence.Session, 1), peers: map[address.SessionID]bool{}, mail: map[uint64]bool{},
 	}
 }
 
@@ -47,12 +49,14 @@ func newPushes(h *held) *pushes {
 func (p *pushes) run(ctx context.Context) {
 	o := p.h.a.o
 	said := ""
+	defer p.tellReady(nil)
 	for ctx.Err() == nil {
 		err := watch.New(watch.Options{
 			Store: o.Store, Switch: watch.Switch{Read: o.Switch.Read, Look: p.h.look},
 			Mailboxes: p.mailboxes, Now: o.Now, Full: p.h.full, Gone: p.gone,
 			Expiry: o.Presence.TTL,
 		}).Run(ctx, func(e watch.Event) error { return p.event(ctx, e) })
+		p.tellReady(nil)
 		if ctx.Err() != nil {
 			return
 		}
@@ -67,6 +71,14 @@ func (p *pushes) run(ctx context.Context) {
 		case <-p.h.full:
 		}
 		again.Stop()
+	}
+}
+
+// tellReady answers Open, which takes the first answer.
+func (p *pushes) tellReady(there []*presence.Session) {
+	select {
+	case p.ready <- slices.Clone(there):
+	default:
 	}
 }
 
@@ -88,24 +100,29 @@ func (p *pushes) gone(s *presence.Session, _ bool) bool {
 func (p *pushes) event(ctx context.Context, e watch.Event) error {
 	switch e.Kind {
 	case watch.Watching:
-		how := missed
-		if !p.begun {
-			how = backlog
-		}
-		if err := p.catchUp(ctx, how); err != nil {
+		there, mail, err := p.survey(ctx)
+		if err != nil {
 			return err
 		}
-		p.begun = true
+		how := missed
+		if !p.begun {
+			p.begun, how = true, backlog
+			p.tellReady(there)
+		}
+		p.catchUp(there, mail, how)
 	case watch.Halted:
 		p.h.stopped.Store(true)
 	case watch.Resumed:
-		return p.catchUp(ctx, silent)
+		return p.catchUpNow(ctx, silent)
 	case watch.Joined:
 		p.joined(e.Session, missed)
 	case watch.Left:
 		p.left(e.Session.SessionID)
 	case watch.Mail:
 		p.arrived(e.Message.ID, missed, true)
+		if p.added > maxAdded {
+			return p.catchUpNow(ctx, missed)
+		}
 	case watch.Unfit:
 		p.h.a.o.Log(fmt.Sprintf("something in the mailbox %s is no message: %v", e.Mailbox, e.Err))
 	}
@@ -121,36 +138,64 @@ const (
 	silent                // they are not pushed, and are no news any more
 )
 
-// catchUp brings what is known in line with what is there: peers that joined, peers that left, mail, oldest first.
-func (p *pushes) catchUp(ctx context.Context, how manner) error {
-	a := p.h.a
-	all, err := a.o.Presence.Fresh(ctx, a.o.Now())
+// survey finds out who else is there, and which messages are, oldest first.
+func (p *pushes) survey(ctx context.Context) ([]*presence.Session, []*mailbox.Message, error) {
+	o := p.h.a.o
+	there, err := o.Presence.Fresh(ctx, o.Now())
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	there := map[address.SessionID]bool{}
-	for _, s := range all {
-		there[s.SessionID] = true
+	there = slices.DeleteFunc(there, func(s *presence.Session) bool { return s.SessionID == p.h.id })
+	mail, _, err := o.Mail.List(ctx, p.instance, mailbox.Query{Brief: true, States: !p.begun})
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(mail, func(x, y *mailbox.Message) int { return cmp.Or(cmp.Compare(x.Order, y.Order), cmp.Compare(x.ID, y.ID)) })
+	return there, mail, nil
+}
+
+func (p *pushes) catchUpNow(ctx context.Context, how manner) error {
+	there, mail, err := p.survey(ctx)
+	if err == nil {
+		p.catchUp(there, mail, how)
+	}
+	return err
+}
+
+// catchUp brings what is known in line with what is there: peers that joined, peers that left, mail.
+func (p *pushes) catchUp(there []*presence.Session, mail []*mailbox.Message, how manner) {
+	is := map[address.SessionID]bool{}
+	for _, s := range there {
+		is[s.SessionID] = true
 		p.joined(s, how)
 	}
 	for id := range p.peers {
 		switch {
-		case there[id]:
+		case is[id]:
 		case how == silent:
 			delete(p.peers, id)
-		case !a.clock.grace(a.o.Now()):
+		case !p.h.a.clock.grace(p.h.a.o.Now()):
 			p.left(id)
 		}
 	}
-	list, _, err := a.o.Mail.List(ctx, p.instance, mailbox.Query{Brief: true, States: how == backlog})
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(list, func(x, y *mailbox.Message) int { return cmp.Or(cmp.Compare(x.Order, y.Order), cmp.Compare(x.ID, y.ID)) })
-	for _, m := range list {
+	p.trim(mail)
+	for _, m := range mail {
 		p.arrived(m.ID, how, m.State.Pushed.IsZero())
 	}
-	return nil
+}
+
+// maxAdded is after how many messages those that have left the mailbox are forgotten: half a megabyte of hashes.
+const maxAdded = 1 << 15
+
+// trim forgets the messages that are not in the list of those that are there. No look can find them again.
+func (p *pushes) trim(list []*mailbox.Message) {
+	known := make(map[uint64]bool, len(list))
+	for _, m := range list {
+		if h := hash(m.ID); p.mail[h] {
+			known[h] = true
+		}
+	}
+	p.mail, p.added = known, 0
 }
 
 // joined takes notice of a peer, and tells of it if it was not known.
@@ -178,6 +223,7 @@ func (p *pushes) arrived(id string, how manner, note bool) {
 		return
 	}
 	p.mail[h] = true
+	p.added++
 	pushed := p.push(EnvelopeArrived, how, func() []byte { return envelopeData(p.instance, id) })
 	if pushed && note {
 		p.h.a.notes.add(p.instance, mailbox.Mark{

@@ -115,6 +115,24 @@ func (r *rig) want(lines ...string) {
 	r.same("pushes", r.heard(), lines...)
 }
 
+// sleep lets time pass, and then everything come to rest that is due by then.
+func (r *rig) sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// wantFresh wants the last heartbeat of sess:me to be no older than one should be.
+func (r *rig) wantFresh() {
+	r.t.Helper()
+	s, err := r.who.Get(r.t.Context(), "sess:me")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if presence.Expired(s, r.now(), presence.Heartbeat) {
+		r.t.Errorf("the session is %s with a heartbeat of %s, want one not older than %v at %v", s.State, s.HeartbeatAt, presence.Heartbeat, r.now())
+	}
+}
+
 func (r *rig) wantLog(lines ...string) {
 	r.t.Helper()
 	synctest.Wait()
@@ -204,3 +222,23 @@ func fake(t *testing.T, change func(*Options), f func(t *testing.T, r *rig)) {
 }
 
 var errBroken = errors.New("broken")
+
+// failing is a store whose documents can break.
+type failing struct {
+	*memstore.Store
+	broken atomic.Bool
+}
+
+func (f *failing) Replace(ctx context.Context, k store.Key, data []byte, old store.Rev) (store.Rev, error) {
+	if f.broken.Load() {
+		return "", errBroken
+	}
+	return f.Store.Replace(ctx, k, data, old)
+}
+
+func (f *failing) Delete(ctx context.Context, k store.Key, old store.Rev) error {
+	if f.broken.Load() {
+		return errBroken
+	}
+	return f.Store.Delete(ctx, k, old)
+}
