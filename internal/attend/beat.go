@@ -118,6 +118,12 @@ func (h *held) beat() {
 	}
 	next, err := h.a.o.Presence.Patch(ctx, s, c, h.a.o.Now())
 	switch {
+	case errors.Is(err, presence.ErrClosed), err == nil && next.State == presence.StateExpired:
+		h.a.endOf(h)
+		h.a.o.Log(fmt.Sprintf("session %s is over: somebody else closed it", h.id))
+		if err := h.a.o.Presence.Close(ctx, s); err != nil {
+			h.a.o.Log(fmt.Sprintf("the record of session %s stays until it is swept: %v", h.id, err))
+		}
 	case errors.Is(err, presence.ErrTaken):
 		h.a.endOf(h)
 		h.a.o.Log(fmt.Sprintf("session %s is over: its name belongs to another agent now", h.id))
@@ -127,10 +133,6 @@ func (h *held) beat() {
 		h.failing = ""
 		h.active.CompareAndSwap(said, 0)
 		h.setSession(next)
-		if next.State == presence.Closed || next.State == presence.StateExpired {
-			h.a.endOf(h)
-			h.a.o.Log(fmt.Sprintf("session %s is over: it was closed (%s) by somebody else", h.id, next.State))
-		}
 	}
 }
 
