@@ -10,6 +10,7 @@ packages_of() {
 	gcc) echo gcc libc6-dev ;;
 	node) echo nodejs ;;
 	gpg) echo gnupg ;;
+	groff) echo groff-base ;;
 	ssh) echo openssh-client ;;
 	sshd) echo openssh-server ;;
 	*) echo "$1" ;;

@@ -10,8 +10,9 @@ note() {
 	echo "test: NOT CHECKED: $1" >&2
 }
 
-# strace shows which system calls a program makes; node runs the original's canonical form beside ours.
-scripts/prereqs.sh strace node || note "what needs strace or node (see the line above)"
+# strace shows which system calls a program makes; node runs the original's canonical form beside ours; groff reads the
+# manual pages.
+scripts/prereqs.sh strace node groff || note "what needs strace, node or groff (see the line above)"
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -6,8 +6,8 @@
 // it says.
 //
 // The table is the whole truth about a verb: its names, flags, help, exit status, whether it needs the heavy program,
-// and what the halt switch means to it. Parser, help and completion read it. It is static data: nothing is built at
-// start, nothing is registered, and no map or pattern is made.
+// and what the halt switch means to it. Parser, help, completion, manual pages and docs/reference.md come from it. It is
+// static data: nothing is built at start, nothing is registered, and no map or pattern is made.
 //
 // What is not linked into tutti is reached by replacing the process with the tuttid in the folder of our own
 // executable. That happens after the halt switch was asked and the verb was parsed, so that a wrong flag or a halt

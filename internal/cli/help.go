@@ -14,24 +14,49 @@ func (v *Verb) Heavy() bool { return v.Run == nil }
 
 // runHelp is the verb help.
 func runHelp(_ context.Context, c *Call) error {
-	if len(c.Args) == 0 {
+	switch {
+	case len(c.Args) == 0 && c.on("all"):
+		c.everyVerb()
+		return nil
+	case len(c.Args) == 0:
 		c.overviewTutti()
 		return nil
 	}
-	v := c.Table.find(Tutti, c.arg(0), c.arg(1))
-	if v == nil && len(c.Args) == 2 {
-		v = c.Table.find(Tutti, c.arg(0), "")
-	}
-	if v == nil && c.Table.hasFamily(Tutti, c.arg(0)) {
+	v, err := c.verbOf("help")
+	switch {
+	case v != nil:
+		c.verbHelp(v)
+	case err == nil:
 		c.familyHelp(c.arg(0))
-		return nil
 	}
-	if v == nil {
-		hint := didYouMean(nearest(c.arg(0), c.Table.words(Tutti, "")), "tutti help ")
-		return usageHint(hint, "%s: no such verb", Clean(strings.Join(c.Args, " ")))
+	return err
+}
+
+// verbOf returns the verb that the arguments name. It is nil without an error when they name a family.
+func (c *Call) verbOf(asked string) (*Verb, error) {
+	first, second := c.arg(0), c.arg(1)
+	if second == "" {
+		first, second, _ = strings.Cut(first, " ") // tutti help 'store list'
 	}
-	c.verbHelp(v)
-	return nil
+	v := c.Table.find(Tutti, first, second)
+	switch {
+	case v != nil, second == "" && c.Table.hasFamily(Tutti, first):
+		return v, nil
+	case c.Table.hasFamily(Tutti, first):
+		words := c.Table.words(Tutti, first)
+		hint := didYouMean(nearest(second, words), "tutti "+asked+" "+first+" ")
+		if hint == "" {
+			hint = "one of: " + strings.Join(words, ", ")
+		}
+		return nil, usageHint(hint, "%s %s: no such verb", first, Clean(second))
+	case c.Table.find(Tutti, first, "") != nil:
+		return nil, usageHint("tutti "+asked+" "+first, "%s is one word: %q has no place", first, Clean(second))
+	}
+	hint := didYouMean(nearest(first, c.Table.words(Tutti, "")), "tutti "+asked+" ")
+	if hint == "" {
+		hint = `"tutti help --all" lists the verbs`
+	}
+	return nil, usageHint(hint, "%s: no such verb", Clean(strings.Join(c.Args, " ")))
 }
 
 // showHelp answers --help and -h. It never runs a verb.
@@ -53,39 +78,76 @@ func (c *Call) overview() error {
 	return nil
 }
 
+// about says in one line what this is.
+const about = "Coding agents find each other, send signed messages, and stop at one command."
+
+// overviewColumn is where the second column of the overview begins.
+const overviewColumn = 14
+
+// overviewTutti shows on one screen what a newcomer needs. Verbs that are seldom needed are only named, families stand
+// for their verbs, and plumbing is left to the list of everything.
 func (c *Call) overviewTutti() {
 	c.line("Usage: tutti <verb> [<flag>...] [<argument>...]")
 	c.line("")
-	c.line("Coding agents in several terminals find each other, send each other signed messages, and stop at one command.")
+	c.filled(about)
 	for g := range groupEnd {
-		var rows [][]string
-		c.Table.each(Tutti, func(v *Verb) bool {
-			if v.Group == g && !v.Hidden {
-				rows = append(rows, []string{"  " + v.Name, v.Short})
-			}
-			return true
-		})
-		if len(rows) == 0 {
+		if g == GroupPlumbing {
 			continue
 		}
 		c.line("")
 		c.line(c.paint(bold, groupTitles[g]))
-		c.nameRows(rows)
+		rare := c.overviewGroup(g)
+		if len(rare) > 0 {
+			c.helpRow("  also", strings.Join(rare, ", "), overviewColumn)
+		}
 	}
 	c.line("")
-	c.line("Flags that every verb has")
-	c.flagRows(globals[:])
+	var flags []string
+	for i := range globals {
+		flags = append(flags, globals[i].label())
+	}
+	c.filled("Every verb takes " + strings.Join(flags, ", ") + ".")
 	c.line("")
-	c.line(`"tutti help <verb>" says all about one verb.`)
+	c.filled(`"tutti help <verb>" says all about one verb, with examples; "tutti help --all" lists all verbs and flags.`)
 }
 
-// nameColumn is the width of the first column of help: all groups of a page share it.
+// overviewGroup shows the rows of a group and returns the verbs that are only named.
+func (c *Call) overviewGroup(g Group) (rare []string) {
+	shown := ""
+	c.Table.each(Tutti, func(v *Verb) bool {
+		family := v.family()
+		switch {
+		case v.Group != g || v.Hidden || family != "" && family == shown:
+		case v.Rare:
+			rare = append(rare, v.Name)
+		case family == "":
+			c.helpRow("  "+v.Name, v.Short, overviewColumn)
+		case c.Table.find(Tutti, family, "") == nil:
+			shown = family
+			c.helpRow("  "+family, strings.Join(c.Table.words(Tutti, family), ", "), overviewColumn)
+		}
+		return true
+	})
+	return rare
+}
+
+// nameColumn is where the second column of help begins: all groups of a page share it.
 const nameColumn = 26
 
-func (c *Call) nameRows(rows [][]string) {
-	for _, row := range rows {
-		c.line(pad(row[0]+" ", nameColumn) + row[1])
+// everyVerb lists all verbs and the flags that each of them has.
+func (c *Call) everyVerb() {
+	for g := range groupEnd {
+		c.line(c.paint(bold, groupTitles[g]))
+		c.Table.each(Tutti, func(v *Verb) bool {
+			if v.Group == g && !v.Hidden {
+				c.helpRow("  "+v.Name, v.Short, nameColumn)
+			}
+			return true
+		})
+		c.line("")
 	}
+	c.line(c.paint(bold, "Flags that every verb has"))
+	c.flagRows(globals[:])
 }
 
 func (c *Call) overviewH2A() {
@@ -106,95 +168,57 @@ func (c *Call) overviewH2A() {
 func (c *Call) familyHelp(family string) {
 	c.line("Usage: tutti " + family + " <verb>")
 	c.line("")
-	var rows [][]string
 	c.Table.each(Tutti, func(v *Verb) bool {
 		if v.family() == family && !v.Hidden {
-			rows = append(rows, []string{"  " + v.Name, v.Short})
+			c.helpRow("  "+v.Name, v.Short, nameColumn)
 		}
 		return true
 	})
-	c.nameRows(rows)
+	c.line("")
+	c.line(`"tutti help ` + family + ` <verb>" says all about one of them.`)
 }
 
 // usage is the usage line of the verb in hand.
-func (in *Input) usage() string { return usageLine(in.Verb, in.under) }
-
-func usageLine(v *Verb, under Names) string {
-	var b strings.Builder
-	switch under {
-	case Cross:
-		b.WriteString("cross-agent-")
-	case H2A:
-		b.WriteString("h2a ")
-	default:
-		b.WriteString("tutti ")
-	}
-	b.WriteString(v.Name)
-	for i := range v.Flags {
-		f := &v.Flags[i]
-		if f.Under != 0 && f.Under&under == 0 {
-			continue
-		}
-		b.WriteString(" [--" + f.Name)
-		if f.Kind >= Text {
-			b.WriteString(" <" + f.Value + ">")
-		}
-		b.WriteByte(']')
-	}
-	if v.Args != "" && under != H2A {
-		b.WriteString(" " + v.Args)
-	}
-	return b.String()
-}
+func (in *Input) usage() string { return synopsis(in.Verb, in.under) }
 
 // verbHelp prints all about a verb: what a person with a terminal and no manual needs to finish the task.
 func (c *Call) verbHelp(v *Verb) {
-	c.line("Usage: " + usageLine(v, c.under))
+	c.line("Usage: " + synopsis(v, c.under))
 	c.line("")
-	c.line(v.Does)
+	c.filled(v.Does)
 	if v.Wont != "" {
 		c.line("")
-		c.line(v.Wont)
+		c.filled(v.Wont)
 	}
-	if len(v.Flags) > 0 {
+	if flags := v.flagsUnder(c.under); len(flags) > 0 {
 		c.line("")
 		c.line("Flags:")
-		c.flagRows(v.Flags)
-	}
-	if v.Examples != "" {
-		c.line("")
-		c.line("Example:")
-		for line := range strings.SplitSeq(v.Examples, "\n") {
-			c.line("    " + line)
-		}
+		c.flagRows(flags)
 	}
 	c.line("")
-	exit := v.Exit
-	if c.under == Cross {
-		exit = crossExit(exit)
+	c.line("Example:")
+	for line := range strings.SplitSeq(v.Examples, "\n") {
+		c.line("    " + line)
 	}
-	c.line("Exit status: " + exit + ".")
-}
-
-// crossExit puts the numbers of the cross-agent commands, where wrong usage has one of its own.
-func crossExit(exit string) string {
-	return strings.Replace(exit, "3 the switch could not be set", "64 wrong usage", 1)
+	c.line("")
+	c.line("Exit status:")
+	for _, row := range exitRows(v.exitOf(c.under)) {
+		c.helpRow("  "+row[0], row[1], len("  130  "))
+	}
+	if c.under != Tutti {
+		return
+	}
+	c.line("")
+	if names := c.Table.related(v, Tutti); len(names) > 0 {
+		c.filled("See also: tutti " + strings.Join(names, ", tutti "))
+	}
+	c.line(`Flags that every verb has: "tutti help".`)
 }
 
 func (c *Call) flagRows(flags []Flag) {
 	for i := range flags {
-		f := &flags[i]
-		if f.Under != 0 && f.Under&c.under == 0 {
-			continue
+		if f := &flags[i]; f.Under == 0 || f.Under&c.under != 0 {
+			c.helpRow("  "+f.label(), f.explained(), nameColumn)
 		}
-		left := "  --" + f.Name
-		if f.Kind >= Text {
-			left += " <" + f.Value + ">"
-		}
-		right := f.Help
-		if f.Default != "" {
-			right += " (default: " + f.Default + ")"
-		}
-		c.line(pad(left+" ", nameColumn) + right)
 	}
 }

@@ -23,9 +23,10 @@ var marker = []byte(Marker)
 
 // A step is one thing that install does, or found done.
 type step struct {
-	Name string // of the file in the folder
-	Does string // "copy", "link", "keep", "remove", "refuse"
+	Path string // of the file
+	Does string // "copy", "link", "write", "keep", "remove", "refuse"
 	To   string // source of a copy, target of a link
+	page []byte // of a manual page: what is written; nil for a program
 }
 
 // runInstall lays programs and links, or takes them away.
@@ -34,28 +35,51 @@ func runInstall(_ context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	var steps []step
-	if c.on("uninstall") {
-		steps = c.planRemoval(dir)
-	} else if steps, err = c.planInstall(dir); err != nil {
+	steps, err := c.planAll(dir)
+	if err != nil {
 		return err
 	}
-	var foreign []string
-	for i := range steps {
-		if steps[i].Does == "refuse" {
-			foreign = append(foreign, filepath.Join(dir, steps[i].Name))
+	if foreign := refused(steps); len(foreign) > 0 && !c.on("uninstall") {
+		hint := "--force replaces them"
+		if steps[len(steps)-1].page != nil {
+			hint += "; --no-man leaves the manual pages out"
 		}
-	}
-	if len(foreign) > 0 && !c.on("uninstall") {
-		return badState("--force replaces them", "not ours, and in the way: %s", Clean(strings.Join(foreign, ", ")))
+		return badState(hint, "not ours, and in the way: %s", Clean(strings.Join(foreign, ", ")))
 	}
 	if !c.on("dry-run") {
-		if err := carryOut(dir, steps); err != nil {
+		if err := carryOut(steps); err != nil {
 			return failIO("", err, "install")
 		}
 	}
 	c.showSteps(dir, steps)
 	return nil
+}
+
+// planAll lists the steps for the programs and for the manual pages.
+func (c *Call) planAll(dir string) (steps []step, err error) {
+	if c.on("uninstall") {
+		steps = c.planRemoval(dir)
+	} else if steps, err = c.planInstall(dir); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.on("no-man"):
+	case c.on("uninstall"):
+		steps = append(steps, c.planPageRemoval(pageDir(dir))...)
+	default:
+		steps = append(steps, c.planPages(pageDir(dir), c.on("force"))...)
+	}
+	return steps, nil
+}
+
+// refused returns the files that are not ours and in the way.
+func refused(steps []step) (paths []string) {
+	for i := range steps {
+		if steps[i].Does == "refuse" {
+			paths = append(paths, steps[i].Path)
+		}
+	}
+	return paths
 }
 
 func (c *Call) installDir() (string, error) {
@@ -90,21 +114,21 @@ func (c *Call) planInstall(dir string) ([]step, error) {
 		if _, err := os.Stat(src); err != nil {
 			return nil, failIO(`build both programs ("make build") and run the new one: bin/tutti install`, err, "")
 		}
-		s := step{Name: filepath.Base(src), Does: "copy", To: src}
+		s := step{Path: filepath.Join(dir, filepath.Base(src)), Does: "copy", To: src}
 		if c.on("link") {
 			s.Does = "link"
 		}
-		steps = append(steps, c.check(dir, s))
+		steps = append(steps, c.check(s))
 	}
 	for _, name := range c.linkNames() {
-		steps = append(steps, c.check(dir, step{Name: name, Does: "link", To: "tutti"}))
+		steps = append(steps, c.check(step{Path: filepath.Join(dir, name), Does: "link", To: "tutti"}))
 	}
 	return steps, nil
 }
 
 // check looks at what lies where a step wants to put something.
-func (c *Call) check(dir string, s step) step {
-	path := filepath.Join(dir, s.Name)
+func (c *Call) check(s step) step {
+	path := s.Path
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil: // nothing there, or the step itself will say why not
@@ -182,7 +206,7 @@ func (c *Call) planRemoval(dir string) []step {
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
-		s := step{Name: name, Does: "remove"}
+		s := step{Path: path, Does: "remove"}
 		if !isOurs(path) {
 			s.Does = "refuse"
 		}
@@ -191,20 +215,25 @@ func (c *Call) planRemoval(dir string) []step {
 	return steps
 }
 
-func carryOut(dir string, steps []step) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
+func carryOut(steps []step) error {
+	made := ""
 	for _, s := range steps {
 		var err error
-		path := filepath.Join(dir, s.Name)
+		if dir := filepath.Dir(s.Path); dir != made {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			made = dir
+		}
 		switch s.Does {
 		case "copy":
-			err = copyProgram(s.To, path)
+			err = copyProgram(s.To, s.Path)
 		case "link":
-			err = replaceLink(s.To, path)
+			err = replaceLink(s.To, s.Path)
+		case "write":
+			err = placeFile(bytes.NewReader(s.page), s.Path, 0o644)
 		case "remove":
-			err = os.Remove(path)
+			err = os.Remove(s.Path)
 		}
 		if err != nil {
 			return err
@@ -213,13 +242,18 @@ func carryOut(dir string, steps []step) error {
 	return nil
 }
 
-// copyProgram puts a copy of a program at path in one step: the old one may be running.
-func copyProgram(src, path string) (err error) {
+// copyProgram puts a copy of a program at path.
+func copyProgram(src, path string) error {
 	from, err := os.Open(src)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
+	return placeFile(from, path, 0o755)
+}
+
+// placeFile puts a file at path in one step: the old one may be a program that is running.
+func placeFile(from io.Reader, path string, perm fs.FileMode) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
@@ -233,11 +267,13 @@ func copyProgram(src, path string) (err error) {
 	if _, err = io.Copy(tmp, from); err != nil {
 		return err
 	}
-	if err = tmp.Chmod(0o755); err != nil {
+	if err = tmp.Chmod(perm); err != nil {
 		return err
 	}
-	if err = tmp.Sync(); err != nil {
-		return err
+	if perm&0o111 != 0 { // a page that a power cut took is written again; a program may be all that can do so
+		if err = tmp.Sync(); err != nil {
+			return err
+		}
 	}
 	if err = tmp.Close(); err != nil {
 		return err
@@ -261,27 +297,41 @@ func replaceLink(target, path string) error {
 var stepWords = [...][3]string{ // done, planned
 	{"copy", "copied", "would copy"},
 	{"link", "linked", "would link"},
+	{"write", "wrote", "would write"},
 	{"keep", "up to date", "up to date"},
 	{"remove", "removed", "would remove"},
 	{"refuse", "left, not ours", "would leave, not ours"},
 }
 
+// showSteps says what was done. Manual pages are many and of one kind: people are told how many there are of each fate,
+// and by name of those that are not ours.
 func (c *Call) showSteps(dir string, steps []step) {
 	column := 1
 	if c.on("dry-run") {
 		column = 2
 	}
 	var l list
-	var rows [][]string
+	var rows, counted [][]string
+	for _, w := range stepWords {
+		pages := 0
+		for _, s := range steps {
+			if s.Does == w[0] && s.page != nil {
+				pages++
+			}
+		}
+		if pages > 0 {
+			counted = append(counted, []string{w[column], plural(pages, "manual page") + " in " + c.App.Shown(pageDir(dir))})
+		}
+	}
 	for _, s := range steps {
 		var o canonjson.Object
-		o.Str("path", filepath.Join(dir, s.Name))
+		o.Str("path", s.Path)
 		o.Str("step", s.Does)
 		o.Opt("to", s.To)
 		l.obj(&o)
 		for _, w := range stepWords {
-			if w[0] == s.Does {
-				rows = append(rows, []string{w[column], c.App.Shown(filepath.Join(dir, s.Name))})
+			if w[0] == s.Does && s.page == nil {
+				rows = append(rows, []string{w[column], c.App.Shown(s.Path)})
 			}
 		}
 	}
@@ -294,12 +344,14 @@ func (c *Call) showSteps(dir string, steps []step) {
 		c.emit(o.Bytes())
 		return
 	}
+	rows = append(rows, counted...)
 	c.table(rows)
 	if len(rows) == 0 {
 		c.line("nothing of ours in " + Clean(c.App.Shown(dir)))
 	}
 	if !c.on("uninstall") {
 		c.pathAdvice(dir)
+		c.manAdvice(dir)
 	}
 }
 

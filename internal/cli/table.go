@@ -15,7 +15,7 @@ var stopVerbs = []Verb{
 		Short: "stop every agent of yours, now",
 		Args:  "[<reason>]",
 		Flags: []Flag{
-			{Name: "tailnet", Kind: Switch, Help: "halt your other machines, too"},
+			{Name: "tailnet", Kind: Switch, Help: "also say how to halt your other machines, which it does not reach; exit status 1"},
 			{Name: "no-stop-watcher", Kind: Switch, Help: "leave the user unit cross-agent-watch running"},
 		},
 		Does: `Sets the halt switch: nothing is sent, started or typed by any agent of yours until it is cleared. What is
@@ -27,18 +27,24 @@ A wrong flag does not keep it from halting: it halts first and complains afterwa
 		Examples: `$ tutti halt 'runaway loop'
 $ touch ~/.config/cross-agent-comms/HALT    # does as much`,
 		Exit: "0 halted; 1 another machine or a wrong argument (this machine is halted all the same); 3 the switch could not be set",
+		CrossExit: "0 halted; 1 another machine (this one is halted all the same), or the switch could not be set; " +
+			"64 a wrong argument (this machine is halted all the same)",
+		See: "resume",
 	},
 	{
 		Name: "resume", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Run: runResume,
 		Short: "clear the halt switch",
 		Flags: []Flag{
-			{Name: "tailnet", Kind: Switch, Help: "clear it on your other machines, too"},
+			{Name: "tailnet", Kind: Switch, Help: "also say how to clear it on your other machines, which it does not reach; exit status 1"},
 			{Name: "no-start-watcher", Kind: Switch, Help: "do not start the user unit cross-agent-watch"},
 		},
-		Does:     "Clears the halt switch and starts the watcher. Sending and receiving work again, and what waited is picked up.",
-		Wont:     "It lets no agent go on by itself: an intentional stop must not be undone in silence. Tell the agent of each session.",
-		Examples: "$ tutti resume",
-		Exit:     "0 cleared, or nothing was halted; 1 still halted, another machine, or wrong usage",
+		Does: "Clears the halt switch and starts the watcher. Sending and receiving work again, and what waited is picked up.",
+		Wont: "It lets no agent go on by itself: an intentional stop must not be undone in silence. Tell the agent of each session.",
+		Examples: `$ tutti resume
+$ rm ~/.config/cross-agent-comms/HALT    # does as much, but for the watcher`,
+		Exit:      "0 cleared, or nothing was halted; 1 still halted, another machine, or wrong usage",
+		CrossExit: "0 cleared, or nothing was halted; 1 still halted, or another machine; 64 wrong usage",
+		See:       "halt",
 	},
 }
 
@@ -56,13 +62,17 @@ already is left as it is.`,
 bus ready: ~/h2a-workspace/.h2a
 $ tutti init .`,
 		Exit: exitPlain,
+		See:  "root, connect, doctor",
 	},
 	{
 		Name: "root", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runRoot,
-		Short:    "show which bus is meant, and why",
-		Does:     "Shows the bus that verbs use here, where it comes from, and what else lies near.",
+		Short: "show which bus is meant, and why",
+		Does: `Shows the bus that verbs use here, where it comes from, and what else lies near. The first of these is meant: --root,
+H2A_ROOT, the nearest folder .h2a from here upwards that you made or accepted, ~/h2a-workspace/.h2a.`,
+		Wont:     "It makes nothing (tutti init does), and uses no bus that came with somebody's repository before you accept it.",
 		Examples: "$ tutti root",
 		Exit:     exitPlain,
+		See:      "init",
 	},
 	{
 		Name: "root accept", Under: Tutti, Group: GroupSetup, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Folders, Run: runRootAccept,
@@ -71,6 +81,7 @@ $ tutti init .`,
 		Flags: []Flag{{Name: "force", Kind: Switch, Help: "also where git keeps the folder under its control"}},
 		Does: `Remembers, for you alone, that the bus at <path> may be used by what runs below its parent folder. The
 folder is remembered by path, device and inode: another one put in its place is not accepted.`,
+		Wont:     "It cannot tell who made the bus: accept only one whose maker you trust. Whoever can write there can write your agents' mail.",
 		Examples: "$ tutti root accept ./.h2a",
 		Exit:     "0 done; 1 wrong usage, or git tracks it; 2 there is no bus; 3 a file could not be written",
 	},
@@ -104,13 +115,14 @@ are moved to the folder quarantine of the bus, whole, and named.`,
 		Examples: `$ tutti doctor
 $ tutti doctor --prune`,
 		Exit: "0 healthy; 1 wrong usage; 2 a check failed; 3 a file could not be read",
+		See:  "status, store check, root",
 	},
 }
 
 var storeVerbs = []Verb{
 	{
 		Name: "store migrate", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Run: runStoreMigrate, Bus: true,
-		Short: "bring a bus to another version, or old file names to the present form",
+		Short: "bring a bus to another version, or old file names up to date",
 		Flags: []Flag{
 			{Name: "from", Kind: Text, Value: "version", Default: "1", Help: "the version that the bus has"},
 			{Name: "to", Kind: Text, Value: "version", Default: "1", Help: "the version that it gets"},
@@ -124,34 +136,38 @@ var storeVerbs = []Verb{
 	{
 		Name: "store kinds", Under: Tutti, Group: GroupPlumbing, Halt: Reads, Run: runStoreKinds,
 		Short:    "list the kinds of things that a bus keeps",
-		Does:     "Lists each kind with its path, its class and its limits.",
+		Does:     "Lists each kind with its path below the bus, its class (how it may be written) and its limits.",
 		Examples: "$ tutti store kinds",
 		Exit:     exitPlain,
 	},
 	{
 		Name: "store list", Under: Tutti, Group: GroupPlumbing, Halt: Reads, MinArgs: 1, MaxArgs: 2, Offer: StoreKinds, Run: runStoreList, Bus: true,
-		Short:    "list the documents of a kind",
-		Args:     "<kind> [<owner>]",
-		Does:     "Lists documents by name. For a kind that has owners, without one, the owners are listed.",
-		Examples: "$ tutti store list inbox",
-		Exit:     exitBus,
+		Short: "list the documents of a kind",
+		Args:  "<kind> [<owner>]",
+		Does:  "Lists documents by name. For a kind that has owners, without one, the owners are listed.",
+		Examples: `$ tutti store list inbox
+$ tutti store list inbox codex:api:3f2a9c01b7de`,
+		Exit: exitBus,
+		See:  "inbox, outbox",
 	},
 	{
 		Name: "store show", Under: Tutti, Group: GroupPlumbing, Halt: Reads, MinArgs: 1, MaxArgs: 3, Offer: StoreKinds, Run: runStoreShow, Bus: true,
-		Short:    "print one document",
-		Args:     "<kind> [<owner>] [<name>]",
-		Does:     "Prints a document as it lies there. On a terminal, characters that could steer it are left out.",
-		Examples: "$ tutti store show schema",
-		Exit:     exitBus,
+		Short: "print one document",
+		Args:  "<kind> [<owner>] [<name>]",
+		Does:  "Prints a document as it lies there. On a terminal, characters that could steer it are left out.",
+		Examples: `$ tutti store show schema
+$ tutti store show inbox codex:api:3f2a9c01b7de env:1780000000000:9f3c`,
+		Exit: exitBus,
 	},
 	{
 		Name: "store log", Under: Tutti, Group: GroupPlumbing, Halt: Reads, MinArgs: 1, MaxArgs: 2, Offer: StoreKinds, Run: runStoreLog, Bus: true,
-		Short:    "print the lines of a log",
-		Args:     "<kind> [<name>]",
-		Flags:    []Flag{{Name: "from", Kind: Text, Value: "pos", Default: "the beginning", Help: "begin behind this position"}},
-		Does:     "Prints the lines of a log. With --json each line comes with its position and the one behind it, for --from.",
-		Examples: "$ tutti store log instances",
-		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the log no longer has that position; 3 a file could not be read",
+		Short: "print the lines of a log",
+		Args:  "<kind> [<name>]",
+		Flags: []Flag{{Name: "from", Kind: Text, Value: "pos", Default: "the beginning", Help: "begin behind this position"}},
+		Does:  "Prints the lines of a log. With --json each line comes with its position and the one behind it, for --from.",
+		Examples: `$ tutti store log instances
+$ tutti store log trail codex:api:3f2a9c01b7de --json`,
+		Exit: "0 done; 1 wrong usage; 2 there is no bus, or the log no longer has that position; 3 a file could not be read",
 	},
 	{
 		Name: "store check", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runStoreCheck, Bus: true,
@@ -160,6 +176,7 @@ var storeVerbs = []Verb{
 		Wont:     "It mends nothing and leaves everything where it is.",
 		Examples: "$ tutti store check",
 		Exit:     "0 all is fit; 1 wrong usage; 2 something is unfit, or there is no bus; 3 a file could not be read",
+		See:      "doctor",
 	},
 }
 
@@ -172,39 +189,72 @@ var programVerbs = []Verb{
 			{Name: "link", Kind: Switch, Help: "link to the programs where they are instead of copying them"},
 			{Name: "force", Kind: Switch, Help: "replace files that are not ours, too"},
 			{Name: "dry-run", Kind: Switch, Help: "say what would be done and do nothing"},
+			{Name: "no-man", Kind: Switch, Help: "leave the manual pages out"},
 			{Name: "uninstall", Kind: Switch, Help: "remove what install made"},
 		},
 		Does: `Copies tutti and tuttid and links the names under which they speak the older command lines: h2a and
-cross-agent-NAME. Running it again updates them. It says so when the folder is not where the shell looks.`,
+cross-agent-NAME. Running it again updates them. It says so when the folder is not where the shell looks.
+
+The manual pages go where man looks for those of programs in that folder: share/man beside a folder bin, inside any other.`,
 		Wont: "It replaces and removes no file that is not ours without --force.",
 		Examples: `$ tutti install --dry-run
-$ tutti install --dir ~/bin`,
+$ tutti install --dir ~/bin
+$ tutti install --uninstall`,
 		Exit: "0 done; 1 wrong usage; 2 a file that is not ours is in the way; 3 a file could not be written",
+		See:  "completion, man",
 	},
 	{
-		Name: "completion", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MinArgs: 1, MaxArgs: 1, Run: runCompletion, TextOnly: true,
+		Name: "completion", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MinArgs: 1, MaxArgs: 1, Rare: true, Run: runCompletion, TextOnly: true,
 		Short: "print the completion script of a shell",
 		Args:  "bash|zsh|fish",
 		Does:  "Prints a script that completes verbs, flags and values of tutti and of the names it answers to.",
 		Examples: `$ tutti completion bash >~/.local/share/bash-completion/completions/tutti
-$ source <(tutti completion zsh)
+$ source <(tutti completion zsh)    # in ~/.zshrc
 $ tutti completion fish >~/.config/fish/completions/tutti.fish`,
 		Exit: exitPlain,
+		See:  "install",
 	},
 	{
-		Name: "help", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Run: runHelp, TextOnly: true,
-		Short:    "show the verbs, or all about one",
-		Args:     "[<verb>]",
-		Does:     "Shows the overview, or the help of one verb.",
-		Examples: "$ tutti help store list",
-		Exit:     "0 done; 1 there is no such verb",
+		Name: "man", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Rare: true, Run: runMan, TextOnly: true,
+		Short: "show the manual page of a verb, or write all pages",
+		Args:  "[<verb>]",
+		Flags: []Flag{
+			{Name: "roff", Kind: Switch, Help: "print the source of the page, also on a terminal"},
+			{Name: "dir", Kind: Text, Value: "dir", Offer: Folders, Help: "write all pages into this folder"},
+		},
+		Does: `Shows a page by man and the user's pager; where man is missing, the text of help. A verb of two words is given as
+two; h2a, cross-agent-halt and cross-agent-resume have pages, too, and without a verb it is that of tutti. When standard
+output is no terminal it prints the source of the page.
+
+With --dir it writes all pages: tutti.1, tutti-send.1 and so on. tutti install does that by itself.`,
+		Wont: "It replaces no file in --dir that it did not write.",
+		Examples: `$ tutti man send
+$ tutti man inbox read
+$ tutti man --roff >tutti.1
+$ tutti man --dir ./man1`,
+		Exit: "0 done; 1 there is no such page; 2 a file that is not ours is in the way; 3 a file could not be written",
+		See:  "help, install",
 	},
 	{
-		Name: "version", Under: Tutti, Group: GroupProgram, Halt: Indifferent, Run: runVersion,
-		Short:    "print version and build",
-		Does:     "Prints the version and the build. Both programs of one build carry the same one.",
-		Examples: "$ tutti version --json",
-		Exit:     "0",
+		Name: "help", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Rare: true, Run: runHelp, TextOnly: true,
+		Short: "show the verbs, or all about one",
+		Args:  "[<verb>]",
+		Flags: []Flag{{Name: "all", Kind: Switch, Help: "all verbs, a line each, and the flags that every verb has"}},
+		Does:  "Shows the overview, or the help of one verb, which is also what --help shows behind that verb.",
+		Examples: `$ tutti help send
+$ tutti help store list
+$ tutti help --all`,
+		Exit: "0 done; 1 there is no such verb",
+		See:  "man",
+	},
+	{
+		Name: "version", Under: Tutti, Group: GroupProgram, Halt: Indifferent, Rare: true, Run: runVersion,
+		Short: "print version and build",
+		Does:  "Prints the version and the build. Both programs of one build carry the same one.",
+		Examples: `$ tutti version
+$ tutti version --json`,
+		Exit: "0 always",
+		See:  "install",
 	},
 	{
 		Name: "__complete", Under: Tutti | H2A | Cross, Group: GroupProgram, Halt: Indifferent, MaxArgs: -1, Run: runComplete,
@@ -214,6 +264,6 @@ $ tutti completion fish >~/.config/fish/completions/tutti.fish`,
 		Does: `Prints what may stand in the place of the last word, one a line, with a tab and a remark behind it. A line
 that begins with ":" asks the shell for files or folders.`,
 		Examples: "$ tutti __complete tutti st",
-		Exit:     "0",
+		Exit:     "0 always",
 	},
 }

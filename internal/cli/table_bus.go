@@ -11,9 +11,11 @@ var busVerbs = []Verb{
 		},
 		Does: `Shows whether work is halted, which bus is meant, who you are on it, which agents have a live session, and how
 much mail waits for you. tutti alone shows the same where there is a bus.`,
-		Wont:     "An agent that is not listed may be at work all the same: live means only that it can be told of mail now.",
-		Examples: "$ tutti status",
-		Exit:     exitPlain,
+		Wont: "An agent that is not listed may be at work all the same: live means only that it can be told of mail now.",
+		Examples: `$ tutti status
+$ tutti status --instance codex:api:3f2a9c01b7de`,
+		Exit: exitPlain,
+		See:  "inbox, discover, doctor",
 	},
 	{
 		Name: "discover", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runDiscover, Bus: true,
@@ -30,6 +32,7 @@ is left out. Under h2a it lists the registrations, live or not.`,
 		Examples: `$ tutti discover
 $ tutti discover --all --name api`,
 		Exit: exitBus,
+		See:  "send, sessions, status",
 	},
 	{
 		Name: "connect", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runConnect, Bus: true,
@@ -47,9 +50,10 @@ it know who speaks. With --json it also prints what belongs into the settings of
 		Examples: `$ tutti connect --host claude
 $ tutti connect --host codex --name api --json`,
 		Exit: exitPlain,
+		See:  "whoami, discover, send",
 	},
 	{
-		Name: "disconnect", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Run: runDisconnect, Bus: true,
+		Name: "disconnect", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Rare: true, Run: runDisconnect, Bus: true,
 		Short: "close the sessions of an agent",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose sessions"},
@@ -59,6 +63,7 @@ $ tutti connect --host codex --name api --json`,
 		Wont:     "Identity, keys and mail stay. It ends no program.",
 		Examples: "$ tutti disconnect",
 		Exit:     exitBus,
+		See:      "connect, sessions",
 	},
 	{
 		Name: "whoami", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runWhoami, Bus: true,
@@ -66,13 +71,15 @@ $ tutti connect --host codex --name api --json`,
 		Flags: []Flag{{Name: "as", Kind: Text, Value: "id", Help: "as if this were given to a verb that sends"}},
 		Does: `Shows the instance that a message from here would come from, how that was decided, the bus, the live sessions
 and the fingerprint of the key. It makes nothing: an identity that does not exist yet is named as such.`,
-		Examples: "$ tutti whoami",
-		Exit:     "0 somebody speaks; 1 wrong usage, or nobody can be told; 3 a file could not be read",
+		Examples: `$ tutti whoami
+$ tutti whoami --as codex:api`,
+		Exit: "0 somebody speaks; 1 wrong usage, or nobody can be told; 3 a file could not be read",
+		See:  "connect, keys list",
 	},
 	{
-		Name: "rename", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Run: runRename, Bus: true,
+		Name: "rename", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Rare: true, Run: runRename, Bus: true,
 		Short: "change the name that others see",
-		Args:  "[<name>]",
+		Args:  "<name>",
 		Flags: []Flag{
 			{Name: "name", Kind: Text, Value: "name", Under: H2A, Help: "the new name"},
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose name"},
@@ -81,36 +88,42 @@ and the fingerprint of the key. It makes nothing: an identity that does not exis
 		Wont:     "The id stays as it is, and so do mailbox, keys and what others have pinned.",
 		Examples: "$ tutti rename 'api, second pair of hands'",
 		Exit:     exitBus,
+		See:      "whoami, sessions",
 	},
 	{
-		Name: "sessions", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runSessions, Bus: true,
+		Name: "sessions", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Run: runSessions, Bus: true,
 		Short: "list the live sessions",
 		Flags: []Flag{
 			{Name: "scope", Kind: Text, Value: "scope", Help: "only those with this scope"},
 			{Name: "instance", Kind: Text, Value: "id", Help: "only those of this agent"},
 			{Name: "name", Kind: Text, Value: "part", Help: "only those with this in their name, in any case"},
 		},
-		Does:     "Lists the sessions whose last sign of life is fresh, as the bus has them.",
-		Examples: "$ tutti sessions --json",
-		Exit:     exitPlain,
+		Does: `Lists the sessions whose last sign of life is at most 90 seconds old. An agent may have several; discover lists
+agents, and leaves yours out.`,
+		Examples: `$ tutti sessions
+$ tutti sessions --name api --json`,
+		Exit: exitPlain,
+		See:  "discover, status",
 	},
 	{
-		Name: "hosts", Under: Tutti | H2A, Group: GroupBus, Halt: Indifferent, Run: runHosts,
+		Name: "hosts", Under: Tutti | H2A, Group: GroupBus, Halt: Indifferent, Rare: true, Run: runHosts,
 		Short:    "list the agent programs that are supported",
-		Does:     "Lists the agent programs that connect knows.",
+		Does:     "Lists the agent programs that connect knows, as its flag --host takes them.",
 		Examples: "$ tutti hosts",
-		Exit:     "0",
+		Exit:     "0 always",
+		See:      "connect",
 	},
 	{
-		Name: "register", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Files, Run: runRegister, Bus: true,
+		Name: "register", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true, Run: runRegister, Bus: true,
 		Short: "add a registration, written by hand",
-		Args:  "[<json>|@<file>|-]",
+		Args:  "<json>|@<file>|-",
 		Flags: []Flag{{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the registration"}},
 		Does: `Adds one registration to the registry. Its id must be new. Agents need no such thing: connect registers them.
 The form of a registration: id, instance, roles, scopes, capabilities, endpoints, publicKeys, acceptedPolicies, createdAt.`,
 		Wont:     "A registration is never changed or taken away again.",
 		Examples: "$ tutti register @api.json",
 		Exit:     "0 done; 1 wrong usage, or no registration; 2 the id is registered already, or there is no bus; 3 a file could not be written",
+		See:      "connect, keys add",
 	},
 }
 
@@ -129,6 +142,7 @@ too, for the agent that --instance names, unless --out says where the files go.`
 		Examples: `$ tutti keys generate --instance claude:api:3f2a9c01b7de
 $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 		Exit: "0 done; 1 wrong usage; 2 there is a key already, or nobody speaks here; 3 a file could not be written",
+		See:  "connect",
 	},
 	{
 		Name: "keys add", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysAdd, Bus: true,
@@ -139,16 +153,18 @@ $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 		},
 		Does: `Adds a public key to those that the agent's signatures are checked with. When a private key of the agent is at
 hand, the line carries a proof made with it.`,
-		Examples: "$ tutti keys add --instance claude:api:3f2a9c01b7de --public-key ./new/claude-api-3f2a9c01b7de.pub.pem",
+		Examples: "$ tutti keys add --instance claude:api:3f2a9c01b7de --public-key new.pub.pem",
 		Exit:     "0 done; 1 wrong usage; 2 it is active already, was revoked, or the agent is not registered; 3 a file could not be read or written",
 	},
 	{
 		Name: "keys list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysList, Bus: true,
-		Short:    "list an agent's keys; without one, your own and those you pinned",
-		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose registered keys"}},
-		Does:     "Lists the active keys of an agent. Without --instance it lists the private keys of this bus and the keys that you have pinned.",
-		Examples: "$ tutti keys list",
-		Exit:     exitPlain,
+		Short: "list an agent's keys; without one, your own and those you pinned",
+		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose registered keys"}},
+		Does:  "Lists the active keys of an agent. Without --instance it lists the private keys of this bus and the keys that you have pinned.",
+		Examples: `$ tutti keys list
+$ tutti keys list --instance codex:api:3f2a9c01b7de`,
+		Exit: exitPlain,
+		See:  "whoami",
 	},
 	{
 		Name: "keys revoke", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Run: runKeysRevoke, Bus: true,
@@ -158,7 +174,7 @@ hand, the line carries a proof made with it.`,
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
 		},
 		Does:     "Revokes a key: what it signs is no longer verified. It can never be made active again.",
-		Examples: "$ tutti keys revoke --instance claude:api:3f2a9c01b7de --public-key old.pub.pem",
+		Examples: "$ tutti keys revoke --instance claude:api:3f2a9c01b7de --public-key old.pem",
 		Exit:     "0 done; 1 wrong usage; 2 the key is not active; 3 a file could not be read or written",
 	},
 	{

@@ -43,11 +43,13 @@ others go.`,
 		Wont: `It never guesses a recipient. That an agent is not live does not mean that it is idle: nothing should be done a second
 time for that reason.`,
 		Examples: `$ tutti send codex:api:3f2a9c01b7de 'the schema changed, see db/014.sql'
-$ tutti send codex:api,gemini:docs - --thread thr:1780000000000:9f3c
+$ git diff --stat | tutti send codex:api,gemini:docs -
+$ tutti send codex:api @notes.md --thread thr:1780000000000:9f3c
 $ tutti send --scope scope:default 'I am going to rebase main'
 $ tutti send --batch messages.jsonl`,
 		Exit: "0 delivered, deposited or already delivered; 1 wrong usage, or a recipient was refused; 2 there is no bus, or no answer came " +
 			"within --wait; 3 a file could not be read or written; 5 halted; 130 interrupted",
+		See: "discover, receive, thread, outbox",
 	},
 	{
 		Name: "receive", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Run: runReceive, Bus: true,
@@ -65,6 +67,7 @@ acknowledged.`,
 $ tutti receive --wait 60s --limit 1`,
 		Exit: "0 done, also when there is nothing; 1 wrong usage, or nobody can be told to be the reader; 2 there is no bus, or nothing came " +
 			"within --wait; 3 a file could not be read or written; 5 halted; 130 interrupted",
+		See: "reply, ack, inbox, watch",
 	},
 	{
 		Name: "reply", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MaxArgs: 2, Run: runReply, Bus: true,
@@ -75,10 +78,12 @@ $ tutti receive --wait 60s --limit 1`,
 			{Name: "id", Kind: Text, Value: "id", Help: "the id of the answer, so that it may be sent again without arriving twice"},
 			{Name: "deposit", Kind: Switch, Help: "also when its sender has no registration"},
 		},
-		Does:     "Sends the text to the sender of the message, in its thread, and moves the message from the mailbox to the archive.",
-		Wont:     "It takes nothing from the mailbox when the answer was refused.",
-		Examples: "$ tutti reply env:1780000000000:9f3c 'done, see commit 4f0c1d2'",
-		Exit:     exitTakes + "; 130 interrupted",
+		Does: "Sends the text to the sender of the message, in its thread, and moves the message from the mailbox to the archive.",
+		Wont: "It takes nothing from the mailbox when the answer was refused.",
+		Examples: `$ tutti reply env:1780000000000:9f3c 'done, see commit 4f0c1d2'
+$ make test 2>&1 | tail -5 | tutti reply env:1780000000000:9f3c -`,
+		Exit: exitTakes + "; 130 interrupted",
+		See:  "receive, thread",
 	},
 	{
 		Name: "ack", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: -1, Run: runAck, Bus: true,
@@ -90,6 +95,7 @@ $ tutti receive --wait 60s --limit 1`,
 		Examples: `$ tutti ack env:1780000000000:9f3c
 $ tutti ack --all`,
 		Exit: exitTakes,
+		See:  "receive, thread",
 	},
 	{
 		Name: "inbox", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runInbox, Bus: true,
@@ -105,20 +111,23 @@ what was not shown yet.`,
 		Examples: `$ tutti inbox
 $ tutti inbox --unread`,
 		Exit: exitMail,
+		See:  "receive, thread",
 	},
 	{
 		Name: "inbox held", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runInboxHeld, Bus: true,
 		Short:    "list the mail that your settings held back",
 		Flags:    []Flag{mailboxFlag},
 		Does:     "Lists what lies in quarantine: mail of blocked senders, and unsigned mail where signatures are required. Each with the reason.",
+		Wont:     "It gives no mail back. tutti doctor prints the settings, and where they come from.",
 		Examples: "$ tutti inbox held",
 		Exit:     exitMail,
+		See:      "doctor",
 	},
 	{
 		Name: "inbox put", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Run: runInboxPut, Bus: true,
 		Short: "put an envelope into a mailbox",
-		Args:  "[<json>|@<file>|-]",
-		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose mailbox"}, envelopeFlag, asFlag},
+		Args:  "<json>|@<file>|-",
+		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose mailbox; must be given"}, envelopeFlag, asFlag},
 		Does: `Puts an envelope into the mailbox of exactly that address: an alias gets its own mailbox, and a full id that nobody has
 registered is accepted with a warning. An envelope that carries signatures is stored as it is. One without gets what it lacks
 (protocol, version, id, type, actor, time), and is signed if the key of its actor is here.
@@ -126,6 +135,7 @@ The key of a person signs only at a terminal.`,
 		Wont:     "It does not look for the agent that is meant: tutti send does.",
 		Examples: "$ tutti inbox put --instance codex:api:3f2a9c01b7de @message.json",
 		Exit:     "0 stored, or stored already; 1 wrong usage, no envelope, or the address is refused; 2 there is no bus; 3 a file could not be written; 5 halted",
+		See:      "send",
 	},
 	{
 		Name: "inbox read", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Run: runInboxRead, Bus: true,
@@ -141,28 +151,32 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 	{
 		Name: "inbox pop", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Run: runInboxPop, Bus: true,
 		Short: "take one message, and print it",
-		Args:  "[<id>]",
+		Args:  "<id>",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox; under h2a it must be given"},
 			{Name: "envelope", Kind: Text, Value: "id", Under: H2A, Help: "the id of the message"},
 		},
-		Does:     "Moves a message into the archive and prints its envelope. Of many that take one message one gets it.",
+		Does:     "Moves a message into the archive and prints it. Of many that take one message one gets it.",
+		Wont:     "It answers nobody: tutti reply does, and takes the message as well.",
 		Examples: "$ tutti inbox pop env:1780000000000:9f3c",
 		Exit:     exitTakes,
+		See:      "receive, ack",
 	},
 	{
-		Name: "outbox", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runOutbox, Bus: true,
+		Name: "outbox", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Run: runOutbox, Bus: true,
 		Short:    "list what you sent",
 		Flags:    []Flag{newestFlag, mailboxFlag},
 		Does:     "Lists the copies of what was sent, newest first: id, age, recipient, thread, kind and first line.",
+		Wont:     "It does not say what became of a message: tutti store log trail MAILBOX does.",
 		Examples: "$ tutti outbox --newest 5",
 		Exit:     exitMail,
+		See:      "send, thread",
 	},
 	{
 		Name: "outbox put", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Run: runOutboxPut, Bus: true,
 		Short:    "keep a copy of an envelope that was sent by other means",
-		Args:     "[<json>|@<file>|-]",
-		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose outbox"}, envelopeFlag},
+		Args:     "<json>|@<file>|-",
+		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose outbox; must be given"}, envelopeFlag},
 		Does:     "Puts an envelope into an outbox. What it lacks is filled in as for inbox put. Nobody is sent anything.",
 		Examples: "$ tutti outbox put --instance claude:api:3f2a9c01b7de @message.json",
 		Exit:     "0 stored, or stored already; 1 wrong usage, or no envelope; 2 there is no bus; 3 a file could not be written; 5 halted",
@@ -178,7 +192,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 	{
 		Name: "thread", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Run: runThread, Bus: true,
 		Short: "show a conversation",
-		Args:  "[<id>]",
+		Args:  "<id>",
 		Flags: []Flag{
 			{Name: "id", Kind: Text, Value: "id", Under: H2A, Help: "the thread"},
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "as whom; under h2a it must be given"},
@@ -187,5 +201,6 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 		Wont:     "It marks nothing.",
 		Examples: "$ tutti thread thr:1780000000000:9f3c",
 		Exit:     exitMail,
+		See:      "reply, inbox read",
 	},
 }

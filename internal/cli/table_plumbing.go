@@ -46,6 +46,7 @@ var plumbingVerbs = []Verb{
 member signatures is left out of what was signed, and one of them has to fit.`,
 		Examples: "$ tutti plumbing verify --key api.pub.pem @envelope.json",
 		Exit:     "0 the signature is good; 1 wrong usage; 2 it is not; 3 a file could not be read",
+		See:      "keys list",
 	},
 	{
 		Name: "plumbing wait-halt", Under: Tutti, Group: GroupPlumbing, Halt: Indifferent, Run: runWaitHalt, Waits: true,
@@ -54,6 +55,7 @@ member signatures is left out of what was signed, and one of them has to fit.`,
 		Does:     "Waits and then prints what happened, and for a halt how long after the file appeared it was noticed.",
 		Examples: "$ tutti plumbing wait-halt --timeout 10s",
 		Exit:     "0 it happened; 3 --timeout passed; 130 interrupted",
+		See:      "halt",
 	},
 	{
 		Name: "plumbing store-put", Under: Tutti, Group: GroupPlumbing, Halt: Acts, MinArgs: 2, MaxArgs: 4, Offer: StoreKinds, Run: runStorePut, Bus: true,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -80,23 +81,80 @@ func TestTable(t *testing.T) {
 	})
 }
 
+// otherPrograms are those that an example may begin with beside ours. One of ours stands behind them, or the line does
+// what the verb does.
+var otherPrograms = []string{"touch", "rm", "zgrep", "git", "make", "source"}
+
 func checkExamples(t *testing.T, v *Verb) {
 	t.Helper()
 	found := false
 	for line := range strings.SplitSeq(v.Examples, "\n") {
-		i := strings.Index(line, "tutti ")
-		if !strings.HasPrefix(line, "$ ") || i < 0 {
+		if Width(line) > helpWidth-len("    ") {
+			t.Errorf("%s: the example %q is wider than a terminal", v.Name, line)
+		}
+		command, ok := strings.CutPrefix(line, "$ ")
+		if !ok {
+			continue
+		}
+		words := quotedFields(command)
+		under, cross := programName(words[0])
+		if i := strings.Index(command, "tutti "); contains(otherPrograms, words[0]) {
+			if i < 0 {
+				continue
+			}
+			words = quotedFields(command[i:])
+		} else if under == Tutti && words[0] != "tutti" {
+			t.Errorf("%s: the example %q begins with a program that nobody knows", v.Name, line)
 			continue
 		}
 		found = true
-		in, err := parse(verbs[:], Tutti, "", quotedFields(line[i:])[1:])
-		if err != nil || in.Verb == nil || in.Verb.Name != v.Name && v.Name != "help" {
-			t.Errorf("%s: the example %q does not work: %v", v.Name, line, err)
+		in, err := parse(verbs[:], under, cross, words[1:])
+		if err != nil || in.Verb == nil || in.Verb.Name != v.Name || len(in.warns) > 0 {
+			t.Errorf("%s: the example %q does not work: %v %v", v.Name, line, err, in.warns)
 		}
 	}
 	if !found {
 		t.Errorf("%s: no example that can be pasted", v.Name)
 	}
+}
+
+// The page of the whole program shows how to begin: those lines must work, too.
+func TestFirstSteps(t *testing.T) {
+	t.Parallel()
+	for line := range strings.SplitSeq(mainExamples, "\n") {
+		in, err := parse(verbs[:], Tutti, "", quotedFields(strings.TrimPrefix(line, "$ "))[1:])
+		if err != nil || in.Verb == nil {
+			t.Errorf("%q: does not work: %v", line, err)
+		}
+	}
+}
+
+// Exit status is read by help, by manual pages and by the reference: numbers in order, each with its meaning. What is
+// named to read next must exist.
+func TestTableParts(t *testing.T) {
+	t.Parallel()
+	Table(verbs[:]).each(Tutti|H2A|Cross, func(v *Verb) bool {
+		for _, under := range [...]Names{Tutti, Cross} {
+			last := -1
+			for _, row := range exitRows(v.exitOf(under)) {
+				n, err := strconv.Atoi(row[0])
+				if err != nil || n <= last || row[1] == "" {
+					t.Errorf("%s: exit status %q: %q is no number behind %d with a meaning", v.Name, v.exitOf(under), row, last)
+				}
+				last = n
+			}
+		}
+		for name := range strings.SplitSeq(v.See, ", ") {
+			word, sub, _ := strings.Cut(name, " ")
+			if next := Table(verbs[:]).find(Tutti, word, sub); name != "" && (next == nil || next == v || next.Hidden) {
+				t.Errorf("%s: there is nothing to read about %q", v.Name, name)
+			}
+		}
+		if w := Width(v.Short); !v.Hidden && w > helpWidth-overviewColumn {
+			t.Errorf("%s: %q takes %d columns, and a row of the overview has %d", v.Name, v.Short, w, helpWidth-overviewColumn)
+		}
+		return true
+	})
 }
 
 // Every flag that code asks for must be in the table: a misspelt one would read as "not given".

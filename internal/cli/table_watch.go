@@ -20,6 +20,7 @@ While the halt switch is on it stays and is silent, and says how many messages c
 $ tutti watch --all --json
 $ tutti watch --once --timeout 10m`,
 		Exit: "0 --once and something came; 1 wrong usage, or nobody can be told; 2 there is no bus or no mailbox; 3 a file could not be read, or --timeout passed; 130 interrupted",
+		See:  "receive, status",
 	},
 }
 
@@ -43,5 +44,6 @@ of one that was tidied away counts as new.`,
 $ tutti store tidy --older 180d
 $ zgrep -h 'thr:1781258400000:1f2e' ~/h2a-workspace/.h2a/tidied/*/*/*.gz`,
 		Exit: "0 done; 1 wrong usage; 2 something is unfit and stayed, another run is at work, or there is no bus; 3 a file could not be read or written",
+		See:  "thread",
 	},
 }

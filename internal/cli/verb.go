@@ -106,15 +106,19 @@ type Verb struct {
 	Does     string // one or more paragraphs
 	Wont     string // what a user might expect and does not get
 	Examples string // commands that work when pasted, each line beginning with "$ "; what they print stands below
-	Exit     string // exit status, one meaning a line
+	Exit     string // exit status: numbers in order, each with its meaning, parted by "; "
+	See      string // verbs to read about next, beside those of the same family: "receive, store list"
 	Halt     HaltClass
 	Hidden   bool             // not in overviews and completion
+	Rare     bool             // the overview only names it
 	Lax      bool             // runs in spite of wrong arguments, which are reported afterwards (halt)
 	Waits    bool             // may run long: an interrupt ends its context instead of the process
 	Brief    func(*Call) bool // of a verb that may wait: tells whether this run will not
 	Bus      bool             // works on the bus: with a nats:// root only the heavy program can
 	TextOnly bool             // prints text also where JSON is the rule
 	Run      Func             // nil: only the heavy program has it
+
+	CrossExit string // exit status as the command cross-agent-VERB, where it differs
 }
 
 // family returns the first word of a name of two words, "" for a name of one.

@@ -1,0 +1,171 @@
+package cli
+
+import "strings"
+
+// The widths that help is laid out for. Elsewhere than on a terminal it is always the same, so that it can be compared.
+const (
+	helpWidth = 80  // where there is no terminal
+	maxHelp   = 100 // longer lines are hard to read, however wide the terminal
+	minHelp   = 40
+)
+
+// helpColumns is the width that help is laid out for here.
+func (c *Call) helpColumns() int {
+	if c.columns == 0 {
+		return helpWidth
+	}
+	return min(max(c.columns, minHelp), maxHelp)
+}
+
+// fill breaks text into lines of at most width columns; a longer word stands alone. An empty line parts paragraphs, which
+// the result keeps as an empty line.
+func fill(text string, width int) []string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		if len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		line, used := "", 0
+		for word := range strings.FieldsSeq(paragraph) {
+			w := Width(word)
+			switch {
+			case line == "":
+				line, used = word, w
+			case used+1+w <= width:
+				line, used = line+" "+word, used+1+w
+			default:
+				lines = append(lines, line)
+				line, used = word, w
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// filled prints text in lines that fit.
+func (c *Call) filled(text string) {
+	for _, line := range fill(text, c.helpColumns()) {
+		c.line(line)
+	}
+}
+
+// helpRow prints a name and what is said about it, in a column that begins at indent. A name that is too wide for its
+// column stands on a line of its own.
+func (c *Call) helpRow(name, text string, indent int) {
+	left := pad(name+" ", indent)
+	if Width(left) > indent {
+		c.line(name)
+		left = strings.Repeat(" ", indent)
+	}
+	for _, line := range fill(text, max(c.helpColumns()-indent, 20)) {
+		c.line(strings.TrimRight(left+line, " "))
+		left = strings.Repeat(" ", indent)
+	}
+}
+
+// exitRows takes a line of exit status apart: "0 done; 1 wrong usage" has two rows, each of the number and its meaning.
+func exitRows(exit string) [][2]string {
+	var rows [][2]string
+	for part := range strings.SplitSeq(exit, "; ") {
+		number, meaning, _ := strings.Cut(part, " ")
+		rows = append(rows, [2]string{number, meaning})
+	}
+	return rows
+}
+
+// exitOf is the exit status under a name: the older commands have numbers of their own.
+func (v *Verb) exitOf(under Names) string {
+	if under == Cross && v.CrossExit != "" {
+		return v.CrossExit
+	}
+	return v.Exit
+}
+
+// flagsUnder returns the verb's own flags that exist under a name.
+func (v *Verb) flagsUnder(under Names) []Flag {
+	var flags []Flag
+	for i := range v.Flags {
+		if f := &v.Flags[i]; f.Under == 0 || f.Under&under != 0 {
+			flags = append(flags, *f)
+		}
+	}
+	return flags
+}
+
+// label is a flag as help shows it: "--name <value>".
+func (f *Flag) label() string {
+	if f.Kind >= Text {
+		return "--" + f.Name + " <" + f.Value + ">"
+	}
+	return "--" + f.Name
+}
+
+// explained is what help says about a flag.
+func (f *Flag) explained() string {
+	text := f.Help
+	if len(f.Choices) > 0 {
+		text += ": " + strings.Join(f.Choices, ", ")
+	}
+	if f.Default != "" {
+		text += " (default: " + f.Default + ")"
+	}
+	return text
+}
+
+// called is the command that runs the verb under a name.
+func (v *Verb) called(under Names) string {
+	switch under {
+	case Cross:
+		return "cross-agent-" + v.Name
+	case H2A:
+		return "h2a " + v.Name
+	}
+	return "tutti " + v.Name
+}
+
+// usageLine is the verb with all its flags and arguments. The arguments are left out under h2a, whose verbs are given
+// everything by flags.
+func usageLine(v *Verb, under Names) string {
+	line := v.called(under)
+	for _, f := range v.flagsUnder(under) {
+		line += " [" + f.label() + "]"
+	}
+	if v.Args != "" && under != H2A {
+		line += " " + v.Args
+	}
+	return line
+}
+
+// synopsis is usageLine for a page that lists the flags anyway: where they do not fit on its line, one word stands for
+// all of them.
+func synopsis(v *Verb, under Names) string {
+	if line := usageLine(v, under); len("Usage: ")+len(line) <= helpWidth {
+		return line
+	}
+	line := v.called(under) + " [<flag>...]"
+	if v.Args != "" && under != H2A {
+		line += " " + v.Args
+	}
+	return line
+}
+
+// related names the verbs to read about next: those that the table says, and the others of the family.
+func (t Table) related(v *Verb, under Names) []string {
+	var names []string
+	for name := range strings.SplitSeq(v.See, ", ") {
+		word, sub, _ := strings.Cut(name, " ")
+		if found := t.find(under, word, sub); found != nil && found != v {
+			names = append(names, name)
+		}
+	}
+	family, _, _ := strings.Cut(v.Name, " ")
+	t.each(under, func(other *Verb) bool {
+		first, _, _ := strings.Cut(other.Name, " ")
+		if other != v && first == family && !other.Hidden && !contains(names, other.Name) {
+			names = append(names, other.Name)
+		}
+		return true
+	})
+	return names
+}
