@@ -104,7 +104,7 @@ func (c *Call) overviewTutti() {
 	c.line("")
 	var flags []string
 	for i := range globals {
-		flags = append(flags, globals[i].label())
+		flags = append(flags, unbroken(globals[i].label()))
 	}
 	c.filled("Every verb takes " + strings.Join(flags, ", ") + ".")
 	c.line("")
@@ -210,7 +210,10 @@ func (c *Call) verbHelp(v *Verb) {
 	}
 	c.line("")
 	if names := c.Table.related(v, Tutti); len(names) > 0 {
-		c.filled("See also: tutti " + strings.Join(names, ", tutti "))
+		for i, name := range names {
+			names[i] = unbroken("tutti " + name)
+		}
+		c.filled("See also: " + strings.Join(names, ", "))
 	}
 	c.line(`Flags that every verb has: "tutti help".`)
 }

@@ -81,6 +81,7 @@ func TestFill(t *testing.T) {
 		{"a\n\nb c", 1, "a||b|c"},
 		{"a-word-that-is-wider than", 6, "a-word-that-is-wider|than"},
 		{"日本 語", 5, "日本|語"},
+		{"see " + unbroken("store list") + ", x", 12, "see|store list,|x"},
 	} {
 		if got := strings.Join(fill(tc.text, tc.width), "|"); got != tc.want {
 			t.Errorf("fill %q to %d: got %q, want %q", tc.text, tc.width, got, tc.want)

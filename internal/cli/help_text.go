@@ -17,6 +17,9 @@ func (c *Call) helpColumns() int {
 	return min(max(c.columns, minHelp), maxHelp)
 }
 
+// unbroken makes words stay on one line in filled text.
+func unbroken(words string) string { return strings.ReplaceAll(words, " ", "\x00") }
+
 // fill breaks text into lines of at most width columns; a longer word stands alone. An empty line parts paragraphs, which
 // the result keeps as an empty line.
 func fill(text string, width int) []string {
@@ -27,6 +30,7 @@ func fill(text string, width int) []string {
 		}
 		line, used := "", 0
 		for word := range strings.FieldsSeq(paragraph) {
+			word = strings.ReplaceAll(word, "\x00", " ")
 			w := Width(word)
 			switch {
 			case line == "":
@@ -150,6 +154,9 @@ func synopsis(v *Verb, under Names) string {
 	return line
 }
 
+// maxRelated is the size up to which the verbs of a family name each other; a larger family has no common subject.
+const maxRelated = 8
+
 // related names the verbs to read about next: those that the table says, and the others of the family.
 func (t Table) related(v *Verb, under Names) []string {
 	var names []string
@@ -159,13 +166,17 @@ func (t Table) related(v *Verb, under Names) []string {
 			names = append(names, name)
 		}
 	}
+	var others []string
 	family, _, _ := strings.Cut(v.Name, " ")
 	t.each(under, func(other *Verb) bool {
 		first, _, _ := strings.Cut(other.Name, " ")
 		if other != v && first == family && !other.Hidden && !contains(names, other.Name) {
-			names = append(names, other.Name)
+			others = append(others, other.Name)
 		}
 		return true
 	})
+	if len(others) < maxRelated {
+		names = append(names, others...)
+	}
 	return names
 }

@@ -91,7 +91,7 @@ folder is remembered by path, device and inode: another one put in its place is 
 		Args:     "<path>",
 		Does:     "Takes the acceptance of a bus back. The bus itself stays as it is.",
 		Examples: "$ tutti root drop ./.h2a",
-		Exit:     "0 done; 2 it was not accepted; 3 a file could not be written",
+		Exit:     "0 done; 1 wrong usage; 2 it was not accepted; 3 a file could not be written",
 	},
 	{
 		Name: "root list", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runRootList,
@@ -196,7 +196,7 @@ var programVerbs = []Verb{
 cross-agent-NAME. Running it again updates them. It says so when the folder is not where the shell looks.
 
 The manual pages go where man looks for those of programs in that folder: share/man beside a folder bin, inside any other.`,
-		Wont: "It replaces and removes no file that is not ours without --force.",
+		Wont: "It replaces no file that is not ours without --force, and removes none.",
 		Examples: `$ tutti install --dry-run
 $ tutti install --dir ~/bin
 $ tutti install --uninstall`,
@@ -253,7 +253,7 @@ $ tutti help --all`,
 		Does:  "Prints the version and the build. Both programs of one build carry the same one.",
 		Examples: `$ tutti version
 $ tutti version --json`,
-		Exit: "0 always",
+		Exit: "0 done; 1 wrong usage",
 		See:  "install",
 	},
 	{

@@ -110,7 +110,7 @@ $ tutti sessions --name api --json`,
 		Short:    "list the agent programs that are supported",
 		Does:     "Lists the agent programs that connect knows, as its flag --host takes them.",
 		Examples: "$ tutti hosts",
-		Exit:     "0 always",
+		Exit:     "0 done; 1 wrong usage",
 		See:      "connect",
 	},
 	{

@@ -143,6 +143,9 @@ func TestTableParts(t *testing.T) {
 				}
 				last = n
 			}
+			if !v.Hidden && !strings.Contains(v.exitOf(under), "; 1 ") {
+				t.Errorf("%s: exit status %q: a command line may be wrong, and then it is 1", v.Name, v.exitOf(under))
+			}
 		}
 		for name := range strings.SplitSeq(v.See, ", ") {
 			word, sub, _ := strings.Cut(name, " ")
