@@ -205,8 +205,12 @@ const indentDepth = 64
 // and element, two spaces a level, empty objects and arrays as {} and []. The order of members and the spelling of
 // strings and numbers stay. Deeper than 64 levels everything stands in one line. There is no line feed at the end.
 func Indent(raw []byte) []byte {
-	dst := make([]byte, 0, len(raw)+len(raw)/2)
-	depth := 0
+	return AppendIndent(make([]byte, 0, len(raw)+len(raw)/2), raw, 0)
+}
+
+// AppendIndent appends a value in that layout, as it stands within depth others.
+func AppendIndent(dst, raw []byte, depth int) []byte {
+	base := depth
 	line := func() {
 		if depth > indentDepth {
 			return
@@ -233,7 +237,7 @@ func Indent(raw []byte) []byte {
 			depth++
 			line()
 		case '}', ']':
-			depth = max(depth-1, 0)
+			depth = max(depth-1, base)
 			if depth < indentDepth {
 				line()
 			}

@@ -182,51 +182,43 @@ func (c *Call) errPaint(code, s string) string {
 // wider one shifts its own row and no other.
 const maxColumn = 48
 
-// table prints rows in aligned columns, two blanks apart. Cells are cleaned here. On a terminal the last column is cut
-// at the edge; elsewhere nothing is, because a program may read it.
-func (c *Call) table(rows [][]string) {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = Clean(cell)
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			if w := Width(row[i]); w <= maxColumn {
-				widths[i] = max(widths[i], w)
-			}
-		}
-	}
-	for _, row := range rows {
-		used := 0
-		for i, cell := range row {
-			if i == len(row)-1 {
-				if c.columns > 0 {
-					cell = Truncate(cell, max(c.columns-used, 8))
-				}
-				c.line(cell)
-				continue
-			}
-			c.out = append(c.out, pad(cell, widths[i])...)
-			c.out = append(c.out, ' ', ' ')
-			used += max(widths[i], Width(cell)) + 2
-		}
-	}
-}
-
 // ago writes a past time as people say it: "3 min ago".
 func ago(d time.Duration) string {
+	n, unit := agoIn(d)
+	if n < 0 {
+		return "just now"
+	}
+	return strconv.Itoa(n) + unit
+}
+
+// agoIn is ago in parts. A negative number: the time is none that is past.
+func agoIn(d time.Duration) (n int, unit string) {
 	switch {
 	case d < 0:
-		return "just now"
+		return -1, ""
 	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+		return int(d / time.Second), " s ago"
 	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+		return int(d / time.Minute), " min ago"
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
+		return int(d / time.Hour), " h ago"
 	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	return int(d / (24 * time.Hour)), " days ago"
+}
+
+// An ager is ago for many times, of which those that stand together are often alike.
+type ager struct {
+	n    int
+	unit string
+	text string
+}
+
+func (a *ager) ago(d time.Duration) string {
+	n, unit := agoIn(d)
+	if a.text == "" || n != a.n || unit != a.unit {
+		*a = ager{n, unit, ago(d)}
+	}
+	return a.text
 }
 
 // plural writes a number with its noun.

@@ -24,3 +24,29 @@ func (l *list) bytes() []byte {
 	}
 	return append(l.buf, ']')
 }
+
+// An array prints one JSON array, element by element, in the layout of emit. What is long is written as it goes.
+type array struct {
+	c *Call
+	n int
+}
+
+func (c *Call) array() *array { return &array{c: c} }
+
+func (a *array) add(val []byte) error {
+	lead := ",\n  "
+	if a.n == 0 {
+		lead = "[\n  "
+	}
+	a.n++
+	a.c.out = canonjson.AppendIndent(append(a.c.out, lead...), val, 1)
+	return a.c.flushLong()
+}
+
+func (a *array) end() {
+	last := "\n]\n"
+	if a.n == 0 {
+		last = "[]\n"
+	}
+	a.c.out = append(a.c.out, last...)
+}

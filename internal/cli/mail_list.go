@@ -9,6 +9,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/mailbox"
+	"tutti/internal/signature"
 	"tutti/internal/store"
 	"tutti/internal/trust"
 )
@@ -34,41 +35,76 @@ func runInbox(ctx context.Context, c *Call) error {
 		}
 		q.Newest = 0
 	}
-	found, bad, err := d.Mail.List(ctx, d.who.Instance, q)
+	found, bad, err := d.Mail.Lines(ctx, d.who.Instance, q)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.inboxJSON(ctx, d, found, bad)
+	}
+	rows := gridFor(len(found), 7)
+	unread, err := c.inboxRows(ctx, d, found, rows, &bad)
 	if err != nil {
 		return err
 	}
 	c.sayUnfit(bad)
+	if err := c.long(rows); err != nil {
+		return err
+	}
+	c.inboxFoot(d, len(rows.ends), unread, q)
+	return nil
+}
+
+// inboxRows makes the rows of a list and counts what is unread among them.
+func (c *Call) inboxRows(ctx context.Context, d *desk, found []mailbox.Line, to *grid, bad *[]error) (unread int, err error) {
 	judge := d.judge()
-	var l list
-	var rows [][]string
-	unread := 0
-	for _, m := range found {
-		v, err := judge(ctx, m)
+	var s envelope.Summary
+	var age ager
+	for i := range found {
+		l := &found[i]
+		if err := l.Summary(&s); err != nil {
+			*bad = append(*bad, err)
+			continue
+		}
+		v, err := judge(ctx, l.Key(), &s)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		star := " "
-		if !m.State.Seen() {
+		if !l.Seen() {
 			star = "*"
 			unread++
-		}
-		if c.json {
-			l.raw(listedJSON(m, v))
-			continue
 		}
 		word := v.Word.String()
 		if v.RoleNotRegistered {
 			word += ", role not registered"
 		}
-		rows = append(rows, append([]string{star}, c.row(d.now, m, string(m.Summary.Actor.Instance), word)...))
+		to.add(star, c.cell(s.ID), age.ago(d.now.Sub(time.UnixMilli(l.Order))), c.cell(string(s.Actor.Instance)), word,
+			c.cell(s.ThreadID), subject(&s))
 	}
-	if c.json {
-		c.emit(l.bytes())
-		return nil
+	return unread, nil
+}
+
+// inboxJSON is the list for programs.
+func (c *Call) inboxJSON(ctx context.Context, d *desk, found []mailbox.Line, bad []error) error {
+	judge := d.judge()
+	out := c.array()
+	for i := range found {
+		m, err := found[i].Message()
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		v, err := judge(ctx, m.Key, &m.Summary)
+		if err != nil {
+			return err
+		}
+		if err := out.add(listedJSON(m, v)); err != nil {
+			return err
+		}
 	}
-	c.table(rows)
-	c.inboxFoot(d, len(found), unread, q)
+	c.sayUnfit(bad)
+	out.end()
 	return nil
 }
 
@@ -91,16 +127,20 @@ func (c *Call) inboxFoot(d *desk, n, unread int, q mailbox.Query) {
 // row is one message of a list: id, age, who, a word, thread, kind and first line.
 func (c *Call) row(now time.Time, m *mailbox.Message, who, word string) []string {
 	s := &m.Summary
-	text := firstWords(s.Preview)
+	return []string{c.cell(s.ID), ago(now.Sub(time.UnixMilli(m.Order))), c.cell(who), word, c.cell(s.ThreadID), subject(s)}
+}
+
+// subject is kind and first line, clean.
+func subject(s *envelope.Summary) string {
 	if s.Kind != "" && s.Kind != "message" {
-		text = "[" + s.Kind + "] " + text
+		return "[" + Clean(s.Kind) + "] " + firstWords(s.Preview)
 	}
-	return []string{c.cell(s.ID), ago(now.Sub(time.UnixMilli(m.Order))), c.cell(who), word, c.cell(s.ThreadID), text}
+	return firstWords(s.Preview)
 }
 
 func (c *Call) cell(s string) string {
-	if c.columns > 0 {
-		return Truncate(Clean(s), maxCell)
+	if s = Clean(s); c.columns > 0 {
+		return Truncate(s, maxCell)
 	}
 	return s
 }
@@ -131,35 +171,54 @@ func summaryJSON(m *mailbox.Message) *canonjson.Object {
 	return o
 }
 
+// A sender is whom a list has met: his keys, and the verdict on his message before.
+type sender struct {
+	keys    trust.Keys
+	roles   []string
+	judged  bool // proof and verdict are those of a message
+	proof   proof
+	verdict trust.Verdict
+}
+
+// A proof is what the verdict on a message of a sender depends on.
+type proof struct {
+	signed, own  int
+	whole        bool
+	by           signature.Public
+	keySet, role string
+}
+
 // judge returns what judges the messages of a list. It looks up each sender once, and opens a message only when its row does
 // not say which key it was verified with.
-func (d *desk) judge() func(context.Context, *mailbox.Message) (trust.Verdict, error) {
-	type sender struct {
-		keys  trust.Keys
-		roles []string
-	}
+func (d *desk) judge() func(context.Context, store.Key, *envelope.Summary) (trust.Verdict, error) {
 	known := map[address.Instance]*sender{}
-	return func(ctx context.Context, m *mailbox.Message) (v trust.Verdict, err error) {
-		from := m.Summary.Actor.Instance
-		s := known[from]
-		if s == nil {
-			s = &sender{}
-			if s.keys, s.roles, err = d.office.Sender(ctx, from); err != nil {
+	return func(ctx context.Context, at store.Key, m *envelope.Summary) (v trust.Verdict, err error) {
+		from := known[m.Actor.Instance]
+		p := proof{m.Signed, m.Own, m.Whole, m.VerifiedBy, m.KeySet, m.Actor.Role}
+		switch {
+		case from == nil:
+			from = &sender{}
+			if from.keys, from.roles, err = d.office.Sender(ctx, m.Actor.Instance); err != nil {
 				return v, err
 			}
-			known[from] = s
+			known[m.Actor.Instance] = from
+		case from.judged && from.proof == p:
+			return from.verdict, nil
 		}
-		v, ok := trust.JudgeSummary(&m.Summary, s.keys)
+		v, ok := trust.JudgeSummary(m, from.keys)
 		if !ok {
-			doc, err := d.Store.Get(ctx, m.Key)
+			doc, err := d.Store.Get(ctx, at)
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return v, err
 			}
 			if e, err := envelope.Parse(doc.Data); err == nil { // else it was taken meanwhile, and has no verdict any more
-				v = trust.Judge(e, s.keys.Active, s.keys.Revoked, s.keys.Pins)
+				v = trust.Judge(e, from.keys.Active, from.keys.Revoked, from.keys.Pins)
 			}
 		}
-		v.RoleNotRegistered = trust.RoleNotRegistered(m.Summary.Actor.Role, s.roles)
+		v.RoleNotRegistered = trust.RoleNotRegistered(m.Actor.Role, from.roles)
+		if ok {
+			from.judged, from.proof, from.verdict = true, p, v
+		}
 		return v, nil
 	}
 }

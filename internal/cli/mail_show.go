@@ -107,8 +107,11 @@ func head(s string, n int) string {
 
 // firstWords is a text as a list shows it: its first line with something on it.
 func firstWords(s string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(CleanBlock(s)), "\n")
-	return strings.TrimSpace(first)
+	s = strings.TrimSpace(CleanBlock(s))
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		s = strings.TrimSpace(s[:i])
+	}
+	return s
 }
 
 // called is the name under which verbs are typed.

@@ -10,16 +10,43 @@ import (
 // reading direction, line separators, invisible fillers and tag characters are removed, so that no peer can move the
 // cursor, colour the screen or disguise a name; bytes that are no UTF-8 become the replacement character.
 func Clean(s string) string {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c >= 0x7f {
-			return cleanSlow(s, false)
-		}
+	if printable(s) {
+		return s
 	}
-	return s
+	return cleanSlow(s, false)
 }
 
 // CleanBlock is Clean for text of several lines: line feeds stay and a tab becomes four blanks.
-func CleanBlock(s string) string { return cleanSlow(s, true) }
+func CleanBlock(s string) string {
+	if printable(s) {
+		return s
+	}
+	return cleanSlow(s, true)
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// printable tells whether there are only the characters from blank to tilde, which most texts that are shown consist of.
+func printable(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		// A byte below blank, DEL, or one above ASCII sets its high bit in one of the three. Nothing carries from one
+		// byte to the next unless there is such a byte.
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if (w|(w-ones*0x20)|(w+ones))&highs != 0 {
+			return false
+		}
+	}
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
 
 func cleanSlow(s string, block bool) string {
 	var b strings.Builder
@@ -175,6 +202,9 @@ func runeWidth(r rune) int {
 
 // Width returns the columns that cleaned text takes.
 func Width(s string) int {
+	if printable(s) {
+		return len(s)
+	}
 	n := 0
 	for _, r := range s {
 		n += runeWidth(r)

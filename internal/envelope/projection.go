@@ -144,14 +144,16 @@ const (
 	flagVerified
 )
 
-func (s *Summary) texts() []*string {
-	return []*string{
+func (s *Summary) texts() [summaryTexts]*string {
+	return [...]*string{
 		&s.ID, &s.Type, &s.Kind, &s.Via, (*string)(&s.Actor.Instance), &s.Actor.Role, &s.Actor.Scope, &s.Actor.Mandate,
 		(*string)(&s.Target), &s.ThreadID, &s.ReplyTo, &s.CausationID, &s.CorrelationID, &s.CreatedAt, &s.Preview, &s.KeySet,
 	}
 }
 
-func (s *Summary) numbers() []*int { return []*int{&s.TextSize, &s.Size, &s.Signed, &s.Own} }
+const summaryTexts = 16
+
+func (s *Summary) numbers() [4]*int { return [...]*int{&s.TextSize, &s.Size, &s.Signed, &s.Own} }
 
 func (s *Summary) encode() []byte {
 	b := make([]byte, 0, 320+len(s.Preview))
@@ -184,8 +186,8 @@ func (s *Summary) encode() []byte {
 
 var errSummary = errors.New("read summary of an envelope: cut or too long")
 
-// Decode reads the summary of a row. What it returns does not share memory with data.
-func Decode(data []byte) (Summary, error) {
+// Decode reads the summary of a row. Its texts are parts of data.
+func Decode(data string) (Summary, error) {
 	var s Summary
 	if err := s.Decode(data); err != nil {
 		return Summary{}, err
@@ -193,53 +195,68 @@ func Decode(data []byte) (Summary, error) {
 	return s, nil
 }
 
-// Decode is [Decode] into a zero summary, for callers with many. After an error it is to be thrown away.
-func (s *Summary) Decode(data []byte) error {
-	rest := string(data) // one copy, of which all texts are parts
-	at := 0
-	number := func() (int, bool) {
-		n, size := binary.Uvarint(data[at:])
-		if size <= 0 || n > 1<<30 {
-			return 0, false
-		}
-		at += size
-		return int(n), true
-	}
+// Decode is [Decode] for callers with many. What the summary held before is overwritten, all of it; after an error it is to be
+// thrown away.
+func (s *Summary) Decode(data string) error {
+	rest := data
 	for _, t := range s.texts() {
-		n, ok := number()
-		if !ok || n > len(rest)-at {
+		n, ok := number(&rest)
+		if !ok || n > len(rest) {
 			return errSummary
 		}
-		*t = rest[at : at+n]
-		at += n
+		*t, rest = rest[:n], rest[n:]
 	}
 	for _, p := range s.numbers() {
-		n, ok := number()
+		n, ok := number(&rest)
 		if !ok {
 			return errSummary
 		}
 		*p = n
 	}
-	if at >= len(data) {
+	if rest == "" {
 		return errSummary
 	}
-	flags := data[at]
-	at++
+	flags := rest[0]
+	rest = rest[1:]
 	s.Whole = flags&flagWhole != 0
-	for _, f := range []struct {
-		flag byte
-		to   []byte
-	}{{flagSigned, s.SignedHash[:]}, {flagVerified, s.VerifiedBy[:]}} {
-		if flags&f.flag == 0 {
-			continue
-		}
-		if len(data)-at < len(f.to) {
-			return errSummary
-		}
-		at += copy(f.to, data[at:])
-	}
-	if at != len(data) {
+	if ok := fixed(&rest, flags&flagSigned, &s.SignedHash) && fixed(&rest, flags&flagVerified, (*[32]byte)(&s.VerifiedBy)); !ok || rest != "" {
 		return errSummary
 	}
 	return nil
+}
+
+// fixed takes 32 bytes if they were announced, else they are zero.
+func fixed(rest *string, announced byte, to *[32]byte) bool {
+	if announced == 0 {
+		*to = [32]byte{}
+		return true
+	}
+	if len(*rest) < len(to) {
+		return false
+	}
+	*rest = (*rest)[copy(to[:], *rest):]
+	return true
+}
+
+// number takes a varint that is a length or a count.
+func number(rest *string) (int, bool) {
+	n := 0
+	for i, shift := 0, 0; i < len(*rest) && shift <= 28; i, shift = i+1, shift+7 {
+		c := (*rest)[i]
+		n |= int(c&0x7f) << shift
+		if c < 0x80 {
+			*rest = (*rest)[i+1:]
+			return n, n <= 1<<30
+		}
+	}
+	return 0, false
+}
+
+// SummaryID returns the id of an encoded summary without looking at the rest.
+func SummaryID(data string) (string, error) {
+	n, ok := number(&data)
+	if !ok || n > len(data) {
+		return "", errSummary
+	}
+	return data[:n], nil
 }

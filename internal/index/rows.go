@@ -30,7 +30,7 @@ type Row struct {
 	Order  int64
 	Stored int64 // nanoseconds since 1970
 
-	body []byte // of a row that is not from a table
+	body string // of a row that is not from a table, or whose body is held
 	from *part  // of a row that is
 	pos  uint32 // in from
 	off  int64  // of the body in its section
@@ -49,7 +49,7 @@ func NewRow(r Row, keys []string, summary []byte) Row {
 		b = append(binary.AppendUvarint(b, uint64(len(k))), k...)
 	}
 	b = append(b, summary...)
-	r.from, r.body, r.size, r.sum = nil, b, len(b), sum(0, b)
+	r.from, r.body, r.size, r.sum = nil, string(b), len(b), sum(0, b)
 	return r
 }
 
@@ -182,62 +182,30 @@ func (t *Table) Len() int {
 	return n
 }
 
-// row reads the row at a position, without its body.
-func (p *part) row(pos uint32) (Row, error) {
+// fill reads the row at a position, without its body.
+func (p *part) fill(r *Row, pos uint32) error {
 	e, err := p.entries.bytes(int64(pos)*entrySize, entrySize)
 	if err != nil {
-		return Row{}, err
+		return err
 	}
 	le := binary.LittleEndian
-	name, err := p.names.bytes(int64(le.Uint32(e[64:])), int(le.Uint16(e[76:])))
+	at, size := int64(le.Uint32(e[64:])), int(le.Uint16(e[76:]))
+	name, err := p.names.bytes(at, size)
 	if err != nil {
-		return Row{}, err
+		return err
 	}
 	if le.Uint32(e[80:]) != sum(sum(seedOf(p.nonce, int(pos)), e[:80]), name) {
-		return Row{}, fmt.Errorf("%w: row %d damaged", ErrBad, pos)
+		return fmt.Errorf("%w: row %d damaged", ErrBad, pos)
 	}
-	u := unpack{b: e}
-	r := Row{ID: u.stat(), Order: u.i64(), Stored: u.i64(), Name: string(name), from: p, pos: pos}
-	r.off, r.size, r.sum = u.i64(), int(le.Uint32(e[68:])), le.Uint32(e[72:])
-	r.Flags = Flags(le.Uint16(e[78:]))
-	return r, nil
-}
-
-// raw returns the body as it is stored, valid until the next call for the same part.
-func (r *Row) raw() ([]byte, error) {
-	if r.from == nil {
-		return r.body, nil
+	r.ID = Stat{
+		Dev: le.Uint64(e), Ino: le.Uint64(e[8:]), Size: int64(le.Uint64(e[16:])),
+		Mtime: int64(le.Uint64(e[24:])), Ctime: int64(le.Uint64(e[32:])),
 	}
-	b, err := r.from.bodies.bytes(r.off, r.size)
-	if err == nil && sum(0, b) != r.sum {
-		err = fmt.Errorf("%w: body of row %d damaged", ErrBad, r.pos)
-	}
-	return b, err
-}
-
-// Body returns keys and summary. The summary is valid until the next call for a row of the same table. A row whose table
-// is damaged there gives ErrBad; one that comes from NewRow has its body with it.
-func (r *Row) Body() (keys []string, summary []byte, err error) {
-	b, err := r.raw()
-	if err != nil {
-		return nil, nil, err
-	}
-	n, w := binary.Uvarint(b)
-	if w <= 0 || n > uint64(len(b)) {
-		return nil, nil, fmt.Errorf("%w: body makes no sense", ErrBad)
-	}
-	b = b[w:]
-	if n > 0 {
-		keys = make([]string, n)
-	}
-	for i := range keys {
-		size, w := binary.Uvarint(b)
-		if w <= 0 || size > uint64(len(b)-w) {
-			return nil, nil, fmt.Errorf("%w: body makes no sense", ErrBad)
-		}
-		keys[i], b = string(b[w:w+int(size)]), b[w+int(size):]
-	}
-	return keys, b[:len(b):len(b)], nil
+	r.Order, r.Stored, r.off = int64(le.Uint64(e[40:])), int64(le.Uint64(e[48:])), int64(le.Uint64(e[56:]))
+	r.size, r.sum, r.Flags = int(le.Uint32(e[68:])), le.Uint32(e[72:]), Flags(le.Uint16(e[78:]))
+	r.body, r.from, r.pos = "", p, pos
+	r.Name, err = p.names.textAt(at, size)
+	return err
 }
 
 // Same tells whether two rows have the same content, not only the same source.
@@ -257,8 +225,8 @@ func (t *Table) Loose() ([]Row, error) {
 			if p == t.base && t.isGone(pos) {
 				continue
 			}
-			r, err := p.row(pos)
-			if err != nil {
+			var r Row
+			if err := p.fill(&r, pos); err != nil {
 				return nil, err
 			}
 			rows = append(rows, r)
@@ -298,6 +266,31 @@ func (t *Table) Rows() iter.Seq2[Row, error] {
 	}
 }
 
+// All returns what Rows yields, without the bodies.
+func (t *Table) All() ([]Row, error) {
+	rows := make([]Row, t.Len())
+	if t.more == nil || t.more.count == 0 && len(t.gone) == 0 {
+		for pos := range t.base.count {
+			if err := t.base.fill(&rows[pos], pos); err != nil {
+				return nil, err
+			}
+		}
+		return rows, nil
+	}
+	n := 0
+	for r, err := range t.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		if n == len(rows) {
+			return nil, fmt.Errorf("%w: it has more rows than it says", ErrBad)
+		}
+		rows[n] = r
+		n++
+	}
+	return rows[:n], nil
+}
+
 // A cursor goes through one part, a row at a time.
 type cursor struct {
 	p    *part
@@ -322,7 +315,7 @@ func (c *cursor) peek() *Row {
 	if c.at >= c.p.count {
 		return nil
 	}
-	if c.row, c.err = c.p.row(c.at); c.err != nil {
+	if c.err = c.p.fill(&c.row, c.at); c.err != nil {
 		return nil
 	}
 	c.at, c.has = c.at+1, true

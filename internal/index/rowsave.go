@@ -161,7 +161,13 @@ func (s *sink) addRows(rows []Row, nonce uint64) {
 		s.add(name)
 	}
 	for i := range rows {
-		b, err := rows[i].raw()
+		r := &rows[i]
+		if r.body != "" || r.from == nil {
+			name = append(name[:0], r.body...)
+			s.add(name)
+			continue
+		}
+		b, err := r.read(&r.from.bodies)
 		if err != nil && s.err == nil {
 			s.err = err
 		}

@@ -10,7 +10,9 @@ type section struct {
 	size  int64
 	at    int64 // where the window begins, within the section
 	buf   []byte
-	step  int // size of the next window
+	step  int    // size of the window before
+	most  int    // size of the largest window; 0: lastWindow
+	text  string // the window once more, if text was asked for last
 }
 
 // The first window takes some dozen rows; each later one is twice as large, up to a size where the call costs little
@@ -33,13 +35,29 @@ func (s *section) bytes(off int64, n int) ([]byte, error) {
 	return s.buf[off-s.at:][:n:n], nil
 }
 
+// textAt is bytes as a string that stays valid. Those of one window share its memory.
+func (s *section) textAt(off int64, n int) (string, error) {
+	if off >= s.at && off+int64(n) <= s.at+int64(len(s.text)) && n >= 0 {
+		return s.text[off-s.at:][:n], nil
+	}
+	if _, err := s.bytes(off, n); err != nil {
+		return "", err
+	}
+	s.text = string(s.buf)
+	return s.text[off-s.at:][:n], nil
+}
+
 func (s *section) load(off int64, n int) error {
-	s.step = min(max(2*s.step, firstWindow), lastWindow)
+	most := s.most
+	if most == 0 {
+		most = lastWindow
+	}
+	s.step = min(max(2*s.step, firstWindow), most)
 	want := int(min(int64(max(n, s.step)), s.size-off))
 	if cap(s.buf) < want {
 		s.buf = make([]byte, want)
 	}
-	s.buf, s.at = s.buf[:want], off
+	s.buf, s.at, s.text = s.buf[:want], off, ""
 	if err := readInto(s.fd, s.start+off, s.buf); err != nil {
 		s.buf = s.buf[:0]
 		return err

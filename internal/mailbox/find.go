@@ -203,7 +203,7 @@ func (m *Mailbox) Thread(ctx context.Context, inst address.Instance, thread stri
 			found = append(found, rows...)
 		}
 	}
-	found, copies := single(found)
+	found, copies := singles(found)
 	found, unfit, err := m.load(ctx, found)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read thread %s: %w", thread, err)

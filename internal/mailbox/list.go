@@ -1,7 +1,6 @@
 package mailbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,13 +26,16 @@ type Query struct {
 	Since time.Time // only those whose order is not before; zero means all
 	// Brief leaves Envelope nil: then no file is read that the index knows.
 	Brief  bool
-	States bool // sets State also when neither Unread nor For needs it
+	States bool // sets State, but for Stored, also when neither Unread nor For needs it
 }
 
 func (q *Query) judges() bool { return q.Unread || q.For != nil }
 
-func (q *Query) wants(s State) bool {
+// wants tells whether a message qualifies of which the trail says s, nil for nothing.
+func (q *Query) wants(s *State) bool {
 	switch {
+	case s == nil:
+		return true
 	case q.Unread && s.Seen():
 		return false
 	case q.For != nil:
@@ -50,24 +52,12 @@ func (m *Mailbox) List(ctx context.Context, inst address.Instance, q Query) ([]*
 	if err != nil {
 		return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
 	}
-	var found []*Message
-	var bad []error
-	// Who wants the newest of those that qualify has to look further down as long as there are not enough.
-	for n := q.Newest; ; n *= 4 {
-		var more bool
-		if found, bad, more, err = m.rows(ctx, sources, n, &q); err == nil {
-			found, err = m.judge(ctx, sources, found, &q)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
-		}
-		if !more || len(found) >= q.Newest {
-			break
-		}
+	lines, bad, err := m.lines(ctx, sources, &q)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
 	}
-	if q.Newest > 0 && len(found) > q.Newest {
-		found = found[:q.Newest]
-	}
+	found, unfit := messages(lines)
+	bad = append(bad, unfit...)
 	if !q.Brief {
 		var unread []error
 		if found, unread, err = m.load(ctx, found); err != nil {
@@ -78,112 +68,28 @@ func (m *Mailbox) List(ctx context.Context, inst address.Instance, q Query) ([]*
 	return found, bad, nil
 }
 
-// rows merges the newest n rows of each source. more: there may be others below.
-func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (out []*Message, bad []error, more bool, err error) {
-	var made maker
-	for i := range sources {
-		got := 0
-		for row, err := range store.ViewOf(ctx, m.s, store.Inbox, sources[i].Owner, m.Projection, store.Query{Newest: n, Exact: q.Exact}) {
-			if err != nil {
-				if _, unfit := errors.AsType[*store.UnfitError](err); !unfit {
-					return nil, nil, false, err
-				}
-				bad = append(bad, err)
-				continue
-			}
-			got++
-			if !q.Since.IsZero() && row.Order < q.Since.UnixMilli() {
-				got = 0 // none below is wanted
-				break
-			}
-			msg, err := made.fromRow(&row, &sources[i])
-			if err != nil {
-				bad = append(bad, err)
-				continue
-			}
-			out = append(out, msg)
+// messages makes messages of lines, side by side: those of one list are kept or dropped together.
+func messages(lines []Line) (out []*Message, bad []error) {
+	all := make([]Message, len(lines))
+	out = make([]*Message, 0, len(lines))
+	for i := range lines {
+		if err := lines[i].fill(&all[i]); err != nil {
+			bad = append(bad, err)
+			continue
 		}
-		more = more || n > 0 && got >= n
+		out = append(out, &all[i])
 	}
-	out, copies := single(out)
-	bad = append(bad, copies...)
-	if n > 0 {
-		// The message whose id a file of another name has may be older than what was looked at.
-		if out, copies, err = m.settle(ctx, sources, out); err != nil {
-			return nil, nil, false, err
-		}
-		bad = append(bad, copies...)
-	}
-	slices.SortStableFunc(out, func(a, b *Message) int {
-		if c := cmp.Compare(b.Order, a.Order); c != 0 {
-			return c
-		}
-		return compareIDs(a.ID, b.ID)
-	})
-	return out, bad, more, nil
+	return out, bad
 }
 
-// A maker makes messages of rows. It takes memory for several at a time, as many as there were before, up to a limit: those
-// of one list are kept or dropped together.
-type maker struct {
-	free []Message
-	last int
-}
-
-func (f *maker) fromRow(row *store.Row, s *Source) (*Message, error) {
-	if len(f.free) == 0 {
-		f.last = min(max(1, 2*f.last), 64)
-		f.free = make([]Message, f.last)
-	}
-	m := &f.free[0]
-	f.free = f.free[1:]
+func fromRow(row store.Row, s *Source) (*Message, error) {
+	m := new(Message)
 	if err := m.Summary.Decode(row.Summary); err != nil {
 		return nil, &store.UnfitError{Key: row.Key, Where: row.Key.String(), Why: err.Error()}
 	}
 	m.Key, m.ID, m.Order, m.Stored, m.Size = row.Key, m.Summary.ID, row.Order, row.Stored, row.Size
 	m.Source, m.Channel, m.Archived = s.Owner, s.Channel, row.Key.Kind == store.Archive
 	return m, nil
-}
-
-func fromRow(row store.Row, s *Source) (*Message, error) { return new(maker).fromRow(&row, s) }
-
-// judge sets the states and drops what is not asked for. With a limit the newest are looked up first, and no more than are
-// needed to fill it.
-func (m *Mailbox) judge(ctx context.Context, sources []Source, all []*Message, q *Query) ([]*Message, error) {
-	if !q.judges() {
-		if !q.States {
-			return all, nil
-		}
-		if q.Newest > 0 && len(all) > q.Newest {
-			all = all[:q.Newest]
-		}
-	}
-	trails := trailsOf(sources)
-	var out []*Message
-	for few := q.Newest > 0 && q.Newest <= fewIDs; len(all) > 0; few = false {
-		part := all
-		if few {
-			part = all[:min(len(all), fewIDs)]
-		}
-		all = all[len(part):]
-		ids := make([]string, len(part))
-		for i, msg := range part {
-			ids[i] = msg.ID
-		}
-		states, err := m.states(ctx, trails, ids)
-		if err != nil {
-			return nil, err
-		}
-		for _, msg := range part {
-			if msg.State = states[msg.ID]; q.wants(msg.State) {
-				out = append(out, msg)
-			}
-		}
-		if q.Newest > 0 && len(out) >= q.Newest {
-			break
-		}
-	}
-	return out, nil
 }
 
 // load reads the documents of messages. One that went away meanwhile is left out.

@@ -75,7 +75,7 @@ func (m *Mailbox) offer(ctx context.Context, name string, ids []string, r Reader
 	end, err := m.fold(ctx, name, f)
 	for n := 0; err == nil && n < len(ids); {
 		id := ids[n]
-		if won[id] || !f.of[trailID(id)].Free(r, now) {
+		if won[id] || !f.free(id, r, now) {
 			n++
 			continue
 		}

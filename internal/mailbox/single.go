@@ -14,65 +14,85 @@ import (
 // none such: programs of other makers may name their files as they like.
 
 // own tells whether a message lies under the name of its id.
-func (m *Message) own() bool { return m.Key.Name == address.Segment(m.ID) }
+func own(id string, k store.Key) bool { return k.Name == address.Segment(id) }
 
-// single keeps of the messages with one id the first one that lies under its name, or else the first. The errors name the
+// single chooses of the messages with one id the first one that lies under its name, or else the first. of tells id and place
+// of each of n, chosen is where the one of an id stands, lost are all others: nil when there are none. The errors name the
 // files of a mailbox that have an id of a message which lies under its name; in the archive there are some of our own making.
-func single(all []*Message) ([]*Message, []error) {
-	best := make(map[string]*Message, len(all))
-	var lost map[*Message]bool
-	var bad []error
-	for _, msg := range all {
-		was, known := best[msg.ID]
-		switch {
-		case !known:
-			best[msg.ID] = msg
+func single(n int, of func(i int) (id string, k store.Key)) (chosen map[string]int32, lost map[int]bool, bad []error) {
+	chosen = make(map[string]int32, n)
+	for i := range n {
+		id, k := of(i)
+		was, known := chosen[id]
+		if !known {
+			chosen[id] = int32(i)
 			continue
-		case msg.own() && !was.own():
-			best[msg.ID], was, msg = msg, msg, was
+		}
+		loser := i
+		_, best := of(int(was))
+		if own(id, k) && !own(id, best) {
+			chosen[id], loser = int32(i), int(was)
+			k, best = best, k
 		}
 		if lost == nil {
-			lost = map[*Message]bool{}
+			lost = map[int]bool{}
 		}
-		lost[msg] = true
-		if was.own() && !msg.own() && msg.Key.Kind == store.Inbox {
-			bad = append(bad, copied(msg))
+		lost[loser] = true
+		if own(id, best) && !own(id, k) && k.Kind == store.Inbox {
+			bad = append(bad, copied(id, k))
 		}
 	}
-	if lost != nil {
-		all = slices.DeleteFunc(all, func(msg *Message) bool { return lost[msg] })
-	}
-	return all, bad
+	return chosen, lost, bad
 }
 
-func copied(msg *Message) error {
+// left returns what was not lost, in the memory of all.
+func left[T any](all []T, lost map[int]bool) []T {
+	if lost == nil {
+		return all
+	}
+	kept := all[:0]
+	for i, one := range all {
+		if !lost[i] {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+// singles is single for messages.
+func singles(all []*Message) ([]*Message, []error) {
+	_, lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].ID, all[i].Key })
+	return left(all, lost), bad
+}
+
+func copied(id string, k store.Key) error {
 	return &store.UnfitError{
-		Key: msg.Key, Where: msg.Key.String(),
-		Why: "has the id " + msg.ID + ", but another message lies under the name of that id",
+		Key: k, Where: k.String(),
+		Why: "has the id " + id + ", but another message lies under the name of that id",
 	}
 }
 
 // settle drops from a part of a mailbox the files that have the id of a message which lies under its name outside of that part.
-func (m *Mailbox) settle(ctx context.Context, sources []Source, part []*Message) ([]*Message, []error, error) {
+func (m *Mailbox) settle(ctx context.Context, sources []Source, part []Line) ([]Line, []error, error) {
 	kept := part[:0]
 	var bad []error
-	for _, msg := range part {
-		if !msg.own() {
-			_, err := m.byName(ctx, store.Inbox, sources, msg.ID)
+	for _, l := range part {
+		if k := l.Key(); !own(l.ID, k) {
+			_, err := m.byName(ctx, store.Inbox, sources, l.ID)
 			if err == nil {
-				bad = append(bad, copied(msg))
+				bad = append(bad, copied(l.ID, k))
 				continue
 			}
 			if !isUnfit(err) && !errors.Is(err, ErrNoMessage) {
 				return nil, nil, err
 			}
 		}
-		kept = append(kept, msg)
+		kept = append(kept, l)
 	}
 	return kept, bad, nil
 }
 
-// firsts is single for messages that are sorted by id, and adds its errors to bad.
+// firsts is singles for messages that are sorted by id, and adds its errors to bad.
 func firsts(all []*Message, bad []error) ([]*Message, []error) {
 	kept := all[:0]
 	for len(all) > 0 {
@@ -84,7 +104,7 @@ func firsts(all []*Message, bad []error) ([]*Message, []error) {
 		all = all[n:]
 		if n > 1 {
 			var copies []error
-			same, copies = single(slices.Clone(same)) // which leaves what follows as it is
+			same, copies = singles(slices.Clone(same)) // which leaves what follows as it is
 			bad = append(bad, copies...)
 		}
 		kept = append(kept, same...)

@@ -170,28 +170,7 @@ func (m *Mark) line() []byte {
 	return o.Bytes()
 }
 
-var errNoMark = errors.New("is no line of a trail that is asked for")
-
-var markMembers = []string{"id", "at", "step", "by", "session", "result"}
-
-// parseMark reads a line if its message is wanted. Its ID is that of trailID.
-func parseMark(line []byte, wanted func(id string) bool) (Mark, error) {
-	var v [6][]byte
-	canonjson.Pick(line, markMembers, v[:])
-	id, _ := canonjson.String(v[0])
-	if id == "" || !wanted(id) {
-		return Mark{}, errNoMark
-	}
-	var s [6]string
-	for n := range v[1:] {
-		s[n+1], _ = canonjson.String(v[n+1])
-	}
-	at, err := time.Parse(time.RFC3339Nano, s[1])
-	if err != nil || !Step(s[2]).known() {
-		return Mark{}, errNoMark
-	}
-	return Mark{ID: id, At: at, Step: Step(s[2]), By: s[3], Session: s[4], Result: s[5]}, nil
-}
+var errNoMark = errors.New("is no line of a trail")
 
 var trailProjection = store.Projection{Name: "trail", Version: 1, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 	id, ok := canonjson.Get(line, "id")
@@ -273,97 +252,4 @@ func (m *Mailbox) State(ctx context.Context, inst address.Instance, ids []string
 		return nil, fmt.Errorf("read trail of %s: %w", inst, err)
 	}
 	return out, nil
-}
-
-func (m *Mailbox) states(ctx context.Context, trails, ids []string) (map[string]State, error) {
-	f := newFold(ids)
-	_, indexed := m.s.(store.Viewer)
-	for _, name := range trails {
-		var err error
-		if indexed && len(ids) <= fewIDs {
-			_, err = m.lookUp(ctx, name, f)
-		} else {
-			_, err = m.readOn(ctx, name, "", f)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return f.result(ids), nil
-}
-
-// A fold is the states of the messages that somebody asks for, as far as the trail has been read.
-type fold struct {
-	ids []string // as they stand in the trail
-	of  map[string]*State
-}
-
-func newFold(ids []string) *fold {
-	f := &fold{of: make(map[string]*State, len(ids))}
-	for _, id := range ids {
-		t := trailID(id)
-		if f.of[t] == nil {
-			f.of[t] = &State{}
-			f.ids = append(f.ids, t)
-		}
-	}
-	return f
-}
-
-func (f *fold) add(line []byte) {
-	mark, err := parseMark(line, func(id string) bool { return f.of[id] != nil })
-	if err == nil {
-		f.of[mark.ID].apply(&mark)
-	}
-}
-
-func (f *fold) result(ids []string) map[string]State {
-	out := make(map[string]State, len(ids))
-	for _, id := range ids {
-		out[id] = *f.of[trailID(id)]
-	}
-	return out
-}
-
-// lookUp folds all lines of the messages that the trail has by now, and returns a place up to which it has read every one
-// of them, "" when it knows none. The last message is looked up first: it is the newest in most calls, and the place the best.
-func (m *Mailbox) lookUp(ctx context.Context, name string, f *fold) (store.Pos, error) {
-	place := m.anchors.get(name)
-	for n := len(f.ids) - 1; n >= 0; n-- {
-		last := store.Pos("")
-		for line, err := range store.FindIn(ctx, m.s, trailKey(name), &trailProjection, f.ids[n]) {
-			if err != nil {
-				return "", err
-			}
-			f.add(line.Data)
-			last = line.Next
-		}
-		// Only what the first search met will do: all others come later, and see everything before it. What a later
-		// search meets may lie behind a line that was added for an earlier one in between.
-		if place == "" && n == len(f.ids)-1 {
-			place = last
-		}
-	}
-	return place, nil
-}
-
-// readOn folds the lines from a place on and returns the end. A place that the trail no longer has is its beginning.
-func (m *Mailbox) readOn(ctx context.Context, name string, from store.Pos, f *fold) (store.Pos, error) {
-	end := from
-	for line, err := range m.s.Read(ctx, trailKey(name), from) {
-		if err != nil {
-			if _, unfit := errors.AsType[*store.UnfitError](err); unfit && line.Next != "" {
-				end = line.Next
-				continue // a torn or foreign line says nothing
-			}
-			if from != "" && errors.Is(err, store.ErrConflict) {
-				return m.readOn(ctx, name, "", f)
-			}
-			return "", err
-		}
-		f.add(line.Data)
-		end = line.Next
-	}
-	m.anchors.set(name, end)
-	return end, nil
 }

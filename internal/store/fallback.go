@@ -53,7 +53,7 @@ func project(ctx context.Context, r Reader, e Entry, p *Projection) (Row, error)
 	if err != nil {
 		return Row{}, &UnfitError{Key: e.Key, Where: e.Key.String(), Why: err.Error()}
 	}
-	return Row{Key: d.Key, Keys: keys, Order: order, Summary: summary, Stored: d.Stored, Size: int64(len(d.Data))}, nil
+	return Row{Key: d.Key, Keys: keys, Order: order, Summary: string(summary), Stored: d.Stored, Size: int64(len(d.Data))}, nil
 }
 
 // compareRows is the order of a view: falling order, equal orders by rising name.

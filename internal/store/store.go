@@ -222,14 +222,15 @@ type Projection struct {
 type Query struct {
 	Newest int  // the n rows with the highest order, highest first; 0 means all
 	Exact  bool // every row is checked against its source; an in-place overwrite is then never missed
+	Bare   bool // the rows are for a list: all are kept, and nobody asks for their Keys, which may then be nil
 }
 
-// A Row is one document as its projection shows it. The summary belongs to the row until the next one is yielded.
+// A Row is one document as its projection shows it.
 type Row struct {
 	Key     Key
 	Keys    []string
 	Order   int64
-	Summary []byte
+	Summary string
 	Stored  time.Time
 	Size    int64
 }

@@ -85,7 +85,7 @@ func TestJudge(t *testing.T) {
 		k := Keys{c.active, c.revoked, c.pins}
 		p := envelope.ProjectionWith(1, func(address.Instance) []signature.Public { return k.All() })
 		_, _, row, err := p.Make(c.raw, now)
-		s, err2 := envelope.Decode(row)
+		s, err2 := envelope.Decode(string(row))
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
@@ -103,7 +103,7 @@ func TestRowWithoutKeysIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	k := signature.Generate()
 	_, _, row, _ := envelope.Projection.Make(message(t, ana, k), now)
-	s, err := envelope.Decode(row)
+	s, err := envelope.Decode(string(row))
 	if err != nil {
 		t.Fatal(err)
 	}

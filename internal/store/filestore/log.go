@@ -143,7 +143,7 @@ type logLine struct {
 	through  []byte // at least the window before next
 }
 
-// A scanner cuts a log into lines. Each chunk has its own memory, so lines may be kept.
+// A scanner cuts a log into lines. Each chunk has its own memory, so lines may be kept; not so when it is brief.
 type scanner struct {
 	f     *atomicfile.File
 	size  int64 // of the log when it was opened: a hint for the first chunk
@@ -153,6 +153,7 @@ type scanner struct {
 	pos   int   // of the next line in buf; at least the window lies before it, unless the log begins there
 	last  int64 // where the line before ended
 	ended bool  // a read came back short: what is added from now on is for the next reader
+	brief bool  // lines are looked at once: chunks share one memory, and only a last line without an end has to be JSON
 }
 
 func newScanner(f *atomicfile.File, size, off, limit int64) *scanner {
@@ -183,6 +184,7 @@ func (s *scanner) next() (logLine, bool, error) {
 		if !more {
 			start, end := s.pos, len(s.buf)
 			s.pos = end
+			s.brief = false
 			l, ok := s.line(start, end, end)
 			return l, ok && l.why == "", nil // what is torn does not exist yet
 		}
@@ -206,7 +208,7 @@ func (s *scanner) line(start, end, next int) (logLine, bool) {
 	switch {
 	case int64(end-start) > s.limit:
 		l.data, l.why = nil, tooLong(s.limit)
-	case !canonjson.Valid(data):
+	case !s.brief && !canonjson.Valid(data):
 		l.data, l.why = nil, "is no JSON"
 	}
 	return l, true
@@ -226,14 +228,20 @@ func (s *scanner) fill() (bool, error) {
 	if left := s.size - off; left >= 0 && left < int64(want) {
 		want = int(left) + 1 // a short log needs no whole chunk; the byte more tells whether it has grown
 	}
-	next := make([]byte, len(rest)+want)
+	var next []byte
+	if size := len(rest) + want; s.brief && cap(s.buf) >= size {
+		next = s.buf[:size]
+	} else {
+		next = make([]byte, size)
+	}
 	copy(next, rest)
+	s.base, s.pos, s.buf = s.base+int64(keep), s.pos-keep, next[:len(rest)]
 	n, err := s.f.Pread(next[len(rest):], off)
 	s.ended = n < want
 	if err != nil || n == 0 {
 		return false, err
 	}
-	s.base, s.pos, s.buf = s.base+int64(keep), s.pos-keep, next[:len(rest)+n]
+	s.buf = next[:len(rest)+n]
 	return true, nil
 }
 

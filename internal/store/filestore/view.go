@@ -52,6 +52,7 @@ func (s *Store) View(ctx context.Context, kind store.Kind, owner string, p *stor
 		v := &view{s: s, ctx: ctx, d: d, of: store.Key{Kind: kind, Owner: owner}, p: p, nested: nested(kind)}
 		// The name of a nested document is that of its folder, which stays when the document goes.
 		v.frozen = p.Frozen && !q.Exact && !v.nested
+		v.bare = q.Bare
 		v.cache = s.cacheFor(v.of, p)
 		defer v.close()
 		if err := v.answer(q); err != nil {
@@ -73,6 +74,7 @@ type view struct {
 
 	nested bool // each document has a folder of its own
 	frozen bool // rows hold as long as their names are there
+	bare   bool // rows need no keys
 
 	now   time.Time    // before anything was looked at
 	self  index.Stat   // of the folder, then
@@ -210,15 +212,15 @@ func (v *view) why(r *index.Row, k store.Key) error {
 	_, why, err := r.Body()
 	if err != nil {
 		v.cache.discard()
-		why = []byte("is no document")
+		why = "is no document"
 	}
-	return &store.UnfitError{Key: k, Where: v.s.where(k), Why: string(why)}
+	return &store.UnfitError{Key: k, Where: v.s.where(k), Why: why}
 }
 
 // row completes a row. One whose body is damaged in the table is read from its source again.
 func (v *view) row(r *index.Row) (store.Row, bool, error) {
 	k, _ := keyNamed(v.of.Kind, v.of.Owner, r.Name)
-	keys, summary, err := r.Body()
+	keys, summary, err := v.body(r)
 	if err != nil {
 		v.cache.discard()
 		fresh, ok := v.read(r.Name)
@@ -228,12 +230,20 @@ func (v *view) row(r *index.Row) (store.Row, bool, error) {
 		if fresh.Flags&index.Unfit != 0 {
 			return store.Row{Key: k}, true, v.why(&fresh, k)
 		}
-		if keys, summary, err = fresh.Body(); err != nil {
+		if keys, summary, err = v.body(&fresh); err != nil {
 			return store.Row{Key: k}, true, err
 		}
 		r = &fresh
 	}
 	return store.Row{Key: k, Keys: keys, Order: r.Order, Summary: summary, Stored: time.Unix(0, r.Stored), Size: r.ID.Size}, true, nil
+}
+
+func (v *view) body(r *index.Row) (keys []string, summary string, err error) {
+	if v.bare {
+		summary, err = r.Summary()
+		return nil, summary, err
+	}
+	return r.Body()
 }
 
 // pick makes the answer of sorted rows: the unfit, which are last, apart, and of the others the first n (0: all).

@@ -2,7 +2,10 @@
 
 package filestore
 
-import "tutti/internal/atomicfile"
+import (
+	"tutti/internal/atomicfile"
+	"tutti/internal/index"
+)
 
 // listsInodes tells whether inodesOf knows inodes, so that a name whose file was replaced is noticed without a look at each.
 const listsInodes = false
@@ -15,4 +18,12 @@ func inodesOf(d *atomicfile.Dir) (map[string]uint64, error) {
 		all[name] = 0
 	}
 	return all, err
+}
+
+// identifier returns what tells the identity of the files of a folder by name.
+func identifier(d *atomicfile.Dir) func(name string) (index.Stat, bool) {
+	return func(name string) (index.Stat, bool) {
+		info, err := d.Stat(name)
+		return statOf(info), err == nil
+	}
 }

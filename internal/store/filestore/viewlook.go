@@ -17,19 +17,14 @@ func (v *view) all(same bool, n int) error {
 		return err
 	}
 	if v.tab != nil {
-		rows := make([]index.Row, 0, v.tab.Len())
-		for r, err := range v.tab.Rows() {
-			if err != nil {
-				return err
-			}
-			if _, there := names[r.Name]; !there && !same {
-				v.drop = append(v.drop, r)
-				continue
-			}
-			delete(names, r.Name)
-			rows = append(rows, r)
+		rows, err := v.tab.All()
+		if err != nil {
+			return err
 		}
-		if err := v.keep(rows); err != nil {
+		if !same {
+			rows = v.there(rows, names)
+		}
+		if err := v.keep(rows, v.bare && n <= 0); err != nil {
 			return err
 		}
 	}
@@ -41,11 +36,32 @@ func (v *view) all(same bool, n int) error {
 	return nil
 }
 
-// keep looks at all rows. What does not hold is read again when the others have been looked at, by one goroutine.
-func (v *view) keep(rows []index.Row) error {
+// there drops the rows whose names are gone, and leaves the new ones in names.
+func (v *view) there(rows []index.Row, names map[string]uint64) []index.Row {
+	left := rows[:0]
+	for _, r := range rows {
+		if _, there := names[r.Name]; !there {
+			v.drop = append(v.drop, r)
+			continue
+		}
+		delete(names, r.Name)
+		left = append(left, r)
+	}
+	return left
+}
+
+// keep looks at all rows. What does not hold is read again when the others have been looked at, by one goroutine. With bodies
+// the rows that hold have theirs with them: to get these is as much work as to look, and shared as well.
+func (v *view) keep(rows []index.Row, bodies bool) error {
 	same := make([]bool, len(rows))
 	inShares(v.ctx, len(rows), func() func(int) {
-		return func(i int) { same[i] = v.stands(&rows[i]) }
+		identify := identifier(v.d)
+		from := v.tab.Bodies()
+		return func(i int) {
+			if same[i] = v.stands(&rows[i], identify); same[i] && bodies {
+				from.Hold(&rows[i])
+			}
+		}
 	})
 	v.kept = rows[:0]
 	for i := range rows {
@@ -181,22 +197,23 @@ func (v *view) readNew(names map[string]uint64) error {
 
 // holds tells whether a row of the table still says what its source says. If not, the row is dropped and what is there now
 // is added.
-func (v *view) holds(r *index.Row) bool { return v.stands(r) || v.renew(r) }
+func (v *view) holds(r *index.Row) bool { return v.stands(r, identifier(v.d)) || v.renew(r) }
 
-// stands tells whether a row can be believed without reading its source. It changes nothing.
-func (v *view) stands(r *index.Row) bool {
+// stands tells whether a row can be believed without reading its source. It changes nothing. identify is for the names of plain
+// files in the folder.
+func (v *view) stands(r *index.Row, identify func(name string) (index.Stat, bool)) bool {
 	if v.frozen && r.Flags&index.Unfit == 0 {
 		return true
 	}
 	if r.Flags&index.Unsettled != 0 {
 		return false
 	}
-	name := r.Name
-	if v.nested {
-		k, _ := keyNamed(v.of.Kind, v.of.Owner, r.Name)
-		name = fileName(k)
+	if !v.nested {
+		id, there := identify(r.Name)
+		return there && id == r.ID
 	}
-	info, err := v.d.Stat(name)
+	k, _ := keyNamed(v.of.Kind, v.of.Owner, r.Name)
+	info, err := v.d.Stat(fileName(k))
 	return err == nil && statOf(info) == r.ID
 }
 
