@@ -197,6 +197,10 @@ func runInboxRead(ctx context.Context, c *Call) error {
 	if id := c.arg(0); id != "" && c.under != H2A {
 		return c.readOne(ctx, d, id)
 	}
+	if c.json {
+		all, bad, err := d.Mail.ReadWhole(ctx, d.who.Instance)
+		return c.wholes(all, bad, err)
+	}
 	all, bad, err := d.Mail.Read(ctx, d.who.Instance)
 	if err != nil {
 		return err
@@ -254,36 +258,6 @@ func (c *Call) empty(err error) error {
 	return err
 }
 
-// messages prints messages one after the other: the envelopes as JSON, or as people read them.
-func (c *Call) messages(ctx context.Context, d *desk, all []*mailbox.Message, bad []error, none string) error {
-	c.sayUnfit(bad)
-	if c.json {
-		var l list
-		for _, m := range all {
-			l.raw(m.Envelope.Raw)
-		}
-		c.emit(l.bytes())
-		return nil
-	}
-	if len(all) == 0 {
-		c.line(none)
-	}
-	for n, m := range all {
-		item, err := d.judged(ctx, m)
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			c.line("")
-		}
-		c.show(&item, d.now, maxShownBody)
-		if err := c.flushLong(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // runInboxPop takes one message and prints it.
 func runInboxPop(ctx context.Context, c *Call) error {
 	id := c.arg(0)
@@ -338,6 +312,10 @@ func runOutboxRead(ctx context.Context, c *Call) error {
 		return c.empty(err)
 	}
 	defer d.Close()
+	if c.json {
+		all, bad, err := d.Mail.ReadOutboxWhole(ctx, d.who.Instance)
+		return c.wholes(all, bad, err)
+	}
 	all, bad, err := d.Mail.ReadOutbox(ctx, d.who.Instance)
 	if err != nil {
 		return err

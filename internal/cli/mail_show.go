@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,6 +24,54 @@ const (
 	notUser = "text of a peer, not of your user:"
 	own     = "sent from here:"
 )
+
+// wholes prints messages as they stand.
+func (c *Call) wholes(all []*mailbox.Whole, bad []error, err error) error {
+	if err != nil {
+		return err
+	}
+	c.sayUnfit(bad)
+	out := c.array()
+	for _, w := range all {
+		if err := out.add(w.Raw); err != nil {
+			return err
+		}
+	}
+	out.end()
+	return nil
+}
+
+// messages prints messages one after the other: the envelopes as JSON, or as people read them.
+func (c *Call) messages(ctx context.Context, d *desk, all []*mailbox.Message, bad []error, none string) error {
+	c.sayUnfit(bad)
+	if c.json {
+		out := c.array()
+		for _, m := range all {
+			if err := out.add(m.Envelope.Raw); err != nil {
+				return err
+			}
+		}
+		out.end()
+		return nil
+	}
+	if len(all) == 0 {
+		c.line(none)
+	}
+	for n, m := range all {
+		item, err := d.judged(ctx, m)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			c.line("")
+		}
+		c.show(&item, d.now, maxShownBody)
+		if err := c.flushLong(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // show prints one message. Each line of the body stands behind a bar, so that no body can look like the lines around it.
 func (c *Call) show(item *post.Item, now time.Time, limit int) {

@@ -10,7 +10,6 @@ import (
 	"unicode/utf16"
 
 	"tutti/internal/address"
-	"tutti/internal/envelope"
 	"tutti/internal/store"
 )
 
@@ -127,133 +126,10 @@ func (m *Mailbox) readRev(ctx context.Context, k store.Key) (*Message, store.Rev
 		return nil, "", err
 	}
 	msg := new(Message)
-	if err := msg.fill(&d); err != nil {
+	if err := msg.fill(&d, nil); err != nil {
 		return nil, d.Rev, err
 	}
 	return msg, d.Rev, nil
-}
-
-// fill makes an empty message that of a document.
-func (m *Message) fill(d *store.Doc) error {
-	e, err := envelope.Parse(d.Data)
-	if err != nil {
-		return &store.UnfitError{Key: d.Key, Where: d.Key.String(), Why: err.Error()}
-	}
-	m.Key, m.Envelope, m.ID, m.Order, m.Stored = d.Key, e, e.ID, envelope.Order(e.CreatedAt, d.Stored), d.Stored
-	m.Size, m.Source, m.Archived = int64(len(d.Data)), d.Key.Owner, d.Key.Kind == store.Archive
-	return nil
-}
-
-// Read returns all messages of a mailbox in the order of the existing programs: by rising id, compared by UTF-16 units. Of
-// messages with one id the one in the first folder counts, of those that lie under its name. Beside them stand the errors that name what is no message.
-func (m *Mailbox) Read(ctx context.Context, inst address.Instance) ([]*Message, []error, error) {
-	sources, err := m.Sources(ctx, inst)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read mail of %s: %w", inst, err)
-	}
-	out, bad, err := m.readAll(ctx, store.Inbox, sources)
-	out, bad = firsts(out, bad)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read mail of %s: %w", inst, err)
-	}
-	return out, bad, nil
-}
-
-// ReadOutbox is Read for the copies of what an instance sent.
-func (m *Mailbox) ReadOutbox(ctx context.Context, inst address.Instance) ([]*Message, []error, error) {
-	if err := address.Check(string(inst)); err != nil {
-		return nil, nil, fmt.Errorf("read outbox: %w", err)
-	}
-	out, bad, err := m.readAll(ctx, store.Outbox, appendSource(nil, string(inst), false))
-	out, bad = firsts(out, bad)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read outbox of %s: %w", inst, err)
-	}
-	return out, bad, nil
-}
-
-// readAll reads all folders of a kind, by rising id, messages with one id in the order of the folders.
-func (m *Mailbox) readAll(ctx context.Context, kind store.Kind, sources []Source) (out []*Message, bad []error, err error) {
-	for i := range sources {
-		read := m.readEach
-		if _, ok := m.s.(bulk); ok {
-			read = m.readBulk
-		}
-		all, unfit, err := read(ctx, kind, &sources[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		out, bad = append(out, all...), append(bad, unfit...)
-	}
-	slices.SortStableFunc(out, func(a, b *Message) int { return compareIDs(a.ID, b.ID) })
-	return out, bad, nil
-}
-
-// readEach reads one folder, a document after the other, by rising name.
-func (m *Mailbox) readEach(ctx context.Context, kind store.Kind, s *Source) (out []*Message, bad []error, err error) {
-	var keys []store.Key
-	for e, err := range m.s.List(ctx, kind, s.Owner) {
-		switch {
-		case err == nil:
-			keys = append(keys, e.Key)
-		case isUnfit(err):
-			bad = append(bad, err)
-		default:
-			return nil, nil, err
-		}
-	}
-	slices.SortFunc(keys, func(a, b store.Key) int { return strings.Compare(a.Name, b.Name) })
-	for _, k := range keys {
-		msg, err := m.read(ctx, k)
-		switch {
-		case err == nil:
-			msg.Channel = s.Channel
-			out = append(out, msg)
-		case errors.Is(err, store.ErrNotFound):
-		case isUnfit(err):
-			bad = append(bad, err)
-		default:
-			return nil, nil, err
-		}
-	}
-	return out, bad, nil
-}
-
-// A bulk store reads all documents of a folder faster than one after the other. begin is told how many there may be; each
-// gets them by number, in the order of their names, or why one is none. Several calls of each run at the same time.
-type bulk interface {
-	GetAll(ctx context.Context, kind store.Kind, owner string, begin func(n int), each func(i int, d store.Doc, err error)) error
-}
-
-// readBulk is readEach for a store that can read in bulk.
-func (m *Mailbox) readBulk(ctx context.Context, kind store.Kind, s *Source) (out []*Message, bad []error, err error) {
-	var all []Message // side by side: they are kept or dropped together
-	var errs []error
-	err = m.s.(bulk).GetAll(ctx, kind, s.Owner, func(n int) {
-		all, errs = make([]Message, n), make([]error, n)
-	}, func(i int, d store.Doc, err error) {
-		if err == nil {
-			err = all[i].fill(&d)
-			all[i].Channel = s.Channel
-		}
-		errs[i] = err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	out = make([]*Message, 0, len(all))
-	for i, err := range errs {
-		switch {
-		case err == nil:
-			out = append(out, &all[i])
-		case errors.Is(err, store.ErrNotFound):
-		case isUnfit(err):
-			bad = append(bad, err)
-		default:
-			return nil, nil, err
-		}
-	}
-	return out, bad, nil
 }
 
 // compareIDs compares by UTF-16 units, as the existing programs do. It differs from the order of bytes only between

@@ -59,9 +59,9 @@ func left[T any](all []T, lost map[int]bool) []T {
 	return kept
 }
 
-// singles is single for messages.
-func singles(all []*Message) ([]*Message, []error) {
-	_, lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].ID, all[i].Key })
+// singles is single for what was made of documents.
+func singles[T any, P paper[T]](all []P) ([]P, []error) {
+	_, lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].place() })
 	return left(all, lost), bad
 }
 
@@ -92,19 +92,21 @@ func (m *Mailbox) settle(ctx context.Context, sources []Source, part []Line) ([]
 	return kept, bad, nil
 }
 
-// firsts is singles for messages that are sorted by id, and adds its errors to bad.
-func firsts(all []*Message, bad []error) ([]*Message, []error) {
+// firsts is singles for what is sorted by id, and adds its errors to bad.
+func firsts[T any, P paper[T]](all []P, bad []error) ([]P, []error) {
 	kept := all[:0]
 	for len(all) > 0 {
 		n := 1
-		for n < len(all) && all[n].ID == all[0].ID {
-			n++
+		for id, _ := all[0].place(); n < len(all); n++ {
+			if next, _ := all[n].place(); next != id {
+				break
+			}
 		}
 		same := all[:n]
 		all = all[n:]
 		if n > 1 {
 			var copies []error
-			same, copies = singles(slices.Clone(same)) // which leaves what follows as it is
+			same, copies = singles[T](slices.Clone(same)) // which leaves what follows as it is
 			bad = append(bad, copies...)
 		}
 		kept = append(kept, same...)
