@@ -40,7 +40,7 @@ func child(root string) int {
 	if err != nil {
 		return 1
 	}
-	s, err := filestore.Open(root, filestore.Options{})
+	s, err := filestore.Open(root, filestore.Options{Create: true})
 	if err != nil {
 		return 1
 	}

@@ -3,8 +3,10 @@ package attend
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"tutti/internal/halt"
 	"tutti/internal/mailbox"
 	"tutti/internal/presence"
+	"tutti/internal/store"
 	"tutti/internal/watch"
 )
 
@@ -28,6 +31,7 @@ type pushes struct {
 	h        *held
 	instance address.Instance
 	topics   []string
+	watch    *watch.Watch
 	begun    bool                     // the backlog is known
 	ready    chan []*presence.Session // gets the others that were there then, or nil when that could not be found out
 	failing  bool                     // the last Emit did not work
@@ -51,11 +55,12 @@ func (p *pushes) run(ctx context.Context) {
 	said := ""
 	defer p.tellReady(nil)
 	for ctx.Err() == nil {
-		err := watch.New(watch.Options{
+		p.watch = watch.New(watch.Options{
 			Store: o.Store, Switch: watch.Switch{Read: o.Switch.Read, Look: p.h.look},
 			Mailboxes: p.mailboxes, Now: o.Now, Full: p.h.full, Gone: p.gone,
 			Expiry: o.Presence.TTL,
-		}).Run(ctx, func(e watch.Event) error { return p.event(ctx, e) })
+		})
+		err := p.watch.Run(ctx, func(e watch.Event) error { return p.event(ctx, e) })
 		p.tellReady(nil)
 		if ctx.Err() != nil {
 			return
@@ -113,7 +118,7 @@ func (p *pushes) event(ctx context.Context, e watch.Event) error {
 	case watch.Halted:
 		p.h.stopped.Store(true)
 	case watch.Resumed:
-		return p.catchUpNow(ctx, silent)
+		return p.resumed(ctx)
 	case watch.Joined:
 		p.joined(e.Session, missed)
 	case watch.Left:
@@ -146,9 +151,17 @@ func (p *pushes) survey(ctx context.Context) ([]*presence.Session, []*mailbox.Me
 		return nil, nil, err
 	}
 	there = slices.DeleteFunc(there, func(s *presence.Session) bool { return s.SessionID == p.h.id })
-	mail, _, err := o.Mail.List(ctx, p.instance, mailbox.Query{Brief: true, States: !p.begun})
+	if !p.wants(EnvelopeArrived) {
+		return there, nil, nil
+	}
+	mail, bad, err := o.Mail.List(ctx, p.instance, mailbox.Query{Brief: true, States: !p.begun})
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, err := range bad { // it may be in the making
+		if unfit, ok := errors.AsType[*store.UnfitError](err); ok {
+			p.watch.Forget(unfit.Key)
+		}
 	}
 	slices.SortFunc(mail, func(x, y *mailbox.Message) int { return cmp.Or(cmp.Compare(x.Order, y.Order), cmp.Compare(x.ID, y.ID)) })
 	return there, mail, nil
@@ -162,6 +175,26 @@ func (p *pushes) catchUpNow(ctx context.Context, how manner) error {
 	return err
 }
 
+// resumed is called when the switch was cleared. What came meanwhile is no news, unless the user was faster than the watch and
+// has let the agent go on already: what came since then is not to be lost, and only peers that left are forgotten.
+func (p *pushes) resumed(ctx context.Context) error {
+	if p.h.stopped.Load() {
+		return p.catchUpNow(ctx, silent)
+	}
+	there, _, err := p.survey(ctx)
+	if err == nil {
+		p.forget(there)
+	}
+	return err
+}
+
+// forget forgets the peers that are not there any more.
+func (p *pushes) forget(there []*presence.Session) {
+	maps.DeleteFunc(p.peers, func(id address.SessionID, _ bool) bool {
+		return !slices.ContainsFunc(there, func(s *presence.Session) bool { return s.SessionID == id })
+	})
+}
+
 // catchUp brings what is known in line with what is there: peers that joined, peers that left, mail.
 func (p *pushes) catchUp(there []*presence.Session, mail []*mailbox.Message, how manner) {
 	is := map[address.SessionID]bool{}
@@ -169,12 +202,11 @@ func (p *pushes) catchUp(there []*presence.Session, mail []*mailbox.Message, how
 		is[s.SessionID] = true
 		p.joined(s, how)
 	}
+	if how == silent {
+		p.forget(there)
+	}
 	for id := range p.peers {
-		switch {
-		case is[id]:
-		case how == silent:
-			delete(p.peers, id)
-		case !p.h.a.clock.grace(p.h.a.o.Now()):
+		if !is[id] && !p.h.a.clock.grace(p.h.a.o.Now()) {
 			p.left(id)
 		}
 	}
@@ -236,9 +268,11 @@ var seed = maphash.MakeSeed()
 
 func hash(id string) uint64 { return maphash.String(seed, id) }
 
+func (p *pushes) wants(topic string) bool { return slices.Contains(p.topics, topic) }
+
 // push tells the session something if it wants to hear of that and its agent may go on. It says whether it did.
 func (p *pushes) push(topic string, how manner, data func() []byte) bool {
-	if how == silent || !slices.Contains(p.topics, topic) || !p.h.mayPush() {
+	if how == silent || !p.wants(topic) || !p.h.mayPush() {
 		return false
 	}
 	raw := data()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"tutti/internal/mailbox"
 	"tutti/internal/presence"
 	"tutti/internal/store"
+	"tutti/internal/store/filestore"
 	"tutti/internal/store/memstore"
 )
 
@@ -189,10 +192,39 @@ func TestUnfitHidesNothing(t *testing.T) {
 		r.want(arrived("sess:me", "env:2:b"))
 		r.sleep(5 * time.Minute)
 		r.want()
-		if got := r.logged(); len(got) != 1 || !strings.Contains(got[0], "is no message") {
-			t.Errorf("log has %q, want one line that names the bad one", got)
+		if got := r.logged(); len(got) != 2 || !strings.Contains(got[0], "is no message") || !strings.Contains(got[1], "is no message") {
+			t.Errorf("log has %q, want a line for each that is no message", got)
 		}
 	})
+}
+
+// TestInTheMaking: a message that was half written when the session began is told when it is whole.
+func TestInTheMaking(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, folder(t), nil)
+	pushes := make(chan string, 16)
+	take := func(p Push) error { pushes <- string(p.Data); return nil }
+	r.emit.Store(&take)
+	r.put("env:1:a")
+	path := filepath.Join(r.s.(*filestore.Store).Path(), "inbox", me.Mailbox(), "env__2__b.json")
+	whole := message("env:2:b")
+	if err := os.WriteFile(path, whole[:40], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.open("sess:me")
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"env:1:a", "env:2:b"} {
+		select {
+		case got := <-pushes:
+			if !strings.Contains(got, id) {
+				t.Errorf("got push %s, want one of %s", got, id)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no push of %s in 10 s", id)
+		}
+	}
 }
 
 // TestHostilePeers: what a record holds does not get out without measure.

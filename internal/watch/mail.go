@@ -36,6 +36,14 @@ func (w *Watch) box(owner string) *box {
 	return b
 }
 
+// Forget makes the watch look at a message again as if it had never seen it. It is for a function that Run calls: on the event
+// Watching the caller has looked at the mail himself, and found something that is in the making.
+func (w *Watch) Forget(k store.Key) {
+	if b := w.boxes[k.Owner]; b != nil {
+		delete(b.known, hashOf(k.Name))
+	}
+}
+
 // lookAtBox looks at all names of a mailbox and reads those that are new. What is gone is forgotten.
 func (w *Watch) lookAtBox(ctx context.Context, owner string) error {
 	b := w.box(owner)
