@@ -35,6 +35,8 @@ type completer struct {
 	ctx    context.Context
 	under  Names
 	last   string
+	prefix string // of last, before the part that is completed
+	who    string // whose mailbox was said to be meant
 	verb   *Verb
 	family string   // typed, and no verb of two words yet
 	args   []string // positional words so far
@@ -50,9 +52,7 @@ func (k *completer) locate(words []string, cross string) {
 	}
 	for _, w := range words {
 		if f := k.waits; f != nil && !(k.under == H2A && strings.HasPrefix(w, "--")) {
-			if f.Name == "root" {
-				k.c.App = app.New(app.Settings{Root: w})
-			}
+			k.given(f, w)
 			k.waits = nil
 			continue
 		}
@@ -71,11 +71,24 @@ func (k *completer) locate(words []string, cross string) {
 }
 
 func (k *completer) flag(w string) {
-	name, _, given := strings.Cut(strings.TrimLeft(w, "-"), "=")
-	if place := k.verb.flag(k.under, name); place >= 0 && !given {
-		if f := k.verb.at(place); f.Kind >= Text {
+	name, value, given := strings.Cut(strings.TrimLeft(w, "-"), "=")
+	if place := k.verb.flag(k.under, name); place >= 0 {
+		switch f := k.verb.at(place); {
+		case given:
+			k.given(f, value)
+		case f.Kind >= Text:
 			k.waits = f
 		}
+	}
+}
+
+// given takes the flags that say on which bus, and at whose mailbox, names are looked for.
+func (k *completer) given(f *Flag, value string) {
+	switch f.Name {
+	case "root":
+		k.c.App = app.New(app.Settings{Root: value})
+	case "as", "instance":
+		k.who = value
 	}
 }
 
@@ -101,11 +114,12 @@ func (k *completer) answer() {
 	switch {
 	case k.lost:
 	case k.waits != nil:
-		k.value(k.waits, "", k.last)
+		k.value(k.waits)
 	case !k.ended && strings.HasPrefix(k.last, "-"):
-		if name, val, given := strings.Cut(strings.TrimLeft(k.last, "-"), "="); given {
+		if name, _, given := strings.Cut(strings.TrimLeft(k.last, "-"), "="); given {
 			if place := k.verb.flag(k.under, name); place >= 0 {
-				k.value(k.verb.at(place), "--"+name+"=", val)
+				k.prefix = k.last[:strings.IndexByte(k.last, '=')+1]
+				k.value(k.verb.at(place))
 			}
 			return
 		}
@@ -120,9 +134,9 @@ func (k *completer) answer() {
 	}
 }
 
-// say prints one answer if the last word can become it.
+// say prints one answer if the last word, behind its prefix, can become it.
 func (k *completer) say(word, remark string) {
-	if strings.HasPrefix(word, k.last) {
+	if word = k.prefix + word; strings.HasPrefix(word, k.last) {
 		k.c.line(word + "\t" + remark)
 	}
 }
@@ -163,12 +177,10 @@ func (k *completer) flags() {
 	}
 }
 
-// value offers values of a flag; prefix is what stands before them in the same word.
-func (k *completer) value(f *Flag, prefix, typed string) {
+// value offers values of a flag.
+func (k *completer) value(f *Flag) {
 	for _, choice := range f.Choices {
-		if strings.HasPrefix(choice, typed) {
-			k.c.line(prefix + choice + "\t")
-		}
+		k.say(choice, "")
 	}
 	k.source(f.Offer)
 }
@@ -183,7 +195,7 @@ func (k *completer) positional() {
 	case v.Offer == StoreKinds && len(k.args) == 1:
 		k.owners(k.args[0])
 	case v.MaxArgs >= 0 && len(k.args) >= v.MaxArgs:
-	case v.Offer == VerbNames || len(k.args) == 0:
+	case v.Offer == VerbNames || len(k.args) == 0 || v.MaxArgs < 0:
 		k.source(v.Offer)
 	}
 }
@@ -205,6 +217,8 @@ func (k *completer) source(what Source) {
 		if len(k.args) <= 1 {
 			k.verbs()
 		}
+	case Agents, OwnAgents, Messages, Threads:
+		k.onBus(what)
 	}
 }
 
@@ -224,7 +238,7 @@ func (k *completer) owners(kindName string) {
 	defer s.Close()
 	n := 0
 	offer := func(name string, err error) bool {
-		if err == nil && Clean(name) == name {
+		if err == nil && harmless(name) {
 			k.say(name, "")
 		}
 		n++
@@ -291,10 +305,10 @@ _tutti_complete() {
         case "$word" in
         :files) _files ;;
         :dirs) _files -/ ;;
-        ?*) found+=("${word//:/\\:}:$remark") ;;
+        ?*) found+=("${word//:/\\:}${remark:+:$remark}") ;;
         esac
     done < <(command tutti __complete -- "${words[1]:t}" "${(@)words[2,CURRENT-1]}" "${words[CURRENT]}" 2>/dev/null)
-    (( ${#found} )) && _describe 'tutti' found
+    (( ${#found} )) && _describe -V 'tutti' found
 }
 if [[ "${funcstack[1]}" == _* ]]; then
     _tutti_complete "$@"
@@ -320,6 +334,6 @@ function __tutti_complete
     end
 end
 for name in {names}
-    complete -c $name -f -a '(__tutti_complete)'
+    complete -k -c $name -f -a '(__tutti_complete)'
 end
 `

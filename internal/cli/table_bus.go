@@ -6,7 +6,7 @@ var busVerbs = []Verb{
 		Short: "one screen: the switch, the bus, you, who is there, your mail",
 		Flags: []Flag{
 			{Name: "scope", Kind: Text, Value: "scope", Under: H2A, Help: "only sessions of this scope"},
-			{Name: "instance", Kind: Text, Value: "id", Help: "whose mail is counted; under h2a: only sessions of this agent"},
+			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose mail is counted; under h2a: only sessions of this agent"},
 			{Name: "name", Kind: Text, Value: "part", Under: H2A, Help: "only sessions with this in their name"},
 		},
 		Does: `Shows whether work is halted, which bus is meant, who you are on it, which agents have a live session, and how
@@ -40,7 +40,7 @@ $ tutti discover --all --name api`,
 		Flags: []Flag{
 			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts[:], Help: "which agent program this is"},
 			{Name: "name", Kind: Text, Value: "name", Default: "that of the settings or of the folder", Help: "how others see it"},
-			{Name: "instance", Kind: Text, Value: "id", Help: "take this id as it is; nothing is registered"},
+			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "take this id as it is; nothing is registered"},
 			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Under: Tutti, Help: "what a new agent works on"},
 		},
 		Does: `Finds the identity that this conversation or this folder had before, or makes one: an id, a key pair, a
@@ -56,7 +56,7 @@ $ tutti connect --host codex --name api --json`,
 		Name: "disconnect", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Rare: true, Run: runDisconnect, Bus: true,
 		Short: "close the sessions of an agent",
 		Flags: []Flag{
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose sessions"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose sessions"},
 			{Name: "session", Kind: Text, Value: "id", Default: "all of them", Help: "only this one"},
 		},
 		Does:     "Closes the live sessions of an agent: it is no longer listed as live. Seldom needed, as a session ends with its program.",
@@ -68,7 +68,7 @@ $ tutti connect --host codex --name api --json`,
 	{
 		Name: "whoami", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runWhoami, Bus: true,
 		Short: "show who speaks here, and why",
-		Flags: []Flag{{Name: "as", Kind: Text, Value: "id", Help: "as if this were given to a verb that sends"}},
+		Flags: []Flag{{Name: "as", Kind: Text, Value: "id", Offer: OwnAgents, Help: "as if this were given to a verb that sends"}},
 		Does: `Shows the instance that a message from here would come from, how that was decided, the bus, the live sessions
 and the fingerprint of the key. It makes nothing: an identity that does not exist yet is named as such.`,
 		Examples: `$ tutti whoami
@@ -82,7 +82,7 @@ $ tutti whoami --as codex:api`,
 		Args:  "<name>",
 		Flags: []Flag{
 			{Name: "name", Kind: Text, Value: "name", Under: H2A, Help: "the new name"},
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose name"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose name"},
 		},
 		Does:     "Writes the name into the live sessions of the agent, and remembers it for the next one.",
 		Wont:     "The id stays as it is, and so do mailbox, keys and what others have pinned.",
@@ -95,7 +95,7 @@ $ tutti whoami --as codex:api`,
 		Short: "list the live sessions",
 		Flags: []Flag{
 			{Name: "scope", Kind: Text, Value: "scope", Help: "only those with this scope"},
-			{Name: "instance", Kind: Text, Value: "id", Help: "only those of this agent"},
+			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "only those of this agent"},
 			{Name: "name", Kind: Text, Value: "part", Help: "only those with this in their name, in any case"},
 		},
 		Does: `Lists the sessions whose last sign of life is at most 90 seconds old. An agent may have several; discover lists
@@ -132,7 +132,7 @@ var keyVerbs = []Verb{
 		Name: "keys generate", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysGenerate, Bus: true,
 		Short: "make a key pair",
 		Flags: []Flag{
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose"},
 			{Name: "out", Kind: Text, Value: "dir", Default: "the folder keys of the bus", Offer: Folders, Help: "where to"},
 			{Name: "force", Kind: TrueSwitch, Help: "replace a private key that is there"},
 		},
@@ -148,7 +148,7 @@ $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 		Name: "keys add", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysAdd, Bus: true,
 		Short: "add a public key to an agent's registered ones",
 		Flags: []Flag{
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose"},
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
 		},
 		Does: `Adds a public key to those that the agent's signatures are checked with. When a private key of the agent is at
@@ -159,7 +159,7 @@ hand, the line carries a proof made with it.`,
 	{
 		Name: "keys list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysList, Bus: true,
 		Short: "list an agent's keys; without one, your own and those you pinned",
-		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose registered keys"}},
+		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose registered keys"}},
 		Does:  "Lists the active keys of an agent. Without --instance it lists the private keys of this bus and the keys that you have pinned.",
 		Examples: `$ tutti keys list
 $ tutti keys list --instance codex:api:3f2a9c01b7de`,
@@ -170,7 +170,7 @@ $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 		Name: "keys revoke", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Run: runKeysRevoke, Bus: true,
 		Short: "take a public key out of use, for good",
 		Flags: []Flag{
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose"},
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
 		},
 		Does:     "Revokes a key: what it signs is no longer verified. It can never be made active again.",
@@ -178,7 +178,7 @@ $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 		Exit:     "0 done; 1 wrong usage; 2 the key is not active; 3 a file could not be read or written",
 	},
 	{
-		Name: "keys trust", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Run: runKeysTrust, Bus: true,
+		Name: "keys trust", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Agents, Run: runKeysTrust, Bus: true,
 		Short: "pin the key that an agent has now",
 		Args:  "<instance>",
 		Flags: []Flag{

@@ -9,23 +9,23 @@ const (
 
 // asFlag says who acts. Whose mailbox is read follows the same rule.
 var (
-	asFlag       = Flag{Name: "as", Kind: Text, Value: "id", Default: "who speaks here", Help: "act as this agent; host:label will do where one key under it is here"}
-	mailboxFlag  = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox"}
+	asFlag       = Flag{Name: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "act as this agent; host:label will do where one key under it is here"}
+	mailboxFlag  = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox"}
 	newestFlag   = Flag{Name: "newest", Kind: Count, Value: "n", Default: "20", Help: "at most so many, the newest; 0 means all"}
 	envelopeFlag = Flag{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the envelope"}
-	threadFlag   = Flag{Name: "thread", Kind: Text, Value: "id", Help: "go on in this thread"}
+	threadFlag   = Flag{Name: "thread", Kind: Text, Value: "id", Offer: Threads, Help: "go on in this thread"}
 	kindFlag     = Flag{Name: "kind", Kind: Text, Value: "kind", Default: "message", Help: "what sort of content the body is"}
 	bodyFlag     = Flag{Name: "body", Kind: Text, Value: "json|@file|-", Help: "a JSON object with what else is to be said; may take the place of the text"}
 )
 
 var mailVerbs = []Verb{
 	{
-		Name: "send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Brief: sendsOne, MaxArgs: 2, Run: runSend, Bus: true,
+		Name: "send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Brief: sendsOne, MaxArgs: 2, Offer: Agents, Run: runSend, Bus: true,
 		Short: "send a message to an agent, to several, or to a scope",
 		Args:  "[<peer>[,<peer>...]] [<text>|-|@<file>]",
 		Flags: []Flag{
 			threadFlag,
-			{Name: "reply-to", Kind: Text, Value: "id", Help: "the message that this one answers"},
+			{Name: "reply-to", Kind: Text, Value: "id", Offer: Messages, Help: "the message that this one answers"},
 			{Name: "id", Kind: Text, Value: "id", Help: "the id of the message, so that it may be sent again without arriving twice"},
 			kindFlag, bodyFlag, asFlag,
 			{Name: "deposit", Kind: Switch, Help: "also to a full id that no registration has"},
@@ -70,7 +70,7 @@ $ tutti receive --wait 60s --limit 1`,
 		See: "reply, ack, inbox, watch",
 	},
 	{
-		Name: "reply", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MaxArgs: 2, Run: runReply, Bus: true,
+		Name: "reply", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MaxArgs: 2, Offer: Messages, Run: runReply, Bus: true,
 		Short: "answer a message in its thread, and acknowledge it",
 		Args:  "<id> [<text>|-|@<file>]",
 		Flags: []Flag{
@@ -86,7 +86,7 @@ $ make test 2>&1 | tail -5 | tutti reply env:1780000000000:9f3c -`,
 		See:  "receive, thread",
 	},
 	{
-		Name: "ack", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: -1, Run: runAck, Bus: true,
+		Name: "ack", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: -1, Offer: Messages, Run: runAck, Bus: true,
 		Short: "take messages from the mailbox into the archive",
 		Args:  "[<id>...]",
 		Flags: []Flag{{Name: "all", Kind: Switch, Help: "everything that was shown"}, asFlag},
@@ -127,7 +127,7 @@ $ tutti inbox --unread`,
 		Name: "inbox put", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Run: runInboxPut, Bus: true,
 		Short: "put an envelope into a mailbox",
 		Args:  "<json>|@<file>|-",
-		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose mailbox; must be given"}, envelopeFlag, asFlag},
+		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose mailbox; must be given"}, envelopeFlag, asFlag},
 		Does: `Puts an envelope into the mailbox of exactly that address: an alias gets its own mailbox, and a full id that nobody has
 registered is accepted with a warning. An envelope that carries signatures is stored as it is. One without gets what it lacks
 (protocol, version, id, type, actor, time), and is signed if the key of its actor is here.
@@ -138,10 +138,10 @@ The key of a person signs only at a terminal.`,
 		See:      "send",
 	},
 	{
-		Name: "inbox read", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Run: runInboxRead, Bus: true,
+		Name: "inbox read", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Messages, Run: runInboxRead, Bus: true,
 		Short: "print the whole mailbox, or one message in full",
 		Args:  "[<id>]",
-		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox; under h2a it must be given"}},
+		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox; under h2a it must be given"}},
 		Does: `Prints all messages in the order of their ids, or the one of that id whole, however long it is and wherever it lies:
 mailbox, archive or outbox. It marks nothing. Under h2a: the envelopes as a JSON list.`,
 		Examples: `$ tutti inbox read
@@ -149,12 +149,12 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 		Exit: exitMail,
 	},
 	{
-		Name: "inbox pop", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Run: runInboxPop, Bus: true,
+		Name: "inbox pop", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Messages, Run: runInboxPop, Bus: true,
 		Short: "take one message, and print it",
 		Args:  "<id>",
 		Flags: []Flag{
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox; under h2a it must be given"},
-			{Name: "envelope", Kind: Text, Value: "id", Under: H2A, Help: "the id of the message"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox; under h2a it must be given"},
+			{Name: "envelope", Kind: Text, Value: "id", Under: H2A, Offer: Messages, Help: "the id of the message"},
 		},
 		Does:     "Moves a message into the archive and prints it. Of many that take one message one gets it.",
 		Wont:     "It answers nobody: tutti reply does, and takes the message as well.",
@@ -176,7 +176,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 		Name: "outbox put", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Run: runOutboxPut, Bus: true,
 		Short:    "keep a copy of an envelope that was sent by other means",
 		Args:     "<json>|@<file>|-",
-		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Help: "whose outbox; must be given"}, envelopeFlag},
+		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose outbox; must be given"}, envelopeFlag},
 		Does:     "Puts an envelope into an outbox. What it lacks is filled in as for inbox put. Nobody is sent anything.",
 		Examples: "$ tutti outbox put --instance claude:api:3f2a9c01b7de @message.json",
 		Exit:     "0 stored, or stored already; 1 wrong usage, or no envelope; 2 there is no bus; 3 a file could not be written; 5 halted",
@@ -184,18 +184,18 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 	{
 		Name: "outbox read", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runOutboxRead, Bus: true,
 		Short:    "print everything that was sent",
-		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose outbox; under h2a it must be given"}},
+		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose outbox; under h2a it must be given"}},
 		Does:     "Prints the copies of what was sent in the order of their ids. Under h2a: the envelopes as a JSON list.",
 		Examples: "$ tutti outbox read",
 		Exit:     exitMail,
 	},
 	{
-		Name: "thread", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Run: runThread, Bus: true,
+		Name: "thread", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Threads, Run: runThread, Bus: true,
 		Short: "show a conversation",
 		Args:  "<id>",
 		Flags: []Flag{
-			{Name: "id", Kind: Text, Value: "id", Under: H2A, Help: "the thread"},
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "as whom; under h2a it must be given"},
+			{Name: "id", Kind: Text, Value: "id", Under: H2A, Offer: Threads, Help: "the thread"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "as whom; under h2a it must be given"},
 		},
 		Does:     "Shows all messages of a thread that you received, took or sent, by time. An id of a message stands for its thread.",
 		Wont:     "It marks nothing.",

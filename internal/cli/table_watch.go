@@ -6,7 +6,7 @@ var watchVerbs = []Verb{
 		Short: "follow mail and agents as they come",
 		Flags: []Flag{
 			{Name: "all", Kind: Switch, Help: "everybody's mailboxes"},
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Help: "whose mailbox"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox"},
 			{Name: "once", Kind: Switch, Help: "end after the first message, or the first agent that came or went"},
 		},
 		Does: `Prints a line for each message that arrives and for each session of an agent that joins or leaves, until it is

@@ -39,6 +39,10 @@ const (
 	Folders
 	StoreKinds
 	VerbNames
+	Agents    // live or registered
+	OwnAgents // whose key is here
+	Messages  // in the mailbox
+	Threads   // of what is in the mailbox
 )
 
 // A Flag is one flag of a verb.
