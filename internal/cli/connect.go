@@ -24,7 +24,9 @@ func runConnect(ctx context.Context, c *Call) error {
 	if err := badName("connect", c.value("name")); err != nil {
 		return err
 	}
-	config, err := c.App.Config()
+	q, err := c.App.Request(factsOf(c.App), app.Agent{
+		Instance: address.Instance(c.value("instance")), Host: host, Name: c.value("name"), Scope: c.value("scope"),
+	})
 	if err != nil {
 		return err
 	}
@@ -33,27 +35,9 @@ func runConnect(ctx context.Context, c *Call) error {
 		return err
 	}
 	defer w.Close()
-	facts := factsOf(c.App)
-	q := identity.Request{
-		Instance: address.Instance(c.value("instance")), Host: host, Name: c.value("name"), Title: config.Name, Place: facts.Place(),
-	}
-	if scope := c.value("scope"); scope != "" {
-		q.Scopes = []string{scope}
-	} else if config.Scope != "" {
-		q.Scopes = []string{config.Scope}
-	}
-	conversation(&q, facts)
-	if p, ok := facts.AgentProcess(); ok && p.Agent() == host {
-		q.Process = p.ID
-	}
-	r, err := w.Identity.Connect(ctx, q, time.Now())
+	r, err := w.Connect(ctx, q, time.Now())
 	if err != nil {
 		return keyFault(err)
-	}
-	if c.value("name") == "" {
-		if name := c.App.RememberedName(r.Instance); name != "" {
-			r.Name = name
-		}
 	}
 	if c.json {
 		c.emit(connectJSON(w, r))
@@ -63,41 +47,22 @@ func runConnect(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// conversation adds what the environment says about the conversation, for the hosts that name theirs in it.
-func conversation(q *identity.Request, f *identity.Facts) {
-	variable, source := "", ""
-	switch q.Host {
-	case "claude":
-		variable, source = "CLAUDE_CODE_SESSION_ID", identity.SourceEnv
-	case identity.Remote:
-		variable, source = "SESSION_ID", identity.SourceBridge
-		q.Workspace = f.Env("SESSION_WORKSPACE_ID")
-	default:
-		return
-	}
-	if q.Session = f.Env(variable); q.Session != "" {
-		q.Source = source
-	}
-}
-
 // makeWorld opens the bus that is meant, and makes it when there is none. What git tracks is not made.
 func (c *Call) makeWorld(ctx context.Context) (*app.World, error) {
 	root, err := c.App.Root()
 	if err != nil {
 		return nil, err
 	}
-	was := app.IsBus(root.Path)
-	if !was && app.TrackedByGit(ctx, root.Path) {
-		return nil, trackedFault(c.App.Shown(root.Path))
+	c.sayRoot(root)
+	w, remark, err := c.App.MakeWorld(ctx)
+	if tracked, ok := errors.AsType[*app.TrackedError](err); ok {
+		return nil, trackedFault(tracked.Shown)
 	}
-	w, err := c.world(app.Creating)
 	if err != nil {
 		return nil, asIO(err)
 	}
-	if !was {
-		if _, err := c.App.Accept(root.Path, time.Now()); err != nil {
-			c.warn("%s", Clean(err.Error())) // a default or named root works without it
-		}
+	if remark != nil {
+		c.warn("%s", Clean(remark.Error())) // a default or named root works without it
 	}
 	return w, nil
 }

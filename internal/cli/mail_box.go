@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
-	"tutti/internal/store"
 )
 
 // given reads the envelope that a verb is given: by --json under h2a, else as a word. signed: it carries signatures, and must
@@ -144,12 +142,7 @@ func (c *Call) putSaid(r *post.Receipt) error {
 	o.Str("mailbox", "inbox")
 	o.Str("instance", string(r.To))
 	o.Bool("recipientLive", r.Live > 0)
-	o.Str("resolution", string(r.Decision.Kind))
-	o.Opt("liveCandidate", string(r.Decision.LiveCandidate))
-	o.Opt("reason", r.Decision.Reason)
-	if r.Decision.Kind == "deliver-dormant" {
-		o.Bool("dormant", true)
-	}
+	r.Members(&o)
 	c.emit(o.Bytes())
 	return nil
 }
@@ -210,7 +203,7 @@ func runInboxRead(ctx context.Context, c *Call) error {
 
 // readOne prints a message whole, wherever it lies.
 func (c *Call) readOne(ctx context.Context, d *desk, id string) error {
-	m, err := d.find(ctx, id)
+	m, err := d.Mail.Find(ctx, d.who.Instance, id)
 	if err != nil {
 		return noMessage(err, c.listHint())
 	}
@@ -224,30 +217,6 @@ func (c *Call) readOne(ctx context.Context, d *desk, id string) error {
 	}
 	c.show(&item, d.now, -1)
 	return nil
-}
-
-// find looks for a message in mailbox, archive and outbox.
-func (d *desk) find(ctx context.Context, id string) (*mailbox.Message, error) {
-	m, err := d.Mail.Get(ctx, d.who.Instance, id)
-	if !errors.Is(err, mailbox.ErrNoMessage) {
-		return m, err
-	}
-	key := store.Key{Kind: store.Outbox, Owner: d.who.Instance.Mailbox(), Name: address.Segment(id)}
-	if key.Check() != nil {
-		return nil, err
-	}
-	doc, gerr := d.Store.Get(ctx, key)
-	if gerr != nil {
-		return nil, err
-	}
-	e, perr := envelope.Parse(doc.Data)
-	if perr != nil || e.ID != id {
-		return nil, err
-	}
-	return &mailbox.Message{
-		Key: key, Envelope: e, ID: id, Order: envelope.Order(e.CreatedAt, doc.Stored), Stored: doc.Stored,
-		Size: int64(len(doc.Data)),
-	}, nil
 }
 
 // empty is the answer of a verb of h2a where there is no bus.
@@ -352,7 +321,7 @@ func runThread(ctx context.Context, c *Call) error {
 
 // threadOf is the thread of a message, that message alone when it has none.
 func (d *desk) threadOf(ctx context.Context, id string) ([]*mailbox.Message, []error, error) {
-	m, err := d.find(ctx, id)
+	m, err := d.Mail.Find(ctx, d.who.Instance, id)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w with the id %q, and no thread", mailbox.ErrNoMessage, id)
 	}

@@ -118,6 +118,20 @@ func (m *Mailbox) byContent(ctx context.Context, kind store.Kind, sources []Sour
 	return nil, ErrNoMessage
 }
 
+// Find returns one message that the instance received, took before, or sent: Get, and then its outbox. ErrNoMessage: none of
+// them has it.
+func (m *Mailbox) Find(ctx context.Context, inst address.Instance, id string) (*Message, error) {
+	msg, err := m.Get(ctx, inst, id)
+	key := store.Key{Kind: store.Outbox, Owner: inst.Mailbox(), Name: address.Segment(id)}
+	if !errors.Is(err, ErrNoMessage) || key.Check() != nil {
+		return msg, err
+	}
+	if sent, outErr := m.read(ctx, key); outErr == nil && sent.ID == id {
+		return sent, nil
+	}
+	return nil, err
+}
+
 // Get returns one message, from the mailbox or, when it was taken before, from the archive. ErrNoMessage: neither has it.
 func (m *Mailbox) Get(ctx context.Context, inst address.Instance, id string) (*Message, error) {
 	sources, err := m.Sources(ctx, inst)

@@ -67,7 +67,7 @@ func Resolve(target string, live, registered []address.Instance) Decision {
 	if strings.Count(target, ":") > 1 {
 		return Decision{
 			Kind: Refuse, Why: Malformed,
-			Reason: fmt.Sprintf("malformed: the third part of %q is not a uuid of %d hex digits", target, uuidDigits),
+			Reason: fmt.Sprintf("malformed: %q has a 3rd segment that is not a uuid (%d hex digits)", target, uuidDigits),
 			Hint:   fmt.Sprintf(`write %s, or the full id as "tutti discover" shows it`, address.Instance(target).Channel()),
 		}
 	}
@@ -97,7 +97,7 @@ func resolveChannel(channel string, live, registered []address.Instance) Decisio
 	}
 	return Decision{
 		Kind: Refuse, Why: Phantom,
-		Reason: fmt.Sprintf("phantom: neither presence nor registry knows %s", channel),
+		Reason: fmt.Sprintf("phantom/invented id: neither presence nor registry knows %s", channel),
 		Hint:   `"tutti discover --all" lists who is known here; look at the spelling, and whether both use the same root`,
 	}
 }

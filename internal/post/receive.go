@@ -39,6 +39,12 @@ type Taken struct {
 // Receive offers the reader what was not shown yet, oldest first, at most limit (0: all). What it returns is claimed: no
 // other session of the instance is offered it. The caller prints it and then calls Shown.
 func (o *Office) Receive(ctx context.Context, r Reader, limit int) (*Taken, error) {
+	return o.ReceiveWhile(ctx, r, limit, func(*Item) bool { return true })
+}
+
+// ReceiveWhile is Receive for who can show only so much at a time: room is asked for each message, oldest first, and after
+// the first one that it turns down all others are left unclaimed, too.
+func (o *Office) ReceiveWhile(ctx context.Context, r Reader, limit int, room func(*Item) bool) (*Taken, error) {
 	if err := o.Halted("receive as " + string(r.Instance)); err != nil {
 		return nil, err
 	}
@@ -52,8 +58,9 @@ func (o *Office) Receive(ctx context.Context, r Reader, limit int) (*Taken, erro
 	byID := map[string]Item{}
 	j := judge{o: o, known: map[address.Instance]sender{}}
 	slices.SortFunc(found, older)
+	full := false
 	for _, m := range found {
-		if limit > 0 && len(ids) == limit {
+		if full || limit > 0 && len(ids) == limit {
 			t.Left++
 			continue
 		}
@@ -66,6 +73,9 @@ func (o *Office) Receive(ctx context.Context, r Reader, limit int) (*Taken, erro
 			return nil, err
 		case held:
 			t.Held = append(t.Held, item)
+		case !room(&item):
+			full = true
+			t.Left++
 		default:
 			ids = append(ids, m.ID)
 			byID[m.ID] = item

@@ -60,6 +60,16 @@ type Receipt struct {
 	Err        error // why it was refused
 }
 
+// Members adds what the address of a letter was found to mean, as existing programs write it.
+func (r *Receipt) Members(o *canonjson.Object) {
+	o.Str("resolution", string(r.Decision.Kind))
+	o.Opt("liveCandidate", string(r.Decision.LiveCandidate))
+	o.Opt("reason", r.Decision.Reason)
+	if r.Decision.Kind == peers.DeliverDormant {
+		o.Bool("dormant", true)
+	}
+}
+
 // Send signs and stores one letter. The error of a refusal is also in the receipt; a refusal by halt, or a store that
 // failed, is returned as an error with a receipt that says refused. A context that ends before the letter is stored
 // refuses it; afterwards it no longer counts.

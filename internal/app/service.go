@@ -1,0 +1,13 @@
+package app
+
+import "io"
+
+// A Service is what a face that serves by itself is given by the one that read the command line: neither knows the other.
+type Service struct {
+	App     *App
+	Flag    func(name string) string // value of a flag, "true" for a switch that is on, "" when it was not given
+	In      io.Reader
+	Out     io.Writer
+	Err     io.Writer // diagnostics, for people
+	Version string    // release of the program
+}
