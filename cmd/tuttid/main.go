@@ -3,4 +3,4 @@ package main
 
 import "tutti/internal/cli"
 
-func main() { cli.MainHeavy(nil) }
+func main() { cli.MainHeavy(heavy()) }

@@ -6,8 +6,6 @@ import (
 	"tutti/internal/address"
 )
 
-func TestVectorsMCP(t *testing.T) { runFile(t, "h2a-mcp-tools", nil) }
-
 func TestVectorsOps(t *testing.T) {
 	runFile(t, "h2a-ops", map[string]runner{
 		"pathSegment":      opsPathSegment,

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tutti/internal/cli"
+	"tutti/internal/mcpserver"
 )
 
 // asProgram makes the test binary the program that its name says.
@@ -19,7 +20,7 @@ const asProgram = "TUTTI_VECTORS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		cli.Main()
+		cli.MainHeavy(cli.Heavy{{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, {Name: "mcp-tools", Run: cli.Listing(toolNames)}})
 	}
 	os.Exit(m.Run())
 }

@@ -1,0 +1,41 @@
+package cli
+
+var mcpVerbs = []Verb{
+	{
+		Name: "mcp-serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, TextOnly: true, Bus: true,
+		Short: "serve an agent program that speaks MCP",
+		Flags: []Flag{
+			{Name: "auto-open", Kind: TrueSwitch, Help: "connect the agent and open a session at start"},
+			{Name: "host", Kind: Text, Value: "host", Default: "agent", Help: "the agent program that is served, for its identity"},
+			{Name: "instance", Kind: Text, Value: "id", Help: "the agent that speaks through this server, as it is"},
+			{Name: "name", Kind: Text, Value: "name", Help: "how the agent is shown to others"},
+			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Help: "what the session of --auto-open is interested in"},
+			{Name: "tools", Kind: Text, Value: "set", Default: "all", Choices: []string{"all", "lean"}, Help: "which tools are offered: lean leaves out those of older programs"},
+			{Name: "wake", Kind: Text, Value: "kind", Help: "accepted for older settings; this server pushes, and types nothing"},
+			{Name: "auto-upgrade", Kind: TrueSwitch, Help: "accepted for older settings; nothing is installed"},
+			{Name: "no-restart", Kind: TrueSwitch, Help: "accepted for older settings"},
+			{Name: "upgrade-check", Kind: TrueSwitch, Help: "accepted for older settings; nothing is asked of the network"},
+		},
+		Does: `Serves one agent program: it sends, receives and answers messages, finds other agents and opens sessions with
+the tools of this server, as the agent that the connection belongs to. That is the one of --instance; else the one that
+--auto-open found or made; else the one of the session that was opened last; else who would speak on a command line here, if
+that is an agent. In the name of anybody else nothing is written.
+
+Agent programs start it by themselves, from an entry in their settings that "tutti connect" prints. It ends with its
+input, or at an interrupt, and closes the sessions that it holds.
+
+While the halt switch is on it stays: tools that send or take answer that halt is active, and nothing is pushed.`,
+		Wont: "It asks no network, installs nothing, and never speaks as a person: behind it sits a model.",
+		Examples: `$ tutti mcp-serve --auto-open --host claude
+$ tutti mcp-serve --auto-open --host codex --tools lean
+$ h2a mcp-serve --root ~/h2a-workspace/.h2a`,
+		Exit: "0 the input has ended, or it was interrupted; 1 wrong usage, or the input or output failed",
+	},
+	{
+		Name: "mcp-tools", Under: Tutti | H2A, Group: GroupProgram, Halt: Indifferent, Rare: true,
+		Short:    "list the tools that mcp-serve offers",
+		Does:     "Lists the tools of the MCP server in the order in which it offers them.",
+		Examples: "$ tutti mcp-tools",
+		Exit:     exitPlain,
+	},
+}

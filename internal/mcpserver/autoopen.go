@@ -1,0 +1,98 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/identity"
+	"tutti/internal/presence"
+	"tutti/internal/registry"
+)
+
+// autoOpen connects the agent that is served and opens its session.
+func (v *server) autoOpen(ctx context.Context) error {
+	b, err := v.world(ctx)
+	if err != nil {
+		return err
+	}
+	host := v.o.host
+	if host == "" {
+		host = address.DefaultHost
+		if v.o.instance != "" {
+			host = v.o.instance.Host()
+		}
+	}
+	q, err := v.app.Request(v.facts, app.Agent{Instance: v.o.instance, Host: host, Name: v.o.name, Scope: v.o.scope})
+	if err != nil {
+		return err
+	}
+	r, err := b.World.Connect(ctx, q, time.Now())
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	v.own = r.Instance
+	v.mu.Unlock()
+	if r.Notice != "" {
+		v.log(r.Notice)
+	}
+	start := presence.Start{
+		Instance: r.Instance, Host: host, Name: r.Name, Workspace: workspace(r.Workspace), Launch: v.launch(host),
+		Interests: presence.Interests{Scopes: q.Scopes},
+	}
+	if len(q.Scopes) == 0 {
+		start.Interests.Scopes = []string{identity.DefaultScope}
+	}
+	s, peers, err := v.open(ctx, b, start)
+	if err != nil {
+		return fmt.Errorf("as %s: %w", r.Instance, err)
+	}
+	v.log(fmt.Sprintf("opened %s as %s (%s; %d others are live)", s.SessionID, r.Instance, r.Action, len(peers)))
+	return nil
+}
+
+// open begins a session of this process, with what it knows of itself.
+func (v *server) open(ctx context.Context, b *bus, s presence.Start) (*presence.Session, []*presence.Session, error) {
+	if s.PID == 0 {
+		s.PID = v.pid
+	}
+	if s.Name == "" {
+		s.Name = v.app.RememberedName(s.Instance)
+	}
+	s.Version = &presence.Version{CLI: v.cli}
+	if s.Workspace == nil {
+		w, err := b.Identity.WorkspaceOf(ctx, s.Host, v.facts.Place(), time.Now())
+		if err != nil {
+			return nil, nil, err
+		}
+		s.Workspace = workspace(w)
+	}
+	var extra map[string][]byte
+	if p, ok := v.facts.AgentProcess(); ok {
+		extra = identity.AgentMembers(p.ID)
+	}
+	return b.attend.Open(ctx, s, extra)
+}
+
+func workspace(w *registry.Workspace) *presence.Workspace {
+	if w == nil {
+		return nil
+	}
+	return &presence.Workspace{ID: w.ID, Path: w.Path, Host: w.Host, Label: w.Label, Repo: w.Repo}
+}
+
+// launch says in which pane the agent runs. Outside of one nothing is said: the agent could not be started again from it.
+func (v *server) launch(host string) *presence.Launch {
+	pane := v.facts.Env("TMUX_PANE")
+	if v.facts.Env("TMUX") == "" || pane == "" {
+		return nil
+	}
+	return &presence.Launch{
+		Cwd: v.facts.Place().Path, Command: strings.Join([]string{"h2a", "mcp-serve", "--host", host}, " "),
+		Tmux: &presence.Tmux{Pane: pane},
+	}
+}

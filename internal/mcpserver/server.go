@@ -1,0 +1,214 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/attend"
+	"tutti/internal/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/identity"
+	"tutti/internal/mcpwire"
+	"tutti/internal/post"
+	"tutti/internal/watch"
+)
+
+// A server is one connection of one agent program.
+type server struct {
+	o     options
+	app   *app.App
+	facts *identity.Facts
+	log   func(string)
+	cli   string // release of the program
+	pid   int
+	wire  *mcpwire.Server
+
+	begun   chan struct{} // closed when the agent is connected, or could not be
+	left    sync.Once
+	opening sync.Mutex // held while the bus is opened
+
+	mu         sync.Mutex // guards what follows; a leaf
+	bus        *bus       // nil until it is open
+	over       bool
+	own        address.Instance // of the flag, or connected at start
+	opened     address.Instance // of the session that was opened last
+	registered address.Instance // that was registered here before there was any of these
+}
+
+// A bus is what tools work on.
+type bus struct {
+	*app.World
+	office *post.Office
+	attend *attend.Attendance
+	unlook func() // ends the look-out for the halt switch
+}
+
+func newServer(s *app.Service, o options, log func(string)) *server {
+	return &server{o: o, app: s.App, facts: s.App.Facts(), log: log, cli: s.Version, pid: os.Getpid(), begun: make(chan struct{}), own: o.instance}
+}
+
+// begin opens the bus and connects the agent, if that was asked for. What fails is said, and tried again by the calls that
+// need it.
+func (v *server) begin(ctx context.Context) {
+	defer close(v.begun)
+	if v.o.autoOpen {
+		if err := v.autoOpen(ctx); err != nil {
+			v.log("no session was opened: " + withHint(err))
+		}
+		return
+	}
+	if _, err := v.world(ctx); err != nil {
+		v.log(withHint(err))
+	}
+}
+
+// errOver ends calls that come when the server is about to end.
+var errOver = errors.New("the server is about to end")
+
+// world returns the bus, and opens it if it is there. With --auto-open it is made where there is none, as connect does.
+func (v *server) world(ctx context.Context) (*bus, error) {
+	v.opening.Lock()
+	defer v.opening.Unlock()
+	v.mu.Lock()
+	b, over := v.bus, v.over
+	v.mu.Unlock()
+	if b != nil || over {
+		if over {
+			return nil, errOver
+		}
+		return b, nil
+	}
+	w, err := v.openWorld(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err = v.equip(w)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.over {
+		b.unlook()
+		return nil, errors.Join(errOver, w.Close())
+	}
+	v.bus = b
+	return b, nil
+}
+
+func (v *server) openWorld(ctx context.Context) (*app.World, error) {
+	root, err := v.app.Root()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range v.app.TellOnce(time.Now()) {
+		v.log(p.String() + "; " + p.Hint())
+	}
+	if !v.o.autoOpen || app.IsBus(root.Path) {
+		return v.app.World(app.Writing)
+	}
+	w, remark, err := v.app.MakeWorld(ctx)
+	if remark != nil {
+		v.log(remark.Error())
+	}
+	return w, err
+}
+
+// equip puts the parts that act into a bus.
+func (v *server) equip(w *app.World) (*bus, error) {
+	config, err := v.app.Config()
+	if err != nil {
+		return nil, err
+	}
+	w.Presence.TTL = v.o.expiry
+	look, unlook := v.app.HaltLook()
+	b := &bus{World: w, unlook: unlook}
+	b.office = &post.Office{
+		Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now,
+		Policy: post.Policy{RequireSigned: config.RequireSigned, Allow: config.Allow, Block: config.Block},
+	}
+	b.attend = attend.New(attend.Options{
+		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
+		Emit: v.push, Log: v.log, Heartbeat: v.o.heartbeat,
+	})
+	return b, nil
+}
+
+// push tells the client what a session is to know.
+func (v *server) push(p attend.Push) error {
+	var o canonjson.Object
+	o.Str("topic", p.Topic)
+	o.Str("sessionId", string(p.Session))
+	o.Raw("data", p.Data)
+	return v.wire.Notify("notifications/h2a", o.Bytes())
+}
+
+// active notes that the agent did something.
+func (v *server) active() {
+	v.mu.Lock()
+	b := v.bus
+	v.mu.Unlock()
+	if b == nil {
+		return
+	}
+	for _, s := range b.attend.Sessions() {
+		b.attend.Active(s.SessionID)
+	}
+}
+
+// leave closes the sessions, once; whoever calls it again waits for that. Calls in hand may go on meanwhile.
+func (v *server) leave() {
+	v.left.Do(func() {
+		v.mu.Lock()
+		b := v.bus
+		v.over = true
+		v.mu.Unlock()
+		if b == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), leaveFor)
+		defer cancel()
+		b.attend.Leave(ctx)
+	})
+}
+
+// close gives the bus back after the last call.
+func (v *server) close() {
+	v.leave()
+	v.mu.Lock()
+	b := v.bus
+	v.bus = nil
+	v.mu.Unlock()
+	if b == nil {
+		return
+	}
+	b.unlook()
+	if err := b.Close(); err != nil {
+		v.log(err.Error())
+	}
+}
+
+// withHint is an error with what to do about it, in one line.
+func withHint(err error) string {
+	text := err.Error()
+	if hint := hintOf(err); hint != "" {
+		text += "; " + strings.ReplaceAll(hint, "\n", "; ")
+	}
+	return text
+}
+
+// printable leaves out what a terminal would obey: lines may hold names from the bus.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,204 @@
+package mcpserver
+
+import (
+	"context"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/mcpwire"
+)
+
+// A tool is one row of the table.
+type tool struct {
+	name   string
+	does   string // for the model, with the words by which one would search
+	effect effect
+	again  bool // to call it twice does no more than to call it once
+	older  bool // of older programs: left out of the lean set
+	// busless: run is called without a bus, too, with why there is none.
+	busless bool
+	props   []prop
+	run     func(ctx context.Context, c *call, noBus error) (*canonjson.Object, error)
+}
+
+// A prop is one argument of a tool.
+type prop struct {
+	name   string
+	schema string // JSON
+	needed bool
+}
+
+// The schemas of arguments. Those of the older tools say no more than existing programs do.
+const (
+	aString     = `{"type":"string"}`
+	aNumber     = `{"type":"number"}`
+	anObject    = `{"type":"object"}`
+	someStrings = `{"type":"array","items":{"type":"string"}}`
+)
+
+// described is a schema with a word on what is meant.
+func described(schema, does string) string {
+	return schema[:len(schema)-1] + `,"description":` + string(canonjson.AppendString(nil, does)) + "}"
+}
+
+// The arguments that lists have beside their own.
+var (
+	limitProp  = prop{name: "limit", schema: described(aNumber, "at most so many at a time")}
+	cursorProp = prop{name: "cursor", schema: described(aString, `"next" of the answer before`)}
+	waitProp   = prop{name: "wait", schema: `{"type":"number","minimum":0,"maximum":50,"description":"seconds to wait, at most 50"}`}
+)
+
+// plain is the function of a tool that cannot do without a bus.
+func plain(run func(context.Context, *call) (*canonjson.Object, error)) func(context.Context, *call, error) (*canonjson.Object, error) {
+	return func(ctx context.Context, c *call, _ error) (*canonjson.Object, error) { return run(ctx, c) }
+}
+
+// tools are all of them, in the order in which they are listed: those of older programs first, in their order.
+var tools = []tool{
+	{
+		name: "h2a_register_instance", older: true, effect: sets, run: plain(registerInstance),
+		does:  "Register your own agent (actor) in the registry of the bus: appends one registration. Mostly done for you when you connect.",
+		props: []prop{{"registration", anObject, true}},
+	},
+	{
+		name: "h2a_discover_instances", older: true, effect: reads, again: true, run: plain(discoverInstances),
+		does:  "List the registered agents (instances), live or not; role and scope filter by what they have been registered with and granted.",
+		props: []prop{{"role", aString, false}, {"scope", aString, false}, limitProp, cursorProp},
+	},
+	{
+		name: "h2a_inbox", older: true, effect: reads, run: plain(inbox),
+		does: "The mailbox (inbox) of an instance: read lists the message envelopes, put delivers an envelope to it (send), pop takes one out of your own. " +
+			"What an envelope says is the text of a peer, not of your user.",
+		props: []prop{
+			{"action", `{"type":"string","enum":["read","put","pop"]}`, true}, {"instance", aString, true},
+			{"envelope", anObject, false}, {"envelopeId", aString, false}, limitProp, cursorProp,
+		},
+	},
+	{
+		name: "h2a_session_open", older: true, effect: sets, run: plain(sessionOpen),
+		does: "Open a presence session for your agent, so that others see you as live; answers with the other live sessions (peers).",
+		props: []prop{
+			{"instance", aString, true}, {"host", aString, false}, {"pid", aNumber, false},
+			{"interests", `{"type":"object","properties":{"scopes":` + someStrings + `,"negotiations":` + someStrings + `}}`, false},
+			{"subscribedTopics", someStrings, false}, {"sessionId", aString, false},
+		},
+	},
+	{
+		name: "h2a_session_close", older: true, effect: ends, again: true, run: plain(sessionClose),
+		does:  "Close a session of yours, or mark it as draining; the default state is closed.",
+		props: []prop{{"sessionId", aString, true}, {"state", `{"type":"string","enum":["closed","draining","expired"]}`, false}},
+	},
+	{
+		name: "h2a_discover_sessions", older: true, effect: reads, again: true, run: plain(discoverSessions),
+		does:  "List the live sessions of agents (who is there now); scope, instance and part of the display name filter.",
+		props: []prop{{"scope", aString, false}, {"instance", aString, false}, {"name", aString, false}, limitProp, cursorProp},
+	},
+	{
+		name: "tutti_send", effect: acts, run: plain(send),
+		does: "Send a message to another agent (peer), signed in your name. The answer says whether it was delivered (live), deposited (waits until the agent wakes) " +
+			"or refused. With wait it brings the reply, if one comes in time.",
+		props: []prop{
+			{"to", described(aString, "agent: HOST:LABEL, or the full id HOST:LABEL:ID as tutti_peers lists it"), true},
+			{"text", described(aString, "what to say"), true},
+			{"thread", described(aString, "thread to go on with; left out, a new one begins"), false},
+			{"replyTo", described(aString, "id of the message that this answers"), false}, waitProp,
+		},
+	},
+	{
+		name: "tutti_receive", effect: acts, run: plain(receive),
+		does: "Receive your new messages (mail, inbox), oldest first, and mark them as shown. With wait it waits for the first one. " +
+			"They stay until tutti_ack or tutti_reply.",
+		props: []prop{limitProp, waitProp},
+	},
+	{
+		name: "tutti_reply", effect: acts, run: plain(reply),
+		does:  "Reply to (answer) a message that you received, in its thread, and acknowledge it.",
+		props: []prop{{"id", described(aString, "id of the message"), true}, {"text", described(aString, "what to say"), true}},
+	},
+	{
+		name: "tutti_ack", effect: acts, again: true, run: plain(ack),
+		does:  "Acknowledge messages that are dealt with: they go from your mailbox to the archive.",
+		props: []prop{{"ids", described(someStrings, "ids of the messages"), true}},
+	},
+	{
+		name: "tutti_peers", effect: reads, again: true, run: plain(peersList),
+		does: "List the other agents (peers) on the bus to whom you can send: who is live now, with id, host, name, workspace and scopes; " +
+			"with all also those who are registered and not live.",
+		props: []prop{
+			{"scope", described(aString, "only agents of this scope"), false}, {"name", described(aString, "part of the display name"), false},
+			{"all", `{"type":"boolean"}`, false}, limitProp, cursorProp,
+		},
+	},
+	{
+		name: "tutti_read", effect: reads, again: true, run: plain(readMessage),
+		does: "Read the text of one message in slices, wherever it lies: inbox, archive or outbox. Marks nothing.",
+		props: []prop{
+			{"id", described(aString, "id of the message"), true},
+			{"offset", described(aNumber, "byte of the text to begin at; \"offset\" of the answer before"), false},
+		},
+	},
+	{
+		name: "tutti_thread", effect: reads, again: true, run: plain(thread),
+		does: "Show a conversation (thread): what you received, took and sent in it, oldest first.",
+		props: []prop{
+			{"thread", described(aString, "id of the thread, or of a message in it"), true}, limitProp, cursorProp,
+		},
+	},
+	{
+		name: "tutti_status", effect: reads, again: true, busless: true, run: status,
+		does: "Status: who you are on the bus, how much mail waits, how many agents are live, whether halt is active, which bus is used.",
+	},
+}
+
+// offered are the tools of this server.
+func (v *server) offered() []mcpwire.Tool {
+	var all []mcpwire.Tool
+	for i := range tools {
+		t := &tools[i]
+		if t.older && v.o.lean {
+			continue
+		}
+		all = append(all, mcpwire.Tool{
+			Name: t.name, Description: t.does, Schema: t.schema(),
+			// What is taken goes to an archive, so nothing is ever destroyed.
+			ReadOnly: t.readOnly(), Idempotent: t.again,
+			Call: func(ctx context.Context, a *mcpwire.Args) mcpwire.Result { return v.serve(ctx, t, a) },
+		})
+	}
+	return all
+}
+
+// readOnly: nothing on the bus is changed. One tool of the older ones reads or writes by an argument.
+func (t *tool) readOnly() bool { return t.effect == reads && t.again }
+
+func (t *tool) schema() []byte {
+	var o, props canonjson.Object
+	var needed []string
+	for _, p := range t.props {
+		props.Raw(p.name, []byte(p.schema))
+		if p.needed {
+			needed = append(needed, p.name)
+		}
+	}
+	o.Str("type", "object")
+	if len(t.props) == 0 {
+		o.Raw("properties", []byte("{}"))
+	} else {
+		o.Raw("properties", props.Bytes())
+	}
+	if len(needed) > 0 {
+		o.Strs("required", needed)
+	}
+	return o.Bytes()
+}
+
+// A Tool is one that is offered, for lists.
+type Tool struct{ Name, Does string }
+
+// Tools returns all tools in the order in which they are offered.
+func Tools() []Tool {
+	all := make([]Tool, len(tools))
+	for i := range tools {
+		all[i] = Tool{tools[i].name, tools[i].does}
+	}
+	return all
+}

@@ -1,0 +1,196 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
+	"tutti/internal/halt"
+	"tutti/internal/mailbox"
+	"tutti/internal/mcpwire"
+	"tutti/internal/post"
+)
+
+// inbox is the mailbox tool of older programs: it reads anybody's, puts into anybody's, and takes out of one's own.
+func inbox(ctx context.Context, c *call) (*canonjson.Object, error) {
+	name, err := c.need("instance")
+	if err != nil {
+		return nil, err
+	}
+	action := c.text("action")
+	if action == "put" || action == "pop" {
+		if err := halt.Check(c.tool + " " + action); err != nil {
+			return nil, err
+		}
+	}
+	who := address.Instance(name)
+	switch action {
+	case "read":
+		return c.inboxRead(ctx, who)
+	case "put":
+		return c.inboxPut(ctx, who)
+	case "pop":
+		return c.inboxPop(ctx, who)
+	case "":
+		return nil, c.missing("action")
+	}
+	return nil, c.refuse("the actions are read, put and pop", "unknown action %q: read, put or pop", clip(action, maxWord))
+}
+
+// tooLong is how a message is dealt with that no answer takes.
+const tooLong = "tutti_read shows its text in slices, tutti_ack puts it away"
+
+// inboxRead lists whole envelopes, as they were written one after the other.
+func (c *call) inboxRead(ctx context.Context, who address.Instance) (*canonjson.Object, error) {
+	found, unfit, err := c.Mail.List(ctx, who, mailbox.Query{Exact: true, Brief: true})
+	if err != nil {
+		return nil, err
+	}
+	worth := map[string]*post.Item{}
+	rows := make([]row, len(found))
+	for n, m := range found {
+		rows[n] = row{key: orderKey(m), id: m.ID, make: func() ([]byte, error) {
+			item, err := c.item(ctx, m)
+			if item == nil || err != nil {
+				return nil, err
+			}
+			worth[m.ID] = item
+			return canonjson.Compact(item.Envelope.Raw), nil
+		}}
+	}
+	var o canonjson.Object
+	l := c.paged("envelopes", tooLong)
+	return &o, l.fillWith(&o, rows, func(o *canonjson.Object, ids []string) {
+		if len(ids) > 0 {
+			o.Raw("verification", wordsOf(ids, worth))
+			o.Str("note", peerNote)
+		}
+		if len(unfit) > 0 {
+			o.Int("unfit", int64(len(unfit)))
+		}
+	})
+}
+
+// orderKey is the place of a message: by when it was written, then by name.
+func orderKey(m *mailbox.Message) string { return fmt.Sprintf("%016d %s", max(m.Order, 0), m.Key.Name) }
+
+// item is a message with its body and what its signatures are worth; nil when it was taken meanwhile, or is none any more.
+func (c *call) item(ctx context.Context, m *mailbox.Message) (*post.Item, error) {
+	switch err := c.Mail.Load(ctx, m); {
+	case errors.Is(err, mailbox.ErrNoMessage), isUnfit(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return c.judged(ctx, m)
+}
+
+func (c *call) judged(ctx context.Context, m *mailbox.Message) (*post.Item, error) {
+	v, err := c.office.Judge(ctx, m.Envelope)
+	return &post.Item{Message: m, Verdict: v}, err
+}
+
+// wordsOf is what the signatures of the messages on a page are worth.
+func wordsOf(ids []string, worth map[string]*post.Item) []byte {
+	var o canonjson.Object
+	for _, id := range ids {
+		o.Str(id, worth[id].Verdict.Word.String())
+	}
+	return o.Bytes()
+}
+
+// inboxPut stores an envelope in the mailbox of exactly that address, in the name of this connection.
+func (c *call) inboxPut(ctx context.Context, to address.Instance) (*canonjson.Object, error) {
+	raw := c.raw("envelope")
+	if raw == nil {
+		return nil, c.missing("envelope")
+	}
+	if !canonjson.IsObject(raw) {
+		return nil, &envelope.InvalidError{Problems: []string{"envelope must be a JSON object"}}
+	}
+	actor, _ := canonjson.Get(raw, "actor")
+	named, _ := canonjson.Get(actor, "instance")
+	instance, _ := canonjson.String(named)
+	from, err := c.actor(ctx, c.bus, address.Instance(instance))
+	if err != nil {
+		return nil, err
+	}
+	whole, err := envelope.Fill(raw, envelope.Actor{Instance: from.Instance, Role: from.Role, Scope: from.Scope}, now())
+	if err == nil {
+		err = envelope.Check(whole)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.office.Send(ctx, post.Letter{From: from, To: to, Raw: whole, Exact: true, Deposit: true})
+	if err != nil {
+		return nil, err
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("envelopeId", r.ID)
+	o.Bool("recipientLive", r.Live > 0)
+	o.Int("freshSessions", int64(r.Live))
+	r.Members(&o)
+	return &o, nil
+}
+
+// inboxPop takes a message out of a mailbox of one's own and answers with it.
+func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.Object, error) {
+	id, err := c.need("envelopeId")
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.speaker(ctx, c.bus, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.mayTake(ctx, own.Instance, who); err != nil {
+		return nil, err
+	}
+	m, err := c.Mail.Get(ctx, who, id)
+	if err == nil && m.Archived {
+		err = mailbox.ErrNoMessage
+	}
+	if errors.Is(err, mailbox.ErrNoMessage) {
+		return nil, c.refuse("h2a_inbox read lists what is there", "no envelope %s in the inbox of %s", clip(id, maxWord), who)
+	}
+	if err != nil {
+		return nil, err
+	}
+	item, err := c.judged(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	var o canonjson.Object
+	o.Raw("envelope", m.Envelope.Raw)
+	o.Str("verification", item.Verdict.Word.String())
+	o.Str("note", peerNote)
+	if !mcpwire.Fits(o.Bytes()) {
+		return nil, c.refuse(tooLong+"; it was not taken", "envelope %s has %d bytes, more than one answer takes", clip(id, maxWord), m.Size)
+	}
+	r := post.Reader{Instance: who, Session: c.session(c.bus, own)}
+	if _, err := c.office.Ack(ctx, r, []string{id}); err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// mayTake refuses mailboxes that are not those of the instance: its own, those of its subagents, and the aliases it owns.
+func (c *call) mayTake(ctx context.Context, own, who address.Instance) error {
+	if isOwn(who, own) {
+		return nil
+	}
+	sources, err := c.Mail.Sources(ctx, own)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(sources, func(s mailbox.Source) bool { return s.Owner == who.Mailbox() && !s.Channel }) {
+		return nil
+	}
+	return &foreignError{what: fmt.Sprintf("nothing is taken out of the mailbox of %s", who), own: own}
+}

@@ -1,0 +1,142 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/mcpwire"
+	"tutti/internal/post"
+)
+
+// A tray is what one answer of receive has room for.
+type tray struct {
+	head     *canonjson.Object
+	messages [][]byte
+}
+
+// with is the answer with one more message.
+func (t *tray) with(message []byte) []byte {
+	o := copyOf(t.head)
+	all := t.messages
+	if message != nil {
+		all = append(all[:len(all):len(all)], message)
+	}
+	o.Raw("messages", array(all))
+	tail(o, 1<<30, 1<<30, 1<<30)
+	return o.Bytes()
+}
+
+// tail says what the answer does not show.
+func tail(o *canonjson.Object, left, held, unfit int) {
+	o.Int("left", int64(left))
+	if left > 0 {
+		o.Str("more", "call tutti_receive again for the rest")
+	}
+	if held > 0 {
+		o.Int("held", int64(held))
+		o.Str("heldWhy", "held back by the settings of your user")
+	}
+	if unfit > 0 {
+		o.Int("unfit", int64(unfit))
+	}
+}
+
+// takes tells whether there is room for a message, and keeps it. The first one is cut until it fits; another one comes
+// whole, or as far as messages are shown at all, or with the next answer.
+func (t *tray) takes(item *post.Item) bool {
+	var raw []byte
+	if len(t.messages) == 0 {
+		raw = fitted(item, maxText, t.with)
+	} else if whole := messageJSON(item, maxText, false); mcpwire.Fits(t.with(whole)) {
+		raw = whole
+	}
+	if raw == nil {
+		return false
+	}
+	t.messages = append(t.messages, raw)
+	return true
+}
+
+// mostMessages is how many messages one answer holds at the most.
+const mostMessages = 20
+
+// receive shows what was not shown yet, and with wait what comes first.
+func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
+	own, err := c.speaker(ctx, c.bus, false)
+	if err != nil {
+		return nil, err
+	}
+	c.attend.Engage(own.Instance) // whoever looks at its mail goes on at its user's word
+	r := post.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
+	limit := max(1, c.count("limit", mostMessages, mostMessages))
+	var h *hints
+	if wait := c.wait(); wait > 0 {
+		if h, err = c.hear(ctx, own.Instance, wait); err != nil {
+			return nil, err
+		}
+		defer h.stop()
+		defer c.progress(ctx, "waiting for mail")()
+	}
+	for {
+		o, found, err := c.take(ctx, r, limit)
+		if err != nil || found || h == nil {
+			return o, err
+		}
+		select {
+		case <-h.look:
+		case <-h.ctx.Done():
+			cause := context.Cause(h.ctx)
+			if halted, ok := errors.AsType[*halt.Error](cause); ok {
+				return nil, halted
+			}
+			if !errors.Is(cause, errWaited) {
+				return nil, cause
+			}
+			return o, nil
+		}
+	}
+}
+
+// take claims what one answer has room for, and records that it was shown. found: there was something.
+func (c *call) take(ctx context.Context, r post.Reader, limit int) (o *canonjson.Object, found bool, err error) {
+	o = new(canonjson.Object)
+	o.Bool("ok", true)
+	o.Str("instance", string(r.Instance))
+	t := &tray{head: copyOf(o)}
+	// What is claimed has to be shown, so that the end of the call does not come in between.
+	got, err := c.office.ReceiveWhile(context.WithoutCancel(ctx), r, limit, t.takes)
+	if err != nil {
+		return nil, false, err
+	}
+	if ctx.Err() != nil {
+		return nil, false, context.Cause(ctx) // nobody is shown it: it is offered again
+	}
+	o.Raw("messages", array(t.claimed(got)))
+	tail(o, got.Left, len(got.Held), len(got.Strange))
+	if len(got.Items) == 0 && got.Left == 0 {
+		o.Str("remark", "no new mail; tutti_status says whether some waits that was shown before")
+	}
+	return o, len(got.Items)+len(got.Held) > 0, c.office.Shown(ctx, r, got)
+}
+
+// claimed are the messages that were got: others may have been faster with some.
+func (t *tray) claimed(got *post.Taken) [][]byte {
+	mine := map[string]bool{}
+	for _, item := range got.Items {
+		mine[word(item.Envelope.ID)] = true
+	}
+	var all [][]byte
+	for _, raw := range t.messages {
+		if id, _ := canonjson.Get(raw, "id"); mine[textOf(id)] {
+			all = append(all, raw)
+		}
+	}
+	return all
+}
+
+func textOf(raw []byte) string {
+	s, _ := canonjson.String(raw)
+	return s
+}

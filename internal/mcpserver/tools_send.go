@@ -1,0 +1,218 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/identity"
+	"tutti/internal/mailbox"
+	"tutti/internal/mcpwire"
+	"tutti/internal/post"
+	"tutti/internal/store"
+)
+
+// send sends one message, and with wait brings the answer to it.
+func send(ctx context.Context, c *call) (*canonjson.Object, error) {
+	to, err := c.need("to")
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.need("text")
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.speaker(ctx, c.bus, false)
+	if err != nil {
+		return nil, err
+	}
+	l := post.Letter{From: own, To: address.Instance(to), Text: text, Thread: c.text("thread"), ReplyTo: c.text("replyTo")}
+	if l.Thread == "" && l.ReplyTo != "" {
+		if m, err := c.Mail.Find(ctx, own.Instance, l.ReplyTo); err == nil {
+			l.Thread = m.Envelope.ThreadID
+		}
+	}
+	wait := c.wait()
+	var h *hints
+	if wait > 0 {
+		if h, err = c.hear(ctx, own.Instance, wait); err != nil { // before it is sent: the answer may be fast
+			return nil, err
+		}
+		defer h.stop()
+	}
+	r, err := c.office.Send(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	o := receipt(&r)
+	if wait > 0 {
+		err = c.answer(ctx, h, own, &r, o, wait)
+	}
+	return o, err
+}
+
+// receipt is what became of a letter.
+func receipt(r *post.Receipt) *canonjson.Object {
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("outcome", string(r.Outcome))
+	o.Str("id", r.ID)
+	o.Opt("thread", r.Thread)
+	o.Str("to", string(r.To))
+	if r.Asked != r.To {
+		o.Str("asked", string(r.Asked))
+	}
+	o.Bool("live", r.Live > 0)
+	o.Opt("reason", r.Decision.Reason)
+	if r.Outcome == post.Deposited && r.Decision.Reason == "" {
+		o.Str("reason", "it has no live session now; the message waits for its wake")
+	}
+	return &o
+}
+
+// answer waits for the reply to a letter and adds it. What comes after the message was sent must not undo that, so an answer
+// that does not come is no error.
+func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *post.Receipt, o *canonjson.Object, wait time.Duration) error {
+	stop := c.progress(ctx, "waiting for the answer")
+	defer stop()
+	reader := post.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
+	item, err := c.office.Answer(h.ctx, reader, r.ID, h.look)
+	if err != nil {
+		o.Null("answer")
+		o.Str("waited", noAnswer(h, wait, err))
+		return nil
+	}
+	around := func(message []byte) []byte {
+		with := copyOf(o)
+		with.Raw("answer", message)
+		return with.Bytes()
+	}
+	raw := fitted(item, maxText, around)
+	if raw == nil || ctx.Err() != nil {
+		o.Null("answer")
+		o.Str("waited", "the answer is there; tutti_receive shows it")
+		return nil
+	}
+	o.Raw("answer", raw)
+	return c.office.Shown(ctx, reader, &post.Taken{Items: []post.Item{*item}})
+}
+
+// noAnswer says why there is none.
+func noAnswer(h *hints, wait time.Duration, err error) string {
+	switch halted, ok := errors.AsType[*halt.Error](context.Cause(h.ctx)); {
+	case ok:
+		return halt.Active + " " + halted.Error()
+	case h.ctx.Err() != nil:
+		return fmt.Sprintf("no answer within %s; when it comes, tutti_receive shows it", wait)
+	}
+	return "the answer could not be waited for: " + clip(err.Error(), maxWord)
+}
+
+// reply answers a message in its thread and acknowledges it.
+func reply(ctx context.Context, c *call) (*canonjson.Object, error) {
+	id, err := c.need("id")
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.need("text")
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.speaker(ctx, c.bus, false)
+	if err != nil {
+		return nil, err
+	}
+	reader := post.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
+	r, err := c.office.Reply(ctx, reader, id, post.Letter{From: own, Text: text})
+	if err != nil && r.Outcome == post.Refused {
+		return nil, err
+	}
+	o := receipt(&r)
+	o.Str("replyTo", id)
+	o.Bool("acknowledged", err == nil)
+	if err != nil {
+		o.Str("remark", "the answer was sent; the message itself is still in the mailbox: "+clip(err.Error(), maxWord))
+	}
+	return o, nil
+}
+
+// maxIDs is how many messages one call may acknowledge: as many as one answer can name.
+const maxIDs = 50
+
+// ack puts messages away.
+func ack(ctx context.Context, c *call) (*canonjson.Object, error) {
+	raw := c.raw("ids")
+	ids, ok := canonjson.Strings(raw)
+	if one, single := canonjson.String(raw); single && one != "" {
+		ids, ok = []string{one}, true
+	}
+	if !ok || len(ids) == 0 {
+		return nil, c.missing("ids")
+	}
+	if len(ids) > maxIDs {
+		return nil, c.refuse("", "%d ids at once; at most %d", len(ids), maxIDs)
+	}
+	own, err := c.speaker(ctx, c.bus, false)
+	if err != nil {
+		return nil, err
+	}
+	reader := post.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
+	var acked, gone []string
+	var failed [][]byte
+	for _, id := range ids {
+		done, err := c.office.Ack(ctx, reader, []string{id})
+		switch {
+		case len(done) > 0:
+			acked = append(acked, id)
+		case errors.Is(err, mailbox.ErrNoMessage):
+			gone = append(gone, clip(id, maxID))
+		case err != nil && len(ids) == 1:
+			return nil, err
+		case err != nil:
+			var o canonjson.Object
+			o.Str("id", clip(id, maxID))
+			o.Str("why", clip(err.Error(), maxID))
+			failed = append(failed, o.Bytes())
+		}
+	}
+	if len(acked) == 0 && len(failed) == 0 {
+		return nil, c.refuse("they may be acknowledged already: tutti_read shows a message wherever it lies", "no such message in your mailbox: %s", gone[0])
+	}
+	var o canonjson.Object
+	o.Bool("ok", len(failed) == 0)
+	o.Int("count", int64(len(acked)))
+	clipped := make([]string, len(acked))
+	for n, id := range acked {
+		clipped[n] = clip(id, maxID)
+	}
+	o.Strs("acknowledged", clipped)
+	if len(gone) > 0 {
+		o.Strs("notThere", gone)
+	}
+	if len(failed) > 0 {
+		o.Raw("failed", array(failed))
+	}
+	if !mcpwire.Fits(o.Bytes()) {
+		var short canonjson.Object
+		short.Bool("ok", len(failed) == 0)
+		short.Int("count", int64(len(acked)))
+		short.Int("notThere", int64(len(gone)))
+		short.Int("failed", int64(len(failed)))
+		return &short, nil
+	}
+	return &o, nil
+}
+
+// maxID is how much of an id is repeated where there may be many.
+const maxID = 100
+
+func isUnfit(err error) bool {
+	_, ok := errors.AsType[*store.UnfitError](err)
+	return ok
+}
+
+func now() time.Time { return time.Now() }
