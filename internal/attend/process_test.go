@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -47,7 +48,7 @@ func child(root string) int {
 	defer s.Close()
 	who := presence.New(s)
 	who.TTL = 4 * beat
-	look, stop, err := fswatch.Notify(os.TempDir(), "tutti-test-no-such-switch")
+	look, stop, err := fswatch.Notify(filepath.Dir(root), "HALT")
 	if err != nil {
 		return 1
 	}
@@ -72,12 +73,12 @@ func child(root string) int {
 
 // A lodger is such a process.
 type lodger struct {
-	t     *testing.T
+	t     testing.TB
 	cmd   *exec.Cmd
 	lines chan string
 }
 
-func startLodger(t *testing.T, root string, session address.SessionID, agent address.Instance, beat time.Duration) *lodger {
+func startLodger(t testing.TB, root string, session address.SessionID, agent address.Instance, beat time.Duration) *lodger {
 	t.Helper()
 	l := &lodger{t: t, cmd: exec.Command(os.Args[0], "-test.run=^$"), lines: make(chan string, 1000)}
 	l.cmd.Env = append(os.Environ(), childEnv+"="+root, childEnv+"_SESSION="+string(session), childEnv+"_AGENT="+string(agent), childEnv+"_BEAT="+beat.String())
@@ -223,6 +224,26 @@ func BenchmarkPush(b *testing.B) {
 		}
 		put := time.Now()
 		all = append(all, (<-pushed).Sub(put))
+	}
+	median, last := quantiles(all)
+	b.ReportMetric(float64(median.Microseconds()), "µs-median")
+	b.ReportMetric(float64(last.Microseconds()), "µs-p99")
+}
+
+// BenchmarkPushAcross measures the time from the return of Put to the line that another process has written.
+func BenchmarkPushAcross(b *testing.B) {
+	s := folder(b)
+	mail := mailbox.New(s)
+	l := startLodger(b, s.Path(), "sess:a", me, presence.Heartbeat)
+	var all []time.Duration
+	for b.Loop() {
+		id := fmt.Sprintf("env:%d:%d", time.Now().UnixMilli(), len(all))
+		if _, err := mail.Put(b.Context(), me, message(id)); err != nil {
+			b.Fatal(err)
+		}
+		put := time.Now()
+		l.want(arrived("sess:a", id))
+		all = append(all, time.Since(put))
 	}
 	median, last := quantiles(all)
 	b.ReportMetric(float64(median.Microseconds()), "µs-median")
