@@ -19,7 +19,7 @@ import (
 //	{"instance":"claude:api:3f2a9c01b7de","name":"api, second pair of hands","at":"2026-03-01T10:04:00.000Z"}
 //
 // A registration is never changed, so the name in it is the first one only; presence has the present name, and ends with
-// the session. What is remembered here is for the next session.
+// the session. What is remembered here is for the next session; until then this user sees it, and nobody else.
 
 // MaxName is the longest name of an agent in bytes. An agent that nobody names is called like its folder, so it is what
 // file systems allow for one.
@@ -35,16 +35,22 @@ func (a *App) namesPath() (string, error) {
 
 // RememberedName returns what an agent was renamed to last, "" when it never was.
 func (a *App) RememberedName(i address.Instance) string {
+	return a.RememberedNames()[i.Canonical()]
+}
+
+// RememberedNames returns what agents were renamed to last, by their canonical ids.
+func (a *App) RememberedNames() map[address.Instance]string {
 	lines, err := a.names()
 	if err != nil {
-		return "" // a name is for display
+		return nil // a name is for display
 	}
+	all := make(map[address.Instance]string, len(lines))
 	for _, line := range lines {
-		if who, name := nameOf(line); who == string(i.Canonical()) {
-			return name
+		if who, name := nameOf(line); who != "" {
+			all[address.Instance(who)] = name
 		}
 	}
-	return ""
+	return all
 }
 
 // RememberName keeps the name of an agent. Of two programs that do so at one moment for two agents one name may be lost,

@@ -60,7 +60,7 @@ func (a *App) World(mode Mode) (*World, error) {
 	rows := envelope.ProjectionWith(rowVersion, w.candidates())
 	w.Mail.Projection = &rows
 	w.Identity = &identity.Keeper{Log: s, Registry: w.Registry, Presence: w.Presence, Ring: w.Ring, Root: absolute(root.Path)}
-	w.Book = &peers.Book{Registry: w.Registry, Presence: w.Presence}
+	w.Book = &peers.Book{Registry: w.Registry, Presence: w.Presence, Names: a.RememberedNames}
 	return w, nil
 }
 

@@ -76,7 +76,7 @@ func runRename(ctx context.Context, c *Call) error {
 		return nil
 	}
 	if changed == 0 {
-		c.printf("%s will be called %s from its next session on; it has no live one\n", Clean(string(who)), name)
+		c.printf("%s will be called %s from its next session on; it has no live one. Until then only you see the name\n", Clean(string(who)), name)
 		return nil
 	}
 	c.printf("%s is now called %s (%s)\n", Clean(string(who)), name, plural(changed, "session"))

@@ -18,6 +18,9 @@ import (
 type Book struct {
 	Registry *registry.Registry
 	Presence *presence.Presence
+	// Names returns what agents are called now, by their canonical ids, where their registration has an older name. It is
+	// asked for rows of registrations only; nil: there are none.
+	Names func() map[address.Instance]string
 }
 
 // A Found is what the book says of one address.
@@ -140,6 +143,10 @@ func (b *Book) Discover(ctx context.Context, f Filter, now time.Time) ([]Row, er
 		}
 	}
 	if f.Registered {
+		var names map[address.Instance]string
+		if b.Names != nil {
+			names = b.Names()
+		}
 		for r, err := range b.Registry.All(ctx) {
 			if err != nil {
 				if isUnfit(err) {
@@ -147,8 +154,12 @@ func (b *Book) Discover(ctx context.Context, f Filter, now time.Time) ([]Row, er
 				}
 				return nil, fmt.Errorf("discover: %w", err)
 			}
-			if row := registeredRow(r); !seen[r.Instance.Canonical()] && f.takes(row) {
-				seen[r.Instance.Canonical()] = true
+			row, who := registeredRow(r), r.Instance.Canonical()
+			if name := names[who]; name != "" {
+				row.Name = name
+			}
+			if !seen[who] && f.takes(row) {
+				seen[who] = true
 				rows = append(rows, row)
 			}
 		}
