@@ -1,0 +1,115 @@
+package mcpwire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What is to be told before the client has spoken comes after the first answer, in order.
+func TestNotifyWaitsForTheClient(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what  string
+		lines []string // what the client writes
+		after int      // answers before the notifications
+	}{
+		{"initialize", []string{`{"jsonrpc":"2.0","id":1,"method":"initialize"}`}, 1},
+		{"a call", []string{callLine(1, "echo", "")}, 1},
+		{"the list", []string{`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}, 1},
+		{"initialized alone", []string{`{"jsonrpc":"2.0","method":"notifications/initialized"}`}, 0},
+		{"a probe first", []string{`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `[]`, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`}, 3},
+	} {
+		p := serve(t)
+		for i := range 3 {
+			if err := p.s.Notify("notifications/h2a", fmt.Appendf(nil, "{\n\"n\": %d}", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		select {
+		case l := <-p.lines:
+			t.Errorf("%s: %s was written before the client spoke", c.what, l)
+		case <-time.After(20 * time.Millisecond):
+		}
+		p.send(c.lines...)
+		for range c.after {
+			if l := p.next(); strings.Contains(l, "notifications/h2a") {
+				t.Errorf("%s: %s came before the answer", c.what, l)
+			}
+		}
+		for i := range 3 {
+			p.want(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/h2a","params":{"n":%d}}`, i))
+		}
+		if err := p.s.Notify("notifications/bare", nil); err != nil {
+			t.Fatal(err)
+		}
+		p.want(`{"jsonrpc":"2.0","method":"notifications/bare"}`)
+	}
+}
+
+func TestNotifyRefuses(t *testing.T) {
+	t.Parallel()
+	p := serve(t)
+	for _, params := range []string{"", "{", `{} {}`, "x"} {
+		if err := p.s.Notify("m", []byte(params)); err == nil {
+			t.Errorf("params %q were taken", params)
+		}
+	}
+	for range maxHeld {
+		if err := p.s.Notify("m", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.s.Notify("m", nil); !errors.Is(err, ErrNotReady) {
+		t.Errorf("notification %d before the client spoke: %v", maxHeld+1, err)
+	}
+}
+
+// Notifications from many goroutines and answers, all at once and long, come as whole lines.
+func TestNotifyUnderLoad(t *testing.T) {
+	t.Parallel()
+	const writers, each, calls = 8, 100, 500
+	long := strings.Repeat("n", 9000)
+	p := serve(t)
+	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	p.quiet()
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				if err := p.s.Notify("notifications/h2a", fmt.Appendf(nil, `{"w":%d,"i":%d,"long":"%s"}`, w, i, long)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for i := range calls {
+			_, _ = io.WriteString(p.in, callLine(i, "echo", `{"long":"`+long[:4000]+`"}`)+"\n")
+		}
+	})
+	next, answers := [writers]int{}, 0
+	for range writers*each + calls {
+		var w, i int
+		l := p.next()
+		if _, err := fmt.Sscanf(l, `{"jsonrpc":"2.0","method":"notifications/h2a","params":{"w":%d,"i":%d,`, &w, &i); err == nil {
+			if want := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/h2a","params":{"w":%d,"i":%d,"long":"%s"}}`, w, next[w], long); l != want {
+				t.Fatalf("a notification is broken or out of order: %.200s", l)
+			}
+			next[w]++
+			continue
+		}
+		if want := resultOf(answers, `{"long":"`+long[:4000]+`"}`); l != want {
+			t.Fatalf("answer %d is broken: %.200s", answers, l)
+		}
+		answers++
+	}
+	wg.Wait()
+	if err := p.end(); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
