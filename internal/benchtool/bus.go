@@ -31,8 +31,9 @@ type town struct {
 	e        *env
 	dir      string
 	root     string
-	from, to string // instances
-	box      string // folder of the mailbox of to
+	from, to string   // instances
+	box      string   // folder of the mailbox of to
+	more     []string // of the environment
 }
 
 // settle makes a town, if the program has the verbs that it takes and those that the row names.
@@ -73,7 +74,7 @@ func (t *town) leave() { _ = os.RemoveAll(t.dir) }
 
 // as returns the environment of an agent of the town; "" is nobody.
 func (t *town) as(who string) []string {
-	all := home(t.dir)
+	all := append(home(t.dir), t.more...)
 	if who != "" {
 		all = append(all, "TUTTI_INSTANCE="+who)
 	}

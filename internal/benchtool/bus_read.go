@@ -229,15 +229,20 @@ func anonymous(_ *env, pid int) (float64, error) {
 	if _, err := settled(pid); err != nil {
 		return 0, err
 	}
+	return memory(pid, "RssAnon")
+}
+
+// memory reads a line of /proc/PID/status, in bytes.
+func memory(pid int, name string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
 		var kib float64
-		if _, err := fmt.Sscanf(line, "RssAnon: %f kB", &kib); err == nil {
+		if _, err := fmt.Sscanf(line, name+": %f kB", &kib); err == nil {
 			return kib * 1024, nil
 		}
 	}
-	return 0, errors.New("the system tells no RssAnon")
+	return 0, errors.New("the system tells no " + name)
 }
