@@ -5,7 +5,7 @@ BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X tutti/internal/cli.Build=$(BUILD)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 
-.PHONY: help build demo test lint bench soak fmt clean
+.PHONY: help build demo test lint bench soak e2e fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -13,8 +13,8 @@ help: ## list the targets
 build: ## build bin/tutti and bin/tuttid
 	$(GOBUILD) -o bin/ ./cmd/tutti ./cmd/tuttid
 
-demo: build ## watch halt stop a waiting process, in a home folder of its own
-	@scripts/demo.sh
+demo: build ## watch two agents meet, talk and be stopped, in a home folder of their own
+	@bin/tutti demo
 
 test: ## install what the tests need, then run all of them, also with the race detector
 	@scripts/test.sh
@@ -27,6 +27,9 @@ bench: build ## measure what is promised and rewrite the table in README.md
 
 soak: ## the long versions of the tests and every fuzz target; under an hour
 	@scripts/soak.sh
+
+e2e: ## try the MCP server with the official clients, which lie in a cache folder (330 MB)
+	@scripts/e2e.sh
 
 fmt: ## format all Go files
 	@scripts/lint.sh fmt

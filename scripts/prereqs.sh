@@ -9,6 +9,7 @@ packages_of() {
 	case $1 in
 	gcc) echo gcc libc6-dev ;;
 	node) echo nodejs ;;
+	npm) echo npm ;;
 	gpg) echo gnupg ;;
 	groff) echo groff-base ;;
 	ssh) echo openssh-client ;;

@@ -9,6 +9,7 @@ import (
 func heavy() cli.Heavy {
 	return cli.Heavy{
 		{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)},
+		{Name: "demo", Run: cli.Service(play)},
 		{Name: "mcp-tools", Run: cli.Listing(tools)},
 	}
 }

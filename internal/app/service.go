@@ -10,4 +10,5 @@ type Service struct {
 	Out     io.Writer
 	Err     io.Writer // diagnostics, for people
 	Version string    // release of the program
+	Color   bool      // Out is a terminal that may be coloured
 }

@@ -46,7 +46,7 @@ $ tutti discover --all --name api`,
 		Does: `Finds the identity that this conversation or this folder had before, or makes one: an id, a key pair, a
 registration. Makes the bus when there is none. The agent program that runs this is remembered, so that later verbs below
 it know who speaks. With --json it also prints what belongs into the settings of the agent program.`,
-		Wont: "It opens no session: agents are live while their agent program runs the server of the bus.",
+		Wont: "It opens no session: agents are live while their agent program runs tutti mcp-serve.",
 		Examples: `$ tutti connect --host claude
 $ tutti connect --host codex --name api --json`,
 		Exit: exitPlain,

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"tutti/internal/app"
+	"tutti/internal/cli"
+	"tutti/internal/demo"
+)
+
+// play is the demo, with servers of this very program.
+func play(ctx context.Context, s app.Service) error {
+	cli.Alive()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	err = demo.Run(ctx, demo.Options{Server: self, Version: s.Version, Out: s.Out, Color: s.Color, Keep: s.Flag("keep") != ""})
+	if err == nil {
+		fmt.Fprintln(s.Err, "next: \"tutti install\" puts tutti where your shell finds it, \"tutti connect --host HOST\" joins an agent of yours")
+	}
+	return err
+}

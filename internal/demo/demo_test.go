@@ -1,0 +1,160 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// build makes a program of ours, tuttid or tutti.
+func build(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "tutti/cmd/"+name)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// script makes a program that the demo can start in the place of tuttid.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tuttid")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// elsewhere puts the folders of the demo below one of the test, and returns what lies there.
+func elsewhere(t *testing.T) func() []string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	return func() []string {
+		all, err := filepath.Glob(filepath.Join(dir, "tutti-demo-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+}
+
+func TestAllStepsAreSeen(t *testing.T) {
+	left := elsewhere(t)
+	server := build(t, "tuttid")
+	var out bytes.Buffer
+	if err := Run(context.Background(), Options{Server: server, Version: "test", Out: &out}); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{
+		"joins as claude:ana:", "is told: presence.peer_joined codex:bob:", "delivered: env:", "it lies signed in inbox/codex__bob__",
+		"is told: inbox.envelope_arrived env:", "— new key —", "— verified —", "2 calls in all", "to kim: deposited",
+		"when you are back", "tutti_send to codex:zoe is refused", "tutti_send to bob is refused: halt active", "tutti resume",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("nothing was said of %q in\n%s", want, out.String())
+		}
+	}
+	if got := left(); len(got) > 0 {
+		t.Errorf("left behind: %q", got)
+	}
+}
+
+func TestKeep(t *testing.T) {
+	left := elsewhere(t)
+	server := build(t, "tuttid")
+	var out bytes.Buffer
+	if err := Run(context.Background(), Options{Server: server, Version: "test", Out: &out, Keep: true}); err != nil {
+		t.Fatal(err)
+	}
+	got := left()
+	if len(got) != 1 || !strings.Contains(out.String(), "kept: "+got[0]) {
+		t.Fatalf("kept %q, said\n%s", got, out.String())
+	}
+	if _, err := os.Stat(filepath.Join(got[0], "bus", "registry")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that is no server must not keep a newcomer waiting, and the step must be named.
+func TestDumbServers(t *testing.T) {
+	for name, text := range map[string]string{
+		"answers nothing": "exec sleep 60\n",
+		"ends at once":    "exit 0\n",
+		"talks nonsense":  "while :; do echo hello; sleep 0.1; done\n",
+		"says why":        "echo 'it is broken' >&2; exit 3\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			left := elsewhere(t)
+			server := script(t, text)
+			began := time.Now()
+			var out bytes.Buffer
+			err := Run(context.Background(), Options{Server: server, Version: "test", Out: &out})
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			e, ok := errors.AsType[*Error](err)
+			if !ok || e.Step != "ana joins" {
+				t.Fatalf("got %v, want an error in the step that ana joins\n%s", err, out.String())
+			}
+			if name == "says why" && !strings.Contains(err.Error(), "it is broken") {
+				t.Errorf("the words of the server are missing: %v", err)
+			}
+			if strings.TrimSpace(out.String()) != "" {
+				t.Errorf("something was told that was not seen: %s", out.String())
+			}
+			if got := left(); len(got) > 0 {
+				t.Errorf("left behind: %q", got)
+			}
+		})
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	left := elsewhere(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	began := time.Now()
+	err := Run(ctx, Options{Server: script(t, "exec sleep 60\n"), Version: "test", Out: new(bytes.Buffer)})
+	if !errors.Is(err, context.Canceled) || time.Since(began) > 4*time.Second {
+		t.Errorf("got %v after %s, want it cancelled", err, time.Since(began))
+	}
+	if got := left(); len(got) > 0 {
+		t.Errorf("left behind: %q", got)
+	}
+}
+
+// The command itself, beside something that is no tuttid.
+func TestDumbTuttid(t *testing.T) {
+	tutti := build(t, "tutti")
+	for name, text := range map[string]string{"answers nothing": "exec sleep 60\n", "ends at once": "exit 0\n"} {
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(script(t, text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(filepath.Dir(tutti), "tuttid"), data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			cmd := exec.Command(tutti, "demo")
+			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+			out, err := cmd.CombinedOutput()
+			if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != 1 {
+				t.Errorf("got %v, want exit status 1", err)
+			}
+			if took := time.Since(began); took > 10*time.Second || !strings.Contains(string(out), "step start tuttid") {
+				t.Errorf("after %s it said %q, and not which step", took, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Options say how the demo is played.
+type Options struct {
+	Server  string // path of the program that is started for each agent
+	Version string // of this program
+	Out     io.Writer
+	Color   bool // names in colour, for a terminal
+	Keep    bool // leave the folder, and say where it is
+}
+
+// An Error is a step that did not come out.
+type Error struct {
+	Step string
+	Err  error
+}
+
+func (e *Error) Error() string { return "demo: step " + e.Step + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// A play is one run of the demo.
+type play struct {
+	Options
+	home, root    string
+	env           []string
+	agents        []*agent
+	ana, bob, kim *agent
+	question      string // id of ana's message
+	thread        string
+}
+
+// The steps in their order. Each prints what it saw.
+var steps = []struct {
+	name string
+	run  func(*play, context.Context) error
+}{
+	{"ana joins", (*play).anaJoins},
+	{"bob joins, and ana is told", (*play).bobJoins},
+	{"ana sends, and bob is told", (*play).anaSends},
+	{"bob receives", (*play).bobReceives},
+	{"bob replies in the thread", (*play).bobReplies},
+	{"ana asks and waits for the answer", (*play).anaAsks},
+	{"a message waits for an agent that is away", (*play).kimIsAway},
+	{"a name that nobody has", (*play).phantom},
+	{"halt", (*play).halt},
+	{"resume", (*play).resume},
+}
+
+// Run plays the demo and returns an *Error for the step that failed. When ctx ends it cleans up and returns its cause.
+func Run(ctx context.Context, o Options) (err error) {
+	home, err := os.MkdirTemp("", "tutti-demo-")
+	if err != nil {
+		return &Error{"make a folder", err}
+	}
+	p := &play{Options: o, home: home, root: filepath.Join(home, "bus"), env: environment(home)}
+	defer func() { err = errors.Join(err, p.cleanUp(err == nil)) }()
+	for _, s := range steps {
+		if err := s.run(p, ctx); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return &Error{s.name, err}
+		}
+	}
+	return nil
+}
+
+// environment is what the servers see: a home of their own, and nothing that names an agent or a bus of the user.
+func environment(home string) []string {
+	env := []string{"HOME=" + home}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TMPDIR", "USER", "LOGNAME"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// cleanUp ends the servers and takes the folder away.
+func (p *play) cleanUp(well bool) error {
+	var all []error
+	for _, a := range p.agents {
+		if err := a.leave(); err != nil && well {
+			all = append(all, &Error{a.name + " leaves", err})
+		}
+	}
+	if p.Keep {
+		p.say("", "kept: %s (HOME=%s tutti status --root %s)", p.home, p.home, p.root)
+	} else if err := os.RemoveAll(p.home); err != nil {
+		all = append(all, &Error{"take the folder away", err})
+	}
+	return errors.Join(all...)
+}
+
+// say prints one line, the name of an agent first. What comes from a server is plain by then: see clean.
+func (p *play) say(who, format string, args ...any) {
+	name := fmt.Sprintf("%-5s", who)
+	if p.Color && who != "" {
+		code := map[string]string{"ana": "36", "bob": "33", "kim": "35"}[who]
+		if code == "" {
+			code = "1"
+		}
+		name = "\x1b[" + code + "m" + name + "\x1b[0m"
+	}
+	fmt.Fprintf(p.Out, "%s %s\n", name, clean(fmt.Sprintf(format, args...)))
+}
+
+// clean leaves out control characters: the texts come back from other processes.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// run runs a verb of the program in the home of the play and returns what it printed.
+func (p *play) run(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.Server, args...)
+	cmd.Args[0], cmd.Env, cmd.Dir = "tutti", p.env, p.home
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("tutti %s: %w: %s", strings.Join(args, " "), err, clean(string(out)))
+	}
+	return string(out), nil
+}
+
+// file looks for the document of a message in the mailboxes, and returns its path below the bus and its size.
+func (p *play) file(id string) (path string, size int64, err error) {
+	err = filepath.WalkDir(filepath.Join(p.root, "inbox"), func(at string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path != "" {
+			return err
+		}
+		data, err := os.ReadFile(at)
+		if err == nil && strings.Contains(string(data), `"`+id+`"`) && strings.Contains(string(data), `"signatures"`) {
+			path, size = strings.TrimPrefix(at, p.root+string(filepath.Separator)), int64(len(data))
+		}
+		return err
+	})
+	if err == nil && path == "" {
+		err = fmt.Errorf("there is no signed file with the message %s", id)
+	}
+	return path, size, err
+}
+
+// firstLine is a text up to its first line feed.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
