@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A call is a request that the SDK has in hand. The SDK is given a number for its id and empty params; the handler finds
+// A call is a request that the SDK has in hand. The SDK is given a number for its id, and no params; the handler finds
 // the call by the extra, which the SDK hands on as it is, and the answer finds it by the number.
 type call struct {
 	number int64

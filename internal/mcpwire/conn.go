@@ -167,7 +167,16 @@ func (c *conn) request(m message, size int) {
 	if err != nil { // not for a number
 		return
 	}
-	c.queue = append(c.queue, &jsonrpc.Request{ID: id, Method: k.method, Params: json.RawMessage("{}"), Extra: &k.extra})
+	c.queue = append(c.queue, &jsonrpc.Request{ID: id, Method: carrier(k.method), Extra: &k.extra})
+}
+
+// carrier is the method that the SDK is told, without params. For those that must have params it would make a decoder of
+// 64 KiB to read an empty object; the middleware goes by the method of the call.
+func carrier(method string) string {
+	if method == methodPing {
+		return method
+	}
+	return methodList
 }
 
 // turn waits until the request before has been answered; for a tool call not longer than until it has run for grace.

@@ -28,7 +28,7 @@ func (c *conn) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 				c.server.trace(debug.Stack())
 			}
 		}()
-		switch method {
+		switch k.method {
 		case methodInitialize:
 			k.result = c.server.greet(k.params)
 		case methodList:
