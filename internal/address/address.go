@@ -166,7 +166,13 @@ func KeyName(id string) (string, error) {
 	case strings.Contains(id, ".."):
 		return "", &Error{id, "it holds two dots in a row"}
 	}
-	return strings.NewReplacer(":", "-", "/", "-").Replace(id), nil
+	dash := func(r rune) rune {
+		if r == ':' || r == '/' {
+			return '-'
+		}
+		return r
+	}
+	return strings.Map(dash, id), nil
 }
 
 // KeyFiles returns the paths of an agent's two key files, in PEM, below the folder that keys are kept in.

@@ -2,6 +2,7 @@ package canonjson
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -9,9 +10,14 @@ import (
 // look for two members of one name.
 type Object struct{ buf []byte }
 
+// objectRoom is where an Object begins: a usual envelope.
+const objectRoom = 512
+
 func (o *Object) key(key string) {
 	if len(o.buf) == 0 {
-		o.buf = append(o.buf, '{')
+		// As large as most objects become: growing to it byte by byte takes a block of each size, and in a process that has
+		// just begun the first block of a size takes two pages.
+		o.buf = append(slices.Grow(o.buf, objectRoom), '{')
 	} else {
 		o.buf = append(o.buf, ',')
 	}

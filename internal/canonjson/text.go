@@ -1,6 +1,7 @@
 package canonjson
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -107,7 +108,7 @@ func appendRune(dst []byte, r rune) []byte {
 // AppendString appends s as a JSON string in canonical form. The three-byte form of a lone surrogate becomes \udxxx;
 // any other byte that is no UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
+	dst = append(slices.Grow(dst, len(s)+2), '"')
 	for i := 0; i < len(s); {
 		j := i
 		for j < len(s) && plain(s[j]) {

@@ -217,7 +217,7 @@ func read(path string) ([]byte, *syscall.Stat_t, error) {
 	if st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Size > maxFile {
 		return nil, nil, fmt.Errorf("%s is no key file", path)
 	}
-	data := make([]byte, maxFile+1)
+	data := make([]byte, st.Size+1)
 	n, err := 0, error(nil)
 	for n < int(st.Size) {
 		var m int

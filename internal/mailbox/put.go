@@ -23,7 +23,11 @@ func (m *Mailbox) Put(ctx context.Context, to address.Instance, raw []byte) (Res
 	if err := address.Check(string(to)); err != nil {
 		return Result{}, fmt.Errorf("put message: %w", err)
 	}
-	r, err := m.create(ctx, store.Key{Kind: store.Inbox, Owner: to.Mailbox()}, raw)
+	id, err := checked(raw)
+	if err != nil {
+		return Result{}, fmt.Errorf("put message for %s: %w", to, err)
+	}
+	r, err := m.create(ctx, store.Key{Kind: store.Inbox, Owner: to.Mailbox()}, id, raw)
 	if err != nil {
 		return Result{}, fmt.Errorf("put message for %s: %w", to, err)
 	}
@@ -33,10 +37,19 @@ func (m *Mailbox) Put(ctx context.Context, to address.Instance, raw []byte) (Res
 // PutOutbox keeps the sender's copy of a message. It is not synced: it comes after the recipient's copy, and after a power
 // cut the last ones may be missing. The same bytes again are fine.
 func (m *Mailbox) PutOutbox(ctx context.Context, from address.Instance, raw []byte) error {
+	id, err := checked(raw)
+	if err != nil {
+		return fmt.Errorf("keep copy of %s: %w", from, err)
+	}
+	return m.KeepCopy(ctx, from, id, raw)
+}
+
+// KeepCopy is PutOutbox for a message that Put has taken, which is not judged once more: id is the one in it.
+func (m *Mailbox) KeepCopy(ctx context.Context, from address.Instance, id string, raw []byte) error {
 	if err := address.Check(string(from)); err != nil {
 		return fmt.Errorf("keep copy: %w", err)
 	}
-	if _, err := m.create(ctx, store.Key{Kind: store.Outbox, Owner: from.Mailbox()}, raw); err != nil {
+	if _, err := m.create(ctx, store.Key{Kind: store.Outbox, Owner: from.Mailbox()}, id, raw); err != nil {
 		return fmt.Errorf("keep copy of %s: %w", from, err)
 	}
 	return nil
@@ -63,22 +76,25 @@ type batch struct {
 // tries is how often something is begun again that somebody else took away or changed in between.
 const tries = 8
 
-// create stores a message under the name of its id.
-func (m *Mailbox) create(ctx context.Context, k store.Key, raw []byte) (Result, error) {
+// checked returns the id of a message that may be stored.
+func checked(raw []byte) (id string, err error) {
 	if err := envelope.Check(raw); err != nil {
-		return Result{}, err
+		return "", err
 	}
 	e, err := envelope.Parse(raw)
-	if err == nil {
-		err = address.Check(e.ID)
-	}
 	if err != nil {
-		return Result{}, err
+		return "", err
 	}
-	k.Name = address.Segment(e.ID)
+	return e.ID, address.Check(e.ID)
+}
+
+// create stores a message under the name of its id.
+func (m *Mailbox) create(ctx context.Context, k store.Key, id string, raw []byte) (Result, error) {
+	k.Name = address.Segment(id)
 	if m.batch != nil {
-		return m.createIn(ctx, k, e, raw)
+		return m.createIn(ctx, k, id, raw)
 	}
+	var err error
 	for range tries {
 		_, err = m.s.Create(ctx, k, raw)
 		if err == nil {
@@ -92,15 +108,15 @@ func (m *Mailbox) create(ctx context.Context, k store.Key, raw []byte) (Result, 
 		if errors.Is(gerr, store.ErrNotFound) {
 			continue // it was taken, or taken back, in between
 		}
-		return same(e.ID, raw, taken.Key, d.Data, gerr)
+		return same(id, raw, taken.Key, d.Data, gerr)
 	}
 	return Result{}, err
 }
 
 // createIn is create for a batch.
-func (m *Mailbox) createIn(ctx context.Context, k store.Key, e *envelope.Envelope, raw []byte) (Result, error) {
+func (m *Mailbox) createIn(ctx context.Context, k store.Key, id string, raw []byte) (Result, error) {
 	if before, ok := m.batch.put[k]; ok {
-		return same(e.ID, raw, k, before, nil)
+		return same(id, raw, k, before, nil)
 	}
 	_, err := m.batch.w.Create(ctx, k, raw)
 	if err == nil {
@@ -115,7 +131,7 @@ func (m *Mailbox) createIn(ctx context.Context, k store.Key, e *envelope.Envelop
 	if errors.Is(gerr, store.ErrNotFound) {
 		return Result{}, err
 	}
-	return same(e.ID, raw, taken.Key, d.Data, gerr)
+	return same(id, raw, taken.Key, d.Data, gerr)
 }
 
 // same judges what was found under the name of a message that was to be stored.

@@ -301,6 +301,6 @@ func (o *Office) draft(l *Letter, r *Receipt) ([]byte, error) {
 // copies writes what only serves memory: the sender's copy and the line of the trail. Neither can undo a delivery, so
 // neither fails it; a sender that cannot keep copies sees it in its outbox.
 func (o *Office) copies(ctx context.Context, l *Letter, r *Receipt, raw []byte) {
-	_ = o.Mail.PutOutbox(ctx, l.From.Instance, raw)
+	_ = o.Mail.KeepCopy(ctx, l.From.Instance, r.ID, raw)
 	_ = o.Mail.Step(ctx, r.To, mailbox.Mark{ID: r.ID, Step: mailbox.Stored, By: string(l.From.Instance), At: o.Now()})
 }

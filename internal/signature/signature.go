@@ -131,8 +131,13 @@ func unwrap(pem, label, head string) ([]byte, error) {
 	if !ok || !ended {
 		return nil, fmt.Errorf("%w: not one PEM block called %s", ErrKey, label)
 	}
-	text := strings.NewReplacer("\r", "", "\n", "", " ", "", "\t", "").Replace(body)
-	der, err := base64.StdEncoding.Strict().DecodeString(text)
+	text := make([]byte, 0, 128) // more than the 64 of a key
+	for i := range len(body) {
+		if c := body[i]; c != '\r' && c != '\n' && c != ' ' && c != '\t' {
+			text = append(text, c)
+		}
+	}
+	der, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the PEM block is not base64", ErrKey)
 	}
