@@ -10,11 +10,13 @@
 package keyring
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"tutti/internal/address"
@@ -66,11 +68,17 @@ func (e *ExposedError) Hint() string {
 	return "chmod 600 '" + strings.ReplaceAll(e.Path, "'", `'\''`) + "'"
 }
 
-// A Ring is the keys below one bus. It keeps nothing in memory and is safe for concurrent use.
-type Ring struct{ root string }
+// A Ring is the keys below one bus. What it says is what the files say now. It is safe for concurrent use.
+type Ring struct {
+	root string
+
+	mu   sync.Mutex // guards what follows
+	text []byte     // of the private key that was read last
+	key  *signature.Private
+}
 
 // Open returns the ring below root, which need not exist yet.
-func Open(root string) *Ring { return &Ring{root} }
+func Open(root string) *Ring { return &Ring{root: root} }
 
 // KeyFiles is a pair of keys on the disk.
 type KeyFiles struct {
@@ -131,11 +139,26 @@ func (r *Ring) Load(i address.Instance) (*signature.Private, error) {
 	if exposed.Mode&0o077 != 0 {
 		return nil, exposed
 	}
-	key, err := signature.ParsePrivate(data)
+	key, err := r.parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("load key of %s from %s: %w", i, path, err)
 	}
 	return key, nil
+}
+
+// parse remembers the last key: to work out its public half takes five times as long as to read the file, and a program that
+// stays up signs as one agent most of the time.
+func (r *Ring) parse(text []byte) (*signature.Private, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.key != nil && bytes.Equal(text, r.text) {
+		return r.key, nil
+	}
+	key, err := signature.ParsePrivate(text)
+	if err == nil {
+		r.text, r.key = text, key
+	}
+	return key, err
 }
 
 // Public returns the public key of an agent from its file, which anybody who can write the bus may have changed: use it to

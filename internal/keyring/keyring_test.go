@@ -64,6 +64,40 @@ func TestGenerateAndLoad(t *testing.T) {
 	}
 }
 
+// What was remembered must not outlive the file.
+func TestLoadFollowsTheFile(t *testing.T) {
+	t.Parallel()
+	r := Open(t.TempDir())
+	first, err := r.Generate(ana, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if key, err := r.Load(ana); err != nil || key.Public() != first.Key.Public() {
+			t.Fatalf("Load: %v, %v; want %v", key, err, first.Key)
+		}
+	}
+	second, err := r.Generate(ana, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key, err := r.Load(ana); err != nil || key.Public() != second.Key.Public() {
+		t.Errorf("Load after another key was made: %v, %v; want %v", key, err, second.Key)
+	}
+	if err := os.Chmod(second.Private, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Load(ana); !errors.Is(err, ErrExposed) {
+		t.Errorf("Load of what the group may read: %v", err)
+	}
+	if err := os.Remove(second.Private); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Load(ana); !errors.Is(err, ErrNoKey) {
+		t.Errorf("Load after the file was removed: %v", err)
+	}
+}
+
 func TestGenerateNeverReplacesUnlessForced(t *testing.T) {
 	t.Parallel()
 	r := Open(t.TempDir())

@@ -21,10 +21,22 @@ func (s *Store) fail(op string, k store.Key, err error) error {
 		return &store.UnfitError{Key: k, Where: u.Name, Why: u.Why}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s %s: %w", op, k, store.ErrNotFound)
+		err = store.ErrNotFound
 	}
-	return fmt.Errorf("%s %s: %w", op, k, err)
+	return &opError{op, k, err}
 }
+
+// An opError is what failed. It is put into words when somebody reads it: that something is not there is an answer that most
+// callers expect.
+type opError struct {
+	op  string
+	key store.Key
+	err error
+}
+
+func (e *opError) Error() string { return e.op + " " + e.key.String() + ": " + e.err.Error() }
+
+func (e *opError) Unwrap() error { return e.err }
 
 // failWrite is fail for operations that change something.
 func (s *Store) failWrite(op string, k store.Key, err error) error {
