@@ -42,6 +42,19 @@ func (e *env) settle(verbs ...string) (*town, error) {
 	if err != nil {
 		return nil, err
 	}
+	return e.settleIn(dir, verbs...)
+}
+
+// settleApart is settle in a folder of apart.
+func (e *env) settleApart(verbs ...string) (*town, error) {
+	dir, err := e.apart()
+	if err != nil {
+		return nil, err
+	}
+	return e.settleIn(dir, verbs...)
+}
+
+func (e *env) settleIn(dir string, verbs ...string) (*town, error) {
 	t := &town{e: e, dir: dir, root: filepath.Join(dir, "h2a-workspace", ".h2a")}
 	for _, verb := range append([]string{"init", "connect"}, verbs...) {
 		cmd := t.command("", append([]string{"help"}, strings.Fields(verb)...)...)

@@ -68,7 +68,7 @@ func (t *town) bareFiles() (durable, plain part, done func(), err error) {
 }
 
 func sendAgainstFloor(e *env) (measured, error) {
-	t, err := e.settle("send")
+	t, err := e.settleApart("send")
 	if err != nil {
 		return measured{}, err
 	}
@@ -96,7 +96,7 @@ func sendAgainstFloor(e *env) (measured, error) {
 
 // sendLoop is what a script does. The shell takes its part of both.
 func sendLoop(e *env) (measured, error) {
-	t, err := e.settle("send")
+	t, err := e.settleApart("send")
 	if err != nil {
 		return measured{}, err
 	}

@@ -23,7 +23,7 @@ func buildFloor(ctx context.Context, dir string) (string, error) {
 	if err := os.WriteFile(src, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
 		return "", err
 	}
-	bin := filepath.Join(dir, "floor")
+	bin := filepath.Join(dir, "floor.built")
 	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build"}, buildFlags...), "-o", bin, src)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
