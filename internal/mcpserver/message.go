@@ -54,6 +54,10 @@ func messageJSON(item *post.Item, limit int, bare bool) []byte {
 
 // verification says what the signatures of a message are worth, and whose text it is.
 func verification(o *canonjson.Object, item *post.Item) {
+	if item.Key.Kind == store.Outbox {
+		o.Str("note", ownNote)
+		return
+	}
 	v := item.Verdict
 	o.Str("verification", v.Word.String())
 	if v.Word != trust.Verified {
@@ -62,11 +66,7 @@ func verification(o *canonjson.Object, item *post.Item) {
 	if v.RoleNotRegistered {
 		o.Str("claims", word(item.Envelope.Actor.Role)+", a role that its sender is not registered with")
 	}
-	if item.Key.Kind == store.Outbox {
-		o.Str("note", ownNote)
-	} else {
-		o.Str("note", peerNote)
-	}
+	o.Str("note", peerNote)
 }
 
 // about is what is known of a message beside its text.

@@ -31,11 +31,15 @@ func (e *nobodyError) Hint() string {
 type foreignError struct {
 	what string // what was asked for
 	own  address.Instance
+	hint string // what to do instead; "" for an actor that is not that of the connection
 }
 
 func (e *foreignError) Error() string { return fmt.Sprintf("%s; this connection is %s", e.what, e.own) }
 
 func (e *foreignError) Hint() string {
+	if e.hint != "" {
+		return e.hint
+	}
 	return fmt.Sprintf("use %s, or a subagent of it (%s~NAME); leave the member out and it is filled in", e.own, e.own)
 }
 

@@ -133,7 +133,7 @@ var tools = []tool{
 		does: "Read the text of one message in slices, wherever it lies: inbox, archive or outbox. Marks nothing.",
 		props: []prop{
 			{"id", described(aString, "id of the message"), true},
-			{"offset", described(aNumber, "byte of the text to begin at; \"offset\" of the answer before"), false},
+			{"offset", described(aNumber, "byte of the text to begin at; \"nextOffset\" of the answer before"), false},
 		},
 	},
 	{

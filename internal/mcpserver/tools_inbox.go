@@ -192,5 +192,5 @@ func (c *call) mayTake(ctx context.Context, own, who address.Instance) error {
 	if slices.ContainsFunc(sources, func(s mailbox.Source) bool { return s.Owner == who.Mailbox() && !s.Channel }) {
 		return nil
 	}
-	return &foreignError{what: fmt.Sprintf("nothing is taken out of the mailbox of %s", who), own: own}
+	return &foreignError{what: fmt.Sprintf("nothing is taken out of the mailbox of %s", who), own: own, hint: "h2a_inbox read shows what lies there; only its owner takes it"}
 }

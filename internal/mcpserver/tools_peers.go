@@ -33,10 +33,23 @@ func peersList(ctx context.Context, c *call) (*canonjson.Object, error) {
 		rows[n] = row{key: peerKey(r), id: string(r.Instance), make: func() ([]byte, error) { return peerJSON(r), nil }}
 	}
 	if len(rows) == 0 {
-		o.Str("remark", `nobody else is live; not live is not idle: {"all":true} lists those who are registered, and mail waits for them`)
+		o.Str("remark", nobodyElse(all, c.text("scope")+c.text("name") != ""))
 	}
 	l := c.paged("peers", "its record is too long to be shown")
 	return &o, l.fill(&o, rows)
+}
+
+// nobodyElse says what an empty list means.
+func nobodyElse(all, filtered bool) string {
+	switch {
+	case all && filtered:
+		return "nobody else is known by that scope or name"
+	case all:
+		return "nobody else is known on this bus; do the others use the same one?"
+	case filtered:
+		return `nobody else who is live fits; {"all":true} lists those who are registered, too`
+	}
+	return `nobody else is live; not live is not idle: {"all":true} lists those who are registered, and mail waits for them`
 }
 
 // peerKey puts those who are live first.

@@ -40,17 +40,17 @@ func readMessage(ctx context.Context, c *call) (*canonjson.Object, error) {
 
 // slice is as much of a text, from an offset on, as one answer takes. What the text does not begin with is not repeated.
 func slice(item *post.Item, text string, from int) *canonjson.Object {
-	make := func(n int, bare bool) *canonjson.Object {
+	cut := func(n int, bare bool) *canonjson.Object {
 		var o canonjson.Object
 		o.Str("id", word(item.Envelope.ID))
 		o.Str("from", word(string(item.Envelope.Actor.Instance)))
 		verification(&o, item)
 		part := head(text[from:], n)
 		o.Str("text", part)
-		o.Int("at", int64(from))
+		o.Int("offset", int64(from))
 		o.Int("size", int64(len(text)))
 		if end := from + len(part); end < len(text) {
-			o.Int("offset", int64(end))
+			o.Int("nextOffset", int64(end))
 			o.Str("next", readOn(word(item.Envelope.ID), end))
 		}
 		if from == 0 && !bare {
@@ -62,13 +62,13 @@ func slice(item *post.Item, text string, from int) *canonjson.Object {
 		return &o
 	}
 	rest := len(text) - from
-	if whole := make(rest, false); mcpwire.Fits(whole.Bytes()) {
+	if whole := cut(rest, false); mcpwire.Fits(whole.Bytes()) {
 		return whole
 	}
-	bare := !mcpwire.Fits(make(min(rest, minText), false).Bytes())
+	bare := !mcpwire.Fits(cut(min(rest, minText), false).Bytes())
 	// The largest part that fits. Below utf8's four bytes nothing would be shown, and one would go on for ever.
-	n := sort.Search(min(rest, mcpwire.MaxResult), func(n int) bool { return !mcpwire.Fits(make(n+1, bare).Bytes()) })
-	return make(max(n, 4), bare)
+	n := sort.Search(min(rest, mcpwire.MaxResult), func(n int) bool { return !mcpwire.Fits(cut(n+1, bare).Bytes()) })
+	return cut(max(n, 4), bare)
 }
 
 // maxThreadText is how much of each text is shown where a whole conversation is.

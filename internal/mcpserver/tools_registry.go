@@ -65,9 +65,9 @@ func (c *call) mayRegister(ctx context.Context, all ...address.Instance) error {
 			return c.refuse("", "id and instance of the registration are two agents: %s and %s", all[0], i)
 		}
 		if unknown {
-			return errors.Join(c.refuse(nobody.Hint(), "this connection has registered %s already", allowed))
+			return c.refuse(nobody.Hint(), "this connection has registered %s already", allowed)
 		}
-		return &foreignError{what: fmt.Sprintf("%s is not registered for others", i), own: allowed}
+		return &foreignError{what: fmt.Sprintf("%s is not registered for others", i), own: allowed, hint: "each agent registers itself when it connects"}
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func sessionOpen(ctx context.Context, c *call) (*canonjson.Object, error) {
 	own := c.own
 	c.mu.Unlock()
 	if own != "" && !isOwn(who, own) {
-		return nil, &foreignError{what: fmt.Sprintf("no session is opened for %s", who), own: own}
+		return nil, &foreignError{what: fmt.Sprintf("no session is opened for %s", who), own: own, hint: "leave it to that agent, or open one for " + string(own)}
 	}
 	start, err := c.start(who)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *call) closeOther(ctx context.Context, id address.SessionID, state strin
 		return nil, err
 	}
 	if !isOwn(s.Instance, own.Instance) {
-		return nil, &foreignError{what: fmt.Sprintf("the session %s is that of %s", id, s.Instance), own: own.Instance}
+		return nil, &foreignError{what: fmt.Sprintf("the session %s is that of %s", id, s.Instance), own: own.Instance, hint: "only the agent that a session belongs to closes it"}
 	}
 	if state == presence.Closed || state == presence.StateExpired {
 		return s, c.Presence.Close(ctx, s)
