@@ -19,15 +19,16 @@ const (
 	direntName   = 19
 )
 
-// inodesOf lists a folder: the inode of each name. An atomicfile.Dir lists names only.
-func inodesOf(d *atomicfile.Dir) (map[string]uint64, error) {
+// inodesOf lists a folder: the inode of each name that is wanted. There may be some n of them. An atomicfile.Dir lists names
+// only.
+func inodesOf(d *atomicfile.Dir, n int, wanted func(name string) bool) (map[string]uint64, error) {
 	own, err := d.Sub("") // a listing moves the position of its handle
 	if err != nil {
 		return nil, err
 	}
 	defer own.Close()
 	buf := make([]byte, 64<<10)
-	all := make(map[string]uint64, 64)
+	all := make(map[string]uint64, n)
 	for {
 		n, err := unix.Getdents(own.FD(), buf)
 		if err == unix.EINTR {
@@ -36,19 +37,20 @@ func inodesOf(d *atomicfile.Dir) (map[string]uint64, error) {
 		if err != nil || n <= 0 {
 			return all, err
 		}
+		text := string(buf[:n]) // one piece of memory for the names in it
 		for b := buf[:n]; len(b) > direntName; {
 			size := int(binary.NativeEndian.Uint16(b[direntLength:]))
 			if size <= direntName || size > len(b) {
 				break
 			}
-			name := b[direntName:size]
-			if end := bytes.IndexByte(name, 0); end >= 0 {
-				name = name[:end]
+			end := bytes.IndexByte(b[direntName:size], 0)
+			if end < 0 {
+				end = size - direntName
 			}
-			if s := string(name); s != "." && s != ".." {
-				all[s] = binary.NativeEndian.Uint64(b)
+			if name := text[direntName:][:end]; name != "." && name != ".." && wanted(name) {
+				all[name] = binary.NativeEndian.Uint64(b)
 			}
-			b = b[size:]
+			b, text = b[size:], text[size:]
 		}
 	}
 }

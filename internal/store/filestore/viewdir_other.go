@@ -10,12 +10,14 @@ import (
 // listsInodes tells whether inodesOf knows inodes, so that a name whose file was replaced is noticed without a look at each.
 const listsInodes = false
 
-// inodesOf lists a folder; the inodes are not known.
-func inodesOf(d *atomicfile.Dir) (map[string]uint64, error) {
+// inodesOf lists the names in a folder that are wanted; the inodes are not known.
+func inodesOf(d *atomicfile.Dir, n int, wanted func(name string) bool) (map[string]uint64, error) {
 	names, err := d.Names()
-	all := make(map[string]uint64, len(names))
+	all := make(map[string]uint64, max(n, len(names)))
 	for _, name := range names {
-		all[name] = 0
+		if wanted(name) {
+			all[name] = 0
+		}
 	}
 	return all, err
 }

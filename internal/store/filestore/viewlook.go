@@ -150,14 +150,16 @@ func (v *view) names(same bool) (map[string]uint64, error) {
 	if same {
 		return nil, nil
 	}
-	all, err := inodesOf(v.d)
+	n := 64
+	if v.tab != nil {
+		n += v.tab.Len()
+	}
+	all, err := inodesOf(v.d, n, func(name string) bool {
+		_, ok := keyNamed(v.of.Kind, v.of.Owner, name)
+		return ok
+	})
 	if err != nil {
 		return nil, v.s.fail("view", v.of, err)
-	}
-	for name := range all {
-		if _, ok := keyNamed(v.of.Kind, v.of.Owner, name); !ok {
-			delete(all, name)
-		}
 	}
 	return all, nil
 }
@@ -165,19 +167,21 @@ func (v *view) names(same bool) (map[string]uint64, error) {
 // compare drops the rows whose names are gone, looks at those whose names lead to another inode than they did, and leaves the
 // new ones in names.
 func (v *view) compare(names map[string]uint64) error {
-	for r, err := range v.tab.Rows() {
-		if err != nil {
-			return err
-		}
+	rows, err := v.tab.All()
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		r := &rows[i]
 		ino, there := names[r.Name]
 		if !there {
 			v.checked[r.Name] = false
-			v.drop = append(v.drop, r)
+			v.drop = append(v.drop, *r)
 			continue
 		}
 		delete(names, r.Name)
 		if ino != r.ID.Ino {
-			v.checked[r.Name] = v.holds(&r)
+			v.checked[r.Name] = v.holds(r)
 		}
 	}
 	return nil
