@@ -246,3 +246,16 @@ func (g generator) number() string {
 		return fmt.Sprintf("%d.%03d", g.IntN(1000)-500, g.IntN(1000))
 	}
 }
+
+// TestAppendIndent: a value that is laid out within others stands there as it does in the whole.
+func TestAppendIndent(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat(`[{"a":`, 40) + "1" + strings.Repeat("}]", 40)
+	for _, raw := range []string{`1`, `"a\nb"`, `{}`, ` [ ] `, `{"a":[1,{"b":{}}],"c":"x"}`, deep} {
+		want := string(Indent([]byte("[" + raw + "]")))
+		got := string(AppendIndent([]byte("[\n  "), []byte(raw), 1)) + "\n]"
+		if got != want {
+			t.Errorf("%s within a list\n got %s\nwant %s", raw, got, want)
+		}
+	}
+}

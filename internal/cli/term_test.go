@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -91,4 +92,39 @@ func FuzzShow(f *testing.F) {
 			t.Errorf("Truncate(%q, %d) takes %d columns", got, max%100, Width(cut))
 		}
 	})
+}
+
+// TestPrintable: what is taken for clean at a glance is what cleaning leaves as it is.
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	base := "0123456789 abcdef ~ ABCDEF"
+	for at := range len(base) {
+		for c := range 256 {
+			b := []byte(base)
+			b[at] = byte(c)
+			s := string(b)
+			if want := c >= 0x20 && c < 0x7f; printable(s) != want || printable(s[at:]) != want {
+				t.Fatalf("printable(%q): not %v", s, want)
+			}
+			if got, want := Clean(s), cleanSlow(s, false); got != want {
+				t.Fatalf("Clean(%q): got %q, want %q", s, got, want)
+			}
+		}
+	}
+}
+
+func TestAger(t *testing.T) {
+	t.Parallel()
+	var a ager
+	for _, d := range []time.Duration{
+		-time.Second, 0, time.Second, 59 * time.Second, time.Minute, 90 * time.Second, 59 * time.Minute, time.Hour,
+		47 * time.Hour, 48 * time.Hour, 49 * time.Hour, 49 * time.Minute, 49 * time.Second, -1,
+	} {
+		if got, want := a.ago(d), ago(d); got != want {
+			t.Errorf("%v: got %q, want %q", d, got, want)
+		}
+	}
+	if got := ago(90 * time.Minute); got != "1 h ago" {
+		t.Errorf("90 minutes: %q", got)
+	}
 }

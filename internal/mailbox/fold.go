@@ -157,6 +157,20 @@ func (m *Mailbox) foldAll(ctx context.Context, trails []string, f *fold) error {
 // of them, "" when it knows none. The last message is looked up first: it is the newest in most calls, and the place the best.
 func (m *Mailbox) lookUp(ctx context.Context, name string, f *fold) (store.Pos, error) {
 	place := m.anchors.get(name)
+	if s, ok := m.s.(seeker); ok && len(f.ids) > 0 {
+		first, last := f.ids[len(f.ids)-1], store.Pos("")
+		err := s.FindEach(ctx, trailKey(name), &trailProjection, f.ids, func(id string, line store.Line) bool {
+			f.add(line.Data)
+			if id == first {
+				last = line.Next
+			}
+			return true
+		})
+		if place == "" {
+			place = last // all searches are made in the log as it was at one time
+		}
+		return place, err
+	}
 	for n := len(f.ids) - 1; n >= 0; n-- {
 		last := store.Pos("")
 		for line, err := range store.FindIn(ctx, m.s, trailKey(name), &trailProjection, f.ids[n]) {
@@ -173,6 +187,11 @@ func (m *Mailbox) lookUp(ctx context.Context, name string, f *fold) (store.Pos, 
 		}
 	}
 	return place, nil
+}
+
+// A seeker looks for several keys in one go: see filestore.Store.FindEach.
+type seeker interface {
+	FindEach(ctx context.Context, log store.Key, p *store.Projection, keys []string, see func(key string, l store.Line) bool) error
 }
 
 // A quick store folds a long log faster than it hands out lines one by one: see filestore.Store.ReadAll.

@@ -206,6 +206,7 @@ func (m *Mailbox) judge(ctx context.Context, sources []Source, all []Line, numbe
 	return out, nil
 }
 
+// setStates asks the trails. With number, which says where the messages of part stand, nothing has to be put down first.
 func (m *Mailbox) setStates(ctx context.Context, trails []string, part []Line, number map[string]int32) error {
 	f := &fold{number: number, bare: true}
 	if len(part) != len(number) || len(part) <= fewIDs {

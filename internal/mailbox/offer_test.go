@@ -127,6 +127,22 @@ func TestOfferAfterTrailIsGone(t *testing.T) {
 // A line that comes between the search for one message and that for another is not overlooked.
 func TestOfferBetweenSearches(t *testing.T) {
 	t.Parallel()
+	t.Run("one by one", func(t *testing.T) {
+		offerBetween(t, func(cut *between) Store {
+			return struct {
+				store.Docs
+				store.Log
+				store.Viewer
+			}{cut.Store, cut.Store, cut}
+		})
+	})
+	t.Run("at once", func(t *testing.T) {
+		offerBetween(t, func(cut *between) Store { return cut })
+	})
+}
+
+func offerBetween(t *testing.T, through func(*between) Store) {
+	t.Helper()
 	s, _ := files(t)
 	m := New(s)
 	for _, id := range []string{"a", "b", "c"} {
@@ -146,7 +162,7 @@ func TestOfferBetweenSearches(t *testing.T) {
 			}
 		}
 	}
-	got, err := New(cut).Offer(t.Context(), alice, []string{"a", "b", "c"}, Reader{alice, "1"}, noon)
+	got, err := New(through(cut)).Offer(t.Context(), alice, []string{"a", "b", "c"}, Reader{alice, "1"}, noon)
 	if err != nil || strings.Join(got, " ") != "b" {
 		t.Errorf("got %q, %v; want b alone", got, err)
 	}

@@ -24,6 +24,15 @@ func (b *between) Find(ctx context.Context, log store.Key, p *store.Projection, 
 	return b.Store.Find(ctx, log, p, key)
 }
 
+// FindEach lets what comes in between come when all searches are done.
+func (b *between) FindEach(ctx context.Context, log store.Key, p *store.Projection, keys []string, see func(string, store.Line) bool) error {
+	err := b.Store.FindEach(ctx, log, p, keys, see)
+	if log.Kind == store.Trail {
+		b.before(keys[0])
+	}
+	return err
+}
+
 func (w *world) owners(t *testing.T, who address.Instance) []string {
 	t.Helper()
 	all, err := w.m.Sources(t.Context(), who)

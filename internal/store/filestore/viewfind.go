@@ -22,61 +22,87 @@ import (
 // grow, thus hides the new keys of that line; no program should, logs are only appended to.
 func (s *Store) Find(ctx context.Context, log store.Key, p *store.Projection, key string) iter.Seq2[store.Line, error] {
 	return func(yield func(store.Line, error) bool) {
-		if err := checkLog(ctx, "find", log); err != nil {
-			yield(store.Line{}, err)
-			return
-		}
-		file, info, err := s.openLog(log)
-		if errors.Is(err, store.ErrNotFound) {
-			return
-		}
+		err := s.FindEach(ctx, log, p, []string{key}, func(_ string, l store.Line) bool { return yield(l, nil) })
 		if err != nil {
 			yield(store.Line{}, err)
-			return
 		}
-		defer file.Close()
-		f := &finder{s: s, ctx: ctx, log: log, p: p, key: key, file: file, info: info, limit: log.Kind.Spec().ReadLimit, yield: yield}
-		if info.Size <= s.smallLog {
-			f.scanOn(0)
-			return
-		}
-		f.now = time.Now()
-		f.cache = s.cacheFor(log, p)
-		defer f.cache.close()
-		if f.cache.dir == nil {
-			f.scanOn(0)
-			return
-		}
-		f.open()
-		f.plan()
-		if f.keys != nil {
-			defer f.keys.Close()
-		}
-		if err := f.readTail(); err != nil {
-			yield(store.Line{}, err)
-			return
-		}
-		f.save()
-		f.answer()
 	}
+}
+
+// FindEach is Find for several keys, each of them once: see is called with the lines of each, oldest first, until it returns
+// false. The log and the table are opened once, and all keys are looked for in the log as it was then.
+func (s *Store) FindEach(ctx context.Context, log store.Key, p *store.Projection, keys []string, see func(key string, l store.Line) bool) error {
+	if err := checkLog(ctx, "find", log); err != nil {
+		return err
+	}
+	file, info, err := s.openLog(log)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	f := &finder{s: s, ctx: ctx, log: log, p: p, file: file, info: info, limit: log.Kind.Spec().ReadLimit, see: see}
+	f.searches = make([]search, len(keys))
+	for i, key := range keys {
+		f.searches[i].key = key
+	}
+	if info.Size <= s.smallLog {
+		f.scan(0, f.searches)
+		return f.err
+	}
+	f.now = time.Now()
+	f.cache = s.cacheFor(log, p)
+	defer f.cache.close()
+	if f.cache.dir == nil {
+		f.scan(0, f.searches)
+		return f.err
+	}
+	f.open()
+	f.plan()
+	if f.keys != nil {
+		defer f.keys.Close()
+	}
+	if err := f.readTail(); err != nil {
+		return err
+	}
+	f.save()
+	for i := range f.searches {
+		if f.answer(&f.searches[i]); f.over {
+			break
+		}
+	}
+	return f.err
 }
 
 // smallLog is the size up to which a log is read from its start: looking at 32 KiB (some 100 lines) takes 0.1 ms, and finding
 // the table, opening it and proving that it is of this log as long.
 const smallLog = 32 << 10
 
-// A finder is one search at work.
+// A search is what is looked for.
+type search struct {
+	key   string
+	found []index.Place // in the tail
+	torn  *logLine      // the last line, if it has key and no line feed: it goes into no table
+	end   int64         // where the last line that was seen ended
+}
+
+// A finder is one look into a log.
 type finder struct {
 	s     *Store
 	ctx   context.Context
 	log   store.Key
 	p     *store.Projection
-	key   string
 	file  *atomicfile.File
 	info  atomicfile.Info // of the log before it was read
 	now   time.Time
 	limit int64 // of a line
-	yield func(store.Line, error) bool
+	see   func(key string, l store.Line) bool
+	over  bool  // see wants no more, or err
+	err   error // what the look ended with
+
+	searches []search
 
 	cache  cacheFile
 	keys   *index.Keys // nil: none that can be used
@@ -84,9 +110,6 @@ type finder struct {
 	from   int64         // what lies before is in keys
 	parsed int64         // what lies before is in keys and places
 	places []index.Place // of the tail
-	found  []index.Place // of these, those that have key
-	torn   *logLine      // the last line, if it has key and no line feed: it goes into no table
-	end    int64         // where the last line that was yielded ended
 	keep   bool          // a new table is to be written
 	ends   index.Ends    // of the log as it was before it was read, if keep
 }
@@ -172,11 +195,14 @@ func (f *finder) note(l logLine, whole bool) {
 		return
 	}
 	at := index.Place{At: l.at, Size: uint32(l.next - 1 - l.at)}
-	switch has := slices.Contains(keys, f.key); {
-	case has && whole:
-		f.found = append(f.found, at)
-	case has:
-		f.torn = &l
+	for i := range f.searches {
+		q := &f.searches[i]
+		switch has := slices.Contains(keys, q.key); {
+		case has && whole:
+			q.found = append(q.found, at)
+		case has:
+			q.torn = &l
+		}
 	}
 	if !f.keep || !whole || l.next > f.info.Size {
 		return
@@ -234,74 +260,74 @@ func (f *finder) save() {
 	}
 }
 
-// answer yields the lines that the table knows, then those of the tail.
-func (f *finder) answer() {
+// answer shows the lines that the table knows, then those of the tail.
+func (f *finder) answer(q *search) {
 	if f.keys != nil {
-		for p, err := range f.keys.Find(index.Hash(f.seed, f.key)) {
+		for p, err := range f.keys.Find(index.Hash(f.seed, q.key)) {
 			if err != nil {
-				f.mistrust()
+				f.mistrust(q)
 				return
 			}
-			if p.At < f.end {
+			if p.At < q.end {
 				continue // two keys of a line that have one hash
 			}
-			if !f.line(p) {
+			if !f.line(q, p) {
 				return
 			}
 		}
 	}
-	for _, p := range f.found {
-		if !f.line(p) {
+	for _, p := range q.found {
+		if !f.line(q, p) {
 			return
 		}
 	}
-	if f.torn != nil {
-		f.give(*f.torn)
+	if q.torn != nil {
+		f.give(q, *q.torn)
 	}
 }
 
+// fail ends the look.
+func (f *finder) fail(err error) { f.over, f.err = true, err }
+
 // mistrust throws the table away and reads the log from the last line that was right.
-func (f *finder) mistrust() {
+func (f *finder) mistrust(q *search) {
 	f.cache.discard()
-	f.scanOn(f.end)
+	f.scan(q.end, []search{*q})
 }
 
-// line reads the line at a place and yields it if it has the key. False: the search is over.
-func (f *finder) line(p index.Place) bool {
+// line reads the line at a place and shows it if it has the key. False: the search is over.
+func (f *finder) line(q *search, p index.Place) bool {
 	if err := f.ctx.Err(); err != nil {
-		f.yield(store.Line{}, err)
+		f.fail(err)
 		return false
 	}
 	next := p.At + int64(p.Size) + 1
 	l, ok, err := newScanner(f.file, next, p.At, f.limit).next()
 	if err != nil {
-		f.yield(store.Line{}, f.s.fail("find in", f.log, err))
+		f.fail(f.s.fail("find in", f.log, err))
 		return false
 	}
 	begins := len(l.before) == 0 || l.before[len(l.before)-1] == '\n'
 	if !ok || l.at != p.At || l.next != next || !begins || l.why != "" {
-		f.mistrust()
+		f.mistrust(q)
 		return false
 	}
-	return !f.has(l) || f.give(l)
-}
-
-func (f *finder) has(l logLine) bool {
 	keys, _, _, err := f.p.Make(l.data, time.Time{})
-	return err == nil && slices.Contains(keys, f.key)
+	return err != nil || !slices.Contains(keys, q.key) || f.give(q, l)
 }
 
-func (f *finder) give(l logLine) bool {
-	f.end = l.next
+func (f *finder) give(q *search, l logLine) bool {
+	q.end = l.next
 	line := store.Line{Data: l.data, Next: position{f.info.Ino, l.next, hashTail(l.through)}.pos()}
 	if l.at > 0 { // the start is ""
 		line.At = position{f.info.Ino, l.at, hashTail(l.before)}.pos()
 	}
-	return f.yield(line, nil)
+	f.over = !f.see(q.key, line)
+	return !f.over
 }
 
-// scanOn reads the log from an offset and yields what has the key: the way without a table.
-func (f *finder) scanOn(from int64) {
+// scan reads the log from an offset and shows what has the keys: the way without a table.
+func (f *finder) scan(from int64, all []search) {
 	sc := newScanner(f.file, f.info.Size, from, f.limit)
 	for {
 		l, ok, err := sc.next()
@@ -309,11 +335,28 @@ func (f *finder) scanOn(from int64) {
 			err = f.ctx.Err()
 		}
 		if err != nil {
-			f.yield(store.Line{}, f.s.fail("find in", f.log, err))
+			f.fail(f.s.fail("find in", f.log, err))
 			return
 		}
-		if !ok || l.why == "" && f.has(l) && !f.give(l) || l.next >= f.info.Size {
+		if !ok {
+			return
+		}
+		if l.why == "" && !f.show(l, all) || l.next >= f.info.Size {
 			return
 		}
 	}
+}
+
+// show shows a line to the searches for a key of it. False: that is enough.
+func (f *finder) show(l logLine, all []search) bool {
+	keys, _, _, err := f.p.Make(l.data, time.Time{})
+	if err != nil {
+		return true
+	}
+	for i := range all {
+		if slices.Contains(keys, all[i].key) && !f.give(&all[i], l) {
+			return false
+		}
+	}
+	return true
 }

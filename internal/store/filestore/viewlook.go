@@ -1,9 +1,11 @@
 package filestore
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"tutti/internal/atomicfile"
 	"tutti/internal/index"
@@ -12,15 +14,11 @@ import (
 
 // all looks at every row and reads what is new. With same the names are those of the table.
 func (v *view) all(same bool, n int) error {
-	names, err := v.names(same)
+	names, rows, err := v.listing(same)
 	if err != nil {
 		return err
 	}
 	if v.tab != nil {
-		rows, err := v.tab.All()
-		if err != nil {
-			return err
-		}
 		if !same {
 			rows = v.there(rows, names)
 		}
@@ -78,14 +76,12 @@ func (v *view) keep(rows []index.Row, bodies bool) error {
 // few looks at what may have changed and at the first n rows. When one of these turns out changed or gone it goes on down
 // the table, until n rows that hold, or were read just now, lie above the next one.
 func (v *view) few(same bool, n int) error {
-	names, err := v.names(same)
-	if err != nil {
-		return err
-	}
 	if !same {
-		if err := v.compare(names); err != nil {
+		names, rows, err := v.listing(false)
+		if err != nil {
 			return err
 		}
+		v.compare(names, rows)
 		if err := v.readNew(names); err != nil {
 			return err
 		}
@@ -145,11 +141,28 @@ func (v *view) lookAtLoose() error {
 	return nil
 }
 
-// names lists what may be documents, with their inodes; nil when the table has the names.
-func (v *view) names(same bool) (map[string]uint64, error) {
-	if same {
-		return nil, nil
+// listing returns what may be documents, with their inodes, and the rows of the table. Where the table has the names there
+// is no listing, and without a table there are no rows. To get either takes as long as the other, so they are got at once.
+func (v *view) listing(same bool) (names map[string]uint64, rows []index.Row, err error) {
+	var bad error
+	var table sync.WaitGroup
+	if v.tab != nil {
+		get := func() { rows, bad = v.tab.All() }
+		if same {
+			get()
+		} else {
+			table.Go(get)
+		}
 	}
+	if !same {
+		names, err = v.names()
+	}
+	table.Wait()
+	return names, rows, cmp.Or(err, bad)
+}
+
+// names lists what may be documents, with their inodes.
+func (v *view) names() (map[string]uint64, error) {
 	n := 64
 	if v.tab != nil {
 		n += v.tab.Len()
@@ -166,11 +179,7 @@ func (v *view) names(same bool) (map[string]uint64, error) {
 
 // compare drops the rows whose names are gone, looks at those whose names lead to another inode than they did, and leaves the
 // new ones in names.
-func (v *view) compare(names map[string]uint64) error {
-	rows, err := v.tab.All()
-	if err != nil {
-		return err
-	}
+func (v *view) compare(names map[string]uint64, rows []index.Row) {
 	for i := range rows {
 		r := &rows[i]
 		ino, there := names[r.Name]
@@ -184,7 +193,6 @@ func (v *view) compare(names map[string]uint64) error {
 			v.checked[r.Name] = v.holds(r)
 		}
 	}
-	return nil
 }
 
 func (v *view) readNew(names map[string]uint64) error {
