@@ -37,6 +37,9 @@ and month, tidied/KIND/OWNER/MONTH.jsonl.gz in the bus, and removes them. No mes
 and compared. Each line of a file is a message with its name. What was cut off goes on when it is run again. Nothing does
 this by itself.
 
+Of the trail of a mailbox (who was shown what, and when) it takes out the lines that are older than that, and than 30 days,
+of messages that lie in no mailbox any more, where the trail has more than 4 MiB.
+
 What was tidied away is no longer shown by thread or outbox; zgrep finds it. A message that is sent again under the id
 of one that was tidied away counts as new.`,
 		Wont: "It touches no mail that waits, and nothing that is no message: that is named and stays where it is.",

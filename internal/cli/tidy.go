@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
+	"tutti/internal/mailbox"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )
@@ -64,26 +65,31 @@ func runStoreTidy(ctx context.Context, c *Call) error {
 			continue
 		}
 		if err != nil {
-			c.showTidied(done, unfit)
+			c.showTidied(done, nil, unfit)
 			return err
 		}
 		done = append(done, t)
 	}
-	c.showTidied(done, unfit)
+	now := time.Now()
+	trails, err := mailbox.New(s).ShortenTrails(ctx, now.Add(-older), now, c.on("dry-run"))
+	c.showTidied(done, trails, unfit)
+	if err != nil {
+		return err
+	}
 	if len(unfit) > 0 {
 		return &fault{code: exitState}
 	}
 	return nil
 }
 
-func (c *Call) showTidied(done []filestore.Tidied, unfit []string) {
+func (c *Call) showTidied(done []filestore.Tidied, trails []mailbox.Shortened, unfit []string) {
 	docs, size := 0, int64(0)
 	for _, t := range done {
 		docs += t.Docs
 		size += t.Size
 	}
 	if c.json {
-		c.emit(c.tidiedJSON(done, unfit, docs, size))
+		c.emit(c.tidiedJSON(done, trails, unfit, docs, size))
 		return
 	}
 	var rows [][]string
@@ -95,7 +101,15 @@ func (c *Call) showTidied(done []filestore.Tidied, unfit []string) {
 		rows = append(rows, row)
 	}
 	c.table(rows)
+	for _, t := range trails {
+		word := "taken out"
+		if c.on("dry-run") {
+			word = "would be taken out"
+		}
+		c.printf("trail of %s: %s, %s, %s\n", Clean(t.Trail), plural(t.Lines, "line"), kibibytes(t.Bytes), word)
+	}
 	switch {
+	case docs == 0 && len(trails) > 0:
 	case docs == 0:
 		c.nothing("nothing to tidy")
 	case c.on("dry-run"):
@@ -105,8 +119,15 @@ func (c *Call) showTidied(done []filestore.Tidied, unfit []string) {
 	}
 }
 
-func (c *Call) tidiedJSON(done []filestore.Tidied, unfit []string, docs int, size int64) []byte {
-	var files list
+func (c *Call) tidiedJSON(done []filestore.Tidied, trails []mailbox.Shortened, unfit []string, docs int, size int64) []byte {
+	var files, shortened list
+	for _, t := range trails {
+		var o canonjson.Object
+		o.Str("owner", t.Trail)
+		o.Int("lines", int64(t.Lines))
+		o.Int("bytes", t.Bytes)
+		shortened.obj(&o)
+	}
 	for _, t := range done {
 		var o canonjson.Object
 		o.Str("kind", t.Kind.String())
@@ -126,6 +147,7 @@ func (c *Call) tidiedJSON(done []filestore.Tidied, unfit []string, docs int, siz
 	o.Int("documents", int64(docs))
 	o.Int("bytes", size)
 	o.Raw("files", files.bytes())
+	o.Raw("trails", shortened.bytes())
 	o.Strs("unfit", unfit)
 	return o.Bytes()
 }

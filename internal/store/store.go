@@ -166,6 +166,14 @@ type Ender interface {
 	End(ctx context.Context, log Key) (Pos, error)
 }
 
+// A Shrinker is optional: it takes lines out of a trail, which no foreign program writes.
+type Shrinker interface {
+	// Shrink takes out the lines of which keep returns false, all of them or, after a crash, none, and says how many these
+	// were. Bad lines stay, and so does the order. keep is called in the order of the lines and must not use the store;
+	// nobody appends meanwhile. Positions may be lost by it (see Log.Read). A log that does not exist is empty.
+	Shrink(ctx context.Context, log Key, keep func(line []byte) bool) (gone int, err error)
+}
+
 // A Lease says who does a thing that only one of our processes may do at a time: watching, drumming, monitoring.
 // Foreign programs do not see it.
 type Lease struct {

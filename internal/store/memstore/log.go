@@ -133,6 +133,22 @@ func checkLine(k store.Key, line []byte) error {
 	return checkSize(k, "a line", len(line))
 }
 
+var _ store.Shrinker = (*Store)(nil)
+
+// Shrink deletes messages of a trail. What is left keeps its sequences.
+func (s *Store) Shrink(ctx context.Context, k store.Key, keep func(line []byte) bool) (int, error) {
+	err := s.logDoor(ctx, k, true)
+	if err == nil && k.Kind != store.Trail {
+		err = fmt.Errorf("only trails are shrunk: %w", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return 0, fail("shrink", k, err)
+	}
+	return s.srv.shrink(bucketOf(k), k.Subject(), func(m message) bool {
+		return badLine(k, m) != nil || keep(bytes.Clone(m.data))
+	}), nil
+}
+
 // PlantLine adds a line as a foreign program would: it may be no JSON or too large.
 func (s *Store) PlantLine(k store.Key, line []byte) error {
 	if err := k.Check(); err != nil {

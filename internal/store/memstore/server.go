@@ -164,6 +164,26 @@ func (s *server) recreate(in, subject string) {
 	s.tell(subject)
 }
 
+// shrink drops the messages of a subject of which keep returns false. The others keep their sequences.
+func (s *server) shrink(in, subject string, keep func(message) bool) (gone int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.streams[in]
+	var kept []message
+	for _, m := range t.messages[subject] {
+		if keep(m) {
+			kept = append(kept, m)
+		} else {
+			gone++
+		}
+	}
+	if gone > 0 {
+		t.messages[subject] = kept
+		s.tell(subject)
+	}
+	return gone
+}
+
 // lastSeq returns the sequence of the last message, 0 when there is none.
 func lastSeq(all []message) uint64 {
 	if len(all) == 0 {

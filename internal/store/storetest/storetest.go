@@ -100,6 +100,7 @@ var suite = []struct {
 	{"ViewFrozen", testViewFrozen},
 	{"Find", testFind},
 	{"End", testEnd},
+	{"Shrink", testShrink},
 	{"Batch", testBatch},
 	{"BatchError", testBatchError},
 	{"Context", testContext},
