@@ -67,6 +67,15 @@ func (c *call) need(name string) (string, error) {
 	return s, nil
 }
 
+// say is a text that says something.
+func (c *call) say(name string) (string, error) {
+	s, err := c.need(name)
+	if err == nil && strings.TrimSpace(s) == "" {
+		err = c.missing(name)
+	}
+	return s, err
+}
+
 // number is a number, also one that a model has put in quotes; otherwise when there is none.
 func (c *call) number(name string, otherwise float64) float64 {
 	raw := c.raw(name)
@@ -136,6 +145,11 @@ func (v *server) run(ctx context.Context, t *tool, a *mcpwire.Args) (*canonjson.
 	if t.effect == acts {
 		if err := halt.Check(t.name); err != nil {
 			return nil, err
+		}
+	}
+	if v.o.autoOpen {
+		if err := v.connect(ctx); err != nil {
+			v.log(withHint(err))
 		}
 	}
 	c := &call{server: v, tool: t.name, args: a}

@@ -218,7 +218,7 @@ func TestFlags(t *testing.T) {
 			t.Errorf("standard error: %q", line)
 		}
 	}
-	for _, args := range [][]string{{"--instance", "nobody"}, {"--tools", "some"}, {"--instance", "a:b\x01"}} {
+	for _, args := range [][]string{{"--instance", "nobody"}, {"--tools", "some"}, {"--instance", "human:ana:0123456789ab"}, {"--instance", "a:b\x01"}} {
 		if code := exitOf(r, args); code != 1 {
 			t.Errorf("mcp-serve %q: status %d, want 1", args, code)
 		}
@@ -229,6 +229,29 @@ func exitOf(r *rig, args []string) int {
 	c := r.command("tuttid", append([]string{"mcp-serve"}, args...))
 	_ = c.Run()
 	return c.ProcessState.ExitCode()
+}
+
+// TestTriedAgain: what could not be connected at the start is connected when it can be.
+func TestTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if err := os.WriteFile(r.root, nil, 0o600); err != nil { // where the bus should be made
+		t.Fatal(err)
+	}
+	a := r.start("a", []string{"--auto-open", "--host", "claude"})
+	if got := a.ok("tutti_status", nil); got["ok"] != false {
+		t.Errorf("without a bus: %v", got)
+	}
+	if err := os.Remove(r.root); err != nil {
+		t.Fatal(err)
+	}
+	late := time.Now().Add(patience)
+	for a.me() == "" && time.Now().Before(late) {
+		time.Sleep(200 * time.Millisecond)
+	}
+	if n := len(r.presence()); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
 }
 
 // TestHandOver: the light program serves by becoming the heavy one, under both names.

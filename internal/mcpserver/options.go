@@ -44,6 +44,9 @@ func optionsOf(s *app.Service, getenv func(string) string) (options, error) {
 		if !address.HostQualified(string(o.instance)) {
 			return o, fmt.Errorf("--instance: %q is not host-qualified: write HOST:LABEL or the full id", o.instance)
 		}
+		if err := noPerson(o.instance); err != nil {
+			return o, fmt.Errorf("--instance: %w", err)
+		}
 	}
 	if len(o.name) > app.MaxName {
 		return o, fmt.Errorf("--name has %d bytes, a name has at most %d", len(o.name), app.MaxName)

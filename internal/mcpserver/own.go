@@ -43,6 +43,22 @@ func (e *foreignError) Hint() string {
 	return fmt.Sprintf("use %s, or a subagent of it (%s~NAME); leave the member out and it is filled in", e.own, e.own)
 }
 
+// A personError reports a call that would make the connection that of a person.
+type personError struct{ who address.Instance }
+
+func (e *personError) Error() string {
+	return string(e.who) + " is a person, and behind this connection is none"
+}
+
+func (e *personError) Hint() string { return "connect as an agent: HOST:NAME:ID" }
+
+func noPerson(i address.Instance) error {
+	if i.Canonical().Host() == identity.Human {
+		return &personError{i}
+	}
+	return nil
+}
+
 // named is the instance that was said to be that of the connection, "" when none was.
 func (v *server) named() address.Instance {
 	v.mu.Lock()

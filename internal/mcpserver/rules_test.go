@@ -60,6 +60,8 @@ func TestPerson(t *testing.T) {
 	n := r.start("n", nil, "TUTTI_INSTANCE=human:ana:0123456789ab")
 	n.refused("not known which agent speaks", "tutti_send", object{"to": "codex:b", "text": "x"})
 	n.refused("not known which agent speaks", "tutti_receive", nil)
+	n.refused("is a person", "h2a_session_open", object{"instance": "Human:ana:0123456789ab"})
+	n.refused("is a person", "h2a_register_instance", object{"registration": object{"id": "human:ana:0123456789ab"}})
 	n = r.start("n", nil, "CLAUDE_CODE_SESSION_ID=0a0a0a0a-1111-4222-8333-444444444444")
 	n.ok("tutti_receive", nil)
 	if me := n.me(); !strings.HasPrefix(me, "claude:n:") {

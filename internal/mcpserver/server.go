@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -33,9 +34,13 @@ type server struct {
 	left    sync.Once
 	opening sync.Mutex // held while the bus is opened
 
+	connecting sync.Mutex // held while the agent is connected, before opening
+
 	mu         sync.Mutex // guards what follows; a leaf
 	bus        *bus       // nil until it is open
 	over       bool
+	connected  bool             // the session of the start was opened; it may be closed again
+	tried      time.Time        // when that was tried last
 	own        address.Instance // of the flag, or connected at start
 	opened     address.Instance // of the session that was opened last
 	registered address.Instance // that was registered here before there was any of these
@@ -54,18 +59,43 @@ func newServer(s *app.Service, o options, log func(string)) *server {
 }
 
 // begin opens the bus and connects the agent, if that was asked for. What fails is said, and tried again by the calls that
-// need it.
+// come.
 func (v *server) begin(ctx context.Context) {
 	defer close(v.begun)
+	var err error
 	if v.o.autoOpen {
-		if err := v.autoOpen(ctx); err != nil {
-			v.log("no session was opened: " + withHint(err))
-		}
-		return
+		err = v.connect(ctx)
+	} else {
+		_, err = v.world(ctx)
 	}
-	if _, err := v.world(ctx); err != nil {
+	if err != nil {
 		v.log(withHint(err))
 	}
+}
+
+// retryAfter is how long what failed at the start is left alone, so that an agent in a hurry does not try for every call.
+const retryAfter = 5 * time.Second
+
+// connect opens the session of the start unless it was opened, or was tried a moment ago.
+func (v *server) connect(ctx context.Context) error {
+	v.connecting.Lock()
+	defer v.connecting.Unlock()
+	v.mu.Lock()
+	settled := v.connected || time.Since(v.tried) < retryAfter
+	if !settled {
+		v.tried = time.Now()
+	}
+	v.mu.Unlock()
+	if settled {
+		return nil
+	}
+	if err := v.autoOpen(ctx); err != nil {
+		return fmt.Errorf("no session was opened: %w", err)
+	}
+	v.mu.Lock()
+	v.connected = true
+	v.mu.Unlock()
+	return nil
 }
 
 // errOver ends calls that come when the server is about to end.

@@ -177,7 +177,7 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.O
 	if _, err := c.office.Ack(ctx, r, []string{id}); err != nil {
 		return nil, err
 	}
-	return &o, nil
+	return &o, c.office.Shown(ctx, r, &post.Taken{Items: []post.Item{*item}})
 }
 
 // mayTake refuses mailboxes that are not those of the instance: its own, those of its subagents, and the aliases it owns.

@@ -40,6 +40,11 @@ func registerInstance(ctx context.Context, c *call) (*canonjson.Object, error) {
 
 // mayRegister refuses a registration for somebody else: who is registered is believed to be there.
 func (c *call) mayRegister(ctx context.Context, all ...address.Instance) error {
+	for _, i := range all {
+		if err := noPerson(i); err != nil {
+			return err
+		}
+	}
 	own, err := c.speaker(ctx, c.bus, true)
 	nobody, unknown := errors.AsType[*nobodyError](err)
 	if err != nil && !unknown {

@@ -22,7 +22,7 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.need("text")
+	text, err := c.say("text")
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func reply(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.need("text")
+	text, err := c.say("text")
 	if err != nil {
 		return nil, err
 	}

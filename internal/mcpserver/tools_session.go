@@ -24,6 +24,9 @@ func sessionOpen(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err := address.Check(name); err != nil {
 		return nil, c.refuse("", "%s", err)
 	}
+	if err := noPerson(who); err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	own := c.own
 	c.mu.Unlock()
