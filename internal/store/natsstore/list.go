@@ -98,13 +98,30 @@ func (s *Store) list(ctx context.Context, kind store.Kind, below store.Key) (map
 	return found, err
 }
 
-// heads gives the heads of the last messages below a filter to fn, later ones of a subject after earlier ones.
+// heads gives the heads of the messages below a filter to fn, later ones of a subject after earlier ones. Each page has a
+// consumer of its own: only when it is made the server counts exactly what is left. Afterwards it estimates, and beside a
+// writer it may say that nothing is left when something is.
 func (s *Store) heads(ctx context.Context, h home, filter string, fn func(message)) error {
+	for last, more := uint64(0), true; more; {
+		err := s.usable(ctx, false)
+		if err == nil {
+			more, err = s.headPage(ctx, h, filter, &last, fn)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headPage is one page of heads after the sequence last, which it moves on, and tells whether there may be more.
+func (s *Store) headPage(ctx context.Context, h home, filter string, last *uint64, fn func(message)) (more bool, err error) {
 	within, cancel := context.WithTimeout(ctx, s.opt.Timeout)
 	defer cancel()
 	name := h.stream(s.opt.Name)
 	c, err := s.js.CreateConsumer(within, name, jetstream.ConsumerConfig{
-		DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
+		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:       *last + 1,
 		AckPolicy:         jetstream.AckNonePolicy,
 		FilterSubjects:    []string{filter},
 		HeadersOnly:       true,
@@ -113,20 +130,16 @@ func (s *Store) heads(ctx context.Context, h home, filter string, fn func(messag
 		InactiveThreshold: consumerIdle,
 	})
 	if err != nil {
-		return s.said(ctx, err)
+		return false, s.said(ctx, err)
 	}
+	consumer := name + "." + c.CachedInfo().Name
 	// Nobody waits for this, and when it is lost the server drops the consumer on its own.
-	consumer := c.CachedInfo().Name
-	defer func() { _ = s.nc.Publish("$JS.API.CONSUMER.DELETE."+name+"."+consumer, nil) }()
-	for left := c.CachedInfo().NumPending; left > 0; {
-		if err := s.usable(ctx, false); err != nil {
-			return err
-		}
-		if left, err = s.headPage(ctx, h, consumer, fn); err != nil {
-			return err
-		}
+	defer func() { _ = s.nc.Publish("$JS.API.CONSUMER.DELETE."+consumer, nil) }()
+	if c.CachedInfo().NumPending == 0 {
+		return false, nil
 	}
-	return nil
+	got, err := s.pull(ctx, h, consumer, last, fn)
+	return got == 0 || got == pageMessages, err
 }
 
 // A pull asks a consumer for what it has, and not to wait for more.
@@ -135,36 +148,35 @@ type pull struct {
 	NoWait bool `json:"no_wait"`
 }
 
-// headPage is one page of heads. It returns how many are left.
-func (s *Store) headPage(ctx context.Context, h home, consumer string, fn func(message)) (left uint64, err error) {
-	subject, q := "$JS.API.CONSUMER.MSG.NEXT."+h.stream(s.opt.Name)+"."+consumer, pull{Batch: pageMessages, NoWait: true}
-	got := 0
-	err = s.ask(ctx, subject, q, func(status string, in *nats.Msg) (bool, error) {
+// pull gives the heads of one page to fn and returns how many messages it had. Fewer than a page are all, but none may be
+// an estimate.
+func (s *Store) pull(ctx context.Context, h home, consumer string, last *uint64, fn func(message)) (got int, err error) {
+	q := pull{Batch: pageMessages, NoWait: true}
+	err = s.ask(ctx, "$JS.API.CONSUMER.MSG.NEXT."+consumer, q, func(status string, in *nats.Msg) (bool, error) {
 		switch status {
 		case "":
-		case "404": // those that were left have gone away
-			left = 0
+		case "404":
 			return false, nil
 		default:
 			return false, refused(in)
 		}
+		got++
 		meta, err := in.Metadata()
 		if err != nil {
 			return false, err
 		}
-		got++
-		left = meta.NumPending
+		*last = meta.Sequence.Stream
 		m, err := s.stored(h, in.Subject, meta.Sequence.Stream, meta.Timestamp, in.Header)
 		if err != nil {
-			return left > 0 && got < q.Batch, nil // somebody else's name: no key has it
+			return got < q.Batch, nil // somebody else's name: no key has it
 		}
 		if m.size, err = strconv.ParseInt(in.Header.Get(headSize), 10, 64); err != nil {
 			return false, err
 		}
 		fn(m)
-		return left > 0 && got < q.Batch, nil
+		return got < q.Batch, nil
 	})
-	return left, err
+	return got, err
 }
 
 // dropMoved takes away the messages of the inbox whose twin lies in the archive. Hardly ever is there one, so each

@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"sync"
 	"time"
@@ -64,6 +65,7 @@ type Store struct {
 	nc   *nats.Conn
 	js   jetstream.JetStream
 	opt  Options
+	at   string        // the server's address, for errors
 	done chan struct{} // closed by Close
 	stop func()
 	// between is called by Move after the target was created and before the source is deleted: tests cut it there.
@@ -98,9 +100,10 @@ var (
 	errTimeout = errors.New("no answer in time")
 )
 
-// Open connects to a server and makes the streams that are not there, unless the store is for reading only.
-// The connection is made anew as often as it is lost; meanwhile every operation is an UnreachableError at once.
-func Open(ctx context.Context, url string, o Options) (*Store, error) {
+// Open connects to a server, whose address begins with nats://, and makes the streams that are not there. A store for
+// reading only makes none: ErrNotFound says that they are not there. The connection is made anew as often as it is
+// lost; meanwhile every operation is an UnreachableError at once.
+func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	o.Name = cmp.Or(o.Name, "tutti")
 	if ok, err := regexp.MatchString(`^[A-Za-z0-9_-]{1,32}$`, o.Name); err != nil || !ok {
 		return nil, fmt.Errorf("open store: %q is no name for streams", o.Name)
@@ -116,7 +119,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		close(s.done)
 		s.nc.Close()
 	})
-	if err := s.connect(ctx, url); err != nil {
+	if err := s.connect(ctx, address); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Name, err)
 	}
 	for _, h := range homes {
@@ -130,9 +133,13 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 
 // connect makes the connection. Nothing is kept for sending while it is down: a write that was reported as failed must
 // not happen later.
-func (s *Store) connect(ctx context.Context, url string) error {
+func (s *Store) connect(ctx context.Context, address string) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return errors.New("the address cannot be read") // and is not shown: it may hold a password
 	}
 	patience := s.opt.Timeout
 	if end, ok := ctx.Deadline(); ok {
@@ -142,10 +149,10 @@ func (s *Store) connect(ctx context.Context, url string) error {
 		nats.Name("tutti"), nats.Timeout(patience), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
 		nats.ReconnectBufSize(-1), nats.ReconnectHandler(func(*nats.Conn) { s.rescan() }),
 	}, s.opt.Connect...)
-	var err error
-	if s.nc, err = nats.Connect(url, options...); err != nil {
-		return &UnreachableError{Server: "", Err: err}
+	if s.nc, err = nats.Connect(address, options...); err != nil {
+		return &UnreachableError{Server: u.Redacted(), Err: err}
 	}
+	s.at = s.nc.ConnectedUrlRedacted()
 	if s.js, err = jetstream.New(s.nc, jetstream.WithDefaultTimeout(s.opt.Timeout)); err != nil {
 		s.nc.Close()
 	}

@@ -1,6 +1,7 @@
 package natsstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -20,11 +21,13 @@ const maxValue = 2 << 20
 
 // A rig is a server in this process that can be started again on what it has stored. Nothing listens.
 type rig struct {
-	t      testing.TB
-	dir    string
+	t       testing.TB
+	dir     string
+	payload int32 // of the server, 0 for that of one of ours
+	names   atomic.Int64
+
 	mu     sync.Mutex // guards server
 	server *server.Server
-	names  atomic.Int64
 }
 
 func newRig(t testing.TB) *rig {
@@ -38,7 +41,7 @@ func (r *rig) start() {
 	s, err := server.NewServer(&server.Options{
 		ServerName: "test", DontListen: true, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: r.dir, SyncAlways: true, JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 2 << 30,
-		MaxPayload: maxValue + headerRoom,
+		MaxPayload: cmp.Or(r.payload, maxValue+headerRoom),
 	})
 	if err != nil {
 		r.t.Fatal(err)

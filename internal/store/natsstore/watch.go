@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -13,6 +14,10 @@ import (
 
 // queueLen is how many changes wait for a slow reader before they are merged into one that says only Rescan.
 const queueLen = 256
+
+// watchIdle is after how long the server itself drops the consumer of a watcher that has ended. One that goes on asks
+// each half minute.
+const watchIdle = 2 * time.Minute
 
 // A watcher collects the changes of some scopes until their reader takes them.
 type watcher struct {
@@ -107,6 +112,8 @@ func (s *Store) follow(ctx context.Context, h home, filters []string, w *watcher
 		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:    stream.CachedInfo().State.LastSeq + 1,
 		HeadersOnly:    true,
+
+		InactiveThreshold: watchIdle,
 	})
 	if err != nil {
 		return nil, s.said(ctx, err)

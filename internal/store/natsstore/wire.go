@@ -144,7 +144,7 @@ func (s *Store) said(ctx context.Context, err error) error {
 }
 
 func (s *Store) unreachable(err error) error {
-	return &UnreachableError{Server: s.nc.ConnectedUrlRedacted(), Err: err}
+	return &UnreachableError{Server: s.at, Err: err}
 }
 
 // last returns the last message of a key, a deletion marker included; its seq is 0 when there is none.
