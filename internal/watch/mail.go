@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/maphash"
 
+	"tutti/internal/address"
 	"tutti/internal/envelope"
 	"tutti/internal/store"
 )
@@ -144,7 +145,11 @@ func (w *Watch) arrived(ctx context.Context, b *box, k store.Key, e *envelope.En
 	if w.o.Mailboxes != nil {
 		reader = "" // all mailboxes are those of one reader
 	}
-	if !w.shown.add(hashOf(reader, e.ID)) {
+	unseen := w.shown.add(hashOf(reader, e.ID))
+	if k.Name == address.Segment(e.ID) { // what lies under its name is the message, whatever was told of that id before
+		unseen = w.shown.add(hashOf(reader, e.ID, "own"))
+	}
+	if !unseen {
 		return nil
 	}
 	told := Event{Kind: Mail, Mailbox: k.Owner, Message: e}

@@ -199,6 +199,21 @@ func TestNewMailIsToldOnce(t *testing.T) {
 	})
 }
 
+// A file of another name that has the id of a message does not keep the message from being told.
+func TestCopyUnderAnotherNameIsTold(t *testing.T) {
+	both(t, func(t *testing.T, s store.Docs) {
+		b := start(t, s, only("me", "alias"))
+		b.put("me", "zzz", "1", "the copy comes first")
+		b.want(`mail me 1 ` + from + ` "the copy comes first"`)
+		b.put("me", "1", "1", "the message")
+		b.want(`mail me 1 ` + from + ` "the message"`)
+		b.put("me", "aaa", "1", "another copy")
+		b.put("alias", "1", "1", "the same in another mailbox of the reader")
+		b.put("me", "2", "2", "last")
+		b.want(`mail me 2 ` + from + ` "last"`)
+	})
+}
+
 func TestAllMailboxes(t *testing.T) {
 	both(t, func(t *testing.T, s store.Docs) {
 		b := start(t, s, nil)
