@@ -107,7 +107,10 @@ func (v *server) conversation() string { return v.facts.Env("CLAUDE_CODE_SESSION
 
 // as is a speaker with the instance of this connection.
 func (v *server) as(i address.Instance) *identity.Speaker {
-	s := &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: v.o.scope, Session: v.conversation()}
+	s := &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: v.o.scope}
+	if i.Canonical().Host() == "claude" { // another host's agent may have inherited the variable
+		s.Session = v.conversation()
+	}
 	if s.Scope == "" {
 		s.Scope = identity.DefaultScope
 	}

@@ -44,6 +44,8 @@ func TestActor(t *testing.T) {
 	if n := len(got.list("envelopes")); n != 2 {
 		t.Errorf("%d envelopes lie there, want 2", n)
 	}
+	r.run("keys", "generate", "--instance", me+"~scout")
+	a.ok("h2a_inbox", put(object{"instance": me + "~scout"}))
 	// Without a key nothing is written, whoever says so.
 	n := r.start("n", []string{"--instance", "gemini:n:0123456789ab"})
 	n.refused("no key", "tutti_send", object{"to": you, "text": "x"})
@@ -252,6 +254,23 @@ func TestAnswer(t *testing.T) {
 	}
 	if again := a.ok("tutti_receive", nil).list("messages"); len(again) != 0 {
 		t.Errorf("the answer is shown twice: %v", again)
+	}
+}
+
+// TestCancel: a call that the client gives up gets no answer and claims nothing; one that asks for it hears how long it waits.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	_, a, b := pair(t)
+	you := b.me()
+	b.write(`{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"tutti_receive","arguments":{"wait":50},"_meta":{"progressToken":"p7"}}}`)
+	if n := b.note("notifications/progress"); !strings.Contains(n, `"progressToken":"p7"`) {
+		t.Error(n)
+	}
+	b.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w"}}`)
+	b.me()
+	a.ok("tutti_send", object{"to": you, "text": "later"})
+	if got := b.ok("tutti_receive", object{"wait": 10}).list("messages"); len(got) != 1 || got[0].str("text") != "later" {
+		t.Errorf("after the cancelled call: %v", got)
 	}
 }
 
