@@ -148,6 +148,8 @@ func (s *Store) connect(ctx context.Context, address string) error {
 	options := append([]nats.Option{
 		nats.Name("tutti"), nats.Timeout(patience), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
 		nats.ReconnectBufSize(-1), nats.ReconnectHandler(func(*nats.Conn) { s.rescan() }),
+		// The client's own handler prints to standard error. What it would tell is that messages were lost.
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) { s.rescan() }),
 	}, s.opt.Connect...)
 	if s.nc, err = nats.Connect(address, options...); err != nil {
 		return &UnreachableError{Server: u.Redacted(), Err: err}

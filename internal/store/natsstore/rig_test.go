@@ -77,9 +77,12 @@ func (r *rig) InProcessConn() (net.Conn, error) {
 	return s.InProcessConn()
 }
 
+// patience is how long a request may take on a disk that is busy with other things.
+const patience = 20 * time.Second
+
 // options are those of a store that no other test sees.
 func (r *rig) options() Options {
-	return Options{Name: fmt.Sprint("t", r.names.Add(1)), Connect: []nats.Option{nats.InProcessServer(r)}}
+	return Options{Name: fmt.Sprint("t", r.names.Add(1)), Timeout: patience, Connect: []nats.Option{nats.InProcessServer(r)}}
 }
 
 func (r *rig) open(t testing.TB, o Options) *Store {
