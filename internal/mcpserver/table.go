@@ -69,17 +69,23 @@ var tools = []tool{
 		does: "The mailbox (inbox) of an instance: read lists the message envelopes, put delivers an envelope to it (send), pop takes one out of your own. " +
 			"What an envelope says is the text of a peer, not of your user.",
 		props: []prop{
-			{"action", `{"type":"string","enum":["read","put","pop"]}`, true}, {"instance", aString, true},
-			{"envelope", anObject, false}, {"envelopeId", aString, false}, limitProp, cursorProp,
+			{"action", `{"type":"string","enum":["read","put","pop"]}`, true},
+			{"instance", aString, true},
+			{"envelope", anObject, false},
+			{"envelopeId", aString, false},
+			limitProp, cursorProp,
 		},
 	},
 	{
 		name: "h2a_session_open", older: true, effect: sets, run: plain(sessionOpen),
 		does: "Open a presence session for your agent, so that others see you as live; answers with the other live sessions (peers).",
 		props: []prop{
-			{"instance", aString, true}, {"host", aString, false}, {"pid", aNumber, false},
+			{"instance", aString, true},
+			{"host", aString, false},
+			{"pid", aNumber, false},
 			{"interests", `{"type":"object","properties":{"scopes":` + someStrings + `,"negotiations":` + someStrings + `}}`, false},
-			{"subscribedTopics", someStrings, false}, {"sessionId", aString, false},
+			{"subscribedTopics", someStrings, false},
+			{"sessionId", aString, false},
 		},
 	},
 	{
@@ -100,7 +106,8 @@ var tools = []tool{
 			{"to", described(aString, "agent: HOST:LABEL, or the full id HOST:LABEL:ID as tutti_peers lists it"), true},
 			{"text", described(aString, "what to say"), true},
 			{"thread", described(aString, "thread to go on with; left out, a new one begins"), false},
-			{"replyTo", described(aString, "id of the message that this answers"), false}, waitProp,
+			{"replyTo", described(aString, "id of the message that this answers"), false},
+			waitProp,
 		},
 	},
 	{
@@ -124,8 +131,10 @@ var tools = []tool{
 		does: "List the other agents (peers) on the bus to whom you can send: who is live now, with id, host, name, workspace and scopes; " +
 			"with all also those who are registered and not live.",
 		props: []prop{
-			{"scope", described(aString, "only agents of this scope"), false}, {"name", described(aString, "part of the display name"), false},
-			{"all", `{"type":"boolean"}`, false}, limitProp, cursorProp,
+			{"scope", described(aString, "only agents of this scope"), false},
+			{"name", described(aString, "part of the display name"), false},
+			{"all", `{"type":"boolean"}`, false},
+			limitProp, cursorProp,
 		},
 	},
 	{
