@@ -137,6 +137,9 @@ func (c *Call) sayConnected(w *app.World, r *identity.Result) {
 		}
 		rows = append(rows, []string{"  key", key})
 	}
+	if reads := settingsOf(r.Host); reads != "" {
+		rows = append(rows, []string{"  live", "while " + r.Host + " runs the server: tutti mcp-serve --auto-open --host " + r.Host}, []string{"", reads})
+	}
 	c.table(rows)
 	if r.Notice != "" {
 		c.warn("%s", Clean(r.Notice))

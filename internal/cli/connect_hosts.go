@@ -75,6 +75,16 @@ func hostSetup(host string, instance address.Instance, root string) []byte {
 	return o.Bytes()
 }
 
+// settingsOf says where an agent program keeps its list of servers, "" when that is not known.
+func settingsOf(host string) string {
+	for _, h := range hostFacts {
+		if h.name == host {
+			return h.reads
+		}
+	}
+	return ""
+}
+
 // serverEntry is the entry of the server of the bus in the settings of an agent program.
 func serverEntry(root string) []byte {
 	var entry, servers, all canonjson.Object
