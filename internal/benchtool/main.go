@@ -144,6 +144,9 @@ func newEnv(ctx context.Context, bin string) (*env, error) {
 	return e, nil
 }
 
+// tuttid is the program that links everything; it lies beside the other one.
+func (e *env) tuttid() string { return filepath.Join(filepath.Dir(e.tutti), "tuttid") }
+
 // install copies a program. The linker writes page by page through a mapping, and the system keeps such a file in single
 // pages until it is read anew: each process that runs it takes a twentieth longer than one of a copy, which lies in larger
 // pieces as every installed program does.
