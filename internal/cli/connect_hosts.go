@@ -71,7 +71,7 @@ func hostSetup(host string, instance address.Instance, root string) []byte {
 			o.Str("pathExample", h.example)
 		}
 	}
-	o.Raw("snippet", serverEntry(root))
+	o.Raw("snippet", serverEntry(host, root))
 	return o.Bytes()
 }
 
@@ -85,11 +85,11 @@ func settingsOf(host string) string {
 	return ""
 }
 
-// serverEntry is the entry of the server of the bus in the settings of an agent program.
-func serverEntry(root string) []byte {
+// serverEntry is the entry of the server of the bus in the settings of an agent program: it connects the agent at each start.
+func serverEntry(host, root string) []byte {
 	var entry, servers, all canonjson.Object
 	entry.Str("command", "h2a")
-	entry.Strs("args", []string{"mcp-serve", "--root", root})
+	entry.Strs("args", []string{"mcp-serve", "--root", root, "--auto-open", "--host", host})
 	servers.Raw("h2a", entry.Bytes())
 	all.Raw("mcpServers", servers.Bytes())
 	return all.Bytes()

@@ -5,16 +5,16 @@ var mcpVerbs = []Verb{
 		Name: "mcp-serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, TextOnly: true, Bus: true,
 		Short: "serve an agent program that speaks MCP",
 		Flags: []Flag{
-			{Name: "auto-open", Kind: TrueSwitch, Help: "connect the agent and open a session at start"},
+			{Name: "auto-open", Kind: Switch, Help: "connect the agent and open a session at start"},
 			{Name: "host", Kind: Text, Value: "host", Default: "agent", Help: "the agent program that is served, for its identity"},
 			{Name: "instance", Kind: Text, Value: "id", Help: "the agent that speaks through this server, as it is"},
 			{Name: "name", Kind: Text, Value: "name", Help: "how the agent is shown to others"},
 			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Help: "what the session of --auto-open is interested in"},
 			{Name: "tools", Kind: Text, Value: "set", Default: "all", Choices: []string{"all", "lean"}, Help: "which tools are offered: lean leaves out those of older programs"},
 			{Name: "wake", Kind: Text, Value: "kind", Help: "accepted for older settings; this server pushes, and types nothing"},
-			{Name: "auto-upgrade", Kind: TrueSwitch, Help: "accepted for older settings; nothing is installed"},
-			{Name: "no-restart", Kind: TrueSwitch, Help: "accepted for older settings"},
-			{Name: "upgrade-check", Kind: TrueSwitch, Help: "accepted for older settings; nothing is asked of the network"},
+			{Name: "auto-upgrade", Kind: Switch, Help: "accepted for older settings; nothing is installed"},
+			{Name: "no-restart", Kind: Switch, Help: "accepted for older settings"},
+			{Name: "upgrade-check", Kind: Switch, Help: "accepted for older settings; nothing is asked of the network"},
 		},
 		Does: `Serves one agent program: it sends, receives and answers messages, finds other agents and opens sessions with
 the tools of this server, as the agent that the connection belongs to. That is the one of --instance; else the one that

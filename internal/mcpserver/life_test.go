@@ -259,11 +259,14 @@ func TestHandOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, name := range []string{"tutti", "h2a"} {
-		c := r.command(name, []string{"mcp-serve"})
-		c.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")
+		c := r.command(name, []string{"mcp-serve", "--upgrade-check", "--auto-open", "--host", "codex"})
+		c.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tutti_status"}}` + "\n")
 		out, err := c.Output()
-		if err != nil || string(out) != `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n" {
+		if err != nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), `\"instance\":\"codex:`) {
 			t.Errorf("%s mcp-serve: %v, %q", name, err, out)
+		}
+		if keys, _ := filepath.Glob(filepath.Join(r.root, "keys", "codex-*.key.pem")); len(keys) != 1 {
+			t.Errorf("%s mcp-serve connected %v", name, keys)
 		}
 	}
 }

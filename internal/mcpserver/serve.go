@@ -46,10 +46,17 @@ func Serve(ctx context.Context, s app.Service) error {
 		Name: serverName, Version: s.Version, Instructions: instructions, Tools: v.offered(),
 		In: s.In, Out: s.Out, Log: log, Activity: v.active,
 	})
-	go v.begin(ctx)
+	begin, enough := context.WithCancel(ctx)
+	defer enough()
+	go v.begin(begin)
 	unhook := context.AfterFunc(ctx, v.leave) // sessions are closed while the calls in hand come to their end
 	defer unhook()
 	err = v.wire.Run(ctx)
+	enough()
+	select {
+	case <-v.begun: // so that no identity is left half made
+	case <-time.After(leaveFor):
+	}
 	v.close()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("serve: %w", err)
