@@ -28,7 +28,7 @@ bench: build ## measure what is promised and rewrite the table in README.md
 soak: ## the long versions of the tests and every fuzz target; under an hour
 	@scripts/soak.sh
 
-e2e: ## try the MCP server with the official clients, which lie in a cache folder (330 MB)
+e2e: ## try the MCP server with official clients and real agent programs, kept in a cache folder (2 GB)
 	@scripts/e2e.sh
 
 fmt: ## format all Go files
