@@ -23,6 +23,10 @@ func (s *Store) fail(op string, k store.Key, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = store.ErrNotFound
 	}
+	if k.Name != "" && !k.Kind.Spec().IsLog() && errors.Is(err, fs.ErrPermission) {
+		// One file that somebody else keeps to himself must not hide those beside it.
+		return &store.UnfitError{Key: k, Where: pathOf(k), Why: "this user may not read it"}
+	}
 	return &opError{op, k, err}
 }
 

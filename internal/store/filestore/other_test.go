@@ -124,7 +124,7 @@ func TestLeaseDocument(t *testing.T) {
 	}
 }
 
-// TestWatchQuiet: temporary and lock files wake nobody; a change comes as its key.
+// TestWatchQuiet: temporary files, lock files and names that no key has wake nobody; a change comes as its key.
 func TestWatchQuiet(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -135,7 +135,7 @@ func TestWatchQuiet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".tutti-1-2-3.tmp", ".lock", ".flock", "x.json.tmp-1-2"} {
+	for _, name := range []string{".tutti-1-2-3.tmp", ".lock", ".flock", "x.json.tmp-1-2", "esc\x1b[31m.json", "....json"} {
 		write(t, filepath.Join(s.path, "inbox/o", name), []byte("x"))
 	}
 	k := store.Key{Kind: store.Inbox, Owner: "o", Name: "m"}

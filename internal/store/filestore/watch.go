@@ -98,7 +98,7 @@ func (w *watch) start(scope store.Scope) {
 func (w *watch) leaf(scope store.Scope) *sighted {
 	rel := folderPath(scope.Kind, scope.Owner)
 	names := func(file string) bool {
-		k, ok := keyNamed(scope.Kind, scope.Owner, file)
+		k, ok := w.s.keyOf(scope.Kind, scope.Owner, file) // nobody could ask for another one
 		return ok && (scope.Name == "" || k.Name == scope.Name)
 	}
 	if nested(scope.Kind) {
@@ -196,7 +196,7 @@ func (w *watch) take(got seen) {
 	case nested(scope.Kind):
 		w.offer(store.Change{Key: store.Key{Kind: scope.Kind, Owner: scope.Owner, Name: scope.Name}})
 	default:
-		if k, ok := keyNamed(scope.Kind, scope.Owner, ev.Name); ok {
+		if k, ok := w.s.keyOf(scope.Kind, scope.Owner, ev.Name); ok {
 			w.offer(store.Change{Key: k})
 		}
 	}
