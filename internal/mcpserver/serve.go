@@ -38,6 +38,10 @@ func Serve(ctx context.Context, s app.Service) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
+	// Writing to a client that was killed is a fault like others, and no end without closing the sessions.
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE)
+	defer signal.Stop(gone)
 	for _, line := range o.remarks {
 		log(line)
 	}

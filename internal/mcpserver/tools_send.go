@@ -31,6 +31,9 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return nil, err
 	}
 	l := post.Letter{From: own, To: address.Instance(to), Text: text, Thread: c.text("thread"), ReplyTo: c.text("replyTo")}
+	if n := max(len(l.Thread), len(l.ReplyTo)); n > maxWord {
+		return nil, c.refuse("tutti_receive and tutti_send name the thread and the id of each message", "an id of %d bytes; none has more than %d", n, maxWord)
+	}
 	if l.Thread == "" && l.ReplyTo != "" {
 		if m, err := c.Mail.Find(ctx, own.Instance, l.ReplyTo); err == nil {
 			l.Thread = m.Envelope.ThreadID
@@ -61,7 +64,7 @@ func receipt(r *post.Receipt) *canonjson.Object {
 	o.Bool("ok", true)
 	o.Str("outcome", string(r.Outcome))
 	o.Str("id", r.ID)
-	o.Opt("thread", r.Thread)
+	o.Opt("thread", word(r.Thread)) // an answer goes on with the peer's, which may be of any length
 	o.Str("to", string(r.To))
 	if r.Asked != r.To {
 		o.Str("asked", string(r.Asked))
