@@ -7,6 +7,7 @@
 package foreigntest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,9 @@ import (
 type Program struct {
 	Root  string
 	Lease bool // speaks the lease form of locks instead of the pid form
-	seq   int
+	// Expiry is how long a session lives without a heartbeat; 0: as long as theirs do.
+	Expiry time.Duration
+	seq    int
 }
 
 // Times of the originals: how long they wait for a lock, how often they look, and how long a session lives without a heartbeat.
@@ -313,7 +316,7 @@ func (p *Program) Sessions() (live []map[string]any, senseless []string, err err
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, r["heartbeatAt"].(string))
-		if err != nil || time.Since(at) > expiry {
+		if err != nil || time.Since(at) > cmp.Or(p.Expiry, expiry) {
 			os.Remove(path)
 			continue
 		}

@@ -1,0 +1,124 @@
+package mcptest
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// calls is how many are made in all by the four goroutines.
+func calls() int {
+	if soak {
+		return 10_000
+	}
+	return 400
+}
+
+const (
+	// maxGrowth is by how much the anonymous memory of a server may grow after its first thousand calls, in KiB.
+	maxGrowth = 2 << 10
+	// maxAnswer is how long the slowest call may take beside everything that runs at the same time.
+	maxAnswer = 20 * time.Second
+)
+
+// TestHammer: two goroutines of one connection, a second server of the same agent and the server of another one call every
+// tool, while hostile things of every kind appear, change and vanish in the folders that they look into. Each call is
+// answered once, nothing that was sent is lost or offered twice, and nothing is left behind.
+func TestHammer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "H2A_HEARTBEAT_INTERVAL_MS=1000")
+	a1, b := r.start("claude", "a"), r.start("codex", "b")
+	a2 := r.start("claude", "a")
+	servers := []*server{a1, a2, b}
+	ana, bob := a1.me(), b.me()
+	if a2.me() != ana {
+		t.Fatalf("two servers in one folder are %s and %s", ana, a2.me())
+	}
+	field := newField(t, r.root, ana, bob)
+	field.plant()
+	l := newLedger()
+	files := map[*server][]string{}
+	for _, s := range servers {
+		work(newPlayer(s, l, 0, ana, bob), 60) // so that everything is open that stays open
+		files[s] = settled(s)
+	}
+
+	stop := field.churn()
+	began := time.Now()
+	early := map[*server]int{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for n, s := range []*server{a1, a1, a2, b} {
+		all.Go(func() {
+			p := newPlayer(s, l, uint64(n)+1, ana, bob)
+			for range calls() / 4 {
+				p.step()
+				mu.Lock()
+				if s.count.Load() >= 1000 && early[s] == 0 {
+					early[s] = s.anon()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	span := time.Since(began)
+	hostile := stop()
+	for _, s := range servers {
+		l.drain(s)
+	}
+
+	field.check()
+	l.check(t, r.root, ana, bob)
+	total := 0
+	for _, s := range servers {
+		total += int(s.count.Load())
+		s.checkTimes()
+		if grown := s.anon() - early[s]; early[s] > 0 {
+			t.Logf("%s: %d KiB after 1,000 calls, %d KiB after %d", s.name, early[s], s.anon(), s.count.Load())
+			if grown > maxGrowth {
+				t.Errorf("%s: its memory grew by %d KiB", s.name, grown)
+			}
+		}
+		if now := settled(s); len(now) > len(files[s]) {
+			t.Errorf("%s: open files were\n%s\nand are\n%s", s.name, joined(files[s]), joined(now))
+		}
+	}
+	t.Logf("%d calls, %.0f/s; %d hostile things; %s", total, float64(calls())/span.Seconds(), hostile, l)
+	for _, s := range servers {
+		if text := s.errs.String(); strings.Contains(text, "is told nothing") || strings.Contains(text, "panic") {
+			t.Errorf("%s said: %s", s.name, tail(text))
+		}
+		if code, took := s.end(0); code != 0 || took > time.Second {
+			t.Errorf("%s: status %d after %v", s.name, code, took)
+		}
+	}
+	if left := r.sessions(); len(left) > 0 {
+		t.Errorf("sessions left: %q", left)
+	}
+}
+
+// settled are the open files of a server once nothing is in hand any more.
+func settled(s *server) []string {
+	least := s.files()
+	for range 40 {
+		time.Sleep(5 * time.Millisecond)
+		if now := s.files(); len(now) < len(least) {
+			least = now
+		}
+	}
+	return least
+}
+
+func (s *server) checkTimes() {
+	s.mu.Lock()
+	took := slices.Sorted(slices.Values(s.took))
+	s.mu.Unlock()
+	s.t.Logf("%s: %d calls, answered in %v (median), %v (99 of 100), %v (slowest); longest result %d bytes", s.name, len(took),
+		took[len(took)/2], took[len(took)*99/100], took[len(took)-1], s.longest)
+	if slowest := took[len(took)-1]; slowest > maxAnswer {
+		s.t.Errorf("%s: a call took %v", s.name, slowest)
+	}
+}
