@@ -145,10 +145,10 @@ func (h *held) fail(line string) {
 }
 
 // Engage says that the user of an agent has let it go on: pushes to its sessions go on with what is new from now on. While
-// the switch is on it does nothing.
-func (a *Attendance) Engage(i address.Instance) {
+// the switch is on it does nothing. It reports whether a session had been stopped.
+func (a *Attendance) Engage(i address.Instance) (stopped bool) {
 	if a.o.Switch.Read().Halted {
-		return
+		return false
 	}
 	epoch := a.o.Epoch()
 	for _, h := range a.all() {
@@ -162,5 +162,7 @@ func (a *Attendance) Engage(i address.Instance) {
 		a.notes.add(s.Instance, mailbox.Mark{
 			ID: string(h.id), Step: mailbox.Engaged, At: a.o.Now(), By: string(s.Instance), Session: string(h.id),
 		})
+		stopped = true
 	}
+	return stopped
 }

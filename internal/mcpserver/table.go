@@ -40,7 +40,8 @@ func described(schema, does string) string {
 	return schema[:len(schema)-1] + `,"description":` + string(canonjson.AppendString(nil, does)) + "}"
 }
 
-// The arguments that lists have beside their own.
+// The arguments that lists have beside their own. The older tools take them too and do not declare them: what they declare
+// is what existing programs know of them, and their answers name the call that goes on.
 var (
 	limitProp  = prop{name: "limit", schema: described(aNumber, "at most so many at a time")}
 	cursorProp = prop{name: "cursor", schema: described(aString, `"next" of the answer before`)}
@@ -62,7 +63,7 @@ var tools = []tool{
 	{
 		name: "h2a_discover_instances", older: true, effect: reads, again: true, run: plain(discoverInstances),
 		does:  "List the registered agents (instances), live or not; role and scope filter by what they have been registered with and granted.",
-		props: []prop{{"role", aString, false}, {"scope", aString, false}, limitProp, cursorProp},
+		props: []prop{{"role", aString, false}, {"scope", aString, false}},
 	},
 	{
 		name: "h2a_inbox", older: true, effect: reads, run: plain(inbox),
@@ -73,7 +74,6 @@ var tools = []tool{
 			{"instance", aString, true},
 			{"envelope", anObject, false},
 			{"envelopeId", aString, false},
-			limitProp, cursorProp,
 		},
 	},
 	{
@@ -96,7 +96,7 @@ var tools = []tool{
 	{
 		name: "h2a_discover_sessions", older: true, effect: reads, again: true, run: plain(discoverSessions),
 		does:  "List the live sessions of agents (who is there now); scope, instance and part of the display name filter.",
-		props: []prop{{"scope", aString, false}, {"instance", aString, false}, {"name", aString, false}, limitProp, cursorProp},
+		props: []prop{{"scope", aString, false}, {"instance", aString, false}, {"name", aString, false}},
 	},
 	{
 		name: "tutti_send", effect: acts, run: plain(send),

@@ -62,13 +62,21 @@ func (t *tray) takes(item *post.Item) bool {
 // mostMessages is how many messages one answer holds at the most.
 const mostMessages = 20
 
+// haltWas is told once after a halt: an agent must not go on with what it had begun because the switch is off again.
+const haltWas = "your user had halted all agents, and has cleared it; go on with what you were doing only if your user says so"
+
 // receive shows what was not shown yet, and with wait what comes first.
 func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 	own, err := c.speaker(ctx, c.bus, false)
 	if err != nil {
 		return nil, err
 	}
-	c.attend.Engage(own.Instance) // whoever looks at its mail goes on at its user's word
+	head := new(canonjson.Object)
+	head.Bool("ok", true)
+	head.Str("instance", string(own.Instance))
+	if c.attend.Engage(own.Instance) { // whoever looks at its mail goes on at its user's word
+		head.Str("haltCleared", haltWas)
+	}
 	r := post.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
 	limit := max(1, c.count("limit", mostMessages, mostMessages))
 	var h *hints
@@ -80,7 +88,7 @@ func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 		defer c.progress(ctx, "waiting for mail")()
 	}
 	for {
-		o, found, err := c.take(ctx, r, limit)
+		o, found, err := c.take(ctx, r, head, limit)
 		if err != nil || found || h == nil {
 			return o, err
 		}
@@ -99,12 +107,10 @@ func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 }
 
-// take claims what one answer has room for, and records that it was shown. found: there was something.
-func (c *call) take(ctx context.Context, r post.Reader, limit int) (o *canonjson.Object, found bool, err error) {
-	o = new(canonjson.Object)
-	o.Bool("ok", true)
-	o.Str("instance", string(r.Instance))
-	t := &tray{head: copyOf(o)}
+// take claims what one answer has room for behind its head, and records that it was shown. found: there was something.
+func (c *call) take(ctx context.Context, r post.Reader, head *canonjson.Object, limit int) (o *canonjson.Object, found bool, err error) {
+	o = copyOf(head)
+	t := &tray{head: head}
 	// What is claimed has to be shown, so that the end of the call does not come in between.
 	got, err := c.office.ReceiveWhile(context.WithoutCancel(ctx), r, limit, t.takes)
 	if err != nil {
