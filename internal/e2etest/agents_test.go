@@ -38,8 +38,8 @@ func TestAgentsCall(t *testing.T) {
 			ben := connect(t, home, root, "agy", "ben")
 			const text = "from the model: schöne Grüße,\n\"quoted\" <tag> & {braces}"
 			m := newModel(t, a.steps(t,
-				step{"tutti_status", with(object{})},
-				step{"tutti_send", with(object{"to": ben, "text": text})},
+				step{tool: "tutti_status", args: with(object{})},
+				step{tool: "tutti_send", args: with(object{"to": ben, "text": text})},
 			))
 			wire := filepath.Join(home, "wire")
 			d := newDesk(t, a, home, m.http.URL, os.Args[0], "wire", wire, here.tuttid, "mcp-serve", "--root", root, "--auto-open", "--host", a.host, "--name", "ana")

@@ -3,7 +3,6 @@
 package e2etest
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -157,16 +156,14 @@ func (d desk) command(t *testing.T, args ...string) *exec.Cmd {
 	return c
 }
 
+// run is what the program said, by both ways.
 func (d desk) run(t *testing.T, args ...string) string {
 	t.Helper()
-	c := d.command(t, args...)
-	var errs bytes.Buffer
-	c.Stderr = &errs
-	out, err := c.Output()
+	out, err := d.command(t, args...).CombinedOutput()
 	if err != nil {
-		t.Fatalf("%s %q: %v\n%s\n%s", d.agent.name, args, err, out, errs.Bytes())
+		t.Fatalf("%s %q: %v\n%s", d.agent.name, args, err, out)
 	}
-	return string(out) + errs.String()
+	return string(out)
 }
 
 // agentPrograms is the folder with the installed programs. A machine for which they are not installed is told so.

@@ -14,7 +14,7 @@ func (a agent) steps(t *testing.T, steps ...step) script {
 	return func(now turn) move {
 		for _, s := range steps {
 			name := a.tool(s.tool)
-			if _, done := now.result(name); done {
+			if got, done := now.result(name); done && (s.until == nil || s.until(got)) {
 				continue
 			}
 			if slices.Contains(now.offered, name) {
@@ -34,9 +34,11 @@ func (a agent) steps(t *testing.T, steps ...step) script {
 	}
 }
 
+// A step is one call; with until it is repeated until its result will do.
 type step struct {
-	tool string
-	args func(turn) object
+	tool  string
+	args  func(turn) object
+	until func(result string) bool
 }
 
 func with(o object) func(turn) object { return func(turn) object { return o } }
