@@ -156,8 +156,8 @@ func (d *Dir) openSub(rel string) (int, error) {
 	return openBeneath(d.fd, rel, dirFlags, 0)
 }
 
-// MakeSub opens the folder rel like [Dir.Sub] and makes the steps that are missing, with perm less the umask. Each folder in
-// which one was made is synced, so that a file synced in the new folder later cannot be lost with it.
+// MakeSub opens the folder rel like [Dir.Sub] and makes the steps that are missing, with perm less the umask. Each folder that
+// was made and each in which one was made is synced, so that a file synced in the new folder later cannot be lost with it.
 func (d *Dir) MakeSub(rel string, perm fs.FileMode) (*Dir, error) {
 	sub, err := d.Sub(rel)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -192,10 +192,19 @@ func makeStep(at int, name string, perm uint32) (int, error) {
 	if err := unix.Mkdirat(at, name, perm); err != nil && err != unix.EEXIST {
 		return -1, err
 	}
-	if err := syncFolder(at); err != nil {
+	fd, err = openAt(at, name, dirFlags|unix.O_NOFOLLOW, 0)
+	if err != nil {
 		return -1, err
 	}
-	return openAt(at, name, dirFlags|unix.O_NOFOLLOW, 0)
+	// Without a journal the name of a folder that was not written itself does not survive, nor what was moved into it.
+	if err = syncFolder(fd); err == nil {
+		err = syncFolder(at)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 // at finds the folder and the last step of name. The common name without a slash needs no system call.

@@ -71,22 +71,38 @@ func swap(a int, aname string, b int, bname string) error {
 }
 
 // createNameless makes name by writing a file that has none and linking it when it is whole. It returns
-// errors.ErrUnsupported, having left nothing, where the file system has no such files or the link cannot be made.
-func createNameless(at int, name string, data []byte, perm uint32, sync bool) error {
+// errors.ErrUnsupported, having left nothing, where the file system has no such files or the link cannot be made. Kept tells
+// that the name is as safe as the content, so that the folder need not be synced.
+//
+// With sync the file is synced twice. The first time makes the content safe before anybody can find it. But what then lies on
+// the disk is a file that no name counts for, and where no journal ties the count to the name, syncing the folder writes the
+// name alone: after a power cut e2fsck takes such a file for a deleted one and removes the name (of 700 files made that way on
+// an ext4 without a journal, 44 were gone). The second time, after the link, writes the count.
+func createNameless(at int, name string, data []byte, perm uint32, sync bool) (kept bool, err error) {
 	fd, err := openAt(at, ".", unix.O_WRONLY|unix.O_TMPFILE, perm)
 	switch err {
 	case nil:
 	case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOENT:
-		return errors.ErrUnsupported
+		return false, errors.ErrUnsupported
 	default:
-		return err
+		return false, err
 	}
 	defer unix.Close(fd)
 	if err := fill(fd, data, sync); err != nil {
-		return err
+		return false, err
 	}
-	// By handle, which kernels before 6.10 grant to the superuser only; else by the name that /proc has for it.
-	err = unix.Linkat(fd, "", at, name, unix.AT_EMPTY_PATH)
+	if err := linkNameless(fd, at, name); err != nil || !sync {
+		return false, err
+	}
+	if err := syncFile(fd); err != nil {
+		return false, err
+	}
+	return syncsNames(fd), nil
+}
+
+// linkNameless goes by handle, which kernels before 6.10 grant to the superuser only; else by the name that /proc has for it.
+func linkNameless(fd, at int, name string) error {
+	err := unix.Linkat(fd, "", at, name, unix.AT_EMPTY_PATH)
 	if err != nil && err != unix.EEXIST {
 		var b [32]byte
 		proc := strconv.AppendInt(append(b[:0], "/proc/self/fd/"...), int64(fd), 10)
@@ -96,4 +112,18 @@ func createNameless(at int, name string, data []byte, perm uint32, sync bool) er
 		return errors.ErrUnsupported // without /proc, say; the other way will tell if it is something else
 	}
 	return err
+}
+
+// syncsNames tells whether a sync of an open file is known to make a name safe that it was given since the last one. ext4 does
+// so by design, with a journal (name and count are one transaction) and without (ext4_sync_parent writes the folder, too), and
+// there the sync of the folder that is saved is a third of the price of a file. The old driver for ext2, which has the same
+// number and does not, is told apart by its files having no time of birth.
+func syncsNames(fd int) bool {
+	var f unix.Statfs_t
+	if err := unix.Fstatfs(fd, &f); err != nil || uint32(f.Type) != unix.EXT4_SUPER_MAGIC {
+		return false
+	}
+	var x unix.Statx_t
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &x)
+	return err == nil && x.Mask&unix.STATX_BTIME != 0
 }

@@ -40,4 +40,6 @@ func swap(a int, aname string, b int, bname string) error {
 }
 
 // createNameless: only Linux has files that get their first name later.
-func createNameless(int, string, []byte, uint32, bool) error { return errors.ErrUnsupported }
+func createNameless(int, string, []byte, uint32, bool) (kept bool, err error) {
+	return false, errors.ErrUnsupported
+}

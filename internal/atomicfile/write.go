@@ -206,28 +206,60 @@ func (d *Dir) two(op, from string, to *Dir, name string, step func(int, string, 
 // Where the system can, the file has no name at all until it is whole: nothing is left by a crash, watchers of the folder see
 // two events instead of four (CREATE of the name, then CLOSE_WRITE of a "#" and an inode number), and it is cheaper (BenchmarkCreate). [Dir.Stage] cannot do that, for it would hold a handle per file.
 func (d *Dir) Create(name string, data []byte, perm fs.FileMode, sync bool) error {
-	return d.write("create", name, sync, func(at int, base string) error {
+	return d.write("create", name, sync, func(at int, base string) (kept bool, err error) {
 		if !d.needNames.Load() {
-			err := createNameless(at, base, data, uint32(perm.Perm()), sync)
+			kept, err := createNameless(at, base, data, uint32(perm.Perm()), sync)
 			if err != errors.ErrUnsupported {
-				return err
+				return kept, err
 			}
 			d.needNames.Store(true)
 		}
-		return stageAnd(publish, at, base, data, perm, sync)
+		return false, stageAnd(publish, at, base, data, perm, sync)
 	})
 }
 
 // Replace makes data the content of name, a slash path below d, whether the name was taken or not. Readers see the old bytes or
 // the new. With sync the new ones survive a power cut when nil comes back.
 func (d *Dir) Replace(name string, data []byte, perm fs.FileMode, sync bool) error {
-	return d.write("replace", name, sync, func(at int, base string) error {
-		return stageAnd(unix.Renameat, at, base, data, perm, sync)
+	return d.write("replace", name, sync, func(at int, base string) (kept bool, err error) {
+		step := unix.Renameat
+		if sync {
+			step = replaceSafely
+		}
+		return sync, stageAnd(step, at, base, data, perm, sync)
 	})
 }
 
-// write runs put in the folder of name, and syncs that folder if wanted.
-func (d *Dir) write(op, name string, sync bool, put func(at int, base string) error) error {
+// Supplant gives a staged file the name of another one, or a free one, and returns when the name is safe. Until then the file
+// that had the name is kept: a rename would leave it without a name at once, and where no journal ties the two together a power
+// cut could find it deleted and its name still there.
+func (d *Dir) Supplant(tmp string, to *Dir, name string) error {
+	return d.two("replace", tmp, to, name, replaceSafely)
+}
+
+func replaceSafely(from int, tmp string, at int, name string) error {
+	err := error(unix.ENOENT)
+	if i, lerr := lstatAt(at, name); lerr == nil && i.Regular() { // a folder would be moved away where a rename refuses
+		err = swap(from, tmp, at, name)
+	}
+	if err == nil {
+		if err := syncFolder(at); err != nil {
+			return err
+		}
+		unix.Unlinkat(from, tmp, 0)
+		return nil
+	}
+	if err != unix.ENOENT && unsupported(err) != errors.ErrUnsupported {
+		return err
+	}
+	if err := unix.Renameat(from, tmp, at, name); err != nil {
+		return err
+	}
+	return syncFolder(at)
+}
+
+// write runs put in the folder of name, and syncs that folder if wanted and if put has not kept the name safe by itself.
+func (d *Dir) write(op, name string, sync bool, put func(at int, base string) (kept bool, err error)) error {
 	if err := d.enter(); err != nil {
 		return err
 	}
@@ -237,8 +269,8 @@ func (d *Dir) write(op, name string, sync bool, put func(at int, base string) er
 		return d.fail(op, name, err)
 	}
 	defer done()
-	err = put(at, base)
-	if err == nil && sync {
+	kept, err := put(at, base)
+	if err == nil && sync && !kept {
 		err = syncFolder(at)
 	}
 	if err != nil {

@@ -78,9 +78,9 @@ func under(t *testing.T, o op, root string, more ...string) ([]event, error) {
 }
 
 // prepare makes a root with what the operation finds.
-func prepare(t *testing.T, o op) string {
+func prepare(t *testing.T, o op, place string) string {
 	t.Helper()
-	root := filepath.Join(t.TempDir(), "bus")
+	root := filepath.Join(place, "bus")
 	s, err := filestore.Open(root, filestore.Options{Create: true, CreatedBy: "crashtest"})
 	if err != nil {
 		t.Fatal(err)
@@ -121,15 +121,32 @@ func needStrace(t *testing.T) {
 	}
 }
 
+// TestPowerCut records each operation where temporary files lie and, if there is one, on a file system in memory: what the
+// store does to make a name safe depends on what is known of the file system.
 func TestPowerCut(t *testing.T) {
 	needStrace(t)
+	t.Run("disk", func(t *testing.T) { powerCut(t, func(t *testing.T) string { return t.TempDir() }) })
+	t.Run("memory", func(t *testing.T) {
+		powerCut(t, func(t *testing.T) string {
+			dir, err := os.MkdirTemp("/dev/shm", "crashtest-")
+			if err != nil {
+				t.Skip("no file system in memory:", err)
+			}
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			return dir
+		})
+	})
+}
+
+func powerCut(t *testing.T, place func(*testing.T) string) {
 	for _, o := range ops {
 		t.Run(strings.ReplaceAll(o.name, " ", "_"), func(t *testing.T) {
-			root := prepare(t, o)
+			root := prepare(t, o, place(t))
 			start, err := load(root)
 			if err != nil {
 				t.Fatal(err)
 			}
+			start.follows = followsNames(root)
 			events, err := under(t, o, root)
 			if err != nil {
 				t.Fatal(err)
@@ -201,8 +218,8 @@ func list(events []event) string {
 // reload makes a model of the state that start was made of; nodes change as calls run, so each cut needs its own.
 func reload(d *disk, root string, start *disk) (*disk, error) {
 	t := tree{}
-	start.flatten(t, start.before, start.root, "", 1)
-	d.before, d.root = entries{}, &node{dir: true}
+	flatten(t, start.before, start.root, "", 1, false)
+	d.before, d.root = entries{}, onDisk(node{dir: true})
 	d.before[d.root] = map[string]*node{}
 	for p := range t {
 		at := d.root
@@ -210,9 +227,9 @@ func reload(d *disk, root string, start *disk) (*disk, error) {
 		for i, part := range parts {
 			n := d.before[at][part]
 			if n == nil {
-				n = &node{dir: true}
+				n = onDisk(node{dir: true})
 				if i == len(parts)-1 && !strings.HasSuffix(p, "/") {
-					n = &node{data: []byte(t[p]), durable: []byte(t[p])}
+					n = onDisk(node{data: []byte(t[p])})
 				} else {
 					d.before[n] = map[string]*node{}
 				}
@@ -265,7 +282,7 @@ func TestKilled(t *testing.T) {
 	needStrace(t)
 	for _, o := range ops {
 		t.Run(strings.ReplaceAll(o.name, " ", "_"), func(t *testing.T) {
-			events, err := under(t, o, prepare(t, o))
+			events, err := under(t, o, prepare(t, o, t.TempDir()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -277,7 +294,7 @@ func TestKilled(t *testing.T) {
 					continue
 				}
 				steps++
-				root := prepare(t, o)
+				root := prepare(t, o, t.TempDir())
 				got, err := under(t, o, root, "-e", fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", e.name, e.nth))
 				if err == nil {
 					continue // it made fewer calls this time

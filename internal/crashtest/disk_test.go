@@ -16,6 +16,16 @@ type node struct {
 	dir     bool
 	data    []byte // what readers see
 	durable []byte // what is certainly on the medium
+	links   int    // names that count for it; 1 for a folder
+	// counted says that the medium certainly has it with a count of names above zero. One that is not counted is not there after
+	// a power cut even where its name is: without a journal the check of the file system removes such names.
+	counted bool
+}
+
+// onDisk is a file or a folder that lay there before.
+func onDisk(n node) *node {
+	n.durable, n.links, n.counted = n.data, 1, true
+	return &n
 }
 
 type entries map[*node]map[string]*node
@@ -32,6 +42,7 @@ func (e entries) clone() entries {
 type step struct {
 	text    string
 	dirs    []*node
+	gives   *node // what it gives a name, in the last of dirs
 	durable bool
 	apply   func(entries) // does nothing where it cannot apply
 }
@@ -46,6 +57,8 @@ type disk struct {
 	fds    map[int]*node
 	pos    map[int]int
 	app    map[int]bool
+	// follows is for file systems where the sync of a file makes the names safe that it was given since the last one.
+	follows bool
 }
 
 // load takes the folder at path as what is durable.
@@ -57,7 +70,7 @@ func load(path string) (*disk, error) {
 		if err != nil {
 			return nil, err
 		}
-		n := &node{dir: true}
+		n := onDisk(node{dir: true})
 		d.before[n] = map[string]*node{}
 		for _, e := range ents {
 			full := filepath.Join(p, e.Name())
@@ -73,7 +86,7 @@ func load(path string) (*disk, error) {
 			if err != nil {
 				return nil, err
 			}
-			d.before[n][e.Name()] = &node{data: data, durable: data}
+			d.before[n][e.Name()] = onDisk(node{data: data})
 		}
 		return n, nil
 	}
@@ -111,8 +124,8 @@ func (d *disk) find(fd int, path string) (parent *node, name string, n *node) {
 }
 
 // do records a change of entries, and makes it.
-func (d *disk) do(text string, apply func(entries), dirs ...*node) {
-	d.steps = append(d.steps, &step{text: text, dirs: dirs, apply: apply})
+func (d *disk) do(text string, gives *node, apply func(entries), dirs ...*node) {
+	d.steps = append(d.steps, &step{text: text, dirs: dirs, gives: gives, apply: apply})
 	apply(d.now)
 }
 
@@ -150,11 +163,13 @@ func (d *disk) run(e event) {
 		d.syncAll()
 	case "mkdirat":
 		if p, name, _ := d.find(e.num(0), e.str(1)); p != nil {
-			d.do(e.String(), set(p, name, &node{dir: true}), p)
+			n := &node{dir: true, links: 1}
+			d.do(e.String(), n, set(p, name, n), p)
 		}
 	case "unlinkat":
 		if p, name, n := d.find(e.num(0), e.str(1)); n != nil {
-			d.do(e.String(), func(e entries) { delete(e[p], name) }, p)
+			n.links--
+			d.do(e.String(), nil, func(e entries) { delete(e[p], name) }, p)
 		}
 	case "linkat":
 		d.link(e)
@@ -175,8 +190,8 @@ func (d *disk) open(e event) {
 			n = &node{} // without a name until it is linked
 		}
 	case n == nil && has("O_CREAT") && parent != nil:
-		n = &node{}
-		d.do(e.String(), set(parent, name, n), parent)
+		n = &node{links: 1}
+		d.do(e.String(), n, set(parent, name, n), parent)
 	case n != nil && has("O_TRUNC"):
 		n.data = nil
 	}
@@ -216,7 +231,8 @@ func (d *disk) link(e event) {
 		_, _, n = d.find(e.num(0), e.str(1))
 	}
 	if p, name, _ := d.find(e.num(2), e.str(3)); p != nil && n != nil {
-		d.do(e.String(), set(p, name, n), p)
+		n.links++
+		d.do(e.String(), n, set(p, name, n), p)
 	}
 }
 
@@ -227,7 +243,10 @@ func (d *disk) rename(e event) {
 		return
 	}
 	swap := len(e.args) > 4 && strings.Contains(e.args[4], "RENAME_EXCHANGE")
-	d.do(e.String(), func(e entries) {
+	if !swap && to != nil && to != from {
+		to.links--
+	}
+	d.do(e.String(), from, func(e entries) {
 		if e[p1][n1] != from || e[p2] == nil { // a step it builds on was dropped
 			return
 		}
@@ -247,10 +266,13 @@ func (d *disk) sync(n *node) {
 	if n == nil {
 		return
 	}
-	n.durable = n.data
+	n.durable, n.counted = n.data, n.links > 0
 	for _, s := range d.steps {
 		for _, dir := range s.dirs {
 			s.durable = s.durable || dir == n
+		}
+		if d.follows && !n.dir && s.gives == n {
+			s.durable, s.dirs[len(s.dirs)-1].counted = true, true
 		}
 	}
 }
@@ -261,7 +283,7 @@ func (d *disk) syncAll() {
 	}
 	for _, ents := range d.now {
 		for _, n := range ents {
-			n.durable = n.data
+			n.durable, n.counted = n.data, true
 		}
 	}
 }
@@ -298,11 +320,13 @@ func (d *disk) states(yield func(tree)) {
 			}
 		}
 		for part := range 3 {
-			t := tree{}
-			d.flatten(t, e, d.root, "", part)
-			if key := t.String(); !seen[key] {
-				seen[key] = true
-				yield(t)
+			for _, drop := range []bool{false, true} {
+				t := tree{}
+				flatten(t, e, d.root, "", part, drop)
+				if key := t.String(); !seen[key] {
+					seen[key] = true
+					yield(t)
+				}
 			}
 		}
 	}
@@ -337,13 +361,17 @@ func subsets(free []int) []map[int]bool {
 	return all
 }
 
-// flatten lays the state out. Of data that was not synced nothing (part 0), all (1) or half (2) has arrived.
-func (d *disk) flatten(t tree, e entries, n *node, at string, part int) {
+// flatten lays the state out. Of data that was not synced nothing (part 0), all (1) or half (2) has arrived. With drop the
+// names of what may not be counted are gone: what was not synced since it got its first name, and what has lost its last one.
+func flatten(t tree, e entries, n *node, at string, part int, drop bool) {
 	for name, c := range e[n] {
 		p := at + name
+		if drop && (!c.counted || c.links == 0) {
+			continue
+		}
 		if c.dir {
 			t[p+"/"] = ""
-			d.flatten(t, e, c, p+"/", part)
+			flatten(t, e, c, p+"/", part, drop)
 			continue
 		}
 		data := c.durable

@@ -60,19 +60,20 @@ func (s *Store) replace(ctx context.Context, k store.Key, data []byte, old store
 	if err := h.check(); err != nil {
 		return err
 	}
-	if spec.Class == store.Owned {
-		err = s.exchange(k, temps, tmp, d, base, old)
-	} else {
+	switch {
+	case spec.Class == store.Owned:
+		if err = s.exchange(k, temps, tmp, d, base, old); err == nil && full {
+			err = d.Sync()
+		}
+	case full:
+		err = temps.Supplant(tmp, d, base)
+	default:
 		err = temps.Rename(tmp, d, base, true)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		s.sweep(tempRel, temps)
 	}
-	s.sweep(tempRel, temps)
-	if full {
-		return d.Sync()
-	}
-	return nil
+	return err
 }
 
 // still returns nil when the content of a file is old, and otherwise what the contract answers.

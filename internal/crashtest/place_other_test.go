@@ -1,0 +1,5 @@
+//go:build !linux
+
+package crashtest
+
+func followsNames(string) bool { return false }
