@@ -127,7 +127,7 @@ func sendLoop(e *env) (measured, error) {
 
 // sendInProcess sends through the office, as a program does that stays up.
 func sendInProcess(e *env) (measured, error) {
-	t, err := e.settle("send")
+	t, err := e.settleApart("send")
 	if err != nil {
 		return measured{}, err
 	}
@@ -167,7 +167,7 @@ func sendInProcess(e *env) (measured, error) {
 
 // sendBatch compares what a message of a batch takes, the start of the process included, with making a file and no sync.
 func sendBatch(e *env) (measured, error) {
-	t, err := e.settle("send")
+	t, err := e.settleApart("send")
 	if err != nil {
 		return measured{}, err
 	}

@@ -167,10 +167,10 @@ func (e *env) close() {
 // fresh makes an empty folder for one round.
 func (e *env) fresh() (string, error) { return os.MkdirTemp(e.dir, "round-") }
 
-// apart is fresh for a round that compares a program that makes files with one that makes none. ext4 without a journal does
-// not use the place of a removed file again for a minute to six, and looks at each such place when it makes a file near by:
-// after a round that has removed ten thousand files a new one takes several times as long. What makes files on both sides
-// is slowed down on both; an empty program would not show it.
+// apart is fresh for a round that makes files and is compared with something that makes none, makes them another way, or is
+// said of fresh folders. ext4 without a journal does not use the place of a removed file again for a minute to six, and looks
+// at each such place when it makes a file near by: after a round that has removed ten thousand files a new one takes several
+// times as long. An empty program would not show it, and a bare file next to which ours takes as much again would hide it.
 func (e *env) apart() (string, error) {
 	top, err := os.MkdirTemp(e.dir, "apart-")
 	if err != nil {
