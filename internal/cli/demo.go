@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strconv"
@@ -67,7 +68,7 @@ func played(ctx context.Context, cmd *exec.Cmd) error {
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
 	defer stop()
 	err := cmd.Wait()
-	if _, ok := err.(*exec.ExitError); ok {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return &fault{code: max(cmd.ProcessState.ExitCode(), exitUsage)} // it has said why
 	}
 	return err

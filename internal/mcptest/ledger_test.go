@@ -132,4 +132,3 @@ func (l *ledger) check(t *testing.T, root string, owners ...string) {
 	}
 	t.Logf("refused: %v", l.refused)
 }
-

@@ -39,7 +39,7 @@ func TestClientOfTheSDK(t *testing.T) {
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
-	if r := session.InitializeResult(); r.ServerInfo.Version != "1.2.3" || r.Instructions != "read me" || r.Capabilities.Logging != nil {
+	if r := session.InitializeResult(); r.ServerInfo.Version != "1.2.3" || r.Instructions != "read me" || r.Capabilities.Logging != nil { //nolint:staticcheck // that nothing deprecated is offered is what is tested
 		t.Errorf("initialize: %+v", r)
 	}
 	if err := session.Ping(ctx, nil); err != nil {

@@ -109,8 +109,10 @@ var lineTable = []struct{ what, line, answer string }{
 	{"a method and a result", `{"jsonrpc":"2.0","id":5,"method":"ping","result":{}}`, result("5", "{}")},
 
 	// Methods that are not there.
-	{"server/discover", `{"jsonrpc":"2.0","id":"server-discover-probe-1","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
-		unknown(`"server-discover-probe-1"`, "server/discover")},
+	{
+		"server/discover", `{"jsonrpc":"2.0","id":"server-discover-probe-1","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+		unknown(`"server-discover-probe-1"`, "server/discover"),
+	},
 	{"resources", `{"jsonrpc":"2.0","id":1,"method":"resources/list"}`, unknown("1", "resources/list")},
 	{"resource templates", `{"jsonrpc":"2.0","id":1,"method":"resources/templates/list"}`, unknown("1", "resources/templates/list")},
 	{"subscriptions", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}`, unknown("1", "subscriptions/listen")},
