@@ -31,4 +31,4 @@ none:*) TUTTI_E2E_AGENTS= ;;
 :*) TUTTI_E2E_AGENTS= ;; # their packages are those for this one platform; the tests say that they were not tried
 esac
 export TUTTI_E2E TUTTI_E2E_AGENTS
-go test -tags e2e -count=1 -exec "$PWD/scripts/offline.sh" ./internal/e2etest "$@"
+go test -tags e2e -count=1 -parallel 8 -exec "$PWD/scripts/offline.sh" ./internal/e2etest "$@"

@@ -138,6 +138,26 @@ func (d desk) write(t *testing.T, name, text string) {
 	}
 }
 
+// prepend and append change what a file begins or ends with.
+func (d desk) prepend(t *testing.T, name, text string) {
+	t.Helper()
+	d.write(t, name, text+d.read(t, name))
+}
+
+func (d desk) append(t *testing.T, name, text string) {
+	t.Helper()
+	d.write(t, name, d.read(t, name)+text)
+}
+
+func (d desk) read(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(d.home, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
 // command is a run of the program, with nothing of the environment of this test but the path.
 func (d desk) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
