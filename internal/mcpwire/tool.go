@@ -69,7 +69,7 @@ const (
 )
 
 // Fits reports whether object may be answered: whether the result with it as text has at most [MaxResult] bytes. Where
-// there is room for it a second time, it is added as structuredContent.
+// there is room for it a second time, it is added as structuredContent, unless some client could not read it there.
 func Fits(object []byte) bool {
 	return longest+textSize(object) <= MaxResult
 }
@@ -89,7 +89,7 @@ func envelop(tool string, r Result) (result []byte, why string) {
 	result = appendText(result, object)
 	result = append(result, resultMiddle...)
 	result = strconv.AppendBool(result, failed)
-	if size+len(resultObject)+len(object) <= MaxResult {
+	if size+len(resultObject)+len(object) <= MaxResult && plain(object) {
 		result = append(result, resultObject...)
 		result = append(result, object...)
 	}
