@@ -158,7 +158,7 @@ var lineTable = []struct{ what, line, answer string }{
 	{"an error object", callLine(1, "echo", `{"error":"no"}`), resultOf(1, `{"error":"no"}`)},
 	{"an error that is null", callLine(1, "echo", `{"error":null}`), resultOf(1, `{"error":null}`)},
 	{"an error further down", callLine(1, "echo", `{"a":{"errors":1}}`), resultOf(1, `{"a":{"errors":1}}`)},
-	{"lone surrogates", callLine(1, "echo", `{"\ud800":"\udfff"}`), resultOf(1, `{"\ud800":"\udfff"}`)},
+	{"lone surrogates", callLine(1, "echo", `{"\ud800":"\udfff"}`), result("1", `{"content":[{"type":"text","text":"{\"\\ud800\":\"\\udfff\"}"}],"isError":false}`)},
 	{"a member twice", callLine(1, "echo", `{"a":1,"a":2}`), resultOf(1, `{"a":1,"a":2}`)},
 }
 
