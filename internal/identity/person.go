@@ -69,6 +69,11 @@ func (k *Keeper) firstUse(ctx context.Context, login string, now time.Time) (add
 	if err != nil {
 		return "", fmt.Errorf("bind %s: %w", b.Instance, err)
 	}
+	ctx = context.WithoutCancel(ctx)
+	// Agents write to human:LOGIN. A person has no session, so nothing but the alias makes that folder one of the mailbox.
+	if err := k.recordAlias(ctx, b.Instance, address.Instance(b.Instance.Channel()), now); err != nil {
+		return "", err
+	}
 	n := registry.Agent{Instance: b.Instance, Roles: []string{registry.Principal, registry.Agents}, AgentUUID: b.UUID, Name: login}
-	return b.Instance, k.register(context.WithoutCancel(ctx), n, now)
+	return b.Instance, k.register(ctx, n, now)
 }

@@ -223,6 +223,9 @@ func TestPersonOnFirstUse(t *testing.T) {
 			reg.Roles[0] != registry.Principal || reg.Roles[1] != registry.Agents {
 			t.Fatalf("the person: %+v, %v", reg, err)
 		}
+		if n := lines(t, k, aliasesLog); n != 1 {
+			t.Errorf("%d alias lines, want one: human:ana is a mailbox of the person", n)
+		}
 		bob := facts()
 		bob.Login = called("Bob B")
 		other, err := k.Speak(t.Context(), bob, Ask{}, noon)
