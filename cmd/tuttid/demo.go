@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"tutti/internal/app"
 	"tutti/internal/cli"
@@ -13,12 +16,16 @@ import (
 // play is the demo, with servers of this very program.
 func play(ctx context.Context, s app.Service) error {
 	cli.Alive()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not keep us from cleaning up
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	err = demo.Run(ctx, demo.Options{Server: self, Version: s.Version, Out: s.Out, Color: s.Color, Keep: s.Flag("keep") != ""})
-	if err == nil {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return nil
+	case err == nil:
 		fmt.Fprintln(s.Err, "next: \"tutti install\" puts tutti where your shell finds it, \"tutti connect --host HOST\" joins an agent of yours")
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -15,13 +16,23 @@ import (
 // build makes a program of ours, tuttid or tutti.
 func build(t *testing.T, name string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "tutti/cmd/"+name)
+	return filepath.Join(buildAll(t, name), name)
+}
+
+// buildAll builds programs into one folder, where they find each other.
+func buildAll(t *testing.T, names ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", dir + "/"}
+	for _, name := range names {
+		args = append(args, "tutti/cmd/"+name)
+	}
+	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return path
+	return dir
 }
 
 // script makes a program that the demo can start in the place of tuttid.
@@ -82,6 +93,56 @@ func TestKeep(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(got[0], "bus", "registry")); err != nil {
 		t.Error(err)
+	}
+	_, line, _ := strings.Cut(out.String(), "to look around: ")
+	sh := exec.Command("sh", "-c", strings.Replace(line, " tutti ", " "+server+" ", 1))
+	if said, err := sh.CombinedOutput(); err != nil || !strings.Contains(string(said), "gemini:kim:") {
+		t.Errorf("%s: %v\n%s", line, err, said)
+	}
+}
+
+// A reader that goes away ends the play, and nothing is left behind.
+func TestUnheard(t *testing.T) {
+	left := elsewhere(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err = Run(context.Background(), Options{Server: build(t, "tuttid"), Version: "test", Out: w})
+	if !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("got %v, want a broken pipe", err)
+	}
+	if got := left(); len(got) > 0 {
+		t.Errorf("left behind: %q", got)
+	}
+}
+
+// The command would be killed by a signal, as its standard output is the pipe.
+func TestUnheardCommand(t *testing.T) {
+	left := elsewhere(t)
+	cmd := exec.Command(filepath.Join(buildAll(t, "tutti", "tuttid"), "tutti"), "demo")
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || errs.Len() > 0 {
+		t.Errorf("got %v and %q, want silence", err, errs.String())
+	}
+	if got := left(); len(got) > 0 {
+		t.Errorf("left behind: %q", got)
 	}
 }
 

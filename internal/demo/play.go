@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"tutti/internal/app"
 )
 
 // Options say how the demo is played.
@@ -39,6 +41,7 @@ type play struct {
 	ana, bob, kim *agent
 	question      string // id of ana's message
 	thread        string
+	unheard       error // why Out takes no more
 }
 
 // The steps in their order. Each prints what it saw.
@@ -58,7 +61,9 @@ var steps = []struct {
 	{"resume", (*play).resume},
 }
 
-// Run plays the demo and returns an *Error for the step that failed. When ctx ends it cleans up and returns its cause.
+// Run plays the demo and returns an *Error for the step that failed. When ctx ends it cleans up and returns its cause. It
+// does not play to nobody: when Out fails it cleans up and returns why. A caller who writes to a standard stream has to catch
+// SIGPIPE, or the process is gone before that.
 func Run(ctx context.Context, o Options) (err error) {
 	home, err := os.MkdirTemp("", "tutti-demo-")
 	if err != nil {
@@ -72,6 +77,9 @@ func Run(ctx context.Context, o Options) (err error) {
 				return context.Cause(ctx)
 			}
 			return &Error{s.name, err}
+		}
+		if p.unheard != nil {
+			return p.unheard
 		}
 	}
 	return nil
@@ -97,7 +105,8 @@ func (p *play) cleanUp(well bool) error {
 		}
 	}
 	if p.Keep {
-		p.say("", "kept: %s (HOME=%s tutti status --root %s)", p.home, p.home, p.root)
+		p.say("", "kept: %s", p.home)
+		p.say("", "to look around: HOME=%s tutti discover --all --root %s", app.QuoteArg(p.home), app.QuoteArg(p.root))
 	} else if err := os.RemoveAll(p.home); err != nil {
 		all = append(all, &Error{"take the folder away", err})
 	}
@@ -114,7 +123,9 @@ func (p *play) say(who, format string, args ...any) {
 		}
 		name = "\x1b[" + code + "m" + name + "\x1b[0m"
 	}
-	fmt.Fprintf(p.Out, "%s %s\n", name, clean(fmt.Sprintf(format, args...)))
+	if _, err := fmt.Fprintf(p.Out, "%s %s\n", name, clean(fmt.Sprintf(format, args...))); err != nil && p.unheard == nil {
+		p.unheard = err
+	}
 }
 
 // clean leaves out control characters: the texts come back from other processes.
