@@ -42,7 +42,7 @@ func newField(t *testing.T, root string, owners ...string) *field {
 	}
 	f.folders = []string{filepath.Join(root, "presence"), filepath.Join(root, "registry"), filepath.Join(root, "inbox")}
 	for _, o := range owners {
-		for _, box := range []string{"inbox", "outbox"} {
+		for _, box := range []string{"inbox", "outbox", "archive"} {
 			f.folders = append(f.folders, filepath.Join(root, box, address.Segment(address.Canonical(o))))
 		}
 	}
@@ -98,17 +98,22 @@ func (f *field) check() {
 	}
 }
 
-// churn begins to lay, change and take away hostile things. The function it returns ends that and says how many they were.
-func (f *field) churn() (stop func() int) {
+// churn begins to lay, change and take away hostile things, two for each call that is made, so that a slow machine has no more
+// of them than a fast one. The function it returns ends that and says how many they were.
+func (f *field) churn(made func() int) (stop func() int) {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	var done sync.WaitGroup
+	first := made()
 	done.Go(func() {
 		for ctx.Err() == nil {
+			if f.n >= 2*(made()-first) {
+				time.Sleep(time.Millisecond)
+				continue
+			}
 			if err := f.lay(); err != nil {
 				f.t.Errorf("lay something hostile: %v", err)
 				return
 			}
-			time.Sleep(3 * time.Millisecond)
 		}
 	})
 	return func() int {
@@ -281,15 +286,22 @@ func (f *field) session(path string) map[string]any {
 	return s
 }
 
-// log appends a line to the registry that is no registration, whole or with what a foreign program leaves when it dies.
+// log appends to one of the logs what is no line of it: whole, or torn as a program leaves it that dies.
 func (f *field) log() error {
-	file, err := os.OpenFile(filepath.Join(f.root, "registry", "instances.jsonl"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	owner := f.owners[f.rand.IntN(len(f.owners))]
+	logs := []string{
+		"registry/instances.jsonl", "identity/bindings.jsonl", "identity/aliases.jsonl",
+		"trail/" + address.Segment(address.Canonical(owner)) + ".jsonl",
+	}
+	path := filepath.Join(f.root, logs[f.rand.IntN(len(logs))])
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	lines := []string{
 		"not JSON\n", "[]\n", "\n", `{"id":7}` + "\n", `{"id":"` + strings.Repeat("i", 5000) + `"}` + "\n", "\x00\x00\n", "{\"id\":\"\xff\"}\n",
 		`{"id":"claude:\u202e:000000000000","instance":"claude:\u202e:000000000000","roles":["\u001b[2J"]}` + "\n",
+		`{"id":"torn`,
 	}
 	_, err = file.WriteString(lines[f.rand.IntN(len(lines))])
 	return errors.Join(err, file.Close())

@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +46,7 @@ func TestHammer(t *testing.T) {
 		files[s] = settled(s)
 	}
 
-	stop := field.churn()
+	stop := field.churn(func() int { return int(a1.count.Load() + a2.count.Load() + b.count.Load()) })
 	began := time.Now()
 	early := map[*server]int{}
 	var mu sync.Mutex
@@ -114,11 +115,19 @@ func settled(s *server) []string {
 
 func (s *server) checkTimes() {
 	s.mu.Lock()
-	took := slices.Sorted(slices.Values(s.took))
-	s.mu.Unlock()
-	s.t.Logf("%s: %d calls, answered in %v (median), %v (99 of 100), %v (slowest); longest result %d bytes", s.name, len(took),
-		took[len(took)/2], took[len(took)*99/100], took[len(took)-1], s.longest)
-	if slowest := took[len(took)-1]; slowest > maxAnswer {
+	defer s.mu.Unlock()
+	var all []time.Duration
+	for _, tool := range slices.Sorted(maps.Keys(s.took)) {
+		took := slices.Sorted(slices.Values(s.took[tool]))
+		all = append(all, took...)
+		if soak {
+			s.t.Logf("%s: %-22s %5d calls, median %v, slowest %v", s.name, tool, len(took), took[len(took)/2], took[len(took)-1])
+		}
+	}
+	slices.Sort(all)
+	s.t.Logf("%s: %d calls, answered in %v (median), %v (99 of 100), %v (slowest); longest result %d bytes", s.name, len(all),
+		all[len(all)/2], all[len(all)*99/100], all[len(all)-1], s.longest)
+	if slowest := all[len(all)-1]; slowest > maxAnswer {
 		s.t.Errorf("%s: a call took %v", s.name, slowest)
 	}
 }

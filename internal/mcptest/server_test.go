@@ -38,8 +38,8 @@ type server struct {
 	waiting map[int]chan answer
 	notes   []note
 	faults  []string
-	took    []time.Duration
-	longest int // bytes of a result
+	took    map[string][]time.Duration // per tool
+	longest int                        // bytes of a result
 }
 
 // locked is a buffer that is read while a program writes to it.
@@ -110,7 +110,7 @@ func (r *rig) start(host, folder string) *server {
 func (r *rig) begin(host, folder string) *server {
 	r.t.Helper()
 	c := r.serve(host, folder)
-	s := &server{t: r.t, name: folder, cmd: c, errs: new(locked), ended: make(chan struct{}), waiting: map[int]chan answer{}}
+	s := &server{t: r.t, name: folder, cmd: c, errs: new(locked), ended: make(chan struct{}), waiting: map[int]chan answer{}, took: map[string][]time.Duration{}}
 	c.Stderr = s.errs
 	in, err := c.StdinPipe()
 	out, err2 := c.StdoutPipe()
@@ -267,7 +267,7 @@ func (s *server) call(tool string, args any) answer {
 	a.took = time.Since(began)
 	s.count.Add(1)
 	s.mu.Lock()
-	s.took = append(s.took, a.took)
+	s.took[tool] = append(s.took[tool], a.took)
 	s.mu.Unlock()
 	return a
 }
