@@ -7,9 +7,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/mcpserver"
 )
 
 // seeds are inputs that a server has to live through, one or more lines each.
@@ -42,8 +46,7 @@ func seeds() []string {
 // final is the line that comes last.
 const final = `{"jsonrpc":"2.0","id":"the last one","method":"ping"}`
 
-// survives writes bytes to a server, and after them a last line, which has to be answered. Everything that the server writes is
-// a line of JSON, and it ends by itself.
+// survives writes bytes to a server that is a process, and after them the last line. It ends by itself.
 func survives(t *testing.T, c *exec.Cmd, input []byte) {
 	t.Helper()
 	var errs bytes.Buffer
@@ -59,6 +62,12 @@ func survives(t *testing.T, c *exec.Cmd, input []byte) {
 	if strings.Contains(errs.String(), "panic") {
 		t.Errorf("it panicked: %s", tail(errs.String()))
 	}
+	sound(t, out, input)
+}
+
+// sound checks what a server wrote: lines of JSON-RPC, of which one answers the last line that was written to it.
+func sound(t *testing.T, out, input []byte) {
+	t.Helper()
 	last := 0
 	for line := range bytes.Lines(out) {
 		var m struct {
@@ -82,21 +91,53 @@ func survives(t *testing.T, c *exec.Cmd, input []byte) {
 		t.Errorf("the last line was answered %d times", last)
 	}
 	if t.Failed() {
-		t.Logf("the input was %.2000q", input)
+		t.Logf("the input was %.2000q", input[:min(len(input), 2000)])
 	}
 }
 
-// FuzzProcess: whatever comes in, a server answers the last line and ends by itself.
-func FuzzProcess(f *testing.F) {
+// large is from how many bytes on an input is tried as it is, and only so: to tear and to join them takes all of the time.
+const large = 20_000
+
+// TestLargeLines: lines of up to the limit and beyond it, and deep ones.
+func TestLargeLines(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
 	for _, s := range seeds() {
-		f.Add([]byte(s))
-	}
-	r := newRig(f)
-	f.Fuzz(func(t *testing.T, input []byte) {
-		if bytes.Contains(input, []byte("the last one")) {
-			t.Skip("it says the last line itself")
+		if len(s) > large {
+			survives(t, r.serve("claude", "a"), []byte(s))
 		}
-		survives(t, r.serve("claude", "a"), input)
+	}
+}
+
+// FuzzServer gives a server on a bus of its own whatever bytes. It answers the last line and ends by itself. The server is part of
+// the test program, so that the search sees which code an input reaches; processes are for the tests beside it.
+func FuzzServer(f *testing.F) {
+	for _, s := range seeds() {
+		if len(s) <= large {
+			f.Add([]byte(s))
+		}
+	}
+	f.Setenv("HOME", f.TempDir()) // where the halt switch is looked for
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if len(input) > large || bytes.Contains(input, []byte("the last one")) {
+			t.Skip("too large, or it says the last line itself")
+		}
+		home := t.TempDir()
+		service := app.Service{
+			App: app.New(app.Settings{Root: filepath.Join(home, "bus"), Home: home, Dir: home, Getenv: func(string) string { return "" }}),
+			Flag: func(name string) string {
+				return map[string]string{"auto-open": "true", "host": "claude"}[name]
+			},
+			// Nobody answers, so that waiting for an answer would be all that this does.
+			In:  io.MultiReader(bytes.NewReader(bytes.ReplaceAll(input, []byte("wait"), []byte("wail"))), strings.NewReader("\n"+final+"\n")),
+			Err: io.Discard, Version: "0.0.0",
+		}
+		var out bytes.Buffer
+		service.Out = &out
+		if err := mcpserver.Serve(t.Context(), service); err != nil {
+			t.Error(err)
+		}
+		sound(t, out.Bytes(), input)
 	})
 }
 
@@ -113,7 +154,7 @@ func TestRandomBytes(t *testing.T) {
 	var input []byte
 	for range lines {
 		line := []byte(all[rnd.IntN(len(all))])
-		if len(line) > 20_000 { // those are tried one by one
+		if len(line) > large {
 			continue
 		}
 		for range rnd.IntN(4) {
