@@ -154,6 +154,9 @@ func (v *server) run(ctx context.Context, t *tool, a *mcpwire.Args) (*canonjson.
 	}
 	c := &call{server: v, tool: t.name, args: a}
 	b, err := v.world(ctx)
+	if err == nil && t.effect != ends {
+		err = b.astray()
+	}
 	if err != nil && !t.busless {
 		return nil, err
 	}

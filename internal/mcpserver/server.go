@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -51,7 +52,8 @@ type bus struct {
 	*app.World
 	office *post.Office
 	attend *attend.Attendance
-	unlook func() // ends the look-out for the halt switch
+	unlook func()      // ends the look-out for the halt switch
+	place  fs.FileInfo // the folder that is open; nil when it could not be looked at
 }
 
 func newServer(s *app.Service, o options, log func(string)) *server {
@@ -159,6 +161,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	w.Presence.TTL = v.o.expiry
 	look, unlook := v.app.HaltLook()
 	b := &bus{World: w, unlook: unlook}
+	b.place, _ = os.Stat(w.Root.Path) // without it nothing is missed but a word of warning
 	b.office = &post.Office{
 		Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now,
 		Policy: post.Policy{RequireSigned: config.RequireSigned, Allow: config.Allow, Block: config.Block},
@@ -168,6 +171,42 @@ func (v *server) equip(w *app.World) (*bus, error) {
 		Emit: v.push, Log: v.log, Heartbeat: v.o.heartbeat,
 	})
 	return b, nil
+}
+
+// A strayError reports a bus that was moved, removed or replaced while it was open. What is open would still be read and written,
+// without anybody else ever seeing it.
+type strayError struct {
+	shown    string
+	replaced bool
+}
+
+func (e *strayError) Error() string {
+	if e.replaced {
+		return fmt.Sprintf("the bus at %s was replaced by another one", e.shown)
+	}
+	return fmt.Sprintf("the bus at %s is not there any more", e.shown)
+}
+
+func (e *strayError) Hint() string {
+	if e.replaced {
+		return "this server has to be started again to use that one: ask your user"
+	}
+	return "somebody moved or removed it while it was in use: ask your user; when it is back where it was, this server goes on"
+}
+
+// astray tells whether the bus that is open still lies where it was found.
+func (b *bus) astray() error {
+	if b.place == nil {
+		return nil
+	}
+	now, err := os.Stat(b.Root.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &strayError{shown: b.App.Shown(b.Root.Path)}
+	case err == nil && !os.SameFile(b.place, now):
+		return &strayError{shown: b.App.Shown(b.Root.Path), replaced: true}
+	}
+	return nil
 }
 
 // push tells the client what a session is to know.

@@ -3,6 +3,7 @@ package mcptest
 import (
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -103,4 +104,81 @@ func TestHaltSilence(t *testing.T) {
 	if now := told(b); now != before[1] {
 		t.Errorf("the other agent, who was not let go on, was told something")
 	}
+}
+
+// TestHaltFlickers: the switch goes on and off a hundred times in a second or so, while one agent sends and the other receives.
+// What was reported as sent is received once, what was refused was not sent, and nobody is told of anything twice.
+func TestHaltFlickers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick...)
+	a, b := r.start("claude", "a"), r.start("codex", "b")
+	ana, at := a.me(), a.session()
+	eventually(t, "its peer is told of it", func() bool { return b.about("presence.peer_joined", at) == 1 })
+	l := newLedger()
+	tried := func(s *server, tool string, args object) answer {
+		got := s.call(tool, args)
+		if got.failed() != "" {
+			if l.refuse(got); !strings.HasPrefix(got.failed(), "halt active") {
+				t.Errorf("%s: %v", tool, got.object)
+			}
+		}
+		return got
+	}
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	during := func(f func()) {
+		all.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					f()
+				}
+			}
+		})
+	}
+	during(func() {
+		if id := tried(b, "tutti_send", object{"to": ana, "text": "x"}).str("id"); id != "" {
+			l.send(id, ana)
+		}
+	})
+	during(func() {
+		for _, m := range tried(a, "tutti_receive", object{"wait": 1}).list("messages") {
+			l.offer(m["id"].(string))
+		}
+	})
+	for range 100 {
+		r.raise()
+		time.Sleep(5 * time.Millisecond)
+		if err := os.Remove(r.haltFile()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	close(over)
+	all.Wait()
+	l.drain(a)
+	last := b.ok("tutti_send", object{"to": ana, "text": "last"}).str("id")
+	eventually(t, "what comes then is pushed", func() bool { return a.arrived(last) == 1 })
+	for id := range l.sent {
+		if n := l.offered[id]; n != 1 {
+			t.Errorf("%s was received %d times", id, n)
+		}
+		if n := a.arrived(id); n > 1 {
+			t.Errorf("%s was pushed %d times", id, n)
+		}
+	}
+	if len(l.offered) != len(l.sent) || len(l.sent) == 0 || len(l.refused) == 0 {
+		t.Errorf("%s; refused: %v", l, l.refused)
+	}
+	if n := b.about("presence.peer_left", at) + b.about("presence.peer_joined", at); n != 1 {
+		t.Errorf("its peer was told %d times that it came or went, want once", n)
+	}
+	for _, s := range []*server{a, b} {
+		if lines := strings.Count(s.errs.String(), "\n"); lines > 10 {
+			t.Errorf("%s said %d lines: %s", s.name, lines, tail(s.errs.String()))
+		}
+	}
+	t.Logf("%s; refused: %v", l, l.refused)
 }

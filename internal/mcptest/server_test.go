@@ -109,7 +109,11 @@ func (r *rig) start(host, folder string) *server {
 // begin starts a server.
 func (r *rig) begin(host, folder string) *server {
 	r.t.Helper()
-	c := r.serve(host, folder)
+	return r.beginWith(r.serve(host, folder), folder)
+}
+
+func (r *rig) beginWith(c *exec.Cmd, folder string) *server {
+	r.t.Helper()
 	s := &server{t: r.t, name: folder, cmd: c, errs: new(locked), ended: make(chan struct{}), waiting: map[int]chan answer{}, took: map[string][]time.Duration{}}
 	c.Stderr = s.errs
 	in, err := c.StdinPipe()
