@@ -294,8 +294,9 @@ func (f *field) log() error {
 		"trail/" + address.Segment(address.Canonical(owner)) + ".jsonl",
 	}
 	path := filepath.Join(f.root, logs[f.rand.IntN(len(logs))])
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
+	err := os.MkdirAll(filepath.Dir(path), 0o700) // which is made with the first line
+	file, err2 := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
 	lines := []string{
