@@ -43,7 +43,7 @@ func runConnect(ctx context.Context, c *Call) error {
 		c.emit(connectJSON(w, r))
 		return nil
 	}
-	c.sayConnected(w, r)
+	c.sayConnected(ctx, w, r)
 	return nil
 }
 
@@ -124,7 +124,7 @@ func actionWord(a identity.Action) string {
 }
 
 // sayConnected tells a person the same.
-func (c *Call) sayConnected(w *app.World, r *identity.Result) {
+func (c *Call) sayConnected(ctx context.Context, w *app.World, r *identity.Result) {
 	c.printf("you are %s (%s)\n", c.paint(bold, Clean(string(r.Instance))), actionWord(r.Action))
 	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
 	if r.Name != "" {
@@ -139,6 +139,9 @@ func (c *Call) sayConnected(w *app.World, r *identity.Result) {
 	}
 	if reads := settingsOf(r.Host); reads != "" {
 		rows = append(rows, []string{"  live", "while " + r.Host + " runs the server: tutti mcp-serve --auto-open --host " + r.Host}, []string{"", reads})
+	}
+	if s, err := c.peek(ctx, w); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
+		rows = append(rows, []string{"  speak", "as this agent in this shell: export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})
 	}
 	c.table(rows)
 	if r.Notice != "" {
