@@ -45,6 +45,9 @@ func Serve(ctx context.Context, s app.Service) error {
 	for _, line := range o.remarks {
 		log(line)
 	}
+	if isTerminal(s.In) {
+		log(byHand)
+	}
 	v := newServer(&s, o, log)
 	v.wire = mcpwire.New(mcpwire.Options{
 		Name: serverName, Version: s.Version, Instructions: instructions, Tools: v.offered(),
