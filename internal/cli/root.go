@@ -91,7 +91,7 @@ func trackedFault(path string) error {
 func asIO(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		return failIO("", err, "make the bus")
+		return failIO("--root <dir> or H2A_ROOT names another place for it", err, "make the bus")
 	}
 	return err
 }

@@ -109,7 +109,9 @@ func (e *SchemaError) Hint() string {
 func Open(path string, o Options) (*Store, error) {
 	root, err := atomicfile.OpenDir(path)
 	if errors.Is(err, fs.ErrNotExist) && o.Create && !o.ReadOnly {
-		root, err = makeRoot(path)
+		if root, err = makeRoot(path); err != nil {
+			return nil, fmt.Errorf("make store: %w", err) // also when no folder can be made there: not a store that is missing
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &NotStoreError{path}
