@@ -21,7 +21,9 @@ type call struct {
 	begun  time.Time
 	done   chan struct{} // closed when it holds up nobody any more: answered, or cancelled by the client
 
-	result []byte // written by the handler, read by the answer, which follows in the same goroutine
+	// Written by the handler, read by the answer, which follows in the same goroutine.
+	result []byte
+	sent   func() // what the tool does when the answer has been written, or nil
 
 	answered bool // guarded by the mutex of the output
 
@@ -114,13 +116,13 @@ func (c *calls) close(k *call) {
 	}
 }
 
-// start gives k, whose tool is about to run, a context that stop ends.
+// start gives k, whose tool is about to run, a context that forget and stop end.
 func (c *calls) start(ctx context.Context, k *call) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k.cancel = cancel
-	if c.ending {
+	if c.ending || k.cancelled {
 		cancel()
 	}
 	return ctx, cancel
@@ -138,20 +140,22 @@ func (c *calls) stop() {
 	}
 }
 
-// forget marks the tool calls with that id as cancelled by the client, and returns their numbers. Ids are compared as
-// they are spelled: a client spells its own always alike.
-func (c *calls) forget(id []byte) []int64 {
+// forget marks the tool calls with that id as cancelled by the client, and ends their contexts. That is not left to the SDK,
+// which tells a tool some time after the next request has begun. Ids are compared as they are spelled: a client spells its
+// own always alike.
+func (c *calls) forget(id []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var numbers []int64
-	for n, k := range c.byNumber {
-		if k.method == methodCall && !k.cancelled && bytes.Equal(k.id, id) {
-			c.close(k)
-			k.cancelled = true
-			numbers = append(numbers, n)
+	for _, k := range c.byNumber {
+		if k.method != methodCall || k.cancelled || !bytes.Equal(k.id, id) {
+			continue
+		}
+		c.close(k)
+		k.cancelled = true
+		if k.cancel != nil {
+			k.cancel()
 		}
 	}
-	return numbers
 }
 
 // idle returns a channel that is closed when there is nothing to be answered.

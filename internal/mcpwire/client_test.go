@@ -24,7 +24,7 @@ func TestClientOfTheSDK(t *testing.T) {
 		Tools: []Tool{{Name: "zecho", Schema: object, Call: echo}, blocking(begun), {
 			Name: "steps", Schema: object, Call: func(_ context.Context, a *Args) Result {
 				a.Progress(1, 2, "half")
-				return Result{[]byte(`{"ok":true}`)}
+				return Result{Object: []byte(`{"ok":true}`)}
 			},
 		}},
 	})

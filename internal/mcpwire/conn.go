@@ -2,7 +2,6 @@ package mcpwire
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +27,7 @@ type conn struct {
 	quit  chan struct{} // closed when the SDK is to see the end
 	once  struct{ stop, quit sync.Once }
 
-	last  *call // the request before; only Read has it
-	queue []jsonrpc.Message
+	last *call // the request before; only Read has it
 }
 
 type inputLine struct {
@@ -92,11 +90,6 @@ func (c *conn) pump(in io.Reader) {
 // Read implements mcp.Connection: it returns the next message for the SDK, and deals with all others itself.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
-		if len(c.queue) > 0 {
-			m := c.queue[0]
-			c.queue = c.queue[1:]
-			return m, nil
-		}
 		select {
 		case line, ok := <-c.lines:
 			if !ok {
@@ -104,8 +97,8 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 				<-c.quit
 				return nil, io.EOF
 			}
-			if err := c.take(line); err != nil {
-				return nil, err
+			if m, err := c.take(line); m != nil || err != nil {
+				return m, err
 			}
 		case <-c.stop:
 			<-c.quit
@@ -116,28 +109,28 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// take deals with a line: it answers it, or queues what the SDK has to do. An error is one of the output.
-func (c *conn) take(line inputLine) error {
+// take deals with a line: it answers it, or returns what the SDK has to do. An error is one of the output.
+func (c *conn) take(line inputLine) (jsonrpc.Message, error) {
 	if f := c.server.o.Activity; f != nil {
 		f()
 	}
 	if line.long {
-		return c.refuse(nil, codeParse, "Parse error", fmt.Sprintf("the line has more than %d bytes", MaxLine))
+		return nil, c.refuse(nil, codeParse, "Parse error", fmt.Sprintf("the line has more than %d bytes", MaxLine))
 	}
 	m, k := classify(line.text)
 	switch k {
 	case kindNote:
-		return c.note(m)
+		return nil, c.note(m)
 	case kindRequest:
-		c.request(m, len(line.text))
+		return c.request(m, len(line.text)), nil
 	case kindParse:
-		return c.refuse(nil, codeParse, "Parse error", why(line.text))
+		return nil, c.refuse(nil, codeParse, "Parse error", why(line.text))
 	case kindInvalid:
-		return c.refuse(m.id, codeInvalid, "Invalid Request", "")
+		return nil, c.refuse(m.id, codeInvalid, "Invalid Request", "")
 	case kindUnknown:
-		return c.refuse(m.id, codeUnknown, unknownMethod(m.method), "")
+		return nil, c.refuse(m.id, codeUnknown, unknownMethod(m.method), "")
 	}
-	return nil
+	return nil, nil
 }
 
 // refuse answers a line with an error, when its turn has come.
@@ -149,25 +142,26 @@ func (c *conn) refuse(id []byte, code int, text, data string) error {
 	return c.out.reply(failureLine(id, code, text, data))
 }
 
-// request hands a request on to the SDK, when its turn has come and there is room.
-func (c *conn) request(m message, size int) {
+// request takes a request in hand, when its turn has come and there is room, and returns what the SDK has to do for it; nil at
+// the end.
+func (c *conn) request(m message, size int) jsonrpc.Message {
 	c.turn()
 	k := &call{id: m.id, method: m.method, params: m.params, size: size}
 	for !c.calls.add(k) {
 		select {
 		case <-c.calls.freed:
 		case <-c.stop:
-			return
+			return nil
 		case <-c.quit:
-			return
+			return nil
 		}
 	}
 	c.last = k
 	id, err := jsonrpc.MakeID(float64(k.number))
 	if err != nil { // not for a number
-		return
+		return nil
 	}
-	c.queue = append(c.queue, &jsonrpc.Request{ID: id, Method: carrier(k.method), Extra: &k.extra})
+	return &jsonrpc.Request{ID: id, Method: carrier(k.method), Extra: &k.extra}
 }
 
 // carrier is the method that the SDK is told, without params. For those that must have params it would make a decoder of
@@ -210,15 +204,8 @@ func (c *conn) note(m message) error {
 	case noteInitialized:
 		return c.out.ready()
 	case noteCancelled:
-		id, ok := canonjson.Get(m.params, "requestId")
-		if !ok {
-			return nil
-		}
-		for _, n := range c.calls.forget(id) {
-			c.queue = append(c.queue, &jsonrpc.Request{
-				Method: noteCancelled,
-				Params: json.RawMessage(fmt.Sprintf(`{"requestId":%d}`, n)),
-			})
+		if id, ok := canonjson.Get(m.params, "requestId"); ok {
+			c.calls.forget(id)
 		}
 	}
 	return nil
@@ -243,7 +230,11 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	if !c.calls.wanted(k) {
 		return nil
 	}
-	return c.out.answer(k, c.answer(k, r))
+	if err := c.out.answer(k, c.answer(k, r)); err != nil {
+		return err
+	}
+	c.sent(k)
+	return nil
 }
 
 func (c *conn) answer(k *call, r *jsonrpc.Response) []byte {

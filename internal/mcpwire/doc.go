@@ -2,10 +2,10 @@
 // writes what they answer. It knows no bus; the tools and their texts are the caller's.
 //
 // It stands on the official SDK, below its generic helpers. The SDK keeps the session: it takes a request from a
-// transport, runs it in a goroutine of its own with a context that a cancellation ends, answers pings, and brings the
-// answer back to the transport. Everything that is seen on the wire is made here, because the SDK is stricter and looser
-// than the clients that exist: it ends the connection at a line it cannot read, refuses tools before initialize and a
-// second initialize, answers some messages that have no id, rounds ids, and sorts tools by name.
+// transport, runs it in a goroutine of its own, answers pings, and brings the answer back to the transport. Everything
+// that is seen on the wire is made here, because the SDK is stricter and looser than the clients that exist: it ends the
+// connection at a line it cannot read, refuses tools before initialize and a second initialize, answers some messages that
+// have no id, rounds ids, tells a tool late that its call was cancelled, and sorts tools by name.
 //
 // # Lines
 //

@@ -31,7 +31,7 @@ func FuzzLines(f *testing.F) {
 				if a.Progress != nil {
 					a.Progress(1, 2, string(a.Raw))
 				}
-				return Result{a.Raw}
+				return Result{Object: a.Raw}
 			}}},
 		})
 		if err := s.Run(t.Context()); err != nil {

@@ -19,7 +19,7 @@ type answered struct{ mcp.ResultBase }
 func (c *conn) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		k := c.calls.with(req.GetExtra())
-		if k == nil { // a notification
+		if k == nil { // nothing that we handed on
 			return next(ctx, method, req)
 		}
 		defer func() {
@@ -67,9 +67,15 @@ func (c *conn) call(ctx context.Context, k *call) []byte {
 	}
 	ctx, cancel := c.calls.start(ctx, k)
 	defer cancel()
-	result, why := envelop(name, tool.Call(ctx, a))
+	if ctx.Err() != nil && !c.calls.wanted(k) {
+		return nil // cancelled before it began
+	}
+	r := tool.Call(ctx, a)
+	result, why := envelop(name, r)
 	if why != "" {
 		c.server.log(name + ": " + why)
+	} else {
+		k.sent = r.Sent
 	}
 	return result
 }
@@ -91,6 +97,20 @@ func (c *conn) progress(k *call, meta []byte) func(done, total float64, message 
 		o.Opt("message", message)
 		c.out.progress(k, noteLine(noteProgress, o.Bytes()))
 	}
+}
+
+// sent lets the tool of k know that its answer has been written.
+func (c *conn) sent(k *call) {
+	if k.sent == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			c.server.log(fmt.Sprintf("panic behind an answer: %v", p))
+			c.server.trace(debug.Stack())
+		}
+	}()
+	k.sent()
 }
 
 // trace logs where a panic came from.

@@ -25,7 +25,7 @@ func TestStrictReaders(t *testing.T) {
 		if got := plain([]byte(object)); got != want {
 			t.Errorf("%.60s: got %v, want %v", value, got, want)
 		}
-		result, why := envelop("t", Result{[]byte(object)})
+		result, why := envelop("t", Result{Object: []byte(object)})
 		if why != "" || strings.Contains(string(result), resultObject) != want {
 			t.Errorf("%.60s: structuredContent is not as it should be (want %v): %s %.200s", value, want, why, result)
 		}
@@ -43,7 +43,7 @@ func TestStrictClient(t *testing.T) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	s := New(Options{Name: "test", In: inR, Out: outW, Tools: []Tool{{
-		Name: "odd", Schema: json.RawMessage(`{"type":"object"}`), Call: func(context.Context, *Args) Result { return Result{[]byte(object)} },
+		Name: "odd", Schema: json.RawMessage(`{"type":"object"}`), Call: func(context.Context, *Args) Result { return Result{Object: []byte(object)} },
 	}}})
 	go s.Run(ctx)
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).Connect(ctx, &mcp.IOTransport{Reader: outR, Writer: inW}, nil)

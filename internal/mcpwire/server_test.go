@@ -36,31 +36,33 @@ func TestWaitingCallHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// Calls that are quick are done one after the other in the order of their lines, even when many come at once.
+// Calls that are quick are done one after the other in the order of their lines, even when many come at once. A busy machine
+// is not to make them slow here.
 func TestQuickCallsKeepTheirOrder(t *testing.T) {
-	t.Parallel()
-	const n = 2000
-	var last, wrong atomic.Int64
-	p := serve(t, Tool{Name: "count", Schema: object, Call: func(_ context.Context, a *Args) Result {
-		var i int64
-		_, _ = fmt.Sscanf(string(a.Raw), `{"i":%d}`, &i)
-		if !last.CompareAndSwap(i, i+1) {
-			wrong.Add(1)
-		}
-		return Result{a.Raw}
-	}})
-	go func() {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 2000
+		var last, wrong atomic.Int64
+		p := serve(t, Tool{Name: "count", Schema: object, Call: func(_ context.Context, a *Args) Result {
+			var i int64
+			_, _ = fmt.Sscanf(string(a.Raw), `{"i":%d}`, &i)
+			if !last.CompareAndSwap(i, i+1) {
+				wrong.Add(1)
+			}
+			return Result{Object: a.Raw}
+		}})
+		go func() {
+			for i := range n {
+				_, _ = io.WriteString(p.in, callLine(i, "count", fmt.Sprintf(`{"i":%d}`, i))+"\n")
+			}
+			_ = p.in.Close()
+		}()
 		for i := range n {
-			_, _ = io.WriteString(p.in, callLine(i, "count", fmt.Sprintf(`{"i":%d}`, i))+"\n")
+			p.want(resultOf(i, fmt.Sprintf(`{"i":%d}`, i)))
 		}
-		_ = p.in.Close()
-	}()
-	for i := range n {
-		p.want(resultOf(i, fmt.Sprintf(`{"i":%d}`, i)))
-	}
-	if err := p.wait(); err != nil || wrong.Load() > 0 {
-		t.Errorf("Run: %v; %d calls were out of order", err, wrong.Load())
-	}
+		if err := p.wait(); err != nil || wrong.Load() > 0 {
+			t.Errorf("Run: %v; %d calls were out of order", err, wrong.Load())
+		}
+	})
 }
 
 // A call that the client cancels is told, is not answered, and its id may be used again meanwhile.
@@ -92,6 +94,32 @@ func TestCancel(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 	})
+}
+
+// A cancellation is told before the next request is begun.
+func TestCancelIsFirst(t *testing.T) {
+	t.Parallel()
+	const most = 200
+	begun := make(chan context.Context)
+	var blocked context.Context
+	p := serve(t,
+		Tool{Name: "block", Schema: object, Call: func(ctx context.Context, a *Args) Result {
+			begun <- ctx
+			<-ctx.Done()
+			return Result{Object: a.Raw}
+		}},
+		Tool{Name: "look", Schema: object, Call: func(context.Context, *Args) Result {
+			return Result{Object: fmt.Appendf(nil, `{"told":%t}`, blocked.Err() != nil)}
+		}})
+	for n := range most {
+		p.send(callLine("a", "block", ""))
+		blocked = <-begun
+		p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}`, callLine(n, "look", ""))
+		p.want(resultOf(n, `{"told":true}`))
+	}
+	if err := p.end(); err != nil {
+		t.Errorf("Run: %v", err)
+	}
 }
 
 // A tool that does not heed its cancellation does not hold back the end.
@@ -157,7 +185,7 @@ func working(d time.Duration, deaf bool) Tool {
 		}
 		select {
 		case <-time.After(d):
-			return Result{[]byte(`{"work":"done"}`)}
+			return Result{Object: []byte(`{"work":"done"}`)}
 		case <-ctx.Done():
 			return Error("ended early")
 		}
@@ -281,7 +309,7 @@ func TestCallsInHandAreLimited(t *testing.T) {
 			}
 			<-free
 			now.Add(-1)
-			return Result{[]byte(`{}`)}
+			return Result{Object: []byte(`{}`)}
 		}})
 		go func() {
 			for i := range 2 * maxCalls {

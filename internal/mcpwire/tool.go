@@ -38,16 +38,21 @@ type Args struct {
 // A Result is what a tool answers.
 type Result struct {
 	Object []byte // a JSON object; it is an error exactly when it has a member "error"
+
+	// Sent is called when the object has been written, as part of the call, so that a tool can put on record what its client
+	// has got before the next request is begun. It is not called when the client has cancelled the call, when the output failed or when
+	// another object had to be written instead. It may be nil.
+	Sent func()
 }
 
 // Error is the result that says what went wrong. The text has to say it in words: two clients show the model nothing else.
 func Error(text string) Result {
-	return Result{errorObject(text, "")}
+	return Result{Object: errorObject(text, "")}
 }
 
 // ErrorHint is Error with what to do about it.
 func ErrorHint(text, hint string) Result {
-	return Result{errorObject(text, hint)}
+	return Result{Object: errorObject(text, hint)}
 }
 
 func errorObject(text, hint string) []byte {

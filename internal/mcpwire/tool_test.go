@@ -91,7 +91,7 @@ func TestToolsThatAnswerWrongly(t *testing.T) {
 	}
 	var tools []Tool
 	for name, answer := range answers {
-		tools = append(tools, Tool{Name: name, Schema: object, Call: func(context.Context, *Args) Result { return Result{[]byte(answer)} }})
+		tools = append(tools, Tool{Name: name, Schema: object, Call: func(context.Context, *Args) Result { return Result{Object: []byte(answer)} }})
 	}
 	p := serve(t, tools...)
 	for name := range answers {
@@ -106,7 +106,7 @@ func TestToolsThatAnswerWrongly(t *testing.T) {
 func TestAnswerIsOneLine(t *testing.T) {
 	t.Parallel()
 	p := serve(t, Tool{Name: "pretty", Schema: object, Call: func(context.Context, *Args) Result {
-		return Result{[]byte("{\n\t\"a\": [\r\n 1 ]\n}\n")}
+		return Result{Object: []byte("{\n\t\"a\": [\r\n 1 ]\n}\n")}
 	}})
 	p.send(callLine(1, "pretty", ""))
 	p.want(resultOf(1, `{"a":[1]}`))
@@ -212,9 +212,9 @@ func TestMetaAndProgress(t *testing.T) {
 			late = a.Progress
 		}
 		if a.Meta == nil {
-			return Result{[]byte(`{"meta":null}`)}
+			return Result{Object: []byte(`{"meta":null}`)}
 		}
-		return Result{fmt.Appendf(nil, `{"meta":%s}`, a.Meta)}
+		return Result{Object: fmt.Appendf(nil, `{"meta":%s}`, a.Meta)}
 	}})
 	for _, c := range []struct{ meta, token string }{
 		{`{"progressToken":"a\u0062","sessionId":12345678901234567890}`, `"a\u0062"`},

@@ -86,7 +86,7 @@ func serveWith(t testing.TB, o Options) *peer {
 
 var object = []byte(`{"type":"object"}`)
 
-func echo(_ context.Context, a *Args) Result { return Result{a.Raw} }
+func echo(_ context.Context, a *Args) Result { return Result{Object: a.Raw} }
 
 // blocking is a tool that waits for its context, and says so.
 func blocking(begun chan<- string) Tool {
