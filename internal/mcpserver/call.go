@@ -24,6 +24,19 @@ type call struct {
 	*bus
 	tool string
 	args *mcpwire.Args
+	sent []func() error // what is done when the client has the answer
+}
+
+// whenSent puts on record what the client has got, when it has got it. What fails then is logged: the answer is out.
+func (c *call) whenSent(f func() error) { c.sent = append(c.sent, f) }
+
+// afterwards does what was left for when the client has the answer.
+func (c *call) afterwards() {
+	for _, f := range c.sent {
+		if err := f(); err != nil {
+			c.log(c.tool + ": " + withHint(err))
+		}
+	}
 }
 
 // A missingError reports an argument that a tool cannot do without. The text is that of existing programs.
@@ -123,7 +136,8 @@ const (
 
 // serve runs a tool and makes its result.
 func (v *server) serve(ctx context.Context, t *tool, a *mcpwire.Args) mcpwire.Result {
-	o, err := v.run(ctx, t, a)
+	c := &call{server: v, tool: t.name, args: a}
+	o, err := v.run(ctx, t, c)
 	if err != nil {
 		return failed(err)
 	}
@@ -133,10 +147,10 @@ func (v *server) serve(ctx context.Context, t *tool, a *mcpwire.Args) mcpwire.Re
 			raw = with
 		}
 	}
-	return mcpwire.Result{Object: raw}
+	return mcpwire.Result{Object: raw, Sent: c.afterwards}
 }
 
-func (v *server) run(ctx context.Context, t *tool, a *mcpwire.Args) (*canonjson.Object, error) {
+func (v *server) run(ctx context.Context, t *tool, c *call) (*canonjson.Object, error) {
 	select {
 	case <-v.begun:
 	case <-ctx.Done():
@@ -152,7 +166,6 @@ func (v *server) run(ctx context.Context, t *tool, a *mcpwire.Args) (*canonjson.
 			v.log(withHint(err))
 		}
 	}
-	c := &call{server: v, tool: t.name, args: a}
 	b, err := v.world(ctx)
 	if err == nil && t.effect != ends {
 		err = b.astray()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tutti/internal/address"
@@ -31,6 +32,7 @@ type server struct {
 	pid   int
 	wire  *mcpwire.Server
 
+	cleared atomic.Bool   // a halt was cleared, and the agent has not been told
 	begun   chan struct{} // closed when the agent is connected, or could not be
 	left    sync.Once
 	opening sync.Mutex // held while the bus is opened

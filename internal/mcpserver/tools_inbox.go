@@ -13,6 +13,8 @@ import (
 	"tutti/internal/mailbox"
 	"tutti/internal/mcpwire"
 	"tutti/internal/post"
+	"tutti/internal/signature"
+	"tutti/internal/trust"
 )
 
 // inbox is the mailbox tool of older programs: it reads anybody's, puts into anybody's, and takes out of one's own.
@@ -123,6 +125,9 @@ func (c *call) inboxPut(ctx context.Context, to address.Instance) (*canonjson.Ob
 	if err == nil {
 		err = envelope.Check(whole)
 	}
+	if err == nil {
+		err = c.ownSignature(whole, from.Instance)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +142,24 @@ func (c *call) inboxPut(ctx context.Context, to address.Instance) (*canonjson.Ob
 	o.Int("freshSessions", int64(r.Live))
 	r.Members(&o)
 	return &o, nil
+}
+
+// ownSignature refuses an envelope that brings signatures among which there is none by the key in the ring: it would be stored
+// as it is, in a name whose key nobody has shown.
+func (c *call) ownSignature(whole []byte, from address.Instance) error {
+	e, err := envelope.Parse(whole)
+	if err != nil || len(e.Signatures) == 0 {
+		return err
+	}
+	key, err := c.Ring.Load(from)
+	if err != nil {
+		return fmt.Errorf("sign as %s: %w", from, err)
+	}
+	own := []signature.Public{key.Public()}
+	if trust.Judge(e, own, nil, own).Word != trust.Verified {
+		return c.refuse("leave signatures out, and the server signs", "the signature that the envelope brings is not that of %s", from)
+	}
+	return nil
 }
 
 // inboxPop takes a message out of a mailbox of one's own and answers with it.
@@ -173,11 +196,20 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.O
 	if !mcpwire.Fits(o.Bytes()) {
 		return nil, c.refuse(tooLong+"; it was not taken", "envelope %s has %d bytes, more than one answer takes", clip(id, maxWord), m.Size)
 	}
-	r := post.Reader{Instance: who, Session: c.session(c.bus, own)}
-	if _, err := c.office.Ack(ctx, r, []string{id}); err != nil {
-		return nil, err
+	if err := ctx.Err(); err != nil {
+		return nil, err // nobody would be shown what is taken
 	}
-	return &o, c.office.Shown(ctx, r, &post.Taken{Items: []post.Item{*item}})
+	r := post.Reader{Instance: who, Session: c.session(c.bus, own)}
+	switch taken, err := c.office.Ack(ctx, r, []string{id}); {
+	case err != nil && len(taken) == 0:
+		return nil, err
+	case err != nil: // it is out of the mailbox, so it has to be shown
+		c.log(c.tool + ": " + withHint(err))
+	}
+	c.whenSent(func() error {
+		return c.office.Shown(context.WithoutCancel(ctx), r, &post.Taken{Items: []post.Item{*item}})
+	})
+	return &o, nil
 }
 
 // mayTake refuses mailboxes that are not those of the instance: its own, those of its subagents, and the aliases it owns.

@@ -75,7 +75,11 @@ func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 	head.Bool("ok", true)
 	head.Str("instance", string(own.Instance))
 	if c.attend.Engage(own.Instance) { // whoever looks at its mail goes on at its user's word
+		c.cleared.Store(true)
+	}
+	if c.cleared.Load() {
 		head.Str("haltCleared", haltWas)
+		c.whenSent(func() error { c.cleared.Store(false); return nil })
 	}
 	r := post.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
 	limit := max(1, c.count("limit", mostMessages, mostMessages))
@@ -107,8 +111,12 @@ func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 }
 
-// take claims what one answer has room for behind its head, and records that it was shown. found: there was something.
+// take claims what one answer has room for behind its head. What it claims was shown when the client has the answer: until
+// then it is offered again. found: there was something.
 func (c *call) take(ctx context.Context, r post.Reader, head *canonjson.Object, limit int) (o *canonjson.Object, found bool, err error) {
+	if ctx.Err() != nil {
+		return nil, false, context.Cause(ctx)
+	}
 	o = copyOf(head)
 	t := &tray{head: head}
 	// What is claimed has to be shown, so that the end of the call does not come in between.
@@ -124,7 +132,10 @@ func (c *call) take(ctx context.Context, r post.Reader, head *canonjson.Object, 
 	if len(got.Items) == 0 && got.Left == 0 {
 		o.Str("remark", "no new mail; tutti_status says whether some waits that was shown before")
 	}
-	return o, len(got.Items)+len(got.Held) > 0, c.office.Shown(ctx, r, got)
+	if len(got.Items) > 0 {
+		c.whenSent(func() error { return c.office.Shown(context.WithoutCancel(ctx), r, got) })
+	}
+	return o, len(got.Items)+len(got.Held) > 0, nil
 }
 
 // claimed are the messages that were got: others may have been faster with some.

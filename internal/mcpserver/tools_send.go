@@ -53,9 +53,9 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	o := receipt(&r)
 	if wait > 0 {
-		err = c.answer(ctx, h, own, &r, o, wait)
+		c.answer(ctx, h, own, &r, o, wait)
 	}
-	return o, err
+	return o, nil
 }
 
 // receipt is what became of a letter.
@@ -79,7 +79,7 @@ func receipt(r *post.Receipt) *canonjson.Object {
 
 // answer waits for the reply to a letter and adds it. What comes after the message was sent must not undo that, so an answer
 // that does not come is no error.
-func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *post.Receipt, o *canonjson.Object, wait time.Duration) error {
+func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *post.Receipt, o *canonjson.Object, wait time.Duration) {
 	stop := c.progress(ctx, "waiting for the answer")
 	defer stop()
 	reader := post.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
@@ -87,7 +87,7 @@ func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *p
 	if err != nil {
 		o.Null("answer")
 		o.Str("waited", noAnswer(h, wait, err))
-		return nil
+		return
 	}
 	around := func(message []byte) []byte {
 		with := copyOf(o)
@@ -98,10 +98,12 @@ func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *p
 	if raw == nil || ctx.Err() != nil {
 		o.Null("answer")
 		o.Str("waited", "the answer is there; tutti_receive shows it")
-		return nil
+		return
 	}
 	o.Raw("answer", raw)
-	return c.office.Shown(ctx, reader, &post.Taken{Items: []post.Item{*item}})
+	c.whenSent(func() error {
+		return c.office.Shown(context.WithoutCancel(ctx), reader, &post.Taken{Items: []post.Item{*item}})
+	})
 }
 
 // noAnswer says why there is none.

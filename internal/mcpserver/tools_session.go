@@ -45,7 +45,7 @@ func sessionOpen(ctx context.Context, c *call) (*canonjson.Object, error) {
 	c.opened = who
 	c.mu.Unlock()
 	var o canonjson.Object
-	o.Raw("session", canonjson.Compact(s.Raw))
+	o.Raw("session", recordOf(s, canonjson.Compact(s.Raw)))
 	l := list{member: "peers", more: "h2a_discover_sessions", hint: "the record is too long to be shown"}
 	return &o, l.fill(&o, sessionRows(others))
 }
@@ -129,9 +129,27 @@ func sessionClose(ctx context.Context, c *call) (*canonjson.Object, error) {
 	o.Bool("ok", true)
 	o.Str("sessionId", name)
 	if s != nil {
-		o.Raw("session", canonjson.Set(canonjson.Compact(s.Raw), "state", canonjson.AppendString(nil, state)))
+		o.Raw("session", recordOf(s, canonjson.Set(canonjson.Compact(s.Raw), "state", canonjson.AppendString(nil, state))))
 	}
 	return &o, nil
+}
+
+// maxRecord is how much of an answer the record of a session may fill, in bytes, when as a text each of them takes two.
+const maxRecord = 5000
+
+// recordOf is the record of a session, or what names it when there is no room for all of it: it was opened, or closed, and no
+// error may stand for that.
+func recordOf(s *presence.Session, raw []byte) []byte {
+	if len(raw) <= maxRecord {
+		return raw
+	}
+	var o canonjson.Object
+	o.Str("sessionId", word(string(s.SessionID)))
+	o.Str("instance", word(string(s.Instance)))
+	state, _ := canonjson.Get(raw, "state")
+	o.Raw("state", state)
+	o.Bool("truncated", true)
+	return o.Bytes()
 }
 
 // closeOther ends a session that another process holds, if it is one of the same agent. nil: there is no such session.
