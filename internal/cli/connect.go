@@ -141,9 +141,10 @@ func (c *Call) sayConnected(ctx context.Context, w *app.World, r *identity.Resul
 		rows = append(rows, []string{"  live", "while " + r.Host + " runs the server: tutti mcp-serve --auto-open --host " + r.Host}, []string{"", reads})
 	}
 	if s, err := c.peek(ctx, w); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
-		rows = append(rows, []string{"  speak", "as this agent in this shell: export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})
+		rows = append(rows, []string{"  speak", "as this agent in this shell:"},
+			[]string{"", "export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})
 	}
-	c.table(rows)
+	c.facts(rows)
 	if r.Notice != "" {
 		c.warn("%s", Clean(r.Notice))
 	}
@@ -192,7 +193,7 @@ func (c *Call) sayNobody(w *app.World, unknown *identity.UnknownError) error {
 	}
 	c.printf("nobody yet: %s\n", Clean(unknown.Error()))
 	c.line("  " + unknown.Hint())
-	c.table([][]string{{"  bus", c.App.Shown(w.Root.Path) + " (" + w.Root.Source.Why() + ")"}})
+	c.facts([][]string{{"  bus", c.App.Shown(w.Root.Path) + " (" + w.Root.Source.Why() + ")"}})
 	return nil
 }
 
@@ -278,7 +279,7 @@ func (c *Call) sayWho(w *app.World, v *whoView) {
 	if !v.registered {
 		rows = append(rows, []string{"  registry", "not registered: nobody can verify what it signs"})
 	}
-	c.table(rows)
+	c.facts(rows)
 	if _, public, err := w.Ring.Files(v.Instance); err == nil && v.unknownKey {
 		c.line(Clean("→ tutti keys add --instance " + app.QuoteArg(string(v.Instance)) + " --public-key " + app.QuoteArg(public)))
 	}

@@ -46,7 +46,7 @@ func runHosts(_ context.Context, c *Call) error {
 	if c.json {
 		c.emit(l.bytes())
 	} else {
-		c.table(rows)
+		c.facts(rows)
 	}
 	return nil
 }

@@ -1,5 +1,10 @@
 package cli
 
+import (
+	"bytes"
+	"strings"
+)
+
 // A grid is rows of cells that are printed in aligned columns, two blanks apart. What comes in is clean.
 type grid struct {
 	cells  []string // of all rows, one behind the other
@@ -40,28 +45,87 @@ func (g *grid) rows(see func(row []string) error) error {
 	return nil
 }
 
-// tableRow prints one row. On a terminal the last cell is cut at the edge; elsewhere nothing is, because a program may read it.
-func (c *Call) tableRow(row []string, widths []int) {
+// What a row does on a terminal that is too narrow for it: its cells go on in the next line, that far in. The last cell,
+// which is what the others are there for, goes there when fewer than leastLast columns would be left for it.
+const (
+	goOn      = 5
+	leastLast = 24
+)
+
+// tableRow prints one row. On a terminal it is broken between cells, and the last one is cut at the edge, or with whole goes on
+// below itself; elsewhere nothing of that happens, because a program may read it.
+func (c *Call) tableRow(row []string, widths []int, whole bool) {
 	used := 0
 	for i, cell := range row {
-		if i == len(row)-1 {
-			if c.columns > 0 {
-				cell = Truncate(cell, max(c.columns-used, 8))
-			}
-			c.line(cell)
+		last := i == len(row)-1
+		if c.columns > 0 && used > goOn && used+needed(cell, widths, i, last) > c.columns {
+			c.out = append(bytes.TrimRight(c.out, " "), '\n')
+			used = 0
+			c.pad(goOn, &used)
+		}
+		if last {
+			c.lastCell(cell, used, whole)
 			continue
 		}
 		wide := Width(cell)
 		c.out = append(c.out, cell...)
-		for range max(0, widths[i]-wide) + 2 {
-			c.out = append(c.out, ' ')
-		}
-		used += max(widths[i], wide) + 2
+		used += wide
+		c.pad(max(0, widths[i]-wide)+2, &used)
 	}
 }
 
+// lastCell prints the last cell of a row, which begins behind so many columns. A word that is too long for a line is left to the
+// terminal: it may have to be copied.
+func (c *Call) lastCell(cell string, used int, whole bool) {
+	room := max(c.columns-used, 8)
+	switch {
+	case c.columns == 0:
+	case !whole:
+		cell = Truncate(cell, room)
+	case Width(cell) > room:
+		left := room
+		for word := range strings.FieldsSeq(cell) {
+			w := Width(word)
+			switch {
+			case left == room: // the first one of a line
+			case w >= left:
+				c.out = append(c.out, '\n')
+				c.pad(used, new(int))
+				left = room
+			default:
+				c.out = append(c.out, ' ')
+				left--
+			}
+			c.out = append(c.out, word...)
+			left -= w
+		}
+		cell = ""
+	}
+	c.line(cell)
+}
+
+// needed is the room without which a cell goes to the next line.
+func needed(cell string, widths []int, i int, last bool) int {
+	if last {
+		return min(Width(cell), leastLast)
+	}
+	return max(widths[i], Width(cell))
+}
+
+func (c *Call) pad(n int, used *int) {
+	for range n {
+		c.out = append(c.out, ' ')
+	}
+	*used += n
+}
+
 // table prints rows in aligned columns, and cleans them.
-func (c *Call) table(rows [][]string) {
+func (c *Call) table(rows [][]string) { c.aligned(rows, false) }
+
+// facts is a table of which nothing may be cut, on a terminal of any width.
+func (c *Call) facts(rows [][]string) { c.aligned(rows, true) }
+
+func (c *Call) aligned(rows [][]string, whole bool) {
 	var g grid
 	for _, row := range rows {
 		for i, cell := range row {
@@ -70,7 +134,7 @@ func (c *Call) table(rows [][]string) {
 		g.add(row...)
 	}
 	_ = g.rows(func(row []string) error { // which never fails
-		c.tableRow(row, g.widths)
+		c.tableRow(row, g.widths, whole)
 		return nil
 	})
 }
@@ -78,7 +142,7 @@ func (c *Call) table(rows [][]string) {
 // long prints a grid that may be long, and writes it as it goes.
 func (c *Call) long(g *grid) error {
 	return g.rows(func(row []string) error {
-		c.tableRow(row, g.widths)
+		c.tableRow(row, g.widths, false)
 		return c.flushLong()
 	})
 }

@@ -35,7 +35,7 @@ func runKeysGenerate(ctx context.Context, c *Call) error {
 		c.emit(o.Bytes())
 		return nil
 	}
-	c.table([][]string{
+	c.facts([][]string{
 		{"key of", string(who)},
 		{"fingerprint", public.Short()},
 		{"private", c.App.Shown(made.Private)},

@@ -42,7 +42,7 @@ func runKeysTrust(ctx context.Context, c *Call) error {
 		before = pinned[0].Short()
 	}
 	if !c.json {
-		c.table([][]string{{"agent", string(who)}, {"pinned", before}, {"registered", next.Short()}})
+		c.facts([][]string{{"agent", string(who)}, {"pinned", before}, {"registered", next.Short()}})
 	}
 	if err := c.confirmPin(who, has && pinned[0] == next); err != nil {
 		return err

@@ -41,7 +41,7 @@ func Listing(rows func() []Named) Func {
 		if c.json {
 			c.emit(names.bytes())
 		} else {
-			c.table(table)
+			c.facts(table)
 		}
 		return nil
 	}
