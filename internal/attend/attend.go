@@ -8,7 +8,8 @@
 // A push says that a peer joined, that a peer left, or that a message lies in the mailbox. Each thing is told once in the life
 // of a session: what is there when the session opens is its backlog and is marked as that; it is not told again when the
 // session was swept, or when the watch had to begin anew. Pushes of one look come in the order joined, left, mail. A push
-// is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed".
+// is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed". Nothing is pushed
+// before the agent can be told: whether the user lets pushes go out is asked when they go, not when they are kept.
 //
 // While the halt switch is on nothing is pushed and heartbeats go on, so that a pause declares nobody dead. When the switch
 // was cleared pushes stay off until [Attendance.Engage]: the user has let the agent go on. What came meanwhile is not
@@ -58,7 +59,9 @@ type Options struct {
 	// Emit takes a push to the agent. It is called by several goroutines, in order for each session. As long as it blocks
 	// the pushes of that session wait, and nothing else does. A push whose Emit fails is lost.
 	Emit func(Push) error
-	Log  func(line string) // for people; nil: nowhere
+	// Ready is closed when the agent can be told; nothing is pushed before. Nil: at once.
+	Ready <-chan struct{}
+	Log   func(line string) // for people; nil: nowhere
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Heartbeat is the time between two heartbeats; 0: presence.Heartbeat.

@@ -114,6 +114,13 @@ func (p *pushes) event(ctx context.Context, e watch.Event) error {
 			p.begun, how = true, backlog
 			p.tellReady(there)
 		}
+		if o := p.h.a.o; o.Ready != nil {
+			select {
+			case <-o.Ready:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
 		p.catchUp(there, mail, how)
 	case watch.Halted:
 		p.h.stopped.Store(true)

@@ -170,7 +170,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	}
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
-		Emit: v.push, Log: v.log, Heartbeat: v.o.heartbeat,
+		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat,
 	})
 	return b, nil
 }

@@ -176,3 +176,29 @@ func TestSessionTooLongToShow(t *testing.T) {
 		t.Errorf("closed: %v", got)
 	}
 }
+
+// TestSilentBeforeHello: what was to be pushed before the client spoke is not pushed when a halt came first.
+func TestSilentBeforeHello(t *testing.T) {
+	t.Parallel()
+	r, a, b := pair(t)
+	you := b.me()
+	b.end(0)
+	a.ok("tutti_send", object{"to": you, "text": "hello"})
+	b = r.start("b", []string{"--auto-open", "--host", "codex"})
+	late := time.Now().Add(patience)
+	for len(r.presence()) < 2 { // so it is connected, and its backlog known
+		if time.Now().After(late) {
+			t.Fatal("it does not connect")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond)
+	r.run("halt", "a test", "--no-stop-watcher")
+	b.write(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+	b.line()
+	b.me()
+	b.end(0)
+	if n := len(b.notes); n > 0 {
+		t.Errorf("%d pushes under halt, first %s", n, <-b.notes)
+	}
+}

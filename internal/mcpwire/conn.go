@@ -120,7 +120,7 @@ func (c *conn) take(line inputLine) (jsonrpc.Message, error) {
 	m, k := classify(line.text)
 	switch k {
 	case kindNote:
-		return nil, c.note(m)
+		c.note(m)
 	case kindRequest:
 		return c.request(m, len(line.text)), nil
 	case kindParse:
@@ -199,16 +199,15 @@ func (c *conn) turn() {
 }
 
 // note deals with a notification.
-func (c *conn) note(m message) error {
+func (c *conn) note(m message) {
 	switch m.method {
 	case noteInitialized:
-		return c.out.ready()
+		c.out.ready()
 	case noteCancelled:
 		if id, ok := canonjson.Get(m.params, "requestId"); ok {
 			c.calls.forget(id)
 		}
 	}
-	return nil
 }
 
 // Write implements mcp.Connection: it puts the answer to a request on the wire.

@@ -51,7 +51,6 @@ const (
 	maxCalls  = 64       // in hand at once
 	maxBytes  = 32 << 20 // of their lines together; one call alone may have more
 	maxMethod = 200      // bytes of a method's name that an error repeats
-	maxHeld   = 256      // notifications kept for a client that cannot be expected to read yet
 
 	grace    = 20 * time.Millisecond  // that a call may hold up the next line: many quick calls, and nothing to a person
 	settle   = 500 * time.Millisecond // after the end of input until calls are told to come to an end

@@ -11,8 +11,8 @@ import (
 // ErrEnded is returned by Notify when the connection is over.
 var ErrEnded = errors.New("the connection has ended")
 
-// ErrNotReady is returned by Notify when the client has not spoken yet and more is waiting for it than is kept.
-var ErrNotReady = errors.New("the client has not spoken yet, and too much is waiting for it")
+// ErrNotReady is returned by Notify when the client has not spoken yet.
+var ErrNotReady = errors.New("the client has not spoken yet")
 
 // An output is the one writer of a connection. Lines go out whole, in one call of Write each.
 type output struct {
@@ -20,14 +20,15 @@ type output struct {
 	broken chan struct{} // closed at the first fault
 	over   atomic.Bool   // the connection has ended; set without mu, which a write that hangs may hold
 
-	mu   sync.Mutex
-	err  error    // the fault; nothing is written after it
-	open bool     // the client can be expected to read what it did not ask for
-	held [][]byte // until then
+	spoken chan struct{} // closed when the client can be expected to read what it did not ask for
+	first  sync.Once     // that closes it
+
+	mu  sync.Mutex
+	err error // the fault; nothing is written after it
 }
 
 func newOutput(w io.Writer) *output {
-	return &output{w: w, broken: make(chan struct{})}
+	return &output{w: w, broken: make(chan struct{}), spoken: make(chan struct{})}
 }
 
 // line writes a line, which ends with its line feed. The caller holds mu.
@@ -49,7 +50,7 @@ func (o *output) line(line []byte) error {
 	return o.err
 }
 
-// answer writes the answer to k, and after it what waited for the client to speak. What a call reports later is dropped.
+// answer writes the answer to k. What a call reports later is dropped.
 func (o *output) answer(k *call, line []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,10 +58,10 @@ func (o *output) answer(k *call, line []byte) error {
 	if err := o.line(line); err != nil {
 		return err
 	}
-	if k.method == methodPing {
-		return nil
+	if k.method != methodPing {
+		o.ready()
 	}
-	return o.release()
+	return nil
 }
 
 // reply writes an answer for which there is no call.
@@ -71,26 +72,7 @@ func (o *output) reply(line []byte) error {
 }
 
 // ready says that the client reads.
-func (o *output) ready() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.release()
-}
-
-func (o *output) release() error {
-	if o.open {
-		return nil
-	}
-	o.open = true
-	held := o.held
-	o.held = nil
-	for _, line := range held {
-		if err := o.line(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (o *output) ready() { o.first.Do(func() { close(o.spoken) }) }
 
 // progress writes a notification that belongs to k, unless k has been answered.
 func (o *output) progress(k *call, line []byte) {
@@ -101,22 +83,17 @@ func (o *output) progress(k *call, line []byte) {
 	}
 }
 
-// notify writes a line of ours, now or when the client has spoken. It keeps line.
+// notify writes a line of ours, if the client has spoken.
 func (o *output) notify(line []byte) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	switch {
-	case o.open:
-		return o.line(line)
-	case o.err != nil:
-		return o.err
-	case o.over.Load():
-		return ErrEnded
-	case len(o.held) >= maxHeld:
-		return ErrNotReady
+	select {
+	case <-o.spoken:
+		return o.reply(line)
+	default:
 	}
-	o.held = append(o.held, line)
-	return nil
+	if o.over.Load() {
+		return ErrEnded
+	}
+	return ErrNotReady
 }
 
 // fault is what writing ended with, nil while it works.

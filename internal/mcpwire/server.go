@@ -111,9 +111,12 @@ func (s *Server) appendTool(dst []byte, t *Tool) []byte {
 	return append(dst, o.Bytes()...)
 }
 
-// Notify writes a notification of ours in one line. params is a JSON object, or nil for none. Until the client has got
-// its first answer, or has said that it is initialized, notifications are kept back, up to a limit; then it is ErrNotReady.
-// After the end it is ErrEnded. It may be called from any goroutine, and waits while the client does not read.
+// Spoken is closed when the client can be expected to read what it did not ask for: it has got its first answer, other than
+// to a ping, or has said that it is initialized.
+func (s *Server) Spoken() <-chan struct{} { return s.out.spoken }
+
+// Notify writes a notification of ours in one line. params is a JSON object, or nil for none. Before Spoken it is
+// ErrNotReady, after the end ErrEnded. It may be called from any goroutine, and waits while the client does not read.
 func (s *Server) Notify(method string, params []byte) error {
 	if params != nil {
 		if !canonjson.Valid(params) {
