@@ -78,11 +78,9 @@ name = "offline"
 base_url = "`+d.url+`/v1"
 wire_api = "responses"
 env_key = "OFFLINE_KEY"
-[mcp_servers.tutti]
-command = `+compact(d.serve[0])+`
-args = `+compact(d.serve[1:])+`
-required = true
 `)
+		d.run(t, append([]string{"mcp", "add", "tutti", "--"}, d.serve...)...)
+		d.append(t, ".codex/config.toml", "required = true\n") // the model is not asked before the server is there
 	},
 	ask:  func(prompt string) []string { return []string{"exec", "--skip-git-repo-check", "--json", prompt} },
 	env:  func(string) []string { return []string{"OFFLINE_KEY=dummy"} },
@@ -99,8 +97,8 @@ var gemini = agent{
 			"privacy":    object{"usageStatisticsEnabled": false},
 			"telemetry":  object{"enabled": false},
 			"general":    object{"enableAutoUpdate": false},
-			"mcpServers": object{"tutti": object{"command": d.serve[0], "args": d.serve[1:], "trust": true}},
 		}))
+		d.run(t, append([]string{"mcp", "add", "-s", "user", "--trust", "tutti", d.serve[0], d.serve[1], "--"}, d.serve[2:]...)...)
 	},
 	ask:  func(prompt string) []string { return []string{"-m", "gemini-2.5-flash", "-o", "json", "-p", prompt} },
 	env:  func(url string) []string { return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url} },
