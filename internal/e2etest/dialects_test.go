@@ -69,24 +69,30 @@ func writeMessages(w io.Writer, m move, n int) {
 	event(w, "message_stop", object{"type": "message_stop"})
 }
 
-// OpenAI's responses, for Codex. The tools of a server are a namespace there; here their names are joined with a dot.
+// OpenAI's responses, for Codex. The tools of a server are a namespace there; here their names are joined with a dot. A model
+// that Codex knows gets its tools in the input, and calls the one for scripts with a text.
 
 func readResponses(raw []byte) (turn, error) {
+	type tools []struct {
+		Type, Name string
+		Tools      []struct{ Name string }
+	}
 	var q struct {
-		Tools []struct {
-			Type, Name string
-			Tools      []struct{ Name string }
-		}
+		Tools tools
 		Input []struct {
 			Type, Name, Namespace string
 			CallID                string `json:"call_id"`
 			Output                json.RawMessage
+			Tools                 tools
 		}
 	}
 	if err := json.Unmarshal(raw, &q); err != nil {
 		return turn{}, err
 	}
 	var t turn
+	for _, i := range q.Input {
+		q.Tools = append(q.Tools, i.Tools...)
+	}
 	for _, tool := range q.Tools {
 		if tool.Type != "namespace" {
 			t.offered = append(t.offered, tool.Name)
@@ -98,12 +104,12 @@ func readResponses(raw []byte) (turn, error) {
 	names := map[string]string{}
 	for _, i := range q.Input {
 		switch i.Type {
-		case "function_call":
+		case "function_call", "custom_tool_call":
 			names[i.CallID] = i.Name
 			if i.Namespace != "" {
 				names[i.CallID] = i.Namespace + "." + i.Name
 			}
-		case "function_call_output":
+		case "function_call_output", "custom_tool_call_output":
 			t.done = append(t.done, exchange{names[i.CallID], words(i.Output)})
 		}
 	}
@@ -115,6 +121,9 @@ func writeResponses(w io.Writer, m move, n int) {
 	item := object{"type": "message", "id": fmt.Sprintf("msg_%d", n), "role": "assistant", "content": []any{object{"type": "output_text", "text": m.say}}}
 	if m.tool != "" {
 		item = object{"type": "function_call", "id": fmt.Sprintf("fc_%d", n), "call_id": fmt.Sprintf("call_%d", n), "name": m.tool, "arguments": compact(m.args)}
+		if text, ok := m.args.(string); ok {
+			item = object{"type": "custom_tool_call", "id": item["id"], "call_id": item["call_id"], "name": m.tool, "input": text}
+		}
 		if space, name, ok := cutLast(m.tool); ok {
 			item["namespace"], item["name"] = space, name
 		}

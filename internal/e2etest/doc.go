@@ -4,5 +4,6 @@
 //
 // The agent programs run without an account and without a network: the language model that they ask is a server of the
 // test, which follows a script. What is tried is all between the model's wish to call a tool and the mailbox of another
-// agent: the settings, the start of the server, the handshake, approvals, the result as the model gets it.
+// agent: the settings, which are typed as docs/agents.md shows them, the start of the server, the handshake, approvals, the
+// result as the model gets it.
 package e2etest

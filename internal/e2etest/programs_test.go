@@ -19,7 +19,7 @@ type agent struct {
 	host          string
 	program       []string // below the folder of the installed programs
 	tool          func(name string) string
-	setUp         func(t *testing.T, d desk) // writes the settings that docs/agents.md shows
+	setUp         func(t *testing.T, d desk) // makes the settings, with what docs/agents.md shows
 	ask           func(prompt string) []string
 	env           func(url string) []string
 	list          []string // the arguments with which it tells of its servers
@@ -44,7 +44,7 @@ func claude(version string) agent {
 		program: []string{"node_modules/claude-" + version + "/claude"},
 		tool:    func(name string) string { return "mcp__tutti__" + name },
 		setUp: func(t *testing.T, d desk) {
-			d.run(t, append([]string{"mcp", "add", "-s", "user", "tutti", "--"}, d.serve...)...)
+			d.typed(t, "claude mcp add ")
 		},
 		ask: func(prompt string) []string {
 			return []string{"--allowedTools", "mcp__tutti", "--output-format", "json", "-p", prompt}
@@ -79,8 +79,8 @@ base_url = "`+d.url+`/v1"
 wire_api = "responses"
 env_key = "OFFLINE_KEY"
 `)
-		d.run(t, append([]string{"mcp", "add", "tutti", "--"}, d.serve...)...)
-		d.append(t, ".codex/config.toml", "required = true\n") // the model is not asked before the server is there
+		d.typed(t, "codex mcp add ")
+		d.append(t, ".codex/config.toml", shown(t, "required ="))
 	},
 	ask:  func(prompt string) []string { return []string{"exec", "--skip-git-repo-check", "--json", prompt} },
 	env:  func(string) []string { return []string{"OFFLINE_KEY=dummy"} },
@@ -93,12 +93,12 @@ var gemini = agent{
 	tool:    func(name string) string { return "mcp_tutti_" + name },
 	setUp: func(t *testing.T, d desk) {
 		d.write(t, ".gemini/settings.json", compact(object{
-			"security":   object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},
-			"privacy":    object{"usageStatisticsEnabled": false},
-			"telemetry":  object{"enabled": false},
-			"general":    object{"enableAutoUpdate": false},
+			"security":  object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},
+			"privacy":   object{"usageStatisticsEnabled": false},
+			"telemetry": object{"enabled": false},
+			"general":   object{"enableAutoUpdate": false},
 		}))
-		d.run(t, append([]string{"mcp", "add", "-s", "user", "--trust", "tutti", d.serve[0], d.serve[1], "--"}, d.serve[2:]...)...)
+		d.typed(t, "gemini mcp add ")
 	},
 	ask:  func(prompt string) []string { return []string{"-m", "gemini-2.5-flash", "-o", "json", "-p", prompt} },
 	env:  func(url string) []string { return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url} },
@@ -115,8 +115,8 @@ var opencode = agent{
 			"provider": object{"offline": object{
 				"npm": "@ai-sdk/openai-compatible", "options": object{"baseURL": d.url + "/v1", "apiKey": "dummy"}, "models": object{"scripted": object{}},
 			}},
-			"mcp": object{"tutti": object{"type": "local", "command": d.serve, "enabled": true}},
 		}))
+		d.typed(t, "opencode mcp add ")
 	},
 	ask: func(prompt string) []string { return []string{"run", "--format", "json", prompt} },
 	env: func(string) []string {
@@ -163,7 +163,7 @@ func (d desk) command(t *testing.T, args ...string) *exec.Cmd {
 	for _, p := range d.agent.program {
 		all = append(all, filepath.Join(agentPrograms(t), p))
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute) // some need 20 s of a busy machine to start
 	t.Cleanup(stop)
 	c := exec.CommandContext(ctx, all[0], append(all[1:], args...)...)
 	c.Dir = d.work
@@ -208,7 +208,7 @@ func newDesk(t *testing.T, a agent, home, url string, serve ...string) desk {
 		t.Fatal(err)
 	}
 	if len(serve) == 0 {
-		d.serve = []string{"tutti", "mcp-serve", "--auto-open", "--host", a.host}
+		d.serve = usually(a)
 	}
 	a.setUp(t, d)
 	return d

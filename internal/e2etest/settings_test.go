@@ -47,7 +47,7 @@ func TestClaudeAsksForPermission(t *testing.T) {
 			ordinary := a.setUp
 			a.setUp = func(t *testing.T, d desk) {
 				ordinary(t, d)
-				d.write(t, ".claude/settings.json", `{"permissions":{"allow":["mcp__tutti"]}}`)
+				d.write(t, ".claude/settings.json", shown(t, `{"permissions":`))
 			}
 			home = t.TempDir()
 			m = talk(t, a, home, sending(t, home))
@@ -61,7 +61,7 @@ func TestClaudeAsksForPermission(t *testing.T) {
 func TestClaudeLoadsAlways(t *testing.T) {
 	a := claude("329")
 	a.setUp = func(t *testing.T, d desk) {
-		d.run(t, "mcp", "add-json", "-s", "user", "tutti", compact(object{"type": "stdio", "command": d.serve[0], "args": d.serve[1:], "alwaysLoad": true}))
+		d.typed(t, "claude mcp add-json ")
 	}
 	m := talk(t, a, t.TempDir(), step{tool: "tutti_status", args: with(object{})})
 	if got := m.seen()[0].offered; !slices.Contains(got, a.tool("tutti_send")) || slices.Contains(got, "ToolSearch") && len(m.seen()) > 2 {
@@ -83,23 +83,65 @@ func TestCodexApproves(t *testing.T) {
 	}
 }
 
-// TestCodexHidesVariables: of the environment the server gets next to nothing, unless the settings name a variable.
-func TestCodexHidesVariables(t *testing.T) {
-	for _, named := range []bool{false, true} {
-		home := t.TempDir()
-		root := filepath.Join(home, "other")
-		a := codex
-		a.env = func(string) []string { return []string{"OFFLINE_KEY=dummy", "H2A_ROOT=" + root} }
-		a.setUp = func(t *testing.T, d desk) {
-			codex.setUp(t, d)
-			if named {
-				d.append(t, ".codex/config.toml", "env_vars = [\"H2A_ROOT\"]\n")
+// codexScripts has Codex talk to a model that it knows, and run the scripts which such a model writes in place of calls. What
+// came of each is returned.
+func codexScripts(t *testing.T, scripts ...string) *model {
+	t.Helper()
+	agentPrograms(t)
+	const run = "functions.exec"
+	m := newModel(t, func(now turn) move {
+		if n := len(now.done); n < len(scripts) {
+			return move{tool: run, args: scripts[n]}
+		}
+		return move{say: "done"}
+	})
+	d := newDesk(t, codex, t.TempDir(), m.http.URL)
+	d.write(t, ".codex/config.toml", strings.Replace(d.read(t, ".codex/config.toml"), "scripted", "gpt-6.1-sol", 1))
+	d.run(t, codex.ask("call the tools")...)
+	if seen := m.seen(); len(seen) != len(scripts)+1 || !slices.Contains(seen[0].offered, run) {
+		t.Fatalf("%d turns for %d scripts; offered: %q", len(seen), len(scripts), seen[0].offered)
+	}
+	return m
+}
+
+// TestCodexDefers: a model that Codex knows is told of the server by its first sentence, and finds the tools by a search.
+func TestCodexDefers(t *testing.T) {
+	m := codexScripts(t,
+		`text(ALL_TOOLS.filter(t => /message|agent/i.test(t.description)).map(t => t.name).join(" "))`,
+		`text(await tools.mcp__tutti__tutti_status({}))`,
+	)
+	turns := m.seen()
+	if first := turns[0]; strings.Contains(strings.Join(first.offered, " "), "tutti") || !strings.Contains(string(first.raw), "on one message bus") {
+		t.Errorf("offered in the first request: %q", first.offered)
+	}
+	for n, want := range []string{"mcp__tutti__tutti_send", `"structuredContent":{"ok":true,"instance":"codex:`} {
+		if got := turns[2].done[n].text; !strings.Contains(got, want) {
+			t.Errorf("%s is not in what came of script %d: %s", want, n+1, got)
+		}
+	}
+}
+
+// TestAgentsPassVariables: Codex hands next to nothing of its environment on to the server, unless its settings name a
+// variable; the others hand on all of it.
+func TestAgentsPassVariables(t *testing.T) {
+	named := codex
+	named.name += " with env_vars"
+	named.setUp = func(t *testing.T, d desk) {
+		codex.setUp(t, d)
+		d.append(t, ".codex/config.toml", shown(t, "env_vars ="))
+	}
+	for _, a := range append(agents[:len(agents):len(agents)], named) {
+		t.Run(a.name, func(t *testing.T) {
+			home := t.TempDir()
+			root := filepath.Join(home, "other")
+			ordinary := a.env
+			a.env = func(url string) []string { return append(ordinary(url), "H2A_ROOT="+root) }
+			m := talk(t, a, home, step{tool: "tutti_status", args: with(object{})})
+			got, _ := m.result(a.tool("tutti_status"))
+			if strings.Contains(got, root) != (a.name != codex.name) {
+				t.Errorf("H2A_ROOT is %s; the server's status: %s", root, got)
 			}
-		}
-		m := talk(t, a, home, step{tool: "tutti_status", args: with(object{})})
-		if got, _ := m.result(a.tool("tutti_status")); strings.Contains(got, root) != named {
-			t.Errorf("H2A_ROOT named in the settings: %v; the server's status: %s", named, got)
-		}
+		})
 	}
 }
 
@@ -120,11 +162,33 @@ func TestGeminiLeavesOutWhatItDoesNotTrust(t *testing.T) {
 	}
 }
 
-// TestAgentsWait: each program lets a call that waits for mail take as long as the server lets it.
+// TestGeminiTrustsFolders: it starts no server in a folder that the user has not said to trust.
+func TestGeminiTrustsFolders(t *testing.T) {
+	a := gemini
+	a.setUp = func(t *testing.T, d desk) { d.typed(t, "gemini mcp add ") }
+	d := newDesk(t, a, t.TempDir(), "http://127.0.0.1:1")
+	if out := d.run(t, a.list...); !strings.Contains(out, "tutti") || !strings.Contains(out, "Disabled") {
+		t.Errorf("in a fresh home: %s", out)
+	}
+	d.write(t, ".gemini/trustedFolders.json", compact(object{d.work: "TRUST_FOLDER"}))
+	if out := d.run(t, a.list...); !strings.Contains(out, a.connected) {
+		t.Errorf("in a trusted folder: %s", out)
+	}
+}
+
+// TestAgentsWait: each program lets a call that waits for mail take as long as the server lets it; only a script that waits
+// is left running after half a minute.
 func TestAgentsWait(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	t.Run("codex, in a script", func(t *testing.T) {
+		t.Parallel()
+		m := codexScripts(t, `text(await tools.mcp__tutti__tutti_receive({wait: 40}))`)
+		if got := m.seen()[1].done[0].text; !strings.Contains(got, "Script running") {
+			t.Errorf("the model got: %s", got)
+		}
+	})
 	for _, a := range agents {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
