@@ -2,7 +2,7 @@ package index
 
 import (
 	"fmt"
-	"strings"
+	"unsafe"
 )
 
 // raw returns the body as it is stored.
@@ -80,49 +80,43 @@ func count(b string) (n int, rest string, ok bool) {
 	return 0, "", false
 }
 
-// Bodies gets the bodies of many rows of one table. It belongs to one goroutine; several may work beside each other, as long
-// as the table is open.
+// Bodies are all bodies of one table in memory, where they stay when it is closed. Who keeps one of them keeps all.
 type Bodies struct {
-	of   [2]*part
-	from [2]section
-	room *strings.Builder
+	of  [2]*part
+	all [2][]byte // which nobody writes to once they are read
 }
 
-// Bodies returns one.
+// mostBodies limits what is read at once: a hundred thousand messages. What is larger is read row by row.
+const mostBodies = 64 << 20
+
+// Bodies reads them in one go: to read those of ten thousand rows one by one takes longer than to check them. It may run beside
+// the other methods, but for Close. Bodies that cannot be read are those of no row: who asks the row for its own is told why.
 func (t *Table) Bodies() *Bodies {
 	b := &Bodies{of: [2]*part{t.base, t.more}}
 	for i, p := range b.of {
-		if p != nil {
-			b.from[i] = section{fd: p.bodies.fd, start: p.bodies.start, size: p.bodies.size, step: heldWindow, most: heldWindow}
+		if p == nil || p.bodies.size == 0 || p.bodies.size > mostBodies {
+			continue
+		}
+		all := make([]byte, p.bodies.size)
+		getPages(all)
+		if readInto(p.bodies.fd, p.bodies.start, all) == nil {
+			b.all[i] = all
 		}
 	}
 	return b
 }
 
-// heldPiece is how much memory held bodies take at a time: large against most of them.
-const heldPiece = 64 << 10
-
-// heldWindow is how much is read at a time. Several goroutines go through a table by turns, some dozen rows each: what a
-// window has beyond these is read in vain.
-const heldWindow = 16 << 10
-
-// Hold gets the body of a row into memory, where it stays as long as somebody keeps the row, or a part of its body. A row
-// that is damaged stays as it is: who asks for its body is told.
+// Hold gives a row its body; several goroutines may do so at once. A row that is damaged stays as it is: who asks for its body
+// is told.
 func (b *Bodies) Hold(r *Row) {
 	for i, p := range b.of {
-		if r.from != p || p == nil || r.body != "" {
+		all := b.all[i]
+		outside := r.off < 0 || r.size <= 0 || r.off > int64(len(all)) || int64(r.size) > int64(len(all))-r.off
+		if p == nil || r.from != p || outside {
 			continue
 		}
-		body, err := r.read(&b.from[i])
-		if err != nil {
-			return
+		if body := all[r.off:][:r.size]; sum(0, body) == r.sum {
+			r.body = unsafe.String(unsafe.SliceData(body), len(body))
 		}
-		if b.room == nil || b.room.Cap()-b.room.Len() < len(body) {
-			b.room = new(strings.Builder)
-			b.room.Grow(max(heldPiece, len(body)))
-		}
-		at := b.room.Len()
-		b.room.Write(body)
-		r.body = b.room.String()[at:]
 	}
 }

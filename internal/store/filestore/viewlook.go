@@ -14,15 +14,22 @@ import (
 
 // all looks at every row and reads what is new. With same the names are those of the table.
 func (v *view) all(same bool, n int) error {
+	var bodies *index.Bodies
+	var reading sync.WaitGroup
+	defer reading.Wait() // the table is closed afterwards
+	if v.tab != nil && v.bare && n <= 0 {
+		reading.Go(func() { bodies = v.tab.Bodies() })
+	}
 	names, rows, err := v.listing(same)
 	if err != nil {
 		return err
 	}
+	reading.Wait()
 	if v.tab != nil {
 		if !same {
 			rows = v.there(rows, names)
 		}
-		if err := v.keep(rows, v.bare && n <= 0); err != nil {
+		if err := v.keep(rows, bodies); err != nil {
 			return err
 		}
 	}
@@ -49,15 +56,14 @@ func (v *view) there(rows []index.Row, names map[string]uint64) []index.Row {
 }
 
 // keep looks at all rows. What does not hold is read again when the others have been looked at, by one goroutine. With bodies
-// the rows that hold have theirs with them: to get these is as much work as to look, and shared as well.
-func (v *view) keep(rows []index.Row, bodies bool) error {
+// the rows that hold have theirs with them: to check these is as much work as to look, and shared as well.
+func (v *view) keep(rows []index.Row, bodies *index.Bodies) error {
 	same := make([]bool, len(rows))
 	inShares(v.ctx, len(rows), func() func(int) {
 		identify := identifier(v.d)
-		from := v.tab.Bodies()
 		return func(i int) {
-			if same[i] = v.stands(&rows[i], identify); same[i] && bodies {
-				from.Hold(&rows[i])
+			if same[i] = v.stands(&rows[i], identify); same[i] && bodies != nil {
+				bodies.Hold(&rows[i])
 			}
 		}
 	})
