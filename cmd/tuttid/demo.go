@@ -26,7 +26,7 @@ func play(ctx context.Context, s app.Service) error {
 	case errors.Is(err, syscall.EPIPE):
 		return nil
 	case err == nil:
-		fmt.Fprintln(s.Err, "next: \"tutti install\" puts tutti where your shell finds it, \"tutti connect --host HOST\" joins an agent of yours")
+		fmt.Fprintln(s.Err, demo.Next(os.Args[0]))
 	}
 	return err
 }

@@ -219,3 +219,19 @@ func TestDumbTuttid(t *testing.T) {
 		})
 	}
 }
+
+// What is advised next can be pasted.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	for called, want := range map[string]string{
+		"tutti":             `next: "tutti connect `,
+		"bin/tutti":         `next: "bin/tutti install" `,
+		"./tutti":           `next: "./tutti install" `,
+		"/opt/a b/bin/h2a":  `next: "'/opt/a b/bin/tutti' install" `,
+		"/usr/local/tuttid": `next: "/usr/local/tutti install" `,
+	} {
+		if got := Next(called); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "joins an agent of yours") {
+			t.Errorf("%s: got %s, want %s...", called, got, want)
+		}
+	}
+}

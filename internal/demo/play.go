@@ -113,6 +113,17 @@ func (p *play) cleanUp(well bool) error {
 	return errors.Join(all...)
 }
 
+// Next says what to type after the play, for a program that was called by that name: one that is called by its path is
+// most likely not where the shell looks.
+func Next(called string) string {
+	const connect = `"tutti connect --host HOST" joins an agent of yours`
+	dir, _ := filepath.Split(called)
+	if dir == "" {
+		return "next: " + connect
+	}
+	return `next: "` + app.QuoteArg(dir+"tutti") + ` install" puts tutti where your shell finds it, ` + connect
+}
+
 // say prints one line, the name of an agent first. What comes from a server is plain by then: see clean.
 func (p *play) say(who, format string, args ...any) {
 	name := fmt.Sprintf("%-5s", who)
