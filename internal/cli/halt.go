@@ -66,7 +66,7 @@ func runHalt(ctx context.Context, c *Call) error {
 		c.line("✓ HALT file written: " + halt.Shown)
 		switch {
 		case watcherErr != nil:
-			c.line("⚠ Watcher service not stopped: " + Clean(watcherErr.Error()))
+			c.line("⚠ Watcher service not stopped: " + Clean(watcherErr.Error()) + " (so says systemctl; the halt holds without it)")
 		case watcher == "stopped":
 			c.line("✓ Watcher service stopped (" + watchPath + ")")
 		}
@@ -120,7 +120,7 @@ func (c *Call) resumed(was halt.State, watcher string, watcherErr error) {
 	}
 	switch {
 	case watcherErr != nil:
-		c.line("⚠ Watcher service not started: " + Clean(watcherErr.Error()))
+		c.line("⚠ Watcher service not started: " + Clean(watcherErr.Error()) + " (so says systemctl; whoever set up no watcher misses nothing)")
 	case watcher == "started":
 		c.line("✓ Watcher service started (" + watchPath + ")")
 	}
