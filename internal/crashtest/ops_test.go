@@ -120,6 +120,14 @@ var ops = []op{
 		},
 		check: all(docIs(mail, text1), docIs(mail2, text2)),
 	},
+	{
+		name:  "several lines at once",
+		setup: appendLine(journal, lineA),
+		do: func(ctx context.Context, s *filestore.Store) error {
+			return s.Extend(ctx, journal, [][]byte{lineB, lineC})
+		},
+		check: linesFollow(journal, lineA, lineB, lineC),
+	},
 }
 
 func create(k store.Key, data []byte) func(context.Context, *filestore.Store) error {
@@ -251,6 +259,26 @@ func oldOrNew(k store.Key, old, new []byte) checkFunc {
 
 // logHolds: the line that was there is there, the new one is there when acknowledged, nothing bad stands between, and
 // after one more line every line of the file parses, as the strictest foreign reader demands.
+// linesFollow: the lines that were added are there in their order, all of them once that was acknowledged, behind the first.
+func linesFollow(k store.Key, before []byte, added ...[]byte) checkFunc {
+	return func(ctx context.Context, s *filestore.Store, acked bool) error {
+		lines, err := readLog(ctx, s, k)
+		if err != nil {
+			return err
+		}
+		want := append([][]byte{before}, added...)
+		if len(lines) == 0 || len(lines) > len(want) || acked && len(lines) < len(want) {
+			return fmt.Errorf("%s has %d lines, want 1 to %d, acknowledged: %v", k, len(lines), len(want), acked)
+		}
+		for n, line := range lines {
+			if line != string(want[n]) {
+				return fmt.Errorf("line %d of %s is %q, want %q", n, k, line, want[n])
+			}
+		}
+		return nil
+	}
+}
+
 func logHolds(k store.Key, before, added []byte) checkFunc {
 	return func(ctx context.Context, s *filestore.Store, acked bool) error {
 		lines, err := readLog(ctx, s, k)

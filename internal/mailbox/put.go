@@ -20,14 +20,31 @@ type Result struct {
 // Put stores a message in the mailbox of an address, whole or not at all, durably. What makes it invalid is an
 // *envelope.InvalidError, an id under whose name something else lies, in the mailbox or in the archive, a *TakenIDError.
 func (m *Mailbox) Put(ctx context.Context, to address.Instance, raw []byte) (Result, error) {
-	if err := address.Check(string(to)); err != nil {
-		return Result{}, fmt.Errorf("put message: %w", err)
-	}
-	id, err := checked(raw)
+	f, err := Judge(raw)
 	if err != nil {
 		return Result{}, fmt.Errorf("put message for %s: %w", to, err)
 	}
-	r, err := m.create(ctx, store.Key{Kind: store.Inbox, Owner: to.Mailbox()}, id, raw)
+	return m.PutFit(ctx, to, f)
+}
+
+// A Fit is a message that was found fit to be stored.
+type Fit struct {
+	id  string
+	raw []byte
+}
+
+// Judge is the part of Put that touches no store and may be done ahead: what makes a message invalid is its error.
+func Judge(raw []byte) (Fit, error) {
+	id, err := checked(raw)
+	return Fit{id, raw}, err
+}
+
+// PutFit is Put for a message that Judge has found fit.
+func (m *Mailbox) PutFit(ctx context.Context, to address.Instance, f Fit) (Result, error) {
+	if err := address.Check(string(to)); err != nil {
+		return Result{}, fmt.Errorf("put message: %w", err)
+	}
+	r, err := m.create(ctx, store.Key{Kind: store.Inbox, Owner: to.Mailbox()}, f.id, f.raw)
 	if err != nil {
 		return Result{}, fmt.Errorf("put message for %s: %w", to, err)
 	}
@@ -56,7 +73,7 @@ func (m *Mailbox) KeepCopy(ctx context.Context, from address.Instance, id string
 }
 
 // Batch runs fn with a Mailbox whose messages are durable, all of them, when Batch returns nil; before that none is. Only
-// Put and PutOutbox may be called on it, and only until fn returns. Where the store knows no batches each is by itself.
+// Put, PutFit and PutOutbox may be called on it, and only until fn returns. Where the store knows no batches each is by itself.
 func (m *Mailbox) Batch(ctx context.Context, fn func(*Mailbox) error) error {
 	b, ok := m.s.(store.Batcher)
 	if !ok {

@@ -204,6 +204,22 @@ func (m *Mailbox) Step(ctx context.Context, inst address.Instance, mark Mark) er
 	return nil
 }
 
+// StoredAll notes of many messages that they lie in a mailbox, as Step does for one, in their order.
+func (m *Mailbox) StoredAll(ctx context.Context, inst address.Instance, marks []Mark) error {
+	if err := address.Check(string(inst)); err != nil {
+		return fmt.Errorf("note %s of messages: %w", Stored, err)
+	}
+	lines := make([][]byte, len(marks))
+	for n := range marks {
+		marks[n].Step = Stored
+		lines[n] = marks[n].line()
+	}
+	if err := store.ExtendWith(ctx, m.s, trailKey(inst.Mailbox()), lines); err != nil {
+		return fmt.Errorf("note %s of messages: %w", Stored, err)
+	}
+	return nil
+}
+
 // trailOf finds the trail that knows a message: nearly always there is only one that could.
 func (m *Mailbox) trailOf(ctx context.Context, inst address.Instance, id string) (string, error) {
 	trails, err := m.trails(ctx, inst)

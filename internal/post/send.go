@@ -1,7 +1,6 @@
 package post
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,51 +81,6 @@ func (o *Office) Send(ctx context.Context, l Letter) (Receipt, error) {
 	return r, err
 }
 
-// SendAll sends many letters and syncs once. The receipts are in the order of the letters. Letters that could not be
-// written or addressed are refused each by itself. A halt that comes before the letters become visible refuses all, and is the
-// error. When the batch fails otherwise, some of it may lie there: each letter is then put by itself, so that each has a true word.
-func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, error) {
-	receipts := make([]Receipt, len(letters))
-	raws := make([][]byte, len(letters))
-	var halted error
-	err := o.Mail.Batch(settle(ctx), func(b *mailbox.Mailbox) error {
-		c := counter{o: o, mail: b, found: map[address.Instance]peers.Found{}, keys: map[address.Instance]*signature.Private{}}
-		for i := range letters {
-			receipts[i], raws[i], _ = c.hand(ctx, &letters[i])
-		}
-		halted = o.Halted("send a batch")
-		return halted
-	})
-	for i := range letters {
-		r := &receipts[i]
-		switch {
-		case r.Outcome == Refused:
-		case halted != nil:
-			r.Outcome, r.Err = Refused, halted
-		default:
-			if err != nil {
-				o.putAgain(ctx, r, raws[i])
-			}
-			if r.Outcome == Delivered || r.Outcome == Deposited {
-				o.copies(settle(ctx), &letters[i], r, raws[i])
-			}
-		}
-	}
-	return receipts, halted
-}
-
-// putAgain stores a letter of a batch that failed. One that the batch did store is there, and keeps its word.
-func (o *Office) putAgain(ctx context.Context, r *Receipt, raw []byte) {
-	if r.Err = o.Halted("send to " + string(r.To)); r.Err == nil {
-		_, r.Err = o.Mail.Put(settle(ctx), r.To, raw)
-	} else if m, err := o.Mail.Get(settle(ctx), r.To, r.ID); err == nil && bytes.Equal(m.Envelope.Raw, raw) {
-		r.Err = nil
-	}
-	if r.Err != nil {
-		r.Outcome = Refused
-	}
-}
-
 // A counter takes letters in: one of a send, or all of a batch. In a batch it remembers who was looked up.
 type counter struct {
 	o     *Office
@@ -139,42 +93,80 @@ type counter struct {
 // existing programs do, so that in a batch two of them can be the same.
 const mints = 8
 
+// A piece is a letter on its way into a mailbox.
+type piece struct {
+	r      Receipt
+	raw    []byte
+	fit    mailbox.Fit
+	by     address.Instance
+	key    *signature.Private // who signs with it; nil: nobody does any more
+	minted bool               // the id is ours, and another one will do as well
+	err    error
+}
+
 // hand stores one letter in the mailbox that its address means.
-func (c *counter) hand(ctx context.Context, l *Letter) (r Receipt, raw []byte, err error) {
-	r = Receipt{Outcome: Refused, Asked: l.To, To: l.To}
-	defer func() { r.Err = err }()
-	if err = c.o.Halted("send to " + string(l.To)); err != nil {
-		return r, nil, err
+func (c *counter) hand(ctx context.Context, l *Letter) (Receipt, []byte, error) {
+	var p piece
+	if p.err = c.o.Halted("send to " + string(l.To)); p.err == nil {
+		c.prepare(ctx, l, &p)
+		p.seal()
 	}
-	if err = c.address(ctx, l, &r); err != nil {
-		return r, nil, err
+	return c.put(ctx, l, &p)
+}
+
+// prepare does what comes before the signature. It uses what the counter remembers.
+func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
+	p.r = Receipt{Outcome: Refused, Asked: l.To, To: l.To}
+	p.minted = l.ID == "" && len(l.Raw) == 0
+	if p.err = c.address(ctx, l, &p.r); p.err == nil {
+		p.err = c.write(l, p)
 	}
-	minted := l.ID == "" && len(l.Raw) == 0
+}
+
+// seal signs and judges. It touches nothing but the piece, so that another processor can do it ahead.
+func (p *piece) seal() {
+	if p.err == nil && p.key != nil {
+		p.raw, p.err = envelope.Sign(p.raw, p.by, p.key)
+	}
+	if p.err != nil {
+		return
+	}
+	if p.fit, p.err = mailbox.Judge(p.raw); p.err != nil {
+		p.err = fmt.Errorf("put message for %s: %w", p.r.To, p.err)
+	}
+}
+
+// put stores a sealed piece.
+func (c *counter) put(ctx context.Context, l *Letter, p *piece) (Receipt, []byte, error) {
+	if p.r.Outcome == "" {
+		p.r = Receipt{Outcome: Refused, Asked: l.To, To: l.To}
+	}
 	var put mailbox.Result
-	for range mints {
-		if raw, err = c.write(l, &r); err != nil {
-			return r, nil, err
+	for try := 0; p.err == nil; try++ {
+		if err := ctx.Err(); err != nil {
+			p.err = fmt.Errorf("send to %s: nothing was sent: %w", p.r.To, err)
+			break
 		}
-		if err = ctx.Err(); err != nil {
-			return r, nil, fmt.Errorf("send to %s: nothing was sent: %w", r.To, err)
-		}
-		put, err = c.mail.Put(settle(ctx), r.To, raw)
-		if _, taken := errors.AsType[*mailbox.TakenIDError](err); !taken || !minted {
+		put, p.err = c.mail.PutFit(settle(ctx), p.r.To, p.fit)
+		if _, taken := errors.AsType[*mailbox.TakenIDError](p.err); !taken || !p.minted || try+1 == mints {
 			break
 		}
 		l.ID = ""
+		p.err = c.write(l, p)
+		p.seal()
 	}
-	if err != nil {
-		return r, nil, err
-	}
-	r.Outcome = Deposited
 	switch {
+	case p.err != nil:
+		p.r.Err = p.err
+		return p.r, nil, p.err
 	case put.Already:
-		r.Outcome = Already
-	case r.Live > 0:
-		r.Outcome = Delivered
+		p.r.Outcome = Already
+	case p.r.Live > 0:
+		p.r.Outcome = Delivered
+	default:
+		p.r.Outcome = Deposited
 	}
-	return r, raw, nil
+	return p.r, p.raw, nil
 }
 
 // address finds out whose mailbox is meant.
@@ -226,25 +218,25 @@ func (e *UnknownError) Hint() string {
 	return "tutti discover --all   # lists who is there; --deposit sends all the same"
 }
 
-// write makes the envelope and signs it.
-func (c *counter) write(l *Letter, r *Receipt) ([]byte, error) {
-	raw, err := c.o.draft(l, r)
-	if err != nil {
-		return nil, err
+// write makes the envelope and finds the key that is to sign it.
+func (c *counter) write(l *Letter, p *piece) (err error) {
+	p.key = nil
+	if p.raw, err = c.o.draft(l, &p.r); err != nil {
+		return err
 	}
-	if len(l.Raw) > 0 && signed(raw) {
-		r.Signed = true // by whoever wrote it: another signature would change the bytes
-		return raw, nil
+	if len(l.Raw) > 0 && signed(p.raw) {
+		p.r.Signed = true // by whoever wrote it: another signature would change the bytes
+		return nil
 	}
-	key, err := c.key(l.From.Instance)
-	if err != nil {
+	p.by = l.From.Instance
+	if p.key, err = c.key(p.by); err != nil {
 		if l.Unsigned {
-			return raw, nil
+			return nil
 		}
-		return nil, fmt.Errorf("sign as %s: %w", l.From.Instance, err)
+		return fmt.Errorf("sign as %s: %w", p.by, err)
 	}
-	r.Signed = true
-	return envelope.Sign(raw, l.From.Instance, key)
+	p.r.Signed = true
+	return nil
 }
 
 func signed(raw []byte) bool {

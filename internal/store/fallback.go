@@ -102,3 +102,17 @@ func EndOf(ctx context.Context, l Log, log Key) (Pos, error) {
 	}
 	return end, nil
 }
+
+// ExtendWith adds lines to any Log: through its own Extender when it has one, else one by one, and then those before the one
+// that fails stay.
+func ExtendWith(ctx context.Context, l Log, k Key, lines [][]byte) error {
+	if e, ok := l.(Extender); ok {
+		return e.Extend(ctx, k, lines)
+	}
+	for _, line := range lines {
+		if _, err := l.Append(ctx, k, AnyEnd, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

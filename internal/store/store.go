@@ -166,6 +166,13 @@ type Ender interface {
 	End(ctx context.Context, log Key) (Pos, error)
 }
 
+// An Extender is optional: it adds many lines for little more than the price of one (see ExtendWith).
+type Extender interface {
+	// Extend adds lines in their order wherever the log ends, each as Append wants it. When one of them is refused none is
+	// added; a crash may leave the first of them only. Lines of others do not come between them.
+	Extend(ctx context.Context, k Key, lines [][]byte) error
+}
+
 // A Shrinker is optional: it takes lines out of a trail, which no foreign program writes.
 type Shrinker interface {
 	// Shrink takes out the lines of which keep returns false, all of them or, after a crash, none, and says how many these

@@ -19,16 +19,32 @@ import (
 // In logs whose foreign writers keep no lock one of them may add a line in the instant of ours. Theirs stays, and the position
 // returned then is the one before both, so that a caller who reads on misses none.
 func (s *Store) Append(ctx context.Context, k store.Key, after store.Pos, line []byte) (store.Pos, error) {
+	return s.add(ctx, k, after, line, [][]byte{line})
+}
+
+var _ store.Extender = (*Store)(nil)
+
+// Extend adds all lines with one write under the lock. What a crash leaves of it is whole lines and perhaps a torn tail.
+func (s *Store) Extend(ctx context.Context, k store.Key, lines [][]byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	_, err := s.add(ctx, k, store.AnyEnd, bytes.Join(lines, []byte{'\n'}), lines)
+	return err
+}
+
+// add writes text, which is lines with a line feed between them.
+func (s *Store) add(ctx context.Context, k store.Key, after store.Pos, text []byte, lines [][]byte) (store.Pos, error) {
 	err := checkLog(ctx, "append to", k)
 	if err == nil && s.readOnly {
 		err = fmt.Errorf("append to %s: %w", k, store.ErrReadOnly)
 	}
-	if err == nil {
-		err = checkLine(k, line)
+	for n := 0; err == nil && n < len(lines); n++ {
+		err = checkLine(k, lines[n])
 	}
 	var end store.Pos
 	for try := 0; err == nil; try++ {
-		end, err = s.append(ctx, k, after, line)
+		end, err = s.append(ctx, k, after, text)
 		if try+1 == tries || !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -58,7 +74,7 @@ func checkLine(k store.Key, line []byte) error {
 	return &store.UnfitError{Key: k, Where: "line for " + k.String(), Why: why}
 }
 
-func (s *Store) append(ctx context.Context, k store.Key, after store.Pos, line []byte) (store.Pos, error) {
+func (s *Store) append(ctx context.Context, k store.Key, after store.Pos, text []byte) (store.Pos, error) {
 	rel, base := home(k)
 	d, err := s.makeHome(rel)
 	if err != nil {
@@ -96,7 +112,7 @@ func (s *Store) append(ctx context.Context, k store.Key, after store.Pos, line [
 	if err := s.repair(ctx, k, f, &t); err != nil {
 		return "", err
 	}
-	end, err := s.write(k, f, info, t, line)
+	end, err := s.write(k, f, info, t, text)
 	if err == nil && created && k.Kind.Spec().Durability != store.None {
 		err = d.Sync()
 	}
@@ -248,13 +264,13 @@ func (s *Store) repair(ctx context.Context, k store.Key, f *atomicfile.File, t *
 	return nil
 }
 
-// write adds the line and makes it as durable as the kind asks for.
-func (s *Store) write(k store.Key, f *atomicfile.File, info atomicfile.Info, t tail, line []byte) (store.Pos, error) {
-	out := make([]byte, 0, len(line)+2)
+// write adds the text of one line or several and makes it as durable as the kind asks for.
+func (s *Store) write(k store.Key, f *atomicfile.File, info atomicfile.Info, t tail, text []byte) (store.Pos, error) {
+	out := make([]byte, 0, len(text)+2)
 	if t.lead {
 		out = append(out, '\n')
 	}
-	out = append(append(out, line...), '\n')
+	out = append(append(out, text...), '\n')
 	n, err := f.Append(out)
 	if err == nil && k.Kind.Spec().Durability != store.None {
 		err = f.Datasync()

@@ -101,6 +101,7 @@ var suite = []struct {
 	{"Find", testFind},
 	{"End", testEnd},
 	{"Shrink", testShrink},
+	{"Extend", testExtend},
 	{"Batch", testBatch},
 	{"BatchError", testBatchError},
 	{"Context", testContext},
