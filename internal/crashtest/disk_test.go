@@ -303,6 +303,15 @@ func (t tree) String() string {
 // maxFree bounds the steps of which every subset is tried; above it only the first n and all but one are.
 const maxFree = 7
 
+// parts is in how many ways data that was not synced may have arrived; the long version tries all that flatten knows.
+var parts = 3
+
+func init() {
+	if os.Getenv("TUTTI_SOAK") != "" {
+		parts = 8
+	}
+}
+
 // states yields every state that a power cut at this moment may leave.
 func (d *disk) states(yield func(tree)) {
 	var free []int
@@ -319,7 +328,7 @@ func (d *disk) states(yield func(tree)) {
 				s.apply(e)
 			}
 		}
-		for part := range 3 {
+		for part := range parts {
 			for _, drop := range []bool{false, true} {
 				t := tree{}
 				flatten(t, e, d.root, "", part, drop)
@@ -361,7 +370,8 @@ func subsets(free []int) []map[int]bool {
 	return all
 }
 
-// flatten lays the state out. Of data that was not synced nothing (part 0), all (1) or half (2) has arrived. With drop the
+// flatten lays the state out. Of data that was not synced nothing (part 0), all (1), half (2), or the first of it (3), all but the
+// last (4), an eighth (5) or seven of them (6) has arrived, or all of it as zeros (7), which some file systems leave. With drop the
 // names of what may not be counted are gone: what was not synced since it got its first name, and what has lost its last one.
 func flatten(t tree, e entries, n *node, at string, part int, drop bool) {
 	for name, c := range e[n] {
@@ -378,8 +388,12 @@ func flatten(t tree, e entries, n *node, at string, part int, drop bool) {
 		switch {
 		case part == 1:
 			data = c.data
-		case part == 2 && bytes.HasPrefix(c.data, c.durable):
-			data = c.data[:(len(c.durable)+len(c.data)+1)/2]
+		case part >= 2 && bytes.HasPrefix(c.data, c.durable):
+			more := len(c.data) - len(c.durable)
+			arrived := []int{2: (more + 1) / 2, 3: min(more, 1), 4: max(more-1, 0), 5: more / 8, 6: more - more/8, 7: 0}[part]
+			if data = c.data[:len(c.durable)+arrived]; part == 7 {
+				data = append(bytes.Clone(data), make([]byte, more)...)
+			}
 		}
 		t[p] = string(data)
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -18,11 +19,20 @@ import (
 // compareEvery is after how many operations all contents are compared.
 const compareEvery = 8
 
+// soakTimes is how many times longer the random operations of the long version last.
+const soakTimes = 20
+
 // testRandom runs random operations on the backend and on the model, and wants the same of both.
 func testRandom(f *fixture) {
 	budget := f.b.Budget
 	if budget <= 0 {
 		budget = 3 * time.Second
+	}
+	if os.Getenv("TUTTI_SOAK") != "" {
+		budget *= soakTimes
+		if err := flag.Set("rapid.checks", "100000"); err != nil { // as many as fit into the time
+			f.Fatal(err)
+		}
 	}
 	end := time.Now().Add(budget)
 	failed := false

@@ -70,7 +70,7 @@ func TestSuiteCatches(t *testing.T) {
 			defer cancel()
 			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestMutant$/^("+strings.Join(m.caught, "|")+")$",
 				"-test.v", "-rapid.nofailfile", "-rapid.shrinktime=1ms")
-			cmd.Env = append(os.Environ(), mutantVar+"="+m.name)
+			cmd.Env = append(os.Environ(), mutantVar+"="+m.name, "TUTTI_SOAK=")
 			out, _ := cmd.CombinedOutput()
 			for _, test := range m.caught {
 				if !bytes.Contains(out, []byte("--- FAIL: TestMutant/"+test+" ")) {
