@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"tutti/internal/app"
@@ -33,15 +34,16 @@ func runWatch(ctx context.Context, c *Call) error {
 
 	office := post.Office{Registry: w.Registry, Pins: w.Pins}
 	o := watch.Options{Store: w.Store, Judge: office.Judge, Switch: watch.Switch{Read: halt.Settled}}
+	whose := "everybody"
 	if !c.on("all") {
-		if o.Mailboxes, err = c.mailboxes(ctx, w); err != nil {
+		if whose, o.Mailboxes, err = c.mailboxes(ctx, w); err != nil {
 			return err
 		}
 	}
 	look, stop := c.App.HaltLook()
 	defer stop()
 	o.Switch.Look = look
-	err = watch.New(o).Run(ctx, func(e watch.Event) error { return c.watched(&e) })
+	err = watch.New(o).Run(ctx, func(e watch.Event) error { return c.watched(&e, whose) })
 	if errors.Is(err, errSeen) {
 		return nil
 	}
@@ -52,15 +54,15 @@ func runWatch(ctx context.Context, c *Call) error {
 }
 
 // mailboxes finds out whose mail is watched, and returns what lists the folders that it lies in.
-func (c *Call) mailboxes(ctx context.Context, w *app.World) (func(context.Context) ([]string, error), error) {
+func (c *Call) mailboxes(ctx context.Context, w *app.World) (whose string, list func(context.Context) ([]string, error), err error) {
 	reader, err := w.Identity.Reader(ctx, factsOf(c.App), identity.Ask{Instance: c.text("instance"), Peek: true}, time.Now())
 	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok {
-		return nil, badState(unknown.Hint()+"\ntutti watch --all   # watches everybody's", "watch: %s", unknown.Error())
+		return "", nil, badState(unknown.Hint()+"\ntutti watch --all   # watches everybody's", "watch: %s", unknown.Error())
 	}
 	if err != nil {
-		return nil, withFlag(err, "--instance")
+		return "", nil, withFlag(err, "--instance")
 	}
-	return func(ctx context.Context) ([]string, error) {
+	return string(reader.Instance), func(ctx context.Context) ([]string, error) {
 		sources, err := w.Mail.Sources(ctx, reader.Instance)
 		owners := make([]string, 0, len(sources))
 		for _, s := range sources {
@@ -71,7 +73,7 @@ func (c *Call) mailboxes(ctx context.Context, w *app.World) (func(context.Contex
 }
 
 // watched prints an event at once. Ctrl-C between two of them loses none that was printed.
-func (c *Call) watched(e *watch.Event) error {
+func (c *Call) watched(e *watch.Event, whose string) error {
 	switch {
 	case c.json:
 		c.out = append(append(c.out, eventJSON(e)...), '\n')
@@ -79,15 +81,11 @@ func (c *Call) watched(e *watch.Event) error {
 		if e.Polled {
 			c.warn("the system grants no watcher: looking once a second")
 		}
-		c.remark("watching %s", plural(e.Mailboxes, "mailbox folder"))
+		c.remark("watching the mail of %s, and who comes and goes", Clean(whose))
 	case e.Kind == watch.Unfit:
 		c.warn("%s", Clean(e.Err.Error()))
 	default:
-		line := e.At.Local().Format("15:04:05 ") + c.eventLine(e)
-		if c.columns > 0 {
-			line = Truncate(line, c.columns)
-		}
-		c.line(line)
+		c.sayEvent(e)
 	}
 	if err := c.flush(); err != nil {
 		return err
@@ -98,7 +96,26 @@ func (c *Call) watched(e *watch.Event) error {
 	return nil
 }
 
-// eventLine writes an event for people. All that comes from others is cleaned.
+// sayEvent prints an event for people. On a terminal the text of a message that does not fit behind the rest has a line of its
+// own, cut at the edge; the rest is never cut, because the worth of the signature stands last in it.
+func (c *Call) sayEvent(e *watch.Event) {
+	const stamp = "15:04:05 "
+	line, text := e.At.Local().Format(stamp)+c.eventLine(e), ""
+	if e.Kind == watch.Mail {
+		line, text = line+":", firstOf(e.Message.Text())
+	}
+	switch {
+	case text == "":
+		c.line(line)
+	case c.columns > 0 && Width(line)+1+Width(text) > c.columns:
+		c.line(line)
+		c.line(Truncate(strings.Repeat(" ", len(stamp))+text, c.columns))
+	default:
+		c.line(line + " " + text)
+	}
+}
+
+// eventLine writes an event but for the text of a message. All that comes from others is cleaned.
 func (c *Call) eventLine(e *watch.Event) string {
 	switch e.Kind {
 	case watch.Mail:
@@ -111,7 +128,7 @@ func (c *Call) eventLine(e *watch.Event) string {
 		if via := m.Via(); via != "" {
 			line += ", " + Truncate(Clean(via), 20)
 		}
-		return line + "): " + firstOf(m.Text())
+		return line + ")"
 	case watch.Joined, watch.Left:
 		line := string(e.Kind) + " " + Clean(string(e.Session.Instance))
 		if e.Session.Name != "" {
