@@ -33,6 +33,16 @@ func (g *grid) add(cells ...string) {
 	g.ends = append(g.ends, len(g.cells))
 }
 
+// align makes the columns of g as wide as those of another grid at least.
+func (g *grid) align(other *grid) {
+	for i, w := range other.widths {
+		if i == len(g.widths) {
+			g.widths = append(g.widths, 0)
+		}
+		g.widths[i] = max(g.widths[i], w)
+	}
+}
+
 // rows calls see with each row.
 func (g *grid) rows(see func(row []string) error) error {
 	from := 0

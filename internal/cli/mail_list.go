@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 	"time"
 
 	"tutti/internal/address"
@@ -42,47 +45,92 @@ func runInbox(ctx context.Context, c *Call) error {
 	if c.json {
 		return c.inboxJSON(ctx, d, found, bad)
 	}
-	rows := gridFor(len(found), 7)
-	unread, err := c.inboxRows(ctx, d, found, rows, &bad)
+	sheets, err := c.inboxSheets(ctx, d, found)
 	if err != nil {
 		return err
 	}
-	c.sayUnfit(bad)
-	if err := c.long(rows); err != nil {
-		return err
+	shown, unread := 0, 0
+	for i := range sheets {
+		bad = append(bad, sheets[i].bad...)
+		shown, unread = shown+len(sheets[i].rows.ends), unread+sheets[i].unread
 	}
-	c.inboxFoot(d, len(rows.ends), unread, q)
+	c.sayUnfit(bad)
+	for i := range sheets {
+		if err := c.long(sheets[i].rows); err != nil {
+			return err
+		}
+	}
+	c.inboxFoot(d, shown, unread, q)
 	return nil
 }
 
-// inboxRows makes the rows of a list and counts what is unread among them.
-func (c *Call) inboxRows(ctx context.Context, d *desk, found []mailbox.Line, to *grid, bad *[]error) (unread int, err error) {
+// A sheet is a part of a list as it is printed.
+type sheet struct {
+	rows   *grid
+	unread int     // of the rows
+	bad    []error // what is no row
+}
+
+// The rows of a long list are made by several goroutines: that is as much work as to look at the files of its messages. Each
+// looks up the senders that it meets, so it gets some hundred rows at least.
+const (
+	leastOfSheet = 500
+	mostSheets   = 4
+)
+
+// inboxSheets makes the rows of a list, in order and aligned, in as many sheets as are worth it.
+func (c *Call) inboxSheets(ctx context.Context, d *desk, found []mailbox.Line) ([]sheet, error) {
+	sheets := make([]sheet, max(1, min(mostSheets, runtime.GOMAXPROCS(0), len(found)/leastOfSheet)))
+	errs := make([]error, len(sheets))
+	var others sync.WaitGroup
+	for i := range sheets {
+		part := found[i*len(found)/len(sheets) : (i+1)*len(found)/len(sheets)]
+		fill := func() { errs[i] = c.inboxRows(ctx, d, part, &sheets[i]) }
+		if i < len(sheets)-1 {
+			others.Go(fill)
+		} else {
+			fill()
+		}
+	}
+	others.Wait()
+	for i := range sheets {
+		sheets[0].rows.align(sheets[i].rows)
+	}
+	for i := range sheets {
+		sheets[i].rows.widths = sheets[0].rows.widths
+	}
+	return sheets, cmp.Or(errs...)
+}
+
+// inboxRows makes the rows of a sheet and counts what is unread among them.
+func (c *Call) inboxRows(ctx context.Context, d *desk, found []mailbox.Line, to *sheet) error {
 	judge := d.judge()
+	to.rows = gridFor(len(found), 7)
 	var s envelope.Summary
 	var age ager
 	for i := range found {
 		l := &found[i]
 		if err := l.Summary(&s); err != nil {
-			*bad = append(*bad, err)
+			to.bad = append(to.bad, err)
 			continue
 		}
 		v, err := judge(ctx, l.Key(), &s)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		star := " "
 		if !l.Seen() {
 			star = "*"
-			unread++
+			to.unread++
 		}
 		word := v.Word.String()
 		if v.RoleNotRegistered {
 			word += ", role not registered"
 		}
-		to.add(star, c.cell(s.ID), age.ago(d.now.Sub(time.UnixMilli(l.Order))), c.cell(string(s.Actor.Instance)), word,
+		to.rows.add(star, c.cell(s.ID), age.ago(d.now.Sub(time.UnixMilli(l.Order))), c.cell(string(s.Actor.Instance)), word,
 			c.cell(s.ThreadID), subject(&s))
 	}
-	return unread, nil
+	return nil
 }
 
 // inboxJSON is the list for programs.
