@@ -236,7 +236,7 @@ var globals = [...]Flag{
 		Name: "root", Kind: Text, Value: "dir", Under: Tutti | H2A, Offer: Folders,
 		Help: "the bus: its folder, or nats://host:port/name (default: H2A_ROOT, the nearest accepted .h2a, ~/h2a-workspace/.h2a)",
 	},
-	{Name: "json", Kind: Switch, Under: Tutti, Help: "print JSON"},
+	{Name: "json", Kind: Switch, Under: Tutti, Help: "print JSON; help, man, completion and demo stay text"},
 	{Name: "quiet", Kind: Switch, Under: Tutti | H2A, Help: "no remarks on standard error; errors are still said"},
 	{Name: "verbose", Kind: Switch, Under: Tutti | H2A, Help: "say also where the bus comes from and who answers"},
 	{Name: "no-color", Kind: Switch, Under: Tutti | H2A, Help: "no colours (also: NO_COLOR)"},
