@@ -52,7 +52,7 @@ func (c *Call) verbOf(asked string) (*Verb, error) {
 	case c.Table.find(Tutti, first, "") != nil:
 		return nil, usageHint("tutti "+asked+" "+first, "%s is one word: %q has no place", first, Clean(second))
 	}
-	hint := didYouMean(nearest(first, c.Table.words(Tutti, "")), "tutti "+asked+" ")
+	hint := didYouMean(verbsMeant(first, c.Table.words(Tutti, "")), "tutti "+asked+" ")
 	if hint == "" {
 		hint = `"tutti help --all" lists the verbs`
 	}

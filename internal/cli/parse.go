@@ -114,7 +114,7 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 	}
 	in.help = asksHelp(args)
 	if !table.hasFamily(Tutti, first) {
-		hint := didYouMean(nearest(first, table.words(Tutti, "")), "tutti ")
+		hint := didYouMean(verbsMeant(first, table.words(Tutti, "")), "tutti ")
 		if hint == "" {
 			hint = `"tutti help" lists the verbs`
 		}

@@ -90,3 +90,51 @@ func didYouMean(words []string, prefix string) string {
 	}
 	return s + "?"
 }
+
+// verbsMeant returns the verbs that a person may have meant who typed word: those for which it is another word, else those that
+// are spelled like it. Who types "stop" in a hurry must not be sent to "store".
+func verbsMeant(word string, verbs []string) []string {
+	var out []string
+	for _, v := range otherWords(word) {
+		if contains(verbs, v) {
+			out = append(out, v)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	return nearest(word, verbs)
+}
+
+// otherWords are the verbs that do what a word asks for that is none.
+func otherWords(word string) []string {
+	switch word {
+	case "stop", "kill", "pause", "freeze", "abort", "panic", "quit":
+		return []string{"halt"}
+	case "start":
+		return []string{"connect", "resume"}
+	case "continue", "go", "unhalt", "unpause", "restart":
+		return []string{"resume"}
+	case "list", "ls", "agents", "peers", "who", "ps":
+		return []string{"discover"}
+	case "read", "mail", "check", "messages":
+		return []string{"receive", "inbox"}
+	case "msg", "message", "tell", "write", "ask", "post":
+		return []string{"send"}
+	case "join", "login", "setup":
+		return []string{"connect", "install"}
+	case "answer", "respond":
+		return []string{"reply"}
+	case "follow", "tail", "listen", "logs":
+		return []string{"watch"}
+	case "history", "conversation", "threads":
+		return []string{"thread"}
+	case "mcp", "serve", "server":
+		return []string{"mcp-serve", "mcp-tools"}
+	case "tools":
+		return []string{"mcp-tools"}
+	case "me", "id":
+		return []string{"whoami"}
+	}
+	return nil
+}

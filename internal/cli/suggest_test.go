@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A word that is none of ours leads to verbs that exist, and one that is ours leads to itself.
+func TestOtherWords(t *testing.T) {
+	t.Parallel()
+	words := Table(verbs[:]).words(Tutti, "")
+	for _, word := range strings.Fields(`stop kill pause freeze abort panic quit start continue go unhalt unpause restart list ls agents
+		peers who ps read mail check messages msg message tell write ask post join login setup answer respond follow tail listen logs
+		history conversation threads mcp serve server tools me id`) {
+		others := otherWords(word)
+		if len(others) == 0 || slices.Contains(words, word) {
+			t.Errorf("%s leads to %q; it is a verb: %v", word, others, slices.Contains(words, word))
+		}
+		if got := verbsMeant(word, words); !slices.Equal(got, others) {
+			t.Errorf("%s: got %q, want %q", word, got, others)
+		}
+	}
+	for word, want := range map[string]string{"snd": "send", "hlt": "halt", "stat": "status"} {
+		if got := verbsMeant(word, words); len(got) == 0 || got[0] != want {
+			t.Errorf("%s: got %q, want %s first", word, got, want)
+		}
+	}
+}
