@@ -68,7 +68,7 @@ func TestAgentsMeet(t *testing.T) {
 			case to = <-listens:
 			case said := <-ended:
 				t.Fatalf("%s ended before it listened: %s", p.answers.name, said)
-			case <-time.After(time.Minute):
+			case <-time.After(2 * time.Minute):
 				t.Fatalf("%s does not listen", p.answers.name)
 			}
 			if !strings.HasPrefix(to, p.answers.host+":") {

@@ -75,6 +75,7 @@ func TestCodexApproves(t *testing.T) {
 	a.setUp = func(t *testing.T, d desk) {
 		codex.setUp(t, d)
 		d.prepend(t, ".codex/config.toml", "approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n")
+		d.append(t, ".codex/config.toml", shown(t, "env_vars =")) // of a variable that is not set
 	}
 	home := t.TempDir()
 	m := talk(t, a, home, sending(t, home))
