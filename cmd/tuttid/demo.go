@@ -21,7 +21,9 @@ func play(ctx context.Context, s app.Service) error {
 	if err != nil {
 		return err
 	}
-	err = demo.Run(ctx, demo.Options{Server: self, Version: s.Version, Out: s.Out, Color: s.Color, Keep: s.Flag("keep") != ""})
+	err = demo.Run(ctx, demo.Options{
+		Server: self, Version: s.Version, Out: s.Out, Color: s.Color, Columns: s.Columns, Keep: s.Flag("keep") != "",
+	})
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		return nil

@@ -11,4 +11,5 @@ type Service struct {
 	Err     io.Writer // diagnostics, for people
 	Version string    // release of the program
 	Color   bool      // Out is a terminal that may be coloured
+	Columns int       // width of Out where it is a terminal, else 0
 }

@@ -10,7 +10,7 @@ import (
 // and talks by itself. What it returns is exit status 1, as scripts around such a server expect.
 func Service(serve func(context.Context, app.Service) error) Func {
 	return func(ctx context.Context, c *Call) error {
-		err := serve(ctx, app.Service{App: c.App, Flag: c.flagText, In: c.In, Out: c.outFile, Err: c.errFile, Version: Version, Color: c.color})
+		err := serve(ctx, app.Service{App: c.App, Flag: c.flagText, In: c.In, Out: c.outFile, Err: c.errFile, Version: Version, Color: c.color, Columns: c.columns})
 		if err != nil && ctx.Err() == nil {
 			return &fault{code: exitUsage, err: err, hint: hintOf(err)}
 		}

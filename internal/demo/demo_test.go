@@ -235,3 +235,24 @@ func TestNext(t *testing.T) {
 		}
 	}
 }
+
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		text    string
+		columns int
+		want    string
+	}{
+		{"one two  three", 0, "one two  three"},
+		{"one two three", 13, "one two\n      three"},
+		{"one two three", 14, "one two\n      three"},
+		{"one two three", 19, "one two three"},
+		{"alongwordthatfitsnowhere and", 12, "alongwordthatfitsnowhere\n      and"},
+		{"— ééé x", 11, "— ééé\n      x"},
+		{"", 1, ""},
+	} {
+		if got := fold(tc.text, tc.columns); got != tc.want {
+			t.Errorf("%q in %d columns: got %q, want %q", tc.text, tc.columns, got, tc.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"tutti/internal/app"
 )
@@ -19,6 +20,7 @@ type Options struct {
 	Version string // of this program
 	Out     io.Writer
 	Color   bool // names in colour, for a terminal
+	Columns int  // width of the terminal that Out is, 0 for none: lines are broken between words there
 	Keep    bool // leave the folder, and say where it is
 }
 
@@ -105,6 +107,7 @@ func (p *play) cleanUp(well bool) error {
 		}
 	}
 	if p.Keep {
+		p.Columns = 0 // what is to be pasted has to stay in one piece
 		p.say("", "kept: %s", p.home)
 		p.say("", "to look around: HOME=%s tutti discover --all --root %s", app.QuoteArg(p.home), app.QuoteArg(p.root))
 	} else if err := os.RemoveAll(p.home); err != nil {
@@ -134,9 +137,33 @@ func (p *play) say(who, format string, args ...any) {
 		}
 		name = "\x1b[" + code + "m" + name + "\x1b[0m"
 	}
-	if _, err := fmt.Fprintf(p.Out, "%s %s\n", name, clean(fmt.Sprintf(format, args...))); err != nil && p.unheard == nil {
+	if _, err := fmt.Fprintf(p.Out, "%s %s\n", name, fold(clean(fmt.Sprintf(format, args...)), p.Columns)); err != nil && p.unheard == nil {
 		p.unheard = err
 	}
+}
+
+// beside is how far in the text of a line begins, behind the name of an agent.
+const beside = 6
+
+// fold breaks a text that begins behind a name between words, where a terminal would break it within one.
+func fold(s string, columns int) string {
+	var out strings.Builder
+	used := beside
+	for i, word := range strings.Split(s, " ") {
+		w := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case columns > 0 && used+1+w > columns && used > beside:
+			out.WriteString("\n" + strings.Repeat(" ", beside))
+			used = beside
+		default:
+			out.WriteByte(' ')
+			used++
+		}
+		out.WriteString(word)
+		used += w
+	}
+	return out.String()
 }
 
 // clean leaves out control characters: the texts come back from other processes.
