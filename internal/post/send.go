@@ -101,6 +101,7 @@ type piece struct {
 	by     address.Instance
 	key    *signature.Private // who signs with it; nil: nobody does any more
 	minted bool               // the id is ours, and another one will do as well
+	whole  bool               // the envelope was written by somebody else
 	err    error
 }
 
@@ -117,7 +118,8 @@ func (c *counter) hand(ctx context.Context, l *Letter) (Receipt, []byte, error) 
 // prepare does what comes before the signature. It uses what the counter remembers.
 func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
 	p.r = Receipt{Outcome: Refused, Asked: l.To, To: l.To}
-	p.minted = l.ID == "" && len(l.Raw) == 0
+	p.whole = len(l.Raw) > 0
+	p.minted = l.ID == "" && !p.whole
 	if p.err = c.address(ctx, l, &p.r); p.err == nil {
 		p.err = c.write(l, p)
 	}
@@ -131,7 +133,12 @@ func (p *piece) seal() {
 	if p.err != nil {
 		return
 	}
-	if p.fit, p.err = mailbox.Judge(p.raw); p.err != nil {
+	if p.whole {
+		p.fit, p.err = mailbox.Judge(p.raw)
+	} else {
+		p.fit, p.err = mailbox.Written(p.r.ID, p.raw)
+	}
+	if p.err != nil {
 		p.err = fmt.Errorf("put message for %s: %w", p.r.To, p.err)
 	}
 }
@@ -224,7 +231,7 @@ func (c *counter) write(l *Letter, p *piece) (err error) {
 	if p.raw, err = c.o.draft(l, &p.r); err != nil {
 		return err
 	}
-	if len(l.Raw) > 0 && signed(p.raw) {
+	if p.whole && signed(p.raw) {
 		p.r.Signed = true // by whoever wrote it: another signature would change the bytes
 		return nil
 	}
