@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,7 @@ const (
 	sends    = 100  // timed sends a round, in turns with what they are compared with
 	looped   = 1000 // sends of the shell loop
 	batched  = 2000 // messages of a batch
+	batches  = 8    // how often a batch is sent, each time into a folder of its own
 	sessions = 200  // live ones
 )
 
@@ -27,7 +29,7 @@ func sendRows() []row {
 		{work: "`send`, signed and durable, whole process less a bare durable file, against the empty program", target: timesBase(2.2), round: sendAgainstFloor},
 		{work: "1,000 sends in a shell loop, against the empty program in that loop", target: rateOfBase(0.35), once: true, round: sendLoop},
 		{work: "sends in one process, signed, each durable, against a bare durable file", target: rateOfBase(0.65), round: sendInProcess},
-		{work: "`send --batch`, a message, against creating a bare file", target: rateOfBase(0.25), round: sendBatch},
+		{work: "`send --batch`, a message, against creating a bare file", target: rateOfBase(0.25), once: true, round: sendBatch},
 		{work: "`send` with 100,000 registrations, against an empty bus", target: timesBase(1.5), round: sendBesides(crowdRegistry)},
 		{work: "`send` with 200 live sessions, against an empty bus", target: timesBase(1.5), round: sendBesides(crowdPresence)},
 	}
@@ -165,13 +167,28 @@ func sendInProcess(e *env) (measured, error) {
 	return m, t.count(creates + 3)
 }
 
-// sendBatch compares what a message of a batch takes, the start of the process included, with making a file and no sync.
+// sendBatch compares what a message of a batch takes, the start of the process and the sync at its end included, with making a
+// file and no sync. Both are the least of several folders, each side by itself: where files were removed lately (see apart) a
+// file takes up to forty times as long, and next to that all else that a message takes would vanish, so that the best ratio
+// would be that of the worst folder. The folders stay until all is measured.
 func sendBatch(e *env) (measured, error) {
-	t, err := e.settleApart("send")
-	if err != nil {
-		return measured{}, err
+	best := measured{value: math.Inf(1), base: math.Inf(1)}
+	for range batches {
+		t, err := e.settleApart("send")
+		if err != nil {
+			return measured{}, err
+		}
+		defer t.leave()
+		m, err := t.sendBatch()
+		if err != nil {
+			return measured{}, err
+		}
+		best.value, best.base = min(best.value, m.value), min(best.base, m.base)
 	}
-	defer t.leave()
+	return best, nil
+}
+
+func (t *town) sendBatch() (measured, error) {
 	path := filepath.Join(t.dir, "messages.jsonl")
 	if err := os.WriteFile(path, batch(t.to, batched), 0o600); err != nil {
 		return measured{}, err
