@@ -148,7 +148,7 @@ func (c *Call) sayConnected(ctx context.Context, w *app.World, r *identity.Resul
 	if r.Notice != "" {
 		c.warn("%s", Clean(r.Notice))
 	}
-	c.line(`Connected. Try tutti discover to see who else is around, or tutti send <peer> "hi" to message someone.`)
+	c.prose("", 0, `Connected. Try tutti discover to see who else is around, or tutti send <peer> "hi" to message someone.`)
 }
 
 // runWhoami shows who speaks here. It makes nobody.

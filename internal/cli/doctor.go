@@ -186,7 +186,7 @@ func (c *Call) showReport(r *report, root *app.Root) {
 	}
 	marks := map[string]string{"ok": c.paint(green, "✓"), "warning": c.paint(yellow, "⚠"), "failed": c.paint(red, "✗")}
 	for _, f := range r.findings {
-		c.line(marks[f.state] + " " + pad(f.name, 9) + " " + Clean(f.text))
+		c.prose(marks[f.state]+" "+pad(f.name, 9)+" ", 12, Clean(f.text))
 		for line := range strings.Lines(f.hint) {
 			c.line("              → " + Clean(line))
 		}

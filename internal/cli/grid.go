@@ -114,6 +114,13 @@ func (c *Call) lastCell(cell string, used int, whole bool) {
 	c.line(cell)
 }
 
+// prose prints a sentence. On a terminal it is broken between words, and goes on below its own beginning: behind head, which
+// has that width and may be coloured.
+func (c *Call) prose(head string, width int, s string) {
+	c.out = append(c.out, head...)
+	c.lastCell(s, width, true)
+}
+
 // needed is the room without which a cell goes to the next line.
 func needed(cell string, widths []int, i int, last bool) int {
 	if last {

@@ -30,3 +30,18 @@ func TestNarrowTerminal(t *testing.T) {
 		}
 	}
 }
+
+// Sentences are broken between words.
+func TestSentencesOnTerminal(t *testing.T) {
+	t.Parallel()
+	env := []string{"HOME=" + t.TempDir(), "NO_COLOR=1"}
+	onTerminal(t, 60, env, "init")
+	for _, args := range [][]string{{"status"}, {"discover"}, {"halt", "--no-stop-watcher"}, {"outbox", "--instance", "codex:bob"}} {
+		shown := onTerminal(t, 60, env, args...)
+		for line := range strings.Lines(shown) {
+			if w := Width(strings.TrimRight(line, "\r\n")); w > 60 {
+				t.Errorf("%q: a line takes %d columns: %q", args, w, line)
+			}
+		}
+	}
+}

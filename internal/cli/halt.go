@@ -66,13 +66,13 @@ func runHalt(ctx context.Context, c *Call) error {
 		c.line("✓ HALT file written: " + halt.Shown)
 		switch {
 		case watcherErr != nil:
-			c.line("⚠ Watcher service not stopped: " + Clean(watcherErr.Error()) + " (so says systemctl; the halt holds without it)")
+			c.prose("⚠ ", 2, "Watcher service not stopped: "+Clean(watcherErr.Error())+" (so says systemctl; the halt holds without it)")
 		case watcher == "stopped":
 			c.line("✓ Watcher service stopped (" + watchPath + ")")
 		}
-		c.line("- In-flight sends finish the step in hand (seconds); new sends are blocked.")
-		c.line("- Agents that poll stop within one cadence (~5 min).")
-		c.line("- `cross-agent-resume` clears HALT. Polling does NOT auto-resume: tell the agent of each session to go on.")
+		c.prose("- ", 2, "In-flight sends finish the step in hand (seconds); new sends are blocked.")
+		c.prose("- ", 2, "Agents that poll stop within one cadence (~5 min).")
+		c.prose("- ", 2, "`cross-agent-resume` clears HALT. Polling does NOT auto-resume: tell the agent of each session to go on.")
 	}
 	if c.on("tailnet") {
 		return refuse(elsewhere, "this machine is halted; this program does not reach the others")
@@ -120,12 +120,12 @@ func (c *Call) resumed(was halt.State, watcher string, watcherErr error) {
 	}
 	switch {
 	case watcherErr != nil:
-		c.line("⚠ Watcher service not started: " + Clean(watcherErr.Error()) + " (so says systemctl; whoever set up no watcher misses nothing)")
+		c.prose("⚠ ", 2, "Watcher service not started: "+Clean(watcherErr.Error())+" (so says systemctl; whoever set up no watcher misses nothing)")
 	case watcher == "started":
 		c.line("✓ Watcher service started (" + watchPath + ")")
 	}
-	c.line("- Sending and receiving work again; the watcher picks up the messages that were held.")
-	c.line("- Polling does NOT restart by itself: tell the agent of each session to go on.")
+	c.prose("- ", 2, "Sending and receiving work again; the watcher picks up the messages that were held.")
+	c.prose("- ", 2, "Polling does NOT restart by itself: tell the agent of each session to go on.")
 }
 
 // haltJSON is what both verbs print for programs; was is the state that was cleared.

@@ -162,7 +162,7 @@ func (c *Call) inboxFoot(d *desk, n, unread int, q mailbox.Query) {
 	case n == 0 && q.Unread:
 		c.line("nothing unread for " + Clean(string(d.who.Instance)))
 	case n == 0:
-		c.line("no mail for " + Clean(string(d.who.Instance)) + " (bus " + Clean(c.App.Shown(d.Root.Path)) + ": " + d.Root.Source.Why() + ")")
+		c.prose("", 0, "no mail for "+Clean(string(d.who.Instance))+" (bus "+Clean(c.App.Shown(d.Root.Path))+": "+d.Root.Source.Why()+")")
 	case unread == 0:
 		c.line("nothing unread among these")
 	case unread == n && n == q.Newest:

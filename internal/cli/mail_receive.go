@@ -154,7 +154,7 @@ func (c *Call) answer(ctx context.Context, d *desk, r *post.Receipt) (*post.Item
 func (c *Call) shown(d *desk, t *post.Taken) {
 	if len(t.Items) == 0 {
 		if c.duration("wait", 0) == 0 {
-			c.line("no new mail for " + Clean(string(d.who.Instance)) + "; " + c.called() + " inbox lists what was shown and not acknowledged")
+			c.prose("", 0, "no new mail for "+Clean(string(d.who.Instance))+"; "+c.called()+" inbox lists what was shown and not acknowledged")
 		}
 		return
 	}

@@ -230,7 +230,7 @@ func (c *Call) receiptText(r *post.Receipt, several bool) {
 	case post.Delivered:
 		c.line("Delivered to " + to + " (live): a push goes out if it subscribed" + tail)
 	case post.Deposited:
-		c.line(to + " is dormant — envelope deposited for its wake, and seen only then" + tail)
+		c.prose("", 0, to+" is dormant — envelope deposited for its wake, and seen only then"+tail)
 	case post.Already:
 		c.line("already delivered to " + to + ": the same message is there" + tail)
 	default:

@@ -246,7 +246,7 @@ func (c *Call) sayStatus(v *statusView) {
 	if !v.exists {
 		bus = "none at " + bus
 	}
-	c.line(c.paint(bold, "bus  ") + " " + Clean(bus))
+	c.prose(c.paint(bold, "bus  ")+" ", 6, Clean(bus))
 	if v.exists {
 		c.sayYou(v)
 		c.sayLive(v)
@@ -265,13 +265,13 @@ func (c *Call) sayYou(v *statusView) {
 	default:
 		text = Clean(string(v.you.Instance) + " (" + v.you.How + ")")
 	}
-	c.line(c.paint(bold, "you  ") + " " + text)
+	c.prose(c.paint(bold, "you  ")+" ", 6, text)
 }
 
 func (c *Call) sayLive(v *statusView) {
 	head := c.paint(bold, "live ") + " "
 	if len(v.agents) == 0 {
-		c.line(head + "nobody else; not live is not idle, an agent may be at work without a session")
+		c.prose(head, 6, "nobody else; not live is not idle, an agent may be at work without a session")
 		return
 	}
 	c.line(head + plural(len(v.agents), "session") + " of others")

@@ -151,7 +151,7 @@ func (c *Call) nothing(what string) {
 		c.line(what)
 		return
 	}
-	c.printf("%s (bus %s: %s)\n", what, Clean(c.App.Shown(root.Path)), root.Source.Why())
+	c.prose("", 0, what+" (bus "+Clean(c.App.Shown(root.Path))+": "+root.Source.Why()+")")
 	for _, p := range root.Passed {
 		c.remark("hint: %s", Clean(p.Hint()))
 	}
