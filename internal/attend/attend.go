@@ -353,21 +353,27 @@ func (a *Attendance) Leave(ctx context.Context) {
 		h.stop()
 	}
 	a.mu.Unlock()
-	if first {
-		for _, h := range a.all() {
-			if _, _, err := a.Close(ctx, h.id, presence.Closed); err != nil {
-				a.o.Log(fmt.Sprintf("session %s stays until it expires: %v", h.id, err))
-			}
-		}
-		a.over()
-	}
 	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
+		if first {
+			a.closeAll(ctx)
+		}
 		a.work.Wait()
-		close(ended)
 	}()
 	select {
 	case <-ended:
 	case <-ctx.Done():
+		a.over() // and what hangs in the store is given up
 	}
+}
+
+// closeAll closes the sessions. A heartbeat that is under way comes first.
+func (a *Attendance) closeAll(ctx context.Context) {
+	for _, h := range a.all() {
+		if _, _, err := a.Close(ctx, h.id, presence.Closed); err != nil {
+			a.o.Log(fmt.Sprintf("session %s stays until it expires: %v", h.id, err))
+		}
+	}
+	a.over()
 }

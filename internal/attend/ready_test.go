@@ -3,8 +3,12 @@ package attend
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"tutti/internal/store"
+	"tutti/internal/store/memstore"
 )
 
 // TestReady: until the agent can be told, nothing is pushed, a session opens and closes all the same, and nothing of the
@@ -13,7 +17,7 @@ func TestReady(t *testing.T) {
 	var ready chan struct{}
 	fake(t, func(o *Options) { ready = make(chan struct{}); o.Ready = ready }, func(t *testing.T, r *rig) {
 		p := r.peer("sess:p")
-		const most = 1000
+		const most = 300
 		var want []string
 		for n := range most {
 			id := fmt.Sprintf("env:%04d", n)
@@ -71,4 +75,38 @@ func TestNeverReady(t *testing.T) {
 		}
 		r.want()
 	})
+}
+
+// hanging is a store whose heartbeats can hang until their context ends.
+type hanging struct {
+	*memstore.Store
+	hang  atomic.Bool
+	hangs chan struct{} // closed when one does
+}
+
+func (h *hanging) Replace(ctx context.Context, k store.Key, data []byte, old store.Rev) (store.Rev, error) {
+	if h.hang.CompareAndSwap(true, false) {
+		close(h.hangs)
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	return h.Store.Replace(ctx, k, data, old)
+}
+
+// TestLeaveWhileBeating: a heartbeat that does not come back holds up the end no longer than whoever leaves wants to wait.
+func TestLeaveWhileBeating(t *testing.T) {
+	t.Parallel()
+	s := &hanging{Store: memstore.New(memstore.Options{}), hangs: make(chan struct{})}
+	r := newRig(t, s, func(o *Options) { o.Heartbeat = 10 * time.Second })
+	r.open("sess:me")
+	s.hang.Store(true)
+	go r.a.beatAll()
+	<-s.hangs
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	r.a.Leave(ctx)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
 }
