@@ -141,8 +141,11 @@ func (c *Call) answer(ctx context.Context, d *desk, r *post.Receipt) (*post.Item
 		return nil, err
 	}
 	item, err := d.office.Answer(ctx, d.reader(), r.ID, look)
-	if err == nil || ctx.Err() == nil {
-		return item, err
+	if err == nil {
+		return item, d.office.Claim(context.WithoutCancel(ctx), d.reader(), item)
+	}
+	if ctx.Err() == nil {
+		return nil, err
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, errWaited) {
 		return nil, cause

@@ -95,7 +95,7 @@ func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *p
 		return with.Bytes()
 	}
 	raw := fitted(item, maxText, around)
-	if raw == nil || ctx.Err() != nil {
+	if raw == nil || ctx.Err() != nil || c.office.Claim(context.WithoutCancel(ctx), reader, item) != nil {
 		o.Null("answer")
 		o.Str("waited", "the answer is there; tutti_receive shows it")
 		return

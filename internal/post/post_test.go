@@ -137,6 +137,14 @@ func TestConversation(t *testing.T) {
 	if err != nil || answer.Envelope.Text() != "hi" {
 		t.Fatalf("answer: %+v, %v", answer, err)
 	}
+	if err := b.Claim(t.Context(), Reader{Instance: ana.Instance}, answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, session := range []string{"", "sess:1"} { // before anybody called Shown
+		if again := b.receive(Reader{Instance: ana.Instance, Session: session}, 0); len(again.Items) != 0 {
+			t.Errorf("session %q is shown the answer, too: %s", session, texts(again))
+		}
+	}
 	b.send(Letter{From: ana, To: bob.Instance, Text: "more", Thread: first.Thread})
 	if got := b.receive(Reader{Instance: bob.Instance}, 0); texts(got) != "more (verified)" {
 		t.Errorf("the second time bob received %s", texts(got))

@@ -256,7 +256,7 @@ func (o *Office) Reply(ctx context.Context, r Reader, id string, l Letter) (Rece
 }
 
 // Answer waits for the reply to a message that was sent. It looks whenever look delivers, and every second, because
-// hints of a watcher may be lost.
+// hints of a watcher may be lost. The caller claims what it is going to print, prints it, and then calls Shown.
 func (o *Office) Answer(ctx context.Context, r Reader, id string, look <-chan struct{}) (*Item, error) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -283,4 +283,11 @@ func (o *Office) Answer(ctx context.Context, r Reader, id string, look <-chan st
 		case <-tick.C:
 		}
 	}
+}
+
+// Claim offers the reader a message that Answer found, so that no Receive beside it shows it again. Another session that was
+// faster has it as well: who asked is still told.
+func (o *Office) Claim(ctx context.Context, r Reader, answer *Item) error {
+	_, err := o.Mail.Offer(ctx, r.Instance, []string{answer.ID}, mailbox.Reader{By: r.Instance, Session: r.Session}, o.Now())
+	return err
 }
