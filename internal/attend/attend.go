@@ -129,7 +129,8 @@ type held struct {
 	stop    context.CancelFunc // ends its pushes
 	done    chan struct{}      // closed when they have ended
 	epoch   atomic.Uint64      // count of halts at which its user last let it go on
-	stopped atomic.Bool        // the switch was seen on since
+	engaged atomic.Uint64      // how often its user has let it go on
+	stopped atomic.Uint64      // one more than engaged was when the switch was last looked at and found on
 	full    chan struct{}      // asks for a full look
 	look    chan struct{}      // says that the halt switch may have changed
 
@@ -227,7 +228,7 @@ func (a *Attendance) start(ctx context.Context, h *held) ([]*presence.Session, e
 	if h.epoch.Load() == halt.UnknownEpoch {
 		a.o.Log("nothing will be pushed: the counter of halts cannot be read, so nobody knows whether one was cleared")
 	}
-	h.stopped.Store(a.o.Switch.Read().Halted)
+	h.readSwitch()
 	p := newPushes(h)
 	if err := a.run(h, p); err != nil {
 		return nil, err

@@ -153,11 +153,11 @@ func (a *Attendance) Engage(i address.Instance) (stopped bool) {
 	epoch := a.o.Epoch()
 	for _, h := range a.all() {
 		s := h.session()
-		if s == nil || s.Instance.Canonical() != i.Canonical() || !h.stopped.Load() && h.epoch.Load() == epoch {
+		if s == nil || s.Instance.Canonical() != i.Canonical() || !h.isStopped() && h.epoch.Load() == epoch {
 			continue
 		}
 		h.epoch.Store(epoch)
-		h.stopped.Store(false)
+		h.engaged.Add(1)
 		// The step is about the session, not about one of its messages, so it stands under the session's id.
 		a.notes.add(s.Instance, mailbox.Mark{
 			ID: string(h.id), Step: mailbox.Engaged, At: a.o.Now(), By: string(s.Instance), Session: string(h.id),

@@ -56,7 +56,7 @@ func (p *pushes) run(ctx context.Context) {
 	defer p.tellReady(nil)
 	for ctx.Err() == nil {
 		p.watch = watch.New(watch.Options{
-			Store: o.Store, Switch: watch.Switch{Read: o.Switch.Read, Look: p.h.look},
+			Store: o.Store, Switch: watch.Switch{Read: p.h.readSwitch, Look: p.h.look},
 			Mailboxes: p.mailboxes, Now: o.Now, Full: p.h.full, Gone: p.gone,
 			Expiry: o.Presence.TTL,
 		})
@@ -122,8 +122,7 @@ func (p *pushes) event(ctx context.Context, e watch.Event) error {
 			}
 		}
 		p.catchUp(there, mail, how)
-	case watch.Halted:
-		p.h.stopped.Store(true)
+	case watch.Halted: // as readSwitch has noted
 	case watch.Resumed:
 		return p.resumed(ctx)
 	case watch.Joined:
@@ -185,7 +184,7 @@ func (p *pushes) catchUpNow(ctx context.Context, how manner) error {
 // resumed is called when the switch was cleared. What came meanwhile is no news, unless the user was faster than the watch and
 // has let the agent go on already: what came since then is not to be lost, and only peers that left are forgotten.
 func (p *pushes) resumed(ctx context.Context) error {
-	if p.h.stopped.Load() {
+	if p.h.isStopped() {
 		return p.catchUpNow(ctx, silent)
 	}
 	there, _, err := p.survey(ctx)
@@ -297,15 +296,29 @@ func (p *pushes) push(topic string, how manner, data func() []byte) bool {
 // mayPush tells whether the user lets pushes go out now: nothing is halted, and nothing was since the user let this session
 // go on. The counter of halts finds those that came and went between two looks.
 func (h *held) mayPush() bool {
-	if h.a.o.Switch.Read().Halted {
-		h.stopped.Store(true)
-	}
-	if h.stopped.Load() {
+	if h.readSwitch(); h.isStopped() {
 		return false
 	}
 	now := h.a.o.Epoch()
 	return now != halt.UnknownEpoch && now == h.epoch.Load()
 }
+
+// readSwitch looks at the switch, and stops the pushes where it is on. A look may take a while: one that began before the user
+// let the session go on says nothing of what is so since then.
+func (h *held) readSwitch() halt.State {
+	engaged := h.engaged.Load()
+	s := h.a.o.Switch.Read()
+	if !s.Halted {
+		return s
+	}
+	for was := h.stopped.Load(); was <= engaged && !h.stopped.CompareAndSwap(was, engaged+1); {
+		was = h.stopped.Load()
+	}
+	return s
+}
+
+// isStopped tells whether the switch was seen on since the user let the session go on.
+func (h *held) isStopped() bool { return h.stopped.Load() > h.engaged.Load() }
 
 // maxName and maxInterests bound what a peer can make this process say, in bytes: the longest name that is anybody's, and
 // some hundred scopes.

@@ -37,7 +37,7 @@ func host() int {
 }
 
 // soon is how long a server may take to end. It is a second; where everything is tested at once the machine takes its part.
-const soon = 3 * time.Second
+const soon = 5 * time.Second
 
 // TestParentKilled: the program of the agent dies without a word, with a call in hand. The server ends, and its session with it.
 func TestParentKilled(t *testing.T) {

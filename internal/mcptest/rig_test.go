@@ -12,15 +12,20 @@ import (
 	"time"
 )
 
-// programs builds both programs once, as they are installed, and returns their folder.
+// programs builds both programs once and returns their folder: as they are installed, or with the race detector where the tests
+// have it, for it is in the servers that calls, pushes and heartbeats meet.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tutti-mcptest")
 	if err != nil {
 		return "", err
 	}
 	builtIn = dir
-	build := exec.Command("go", "build", "-o", dir+"/", "tutti/cmd/tutti", "tutti/cmd/tuttid")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	args, cgo := []string{"build", "-o", dir + "/"}, "CGO_ENABLED=0"
+	if raced {
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+	}
+	build := exec.Command("go", append(args, "tutti/cmd/tutti", "tutti/cmd/tuttid")...)
+	build.Env = append(os.Environ(), cgo)
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("%w: %s", err, out)
 	}
@@ -43,6 +48,9 @@ func TestMain(m *testing.M) {
 
 var builtIn string // the folder of the programs, if they were built
 
+// noLinger has a program that is built with the race detector end as fast as others do.
+const noLinger = "GORACE=atexit_sleep_ms=0"
+
 // A rig is a bus with servers on it, in the home of a user of its own.
 type rig struct {
 	t    testing.TB
@@ -64,7 +72,7 @@ func newRig(t testing.TB, env ...string) *rig {
 	}
 	dir := t.TempDir()
 	r := &rig{t: t, bin: bin, home: filepath.Join(dir, "home"), root: filepath.Join(dir, "bus")}
-	r.env = append([]string{"HOME=" + r.home, "H2A_ROOT=" + r.root, "PATH=/usr/bin:/bin", "TMPDIR=" + dir}, env...)
+	r.env = append([]string{"HOME=" + r.home, "H2A_ROOT=" + r.root, "PATH=/usr/bin:/bin", "TMPDIR=" + dir, noLinger}, env...)
 	if err := os.Mkdir(r.home, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +80,11 @@ func newRig(t testing.TB, env ...string) *rig {
 	return r
 }
 
-// quick are the times of sessions for tests that wait for them.
-var quick = []string{"H2A_HEARTBEAT_INTERVAL_MS=300", "H2A_SESSION_EXPIRY_MS=2000"}
+// quick are the times of sessions for tests that wait for them. Where everything is tested at once a disk may well take two
+// seconds for one heartbeat, and nobody has left for that.
+var quick = []string{"H2A_HEARTBEAT_INTERVAL_MS=300", fmt.Sprint("H2A_SESSION_EXPIRY_MS=", quickExpiry.Milliseconds())}
+
+const quickExpiry = 4 * time.Second
 
 // command prepares a program that runs in the folder of that name.
 func (r *rig) command(program, folder string, args ...string) *exec.Cmd {

@@ -139,6 +139,9 @@ func (r *rig) beginWith(c *exec.Cmd, folder string) *server {
 		for _, f := range s.faulty() {
 			r.t.Error(f)
 		}
+		if strings.Contains(s.errs.String(), "DATA RACE") {
+			r.t.Errorf("the server in %s has a race", folder)
+		}
 		if r.t.Failed() {
 			r.t.Logf("the server in %s said:\n%s", folder, tail(s.errs.String()))
 		}
@@ -146,7 +149,13 @@ func (r *rig) beginWith(c *exec.Cmd, folder string) *server {
 	return s
 }
 
-func tail(s string) string { return s[max(0, len(s)-4000):] }
+// tail is the end of what a program said, or the first race that it reports.
+func tail(s string) string {
+	if at := strings.Index(s, "WARNING: DATA RACE"); at >= 0 {
+		return s[at:min(len(s), at+8000)]
+	}
+	return s[max(0, len(s)-4000):]
+}
 
 func (s *server) faulty() []string {
 	s.mu.Lock()

@@ -41,7 +41,7 @@ func TestStopped(t *testing.T) {
 	})
 
 	a.signal(syscall.SIGSTOP)
-	sweeper := &foreigntest.Program{Root: r.root, Expiry: 2 * time.Second}
+	sweeper := &foreigntest.Program{Root: r.root, Expiry: quickExpiry}
 	eventually(t, "its record is swept", func() bool {
 		if _, senseless, err := sweeper.Sessions(); err != nil || len(senseless) > 0 {
 			t.Fatalf("%v; swept as senseless: %q", err, senseless)
@@ -111,7 +111,7 @@ func TestAllStopped(t *testing.T) {
 	})
 	a.signal(syscall.SIGSTOP)
 	b.signal(syscall.SIGSTOP)
-	time.Sleep(2500 * time.Millisecond) // longer than both sessions last
+	time.Sleep(quickExpiry + time.Second) // longer than both sessions last
 	b.signal(syscall.SIGCONT)
 	a.signal(syscall.SIGCONT)
 	time.Sleep(1500 * time.Millisecond) // in which nothing is to be told

@@ -49,7 +49,7 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("with a full disk: %v", refused.object)
 		}
 	}
-	sweeper := &foreigntest.Program{Root: r.root, Expiry: 2 * time.Second}
+	sweeper := &foreigntest.Program{Root: r.root, Expiry: quickExpiry}
 	eventually(t, "its record is swept, because it misses its heartbeats", func() bool {
 		_, _, err := sweeper.Sessions()
 		return err == nil && b.about("presence.peer_left", at) == 1
@@ -171,7 +171,7 @@ func TestNoHome(t *testing.T) {
 	}
 	for n, home := range []string{"", "HOME=", "HOME=w", "HOME=/nonexistent"} {
 		c := r.serve("claude", "w")
-		c.Env = []string{fmt.Sprintf("H2A_ROOT=%s/bus%d", folder, n), "PATH=/usr/bin:/bin"}
+		c.Env = []string{fmt.Sprintf("H2A_ROOT=%s/bus%d", folder, n), "PATH=/usr/bin:/bin", noLinger}
 		if home != "" {
 			c.Env = append(c.Env, home)
 		}
