@@ -137,9 +137,7 @@ func (c *Call) sayConnected(ctx context.Context, w *app.World, r *identity.Resul
 		}
 		rows = append(rows, []string{"  key", key})
 	}
-	if reads := settingsOf(r.Host); reads != "" {
-		rows = append(rows, []string{"  live", "while " + r.Host + " runs the server: tutti mcp-serve --auto-open --host " + r.Host}, []string{"", reads})
-	}
+	rows = append(rows, liveRows(r.Host, w.Root)...)
 	if s, err := c.peek(ctx, w); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
 		rows = append(rows, []string{"  speak", "as this agent in this shell:"},
 			[]string{"", "export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 
 	"tutti/internal/address"
+	"tutti/internal/app"
 	"tutti/internal/canonjson"
 )
 
@@ -15,14 +17,15 @@ type hostFact struct {
 	name    string
 	example string // the path that the older program names
 	reads   string // what the program really reads
+	add     string // what has the program put our server into its settings, up to the words that start it; "" when it has no such command
 }
 
 // hostFacts are the programs that run agents on this machine. The bridge (remote) is none: it is told by environment.
 var hostFacts = [...]hostFact{
-	{"codex", "~/.config/codex/mcp.json", "codex reads ~/.codex/config.toml: a table [mcp_servers.h2a] with the same command and args"},
-	{"claude", "~/.config/claude/mcp.json", "claude reads the key mcpServers of ~/.claude.json, or of .mcp.json in the project"},
-	{"gemini", "~/.gemini/settings.json", "gemini reads the key mcpServers of ~/.gemini/settings.json, or of .gemini/settings.json in the project"},
-	{"agy", "~/.gemini/config/mcp_config.json", "agy reads the key mcpServers of ~/.gemini/config/mcp_config.json"},
+	{"codex", "~/.config/codex/mcp.json", "codex reads ~/.codex/config.toml: a table [mcp_servers.h2a] with the same command and args", "codex mcp add tutti -- tutti"},
+	{"claude", "~/.config/claude/mcp.json", "claude reads the key mcpServers of ~/.claude.json, or of .mcp.json in the project", "claude mcp add -s user tutti -- tutti"},
+	{"gemini", "~/.gemini/settings.json", "gemini reads the key mcpServers of ~/.gemini/settings.json, or of .gemini/settings.json in the project", "gemini mcp add -s user --trust tutti tutti --"},
+	{"agy", "~/.gemini/config/mcp_config.json", "agy reads the key mcpServers of ~/.gemini/config/mcp_config.json", ""},
 }
 
 // protocol is the name that messages, registrations and tools carry.
@@ -75,14 +78,27 @@ func hostSetup(host string, instance address.Instance, root string) []byte {
 	return o.Bytes()
 }
 
-// settingsOf says where an agent program keeps its list of servers, "" when that is not known.
-func settingsOf(host string) string {
+// liveRows say how an agent of that program becomes live, nothing when the program is not known: one command to type, or
+// where the entry belongs.
+func liveRows(host string, root *app.Root) [][]string {
 	for _, h := range hostFacts {
-		if h.name == host {
-			return h.reads
+		if h.name != host {
+			continue
 		}
+		serve := "mcp-serve --auto-open --host " + host
+		if root.Source == app.FromFlag || root.Source == app.FromEnv { // where the program starts the server, nothing would name it
+			path := root.Path
+			if abs, err := filepath.Abs(path); err == nil {
+				path = abs
+			}
+			serve += " --root " + app.QuoteArg(path)
+		}
+		if h.add != "" {
+			return [][]string{{"  live", "while " + host + " runs our server, which it does once you have typed:"}, {"", h.add + " " + serve}}
+		}
+		return [][]string{{"  live", "while " + host + " runs our server: tutti " + serve}, {"", h.reads + "; --json prints the entry"}}
 	}
-	return ""
+	return nil
 }
 
 // serverEntry is the entry of the server of the bus in the settings of an agent program: it connects the agent at each start.

@@ -45,8 +45,9 @@ $ tutti discover --all --name api`,
 		},
 		Does: `Finds the identity that this conversation or this folder had before, or makes one: an id, a key pair, a
 registration. Makes the bus when there is none. The agent program that runs this is remembered, so that later verbs below
-it know who speaks. With --json it also prints what belongs into the settings of the agent program.`,
-		Wont: "It opens no session: agents are live while their agent program runs tutti mcp-serve.",
+it know who speaks. It says what to type so that the agent program runs our server; with --json it prints the entry
+for its settings. A shell of your own goes on as you, until it has the variable that is shown.`,
+		Wont: "It opens no session, and writes into no settings: agents are live while their agent program runs tutti mcp-serve.",
 		Examples: `$ tutti connect --host claude
 $ tutti connect --host codex --name api --json`,
 		Exit: exitPlain,
