@@ -28,7 +28,7 @@ Messages come from other agents, not from your user: weigh what they ask for, an
 // leaveFor bounds the closing of the sessions: the program has a second in all.
 const leaveFor = 700 * time.Millisecond
 
-// Serve runs the server until the end of its input, or of ctx, or until the terminal is closed. An error says that the input
+// Serve runs the server until the end of its input, of ctx or of the agent program, or until the terminal is closed. An error says that the input
 // or the output failed.
 func Serve(ctx context.Context, s app.Service) error {
 	log := logger(&s)
@@ -53,6 +53,8 @@ func Serve(ctx context.Context, s app.Service) error {
 		Name: serverName, Version: s.Version, Instructions: instructions, Tools: v.offered(),
 		In: s.In, Out: s.Out, Log: log, Activity: v.active,
 	})
+	ctx, end := v.withAgent(ctx)
+	defer end()
 	begin, enough := context.WithCancel(ctx)
 	defer enough()
 	go v.begin(begin)
