@@ -33,8 +33,7 @@ func runKeysTrust(ctx context.Context, c *Call) error {
 		return err
 	}
 	if len(keys.Active) == 0 {
-		return badState(`"tutti discover --all" lists who is registered; look at the spelling, and at the bus ("tutti root")`,
-			"%s has no active key here", Clean(string(who)))
+		return badState(c.trustHint(ctx, w, who), "%s has no active key here", Clean(string(who)))
 	}
 	next := keys.Active[len(keys.Active)-1] // of several the one added last is what the agent signs with from now on
 	before := "none"
@@ -51,6 +50,20 @@ func runKeysTrust(ctx context.Context, c *Call) error {
 		return failIO("", err, "")
 	}
 	return c.pinChanged(who, "pinned", next.Short())
+}
+
+// trustHint says what to type for a name that nobody signs under. A key is pinned for a full id only: who else is called so
+// must not come to be trusted by the way.
+func (c *Call) trustHint(ctx context.Context, w *app.World, who address.Instance) string {
+	const otherwise = `"tutti discover --all" lists who is registered; look at the spelling, and at the bus ("tutti root")`
+	if string(who) != who.Channel() {
+		return otherwise
+	}
+	all, err := w.Registry.Channel(ctx, string(who))
+	if err != nil || len(all) == 0 {
+		return otherwise
+	}
+	return "a key is pinned for a full id: " + strings.Join(names(all), ", ")
 }
 
 // confirmPin asks, unless --yes was given. Where nobody can answer nothing is pinned.
