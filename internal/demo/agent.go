@@ -26,6 +26,7 @@ const maxSaid = 4 << 10
 type agent struct {
 	name    string
 	id      string // instance, as the server says
+	at      string // its session, likewise
 	session *mcp.ClientSession
 	pushes  chan push
 	said    *tail
@@ -39,7 +40,8 @@ type push struct {
 		Backlog    bool   `json:"backlog"`
 		EnvelopeID string `json:"envelopeId"`
 		Peer       struct {
-			Instance string `json:"instance"`
+			Instance  string `json:"instance"`
+			SessionID string `json:"sessionId"`
 		} `json:"peer"`
 	} `json:"data"`
 	at time.Time

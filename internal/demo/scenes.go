@@ -43,6 +43,9 @@ func (p *play) enters(ctx context.Context, host, name string) (*agent, error) {
 	if a.id = text(status, "instance"); a.id == "" {
 		return nil, a.fault(errors.New("the server does not say who the agent is"))
 	}
+	if all, _ := status["sessions"].([]any); len(all) > 0 {
+		a.at, _ = all[0].(string)
+	}
 	p.say(name, "joins as %s, over MCP, its server ready after %s", a.id, ready.Round(time.Millisecond))
 	return a, nil
 }
@@ -143,7 +146,11 @@ func (p *play) anaAsks(ctx context.Context) error {
 	}
 	p.say("ana", "tutti_send and wait: %q", "may I drop the old table?")
 	p.shown(p.ana, "the same call brings the answer", m)
-	p.say("", "%d calls in all: one to send, one to answer", p.ana.calls["tutti_send"]+p.bob.calls["tutti_reply"]-before)
+	calls := p.ana.calls["tutti_send"] + p.bob.calls["tutti_reply"] - before
+	if calls != 2 {
+		return fmt.Errorf("it took %d calls instead of 2", calls)
+	}
+	p.say("", "%d calls in all: one to send, one to answer", calls)
 	return want("the verification of a known key", text(m, "verification"), "verified")
 }
 
@@ -151,11 +158,11 @@ func (p *play) kimIsAway(ctx context.Context) (err error) {
 	if p.kim, err = p.enters(ctx, "gemini", "kim"); err != nil {
 		return err
 	}
-	id := p.kim.id
+	id, at := p.kim.id, p.kim.at
 	if err := p.kim.leave(); err != nil {
 		return fmt.Errorf("kim leaves: %w", err)
 	}
-	if _, err := p.ana.told(ctx, "kim left", func(n *push) bool { return n.Topic == "presence.peer_left" }); err != nil {
+	if _, err := p.ana.told(ctx, "kim left", func(n *push) bool { return n.Topic == "presence.peer_left" && n.Data.Peer.SessionID == at }); err != nil {
 		return err
 	}
 	p.say("kim", "leaves, and ana is told")
