@@ -4,35 +4,47 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// build makes a program of ours, tuttid or tutti.
-func build(t *testing.T, name string) string {
-	t.Helper()
-	return filepath.Join(buildAll(t, name), name)
-}
+// bin is a folder that outlives each test.
+var bin string
 
-// buildAll builds programs into one folder, where they find each other.
-func buildAll(t *testing.T, names ...string) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", dir + "/"}
-	for _, name := range names {
-		args = append(args, "tutti/cmd/"+name)
-	}
-	cmd := exec.Command("go", args...)
+// programs builds both programs once, into one folder, where they find each other.
+var programs = sync.OnceValue(func() error {
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", bin+"/", "tutti/cmd/tutti", "tutti/cmd/tuttid")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		return fmt.Errorf("%w\n%s", err, out)
 	}
-	return dir
+	return nil
+})
+
+func TestMain(m *testing.M) {
+	var err error
+	if bin, err = os.MkdirTemp("", "demo-programs-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(bin)
+	os.Exit(code)
+}
+
+func build(t *testing.T, name string) string {
+	t.Helper()
+	if err := programs(); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(bin, name)
 }
 
 // script makes a program that the demo can start in the place of tuttid.
@@ -124,7 +136,7 @@ func TestUnheard(t *testing.T) {
 // The command would be killed by a signal, as its standard output is the pipe.
 func TestUnheardCommand(t *testing.T) {
 	left := elsewhere(t)
-	cmd := exec.Command(filepath.Join(buildAll(t, "tutti", "tuttid"), "tutti"), "demo")
+	cmd := exec.Command(build(t, "tutti"), "demo")
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
