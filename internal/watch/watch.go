@@ -153,7 +153,7 @@ func (w *Watch) run(ctx context.Context) error {
 	if err := w.emit(Event{Kind: Watching, At: w.o.Now(), Mailboxes: len(w.boxes), Polled: w.polled()}); err != nil {
 		return err
 	}
-	if err := w.askSwitch(); err != nil {
+	if err := w.askSwitch(ctx); err != nil {
 		return err
 	}
 	every := w.o.Every
@@ -190,14 +190,16 @@ func (w *Watch) loop(ctx context.Context, full <-chan time.Time) error {
 				w.hints, w.owners = nil, nil // heard again at the next full look
 				break
 			}
-			err = w.take(ctx, c)
+			if err = w.askSwitch(ctx); err == nil {
+				err = w.take(ctx, c)
+			}
 		case _, ok := <-look:
 			if !ok {
 				look = nil
 			}
-			err = w.askSwitch()
+			err = w.askSwitch(ctx)
 		case <-ask:
-			err = w.askSwitch()
+			err = w.askSwitch(ctx)
 		case <-full:
 			err = w.fullLook(ctx)
 		case <-w.o.Full:
@@ -211,6 +213,9 @@ func (w *Watch) loop(ctx context.Context, full <-chan time.Time) error {
 
 // fullLook looks at everything, at the mailboxes as they are now.
 func (w *Watch) fullLook(ctx context.Context) error {
+	if err := w.askSwitch(ctx); err != nil {
+		return err
+	}
 	if err := w.hear(ctx); err != nil {
 		return err
 	}
@@ -291,7 +296,7 @@ func (w *Watch) polled() bool {
 
 // lookAtAll looks at everything that is followed: at the peers, then at the mail.
 func (w *Watch) lookAtAll(ctx context.Context) error {
-	if err := w.askSwitch(); err != nil {
+	if err := w.askHalted(); err != nil {
 		return err
 	}
 	if err := w.lookAtPeers(ctx); err != nil {
@@ -327,25 +332,37 @@ func (w *Watch) lookAtAll(ctx context.Context) error {
 
 // askSwitch looks at the halt switch and tells when it is another than before. Before the first look is over it tells
 // nothing.
-func (w *Watch) askSwitch() error {
-	if !w.started {
+func (w *Watch) askSwitch(ctx context.Context) error {
+	if !w.halted {
+		return w.askHalted()
+	}
+	if w.o.Switch.Read().Halted {
+		return nil
+	}
+	// Hints of what came while the switch was on may still be on their way, and it is not to be told as news.
+	if err := w.lookAtAll(ctx); err != nil {
+		return err
+	}
+	missed := w.missed
+	w.halted, w.missed = false, 0
+	return w.emit(Event{Kind: Resumed, At: w.o.Now(), Missed: missed})
+}
+
+// askHalted is the half of it that needs no look at anything else: a switch that was set.
+func (w *Watch) askHalted() error {
+	if !w.started || w.halted {
 		return nil
 	}
 	s := w.o.Switch.Read()
-	if s.Halted == w.halted {
+	if !s.Halted {
 		return nil
 	}
-	w.halted = s.Halted
-	if s.Halted {
-		reason := s.Reason
-		if s.Unreadable {
-			reason = "the switch cannot be read"
-		}
-		return w.emit(Event{Kind: Halted, At: w.o.Now(), Reason: reason, Since: s.Since})
+	w.halted = true
+	reason := s.Reason
+	if s.Unreadable {
+		reason = "the switch cannot be read"
 	}
-	missed := w.missed
-	w.missed = 0
-	return w.emit(Event{Kind: Resumed, At: w.o.Now(), Missed: missed})
+	return w.emit(Event{Kind: Halted, At: w.o.Now(), Reason: reason, Since: s.Since})
 }
 
 // tell emits an event unless the switch is on, or the first look is not over.
@@ -353,7 +370,7 @@ func (w *Watch) tell(e Event) error {
 	if !w.started {
 		return nil
 	}
-	if err := w.askSwitch(); err != nil {
+	if err := w.askHalted(); err != nil {
 		return err
 	}
 	if w.halted {

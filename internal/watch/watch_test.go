@@ -273,6 +273,33 @@ func TestHaltSilences(t *testing.T) {
 	})
 }
 
+// What came under halt is no news, however late the store tells of it.
+func TestHaltEndsBeforeTheHint(t *testing.T) {
+	both(t, func(t *testing.T, s store.Docs) {
+		b := start(t, s, only("me"))
+		for n := range 20 {
+			b.halted.Store(true)
+			b.look <- struct{}{}
+			b.want("halted runaway loop")
+			late, news := fmt.Sprintf("late%d", n), fmt.Sprintf("news%d", n)
+			b.put("me", late, late, "while halted")
+			b.halted.Store(false)
+			looked := make(chan struct{})
+			go func() {
+				defer close(looked)
+				select {
+				case b.look <- struct{}{}:
+				case <-t.Context().Done():
+				}
+			}()
+			b.want("resumed 1")
+			<-looked
+			b.put("me", news, news, "after")
+			b.want("mail me " + news + " " + from + ` "after"`)
+		}
+	})
+}
+
 // rest takes a message away once the watch has had time to read it; it reports whether it still lay there.
 func (b *bench) rest(owner, name string) bool {
 	b.t.Helper()
