@@ -229,16 +229,6 @@ func (t *town) sendBatch(synced bool) (measured, error) {
 	return measured{value: took.Seconds() / batched, base: time.Since(began).Seconds() / batched}, nil
 }
 
-// syncAll makes everything durable that lies on the file system of a folder, in one call, as a batch does.
-func syncAll(folder string) error {
-	fd, err := unix.Open(folder, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	return unix.Syncfs(fd)
-}
-
 // sendBesides sends on a bus that is crowded and on one that is not, in turns.
 func sendBesides(crowd func(*town) error) func(*env) (measured, error) {
 	return func(e *env) (measured, error) {
