@@ -146,7 +146,8 @@ func TestCheckIsOneSystemCall(t *testing.T) {
 				t.Errorf("100 checks made %d looks at the switch and these calls: %q", looks, others)
 			}
 			return
-		case m[1] != tid, m[2] == "mmap", m[2] == "madvise": // of another thread; the heap grows
+		case m[1] != tid, m[2] == "mmap", m[2] == "madvise", m[2] == "futex": // of another thread; the heap grows; the runtime's
+			// own locks, when it took the processor away from a call that a busy machine was slow with
 		case strings.Contains(line, "/HALT\"") && strings.Contains(m[2], "stat"):
 			looks++
 		default:
