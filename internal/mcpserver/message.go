@@ -52,6 +52,16 @@ func messageJSON(item *post.Item, limit int, bare bool) []byte {
 	return o.Bytes()
 }
 
+// withheldJSON stands in a conversation for a message that the user's settings do not let through.
+func withheldJSON(item *post.Item, why string) []byte {
+	var o canonjson.Object
+	o.Str("id", word(item.Envelope.ID))
+	o.Str("from", word(string(item.Envelope.Actor.Instance)))
+	o.Str("withheld", why)
+	o.Str("at", word(item.Envelope.CreatedAt))
+	return o.Bytes()
+}
+
 // verification says what the signatures of a message are worth, and whose text it is.
 func verification(o *canonjson.Object, item *post.Item) {
 	if item.Key.Kind == store.Outbox {

@@ -53,12 +53,17 @@ func (c *call) inboxRead(ctx context.Context, who address.Instance) (*canonjson.
 		return nil, err
 	}
 	worth := map[string]*post.Item{}
+	withheld := 0
 	rows := make([]row, len(found))
 	for n, m := range found {
 		rows[n] = row{key: orderKey(m), id: m.ID, make: func() ([]byte, error) {
 			item, err := c.item(ctx, m)
 			if item == nil || err != nil {
 				return nil, err
+			}
+			if c.office.Withholds(item) != "" {
+				withheld++
+				return nil, nil
 			}
 			worth[m.ID] = item
 			return canonjson.Compact(item.Envelope.Raw), nil
@@ -73,6 +78,9 @@ func (c *call) inboxRead(ctx context.Context, who address.Instance) (*canonjson.
 		}
 		if len(unfit) > 0 {
 			o.Int("unfit", int64(len(unfit)))
+		}
+		if withheld > 0 {
+			o.Int("withheld", int64(withheld)) // by the user's settings
 		}
 	})
 }
@@ -95,6 +103,21 @@ func (c *call) judged(ctx context.Context, m *mailbox.Message) (*post.Item, erro
 	v, err := c.office.Judge(ctx, m.Envelope)
 	return &post.Item{Message: m, Verdict: v}, err
 }
+
+// let is judged for a message whose text is asked for by its id: what the user's settings do not let through is refused.
+func (c *call) let(ctx context.Context, m *mailbox.Message) (*post.Item, error) {
+	item, err := c.judged(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if why := c.office.Withholds(item); why != "" {
+		return nil, c.refuse(withheldHint, "message %s is withheld: %s", word(m.ID), why)
+	}
+	return item, nil
+}
+
+// withheldHint is what a model can do about a message that its user does not want it to read.
+const withheldHint = "that is a setting of your user: ask there if you need it"
 
 // wordsOf is what the signatures of the messages on a page are worth.
 func wordsOf(ids []string, worth map[string]*post.Item) []byte {
@@ -185,7 +208,7 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.O
 	if err != nil {
 		return nil, err
 	}
-	item, err := c.judged(ctx, m)
+	item, err := c.let(ctx, m)
 	if err != nil {
 		return nil, err
 	}

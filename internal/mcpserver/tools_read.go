@@ -26,7 +26,7 @@ func readMessage(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	item, err := c.judged(ctx, m)
+	item, err := c.let(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +109,9 @@ func thread(ctx context.Context, c *call) (*canonjson.Object, error) {
 			item, err := c.judged(ctx, m)
 			if err != nil {
 				return nil, err
+			}
+			if why := c.office.Withholds(item); why != "" {
+				return withheldJSON(item, why), nil
 			}
 			return fitted(item, maxThreadText, func(raw []byte) []byte { return raw }), nil
 		}}

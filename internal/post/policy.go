@@ -4,8 +4,18 @@ import (
 	"strings"
 
 	"tutti/internal/address"
+	"tutti/internal/store"
 	"tutti/internal/trust"
 )
+
+// Withholds says why the user's policy does not let a message through that was found by other ways than Receive, "" when it
+// does. What lies in an outbox is the agent's own.
+func (o *Office) Withholds(item *Item) string {
+	if item.Key.Kind == store.Outbox {
+		return ""
+	}
+	return o.Policy.refuses(item.Envelope.Actor.Instance, item.Verdict.Word)
+}
 
 // refuses says why the policy does not let a message through, "" when it does.
 func (p *Policy) refuses(from address.Instance, w trust.Word) string {
