@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"tutti/internal/proc"
@@ -26,14 +27,17 @@ func (v *server) withAgent(ctx context.Context) (context.Context, context.Cancel
 			return
 		}
 		ended, stop, err := proc.End(p.ID)
-		if err != nil { // then the end of the input has to do
+		switch {
+		case errors.Is(err, proc.ErrGone): // before anybody could wait for it
+		case err != nil: // then the end of the input has to do
 			return
-		}
-		defer stop()
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return
+		default:
+			defer stop()
+			select {
+			case <-ended:
+			case <-ctx.Done():
+				return
+			}
 		}
 		late := time.NewTimer(orphanedFor)
 		defer late.Stop()
