@@ -279,25 +279,32 @@ func TestHaltEndsBeforeTheHint(t *testing.T) {
 		b := start(t, s, only("me"))
 		for n := range 20 {
 			b.halted.Store(true)
-			b.look <- struct{}{}
+			looked := b.lookLater()
 			b.want("halted runaway loop")
+			<-looked
 			late, news := fmt.Sprintf("late%d", n), fmt.Sprintf("news%d", n)
 			b.put("me", late, late, "while halted")
 			b.halted.Store(false)
-			looked := make(chan struct{})
-			go func() {
-				defer close(looked)
-				select {
-				case b.look <- struct{}{}:
-				case <-t.Context().Done():
-				}
-			}()
+			looked = b.lookLater()
 			b.want("resumed 1")
 			<-looked
 			b.put("me", news, news, "after")
 			b.want("mail me " + news + " " + from + ` "after"`)
 		}
 	})
+}
+
+// lookLater tells of the switch as soon as the watch listens, which may have an event to be taken before that.
+func (b *bench) lookLater() (looked <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case b.look <- struct{}{}:
+		case <-b.t.Context().Done():
+		}
+	}()
+	return done
 }
 
 // rest takes a message away once the watch has had time to read it; it reports whether it still lay there.
