@@ -47,7 +47,7 @@ func child(root string) int {
 	}
 	defer s.Close()
 	who := presence.New(s)
-	who.TTL = 4 * beat
+	who.TTL = 10 * beat
 	look, stop, err := fswatch.Notify(filepath.Dir(root), "HALT")
 	if err != nil {
 		return 1
@@ -142,7 +142,7 @@ func TestStoppedProcesses(t *testing.T) {
 	const beat = 250 * time.Millisecond
 	s := folder(t)
 	who, mail := presence.New(s), mailbox.New(s)
-	who.TTL = 4 * beat
+	who.TTL = 10 * beat
 	a := startLodger(t, s.Path(), "sess:a", me, beat)
 	b := startLodger(t, s.Path(), "sess:b", other, beat)
 	join := fmt.Sprintf(`{"peer":{"sessionId":"sess:b","instance":%q,"interests":{"scopes":[],"negotiations":[]}}}`, other)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -46,6 +48,7 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	s.SetLogger(&serverLog{r.t}, false, false)
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {
 		r.t.Fatal("the server does not start")
@@ -54,6 +57,25 @@ func (r *rig) start() {
 	defer r.mu.Unlock()
 	r.server = s
 }
+
+// A serverLog says on standard error what a server complains of: its answers name a fault, and only its log the reason.
+type serverLog struct{ testing.TB }
+
+func (l *serverLog) Noticef(string, ...any) {}
+func (l *serverLog) Debugf(string, ...any)  {}
+func (l *serverLog) Tracef(string, ...any)  {}
+
+func (l *serverLog) Warnf(format string, args ...any) {
+	if strings.Contains(format, "failed") {
+		l.Errorf(format, args...)
+	}
+}
+
+func (l *serverLog) Errorf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "the server of %s: %s\n", l.Name(), fmt.Sprintf(format, args...))
+}
+
+func (l *serverLog) Fatalf(format string, args ...any) { l.Errorf(format, args...) }
 
 func (r *rig) stop() {
 	r.mu.Lock()

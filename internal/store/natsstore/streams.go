@@ -91,7 +91,7 @@ func (s *Store) ensure(ctx context.Context, h home) error {
 		if s.opt.ReadOnly {
 			return store.ErrNotFound
 		}
-		found, err = s.js.CreateStream(within, want)
+		found, err = s.makeStream(within, want)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody else was faster, with other choices
 			found, err = s.js.Stream(within, want.Name)
 		}
@@ -101,6 +101,30 @@ func (s *Store) ensure(ctx context.Context, h home) error {
 	}
 	return fits(found.CachedInfo().Config, want)
 }
+
+// makeStream makes a stream. A server that could not lay its files, which was seen once where dozens were made at the same time on a
+// busy disk, answers with a code of its own and keeps nothing of the stream, so it is asked again.
+func (s *Store) makeStream(ctx context.Context, want jetstream.StreamConfig) (found jetstream.Stream, err error) {
+	for range createTries {
+		found, err = s.js.CreateStream(ctx, want)
+		if e, ok := errors.AsType[*jetstream.APIError](err); !ok || e.ErrorCode != codeStoreFailed {
+			break
+		}
+		select {
+		case <-time.After(createPause):
+		case <-ctx.Done():
+			return nil, errors.Join(err, ctx.Err())
+		}
+	}
+	return found, err
+}
+
+const (
+	createTries = 3
+	createPause = 100 * time.Millisecond
+	// codeStoreFailed is "error creating store for stream".
+	codeStoreFailed jetstream.ErrorCode = 10049
+)
 
 // fits compares what the contract needs of a stream.
 func fits(got, want jetstream.StreamConfig) error {
