@@ -1,0 +1,67 @@
+package driver
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Claude Code. Both tried versions are common: the older one is what its package manager picks for an older Node.
+var claude = Driver{
+	Name: "claude", Title: "Claude Code", Program: "claude", Version: []string{"--version"}, Tried: []string{"2.1.197", "2.1.329"},
+	Servers: Servers{
+		Files: []File{
+			{Scope: User, Path: func(p Place) string {
+				// The variable moves the file into the folder that it names; without it the file lies beside the folder.
+				return p.moved("CLAUDE_CONFIG_DIR", "", ".claude.json")
+			}},
+			{Scope: Project, Path: func(p Place) string { return p.dir(".mcp.json") }},
+		},
+		Table: []string{"mcpServers"}, Entry: entry, Read: readEntry, Passes: true,
+		Add: "claude mcp add -s user h2a --",
+	},
+	Hooks: Hooks{
+		Files: []File{
+			{Scope: User, Path: func(p Place) string { return p.moved("CLAUDE_CONFIG_DIR", ".claude", "settings.json") }},
+			{Scope: Project, Path: func(p Place) string { return p.dir(".claude", "settings.json") }},
+		},
+		Table: []string{"hooks"},
+		Events: []Event{
+			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second, Wakes: true},
+			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second},
+			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second},
+			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Wakes: true},
+			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it is cut off after one and a half, whatever is written
+		},
+		Unit: time.Second, MaxAgain: 8, Conversation: "CLAUDE_CODE_SESSION_ID", goOn: block,
+		add: func(e Event, text string) Answer {
+			switch e.Moment {
+			case Start, Prompt, Tool:
+				return addContext(e, text)
+			}
+			return Answer{}
+		},
+	},
+	Skills: Skills{Folders: []Folder{
+		{Scope: User, Path: func(p Place) string { return p.moved("CLAUDE_CONFIG_DIR", ".claude", "skills") }},
+		{Scope: Project, Path: func(p Place) string { return p.dir(".claude", "skills") }},
+	}},
+	Talk: Talk{
+		Choose:   func(id string) []string { return []string{"--session-id", id} },
+		Resume:   func(id string) []string { return []string{"--resume", id} },
+		Variable: "CLAUDE_CODE_SESSION_ID",
+	},
+	Wake: Wake{Hooks: true, Channel: "notifications/claude/channel", Capability: "claude/channel", Title: claudeTitle},
+}
+
+// claudeTitle: a star before the title is idle, a wheel of Braille dots is busy. It shows no dialog there.
+func claudeTitle(title string) Doing {
+	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(title))
+	switch {
+	case first == '✳':
+		return Idle
+	case first >= 0x2800 && first <= 0x28ff:
+		return Busy
+	}
+	return Unknown
+}

@@ -1,0 +1,55 @@
+package driver
+
+import "time"
+
+// Codex. Its screen may run on a server of its own in the background, which outlives it and starts the servers; so neither
+// their environment nor their parents tell where an agent sits.
+var codex = Driver{
+	Name: "codex", Title: "Codex", Program: "codex", Version: []string{"--version"}, Tried: []string{"0.169.0"},
+	Servers: Servers{
+		Files: []File{{Scope: User, Format: TOML, Path: func(p Place) string { return p.moved("CODEX_HOME", ".codex", "config.toml") }}},
+		Table: []string{"mcp_servers"}, Entry: entry, Read: readEntry,
+		Add: "codex mcp add h2a --",
+	},
+	Hooks: Hooks{
+		Files: []File{
+			{Scope: User, Path: func(p Place) string { return p.moved("CODEX_HOME", ".codex", "hooks.json") }},
+			{Scope: Project, Path: func(p Place) string { return p.dir(".codex", "hooks.json") }},
+		},
+		Table: []string{"hooks"},
+		Events: []Event{
+			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second}, // it comes with the first prompt
+			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second},
+			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second},
+			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second},
+			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it warns of more than it gives
+		},
+		Unit: time.Second, goOn: block,
+		add: func(e Event, text string) Answer {
+			switch e.Moment {
+			case Start, Prompt, Tool:
+				return addContext(e, text)
+			}
+			return Answer{}
+		},
+		Note: "Codex asks once whether new hooks are to be trusted, and runs none of them before; codex exec skips them without a word.",
+	},
+	Skills: Skills{Folders: []Folder{
+		{Scope: User, Path: func(p Place) string { return p.home(".agents", "skills") }},
+		{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "skills") }},
+		{Scope: User, Path: func(p Place) string { return p.moved("CODEX_HOME", ".codex", "skills") }, Old: true},
+		{Scope: Project, Path: func(p Place) string { return p.dir(".codex", "skills") }, Old: true},
+	}},
+	Talk: Talk{
+		Resume: func(id string) []string { return []string{"resume", id} },
+		Meta: func(meta []byte) string {
+			if id := member(meta, "threadId"); id != "" {
+				return id
+			}
+			return member(meta, "sessionId")
+		},
+	},
+	Wake: Wake{Queue: func(conversation, text string) []string {
+		return []string{"queue", "--thread", conversation, "--message", text}
+	}},
+}

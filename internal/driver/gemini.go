@@ -1,0 +1,73 @@
+package driver
+
+import (
+	"strings"
+	"time"
+
+	"tutti/internal/canonjson"
+)
+
+// Gemini CLI.
+var gemini = Driver{
+	Name: "gemini", Title: "Gemini CLI", Program: "gemini", Version: []string{"--version"}, Tried: []string{"0.61.0"},
+	Servers: Servers{
+		Files: geminiSettings, Table: []string{"mcpServers"}, Read: readEntry, Passes: true,
+		Entry: func(s Server) []byte {
+			var o canonjson.Object
+			writeEntry(&o, s)
+			o.Bool("trust", true) // without it a run without a terminal does not offer its tools at all
+			return o.Bytes()
+		},
+		Add:  "gemini mcp add -s user --trust h2a",
+		Note: "In a folder that Gemini was not told to trust it starts no server.",
+	},
+	Hooks: Hooks{
+		Files: geminiSettings, Table: []string{"hooks"}, Name: true,
+		Events: []Event{
+			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second},
+			{Name: "BeforeAgent", Moment: Prompt, Timeout: 10 * time.Second},
+			{Name: "AfterTool", Moment: Tool, Timeout: 10 * time.Second},
+			{Name: "AfterAgent", Moment: Stop, Timeout: 10 * time.Second},
+			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it comes up to three times
+		},
+		Unit: time.Millisecond, Conversation: "GEMINI_SESSION_ID", goOn: block,
+		add: func(e Event, text string) Answer {
+			switch e.Moment {
+			case Start, Prompt, Tool:
+				return addContext(e, text)
+			}
+			return Answer{}
+		},
+		Note: "Hooks of a project run only where Gemini was told to trust the folder.",
+	},
+	Skills: Skills{Folders: []Folder{
+		{Scope: User, Path: func(p Place) string { return p.home(".gemini", "skills") }},
+		{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "skills") }},
+		{Scope: User, Path: func(p Place) string { return p.home(".gemini", "commands") }, Form: Command, Old: true},
+		{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
+	}},
+	Talk: Talk{
+		Choose: func(id string) []string { return []string{"--session-id", id} },
+		Resume: func(id string) []string { return []string{"--resume", id} },
+	},
+	Wake: Wake{Title: geminiTitle},
+}
+
+var geminiSettings = []File{
+	{Scope: User, Path: func(p Place) string { return p.home(".gemini", "settings.json") }},
+	{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "settings.json") }},
+}
+
+// geminiTitle: it writes what it does before its title.
+func geminiTitle(title string) Doing {
+	title = strings.TrimSpace(title)
+	switch {
+	case strings.HasPrefix(title, "◇"):
+		return Idle
+	case strings.HasPrefix(title, "✦"):
+		return Busy
+	case strings.HasPrefix(title, "✋"):
+		return Asking
+	}
+	return Unknown
+}

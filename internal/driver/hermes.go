@@ -1,0 +1,14 @@
+package driver
+
+// Hermes. Nothing here was tried: what stands here is from its documentation.
+var hermes = Driver{
+	Name: "hermes", Title: "Hermes", Program: "hermes", Version: []string{"--version"},
+	Servers: Servers{
+		Files: []File{{Scope: User, Format: YAML, Path: func(p Place) string { return p.home(".hermes", "config.yaml") }}},
+		Table: []string{"mcp_servers"}, Entry: entry, Read: readEntry,
+	},
+	Skills: Skills{Folders: []Folder{
+		{Scope: User, Path: func(p Place) string { return p.home(".hermes", "skills") }},
+		{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "skills") }},
+	}},
+}
