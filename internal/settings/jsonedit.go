@@ -1,0 +1,200 @@
+package settings
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// look finds out how a text is written.
+func (d *jsonDoc) look() jsonStyle {
+	s := jsonStyle{eol: eolOf(d.text), unit: "  ", lines: true}
+	es := d.elems(&d.root)
+	if len(es) == 0 {
+		return s
+	}
+	s.lines = bytes.IndexByte(d.text[d.root.StartOffset:d.root.EndOffset], '\n') >= 0
+	if len(es) > 0 {
+		s.tight = d.text[es[0].val.StartOffset-1] == ':'
+	}
+	for _, e := range es {
+		if in := indentOf(d.text, e.start); in != "" && lineStart(d.text, e.start)+len(in) == e.start {
+			s.unit = in
+			break
+		}
+	}
+	// The indentation of the root itself, should it have one, is not part of the step.
+	s.unit = strings.TrimPrefix(s.unit, indentOf(d.text, d.root.StartOffset))
+	if s.unit == "" || len(s.unit) > 16 {
+		s.unit = "  "
+	}
+	s.inline = d.inlineLists(&d.root)
+	return s
+}
+
+// inlineLists says whether the first list of single values stands on one line.
+func (d *jsonDoc) inlineLists(root *hujson.Value) bool {
+	for v := range root.All() {
+		if a, ok := v.Value.(*hujson.Array); ok && len(a.Elements) > 0 {
+			simple := !slices.ContainsFunc(a.Elements, func(e hujson.Value) bool { _, lit := e.Value.(hujson.Literal); return !lit })
+			if simple {
+				return bytes.IndexByte(d.text[v.StartOffset:v.EndOffset], '\n') < 0
+			}
+		}
+	}
+	return false
+}
+
+// render appends a value on several lines. What follows the first line is indented.
+func (d *jsonDoc) render(dst []byte, v *value, indent string) []byte {
+	if v.kind == scalar || len(v.kids) == 0 || v.kind == list && d.style.inline && v.simple() {
+		return d.line(dst, v)
+	}
+	marks := "{}"
+	if v.kind == list {
+		marks = "[]"
+	}
+	dst = append(dst, marks[0])
+	for i, k := range v.kids {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, d.style.eol...), indent...), d.style.unit...)
+		if v.kind == object {
+			dst = d.key(dst, v.names[i])
+		}
+		dst = d.render(dst, k, indent+d.style.unit)
+	}
+	return append(append(append(dst, d.style.eol...), indent...), marks[1])
+}
+
+// line appends a value on one line.
+func (d *jsonDoc) line(dst []byte, v *value) []byte {
+	if v.kind == scalar {
+		return append(dst, v.text...)
+	}
+	marks := "{}"
+	if v.kind == list {
+		marks = "[]"
+	}
+	dst = append(dst, marks[0])
+	for i, k := range v.kids {
+		if i > 0 {
+			dst = append(dst, ',')
+			if !d.style.tight {
+				dst = append(dst, ' ')
+			}
+		}
+		if v.kind == object {
+			dst = d.key(dst, v.names[i])
+		}
+		dst = d.line(dst, k)
+	}
+	return append(dst, marks[1])
+}
+
+func (d *jsonDoc) key(dst []byte, name string) []byte {
+	dst = append(append(dst, quote(name)...), ':')
+	if !d.style.tight {
+		dst = append(dst, ' ')
+	}
+	return dst
+}
+
+// element is a member or an entry as text.
+func (d *jsonDoc) element(c *hujson.Value, name string, v *value, lines bool, indent string) string {
+	var b []byte
+	if _, ok := c.Value.(*hujson.Object); ok {
+		b = d.key(b, name)
+	}
+	if lines {
+		return string(d.render(b, v, indent))
+	}
+	return string(d.line(b, v))
+}
+
+// add puts an element behind the last one of an object or a list.
+func (d *jsonDoc) add(c *hujson.Value, name string, v *value) []splice {
+	es := d.elems(c)
+	open, closing := c.StartOffset, c.EndOffset-1
+	// Behind all that stands between the brackets, comments too.
+	p := open + 1 + len(bytes.TrimRight(d.text[open+1:closing], " \t\r\n"))
+	broken := bytes.IndexByte(d.text[p:closing], '\n') >= 0
+	eol, outer := d.style.eol, indentOf(d.text, open)
+	inner := outer + d.style.unit
+	if len(es) == 0 {
+		switch {
+		case p > open+1: // there are comments
+			text := eol + inner + d.element(c, name, v, true, inner)
+			if !broken {
+				text += eol + outer
+			}
+			return []splice{{p, p, text}}
+		case d.style.lines:
+			return []splice{{p, closing, eol + inner + d.element(c, name, v, true, inner) + eol + outer}}
+		}
+		return []splice{{p, closing, d.element(c, name, v, false, "")}}
+	}
+	last := es[len(es)-1]
+	var text string
+	if bytes.IndexByte(d.text[open+1:es[0].start], '\n') >= 0 {
+		if in := indentOf(d.text, last.start); lineStart(d.text, last.start)+len(in) == last.start {
+			inner = in
+		}
+		text = eol + inner + d.element(c, name, v, true, inner)
+	} else {
+		text = d.element(c, name, v, false, "")
+		switch {
+		case bytes.Contains(d.text[last.end:p], []byte("//")):
+			text = eol + inner + text
+		case !d.style.tight:
+			text = " " + text
+		}
+	}
+	switch {
+	case last.comma >= 0:
+		return []splice{{p, p, text + ","}}
+	case p == last.end:
+		return []splice{{p, p, "," + text}}
+	}
+	return []splice{{last.end, last.end, ","}, {p, p, text}}
+}
+
+// drop takes an element out of an object or a list.
+func (d *jsonDoc) drop(c *hujson.Value, es []elem, i int) []splice {
+	e := es[i]
+	if len(es) == 1 && d.onlyElem(c, e) {
+		return []splice{{c.StartOffset + 1, c.EndOffset - 1, ""}}
+	}
+	var out []splice
+	last := i == len(es)-1
+	if last && e.comma < 0 && i > 0 {
+		out = append(out, splice{es[i-1].comma, es[i-1].comma + 1, ""})
+	}
+	from, to := e.start, e.end
+	if e.comma >= 0 {
+		if blankLine(d.text[e.end:e.comma]) {
+			to = e.comma + 1
+		} else { // a comment stands before the comma, and stays
+			out = append(out, splice{e.comma, e.comma + 1, ""})
+		}
+	}
+	back, on := backBlanks(d.text, from), skipBlanks(d.text, to)
+	begins := back == lineStart(d.text, back)
+	ends := on == len(d.text) || d.text[on] == '\n' || d.text[on] == '\r'
+	switch {
+	case begins && ends:
+		from, to = backEOL(d.text, back), on
+	case begins && on == c.EndOffset-1:
+		from = back
+	case begins:
+		to = on
+	case last:
+		from = back
+	default:
+		to = on
+	}
+	return append(out, splice{from, to, ""})
+}

@@ -1,0 +1,337 @@
+package settings
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+)
+
+// find returns the key that has a path, and the inline table that it stands in; nil for both: a table made by headers or by
+// dotted keys, or nothing.
+func (d *tomlDoc) find(path []string) (e, in *tomlExpr) {
+	for i := range d.exprs {
+		x := &d.exprs[i]
+		if x.header || x.under || !hasPrefix(path, x.key) {
+			continue
+		}
+		for rest := path[len(x.key):]; ; {
+			if len(rest) == 0 {
+				return x, in
+			}
+			k := slices.IndexFunc(x.kids, func(k tomlExpr) bool { return hasPrefix(rest, k.key) })
+			if k < 0 {
+				break
+			}
+			in, x = x, &x.kids[k]
+			rest = rest[len(x.key):]
+		}
+		in = nil
+	}
+	return nil, nil
+}
+
+func (d *tomlDoc) replace(path []string, v *value) ([]byte, error) {
+	e, _ := d.find(path)
+	if e == nil { // a table of several expressions
+		text, err := d.remove(path)
+		if err != nil {
+			return nil, err
+		}
+		next, err := parseTOML(text)
+		if err != nil {
+			return nil, err
+		}
+		return next.insert(path, v)
+	}
+	text, err := tomlInline(v)
+	if err != nil {
+		return nil, err
+	}
+	return apply(d.text, splice{e.valStart, e.end, text})
+}
+
+func (d *tomlDoc) list(path []string, olds []int, news []*value) ([]byte, error) {
+	e, _ := d.find(path)
+	v, err := d.val.at(path)
+	if e == nil || err != nil {
+		return nil, fmt.Errorf("%s is a list of tables: %w", name(path), ErrUnsafe)
+	}
+	if bytes.Contains(d.text[e.valStart:e.end], []byte("#")) {
+		return nil, fmt.Errorf("there may be comments in the list %s: %w", name(path), ErrUnsafe)
+	}
+	return d.replace(path, v.edited(olds, news))
+}
+
+// insert: an inline table stays one, dotted keys get company of their kind, and else a table gets a header.
+func (d *tomlDoc) insert(path []string, v *value) ([]byte, error) {
+	for k := len(path) - 1; k > 0; k-- {
+		if e, _ := d.find(path[:k]); e != nil {
+			return d.insertInline(e, path[k], v.wrap(path[k+1:]))
+		}
+	}
+	for k := len(path) - 1; k > 0; k-- {
+		if i := d.headerOf(path[:k]); i >= 0 {
+			// A table in a table of the first level is an entry, and has a header unless its siblings stand inline.
+			if v.kind == object && k+1 == len(path) && k == 1 && !d.inlineIn(i) {
+				return d.insertSection(path, v)
+			}
+			if k+1 == len(path) {
+				return d.insertKey(i, path[k:], v)
+			}
+			break
+		}
+		if i := d.dottedOf(path[:k]); i >= 0 {
+			x := d.exprs[i]
+			var above []string
+			if x.section >= 0 {
+				above = d.exprs[x.section].key
+			}
+			return d.insertBehind(i, path[len(above):], v)
+		}
+	}
+	switch {
+	case v.kind == object && len(path) <= 2:
+		return d.insertSection(path, v)
+	case len(path) == 1:
+		return d.insertKey(-1, path, v)
+	}
+	last := len(path) - 1
+	return d.insertSection(path[:last], &value{kind: object, names: path[last:], kids: []*value{v}})
+}
+
+// headerOf returns the header of a table, as an index.
+func (d *tomlDoc) headerOf(path []string) int {
+	return slices.IndexFunc(d.exprs, func(e tomlExpr) bool { return e.header && !e.under && slices.Equal(e.key, path) })
+}
+
+// dottedOf returns the last key that makes a table by its dots.
+func (d *tomlDoc) dottedOf(path []string) int {
+	for i := len(d.exprs) - 1; i >= 0; i-- {
+		e := d.exprs[i]
+		if e.header || e.under || len(e.key) <= len(path) || !hasPrefix(e.key, path) {
+			continue
+		}
+		if e.section < 0 || len(d.exprs[e.section].key) < len(path) {
+			return i
+		}
+	}
+	return -1
+}
+
+// inlineIn says whether a table has inline tables as members, and none with headers.
+func (d *tomlDoc) inlineIn(header int) bool {
+	inline := false
+	for i, e := range d.exprs {
+		if e.header && i != header && hasPrefix(e.key, d.exprs[header].key) {
+			return false
+		}
+		inline = inline || e.section == header && e.inline
+	}
+	return inline
+}
+
+// insertInline puts a member into an inline table.
+func (d *tomlDoc) insertInline(e *tomlExpr, key string, v *value) ([]byte, error) {
+	if !e.inline {
+		return nil, fmt.Errorf("%s stands in a value that is no table: %w", key, ErrUnsafe)
+	}
+	text, err := tomlInline(v)
+	if err != nil {
+		return nil, err
+	}
+	text = tomlKey(key) + " = " + text
+	if n := len(e.kids); n > 0 {
+		return apply(d.text, splice{e.kids[n-1].end, e.kids[n-1].end, ", " + text})
+	}
+	if !blankLine(d.text[e.valStart+1 : e.end-1]) {
+		return nil, fmt.Errorf("there are comments in the table that %s should stand in: %w", key, ErrUnsafe)
+	}
+	return apply(d.text, splice{e.valStart + 1, e.end - 1, " " + text + " "})
+}
+
+// insertKey puts a key behind the others below a header; -1: before every header.
+func (d *tomlDoc) insertKey(header int, key []string, v *value) ([]byte, error) {
+	at := header
+	for i, e := range d.exprs {
+		if !e.header && e.section == header {
+			at = i
+		}
+	}
+	if at >= 0 {
+		return d.insertBehind(at, key, v)
+	}
+	text, err := tomlInline(v)
+	if err != nil {
+		return nil, err
+	}
+	return d.insertLine(d.contentEnd(-1), "", tomlKeys(key)+" = "+text)
+}
+
+// insertBehind puts a key on the line behind an expression.
+func (d *tomlDoc) insertBehind(i int, key []string, v *value) ([]byte, error) {
+	text, err := tomlInline(v)
+	if err != nil {
+		return nil, err
+	}
+	e := d.exprs[i]
+	return d.insertLine(lineEnd(d.text, e.end), indentOf(d.text, e.start), tomlKeys(key)+" = "+text)
+}
+
+func (d *tomlDoc) insertLine(at int, indent, line string) ([]byte, error) {
+	text := indent + line + d.eol
+	if at > 0 && d.text[at-1] != '\n' {
+		text = d.eol + indent + line
+	}
+	return apply(d.text, splice{at, at, text})
+}
+
+// insertSection puts a table with a header behind the last one of its family, else at the end.
+func (d *tomlDoc) insertSection(path []string, v *value) ([]byte, error) {
+	header := -1
+	for k := len(path); k > 0 && header < 0; k-- {
+		for i, e := range d.exprs {
+			if e.header && hasPrefix(e.key, path[:k]) {
+				header = i
+			}
+		}
+	}
+	family := header >= 0
+	for i, e := range d.exprs {
+		if e.header && !family {
+			header = i // the last one there is
+		}
+	}
+	p := d.contentEnd(header)
+	var indent string
+	if header >= 0 {
+		indent = indentOf(d.text, d.exprs[header].start)
+	}
+	lines := []string{"[" + tomlKeys(path) + "]"}
+	for i, k := range v.kids {
+		text, err := tomlInline(k)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, tomlKey(v.names[i])+" = "+text)
+	}
+	var text []byte
+	cut := p > 0 && d.text[p-1] != '\n' // the last line has no end, and the new last line gets none
+	if cut {
+		text = append(text, d.eol...)
+	}
+	if p > 0 {
+		text = append(text, d.eol...)
+	}
+	for i, l := range lines {
+		text = append(append(text, indent...), l...)
+		if !cut || i < len(lines)-1 {
+			text = append(text, d.eol...)
+		}
+	}
+	return apply(d.text, splice{p, p, string(text)})
+}
+
+// contentEnd returns where a section ends: behind its last line, with the comments that belong to it. Those that stand directly
+// above the next header belong to that one.
+func (d *tomlDoc) contentEnd(header int) int {
+	from, to := 0, len(d.text)
+	if header >= 0 {
+		from = lineEnd(d.text, d.exprs[header].end)
+	}
+	for i, e := range d.exprs {
+		switch {
+		case !e.header && e.section == header:
+			from = max(from, lineEnd(d.text, e.end))
+		case e.header && i > header:
+			to = min(to, lineStart(d.text, e.start))
+		}
+	}
+	if to < len(d.text) {
+		for to > from {
+			above := lineStart(d.text, to-1)
+			if !commentLine(d.text[above:to]) {
+				break
+			}
+			to = above
+		}
+	}
+	for to > from {
+		above := lineStart(d.text, to-1)
+		if !blankLine(d.text[above:to]) {
+			break
+		}
+		to = above
+	}
+	return max(from, to)
+}
+
+func (d *tomlDoc) remove(path []string) ([]byte, error) {
+	if e, in := d.find(path); e != nil {
+		if in != nil {
+			return d.removeInline(in, e)
+		}
+		return apply(d.text, d.dropLine(*e))
+	}
+	var out []splice
+	for i, e := range d.exprs {
+		switch {
+		case !hasPrefix(e.key, path):
+		case e.header:
+			out = append(out, d.dropSection(i))
+		case e.section < 0 || !hasPrefix(d.exprs[e.section].key, path):
+			out = append(out, d.dropLine(e))
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no lines of its own: %w", name(path), ErrUnsafe)
+	}
+	return apply(d.text, out...)
+}
+
+// dropLine takes away the lines of a key. A last line without an end takes that of the line above it.
+func (d *tomlDoc) dropLine(e tomlExpr) splice {
+	from, to := lineStart(d.text, e.start), lineEnd(d.text, e.end)
+	if to == len(d.text) && d.text[to-1] != '\n' {
+		from = backEOL(d.text, from)
+	}
+	return splice{from, to, ""}
+}
+
+// dropSection takes away a header and all below it, with one blank line above.
+func (d *tomlDoc) dropSection(header int) splice {
+	h := d.exprs[header]
+	from, to := lineStart(d.text, h.start), lineEnd(d.text, h.end)
+	for _, e := range d.exprs {
+		if !e.header && e.section == header {
+			to = max(to, lineEnd(d.text, e.end))
+		}
+	}
+	if from > 0 {
+		if above := lineStart(d.text, from-1); blankLine(d.text[above:from]) {
+			from = above
+		}
+	}
+	if to == len(d.text) && d.text[to-1] != '\n' {
+		from = backEOL(d.text, from)
+	}
+	return splice{from, to, ""}
+}
+
+// removeInline takes a member out of an inline table.
+func (d *tomlDoc) removeInline(in, e *tomlExpr) ([]byte, error) {
+	i := slices.IndexFunc(in.kids, func(k tomlExpr) bool { return k.start == e.start })
+	cut := splice{from: e.start, to: e.end}
+	switch {
+	case len(in.kids) == 1:
+		cut.from, cut.to = in.valStart+1, in.end-1
+	case i == len(in.kids)-1:
+		cut.from = in.kids[i-1].end
+	default:
+		cut.to = in.kids[i+1].start
+	}
+	beside := append(bytes.Clone(d.text[cut.from:e.start]), d.text[e.end:cut.to]...)
+	if bytes.Contains(beside, []byte("#")) {
+		return nil, fmt.Errorf("there are comments beside %s: %w", name(e.key), ErrUnsafe)
+	}
+	return apply(d.text, cut)
+}

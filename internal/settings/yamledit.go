@@ -1,0 +1,335 @@
+package settings
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A yamlPlace is a member of a mapping.
+type yamlPlace struct {
+	in    *yaml.Node
+	pair  int // the member is Content[pair] with Content[pair+1]
+	limit int // the member ends before this offset
+	upper *yamlPlace
+}
+
+func (p *yamlPlace) key() *yaml.Node { return p.in.Content[p.pair] }
+func (p *yamlPlace) val() *yaml.Node { return p.in.Content[p.pair+1] }
+func (p *yamlPlace) only() bool      { return len(p.in.Content) == 2 }
+func (p *yamlPlace) last() bool      { return p.pair+2 == len(p.in.Content) }
+
+// find goes down a path as far as there are mappings, and returns the last member that it found and the names that it used.
+func (d *yamlDoc) find(path []string) (*yamlPlace, int, error) {
+	var place *yamlPlace
+	at, limit := d.root, len(d.text)
+	for i, n := range path {
+		if at == nil || at.Kind != yaml.MappingNode {
+			return place, i, nil
+		}
+		if at.Anchor != "" || at.Style&yaml.TaggedStyle != 0 {
+			return nil, 0, fmt.Errorf("line %d: this table has an anchor or a tag: %w", at.Line, ErrUnsafe)
+		}
+		next := -1
+		for j := 0; j+1 < len(at.Content); j += 2 {
+			if k := at.Content[j]; k.Kind == yaml.ScalarNode && k.Value == n && k.ShortTag() == "!!str" {
+				next = j
+			}
+		}
+		if next < 0 {
+			return place, i, nil
+		}
+		end := limit
+		if next+2 < len(at.Content) && at.Style&yaml.FlowStyle == 0 {
+			end = lineStart(d.text, d.offset(at.Content[next+2]))
+		}
+		place = &yamlPlace{in: at, pair: next, limit: end, upper: place}
+		at, limit = place.val(), end
+	}
+	return place, len(path), nil
+}
+
+// offset returns where a node begins. The parser counts characters.
+func (d *yamlDoc) offset(n *yaml.Node) int {
+	at := 0
+	for range n.Line - 1 {
+		at = lineEnd(d.text, at)
+	}
+	for range n.Column - 1 {
+		_, size := utf8.DecodeRune(d.text[at:])
+		at += size
+	}
+	return at
+}
+
+// lines returns the range of the lines of a member in block style.
+func (d *yamlDoc) lines(p *yamlPlace) (from, to int, err error) {
+	at := d.offset(p.key())
+	from = lineStart(d.text, at)
+	if strings.Trim(string(d.text[from:at]), " ") != "" {
+		return 0, 0, fmt.Errorf("line %d: the key does not begin its line: %w", p.key().Line, ErrUnsafe)
+	}
+	if err := d.checkEnd(); err != nil {
+		return 0, 0, err
+	}
+	return from, d.contentEnd(lineEnd(d.text, at), p.limit, p.key().Column), nil
+}
+
+// checkEnd refuses a text with a mark for its end: nothing may come behind it.
+func (d *yamlDoc) checkEnd() error {
+	if bytes.HasPrefix(d.text, []byte("...")) || bytes.Contains(d.text, []byte("\n...")) {
+		return fmt.Errorf("the text has a mark for its end (...): %w", ErrUnsafe)
+	}
+	return nil
+}
+
+// contentEnd goes back over blank lines, and over comments that stand further left than what they could belong to.
+func (d *yamlDoc) contentEnd(from, to, indent int) int {
+	for to > from {
+		above := lineStart(d.text, to-1)
+		line := d.text[above:to]
+		if !blankLine(line) && (!commentLine(line) || len(line)-len(bytes.TrimLeft(line, " \t")) >= indent) {
+			break
+		}
+		to = above
+	}
+	return max(from, to)
+}
+
+func (d *yamlDoc) insert(path []string, v *value) ([]byte, error) {
+	p, n, err := d.find(path)
+	if err != nil {
+		return nil, err
+	}
+	v = v.wrap(path[n+1:])
+	if n == 0 {
+		if d.root == nil {
+			return d.insertLines(len(bytes.TrimRight(d.text, " \t\r\n")), path[0], v, 0)
+		}
+		return d.insertIn(d.root, len(d.text), path[0], v)
+	}
+	at := p.val()
+	switch {
+	case at.Kind == yaml.MappingNode:
+		return d.insertIn(at, p.limit, path[n], v)
+	case at.Kind == yaml.ScalarNode && at.Value == "" && at.Anchor == "" && at.Style == 0 && p.in.Style&yaml.FlowStyle == 0:
+		if _, _, err := d.lines(p); err != nil {
+			return nil, err
+		}
+		return d.insertLines(lineEnd(d.text, d.offset(p.key())), path[n], v, p.key().Column-1+d.unit)
+	}
+	return nil, fmt.Errorf("%s is no table: %w", name(path[:n]), ErrUnsafe)
+}
+
+// insertIn puts a member into a mapping.
+func (d *yamlDoc) insertIn(m *yaml.Node, limit int, key string, v *value) ([]byte, error) {
+	if m.Anchor != "" || m.Style&yaml.TaggedStyle != 0 {
+		return nil, fmt.Errorf("line %d: this table has an anchor or a tag: %w", m.Line, ErrUnsafe)
+	}
+	if m.Style&yaml.FlowStyle != 0 {
+		text := yamlWord(key) + ": " + yamlFlow(v)
+		if len(m.Content) > 0 {
+			at := d.offset(m.Content[0])
+			return apply(d.text, splice{at, at, text + ", "})
+		}
+		at := d.offset(m)
+		end := d.skipFlow(at)
+		if end < at+2 || d.text[at] != '{' || !blankLine(d.text[at+1:end-1]) {
+			return nil, fmt.Errorf("line %d: there are comments in this table: %w", m.Line, ErrUnsafe)
+		}
+		return apply(d.text, splice{at + 1, end - 1, text})
+	}
+	first := m.Content[0]
+	if start := lineStart(d.text, d.offset(first)); strings.Trim(string(d.text[start:d.offset(first)]), " ") != "" {
+		return nil, fmt.Errorf("line %d: the key does not begin its line: %w", first.Line, ErrUnsafe)
+	}
+	if err := d.checkEnd(); err != nil {
+		return nil, err
+	}
+	last := m.Content[len(m.Content)-2]
+	at := d.contentEnd(lineEnd(d.text, d.offset(last)), limit, first.Column-1)
+	return d.insertLines(at, key, v, first.Column-1)
+}
+
+// insertLines puts a member in block style behind a line.
+func (d *yamlDoc) insertLines(at int, key string, v *value, indent int) ([]byte, error) {
+	text := string(d.render(nil, key, v, indent))
+	if at > 0 && d.text[at-1] != '\n' {
+		if at < len(d.text) { // in the middle of white space: behind its line
+			at = lineEnd(d.text, at)
+		} else {
+			text = d.eol + strings.TrimSuffix(text, d.eol)
+		}
+	}
+	return apply(d.text, splice{at, at, text})
+}
+
+func (d *yamlDoc) replace(path []string, v *value) ([]byte, error) {
+	p, n, err := d.find(path)
+	if err != nil {
+		return nil, err
+	}
+	if n < len(path) || p.val().Anchor != "" || p.val().Kind == yaml.AliasNode {
+		return nil, fmt.Errorf("%s has an anchor or stands elsewhere: %w", name(path), ErrUnsafe)
+	}
+	old := p.val()
+	at := d.offset(old)
+	if p.in.Style&yaml.FlowStyle != 0 {
+		return apply(d.text, splice{at, d.skipFlow(at), yamlFlow(v)})
+	}
+	word := old.Kind == yaml.ScalarNode && old.Value != "" && old.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
+	if word && v.kind == scalar && old.Line == p.key().Line {
+		end := d.skipFlow(at)
+		if old.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
+			end = plainEnd(d.text, at)
+		}
+		return apply(d.text, splice{at, end, yamlFlow(v)})
+	}
+	from, to, err := d.lines(p)
+	if err != nil {
+		return nil, err
+	}
+	text := string(d.render(nil, path[len(path)-1], v, p.key().Column-1))
+	if d.text[to-1] != '\n' {
+		text = strings.TrimSuffix(text, d.eol)
+	}
+	return apply(d.text, splice{from, to, text})
+}
+
+func (d *yamlDoc) list(path []string, olds []int, news []*value) ([]byte, error) {
+	p, n, err := d.find(path)
+	if err != nil {
+		return nil, err
+	}
+	v, err := d.val.at(path)
+	if err != nil || n < len(path) {
+		return nil, fmt.Errorf("%s is not there: %w", name(path), ErrUnsafe)
+	}
+	if bytes.Contains(d.text[d.offset(p.key()):p.limit], []byte("#")) {
+		return nil, fmt.Errorf("there may be comments in the list %s: %w", name(path), ErrUnsafe)
+	}
+	return d.replace(path, v.edited(olds, news))
+}
+
+func (d *yamlDoc) remove(path []string) ([]byte, error) {
+	p, n, err := d.find(path)
+	if err != nil {
+		return nil, err
+	}
+	if n < len(path) {
+		return nil, fmt.Errorf("%s is not there: %w", name(path), ErrUnsafe)
+	}
+	if p.in.Style&yaml.FlowStyle != 0 {
+		return d.removeFlow(p)
+	}
+	from, to, err := d.lines(p)
+	if err != nil {
+		return nil, err
+	}
+	if up := p.upper; up != nil && p.only() {
+		return d.removeOnly(path, up, from, to)
+	}
+	if to == len(d.text) && d.text[to-1] != '\n' {
+		from = backEOL(d.text, from)
+	}
+	return apply(d.text, splice{from, to, ""})
+}
+
+// removeOnly takes the last member out of a table. The table goes too where Set makes one, as the last of its own table, unless a
+// comment stands in it.
+func (d *yamlDoc) removeOnly(path []string, up *yamlPlace, from, to int) ([]byte, error) {
+	start, end, err := d.lines(up)
+	if err != nil {
+		return nil, err
+	}
+	rest := append(bytes.Clone(d.text[start:from]), d.text[to:max(to, end)]...)
+	if up.last() && !bytes.Contains(rest, []byte("#")) {
+		return d.remove(path[:len(path)-1])
+	}
+	colon := d.offset(up.key())
+	if colon = d.skipFlow(colon); colon >= len(d.text) || d.text[colon] != ':' {
+		return nil, fmt.Errorf("line %d: there is no room for an empty table: %w", up.key().Line, ErrUnsafe)
+	}
+	if to == len(d.text) && d.text[to-1] != '\n' {
+		from = backEOL(d.text, from)
+	}
+	return apply(d.text, splice{colon + 1, colon + 1, " {}"}, splice{from, to, ""})
+}
+
+// removeFlow takes a member out of a mapping in flow style.
+func (d *yamlDoc) removeFlow(p *yamlPlace) ([]byte, error) {
+	from, end := d.offset(p.key()), d.skipFlow(d.offset(p.val()))
+	to := end
+	switch {
+	case !p.last():
+		to = d.offset(p.in.Content[p.pair+2])
+	case p.only():
+		from, to = d.offset(p.in)+1, d.skipFlow(d.offset(p.in))-1
+	default:
+		from = d.skipFlow(d.offset(p.in.Content[p.pair-1]))
+	}
+	if from > to || bytes.Contains(d.text[min(end, to):to], []byte("#")) {
+		return nil, fmt.Errorf("line %d: there may be comments in this table: %w", p.key().Line, ErrUnsafe)
+	}
+	return apply(d.text, splice{from, to, ""})
+}
+
+// skipFlow returns where a node in flow style ends that begins at an offset.
+func (d *yamlDoc) skipFlow(at int) int {
+	depth := 0
+	for i := at; i < len(d.text); {
+		switch c := d.text[i]; {
+		case c == '"' || c == '\'':
+			i = skipQuoted(d.text, i)
+		case c == '{' || c == '[':
+			depth++
+			i++
+		case c == '}' || c == ']':
+			if depth == 0 {
+				return len(bytes.TrimRight(d.text[:i], " \t\r\n"))
+			}
+			depth--
+			i++
+		case c == '#' && i > 0 && (d.text[i-1] == ' ' || d.text[i-1] == '\n'):
+			i = lineEnd(d.text, i)
+		case depth == 0 && (c == ',' || c == '\n' || c == ':' && (i+1 == len(d.text) || strings.ContainsRune(" \r\n,[]{}\"'", rune(d.text[i+1])))):
+			return len(bytes.TrimRight(d.text[:i], " \t\r\n"))
+		default:
+			i++
+			continue
+		}
+		if depth == 0 && i > at {
+			return i
+		}
+	}
+	return len(d.text)
+}
+
+// skipQuoted returns where a quoted string ends.
+func skipQuoted(text []byte, at int) int {
+	for i := at + 1; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && text[at] == '"':
+			i++
+		case text[i] == text[at]:
+			if text[at] == '\'' && i+1 < len(text) && text[i+1] == '\'' {
+				i++
+				continue
+			}
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// plainEnd returns where a plain word in block style ends on its line.
+func plainEnd(text []byte, at int) int {
+	end := lineEnd(text, at)
+	if i := bytes.Index(text[at:end], []byte(" #")); i >= 0 {
+		end = at + i
+	}
+	return len(bytes.TrimRight(text[:end], " \t\r\n"))
+}
