@@ -11,8 +11,8 @@ note() {
 }
 
 # strace shows which system calls a program makes; node runs the original's canonical form beside ours; groff reads the
-# manual pages.
-scripts/prereqs.sh strace node groff || note "what needs strace, node or groff (see the line above)"
+# manual pages; tmux is typed into.
+scripts/prereqs.sh strace node groff tmux || note "what needs strace, node, groff or tmux (see the line above)"
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

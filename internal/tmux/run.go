@@ -1,0 +1,121 @@
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+const (
+	maxOutput = 16 << 20 // of one call: a screen with 50,000 lines of history stays below it
+	maxErrors = 4 << 10  // of what tmux says on its standard error
+)
+
+// A CommandError is what tmux said when a call failed. It wraps ErrAbsent where tmux says that there is nothing.
+type CommandError struct {
+	Command string // the first command of the call: "list-panes"
+	Server  string
+	Said    string // the standard error of tmux, without the final line feed
+	Err     error
+}
+
+func (e *CommandError) Error() string {
+	text := fmt.Sprintf("tmux %s on server %s: %v", e.Command, e.Server, e.Err)
+	if e.Said != "" {
+		text += fmt.Sprintf(" (tmux says %q)", e.Said)
+	}
+	return text
+}
+
+func (e *CommandError) Unwrap() error { return e.Err }
+
+var (
+	errSlow  = fmt.Errorf("no answer within %s: %w", Limit, context.DeadlineExceeded)
+	errLarge = errors.New("tmux prints more than is taken from it")
+)
+
+// run calls tmux with the arguments, one command or several with ";" between them, and returns what it prints.
+func (s Server) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	program, err := exec.LookPath("tmux")
+	if err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			err = ErrMissing
+		}
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append(s.at(), args...)...)
+	cmd.Env = environ()
+	cmd.Stdin = stdin
+	cmd.WaitDelay = time.Second // a killed client leaves nobody who could hold its pipes; in case it does
+	out, said := &limited{max: maxOutput}, &limited{max: maxErrors, drop: true}
+	cmd.Stdout, cmd.Stderr = out, said
+	err = cmd.Run()
+	if err == nil {
+		return out.buf.Bytes(), nil
+	}
+	if out.full {
+		err = errLarge // what the program said when nobody read on is no reason
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	text := strings.TrimRight(said.buf.String(), "\n")
+	if saysAbsent(text) {
+		err = ErrAbsent
+	}
+	return nil, &CommandError{Command: args[0], Server: s.String(), Said: text, Err: err}
+}
+
+// environ is our environment without what would tell tmux that we live in a pane: the target is always given.
+func environ() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "TMUX=") && !strings.HasPrefix(v, "TMUX_PANE=") {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+// saysAbsent reports whether tmux says that there is no such server, session, window or pane. A server that went away while it
+// was being asked ("server exited unexpectedly") and a socket that may not be opened are not absent: what became of the programs is
+// not known then.
+func saysAbsent(said string) bool {
+	switch {
+	case strings.HasPrefix(said, "no server running on "):
+		return true
+	case strings.HasPrefix(said, "error connecting to "):
+		return strings.HasSuffix(said, "(No such file or directory)") || strings.HasSuffix(said, "(Connection refused)")
+	}
+	return strings.HasPrefix(said, "can't find pane") || strings.HasPrefix(said, "can't find window") ||
+		strings.HasPrefix(said, "can't find session")
+}
+
+// limited takes so many bytes; more are an error, or dropped.
+type limited struct {
+	buf  bytes.Buffer
+	max  int
+	drop bool
+	full bool // more came
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	room := l.max - l.buf.Len()
+	if len(p) <= room {
+		return l.buf.Write(p)
+	}
+	l.full = true
+	if !l.drop {
+		return 0, errLarge
+	}
+	l.buf.Write(p[:room])
+	return len(p), nil
+}
