@@ -126,12 +126,10 @@ func (d *jsonDoc) add(c *hujson.Value, name string, v *value) []splice {
 	inner := outer + d.style.unit
 	if len(es) == 0 {
 		switch {
-		case p > open+1: // there are comments
-			text := eol + inner + d.element(c, name, v, true, inner)
-			if !broken {
-				text += eol + outer
-			}
-			return []splice{{p, p, text}}
+		case p > open+1 && broken: // there are comments
+			return []splice{{p, p, eol + inner + d.element(c, name, v, true, inner)}}
+		case p > open+1:
+			return []splice{{p, p, " " + d.element(c, name, v, false, "")}}
 		case d.style.lines:
 			return []splice{{p, closing, eol + inner + d.element(c, name, v, true, inner) + eol + outer}}
 		}
@@ -147,7 +145,7 @@ func (d *jsonDoc) add(c *hujson.Value, name string, v *value) []splice {
 	} else {
 		text = d.element(c, name, v, false, "")
 		switch {
-		case bytes.Contains(d.text[last.end:p], []byte("//")):
+		case endsInLineComment(d.text[last.end:p]):
 			text = eol + inner + text
 		case !d.style.tight:
 			text = " " + text
@@ -181,14 +179,16 @@ func (d *jsonDoc) drop(c *hujson.Value, es []elem, i int) []splice {
 			out = append(out, splice{e.comma, e.comma + 1, ""})
 		}
 	}
+	before := c.StartOffset + 1
+	if i > 0 {
+		before = es[i-1].end
+	}
 	back, on := backBlanks(d.text, from), skipBlanks(d.text, to)
 	begins := back == lineStart(d.text, back)
 	ends := on == len(d.text) || d.text[on] == '\n' || d.text[on] == '\r'
 	switch {
-	case begins && ends:
-		from, to = backEOL(d.text, back), on
-	case begins && on == c.EndOffset-1:
-		from = back
+	case begins && (ends || on == c.EndOffset-1 && !endsInLineComment(d.text[before:back])):
+		from = backEOL(d.text, back)
 	case begins:
 		to = on
 	case last:
@@ -197,4 +197,16 @@ func (d *jsonDoc) drop(c *hujson.Value, es []elem, i int) []splice {
 		to = on
 	}
 	return append(out, splice{from, to, ""})
+}
+
+// endsInLineComment says whether a text between two elements ends in a comment that only the end of its line ends.
+func endsInLineComment(text []byte) bool {
+	for i := 0; i < len(text); {
+		end := skipJSON(text, i)
+		if end == len(text) && bytes.HasPrefix(text[i:], []byte("//")) {
+			return true
+		}
+		i = max(i+1, end)
+	}
+	return false
 }

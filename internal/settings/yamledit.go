@@ -223,6 +223,11 @@ func (d *yamlDoc) remove(path []string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not there: %w", name(path), ErrUnsafe)
 	}
 	if p.in.Style&yaml.FlowStyle != 0 {
+		// In a table in braces Set puts a new one first.
+		up := p.upper
+		if up != nil && p.only() && up.pair == 0 && up.in.Style&yaml.FlowStyle != 0 && !d.commented(up.val()) {
+			return d.remove(path[:len(path)-1])
+		}
 		return d.removeFlow(p)
 	}
 	from, to, err := d.lines(p)
@@ -257,6 +262,12 @@ func (d *yamlDoc) removeOnly(path []string, up *yamlPlace, from, to int) ([]byte
 		from = backEOL(d.text, from)
 	}
 	return apply(d.text, splice{colon + 1, colon + 1, " {}"}, splice{from, to, ""})
+}
+
+// commented says whether there may be a comment in a table in braces.
+func (d *yamlDoc) commented(n *yaml.Node) bool {
+	at := d.offset(n)
+	return bytes.Contains(d.text[at:d.skipFlow(at)], []byte("#"))
 }
 
 // removeFlow takes a member out of a mapping in flow style.
