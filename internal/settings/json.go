@@ -239,10 +239,12 @@ func (d *jsonDoc) replace(path []string, v *value) ([]byte, error) {
 	return apply(d.text, d.swap(at, v))
 }
 
-// swap puts a value in the place of another one.
+// swap puts a value in the place of another one. What stood on one line stays on one.
 func (d *jsonDoc) swap(at *hujson.Value, v *value) splice {
 	var text []byte
-	if d.style.lines {
+	old := d.text[at.StartOffset:at.EndOffset]
+	short := len(old) > 2 && (old[0] == '{' || old[0] == '[') && bytes.IndexByte(old, '\n') < 0
+	if d.style.lines && !short {
 		text = d.render(nil, v, indentOf(d.text, at.StartOffset))
 	} else {
 		text = d.line(nil, v)

@@ -33,7 +33,7 @@ var ErrUnsafe = errors.New("this cannot be changed safely; edit the file by hand
 
 // A SyntaxError is a fault in a text.
 type SyntaxError struct {
-	Line, Column int // from one; the column counts bytes, and is 0 where the reader of the format does not tell it
+	Line, Column int // from one; the column counts bytes, in YAML characters, and is 0 where the reader of YAML does not tell it
 	Reason       string
 }
 
@@ -188,22 +188,19 @@ func change(format driver.Format, text []byte, run func(*edit) error, model func
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(format, text[len(mark):], e.text, want, path); err != nil {
+	if err := verify(format, text[len(mark):], e, want, path); err != nil {
 		return nil, err
 	}
 	return append([]byte(mark), e.text...), nil
 }
 
-// verify reads a changed text anew. It is the net below everything else in this package.
-func verify(format driver.Format, before, after []byte, want *value, path []string) error {
+// verify compares what the changed text says, as it was read anew, with what it should say. It is the net below everything
+// else in this package.
+func verify(format driver.Format, before []byte, e *edit, want *value, path []string) error {
+	after, got := e.text, e.doc.value()
 	if err := checkText(after); err != nil {
 		return fmt.Errorf("changing %s: %w (%w)", name(path), err, ErrUnsafe)
 	}
-	doc, err := parse(format, after)
-	if err != nil {
-		return fmt.Errorf("changing %s: the result cannot be read: %w (%w)", name(path), err, ErrUnsafe)
-	}
-	got := doc.value()
 	// Only tables on our own path may have vanished, and only empty ones.
 	for i := len(path) - 1; i > 0; i-- {
 		w, _ := want.at(path[:i])

@@ -47,16 +47,18 @@ func parseTOML(text []byte) (*tomlDoc, error) {
 	var p unstable.Parser
 	p.Reset(text)
 	section := -1
-	var arrays [][]string
+	arrays := map[string]bool{}
 	for p.NextExpression() {
 		n := p.Expression()
 		switch n.Kind {
 		case unstable.Table, unstable.ArrayTable:
 			e := d.header(n)
 			if e.array {
-				arrays = append(arrays, e.key)
+				arrays[tomlKeys(e.key)] = true
 			}
-			e.under = slices.ContainsFunc(arrays, func(a []string) bool { return hasPrefix(e.key, a) })
+			for k := range e.key {
+				e.under = e.under || len(arrays) > 0 && arrays[tomlKeys(e.key[:k+1])]
+			}
 			section = len(d.exprs)
 			d.exprs = append(d.exprs, e)
 		case unstable.KeyValue:
