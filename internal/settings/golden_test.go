@@ -24,17 +24,25 @@ func TestGolden(t *testing.T) {
 		{"one line", driver.JSON, `{"a": 1, "mcp": {"x": 2}}`, `{"a": 1, "mcp": {"x": 2, "h2a": {"command": "/t", "args": ["a", "b"]}}}`, false},
 		{"tight", driver.JSON, `{"a":1,"mcp":{}}`, `{"a":1,"mcp":{"h2a":{"command":"/t","args":["a","b"]}}}`, true},
 		{"spaced", driver.JSON, "{ \"mcp\": { \"x\": 1 } }", "{ \"mcp\": { \"x\": 1, \"h2a\": {\"command\": \"/t\", \"args\": [\"a\", \"b\"]} } }", false},
-		{"tabs, comma, comment", driver.JSON, "{\n\t\"l\": [],\n\t\"mcp\": {\n\t\t\"x\": 1, // one\n\t},\n}\n",
-			"{\n\t\"l\": [],\n\t\"mcp\": {\n\t\t\"x\": 1, // one\n\t\t\"h2a\": {\n\t\t\t\"command\": \"/t\",\n\t\t\t\"args\": [\n\t\t\t\t\"a\",\n\t\t\t\t\"b\"\n\t\t\t]\n\t\t},\n\t},\n}\n", false},
-		{"comment behind the last", driver.JSON, "{\n  \"l\": [1],\n  \"mcp\": {\n    \"x\": 1 // one\n    // two\n  }\n}\n",
-			"{\n  \"l\": [1],\n  \"mcp\": {\n    \"x\": 1, // one\n    // two\n    \"h2a\": {\n      \"command\": \"/t\",\n      \"args\": [\"a\", \"b\"]\n    }\n  }\n}\n", false},
-		{"only a comment", driver.JSON, "{\n  \"l\": [1],\n  \"mcp\": {\n    // none yet\n  }\n}\n",
-			"{\n  \"l\": [1],\n  \"mcp\": {\n    // none yet\n    \"h2a\": {\n      \"command\": \"/t\",\n      \"args\": [\"a\", \"b\"]\n    }\n  }\n}\n", false},
+		{
+			"tabs, comma, comment", driver.JSON, "{\n\t\"l\": [],\n\t\"mcp\": {\n\t\t\"x\": 1, // one\n\t},\n}\n",
+			"{\n\t\"l\": [],\n\t\"mcp\": {\n\t\t\"x\": 1, // one\n\t\t\"h2a\": {\n\t\t\t\"command\": \"/t\",\n\t\t\t\"args\": [\n\t\t\t\t\"a\",\n\t\t\t\t\"b\"\n\t\t\t]\n\t\t},\n\t},\n}\n", false,
+		},
+		{
+			"comment behind the last", driver.JSON, "{\n  \"l\": [1],\n  \"mcp\": {\n    \"x\": 1 // one\n    // two\n  }\n}\n",
+			"{\n  \"l\": [1],\n  \"mcp\": {\n    \"x\": 1, // one\n    // two\n    \"h2a\": {\n      \"command\": \"/t\",\n      \"args\": [\"a\", \"b\"]\n    }\n  }\n}\n", false,
+		},
+		{
+			"only a comment", driver.JSON, "{\n  \"l\": [1],\n  \"mcp\": {\n    // none yet\n  }\n}\n",
+			"{\n  \"l\": [1],\n  \"mcp\": {\n    // none yet\n    \"h2a\": {\n      \"command\": \"/t\",\n      \"args\": [\"a\", \"b\"]\n    }\n  }\n}\n", false,
+		},
 
 		{"nothing", driver.TOML, "", "[mcp.h2a]\ncommand = \"/t\"\nargs = [\"a\", \"b\"]\n", false},
 		{"bare keys", driver.TOML, "a = 1\n", "a = 1\n\n[mcp.h2a]\ncommand = \"/t\"\nargs = [\"a\", \"b\"]\n", false},
-		{"before the next family", driver.TOML, "[mcp.x]\nc = 1\n# c = 2\n\n# about y\n[y]\nd = 1\n",
-			"[mcp.x]\nc = 1\n# c = 2\n\n[mcp.h2a]\ncommand = \"/t\"\nargs = [\"a\", \"b\"]\n\n# about y\n[y]\nd = 1\n", false},
+		{
+			"before the next family", driver.TOML, "[mcp.x]\nc = 1\n# c = 2\n\n# about y\n[y]\nd = 1\n",
+			"[mcp.x]\nc = 1\n# c = 2\n\n[mcp.h2a]\ncommand = \"/t\"\nargs = [\"a\", \"b\"]\n\n# about y\n[y]\nd = 1\n", false,
+		},
 		{"parent with a header", driver.TOML, "[mcp]\non = true\n\n[y]\n", "[mcp]\non = true\n\n[mcp.h2a]\ncommand = \"/t\"\nargs = [\"a\", \"b\"]\n\n[y]\n", false},
 		{"siblings inline", driver.TOML, "[mcp]\nx = { c = 1 } # x\n\n[y]\n", "[mcp]\nx = { c = 1 } # x\nh2a = { command = \"/t\", args = [\"a\", \"b\"] }\n\n[y]\n", false},
 		{"parent inline", driver.TOML, "mcp = { x = { c = 1 } } # x\n", "mcp = { x = { c = 1 }, h2a = { command = \"/t\", args = [\"a\", \"b\"] } } # x\n", false},
@@ -76,30 +84,42 @@ func TestMembers(t *testing.T) {
 		format                driver.Format
 		before, set, replaced string
 	}{
-		{"JSON", driver.JSON,
+		{
+			"JSON", driver.JSON,
 			"{\n  \"mcp\": {\n    \"h2a\": {\n      \"timeout\": 5, // mine\n      \"command\": \"/old\", // c\n      \"args\": [\"a\"],\n      \"env\": {\"U\": \"1\"}\n    }\n  }\n}\n",
 			"{\n  \"mcp\": {\n    \"h2a\": {\n      \"timeout\": 5, // mine\n      \"command\": \"/new\", // c\n      \"args\": [\"a\"],\n      \"env\": {\"U\": \"1\", \"K\": \"v\"}\n    }\n  }\n}\n",
-			"{\n  \"mcp\": {\n    \"h2a\": {\n      // mine\n      \"command\": \"/new\", // c\n      \"args\": [\"a\"],\n      \"env\": {\"K\": \"v\"}\n    }\n  }\n}\n"},
-		{"TOML with a sub-table", driver.TOML,
+			"{\n  \"mcp\": {\n    \"h2a\": {\n      // mine\n      \"command\": \"/new\", // c\n      \"args\": [\"a\"],\n      \"env\": {\"K\": \"v\"}\n    }\n  }\n}\n",
+		},
+		{
+			"TOML with a sub-table", driver.TOML,
 			"[mcp.h2a]\nstartup_timeout_sec = 20 # slow\ncommand = '/old' # c\nargs = [ 'a' ]\n\n[mcp.h2a.tools.x]\napproval = \"never\"\n\n[mcp.h2a.env]\nU = \"1\"\n\n[z]\n",
 			"[mcp.h2a]\nstartup_timeout_sec = 20 # slow\ncommand = \"/new\" # c\nargs = [ 'a' ]\n\n[mcp.h2a.tools.x]\napproval = \"never\"\n\n[mcp.h2a.env]\nU = \"1\"\nK = \"v\"\n\n[z]\n",
-			"[mcp.h2a]\ncommand = \"/new\" # c\nargs = [ 'a' ]\n\n[mcp.h2a.env]\nK = \"v\"\n\n[z]\n"},
-		{"TOML inline", driver.TOML,
+			"[mcp.h2a]\ncommand = \"/new\" # c\nargs = [ 'a' ]\n\n[mcp.h2a.env]\nK = \"v\"\n\n[z]\n",
+		},
+		{
+			"TOML inline", driver.TOML,
 			"mcp = { h2a = { t = 1, command = '/old', enabled_tools = [] } }\n",
 			"mcp = { h2a = { t = 1, command = \"/new\", enabled_tools = [], args = [\"a\"], env = { K = \"v\" } } }\n",
-			"mcp = { h2a = { command = \"/new\", args = [\"a\"], env = { K = \"v\" } } }\n"},
-		{"TOML dotted", driver.TOML,
+			"mcp = { h2a = { command = \"/new\", args = [\"a\"], env = { K = \"v\" } } }\n",
+		},
+		{
+			"TOML dotted", driver.TOML,
 			"mcp.h2a.t = 1\nmcp.h2a.command = '/old'\nz = 1\n",
 			"mcp.h2a.t = 1\nmcp.h2a.command = \"/new\"\nmcp.h2a.args = [\"a\"]\nmcp.h2a.env = { K = \"v\" }\nz = 1\n",
-			"mcp.h2a.command = \"/new\"\nmcp.h2a.args = [\"a\"]\nmcp.h2a.env = { K = \"v\" }\nz = 1\n"},
-		{"TOML, only the sub-table is there", driver.TOML,
+			"mcp.h2a.command = \"/new\"\nmcp.h2a.args = [\"a\"]\nmcp.h2a.env = { K = \"v\" }\nz = 1\n",
+		},
+		{
+			"TOML, only the sub-table is there", driver.TOML,
 			"[mcp.h2a.env]\nK = \"v\"\n[z]\n",
 			"[mcp.h2a.env]\nK = \"v\"\n\n[mcp.h2a]\ncommand = \"/new\"\nargs = [\"a\"]\n[z]\n",
-			"[mcp.h2a.env]\nK = \"v\"\n\n[mcp.h2a]\ncommand = \"/new\"\nargs = [\"a\"]\n[z]\n"},
-		{"YAML", driver.YAML,
+			"[mcp.h2a.env]\nK = \"v\"\n\n[mcp.h2a]\ncommand = \"/new\"\nargs = [\"a\"]\n[z]\n",
+		},
+		{
+			"YAML", driver.YAML,
 			"mcp:\n  h2a:\n    timeout: 5 # mine\n    command: '/old' # c\n    args: [a]\n    env:\n      U: 1\nz: 1\n",
 			"mcp:\n  h2a:\n    timeout: 5 # mine\n    command: /new # c\n    args: [a]\n    env:\n      U: 1\n      K: v\nz: 1\n",
-			"mcp:\n  h2a:\n    command: /new # c\n    args: [a]\n    env:\n      K: v\nz: 1\n"},
+			"mcp:\n  h2a:\n    command: /new # c\n    args: [a]\n    env:\n      K: v\nz: 1\n",
+		},
 	} {
 		got, err := Set(c.format, []byte(c.before), at, []byte(v))
 		if err != nil || string(got) != c.set {

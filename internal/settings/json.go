@@ -292,8 +292,7 @@ func (d *jsonDoc) onlyElem(c *hujson.Value, e elem) bool {
 }
 
 func (d *jsonDoc) list(path []string, olds []int, news []*value) ([]byte, error) {
-	at, n := d.find(path)
-	if n < len(path) {
+	if _, n := d.find(path); n < len(path) {
 		return nil, fmt.Errorf("%s is not there: %w", name(path), ErrUnsafe)
 	}
 	// From the end to the beginning, one at a time: what comes before a change keeps its place.
@@ -303,7 +302,7 @@ func (d *jsonDoc) list(path []string, olds []int, news []*value) ([]byte, error)
 		if err != nil {
 			return nil, err
 		}
-		at, _ = doc.find(path)
+		at, _ := doc.find(path)
 		es := doc.elems(at)
 		switch {
 		case olds[i] < 0:
@@ -325,7 +324,7 @@ func (d *jsonDoc) list(path []string, olds []int, news []*value) ([]byte, error)
 		if err != nil {
 			return nil, err
 		}
-		at, _ = doc.find(path)
+		at, _ := doc.find(path)
 		if text, err = apply(text, doc.add(at, "", news[i])...); err != nil {
 			return nil, err
 		}

@@ -19,8 +19,11 @@ func TestListEntries(t *testing.T) {
 		entries        []string
 		unsafe         bool
 	}{
-		{"ours keep their places", driver.JSON, "{\"l\": [\"tutti 1\", \"a\", \"tutti 2\", \"b\"]}", "{\"l\": [\"tutti 3\", \"a\", \"tutti 2\", \"b\", \"tutti 5\"]}",
-			[]string{`"tutti 3"`, `"tutti 2"`, `"tutti 5"`}, false},
+		{
+			"ours keep their places", driver.JSON, "{\"l\": [\"tutti 1\", \"a\", \"tutti 2\", \"b\"]}", "{\"l\": [\"tutti 3\", \"a\", \"tutti 2\", \"b\", \"tutti 5\"]}",
+			[]string{`"tutti 3"`, `"tutti 2"`, `"tutti 5"`},
+			false,
+		},
 		{"fewer", driver.JSON, "{\"l\": [\"tutti 1\", \"a\", \"tutti 2\", \"b\"]}", "{\"l\": [\"tutti 3\", \"a\", \"b\"]}", []string{`"tutti 3"`}, false},
 		{"none left", driver.JSON, "{\n  \"l\": [\n    \"tutti 1\", // ours\n    \"a\" // theirs\n  ]\n}", "{\n  \"l\": [\n    // ours\n    \"a\" // theirs\n  ]\n}", nil, false},
 		{"list goes", driver.JSON, "{\n  \"a\": 1,\n  \"l\": [\n    \"tutti\"\n  ]\n}", "{\n  \"a\": 1\n}", nil, false},
