@@ -99,6 +99,8 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			e.Setenv("HOME", home)
+			bin, _, _ := strings.Cut(e.Getenv("PATH"), string(filepath.ListSeparator))
+			e.Setenv("BIN", bin) // with our programs alone
 			e.Setenv("PATH", fake+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("TZ", "UTC")
 			e.Setenv("FAKE_SYSTEMCTL", "")

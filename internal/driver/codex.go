@@ -34,6 +34,7 @@ var codex = Driver{
 		},
 		Note: "Codex asks once whether new hooks are to be trusted, and runs none of them before; codex exec skips them without a word.",
 	},
+	// A skill that lies in both folders is listed twice.
 	Skills: Skills{Folders: []Folder{
 		{Scope: User, Path: func(p Place) string { return p.home(".agents", "skills") }},
 		{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "skills") }},

@@ -40,9 +40,10 @@ var gemini = Driver{
 		},
 		Note: "Hooks of a project run only where Gemini was told to trust the folder.",
 	},
+	// It reads .gemini/skills, too. A skill of one name in both is complained of at each start, and the one in .agents wins.
 	Skills: Skills{Folders: []Folder{
-		{Scope: User, Path: func(p Place) string { return p.home(".gemini", "skills") }},
-		{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "skills") }},
+		{Scope: User, Path: func(p Place) string { return p.home(".agents", "skills") }},
+		{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "skills") }},
 		{Scope: User, Path: func(p Place) string { return p.home(".gemini", "commands") }, Form: Command, Old: true},
 		{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
 	}},

@@ -6,7 +6,8 @@ import (
 	"tutti/internal/canonjson"
 )
 
-// opencode. It has plug-ins in place of hooks; none was tried. Where it looks for skills stands in its documentation.
+// opencode. It has plug-ins in place of hooks; none was tried. Skills in .claude and .agents it reads, too, and lists one of each
+// name.
 var opencode = Driver{
 	Name: "opencode", Title: "opencode", Program: "opencode", Version: []string{"--version"}, Tried: []string{"1.18.33"},
 	Servers: Servers{

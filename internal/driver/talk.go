@@ -33,7 +33,7 @@ type Folder struct {
 	Scope Scope
 	Path  func(Place) string
 	Form  Form
-	// Old: existing users have the skill there. The program may look there or not.
+	// Old: the older programs put their skill there. The program may look there or not.
 	Old bool
 }
 

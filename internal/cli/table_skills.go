@@ -1,0 +1,32 @@
+package cli
+
+// skillHosts are what --host of install-skills takes: the programs that package driver knows, and all.
+var skillHosts = [...]string{"claude", "codex", "gemini", "opencode", "agy", "hermes", everyHost}
+
+const everyHost = "all"
+
+var skillVerbs = []Verb{{
+	Name: "install-skills", Under: Tutti | H2A, Group: GroupProgram, Halt: Reads, Rare: true, Run: runInstallSkills,
+	Short: "teach your agent programs to use the bus: the skill h2a",
+	Flags: []Flag{
+		{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts[:], Help: "which program; all means those that are found here"},
+		{Name: "scope", Kind: Text, Value: "scope", Default: "user", Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},
+		{Name: "force", Kind: TrueSwitch, Help: "replace what somebody wrote or edited, too; it is kept beside under a dated name"},
+		{Name: "remove", Kind: Switch, Under: Tutti, Help: "take away what is as we wrote it, and nothing else"},
+		{Name: "print", Kind: Switch, Under: Tutti, Help: "print the skill and write nothing; with --json all its files"},
+	},
+	Does: `Puts the skill h2a where agent programs look for skills: what a model has to know to find other agents, write to
+them, and deal with their mail. Then a user may type /h2a send, /h2a receive and so on, and the program knows itself when the
+skill is needed. Running it again brings the skill up to date.
+
+Where the older programs had put a skill h2a it is put as well. Their skills h2a-connect, h2a-discover and h2a-send are moved
+out, into a folder SKILLS.tutti-DATE beside the one of skills. Under h2a it is put wherever they put it, and a file that is
+there counts as a fault.`,
+	Wont: "A skill that you wrote or edited is left alone without --force, and so is a file behind a link. It registers no server: without one the agents use the shell.",
+	Examples: `$ tutti install-skills
+$ tutti install-skills --host codex --scope project
+$ tutti install-skills --print | less
+$ h2a install-skills --host claude`,
+	Exit: "0 done, or there already; 1 wrong usage, or no agent program was found; 2 a file was left alone; 3 a file could not be read or written",
+	See:  "connect",
+}}

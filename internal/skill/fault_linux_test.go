@@ -1,0 +1,71 @@
+package skill
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// childVariable names the home folder that a test hands to a process of its own, for what holds for whole processes.
+const childVariable = "TUTTI_SKILL_TEST_HOME"
+
+// TestNoRoom: where not a byte can be written the files that were there stay, and none is half there.
+func TestNoRoom(t *testing.T) {
+	if home := os.Getenv(childVariable); home != "" {
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 100, Max: 100}); err != nil {
+			t.Fatal(err)
+		}
+		q := request(t, "claude", "codex")
+		q.Place.Home, q.Force = home, true
+		fmt.Println("REPORT", q.lines(Install(q)))
+		return
+	}
+	t.Parallel()
+	q := request(t, "claude")
+	path := q.write(t, ".claude/skills/h2a/SKILL.md", "mine")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestNoRoom$")
+	cmd.Env = append(os.Environ(), childVariable+"="+q.Place.Home)
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(out), "failed .") != 2 || !strings.Contains(string(out), syscall.EFBIG.Error()) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if got := files(t, q.Place.Home); len(got) != 1 || textOf(t, path) != "mine" {
+		t.Errorf("afterwards: %q with %q", got, textOf(t, path))
+	}
+}
+
+// TestReadOnly: a folder in which this user may not write.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere; the file system of the next test is read-only for everybody")
+	}
+	q := request(t, "claude")
+	if err := os.Chmod(q.Place.Home, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if r := Install(q); !errors.Is(r.Err(), fs.ErrPermission) || r.Complete() {
+		t.Errorf("%q", q.lines(r))
+	}
+}
+
+func TestReadOnlySystem(t *testing.T) {
+	t.Parallel()
+	q := request(t, "claude", "codex")
+	q.Place.Env = func(name string) string { return map[string]string{"CLAUDE_CONFIG_DIR": "/proc/self"}[name] }
+	r := Install(q)
+	if r.Err() == nil || r.Complete() || !strings.Contains(r.Err().Error(), "/proc/self/skills") {
+		t.Errorf("%q: %v", q.lines(r), r.Err())
+	}
+	if got := r.Files[len(r.Files)-1]; got.State != Written || got.Path != filepath.Join(q.Place.Home, ".agents/skills/h2a/SKILL.md") {
+		t.Errorf("the other program: %+v", got)
+	}
+}
