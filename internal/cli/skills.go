@@ -17,6 +17,11 @@ func runInstallSkills(_ context.Context, c *Call) error {
 	if c.under == H2A && !c.isSet("host") {
 		return hintInstead(c.missing("host"), "--host "+strings.Join(skillHosts[:], "|"))
 	}
+	for _, other := range [...]string{"force", "print"} {
+		if c.on("remove") && c.on(other) {
+			return usagef("install-skills: --remove and --%s do not go together", other)
+		}
+	}
 	q, err := c.skillRequest()
 	if err != nil {
 		return err
@@ -75,9 +80,10 @@ func (c *Call) skillRequest() (*skill.Request, error) {
 	return q, nil
 }
 
-// isHere tells whether a user has a program: it can be called, or has settings.
+// isHere tells whether a user has a program: it can be called, or has settings. The names of those that nobody tried may be
+// those of other programs.
 func isHere(d *driver.Driver, p driver.Place) bool {
-	if _, err := exec.LookPath(d.Program); err == nil {
+	if _, err := exec.LookPath(d.Program); err == nil && len(d.Tried) > 0 {
 		return true
 	}
 	for _, files := range [...][]driver.File{d.Servers.Files, d.Hooks.Files} {

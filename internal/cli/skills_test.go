@@ -48,12 +48,25 @@ func TestSkillCommands(t *testing.T) {
 func TestSkillRoutes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ route, verb string }{
-		{"connect", "connect"}, {"status", "status"}, {"discover", "discover"}, {"send", "send"}, {"receive", "receive"},
-		{"disconnect", "disconnect"}, {"help", "help"}, {"model", ""},
-		{"conductor", "conductor"}, {"conductor claim", "conductor claim"}, {"conductor release", "conductor release"},
-		{"conductor-launch-check", "conductor-launch-check"}, {"conductor-launch", "conductor-launch"},
-		{"negotiate open", "negotiate open"}, {"negotiate offer", "negotiate offer"}, {"negotiate counter", "negotiate counter"},
-		{"negotiate sign", "negotiate sign"}, {"negotiate stabilize", "negotiate stabilize"}, {"negotiate journal", "negotiate journal"},
+		{"connect", "connect"},
+		{"status", "status"},
+		{"discover", "discover"},
+		{"send", "send"},
+		{"receive", "receive"},
+		{"disconnect", "disconnect"},
+		{"help", "help"},
+		{"model", ""},
+		{"conductor", "conductor"},
+		{"conductor claim", "conductor claim"},
+		{"conductor release", "conductor release"},
+		{"conductor-launch-check", "conductor-launch-check"},
+		{"conductor-launch", "conductor-launch"},
+		{"negotiate open", "negotiate open"},
+		{"negotiate offer", "negotiate offer"},
+		{"negotiate counter", "negotiate counter"},
+		{"negotiate sign", "negotiate sign"},
+		{"negotiate stabilize", "negotiate stabilize"},
+		{"negotiate journal", "negotiate journal"},
 	} {
 		word, sub, _ := strings.Cut(c.verb, " ")
 		can := c.verb == "" || Table(verbs[:]).find(Tutti, word, sub) != nil

@@ -6,8 +6,10 @@ var agy = Driver{
 	Name: "agy", Title: "Antigravity", Program: "agy", Version: []string{"--version"},
 	Servers: Servers{
 		Files: []File{
-			{Scope: User, Path: func(p Place) string { return p.home(".gemini", "config", "mcp_config.json") },
-				Others: func(p Place) []string { return []string{p.home(".gemini", "antigravity-cli", "mcp_config.json")} }},
+			{
+				Scope: User, Path: func(p Place) string { return p.home(".gemini", "config", "mcp_config.json") },
+				Others: func(p Place) []string { return []string{p.home(".gemini", "antigravity-cli", "mcp_config.json")} },
+			},
 			{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "mcp_config.json") }},
 		},
 		Table: []string{"mcpServers"}, Entry: entry, Read: readEntry,

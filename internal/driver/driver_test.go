@@ -93,8 +93,10 @@ func TestEntries(t *testing.T) {
 		if !ok || got.Command != want.Command || !slices.Equal(got.Args, want.Args) || !slices.Equal(got.Env, want.Env) {
 			t.Errorf("%s: %s\ngot  %+v, %v\nwant %+v", d.Name, raw, got, ok, want)
 		}
-		for _, bad := range []string{``, `null`, `[]`, `{}`, `{"command":3}`, `{"command":[]}`, `{"command":""}`, `{"command":[""]}`,
-			`{"type":"remote","url":"http://x"}`, `{"url":"http://x"}`, `{"command":`} {
+		for _, bad := range []string{
+			``, `null`, `[]`, `{}`, `{"command":3}`, `{"command":[]}`, `{"command":""}`, `{"command":[""]}`,
+			`{"type":"remote","url":"http://x"}`, `{"url":"http://x"}`, `{"command":`,
+		} {
 			if got, ok := d.Servers.Read([]byte(bad)); ok {
 				t.Errorf("%s: %s is read as %+v", d.Name, bad, got)
 			}
@@ -240,9 +242,17 @@ func TestTitles(t *testing.T) {
 		title string
 		want  Doing
 	}{
-		{claudeTitle, "✳ Claude Code", Idle}, {claudeTitle, "⠂ fix it", Busy}, {claudeTitle, "⠿", Busy}, {claudeTitle, "bash", Unknown}, {claudeTitle, "", Unknown},
-		{claudeTitle, "my ✳ notes", Unknown}, {claudeTitle, "\xff", Unknown},
-		{geminiTitle, "◇  Ready (api)", Idle}, {geminiTitle, "✋  Action Required", Asking}, {geminiTitle, "✦  x", Busy}, {geminiTitle, "Ready", Unknown},
+		{claudeTitle, "✳ Claude Code", Idle},
+		{claudeTitle, "⠂ fix it", Busy},
+		{claudeTitle, "⠿", Busy},
+		{claudeTitle, "bash", Unknown},
+		{claudeTitle, "", Unknown},
+		{claudeTitle, "my ✳ notes", Unknown},
+		{claudeTitle, "\xff", Unknown},
+		{geminiTitle, "◇  Ready (api)", Idle},
+		{geminiTitle, "✋  Action Required", Asking},
+		{geminiTitle, "✦  x", Busy},
+		{geminiTitle, "Ready", Unknown},
 	} {
 		if got := c.of(c.title); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.title, got, c.want)

@@ -12,12 +12,16 @@ var opencode = Driver{
 	Name: "opencode", Title: "opencode", Program: "opencode", Version: []string{"--version"}, Tried: []string{"1.18.33"},
 	Servers: Servers{
 		Files: []File{
-			{Scope: User, Path: func(p Place) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json") },
+			{
+				Scope: User, Path: func(p Place) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json") },
 				Others: func(p Place) []string {
 					return []string{p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.jsonc")}
-				}},
-			{Scope: Project, Path: func(p Place) string { return p.dir("opencode.json") },
-				Others: func(p Place) []string { return []string{p.dir("opencode.jsonc")} }},
+				},
+			},
+			{
+				Scope: Project, Path: func(p Place) string { return p.dir("opencode.json") },
+				Others: func(p Place) []string { return []string{p.dir("opencode.jsonc")} },
+			},
 		},
 		Table: []string{"mcp"}, Entry: opencodeEntry, Read: readOpencode, Passes: true,
 	},

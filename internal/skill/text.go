@@ -5,7 +5,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"strings"
-	"sync"
 
 	"tutti/internal/driver"
 )
@@ -78,12 +77,12 @@ func body(model string) string {
 func (r *Route) typed() string { return strings.TrimSpace(r.Name + " " + r.Args) }
 
 // markdown is the skill as the file SKILL.md.
-var markdown = sync.OnceValue(func() string {
+func markdown() string {
 	return sealed("---\nname: "+Name+"\nversion: "+Version+"\ndescription: "+description+"\n---\n\n"+body(modelBeside), "<!-- ", " -->")
-})
+}
 
 // model is the part on modelling as a file of its own.
-var model = sync.OnceValue(func() string { return sealed(piece("model"), "<!-- ", " -->") })
+func model() string { return sealed(piece("model"), "<!-- ", " -->") }
 
 // command is the skill as a command of the programs with those titles, in one file of TOML. What the user typed behind the
 // command stands at the end: the programs add it there by themselves.

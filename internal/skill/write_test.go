@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"tutti/internal/driver"
@@ -374,6 +375,43 @@ func TestInTheWay(t *testing.T) {
 	q.write(t, ".claude/skills/h2a/SKILL.md", strings.Repeat("x", maxFile+1))
 	if r := Install(q); r.Complete() || r.Err() != nil {
 		t.Errorf("a very large file: %q", q.lines(r))
+	}
+}
+
+// A FIFO in the place of a skill does not keep anybody waiting.
+func TestFIFO(t *testing.T) {
+	t.Parallel()
+	q := request(t, "claude")
+	path := q.write(t, ".claude/skills/h2a/x", "")
+	if err := syscall.Mkfifo(filepath.Join(filepath.Dir(path), "SKILL.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*Report{Install(q), Remove(q)} {
+		if len(r.Files) != 1 || r.Files[0].State != Left {
+			t.Errorf("%q", q.lines(r))
+		}
+	}
+}
+
+// Folders that a variable moved are found, those of older programs as well.
+func TestMoved(t *testing.T) {
+	t.Parallel()
+	q := request(t, "claude", "codex", "opencode")
+	at := t.TempDir()
+	q.Place.Env = func(name string) string {
+		return map[string]string{"CLAUDE_CONFIG_DIR": at + "/cl", "CODEX_HOME": at + "/cx", "XDG_CONFIG_HOME": at + "/xdg"}[name]
+	}
+	q.Strict = true
+	if r := Install(q); !r.Complete() || r.Base != at+"/cl/skills" {
+		t.Errorf("base %s: %q", r.Base, q.lines(r))
+	}
+	for _, want := range []string{
+		at + "/cl/skills/h2a/SKILL.md", at + "/cx/skills/h2a/SKILL.md", at + "/xdg/opencode/skills/h2a/SKILL.md",
+		q.Place.Home + "/.agents/skills/h2a/SKILL.md",
+	} {
+		if !Ours([]byte(textOf(t, want))) {
+			t.Errorf("%s is not ours", want)
+		}
 	}
 }
 
