@@ -209,6 +209,46 @@ func TestOldFolders(t *testing.T) {
 		"written .gemini/commands/h2a.toml")
 }
 
+// One that had only the old skills there has the new one there as well.
+func TestOldFolderWithOldSkill(t *testing.T) {
+	t.Parallel()
+	q := request(t, "codex")
+	q.write(t, ".codex/skills/h2a-send/SKILL.md", "---\nname: h2a-send\n---\n")
+	q.expect(t, Install(q),
+		"written .agents/skills/h2a/"+modelFile, "written .agents/skills/h2a/SKILL.md",
+		"written .codex/skills/h2a/"+modelFile, "written .codex/skills/h2a/SKILL.md")
+}
+
+// A folder that is of old for one program and not for another is one of today.
+func TestOldForOne(t *testing.T) {
+	t.Parallel()
+	at := func(rel string) func(driver.Place) string {
+		return func(p driver.Place) string { return filepath.Join(p.Home, rel) }
+	}
+	q := request(t)
+	q.Drivers = []*driver.Driver{
+		{Skills: driver.Skills{Folders: []driver.Folder{{Path: at("new")}, {Path: at("both"), Old: true}, {Path: at("old"), Old: true}}}},
+		{Skills: driver.Skills{Folders: []driver.Folder{{Path: at("both")}}}},
+	}
+	q.expect(t, Install(q),
+		"written new/h2a/"+modelFile, "written new/h2a/SKILL.md", "written both/h2a/"+modelFile, "written both/h2a/SKILL.md")
+}
+
+// As the older programs did it, a file that is there is a fault in a folder in which one of the programs has nothing older.
+func TestStrictForOne(t *testing.T) {
+	t.Parallel()
+	shared := func(p driver.Place) string { return filepath.Join(p.Home, "shared") }
+	older := func(p driver.Place) string { return filepath.Join(p.Home, "older") }
+	q := request(t)
+	q.Strict = true
+	q.Drivers = []*driver.Driver{{Skills: driver.Skills{Folders: []driver.Folder{{Path: shared}, {Path: older, Old: true}}}}}
+	Install(q)
+	same := []string{"same shared/h2a/" + modelFile, "same shared/h2a/SKILL.md"}
+	q.expect(t, Install(q), append(same, "left older/h2a/SKILL.md: is there already")...)
+	q.Drivers = append(q.Drivers, &driver.Driver{Skills: driver.Skills{Folders: []driver.Folder{{Path: shared}}}})
+	q.expect(t, Install(q), "left shared/h2a/SKILL.md: is there already", "left older/h2a/SKILL.md: is there already")
+}
+
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	q := request(t, "claude")
@@ -336,6 +376,25 @@ func TestLinks(t *testing.T) {
 			r := Install(q)
 			if r.Complete() || textOf(t, victim) != "dear" {
 				t.Errorf("force %v: %q, %q", force, q.lines(r), textOf(t, victim))
+			}
+		}
+	})
+	t.Run("the file leads to one that is up to date", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct {
+			scope  driver.Scope
+			strict bool
+			want   bool
+		}{{driver.User, false, true}, {driver.User, true, false}, {driver.Project, false, false}} {
+			q := request(t, "claude")
+			q.Scope, q.Strict = c.scope, c.strict
+			at := q.Place.Home
+			if c.scope == driver.Project {
+				at = q.Place.Dir
+			}
+			link(t, q.write(t, "elsewhere.md", Parts(driver.Markdown, nil)[1].Text), filepath.Join(at, ".claude/skills/h2a/SKILL.md"))
+			if r := Install(q); r.Complete() != c.want {
+				t.Errorf("%s, strict %v: %q", c.scope, c.strict, q.lines(r))
 			}
 		}
 	})
