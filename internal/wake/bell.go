@@ -1,0 +1,292 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/proc"
+)
+
+// A Word is what a hook says at the bell.
+type Word struct {
+	Conversation string
+	Event        string // as the program spells it
+	Waits        bool   // it stays, and waits for mail
+}
+
+// BellOptions say where a bell hangs. Place, Host and Whose are needed.
+type BellOptions struct {
+	Place Place
+	Host  string
+	Whose string // the conversation, or the instance where the server does not know its conversation
+	// Heard is called with each word, by several goroutines. It must not block. Nil: nobody.
+	Heard func(Word)
+	// Closed tells whether nobody may wait now. Nil: never.
+	Closed func() bool
+}
+
+// A Bell is the socket at which the hooks of one session are heard, and wait. It is safe for concurrent use.
+type Bell struct {
+	o      BellOptions
+	folder *os.File
+	name   string
+	socket *os.File
+	work   sync.WaitGroup
+	room   chan struct{} // a place for each hook that is there
+
+	mu     sync.Mutex // guards what follows; a leaf
+	waits  *visitor   // nil: nobody
+	guests map[*visitor]bool
+	over   bool
+}
+
+// A visitor is a hook at the other end.
+type visitor struct {
+	f     *os.File
+	heard chan struct{} // closed when it has said that it heard the bell
+	gone  chan struct{} // closed when it is not there any more
+}
+
+// maxVisitors is how many hooks are listened to at a time; they are there for a moment each, but for one.
+const maxVisitors = 32
+
+// Listen hangs up a bell. Sockets of processes that ended without taking theirs away are removed.
+func Listen(o BellOptions) (*Bell, error) {
+	folder, err := o.Place.open()
+	if err != nil {
+		return nil, fmt.Errorf("hear the hooks of a session: %w", err)
+	}
+	b := &Bell{o: o, folder: folder, name: tagFor(o.Host, o.Whose, os.Getpid()).String(), room: make(chan struct{}, maxVisitors), guests: map[*visitor]bool{}}
+	sweep(folder, b.name)
+	if b.socket, err = listen(folder, b.name); err != nil {
+		return nil, errors.Join(fmt.Errorf("hear the hooks of a session: %w", err), folder.Close())
+	}
+	b.work.Go(b.serve)
+	return b, nil
+}
+
+// sweep removes sockets whose process is gone, and that of this process by an earlier one of the same number. A process may be gone
+// from here only, because it lives in another space of process numbers: as long as it answers it is left alone.
+func sweep(folder *os.File, own string) {
+	all, err := names(folder)
+	if err != nil {
+		return
+	}
+	for _, name := range all {
+		t, ok := parse(name)
+		if !ok {
+			continue
+		}
+		if _, err := proc.Of(t.pid); name != own && !errors.Is(err, proc.ErrGone) {
+			continue
+		}
+		f, err := dial(folder, name)
+		if err == nil {
+			f.Close()
+		} else if errors.Is(err, unix.ECONNREFUSED) {
+			_ = unix.Unlinkat(int(folder.Fd()), name, 0)
+		}
+	}
+}
+
+// serve lets hooks in until the bell is taken down.
+func (b *Bell) serve() {
+	for {
+		b.room <- struct{}{}
+		f, err := accept(b.socket)
+		if err == nil {
+			v := &visitor{f: f, heard: make(chan struct{}), gone: make(chan struct{})}
+			if b.enter(v) {
+				b.work.Go(func() {
+					b.listen(v)
+					<-b.room
+				})
+				continue
+			}
+		}
+		<-b.room
+		if b.isOver() {
+			return
+		}
+		if err != nil && !errors.Is(err, errForeign) {
+			time.Sleep(50 * time.Millisecond) // no descriptor is left, as a rule; trying again at once gives none
+		}
+	}
+}
+
+func (b *Bell) isOver() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.over
+}
+
+func (b *Bell) enter(v *visitor) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		v.f.Close()
+		return false
+	}
+	b.guests[v] = true
+	return true
+}
+
+// sayWithin is how long a hook may take to say what it came for: it has nothing to do before.
+const sayWithin = 500 * time.Millisecond
+
+// listen hears what a hook says, and stays with it until it leaves.
+func (b *Bell) listen(v *visitor) {
+	defer func() {
+		b.mu.Lock()
+		delete(b.guests, v)
+		if b.waits == v {
+			b.waits = nil
+		}
+		b.mu.Unlock()
+		v.f.Close()
+		close(v.gone)
+	}()
+	if v.f.SetReadDeadline(time.Now().Add(sayWithin)) != nil {
+		return
+	}
+	line, err := readLine(v.f)
+	if err != nil {
+		return
+	}
+	w, ok := parseWord(line)
+	if !ok {
+		return
+	}
+	if w.Waits && !b.stay(v) {
+		return
+	}
+	if b.o.Heard != nil {
+		b.o.Heard(w)
+	}
+	if !w.Waits || v.f.SetReadDeadline(time.Time{}) != nil {
+		return
+	}
+	if _, err := readLine(v.f); err == nil {
+		close(v.heard)
+	}
+}
+
+// stay has a hook wait in place of the one that did until now: a program starts a new one at each end of a turn, and the old
+// one would answer for a turn that is over.
+func (b *Bell) stay(v *visitor) bool {
+	if b.o.Closed != nil && b.o.Closed() {
+		return false
+	}
+	b.mu.Lock()
+	old := b.waits
+	b.waits = v
+	b.mu.Unlock()
+	if old != nil {
+		old.f.Close()
+	}
+	return true
+}
+
+// Waited tells whether a hook waits.
+func (b *Bell) Waited() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waits != nil
+}
+
+// hearWithin is how long a hook may take to say that it heard the bell: it does nothing else.
+const hearWithin = 2 * time.Second
+
+var errUnheard = errors.New("the hook that waited does not answer")
+
+// Ring tells the hook that waits that there is mail. there is false when none waits. An error says that it did not answer.
+func (b *Bell) Ring(ctx context.Context) (there bool, err error) {
+	b.mu.Lock()
+	v := b.waits
+	b.waits = nil
+	b.mu.Unlock()
+	if v == nil {
+		return false, nil
+	}
+	defer v.f.Close() // who heard it is gone already
+	if err := writeLine(v.f, []byte(mailLine)); err != nil {
+		return true, errUnheard
+	}
+	late := time.NewTimer(hearWithin)
+	defer late.Stop()
+	select {
+	case <-v.heard:
+		return true, nil
+	case <-v.gone:
+		select {
+		case <-v.heard:
+			return true, nil
+		default:
+		}
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return true, errUnheard
+}
+
+// Dismiss ends all waiting: the hooks leave without a word.
+func (b *Bell) Dismiss() {
+	b.mu.Lock()
+	v := b.waits
+	b.waits = nil
+	b.mu.Unlock()
+	if v != nil {
+		v.f.Close()
+	}
+}
+
+// Close takes the bell down. Hooks that wait leave without a word.
+func (b *Bell) Close() {
+	b.mu.Lock()
+	first := !b.over
+	b.over = true
+	for v := range b.guests {
+		v.f.Close()
+	}
+	b.mu.Unlock()
+	if !first {
+		return
+	}
+	_ = unix.Unlinkat(int(b.folder.Fd()), b.name, 0)
+	b.socket.Close()
+	b.work.Wait()
+	b.folder.Close()
+}
+
+// What is said at a bell: a hook says a Word, and is told that there is mail, and says that it heard it.
+const (
+	mailLine  = "mail"
+	heardLine = "heard"
+)
+
+func (w Word) line() []byte {
+	var o canonjson.Object
+	o.Bool("waits", w.Waits)
+	o.Str("conversation", w.Conversation)
+	o.Str("event", w.Event)
+	return o.Bytes()
+}
+
+func parseWord(line []byte) (Word, bool) {
+	var v [3][]byte
+	if !canonjson.Pick(line, []string{"waits", "conversation", "event"}, v[:]) {
+		return Word{}, false
+	}
+	var w Word
+	w.Waits, _ = canonjson.Bool(v[0])
+	w.Conversation, _ = canonjson.String(v[1])
+	w.Event, _ = canonjson.String(v[2])
+	return w, true
+}

@@ -1,0 +1,52 @@
+// Package wake makes an agent look that sits idle while mail waits for it, and keeps a record of what was tried.
+//
+// A [Ladder] belongs to the server of one session. It climbs from the mildest means to the strongest, each only where the one
+// before could not do it or was not answered in time: the hook that waits in the background, the queue of the program, the
+// keys of its terminal. (The first rung, hooks that add mail while an agent works, acts by itself and is no matter of this
+// package; the last one, a word to the person, is nobody's yet.) An agent is knocked once, however much mail lies there,
+// and not again before it has looked. What the halt switch stops, or whoever was not let go on after it, is not knocked.
+//
+// A [Bell] is the socket of that server. A hook that waits for mail ([Wait]) sits at its other end: it takes no watcher of the
+// kernel, looks at nothing in between, and ends when the server says so, or ends itself. Other hooks say there in passing
+// what happens ([Tell]), by which the ladder knows whether the agent works.
+//
+// Nothing that a peer wrote is ever said, queued or typed: all means carry [Sentence] and nothing else. That an agent was
+// knocked proves nothing; what it was shown stands in the trail of its mailbox beside the knocks.
+package wake
+
+import "time"
+
+// Sentence is all that an agent is told.
+const Sentence = "You have mail: run tutti receive"
+
+// The means, as they stand in the trail.
+const (
+	Rewake  = "rewake"  // the hook that waited in the background was told
+	Queue   = "queue"   // the sentence was put into the program's queue
+	Channel = "channel" // a notification was sent; whether anybody listens is not known
+	Nudge   = "nudge"   // the sentence was typed
+)
+
+// Times of a ladder.
+type Times struct {
+	// Gather is how long after the first message others are waited for, so that all of them make one knock.
+	Gather time.Duration
+	// Quiet is how long an agent has to have done nothing, where no hook says what it does.
+	Quiet time.Duration
+	// Busy is how long an agent counts as working after its last event: a turn that its user breaks off ends without one.
+	Busy time.Duration
+	// Climb is how long a knock may go unanswered before the next rung is tried.
+	Climb time.Duration
+	// Again is when an agent that has answered no rung is knocked anew, if there is new mail.
+	Again time.Duration
+}
+
+// Usual are the times that hold where nobody has set others. A tenth of a second gathers what a batch sends; the first request
+// of a turn that began with a knock shows by then whether the agent looks, also on a machine that is busy; and hooks of
+// a turn are seldom two minutes apart, because programs end commands that take longer.
+func Usual() Times {
+	return Times{
+		Gather: 150 * time.Millisecond, Quiet: 20 * time.Second, Busy: 2 * time.Minute, Climb: time.Minute,
+		Again: 10 * time.Minute,
+	}
+}
