@@ -2,16 +2,20 @@ package main
 
 import (
 	"tutti/internal/cli"
+	"tutti/internal/host"
 	"tutti/internal/mcpserver"
+	"tutti/internal/settings"
 )
 
 // heavy are the verbs that only this program has.
 func heavy() cli.Heavy {
-	return cli.Heavy{
-		{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)},
-		{Name: "demo", Run: cli.Service(play)},
-		{Name: "mcp-tools", Run: cli.Listing(tools)},
-	}
+	return append(cli.HostVerbs(host.Editor{
+		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
+	}),
+		cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)},
+		cli.HeavyVerb{Name: "demo", Run: cli.Service(play)},
+		cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(tools)},
+	)
 }
 
 // tools are those of the MCP server, as a list shows them.

@@ -2,30 +2,32 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 
 	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
+	"tutti/internal/driver"
 )
 
 // connectHosts are the agent programs that connect takes, in the words of the older command line.
-var connectHosts = [...]string{"codex", "claude", "gemini", "agy", "remote"}
+var connectHosts = [...]string{"codex", "claude", "gemini", "agy", "opencode", "hermes", "remote"}
 
 // A hostFact says where an agent program keeps its list of servers.
 type hostFact struct {
 	name    string
 	example string // the path that the older program names
 	reads   string // what the program really reads
-	add     string // what has the program put our server into its settings, up to the words that start it; "" when it has no such command
+	later   bool   // the older program does not know it yet
 }
 
 // hostFacts are the programs that run agents on this machine. The bridge (remote) is none: it is told by environment.
 var hostFacts = [...]hostFact{
-	{"codex", "~/.config/codex/mcp.json", "codex reads ~/.codex/config.toml: a table [mcp_servers.h2a] with the same command and args", "codex mcp add tutti -- tutti"},
-	{"claude", "~/.config/claude/mcp.json", "claude reads the key mcpServers of ~/.claude.json, or of .mcp.json in the project", "claude mcp add -s user tutti -- tutti"},
-	{"gemini", "~/.gemini/settings.json", "gemini reads the key mcpServers of ~/.gemini/settings.json, or of .gemini/settings.json in the project", "gemini mcp add -s user --trust tutti tutti --"},
-	{"agy", "~/.gemini/config/mcp_config.json", "agy reads the key mcpServers of ~/.gemini/config/mcp_config.json", ""},
+	{"codex", "~/.config/codex/mcp.json", "codex reads ~/.codex/config.toml: a table [mcp_servers.h2a] with the same command and args", false},
+	{"claude", "~/.config/claude/mcp.json", "claude reads the key mcpServers of ~/.claude.json, or of .mcp.json in the project", false},
+	{"gemini", "~/.gemini/settings.json", "gemini reads the key mcpServers of ~/.gemini/settings.json, or of .gemini/settings.json in the project", false},
+	{"agy", "~/.gemini/config/mcp_config.json", "agy reads the key mcpServers of ~/.gemini/config/mcp_config.json", false},
+	{"opencode", "~/.config/opencode/opencode.json", "opencode reads the key mcp of ~/.config/opencode/opencode.json, or of opencode.json in the project", true},
+	{"hermes", "~/.hermes/config.yaml", "hermes reads the key mcp_servers of ~/.hermes/config.yaml", true},
 }
 
 // protocol is the name that messages, registrations and tools carry.
@@ -36,6 +38,9 @@ func runHosts(_ context.Context, c *Call) error {
 	var l list
 	var rows [][]string
 	for _, h := range hostFacts {
+		if h.later && c.under == H2A {
+			continue
+		}
 		var o canonjson.Object
 		o.Str("packageName", "tutti")
 		o.Str("corePackageName", "tutti")
@@ -78,35 +83,33 @@ func hostSetup(host string, instance address.Instance, root string) []byte {
 	return o.Bytes()
 }
 
-// liveRows say how an agent of that program becomes live, nothing when the program is not known: one command to type, or
-// where the entry belongs.
-func liveRows(host string, root *app.Root) [][]string {
-	for _, h := range hostFacts {
-		if h.name != host {
-			continue
+// factOf is what is known of a program, nil when it is none.
+func factOf(name string) *hostFact {
+	for i := range hostFacts {
+		if hostFacts[i].name == name {
+			return &hostFacts[i]
 		}
-		serve := "mcp-serve --auto-open --host " + host
-		if root.Source == app.FromFlag || root.Source == app.FromEnv { // where the program starts the server, nothing would name it
-			path := root.Path
-			if abs, err := filepath.Abs(path); err == nil {
-				path = abs
-			}
-			serve += " --root " + app.QuoteArg(path)
-		}
-		if h.add != "" {
-			return [][]string{{"  live", "while " + host + " runs our server, which it does once you have typed:"}, {"", h.add + " " + serve}}
-		}
-		return [][]string{{"  live", "while " + host + " runs our server: tutti " + serve}, {"", h.reads + "; --json prints the entry"}}
 	}
 	return nil
 }
 
+// whatReads and exampleOf say where the entry of a program belongs: really, and by the older program.
+func whatReads(d *driver.Driver) string { return factOf(d.Name).reads }
+func exampleOf(name string) string      { return factOf(name).example }
+
+// liveRows say how an agent of that program becomes live, nothing when the program is not known: one command to type.
+func liveRows(host string, root *app.Root) [][]string {
+	if factOf(host) == nil {
+		return nil
+	}
+	setup := "tutti host setup --host " + host
+	if root.Source == app.FromFlag || root.Source == app.FromEnv { // where the program starts the server, nothing would name it
+		setup += " --root " + app.QuoteArg(absoluteRoot(root.Path))
+	}
+	return [][]string{{"  live", "while " + host + " runs our server, which it does once you have typed:"}, {"", setup}}
+}
+
 // serverEntry is the entry of the server of the bus in the settings of an agent program: it connects the agent at each start.
 func serverEntry(host, root string) []byte {
-	var entry, servers, all canonjson.Object
-	entry.Str("command", "h2a")
-	entry.Strs("args", []string{"mcp-serve", "--root", root, "--auto-open", "--host", host})
-	servers.Raw("h2a", entry.Bytes())
-	all.Raw("mcpServers", servers.Bytes())
-	return all.Bytes()
+	return inServers(driver.Server{Command: "h2a", Args: []string{"mcp-serve", "--root", root, "--auto-open", "--host", host}})
 }

@@ -18,7 +18,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tutti/internal/app"
+	"tutti/internal/host"
 	"tutti/internal/identity"
+	"tutti/internal/settings"
 )
 
 // TestMain lets the test binary be all our programs. It is told from which one it is by its name, but a tuttid that
@@ -27,13 +29,20 @@ func TestMain(m *testing.M) {
 	program := func() {
 		cutAncestors()
 		if _, handed := os.LookupEnv(buildVariable); handed {
-			MainHeavy(nil)
+			MainHeavy(testHeavy())
 		}
 		Main()
 	}
 	testscript.Main(m, map[string]func(){
 		"tutti": program, "h2a": program, "cross-agent-halt": program, "cross-agent-resume": program,
-		"tuttid": func() { MainHeavy(nil) },
+		"tuttid": func() { MainHeavy(testHeavy()) },
+	})
+}
+
+// testHeavy are the heavy verbs that the scripts try.
+func testHeavy() Heavy {
+	return HostVerbs(host.Editor{
+		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 	})
 }
 

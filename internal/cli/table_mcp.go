@@ -2,7 +2,7 @@ package cli
 
 var mcpVerbs = []Verb{
 	{
-		Name: "mcp-serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, TextOnly: true, Bus: true,
+		Name: "mcp-serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, TextOnly: true, Bus: true, Rare: true,
 		Short: "serve an agent program that speaks MCP",
 		Flags: []Flag{
 			{Name: "auto-open", Kind: Switch, Help: "connect the agent and open a session at start"},
@@ -21,7 +21,7 @@ the tools of this server, as the agent that the connection belongs to. That is t
 --auto-open found or made; else the one of the session that was opened last; else who would speak on a command line here, if
 that is an agent. In the name of anybody else nothing is written.
 
-Agent programs start it by themselves, from an entry in their settings that "tutti connect" prints. It ends with its
+Agent programs start it by themselves, from an entry that "tutti host setup" puts into their settings. It ends with its
 input, or at an interrupt, and closes the sessions that it holds.
 
 While the halt switch is on it stays: tools that send or take answer that halt is active, and nothing is pushed.`,

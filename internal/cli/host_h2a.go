@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/driver"
+	"tutti/internal/host"
+)
+
+// setupAsH2A answers as the older program does: it prints its entry, or merges that into one file.
+func (c *Call) setupAsH2A(edit host.Editor) error {
+	d, ok := driver.Get(c.value("host"))
+	if !ok {
+		return hintInstead(c.missing("host"), "--host "+strings.Join(hostNames, "|"))
+	}
+	entry := h2aEntry(d.Name, c.rootFlag(), !c.on("no-wake"))
+	if c.on("no-wake") {
+		c.warn("without --wake the server wakes nobody by typing; ours does so in no case")
+	}
+	file := c.value("write")
+	if file == "" {
+		c.aside("the server of the bus, for %s", d.Title)
+		c.aside("%s", whatReads(d))
+		c.aside("for example %s, or: h2a host setup --host %s --write FILE", exampleOf(d.Name), d.Name)
+		c.emit(inServers(entry))
+		return nil
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return failIO("", err, "")
+	}
+	q, _, err := c.hostRequest(edit)
+	if err != nil {
+		return err
+	}
+	p := q.PlanOriginal(d, path, entry)
+	if p.Err == nil {
+		p.Err = p.Apply(q)
+	}
+	if p.Err != nil {
+		return hostFault(p.Err)
+	}
+	c.aside("merged the server of the bus for %s", d.Title)
+	c.aside("%s", whatReads(d))
+	for _, ch := range p.Changes {
+		if ch.Backup != "" {
+			c.aside("before: %s", Clean(c.App.Shown(ch.Backup)))
+		}
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("host", d.Name)
+	o.Str("path", file)
+	o.Bool("merged", true)
+	c.emit(o.Bytes())
+	return nil
+}
+
+// aside is a line for people beside JSON, as the older program marks it.
+func (c *Call) aside(format string, args ...any) {
+	if !c.quiet {
+		fmt.Fprintf(c.errFile, "# "+format+"\n", args...)
+	}
+}
+
+// h2aEntry is the entry that the older program renders for every host.
+func h2aEntry(name, root string, wake bool) driver.Server {
+	s := driver.Server{Command: "h2a", Args: []string{"mcp-serve", "--auto-open", "--host", name, "--auto-upgrade"}}
+	if wake {
+		s.Args = append(s.Args, "--wake", "local-tmux")
+	}
+	if root != "" {
+		s.Args = append(s.Args, "--root", root)
+	}
+	return s
+}
+
+// inServers is an entry where it belongs, in the form of the older program.
+func inServers(s driver.Server) []byte {
+	var entry, servers, all canonjson.Object
+	entry.Str("command", s.Command)
+	entry.Strs("args", s.Args)
+	servers.Raw(driver.ServerName, entry.Bytes())
+	all.Raw("mcpServers", servers.Bytes())
+	return all.Bytes()
+}

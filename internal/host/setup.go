@@ -1,0 +1,414 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/driver"
+)
+
+// A Plan is what is to be done for one program.
+type Plan struct {
+	Driver  *driver.Driver
+	Changes []*Change // its files, also those in which nothing has to be changed
+	Remarks []string  // what its user should know about what was found
+	Err     error     // why nothing can be done; no file is written then
+}
+
+// Changed tells whether there is something to be written.
+func (p *Plan) Changed() bool { return slices.ContainsFunc(p.Changes, (*Change).Changed) }
+
+// Notes are what the user has to do beside, once it is written.
+func (p *Plan) Notes() (notes []string) {
+	did := func(what string) bool {
+		return slices.ContainsFunc(p.Changes, func(c *Change) bool {
+			return slices.ContainsFunc(c.Did, func(s string) bool { return strings.HasPrefix(s, what) })
+		})
+	}
+	if n := p.Driver.Servers.Note; n != "" && did("server ") {
+		notes = append(notes, n)
+	}
+	if n := p.Driver.Hooks.Note; n != "" && did("hooks ") {
+		notes = append(notes, n)
+	}
+	return notes
+}
+
+// Plan finds out what is to be done for a program. It writes nothing.
+func (q *Request) Plan(d *driver.Driver) *Plan {
+	p := &Plan{Driver: d}
+	steps := []func(*Plan) error{q.planServer, q.planHooks}
+	if q.Remove {
+		slices.Reverse(steps) // last put in, first taken out: what was made for the one holds the other
+	}
+	var err error
+	for _, step := range steps {
+		if err == nil {
+			err = step(p)
+		}
+	}
+	if err == nil && len(p.Changes) == 0 {
+		err = &StateError{Reason: fmt.Errorf("%s has no settings of a %s that are known", d.Title, q.Scope), Advice: "--scope user"}
+	}
+	if err == nil && q.Remove {
+		p.sweep()
+	}
+	p.Err = err
+	return p
+}
+
+// sweep removes files that hold nothing any more, and that we have made.
+func (p *Plan) sweep() {
+	for _, c := range p.Changes {
+		if c.Changed() && saysNothing(c.After) && c.wasOurs() {
+			c.After = nil
+			c.Did = append(c.Did, "nothing is left in it")
+		}
+	}
+}
+
+// Apply writes what was planned: all of it, or nothing.
+func (p *Plan) Apply(q *Request) error {
+	if p.Err != nil {
+		return p.Err
+	}
+	var todo []*Change
+	for _, c := range p.Changes {
+		if c.Changed() {
+			todo = append(todo, c)
+		}
+	}
+	defer func() {
+		for _, c := range todo {
+			c.unstage()
+		}
+	}()
+	for _, step := range []func(*Change) error{(*Change).stage, (*Change).unchanged, func(c *Change) error { return c.keep(q.Now) }} {
+		for _, c := range todo {
+			if err := step(c); err != nil {
+				dropBackups(todo)
+				return err
+			}
+		}
+	}
+	for i, c := range todo {
+		if err := c.commit(); err != nil {
+			for _, done := range todo[:i] {
+				err = errors.Join(err, done.undo())
+			}
+			dropBackups(todo)
+			return err
+		}
+	}
+	for _, c := range todo {
+		if c.After != nil {
+			c.made = nil
+		}
+	}
+	return nil
+}
+
+// dropBackups takes away what was kept of files that are as they were.
+func dropBackups(all []*Change) {
+	for _, c := range all {
+		if now, err := c.now(); c.Backup != "" && err == nil && string(now) == string(c.Before) {
+			_ = c.dir.Remove(c.Backup[strings.LastIndexByte(c.Backup, '/')+1:])
+			c.Backup = ""
+		}
+	}
+}
+
+// change is the file of a path in the plan; it is read when it is not there yet.
+func (p *Plan) change(q *Request, path string) (*Change, error) {
+	for _, c := range p.Changes {
+		if c.Path == path {
+			return c, nil
+		}
+	}
+	within := ""
+	if q.Scope == driver.Project {
+		within = q.Place.Dir
+	}
+	return readChange(path, within)
+}
+
+// adopt makes a file part of the plan.
+func (p *Plan) adopt(c *Change) {
+	if !slices.Contains(p.Changes, c) {
+		p.Changes = append(p.Changes, c)
+	}
+}
+
+// edit changes the text of a file.
+func (c *Change) edit(did string, run func(text []byte) ([]byte, error)) error {
+	text, err := run(c.After)
+	if err != nil {
+		return c.damaged(err)
+	}
+	if c.After == nil || string(text) != string(c.After) {
+		c.After = text
+		if did != "" {
+			c.Did = append(c.Did, did)
+		}
+	}
+	return nil
+}
+
+func (c *Change) damaged(err error) error {
+	return &StateError{Path: c.Path, Reason: err, Advice: "mend it by hand; nothing was written"}
+}
+
+// Owner says whose an entry of a table of servers is.
+type Owner uint8
+
+// The owners.
+const (
+	Foreign  Owner = iota
+	Ours           // it starts our server
+	Original       // it starts the server of the older program, which ours can be as well under that name
+)
+
+// OwnerOf tells whose an entry is, and what it starts.
+func OwnerOf(d *driver.Driver, entry []byte) (Owner, driver.Server) {
+	s, ok := d.Servers.Read(entry)
+	if !ok || !slices.Contains(s.Args, "mcp-serve") {
+		return Foreign, s
+	}
+	switch base(s.Command) {
+	case "tutti", "tuttid":
+		return Ours, s
+	case "h2a":
+		return Original, s
+	case "npx", "node", "bunx", "bun", "pnpm", "yarn":
+		if slices.ContainsFunc(s.Args, func(a string) bool { return strings.Contains(a, "h2a") }) {
+			return Original, s
+		}
+	}
+	return Foreign, s
+}
+
+func base(command string) string { return command[strings.LastIndexByte(command, '/')+1:] }
+
+// Wanted is the server as it is registered for a program.
+func (q *Request) Wanted(d *driver.Driver) driver.Server {
+	s := driver.Server{Command: q.Command, Args: []string{"mcp-serve", "--auto-open", "--host", d.Name, "--tools", "lean"}}
+	if q.Root != "" {
+		s.Args = append(s.Args, "--root", q.Root)
+	}
+	return s
+}
+
+// kept are the flags that a user may have given to the server, and that outlive a new registration.
+var kept = [...]string{"--root", "--name", "--instance", "--scope"}
+
+// keepFlags adds those of an older registration that the new one does not give. own: it had nothing else of its own.
+func keepFlags(s *driver.Server, old []string) (added []string) {
+	for i := 0; i < len(old); i++ {
+		flag, value, joined := strings.Cut(old[i], "=")
+		if !slices.Contains(kept[:], flag) {
+			continue
+		}
+		if !joined {
+			if i++; i == len(old) {
+				break
+			}
+			value = old[i]
+		}
+		if !slices.Contains(s.Args, flag) {
+			added = append(added, flag, value)
+			s.Args = append(s.Args, flag, value)
+		}
+	}
+	return added
+}
+
+func (q *Request) planServer(p *Plan) error {
+	if !q.Server {
+		return nil
+	}
+	f, ok := p.Driver.Servers.File(q.Scope)
+	if !ok {
+		p.Remarks = append(p.Remarks, fmt.Sprintf("%s has no servers of a %s", p.Driver.Title, q.Scope))
+		return nil
+	}
+	if q.Remove {
+		return q.removeServer(p, f)
+	}
+	c, err := q.serverFile(p, f)
+	if err != nil {
+		return err
+	}
+	p.adopt(c)
+	return q.register(p, f.Format, c)
+}
+
+// serverFile is the file into which the server belongs: the one that has it, else one that has the table, else one that is there.
+func (q *Request) serverFile(p *Plan, f driver.File) (*Change, error) {
+	main, err := p.change(q, f.Path(q.Place))
+	if err != nil || f.Others == nil {
+		return main, err
+	}
+	all := []*Change{main}
+	for _, path := range f.Others(q.Place) {
+		c, err := p.change(q, path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	for _, path := range [][]string{serverPath(p.Driver), p.Driver.Servers.Table} {
+		for _, c := range all {
+			if c.Before == nil {
+				continue
+			}
+			if _, ok, err := q.Edit.Get(f.Format, c.After, path); err != nil {
+				return nil, c.damaged(err)
+			} else if ok {
+				return c, nil
+			}
+		}
+	}
+	for _, c := range all {
+		if c.Before != nil {
+			return c, nil
+		}
+	}
+	return main, nil
+}
+
+// register puts the server into a file.
+func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
+	d := p.Driver
+	path := serverPath(d)
+	entry, there, err := q.Edit.Get(format, c.After, path)
+	if err != nil {
+		return c.damaged(err)
+	}
+	want := q.Wanted(d)
+	if !there {
+		err := c.edit("server "+driver.ServerName+" registered", func(text []byte) ([]byte, error) {
+			return q.Edit.Set(format, text, path, d.Servers.Entry(want))
+		})
+		if err != nil {
+			return err
+		}
+		return q.retire(p, format, c)
+	}
+	owner, now := OwnerOf(d, entry)
+	switch {
+	case owner == Foreign && !q.Force:
+		return &StateError{
+			Path: c.Path, Reason: fmt.Errorf("the server %s there is another one: %s", driver.ServerName, commandLine(now)),
+			Advice: "--force puts ours in its place; what it was is kept beside",
+		}
+	case owner == Foreign:
+		err = c.edit("server "+driver.ServerName+" put in the place of another one", func(text []byte) ([]byte, error) {
+			return q.Edit.Replace(format, text, path, d.Servers.Entry(want))
+		})
+	case owner == Original:
+		q.remarkKept(p, keepFlags(&want, now.Args))
+		err = c.edit("server "+driver.ServerName+" put in the place of the older program's", func(text []byte) ([]byte, error) {
+			return q.Edit.Set(format, text, path, d.Servers.Entry(want))
+		})
+	default:
+		q.remarkKept(p, keepFlags(&want, now.Args))
+		if now.Command == want.Command && slices.Equal(now.Args, want.Args) {
+			break
+		}
+		err = c.edit("server "+driver.ServerName+" brought up to date", func(text []byte) ([]byte, error) {
+			return q.Edit.Set(format, text, path, startOnly(d.Servers.Entry(want)))
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return q.retire(p, format, c)
+}
+
+func (q *Request) remarkKept(p *Plan, added []string) {
+	if len(added) > 0 {
+		p.Remarks = append(p.Remarks, "kept of the entry that was there: "+strings.Join(added, " "))
+	}
+}
+
+// startOnly is what of an entry says how the server is started. The rest is the user's, once the entry is there.
+func startOnly(entry []byte) []byte {
+	var o canonjson.Object
+	for name, value := range canonjson.Members(entry) {
+		if name == "command" || name == "args" || name == "type" {
+			o.Raw(name, value)
+		}
+	}
+	return o.Bytes()
+}
+
+func commandLine(s driver.Server) string {
+	if s.Command == "" {
+		return "no program of this machine"
+	}
+	return strings.Join(append([]string{s.Command}, s.Args...), " ")
+}
+
+// retire takes out entries under other names that start the same server: an agent would be there twice. One with arguments of
+// its own is only told of.
+func (q *Request) retire(p *Plan, format driver.Format, c *Change) error {
+	table, _, err := q.Edit.Get(format, c.After, p.Driver.Servers.Table)
+	if err != nil || !canonjson.IsObject(table) {
+		return nil
+	}
+	for name, entry := range canonjson.Members(table) {
+		owner, s := OwnerOf(p.Driver, entry)
+		if name == driver.ServerName || owner != Ours {
+			continue
+		}
+		plain := q.Wanted(p.Driver).Args
+		if slices.ContainsFunc(s.Args, func(a string) bool { return !slices.Contains(plain, a) && a != "all" }) || len(s.Env) > 0 {
+			p.Remarks = append(p.Remarks, fmt.Sprintf("%s also has the server %q, which is ours with arguments of its own: an agent is there twice; remove one of them", c.Path, name))
+			continue
+		}
+		path := append(slices.Clone(p.Driver.Servers.Table), name)
+		err := c.edit("server "+name+", which was the same one, taken out", func(text []byte) ([]byte, error) { return q.Edit.Remove(format, text, path) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeServer takes our server out of every file that the program reads it from.
+func (q *Request) removeServer(p *Plan, f driver.File) error {
+	paths := []string{f.Path(q.Place)}
+	if f.Others != nil {
+		paths = append(paths, f.Others(q.Place)...)
+	}
+	path := serverPath(p.Driver)
+	for _, at := range paths {
+		c, err := p.change(q, at)
+		if err != nil {
+			return err
+		}
+		p.adopt(c)
+		if c.Before == nil {
+			continue
+		}
+		entry, ok, err := q.Edit.Get(f.Format, c.After, path)
+		if err != nil {
+			return c.damaged(err)
+		}
+		if !ok {
+			continue
+		}
+		if owner, s := OwnerOf(p.Driver, entry); owner != Ours {
+			p.Remarks = append(p.Remarks, fmt.Sprintf("the server %s in %s is not ours, and stays: %s", driver.ServerName, at, commandLine(s)))
+			continue
+		}
+		err = c.edit("server "+driver.ServerName+" removed", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
