@@ -8,7 +8,8 @@
 // A push says that a peer joined, that a peer left, or that a message lies in the mailbox. Each thing is told once in the life
 // of a session: what is there when the session opens is its backlog and is marked as that; it is not told again when the
 // session was swept, or when the watch had to begin anew. Pushes of one look come in the order joined, left, mail. A push
-// is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed". Nothing is pushed
+// is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed". Who wakes idle agents
+// is told of the same messages, but for the backlog, also where the session has not asked to be told. Nothing is pushed
 // before the agent can be told: whether the user lets pushes go out is asked when they go, not when they are kept.
 //
 // While the halt switch is on nothing is pushed and heartbeats go on, so that a pause declares nobody dead. When the switch
@@ -68,6 +69,9 @@ type Options struct {
 	Heartbeat time.Duration
 	// Epoch counts the halts of this user; nil: halt.Epoch.
 	Epoch func() uint64
+	// Wake makes what wakes the agent of a session when mail comes, with a function that tells whether it may be woken
+	// now. nil: nobody is woken in this session. Nil: in none.
+	Wake func(s *presence.Session, may func() bool) Waker
 	// Alive tells whether this machine has a process of this pid; nil: package proc is asked.
 	Alive func(pid int) bool
 }
@@ -77,6 +81,13 @@ type Push struct {
 	Topic   string
 	Session address.SessionID // who is told
 	Data    []byte            // a JSON object on one line
+}
+
+// A Waker is told what concerns the waking of one agent. Its functions do not block.
+type Waker interface {
+	Mail() // a message came that is no backlog
+	Halt() // the switch is on: nobody is woken before mail comes that the agent may be told of
+	Close()
 }
 
 // An Attendance is the sessions of one process. It is safe for concurrent use.
@@ -263,6 +274,12 @@ func (a *Attendance) run(h *held, p *pushes) error {
 	})
 	a.work.Go(func() {
 		defer close(h.done)
+		if a.o.Wake != nil {
+			if w := a.o.Wake(h.session(), h.mayPush); w != nil {
+				p.waker = w
+				defer w.Close()
+			}
+		}
 		p.run(ctx)
 	})
 	return nil

@@ -38,6 +38,7 @@ type pushes struct {
 	peers    map[address.SessionID]bool
 	mail     map[uint64]bool // hashes of the ids of messages that are not news any more
 	added    int             // to mail, since it was last brought in line with the mailbox
+	waker    Waker           // nil: nobody wakes the agent
 }
 
 func newPushes(h *held) *pushes {
@@ -123,6 +124,9 @@ func (p *pushes) event(ctx context.Context, e watch.Event) error {
 		}
 		p.catchUp(there, mail, how)
 	case watch.Halted: // as readSwitch has noted
+		if p.waker != nil {
+			p.waker.Halt()
+		}
 	case watch.Resumed:
 		return p.resumed(ctx)
 	case watch.Joined:
@@ -262,6 +266,9 @@ func (p *pushes) arrived(id string, how manner, note bool) {
 	}
 	p.mail[h] = true
 	p.added++
+	if how == missed && p.waker != nil && p.h.mayPush() {
+		p.waker.Mail()
+	}
 	pushed := p.push(EnvelopeArrived, how, func() []byte { return envelopeData(p.instance, id) })
 	if pushed && note {
 		p.h.a.notes.add(p.instance, mailbox.Mark{

@@ -51,10 +51,17 @@ var claude = Driver{
 		Resume:   func(id string) []string { return []string{"--resume", id} },
 		Variable: "CLAUDE_CODE_SESSION_ID",
 	},
-	Wake: Wake{Hooks: true, Channel: "notifications/claude/channel", Capability: "claude/channel", Title: claudeTitle},
+	Wake: Wake{
+		Hooks: true, Channel: "notifications/claude/channel", Capability: "claude/channel", Title: claudeTitle, Prompt: claudePrompt,
+		Alone: func(env func(string) string) bool {
+			how := env("CLAUDE_CODE_ENTRYPOINT")
+			return how != "" && how != "cli"
+		},
+	},
 }
 
-// claudeTitle: a star before the title is idle, a wheel of Braille dots is busy. It shows no dialog there.
+// claudeTitle: a star before the title is idle, a wheel of Braille dots is busy. It shows no dialog there, and the newer of the
+// tried versions shows the star while it works, too.
 func claudeTitle(title string) Doing {
 	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(title))
 	switch {
@@ -64,4 +71,29 @@ func claudeTitle(title string) Doing {
 		return Busy
 	}
 	return Unknown
+}
+
+// claudePrompt: the user types between two lines that go across the screen, with at most a few lines of help below. A dialog
+// takes the place of both. Text that it suggests cannot be told from one that was typed.
+func claudePrompt(screen string) (typed string, ok bool) {
+	const below = 4
+	lines := strings.Split(strings.TrimRight(screen, "\n \u00a0"), "\n")
+	last := len(lines) - 1
+	for last >= 0 && !isRule(lines[last]) {
+		if strings.Contains(lines[last], "esc to interrupt") {
+			return "", false
+		}
+		last--
+	}
+	if last < 2 || len(lines)-1-last > below || !isRule(lines[last-2]) {
+		return "", false
+	}
+	typed, ok = strings.CutPrefix(lines[last-1], "❯")
+	return strings.Trim(typed, " \u00a0"), ok
+}
+
+// isRule tells whether a line goes across the screen. A word of the program's may stand in it.
+func isRule(line string) bool {
+	const least = 20
+	return strings.HasPrefix(line, "──") && strings.Count(line, "─") >= least
 }

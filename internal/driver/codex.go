@@ -50,7 +50,7 @@ var codex = Driver{
 			return member(meta, "sessionId")
 		},
 	},
-	Wake: Wake{Queue: func(conversation, text string) []string {
+	Wake: Wake{Home: "CODEX_HOME", Queue: func(conversation, text string) []string {
 		return []string{"queue", "--thread", conversation, "--message", text}
 	}},
 }

@@ -52,12 +52,25 @@ type Wake struct {
 	Hooks bool
 	// Queue makes the arguments that hand a text to a conversation as its user's; nil: there is no such command.
 	Queue func(conversation, text string) []string
+	// Home is the variable that says which agents of the program the queue reaches, "" for none.
+	Home string
 	// Channel is the method of a notification that may wake it, "" for none. Nothing tells whether it did.
 	Channel string
 	// Capability is what the server has to declare for that, as a member of experimental.
 	Capability string
 	// Title tells from the title of its terminal what it does; nil: nothing is known.
 	Title func(title string) Doing
+	// Prompt reads from its screen what stands where its user types. ok: it waits for its user there, and asks nothing and does
+	// nothing; false also where that cannot be told. Nil: its screen is not known.
+	Prompt func(screen string) (typed string, ok bool)
+	// Alone tells from the environment of a hook that nobody sits at the program: it does one task, and is over when all that it has
+	// started is. Nil: that is never so.
+	Alone func(env func(name string) string) bool
+}
+
+// Can tells whether there is any way.
+func (w *Wake) Can() bool {
+	return w.Hooks || w.Queue != nil || w.Channel != "" || w.Title != nil && w.Prompt != nil
 }
 
 // Doing is what an agent is seen to do.

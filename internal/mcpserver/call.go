@@ -136,6 +136,7 @@ const (
 
 // serve runs a tool and makes its result.
 func (v *server) serve(ctx context.Context, t *tool, a *mcpwire.Args) mcpwire.Result {
+	defer v.called(a.Meta)()
 	c := &call{server: v, tool: t.name, args: a}
 	o, err := v.run(ctx, t, c)
 	if err != nil {

@@ -51,7 +51,7 @@ func Serve(ctx context.Context, s app.Service) error {
 	v := newServer(&s, o, log)
 	v.wire = mcpwire.New(mcpwire.Options{
 		Name: serverName, Version: s.Version, Instructions: instructions, Tools: v.offered(),
-		In: s.In, Out: s.Out, Log: log, Activity: v.active,
+		In: s.In, Out: s.Out, Log: log, Activity: v.active, Experimental: v.capabilities(),
 	})
 	ctx, end := v.withAgent(ctx)
 	defer end()

@@ -19,6 +19,7 @@ import (
 	"tutti/internal/identity"
 	"tutti/internal/mcpwire"
 	"tutti/internal/post"
+	"tutti/internal/presence"
 	"tutti/internal/watch"
 )
 
@@ -32,8 +33,10 @@ type server struct {
 	pid   int
 	wire  *mcpwire.Server
 
-	cleared atomic.Bool   // a halt was cleared, and the agent has not been told
-	begun   chan struct{} // closed when the agent is connected, or could not be
+	thread  atomic.Pointer[string]  // conversation of the agent, as its calls or its hooks name it; nil: not known
+	knocks  atomic.Pointer[knocker] // wakes the agent; nil: nobody does
+	cleared atomic.Bool             // a halt was cleared, and the agent has not been told
+	begun   chan struct{}           // closed when the agent is connected, or could not be
 	left    sync.Once
 	opening sync.Mutex // held while the bus is opened
 
@@ -171,6 +174,12 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
 		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat,
+		Wake: func(s *presence.Session, may func() bool) attend.Waker {
+			if k := v.knocker(b, s, may); k != nil {
+				return k
+			}
+			return nil
+		},
 	})
 	return b, nil
 }

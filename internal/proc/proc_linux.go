@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -158,6 +159,28 @@ func Cmdline(pid int) ([]string, error) {
 		return nil, nil
 	}
 	return strings.Split(string(b), "\x00"), nil
+}
+
+// maxEnviron bounds the environment of a process as the system does by itself, in bytes.
+const maxEnviron = 4 << 20
+
+// Getenv returns a variable of the environment with which a process was started. What it has changed since is not seen.
+func Getenv(pid int, name string) (value string, ok bool, err error) {
+	f, err := os.Open(path(pid, "environ"))
+	if err != nil {
+		return "", false, gone(pid, err)
+	}
+	defer f.Close()
+	all, err := io.ReadAll(io.LimitReader(f, maxEnviron))
+	if err != nil {
+		return "", false, gone(pid, err)
+	}
+	for entry := range bytes.SplitSeq(all, []byte{0}) {
+		if rest, found := bytes.CutPrefix(entry, []byte(name+"=")); found {
+			return string(rest), true, nil
+		}
+	}
+	return "", false, nil
 }
 
 // HighWater returns the most memory that this process has had resident.

@@ -86,6 +86,9 @@ func Cmdline(pid int) ([]string, error) {
 	return args, err
 }
 
+// Getenv would return a variable of the environment with which a process was started.
+func Getenv(int, string) (value string, ok bool, err error) { return "", false, errors.ErrUnsupported }
+
 // HighWater returns the most memory that this process has had resident.
 func HighWater() (bytes int64, err error) {
 	var u unix.Rusage

@@ -53,10 +53,11 @@ type Ladder struct {
 	mail   time.Time  // when the first message came that no knock was about; zero: none waits
 	came   uint64     // how many messages came
 	doing  driver.Doing
-	since  time.Time // when that was heard, or the agent last did anything
-	called int       // calls of tools in hand
-	looked bool      // the agent has looked since the last knock
-	reset  bool      // what is under way is to be forgotten
+	since  time.Time               // when that was heard, or the agent last did anything
+	called int                     // calls of tools in hand
+	looked bool                    // the agent has looked since the last knock
+	reset  bool                    // what is under way is to be forgotten
+	stop   context.CancelCauseFunc // ends the rung that is tried; nil: none is
 
 	// What follows belongs to the goroutine of Run.
 	seen    uint64          // what came was when it was last asked for
@@ -124,9 +125,16 @@ func (l *Ladder) call() {
 	}
 }
 
-// Halt forgets what waits: whoever lets the agent go on shows it its mail.
+var errHalted = errors.New("halted meanwhile")
+
+// Halt ends what is being done, and forgets what waits: whoever lets the agent go on shows it its mail.
 func (l *Ladder) Halt() {
-	l.change(func() { l.mail, l.reset, l.looked = time.Time{}, true, false })
+	l.change(func() {
+		l.mail, l.reset, l.looked = time.Time{}, true, false
+		if l.stop != nil {
+			l.stop(errHalted)
+		}
+	})
 }
 
 func (l *Ladder) change(f func()) {
@@ -268,7 +276,7 @@ func (l *Ladder) climb(ctx context.Context, unread []string) (wait time.Duration
 		if ctx.Err() != nil || !l.o.May() || l.answered() {
 			return 0, true
 		}
-		a := r.Try(ctx)
+		a := l.try(ctx, r)
 		later = later || a.Later
 		l.done[n] = a.Did || a.Err != nil
 		l.note(ctx, r, a)
@@ -281,6 +289,24 @@ func (l *Ladder) climb(ctx context.Context, unread []string) (wait time.Duration
 		}
 	}
 	return l.top(later)
+}
+
+// try climbs one rung, unless everything is halted meanwhile.
+func (l *Ladder) try(ctx context.Context, r Rung) Attempt {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	l.mu.Lock()
+	l.stop = stop
+	if l.reset {
+		stop(errHalted)
+	}
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.stop = nil
+		l.mu.Unlock()
+	}()
+	return r.Try(ctx)
 }
 
 // answered tells whether the agent has looked, or is not to be knocked, while a rung was tried.

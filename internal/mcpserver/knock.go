@@ -1,0 +1,273 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"tutti/internal/driver"
+	"tutti/internal/envelope"
+	"tutti/internal/halt"
+	"tutti/internal/mailbox"
+	"tutti/internal/presence"
+	"tutti/internal/proc"
+	"tutti/internal/tmux"
+	"tutti/internal/wake"
+)
+
+// A knocker wakes the agent of this connection when mail comes and it sits idle.
+type knocker struct {
+	v       *server
+	b       *bus
+	own     *presence.Session // as it was opened
+	program *driver.Driver
+	ladder  *wake.Ladder
+	bell    *wake.Bell // nil: no hook is heard
+	stop    context.CancelFunc
+
+	mu    sync.Mutex // guards what follows; a leaf
+	heard time.Time  // when the agent last did anything that this process knows of
+}
+
+// knocker makes what wakes the agent, nil where nothing can, or somebody does already: a process that holds several sessions
+// serves one agent.
+func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker {
+	program, ok := driver.Get(s.Instance.Canonical().Host())
+	if !ok || !program.Wake.Can() {
+		return nil
+	}
+	if own := v.named(); own != "" && own.Canonical() != s.Instance.Canonical() {
+		return nil
+	}
+	config, err := v.app.Wake()
+	if err != nil {
+		v.log(withHint(err) + "; agents are woken as usual")
+	}
+	if !config.Enabled {
+		return nil
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	k := &knocker{v: v, b: b, own: s, program: program, stop: stop, heard: time.Now()}
+	if !v.knocks.CompareAndSwap(nil, k) {
+		stop()
+		return nil
+	}
+	times := wake.Usual()
+	if config.Quiet > 0 {
+		times.Quiet = config.Quiet
+	}
+	if config.Climb > 0 {
+		times.Climb = config.Climb
+	}
+	k.ladder = wake.NewLadder(wake.LadderOptions{
+		Rungs: k.rungs(config.Nudge), Times: times, Unread: k.unread, May: may, Mine: k.mine, Note: k.note, Log: v.log,
+	})
+	k.listen()
+	go k.ladder.Run(ctx) // it ends with the session; what it is about to do then may take a moment, and nobody waits for it
+	return k
+}
+
+// listen hangs up the bell at which the hooks of the agent are heard. Without it the agent is woken by what is left.
+func (k *knocker) listen() {
+	whose := ""
+	if name := k.program.Talk.Variable; name != "" {
+		whose = k.v.facts.Env(name)
+	}
+	if whose == "" { // the program passes nothing on; its hooks know which agent they are
+		whose = string(k.own.Instance.Canonical())
+	}
+	home, err := k.v.app.Home()
+	if err == nil {
+		k.bell, err = wake.Listen(wake.BellOptions{
+			Place: wake.Place{Home: home, Env: k.v.facts.Env}, Host: k.program.Name, Whose: whose, Heard: k.hears,
+			Closed: func() bool { return halt.Read().Halted },
+		})
+	}
+	if err != nil {
+		k.v.log(fmt.Sprintf("no hook can wait for mail: %v", err))
+	}
+}
+
+// hears is told what a hook says.
+func (k *knocker) hears(w wake.Word) {
+	k.acted()
+	if w.Conversation != "" && k.program.Talk.Meta != nil {
+		k.v.thread.CompareAndSwap(nil, &w.Conversation) // what its calls say outranks it
+	}
+	if e, ok := k.program.Hooks.Event(w.Event); ok {
+		k.ladder.Heard(e.Moment)
+	}
+	if w.Waits {
+		k.ladder.Waits()
+	}
+}
+
+// acted notes that the agent does something.
+func (k *knocker) acted() {
+	k.mu.Lock()
+	k.heard = time.Now()
+	k.mu.Unlock()
+}
+
+// Mail, Halt and Close make it a Waker of package attend.
+
+func (k *knocker) Mail() { k.ladder.Mail() }
+
+func (k *knocker) Halt() {
+	k.ladder.Halt()
+	if k.bell != nil {
+		k.bell.Dismiss()
+	}
+}
+
+func (k *knocker) Close() {
+	k.stop()
+	if k.bell != nil {
+		k.bell.Close()
+	}
+	k.v.knocks.CompareAndSwap(k, nil)
+}
+
+// called notes that the agent has called a tool, and by the returned function that it has the answer.
+func (v *server) called(meta []byte) (done func()) {
+	k := v.knocks.Load()
+	if k == nil {
+		return func() {}
+	}
+	k.acted()
+	if find := k.program.Talk.Meta; find != nil {
+		if id := find(meta); id != "" {
+			v.thread.Store(&id)
+		}
+	}
+	answered := k.ladder.Called()
+	return func() {
+		k.acted()
+		answered()
+	}
+}
+
+// capabilities are those that a program wants declared before it can be woken.
+func (v *server) capabilities() map[string]any {
+	host := v.o.host
+	if host == "" {
+		host = v.o.instance.Canonical().Host()
+	}
+	if d, ok := driver.Get(host); ok && d.Wake.Capability != "" {
+		return map[string]any{d.Wake.Capability: map[string]any{}}
+	}
+	return nil
+}
+
+// rungs are the means by which this agent can be woken, the mildest first.
+func (k *knocker) rungs(nudge bool) []wake.Rung {
+	w := &k.program.Wake
+	var all []wake.Rung
+	if w.Channel != "" {
+		all = append(all, wake.ChannelRung(w.Channel, k.v.wire.Notify))
+	}
+	if w.Hooks {
+		all = append(all, wake.RewakeRung(func() *wake.Bell { return k.bell }))
+	}
+	if w.Queue != nil {
+		all = append(all, wake.QueueRung(w.Queue, k.find, k.conversation))
+	}
+	agent, known := k.v.facts.AgentProcess()
+	screen, err := tmux.FromEnv(k.v.facts.Env("TMUX"))
+	if nudge && known && err == nil && agent.Agent() == k.program.Name {
+		all = append(all, wake.NudgeRung(wake.Nudger{
+			Server: screen, Agent: agent.ID, Halted: func() error { return halt.Check("type into a pane") },
+		}, w))
+	}
+	return all
+}
+
+// conversation is what the agent talks in, "" as long as nobody has said so.
+func (k *knocker) conversation(context.Context) string {
+	if id := k.v.thread.Load(); id != nil {
+		return *id
+	}
+	return ""
+}
+
+// find finds the program that serves the agent: it is the one that has started this server, with the folder that it was started
+// with. Another release could put the sentence where nobody finds it. Where that cannot be told it is the one that its user
+// would start.
+func (k *knocker) find() (wake.Program, error) {
+	w := &k.program.Wake
+	agent, ok := k.v.facts.AgentProcess()
+	if ok && agent.Agent() == k.program.Name && agent.ID.Alive() {
+		var p wake.Program
+		if home, given, err := proc.Getenv(agent.ID.PID, w.Home); err == nil && given {
+			p.Env = []string{w.Home + "=" + home}
+		}
+		if filepath.Base(agent.Exe) == k.program.Program {
+			if _, err := os.Stat(agent.Exe); err == nil {
+				p.Path = agent.Exe
+				return p, nil
+			}
+		}
+		path, err := exec.LookPath(k.program.Program)
+		p.Path = path
+		return p, err
+	}
+	path, err := exec.LookPath(k.program.Program)
+	return wake.Program{Path: path}, err
+}
+
+// unread are the messages that nobody was shown, the newest first. One that somebody is about to be shown is not among them.
+func (k *knocker) unread(ctx context.Context) ([]string, error) {
+	all, bad, err := k.b.Mail.Lines(ctx, k.own.Instance, mailbox.Query{States: true})
+	if err != nil {
+		return nil, err
+	}
+	_ = bad // whoever reads the mailbox says so
+	now := time.Now()
+	nobody := mailbox.Reader{By: k.own.Instance}
+	var ids []string
+	for i := range all {
+		if s := all[i].State; s == nil || !s.Seen() && s.Free(nobody, now) {
+			ids = append(ids, all[i].ID)
+		}
+	}
+	return ids, nil
+}
+
+// mine tells whether this session of the agent is the one that was active last. The others have said so with their last
+// heartbeat.
+func (k *knocker) mine(ctx context.Context) bool {
+	all, err := k.b.Presence.Of(ctx, k.own.Instance, time.Now())
+	if err != nil {
+		return true // better twice than never
+	}
+	k.mu.Lock()
+	heard := k.heard
+	k.mu.Unlock()
+	for _, s := range all {
+		if s.SessionID == k.own.SessionID || s.PID == k.own.PID {
+			continue
+		}
+		if at, ok := envelope.ParseTime(s.MCPActivityAt); ok && at.After(heard) {
+			return false
+		}
+	}
+	return true
+}
+
+// noteWithin bounds the writing of one line of the record.
+const noteWithin = 5 * time.Second
+
+// note puts a knock on record.
+func (k *knocker) note(m mailbox.Mark) {
+	ctx, cancel := context.WithTimeout(context.Background(), noteWithin)
+	defer cancel()
+	m.By, m.Session = string(k.own.Instance), string(k.own.SessionID)
+	if err := k.b.Mail.Step(ctx, k.own.Instance, m); err != nil && !errors.Is(err, mailbox.ErrNoMessage) {
+		k.v.log(fmt.Sprintf("a knock is not on record: %v", err))
+	}
+}

@@ -1,0 +1,163 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"tutti/internal/driver"
+	"tutti/internal/proc"
+	"tutti/internal/tmux"
+)
+
+// A Nudger types into the pane in which an agent lives, if the agent is proven to be idle there: its process lives in the
+// pane and is in front, its title says so, its screen shows an empty prompt and no question, and stands still. Whatever
+// of that is not known is reason to type nothing. Before Enter is pressed it has to be the sentence alone that stands there.
+type Nudger struct {
+	Server tmux.Server
+	Agent  proc.ID
+	// Halted is asked right before anything is typed.
+	Halted func() error
+
+	wake *driver.Wake
+}
+
+// steadyFor is how long a screen has to stand still: a program that works turns its wheel several times a second.
+const steadyFor = time.Second
+
+// drawWithin is how long a program may take to show what was pasted: the slowest that was seen on a busy machine took a second.
+const drawWithin = 3 * time.Second
+
+var (
+	errDraft = errors.New("something else stands where the agent's user types; what was pasted was not submitted")
+	// errAway reports a pane that cannot be typed into now.
+	errAway = errors.New("the agent is not seen to be idle")
+)
+
+func (n Nudger) try(ctx context.Context) Attempt {
+	if n.wake.Title == nil || n.wake.Prompt == nil {
+		return Attempt{}
+	}
+	pane, err := n.idle(ctx)
+	switch {
+	case errors.Is(err, tmux.ErrAbsent), errors.Is(err, tmux.ErrMissing):
+		return Attempt{}
+	case err != nil: // also what is not known
+		return Attempt{Later: true}
+	}
+	typed, err := n.typeInto(ctx, pane)
+	return Attempt{Did: typed, Counts: true, Later: !typed, Err: err, Detail: "pane " + pane.ID}
+}
+
+// idle returns the pane if the agent is idle there.
+func (n Nudger) idle(ctx context.Context) (tmux.Pane, error) {
+	pane, screen, err := n.look(ctx)
+	if err != nil {
+		return tmux.Pane{}, err
+	}
+	if err := sleep(ctx, steadyFor); err != nil {
+		return tmux.Pane{}, err
+	}
+	again, later, err := n.look(ctx)
+	if err == nil && (again.Ref() != pane.Ref() || again.Title != pane.Title || later != screen) {
+		err = errAway
+	}
+	return again, err
+}
+
+// look returns the pane and its screen, if nothing there speaks against typing.
+func (n Nudger) look(ctx context.Context) (pane tmux.Pane, screen string, err error) {
+	pane, err = n.find(ctx)
+	if err != nil {
+		return pane, "", err
+	}
+	if pane.InMode || pane.InputOff || pane.Synchronized || n.wake.Title(pane.Title) != driver.Idle {
+		return pane, "", errAway
+	}
+	screen, err = n.Server.Capture(ctx, pane.Ref(), tmux.Capture{})
+	if err != nil {
+		return pane, "", err
+	}
+	if typed, ok := n.wake.Prompt(screen); !ok || typed != "" {
+		return pane, "", errAway
+	}
+	return pane, screen, nil
+}
+
+// find returns the pane in which the agent lives and is in front.
+func (n Nudger) find(ctx context.Context) (tmux.Pane, error) {
+	all, err := n.Server.Panes(ctx)
+	if err != nil {
+		return tmux.Pane{}, err
+	}
+	for _, p := range all.Panes {
+		if p.Runs(n.lineage) && n.Agent.Alive() {
+			if !n.inFront(p) {
+				return p, errAway
+			}
+			return p, nil
+		}
+	}
+	return tmux.Pane{}, tmux.ErrAbsent
+}
+
+func (n Nudger) lineage(yield func(int) bool) {
+	if !yield(n.Agent.PID) {
+		return
+	}
+	for id := range proc.Ancestors(n.Agent.PID) {
+		if !yield(id.PID) {
+			return
+		}
+	}
+}
+
+// inFront tells whether the keys of a pane go to the agent, by its name, and not to the shell that has put it aside.
+func (n Nudger) inFront(p tmux.Pane) bool {
+	if comm, err := proc.Comm(n.Agent.PID); err == nil && comm == p.Command {
+		return true
+	}
+	args, err := proc.Cmdline(n.Agent.PID)
+	return err == nil && len(args) > 0 && filepath.Base(args[0]) == p.Command
+}
+
+// typeInto pastes the sentence, makes sure that it stands there alone, and presses Enter.
+func (n Nudger) typeInto(ctx context.Context, pane tmux.Pane) (typed bool, err error) {
+	if err := n.Halted(); err != nil {
+		return false, nil
+	}
+	if err := n.Server.Paste(ctx, pane.Ref(), Sentence); err != nil {
+		return false, err
+	}
+	for end := time.Now().Add(drawWithin); ; {
+		if err := sleep(ctx, tmux.Pause); err != nil {
+			return true, err
+		}
+		screen, err := n.Server.Capture(ctx, pane.Ref(), tmux.Capture{})
+		if err != nil {
+			return true, err
+		}
+		if typed, ok := n.wake.Prompt(screen); ok && typed == Sentence {
+			break
+		}
+		if time.Now().After(end) {
+			return true, errDraft
+		}
+	}
+	if err := n.Halted(); err != nil {
+		return true, err
+	}
+	return true, n.Server.Enter(ctx, pane.Ref())
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
