@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/mailbox"
+	"tutti/internal/plain"
 	"tutti/internal/post"
 	"tutti/internal/store"
 	"tutti/internal/trust"
@@ -88,7 +88,7 @@ func (c *Call) show(item *post.Item, now time.Time, limit int) {
 		c.line(notUser)
 	}
 	text := e.Text()
-	cut := head(text, limit)
+	cut := plain.Head(text, limit)
 	for line := range strings.SplitSeq(strings.TrimRight(CleanBlock(cut), "\n"), "\n") {
 		c.quoted(line)
 	}
@@ -135,23 +135,12 @@ func notes(item *post.Item) []string {
 		all = append(all, "role not registered: it claims to be "+Clean(item.Envelope.Actor.Role))
 	}
 	if item.Envelope.Via() != "" {
-		all = append(all, "sent without a person at the terminal: "+Clean(head(item.Envelope.Via(), 40)))
+		all = append(all, "sent without a person at the terminal: "+Clean(plain.Head(item.Envelope.Via(), 40)))
 	}
 	if item.Channel {
 		all = append(all, "sent to the label, not to you alone: you read it because no owner of the label is live")
 	}
 	return all
-}
-
-// head returns at most n bytes from the beginning of a text and cuts no character. A negative n means all.
-func head(s string, n int) string {
-	if n < 0 || len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // firstWords is a text as a list shows it: its first line with something on it.

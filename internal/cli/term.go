@@ -4,88 +4,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tutti/internal/plain"
 )
 
-// Clean makes text from anywhere fit to be shown on one line of a terminal. Control characters, marks that turn the
-// reading direction, line separators, invisible fillers and tag characters are removed, so that no peer can move the
-// cursor, colour the screen or disguise a name; bytes that are no UTF-8 become the replacement character.
-func Clean(s string) string {
-	if printable(s) {
-		return s
-	}
-	return cleanSlow(s, false)
-}
+// Clean is [plain.Clean]: text fit to be shown on one line.
+func Clean(s string) string { return plain.Clean(s) }
 
-// CleanBlock is Clean for text of several lines: line feeds stay and a tab becomes four blanks.
-func CleanBlock(s string) string {
-	if printable(s) {
-		return s
-	}
-	return cleanSlow(s, true)
-}
-
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// printable tells whether there are only the characters from blank to tilde, which most texts that are shown consist of.
-func printable(s string) bool {
-	for ; len(s) >= 8; s = s[8:] {
-		// A byte below blank, DEL, or one above ASCII sets its high bit in one of the three. Nothing carries from one
-		// byte to the next unless there is such a byte.
-		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		if (w|(w-ones*0x20)|(w+ones))&highs != 0 {
-			return false
-		}
-	}
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-func cleanSlow(s string, block bool) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range s { // bad bytes come out as U+FFFD
-		switch {
-		case block && r == '\n':
-			b.WriteByte('\n')
-		case block && r == '\t':
-			b.WriteString("    ")
-		case !unsafe(r):
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// unsafe tells which characters are never shown.
-func unsafe(r rune) bool {
-	switch {
-	case r < 0x20, r >= 0x7f && r <= 0x9f: // C0, DEL, C1
-		return true
-	case r < 0xad:
-		return false
-	case r == 0xad, r == 0x61c, r == 0x180e, r == 0xfeff: // soft hyphen, Arabic letter mark, vowel separator, BOM
-		return true
-	case r >= 0x200b && r <= 0x200c, r == 0x200e, r == 0x200f: // zero width space and non-joiner, direction marks
-		return true
-	case r >= 0x2028 && r <= 0x202e: // line and paragraph separator, embeddings and overrides
-		return true
-	case r >= 0x2060 && r <= 0x206f: // word joiner, invisible operators, isolates, deprecated format marks
-		return true
-	case r >= 0xfff9 && r <= 0xfffb: // interlinear annotation
-		return true
-	case r >= 0xe0000 && r <= 0xe0fff: // tags and the second block of variation selectors
-		return true
-	}
-	return false
-}
+// CleanBlock is [plain.CleanBlock]: text of several lines.
+func CleanBlock(s string) string { return plain.CleanBlock(s) }
 
 // wide holds the ranges of characters that take two columns: the East Asian wide and fullwidth ones and the emoji,
 // after Unicode 15.
@@ -202,7 +129,7 @@ func runeWidth(r rune) int {
 
 // Width returns the columns that cleaned text takes.
 func Width(s string) int {
-	if printable(s) {
+	if plain.Printable(s) {
 		return len(s)
 	}
 	n := 0

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"tutti/internal/plain"
 )
 
 func TestClean(t *testing.T) {
@@ -82,7 +84,7 @@ func FuzzShow(f *testing.F) {
 		if !utf8.ValidString(got) {
 			t.Errorf("Clean(%q) is not valid: %q", s, got)
 		}
-		if i := strings.IndexFunc(got, unsafe); i >= 0 {
+		if i := strings.IndexFunc(got, plain.Unsafe); i >= 0 {
 			t.Errorf("Clean(%q) left %q", s, got[i:])
 		}
 		if again := Clean(got); again != got {
@@ -92,25 +94,6 @@ func FuzzShow(f *testing.F) {
 			t.Errorf("Truncate(%q, %d) takes %d columns", got, max%100, Width(cut))
 		}
 	})
-}
-
-// TestPrintable: what is taken for clean at a glance is what cleaning leaves as it is.
-func TestPrintable(t *testing.T) {
-	t.Parallel()
-	base := "0123456789 abcdef ~ ABCDEF"
-	for at := range len(base) {
-		for c := range 256 {
-			b := []byte(base)
-			b[at] = byte(c)
-			s := string(b)
-			if want := c >= 0x20 && c < 0x7f; printable(s) != want || printable(s[at:]) != want {
-				t.Fatalf("printable(%q): not %v", s, want)
-			}
-			if got, want := Clean(s), cleanSlow(s, false); got != want {
-				t.Fatalf("Clean(%q): got %q, want %q", s, got, want)
-			}
-		}
-	}
 }
 
 func TestAger(t *testing.T) {
