@@ -40,6 +40,31 @@ func (a *App) MakeWorld(ctx context.Context) (w *World, remark, err error) {
 	return w, remark, nil
 }
 
+// Join opens the bus for an agent that is connected without anybody having asked for it: as MakeWorld, where there is none. tell
+// is told what a user should know once.
+func (a *App) Join(ctx context.Context, tell func(line string)) (*World, error) {
+	root, err := a.Root()
+	if err != nil {
+		return nil, err
+	}
+	a.TellPassed(tell)
+	if IsBus(root.Path) {
+		return a.World(Writing)
+	}
+	w, remark, err := a.MakeWorld(ctx)
+	if remark != nil {
+		tell(remark.Error())
+	}
+	return w, err
+}
+
+// TellPassed tells, once in the life of each, of the buses on the way to the one that is meant.
+func (a *App) TellPassed(tell func(line string)) {
+	for _, p := range a.TellOnce(time.Now()) {
+		tell(p.String() + "; " + p.Hint())
+	}
+}
+
 // An Agent is what is said of an agent that connects; all may be empty.
 type Agent struct {
 	Instance address.Instance // taken as it is

@@ -8,10 +8,12 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/envelope"
+	"tutti/internal/halt"
 	"tutti/internal/identity"
 	"tutti/internal/keyring"
 	"tutti/internal/mailbox"
 	"tutti/internal/peers"
+	"tutti/internal/post"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
@@ -86,6 +88,18 @@ func (w *World) candidates() func(address.Instance) []signature.Public {
 		}
 		return all
 	}
+}
+
+// Office returns what does the work on mail here, with the user's settings for what comes in.
+func (w *World) Office() (*post.Office, error) {
+	config, err := w.App.Config()
+	if err != nil {
+		return nil, err
+	}
+	return &post.Office{
+		Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now,
+		Policy: post.Policy{RequireSigned: config.RequireSigned, Allow: config.Allow, Block: config.Block},
+	}, nil
 }
 
 // Close gives the store back.

@@ -13,6 +13,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
+	"tutti/internal/plain"
 )
 
 // A Call is one run of one verb: what was asked, where answers go, and the world it may ask for.
@@ -182,29 +183,8 @@ func (c *Call) errPaint(code, s string) string {
 // wider one shifts its own row and no other.
 const maxColumn = 48
 
-// ago writes a past time as people say it: "3 min ago".
-func ago(d time.Duration) string {
-	n, unit := agoIn(d)
-	if n < 0 {
-		return "just now"
-	}
-	return strconv.Itoa(n) + unit
-}
-
-// agoIn is ago in parts. A negative number: the time is none that is past.
-func agoIn(d time.Duration) (n int, unit string) {
-	switch {
-	case d < 0:
-		return -1, ""
-	case d < time.Minute:
-		return int(d / time.Second), " s ago"
-	case d < time.Hour:
-		return int(d / time.Minute), " min ago"
-	case d < 48*time.Hour:
-		return int(d / time.Hour), " h ago"
-	}
-	return int(d / (24 * time.Hour)), " days ago"
-}
+// ago is [plain.Ago].
+func ago(d time.Duration) string { return plain.Ago(d) }
 
 // An ager is ago for many times, of which those that stand together are often alike.
 type ager struct {
@@ -214,7 +194,7 @@ type ager struct {
 }
 
 func (a *ager) ago(d time.Duration) string {
-	n, unit := agoIn(d)
+	n, unit := plain.AgoIn(d)
 	if a.text == "" || n != a.n || unit != a.unit {
 		*a = ager{n, unit, ago(d)}
 	}

@@ -40,6 +40,9 @@ func runReceive(ctx context.Context, c *Call) error {
 	if err := d.office.Shown(ctx, d.reader(), t); err != nil {
 		return err
 	}
+	if err := d.office.Engage(ctx, d.reader()); err != nil {
+		c.warn("%s", Clean(err.Error()))
+	}
 	if wait := c.duration("wait", 0); wait > 0 && len(t.Items) == 0 {
 		return c.nothingCame("no mail within " + wait.String())
 	}

@@ -72,6 +72,9 @@ func run(heavy Heavy, daemon bool) (status int) {
 	return c.finish(c.perform(heavy, err))
 }
 
+// maker is what a bus is marked with that is made here.
+func maker() string { return "tutti@" + Version }
+
 func newCall(in *Input, daemon bool) *Call {
 	c := &Call{Input: in, Table: verbs[:], In: os.Stdin, outFile: os.Stdout, errFile: os.Stderr, daemon: daemon}
 	if in.vals == nil {
@@ -83,7 +86,7 @@ func newCall(in *Input, daemon bool) *Call {
 		c.json = false
 	}
 	c.look()
-	c.App = app.New(app.Settings{Root: c.rootFlag(), Maker: "tutti@" + Version})
+	c.App = app.New(app.Settings{Root: c.rootFlag(), Maker: maker()})
 	return c
 }
 
@@ -105,7 +108,7 @@ func (c *Call) perform(heavy Heavy, wrong error) error {
 		return c.showHelp()
 	case c.isSet("version"):
 		return runVersion(context.Background(), c)
-	case wrong != nil && (v == nil || !v.Lax):
+	case wrong != nil && (v == nil || !v.Lax || v.Mute):
 		return wrong
 	case v == nil && c.landing():
 		return c.perform(heavy, nil)
@@ -217,6 +220,9 @@ func (c *Call) banner(state halt.State) {
 func (c *Call) finish(err error) int {
 	if e := c.flush(); e != nil && err == nil {
 		err = e
+	}
+	if c.Verb != nil && c.Verb.Mute && !c.help {
+		return c.mute(err)
 	}
 	if err != nil {
 		c.report(err)

@@ -119,6 +119,7 @@ type Verb struct {
 	Waits    bool             // may run long: an interrupt ends its context instead of the process
 	Brief    func(*Call) bool // of a verb that may wait: tells whether this run will not
 	Bus      bool             // works on the bus: with a nats:// root only the heavy program can
+	Mute     bool             // programs call it that are not to be bothered: what goes wrong is said in the log of hooks, and is exit status 0
 	TextOnly bool             // prints text also where JSON is the rule
 	Run      Func             // nil: only the heavy program has it
 

@@ -33,7 +33,7 @@ var claude = Driver{
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Wakes: true},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it is cut off after one and a half, whatever is written
 		},
-		Unit: time.Second, MaxAgain: 8, Conversation: "CLAUDE_CODE_SESSION_ID", goOn: block,
+		Unit: time.Second, MaxAgain: 8, Conversation: "CLAUDE_CODE_SESSION_ID", Folder: "CLAUDE_PROJECT_DIR", goOn: block,
 		add: func(e Event, text string) Answer {
 			switch e.Moment {
 			case Start, Prompt, Tool:

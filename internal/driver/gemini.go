@@ -30,7 +30,7 @@ var gemini = Driver{
 			{Name: "AfterAgent", Moment: Stop, Timeout: 10 * time.Second},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it comes up to three times
 		},
-		Unit: time.Millisecond, Conversation: "GEMINI_SESSION_ID", goOn: block,
+		Unit: time.Millisecond, Conversation: "GEMINI_SESSION_ID", Folder: "GEMINI_PROJECT_DIR", goOn: block,
 		add: func(e Event, text string) Answer {
 			switch e.Moment {
 			case Start, Prompt, Tool:

@@ -51,7 +51,10 @@ type Hooks struct {
 	MaxAgain int
 	// Conversation is the variable in which a hook finds the id of its conversation, "" for none: it stands in the input.
 	Conversation string
-	add, goOn    func(e Event, text string) Answer
+	// Folder is the variable in which a hook finds the folder that the program was started in, "" for none. The one that the
+	// input names may be where its agent has gone since.
+	Folder    string
+	add, goOn func(e Event, text string) Answer
 	// Note is what its user has to do beside that, "" for nothing.
 	Note string
 }
@@ -80,6 +83,9 @@ type Call struct {
 	Reason       string // at End
 	Prompt       string // at Prompt: what the user said. At most 4096 bytes are kept
 	Again        bool   // at Stop: this turn was asked for by a hook
+	// Helper: the event is one of an agent that the agent of the conversation has set to work. What is said then, that one
+	// hears. From documentation alone.
+	Helper bool
 }
 
 // The errors of an input.
@@ -96,8 +102,8 @@ const keepPrompt = 4096
 // Read reads the input of a hook that was called for an event. The event that the input names outranks the one of the command
 // line, which somebody may have copied to another event.
 func (h *Hooks) Read(event string, input []byte) (Call, error) {
-	var v [8][]byte
-	names := []string{"hook_event_name", "session_id", "cwd", "transcript_path", "source", "reason", "prompt", "stop_hook_active"}
+	var v [9][]byte
+	names := []string{"hook_event_name", "session_id", "cwd", "transcript_path", "source", "reason", "prompt", "stop_hook_active", "agent_id"}
 	if len(input) > MaxHook || !canonjson.Pick(input, names, v[:]) {
 		return Call{}, ErrInput
 	}
@@ -116,6 +122,8 @@ func (h *Hooks) Read(event string, input []byte) (Call, error) {
 		c.Prompt = c.Prompt[:keepPrompt]
 	}
 	c.Again, _ = canonjson.Bool(v[7])
+	helper, _ := canonjson.String(v[8])
+	c.Helper = helper != ""
 	return c, nil
 }
 

@@ -8,6 +8,9 @@ const Shown = "~/.config/cross-agent-comms/HALT"
 // Active is the first line that a command prints on standard error when it refuses to work.
 const Active = "halt active; remove " + Shown + " to resume."
 
+// Cleared is what an agent is told, once, after a halt: what it had begun must not go on because the switch is off again.
+const Cleared = "your user had halted all agents, and has cleared it; go on with what you were doing only if your user says so"
+
 // unreadableText is what readers of the switch say when they cannot learn the reason.
 const unreadableText = "HALT file present but unreadable; treat as halted."
 

@@ -153,11 +153,11 @@ func (k *Keeper) inConversation(ctx context.Context, q Request, variable string,
 			return s, nil
 		}
 	} else {
-		found, err := k.find(ctx, sessionKey(q.Host, q.Session))
+		b, ok, err := k.bound(ctx, q.Host, q.Session)
 		if err != nil {
 			return nil, err
 		}
-		if b, ok := k.ours(found); ok {
+		if ok {
 			return s.as(b), nil
 		}
 	}
@@ -170,6 +170,24 @@ func (k *Keeper) inConversation(ctx context.Context, q Request, variable string,
 	}
 	s.Instance = made.Instance
 	return s, nil
+}
+
+// Bound returns the agent that a conversation is bound to, "" when it is to none whose key is here.
+func (k *Keeper) Bound(ctx context.Context, host, session string) (address.Instance, error) {
+	b, ok, err := k.bound(ctx, host, session)
+	if err != nil || !ok {
+		return "", err
+	}
+	return b.Instance, nil
+}
+
+func (k *Keeper) bound(ctx context.Context, host, session string) (Binding, bool, error) {
+	found, err := k.find(ctx, sessionKey(host, session))
+	if err != nil {
+		return Binding{}, false, err
+	}
+	b, ok := k.ours(found)
+	return b, ok, nil
 }
 
 // peek is the agent that an unknown conversation would go on under.

@@ -28,6 +28,9 @@ const (
 	Engaged Step = "engaged" // its reader's user has set the work going again after a halt
 )
 
+// ResultStop is the result of a push that asked for one more turn at the end of one. A message is the reason for that once.
+const ResultStop = "stop"
+
 func (s Step) known() bool {
 	switch s {
 	case Stored, Pushed, Offered, Shown, Taken, Failed, Engaged:
@@ -56,6 +59,8 @@ type Reader struct {
 // otherwise.
 type State struct {
 	Stored, Pushed, Offered, Shown, Taken, Failed, Engaged time.Time
+
+	Asked time.Time // one more turn was asked for because of it, see ResultStop
 
 	By      string   // who was offered it last, or shown it without an offer
 	Session string   // in which session
@@ -111,6 +116,9 @@ func (s *State) apply(m *Mark) {
 		s.Stored = m.At
 	case Pushed:
 		s.Pushed = m.At
+		if m.Result == ResultStop {
+			s.Asked = m.At
+		}
 	case Offered:
 		s.Offered, s.By, s.Session = m.At, m.By, m.Session
 	case Shown:
@@ -216,6 +224,37 @@ func (m *Mailbox) StoredAll(ctx context.Context, inst address.Instance, marks []
 	}
 	if err := store.ExtendWith(ctx, m.s, trailKey(inst.Mailbox()), lines); err != nil {
 		return fmt.Errorf("note %s of messages: %w", Stored, err)
+	}
+	return nil
+}
+
+// StepAll adds a line for each of many messages, as Step does for one, in their order. Where all of them have one trail, all lines
+// are added or none.
+func (m *Mailbox) StepAll(ctx context.Context, inst address.Instance, marks []Mark) error {
+	if len(marks) == 0 {
+		return nil
+	}
+	trails, err := m.trails(ctx, inst)
+	if err != nil {
+		return fmt.Errorf("note steps of messages: %w", err)
+	}
+	if len(trails) > 1 {
+		for _, mark := range marks {
+			if err := m.Step(ctx, inst, mark); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	lines := make([][]byte, len(marks))
+	for n := range marks {
+		if !marks[n].Step.known() {
+			return fmt.Errorf("note %q of message %s: no such step", marks[n].Step, marks[n].ID)
+		}
+		lines[n] = marks[n].line()
+	}
+	if err := store.ExtendWith(ctx, m.s, trailKey(inst.Mailbox()), lines); err != nil {
+		return fmt.Errorf("note steps of messages: %w", err)
 	}
 	return nil
 }

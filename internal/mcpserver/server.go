@@ -140,37 +140,26 @@ func (v *server) world(ctx context.Context) (*bus, error) {
 }
 
 func (v *server) openWorld(ctx context.Context) (*app.World, error) {
-	root, err := v.app.Root()
-	if err != nil {
+	if v.o.autoOpen {
+		return v.app.Join(ctx, v.log)
+	}
+	if _, err := v.app.Root(); err != nil {
 		return nil, err
 	}
-	for _, p := range v.app.TellOnce(time.Now()) {
-		v.log(p.String() + "; " + p.Hint())
-	}
-	if !v.o.autoOpen || app.IsBus(root.Path) {
-		return v.app.World(app.Writing)
-	}
-	w, remark, err := v.app.MakeWorld(ctx)
-	if remark != nil {
-		v.log(remark.Error())
-	}
-	return w, err
+	v.app.TellPassed(v.log)
+	return v.app.World(app.Writing)
 }
 
 // equip puts the parts that act into a bus.
 func (v *server) equip(w *app.World) (*bus, error) {
-	config, err := v.app.Config()
+	office, err := w.Office()
 	if err != nil {
 		return nil, err
 	}
 	w.Presence.TTL = v.o.expiry
 	look, unlook := v.app.HaltLook()
-	b := &bus{World: w, unlook: unlook}
+	b := &bus{World: w, office: office, unlook: unlook}
 	b.place, _ = os.Stat(w.Root.Path) // without it nothing is missed but a word of warning
-	b.office = &post.Office{
-		Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now,
-		Policy: post.Policy{RequireSigned: config.RequireSigned, Allow: config.Allow, Block: config.Block},
-	}
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
 		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat,

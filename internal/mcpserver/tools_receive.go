@@ -62,9 +62,6 @@ func (t *tray) takes(item *post.Item) bool {
 // mostMessages is how many messages one answer holds at the most.
 const mostMessages = 20
 
-// haltWas is told once after a halt: an agent must not go on with what it had begun because the switch is off again.
-const haltWas = "your user had halted all agents, and has cleared it; go on with what you were doing only if your user says so"
-
 // receive shows what was not shown yet, and with wait what comes first.
 func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 	own, err := c.speaker(ctx, c.bus, false)
@@ -78,10 +75,13 @@ func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 		c.cleared.Store(true)
 	}
 	if c.cleared.Load() {
-		head.Str("haltCleared", haltWas)
+		head.Str("haltCleared", halt.Cleared)
 		c.whenSent(func() error { c.cleared.Store(false); return nil })
 	}
 	r := post.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
+	if err := c.office.Engage(ctx, r); err != nil {
+		c.log(err.Error()) // only hooks stay silent for it
+	}
 	limit := max(1, c.count("limit", mostMessages, mostMessages))
 	var h *hints
 	if wait := c.wait(); wait > 0 {

@@ -4,7 +4,9 @@
 package plain
 
 import (
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -98,4 +100,28 @@ func Head(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// Ago writes a past time as people say it: "3 min ago".
+func Ago(d time.Duration) string {
+	n, unit := AgoIn(d)
+	if n < 0 {
+		return "just now"
+	}
+	return strconv.Itoa(n) + unit
+}
+
+// AgoIn is Ago in parts. A negative number: the time is none that is past.
+func AgoIn(d time.Duration) (n int, unit string) {
+	switch {
+	case d < 0:
+		return -1, ""
+	case d < time.Minute:
+		return int(d / time.Second), " s ago"
+	case d < time.Hour:
+		return int(d / time.Minute), " min ago"
+	case d < 48*time.Hour:
+		return int(d / time.Hour), " h ago"
+	}
+	return int(d / (24 * time.Hour)), " days ago"
 }

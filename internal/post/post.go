@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tutti/internal/envelope"
+	"tutti/internal/halt"
 	"tutti/internal/identity"
 	"tutti/internal/keyring"
 	"tutti/internal/mailbox"
@@ -33,6 +34,8 @@ type Office struct {
 	Policy   Policy
 	// Halted tells whether the switch is on; it is asked with what is about to be done.
 	Halted func(action string) error
+	// Memory is what is remembered of the last halt; nil: as package halt has it.
+	Memory func() (halt.Entry, error)
 	Now    func() time.Time
 }
 

@@ -45,6 +45,12 @@ func (o *Office) Receive(ctx context.Context, r Reader, limit int) (*Taken, erro
 // ReceiveWhile is Receive for who can show only so much at a time: room is asked for each message, oldest first, and after
 // the first one that it turns down all others are left unclaimed, too.
 func (o *Office) ReceiveWhile(ctx context.Context, r Reader, limit int, room func(*Item) bool) (*Taken, error) {
+	return o.ReceiveSome(ctx, r, limit, func(*mailbox.Message) bool { return true }, room)
+}
+
+// ReceiveSome is ReceiveWhile for who wants only some messages: wants is asked about each, in brief and with its state, oldest
+// first, before it is read and also after one that there was no room for. What is not wanted is left as if it was not there.
+func (o *Office) ReceiveSome(ctx context.Context, r Reader, limit int, wants func(*mailbox.Message) bool, room func(*Item) bool) (*Taken, error) {
 	if err := o.Halted("receive as " + string(r.Instance)); err != nil {
 		return nil, err
 	}
@@ -60,6 +66,9 @@ func (o *Office) ReceiveWhile(ctx context.Context, r Reader, limit int, room fun
 	slices.SortFunc(found, older)
 	full := false
 	for _, m := range found {
+		if !wants(m) {
+			continue
+		}
 		if full || limit > 0 && len(ids) == limit {
 			t.Left++
 			continue
@@ -116,15 +125,49 @@ func older(a, b *mailbox.Message) int {
 // Shown records that the reader has what Receive or Answer gave out, and pins the key of each sender who was met for the first
 // time. It is not done before: a key that nobody was told of must not be an old acquaintance the next time.
 func (o *Office) Shown(ctx context.Context, r Reader, t *Taken) error {
+	prints := make([]Print, len(t.Items))
+	for n := range t.Items {
+		prints[n] = t.Items[n].Print()
+	}
+	return o.Proven(ctx, r, prints)
+}
+
+// A Print is what has to be remembered of an item that was printed until it is proven that its reader has it.
+type Print struct {
+	ID    string
+	From  address.Instance
+	First signature.Public // the key of a first contact, which the reader was told of; else zero
+}
+
+// Print is what has to be remembered of an item.
+func (i *Item) Print() Print {
+	p := Print{ID: i.Envelope.ID, From: i.Envelope.Actor.Instance}
+	if i.Verdict.Word == trust.NewKey {
+		p.First = i.Verdict.Key
+	}
+	return p
+}
+
+// Proven is Shown for who comes to know of it later, in another process.
+func (o *Office) Proven(ctx context.Context, r Reader, prints []Print) error {
 	var errs []error
-	for _, i := range t.Items {
-		if i.Verdict.Word == trust.NewKey {
-			errs = append(errs, o.Pins.Pin(i.Envelope.Actor.Instance, i.Verdict.Key, o.Now()))
+	for _, p := range prints {
+		if p.First != (signature.Public{}) {
+			errs = append(errs, o.Pins.Pin(p.From, p.First, o.Now()))
 		}
 		errs = append(errs, o.Mail.Step(settle(ctx), r.Instance,
-			mailbox.Mark{ID: i.Envelope.ID, Step: mailbox.Shown, By: string(r.Instance), Session: r.Session, At: o.Now()}))
+			mailbox.Mark{ID: p.ID, Step: mailbox.Shown, By: string(r.Instance), Session: r.Session, At: o.Now()}))
 	}
 	return errors.Join(errs...)
+}
+
+// Pushed records that a reader was told of messages, and in which way (see mailbox.ResultStop).
+func (o *Office) Pushed(ctx context.Context, r Reader, ids []string, way string) error {
+	marks := make([]mailbox.Mark, len(ids))
+	for n, id := range ids {
+		marks[n] = mailbox.Mark{ID: id, Step: mailbox.Pushed, By: string(r.Instance), Session: r.Session, At: o.Now(), Result: way}
+	}
+	return o.Mail.StepAll(settle(ctx), r.Instance, marks)
 }
 
 func isUnfit(err error) bool {

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/driver"
+	"tutti/internal/hook"
+	"tutti/internal/identity"
+)
+
+// hookTime is how long a hook works at the most, where its program does not give up before.
+const hookTime = 8 * time.Second
+
+// runHook does what an event of an agent program asks for.
+func runHook(ctx context.Context, c *Call) error {
+	d, ok := driver.Get(c.arg(0))
+	if !ok {
+		return usagef("unknown host %.100q", c.arg(0))
+	}
+	e, ok := d.Hooks.Event(c.arg(1))
+	if !ok {
+		return usagef("unknown event %.100q", c.arg(1))
+	}
+	state, err := c.App.StateDir()
+	if err != nil {
+		return err
+	}
+	in, ok := c.In.(*os.File)
+	if !ok {
+		return hook.ErrNoInput
+	}
+	input, err := hook.ReadInput(in, hook.InputTime)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(hookTime, max(e.Timeout, time.Second)))
+	defer cancel()
+	return hook.Run(ctx, hook.Options{
+		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.outFile, Now: time.Now,
+		Open: func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
+	})
+}
+
+// hookBus opens the bus for an agent. What the command line or the environment names outranks what is remembered.
+func (c *Call) hookBus(ctx context.Context, host string, p hook.Place) (*hook.Bus, error) {
+	set := app.Settings{Root: c.rootFlag(), Dir: p.Dir, Maker: maker()}
+	remembered := p.Root != "" && set.Root == "" && os.Getenv("H2A_ROOT") == ""
+	if remembered {
+		set.Root = p.Root
+	}
+	if i, err := os.Stat(p.Dir); err != nil || !i.IsDir() {
+		set.Dir = "" // it went away, or is none; the hook runs somewhere
+	}
+	a := app.New(set)
+	var w *app.World
+	var err error
+	if remembered {
+		w, err = a.World(app.Writing)
+	} else {
+		w, err = a.Join(ctx, func(line string) { c.logHook(errors.New(line)) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	office, err := w.Office()
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	root, err := filepath.Abs(w.Root.Path)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return &hook.Bus{
+		Root: root, Office: office, Close: w.Close,
+		Bound: func(ctx context.Context, conversation string) (address.Instance, error) {
+			return w.Identity.Bound(ctx, host, conversation)
+		},
+		Connect: func(ctx context.Context, conversation string) (address.Instance, string, error) {
+			q, err := a.Request(factsOf(a), app.Agent{Host: host})
+			if err != nil {
+				return "", "", err
+			}
+			q.Session, q.Source = conversation, identity.SourceEnv
+			r, err := w.Connect(ctx, q, time.Now())
+			if err != nil {
+				return "", "", err
+			}
+			return r.Instance, r.Notice, nil
+		},
+	}, nil
+}
+
+// mute ends a verb that never fails who called it.
+func (c *Call) mute(err error) int {
+	var f *fault
+	if errors.As(err, &f) && f.msg == "" && f.err == nil {
+		return f.code // it has said what it ends with
+	}
+	c.logHook(err)
+	return exitOK
+}
+
+func (c *Call) logHook(err error) {
+	if state, e := c.App.StateDir(); e == nil {
+		hook.Log(state, strings.Join(append([]string{c.Verb.Name}, c.Args...), " "), err, time.Now())
+	}
+}

@@ -1,0 +1,22 @@
+package cli
+
+var hookVerbs = []Verb{{
+	Name: "hook", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MinArgs: 2, MaxArgs: 2, Rare: true, Bus: true, Mute: true, TextOnly: true, Run: runHook,
+	Short: "what agent programs call at their events, to be shown mail",
+	Args:  "<host> <event>",
+	Does: `Agent programs call it, with a JSON object on standard input, and read its answer; there is nothing in it for people. When
+a conversation begins it connects the agent and says what is unread. Before a prompt and after a tool it puts what has come
+before the model, in at most 2048 bytes. At the end of a turn it asks for one more when there is mail that the agent has not
+seen, once for each message. When there is nothing to say it prints nothing.
+
+<host> is the program (claude, codex, gemini), <event> is an event as the program calls it: SessionStart, UserPromptSubmit,
+PostToolUse, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, AfterTool, AfterAgent, SessionEnd.
+
+While the halt switch is on it says so in one line and does nothing else. After that it stays silent until you let the agent go
+on: the agent is told so at your next prompt.`,
+	Wont: `It never fails the program that calls it: what goes wrong stands in ~/.local/state/tutti/hook.log, nothing is printed, and
+the exit status is 0. It acknowledges no message.`,
+	Examples: `$ tutti hook claude Stop`,
+	Exit:     "0 always",
+	See:      "receive, mcp-serve",
+}}

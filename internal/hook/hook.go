@@ -1,0 +1,328 @@
+// Package hook is what happens at one event of an agent program: it puts the mail of an agent before its model.
+//
+// It promises:
+//
+//   - Mail is claimed before it is printed, so that of several conversations of one agent one gets it. That it was shown is
+//     recorded when the next event of the conversation comes, which proves that the program went on; what is lost on the way is
+//     offered again.
+//   - At the end of a turn one more is asked for when there is mail that the agent has not seen. A message is the reason for that
+//     once in its life: the trail says so before anything is printed. No program has to count, and none is kept busy.
+//   - What is printed has at most [MaxAnswer] bytes. A text of a peer is marked as such, holds no control characters, and stands
+//     behind bars, so that none of its lines can pass for one of ours.
+//   - While the halt switch is on it says so and does nothing else. When it was cleared, nothing is put before an agent until its
+//     user has let it go on.
+//
+// How the programs differ is for package driver to know, who an agent is for identity, what becomes of mail for post. Where the
+// bus is and how an agent is connected is handed in. It starts no goroutine.
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/driver"
+	"tutti/internal/halt"
+	"tutti/internal/mailbox"
+	"tutti/internal/post"
+)
+
+// MaxAnswer is how many bytes one answer has at the most, with all that stands around the texts. A model reads it at every step.
+const MaxAnswer = 2048
+
+// A Bus is what a hook works on.
+type Bus struct {
+	Root   string // absolute
+	Office *post.Office
+	// Bound returns the agent of a conversation, "" when it is not known yet.
+	Bound func(ctx context.Context, conversation string) (address.Instance, error)
+	// Connect finds or makes the agent of a conversation. notice is what changed for it, mostly "".
+	Connect func(ctx context.Context, conversation string) (i address.Instance, notice string, err error)
+	Close   func() error
+}
+
+// A Place says which bus is meant.
+type Place struct {
+	Root string // that very one, which must be there; "": the one for Dir, which is made as the server of the agent would
+	Dir  string // where the agent works; "": where the hook runs
+}
+
+// Options are what a hook is given.
+type Options struct {
+	Driver *driver.Driver
+	Event  string // as the command line has it
+	Input  []byte // what the program wrote
+	Env    func(name string) string
+	State  string // this user's folder of state
+	Open   func(ctx context.Context, p Place) (*Bus, error)
+	Out    io.Writer
+	Now    func() time.Time
+	// Switch and Memory look at the halt switch; nil: as package halt does.
+	Switch func() halt.State
+	Memory func() (halt.Entry, error)
+}
+
+// Run does what an event asks for, and returns when the answer is written. An error is for a log: what could not be done is left
+// for the next event, and the program is not to be bothered with it.
+func Run(ctx context.Context, o Options) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal failure: %v", p)
+		}
+	}()
+	if o.Switch == nil {
+		o.Switch = halt.Read
+	}
+	if o.Memory == nil {
+		o.Memory = halt.Memory
+	}
+	call, err := o.Driver.Hooks.Read(o.Event, o.Input)
+	if err != nil {
+		return err
+	}
+	if v := o.Driver.Hooks.Conversation; call.Conversation == "" && v != "" {
+		call.Conversation = o.Env(v)
+	}
+	if call.Conversation == "" {
+		return errors.New("the input names no conversation")
+	}
+	e := &event{o: o, call: call, hooks: &o.Driver.Hooks, now: o.Now(), notes: notesFor(o.State, o.Driver.Name, call.Conversation)}
+	if e.call.Dir = e.folder(); e.call.Helper {
+		return nil // what is said now reaches somebody else
+	}
+	return e.run(ctx)
+}
+
+// An event is one at work.
+type event struct {
+	o     Options
+	call  driver.Call
+	hooks *driver.Hooks
+	now   time.Time
+	notes *notes
+	was   note // what is remembered of the conversation
+	bus   *Bus
+	r     post.Reader
+}
+
+// folder is where the agent program was started, as far as it tells.
+func (e *event) folder() string {
+	if v := e.o.Driver.Hooks.Folder; v != "" {
+		if dir := e.o.Env(v); filepath.IsAbs(dir) {
+			return dir
+		}
+	}
+	if filepath.IsAbs(e.call.Dir) {
+		return e.call.Dir
+	}
+	return ""
+}
+
+func (e *event) run(ctx context.Context) error {
+	if s := e.o.Switch(); s.Halted {
+		return e.halted(s)
+	}
+	if e.call.Event.Moment == driver.End {
+		return e.notes.forget()
+	}
+	known := e.notes.load(&e.was)
+	epoch := e.epoch()
+	if !known {
+		e.was = note{Epoch: epoch}
+	}
+	notice, err := e.open(ctx, known)
+	if err != nil {
+		return err
+	}
+	defer e.bus.Close()
+	doubt := e.prove(ctx) // a fault in it must not keep mail back
+	if e.was.Epoch != epoch || epoch == halt.UnknownEpoch {
+		if stopped, err := e.stopped(ctx, epoch); stopped || err != nil {
+			return errors.Join(doubt, err)
+		}
+	}
+	return errors.Join(doubt, e.mail(ctx, notice))
+}
+
+// epoch is how many halts there were, see halt.Epoch.
+func (e *event) epoch() uint64 {
+	m, err := e.o.Memory()
+	if err != nil {
+		return halt.UnknownEpoch
+	}
+	return m.Count
+}
+
+// halted says that the switch is on, where there is somebody to hear it. A conversation that begins now is remembered as one that
+// was stopped.
+func (e *event) halted(s halt.State) error {
+	if s.Path == "" {
+		return errors.New(s.Problem) // nobody has halted: there is no place to look
+	}
+	var err error
+	if epoch := e.epoch(); e.call.Event.Moment != driver.End && !e.notes.load(&e.was) && epoch != halt.UnknownEpoch {
+		err = e.notes.update(func(n *note) { n.Epoch = max(epoch, 1) - 1 })
+	}
+	return errors.Join(e.say(haltLine(s)), err)
+}
+
+// open opens the bus and finds out who the agent is.
+func (e *event) open(ctx context.Context, known bool) (notice string, err error) {
+	e.bus, err = e.o.Open(ctx, Place{Root: e.was.Root, Dir: e.call.Dir})
+	if e.was.Root != "" && errors.Is(err, fs.ErrNotExist) && e.call.Event.Moment == driver.Start {
+		e.bus, err = e.o.Open(ctx, Place{Dir: e.call.Dir}) // it is gone; a conversation that goes on may use another one
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.bus.Close())
+		}
+	}()
+	who := e.was.Instance
+	if e.was.Root != e.bus.Root {
+		who = ""
+	}
+	switch {
+	case e.call.Event.Moment == driver.Start:
+		who, notice, err = e.bus.Connect(ctx, e.call.Conversation)
+	case who == "":
+		if who, err = e.bus.Bound(ctx, e.call.Conversation); who == "" && err == nil {
+			who, notice, err = e.bus.Connect(ctx, e.call.Conversation)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	e.r = post.Reader{Instance: who, Session: e.call.Conversation}
+	if !known || who != e.was.Instance || e.bus.Root != e.was.Root {
+		err = e.notes.update(func(n *note) {
+			if !known {
+				n.Epoch = e.was.Epoch
+			}
+			n.Root, n.Instance = e.bus.Root, who
+		})
+		e.was.Printed = nil // it was another agent's
+	}
+	if e.call.Event.Moment == driver.Start {
+		e.notes.sweep(e.now)
+	}
+	return notice, err
+}
+
+// prove records that the agent has what an earlier event printed.
+func (e *event) prove(ctx context.Context) error {
+	var proven []post.Print
+	for _, p := range e.was.Printed {
+		if p.provenBy(&e.call, e.now) {
+			proven = append(proven, p.Print)
+		}
+	}
+	if len(proven) == 0 {
+		return nil
+	}
+	err := e.bus.Office.Proven(ctx, e.r, proven)
+	return errors.Join(err, e.notes.update(func(n *note) {
+		n.Printed = slices.DeleteFunc(n.Printed, func(p printed) bool { return p.provenBy(&e.call, e.now) })
+	}))
+}
+
+// stopped tells whether a halt has stopped the agent and its user has not let it go on since. At the first thing that its user
+// says it is told so.
+func (e *event) stopped(ctx context.Context, epoch uint64) (bool, error) {
+	if epoch == halt.UnknownEpoch {
+		_, err := e.o.Memory()
+		return true, err
+	}
+	on, err := e.bus.Office.Engaged(ctx, e.r.Instance)
+	switch {
+	case err != nil:
+		return true, err
+	case on:
+		return false, e.notes.update(func(n *note) { n.Epoch = epoch })
+	case e.call.Event.Moment != driver.Prompt || e.was.Told == epoch:
+		return true, nil
+	}
+	if err := e.say(clearedLine); err != nil {
+		return true, err
+	}
+	return true, e.notes.update(func(n *note) { n.Told = epoch })
+}
+
+// The ways in which an agent is told, as they stand in the trail.
+const (
+	byHook = "hook"
+	byStop = mailbox.ResultStop
+)
+
+// mail puts what has come before the agent.
+func (e *event) mail(ctx context.Context, notice string) error {
+	p := e.page(notice)
+	if p == nil {
+		return nil
+	}
+	t, err := e.bus.Office.ReceiveSome(ctx, e.r, 0, p.wants, p.room)
+	if err != nil {
+		return err
+	}
+	text := p.text(t)
+	if text == "" {
+		return nil
+	}
+	ids, way := make([]string, 0, len(t.Items)), byHook
+	for i := range t.Items {
+		ids = append(ids, t.Items[i].ID)
+	}
+	if e.call.Event.Moment == driver.Stop {
+		ids, way = append(ids, p.left()...), byStop // the turn is for what there was no room for, too
+	}
+	if err := e.bus.Office.Pushed(ctx, e.r, ids, way); err != nil {
+		return err // it could be the reason for another turn
+	}
+	if err := e.write(text); err != nil {
+		return err
+	}
+	err = e.notes.update(func(n *note) {
+		for i := range t.Items {
+			n.Printed = append(n.Printed, printed{Print: t.Items[i].Print(), Event: e.call.Event.Name, At: e.now})
+		}
+	})
+	if err != nil { // nobody would know at the next event
+		err = errors.Join(err, e.bus.Office.Shown(ctx, e.r, t))
+	}
+	return err
+}
+
+// answer makes the answer to the event.
+func (e *event) answer(text string) (driver.Answer, bool) {
+	if e.call.Event.Moment == driver.Stop {
+		return e.hooks.GoOn(e.call.Event, text)
+	}
+	return e.hooks.Add(e.call.Event, text)
+}
+
+func (e *event) write(text string) error {
+	a, _ := e.answer(text)
+	if _, err := e.o.Out.Write(a.Out); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}
+
+// say says something that asks for no turn.
+func (e *event) say(text string) error {
+	if e.call.Event.Moment == driver.Stop {
+		return nil
+	}
+	if _, hears := e.answer(text); !hears {
+		return nil
+	}
+	return e.write(text)
+}
