@@ -19,6 +19,8 @@ import (
 func HostVerbs(edit host.Editor) Heavy {
 	return Heavy{
 		{Name: "host setup", Run: func(_ context.Context, c *Call) error { return runHostSetup(c, edit) }},
+		{Name: "host status", Run: func(ctx context.Context, c *Call) error { return runHostStatus(ctx, c, edit) }},
+		{Name: "host plugin", Run: func(_ context.Context, c *Call) error { return runHostPlugin(c, edit) }},
 	}
 }
 

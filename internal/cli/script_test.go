@@ -20,6 +20,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/host"
 	"tutti/internal/identity"
+	"tutti/internal/mcpserver"
 	"tutti/internal/settings"
 )
 
@@ -41,9 +42,9 @@ func TestMain(m *testing.M) {
 
 // testHeavy are the heavy verbs that the scripts try.
 func testHeavy() Heavy {
-	return HostVerbs(host.Editor{
+	return append(HostVerbs(host.Editor{
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
-	})
+	}), HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)})
 }
 
 // topVariable names the process above which a program under test sees nobody: who runs the tests may be an agent program,

@@ -38,4 +38,41 @@ $ h2a host setup --host claude --write .mcp.json`,
 		Exit: "0 done, or so already; 1 wrong usage, or no agent program was found; 2 settings are damaged, hold another server of that name, or changed meanwhile; 3 a file could not be read or written",
 		See:  "install-skills, mcp-serve",
 	},
+	{
+		Name: "host status", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Waits: true,
+		Short: "look how your agent programs stand to the bus",
+		Flags: []Flag{{Name: "host", Kind: Text, Value: "host", Default: "all", Choices: skillHosts[:], Help: "which program; all means those that are found here"}},
+		Does: `Says of each agent program which version it is, where our server is registered, and whether hooks and skill are in
+place. Each registered server is started, exactly as the program would start it in this folder and with what the program would
+hand on of the environment, and asked for its tools and its bus; then it is ended. It connects no agent meanwhile.
+
+When two programs would use different buses their agents do not see each other: that is an error, with the line to type.
+
+Under h2a it prints what the older program says of the programs that it knows, and looks at nothing.`,
+		Wont: "It changes no settings, and does not ask a program itself whether it likes the server.",
+		Examples: `$ tutti host status
+$ tutti host status --host codex --json`,
+		Exit: "0 all is well, or nothing is registered; 1 wrong usage, or no agent program was found; 2 a registered server does not answer, settings are damaged, or two programs would use different buses; 3 a file could not be read",
+		See:  "doctor, root",
+	},
+	{
+		Name: "host plugin", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads,
+		Short: "the hooks by which the older programs follow an agent",
+		Flags: []Flag{
+			{Name: "host", Kind: Text, Value: "host", Choices: hostNames, Help: "which program"},
+			{Name: "instance", Kind: Text, Value: "id", Offer: OwnAgents, Help: "the agent"},
+			{Name: "status", Kind: Text, Value: "word", Default: "paused", Help: "what the agent is recorded as when a turn is over"},
+			{Name: "write", Kind: Text, Value: "file", Offer: Files, Help: "put them into this file of hooks, in the form of Claude"},
+			{Name: "scaffold", Kind: Text, Value: "dir", Offer: Folders, Help: "make a plug-in for Codex in this folder"},
+			{Name: "force", Kind: TrueSwitch, Help: "put a new file in the place of a damaged one, which is kept beside"},
+		},
+		Does: `Prints three command lines of the older programs: one that records that an agent rests, one that takes what another
+agent drives it with, one that looks for agents that rest. With --write the first two are put into a file of hooks, at the
+events Stop and UserPromptSubmit, in the place of earlier ones of theirs; everything else in the file stays.`,
+		Wont: "It is not what brings mail to an agent: tutti host setup is.",
+		Examples: `$ tutti host plugin --host claude --instance claude:api:3f2a9c01b7de
+$ h2a host plugin --host codex --instance codex:api --scaffold ./plugin`,
+		Exit: "0 done; 1 wrong usage, or the program has no such hooks; 2 the file is damaged; 3 a file could not be read or written",
+		See:  "host setup",
+	},
 }

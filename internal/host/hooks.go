@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,12 +9,13 @@ import (
 	"tutti/internal/driver"
 )
 
-// commands are those of ours at an event, each as it stands in the list of the event.
-func (q *Request) commands(d *driver.Driver, e driver.Event) (entries [][]byte) {
+// commands are those of ours at an event, each as it stands in the list of the event. bus is the one that they are told to use,
+// "" for none.
+func (q *Request) commands(d *driver.Driver, e driver.Event, bus string) (entries [][]byte) {
 	command := quote(q.Command) + " hook " + d.Name + " " + e.Name
 	root := ""
-	if q.Root != "" {
-		root = " --root " + quote(q.Root)
+	if bus != "" {
+		root = " --root " + quote(bus)
 	}
 	entries = append(entries, d.Hooks.Entry(e, command+root, false))
 	if e.Wakes {
@@ -155,9 +157,10 @@ func (q *Request) planHooks(p *Plan) error {
 	before := len(c.Did)
 	ours := func(command string) bool { return isHook(d.Name, command) }
 	if !q.Remove {
+		bus := q.hookRoot(p, f, c)
 		for _, e := range d.Hooks.Events {
 			path := append(slices.Clone(d.Hooks.Table), e.Name)
-			if err := q.entries(c, f.Format, path, ours, q.commands(d, e), e.Name); err != nil {
+			if err := q.entries(c, f.Format, path, ours, q.commands(d, e, bus), e.Name); err != nil {
 				return err
 			}
 		}
@@ -175,6 +178,20 @@ func (q *Request) planHooks(p *Plan) error {
 		c.Did = append(slices.Clone(c.Did[:before]), what+strings.Join(names, ", "))
 	}
 	return nil
+}
+
+// hookRoot is the bus that hooks are told to use: the one that is asked for, else the one that the server or they were told before.
+func (q *Request) hookRoot(p *Plan, f driver.File, c *Change) string {
+	if q.Root != "" || p.root != "" {
+		return cmp.Or(q.Root, p.root)
+	}
+	for _, command := range q.ourHooks(p.Driver, f, c.After) {
+		all := words(command)
+		if i := slices.Index(all, "--root"); i >= 0 && i+1 < len(all) {
+			return all[i+1]
+		}
+	}
+	return ""
 }
 
 // dropHooks takes ours away from events at which they are not wanted.

@@ -36,7 +36,7 @@ func (q *Request) Snippets(d *driver.Driver) (all []Snippet, err error) {
 	}
 	for _, e := range d.Hooks.Events {
 		path := append(slices.Clone(d.Hooks.Table), e.Name)
-		if all[n].Text, err = q.Edit.Entries(f.Format, all[n].Text, path, never, q.commands(d, e)); err != nil {
+		if all[n].Text, err = q.Edit.Entries(f.Format, all[n].Text, path, never, q.commands(d, e, q.Root)); err != nil {
 			return nil, err
 		}
 	}

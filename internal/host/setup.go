@@ -16,6 +16,8 @@ type Plan struct {
 	Changes []*Change // its files, also those in which nothing has to be changed
 	Remarks []string  // what its user should know about what was found
 	Err     error     // why nothing can be done; no file is written then
+
+	root string // the bus that the entry of the server names, where it was kept
 }
 
 // Changed tells whether there is something to be written.
@@ -329,6 +331,9 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 }
 
 func (q *Request) remarkKept(p *Plan, added []string) {
+	if i := slices.Index(added, "--root"); i >= 0 {
+		p.root = added[i+1]
+	}
 	if len(added) > 0 {
 		p.Remarks = append(p.Remarks, "kept of the entry that was there: "+strings.Join(added, " "))
 	}

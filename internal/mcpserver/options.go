@@ -7,6 +7,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/app"
+	"tutti/internal/host"
 	"tutti/internal/presence"
 )
 
@@ -53,6 +54,9 @@ func optionsOf(s *app.Service, getenv func(string) string) (options, error) {
 	}
 	o.heartbeat = o.span(getenv, "H2A_HEARTBEAT_INTERVAL_MS", presence.Heartbeat, minHeartbeat, maxHeartbeat)
 	o.expiry = o.span(getenv, "H2A_SESSION_EXPIRY_MS", presence.Expiry, minExpiry, maxExpiry)
+	if getenv(host.LookVariable) != "" {
+		o.autoOpen = false // somebody only looks whether the server answers, and which bus it would use
+	}
 	o.remark(s)
 	return o, nil
 }

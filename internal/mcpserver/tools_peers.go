@@ -92,6 +92,10 @@ func status(ctx context.Context, c *call, noBus error) (*canonjson.Object, error
 		o.Bool("ok", false)
 		o.Str("problem", clip(noBus.Error(), maxError))
 		o.Opt("hint", clip(hintOf(noBus), maxError))
+		if root, err := c.app.Root(); err == nil { // where it would be
+			o.Str("root", word(root.Path))
+			o.Str("rootSource", string(root.Source))
+		}
 	} else if err := c.describe(ctx, &o); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,263 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/driver"
+	"tutti/internal/skill"
+)
+
+// A Status is how a program stands to the bus.
+type Status struct {
+	Driver  *driver.Driver
+	Program string // where it was found, "" where it was not
+	Version string // as it says itself, "" where it does not
+	Servers []Registered
+	Hooks   []HookFile
+	Skills  []SkillFile
+}
+
+// A Registered is a server of the name of ours in the settings of a program.
+type Registered struct {
+	Scope   driver.Scope
+	Path    string
+	Owner   Owner
+	Server  driver.Server
+	Current bool // setup would leave it as it is
+	Err     error
+
+	passed []string // names of variables that are handed on beside
+}
+
+// A State is how something of ours stands.
+type State uint8
+
+// The states.
+const (
+	Missing  State = iota
+	Outdated       // setup would change it
+	InPlace
+	Unreadable
+)
+
+func (s State) String() string {
+	return [...]string{"missing", "outdated", "in place", "unreadable"}[s]
+}
+
+// A HookFile is a file in which hooks can stand.
+type HookFile struct {
+	Scope driver.Scope
+	Path  string
+	State State
+	Err   error
+}
+
+// A SkillFile is a place at which a program finds the skill.
+type SkillFile struct {
+	Scope  driver.Scope
+	Path   string
+	State  State
+	Edited bool // it is not as we wrote it
+}
+
+// Look finds out how a program stands to the bus. Of the request the command and the place count. It runs the program for its
+// version, for at most as long as ctx allows, and writes nothing.
+func (q *Request) Look(ctx context.Context, d *driver.Driver) *Status {
+	s := &Status{Driver: d}
+	if path, err := exec.LookPath(d.Program); err == nil {
+		s.Program = path
+		if len(d.Tried) > 0 { // the name of another one may be that of any program
+			s.Version = versionOf(ctx, path, d.Version)
+		}
+	}
+	seen := map[string]bool{}
+	for _, scope := range []driver.Scope{driver.User, driver.Project} {
+		at := *q
+		at.Scope, at.Remove, at.Force, at.Root = scope, false, false, ""
+		at.Server, at.Hooks = true, false
+		s.servers(&at, seen)
+		at.Server, at.Hooks = false, true
+		s.hooks(&at, seen)
+		s.skills(&at)
+	}
+	return s
+}
+
+func (s *Status) servers(q *Request, seen map[string]bool) {
+	f, ok := s.Driver.Servers.File(q.Scope)
+	if !ok {
+		return
+	}
+	paths := []string{f.Path(q.Place)}
+	if f.Others != nil {
+		paths = append(paths, f.Others(q.Place)...)
+	}
+	plan := q.Plan(s.Driver)
+	for _, path := range paths {
+		if seen["server "+path] {
+			continue
+		}
+		seen["server "+path] = true
+		r := Registered{Scope: q.Scope, Path: path}
+		c, err := readChange(path, "")
+		var entry []byte
+		there := true
+		if err == nil && c.Before != nil {
+			entry, there, err = q.Edit.Get(f.Format, c.Before, serverPath(s.Driver))
+		} else if err == nil {
+			continue
+		}
+		switch {
+		case err != nil:
+			r.Err = &StateError{Path: path, Reason: err}
+		case !there:
+			continue
+		default:
+			r.Owner, r.Server = OwnerOf(s.Driver, entry)
+			names, _ := canonjson.Get(entry, "env_vars")
+			r.passed, _ = canonjson.Strings(names)
+			r.Current = plan.Err == nil && !plan.Changed()
+		}
+		s.Servers = append(s.Servers, r)
+	}
+}
+
+func (s *Status) hooks(q *Request, seen map[string]bool) {
+	f, ok := s.Driver.Hooks.File(q.Scope)
+	if !ok || seen["hooks "+f.Path(q.Place)] {
+		return
+	}
+	h := HookFile{Scope: q.Scope, Path: f.Path(q.Place)}
+	seen["hooks "+h.Path] = true
+	p := q.Plan(s.Driver)
+	switch {
+	case p.Err != nil:
+		h.State, h.Err = Unreadable, p.Err
+	case !p.Changed():
+		h.State = InPlace
+	case q.hasHooks(s.Driver, f, p.Changes[0].Before):
+		h.State = Outdated
+	}
+	if h.State == Missing && h.Scope == driver.Project {
+		return // few want them there
+	}
+	s.Hooks = append(s.Hooks, h)
+}
+
+// hasHooks tells whether something of ours is in a table of hooks.
+func (q *Request) hasHooks(d *driver.Driver, f driver.File, text []byte) bool {
+	return len(q.ourHooks(d, f, text)) > 0
+}
+
+// ourHooks are the commands of ours in a table of hooks.
+func (q *Request) ourHooks(d *driver.Driver, f driver.File, text []byte) (all []string) {
+	table, ok, err := q.Edit.Get(f.Format, text, d.Hooks.Table)
+	if err != nil || !ok || !canonjson.IsObject(table) {
+		return nil
+	}
+	for _, list := range canonjson.Members(table) {
+		if !isList(list) {
+			continue
+		}
+		for e := range canonjson.Elements(list) {
+			split(e, func(command string) bool {
+				if isHook(d.Name, command) {
+					all = append(all, command)
+				}
+				return false
+			})
+		}
+	}
+	return all
+}
+
+func (s *Status) skills(q *Request) {
+	for _, f := range s.Driver.Skills.Folders {
+		if f.Scope != q.Scope {
+			continue
+		}
+		parts := skill.Parts(f.Form, nil)
+		l := SkillFile{Scope: f.Scope, Path: filepath.Join(f.Path(q.Place), filepath.FromSlash(parts[len(parts)-1].Name))}
+		text, err := (&Change{Path: l.Path, real: l.Path}).now()
+		switch {
+		case err == nil && text == nil:
+			if f.Old || f.Scope == driver.Project {
+				continue
+			}
+		case err != nil:
+			l.State = Unreadable
+		default:
+			l.State, l.Edited = InPlace, !skill.Ours(text)
+		}
+		s.Skills = append(s.Skills, l)
+	}
+}
+
+// versionOf asks a program for its version.
+func versionOf(ctx context.Context, path string, args []string) string {
+	ctx, stop := context.WithTimeout(ctx, askFor)
+	defer stop()
+	c := exec.CommandContext(ctx, path, args...)
+	var out tail
+	c.Stdout, c.Stderr = &out, nil
+	alone(c)
+	if err := c.Run(); err != nil && out.Len() == 0 {
+		return ""
+	}
+	for _, word := range strings.Fields(out.String()) {
+		word = strings.Trim(word, "v(),;:")
+		if strings.Count(word, ".") > 0 && word[0] >= '0' && word[0] <= '9' {
+			return word
+		}
+	}
+	return ""
+}
+
+const (
+	askFor  = 10 * time.Second // for a version: some need seconds to start on a busy machine
+	maxTail = 4 << 10
+)
+
+// A tail keeps the beginning of what a program says.
+type tail struct{ bytes.Buffer }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.Buffer.Write(p[:min(len(p), max(0, maxTail-t.Len()))])
+	return len(p), nil
+}
+
+// sparse are the variables that a program hands to a server when it does not hand on its environment. Codex does so.
+var sparse = []string{"HOME", "LANG", "PATH", "SHELL", "TERM", "TMPDIR", "USER"}
+
+// environment is what a program would have its server started with.
+func environment(d *driver.Driver, r *Registered) []string {
+	var env []string
+	if d.Servers.Passes {
+		env = os.Environ()
+	} else {
+		for _, name := range slices.Concat(sparse, r.passed) {
+			if v, ok := os.LookupEnv(name); ok {
+				env = append(env, name+"="+v)
+			}
+		}
+	}
+	for _, v := range r.Server.Env {
+		env = append(env, v[0]+"="+v[1])
+	}
+	return append(env, LookVariable+"=1")
+}
+
+// LookVariable tells a server of ours that somebody only looks whether it answers: it connects no agent then.
+const LookVariable = "TUTTI_LOOK"
+
+// errSilent is what is said of a server that did not answer in time.
+var errSilent = errors.New("it does not answer")
