@@ -309,6 +309,9 @@ func runThread(ctx context.Context, c *Call) error {
 		return c.empty(err)
 	}
 	defer d.Close()
+	if c.on("trace") {
+		return runTrace(ctx, c, d, id)
+	}
 	all, bad, err := d.Mail.Thread(ctx, d.who.Instance, id)
 	if err == nil && len(all) == 0 && c.under != H2A {
 		all, bad, err = d.threadOf(ctx, id)

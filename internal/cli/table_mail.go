@@ -196,10 +196,15 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 		Flags: []Flag{
 			{Name: "id", Kind: Text, Value: "id", Under: H2A, Offer: Threads, Help: "the thread"},
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "as whom; under h2a it must be given"},
+			{Name: "trace", Kind: Switch, Under: Tutti, Help: "what became of the messages, in place of the messages"},
 		},
-		Does:     "Shows all messages of a thread that you received, took or sent, by time. An id of a message stands for its thread.",
-		Wont:     "It marks nothing.",
-		Examples: "$ tutti thread thr:1780000000000:9f3c",
+		Does: "Shows all messages of a thread that you received, took or sent, by time. An id of a message stands for its thread.\n\n" +
+			"--trace tells of each, or of the one message whose id is given, what is on record, with times (UTC): stored in the mailbox; " +
+			"pushed, which is each attempt to have its reader look, and by what (notification, rewake, queue, channel, nudge, stop, hook); failed, with why; " +
+			"offered, which is claimed by a reader; shown, which is proven; taken, which is acknowledged. With --json a list of " +
+			"{id, from, to, trace: [{step, at, by, session, result}]}.",
+		Wont:     "It marks nothing. A push proves nothing: only shown does.",
+		Examples: "$ tutti thread thr:1780000000000:9f3c\n$ tutti thread --trace env:1780000000000:4b1e",
 		Exit:     exitMail,
 		See:      "reply, inbox read",
 	},

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/mailbox"
+	"tutti/internal/store"
+)
+
+// runTrace says what became of messages: when each was stored, what was tried to have its reader look, and when the reader was
+// offered it, shown it and took it.
+func runTrace(ctx context.Context, c *Call, d *desk, id string) error {
+	all, bad, err := d.Mail.Thread(ctx, d.who.Instance, id)
+	if err == nil && len(all) == 0 {
+		var m *mailbox.Message
+		if m, err = d.Mail.Find(ctx, d.who.Instance, id); err == nil {
+			all = append(all, m)
+		}
+	}
+	if err != nil {
+		return noMessage(err, c.listHint())
+	}
+	c.sayUnfit(bad)
+	out := c.array()
+	for n, m := range all {
+		marks, err := d.Mail.Trace(ctx, d.reads(m), m.ID)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			if err := out.add(traceObject(m, marks)); err != nil {
+				return err
+			}
+			continue
+		}
+		if n > 0 {
+			c.line("")
+		}
+		c.showTrace(m, marks)
+		if err := c.flushLong(); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		out.end()
+	}
+	return nil
+}
+
+// reads is in whose mailbox a message was put: what was sent lies in that of its reader.
+func (d *desk) reads(m *mailbox.Message) address.Instance {
+	if m.Key.Kind == store.Outbox && m.Envelope.Target != "" {
+		return m.Envelope.Target
+	}
+	return d.who.Instance
+}
+
+const traceTime = "2006-01-02T15:04:05.000Z"
+
+// showTrace prints a line for each step. Times are UTC, to the millisecond, as they are on record.
+func (c *Call) showTrace(m *mailbox.Message, marks []mailbox.Mark) {
+	c.line(c.paint(bold, "id "+Clean(m.ID)) + " — from " + Clean(string(m.Envelope.Actor.Instance)) + " to " + Clean(string(m.Envelope.Target)))
+	if len(marks) == 0 {
+		c.line("  nothing is on record of it")
+	}
+	for _, k := range marks {
+		line := fmt.Sprintf("  %s  %-7s", k.At.UTC().Format(traceTime), k.Step)
+		if how := means(&k); how != "" {
+			line += "  " + Clean(how)
+		}
+		if k.By != "" {
+			line += "  by " + Clean(k.By)
+		}
+		if k.Session != "" {
+			line += "  in " + Clean(k.Session)
+		}
+		c.line(strings.TrimRight(line, " "))
+	}
+}
+
+// means is by what means somebody was told. A push without a word was a notification of the server, which is older than the
+// others.
+func means(k *mailbox.Mark) string {
+	if k.Step == mailbox.Pushed && k.Result == "" {
+		return "notification"
+	}
+	return k.Result
+}
+
+func traceObject(m *mailbox.Message, marks []mailbox.Mark) []byte {
+	var o canonjson.Object
+	o.Str("id", m.ID)
+	o.Str("from", string(m.Envelope.Actor.Instance))
+	o.Str("to", string(m.Envelope.Target))
+	steps := []byte{'['}
+	for n := range marks {
+		k := &marks[n]
+		if n > 0 {
+			steps = append(steps, ',')
+		}
+		var s canonjson.Object
+		s.Str("step", string(k.Step))
+		s.Str("at", k.At.UTC().Format(traceTime))
+		s.Str("by", k.By)
+		s.Opt("session", k.Session)
+		s.Opt("result", means(k))
+		steps = append(steps, s.Bytes()...)
+	}
+	o.Raw("trace", append(steps, ']'))
+	return o.Bytes()
+}
