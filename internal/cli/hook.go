@@ -13,6 +13,7 @@ import (
 	"tutti/internal/driver"
 	"tutti/internal/hook"
 	"tutti/internal/identity"
+	"tutti/internal/wake"
 )
 
 // hookTime is how long a hook works at the most, where its program does not give up before.
@@ -40,12 +41,46 @@ func runHook(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
+	if c.on("wait") {
+		return c.awaitMail(ctx, d, e.Name, input)
+	}
 	ctx, cancel := context.WithTimeout(ctx, min(hookTime, max(e.Timeout, time.Second)))
 	defer cancel()
 	return hook.Run(ctx, hook.Options{
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.outFile, Now: time.Now,
 		Open: func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
+		Tell: func(call *driver.Call, i address.Instance, works bool) {
+			if !d.Wake.Can() {
+				return
+			}
+			// Nearly nobody listens where there is no server, and nothing comes of it then.
+			_ = wake.Tell(wake.Caller{
+				Place: c.bells(), Host: d.Name, Conversation: call.Conversation, Instance: string(i.Canonical()),
+				Event: call.Event.Name, Works: works,
+			})
+		},
 	})
+}
+
+// bells is where the servers of this user hear hooks.
+func (c *Call) bells() wake.Place {
+	home, err := c.App.Home()
+	if err != nil {
+		home = "" // then there is one place less
+	}
+	return wake.Place{Home: home, Env: os.Getenv}
+}
+
+// awaitMail waits in the background of a conversation for mail, and ends as the program wants to be roused.
+func (c *Call) awaitMail(ctx context.Context, d *driver.Driver, event string, input []byte) error {
+	a, err := wake.Await(ctx, c.bells(), d, event, input)
+	if err != nil || a.Status == 0 {
+		return err
+	}
+	if _, err := c.errFile.Write(a.Err); err != nil {
+		return err
+	}
+	return &fault{code: a.Status}
 }
 
 // hookBus opens the bus for an agent. What the command line or the environment names outranks what is remembered.

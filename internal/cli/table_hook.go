@@ -4,6 +4,7 @@ var hookVerbs = []Verb{{
 	Name: "hook", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MinArgs: 2, MaxArgs: 2, Rare: true, Bus: true, Mute: true, TextOnly: true, Run: runHook,
 	Short: "what agent programs call at their events, to be shown mail",
 	Args:  "<host> <event>",
+	Flags: []Flag{{Name: "wait", Kind: Switch, Help: "wait in the background until there is mail for an agent that is idle"}},
 	Does: `Agent programs call it, with a JSON object on standard input, and read its answer; there is nothing in it for people. When
 a conversation begins it connects the agent and says what is unread. Before a prompt and after a tool it puts what has come
 before the model, in at most 2048 bytes. At the end of a turn it asks for one more when there is mail that the agent has not
@@ -13,10 +14,15 @@ seen, once for each message. When there is nothing to say it prints nothing.
 PostToolUse, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, AfterTool, AfterAgent, SessionEnd.
 
 While the halt switch is on it says so in one line and does nothing else. After that it stays silent until you let the agent go
-on: the agent is told so at your next prompt.`,
+on: the agent is told so at your next prompt.
+
+With --wait it does nothing of that: it waits until mail comes while the agent is idle, says one fixed sentence on standard error and
+ends with status 2, which starts a turn in a program that was told to watch for that (Claude Code). It ends without a word when the
+conversation ends, when a newer one waits, while the halt switch is on, where the program does a single task (claude -p), and at once
+where no mcp-serve of the conversation is there.`,
 	Wont: `It never fails the program that calls it: what goes wrong stands in ~/.local/state/tutti/hook.log, nothing is printed, and
 the exit status is 0. It acknowledges no message.`,
 	Examples: `$ tutti hook claude Stop`,
-	Exit:     "0 always",
+	Exit:     "0 always, but for --wait; 2 with --wait: there is mail",
 	See:      "receive, mcp-serve",
 }}

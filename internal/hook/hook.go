@@ -63,6 +63,9 @@ type Options struct {
 	Open   func(ctx context.Context, p Place) (*Bus, error)
 	Out    io.Writer
 	Now    func() time.Time
+	// Tell is told what the agent does when its event was dealt with, but not while it is halted: whether it works, as it
+	// does after a prompt, after a tool, and when one more turn was asked for. i is "" where it is not known. Nil: nobody is told.
+	Tell func(c *driver.Call, i address.Instance, works bool)
 	// Switch and Memory look at the halt switch; nil: as package halt does.
 	Switch func() halt.State
 	Memory func() (halt.Entry, error)
@@ -109,6 +112,7 @@ type event struct {
 	was   note // what is remembered of the conversation
 	bus   *Bus
 	r     post.Reader
+	more  bool // one more turn was asked for
 }
 
 // folder is where the agent program was started, as far as it tells.
@@ -131,6 +135,7 @@ func (e *event) run(ctx context.Context) error {
 	if e.call.Event.Moment == driver.End {
 		return e.notes.forget()
 	}
+	defer e.tell()
 	known := e.notes.load(&e.was)
 	epoch := e.epoch()
 	if !known {
@@ -148,6 +153,14 @@ func (e *event) run(ctx context.Context) error {
 		}
 	}
 	return errors.Join(doubt, e.mail(ctx, notice))
+}
+
+// tell says what the agent does now.
+func (e *event) tell() {
+	if e.o.Tell != nil {
+		m := e.call.Event.Moment
+		e.o.Tell(&e.call, e.r.Instance, e.more || m == driver.Prompt || m == driver.Tool)
+	}
 }
 
 // epoch is how many halts there were, see halt.Epoch.
@@ -289,6 +302,7 @@ func (e *event) mail(ctx context.Context, notice string) error {
 	if err := e.write(text); err != nil {
 		return err
 	}
+	e.more = e.call.Event.Moment == driver.Stop
 	err = e.notes.update(func(n *note) {
 		for i := range t.Items {
 			n.Printed = append(n.Printed, printed{Print: t.Items[i].Print(), Event: e.call.Event.Name, At: e.now})

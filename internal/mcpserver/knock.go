@@ -99,11 +99,14 @@ func (k *knocker) hears(w wake.Word) {
 	if w.Conversation != "" && k.program.Talk.Meta != nil {
 		k.v.thread.CompareAndSwap(nil, &w.Conversation) // what its calls say outranks it
 	}
-	if e, ok := k.program.Hooks.Event(w.Event); ok {
-		k.ladder.Heard(e.Moment)
-	}
-	if w.Waits {
+	e, known := k.program.Hooks.Event(w.Event)
+	switch {
+	case w.Waits:
 		k.ladder.Waits()
+	case w.Works:
+		k.ladder.Heard(driver.Tool)
+	case known:
+		k.ladder.Heard(e.Moment)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +21,11 @@ func (r *rig) hook(event string) <-chan bool {
 	ctx, stop := context.WithTimeout(r.t.Context(), patience)
 	r.t.Cleanup(stop)
 	go func() {
-		mail, err := wake.Wait(ctx, wake.Caller{Place: wake.Place{Home: r.home}, Host: "claude", Conversation: talk, Event: event}, patience)
+		c := wake.Caller{Place: wake.Place{Home: r.home}, Host: "claude", Conversation: talk, Event: event}
+		if err := wake.Tell(c); err != nil { // as the hook beside it does
+			r.t.Errorf("hook: %v", err)
+		}
+		mail, err := wake.Wait(ctx, c, patience)
 		if err != nil && r.t.Context().Err() == nil {
 			r.t.Errorf("hook: %v", err)
 		}
@@ -160,5 +165,66 @@ func TestWakesByQueue(t *testing.T) {
 	raw, err := os.ReadFile(calls)
 	if want := "queue --thread 0199-a --message " + wake.Sentence + "\n"; err != nil || string(raw) != want {
 		t.Errorf("the program was called with %q, %v; want %q", raw, err, want)
+	}
+}
+
+// TestWakesByCommand is the hook as programs call it: what others say in passing holds it back, and mail ends it with status 2.
+func TestWakesByCommand(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	env := []string{"CLAUDE_CODE_SESSION_ID=" + talk, "CLAUDE_CODE_ENTRYPOINT=cli"}
+	hook := func(event string, more ...string) *exec.Cmd {
+		c := r.command("tutti", append([]string{"hook", "claude", event}, more...), env...)
+		c.Dir = filepath.Join(r.home, "a")
+		c.Stdin = strings.NewReader(`{"hook_event_name":"` + event + `","session_id":"` + talk + `","cwd":"` + c.Dir + `"}`)
+		return c
+	}
+	os.MkdirAll(filepath.Join(r.home, "a"), 0o700)
+	alone := hook("Stop", "--wait")
+	if out, err := alone.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("without a server: %v, %s", err, out)
+	}
+	log, _ := os.ReadFile(filepath.Join(r.home, ".local/state/tutti/hook.log"))
+	if n := strings.Count(string(log), "\n"); n != 1 || !strings.Contains(string(log), "no server of this session") {
+		t.Errorf("the log without a server: %q", log)
+	}
+
+	waiting := hook("SessionStart", "--wait") // before its server is there
+	var said strings.Builder
+	waiting.Stdout, waiting.Stderr = &said, &said
+	if err := waiting.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a := r.start("a", []string{"--auto-open", "--host", "claude"}, env...)
+	me := a.me()
+	if out, err := hook("UserPromptSubmit").CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("a prompt: %v, %s", err, out)
+	}
+	b := r.start("b", []string{"--auto-open", "--host", "codex"})
+	b.me()
+	b.ok("tutti_send", object{"to": me, "text": "while it works"})
+	ended := make(chan error, 1)
+	go func() { ended <- waiting.Wait() }()
+	select {
+	case err := <-ended:
+		t.Fatalf("it was roused while it works: %v, %s", err, said.String())
+	case <-time.After(time.Second):
+	}
+	if out, err := hook("PostToolUse").CombinedOutput(); err != nil || !strings.Contains(string(out), "while it works") {
+		t.Errorf("after a tool: %v, %s", err, out)
+	}
+	if out, err := hook("Stop").CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("at the end of the turn: %v, %s", err, out)
+	}
+	sent := time.Now()
+	b.ok("tutti_send", object{"to": me, "text": "now that it is idle"})
+	select {
+	case err := <-ended:
+		if waiting.ProcessState.ExitCode() != 2 || said.String() != wake.Sentence+"\n" {
+			t.Errorf("it ends with %v and says %q", err, said.String())
+		}
+		t.Logf("roused after %v", time.Since(sent))
+	case <-time.After(patience):
+		t.Fatalf("it was not roused\n%s\n%s", a.errs, r.trail())
 	}
 }

@@ -18,6 +18,7 @@ import (
 type Word struct {
 	Conversation string
 	Event        string // as the program spells it
+	Works        bool   // the agent works, whatever the event says
 	Waits        bool   // it stays, and waits for mail
 }
 
@@ -274,19 +275,21 @@ const (
 func (w Word) line() []byte {
 	var o canonjson.Object
 	o.Bool("waits", w.Waits)
+	o.Bool("works", w.Works)
 	o.Str("conversation", w.Conversation)
 	o.Str("event", w.Event)
 	return o.Bytes()
 }
 
 func parseWord(line []byte) (Word, bool) {
-	var v [3][]byte
-	if !canonjson.Pick(line, []string{"waits", "conversation", "event"}, v[:]) {
+	var v [4][]byte
+	if !canonjson.Pick(line, []string{"waits", "conversation", "event", "works"}, v[:]) {
 		return Word{}, false
 	}
 	var w Word
 	w.Waits, _ = canonjson.Bool(v[0])
 	w.Conversation, _ = canonjson.String(v[1])
 	w.Event, _ = canonjson.String(v[2])
+	w.Works, _ = canonjson.Bool(v[3])
 	return w, true
 }

@@ -100,8 +100,15 @@ func (l *Ladder) Heard(m driver.Moment) {
 	})
 }
 
-// Waits says that a hook has begun to wait. Where something could not be done before, it may be possible now.
-func (l *Ladder) Waits() { l.change(func() {}) }
+// Waits says that a hook has begun to wait: what could not be done before may be possible now. It comes at the same events as
+// the hooks that say what the agent does, in any order, and counts only where none of those was heard.
+func (l *Ladder) Waits() {
+	l.change(func() {
+		if l.doing == driver.Unknown {
+			l.doing = driver.Idle
+		}
+	})
+}
 
 // Called says that the agent calls a tool; done says that it has the answer.
 func (l *Ladder) Called() (done func()) {

@@ -18,6 +18,7 @@ type Caller struct {
 	Conversation string
 	Instance     string // where the server may not know its conversation; "" elsewhere
 	Event        string // as the program spells it
+	Works        bool   // the agent works, whatever the event says
 }
 
 // ErrNobody reports that no server of the session is there.
@@ -30,7 +31,7 @@ func Tell(c Caller) error {
 		return fmt.Errorf("tell the server of the session: %w", err)
 	}
 	defer f.Close()
-	return writeLine(f, Word{Conversation: c.Conversation, Event: c.Event}.line())
+	return writeLine(f, Word{Conversation: c.Conversation, Event: c.Event, Works: c.Works}.line())
 }
 
 // Wait waits until there is mail for an agent that is idle, and returns true then. It returns false when nobody is to be
