@@ -1,0 +1,253 @@
+//go:build e2e
+
+package e2etest
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What is tried here are agents that sit idle in a terminal, set up by "tutti host setup" and by nothing else.
+
+// A sitting is one agent program in a pane of a tmux of its own.
+type sitting struct {
+	t    *testing.T
+	d    desk
+	m    *model
+	tmux string
+	me   string // on the bus
+	ben  string // who writes to it
+}
+
+// quick is from when on a message counts as late. A machine that is busy with other things is given more: the best of several
+// is what is measured.
+var quick = map[string]time.Duration{"claude-197": time.Second, "claude-329": time.Second, "codex": 8 * time.Second}
+
+// sit starts a program in a fresh home, and waits until it is on the bus.
+func sit(t *testing.T, a agent, args ...string) *sitting {
+	t.Helper()
+	agentPrograms(t)
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("NOT TRIED: tmux is not installed")
+	}
+	home := t.TempDir()
+	s := &sitting{t: t, m: newModel(t, func(turn) move { return move{say: "done"} }), tmux: "e" + rand.Text()[:8]}
+	s.d = desk{agent: a, home: home, work: filepath.Join(home, "project"), url: s.m.http.URL}
+	if err := os.MkdirAll(s.d.work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a.setUp(t, s.d)
+	s.ben = connect(t, home, filepath.Join(home, "h2a-workspace/.h2a"), "agy", "ben")
+	tutti(t, home, "host", "setup", "--host", a.host)
+	c := s.d.command(t, args...)
+	line := append([]string{"new-session", "-d", "-x", "120", "-y", "40", "-c", s.d.work, "--", "env", "-i"}, c.Env...)
+	line = append(append(line, "TERM=xterm-256color", "SHELL=/bin/sh"), "sh", "-c", `TMUX=$1 TMUX_PANE=$2; export TMUX TMUX_PANE; shift 2; exec "$@"`, "sh", "", "%0")
+	s.keys(append(line, c.Args...)...)
+	t.Cleanup(func() { _ = exec.Command("tmux", "-L", s.tmux, "kill-server").Run() })
+	return s
+}
+
+// keys runs a command of tmux.
+func (s *sitting) keys(args ...string) string {
+	s.t.Helper()
+	c := exec.Command("tmux", append([]string{"-f", "/dev/null", "-u", "-L", s.tmux}, args...)...)
+	c.Env = append(os.Environ(), "TMUX=")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("tmux %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (s *sitting) until(what string, f func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !f(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			log, _ := os.ReadFile(filepath.Join(s.d.home, ".local/state/tutti/hook.log"))
+			s.t.Fatalf("%s: in vain\n%s\n%s\nhook.log: %s", what, s.keys("capture-pane", "-p"), s.keys("list-panes", "-F", "#{pane_title}"), log)
+		}
+	}
+}
+
+// comes waits until the agent is on the bus.
+func (s *sitting) comes() {
+	s.t.Helper()
+	s.until("the agent comes to the bus", func() bool {
+		var live []struct{ Instance string }
+		if err := json.Unmarshal(tutti(s.t, s.d.home, "discover", "--json"), &live); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, l := range live {
+			if strings.HasPrefix(l.Instance, s.d.agent.host+":") {
+				s.me = l.Instance
+			}
+		}
+		return s.me != ""
+	})
+}
+
+// asked tells whether the model was asked with a text in the conversation.
+func (s *sitting) asked(text string) bool {
+	return slices.ContainsFunc(s.m.seen(), func(t turn) bool { return strings.Contains(string(t.raw), text) })
+}
+
+// rests waits until nothing has been asked of the model for a while.
+func (s *sitting) rests() {
+	s.t.Helper()
+	for n := -1; n != len(s.m.seen()); {
+		n = len(s.m.seen())
+		time.Sleep(2 * time.Second)
+	}
+}
+
+type traced struct {
+	ID    string
+	Trace []struct{ Step, At, Result string }
+}
+
+// trace is what became of a message, as its sender sees it.
+func (s *sitting) trace(id string) traced {
+	s.t.Helper()
+	var all []traced
+	out := tutti(s.t, s.d.home, "thread", "--trace", id, "--instance", s.ben, "--json")
+	if err := json.Unmarshal(out, &all); err != nil || len(all) != 1 {
+		s.t.Fatalf("%v\n%s", err, out)
+	}
+	return all[0]
+}
+
+// woken sends messages, one after the other, each to an agent that is idle again, and makes sure that each was in the next
+// question to the model, that it was woken by the means that is wanted, and that nobody typed.
+func (s *sitting) woken(means string) {
+	s.t.Helper()
+	best := time.Hour
+	for n := range 3 {
+		s.rests()
+		text, id := fmt.Sprintf("the schema has changed %d times", n+3), fmt.Sprintf("env:e2e:%d", n)
+		tutti(s.t, s.d.home, "send", "--as", s.ben, "--id", id, s.me, text)
+		sent := time.Now()
+		s.until("the message reaches the model", func() bool { return s.asked(text) })
+		took := time.Since(sent)
+		best = min(best, took)
+		got := s.trace(id)
+		s.t.Logf("%s after %v: %v", id, took, got.Trace)
+		if !slices.ContainsFunc(got.Trace, func(k struct{ Step, At, Result string }) bool { return k.Step == "pushed" && k.Result == means }) {
+			s.t.Errorf("it was not woken by %s: %v", means, got.Trace)
+		}
+		for _, k := range got.Trace {
+			if strings.HasPrefix(k.Result, "nudge") {
+				s.t.Errorf("somebody typed: %v", got.Trace)
+			}
+		}
+	}
+	if limit := quick[s.d.agent.name]; best > limit {
+		s.t.Errorf("the quickest message took %v to the model, want at most %v", best, limit)
+	}
+}
+
+// wokenOnce sends ten messages at once: they are one reason to wake up.
+func (s *sitting) wokenOnce(means string) {
+	s.t.Helper()
+	s.rests()
+	var all sync.WaitGroup
+	for n := range 10 {
+		all.Go(func() {
+			tutti(s.t, s.d.home, "send", "--as", s.ben, "--id", fmt.Sprintf("env:ten:%d", n), s.me, fmt.Sprintf("part %d of ten", n))
+		})
+	}
+	all.Wait()
+	s.until("ten messages reach the model", func() bool { return s.asked("of ten") })
+	s.rests()
+	knocks := map[string]bool{}
+	for n := range 10 {
+		for _, k := range s.trace(fmt.Sprintf("env:ten:%d", n)).Trace {
+			if k.Result == means {
+				knocks[k.At] = true
+			}
+		}
+	}
+	if len(knocks) != 1 {
+		s.t.Errorf("ten messages made %d wake-ups: %v", len(knocks), knocks)
+	}
+}
+
+func TestClaudeIsWoken(t *testing.T) {
+	for _, version := range []string{"197", "329"} {
+		t.Run(version, func(t *testing.T) {
+			a := claude(version)
+			a.setUp = func(t *testing.T, d desk) {
+				d.write(t, ".claude.json", compact(object{
+					"hasCompletedOnboarding": true, "projects": object{d.work: object{"hasTrustDialogAccepted": true}},
+					"customApiKeyResponses": object{"approved": []string{"dummy"}},
+				}))
+			}
+			s := sit(t, a)
+			s.comes()
+			s.woken("rewake")
+			s.wokenOnce("rewake")
+		})
+	}
+}
+
+// TestClaudeIsNotHeldUp: a task without a screen ends when it is done, although a hook would wait for mail.
+func TestClaudeIsNotHeldUp(t *testing.T) {
+	for _, version := range []string{"197", "329"} {
+		t.Run(version, func(t *testing.T) {
+			agentPrograms(t)
+			home := t.TempDir()
+			m := newModel(t, func(turn) move { return move{say: "done"} })
+			d := desk{agent: claude(version), home: home, work: filepath.Join(home, "project"), url: m.http.URL}
+			if err := os.MkdirAll(d.work, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			d.write(t, ".claude.json", "{}")
+			tutti(t, home, "host", "setup", "--host", "claude")
+			began := time.Now()
+			if out := d.run(t, "-p", "hello"); !strings.Contains(out, "done") || time.Since(began) > time.Minute {
+				t.Errorf("after %v: %s", time.Since(began), out)
+			}
+		})
+	}
+}
+
+func TestCodexIsWoken(t *testing.T) {
+	a := codex
+	a.setUp = func(t *testing.T, d desk) {
+		d.write(t, ".codex/config.toml", `model = "scripted"
+model_provider = "offline"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[feedback]
+enabled = false
+[features]
+plugins = false
+[model_providers.offline]
+name = "offline"
+base_url = "`+d.url+`/v1"
+wire_api = "responses"
+env_key = "OFFLINE_KEY"
+`)
+	}
+	s := sit(t, a, "--no-daemon", "--dangerously-bypass-hook-trust")
+	s.until("the screen is there", func() bool { return strings.Contains(s.keys("capture-pane", "-p"), "scripted") })
+	time.Sleep(2 * time.Second) // it shows its prompt before it takes keys
+	s.keys("send-keys", "-l", "hello")
+	time.Sleep(time.Second)
+	s.keys("send-keys", "Enter")
+	s.until("the first turn", func() bool { return s.asked("hello") })
+	s.comes()
+	s.woken("queue")
+	s.wokenOnce("queue")
+}
