@@ -243,11 +243,13 @@ func (a *App) Effective() ([]Setting, error) {
 	if name == "" {
 		name = "that of the session or the folder"
 	}
-	return []Setting{
+	all := []Setting{
 		{"require_signed", fmt.Sprint(c.RequireSigned), from("require_signed")},
 		{"allow", list(c.Allow, "everybody"), from("allow")},
 		{"block", list(c.Block, "nobody"), from("block")},
 		{"scope", scope, from("scope")},
 		{"name", name, from("name")},
-	}, nil
+	}
+	wakes, err := a.wakeEffective(a.Shown(path))
+	return append(all, wakes...), err
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"tutti/internal/wake"
 )
 
 // A WakeConfig is the table [wake] of the settings file:
@@ -96,4 +99,26 @@ func parseWake(data []byte, shown string) (*WakeConfig, error) {
 		*t.to = d
 	}
 	return &c, nil
+}
+
+// wakeEffective is what counts of the table [wake].
+func (a *App) wakeEffective(shown string) ([]Setting, error) {
+	c, err := a.Wake()
+	if err != nil {
+		return nil, err
+	}
+	from := func(usual bool) string {
+		if usual {
+			return "default"
+		}
+		return shown
+	}
+	span := func(d, usual time.Duration) string { return cmp.Or(d, usual).String() }
+	usual := wake.Usual()
+	return []Setting{
+		{"wake.enabled", fmt.Sprint(c.Enabled), from(c.Enabled)},
+		{"wake.nudge", fmt.Sprint(c.Nudge), from(c.Nudge)},
+		{"wake.quiet", span(c.Quiet, usual.Quiet), from(c.Quiet == 0)},
+		{"wake.climb", span(c.Climb, usual.Climb), from(c.Climb == 0)},
+	}, nil
 }

@@ -69,6 +69,9 @@ type Options struct {
 	Heartbeat time.Duration
 	// Epoch counts the halts of this user; nil: halt.Epoch.
 	Epoch func() uint64
+	// Engaged tells whether the user of an agent has let it go on after the last halt in another program, as at a terminal.
+	// It is asked when something would be pushed and this process does not know. Nil: nowhere else.
+	Engaged func(ctx context.Context, i address.Instance) (bool, error)
 	// Wake makes what wakes the agent of a session when mail comes, with a function that tells whether it may be woken
 	// now. nil: nobody is woken in this session. Nil: in none.
 	Wake func(s *presence.Session, may func() bool) Waker

@@ -303,11 +303,30 @@ func (p *pushes) push(topic string, how manner, data func() []byte) bool {
 // mayPush tells whether the user lets pushes go out now: nothing is halted, and nothing was since the user let this session
 // go on. The counter of halts finds those that came and went between two looks.
 func (h *held) mayPush() bool {
-	if h.readSwitch(); h.isStopped() {
+	s := h.readSwitch()
+	now := h.a.o.Epoch()
+	if now == halt.UnknownEpoch {
 		return false
 	}
-	now := h.a.o.Epoch()
-	return now != halt.UnknownEpoch && now == h.epoch.Load()
+	return !h.isStopped() && now == h.epoch.Load() || !s.Halted && h.engagedElsewhere(now)
+}
+
+// engagedElsewhere lets the session go on when its user has said so to another program. epoch is as it was before that is asked.
+func (h *held) engagedElsewhere(epoch uint64) bool {
+	o := &h.a.o
+	if o.Engaged == nil {
+		return false
+	}
+	was := h.engaged.Load()
+	on, err := o.Engaged(h.a.end, h.session().Instance)
+	if err != nil {
+		o.Log(fmt.Sprintf("session %s is told nothing: nobody knows whether its user has let it go on: %v", h.id, err))
+	}
+	if err != nil || !on || !h.engaged.CompareAndSwap(was, was+1) {
+		return false
+	}
+	h.epoch.Store(epoch)
+	return true
 }
 
 // readSwitch looks at the switch, and stops the pushes where it is on. A look may take a while: one that began before the user

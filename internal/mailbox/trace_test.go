@@ -23,8 +23,11 @@ func TestTrace(t *testing.T) {
 		const inst = "claude:api:3f2a9c01b7de"
 		at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 		for n, mark := range []Mark{
-			{ID: "a", Step: Stored}, {ID: "b", Step: Stored}, {ID: "a", Step: Pushed, Session: "s", Result: "rewake"},
-			{ID: "a", Step: Failed, Session: "s", Result: "nudge: no"}, {ID: "a", Step: Shown},
+			{ID: "a", Step: Stored},
+			{ID: "b", Step: Stored},
+			{ID: "a", Step: Pushed, Session: "s", Result: "rewake"},
+			{ID: "a", Step: Failed, Session: "s", Result: "nudge: no"},
+			{ID: "a", Step: Shown},
 		} {
 			mark.By, mark.At = inst, at.Add(time.Duration(5-n)*time.Second) // clocks differ: they are sorted by time
 			if err := m.Step(t.Context(), inst, mark); err != nil {

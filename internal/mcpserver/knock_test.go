@@ -135,6 +135,7 @@ func TestWakesByHook(t *testing.T) {
 		}
 	}
 	last = r.hook("Stop")
+	r.stays("nothing happens", last)
 	a.end(0)
 	r.ends("the session is over", last, false)
 }

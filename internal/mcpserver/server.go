@@ -162,7 +162,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	b.place, _ = os.Stat(w.Root.Path) // without it nothing is missed but a word of warning
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
-		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat,
+		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat, Engaged: b.office.Engaged,
 		Wake: func(s *presence.Session, may func() bool) attend.Waker {
 			if k := v.knocker(b, s, may); k != nil {
 				return k

@@ -1,0 +1,38 @@
+package app
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWakeSettings(t *testing.T) {
+	t.Parallel()
+	usual := WakeConfig{Enabled: true, Nudge: true}
+	for name, c := range map[string]struct {
+		text  string
+		want  WakeConfig
+		fault string // part of it; "": none
+	}{
+		"nothing":       {"", usual, ""},
+		"another table": {"[bus]\nname = \"x\"\n[later]\ny = 1\n", usual, ""},
+		"all":           {"[wake]\nenabled = false\nnudge = false\nquiet = \"90s\"\nclimb = \"5m\"\n", WakeConfig{false, false, 90 * time.Second, 5 * time.Minute}, ""},
+		"a slip":        {"[wake]\n\nnudges = false\n", usual, "line 3: there is no setting wake.nudges"},
+		"no time":       {"[wake]\nquiet = \"soon\"\n", usual, `line 2: wake.quiet: "soon" is no time`},
+		"too short":     {"[wake]\nclimb = \"1ms\"\n", usual, "line 2: wake.climb"},
+		"a number":      {"[wake]\nclimb = 5\n", usual, "line 2"},
+		"no table":      {"wake = 1\n", usual, "line 1"},
+		"no TOML":       {"[wake\n", usual, "line 1"},
+	} {
+		got, err := parseWake([]byte(c.text), "~/config.toml")
+		fault := ""
+		if err != nil {
+			fault = err.Error()
+		}
+		var config *ConfigError
+		if got == nil || *got != c.want || (c.fault == "") != (err == nil) || !strings.Contains(fault, c.fault) || err != nil && !errors.As(err, &config) {
+			t.Errorf("%s: got %+v, %v; want %+v and the fault %q", name, got, err, c.want, c.fault)
+		}
+	}
+}
