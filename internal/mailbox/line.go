@@ -67,7 +67,7 @@ func (l *Line) Seen() bool { return l.State != nil && l.State.Seen() }
 
 // Lines is List in brief for lists that may be long.
 func (m *Mailbox) Lines(ctx context.Context, inst address.Instance, q Query) ([]Line, []error, error) {
-	sources, err := m.Sources(ctx, inst)
+	sources, err := m.lying(ctx, inst)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
 	}

@@ -47,7 +47,7 @@ func (q *Query) wants(s *State) bool {
 // lies in several folders is shown once, from the first of them. Beside the list stand the errors that name the files
 // which are no messages, or have the id of another one.
 func (m *Mailbox) List(ctx context.Context, inst address.Instance, q Query) ([]*Message, []error, error) {
-	sources, err := m.Sources(ctx, inst)
+	sources, err := m.lying(ctx, inst)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
 	}

@@ -20,7 +20,7 @@ func (m *Mailbox) Offer(ctx context.Context, inst address.Instance, ids []string
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	sources, err := m.Sources(ctx, inst)
+	sources, err := m.lying(ctx, inst)
 	if err != nil {
 		return nil, fmt.Errorf("offer mail of %s: %w", inst, err)
 	}

@@ -228,17 +228,17 @@ func (m *Mailbox) StoredAll(ctx context.Context, inst address.Instance, marks []
 	return nil
 }
 
-// StepAll adds a line for each of many messages, as Step does for one, in their order. Where all of them have one trail, all lines
-// are added or none.
+// StepAll adds a line for each of many messages that lie in the mailbox, as Step does for one, in their order. Where all of them
+// have one trail, all lines are added or none.
 func (m *Mailbox) StepAll(ctx context.Context, inst address.Instance, marks []Mark) error {
 	if len(marks) == 0 {
 		return nil
 	}
-	trails, err := m.trails(ctx, inst)
+	sources, err := m.lying(ctx, inst)
 	if err != nil {
 		return fmt.Errorf("note steps of messages: %w", err)
 	}
-	if len(trails) > 1 {
+	if len(trailsOf(sources)) > 1 {
 		for _, mark := range marks {
 			if err := m.Step(ctx, inst, mark); err != nil {
 				return err

@@ -17,7 +17,7 @@ func (v *view) all(same bool, n int) error {
 	var bodies *index.Bodies
 	var reading sync.WaitGroup
 	defer reading.Wait() // the table is closed afterwards
-	if v.tab != nil && v.bare && n <= 0 {
+	if v.tab != nil && v.bare && n <= 0 && v.tab.Len() >= leastShared {
 		reading.Go(func() { bodies = v.tab.Bodies() })
 	}
 	names, rows, err := v.listing(same)
@@ -40,6 +40,10 @@ func (v *view) all(same bool, n int) error {
 	v.pick(index.Merge(v.kept, v.add), n)
 	return nil
 }
+
+// leastShared is from how many rows on it pays to have them read by another goroutine: to wake one takes as long as to read a
+// hundred.
+const leastShared = 500
 
 // there drops the rows whose names are gone, and leaves the new ones in names.
 func (v *view) there(rows []index.Row, names map[string]uint64) []index.Row {
@@ -154,7 +158,7 @@ func (v *view) listing(same bool) (names map[string]uint64, rows []index.Row, er
 	var table sync.WaitGroup
 	if v.tab != nil {
 		get := func() { rows, bad = v.tab.All() }
-		if same {
+		if same || v.tab.Len() < leastShared {
 			get()
 		} else {
 			table.Go(get)
