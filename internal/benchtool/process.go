@@ -38,12 +38,17 @@ type command struct {
 	args []string
 	env  []string
 	dir  string
+	in   *os.File // standard input; nil: nothing
 }
 
 // start begins the process without pipes: its output goes nowhere, and no goroutine of ours copies it.
 func (c command) start(null *os.File) (*os.Process, error) {
+	in := null
+	if c.in != nil {
+		in = c.in
+	}
 	return os.StartProcess(c.path, append([]string{filepath.Base(c.path)}, c.args...), &os.ProcAttr{
-		Dir: c.dir, Env: c.env, Files: []*os.File{null, null, null},
+		Dir: c.dir, Env: c.env, Files: []*os.File{in, null, null},
 	})
 }
 

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The sizes of the rows about hooks.
+const (
+	hooks  = 200 // timed calls of a round
+	unread = 10
+)
+
+func hookRows() []row {
+	all := []row{
+		{work: "a hook with no mail, whole process", target: timesBase(2), round: quietHook},
+		{work: "a hook with ten unread messages, whole process", target: timesBase(4), round: tellingHook},
+	}
+	for i := range all {
+		all[i].subject = "hook"
+	}
+	return all
+}
+
+// A listener is a conversation of an agent whose server runs, and what its program says when a tool was used.
+type listener struct {
+	*town
+	server *connection
+	input  *os.File
+}
+
+func (e *env) listen() (*listener, error) {
+	t, err := e.settle("hook", "mcp-serve")
+	if err != nil {
+		return nil, err
+	}
+	l := &listener{town: t}
+	if l.server, err = t.connect("", "--auto-open", "--host", "codex"); err != nil {
+		t.leave()
+		return nil, err
+	}
+	if err := errors.Join(l.server.hello(), l.server.tool("tutti_status", map[string]any{})); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	for _, event := range []string{"SessionStart", "PostToolUse"} {
+		path := filepath.Join(t.dir, event+".json")
+		text := fmt.Sprintf(`{"session_id":"01997","transcript_path":"/t.jsonl","cwd":%q,"hook_event_name":%q,"tool_name":"Bash"}`, t.dir, event)
+		if err = os.WriteFile(path, []byte(text), 0o600); err == nil {
+			l.input, err = os.Open(path)
+		}
+		if err == nil {
+			err = l.hook(event)
+		}
+		if err != nil {
+			return nil, errors.Join(err, l.close())
+		}
+	}
+	return l, nil
+}
+
+// hook calls the hook as its program would.
+func (l *listener) hook(event string) error {
+	cmd := l.command("", "hook", "codex", event)
+	cmd.Stdin = l.input
+	out, err := cmd.CombinedOutput()
+	if err == nil && len(out) > 0 {
+		err = fmt.Errorf("hook %s without mail printed %q", event, out)
+	}
+	return err
+}
+
+// timedHook is the hook after a tool, to be timed.
+func (l *listener) timedHook(null *os.File) part {
+	c := l.timed("", "hook", "codex", "PostToolUse")
+	return func(int) (time.Duration, error) {
+		if _, err := l.input.Seek(0, 0); err != nil {
+			return 0, err
+		}
+		c.in = l.input
+		return c.time(null)
+	}
+}
+
+func (l *listener) close() error {
+	err := l.server.end()
+	if l.input != nil {
+		err = errors.Join(err, l.input.Close())
+	}
+	l.leave()
+	return err
+}
+
+func quietHook(e *env) (m measured, err error) {
+	l, err := e.listen()
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	settleDown()
+	null, err := devNull()
+	if err != nil {
+		return m, err
+	}
+	defer null.Close()
+	return inTurns(e.ctx, hooks, l.timedHook(null), process(l.bare(), null))
+}
+
+func (l *listener) bare() command {
+	return command{path: l.e.floor, env: l.as(""), dir: l.dir}
+}
+
+// tellingHook: what a hook has printed it does not print again, so what is known of it is undone before each.
+func tellingHook(e *env) (m measured, err error) {
+	l, err := e.listen()
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	if err := l.fill(unread); err != nil {
+		return m, err
+	}
+	settleDown()
+	trail := filepath.Join(l.root, "trail", strings.ReplaceAll(l.to, ":", "__")+".jsonl")
+	notes, err := filepath.Glob(filepath.Join(l.dir, ".local/state/tutti/hooks/[0-9a-f]*"))
+	if err != nil || len(notes) != 1 {
+		return m, fmt.Errorf("notes of one conversation: %q, %w", notes, err)
+	}
+	undo, err := keepFiles(append(notes, trail))
+	if err != nil {
+		return m, err
+	}
+	null, err := devNull()
+	if err != nil {
+		return m, err
+	}
+	defer null.Close()
+	hook := l.timedHook(null)
+	work := func(i int) (time.Duration, error) {
+		took, err := hook(i)
+		if now, e := os.ReadFile(trail); e == nil && !strings.Contains(string(now), `"result":"hook"`) {
+			err = errors.Join(err, errors.New("the hook said nothing"))
+		}
+		return took, errors.Join(err, undo())
+	}
+	return inTurns(e.ctx, hooks, work, process(l.bare(), null))
+}
+
+// keepFiles returns what brings files back to what they are now.
+func keepFiles(paths []string) (undo func() error, err error) {
+	kept := make([][]byte, len(paths))
+	for i, path := range paths {
+		if kept[i], err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
+	}
+	return func() error {
+		for i, path := range paths {
+			if err := os.WriteFile(path, kept[i], 0o600); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
