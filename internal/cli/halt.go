@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/address"
+	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
+	"tutti/internal/post"
 )
 
 // The user units of the mailbox watcher. The path unit goes first: it would start the service again.
@@ -98,9 +101,39 @@ func runResume(ctx context.Context, c *Call) error {
 	} else {
 		c.resumed(was, watcher, watcherErr)
 	}
+	if c.value("session") != "" {
+		if err := c.letGoOn(ctx); err != nil {
+			return err
+		}
+	}
 	if c.on("tailnet") {
 		return refuse("on each of them: rm "+halt.Shown, "this machine goes on; this program does not reach the others")
 	}
+	return nil
+}
+
+// letGoOn is the user's word for one agent: what comes for it is put before it again.
+func (c *Call) letGoOn(ctx context.Context) error {
+	name := address.Instance(c.value("session"))
+	if err := address.Check(string(name)); err != nil {
+		return usagef("--session: %s", Clean(err.Error()))
+	}
+	d, err := c.counter(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	who, err := d.Identity.Meant(ctx, name)
+	if err != nil {
+		return fmt.Errorf("--session: %w", err)
+	}
+	if !d.Ring.Has(who) {
+		return badState(`"tutti keys list" shows the agents whose keys are here`, "--session: no agent of yours is called %s", Clean(string(name)))
+	}
+	if err := d.office.Engage(ctx, post.Reader{Instance: who}); err != nil {
+		return err
+	}
+	c.remark("%s goes on: at its next step it is shown what has come", Clean(string(who)))
 	return nil
 }
 

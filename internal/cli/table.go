@@ -37,9 +37,14 @@ $ touch ~/.config/cross-agent-comms/HALT    # does as much`,
 		Flags: []Flag{
 			{Name: "tailnet", Kind: Switch, Help: "also say how to clear it on your other machines, which it does not reach; exit status 1"},
 			{Name: "no-start-watcher", Kind: Switch, Help: "do not start the user unit cross-agent-watch"},
+			{
+				Name: "session", Kind: Text, Value: "agent", Under: Tutti, Offer: OwnAgents,
+				Help: "also let this agent of yours go on: mail is put before it again",
+			},
 		},
 		Does: "Clears the halt switch and starts the watcher. Sending and receiving work again, and what waited is picked up.",
-		Wont: "It lets no agent go on by itself: an intentional stop must not be undone in silence. Tell the agent of each session.",
+		Wont: `It lets no agent go on by itself: an intentional stop must not be undone in silence. Tell the agent of each session, or
+name it with --session, now or later.`,
 		Examples: `$ tutti resume
 $ rm ~/.config/cross-agent-comms/HALT    # does as much, but for the watcher`,
 		Exit:      "0 cleared, or nothing was halted; 1 still halted, another machine, or wrong usage",
