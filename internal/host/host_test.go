@@ -300,9 +300,14 @@ func TestRetire(t *testing.T) {
 	if got := d.read(".claude.json"); strings.Contains(got, `"tutti":`) || !strings.Contains(got, `"b"`) {
 		t.Errorf("got %s", got)
 	}
-	d.write(".claude.json", `{"mcpServers": {"tutti": {"command": "tutti", "args": ["mcp-serve", "--name", "ana"]}}}`, 0o600)
-	if p := d.ok("claude"); len(p.Remarks) != 1 || !strings.Contains(d.read(".claude.json"), "ana") {
-		t.Errorf("got %q %s", p.Remarks, d.read(".claude.json"))
+	for _, own := range []string{
+		`{"command": "tutti", "args": ["mcp-serve", "--name", "ana"]}`, `{"command": "tutti", "args": ["mcp-serve"], "alwaysLoad": true}`,
+		`{"command": "tutti", "args": ["mcp-serve"], "env": {"A": "b"}}`,
+	} {
+		d.write(".claude.json", `{"mcpServers": {"tutti": `+own+`}}`, 0o600)
+		if p := d.ok("claude"); len(p.Remarks) != 1 || !strings.Contains(d.read(".claude.json"), own) {
+			t.Errorf("got %q %s", p.Remarks, d.read(".claude.json"))
+		}
 	}
 }
 

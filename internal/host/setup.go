@@ -369,9 +369,8 @@ func (q *Request) retire(p *Plan, format driver.Format, c *Change) error {
 		if name == driver.ServerName || owner != Ours {
 			continue
 		}
-		plain := q.Wanted(p.Driver).Args
-		if slices.ContainsFunc(s.Args, func(a string) bool { return !slices.Contains(plain, a) && a != "all" }) || len(s.Env) > 0 {
-			p.Remarks = append(p.Remarks, fmt.Sprintf("%s also has the server %q, which is ours with arguments of its own: an agent is there twice; remove one of them", c.Path, name))
+		if !q.isPlain(p.Driver, entry, s) {
+			p.Remarks = append(p.Remarks, fmt.Sprintf("%s also has the server %q, which is ours with settings of its own: its agents are there twice; remove one of the two", c.Path, name))
 			continue
 		}
 		path := append(slices.Clone(p.Driver.Servers.Table), name)
@@ -381,6 +380,18 @@ func (q *Request) retire(p *Plan, format driver.Format, c *Change) error {
 		}
 	}
 	return nil
+}
+
+// isPlain tells whether an entry says no more than one of ours that is new.
+func (q *Request) isPlain(d *driver.Driver, entry []byte, s driver.Server) bool {
+	want := q.Wanted(d)
+	fresh := d.Servers.Entry(want)
+	for name := range canonjson.Members(entry) {
+		if _, ok := canonjson.Get(fresh, name); !ok && name != "type" && name != "env" {
+			return false
+		}
+	}
+	return len(s.Env) == 0 && !slices.ContainsFunc(s.Args, func(a string) bool { return !slices.Contains(want.Args, a) && a != "all" })
 }
 
 // removeServer takes our server out of every file that the program reads it from.
