@@ -91,6 +91,7 @@ func runDoctor(ctx context.Context, c *Call) error {
 		c.checkHalt(&r)
 		c.checkSettings(&r)
 		c.checkPrograms(ctx, &r)
+		c.checkHosts(&r)
 		c.checkSystem(&r)
 	}
 	c.showReport(&r, root)

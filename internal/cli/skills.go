@@ -86,20 +86,9 @@ func isHere(d *driver.Driver, p driver.Place) bool {
 	if _, err := exec.LookPath(d.Program); err == nil && len(d.Tried) > 0 {
 		return true
 	}
-	for _, files := range [...][]driver.File{d.Servers.Files, d.Hooks.Files} {
-		for _, f := range files {
-			if f.Scope != driver.User {
-				continue
-			}
-			paths := []string{f.Path(p)}
-			if f.Others != nil {
-				paths = append(paths, f.Others(p)...)
-			}
-			for _, path := range paths {
-				if _, err := os.Stat(path); err == nil {
-					return true
-				}
-			}
+	for _, path := range settingsOf(d, p) {
+		if _, err := os.Stat(path); err == nil {
+			return true
 		}
 	}
 	return false

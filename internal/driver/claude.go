@@ -18,7 +18,6 @@ var claude = Driver{
 			{Scope: Project, Path: func(p Place) string { return p.dir(".mcp.json") }},
 		},
 		Table: []string{"mcpServers"}, Entry: entry, Read: readEntry, Passes: true,
-		Add: "claude mcp add -s user h2a --",
 	},
 	Hooks: Hooks{
 		Files: []File{

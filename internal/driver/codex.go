@@ -9,7 +9,6 @@ var codex = Driver{
 	Servers: Servers{
 		Files: []File{{Scope: User, Format: TOML, Path: func(p Place) string { return p.moved("CODEX_HOME", ".codex", "config.toml") }}},
 		Table: []string{"mcp_servers"}, Entry: entry, Read: readEntry,
-		Add: "codex mcp add h2a --",
 	},
 	Hooks: Hooks{
 		Files: []File{

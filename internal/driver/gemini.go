@@ -18,7 +18,6 @@ var gemini = Driver{
 			o.Bool("trust", true) // without it a run without a terminal does not offer its tools at all
 			return o.Bytes()
 		},
-		Add:  "gemini mcp add -s user --trust h2a",
 		Note: "In a folder that Gemini was not told to trust it starts no server.",
 	},
 	Hooks: Hooks{

@@ -24,8 +24,6 @@ type Servers struct {
 	// Passes: the environment of the program reaches the server. Where it does not, what the server must know about its
 	// agent stands in its arguments.
 	Passes bool
-	// Add is the program's own command for the same, "" when it has none. It is for people to read.
-	Add string
 	// Note is what its user has to do beside that, "" for nothing.
 	Note string
 }

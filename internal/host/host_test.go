@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -343,6 +344,33 @@ func TestLinksRightsAndBackups(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(d.home, ".codex/hooks.json")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("a new file: %v, %v", info, err)
+	}
+}
+
+// Who edits the settings of a user as root leaves them the user's.
+func TestOwnerIsKept(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	d := newDesk(t)
+	const uid, gid = 12345, 23456
+	path := d.write(".claude/settings.json", `{"a": 1}`, 0o640)
+	for _, p := range []string{path, filepath.Dir(path)} {
+		if err := os.Lchown(p, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.q.Server = false
+	p := d.ok("claude")
+	for _, name := range []string{path, p.Changes[0].Backup} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := info.Sys().(*syscall.Stat_t); st.Uid != uid || st.Gid != gid || info.Mode().Perm() != 0o640 {
+			t.Errorf("%s is %d:%d %v", name, st.Uid, st.Gid, info.Mode())
+		}
 	}
 }
 

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/driver"
+)
+
+// checkHosts tells of agent programs whose settings start a tutti that is gone, or not this one. The settings are searched as
+// text: to look closely is the work of host status.
+func (c *Call) checkHosts(r *report) {
+	home, err := c.App.Home()
+	daemon, err2 := daemonPath()
+	if err != nil || err2 != nil {
+		return
+	}
+	self := filepath.Join(filepath.Dir(daemon), "tutti")
+	place := driver.Place{Home: home, Env: os.Getenv}
+	for _, d := range driver.All() {
+		found, bad := 0, ""
+		for _, path := range settingsOf(d, place) {
+			for _, at := range namedIn(path) {
+				found++
+				if _, err := os.Stat(at); err != nil {
+					bad = "starts " + c.App.Shown(at) + ", which is not there"
+				} else if bad == "" && !app.SameFile(at, self) && !app.SameFile(at, daemon) {
+					bad = "starts " + c.App.Shown(at) + ", which is another one than this"
+				}
+			}
+		}
+		switch {
+		case bad != "":
+			r.tell("hosts", d.Title+" "+bad, "tutti host setup --host "+d.Name)
+		case found > 0:
+			r.tell("hosts", d.Title+" starts this program", "")
+		}
+	}
+}
+
+// settingsOf are the files of a user in which a program can name us.
+func settingsOf(d *driver.Driver, p driver.Place) (paths []string) {
+	for _, files := range [...][]driver.File{d.Servers.Files, d.Hooks.Files} {
+		for _, f := range files {
+			if f.Scope != driver.User {
+				continue
+			}
+			all := []string{f.Path(p)}
+			if f.Others != nil {
+				all = append(all, f.Others(p)...)
+			}
+			for _, path := range all {
+				if !contains(paths, path) {
+					paths = append(paths, path)
+				}
+			}
+		}
+	}
+	return paths
+}
+
+// namedIn are the absolute paths in a file that lead to a program of our name.
+func namedIn(path string) (all []string) {
+	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() || i.Size() > maxSettings {
+		return nil
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return pathsOfOurs(string(raw))
+}
+
+// maxSettings is the size from which settings are not searched; the largest seen have 2 MiB.
+const maxSettings = 8 << 20
+
+// pathsOfOurs finds them in the text of settings: each ends in /tutti, and begins behind a quote, or where there is none a blank.
+func pathsOfOurs(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		for from := 0; ; {
+			i := strings.Index(line[from:], "/tutti")
+			if i < 0 {
+				break
+			}
+			end := from + i + len("/tutti")
+			from = end
+			if end < len(line) && !strings.ContainsRune(" \"'\\\r\n,]}", rune(line[end])) {
+				continue // the name goes on
+			}
+			begin := 1 + strings.LastIndexAny(line[:end], `"'`)
+			if begin == 0 || line[begin] != '/' {
+				begin = 1 + strings.LastIndexAny(line[:end], " \t[=:\"'")
+			}
+			if at := line[begin:end]; filepath.IsAbs(at) && !contains(all, at) {
+				all = append(all, at)
+			}
+		}
+	}
+	return all
+}
