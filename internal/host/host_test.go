@@ -292,6 +292,19 @@ func TestForeignAndOriginal(t *testing.T) {
 	}
 }
 
+// The set of tools that a user chose stays.
+func TestToolsAreKept(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.write(".claude.json", `{"mcpServers": {"h2a": {"command": "/old/tutti", "args": ["mcp-serve", "--tools", "all"]}}}`, 0o600)
+	for range 2 {
+		d.ok("claude")
+	}
+	if got := strings.Join(strings.Fields(d.read(".claude.json")), ""); !strings.Contains(got, `"--auto-open","--host","claude","--tools","all"]`) {
+		t.Errorf("got %s", got)
+	}
+}
+
 // An older entry of ours under another name would have the agent there twice.
 func TestRetire(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -207,13 +206,13 @@ func versionOf(ctx context.Context, path string, args []string) string {
 	ctx, stop := context.WithTimeout(ctx, askFor)
 	defer stop()
 	c := exec.CommandContext(ctx, path, args...)
-	var out tail
-	c.Stdout, c.Stderr = &out, nil
+	var out head
+	c.Stdout = &out
 	alone(c)
-	if err := c.Run(); err != nil && out.Len() == 0 {
+	if err := c.Run(); err != nil && len(out.text) == 0 {
 		return ""
 	}
-	for _, word := range strings.Fields(out.String()) {
+	for _, word := range strings.Fields(string(out.text)) {
 		word = strings.Trim(word, "v(),;:")
 		if strings.Count(word, ".") > 0 && word[0] >= '0' && word[0] <= '9' {
 			return word
@@ -224,14 +223,14 @@ func versionOf(ctx context.Context, path string, args []string) string {
 
 const (
 	askFor  = 10 * time.Second // for a version: some need seconds to start on a busy machine
-	maxTail = 4 << 10
+	maxHead = 4 << 10
 )
 
-// A tail keeps the beginning of what a program says.
-type tail struct{ bytes.Buffer }
+// A head keeps the beginning of what a program says.
+type head struct{ text []byte }
 
-func (t *tail) Write(p []byte) (int, error) {
-	t.Buffer.Write(p[:min(len(p), max(0, maxTail-t.Len()))])
+func (h *head) Write(p []byte) (int, error) {
+	h.text = append(h.text, p[:min(len(p), maxHead-len(h.text))]...)
 	return len(p), nil
 }
 

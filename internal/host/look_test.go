@@ -80,19 +80,32 @@ func TestProbeHangs(t *testing.T) {
 		t.Errorf("got %v after %s", err, time.Since(began))
 	}
 	pid := strings.TrimSpace(d.read("pid"))
-	for range 200 {
+	for hasProc() {
 		state, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil || strings.Contains(string(state), ") Z ") {
-			return
+			break
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("process %s goes on", pid)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if _, err := os.Stat("/proc/self"); err == nil {
-		t.Errorf("process %s goes on", pid)
+	// One that has left something behind, out of reach, which holds its output open.
+	ctx, stop = context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer stop()
+	began = time.Now()
+	r.Server.Command = d.script("forking", "setsid sleep 8 &\nexec sleep 600")
+	if _, err := d.q.Probe(ctx, claude, r); !errors.Is(err, errSilent) || time.Since(began) > 5*time.Second {
+		t.Errorf("with a child elsewhere: got %v after %s", err, time.Since(began))
 	}
 	if _, err := d.q.Probe(t.Context(), claude, &Registered{Server: driver.Server{Command: "/no/such"}}); err == nil {
 		t.Error("a program that is not there answers")
 	}
+}
+
+func hasProc() bool {
+	_, err := os.Stat("/proc/self/stat")
+	return err == nil
 }
 
 // Codex hands next to nothing on, but what the entry names.

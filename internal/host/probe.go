@@ -40,7 +40,7 @@ func (q *Request) Probe(ctx context.Context, d *driver.Driver, r *Registered) (*
 	defer stop()
 	c := exec.CommandContext(ctx, r.Server.Command, r.Server.Args...)
 	c.Env, c.Dir = environment(d, r), q.Place.Dir
-	var errs tail
+	var errs head
 	c.Stderr = &errs
 	alone(c)
 	in, err := c.StdinPipe()
@@ -55,6 +55,9 @@ func (q *Request) Probe(ctx context.Context, d *driver.Driver, r *Registered) (*
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
+	// What it has started can hold its output open when it is gone itself.
+	unhook := context.AfterFunc(ctx, func() { _ = out.Close() })
+	defer unhook()
 	t := &talk{in: in, out: bufio.NewReaderSize(out, 64<<10)}
 	a, err := t.ask()
 	over := ctx.Err() != nil
@@ -66,8 +69,8 @@ func (q *Request) Probe(ctx context.Context, d *driver.Driver, r *Registered) (*
 	switch {
 	case over:
 		err = fmt.Errorf("%w within %s", errSilent, answerIn)
-	case err != nil && strings.TrimSpace(errs.String()) != "":
-		err = fmt.Errorf("%w; it says: %s", err, lastLine(errs.String()))
+	case err != nil && lastLine(errs.text) != "":
+		err = fmt.Errorf("%w; it says: %s", err, lastLine(errs.text))
 	}
 	if err != nil {
 		return nil, err
@@ -76,8 +79,8 @@ func (q *Request) Probe(ctx context.Context, d *driver.Driver, r *Registered) (*
 	return a, nil
 }
 
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
+func lastLine(raw []byte) string {
+	text := strings.TrimSpace(string(raw))
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 

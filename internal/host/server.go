@@ -1,0 +1,279 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/driver"
+)
+
+// Owner says whose an entry of a table of servers is.
+type Owner uint8
+
+// The owners.
+const (
+	Foreign  Owner = iota
+	Ours           // it starts our server
+	Original       // it starts the server of the older program, which ours can be as well under that name
+)
+
+// OwnerOf tells whose an entry is, and what it starts.
+func OwnerOf(d *driver.Driver, entry []byte) (Owner, driver.Server) {
+	s, ok := d.Servers.Read(entry)
+	if !ok || !slices.Contains(s.Args, "mcp-serve") {
+		return Foreign, s
+	}
+	switch base(s.Command) {
+	case "tutti", "tuttid":
+		return Ours, s
+	case "h2a":
+		return Original, s
+	case "npx", "node", "bunx", "bun", "pnpm", "yarn":
+		if slices.ContainsFunc(s.Args, func(a string) bool { return strings.Contains(a, "h2a") }) {
+			return Original, s
+		}
+	}
+	return Foreign, s
+}
+
+func base(command string) string { return command[strings.LastIndexByte(command, '/')+1:] }
+
+// Wanted is the server as it is registered for a program.
+func (q *Request) Wanted(d *driver.Driver) driver.Server {
+	s := driver.Server{Command: q.Command, Args: []string{"mcp-serve", "--auto-open", "--host", d.Name, "--tools", "lean"}}
+	if q.Root != "" {
+		s.Args = append(s.Args, "--root", q.Root)
+	}
+	return s
+}
+
+// kept are the flags that a user may have given to the server, and that outlive a new registration.
+var kept = [...]string{"--root", "--name", "--instance", "--scope"}
+
+// keepFlags adds those of an older registration that the new one does not give, and keeps the set of tools that it names.
+func keepFlags(s *driver.Server, old []string) (added []string) {
+	for i := 0; i < len(old); i++ {
+		flag, value, joined := strings.Cut(old[i], "=")
+		if !slices.Contains(kept[:], flag) && flag != "--tools" {
+			continue
+		}
+		if !joined {
+			if i++; i == len(old) {
+				break
+			}
+			value = old[i]
+		}
+		switch at := slices.Index(s.Args, flag); {
+		case flag == "--tools":
+			s.Args[at+1] = value
+		case at < 0:
+			added = append(added, flag, value)
+			s.Args = append(s.Args, flag, value)
+		}
+	}
+	return added
+}
+
+func (q *Request) planServer(p *Plan) error {
+	if !q.Server {
+		return nil
+	}
+	f, ok := p.Driver.Servers.File(q.Scope)
+	if !ok {
+		p.Remarks = append(p.Remarks, fmt.Sprintf("%s has no servers of a %s", p.Driver.Title, q.Scope))
+		return nil
+	}
+	if q.Remove {
+		return q.removeServer(p, f)
+	}
+	c, err := q.serverFile(p, f)
+	if err != nil {
+		return err
+	}
+	p.adopt(c)
+	return q.register(p, f.Format, c)
+}
+
+// serverFile is the file into which the server belongs: the one that has it, else one that has the table, else one that is there.
+func (q *Request) serverFile(p *Plan, f driver.File) (*Change, error) {
+	main, err := p.change(q, f.Path(q.Place))
+	if err != nil || f.Others == nil {
+		return main, err
+	}
+	all := []*Change{main}
+	for _, path := range f.Others(q.Place) {
+		c, err := p.change(q, path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	for _, path := range [][]string{serverPath(p.Driver), p.Driver.Servers.Table} {
+		for _, c := range all {
+			if c.Before == nil {
+				continue
+			}
+			if _, ok, err := q.Edit.Get(f.Format, c.After, path); err != nil {
+				return nil, c.damaged(err)
+			} else if ok {
+				return c, nil
+			}
+		}
+	}
+	for _, c := range all {
+		if c.Before != nil {
+			return c, nil
+		}
+	}
+	return main, nil
+}
+
+// register puts the server into a file.
+func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
+	d := p.Driver
+	path := serverPath(d)
+	entry, there, err := q.Edit.Get(format, c.After, path)
+	if err != nil {
+		return c.damaged(err)
+	}
+	want := q.Wanted(d)
+	if !there {
+		err := c.edit("server "+driver.ServerName+" registered", func(text []byte) ([]byte, error) {
+			return q.Edit.Set(format, text, path, d.Servers.Entry(want))
+		})
+		if err != nil {
+			return err
+		}
+		return q.retire(p, format, c)
+	}
+	owner, now := OwnerOf(d, entry)
+	switch {
+	case owner == Foreign && !q.Force:
+		return &StateError{
+			Path: c.Path, Reason: fmt.Errorf("the server %s there is another one: %s", driver.ServerName, commandLine(now)),
+			Advice: "--force puts ours in its place; what it was is kept beside",
+		}
+	case owner == Foreign:
+		err = c.edit("server "+driver.ServerName+" put in the place of another one", func(text []byte) ([]byte, error) {
+			return q.Edit.Replace(format, text, path, d.Servers.Entry(want))
+		})
+	case owner == Original:
+		q.remarkKept(p, keepFlags(&want, now.Args))
+		err = c.edit("server "+driver.ServerName+" put in the place of the older program's", func(text []byte) ([]byte, error) {
+			return q.Edit.Set(format, text, path, d.Servers.Entry(want))
+		})
+	default:
+		q.remarkKept(p, keepFlags(&want, now.Args))
+		if now.Command == want.Command && slices.Equal(now.Args, want.Args) {
+			break
+		}
+		err = c.edit("server "+driver.ServerName+" brought up to date", func(text []byte) ([]byte, error) {
+			return q.Edit.Set(format, text, path, startOnly(d.Servers.Entry(want)))
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return q.retire(p, format, c)
+}
+
+func (q *Request) remarkKept(p *Plan, added []string) {
+	if i := slices.Index(added, "--root"); i >= 0 {
+		p.root = added[i+1]
+	}
+	if len(added) > 0 {
+		p.Remarks = append(p.Remarks, "kept of the entry that was there: "+strings.Join(added, " "))
+	}
+}
+
+// startOnly is what of an entry says how the server is started. The rest is the user's, once the entry is there.
+func startOnly(entry []byte) []byte {
+	var o canonjson.Object
+	for name, value := range canonjson.Members(entry) {
+		if name == "command" || name == "args" || name == "type" {
+			o.Raw(name, value)
+		}
+	}
+	return o.Bytes()
+}
+
+func commandLine(s driver.Server) string {
+	if s.Command == "" {
+		return "no program of this machine"
+	}
+	return strings.Join(append([]string{s.Command}, s.Args...), " ")
+}
+
+// retire takes out entries under other names that start the same server: an agent would be there twice. One with arguments of
+// its own is only told of.
+func (q *Request) retire(p *Plan, format driver.Format, c *Change) error {
+	table, _, err := q.Edit.Get(format, c.After, p.Driver.Servers.Table)
+	if err != nil || !canonjson.IsObject(table) {
+		return nil
+	}
+	for name, entry := range canonjson.Members(table) {
+		owner, s := OwnerOf(p.Driver, entry)
+		if name == driver.ServerName || owner != Ours {
+			continue
+		}
+		if !q.isPlain(p.Driver, entry, s) {
+			p.Remarks = append(p.Remarks, fmt.Sprintf("%s also has the server %q, which is ours with settings of its own: its agents are there twice; remove one of the two", c.Path, name))
+			continue
+		}
+		path := append(slices.Clone(p.Driver.Servers.Table), name)
+		err := c.edit("server "+name+", which was the same one, taken out", func(text []byte) ([]byte, error) { return q.Edit.Remove(format, text, path) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isPlain tells whether an entry says no more than one of ours that is new.
+func (q *Request) isPlain(d *driver.Driver, entry []byte, s driver.Server) bool {
+	want := q.Wanted(d)
+	fresh := d.Servers.Entry(want)
+	for name := range canonjson.Members(entry) {
+		if _, ok := canonjson.Get(fresh, name); !ok && name != "type" && name != "env" {
+			return false
+		}
+	}
+	return len(s.Env) == 0 && !slices.ContainsFunc(s.Args, func(a string) bool { return !slices.Contains(want.Args, a) && a != "all" })
+}
+
+// removeServer takes our server out of every file that the program reads it from.
+func (q *Request) removeServer(p *Plan, f driver.File) error {
+	paths := []string{f.Path(q.Place)}
+	if f.Others != nil {
+		paths = append(paths, f.Others(q.Place)...)
+	}
+	path := serverPath(p.Driver)
+	for _, at := range paths {
+		c, err := p.change(q, at)
+		if err != nil {
+			return err
+		}
+		p.adopt(c)
+		if c.Before == nil {
+			continue
+		}
+		entry, ok, err := q.Edit.Get(f.Format, c.After, path)
+		if err != nil {
+			return c.damaged(err)
+		}
+		if !ok {
+			continue
+		}
+		if owner, s := OwnerOf(p.Driver, entry); owner != Ours {
+			p.Remarks = append(p.Remarks, fmt.Sprintf("the server %s in %s is not ours, and stays: %s", driver.ServerName, at, commandLine(s)))
+			continue
+		}
+		err = c.edit("server "+driver.ServerName+" removed", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
