@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tutti/internal/wake"
 )
 
 // What is tried here are agents that sit idle in a terminal, set up by "tutti host setup" and by nothing else.
@@ -33,7 +35,7 @@ type sitting struct {
 var quick = map[string]time.Duration{"claude-197": time.Second, "claude-329": time.Second, "codex": 8 * time.Second}
 
 // sit starts a program in a fresh home, and waits until it is on the bus.
-func sit(t *testing.T, a agent, args ...string) *sitting {
+func sit(t *testing.T, a agent, setup []string, args ...string) *sitting {
 	t.Helper()
 	agentPrograms(t)
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -47,10 +49,11 @@ func sit(t *testing.T, a agent, args ...string) *sitting {
 	}
 	a.setUp(t, s.d)
 	s.ben = connect(t, home, filepath.Join(home, "h2a-workspace/.h2a"), "agy", "ben")
-	tutti(t, home, "host", "setup", "--host", a.host)
+	tutti(t, home, append([]string{"host", "setup", "--host", a.host}, setup...)...)
 	c := s.d.command(t, args...)
-	line := append([]string{"new-session", "-d", "-x", "120", "-y", "40", "-c", s.d.work, "--", "env", "-i"}, c.Env...)
-	line = append(append(line, "TERM=xterm-256color", "SHELL=/bin/sh"), "sh", "-c", `TMUX=$1 TMUX_PANE=$2; export TMUX TMUX_PANE; shift 2; exec "$@"`, "sh", "", "%0")
+	line := append([]string{"new-session", "-d", "-x", "120", "-y", "40", "-c", s.d.work, "--", "sh", "-c",
+		`exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh", "TERM=xterm-256color", "SHELL=/bin/sh"}, c.Env...)
+	line = slices.DeleteFunc(line, func(s string) bool { return s == "TERM=dumb" })
 	s.keys(append(line, c.Args...)...)
 	t.Cleanup(func() { _ = exec.Command("tmux", "-L", s.tmux, "kill-server").Run() })
 	return s
@@ -180,17 +183,49 @@ func (s *sitting) wokenOnce(means string) {
 	}
 }
 
+// seated is Claude Code in a home in which it asks nothing when it starts.
+func seated(version string) agent {
+	a := claude(version)
+	a.setUp = func(t *testing.T, d desk) {
+		d.write(t, ".claude.json", compact(object{
+			"hasCompletedOnboarding": true, "projects": object{d.work: object{"hasTrustDialogAccepted": true}},
+			"customApiKeyResponses": object{"approved": []string{"dummy"}},
+		}))
+	}
+	return a
+}
+
+// TestClaudeIsNudged: without hooks the fixed sentence is typed, once the screen is seen to be idle.
+func TestClaudeIsNudged(t *testing.T) {
+	for _, version := range []string{"197", "329"} {
+		t.Run(version, func(t *testing.T) {
+			a := seated(version)
+			set := a.setUp
+			a.setUp = func(t *testing.T, d desk) {
+				set(t, d)
+				d.write(t, ".config/tutti/config.toml", "[wake]\nquiet = \"1s\"\nclimb = \"3s\"\n")
+			}
+			s := sit(t, a, []string{"--no-hooks"})
+			s.comes()
+			tutti(t, s.d.home, "send", "--as", s.ben, "--id", "env:nudge", s.me, "a text that nobody types")
+			s.until("the sentence reaches the model", func() bool { return s.asked(wake.Sentence) })
+			if s.asked("nobody types") {
+				t.Error("the text of the peer was typed")
+			}
+			s.until("it is on record", func() bool {
+				return slices.ContainsFunc(s.trace("env:nudge").Trace, func(k struct{ Step, At, Result string }) bool {
+					return k.Step == "pushed" && strings.HasPrefix(k.Result, "nudge")
+				})
+			})
+		})
+	}
+}
+
 func TestClaudeIsWoken(t *testing.T) {
 	for _, version := range []string{"197", "329"} {
 		t.Run(version, func(t *testing.T) {
-			a := claude(version)
-			a.setUp = func(t *testing.T, d desk) {
-				d.write(t, ".claude.json", compact(object{
-					"hasCompletedOnboarding": true, "projects": object{d.work: object{"hasTrustDialogAccepted": true}},
-					"customApiKeyResponses": object{"approved": []string{"dummy"}},
-				}))
-			}
-			s := sit(t, a)
+			a := seated(version)
+			s := sit(t, a, nil)
 			s.comes()
 			s.woken("rewake")
 			s.wokenOnce("rewake")
@@ -240,7 +275,7 @@ wire_api = "responses"
 env_key = "OFFLINE_KEY"
 `)
 	}
-	s := sit(t, a, "--no-daemon", "--dangerously-bypass-hook-trust")
+	s := sit(t, a, nil, "--no-daemon", "--dangerously-bypass-hook-trust")
 	s.until("the screen is there", func() bool { return strings.Contains(s.keys("capture-pane", "-p"), "scripted") })
 	time.Sleep(2 * time.Second) // it shows its prompt before it takes keys
 	s.keys("send-keys", "-l", "hello")
