@@ -53,10 +53,6 @@ func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker 
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	k := &knocker{v: v, b: b, own: s, program: program, stop: stop, heard: time.Now()}
-	if !v.knocks.CompareAndSwap(nil, k) {
-		stop()
-		return nil
-	}
 	times := wake.Usual()
 	if config.Quiet > 0 {
 		times.Quiet = config.Quiet
@@ -67,6 +63,10 @@ func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker 
 	k.ladder = wake.NewLadder(wake.LadderOptions{
 		Rungs: k.rungs(config.Nudge), Times: times, Unread: k.unread, May: may, Mine: k.mine, Note: k.note, Log: v.log,
 	})
+	if !v.knocks.CompareAndSwap(nil, k) { // it is whole: a call may come in now
+		stop()
+		return nil
+	}
 	k.listen()
 	go k.ladder.Run(ctx) // it ends with the session; what it is about to do then may take a moment, and nobody waits for it
 	return k

@@ -129,8 +129,11 @@ func (c Caller) order(all []string) []string {
 			others = append(others, t)
 		}
 	}
-	if len(byKey[0]) == 1 { // nearly always
-		return []string{byKey[0][0].String()}
+	switch best := append(byKey[0], byKey[1]...); { // nearly always there is no choice, and who started whom need not be found out
+	case len(byKey[0]) == 1 || len(best) == 1:
+		return []string{best[0].String()}
+	case len(best)+len(others) == 0:
+		return nil
 	}
 	above := lineage()
 	for _, found := range byKey {
