@@ -128,7 +128,7 @@ func (e *event) folder() string {
 	return ""
 }
 
-func (e *event) run(ctx context.Context) error {
+func (e *event) run(ctx context.Context) (err error) {
 	if s := e.o.Switch(); s.Halted {
 		return e.halted(s)
 	}
@@ -145,7 +145,7 @@ func (e *event) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer e.bus.Close()
+	defer func() { err = errors.Join(err, e.bus.Close()) }()
 	doubt := e.prove(ctx) // a fault in it must not keep mail back
 	if e.was.Epoch != epoch || epoch == halt.UnknownEpoch {
 		if stopped, err := e.stopped(ctx, epoch); stopped || err != nil {

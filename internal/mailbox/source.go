@@ -132,7 +132,10 @@ func (m *Mailbox) inChannel(ctx context.Context, inst address.Instance) (bool, e
 		folders = appendSource(folders, c.legacy, true)
 	}
 	for _, f := range folders {
-		for range m.s.List(ctx, store.Inbox, f.Owner) {
+		for _, err := range m.s.List(ctx, store.Inbox, f.Owner) {
+			if err != nil && !isUnfit(err) {
+				return false, err
+			}
 			return true, nil
 		}
 	}
