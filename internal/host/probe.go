@@ -3,6 +3,7 @@ package host
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -182,7 +183,7 @@ func (t *talk) line() ([]byte, error) {
 		if len(line)+len(part) <= maxLine {
 			line = append(line, part...)
 		}
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		return line, err
