@@ -22,7 +22,8 @@ type clock struct {
 	last   time.Time
 	full   time.Time // the last tick that asked for a full look
 	every  time.Duration
-	asleep bool // the last tick came after a gap
+	asleep bool      // there was a gap, less than a heartbeat ago
+	woke   time.Time // the tick after it
 }
 
 // tick notes a tick and tells whether it is time for a full look: at the first tick after a gap, at the one that ends its
@@ -36,13 +37,19 @@ func (c *clock) tick(now time.Time, every time.Duration) (gap, full bool) {
 		return false, false
 	}
 	was := c.asleep
-	c.asleep = c.gap(now)
+	gap = c.gap(now)
+	switch {
+	case gap:
+		c.asleep, c.woke = true, now
+	case now.Sub(c.woke) >= every: // the tick after the first one comes at once, and others may be slower to wake
+		c.asleep = false
+	}
 	c.last = now
-	full = was || c.asleep || now.Sub(c.full) > fullEvery-every/2
+	full = was || gap || now.Sub(c.full) > fullEvery-every/2
 	if full {
 		c.full = now
 	}
-	return c.asleep, full
+	return gap, full
 }
 
 // gap tells whether a tick is overdue by so much that the process cannot have been running, or the clock was set.

@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"tutti/internal/cli"
+	"tutti/internal/host"
 	"tutti/internal/mcpserver"
+	"tutti/internal/settings"
 )
 
 // asProgram makes the test binary the program that its name says.
@@ -20,7 +22,9 @@ const asProgram = "TUTTI_VECTORS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		cli.MainHeavy(cli.Heavy{{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, {Name: "mcp-tools", Run: cli.Listing(toolNames)}})
+		cli.MainHeavy(append(cli.HostVerbs(host.Editor{
+			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
+		}), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
 	}
 	os.Exit(m.Run())
 }
@@ -128,8 +132,12 @@ func TestVectorsCLI(t *testing.T) {
 		for _, without := range v.Flags.Required {
 			args := slices.Clone(words)
 			for _, f := range v.Flags.Required {
+				value := "x:y"
+				if f == "host" { // which has to be one that is known
+					value = "claude"
+				}
 				if f != without {
-					args = append(args, "--"+f, "x:y")
+					args = append(args, "--"+f, value)
 				}
 			}
 			if code, out, stderr := b.run(t, args...); code != 1 || out != "" || !strings.Contains(stderr, "--"+without) {
