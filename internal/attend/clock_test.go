@@ -16,9 +16,14 @@ func TestGraceLastsAHeartbeat(t *testing.T) {
 		after      time.Duration
 		gap, grace bool
 	}{
-		{0, false, false}, {every, false, false},
-		{10 * every, true, true}, {time.Millisecond, false, true}, {every - 2*time.Millisecond, false, true}, {every, false, false},
-		{-2 * every, true, true}, {every, false, false}, // the clock was set
+		{0, false, false},
+		{every, false, false},
+		{10 * every, true, true},
+		{time.Millisecond, false, true},
+		{every - 2*time.Millisecond, false, true},
+		{every, false, false},
+		{-2 * every, true, true},
+		{every, false, false}, // the clock was set
 	} {
 		now = now.Add(step.after)
 		gap, _ := c.tick(now, every)

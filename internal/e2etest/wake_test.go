@@ -51,8 +51,10 @@ func sit(t *testing.T, a agent, setup []string, args ...string) *sitting {
 	s.ben = connect(t, home, filepath.Join(home, "h2a-workspace/.h2a"), "agy", "ben")
 	tutti(t, home, append([]string{"host", "setup", "--host", a.host}, setup...)...)
 	c := s.d.command(t, args...)
-	line := append([]string{"new-session", "-d", "-x", "120", "-y", "40", "-c", s.d.work, "--", "sh", "-c",
-		`exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh", "TERM=xterm-256color", "SHELL=/bin/sh"}, c.Env...)
+	line := append([]string{
+		"new-session", "-d", "-x", "120", "-y", "40", "-c", s.d.work, "--", "sh", "-c",
+		`exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh", "TERM=xterm-256color", "SHELL=/bin/sh",
+	}, c.Env...)
 	line = slices.DeleteFunc(line, func(s string) bool { return s == "TERM=dumb" })
 	s.keys(append(line, c.Args...)...)
 	t.Cleanup(func() { _ = exec.Command("tmux", "-L", s.tmux, "kill-server").Run() })
