@@ -64,21 +64,7 @@ var codex = agent{
 	program: []string{"node_modules/codex/vendor/x86_64-unknown-linux-musl/bin/codex"},
 	tool:    func(name string) string { return "mcp__tutti." + name },
 	setUp: func(t *testing.T, d desk) {
-		d.write(t, ".codex/config.toml", `model = "scripted"
-model_provider = "offline"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[feedback]
-enabled = false
-[features]
-plugins = false
-[model_providers.offline]
-name = "offline"
-base_url = "`+d.url+`/v1"
-wire_api = "responses"
-env_key = "OFFLINE_KEY"
-`)
+		d.write(t, ".codex/config.toml", offlineCodex(d, ""))
 		d.typed(t, "codex mcp add ")
 		d.append(t, ".codex/config.toml", shown(t, "required ="))
 	},
@@ -212,4 +198,23 @@ func newDesk(t *testing.T, a agent, home, url string, serve ...string) desk {
 	}
 	a.setUp(t, d)
 	return d
+}
+
+// offlineCodex are settings of Codex with which it asks the scripted model and nobody else; top stands before the tables.
+func offlineCodex(d desk, top string) string {
+	return `model = "scripted"
+model_provider = "offline"
+` + top + `check_for_update_on_startup = false
+[analytics]
+enabled = false
+[feedback]
+enabled = false
+[features]
+plugins = false
+[model_providers.offline]
+name = "offline"
+base_url = "` + d.url + `/v1"
+wire_api = "responses"
+env_key = "OFFLINE_KEY"
+`
 }

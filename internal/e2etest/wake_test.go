@@ -259,23 +259,7 @@ func TestClaudeIsNotHeldUp(t *testing.T) {
 func TestCodexIsWoken(t *testing.T) {
 	a := codex
 	a.setUp = func(t *testing.T, d desk) {
-		d.write(t, ".codex/config.toml", `model = "scripted"
-model_provider = "offline"
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[feedback]
-enabled = false
-[features]
-plugins = false
-[model_providers.offline]
-name = "offline"
-base_url = "`+d.url+`/v1"
-wire_api = "responses"
-env_key = "OFFLINE_KEY"
-`)
+		d.write(t, ".codex/config.toml", offlineCodex(d, "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n"))
 	}
 	s := sit(t, a, nil, "--no-daemon", "--dangerously-bypass-hook-trust")
 	s.until("the screen is there", func() bool { return strings.Contains(s.keys("capture-pane", "-p"), "scripted") })
