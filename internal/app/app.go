@@ -8,7 +8,8 @@
 // accepted, else ~/h2a-workspace/.h2a. A bus that came with a cloned repository is thus never used by standing in it,
 // with the keys and the registry that its author chose. Acceptances are kept per user, see [Roots].
 //
-// Folders follow HOME alone. XDG variables are not looked at: every program of the protocol must come to the same place.
+// Folders that keep anything follow HOME alone, whatever XDG variables say: every program of the protocol must come to the same
+// place. Where the sockets of running servers lie is the matter of package wake.
 package app
 
 import (

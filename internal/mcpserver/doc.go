@@ -13,7 +13,8 @@
 //
 // The text of a message is given out with who sent it, what its signature is worth, and the remark that it is the text of a
 // peer. No answer is longer than the narrowest client takes: lists come in pages and say how to go on, a long text is cut
-// and says how the rest is read, and a message that was not shown is not claimed.
+// and says how the rest is read, and a message that was not shown is not claimed. It counts as shown when the answer has been
+// written. What the user's settings keep back no tool shows; it is named as withheld.
 //
 // # Halt
 //

@@ -9,7 +9,7 @@
 // one that still is unfit at the next full look is named, once. It hides no other.
 //
 // While the halt switch is on, the watch stays and falls silent: it says so once, and once when the switch was cleared, with the
-// number of messages that came meanwhile. It then goes on with what is new, because it speaks to people only; nothing of an
+// number of messages that came meanwhile, which are those that lie there when the clearing is noticed. It then goes on with what is new, because it speaks to people only; nothing of an
 // agent is resumed by it. The switch is asked before each event, not only when it is heard to change.
 //
 // Nothing is marked, claimed or taken here: who reads the mail afterwards finds it as it was. What a message is worth is
