@@ -21,7 +21,8 @@ type hostView struct {
 
 type hostAnswer struct {
 	*host.Answer
-	err error
+	err   error
+	asked bool
 }
 
 // runHostStatus looks how the agent programs stand to the bus.
@@ -57,7 +58,8 @@ func lookAt(ctx context.Context, q *host.Request, d *driver.Driver) hostView {
 	v := hostView{Status: q.Look(ctx, d)}
 	v.answers = make([]hostAnswer, len(v.Servers))
 	for i := range v.Servers {
-		if s := &v.Servers[i]; s.Err == nil && s.Owner != host.Foreign {
+		if s := &v.Servers[i]; q.Starts(s) {
+			v.answers[i].asked = true
 			v.answers[i].Answer, v.answers[i].err = q.Probe(ctx, d, s)
 		}
 	}
@@ -157,7 +159,7 @@ func (c *Call) showHost(v *hostView) {
 	var rows [][]string
 	for i := range v.Servers {
 		s := &v.Servers[i]
-		rows = append(rows, []string{"  server", c.App.Shown(s.Path), serverWords(s)})
+		rows = append(rows, []string{"  server", c.App.Shown(s.Path), serverWords(s, v.answers[i].asked)})
 		if answer := c.answerWords(&v.answers[i]); answer != "" {
 			rows = append(rows, []string{"", "", answer})
 		}
@@ -189,12 +191,14 @@ func (c *Call) showHost(v *hostView) {
 	c.facts(rows)
 }
 
-func serverWords(s *host.Registered) string {
+func serverWords(s *host.Registered, asked bool) string {
 	switch {
 	case s.Err != nil:
 		return "cannot be read, see below"
 	case s.Owner == host.Foreign:
 		return "another program, which is not asked: " + s.Server.Command
+	case !asked:
+		return "of the project, and not simply this program, so it is not started: " + s.Server.Command
 	case s.Owner == host.Original:
 		return "as the older program registers it: " + s.Server.Command
 	case !s.Current:

@@ -44,7 +44,8 @@ $ h2a host setup --host claude --write .mcp.json`,
 		Flags: []Flag{{Name: "host", Kind: Text, Value: "host", Default: "all", Choices: skillHosts[:], Help: "which program; all means those that are found here"}},
 		Does: `Says of each agent program which version it is, where our server is registered, and whether hooks and skill are in
 place. Each registered server is started, exactly as the program would start it in this folder and with what the program would
-hand on of the environment, and asked for its tools and its bus; then it is ended. It connects no agent meanwhile.
+hand on of the environment, and asked for its tools and its bus; then it is ended. It connects no agent meanwhile. What
+settings of a project name is started only when it is this very program: a project may come from strangers.
 
 When two programs would use different buses their agents do not see each other: that is an error, with the line to type.
 

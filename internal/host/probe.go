@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +35,29 @@ const (
 	// maxLine is the longest answer that is read. A list of tools has some tens of kilobytes.
 	maxLine = 4 << 20
 )
+
+// Starts tells whether a registered server is started to be asked. What stands in a project may come from strangers, and the
+// programs ask their user before they start it. Of that only this very program is started, with variables that are ours.
+func (q *Request) Starts(r *Registered) bool {
+	if r.Err != nil || r.Owner == Foreign {
+		return false
+	}
+	if r.Scope != driver.Project {
+		return true
+	}
+	for _, v := range r.Server.Env {
+		if !strings.HasPrefix(v[0], "H2A_") {
+			return false
+		}
+	}
+	at, err := exec.LookPath(r.Server.Command)
+	if err != nil || !filepath.IsAbs(at) || len(r.Server.Args) == 0 || r.Server.Args[0] != "mcp-serve" {
+		return false
+	}
+	a, err := os.Stat(at)
+	b, err2 := os.Stat(q.Command)
+	return err == nil && err2 == nil && os.SameFile(a, b)
+}
 
 // Probe starts a registered server as its program would, in the folder of the request, asks who it is, for its tools and, where it has
 // the tool for it, for its bus, and ends it.
