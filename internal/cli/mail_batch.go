@@ -149,6 +149,7 @@ func (c *Call) sendAll(ctx context.Context, d *desk, all []*entry) {
 			going, letters = append(going, e), append(letters, e.letter)
 			continue
 		}
+		d.office.Recall(ctx, &r)
 		r.Asked, r.Err, e.receipt = asked, err, r
 	}
 	receipts, _ := d.office.SendAll(ctx, letters) // each receipt has the error, too
@@ -158,6 +159,7 @@ func (c *Call) sendAll(ctx context.Context, d *desk, all []*entry) {
 		if r.Err != nil && ctx.Err() != nil && errors.Is(r.Err, ctx.Err()) {
 			r.Err = errUnsent
 		}
+		d.office.Recall(ctx, &r)
 		e.receipt = r
 	}
 }

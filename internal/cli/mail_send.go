@@ -171,6 +171,7 @@ func (c *Call) sendOne(ctx context.Context, d *desk, l *post.Letter) post.Receip
 		err = d.sameAgain(ctx, l, &r, err)
 	}
 	r.Asked = asked
+	d.office.Recall(ctx, &r)
 	if err != nil {
 		r.Outcome, r.Err = post.Refused, err
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -206,6 +207,9 @@ func (c *Call) receipts(ctx context.Context, all []post.Receipt, several bool, t
 	} else {
 		for i := range all {
 			c.receiptText(&all[i], several)
+		}
+		if several {
+			c.traceAll(all)
 		}
 	}
 	if err := c.flush(); err != nil {
@@ -243,8 +247,30 @@ func (c *Call) receiptText(r *post.Receipt, several bool) {
 		return
 	}
 	c.line("  id " + Clean(r.ID) + " · thread " + Clean(r.Thread))
+	c.line("  " + storedAt(r) + traceOf(r.ID))
 	if !r.Signed && r.Outcome != post.Already {
 		c.warn("it went unsigned")
+	}
+}
+
+// storedAt is when a message was stored, as traces have it; "" when nobody knows.
+func storedAt(r *post.Receipt) string {
+	if r.Stored.IsZero() {
+		return ""
+	}
+	return "stored " + envelope.Stamp(r.Stored) + " · "
+}
+
+// traceOf is what to type to see what becomes of a message, or of a thread.
+func traceOf(id string) string { return "tutti thread --trace " + app.QuoteArg(Clean(id)) }
+
+// traceAll names what to type after a message to several, which all lie in one thread.
+func (c *Call) traceAll(all []post.Receipt) {
+	for i := range all {
+		if all[i].Outcome != post.Refused && all[i].Thread != "" {
+			c.line("  " + traceOf(all[i].Thread))
+			return
+		}
 	}
 }
 
@@ -271,6 +297,9 @@ func (c *Call) receiptJSON(r *post.Receipt, text string, answer []byte) []byte {
 	o.Bool("live", r.Live > 0)
 	o.Int("freshSessions", int64(r.Live))
 	o.Bool("signed", r.Signed)
+	if !r.Stored.IsZero() {
+		o.Str("stored", envelope.Stamp(r.Stored))
+	}
 	o.Opt("resolution", string(r.Decision.Kind))
 	if r.Err != nil {
 		o.Str("reason", r.Err.Error())

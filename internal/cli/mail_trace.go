@@ -7,6 +7,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
 	"tutti/internal/mailbox"
 	"tutti/internal/store"
 )
@@ -59,8 +60,6 @@ func (d *desk) reads(m *mailbox.Message) address.Instance {
 	return d.who.Instance
 }
 
-const traceTime = "2006-01-02T15:04:05.000Z"
-
 // showTrace prints a line for each step. Times are UTC, to the millisecond, as they are on record.
 func (c *Call) showTrace(m *mailbox.Message, marks []mailbox.Mark) {
 	c.line(c.paint(bold, "id "+Clean(m.ID)) + " — from " + Clean(string(m.Envelope.Actor.Instance)) + " to " + Clean(string(m.Envelope.Target)))
@@ -68,7 +67,7 @@ func (c *Call) showTrace(m *mailbox.Message, marks []mailbox.Mark) {
 		c.line("  nothing is on record of it")
 	}
 	for _, k := range marks {
-		line := fmt.Sprintf("  %s  %-7s", k.At.UTC().Format(traceTime), k.Step)
+		line := fmt.Sprintf("  %s  %-7s", envelope.Stamp(k.At), k.Step)
 		if how := means(&k); how != "" {
 			line += "  " + Clean(how)
 		}
@@ -104,7 +103,7 @@ func traceObject(m *mailbox.Message, marks []mailbox.Mark) []byte {
 		}
 		var s canonjson.Object
 		s.Str("step", string(k.Step))
-		s.Str("at", k.At.UTC().Format(traceTime))
+		s.Str("at", envelope.Stamp(k.At))
 		s.Str("by", k.By)
 		s.Opt("session", k.Session)
 		s.Opt("result", means(k))

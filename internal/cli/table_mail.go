@@ -36,6 +36,8 @@ var mailVerbs = []Verb{
 		Does: `Signs the message, puts it into the mailbox of the recipient so that it survives a power cut, keeps a copy in the
 outbox, and says in one line what happened: delivered to a live agent, deposited for one that is dormant, or refused, with
 the command to type instead. A recipient is a full id as discover shows it, or host:label where one agent answers to that.
+Below stand the id, when it was stored (UTC), and what to type to see what becomes of it: thread --trace tells pushed, shown
+and acknowledged apart. With --json these are id, stored and outcome.
 
 The text comes from the argument, from standard input (-) or from a file (@file), and has at most 256 KiB. With --id the same
 message may be sent again: it says "already delivered". --batch syncs all messages at once; a bad line is named and the

@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
 	"tutti/internal/halt"
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
@@ -70,6 +71,10 @@ func receipt(r *post.Receipt) *canonjson.Object {
 		o.Str("asked", string(r.Asked))
 	}
 	o.Bool("live", r.Live > 0)
+	if !r.Stored.IsZero() {
+		o.Str("stored", envelope.Stamp(r.Stored))
+	}
+	o.Str("trace", "tutti thread --trace "+r.ID) // ids of ours need no quotes
 	o.Opt("reason", r.Decision.Reason)
 	if r.Outcome == post.Deposited && r.Decision.Reason == "" {
 		o.Str("reason", "it has no live session now; the message waits for its wake")

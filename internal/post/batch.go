@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/mailbox"
@@ -26,6 +27,7 @@ func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, erro
 		halted = o.Halted("send a batch")
 		return halted
 	})
+	durable := o.Now() // before that none of them was
 	for i := range letters {
 		r := &receipts[i]
 		switch {
@@ -36,6 +38,9 @@ func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, erro
 			if err != nil {
 				o.putAgain(ctx, r, raws[i])
 			}
+		}
+		if r.Stored = durable; r.Outcome == Refused || r.Outcome == Already {
+			r.Stored = time.Time{}
 		}
 	}
 	o.copiesAll(settle(ctx), letters, receipts, raws)
@@ -136,7 +141,7 @@ func (o *Office) copiesAll(ctx context.Context, letters []Letter, receipts []Rec
 		if marks[r.To] == nil {
 			trails = append(trails, r.To)
 		}
-		marks[r.To] = append(marks[r.To], mailbox.Mark{ID: r.ID, By: string(letters[i].From.Instance), At: o.Now()})
+		marks[r.To] = append(marks[r.To], mailbox.Mark{ID: r.ID, By: string(letters[i].From.Instance), At: r.Stored})
 	}
 	var next atomic.Int64
 	var all sync.WaitGroup

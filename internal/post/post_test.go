@@ -118,6 +118,10 @@ func TestConversation(t *testing.T) {
 	if first.Outcome != Delivered || first.Live != 1 || !first.Signed {
 		t.Errorf("to a live agent: %+v", first)
 	}
+	if marks, err := b.Mail.Trace(t.Context(), bob.Instance, first.ID); err != nil || len(marks) != 1 || marks[0].Step != mailbox.Stored ||
+		!marks[0].At.Equal(first.Stored.Truncate(time.Millisecond)) {
+		t.Errorf("stored at %s by the receipt; on record: %+v, %v", first.Stored, marks, err)
+	}
 	got := b.receive(Reader{Instance: bob.Instance}, 0)
 	if texts(got) != "hello (new key)" {
 		t.Fatalf("bob received %s", texts(got))
@@ -356,6 +360,10 @@ func TestBatch(t *testing.T) {
 		if want := i < 200; (r.Outcome == Deposited) != want || (r.Err == nil) != want {
 			t.Errorf("letter %d: %+v", i, r)
 		}
+	}
+	marks, err := b.Mail.Trace(t.Context(), bob.Instance, "env:7:aa")
+	if err != nil || len(marks) != 1 || !marks[0].At.Equal(receipts[7].Stored.Truncate(time.Millisecond)) || !receipts[200].Stored.IsZero() {
+		t.Errorf("stored at %s and %s by the receipts; on record: %+v, %v", receipts[7].Stored, receipts[200].Stored, marks, err)
 	}
 	got := b.receive(Reader{Instance: bob.Instance}, 150)
 	if len(got.Items) != 150 || got.Left != 50 || got.Items[0].Envelope.Text() != "0" {

@@ -53,7 +53,8 @@ type Receipt struct {
 	Asked      address.Instance // as the sender wrote it
 	To         address.Instance // whose mailbox it lies in
 	ID, Thread string
-	Live       int // sessions of To that were fresh
+	Live       int       // sessions of To that were fresh
+	Stored     time.Time // when it was durable, as it stands in the trail; zero when it was refused, or nobody knows
 	Signed     bool
 	Decision   peers.Decision
 	Err        error // why it was refused
@@ -168,11 +169,13 @@ func (c *counter) put(ctx context.Context, l *Letter, p *piece) (Receipt, []byte
 		return p.r, nil, p.err
 	case put.Already:
 		p.r.Outcome = Already
+		return p.r, p.raw, nil
 	case p.r.Live > 0:
 		p.r.Outcome = Delivered
 	default:
 		p.r.Outcome = Deposited
 	}
+	p.r.Stored = c.o.Now()
 	return p.r, p.raw, nil
 }
 
@@ -301,5 +304,15 @@ func (o *Office) draft(l *Letter, r *Receipt) ([]byte, error) {
 // neither fails it; a sender that cannot keep copies sees it in its outbox.
 func (o *Office) copies(ctx context.Context, l *Letter, r *Receipt, raw []byte) {
 	_ = o.Mail.KeepCopy(ctx, l.From.Instance, r.ID, raw)
-	_ = o.Mail.Step(ctx, r.To, mailbox.Mark{ID: r.ID, Step: mailbox.Stored, By: string(l.From.Instance), At: o.Now()})
+	_ = o.Mail.Step(ctx, r.To, mailbox.Mark{ID: r.ID, Step: mailbox.Stored, By: string(l.From.Instance), At: r.Stored})
+}
+
+// Recall says of a letter that was there already when it was stored, if that is on record.
+func (o *Office) Recall(ctx context.Context, r *Receipt) {
+	if r.Outcome != Already || !r.Stored.IsZero() {
+		return
+	}
+	if states, err := o.Mail.State(ctx, r.To, []string{r.ID}); err == nil {
+		r.Stored = states[r.ID].Stored
+	}
 }
