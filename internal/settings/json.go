@@ -310,7 +310,7 @@ func (d *jsonDoc) list(path []string, olds []int, news []*value) ([]byte, error)
 		case news[i] == nil:
 			text, err = apply(text, doc.drop(at, es, olds[i])...)
 		default:
-			text, err = apply(text, doc.swap(es[olds[i]].val, news[i]))
+			text, err = doc.turn(path, olds[i], news[i])
 		}
 		if err != nil {
 			return nil, err

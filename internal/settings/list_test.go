@@ -25,11 +25,29 @@ func TestListEntries(t *testing.T) {
 			false,
 		},
 		{"fewer", driver.JSON, "{\"l\": [\"tutti 1\", \"a\", \"tutti 2\", \"b\"]}", "{\"l\": [\"tutti 3\", \"a\", \"b\"]}", []string{`"tutti 3"`}, false},
+		{"the first goes", driver.JSON, "{\"l\": [\"tutti 1\", \"a\", \"tutti 2\", \"b\"]}", "{\"l\": [\"a\", \"tutti 2\", \"b\", \"tutti 3\"]}", []string{"", `"tutti 2"`, "", `"tutti 3"`}, false},
+		{"none is there, and none comes", driver.JSON, "{\"x\": 1}", "{\"x\": 1}", []string{"", ""}, false},
 		{"none left", driver.JSON, "{\n  \"l\": [\n    \"tutti 1\", // ours\n    \"a\" // theirs\n  ]\n}", "{\n  \"l\": [\n    // ours\n    \"a\" // theirs\n  ]\n}", nil, false},
 		{"list goes", driver.JSON, "{\n  \"a\": 1,\n  \"l\": [\n    \"tutti\"\n  ]\n}", "{\n  \"a\": 1\n}", nil, false},
 		{"an empty list of others stays", driver.JSON, "{\"l\": []}", "{\"l\": []}", nil, false},
 		{"nothing to do", driver.JSON, "{\"x\": 1}", "{\"x\": 1}", nil, false},
 		{"no list", driver.JSON, "{\"l\": {}}", "", []string{`1`}, true},
+		{
+			"inside an entry of ours what is not changed stays", driver.JSON,
+			"{\"l\": [{\"m\": \"x\", \"h\": [ // all\n    // mine\n    {\"a\":1}, // say\n    {\"c\": \"tutti 1\",  \"t\": 5}\n  ]}]}",
+			"{\"l\": [{\"m\": \"x\", \"h\": [ // all\n    // mine\n    {\"a\":1}, // say\n    {\"c\": \"tutti 2\",  \"t\": 5}\n  ]}]}",
+			[]string{`{"m":"x","h":[{"a":1},{"c":"tutti 2","t":5}]}`}, false,
+		},
+		{
+			"and where something of it goes", driver.JSON,
+			"{\"l\": [{\"h\": [\n    {\"c\": \"tutti 0\"},\n    // mine\n    {\"a\":1,}, // say\n    {\"c\": \"tutti 1\",  \"t\": 5}, /* z */ 7\n  ], \"o\": 1, \"p\" : {}}]}",
+			"{\"l\": [{\"h\": [\n    // mine\n    {\"a\":1,}, // say\n    {\"c\": \"tutti 2\",  \"t\": 5}, /* z */ 7\n  ], \"p\" : {}, \"n\": [1]}]}",
+			[]string{`{"h":[{"a":1},{"c":"tutti 2","t":5},7],"p":{},"n":[1]}`}, false,
+		},
+		{
+			"and where something comes between", driver.JSON, "{\"l\": [[\"tutti\", /* c */ 2]]}", "{\"l\": [[\"tutti\", 3, 2]]}",
+			[]string{`["tutti",3,2]`}, false,
+		},
 		{"TOML", driver.TOML, "l = ['a', 'tutti'] # c\n", "l = [\"a\", \"tutti 2\", \"tutti 3\"] # c\n", []string{`"tutti 2"`, `"tutti 3"`}, false},
 		{"TOML, new", driver.TOML, "a = 1\n[x]\n", "a = 1\nl = [\"tutti\"]\n[x]\n", []string{`"tutti"`}, false},
 		{"TOML, comments", driver.TOML, "l = ['a', # c\n 'tutti']\n", "", []string{`"tutti 2"`}, true},
@@ -40,6 +58,10 @@ func TestListEntries(t *testing.T) {
 	} {
 		var entries [][]byte
 		for _, e := range c.entries {
+			if e == "" {
+				entries = append(entries, nil)
+				continue
+			}
 			entries = append(entries, []byte(e))
 		}
 		got, err := SetListEntries(c.format, []byte(c.before), []string{"l"}, is, entries)

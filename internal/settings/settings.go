@@ -104,14 +104,18 @@ func Remove(format driver.Format, text []byte, path []string) ([]byte, error) {
 }
 
 // SetListEntries makes the given entries, in JSON, those of ours in the list at a path; ours judges an entry in compact JSON.
-// Entries of others stay where they are; our own ones keep their places too, as far as there are as many. A list, and tables
-// around it, that are missing are made; a list from which the last entry was taken is removed.
+// Entries of others stay where they are; our own ones keep their places too, as far as there are as many, and what of one does
+// not change is left as it is written, where the format has room for remarks within. A nil one takes the one at its place
+// away. A list, and tables around it, that are missing are made; a list from which the last entry was taken is removed.
 func SetListEntries(format driver.Format, text []byte, path []string, ours func(entry []byte) bool, entries [][]byte) ([]byte, error) {
 	if len(path) == 0 {
 		return nil, errors.New("no path")
 	}
 	news := make([]*value, len(entries))
 	for i, raw := range entries {
+		if raw == nil {
+			continue
+		}
 		v, err := readValue(raw)
 		if err != nil {
 			return nil, fmt.Errorf("entry %d for %s: %w", i, name(path), err)
@@ -309,10 +313,9 @@ func (e *edit) entries(path []string, ours func([]byte) bool, news []*value) (*v
 	}
 	want := &value{kind: list}
 	if old == nil {
-		if len(news) == 0 {
+		if want.kids = there(news); len(want.kids) == 0 {
 			return nil, nil
 		}
-		want.kids = news
 		return want, e.step(e.doc.insert(path, want))
 	}
 	if old.kind != list {
@@ -329,13 +332,15 @@ func (e *edit) entries(path []string, ours func([]byte) bool, news []*value) (*v
 		var n *value
 		if len(news) > 0 {
 			n, news = news[0], news[1:]
+		}
+		if n != nil {
 			want.kids = append(want.kids, n)
 		}
 		if n == nil || !n.equal(k) {
 			from, to, touched = append(from, i), append(to, n), true
 		}
 	}
-	for _, n := range news {
+	for _, n := range there(news) {
 		from, to, touched = append(from, -1), append(to, n), true
 		want.kids = append(want.kids, n)
 	}
@@ -346,6 +351,11 @@ func (e *edit) entries(path []string, ours func([]byte) bool, news []*value) (*v
 		return nil, e.step(e.doc.remove(path))
 	}
 	return want, e.step(e.doc.list(path, from, to))
+}
+
+// there are the values that are some.
+func there(all []*value) []*value {
+	return slices.DeleteFunc(slices.Clone(all), func(v *value) bool { return v == nil })
 }
 
 func join(path []string, name string) []string { return append(slices.Clone(path), name) }
