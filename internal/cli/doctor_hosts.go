@@ -47,11 +47,7 @@ func settingsOf(d *driver.Driver, p driver.Place) (paths []string) {
 			if f.Scope != driver.User {
 				continue
 			}
-			all := []string{f.Path(p)}
-			if f.Others != nil {
-				all = append(all, f.Others(p)...)
-			}
-			for _, path := range all {
+			for _, path := range f.All(p) {
 				if !contains(paths, path) {
 					paths = append(paths, path)
 				}

@@ -113,6 +113,15 @@ type File struct {
 	Others func(Place) []string
 }
 
+// All are the paths of a file and of those that its program reads in its place.
+func (f *File) All(p Place) []string {
+	all := []string{f.Path(p)}
+	if f.Others != nil {
+		all = append(all, f.Others(p)...)
+	}
+	return all
+}
+
 // of returns the file for a scope.
 func of(files []File, s Scope) (File, bool) {
 	for _, f := range files {

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -11,18 +13,27 @@ import (
 
 // commands are those of ours at an event, each as it stands in the list of the event. bus is the one that they are told to use,
 // "" for none.
-func (q *Request) commands(d *driver.Driver, e driver.Event, bus string) (entries [][]byte) {
+func (q *Request) commands(d *driver.Driver, e driver.Event, bus string) (all []wanted) {
 	command := quote(q.Command) + " hook " + d.Name + " " + e.Name
 	root := ""
 	if bus != "" {
 		root = " --root " + quote(bus)
 	}
-	entries = append(entries, d.Hooks.Entry(e, command+root, false))
+	all = append(all, wanted{d.Hooks.Entry(e, command+root, false), func(c string) bool { return !waits(c) }})
 	if e.Wakes {
-		entries = append(entries, d.Hooks.Entry(e, command+" --wait"+root, true))
+		all = append(all, wanted{d.Hooks.Entry(e, command+" --wait"+root, true), waits})
 	}
-	return entries
+	return all
 }
+
+// A wanted command is one that should stand at an event.
+type wanted struct {
+	entry []byte                    // as it stands in the list when it is new: an object with one command
+	is    func(command string) bool // tells it among those of ours
+}
+
+// waits tells whether a command of ours waits in the background.
+func waits(command string) bool { return slices.Contains(words(command), "--wait") }
 
 // quote writes a word for a shell.
 func quote(s string) string {
@@ -81,65 +92,87 @@ func words(command string) (all []string) {
 	return all
 }
 
-// A group is an entry in the list of an event, divided: an entry can have several commands.
-type group struct {
-	ours, others int
-	rest         []byte // the entry without what is ours
+// commandsOf are the tables of the commands in an entry of the list of an event, with their commands. An entry of another form
+// has none.
+func commandsOf(entry []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		hooks, _ := canonjson.Get(entry, "hooks")
+		if !isList(hooks) {
+			return
+		}
+		for h := range canonjson.Elements(hooks) {
+			if !yield(text(h, "command"), h) {
+				return
+			}
+		}
+	}
 }
 
-// split divides an entry by whose commands it has.
-func split(entry []byte, ours func(command string) bool) (g group) {
-	hooks, ok := canonjson.Get(entry, "hooks")
-	if !ok || !isList(hooks) {
-		return group{others: 1}
-	}
-	var left []byte
-	for h := range canonjson.Elements(hooks) {
-		raw, _ := canonjson.Get(h, "command")
-		if command, ok := canonjson.String(raw); ok && ours(command) {
-			g.ours++
-			continue
+// hasOurs tells whether an entry has a command of ours.
+func hasOurs(entry []byte, ours func(command string) bool) bool {
+	for command := range commandsOf(entry) {
+		if ours(command) {
+			return true
 		}
-		g.others++
-		if len(left) > 0 {
-			left = append(left, ',')
+	}
+	return false
+}
+
+// renewed is an entry in which the commands of ours are those that are wanted and not yet found, and no others; nil when
+// nothing would be left in it. What others wrote in it stays, and so does what a user has set beside a command of ours.
+func renewed(entry []byte, ours func(command string) bool, left *[]wanted) []byte {
+	var all [][]byte
+	for command, h := range commandsOf(entry) {
+		if ours(command) {
+			n := slices.IndexFunc(*left, func(w wanted) bool { return w.is(command) })
+			if n < 0 {
+				continue
+			}
+			h = brought(h, (*left)[n].entry)
+			*left = slices.Delete(slices.Clone(*left), n, n+1)
 		}
-		left = append(left, h...)
+		all = append(all, h)
 	}
-	if g.ours > 0 && g.others > 0 {
-		g.rest = canonjson.Set(entry, "hooks", append(append([]byte{'['}, left...), ']'))
+	if len(all) == 0 {
+		return nil
 	}
-	return g
+	return canonjson.Set(entry, "hooks", slices.Concat([]byte{'['}, bytes.Join(all, []byte{','}), []byte{']'}))
+}
+
+// brought is a command that is brought up to date: in what says how it is run. The rest, once it is there, is the user's.
+func brought(command, entry []byte) []byte {
+	for _, fresh := range commandsOf(entry) {
+		for name, value := range canonjson.Members(fresh) {
+			if old, _ := canonjson.Get(command, name); name != "timeout" && name != "name" && string(old) != string(value) {
+				command = canonjson.Set(command, name, value)
+			}
+		}
+	}
+	return command
 }
 
 // entries makes the given ones those of ours in the list of an event. What others wrote stays, also beside ours in one entry.
-func (q *Request) entries(c *Change, format driver.Format, path []string, ours func(string) bool, want [][]byte, did string) error {
+func (q *Request) entries(c *Change, format driver.Format, path []string, ours func(string) bool, want []wanted, did string) error {
 	list, ok, err := q.Edit.Get(format, c.After, path)
 	if err != nil {
 		return c.damaged(err)
 	}
-	if ok && !isList(list) && len(want) == 0 {
+	if len(want) == 0 && (!ok || !isList(list)) {
 		return nil
 	}
-	if !ok && len(want) == 0 {
-		return nil
-	}
+	mine := func(e []byte) bool { return hasOurs(e, ours) }
 	var news [][]byte
 	left := want
 	if ok && isList(list) {
 		for e := range canonjson.Elements(list) {
-			switch g := split(e, ours); {
-			case g.ours == 0:
-			case g.others > 0:
-				news = append(news, g.rest)
-			case len(left) > 0:
-				news = append(news, left[0])
-				left = left[1:]
+			if mine(e) {
+				news = append(news, renewed(e, ours, &left))
 			}
 		}
 	}
-	news = append(news, left...)
-	mine := func(e []byte) bool { return split(e, ours).ours > 0 }
+	for _, w := range left {
+		news = append(news, w.entry)
+	}
 	return c.edit(did, func(text []byte) ([]byte, error) { return q.Edit.Entries(format, text, path, mine, news) })
 }
 
@@ -180,15 +213,59 @@ func (q *Request) planHooks(p *Plan) error {
 	return nil
 }
 
-// hookRoot is the bus that hooks are told to use: the one that is asked for, else the one that the server or they were told before.
+// hookRoot is the bus that hooks are told to use: the one that is asked for, else the one that the server is told, else the one
+// that they were told before.
 func (q *Request) hookRoot(p *Plan, f driver.File, c *Change) string {
-	if q.Root != "" || p.root != "" {
-		return cmp.Or(q.Root, p.root)
+	if root := cmp.Or(q.Root, p.root, q.serverRoot(p.Driver)); root != "" {
+		return root
 	}
 	for _, command := range q.ourHooks(p.Driver, f, c.After) {
 		all := words(command)
 		if i := slices.Index(all, "--root"); i >= 0 && i+1 < len(all) {
 			return all[i+1]
+		}
+	}
+	return ""
+}
+
+// serverRoot is the bus that the registered server is told to use, "" where it is told none: what cannot be read tells none.
+func (q *Request) serverRoot(d *driver.Driver) string {
+	scopes := []driver.Scope{q.Scope}
+	if q.Scope != driver.User {
+		scopes = append(scopes, driver.User) // what holds where the project has none
+	}
+	for _, scope := range scopes {
+		f, ok := d.Servers.File(scope)
+		if !ok {
+			continue
+		}
+		for _, path := range f.All(q.Place) {
+			c, err := readChange(path, "")
+			if err != nil || c.Before == nil {
+				continue
+			}
+			entry, there, err := q.Edit.Get(f.Format, c.Before, serverPath(d))
+			if err != nil || !there {
+				continue
+			}
+			if owner, s := OwnerOf(d, entry); owner != Foreign {
+				return rootOf(&s)
+			}
+		}
+	}
+	return ""
+}
+
+// rootOf is the bus that a server is told to use, "" for none.
+func rootOf(s *driver.Server) string {
+	var fresh driver.Server
+	added := keepFlags(&fresh, s.Args)
+	if i := slices.Index(added, "--root"); i >= 0 {
+		return added[i+1]
+	}
+	for _, v := range s.Env {
+		if v[0] == "H2A_ROOT" {
+			return v[1]
 		}
 	}
 	return ""

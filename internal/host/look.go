@@ -96,12 +96,8 @@ func (s *Status) servers(q *Request, seen map[string]bool) {
 	if !ok {
 		return
 	}
-	paths := []string{f.Path(q.Place)}
-	if f.Others != nil {
-		paths = append(paths, f.Others(q.Place)...)
-	}
 	plan := q.Plan(s.Driver)
-	for _, path := range paths {
+	for _, path := range f.All(q.Place) {
 		if seen["server "+path] {
 			continue
 		}
@@ -168,12 +164,11 @@ func (q *Request) ourHooks(d *driver.Driver, f driver.File, text []byte) (all []
 			continue
 		}
 		for e := range canonjson.Elements(list) {
-			split(e, func(command string) bool {
+			for command := range commandsOf(e) {
 				if isHook(d.Name, command) {
 					all = append(all, command)
 				}
-				return false
-			})
+			}
 		}
 	}
 	return all

@@ -36,7 +36,11 @@ func (q *Request) Snippets(d *driver.Driver) (all []Snippet, err error) {
 	}
 	for _, e := range d.Hooks.Events {
 		path := append(slices.Clone(d.Hooks.Table), e.Name)
-		if all[n].Text, err = q.Edit.Entries(f.Format, all[n].Text, path, never, q.commands(d, e, q.Root)); err != nil {
+		var entries [][]byte
+		for _, w := range q.commands(d, e, q.Root) {
+			entries = append(entries, w.entry)
+		}
+		if all[n].Text, err = q.Edit.Entries(f.Format, all[n].Text, path, never, entries); err != nil {
 			return nil, err
 		}
 	}

@@ -67,7 +67,9 @@ func keepFlags(s *driver.Server, old []string) (added []string) {
 		}
 		switch at := slices.Index(s.Args, flag); {
 		case flag == "--tools":
-			s.Args[at+1] = value
+			if at >= 0 {
+				s.Args[at+1] = value
+			}
 		case at < 0:
 			added = append(added, flag, value)
 			s.Args = append(s.Args, flag, value)
@@ -245,12 +247,8 @@ func (q *Request) isPlain(d *driver.Driver, entry []byte, s driver.Server) bool 
 
 // removeServer takes our server out of every file that the program reads it from.
 func (q *Request) removeServer(p *Plan, f driver.File) error {
-	paths := []string{f.Path(q.Place)}
-	if f.Others != nil {
-		paths = append(paths, f.Others(q.Place)...)
-	}
 	path := serverPath(p.Driver)
-	for _, at := range paths {
+	for _, at := range f.All(q.Place) {
 		c, err := p.change(q, at)
 		if err != nil {
 			return err

@@ -1,0 +1,139 @@
+package host
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/driver"
+	"tutti/internal/settings"
+)
+
+// hooksOf are the commands at an event with their tables, in their order.
+func (d *desk) hooksOf(file, event string) (all []string) {
+	d.t.Helper()
+	list, _, err := settings.Get(driver.JSON, []byte(d.read(file)), []string{"hooks", event})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for e := range canonjson.Elements(list) {
+		hooks, _ := canonjson.Get(e, "hooks")
+		for h := range canonjson.Elements(hooks) {
+			all = append(all, string(h))
+		}
+	}
+	return all
+}
+
+// What a user has set in an entry of ours stays theirs: a timeout, for which tools it runs, a word to show.
+func TestOwnHookSettings(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.q.Command = "/opt/tutti"
+	d.ok("claude")
+	const file = ".claude/settings.json"
+	text := d.read(file)
+	for _, r := range [][2]string{
+		{`/opt/tutti hook claude PostToolUse",`, `/opt/tutti hook claude PostToolUse", // mine` + "\n\"statusMessage\": \"mail\","},
+		{`"PostToolUse": [`, `"PostToolUse": [ // which` + "\n" + `{"matcher": "Bash|Edit", "hooks": [{"type": "command", "command": "date"}]},`},
+		{`"timeout": 600`, `"timeout": 3600`},
+		{`/opt/tutti hook claude Stop",` + "\n            \"timeout\": 10", `/opt/tutti hook claude Stop"`},
+		{`"timeout": 1` + "\n", `"timeout": 2` + "\n"},
+	} {
+		if !strings.Contains(text, r[0]) {
+			t.Fatalf("no %s in\n%s", r[0], text)
+		}
+		text = strings.Replace(text, r[0], r[1], 1)
+	}
+	d.write(file, text, 0o600)
+	claude, _ := driver.Get("claude")
+	if s := d.q.Look(t.Context(), claude); s.Hooks[0].State != InPlace {
+		t.Errorf("with settings of its own: %s", s.Hooks[0].State)
+	}
+	if p := d.ok("claude"); p.Changed() || d.read(file) != text {
+		t.Errorf("setup changes them\n%s", settings.Diff([]byte(text), []byte(d.read(file))))
+	}
+	d.q.Command = "/new/tutti"
+	d.ok("claude")
+	if got, want := d.read(file), strings.ReplaceAll(text, "/opt/tutti", "/new/tutti"); got != want {
+		t.Errorf("another program\n%s", settings.Diff([]byte(want), []byte(got)))
+	}
+}
+
+// Ours may stand beside a command of the user's in one entry. It is kept up to date there, and goes from there.
+func TestSharedHookEntry(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.q.Command, d.q.Server = "/new/tutti", false
+	const file = ".claude/settings.json"
+	const text = `{
+  "hooks": {
+    "UserPromptSubmit": [
+      {
+        "hooks": [
+          // say it
+          {"type": "command", "command": "say"},
+          {"type": "command", "command": "/old/tutti hook claude UserPromptSubmit", "timeout": 5}, // ours
+          {"type": "command", "command": "/old/tutti hook claude UserPromptSubmit --root /srv"},
+          {"type": "command", "command": "date"} // theirs
+        ]
+      },
+      {"hooks": [{"type": "command", "command": "/older/tutti hook claude UserPromptSubmit"}]}
+    ]
+  }
+}
+`
+	d.write(file, text, 0o600)
+	d.ok("claude")
+	want := []string{
+		`{"type":"command","command":"say"}`, `{"type":"command","command":"/new/tutti hook claude UserPromptSubmit --root /srv","timeout":5}`,
+		`{"type":"command","command":"date"}`,
+	}
+	if got := d.hooksOf(file, "UserPromptSubmit"); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	for _, s := range []string{"// say it", "// ours", "// theirs"} {
+		if !strings.Contains(d.read(file), s) {
+			t.Errorf("%q is gone from\n%s", s, d.read(file))
+		}
+	}
+	if p := d.ok("claude"); p.Changed() {
+		t.Error("a second run changes it")
+	}
+	d.q.Remove = true
+	d.ok("claude")
+	got := d.read(file)
+	if strings.Contains(got, "tutti") || !strings.Contains(got, "// say it\n          {\"type\": \"command\", \"command\": \"say\"},") {
+		t.Errorf("after removal\n%s", got)
+	}
+}
+
+// Hooks use the bus of the server that is registered, whatever is set up first.
+func TestHooksUseTheBusOfTheServer(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.q.Root, d.q.Hooks = "/srv/bus", false
+	d.ok("claude")
+	d.q.Root, d.q.Hooks, d.q.Server = "", true, false
+	claude, _ := driver.Get("claude")
+	d.ok("claude")
+	if got := d.hooksOf(".claude/settings.json", "Stop"); len(got) != 2 || !strings.Contains(got[0], "hook claude Stop --root /srv/bus") || !strings.Contains(got[1], "--wait --root /srv/bus") {
+		t.Errorf("got %q", got)
+	}
+	if s := d.q.Look(t.Context(), claude); s.Hooks[0].State != InPlace {
+		t.Errorf("got %s", s.Hooks[0].State)
+	}
+	d.write(".claude/settings.json", strings.ReplaceAll(d.read(".claude/settings.json"), " --root /srv/bus", ""), 0o600)
+	if s := d.q.Look(t.Context(), claude); s.Hooks[0].State != Outdated {
+		t.Errorf("hooks for another bus than the server: %s", s.Hooks[0].State)
+	}
+	d.q.Server = true
+	if p := d.ok("claude"); !p.Changed() {
+		t.Error("setup leaves them")
+	}
+	d.write(".claude/settings.json", strings.ReplaceAll(d.read(".claude/settings.json"), "/srv/bus", "/srv/other"), 0o600)
+	if s := d.q.Look(t.Context(), claude); s.Hooks[0].State != Outdated {
+		t.Errorf("hooks that name another bus than the server: %s", s.Hooks[0].State)
+	}
+}
