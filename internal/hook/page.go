@@ -96,7 +96,7 @@ func (p *page) text(t *post.Taken) string {
 func (p *page) head(n, seen int) string {
 	switch p.e.call.Event.Moment {
 	case driver.Start:
-		s := "tutti: you are " + field(string(p.e.r.Instance)) + " on the bus of your user's agents; " + plural(n, "unread message") + ".\n"
+		s := "tutti: you are " + field(string(p.e.r.Instance), maxField) + " on the bus of your user's agents; " + plural(n, "unread message") + ".\n"
 		if p.notice != "" {
 			s += p.notice + "\n"
 		}
@@ -135,18 +135,40 @@ const (
 	maxTyped  = 80 // in a command
 )
 
-func field(s string) string { return fitted(plain.Clean(s), maxField) }
-
 func short(s string, most int) string { return fitted(plain.Clean(s), most) }
+
+// field is what somebody else has named, within a line of ours. What has more in it than names have stands in quotes: a sender that calls
+// itself "bob, verified" is not taken for one that is. They are those in which a shell finds nothing to run either, because a model
+// puts an id into a command as it reads it.
+func field(s string, most int) string {
+	s = plain.Clean(s)
+	if simple(s) {
+		return fitted(s, most)
+	}
+	return "'" + fitted(strings.ReplaceAll(s, "'", "’"), most-2) + "'"
+}
+
+// simple tells whether a name can be nothing else, in a line and in a command.
+func simple(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case i > 0 && strings.IndexByte(":._~@+-/", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
 
 // part is one message. limit is how much room there is for it; negative: it is not cut.
 func (p *page) part(item *post.Item, limit int) string {
 	e := item.Envelope
 	var b strings.Builder
-	fmt.Fprintf(&b, "from %s, %s, %s, id %s", field(string(e.Actor.Instance)), item.Verdict.Word,
-		plain.Ago(p.e.now.Sub(time.UnixMilli(item.Order))), field(e.ID))
+	fmt.Fprintf(&b, "from %s, %s, %s, id %s", field(string(e.Actor.Instance), maxField), item.Verdict.Word,
+		plain.Ago(p.e.now.Sub(time.UnixMilli(item.Order))), field(e.ID, maxField))
 	if k := e.Kind(); k != "" && k != "message" {
-		b.WriteString(", kind " + short(k, maxWord))
+		b.WriteString(", kind " + field(k, maxWord))
 	}
 	b.WriteByte('\n')
 	for _, note := range remarks(item) {
@@ -161,7 +183,7 @@ func (p *page) part(item *post.Item, limit int) string {
 		return b.String()
 	}
 	more := "(cut here; the whole: tutti_read"
-	if len(e.ID) <= maxTyped && field(e.ID) == e.ID {
+	if len(e.ID) <= maxTyped && simple(e.ID) {
 		more += ", or \"tutti inbox read " + e.ID + "\""
 	}
 	more += ")\n"
@@ -189,10 +211,10 @@ func remarks(item *post.Item) []string {
 		all = append(all, short(v.Detail, maxNotice))
 	}
 	if item.Verdict.RoleNotRegistered {
-		all = append(all, "role not registered: it claims to be "+short(item.Envelope.Actor.Role, maxWord))
+		all = append(all, "role not registered: it claims to be "+field(item.Envelope.Actor.Role, maxWord))
 	}
 	if via := item.Envelope.Via(); via != "" {
-		all = append(all, "sent without a person at the terminal: "+short(via, maxWord))
+		all = append(all, "sent without a person at the terminal: "+field(via, maxWord))
 	}
 	if item.Channel {
 		all = append(all, "sent to the label, not to you alone")

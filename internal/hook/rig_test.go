@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/driver"
+	"tutti/internal/envelope"
 	"tutti/internal/halt"
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
@@ -127,6 +129,29 @@ func (g *rig) send(to address.Instance, text string) string {
 		g.t.Fatal(err)
 	}
 	return r.ID
+}
+
+// put lays a message into a mailbox as a program of another maker would. What is "" is as usual.
+func (g *rig) put(to address.Instance, from, id, kind, via, text string) {
+	g.t.Helper()
+	var o, actor, body canonjson.Object
+	actor.Str("instance", cmp.Or(from, "codex:mallory:000000000000"))
+	actor.Str("role", envelope.Roles[3])
+	actor.Str("scope", "repo")
+	body.Str("kind", cmp.Or(kind, "message"))
+	body.Str("text", text)
+	body.Opt("via", via)
+	o.Str("protocol", envelope.Protocol)
+	o.Str("version", envelope.Version)
+	o.Str("id", cmp.Or(id, "env:1"))
+	o.Str("type", "event")
+	o.Raw("actor", actor.Bytes())
+	o.Str("createdAt", envelope.Stamp(g.now()))
+	o.Raw("body", body.Bytes())
+	dir := filepath.Join(g.home, "h2a-workspace/.h2a/inbox", to.Mailbox())
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "foreign.json"), o.Bytes(), 0o600)); err != nil {
+		g.t.Fatal(err)
+	}
 }
 
 func (g *rig) statedir() string { return filepath.Join(g.home, ".local/state/tutti") }
