@@ -4,7 +4,7 @@
 //
 //   - Mail is claimed before it is printed, so that of several conversations of one agent one gets it. That it was shown is
 //     recorded when the next event of the conversation comes, which proves that the program went on; what is lost on the way is
-//     offered again.
+//     offered again, and at the end of a conversation what it may not have seen is left to others at once.
 //   - At the end of a turn one more is asked for when there is mail that the agent has not seen. A message is the reason for that
 //     once in its life: the trail says so before anything is printed. No program has to count, and none is kept busy.
 //   - What is printed has at most [MaxAnswer] bytes. A text of a peer is marked as such, holds no control characters, and stands
@@ -133,7 +133,7 @@ func (e *event) run(ctx context.Context) (err error) {
 		return e.halted(s)
 	}
 	if e.call.Event.Moment == driver.End {
-		return e.notes.forget()
+		return e.over(ctx)
 	}
 	defer e.tell()
 	known := e.notes.load(&e.was)
@@ -153,6 +153,27 @@ func (e *event) run(ctx context.Context) (err error) {
 		}
 	}
 	return errors.Join(doubt, e.mail(ctx, notice))
+}
+
+// over forgets the conversation. What it was given and nothing proves that it had is free for the next one: a user may begin a new
+// conversation before he has said anything in this one.
+func (e *event) over(ctx context.Context) (err error) {
+	known := e.notes.load(&e.was)
+	if err := e.notes.forget(); err != nil || !known || len(e.was.Printed) == 0 {
+		return err
+	}
+	e.bus, err = e.o.Open(ctx, Place{Root: e.was.Root, Dir: e.call.Dir})
+	if err != nil {
+		return err
+	}
+	if e.bus.Root == e.was.Root {
+		ids := make([]string, len(e.was.Printed))
+		for i := range ids {
+			ids[i] = e.was.Printed[i].ID
+		}
+		err = e.bus.Office.GiveBack(ctx, post.Reader{Instance: e.was.Instance, Session: e.call.Conversation}, ids)
+	}
+	return errors.Join(err, e.bus.Close())
 }
 
 // tell says what the agent does now.
@@ -242,8 +263,8 @@ func (e *event) prove(ctx context.Context) error {
 		return nil
 	}
 	err := e.bus.Office.Proven(ctx, e.r, proven)
-	return errors.Join(err, e.notes.update(func(n *note) {
-		n.Printed = slices.DeleteFunc(n.Printed, func(p printed) bool { return p.provenBy(&e.call, e.now) })
+	return errors.Join(err, e.notes.update(func(n *note) { // a hook beside this one may have printed more meanwhile
+		n.Printed = slices.DeleteFunc(n.Printed, func(p printed) bool { return slices.Contains(proven, p.Print) })
 	}))
 }
 

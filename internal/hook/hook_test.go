@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -201,6 +202,59 @@ func TestTwoConversations(t *testing.T) {
 	}
 	text, _ := g.fire("claude", "SessionStart", "c3", false)
 	has(t, text, "0 unread messages", "not acknowledged: 1")
+}
+
+// What a hook prints while another one of the conversation is at work is no less remembered.
+func TestHooksBesideEachOther(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	me := g.whose("claude", "c1")
+	g.send(me, "first")
+	text, _ := g.fire("claude", "UserPromptSubmit", "c1", false)
+	has(t, text, "| first")
+	id := g.send(me, "second")
+	var out bytes.Buffer
+	o := g.options("claude", "PostToolUse", input("PostToolUse", "c1", false), &out)
+	open := o.Open
+	o.Open = func(ctx context.Context, p Place) (*Bus, error) { // it has read what is remembered
+		text, _ := g.fire("claude", "SessionStart", "c1", false)
+		has(t, text, "| second")
+		return open(ctx, p)
+	}
+	if err := Run(t.Context(), o); err != nil || out.Len() > 0 {
+		t.Errorf("the hook beside it: %v, %s", err, out.Bytes())
+	}
+	g.later(time.Minute)
+	if text, turn := g.fire("claude", "Stop", "c1", false); turn {
+		t.Errorf("what was shown is offered again: %q", text)
+	}
+	if s := g.stateOf(me, id); s.Shown.IsZero() {
+		t.Errorf("nothing proves that it was shown: %+v", s)
+	}
+}
+
+// A conversation that is over before it went on with its mail leaves it to the next one.
+func TestOver(t *testing.T) {
+	t.Parallel()
+	for _, host := range hosts {
+		g := newRig(t)
+		me := g.whose(host, "c0")
+		g.send(me, "who begins anew sees this")
+		for _, c := range []string{"c1", "c2"} {
+			text, _ := g.fire(host, startOf(host), c, false)
+			has(t, text, "1 unread message.", "| who begins anew sees this")
+			if text, turn := g.fire(host, eventOf(host, driver.End), c, false); text != "" || turn {
+				t.Errorf("%s: the end: %q", host, text)
+			}
+		}
+		text, _ := g.fire(host, startOf(host), "c3", false)
+		has(t, text, "| who begins anew")
+		g.fire(host, eventOf(host, driver.Prompt), "c3", false)
+		g.fire(host, eventOf(host, driver.End), "c3", false)
+		g.later(11 * time.Minute)
+		text, _ = g.fire(host, startOf(host), "c4", false)
+		has(t, text, "0 unread messages.", "not acknowledged: 1;")
+	}
 }
 
 func TestHalt(t *testing.T) {

@@ -31,6 +31,10 @@ const (
 // ResultStop is the result of a push that asked for one more turn at the end of one. A message is the reason for that once.
 const ResultStop = "stop"
 
+// ResultBack is the result of a failed step by which a reader gives back what it was offered: it is over, and nothing ever proved that
+// it had the message.
+const ResultBack = "given back"
+
 func (s Step) known() bool {
 	switch s {
 	case Stored, Pushed, Offered, Shown, Taken, Failed, Engaged:
@@ -94,19 +98,33 @@ const (
 // Free tells whether a reader may be offered the message: nobody has acknowledged it, this reader was not shown it, and
 // nobody else was offered it in the last ten minutes. A command without a session cannot come back for what it was offered.
 func (s State) Free(r Reader, now time.Time) bool {
+	at, ever := s.FreeAt(r)
+	// A time that lies in the future by more than that is no claim: it would hold the message back for ever.
+	return ever && (!now.Before(at) || at.Sub(now) >= 2*s.term(r))
+}
+
+// FreeAt is when the claim on a message lapses for a reader; zero: nobody has claimed it. ever is false where the reader will not be
+// offered it.
+func (s State) FreeAt(r Reader) (at time.Time, ever bool) {
 	if !s.Taken.IsZero() || s.shownTo(r) {
-		return false
+		return at, false
 	}
-	at := s.Offered
+	at = s.Offered
 	if at.IsZero() {
 		at = s.Shown
 	}
-	term := ClaimFor
-	if r.Session != "" && s.Session == r.Session && address.Canonical(s.By) == string(r.By.Canonical()) {
-		term = AgainAfter
+	if !at.IsZero() {
+		at = at.Add(s.term(r))
 	}
-	// A time that lies in the future by more than that is no claim: it would hold the message back for ever.
-	return at.IsZero() || now.Sub(at).Abs() >= term
+	return at, true
+}
+
+// term is how long a claim keeps a message from a reader.
+func (s State) term(r Reader) time.Duration {
+	if r.Session != "" && s.Session == r.Session && address.Canonical(s.By) == string(r.By.Canonical()) {
+		return AgainAfter
+	}
+	return ClaimFor
 }
 
 // apply adds one line to what is known. To apply a stretch of the trail a second time changes nothing.
@@ -134,6 +152,9 @@ func (s *State) apply(m *Mark) {
 		s.Taken = m.At
 	case Failed:
 		s.Failed = m.At
+		if m.Result == ResultBack && s.Session != "" && s.Session == m.Session && address.Canonical(s.By) == address.Canonical(m.By) {
+			s.Offered = time.Time{}
+		}
 	case Engaged:
 		s.Engaged = m.At
 	}

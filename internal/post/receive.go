@@ -170,6 +170,15 @@ func (o *Office) Pushed(ctx context.Context, r Reader, ids []string, way string)
 	return o.Mail.StepAll(settle(ctx), r.Instance, marks)
 }
 
+// GiveBack records that a reader is over, and that nothing proves that it had what it was offered: others need not wait for it.
+func (o *Office) GiveBack(ctx context.Context, r Reader, ids []string) error {
+	marks := make([]mailbox.Mark, len(ids))
+	for n, id := range ids {
+		marks[n] = mailbox.Mark{ID: id, Step: mailbox.Failed, By: string(r.Instance), Session: r.Session, At: o.Now(), Result: mailbox.ResultBack}
+	}
+	return o.Mail.StepAll(settle(ctx), r.Instance, marks)
+}
+
 func isUnfit(err error) bool {
 	_, unfit := errors.AsType[*store.UnfitError](err)
 	return unfit
