@@ -23,16 +23,17 @@ type Call struct {
 	Table Table
 	In    io.Reader
 
-	out      []byte // what was printed and not yet written
-	outFile  io.Writer
-	errFile  io.Writer
-	json     bool // standard output is JSON
-	quiet    bool
-	verbose  bool
-	color    bool // standard output is a terminal that may be coloured
-	errColor bool
-	columns  int // of the terminal; 0: none, nothing is cut
-	daemon   bool
+	out        []byte // what was printed and not yet written
+	outFile    io.Writer
+	errFile    io.Writer
+	json       bool // standard output is JSON
+	quiet      bool
+	verbose    bool
+	color      bool // standard output is a terminal that may be coloured
+	errColor   bool
+	columns    int // of the terminal; 0: none, nothing is cut
+	errColumns int // the same of standard error
+	daemon     bool
 }
 
 // flushAt is the size at which printed text is written although the verb has not ended: one pipe buffer.
@@ -78,13 +79,19 @@ func (c *Call) flush() error {
 // remark says something beside the result on standard error, unless --quiet was given.
 func (c *Call) remark(format string, args ...any) {
 	if !c.quiet {
-		fmt.Fprintf(c.errFile, "%s: %s\n", c.prefix(), fmt.Sprintf(format, args...))
+		c.errLine(c.prefix()+": ", 0, fmt.Sprintf(format, args...))
 	}
+}
+
+// errLine writes a line to standard error. On a terminal it is broken between words. head may hold so many bytes of colour.
+func (c *Call) errLine(head string, colour int, s string) {
+	fmt.Fprintln(c.errFile, head+folded(s, len(head)-colour, c.errColumns))
 }
 
 // warn says what the user should know although the verb succeeds; --quiet does not hide it.
 func (c *Call) warn(format string, args ...any) {
-	fmt.Fprintf(c.errFile, "%s: %s %s\n", c.prefix(), c.errPaint(yellow, "warning:"), fmt.Sprintf(format, args...))
+	word := c.errPaint(yellow, "warning:")
+	c.errLine(c.prefix()+": "+word+" ", len(word)-len("warning:"), fmt.Sprintf(format, args...))
 }
 
 // prefix is what lines on standard error begin with: the program, and for the others than tutti the verb.

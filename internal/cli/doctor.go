@@ -154,7 +154,7 @@ func (c *Call) checkSentinel(ctx context.Context, r *report, s store.Reader) {
 func (c *Call) checkRoots(r *report, root *app.Root) {
 	if root.Source == app.FromDefault {
 		r.warn("rootSource", "root", "the bus is the default one, which all your projects share",
-			`fine for most; otherwise name one: export H2A_ROOT=..., or "tutti init ." for this folder`, nil)
+			`fine for most; "tutti init ." makes one for this folder, and H2A_ROOT names any other`, nil)
 	}
 	for _, other := range c.App.OtherRoots() {
 		hint := "agents that use it are not seen here: --root " + app.QuoteArg(other)
@@ -189,7 +189,7 @@ func (c *Call) showReport(r *report, root *app.Root) {
 	for _, f := range r.findings {
 		c.prose(marks[f.state]+" "+pad(f.name, 9)+" ", 12, Clean(f.text))
 		for line := range strings.Lines(f.hint) {
-			c.line("              → " + Clean(line))
+			c.line("              → " + folded(Clean(strings.TrimSuffix(line, "\n")), 16, c.columns))
 		}
 	}
 	c.showPrune(r)

@@ -82,7 +82,7 @@ func (c *Call) checkNames(r *report, self string) {
 		}
 	}
 	if len(missing) > 0 {
-		r.tell("names", "not in PATH: "+strings.Join(missing, ", "), `"tutti install" puts them there`)
+		r.tell("names", "not in PATH: "+strings.Join(missing, ", "), c.namesCure(missing))
 	}
 	if len(others) > 0 {
 		r.tell("names", "another program than this one: "+strings.Join(others, ", "), "put the folder of tutti first in PATH, or remove them")
@@ -90,6 +90,21 @@ func (c *Call) checkNames(r *report, self string) {
 	if len(missing)+len(others) == 0 {
 		r.tell("names", "all lead here", "")
 	}
+}
+
+// namesCure says how names come into PATH. Where install has put them it is only the folder that is missing there.
+func (c *Call) namesCure(names []string) string {
+	home, err := c.App.Home()
+	if err != nil {
+		return installHint
+	}
+	dir := filepath.Join(home, ".local/bin")
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return `"tutti install" puts them there`
+		}
+	}
+	return "they are in " + c.App.Shown(dir) + "; " + c.pathLine(dir)
 }
 
 // checkSystem looks at the kernel's watcher and at the cache.

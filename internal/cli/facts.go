@@ -56,7 +56,12 @@ func (c *Call) missing(name string) error {
 	if c.under == H2A { // its lines begin with the verb already
 		return usageHint("usage: "+c.usage(), "--%s is missing", name)
 	}
-	return usageHint("usage: "+c.usage(), "%s: --%s is missing", c.Verb.Name, name)
+	hint := "usage: " + c.usage()
+	if place := c.Verb.flag(c.under, name); place >= 0 {
+		f := c.Verb.at(place)
+		hint = "--" + name + " <" + f.Value + ">: " + f.Help
+	}
+	return usageHint(hint, "%s: --%s is missing", c.Verb.Name, name)
 }
 
 // hintInstead gives a fault another line to type.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 )
 
@@ -92,26 +93,76 @@ func (c *Call) lastCell(cell string, used int, whole bool) {
 	case c.columns == 0:
 	case !whole:
 		cell = Truncate(cell, room)
-	case Width(cell) > room:
-		left := room
-		for word := range strings.FieldsSeq(cell) {
-			w := Width(word)
-			switch {
-			case left == room: // the first one of a line
-			case w >= left:
-				c.out = append(c.out, '\n')
-				c.pad(used, new(int))
-				left = room
-			default:
-				c.out = append(c.out, ' ')
-				left--
-			}
-			c.out = append(c.out, word...)
-			left -= w
-		}
-		cell = ""
+	default:
+		cell = broken(cell, strings.FieldsSeq(cell), used, room)
 	}
 	c.line(cell)
+}
+
+// broken is text with line breaks between words, where more than room columns would be needed. It goes on behind so many blanks.
+func broken(s string, words iter.Seq[string], blanks, room int) string {
+	if Width(s) <= room {
+		return s
+	}
+	var out strings.Builder
+	left := room
+	for word := range words {
+		w := Width(word)
+		switch {
+		case left == room: // the first one of a line
+		case w >= left:
+			out.WriteByte('\n')
+			out.WriteString(strings.Repeat(" ", blanks))
+			left = room
+		default:
+			out.WriteByte(' ')
+			left--
+		}
+		out.WriteString(word)
+		left -= w
+	}
+	return out.String()
+}
+
+// folded is a sentence for a terminal of so many columns, 0 for none: broken between words, but not within what stands between
+// double quotes, nor where it is nothing but a line to type, because that is copied from there. used columns stand before it, and it
+// goes on behind as many blanks.
+func folded(s string, used, columns int) string {
+	if columns == 0 || used+Width(s) <= columns || isTyped(s) {
+		return s
+	}
+	return broken(s, phrases(s), used, max(columns-used, 8))
+}
+
+// isTyped tells whether a hint is nothing but a line to type.
+func isTyped(s string) bool {
+	for _, program := range [...]string{"tutti ", "h2a ", "export ", "mkdir ", "chmod ", "rm "} {
+		if strings.HasPrefix(s, program) {
+			return true
+		}
+	}
+	return false
+}
+
+// phrases are the words of a sentence, and what stands between double quotes as one.
+func phrases(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		from, quoted := 0, false
+		for i := range len(s) {
+			switch {
+			case s[i] == '"':
+				quoted = !quoted
+			case s[i] == ' ' && !quoted:
+				if from < i && !yield(s[from:i]) {
+					return
+				}
+				from = i + 1
+			}
+		}
+		if from < len(s) {
+			yield(s[from:])
+		}
+	}
 }
 
 // prose prints a sentence. On a terminal it is broken between words, and goes on below its own beginning: behind head, which

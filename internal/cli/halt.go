@@ -12,6 +12,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
+	"tutti/internal/identity"
 	"tutti/internal/post"
 )
 
@@ -118,6 +119,10 @@ func (c *Call) letGoOn(ctx context.Context) error {
 	if err := address.Check(string(name)); err != nil {
 		return usagef("--session: %s", Clean(err.Error()))
 	}
+	if !address.HostQualified(string(name)) {
+		e := &identity.NameError{Name: string(name)}
+		return badState(e.Hint(), "--session: %s", Clean(e.Error()))
+	}
 	d, err := c.counter(app.Writing)
 	if err != nil {
 		return err
@@ -149,7 +154,7 @@ func (c *Call) resumed(was halt.State, watcher string, watcherErr error) {
 			}
 			text += ")"
 		}
-		c.line(text)
+		c.prose("", 0, text)
 	}
 	switch {
 	case watcherErr != nil:
@@ -158,7 +163,11 @@ func (c *Call) resumed(was halt.State, watcher string, watcherErr error) {
 		c.line("✓ Watcher service started (" + watchPath + ")")
 	}
 	c.prose("- ", 2, "Sending and receiving work again; the watcher picks up the messages that were held.")
-	c.prose("- ", 2, "Polling does NOT restart by itself: tell the agent of each session to go on.")
+	words := "Polling does NOT restart by itself: tell the agent of each session to go on."
+	if c.under == Tutti && was.Halted && c.value("session") == "" {
+		words += ` For one agent "tutti resume --session <agent>" does as much.`
+	}
+	c.prose("- ", 2, words)
 }
 
 // haltJSON is what both verbs print for programs; was is the state that was cleared.

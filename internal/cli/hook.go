@@ -136,6 +136,10 @@ func (c *Call) mute(err error) int {
 		return f.code // it has said what it ends with
 	}
 	c.logHook(err)
+	if in, ok := c.In.(*os.File); ok && columns(in) > 0 { // a person has typed it, whom silence tells nothing
+		c.remark("%s", Clean(err.Error()))
+		c.remark(`hint: agent programs call this, with JSON on standard input; "tutti help hook" says more`)
+	}
 	return exitOK
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +74,7 @@ func (c *Call) setupFlags() error {
 		return usagef("host setup: --no-hooks and --no-server leave nothing to do")
 	case c.on("remove") && (c.on("print") || c.isSet("write")):
 		return usagef("host setup: --remove and %s do not go together", modes[0])
-	case c.isSet("write") && (!c.isSet("host") || c.text("host") == everyHost):
+	case c.isSet("write") && !c.namesHost():
 		return usageHint("--host "+strings.Join(hostNames, "|"), "host setup: --write needs to know for which program")
 	}
 	return nil
@@ -193,6 +194,7 @@ func hostFault(err error) error {
 
 // showSetup tells a person what was done, or with --diff what would be.
 func (c *Call) showSetup(q *host.Request, plans []*host.Plan) {
+	before := len(c.out)
 	for _, p := range plans {
 		if c.on("diff") {
 			c.showDiff(q, p)
@@ -200,7 +202,21 @@ func (c *Call) showSetup(q *host.Request, plans []*host.Plan) {
 			c.showPlan(q, p)
 		}
 	}
+	changed := slices.ContainsFunc(plans, (*host.Plan).Changed)
+	failed := slices.ContainsFunc(plans, func(p *host.Plan) bool { return p.Err != nil })
+	switch {
+	case changed && !failed && !q.Remove && !c.on("diff"):
+		c.remark(`hint: "tutti install-skills" teaches the models when to use it; "tutti host status" looks whether all is well`)
+	case changed || failed:
+	case c.on("diff"):
+		c.remark("nothing would change")
+	case q.Remove && len(c.out) == before:
+		c.line("nothing of ours is in the settings of any agent program")
+	}
 }
+
+// namesHost tells whether one program was asked for, and not those that are found.
+func (c *Call) namesHost() bool { return c.isSet("host") && c.text("host") != everyHost }
 
 func (c *Call) showPlan(q *host.Request, p *host.Plan) {
 	var rows [][]string
@@ -224,8 +240,8 @@ func (c *Call) showPlan(q *host.Request, p *host.Plan) {
 	case p.Err != nil:
 		state, rows = "nothing was changed, see below", nil
 	case q.Remove && !p.Changed():
-		if len(p.Remarks) == 0 {
-			return
+		if len(p.Remarks) == 0 && !c.namesHost() {
+			return // it may not even be installed
 		}
 		state = "nothing of ours is there"
 	case !p.Changed():
@@ -255,15 +271,25 @@ func (c *Call) showDiff(q *host.Request, p *host.Plan) {
 		if ch.After == nil {
 			to = os.DevNull
 		}
-		c.line("--- " + from)
-		c.line("+++ " + to)
+		c.line(c.paint(bold, "--- "+from))
+		c.line(c.paint(bold, "+++ "+to))
 		for line := range strings.Lines(q.Edit.Diff(ch.Before, ch.After)) {
-			c.line(Clean(strings.TrimSuffix(line, "\n")))
+			c.line(c.diffLine(Clean(strings.TrimSuffix(line, "\n"))))
 		}
 	}
 	for _, r := range p.Remarks {
 		c.remark("%s: %s", p.Driver.Title, Clean(r))
 	}
+}
+
+func (c *Call) diffLine(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return c.paint(green, line)
+	case strings.HasPrefix(line, "-"):
+		return c.paint(red, line)
+	}
+	return line
 }
 
 // setupJSON says the same for programs.

@@ -164,31 +164,58 @@ func (c *Call) showHost(v *hostView) {
 			rows = append(rows, []string{"", "", answer})
 		}
 	}
-	setup := "tutti host setup --host " + v.Driver.Name
 	if len(v.Servers) == 0 {
-		rows = append(rows, []string{"  server", "not registered", setup})
+		rows = append(rows, []string{"  server", "not registered"})
 	}
 	for _, h := range v.Hooks {
-		remark := h.State.String()
-		if h.State == host.Outdated || h.State == host.Missing && len(v.Servers) > 0 {
-			remark += ": " + setup
-		}
-		rows = append(rows, []string{"  hooks", c.App.Shown(h.Path), remark})
+		rows = append(rows, []string{"  hooks", c.App.Shown(h.Path), h.State.String()})
 	}
 	if len(v.Driver.Hooks.Files) == 0 {
 		rows = append(rows, []string{"  hooks", "none are known", ""})
 	}
 	for _, s := range v.Skills {
 		remark := s.State.String()
-		switch {
-		case s.Edited:
+		if s.Edited {
 			remark += ", edited"
-		case s.State == host.Missing:
-			remark += ": tutti install-skills --host " + v.Driver.Name
 		}
 		rows = append(rows, []string{"  skill", c.App.Shown(s.Path), remark})
 	}
 	c.facts(rows)
+	for _, cure := range v.cures() {
+		c.line("  → " + cure) // in one piece: it is copied from there
+	}
+}
+
+// cures are the lines to type for what is missing or out of date. What somebody edited is left to him.
+func (v *hostView) cures() (all []string) {
+	var setup [driver.Project + 1]bool
+	setup[driver.User] = len(v.Servers) == 0
+	for i := range v.Servers {
+		if s := &v.Servers[i]; s.Err == nil && s.Owner != host.Foreign && !s.Current {
+			setup[s.Scope] = true
+		}
+	}
+	for _, h := range v.Hooks {
+		if h.State == host.Missing || h.State == host.Outdated {
+			setup[h.Scope] = true
+		}
+	}
+	var skills [driver.Project + 1]bool
+	for _, s := range v.Skills {
+		if !s.Edited && (s.State == host.Missing || s.State == host.Outdated) {
+			skills[s.Scope] = true
+		}
+	}
+	for i, need := range [...]*[driver.Project + 1]bool{&setup, &skills} {
+		line := [...]string{"tutti host setup --host ", "tutti install-skills --host "}[i] + v.Driver.Name
+		if need[driver.User] {
+			all = append(all, line)
+		}
+		if need[driver.Project] {
+			all = append(all, line+" --scope project")
+		}
+	}
+	return all
 }
 
 func serverWords(s *host.Registered, asked bool) string {

@@ -355,11 +355,16 @@ func (c *Call) showSteps(dir string, steps []step) {
 	}
 }
 
+// pathLine is how a folder comes into PATH.
+func (c *Call) pathLine(dir string) string {
+	return `add this line to your shell's start file: export PATH=` + quoteForShell(c.App.Shown(dir)) + `:"$PATH"`
+}
+
 // pathAdvice says when the shell does not look into the folder, or finds another program first.
 func (c *Call) pathAdvice(dir string) {
 	if !inPath(dir) {
 		c.remark("%s is not in PATH", Clean(c.App.Shown(dir)))
-		c.remark(`hint: add this line to your shell's start file: export PATH=%s:"$PATH"`, quoteForShell(c.App.Shown(dir)))
+		c.remark("hint: %s", c.pathLine(dir))
 		return
 	}
 	for _, name := range append([]string{"tutti"}, c.linkNames()...) {

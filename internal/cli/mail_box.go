@@ -302,7 +302,7 @@ func runThread(ctx context.Context, c *Call) error {
 	case id == "" && c.under == H2A:
 		return c.missing("id")
 	case id == "":
-		return usageHint("usage: "+c.usage(), "thread: which one?")
+		return usageHint("usage: "+c.usage()+"\n\"tutti inbox\" and \"tutti outbox\" show the ids of messages and threads", "thread: which one?")
 	}
 	d, err := c.looker(ctx)
 	if err != nil || d == nil {

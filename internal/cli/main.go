@@ -248,7 +248,10 @@ func (c *Call) report(err error) {
 		fmt.Fprintf(c.errFile, "%s\n%s\n", msg, hint)
 		return
 	case c.under == Tutti:
-		fmt.Fprintf(c.errFile, "tutti: %s %s\n", c.errPaint(red, "error:"), strings.ReplaceAll(msg, "\n", "\ntutti: error: "))
+		word := c.errPaint(red, "error:")
+		for line := range strings.SplitSeq(msg, "\n") {
+			c.errLine("tutti: "+word+" ", len(word)-len("error:"), line)
+		}
 	default:
 		fmt.Fprintf(c.errFile, "%s%s\n", prefix, strings.ReplaceAll(msg, "\n", "\n"+prefix))
 	}
@@ -259,6 +262,6 @@ func (c *Call) report(err error) {
 		prefix = "tutti: "
 	}
 	for line := range strings.SplitSeq(hint, "\n") {
-		fmt.Fprintf(c.errFile, "%shint: %s\n", prefix, line)
+		c.errLine(prefix+"hint: ", 0, line)
 	}
 }

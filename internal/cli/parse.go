@@ -105,7 +105,7 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 	}
 	if in.Verb == nil {
 		in.Verb = table.find(Tutti, first, "")
-		if in.Verb != nil && second != "" && in.Verb.MaxArgs == 0 {
+		if in.Verb != nil && second != "" && in.Verb.MaxArgs == 0 && !in.Verb.strays(args[sub-1]) {
 			in.Verb = nil // it takes no word, so this one was meant to be a verb
 		}
 	}
@@ -129,6 +129,12 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 		hint = "one of: " + strings.Join(words, ", ")
 	}
 	return usageHint(hint, "%s %s: no such verb", first, Clean(second))
+}
+
+// strays tells whether a word is a flag that the verb does not have, so that the word behind it may have been meant as its value.
+func (v *Verb) strays(word string) bool {
+	name, _, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	return isFlag(word) && !given && name != "h" && v.flag(Tutti, name) < 0
 }
 
 // asksHelp tells whether help is asked for anywhere before "--".
@@ -203,7 +209,7 @@ func (in *Input) gnuFlag(a string, rest []string) (used int, err error) {
 	}
 	if !given {
 		if len(rest) == 0 || strings.HasPrefix(rest[0], "--") {
-			return 0, usageHint("--"+name+"="+f.Value, "--%s needs a value", name)
+			return 0, usageHint("--"+name+" <"+f.Value+">", "--%s needs a value", name)
 		}
 		val, used = rest[0], 1
 	}
@@ -317,6 +323,9 @@ func (in *Input) surplusHint(word string) string {
 		if in.Verb.MaxArgs == 0 && in.Verb.flag(in.under, name) >= 0 && address.HostQualified(word) {
 			return "an agent is named by a flag: --" + name + " " + Clean(app.QuoteArg(word))
 		}
+	}
+	if in.Verb.MaxArgs == 0 && in.Verb.flag(in.under, "host") >= 0 && contains(hostNames, word) {
+		return "a program is named by a flag: --host " + word
 	}
 	switch in.Verb.Name {
 	case "send":

@@ -239,7 +239,7 @@ func (c *Call) showSkills(q *skill.Request, r *skill.Report) {
 		}
 		rows = append(rows, []string{skillWords[f.State], c.App.Shown(f.Path), remark})
 	}
-	c.table(rows)
+	c.facts(rows)
 	if c.on("remove") {
 		if len(rows) == 0 {
 			c.line("no skill of ours lies in the folders of " + titlesOf(q.Drivers))

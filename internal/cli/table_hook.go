@@ -20,8 +20,8 @@ With --wait it does nothing of that: it waits until mail comes while the agent i
 ends with status 2, which starts a turn in a program that was told to watch for that (Claude Code). It ends without a word when the
 conversation ends, when a newer one waits, while the halt switch is on, where the program does a single task (claude -p), and at once
 where no mcp-serve of the conversation is there.`,
-	Wont: `It never fails the program that calls it: what goes wrong stands in ~/.local/state/tutti/hook.log, nothing is printed, and
-the exit status is 0. It acknowledges no message.`,
+	Wont: `It never fails the program that calls it: what goes wrong stands in ~/.local/state/tutti/hook.log, nothing is printed unless
+it was typed by hand, and the exit status is 0. It acknowledges no message.`,
 	Examples: `$ tutti hook claude Stop`,
 	Exit:     "0 always, but for --wait; 2 with --wait: there is mail",
 	See:      "receive, mcp-serve",

@@ -106,6 +106,37 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// A sentence on standard error is broken between words, and what is to be typed stays in one piece.
+func TestTerminalBreaksSentences(t *testing.T) {
+	t.Parallel()
+	env := []string{"HOME=" + t.TempDir(), "NO_COLOR=1"}
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"send", "bob", "x"}, "tutti: error: "},
+		{[]string{"host", "setup", "--host", "cursor"}, "tutti: hint: one of: claude, codex, gemini, opencode, agy,\n             hermes, all\n"},
+		{[]string{"keys", "list", "claude:" + strings.Repeat("a", 60)}, " --instance\n             claude:" + strings.Repeat("a", 60) + "\n"},
+	} {
+		shown := onTerminal(t, 60, env, tc.args...)
+		if !strings.Contains(shown, tc.want) {
+			t.Errorf("%v: got\n%s\nwant %q in it", tc.args, shown, tc.want)
+		}
+	}
+}
+
+// What a person types by hand is answered, although a hook says nothing to the program that calls it.
+func TestHookAtTerminal(t *testing.T) {
+	t.Parallel()
+	env := []string{"HOME=" + t.TempDir(), "NO_COLOR=1"}
+	for _, args := range [][]string{{"hook"}, {"hook", "claude", "Start"}, {"hook", "claude", "SessionStart"}} {
+		shown, code := typedOnTerminal(t, 80, "\n", env, args...)
+		if code != 0 || !strings.Contains(shown, "agent programs call this") {
+			t.Errorf("%v: exit status %d, got %q", args, code, shown)
+		}
+	}
+}
+
 // What a bus holds cannot steer the terminal that it is shown on.
 func TestTerminalIsNotSteered(t *testing.T) {
 	t.Parallel()

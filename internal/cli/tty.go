@@ -11,14 +11,15 @@ func (c *Call) look() {
 	if out, ok := c.outFile.(*os.File); ok && !c.json {
 		c.columns = columns(out)
 	}
+	if errs, ok := c.errFile.(*os.File); ok {
+		c.errColumns = columns(errs)
+	}
 	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || c.on("no-color")
 	if plain {
 		return
 	}
 	c.color = c.columns > 0
-	if errs, ok := c.errFile.(*os.File); ok {
-		c.errColor = columns(errs) > 0
-	}
+	c.errColor = c.errColumns > 0
 }
 
 // columns returns the width of a terminal, 0 for what is none. A terminal that does not tell is taken for 80 wide.

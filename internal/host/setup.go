@@ -66,7 +66,7 @@ func (p *Plan) sweep() {
 	for _, c := range p.Changes {
 		if c.Changed() && saysNothing(c.After) && c.wasOurs() {
 			c.After = nil
-			c.Did = append(c.Did, "nothing is left in it")
+			c.Did = append(c.Did, "file removed: nothing else was in it")
 		}
 	}
 }
