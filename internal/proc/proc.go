@@ -134,8 +134,11 @@ func Signal(id ID, sig syscall.Signal) error {
 
 // stat is what the system tells of a process in one go.
 type stat struct {
-	comm   string
-	parent int
-	start  uint64 // as in ID
-	dead   bool   // ended, not yet taken notice of by its parent
+	comm    string
+	parent  int
+	start   uint64 // as in ID
+	dead    bool   // ended, not yet taken notice of by its parent
+	group   int
+	session int
+	tty     int // as in Process
 }

@@ -77,6 +77,9 @@ func status(pid int) (stat, error) {
 const (
 	fieldState   = 3 - 3
 	fieldParent  = 4 - 3
+	fieldGroup   = 5 - 3
+	fieldSession = 6 - 3
+	fieldTTY     = 7 - 3
 	fieldThreads = 20 - 3
 	fieldStart   = 22 - 3
 )
@@ -105,6 +108,12 @@ func parseStat(b []byte) (stat, error) {
 			}
 		case fieldParent:
 			st.parent, err = strconv.Atoi(string(field))
+		case fieldGroup:
+			st.group, err = strconv.Atoi(string(field))
+		case fieldSession:
+			st.session, err = strconv.Atoi(string(field))
+		case fieldTTY:
+			st.tty, err = strconv.Atoi(string(field))
 		case fieldThreads:
 			threads, err = strconv.ParseUint(string(field), 10, 64)
 		case fieldStart:

@@ -30,6 +30,11 @@ func status(pid int) (stat, error) {
 		}
 		return stat{}, fmt.Errorf("process %d: %w", pid, err)
 	}
+	return known(k), nil
+}
+
+// known is what the record of a process says. Its session is a number only for who asks for it.
+func known(k *unix.KinfoProc) stat {
 	comm, _, _ := bytes.Cut(k.Proc.P_comm[:], []byte{0})
 	at := k.Proc.P_starttime
 	return stat{
@@ -37,7 +42,9 @@ func status(pid int) (stat, error) {
 		parent: int(k.Eproc.Ppid),
 		start:  uint64(at.Sec)*1e6 + uint64(at.Usec),
 		dead:   k.Proc.P_stat == zombie,
-	}, nil
+		group:  int(k.Eproc.Pgid),
+		tty:    int(k.Eproc.Tdev),
+	}
 }
 
 func wall(start uint64) time.Time { return time.UnixMicro(int64(start)) }
@@ -50,14 +57,15 @@ var bootID = sync.OnceValue(func() string {
 	return id
 })
 
-// arguments returns the path of the program and its arguments.
-func arguments(pid int) (exe string, args []string, err error) {
+// started returns with what a process was started: the path of the program, its arguments, and the entries of its environment, each
+// ended by NUL.
+func started(pid int) (exe string, args []string, environ string, err error) {
 	b, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil {
-		return "", nil, fmt.Errorf("process %d: %w", pid, err)
+		return "", nil, "", fmt.Errorf("process %d: %w", pid, err)
 	}
 	if len(b) < 4 {
-		return "", nil, fmt.Errorf("process %d: %w", pid, errors.ErrUnsupported)
+		return "", nil, "", fmt.Errorf("process %d: %w", pid, errors.ErrUnsupported)
 	}
 	n := int(binary.NativeEndian.Uint32(b))
 	exe, rest, _ := strings.Cut(string(b[4:]), "\x00")
@@ -71,18 +79,18 @@ func arguments(pid int) (exe string, args []string, err error) {
 			break
 		}
 	}
-	return exe, args, nil
+	return exe, args, rest, nil
 }
 
 // Exe returns the path by which the program of a process was started.
 func Exe(pid int) (string, error) {
-	exe, _, err := arguments(pid)
+	exe, _, _, err := started(pid)
 	return exe, err
 }
 
 // Cmdline returns the arguments of a process, the first being the name it was called by. A process can set it to anything.
 func Cmdline(pid int) ([]string, error) {
-	_, args, err := arguments(pid)
+	_, args, _, err := started(pid)
 	return args, err
 }
 

@@ -32,9 +32,12 @@ func child(t *testing.T, args ...string) *exec.Cmd {
 }
 
 func TestMain(m *testing.M) {
-	if os.Getenv("TUTTI_TEST_CHILD") != "" {
+	switch os.Getenv("TUTTI_TEST_CHILD") {
+	case "1":
 		os.Stdin.Read(make([]byte, 1))
 		os.Exit(0)
+	case "wrap", "leave":
+		os.Exit(beget(os.Getenv("TUTTI_TEST_CHILD") == "leave"))
 	}
 	os.Exit(m.Run())
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestParseStat(t *testing.T) {
-	const tail = " 7 42 42 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 %THREADS% 0 987654 1000 200 18446744073709551615 1 1"
+	const tail = " 7 41 40 34816 -1 4194560 100 0 0 0 1 2 0 0 20 0 %THREADS% 0 987654 1000 200 18446744073709551615 1 1"
 	line := func(comm string, state string, threads string) []byte {
 		s := "42 (" + comm + ") " + state + tail
 		i := len(s) - len(tail)
@@ -34,7 +34,7 @@ func TestParseStat(t *testing.T) {
 		{"dead", "X", "0", true},
 	} {
 		st, err := parseStat(line(tt.comm, tt.state, tt.threads))
-		want := stat{tt.comm, 7, 987654, tt.dead}
+		want := stat{tt.comm, 7, 987654, tt.dead, 41, 40, 34816}
 		if st != want || err != nil {
 			t.Errorf("comm %q, state %s, %s threads: %+v, %v, want %+v", tt.comm, tt.state, tt.threads, st, err, want)
 		}
