@@ -108,7 +108,7 @@ func (c *Call) apart(views []hostView) (err error, cure []string) {
 	var users []user
 	for i := range views {
 		for j, a := range views[i].answers {
-			if a.Answer != nil && a.Root != "" {
+			if a.Answer != nil && a.Root != "" && !views[i].Hidden(&views[i].Servers[j]) {
 				users = append(users, user{views[i].Driver.Name, a.Root, views[i].Servers[j].Scope})
 			}
 		}
@@ -160,6 +160,9 @@ func (c *Call) showHost(v *hostView) {
 	for i := range v.Servers {
 		s := &v.Servers[i]
 		rows = append(rows, []string{"  server", c.App.Shown(s.Path), serverWords(s, v.answers[i].asked)})
+		if s.Scope == driver.Local {
+			rows = append(rows, []string{"", "", "in this folder alone, where it takes the place of the others"})
+		}
 		if answer := c.answerWords(&v.answers[i]); answer != "" {
 			rows = append(rows, []string{"", "", answer})
 		}

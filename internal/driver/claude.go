@@ -17,7 +17,7 @@ var claude = Driver{
 			}},
 			{Scope: Project, Path: func(p Place) string { return p.dir(".mcp.json") }},
 		},
-		Table: []string{"mcpServers"}, Entry: entry, Read: readEntry, Passes: true,
+		Table: []string{"mcpServers"}, Local: []string{"projects", "", "mcpServers"}, Entry: entry, Read: readEntry, Passes: true,
 		Note: "Claude Code asks before it calls a tool of ours, and claude -p refuses to: the rule mcp__h2a under permissions, allow in its " +
 			"settings.json lets all of them run.",
 	},

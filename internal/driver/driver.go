@@ -83,15 +83,11 @@ type Scope uint8
 // The scopes.
 const (
 	User    Scope = iota // all that this user does
-	Project              // work in one folder
+	Project              // work in one folder, whoever does it
+	Local                // work in one folder, of this user alone; see [Servers.Local]
 )
 
-func (s Scope) String() string {
-	if s == Project {
-		return "project"
-	}
-	return "user"
-}
+func (s Scope) String() string { return [...]string{"user", "project", "local"}[s] }
 
 // A Format is how a settings file is written.
 type Format uint8

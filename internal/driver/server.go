@@ -17,6 +17,9 @@ type Server struct {
 type Servers struct {
 	Files []File   // that for the user first
 	Table []string // the members that lead to the table in which each server has its name
+	// Local leads, in the file for the user, to tables of servers that each hold in one folder alone, and there come before
+	// all others; "" in it stands for the folder, without links. Nil: there are none.
+	Local []string
 	// Entry is what stands under the name, as a JSON object, whatever the format of the file.
 	Entry func(Server) []byte
 	// Read is the way back. It reports false for what does not start a program: a server somewhere else.

@@ -535,6 +535,45 @@ func TestOthersOfOpencode(t *testing.T) {
 	}
 }
 
+// opencode reads both files: ours stands in one of them.
+func TestOthersHaveNoSecond(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const old = `{"mcp": {"h2a": {"type": "local", "command": ["/old/tutti", "mcp-serve"]}, "b": {"type": "local", "command": ["b"]}}}`
+	d.write(".config/opencode/opencode.json", old, 0o600)
+	d.write(".config/opencode/opencode.jsonc", old, 0o600)
+	d.ok("opencode")
+	a, b := d.read(".config/opencode/opencode.json"), d.read(".config/opencode/opencode.jsonc")
+	if !strings.Contains(a, "/opt/my tools/tutti") || strings.Contains(b, "tutti") || !strings.Contains(b, `"b"`) {
+		t.Errorf("got\n%s\n%s", a, b)
+	}
+	if p := d.ok("opencode"); p.Changed() {
+		t.Error("a second run changes it")
+	}
+}
+
+// Two names of one file are one file.
+func TestOneFileOfTwoNames(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.write(".config/opencode/opencode.json", "{}", 0o600)
+	if err := os.Symlink("opencode.json", filepath.Join(d.home, ".config/opencode/opencode.jsonc")); err != nil {
+		t.Fatal(err)
+	}
+	d.ok("opencode")
+	if got := d.read(".config/opencode/opencode.json"); !strings.Contains(got, "mcp-serve") {
+		t.Errorf("got %s", got)
+	}
+	if p := d.ok("opencode"); p.Changed() {
+		t.Error("a second run changes it")
+	}
+	d.q.Remove = true
+	d.ok("opencode")
+	if got := d.read(".config/opencode/opencode.json"); got != "{}" {
+		t.Errorf("after removal: %s", got)
+	}
+}
+
 func TestIsHook(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]bool{

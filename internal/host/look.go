@@ -96,34 +96,43 @@ func (s *Status) servers(q *Request, seen map[string]bool) {
 	if !ok {
 		return
 	}
-	plan := q.Plan(s.Driver)
 	for _, path := range f.All(q.Place) {
 		if seen["server "+path] {
 			continue
 		}
 		seen["server "+path] = true
-		r := Registered{Scope: q.Scope, Path: path}
 		c, err := readChange(path, "")
+		if err == nil && c.Before == nil {
+			continue
+		}
 		var entry []byte
 		there := true
-		if err == nil && c.Before != nil {
+		if err == nil {
 			entry, there, err = q.Edit.Get(f.Format, c.Before, serverPath(s.Driver))
-		} else if err == nil {
-			continue
 		}
 		switch {
 		case err != nil:
-			r.Err = &StateError{Path: path, Reason: err}
-		case !there:
+			s.Servers = append(s.Servers, Registered{Scope: q.Scope, Path: path, Err: &StateError{Path: path, Reason: err}})
 			continue
-		default:
-			r.Owner, r.Server = OwnerOf(s.Driver, entry)
-			names, _ := canonjson.Get(entry, "env_vars")
-			r.passed, _ = canonjson.Strings(names)
-			r.Current = plan.Err == nil && !plan.Changed()
+		case there:
+			s.Servers = append(s.Servers, s.registered(q, q.Scope, path, entry))
 		}
-		s.Servers = append(s.Servers, r)
+		if q.Scope == driver.User {
+			s.local(q, f, c)
+		}
 	}
+}
+
+// registered is an entry as it was found.
+func (s *Status) registered(q *Request, scope driver.Scope, path string, entry []byte) Registered {
+	r := Registered{Scope: scope, Path: path}
+	r.Owner, r.Server = OwnerOf(s.Driver, entry)
+	names, _ := canonjson.Get(entry, "env_vars")
+	r.passed, _ = canonjson.Strings(names)
+	want := q.Wanted(s.Driver)
+	keepFlags(&want, r.Server.Args)
+	r.Current = r.Owner == Ours && starts(r.Server, want)
+	return r
 }
 
 func (s *Status) hooks(q *Request, seen map[string]bool) {

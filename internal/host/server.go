@@ -95,7 +95,17 @@ func (q *Request) planServer(p *Plan) error {
 		return err
 	}
 	p.adopt(c)
-	return q.register(p, f.Format, c)
+	if err := q.register(p, f.Format, c); err != nil {
+		return err
+	}
+	if err := q.onlyOnce(p, f, c); err != nil {
+		return err
+	}
+	if q.Scope == driver.User {
+		return q.unhide(p, f.Format, c)
+	}
+	q.tellHidden(p)
+	return nil
 }
 
 // serverFile is the file into which the server belongs: the one that has it, else one that has the table, else one that is there.
@@ -132,6 +142,33 @@ func (q *Request) serverFile(p *Plan, f driver.File) (*Change, error) {
 	return main, nil
 }
 
+// onlyOnce takes ours out of the other files that the program reads as well.
+func (q *Request) onlyOnce(p *Plan, f driver.File, has *Change) error {
+	path := serverPath(p.Driver)
+	for _, at := range f.All(q.Place) {
+		c, err := p.change(q, at)
+		if err != nil {
+			return err
+		}
+		if c == has || c.After == nil {
+			continue
+		}
+		entry, there, err := q.Edit.Get(f.Format, c.After, path)
+		if err != nil {
+			return c.damaged(err)
+		}
+		if owner, _ := OwnerOf(p.Driver, entry); !there || owner == Foreign {
+			continue
+		}
+		p.adopt(c)
+		err = c.edit("server "+driver.ServerName+", which stands in the other file, taken out", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // register puts the server into a file.
 func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 	d := p.Driver
@@ -148,7 +185,7 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 		if err != nil {
 			return err
 		}
-		return q.retire(p, format, c)
+		return q.retire(p, format, c, d.Servers.Table)
 	}
 	owner, now := OwnerOf(d, entry)
 	switch {
@@ -168,7 +205,7 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 		})
 	default:
 		q.remarkKept(p, keepFlags(&want, now.Args))
-		if now.Command == want.Command && slices.Equal(now.Args, want.Args) {
+		if starts(now, want) {
 			break
 		}
 		err = c.edit("server "+driver.ServerName+" brought up to date", func(text []byte) ([]byte, error) {
@@ -178,7 +215,7 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 	if err != nil {
 		return err
 	}
-	return q.retire(p, format, c)
+	return q.retire(p, format, c, d.Servers.Table)
 }
 
 func (q *Request) remarkKept(p *Plan, added []string) {
@@ -188,6 +225,11 @@ func (q *Request) remarkKept(p *Plan, added []string) {
 	if len(added) > 0 {
 		p.Remarks = append(p.Remarks, "kept of the entry that was there: "+strings.Join(added, " "))
 	}
+}
+
+// starts tells whether a server is started as it is wanted.
+func starts(now, want driver.Server) bool {
+	return now.Command == want.Command && slices.Equal(now.Args, want.Args)
 }
 
 // startOnly is what of an entry says how the server is started. The rest is the user's, once the entry is there.
@@ -201,17 +243,10 @@ func startOnly(entry []byte) []byte {
 	return o.Bytes()
 }
 
-func commandLine(s driver.Server) string {
-	if s.Command == "" {
-		return "no program of this machine"
-	}
-	return strings.Join(append([]string{s.Command}, s.Args...), " ")
-}
-
-// retire takes out entries under other names that start the same server: an agent would be there twice. One with arguments of
-// its own is only told of.
-func (q *Request) retire(p *Plan, format driver.Format, c *Change) error {
-	table, _, err := q.Edit.Get(format, c.After, p.Driver.Servers.Table)
+// retire takes out entries of a table under other names that start the same server: an agent would be there twice. One with
+// arguments of its own is only told of; and all are, where ours is removed.
+func (q *Request) retire(p *Plan, format driver.Format, c *Change, at []string) error {
+	table, _, err := q.Edit.Get(format, c.After, at)
 	if err != nil || !canonjson.IsObject(table) {
 		return nil
 	}
@@ -220,11 +255,15 @@ func (q *Request) retire(p *Plan, format driver.Format, c *Change) error {
 		if name == driver.ServerName || owner != Ours {
 			continue
 		}
+		if q.Remove {
+			p.Remarks = append(p.Remarks, fmt.Sprintf("%s also has the server %q, which is ours under another name, and stays", c.Path, name))
+			continue
+		}
 		if !q.isPlain(p.Driver, entry, s) {
 			p.Remarks = append(p.Remarks, fmt.Sprintf("%s also has the server %q, which is ours with settings of its own: its agents are there twice; remove one of the two", c.Path, name))
 			continue
 		}
-		path := append(slices.Clone(p.Driver.Servers.Table), name)
+		path := append(slices.Clone(at), name)
 		err := c.edit("server "+name+", which was the same one, taken out", func(text []byte) ([]byte, error) { return q.Edit.Remove(format, text, path) })
 		if err != nil {
 			return err
@@ -257,9 +296,17 @@ func (q *Request) removeServer(p *Plan, f driver.File) error {
 		if c.Before == nil {
 			continue
 		}
+		if q.Scope == driver.User {
+			if err := q.removeLocal(p, f, c); err != nil {
+				return err
+			}
+		}
 		entry, ok, err := q.Edit.Get(f.Format, c.After, path)
 		if err != nil {
 			return c.damaged(err)
+		}
+		if err := q.retire(p, f.Format, c, p.Driver.Servers.Table); err != nil {
+			return err
 		}
 		if !ok {
 			continue

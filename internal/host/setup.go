@@ -133,7 +133,14 @@ func (p *Plan) change(q *Request, path string) (*Change, error) {
 	if q.Scope == driver.Project {
 		within = q.Place.Dir
 	}
-	return readChange(path, within)
+	c, err := readChange(path, within)
+	if err != nil {
+		return nil, err
+	}
+	if n := slices.IndexFunc(p.Changes, func(o *Change) bool { return o.real == c.real }); n >= 0 {
+		return p.Changes[n], nil // by a link
+	}
+	return c, nil
 }
 
 // adopt makes a file part of the plan.
