@@ -194,8 +194,12 @@ func (v *hostView) cures() (all []string) {
 	var setup [driver.Project + 1]bool
 	setup[driver.User] = len(v.Servers) == 0
 	for i := range v.Servers {
-		if s := &v.Servers[i]; s.Err == nil && s.Owner != host.Foreign && !s.Current {
-			setup[s.Scope] = true
+		switch s := &v.Servers[i]; {
+		case s.Err != nil || s.Owner == host.Foreign || s.Current:
+		case s.Scope == driver.Project:
+			setup[driver.Project] = true
+		default: // that of one folder stands in the file of the user, and is dealt with there
+			setup[driver.User] = true
 		}
 	}
 	for _, h := range v.Hooks {
