@@ -206,7 +206,7 @@ func (c *Call) showSetup(q *host.Request, plans []*host.Plan) {
 	failed := slices.ContainsFunc(plans, func(p *host.Plan) bool { return p.Err != nil })
 	switch {
 	case changed && !failed && !q.Remove && !c.on("diff"):
-		c.remark(`hint: "tutti install-skills" teaches the models when to use it; "tutti host status" looks whether all is well`)
+		c.line("→ " + folded(`"tutti install-skills" teaches the models when to use it; "tutti host status" looks whether all is well`, 2, c.columns))
 	case changed || failed:
 	case c.on("diff"):
 		c.remark("nothing would change")

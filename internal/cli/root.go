@@ -113,7 +113,7 @@ func runRoot(_ context.Context, c *Call) error {
 		return nil
 	}
 	c.line(Clean(root.Path))
-	c.line("  " + root.Source.Why())
+	c.prose("  ", 2, root.Source.Why())
 	if !app.IsBus(root.Path) && !c.App.NeedsDaemon() {
 		c.line(`  there is no bus yet; "tutti init" makes it`)
 	}
@@ -121,7 +121,7 @@ func runRoot(_ context.Context, c *Call) error {
 		c.line("also in play: " + Clean(o))
 	}
 	for _, p := range root.Passed {
-		c.line("  " + Clean(p.Hint()))
+		c.prose("  ", 2, Clean(p.Hint()))
 	}
 	return nil
 }

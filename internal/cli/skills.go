@@ -234,10 +234,11 @@ func (c *Call) showSkills(q *skill.Request, r *skill.Report) {
 			remark = f.Why
 		case f.Err != nil:
 			remark = "see below"
-		case f.Backup != "":
-			remark = "the former one is " + c.App.Shown(f.Backup)
 		}
 		rows = append(rows, []string{skillWords[f.State], c.App.Shown(f.Path), remark})
+		if f.Backup != "" {
+			rows = append(rows, []string{"", "before: " + c.App.Shown(f.Backup)})
+		}
 	}
 	c.facts(rows)
 	if c.on("remove") {

@@ -86,7 +86,7 @@ func (q *Request) Look(ctx context.Context, d *driver.Driver) *Status {
 		s.servers(&at, seen)
 		at.Server, at.Hooks = false, true
 		s.hooks(&at, seen)
-		s.skills(&at)
+		s.skills(&at, seen)
 	}
 	return s
 }
@@ -183,13 +183,17 @@ func (q *Request) ourHooks(d *driver.Driver, f driver.File, text []byte) (all []
 	return all
 }
 
-func (s *Status) skills(q *Request) {
+func (s *Status) skills(q *Request, seen map[string]bool) {
 	for _, f := range s.Driver.Skills.Folders {
 		if f.Scope != q.Scope {
 			continue
 		}
 		parts := skill.Parts(f.Form, nil)
 		l := SkillFile{Scope: f.Scope, Path: filepath.Join(f.Path(q.Place), filepath.FromSlash(parts[len(parts)-1].Name))}
+		if seen["skill "+l.Path] {
+			continue // the project is the home folder
+		}
+		seen["skill "+l.Path] = true
 		text, err := (&Change{Path: l.Path, real: l.Path}).now()
 		switch {
 		case err == nil && text == nil:
