@@ -63,10 +63,11 @@ func family(t *testing.T, mode string, env ...string) (parent *exec.Cmd, id, chi
 	if child, err = Of(pid); err != nil {
 		t.Fatal(err)
 	}
-	if mode == "wrap" {
-		if id, err = Of(cmd.Process.Pid); err != nil {
-			t.Fatal(err)
-		}
+	switch id, err = Of(cmd.Process.Pid); {
+	case mode == "wrap" && err != nil:
+		t.Fatal(err)
+	case mode == "leave" && err == nil:
+		Gone(t.Context(), []ID{id}) // it is on its way out
 	}
 	return cmd, id, child
 }
