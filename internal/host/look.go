@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +42,7 @@ type State uint8
 // The states.
 const (
 	Missing  State = iota
-	Outdated       // setup would change it
+	Outdated       // setup, or what puts the skill there, would change it
 	InPlace
 	Unreadable
 )
@@ -184,28 +183,28 @@ func (q *Request) ourHooks(d *driver.Driver, f driver.File, text []byte) (all []
 }
 
 func (s *Status) skills(q *Request, seen map[string]bool) {
-	for _, f := range s.Driver.Skills.Folders {
-		if f.Scope != q.Scope {
-			continue
-		}
-		parts := skill.Parts(f.Form, nil)
-		l := SkillFile{Scope: f.Scope, Path: filepath.Join(f.Path(q.Place), filepath.FromSlash(parts[len(parts)-1].Name))}
-		if seen["skill "+l.Path] {
+	at := &skill.Request{Drivers: []*driver.Driver{s.Driver}, Scope: q.Scope, Place: q.Place}
+	for _, r := range skill.Look(at) {
+		if seen["skill "+r.Path] {
 			continue // the project is the home folder
 		}
-		seen["skill "+l.Path] = true
-		text, err := (&Change{Path: l.Path, real: l.Path}).now()
-		switch {
-		case err == nil && text == nil:
-			if f.Old || f.Scope == driver.Project {
-				continue
+		seen["skill "+r.Path] = true
+		f := SkillFile{Scope: q.Scope, Path: r.Path}
+		switch r.State {
+		case skill.Written:
+			if q.Scope == driver.Project {
+				continue // few want it there
 			}
-		case err != nil:
-			l.State = Unreadable
+		case skill.Same:
+			f.State = InPlace
+		case skill.Updated:
+			f.State = Outdated
+		case skill.Left:
+			f.State, f.Edited = InPlace, true
 		default:
-			l.State, l.Edited = InPlace, !skill.Ours(text)
+			f.State = Unreadable
 		}
-		s.Skills = append(s.Skills, l)
+		s.Skills = append(s.Skills, f)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"tutti/internal/driver"
 	"tutti/internal/settings"
+	"tutti/internal/skill"
 )
 
 func (d *desk) script(name, text string) string {
@@ -200,6 +201,50 @@ func TestLook(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(d.home, "ran")); err == nil {
 		t.Error("a program that nobody tried was run")
+	}
+}
+
+// The skill of another release is told from the one of this program, and from one that somebody edited.
+func TestLookAtSkill(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	claude, _ := driver.Get("claude")
+	const path = ".claude/skills/h2a/SKILL.md"
+	look := func(scope driver.Scope) (state string) {
+		at := &Status{Driver: claude}
+		q := d.q
+		q.Scope = scope
+		at.skills(&q, map[string]bool{})
+		for _, s := range at.Skills {
+			state += s.State.String() + map[bool]string{true: ", edited"}[s.Edited]
+		}
+		return state
+	}
+	if got := look(driver.User); got != "missing" {
+		t.Errorf("none: %s", got)
+	}
+	d.write("project/x", "", 0o600)
+	if got := look(driver.Project); got != "" {
+		t.Errorf("none in the project: %s", got)
+	}
+	parts := skill.Parts(driver.Markdown, nil)
+	for _, p := range parts {
+		d.write(".claude/skills/"+p.Name, p.Text, 0o600)
+	}
+	if got := look(driver.User); got != "in place" {
+		t.Errorf("of today: %s", got)
+	}
+	d.write(path, parts[0].Text, 0o600) // sealed, and another text
+	if got := look(driver.User); got != "outdated" {
+		t.Errorf("of another release: %s", got)
+	}
+	d.write(path, parts[1].Text+"mine", 0o600)
+	if got := look(driver.User); got != "in place, edited" {
+		t.Errorf("edited: %s", got)
+	}
+	d.write("project/"+path, parts[0].Text, 0o600)
+	if got := look(driver.Project); got != "outdated" {
+		t.Errorf("in the project: %s", got)
 	}
 }
 
