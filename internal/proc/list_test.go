@@ -194,7 +194,7 @@ func TestGroupWithoutLeader(t *testing.T) {
 		if err := SignalGroup(id, syscall.SIGKILL); !errors.Is(err, ErrGone) {
 			t.Errorf("got %v, want ErrGone", err)
 		}
-		cmd.Wait()
+		cmd.Process.Wait() // not cmd.Wait, which would end the orphan by closing its input
 	}
 	if p := find(t, child); p.Group != id.PID || p.Parent == id.PID {
 		t.Errorf("the orphan is %+v", p)
