@@ -192,7 +192,7 @@ func (b *Bell) stay(v *visitor) bool {
 	if old != nil {
 		old.f.Close()
 	}
-	return true
+	return b.o.Closed == nil || !b.o.Closed() // nobody might have been there yet when all were dismissed
 }
 
 // Waited tells whether a hook waits.

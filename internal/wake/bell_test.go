@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -167,6 +168,40 @@ func TestClosedForWaiting(t *testing.T) {
 	}
 	defer b.Close()
 	p.ends("halted", p.goes("Stop", 0), false)
+}
+
+// TestClosedMeanwhile: everything is halted, and all who wait are dismissed, while a hook is just coming.
+func TestClosedMeanwhile(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	var asked atomic.Int32
+	b, err := Listen(BellOptions{Place: p.place, Host: "claude", Whose: talk, Closed: func() bool { return asked.Add(1) > 1 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	p.ends("halted", p.goes("Stop", 0), false)
+	if b.Waited() {
+		t.Error("it still counts as waiting")
+	}
+}
+
+// TestWaitsForNobody: of a hook whose program ended only the shell between them nobody hears how it ends. The bell says so.
+func TestWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	b := p.bell(talk)
+	shell := exec.Command("/bin/sh", "-c", `"$0" & wait`, os.Args[0])
+	shell.Env = append(os.Environ(), "WAKE_TEST_WAIT="+p.place.Home)
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.word(Word{Conversation: talk, Event: "Stop", Waits: true})
+	_ = shell.Process.Kill()
+	_ = shell.Wait()
+	if there, err := b.Ring(t.Context()); !there || !errors.Is(err, errUnheard) {
+		t.Errorf("the bell says %v, %v", there, err)
+	}
 }
 
 func TestTell(t *testing.T) {

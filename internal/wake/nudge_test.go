@@ -2,6 +2,7 @@ package wake
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -21,6 +22,10 @@ import (
 func TestMain(m *testing.M) {
 	if how := os.Getenv("WAKE_TEST_SCREEN"); how != "" {
 		screen(how)
+		return
+	}
+	if home := os.Getenv("WAKE_TEST_WAIT"); home != "" {
+		_, _ = Wait(context.Background(), Caller{Place: Place{Home: home}, Host: "claude", Conversation: talk, Event: "Stop"}, 0)
 		return
 	}
 	dir, err := os.MkdirTemp("/tmp", "tw") // short, because the path of a socket is; and no server of the user is in it

@@ -40,6 +40,7 @@ func Tell(c Caller) error {
 // For patience a server may be missing, because it is just being started; after that the error is ErrNobody. The error is that
 // of ctx when it ended first.
 func Wait(ctx context.Context, c Caller, patience time.Duration) (mail bool, err error) {
+	parent := os.Getppid()
 	f, err := c.meet(ctx, patience)
 	if err != nil {
 		return false, fmt.Errorf("wait for mail: %w", err)
@@ -52,6 +53,9 @@ func Wait(ctx context.Context, c Caller, patience time.Duration) (mail bool, err
 	line, err := readLine(f)
 	if err != nil || string(line) != mailLine {
 		return false, ctx.Err()
+	}
+	if os.Getppid() != parent {
+		return false, nil // nobody is left who would take notice of how it ends: the server shall try something else
 	}
 	_ = writeLine(f, []byte(heardLine)) // a server that is just ending has no record to keep
 	return true, nil
