@@ -1,9 +1,12 @@
 package driver
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"tutti/internal/canonjson"
 )
 
 // Claude Code. Both tried versions are common: the older one is what its package manager picks for an older Node.
@@ -54,11 +57,40 @@ var claude = Driver{
 	},
 	Wake: Wake{
 		Hooks: true, Channel: "notifications/claude/channel", Capability: "claude/channel", Title: claudeTitle, Prompt: claudePrompt,
+		Sheet: func(p Place, pid int) string {
+			return p.moved("CLAUDE_CONFIG_DIR", ".claude", "sessions", strconv.Itoa(pid)+".json")
+		},
+		ReadSheet: claudeSheet,
 		Alone: func(env func(string) string) bool {
 			how := env("CLAUDE_CODE_ENTRYPOINT")
 			return how != "" && how != "cli"
 		},
 	},
+}
+
+// claudeSheet: the status is written within a tenth of a second, also when a turn is broken off, of which no hook tells.
+func claudeSheet(raw []byte) (s Sheet, ok bool) {
+	var v [4][]byte
+	if canonjson.Check(raw) != nil || !canonjson.Pick(raw, []string{"pid", "procStart", "status", "statusUpdatedAt"}, v[:]) {
+		return s, false
+	}
+	pid, ok1 := canonjson.Int(v[0])
+	text, _ := canonjson.String(v[1])
+	start, err := strconv.ParseUint(text, 10, 64)
+	at, ok2 := canonjson.Int(v[3])
+	if !ok1 || !ok2 || err != nil || pid <= 0 || at <= 0 {
+		return s, false
+	}
+	s = Sheet{PID: int(pid), Start: start, Since: time.UnixMilli(at)}
+	switch status, _ := canonjson.String(v[2]); status {
+	case "idle":
+		s.Doing = Idle
+	case "busy":
+		s.Doing = Busy
+	case "waiting":
+		s.Doing = Asking
+	}
+	return s, true
 }
 
 // claudeTitle: a star before the title is idle, a wheel of Braille dots is busy. It shows no dialog there, and the newer of the

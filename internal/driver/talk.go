@@ -1,6 +1,10 @@
 package driver
 
-import "tutti/internal/canonjson"
+import (
+	"time"
+
+	"tutti/internal/canonjson"
+)
 
 // Talk is how a conversation of a program is named, and taken up again.
 type Talk struct {
@@ -63,6 +67,11 @@ type Wake struct {
 	// Prompt reads from its screen what stands where its user types. ok: it waits for its user there, and asks nothing and does
 	// nothing; false also where that cannot be told. Nil: its screen is not known.
 	Prompt func(screen string) (typed string, ok bool)
+	// Sheet is the file in which a running program says what it does; nil: it writes none. It is nothing that its maker promises: what
+	// is not there, or is not as it was, means that nothing is known.
+	Sheet func(p Place, pid int) string
+	// ReadSheet reads that file.
+	ReadSheet func(raw []byte) (Sheet, bool)
 	// Alone tells from the environment of a hook that nobody sits at the program: it does one task, and is over when all that it has
 	// started is. Nil: that is never so.
 	Alone func(env func(name string) string) bool
@@ -71,6 +80,14 @@ type Wake struct {
 // Can tells whether there is any way.
 func (w *Wake) Can() bool {
 	return w.Hooks || w.Queue != nil || w.Channel != "" || w.Title != nil && w.Prompt != nil
+}
+
+// A Sheet is what a running program says of itself.
+type Sheet struct {
+	PID   int
+	Start uint64 // of that process, in ticks since the machine was started: the number may have had another owner before
+	Doing Doing
+	Since time.Time // when it began to do that
 }
 
 // Doing is what an agent is seen to do.

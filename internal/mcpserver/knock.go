@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tutti/internal/atomicfile"
 	"tutti/internal/driver"
 	"tutti/internal/envelope"
 	"tutti/internal/halt"
@@ -32,6 +33,7 @@ type knocker struct {
 
 	mu    sync.Mutex // guards what follows; a leaf
 	heard time.Time  // when the agent last did anything that this process knows of
+	talks string     // the conversation in which its hooks show it mail, "" as long as none was heard
 }
 
 // knocker makes what wakes the agent, nil where nothing can, or somebody does already: a process that holds several sessions
@@ -61,7 +63,8 @@ func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker 
 		times.Climb = config.Climb
 	}
 	k.ladder = wake.NewLadder(wake.LadderOptions{
-		Rungs: k.rungs(config.Nudge), Times: times, Unread: k.unread, May: may, Mine: k.mine, Note: k.note, Log: v.log,
+		Rungs: k.rungs(config.Nudge), Times: times, Unread: k.unread, May: may, Mine: k.mine, Ended: k.sheet(),
+		Note: k.note, Log: v.log,
 	})
 	if !v.knocks.CompareAndSwap(nil, k) { // it is whole: a call may come in now
 		stop()
@@ -96,6 +99,12 @@ func (k *knocker) listen() {
 // hears is told what a hook says.
 func (k *knocker) hears(w wake.Word) {
 	k.acted()
+	k.b.attend.Active(k.own.SessionID) // the other sessions of the agent shall know which one was active last
+	if w.Conversation != "" {
+		k.mu.Lock()
+		k.talks = w.Conversation
+		k.mu.Unlock()
+	}
 	if w.Conversation != "" && k.program.Talk.Meta != nil {
 		k.v.thread.CompareAndSwap(nil, &w.Conversation) // what its calls say outranks it
 	}
@@ -223,22 +232,63 @@ func (k *knocker) find() (wake.Program, error) {
 	return wake.Program{Path: path}, err
 }
 
-// unread are the messages that nobody was shown, the newest first. One that somebody is about to be shown is not among them.
-func (k *knocker) unread(ctx context.Context) ([]string, error) {
+// sheet looks at what the program says of itself, nil where it says nothing: whether the agent has ended its turn since a time.
+func (k *knocker) sheet() (ended func(since time.Time) bool) {
+	w := &k.program.Wake
+	agent, known := k.v.facts.AgentProcess()
+	home, err := k.v.app.Home()
+	if w.Sheet == nil || !known || agent.Agent() != k.program.Name || err != nil {
+		return nil
+	}
+	path := w.Sheet(driver.Place{Home: home, Env: k.v.facts.Env}, agent.ID.PID)
+	return func(since time.Time) bool {
+		d, err := atomicfile.OpenDir(filepath.Dir(path))
+		if err != nil {
+			return false
+		}
+		defer d.Close()
+		const maxSheet = 64 << 10 // it has less than one kilobyte
+		raw, _, err := d.Read(filepath.Base(path), maxSheet)
+		if err != nil {
+			return false
+		}
+		s, ok := w.ReadSheet(raw)
+		return ok && s.PID == agent.ID.PID && s.Start == agent.ID.Start && s.Doing == driver.Idle && s.Since.After(since)
+	}
+}
+
+// unread are the messages that nobody was shown, the newest first. One that somebody is about to be shown is not among them;
+// again is when the first of these is free, because nothing proved by then that it was shown: a hook may have been killed.
+func (k *knocker) unread(ctx context.Context) (ids []string, again time.Time, err error) {
 	all, bad, err := k.b.Mail.Lines(ctx, k.own.Instance, mailbox.Query{States: true})
 	if err != nil {
-		return nil, err
+		return nil, again, err
 	}
 	_ = bad // whoever reads the mailbox says so
 	now := time.Now()
-	nobody := mailbox.Reader{By: k.own.Instance}
-	var ids []string
+	me := mailbox.Reader{By: k.own.Instance, Session: k.talk()}
 	for i := range all {
-		if s := all[i].State; s == nil || !s.Seen() && s.Free(nobody, now) {
+		s := all[i].State
+		switch {
+		case s == nil || !s.Seen() && s.Free(me, now):
 			ids = append(ids, all[i].ID)
+		case !s.Seen():
+			if at, ever := s.FreeAt(me); ever && (again.IsZero() || at.Before(again)) {
+				again = at
+			}
 		}
 	}
-	return ids, nil
+	return ids, again, nil
+}
+
+// talk is the conversation in which the hooks of the agent show it mail, "" when it is not known.
+func (k *knocker) talk() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if name := k.program.Talk.Variable; k.talks == "" && name != "" {
+		return k.v.facts.Env(name)
+	}
+	return k.talks
 }
 
 // mine tells whether this session of the agent is the one that was active last. The others have said so with their last

@@ -95,7 +95,12 @@ type server struct {
 // start starts a server in a folder of that name.
 func (r *rig) start(name string, args []string, env ...string) *server {
 	r.t.Helper()
-	c := r.command("tuttid", append([]string{"mcp-serve"}, args...), env...)
+	return r.serve(name, r.command("tuttid", append([]string{"mcp-serve"}, args...), env...))
+}
+
+// serve starts a command that is, or starts, a server.
+func (r *rig) serve(name string, c *exec.Cmd) *server {
+	r.t.Helper()
 	c.Dir = filepath.Join(r.home, name)
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		r.t.Fatal(err)

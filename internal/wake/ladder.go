@@ -32,12 +32,16 @@ type Rung struct {
 type LadderOptions struct {
 	Rungs []Rung // the mildest first
 	Times Times
-	// Unread returns the ids of the messages that nobody was shown or is about to be shown.
-	Unread func(context.Context) ([]string, error)
+	// Unread returns the ids of the messages that nobody was shown or is about to be shown. Of those that somebody is about to be
+	// shown, who may have died on the way, again is when the first is free; zero: there is none.
+	Unread func(context.Context) (ids []string, again time.Time, err error)
 	// May tells whether the agent may be knocked: nothing is halted, and its user has let it go on after the last halt.
 	May func() bool
 	// Mine tells whether of several sessions of the agent this is the one to be woken. Nil: it is.
 	Mine func(context.Context) bool
+	// Ended tells whether the agent has ended its turn after its last event, which was at since, as far as that can be seen
+	// without one. Nil: it cannot.
+	Ended func(since time.Time) bool
 	// Note puts a step on record. The ladder sets ID, Step, At and Result.
 	Note func(mailbox.Mark)
 	Log  func(string)
@@ -50,7 +54,7 @@ type Ladder struct {
 	kick chan struct{}
 
 	mu     sync.Mutex // guards what follows; a leaf
-	mail   time.Time  // when the first message came that no knock was about; zero: none waits
+	mail   time.Time  // when the first message came that no knock was about, or will be free; zero: none waits
 	came   uint64     // how many messages came
 	doing  driver.Doing
 	since  time.Time               // when that was heard, or the agent last did anything
@@ -81,8 +85,8 @@ func NewLadder(o LadderOptions) *Ladder {
 func (l *Ladder) Mail() {
 	l.change(func() {
 		l.came++
-		if l.mail.IsZero() {
-			l.mail = time.Now()
+		if now := time.Now(); l.mail.IsZero() || l.mail.After(now) {
+			l.mail = now
 		}
 	})
 }
@@ -174,18 +178,21 @@ func (l *Ladder) Run(ctx context.Context) {
 
 // step does what is due, and says when to come back; some is false when nothing is, before something happens.
 func (l *Ladder) step(ctx context.Context) (wait time.Duration, some bool) {
-	at, some := l.due()
+	at, busy, some := l.due()
 	if !some {
 		return 0, false
 	}
 	if wait = time.Until(at); wait > 0 {
 		return wait, true
 	}
+	if !busy.IsZero() && !l.ended(busy) {
+		return l.o.Times.Peek, true
+	}
 	if !l.o.May() {
 		l.Halt()
 		return 0, true
 	}
-	unread, err := l.o.Unread(ctx)
+	unread, again, err := l.o.Unread(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			l.o.Log(fmt.Sprintf("nobody is woken for a while: %v", err))
@@ -195,14 +202,29 @@ func (l *Ladder) step(ctx context.Context) (wait time.Duration, some bool) {
 	}
 	l.trim(unread)
 	if len(unread) == 0 || l.o.Mine != nil && !l.o.Mine(ctx) {
-		l.rest()
+		l.rest(again)
 		return 0, true
 	}
-	return l.climb(ctx, unread)
+	return l.climb(ctx, unread, again)
 }
 
-// due tells when there is something to do.
-func (l *Ladder) due() (at time.Time, some bool) {
+// ended tells whether the agent has ended its turn since its last event, and notes that.
+func (l *Ladder) ended(since time.Time) bool {
+	if !l.o.Ended(since) {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.since.Equal(since) {
+		return false // it goes on
+	}
+	l.doing = driver.Idle
+	return true
+}
+
+// due tells when there is something to do. busy is when the last event of an agent was that is to be looked at first; zero: it
+// does not matter.
+func (l *Ladder) due() (at, busy time.Time, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.reset || l.looked { // the knock that was out counts for nothing any more, or is answered
@@ -214,19 +236,24 @@ func (l *Ladder) due() (at time.Time, some bool) {
 	}
 	l.seen = l.came
 	if !l.knocked.IsZero() {
-		return l.knocked.Add(l.o.Times.Climb), true
+		return l.knocked.Add(l.o.Times.Climb), busy, true
 	}
 	if l.mail.IsZero() || l.called > 0 {
-		return time.Time{}, false
+		return at, busy, false
 	}
 	at = l.mail.Add(l.o.Times.Gather)
 	switch l.doing {
 	case driver.Busy:
-		at = latest(at, l.since.Add(l.o.Times.Busy))
+		over := l.since.Add(l.o.Times.Busy)
+		if l.o.Ended == nil || !time.Now().Before(over) {
+			at = latest(at, over)
+			break
+		}
+		at, busy = latest(at, l.since.Add(l.o.Times.Peek)), l.since
 	case driver.Unknown:
 		at = latest(at, l.since.Add(l.o.Times.Quiet))
 	}
-	return latest(at, l.rests), true
+	return latest(at, l.rests), busy, true
 }
 
 func latest(x, y time.Time) time.Time {
@@ -241,13 +268,13 @@ func (l *Ladder) forget() {
 	l.about, l.done, l.knocked, l.later = nil, nil, time.Time{}, 0
 }
 
-// rest waits for the next message.
-func (l *Ladder) rest() {
+// rest waits for the next message, or until one is free that is not now; zero: there is none.
+func (l *Ladder) rest(again time.Time) {
 	l.forget()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == l.came { // one that came while the mailbox was read is not among those
-		l.mail = time.Time{}
+		l.mail = again
 	}
 }
 
@@ -265,11 +292,11 @@ func (l *Ladder) trim(unread []string) {
 const maxLater = 10
 
 // climb tries the rungs that were not climbed, until one gives hope.
-func (l *Ladder) climb(ctx context.Context, unread []string) (wait time.Duration, some bool) {
+func (l *Ladder) climb(ctx context.Context, unread []string, again time.Time) (wait time.Duration, some bool) {
 	if len(l.about) == 0 { // what there was a knock about is read
 		l.forget()
 		if !slices.ContainsFunc(unread, func(id string) bool { return !l.told[id] }) {
-			l.rest()
+			l.rest(again)
 			return 0, true
 		}
 		l.done = make([]bool, len(l.o.Rungs))
@@ -295,7 +322,7 @@ func (l *Ladder) climb(ctx context.Context, unread []string) (wait time.Duration
 			return l.o.Times.Climb, true
 		}
 	}
-	return l.top(later)
+	return l.top(later, again)
 }
 
 // try climbs one rung, unless everything is halted meanwhile.
@@ -324,7 +351,7 @@ func (l *Ladder) answered() bool {
 }
 
 // top is where no rung is left that could be climbed now.
-func (l *Ladder) top(later bool) (wait time.Duration, some bool) {
+func (l *Ladder) top(later bool, again time.Time) (wait time.Duration, some bool) {
 	l.later++
 	switch {
 	case later && l.later <= maxLater:
@@ -339,7 +366,7 @@ func (l *Ladder) top(later bool) (wait time.Duration, some bool) {
 		for _, id := range l.about {
 			l.told[id] = true
 		}
-		l.rest()
+		l.rest(again)
 		return 0, true
 	}
 	return 0, false // nothing can be done, until something happens

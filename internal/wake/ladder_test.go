@@ -22,6 +22,7 @@ type climbing struct {
 
 	mu     sync.Mutex
 	unread []string
+	again  time.Time
 	may    bool
 	mine   bool
 	fail   error
@@ -49,10 +50,10 @@ func climb(t *testing.T, rungs ...string) *climbing {
 	}
 	c.Ladder = NewLadder(LadderOptions{
 		Rungs: all, Times: Usual(),
-		Unread: func(context.Context) ([]string, error) {
+		Unread: func(context.Context) ([]string, time.Time, error) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return slices.Clone(c.unread), c.fail
+			return slices.Clone(c.unread), c.again, c.fail
 		},
 		May:  func() bool { return c.is(&c.may) },
 		Mine: func(context.Context) bool { return c.is(&c.mine) },
@@ -158,6 +159,53 @@ func TestLadder(t *testing.T) {
 		c.Heard(driver.Prompt)
 		c.mails("a")
 		c.want(3*time.Minute, "rewake 2m0s")
+	})
+	bubble(t, "a turn that is seen to be broken off is over", func(t *testing.T) {
+		c := climb(t, Rewake)
+		looks, over := 0, time.Time{}
+		c.o.Ended = func(since time.Time) bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			looks++
+			return over.After(since)
+		}
+		c.Heard(driver.Prompt)
+		c.want(10 * time.Second)
+		c.mails("a")
+		c.want(5 * time.Second)
+		c.set(func() { over = time.Now() })
+		c.want(3*time.Second, "rewake 16.15s")
+		c.Heard(driver.Prompt)
+		c.set(func() { c.unread = nil })
+		c.want(time.Hour)
+		c.Heard(driver.Prompt)
+		c.mails("b") // what was seen before the last event says nothing
+		c.want(90 * time.Second)
+		c.Heard(driver.Tool)
+		c.want(3*time.Minute, "rewake 1h3m48s")
+		if looks > 200 {
+			t.Errorf("%d looks", looks)
+		}
+	})
+	bubble(t, "what somebody was about to be shown and never was is reason for a knock", func(t *testing.T) {
+		c := climb(t, Rewake)
+		c.Heard(driver.Prompt)
+		c.Mail()
+		c.set(func() { c.again = time.Now().Add(30 * time.Second) }) // a hook has claimed it, and is killed
+		c.Heard(driver.Stop)
+		c.want(10 * time.Second)
+		c.mails("b")
+		c.want(time.Second, "rewake 10.15s")
+		c.Heard(driver.Prompt)
+		c.set(func() { c.unread = nil })
+		c.Heard(driver.Stop)
+		c.want(10 * time.Second)
+		c.set(func() { c.unread, c.again = []string{"a"}, time.Time{} })
+		c.want(10*time.Second, "rewake 30.15s")
+		c.Heard(driver.Prompt)
+		c.set(func() { c.unread = nil })
+		c.Heard(driver.Stop)
+		c.want(time.Hour)
 	})
 	bubble(t, "without hooks it counts how long nothing was done", func(t *testing.T) {
 		c := climb(t, Queue)

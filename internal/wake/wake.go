@@ -35,6 +35,9 @@ type Times struct {
 	Quiet time.Duration
 	// Busy is how long an agent counts as working after its last event: a turn that its user breaks off ends without one.
 	Busy time.Duration
+	// Peek is how often it is looked whether the agent has ended its turn without a word, while mail waits; see
+	// LadderOptions.Ended.
+	Peek time.Duration
 	// Climb is how long a knock may go unanswered before the next rung is tried.
 	Climb time.Duration
 	// Again is when an agent that has answered no rung is knocked anew, if there is new mail.
@@ -46,7 +49,7 @@ type Times struct {
 // a turn are seldom two minutes apart, because programs end commands that take longer.
 func Usual() Times {
 	return Times{
-		Gather: 150 * time.Millisecond, Quiet: 20 * time.Second, Busy: 2 * time.Minute, Climb: time.Minute,
-		Again: 10 * time.Minute,
+		Gather: 150 * time.Millisecond, Quiet: 20 * time.Second, Busy: 2 * time.Minute, Peek: 2 * time.Second,
+		Climb: time.Minute, Again: 10 * time.Minute,
 	}
 }
