@@ -111,15 +111,22 @@ func conversation(q *identity.Request, f *identity.Facts) {
 	}
 }
 
-// Connect finds or makes the identity of an agent. Without a name of its own it bears the one that it was renamed to.
+// Connect finds or makes the identity of an agent. Without a name of its own it bears the one that it was renamed to, and one that
+// goes on under an id it had, where the settings give none, that of its registration: who was connected as ana stays ana when its
+// program starts in that folder.
 func (w *World) Connect(ctx context.Context, q identity.Request, now time.Time) (*identity.Result, error) {
 	r, err := w.Identity.Connect(ctx, q, now)
 	if err != nil {
 		return nil, err
 	}
-	if q.Name == "" {
-		if name := w.App.RememberedName(r.Instance); name != "" {
-			r.Name = name
+	if q.Name != "" {
+		return r, nil
+	}
+	if name := w.App.RememberedName(r.Instance); name != "" {
+		r.Name = name
+	} else if q.Title == "" && r.Action == identity.Reclaim {
+		if reg, err := w.Registry.ByInstance(ctx, r.Instance); err == nil && reg.Name != "" {
+			r.Name = reg.Name
 		}
 	}
 	return r, nil

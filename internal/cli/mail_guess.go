@@ -52,7 +52,14 @@ func nobodyThere(err error) bool {
 	return ok
 }
 
-func channelOf(r *peers.Row) []string { return []string{r.Instance.Channel()} }
+// channelOf is the channel of an agent, and what it would be if it had the label that it is called: discover shows both.
+func channelOf(r *peers.Row) []string {
+	all := []string{r.Instance.Channel()}
+	if r.Name != "" {
+		all = append(all, r.Instance.Canonical().Host()+":"+address.Slug(r.Name))
+	}
+	return all
+}
 
 func labelsOf(r *peers.Row) []string {
 	return []string{r.Instance.Canonical().Label(), strings.ToLower(r.Name)}

@@ -232,14 +232,14 @@ func (c *Call) receiptText(r *post.Receipt, several bool) {
 	}
 	switch r.Outcome {
 	case post.Delivered:
-		c.line("Delivered to " + to + " (live): a push goes out if it subscribed" + tail)
+		c.prose("", 0, "Delivered to "+to+" (live): a push goes out if it subscribed"+tail)
 	case post.Deposited:
 		c.prose("", 0, to+" is dormant — envelope deposited for its wake, and seen only then"+tail)
 	case post.Already:
-		c.line("already delivered to " + to + ": the same message is there" + tail)
+		c.prose("", 0, "already delivered to "+to+": the same message is there"+tail)
 	default:
 		if several {
-			c.line("refused: " + refusedWhy(r))
+			c.prose("", 0, "refused: "+refusedWhy(r))
 		}
 		return
 	}

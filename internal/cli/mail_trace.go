@@ -62,22 +62,28 @@ func (d *desk) reads(m *mailbox.Message) address.Instance {
 
 // showTrace prints a line for each step. Times are UTC, to the millisecond, as they are on record.
 func (c *Call) showTrace(m *mailbox.Message, marks []mailbox.Mark) {
-	c.line(c.paint(bold, "id "+Clean(m.ID)) + " — from " + Clean(string(m.Envelope.Actor.Instance)) + " to " + Clean(string(m.Envelope.Target)))
+	id := "id " + Clean(m.ID)
+	c.prose(c.paint(bold, id)+" ", Width(id)+1, "— from "+Clean(string(m.Envelope.Actor.Instance))+" to "+Clean(string(m.Envelope.Target)))
 	if len(marks) == 0 {
 		c.line("  nothing is on record of it")
 	}
 	for _, k := range marks {
-		line := fmt.Sprintf("  %s  %-7s", envelope.Stamp(k.At), k.Step)
+		var rest []string
 		if how := means(&k); how != "" {
-			line += "  " + Clean(how)
+			rest = append(rest, Clean(how))
 		}
 		if k.By != "" {
-			line += "  by " + Clean(k.By)
+			rest = append(rest, "by "+Clean(k.By))
 		}
 		if k.Session != "" {
-			line += "  in " + Clean(k.Session)
+			rest = append(rest, "in "+Clean(k.Session))
 		}
-		c.line(strings.TrimRight(line, " "))
+		head := fmt.Sprintf("  %s  %-7s", envelope.Stamp(k.At), k.Step)
+		if len(rest) == 0 {
+			c.line(strings.TrimRight(head, " "))
+			continue
+		}
+		c.prose(head+"  ", Width(head)+2, strings.Join(rest, "  "))
 	}
 }
 
