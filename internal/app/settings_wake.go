@@ -19,15 +19,16 @@ import (
 //	[wake]
 //	enabled = true   # idle agents are woken for mail; false: only hooks and notifications tell of it
 //	nudge = true     # also by typing one fixed sentence into the terminal of an agent that is seen to be idle
+//	desktop = true   # at last, or where nothing else can be done, by a notice at your desktop
 //	quiet = "20s"    # how long an agent without hooks has to have done nothing to count as idle
 //	climb = "1m"     # how long a knock may go unanswered before the next means is tried
 type WakeConfig struct {
-	Enabled, Nudge bool
-	Quiet, Climb   time.Duration // 0: as usual
+	Enabled, Nudge, Desktop bool
+	Quiet, Climb            time.Duration // 0: as usual
 }
 
 // wakeSettings are the members of the table.
-var wakeSettings = [...]string{"enabled", "nudge", "quiet", "climb"}
+var wakeSettings = [...]string{"enabled", "nudge", "desktop", "quiet", "climb"}
 
 // The limits of its times: below them one agent would be knocked while it is about to look, above them nobody is.
 const (
@@ -38,7 +39,7 @@ const (
 // Wake returns the settings of waking. Without a file, or a table in it, agents are woken as usual. What cannot be understood
 // is a *ConfigError.
 func (a *App) Wake() (*WakeConfig, error) {
-	c := &WakeConfig{Enabled: true, Nudge: true}
+	c := &WakeConfig{Enabled: true, Nudge: true, Desktop: true}
 	path, err := a.ConfigPath()
 	if err != nil {
 		return c, err
@@ -54,11 +55,11 @@ func (a *App) Wake() (*WakeConfig, error) {
 }
 
 func parseWake(data []byte, shown string) (*WakeConfig, error) {
-	usual := &WakeConfig{Enabled: true, Nudge: true}
+	usual := &WakeConfig{Enabled: true, Nudge: true, Desktop: true}
 	var file struct {
 		Wake struct {
-			Enabled, Nudge *bool
-			Quiet, Climb   string
+			Enabled, Nudge, Desktop *bool
+			Quiet, Climb            string
 		}
 	}
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&file)
@@ -82,6 +83,9 @@ func parseWake(data []byte, shown string) (*WakeConfig, error) {
 	}
 	if file.Wake.Nudge != nil {
 		c.Nudge = *file.Wake.Nudge
+	}
+	if file.Wake.Desktop != nil {
+		c.Desktop = *file.Wake.Desktop
 	}
 	for _, t := range []struct {
 		text string
@@ -118,6 +122,7 @@ func (a *App) wakeEffective(shown string) ([]Setting, error) {
 	return []Setting{
 		{"wake.enabled", fmt.Sprint(c.Enabled), from(c.Enabled)},
 		{"wake.nudge", fmt.Sprint(c.Nudge), from(c.Nudge)},
+		{"wake.desktop", fmt.Sprint(c.Desktop), from(c.Desktop)},
 		{"wake.quiet", span(c.Quiet, usual.Quiet), from(c.Quiet == 0)},
 		{"wake.climb", span(c.Climb, usual.Climb), from(c.Climb == 0)},
 	}, nil

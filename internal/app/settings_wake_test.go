@@ -9,7 +9,7 @@ import (
 
 func TestWakeSettings(t *testing.T) {
 	t.Parallel()
-	usual := WakeConfig{Enabled: true, Nudge: true}
+	usual := WakeConfig{Enabled: true, Nudge: true, Desktop: true}
 	for name, c := range map[string]struct {
 		text  string
 		want  WakeConfig
@@ -17,7 +17,7 @@ func TestWakeSettings(t *testing.T) {
 	}{
 		"nothing":       {"", usual, ""},
 		"another table": {"[bus]\nname = \"x\"\n[later]\ny = 1\n", usual, ""},
-		"all":           {"[wake]\nenabled = false\nnudge = false\nquiet = \"90s\"\nclimb = \"5m\"\n", WakeConfig{false, false, 90 * time.Second, 5 * time.Minute}, ""},
+		"all":           {"[wake]\nenabled = false\nnudge = false\ndesktop = false\nquiet = \"90s\"\nclimb = \"5m\"\n", WakeConfig{false, false, false, 90 * time.Second, 5 * time.Minute}, ""},
 		"a slip":        {"[wake]\n\nnudges = false\n", usual, "line 3: there is no setting wake.nudges"},
 		"no time":       {"[wake]\nquiet = \"soon\"\n", usual, `line 2: wake.quiet: "soon" is no time`},
 		"too short":     {"[wake]\nclimb = \"1ms\"\n", usual, "line 2: wake.climb"},

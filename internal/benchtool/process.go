@@ -111,5 +111,5 @@ func median(all []time.Duration) float64 {
 
 // home returns an environment with a home folder of its own, so that nothing of the user is read or changed.
 func home(dir string) []string {
-	return []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", "TMPDIR=" + dir}
+	return []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", "TMPDIR=" + dir, "DBUS_SESSION_BUS_ADDRESS=disabled:"}
 }

@@ -47,9 +47,6 @@ func runHook(ctx context.Context, c *Call) error {
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.outFile, Now: time.Now,
 		Open: func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
 		Tell: func(call *driver.Call, i address.Instance, works bool) {
-			if !d.Wake.Can() {
-				return
-			}
 			// Nearly nobody listens where there is no server, and nothing comes of it then.
 			_ = wake.Tell(wake.Caller{
 				Place: c.bells(), Host: d.Name, Conversation: call.Conversation, Instance: string(i.Canonical()),

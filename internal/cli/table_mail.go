@@ -202,7 +202,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 		},
 		Does: "Shows all messages of a thread that you received, took or sent, by time. An id of a message stands for its thread.\n\n" +
 			"--trace tells of each, or of the one message whose id is given, what is on record, with times (UTC): stored in the mailbox; " +
-			"pushed, which is each attempt to have its reader look, and by what (notification, rewake, queue, channel, nudge, stop, hook); failed, with why; " +
+			"pushed, which is each attempt to have its reader look, and by what (notification, rewake, queue, channel, nudge, desktop, stop, hook); failed, with why; " +
 			"offered, which is claimed by a reader; shown, which is proven; taken, which is acknowledged. With --json a list of " +
 			"{id, from, to, trace: [{step, at, by, session, result}]}.",
 		Wont:     "It marks nothing. A push proves nothing: only shown does.",

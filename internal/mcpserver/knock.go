@@ -10,11 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"tutti/internal/address"
+	"tutti/internal/app"
 	"tutti/internal/atomicfile"
 	"tutti/internal/driver"
 	"tutti/internal/envelope"
 	"tutti/internal/halt"
 	"tutti/internal/mailbox"
+	"tutti/internal/notify"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
 	"tutti/internal/tmux"
@@ -40,30 +43,24 @@ type knocker struct {
 // serves one agent.
 func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker {
 	program, ok := driver.Get(s.Instance.Canonical().Host())
-	if !ok || !program.Wake.Can() {
+	if !ok {
 		return nil
 	}
 	if own := v.named(); own != "" && own.Canonical() != s.Instance.Canonical() {
 		return nil
 	}
-	config, err := v.app.Wake()
-	if err != nil {
-		v.log(withHint(err) + "; agents are woken as usual")
-	}
-	if !config.Enabled {
+	config := v.waking()
+	if !config.Enabled || !program.Wake.Can() && !(config.Desktop && v.desktop().There()) {
 		return nil
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	k := &knocker{v: v, b: b, own: s, program: program, stop: stop, heard: time.Now()}
-	times := wake.Usual()
-	if config.Quiet > 0 {
-		times.Quiet = config.Quiet
-	}
-	if config.Climb > 0 {
-		times.Climb = config.Climb
+	times := timesOf(config)
+	if !program.Wake.Can() { // people are not told at once of an agent that may be at work
+		times.Quiet = max(times.Quiet, times.Climb)
 	}
 	k.ladder = wake.NewLadder(wake.LadderOptions{
-		Rungs: k.rungs(config.Nudge), Times: times, Unread: k.unread, May: may, Mine: k.mine, Ended: k.sheet(),
+		Rungs: k.rungs(config), Times: times, Unread: k.unread, May: may, Mine: k.mine, Ended: k.sheet(),
 		Note: k.note, Log: v.log,
 	})
 	if !v.knocks.CompareAndSwap(nil, k) { // it is whole: a call may come in now
@@ -177,7 +174,7 @@ func (v *server) capabilities() map[string]any {
 }
 
 // rungs are the means by which this agent can be woken, the mildest first.
-func (k *knocker) rungs(nudge bool) []wake.Rung {
+func (k *knocker) rungs(config *app.WakeConfig) []wake.Rung {
 	w := &k.program.Wake
 	var all []wake.Rung
 	if w.Channel != "" {
@@ -191,13 +188,41 @@ func (k *knocker) rungs(nudge bool) []wake.Rung {
 	}
 	agent, known := k.v.facts.AgentProcess()
 	screen, err := tmux.FromEnv(k.v.facts.Env("TMUX"))
-	if nudge && known && err == nil && agent.Agent() == k.program.Name {
+	if config.Nudge && known && err == nil && agent.Agent() == k.program.Name {
 		all = append(all, wake.NudgeRung(wake.Nudger{
 			Server: screen, Agent: agent.ID, Halted: func() error { return halt.Check("type into a pane") },
 		}, w))
 	}
+	if config.Desktop {
+		all = append(all, wake.DesktopRung(func(ctx context.Context) (bool, error) {
+			return k.v.desktop().Say(ctx, "Mail for "+string(k.own.Instance.Canonical()), "It is not at work, and has not looked at it yet.")
+		}))
+	}
 	return all
 }
+
+// readWaking reads what the user has set about waking. What cannot be understood is said, and counts for nothing.
+func (v *server) readWaking() *app.WakeConfig {
+	config, err := v.app.Wake()
+	if err != nil {
+		v.log(withHint(err) + "; agents are woken as usual")
+	}
+	return config
+}
+
+func timesOf(config *app.WakeConfig) wake.Times {
+	times := wake.Usual()
+	if config.Quiet > 0 {
+		times.Quiet = config.Quiet
+	}
+	if config.Climb > 0 {
+		times.Climb = config.Climb
+	}
+	return times
+}
+
+// desktop is where the user of this process is told something.
+func (v *server) desktop() notify.Desktop { return notify.Desktop{Env: v.facts.Env} }
 
 // conversation is what the agent talks in, "" as long as nobody has said so.
 func (k *knocker) conversation(context.Context) string {
@@ -317,10 +342,15 @@ const noteWithin = 5 * time.Second
 
 // note puts a knock on record.
 func (k *knocker) note(m mailbox.Mark) {
+	k.v.record(k.b, k.own.Instance, k.own.Instance, k.own.SessionID, m)
+}
+
+// record puts what was tried for a reader into the trail of its mailbox.
+func (v *server) record(b *bus, reader, by address.Instance, session address.SessionID, m mailbox.Mark) {
 	ctx, cancel := context.WithTimeout(context.Background(), noteWithin)
 	defer cancel()
-	m.By, m.Session = string(k.own.Instance), string(k.own.SessionID)
-	if err := k.b.Mail.Step(ctx, k.own.Instance, m); err != nil && !errors.Is(err, mailbox.ErrNoMessage) {
-		k.v.log(fmt.Sprintf("a knock is not on record: %v", err))
+	m.By, m.Session = string(by), string(session)
+	if err := b.Mail.Step(ctx, reader, m); err != nil && !errors.Is(err, mailbox.ErrNoMessage) {
+		v.log(fmt.Sprintf("a knock is not on record: %v", err))
 	}
 }

@@ -65,7 +65,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) command(program string, args []string, env ...string) *exec.Cmd {
 	c := exec.Command(filepath.Join(r.bin, program), args...)
-	c.Env = append([]string{"HOME=" + r.home, "H2A_ROOT=" + r.root, "PATH=/usr/bin:/bin"}, env...)
+	c.Env = append([]string{"HOME=" + r.home, "H2A_ROOT=" + r.root, "PATH=/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS=disabled:"}, env...)
 	c.Dir = r.home
 	return c
 }

@@ -36,6 +36,8 @@ type server struct {
 	thread  atomic.Pointer[string]  // conversation of the agent, as its calls or its hooks name it; nil: not known
 	knocks  atomic.Pointer[knocker] // wakes the agent; nil: nobody does
 	cleared atomic.Bool             // a halt was cleared, and the agent has not been told
+	waking  func() *app.WakeConfig  // the settings, as they were when they were first asked for
+	absent  absent                  // whom it has written to who have no session
 	begun   chan struct{}           // closed when the agent is connected, or could not be
 	left    sync.Once
 	opening sync.Mutex // held while the bus is opened
@@ -62,7 +64,9 @@ type bus struct {
 }
 
 func newServer(s *app.Service, o options, log func(string)) *server {
-	return &server{o: o, app: s.App, facts: s.App.Facts(), log: log, cli: s.Version, pid: os.Getpid(), begun: make(chan struct{}), own: o.instance}
+	v := &server{o: o, app: s.App, facts: s.App.Facts(), log: log, cli: s.Version, pid: os.Getpid(), begun: make(chan struct{}), own: o.instance}
+	v.waking = sync.OnceValue(v.readWaking)
+	return v
 }
 
 // begin opens the bus and connects the agent, if that was asked for. What fails is said, and tried again by the calls that
@@ -163,12 +167,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
 		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat, Engaged: b.office.Engaged,
-		Wake: func(s *presence.Session, may func() bool) attend.Waker {
-			if k := v.knocker(b, s, may); k != nil {
-				return k
-			}
-			return nil
-		},
+		Wake: func(s *presence.Session, may func() bool) attend.Waker { return v.companion(b, s, may) },
 	})
 	return b, nil
 }
@@ -244,6 +243,7 @@ func (v *server) leave() {
 		ctx, cancel := context.WithTimeout(context.Background(), leaveFor)
 		defer cancel()
 		b.attend.Leave(ctx)
+		v.absent.leave(ctx)
 	})
 }
 

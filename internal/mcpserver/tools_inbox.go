@@ -158,6 +158,7 @@ func (c *call) inboxPut(ctx context.Context, to address.Instance) (*canonjson.Ob
 	if err != nil {
 		return nil, err
 	}
+	c.deposited(c.bus, from, &r)
 	var o canonjson.Object
 	o.Bool("ok", true)
 	o.Str("envelopeId", r.ID)

@@ -52,6 +52,7 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.deposited(c.bus, own, &r)
 	o := receipt(&r)
 	if wait > 0 {
 		c.answer(ctx, h, own, &r, o, wait)
@@ -141,6 +142,7 @@ func reply(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil && r.Outcome == post.Refused {
 		return nil, err
 	}
+	c.deposited(c.bus, own, &r)
 	o := receipt(&r)
 	o.Str("replyTo", id)
 	o.Bool("acknowledged", err == nil)

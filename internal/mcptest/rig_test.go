@@ -72,7 +72,7 @@ func newRig(t testing.TB, env ...string) *rig {
 	}
 	dir := t.TempDir()
 	r := &rig{t: t, bin: bin, home: filepath.Join(dir, "home"), root: filepath.Join(dir, "bus")}
-	r.env = append([]string{"HOME=" + r.home, "H2A_ROOT=" + r.root, "PATH=/usr/bin:/bin", "TMPDIR=" + dir, noLinger}, env...)
+	r.env = append([]string{"HOME=" + r.home, "H2A_ROOT=" + r.root, "PATH=/usr/bin:/bin", "TMPDIR=" + dir, "DBUS_SESSION_BUS_ADDRESS=disabled:", noLinger}, env...)
 	if err := os.Mkdir(r.home, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -128,3 +128,11 @@ func NudgeRung(n Nudger, w *driver.Wake) Rung {
 	n.wake = w
 	return Rung{Nudge, n.try}
 }
+
+// DesktopRung tells the person; told is false where there is no desktop.
+func DesktopRung(say func(context.Context) (told bool, err error)) Rung {
+	return Rung{Desktop, func(ctx context.Context) Attempt {
+		told, err := say(ctx)
+		return Attempt{Did: told, Counts: true, Err: err}
+	}}
+}

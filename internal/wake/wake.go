@@ -2,8 +2,9 @@
 //
 // A [Ladder] belongs to the server of one session. It climbs from the mildest means to the strongest, each only where the one
 // before could not do it or was not answered in time: the hook that waits in the background, the queue of the program, the
-// keys of its terminal. (The first rung, hooks that add mail while an agent works, acts by itself and is no matter of this
-// package; the last one, a word to the person, is nobody's yet.) An agent is knocked once, however much mail lies there,
+// keys of its terminal, a word to its person. (The first rung, hooks that add mail while an agent works, acts by itself and is no
+// matter of this package.) An agent without a session has no server; the ladder to it, with nothing but the last rung, belongs
+// to the server of whoever wrote to it. An agent is knocked once, however much mail lies there,
 // and not again before it has looked. What the halt switch stops, or whoever was not let go on after it, is not knocked.
 //
 // A [Bell] is the socket of that server. A hook that waits for mail ([Wait]) sits at its other end: it takes no watcher of the
@@ -25,6 +26,7 @@ const (
 	Queue   = "queue"   // the sentence was put into the program's queue
 	Channel = "channel" // a notification was sent; whether anybody listens is not known
 	Nudge   = "nudge"   // the sentence was typed
+	Desktop = "desktop" // its person was told at their desktop
 )
 
 // Times of a ladder.
