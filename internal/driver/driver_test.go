@@ -130,7 +130,7 @@ func TestHookEntries(t *testing.T) {
 		want  string
 	}{
 		{&claude, "Stop", false, `{"hooks":[{"type":"command","command":"x y","timeout":10}]}`},
-		{&claude, "Stop", true, `{"hooks":[{"type":"command","command":"x y","asyncRewake":true,"timeout":600}]}`},
+		{&claude, "Stop", true, `{"hooks":[{"type":"command","command":"x y","asyncRewake":true,"timeout":604800}]}`},
 		{&claude, "SessionEnd", false, `{"hooks":[{"type":"command","command":"x y","timeout":1}]}`},
 		{&codex, "Stop", false, `{"hooks":[{"type":"command","command":"x y","timeout":10}]}`},
 		{&gemini, "AfterAgent", false, `{"hooks":[{"type":"command","name":"tutti","command":"x y","timeout":10000}]}`},

@@ -203,5 +203,7 @@ func (e Event) limit(wakes bool) time.Duration {
 }
 
 // wakeFor is how long a command may wait in the background. The program ends it after that, and starts it anew at the next
-// event; the longest that was tried is ten minutes.
-const wakeFor = 10 * time.Minute
+// event only: an agent that sits idle for longer has no such command. It costs nothing while it waits, and its server ends it. A
+// week was tried to be taken as it is written, and more than ten minutes of waiting; a program that counts milliseconds in 32 bits has room for
+// three.
+const wakeFor = 7 * 24 * time.Hour

@@ -37,7 +37,7 @@ func TestOwnHookSettings(t *testing.T) {
 	for _, r := range [][2]string{
 		{`/opt/tutti hook claude PostToolUse",`, `/opt/tutti hook claude PostToolUse", // mine` + "\n\"statusMessage\": \"mail\","},
 		{`"PostToolUse": [`, `"PostToolUse": [ // which` + "\n" + `{"matcher": "Bash|Edit", "hooks": [{"type": "command", "command": "date"}]},`},
-		{`"timeout": 600`, `"timeout": 3600`},
+		{`"timeout": 604800`, `"timeout": 3600`},
 		{`/opt/tutti hook claude Stop",` + "\n            \"timeout\": 10", `/opt/tutti hook claude Stop"`},
 		{`"timeout": 1` + "\n", `"timeout": 2` + "\n"},
 	} {
