@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -199,6 +200,15 @@ func (c *claim) known(ctx context.Context) (b Binding, complete bool, err error)
 	there, err := c.k.find(ctx, workspaceKey(c.q.Host, c.result.Workspace.ID))
 	if err != nil {
 		return Binding{}, false, err
+	}
+	if p := c.q.Process; p.PID != 0 { // a new conversation in the same program is the same agent, also where another one works beside it
+		rank := func(b Binding) int {
+			if b.Process == p {
+				return 0
+			}
+			return 1
+		}
+		slices.SortStableFunc(there, func(x, y Binding) int { return rank(x) - rank(y) })
 	}
 	b, err = c.provable(ctx, there)
 	return b, false, err

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/keyring"
+	"tutti/internal/proc"
 	"tutti/internal/registry"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
@@ -95,6 +96,35 @@ func TestConnectOrder(t *testing.T) {
 					t.Errorf("%s: got the id of %q", step.what, other)
 				}
 			}
+		}
+	})
+}
+
+// TestConnectSameProcess: of several agents in one folder each goes on under its own id when its user begins a new conversation in the same
+// program; other programs there come to the newest.
+func TestConnectSameProcess(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, k *Keeper) {
+		ask := func(session, name string, pid int, place Place) Request {
+			return Request{Host: "claude", Session: session, Name: name, Place: place, Process: proc.ID{PID: pid, Start: 7, Boot: "b"}}
+		}
+		scout := connect(t, k, ask("c1", "scout", 100, srvAPI), noon)
+		other := connect(t, k, ask("d1", "other", 200, srvAPI), noon.Add(time.Second))
+		for n, c := range []struct {
+			q    Request
+			want address.Instance
+		}{
+			{ask("c2", "", 100, srvAPI), scout.Instance},
+			{ask("d2", "", 200, srvAPI), other.Instance},
+			{ask("c3", "", 100, srvAPI), scout.Instance},
+			{ask("e1", "", 300, srvAPI), scout.Instance}, // the newest binding
+		} {
+			if r := connect(t, k, c.q, noon.Add(time.Duration(n+2)*time.Second)); r.Instance != c.want {
+				t.Errorf("conversation %s of process %d: %s, want %s", c.q.Session, c.q.Process.PID, r.Instance, c.want)
+			}
+		}
+		if r := connect(t, k, ask("c4", "", 100, Place{Path: "/srv/web", Machine: "m1"}), noon.Add(time.Minute)); r.Instance == scout.Instance {
+			t.Error("a program that serves several folders is one agent in all")
 		}
 	})
 }
