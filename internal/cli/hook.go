@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"tutti/internal/address"
@@ -20,6 +22,7 @@ import (
 // its program ends it where it takes too long, and being ended loses nothing. A timer would cost a tenth of it.
 func runHook(ctx context.Context, c *Call) error {
 	stretch()
+	signal.Ignore(syscall.SIGPIPE) // a program that has stopped listening is an error to log like others, and no reason to die
 	d, ok := driver.Get(c.arg(0))
 	if !ok {
 		return usagef("unknown host %.100q", c.arg(0))

@@ -133,6 +133,36 @@ func TestWakesAfterAKilledHook(t *testing.T) {
 	}
 }
 
+// TestHookIntoNothing: a program that does not listen any more is no reason to fail, and what it was to hear is not taken for shown.
+func TestHookIntoNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.start("a", []string{"--auto-open", "--host", "claude"}, "CLAUDE_CODE_SESSION_ID="+talk)
+	me := a.me()
+	b := r.start("b", []string{"--auto-open", "--host", "codex"})
+	b.me()
+	b.ok("tutti_send", object{"to": me, "text": "into nothing"})
+	gone, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	_ = gone.Close()
+	c := r.command("tutti", []string{"hook", "claude", "UserPromptSubmit"})
+	c.Stdin = strings.NewReader(`{"hook_event_name":"UserPromptSubmit","session_id":"` + talk + `"}`)
+	c.Stdout = out
+	if err := c.Run(); err != nil {
+		t.Errorf("the hook fails: %v", err)
+	}
+	log, _ := os.ReadFile(filepath.Join(r.home, ".local/state/tutti/hook.log"))
+	if n := strings.Count(string(log), "\n"); n != 1 || !strings.Contains(string(log), "write the answer") {
+		t.Errorf("the log: %q", log)
+	}
+	if strings.Contains(r.trail(), `"step":"shown"`) {
+		t.Errorf("it counts as shown:\n%s", r.trail())
+	}
+}
+
 // ages makes the last claim in the only trail older.
 func (r *rig) ages(by time.Duration) {
 	r.t.Helper()
