@@ -45,11 +45,12 @@ func runHostSetup(c *Call, edit host.Editor) error {
 	}
 	var plans []*host.Plan
 	for _, d := range all {
-		p := q.Plan(d)
-		if p.Err == nil && !c.on("diff") {
-			p.Err = p.Apply(q)
+		plan := func() *host.Plan { return q.Plan(d) }
+		if c.on("diff") {
+			plans = append(plans, plan())
+		} else {
+			plans = append(plans, q.Do(plan))
 		}
-		plans = append(plans, p)
 	}
 	if c.json {
 		c.setupJSON(q, plans)
@@ -74,6 +75,8 @@ func (c *Call) setupFlags() error {
 		return usagef("host setup: --no-hooks and --no-server leave nothing to do")
 	case c.on("remove") && (c.on("print") || c.isSet("write")):
 		return usagef("host setup: --remove and %s do not go together", modes[0])
+	case c.isSet("write") && (c.on("no-server") || c.text("scope") == driver.Project.String()):
+		return usagef("host setup: --write puts the server into the one file that it names: --no-server and --scope do not go together with it")
 	case c.isSet("write") && !c.namesHost():
 		return usageHint("--host "+strings.Join(hostNames, "|"), "host setup: --write needs to know for which program")
 	}
@@ -215,12 +218,21 @@ func (c *Call) showSetup(q *host.Request, plans []*host.Plan) {
 	}
 }
 
+// callable tells whether a program can be called.
+func callable(d *driver.Driver) bool {
+	_, err := exec.LookPath(d.Program)
+	return err == nil
+}
+
 // namesHost tells whether one program was asked for, and not those that are found.
 func (c *Call) namesHost() bool { return c.isSet("host") && c.text("host") != everyHost }
 
 func (c *Call) showPlan(q *host.Request, p *host.Plan) {
 	var rows [][]string
 	for _, ch := range p.Changes {
+		if p.Err != nil && !ch.Written() {
+			continue
+		}
 		for i, did := range ch.Did {
 			path := c.App.Shown(ch.Path)
 			if i > 0 {
@@ -232,13 +244,17 @@ func (c *Call) showPlan(q *host.Request, p *host.Plan) {
 			rows = append(rows, []string{"", "before: " + c.App.Shown(ch.Backup)})
 		}
 	}
-	for _, r := range p.Remarks {
-		rows = append(rows, []string{"  note", r})
+	if p.Err == nil {
+		for _, r := range p.Remarks {
+			rows = append(rows, []string{"  note", r})
+		}
 	}
 	state := ""
 	switch {
+	case p.Err != nil && len(rows) == 0:
+		state = "nothing was changed, see below"
 	case p.Err != nil:
-		state, rows = "nothing was changed, see below", nil
+		state = "only in part, see below"
 	case q.Remove && !p.Changed():
 		if len(p.Remarks) == 0 && !c.namesHost() {
 			return // it may not even be installed
@@ -247,7 +263,11 @@ func (c *Call) showPlan(q *host.Request, p *host.Plan) {
 	case !p.Changed():
 		state = "already so"
 	case !q.Remove:
-		for _, n := range append(p.Notes(), "sessions of "+p.Driver.Title+" that run now know it after a restart") {
+		next := "sessions of " + p.Driver.Title + " that run now know it after a restart"
+		if !callable(p.Driver) {
+			next = p.Driver.Title + " was not found in PATH; it reads this once it is there"
+		}
+		for _, n := range append(p.Notes(), next) {
 			rows = append(rows, []string{"  next", n})
 		}
 	}
@@ -274,7 +294,7 @@ func (c *Call) showDiff(q *host.Request, p *host.Plan) {
 		c.line(c.paint(bold, "--- "+from))
 		c.line(c.paint(bold, "+++ "+to))
 		for line := range strings.Lines(q.Edit.Diff(ch.Before, ch.After)) {
-			c.line(c.diffLine(Clean(strings.TrimSuffix(line, "\n"))))
+			c.line(c.diffLine(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	for _, r := range p.Remarks {
@@ -282,7 +302,16 @@ func (c *Call) showDiff(q *host.Request, p *host.Plan) {
 	}
 }
 
+// diffLine shows a line of a difference. Tabs and the end of a line stay as they are: patch compares them.
 func (c *Call) diffLine(line string) string {
+	line, end := strings.CutSuffix(line, "\r")
+	parts := strings.Split(line, "\t")
+	for i, p := range parts {
+		parts[i] = Clean(p)
+	}
+	if line = strings.Join(parts, "\t"); end {
+		line += "\r"
+	}
 	switch {
 	case strings.HasPrefix(line, "+"):
 		return c.paint(green, line)
@@ -301,10 +330,15 @@ func (c *Call) setupJSON(q *host.Request, plans []*host.Plan) {
 		for _, ch := range p.Changes {
 			var o canonjson.Object
 			o.Str("path", ch.Path)
-			o.Bool("changed", p.Err == nil && ch.Changed())
-			o.Strs("did", ch.Did)
+			does := p.Err == nil && ch.Changed() || ch.Written()
+			o.Bool("changed", does)
+			if does {
+				o.Strs("did", ch.Did)
+			} else {
+				o.Strs("did", nil)
+			}
 			o.Opt("backup", ch.Backup)
-			if c.on("diff") {
+			if c.on("diff") && p.Err == nil {
 				o.Str("diff", q.Edit.Diff(ch.Before, ch.After))
 			}
 			files.obj(&o)
@@ -312,6 +346,7 @@ func (c *Call) setupJSON(q *host.Request, plans []*host.Plan) {
 		var o canonjson.Object
 		o.Str("host", p.Driver.Name)
 		o.Bool("ok", p.Err == nil)
+		o.Bool("installed", callable(p.Driver))
 		o.Bool("changed", p.Err == nil && p.Changed())
 		o.Raw("files", files.bytes())
 		o.Strs("remarks", p.Remarks)
@@ -339,6 +374,9 @@ func (c *Call) printSetup(q *host.Request, all []*driver.Driver) error {
 		if err != nil {
 			return hostFault(err)
 		}
+		if p := q.Plan(d); len(snippets) == 0 && c.namesHost() && p.Err != nil {
+			return hostFault(p.Err)
+		}
 		for _, s := range snippets {
 			if !c.json {
 				c.line("# " + d.Title + ": " + c.App.Shown(s.Path))
@@ -364,10 +402,7 @@ func (c *Call) setupFile(q *host.Request, d *driver.Driver) error {
 	if err != nil {
 		return failIO("", err, "")
 	}
-	p := q.PlanFile(d, path)
-	if p.Err == nil {
-		p.Err = p.Apply(q)
-	}
+	p := q.Do(func() *host.Plan { return q.PlanFile(d, path) })
 	if c.json {
 		c.setupJSON(q, []*host.Plan{p})
 	} else {

@@ -36,10 +36,7 @@ func (c *Call) setupAsH2A(edit host.Editor) error {
 	if err != nil {
 		return err
 	}
-	p := q.PlanOriginal(d, path, entry)
-	if p.Err == nil {
-		p.Err = p.Apply(q)
-	}
+	p := q.Do(func() *host.Plan { return q.PlanOriginal(d, path, entry) })
 	if p.Err != nil {
 		return hostFault(p.Err)
 	}

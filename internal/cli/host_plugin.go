@@ -54,10 +54,7 @@ func (c *Call) pluginRequest(edit host.Editor, plan func(*host.Request) *host.Pl
 	if err != nil {
 		return nil, err
 	}
-	p := plan(q)
-	if p.Err == nil {
-		p.Err = p.Apply(q)
-	}
+	p := q.Do(func() *host.Plan { return plan(q) })
 	if p.Err != nil {
 		return nil, hostFault(p.Err)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -83,7 +82,7 @@ func (c *Call) skillRequest() (*skill.Request, error) {
 // isHere tells whether a user has a program: it can be called, or has settings. The names of those that nobody tried may be
 // those of other programs.
 func isHere(d *driver.Driver, p driver.Place) bool {
-	if _, err := exec.LookPath(d.Program); err == nil && len(d.Tried) > 0 {
+	if len(d.Tried) > 0 && callable(d) {
 		return true
 	}
 	for _, path := range settingsOf(d, p) {

@@ -39,6 +39,7 @@ type Change struct {
 	tmp      string      // staged, in dir
 	dir      *atomicfile.Dir
 	made     []string // folders that were made for it
+	written  bool     // the new text has the name
 }
 
 // Changed tells whether there is something to be written.
@@ -148,30 +149,27 @@ func (c *Change) stage() (err error) {
 	if c.tmp, err = c.dir.Stage(c.After, c.perm, true); err != nil {
 		return readOnly(err, folder)
 	}
-	if c.Before == nil {
-		return nil
-	}
-	tmp := filepath.Join(folder, c.tmp)
-	if err := c.own(tmp); err != nil {
-		return err
-	}
-	return os.Chmod(tmp, c.perm) // whatever the mask
+	return c.own(c.tmp)
 }
 
-// own gives a file of ours the owner of the old one. A group that we are not in is given up.
-func (c *Change) own(path string) error {
-	info, err := os.Lstat(path)
+// own gives a file of ours in the folder the owner and the rights of the old one. A group that we are not in is given up. A new
+// file keeps what it has, but one that root makes belongs to whose folder it is.
+func (c *Change) own(name string) error {
+	if c.Before == nil && c.uid < 0 {
+		return nil
+	}
+	f, info, err := c.dir.Open(name, true, 0)
 	if err != nil {
 		return err
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(st.Uid) == c.uid && int(st.Gid) == c.gid {
-		return nil
-	}
-	if err := os.Lchown(path, c.uid, c.gid); err != nil && int(st.Uid) != c.uid {
+	defer f.Close()
+	if err := syscall.Fchown(f.FD(), c.uid, c.gid); err != nil && int(info.UID) != c.uid {
 		return fmt.Errorf("keep the owner of %s: %w", c.Path, err)
 	}
-	return nil
+	if c.Before == nil {
+		return nil
+	}
+	return syscall.Fchmod(f.FD(), uint32(c.perm)) // whatever the mask
 }
 
 // readOnly makes the several words of systems for a place that cannot be written to one.
@@ -186,6 +184,9 @@ func (c *Change) makeFolders(folder string) error {
 	var missing []string
 	for at := folder; ; at = filepath.Dir(at) {
 		if info, err := os.Stat(at); err == nil {
+			if st, ok := info.Sys().(*syscall.Stat_t); ok && c.Before == nil && c.uid < 0 && os.Geteuid() == 0 {
+				c.uid, c.gid = int(st.Uid), int(st.Gid)
+			}
 			if info.IsDir() && info.Mode()&0o200 == 0 && len(missing) > 0 {
 				return &ReadOnlyError{at}
 			}
@@ -197,10 +198,18 @@ func (c *Change) makeFolders(folder string) error {
 		}
 	}
 	for _, at := range slices.Backward(missing) {
-		if err := os.Mkdir(at, c.folders); err != nil && !errors.Is(err, fs.ErrExist) {
+		switch err := os.Mkdir(at, c.folders); {
+		case errors.Is(err, fs.ErrExist):
+			continue // somebody has just made it
+		case err != nil:
 			return readOnly(err, filepath.Dir(at))
 		}
 		c.made = append(c.made, at)
+		if c.Before == nil && c.uid >= 0 {
+			if err := os.Lchown(at, c.uid, c.gid); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -227,18 +236,6 @@ func (c *Change) unmake() {
 	c.made = nil
 }
 
-// unchanged is an error when the file is no longer what was read.
-func (c *Change) unchanged() error {
-	now, err := c.now()
-	if err != nil {
-		return err
-	}
-	if (now == nil) != (c.Before == nil) || !bytes.Equal(now, c.Before) {
-		return &StateError{Path: c.Path, Reason: errors.New("somebody else has just changed it; nothing was written"), Advice: "try again"}
-	}
-	return nil
-}
-
 // keep writes the former text beside. What was ours alone is not kept.
 func (c *Change) keep(now time.Time) error {
 	if c.Before == nil || c.After == nil {
@@ -257,49 +254,15 @@ func (c *Change) keep(now time.Time) error {
 		name = base + "-" + strconv.Itoa(n)
 	}
 	c.Backup = filepath.Join(filepath.Dir(c.real), name)
-	if err := c.own(c.Backup); err != nil {
-		return err
-	}
-	return os.Chmod(c.Backup, c.perm)
+	return c.own(name)
 }
 
-// commit lets the new text take the place of the old one.
-func (c *Change) commit() error {
-	if err := c.unchanged(); err != nil {
-		return err
-	}
-	name := filepath.Base(c.real)
-	if c.After == nil {
-		return errors.Join(c.dir.Remove(name), c.dir.Sync())
-	}
-	if c.Before == nil {
-		err := c.dir.Publish(c.tmp, c.dir, name)
-		if errors.Is(err, fs.ErrExist) {
-			c.tmp = ""
-			return &StateError{Path: c.Path, Reason: errors.New("somebody else has just made it; nothing was written"), Advice: "try again"}
-		}
-		if err != nil {
-			return err
-		}
-	} else if err := c.dir.Supplant(c.tmp, c.dir, name); err != nil {
-		return err
-	}
-	c.tmp = ""
-	return c.dir.Sync()
-}
-
-// undo puts the former text back, unless somebody has written another one since.
-func (c *Change) undo() error {
-	back := &Change{Path: c.Path, real: c.real, Before: c.After, After: c.Before, perm: c.perm, uid: c.uid, gid: c.gid, folders: c.folders}
-	defer back.unstage()
-	if err := back.stage(); err != nil {
-		return err
-	}
-	return back.commit()
-}
-
-// wasOurs tells whether a file that is empty now was made by us: no text without us in it lies beside, kept when we came.
+// wasOurs tells whether a file that is empty now was made by us: no text without us in it lies beside, kept when we came. One
+// that a link leads to was made by who made the link.
 func (c *Change) wasOurs() bool {
+	if info, err := os.Lstat(c.Path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
 	all, err := filepath.Glob(escapeGlob(c.real) + ".tutti-*")
 	if err != nil {
 		return false

@@ -387,6 +387,29 @@ func TestOwnerIsKept(t *testing.T) {
 	}
 }
 
+// What root makes in the home of a user is that user's: the program could not read it otherwise.
+func TestNewFilesBelongToTheHome(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	d := newDesk(t)
+	const uid, gid = 12345, 23456
+	if err := os.Lchown(d.home, uid, gid); err != nil {
+		t.Fatal(err)
+	}
+	d.ok("codex")
+	for _, name := range []string{".codex", ".codex/config.toml", ".codex/hooks.json"} {
+		info, err := os.Stat(filepath.Join(d.home, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := info.Sys().(*syscall.Stat_t); st.Uid != uid || st.Gid != gid || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %d:%d %v", name, st.Uid, st.Gid, info.Mode())
+		}
+	}
+}
+
 func TestProjectLinkOut(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -505,10 +528,9 @@ func TestUndo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.undo(); err != nil {
+	if err := takeBack(p.Changes[:1]); err != nil {
 		t.Fatal(err)
 	}
-	dropBackups(p.Changes[:1])
 	a.unstage()
 	d.same(before, "undone")
 }

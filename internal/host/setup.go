@@ -53,6 +53,9 @@ func (q *Request) Plan(d *driver.Driver) *Plan {
 	}
 	if err == nil && len(p.Changes) == 0 {
 		err = &StateError{Reason: fmt.Errorf("%s has no settings of a %s that are known", d.Title, q.Scope), Advice: "--scope user"}
+		if q.Scope == driver.User {
+			err = &StateError{Reason: fmt.Errorf("%s has no hooks that are known", d.Title), Advice: "leave out --no-server"}
+		}
 	}
 	if err == nil && q.Remove {
 		p.sweep()
@@ -87,21 +90,12 @@ func (p *Plan) Apply(q *Request) error {
 			c.unstage()
 		}
 	}()
-	for _, step := range []func(*Change) error{(*Change).stage, (*Change).unchanged, func(c *Change) error { return c.keep(q.Now) }} {
+	steps := []func(*Change) error{(*Change).stage, (*Change).unchanged, func(c *Change) error { return c.keep(q.Now) }, (*Change).commit}
+	for _, step := range steps {
 		for _, c := range todo {
 			if err := step(c); err != nil {
-				dropBackups(todo)
-				return err
+				return errors.Join(err, takeBack(todo))
 			}
-		}
-	}
-	for i, c := range todo {
-		if err := c.commit(); err != nil {
-			for _, done := range todo[:i] {
-				err = errors.Join(err, done.undo())
-			}
-			dropBackups(todo)
-			return err
 		}
 	}
 	for _, c := range todo {
@@ -110,16 +104,6 @@ func (p *Plan) Apply(q *Request) error {
 		}
 	}
 	return nil
-}
-
-// dropBackups takes away what was kept of files that are as they were.
-func dropBackups(all []*Change) {
-	for _, c := range all {
-		if now, err := c.now(); c.Backup != "" && err == nil && string(now) == string(c.Before) {
-			_ = c.dir.Remove(c.Backup[strings.LastIndexByte(c.Backup, '/')+1:])
-			c.Backup = ""
-		}
-	}
 }
 
 // change is the file of a path in the plan; it is read when it is not there yet.
