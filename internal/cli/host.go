@@ -103,17 +103,20 @@ func (c *Call) hostRequest(edit host.Editor) (*host.Request, []*driver.Driver, e
 	if q.Command, err = ownCommand(home); err != nil {
 		return nil, nil, failIO(installHint, err, "find our own program")
 	}
-	all, err := c.hostsMeant(q.Place)
+	all, err := c.hostsMeant(q.Place, q.Scope)
 	return q, all, err
 }
 
-// hostsMeant are the programs of --host: one, those that are found, and where something is taken away all of them.
-func (c *Call) hostsMeant(p driver.Place) (all []*driver.Driver, err error) {
+// hostsMeant are the programs of --host: one, or those that are found, and where something is taken away all of them, of those that
+// have settings of that scope.
+func (c *Call) hostsMeant(p driver.Place, scope driver.Scope) (all []*driver.Driver, err error) {
 	if d, ok := driver.Get(c.text("host")); ok {
 		return []*driver.Driver{d}, nil
 	}
 	for _, d := range driver.All() {
-		if c.on("remove") || isHere(d, p) {
+		_, serves := d.Servers.File(scope)
+		_, hooks := d.Hooks.File(scope)
+		if (serves || hooks) && (c.on("remove") || isHere(d, p)) {
 			all = append(all, d)
 		}
 	}
@@ -209,7 +212,11 @@ func (c *Call) showSetup(q *host.Request, plans []*host.Plan) {
 	failed := slices.ContainsFunc(plans, func(p *host.Plan) bool { return p.Err != nil })
 	switch {
 	case changed && !failed && !q.Remove && !c.on("diff"):
-		c.line("→ " + folded(`"tutti install-skills" teaches the models when to use it; "tutti host status" looks whether all is well`, 2, c.columns))
+		skills := "tutti install-skills"
+		if q.Scope == driver.Project {
+			skills += " --scope project"
+		}
+		c.line("→ " + folded(`"`+skills+`" teaches the models when to use it; "tutti host status" looks whether all is well`, 2, c.columns))
 	case changed || failed:
 	case c.on("diff"):
 		c.remark("nothing would change")

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -202,8 +203,10 @@ func (v *hostView) cures() (all []string) {
 			setup[driver.User] = true
 		}
 	}
+	// Who has put it into a project alone misses nothing in the settings of the user.
+	alone := len(v.Servers) > 0 && !slices.ContainsFunc(v.Servers, func(s host.Registered) bool { return s.Scope != driver.Project })
 	for _, h := range v.Hooks {
-		if h.State == host.Missing || h.State == host.Outdated {
+		if h.State == host.Outdated || h.State == host.Missing && !alone {
 			setup[h.Scope] = true
 		}
 	}

@@ -84,7 +84,9 @@ func (q *Request) planServer(p *Plan) error {
 	}
 	f, ok := p.Driver.Servers.File(q.Scope)
 	if !ok {
-		p.Remarks = append(p.Remarks, fmt.Sprintf("%s has no servers of a %s", p.Driver.Title, q.Scope))
+		if !q.Remove {
+			p.Remarks = append(p.Remarks, fmt.Sprintf("%s has no servers of a %s", p.Driver.Title, q.Scope))
+		}
 		return nil
 	}
 	if q.Remove {
