@@ -35,7 +35,7 @@ $ tutti host setup --diff
 $ tutti host setup --host codex --root ~/h2a-workspace/.h2a
 $ tutti host setup --remove
 $ h2a host setup --host claude --write .mcp.json`,
-		Exit: "0 done, or so already; 1 wrong usage, or no agent program was found; 2 settings are damaged, hold another server of that name, or changed meanwhile; 3 a file could not be read or written",
+		Exit: "0 done, or so already; 1 wrong usage, or no agent program was found; 2 settings are damaged, hold another server of that name, or somebody else keeps writing to them; 3 a file could not be read or written",
 		See:  "install-skills, mcp-serve",
 	},
 	{

@@ -42,18 +42,39 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestReadOnly: a folder in which this user may not write.
+// TestReadOnly: a folder in which this user may not write. Root may write everywhere, so it becomes somebody else.
 func TestReadOnly(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() == 0 {
-		t.Skip("root may write everywhere; the file system of the next test is read-only for everybody")
+	if home := os.Getenv(childVariable); home != "" || os.Geteuid() != 0 {
+		q := request(t, "claude")
+		if home == "" {
+			home = q.Place.Home
+			if err := os.Chmod(home, 0o500); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q.Place.Home = home
+		if r := Install(q); !errors.Is(r.Err(), fs.ErrPermission) || r.Complete() {
+			t.Errorf("%q", q.lines(r))
+		}
+		return
 	}
-	q := request(t, "claude")
-	if err := os.Chmod(q.Place.Home, 0o500); err != nil {
+	home, err := os.MkdirTemp("", "home") // the folder of the test is closed to others
+	if err != nil {
 		t.Fatal(err)
 	}
-	if r := Install(q); !errors.Is(r.Err(), fs.ErrPermission) || r.Complete() {
-		t.Errorf("%q", q.lines(r))
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	tmp := filepath.Join(home, "tmp")
+	if err := errors.Join(os.Chmod(home, 0o755), os.Mkdir(tmp, 0o700), os.Chown(tmp, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestReadOnly$", "-test.v")
+	cmd.Dir, cmd.Env = "/", append(os.Environ(), childVariable+"="+home, "TMPDIR="+tmp)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestReadOnly") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if got := files(t, home); len(got) != 0 {
+		t.Errorf("there is %q", got)
 	}
 }
 

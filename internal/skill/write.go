@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -205,6 +206,9 @@ func (q *Request) put(f *folder, l *look) {
 		l.fail("write", err)
 		return
 	}
+	if !l.still(d, name) {
+		return
+	}
 	if l.State == Replaced {
 		kept, err := q.keep(d, name, l.has, l.perm)
 		if err != nil {
@@ -214,6 +218,16 @@ func (q *Request) put(f *folder, l *look) {
 		l.Backup = filepath.Join(filepath.Dir(l.Path), kept)
 	}
 	l.fail("write", d.Replace(name, text, l.perm, true))
+}
+
+// still tells whether a file says what it did when it was looked at. What somebody has written since stays.
+func (l *look) still(d *atomicfile.Dir, name string) bool {
+	data, _, unfit, err := read(d, name)
+	if err == nil && unfit == "" && data != nil && bytes.Equal(data, l.has) {
+		return true
+	}
+	l.State, l.Why = Left, "was changed just now"
+	return false
 }
 
 // fail notes an error, if it is one.
@@ -276,6 +290,9 @@ func (q *Request) take(f *folder, l *look) {
 		return
 	}
 	defer d.Close()
+	if !l.still(d, l.part.Name) {
+		return
+	}
 	if err := d.Remove(l.part.Name); err != nil {
 		l.fail("remove", err)
 		return

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -497,5 +498,39 @@ func TestAtOnce(t *testing.T) {
 	}
 	if got := files(t, q.Place.Home); len(got) != 2 {
 		t.Errorf("left over: %q", got)
+	}
+}
+
+// Who edits a file between our look and our write keeps what he wrote.
+func TestEditedMeanwhile(t *testing.T) {
+	t.Parallel()
+	earlier := sealed("of an earlier release\n", "<!-- ", " -->")
+	for name, meddle := range map[string]func(path string) error{
+		"edited":  func(path string) error { return os.WriteFile(path, []byte(earlier+"mine\n"), 0o600) },
+		"removed": os.Remove,
+		"a link":  func(path string) error { return errors.Join(os.Remove(path), os.Symlink("elsewhere", path)) },
+	} {
+		q := request(t, "claude")
+		path := q.write(t, ".claude/skills/h2a/SKILL.md", earlier)
+		f := q.folders()[0]
+		for what, step := range map[string]func(l *look){"install": func(l *look) { q.put(&f, l) }, "remove": func(l *look) { q.take(&f, l) }} {
+			_ = os.Remove(path)
+			q.write(t, ".claude/skills/h2a/SKILL.md", earlier)
+			all := q.look(&f, q.wanted)
+			l := all[len(all)-1]
+			if err := meddle(path); err != nil {
+				t.Fatal(err)
+			}
+			before := files(t, q.Place.Home)
+			text, _ := os.ReadFile(path)
+			step(&l)
+			if l.State != Left || l.Err != nil {
+				t.Errorf("%s, %s: %s %v", what, name, l.State, l.Err)
+			}
+			after, _ := os.ReadFile(path)
+			if got := files(t, q.Place.Home); !slices.Equal(got, before) || string(text) != string(after) {
+				t.Errorf("%s, %s: %q with %q, were %q with %q", what, name, got, after, before, text)
+			}
+		}
 	}
 }
