@@ -42,6 +42,7 @@ type completer struct {
 	args   []string // positional words so far
 	waits  *Flag    // whose value the last word is
 	ended  bool     // "--" was typed
+	trace  bool     // --trace was: single messages are meant, too
 	lost   bool     // a word is no verb: nothing sensible can follow
 }
 
@@ -78,6 +79,8 @@ func (k *completer) flag(w string) {
 			k.given(f, value)
 		case f.Kind >= Text:
 			k.waits = f
+		case f.Name == "trace":
+			k.trace = true
 		}
 	}
 }

@@ -8,8 +8,10 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/app"
+	"tutti/internal/envelope"
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
+	"tutti/internal/store"
 )
 
 // lookTime is how long the bus is looked at for one answer: a pause after a key that a person does not mind. It takes 2 ms
@@ -41,6 +43,10 @@ func (k *completer) onBus(what Source) {
 		k.messages(ctx, w, false)
 	case Threads:
 		k.messages(ctx, w, true)
+		if k.trace {
+			k.messages(ctx, w, false)
+			k.sent(ctx, w)
+		}
 	}
 }
 
@@ -110,6 +116,25 @@ func (k *completer) messages(ctx context.Context, w *app.World, threads bool) {
 		}
 		said[id] = true
 		k.say(id, Truncate(Clean(string(m.Summary.Actor.Instance)+": "+firstLine(m.Summary.Preview, "")), maxRemark))
+	}
+}
+
+// sent offers the messages that whoever reads has sent.
+func (k *completer) sent(ctx context.Context, w *app.World) {
+	who, err := k.reader(ctx, w)
+	if err != nil {
+		return
+	}
+	var m envelope.Summary
+	said := 0
+	for row, err := range store.ViewOf(ctx, w.Store, store.Outbox, who.Mailbox(), w.Mail.Projection, store.Query{Newest: maxMail, Bare: true}) {
+		if err != nil || m.Decode(row.Summary) != nil || !k.fits(m.ID) {
+			continue
+		}
+		if said++; said > maxOffered {
+			return
+		}
+		k.say(m.ID, Truncate(Clean("to "+string(m.Target)+": "+firstLine(m.Preview, "")), maxRemark))
 	}
 }
 

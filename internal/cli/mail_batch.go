@@ -28,7 +28,7 @@ type entry struct {
 
 // runBatch sends a message a line. A line that is wrong is named, and the others go.
 func runBatch(ctx context.Context, c *Call) error {
-	for _, f := range []string{"thread", "reply-to", "id", "kind", "body", "scope", "wait"} {
+	for _, f := range []string{"thread", "reply-to", "id", "kind", "body", "scope", "wait", "until"} {
 		if c.isSet(f) {
 			return usagef("--%s cannot stand beside --batch, whose lines say it each for itself", f)
 		}

@@ -50,6 +50,9 @@ func runSend(ctx context.Context, c *Call) error {
 		receipts = append(receipts, c.sendOne(ctx, d, &l))
 	}
 	if c.duration("wait", 0) > 0 && receipts[0].Outcome != post.Refused {
+		if c.isSet("until") {
+			return c.awaitStep(ctx, d, &receipts[0])
+		}
 		return c.await(ctx, d, &receipts[0])
 	}
 	return c.receipts(ctx, receipts, len(to) > 1 || c.isSet("scope"), letterWord(&letter))
@@ -85,6 +88,8 @@ func (c *Call) letter(ctx context.Context) (to []address.Instance, l post.Letter
 		return nil, l, usagef("--id names one message, and several recipients get one each")
 	case len(to) != 1 && c.duration("wait", 0) > 0:
 		return nil, l, usagef("--wait waits for the answer of one recipient")
+	case c.isSet("until") && c.duration("wait", 0) == 0:
+		return nil, l, usageHint("tutti send ID TEXT --wait 60s --until shown", "--until: for how long?")
 	}
 	l = post.Letter{ID: c.value("id"), Thread: c.value("thread"), ReplyTo: c.value("reply-to"), Deposit: c.on("deposit")}
 	return to, l, c.say(ctx, &l, words)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tutti/internal/address"
@@ -32,6 +33,7 @@ func runTrace(ctx context.Context, c *Call, d *desk, id string) error {
 		if err != nil {
 			return err
 		}
+		marks = arrived(m, marks)
 		if c.json {
 			if err := out.add(traceObject(m, marks)); err != nil {
 				return err
@@ -52,6 +54,15 @@ func runTrace(ctx context.Context, c *Call, d *desk, id string) error {
 	return nil
 }
 
+// arrived adds when a message came that another program has put there, which keeps no record.
+func arrived(m *mailbox.Message, marks []mailbox.Mark) []mailbox.Mark {
+	is := func(k mailbox.Mark) bool { return k.Step == mailbox.Stored }
+	if m.Key.Kind == store.Outbox || m.Stored.IsZero() || slices.ContainsFunc(marks, is) {
+		return marks
+	}
+	return slices.Insert(marks, 0, mailbox.Mark{ID: m.ID, Step: mailbox.Stored, At: m.Stored, Result: "by another program"})
+}
+
 // reads is in whose mailbox a message was put: what was sent lies in that of its reader.
 func (d *desk) reads(m *mailbox.Message) address.Instance {
 	if m.Key.Kind == store.Outbox && m.Envelope.Target != "" {
@@ -67,24 +78,29 @@ func (c *Call) showTrace(m *mailbox.Message, marks []mailbox.Mark) {
 	if len(marks) == 0 {
 		c.line("  nothing is on record of it")
 	}
-	for _, k := range marks {
-		var rest []string
-		if how := means(&k); how != "" {
-			rest = append(rest, Clean(how))
-		}
-		if k.By != "" {
-			rest = append(rest, "by "+Clean(k.By))
-		}
-		if k.Session != "" {
-			rest = append(rest, "in "+Clean(k.Session))
-		}
-		head := fmt.Sprintf("  %s  %-7s", envelope.Stamp(k.At), k.Step)
-		if len(rest) == 0 {
-			c.line(strings.TrimRight(head, " "))
-			continue
-		}
-		c.prose(head+"  ", Width(head)+2, strings.Join(rest, "  "))
+	for n := range marks {
+		c.showMark(&marks[n])
 	}
+}
+
+// showMark prints one step.
+func (c *Call) showMark(k *mailbox.Mark) {
+	var rest []string
+	if how := means(k); how != "" {
+		rest = append(rest, Clean(how))
+	}
+	if k.By != "" {
+		rest = append(rest, "by "+Clean(k.By))
+	}
+	if k.Session != "" {
+		rest = append(rest, "in "+Clean(k.Session))
+	}
+	head := fmt.Sprintf("  %s  %-7s", envelope.Stamp(k.At), k.Step)
+	if len(rest) == 0 {
+		c.line(strings.TrimRight(head, " "))
+		return
+	}
+	c.prose(head+"  ", Width(head)+2, strings.Join(rest, "  "))
 }
 
 // means is by what means somebody was told. A push without a word was a notification of the server, which is older than the
@@ -101,6 +117,12 @@ func traceObject(m *mailbox.Message, marks []mailbox.Mark) []byte {
 	o.Str("id", m.ID)
 	o.Str("from", string(m.Envelope.Actor.Instance))
 	o.Str("to", string(m.Envelope.Target))
+	o.Raw("trace", marksJSON(marks))
+	return o.Bytes()
+}
+
+// marksJSON are the steps for programs.
+func marksJSON(marks []mailbox.Mark) []byte {
 	steps := []byte{'['}
 	for n := range marks {
 		k := &marks[n]
@@ -115,6 +137,5 @@ func traceObject(m *mailbox.Message, marks []mailbox.Mark) []byte {
 		s.Opt("result", means(k))
 		steps = append(steps, s.Bytes()...)
 	}
-	o.Raw("trace", append(steps, ']'))
-	return o.Bytes()
+	return append(steps, ']')
 }

@@ -31,13 +31,15 @@ var mailVerbs = []Verb{
 			{Name: "deposit", Kind: Switch, Help: "also to a full id that no registration has"},
 			{Name: "scope", Kind: Text, Value: "scope", Help: "to every live agent of this scope but yourself"},
 			{Name: "wait", Kind: Duration, Value: "time", Help: "wait so long for the answer, and show it"},
+			{Name: "until", Kind: Text, Value: "step", Under: Tutti, Choices: untilSteps[:], Help: "with --wait: in place of the answer, for this step or a later one"},
 			{Name: "batch", Kind: Text, Value: "file|-", Offer: Files, Help: "a message a line, as JSON: {\"to\", \"text\" or \"body\", \"thread\", \"replyTo\", \"id\"}"},
 		},
 		Does: `Signs the message, puts it into the mailbox of the recipient so that it survives a power cut, keeps a copy in the
 outbox, and says in one line what happened: delivered to a live agent, deposited for one that is dormant, or refused, with
 the command to type instead. A recipient is a full id as discover shows it, or host:label where one agent answers to that.
 Below stand the id, when it was stored (UTC), and what to type to see what becomes of it: thread --trace tells pushed, shown
-and acknowledged apart. With --json these are id, stored and outcome.
+and acknowledged apart. With --json these are id, stored and outcome. --wait 60s --until shown says each step as it comes, and
+ends with the one that is named; with --json the member trace has all of them.
 
 The text comes from the argument, from standard input (-) or from a file (@file), and has at most 256 KiB. With --id the same
 message may be sent again: it says "already delivered". --batch syncs all messages at once; a bad line is named and the
@@ -46,11 +48,12 @@ others go.`,
 time for that reason.`,
 		Examples: `$ tutti send codex:api:3f2a9c01b7de 'the schema changed, see db/014.sql'
 $ git diff --stat | tutti send codex:api,gemini:docs -
+$ tutti send codex:api 'stop the server' --wait 60s --until shown
 $ tutti send codex:api @notes.md --thread thr:1780000000000:9f3c
 $ tutti send --scope scope:default 'I am going to rebase main'
 $ tutti send --batch messages.jsonl`,
-		Exit: "0 delivered, deposited or already delivered; 1 wrong usage, or a recipient was refused; 2 there is no bus, or no answer came " +
-			"within --wait; 3 a file could not be read or written; 5 halted; 130 interrupted",
+		Exit: "0 delivered, deposited or already delivered; 1 wrong usage, or a recipient was refused; 2 there is no bus, or no answer (with --until: not that step) " +
+			"came within --wait; 3 a file could not be read or written; 5 halted; 130 interrupted",
 		See: "discover, receive, thread, outbox",
 	},
 	{
