@@ -37,12 +37,18 @@ var quick = map[string]time.Duration{"claude-197": time.Second, "claude-329": ti
 // sit starts a program in a fresh home, and waits until it is on the bus.
 func sit(t *testing.T, a agent, setup []string, args ...string) *sitting {
 	t.Helper()
+	return sitBefore(t, a, func(turn) move { return move{say: "done"} }, setup, args...)
+}
+
+// sitBefore is sit with a model that follows a script.
+func sitBefore(t *testing.T, a agent, model script, setup []string, args ...string) *sitting {
+	t.Helper()
 	agentPrograms(t)
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("NOT TRIED: tmux is not installed")
 	}
 	home := t.TempDir()
-	s := &sitting{t: t, m: newModel(t, func(turn) move { return move{say: "done"} }), tmux: "e" + rand.Text()[:8]}
+	s := &sitting{t: t, m: newModel(t, model), tmux: "e" + rand.Text()[:8]}
 	s.d = desk{agent: a, home: home, work: filepath.Join(home, "project"), url: s.m.http.URL}
 	if err := os.MkdirAll(s.d.work, 0o700); err != nil {
 		t.Fatal(err)
@@ -57,8 +63,33 @@ func sit(t *testing.T, a agent, setup []string, args ...string) *sitting {
 	}, c.Env...)
 	line = slices.DeleteFunc(line, func(s string) bool { return s == "TERM=dumb" })
 	s.keys(append(line, c.Args...)...)
-	t.Cleanup(func() { _ = exec.Command("tmux", "-L", s.tmux, "kill-server").Run() })
+	t.Cleanup(func() {
+		_ = exec.Command("tmux", "-L", s.tmux, "kill-server").Run()
+		nothingLeft(t, home)
+	})
 	return s
+}
+
+// nothingLeft waits until no process of a home runs any more: the program ends with its terminal, and what it started with it.
+func nothingLeft(t *testing.T, home string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		var left []string
+		all, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, path := range all {
+			if raw, err := os.ReadFile(path); err == nil && strings.Contains("\x00"+string(raw), "\x00HOME="+home+"\x00") {
+				line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+				left = append(left, strings.ReplaceAll(string(line), "\x00", " "))
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("what still runs: %q", left)
+			return
+		}
+	}
 }
 
 // keys runs a command of tmux.
@@ -231,6 +262,61 @@ func TestClaudeIsWoken(t *testing.T) {
 			s.comes()
 			s.woken("rewake")
 			s.wokenOnce("rewake")
+		})
+	}
+}
+
+// TestClaudeGoesOn: an agent is woken after its user broke a turn off, of which no hook tells, and after he began a new conversation in
+// the same program.
+func TestClaudeGoesOn(t *testing.T) {
+	for _, version := range []string{"197", "329"} {
+		t.Run(version, func(t *testing.T) {
+			const long = "think about it for long"
+			over := make(chan struct{})
+			s := sitBefore(t, seated(version), func(now turn) move {
+				if raw := string(now.raw); strings.Contains(raw, long) && !strings.Contains(raw, "You have mail") {
+					<-over
+				}
+				return move{say: "done"}
+			}, nil)
+			t.Cleanup(func() { close(over) }) // before the model is shut down, which waits for its answers
+			s.comes()
+			s.rests()
+			s.keys("send-keys", "-l", long)
+			time.Sleep(time.Second)
+			s.keys("send-keys", "Enter")
+			s.until("the turn begins", func() bool { return s.asked(long) })
+			s.keys("send-keys", "Escape")
+			me := s.me
+			wakes := func(id, text string) {
+				t.Helper()
+				sent := time.Now()
+				tutti(t, s.d.home, "send", "--as", s.ben, "--id", id, s.me, text)
+				s.until("the message reaches the model", func() bool { return s.asked(text) })
+				if took := time.Since(sent); took > time.Minute {
+					t.Errorf("it took %v", took)
+				}
+				trace := s.trace(id).Trace
+				t.Log(trace)
+				if !slices.ContainsFunc(trace, func(k struct{ Step, At, Result string }) bool { return k.Result == "rewake" }) {
+					t.Errorf("it was not woken by its hook: %v", trace)
+				}
+			}
+			wakes("env:e2e:escape", "after it was broken off")
+			s.rests()
+			s.keys("send-keys", "-l", "/clear")
+			time.Sleep(time.Second)
+			s.keys("send-keys", "Enter")
+			s.until("the new conversation begins", func() bool {
+				all, err := filepath.Glob(filepath.Join(s.d.home, ".claude/sessions/*.json"))
+				return err == nil && len(all) == 1 && !strings.Contains(s.keys("capture-pane", "-p"), "broken off")
+			})
+			time.Sleep(time.Second) // its hooks run
+			wakes("env:e2e:clear", "after the conversation was begun anew")
+			s.comes()
+			if s.me != me {
+				t.Errorf("the agent was %s, and is %s", me, s.me)
+			}
 		})
 	}
 }
