@@ -109,7 +109,7 @@ func (c *Call) apart(views []hostView) (err error, cure []string) {
 	var users []user
 	for i := range views {
 		for j, a := range views[i].answers {
-			if a.Answer != nil && a.Root != "" && !views[i].Hidden(&views[i].Servers[j]) {
+			if a.Answer != nil && a.Root != "" && !views[i].Hidden(&views[i].Servers[j]) && !views[i].Servers[j].Off {
 				users = append(users, user{views[i].Driver.Name, a.Root, views[i].Servers[j].Scope})
 			}
 		}
@@ -161,6 +161,9 @@ func (c *Call) showHost(v *hostView) {
 	for i := range v.Servers {
 		s := &v.Servers[i]
 		rows = append(rows, []string{"  server", c.App.Shown(s.Path), serverWords(s, v.answers[i].asked)})
+		if s.Off {
+			rows = append(rows, []string{"", "", "switched off in the settings"})
+		}
 		if s.Scope == driver.Local {
 			rows = append(rows, []string{"", "", "in this folder alone, where it takes the place of the others"})
 		}
@@ -307,6 +310,7 @@ func serverJSON(s *host.Registered, a *hostAnswer) []byte {
 	o.Strs("args", s.Server.Args)
 	o.Str("owner", [...]string{"foreign", "tutti", "h2a"}[s.Owner])
 	o.Bool("current", s.Current)
+	o.Bool("off", s.Off)
 	if err := errors.Join(s.Err, a.err); err != nil {
 		o.Str("error", err.Error())
 	}

@@ -62,7 +62,7 @@ func (q *Request) unhide(p *Plan, format driver.Format, c *Change) error {
 				continue
 			}
 			err = c.edit("server "+driver.ServerName+" of "+q.Place.Dir+" alone brought up to date", func(text []byte) ([]byte, error) {
-				return q.Edit.Set(format, text, path, startOnly(p.Driver.Servers.Entry(want)))
+				return q.Edit.Set(format, text, path, startOnly(p.Driver.Servers.Entry(want), nil))
 			})
 		}
 		if err != nil {
@@ -118,21 +118,27 @@ func (q *Request) removeLocal(p *Plan, f driver.File, c *Change) error {
 		return nil
 	}
 	here := q.localTables(d)
-	for dir := range canonjson.Members(folders) {
+	for dir, settings := range canonjson.Members(folders) {
 		path := append(localTable(d, dir), driver.ServerName)
-		entry, there, err := q.Edit.Get(f.Format, c.After, path)
-		if err != nil || !there { // a folder may have settings of any form
+		entry, there := settings, true
+		for _, name := range path[slices.Index(d.Servers.Local, "")+1:] { // not by reading all the text for each folder
+			entry, there = canonjson.Get(entry, name)
+			if !there {
+				break
+			}
+		}
+		if !there {
 			continue
 		}
 		isHere := slices.ContainsFunc(here, func(t []string) bool { return slices.Equal(t, path[:len(path)-1]) })
 		switch owner, s := OwnerOf(d, entry); {
 		case owner == Ours:
-			err = c.edit("server "+driver.ServerName+" of "+dir+" alone removed", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+			err := c.edit("server "+driver.ServerName+" of "+dir+" alone removed", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+			if err != nil {
+				return err
+			}
 		case isHere:
 			p.Remarks = append(p.Remarks, fmt.Sprintf("the server %s of %s alone is not ours, and stays: %s", driver.ServerName, dir, commandLine(s)))
-		}
-		if err != nil {
-			return err
 		}
 	}
 	return nil

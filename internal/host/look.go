@@ -31,6 +31,7 @@ type Registered struct {
 	Owner   Owner
 	Server  driver.Server
 	Current bool // setup would leave it as it is
+	Off     bool // its user has switched it off
 	Err     error
 
 	passed []string // names of variables that are handed on beside
@@ -122,12 +123,21 @@ func (s *Status) servers(q *Request, seen map[string]bool) {
 	}
 }
 
+// member is a member of an object, nil for none.
+func member(raw []byte, name string) []byte {
+	v, _ := canonjson.Get(raw, name)
+	return v
+}
+
 // registered is an entry as it was found.
 func (s *Status) registered(q *Request, scope driver.Scope, path string, entry []byte) Registered {
 	r := Registered{Scope: scope, Path: path}
 	r.Owner, r.Server = OwnerOf(s.Driver, entry)
 	names, _ := canonjson.Get(entry, "env_vars")
 	r.passed, _ = canonjson.Strings(names)
+	on, said := canonjson.Bool(member(entry, "enabled"))
+	off, _ := canonjson.Bool(member(entry, "disabled"))
+	r.Off = said && !on || off
 	want := q.Wanted(s.Driver)
 	keepFlags(&want, r.Server.Args)
 	r.Current = r.Owner == Ours && starts(r.Server, want)

@@ -204,6 +204,43 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// One that its user has switched off stays so, and is told of.
+func TestSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, text string }{
+		"opencode": {".config/opencode/opencode.json", `{"mcp": {"h2a": {"type": "local", "command": ["/old/tutti", "mcp-serve"], "enabled": false}}}`},
+		"codex":    {".codex/config.toml", "[mcp_servers.h2a]\ncommand = '/old/tutti'\nargs = ['mcp-serve']\nenabled = false\n"},
+		"agy":      {".gemini/config/mcp_config.json", `{"mcpServers": {"h2a": {"command": "/old/tutti", "args": ["mcp-serve"], "disabled": true}}}`},
+	} {
+		d := newDesk(t)
+		d.write(c.file, c.text, 0o600)
+		program, _ := driver.Get(name)
+		for range 2 {
+			if s := d.q.Look(t.Context(), program); len(s.Servers) != 1 || !s.Servers[0].Off {
+				t.Errorf("%s: %+v", name, s.Servers)
+			}
+			d.ok(name)
+		}
+	}
+	d := newDesk(t)
+	d.ok("opencode")
+	program, _ := driver.Get("opencode")
+	if s := d.q.Look(t.Context(), program); s.Servers[0].Off {
+		t.Error("switched on")
+	}
+	// That of the older program keeps what its user said, and gets what it lacks.
+	d.write(".gemini/settings.json", `{"mcpServers": {"h2a": {"command": "h2a", "args": ["mcp-serve"], "trust": false}}}`, 0o600)
+	d.ok("gemini")
+	if got := d.read(".gemini/settings.json"); !strings.Contains(got, `"trust": false`) || !strings.Contains(got, "/opt/my tools/tutti") {
+		t.Errorf("got %s", got)
+	}
+	d.write(".gemini/settings.json", `{"mcpServers": {"h2a": {"command": "h2a", "args": ["mcp-serve"]}}}`, 0o600)
+	d.ok("gemini")
+	if got := d.read(".gemini/settings.json"); !strings.Contains(got, `"trust": true`) {
+		t.Errorf("got %s", got)
+	}
+}
+
 // The skill of another release is told from the one of this program, and from one that somebody edited.
 func TestLookAtSkill(t *testing.T) {
 	t.Parallel()

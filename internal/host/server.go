@@ -203,7 +203,7 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 	case owner == Original:
 		q.remarkKept(p, keepFlags(&want, now.Args))
 		err = c.edit("server "+driver.ServerName+" put in the place of the older program's", func(text []byte) ([]byte, error) {
-			return q.Edit.Set(format, text, path, d.Servers.Entry(want))
+			return q.Edit.Set(format, text, path, startOnly(d.Servers.Entry(want), entry))
 		})
 	default:
 		q.remarkKept(p, keepFlags(&want, now.Args))
@@ -211,7 +211,7 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 			break
 		}
 		err = c.edit("server "+driver.ServerName+" brought up to date", func(text []byte) ([]byte, error) {
-			return q.Edit.Set(format, text, path, startOnly(d.Servers.Entry(want)))
+			return q.Edit.Set(format, text, path, startOnly(d.Servers.Entry(want), nil))
 		})
 	}
 	if err != nil {
@@ -234,11 +234,13 @@ func starts(now, want driver.Server) bool {
 	return now.Command == want.Command && slices.Equal(now.Args, want.Args)
 }
 
-// startOnly is what of an entry says how the server is started. The rest is the user's, once the entry is there.
-func startOnly(entry []byte) []byte {
+// startOnly is what of an entry says how the server is started, and, where there was one of the older program, what that one
+// did not have. The rest is the user's, once the entry is there.
+func startOnly(entry, older []byte) []byte {
 	var o canonjson.Object
 	for name, value := range canonjson.Members(entry) {
-		if name == "command" || name == "args" || name == "type" {
+		_, had := canonjson.Get(older, name)
+		if name == "command" || name == "args" || name == "type" || older != nil && !had {
 			o.Raw(name, value)
 		}
 	}
