@@ -92,30 +92,43 @@ func (k *completer) agents(ctx context.Context, w *app.World, own bool) {
 	}
 }
 
-// messages offers the ids of the newest mail of whoever reads, or the threads that they belong to.
+// messages offers the ids of the newest mail of whoever reads, or the threads that they belong to and those of what he sent.
 func (k *completer) messages(ctx context.Context, w *app.World, threads bool) {
 	who, err := k.reader(ctx, w)
 	if err != nil {
 		return
 	}
+	said := map[string]bool{}
+	more := func(id string, whose address.Instance, s *envelope.Summary) bool {
+		if !said[id] && k.fits(id) && !slices.Contains(k.args, id) {
+			said[id] = true
+			k.say(id, Truncate(Clean(string(whose)+": "+firstLine(s.Preview, "")), maxRemark))
+		}
+		return len(said) < maxOffered
+	}
 	found, _, err := w.Mail.List(ctx, who, mailbox.Query{Newest: maxMail, Brief: true})
 	if err != nil {
 		return
 	}
-	said := map[string]bool{}
 	for _, m := range found {
 		id := m.ID
 		if threads {
 			id = m.Summary.ThreadID
 		}
-		if len(said) == maxOffered {
+		if !more(id, m.Summary.Actor.Instance, &m.Summary) {
 			return
 		}
-		if said[id] || !k.fits(id) || slices.Contains(k.args, id) {
-			continue
+	}
+	if !threads {
+		return
+	}
+	for row, err := range store.ViewOf(ctx, w.Store, store.Outbox, who.Mailbox(), w.Mail.Projection, store.Query{Newest: maxMail}) {
+		if err != nil {
+			continue // what cannot be read is not offered
 		}
-		said[id] = true
-		k.say(id, Truncate(Clean(string(m.Summary.Actor.Instance)+": "+firstLine(m.Summary.Preview, "")), maxRemark))
+		if s, err := envelope.Decode(row.Summary); err == nil && !more(s.ThreadID, "to "+s.Target, &s) {
+			return
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ func TestFolded(t *testing.T) {
 		{`now "tutti resume" lets`, 0, 10, "now\n\"tutti resume\"\nlets"},
 		{`no "end of it`, 0, 6, "no\n\"end of it"},
 		{"tutti host setup --host claude", 13, 20, "tutti host setup --host claude"},
+		{`add: export PATH="$HOME/a b":"$PATH"`, 0, 12, "add:\nexport PATH=\"$HOME/a b\":\"$PATH\""},
 		{"ein Wörtchen", 0, 12, "ein Wörtchen"},
 	} {
 		if got := folded(tc.s, tc.used, tc.columns); got != tc.want {

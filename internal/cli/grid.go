@@ -144,7 +144,7 @@ func isTyped(s string) bool {
 	return false
 }
 
-// phrases are the words of a sentence, and what stands between double quotes as one.
+// phrases are the words of a sentence; what stands between double quotes is one, and so is "export" with what it exports.
 func phrases(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		from, quoted := 0, false
@@ -152,7 +152,7 @@ func phrases(s string) iter.Seq[string] {
 			switch {
 			case s[i] == '"':
 				quoted = !quoted
-			case s[i] == ' ' && !quoted:
+			case s[i] == ' ' && !quoted && s[from:i] != "export":
 				if from < i && !yield(s[from:i]) {
 					return
 				}
