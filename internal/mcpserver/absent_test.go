@@ -184,3 +184,22 @@ func TestTellsOfTheIdle(t *testing.T) {
 		t.Errorf("shown although it was switched off: %q", raw)
 	}
 }
+
+// TestTellsWhenItIsIdle: hooks say that an agent is idle, also of a program that nothing can wake; nobody waits then.
+func TestTellsWhenItIsIdle(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	d := r.desk("[wake]\nquiet = \"1h\"\nclimb = \"1h\"\n")
+	g := r.start("g", []string{"--auto-open", "--host", "gemini"}, d.env...)
+	me := g.me()
+	hook := r.command("tutti", []string{"hook", "gemini", "SessionStart"}, "TUTTI_INSTANCE="+me)
+	hook.Dir = filepath.Join(r.home, "g")
+	hook.Stdin = strings.NewReader(`{"hook_event_name":"SessionStart","session_id":"` + talk + `","cwd":"` + hook.Dir + `"}`)
+	if out, err := hook.CombinedOutput(); err != nil {
+		t.Fatalf("hook: %v: %s", err, out)
+	}
+	b := r.start("b", []string{"--auto-open", "--host", "codex"})
+	b.me()
+	b.ok("tutti_send", object{"to": me, "text": "x"})
+	d.shows(me)
+}
