@@ -2,6 +2,7 @@ package wake
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,5 +144,25 @@ func TestAwait(t *testing.T) {
 	b.Ring(t.Context())
 	if a := <-out; a.Status != 2 || string(a.Err) != Sentence+"\n" || len(a.Out) > 0 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestDesktopRung: where there is no desktop nothing was done; a notice that was not taken is a fault, and no knock.
+func TestDesktopRung(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("nobody answers")
+	for _, c := range []struct {
+		told bool
+		err  error
+		want Attempt
+	}{
+		{true, nil, Attempt{Did: true, Counts: true}},
+		{false, nil, Attempt{Counts: true}},
+		{true, broken, Attempt{Did: true, Counts: true, Err: broken}},
+	} {
+		r := DesktopRung(func(context.Context) (bool, error) { return c.told, c.err })
+		if got := r.Try(t.Context()); r.Name != Desktop || got != c.want {
+			t.Errorf("told %v, %v: %s %+v, want %+v", c.told, c.err, r.Name, got, c.want)
+		}
 	}
 }
