@@ -70,7 +70,10 @@ func (c *Call) tableRow(row []string, widths []int, whole bool) {
 	for i, cell := range row {
 		last := i == len(row)-1
 		if c.columns > 0 && used > goOn && used+needed(cell, widths, i, last) > c.columns {
-			c.out = append(bytes.TrimRight(c.out, " "), '\n')
+			c.out = bytes.TrimRight(c.out, " ")
+			if n := len(c.out); n > 0 && c.out[n-1] != '\n' { // a row that begins with empty cells makes no empty line
+				c.out = append(c.out, '\n')
+			}
 			used = 0
 			c.pad(goOn, &used)
 		}

@@ -73,8 +73,14 @@ func (d *desk) reads(m *mailbox.Message) address.Instance {
 
 // showTrace prints a line for each step. Times are UTC, to the millisecond, as they are on record.
 func (c *Call) showTrace(m *mailbox.Message, marks []mailbox.Mark) {
-	id := "id " + Clean(m.ID)
-	c.prose(c.paint(bold, id)+" ", Width(id)+1, "— from "+Clean(string(m.Envelope.Actor.Instance))+" to "+Clean(string(m.Envelope.Target)))
+	head := c.paint(bold, "id "+Clean(m.ID)) + " — "
+	ends := "from " + Clean(string(m.Envelope.Actor.Instance)) + " to " + Clean(string(m.Envelope.Target))
+	if used := Width("id " + Clean(m.ID) + " — "); c.columns > 0 && used+Width(ends) > c.columns {
+		c.line(strings.TrimRight(head, " "))
+		c.prose("  ", 2, ends)
+	} else {
+		c.line(head + ends)
+	}
 	if len(marks) == 0 {
 		c.line("  nothing is on record of it")
 	}
@@ -100,7 +106,7 @@ func (c *Call) showMark(k *mailbox.Mark) {
 		c.line(strings.TrimRight(head, " "))
 		return
 	}
-	c.prose(head+"  ", Width(head)+2, strings.Join(rest, "  "))
+	c.tableRow([]string{head, strings.Join(rest, "  ")}, []int{len(head)}, true)
 }
 
 // means is by what means somebody was told. A push without a word was a notification of the server, which is older than the

@@ -130,7 +130,7 @@ func (c *Call) sayRows(rows []peers.Row) {
 	if dormant > 0 {
 		c.prose("", 0, fmt.Sprintf("%d of them without a live session: mail waits for them. That does not mean that they are not at work.", dormant))
 	}
-	c.line(`To message one of these: tutti send <instance> "<text>".`)
+	c.prose("", 0, `To message one of these: tutti send <instance> "<text>".`)
 }
 
 func peerLine(r *peers.Row) []string {
