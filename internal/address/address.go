@@ -148,6 +148,9 @@ func Check(id string) error {
 	if !utf8.ValidString(id) {
 		return &Error{id, "it is no UTF-8"}
 	}
+	if len(id) <= MaxSegment/2 { // a segment has at most twice as many bytes
+		return nil
+	}
 	if n := len(Segment(id)); n > MaxSegment {
 		return &Error{id, fmt.Sprintf("as a file name it has %d bytes, at most %d are allowed", n, MaxSegment)}
 	}

@@ -14,11 +14,12 @@ type Object struct{ buf []byte }
 const objectRoom = 512
 
 func (o *Object) key(key string) {
-	if len(o.buf) == 0 {
+	switch n := len(o.buf); {
+	case n == 0:
 		// As large as most objects become: growing to it byte by byte takes a block of each size, and in a process that has
 		// just begun the first block of a size takes two pages.
 		o.buf = append(slices.Grow(o.buf, objectRoom), '{')
-	} else {
+	case o.buf[n-1] != '{': // which no value ends in: the member is the first one Within another
 		o.buf = append(o.buf, ',')
 	}
 	o.buf = AppendString(o.buf, key)
@@ -87,6 +88,27 @@ func (o *Object) Raw(key string, raw []byte) {
 	}
 	o.key(key)
 	o.buf = appendCompact(o.buf, raw)
+}
+
+// Room makes room for so many bytes. It is for who knows that the object becomes larger than usual.
+func (o *Object) Room(n int) { o.buf = slices.Grow(o.buf, n) }
+
+// Within adds an object whose members are those that fill adds to o.
+func (o *Object) Within(key string, fill func(o *Object)) {
+	o.key(key)
+	o.buf = append(o.buf, '{')
+	fill(o)
+	o.buf = append(o.buf, '}')
+}
+
+// End returns the object. Unlike with Bytes it is no copy, and o is empty again.
+func (o *Object) End() []byte {
+	if len(o.buf) == 0 {
+		o.buf = append(o.buf, '{')
+	}
+	out := append(o.buf, '}')
+	o.buf = nil
+	return out
 }
 
 // Bytes returns the object as it is now, as a copy of its own.

@@ -186,6 +186,27 @@ func TestObject(t *testing.T) {
 	}
 }
 
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	var o Object
+	o.Room(4000)
+	o.Within("a", func(o *Object) {
+		o.Str("b", "{")
+		o.Within("c", func(*Object) {})
+		o.Within("d", func(o *Object) { o.Int("e", 1) })
+	})
+	o.Str("f", "x")
+	if got, want := string(o.Bytes()), `{"a":{"b":"{","c":{},"d":{"e":1}},"f":"x"}`; got != want {
+		t.Errorf("Bytes: got %s, want %s", got, want)
+	}
+	first := o.End()
+	o.Str("g", "y")
+	second := o.End()
+	if got, want := string(first)+string(second)+string(o.End()), `{"a":{"b":"{","c":{},"d":{"e":1}},"f":"x"}{"g":"y"}{}`; got != want {
+		t.Errorf("End: got %s, want %s", got, want)
+	}
+}
+
 func TestSet(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, key, value, want string }{

@@ -2,6 +2,8 @@ package envelope
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"time"
@@ -34,9 +36,12 @@ func (d Draft) Bytes() ([]byte, error) {
 		return nil, fmt.Errorf("write envelope: the body has %d bytes, at most %d are allowed: send the name of a file instead",
 			max(len(d.Text), len(d.Body)), MaxBody)
 	}
-	body, err := d.body()
-	if err != nil {
-		return nil, err
+	var body []byte
+	if len(bytes.TrimSpace(d.Body)) > 0 {
+		var err error
+		if body, err = d.body(); err != nil {
+			return nil, err
+		}
 	}
 	id, kind := d.ID, d.Type
 	if id == "" {
@@ -46,34 +51,42 @@ func (d Draft) Bytes() ([]byte, error) {
 		kind = "event"
 	}
 	var o canonjson.Object
+	o.Room(usual + len(d.Text) + len(body))
 	o.Str("protocol", Protocol)
 	o.Str("version", Version)
 	o.Str("id", id)
 	o.Str("type", kind)
-	o.Raw("actor", d.Actor.bytes())
+	o.Within("actor", d.Actor.members)
 	if d.Target != "" {
-		var t canonjson.Object
-		t.Str("instance", string(d.Target))
-		o.Raw("target", t.Bytes())
+		o.Within("target", func(o *canonjson.Object) { o.Str("instance", string(d.Target)) })
 	}
 	o.Opt("threadId", d.ThreadID)
 	o.Opt("replyTo", d.ReplyTo)
 	o.Opt("causationId", d.CausationID)
 	o.Opt("correlationId", d.CorrelationID)
-	o.Raw("body", body)
+	if body != nil {
+		o.Raw("body", body)
+	} else {
+		o.Within("body", func(o *canonjson.Object) {
+			o.Str("kind", cmp.Or(d.Kind, "message"))
+			o.Opt("text", d.Text)
+			o.Opt("via", d.Via)
+		})
+	}
 	o.Str("createdAt", Stamp(d.Created))
-	raw := o.Bytes()
+	raw := o.End()
 	if err := Check(raw); err != nil {
 		return nil, fmt.Errorf("write envelope: %w", err)
 	}
 	return raw, nil
 }
 
+// usual is more than the bytes of most envelopes besides what their sender has to say and their signature.
+const usual = 640
+
+// body is Body with what stands in it besides.
 func (d Draft) body() ([]byte, error) {
 	body := d.Body
-	if len(bytes.TrimSpace(body)) == 0 {
-		body = []byte("{}")
-	}
 	if !canonjson.Valid(body) || !canonjson.IsObject(body) {
 		return nil, errors.New("write envelope: the body is no JSON object")
 	}
@@ -91,12 +104,36 @@ func (d Draft) body() ([]byte, error) {
 
 func (a Actor) bytes() []byte {
 	var o canonjson.Object
+	a.members(&o)
+	return o.End()
+}
+
+func (a Actor) members(o *canonjson.Object) {
 	o.Str("instance", string(a.Instance))
 	o.Str("role", a.Role)
 	o.Str("scope", a.Scope)
 	o.Opt("mandate", a.Mandate)
-	return o.Bytes()
 }
+
+// Signed is Bytes with a signature of by, as Sign makes it.
+func (d Draft) Signed(by address.Instance, key *signature.Private) ([]byte, error) {
+	raw, err := d.Bytes() // has judged it, so that Sign need not
+	if err != nil {
+		return nil, err
+	}
+	message, err := canonjson.Canonical(raw)
+	if err != nil {
+		return nil, fmt.Errorf("sign envelope: %w", err)
+	}
+	out := append(make([]byte, 0, len(raw)+len(by)+signatureRoom), raw[:len(raw)-1]...)
+	out = canonjson.AppendString(append(out, `,"signatures":[{"by":`...), string(by))
+	out = append(append(append(out, `,"alg":"`...), signature.Alg...), `","value":"`...)
+	out = base64.StdEncoding.AppendEncode(out, key.Sign(message))
+	return append(out, `"}]}`...), nil
+}
+
+// signatureRoom is more than the bytes of a signature besides its signer, unless that has to be escaped.
+const signatureRoom = 160
 
 // Fill adds to an envelope that somebody wrote by hand what it lacks and everybody would write alike: protocol, version, an
 // id, the type event, the actor or what its actor lacks, and the time. What stands there stays, also when it is wrong: Check

@@ -227,6 +227,30 @@ func TestSign(t *testing.T) {
 	}
 }
 
+// TestSigned: a draft is signed at once as it is in two steps.
+func TestSigned(t *testing.T) {
+	t.Parallel()
+	key := signature.Generate()
+	for name, d := range map[string]Draft{
+		"text": {ID: "env:1:ab", Text: "é \U0001F600 \\ \"", ThreadID: "thr:1:ab", Via: "unattended", Kind: "report"},
+		"body": {ID: "env:1:ab", Body: []byte(` {"signatures": [1], "n":1.0 } `), Target: "codex:b:77aa88bb99cc"},
+	} {
+		d.Actor, d.Created = ana, now
+		for _, by := range []address.Instance{ana.Instance, "a \"quoted\" \n one"} {
+			want, err := Sign(draft(t, d), by, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := d.Signed(by, key); err != nil || string(got) != string(want) {
+				t.Errorf("%s by %q\n got %s, %v\nwant %s", name, by, got, err, want)
+			}
+		}
+	}
+	if raw, err := (Draft{Actor: ana, Created: now, Body: []byte(`{"a":1e400}`)}).Signed(ana.Instance, key); err == nil {
+		t.Errorf("signed what no signature covers: %s", raw)
+	}
+}
+
 // TestSignaturesOfStrangers reads what may lie in a mailbox: nothing of it looks unsigned, or costs much.
 func TestSignaturesOfStrangers(t *testing.T) {
 	t.Parallel()
