@@ -79,12 +79,8 @@ func swap(a int, aname string, b int, bname string) error {
 // name alone: after a power cut e2fsck takes such a file for a deleted one and removes the name (of 700 files made that way on
 // an ext4 without a journal, 44 were gone). The second time, after the link, writes the count.
 func createNameless(at int, name string, data []byte, perm uint32, sync bool) (kept bool, err error) {
-	fd, err := openAt(at, ".", unix.O_WRONLY|unix.O_TMPFILE, perm)
-	switch err {
-	case nil:
-	case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOENT:
-		return false, errors.ErrUnsupported
-	default:
+	fd, err := openNameless(at, perm)
+	if err != nil {
 		return false, err
 	}
 	defer unix.Close(fd)
@@ -98,6 +94,16 @@ func createNameless(at int, name string, data []byte, perm uint32, sync bool) (k
 		return false, err
 	}
 	return syncsNames(fd), nil
+}
+
+// openNameless makes a file without a name, or says errors.ErrUnsupported where there are none.
+func openNameless(at int, perm uint32) (int, error) {
+	fd, err := openAt(at, ".", unix.O_WRONLY|unix.O_TMPFILE, perm)
+	switch err {
+	case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOENT:
+		return -1, errors.ErrUnsupported
+	}
+	return fd, err
 }
 
 // linkNameless goes by handle, which kernels before 6.10 grant to the superuser only; else by the name that /proc has for it.

@@ -43,3 +43,7 @@ func swap(a int, aname string, b int, bname string) error {
 func createNameless(int, string, []byte, uint32, bool) (kept bool, err error) {
 	return false, errors.ErrUnsupported
 }
+
+func openNameless(int, uint32) (int, error) { return -1, errors.ErrUnsupported }
+
+func linkNameless(int, int, string) error { return errors.ErrUnsupported }

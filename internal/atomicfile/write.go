@@ -23,13 +23,14 @@ const (
 
 var (
 	tempStart = rand.Uint64()
+	tempPID   = uint64(os.Getpid())
 	tempCount atomic.Uint64
 )
 
 func tempName() string {
 	b := make([]byte, 0, 64)
 	b = append(b, tempPrefix...)
-	b = strconv.AppendUint(b, uint64(os.Getpid()), 36)
+	b = strconv.AppendUint(b, tempPID, 36)
 	b = append(b, '-')
 	b = strconv.AppendUint(b, tempStart, 36)
 	b = append(b, '-')
