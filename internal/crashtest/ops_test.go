@@ -24,6 +24,7 @@ type op struct {
 var (
 	mail    = store.Key{Kind: store.Inbox, Owner: "claude__api__3f2a9c01b7de", Name: "env__1__aa"}
 	mail2   = store.Key{Kind: store.Inbox, Owner: mail.Owner, Name: "env__2__bb"}
+	sent    = store.Key{Kind: store.Outbox, Owner: "codex__web__3f2a9c01b7de", Name: mail.Name}
 	kept    = store.Key{Kind: store.Archive, Owner: mail.Owner, Name: mail.Name}
 	reg     = store.Key{Kind: store.Instances}
 	journal = store.Key{Kind: store.Journal, Name: "nego__pilot"}
@@ -121,6 +122,23 @@ var ops = []op{
 		check: all(docIs(mail, text1), docIs(mail2, text2)),
 	},
 	{
+		name: "a batch with copies",
+		do: func(ctx context.Context, s *filestore.Store) error {
+			var c store.Copier
+			err := s.Batch(ctx, func(w store.Writer) error {
+				c = w.(store.Copier)
+				_, err1 := w.Create(ctx, mail, text1)
+				_, err2 := w.Create(ctx, mail2, text2)
+				return errors.Join(err1, err2, c.Copy(ctx, sent, text1))
+			})
+			if err == nil {
+				c.Finish()
+			}
+			return err
+		},
+		check: all(docIs(mail, text1), docIs(mail2, text2), noneBefore(sent, mail), noneBefore(sent, mail2)),
+	},
+	{
 		name:  "several lines at once",
 		setup: appendLine(journal, lineA),
 		do: func(ctx context.Context, s *filestore.Store) error {
@@ -201,6 +219,17 @@ func docIs(k store.Key, want []byte) checkFunc {
 			if err != nil {
 				return fmt.Errorf("list beside %s: %v: %w", k, e, err)
 			}
+		}
+		return nil
+	}
+}
+
+// noneBefore: where there is a copy there is the message.
+func noneBefore(copied, k store.Key) checkFunc {
+	return func(ctx context.Context, s *filestore.Store, _ bool) error {
+		for range s.List(ctx, copied.Kind, copied.Owner) {
+			_, err := s.Get(ctx, k)
+			return err
 		}
 		return nil
 	}

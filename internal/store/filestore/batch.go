@@ -24,7 +24,7 @@ func (s *Store) Batch(ctx context.Context, fn func(store.Writer) error) error {
 	if s.readOnly {
 		return fmt.Errorf("batch: %w", store.ErrReadOnly)
 	}
-	b := &batch{s: s, dirs: map[string]*atomicfile.Dir{}, keys: map[store.Key]store.Rev{}}
+	b := &batch{s: s, places: map[store.Key]*place{}, keys: map[store.Key]store.Rev{}}
 	defer b.close()
 	err := fn(b)
 	b.end()
@@ -34,27 +34,39 @@ func (s *Store) Batch(ctx context.Context, fn func(store.Writer) error) error {
 	if err != nil {
 		return errors.Join(err, b.discard())
 	}
-	return b.publish(ctx)
+	b.copies.begin()
+	return b.publish()
 }
 
 // A batch is the Writer of one Batch.
 type batch struct {
 	s *Store
 
-	mu     sync.Mutex                 // guards what follows; held while a document is written
-	dirs   map[string]*atomicfile.Dir // open folders by their path below the root
+	mu     sync.Mutex           // guards what follows; held while a document is written
+	places map[store.Key]*place // by keys without a name
 	staged []staged
 	keys   map[store.Key]store.Rev
 	full   int // how many of the staged have to survive a power cut
 	done   bool
+	failed bool // nothing of copies is to be created
+	copies copies
+}
+
+// A place is the open folder of the documents of one kind and owner.
+type place struct {
+	*atomicfile.Dir
+	rel  string // path below the root
+	twin string // path of the archive that is asked first, with a slash at its end; "" for all but messages
+	made int    // how many documents the batch has created there
 }
 
 // A staged document is written and has no name yet.
 type staged struct {
-	key store.Key
-	rev store.Rev
-	rel string
-	tmp string
+	key  store.Key
+	rev  store.Rev
+	at   *place
+	base string
+	tmp  string
 }
 
 // errBatch is what the methods answer that a batch does not have.
@@ -89,24 +101,23 @@ func (b *batch) Create(ctx context.Context, k store.Key, data []byte) (store.Rev
 }
 
 func (b *batch) stage(k store.Key, data []byte, rev store.Rev) error {
-	if err := taken(b.s, k); err != nil {
+	g := staged{key: k, rev: rev}
+	var err error
+	if g.at, g.base, err = b.place(k); err != nil {
 		return err
 	}
-	rel, base := home(k)
-	d, err := b.dir(rel)
-	if err != nil {
+	if err := b.taken(&g); err != nil {
 		return err
 	}
-	if _, err := d.Stat(base); err == nil {
-		if err := b.s.exists(k, d, base, rev); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := g.at.Stat(g.base); err == nil {
+		if err := b.s.exists(k, g.at.Dir, g.base, rev); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	tmp, err := d.Stage(data, filePerm, false)
-	if err != nil {
+	if g.tmp, err = g.at.Stage(data, filePerm, false); err != nil {
 		return err
 	}
-	b.staged = append(b.staged, staged{k, rev, rel, tmp})
+	b.staged = append(b.staged, g)
 	b.keys[k] = rev
 	if k.Kind.Spec().Durability == store.Full {
 		b.full++
@@ -114,16 +125,44 @@ func (b *batch) stage(k store.Key, data []byte, rev store.Rev) error {
 	return nil
 }
 
-// dir opens a folder once a batch.
-func (b *batch) dir(rel string) (*atomicfile.Dir, error) {
-	if d, ok := b.dirs[rel]; ok {
-		return d, nil
+// place opens the folder of a document, once a batch for each, and says what the document is called there.
+func (b *batch) place(k store.Key) (*place, string, error) {
+	if nested(k.Kind) { // a folder for each
+		rel, base := home(k)
+		p, err := b.open(store.Key{Kind: k.Kind, Owner: rel}, rel)
+		return p, base, err
+	}
+	owner := store.Key{Kind: k.Kind, Owner: k.Owner}
+	base := fileName(k)
+	if p, ok := b.places[owner]; ok {
+		return p, base, nil
+	}
+	p, err := b.open(owner, folderPath(k.Kind, k.Owner))
+	if err == nil && k.Kind == store.Inbox {
+		p.twin = folderPath(store.Archive, k.Owner) + "/"
+	}
+	return p, base, err
+}
+
+func (b *batch) open(owner store.Key, rel string) (*place, error) {
+	if p, ok := b.places[owner]; ok {
+		return p, nil
 	}
 	d, err := b.s.makeHome(rel)
-	if err == nil {
-		b.dirs[rel] = d
+	if err != nil {
+		return nil, err
 	}
-	return d, err
+	p := &place{Dir: d, rel: rel}
+	b.places[owner] = p
+	return p, nil
+}
+
+// taken is that of the store, with as few words.
+func (b *batch) taken(g *staged) error {
+	if g.at.twin == "" || !b.s.lookAt(g.at.twin+g.base) {
+		return nil
+	}
+	return taken(b.s, g.key)
 }
 
 // sync makes the bytes of all staged documents safe.
@@ -137,7 +176,7 @@ func (b *batch) sync() error {
 		if g.key.Kind.Spec().Durability != store.Full {
 			continue
 		}
-		if err := syncFile(b.dirs[g.rel], g.tmp); err != nil {
+		if err := syncFile(g.at.Dir, g.tmp); err != nil {
 			return err
 		}
 	}
@@ -159,43 +198,46 @@ func syncFile(d *atomicfile.Dir, name string) error {
 }
 
 // publish gives the documents their names and makes the names safe.
-func (b *batch) publish(ctx context.Context) error {
+func (b *batch) publish() error {
 	var errs []error
-	named := map[string]bool{} // folders that have to be synced
-	for _, g := range b.staged {
-		d := b.dirs[g.rel]
-		_, base := home(g.key)
-		err := taken(b.s, g.key)
+	for n := range b.staged {
+		g := &b.staged[n]
+		err := b.taken(g)
 		if err == nil {
 			// A rename that does not replace is one step where a link takes two.
-			err = d.Rename(g.tmp, d, base, false)
+			err = g.at.Rename(g.tmp, g.at.Dir, g.base, false)
 		}
 		if errors.Is(err, fs.ErrExist) {
-			err = b.s.exists(g.key, d, base, g.rev)
+			err = b.s.exists(g.key, g.at.Dir, g.base, g.rev)
 		}
 		if err != nil {
-			_ = d.Remove(g.tmp)
+			_ = g.at.Remove(g.tmp)
 			errs = append(errs, b.s.failWrite("create", g.key, err))
 			continue
 		}
-		if g.key.Kind.Spec().Durability == store.Full {
-			named[g.rel] = true
-		}
-		b.s.sweep(g.rel, d)
+		g.at.made++
 	}
-	for rel := range named {
-		if err := b.dirs[rel].Sync(); err != nil {
-			errs = append(errs, fmt.Errorf("batch: make names in %s safe: %w", rel, err))
+	for owner, p := range b.places {
+		if p.made == 0 {
+			continue
 		}
+		if owner.Kind.Spec().Durability == store.Full {
+			if err := p.Sync(); err != nil {
+				errs = append(errs, fmt.Errorf("batch: make names in %s safe: %w", p.rel, err))
+			}
+		}
+		b.s.sweepMany(p.made, p.rel, p.Dir)
 	}
+	b.failed = len(errs) > 0
 	return errors.Join(errs...)
 }
 
 // discard removes what will not get a name.
 func (b *batch) discard() error {
+	b.failed = true
 	var errs []error
 	for _, g := range b.staged {
-		if err := b.dirs[g.rel].Remove(g.tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := g.at.Remove(g.tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
@@ -209,9 +251,15 @@ func (b *batch) end() {
 }
 
 func (b *batch) close() {
-	b.end() // fn may have panicked
-	for _, d := range b.dirs {
-		d.Close()
+	if !b.done {
+		b.end() // fn has panicked
+		b.failed = true
+	}
+	if b.failed {
+		b.copies.drop()
+	}
+	for _, p := range b.places {
+		p.Close()
 	}
 }
 

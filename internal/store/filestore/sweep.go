@@ -24,11 +24,14 @@ const (
 // sweep removes old temporary files of ours from a folder in which a document was just created: when this process listed
 // the folder before and met one, or at its sixteenth create there, and then at most once an hour. A temporary file does no
 // harm but to the disk, so a failure is not reported.
-func (s *Store) sweep(rel string, d *atomicfile.Dir) {
+func (s *Store) sweep(rel string, d *atomicfile.Dir) { s.sweepMany(1, rel, d) }
+
+// sweepMany is sweep for so many documents that were created one after the other.
+func (s *Store) sweepMany(n int, rel string, d *atomicfile.Dir) {
 	s.mu.Lock()
 	m := s.creates[rel]
-	m.creates++
-	due := m.seen || m.creates == sweepAfter
+	due := m.seen || m.creates < sweepAfter && m.creates+n >= sweepAfter
+	m.creates += n
 	if due && s.now().Sub(m.swept) < tempAge {
 		due = false
 	}
