@@ -97,10 +97,11 @@ const mints = 8
 // A piece is a letter on its way into a mailbox.
 type piece struct {
 	r      Receipt
+	now    time.Time
 	raw    []byte
 	fit    mailbox.Fit
-	by     address.Instance
-	key    *signature.Private // who signs with it; nil: nobody does any more
+	key    *signature.Private // who signs with it; nil: nobody does
+	keyErr error              // why there is none
 	minted bool               // the id is ours, and another one will do as well
 	whole  bool               // the envelope was written by somebody else
 	err    error
@@ -111,27 +112,28 @@ func (c *counter) hand(ctx context.Context, l *Letter) (Receipt, []byte, error) 
 	var p piece
 	if p.err = c.o.Halted("send to " + string(l.To)); p.err == nil {
 		c.prepare(ctx, l, &p)
-		p.seal()
+		p.seal(l)
 	}
 	return c.put(ctx, l, &p)
 }
 
-// prepare does what comes before the signature. It uses what the counter remembers.
+// prepare does what uses the memory of the counter, or the world around it.
 func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
 	p.r = Receipt{Outcome: Refused, Asked: l.To, To: l.To}
+	p.now = c.o.Now()
 	p.whole = len(l.Raw) > 0
 	p.minted = l.ID == "" && !p.whole
-	if p.err = c.address(ctx, l, &p.r); p.err == nil {
-		p.err = c.write(l, p)
+	if p.err = c.address(ctx, l, &p.r); p.err == nil && !(p.whole && signed(l.Raw)) { // another signature would change its bytes
+		p.key, p.keyErr = c.key(l.From.Instance)
 	}
 }
 
-// seal signs and judges. It touches nothing but the piece, so that another processor can do it ahead.
-func (p *piece) seal() {
-	if p.err == nil && p.key != nil {
-		p.raw, p.err = envelope.Sign(p.raw, p.by, p.key)
-	}
+// seal writes, signs and judges. It touches nothing but the piece and its letter, so that another processor can do it ahead.
+func (p *piece) seal(l *Letter) {
 	if p.err != nil {
+		return
+	}
+	if p.err = p.write(l); p.err != nil {
 		return
 	}
 	if p.whole {
@@ -159,9 +161,8 @@ func (c *counter) put(ctx context.Context, l *Letter, p *piece) (Receipt, []byte
 		if _, taken := errors.AsType[*mailbox.TakenIDError](p.err); !taken || !p.minted || try+1 == mints {
 			break
 		}
-		l.ID = ""
-		p.err = c.write(l, p)
-		p.seal()
+		l.ID, p.now, p.err = "", c.o.Now(), nil
+		p.seal(l)
 	}
 	switch {
 	case p.err != nil:
@@ -228,25 +229,44 @@ func (e *UnknownError) Hint() string {
 	return "tutti discover --all   # lists who is there; --deposit sends all the same"
 }
 
-// write makes the envelope and finds the key that is to sign it.
-func (c *counter) write(l *Letter, p *piece) (err error) {
-	p.key = nil
-	if p.raw, err = c.o.draft(l, &p.r); err != nil {
+// write makes the envelope and signs it.
+func (p *piece) write(l *Letter) error {
+	if p.whole {
+		return p.complete(l)
+	}
+	d := draft(l, &p.r, p.now)
+	var err error
+	if p.r.Signed = p.key != nil; p.r.Signed {
+		p.raw, err = d.Signed(l.From.Instance, p.key)
 		return err
 	}
-	if p.whole && signed(p.raw) {
-		p.r.Signed = true // by whoever wrote it: another signature would change the bytes
-		return nil
+	if p.raw, err = d.Bytes(); err == nil && !l.Unsigned {
+		err = fmt.Errorf("sign as %s: %w", l.From.Instance, p.keyErr)
 	}
-	p.by = l.From.Instance
-	if p.key, err = c.key(p.by); err != nil {
-		if l.Unsigned {
-			return nil
-		}
-		return fmt.Errorf("sign as %s: %w", p.by, err)
+	return err
+}
+
+// complete is write for an envelope that was written by somebody else.
+func (p *piece) complete(l *Letter) error {
+	raw, err := envelope.Fill(l.Raw, actorOf(l.From), p.now)
+	if err != nil {
+		return err
 	}
-	p.r.Signed = true
-	return nil
+	e, err := envelope.Parse(raw)
+	if err != nil {
+		return err
+	}
+	p.raw, p.r.ID, p.r.Thread = raw, e.ID, e.ThreadID
+	switch {
+	case signed(raw):
+		p.r.Signed = true // by whoever wrote it
+	case p.key != nil:
+		p.r.Signed = true
+		p.raw, err = envelope.Sign(raw, l.From.Instance, p.key)
+	case !l.Unsigned:
+		err = fmt.Errorf("sign as %s: %w", l.From.Instance, p.keyErr)
+	}
+	return err
 }
 
 func signed(raw []byte) bool {
@@ -268,20 +288,8 @@ func (c *counter) key(i address.Instance) (*signature.Private, error) {
 	return k, err
 }
 
-func (o *Office) draft(l *Letter, r *Receipt) ([]byte, error) {
-	now := o.Now()
-	if len(l.Raw) > 0 {
-		raw, err := envelope.Fill(l.Raw, actorOf(l.From), now)
-		if err != nil {
-			return nil, err
-		}
-		e, err := envelope.Parse(raw)
-		if err != nil {
-			return nil, err
-		}
-		r.ID, r.Thread = e.ID, e.ThreadID
-		return raw, nil
-	}
+// draft is a letter as an envelope.
+func draft(l *Letter, r *Receipt, now time.Time) envelope.Draft {
 	if l.ID == "" {
 		l.ID = string(address.NewEnvelope(now))
 	}
@@ -293,11 +301,10 @@ func (o *Office) draft(l *Letter, r *Receipt) ([]byte, error) {
 		at = now
 	}
 	r.ID, r.Thread = l.ID, l.Thread
-	d := envelope.Draft{
+	return envelope.Draft{
 		ID: l.ID, Type: l.Type, Actor: actorOf(l.From), Target: r.To, ThreadID: l.Thread, ReplyTo: l.ReplyTo,
 		Created: at, Body: l.Body, Kind: l.Kind, Text: l.Text, Via: l.From.Via,
 	}
-	return d.Bytes()
 }
 
 // copies writes what only serves memory: the sender's copy and the line of the trail. Neither can undo a delivery, so

@@ -138,7 +138,7 @@ func TestBatchThatMeetsOthers(t *testing.T) {
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	asked := 0
 	b.Halted = func(string) error {
-		if asked++; asked == 3 { // the first letter is staged
+		if asked++; asked == 2 { // the letters are staged
 			d := envelope.Draft{ID: "env:1:aa", Actor: actorOf(bob), Created: b.clock, Text: "other"}
 			raw, err := d.Bytes()
 			if err == nil {
@@ -178,7 +178,7 @@ func TestHaltInABatch(t *testing.T) {
 		return halted(action)
 	}
 	var letters []Letter
-	for range 4 {
+	for range 4 * stretchLetters {
 		letters = append(letters, Letter{From: ana, To: bob.Instance, Text: "x"})
 	}
 	receipts, err := b.SendAll(t.Context(), letters)
