@@ -30,9 +30,9 @@ type sitting struct {
 	ben  string // who writes to it
 }
 
-// quick is from when on a message counts as late. A machine that is busy with other things is given more: the best of several
-// is what is measured.
-var quick = map[string]time.Duration{"claude-197": time.Second, "claude-329": time.Second, "codex": 8 * time.Second}
+// A pace is how soon a message has to be in a request to the model. A machine that is busy with other things is given more: of the
+// first the best of several messages is what is measured.
+type pace struct{ best, worst time.Duration }
 
 // sit starts a program in a fresh home, and waits until it is on the bus.
 func sit(t *testing.T, a agent, setup []string, args ...string) *sitting {
@@ -162,10 +162,10 @@ func (s *sitting) trace(id string) traced {
 }
 
 // woken sends messages, one after the other, each to an agent that is idle again, and makes sure that each was in the next
-// question to the model, that it was woken by the means that is wanted, and that nobody typed.
-func (s *sitting) woken(means string) {
+// question to the model, in time, that it was woken by the means that is wanted, and that nobody typed.
+func (s *sitting) woken(means string, want pace) {
 	s.t.Helper()
-	best := time.Hour
+	best, worst := time.Hour, time.Duration(0)
 	for n := range 3 {
 		s.rests()
 		text, id := fmt.Sprintf("the schema has changed %d times", n+3), fmt.Sprintf("env:e2e:%d", n)
@@ -173,7 +173,7 @@ func (s *sitting) woken(means string) {
 		sent := time.Now()
 		s.until("the message reaches the model", func() bool { return s.asked(text) })
 		took := time.Since(sent)
-		best = min(best, took)
+		best, worst = min(best, took), max(worst, took)
 		got := s.trace(id)
 		s.t.Logf("%s after %v: %v", id, took, got.Trace)
 		if !slices.ContainsFunc(got.Trace, func(k struct{ Step, At, Result string }) bool { return k.Step == "pushed" && k.Result == means }) {
@@ -185,8 +185,8 @@ func (s *sitting) woken(means string) {
 			}
 		}
 	}
-	if limit := quick[s.d.agent.name]; best > limit {
-		s.t.Errorf("the quickest message took %v to the model, want at most %v", best, limit)
+	if best > want.best || worst > want.worst {
+		s.t.Errorf("messages took %v to %v to the model, want at most %v and %v", best, worst, want.best, want.worst)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestClaudeIsWoken(t *testing.T) {
 			a := seated(version)
 			s := sit(t, a, nil)
 			s.comes()
-			s.woken("rewake")
+			s.woken("rewake", pace{best: time.Second, worst: 8 * time.Second})
 			s.wokenOnce("rewake")
 		})
 	}
@@ -340,21 +340,4 @@ func TestClaudeIsNotHeldUp(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestCodexIsWoken(t *testing.T) {
-	a := codex
-	a.setUp = func(t *testing.T, d desk) {
-		d.write(t, ".codex/config.toml", offlineCodex(d, "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n"))
-	}
-	s := sit(t, a, nil, "--no-daemon", "--dangerously-bypass-hook-trust")
-	s.until("the screen is there", func() bool { return strings.Contains(s.keys("capture-pane", "-p"), "scripted") })
-	time.Sleep(2 * time.Second) // it shows its prompt before it takes keys
-	s.keys("send-keys", "-l", "hello")
-	time.Sleep(time.Second)
-	s.keys("send-keys", "Enter")
-	s.until("the first turn", func() bool { return s.asked("hello") })
-	s.comes()
-	s.woken("queue")
-	s.wokenOnce("queue")
 }

@@ -1,0 +1,143 @@
+//go:build e2e
+
+package e2etest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// screenCodex is Codex as it is started by the launcher of its package, in a home where it asks about nothing but hooks.
+func screenCodex(t *testing.T) agent {
+	a := codex
+	a.setUp = func(t *testing.T, d desk) {
+		d.write(t, ".codex/config.toml", offlineCodex(d, "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n"))
+	}
+	a.env = func(url string) []string {
+		return append(codex.env(url), "CODEX_MANAGED_BY_NPM=1", "CODEX_MANAGED_PACKAGE_ROOT="+filepath.Join(agentPrograms(t), "node_modules/codex"))
+	}
+	return a
+}
+
+// begins types a first prompt, and waits until the agent is on the bus. Codex begins a conversation with that.
+func (s *sitting) begins() {
+	s.t.Helper()
+	s.until("the screen is there", func() bool { return strings.Contains(s.keys("capture-pane", "-p"), "scripted") })
+	time.Sleep(2 * time.Second) // it shows its prompt before it takes keys
+	s.keys("send-keys", "-l", "hello")
+	time.Sleep(time.Second)
+	s.press("Enter", func() bool { return s.asked("hello") })
+	s.comes()
+}
+
+// trusts answers the question whether the hooks are to be run.
+func (s *sitting) trusts() {
+	s.t.Helper()
+	shows := func(text string) bool { return strings.Contains(s.keys("capture-pane", "-p"), text) }
+	s.until("it asks about the hooks", func() bool { return shows("2. Trust all and continue") })
+	s.press("2", func() bool { return !shows("2. Trust all and continue") || shows("› 2. Trust all") })
+	s.press("Enter", func() bool { return !shows("2. Trust all and continue") })
+}
+
+// press presses a key until it is seen to have worked: a screen shows what it asks before it takes keys.
+func (s *sitting) press(key string, worked func() bool) {
+	s.t.Helper()
+	for n := 0; !worked(); n++ {
+		if n == 30 {
+			s.t.Fatalf("%s does nothing:\n%s", key, s.keys("capture-pane", "-p"))
+		}
+		s.keys("send-keys", key)
+		for end := time.Now().Add(3 * time.Second); !worked() && time.Now().Before(end); {
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+}
+
+// looks is how often Codex looks at its queue when it runs in one process, as it does with --no-daemon and with many another
+// flag: at every tenth second since its start. There is nothing that would make it look earlier.
+const looks = 10 * time.Second
+
+// TestCodexIsWoken: an idle Codex gets a turn by its queue, in the open screen, and nobody types.
+func TestCodexIsWoken(t *testing.T) {
+	t.Run("with its server in the background", func(t *testing.T) {
+		s := sit(t, screenCodex(t), nil)
+		s.stopsServer()
+		s.trusts()
+		s.begins()
+		if len(s.below(".codex/packages")) == 0 {
+			t.Fatal("there is no server in the background, so this tries nothing")
+		}
+		s.woken("queue", pace{best: time.Second, worst: 8 * time.Second})
+		s.wokenOnce("queue")
+	})
+	t.Run("in one process", func(t *testing.T) {
+		s := sit(t, screenCodex(t), nil, "--no-daemon", "--dangerously-bypass-hook-trust")
+		s.begins()
+		s.woken("queue", pace{best: looks, worst: looks + 3*time.Second})
+		s.wokenOnce("queue")
+	})
+}
+
+// TestCodexNamesItsConversation: the call of a tool is enough to know which conversation is to be woken, without any hook.
+func TestCodexNamesItsConversation(t *testing.T) {
+	s := sit(t, screenCodex(t), []string{"--no-hooks"}, "--no-daemon")
+	s.d.write(t, ".config/tutti/config.toml", "[wake]\nquiet = \"1s\"\n")
+	s.m.mu.Lock()
+	s.m.script = registered(codex).steps(t, step{tool: "tutti_status", args: with(object{})})
+	s.m.mu.Unlock()
+	s.begins()
+	s.until("the model knows its status", func() bool { return s.asked(s.me) })
+	tutti(t, s.d.home, "send", "--as", s.ben, "--id", "env:named", s.me, "a text that is not queued")
+	s.until("the sentence reaches the model", func() bool { return s.asked("tutti receive") })
+	if s.asked("is not queued") {
+		t.Error("the text of the peer was queued")
+	}
+	got := s.trace("env:named")
+	if !slices.ContainsFunc(got.Trace, func(k struct{ Step, At, Result string }) bool { return k.Step == "pushed" && k.Result == "queue" }) {
+		t.Errorf("it was not woken by the queue: %v", got.Trace)
+	}
+}
+
+// below are the processes whose program lies in a folder of this home.
+func (s *sitting) below(folder string) []int {
+	s.t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var pids []int
+	for _, link := range all {
+		exe, err := os.Readlink(link)
+		pid, e := strconv.Atoi(filepath.Base(filepath.Dir(link)))
+		if err == nil && e == nil && strings.HasPrefix(exe, filepath.Join(s.d.home, folder)+"/") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// stopsServer has the test end what Codex leaves behind: its server outlives the screen, and who keeps it up to date outlives
+// the server.
+func (s *sitting) stopsServer() {
+	s.t.Cleanup(func() {
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			left := s.below(".codex/packages")
+			if len(left) == 0 {
+				return
+			}
+			if time.Now().After(end) {
+				s.t.Errorf("processes %v do not end", left)
+				return
+			}
+			for _, pid := range left {
+				_ = syscall.Kill(pid, syscall.SIGTERM)
+			}
+		}
+	})
+}
