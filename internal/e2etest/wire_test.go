@@ -75,6 +75,7 @@ type wire struct {
 	results map[string]string // of each tool, the text of its last result
 	methods []string          // what the client sent
 	listed  []string          // the tools that the server has
+	talks   []string          // of each call, the conversation that the client names beside it
 }
 
 func readWire(t *testing.T, path string) wire {
@@ -90,6 +91,7 @@ func readWire(t *testing.T, path string) wire {
 			Name            string
 			ProtocolVersion string
 			ClientInfo      struct{ Name, Version string }
+			Meta            struct{ ThreadID string } `json:"_meta"`
 		}
 		Result struct {
 			ProtocolVersion string
@@ -113,6 +115,9 @@ func readWire(t *testing.T, path string) wire {
 		id := string(m.ID)
 		if line[0] == '>' {
 			w.methods = append(w.methods, m.Method)
+			if m.Method == "tools/call" {
+				w.talks = append(w.talks, m.Params.Meta.ThreadID)
+			}
 			if m.Method != "" {
 				asked[id] = m
 			}
