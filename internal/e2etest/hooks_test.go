@@ -3,9 +3,15 @@
 package e2etest
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"tutti/internal/driver"
 )
 
 // TestAgentsHearHooks: what a hook said is what the model of the program was sent: at the beginning of a conversation, at a
@@ -28,6 +34,7 @@ func TestAgentsHearHooks(t *testing.T) {
 			first := newModel(t, a.steps(t))
 			d := newDesk(t, a, home, first.http.URL)
 			tutti(t, home, "host", "setup", "--host", a.host, "--no-server")
+			d.overhears(t)
 			d.run(t, a.hooked("hello")...)
 			if n := len(first.seen()); n != 1 {
 				t.Errorf("without mail there were %d turns", n)
@@ -90,8 +97,77 @@ func TestAgentsHearHooks(t *testing.T) {
 			if n := strings.Count(trail, `"step":"shown"`); n != 4 {
 				t.Errorf("%d of 4 messages count as shown:\n%s", n, trail)
 			}
+			moments := map[driver.Moment]bool{}
+			for _, o := range d.overheard(t) {
+				moments[o.moment] = true
+				if !slices.ContainsFunc(append(first.seen(), seen...), func(now turn) bool { return strings.Contains(now.texts(), o.text) }) {
+					t.Errorf("what the hook of moment %v said is in no request to the model: %s", o.moment, o.text)
+				}
+			}
+			if want := []driver.Moment{driver.Start, driver.Prompt, driver.Tool, driver.Stop}; len(moments) != len(want) {
+				t.Errorf("hooks have spoken at %v, want %v", moments, want)
+			}
 		})
 	}
+}
+
+// overhears has the hooks of a program started by a script that keeps what they say.
+func (d desk) overhears(t *testing.T) {
+	t.Helper()
+	tutti := strings.TrimSuffix(here.tuttid, "d")
+	d.write(t, "over/tutti", "#!/bin/sh\n"+
+		"case \"$*\" in *--wait*) exec "+tutti+" \"$@\" ;; esac\n"+
+		"said=$("+tutti+" \"$@\") || exit\n"+
+		"[ -z \"$said\" ] || printf '%s %s\\n' \"$3\" \"$said\" >>"+filepath.Join(d.home, "over/heard")+"\n"+
+		"printf %s \"$said\"\n")
+	script := filepath.Join(d.home, "over/tutti")
+	if err := os.Chmod(script, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range []string{".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json"} {
+		if raw, err := os.ReadFile(filepath.Join(d.home, name)); err == nil {
+			found += strings.Count(string(raw), tutti+" hook")
+			d.write(t, name, strings.ReplaceAll(string(raw), tutti+" hook", script+" hook"))
+		}
+	}
+	if found < 4 {
+		t.Fatalf("host setup has registered %d hooks", found)
+	}
+}
+
+// A saying is what a hook gave its program for the model.
+type saying struct {
+	moment driver.Moment
+	text   string
+}
+
+func (d desk) overheard(t *testing.T) (all []saying) {
+	t.Helper()
+	p, ok := driver.Get(d.agent.host)
+	if !ok {
+		t.Fatalf("no program %s", d.agent.host)
+	}
+	for line := range strings.Lines(d.read(t, "over/heard")) {
+		event, raw, _ := strings.Cut(line, " ")
+		var said struct {
+			Reason             string
+			HookSpecificOutput struct{ AdditionalContext string }
+		}
+		if err := json.Unmarshal([]byte(raw), &said); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		text := said.Reason + said.HookSpecificOutput.AdditionalContext
+		if text == "" {
+			t.Errorf("nothing for the model: %s", line)
+		}
+		i := slices.IndexFunc(p.Hooks.Events, func(e driver.Event) bool { return e.Name == event })
+		if i < 0 {
+			t.Fatalf("%s: no event %q", d.agent.host, event)
+		}
+		all = append(all, saying{p.Hooks.Events[i].Moment, text})
+	}
+	return all
 }
 
 // hooked is ask for a program that would ask its user first whether hooks are to be trusted.

@@ -130,7 +130,7 @@ func TestFourAgentsTalk(t *testing.T) {
 
 	const (
 		ask, pass, ahead, answer = "Which tables does \"schema 7\" have?", "The index is yours, not mine: which tables?", "I know two, größer als gedacht. And you?", "Three: <a>, {b} & c."
-		thanks, bye            = "Three it is. Thanks, and goodbye.", "Three it is, said %s."
+		thanks, bye              = "Three it is. Thanks, and goodbye.", "Three it is, said %s."
 	)
 	status := step{tool: "tutti_status", args: with(object{})}
 	said := func(p *party, tool string, now turn) string {
@@ -287,7 +287,9 @@ func enters(t *testing.T, a agent, home string) *party {
 	}
 	switch a.host {
 	case "claude":
-		d.agent.ask = func(prompt string) []string { return []string{"--allowedTools", "mcp__h2a", "--output-format", "json", "-p", prompt} }
+		d.agent.ask = func(prompt string) []string {
+			return []string{"--allowedTools", "mcp__h2a", "--output-format", "json", "-p", prompt}
+		}
 	case "codex":
 		d.write(t, ".codex/config.toml", offlineCodex(d, ""))
 	case "gemini":

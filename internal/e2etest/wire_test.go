@@ -11,19 +11,29 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // wireMain is this program as a wire between an agent program and the server: it starts the server, and writes each line that
-// passes to a file. Arguments: the file, then the command line of the server.
+// passes to a file, and how the server was started and ended. Arguments: the file, then the command line of the server.
 func wireMain(args []string) int {
-	log, err := os.OpenFile(args[0], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(args[0], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return 1
 	}
+	var mu sync.Mutex
+	log := func(mark byte, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = fmt.Fprintf(file, "@%d\n%c%s\n", time.Now().UnixMicro(), mark, line)
+	}
+	folder, _ := os.Getwd()
+	log('=', compact(object{"folder": folder, "env": os.Environ()}))
 	server := exec.Command(args[1], args[2:]...)
 	server.Stderr = os.Stderr
 	in, err := server.StdinPipe()
@@ -34,25 +44,22 @@ func wireMain(args []string) int {
 	if err != nil {
 		return 1
 	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if server.Start() != nil {
 		return 1
 	}
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		for s := range signals {
+			log('!', s.String())
 			_ = server.Process.Signal(s)
 		}
 	}()
-	var mu sync.Mutex
 	pass := func(mark byte, from io.Reader, to io.Writer) {
 		r := bufio.NewReader(from)
 		for {
 			line, err := r.ReadBytes('\n')
-			mu.Lock()
-			_, _ = log.Write(append([]byte{mark}, bytes.TrimSuffix(line, []byte("\n"))...))
-			_, _ = log.WriteString("\n")
-			mu.Unlock()
+			log(mark, strings.TrimSuffix(string(line), "\n"))
 			if _, e := to.Write(line); e != nil || err != nil {
 				return
 			}
@@ -60,13 +67,48 @@ func wireMain(args []string) int {
 	}
 	go func() {
 		pass('>', os.Stdin, in)
+		log('!', "end of input")
 		_ = in.Close()
 	}()
 	pass('<', out, os.Stdout)
-	if server.Wait() != nil {
+	err = server.Wait()
+	log('.', server.ProcessState.String())
+	if err != nil {
 		return 1
 	}
 	return 0
+}
+
+// An entry is one line that a wire has written: '=' how the server was started, '>' and '<' what was said to it and by it, '!' what
+// bade it end, '.' how it ended.
+type entry struct {
+	mark byte
+	text string
+	at   time.Time
+}
+
+func entries(t *testing.T, path string) (all []entry) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("the program started no server: %v", err)
+	}
+	var at time.Time
+	for line := range strings.Lines(string(raw)) {
+		line = strings.TrimSuffix(line, "\n")
+		if stamp, ok := strings.CutPrefix(line, "@"); ok {
+			micro, err := strconv.ParseInt(stamp, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = time.UnixMicro(micro)
+			continue
+		}
+		if line != "" {
+			all = append(all, entry{line[0], line[1:], at})
+		}
+	}
+	return all
 }
 
 // A wire is what passed between a program and the server.
@@ -80,10 +122,6 @@ type wire struct {
 
 func readWire(t *testing.T, path string) wire {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("the program started no server: %v", err)
-	}
 	type message struct {
 		ID     json.RawMessage
 		Method string
@@ -102,18 +140,17 @@ func readWire(t *testing.T, path string) wire {
 	}
 	w := wire{results: map[string]string{}}
 	asked := map[string]message{}
-	for line := range strings.Lines(string(raw)) {
-		line = strings.TrimSuffix(line, "\n")
-		if len(line) < 2 {
+	for _, e := range entries(t, path) {
+		if e.text == "" || e.mark != '<' && e.mark != '>' {
 			continue
 		}
 		var m message
-		if err := json.Unmarshal([]byte(line[1:]), &m); err != nil {
-			t.Errorf("no JSON on the wire: %s", line)
+		if err := json.Unmarshal([]byte(e.text), &m); err != nil {
+			t.Errorf("no JSON on the wire: %s", e.text)
 			continue
 		}
 		id := string(m.ID)
-		if line[0] == '>' {
+		if e.mark == '>' {
 			w.methods = append(w.methods, m.Method)
 			if m.Method == "tools/call" {
 				w.talks = append(w.talks, m.Params.Meta.ThreadID)
