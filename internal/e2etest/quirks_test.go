@@ -251,3 +251,30 @@ func TestCodexNeedNotWait(t *testing.T) {
 	}
 	t.Errorf("the first request offers only %q", offered)
 }
+
+// TestTerminalsClose: a program whose terminal is closed ends, its server does, and its agent is no longer there. Whatever still
+// runs is a fault.
+func TestTerminalsClose(t *testing.T) {
+	shy := gemini
+	shy.setUp = func(t *testing.T, d desk) {
+		d.write(t, ".gemini/settings.json", compact(offlineGemini))
+	}
+	for _, a := range []agent{seated("197"), seated("329"), screenCodex(t), shy, opencode} {
+		t.Run(a.name, func(t *testing.T) {
+			var args []string
+			if a.host == "codex" {
+				args = []string{"--no-daemon", "--dangerously-bypass-hook-trust"}
+			}
+			s := sit(t, a, nil, args...)
+			if a.host == "codex" {
+				s.begins()
+			}
+			s.comes()
+			s.keys("kill-server")
+			nothingLeft(t, s.d.home)
+			if live := tutti(t, s.d.home, "discover", "--json"); strings.TrimSpace(string(live)) != "[]" {
+				t.Errorf("its agent still counts as live: %s", live)
+			}
+		})
+	}
+}

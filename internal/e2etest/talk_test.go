@@ -293,10 +293,7 @@ func enters(t *testing.T, a agent, home string) *party {
 	case "codex":
 		d.write(t, ".codex/config.toml", offlineCodex(d, ""))
 	case "gemini":
-		d.write(t, ".gemini/settings.json", compact(object{
-			"security": object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},
-			"privacy":  object{"usageStatisticsEnabled": false}, "general": object{"enableAutoUpdate": false},
-		}))
+		d.write(t, ".gemini/settings.json", compact(offlineGemini))
 	}
 	tutti(t, home, "host", "setup", "--host", a.host)
 	if a.host == "codex" {

@@ -49,7 +49,7 @@ func sitBefore(t *testing.T, a agent, model script, setup []string, args ...stri
 	}
 	home := t.TempDir()
 	s := &sitting{t: t, m: newModel(t, model), tmux: "e" + rand.Text()[:8]}
-	s.d = desk{agent: a, home: home, work: filepath.Join(home, "project"), url: s.m.http.URL}
+	s.d = desk{agent: a, home: home, work: filepath.Join(home, "project"), url: s.m.http.URL, serve: usually(a)}
 	if err := os.MkdirAll(s.d.work, 0o700); err != nil {
 		t.Fatal(err)
 	}

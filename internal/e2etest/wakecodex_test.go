@@ -4,6 +4,7 @@ package e2etest
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -126,6 +127,7 @@ func (s *sitting) below(folder string) []int {
 // the server.
 func (s *sitting) stopsServer() {
 	s.t.Cleanup(func() {
+		_ = exec.Command("tmux", "-L", s.tmux, "kill-server").Run() // a screen would start them again
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 			left := s.below(".codex/packages")
 			if len(left) == 0 {
