@@ -310,6 +310,9 @@ func (e *event) mail(ctx context.Context, notice string) error {
 	if text == "" {
 		return nil
 	}
+	if s := e.o.Switch(); s.Halted { // meanwhile: nothing was asked for yet, and what was claimed is offered again
+		return e.halted(s)
+	}
 	ids, way := make([]string, 0, len(t.Items)), byHook
 	for i := range t.Items {
 		ids = append(ids, t.Items[i].ID)

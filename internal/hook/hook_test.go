@@ -315,6 +315,43 @@ func TestHalt(t *testing.T) {
 	}
 }
 
+// A halt that comes while a hook is at work is heard before anything is printed, and no message has been the reason for a turn.
+func TestHaltMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, host := range hosts {
+		for _, m := range []driver.Moment{driver.Prompt, driver.Stop} {
+			g := newRig(t)
+			me := g.whose(host, "c1")
+			id := g.send(me, "not now")
+			event := eventOf(host, m)
+			var out bytes.Buffer
+			o := g.options(host, event, input(event, "c1", false), &out)
+			open := o.Open
+			o.Open = func(ctx context.Context, p Place) (*Bus, error) {
+				b, err := open(ctx, p)
+				if err == nil {
+					look := b.Office.Halted
+					b.Office.Halted = func(action string) error { // right after the last look of those who give out mail
+						defer g.halt(true)
+						return look(action)
+					}
+				}
+				return b, err
+			}
+			if err := Run(t.Context(), o); err != nil {
+				t.Errorf("%s %s: %v", host, event, err)
+			}
+			text, turn := answer(t, out.Bytes())
+			if turn || strings.Contains(text, "not now") || strings.Contains(text, "halt active") != (m == driver.Prompt) {
+				t.Errorf("%s %s: %q, turn %v", host, event, text, turn)
+			}
+			if s := g.stateOf(me, id); !s.Asked.IsZero() || !s.Shown.IsZero() {
+				t.Errorf("%s %s: the trail says %+v", host, event, s)
+			}
+		}
+	}
+}
+
 // Nobody under the switch can be let go on.
 func TestEngageUnderHalt(t *testing.T) {
 	t.Parallel()
