@@ -140,6 +140,50 @@ func TestWakesByHook(t *testing.T) {
 	r.ends("the session is over", last, false)
 }
 
+// TestWakesTheLastActive: of two sessions of one agent the one whose user said something last is woken, also where none of them calls a tool.
+func TestWakesTheLastActive(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	start := func(conversation string) *server {
+		return r.start("a", []string{"--auto-open", "--host", "claude"}, "CLAUDE_CODE_SESSION_ID="+conversation, "H2A_HEARTBEAT_INTERVAL_MS=100")
+	}
+	const other = "11111111-7a0f-4e2b-9c55-0d6f3b1a2c3d"
+	one, two := start(talk), start(other)
+	me := one.me()
+	if got := two.me(); got != me {
+		t.Fatalf("two conversations in one folder are %s and %s", me, got)
+	}
+	b := r.start("b", []string{"--auto-open", "--host", "codex"})
+	b.me()
+	lately := func(conversation, other string) <-chan bool {
+		t.Helper()
+		hook := make(chan bool, 1)
+		for _, c := range []string{other, conversation} {
+			c := wake.Caller{Place: wake.Place{Home: r.home}, Host: "claude", Conversation: c, Event: "Stop"}
+			if err := wake.Tell(c); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				mail, _ := wake.Wait(t.Context(), c, patience)
+				if c.Conversation == conversation {
+					hook <- mail
+				} else if mail {
+					t.Errorf("%s was woken, which was not active last", c.Conversation)
+				}
+			}()
+			time.Sleep(300 * time.Millisecond) // several heartbeats
+		}
+		return hook
+	}
+	for n, c := range [][2]string{{talk, other}, {other, talk}, {talk, other}} {
+		hook := lately(c[0], c[1])
+		b.ok("tutti_send", object{"to": me, "text": fmt.Sprint("message ", n)})
+		r.ends("mail for "+c[0], hook, true)
+		one.ok("tutti_receive", nil)
+		two.ok("tutti_receive", nil)
+	}
+}
+
 // TestWakesByQueue: the program's own queue gets the sentence, once, for the conversation that its calls name.
 func TestWakesByQueue(t *testing.T) {
 	t.Parallel()
