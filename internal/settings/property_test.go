@@ -256,6 +256,12 @@ func fuzz(f *testing.F, format driver.Format, seeds ...string) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := []string{"mcp", "h2a"}
+		news := [][]byte{[]byte(`{"h":[{"c":"x"}]}`), nil, []byte(`{"h":[],"n":1}`)}
+		if listed, err := SetListEntries(format, text, []string{"mcp"}, func([]byte) bool { return true }, news); err == nil {
+			if got, ok, err := Get(format, listed, []string{"mcp"}); err != nil || !ok || format == driver.JSON && !sameJSON(string(got), `[{"h":[{"c":"x"}]},{"h":[],"n":1}]`) {
+				t.Fatalf("%q\n%q: %s, %v, %v", text, listed, got, ok, err)
+			}
+		}
 		value, was, err := Get(format, text, path)
 		var syntax *SyntaxError
 		if errors.As(err, &syntax) && syntax.Line < 1 {
@@ -278,8 +284,11 @@ func fuzz(f *testing.F, format driver.Format, seeds ...string) {
 	})
 }
 
+func sameJSON(a, b string) bool { return reflect.DeepEqual(decodeJSON(a), decodeJSON(b)) }
+
 func FuzzJSON(f *testing.F) {
-	fuzz(f, driver.JSON, "", "{}", `{"mcp": {"h2a": {"args": [1]}}, }`, "{//\n}", `{"mcp":/**/{/**/},}`)
+	fuzz(f, driver.JSON, "", "{}", `{"mcp": {"h2a": {"args": [1]}}, }`, "{//\n}", `{"mcp":/**/{/**/},}`,
+		"{\"mcp\": [{\"h\": [ // a\n{\"c\": 1}, /* b */ 2,], \"o\": 1 /* c */}, 3, {\"h\": {}, \"n\": [\n]}, 4]}")
 }
 
 func FuzzTOML(f *testing.F) {
