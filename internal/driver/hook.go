@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"tutti/internal/canonjson"
@@ -207,3 +208,12 @@ func (e Event) limit(wakes bool) time.Duration {
 // week was tried to be taken as it is written, and more than ten minutes of waiting; a program that counts milliseconds in 32 bits has room for
 // three.
 const wakeFor = 7 * 24 * time.Hour
+
+// FormerTimeout is the timeout that entries of former releases have where a newer one asks for another, as it is written; "" for
+// none. An entry that has it was not set by its user.
+func (h *Hooks) FormerTimeout(wakes bool) string {
+	if !wakes || h.Unit == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(10*time.Minute/h.Unit), 10)
+}

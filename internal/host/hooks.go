@@ -19,17 +19,28 @@ func (q *Request) commands(d *driver.Driver, e driver.Event, bus string) (all []
 	if bus != "" {
 		root = " --root " + quote(bus)
 	}
-	all = append(all, wanted{d.Hooks.Entry(e, command+root, false), func(c string) bool { return !waits(c) }})
+	all = append(all, wanted{d.Hooks.Entry(e, command+root, false), func(c string) bool { return !waits(c) }, d.Hooks.FormerTimeout(false)})
 	if e.Wakes {
-		all = append(all, wanted{d.Hooks.Entry(e, command+" --wait"+root, true), waits})
+		all = append(all, wanted{d.Hooks.Entry(e, command+" --wait"+root, true), waits, d.Hooks.FormerTimeout(true)})
 	}
 	return all
 }
 
 // A wanted command is one that should stand at an event.
 type wanted struct {
-	entry []byte                    // as it stands in the list when it is new: an object with one command
-	is    func(command string) bool // tells it among those of ours
+	entry  []byte                    // as it stands in the list when it is new: an object with one command
+	is     func(command string) bool // tells it among those of ours
+	former string                    // the timeout that older releases wrote
+}
+
+// A claim says which commands are ours.
+type claim struct {
+	ours  func(command string) bool
+	plain func(command string) bool // and nothing else; nil: all of ours are. What is more is a line of the user's own
+}
+
+func (o claim) isPlain(command string) bool {
+	return o.ours(command) && (o.plain == nil || o.plain(command))
 }
 
 // waits tells whether a command of ours waits in the background.
@@ -55,6 +66,25 @@ func isHook(host, command string) bool {
 		}
 	}
 	return false
+}
+
+// isPlainHook tells whether a command does nothing but call our hook, as those do that we write. Else it is a line of the user's
+// own, in which ours stands.
+func isPlainHook(command string) bool {
+	in := rune(0)
+	for _, r := range command {
+		switch {
+		case r == in:
+			in = 0
+		case in == '\'':
+		case in == 0 && (r == '\'' || r == '"'):
+			in = r
+		case r == '`', r == '$', in == 0 && strings.ContainsRune(";&|<>(){}#*?~!\n", r):
+			return false
+		}
+	}
+	all := words(command)
+	return len(all) > 1 && strings.HasPrefix(base(all[0]), "tutti") && all[1] == "hook"
 }
 
 // words are those of a simple command line, without their quotes.
@@ -109,9 +139,9 @@ func commandsOf(entry []byte) iter.Seq2[string, []byte] {
 }
 
 // hasOurs tells whether an entry has a command of ours.
-func hasOurs(entry []byte, ours func(command string) bool) bool {
+func hasOurs(entry []byte, o claim) bool {
 	for command := range commandsOf(entry) {
-		if ours(command) {
+		if o.ours(command) {
 			return true
 		}
 	}
@@ -120,16 +150,20 @@ func hasOurs(entry []byte, ours func(command string) bool) bool {
 
 // renewed is an entry in which the commands of ours are those that are wanted and not yet found, and no others; nil when
 // nothing would be left in it. What others wrote in it stays, and so does what a user has set beside a command of ours.
-func renewed(entry []byte, ours func(command string) bool, left *[]wanted) []byte {
+func renewed(entry []byte, o claim, left *[]wanted) []byte {
 	var all [][]byte
 	for command, h := range commandsOf(entry) {
-		if ours(command) {
+		if o.ours(command) {
 			n := slices.IndexFunc(*left, func(w wanted) bool { return w.is(command) })
-			if n < 0 {
-				continue
+			if o.isPlain(command) {
+				if n < 0 {
+					continue
+				}
+				h = brought(h, &(*left)[n])
 			}
-			h = brought(h, (*left)[n].entry)
-			*left = slices.Delete(slices.Clone(*left), n, n+1)
+			if n >= 0 {
+				*left = slices.Delete(slices.Clone(*left), n, n+1)
+			}
 		}
 		all = append(all, h)
 	}
@@ -140,10 +174,12 @@ func renewed(entry []byte, ours func(command string) bool, left *[]wanted) []byt
 }
 
 // brought is a command that is brought up to date: in what says how it is run. The rest, once it is there, is the user's.
-func brought(command, entry []byte) []byte {
-	for _, fresh := range commandsOf(entry) {
+func brought(command []byte, w *wanted) []byte {
+	for _, fresh := range commandsOf(w.entry) {
 		for name, value := range canonjson.Members(fresh) {
-			if old, _ := canonjson.Get(command, name); name != "timeout" && name != "name" && string(old) != string(value) {
+			old := string(member(command, name))
+			theirs := name == "name" || name == "timeout" && (w.former == "" || old != w.former)
+			if !theirs && old != string(value) {
 				command = canonjson.Set(command, name, value)
 			}
 		}
@@ -152,7 +188,7 @@ func brought(command, entry []byte) []byte {
 }
 
 // entries makes the given ones those of ours in the list of an event. What others wrote stays, also beside ours in one entry.
-func (q *Request) entries(c *Change, format driver.Format, path []string, ours func(string) bool, want []wanted, did string) error {
+func (q *Request) entries(c *Change, format driver.Format, path []string, o claim, want []wanted, did string) error {
 	list, ok, err := q.Edit.Get(format, c.After, path)
 	if err != nil {
 		return c.damaged(err)
@@ -160,13 +196,13 @@ func (q *Request) entries(c *Change, format driver.Format, path []string, ours f
 	if len(want) == 0 && (!ok || !isList(list)) {
 		return nil
 	}
-	mine := func(e []byte) bool { return hasOurs(e, ours) }
+	mine := func(e []byte) bool { return hasOurs(e, o) }
 	var news [][]byte
 	left := want
 	if ok && isList(list) {
 		for e := range canonjson.Elements(list) {
 			if mine(e) {
-				news = append(news, renewed(e, ours, &left))
+				news = append(news, renewed(e, o, &left))
 			}
 		}
 	}
@@ -188,7 +224,7 @@ func (q *Request) planHooks(p *Plan) error {
 	}
 	p.adopt(c)
 	before := len(c.Did)
-	ours := func(command string) bool { return isHook(d.Name, command) }
+	ours := claim{func(command string) bool { return isHook(d.Name, command) }, isPlainHook}
 	if !q.Remove {
 		bus := q.hookRoot(p, f, c)
 		for _, e := range d.Hooks.Events {
@@ -272,7 +308,7 @@ func rootOf(s *driver.Server) string {
 }
 
 // dropHooks takes ours away from events at which they are not wanted.
-func (q *Request) dropHooks(p *Plan, f driver.File, c *Change, ours func(string) bool) error {
+func (q *Request) dropHooks(p *Plan, f driver.File, c *Change, ours claim) error {
 	d := p.Driver
 	table, ok, err := q.Edit.Get(f.Format, c.After, d.Hooks.Table)
 	if err != nil {
@@ -294,6 +330,9 @@ func (q *Request) dropHooks(p *Plan, f driver.File, c *Change, ours func(string)
 	}
 	if !q.Remove {
 		return nil
+	}
+	for _, command := range q.ourHooks(d, f, c.After) {
+		p.Remarks = append(p.Remarks, "a line of yours in "+c.Path+" calls our hook, and stays: "+command)
 	}
 	// The table that we made goes with its last list.
 	if table, ok, err := q.Edit.Get(f.Format, c.After, d.Hooks.Table); err == nil && ok && string(table) == "{}" && len(names) > 0 {

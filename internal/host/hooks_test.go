@@ -137,3 +137,63 @@ func TestHooksUseTheBusOfTheServer(t *testing.T) {
 		t.Errorf("hooks that name another bus than the server: %s", s.Hooks[0].State)
 	}
 }
+
+// A line of the user's own around ours is not rewritten, nor doubled, nor taken out; removal tells of it.
+func TestWrappedHook(t *testing.T) {
+	t.Parallel()
+	const file = ".claude/settings.json"
+	for command, wrapped := range map[string]bool{
+		`/old/tutti hook claude Stop`:                                  false,
+		`'/old dir/tutti' hook claude Stop --root '/srv/$x'`:           false,
+		`/old/tutti  hook claude Stop`:                                 false,
+		`timeout 5 /old/tutti hook claude Stop`:                        true,
+		`A=b /old/tutti hook claude Stop`:                              true,
+		`[ -x /old/tutti ] && /old/tutti hook claude Stop`:             true,
+		`/old/tutti hook claude Stop; date >>/tmp/log`:                 true,
+		`/old/tutti hook claude Stop --root "$HOME/bus"`:               true,
+		"/old/tutti hook claude Stop\ndate":                            true,
+		`/old/tutti hook claude Stop 2>/dev/null || true # fails open`: true,
+	} {
+		d := newDesk(t)
+		d.q.Command, d.q.Server = "/new/tutti", false
+		var c canonjson.Object
+		c.Str("type", "command")
+		c.Str("command", command)
+		d.write(file, `{"hooks": {"Stop": [{"hooks": [`+string(c.Bytes())+`]}]}}`, 0o600)
+		d.ok("claude")
+		all := d.hooksOf(file, "Stop")
+		if len(all) != 2 || strings.Contains(all[0], "/old") != wrapped || !strings.Contains(all[1], "/new/tutti hook claude Stop --wait") {
+			t.Errorf("%s: got %q", command, all)
+		}
+		if p := d.ok("claude"); p.Changed() {
+			t.Errorf("%s: a second run changes it", command)
+		}
+		d.q.Remove = true
+		p := d.ok("claude")
+		if (len(p.Remarks) == 1) != wrapped || wrapped && !strings.Contains(p.Remarks[0], command) {
+			t.Errorf("%s: %q", command, p.Remarks)
+		}
+		if wrapped && !slices.Equal(d.hooksOf(file, "Stop"), []string{string(c.Bytes())}) {
+			t.Errorf("%s: after removal %s", command, d.read(file))
+		}
+	}
+}
+
+// A timeout that an older release wrote was not the user's wish.
+func TestFormerTimeout(t *testing.T) {
+	t.Parallel()
+	const file = ".claude/settings.json"
+	d := newDesk(t)
+	d.q.Command, d.q.Server = "/opt/tutti", false
+	d.ok("claude")
+	now := d.read(file)
+	d.write(file, strings.ReplaceAll(now, `"timeout": 604800`, `"timeout": 600`), 0o600)
+	claude, _ := driver.Get("claude")
+	if s := d.q.Look(t.Context(), claude); s.Hooks[0].State != Outdated {
+		t.Errorf("got %s", s.Hooks[0].State)
+	}
+	d.ok("claude")
+	if got := d.read(file); got != now {
+		t.Errorf("got\n%s", settings.Diff([]byte(now), []byte(got)))
+	}
+}

@@ -95,7 +95,7 @@ func (q *Request) pluginHooks(p *Plugin, c *Change) error {
 		o.Raw("hooks", append(append([]byte{'['}, one.Bytes()...), ']'))
 		h := pluginHooks[i]
 		ours := func(command string) bool { return strings.Contains(command, h.mark) }
-		if err := q.entries(c, driver.JSON, []string{"hooks", h.event}, ours, []wanted{{o.Bytes(), ours}}, "hook "+h.event); err != nil {
+		if err := q.entries(c, driver.JSON, []string{"hooks", h.event}, claim{ours: ours}, []wanted{{entry: o.Bytes(), is: ours}}, "hook "+h.event); err != nil {
 			return err
 		}
 	}
