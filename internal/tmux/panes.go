@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,11 @@ type Pane struct {
 	Command string // the program in front, by its process name: "claude", "node", "bash"
 	Title   string // as the program last set it
 	Path    string // the folder of the program in front; " (deleted)" is added when it is gone
+
+	Owner  string    // of the session, by what [Server.New] noted; anybody of this user can write it
+	Status int       // of a dead pane: what its first process ended with; -1: a signal ended it, or it is not known (yet)
+	Signal int       // of a dead pane: the signal that ended its first process; 0: none, or it is not known (yet)
+	DeadAt time.Time // of a dead pane, to the second; zero when it is not known (yet)
 }
 
 // Ref returns what is needed to type into this pane, and into no other, as long as it runs what it runs now.
@@ -84,9 +90,10 @@ func (s *Snapshot) Find(id string) (Pane, bool) {
 const (
 	fixedFields = "pid start_time version session_id session_created session_attached window_id window_activity " +
 		"pane_id pane_pid pane_dead pane_in_mode pane_input_off alternate_on pane_synchronized"
-	textFields = "socket_path session_name window_name pane_current_command pane_title pane_current_path"
-	numFields  = 15 + 6
-	escaping   = "s/%/%25/;s/\n/%0A/;s/\t/%09/:"
+	textFields = "socket_path session_name window_name pane_current_command pane_title pane_current_path " +
+		"@owner_id pane_dead_status pane_dead_signal pane_dead_time"
+	numFields = 15 + 10
+	escaping  = "s/%/%25/;s/\n/%0A/;s/\t/%09/:"
 )
 
 func paneFormat() string {
@@ -103,9 +110,22 @@ func paneFormat() string {
 	return b.String()
 }
 
-// Panes returns all panes of the server, as of one moment. ErrAbsent: no server runs. Any other error: not known.
+// Panes returns all panes of the server, as of one moment. ErrAbsent: no server runs. Any other error: not known. When the server has
+// missed how a program ended, it is made to look; the next snapshot has it.
 func (s Server) Panes(ctx context.Context) (*Snapshot, error) {
-	out, err := s.run(ctx, nil, "list-panes", "-a", "-F", paneFormat())
+	snap, err := s.list(ctx, "-a")
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(snap.Panes, Pane.unreaped) {
+		nudge(snap.PID)
+	}
+	return snap, nil
+}
+
+// list returns those panes that the further arguments choose.
+func (s Server) list(ctx context.Context, which ...string) (*Snapshot, error) {
+	out, err := s.run(ctx, nil, append([]string{"list-panes", "-F", paneFormat()}, which...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +169,7 @@ func (s *Snapshot) add(line string) error {
 	}
 	socket := r.text()
 	p.SessionName, p.WindowName, p.Command, p.Title, p.Path = r.text(), r.text(), r.text(), r.text(), r.text()
+	p.Owner, p.Status, p.Signal, p.DeadAt = r.text(), r.status(), r.signal(), r.moment()
 	if r.bad || server <= 0 {
 		return errRow
 	}

@@ -110,7 +110,7 @@ func TestHostileTexts(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
-	good := "10\t1700000000\t3.3a\t$0\t1700000000\t0\t@0\t1700000000\t%0\t11\t0\t0\t0\t0\t0\t/tmp/s\tname\twin\tcat\tti%09tle%2509\t/x%0Ay"
+	good := "10\t1700000000\t3.3a\t$0\t1700000000\t0\t@0\t1700000000\t%0\t11\t0\t0\t0\t0\t0\t/tmp/s\tname\twin\tcat\tti%09tle%2509\t/x%0Ay\town\t\t\t"
 	snap, err := parsePanes([]byte(good + "\n"))
 	if err != nil || snap.Panes[0].Path != "/x\ny" || snap.Panes[0].Title != "ti\ttle%09" || snap.Socket != "/tmp/s" {
 		t.Fatalf("%+v, %v", snap, err)

@@ -42,6 +42,16 @@ var (
 
 // run calls tmux with the arguments, one command or several with ";" between them, and returns what it prints.
 func (s Server) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	out, err := s.call(ctx, &exec.Cmd{Args: s.at(), Env: environ(), Stdin: stdin}, args)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// call runs tmux as the given command says; its arguments so far are those that say which server. What was printed comes with an
+// error, too.
+func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte, error) {
 	program, err := exec.LookPath("tmux")
 	if err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
@@ -51,9 +61,8 @@ func (s Server) run(ctx context.Context, stdin io.Reader, args ...string) ([]byt
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append(s.at(), args...)...)
-	cmd.Env = environ()
-	cmd.Stdin = stdin
+	cmd := exec.CommandContext(ctx, program, append(how.Args, args...)...)
+	cmd.Env, cmd.Dir, cmd.Stdin = how.Env, how.Dir, how.Stdin
 	cmd.WaitDelay = time.Second // a killed client leaves nobody who could hold its pipes; in case it does
 	out, said := &limited{max: maxOutput}, &limited{max: maxErrors, drop: true}
 	cmd.Stdout, cmd.Stderr = out, said
@@ -71,7 +80,7 @@ func (s Server) run(ctx context.Context, stdin io.Reader, args ...string) ([]byt
 	if saysAbsent(text) {
 		err = ErrAbsent
 	}
-	return nil, &CommandError{Command: args[0], Server: s.String(), Said: text, Err: err}
+	return out.buf.Bytes(), &CommandError{Command: args[0], Server: s.String(), Said: text, Err: err}
 }
 
 // environ is our environment without what would tell tmux that we live in a pane: the target is always given.
@@ -90,7 +99,7 @@ func environ() []string {
 // not known then.
 func saysAbsent(said string) bool {
 	switch {
-	case strings.HasPrefix(said, "no server running on "):
+	case strings.HasPrefix(said, "no server running on "), said == "no current target", said == "no sessions": // a server that has nothing is about to end
 		return true
 	case strings.HasPrefix(said, "error connecting to "):
 		return strings.HasSuffix(said, "(No such file or directory)") || strings.HasSuffix(said, "(Connection refused)")

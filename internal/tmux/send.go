@@ -169,11 +169,11 @@ func (s Server) guard(pane Ref, typing bool) (string, error) {
 
 // equal is the condition that a variable has a value, whatever characters the value has.
 func equal(variable, value string) string {
-	return "#{==:#{" + variable + "}," + literal.Replace(value) + "}"
+	return "#{==:#{" + variable + "}," + literal.Replace(unformatted(value)) + "}"
 }
 
-// literal keeps tmux from reading a value as a format. Its table is built when it is first used.
-var literal = strings.NewReplacer("#", "##", ",", "#,", "}", "#}")
+// literal keeps tmux from taking a part of a value for the end of it. Its table is built when it is first used.
+var literal = strings.NewReplacer(",", "#,", "}", "#}")
 
 // verdict reads the first line of an answer, and returns what follows it.
 func (s Server) verdict(pane Ref, out []byte) ([]byte, error) {

@@ -1,4 +1,4 @@
-// Package tmux asks the tmux program which panes there are, reads their screens, and types into one of them.
+// Package tmux asks the tmux program which panes there are, reads their screens, types into one of them, and makes and ends sessions.
 //
 // What it promises: a pane that was seen is the pane that is typed into, or nothing is typed. A pane id (%7) is used once in the
 // life of a server and starts again at %0 with the next one; a pane that is started anew keeps its id; and a program that ends
@@ -8,7 +8,7 @@
 // program that lives there; one whose input is switched off, where keys vanish without a word; and one that shares its
 // keys with other panes.
 //
-// No shell is involved: tmux is started with a list of arguments, never starts a server by itself, and is killed after [Limit].
+// No shell is involved: tmux is started with a list of arguments, starts no server but for a new session, and is killed after [Limit].
 // Names, titles and folders come from whoever made them; none is ever expanded, and none can be taken for another field
 // or row. They may hold control characters: who shows them has to clean them.
 //

@@ -1,0 +1,117 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ErrOwner reports a session that belongs to somebody else than it did when it was listed.
+var ErrOwner = errors.New("the session belongs to somebody else")
+
+// Find returns the first pane that was made in the session with exactly this name. ErrAbsent: no server runs, or it has no such
+// session. Any other error: not known.
+func (s Server) Find(ctx context.Context, name string) (Pane, error) {
+	p, err := s.find(ctx, name)
+	if err == nil && p.unreaped() {
+		nudge(p.Server)
+		p, err = s.find(ctx, name)
+	}
+	if err != nil {
+		return Pane{}, fmt.Errorf("find session %q: %w", name, err)
+	}
+	return p, nil
+}
+
+func (s Server) find(ctx context.Context, name string) (Pane, error) {
+	snap, err := s.list(ctx, "-a", "-f", equal("session_name", name))
+	if err != nil {
+		return Pane{}, err
+	}
+	first, found := Pane{}, -1
+	for _, p := range snap.Panes {
+		n, err := strconv.Atoi(p.ID[1:])
+		if err == nil && p.SessionName == name && (found < 0 || n < found) {
+			first, found = p, n
+		}
+	}
+	if found < 0 {
+		return Pane{}, ErrAbsent
+	}
+	return first, nil
+}
+
+// Kill ends the session of this pane: its programs get SIGHUP when their terminal goes, and may live on. A window that the user
+// shows in another session, too, stays there. The server acts only if it is the one that was listed and its session with this id
+// belongs to [Pane.Owner]; who has reason to doubt the owner compares it first. ErrAbsent: there is no such session any more.
+// ErrChanged, ErrOwner: nothing was done.
+func (s Server) Kill(ctx context.Context, pane Pane) error {
+	if err := s.end(ctx, pane, true); err != nil {
+		return fmt.Errorf("end session %s %q: %w", pane.Session, pane.SessionName, err)
+	}
+	return nil
+}
+
+// end ends a session. An owner that was not noted yet is not compared.
+func (s Server) end(ctx context.Context, pane Pane, owned bool) error {
+	if pane.Server <= 0 || pane.Started <= 0 || !isID(pane.Session, '$') {
+		return fmt.Errorf("server %d: not a session that was listed", pane.Server)
+	}
+	if s.pid != 0 && s.pid != pane.Server {
+		return fmt.Errorf("server %d: %w: this process lives in server %d", pane.Server, ErrChanged, s.pid)
+	}
+	guard := "#{&&:" + equal("pid", strconv.Itoa(pane.Server)) + "," + equal("start_time", strconv.FormatInt(pane.Started, 10)) + "}"
+	guard = "#{&&:" + guard + "," + equal("session_id", pane.Session) + "}"
+	if owned {
+		guard = "#{&&:" + guard + "," + equal(ownerOption, pane.Owner) + "}"
+	}
+	target := pane.Session + ":"
+	out, err := s.run(ctx, nil, "if-shell", "-F", "-t", target, guard, sayOK+" ; kill-session -t "+pane.Session,
+		"display-message -p -t "+target+" '"+refused+"#{pid} #{start_time} #{session_id}'")
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	if first == "ok" {
+		return nil
+	}
+	why, ok := strings.CutPrefix(first, refused)
+	f := strings.Split(why, " ")
+	switch {
+	case !ok || len(f) != 3:
+		return fmt.Errorf("tmux server %s answers %.200q", s, first)
+	case f[0] != strconv.Itoa(pane.Server) || f[1] != strconv.FormatInt(pane.Started, 10):
+		return fmt.Errorf("%w: server %s is there, the session was of server %d", ErrChanged, f[0], pane.Server)
+	case f[2] != pane.Session:
+		return ErrAbsent
+	}
+	return ErrOwner
+}
+
+// Key presses keys in the pane: "Escape", "C-c" and "C-d", no others. What a key means depends on what the program asks: who
+// presses one has looked. Errors are those of [Server.Paste].
+func (s Server) Key(ctx context.Context, pane Ref, keys ...string) error {
+	for _, k := range keys {
+		if k != "Escape" && k != "C-c" && k != "C-d" {
+			return fmt.Errorf("press keys in pane %s: %q is none that is pressed", pane, k)
+		}
+	}
+	if len(keys) == 0 {
+		return fmt.Errorf("press keys in pane %s: none given", pane)
+	}
+	guard, err := s.guard(pane, true)
+	if err != nil {
+		return err
+	}
+	out, err := s.run(ctx, nil, "if-shell", "-F", "-t", pane.ID, guard,
+		"copy-mode -q -t "+pane.ID+" ; send-keys -t "+pane.ID+" "+strings.Join(keys, " ")+" ; "+sayOK, sayWhy(pane))
+	if err == nil {
+		_, err = s.verdict(pane, out)
+	}
+	if err != nil {
+		return fmt.Errorf("press %s in pane %s: %w", strings.Join(keys, ", "), pane, err)
+	}
+	return nil
+}
