@@ -1,5 +1,7 @@
 package cli
 
+import "strings"
+
 // nearest returns the words that a person who typed word may have meant, best first, at most three: those that begin
 // with it, then those at a small edit distance.
 func nearest(word string, among []string) []string {
@@ -96,7 +98,7 @@ func didYouMean(words []string, prefix string) string {
 func verbsMeant(word string, verbs []string) []string {
 	var out []string
 	for _, v := range otherWords(word) {
-		if contains(verbs, v) {
+		if first, _, _ := strings.Cut(v, " "); contains(verbs, first) {
 			out = append(out, v)
 		}
 	}
@@ -121,8 +123,20 @@ func otherWords(word string) []string {
 		return []string{"receive", "inbox"}
 	case "msg", "message", "tell", "write", "ask", "post":
 		return []string{"send"}
-	case "join", "login", "setup":
+	case "join", "login":
 		return []string{"connect", "install"}
+	case "setup", "configure", "config":
+		return []string{"host setup", "connect", "install"}
+	case "plugin", "plugins":
+		return []string{"host plugin"}
+	case "hooks":
+		return []string{"host setup", "hook"}
+	case "skill", "skills":
+		return []string{"install-skills"}
+	case "wake", "nudge", "ping":
+		return []string{"send"}
+	case "trace", "track":
+		return []string{"thread --trace"}
 	case "answer", "respond":
 		return []string{"reply"}
 	case "follow", "tail", "listen", "logs":
