@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -161,6 +163,9 @@ func (c *Call) showHost(v *hostView) {
 	for i := range v.Servers {
 		s := &v.Servers[i]
 		rows = append(rows, []string{"  server", c.App.Shown(s.Path), serverWords(s, v.answers[i].asked)})
+		if a := v.answers[i].Answer; a != nil && a.Problem != "" && !absent(a.Root) {
+			rows = append(rows, []string{"", "", "it says: " + a.Problem})
+		}
 		if s.Off {
 			rows = append(rows, []string{"", "", "switched off in the settings"})
 		}
@@ -245,6 +250,12 @@ func serverWords(s *host.Registered, asked bool) string {
 		return "outdated: " + s.Server.Command
 	}
 	return s.Server.Command
+}
+
+// absent tells whether there is nothing at a path, which is no problem of a bus: it is made at the first start.
+func absent(path string) bool {
+	_, err := os.Stat(path)
+	return path != "" && errors.Is(err, fs.ErrNotExist)
 }
 
 func (c *Call) answerWords(a *hostAnswer) string {

@@ -169,7 +169,7 @@ func (t *talk) status(a *Answer) {
 			continue
 		}
 		a.Root, a.Source = text(said, "root"), text(said, "rootSource")
-		if a.Root == "" {
+		if _, knows := canonjson.Get(said, "instance"); !knows { // else it has a bus, and only no agent, as is right while we look
 			a.Problem = text(said, "problem")
 		}
 	}
