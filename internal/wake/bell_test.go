@@ -354,6 +354,26 @@ func TestFolder(t *testing.T) {
 		t.Errorf("the folder is %s, want %s", b.folder.Name(), want)
 	}
 	b.Close()
+	os.Remove(filepath.Join(run, "tutti"))
+	if os.Geteuid() == 0 { // nobody else can give a folder away: one of somebody else is none, neither for a server nor for a hook
+		foreign := filepath.Join(run, "tutti")
+		if err := errors.Join(os.Mkdir(foreign, 0o777), os.Chown(foreign, 12345, 12345)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err = Listen(BellOptions{Place: p, Host: "codex", Whose: talk}); err != nil {
+			t.Fatal(err)
+		}
+		if want := filepath.Join(home, ".local/state/tutti/run"); b.folder.Name() != want {
+			t.Errorf("the folder is %s, want %s", b.folder.Name(), want)
+		}
+		if err := Tell(Caller{Place: p, Host: "codex", Conversation: talk}); err != nil {
+			t.Errorf("a hook beside a folder of somebody else: %v", err)
+		}
+		if left, _ := os.ReadDir(foreign); len(left) > 0 {
+			t.Errorf("in the folder of somebody else: %v", left)
+		}
+		b.Close()
+	}
 	if _, err := Listen(BellOptions{Host: "codex", Whose: talk}); !errors.Is(err, errNoFolder) {
 		t.Errorf("without any folder: %v", err)
 	}
