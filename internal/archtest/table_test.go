@@ -26,7 +26,8 @@ func init() {
 	lay(place{tier: 1}, "store", "event", "driver")
 	lay(place{tier: 1, line: 1}, "envelope") // what lists show of an envelope is a projection of the store's contract
 	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill")
-	lay(place{tier: 2, heavy: true}, "store/natsstore", "roster/files", "settings")
+	lay(place{tier: 2, heavy: true}, "store/natsstore", "settings")
+	lay(place{tier: 2, line: 1, heavy: true}, "roster/files") // it keeps the rows that roster describes
 	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation")
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "nhi", "subagent", "org",
 		"lease")

@@ -1,0 +1,265 @@
+package files
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"slices"
+
+	"modernc.org/sqlite"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/roster"
+)
+
+// The tables are those that other programs make and read. What we remember of the last agreement is a member of the one row of
+// state, which they keep as they keep everything that they do not know.
+const tables = `
+CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), data TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, status TEXT, pane_cwd TEXT, data JSON);
+CREATE INDEX IF NOT EXISTS idx_sessions_pane_cwd ON sessions(pane_cwd);`
+
+// ourKey is the member of the state with what we remember.
+const ourKey = "tutti"
+
+// The pragmas of each connection, in this order. Who waits longer than five seconds for another program is told. NORMAL loses the last
+// transactions in a power cut, never the file; the YAML, which is synced before, then brings them back.
+const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
+
+// A database is open within the lock of the registry, for one look or one change.
+type database struct {
+	path string
+	pool *sql.DB
+	conn *sql.Conn
+	open bool // a transaction is open
+}
+
+// A stored is what a database says.
+type stored struct {
+	names []string // of the rows, in the order in which they came
+	rows  map[string]storedRow
+	rest  *tree // the state without what is ours
+	ours  agreement
+}
+
+// A storedRow is one row. said is nil, and bad says why, when it cannot be used.
+type storedRow struct {
+	said *tree
+	row  roster.Row
+	hash string
+	bad  error
+	old  bool // it stands where it stood before there was a table
+}
+
+// An agreement is what the two files last said in common.
+type agreement struct {
+	known    bool
+	revision int64
+	yaml     string            // SHA-256 of the text
+	rows     map[string]string // name to hash
+	rest     string            // hash
+}
+
+// openDatabase opens a database, and makes it when it is missing.
+func openDatabase(ctx context.Context, path string) (*database, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open %s: it is no plain file", path)
+	} else if err == nil && info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(path, 0o600); err != nil {
+			return nil, err
+		}
+	} else if errors.Is(err, fs.ErrNotExist) {
+		// SQLite would make it readable for everybody; its journal takes over the rights.
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
+	source := url.URL{Scheme: "file", Path: path, RawQuery: pragmas}
+	pool, err := sql.Open("sqlite", source.String())
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	pool.SetMaxOpenConns(1)
+	d := &database{path: path, pool: pool}
+	if d.conn, err = pool.Conn(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// begin keeps other programs from writing, and reads all there is.
+func (d *database) begin(ctx context.Context) (*stored, error) {
+	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", d.path, err)
+	}
+	d.open = true
+	if _, err := d.conn.ExecContext(ctx, tables); err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.path, err)
+	}
+	s, err := d.read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.path, err)
+	}
+	return s, nil
+}
+
+func (d *database) read(ctx context.Context) (*stored, error) {
+	s := &stored{rows: map[string]storedRow{}, rest: &tree{kind: object}}
+	var state []byte
+	err := d.conn.QueryRowContext(ctx, "SELECT data FROM state WHERE id = 1").Scan(&state)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	if canonjson.IsObject(state) && canonjson.Valid(state) {
+		s.rest = fromJSON(state)
+		s.ours = readAgreement(s.rest.at(ourKey))
+	}
+	rows, err := d.conn.QueryContext(ctx, "SELECT name, data FROM sessions ORDER BY rowid")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var data []byte
+		if err := rows.Scan(&name, &data); err != nil {
+			return nil, err
+		}
+		s.put(name, data)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	// Before there was a table of sessions, the state had everything.
+	if old := s.rest.at(rowsKey); old != nil && old.kind == list && len(s.rows) == 0 {
+		for _, t := range old.kids {
+			if name := t.at("name"); name != nil && name.text != "" {
+				s.put(name.text, t.json(nil))
+				row := s.rows[name.text]
+				row.old = true
+				s.rows[name.text] = row
+			}
+		}
+	}
+	s.rest = s.rest.with(ourKey, nil).with(rowsKey, nil)
+	return s, nil
+}
+
+// put takes a row as it is stored.
+func (s *stored) put(name string, data []byte) {
+	r := storedRow{bad: &roster.InvalidError{Name: name, Reason: "what the database says of it is no JSON"}}
+	if canonjson.Valid(data) && canonjson.IsObject(data) {
+		r.said = fromJSON(data)
+		r.hash = hashOf(r.said)
+		r.row, _, r.bad = roster.Parse(data)
+		if r.bad == nil && r.row.Name != name {
+			r.bad = &roster.InvalidError{Name: name, Reason: "in the database it stands under another name"}
+		}
+	}
+	if _, have := s.rows[name]; !have {
+		s.names = append(s.names, name)
+	}
+	s.rows[name] = r
+}
+
+// hashOf is equal for trees that say the same.
+func hashOf(t *tree) string {
+	sum, err := canonjson.Hash(t.json(nil))
+	if err != nil { // a number that no reader can hold
+		return "none " + string(t.json(nil))
+	}
+	return sum
+}
+
+func readAgreement(t *tree) agreement {
+	a := agreement{rows: map[string]string{}}
+	sum, rows := t.at("yaml_sha256"), t.at("rows")
+	if sum == nil || rows == nil || rows.kind != object {
+		return a
+	}
+	a.known, a.yaml = true, sum.text
+	if n := t.at("revision"); n != nil {
+		a.revision, _ = canonjson.Int([]byte(n.text))
+	}
+	if r := t.at("rest"); r != nil {
+		a.rest = r.text
+	}
+	for i, name := range rows.names {
+		a.rows[name] = rows.kids[i].text
+	}
+	return a
+}
+
+func (a *agreement) tree() *tree {
+	rows := &tree{kind: object}
+	for name := range a.rows {
+		rows.names = append(rows.names, name)
+	}
+	slices.Sort(rows.names)
+	for _, name := range rows.names {
+		rows.kids = append(rows.kids, &tree{kind: word, text: a.rows[name]})
+	}
+	return &tree{
+		kind:  object,
+		names: []string{"revision", "yaml_sha256", "rest", "rows"},
+		kids: []*tree{
+			{kind: number, text: fmt.Sprint(a.revision)}, {kind: word, text: a.yaml}, {kind: word, text: a.rest}, rows,
+		},
+	}
+}
+
+// write brings the tables up to date within the open transaction.
+func (d *database) write(ctx context.Context, put []*entry, gone []string, rest *tree, a agreement) error {
+	for _, e := range put {
+		_, err := d.conn.ExecContext(ctx, `INSERT INTO sessions (name, status, pane_cwd, data) VALUES (?, ?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET status = excluded.status, pane_cwd = excluded.pane_cwd, data = excluded.data`,
+			e.row.Name, string(e.row.Status), e.row.Pane.Cwd, string(e.raw))
+		if err != nil {
+			return fmt.Errorf("write %s: %w", d.path, err)
+		}
+	}
+	for _, name := range gone {
+		if _, err := d.conn.ExecContext(ctx, "DELETE FROM sessions WHERE name = ?", name); err != nil {
+			return fmt.Errorf("write %s: %w", d.path, err)
+		}
+	}
+	state := string(rest.with(ourKey, a.tree()).json(nil))
+	if _, err := d.conn.ExecContext(ctx, "INSERT INTO state (id, data) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data", state); err != nil {
+		return fmt.Errorf("write %s: %w", d.path, err)
+	}
+	return nil
+}
+
+func (d *database) commit(ctx context.Context) error {
+	d.open = false
+	_, err := d.conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+// close gives the database back, and what is open in it up. The journal is emptied, so that what was committed stands in the one file;
+// another program that reads at this moment may keep it from that.
+func (d *database) close() {
+	ctx := context.Background()
+	if d.open {
+		d.conn.ExecContext(ctx, "ROLLBACK") //nolint:errcheck // closing does the same
+	}
+	d.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
+	d.conn.Close()
+	d.pool.Close()
+}
+
+// damaged reports whether an error means that the file is no sound database.
+func damaged(err error) bool {
+	const corrupt, notADatabase = 11, 26 // result codes of SQLite
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == corrupt || e.Code()&0xff == notADatabase)
+}

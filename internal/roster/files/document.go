@@ -1,0 +1,308 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"tutti/internal/roster"
+)
+
+const rowsKey = "tmux_sessions"
+
+// A SyntaxError is a registry that cannot be understood as a whole.
+type SyntaxError struct {
+	Path   string
+	Line   int
+	Reason string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s: line %d: %s", e.Path, e.Line, e.Reason)
+}
+
+// A document is the text of a registry that was understood.
+type document struct {
+	text  []byte
+	lines []int      // where each line begins
+	root  *yaml.Node // a mapping; nil: the text says nothing
+	pair  int        // root.Content[pair] is the key of the rows; -1: there is none
+	rows  []*entry   // in the order of the file
+	rest  *tree      // everything but the rows
+}
+
+// An entry is a row with its place in the file.
+type entry struct {
+	node *yaml.Node
+	said *tree // nil: it cannot be read
+	row  roster.Row
+	raw  []byte // what it says, as JSON; nil: it cannot be read
+	bad  error  // an *InvalidError: why it cannot be used
+	odd  []string
+}
+
+func (d *document) list() *yaml.Node {
+	if d.pair < 0 {
+		return nil
+	}
+	return d.root.Content[d.pair+1]
+}
+
+// parse reads a text. Errors are of type *lineError and are about the whole of it; what is wrong with one row stands with the row.
+func parse(text []byte) (*document, error) {
+	d := &document{text: text, pair: -1, rest: &tree{kind: object}, lines: []int{0}}
+	if err := checkText(text); err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(text); {
+		if i = lineEnd(text, i); i < len(text) || text[i-1] == '\n' {
+			d.lines = append(d.lines, i)
+		}
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, second yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return d, nil
+	case err != nil:
+		return nil, yamlFault(err)
+	}
+	switch err := dec.Decode(&second); {
+	case err == nil:
+		return nil, faultAt(&second, "a second document begins here")
+	case !errors.Is(err, io.EOF):
+		return nil, yamlFault(err)
+	}
+	root := doc.Content[0]
+	switch {
+	case root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null":
+		return d, nil
+	case root.Kind != yaml.MappingNode:
+		return nil, faultAt(root, "a registry is a mapping with the member %s", rowsKey)
+	}
+	d.root = root
+	return d, d.read()
+}
+
+func checkText(text []byte) error {
+	at := func(i int, reason string) error {
+		return &lineError{line: bytes.Count(text[:i], []byte("\n")) + 1, reason: reason}
+	}
+	switch {
+	case len(text) > roster.MaxSize:
+		return &lineError{line: 1, reason: fmt.Sprintf("the text has %d bytes, and %d are the limit", len(text), roster.MaxSize)}
+	case bytes.IndexByte(text, 0) >= 0:
+		return at(bytes.IndexByte(text, 0), "a byte with the value zero")
+	case !utf8.Valid(text):
+		for i := 0; i < len(text); {
+			r, n := utf8.DecodeRune(text[i:])
+			if r == utf8.RuneError && n == 1 {
+				return at(i, "this is not UTF-8")
+			}
+			i += n
+		}
+	}
+	return nil
+}
+
+var faultLine = regexp.MustCompile(`line (\d+): `)
+
+func yamlFault(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	m := faultLine.FindStringSubmatchIndex(text)
+	if m == nil {
+		return &lineError{line: 1, reason: text}
+	}
+	line, _ := strconv.Atoi(text[m[2]:m[3]])
+	return &lineError{line: line, reason: text[:m[0]] + text[m[1]:]}
+}
+
+// read takes the root apart.
+func (d *document) read() error {
+	r := &reader{}
+	rest := &yaml.Node{Kind: yaml.MappingNode, Line: d.root.Line}
+	for i := 0; i+1 < len(d.root.Content); i += 2 {
+		key := d.root.Content[i]
+		if key.Kind == yaml.ScalarNode && key.Value == rowsKey {
+			if d.pair >= 0 {
+				return faultAt(key, "%s stands here a second time", rowsKey)
+			}
+			d.pair = i
+			continue
+		}
+		rest.Content = append(rest.Content, key, d.root.Content[i+1])
+	}
+	var err error
+	if d.rest, err = r.tree(rest, 0, false); err != nil {
+		return err
+	}
+	seq := d.list()
+	if seq == nil || seq.Kind == yaml.ScalarNode && seq.ShortTag() == "!!null" {
+		return nil
+	}
+	if seq.Kind != yaml.SequenceNode {
+		return faultAt(seq, "%s is no list", rowsKey)
+	}
+	for _, n := range seq.Content {
+		e := &entry{node: n}
+		if err := e.read(r); errors.Is(err, errBomb) {
+			return err
+		}
+		d.rows = append(d.rows, e)
+	}
+	d.findTwins()
+	return nil
+}
+
+// read understands one row. The error is returned for the caller that wants to know its cause, too.
+func (e *entry) read(r *reader) error {
+	said, err := r.tree(e.node, 0, false)
+	if err != nil {
+		fault := &lineError{}
+		errors.As(err, &fault)
+		e.bad = &roster.InvalidError{Name: nameOf(e.node), Line: fault.line, Reason: fault.reason}
+		return err
+	}
+	e.said, e.raw = said, said.json(nil)
+	e.row, e.odd, err = roster.Parse(e.raw)
+	var invalid *roster.InvalidError
+	if errors.As(err, &invalid) {
+		invalid.Line = e.node.Line
+		e.bad = invalid
+	}
+	return err
+}
+
+// nameOf finds the name in a row that cannot be read.
+func nameOf(n *yaml.Node) string {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "name" && n.Content[i+1].Kind == yaml.ScalarNode {
+			return n.Content[i+1].Value
+		}
+	}
+	return ""
+}
+
+// name returns the key of a row, as far as it has one.
+func (e *entry) name() string {
+	if e.row.Name != "" {
+		return e.row.Name
+	}
+	return nameOf(e.node)
+}
+
+// findTwins makes rows unusable that have one name: nobody can say which of them is the session.
+func (d *document) findTwins() {
+	first := make(map[string]*entry, len(d.rows))
+	for _, e := range d.rows {
+		name := e.name()
+		other := first[name]
+		switch {
+		case name == "":
+		case other == nil:
+			first[name] = e
+		default:
+			for _, twin := range []*entry{other, e} {
+				twin.bad = &roster.InvalidError{Name: name, Line: twin.node.Line,
+					Reason: fmt.Sprintf("there are two rows of this name, in line %d and in line %d", other.node.Line, e.node.Line)}
+			}
+		}
+	}
+}
+
+// find returns the row of a name, usable or not.
+func (d *document) find(name string) *entry {
+	for _, e := range d.rows {
+		if e.name() == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// offset returns where a node begins. The parser counts characters.
+func (d *document) offset(n *yaml.Node) int {
+	if n.Line < 1 || n.Line > len(d.lines) {
+		return len(d.text)
+	}
+	at := d.lines[n.Line-1]
+	for range n.Column - 1 {
+		_, size := utf8.DecodeRune(d.text[at:])
+		at += size
+	}
+	return at
+}
+
+// start returns where the lines of an entry of a list in block style begin: at the line of its dash.
+func (d *document) start(n *yaml.Node) int {
+	at := d.offset(n)
+	from := lineStart(d.text, at)
+	if !blankLine(d.text[from:at]) {
+		return from
+	}
+	for above := from; above > 0; {
+		above = lineStart(d.text, above-1)
+		line := bytes.TrimSpace(d.text[above:lineEnd(d.text, above)])
+		if bytes.HasPrefix(line, []byte("-")) {
+			return above
+		}
+		if len(line) > 0 && line[0] != '#' {
+			break
+		}
+	}
+	return from
+}
+
+// manner finds out how the file is written.
+func (d *document) manner() manner {
+	m := manner{eol: eolOf(d.text), dash: 0, key: 2, unit: 2, list: -1}
+	seq := d.list()
+	if seq != nil && seq.Kind == yaml.SequenceNode && seq.Style&yaml.FlowStyle == 0 {
+		for _, n := range seq.Content {
+			d.look(n, &m)
+		}
+	} else if d.root != nil {
+		m.dash = d.root.Column - 1
+	}
+	if m.list < 0 {
+		m.list = 0
+		if d.pair >= 0 {
+			m.list = max(0, m.dash-(d.root.Content[d.pair].Column-1))
+		}
+	}
+	return m
+}
+
+// look takes the manner of a row; that of the last row counts.
+func (d *document) look(n *yaml.Node, m *manner) {
+	at := d.offset(n)
+	from := lineStart(d.text, at)
+	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle != 0 {
+		if i := bytes.IndexByte(d.text[from:at], '-'); i >= 0 {
+			m.dash = i
+		}
+		return
+	}
+	if i := bytes.IndexByte(d.text[from:at], '-'); i >= 0 && n.Anchor == "" && blankLine(d.text[from+i+1:at]) {
+		m.dash, m.key = i, at-from-i
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		if v.Style&yaml.FlowStyle != 0 || v.Line <= k.Line || v.Column < k.Column || v.Column-k.Column > 16 {
+			continue
+		}
+		switch {
+		case v.Kind == yaml.MappingNode && v.Column > k.Column:
+			m.unit = v.Column - k.Column
+		case v.Kind == yaml.SequenceNode:
+			m.list = v.Column - k.Column
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"tutti/internal/roster"
+)
+
+// An op makes a member another one; with nil it removes it. The path has the names that lead to it.
+type op struct {
+	path []string
+	v    *tree
+}
+
+// diff returns what leads from one object to another. Where both have a mapping, and cur has one there, too, it goes into it: cur is
+// what stands in the file.
+func diff(cur, before, after *tree) []op {
+	var ops []op
+	for i, name := range after.names {
+		was, is := before.at(name), after.kids[i]
+		if was != nil && was.equal(is) {
+			continue
+		}
+		here := cur.at(name)
+		if was == nil || was.kind != object || is.kind != object || here == nil || here.kind != object || len(is.kids) == 0 {
+			ops = append(ops, op{[]string{name}, is})
+			continue
+		}
+		for _, o := range diff(here, was, is) {
+			ops = append(ops, op{append([]string{name}, o.path...), o.v})
+		}
+	}
+	for _, name := range before.names {
+		if after.at(name) == nil && cur.at(name) != nil {
+			ops = append(ops, op{[]string{name}, nil})
+		}
+	}
+	return ops
+}
+
+// applied returns what an object says after the ops.
+func applied(t *tree, ops []op) *tree {
+	for _, o := range ops {
+		v := o.v
+		if len(o.path) > 1 {
+			v = applied(t.at(o.path[0]), []op{{o.path[1:], o.v}})
+		}
+		t = t.with(o.path[0], v)
+	}
+	return t
+}
+
+// unsafeError is the refusal of a change for which the text has no safe place.
+func unsafeError(name string, line int, format string, args ...any) error {
+	return &roster.InvalidError{Name: name, Line: line, Reason: "it cannot be changed safely here (" + fmt.Sprintf(format, args...) + "); edit the file by hand"}
+}
+
+// change returns the document after ops on one row.
+func (d *document) change(e *entry, ops []op) (*document, error) {
+	changes, err := d.rowSplices(e, ops)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.Index(d.rows, e)
+	want := applied(e.said, ops)
+	return d.verified(e.name(), e.node.Line, changes, func(is *document) bool {
+		return len(is.rows) == len(d.rows) && is.rows[i].said.equal(want) && d.sameRows(is.rows, i) && d.rest.equal(is.rest)
+	})
+}
+
+func (d *document) rowSplices(e *entry, ops []op) ([]splice, error) {
+	seq := d.list()
+	switch {
+	case e.node.Kind != yaml.MappingNode:
+		return nil, unsafeError(e.name(), e.node.Line, "the row refers to another one")
+	case seq.Anchor != "" || seq.Kind != yaml.SequenceNode:
+		return nil, unsafeError(e.name(), seq.Line, "the list of rows has an anchor")
+	}
+	from, limit := d.rowRange(e)
+	s := &splicer{d: d, name: e.name(), manner: d.manner()}
+	s.mapping(e.node, e.said, limit, ops)
+	for _, c := range s.out {
+		if c.from < from || c.to > limit {
+			return nil, unsafeError(e.name(), e.node.Line, "the row has no clear end")
+		}
+	}
+	return s.out, s.err
+}
+
+// rowRange returns the lines of a row: to the next row, or to what comes behind the list.
+func (d *document) rowRange(e *entry) (from, limit int) {
+	seq := d.list()
+	if seq.Style&yaml.FlowStyle != 0 {
+		at := d.offset(e.node)
+		return at, skipFlow(d.text, at)
+	}
+	limit = d.listEnd()
+	if i := slices.Index(d.rows, e); i+1 < len(d.rows) {
+		limit = d.start(d.rows[i+1].node)
+	}
+	return d.start(e.node), limit
+}
+
+// listEnd returns where the member with the rows must have ended.
+func (d *document) listEnd() int {
+	if d.root.Style&yaml.FlowStyle == 0 && d.pair+2 < len(d.root.Content) {
+		return lineStart(d.text, d.offset(d.root.Content[d.pair+2]))
+	}
+	return d.end()
+}
+
+// end returns where nothing can follow: at a mark for the end, else at the end.
+func (d *document) end() int {
+	if i := bytes.Index(d.text, []byte("\n...")); i >= 0 {
+		return i + 1
+	}
+	return len(d.text)
+}
+
+// sameRows compares the rows with those of another document, all but one.
+func (d *document) sameRows(rows []*entry, but int) bool {
+	for i, e := range d.rows {
+		if i == but {
+			continue
+		}
+		if u := rows[i]; e.name() != u.name() || !e.said.equal(u.said) {
+			return false
+		}
+	}
+	return true
+}
+
+// verified makes changes and reads the text again. Unless it says what was meant, nothing is changed.
+func (d *document) verified(name string, line int, changes []splice, good func(is *document) bool) (*document, error) {
+	if i := oddBreak(d.text); i >= 0 {
+		return nil, unsafeError(name, bytes.Count(d.text[:i], []byte("\n"))+1, "the line has an unusual end in it")
+	}
+	text, err := apply(d.text, changes)
+	if err != nil {
+		return nil, unsafeError(name, line, "%v", err)
+	}
+	is, err := parse(text)
+	if err != nil {
+		return nil, unsafeError(name, line, "afterwards the file could not be read: %v", err)
+	}
+	if !good(is) {
+		return nil, unsafeError(name, line, "afterwards the file would say something else than meant")
+	}
+	return is, nil
+}
+
+// add returns the document with one more row.
+func (d *document) add(t *tree) (*document, error) {
+	name := t.at("name").text
+	var last error
+	for _, at := range []func(*tree) ([]splice, error){d.addSplices, d.addBehind} {
+		changes, err := at(t)
+		if err == nil {
+			var is *document
+			is, err = d.verified(name, 0, changes, func(is *document) bool {
+				n := len(d.rows)
+				return len(is.rows) == n+1 && is.rows[n].said.equal(t) && d.sameRows(is.rows[:n], -1) && d.rest.equal(is.rest)
+			})
+			if err == nil {
+				return is, nil
+			}
+		}
+		if last == nil {
+			last = err
+		}
+	}
+	return nil, last
+}
+
+// addSplices puts a row behind the last one.
+func (d *document) addSplices(t *tree) ([]splice, error) {
+	m, seq := d.manner(), d.list()
+	switch {
+	case d.root == nil:
+		return d.insertAt(d.end(), rowsKey+":"+m.eol+string(m.row(nil, t))), nil
+	case seq == nil:
+		s := &splicer{d: d, name: rowsKey, manner: m}
+		if d.root.Style&yaml.FlowStyle != 0 {
+			quoted := d.quoted(d.root)
+			s.flowInsert(d.root, spell(rowsKey, quoted)+": ["+t.flow(quoted)+"]")
+			return s.out, s.err
+		}
+		s.insert(d.contentEnd(0, d.end(), 0), rowsKey+":"+m.eol+string(m.row(nil, t)))
+		return s.out, s.err
+	case seq.Anchor != "" || seq.Kind == yaml.AliasNode:
+		return nil, unsafeError(t.at("name").text, seq.Line, "the list of rows has an anchor")
+	case seq.Style&yaml.FlowStyle != 0 && len(seq.Content) > 0:
+		last := d.offset(seq.Content[len(seq.Content)-1])
+		at := skipFlow(d.text, last)
+		return []splice{{at, at, ", " + t.flow(d.quoted(seq.Content[0]))}}, nil
+	case seq.Kind == yaml.ScalarNode || len(seq.Content) == 0:
+		return d.addFirst(seq, t, m)
+	}
+	return d.insertAt(d.contentEnd(0, d.listEnd(), m.dash+1), string(m.row(nil, t))), nil
+}
+
+// addBehind puts a row behind blank lines and comments, too: they may belong to a text of the last row.
+func (d *document) addBehind(t *tree) ([]splice, error) {
+	seq := d.list()
+	if seq == nil || seq.Style&yaml.FlowStyle != 0 || len(d.rows) == 0 {
+		return nil, errOverlap
+	}
+	return d.insertAt(d.listEnd(), string(d.manner().row(nil, t))), nil
+}
+
+// addFirst puts a row into a list that is empty: null, nothing at all, or [].
+func (d *document) addFirst(seq *yaml.Node, t *tree, m manner) ([]splice, error) {
+	key := d.root.Content[d.pair]
+	at := d.offset(key)
+	if d.root.Style&yaml.FlowStyle != 0 {
+		from := d.offset(seq)
+		return []splice{{from, skipFlow(d.text, from), "[" + t.flow(d.quoted(d.root)) + "]"}}, nil
+	}
+	line := lineEnd(d.text, at)
+	if seq.Kind == yaml.ScalarNode && seq.Value == "" {
+		return d.insertAt(line, string(m.row(nil, t))), nil
+	}
+	from := d.offset(seq)
+	end := skipFlow(d.text, from)
+	if seq.Kind == yaml.ScalarNode {
+		end = plainEnd(d.text, from)
+	}
+	if seq.Line != key.Line || end > line {
+		return nil, unsafeError(t.at("name").text, key.Line, "the empty list stands on a line of its own")
+	}
+	for d.text[from-1] == ' ' {
+		from--
+	}
+	return append([]splice{{from, end, ""}}, d.insertAt(line, string(m.row(nil, t)))...), nil
+}
+
+// remove returns the document without a row.
+func (d *document) remove(e *entry) (*document, error) {
+	if d.list().Style&yaml.FlowStyle != 0 {
+		return nil, unsafeError(e.name(), e.node.Line, "the list of rows is in brackets")
+	}
+	from, limit := d.rowRange(e)
+	i := slices.Index(d.rows, e)
+	return d.verified(e.name(), e.node.Line, []splice{{from, d.contentEnd(from, limit, d.manner().dash+1), ""}}, func(is *document) bool {
+		return len(is.rows) == len(d.rows)-1 && d.sameRows(slices.Insert(slices.Clone(is.rows), i, e), i) && d.rest.equal(is.rest)
+	})
+}
+
+// amend returns the document after ops on what is beside the rows.
+func (d *document) amend(ops []op) (*document, error) {
+	s := &splicer{d: d, manner: d.manner()}
+	want := applied(d.rest, ops)
+	switch {
+	case d.root == nil:
+		var text []byte
+		for i, name := range want.names {
+			text = s.block(text, name, want.kids[i], 0)
+		}
+		s.out = d.insertAt(d.end(), string(text))
+	default:
+		s.mapping(d.root, d.rest, d.end(), ops)
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	return d.verified("", 1, s.out, func(is *document) bool {
+		return len(is.rows) == len(d.rows) && d.sameRows(is.rows, -1) && is.rest.equal(want)
+	})
+}
+
+// insertAt puts whole lines at the beginning of a line or at the end of the text.
+func (d *document) insertAt(at int, lines string) []splice {
+	if at > 0 && d.text[at-1] != '\n' {
+		eol := eolOf(d.text)
+		lines = eol + strings.TrimSuffix(lines, eol)
+	}
+	return []splice{{at, at, lines}}
+}
+
+// contentEnd goes back over blank lines, and over comments that stand further left than what they could belong to.
+func (d *document) contentEnd(from, to, indent int) int {
+	for to > from {
+		above := lineStart(d.text, to-1)
+		line := d.text[above:to]
+		if !blankLine(line) && (!commentLine(line) || indentOf(line) >= indent) {
+			break
+		}
+		to = above
+	}
+	return max(from, to)
+}
+
+// quoted reports whether a mapping in flow style is written with quotes, as JSON is.
+func (d *document) quoted(n *yaml.Node) bool {
+	return n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Style&yaml.DoubleQuotedStyle != 0
+}

@@ -1,0 +1,194 @@
+package files
+
+import (
+	"fmt"
+	"slices"
+
+	"tutti/internal/roster"
+)
+
+// A merger brings the two files into agreement, in memory.
+type merger struct {
+	doc      *document // becomes what the YAML has to say
+	db       *stored
+	yamlGone bool // there is no YAML, or nothing in it
+
+	frozen   map[string]bool  // rows that stay in both files as they are
+	unusable map[string]error // rows that cannot be used, and why
+	problems []roster.Problem
+}
+
+func (m *merger) problem(name string, line int, unusable bool, format string, args ...any) {
+	m.problems = append(m.problems, roster.Problem{Name: name, Line: line, Reason: fmt.Sprintf(format, args...), Unusable: unusable})
+}
+
+// run decides for each row which of the files counts.
+func (m *merger) run() {
+	m.frozen, m.unusable = map[string]bool{}, map[string]error{}
+	nameless := false
+	for _, e := range m.doc.rows {
+		name := e.name()
+		for _, odd := range e.odd {
+			m.problem(name, e.node.Line, false, "%s", odd)
+		}
+		if e.bad == nil {
+			continue
+		}
+		m.frozen[name], m.unusable[name] = true, e.bad
+		nameless = nameless || name == ""
+		m.problem(name, lineOf(e), true, "%s", reasonOf(e.bad))
+	}
+	for _, name := range m.db.names {
+		if m.frozen[name] {
+			continue
+		}
+		if e := m.doc.find(name); e != nil {
+			m.both(e, m.db.rows[name])
+		} else {
+			m.onlyStored(name, m.db.rows[name], nameless)
+		}
+	}
+	m.rest()
+}
+
+func lineOf(e *entry) int {
+	if bad, ok := e.bad.(*roster.InvalidError); ok && bad.Line > 0 { //nolint:errorlint // it is made here, and never wrapped
+		return bad.Line
+	}
+	return e.node.Line
+}
+
+func reasonOf(err error) string {
+	if bad, ok := err.(*roster.InvalidError); ok { //nolint:errorlint // as above
+		return bad.Reason
+	}
+	return err.Error()
+}
+
+// both judges a row that stands in both files.
+func (m *merger) both(e *entry, s storedRow) {
+	name, here, base := e.row.Name, hashOf(e.said), m.base(e.row.Name)
+	switch {
+	case here == s.hash:
+	case s.bad != nil:
+		// The file is sound: the database gets its row.
+	case base == "":
+		m.problem(name, e.node.Line, false, "the file and the database say different things of it; the file counts")
+	case s.hash == base:
+		if s.row.Role != "" && s.row.Role != e.row.Role {
+			m.frozen[name] = true
+			bad := &roster.InvalidError{Name: name, Line: e.node.Line, Reason: fmt.Sprintf("its role was %q, and a role that was set may not change", s.row.Role)}
+			m.unusable[name] = bad
+			m.problem(name, e.node.Line, true, "%s", bad.Reason)
+		}
+	case here == base:
+		m.adopt(e, s)
+	default:
+		m.problem(name, e.node.Line, false, "it was changed in the file and by another program in the database; the file counts")
+	}
+}
+
+func (m *merger) base(name string) string {
+	if m.yamlGone {
+		return ""
+	}
+	return m.db.ours.rows[name]
+}
+
+// adopt takes a row into the file that another program has changed in the database.
+func (m *merger) adopt(e *entry, s storedRow) {
+	err := roster.CheckChange(&e.row, &s.row)
+	if err == nil {
+		var is *document
+		if is, err = m.doc.change(e, diff(e.said, e.said, s.said)); err == nil {
+			m.doc = is
+			return
+		}
+	}
+	m.frozen[e.row.Name] = true
+	m.problem(e.row.Name, e.node.Line, false, "another program has changed it in the database, and that was not taken over: %v", err)
+}
+
+// onlyStored judges a row that stands in the database only.
+func (m *merger) onlyStored(name string, s storedRow, nameless bool) {
+	base := m.base(name)
+	switch {
+	case s.bad != nil:
+		m.frozen[name], m.unusable[name] = true, s.bad
+		m.problem(name, 0, true, "%s", reasonOf(s.bad))
+	case base != "" && base == s.hash && nameless:
+		m.frozen[name] = true
+		m.unusable[name] = &roster.InvalidError{Name: name, Reason: "a row of the file has lost its name, and may be this one"}
+		m.problem(name, 0, true, "it is not in the file any more, but a row there has no name: if that is this one, give it back its name")
+	case base != "" && base == s.hash:
+		// Somebody removed it from the file.
+	default:
+		is, err := m.doc.add(s.said)
+		if err != nil {
+			m.frozen[name], m.unusable[name] = true, err
+			m.problem(name, 0, true, "it stands in the database only, and could not be written into the file: %v", err)
+			return
+		}
+		if base != "" {
+			m.problem(name, 0, false, "it was removed from the file and changed by another program in the database; it stays")
+		}
+		m.doc = is
+	}
+}
+
+// rest judges what is beside the rows. What another program has exported of ours is not looked at.
+func (m *merger) rest() {
+	here, there := m.doc.rest.with(ourKey, nil), m.db.rest
+	hash := hashOf(here)
+	if hash == hashOf(there) || !m.yamlGone && (!m.db.ours.known || hash != m.db.ours.rest) {
+		return
+	}
+	ops := slices.DeleteFunc(diff(here, here, there), func(o op) bool { return o.v == nil })
+	if len(ops) == 0 {
+		return
+	}
+	is, err := m.doc.amend(ops)
+	if err != nil {
+		m.problem("", 0, false, "another program has changed %s in the database, and that was not taken over: %v", ops[0].path[0], err)
+		return
+	}
+	m.doc = is
+}
+
+// rows returns the rows that can be used, in the order of the file.
+func (m *merger) rows() (rows []roster.Row) {
+	for _, e := range m.doc.rows {
+		if m.unusable[e.name()] == nil {
+			rows = append(rows, e.row.Clone())
+		}
+	}
+	return rows
+}
+
+// outcome returns what the database has to learn, and what is agreed upon afterwards. text is the hash of the YAML.
+func (m *merger) outcome(sum string) (put []*entry, gone []string, rest *tree, a agreement) {
+	a = agreement{known: true, revision: m.db.ours.revision, yaml: sum, rows: map[string]string{}}
+	rest = m.doc.rest.with(ourKey, nil).with(rowsKey, nil)
+	a.rest = hashOf(rest)
+	for name := range m.frozen {
+		if base, ok := m.db.ours.rows[name]; ok {
+			a.rows[name] = base
+		}
+	}
+	for _, e := range m.doc.rows {
+		if m.frozen[e.name()] {
+			continue
+		}
+		hash := hashOf(e.said)
+		a.rows[e.row.Name] = hash
+		if s, ok := m.db.rows[e.row.Name]; !ok || s.hash != hash || s.bad != nil || s.old {
+			put = append(put, e)
+		}
+	}
+	for _, name := range m.db.names {
+		if _, ok := a.rows[name]; !ok && !m.frozen[name] {
+			gone = append(gone, name)
+		}
+	}
+	return put, gone, rest, a
+}

@@ -1,0 +1,171 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+
+	"tutti/internal/roster"
+)
+
+// save writes what the visit has changed, the YAML first. After an error nothing is changed.
+func (v *visit) save(ctx context.Context) error {
+	m := v.merged
+	text := m.doc.text
+	newText := !v.exists || !bytes.Equal(text, v.text)
+	if newText && len(text) == 0 {
+		newText = false // nothing to say: an empty file is not made
+	}
+	put, gone, rest, agreed := m.outcome(sumOf(text))
+	if newText || len(put)+len(gone) > 0 || !agreed.same(&m.db.ours) {
+		agreed.revision++
+		if err := v.db.write(ctx, put, gone, rest, agreed); err != nil {
+			return err
+		}
+		v.r.step("written")
+		if newText {
+			if err := v.swap(text); err != nil {
+				return err
+			}
+		}
+		// From here on the change is made: the YAML has it. A database that misses it is what a later look brings up to date.
+		v.r.step("swapped")
+		if err := v.db.commit(context.WithoutCancel(ctx)); err != nil {
+			v.r.forget()
+			return nil //nolint:nilerr // see above
+		}
+		v.r.step("committed")
+	}
+	v.db.close()
+	v.db = nil
+	v.r.step("closed")
+	v.remember(text)
+	v.r.step("cached")
+	return nil
+}
+
+func (a *agreement) same(b *agreement) bool {
+	return a.known == b.known && a.yaml == b.yaml && a.rest == b.rest && maps.Equal(a.rows, b.rows)
+}
+
+// swap puts a new text in the place of the one that was read. If the file is another one by then, it is left alone.
+func (v *visit) swap(text []byte) error {
+	dir, name := v.place.dir, v.place.name
+	tmp, err := dir.Stage(text, 0o600, true)
+	if err != nil {
+		return err
+	}
+	v.r.step("staged")
+	if !v.exists {
+		if err := dir.Publish(tmp, dir, name); errors.Is(err, fs.ErrExist) {
+			return errAgain
+		} else if err != nil {
+			dir.Remove(tmp)
+			return err
+		}
+		v.sync()
+		return nil
+	}
+	switch err := dir.Exchange(tmp, dir, name); {
+	case errors.Is(err, errors.ErrUnsupported):
+		return v.rename(tmp)
+	case errors.Is(err, fs.ErrNotExist):
+		dir.Remove(tmp)
+		return errAgain
+	case err != nil:
+		dir.Remove(tmp)
+		return err
+	}
+	v.r.step("exchanged")
+	old, _, err := dir.Read(tmp, roster.MaxSize)
+	if err != nil || !bytes.Equal(old, v.text) {
+		return v.takeBack(tmp, text)
+	}
+	if err := dir.Rename(tmp, dir, name+".bak", true); err != nil {
+		dir.Remove(tmp) // a convenience for people, and no reason to refuse
+	}
+	v.r.step("kept")
+	v.sync()
+	return nil
+}
+
+// sync makes the new name survive a power cut. That it could not be done is no refusal: everybody sees the change already.
+func (v *visit) sync() {
+	_ = v.place.dir.Sync()
+}
+
+// takeBack gives the file back that somebody else has put there between our reading and our exchange. Somebody may put yet another one
+// there at every step; whatever is displaced and not ours has to go back.
+func (v *visit) takeBack(tmp string, ours []byte) error {
+	dir, name := v.place.dir, v.place.name
+	for range maxTries {
+		if err := dir.Exchange(tmp, dir, name); err != nil {
+			return fmt.Errorf("%s was changed by another program, and its text is kept in %s: %w", v.r.path, tmp, err)
+		}
+		out, _, err := dir.Read(tmp, roster.MaxSize)
+		if err == nil && bytes.Equal(out, ours) {
+			dir.Remove(tmp)
+			return errAgain
+		}
+	}
+	return fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, tmp)
+}
+
+// rename is swap where files cannot be exchanged: a moment is left in which the writing of another program would be lost.
+func (v *visit) rename(tmp string) error {
+	dir, name := v.place.dir, v.place.name
+	now, _, err := dir.Read(name, roster.MaxSize)
+	if err == nil && !bytes.Equal(now, v.text) {
+		err = errAgain
+	}
+	if err == nil {
+		err = dir.Replace(name+".bak", v.text, 0o600, false)
+	}
+	if err == nil {
+		err = dir.Rename(tmp, dir, name, true)
+	}
+	if err != nil {
+		dir.Remove(tmp)
+		return err
+	}
+	v.sync()
+	return nil
+}
+
+// remember keeps what was agreed upon for the next call and for light programs.
+func (v *visit) remember(text []byte) {
+	r, m := v.r, v.merged
+	r.last = m.doc
+	read := r.now()
+	now, info, err := v.place.dir.Read(v.place.name, roster.MaxSize)
+	db := roster.DatabaseInfo(v.place.dir, v.place.name)
+	if err != nil || info.Unstable || db.Unstable || !bytes.Equal(now, text) {
+		r.forget()
+		return
+	}
+	r.seen = &look{text: text, db: db, rows: m.rows(), problems: m.problems}
+	switch {
+	case r.cache == "":
+	case len(m.problems) > 0:
+		_ = roster.DropCache(r.path, r.cache)
+	default:
+		s := roster.Snapshot{File: info, SHA256: sumOf(text), Read: read, DB: db}
+		for _, e := range m.doc.rows {
+			s.Rows = append(s.Rows, e.raw)
+		}
+		// Without a cache light programs ask again: slower, and never wrong.
+		if roster.WriteCache(r.path, r.cache, s) != nil {
+			_ = roster.DropCache(r.path, r.cache)
+		}
+	}
+}
+
+func (r *Registry) forget() {
+	r.seen = nil
+	if r.cache != "" {
+		_ = roster.DropCache(r.path, r.cache)
+	}
+}
