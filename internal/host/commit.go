@@ -21,10 +21,10 @@ const tries = 5
 func (q *Request) Do(plan func() *Plan) (p *Plan) {
 	for range tries {
 		p = plan()
-		if p.Err != nil {
-			return p
+		if p.Err == nil {
+			p.Err = p.Apply(q)
 		}
-		if p.Err = p.Apply(q); !errors.Is(p.Err, ErrChanged) {
+		if !errors.Is(p.Err, ErrChanged) {
 			return p
 		}
 	}

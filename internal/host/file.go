@@ -106,12 +106,14 @@ func (c *Change) now() ([]byte, error) {
 		return nil, err
 	}
 	defer d.Close()
-	text, _, err := d.Read(filepath.Base(c.real), maxFile)
+	text, info, err := d.Read(filepath.Base(c.real), maxFile)
 	switch unfit, ok := errors.AsType[*atomicfile.UnfitError](err); {
 	case ok:
 		return nil, &StateError{Path: c.Path, Reason: errors.New(unfit.Why)}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err == nil && info.Unstable: // somebody writes it in place; what was read may be half of it
+		return nil, c.changed()
 	case err == nil && text == nil:
 		text = []byte{}
 	}

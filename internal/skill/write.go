@@ -200,7 +200,8 @@ func (q *Request) put(f *folder, l *look) {
 	if l.State == Written {
 		err = d.Create(name, text, filePerm, true)
 		if errors.Is(err, fs.ErrExist) { // somebody was quicker; what lies there is looked at the next time
-			l.State, l.Why = Left, "appeared just now"
+			data, _, unfit, err := read(d, name)
+			l.overtaken(data, unfit == "" && err == nil, "appeared just now")
 			return
 		}
 		l.fail("write", err)
@@ -226,8 +227,19 @@ func (l *look) still(d *atomicfile.Dir, name string) bool {
 	if err == nil && unfit == "" && data != nil && bytes.Equal(data, l.has) {
 		return true
 	}
-	l.State, l.Why = Left, "was changed just now"
+	l.overtaken(data, unfit == "" && err == nil, "was changed just now")
 	return false
+}
+
+// overtaken says what became of a file that somebody else wrote meanwhile: another one of ours has written the same.
+func (l *look) overtaken(data []byte, read bool, why string) {
+	switch {
+	case read && data != nil && string(data) == l.part.Text:
+		l.State = Same
+	case read && data == nil && l.State == Removed:
+	default:
+		l.State, l.Why = Left, why
+	}
 }
 
 // fail notes an error, if it is one.
