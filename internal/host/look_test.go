@@ -19,6 +19,12 @@ func (d *desk) script(name, text string) string {
 	return d.write(name, "#!/bin/sh\n"+text, 0o755)
 }
 
+// shell is a server that a shell reads: a file that was just written cannot be run as a program while a test beside this one starts
+// another one and has it still open.
+func (d *desk) shell(name, text string) driver.Server {
+	return driver.Server{Command: "/bin/sh", Args: []string{d.write(name, text, 0o600)}}
+}
+
 const (
 	hello  = `echo '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"fake","version":"9"}}}'` + "\n"
 	listed = `echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"},{"name":"tutti_status"}]}}'` + "\n"
@@ -52,7 +58,7 @@ func TestProbe(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)
 			d.q.Place.Dir = d.home
-			r := &Registered{Server: driver.Server{Command: d.script("server", c.script)}}
+			r := &Registered{Server: d.shell("server", c.script)}
 			began := time.Now()
 			got, err := d.q.Probe(t.Context(), claude, r)
 			if c.err != "" {
@@ -80,7 +86,7 @@ func TestProbeHangs(t *testing.T) {
 	d := newDesk(t)
 	d.q.Place.Dir = d.home
 	claude, _ := driver.Get("claude")
-	r := &Registered{Server: driver.Server{Command: d.script("server", "sleep 600 & echo $! >"+d.home+"/pid\nwait")}}
+	r := &Registered{Server: d.shell("server", "sleep 600 & echo $! >"+d.home+"/pid\nwait")}
 	ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer stop()
 	began := time.Now()
@@ -103,7 +109,7 @@ func TestProbeHangs(t *testing.T) {
 	ctx, stop = context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer stop()
 	began = time.Now()
-	r.Server.Command = d.script("forking", "setsid sleep 8 &\nexec sleep 600")
+	r.Server = d.shell("forking", "setsid sleep 8 &\nexec sleep 600")
 	if _, err := d.q.Probe(ctx, claude, r); !errors.Is(err, errSilent) || time.Since(began) > 5*time.Second {
 		t.Errorf("with a child elsewhere: got %v after %s", err, time.Since(began))
 	}

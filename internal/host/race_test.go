@@ -115,7 +115,7 @@ func TestDoAgain(t *testing.T) {
 	if got := d.read(filepath.Base(p.Changes[0].Backup)); got != `{"a": 2}` {
 		t.Errorf("kept: %s", got)
 	}
-	d.q.Command = "/else"
+	d.q.Command = "/else/tutti"
 	calls = 0
 	p = d.q.Do(func() *Plan {
 		if calls++; calls == 1 {
@@ -126,7 +126,7 @@ func TestDoAgain(t *testing.T) {
 	if p.Err != nil || calls != 2 || !strings.Contains(d.read(".claude.json"), "/else") {
 		t.Errorf("%v after %d plans", p.Err, calls)
 	}
-	d.q.Command = "/other"
+	d.q.Command = "/other/tutti"
 	calls = 0
 	p = d.q.Do(func() *Plan {
 		p := d.q.Plan(claude)
