@@ -4,20 +4,22 @@
 // # What is changed
 //
 // The settings belong to their user. One entry of the table of servers is ours, and the entries of hooks that call our program;
-// nothing else is touched, to the byte. An entry under our name that starts another program stays, unless the user insists.
-// What is as it should be is not written again.
+// nothing else is touched, to the byte, and what its user has set in an entry of ours stays as well. An entry under our name
+// that starts another program stays, unless the user insists. One that hides ours in a folder is brought into line with it, or
+// told of. What is as it should be is not written again.
 //
 // # How it is written
 //
 // A [Plan] says what would be changed, and is shown as a difference; [Plan.Apply] does it. The files of one program change
 // together or not at all. Each appears whole, keeps its rights and owner, and what it said before lies beside it under a dated
 // name. A link of the user's is followed, and what it leads to is written; in a project, which may come from strangers, a link
-// out of it is not. A file that somebody else changed meanwhile is left to them.
+// out of it is not. A file that somebody else changed meanwhile is left to them, and [Request.Do] plans for it anew.
 //
 // # How it is looked at
 //
 // [Look] finds a program, its version, and what is registered. [Probe] starts the server that is registered, exactly as the
-// program would, and speaks with it. Both end what they started.
+// program would, and speaks with it. Both end what they started. What settings of a project name is not started unless it is
+// this very program (see [Request.Starts]).
 //
 // How settings are read and changed as text comes in as an [Editor], because what can read all formats is large; where they are
 // and what stands in them is the question of package driver. Nothing here asks who the user is, or prints.

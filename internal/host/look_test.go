@@ -43,11 +43,13 @@ func TestProbe(t *testing.T) {
 		{"noise", "echo hello; echo '{'; echo '{\"id\":7}'; echo '{\"method\":\"notifications/h2a\"}'\n" + hello + "echo '[]'\n" + listed + told + "sleep 0.1", Answer{Name: "fake", Version: "9", Tools: 2, Root: "/srv/bus", Source: "flag"}, ""},
 		{
 			"no bus", hello + listed + strings.ReplaceAll(told, `\"rootSource`, `\"problem\":\"open store: no\",\"rootSource`) + "cat >/dev/null",
-			Answer{Name: "fake", Version: "9", Tools: 2, Root: "/srv/bus", Source: "flag", Problem: "open store: no"}, "",
+			Answer{Name: "fake", Version: "9", Tools: 2, Root: "/srv/bus", Source: "flag", Problem: "open store: no"},
+			"",
 		},
 		{
 			"nobody", hello + listed + strings.ReplaceAll(told, `\"rootSource`, `\"instance\":null,\"problem\":\"who?\",\"rootSource`) + "cat >/dev/null",
-			Answer{Name: "fake", Version: "9", Tools: 2, Root: "/srv/bus", Source: "flag"}, "",
+			Answer{Name: "fake", Version: "9", Tools: 2, Root: "/srv/bus", Source: "flag"},
+			"",
 		},
 		{"no such tool", hello + `echo '{"id":2,"result":{"tools":[]}}'; cat >/dev/null`, Answer{Name: "fake", Version: "9"}, ""},
 		{"ends at once", "echo 'no config' >&2; exit 3", Answer{}, "no config"},
