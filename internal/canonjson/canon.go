@@ -14,6 +14,19 @@ func Canonical(raw []byte) ([]byte, error) {
 	return out, nil
 }
 
+// Covered is Canonical for what Check has nothing to say of, and its error otherwise: one look instead of two.
+func Covered(raw []byte) ([]byte, error) {
+	p, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	defer p.free()
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return p.append(make([]byte, 0, len(raw)), "", false)
+}
+
 // Append appends the canonical form of raw to dst. With an error dst is returned as it was.
 func Append(dst, raw []byte) ([]byte, error) {
 	p, err := parse(raw)

@@ -2,6 +2,7 @@ package canonjson
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -301,6 +302,21 @@ func TestAppendFloatIsECMAScript(t *testing.T) {
 	} {
 		if got := string(appendFloat(nil, f)); got != want {
 			t.Errorf("appendFloat(%g): got %s, want %s", f, got, want)
+		}
+	}
+}
+
+// TestCovered: what Check refuses has no form that covers all of it; all else has the one of Canonical.
+func TestCovered(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{`{"b":1.0,"a":[{"d":1,"c":"x"}]}`, `{"a":{"__proto__":1}}`, `{"a":{"\u005f_proto__":1}}`, `{"a":[1e999]}`, `{"a":`, ``, `5`} {
+		got, err := Covered([]byte(in))
+		want, cerr := Canonical([]byte(in))
+		if refused := Check([]byte(in)); refused != nil {
+			want, cerr = nil, refused
+		}
+		if string(got) != string(want) || fmt.Sprint(err) != fmt.Sprint(cerr) {
+			t.Errorf("Covered(%s): got %s, %v; want %s, %v", in, got, err, want, cerr)
 		}
 	}
 }

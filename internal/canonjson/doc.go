@@ -123,6 +123,10 @@ func Check(raw []byte) error {
 		return err
 	}
 	defer p.free()
+	return p.check()
+}
+
+func (p *parser) check() error {
 	if p.proto >= 0 {
 		return faultProto.at(p.proto)
 	}

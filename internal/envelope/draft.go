@@ -32,6 +32,17 @@ type Draft struct {
 
 // Bytes returns the unsigned envelope in one line. The error names everything that is wrong with the draft.
 func (d Draft) Bytes() ([]byte, error) {
+	raw, err := d.write()
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(raw); err != nil {
+		return nil, fmt.Errorf("write envelope: %w", err)
+	}
+	return raw, nil
+}
+
+func (d Draft) write() ([]byte, error) {
 	if max(len(d.Text), len(d.Body)) > MaxBody {
 		return nil, fmt.Errorf("write envelope: the body has %d bytes, at most %d are allowed: send the name of a file instead",
 			max(len(d.Text), len(d.Body)), MaxBody)
@@ -74,11 +85,7 @@ func (d Draft) Bytes() ([]byte, error) {
 		})
 	}
 	o.Str("createdAt", Stamp(d.Created))
-	raw := o.End()
-	if err := Check(raw); err != nil {
-		return nil, fmt.Errorf("write envelope: %w", err)
-	}
-	return raw, nil
+	return o.End(), nil
 }
 
 // usual is more than the bytes of most envelopes besides what their sender has to say and their signature.
@@ -117,13 +124,13 @@ func (a Actor) members(o *canonjson.Object) {
 
 // Signed is Bytes with a signature of by, as Sign makes it.
 func (d Draft) Signed(by address.Instance, key *signature.Private) ([]byte, error) {
-	raw, err := d.Bytes() // has judged it, so that Sign need not
+	raw, err := d.write()
 	if err != nil {
 		return nil, err
 	}
-	message, err := canonjson.Canonical(raw)
-	if err != nil {
-		return nil, fmt.Errorf("sign envelope: %w", err)
+	message, err := canonjson.Covered(raw)
+	if err != nil || len(problems(raw)) > 0 {
+		return nil, fmt.Errorf("write envelope: %w", cmp.Or(Check(raw), err))
 	}
 	out := append(make([]byte, 0, len(raw)+len(by)+signatureRoom), raw[:len(raw)-1]...)
 	out = canonjson.AppendString(append(out, `,"signatures":[{"by":`...), string(by))

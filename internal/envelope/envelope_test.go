@@ -67,6 +67,7 @@ func TestDraftIsReadBack(t *testing.T) {
 
 func TestDraftRefuses(t *testing.T) {
 	t.Parallel()
+	key := signature.Generate()
 	for name, c := range map[string]struct {
 		d    Draft
 		want string
@@ -86,8 +87,12 @@ func TestDraftRefuses(t *testing.T) {
 		if c.d.Actor == (Actor{}) {
 			c.d.Actor = ana
 		}
-		if raw, err := c.d.Bytes(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %.80s, %v; want an error with %q", name, raw, err, c.want)
+		raw, err := c.d.Bytes()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Fatalf("%s: got %.80s, %v; want an error with %q", name, raw, err, c.want)
+		}
+		if raw, serr := c.d.Signed(ana.Instance, key); serr == nil || serr.Error() != err.Error() {
+			t.Errorf("%s, signed: got %.80s, %v; want %v", name, raw, serr, err)
 		}
 	}
 	draft(t, Draft{Text: strings.Repeat("x", MaxBody)})

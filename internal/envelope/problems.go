@@ -34,6 +34,13 @@ func Check(raw []byte) error {
 // Beyond the agreed checks ours refuses what readers would take and regret: an id that can be no file name, a document that
 // is too large, and a member or number that no signature could cover.
 func Problems(raw []byte) []string {
+	return problemsWith(raw, canonjson.Check)
+}
+
+// problems is Problems for what is known to be covered by a signature.
+func problems(raw []byte) []string { return problemsWith(raw, func([]byte) error { return nil }) }
+
+func problemsWith(raw []byte, covered func([]byte) error) []string {
 	if len(raw) > MaxDocument {
 		return []string{fmt.Sprintf("envelope has %d bytes, at most %d are allowed", len(raw), MaxDocument)}
 	}
@@ -51,7 +58,7 @@ func Problems(raw []byte) []string {
 			all = append(all, p)
 		}
 	}
-	if err := canonjson.Check(raw); err != nil {
+	if err := covered(raw); err != nil {
 		add("envelope cannot be signed: " + err.Error())
 	}
 	add(constant("protocol", m[mProtocol], Protocol))

@@ -196,7 +196,7 @@ func (m *Mark) line() []byte {
 	} else {
 		o.Opt("result", m.Result)
 	}
-	return o.Bytes()
+	return o.End()
 }
 
 var errNoMark = errors.New("is no line of a trail")
