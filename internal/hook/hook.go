@@ -251,20 +251,29 @@ func (e *event) open(ctx context.Context, known bool) (notice string, err error)
 	return notice, err
 }
 
-// prove records that the agent has what an earlier event printed.
+// prove records that the agent has what an earlier event printed, or gives back what it has not.
 func (e *event) prove(ctx context.Context) error {
 	var proven []post.Print
+	var lost []string
 	for _, p := range e.was.Printed {
-		if p.provenBy(&e.call, e.now) {
+		by, _ := e.hooks.Event(p.Event)
+		switch {
+		case p.Lost || !p.after(&e.call, e.now):
+		case p.lostBy(&e.call, by.Moment):
+			lost = append(lost, p.ID)
+		default:
 			proven = append(proven, p.Print)
 		}
 	}
-	if len(proven) == 0 {
+	if len(proven)+len(lost) == 0 {
 		return nil
 	}
-	err := e.bus.Office.Proven(ctx, e.r, proven)
+	err := errors.Join(e.bus.Office.Proven(ctx, e.r, proven), e.bus.Office.GiveBack(ctx, e.r, lost))
 	return errors.Join(err, e.notes.update(func(n *note) { // a hook beside this one may have printed more meanwhile
 		n.Printed = slices.DeleteFunc(n.Printed, func(p printed) bool { return slices.Contains(proven, p.Print) })
+		for i, p := range n.Printed {
+			n.Printed[i].Lost = p.Lost || slices.Contains(lost, p.ID)
+		}
 	}))
 }
 
@@ -329,7 +338,12 @@ func (e *event) mail(ctx context.Context, notice string) error {
 	e.more = e.call.Event.Moment == driver.Stop
 	err = e.notes.update(func(n *note) {
 		for i := range t.Items {
-			n.Printed = append(n.Printed, printed{Print: t.Items[i].Print(), Event: e.call.Event.Name, At: e.now})
+			p := printed{Print: t.Items[i].Print(), Event: e.call.Event.Name, At: e.now}
+			n.Printed = slices.DeleteFunc(n.Printed, func(was printed) bool {
+				p.Twice = p.Twice || was.ID == p.ID && was.Lost
+				return was.ID == p.ID
+			})
+			n.Printed = append(n.Printed, p)
 		}
 	})
 	if err != nil { // nobody would know at the next event

@@ -34,15 +34,24 @@ type printed struct {
 	post.Print
 	Event string
 	At    time.Time
+	Lost  bool // the turn for which it was printed was broken off, and it was given back since
+	Twice bool // it had been lost before it was printed
 }
 
 // sameMoment is how far apart two calls for one event can be: several settings may name the hook, and several tools may
 // come to an end together.
 const sameMoment = 2 * time.Second
 
-// provenBy tells whether an event proves that the program went on with what was printed.
-func (p *printed) provenBy(c *driver.Call, now time.Time) bool {
+// after tells whether an event comes after what was printed, and not beside it.
+func (p *printed) after(c *driver.Call, now time.Time) bool {
 	return c.Event.Name != p.Event || c.Again || now.Sub(p.At).Abs() >= sameMoment
+}
+
+// lostBy tells whether an event proves that the turn for which something was printed was broken off: its user says something, and
+// neither a tool nor an end of that turn came in between. Claude Code then takes all of it back that came with the prompt, if the
+// model had not begun to answer, and nothing tells whether it had. Where only some hooks are set that would never end: the second time counts.
+func (p *printed) lostBy(c *driver.Call, printed driver.Moment) bool {
+	return !p.Twice && c.Event.Moment == driver.Prompt && (printed == driver.Prompt || printed == driver.Stop)
 }
 
 const (
@@ -152,7 +161,7 @@ func (s *notes) sweep(now time.Time) {
 
 var (
 	noteMembers    = []string{"root", "instance", "epoch", "told", "printed"}
-	printedMembers = []string{"id", "from", "first", "event", "at"}
+	printedMembers = []string{"id", "from", "first", "event", "at", "lost", "twice"}
 )
 
 func parseNote(data []byte) (n note, ok bool) {
@@ -169,7 +178,7 @@ func parseNote(data []byte) (n note, ok bool) {
 		}
 	}
 	for raw := range canonjson.Elements(v[4]) {
-		var w [5][]byte
+		var w [7][]byte
 		canonjson.Pick(raw, printedMembers, w[:])
 		var s [4]string
 		for i := range s {
@@ -177,6 +186,8 @@ func parseNote(data []byte) (n note, ok bool) {
 		}
 		at, _ := canonjson.Int(w[4])
 		p := printed{Print: post.Print{ID: s[0], From: address.Instance(s[1])}, Event: s[3], At: time.UnixMilli(at)}
+		p.Lost, _ = canonjson.Bool(w[5])
+		p.Twice, _ = canonjson.Bool(w[6])
 		if key, err := hex.DecodeString(s[2]); err == nil && len(key) == len(p.First) {
 			copy(p.First[:], key)
 		}
@@ -204,6 +215,12 @@ func (n *note) bytes() []byte {
 		}
 		one.Str("event", p.Event)
 		one.Int("at", p.At.UnixMilli())
+		if p.Lost {
+			one.Bool("lost", true)
+		}
+		if p.Twice {
+			one.Bool("twice", true)
+		}
 		list = append(list, one.Bytes()...)
 	}
 	o.Raw("printed", append(list, ']'))
