@@ -341,3 +341,58 @@ func TestClaudeIsNotHeldUp(t *testing.T) {
 		})
 	}
 }
+
+// TestClaudeTakesBack: a prompt that its user breaks off before the model answers goes back to where it was typed, and the mail that came
+// with it is gone from the conversation. The next prompt brings it again.
+func TestClaudeTakesBack(t *testing.T) {
+	for _, version := range []string{"197", "329"} {
+		t.Run(version, func(t *testing.T) {
+			const first, second, text = "think about it for long", "go on with something else", "mail that came with a prompt"
+			a := seated(version)
+			set := a.setUp
+			a.setUp = func(t *testing.T, d desk) {
+				set(t, d)
+				d.write(t, ".config/tutti/config.toml", "[wake]\nenabled = false\n")
+			}
+			over := make(chan struct{})
+			s := sitBefore(t, a, func(now turn) move {
+				if raw := string(now.raw); strings.Contains(raw, first) && !strings.Contains(raw, second) {
+					<-over
+				}
+				return move{say: "done"}
+			}, nil)
+			t.Cleanup(func() { close(over) })
+			s.comes()
+			s.rests()
+			says := func(prompt string) {
+				t.Helper()
+				s.keys("send-keys", "-l", prompt)
+				time.Sleep(time.Second)
+				s.keys("send-keys", "Enter")
+				s.until("the turn begins", func() bool { return s.asked(prompt) })
+			}
+			tutti(t, s.d.home, "send", "--as", s.ben, "--id", "env:e2e:back", s.me, text)
+			says(first)
+			if !s.asked(text) {
+				t.Error("the mail did not come with the prompt")
+			}
+			s.keys("send-keys", "Escape")
+			time.Sleep(3 * time.Second) // the prompt stands where it was typed again
+			s.keys("send-keys", "C-u")
+			time.Sleep(time.Second)
+			says(second)
+			s.rests()
+			turns := s.m.seen()
+			last := string(turns[len(turns)-1].raw)
+			if n := strings.Count(last, "| "+text); n != 1 {
+				t.Errorf("the model was sent the mail %d times with the prompt that followed", n)
+			}
+			if strings.Contains(last, first) {
+				t.Log("the prompt that was broken off is still there: what this test is about does not happen any more")
+			}
+			if trace := s.trace("env:e2e:back").Trace; trace[len(trace)-1].Step != "shown" {
+				t.Errorf("nothing proves that it was shown: %v", trace)
+			}
+		})
+	}
+}

@@ -43,7 +43,7 @@ func TestEvents(t *testing.T) {
 					t.Errorf("%s: before the next event the trail says %+v", event, s)
 				}
 				next := eventOf(host, driver.Prompt)
-				if m == driver.Prompt || m == driver.Stop {
+				if m == driver.Prompt {
 					next = eventOf(host, driver.Tool)
 				}
 				if text, _ := g.fire(host, next, "c1", false); text != "" {

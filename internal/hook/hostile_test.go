@@ -35,11 +35,11 @@ func TestHostileTexts(t *testing.T) {
 				g := newRig(t)
 				me := g.whose(host, "c1")
 				g.send(me, text)
-				for _, m := range []driver.Moment{driver.Stop, driver.Tool} {
+				for _, m := range []driver.Moment{driver.Stop, driver.Prompt} {
 					got, turn := g.fire(host, eventOf(host, m), "c1", false)
-					if m == driver.Tool {
+					if m == driver.Prompt {
 						if got != "" {
-							t.Errorf("%s: again after a tool: %q", host, got)
+							t.Errorf("%s: again at the prompt: %q", host, got)
 						}
 						continue
 					}

@@ -14,40 +14,38 @@ import (
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	for _, host := range hosts {
-		for _, m := range []driver.Moment{driver.Prompt, driver.Stop} {
-			g := newRig(t)
-			me := g.whose(host, "c1")
-			prompt, tool, stop := eventOf(host, driver.Prompt), eventOf(host, driver.Tool), eventOf(host, driver.Stop)
-			id := g.send(me, "do not lose me")
-			text, _ := g.fire(host, eventOf(host, m), "c1", false)
-			has(t, text, "| do not lose me")
-			g.later(5 * time.Second)
-			text, _ = g.fire(host, prompt, "c1", false)
-			has(t, text, "| do not lose me")
-			if s := g.stateOf(me, id); !s.Shown.IsZero() {
-				t.Errorf("%s after %s: it counts as shown: %+v", host, m, s)
+		g := newRig(t)
+		me := g.whose(host, "c1")
+		prompt, tool, stop := eventOf(host, driver.Prompt), eventOf(host, driver.Tool), eventOf(host, driver.Stop)
+		id := g.send(me, "do not lose me")
+		text, _ := g.fire(host, prompt, "c1", false)
+		has(t, text, "| do not lose me")
+		g.later(5 * time.Second)
+		text, _ = g.fire(host, prompt, "c1", false)
+		has(t, text, "| do not lose me")
+		if s := g.stateOf(me, id); !s.Shown.IsZero() {
+			t.Errorf("%s: it counts as shown: %+v", host, s)
+		}
+		if text, turn := g.fire(host, tool, "c1", false); text != "" || turn {
+			t.Errorf("%s: at work: %q", host, text)
+		}
+		if text, turn := g.fire(host, stop, "c1", false); text != "" || turn {
+			t.Errorf("%s: at the end of the turn: %q", host, text)
+		}
+		if s := g.stateOf(me, id); s.Shown.IsZero() {
+			t.Errorf("%s: nothing proves that it was shown: %+v", host, s)
+		}
+		// Where nothing but prompts is told, it comes twice and no more.
+		id = g.send(me, "only prompts")
+		times := 0
+		for range 6 {
+			if text, _ := g.fire(host, prompt, "c1", false); strings.Contains(text, "| only prompts") {
+				times++
 			}
-			if text, turn := g.fire(host, tool, "c1", false); text != "" || turn {
-				t.Errorf("%s after %s: at work: %q", host, m, text)
-			}
-			if text, turn := g.fire(host, stop, "c1", false); text != "" || turn {
-				t.Errorf("%s after %s: at the end of the turn: %q", host, m, text)
-			}
-			if s := g.stateOf(me, id); s.Shown.IsZero() {
-				t.Errorf("%s after %s: nothing proves that it was shown: %+v", host, m, s)
-			}
-			// Where nothing but prompts is told, it comes twice and no more.
-			id = g.send(me, "only prompts")
-			times := 0
-			for range 6 {
-				if text, _ := g.fire(host, prompt, "c1", false); strings.Contains(text, "| only prompts") {
-					times++
-				}
-				g.later(time.Minute)
-			}
-			if s := g.stateOf(me, id); times != 2 || s.Shown.IsZero() {
-				t.Errorf("%s: shown %d times, want 2: %+v", host, times, s)
-			}
+			g.later(time.Minute)
+		}
+		if s := g.stateOf(me, id); times != 2 || s.Shown.IsZero() {
+			t.Errorf("%s: shown %d times, want 2: %+v", host, times, s)
 		}
 	}
 }

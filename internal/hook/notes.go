@@ -49,9 +49,10 @@ func (p *printed) after(c *driver.Call, now time.Time) bool {
 
 // lostBy tells whether an event proves that the turn for which something was printed was broken off: its user says something, and
 // neither a tool nor an end of that turn came in between. Claude Code then takes all of it back that came with the prompt, if the
-// model had not begun to answer, and nothing tells whether it had. Where only some hooks are set that would never end: the second time counts.
+// model had not begun to answer, and nothing tells whether it had. Where only some hooks are set that would never end: the second time
+// counts. A prompt that follows on the end of a turn is no such sign: Gemini tells of the turn that a hook asked for as of a prompt.
 func (p *printed) lostBy(c *driver.Call, printed driver.Moment) bool {
-	return !p.Twice && c.Event.Moment == driver.Prompt && (printed == driver.Prompt || printed == driver.Stop)
+	return !p.Twice && c.Event.Moment == driver.Prompt && printed == driver.Prompt
 }
 
 const (
