@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"tutti/internal/atomicfile"
 	"tutti/internal/store"
 )
@@ -109,7 +111,7 @@ func (b *batch) stage(k store.Key, data []byte, rev store.Rev) error {
 	if err := b.taken(&g); err != nil {
 		return err
 	}
-	if _, err := g.at.Stat(g.base); err == nil {
+	if modeOf(g.at.Dir, g.base) != 0 {
 		if err := b.s.exists(k, g.at.Dir, g.base, rev); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -159,10 +161,20 @@ func (b *batch) open(owner store.Key, rel string) (*place, error) {
 
 // taken is that of the store, with as few words.
 func (b *batch) taken(g *staged) error {
-	if g.at.twin == "" || !b.s.lookAt(g.at.twin+g.base) {
+	if g.at.twin == "" || modeOf(b.s.root, g.at.twin+g.base)&unix.S_IFMT != unix.S_IFREG {
 		return nil
 	}
 	return taken(b.s, g.key)
+}
+
+// modeOf is the mode of what lies at a path below an open folder, 0 when nothing does. It puts no error into words, because that
+// nothing is there is what a batch hears of each of its names.
+func modeOf(d *atomicfile.Dir, path string) uint32 {
+	var st unix.Stat_t
+	if unix.Fstatat(d.FD(), path, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return 0
+	}
+	return uint32(st.Mode)
 }
 
 // sync makes the bytes of all staged documents safe.

@@ -148,13 +148,6 @@ func (s *Store) look(k store.Key) (unix.Stat_t, bool) {
 	return st, err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG
 }
 
-// lookAt is look for a path below the root.
-func (s *Store) lookAt(path string) bool {
-	var st unix.Stat_t
-	err := unix.Fstatat(s.root.FD(), path, &st, unix.AT_SYMLINK_NOFOLLOW)
-	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG
-}
-
 // halfMoved tells whether a message of the inbox is one that was moved where the system has no rename that refuses to
 // replace, by a link and a removal of which only the first came to pass: it lies in the archive as the same file.
 func (s *Store) halfMoved(k store.Key, i atomicfile.Info) bool {
