@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -26,9 +27,14 @@ CREATE INDEX IF NOT EXISTS idx_sessions_pane_cwd ON sessions(pane_cwd);`
 // ourKey is the member of the state with what we remember.
 const ourKey = "tutti"
 
-// The pragmas of each connection, in this order. Who waits longer than five seconds for another program is told. NORMAL loses the last
-// transactions in a power cut, never the file; the YAML, which is synced before, then brings them back.
-const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
+// busyFor is how long another program that holds the database is waited for.
+const busyFor = 5 * time.Second
+
+// pragmas are those of each connection, in this order. NORMAL loses the last transactions in a power cut, never the file; the YAML,
+// which is synced before, then brings them back.
+func pragmas(wait time.Duration) string {
+	return fmt.Sprintf("_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)", wait.Milliseconds())
+}
 
 // A database is open within the lock of the registry, for one look or one change.
 type database struct {
@@ -65,7 +71,7 @@ type agreement struct {
 }
 
 // openDatabase opens a database, and makes it when it is missing.
-func openDatabase(ctx context.Context, path string) (*database, error) {
+func openDatabase(ctx context.Context, path string, wait time.Duration) (*database, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("open %s: it is no plain file", path)
 	} else if err == nil && info.Mode().Perm()&0o077 != 0 {
@@ -82,7 +88,7 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 			f.Close()
 		}
 	}
-	source := url.URL{Scheme: "file", Path: path, RawQuery: pragmas}
+	source := url.URL{Scheme: "file", Path: path, RawQuery: pragmas(wait)}
 	pool, err := sql.Open("sqlite", source.String())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -252,9 +258,16 @@ func (d *database) close() {
 	if d.open {
 		d.conn.ExecContext(ctx, "ROLLBACK") //nolint:errcheck // closing does the same
 	}
-	d.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
+	d.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
 	d.conn.Close()
 	d.pool.Close()
+}
+
+// busy reports whether an error means that another program holds the database.
+func busy(err error) bool {
+	const busy = 5 // result code of SQLite
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == busy
 }
 
 // damaged reports whether an error means that the file is no sound database.

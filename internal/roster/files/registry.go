@@ -37,6 +37,7 @@ type Registry struct {
 	cache string // folder; "": there is no cache
 
 	now  func() time.Time
+	wait time.Duration     // for another program that holds the database
 	step func(name string) // of tests: between two steps of a change
 
 	mu   sync.Mutex // one call at a time; the lock file does the same among processes
@@ -64,7 +65,7 @@ func Open(path, cacheDir string) (*Registry, error) {
 	if filepath.Ext(abs) == ".db" {
 		return nil, fmt.Errorf("open registry %s: this is the name of its database", path)
 	}
-	return &Registry{path: abs, cache: cacheDir, now: time.Now, step: func(string) {}}, nil
+	return &Registry{path: abs, cache: cacheDir, now: time.Now, wait: busyFor, step: func(string) {}}, nil
 }
 
 // Path returns the absolute path of the YAML as it was named.
@@ -87,7 +88,10 @@ func (r *Registry) Rows(ctx context.Context) ([]roster.Row, []roster.Problem, er
 		return rows, problems, nil
 	}
 	if readOnly(err) {
-		return r.plainRows()
+		return r.plainRows("")
+	}
+	if busy(err) {
+		return r.plainRows("another program holds the database: what it changes there is not seen")
 	}
 	return nil, nil, fmt.Errorf("read registry: %w", err)
 }
@@ -244,6 +248,9 @@ func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do 
 		return err
 	}
 	v.merged.run()
+	if !create && !v.exists && len(v.merged.doc.text) == 0 && len(v.merged.problems) == 0 {
+		return fmt.Errorf("%s: %w", r.path, fs.ErrNotExist) // what a crash has left of a database
+	}
 	if err := do(v); err != nil {
 		return err
 	}
@@ -291,7 +298,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 
 func (v *visit) readDatabase(ctx context.Context) (*stored, error) {
 	for {
-		db, err := openDatabase(ctx, v.place.db())
+		db, err := openDatabase(ctx, v.place.db(), v.r.wait)
 		var s *stored
 		if err == nil {
 			if s, err = db.begin(ctx); err == nil {
@@ -398,8 +405,8 @@ func readOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, errReadOnly)
 }
 
-// plainRows reads the YAML where nothing may be written.
-func (r *Registry) plainRows() ([]roster.Row, []roster.Problem, error) {
+// plainRows reads the YAML alone, where nothing may be written. A note becomes a problem.
+func (r *Registry) plainRows(note string) ([]roster.Row, []roster.Problem, error) {
 	p, err := r.find(false)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read registry: %w", err)
@@ -415,6 +422,9 @@ func (r *Registry) plainRows() ([]roster.Row, []roster.Problem, error) {
 	}
 	m := &merger{doc: doc, db: &stored{rows: map[string]storedRow{}, rest: &tree{kind: object}}}
 	m.run()
+	if note != "" {
+		m.problem("", 0, false, "%s", note)
+	}
 	return m.rows(), m.problems, nil
 }
 

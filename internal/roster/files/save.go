@@ -101,17 +101,26 @@ func (v *visit) sync() {
 // there at every step; whatever is displaced and not ours has to go back.
 func (v *visit) takeBack(tmp string, ours []byte) error {
 	dir, name := v.place.dir, v.place.name
+	theirs, _, _ := dir.Read(tmp, roster.MaxSize) // what cannot be read goes back, too
+	var err error
 	for range maxTries {
-		if err := dir.Exchange(tmp, dir, name); err != nil {
-			return fmt.Errorf("%s was changed by another program, and its text is kept in %s: %w", v.r.path, tmp, err)
+		if err = dir.Exchange(tmp, dir, name); errors.Is(err, fs.ErrNotExist) {
+			if err = dir.Rename(tmp, dir, name, false); err == nil {
+				return errAgain
+			}
 		}
-		out, _, err := dir.Read(tmp, roster.MaxSize)
-		if err == nil && bytes.Equal(out, ours) {
+		if err != nil {
+			break
+		}
+		out, _, unread := dir.Read(tmp, roster.MaxSize)
+		if unread == nil && bytes.Equal(out, ours) {
 			dir.Remove(tmp)
 			return errAgain
 		}
+		// Somebody has written once more. That is newer than what was put back, which is what comes out next.
+		ours, theirs = theirs, out
 	}
-	return fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, tmp)
+	return errors.Join(fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, tmp), err)
 }
 
 // rename is swap where files cannot be exchanged: a moment is left in which the writing of another program would be lost.
