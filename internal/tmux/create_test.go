@@ -431,5 +431,7 @@ func TestNewEndsWithItsContext(t *testing.T) {
 	_, err = s.Find(ctx, "a")
 	want(t, "find", err, halted)
 	want(t, "kill", s.Kill(ctx, Pane{Server: 1 << 22, Started: 1, Session: "$0"}), halted)
+	_, err = s.Watch(ctx)
+	want(t, "watch", err, halted)
 	want(t, "key", s.Key(ctx, Ref{Server: 1 << 22, Started: 1, ID: "%0", PID: 1 << 22}, "Escape"), halted)
 }

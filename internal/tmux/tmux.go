@@ -1,4 +1,5 @@
-// Package tmux asks the tmux program which panes there are, reads their screens, types into one of them, and makes and ends sessions.
+// Package tmux asks the tmux program which panes there are, reads their screens, types into one of them, makes and ends
+// sessions, and tells when something has changed.
 //
 // What it promises: a pane that was seen is the pane that is typed into, or nothing is typed. A pane id (%7) is used once in the
 // life of a server and starts again at %0 with the next one; a pane that is started anew keeps its id; and a program that ends

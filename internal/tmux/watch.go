@@ -1,0 +1,256 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Kind says what an [Event] is about.
+type Kind uint8
+
+const (
+	Changed Kind = iota + 1 // a session came or went, or a program ended: look again
+	Renamed                 // a session has another name: look again
+	Exit                    // the server is not watched any more; the last event
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Changed:
+		return "changed"
+	case Renamed:
+		return "renamed"
+	case Exit:
+		return "exit"
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// ErrCrashed reports a server that went away without ending its sessions: programs may live on without a terminal.
+var ErrCrashed = errors.New("the tmux server crashed")
+
+// An Event says that a look at the server is worth while.
+type Event struct {
+	Kind Kind
+	Err  error // of Exit: nil when the server ended in order, ErrCrashed, or why it cannot be watched, and may be there still
+}
+
+// A Watcher tells within moments that something on a server has changed: a session was made, ended or renamed, or the program
+// in a pane has ended. It is one client of tmux that waits; as long as nothing of the kind happens nothing wakes up, whatever the
+// programs print.
+//
+// The client does not attach to a session, and is none in control mode: to a session of the user that would be a guest who counts, and
+// a server of the version 3.3a crashes when it has news for a client in control mode that is just coming. What is waited for are
+// signals that the server gives itself, by hooks of its own under a number that nobody else uses. They stay, and do nothing
+// when nobody waits.
+type Watcher struct {
+	// C has the events; one stands for all that happened until it was taken. Whatever happened before the event is in a look
+	// that is made after it was taken, and whatever happens after that look is told anew. It is closed after Exit and by Close.
+	C <-chan Event
+
+	s       Server
+	events  chan Event
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+	done    chan struct{} // closed when everything is over
+	pid     int           // of the server; 0 before the first answer
+	started int64         // of the server, seconds since 1970
+
+	ended chan int       // pids of programs that have ended, some time after the server should have noticed
+	ends  sync.WaitGroup // of those who wait for the ends of programs
+	wakes atomic.Int64   // how often the wait came to its end
+}
+
+// Watch begins to watch the server, until the context ends or Close is called. Whatever happens after Watch has returned is told.
+// ErrAbsent: no server runs. Any other error: not known.
+func (s Server) Watch(ctx context.Context) (*Watcher, error) {
+	w := &Watcher{s: s, events: make(chan Event), done: make(chan struct{}), ended: make(chan int)}
+	w.C = w.events
+	w.ctx, w.stop = context.WithCancel(ctx)
+	first, err := w.wait()
+	if err != nil {
+		w.stop()
+		return nil, fmt.Errorf("watch tmux server %s: %w", s, err)
+	}
+	go func() {
+		defer close(w.done)
+		defer close(w.events)
+		defer w.stop()
+		if err, closed := w.follow(first); !closed {
+			w.send(Event{Kind: Exit, Err: err})
+		}
+	}()
+	return w, nil
+}
+
+// Close ends the watch, and returns when nothing of it is left in this process. It may be called more than once.
+func (w *Watcher) Close() {
+	w.stop()
+	<-w.done
+}
+
+// follow waits, tells and waits again, until the server cannot be watched any more or the watch is closed.
+func (w *Watcher) follow(now *waiter) (err error, closed bool) {
+	held := map[int]func(){}
+	defer w.ends.Wait()
+	defer func() {
+		for _, stop := range held {
+			stop()
+		}
+	}()
+	ctx, cancel := context.WithCancel(w.ctx) // of those who wait for ends
+	defer cancel()
+	for {
+		w.hold(ctx, held, now.seen)
+		select {
+		case <-w.ctx.Done():
+			<-now.over
+			return nil, true
+		case pid := <-w.ended:
+			if _, ok := held[pid]; !ok {
+				continue // the server has told
+			}
+			now.end() // the hooks are not what they were: the next sets them anew
+			<-now.over
+			now.err = nil
+		case <-now.over:
+		}
+		w.wakes.Add(1)
+		next, err := w.again(now)
+		if w.ctx.Err() != nil {
+			if next != nil {
+				<-next.over
+			}
+			return nil, true
+		}
+		if err != nil {
+			if errors.Is(err, ErrAbsent) { // how it ended its last client tells
+				err = now.crash()
+			}
+			return err, false
+		}
+		for _, k := range news(now.seen, next.seen) {
+			if !w.send(Event{Kind: k}) {
+				<-next.over
+				return nil, true
+			}
+		}
+		now = next
+	}
+}
+
+// Of waits that end without a signal, as when somebody kills the client, so many in so much time are no accident.
+const (
+	maxFailures   = 10
+	failureWindow = 10 * time.Second
+)
+
+// again waits anew. A server that is about to go is asked until it has gone.
+func (w *Watcher) again(before *waiter) (*waiter, error) {
+	for end := time.Now().Add(Limit); ; {
+		next, err := w.wait()
+		var said *CommandError
+		going := errors.As(err, &said) && strings.Contains(said.Said, "server exited")
+		switch {
+		case going && time.Now().Before(end):
+		case err != nil:
+			return nil, err
+		case before.err == nil:
+			return next, nil
+		default:
+			next.failures = append(before.failures, time.Now())
+			if n := len(next.failures); n > maxFailures && next.failures[n-1].Sub(next.failures[n-1-maxFailures]) < failureWindow {
+				next.end()
+				return nil, before.err
+			}
+			return next, nil
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-w.ctx.Done():
+			return nil, context.Cause(w.ctx)
+		}
+	}
+}
+
+// news compares two looks. Whoever was woken has something to tell: when nothing is to be seen it has come and gone.
+func news(before, now map[string]seen) []Kind {
+	renamed, changed := false, len(before) != len(now)
+	for id, was := range before {
+		is, ok := now[id]
+		renamed = renamed || ok && is.name != was.name
+		changed = changed || !ok || is.pid != was.pid || is.dead != was.dead
+	}
+	switch {
+	case renamed && changed:
+		return []Kind{Renamed, Changed}
+	case renamed:
+		return []Kind{Renamed}
+	}
+	return []Kind{Changed}
+}
+
+func (w *Watcher) send(e Event) bool {
+	select {
+	case w.events <- e:
+		return true
+	case <-w.ctx.Done():
+		return false
+	}
+}
+
+// hold waits for the ends of the first programs of all panes, as far as the system can, since a server may miss one; see nudge.
+func (w *Watcher) hold(ctx context.Context, held map[int]func(), panes map[string]seen) {
+	now := map[int]bool{}
+	for _, p := range panes {
+		switch {
+		case p.dead == "":
+			now[p.pid] = true
+		case p.dead == dead: // and it is not known how
+			nudge(w.pid)
+		}
+	}
+	for pid, stop := range held {
+		if !now[pid] {
+			stop()
+			delete(held, pid)
+		}
+	}
+	for pid := range now {
+		if _, ok := held[pid]; ok || !canHold {
+			continue
+		}
+		ended, stop, err := ending(pid)
+		if err != nil {
+			continue // it has ended; the server tells
+		}
+		held[pid] = stop
+		w.ends.Go(func() {
+			if ended() {
+				w.reap(ctx, pid)
+			}
+		})
+	}
+}
+
+// reap makes the server look for ended programs, again a little later: the helper in whose time signals get lost may run just now.
+func (w *Watcher) reap(ctx context.Context, pid int) {
+	for _, pause := range []time.Duration{0, 10 * time.Millisecond, 30 * time.Millisecond} {
+		select {
+		case <-time.After(pause):
+			nudge(w.pid)
+		case <-ctx.Done():
+			return
+		}
+	}
+	select {
+	case w.ended <- pid:
+	case <-ctx.Done():
+	}
+}
