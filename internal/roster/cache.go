@@ -23,9 +23,6 @@ const MaxSize = 8 << 20
 // clock of a file system in use has steps of two seconds.
 const settled = 2500 * time.Millisecond
 
-// usual is how many members there is room for before a row takes memory of its own.
-const usual = 28
-
 // cacheVersion is part of every cache; one with another version is not used.
 const cacheVersion = 1
 
@@ -61,14 +58,15 @@ func Cached(yamlPath, cacheDir string) (rows []Row, ok bool) {
 		return nil, false
 	}
 	rows = make([]Row, bytes.Count(body, []byte("\n")))
-	text, names := value{body, string(body)}, make([]string, 0, len(rows)*usual)
+	text, room := value{body, string(body)}, newRoom(len(rows))
 	from := 0
 	for i := range rows {
 		to := from + bytes.IndexByte(body[from:], '\n')
-		if _, pane := rows[i].read(text.cut(from, to), names[len(names):len(names):len(names)+usual]); !pane {
+		room.furnish(&rows[i])
+		if _, pane := rows[i].read(text.cut(from, to)); !pane {
 			return nil, false
 		}
-		names, from = names[:len(names)+usual], to+1
+		from = to + 1
 	}
 	return rows, true
 }

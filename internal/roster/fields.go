@@ -246,6 +246,12 @@ var timeForms = [...]string{
 
 func readTime(to *time.Time, v value, epoch bool) bool {
 	if epoch {
+		if n, whole := canonjson.Int(v.b); whole && n > 0 && n < 1<<40 {
+			if to.IsZero() {
+				*to = time.Unix(n, 0).UTC()
+			}
+			return true
+		}
 		f, ok := canonjson.Float(v.b)
 		if !ok || math.Abs(f) > 1<<40 {
 			return false

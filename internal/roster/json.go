@@ -15,18 +15,45 @@ func Parse(raw []byte) (r Row, remarks []string, err error) {
 	if !canonjson.IsObject(raw) || !canonjson.Valid(raw) {
 		return r, nil, &InvalidError{Reason: "it is no mapping"}
 	}
-	remarks, pane := r.read(valueOf(canonjson.Compact(raw)), nil)
+	remarks, pane := r.read(valueOf(canonjson.Compact(raw)))
 	if !pane {
 		return r, remarks, &InvalidError{Name: r.Name, Reason: "it has no pane"}
 	}
 	return r, remarks, r.Check()
 }
 
-// read takes the members of an object. It reports whether there is a pane among them. Names go into room, if there is any.
-func (r *Row) read(v value, room []string) (remarks []string, pane bool) {
+// A room is memory for the lists of many rows, so that each row need not ask for its own. A list that outgrows its part moves out.
+type room struct {
+	names   []string
+	members []Member
+	own     []Own
+}
+
+// The parts of a room that a row takes: what is usual.
+const (
+	roomNames, roomPane = 28, 6
+	roomExtra           = 4
+	roomBlank           = 4
+)
+
+func newRoom(rows int) *room {
+	return &room{make([]string, rows*(roomNames+roomPane)), make([]Member, rows*(roomExtra+roomBlank)), make([]Own, rows)}
+}
+
+func take[T any](from *[]T, n int) (part []T) {
+	part, *from = (*from)[:0:n], (*from)[n:]
+	return part
+}
+
+func (m *room) furnish(r *Row) {
+	r.order, r.Pane.order = take(&m.names, roomNames), take(&m.names, roomPane)
+	r.Extra, r.blank, r.Own = take(&m.members, roomExtra), take(&m.members, roomBlank), take(&m.own, 1)
+}
+
+// read takes the members of an object. It reports whether there is a pane among them.
+func (r *Row) read(v value) (remarks []string, pane bool) {
 	var seen uint64 // places in the table that came up
 	near := 0
-	r.order = room
 	v.members(func(name string, val value) {
 		i := indexOf(name, near)
 		if i < 0 {
@@ -181,7 +208,7 @@ func readPane(r *Row, v value) bool {
 		return false
 	}
 	p := &r.Pane
-	*p = Pane{order: make([]string, 0, len(paneNames))}
+	*p = Pane{order: p.order[:0]}
 	v.members(func(name string, val value) {
 		if slices.Contains(p.order, name) {
 			return // what stands twice in an object is refused where the object is read

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"tutti/internal/canonjson"
 )
 
 // A Registry is the rows of one file. It is safe for concurrent use, among processes, too.
@@ -21,6 +23,27 @@ type Registry interface {
 	Change(ctx context.Context, name string, f func(r *Row, found bool) error) (Row, error)
 	// Path returns the path of the file.
 	Path() string
+}
+
+// A Keeper is a [Registry] that also tells what its file has beside the rows.
+type Keeper interface {
+	// Beside returns it as a JSON object: agent_identities, and whatever else people and programs have put there.
+	Beside(ctx context.Context) ([]byte, error)
+}
+
+// Identity finds what programs of others have noted of a kind of program in what [Keeper.Beside] returned: the conversation that
+// it used last, and the folder in which that was. Both are "" when nothing is noted.
+func Identity(beside []byte, kind string) (id, cwd string) {
+	all, _ := canonjson.Get(beside, "agent_identities")
+	note, _ := canonjson.Get(all, kind)
+	for _, name := range []string{"session_id", "conversation_id"} {
+		if raw, _ := canonjson.Get(note, name); id == "" {
+			id, _ = canonjson.String(raw)
+		}
+	}
+	raw, _ := canonjson.Get(note, "project_cwd")
+	cwd, _ = canonjson.String(raw)
+	return id, cwd
 }
 
 // ErrNoChange is what the function of [Registry.Change] returns to leave the row alone.

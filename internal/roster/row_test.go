@@ -197,3 +197,16 @@ func TestCloneSharesNothing(t *testing.T) {
 		t.Errorf("the original became %s", got)
 	}
 }
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	beside := []byte(`{"agent_identities":{"claude":{"session_id":"s","project_cwd":"/a"},"agy":{"conversation_id":"c"},"x":null}}`)
+	for kind, want := range map[string][2]string{"claude": {"s", "/a"}, "agy": {"c", ""}, "x": {}, "codex": {}} {
+		if id, cwd := Identity(beside, kind); id != want[0] || cwd != want[1] {
+			t.Errorf("%s: %q in %q, want %v", kind, id, cwd, want)
+		}
+	}
+	if id, cwd := Identity(nil, "claude"); id != "" || cwd != "" {
+		t.Errorf("of nothing: %q in %q", id, cwd)
+	}
+}

@@ -8,28 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"tutti/internal/atomicfile"
-	"tutti/internal/filelock"
 	"tutti/internal/roster"
 )
-
-// How long a file that looks half written is waited for: an editor that empties a file and writes it takes milliseconds, a script that
-// makes its text meanwhile longer.
-const (
-	freshFor  = 300 * time.Millisecond // since its last change
-	waitFor   = 1500 * time.Millisecond
-	lookAgain = 20 * time.Millisecond
-)
-
-// maxTries bounds how often a change is begun again because somebody else writes the file each time.
-const maxTries = 20
 
 // A Registry is the two files. It holds nothing open between calls and is safe for concurrent use.
 type Registry struct {
@@ -53,7 +39,10 @@ type look struct {
 	problems []roster.Problem
 }
 
-var _ roster.Registry = (*Registry)(nil)
+var (
+	_ roster.Registry = (*Registry)(nil)
+	_ roster.Keeper   = (*Registry)(nil)
+)
 
 // Open returns the registry whose YAML has this path; it need not exist. Rows that are read or written go into a cache below
 // cacheDir for [roster.Cached]; "" is none. Where the path is a link, everything lies beside what it leads to.
@@ -96,6 +85,21 @@ func (r *Registry) Rows(ctx context.Context) ([]roster.Row, []roster.Problem, er
 	return nil, nil, fmt.Errorf("read registry: %w", err)
 }
 
+// Beside implements [roster.Keeper].
+func (r *Registry) Beside(ctx context.Context) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var beside []byte
+	err := r.within(ctx, false, func(v *visit) error {
+		beside = v.merged.doc.rest.with(ourKey, nil).json(nil)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read registry: %w", err)
+	}
+	return beside, nil
+}
+
 // Change implements [roster.Registry].
 func (r *Registry) Change(ctx context.Context, name string, f func(row *roster.Row, found bool) error) (roster.Row, error) {
 	r.mu.Lock()
@@ -135,267 +139,6 @@ func (r *Registry) glance() ([]roster.Row, []roster.Problem, bool) {
 		rows[i] = r.seen.rows[i].Clone()
 	}
 	return rows, r.seen.problems, true
-}
-
-// A place is where the files lie.
-type place struct {
-	dir  *atomicfile.Dir
-	name string // of the YAML
-}
-
-func (p place) db() string   { return filepath.Join(p.dir.Path(), roster.Database(p.name)) }
-func (p place) lock() string { return "." + strings.TrimSuffix(p.name, filepath.Ext(p.name)) + ".lock" }
-
-// find opens the folder of the registry, links followed, and makes it for a change.
-func (r *Registry) find(create bool) (place, error) {
-	path, err := filepath.EvalSymlinks(r.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, lerr := os.Lstat(r.path); lerr == nil {
-			return place{}, fmt.Errorf("%s is a link that leads nowhere", r.path)
-		}
-		folder := filepath.Dir(r.path)
-		if create {
-			if err := os.MkdirAll(folder, 0o700); err != nil {
-				return place{}, err
-			}
-		}
-		if folder, err = filepath.EvalSymlinks(folder); err == nil {
-			path = filepath.Join(folder, filepath.Base(r.path))
-		}
-	}
-	if err != nil {
-		return place{}, err
-	}
-	dir, err := atomicfile.OpenDir(filepath.Dir(path))
-	return place{dir, filepath.Base(path)}, err
-}
-
-var (
-	// errAgain is in the chain of what goes wrong because somebody else wrote meanwhile.
-	errAgain = errors.New("the file was changed by another program meanwhile")
-	// errFresh is a file that looks as if it were being written.
-	errFresh = errors.New("the file is being written")
-)
-
-// within does something with both files in agreement, under the lock.
-func (r *Registry) within(ctx context.Context, create bool, do func(v *visit) error) error {
-	p, err := r.find(create)
-	if err != nil {
-		return err
-	}
-	defer p.dir.Close()
-	until := r.now().Add(waitFor)
-	for try := 1; ; try++ {
-		err := r.visit(ctx, p, create, r.now().Before(until), do)
-		switch {
-		case errors.Is(err, errFresh):
-			try--
-			if err := pause(ctx); err != nil {
-				return err
-			}
-		case !errors.Is(err, errAgain) || try == maxTries:
-			return err
-		}
-	}
-}
-
-func pause(ctx context.Context) error {
-	t := time.NewTimer(lookAgain)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
-// A visit is one look at both files, under the lock.
-type visit struct {
-	r      *Registry
-	place  place
-	db     *database
-	text   []byte // of the YAML as it was found
-	exists bool   // the YAML is there
-	merged *merger
-}
-
-func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do func(v *visit) error) (err error) {
-	v := &visit{r: r, place: p}
-	if !create {
-		// A look must not leave a lock beside something that is not there.
-		_, yamlErr := p.dir.Stat(p.name)
-		_, dbErr := p.dir.Stat(roster.Database(p.name))
-		if errors.Is(yamlErr, fs.ErrNotExist) && errors.Is(dbErr, fs.ErrNotExist) {
-			return fmt.Errorf("%s: %w", r.path, fs.ErrNotExist)
-		}
-	}
-	lock, err := filelock.Acquire(ctx, p.dir.FD(), p.dir.Path(), filelock.Options{Kernel: p.lock()})
-	if err != nil {
-		return err
-	}
-	defer lock.Release()
-	defer func() {
-		if v.db != nil {
-			v.db.close()
-		}
-	}()
-	r.step("locked")
-	if create && r.seen == nil {
-		_, _ = p.dir.Sweep(r.now().Add(-time.Hour)) // what a crash has left
-	}
-	if err := v.read(ctx, patient); err != nil {
-		return err
-	}
-	v.merged.run()
-	if !create && !v.exists && len(v.merged.doc.text) == 0 && len(v.merged.problems) == 0 {
-		return fmt.Errorf("%s: %w", r.path, fs.ErrNotExist) // what a crash has left of a database
-	}
-	if err := do(v); err != nil {
-		return err
-	}
-	return v.save(ctx)
-}
-
-// read reads both files. A damaged database is put aside.
-func (v *visit) read(ctx context.Context, patient bool) error {
-	var info atomicfile.Info
-	var err error
-	v.text, info, err = v.place.dir.Read(v.place.name, roster.MaxSize)
-	v.exists = err == nil
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	case err == nil && info.Unstable:
-		return errAgain
-	case err == nil && info.Mode&0o200 == 0:
-		return fmt.Errorf("%s: %w", v.r.path, errReadOnly)
-	}
-	fresh := patient && v.exists && v.r.now().Sub(time.Unix(0, max(info.Mtime, info.Ctime))).Abs() < freshFor
-	doc, fault := v.r.parse(v.text)
-	blank := v.exists && len(bytes.TrimSpace(v.text)) == 0
-	if fresh && (fault != nil || blank) {
-		return errFresh
-	}
-	if fault != nil {
-		return v.r.syntax(fault)
-	}
-	v.r.step("read")
-	stored, err := v.readDatabase(ctx)
-	if err != nil {
-		return err
-	}
-	v.merged = &merger{doc: doc, db: stored, yamlGone: !v.exists || blank}
-	if fresh && !v.merged.yamlGone {
-		for name := range stored.ours.rows {
-			if doc.find(name) == nil {
-				return errFresh
-			}
-		}
-	}
-	return nil
-}
-
-func (v *visit) readDatabase(ctx context.Context) (*stored, error) {
-	for {
-		db, err := openDatabase(ctx, v.place.db(), v.r.wait)
-		var s *stored
-		if err == nil {
-			if s, err = db.begin(ctx); err == nil {
-				v.db = db
-				v.r.step("begun")
-				return s, nil
-			}
-			db.close()
-		}
-		if !damaged(err) {
-			return nil, err
-		}
-		if err := v.putAside(err); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// putAside keeps a damaged database under another name.
-func (v *visit) putAside(why error) error {
-	name := roster.Database(v.place.name)
-	kept := name + ".damaged-" + v.r.now().UTC().Format("20060102T150405.000Z")
-	for _, end := range []string{"", "-wal", "-shm"} {
-		if err := v.place.dir.Rename(name+end, v.place.dir, kept+end, false); err != nil && (end == "" || !errors.Is(err, fs.ErrNotExist)) {
-			return fmt.Errorf("put the damaged database aside (%w): %w", why, err)
-		}
-	}
-	if !v.exists {
-		return fmt.Errorf("%s: the database was damaged and is kept as %s, and there is no YAML to make it again from: %w", v.r.path, kept, why)
-	}
-	return nil
-}
-
-// parse reads a text, unless it is the one that was read last.
-func (r *Registry) parse(text []byte) (*document, error) {
-	if r.last != nil && bytes.Equal(r.last.text, text) {
-		return r.last, nil
-	}
-	d, err := parse(text)
-	if err == nil {
-		r.last = d
-	}
-	return d, err
-}
-
-func (r *Registry) syntax(err error) error {
-	var fault *lineError
-	if errors.As(err, &fault) {
-		return &SyntaxError{Path: r.path, Line: fault.line, Reason: fault.reason}
-	}
-	return err
-}
-
-// change lets f change one row.
-func (v *visit) change(name string, f func(row *roster.Row, found bool) error) (roster.Row, error) {
-	m := v.merged
-	if bad := m.unusable[name]; bad != nil {
-		return roster.Row{}, bad
-	}
-	e := m.doc.find(name)
-	row := roster.Row{Name: name}
-	if e != nil {
-		row = e.row.Clone()
-	}
-	before := row.Clone()
-	switch err := f(&row, e != nil); {
-	case errors.Is(err, roster.ErrNoChange):
-		return before, nil
-	case err != nil:
-		return before, err
-	}
-	was := fromJSON(before.JSON())
-	if e != nil && was.equal(fromJSON(row.JSON())) {
-		return before, nil
-	}
-	row.Revision, row.UpdatedAt = before.Revision+1, roster.Stamp(v.r.now())
-	if e == nil && row.CreatedAt.IsZero() {
-		row.CreatedAt = row.UpdatedAt
-	}
-	var is *document
-	err := roster.CheckChange(&before, &row)
-	if e == nil {
-		if err = row.Check(); err == nil && row.Name != name {
-			err = fmt.Errorf("session %s: the name of a row may not change", name)
-		}
-	}
-	if err == nil && e == nil {
-		is, err = m.doc.add(fromJSON(row.JSON()))
-	} else if err == nil {
-		is, err = m.doc.change(e, diff(e.said, was, fromJSON(row.JSON())))
-	}
-	if err != nil {
-		return before, err
-	}
-	m.doc = is
-	delete(m.frozen, name)
-	return is.find(name).row.Clone(), nil
 }
 
 var errReadOnly = errors.New("the file may not be written")

@@ -431,3 +431,85 @@ func TestDatabaseOfOneBlob(t *testing.T) {
 		t.Errorf("the file became\n%s", b.yaml())
 	}
 }
+
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, two+"tutti: {theirs: 1}\n")
+	got, err := b.Beside(t.Context())
+	if want := `{"agent_identities":{"claude":{"session_id":"x"}}}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	if _, err := newBench(t, "").Beside(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// TestWhereFilesCannotBeExchanged writes as on file systems that can only rename.
+func TestWhereFilesCannotBeExchanged(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		now  string
+		want error
+	}{"as it was read": {two, nil}, "changed meanwhile": {two + "# more\n", errAgain}} {
+		b := newBench(t, c.now)
+		p, err := b.find(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.dir.Close()
+		tmp, err := p.dir.Stage([]byte("new"), 0o600, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &visit{r: b.Registry, place: p, text: []byte(two), exists: true}
+		err = v.rename(tmp)
+		bak, _ := os.ReadFile(b.path + ".bak")
+		switch {
+		case !errors.Is(err, c.want):
+			t.Errorf("%s: %v, want %v", what, err, c.want)
+		case err == nil && (b.yaml() != "new" || string(bak) != two):
+			t.Errorf("%s: %q, kept %q", what, b.yaml(), bak)
+		case err != nil && b.yaml() != c.now:
+			t.Errorf("%s: refused, and became %q", what, b.yaml())
+		}
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(b.path), ".tutti-*")); len(left) > 0 {
+			t.Errorf("%s: left behind %v", what, left)
+		}
+	}
+}
+
+// TestManyAtOnce changes and looks from many goroutines of one process.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	other, err := Open(b.path, b.cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	for i := range 8 {
+		go func() {
+			r := []*Registry{b.Registry, other}[i%2]
+			var err error
+			for n := range 5 {
+				if err == nil {
+					err = count(t.Context(), r, "shared", fmt.Sprint(i))
+				}
+				if _, _, e := r.Rows(t.Context()); err == nil && n > 0 {
+					err = e
+				}
+			}
+			done <- err
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	rows, _, err := b.Rows(t.Context())
+	if err != nil || len(rows) != 1 || rows[0].Revision != 40 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	b.agree("shared=running")
+}
