@@ -54,7 +54,7 @@ func runBatch(ctx context.Context, c *Call) error {
 	}
 	defer d.Close()
 	if len(data) < smallBatch {
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
+		defer debug.SetGCPercent(debug.SetGCPercent(800))
 	}
 	entries := c.entries(data, d)
 	c.sendAll(ctx, d, entries)
