@@ -23,7 +23,7 @@ func nudge(server int) {
 
 // status reads what a program ended with: a number, or nothing.
 func (r *row) status() int {
-	f := r.text()
+	f := r.next()
 	if f == "" {
 		return -1
 	}
@@ -34,7 +34,7 @@ func (r *row) status() int {
 
 // signal reads a signal: a number, a name with or without SIG where the system has names, or nothing.
 func (r *row) signal() int {
-	f := r.text()
+	f := r.next()
 	if f == "" {
 		return 0
 	}
@@ -48,7 +48,7 @@ func (r *row) signal() int {
 
 // moment reads a time that may be missing.
 func (r *row) moment() time.Time {
-	f := r.text()
+	f := r.next()
 	if f == "" || f == "0" {
 		return time.Time{}
 	}

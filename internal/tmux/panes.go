@@ -89,11 +89,11 @@ func (s *Snapshot) Find(id string) (Pane, bool) {
 // Formats that expand what they find a second time (E:, T:) have no place here: a title could hold #(command).
 const (
 	fixedFields = "pid start_time version session_id session_created session_attached window_id window_activity " +
-		"pane_id pane_pid pane_dead pane_in_mode pane_input_off alternate_on pane_synchronized"
-	textFields = "socket_path session_name window_name pane_current_command pane_title pane_current_path " +
-		"@owner_id pane_dead_status pane_dead_signal pane_dead_time"
-	numFields = 15 + 10
-	escaping  = "s/%/%25/;s/\n/%0A/;s/\t/%09/:"
+		"pane_id pane_pid pane_dead pane_in_mode pane_input_off alternate_on pane_synchronized " +
+		"pane_dead_status pane_dead_signal pane_dead_time"
+	textFields = "socket_path session_name window_name pane_current_command pane_title pane_current_path @owner_id"
+	numFields  = 18 + 7
+	escaping   = "s/%/%25/;s/\n/%0A/;s/\t/%09/:"
 )
 
 func paneFormat() string {
@@ -167,9 +167,10 @@ func (s *Snapshot) add(line string) error {
 		ID: r.id('%'), PID: int(r.number()),
 		Dead: r.flag(), InMode: r.flag(), InputOff: r.flag(), Alternate: r.flag(), Synchronized: r.flag(),
 	}
+	p.Status, p.Signal, p.DeadAt = r.status(), r.signal(), r.moment()
 	socket := r.text()
 	p.SessionName, p.WindowName, p.Command, p.Title, p.Path = r.text(), r.text(), r.text(), r.text(), r.text()
-	p.Owner, p.Status, p.Signal, p.DeadAt = r.text(), r.status(), r.signal(), r.moment()
+	p.Owner = r.text()
 	if r.bad || server <= 0 {
 		return errRow
 	}

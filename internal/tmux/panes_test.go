@@ -110,9 +110,9 @@ func TestHostileTexts(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
-	good := "10\t1700000000\t3.3a\t$0\t1700000000\t0\t@0\t1700000000\t%0\t11\t0\t0\t0\t0\t0\t/tmp/s\tname\twin\tcat\tti%09tle%2509\t/x%0Ay\town\t\t\t"
+	good := "10\t1700000000\t3.3a\t$0\t1700000000\t0\t@0\t1700000000\t%0\t11\t0\t0\t0\t0\t0\t\t\t\t/tmp/s\tname\twin\tcat\tti%09tle%2509\t/x%0Ay\town"
 	snap, err := parsePanes([]byte(good + "\n"))
-	if err != nil || snap.Panes[0].Path != "/x\ny" || snap.Panes[0].Title != "ti\ttle%09" || snap.Socket != "/tmp/s" {
+	if err != nil || snap.Panes[0].Owner != "own" || snap.Panes[0].Status != -1 || snap.Panes[0].Path != "/x\ny" || snap.Panes[0].Title != "ti\ttle%09" || snap.Socket != "/tmp/s" {
 		t.Fatalf("%+v, %v", snap, err)
 	}
 	for _, bad := range []string{
@@ -123,6 +123,29 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		if snap, err := parsePanes([]byte(bad)); err == nil {
 			t.Errorf("%q is read as %+v", bad, snap.Panes)
+		}
+	}
+	for state, want := range map[string][3]int{
+		"\t\t\t": {-1, 0, 0}, "3\t\t1700000001\t": {3, 0, 1700000001}, "0\t\t1\t": {0, 0, 1}, "\t9\t5\t": {-1, 9, 5}, "\tTERM\t0\t": {-1, 15, 0}, "\tSIGKILL\t\t": {-1, 9, 0},
+		"\tnonsense\t\t": {-1, 0, 0}, "x\t\t\t": {}, "-1\t\t\t": {}, "\t-9\t\t": {}, "\t\tx\t": {},
+	} {
+		snap, err := parsePanes([]byte(strings.Replace(good, "\t\t\t\t", "\t"+state, 1) + "\n"))
+		if want == [3]int{} {
+			if err == nil {
+				t.Errorf("%q is read as %+v", state, snap.Panes)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", state, err)
+			continue
+		}
+		var at int
+		if p := snap.Panes[0]; !p.DeadAt.IsZero() {
+			at = int(p.DeadAt.Unix())
+		}
+		if got := [3]int{snap.Panes[0].Status, snap.Panes[0].Signal, at}; got != want {
+			t.Errorf("%q: got %v, want %v", state, got, want)
 		}
 	}
 	if snap, err := parsePanes(nil); err != nil || len(snap.Panes) != 0 || snap.PID != 0 {

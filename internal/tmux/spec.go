@@ -18,6 +18,7 @@ import (
 const (
 	MaxSession   = 200         // bytes of a name
 	MaxArgument  = 128<<10 - 1 // bytes of an argument or a variable: what Linux takes
+	maxSide      = 10_000      // characters of a screen, in each direction: what tmux takes
 	MaxArguments = 768 << 10   // bytes of all of them; Linux takes 2 MiB, macOS 1 MiB, the server's environment counts
 )
 
@@ -53,6 +54,9 @@ func (spec Spec) check() (argv []string, err error) {
 		if !nameByte(c) {
 			return nil, fmt.Errorf("owner %.80q: only letters, digits, _ and -", spec.Owner)
 		}
+	}
+	if spec.Width < 0 || spec.Height < 0 || spec.Width > maxSide || spec.Height > maxSide {
+		return nil, fmt.Errorf("screen of %d by %d: want at most %d each", spec.Width, spec.Height, maxSide)
 	}
 	if err := checkDir(spec.Dir); err != nil {
 		return nil, err
