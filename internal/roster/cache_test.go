@@ -52,8 +52,10 @@ func (c *cached) write(t testing.TB, later time.Duration) {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(text)
-	err = WriteCache(c.yaml, c.cache, Snapshot{File: info, SHA256: hex.EncodeToString(sum[:]), Read: time.Unix(0, info.Ctime).Add(later),
-		DB: DatabaseInfo(dir, name), Rows: c.rows})
+	err = WriteCache(c.yaml, c.cache, Snapshot{
+		File: info, SHA256: hex.EncodeToString(sum[:]), Read: time.Unix(0, info.Ctime).Add(later),
+		DB: DatabaseInfo(dir, name), Rows: c.rows,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,8 +50,10 @@ func TestRowKeepsWhatItDoesNotKnow(t *testing.T) {
 func TestNewRow(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 20, 0, 0, 5, time.FixedZone("", 3600))
-	r := Row{Name: "a-creator-codex", Status: Running, Agent: "codex", Pane: Pane{Cwd: "/a"}, CreatedAt: at,
-		Intent: &Intent{Verb: "create", Step: "row", At: at, PID: 5, Start: 7, Boot: "b"}}
+	r := Row{
+		Name: "a-creator-codex", Status: Running, Agent: "codex", Pane: Pane{Cwd: "/a"}, CreatedAt: at,
+		Intent: &Intent{Verb: "create", Step: "row", At: at, PID: 5, Start: 7, Boot: "b"},
+	}
 	r.SetConversation("codex", "")
 	r.Set("looks", []byte(`[ "300ms" ]`))
 	want := `{"name":"a-creator-codex","status":"running","agent":"codex","codex_session_id_own":null,"pane":{"cwd":"/a"},` +
@@ -141,7 +143,7 @@ func TestCheck(t *testing.T) {
 	for raw, why := range map[string]string{
 		`[]`: "no mapping", `{"name":"a"`: "no mapping", `{}`: "no pane", `{"status":"running","pane":{}}`: "no name",
 		`{"name":7,"status":"running","pane":{}}`: "no name", `{"name":"a","pane":{}}`: "status is missing",
-		`{"name":"a","status":"runing","pane":{}}`: `"runing"`, `{"name":"a","status":true,"pane":{}}`: "status is missing",
+		`{"name":"a","status":"walking","pane":{}}`: `"walking"`, `{"name":"a","status":true,"pane":{}}`: "status is missing",
 		`{"name":"a","status":"running","pane":null}`: "no mapping", `{"name":"a","status":"running","pane":[]}`: "no mapping",
 		`{"name":"a","status":"running","pane":{"pid":"x"}}`: "pane.pid", `{"name":"a","status":"running","pane":{"pid":-4}}`: "pane.pid",
 		`{"name":"a","status":"running","pane":{"cwd":"rel"}}`:           "absolute",
@@ -174,8 +176,10 @@ func TestCheck(t *testing.T) {
 		change func(r *Row)
 		want   error
 	}{
-		{func(r *Row) { r.Role = "x" }, ErrRole}, {func(r *Row) { r.Server = "other" }, ErrServer},
-		{func(r *Row) { r.Server = "default" }, nil}, {func(r *Row) { r.Status = Stopped }, nil},
+		{func(r *Row) { r.Role = "x" }, ErrRole},
+		{func(r *Row) { r.Server = "other" }, ErrServer},
+		{func(r *Row) { r.Server = "default" }, nil},
+		{func(r *Row) { r.Status = Stopped }, nil},
 	} {
 		after := before.Clone()
 		c.change(&after)

@@ -121,8 +121,10 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 		"a first look":     {func(b *bench) { b.prepare(two) }, "", "a=running b=stopped", "a=running b=stopped", true},
 		"a row is changed": {func(b *bench) { b.prepare(two); b.names() }, "a", "a=running b=stopped", "a=stopped b=stopped", true},
 		"a row is added":   {func(b *bench) { b.prepare(two); b.names() }, "x", "a=running b=stopped", "a=running b=stopped x=stopped", true},
-		"after an edit": {func(b *bench) { b.prepare(two); b.names(); b.edit("status: stopped", "status: archived") }, "a",
-			"a=running b=archived", "a=stopped b=archived", true},
+		"after an edit": {
+			func(b *bench) { b.prepare(two); b.names(); b.edit("status: stopped", "status: archived") }, "a",
+			"a=running b=archived", "a=stopped b=archived", true,
+		},
 		"the YAML is gone": {func(b *bench) { b.prepare(two); b.names(); os.Remove(b.path) }, "a", "a=running b=stopped", "a=stopped b=stopped", true},
 		"the database is damaged": {func(b *bench) {
 			b.prepare(two)

@@ -210,8 +210,10 @@ func (d *document) findTwins() {
 			first[name] = e
 		default:
 			for _, twin := range []*entry{other, e} {
-				twin.bad = &roster.InvalidError{Name: name, Line: twin.node.Line,
-					Reason: fmt.Sprintf("there are two rows of this name, in line %d and in line %d", other.node.Line, e.node.Line)}
+				twin.bad = &roster.InvalidError{
+					Name: name, Line: twin.node.Line,
+					Reason: fmt.Sprintf("there are two rows of this name, in line %d and in line %d", other.node.Line, e.node.Line),
+				}
 			}
 		}
 	}

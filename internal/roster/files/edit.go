@@ -239,18 +239,6 @@ func (d *document) addFirst(seq *yaml.Node, t *tree, m manner) ([]splice, error)
 	return append([]splice{{from, end, ""}}, d.insertAt(line, string(m.row(nil, t)))...), nil
 }
 
-// remove returns the document without a row.
-func (d *document) remove(e *entry) (*document, error) {
-	if d.list().Style&yaml.FlowStyle != 0 {
-		return nil, unsafeError(e.name(), e.node.Line, "the list of rows is in brackets")
-	}
-	from, limit := d.rowRange(e)
-	i := slices.Index(d.rows, e)
-	return d.verified(e.name(), e.node.Line, []splice{{from, d.contentEnd(from, limit, d.manner().dash+1), ""}}, func(is *document) bool {
-		return len(is.rows) == len(d.rows)-1 && d.sameRows(slices.Insert(slices.Clone(is.rows), i, e), i) && d.rest.equal(is.rest)
-	})
-}
-
 // amend returns the document after ops on what is beside the rows.
 func (d *document) amend(ops []op) (*document, error) {
 	s := &splicer{d: d, manner: d.manner()}

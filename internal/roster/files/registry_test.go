@@ -403,7 +403,7 @@ func TestOtherProgramsInTheDatabase(t *testing.T) {
 	b.set("b", roster.Running)
 	b.agree("a=running b=running n=archived")
 	// What cannot be used there is left alone.
-	b.exec(`INSERT INTO sessions VALUES ('bad', 'runing', '', '{"name": "bad", "status": "runing", "pane": {}}'), ('none', '', '', 'x{')`)
+	b.exec(`INSERT INTO sessions VALUES ('bad', 'walking', '', '{"name": "bad", "status": "walking", "pane": {}}'), ('none', '', '', 'x{')`)
 	rows, odd = b.rows()
 	if rows != "a=running b=running n=archived" || !strings.Contains(odd, "bad") || !strings.Contains(odd, "none") {
 		t.Errorf("rows %s, problems %s", rows, odd)

@@ -124,7 +124,7 @@ func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do 
 	if err != nil {
 		return err
 	}
-	defer lock.Release()
+	defer func() { _ = lock.Release() }() // it ends with the process in any case
 	defer func() {
 		if v.db != nil {
 			v.db.close()
