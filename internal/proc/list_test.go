@@ -202,7 +202,7 @@ func TestGroupWithoutLeader(t *testing.T) {
 }
 
 func TestGone(t *testing.T) {
-	const many = 40
+	const many = 16
 	var ids []ID
 	var cmds []*exec.Cmd
 	for range many {

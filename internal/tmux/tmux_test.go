@@ -18,6 +18,9 @@ import (
 // socketDir is short, because the path of a socket may have 107 bytes, and ours alone, so that no test ever meets a
 // server of the user.
 func TestMain(m *testing.M) {
+	if server := os.Getenv("TUTTI_TEST_WATCH"); server != "" {
+		os.Exit(watchForEver(server))
+	}
 	dir, err := os.MkdirTemp("/tmp", "tt")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,11 +1,14 @@
 package tmux
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -358,6 +361,51 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	w.untilAlone()
 	if e, open := next(t, watcher); open {
 		t.Errorf("after its context: %+v", e)
+	}
+}
+
+// watchForEver is what a copy of this program does that is to be killed.
+func watchForEver(server string) int {
+	s, err := Named(server)
+	if err == nil {
+		_, err = s.Watch(context.Background())
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println("watches")
+	select {}
+}
+
+// Who is killed leaves nobody behind who waits.
+func TestKilledWatch(t *testing.T) {
+	t.Parallel()
+	w := empty(t)
+	p := w.make(Spec{Name: "first"})
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "TUTTI_TEST_WATCH="+w.name)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || line != "watches\n" || len(clientsOf(t, w.name)) == 0 {
+		t.Errorf("it says %q, %v; clients %v", line, err, clientsOf(t, w.name))
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if runtime.GOOS != "linux" {
+		w.make(Spec{Name: "second"}) // elsewhere the next signal ends who waits
+	}
+	w.untilAlone()
+	if now := w.pane(p.ID); now.Server != p.Server || now.Dead {
+		t.Errorf("the session is %+v", now)
 	}
 }
 
