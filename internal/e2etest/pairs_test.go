@@ -3,7 +3,6 @@
 package e2etest
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,10 +93,7 @@ func TestAgentsMeet(t *testing.T) {
 			}
 			inThread(t, home, to, first(threadIn, sent), question, answer)
 
-			var live []json.RawMessage
-			if out := tutti(t, home, "discover", "--json"); json.Unmarshal(out, &live) != nil || len(live) != 0 {
-				t.Errorf("both programs have ended, and their sessions are still there: %s", out)
-			}
+			nobodyLeft(t, home)
 		})
 	}
 }
