@@ -27,13 +27,16 @@ CREATE INDEX IF NOT EXISTS idx_sessions_pane_cwd ON sessions(pane_cwd);`
 // ourKey is the member of the state with what we remember.
 const ourKey = "tutti"
 
+// maxDatabase bounds what is read, in bytes: the rows of the largest YAML, with room for what SQLite has not given back.
+const maxDatabase = 8 * roster.MaxSize
+
 // busyFor is how long another program that holds the database is waited for.
 const busyFor = 5 * time.Second
 
 // pragmas are those of each connection, in this order. NORMAL loses the last transactions in a power cut, never the file; the YAML,
-// which is synced before, then brings them back.
+// which is synced before, then brings them back. A trigger that came with the file calls no function that could do harm.
 func pragmas(wait time.Duration) string {
-	return fmt.Sprintf("_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)", wait.Milliseconds())
+	return fmt.Sprintf("_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=trusted_schema(0)", wait.Milliseconds())
 }
 
 // A database is open within the lock of the registry, for one look or one change.
@@ -72,21 +75,8 @@ type agreement struct {
 
 // openDatabase opens a database, and makes it when it is missing.
 func openDatabase(ctx context.Context, path string, wait time.Duration) (*database, error) {
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("open %s: it is no plain file", path)
-	} else if err == nil && info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(path, 0o600); err != nil {
-			return nil, err
-		}
-	} else if errors.Is(err, fs.ErrNotExist) {
-		// SQLite would make it readable for everybody; its journal takes over the rights.
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		if err == nil {
-			f.Close()
-		}
+	if err := prepare(path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	source := url.URL{Scheme: "file", Path: path, RawQuery: pragmas(wait)}
 	pool, err := sql.Open("sqlite", source.String())
@@ -100,6 +90,37 @@ func openDatabase(ctx context.Context, path string, wait time.Duration) (*databa
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return d, nil
+}
+
+// prepare makes sure of the files that SQLite will open, journals too: it follows links, and what it takes for a journal of its own
+// it overwrites. A folder that came with the work of others may have anything under these names.
+func prepare(path string) error {
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		info, err := os.Lstat(path + end)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && end == "":
+			// SQLite would make it readable for everybody; journals take over its rights.
+			f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if err != nil {
+				return err
+			}
+			if err := f.Close(); err != nil {
+				return err
+			}
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is no plain file", path+end)
+		case info.Size() > maxDatabase:
+			return fmt.Errorf("%s has %d bytes, and %d are the limit", path+end, info.Size(), maxDatabase)
+		case info.Mode().Perm()&0o077 != 0:
+			if err := os.Chmod(path+end, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // begin keeps other programs from writing, and reads all there is.

@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,8 +61,23 @@ func unsafeError(name string, line int, format string, args ...any) error {
 	return &roster.InvalidError{Name: name, Line: line, Reason: "it cannot be changed safely here (" + fmt.Sprintf(format, args...) + "); edit the file by hand"}
 }
 
-// change returns the document after ops on one row.
+// change returns the document after ops on one row. Changes that touch each other in the text are made one after the other.
 func (d *document) change(e *entry, ops []op) (*document, error) {
+	is, err := d.changeAtOnce(e, ops)
+	i := slices.Index(d.rows, e)
+	if errors.Is(err, errOverlap) && len(ops) > 1 {
+		is, err = d, nil
+		for n := 0; n < len(ops) && err == nil; n++ {
+			is, err = is.changeAtOnce(is.rows[i], ops[n:n+1])
+		}
+	}
+	if errors.Is(err, errOverlap) {
+		return nil, unsafeError(e.name(), e.node.Line, "%v", err)
+	}
+	return is, err
+}
+
+func (d *document) changeAtOnce(e *entry, ops []op) (*document, error) {
 	changes, err := d.rowSplices(e, ops)
 	if err != nil {
 		return nil, err
@@ -142,7 +158,7 @@ func (d *document) verified(name string, line int, changes []splice, good func(i
 	}
 	text, err := apply(d.text, changes)
 	if err != nil {
-		return nil, unsafeError(name, line, "%v", err)
+		return nil, err
 	}
 	is, err := parse(text)
 	if err != nil {

@@ -251,13 +251,33 @@ func TestLinks(t *testing.T) {
 	if _, err := lost.Change(t.Context(), "a", func(r *roster.Row, _ bool) error { r.Status = roster.Running; return nil }); err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("a link that leads nowhere: %v", err)
 	}
-	// A database that is a link leads out of the folder.
-	c := newBench(t, two)
-	if err := os.Symlink(filepath.Join(dir, "elsewhere"), roster.Database(c.path)); err != nil {
+	// A database that is a link leads out of the folder, and so does a journal of it.
+	mine := filepath.Join(dir, "mine")
+	if err := os.WriteFile(mine, []byte("precious: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Rows(t.Context()); err == nil || !strings.Contains(err.Error(), "plain file") {
-		t.Errorf("a database that is a link: %v", err)
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		c := newBench(t, two)
+		if err := os.Symlink(mine, roster.Database(c.path)+end); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.Rows(t.Context()); err == nil || !strings.Contains(err.Error(), "plain file") {
+			t.Errorf("a database%s that is a link: %v", end, err)
+		}
+	}
+	// A link to a file that is no registry does not make it one.
+	c := newBench(t, "")
+	if err := os.Mkdir(filepath.Dir(c.path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(mine, c.path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Change(t.Context(), "a", func(r *roster.Row, _ bool) error { r.Status = roster.Running; return nil }); err == nil || !strings.Contains(err.Error(), "no registry") {
+		t.Errorf("a link to something else: %v", err)
+	}
+	if text, err := os.ReadFile(mine); err != nil || string(text) != "precious: 1\n" {
+		t.Errorf("the file of somebody became %q, %v", text, err)
 	}
 }
 
@@ -322,6 +342,27 @@ func TestHostileFiles(t *testing.T) {
 	c := newBench(t, inRow)
 	if _, _, err := c.Rows(t.Context()); err == nil || !strings.Contains(err.Error(), "aliases") {
 		t.Errorf("a bomb in a row: %v", err)
+	}
+}
+
+// TestDatabaseWithAProgramInIt opens a database whose tables do more than they should.
+func TestDatabaseWithAProgramInIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, two)
+	b.names()
+	b.exec(`CREATE TRIGGER t AFTER INSERT ON sessions BEGIN UPDATE sessions SET data = json_set(data, '$.start_argv', json('["evil"]')) WHERE name = new.name; END`)
+	b.set("n", roster.Running)
+	b.seen = nil
+	b.names() // what the trigger wrote is a change of another program
+	b.exec("DROP TRIGGER t")
+	b.set("n", roster.Stopped)
+	b.agree("a=running b=stopped n=stopped")
+	if err := os.Truncate(roster.Database(b.path), maxDatabase+1); err != nil {
+		t.Fatal(err)
+	}
+	b.seen = nil
+	if _, _, err := b.Rows(t.Context()); err == nil || !strings.Contains(err.Error(), "limit") {
+		t.Errorf("a database beyond the limit: %v", err)
 	}
 }
 

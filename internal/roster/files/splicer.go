@@ -143,8 +143,11 @@ func (s *splicer) removeMember(n *yaml.Node, i, limit int) {
 		return
 	}
 	next := s.d.offset(n.Content[i+2])
-	if !blankLine(s.d.text[end:next]) {
-		s.refuse(k.Line, "there is a comment behind the first member of the row")
+	if !blankLine(s.d.text[end:next]) { // a comment: the dash stays before it, alone
+		for s.d.text[at-1] == ' ' {
+			at--
+		}
+		s.out = append(s.out, splice{at, end, s.eol})
 		return
 	}
 	s.out = append(s.out, splice{at, next, ""})
@@ -165,9 +168,9 @@ func (s *splicer) replace(n *yaml.Node, i, limit int, t *tree) {
 	at, alone := s.keyPlace(k)
 	end := s.valueEnd(k, v, s.memberEnd(n, i, limit))
 	line := lineEnd(s.d.text, at)
-	if t.kind < list || len(t.kids) == 0 {
+	if inBrackets := v.Kind != yaml.ScalarNode && v.Style&yaml.FlowStyle != 0; inBrackets || t.kind < list || len(t.kids) == 0 {
 		if from, to, ok := s.inline(k, v, end <= line); ok {
-			text := t.flow(false)
+			text := t.flow(s.d.quoted(v))
 			if from == to {
 				text = " " + text
 			}
@@ -198,7 +201,7 @@ func (s *splicer) replace(n *yaml.Node, i, limit int, t *tree) {
 func (s *splicer) inline(k, v *yaml.Node, oneLine bool) (from, to int, ok bool) {
 	text := s.d.text
 	switch {
-	case !oneLine || v.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0 || v.Style&yaml.FlowStyle != 0 && v.Kind == yaml.MappingNode:
+	case !oneLine || v.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0:
 		return 0, 0, false
 	case emptyWord(v):
 		at := s.d.offset(k)

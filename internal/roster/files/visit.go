@@ -29,8 +29,9 @@ const maxTries = 20
 
 // A place is where the files lie.
 type place struct {
-	dir  *atomicfile.Dir
-	name string // of the YAML
+	dir    *atomicfile.Dir
+	name   string // of the YAML
+	linked bool   // a link led there
 }
 
 func (p place) db() string   { return filepath.Join(p.dir.Path(), roster.Database(p.name)) }
@@ -57,7 +58,8 @@ func (r *Registry) find(create bool) (place, error) {
 		return place{}, err
 	}
 	dir, err := atomicfile.OpenDir(filepath.Dir(path))
-	return place{dir, filepath.Base(path)}, err
+	link, lerr := os.Lstat(r.path)
+	return place{dir, filepath.Base(path), lerr == nil && link.Mode()&os.ModeSymlink != 0}, err
 }
 
 var (
@@ -169,6 +171,10 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 	}
 	if fault != nil {
 		return v.r.syntax(fault)
+	}
+	if v.place.linked && !blank && doc.pair < 0 {
+		// A link that came with the work of others could lead to any file of the user's.
+		return fmt.Errorf("%s leads to a file without %s: it is no registry", v.r.path, rowsKey)
 	}
 	v.r.step("read")
 	stored, err := v.readDatabase(ctx)
