@@ -34,6 +34,7 @@ func init() {
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake")
 	lay(place{tier: 4, line: 1}, "attend", "hook") // they rest on watch and on post
 	lay(place{tier: 4, heavy: true}, "remote", "mcpwire")
+	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt") // it carries what job says
 	lay(place{tier: 5}, "app")
 	lay(place{tier: 6}, "cli")
 	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "demo", "search", "dashboard", "tui", "webui")

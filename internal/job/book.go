@@ -1,0 +1,415 @@
+package job
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"tutti/internal/atomicfile"
+	"tutti/internal/canonjson"
+	"tutti/internal/filelock"
+	"tutti/internal/halt"
+)
+
+// The names below the data folder of a workspace.
+const (
+	jobsDir  = "jobs"
+	logsDir  = "delegate_job_logs"
+	lockName = ".lock"
+	eventLog = "events.ndjson"
+	metaName = "meta.json"
+	nowName  = "status.json"
+)
+
+// dataDirs are the names of the data folder, the present one first.
+var dataDirs = [...]string{".hermes", ".mam"}
+
+// lockTime is how long a lock is waited for. A holder syncs two files.
+const lockTime = 30 * time.Second
+
+// ErrNone reports that there is no such job.
+var ErrNone = errors.New("no such job")
+
+// A StateError reports something that a job does not allow as it stands.
+type StateError struct {
+	ID, Why string
+}
+
+func (e *StateError) Error() string { return "job " + e.ID + ": " + e.Why }
+
+// A Book is the jobs of one workspace. It is safe for concurrent use, also by several processes.
+type Book struct {
+	Workspace string // absolute
+	data      string // name of the data folder in it
+	// Halted asks the halt switch for an action; nil: package halt.
+	Halted func(action string) error
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// step is called between the steps of a change; tests end the process there.
+	step func(name string)
+}
+
+// At returns the book of a workspace, which need not have one yet. note is what the user should know, "" for nothing.
+func At(workspace string) (b *Book, note string, err error) {
+	abs, err := filepath.Abs(workspace)
+	if err != nil {
+		return nil, "", err
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	b = &Book{Workspace: abs, data: dataDirs[0]}
+	_, errNew := os.Lstat(filepath.Join(abs, dataDirs[0]))
+	_, errOld := os.Lstat(filepath.Join(abs, dataDirs[1]))
+	switch {
+	case errOld == nil && errNew == nil:
+		note = fmt.Sprintf("both %s and %s are in %s; the first one is used", dataDirs[0], dataDirs[1], abs)
+	case errOld == nil:
+		b.data = dataDirs[1]
+	}
+	return b, note, nil
+}
+
+// Find returns the book of the nearest folder, from one upwards, that has jobs; where there is none, that of the folder.
+func Find(from string) (b *Book, note string, err error) {
+	first, note, err := At(from)
+	if err != nil {
+		return nil, "", err
+	}
+	home, _ := os.UserHomeDir()
+	for dir := first.Workspace; ; dir = filepath.Dir(dir) {
+		for _, name := range dataDirs {
+			if i, err := os.Lstat(filepath.Join(dir, name, jobsDir)); err == nil && i.IsDir() && mine(filepath.Join(dir, name)) {
+				return At(dir)
+			}
+		}
+		if dir == home || dir == filepath.Dir(dir) {
+			return first, note, nil
+		}
+	}
+}
+
+// mine tells whether a folder is the user's own: what lies above a workspace may be everybody's to write to.
+func mine(dir string) bool {
+	i, err := os.Lstat(dir)
+	if err != nil || !i.IsDir() {
+		return false
+	}
+	st, ok := i.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid()
+}
+
+func (b *Book) now() time.Time {
+	if b.Now != nil {
+		return b.Now()
+	}
+	return time.Now()
+}
+
+func (b *Book) halted(action string) error {
+	if b.Halted != nil {
+		return b.Halted(action)
+	}
+	return halt.Check(action)
+}
+
+func (b *Book) passed(name string) {
+	if b.step != nil {
+		b.step(name)
+	}
+}
+
+// Dir is where the records lie, Audit where what is kept of one job does.
+func (b *Book) Dir() string            { return filepath.Join(b.Workspace, b.data, jobsDir) }
+func (b *Book) Audit(id string) string { return filepath.Join(b.Workspace, b.data, logsDir, id) }
+
+// CheckID tells why something cannot be the id of a job. It becomes the name of a file.
+func CheckID(id string) error {
+	ok := id != "" && len(id) <= 64 && id[0] != '-'
+	for i := 0; ok && i < len(id); i++ {
+		c := id[i]
+		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+	}
+	if !ok {
+		return fmt.Errorf("%.80q is no id of a job", id)
+	}
+	return nil
+}
+
+// open opens a folder below the data folder. What is missing is made when create is set.
+func (b *Book) open(rel string, create bool) (*atomicfile.Dir, error) {
+	ws, err := atomicfile.OpenDir(b.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer ws.Close()
+	rel = b.data + "/" + rel
+	if create {
+		return ws.MakeSub(rel, 0o700)
+	}
+	return ws.Sub(rel)
+}
+
+// A change is one at work under the lock.
+type change struct {
+	b    *Book
+	jobs *atomicfile.Dir
+	now  time.Time
+}
+
+// change runs f under the lock of all jobs.
+func (b *Book) change(ctx context.Context, create bool, f func(c *change) error) (err error) {
+	jobs, err := b.open(jobsDir, create)
+	if errors.Is(err, fs.ErrNotExist) && !create {
+		return ErrNone
+	}
+	if err != nil {
+		return err
+	}
+	defer jobs.Close()
+	lock, err := filelock.Acquire(ctx, jobs.FD(), jobs.Path(), filelock.Options{Kernel: lockName, Timeout: lockTime})
+	if err != nil {
+		return fmt.Errorf("lock the jobs: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	return f(&change{b: b, jobs: jobs, now: b.now()})
+}
+
+// with changes one job: f is given it as it stands, by record and log, and the record is written when f returns nil.
+func (b *Book) with(ctx context.Context, id string, f func(c *change, j *Job) error) (j *Job, err error) {
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	err = b.change(ctx, false, func(c *change) error {
+		if j, err = b.load(c.jobs, id); err != nil {
+			return err
+		}
+		if err := f(c, j); err != nil {
+			return err
+		}
+		return c.write(j)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// write replaces the record, and what is derived from it.
+func (c *change) write(j *Job) error {
+	raw := j.bytes()
+	if err := c.jobs.Replace(j.ID+".json", raw, 0o600, true); err != nil {
+		return fmt.Errorf("write job %s: %w", j.ID, err)
+	}
+	c.b.passed("record")
+	c.b.writeNow(j, nil) // a convenience for others; the record has it all
+	return nil
+}
+
+// Get reads a job as it stands.
+func (b *Book) Get(id string) (*Job, error) {
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	jobs, err := b.open(jobsDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s in %s", ErrNone, id, b.Dir())
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer jobs.Close()
+	return b.load(jobs, id)
+}
+
+// load reads the record, and brings it up to date from the log.
+func (b *Book) load(jobs *atomicfile.Dir, id string) (*Job, error) {
+	raw, _, err := jobs.Read(id+".json", maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s in %s", ErrNone, id, b.Dir())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read job %s: %w", id, err)
+	}
+	j, err := parseRecord(raw, id, filepath.Join(b.Dir(), id+".json"))
+	if err != nil {
+		return nil, err
+	}
+	return j, b.catchUp(j)
+}
+
+// A Problem is a record that could not be read.
+type Problem struct {
+	ID  string
+	Err error
+}
+
+// List reads all jobs, oldest first.
+func (b *Book) List() (all []*Job, bad []Problem, err error) {
+	jobs, err := b.open(jobsDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer jobs.Close()
+	names, err := jobs.Names()
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		id, ok := strings.CutSuffix(name, ".json")
+		if !ok || name[0] == '.' {
+			continue
+		}
+		j, err := (*Job)(nil), CheckID(id)
+		if err == nil {
+			j, err = b.load(jobs, id)
+		}
+		switch {
+		case errors.Is(err, ErrNone): // it went away meanwhile
+		case err != nil:
+			bad = append(bad, Problem{id, err})
+		default:
+			all = append(all, j)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Job) int { return a.Created.Compare(b.Created) })
+	return all, bad, nil
+}
+
+// An Order is a job to be made.
+type Order struct {
+	Prompt, Agent, Session    string
+	Type                      Type
+	Reviewer, ReviewerSession string
+	Rounds                    int           // 0: DefaultRounds
+	Timeout, Idle             time.Duration // 0: none
+	Artifacts                 []string
+	Submitter                 string // who may accept the result
+	Broker                    Broker // for the record; its password is not kept
+}
+
+func (o *Order) check() error {
+	switch {
+	case strings.TrimSpace(o.Prompt) == "":
+		return errors.New("the prompt is empty")
+	case len(o.Prompt) > MaxPrompt:
+		return fmt.Errorf("a prompt of %d bytes; at most %d are taken", len(o.Prompt), MaxPrompt)
+	case o.Type != Single && o.Type != Loop && o.Type != Discuss:
+		return fmt.Errorf("%q is no type of a job; there are %s and %s", o.Type, Loop, Discuss)
+	case o.Type == Loop && o.Reviewer == "":
+		return errors.New("a loop needs a reviewer")
+	case o.Type != Loop && (o.Reviewer != "" || o.ReviewerSession != ""):
+		return errors.New("only a loop has a reviewer")
+	}
+	for _, s := range []string{o.Session, o.ReviewerSession} {
+		if name, ok := strings.CutPrefix(s, "tmux:"); s != "" && (!ok || name == "") {
+			return fmt.Errorf("%q is no session; it is written tmux:NAME", s)
+		}
+	}
+	return nil
+}
+
+// Register makes a job, pending.
+func (b *Book) Register(ctx context.Context, o Order) (j *Job, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	err = b.change(ctx, true, func(c *change) error {
+		id, err := c.freeID()
+		if err != nil {
+			return err
+		}
+		raw := o.record(id, c.now)
+		if j, err = parseRecord(raw, id, id); err != nil {
+			return err
+		}
+		audit, err := b.open(logsDir+"/"+id, true)
+		if err != nil {
+			return err
+		}
+		defer audit.Close()
+		if err := audit.Replace(metaName, append(canonjson.Indent(j.Public()), '\n'), 0o600, true); err != nil {
+			return err
+		}
+		if err := c.note(j, "registered", func(n *canonjson.Object) { n.Opt("by", o.Submitter) }); err != nil {
+			return err
+		}
+		b.passed("registered")
+		if err := c.jobs.Create(id+".json", j.bytes(), 0o600, true); err != nil {
+			return err
+		}
+		b.writeNow(j, nil)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("register a job: %w", err)
+	}
+	return j, nil
+}
+
+// freeID makes an id that nothing has.
+func (c *change) freeID() (string, error) {
+	for range 100 {
+		var five [5]byte
+		_, _ = rand.Read(five[:])
+		id := strings.ToLower(base32.StdEncoding.EncodeToString(five[:]))
+		_, err := c.jobs.Stat(id + ".json")
+		_, audit := os.Lstat(c.b.Audit(id))
+		if errors.Is(err, fs.ErrNotExist) && errors.Is(audit, fs.ErrNotExist) {
+			return id, nil
+		}
+	}
+	return "", errors.New("no id is free")
+}
+
+// record is the first form of a record. The members down to auth_token are those that other programs know.
+func (o *Order) record(id string, now time.Time) []byte {
+	var key [32]byte
+	_, _ = rand.Read(key[:])
+	var r canonjson.Object
+	r.Int("schema_version", schemaVersion)
+	r.Str("job_id", id)
+	r.Str("status", string(StatusPending))
+	r.Str("created_at", stamp(now))
+	r.Str("updated_at", stamp(now))
+	r.Str("prompt", o.Prompt)
+	r.Str("agent", o.Agent)
+	r.Str("agent_session", o.Session)
+	r.Within("broker", o.Broker.record)
+	r.Str("topic_prefix", "python/mqtt/jobs/"+id)
+	r.Int("timeout_sec", int64(o.Timeout/time.Second))
+	r.Int("idle_timeout_sec", int64(o.Idle/time.Second))
+	r.Strs("expected_artifacts", o.Artifacts)
+	r.Int("last_seq", 0)
+	r.Str("auth_token", base64.RawURLEncoding.EncodeToString(key[:]))
+	if o.Type != Single {
+		r.Str("type", string(o.Type))
+	}
+	if o.Type == Loop {
+		r.Str("reviewer", o.Reviewer)
+		r.Str("reviewer_session", o.ReviewerSession)
+		r.Str("phase", Work)
+		r.Int("round", 1)
+		rounds := o.Rounds
+		if rounds <= 0 {
+			rounds = DefaultRounds
+		}
+		r.Int("max_rounds", int64(rounds))
+	}
+	r.Opt("submitter", o.Submitter)
+	return r.Bytes()
+}

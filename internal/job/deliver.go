@@ -1,0 +1,168 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/halt"
+)
+
+// A Deliverer puts text before the agent of a session.
+type Deliverer interface {
+	// Deliver types text into the session and returns nil when its agent has it. While the halt switch is on it types nothing and
+	// returns a *halt.Error.
+	Deliver(ctx context.Context, session, text string) error
+}
+
+// An Owners tells the id that the processes of a session carry in [SessionVariable]. A Deliverer that is one lets the hooks of
+// the agent report by themselves.
+type Owners interface {
+	Owner(ctx context.Context, session string) (string, error)
+}
+
+// SessionVariable names the session that a process belongs to.
+const SessionVariable = "TUTTI_SESSION"
+
+// turnOf is what has to be typed now: the round and the phase.
+func (j *Job) turnOf() string {
+	return fmt.Sprintf("%d:%s", max(j.Round, 1), cmp.Or(j.Phase, Work))
+}
+
+// reviewing tells that it is the turn of the reviewer.
+func (j *Job) reviewing() bool { return j.Type == Loop && j.Phase == Review }
+
+const (
+	handing = "delivering "
+	handed  = "delivered "
+)
+
+// HandOver gives a job to the agent whose turn it is, when that was not done yet. What is typed is written down before and after: after
+// an end of the process in between nobody types it again by himself. When it could not be typed the job ends with an error; when the halt switch is on, nothing
+// has happened.
+func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) (typed bool, err error) {
+	if err := b.halted("type job " + id); err != nil {
+		return false, err
+	}
+	var session, text, role string
+	errDone := errors.New("nothing to type")
+	before, err := b.with(ctx, id, func(c *change, j *Job) error {
+		session, role = j.Session, ""
+		if j.reviewing() {
+			session, role = j.ReviewerSession, RoleReviewer
+		}
+		switch turn := j.turnOf(); {
+		case j.Status.Over() || j.Handed == handed+turn || session == "":
+			return errDone
+		case j.Handed == handing+turn:
+			return &StateError{id, fmt.Sprintf("it may have been typed into %s already, or not: whoever typed was ended meanwhile", session)}
+		}
+		text = j.brief(b)
+		note := func(n *canonjson.Object) { n.Str("session", session); n.Str("turn", j.turnOf()) }
+		if err := c.note(j, strings.TrimSpace(handing), note); err != nil {
+			return err
+		}
+		if j.Status == StatusPending {
+			j.Status, j.ClaimedBy, j.Running = StatusRunning, by, c.now
+		}
+		j.Handed, j.Updated = handing+j.turnOf(), c.now
+		return nil
+	})
+	if errors.Is(err, errDone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	name := strings.TrimPrefix(session, "tmux:")
+	if o, ok := d.(Owners); ok {
+		if owner, err := o.Owner(ctx, name); err == nil {
+			_ = b.bind(owner, id, role) // without it the agent has to report by itself, as it is told to
+		}
+	}
+	err = d.Deliver(ctx, name, text)
+	return err == nil, errors.Join(err, b.wasTyped(context.WithoutCancel(ctx), before, session, err))
+}
+
+// wasTyped writes down what came of typing.
+func (b *Book) wasTyped(ctx context.Context, before *Job, session string, failure error) error {
+	_, stopped := errors.AsType[*halt.Error](failure)
+	_, err := b.with(ctx, before.ID, func(c *change, j *Job) error {
+		if j.Handed != before.Handed {
+			return nil
+		}
+		switch {
+		case failure == nil:
+			j.Handed = handed + strings.TrimPrefix(j.Handed, handing)
+			return c.note(j, strings.TrimSpace(handed), func(n *canonjson.Object) { n.Str("session", session) })
+		case stopped:
+			j.Handed = "none"
+			if j.LastSeq == 0 && j.Status == StatusRunning {
+				j.Status = StatusPending
+			}
+			return nil
+		case j.Status.Over():
+			return nil
+		}
+		_, err := c.take(j, Draft{Kind: Failed, Detail: "it could not be given to " + session + ": " + failure.Error()}, ByObserver)
+		return err
+	})
+	return err
+}
+
+// brief is what is typed. Of what an agent has said there is nothing in it: that is read by a command.
+func (j *Job) brief(b *Book) string {
+	command := func(verb, rest string) string {
+		return fmt.Sprintf("    tutti job %s %s%s --workspace %s\n", verb, j.ID, rest, quote(b.Workspace))
+	}
+	var t strings.Builder
+	switch {
+	case j.reviewing():
+		fmt.Fprintf(&t, "Job %s: you are the reviewer, round %d. Another agent says that it has done what is asked for below. "+
+			"Look at the work itself; what it reported is shown by\n\n", j.ID, j.Round)
+		t.WriteString(command("logs", ""))
+		t.WriteString("\nWhen you have decided, run one of these, and nothing else about the job:\n\n")
+		t.WriteString(command("publish", " completed 'PASS' --role reviewer"))
+		t.WriteString(command("publish", " completed 'WHAT HAS TO BE DONE' --role reviewer"))
+	case j.Round > 1:
+		fmt.Fprintf(&t, "Job %s: the reviewer is not content. What has to be done is shown by\n\n", j.ID)
+		t.WriteString(command("logs", ""))
+		t.WriteString("\nDo it, and report as before.\n")
+		return t.String()
+	default:
+		fmt.Fprintf(&t, "Job %s. Whoever gave it to you follows it by what you report. Run these yourself, as the work goes on:\n\n", j.ID)
+		t.WriteString(command("publish", " started"))
+		t.WriteString(command("publish", " progress 'WHAT IS DONE'"))
+		t.WriteString(command("publish", " completed 'WHAT CAME OUT'"))
+		t.WriteString(command("publish", " error 'WHAT IS IN THE WAY'"))
+		if j.Idle > 0 {
+			fmt.Fprintf(&t, "\nReport progress at least every %s. ", j.Idle/2)
+		} else {
+			t.WriteString("\n")
+		}
+		t.WriteString("Reports hold no keys and no absolute paths.\n")
+		if j.Type == Discuss {
+			t.WriteString("An answer is wanted, in the report \"completed\". Change no files.\n")
+		}
+	}
+	if len(j.Artifacts) > 0 {
+		t.WriteString("These are expected to be there in the end: " + strings.Join(j.Artifacts, ", ") + "\n")
+	}
+	t.WriteString("\nThe job:\n\n" + j.Prompt + "\n")
+	return t.String()
+}
+
+// quote makes a word that a shell reads as it is.
+func quote(s string) string {
+	plain := s != ""
+	for _, r := range s {
+		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+", r))
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

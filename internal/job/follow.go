@@ -1,0 +1,180 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tutti/internal/fswatch"
+)
+
+// ErrEnough is what the function of [Book.Follow] returns to end it without an error.
+var ErrEnough = errors.New("enough")
+
+// A Follower says how jobs are followed.
+type Follower struct {
+	ID    string                      // one job; "" for all of the workspace
+	All   bool                        // begin with what is in the logs already
+	Ready func(polled bool)           // called once nothing can be missed any more; polled: the system grants no watcher
+	Line  func(l *Line, j *Job) error // called for each line of a log; j is the job as it stands, nil where it cannot be read
+	Bad   func(id string, err error)  // called when a job cannot be read, once
+}
+
+// Follow tells of each line that comes into the logs, until ctx ends or Line returns an error. A job that runs out of time while it
+// is followed is expired. Nothing wakes up while nothing happens, where the system grants a watcher.
+func (b *Book) Follow(ctx context.Context, f Follower) error {
+	if f.ID != "" {
+		if err := CheckID(f.ID); err != nil {
+			return err
+		}
+	}
+	s := &seen{b: b, f: &f, at: map[string]*place{}, bad: map[string]string{}}
+	records := fswatch.Watch(b.Dir(), fswatch.Options{Names: func(name string) bool {
+		return name[0] != '.' && strings.HasSuffix(name, ".json") && (f.ID == "" || name == f.ID+".json")
+	}})
+	defer records.Close()
+	logs := records.C
+	if f.ID != "" { // what was dropped is seen here alone
+		sub := fswatch.Watch(b.Audit(f.ID), fswatch.Options{Names: func(name string) bool { return name == eventLog }})
+		defer sub.Close()
+		logs = sub.C
+	}
+	first := !f.All
+	for {
+		if err := s.look(ctx, first); err != nil {
+			if errors.Is(err, ErrEnough) {
+				return nil
+			}
+			return err
+		}
+		if f.Ready != nil {
+			f.Ready(records.Polled())
+			f.Ready = nil
+			first = false
+			continue // what came while the first look went on
+		}
+		first = false
+		if err := s.wait(ctx, records.C, logs); err != nil {
+			return err
+		}
+	}
+}
+
+// wait returns when there is a reason to look again.
+func (s *seen) wait(ctx context.Context, records, logs <-chan fswatch.Event) error {
+	var due <-chan time.Time
+	if !s.next.IsZero() {
+		t := time.NewTimer(max(time.Millisecond, s.next.Sub(s.b.now())))
+		defer t.Stop()
+		due = t.C
+	}
+	open := true
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-due:
+	case _, open = <-records:
+	case _, open = <-logs:
+	}
+	if !open {
+		return fswatch.ErrNoWatcher
+	}
+	return nil
+}
+
+// seen is what a follower has told of.
+type seen struct {
+	b    *Book
+	f    *Follower
+	at   map[string]*place
+	bad  map[string]string
+	next time.Time // when the first job runs out of time
+}
+
+type place struct {
+	offset int64
+	lines  int
+}
+
+// look tells what is new. skip passes over what was there before.
+func (s *seen) look(ctx context.Context, skip bool) error {
+	jobs, bad, err := s.jobs()
+	if err != nil {
+		return err
+	}
+	for _, p := range bad {
+		if text := p.Err.Error(); s.bad[p.ID] != text {
+			s.bad[p.ID] = text
+			if s.f.Bad != nil {
+				s.f.Bad(p.ID, p.Err)
+			}
+		}
+	}
+	s.next = time.Time{}
+	for _, j := range jobs {
+		if err := s.lines(j, skip); err != nil {
+			return err
+		}
+		if err := s.due(ctx, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *seen) jobs() ([]*Job, []Problem, error) {
+	if s.f.ID == "" {
+		return s.b.List()
+	}
+	j, err := s.b.Get(s.f.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []*Job{j}, nil, nil
+}
+
+// lines tells of the new lines of one log.
+func (s *seen) lines(j *Job, skip bool) error {
+	p := s.at[j.ID]
+	if p == nil {
+		p = &place{}
+		s.at[j.ID] = p
+	}
+	lines, next, err := s.b.Log(j.ID, p.offset, p.lines)
+	if err != nil {
+		return err
+	}
+	p.offset = next
+	if n := len(lines); n > 0 {
+		p.lines = lines[n-1].N
+	}
+	for i := range lines {
+		if skip {
+			break
+		}
+		if err := s.f.Line(&lines[i], j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// due ends a job whose time is over, and finds out when the next one's is.
+func (s *seen) due(ctx context.Context, j *Job) error {
+	at, _, ok := j.Due()
+	if !ok {
+		return nil
+	}
+	if s.b.now().Before(at) {
+		if s.next.IsZero() || at.Before(s.next) {
+			s.next = at
+		}
+		return nil
+	}
+	_, _, err := s.b.Expire(ctx, j.ID) // its line is seen with the next look, which it brings about
+	if _, over := errors.AsType[*StateError](err); over {
+		return nil
+	}
+	return err
+}

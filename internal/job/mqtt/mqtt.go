@@ -1,0 +1,202 @@
+// Package mqtt tells a broker of jobs, and hears from it, by MQTT 3.1.1.
+//
+// It promises: what Publish has returned nil for, the broker has acknowledged (QoS 1); a subscription stands again after a lost
+// connection; a message larger than any event is never held in memory, however large a broker lets it be, and is acknowledged so
+// that it is not sent again and again. Which messages mean anything is for package job to judge.
+package mqtt
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+
+	"tutti/internal/job"
+)
+
+const (
+	// connectTime is how long a broker has for everything until it has let us in.
+	connectTime = 10 * time.Second
+	// answerTime is how long it has to acknowledge something.
+	answerTime = 15 * time.Second
+	// keepAlive is how often a silent connection is tried.
+	keepAlive = 30 * time.Second
+	// maxRetry is the longest pause between two attempts to connect again.
+	maxRetry = 30 * time.Second
+	qos      = 1
+)
+
+// A Client is a connection to a broker. It is safe for concurrent use.
+type Client struct {
+	client paho.Client
+	where  string
+
+	mu    sync.Mutex
+	calls map[string]func([]byte, int64) // by topic
+	busy  sync.Mutex                     // one message at a time
+}
+
+var _ job.Network = (*Client)(nil)
+
+// Dial connects to a broker. The error names it, and no password.
+func Dial(ctx context.Context, b job.Broker) (*Client, error) {
+	c := &Client{where: net.JoinHostPort(b.Host, strconv.Itoa(b.Port)), calls: map[string]func([]byte, int64){}}
+	secure, err := secrets(b)
+	if err != nil {
+		return nil, err
+	}
+	var id [8]byte
+	_, _ = rand.Read(id[:])
+	prefix := b.ClientPrefix
+	if prefix == "" {
+		prefix = "tutti"
+	}
+	o := paho.NewClientOptions().AddBroker("tcp://" + c.where).SetClientID(prefix + "-" + hex.EncodeToString(id[:])).
+		SetProtocolVersion(4).SetCleanSession(true).SetConnectTimeout(connectTime).SetWriteTimeout(answerTime).
+		SetKeepAlive(keepAlive).SetPingTimeout(answerTime).SetAutoReconnect(true).SetMaxReconnectInterval(maxRetry).
+		SetConnectRetry(false).SetOrderMatters(true).SetResumeSubs(false)
+	if b.Username != "" {
+		o.SetUsername(b.Username).SetPassword(b.Password)
+	}
+	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
+		conn, err := open(c.where, secure)
+		if err != nil {
+			return nil, err
+		}
+		return newGuard(conn, job.MaxEvent, c.tooLarge), nil
+	})
+	o.SetOnConnectHandler(func(paho.Client) { c.again() })
+	c.client = paho.NewClient(o)
+	if err := await(ctx, c.client.Connect(), connectTime); err != nil {
+		c.client.Disconnect(0)
+		return nil, fmt.Errorf("broker %s: %w", c.where, err)
+	}
+	return c, nil
+}
+
+// open makes the connection that the client speaks over.
+func open(where string, secure *tls.Config) (net.Conn, error) {
+	d := net.Dialer{Timeout: connectTime}
+	if secure != nil {
+		return tls.DialWithDialer(&d, "tcp", where, secure)
+	}
+	return d.Dial("tcp", where)
+}
+
+// secrets is what a secured connection needs; nil for one that is not.
+func secrets(b job.Broker) (*tls.Config, error) {
+	if !b.TLS {
+		return nil, nil
+	}
+	c := &tls.Config{ServerName: b.Host, MinVersion: tls.VersionTLS12}
+	if b.CA != "" {
+		pem, err := os.ReadFile(b.CA)
+		if err != nil {
+			return nil, fmt.Errorf("MQTT_CA_CERTS: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("MQTT_CA_CERTS: %s holds no certificate", b.CA)
+		}
+	}
+	if b.Cert != "" || b.Key != "" {
+		pair, err := tls.LoadX509KeyPair(b.Cert, b.Key)
+		if err != nil {
+			return nil, fmt.Errorf("MQTT_CERTFILE, MQTT_KEYFILE: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// await waits for an answer of the broker.
+func await(ctx context.Context, t paho.Token, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-t.Done():
+		return t.Error()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return errors.New("no answer")
+	}
+}
+
+// Publish returns nil when the broker has acknowledged the message.
+func (c *Client) Publish(ctx context.Context, m job.Message) error {
+	if !c.client.IsConnectionOpen() {
+		return fmt.Errorf("broker %s: not connected", c.where)
+	}
+	if err := await(ctx, c.client.Publish(m.Topic, qos, m.Retain, m.Payload), answerTime); err != nil {
+		return fmt.Errorf("broker %s: %w", c.where, err)
+	}
+	return nil
+}
+
+// Subscribe calls f for each message of a topic, one at a time.
+func (c *Client) Subscribe(ctx context.Context, topic string, f func(payload []byte, size int64)) error {
+	c.mu.Lock()
+	c.calls[topic] = f
+	c.mu.Unlock()
+	if err := c.ask(ctx, topic); err != nil {
+		return fmt.Errorf("broker %s: subscribe: %w", c.where, err)
+	}
+	return nil
+}
+
+func (c *Client) ask(ctx context.Context, topic string) error {
+	t := c.client.Subscribe(topic, qos, func(_ paho.Client, m paho.Message) { c.heard(topic, m.Payload(), int64(len(m.Payload()))) })
+	if err := await(ctx, t, answerTime); err != nil {
+		return err
+	}
+	if s, ok := t.(*paho.SubscribeToken); ok && s.Result()[topic] == 0x80 {
+		return errors.New("refused")
+	}
+	return nil
+}
+
+// again subscribes anew after a lost connection.
+func (c *Client) again() {
+	c.mu.Lock()
+	topics := make([]string, 0, len(c.calls))
+	for topic := range c.calls {
+		topics = append(topics, topic)
+	}
+	c.mu.Unlock()
+	for _, topic := range topics {
+		_ = c.ask(context.Background(), topic) // should it fail, the connection is lost again, and this comes again
+	}
+}
+
+func (c *Client) heard(topic string, payload []byte, size int64) {
+	c.mu.Lock()
+	f := c.calls[topic]
+	c.mu.Unlock()
+	if f == nil {
+		return
+	}
+	c.busy.Lock()
+	defer c.busy.Unlock()
+	f(payload, size)
+}
+
+// tooLarge tells of a message of which only the beginning was read.
+func (c *Client) tooLarge(topic string, begins []byte, size int64) { c.heard(topic, begins, size) }
+
+// Close takes leave of the broker.
+func (c *Client) Close() error {
+	c.client.Disconnect(250)
+	return nil
+}

@@ -1,0 +1,252 @@
+package job
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A job is typed once, whatever happens in between.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	id := b.mustRegister(t, order()).ID
+	p := &typist{}
+	if typed, err := b.HandOver(t.Context(), id, p, "ana"); !typed || err != nil {
+		t.Fatalf("%v %v", typed, err)
+	}
+	if typed, err := b.HandOver(t.Context(), id, p, "ana"); typed || err != nil {
+		t.Errorf("again: %v %v", typed, err)
+	}
+	want := []string{"count the files", "tutti job publish " + id + " started --workspace " + b.Workspace, "tutti job publish " + id + " completed"}
+	for _, w := range want {
+		if !strings.Contains(p.texts[0], w) {
+			t.Errorf("%q is missing in what was typed:\n%s", w, p.texts[0])
+		}
+	}
+	j := b.mustGet(t, id)
+	if p.to[0] != "api" || j.Status != StatusRunning || strings.Contains(p.texts[0], j.token) {
+		t.Errorf("typed into %q, %s", p.to[0], j.Status)
+	}
+
+	refused := b.mustRegister(t, order()).ID
+	p.err = errors.New("its session is gone")
+	if _, err := b.HandOver(t.Context(), refused, p, "ana"); err == nil {
+		t.Error("a failure was not told")
+	}
+	if j := b.mustGet(t, refused); j.Status != StatusError || !strings.Contains(j.Detail, "is gone") {
+		t.Errorf("%s: %q", j.Status, j.Detail)
+	}
+
+	stopped := b.mustRegister(t, order()).ID
+	p.err = errHalted
+	if _, err := b.HandOver(t.Context(), stopped, p, "ana"); !isHalted(err) {
+		t.Errorf("halted meanwhile: %v", err)
+	}
+	if j := b.mustGet(t, stopped); j.Status != StatusPending {
+		t.Errorf("halted meanwhile: %s", j.Status)
+	}
+	p.err = nil
+	if typed, err := b.HandOver(t.Context(), stopped, p, "ana"); !typed || err != nil {
+		t.Errorf("after the halt: %v %v", typed, err)
+	}
+
+	cut := b.mustRegister(t, order()).ID
+	if _, err := b.with(t.Context(), cut, func(_ *change, j *Job) error { j.Handed = handing + j.turnOf(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if typed, err := b.HandOver(t.Context(), cut, p, "ana"); typed || err == nil {
+		t.Errorf("after an end in between: %v %v", typed, err)
+	}
+}
+
+// Worker and reviewer take turns until the reviewer is content, or the rounds are used up.
+func TestLoop(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	o := order()
+	o.Type, o.Reviewer, o.ReviewerSession, o.Rounds = Loop, "codex", "tmux:review", 2
+	say := func(id string, k Kind, role, detail string) error {
+		_, _, err := b.Publish(t.Context(), id, Draft{Kind: k, Detail: detail, Role: role}, ByAgent)
+		return err
+	}
+	for _, c := range []struct {
+		name   string
+		words  []string // of the reviewer, in order
+		status Status
+	}{
+		{"content at once", []string{"PASS"}, StatusCompleted},
+		{"content in the end", []string{"tests are missing; rm -rf /", "PASS: fine"}, StatusCompleted},
+		{"never content", []string{"no", "PASSABLE it is not"}, StatusError},
+	} {
+		p := &typist{}
+		id := b.mustRegister(t, o).ID
+		for _, word := range c.words {
+			if typed, err := b.HandOver(t.Context(), id, p, "ana"); !typed || err != nil {
+				t.Fatalf("%s: worker: %v %v", c.name, typed, err)
+			}
+			if err := say(id, Done, RoleReviewer, "PASS"); err == nil {
+				t.Fatalf("%s: the reviewer spoke out of turn", c.name)
+			}
+			if err := errors.Join(say(id, Started, "", ""), say(id, Done, "", "it is done")); err != nil {
+				t.Fatal(err)
+			}
+			if b.mustGet(t, id).Status != StatusRunning || say(id, Done, "", "really") == nil {
+				t.Errorf("%s: the word of the worker ended it", c.name)
+			}
+			if typed, err := b.HandOver(t.Context(), id, p, "ana"); !typed || err != nil {
+				t.Fatalf("%s: reviewer: %v %v", c.name, typed, err)
+			}
+			if err := say(id, Done, RoleReviewer, word); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if j := b.mustGet(t, id); j.Status != c.status {
+			t.Errorf("%s: %s, want %s", c.name, j.Status, c.status)
+		}
+		if typed, err := b.HandOver(t.Context(), id, p, "ana"); typed || err != nil {
+			t.Errorf("%s: typed when it was over: %v %v", c.name, typed, err)
+		}
+		for i, to := range p.to {
+			if want := []string{"api", "review"}[i%2]; to != want || strings.Contains(p.texts[i], "rm -rf") || strings.Contains(p.texts[i], "it is done") {
+				t.Errorf("%s: text %d went to %s, want %s, and holds no word of an agent:\n%s", c.name, i, to, want, p.texts[i])
+			}
+		}
+	}
+}
+
+// An agent that forgets to report is heard of by its hooks.
+func TestByHook(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	const owner = "0123456789abcdef"
+	id := b.mustRegister(t, order()).ID
+	if _, err := b.HandOver(t.Context(), id, &typist{}, "ana"); err != nil {
+		t.Fatal(err)
+	}
+	deep := filepath.Join(b.Workspace, "src")
+	if err := os.Mkdir(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		m    Moment
+		told bool
+	}{{Works, false}, {Rests, false}, {Begins, true}, {Begins, false}, {Works, false}, {Asks, true}, {Asks, false}, {Works, true}, {Rests, true}, {Ends, false}} {
+		told, err := ByHook(t.Context(), Report{Dir: deep, Session: owner, Moment: c.m})
+		if err != nil || told != c.told {
+			t.Errorf("moment %d: %v %v, want %v", c.m, told, err, c.told)
+		}
+	}
+	want := []string{"registered", "delivering", "delivered", "started", "permission_required", "progress", "completed"}
+	if got := b.what(t, id); !slices.Equal(got, want) {
+		t.Errorf("log:\n got %q\nwant %q", got, want)
+	}
+	if id, _ := b.Bound(owner); id != "" {
+		t.Errorf("the session is still bound to %s", id)
+	}
+	for _, r := range []Report{{Dir: deep, Session: ""}, {Dir: deep, Session: "../x"}, {Dir: "", Session: owner}, {Dir: deep, Session: "ffff"}} {
+		if told, err := ByHook(t.Context(), r); told || err != nil {
+			t.Errorf("%+v: %v %v", r, told, err)
+		}
+	}
+	ended := b.mustRegister(t, order()).ID
+	if _, err := b.HandOver(t.Context(), ended, &typist{}, "ana"); err != nil {
+		t.Fatal(err)
+	}
+	if told, err := ByHook(t.Context(), Report{Dir: deep, Session: owner, Moment: Ends}); !told || err != nil || b.mustGet(t, ended).Status != StatusError {
+		t.Errorf("an agent that ended: %v %v", told, err)
+	}
+}
+
+// Whoever follows hears of each line as it comes, and of those that run out of time.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	old := b.mustRegister(t, order()).ID
+	b.mustPublish(t, old, Started, "before")
+	ready, lines, ended := make(chan struct{}), make(chan string, 100), make(chan error, 1)
+	go func() {
+		ended <- b.Follow(t.Context(), Follower{Ready: func(bool) { close(ready) }, Line: func(l *Line, j *Job) error {
+			lines <- l.Job + " " + l.What
+			if l.What == "error" {
+				return ErrEnough
+			}
+			return nil
+		}})
+	}()
+	next := func() string {
+		select {
+		case l := <-lines:
+			return l
+		case <-time.After(30 * time.Second):
+			t.Fatal("nothing was told")
+			return ""
+		}
+	}
+	<-ready
+	b.mustPublish(t, old, Progress, "")
+	if got := next(); got != old+" progress" {
+		t.Errorf("got %q", got)
+	}
+	o := order()
+	o.Timeout = time.Second
+	id := b.mustRegister(t, o).ID
+	if got := next(); got != id+" registered" {
+		t.Errorf("got %q", got)
+	}
+	b.mustPublish(t, id, Started, "")
+	if got := next(); got != id+" started" {
+		t.Errorf("got %q", got)
+	}
+	if got := next(); got != id+" error" { // it ran out of time
+		t.Errorf("got %q", got)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if j := b.mustGet(t, id); j.Detail != "timeout" {
+		t.Errorf("%s %q", j.Status, j.Detail)
+	}
+}
+
+func TestBroker(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, file string
+		env        map[string]string
+		want       Broker
+		fails      string
+	}{
+		{name: "nothing", fails: "no broker"},
+		{name: "environment", env: map[string]string{"MQTT_BROKER": "localhost"}, want: Broker{Host: "localhost", Port: 1883}},
+		{
+			name: "file fills in", file: "# x\nexport MQTT_BROKER='10.0.0.5'\nMQTT_PORT=2883 # own\nMQTT_USERNAME=\"u # v\"\nTUTTI_PUBLIC_BROKER=evil.example.com\nPATH=/evil\r\n",
+			env: map[string]string{"MQTT_PORT": "9883", "MQTT_TLS": "true"}, want: Broker{Host: "10.0.0.5", Port: 9883, TLS: true, Username: "u # v"},
+		},
+		{name: "public", env: map[string]string{"MQTT_BROKER": "test.mosquitto.org"}, fails: "public networks"},
+		{name: "public address", env: map[string]string{"MQTT_BROKER": "8.8.8.8"}, fails: "public networks"},
+		{name: "named", env: map[string]string{"MQTT_BROKER": "mqtt.example.com", PublicVariable: "mqtt.example.com", "MQTT_TLS": "1"}, want: Broker{Host: "mqtt.example.com", Port: 8883, TLS: true}},
+		{name: "another one is named", env: map[string]string{"MQTT_BROKER": "mqtt.example.com", PublicVariable: "example.com"}, fails: "public networks"},
+		{name: "a file cannot name it", file: "MQTT_BROKER=evil.example.com\nTUTTI_PUBLIC_BROKER=evil.example.com\n", fails: "public networks"},
+		{name: "tailnet", env: map[string]string{"MQTT_BROKER": "100.100.1.2"}, want: Broker{Host: "100.100.1.2", Port: 1883}},
+		{name: "a disguised address", env: map[string]string{"MQTT_BROKER": "::ffff:8.8.8.8"}, fails: "public networks"},
+		{name: "a scheme", env: map[string]string{"MQTT_BROKER": "tcp://localhost"}, fails: "without a scheme"},
+		{name: "port", env: map[string]string{"MQTT_BROKER": "localhost", "MQTT_PORT": "99999"}, fails: "MQTT_PORT"},
+		{name: "tls", env: map[string]string{"MQTT_BROKER": "localhost", "MQTT_TLS": "maybe"}, fails: "MQTT_TLS"},
+	} {
+		dir := t.TempDir()
+		if c.file != "" {
+			if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(c.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := BrokerOf(dir, func(k string) string { return c.env[k] })
+		if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) || got != c.want {
+			t.Errorf("%s: got %+v %v, want %+v %q", c.name, got, err, c.want, c.fails)
+		}
+	}
+}
