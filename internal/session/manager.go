@@ -1,0 +1,142 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/driver"
+	"tutti/internal/proc"
+	"tutti/internal/roster"
+	"tutti/internal/tmux"
+)
+
+// Variable is in the environment of everything that runs in a session. Its value is the owner of the session.
+const Variable = "TUTTI_SESSION"
+
+// Options is what a Manager works with.
+type Options struct {
+	Registry roster.Registry
+	// Workspace is the folder in which the user stands: absolute, without links.
+	Workspace string
+	Home      string                   // of the user, absolute
+	Env       func(name string) string // the environment; nil: an empty one
+	// Server is the name of the tmux server for new sessions; "" is the default one.
+	Server string
+	// Halted is asked before anything is started or typed; nil: never halted.
+	Halted func() error
+	// Now is the clock; nil: the system's.
+	Now func() time.Time
+	// Bus tells the bus of a session; its functions may be nil.
+	Bus Bus
+	// Jobs tells the job of a session, if it has one; nil: there are no jobs. Events are those of a job's log: progress, error, completed.
+	Jobs func(ctx context.Context, job, event, detail string) error
+	// Tell is told what a user should see besides the result, one line each; nil: nobody.
+	Tell func(line string)
+}
+
+// A Bus is what the bus is told of sessions. The agent of a session is there from its first moment, before its own server has come up.
+type Bus struct {
+	// Began is called when the program of a session has been started. It returns the agent's address, which is kept in the row.
+	Began func(ctx context.Context, b Birth) (instance string, err error)
+	// Ended is called when a session has ended: what kept its agent present is taken away.
+	Ended func(ctx context.Context, r *roster.Row) error
+}
+
+// A Birth is what the bus is told of a session that has begun.
+type Birth struct {
+	Name, Agent  string
+	Conversation string // "" as long as the program has not chosen one
+	Dir          string
+	Instance     string // the address that the session had before; "" for a new one
+	Process      proc.ID
+	Pane         tmux.Pane
+	Command      []string // as it was started
+	Resume       []string // as it would be taken up again; nil where that is not known
+}
+
+// A Manager does what is done to the sessions of one registry. It is safe for concurrent use.
+type Manager struct{ o Options }
+
+// New returns the manager of a registry.
+func New(o Options) *Manager {
+	if o.Env == nil {
+		o.Env = func(string) string { return "" }
+	}
+	if o.Halted == nil {
+		o.Halted = func() error { return nil }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Tell == nil {
+		o.Tell = func(string) {}
+	}
+	return &Manager{o: o}
+}
+
+// place is where the program of a session finds its own files.
+func (m *Manager) place(dir string) driver.Place {
+	return driver.Place{Home: m.o.Home, Dir: dir, Env: m.o.Env}
+}
+
+// A Kind says what an [Error] means to a program that called.
+type Kind uint8
+
+// The kinds. Their numbers are no exit codes.
+const (
+	Refused   Kind = iota // not registered, there already, or not allowed as it stands
+	NotUp                 // the program did not stay up
+	Several               // more than one candidate; none was chosen
+	StillUp               // something runs on after everything was tried
+	NotTheOne             // what is there is not what the row says: nothing was touched
+	Unclear               // tmux did not answer: nothing is known, and nothing was done
+)
+
+// An Error says what could not be done to a session, and what to type next.
+type Error struct {
+	Kind    Kind
+	Session string
+	Text    string
+	Err     error  // what lies below; nil when the text is all
+	Next    string // a line to type, or words; "" when there is nothing to suggest
+}
+
+func (e *Error) Error() string {
+	text := e.Text
+	if e.Session != "" {
+		text = fmt.Sprintf("session %s: %s", e.Session, text)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says what to type.
+func (e *Error) Hint() string { return e.Next }
+
+// row returns one row of the registry.
+func (m *Manager) row(ctx context.Context, name string) (roster.Row, error) {
+	rows, problems, err := m.o.Registry.Rows(ctx)
+	if err != nil {
+		return roster.Row{}, err
+	}
+	for _, r := range rows {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	for _, p := range problems {
+		if p.Unusable && p.Name == name {
+			return roster.Row{}, &Error{Kind: Refused, Session: name, Text: "its row cannot be used: " + p.String(), Next: "edit " + m.o.Registry.Path()}
+		}
+	}
+	return roster.Row{}, errUnregistered
+}
+
+// errUnregistered reports a name without a row. Each verb says on its own what to do then.
+var errUnregistered = errors.New("not registered")

@@ -1,0 +1,137 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"tutti/internal/proc"
+	"tutti/internal/roster"
+	"tutti/internal/tmux"
+)
+
+// A State is what is found of a session, whatever its row says.
+type State uint8
+
+// The states.
+const (
+	Unknown State = iota // tmux did not answer
+	Absent               // no server, or no session of that name
+	Alive                // the program of the row runs in the session
+	Dead                 // the session is there, its program has ended
+	Other                // the session is there, but is not the one of the row: another owner, or another first process
+)
+
+func (s State) String() string { return [...]string{"unknown", "absent", "alive", "dead", "other"}[s] }
+
+// A Sight is one look at the session of a row.
+type Sight struct {
+	State State
+	Pane  tmux.Pane // with Alive, Dead and Other
+	// Process is the first process of the pane, with Alive. The program may be below it.
+	Process proc.ID
+	// Foreign: the session has another owner than the row, or none. Replaced: the owner is right, the first process is another one.
+	Foreign, Replaced bool
+	Err               error // with Unknown
+}
+
+// server is the tmux server of a row.
+func server(r *roster.Row) (tmux.Server, error) { return tmux.Named(r.Server) }
+
+// look finds the session of a row.
+func (m *Manager) look(ctx context.Context, r *roster.Row) Sight {
+	s, err := server(r)
+	if err != nil {
+		return Sight{Err: err}
+	}
+	pane, err := s.Find(ctx, r.Name)
+	return sightOf(r, pane, err)
+}
+
+// sightOf judges what was found under the name of a row, or why nothing was.
+func sightOf(r *roster.Row, pane tmux.Pane, err error) Sight {
+	switch {
+	case errors.Is(err, tmux.ErrAbsent):
+		return Sight{State: Absent}
+	case err != nil:
+		return Sight{Err: err}
+	}
+	s := Sight{State: Other, Pane: pane}
+	if s.Foreign = r.OwnerID != pane.Owner; s.Foreign {
+		return s
+	}
+	if pane.Dead {
+		s.State = Dead
+		return s
+	}
+	id, err := proc.Of(pane.PID)
+	switch {
+	case errors.Is(err, proc.ErrGone):
+		s.State = Dead // tmux has not noticed yet
+		return s
+	case err != nil:
+		return Sight{Pane: pane, Err: err}
+	}
+	s.Process = id
+	s.Replaced = !isOf(r, id)
+	if !s.Replaced {
+		s.State = Alive
+	}
+	return s
+}
+
+// isOf tells whether a process is the first one of the row's pane. Rows of older programs know its pid alone; with a session that
+// has no owner either that has to do.
+func isOf(r *roster.Row, id proc.ID) bool {
+	return r.Pane.PID == id.PID && (r.Pane.StartTicks == 0 || r.Pane.StartTicks == id.Start) && (r.BootID == "" || r.BootID == id.Boot)
+}
+
+// process is the first process of the row's pane as the row remembers it. ok is false when the row says too little to signal
+// anybody, or when it is of another boot.
+func process(r *roster.Row) (id proc.ID, ok bool) {
+	if r.Pane.PID <= 1 || r.Pane.StartTicks == 0 || r.BootID != proc.BootID() {
+		return proc.ID{}, false
+	}
+	return proc.ID{PID: r.Pane.PID, Start: r.Pane.StartTicks, Boot: r.BootID}, true
+}
+
+// family returns everything that belongs to a session: the tree below its first process, who is still in its terminal or its
+// session of processes, and who has left all that but was started with its owner in the environment. This process is left out,
+// wherever it runs.
+func family(r *roster.Row, first proc.ID) ([]proc.Process, error) {
+	all, err := proc.List()
+	if err != nil {
+		return nil, err
+	}
+	var found []proc.Process
+	seen := map[proc.ID]bool{proc.Self(): true}
+	add := func(ps ...proc.Process) {
+		for _, p := range ps {
+			if !seen[p.ID] {
+				seen[p.ID] = true
+				found = append(found, p)
+			}
+		}
+	}
+	add(proc.Tree(all, first)...)
+	for _, p := range all {
+		if first.PID > 1 && p.Session == first.PID && first.Alive() { // the first process of a pane leads a session
+			add(p)
+		}
+	}
+	if r.OwnerID != "" {
+		for _, p := range proc.WithEnv(Variable, r.OwnerID) {
+			add(proc.Tree(all, p.ID)...)
+			add(p)
+		}
+	}
+	return found, nil
+}
+
+// ids are the identities of processes.
+func ids(ps []proc.Process) []proc.ID {
+	found := make([]proc.ID, len(ps))
+	for i, p := range ps {
+		found[i] = p.ID
+	}
+	return found
+}
