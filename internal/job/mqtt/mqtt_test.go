@@ -325,14 +325,16 @@ func TestGuard(t *testing.T) {
 		here, there := net.Pipe()
 		var size int64
 		g := newGuard(here, 1<<10, func(_ string, _ []byte, n int64) { size = n })
-		acked := make(chan []byte, 1)
+		acked, read := make(chan []byte, 1), make(chan struct{})
 		go func() {
+			defer close(read)
 			buf := make([]byte, len(c.ack))
 			_, _ = io.ReadFull(there, buf)
 			acked <- buf
 		}()
 		go func() {
 			_, _ = there.Write(c.in)
+			<-read
 			_ = there.Close()
 		}()
 		got := make([]byte, 0, 64)
