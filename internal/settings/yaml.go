@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"tutti/internal/yamltext"
 )
 
 // A yamlDoc is a text of YAML with one document. Only mappings are changed, in block and in flow style.
@@ -24,8 +26,8 @@ type yamlDoc struct {
 }
 
 func parseYAML(text []byte) (*yamlDoc, error) {
-	if err := checkBreaks(text); err != nil {
-		return nil, err
+	if i := yamltext.OddBreak(text); i >= 0 {
+		return nil, fault(text, i, "an unusual end of a line")
 	}
 	d := &yamlDoc{text: text, val: &value{kind: object}, eol: eolOf(text), unit: 2, dash: 2}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -62,19 +64,6 @@ func parseYAML(text []byte) (*yamlDoc, error) {
 }
 
 func (d *yamlDoc) value() *value { return d.val }
-
-// checkBreaks refuses what the parser takes for the end of a line and editors do not: lines would be counted wrong.
-func checkBreaks(text []byte) error {
-	for i, c := range text {
-		switch {
-		case c == '\r' && (i+1 == len(text) || text[i+1] != '\n'),
-			c == 0xc2 && bytes.HasPrefix(text[i:], []byte("\u0085")),
-			c == 0xe2 && (bytes.HasPrefix(text[i:], []byte("\u2028")) || bytes.HasPrefix(text[i:], []byte("\u2029"))):
-			return fault(text, i, "an unusual end of a line")
-		}
-	}
-	return nil
-}
 
 var yamlFaultLine = regexp.MustCompile(`line (\d+): `)
 
@@ -196,7 +185,7 @@ func (d *yamlDoc) look(root *yaml.Node) {
 
 // render appends the lines of a member in block style.
 func (d *yamlDoc) render(dst []byte, name string, v *value, indent int) []byte {
-	dst = append(append(dst, strings.Repeat(" ", indent)...), yamlWord(name)...)
+	dst = append(append(dst, strings.Repeat(" ", indent)...), yamltext.Spell(name, false)...)
 	dst = append(dst, ':')
 	if v.kind == scalar || len(v.kids) == 0 {
 		dst = append(append(append(dst, ' '), yamlFlow(v)...), d.eol...)
@@ -218,7 +207,7 @@ func (d *yamlDoc) render(dst []byte, name string, v *value, indent int) []byte {
 func yamlFlow(v *value) string {
 	switch {
 	case v.kind == scalar && v.tag == tagString:
-		return yamlWord(v.plain)
+		return yamltext.Spell(v.plain, false)
 	case v.kind == scalar:
 		return v.text
 	}
@@ -226,37 +215,11 @@ func yamlFlow(v *value) string {
 	for i, k := range v.kids {
 		parts[i] = yamlFlow(k)
 		if v.kind == object {
-			parts[i] = yamlWord(v.names[i]) + ": " + parts[i]
+			parts[i] = yamltext.Spell(v.names[i], false) + ": " + parts[i]
 		}
 	}
 	if v.kind == object {
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
-}
-
-// yamlPlain are words that need no quotes in any style, but for those below.
-var yamlPlain = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
-
-// yamlWord writes a string. A word that some reader might take for something else is quoted.
-func yamlWord(s string) string {
-	if yamlPlain.MatchString(s) {
-		switch strings.ToLower(s) {
-		case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan":
-		default:
-			return s
-		}
-	}
-	var b strings.Builder
-	for _, r := range quote(s) {
-		switch {
-		case r >= 0x7f && r < 0xa0:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r == 0xfeff, r >= 0xfff0 && r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"tutti/internal/yamltext"
 )
 
 // A yamlPlace is a member of a mapping.
@@ -130,13 +132,13 @@ func (d *yamlDoc) insertIn(m *yaml.Node, limit int, key string, v *value) ([]byt
 		return nil, fmt.Errorf("line %d: this table has an anchor or a tag: %w", m.Line, ErrUnsafe)
 	}
 	if m.Style&yaml.FlowStyle != 0 {
-		text := yamlWord(key) + ": " + yamlFlow(v)
+		text := yamltext.Spell(key, false) + ": " + yamlFlow(v)
 		if len(m.Content) > 0 {
 			at := d.offset(m.Content[0])
 			return apply(d.text, splice{at, at, text + ", "})
 		}
 		at := d.offset(m)
-		end := d.skipFlow(at)
+		end := yamltext.SkipFlow(d.text, at)
 		if end < at+2 || d.text[at] != '{' || !blankLine(d.text[at+1:end-1]) {
 			return nil, fmt.Errorf("line %d: there are comments in this table: %w", m.Line, ErrUnsafe)
 		}
@@ -178,13 +180,13 @@ func (d *yamlDoc) replace(path []string, v *value) ([]byte, error) {
 	old := p.val()
 	at := d.offset(old)
 	if p.in.Style&yaml.FlowStyle != 0 {
-		return apply(d.text, splice{at, d.skipFlow(at), yamlFlow(v)})
+		return apply(d.text, splice{at, yamltext.SkipFlow(d.text, at), yamlFlow(v)})
 	}
 	word := old.Kind == yaml.ScalarNode && old.Value != "" && old.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
 	if word && v.kind == scalar && old.Line == p.key().Line {
-		end := d.skipFlow(at)
+		end := yamltext.SkipFlow(d.text, at)
 		if old.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
-			end = plainEnd(d.text, at)
+			end = yamltext.PlainEnd(d.text, at)
 		}
 		return apply(d.text, splice{at, end, yamlFlow(v)})
 	}
@@ -255,7 +257,7 @@ func (d *yamlDoc) removeOnly(path []string, up *yamlPlace, from, to int) ([]byte
 		return d.remove(path[:len(path)-1])
 	}
 	colon := d.offset(up.key())
-	if colon = d.skipFlow(colon); colon >= len(d.text) || d.text[colon] != ':' {
+	if colon = yamltext.SkipFlow(d.text, colon); colon >= len(d.text) || d.text[colon] != ':' {
 		return nil, fmt.Errorf("line %d: there is no room for an empty table: %w", up.key().Line, ErrUnsafe)
 	}
 	if to == len(d.text) && d.text[to-1] != '\n' {
@@ -267,80 +269,23 @@ func (d *yamlDoc) removeOnly(path []string, up *yamlPlace, from, to int) ([]byte
 // commented says whether there may be a comment in a table in braces.
 func (d *yamlDoc) commented(n *yaml.Node) bool {
 	at := d.offset(n)
-	return bytes.Contains(d.text[at:d.skipFlow(at)], []byte("#"))
+	return bytes.Contains(d.text[at:yamltext.SkipFlow(d.text, at)], []byte("#"))
 }
 
 // removeFlow takes a member out of a mapping in flow style.
 func (d *yamlDoc) removeFlow(p *yamlPlace) ([]byte, error) {
-	from, end := d.offset(p.key()), d.skipFlow(d.offset(p.val()))
+	from, end := d.offset(p.key()), yamltext.SkipFlow(d.text, d.offset(p.val()))
 	to := end
 	switch {
 	case !p.last():
 		to = d.offset(p.in.Content[p.pair+2])
 	case p.only():
-		from, to = d.offset(p.in)+1, d.skipFlow(d.offset(p.in))-1
+		from, to = d.offset(p.in)+1, yamltext.SkipFlow(d.text, d.offset(p.in))-1
 	default:
-		from = d.skipFlow(d.offset(p.in.Content[p.pair-1]))
+		from = yamltext.SkipFlow(d.text, d.offset(p.in.Content[p.pair-1]))
 	}
 	if from > to || bytes.Contains(d.text[min(end, to):to], []byte("#")) {
 		return nil, fmt.Errorf("line %d: there may be comments in this table: %w", p.key().Line, ErrUnsafe)
 	}
 	return apply(d.text, splice{from, to, ""})
-}
-
-// skipFlow returns where a node in flow style ends that begins at an offset.
-func (d *yamlDoc) skipFlow(at int) int {
-	depth := 0
-	for i := at; i < len(d.text); {
-		switch c := d.text[i]; {
-		case c == '"' || c == '\'':
-			i = skipQuoted(d.text, i)
-		case c == '{' || c == '[':
-			depth++
-			i++
-		case c == '}' || c == ']':
-			if depth == 0 {
-				return len(bytes.TrimRight(d.text[:i], " \t\r\n"))
-			}
-			depth--
-			i++
-		case c == '#' && i > 0 && (d.text[i-1] == ' ' || d.text[i-1] == '\n'):
-			i = lineEnd(d.text, i)
-		case depth == 0 && (c == ',' || c == '\n' || c == ':' && (i+1 == len(d.text) || strings.ContainsRune(" \r\n,[]{}\"'", rune(d.text[i+1])))):
-			return len(bytes.TrimRight(d.text[:i], " \t\r\n"))
-		default:
-			i++
-			continue
-		}
-		if depth == 0 && i > at {
-			return i
-		}
-	}
-	return len(d.text)
-}
-
-// skipQuoted returns where a quoted string ends.
-func skipQuoted(text []byte, at int) int {
-	for i := at + 1; i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && text[at] == '"':
-			i++
-		case text[i] == text[at]:
-			if text[at] == '\'' && i+1 < len(text) && text[i+1] == '\'' {
-				i++
-				continue
-			}
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-// plainEnd returns where a plain word in block style ends on its line.
-func plainEnd(text []byte, at int) int {
-	end := lineEnd(text, at)
-	if i := bytes.Index(text[at:end], []byte(" #")); i >= 0 {
-		end = at + i
-	}
-	return len(bytes.TrimRight(text[:end], " \t\r\n"))
 }

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/roster"
+	"tutti/internal/yamltext"
 )
 
 // An op makes a member another one; with nil it removes it. The path has the names that lead to it.
@@ -113,7 +114,7 @@ func (d *document) rowRange(e *entry) (from, limit int) {
 	seq := d.list()
 	if seq.Style&yaml.FlowStyle != 0 {
 		at := d.offset(e.node)
-		return at, skipFlow(d.text, at)
+		return at, yamltext.SkipFlow(d.text, at)
 	}
 	limit = d.listEnd()
 	if i := slices.Index(d.rows, e); i+1 < len(d.rows) {
@@ -153,7 +154,7 @@ func (d *document) sameRows(rows []*entry, but int) bool {
 
 // verified makes changes and reads the text again. Unless it says what was meant, nothing is changed.
 func (d *document) verified(name string, line int, changes []splice, good func(is *document) bool) (*document, error) {
-	if i := oddBreak(d.text); i >= 0 {
+	if i := yamltext.OddBreak(d.text); i >= 0 {
 		return nil, unsafeError(name, bytes.Count(d.text[:i], []byte("\n"))+1, "the line has an unusual end in it")
 	}
 	text, err := apply(d.text, changes)
@@ -203,7 +204,7 @@ func (d *document) addSplices(t *tree) ([]splice, error) {
 		s := &splicer{d: d, name: rowsKey, manner: m}
 		if d.root.Style&yaml.FlowStyle != 0 {
 			quoted := d.quoted(d.root)
-			s.flowInsert(d.root, spell(rowsKey, quoted)+": ["+t.flow(quoted)+"]")
+			s.flowInsert(d.root, yamltext.Spell(rowsKey, quoted)+": ["+t.flow(quoted)+"]")
 			return s.out, s.err
 		}
 		s.insert(d.contentEnd(0, d.end(), 0), rowsKey+":"+m.eol+string(m.row(nil, t)))
@@ -212,7 +213,7 @@ func (d *document) addSplices(t *tree) ([]splice, error) {
 		return nil, unsafeError(t.at("name").text, seq.Line, "the list of rows has an anchor")
 	case seq.Style&yaml.FlowStyle != 0 && len(seq.Content) > 0:
 		last := d.offset(seq.Content[len(seq.Content)-1])
-		at := skipFlow(d.text, last)
+		at := yamltext.SkipFlow(d.text, last)
 		return []splice{{at, at, ", " + t.flow(d.quoted(seq.Content[0]))}}, nil
 	case seq.Kind == yaml.ScalarNode || len(seq.Content) == 0:
 		return d.addFirst(seq, t, m)
@@ -235,16 +236,16 @@ func (d *document) addFirst(seq *yaml.Node, t *tree, m manner) ([]splice, error)
 	at := d.offset(key)
 	if d.root.Style&yaml.FlowStyle != 0 {
 		from := d.offset(seq)
-		return []splice{{from, skipFlow(d.text, from), "[" + t.flow(d.quoted(d.root)) + "]"}}, nil
+		return []splice{{from, yamltext.SkipFlow(d.text, from), "[" + t.flow(d.quoted(d.root)) + "]"}}, nil
 	}
 	line := lineEnd(d.text, at)
 	if seq.Kind == yaml.ScalarNode && seq.Value == "" {
 		return d.insertAt(line, string(m.row(nil, t))), nil
 	}
 	from := d.offset(seq)
-	end := skipFlow(d.text, from)
+	end := yamltext.SkipFlow(d.text, from)
 	if seq.Kind == yaml.ScalarNode {
-		end = plainEnd(d.text, from)
+		end = yamltext.PlainEnd(d.text, from)
 	}
 	if seq.Line != key.Line || end > line {
 		return nil, unsafeError(t.at("name").text, key.Line, "the empty list stands on a line of its own")

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tutti/internal/roster"
+	"tutti/internal/yamltext"
 )
 
 // A style is how a random file is written.
@@ -47,11 +48,11 @@ func (s *style) tail() string {
 func (s *style) word(text string) string {
 	switch rapid.IntRange(0, 2).Draw(s.t, "quotes") {
 	case 0:
-		return spell(text, true)
+		return yamltext.Spell(text, true)
 	case 1:
 		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 	}
-	return spell(text, false)
+	return yamltext.Spell(text, false)
 }
 
 // row writes a row; stable are the comments that no change of ours may take away.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"tutti/internal/yamltext"
 )
 
 // A splicer collects the changes of text that carry out ops on one mapping. The first refusal ends it.
@@ -206,7 +208,7 @@ func (s *splicer) inline(k, v *yaml.Node, oneLine bool) (from, to int, ok bool) 
 	case emptyWord(v):
 		at := s.d.offset(k)
 		if k.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
-			at = skipQuoted(text, at)
+			at = yamltext.SkipQuoted(text, at)
 		} else {
 			at += len(k.Value)
 		}
@@ -218,11 +220,11 @@ func (s *splicer) inline(k, v *yaml.Node, oneLine bool) (from, to int, ok bool) 
 	from = s.d.offset(v)
 	switch {
 	case v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
-		return from, skipQuoted(text, from), true
+		return from, yamltext.SkipQuoted(text, from), true
 	case v.Style&yaml.FlowStyle != 0:
-		return from, skipFlow(text, from), true
+		return from, yamltext.SkipFlow(text, from), true
 	case v.Kind == yaml.ScalarNode || v.Kind == yaml.AliasNode:
-		return from, plainEnd(text, from), true
+		return from, yamltext.PlainEnd(text, from), true
 	}
 	return 0, 0, false
 }
@@ -279,7 +281,7 @@ func (s *splicer) flowMapping(n *yaml.Node, said *tree, ops []op) {
 		case o.v == nil && len(o.path) == 1:
 			removed = true
 		case i < 0:
-			added = append(added, spell(name, quoted)+": "+applied(said, opsOn(ops, name)).at(name).flow(quoted))
+			added = append(added, yamltext.Spell(name, quoted)+": "+applied(said, opsOn(ops, name)).at(name).flow(quoted))
 		default:
 			v := n.Content[i+1]
 			from := s.d.offset(v)
@@ -287,7 +289,7 @@ func (s *splicer) flowMapping(n *yaml.Node, said *tree, ops []op) {
 				s.refuse(v.Line, "%s has an anchor, a tag or no value", name)
 				return
 			}
-			s.out = append(s.out, splice{from, skipFlow(s.d.text, from), applied(said, opsOn(ops, name)).at(name).flow(quoted)})
+			s.out = append(s.out, splice{from, yamltext.SkipFlow(s.d.text, from), applied(said, opsOn(ops, name)).at(name).flow(quoted)})
 		}
 		done[name] = true
 	}
@@ -317,14 +319,14 @@ func (s *splicer) flowInsert(n *yaml.Node, text string) {
 		s.refuse(last.Line, "the last member has no value")
 		return
 	}
-	at := skipFlow(s.d.text, s.d.offset(last))
+	at := yamltext.SkipFlow(s.d.text, s.d.offset(last))
 	s.out = append(s.out, splice{at, at, ", " + text})
 }
 
 // flowWhole writes a mapping in braces anew.
 func (s *splicer) flowWhole(n *yaml.Node, t *tree, quoted bool) {
 	from := s.d.offset(n)
-	to := skipFlow(s.d.text, from)
+	to := yamltext.SkipFlow(s.d.text, from)
 	if bytes.ContainsRune(s.d.text[from:to], '#') || slices.ContainsFunc(n.Content, referring) {
 		s.refuse(n.Line, "there may be comments or references in the braces")
 		return

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"tutti/internal/canonjson"
+	"tutti/internal/yamltext"
 )
 
 // A splice puts a text in the place of a range of bytes.
@@ -61,111 +58,6 @@ func commentLine(line []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(line,
 // indentOf returns by how many spaces a line is indented.
 func indentOf(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
 
-// oddBreak finds what the parser takes for the end of a line and editors do not: lines would be counted wrong. -1: there is none.
-func oddBreak(text []byte) int {
-	for i, c := range text {
-		switch {
-		case c == '\r' && (i+1 == len(text) || text[i+1] != '\n'),
-			c == 0xc2 && bytes.HasPrefix(text[i:], []byte("\u0085")),
-			c == 0xe2 && (bytes.HasPrefix(text[i:], []byte("\u2028")) || bytes.HasPrefix(text[i:], []byte("\u2029"))):
-			return i
-		}
-	}
-	return -1
-}
-
-// skipFlow returns where a part in flow style ends that begins at an offset.
-func skipFlow(text []byte, at int) int {
-	depth := 0
-	for i := at; i < len(text); {
-		switch c := text[i]; {
-		case c == '"' || c == '\'':
-			i = skipQuoted(text, i)
-		case c == '{' || c == '[':
-			depth++
-			i++
-		case c == '}' || c == ']':
-			if depth == 0 {
-				return len(bytes.TrimRight(text[:i], " \t\r\n"))
-			}
-			depth--
-			i++
-		case c == '#' && i > 0 && strings.IndexByte(" \t\n", text[i-1]) >= 0:
-			if depth == 0 {
-				return len(bytes.TrimRight(text[:i], " \t\r\n"))
-			}
-			i = lineEnd(text, i)
-			continue
-		case depth == 0 && (c == ',' || c == '\n' || c == ':' && (i+1 == len(text) || strings.IndexByte(" \r\n,[]{}\"'", text[i+1]) >= 0)):
-			return len(bytes.TrimRight(text[:i], " \t\r\n"))
-		default:
-			// A quote inside a plain word is a letter.
-			for i++; i < len(text) && (text[i] == '"' || text[i] == '\'') && strings.IndexByte(" \t\r\n,[]{}:", text[i-1]) < 0; i++ {
-			}
-			continue
-		}
-		if depth == 0 && i > at {
-			return i
-		}
-	}
-	return len(text)
-}
-
-// skipQuoted returns where a quoted string ends.
-func skipQuoted(text []byte, at int) int {
-	for i := at + 1; i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && text[at] == '"':
-			i++
-		case text[i] == text[at]:
-			if text[at] == '\'' && i+1 < len(text) && text[i+1] == '\'' {
-				i++
-				continue
-			}
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-// plainEnd returns where a plain word in block style ends on its line.
-func plainEnd(text []byte, at int) int {
-	end := lineEnd(text, at)
-	for i := at; i < end; i++ {
-		if text[i] == '#' && i > at && (text[i-1] == ' ' || text[i-1] == '\t') {
-			end = i
-			break
-		}
-	}
-	return len(bytes.TrimRight(text[:end], " \t\r\n"))
-}
-
-// plainWord is what needs no quotes for any reader in any style, but for the words in spell.
-var plainWord = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
-
-// spell writes a string. A word that some reader might take for something else is quoted.
-func spell(s string, quoted bool) string {
-	if !quoted && plainWord.MatchString(s) {
-		switch strings.ToLower(s) {
-		case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan":
-		default:
-			return s
-		}
-	}
-	var b strings.Builder
-	for _, r := range string(canonjson.AppendString(nil, s)) {
-		switch {
-		case r >= 0x7f && r < 0xa0:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r == 0x2028, r == 0x2029, r == 0xfeff, r >= 0xfff0 && r <= 0xffff && r != utf8.RuneError:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
 // flow writes a tree on one line.
 func (t *tree) flow(quoted bool) string {
 	switch t.kind {
@@ -174,13 +66,13 @@ func (t *tree) flow(quoted bool) string {
 	case boolean, number:
 		return t.text
 	case word:
-		return spell(t.text, quoted)
+		return yamltext.Spell(t.text, quoted)
 	}
 	parts := make([]string, len(t.kids))
 	for i, k := range t.kids {
 		parts[i] = k.flow(quoted)
 		if t.kind == object {
-			parts[i] = spell(t.names[i], quoted) + ": " + parts[i]
+			parts[i] = yamltext.Spell(t.names[i], quoted) + ": " + parts[i]
 		}
 	}
 	if t.kind == object {
@@ -200,7 +92,7 @@ type manner struct {
 
 // block appends the lines of a member.
 func (m manner) block(dst []byte, name string, t *tree, indent int) []byte {
-	dst = append(append(dst, strings.Repeat(" ", indent)...), spell(name, false)...)
+	dst = append(append(dst, strings.Repeat(" ", indent)...), yamltext.Spell(name, false)...)
 	dst = append(dst, ':')
 	if t.kind < list || len(t.kids) == 0 {
 		return append(append(append(dst, ' '), t.flow(false)...), m.eol...)

@@ -1,0 +1,71 @@
+package yamltext
+
+import (
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+)
+
+func TestSkipFlow(t *testing.T) {
+	t.Parallel()
+	// The value begins at the first byte; the mark | stands where it ends.
+	for _, c := range []string{
+		`{a: 1, b: [x, "y, }"]}|, next`, `[a]|`, `'it''s, so'|, x`, `"a \" , b"|}`, `plain word|, x`, `plain word| }`, `don't|, it`,
+		`a|: b`, `http://x/#y|, z`, "{a: 1, # comment }\n b: 2}| # end", "word| # comment", "[\n  a,\n  b\n]|\n", `"key"|: v`, `key|: v`,
+		`a'b"c|]`, `{'k': "v"}|`,
+	} {
+		want := strings.IndexByte(c, '|')
+		text := []byte(strings.Replace(c, "|", "", 1))
+		if got := SkipFlow(text, 0); got != want {
+			t.Errorf("%q ends at %d: %q, want %d", text, got, text[:got], want)
+		}
+	}
+}
+
+func TestPlainEnd(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"word # c\nx": "word", "word\t# c": "word", "a#b  \r\n": "a#b", "": "", "a, [b]: c": "a, [b]: c", "*alias   # c": "*alias",
+	} {
+		if got := text[:PlainEnd([]byte(text), 0)]; got != want {
+			t.Errorf("%q ends as %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestOddBreak(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"a\nb\r\n": -1, "a\rb": 1, "a\r": 1, "ab\u0085": 2, "\u2028": 0, "x\u2029": 1, "é – ü": -1} {
+		if got := OddBreak([]byte(text)); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestSpell lets the parser read what was spelt, as a value, in braces and as a key, in a file with either end of line.
+func TestSpell(t *testing.T) {
+	t.Parallel()
+	check := func(fatal func(string, ...any), s string, quoted bool) {
+		word := Spell(s, quoted)
+		var out map[string]any
+		if err := yaml.Unmarshal([]byte("in braces: {the value: "+word+", "+word+": 1}\n"), &out); err != nil || out["in braces"].(map[string]any)["the value"] != any(s) {
+			fatal("%q is spelt %s and read in braces as %v, %v", s, word, out["in braces"], err)
+		}
+		if err := yaml.Unmarshal([]byte("in block: "+word+" # c\r\n"+word+": b\r\n"), &out); err != nil || out["in block"] != any(s) {
+			fatal("%q is spelt %s and read as %#v, %v", s, word, out["in block"], err)
+		}
+	}
+	for _, s := range []string{
+		"", "x", "a-b/c.d", "yes", "No", "ON", "null", "~", "1", "0x1f", "1e3", ".inf", "nan", "2026-11-21", "a: b", "a #b", "#", "- a", "é", "\u0085\u2028\ufeff",
+		"\x1b[0m\x7f", "tab\t", "line\nline\r\n", "'", "\"", "\\", "{a}", "<<", "=", "*a", "&a", "!a", "%a", "@a", "`a", "|", ">", "😀", " x ", "true", "y", "\x00",
+	} {
+		check(t.Fatalf, s, false)
+		check(t.Fatalf, s, true)
+		if !strings.HasPrefix(Spell(s, true), `"`) {
+			t.Errorf("%q is not quoted", s)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) { check(t.Fatalf, rapid.String().Draw(t, "s"), rapid.Bool().Draw(t, "quoted")) })
+}
