@@ -1,5 +1,7 @@
 package driver
 
+import "time"
+
 // Antigravity's program for the terminal. It is not to be had from a package registry, and nothing here was tried: what stands
 // here is from its documentation.
 var agy = Driver{
@@ -22,7 +24,14 @@ var agy = Driver{
 		},
 		Note: agyNote,
 	},
-	Talk: Talk{Resume: func(id string) []string { return []string{"--conversation", id} }},
+	Talk: Talk{Resume: agyResume},
+	// Its screen is not known, so that the line to leave is never typed.
+	Life: Life{
+		Start: start(nil), Resume: resume(isUUID, agyResume), IsID: isUUID, Exit: "Exit", Grace: 3 * time.Second,
+		Comms: []string{"agy"}, Find: agyFind,
+	},
 }
+
+func agyResume(id string) []string { return []string{"--conversation", id} }
 
 const agyNote = `run "agy plugin import gemini", then "agy plugin enable h2a"`

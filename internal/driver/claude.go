@@ -2,9 +2,7 @@ package driver
 
 import (
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tutti/internal/canonjson"
 )
@@ -51,37 +49,55 @@ var claude = Driver{
 		{Scope: Project, Path: func(p Place) string { return p.dir(".claude", "skills") }},
 	}},
 	Talk: Talk{
-		Choose:   func(id string) []string { return []string{"--session-id", id} },
-		Resume:   func(id string) []string { return []string{"--resume", id} },
+		Choose: claudeChoose, Resume: claudeResume,
 		Variable: "CLAUDE_CODE_SESSION_ID",
 	},
 	Wake: Wake{
-		Hooks: true, Channel: "notifications/claude/channel", Capability: "claude/channel", Title: claudeTitle, Prompt: claudePrompt,
-		Sheet: func(p Place, pid int) string {
-			return p.moved("CLAUDE_CONFIG_DIR", ".claude", "sessions", strconv.Itoa(pid)+".json")
-		},
-		ReadSheet: claudeSheet,
+		Hooks: true, Channel: "notifications/claude/channel", Capability: "claude/channel", Nudge: true,
 		Alone: func(env func(string) string) bool {
 			how := env("CLAUDE_CODE_ENTRYPOINT")
 			return how != "" && how != "cli"
 		},
 	},
+	Life: Life{
+		Start: start(claudeChoose), Resume: resume(isUUID, claudeResume), IsID: isUUID, Exit: "/exit", Grace: 3 * time.Second,
+		Comms: []string{"claude"}, Screen: claudeScreen, Find: claudeFind,
+		Skips: []string{"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode=bypassPermissions"},
+		Sheet: func(p Place, pid int) string {
+			return p.moved("CLAUDE_CONFIG_DIR", ".claude", "sessions", strconv.Itoa(pid)+".json")
+		},
+		ReadSheet: claudeSheet,
+	},
 }
 
-// claudeSheet: the status is written within a tenth of a second, also when a turn is broken off, of which no hook tells.
+func claudeChoose(id string) []string { return []string{"--session-id", id} }
+
+func claudeResume(id string) []string { return []string{"--resume", id} }
+
+// claudeSheet: the status is written within a tenth of a second, also when a turn is broken off, of which no hook tells. There is
+// no sheet before the questions at its start are answered, and one without a status of who does one task without a screen.
 func claudeSheet(raw []byte) (s Sheet, ok bool) {
-	var v [4][]byte
-	if canonjson.Check(raw) != nil || !canonjson.Pick(raw, []string{"pid", "procStart", "status", "statusUpdatedAt"}, v[:]) {
+	var v [7][]byte
+	names := []string{"pid", "procStart", "status", "statusUpdatedAt", "sessionId", "cwd", "waitingFor"}
+	if len(raw) > MaxSheet || canonjson.Check(raw) != nil || !canonjson.Pick(raw, names, v[:]) {
 		return s, false
 	}
-	pid, ok1 := canonjson.Int(v[0])
+	pid, ok := canonjson.Int(v[0])
 	text, _ := canonjson.String(v[1])
 	start, err := strconv.ParseUint(text, 10, 64)
-	at, ok2 := canonjson.Int(v[3])
-	if !ok1 || !ok2 || err != nil || pid <= 0 || at <= 0 {
+	if !ok || err != nil || pid <= 0 {
 		return s, false
 	}
-	s = Sheet{PID: int(pid), Start: start, Since: time.UnixMilli(at)}
+	s = Sheet{PID: int(pid), Start: start}
+	s.Dir, _ = canonjson.String(v[5])
+	if id, _ := canonjson.String(v[4]); isUUID(id) {
+		s.Conversation = id
+	}
+	at, ok := canonjson.Int(v[3])
+	if !ok || at <= 0 {
+		return s, true
+	}
+	s.Since = time.UnixMilli(at)
 	switch status, _ := canonjson.String(v[2]); status {
 	case "idle":
 		s.Doing = Idle
@@ -89,44 +105,7 @@ func claudeSheet(raw []byte) (s Sheet, ok bool) {
 		s.Doing = Busy
 	case "waiting":
 		s.Doing = Asking
+		s.Asks, _ = canonjson.String(v[6])
 	}
 	return s, true
-}
-
-// claudeTitle: a star before the title is idle, a wheel of Braille dots is busy. It shows no dialog there, and the newer of the
-// tried versions shows the star while it works, too.
-func claudeTitle(title string) Doing {
-	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(title))
-	switch {
-	case first == '✳':
-		return Idle
-	case first >= 0x2800 && first <= 0x28ff:
-		return Busy
-	}
-	return Unknown
-}
-
-// claudePrompt: the user types between two lines that go across the screen, with at most a few lines of help below. A dialog
-// takes the place of both. Text that it suggests cannot be told from one that was typed.
-func claudePrompt(screen string) (typed string, ok bool) {
-	const below = 4
-	lines := strings.Split(strings.TrimRight(screen, "\n \u00a0"), "\n")
-	last := len(lines) - 1
-	for last >= 0 && !isRule(lines[last]) {
-		if strings.Contains(lines[last], "esc to interrupt") {
-			return "", false
-		}
-		last--
-	}
-	if last < 2 || len(lines)-1-last > below || !isRule(lines[last-2]) {
-		return "", false
-	}
-	typed, ok = strings.CutPrefix(lines[last-1], "❯")
-	return strings.Trim(typed, " \u00a0"), ok
-}
-
-// isRule tells whether a line goes across the screen. A word of the program's may stand in it.
-func isRule(line string) bool {
-	const least = 20
-	return strings.HasPrefix(line, "──") && strings.Count(line, "─") >= least
 }

@@ -41,7 +41,7 @@ var codex = Driver{
 		{Scope: Project, Path: func(p Place) string { return p.dir(".codex", "skills") }, Old: true},
 	}},
 	Talk: Talk{
-		Resume: func(id string) []string { return []string{"resume", id} },
+		Resume: codexResume,
 		Meta: func(meta []byte) string {
 			if id := member(meta, "threadId"); id != "" {
 				return id
@@ -52,4 +52,18 @@ var codex = Driver{
 	Wake: Wake{Home: "CODEX_HOME", Queue: func(conversation, text string) []string {
 		return []string{"queue", "--thread", conversation, "--message", text}
 	}},
+	// Without the first argument its server stays behind when the screen is gone.
+	Life: Life{
+		Start: start(nil, codexAlone), Resume: resume(isUUID, codexResume, codexAlone), IsID: isUUID, Exit: "/quit", Grace: 8 * time.Second,
+		Comms: []string{"codex", "node"}, Screen: codexScreen, Find: codexFind,
+		Skips: []string{
+			"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--dangerously-bypass-hook-trust", "--ask-for-approval=never", "-a=never",
+			"--sandbox=danger-full-access", "-s=danger-full-access", "-c=approval_policy=never", "--config=approval_policy=never",
+			"-c=sandbox_mode=danger-full-access", "--config=sandbox_mode=danger-full-access",
+		},
+	},
 }
+
+const codexAlone = "--no-daemon"
+
+func codexResume(id string) []string { return []string{"resume", id} }

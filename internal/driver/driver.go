@@ -1,5 +1,6 @@
 // Package driver knows how the agent programs differ: where each keeps its settings and skills, how it registers a server and
-// a hook, what it tells them and how it wants to be answered, what names a conversation, and how it can be woken.
+// a hook, what it tells them and how it wants to be answered, what names a conversation, how it can be woken, and how it is begun,
+// seen and ended in a terminal.
 //
 // It is data and pure functions. What has to be found out on a machine is handed in; no file is read, no process started and
 // no environment asked here. There is one file for each program, and one program more is one file more.
@@ -27,6 +28,7 @@ type Driver struct {
 	Skills  Skills
 	Talk    Talk
 	Wake    Wake
+	Life    Life
 }
 
 // drivers are in the order in which people are shown them. Hermes and Antigravity come last: nothing of them was tried.

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"strings"
 	"time"
 
 	"tutti/internal/canonjson"
@@ -47,27 +46,20 @@ var gemini = Driver{
 		{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
 	}},
 	Talk: Talk{
-		Choose: func(id string) []string { return []string{"--session-id", id} },
-		Resume: func(id string) []string { return []string{"--resume", id} },
+		Choose: geminiChoose, Resume: geminiResume,
 	},
-	Wake: Wake{Title: geminiTitle},
+	Life: Life{
+		Start: start(geminiChoose), Resume: resume(isUUID, geminiResume), IsID: isUUID, Exit: "/quit", Grace: 3 * time.Second,
+		Comms: []string{"node", "gemini"}, Screen: geminiScreen, Find: geminiFind,
+		Skips: []string{"--yolo", "-y", "--approval-mode=yolo", "--skip-trust"},
+	},
 }
+
+func geminiChoose(id string) []string { return []string{"--session-id", id} }
+
+func geminiResume(id string) []string { return []string{"--resume", id} }
 
 var geminiSettings = []File{
 	{Scope: User, Path: func(p Place) string { return p.home(".gemini", "settings.json") }},
 	{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "settings.json") }},
-}
-
-// geminiTitle: it writes what it does before its title.
-func geminiTitle(title string) Doing {
-	title = strings.TrimSpace(title)
-	switch {
-	case strings.HasPrefix(title, "◇"):
-		return Idle
-	case strings.HasPrefix(title, "✦"):
-		return Busy
-	case strings.HasPrefix(title, "✋"):
-		return Asking
-	}
-	return Unknown
 }

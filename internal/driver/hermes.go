@@ -11,4 +11,11 @@ var hermes = Driver{
 		{Scope: User, Path: func(p Place) string { return p.home(".hermes", "skills") }},
 		{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "skills") }},
 	}},
+	Talk: Talk{Resume: hermesResume},
+	Life: Life{
+		Start: start(nil), Resume: resume(isWord, hermesResume), IsID: isWord, Exit: "/quit", Grace: unknownGrace,
+		Comms: []string{"hermes", "python", "python3"}, Skips: []string{"--yolo"},
+	},
 }
+
+func hermesResume(id string) []string { return []string{"--resume", id} }

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"strings"
+	"time"
 
 	"tutti/internal/canonjson"
 )
@@ -29,8 +30,14 @@ var opencode = Driver{
 		{Scope: User, Path: func(p Place) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "skills") }},
 		{Scope: Project, Path: func(p Place) string { return p.dir(".opencode", "skills") }},
 	}},
-	Talk: Talk{Resume: func(id string) []string { return []string{"--session", id} }},
+	Talk: Talk{Resume: opencodeResume},
+	Life: Life{
+		Start: start(nil), Resume: resume(isOpencodeID, opencodeResume), IsID: isOpencodeID, Exit: "/exit", Grace: 3 * time.Second,
+		Comms: []string{"opencode", "node"}, Screen: opencodeScreen, Find: opencodeFind, Skips: []string{"--auto"},
+	},
 }
+
+func opencodeResume(id string) []string { return []string{"--session", id} }
 
 // opencodeEntry: program and arguments are one list.
 func opencodeEntry(s Server) []byte {

@@ -17,7 +17,7 @@ func TestClaudePrompt(t *testing.T) {
 		"idle":             {"● done, fine\n\n✻ Churned for 4s\n\n" + rule + "\n❯\u00a0\n" + rule + "\n  ? for shortcuts · ← for agents      ● high · /effort\n\n\n", "", true},
 		"idle, newer":      {"● done\n\n      ◐ medium · /effort\n" + rule + "\n❯\u00a0\n" + rule + "\n  ⏵⏵ auto mode on (shift+tab to cycle) · ← for agents", "", true},
 		"a draft":          {"x\n" + rule + "\n❯\u00a0a draft\n" + rule + "\n", "a draft", true},
-		"a draft of lines": {"x\n" + rule + "\n❯\u00a0one\n  two\n" + rule + "\n", "", false},
+		"a draft of lines": {"x\n" + rule + "\n❯\u00a0one\n  two\n" + rule + "\n", "one\ntwo", true},
 		"busy": {"✶ Pontificating…\n  ⎿  Tip: Start small\n\n" + rule + "\n❯\u00a0\n" + rule +
 			"\n  ⏵⏵ auto mode on (shift+tab to cycle) · esc to interrupt", "", false},
 		"a question":        {"❯ /model\n\n" + rule + "\n  Select model\n\n  ❯ 1. Default (recommended) ✔\n    2. Opus\n\n  Enter to set as default · Esc to cancel", "", false},
@@ -28,8 +28,12 @@ func TestClaudePrompt(t *testing.T) {
 		"a shell":                                        {"user@host:~$ ", "", false},
 		"nothing":                                        {"", "", false},
 	} {
-		if typed, ok := claudePrompt(c.screen); typed != c.typed || ok != c.ok {
-			t.Errorf("%s: %q, %v; want %q, %v", name, typed, ok, c.typed, c.ok)
+		s := claudeScreen(c.screen, "✳ work")
+		if ok := s.Doing == Idle && s.Prompt; s.Typed != c.typed && ok || ok != c.ok {
+			t.Errorf("%s: %+v; want %q, %v", name, s, c.typed, c.ok)
+		}
+		if other := claudeScreen(c.screen, "work"); other.Free() {
+			t.Errorf("%s: it is free without a star in the title: %+v", name, other)
 		}
 	}
 }

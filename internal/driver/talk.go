@@ -1,10 +1,6 @@
 package driver
 
-import (
-	"time"
-
-	"tutti/internal/canonjson"
-)
+import "tutti/internal/canonjson"
 
 // Talk is how a conversation of a program is named, and taken up again.
 type Talk struct {
@@ -62,16 +58,8 @@ type Wake struct {
 	Channel string
 	// Capability is what the server has to declare for that, as a member of experimental.
 	Capability string
-	// Title tells from the title of its terminal what it does; nil: nothing is known.
-	Title func(title string) Doing
-	// Prompt reads from its screen what stands where its user types. ok: it waits for its user there, and asks nothing and does
-	// nothing; false also where that cannot be told. Nil: its screen is not known.
-	Prompt func(screen string) (typed string, ok bool)
-	// Sheet is the file in which a running program says what it does; nil: it writes none. It is nothing that its maker promises: what
-	// is not there, or is not as it was, means that nothing is known.
-	Sheet func(p Place, pid int) string
-	// ReadSheet reads that file.
-	ReadSheet func(raw []byte) (Sheet, bool)
+	// Nudge: a line may be typed into its screen, if [Life.Screen] says that it is free.
+	Nudge bool
 	// Alone tells from the environment of a hook that nobody sits at the program: it does one task, and is over when all that it has
 	// started is. Nil: that is never so.
 	Alone func(env func(name string) string) bool
@@ -79,15 +67,7 @@ type Wake struct {
 
 // Can tells whether there is any way.
 func (w *Wake) Can() bool {
-	return w.Hooks || w.Queue != nil || w.Channel != "" || w.Title != nil && w.Prompt != nil
-}
-
-// A Sheet is what a running program says of itself.
-type Sheet struct {
-	PID   int
-	Start uint64 // of that process, in ticks since the machine was started: the number may have had another owner before
-	Doing Doing
-	Since time.Time // when it began to do that
+	return w.Hooks || w.Queue != nil || w.Channel != "" || w.Nudge
 }
 
 // Doing is what an agent is seen to do.
@@ -99,6 +79,7 @@ const (
 	Idle          // it waits for its user
 	Busy          // it works
 	Asking        // it waits for an answer to a question, which any key may give
+	Limited       // it would work, and its provider does not let it for now
 )
 
-func (d Doing) String() string { return [...]string{"unknown", "idle", "busy", "asking"}[d] }
+func (d Doing) String() string { return [...]string{"unknown", "idle", "busy", "asking", "limited"}[d] }

@@ -191,7 +191,7 @@ func (k *knocker) rungs(config *app.WakeConfig) []wake.Rung {
 	if config.Nudge && known && err == nil && agent.Agent() == k.program.Name {
 		all = append(all, wake.NudgeRung(wake.Nudger{
 			Server: screen, Agent: agent.ID, Halted: func() error { return halt.Check("type into a pane") },
-		}, w))
+		}, k.program))
 	}
 	if config.Desktop {
 		all = append(all, wake.DesktopRung(func(ctx context.Context) (bool, error) {
@@ -259,25 +259,24 @@ func (k *knocker) find() (wake.Program, error) {
 
 // sheet looks at what the program says of itself, nil where it says nothing: whether the agent has ended its turn since a time.
 func (k *knocker) sheet() (ended func(since time.Time) bool) {
-	w := &k.program.Wake
+	life := &k.program.Life
 	agent, known := k.v.facts.AgentProcess()
 	home, err := k.v.app.Home()
-	if w.Sheet == nil || !known || agent.Agent() != k.program.Name || err != nil {
+	if life.Sheet == nil || !known || agent.Agent() != k.program.Name || err != nil {
 		return nil
 	}
-	path := w.Sheet(driver.Place{Home: home, Env: k.v.facts.Env}, agent.ID.PID)
+	path := life.Sheet(driver.Place{Home: home, Env: k.v.facts.Env}, agent.ID.PID)
 	return func(since time.Time) bool {
 		d, err := atomicfile.OpenDir(filepath.Dir(path))
 		if err != nil {
 			return false
 		}
 		defer d.Close()
-		const maxSheet = 64 << 10 // it has less than one kilobyte
-		raw, _, err := d.Read(filepath.Base(path), maxSheet)
+		raw, _, err := d.Read(filepath.Base(path), driver.MaxSheet)
 		if err != nil {
 			return false
 		}
-		s, ok := w.ReadSheet(raw)
+		s, ok := life.ReadSheet(raw)
 		return ok && s.PID == agent.ID.PID && s.Start == agent.ID.Start && s.Doing == driver.Idle && s.Since.After(since)
 	}
 }

@@ -20,7 +20,7 @@ type Nudger struct {
 	// Halted is asked right before anything is typed.
 	Halted func() error
 
-	wake *driver.Wake
+	screen func(screen, title string) driver.Seen // nil: nothing is typed
 }
 
 // steadyFor is how long a screen has to stand still: a program that works turns its wheel several times a second.
@@ -36,7 +36,7 @@ var (
 )
 
 func (n Nudger) try(ctx context.Context) Attempt {
-	if n.wake.Title == nil || n.wake.Prompt == nil {
+	if n.screen == nil {
 		return Attempt{}
 	}
 	pane, err := n.idle(ctx)
@@ -72,14 +72,14 @@ func (n Nudger) look(ctx context.Context) (pane tmux.Pane, screen string, err er
 	if err != nil {
 		return pane, "", err
 	}
-	if pane.InMode || pane.InputOff || pane.Synchronized || n.wake.Title(pane.Title) != driver.Idle {
+	if pane.InMode || pane.InputOff || pane.Synchronized {
 		return pane, "", errAway
 	}
 	screen, err = n.Server.Capture(ctx, pane.Ref(), tmux.Capture{})
 	if err != nil {
 		return pane, "", err
 	}
-	if typed, ok := n.wake.Prompt(screen); !ok || typed != "" {
+	if !n.screen(screen, pane.Title).Free() {
 		return pane, "", errAway
 	}
 	return pane, screen, nil
@@ -138,7 +138,7 @@ func (n Nudger) typeInto(ctx context.Context, pane tmux.Pane) (typed bool, err e
 		if err != nil {
 			return true, err
 		}
-		if typed, ok := n.wake.Prompt(screen); ok && typed == Sentence {
+		if n.screen(screen, pane.Title).Holds(Sentence) {
 			break
 		}
 		if time.Now().After(end) {

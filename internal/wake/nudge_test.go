@@ -122,7 +122,7 @@ func newStage(t *testing.T, how string) *stage {
 		t.Fatal(err)
 	}
 	claude, _ := driver.Get("claude")
-	s.n = Nudger{Server: server, Agent: id, Halted: func() error { return nil }, wake: &claude.Wake}
+	s.n = Nudger{Server: server, Agent: id, Halted: func() error { return nil }, screen: claude.Life.Screen}
 	return s
 }
 

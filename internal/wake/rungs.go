@@ -124,8 +124,10 @@ func (h *head) words() string {
 }
 
 // NudgeRung types the sentence into the pane of an agent.
-func NudgeRung(n Nudger, w *driver.Wake) Rung {
-	n.wake = w
+func NudgeRung(n Nudger, d *driver.Driver) Rung {
+	if d.Wake.Nudge {
+		n.screen = d.Life.Screen
+	}
 	return Rung{Nudge, n.try}
 }
 

@@ -1,0 +1,100 @@
+package driver
+
+import "strings"
+
+// codexScreen: the user types in the last line that begins with its mark, above an empty line and one or two of its foot. Dialogs
+// take the place of all that. A wheel turns in the title, and a line tells how to interrupt, while it works.
+func codexScreen(screen, title string) Seen {
+	lines := rows(screen)
+	if strings.HasPrefix(title, "[") && strings.Contains(title, "Action Required") {
+		return codexDialog(lines)
+	}
+	typed, above, ok := codexPrompt(lines)
+	switch {
+	case !ok && codexAsks(lines):
+		return codexDialog(lines)
+	case !ok && isWheel(first(title)):
+		return Seen{Doing: Busy, Guess: true}
+	case !ok:
+		return Seen{Guess: true}
+	}
+	s := Seen{Doing: Idle, Prompt: true, Typed: typed}
+	if typed == "Ask Codex to do anything" {
+		s.Typed = ""
+	}
+	switch {
+	case isWheel(first(title)), codexSays(above, "esc to interrupt)", "• ", "◦ "):
+		s.Doing = Busy
+	case codexSays(above, "hit your usage limit", "■ "):
+		s.Doing = Limited
+	}
+	return s
+}
+
+// codexPrompt finds where its user types, and what is above.
+func codexPrompt(lines []string) (typed string, above []string, ok bool) {
+	at := lastLine(lines, func(l string) bool { return l == "›" || strings.HasPrefix(l, "› ") })
+	if at < 0 || option(lines[at], "›") {
+		return "", nil, false
+	}
+	typed, above = strings.TrimSpace(strings.TrimPrefix(lines[at], "›")), lines[:at]
+	rest := lines[at+1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "  ") { // a draft of several lines
+		typed += "\n" + strings.TrimPrefix(rest[0], "  ")
+		rest = rest[1:]
+	}
+	if len(rest) < 2 || len(rest) > 3 || rest[0] != "" || !strings.Contains(rest[1], " · ") {
+		return "", nil, false
+	}
+	for _, l := range rest[1:] {
+		if !strings.HasPrefix(l, "  ") || isKeys(l) {
+			return "", nil, false
+		}
+	}
+	return typed, above, true
+}
+
+// codexSays tells whether a line with one of its marks has a text, since its user said something last.
+func codexSays(above []string, text string, marks ...string) bool {
+	const near = 20
+	lines := tail(above, near)
+	for i := len(lines) - 1; i >= 0 && !strings.HasPrefix(lines[i], "› "); i-- {
+		for _, m := range marks {
+			if strings.HasPrefix(lines[i], m) && strings.Contains(lines[i], text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var codexDialogs = []dialog{
+	asks(asksSignIn, "Sign in with ChatGPT"),
+	asks(asksHooks, "Hooks need review"),
+	asks(asksTrust, "Trust this folder?"),
+	asks(asksTool, "Would you like to run the following command?"),
+	asks(asksTool, "Would you like to make the following edits?"),
+	asks(asksTool, "Would you like to grant these permissions?"),
+	asks(asksTool, "Would you like to send input to the existing terminal?"),
+	asks(asksTool, "MCP server to run tool"),
+	asks(asksModel, "Select Model"),
+	asks("what to do about a conversation that is open elsewhere", "This conversation is open in another app"),
+	{has: []string{"enter open", "n new"}, is: showsAgents},
+}
+
+// codexAsks tells whether the last line says how to answer.
+func codexAsks(lines []string) bool {
+	if len(lines) == 0 {
+		return false
+	}
+	last := lines[len(lines)-1]
+	return isKeys(last) || anyOf(last, "r retry", "enter open")
+}
+
+func codexDialog(lines []string) Seen {
+	const tall = 25
+	if d, ok := name(codexDialogs, tail(lines, tall)); ok {
+		return d.seen()
+	}
+	return Seen{Doing: Asking, Dialog: question.is, Guess: true}
+}

@@ -1,0 +1,168 @@
+package driver
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Life is how a program for the terminal is begun, seen and ended there. What is not known of a program is empty: its screen is
+// then not read, and nothing is typed into it.
+type Life struct {
+	// Start makes the arguments that begin a session. The own ones of its user come last, and no argument is added that lets the
+	// program do things without being asked.
+	Start func(Begin) []string
+	// Resume makes the arguments that go on with a conversation; they are nil for what is no id. Nil: it cannot.
+	Resume func(id string, b Begin) []string
+	// IsID tells whether a text can be the id of a conversation. It is asked before an id goes into arguments or paths.
+	IsID func(id string) bool
+	// Exit is the line that its user types to leave, "" when that is not known. It may be typed where [Seen.Free] says so, and
+	// nowhere else: with a question open, the Enter behind it answers the question.
+	Exit string
+	// Grace is how long it may take to end after it was asked to: the longest that was seen, and some more.
+	Grace time.Duration
+	// Comms are the names of the process in front while it runs, as tmux tells them.
+	Comms []string
+	// Screen tells from the text of the visible screen, and from the title of the terminal, what it does. Nil: it is not known.
+	Screen func(screen, title string) Seen
+	// Sheet is the file in which a running program says what it does; nil: it writes none. It is nothing that its maker promises: what
+	// is not there, or is not as it was, means that nothing is known.
+	Sheet func(p Place, pid int) string
+	// ReadSheet reads that file, of which at most [MaxSheet] bytes count.
+	ReadSheet func(raw []byte) (Sheet, bool)
+	// Find is where its conversations lie.
+	Find Finder
+	// Skips are arguments that let it do things without being asked. "-a=b" is the argument -a with the value b.
+	Skips []string
+}
+
+// Begin says how a session is begun.
+type Begin struct {
+	// Conversation is the id that it shall have, a UUID; "": the program chooses. It counts where [Talk.Choose] is there.
+	Conversation string
+	Args         []string // own ones of its user
+}
+
+// Seen is what a screen shows. Everything that the screen does not say for certain is left empty, or marked as a guess.
+type Seen struct {
+	Doing Doing
+	// Dialog is what stands open in place of the line where its user types, in words that follow "it asks" or "it shows"; "" when
+	// nothing does, or nothing that is known.
+	Dialog string
+	// Prompt: the line where its user types is there, and takes what is typed. A busy program may have one, too.
+	Prompt bool
+	// Typed is what stands there. Text that the program suggests cannot always be told from one that was typed.
+	Typed string
+	// Note is what else the program says there that its user should know, "" for nothing.
+	Note string
+	// Guess: Doing is what it looks like. Another sign that ought to be there is missing, or the text could come from a model.
+	Guess bool
+}
+
+// Free tells whether a line can be typed: it is idle for certain, asks nothing, and nobody has begun to type.
+func (s Seen) Free() bool {
+	return s.Doing == Idle && s.Prompt && s.Typed == "" && s.Dialog == "" && !s.Guess
+}
+
+// Holds tells whether a line that was typed stands there alone, so that Enter submits it and nothing else.
+func (s Seen) Holds(line string) bool {
+	return s.Doing == Idle && s.Prompt && s.Typed == line && s.Dialog == "" && !s.Guess
+}
+
+// MaxSheet is the size in bytes of a sheet that is read; those that were seen have less than one thousand.
+const MaxSheet = 64 << 10
+
+// A Sheet is what a running program says of itself.
+type Sheet struct {
+	PID          int
+	Start        uint64 // of that process, in ticks since the machine was started: the number may have had another owner before
+	Conversation string // "" when it does not say
+	Dir          string // in which it was started, without links; "" when it does not say
+	Doing        Doing
+	Asks         string    // for what it waits, in its own words; with Asking
+	Since        time.Time // when it began to do that; zero when it does not say
+}
+
+// Skipping returns the arguments that let the program do things without being asked, as they stand among args.
+func (l *Life) Skipping(args []string) (found []string) {
+	for i, arg := range args {
+		next := ""
+		if i+1 < len(args) {
+			next = args[i+1]
+		}
+		if slices.ContainsFunc(l.Skips, func(skip string) bool { return skips(skip, arg, next) }) {
+			found = append(found, arg)
+		}
+	}
+	return found
+}
+
+// skips tells whether an argument, or it and the next one, is one of those that are meant.
+func skips(skip, arg, next string) bool {
+	flag, value, valued := strings.Cut(skip, "=")
+	if !valued {
+		given, _ := strings.CutPrefix(arg, flag+"=")
+		return arg == flag || given != arg && given != "false"
+	}
+	plain := func(s string) string { return strings.NewReplacer(`"`, "", "'", "", " ", "").Replace(s) }
+	if arg == flag {
+		return plain(next) == value
+	}
+	rest, ok := strings.CutPrefix(arg, flag)
+	return ok && (plain(rest) == "="+value || len(flag) == 2 && plain(rest) == value)
+}
+
+// start makes the function that begins a session: fixed arguments, an id if the program takes one, then those of its user.
+func start(choose func(id string) []string, fixed ...string) func(Begin) []string {
+	return func(b Begin) []string {
+		args := slices.Clone(fixed)
+		if choose != nil && b.Conversation != "" {
+			args = append(args, choose(b.Conversation)...)
+		}
+		return append(args, b.Args...)
+	}
+}
+
+// resume makes the function that goes on with a conversation.
+func resume(is func(id string) bool, with func(id string) []string, fixed ...string) func(string, Begin) []string {
+	return func(id string, b Begin) []string {
+		if !is(id) {
+			return nil
+		}
+		return slices.Concat(fixed, with(id), b.Args)
+	}
+}
+
+// isUUID tells whether a text has the form of a UUID, in small letters as all these programs write it.
+func isUUID(id string) bool {
+	if len(id) != 36 {
+		return false
+	}
+	for i, c := range []byte(id) {
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isWord tells whether an id has nothing in it but letters, digits, - and _, and does not look like an option.
+func isWord(id string) bool {
+	const most = 128
+	if id == "" || len(id) > most || id[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
