@@ -89,22 +89,25 @@ func (f *field) empty(r *Row) bool {
 	return f.none(r)
 }
 
+// readOther takes a member that is not in the table. Of two of one name the last counts, whatever the first one was.
 func (r *Row) readOther(name string, v value) {
-	if id, ok := v.text(); ownField(name) && (ok || v.null()) {
-		if i := slices.IndexFunc(r.Own, func(o Own) bool { return o.Field == name }); i >= 0 {
-			r.Own[i].ID = id
-			return
-		}
-		r.Own = append(r.Own, Own{name, id})
+	own := slices.IndexFunc(r.Own, func(o Own) bool { return o.Field == name })
+	if own < 0 && r.Get(name) == nil {
 		r.order = append(r.order, name)
-		return
 	}
-	if r.Get(name) != nil {
+	id, ok := v.text()
+	switch known := ownField(name) && (ok || v.null()); {
+	case known && own >= 0:
+		r.Own[own].ID = id
+	case known:
+		r.Own = append(r.Own, Own{name, id})
+		r.Extra = setMember(r.Extra, name, nil)
+	default:
+		if own >= 0 {
+			r.Own = slices.Delete(r.Own, own, own+1)
+		}
 		r.Extra = setMember(r.Extra, name, v.b)
-		return
 	}
-	r.order = append(r.order, name)
-	r.Extra = append(r.Extra, Member{name, v.b})
 }
 
 // Append appends the row as a compact JSON object: what was read in its order, then what is new in the order of new rows.
