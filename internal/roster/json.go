@@ -92,7 +92,8 @@ func (f *field) empty(r *Row) bool {
 // readOther takes a member that is not in the table. Of two of one name the last counts, whatever the first one was.
 func (r *Row) readOther(name string, v value) {
 	own := slices.IndexFunc(r.Own, func(o Own) bool { return o.Field == name })
-	if own < 0 && r.Get(name) == nil {
+	first := own < 0 && r.Get(name) == nil
+	if first {
 		r.order = append(r.order, name)
 	}
 	id, ok := v.text()
@@ -102,6 +103,8 @@ func (r *Row) readOther(name string, v value) {
 	case known:
 		r.Own = append(r.Own, Own{name, id})
 		r.Extra = setMember(r.Extra, name, nil)
+	case first:
+		r.Extra = append(r.Extra, Member{name, v.b})
 	default:
 		if own >= 0 {
 			r.Own = slices.Delete(r.Own, own, own+1)
