@@ -4,18 +4,30 @@ import (
 	"tutti/internal/cli"
 	"tutti/internal/host"
 	"tutti/internal/mcpserver"
+	"tutti/internal/roster"
+	"tutti/internal/roster/files"
 	"tutti/internal/settings"
 )
 
 // heavy are the verbs that only this program has.
 func heavy() cli.Heavy {
-	return append(cli.HostVerbs(host.Editor{
+	verbs := append(cli.HostVerbs(host.Editor{
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
-	}),
+	}), cli.SessionVerbs(openRegistry)...)
+	return append(verbs,
 		cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)},
 		cli.HeavyVerb{Name: "demo", Run: cli.Service(play)},
 		cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(tools)},
 	)
+}
+
+// openRegistry opens a registry of sessions.
+func openRegistry(path, cacheDir string) (roster.Registry, error) {
+	reg, err := files.Open(path, cacheDir)
+	if err != nil {
+		return nil, err // not reg: a nil one would be a registry
+	}
+	return reg, nil
 }
 
 // tools are those of the MCP server, as a list shows them.

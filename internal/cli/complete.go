@@ -31,19 +31,20 @@ func runComplete(ctx context.Context, c *Call) error {
 
 // A completer finds what may stand next on one command line.
 type completer struct {
-	c      *Call
-	ctx    context.Context
-	under  Names
-	last   string
-	prefix string // of last, before the part that is completed
-	who    string // whose mailbox was said to be meant
-	verb   *Verb
-	family string   // typed, and no verb of two words yet
-	args   []string // positional words so far
-	waits  *Flag    // whose value the last word is
-	ended  bool     // "--" was typed
-	trace  bool     // --trace was: single messages are meant, too
-	lost   bool     // a word is no verb: nothing sensible can follow
+	c        *Call
+	ctx      context.Context
+	under    Names
+	last     string
+	prefix   string // of last, before the part that is completed
+	who      string // whose mailbox was said to be meant
+	registry string // of sessions, that was said to be meant
+	verb     *Verb
+	family   string   // typed, and no verb of two words yet
+	args     []string // positional words so far
+	waits    *Flag    // whose value the last word is
+	ended    bool     // "--" was typed
+	trace    bool     // --trace was: single messages are meant, too
+	lost     bool     // a word is no verb: nothing sensible can follow
 }
 
 // locate reads the words before the one that is completed.
@@ -92,6 +93,8 @@ func (k *completer) given(f *Flag, value string) {
 		k.c.App = app.New(app.Settings{Root: value})
 	case "as", "instance":
 		k.who = value
+	case "registry":
+		k.registry = value
 	}
 }
 
@@ -220,6 +223,8 @@ func (k *completer) source(what Source) {
 		if len(k.args) <= 1 {
 			k.verbs()
 		}
+	case Sessions:
+		k.sessions()
 	case Agents, OwnAgents, Messages, Threads:
 		k.onBus(what)
 	}

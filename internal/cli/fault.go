@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/halt"
 	"tutti/internal/keyring"
+	"tutti/internal/session"
 	"tutti/internal/store"
 )
 
@@ -20,7 +21,11 @@ const (
 	exitUsage       = 1 // wrong usage, or refused
 	exitState       = 2 // not there, there already, changed meanwhile, unhealthy
 	exitIO          = 3 // a file or a program could not be reached
+	exitNotUp       = 4 // an agent did not stay up
 	exitHalted      = 5
+	exitSeveral     = 6 // more than one candidate
+	exitStillUp     = 7 // something runs on after everything was tried
+	exitNotTheOne   = 8 // what is there is not what the registry says
 	exitCrossUsage  = 64
 	exitPanic       = 70
 	exitInterrupted = 130
@@ -82,6 +87,7 @@ func exitCode(err error, under Names) int {
 		held   *store.HeldError
 		unfit  *store.UnfitError
 		path   *fs.PathError
+		sess   *session.Error
 		errno  syscall.Errno
 	)
 	switch {
@@ -96,6 +102,8 @@ func exitCode(err error, under Names) int {
 		return f.code
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &sess):
+		return sessionExit(sess)
 	case errors.Is(err, context.DeadlineExceeded):
 		return exitIO
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists), errors.Is(err, store.ErrConflict),

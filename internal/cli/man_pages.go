@@ -110,6 +110,8 @@ var environment = [...][2]string{
 	{"HOME", "where the halt switch, the settings and the usual bus lie"},
 	{"TUTTI_INSTANCE", "who speaks, where --as does not say so"},
 	{"CLAUDE_CODE_SESSION_ID", "the conversation whose agent speaks, set by the agent program"},
+	{"AGENT_SESSIONS_YAML", "the registry of agent sessions, where --registry does not name one"},
+	{"TMUX_SERVER_NAME", "the tmux server for new sessions, where --tmux-server does not name one"},
 	{"NO_COLOR", "no colours when it is set"},
 	{"TERM", "no colours when it is dumb"},
 	{"MANPAGER, PAGER", "what tutti man shows a page with, by way of man"},
@@ -120,6 +122,7 @@ var places = [...][2]string{
 	{"~/.config/cross-agent-comms/HALT", "the halt switch: while it exists, nothing of yours is sent, started or typed"},
 	{"~/.config/tutti/config.toml", "settings, where there are any"},
 	{"~/h2a-workspace/.h2a", "the bus that is meant where there is no nearer one"},
+	{".hermes/agent-sessions.yaml", "the agents in tmux that belong to the folder"},
 	{"~/.local/state/tutti", "the keys that you have pinned, and a count of halts"},
 }
 

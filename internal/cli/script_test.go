@@ -21,6 +21,8 @@ import (
 	"tutti/internal/host"
 	"tutti/internal/identity"
 	"tutti/internal/mcpserver"
+	"tutti/internal/roster"
+	"tutti/internal/roster/files"
 	"tutti/internal/settings"
 )
 
@@ -42,9 +44,10 @@ func TestMain(m *testing.M) {
 
 // testHeavy are the heavy verbs that the scripts try.
 func testHeavy() Heavy {
-	return append(HostVerbs(host.Editor{
+	verbs := append(HostVerbs(host.Editor{
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
-	}), HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)})
+	}), SessionVerbs(func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) })...)
+	return append(verbs, HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)})
 }
 
 // topVariable names the process above which a program under test sees nobody: who runs the tests may be an agent program,

@@ -43,6 +43,7 @@ const (
 	OwnAgents // whose key is here
 	Messages  // in the mailbox
 	Threads   // of what is in the mailbox
+	Sessions  // of the registry in this folder
 )
 
 // A Flag is one flag of a verb.
@@ -78,6 +79,7 @@ type Group uint8
 const (
 	GroupStop Group = iota
 	GroupBus
+	GroupSessions
 	GroupSetup
 	GroupProgram
 	GroupPlumbing
@@ -87,6 +89,7 @@ const (
 var groupTitles = [groupEnd]string{
 	GroupStop:     "Stop everything",
 	GroupBus:      "The bus",
+	GroupSessions: "Agents in tmux",
 	GroupSetup:    "Set up and look after",
 	GroupProgram:  "This program",
 	GroupPlumbing: "Plumbing, for scripts and tests",

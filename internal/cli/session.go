@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tutti/internal/halt"
+	"tutti/internal/roster"
+	"tutti/internal/session"
+)
+
+// An Opener opens the registry of sessions with that path. What it needs is too large for the light program.
+type Opener func(path, cacheDir string) (roster.Registry, error)
+
+// A sessionFunc is a verb about agents in tmux.
+type sessionFunc func(ctx context.Context, c *Call, s *sessions) error
+
+// SessionVerbs are the verbs about agents in tmux, with the registry that they need.
+func SessionVerbs(open Opener) Heavy {
+	verb := func(name string, f sessionFunc) HeavyVerb {
+		return HeavyVerb{Name: name, Run: func(ctx context.Context, c *Call) error { return c.withSessions(ctx, open, f) }}
+	}
+	return Heavy{
+		verb("session list", sessionList),
+	}
+}
+
+// sessions is the registry that a verb works with.
+type sessions struct {
+	c     *Call
+	dir   string // where the user stands, without links
+	path  string // of the registry, which may not be there
+	cache string
+	open  Opener // nil in the light program
+	reg   roster.Registry
+}
+
+// withSessions runs a verb on the registry that is meant.
+func (c *Call) withSessions(ctx context.Context, open Opener, f sessionFunc) error {
+	s, err := c.sessionsHere(open)
+	if err != nil {
+		return err
+	}
+	return f(ctx, c, s)
+}
+
+// sessionsHere finds the registry that is meant. It reads nothing yet.
+func (c *Call) sessionsHere(open Opener) (*sessions, error) {
+	s := &sessions{c: c, open: open}
+	var err error
+	if s.dir, err = os.Getwd(); err == nil {
+		s.dir, err = filepath.EvalSymlinks(s.dir)
+	}
+	if err != nil {
+		return nil, failIO("", err, "find the folder where you are")
+	}
+	if s.cache, err = c.App.CacheDir(); err != nil {
+		return nil, err
+	}
+	var note string
+	s.path, note = roster.Place(s.dir, c.flagIf("registry"), os.Getenv)
+	if note != "" {
+		c.remark("%s", note)
+	}
+	return s, nil
+}
+
+// flagIf is the value of a flag that the verb may not have.
+func (c *Call) flagIf(name string) string {
+	if c.Verb.flag(c.under, name) < 0 {
+		return ""
+	}
+	return c.value(name)
+}
+
+// rows are the rows of the registry, and what is wrong with it. The light program takes them from the cache; where that does not
+// hold, it is replaced by the one that can read the file. A registry that does not exist is an error: nothing is made.
+func (s *sessions) rows(ctx context.Context) ([]roster.Row, []roster.Problem, error) {
+	if s.open == nil {
+		if rows, ok := roster.Cached(s.path, s.cache); ok {
+			return rows, nil, nil
+		}
+		return nil, nil, handOver()
+	}
+	reg, err := s.registry()
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, problems, err := reg.Rows(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, refuse(`it is made with the first session ("tutti help session"); --registry names another one`, "there is no registry of sessions at %s", s.c.App.Shown(s.path))
+	}
+	return rows, problems, err
+}
+
+// registry opens the registry. In the light program it replaces the process instead.
+func (s *sessions) registry() (roster.Registry, error) {
+	if s.reg != nil {
+		return s.reg, nil
+	}
+	if s.open == nil {
+		return nil, handOver()
+	}
+	var err error
+	s.reg, err = s.open(s.path, s.cache)
+	return s.reg, err
+}
+
+// manager is what acts on the sessions. verb is named where the halt switch refuses.
+func (s *sessions) manager(verb string) (*session.Manager, error) {
+	reg, err := s.registry()
+	if err != nil {
+		return nil, err
+	}
+	home, err := s.c.App.Home()
+	if err != nil {
+		return nil, err
+	}
+	return session.New(session.Options{
+		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Server: s.c.sessionServer(),
+		Halted: func() error { return halt.Check(verb) },
+		Bus:    s.bus(), Jobs: s.jobs(),
+		Tell: func(line string) { s.c.remark("%s", Clean(line)) },
+	}), nil
+}
+
+// bus tells the bus of sessions.
+func (s *sessions) bus() session.Bus { return session.Bus{} }
+
+// jobs tells the jobs of what becomes of their sessions.
+func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error { return nil }
+
+// serverVariable names the tmux server for new sessions.
+const serverVariable = "TMUX_SERVER_NAME"
+
+// sessionServer is the tmux server for new sessions, "" for the default one.
+func (c *Call) sessionServer() string {
+	if name := c.flagIf("tmux-server"); name != "" {
+		return name
+	}
+	return os.Getenv(serverVariable)
+}
+
+// sessionName is the session that is meant, by --session or by the first word; "" when none is named.
+func (c *Call) sessionName() (string, error) {
+	flag, word := c.flagIf("session"), c.arg(0)
+	switch {
+	case flag == "":
+		return word, nil
+	case word != "" && word != flag:
+		return "", usagef("%s: either --session %s or %s, not both", c.Verb.Name, Clean(flag), Clean(word))
+	}
+	return flag, nil
+}
+
+// oneSession is the session that is meant, where one has to be.
+func (c *Call) oneSession() (string, error) {
+	name, err := c.sessionName()
+	if err == nil && name == "" {
+		err = usageHint(`"tutti session list" shows them`, "%s: which session?", c.Verb.Name)
+	}
+	return name, err
+}
+
+// sayProblems names what cannot be used in the registry.
+func (s *sessions) sayProblems(problems []roster.Problem) {
+	for _, p := range problems {
+		s.c.warn("%s: %s", Clean(s.c.App.Shown(s.path)), Clean(p.String()))
+	}
+}
+
+// sessionExit is the exit status of an error about a session.
+func sessionExit(e *session.Error) int {
+	switch e.Kind {
+	case session.NotUp:
+		return exitNotUp
+	case session.Several:
+		return exitSeveral
+	case session.StillUp:
+		return exitStillUp
+	case session.NotTheOne:
+		return exitNotTheOne
+	case session.Unclear:
+		return exitIO
+	}
+	return exitUsage
+}
