@@ -153,7 +153,8 @@ var codexFind = Finder{
 		root := p.moved("CODEX_HOME", ".codex")
 		return []Artefact{
 			{Root: root, Path: "sessions/????/??/??/rollout-*-" + id + ".jsonl", Check: true},
-			{Root: root, Path: "shell_snapshots/" + id + ".*.sh"},
+			{Root: root, Path: "shell_snapshots/" + id + ".*.sh"}, // these two it leaves behind when it deletes one itself
+			{Root: root, Path: "tui-thread-reference-capabilities/" + id},
 		}
 	},
 	Forget: func(id string) []string {

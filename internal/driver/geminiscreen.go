@@ -40,7 +40,7 @@ func geminiTitle(title string) Doing {
 
 // geminiBox finds the place where its user types.
 func geminiBox(lines []string) (typed string, above []string, ok bool) {
-	const foot, head, tall = 10, 3, 30
+	const foot, head, tall = 20, 3, 30 // below there can be a list of ten commands
 	bottom := lastLine(lines, isEdge('▀'))
 	top := lastLine(lines[:max(bottom, 0)], isEdge('▄'))
 	if top < 0 || bottom-top < 2 || bottom-top > tall || len(lines)-bottom > foot {

@@ -20,6 +20,16 @@ func shot(t *testing.T, name string) (screen, title string) {
 }
 
 var shots = map[string]Seen{
+	"gemini-0.61.0/exit-typed-list":      {Doing: Idle, Prompt: true, Typed: "/quit"},
+	"claude-2.1.197/narrow-idle":         {Doing: Idle, Prompt: true},
+	"claude-2.1.197/narrow-permission":   {Doing: Asking, Dialog: asksTool},
+	"claude-2.1.329/narrow-idle":         {Doing: Idle, Prompt: true},
+	"codex-0.169.0/narrow-idle":          {Doing: Idle, Prompt: true},
+	"codex-0.169.0/narrow-permission":    {Doing: Asking, Dialog: asksTool},
+	"gemini-0.61.0/narrow-idle":          {Doing: Idle, Prompt: true},
+	"gemini-0.61.0/narrow-permission":    {Doing: Asking, Dialog: asksTool},
+	"opencode-1.18.33/narrow-idle":       {Doing: Idle, Prompt: true},
+	"opencode-1.18.33/narrow-permission": {Doing: Asking, Dialog: asksTool},
 	"claude-2.1.197/agents":              {Dialog: showsAgents},
 	"claude-2.1.197/busy-draft":          {Doing: Busy, Prompt: true, Typed: "more words"},
 	"claude-2.1.197/busy-queued":         {Doing: Busy, Prompt: true, Typed: "Press up to edit queued messages"},

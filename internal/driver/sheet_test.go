@@ -29,7 +29,8 @@ func TestClaudeSheet(t *testing.T) {
 		"another word": {`{"pid":2,"procStart":"1","status":"dreaming","statusUpdatedAt":1795287859941}`, Sheet{PID: 2, Start: 1, Since: at}, true},
 		"no status": {
 			`{"pid":2,"procStart":"1","sessionId":"73cc9de3-7ad3-4c8e-9b1a-000000000001","entrypoint":"sdk-cli"}`,
-			Sheet{PID: 2, Start: 1, Conversation: "73cc9de3-7ad3-4c8e-9b1a-000000000001"}, true,
+			Sheet{PID: 2, Start: 1, Conversation: "73cc9de3-7ad3-4c8e-9b1a-000000000001"},
+			true,
 		},
 		"no id":         {`{"pid":2,"procStart":"1","sessionId":"--help"}`, Sheet{PID: 2, Start: 1}, true},
 		"too large":     {`{"pid":2,"procStart":"1","name":"` + strings.Repeat("x", MaxSheet) + `"}`, Sheet{}, false},
