@@ -20,6 +20,16 @@ func shot(t *testing.T, name string) (screen, title string) {
 }
 
 var shots = map[string]Seen{
+	"claude-2.1.197/busy-tool":           {Doing: Busy, Prompt: true},
+	"claude-2.1.197/busy-tool-draft":     {Doing: Busy, Prompt: true, Typed: "a draft"},
+	"claude-2.1.329/busy-tool":           {Doing: Busy, Prompt: true},
+	"claude-2.1.329/busy-tool-draft":     {Doing: Busy, Prompt: true, Typed: "a draft"},
+	"codex-0.169.0/busy-tool":            {Doing: Busy, Prompt: true},
+	"codex-0.169.0/busy-tool-draft":      {Doing: Busy, Prompt: true, Typed: "a draft"},
+	"gemini-0.61.0/busy-tool":            {Doing: Busy, Prompt: true},
+	"gemini-0.61.0/busy-tool-draft":      {Doing: Busy, Prompt: true, Typed: "a draft"},
+	"opencode-1.18.33/busy-tool":         {Doing: Busy, Prompt: true},
+	"opencode-1.18.33/busy-tool-draft":   {Doing: Busy, Prompt: true, Typed: "a draft"},
 	"gemini-0.61.0/exit-typed-list":      {Doing: Idle, Prompt: true, Typed: "/quit"},
 	"claude-2.1.197/narrow-idle":         {Doing: Idle, Prompt: true},
 	"claude-2.1.197/narrow-permission":   {Doing: Asking, Dialog: asksTool},
