@@ -77,8 +77,8 @@ func claudeResume(id string) []string { return []string{"--resume", id} }
 // claudeSheet: the status is written within a tenth of a second, also when a turn is broken off, of which no hook tells. There is
 // no sheet before the questions at its start are answered, and one without a status of who does one task without a screen.
 func claudeSheet(raw []byte) (s Sheet, ok bool) {
-	var v [7][]byte
-	names := []string{"pid", "procStart", "status", "statusUpdatedAt", "sessionId", "cwd", "waitingFor"}
+	var v [8][]byte
+	names := []string{"pid", "procStart", "status", "statusUpdatedAt", "sessionId", "cwd", "waitingFor", "kind"}
 	if len(raw) > MaxSheet || canonjson.Check(raw) != nil || !canonjson.Pick(raw, names, v[:]) {
 		return s, false
 	}
@@ -88,7 +88,7 @@ func claudeSheet(raw []byte) (s Sheet, ok bool) {
 	if !ok || err != nil || pid <= 0 {
 		return s, false
 	}
-	s = Sheet{PID: int(pid), Start: start}
+	s = Sheet{PID: int(pid), Start: start, Background: canonjson.Is(v[7], "bg")}
 	s.Dir, _ = canonjson.String(v[5])
 	if id, _ := canonjson.String(v[4]); isUUID(id) {
 		s.Conversation = id

@@ -116,7 +116,9 @@ var claudeFind = Finder{
 		for _, root := range claudeRoots(p) {
 			all = append(all, Artefact{Root: root, Path: path + ".jsonl", Check: true}, Artefact{Root: root, Path: path, Folder: true})
 		}
-		return all
+		base := p.moved("CLAUDE_CONFIG_DIR", ".claude")
+		return append(all, // files as they were before it changed them, and what its commands are started with
+			Artefact{Root: base, Path: "file-history/" + id, Folder: true}, Artefact{Root: base, Path: "session-env/" + id, Folder: true})
 	},
 }
 

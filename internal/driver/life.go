@@ -78,9 +78,12 @@ type Sheet struct {
 	Start        uint64 // of that process, in ticks since the machine was started: the number may have had another owner before
 	Conversation string // "" when it does not say
 	Dir          string // in which it was started, without links; "" when it does not say
-	Doing        Doing
-	Asks         string    // for what it waits, in its own words; with Asking
-	Since        time.Time // when it began to do that; zero when it does not say
+	// Background: it goes on without a terminal, and outlives the one that it was begun in. It is a conversation with an id of
+	// its own, made of the one that was there.
+	Background bool
+	Doing      Doing
+	Asks       string    // for what it waits, in its own words; with Asking
+	Since      time.Time // when it began to do that; zero when it does not say
 }
 
 // Skipping returns the arguments that let the program do things without being asked, as they stand among args.

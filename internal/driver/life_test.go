@@ -223,7 +223,8 @@ func TestConversationFiles(t *testing.T) {
 func TestArtefacts(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"claude": "/home/ana/.claude/projects -srv-api/" + id1 + ".jsonl file checked; /home/ana/.claude/projects -srv-api/" + id1 + " folder",
+		"claude": "/home/ana/.claude/projects -srv-api/" + id1 + ".jsonl file checked; /home/ana/.claude/projects -srv-api/" + id1 + " folder" +
+			"; /home/ana/.claude file-history/" + id1 + " folder; /home/ana/.claude session-env/" + id1 + " folder",
 		"codex":  "/home/ana/.codex sessions/????/??/??/rollout-*-" + id1 + ".jsonl file checked; /home/ana/.codex shell_snapshots/" + id1 + ".*.sh file; /home/ana/.codex tui-thread-reference-capabilities/" + id1 + " file",
 		"gemini": "/home/ana/.gemini/tmp */chats/session-*-11111111.jsonl file checked",
 		"agy":    "/home/ana/.gemini/antigravity-cli conversations/" + id1 + ".db file; /home/ana/.gemini/antigravity-cli brain/" + id1 + " folder",

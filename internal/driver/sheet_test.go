@@ -32,6 +32,11 @@ func TestClaudeSheet(t *testing.T) {
 			Sheet{PID: 2, Start: 1, Conversation: "73cc9de3-7ad3-4c8e-9b1a-000000000001"},
 			true,
 		},
+		"in the background": {
+			`{"pid":2,"procStart":"1","kind":"bg","status":"idle","statusUpdatedAt":1795287859941}`,
+			Sheet{PID: 2, Start: 1, Background: true, Doing: Idle, Since: at},
+			true,
+		},
 		"no id":         {`{"pid":2,"procStart":"1","sessionId":"--help"}`, Sheet{PID: 2, Start: 1}, true},
 		"too large":     {`{"pid":2,"procStart":"1","name":"` + strings.Repeat("x", MaxSheet) + `"}`, Sheet{}, false},
 		"no start":      {`{"pid":2,"status":"idle","statusUpdatedAt":1795287859941}`, Sheet{}, false},
