@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
+
 	"tutti/internal/cli"
 	"tutti/internal/host"
+	"tutti/internal/job"
+	"tutti/internal/job/mqtt"
 	"tutti/internal/mcpserver"
 	"tutti/internal/roster"
 	"tutti/internal/roster/files"
@@ -14,6 +18,7 @@ func heavy() cli.Heavy {
 	verbs := append(cli.HostVerbs(host.Editor{
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 	}), cli.SessionVerbs(openRegistry)...)
+	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)},
 		cli.HeavyVerb{Name: "demo", Run: cli.Service(play)},
@@ -37,4 +42,13 @@ func tools() []cli.Named {
 		all = append(all, cli.Named{Name: t.Name, Is: t.Does})
 	}
 	return all
+}
+
+// dialBroker connects to the broker that is told of jobs.
+func dialBroker(ctx context.Context, b job.Broker) (job.Network, error) {
+	c, err := mqtt.Dial(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }

@@ -227,6 +227,8 @@ func (k *completer) source(what Source) {
 		k.sessions()
 	case Agents, OwnAgents, Messages, Threads:
 		k.onBus(what)
+	case Jobs:
+		k.jobs()
 	}
 }
 

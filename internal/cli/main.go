@@ -186,7 +186,8 @@ func catchLate() (ctx context.Context, stop func()) {
 // function returns what runs the verb. In tutti it does not return for a verb that needs tuttid.
 func (c *Call) function(heavy Heavy) (Func, error) {
 	if !c.daemon {
-		if c.Verb.Run != nil && !(c.Verb.Bus && c.App.NeedsDaemon()) {
+		heavy := c.Verb.Bus && c.App.NeedsDaemon() || c.Verb.Needs != nil && c.Verb.Needs(c)
+		if c.Verb.Run != nil && !heavy {
 			return c.Verb.Run, nil
 		}
 		return nil, handOver()

@@ -112,6 +112,8 @@ var environment = [...][2]string{
 	{"CLAUDE_CODE_SESSION_ID", "the conversation whose agent speaks, set by the agent program"},
 	{"AGENT_SESSIONS_YAML", "the registry of agent sessions, where --registry does not name one"},
 	{"TMUX_SERVER_NAME", "the tmux server for new sessions, where --tmux-server does not name one"},
+	{"MQTT_BROKER, MQTT_PORT, MQTT_TLS, MQTT_USERNAME, MQTT_PASSWORD, MQTT_CA_CERTS, MQTT_CERTFILE, MQTT_KEYFILE, MQTT_CLIENT_ID_PREFIX", "the broker that is told of jobs; the file .env of a workspace fills in what is missing"},
+	{"TUTTI_PUBLIC_BROKER", "the one broker in public networks that may be used"},
 	{"NO_COLOR", "no colours when it is set"},
 	{"TERM", "no colours when it is dumb"},
 	{"MANPAGER, PAGER", "what tutti man shows a page with, by way of man"},

@@ -44,6 +44,7 @@ const (
 	Messages  // in the mailbox
 	Threads   // of what is in the mailbox
 	Sessions  // of the registry in this folder
+	Jobs      // of the workspace
 )
 
 // A Flag is one flag of a verb.
@@ -80,6 +81,7 @@ const (
 	GroupStop Group = iota
 	GroupBus
 	GroupSessions
+	GroupWork
 	GroupSetup
 	GroupProgram
 	GroupPlumbing
@@ -90,6 +92,7 @@ var groupTitles = [groupEnd]string{
 	GroupStop:     "Stop everything",
 	GroupBus:      "The bus",
 	GroupSessions: "Agents in tmux",
+	GroupWork:     "Work for agents",
 	GroupSetup:    "Set up and look after",
 	GroupProgram:  "This program",
 	GroupPlumbing: "Plumbing, for scripts and tests",
@@ -122,6 +125,7 @@ type Verb struct {
 	Waits    bool             // may run long: an interrupt ends its context instead of the process
 	Brief    func(*Call) bool // of a verb that may wait: tells whether this run will not
 	Bus      bool             // works on the bus: with a nats:// root only the heavy program can
+	Needs    func(*Call) bool // tells whether this run needs the heavy program for another reason; nil: none does
 	Mute     bool             // programs call it that are not to be bothered: what goes wrong is said in the log of hooks, and is exit status 0
 	TextOnly bool             // prints text also where JSON is the rule
 	Run      Func             // nil: only the heavy program has it

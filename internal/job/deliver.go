@@ -113,6 +113,12 @@ func (b *Book) wasTyped(ctx context.Context, before *Job, session string, failur
 	return err
 }
 
+// Brief is what the agent of a job is told, with the job in it.
+func (b *Book) Brief(j *Job) string { return j.brief(b) }
+
+// Bind lets the hooks of a session report on a job that its agent has claimed.
+func (b *Book) Bind(session, id string) error { return b.bind(session, id, "") }
+
 // brief is what is typed. Of what an agent has said there is nothing in it: that is read by a command.
 func (j *Job) brief(b *Book) string {
 	command := func(verb, rest string) string {

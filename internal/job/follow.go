@@ -9,14 +9,14 @@ import (
 	"tutti/internal/fswatch"
 )
 
-// ErrEnough is what the function of [Book.Follow] returns to end it without an error.
+// ErrEnough is what a function of a [Follower] returns to end it without an error.
 var ErrEnough = errors.New("enough")
 
 // A Follower says how jobs are followed.
 type Follower struct {
 	ID    string                      // one job; "" for all of the workspace
 	All   bool                        // begin with what is in the logs already
-	Ready func(polled bool)           // called once nothing can be missed any more; polled: the system grants no watcher
+	Ready func(polled bool) error     // called once nothing can be missed any more; polled: the system grants no watcher
 	Line  func(l *Line, j *Job) error // called for each line of a log; j is the job as it stands, nil where it cannot be read
 	Bad   func(id string, err error)  // called when a job cannot be read, once
 }
@@ -42,20 +42,19 @@ func (b *Book) Follow(ctx context.Context, f Follower) error {
 	}
 	first := !f.All
 	for {
-		if err := s.look(ctx, first); err != nil {
-			if errors.Is(err, ErrEnough) {
-				return nil
-			}
-			return err
-		}
-		if f.Ready != nil {
-			f.Ready(records.Polled())
+		err := s.look(ctx, first)
+		if err == nil && f.Ready != nil {
+			err = f.Ready(records.Polled())
 			f.Ready = nil
-			first = false
-			continue // what came while the first look went on
 		}
-		first = false
-		if err := s.wait(ctx, records.C, logs); err != nil {
+		if err == nil {
+			first = false
+			err = s.wait(ctx, records.C, logs)
+		}
+		if errors.Is(err, ErrEnough) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}

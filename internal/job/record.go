@@ -225,6 +225,9 @@ func (j *Job) checkTopic() error {
 	return nil
 }
 
+// CheckTopic tells why nobody should listen to what a record names as the topic of its job.
+func (b *Book) CheckTopic(j *Job) error { return j.checkTopic() }
+
 // apply changes the state of a job by an event that was taken. The error is the reason for which it is dropped instead.
 func (j *Job) apply(e *Event, received time.Time) error {
 	if j.Status.Over() {

@@ -170,7 +170,7 @@ func TestFollow(t *testing.T) {
 	b.mustPublish(t, old, Started, "before")
 	ready, lines, ended := make(chan struct{}), make(chan string, 100), make(chan error, 1)
 	go func() {
-		ended <- b.Follow(t.Context(), Follower{Ready: func(bool) { close(ready) }, Line: func(l *Line, j *Job) error {
+		ended <- b.Follow(t.Context(), Follower{Ready: func(bool) error { close(ready); return nil }, Line: func(l *Line, j *Job) error {
 			lines <- l.Job + " " + l.What
 			if l.What == "error" {
 				return ErrEnough

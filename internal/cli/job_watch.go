@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/job"
+)
+
+// A jobWatch follows jobs for somebody who looks on.
+type jobWatch struct {
+	c      *Call
+	b      *job.Book
+	p      JobParts
+	id     string // "": all
+	net    job.Network
+	heard  map[string]bool // what the network tells of
+	warned string
+	halted bool // the switch is on, and was said to be
+	missed int
+	copy   io.WriteCloser // of what is printed, nil: none
+	last   *job.Job
+	caught bool // up with what was in the log before
+}
+
+func (c *Call) jobWatch(b *job.Book, p JobParts, id string) *jobWatch {
+	return &jobWatch{c: c, b: b, p: p, id: id, heard: map[string]bool{}}
+}
+
+func (w *jobWatch) close() {
+	if w.net != nil {
+		_ = w.net.Close()
+	}
+	if w.copy != nil {
+		_ = w.copy.Close()
+	}
+}
+
+func runJobWatch(ctx context.Context, c *Call, p JobParts) error {
+	b, err := c.jobBook()
+	if err != nil {
+		return err
+	}
+	w := c.jobWatch(b, p, c.arg(0))
+	defer w.close()
+	var jobs []*job.Job
+	if w.id != "" {
+		j, err := b.Get(w.id)
+		if err != nil {
+			return c.jobFault(err)
+		}
+		jobs = append(jobs, j)
+	} else if jobs, _, err = b.List(); err != nil {
+		return c.jobFault(err)
+	}
+	broker, err := job.BrokerOf(b.Workspace, os.Getenv)
+	if err != nil && !errors.Is(err, job.ErrNoBroker) {
+		return c.jobFault(err)
+	}
+	if err := w.connect(ctx, broker, jobs...); err != nil {
+		c.warn("following on this machine alone: %s", Clean(err.Error()))
+	}
+	if c.on("drive") {
+		if w.id == "" || p.Deliver == nil {
+			return refuse("", "job watch: --drive needs one job, and a program that can type into sessions")
+		}
+		if err := w.drive(ctx, jobs[0]); err != nil {
+			return c.jobFault(err)
+		}
+	}
+	return w.wait(ctx)
+}
+
+// connect listens to the broker that is configured, if there is one, and tells it what it was not told yet.
+func (w *jobWatch) connect(ctx context.Context, broker job.Broker, jobs ...*job.Job) (err error) {
+	if broker.Host == "" || w.p.Dial == nil {
+		return nil
+	}
+	if w.net, err = w.p.Dial(ctx, broker); err != nil {
+		w.net = nil
+		return err
+	}
+	for _, j := range jobs {
+		w.listen(ctx, j)
+		w.tell(ctx, j.ID)
+	}
+	return nil
+}
+
+// listen subscribes to what is said of a job, once.
+func (w *jobWatch) listen(ctx context.Context, j *job.Job) {
+	if w.net == nil || w.heard[j.ID] || j.Status.Over() {
+		return
+	}
+	w.heard[j.ID] = true
+	err := w.b.CheckTopic(j)
+	if err == nil {
+		err = w.net.Subscribe(ctx, j.Topic(), func(payload []byte, size int64) {
+			_, _ = w.b.Receive(context.WithoutCancel(ctx), j.ID, payload, size) // it is seen in the log, whatever it was
+		})
+	}
+	w.complain(err)
+}
+
+// tell tells the broker what it was not told yet.
+func (w *jobWatch) tell(ctx context.Context, id string) {
+	if w.net == nil {
+		return
+	}
+	_, err := w.b.Flush(ctx, id, w.net)
+	if _, halted := errors.AsType[*halt.Error](err); !halted {
+		w.complain(err)
+	}
+}
+
+// complain warns of what goes wrong beside following, and not twice of the same.
+func (w *jobWatch) complain(err error) {
+	if err != nil && err.Error() != w.warned {
+		w.warned = err.Error()
+		w.c.warn("%s", Clean(err.Error()))
+	}
+}
+
+// drive hands a job to whose turn it is.
+func (w *jobWatch) drive(ctx context.Context, j *job.Job) error {
+	by, _ := w.c.jobActor()
+	_, err := w.b.HandOver(ctx, j.ID, w.p.Deliver, by)
+	return err
+}
+
+// wait follows until one job is over, or for ever.
+func (w *jobWatch) wait(ctx context.Context) error {
+	if w.id != "" && w.c.Verb.Name == "job submit" {
+		const flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NOFOLLOW
+		f, err := os.OpenFile(filepath.Join(w.b.Dir(), w.id+".subscriber.out"), flags, 0o600)
+		if err == nil {
+			w.copy = f
+		}
+	}
+	if err := w.c.flush(); err != nil {
+		return err
+	}
+	err := w.b.Follow(ctx, job.Follower{
+		ID: w.id, All: w.id != "",
+		Ready: func(polled bool) error { return w.ready(ctx, polled) },
+		Line:  func(l *job.Line, j *job.Job) error { return w.line(ctx, l, j) },
+		Bad:   func(_ string, err error) { w.complain(err) },
+	})
+	if err != nil {
+		return w.c.jobFault(err)
+	}
+	return w.result()
+}
+
+// ready says that from now on nothing is missed.
+func (w *jobWatch) ready(ctx context.Context, polled bool) error {
+	w.caught = true
+	if polled {
+		w.c.warn("the system grants no watcher: looking once a second")
+	}
+	if w.id != "" {
+		j, err := w.b.Get(w.id)
+		if err != nil {
+			return err
+		}
+		if w.last = j; j.Status.Over() {
+			w.tell(ctx, j.ID)
+			return job.ErrEnough
+		}
+	}
+	if !w.c.json {
+		w.c.remark("following %s", Clean(cmp.Or(w.id, "the jobs in "+w.b.Dir())))
+		return nil
+	}
+	var o canonjson.Object
+	o.Str("event", "watching")
+	o.Bool("polled", polled)
+	w.c.line(string(o.Bytes()))
+	return w.c.flush()
+}
+
+// line prints a line, and does what follows from it.
+func (w *jobWatch) line(ctx context.Context, l *job.Line, j *job.Job) error {
+	w.last = j
+	if !w.silent() {
+		w.c.jobLine(l, w.id == "")
+		if err := w.c.flush(); err != nil {
+			return err
+		}
+	}
+	if w.copy != nil {
+		_, _ = io.WriteString(w.copy, jobText(l, false)+"\n")
+	}
+	w.listen(ctx, j)
+	if l.Event != nil && l.Via != job.ByNetwork {
+		w.tell(ctx, j.ID)
+	}
+	if w.id == "" {
+		return nil
+	}
+	last := l.What == string(job.StatusCancelled) || j.Status != job.StatusCancelled && l.Event != nil && l.Event.Seq >= j.LastSeq
+	if w.caught && j.Status.Over() && last {
+		return job.ErrEnough
+	}
+	driving := w.p.Deliver != nil && (w.c.on("drive") || w.c.Verb.Name == "job submit")
+	if driving && j.Type == job.Loop && l.Event != nil && l.Event.Kind == job.Done && l.Event.Seq == j.LastSeq {
+		return w.drive(ctx, j)
+	}
+	return nil
+}
+
+// silent tells whether the halt switch is on, and says so when that has changed.
+func (w *jobWatch) silent() bool {
+	s := halt.Read()
+	switch {
+	case s.Halted && !w.halted:
+		w.c.remark("%s; silent until it is cleared", bannerText(s))
+	case !s.Halted && w.halted:
+		w.c.remark("halt cleared; %s came meanwhile: tutti job logs", plural(w.missed, "line"))
+		w.missed = 0
+	}
+	if w.halted = s.Halted; s.Halted {
+		w.missed++
+	}
+	return s.Halted
+}
+
+// result is how the one job that was followed has ended.
+func (w *jobWatch) result() error {
+	j := w.last
+	if w.id == "" || j == nil || j.Status == job.StatusCompleted {
+		return nil
+	}
+	return &fault{code: exitState, msg: "job " + j.ID + ": " + Clean(string(j.Status)) + ": " + cmp.Or(firstLine(j.Detail, ""), "no reason was given")}
+}
