@@ -124,11 +124,24 @@ func (c *Call) overviewGroup(g Group) (rare []string) {
 			c.helpRow("  "+v.Name, v.Short, overviewColumn)
 		case c.Table.find(Tutti, family, "") == nil:
 			shown = family
-			c.helpRow("  "+family, strings.Join(c.Table.words(Tutti, family), ", "), overviewColumn)
+			c.helpRow("  "+family, oneLine(c.Table.words(Tutti, family)), overviewColumn)
 		}
 		return true
 	})
 	return rare
+}
+
+// oneLine are the verbs of a family in the overview. Of a large one the first stand there.
+func oneLine(words []string) string {
+	text, room := strings.Join(words, ", "), helpWidth-overviewColumn
+	if Width(text) <= room {
+		return text
+	}
+	n := len(words) - 1
+	for n > 1 && Width(strings.Join(words[:n], ", "))+len(", …") > room {
+		n--
+	}
+	return strings.Join(words[:n], ", ") + ", …"
 }
 
 // nameColumn is where the second column of help begins: all groups of a page share it.

@@ -186,8 +186,8 @@ func catchLate() (ctx context.Context, stop func()) {
 // function returns what runs the verb. In tutti it does not return for a verb that needs tuttid.
 func (c *Call) function(heavy Heavy) (Func, error) {
 	if !c.daemon {
-		heavy := c.Verb.Bus && c.App.NeedsDaemon() || c.Verb.Needs != nil && c.Verb.Needs(c)
-		if c.Verb.Run != nil && !heavy {
+		large := c.Verb.Bus && c.App.NeedsDaemon() || c.Verb.Needs != nil && c.Verb.Needs(c)
+		if c.Verb.Run != nil && !large {
 			return c.Verb.Run, nil
 		}
 		return nil, handOver()

@@ -81,7 +81,6 @@ const (
 	GroupStop Group = iota
 	GroupBus
 	GroupSessions
-	GroupWork
 	GroupSetup
 	GroupProgram
 	GroupPlumbing
@@ -91,8 +90,7 @@ const (
 var groupTitles = [groupEnd]string{
 	GroupStop:     "Stop everything",
 	GroupBus:      "The bus",
-	GroupSessions: "Agents in tmux",
-	GroupWork:     "Work for agents",
+	GroupSessions: "Agents in tmux, and work for them",
 	GroupSetup:    "Set up and look after",
 	GroupProgram:  "This program",
 	GroupPlumbing: "Plumbing, for scripts and tests",
