@@ -312,7 +312,7 @@ func (l *Ladder) climb(ctx context.Context, unread []string, again time.Time) (w
 		}
 		a := l.try(ctx, r)
 		later = later || a.Later
-		l.done[n] = a.Did || a.Err != nil
+		l.done[n] = (a.Did || a.Err != nil) && !a.Later
 		l.note(ctx, r, a)
 		if a.Did && a.Counts && a.Err == nil {
 			l.knocked, l.later = time.Now(), 0

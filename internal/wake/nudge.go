@@ -47,7 +47,8 @@ func (n Nudger) try(ctx context.Context) Attempt {
 		return Attempt{Later: true}
 	}
 	typed, err := n.typeInto(ctx, pane)
-	return Attempt{Did: typed, Counts: true, Later: !typed, Err: err, Detail: "pane " + pane.ID}
+	// A program that was too slow to show what was pasted may have it there the next time, when it is submitted.
+	return Attempt{Did: typed, Counts: true, Later: !typed || errors.Is(err, errDraft), Err: err, Detail: "pane " + pane.ID}
 }
 
 // idle returns the pane if the agent is idle there.
@@ -79,7 +80,7 @@ func (n Nudger) look(ctx context.Context) (pane tmux.Pane, screen string, err er
 	if err != nil {
 		return pane, "", err
 	}
-	if !n.screen(screen, pane.Title).Free() {
+	if seen := n.screen(screen, pane.Title); !seen.Free() && !seen.Holds(Sentence) {
 		return pane, "", errAway
 	}
 	return pane, screen, nil
@@ -122,13 +123,15 @@ func (n Nudger) inFront(p tmux.Pane) bool {
 	return err == nil && len(args) > 0 && filepath.Base(args[0]) == p.Command
 }
 
-// typeInto pastes the sentence, makes sure that it stands there alone, and presses Enter.
+// typeInto pastes the sentence, unless it stands there from a time before, makes sure that it stands there alone, and presses Enter.
 func (n Nudger) typeInto(ctx context.Context, pane tmux.Pane) (typed bool, err error) {
 	if err := n.Halted(); err != nil {
 		return false, nil
 	}
-	if err := n.Server.Paste(ctx, pane.Ref(), Sentence); err != nil {
-		return false, err
+	if !n.holds(ctx, pane) {
+		if err := n.Server.Paste(ctx, pane.Ref(), Sentence); err != nil {
+			return false, err
+		}
 	}
 	for end := time.Now().Add(drawWithin); ; {
 		if err := sleep(ctx, tmux.Pause); err != nil {
@@ -149,6 +152,12 @@ func (n Nudger) typeInto(ctx context.Context, pane tmux.Pane) (typed bool, err e
 		return true, err
 	}
 	return true, n.Server.Enter(ctx, pane.Ref())
+}
+
+// holds tells whether the sentence stands where the agent's user types.
+func (n Nudger) holds(ctx context.Context, pane tmux.Pane) bool {
+	screen, err := n.Server.Capture(ctx, pane.Ref(), tmux.Capture{})
+	return err == nil && n.screen(screen, pane.Title).Holds(Sentence)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

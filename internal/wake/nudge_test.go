@@ -202,7 +202,27 @@ func TestNudgeMeetsADraft(t *testing.T) {
 		return nil
 	}
 	a := s.n.try(t.Context())
-	if !a.Did || !errors.Is(a.Err, errDraft) || s.submitted() != "" {
+	if !a.Did || !a.Later || !errors.Is(a.Err, errDraft) || s.submitted() != "" {
 		t.Errorf("%+v, submitted %q\n%s", a, s.submitted(), s.tmux("capture-pane", "-p"))
+	}
+}
+
+// TestNudgeGoesOn: a sentence that the program has shown too late is submitted the next time, and not typed again.
+func TestNudgeGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "idle")
+	s.tmux("send-keys", "-l", Sentence)
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(s.tmux("capture-pane", "-p"), Sentence); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the terminal does not show what was typed")
+		}
+	}
+	if a := s.n.try(t.Context()); !a.Did || a.Err != nil {
+		t.Fatalf("%+v\n%s", a, s.tmux("capture-pane", "-p"))
+	}
+	for end := time.Now().Add(10 * time.Second); s.submitted() != Sentence+"\n"; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("submitted: %q", s.submitted())
+		}
 	}
 }
