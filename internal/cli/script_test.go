@@ -47,7 +47,8 @@ func testHeavy() Heavy {
 	verbs := append(HostVerbs(host.Editor{
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 	}), SessionVerbs(func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) })...)
-	return append(verbs, HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)})
+	heavy := append(verbs, HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)})
+	return append(heavy, JobVerbs(testJobParts())...)
 }
 
 // topVariable names the process above which a program under test sees nobody: who runs the tests may be an agent program,

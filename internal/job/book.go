@@ -194,6 +194,9 @@ func (b *Book) with(ctx context.Context, id string, f func(c *change, j *Job) er
 		if j, err = b.load(c.jobs, id); err != nil {
 			return err
 		}
+		for _, e := range j.behind { // whoever wrote them was ended before the copy
+			c.copyEvent(id, e)
+		}
 		if err := f(c, j); err != nil {
 			return err
 		}

@@ -285,6 +285,32 @@ func (b *Book) Judge(ctx context.Context, id string, v Verdict, by string, perso
 	return j, again, err
 }
 
+// Stopping reports that the session of a job is being ended.
+func (b *Book) Stopping(ctx context.Context, id string) error {
+	_, _, err := b.Publish(ctx, id, Draft{Kind: Progress, Detail: "terminating"}, ByObserver)
+	if _, over := errors.AsType[*StateError](err); over {
+		return nil
+	}
+	return err
+}
+
+// Stopped reports that the session of a job has been ended, once that is certain. Work that was cut off is not done: the job ends with
+// an error, unless its agent had said that it was completed. kind is Done where the user asks for the word of the older programs.
+func (b *Book) Stopped(ctx context.Context, id string, kind Kind) (*Job, error) {
+	j, err := b.Get(id)
+	if err != nil || j.Status.Over() {
+		return j, err
+	}
+	if kind != Done || j.Type == Loop { // in a loop the word of one agent ends nothing
+		kind = Failed
+	}
+	_, j, err = b.Publish(ctx, id, Draft{Kind: kind, Detail: "stopped by operator"}, ByObserver)
+	if _, over := errors.AsType[*StateError](err); over {
+		return b.Get(id)
+	}
+	return j, err
+}
+
 // Expire ends a job that has run out of time. expired is false when it has not, which is judged under the lock.
 func (b *Book) Expire(ctx context.Context, id string) (j *Job, expired bool, err error) {
 	errNotYet := errors.New("not yet")

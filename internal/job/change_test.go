@@ -107,6 +107,9 @@ func TestKilledBetweenSteps(t *testing.T) {
 			if n, err := b.Flush(t.Context(), id, p); n != 0 || err != nil {
 				t.Errorf("flush again: %d, %v", n, err)
 			}
+			if copied, _ := os.ReadFile(filepath.Join(b.Dir(), id+".events.log")); !strings.Contains(string(copied), "last words") {
+				t.Errorf("the copy lacks an event: %s", copied)
+			}
 			if got := b.what(t, id); !slices.Equal(got, []string{"registered", "started", "progress", "completed"}) {
 				t.Errorf("log: %q", got)
 			}
@@ -305,6 +308,32 @@ func TestHalted(t *testing.T) {
 	b.Halted = func(string) error { return nil }
 	if n, err := b.Flush(t.Context(), id, p); err != nil || n != 2 {
 		t.Errorf("flush later: %d %v", n, err)
+	}
+}
+
+// A session that is ended under a job leaves no job that looks done.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		said Kind
+		word Kind
+		want Status
+		text string
+	}{
+		{Started, Failed, StatusError, "stopped by operator"}, {Done, Failed, StatusCompleted, "said"},
+		{Started, Done, StatusCompleted, "stopped by operator"}, {Failed, Done, StatusError, "said"},
+	} {
+		b := newBook(t)
+		id := b.mustRegister(t, order()).ID
+		b.mustPublish(t, id, c.said, "said")
+		b.Halted = func(string) error { return errHalted } // ending is always possible
+		if err := b.Stopping(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+		j, err := b.Stopped(t.Context(), id, c.word)
+		if err != nil || j.Status != c.want || j.Detail != c.text {
+			t.Errorf("%s, then stopped with %s: got %v %v, want %s %q", c.said, c.word, j, err, c.want, c.text)
+		}
 	}
 }
 

@@ -70,11 +70,16 @@ func (c *change) event(j *Job, e *Event, via string) error {
 		return err
 	}
 	c.b.passed("event")
-	if f, _, _, err := c.jobs.Append(j.ID+".events.log", maxLog); err == nil { // a copy, in the place where others look
+	c.copyEvent(j.ID, e)
+	return nil
+}
+
+// copyEvent adds an event to the copy of the log in the place where others look. The log is what counts.
+func (c *change) copyEvent(id string, e *Event) {
+	if f, _, _, err := c.jobs.Append(id+".events.log", maxLog); err == nil {
 		_, _ = f.Append(append(canonjson.Compact(e.Raw), '\n'))
 		_ = f.Close()
 	}
-	return nil
 }
 
 // note adds something that is no event to the log.
@@ -198,6 +203,7 @@ func (b *Book) catchUp(j *Job) error {
 	}
 	for i := range lines {
 		if e := lines[i].Event; e != nil && e.Seq > j.LastSeq {
+			j.behind = append(j.behind, e)
 			_ = j.apply(e, lines[i].Received) // what does not fit was written by somebody else, and is not ours to judge again
 		}
 	}

@@ -98,8 +98,9 @@ type Job struct {
 	Judged          time.Time
 	Handed          string // what was typed last, and whether that is sure: "delivering ROUND:PHASE", "delivered ROUND:PHASE"
 
-	token string
-	raw   []byte
+	token  string
+	raw    []byte
+	behind []*Event // which its log has and its record had not
 }
 
 // A DamagedError reports a record that cannot be used. It is left as it is.
