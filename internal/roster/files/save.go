@@ -98,12 +98,13 @@ func (v *visit) sync() {
 }
 
 // takeBack gives the file back that somebody else has put there between our reading and our exchange. Somebody may put yet another one
-// there at every step; whatever is displaced and not ours has to go back.
+// there at every step, and may have made it from our text, which was there for a moment, without knowing theirs: the newest stays,
+// and what it has displaced is kept aside.
 func (v *visit) takeBack(tmp string, ours []byte) error {
 	dir, name := v.place.dir, v.place.name
 	theirs, _, _ := dir.Read(tmp, roster.MaxSize) // what cannot be read goes back, too
 	var err error
-	for range maxTries {
+	for try := range maxTries {
 		if err = dir.Exchange(tmp, dir, name); errors.Is(err, fs.ErrNotExist) {
 			if err = dir.Rename(tmp, dir, name, false); err == nil {
 				return errAgain
@@ -114,13 +115,28 @@ func (v *visit) takeBack(tmp string, ours []byte) error {
 		}
 		out, _, unread := dir.Read(tmp, roster.MaxSize)
 		if unread == nil && bytes.Equal(out, ours) {
-			dir.Remove(tmp)
+			if try == 0 || v.keepAside(tmp, out) != nil { // the first time it is our own
+				dir.Remove(tmp)
+			}
 			return errAgain
 		}
 		// Somebody has written once more. That is newer than what was put back, which is what comes out next.
 		ours, theirs = theirs, out
 	}
 	return errors.Join(fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, tmp), err)
+}
+
+// aside is what a text of others is called, after the name of the registry, that was displaced by another one of theirs.
+const aside = ".aside"
+
+// keepAside keeps a text that was displaced. Where one is kept already the new one gets a name of its own.
+func (v *visit) keepAside(tmp string, text []byte) error {
+	dir, name := v.place.dir, v.place.name+aside
+	err := dir.Rename(tmp, dir, name, false)
+	if errors.Is(err, fs.ErrExist) {
+		err = dir.Rename(tmp, dir, name+"-"+sumOf(text)[:8], true)
+	}
+	return err
 }
 
 // rename is swap where files cannot be exchanged: a moment is left in which the writing of another program would be lost.
@@ -151,7 +167,7 @@ func (v *visit) remember(text []byte) {
 	read := r.now()
 	now, info, err := v.place.dir.Read(v.place.name, roster.MaxSize)
 	db := roster.DatabaseInfo(v.place.dir, v.place.name)
-	if err != nil || info.Unstable || db.Unstable || !bytes.Equal(now, text) {
+	if err != nil || v.aside || info.Unstable || db.Unstable || !bytes.Equal(now, text) {
 		r.forget()
 		return
 	}

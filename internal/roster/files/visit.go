@@ -110,6 +110,7 @@ type visit struct {
 	text   []byte // of the YAML as it was found
 	exists bool   // the YAML is there
 	merged *merger
+	aside  bool // a text of others is kept aside
 }
 
 func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do func(v *visit) error) (err error) {
@@ -140,6 +141,10 @@ func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do 
 		return err
 	}
 	v.merged.run()
+	if _, err := p.dir.Stat(p.name + aside); err == nil {
+		v.aside = true
+		v.merged.problem("", 0, false, "others wrote twice in one moment: what the second did not know of is kept in %s%s; take from it what is missing, and delete it", p.name, aside)
+	}
 	if !create && !v.exists && len(v.merged.doc.text) == 0 && len(v.merged.problems) == 0 {
 		return fmt.Errorf("%s: %w", r.path, fs.ErrNotExist) // what a crash has left of a database
 	}
