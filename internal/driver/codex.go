@@ -1,6 +1,9 @@
 package driver
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Codex. Its screen may run on a server of its own in the background, which outlives it and starts the servers; so neither
 // their environment nor their parents tell where an agent sits.
@@ -55,7 +58,7 @@ var codex = Driver{
 	// Without the first argument its server stays behind when the screen is gone.
 	Life: Life{
 		Start: start(nil, codexAlone), Resume: resume(isUUID, codexResume, codexAlone), IsID: isUUID, Exit: "/quit", Grace: 8 * time.Second,
-		Comms: []string{"codex", "node"}, Screen: codexScreen, Find: codexFind,
+		Comms: []string{"codex", "node"}, Screen: codexScreen, Find: codexFind, Serves: codexServes,
 		Skips: []string{
 			"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--dangerously-bypass-hook-trust", "--ask-for-approval=never", "-a=never",
 			"--sandbox=danger-full-access", "-s=danger-full-access", "-c=approval_policy=never", "--config=approval_policy=never",
@@ -65,5 +68,11 @@ var codex = Driver{
 }
 
 const codexAlone = "--no-daemon"
+
+// codexServes: there are two such processes, the server and one that brings it up to date.
+func codexServes(argv []string) bool {
+	at := slices.Index(argv, "app-server")
+	return at > 0 && (slices.Contains(argv[at:], "--managed-daemon") || slices.Contains(argv[at:], "pid-update-loop"))
+}
 
 func codexResume(id string) []string { return []string{"resume", id} }

@@ -32,6 +32,9 @@ type Life struct {
 	ReadSheet func(raw []byte) (Sheet, bool)
 	// Find is where its conversations lie.
 	Find Finder
+	// Serves tells from the arguments of a process, the program among them, that it is a server which the program keeps in the
+	// background for all its screens, and which outlives them. Nil: it keeps none.
+	Serves func(argv []string) bool
 	// Skips are arguments that let it do things without being asked. "-a=b" is the argument -a with the value b.
 	Skips []string
 }

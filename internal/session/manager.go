@@ -31,6 +31,7 @@ type Options struct {
 	// Bus tells the bus of a session; its functions may be nil.
 	Bus Bus
 	// Jobs tells the job of a session, if it has one; nil: there are no jobs. Events are those of a job's log: progress, error, completed.
+	// [ErrJobOver]: the job ended before.
 	Jobs func(ctx context.Context, job, event, detail string) error
 	// Tell is told what a user should see besides the result, one line each; nil: nobody.
 	Tell func(line string)
@@ -40,6 +41,8 @@ type Options struct {
 type Bus struct {
 	// Began is called when the program of a session has been started. It returns the agent's address, which is kept in the row.
 	Began func(ctx context.Context, b Birth) (instance string, err error)
+	// Conversation returns the conversation that an agent was heard to have last in a folder, "" for none: what its hooks told.
+	Conversation func(ctx context.Context, agent, dir, instance string) (string, error)
 	// Ended is called when a session has ended: what kept its agent present is taken away.
 	Ended func(ctx context.Context, r *roster.Row) error
 }
@@ -57,7 +60,10 @@ type Birth struct {
 }
 
 // A Manager does what is done to the sessions of one registry. It is safe for concurrent use.
-type Manager struct{ o Options }
+type Manager struct {
+	o  Options
+	at func(step string) // called between two steps; nil but in tests
+}
 
 // New returns the manager of a registry.
 func New(o Options) *Manager {
@@ -76,6 +82,13 @@ func New(o Options) *Manager {
 	return &Manager{o: o}
 }
 
+// reached is called between two steps. Tests end the process there.
+func (m *Manager) reached(step string) {
+	if m.at != nil {
+		m.at(step)
+	}
+}
+
 // place is where the program of a session finds its own files.
 func (m *Manager) place(dir string) driver.Place {
 	return driver.Place{Home: m.o.Home, Dir: dir, Env: m.o.Env}
@@ -92,6 +105,7 @@ const (
 	StillUp               // something runs on after everything was tried
 	NotTheOne             // what is there is not what the row says: nothing was touched
 	Unclear               // tmux did not answer: nothing is known, and nothing was done
+	Inside                // who asks runs in the session, and would end with it
 )
 
 // An Error says what could not be done to a session, and what to type next.

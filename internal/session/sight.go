@@ -94,39 +94,6 @@ func process(r *roster.Row) (id proc.ID, ok bool) {
 	return proc.ID{PID: r.Pane.PID, Start: r.Pane.StartTicks, Boot: r.BootID}, true
 }
 
-// family returns everything that belongs to a session: the tree below its first process, who is still in its terminal or its
-// session of processes, and who has left all that but was started with its owner in the environment. This process is left out,
-// wherever it runs.
-func family(r *roster.Row, first proc.ID) ([]proc.Process, error) {
-	all, err := proc.List()
-	if err != nil {
-		return nil, err
-	}
-	var found []proc.Process
-	seen := map[proc.ID]bool{proc.Self(): true}
-	add := func(ps ...proc.Process) {
-		for _, p := range ps {
-			if !seen[p.ID] {
-				seen[p.ID] = true
-				found = append(found, p)
-			}
-		}
-	}
-	add(proc.Tree(all, first)...)
-	for _, p := range all {
-		if first.PID > 1 && p.Session == first.PID && first.Alive() { // the first process of a pane leads a session
-			add(p)
-		}
-	}
-	if r.OwnerID != "" {
-		for _, p := range proc.WithEnv(Variable, r.OwnerID) {
-			add(proc.Tree(all, p.ID)...)
-			add(p)
-		}
-	}
-	return found, nil
-}
-
 // ids are the identities of processes.
 func ids(ps []proc.Process) []proc.ID {
 	found := make([]proc.ID, len(ps))

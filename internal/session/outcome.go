@@ -1,0 +1,209 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tutti/internal/proc"
+	"tutti/internal/roster"
+)
+
+// archive puts a row away and ends nothing.
+func (s *stopping) archive(ctx context.Context) error {
+	if s.row.Status != roster.Running {
+		s.out.Already = true
+		return nil
+	}
+	return s.write(ctx, func(r *roster.Row) {
+		r.Status, r.VisibleStatus, r.ArchivedAt, r.StopReason = roster.Archived, roster.Archived, roster.Stamp(s.m.o.Now()), s.reason()
+	})
+}
+
+func (s *stopping) reason() string {
+	if reason := strings.TrimSpace(s.q.Reason); reason != "" {
+		return reason
+	}
+	return ManualStop
+}
+
+// errMoved reports that a row is about another session by now.
+var errMoved = errors.New("its row was changed meanwhile, and is about another session now")
+
+// same tells whether a row is still about the session that was looked at.
+func (s *stopping) same(r *roster.Row) bool {
+	return r.OwnerID == s.row.OwnerID && r.Pane.PID == s.row.Pane.PID && r.Pane.StartTicks == s.row.Pane.StartTicks && r.BootID == s.row.BootID &&
+		r.ServerName() == s.row.ServerName()
+}
+
+// begin writes what is about to be done, with what will be gone afterwards: the screen, and which conversation it was.
+func (s *stopping) begin(ctx context.Context) error {
+	s.m.reached("begin")
+	s.gather()
+	s.place = s.placeOf()
+	screen := s.screen(ctx)
+	found := s.conversation(ctx)
+	s.m.reached("captured")
+	self := proc.Self()
+	err := s.change(ctx, func(r *roster.Row) error {
+		if by := holder(r); by != (proc.ID{}) && by != holder(&s.row) && by.Alive() {
+			s.row = r.Clone()
+			return errBusy
+		}
+		r.Intent = &roster.Intent{Verb: verbStop, Step: "ending", At: roster.Stamp(s.m.o.Now()), PID: self.PID, Start: self.Start, Boot: self.Boot}
+		if screen != "" {
+			r.VisibleScreen = screen
+		}
+		s.keep(r, found)
+		return nil
+	})
+	if err != nil {
+		if !s.q.ForceNoYAML || ctx.Err() != nil {
+			return err
+		}
+		s.note("its row could not be written: %v", err)
+		s.bare = true
+	}
+	s.out.Conversation = found
+	s.began = time.Now()
+	s.m.reached("intent")
+	if s.q.Begun != nil {
+		s.q.Begun()
+	}
+	s.tellJob(ctx, "progress", "terminating")
+	s.m.reached("told")
+	return nil
+}
+
+// keep notes the conversation in the row. A place for one that is not known is kept, too.
+func (s *stopping) keep(r *roster.Row, id string) {
+	if kind := r.Kind(); kind != "" && (id != "" || s.life.Resume != nil) {
+		if id != "" && r.Conversation() != id {
+			r.Forget()
+		}
+		if id != "" || r.Conversation() == "" {
+			r.SetConversation(kind, id)
+		}
+	}
+}
+
+// change changes the row, if it is still about this session.
+func (s *stopping) change(ctx context.Context, f func(r *roster.Row) error) error {
+	if s.bare {
+		return nil
+	}
+	row, err := s.m.o.Registry.Change(ctx, s.row.Name, func(r *roster.Row, found bool) error {
+		if !found || !s.same(r) {
+			return errMoved
+		}
+		return f(r)
+	})
+	if errors.Is(err, errMoved) {
+		return s.fail(Refused, nil, errMoved.Error(), "do it again")
+	}
+	if err != nil {
+		return err
+	}
+	s.out.Row = row
+	return nil
+}
+
+// write writes the outcome. What has happened is written also when nobody waits for it any more.
+func (s *stopping) write(ctx context.Context, f func(r *roster.Row)) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
+	defer cancel()
+	return s.change(ctx, func(r *roster.Row) error {
+		f(r)
+		return nil
+	})
+}
+
+// writeLimit is how long the lock of the registry is waited for once there is something to say.
+const writeLimit = 10 * time.Second
+
+// Words that rows have for how a session ended.
+const (
+	modeGraceful = "graceful"
+	modeHard     = "hard"
+	modePurge    = "purge"
+)
+
+// final is what a row says of a session that has ended.
+func (s *stopping) final(r *roster.Row) {
+	now := roster.Stamp(s.m.o.Now())
+	r.Intent = nil
+	switch {
+	case s.q.Purge:
+		r.Status, r.TerminatedAt, r.Mode, r.Resumable = roster.Terminated, now, modePurge, roster.No
+		if r.StopReason == "" || s.q.Reason != "" {
+			r.StopReason = s.reason()
+		}
+	case s.q.Mode == Hard:
+		r.Status, r.TerminatedAt, r.Mode, r.Resumable, r.StopReason = roster.Terminated, now, modeHard, roster.Yes, s.reason()
+	default:
+		r.Status, r.StoppedAt, r.Mode, r.Resumable, r.StopReason = roster.Stopped, now, modeGraceful, roster.Yes, s.reason()
+	}
+	r.VisibleStatus = r.Status
+}
+
+// finish says what came of it: to the job and the bus first, so that one who is cut off here says it again the next time.
+func (s *stopping) finish(ctx context.Context, failed error) error {
+	s.out.Took = time.Since(s.began)
+	if failed != nil {
+		return errors.Join(failed, s.cutOff(ctx, failed))
+	}
+	if s.q.Purge {
+		s.purge(ctx)
+	}
+	s.m.reached("ended")
+	if event := s.q.JobEvent; event != "" {
+		s.tellJob(ctx, event, "stopped by operator")
+	} else {
+		s.tellJob(ctx, "error", "stopped by operator")
+	}
+	if f := s.m.o.Bus.Ended; f != nil && !s.bare {
+		row := s.out.Row.Clone()
+		if err := f(context.WithoutCancel(ctx), &row); err != nil {
+			s.note("the bus could not be told: %v", err)
+		}
+	}
+	s.m.reached("unwritten")
+	if err := s.write(ctx, s.final); err != nil {
+		return fmt.Errorf("session %s has ended, but its row could not be written: %w", s.row.Name, err)
+	}
+	s.m.reached("written")
+	return nil
+}
+
+// cutOff leaves the intent behind, held by nobody, with what is known.
+func (s *stopping) cutOff(ctx context.Context, failed error) error {
+	return s.write(ctx, func(r *roster.Row) {
+		if by := holder(r); r.Intent == nil || by != proc.Self() {
+			return
+		}
+		if still, ok := errors.AsType[*Error](failed); ok && still.Kind == StillUp {
+			r.Intent, r.VisibleNote = nil, still.Text
+			return
+		}
+		r.Intent.Step, r.Intent.PID, r.Intent.Start, r.Intent.Boot = "cut off", 0, 0, ""
+	})
+}
+
+// ErrJobOver is what [Options.Jobs] returns for a job that has said itself how it ended.
+var ErrJobOver = errors.New("the job is over")
+
+// tellJob tells the job of the session, if it has one. It is no reason not to end a session that nobody hears of it.
+func (s *stopping) tellJob(ctx context.Context, event, detail string) {
+	if s.row.Job == "" || s.m.o.Jobs == nil || s.bare {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobLimit)
+	defer cancel()
+	if err := s.m.o.Jobs(ctx, s.row.Job, event, detail); err != nil && !errors.Is(err, ErrJobOver) {
+		s.note("job %s could not be told %q: %v", s.row.Job, detail, err)
+	}
+}
+
+const jobLimit = 5 * time.Second
