@@ -23,10 +23,10 @@ type companion struct {
 // companion makes one, nil when there would be nothing in it.
 func (v *server) companion(b *bus, s *presence.Session, may func() bool) attend.Waker {
 	c := companion{k: v.knocker(b, s, may)}
-	if config := v.waking(); config.Enabled && config.Desktop && v.desktop().There() {
+	if v.tells() {
 		var ctx context.Context
 		ctx, c.stop = context.WithCancel(context.Background())
-		if !v.absent.work(func() { v.follow(ctx, b, s.Instance.Canonical()) }) {
+		if !b.absent.Work(func() { v.follow(ctx, b, s.Instance.Canonical()) }) {
 			c.stop()
 		}
 	}
@@ -124,9 +124,7 @@ func (v *server) outgoing(ctx context.Context, b *bus, own address.Instance, sin
 		if err != nil || found.Live > 0 || found.Kind == peers.Refuse || found.Kind == peers.DeliverHint {
 			continue
 		}
-		if a := v.absentee(b, e.Target.Canonical()); a != nil {
-			a.mail(own, e.ID)
-		}
+		b.absent.Mail(e.Target, own, e.ID)
 	}
 	return now
 }

@@ -20,6 +20,7 @@ import (
 	"tutti/internal/mcpwire"
 	"tutti/internal/post"
 	"tutti/internal/presence"
+	"tutti/internal/wake"
 	"tutti/internal/watch"
 )
 
@@ -37,7 +38,6 @@ type server struct {
 	knocks  atomic.Pointer[knocker] // wakes the agent; nil: nobody does
 	cleared atomic.Bool             // a halt was cleared, and the agent has not been told
 	waking  func() *app.WakeConfig  // the settings, as they were when they were first asked for
-	absent  absent                  // whom it has written to who have no session
 	begun   chan struct{}           // closed when the agent is connected, or could not be
 	left    sync.Once
 	opening sync.Mutex // held while the bus is opened
@@ -59,8 +59,9 @@ type bus struct {
 	*app.World
 	office *post.Office
 	attend *attend.Attendance
-	unlook func()      // ends the look-out for the halt switch
-	place  fs.FileInfo // the folder that is open; nil when it could not be looked at
+	absent *wake.Absent // whom it has written to who have no session
+	unlook func()       // ends the look-out for the halt switch
+	place  fs.FileInfo  // the folder that is open; nil when it could not be looked at
 }
 
 func newServer(s *app.Service, o options, log func(string)) *server {
@@ -164,6 +165,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	look, unlook := v.app.HaltLook()
 	b := &bus{World: w, office: office, unlook: unlook}
 	b.place, _ = os.Stat(w.Root.Path) // without it nothing is missed but a word of warning
+	b.absent = v.newAbsent(b)
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
 		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat, Engaged: b.office.Engaged,
@@ -243,7 +245,7 @@ func (v *server) leave() {
 		ctx, cancel := context.WithTimeout(context.Background(), leaveFor)
 		defer cancel()
 		b.attend.Leave(ctx)
-		v.absent.leave(ctx)
+		b.absent.Leave(ctx)
 	})
 }
 

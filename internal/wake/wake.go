@@ -27,6 +27,7 @@ const (
 	Channel = "channel" // a notification was sent; whether anybody listens is not known
 	Nudge   = "nudge"   // the sentence was typed
 	Desktop = "desktop" // its person was told at their desktop
+	Line    = "line"    // there is no desktop: a line of what looks after all mailboxes says it
 )
 
 // Times of a ladder.
