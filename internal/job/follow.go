@@ -29,7 +29,7 @@ func (b *Book) Follow(ctx context.Context, f Follower) error {
 			return err
 		}
 	}
-	s := &seen{b: b, f: &f, at: map[string]*place{}, bad: map[string]string{}}
+	s := &seen{b: b, f: &f, at: map[string]*place{}, bad: map[string]string{}, due: map[string]time.Time{}, only: f.ID}
 	records := fswatch.Watch(b.Dir(), fswatch.Options{Names: func(name string) bool {
 		return name[0] != '.' && strings.HasSuffix(name, ".json") && (f.ID == "" || name == f.ID+".json")
 	}})
@@ -63,17 +63,22 @@ func (b *Book) Follow(ctx context.Context, f Follower) error {
 // wait returns when there is a reason to look again.
 func (s *seen) wait(ctx context.Context, records, logs <-chan fswatch.Event) error {
 	var due <-chan time.Time
-	if !s.next.IsZero() {
-		t := time.NewTimer(max(time.Millisecond, s.next.Sub(s.b.now())))
+	if next := s.next(); !next.IsZero() {
+		t := time.NewTimer(max(time.Millisecond, next.Sub(s.b.now())))
 		defer t.Stop()
 		due = t.C
 	}
+	var e fswatch.Event
 	open := true
+	s.only = s.f.ID
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-due:
-	case _, open = <-records:
+	case e, open = <-records:
+		if id, ok := strings.CutSuffix(e.Name, ".json"); ok && !e.Op.Rescan() {
+			s.only = id // the others are as they were
+		}
 	case _, open = <-logs:
 	}
 	if !open {
@@ -88,7 +93,18 @@ type seen struct {
 	f    *Follower
 	at   map[string]*place
 	bad  map[string]string
-	next time.Time // when the first job runs out of time
+	due  map[string]time.Time // when a job runs out of time
+	only string               // the job that is looked at; "": all
+}
+
+// next is when the first job runs out of time; zero: none does.
+func (s *seen) next() (first time.Time) {
+	for _, at := range s.due {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
 }
 
 type place struct {
@@ -110,12 +126,11 @@ func (s *seen) look(ctx context.Context, skip bool) error {
 			}
 		}
 	}
-	s.next = time.Time{}
 	for _, j := range jobs {
 		if err := s.lines(j, skip); err != nil {
 			return err
 		}
-		if err := s.due(ctx, j); err != nil {
+		if err := s.expire(ctx, j); err != nil {
 			return err
 		}
 	}
@@ -123,14 +138,22 @@ func (s *seen) look(ctx context.Context, skip bool) error {
 }
 
 func (s *seen) jobs() ([]*Job, []Problem, error) {
-	if s.f.ID == "" {
+	if s.only == "" {
+		clear(s.due)
 		return s.b.List()
 	}
-	j, err := s.b.Get(s.f.ID)
-	if err != nil {
+	j, err := s.b.Get(s.only)
+	switch {
+	case err == nil:
+		return []*Job{j}, nil, nil
+	case s.f.ID != "":
 		return nil, nil, err
 	}
-	return []*Job{j}, nil, nil
+	delete(s.due, s.only)
+	if errors.Is(err, ErrNone) { // it went away
+		return nil, nil, nil
+	}
+	return nil, []Problem{{s.only, err}}, nil
 }
 
 // lines tells of the new lines of one log.
@@ -159,16 +182,15 @@ func (s *seen) lines(j *Job, skip bool) error {
 	return nil
 }
 
-// due ends a job whose time is over, and finds out when the next one's is.
-func (s *seen) due(ctx context.Context, j *Job) error {
+// expire ends a job whose time is over, and remembers when that of another one is.
+func (s *seen) expire(ctx context.Context, j *Job) error {
 	at, _, ok := j.Due()
+	delete(s.due, j.ID)
 	if !ok {
 		return nil
 	}
 	if s.b.now().Before(at) {
-		if s.next.IsZero() || at.Before(s.next) {
-			s.next = at
-		}
+		s.due[j.ID] = at
 		return nil
 	}
 	_, _, err := s.b.Expire(ctx, j.ID) // its line is seen with the next look, which it brings about
