@@ -320,8 +320,10 @@ func TestStopped(t *testing.T) {
 		want Status
 		text string
 	}{
-		{Started, Failed, StatusError, "stopped by operator"}, {Done, Failed, StatusCompleted, "said"},
-		{Started, Done, StatusCompleted, "stopped by operator"}, {Failed, Done, StatusError, "said"},
+		{Started, Failed, StatusError, "stopped by operator"},
+		{Done, Failed, StatusCompleted, "said"},
+		{Started, Done, StatusCompleted, "stopped by operator"},
+		{Failed, Done, StatusError, "said"},
 	} {
 		b := newBook(t)
 		id := b.mustRegister(t, order()).ID
@@ -374,9 +376,13 @@ func TestHostileDrafts(t *testing.T) {
 	b := newBook(t)
 	j := b.mustRegister(t, order())
 	for _, d := range []Draft{
-		{Kind: "exploded"}, {Kind: Progress, Data: []byte(`[]`)}, {Kind: Progress, Data: []byte(`{"hmac_sig":"x"}`)},
-		{Kind: Progress, Data: []byte(`{"a":"` + strings.Repeat("x", MaxData) + `"}`)}, {Kind: Progress, Data: []byte(`{`)},
-		{Kind: Progress, Data: []byte(`{"__proto__":1}`)}, {Kind: Progress, Data: []byte(`{"t":"` + j.token + `"}`)},
+		{Kind: "exploded"},
+		{Kind: Progress, Data: []byte(`[]`)},
+		{Kind: Progress, Data: []byte(`{"hmac_sig":"x"}`)},
+		{Kind: Progress, Data: []byte(`{"a":"` + strings.Repeat("x", MaxData) + `"}`)},
+		{Kind: Progress, Data: []byte(`{`)},
+		{Kind: Progress, Data: []byte(`{"__proto__":1}`)},
+		{Kind: Progress, Data: []byte(`{"t":"` + j.token + `"}`)},
 	} {
 		if _, _, err := b.Publish(t.Context(), j.ID, d, ByAgent); err == nil || strings.Contains(err.Error(), j.token) {
 			t.Errorf("%s %.60s: %v", d.Kind, d.Data, err)
@@ -386,8 +392,13 @@ func TestHostileDrafts(t *testing.T) {
 		t.Errorf("log: %q", got)
 	}
 	for _, o := range []Order{
-		{}, {Prompt: strings.Repeat("x", MaxPrompt+1)}, {Prompt: "p", Type: "race"}, {Prompt: "p", Type: Loop}, {Prompt: "p", Reviewer: "codex"},
-		{Prompt: "p", Session: "api"}, {Prompt: "p", Session: "tmux:"},
+		{},
+		{Prompt: strings.Repeat("x", MaxPrompt+1)},
+		{Prompt: "p", Type: "race"},
+		{Prompt: "p", Type: Loop},
+		{Prompt: "p", Reviewer: "codex"},
+		{Prompt: "p", Session: "api"},
+		{Prompt: "p", Session: "tmux:"},
 	} {
 		if _, err := b.Register(t.Context(), o); err == nil {
 			t.Errorf("%.60v: was registered", o)
