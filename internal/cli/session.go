@@ -131,7 +131,9 @@ func (s *sessions) manager(verb string) (*session.Manager, error) {
 func (s *sessions) bus() session.Bus { return session.Bus{} }
 
 // jobs tells the jobs of what becomes of their sessions.
-func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error { return nil }
+func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error {
+	return tellJob(filepath.Dir(filepath.Dir(s.path)), s.dir)
+}
 
 // serverVariable names the tmux server for new sessions.
 const serverVariable = "TMUX_SERVER_NAME"

@@ -285,30 +285,22 @@ func (b *Book) Judge(ctx context.Context, id string, v Verdict, by string, perso
 	return j, again, err
 }
 
-// Stopping reports that the session of a job is being ended.
-func (b *Book) Stopping(ctx context.Context, id string) error {
-	_, _, err := b.Publish(ctx, id, Draft{Kind: Progress, Detail: "terminating"}, ByObserver)
-	if _, over := errors.AsType[*StateError](err); over {
-		return nil
-	}
-	return err
-}
-
-// Stopped reports that the session of a job has been ended, once that is certain. Work that was cut off is not done: the job ends with
-// an error, unless its agent had said that it was completed. kind is Done where the user asks for the word of the older programs.
-func (b *Book) Stopped(ctx context.Context, id string, kind Kind) (*Job, error) {
+// Session is the word of whoever ends the session of a job: Progress before, Done or Failed once it is certain. Work that was cut off
+// is not done: it ends with an error; Done is for users who ask for the word of the older programs, and ends no loop, in which nobody
+// ends the job by his word alone. over: the job had ended before, by what its agent said or otherwise, and stays as it was.
+func (b *Book) Session(ctx context.Context, id string, kind Kind, detail string) (over bool, err error) {
 	j, err := b.Get(id)
 	if err != nil || j.Status.Over() {
-		return j, err
+		return err == nil, err
 	}
-	if kind != Done || j.Type == Loop { // in a loop the word of one agent ends nothing
+	if kind == Done && j.Type == Loop {
 		kind = Failed
 	}
-	_, j, err = b.Publish(ctx, id, Draft{Kind: kind, Detail: "stopped by operator"}, ByObserver)
-	if _, over := errors.AsType[*StateError](err); over {
-		return b.Get(id)
+	_, _, err = b.Publish(ctx, id, Draft{Kind: kind, Detail: detail}, ByObserver)
+	if _, late := errors.AsType[*StateError](err); late {
+		return true, nil
 	}
-	return j, err
+	return false, err
 }
 
 // Expire ends a job that has run out of time. expired is false when it has not, which is judged under the lock.

@@ -329,11 +329,13 @@ func TestStopped(t *testing.T) {
 		id := b.mustRegister(t, order()).ID
 		b.mustPublish(t, id, c.said, "said")
 		b.Halted = func(string) error { return errHalted } // ending is always possible
-		if err := b.Stopping(t.Context(), id); err != nil {
+		overBefore, err := b.Session(t.Context(), id, Progress, "terminating")
+		if err != nil {
 			t.Error(err)
 		}
-		j, err := b.Stopped(t.Context(), id, c.word)
-		if err != nil || j.Status != c.want || j.Detail != c.text {
+		over, err := b.Session(t.Context(), id, c.word, "stopped by operator")
+		j := b.mustGet(t, id)
+		if err != nil || j.Status != c.want || j.Detail != c.text || over != (c.text == "said") || overBefore != over {
 			t.Errorf("%s, then stopped with %s: got %v %v, want %s %q", c.said, c.word, j, err, c.want, c.text)
 		}
 	}
