@@ -82,6 +82,10 @@ func (c *Call) awaitMail(ctx context.Context, d *driver.Driver, event string, in
 
 // hookBus opens the bus for an agent. What the command line or the environment names outranks what is remembered.
 func (c *Call) hookBus(ctx context.Context, host string, p hook.Place) (*hook.Bus, error) {
+	named := address.Instance(c.text("instance"))
+	if named != "" && named.Host() != host {
+		return nil, usagef("--instance: %.100q is no agent of %s", named, host)
+	}
 	set := app.Settings{Root: c.rootFlag(), Dir: p.Dir, Maker: maker()}
 	remembered := p.Root != "" && set.Root == "" && os.Getenv("H2A_ROOT") == ""
 	if remembered {
@@ -112,10 +116,15 @@ func (c *Call) hookBus(ctx context.Context, host string, p hook.Place) (*hook.Bu
 	return &hook.Bus{
 		Root: root, Office: office, Close: w.Close,
 		Bound: func(ctx context.Context, conversation string) (address.Instance, error) {
+			if named != "" {
+				return named, nil
+			}
 			return w.Identity.Bound(ctx, host, conversation)
 		},
 		Connect: func(ctx context.Context, conversation string) (address.Instance, string, error) {
-			q, err := a.Request(factsOf(a), app.Agent{Host: host})
+			q, err := a.Request(factsOf(a), app.Agent{
+				Host: host, Name: c.text("name"), Instance: named, Scope: c.text("scope"),
+			})
 			if err != nil {
 				return "", "", err
 			}

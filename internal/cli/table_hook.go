@@ -4,7 +4,12 @@ var hookVerbs = []Verb{{
 	Name: "hook", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MinArgs: 2, MaxArgs: 2, Rare: true, Bus: true, Mute: true, TextOnly: true, Run: runHook,
 	Short: "what agent programs call at their events, to be shown mail",
 	Args:  "<host> <event>",
-	Flags: []Flag{{Name: "wait", Kind: Switch, Help: "wait in the background until there is mail for an agent that is idle"}},
+	Flags: []Flag{
+		{Name: "wait", Kind: Switch, Help: "wait in the background until there is mail for an agent that is idle"},
+		{Name: "name", Kind: Text, Value: "name", Help: "name of the agent, as its mcp-serve has it"},
+		{Name: "instance", Kind: Text, Value: "instance", Help: "who the agent is, as its mcp-serve has it"},
+		{Name: "scope", Kind: Text, Value: "scope", Help: "scope of a new agent, as its mcp-serve has it"},
+	},
 	Does: `Agent programs call it, with a JSON object on standard input, and read its answer; there is nothing in it for people. When
 a conversation begins it connects the agent and says what is unread. Before a prompt and after a tool it puts what has come
 before the model, in at most 2048 bytes. At the end of a turn it asks for one more when there is mail that the agent has not

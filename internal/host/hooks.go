@@ -2,7 +2,6 @@ package host
 
 import (
 	"bytes"
-	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -11,19 +10,26 @@ import (
 	"tutti/internal/driver"
 )
 
-// commands are those of ours at an event, each as it stands in the list of the event. bus is the one that they are told to use,
-// "" for none.
-func (q *Request) commands(d *driver.Driver, e driver.Event, bus string) (all []wanted) {
+// commands are those of ours at an event, each as it stands in the list of the event. told are the flags of the server that they
+// have, too, with their values.
+func (q *Request) commands(d *driver.Driver, e driver.Event, told []string) (all []wanted) {
 	command := quote(q.Command) + " hook " + d.Name + " " + e.Name
-	root := ""
-	if bus != "" {
-		root = " --root " + quote(bus)
-	}
-	all = append(all, wanted{d.Hooks.Entry(e, command+root, false), func(c string) bool { return !waits(c) }, d.Hooks.FormerTimeout(false)})
+	all = append(all, wanted{d.Hooks.Entry(e, command+quoteFlags(told), false), func(c string) bool { return !waits(c) }, d.Hooks.FormerTimeout(false)})
 	if e.Wakes {
-		all = append(all, wanted{d.Hooks.Entry(e, command+" --wait"+root, true), waits, d.Hooks.FormerTimeout(true)})
+		all = append(all, wanted{d.Hooks.Entry(e, command+" --wait"+quoteFlags(told), true), waits, d.Hooks.FormerTimeout(true)})
 	}
 	return all
+}
+
+// quoteFlags writes flags and their values behind a command.
+func quoteFlags(told []string) (s string) {
+	for i, word := range told {
+		if i%2 == 1 {
+			word = quote(word)
+		}
+		s += " " + word
+	}
+	return s
 }
 
 // A wanted command is one that should stand at an event.
@@ -226,10 +232,10 @@ func (q *Request) planHooks(p *Plan) error {
 	before := len(c.Did)
 	ours := claim{func(command string) bool { return isHook(d.Name, command) }, isPlainHook}
 	if !q.Remove {
-		bus := q.hookRoot(p, f, c)
+		told := q.hookFlags(p, f, c)
 		for _, e := range d.Hooks.Events {
 			path := append(slices.Clone(d.Hooks.Table), e.Name)
-			if err := q.entries(c, f.Format, path, ours, q.commands(d, e, bus), e.Name); err != nil {
+			if err := q.entries(c, f.Format, path, ours, q.commands(d, e, told), e.Name); err != nil {
 				return err
 			}
 		}
@@ -249,23 +255,36 @@ func (q *Request) planHooks(p *Plan) error {
 	return nil
 }
 
-// hookRoot is the bus that hooks are told to use: the one that is asked for, else the one that the server is told, else the one
-// that they were told before.
-func (q *Request) hookRoot(p *Plan, f driver.File, c *Change) string {
-	if root := cmp.Or(q.Root, p.root, q.serverRoot(p.Driver)); root != "" {
-		return root
-	}
+// hookFlags are the flags that hooks have because their server has them: a hook that looks for another bus, or for an agent of
+// another name, would show mail that the server knows nothing of. Each counts as it is asked for, else as the server has it,
+// else as the hooks had it before.
+func (q *Request) hookFlags(p *Plan, f driver.File, c *Change) (told []string) {
+	var before []string
 	for _, command := range q.ourHooks(p.Driver, f, c.After) {
-		all := words(command)
-		if i := slices.Index(all, "--root"); i >= 0 && i+1 < len(all) {
-			return all[i+1]
+		before = append(before, words(command)...)
+	}
+	sources := [][]string{q.asked(), p.kept, q.serverFlags(p.Driver), before}
+	for _, flag := range kept {
+		for _, source := range sources {
+			if i := slices.Index(source, flag); i >= 0 && i+1 < len(source) {
+				told = append(told, flag, source[i+1])
+				break
+			}
 		}
 	}
-	return ""
+	return told
 }
 
-// serverRoot is the bus that the registered server is told to use, "" where it is told none: what cannot be read tells none.
-func (q *Request) serverRoot(d *driver.Driver) string {
+// asked are the flags that the user asks for, for servers and hooks alike.
+func (q *Request) asked() []string {
+	if q.Root == "" {
+		return nil
+	}
+	return []string{"--root", q.Root}
+}
+
+// serverFlags are those of the registered server that its hooks have, too; none where it cannot be read.
+func (q *Request) serverFlags(d *driver.Driver) []string {
 	scopes := []driver.Scope{q.Scope}
 	if q.Scope != driver.User {
 		scopes = append(scopes, driver.User) // what holds where the project has none
@@ -285,26 +304,25 @@ func (q *Request) serverRoot(d *driver.Driver) string {
 				continue
 			}
 			if owner, s := OwnerOf(d, entry); owner != Foreign {
-				return rootOf(&s)
+				return flagsOf(&s)
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
-// rootOf is the bus that a server is told to use, "" for none.
-func rootOf(s *driver.Server) string {
+// flagsOf are the flags of a server that its hooks have, too. The bus can stand in its environment.
+func flagsOf(s *driver.Server) []string {
 	var fresh driver.Server
 	added := keepFlags(&fresh, s.Args)
-	if i := slices.Index(added, "--root"); i >= 0 {
-		return added[i+1]
-	}
-	for _, v := range s.Env {
-		if v[0] == "H2A_ROOT" {
-			return v[1]
+	if !slices.Contains(added, "--root") {
+		for _, v := range s.Env {
+			if v[0] == "H2A_ROOT" {
+				added = append(added, "--root", v[1])
+			}
 		}
 	}
-	return ""
+	return added
 }
 
 // dropHooks takes ours away from events at which they are not wanted.

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +108,37 @@ func TestSharedHookEntry(t *testing.T) {
 	got := d.read(file)
 	if strings.Contains(got, "tutti") || !strings.Contains(got, "// say it\n          {\"type\": \"command\", \"command\": \"say\"},") {
 		t.Errorf("after removal\n%s", got)
+	}
+}
+
+// Hooks speak for the agent for which the server speaks.
+func TestHooksHaveTheNameOfTheServer(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.ok("claude")
+	d.write(".claude.json", strings.ReplaceAll(d.read(".claude.json"), `"lean"`, `"lean", "--name", "old mac"`), 0o600)
+	if !strings.Contains(d.read(".claude.json"), "old mac") {
+		t.Fatal("the entry has another form:", d.read(".claude.json"))
+	}
+	claude, _ := driver.Get("claude")
+	if s := d.q.Look(t.Context(), claude); s.Hooks[0].State != Outdated {
+		t.Errorf("hooks of an agent without that name: %s", s.Hooks[0].State)
+	}
+	d.ok("claude")
+	got := d.hooksOf(".claude/settings.json", "Stop")
+	if len(got) != 2 || !strings.Contains(got[0], "hook claude Stop --name 'old mac'") || !strings.Contains(got[1], "--wait --name 'old mac'") {
+		t.Errorf("got %q", got)
+	}
+	if s := d.q.Look(t.Context(), claude); s.Hooks[0].State != InPlace {
+		t.Errorf("got %s", s.Hooks[0].State)
+	}
+	if p := d.ok("claude"); p.Changed() {
+		t.Error("a second run changes it")
+	}
+	d.q.Remove = true
+	d.ok("claude")
+	if left, err := os.ReadFile(filepath.Join(d.q.Place.Home, ".claude/settings.json")); err == nil { // it was all ours
+		t.Errorf("left behind: %s", left)
 	}
 }
 

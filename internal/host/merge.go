@@ -37,7 +37,7 @@ func (q *Request) Snippets(d *driver.Driver) (all []Snippet, err error) {
 	for _, e := range d.Hooks.Events {
 		path := append(slices.Clone(d.Hooks.Table), e.Name)
 		var entries [][]byte
-		for _, w := range q.commands(d, e, q.Root) {
+		for _, w := range q.commands(d, e, q.asked()) {
 			entries = append(entries, w.entry)
 		}
 		if all[n].Text, err = q.Edit.Entries(f.Format, all[n].Text, path, never, entries); err != nil {

@@ -221,9 +221,7 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 }
 
 func (q *Request) remarkKept(p *Plan, added []string) {
-	if i := slices.Index(added, "--root"); i >= 0 {
-		p.root = added[i+1]
-	}
+	p.kept = added
 	if len(added) > 0 {
 		p.Remarks = append(p.Remarks, "kept of the entry that was there: "+strings.Join(added, " "))
 	}

@@ -16,7 +16,7 @@ type Plan struct {
 	Remarks []string  // what its user should know about what was found
 	Err     error     // why nothing can be done; no file is written then
 
-	root string // the bus that the entry of the server names, where it was kept
+	kept []string // flags of the server that were kept, with their values
 }
 
 // Changed tells whether there is something to be written.
