@@ -25,6 +25,7 @@ func SessionVerbs(open Opener) Heavy {
 	}
 	return Heavy{
 		verb("session list", sessionList),
+		verb("session status", sessionStatus),
 	}
 }
 

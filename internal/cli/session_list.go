@@ -52,7 +52,7 @@ func foundWord(r *roster.Row, s session.Sight) string {
 	case session.Other:
 		return "another"
 	case session.Absent:
-		if r.Status == roster.Running {
+		if r != nil && r.Status == roster.Running {
 			return "gone"
 		}
 		return "-"

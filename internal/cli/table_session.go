@@ -20,4 +20,23 @@ $ tutti session list --registry ~/api/.hermes/agent-sessions.yaml`,
 		Exit: "0 done; 1 wrong usage, or there is no registry; 3 a file could not be read",
 		See:  "status",
 	},
+	{
+		Name: "session status", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionStatus,
+		Short: "say what became of your agents in tmux, and what they do",
+		Args:  "[<name>]",
+		Flags: []Flag{sessionFlag, registryFlag},
+		Does: `Compares the registry with the world and changes neither. For each session: what its row says, whether tmux has it,
+what the agent does (working, idle, asking its user, limited by its provider, dead), the program in front, the folder, the
+conversation that can be taken up again, and the job. A word with a question mark is read from the screen, which is a guess.
+
+The last column is "-" when row and world agree. A: the row says running, and the session is gone or its program has ended. B: a
+session has no row, or not of its name. C: the program has a conversation that the row does not know. D: the first process is
+another one. E: another program is in front than the agent. F: it works in another folder. G: the row says ended, and the session
+lives. H: the session of that name belongs to somebody else. ?: tmux did not answer, which means nothing.`,
+		Wont: "It mends nothing: tutti session monitor does, and tutti session stop ends what runs on.",
+		Examples: `$ tutti session status
+$ tutti session status api-creator-claude --json`,
+		Exit: "0 done, whatever was found; 1 wrong usage, no such session, or no registry that can be read; 3 a file could not be read",
+		See:  "status",
+	},
 }

@@ -113,14 +113,20 @@ func paneFormat() string {
 // Panes returns all panes of the server, as of one moment. ErrAbsent: no server runs. Any other error: not known. When the server has
 // missed how a program ended, it is made to look; the next snapshot has it.
 func (s Server) Panes(ctx context.Context) (*Snapshot, error) {
-	snap, err := s.list(ctx, "-a")
+	out, err := s.run(ctx, nil, "list-panes", "-F", paneFormat(), "-a")
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(snap.Panes, Pane.unreaped) {
+	return s.listed(out)
+}
+
+// listed reads a list of all panes.
+func (s Server) listed(out []byte) (*Snapshot, error) {
+	snap, err := s.read(out)
+	if err == nil && slices.ContainsFunc(snap.Panes, Pane.unreaped) {
 		nudge(snap.PID)
 	}
-	return snap, nil
+	return snap, err
 }
 
 // list returns those panes that the further arguments choose.
@@ -129,6 +135,11 @@ func (s Server) list(ctx context.Context, which ...string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.read(out)
+}
+
+// read reads what list-panes printed.
+func (s Server) read(out []byte) (*Snapshot, error) {
 	snap, err := parsePanes(out)
 	if err != nil {
 		return nil, fmt.Errorf("tmux list-panes on server %s: %w", s, err)

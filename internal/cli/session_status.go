@@ -1,0 +1,376 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/driver"
+	"tutti/internal/job"
+	"tutti/internal/roster"
+	"tutti/internal/session"
+	"tutti/internal/tmux"
+)
+
+func runSessionStatus(ctx context.Context, c *Call) error {
+	return c.withSessions(ctx, nil, sessionStatus)
+}
+
+// sessionStatus shows what has become of the sessions. It writes nothing.
+func sessionStatus(ctx context.Context, c *Call, s *sessions) error {
+	name, err := c.sessionName()
+	if err != nil {
+		return err
+	}
+	rows, problems, err := s.rows(ctx)
+	if err != nil {
+		return err
+	}
+	o, err := s.observer()
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		if rows, err = s.only(rows, problems, name); err != nil {
+			return err
+		}
+		o.Workspace = "" // nobody asked for others
+	}
+	s.sayProblems(problems)
+	rep := o.Status(ctx, rows)
+	if c.json {
+		c.emit(s.reportJSON(rep, problems))
+		return nil
+	}
+	s.sayReport(rep)
+	return nil
+}
+
+// observer looks at sessions.
+func (s *sessions) observer() (*session.Observer, error) {
+	home, err := s.c.App.Home()
+	if err != nil {
+		return nil, err
+	}
+	o := &session.Observer{Home: home, Env: os.Getenv, Workspace: s.workspace(), Job: s.jobState()}
+	if server := s.c.sessionServer(); server != "" {
+		o.Servers = []string{server}
+	}
+	return o, nil
+}
+
+// workspace is the folder that the registry belongs to: the one above its own, or where the user stands when it lies elsewhere.
+func (s *sessions) workspace() string {
+	dir := filepath.Dir(s.path)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if name := filepath.Base(dir); name == roster.Folder || name == roster.OldFolder {
+		return filepath.Dir(dir)
+	}
+	return s.dir
+}
+
+// jobState tells the states of jobs.
+func (s *sessions) jobState() func(id string) string {
+	var book *job.Book
+	return func(id string) string {
+		if book == nil {
+			var err error
+			if book, _, err = job.At(s.workspace()); err != nil {
+				return ""
+			}
+		}
+		j, err := book.Get(id)
+		if err != nil {
+			return ""
+		}
+		return string(j.Status)
+	}
+}
+
+// only is the row of one session.
+func (s *sessions) only(rows []roster.Row, problems []roster.Problem, name string) ([]roster.Row, error) {
+	for i := range rows {
+		if rows[i].Name == name {
+			return rows[i : i+1], nil
+		}
+	}
+	for _, p := range problems {
+		if p.Name == name {
+			return nil, refuse("", "%s: its row cannot be used: %s", name, p.String())
+		}
+	}
+	return nil, refuse(`"tutti session list" shows them`, "%s: there is no such session in %s", name, s.c.App.Shown(s.path))
+}
+
+// sayReport shows a report to people.
+func (s *sessions) sayReport(rep *session.Report) {
+	c := s.c
+	if len(rep.Sessions) == 0 {
+		c.remark("no sessions in %s", Clean(c.App.Shown(s.path)))
+	} else {
+		rows := [][]string{{"SESSION", "STATUS", "FOUND", "DOES", "CMD", "FOLDER", "RESUME", "JOB", "DRIFT"}}
+		for i := range rep.Sessions {
+			rows = append(rows, s.reportRow(&rep.Sessions[i]))
+		}
+		c.table(rows)
+	}
+	letters := ""
+	for i := range rep.Sessions {
+		f := &rep.Sessions[i]
+		letters += f.Drift
+		for _, text := range remarksOf(f) {
+			c.prose(Clean(f.Name)+": ", Width(Clean(f.Name))+2, Clean(text))
+		}
+	}
+	for _, d := range session.Drifts {
+		if strings.Contains(letters, d.Letter) {
+			c.prose(d.Letter+"  ", 3, d.Means)
+		}
+	}
+	for _, b := range rep.Background {
+		c.prose("", 0, title(b.Agent)+" keeps a server in the background, process "+b.Process.String()+": stopping a session does not end it")
+	}
+	c.prose("", 0, monitorText(s.path, rep.At))
+}
+
+// reportRow is a session in the columns of the table.
+func (s *sessions) reportRow(f *session.Found) []string {
+	status, folder, resume, work := "none", f.Pane.Path, "-", "-"
+	found := foundWord(f.Row, f.Sight)
+	if r := f.Row; r != nil {
+		status, folder = string(r.Status), cmp.Or(r.Pane.Cwd, folder)
+		if id := r.Conversation(); id != "" {
+			resume = short(id) + [...]string{"", ", missing", ""}[f.OnDisk]
+		}
+		if r.Job != "" {
+			work = strings.TrimSpace(r.Job + " " + f.Job)
+		}
+	}
+	return []string{
+		f.Name, status, found, doesWord(f), cmp.Or(f.Pane.Command, "-"), s.c.App.Shown(cmp.Or(folder, "-")), resume, work, cmp.Or(f.Drift, "-"),
+	}
+}
+
+// short is the beginning of an id, by which people tell them apart.
+func short(id string) string {
+	const most = 8
+	if len(id) > most {
+		return id[:most]
+	}
+	return id
+}
+
+// doesWord says what an agent does; a guess has a question mark.
+func doesWord(f *session.Found) string {
+	if f.Row != nil && f.Row.Status != roster.Running && f.Doing.Word == session.Gone {
+		return "-"
+	}
+	word := f.Doing.Word
+	if word == "" {
+		return "-"
+	}
+	if f.Doing.Guess {
+		word += "?"
+	}
+	return word
+}
+
+// remarksOf are what people should know of a session beside the table.
+func remarksOf(f *session.Found) (all []string) {
+	if f.Doing.Asks != "" {
+		all = append(all, "asks: "+f.Doing.Asks)
+	}
+	if f.Doing.Note != "" {
+		all = append(all, f.Doing.Note)
+	}
+	if f.State == session.Dead && f.Pane.Dead {
+		all = append(all, endedText(f.Pane))
+	}
+	if len(f.Skips) > 0 {
+		all = append(all, "was started with "+strings.Join(f.Skips, " ")+": it asks before nothing")
+	}
+	if f.Err != nil {
+		all = append(all, f.Err.Error())
+	}
+	return append(all, f.Remarks...)
+}
+
+// endedText says how the program of a pane ended.
+func endedText(p tmux.Pane) string {
+	switch {
+	case p.Signal > 0:
+		return "its program was ended by signal " + strconv.Itoa(p.Signal)
+	case p.Status >= 0:
+		return "its program ended with status " + strconv.Itoa(p.Status)
+	}
+	return "its program has ended"
+}
+
+// title is what a kind of program is called.
+func title(kind string) string {
+	if d, ok := driver.Kind(kind); ok {
+		return d.Title
+	}
+	return kind
+}
+
+// monitorText says whether somebody keeps the registry up to date.
+func monitorText(registry string, now time.Time) string {
+	b, ok := session.ReadBeat(registry)
+	switch {
+	case !ok:
+		return `no monitor watches these sessions: "tutti session monitor" does`
+	case !b.Process.Alive():
+		return `the monitor has ended; its last look was ` + ago(max(0, now.Sub(b.At))) + ` ago: "tutti session monitor" starts one`
+	}
+	return "monitor: process " + strconv.Itoa(b.Process.PID) + ", last look " + ago(max(0, now.Sub(b.At))) + " ago"
+}
+
+// reportJSON is a report for programs.
+func (s *sessions) reportJSON(rep *session.Report, problems []roster.Problem) []byte {
+	var o canonjson.Object
+	o.Int("schema_version", 1)
+	o.Str("generated_at", rep.At.UTC().Format(jsonTime))
+	version := ""
+	var servers, all, bad, behind list
+	for _, served := range rep.View.All() {
+		var one canonjson.Object
+		one.Str("name", served.Name)
+		switch {
+		case served.Err == nil:
+			version = cmp.Or(served.Panes.Version, version)
+			one.Bool("answered", true)
+			one.Int("pid", int64(served.Panes.PID))
+		default:
+			one.Bool("answered", false)
+			one.Bool("absent", served.Absent())
+			one.Str("error", served.Err.Error())
+		}
+		servers.obj(&one)
+	}
+	if version != "" {
+		o.Str("tmux_version", version)
+	} else {
+		o.Null("tmux_version")
+	}
+	o.Str("registry", s.path)
+	for i := range rep.Sessions {
+		all.raw(foundJSON(&rep.Sessions[i]))
+	}
+	o.Raw("sessions", all.bytes())
+	o.Raw("servers", servers.bytes())
+	for _, p := range problems {
+		var one canonjson.Object
+		one.Opt("name", p.Name)
+		one.Int("line", int64(p.Line))
+		one.Str("reason", p.Reason)
+		one.Bool("unusable", p.Unusable)
+		bad.obj(&one)
+	}
+	o.Raw("problems", bad.bytes())
+	for _, b := range rep.Background {
+		var one canonjson.Object
+		one.Str("agent", b.Agent)
+		one.Int("pid", int64(b.Process.PID))
+		behind.obj(&one)
+	}
+	o.Raw("background", behind.bytes())
+	if b, ok := session.ReadBeat(s.path); ok {
+		o.Raw("monitor", beatJSON(&b, rep.At))
+	} else {
+		o.Null("monitor")
+	}
+	return o.Bytes()
+}
+
+func beatJSON(b *session.Beat, now time.Time) []byte {
+	var o canonjson.Object
+	o.Int("pid", int64(b.Process.PID))
+	o.Bool("alive", b.Process.Alive())
+	o.Str("at", b.At.UTC().Format(jsonTime))
+	o.Int("age_seconds", int64(max(0, now.Sub(b.At)).Seconds()))
+	return o.Bytes()
+}
+
+// foundJSON is one session for programs.
+func foundJSON(f *session.Found) []byte {
+	var o, pane canonjson.Object
+	o.Str("name", f.Name)
+	o.Str("tmux_server", f.Server)
+	o.Opt("tmux_name", f.Now)
+	if r := f.Row; r != nil {
+		o.Str("status", string(r.Status))
+	} else {
+		o.Null("status")
+	}
+	o.Str("found", f.State.String())
+	o.Bool("tmux_alive", f.State == session.Alive || f.State == session.Other && !f.Foreign)
+	o.Str("drift", cmp.Or(f.Drift, "-"))
+	o.Opt("agent", f.Kind)
+	o.Opt("state", f.Doing.Word)
+	if f.Doing.Word != "" {
+		o.Str("state_from", f.Doing.From)
+		o.Bool("state_guess", f.Doing.Guess)
+	}
+	if !f.Doing.Since.IsZero() {
+		o.Str("state_since", f.Doing.Since.UTC().Format(jsonTime))
+	}
+	o.Opt("asks", f.Doing.Asks)
+	o.Opt("note", f.Doing.Note)
+	if f.Pane.ID != "" {
+		pane.Str("id", f.Pane.ID)
+		pane.Int("pid", int64(f.Pane.PID))
+		pane.Str("cmd", f.Pane.Command)
+		pane.Str("cwd", f.Pane.Path)
+		pane.Bool("dead", f.Pane.Dead)
+		if f.Pane.Dead {
+			pane.Int("status", int64(f.Pane.Status))
+			pane.Int("signal", int64(f.Pane.Signal))
+		}
+		pane.Int("attached", int64(f.Pane.Attached))
+		o.Raw("pane", pane.Bytes())
+	}
+	if f.Process.PID > 0 {
+		o.Int("pid", int64(f.Process.PID))
+	}
+	rowFoundJSON(&o, f)
+	o.Opt("conversation_seen", f.Conversation)
+	o.Strs("skips", f.Skips)
+	o.Strs("remarks", f.Remarks)
+	if f.Err != nil {
+		o.Str("error", f.Err.Error())
+	}
+	return o.Bytes()
+}
+
+// rowFoundJSON adds what the row says.
+func rowFoundJSON(o *canonjson.Object, f *session.Found) {
+	r := f.Row
+	if r == nil {
+		return
+	}
+	o.Str("cwd", r.Pane.Cwd)
+	o.Opt("conversation", r.Conversation())
+	switch f.OnDisk {
+	case roster.Yes, roster.No:
+		o.Bool("conversation_on_disk", f.OnDisk == roster.Yes)
+	}
+	o.Opt("instance", r.Instance)
+	o.Opt("job", r.Job)
+	o.Opt("job_state", f.Job)
+	o.Opt("role", r.Role)
+	if in := r.Intent; in != nil {
+		var one canonjson.Object
+		one.Str("verb", in.Verb)
+		one.Opt("step", in.Step)
+		one.Bool("under_way", f.UnderWay)
+		o.Raw("intent", one.Bytes())
+	}
+}
