@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/canonjson"
 	"tutti/internal/job"
 )
 
@@ -178,11 +179,18 @@ func (c *Call) listLogs(b *job.Book) error {
 
 // jobLine prints a line of a log. many: of more than one job.
 func (c *Call) jobLine(l *job.Line, many bool) {
-	if c.json {
+	switch {
+	case !c.json:
+		c.line(jobText(l, many))
+	case !canonjson.Valid(l.Raw):
+		var o canonjson.Object
+		o.Str("event", "unreadable")
+		o.Str("job_id", l.Job)
+		o.Int("line", int64(l.N))
+		c.line(string(o.Bytes()))
+	default:
 		c.line(string(l.Raw))
-		return
 	}
-	c.line(jobText(l, many))
 }
 
 // jobText is a line of a log for people. Everything in it may come from others.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"tutti/internal/canonjson"
@@ -22,6 +23,7 @@ type jobWatch struct {
 	id     string // "": all
 	net    job.Network
 	heard  map[string]bool // what the network tells of
+	mu     sync.Mutex      // guards warned: the network speaks up beside us
 	warned string
 	halted bool // the switch is on, and was said to be
 	missed int
@@ -103,7 +105,8 @@ func (w *jobWatch) listen(ctx context.Context, j *job.Job) {
 	err := w.b.CheckTopic(j)
 	if err == nil {
 		err = w.net.Subscribe(ctx, j.Topic(), func(payload []byte, size int64) {
-			_, _ = w.b.Receive(context.WithoutCancel(ctx), j.ID, payload, size) // it is seen in the log, whatever it was
+			_, err := w.b.Receive(context.WithoutCancel(ctx), j.ID, payload, size) // what became of it is seen in the log
+			w.complain(err)
 		})
 	}
 	w.complain(err)
@@ -122,6 +125,8 @@ func (w *jobWatch) tell(ctx context.Context, id string) {
 
 // complain warns of what goes wrong beside following, and not twice of the same.
 func (w *jobWatch) complain(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err != nil && err.Error() != w.warned {
 		w.warned = err.Error()
 		w.c.warn("%s", Clean(err.Error()))

@@ -124,8 +124,8 @@ func dotEnv(workspace string, of map[string]string) error {
 	}
 	defer dir.Close()
 	text, _, err := dir.Read(".env", 256<<10)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if _, unfit := errors.AsType[*atomicfile.UnfitError](err); unfit || errors.Is(err, fs.ErrNotExist) {
+		return nil // a link, or far too large: it is for somebody else
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Join(workspace, ".env"), err)

@@ -57,6 +57,8 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		switch turn := j.turnOf(); {
 		case j.Status.Over() || j.Handed == handed+turn || session == "":
 			return errDone
+		case j.Handed == "" && j.Status != StatusPending:
+			return &StateError{id, "it is worked on already, by " + cmp.Or(j.ClaimedBy, "somebody")}
 		case j.Handed == handing+turn:
 			return &StateError{id, fmt.Sprintf("it may have been typed into %s already, or not: whoever typed was ended meanwhile", session)}
 		}

@@ -55,6 +55,14 @@ func TestHandOver(t *testing.T) {
 		t.Errorf("after the halt: %v %v", typed, err)
 	}
 
+	claimed := b.mustRegister(t, order()).ID
+	if _, err := b.Claim(t.Context(), claimed, "", "bob"); err != nil {
+		t.Fatal(err)
+	}
+	if typed, err := b.HandOver(t.Context(), claimed, p, "ana"); typed || err == nil || !strings.Contains(err.Error(), "bob") {
+		t.Errorf("one that somebody else has taken: %v %v", typed, err)
+	}
+
 	cut := b.mustRegister(t, order()).ID
 	if _, err := b.with(t.Context(), cut, func(_ *change, j *Job) error { j.Handed = handing + j.turnOf(); return nil }); err != nil {
 		t.Fatal(err)
@@ -241,6 +249,11 @@ func TestBroker(t *testing.T) {
 		dir := t.TempDir()
 		if c.file != "" {
 			if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(c.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.name == "nothing" {
+			if err := os.Symlink("/etc/passwd", filepath.Join(dir, ".env")); err != nil {
 				t.Fatal(err)
 			}
 		}
