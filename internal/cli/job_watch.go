@@ -29,7 +29,6 @@ type jobWatch struct {
 	missed int
 	copy   io.WriteCloser // of what is printed, nil: none
 	last   *job.Job
-	caught bool // up with what was in the log before
 }
 
 func (c *Call) jobWatch(b *job.Book, p JobParts, id string) *jobWatch {
@@ -154,8 +153,9 @@ func (w *jobWatch) wait(ctx context.Context) error {
 	}
 	err := w.b.Follow(ctx, job.Follower{
 		ID: w.id, All: w.id != "",
-		Ready: func(polled bool) error { return w.ready(ctx, polled) },
+		Ready: func(polled bool) error { return w.ready(polled) },
 		Line:  func(l *job.Line, j *job.Job) error { return w.line(ctx, l, j) },
+		State: func(j *job.Job) error { return w.state(ctx, j) },
 		Bad:   func(_ string, err error) { w.complain(err) },
 	})
 	if err != nil {
@@ -165,20 +165,9 @@ func (w *jobWatch) wait(ctx context.Context) error {
 }
 
 // ready says that from now on nothing is missed.
-func (w *jobWatch) ready(ctx context.Context, polled bool) error {
-	w.caught = true
+func (w *jobWatch) ready(polled bool) error {
 	if polled {
 		w.c.warn("the system grants no watcher: looking once a second")
-	}
-	if w.id != "" {
-		j, err := w.b.Get(w.id)
-		if err != nil {
-			return err
-		}
-		if w.last = j; j.Status.Over() {
-			w.tell(ctx, j.ID)
-			return job.ErrEnough
-		}
 	}
 	if !w.c.json {
 		w.c.remark("following %s", Clean(cmp.Or(w.id, "the jobs in "+w.b.Dir())))
@@ -189,6 +178,18 @@ func (w *jobWatch) ready(ctx context.Context, polled bool) error {
 	o.Bool("polled", polled)
 	w.c.line(string(o.Bytes()))
 	return w.c.flush()
+}
+
+// state ends the following of one job with that job, whoever has ended it. A program of others may have, without a line in the log.
+func (w *jobWatch) state(ctx context.Context, j *job.Job) error {
+	if w.id == "" {
+		return nil
+	}
+	if w.last = j; !j.Status.Over() {
+		return nil
+	}
+	w.tell(ctx, j.ID)
+	return job.ErrEnough
 }
 
 // line prints a line, and does what follows from it.
@@ -209,10 +210,6 @@ func (w *jobWatch) line(ctx context.Context, l *job.Line, j *job.Job) error {
 	}
 	if w.id == "" {
 		return nil
-	}
-	last := l.What == string(job.StatusCancelled) || j.Status != job.StatusCancelled && l.Event != nil && l.Event.Seq >= j.LastSeq
-	if w.caught && j.Status.Over() && last {
-		return job.ErrEnough
 	}
 	driving := w.p.Deliver != nil && (w.c.on("drive") || w.c.Verb.Name == "job submit")
 	if driving && j.Type == job.Loop && l.Event != nil && l.Event.Kind == job.Done && l.Event.Seq == j.LastSeq {

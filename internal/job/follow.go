@@ -18,6 +18,7 @@ type Follower struct {
 	All   bool                        // begin with what is in the logs already
 	Ready func(polled bool) error     // called once nothing can be missed any more; polled: the system grants no watcher
 	Line  func(l *Line, j *Job) error // called for each line of a log; j is the job as it stands, nil where it cannot be read
+	State func(j *Job) error          // called when all lines of a job were told of; nil: nobody asks
 	Bad   func(id string, err error)  // called when a job cannot be read, once
 }
 
@@ -131,6 +132,12 @@ func (s *seen) look(ctx context.Context, skip bool) error {
 			return err
 		}
 		if err := s.expire(ctx, j); err != nil {
+			return err
+		}
+		if s.f.State == nil {
+			continue
+		}
+		if err := s.f.State(j); err != nil {
 			return err
 		}
 	}

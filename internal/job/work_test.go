@@ -263,3 +263,93 @@ func TestBroker(t *testing.T) {
 		}
 	}
 }
+
+// Who follows all jobs hears of damaged ones once, and of one that another program has ended without a line.
+func TestFollowForeign(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	id := b.mustRegister(t, order()).ID
+	bad, ready := make(chan string, 10), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- b.Follow(t.Context(), Follower{
+			Ready: func(bool) error { close(ready); return nil }, Line: func(*Line, *Job) error { return nil },
+			Bad: func(id string, _ error) { bad <- id },
+			State: func(j *Job) error {
+				if j.ID == id && j.Status == StatusCompleted {
+					return ErrEnough
+				}
+				return nil
+			},
+		})
+	}()
+	<-ready
+	replace := func(name, text string) { // as the other programs do, in one step
+		part := filepath.Join(b.Workspace, name)
+		if err := errors.Join(os.WriteFile(part, []byte(text), 0o600), os.Rename(part, filepath.Join(b.Dir(), name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace("bad00001.json", "{")
+	replace("bad00001.json", "{")
+	select {
+	case got := <-bad:
+		if got != "bad00001" {
+			t.Errorf("got %s", got)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("a damaged record is not told of")
+	}
+	raw, err := os.ReadFile(filepath.Join(b.Dir(), id+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace(id+".json", strings.Replace(string(raw), `"pending"`, `"completed"`, 1))
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the end is not told of")
+	}
+	for len(bad) > 0 {
+		if got := <-bad; got == "bad00001" {
+			t.Error("told of twice")
+		}
+	}
+}
+
+// Of many that tell a broker none overtakes another, and nothing is told twice.
+func TestManyFlush(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	id := b.mustRegister(t, order()).ID
+	p := &told{}
+	const workers, each = 4, 5
+	done := make(chan error, workers)
+	for range workers {
+		go func() {
+			var errs error
+			for range each {
+				_, _, err := b.Publish(t.Context(), id, Draft{Kind: Progress}, ByAgent)
+				_, err2 := b.Flush(t.Context(), id, p)
+				errs = errors.Join(errs, err, err2)
+			}
+			done <- errs
+		}()
+	}
+	for range workers {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if len(p.all) != workers*each {
+		t.Fatalf("%d messages, want %d", len(p.all), workers*each)
+	}
+	for i, m := range p.all {
+		if e, err := parseEvent(m.Payload, id); err != nil || e.Seq != int64(i+1) {
+			t.Fatalf("message %d: %s %v", i+1, m.Payload, err)
+		}
+	}
+}
