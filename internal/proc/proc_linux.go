@@ -236,3 +236,23 @@ func signal(id ID, sig syscall.Signal) error {
 	}
 	return syscall.Kill(id.PID, sig)
 }
+
+// Files returns the paths of the files that a process has open, folders and devices among them. A file that was removed since has
+// " (deleted)" behind its path.
+func Files(id ID) ([]string, error) {
+	if !id.Alive() {
+		return nil, fmt.Errorf("files of process %d: %w", id.PID, ErrGone)
+	}
+	dir := path(id.PID, "fd")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, gone(id.PID, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if name, err := os.Readlink(dir + "/" + e.Name()); err == nil && strings.HasPrefix(name, "/") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}

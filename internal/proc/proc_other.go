@@ -113,3 +113,6 @@ func signal(id ID, sig syscall.Signal) error {
 	}
 	return syscall.Kill(id.PID, sig)
 }
+
+// Files would return the paths of the files that a process has open.
+func Files(ID) ([]string, error) { return nil, errors.ErrUnsupported }
