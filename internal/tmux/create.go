@@ -70,16 +70,29 @@ func (s Server) create(ctx context.Context, spec Spec) (Pane, error) {
 	script := spec.script(argv)
 	for try := 0; ; try++ {
 		out, err := s.begin(ctx, spec.Isolated, script)
-		var said *CommandError
-		if try < retries && errors.As(err, &said) && strings.Contains(said.Said, "server exited") {
-			select {
-			case <-time.After(retryPause):
+		if try < retries && exited(err) {
+			if sleep(ctx, retryPause) {
 				continue
-			case <-ctx.Done():
-				err = context.Cause(ctx)
 			}
+			err = context.Cause(ctx)
 		}
 		return s.made(spec, out, err)
+	}
+}
+
+// exited tells whether the server ended while it was asked.
+func exited(err error) bool {
+	var said *CommandError
+	return errors.As(err, &said) && strings.Contains(said.Said, "server exited")
+}
+
+// sleep waits, and tells whether the context let it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -129,9 +129,14 @@ func (s Server) listed(out []byte) (*Snapshot, error) {
 	return snap, err
 }
 
-// list returns those panes that the further arguments choose.
+// list returns those panes that the further arguments choose. A server that ended while it was asked is asked again, to learn whether
+// it is gone.
 func (s Server) list(ctx context.Context, which ...string) (*Snapshot, error) {
-	out, err := s.run(ctx, nil, append([]string{"list-panes", "-F", paneFormat()}, which...)...)
+	args := append([]string{"list-panes", "-F", paneFormat()}, which...)
+	out, err := s.run(ctx, nil, args...)
+	for try := 0; try < retries && exited(err) && sleep(ctx, retryPause); try++ {
+		out, err = s.run(ctx, nil, args...)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -204,4 +205,21 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%s: lineage %v: got %t, want %t", c.name, c.lineage, got, c.want)
 		}
 	}
+}
+
+// TestFindAtTheEndOfAServer: one that ends while it is asked is gone a moment later, and then that can be known.
+func TestFindAtTheEndOfAServer(t *testing.T) {
+	needTmux(t)
+	bin := t.TempDir()
+	script := "#!/bin/sh\nif [ -e " + bin + "/asked ]; then echo 'no server running on /x' >&2; else : >" + bin + "/asked; echo 'server exited unexpectedly' >&2; fi; exit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, "tmux"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	s, err := Named("t" + rand.Text()[:8])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Find(t.Context(), "a")
+	want(t, "find", err, ErrAbsent)
 }
