@@ -91,6 +91,7 @@ func (a *App) Request(f *identity.Facts, g Agent) (identity.Request, error) {
 	if p, ok := f.AgentProcess(); ok && p.Agent() == g.Host {
 		q.Process = p.ID
 	}
+	q.Above = f.Wrappers(g.Host)
 	return q, nil
 }
 

@@ -181,6 +181,26 @@ func (f *Facts) AgentProcess() (p Process, ok bool) {
 	return Process{}, false
 }
 
+// Wrappers are the processes through which the agent program of a host was started, the nearest first: the script of its package, a
+// program of its user's around that. They end where a person's shell begins, or another agent. Where the program is not known as
+// one of that host, it is among them.
+func (f *Facts) Wrappers(host string) (ids []proc.ID) {
+	above := f.ancestors()
+	inside := false
+	if i := slices.IndexFunc(above, func(p Process) bool { return p.Agent() != "" }); i >= 0 && above[i].Agent() == host {
+		above, inside = above[i+1:], true
+	}
+	for _, p := range above {
+		is := p.Agent()
+		if p.ID.PID <= 1 || p.plain() || is != "" && (is != host || !inside) {
+			break
+		}
+		inside = inside && is != ""
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
 // maxAncestors ends a chain of parents that makes no sense.
 const maxAncestors = 64
 

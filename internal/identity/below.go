@@ -73,7 +73,7 @@ func (k *Keeper) inSession(ctx context.Context, above []Process, now time.Time) 
 		var session string
 		for _, s := range sessions {
 			i := s.Instance
-			if s.MirroredAt == "" && serves(s.Raw, p.ID) && i.Canonical().Host() != Human && k.Ring.Has(i) && !slices.Contains(who, i) {
+			if s.MirroredAt == "" && Serves(s.Raw, p.ID) && i.Canonical().Host() != Human && k.Ring.Has(i) && !slices.Contains(who, i) {
 				who = append(who, i)
 				session = string(s.SessionID)
 			}
@@ -104,8 +104,8 @@ func AgentMembers(id proc.ID) map[string][]byte {
 	}
 }
 
-// serves tells whether a presence names the process as the agent that it serves.
-func serves(presence []byte, id proc.ID) bool {
+// Serves tells whether a presence names the process as the agent that it serves.
+func Serves(presence []byte, id proc.ID) bool {
 	var v [3][]byte
 	if id.PID <= 1 || !canonjson.Pick(presence, []string{AgentPID, AgentStart, AgentBoot}, v[:]) {
 		return false

@@ -26,6 +26,7 @@ type Binding struct {
 	// Ours, ignored by existing programs:
 	Scope   string  // under which it speaks, "" is DefaultScope
 	Process proc.ID // the agent program that is this instance; zero: not known
+	Through proc.ID // the process by which it was recognised, through which it was started; zero: by itself
 }
 
 var bindingsLog = store.Key{Kind: store.Bindings}
@@ -35,7 +36,7 @@ var bindingsLog = store.Key{Kind: store.Bindings}
 const newestOf = 32
 
 // bindings is how the log of bindings is searched.
-var bindings = store.Projection{Name: "identity-bindings", Version: 1, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
+var bindings = store.Projection{Name: "identity-bindings", Version: 2, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 	b, err := parseBinding(line)
 	if err != nil {
 		return nil, 0, nil, err
@@ -46,6 +47,9 @@ var bindings = store.Projection{Name: "identity-bindings", Version: 1, Make: fun
 	}
 	if b.Process.PID != 0 {
 		keys = append(keys, processKey(b.Process))
+	}
+	if b.Through.PID != 0 {
+		keys = append(keys, processKey(b.Through))
 	}
 	return keys, 0, nil, nil
 }}
@@ -72,7 +76,7 @@ var errNoBinding = errors.New("line is no binding")
 // parseBinding reads a line. An instance of another host than the line's is refused: a binding must not lend an agent the
 // id of a person, or of an agent of another kind, whose keys happen to lie in the same keyring.
 func parseBinding(line []byte) (Binding, error) {
-	keys := [...]string{"host", "providerSessionId", "workspaceId", "instance", "agentUuid", "at", "scope", "process"}
+	keys := [...]string{"host", "providerSessionId", "workspaceId", "instance", "agentUuid", "at", "scope", "process", "through"}
 	var v [len(keys)][]byte
 	if !canonjson.Pick(line, keys[:], v[:]) {
 		return Binding{}, errNoBinding
@@ -86,7 +90,7 @@ func parseBinding(line []byte) (Binding, error) {
 		address.Canonical(b.Host+":x") != address.Canonical(b.Instance.Host()+":x") {
 		return Binding{}, errNoBinding
 	}
-	b.Process = parseProcess(v[7])
+	b.Process, b.Through = parseProcess(v[7]), parseProcess(v[8])
 	return b, nil
 }
 
@@ -117,14 +121,20 @@ func (b Binding) line() []byte {
 	if b.Scope != DefaultScope {
 		o.Opt("scope", b.Scope)
 	}
-	if b.Process.PID != 0 {
-		var p canonjson.Object
-		p.Int("pid", int64(b.Process.PID))
-		p.Int("start", int64(b.Process.Start))
-		p.Str("boot", b.Process.Boot)
-		o.Raw("process", p.Bytes())
-	}
+	appendProcess(&o, "process", b.Process)
+	appendProcess(&o, "through", b.Through)
 	return o.Bytes()
+}
+
+func appendProcess(o *canonjson.Object, name string, id proc.ID) {
+	if id.PID == 0 {
+		return
+	}
+	var p canonjson.Object
+	p.Int("pid", int64(id.PID))
+	p.Int("start", int64(id.Start))
+	p.Str("boot", id.Boot)
+	o.Raw(name, p.Bytes())
 }
 
 // find returns the last bindings with a key, newest first.

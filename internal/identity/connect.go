@@ -24,6 +24,7 @@ type Request struct {
 	Name     string           // brought by the user; an agent with a name is one of its own
 	Title    string           // the host's own name of the conversation: for a new id, when there is no Name
 	Apart    bool             // started as a session of its own: does not go on under the id of the workspace
+	Was      address.Instance // under which it goes on if that is ours, where its conversation is bound to none
 	Scopes   []string         // of a new registration; empty is DefaultScope
 	Place    Place
 	// Workspace is the id that a bridge supplies; "" finds it from Place.
@@ -31,6 +32,9 @@ type Request struct {
 	// Process is the agent program, not the command that connects it. What it starts later speaks as this instance. A
 	// person's shell is none: a binding that names one is not looked for.
 	Process proc.ID
+	// Above are the processes through which that program was started, the nearest first: it is one of them to whom only they
+	// were known.
+	Above []proc.ID
 }
 
 // A Result is what an agent is told about itself.
@@ -149,6 +153,7 @@ type claim struct {
 
 	minted  address.Instance // once its key is made
 	uuid    string
+	through proc.ID          // by which the program was recognised
 	refused address.Instance // the newest id that was ours and is no longer active
 }
 
@@ -183,35 +188,78 @@ func (c *claim) settle(ctx context.Context) error {
 
 // known returns the binding under which the agent goes on. complete: it says already what this request would add.
 func (c *claim) known(ctx context.Context) (b Binding, complete bool, err error) {
-	session := c.session()
-	own, err := c.k.find(ctx, sessionKey(c.q.Host, session))
+	own, err := c.k.find(ctx, sessionKey(c.q.Host, c.session()))
 	if err != nil {
 		return Binding{}, false, err
 	}
-	if c.q.Session == "" {
+	ways := []func(context.Context) (Binding, error){
+		func(ctx context.Context) (Binding, error) { return c.provable(ctx, own) }, c.former, c.running,
+	}
+	if c.q.Session == "" { // what stands for its conversation is the workspace, which is anybody's
 		own = c.fitting(own)
+		ways = append(ways[1:], ways[0])
 	}
-	if b, err = c.provable(ctx, own); err != nil || b.Instance != "" {
-		return b, b.Instance != "" && covers(own, b.Instance, c.q.Process), err
+	for _, way := range ways {
+		b, err = way(ctx)
+		switch {
+		case err != nil || b.Instance != "":
+			return b, b.Instance != "" && covers(own, b.Instance, c.q.Process), err
+		case len(own) > 0 && c.refused != "":
+			return Binding{}, false, nil // its own id was taken from it: no other one is put in its place
+		}
 	}
-	if len(own) > 0 && c.refused != "" || c.q.Name != "" || c.q.Apart {
-		return Binding{}, false, nil // this conversation's own id was taken from it: no other one is put in its place
+	if c.q.Name != "" || c.q.Apart {
+		return Binding{}, false, nil
 	}
 	there, err := c.k.find(ctx, workspaceKey(c.q.Host, c.result.Workspace.ID))
 	if err != nil {
 		return Binding{}, false, err
 	}
-	if p := c.q.Process; p.PID != 0 { // a new conversation in the same program is the same agent, also where another one works beside it
-		rank := func(b Binding) int {
-			if b.Process == p {
-				return 0
-			}
-			return 1
-		}
-		slices.SortStableFunc(there, func(x, y Binding) int { return rank(x) - rank(y) })
-	}
 	b, err = c.provable(ctx, there)
 	return b, false, err
+}
+
+// former is the agent that the request says it was before.
+func (c *claim) former(ctx context.Context) (Binding, error) {
+	if c.q.Was == "" {
+		return Binding{}, nil
+	}
+	b := Binding{Instance: c.q.Was}
+	reg, err := c.k.Registry.ByInstance(ctx, c.q.Was)
+	switch {
+	case err == nil:
+		b.UUID = reg.AgentUUID
+	case !errors.Is(err, registry.ErrNotRegistered):
+		return Binding{}, err
+	}
+	return c.provable(ctx, []Binding{b})
+}
+
+// running is the agent that the program is already in this folder, or that what it was started through is: a new conversation in the
+// same program is the same agent, also where another one works beside it. Who brings a name is another one.
+func (c *claim) running(ctx context.Context) (Binding, error) {
+	if c.q.Name != "" {
+		return Binding{}, nil
+	}
+	here := workspaceKey(c.q.Host, c.result.Workspace.ID)
+	for _, id := range append([]proc.ID{c.q.Process}, c.q.Above...) {
+		if id.PID == 0 {
+			continue
+		}
+		found, err := c.k.find(ctx, processKey(id))
+		if err != nil {
+			return Binding{}, err
+		}
+		found = slices.DeleteFunc(found, func(b Binding) bool { return workspaceKey(b.Host, b.Workspace) != here })
+		b, err := c.provable(ctx, found)
+		if c.through = b.Through; b.Instance != "" && id != c.q.Process {
+			c.through = id
+		}
+		if err != nil || b.Instance != "" {
+			return b, err
+		}
+	}
+	return Binding{}, nil
 }
 
 // session is the conversation under which the binding is kept.
@@ -298,6 +346,6 @@ func (c *claim) mint() (Binding, error) {
 // binding is the line for this conversation and process.
 func (c *claim) binding(found Binding) Binding {
 	found.Host, found.Session, found.Workspace = c.q.Host, c.session(), c.result.Workspace.ID
-	found.At, found.Process = stamp(c.now), c.q.Process
+	found.At, found.Process, found.Through = stamp(c.now), c.q.Process, c.through
 	return found
 }

@@ -129,6 +129,54 @@ func TestConnectSameProcess(t *testing.T) {
 	})
 }
 
+// TestConnectThroughWrapper: the session of an agent was made with the process that its package starts; the program that works is a
+// child of that, and its server and its hooks know no conversation, or one that nobody has seen.
+func TestConnectThroughWrapper(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, k *Keeper) {
+		id := func(pid int) proc.ID { return proc.ID{PID: pid, Start: 7, Boot: "b"} }
+		plain := connect(t, k, Request{Host: "codex", Place: srvAPI, Process: id(50)}, noon)
+		var made [2]*Result
+		for n := range made {
+			made[n] = connect(t, k, Request{
+				Host: "codex", Session: "tmux:" + string(rune('a'+n)), Apart: true, Place: srvAPI, Process: id(100 * (n + 1)),
+			}, noon.Add(time.Second))
+		}
+		if made[0].Instance == made[1].Instance || made[0].Instance == plain.Instance {
+			t.Fatalf("sessions of their own: %s, %s beside %s", made[0].Instance, made[1].Instance, plain.Instance)
+		}
+		at := noon.Add(time.Minute)
+		for n, m := range made {
+			below := Request{Host: "codex", Place: srvAPI, Process: id(100*(n+1) + 1), Above: []proc.ID{id(100 * (n + 1))}}
+			if r := connect(t, k, below, at); r.Instance != m.Instance || r.Action != Reclaim {
+				t.Errorf("the server of session %d: %s %s, want %s", n, r.Action, r.Instance, m.Instance)
+			}
+			below.Session = "thread-" + string(rune('a'+n))
+			if r := connect(t, k, below, at); r.Instance != m.Instance {
+				t.Errorf("a hook of session %d: %s, want %s", n, r.Instance, m.Instance)
+			}
+			other := below
+			other.Host = "claude"
+			if r := connect(t, k, other, at); r.Action == Reclaim && r.Instance == m.Instance {
+				t.Errorf("another program below session %d is %s", n, r.Instance)
+			}
+			// The same conversation in a new process; and one that nobody has bound, of which it is said who it was.
+			if r := connect(t, k, Request{Host: "codex", Session: below.Session, Apart: true, Place: srvAPI, Process: id(900 + n)}, at); r.Instance != m.Instance {
+				t.Errorf("conversation %s again: %s, want %s", below.Session, r.Instance, m.Instance)
+			}
+			was := Request{Host: "codex", Session: "tmux:new" + string(rune('a'+n)), Apart: true, Was: m.Instance, Place: srvAPI, Process: id(950 + n)}
+			if r := connect(t, k, was, at); r.Instance != m.Instance {
+				t.Errorf("%s that comes back: %s", m.Instance, r.Instance)
+			}
+		}
+		revokeAll(t, k, made[0].Instance)
+		again := Request{Host: "codex", Session: "tmux:again", Apart: true, Was: made[0].Instance, Place: srvAPI, Process: id(990)}
+		if r := connect(t, k, again, at); r.Action != Mint {
+			t.Errorf("one that was revoked comes back: %+v", r)
+		}
+	})
+}
+
 func TestConnectWithoutPossession(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {

@@ -7,9 +7,9 @@
 //
 // # Reclaim or mint
 //
-// First the binding of (host, conversation); else the newest provable binding of (host, workspace), one of the same process before
-// those of others, so that a new conversation goes on under the id that peers know; else a new id. An agent that brings a name, or was started as a
-// session of its own, does not go on under the workspace's id. Provable means: the private key lies in this user's keyring
+// First the binding of (host, conversation); else that of the agent program in that folder, or of a process through which it was
+// started; else the newest provable binding of (host, workspace), so that a new conversation goes on under the id that peers know; else a new id.
+// An agent that brings a name, or was started as a session of its own, does not go on under the workspace's id. Provable means: the private key lies in this user's keyring
 // and signs for a key that the registry holds active. An id that was revoked or offboarded is thus never taken up again:
 // the agent gets a new one, and [Result.Notice] says so. A private key serves one id only; that of an older program's
 // channel is left where it is, and not copied.

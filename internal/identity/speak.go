@@ -3,9 +3,11 @@ package identity
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/proc"
 )
 
 // An Ask is what the caller of a command said about who speaks.
@@ -245,4 +247,19 @@ func (k *Keeper) likely(ctx context.Context, f *Facts, host string, now time.Tim
 		return nil, nil
 	}
 	return []address.Instance{b.Instance}, nil
+}
+
+// Conversation returns the last conversation at the host that was bound in a program, or in one that was started through it, "" for
+// none.
+func (k *Keeper) Conversation(ctx context.Context, host string, program proc.ID) (string, error) {
+	found, err := k.find(ctx, processKey(program))
+	if err != nil {
+		return "", fmt.Errorf("find the conversation of process %d: %w", program.PID, err)
+	}
+	for _, b := range found {
+		if address.Canonical(b.Host+":x") == address.Canonical(host+":x") && !strings.Contains(b.Session, ":") { // with one it stands for a conversation
+			return b.Session, nil
+		}
+	}
+	return "", nil
 }
