@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,7 +76,33 @@ func (v *server) open(ctx context.Context, b *bus, s presence.Start) (*presence.
 	if p, ok := v.facts.AgentProcess(); ok {
 		extra = identity.AgentMembers(p.ID)
 	}
-	return b.attend.Open(ctx, s, extra)
+	own, peers, err := b.attend.Open(ctx, s, extra)
+	if err == nil {
+		peers = v.relieve(ctx, b, own, peers)
+	}
+	return own, peers, err
+}
+
+// relieve takes away what stood in for the agent until its server came: the record of who has started it in tmux. It returns the
+// others that are there.
+func (v *server) relieve(ctx context.Context, b *bus, own *presence.Session, peers []*presence.Session) []*presence.Session {
+	return slices.DeleteFunc(peers, func(s *presence.Session) bool {
+		if !s.StandsIn() || s.Instance.Canonical() != own.Instance.Canonical() || !v.isBelow(s) {
+			return false
+		}
+		if err := b.World.Presence.Close(ctx, s); err != nil {
+			v.log(fmt.Sprintf("session %s, which stood in for this one, stays until it expires: %v", s.SessionID, err))
+		}
+		return true
+	})
+}
+
+// isBelow tells whether this server runs below the process that a session names as its agent.
+func (v *server) isBelow(s *presence.Session) bool {
+	if v.facts.Ancestors == nil {
+		return false
+	}
+	return slices.ContainsFunc(v.facts.Ancestors(), func(p identity.Process) bool { return identity.Serves(s.Raw, p.ID) })
 }
 
 func workspace(w *registry.Workspace) *presence.Workspace {

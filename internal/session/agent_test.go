@@ -40,6 +40,7 @@ import (
 //	stubborn             that program ignores what it is told
 //	group                it starts a program in a group of its own
 //	exits-at-once        it ends with status 7
+//	types                it shows what is typed, see typist
 //	print-env            it writes its environment to the file "environ"
 const (
 	modeVariable  = "TUTTI_TEST_AGENT"
@@ -56,6 +57,9 @@ func TestMain(m *testing.M) {
 	}
 	if step, ok := os.LookupEnv(stepVariable); ok {
 		os.Exit(stopUntil(step))
+	}
+	if step, ok := os.LookupEnv(beginVariable); ok {
+		os.Exit(beginUntil(step))
 	}
 	dir, err := os.MkdirTemp("/tmp", "ts")
 	if err != nil {
@@ -113,6 +117,9 @@ func (a *badAgent) run() int {
 	switch {
 	case a.has("exits-at-once"):
 		return 7
+	case a.has("types"):
+		(&typist{badAgent: a}).run()
+		return 0
 	case a.has("fork"):
 		a.start(&syscall.SysProcAttr{Setsid: true}, strings.Replace(strings.Join(a.modes, ","), "fork", "sleeper", 1))
 		return 0

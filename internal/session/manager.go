@@ -22,6 +22,8 @@ type Options struct {
 	Workspace string
 	Home      string                   // of the user, absolute
 	Env       func(name string) string // the environment; nil: an empty one
+	// Environ is all of it, as "K=V": a program that is started gets what of it is its user's, see passed.
+	Environ []string
 	// Server is the name of the tmux server for new sessions; "" is the default one.
 	Server string
 	// Halted is asked before anything is started or typed; nil: never halted.
@@ -41,15 +43,20 @@ type Options struct {
 type Bus struct {
 	// Began is called when the program of a session has been started. It returns the agent's address, which is kept in the row.
 	Began func(ctx context.Context, b Birth) (instance string, err error)
-	// Conversation returns the conversation that an agent was heard to have last in a folder, "" for none: what its hooks told.
-	Conversation func(ctx context.Context, agent, dir, instance string) (string, error)
 	// Ended is called when a session has ended: what kept its agent present is taken away.
 	Ended func(ctx context.Context, r *roster.Row) error
+	// Kept is called from time to time by who sees the program of a session alive: its agent is present although no server of its own has
+	// come up to say so. It does nothing where one has.
+	Kept func(ctx context.Context, b Birth) error
+	// Conversation returns the last conversation that was heard of in the program that a process began, in a folder; "" for none. Hooks
+	// tell of them.
+	Conversation func(ctx context.Context, agent, dir string, first proc.ID) (string, error)
 }
 
 // A Birth is what the bus is told of a session that has begun.
 type Birth struct {
 	Name, Agent  string
+	Owner        string // of the session, see [Variable]
 	Conversation string // "" as long as the program has not chosen one
 	Dir          string
 	Instance     string // the address that the session had before; "" for a new one

@@ -77,19 +77,26 @@ func (s *stopping) sheet() (driver.Sheet, bool) {
 	return driver.Sheet{}, false
 }
 
-// conversation finds the conversation of the session: the one that its program names itself, the one that the row has, or the only
+// conversation finds the conversation of the session: the one that its program names itself or has open, the one of which its hooks
+// told last, the one that the row has, or the only
 // one on disk that can be it. "" when that is not certain.
 func (s *stopping) conversation(ctx context.Context) string {
 	if v, ok := s.sheet(); ok && v.Conversation != "" {
 		return v.Conversation
 	}
-	if id := s.row.Conversation(); id != "" || s.bare {
+	if s.bare {
+		return s.row.Conversation()
+	}
+	if id := opened(&s.life.Find, s.place, s.kin); id != "" {
 		return id
 	}
-	if f := s.m.o.Bus.Conversation; f != nil {
-		if id, err := f(ctx, s.row.Kind(), s.place.Dir, s.row.Instance); err == nil && id != "" && s.life.IsID != nil && s.life.IsID(id) {
+	if d, ok := driver.Kind(s.row.Kind()); ok {
+		if id, err := s.m.heard(ctx, d, &s.row); err == nil && id != "" && s.m.there(d, s.place.Dir, id) {
 			return id
 		}
+	}
+	if id := s.row.Conversation(); id != "" {
+		return id
 	}
 	return s.onlyOne(ctx)
 }

@@ -1,0 +1,378 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/driver"
+	"tutti/internal/proc"
+	"tutti/internal/roster"
+	"tutti/internal/tmux"
+)
+
+// The verbs that begin a session, as they stand in intents.
+const (
+	verbCreate = "create"
+	verbResume = "resume"
+)
+
+// The steps of an intent. What was done since is found by looking.
+const (
+	stepClaimed  = "claimed"  // nothing was started yet
+	stepReplaces = "replaces" // the same, in a row that had a conversation, which is now the first of the previous ones
+)
+
+// The members of a row that this package adds.
+const (
+	looksMember    = "looks"    // the looks at a new session that were done: "start", "0.3s", "2s"
+	worktreeMember = "worktree" // {"path":…,"branch":…,"new":true}: the folder was made for the session
+	promptMember   = "first_prompt"
+)
+
+// The looks at a new session, by when they are done.
+const lookStart = "start"
+
+var laterLooks = []struct {
+	name  string
+	after time.Duration
+}{{"0.3s", 300 * time.Millisecond}, {"2s", 2 * time.Second}}
+
+// A begin is a session that is being begun.
+type begin struct {
+	m      *Manager
+	verb   string
+	kind   *driver.Driver
+	argv   []string // the program with its arguments
+	server tmux.Server
+	row    roster.Row // as it was written last
+	pane   tmux.Pane
+	first  proc.ID // of the pane
+	at     time.Time
+	seen   driver.Seen
+	screen string // the last one that was looked at
+	ended  bool   // its end was found, and is in the row
+}
+
+// newOwner makes the owner of a session.
+func newOwner() (string, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("make an owner: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+// intent is what this process is about to do.
+func (m *Manager) intent(verb, step string) *roster.Intent {
+	self := proc.Self()
+	return &roster.Intent{Verb: verb, Step: step, At: roster.Stamp(m.o.Now()), PID: self.PID, Start: self.Start, Boot: self.Boot}
+}
+
+// ours tells whether an intent is of this process.
+func ours(i *roster.Intent) bool {
+	self := proc.Self()
+	return i != nil && proc.ID{PID: i.PID, Start: i.Start, Boot: i.Boot} == self
+}
+
+// errTaken reports a row that somebody else has changed meanwhile: what was decided about it does not hold any more.
+var errTaken = errors.New("somebody else is at work on it")
+
+// start starts the program. What it returns as an error is that nothing runs.
+func (b *begin) start(ctx context.Context) error {
+	if err := b.m.o.Halted(); err != nil {
+		return err
+	}
+	var err error
+	b.at = b.m.o.Now()
+	b.pane, err = b.server.New(ctx, tmux.Spec{
+		Name: b.row.Name, Dir: b.row.Pane.Cwd, Argv: b.argv, Env: passed(b.m.o.Environ, b.row.OwnerID), Owner: b.row.OwnerID,
+		Isolated: b.row.ServerName() != "default",
+	})
+	if err == nil {
+		return nil
+	}
+	return b.notStarted(ctx, err)
+}
+
+// notStarted says why nothing was started. After some errors a session may have been made all the same; its owner tells.
+func (b *begin) notStarted(ctx context.Context, err error) error {
+	var taken *tmux.DuplicateError
+	switch {
+	case errors.As(err, &taken):
+		return &Error{
+			Kind: NotTheOne, Session: b.row.Name, Text: "tmux server " + b.row.ServerName() + " has a session of that name that is not ours",
+			Next: "--session takes another name",
+		}
+	case errors.Is(err, exec.ErrNotFound):
+		return &Error{Kind: Refused, Session: b.row.Name, Text: fmt.Sprintf("there is no program %q on your PATH", b.argv[0])}
+	case errors.Is(err, fs.ErrNotExist):
+		return &Error{Kind: Refused, Session: b.row.Name, Text: "it cannot be started", Err: err}
+	}
+	pane, e := b.server.Find(context.WithoutCancel(ctx), b.row.Name)
+	switch {
+	case e == nil && pane.Owner == b.row.OwnerID:
+		b.pane = pane
+		return nil
+	case e == nil || errors.Is(e, tmux.ErrAbsent):
+		return &Error{Kind: Refused, Session: b.row.Name, Text: "it cannot be started", Err: err}
+	}
+	return &Error{Kind: Unclear, Session: b.row.Name, Text: "tmux did not say whether it was started", Err: errors.Join(err, e), Next: "tutti session status " + b.row.Name}
+}
+
+// known looks at the session for the first time, tells the bus, and writes both down. The error is of kind NotUp when the
+// program has ended.
+func (b *begin) known(ctx context.Context) error {
+	id, err := proc.Of(b.pane.PID)
+	if err == nil {
+		b.first = id
+	}
+	b.m.reached("started")
+	b.tellBus(ctx)
+	b.m.reached("told")
+	if b.looked(ctx, false) {
+		return b.over(ctx, lookStart)
+	}
+	err = b.change(ctx, func(r *roster.Row) {
+		r.Clear("terminated_at", "termination_mode", "archived_at", "stopped_at", "stop_reason", "resumable", "last_visible_screen", "last_visible_note")
+		b.m.present(r, &b.pane, b.first)
+		now := roster.Stamp(b.m.o.Now())
+		if b.verb == verbResume {
+			r.ResumedAt = now
+		}
+		r.Set(looksMember, []byte(`["`+lookStart+`"]`))
+		r.Intent = nil
+	})
+	b.m.reached("recorded")
+	return err
+}
+
+// present writes into a row what runs in its session.
+func (m *Manager) present(r *roster.Row, pane *tmux.Pane, first proc.ID) {
+	r.Status, r.VisibleStatus = roster.Running, roster.Running
+	r.Pane.PID, r.Pane.ID, r.Pane.StartTicks = pane.PID, pane.ID, first.Start
+	if pane.Command != "" {
+		r.Pane.Cmd = pane.Command
+	}
+	r.TmuxSession, r.BootID = pane.Session, proc.BootID()
+}
+
+// busLimit is how long the bus may take to be told; it takes some milliseconds.
+const busLimit = 10 * time.Second
+
+// tellBus tells the bus that the agent is there. That it cannot be told is no reason to end it.
+func (b *begin) tellBus(ctx context.Context) {
+	if b.m.o.Bus.Began == nil || b.first.PID == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
+	defer cancel()
+	birth := b.m.birth(&b.row, &b.pane, b.first)
+	instance, err := b.m.o.Bus.Began(ctx, birth)
+	if err != nil {
+		b.m.o.Tell(fmt.Sprintf("session %s is not on the bus yet: %v", b.row.Name, err))
+	}
+	if instance != "" {
+		b.row.Instance = instance
+	}
+}
+
+// birth is what the bus is told of a session.
+func (m *Manager) birth(r *roster.Row, pane *tmux.Pane, first proc.ID) Birth {
+	return Birth{
+		Name: r.Name, Agent: r.Kind(), Owner: r.OwnerID, Conversation: r.Conversation(), Dir: r.Pane.Cwd, Instance: r.Instance,
+		Process: first, Pane: *pane, Command: r.StartArgv, Resume: []string{"tutti", "session", "resume", r.Name},
+	}
+}
+
+// Kept tells the bus that the agent of a session is there, for who has seen its program alive.
+func (m *Manager) Kept(ctx context.Context, r *roster.Row, s Sight) error {
+	if m.o.Bus.Kept == nil || s.State != Alive {
+		return nil
+	}
+	return m.o.Bus.Kept(ctx, m.birth(r, &s.Pane, s.Process))
+}
+
+// looked looks at the pane, with the screen if wanted, and tells whether its program has ended.
+func (b *begin) looked(ctx context.Context, screen bool) (ended bool) {
+	pane, err := b.server.Find(ctx, b.row.Name)
+	switch {
+	case errors.Is(err, tmux.ErrAbsent):
+		return true
+	case err != nil || pane.Owner != b.row.OwnerID:
+		return err == nil // another one has the name: ours is gone
+	}
+	b.pane = pane
+	if pane.Dead {
+		return true
+	}
+	if !screen {
+		return false
+	}
+	text, err := b.server.Capture(ctx, pane.Ref(), tmux.Capture{})
+	if err != nil {
+		return errors.Is(err, tmux.ErrDead)
+	}
+	b.screen = text
+	if b.kind.Life.Screen != nil {
+		b.seen = b.kind.Life.Screen(text, pane.Title)
+	}
+	return false
+}
+
+// change changes the row of the session, if it is still the one of this owner.
+func (b *begin) change(ctx context.Context, f func(r *roster.Row)) error {
+	row, err := b.m.o.Registry.Change(context.WithoutCancel(ctx), b.row.Name, func(r *roster.Row, found bool) error {
+		if !found || r.OwnerID != b.row.OwnerID {
+			return errTaken
+		}
+		if b.row.Instance != "" {
+			r.Instance = b.row.Instance
+		}
+		f(r)
+		return nil
+	})
+	if errors.Is(err, errTaken) {
+		return &Error{Kind: NotTheOne, Session: b.row.Name, Text: "its row was given to another session meanwhile", Next: "tutti session status " + b.row.Name}
+	}
+	if err != nil {
+		return fmt.Errorf("session %s runs, and its row could not be written: %w", b.row.Name, err)
+	}
+	b.row = row
+	return nil
+}
+
+// over writes down that the program has ended, and takes its pane away.
+func (b *begin) over(ctx context.Context, look string) error {
+	ctx = context.WithoutCancel(ctx)
+	how := "it ended at once"
+	if look != lookStart {
+		how = "it ended within " + look
+	}
+	if b.pane.Dead {
+		if text, err := b.server.Capture(ctx, b.pane.Ref(), tmux.Capture{History: -1}); err == nil {
+			b.screen = text
+		}
+		how += howEnded(&b.pane)
+	}
+	b.screen = roster.Screen(b.screen)
+	b.ended = true
+	resumable := b.verb == verbResume || b.m.exists(&b.row)
+	err := b.change(ctx, func(r *roster.Row) {
+		b.m.present(r, &b.pane, b.first)
+		endedRow(r, b.m.o.Now(), how, b.screen, resumable)
+		addLook(r, look)
+		r.Intent = nil
+	})
+	if b.m.o.Bus.Ended != nil {
+		if e := b.m.o.Bus.Ended(ctx, &b.row); e != nil {
+			b.m.o.Tell("the bus was not told of the end: " + e.Error())
+		}
+	}
+	if b.pane.Dead && b.pane.Owner == b.row.OwnerID {
+		if e := b.server.Kill(ctx, b.pane); e != nil && !errors.Is(e, tmux.ErrAbsent) {
+			b.m.o.Tell("its last screen stays in tmux: " + e.Error())
+		}
+	}
+	return errors.Join(&Error{Kind: NotUp, Session: b.row.Name, Text: how}, err)
+}
+
+// howEnded is how the program of a dead pane ended, for people.
+func howEnded(p *tmux.Pane) string {
+	switch {
+	case p.Signal != 0:
+		return fmt.Sprintf(", ended by signal %d", p.Signal)
+	case p.Status >= 0:
+		return fmt.Sprintf(", with status %d", p.Status)
+	}
+	return ""
+}
+
+// endedRow is the row of a session whose program has ended by itself.
+func endedRow(r *roster.Row, now time.Time, note, screen string, resumable bool) {
+	r.Status, r.VisibleStatus = roster.Terminated, roster.Terminated
+	r.TerminatedAt, r.Resumable = roster.Stamp(now), roster.FlagOf(resumable)
+	r.VisibleNote = note
+	if screen != "" {
+		r.VisibleScreen = screen
+	}
+}
+
+// Looks are the looks at a new session that were done, as its row says.
+func Looks(r *roster.Row) []string {
+	list, _ := canonjson.Strings(r.Get(looksMember))
+	return list
+}
+
+func addLook(r *roster.Row, look string) {
+	all := Looks(r)
+	if slices.Contains(all, look) {
+		return
+	}
+	var o canonjson.Object
+	o.Strs("l", append(all, look))
+	list, _ := canonjson.Get(o.Bytes(), "l")
+	r.Set(looksMember, list)
+}
+
+// wait does the looks that come later. Who begins a session without waiting leaves them to the monitor.
+func (b *begin) wait(ctx context.Context) error {
+	for _, l := range laterLooks {
+		select {
+		case <-time.After(time.Until(b.at.Add(l.after))):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if b.looked(ctx, true) {
+			return b.over(ctx, l.name)
+		}
+		if err := b.change(ctx, func(r *roster.Row) { addLook(r, l.name); b.noted(r) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noted writes what the screen shows.
+func (b *begin) noted(r *roster.Row) {
+	r.Pane.Cmd = b.pane.Command
+	r.VisibleNote = b.note()
+}
+
+// note is what stands open in place of the line where its user types, "" for nothing.
+func (b *begin) note() string {
+	comms := b.kind.Life.Comms
+	switch {
+	case b.seen.Dialog != "":
+		return Dialog(b.seen)
+	case b.seen.Note != "":
+		return b.seen.Note
+	case len(comms) > 0 && !slices.Contains(comms, b.pane.Command) && isShell(b.pane.Command):
+		return fmt.Sprintf("%s is in front, not %s", b.pane.Command, b.kind.Title)
+	}
+	return ""
+}
+
+// Dialog says what a program shows in place of the line where its user types, "" for nothing.
+func Dialog(s driver.Seen) string {
+	switch {
+	case s.Dialog == "":
+		return ""
+	case s.Doing == driver.Asking, strings.HasPrefix(s.Dialog, "whether "), strings.HasPrefix(s.Dialog, "what "):
+		return "it asks " + s.Dialog
+	}
+	return "it shows " + s.Dialog
+}
+
+// isShell tells whether a process in front is a shell: the program has ended inside of it.
+func isShell(comm string) bool {
+	return slices.Contains([]string{"sh", "bash", "zsh", "fish", "dash", "ksh", "tcsh", "csh"}, comm)
+}

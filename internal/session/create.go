@@ -1,0 +1,179 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tutti/internal/roster"
+	"tutti/internal/tmux"
+)
+
+// A CreateRequest says what session is wanted.
+type CreateRequest struct {
+	Agent string // kind of program; "" is that of the row
+	Name  string // "": made from the folder and the kind
+	// Dir is the folder in which the program works; "" is that of the row, and where there is none that of the options.
+	Dir    string
+	Server string // tmux server; "" is that of the row, and where there is none that of the options
+	// Program is what is run in place of the program of that kind: a path, or a name on PATH. With the kind custom the first of Argv is.
+	Program string
+	Argv    []string // own arguments for the program; nil in a row that is there: those that it had
+	Prompt  string   // typed when the program is ready for it
+	Ready   time.Duration
+	Branch  string // the program works in a new worktree of this branch, beside the repository
+	Role    string
+	Job     string
+	Wait    bool // look again after 0.3 s and 2 s
+}
+
+// DefaultReady is how long a first prompt waits for its program.
+const DefaultReady = time.Minute
+
+// Created is a session that was begun.
+type Created struct {
+	Row  roster.Row
+	Pane tmux.Pane
+	// Fresh: the conversation was begun anew. Former is the one that the row had before, which "resume" would have continued.
+	Former   string
+	Looks    []string
+	Dialog   string   // what stands open in place of the line where its user types, in words; "" for nothing that was seen
+	Skips    []string // arguments that let the program do things without being asked
+	Prompted bool     // the first prompt was taken
+	Worktree string   // folder that was made
+	Screen   string   // last lines, where the program has ended
+}
+
+// Create begins a session. With an error of kind NotUp the program was started and has ended; what was written down is in the
+// result. A first prompt that could not be given leaves the session running, and is an error beside the result.
+func (m *Manager) Create(ctx context.Context, q CreateRequest) (*Created, error) {
+	if err := m.o.Halted(); err != nil {
+		return nil, err
+	}
+	c := &creation{m: m, q: q}
+	if err := c.plan(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.claim(ctx); err != nil {
+		return nil, err
+	}
+	m.reached("claimed")
+	if err := c.makeTree(ctx); err != nil {
+		return nil, errors.Join(err, c.undo(ctx, err))
+	}
+	m.reached("worktree")
+	if err := c.b.start(ctx); err != nil {
+		return nil, errors.Join(err, c.undo(ctx, err))
+	}
+	m.reached("made")
+	return c.begun(ctx)
+}
+
+// A creation is one Create at work.
+type creation struct {
+	m      *Manager
+	q      CreateRequest
+	b      *begin
+	before *roster.Row // the row of that name before; nil: there was none
+	now    roster.Row  // as it is to be
+	own    []string    // arguments of its user
+	former string
+	tree   *worktree
+}
+
+// claim writes what is about to be done. Whoever was quicker wins.
+func (c *creation) claim(ctx context.Context) error {
+	step := stepClaimed
+	if c.former != "" {
+		step = stepReplaces
+	}
+	row, err := c.m.o.Registry.Change(ctx, c.q.Name, func(r *roster.Row, found bool) error {
+		if found != (c.before != nil) || found && r.Revision != c.before.Revision {
+			return errTaken
+		}
+		*r = c.now.Clone()
+		r.Intent = c.m.intent(verbCreate, step)
+		r.Set(looksMember, nil)
+		r.Set(promptMember, nil)
+		r.Set(worktreeMember, c.tree.json())
+		return nil
+	})
+	if errors.Is(err, errTaken) {
+		return &Error{Kind: Refused, Session: c.q.Name, Text: "somebody else has just begun or changed it", Next: "tutti session status " + c.q.Name}
+	}
+	if err != nil {
+		return err
+	}
+	c.b.row = row
+	return nil
+}
+
+// undo puts the row back as it was. One that is new says why there is no session.
+func (c *creation) undo(ctx context.Context, why error) error {
+	ctx = context.WithoutCancel(ctx)
+	left := c.tree.remove(ctx)
+	_, err := c.m.o.Registry.Change(ctx, c.q.Name, func(r *roster.Row, found bool) error {
+		if !found || r.OwnerID != c.b.row.OwnerID {
+			return roster.ErrNoChange
+		}
+		if c.before != nil {
+			revision := r.Revision
+			*r = c.before.Clone()
+			r.Revision = revision
+			return nil
+		}
+		endedRow(r, c.m.o.Now(), "it was not started: "+firstLine(why.Error()), "", false)
+		if left == nil {
+			r.Set(worktreeMember, nil)
+		}
+		r.Intent = nil
+		return nil
+	})
+	return errors.Join(left, err)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// makeTree makes the worktree.
+func (c *creation) makeTree(ctx context.Context) error {
+	if c.tree == nil {
+		return nil
+	}
+	return c.tree.make(ctx)
+}
+
+// begun does what comes after the start.
+func (c *creation) begun(ctx context.Context) (*Created, error) {
+	b := c.b
+	err := b.known(ctx)
+	if err == nil && c.q.Wait && c.q.Prompt == "" {
+		err = b.wait(ctx)
+	}
+	prompted := false
+	if err == nil && c.q.Prompt != "" {
+		prompted, err = b.prompt(ctx, c.q.Prompt, c.q.Ready)
+		if err == nil && c.q.Wait {
+			err = b.wait(ctx)
+		}
+	}
+	done := &Created{
+		Row: b.row, Pane: b.pane, Former: c.former, Looks: Looks(&b.row), Dialog: Dialog(b.seen),
+		Skips: b.kind.Life.Skipping(c.own), Prompted: prompted,
+	}
+	if c.tree != nil {
+		done.Worktree = c.tree.dir
+	}
+	if b.ended {
+		done.Screen = b.screen
+		if left := c.tree.remove(context.WithoutCancel(ctx)); left != nil {
+			err = errors.Join(err, left)
+		} else {
+			done.Worktree = ""
+		}
+	}
+	return done, err
+}

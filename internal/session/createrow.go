@@ -1,0 +1,125 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tutti/internal/address"
+	"tutti/internal/driver"
+	"tutti/internal/roster"
+)
+
+// row makes what the row is to be.
+func (c *creation) row(dir string) error {
+	owner, err := newOwner()
+	if err != nil {
+		return err
+	}
+	r := roster.Row{Name: c.q.Name}
+	if c.before != nil {
+		r = c.before.Clone()
+		c.former = r.Forget()
+	} else {
+		r.Status, r.CreatedAt = roster.Running, roster.Stamp(c.m.o.Now())
+	}
+	if c.q.Role != "" && r.Role != "" && c.q.Role != r.Role {
+		return &Error{Kind: Refused, Session: r.Name, Text: fmt.Sprintf("its role is %q, which never changes", r.Role)}
+	}
+	argv, err := c.command(&r)
+	if err != nil {
+		return err
+	}
+	r.Agent, r.OwnerID, r.Pane.Cwd = c.b.kind.Name, owner, dir
+	if c.q.Role != "" {
+		r.Role = c.q.Role
+	}
+	if r.Server = c.server(); r.Server == "default" {
+		r.Server = ""
+	}
+	r.Job = c.q.Job
+	r.StartArgv, r.StartCommand = argv, shown(argv)
+	c.b.argv, c.now = argv, r
+	return nil
+}
+
+// command is what is run, with a conversation that is chosen here where the program lets us.
+func (c *creation) command(r *roster.Row) ([]string, error) {
+	d := c.b.kind
+	same := c.before != nil && c.before.Kind() == d.Name && len(c.before.StartArgv) > 0
+	c.own = c.q.Argv
+	if c.own == nil && same {
+		c.own = ownArgs(&d.Life, c.before.StartArgv)
+	}
+	program := c.q.Program
+	switch {
+	case program == "" && d.Name == "custom" && c.q.Argv == nil && same:
+		program = c.before.StartArgv[0]
+	case program == "" && d.Name == "custom":
+		if len(c.own) == 0 {
+			return nil, &Error{Kind: Refused, Session: c.q.Name, Text: "it is not said what is to be started", Next: "tutti session create --agent custom -- PROGRAM ARGUMENTS"}
+		}
+		program, c.own = c.own[0], c.own[1:]
+	case program == "" && same:
+		program = c.before.StartArgv[0]
+	case program == "":
+		program = d.Program
+	}
+	begin := driver.Begin{Args: c.own}
+	if d.Talk.Choose != nil && !choosesItself(c.own) {
+		begin.Conversation = address.NewUUID()
+	}
+	r.SetConversation(d.Name, begin.Conversation)
+	return append([]string{program}, d.Life.Start(begin)...), nil
+}
+
+// choosesItself tells whether the arguments of the user say which conversation it is to be.
+func choosesItself(args []string) bool {
+	for _, a := range args {
+		name, _, _ := strings.Cut(a, "=")
+		if slices.Contains([]string{"--session-id", "--resume", "-r", "--continue", "-c"}, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownArgs are the arguments of the user in a command that was made here: what stands behind those of the program's own.
+func ownArgs(l *driver.Life, argv []string) []string {
+	const any = "\x00"
+	args := argv[1:]
+	for _, id := range []string{any, ""} {
+		made := l.Start(driver.Begin{Conversation: id})
+		if len(args) < len(made) {
+			continue
+		}
+		same := true
+		for i, word := range made {
+			same = same && (word == args[i] || word == any && l.IsID(args[i]))
+		}
+		if same {
+			return args[len(made):]
+		}
+	}
+	return args
+}
+
+// shown writes a command for people. It is never run.
+func shown(argv []string) string {
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = quote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// quote writes a word as a shell would take it.
+func quote(w string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=", r)
+	}
+	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}

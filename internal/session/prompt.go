@@ -1,0 +1,205 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/driver"
+	"tutti/internal/roster"
+	"tutti/internal/tmux"
+)
+
+// How a first prompt is given. A screen is looked at every tenth of a second; three looks in a row have to show that a line can be
+// typed, because programs draw their place for it before they know whether they have something to ask.
+const (
+	lookEvery  = 100 * time.Millisecond
+	looksFree  = 3
+	pastedIn   = 3 * time.Second // within which a paste is seen
+	takenIn    = 5 * time.Second // within which the place is empty again after an Enter
+	onceMore   = 1500 * time.Millisecond
+	tellsEvery = 10 * time.Second
+)
+
+// The words of what became of a first prompt, in the row.
+const (
+	promptWaits   = "waiting"
+	promptTaken   = "taken"
+	promptPasted  = "pasted" // it stands in the place where its user types, and nothing pressed Enter
+	promptUngiven = "not given"
+)
+
+// prompt gives the program its first prompt, when it is ready for one. Nothing is typed unless the screen shows that a line can be,
+// and Enter is pressed only where the prompt stands alone.
+func (b *begin) prompt(ctx context.Context, text string, limit time.Duration) (bool, error) {
+	if clean := tmux.Clean(text); clean != text {
+		b.m.o.Tell("control characters were left out of the prompt: to a terminal they are keys")
+		text = clean
+	}
+	if strings.TrimSpace(text) == "" {
+		return false, &Error{Kind: Refused, Session: b.row.Name, Text: "the prompt is empty; the session runs"}
+	}
+	if limit <= 0 {
+		limit = DefaultReady
+	}
+	state, err := b.give(ctx, text, limit)
+	if b.ended {
+		return false, err
+	}
+	e := b.change(ctx, func(r *roster.Row) {
+		r.Set(promptMember, canonjson.AppendString(nil, state))
+		b.noted(r)
+		if err != nil {
+			r.VisibleNote = "its first prompt: " + state + "; " + r.VisibleNote
+		}
+	})
+	return state == promptTaken, errors.Join(err, e)
+}
+
+// give returns what became of the prompt.
+func (b *begin) give(ctx context.Context, text string, limit time.Duration) (string, error) {
+	if err := b.ready(ctx, limit); err != nil {
+		return promptUngiven, err
+	}
+	if err := b.m.o.Halted(); err != nil {
+		return promptUngiven, err
+	}
+	if err := b.server.Paste(ctx, b.pane.Ref(), text); err != nil {
+		return promptUngiven, b.untyped("its prompt could not be typed", err)
+	}
+	b.m.reached("pasted")
+	time.Sleep(tmux.Pause)
+	is := func() bool { return holds(b.seen, text) }
+	if err := b.until(ctx, pastedIn, is); err != nil {
+		return promptPasted, b.untyped("its prompt was pasted and does not stand alone where its user types, so Enter was not pressed", err)
+	}
+	for try := range 2 {
+		if err := b.m.o.Halted(); err != nil {
+			return promptPasted, err
+		}
+		if err := b.server.Enter(ctx, b.pane.Ref()); err != nil {
+			return promptPasted, b.untyped("its prompt was typed, and Enter could not be pressed", err)
+		}
+		wait := takenIn
+		if try == 0 {
+			wait = onceMore
+		}
+		err := b.until(ctx, wait, func() bool { return !is() })
+		if err == nil {
+			return promptTaken, nil
+		}
+		if ctx.Err() != nil || b.ended {
+			return promptPasted, err
+		}
+	}
+	return promptPasted, b.untyped("its prompt was typed, and its program does not take it", nil)
+}
+
+// untyped is a prompt that was not given. The session runs on.
+func (b *begin) untyped(text string, err error) error {
+	if b.ended {
+		return err
+	}
+	return &Error{Kind: Refused, Session: b.row.Name, Text: text, Err: err, Next: "tutti session attach " + b.row.Name}
+}
+
+// errSlow reports that what was waited for did not come.
+var errSlow = errors.New("it took too long")
+
+// until looks at the screen until what is wanted is seen.
+func (b *begin) until(ctx context.Context, limit time.Duration, is func() bool) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	end := time.Now().Add(limit)
+	for {
+		if b.looked(ctx, true) {
+			return b.over(ctx, roundedSince(b.at))
+		}
+		if is() {
+			return nil
+		}
+		if time.Now().After(end) {
+			return errSlow
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func roundedSince(t time.Time) string { return time.Since(t).Round(100 * time.Millisecond).String() }
+
+// ready waits until a line can be typed.
+func (b *begin) ready(ctx context.Context, limit time.Duration) error {
+	free, told, next := 0, "", time.Now().Add(tellsEvery)
+	err := b.until(ctx, limit, func() bool {
+		if free++; !b.seen.Free() {
+			free = 0
+		}
+		state := b.state()
+		if d := Dialog(b.seen); d != "" && d != told && !b.seen.Guess || time.Now().After(next) {
+			b.m.o.Tell(fmt.Sprintf("session %s: the prompt waits: %s (tutti session attach %s)", b.row.Name, state, b.row.Name))
+			told, next = d, time.Now().Add(tellsEvery)
+		}
+		return free >= looksFree
+	})
+	if errors.Is(err, errSlow) {
+		return &Error{
+			Kind: Refused, Session: b.row.Name,
+			Text: fmt.Sprintf("it runs, but its prompt was not given within %s: %s", limit, b.state()), Next: "tutti session attach " + b.row.Name,
+		}
+	}
+	return err
+}
+
+// state is what the program does, for people.
+func (b *begin) state() string {
+	switch d := Dialog(b.seen); {
+	case d != "":
+		return d
+	case b.seen.Note != "":
+		return b.seen.Note
+	case b.seen.Typed != "":
+		return "somebody has begun to type"
+	case b.seen.Doing == driver.Unknown:
+		return "it cannot be seen what it does"
+	}
+	return "it is " + b.seen.Doing.String()
+}
+
+// holds tells whether what stands in the place where its user types is this text and nothing else. Long texts are broken into lines
+// there, show a part of themselves, or are shown as a word about a paste.
+func holds(s driver.Seen, text string) bool {
+	if s.Doing != driver.Idle || !s.Prompt || s.Dialog != "" || s.Guess {
+		return false
+	}
+	if s.Holds(text) {
+		return true
+	}
+	shown, whole := squeezed(s.Typed), squeezed(text)
+	const part = 40 // characters, of a text that does not fit
+	return shown != "" && (shown == whole || len(shown) >= part && strings.Contains(whole, shown) ||
+		(len(text) > part || strings.Contains(text, "\n")) && isPaste(s.Typed))
+}
+
+// squeezed is a text without spaces and ends of lines: where a program breaks it is its own matter.
+func squeezed(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// isPaste tells whether a line is the word of a program about one paste.
+func isPaste(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, "[Pasted ") && strings.IndexByte(line, ']') == len(line)-1
+}

@@ -1,0 +1,125 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tutti/internal/proc"
+	"tutti/internal/roster"
+)
+
+// lostMember marks a row whose session went without its program having ended by itself: with its tmux server, or with the machine.
+const lostMember = "lost"
+
+// Lost writes into a row that its session is gone without its program having ended by itself. Such a session is taken up again by
+// [Manager.ResumeAll].
+func Lost(r *roster.Row, m *Manager, note string) {
+	endedRow(r, m.o.Now(), note, "", r.Conversation() != "")
+	r.Set(lostMember, []byte("true"))
+}
+
+// wasLost tells whether a row says so.
+func wasLost(r *roster.Row) bool {
+	return r.Status == roster.Terminated && string(r.Get(lostMember)) == "true"
+}
+
+// Settle finds out what became of a session at which somebody was at work who is gone, and writes it down. A row at which nobody was
+// at work stays as it is. The error is of kind Refused when somebody still is.
+func (m *Manager) Settle(ctx context.Context, name string) (roster.Row, error) {
+	r, err := m.row(ctx, name)
+	if err != nil {
+		return r, err
+	}
+	return m.settled(ctx, r)
+}
+
+// settled is the row, with what was cut off in it brought to an end.
+func (m *Manager) settled(ctx context.Context, r roster.Row) (roster.Row, error) {
+	i := r.Intent
+	if i == nil {
+		return r, nil
+	}
+	if by := (proc.ID{PID: i.PID, Start: i.Start, Boot: i.Boot}); by.Alive() && !ours(i) {
+		return r, &Error{Kind: Refused, Session: r.Name, Text: fmt.Sprintf("process %d is at work on it (%s)", by.PID, i.Verb), Next: "tutti session status " + r.Name}
+	}
+	if i.Verb == verbCreate || i.Verb == verbResume {
+		return m.settleBegin(ctx, &r)
+	}
+	return r, nil
+}
+
+// settleBegin ends a create or a resume that was cut off. What runs is kept, for it was wanted.
+func (m *Manager) settleBegin(ctx context.Context, r *roster.Row) (roster.Row, error) {
+	s := m.look(ctx, r)
+	if s.State == Unknown {
+		return *r, &Error{Kind: Unclear, Session: r.Name, Text: r.Intent.Verb + " was cut off, and tmux does not say what came of it", Err: s.Err}
+	}
+	begun := s.State == Alive || s.State == Other && !s.Foreign
+	instance := ""
+	if begun {
+		instance = m.introduce(ctx, r, &s)
+	}
+	row, err := m.o.Registry.Change(ctx, r.Name, func(row *roster.Row, found bool) error {
+		if !found || row.Revision != r.Revision {
+			return errTaken
+		}
+		switch {
+		case begun:
+			row.Clear("terminated_at", "termination_mode", "archived_at", "stopped_at", "stop_reason", "resumable", "last_visible_screen")
+			m.present(row, &s.Pane, s.Process)
+			row.VisibleNote = row.Intent.Verb + " was cut off after its program had been started"
+			if instance != "" {
+				row.Instance = instance
+			}
+		case s.State == Dead:
+			endedRow(row, m.o.Now(), row.Intent.Verb+" was cut off, and its program has ended"+howEnded(&s.Pane), "", row.Intent.Verb == verbResume)
+		default:
+			unbegun(row, m)
+		}
+		row.Intent = nil
+		return nil
+	})
+	if errors.Is(err, errTaken) { // somebody else was quicker
+		if again, e := m.row(ctx, r.Name); e != nil || again.Intent == nil {
+			return again, e
+		}
+		return *r, &Error{Kind: Refused, Session: r.Name, Text: "somebody else is at work on it", Next: "tutti session status " + r.Name}
+	}
+	if err == nil && s.State == Dead {
+		err = m.clearPane(ctx, &row, &s.Pane)
+	}
+	return row, err
+}
+
+// introduce tells the bus of a session whose begin was cut off before that.
+func (m *Manager) introduce(ctx context.Context, r *roster.Row, s *Sight) string {
+	if m.o.Bus.Began == nil {
+		return ""
+	}
+	instance, err := m.o.Bus.Began(ctx, m.birth(r, &s.Pane, s.Process))
+	if err != nil {
+		m.o.Tell(fmt.Sprintf("session %s is not on the bus: %v", r.Name, err))
+	}
+	return instance
+}
+
+// unbegun is the row of a session of which nothing was started.
+func unbegun(r *roster.Row, m *Manager) {
+	note := r.Intent.Verb + " was cut off before its program was started"
+	if tree := r.Get(worktreeMember); tree != nil && r.Intent.Verb == verbCreate {
+		note += "; a worktree may be left"
+	}
+	if r.Intent.Step == stepReplaces && len(r.PreviousIDs) > 0 {
+		r.SetConversation(r.Kind(), r.PreviousIDs[0])
+		r.PreviousIDs = r.PreviousIDs[1:]
+	}
+	switch {
+	case r.Status != roster.Running:
+		r.VisibleNote = note
+	case r.Intent.Verb == verbResume || r.Intent.Step == stepReplaces:
+		Lost(r, m, note)
+	default:
+		endedRow(r, m.o.Now(), note, "", false)
+	}
+}

@@ -1,0 +1,83 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tutti/internal/roster"
+	"tutti/internal/tmux"
+)
+
+// unused is nil when nothing of a row runs. What is left of it in tmux, a pane whose program has ended, is taken away.
+func (m *Manager) unused(ctx context.Context, r *roster.Row) error {
+	s := m.look(ctx, r)
+	switch s.State {
+	case Unknown:
+		return &Error{Kind: Unclear, Session: r.Name, Text: "tmux does not say whether it runs", Err: s.Err}
+	case Alive:
+		return &Error{
+			Kind: Refused, Session: r.Name, Text: "it is running already",
+			Next: "tutti session attach " + r.Name + "   # or: tutti session stop " + r.Name,
+		}
+	case Other:
+		if s.Foreign {
+			return &Error{Kind: NotTheOne, Session: r.Name, Text: "tmux server " + r.ServerName() + " has a session of that name that is not ours", Next: "--session takes another name"}
+		}
+		return &Error{Kind: NotTheOne, Session: r.Name, Text: fmt.Sprintf("in its session runs process %d, which is not the one of the row", s.Process.PID), Next: "tutti session status " + r.Name}
+	case Dead:
+		if err := m.clearPane(ctx, r, &s.Pane); err != nil {
+			return err
+		}
+	}
+	return m.noneLeft(r)
+}
+
+// clearPane takes away the pane of a session whose program has ended, once its last screen is in the row.
+func (m *Manager) clearPane(ctx context.Context, r *roster.Row, pane *tmux.Pane) error {
+	server, err := server(r)
+	if err != nil {
+		return err
+	}
+	if r.Status == roster.Running && r.OwnerID != "" {
+		text, _ := server.Capture(ctx, pane.Ref(), tmux.Capture{History: -1})
+		_, err := m.o.Registry.Change(ctx, r.Name, func(row *roster.Row, found bool) error {
+			if !found || row.OwnerID != r.OwnerID || row.Status != roster.Running {
+				return roster.ErrNoChange
+			}
+			endedRow(row, m.o.Now(), "its program has ended"+howEnded(pane), roster.Screen(text), row.Conversation() != "")
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := server.Kill(ctx, *pane); err != nil && !errors.Is(err, tmux.ErrAbsent) {
+		return &Error{Kind: Unclear, Session: r.Name, Text: "what is left of it in tmux cannot be taken away", Err: err}
+	}
+	return nil
+}
+
+// noneLeft is nil when no process of a session runs outside of tmux, as they do when the server was killed.
+func (m *Manager) noneLeft(r *roster.Row) error {
+	first, ok := process(r)
+	if !ok && r.OwnerID == "" {
+		return nil
+	}
+	left, err := family(r, first)
+	if err != nil {
+		return err
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	names := make([]string, len(left))
+	for i, p := range left {
+		names[i] = fmt.Sprintf("%d (%s)", p.PID, p.Comm)
+	}
+	return &Error{
+		Kind: Refused, Session: r.Name, Text: "tmux does not have it any more, but these processes of it run: " + strings.Join(names, ", "),
+		Next: "tutti session stop " + r.Name,
+	}
+}
