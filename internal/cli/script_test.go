@@ -117,6 +117,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("BIN", bin) // with our programs alone
 			e.Setenv("PATH", fake+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("TZ", "UTC")
+			if err := ownTmux(e); err != nil {
+				return err
+			}
 			e.Setenv("FAKE_SYSTEMCTL", "")
 			e.Setenv(topVariable, strconv.Itoa(os.Getpid()))
 			e.Cd = filepath.Join(home, "project")
@@ -129,6 +132,24 @@ func TestScripts(t *testing.T) {
 			"status": cmdStatus, "isjson": cmdIsJSON, "bashcomplete": cmdBashComplete, "waitfor": cmdWaitFor,
 		},
 	})
+}
+
+// ownTmux keeps the tmux servers of a script apart from those of the user, and ends them with it. The folder has a short name,
+// because the path of a socket may have 107 bytes.
+func ownTmux(e *testscript.Env) error {
+	dir, err := os.MkdirTemp("/tmp", "tc")
+	if err != nil {
+		return err
+	}
+	e.Setenv("TMUX_TMPDIR", dir)
+	e.Defer(func() {
+		sockets, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+		for _, s := range sockets {
+			_ = exec.Command("tmux", "-S", s, "kill-server").Run() // it may have ended with its last session
+		}
+		os.RemoveAll(dir)
+	})
+	return nil
 }
 
 // signedEnvelope writes an envelope that is signed with a key of the test, one that was changed afterwards, and the key.

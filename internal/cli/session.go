@@ -26,6 +26,7 @@ func SessionVerbs(open Opener) Heavy {
 	return Heavy{
 		verb("session list", sessionList),
 		verb("session status", sessionStatus),
+		verb("session stop", sessionStop),
 	}
 }
 

@@ -39,4 +39,5 @@ $ tutti session status api-creator-claude --json`,
 		Exit: "0 done, whatever was found; 1 wrong usage, no such session, or no registry that can be read; 3 a file could not be read",
 		See:  "status",
 	},
+	stopSessionVerb,
 }

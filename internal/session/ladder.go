@@ -248,6 +248,13 @@ func (s *stopping) close(ctx context.Context) error {
 		return nil
 	}
 	err := s.srv.Kill(ctx, s.sight.Pane)
+	for range looks { // a server whose last program has ended is just ending, too
+		var said *tmux.CommandError
+		if !errors.As(err, &said) || errors.Is(err, tmux.ErrAbsent) || !pause(ctx, glance) {
+			break
+		}
+		err = s.srv.Kill(ctx, s.sight.Pane)
+	}
 	switch {
 	case err == nil:
 		s.took(StepKill)

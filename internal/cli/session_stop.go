@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/proc"
+	"tutti/internal/roster"
+	"tutti/internal/session"
+)
+
+// sessionStop ends a session, or all that run.
+func sessionStop(ctx context.Context, c *Call, s *sessions) error {
+	q, err := c.stopRequest()
+	if err != nil {
+		return err
+	}
+	begun := apartFromParent()
+	q.Apart = begun != nil
+	q.Begun = begun
+	m, err := s.manager("session stop")
+	if err != nil {
+		return err
+	}
+	if c.on("all") {
+		if !q.Apart && os.Getenv(session.Variable) != "" { // it may be one of them
+			return c.stopApart("all sessions")
+		}
+		return c.stopAll(ctx, m, q)
+	}
+	out, err := m.Stop(ctx, q)
+	if inside, ok := errors.AsType[*session.Error](err); ok && inside.Kind == session.Inside {
+		return c.stopApart(q.Session)
+	}
+	if out != nil && (err == nil || len(out.Steps) > 0) {
+		c.showStopped(out, err)
+	}
+	return err
+}
+
+// stopRequest is what the command line asks for.
+func (c *Call) stopRequest() (q session.StopRequest, err error) {
+	q = session.StopRequest{
+		Reason: c.text("reason"), Purge: c.on("purge-conversation"), Yes: c.on("yes"), ForceNoYAML: c.on("force-no-yaml"), Force: c.on("force"),
+		Grace: c.duration("grace", 0), NoKeys: c.on("no-keys"), WithDaemon: c.on("with-daemon"), JobEvent: c.text("job-event"),
+	}
+	if c.on("all") {
+		if name, err := c.sessionName(); err != nil || name != "" {
+			return q, usagef("session stop: --all and the name of a session do not go together")
+		}
+		if q.ForceNoYAML || q.Force {
+			return q, usagef("session stop: --all ends what the registry has; --force and --force-no-yaml take the name of a session")
+		}
+	} else if q.Session, err = c.oneSession(); err != nil {
+		return q, err
+	}
+	switch mode := c.text("mode"); mode {
+	case "hard":
+		q.Mode = session.Hard
+	case "soft":
+		q.Mode = session.Soft
+	}
+	for _, old := range [...]struct{ flag, now string }{
+		{"mode", "a stop is graceful, and --purge-conversation deletes the conversation"},
+		{"capture-id", "the id of the conversation is always kept"},
+		{"graceful", "that is how every session is stopped"},
+	} {
+		if c.isSet(old.flag) {
+			c.remark("--%s is of older programs: %s", old.flag, old.now)
+		}
+	}
+	if q.Purge && !q.Yes {
+		q.Yes, err = c.confirmPurge(q.Session)
+	}
+	return q, err
+}
+
+// confirmPurge asks. Where nobody can answer nothing is done.
+func (c *Call) confirmPurge(name string) (bool, error) {
+	in, ok := c.In.(*os.File)
+	if !ok || columns(in) == 0 {
+		return false, refuse("add --yes", "nothing was done: --purge-conversation deletes the conversation for good, and there is nobody to ask")
+	}
+	what := "the conversation of " + Clean(name)
+	if name == "" {
+		what = "the conversations of all sessions"
+	}
+	c.out = append(c.out, "Stop and delete "+what+" for good? [y/N] "...)
+	if err := c.flush(); err != nil {
+		return false, err
+	}
+	answer, _ := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return false, refuse("", "nothing was done")
+	}
+	return true, nil
+}
+
+// stopAll ends all that run.
+func (c *Call) stopAll(ctx context.Context, m *session.Manager, q session.StopRequest) error {
+	all, err := m.StopAll(ctx, q)
+	var l list
+	for _, out := range all {
+		var failed *session.Error
+		for _, e := range flat(err) {
+			if one, ok := errors.AsType[*session.Error](e); ok && one.Session == out.Session {
+				failed = one
+			}
+		}
+		switch {
+		case c.json:
+			l.raw(stoppedJSON(out, failed == nil))
+		case failed == nil:
+			c.stoppedText(out)
+		}
+	}
+	if c.json {
+		c.emit(l.bytes())
+	} else if len(all) == 0 && err == nil {
+		c.remark("no session runs")
+	}
+	return err
+}
+
+// flat are the errors that were joined.
+func flat(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	return []error{err}
+}
+
+func (c *Call) showStopped(out *session.Stopped, err error) {
+	if c.json {
+		c.emit(stoppedJSON(out, err == nil))
+	} else if err == nil {
+		c.stoppedText(out)
+	}
+	if err != nil {
+		for _, n := range out.Notes {
+			c.remark("%s", Clean(n))
+		}
+	}
+}
+
+// stoppedText says what came of a stop. The first words are what scripts look for.
+func (c *Call) stoppedText(out *session.Stopped) {
+	name := Clean(out.Session)
+	if out.Already {
+		c.line("already " + string(out.Was) + " (" + strings.Join(endedWhy(&out.Row), ", ") + ")")
+		c.stopNotes(out)
+		return
+	}
+	if out.Gone {
+		c.line("tmux already dead")
+	}
+	word := string(out.Row.Status)
+	switch {
+	case out.Row.Name == "":
+		word = "ended"
+	case out.Row.Status == roster.Archived:
+		c.line("archived " + name + ": it goes on in tmux")
+		return
+	}
+	how := ""
+	if len(out.Steps) > 0 {
+		how = " in " + out.Took.Round(10*time.Millisecond).String() + ": " + strings.Join(out.Steps, ", ")
+	}
+	c.line(c.paint(bold, word+" "+name) + how)
+	var rows [][]string
+	if id := out.Conversation; id != "" && len(out.Deleted) == 0 && out.Row.Mode != "purge" {
+		rows = append(rows, []string{"  conversation", Clean(id) + ", kept"})
+	}
+	for _, path := range out.Deleted {
+		rows = append(rows, []string{"  deleted", Clean(c.App.Shown(path))})
+	}
+	if out.Forgot != "" {
+		rows = append(rows, []string{"  deleted", "by " + out.Forgot + " itself: " + Clean(out.Conversation)})
+	}
+	for _, k := range out.Kept {
+		rows = append(rows, []string{"  left", Clean(c.App.Shown(k.Path)) + ": " + Clean(k.Why)})
+	}
+	for _, b := range out.Apart {
+		hint := ""
+		if b.Program {
+			hint = "; --with-daemon ends it"
+		}
+		rows = append(rows, []string{"  lives on", "process " + strconv.Itoa(b.PID) + " (" + Clean(b.Comm) + "), " + b.Is + hint})
+	}
+	c.facts(rows)
+	c.stopNotes(out)
+}
+
+func (c *Call) stopNotes(out *session.Stopped) {
+	for _, n := range out.Notes {
+		c.remark("%s", Clean(n))
+	}
+}
+
+// endedWhy is when and why a session ended, as far as its row says.
+func endedWhy(r *roster.Row) []string {
+	at := r.StoppedAt
+	switch r.Status {
+	case roster.Terminated:
+		at = r.TerminatedAt
+	case roster.Archived:
+		at = r.ArchivedAt
+	}
+	var all []string
+	if !at.IsZero() {
+		all = append(all, at.UTC().Format(time.RFC3339))
+	}
+	if r.StopReason != "" {
+		all = append(all, Clean(r.StopReason))
+	} else if r.VisibleNote != "" {
+		all = append(all, Clean(r.VisibleNote))
+	}
+	return all
+}
+
+func stoppedJSON(out *session.Stopped, ok bool) []byte {
+	var o canonjson.Object
+	o.Bool("ok", ok)
+	o.Str("session", out.Session)
+	o.Opt("was", string(out.Was))
+	o.Opt("status", string(out.Row.Status))
+	o.Bool("already", out.Already)
+	o.Bool("tmux_already_dead", out.Gone)
+	if !out.Row.StoppedAt.IsZero() {
+		o.Str("stopped_at", out.Row.StoppedAt.UTC().Format(time.RFC3339))
+	}
+	o.Opt("reason", out.Row.StopReason)
+	o.Opt("conversation", out.Conversation)
+	o.Strs("steps", out.Steps)
+	o.Int("took_ms", out.Took.Milliseconds())
+	var ended, left, apart, kept list
+	for _, p := range out.Ended {
+		ended.raw(processJSON(p.PID, p.Comm, ""))
+	}
+	for _, p := range out.Left {
+		left.raw(processJSON(p.PID, p.Comm, ""))
+	}
+	for _, b := range out.Apart {
+		apart.raw(processJSON(b.PID, b.Comm, b.Is))
+	}
+	o.Raw("ended", ended.bytes())
+	o.Raw("left", left.bytes())
+	o.Raw("lives_on", apart.bytes())
+	o.Strs("deleted", out.Deleted)
+	for _, k := range out.Kept {
+		var one canonjson.Object
+		one.Str("path", k.Path)
+		one.Str("why", k.Why)
+		kept.obj(&one)
+	}
+	o.Raw("kept", kept.bytes())
+	o.Strs("notes", out.Notes)
+	return o.Bytes()
+}
+
+func processJSON(pid int, comm, is string) []byte {
+	var o canonjson.Object
+	o.Int("pid", int64(pid))
+	o.Str("name", comm)
+	o.Opt("is", is)
+	return o.Bytes()
+}
+
+// apartVariable tells the process that stops a session for one that runs in it: it holds the number of the pipe on which it says
+// that it has begun.
+const apartVariable = "TUTTI_STOP_APART"
+
+// apartFromParent returns what says that a stop has begun, nil where nobody waits for that.
+func apartFromParent() func() {
+	fd, err := strconv.Atoi(os.Getenv(apartVariable))
+	if os.Unsetenv(apartVariable) != nil || err != nil || fd <= 2 {
+		return nil
+	}
+	pipe := os.NewFile(uintptr(fd), "begun")
+	parent, parentErr := proc.Of(os.Getppid())
+	return sync.OnceFunc(func() {
+		_, _ = pipe.Write([]byte{1}) // who has gone on meanwhile does not mind
+		_ = pipe.Close()
+		if parentErr == nil { // it has something to say, and as long as it runs this process is found below the session
+			ctx, cancel := context.WithTimeout(context.Background(), parentLimit)
+			defer cancel()
+			proc.Gone(ctx, []proc.ID{parent})
+		}
+	})
+}
+
+// parentLimit is how long the process that has handed a stop over may take to end.
+const parentLimit = time.Second
