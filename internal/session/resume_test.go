@@ -134,8 +134,7 @@ func TestResumeFinds(t *testing.T) {
 		"no id":               {q: ResumeRequest{Conversation: "--help"}, kind: Refused, part: "is no conversation"},
 		"purged":              {row: func(row *roster.Row) { row.Status, row.Mode, row.Resumable = roster.Terminated, "purge", roster.No }, kind: Refused, part: "deleted"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // one after the other: they share the ids
 			r := newRig(t)
 			m := r.creator("types", func(o *Options) {
 				o.Bus.Conversation = func(context.Context, string, string, proc.ID) (string, error) { return c.heard, nil }
