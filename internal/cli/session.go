@@ -27,6 +27,8 @@ func SessionVerbs(open Opener) Heavy {
 		verb("session list", sessionList),
 		verb("session status", sessionStatus),
 		verb("session stop", sessionStop),
+		verb("session capture", sessionCapture),
+		verb("session attach", sessionAttach),
 	}
 }
 

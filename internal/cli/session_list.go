@@ -17,7 +17,7 @@ func sessionList(ctx context.Context, c *Call, s *sessions) error {
 	if err != nil {
 		return err
 	}
-	view := session.Observe(ctx, rows)
+	view := session.Glance(ctx, rows)
 	s.sayProblems(problems)
 	if c.json {
 		all := c.array()

@@ -40,4 +40,31 @@ $ tutti session status api-creator-claude --json`,
 		See:  "status",
 	},
 	stopSessionVerb,
+	{
+		Name: "session capture", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionCapture,
+		Short: "print what an agent in tmux shows",
+		Args:  "[<name>]",
+		Flags: []Flag{
+			sessionFlag, registryFlag,
+			{Name: "lines", Kind: Count, Value: "n", Default: "the screen", Help: "this many of the last lines, also those that have left the screen"},
+		},
+		Does: `Prints the screen of a session, without colours and control characters. Without a name it is the one that runs. When the
+session is gone it prints what its row has kept of it, and says so.`,
+		Wont: "It presses no key, and does not change the size of the window.",
+		Examples: `$ tutti session capture api-creator-claude
+$ tutti session capture --lines 200`,
+		Exit: "0 done; 1 wrong usage, no such session, or nothing is left of it; 3 tmux did not answer; 6 several run and none was named; 8 the session of that name belongs to somebody else",
+	},
+	{
+		Name: "session attach", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionAttach, TextOnly: true,
+		Short: "show an agent in this terminal",
+		Args:  "[<name>]",
+		Flags: []Flag{sessionFlag, registryFlag},
+		Does: `Shows a session in this terminal until you leave it: Ctrl-b, then d, unless you gave tmux another key. Leaving ends
+nothing: the agent goes on. What you type goes to the agent. Where this terminal shows another session of the same tmux server it
+is switched to this one. Without a name it is the one that runs.`,
+		Wont:     "It does not look whether the agent waits for an answer: that you see.",
+		Examples: `$ tutti session attach api-creator-claude`,
+		Exit:     "0 you have left; 1 wrong usage, no terminal, no such session, or it is not there; 3 tmux did not answer; 6 several run and none was named; 8 the session of that name belongs to somebody else",
+	},
 }

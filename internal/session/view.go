@@ -9,12 +9,16 @@ import (
 	"strings"
 	"sync"
 
+	"tutti/internal/proc"
 	"tutti/internal/roster"
 	"tutti/internal/tmux"
 )
 
 // A View is one look at several tmux servers, each of which was asked once, for everything. It changes nothing anywhere.
-type View struct{ servers map[string]*Served }
+type View struct {
+	servers map[string]*Served
+	brief   bool
+}
 
 // Served is what one tmux server answered.
 type Served struct {
@@ -33,9 +37,21 @@ func Observe(ctx context.Context, rows []roster.Row, more ...string) *View {
 	return observe(ctx, rows, nil, more)
 }
 
+// Glance is [Observe] for who wants to know quickly which sessions are there. It takes the word of the row for when its process began.
+func Glance(ctx context.Context, rows []roster.Row) *View {
+	v := &View{servers: map[string]*Served{}, brief: true}
+	v.observe(ctx, rows, nil, nil)
+	return v
+}
+
 // observe is Observe, with the screens of some rows.
 func observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, more []string) *View {
 	v := &View{servers: map[string]*Served{}}
+	v.observe(ctx, rows, screens, more)
+	return v
+}
+
+func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, more []string) {
 	ask := func(name string) *Served {
 		s := v.servers[name]
 		if s == nil {
@@ -55,23 +71,33 @@ func observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) b
 	}
 	var all sync.WaitGroup
 	for _, s := range v.servers {
-		all.Go(func() { s.look(ctx) })
+		if len(v.servers) == 1 {
+			s.look(ctx, v.brief)
+			return
+		}
+		all.Go(func() { s.look(ctx, v.brief) })
 	}
 	all.Wait()
-	return v
 }
 
-func (s *Served) look(ctx context.Context) {
+func (s *Served) look(ctx context.Context, brief bool) {
 	server, err := tmux.Named(s.Name)
-	if err == nil {
-		s.Panes, s.screens, err = server.Survey(ctx, s.wants)
+	var panes []tmux.Pane
+	switch {
+	case err != nil:
+	case brief:
+		panes, err = server.Brief(ctx)
+	default:
+		if s.Panes, s.screens, err = server.Survey(ctx, s.wants); err == nil {
+			panes = s.Panes.Panes
+		}
 	}
 	if err != nil {
 		s.Panes, s.Err = nil, err
 		return
 	}
-	s.byName = make(map[string]tmux.Pane, len(s.Panes.Panes))
-	for _, p := range s.Panes.Panes {
+	s.byName = make(map[string]tmux.Pane, len(panes))
+	for _, p := range panes {
 		if first, ok := s.byName[p.SessionName]; !ok || older(p, first) {
 			s.byName[p.SessionName] = p
 		}
@@ -111,7 +137,27 @@ func (v *View) Sight(r *roster.Row) Sight {
 	if !ok {
 		return Sight{State: Absent}
 	}
+	if v.brief {
+		return glanceOf(r, pane)
+	}
 	return sightOf(r, pane, nil)
+}
+
+// glanceOf is sightOf without a look at the process: the pane says that it runs, and a pane that has the pid of the row in the same
+// boot was not started anew.
+func glanceOf(r *roster.Row, pane tmux.Pane) Sight {
+	s := Sight{State: Other, Pane: pane}
+	switch id := (proc.ID{PID: pane.PID, Start: r.Pane.StartTicks, Boot: proc.BootID()}); {
+	case r.OwnerID != pane.Owner:
+		s.Foreign = true
+	case pane.Dead:
+		s.State = Dead
+	case !isOf(r, id):
+		s.Replaced = true
+	default:
+		s.State, s.Process = Alive, id
+	}
+	return s
 }
 
 var (

@@ -81,3 +81,33 @@ func TestScreens(t *testing.T) {
 		t.Errorf("no panes: %v", got)
 	}
 }
+
+// A brief look sees the same sessions, also when somebody gave an owner that does not fit a field.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	w := empty(t)
+	if _, err := w.Brief(t.Context()); !errors.Is(err, ErrAbsent) {
+		t.Errorf("no server: %v", err)
+	}
+	w.make(Spec{Name: "a b", Owner: "0123"})
+	w.make(Spec{Name: "dead", Argv: []string{"sh", "-c", "exit 3"}})
+	w.do("set-option", "-t", "=dead:", "@owner_id", "x\ty\n%0A 100%")
+	eventually(t, func() (string, bool) {
+		got, err := w.Brief(t.Context())
+		return fmt.Sprint(got, err), err == nil && len(got) == 2 && got[1].Dead
+	})
+	all, err := w.Panes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	brief, err := w.Brief(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range all.Panes {
+		want := Pane{Server: p.Server, Session: p.Session, SessionName: p.SessionName, ID: p.ID, PID: p.PID, Dead: p.Dead, Owner: p.Owner}
+		if brief[i] != want {
+			t.Errorf("got %+v, want %+v", brief[i], want)
+		}
+	}
+}
