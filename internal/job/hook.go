@@ -25,6 +25,9 @@ const (
 // bindDir holds a file for each session that works on a job, named by the id that its processes carry.
 const bindDir = ".by-session"
 
+// Terminating is what is said of a job whose session is being ended.
+const Terminating = "terminating"
+
 // quiet is how long an agent that works is silent before its hook says that it works.
 const quiet = 30 * time.Second
 
@@ -140,6 +143,9 @@ func (j *Job) hears(m Moment, role string, now time.Time) (d Draft, say bool) {
 	mine := j.Type != Loop || (role == RoleReviewer) == j.reviewing()
 	if !mine {
 		return d, false
+	}
+	if j.Last == Progress && j.Detail == Terminating { // what it does now is not its own doing; a prompt shows that it goes on
+		return Draft{Kind: Progress, Detail: "the agent goes on"}, m == Begins
 	}
 	fresh := j.Last == "" || j.Type == Loop && j.Last == Done // this turn was not heard of yet
 	switch m {

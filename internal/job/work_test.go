@@ -170,6 +170,38 @@ func TestByHook(t *testing.T) {
 	}
 }
 
+// While the session is being ended its hooks neither call the work done nor failed: who ends it says so once it is certain.
+func TestByHookWhileStopped(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	const owner = "0123456789abcdef"
+	id := b.mustRegister(t, order()).ID
+	if _, err := b.HandOver(t.Context(), id, &typist{}, "ana"); err != nil {
+		t.Fatal(err)
+	}
+	hear := func(m Moment, want bool) {
+		t.Helper()
+		if told, err := ByHook(t.Context(), Report{Dir: b.Workspace, Session: owner, Moment: m}); err != nil || told != want {
+			t.Errorf("moment %d: %v %v, want %v", m, told, err, want)
+		}
+	}
+	hear(Begins, true)
+	if _, err := b.Session(t.Context(), id, Progress, Terminating); err != nil {
+		t.Fatal(err)
+	}
+	hear(Works, false)
+	hear(Rests, false)
+	hear(Ends, false)
+	if j := b.mustGet(t, id); j.Status != StatusRunning {
+		t.Errorf("the job is %s: %s", j.Status, j.Detail)
+	}
+	hear(Begins, true) // it was not ended after all
+	hear(Rests, true)
+	if j := b.mustGet(t, id); j.Status != StatusCompleted {
+		t.Errorf("the job is %s: %s", j.Status, j.Detail)
+	}
+}
+
 // Whoever follows hears of each line as it comes, and of those that run out of time.
 func TestFollow(t *testing.T) {
 	t.Parallel()
