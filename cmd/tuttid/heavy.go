@@ -15,9 +15,10 @@ import (
 
 // heavy are the verbs that only this program has.
 func heavy() cli.Heavy {
-	verbs := append(cli.HostVerbs(host.Editor{
+	edit := host.Editor{
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
-	}), cli.SessionVerbs(openRegistry)...)
+	}
+	verbs := append(cli.HostVerbs(edit), cli.SessionVerbs(openRegistry, edit)...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)},

@@ -13,6 +13,7 @@ import (
 type Input struct {
 	Verb  *Verb // nil: no verb was named
 	Args  []string
+	own   int // how many of Args stood before "--"
 	under Names
 	vals  []string // by the place that Verb.flag returns
 	set   uint64   // the places that were given
@@ -159,11 +160,13 @@ func (in *Input) gnu(args []string, word, sub int) (err error) {
 			err = e
 		}
 	}
+	own := -1
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
 		case i == word || i == sub:
 		case a == "--":
+			own = len(in.Args)
 			in.Args = append(in.Args, args[i+1:]...)
 			i = len(args)
 		case a == "-h":
@@ -175,6 +178,9 @@ func (in *Input) gnu(args []string, word, sub int) (err error) {
 			keep(e)
 			i += used
 		}
+	}
+	if in.own = own; own < 0 {
+		in.own = len(in.Args)
 	}
 	if in.isSet("help") {
 		in.help = true

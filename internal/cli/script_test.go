@@ -44,11 +44,20 @@ func TestMain(m *testing.M) {
 
 // testHeavy are the heavy verbs that the scripts try.
 func testHeavy() Heavy {
-	verbs := append(HostVerbs(host.Editor{
+	edit := host.Editor{
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
-	}), SessionVerbs(func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) })...)
+	}
+	verbs := append(HostVerbs(edit), SessionVerbs(func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) }, edit)...)
 	heavy := append(verbs, HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)})
 	return append(heavy, JobVerbs(testJobParts())...)
+}
+
+// endServers ends the tmux servers that a script has left behind because it failed.
+func endServers(dir string) {
+	sockets, _ := filepath.Glob(filepath.Join(dir, "tmux-*", "*"))
+	for _, path := range sockets {
+		_ = exec.Command("tmux", "-S", path, "kill-server").Run() // most have ended
+	}
 }
 
 // topVariable names the process above which a program under test sees nobody: who runs the tests may be an agent program,
@@ -121,6 +130,9 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Setenv("FAKE_SYSTEMCTL", "")
+			e.Setenv("TMUX_TMPDIR", e.WorkDir) // no script meets a server of who runs it
+			e.Setenv("TMUX", "")
+			e.Defer(func() { endServers(e.WorkDir) })
 			e.Setenv(topVariable, strconv.Itoa(os.Getpid()))
 			e.Cd = filepath.Join(home, "project")
 			if err := signedEnvelope(e.WorkDir); err != nil {

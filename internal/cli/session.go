@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"tutti/internal/halt"
+	"tutti/internal/host"
 	"tutti/internal/roster"
 	"tutti/internal/session"
 )
@@ -18,13 +19,15 @@ type Opener func(path, cacheDir string) (roster.Registry, error)
 // A sessionFunc is a verb about agents in tmux.
 type sessionFunc func(ctx context.Context, c *Call, s *sessions) error
 
-// SessionVerbs are the verbs about agents in tmux, with the registry that they need.
-func SessionVerbs(open Opener) Heavy {
+// SessionVerbs are the verbs about agents in tmux, with the registry that they need, and with what reads the settings of agent programs.
+func SessionVerbs(open Opener, edit host.Editor) Heavy {
 	verb := func(name string, f sessionFunc) HeavyVerb {
 		return HeavyVerb{Name: name, Run: func(ctx context.Context, c *Call) error { return c.withSessions(ctx, open, f) }}
 	}
 	return Heavy{
 		verb("session list", sessionList),
+		verb("session create", func(ctx context.Context, c *Call, s *sessions) error { return sessionCreate(ctx, c, s, edit) }),
+		verb("session resume", sessionResume),
 		verb("session status", sessionStatus),
 		verb("session stop", sessionStop),
 		verb("session capture", sessionCapture),
@@ -95,7 +98,7 @@ func (s *sessions) rows(ctx context.Context) ([]roster.Row, []roster.Problem, er
 	}
 	rows, problems, err := reg.Rows(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, refuse(`it is made with the first session ("tutti help session"); --registry names another one`, "there is no registry of sessions at %s", s.c.App.Shown(s.path))
+		return nil, nil, s.noRegistry()
 	}
 	return rows, problems, err
 }
@@ -124,7 +127,7 @@ func (s *sessions) manager(verb string) (*session.Manager, error) {
 		return nil, err
 	}
 	return session.New(session.Options{
-		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Server: s.c.sessionServer(),
+		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Environ: s.environ(), Server: s.c.sessionServer(),
 		Halted: func() error { return halt.Check(verb) },
 		Bus:    s.bus(), Jobs: s.jobs(),
 		Tell: func(line string) { s.c.remark("%s", Clean(line)) },
@@ -132,7 +135,18 @@ func (s *sessions) manager(verb string) (*session.Manager, error) {
 }
 
 // bus tells the bus of sessions.
-func (s *sessions) bus() session.Bus { return session.Bus{} }
+func (s *sessions) bus() session.Bus {
+	return s.c.App.SessionBus(func(line string) { s.c.remark("%s", Clean(line)) })
+}
+
+// environ is the environment for programs that are started. A bus that was named is the one that their servers shall use.
+func (s *sessions) environ() []string {
+	env := os.Environ()
+	if root := absoluteRoot(s.c.rootFlag()); root != "" {
+		env = append(env, "H2A_ROOT="+root)
+	}
+	return env
+}
 
 // jobs tells the jobs of what becomes of their sessions.
 func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error {

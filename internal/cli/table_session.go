@@ -6,7 +6,76 @@ var (
 	sessionFlag  = Flag{Name: "session", Kind: Text, Value: "name", Offer: Sessions, Help: "the session; its name alone will do, too"}
 )
 
+// kindNames are the programs that can be started, as package driver has them.
+var kindNames = [...]string{"claude", "codex", "gemini", "opencode", "agy", "hermes", "cline", "custom"}
+
+var (
+	serverFlag = Flag{Name: "tmux-server", Kind: Text, Value: "name", Default: "TMUX_SERVER_NAME, else tmux's own", Help: "the tmux server (tmux -L); one that has to be started for it reads no settings"}
+	firstFlag  = Flag{Name: "prompt", Kind: Text, Value: "text", Help: "type this when the program is ready for it; - is standard input, @file a file"}
+	readyFlag  = Flag{Name: "ready", Kind: Duration, Value: "time", Default: "1m", Help: "how long the prompt waits for that"}
+	waitFlag   = Flag{Name: "wait", Kind: Switch, Help: "look again after 0.3 and 2 seconds, and read the screen"}
+)
+
 var sessionVerbs = []Verb{
+	{
+		Name: "session create", Under: Tutti, Group: GroupSessions, Halt: Acts, Waits: true, MaxArgs: -1,
+		Short: "start an agent in tmux",
+		Args:  "[-- <argument>...]",
+		Flags: []Flag{
+			{Name: "agent", Kind: Text, Value: "program", Choices: kindNames[:], Help: "which agent program; custom is any: give it behind --"},
+			{Name: "session", Kind: Text, Value: "name", Offer: Sessions, Default: "made from the folder and the program", Help: "its name; alone, that of one that has ended, which is started again as it was"},
+			{Name: "workspace", Kind: Text, Value: "dir", Offer: Folders, Default: "where you are", Help: "the folder in which it works"},
+			serverFlag, firstFlag, readyFlag, waitFlag,
+			{Name: "worktree", Kind: Text, Value: "branch", Help: "let it work in a new git worktree of this branch, beside the repository; a branch that is not there is made"},
+			{Name: "program", Kind: Text, Value: "path", Offer: Files, Help: "run this in place of the program of that name"},
+			{Name: "role", Kind: Text, Value: "text", Help: "what it is for; it never changes"},
+			{Name: "job", Kind: Text, Value: "id", Help: "the job that it works on"},
+			registryFlag,
+		},
+		Does: `Starts an agent program in a tmux session without a window, and writes it into the registry of this folder. What stands
+behind -- is handed to the program as it is. Its conversation gets an id that is known from the start where the program allows it
+(Claude Code, Gemini), so that it can be taken up again by exactly that. It gets your environment but for what belongs to your
+terminal, or tells of an agent that you are.
+
+It is on the bus at once, as an agent of its own: its server and its hooks speak as the same one, and two in one folder are two.
+
+It returns after one look. With --wait it looks twice more and says whether the program stayed up, and what it asks. With --prompt it
+waits until the screen shows that a line can be typed, types the text, and presses Enter only when the text stands there alone.`,
+		Wont: "It answers no question that the program asks at its start, and never adds an argument that lets it do things without being asked.",
+		Examples: `$ tutti session create --agent claude
+$ tutti session create --agent codex --prompt 'Look for flaws.' -- --model gpt-6
+$ tutti session create --agent claude --worktree fix-login
+$ tutti session create --agent custom --session watch -- make watch`,
+		Exit: "0 done; 1 wrong usage, or refused: it runs already, no such program, or the prompt could not be given (it runs then); " +
+			"3 a file or tmux could not be reached; 4 the program did not stay up; 5 halted; 8 tmux has a session of that name that is not ours",
+		See: "session resume, host setup",
+	},
+	{
+		Name: "session resume", Under: Tutti, Group: GroupSessions, Halt: Acts, Waits: true, MaxArgs: 1, Offer: Sessions,
+		Short: "go on with the conversation of an agent that has ended",
+		Args:  "[<name>]",
+		Flags: []Flag{
+			sessionFlag,
+			{Name: "all", Kind: Switch, Help: "every session that went with the machine, with tmux, or was cut off; those that were stopped stay stopped"},
+			{Name: "conversation", Kind: Text, Value: "id", Help: "the conversation, where it is not known or another one is meant"},
+			{Name: "latest", Kind: Switch, Help: "of several that it could be, the newest"},
+			{Name: "force", Kind: Switch, Help: "also where the registry says that there is nothing to go on with"},
+			firstFlag, readyFlag, waitFlag, registryFlag,
+		},
+		Does: `Starts the program of a session again, with its own conversation, in its folder and with its own arguments. Which conversation
+that is: the last one of which its hooks told; the one in the registry, if it is still kept; the only one of that folder that was
+begun since and belongs to nobody else. Where several could be meant they are listed, and nothing is started. One with an id of ours
+in which nothing was said is begun under that id. A session that runs is left alone.
+
+After a reboot, or when tmux was killed, --all takes up what was running.`,
+		Wont: "It takes no conversation that another program is in, and guesses none.",
+		Examples: `$ tutti session resume api-creator-claude
+$ tutti session resume --all
+$ tutti session resume reviewer --latest`,
+		Exit: "0 done, or it runs already; 1 wrong usage, not registered, or refused; 3 a file or tmux could not be reached; 4 the program did not stay up; " +
+			"5 halted; 6 several conversations could be meant; 8 tmux has a session of that name that is not ours",
+		See: "session create",
+	},
 	{
 		Name: "session list", Under: Tutti, Group: GroupSessions, Halt: Reads, Run: runSessionList,
 		Short: "list your agents in tmux",

@@ -91,6 +91,18 @@ func (q *Request) Look(ctx context.Context, d *driver.Driver) *Status {
 	return s
 }
 
+// Serves tells whether the program starts our server, for all that its user does or in the folder of the place. It starts nothing.
+// Of the request the command and the place count.
+func (q *Request) Serves(d *driver.Driver) bool {
+	s, seen := &Status{Driver: d}, map[string]bool{}
+	for _, scope := range []driver.Scope{driver.User, driver.Project} {
+		at := *q
+		at.Scope, at.Remove, at.Force, at.Root, at.Server, at.Hooks = scope, false, false, "", true, false
+		s.servers(&at, seen)
+	}
+	return slices.ContainsFunc(s.Servers, func(r Registered) bool { return r.Err == nil && !r.Off && r.Owner != Foreign })
+}
+
 func (s *Status) servers(q *Request, seen map[string]bool) {
 	f, ok := s.Driver.Servers.File(q.Scope)
 	if !ok {

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/driver"
+	"tutti/internal/host"
+	"tutti/internal/roster"
+	"tutti/internal/session"
+	"tutti/internal/tmux"
+)
+
+// sessionCreate starts an agent in tmux.
+func sessionCreate(ctx context.Context, c *Call, s *sessions, edit host.Editor) error {
+	if c.own > 0 {
+		hint := "arguments for the program stand behind --"
+		if _, ok := driver.Kind(c.Args[0]); ok {
+			hint = "--agent " + c.Args[0]
+		}
+		return usageHint(hint, "session create: %s: it is not said what that is", Clean(c.Args[0]))
+	}
+	q := session.CreateRequest{
+		Agent: c.text("agent"), Name: c.text("session"), Server: c.text("tmux-server"), Program: c.text("program"), Branch: c.text("worktree"),
+		Role: c.text("role"), Job: c.text("job"), Wait: c.on("wait"), Ready: c.duration("ready", 0),
+	}
+	for _, name := range [...]string{"session", "workspace", "worktree", "role", "prompt", "program", "job"} {
+		if c.isSet(name) && c.text(name) == "" {
+			return usagef("session create: --%s is empty", name)
+		}
+	}
+	if len(c.Args) > 0 {
+		q.Argv = c.Args
+	}
+	var err error
+	if q.Dir, err = absoluteIf(c.text("workspace")); err != nil {
+		return failIO("", err, "")
+	}
+	if q.Prompt, err = c.sessionPrompt(); err != nil {
+		return err
+	}
+	if strings.Contains(q.Program, "/") {
+		if q.Program, err = absoluteIf(q.Program); err != nil {
+			return failIO("", err, "")
+		}
+	}
+	m, err := s.manager("session create")
+	if err != nil {
+		return err
+	}
+	done, err := m.Create(ctx, q)
+	if done == nil {
+		return err
+	}
+	if c.json {
+		c.emit(createdJSON(done, err == nil))
+	} else {
+		s.sayCreated(done, err)
+	}
+	if err == nil {
+		s.sayUnready(&done.Row, edit)
+	}
+	s.sayLast(done.Screen)
+	return err
+}
+
+// absoluteIf makes a path absolute, if there is one.
+func absoluteIf(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	return filepath.Abs(path)
+}
+
+// sessionPrompt is the first prompt, "" for none.
+func (c *Call) sessionPrompt() (string, error) {
+	if !c.isSet("prompt") {
+		if c.isSet("ready") {
+			return "", usagef("%s: --ready says how long --prompt waits, which is missing", c.Verb.Name)
+		}
+		return "", nil
+	}
+	text, err := c.body(c.text("prompt"))
+	return strings.TrimRight(string(text), "\r\n"), err
+}
+
+// sayCreated says what was started.
+func (s *sessions) sayCreated(done *session.Created, err error) {
+	c := s.c
+	if err == nil || done.Row.Status == roster.Running {
+		s.sayRuns(&done.Row, &done.Pane, done.Dialog)
+	}
+	if done.Worktree != "" {
+		c.line("worktree: " + Clean(c.App.Shown(done.Worktree)))
+	}
+	if len(done.Skips) > 0 {
+		c.warn("%s: it does things without asking, because of %s", Clean(done.Row.Name), Clean(strings.Join(done.Skips, " ")))
+	}
+	if done.Former != "" {
+		c.remark(`its former conversation was %s; "tutti session resume %s --conversation %s" would have gone on with it`,
+			Clean(done.Former), Clean(done.Row.Name), Clean(done.Former))
+	}
+}
+
+// sayRuns says of a session what its user needs next.
+func (s *sessions) sayRuns(r *roster.Row, pane *tmux.Pane, dialog string) {
+	c := s.c
+	title := r.Kind()
+	if d, ok := driver.Kind(title); ok && d.Name != "custom" {
+		title = d.Title
+	} else if len(r.StartArgv) > 0 {
+		title = filepath.Base(r.StartArgv[0])
+	}
+	where := ""
+	if r.ServerName() != "default" {
+		where = "tmux -L " + r.Server + ", "
+	}
+	c.printf("%s: %s runs in %s (%spane %s, process %d)\n", Clean(r.Name), Clean(title), Clean(c.App.Shown(r.Pane.Cwd)), where, pane.ID, r.Pane.PID)
+	if r.Instance != "" {
+		c.line("on the bus as " + Clean(r.Instance))
+	}
+	if dialog != "" {
+		c.line(Clean(dialog))
+	}
+	c.line("tutti session attach " + Clean(r.Name))
+}
+
+// sayLast shows the last lines of a program that has ended, on standard error.
+func (s *sessions) sayLast(screen string) {
+	const most = 20
+	lines := slices.DeleteFunc(strings.Split(screen, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	for _, l := range lines[max(0, len(lines)-most):] {
+		s.c.errLine("  ", 0, Clean(l))
+	}
+}
+
+// sayUnready says that the program does not know the bus, where it could.
+func (s *sessions) sayUnready(r *roster.Row, edit host.Editor) {
+	d, ok := driver.Get(r.Kind())
+	if !ok || len(d.Servers.Files) == 0 {
+		return
+	}
+	home, err := s.c.App.Home()
+	if err != nil {
+		return
+	}
+	q := &host.Request{Edit: edit, Place: driver.Place{Home: home, Dir: r.Pane.Cwd, Env: os.Getenv}}
+	if !q.Serves(d) {
+		s.c.remark("%s does not know the bus, and cannot read its mail there: tutti host setup --host %s", d.Title, d.Name)
+	}
+}
+
+func createdJSON(done *session.Created, ok bool) []byte {
+	var o canonjson.Object
+	o.Bool("ok", ok)
+	o.Str("name", done.Row.Name)
+	o.Raw("session", done.Row.JSON())
+	o.Strs("looks", done.Looks)
+	o.Opt("dialog", done.Dialog)
+	o.Bool("prompted", done.Prompted)
+	o.Opt("formerConversation", done.Former)
+	o.Opt("worktree", done.Worktree)
+	if len(done.Skips) > 0 {
+		o.Strs("skips", done.Skips)
+	}
+	o.Opt("screen", done.Screen)
+	return o.Bytes()
+}

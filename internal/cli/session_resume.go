@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"tutti/internal/canonjson"
+	"tutti/internal/session"
+)
+
+// sessionResume goes on with a conversation, or with all that were cut off.
+func sessionResume(ctx context.Context, c *Call, s *sessions) error {
+	name, err := c.sessionName()
+	if err != nil {
+		return err
+	}
+	q := session.ResumeRequest{
+		Name: name, Conversation: c.text("conversation"), Latest: c.on("latest"), Force: c.on("force"), Wait: c.on("wait"), Ready: c.duration("ready", 0),
+	}
+	if q.Prompt, err = c.sessionPrompt(); err != nil {
+		return err
+	}
+	switch {
+	case c.on("all") && name != "":
+		return usagef("session resume: --all and the name of a session do not go together")
+	case c.on("all") && q.Conversation != "":
+		return usagef("session resume: --all takes each session's own conversation, and --conversation names one")
+	case !c.on("all"):
+		if q.Name, err = c.oneSession(); err != nil {
+			return err
+		}
+	}
+	m, err := s.manager("session resume")
+	if err != nil {
+		return err
+	}
+	if c.on("all") {
+		return s.resumeAll(ctx, m, q)
+	}
+	done, err := m.Resume(ctx, q)
+	if errors.Is(err, fs.ErrNotExist) && done == nil {
+		return s.noRegistry()
+	}
+	if done == nil {
+		return err
+	}
+	if c.json {
+		c.emit(resumedJSON(done, err))
+	} else {
+		s.sayResumed(done, err)
+	}
+	s.sayLast(done.Screen)
+	return err
+}
+
+// noRegistry says that there is none.
+func (s *sessions) noRegistry() error {
+	return refuse(`it is made with the first session ("tutti help session"); --registry names another one`, "there is no registry of sessions at %s", s.c.App.Shown(s.path))
+}
+
+// resumeAll takes up what was cut off. The first that could not be is what it ends with.
+func (s *sessions) resumeAll(ctx context.Context, m *session.Manager, q session.ResumeRequest) error {
+	all, err := m.ResumeAll(ctx, q)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.noRegistry()
+	}
+	if err != nil {
+		return err
+	}
+	c := s.c
+	var l list
+	for _, done := range all {
+		if c.json {
+			l.raw(resumedJSON(done, done.Err))
+			err = errors.Join(err, done.Err)
+			continue
+		}
+		s.sayResumed(done, done.Err)
+		s.sayLast(done.Screen)
+		if done.Err != nil && err == nil {
+			err = done.Err
+		} else if done.Err != nil {
+			c.warn("%s", Clean(done.Err.Error()))
+		}
+	}
+	switch {
+	case c.json:
+		c.emit(l.bytes())
+	case len(all) == 0:
+		c.remark("no session was cut off")
+	}
+	return err
+}
+
+// sayResumed says what goes on.
+func (s *sessions) sayResumed(done *session.Resumed, err error) {
+	c := s.c
+	for _, one := range done.Candidates {
+		c.line(Clean(one.String()))
+	}
+	switch {
+	case done.Running:
+		c.printf("%s runs already (process %d)\n", Clean(done.Name), done.Row.Pane.PID)
+		c.line("tutti session attach " + Clean(done.Name))
+	case err == nil || done.Pane.ID != "" && done.Screen == "":
+		s.sayRuns(&done.Row, &done.Pane, done.Dialog)
+		if done.Anew {
+			c.remark("nothing had been said in its conversation %s, which begins anew", Clean(done.Row.Conversation()))
+		} else {
+			c.remark("its conversation %s: %s", Clean(done.Row.Conversation()), done.Found)
+		}
+	}
+}
+
+func resumedJSON(done *session.Resumed, err error) []byte {
+	var o canonjson.Object
+	o.Bool("ok", err == nil)
+	o.Str("name", done.Name)
+	if err != nil {
+		o.Str("error", err.Error())
+	}
+	o.Bool("running", done.Running)
+	o.Bool("anew", done.Anew)
+	o.Opt("found", done.Found)
+	if len(done.Row.Status) > 0 {
+		o.Raw("session", done.Row.JSON())
+	}
+	if len(done.Candidates) > 0 {
+		var l list
+		for _, one := range done.Candidates {
+			var k canonjson.Object
+			k.Str("id", one.ID)
+			if !one.Began.IsZero() {
+				k.Str("began", one.Began.UTC().Format("2006-01-02T15:04:05Z"))
+			}
+			if !one.Changed.IsZero() {
+				k.Str("changed", one.Changed.UTC().Format("2006-01-02T15:04:05Z"))
+			}
+			l.raw(k.Bytes())
+		}
+		o.Raw("candidates", l.bytes())
+	}
+	if len(done.Looks) > 0 {
+		o.Strs("looks", done.Looks)
+	}
+	o.Opt("dialog", done.Dialog)
+	o.Bool("prompted", done.Prompted)
+	o.Opt("screen", done.Screen)
+	return o.Bytes()
+}
