@@ -43,7 +43,7 @@ It returns after one look. With --wait it looks twice more and says whether the 
 waits until the screen shows that a line can be typed, types the text, and presses Enter only when the text stands there alone.`,
 		Wont: "It answers no question that the program asks at its start, and never adds an argument that lets it do things without being asked.",
 		Examples: `$ tutti session create --agent claude
-$ tutti session create --agent codex --prompt 'Look for flaws.' -- --model gpt-6
+$ tutti session create --agent codex --prompt 'Look for flaws.'
 $ tutti session create --agent claude --worktree fix-login
 $ tutti session create --agent custom --session watch -- make watch`,
 		Exit: "0 done; 1 wrong usage, or refused: it runs already, no such program, or the prompt could not be given (it runs then); " +
