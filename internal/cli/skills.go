@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,10 +54,10 @@ func runInstallSkills(_ context.Context, c *Call) error {
 
 // skillRequest is what the command line asks for. A project needs no home folder.
 func (c *Call) skillRequest() (*skill.Request, error) {
-	q := &skill.Request{Force: c.on("force"), Strict: c.under == H2A, Now: time.Now()}
+	q := &skill.Request{Force: c.on("force"), Strict: c.under == H2A, Now: time.Now(), Sessions: c.on("sessions"), Has: c.hasVerb}
 	q.Place.Env = os.Getenv
 	home, err := c.App.Home()
-	if c.text("scope") == driver.Project.String() {
+	if scope := c.text("scope"); scope == driver.Project.String() || q.Sessions && scope == "" {
 		q.Scope = driver.Project
 		q.Place.Dir, err = os.Getwd()
 	}
@@ -73,10 +74,16 @@ func (c *Call) skillRequest() (*skill.Request, error) {
 			q.Drivers = append(q.Drivers, d)
 		}
 	}
-	if len(q.Drivers) == 0 {
+	if len(q.Drivers) == 0 && !q.Sessions {
 		return nil, refuse("tutti install-skills --host claude", "no agent program was found here; name one: %s", strings.Join(skillHosts[:len(skillHosts)-1], ", "))
 	}
 	return q, nil
+}
+
+// hasVerb tells whether there is a verb of that name, or a family of them.
+func (c *Call) hasVerb(name string) bool {
+	word, sub, _ := strings.Cut(name, " ")
+	return c.Table.find(c.under, word, sub) != nil || sub == "" && c.Table.hasFamily(c.under, word)
 }
 
 // isHere tells whether a user has a program: it can be called, or has settings. The names of those that nobody tried may be
@@ -101,8 +108,15 @@ func (c *Call) printSkill(q *skill.Request) error {
 		form, titles = q.Drivers[0].Skills.Folders[0].Form, []string{q.Drivers[0].Title}
 	}
 	parts := skill.Parts(form, titles)
+	if q.Sessions {
+		parts = slices.Concat(skill.Sessions(q.Has)...)
+	}
 	if !c.json {
-		c.out = append(c.out, parts[len(parts)-1].Text...)
+		for _, p := range parts {
+			if q.Sessions && !p.Program || !q.Sessions && p.Name == parts[len(parts)-1].Name {
+				c.out = append(c.out, p.Text...)
+			}
+		}
 		return nil
 	}
 	var l list

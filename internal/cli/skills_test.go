@@ -44,6 +44,33 @@ func TestSkillCommands(t *testing.T) {
 	}
 }
 
+// So is every command of the skills of the sessions, and each is there as soon as its verb is.
+func TestSessionSkillCommands(t *testing.T) {
+	t.Parallel()
+	c := &Call{Input: &Input{under: Tutti}, Table: verbs[:]}
+	spans := regexp.MustCompile("`[^`\n]+`")
+	stands := strings.NewReplacer("NAME", "api-creator-claude", "DIR", ".", "ID", "7gq2mzab", " …", "")
+	n := 0
+	for _, parts := range skill.Sessions(c.hasVerb) {
+		for _, p := range parts {
+			for _, span := range spans.FindAllString(p.Text, -1) {
+				words := quotedFields(stands.Replace(strings.Trim(span, "`")))
+				if words[0] != "tutti" || len(words) > 2 && !c.hasVerb(words[1]+" "+words[2]) {
+					continue
+				}
+				n++
+				in, err := parse(verbs[:], Tutti, "", words[1:])
+				if err != nil || len(in.warns) > 0 || in.Verb == nil && !in.help {
+					t.Errorf("%s: %s does not work: %v %v", p.Name, span, err, in.warns)
+				}
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d commands were found", n)
+	}
+}
+
 // Every route of the older skill is there as soon as its verbs are, and none is promised before.
 func TestSkillRoutes(t *testing.T) {
 	t.Parallel()

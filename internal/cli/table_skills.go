@@ -10,7 +10,8 @@ var skillVerbs = []Verb{{
 	Short: "teach your agent programs to use the bus: the skill h2a",
 	Flags: []Flag{
 		{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts[:], Help: "which program; all means those that are found here"},
-		{Name: "scope", Kind: Text, Value: "scope", Default: "user", Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},
+		{Name: "scope", Kind: Text, Value: "scope", Default: "user; with --sessions project", Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},
+		{Name: "sessions", Kind: Switch, Under: Tutti, Help: "the skills about agents in tmux, with their scripts, in place of the skill h2a"},
 		{Name: "force", Kind: TrueSwitch, Help: "replace what somebody wrote or edited, too; it is kept beside under a dated name"},
 		{Name: "remove", Kind: Switch, Under: Tutti, Help: "take away what is as we wrote it, and nothing else"},
 		{Name: "print", Kind: Switch, Under: Tutti, Help: "print the skill and write nothing; with --json all its files"},
@@ -21,11 +22,17 @@ skill is needed. Running it again brings the skill up to date.
 
 Where the older programs had put a skill h2a it is put as well. Their skills h2a-connect, h2a-discover and h2a-send are moved
 out, into a folder SKILLS.tutti-DATE beside the one of skills. Under h2a it is put wherever they put it, and a file that is
-there counts as a fault.`,
+there counts as a fault.
+
+With --sessions it puts the skills tmux-agent-orchestrate-create, -resume, -stop, -status, -monitor and -delegate-job instead: into
+.agents/skills, where people's instructions call their scripts (bash .agents/skills/tmux-agent-orchestrate-stop/scripts/stop_session.sh
+--session NAME), and into the folders of the programs that are found. Each script is one line that calls the verb of tutti with the
+same arguments.`,
 	Wont: "A skill that you wrote or edited is left alone without --force, and so is a file behind a link. It registers no server: without one the agents use the shell.",
 	Examples: `$ tutti install-skills
 $ tutti install-skills --host codex --scope project
 $ tutti install-skills --print | less
+$ tutti install-skills --sessions
 $ h2a install-skills --host claude`,
 	Exit: "0 done, or there already; 1 wrong usage, or no agent program was found; 2 a file was left alone; 3 a file could not be read or written",
 	See:  "connect",

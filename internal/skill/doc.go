@@ -8,6 +8,11 @@
 // used, so it is short; the long part on modelling lies in a file beside it, where the form of skills has room for that.
 // No piece may name a command or a tool that does not exist: tests of the packages that have those hold it to that.
 //
+// # The skills of the sessions
+//
+// Those about agents in tmux ([Sessions]) are laid only when they are asked for. Each has a script under the name by which people's
+// instructions call it, of one line that hands its arguments to our verb.
+//
 // # Files of other people
 //
 // The folders belong to the user. Each file ends in a mark with a sum of what stands before it, so that a file of ours of any

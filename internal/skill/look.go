@@ -14,7 +14,7 @@ func Look(q *Request) (all []Result) {
 		if f.old && !f.has(q) {
 			continue
 		}
-		parts := q.look(&f, q.wanted)
+		parts := q.look(&f, Parts(f.form, f.titles), q.wanted)
 		r := parts[len(parts)-1].Result
 		switch {
 		case r.State == Left && f.scope == driver.User && r.Why != notOurs && Ours(through(r.Path)):

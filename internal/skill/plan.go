@@ -13,9 +13,14 @@ type Request struct {
 	Drivers []*driver.Driver
 	Scope   driver.Scope
 	Place   driver.Place
-	Force   bool      // replace what was edited, too; it is kept beside
-	Strict  bool      // where the older programs put it as well, and there as they did: a file that is there is left alone
-	Now     time.Time // for the names of what is kept
+	// Sessions: it is the skills of the sessions that are wanted, not the skill h2a. Those lie in .agents/skills in any case, where
+	// people and instructions call their scripts.
+	Sessions bool
+	// Has tells whether there is a verb, or a family of verbs; a skill about one that is not there is left out. Nil: all are.
+	Has    func(verb string) bool
+	Force  bool      // replace what was edited, too; it is kept beside
+	Strict bool      // where the older programs put it as well, and there as they did: a file that is there is left alone
+	Now    time.Time // for the names of what is kept
 }
 
 // A State is what became of a file.
@@ -112,11 +117,15 @@ func (q *Request) base() string {
 // folders are those of the programs asked for, each once. The titles are those of all programs that have the folder, so that
 // the same file comes out whichever of them is named.
 func (q *Request) folders() []folder {
+	drivers := q.Drivers
+	if codex, ok := driver.Get("codex"); q.Sessions && ok && !slices.Contains(drivers, codex) { // its folder is the one
+		drivers = append(slices.Clone(drivers), codex)
+	}
 	var all []folder
-	for _, d := range q.Drivers {
+	for _, d := range drivers {
 		known := slices.ContainsFunc(d.Skills.Folders, func(f driver.Folder) bool { return f.Scope == q.Scope && f.Old })
 		for _, f := range d.Skills.Folders {
-			if f.Scope != q.Scope {
+			if f.Scope != q.Scope || q.Sessions && (f.Form != driver.Markdown || f.Old) {
 				continue
 			}
 			base := filepath.Clean(f.Path(q.Place))

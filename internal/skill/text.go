@@ -126,15 +126,16 @@ func Ours(file []byte) bool {
 
 // A Part is one file of the skill.
 type Part struct {
-	Name string // below the folder of skills, with slashes
-	Text string
+	Name    string // below the folder of skills, with slashes
+	Text    string
+	Program bool // it can be run
 }
 
 // Parts are the files of the skill in a form. The titles are those of the programs that read them; only a command names them.
 // What others refer to comes first.
 func Parts(form driver.Form, titles []string) []Part {
 	if form == driver.Command {
-		return []Part{{Name + ".toml", command(titles)}}
+		return []Part{{Name: Name + ".toml", Text: command(titles)}}
 	}
-	return []Part{{Name + "/" + modelFile, model()}, {Name + "/SKILL.md", markdown()}}
+	return []Part{{Name: Name + "/" + modelFile, Text: model()}, {Name: Name + "/SKILL.md", Text: markdown()}}
 }

@@ -20,8 +20,9 @@ const (
 	// maxFile is the size above which a file is not looked into. Ours have a fortieth of it.
 	maxFile = 1 << 20
 	// The rights that new folders and files get, less the user's mask: a skill is no secret.
-	folderPerm = 0o755
-	filePerm   = 0o644
+	folderPerm  = 0o755
+	filePerm    = 0o644
+	programPerm = 0o755
 )
 
 // Install puts the skill into the folders that the programs read. A folder of old that has a newer one for the same form beside
@@ -29,12 +30,16 @@ const (
 func Install(q *Request) *Report {
 	r := &Report{Base: q.base()}
 	for _, f := range q.folders() {
-		old := q.prune(&f)
-		r.Old = append(r.Old, old...)
-		if f.old && len(old) == 0 && !f.has(q) {
-			continue
+		if !q.Sessions {
+			old := q.prune(&f)
+			r.Old = append(r.Old, old...)
+			if f.old && len(old) == 0 && !f.has(q) {
+				continue
+			}
 		}
-		r.Files = append(r.Files, q.install(&f)...)
+		for _, parts := range q.skills(&f) {
+			r.Files = append(r.Files, q.install(&f, parts)...)
+		}
 	}
 	return r
 }
@@ -43,9 +48,19 @@ func Install(q *Request) *Report {
 func Remove(q *Request) *Report {
 	r := &Report{Base: q.base()}
 	for _, f := range q.folders() {
-		r.Files = append(r.Files, q.remove(&f)...)
+		for _, parts := range q.skills(&f) {
+			r.Files = append(r.Files, q.remove(&f, parts)...)
+		}
 	}
 	return r
+}
+
+// skills are those that are wanted in a folder, each with its parts.
+func (q *Request) skills(f *folder) [][]Part {
+	if q.Sessions {
+		return Sessions(q.Has)
+	}
+	return [][]Part{Parts(f.form, f.titles)}
 }
 
 // has tells whether something of the skill's name lies in the folder.
@@ -120,13 +135,13 @@ type look struct {
 
 // look looks at each part and says what is to be done. The last part is the skill itself: where that stays as it is, the
 // others are no business of ours, and it is the only one that is returned.
-func (q *Request) look(f *folder, judge func(*folder, *look)) []look {
+func (q *Request) look(f *folder, parts []Part, judge func(*folder, *look)) []look {
 	d, rest, err := f.open(q.Place)
 	if err == nil {
 		defer d.Close()
 	}
 	var all []look
-	for _, p := range Parts(f.form, f.titles) {
+	for _, p := range parts {
 		l := look{part: p, Result: Result{Path: filepath.Join(f.base, filepath.FromSlash(p.Name)), For: f.titles}}
 		unfit := ""
 		if l.Err = err; err == nil {
@@ -150,8 +165,8 @@ func (q *Request) look(f *folder, judge func(*folder, *look)) []look {
 	return all
 }
 
-func (q *Request) install(f *folder) (done []Result) {
-	for _, l := range q.look(f, q.wanted) {
+func (q *Request) install(f *folder, parts []Part) (done []Result) {
+	for _, l := range q.look(f, parts, q.wanted) {
 		if l.State != Same && l.State != Left && l.State != Failed && string(l.has) != l.part.Text {
 			q.put(f, &l)
 		}
@@ -198,7 +213,11 @@ func (q *Request) put(f *folder, l *look) {
 	defer d.Close()
 	name, text := path.Base(l.part.Name), []byte(l.part.Text)
 	if l.State == Written {
-		err = d.Create(name, text, filePerm, true)
+		perm := fs.FileMode(filePerm)
+		if l.part.Program {
+			perm = programPerm
+		}
+		err = d.Create(name, text, perm, true)
 		if errors.Is(err, fs.ErrExist) { // somebody was quicker; what lies there is looked at the next time
 			data, _, unfit, err := read(d, name)
 			l.overtaken(data, unfit == "" && err == nil, "appeared just now")
@@ -268,8 +287,8 @@ func (q *Request) dated(name string, n int) string {
 	return name
 }
 
-func (q *Request) remove(f *folder) (done []Result) {
-	all := q.look(f, func(_ *folder, l *look) {
+func (q *Request) remove(f *folder, parts []Part) (done []Result) {
+	all := q.look(f, parts, func(_ *folder, l *look) {
 		switch {
 		case l.has == nil:
 			l.State = absent

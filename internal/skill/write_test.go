@@ -516,7 +516,7 @@ func TestEditedMeanwhile(t *testing.T) {
 		for what, step := range map[string]func(l *look){"install": func(l *look) { q.put(&f, l) }, "remove": func(l *look) { q.take(&f, l) }} {
 			_ = os.Remove(path)
 			q.write(t, ".claude/skills/h2a/SKILL.md", earlier)
-			all := q.look(&f, q.wanted)
+			all := q.look(&f, Parts(f.form, f.titles), q.wanted)
 			l := all[len(all)-1]
 			if err := meddle(path); err != nil {
 				t.Fatal(err)

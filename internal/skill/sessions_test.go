@@ -1,0 +1,98 @@
+package skill
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tutti/internal/driver"
+)
+
+// The skills of the sessions have the names, the front matter and the scripts that are known of them.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	all := Sessions(nil)
+	if len(all) != len(SessionSkills) {
+		t.Fatalf("%d skills, want %d", len(all), len(SessionSkills))
+	}
+	for i, parts := range all {
+		s := &SessionSkills[i]
+		script, text := parts[0], parts[1]
+		if script.Name != s.Folder()+"/scripts/"+s.Script || !script.Program || text.Name != s.Folder()+"/SKILL.md" || text.Program {
+			t.Errorf("%s: files %q, %q", s.Name, script.Name, text.Name)
+		}
+		lines := strings.Split(strings.TrimSuffix(script.Text, "\n"), "\n")
+		if len(lines) != 3 || lines[0] != "#!/bin/sh" || !strings.HasSuffix(lines[1], `exec tutti `+s.Verb+` "$@"`) || !Ours([]byte(script.Text)) {
+			t.Errorf("%s: the script is\n%s", s.Name, script.Text)
+		}
+		head, body, ok := strings.Cut(strings.TrimPrefix(text.Text, "---\n"), "\n---\n")
+		if !ok || !Ours([]byte(text.Text)) || strings.Contains(text.Text, "%SCRIPT%") || !strings.Contains(body, "scripts/"+s.Script) {
+			t.Errorf("%s: the text is\n%s", s.Name, text.Text)
+		}
+		for _, want := range []string{
+			"name: tmux-agent-orchestrate-" + s.Name + "\n", "description: " + s.Description + "\n", "version: " + SessionVersion + "\n", "license: MIT\n",
+			"platforms: [linux, macos]\n", "environments: [terminal, tmux]\n", "metadata:\n  hermes:\n    tags: [tmux, ", "    related_skills: [", "    prereq_skills: [",
+		} {
+			if !strings.Contains(head+"\n", want) {
+				t.Errorf("%s: %q is missing in\n%s", s.Name, want, head)
+			}
+		}
+		for _, other := range append(slices.Clone(s.Related), s.Before...) {
+			if !slices.ContainsFunc(SessionSkills[:], func(o Session) bool { return o.Name == other && o.Name != s.Name }) {
+				t.Errorf("%s: there is no skill %q", s.Name, other)
+			}
+		}
+		if strings.Contains(s.Description, ": ") || strings.Contains(s.Description, "#") || len(s.Description) > 400 {
+			t.Errorf("%s: the description stands unquoted in YAML: %q", s.Name, s.Description)
+		}
+	}
+	if only := Sessions(func(verb string) bool { return verb == "session stop" }); len(only) != 1 || only[0][1].Name != "tmux-agent-orchestrate-stop/SKILL.md" {
+		t.Errorf("with one verb: %v", only)
+	}
+}
+
+// They lie in .agents/skills in any case, are brought up to date and taken away as the skill h2a is, and leave that alone.
+func TestSessionsInstalled(t *testing.T) {
+	t.Parallel()
+	q := request(t, "claude")
+	q.Scope = driver.Project
+	if r := Install(q); !r.Complete() || r.Err() != nil {
+		t.Fatal(r.Err(), r.Files)
+	}
+	q.Sessions = true
+	r := Install(q)
+	if !r.Complete() || r.Err() != nil || len(r.Files) != 4*len(SessionSkills) {
+		t.Fatal(r.Err(), q.lines(r))
+	}
+	script := filepath.Join(q.Place.Dir, ".agents/skills/tmux-agent-orchestrate-stop/scripts/stop_session.sh")
+	info, err := os.Stat(script)
+	if err != nil || info.Mode().Perm()&0o100 == 0 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	for _, line := range q.lines(Install(q)) {
+		if !strings.HasPrefix(line, "same ") {
+			t.Errorf("a second time: %s", line)
+		}
+	}
+	mine := textOf(t, script) + "# mine\n"
+	if err := os.WriteFile(script, []byte(mine), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if r := Install(q); r.Complete() || textOf(t, script) != mine {
+		t.Errorf("an edited one: %v", q.lines(r))
+	}
+	if r := Remove(q); textOf(t, script) != mine {
+		t.Errorf("an edited one: %v", q.lines(r))
+	}
+	if err := os.Remove(script); err != nil {
+		t.Fatal(err)
+	}
+	Remove(q)
+	for name, want := range map[string]bool{".claude/skills/tmux-agent-orchestrate-stop": false, ".agents/skills/tmux-agent-orchestrate-create": false, ".claude/skills/h2a/SKILL.md": true} {
+		if _, err := os.Stat(filepath.Join(q.Place.Dir, name)); (err == nil) != want {
+			t.Errorf("after the removal %s: %v", name, err)
+		}
+	}
+}
