@@ -32,6 +32,7 @@ func SessionVerbs(open Opener, edit host.Editor) Heavy {
 		verb("session stop", sessionStop),
 		verb("session capture", sessionCapture),
 		verb("session attach", sessionAttach),
+		verb("session monitor", sessionMonitor),
 	}
 }
 

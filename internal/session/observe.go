@@ -71,6 +71,7 @@ type looker struct {
 	view   *View
 	owners map[string]tmux.Pane     // the sessions that have one, by owner
 	sheets map[proc.ID]driver.Sheet // that were read already
+	whole  bool
 	shelf  shelf
 	all    []proc.Process // see processes
 	listed bool
@@ -79,8 +80,22 @@ type looker struct {
 // Status looks at the sessions of rows: at all tmux servers that they name, each asked once, at what the programs write of
 // themselves, and at the screens of those that write nothing. ctx limits how long it takes; what did not answer by then is unknown.
 func (o *Observer) Status(ctx context.Context, rows []roster.Row) *Report {
+	return o.status(ctx, rows, true)
+}
+
+// quick is Status without screens, jobs, and what lies on disk.
+func (o *Observer) quick(ctx context.Context, rows []roster.Row) *Report {
+	return o.status(ctx, rows, false)
+}
+
+func (o *Observer) status(ctx context.Context, rows []roster.Row, whole bool) *Report {
 	l := &looker{Observer: o, ctx: ctx, now: time.Now(), owners: map[string]tmux.Pane{}, sheets: map[proc.ID]driver.Sheet{}}
-	l.view = observe(ctx, rows, l.wantsScreen, o.Servers)
+	l.whole = whole
+	wants := l.wantsScreen
+	if !whole {
+		wants = nil
+	}
+	l.view = observe(ctx, rows, wants, o.Servers)
 	if o.Now != nil {
 		l.now = o.Now()
 	}
@@ -96,11 +111,13 @@ func (o *Observer) Status(ctx context.Context, rows []roster.Row) *Report {
 		l.row(&rep.Sessions[i], &rows[i])
 	}
 	rep.Sessions = append(rep.Sessions, l.strays(rows)...)
-	l.screens(rep.Sessions)
+	if whole {
+		l.screens(rep.Sessions)
+		rep.Background = l.background(rep.Sessions)
+	}
 	for i := range rep.Sessions {
 		rep.Sessions[i].judge()
 	}
-	rep.Background = l.background(rep.Sessions)
 	return rep
 }
 
@@ -110,12 +127,15 @@ func (l *looker) row(f *Found, r *roster.Row) {
 	l.renamed(f)
 	l.lost(f)
 	l.intent(f)
+	if f.State == Alive {
+		l.sheet(f)
+	}
+	if !l.whole {
+		return
+	}
 	f.Skips = skips(f.Kind, r.StartArgv)
 	if r.Job != "" && l.Job != nil {
 		f.Job = l.Job(r.Job)
-	}
-	if f.State == Alive {
-		l.sheet(f)
 	}
 	l.onDisk(f)
 }
