@@ -133,7 +133,11 @@ func (s *stopping) leave(ctx context.Context) bool {
 			return false
 		}
 	} else if !seen.Free() {
-		return false
+		sure := seen
+		sure.Guess = false // what it says of itself may be a moment old
+		if !sure.Free() || !s.shows(ctx, ref, driver.Seen.Free) {
+			return false
+		}
 	}
 	if s.srv.Paste(ctx, ref, s.life.Exit) != nil {
 		return false
