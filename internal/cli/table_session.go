@@ -137,4 +137,5 @@ is switched to this one. Without a name it is the one that runs.`,
 		Exit:     "0 you have left; 1 wrong usage, no terminal, no such session, or it is not there; 3 tmux did not answer; 6 several run and none was named; 8 the session of that name belongs to somebody else",
 	},
 	monitorSessionVerb,
+	keepaliveVerb,
 }
