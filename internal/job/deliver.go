@@ -24,8 +24,16 @@ type Owners interface {
 	Owner(ctx context.Context, session string) (string, error)
 }
 
-// SessionVariable names the session that a process belongs to.
-const SessionVariable = "TUTTI_SESSION"
+// An Assigner writes into the registry on which job a session works. A Deliverer that is one does so before anything is typed.
+type Assigner interface {
+	Assign(ctx context.Context, session, job string) error
+}
+
+// SessionVariable names the session that a process belongs to, HomeVariable the workspace whose registry has that session.
+const (
+	SessionVariable = "TUTTI_SESSION"
+	HomeVariable    = "TUTTI_WORKSPACE"
+)
 
 // turnOf is what has to be typed now: the round and the phase.
 func (j *Job) turnOf() string {
@@ -34,6 +42,14 @@ func (j *Job) turnOf() string {
 
 // reviewing tells that it is the turn of the reviewer.
 func (j *Job) reviewing() bool { return j.Type == Loop && j.Phase == Review }
+
+// whose is the session whose turn it is, and its role.
+func (j *Job) whose() (session, role string) {
+	if j.reviewing() {
+		return j.ReviewerSession, RoleReviewer
+	}
+	return j.Session, ""
+}
 
 const (
 	handing = "delivering "
@@ -47,13 +63,14 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 	if err := b.halted("type job " + id); err != nil {
 		return false, err
 	}
+	owner, err := b.freeOwner(ctx, id, d)
+	if err != nil {
+		return false, err
+	}
 	var session, text, role string
 	errDone := errors.New("nothing to type")
 	before, err := b.with(ctx, id, func(c *change, j *Job) error {
-		session, role = j.Session, ""
-		if j.reviewing() {
-			session, role = j.ReviewerSession, RoleReviewer
-		}
+		session, role = j.whose()
 		switch turn := j.turnOf(); {
 		case j.Status.Over() || j.Handed == handed+turn || session == "":
 			return errDone
@@ -80,13 +97,42 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		return false, err
 	}
 	name := strings.TrimPrefix(session, "tmux:")
-	if o, ok := d.(Owners); ok {
-		if owner, err := o.Owner(ctx, name); err == nil {
-			_ = b.bind(owner, id, role) // without it the agent has to report by itself, as it is told to
-		}
+	if owner != "" {
+		_ = b.bind(owner, bound{job: id, role: role}) // without it the agent has to report by itself, as it is told to
 	}
-	err = d.Deliver(ctx, name, text)
+	if a, ok := d.(Assigner); ok {
+		err = a.Assign(ctx, name, id)
+	}
+	if err == nil {
+		err = d.Deliver(ctx, name, text)
+	}
 	return err == nil, errors.Join(err, b.wasTyped(context.WithoutCancel(ctx), before, session, err))
+}
+
+// freeOwner is the mark of the session whose turn it is, "" where that is not known. A session that works on another job gets none:
+// it would not be known any more of which of them its hooks speak.
+func (b *Book) freeOwner(ctx context.Context, id string, d Deliverer) (string, error) {
+	j, err := b.Get(id)
+	if err != nil {
+		return "", err
+	}
+	session, _ := j.whose()
+	o, ok := d.(Owners)
+	if !ok || session == "" {
+		return "", nil
+	}
+	owner, err := o.Owner(ctx, strings.TrimPrefix(session, "tmux:"))
+	if err != nil {
+		return "", nil // why nothing can be typed there is told by who tries
+	}
+	other, err := b.Get(b.bound(owner).job)
+	if err != nil || other.ID == id || other.Status != StatusRunning {
+		return owner, nil
+	}
+	if at, _, ok := other.Due(); ok && b.now().After(at) {
+		return owner, nil // nobody followed it
+	}
+	return "", &StateError{id, fmt.Sprintf("%s works on job %s, which is not over; \"tutti job watch %s --drive\" gives it this one later", session, other.ID, id)}
 }
 
 // wasTyped writes down what came of typing.
@@ -119,7 +165,7 @@ func (b *Book) wasTyped(ctx context.Context, before *Job, session string, failur
 func (b *Book) Brief(j *Job) string { return j.brief(b) }
 
 // Bind lets the hooks of a session report on a job that its agent has claimed.
-func (b *Book) Bind(session, id string) error { return b.bind(session, id, "") }
+func (b *Book) Bind(session, id string) error { return b.bind(session, bound{job: id}) }
 
 // brief is what is typed. Of what an agent has said there is nothing in it: that is read by a command.
 func (j *Job) brief(b *Book) string {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"tutti/internal/plain"
 )
 
 // A Moment is what the hook of an agent program sees.
@@ -20,6 +22,7 @@ const (
 	Asks                 // a person is asked for a permission
 	Rests                // the turn is over
 	Ends                 // the program ends
+	Leaves               // the conversation ends, and the program goes on with another one
 )
 
 // bindDir holds a file for each session that works on a job, named by the id that its processes carry.
@@ -31,8 +34,16 @@ const Terminating = "terminating"
 // quiet is how long an agent that works is silent before its hook says that it works.
 const quiet = 30 * time.Second
 
-// bind notes that a session works on a job.
-func (b *Book) bind(owner, id, role string) error {
+// A bound is on what a session works.
+type bound struct {
+	job, role string
+	// conversation is the one in which the job is worked on, "" as long as nothing was heard of it. What the agent of a session starts has
+	// the mark of the session, too, and other agents may be among that: what they do is not what becomes of the job.
+	conversation string
+}
+
+// bind notes on what a session works.
+func (b *Book) bind(owner string, to bound) error {
 	if err := CheckID(owner); err != nil {
 		return err
 	}
@@ -41,28 +52,35 @@ func (b *Book) bind(owner, id, role string) error {
 		return err
 	}
 	defer dir.Close()
-	return dir.Replace(owner, []byte(strings.TrimSpace(id+" "+role)+"\n"), 0o600, false)
+	return dir.Replace(owner, []byte(strings.TrimSpace(to.job+" "+to.role)+"\n"+to.conversation+"\n"), 0o600, false)
 }
 
 // Bound returns the job that a session works on, and its role in it; "" for none.
 func (b *Book) Bound(owner string) (id, role string) {
+	to := b.bound(owner)
+	return to.job, to.role
+}
+
+func (b *Book) bound(owner string) (to bound) {
 	if CheckID(owner) != nil {
-		return "", ""
+		return to
 	}
 	dir, err := b.open(jobsDir+"/"+bindDir, false)
 	if err != nil {
-		return "", ""
+		return to
 	}
 	defer dir.Close()
-	text, _, err := dir.Read(owner, 256)
+	text, _, err := dir.Read(owner, 1024)
 	if err != nil {
-		return "", ""
+		return to
 	}
-	id, role, _ = strings.Cut(strings.TrimSpace(string(text)), " ")
-	if CheckID(id) != nil || role != "" && role != RoleReviewer {
-		return "", ""
+	first, rest, _ := strings.Cut(string(text), "\n")
+	to.job, to.role, _ = strings.Cut(strings.TrimSpace(first), " ")
+	to.conversation = strings.TrimSpace(rest)
+	if CheckID(to.job) != nil || to.role != "" && to.role != RoleReviewer {
+		return bound{}
 	}
-	return id, role
+	return to
 }
 
 func (b *Book) unbind(owner string) {
@@ -75,26 +93,35 @@ func (b *Book) unbind(owner string) {
 // A Report is one event of an agent program.
 type Report struct {
 	Dir     string // where the agent works, absolute
+	Home    string // the workspace of its session, absolute, as [HomeVariable] has it; "": it is known to be above Dir, if there is one
 	Session string // the value of [SessionVariable]; "": the agent is in no session of ours, and nothing is done
 	Moment  Moment
-	Detail  string // "" for the usual words
+	// Conversation is where it happened: the first one of which is heard after a job was given is that of the job. "": it is not known, and
+	// counts as that one.
+	Conversation string
 }
+
+// most is the length of the id of a conversation that is kept.
+const most = 200
 
 // ByHook reports for an agent what its program tells of it, so that one that forgets to report is heard of all the same. It does
 // nothing, in a few system calls, when the session works on no job. What it writes is told to a broker by whoever watches.
 func ByHook(ctx context.Context, r Report) (told bool, err error) {
-	if r.Session == "" || CheckID(r.Session) != nil || !filepath.IsAbs(r.Dir) {
+	if r.Session == "" || CheckID(r.Session) != nil {
 		return false, nil
 	}
 	b := boundAbove(r.Dir, r.Session)
+	if b == nil && r.Home != r.Dir {
+		b = boundAbove(r.Home, r.Session) // an agent may work beside the workspace that it belongs to
+	}
 	if b == nil {
 		return false, nil
 	}
-	id, role := b.Bound(r.Session)
-	if id == "" {
+	to := b.bound(r.Session)
+	if to.job == "" || to.conversation != "" && r.Conversation != "" && r.Conversation != to.conversation {
 		return false, nil
 	}
-	j, err := b.Get(id)
+	j, err := b.Get(to.job)
 	switch {
 	case errors.Is(err, ErrNone):
 		b.unbind(r.Session)
@@ -105,23 +132,39 @@ func ByHook(ctx context.Context, r Report) (told bool, err error) {
 		b.unbind(r.Session)
 		return false, nil
 	}
-	d, say := j.hears(r.Moment, role, b.now())
+	if err := b.heard(to, r); err != nil {
+		return false, err
+	}
+	d, say := j.hears(r.Moment, to.role, b.now())
 	if !say {
 		return false, nil
 	}
-	if r.Detail != "" {
-		d.Detail = r.Detail
-	}
-	d.Role = role
-	_, _, err = b.Publish(ctx, id, d, viaHook)
+	d.Role = to.role
+	_, _, err = b.Publish(ctx, to.job, d, viaHook)
 	if _, late := errors.AsType[*StateError](err); late { // the agent was faster
 		return false, nil
 	}
 	return err == nil, err
 }
 
+// heard remembers the conversation of a job.
+func (b *Book) heard(to bound, r Report) error {
+	switch {
+	case r.Moment == Leaves && to.conversation != "":
+		to.conversation = ""
+	case r.Moment < Rests && to.conversation == "" && r.Conversation != "" && len(r.Conversation) <= most && plain.Clean(r.Conversation) == r.Conversation:
+		to.conversation = r.Conversation
+	default:
+		return nil
+	}
+	return b.bind(r.Session, to)
+}
+
 // boundAbove finds the jobs of the nearest folder, from one upwards, in which a session works on one.
 func boundAbove(from, owner string) *Book {
+	if !filepath.IsAbs(from) {
+		return nil
+	}
 	for dir := filepath.Clean(from); ; dir = filepath.Dir(dir) {
 		for _, name := range dataDirs {
 			_, err := os.Lstat(filepath.Join(dir, name, jobsDir, bindDir, owner))
@@ -151,7 +194,7 @@ func (j *Job) hears(m Moment, role string, now time.Time) (d Draft, say bool) {
 	switch m {
 	case Begins, Works:
 		switch {
-		case fresh && m == Begins:
+		case fresh && (m == Begins || j.Handed == ""): // of one that was claimed no prompt tells
 			return Draft{Kind: Started, Detail: "the agent has begun"}, true
 		case j.Last == Permission:
 			return Draft{Kind: Progress, Detail: "the agent goes on"}, true

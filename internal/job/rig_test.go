@@ -116,6 +116,13 @@ func (b *Book) mustGet(t *testing.T, id string) *Job {
 	return j
 }
 
+func (b *Book) mustCancel(t *testing.T, id string) {
+	t.Helper()
+	if _, _, err := b.Cancel(t.Context(), id, "ana", ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // what lists the lines of a log by their words.
 func (b *Book) what(t *testing.T, id string) (all []string) {
 	t.Helper()
@@ -150,6 +157,7 @@ func (p *told) Publish(_ context.Context, m Message) error {
 type typist struct {
 	texts []string
 	to    []string
+	rows  []string // session and job
 	err   error
 }
 
@@ -161,7 +169,14 @@ func (p *typist) Deliver(_ context.Context, session, text string) error {
 	return nil
 }
 
-func (p *typist) Owner(context.Context, string) (string, error) { return "0123456789abcdef", nil }
+func (p *typist) Owner(_ context.Context, session string) (string, error) {
+	return session + "0123456789abcdef", nil
+}
+
+func (p *typist) Assign(_ context.Context, session, job string) error {
+	p.rows = append(p.rows, fmt.Sprintf("%s %s, %d texts before", session, job, len(p.texts)))
+	return nil
+}
 
 var errHalted = &halt.Error{Action: "test", Reason: "enough"}
 

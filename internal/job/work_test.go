@@ -32,6 +32,19 @@ func TestHandOver(t *testing.T) {
 	if p.to[0] != "api" || j.Status != StatusRunning || strings.Contains(p.texts[0], j.token) {
 		t.Errorf("typed into %q, %s", p.to[0], j.Status)
 	}
+	if want := "api " + id + ", 0 texts before"; len(p.rows) != 1 || p.rows[0] != want {
+		t.Errorf("the registry was told %q, want %q", p.rows, want)
+	}
+	second := b.mustRegister(t, order()).ID
+	if typed, err := b.HandOver(t.Context(), second, p, "ana"); typed || err == nil || !strings.Contains(err.Error(), "works on job "+id) || b.mustGet(t, second).Status != StatusPending {
+		t.Errorf("a session that works on another one: %v %v, %s", typed, err, b.mustGet(t, second).Status)
+	}
+	late := *b
+	late.Now = func() time.Time { return time.Now().Add(2 * DefaultTimeout) } // nobody has followed the first one
+	if typed, err := late.HandOver(t.Context(), second, p, "ana"); !typed || err != nil {
+		t.Errorf("a session whose job has run out of time: %v %v", typed, err)
+	}
+	b.mustCancel(t, second)
 
 	refused := b.mustRegister(t, order()).ID
 	p.err = errors.New("its session is gone")
@@ -54,6 +67,7 @@ func TestHandOver(t *testing.T) {
 	if typed, err := b.HandOver(t.Context(), stopped, p, "ana"); !typed || err != nil {
 		t.Errorf("after the halt: %v %v", typed, err)
 	}
+	b.mustCancel(t, stopped)
 
 	claimed := b.mustRegister(t, order()).ID
 	if _, err := b.Claim(t.Context(), claimed, "", "bob"); err != nil {
@@ -131,7 +145,7 @@ func TestLoop(t *testing.T) {
 func TestByHook(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	const owner = "0123456789abcdef"
+	const owner = "api0123456789abcdef"
 	id := b.mustRegister(t, order()).ID
 	if _, err := b.HandOver(t.Context(), id, &typist{}, "ana"); err != nil {
 		t.Fatal(err)
@@ -383,5 +397,56 @@ func TestManyFlush(t *testing.T) {
 		if e, err := parseEvent(m.Payload, id); err != nil || e.Seq != int64(i+1) {
 			t.Fatalf("message %d: %s %v", i+1, m.Payload, err)
 		}
+	}
+}
+
+// What an agent starts has the mark of its session, too; of the job only the agent itself is heard.
+func TestByHookOfOne(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	const owner = "api0123456789abcdef"
+	id := b.mustRegister(t, order()).ID
+	if _, err := b.HandOver(t.Context(), id, &typist{}, "ana"); err != nil {
+		t.Fatal(err)
+	}
+	beside := t.TempDir() // as a worktree is
+	for i, c := range []struct {
+		conversation string
+		m            Moment
+		told         bool
+	}{
+		{"mine", Begins, true},
+		{"other", Asks, false},
+		{"other", Rests, false},
+		{"other", Ends, false},
+		{"other", Leaves, false},
+		{"mine", Asks, true},
+		{"mine", Leaves, false}, // its user begins anew
+		{"next", Begins, true},
+		{"mine", Rests, false},
+		{"next", Ends, true},
+	} {
+		r := Report{Dir: beside, Home: b.Workspace, Session: owner, Conversation: c.conversation, Moment: c.m}
+		if told, err := ByHook(t.Context(), r); err != nil || told != c.told {
+			t.Errorf("%d, %+v: %v %v, want %v", i, r, told, err, c.told)
+		}
+	}
+	if j := b.mustGet(t, id); j.Status != StatusError {
+		t.Errorf("in the end %s", j.Status)
+	}
+	claimed := b.mustRegister(t, order()).ID
+	if _, err := b.Claim(t.Context(), claimed, "", "session:"+owner); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Bind(owner, claimed); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []Moment{Works, Rests} {
+		if told, err := ByHook(t.Context(), Report{Dir: b.Workspace, Session: owner, Conversation: "mine", Moment: m}); !told || err != nil {
+			t.Errorf("claimed, moment %d: %v %v", m, told, err)
+		}
+	}
+	if got, want := b.what(t, claimed), []string{"registered", "claimed", "started", "completed"}; !slices.Equal(got, want) {
+		t.Errorf("log:\n got %q\nwant %q", got, want)
 	}
 }

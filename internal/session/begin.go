@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +61,7 @@ type begin struct {
 	seen   driver.Seen
 	screen string // the last one that was looked at
 	ended  bool   // its end was found, and is in the row
+	visit  bool   // it was begun before: what becomes of it is not ours to write down
 }
 
 // newOwner makes the owner of a session.
@@ -94,7 +96,7 @@ func (b *begin) start(ctx context.Context) error {
 	var err error
 	b.at = b.m.o.Now()
 	b.pane, err = b.server.New(ctx, tmux.Spec{
-		Name: b.row.Name, Dir: b.row.Pane.Cwd, Argv: b.argv, Env: passed(b.m.o.Environ, b.row.OwnerID), Owner: b.row.OwnerID,
+		Name: b.row.Name, Dir: b.row.Pane.Cwd, Argv: b.argv, Env: passed(b.m.o.Environ, b.row.OwnerID, b.m.home()), Owner: b.row.OwnerID,
 		Isolated: b.row.ServerName() != "default",
 	})
 	if err == nil {
@@ -102,6 +104,9 @@ func (b *begin) start(ctx context.Context) error {
 	}
 	return b.notStarted(ctx, err)
 }
+
+// home is the workspace of the registry.
+func (m *Manager) home() string { return filepath.Dir(filepath.Dir(m.o.Registry.Path())) }
 
 // notStarted says why nothing was started. After some errors a session may have been made all the same; its owner tells.
 func (b *begin) notStarted(ctx context.Context, err error) error {

@@ -10,7 +10,7 @@ import (
 var withheld = []string{
 	"TMUX", "TMUX_PANE", "STY", "WINDOW", "TERM", "TERMCAP", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "COLORTERM", "COLUMNS", "LINES", "WINDOWID",
 	"_", "PWD", "OLDPWD", "SHLVL", "SHELLOPTS", "BASHOPTS",
-	"TUTTI_INSTANCE", "TUTTI_SESSION", "TUTTI_BUILD",
+	"TUTTI_INSTANCE", "TUTTI_SESSION", "TUTTI_WORKSPACE", "TUTTI_BUILD",
 	"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN",
 	"CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS", "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_SSE_PORT", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE",
 	"CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_CI",
@@ -18,15 +18,15 @@ var withheld = []string{
 	"HERMES_KANBAN_TASK", "SESSION_ID", "SESSION_WORKSPACE_ID",
 }
 
-// passed is what a program gets of the environment of who starts it, with the owner of its session. A tmux server hands on what it
-// was started with, which is somebody else's.
-func passed(environ []string, owner string) []string {
-	kept := make([]string, 0, len(environ)+1)
+// passed is what a program gets of the environment of who starts it, with the owner of its session and the workspace that it belongs
+// to. A tmux server hands on what it was started with, which is somebody else's.
+func passed(environ []string, owner, workspace string) []string {
+	kept := make([]string, 0, len(environ)+2)
 	for _, v := range environ {
 		name, _, ok := strings.Cut(v, "=")
 		if ok && name != "" && !slices.Contains(withheld, name) && !strings.HasPrefix(name, "BASH_FUNC_") {
 			kept = append(kept, v)
 		}
 	}
-	return append(kept, Variable+"="+owner)
+	return append(kept, Variable+"="+owner, HomeVariable+"="+workspace)
 }

@@ -15,6 +15,10 @@ import (
 // Variable is in the environment of everything that runs in a session. Its value is the owner of the session.
 const Variable = "TUTTI_SESSION"
 
+// HomeVariable is there, too. Its value is the workspace that the registry belongs to: the folder in which the agent works may be
+// another one.
+const HomeVariable = "TUTTI_WORKSPACE"
+
 // Options is what a Manager works with.
 type Options struct {
 	Registry roster.Registry

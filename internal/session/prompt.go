@@ -23,6 +23,8 @@ const (
 	takenIn    = 5 * time.Second // within which the place is empty again after an Enter
 	onceMore   = 1500 * time.Millisecond
 	tellsEvery = 10 * time.Second
+	longWait   = 5 * time.Second // after which a screen is looked at less often
+	manyBytes  = 32 << 10        // of a paste, for which one more second is given
 )
 
 // The words of what became of a first prompt, in the row.
@@ -74,7 +76,8 @@ func (b *begin) give(ctx context.Context, text string, limit time.Duration) (str
 	b.m.reached("pasted")
 	time.Sleep(tmux.Pause)
 	is := func() bool { return holds(b.seen, text) }
-	if err := b.until(ctx, pastedIn, is); err != nil {
+	limit = pastedIn + time.Duration(len(text)/manyBytes)*time.Second
+	if err := b.until(ctx, limit, func() bool { return is() && b.inFront() }); err != nil {
 		return promptPasted, b.untyped("its prompt was pasted and does not stand alone where its user types, so Enter was not pressed", err)
 	}
 	for try := range 2 {
@@ -117,6 +120,9 @@ func (b *begin) until(ctx context.Context, limit time.Duration, is func() bool) 
 	end := time.Now().Add(limit)
 	for {
 		if b.looked(ctx, true) {
+			if b.visit {
+				return b.left()
+			}
 			return b.over(ctx, roundedSince(b.at))
 		}
 		if is() {
@@ -138,9 +144,17 @@ func roundedSince(t time.Time) string { return time.Since(t).Round(100 * time.Mi
 // ready waits until a line can be typed.
 func (b *begin) ready(ctx context.Context, limit time.Duration) error {
 	free, told, next := 0, "", time.Now().Add(tellsEvery)
+	slow := time.Now().Add(longWait)
+	var halted error
 	err := b.until(ctx, limit, func() bool {
-		if free++; !b.seen.Free() {
+		if halted = b.m.o.Halted(); halted != nil {
+			return true
+		}
+		if free++; !b.seen.Free() || !b.inFront() {
 			free = 0
+			if time.Now().After(slow) {
+				pause(ctx, 3*lookEvery) // what is under way there takes as long as it takes
+			}
 		}
 		state := b.state()
 		if d := Dialog(b.seen); d != "" && d != told && !b.seen.Guess || time.Now().After(next) {
@@ -149,6 +163,9 @@ func (b *begin) ready(ctx context.Context, limit time.Duration) error {
 		}
 		return free >= looksFree
 	})
+	if halted != nil {
+		return halted
+	}
 	if errors.Is(err, errSlow) {
 		return &Error{
 			Kind: Refused, Session: b.row.Name,
@@ -161,6 +178,8 @@ func (b *begin) ready(ctx context.Context, limit time.Duration) error {
 // state is what the program does, for people.
 func (b *begin) state() string {
 	switch d := Dialog(b.seen); {
+	case !b.inFront():
+		return b.pane.Command + " is in front"
 	case d != "":
 		return d
 	case b.seen.Note != "":
