@@ -19,7 +19,7 @@ func heavy() cli.Heavy {
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 	}
 	verbs := append(cli.HostVerbs(edit), cli.SessionVerbs(openRegistry, edit)...)
-	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker})...)
+	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)},
 		cli.HeavyVerb{Name: "demo", Run: cli.Service(play)},

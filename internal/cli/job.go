@@ -22,8 +22,25 @@ import (
 type JobParts struct {
 	// Dial connects to a broker.
 	Dial func(ctx context.Context, b job.Broker) (job.Network, error)
-	// Deliver types into sessions; nil: this program cannot.
+	// Open opens the registry of the sessions into which is typed; nil: this program cannot type.
+	Open Opener
+	// Deliver types in place of what is in that registry; for tests.
 	Deliver job.Deliverer
+}
+
+// types tells whether something can be typed into sessions.
+func (p *JobParts) types() bool { return p.Deliver != nil || p.Open != nil }
+
+// deliverer types into the sessions of the workspace that has the jobs.
+func (p *JobParts) deliverer(c *Call, b *job.Book) (job.Deliverer, error) {
+	if p.Deliver != nil {
+		return p.Deliver, nil
+	}
+	s, err := c.sessionsOf(b.Workspace, p.Open)
+	if err != nil {
+		return nil, err
+	}
+	return s.manager(c.Verb.Name)
 }
 
 // JobVerbs are the verbs about jobs that may need those parts.
@@ -53,6 +70,9 @@ func brokerWanted(c *Call) bool {
 
 // submitNeeds tells whether submitting takes more than files.
 func submitNeeds(c *Call) bool { return c.text("agent-session") != "" || brokerWanted(c) }
+
+// watchNeeds tells whether watching takes more than files.
+func watchNeeds(c *Call) bool { return c.on("drive") || brokerWanted(c) }
 
 // jobBook opens the jobs that are meant.
 func (c *Call) jobBook() (*job.Book, error) {
@@ -206,7 +226,7 @@ func runJobSubmit(ctx context.Context, c *Call, p JobParts) error {
 	switch {
 	case err != nil:
 		return err
-	case o.Session != "" && p.Deliver == nil:
+	case o.Session != "" && !p.types():
 		return refuse("without --agent-session the job waits until an agent takes it: tutti job claim", "job submit: this program cannot type into sessions")
 	case o.Type == job.Loop && (o.Session == "" || o.ReviewerSession == "" || !c.on("wait")):
 		return usagef("job submit: a loop needs --agent-session, --reviewer, --reviewer-session and --wait: somebody has to hand the work to and fro")
@@ -223,7 +243,11 @@ func runJobSubmit(ctx context.Context, c *Call, p JobParts) error {
 		}
 	}
 	if o.Session != "" {
-		if _, err := b.HandOver(ctx, j.ID, p.Deliver, o.Submitter); err != nil {
+		d, err := p.deliverer(c, b)
+		if err == nil {
+			_, err = b.HandOver(ctx, j.ID, d, o.Submitter)
+		}
+		if err != nil {
 			return c.jobFault(fmt.Errorf("job %s: %w", j.ID, err))
 		}
 		if j, err = b.Get(j.ID); err != nil {

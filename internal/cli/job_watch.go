@@ -69,7 +69,7 @@ func runJobWatch(ctx context.Context, c *Call, p JobParts) error {
 		c.warn("following on this machine alone: %s", Clean(err.Error()))
 	}
 	if c.on("drive") {
-		if w.id == "" || p.Deliver == nil {
+		if w.id == "" || !p.types() {
 			return refuse("", "job watch: --drive needs one job, and a program that can type into sessions")
 		}
 		if err := w.drive(ctx, jobs[0]); err != nil {
@@ -135,7 +135,11 @@ func (w *jobWatch) complain(err error) {
 // drive hands a job to whose turn it is.
 func (w *jobWatch) drive(ctx context.Context, j *job.Job) error {
 	by, _ := w.c.jobActor()
-	_, err := w.b.HandOver(ctx, j.ID, w.p.Deliver, by)
+	d, err := w.p.deliverer(w.c, w.b)
+	if err != nil {
+		return err
+	}
+	_, err = w.b.HandOver(ctx, j.ID, d, by)
 	return err
 }
 
@@ -211,7 +215,7 @@ func (w *jobWatch) line(ctx context.Context, l *job.Line, j *job.Job) error {
 	if w.id == "" {
 		return nil
 	}
-	driving := w.p.Deliver != nil && (w.c.on("drive") || w.c.Verb.Name == "job submit")
+	driving := w.p.types() && (w.c.on("drive") || w.c.Verb.Name == "job submit")
 	if driving && j.Type == job.Loop && l.Event != nil && l.Event.Kind == job.Done && l.Event.Seq == j.LastSeq {
 		return w.drive(ctx, j)
 	}

@@ -57,14 +57,20 @@ func (c *Call) withSessions(ctx context.Context, open Opener, f sessionFunc) err
 
 // sessionsHere finds the registry that is meant. It reads nothing yet.
 func (c *Call) sessionsHere(open Opener) (*sessions, error) {
-	s := &sessions{c: c, open: open}
-	var err error
-	if s.dir, err = os.Getwd(); err == nil {
-		s.dir, err = filepath.EvalSymlinks(s.dir)
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
 		return nil, failIO("", err, "find the folder where you are")
 	}
+	return c.sessionsOf(dir, open)
+}
+
+// sessionsOf finds the registry of a workspace, absolute and without links.
+func (c *Call) sessionsOf(dir string, open Opener) (*sessions, error) {
+	s := &sessions{c: c, open: open, dir: dir}
+	var err error
 	if s.cache, err = c.App.CacheDir(); err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 		Exit:     exitJob,
 	},
 	{
-		Name: "job watch", Under: Tutti, Group: GroupSessions, Halt: Stays, Waits: true, MaxArgs: 1, Offer: Jobs, Needs: brokerWanted, Run: watchJob,
+		Name: "job watch", Under: Tutti, Group: GroupSessions, Halt: Stays, Waits: true, MaxArgs: 1, Offer: Jobs, Needs: watchNeeds, Run: watchJob,
 		Short: "follow one job until it is over, or all of them",
 		Args:  "[<job>]",
 		Flags: []Flag{
