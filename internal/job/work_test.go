@@ -188,7 +188,7 @@ func TestByHook(t *testing.T) {
 func TestByHookWhileStopped(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	const owner = "0123456789abcdef"
+	const owner = "api0123456789abcdef"
 	id := b.mustRegister(t, order()).ID
 	if _, err := b.HandOver(t.Context(), id, &typist{}, "ana"); err != nil {
 		t.Fatal(err)
