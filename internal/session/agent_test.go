@@ -39,6 +39,7 @@ import (
 //	daemon               it starts a program that leaves parent, group, session and terminal
 //	stubborn             that program ignores what it is told
 //	group                it starts a program in a group of its own
+//	server               it starts a server as Codex does
 //	exits-at-once        it ends with status 7
 //	types                it shows what is typed, see typist
 //	print-env            it writes its environment to the file "environ"
@@ -98,9 +99,12 @@ func (a *badAgent) write(name, text string) {
 }
 
 // start starts this binary with other habits.
-func (a *badAgent) start(attr *syscall.SysProcAttr, modes string) {
+func (a *badAgent) start(attr *syscall.SysProcAttr, modes string, argv ...string) {
 	c := exec.Command("/proc/self/exe")
-	c.Args[0], c.SysProcAttr = modes, attr
+	c.Args, c.SysProcAttr = argv, attr
+	if argv == nil {
+		c.Args = []string{modes}
+	}
 	c.Env = append(os.Environ(), modeVariable+"="+modes)
 	if err := c.Start(); err != nil {
 		panic(err)
@@ -139,6 +143,9 @@ func (a *badAgent) run() int {
 	}
 	if a.has("group") {
 		a.start(&syscall.SysProcAttr{Setpgid: true}, "sleeper"+stubborn)
+	}
+	if a.has("server") {
+		a.start(&syscall.SysProcAttr{Setsid: true}, "sleeper", "codex", "app-server", "--listen", "unix://", "--managed-daemon")
 	}
 	if a.has("slow-exit") {
 		asked := make(chan os.Signal, 1)
@@ -363,7 +370,7 @@ func (r *rig) start(name, owner, program, modes string) tmux.Pane {
 		text, err := r.srv.Capture(r.t.Context(), pane.Ref(), tmux.Capture{})
 		return err == nil && strings.TrimSpace(text) != ""
 	})
-	if strings.Contains(modes, "daemon") || strings.Contains(modes, "group") {
+	if strings.Contains(modes, "daemon") || strings.Contains(modes, "group") || strings.Contains(modes, "server") {
 		r.sleeper(name)
 	}
 	return pane

@@ -141,7 +141,7 @@ func TestStopDead(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			row := r.begin("one", c.modes)
-			r.begin("other", "idle") // keeps the server
+			near := r.begin("one-2", "idle") // keeps the server, and has a name that begins alike
 			c.do(r, &row)
 			row = r.row("one")
 			out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Grace: 300 * time.Millisecond})
@@ -152,6 +152,9 @@ func TestStopDead(t *testing.T) {
 				t.Errorf("gone: %v, want %v", out.Gone, c.gone)
 			}
 			r.stopped(&row)
+			if s := r.m.look(t.Context(), &near); !strings.Contains(name, "killed") && !strings.Contains(name, "outlived") && s.State != Alive {
+				t.Errorf("another session: %+v", s)
+			}
 		})
 	}
 }
@@ -575,6 +578,47 @@ func TestStopServer(t *testing.T) {
 	inner.stopped(&other)
 	if p, err := inner.srv.Find(t.Context(), "inner"); err != nil || p.Dead {
 		t.Errorf("the other session of that server: %+v, %v", p, err)
+	}
+	r.stopped(&row)
+}
+
+// TestStopDaemon: the server that Codex keeps for all its screens lives on and is named, unless it is to be ended, too.
+func TestStopDaemon(t *testing.T) {
+	t.Parallel()
+	for _, with := range []bool{false, true} {
+		t.Run(fmt.Sprint(with), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			row := r.begin("one", "busy,server", func(row *roster.Row) { row.Agent = "codex" })
+			server := r.sleeper("one")
+			out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", WithDaemon: with})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if with {
+				r.nothing(&row)
+			} else if !server.Alive() || len(out.Apart) != 1 || out.Apart[0].ID != server || !out.Apart[0].Program {
+				t.Errorf("the server runs: %v; who lives on: %+v", server.Alive(), out.Apart)
+			}
+			if with == (len(out.Apart) > 0) {
+				t.Errorf("who lives on: %+v", out.Apart)
+			}
+			if after := r.row("one"); after.Status != roster.Stopped {
+				t.Errorf("the row: %s", after.JSON())
+			}
+		})
+	}
+}
+
+// TestStopScrolled: a person scrolls in the pane, which swallows keys.
+func TestStopScrolled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	row := r.begin("one", "idle")
+	r.tmux("copy-mode", "-t", "=one:")
+	out, err := r.m.Stop(t.Context(), StopRequest{Session: "one"})
+	if err != nil || !slices.Contains(out.Steps, StepKeys) {
+		t.Errorf("%+v, %v", out, err)
 	}
 	r.stopped(&row)
 }
