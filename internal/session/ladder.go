@@ -25,13 +25,14 @@ const (
 	killRounds = 4                      // looks for what was started while the rest was killed
 )
 
-// gather adds who belongs to the session now to who did before.
+// gather adds who belongs to the session now to who did before. Where nobody does, nobody can be started in it any more.
 func (s *stopping) gather() {
 	kin, apart, err := relatives(&s.as, s.first)
 	if err != nil {
 		s.note("the processes could not be listed: %v", err)
 		return
 	}
+	s.empty = len(kin) == 0
 	for _, p := range kin {
 		if !slices.ContainsFunc(s.kin, func(o proc.Process) bool { return o.ID == p.ID }) {
 			s.kin = append(s.kin, p)
@@ -224,7 +225,9 @@ func (s *stopping) term(ctx context.Context) {
 // rest is for what the program has left behind: it ends by itself, or is asked to. What it has started in the background is
 // found by the owner that it carries.
 func (s *stopping) rest(ctx context.Context) {
-	s.gather()
+	if !s.empty {
+		s.gather()
+	}
 	var rest []proc.ID
 	for _, p := range s.alive() {
 		if p.ID != s.first {
@@ -291,7 +294,9 @@ func (s *stopping) kill(ctx context.Context) error {
 		}
 	}
 	for range killRounds {
-		s.gather()
+		if !s.empty {
+			s.gather()
+		}
 		left := s.alive()
 		if len(left) == 0 || ctx.Err() != nil {
 			break

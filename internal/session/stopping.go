@@ -28,6 +28,7 @@ type stopping struct {
 	first proc.ID // of the pane; the zero ID when it is not known
 	as    roster.Row
 	kin   []proc.Process // of every look so far
+	empty bool           // the last look found nobody
 	began time.Time
 }
 
