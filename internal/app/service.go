@@ -10,6 +10,8 @@ type Service struct {
 	Out     io.Writer
 	Err     io.Writer // diagnostics, for people
 	Version string    // release of the program
+	JSON    bool      // Out is read by programs
+	Quiet   bool      // nothing is to be said but what is wrong
 	Color   bool      // Out is a terminal that may be coloured
 	Columns int       // width of Out where it is a terminal, else 0
 }

@@ -93,6 +93,7 @@ func runDoctor(ctx context.Context, c *Call) error {
 		c.checkPrograms(ctx, &r)
 		c.checkHosts(&r)
 		c.checkSystem(&r)
+		c.checkUp(&r, root)
 	}
 	c.showReport(&r, root)
 	if r.failed {

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tutti/internal/app"
+	"tutti/internal/daemon"
 	"tutti/internal/host"
 	"tutti/internal/identity"
 	"tutti/internal/mcpserver"
@@ -48,7 +49,7 @@ func testHeavy() Heavy {
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 	}
 	verbs := append(HostVerbs(edit), SessionVerbs(func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) }, edit)...)
-	heavy := append(verbs, HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)})
+	heavy := append(verbs, HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)}, HeavyVerb{Name: "up", Run: Up(daemon.Serve)})
 	return append(heavy, JobVerbs(testJobParts())...)
 }
 

@@ -10,11 +10,18 @@ import (
 // and talks by itself. What it returns is exit status 1, as scripts around such a server expect.
 func Service(serve func(context.Context, app.Service) error) Func {
 	return func(ctx context.Context, c *Call) error {
-		err := serve(ctx, app.Service{App: c.App, Flag: c.flagText, In: c.In, Out: c.outFile, Err: c.errFile, Version: Version, Color: c.color, Columns: c.columns})
+		err := serve(ctx, c.service())
 		if err != nil && ctx.Err() == nil {
 			return &fault{code: exitUsage, err: err, hint: hintOf(err)}
 		}
 		return err
+	}
+}
+
+func (c *Call) service() app.Service {
+	return app.Service{
+		App: c.App, Flag: c.flagText, In: c.In, Out: c.outFile, Err: c.errFile, Version: Version,
+		JSON: c.json, Quiet: c.quiet, Color: c.color, Columns: c.columns,
 	}
 }
 

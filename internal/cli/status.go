@@ -56,7 +56,7 @@ func runStatus(ctx context.Context, c *Call) error {
 		return err
 	default:
 		defer w.Close()
-		v.exists = true
+		v.exists, v.up = true, c.App.RunningUp(root.Path)
 		if err := c.survey(ctx, w, v); err != nil {
 			return err
 		}
@@ -118,6 +118,7 @@ type statusView struct {
 	root   *app.Root
 	exists bool
 	halted halt.State
+	up     *app.Up // looks after the bus; nil: nobody does
 	you    *identity.Speaker
 	nobody error // why nobody speaks here
 	agents []peers.Row
@@ -209,6 +210,7 @@ func (v *statusView) json() []byte {
 	o.Str("root", v.root.Path)
 	o.Str("rootSource", string(v.root.Source))
 	o.Bool("exists", v.exists)
+	upJSON(&o, v.up)
 	if v.you != nil {
 		var you canonjson.Object
 		you.Str("instance", string(v.you.Instance))
@@ -251,6 +253,7 @@ func (c *Call) sayStatus(v *statusView) {
 		c.sayYou(v)
 		c.sayLive(v)
 		c.sayMail(v)
+		c.prose(c.paint(bold, "up   ")+" ", 6, upText(v.up))
 	}
 	for _, h := range v.hints {
 		c.line("→ " + Clean(h))

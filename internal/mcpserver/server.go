@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -61,7 +60,7 @@ type bus struct {
 	attend *attend.Attendance
 	absent *wake.Absent // whom it has written to who have no session
 	unlook func()       // ends the look-out for the halt switch
-	place  fs.FileInfo  // the folder that is open; nil when it could not be looked at
+	place  app.Place    // the folder that is open
 }
 
 func newServer(s *app.Service, o options, log func(string)) *server {
@@ -163,8 +162,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	}
 	w.Presence.TTL = v.o.expiry
 	look, unlook := v.app.HaltLook()
-	b := &bus{World: w, office: office, unlook: unlook}
-	b.place, _ = os.Stat(w.Root.Path) // without it nothing is missed but a word of warning
+	b := &bus{World: w, office: office, unlook: unlook, place: w.Place()}
 	b.absent = v.newAbsent(b)
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
@@ -174,22 +172,11 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	return b, nil
 }
 
-// A strayError reports a bus that was moved, removed or replaced while it was open. What is open would still be read and written,
-// without anybody else ever seeing it.
-type strayError struct {
-	shown    string
-	replaced bool
-}
+// A strayError reports a bus that was moved, removed or replaced while it was open.
+type strayError struct{ *app.StrayError }
 
-func (e *strayError) Error() string {
-	if e.replaced {
-		return fmt.Sprintf("the bus at %s was replaced by another one", e.shown)
-	}
-	return fmt.Sprintf("the bus at %s is not there any more", e.shown)
-}
-
-func (e *strayError) Hint() string {
-	if e.replaced {
+func (e strayError) Hint() string {
+	if e.Replaced {
 		return "this server has to be started again to use that one: ask your user"
 	}
 	return "somebody moved or removed it while it was in use: ask your user; when it is back where it was, this server goes on"
@@ -197,17 +184,11 @@ func (e *strayError) Hint() string {
 
 // astray tells whether the bus that is open still lies where it was found.
 func (b *bus) astray() error {
-	if b.place == nil {
-		return nil
+	err := b.place.Astray()
+	if stray, ok := errors.AsType[*app.StrayError](err); ok {
+		return strayError{stray}
 	}
-	now, err := os.Stat(b.Root.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &strayError{shown: b.App.Shown(b.Root.Path)}
-	case err == nil && !os.SameFile(b.place, now):
-		return &strayError{shown: b.App.Shown(b.Root.Path), replaced: true}
-	}
-	return nil
+	return err
 }
 
 // push tells the client what a session is to know.
