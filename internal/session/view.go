@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"tutti/internal/proc"
 	"tutti/internal/roster"
@@ -83,14 +84,12 @@ func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*ros
 func (s *Served) look(ctx context.Context, brief bool) {
 	server, err := tmux.Named(s.Name)
 	var panes []tmux.Pane
-	switch {
-	case err != nil:
-	case brief:
-		panes, err = server.Brief(ctx)
-	default:
-		if s.Panes, s.screens, err = server.Survey(ctx, s.wants); err == nil {
-			panes = s.Panes.Panes
-		}
+	if err == nil {
+		panes, err = s.ask(ctx, server, brief)
+	}
+	// A server that is just ending breaks off; a moment later it is known that it has ended.
+	for tries := 0; tries < 3 && brokeOff(err) && sleep(ctx, 20*time.Millisecond) == nil; tries++ {
+		panes, err = s.ask(ctx, server, brief)
 	}
 	if err != nil {
 		s.Panes, s.Err = nil, err
@@ -102,6 +101,22 @@ func (s *Served) look(ctx context.Context, brief bool) {
 			s.byName[p.SessionName] = p
 		}
 	}
+}
+
+func (s *Served) ask(ctx context.Context, server tmux.Server, brief bool) (panes []tmux.Pane, err error) {
+	if brief {
+		return server.Brief(ctx)
+	}
+	if s.Panes, s.screens, err = server.Survey(ctx, s.wants); err == nil {
+		panes = s.Panes.Panes
+	}
+	return panes, err
+}
+
+// brokeOff tells whether tmux said that the server went while it was being asked.
+func brokeOff(err error) bool {
+	var said *tmux.CommandError
+	return errors.As(err, &said) && (strings.Contains(said.Said, "exited unexpectedly") || strings.Contains(said.Said, "lost server"))
 }
 
 // older tells whether a pane was made before another one of its server.
