@@ -124,8 +124,10 @@ func (m *mailer) event(ctx context.Context, e *watch.Event) error {
 		m.absent.Halt()
 	case watch.Resumed:
 		if e.Missed > 0 {
-			m.Tell(Event{Kind: "missed", Text: count(e.Missed, "message") + " came meanwhile: tutti inbox --unread",
-				Set: func(o *canonjson.Object) { o.Int("missed", int64(e.Missed)) }})
+			m.Tell(Event{
+				Kind: "missed", Text: count(e.Missed, "message") + " came meanwhile: tutti inbox --unread",
+				Set: func(o *canonjson.Object) { o.Int("missed", int64(e.Missed)) },
+			})
 		}
 	case watch.Unfit:
 		m.Fault(e.Err.Error())
@@ -282,8 +284,10 @@ func (m *mailer) sayWaiting(all []waitingBox) {
 	slices.SortFunc(all, func(a, b waitingBox) int { return cmp.Compare(newest(b), newest(a)) })
 	for i, b := range all {
 		if i == maxWaiting {
-			m.Tell(Event{Kind: "waiting", Text: "and in " + count(len(all)-i, "other mailbox") + " of yours",
-				Set: func(o *canonjson.Object) { o.Int("mailboxes", int64(len(all)-i)) }})
+			m.Tell(Event{
+				Kind: "waiting", Text: "and in " + count(len(all)-i, "other mailbox") + " of yours",
+				Set: func(o *canonjson.Object) { o.Int("mailboxes", int64(len(all)-i)) },
+			})
 			return
 		}
 		m.Tell(Event{
