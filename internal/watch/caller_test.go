@@ -50,17 +50,20 @@ func TestFullLooksOnDemand(t *testing.T) {
 // TestOrderOfALook: who came, who left, what arrived.
 func TestOrderOfALook(t *testing.T) {
 	t.Parallel()
-	full := make(chan struct{})
-	m := memstore.New(memstore.Options{})
-	b := start(t, m, func(o *Options) { o.Full, o.Store, o.Every = full, plain{m}, time.Hour })
-	b.presence("a", presence.Live, 0)
-	full <- struct{}{}
-	b.want("joined a claude:a:001122334455")
-	b.put("me", "1", "1", "hello")
-	b.presence("a", presence.Closed, 0)
-	b.presence("z", presence.Live, 0)
-	full <- struct{}{}
-	b.want("joined z claude:z:001122334455", "left a claude:a:001122334455", `mail me 1 `+from+` "hello"`)
+	synctest.Test(t, func(t *testing.T) {
+		full := make(chan struct{})
+		m := memstore.New(memstore.Options{})
+		b := start(t, m, func(o *Options) { o.Full, o.Store, o.Every = full, plain{m}, time.Hour })
+		b.presence("a", presence.Live, 0)
+		full <- struct{}{}
+		b.want("joined a claude:a:001122334455")
+		synctest.Wait() // the look goes on behind the event, and is not to see what follows
+		b.put("me", "1", "1", "hello")
+		b.presence("a", presence.Closed, 0)
+		b.presence("z", presence.Live, 0)
+		full <- struct{}{}
+		b.want("joined z claude:z:001122334455", "left a claude:a:001122334455", `mail me 1 `+from+` "hello"`)
+	})
 }
 
 // TestForget: what the caller found to be in the making when the watch began is looked at again.
