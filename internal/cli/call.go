@@ -34,6 +34,7 @@ type Call struct {
 	columns    int // of the terminal; 0: none, nothing is cut
 	errColumns int // the same of standard error
 	daemon     bool
+	opener     Opener // of registries of sessions; nil in the light program
 }
 
 // flushAt is the size at which printed text is written although the verb has not ended: one pipe buffer.

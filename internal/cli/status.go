@@ -46,6 +46,7 @@ func runStatus(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
+	near := c.sessionsNear(ctx)
 	v := &statusView{root: root, halted: halt.Read()}
 	w, err := c.world(app.Reading)
 	var none *app.NoBusError
@@ -61,6 +62,7 @@ func runStatus(ctx context.Context, c *Call) error {
 			return err
 		}
 	}
+	v.meet(near())
 	if v.halted.Halted {
 		v.hints = append(v.hints, `"tutti resume" lets the agents go on`)
 	}
@@ -115,17 +117,19 @@ const newestShown = 5
 
 // A statusView is what the one screen shows.
 type statusView struct {
-	root   *app.Root
-	exists bool
-	halted halt.State
-	up     *app.Up // looks after the bus; nil: nobody does
-	you    *identity.Speaker
-	nobody error // why nobody speaks here
-	agents []peers.Row
-	unread int
-	newest []mailLine
-	bad    int // files in the mailbox that are no messages
-	hints  []string
+	root     *app.Root
+	exists   bool
+	halted   halt.State
+	up       *app.Up // looks after the bus; nil: nobody does
+	you      *identity.Speaker
+	nobody   error // why nobody speaks here
+	agents   []peers.Row
+	sessions []sessionLine // of this folder, in tmux
+	others   []peers.Row   // agents without those of the sessions, where there are sessions
+	unread   int
+	newest   []mailLine
+	bad      int // files in the mailbox that are no messages
+	hints    []string
 }
 
 // A mailLine is one unread message.
@@ -228,6 +232,13 @@ func (v *statusView) json() []byte {
 		agents.raw(peerJSON(&v.agents[i]))
 	}
 	o.Raw("agents", agents.bytes())
+	if len(v.sessions) > 0 {
+		var all list
+		for i := range v.sessions {
+			all.raw(v.sessions[i].json())
+		}
+		o.Raw("sessions", all.bytes())
+	}
 	o.Int("unread", int64(v.unread))
 	for _, m := range v.newest {
 		var one canonjson.Object
@@ -249,8 +260,11 @@ func (c *Call) sayStatus(v *statusView) {
 		bus = "none at " + bus
 	}
 	c.prose(c.paint(bold, "bus  ")+" ", 6, Clean(bus))
-	if v.exists {
+	if !v.exists {
+		c.saySessions(v)
+	} else {
 		c.sayYou(v)
+		c.saySessions(v)
 		c.sayLive(v)
 		c.sayMail(v)
 		c.prose(c.paint(bold, "up   ")+" ", 6, upText(v.up))
@@ -273,14 +287,15 @@ func (c *Call) sayYou(v *statusView) {
 
 func (c *Call) sayLive(v *statusView) {
 	head := c.paint(bold, "live ") + " "
-	if len(v.agents) == 0 {
+	agents := v.elsewhere()
+	if len(agents) == 0 {
 		c.prose(head, 6, "nobody else; not live is not idle, an agent may be at work without a session")
 		return
 	}
-	c.line(head + plural(len(v.agents), "session") + " of others")
+	c.line(head + plural(len(agents), "session") + " of others")
 	var rows [][]string
-	for i := range v.agents {
-		line := peerLine(&v.agents[i])
+	for i := range agents {
+		line := peerLine(&agents[i])
 		rows = append(rows, append([]string{"     ", line[0]}, line[2:5]...))
 	}
 	c.table(rows)

@@ -10,12 +10,13 @@ var busVerbs = []Verb{
 			{Name: "name", Kind: Text, Value: "part", Under: H2A, Help: "only sessions with this in their name"},
 		},
 		Does: `Shows whether work is halted, which bus is meant, who you are on it, which agents have a live session, and how
-much mail waits for you. tutti alone shows the same where there is a bus.`,
+much mail waits for you. Agents in tmux that belong to this folder stand in a row each: name, address on the bus, what tmux has,
+conversation and job. tutti alone shows the same where there is a bus.`,
 		Wont: "An agent that is not listed may be at work all the same: live means only that it can be told of mail now.",
 		Examples: `$ tutti status
 $ tutti status --instance codex:api:3f2a9c01b7de`,
 		Exit: exitPlain,
-		See:  "inbox, discover, doctor",
+		See:  "inbox, discover, doctor, session status",
 	},
 	{
 		Name: "discover", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runDiscover, Bus: true,
