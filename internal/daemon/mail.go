@@ -253,7 +253,11 @@ func (m *mailer) waiting(ctx context.Context) (all []waitingBox, err error) {
 			continue // whoever uses the registry says what is wrong with it
 		}
 		if b.unread, _, err = m.World.Mail.List(ctx, b.who, mailbox.Query{Unread: true, Brief: true}); err != nil {
-			return nil, fmt.Errorf("look at the mail of %s: %w", b.who, err)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			m.Fault(fmt.Sprintf("what lies in the mailbox of %s is not known: %v", b.who, err)) // it hides no other
+			continue
 		}
 		if len(b.unread) == 0 {
 			continue
