@@ -40,7 +40,9 @@ func (f jobFile) Deliver(_ context.Context, session, text string) error {
 	return f.add("to " + session + ": " + text)
 }
 
-func (f jobFile) Owner(_ context.Context, session string) (string, error) { return session + "-ff", nil }
+func (f jobFile) Owner(_ context.Context, session string) (string, error) {
+	return session + "-ff", nil
+}
 
 func (f jobFile) Publish(_ context.Context, m job.Message) error {
 	return f.add(m.Topic + " " + string(m.Payload))

@@ -11,6 +11,7 @@ type Session struct {
 	Name        string // what follows sessionPrefix
 	Script      string
 	Verb        string
+	Former      string   // lines of the script that turn what the older script was told into what the verb is told, "" where it is the same
 	Related     []string // by Name
 	Before      []string // skills that are to be known before, by Name
 	Description string   // stands unquoted in YAML: no colon before a blank, no number sign
@@ -41,7 +42,7 @@ var SessionSkills = [...]Session{
 		Description: "Keep the registry of agents in tmux true while they come and go. Use it when sessions end by themselves, or after a crash or a reboot.",
 	},
 	{
-		Name: "delegate-job", Script: "delegate_job.sh", Verb: "job", Related: []string{"create", "status", "stop"}, Before: []string{"create"},
+		Name: "delegate-job", Script: "delegate_job.sh", Verb: "job", Former: formerJob, Related: []string{"create", "status", "stop"}, Before: []string{"create"},
 		Description: "Give a piece of work to an agent in tmux, follow it, and accept or reject what comes of it. Use it when work is to be done by another agent and its outcome matters.",
 	},
 }
@@ -64,9 +65,21 @@ func Sessions(has func(verb string) bool) (all [][]Part) {
 	return all
 }
 
-// script is one line: everything else is the verb's. Agents are often started without the folder in which users have their programs.
+// formerJob: submit waited until the job was over, and its --timeout was how long that might take in all.
+const formerJob = `if [ "$1" = submit ]; then
+	shift
+	for word do
+		shift
+		case $word in --timeout | --timeout=*) word=--total${word#--timeout} ;; esac
+		set -- "$@" "$word"
+	done
+	set -- submit --wait "$@"
+fi
+`
+
+// script hands everything to the verb. Agents are often started without the folder in which users have their programs.
 func (s *Session) script() string {
-	return sealed("#!/bin/sh\nPATH=\"$PATH:$HOME/.local/bin\" exec tutti "+s.Verb+" \"$@\"\n", "# ", "")
+	return sealed("#!/bin/sh\n"+s.Former+"PATH=\"$PATH:$HOME/.local/bin\" exec tutti "+s.Verb+" \"$@\"\n", "# ", "")
 }
 
 func (s *Session) markdown() string {

@@ -2,6 +2,7 @@ package skill
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func TestSessions(t *testing.T) {
 			t.Errorf("%s: files %q, %q", s.Name, script.Name, text.Name)
 		}
 		lines := strings.Split(strings.TrimSuffix(script.Text, "\n"), "\n")
-		if len(lines) != 3 || lines[0] != "#!/bin/sh" || !strings.HasSuffix(lines[1], `exec tutti `+s.Verb+` "$@"`) || !Ours([]byte(script.Text)) {
+		if len(lines) != 3+strings.Count(s.Former, "\n") || lines[0] != "#!/bin/sh" || !strings.HasSuffix(lines[len(lines)-2], `exec tutti `+s.Verb+` "$@"`) || !Ours([]byte(script.Text)) {
 			t.Errorf("%s: the script is\n%s", s.Name, script.Text)
 		}
 		head, body, ok := strings.Cut(strings.TrimPrefix(text.Text, "---\n"), "\n---\n")
@@ -93,6 +94,33 @@ func TestSessionsInstalled(t *testing.T) {
 	for name, want := range map[string]bool{".claude/skills/tmux-agent-orchestrate-stop": false, ".agents/skills/tmux-agent-orchestrate-create": false, ".claude/skills/h2a/SKILL.md": true} {
 		if _, err := os.Stat(filepath.Join(q.Place.Dir, name)); (err == nil) != want {
 			t.Errorf("after the removal %s: %v", name, err)
+		}
+	}
+}
+
+// Who was used to the older script finds that submit waits, and what --timeout was.
+func TestFormerJob(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(SessionSkills[:], func(s Session) bool { return s.Name == "delegate-job" })
+	dir := t.TempDir()
+	for name, text := range map[string]string{"job.sh": SessionSkills[i].script(), "tutti": "#!/bin/sh\nprintf '<%s>' \"$@\"\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want, args := range map[string][]string{
+		"<job><submit><--wait><--agent><claude><--agent-session><tmux:api><--prompt><count 'em; $x\n*><--total><60><--idle-timeout><9>": {
+			"submit", "--agent", "claude", "--agent-session", "tmux:api", "--prompt", "count 'em; $x\n*", "--timeout", "60", "--idle-timeout", "9",
+		},
+		"<job><submit><--wait><--total=60><>": {"submit", "--timeout=60", ""},
+		"<job><watch><a><--timeout><60>":      {"watch", "a", "--timeout", "60"},
+		"<job><status><--job><a>":             {"status", "--job", "a"},
+		"<job>":                               nil,
+	} {
+		cmd := exec.Command("/bin/sh", append([]string{filepath.Join(dir, "job.sh")}, args...)...)
+		cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "HOME=" + dir}
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
+			t.Errorf("%q: %v\n got %s\nwant %s", args, err, out, want)
 		}
 	}
 }
