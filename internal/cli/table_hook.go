@@ -16,7 +16,10 @@ before the model, in at most 2048 bytes. At the end of a turn it asks for one mo
 seen, once for each message. When there is nothing to say it prints nothing.
 
 <host> is the program (claude, codex, gemini), <event> is an event as the program calls it: SessionStart, UserPromptSubmit,
-PostToolUse, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, AfterTool, AfterAgent, SessionEnd.
+PostToolUse, PermissionRequest, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, AfterTool, Notification, AfterAgent, SessionEnd.
+
+In a session that works on a job ("tutti help job") it reports to that what its agent does: that it has begun, works, asks for a
+permission, rests, or has ended.
 
 While the halt switch is on it says so in one line and does nothing else. After that it stays silent until you let the agent go
 on: the agent is told so at your next prompt.

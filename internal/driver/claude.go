@@ -32,6 +32,7 @@ var claude = Driver{
 			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second, Wakes: true},
 			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second},
 			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second},
+			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second}, // it comes with the question; Notification, some seconds later
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Wakes: true},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it is cut off after one and a half, whatever is written
 		},

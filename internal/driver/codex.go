@@ -23,6 +23,7 @@ var codex = Driver{
 			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second}, // it comes with the first prompt
 			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second},
 			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second},
+			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second},
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it warns of more than it gives
 		},

@@ -25,6 +25,7 @@ var gemini = Driver{
 			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second},
 			{Name: "BeforeAgent", Moment: Prompt, Timeout: 10 * time.Second},
 			{Name: "AfterTool", Moment: Tool, Timeout: 10 * time.Second},
+			{Name: "Notification", Moment: Ask, Timeout: 10 * time.Second},
 			{Name: "AfterAgent", Moment: Stop, Timeout: 10 * time.Second},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it comes up to three times
 		},

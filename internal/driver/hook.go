@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"tutti/internal/canonjson"
@@ -22,12 +23,13 @@ const (
 	Start                // a conversation begins, or goes on after a pause
 	Prompt               // the user has said something, and the model has not seen it yet
 	Tool                 // a tool was used, and the turn goes on
+	Ask                  // a person is asked whether a tool may be used
 	Stop                 // the turn is over
 	End                  // the conversation is over
 )
 
 func (m Moment) String() string {
-	return [...]string{"other", "start", "prompt", "tool", "stop", "end"}[m]
+	return [...]string{"other", "start", "prompt", "tool", "ask", "stop", "end"}[m]
 }
 
 // An Event is an occasion at which a program runs a command of its user's.
@@ -103,8 +105,8 @@ const keepPrompt = 4096
 // Read reads the input of a hook that was called for an event. The event that the input names outranks the one of the command
 // line, which somebody may have copied to another event.
 func (h *Hooks) Read(event string, input []byte) (Call, error) {
-	var v [9][]byte
-	names := []string{"hook_event_name", "session_id", "cwd", "transcript_path", "source", "reason", "prompt", "stop_hook_active", "agent_id"}
+	var v [10][]byte
+	names := []string{"hook_event_name", "session_id", "cwd", "transcript_path", "source", "reason", "prompt", "stop_hook_active", "agent_id", "notification_type"}
 	if len(input) > MaxHook || !canonjson.Pick(input, names, v[:]) {
 		return Call{}, ErrInput
 	}
@@ -114,6 +116,9 @@ func (h *Hooks) Read(event string, input []byte) (Call, error) {
 	e, ok := h.Event(event)
 	if !ok {
 		return Call{}, fmt.Errorf("%w: %.100q", ErrEvent, event)
+	}
+	if notice, ok := canonjson.String(v[9]); ok && e.Moment == Ask && !strings.Contains(strings.ToLower(notice), "permission") {
+		e.Moment = Other // it says something else to its user
 	}
 	c := Call{Event: e}
 	for i, to := range []*string{&c.Conversation, &c.Dir, &c.Transcript, &c.Source, &c.Reason, &c.Prompt} {

@@ -9,6 +9,7 @@
 //     once in its life: the trail says so before anything is printed. No program has to count, and none is kept busy.
 //   - What is printed has at most [MaxAnswer] bytes. A text of a peer is marked as such, holds no control characters, and stands
 //     behind bars, so that none of its lines can pass for one of ours.
+//   - What an agent does is reported to the job on which its session works. An agent in no session of ours is not asked about.
 //   - While the halt switch is on it says so and does nothing else. When it was cleared, nothing is put before an agent until its
 //     user has let it go on.
 //
@@ -96,8 +97,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return errors.New("the input names no conversation")
 	}
 	e := &event{o: o, call: call, hooks: &o.Driver.Hooks, now: o.Now(), notes: notesFor(o.State, o.Driver.Name, call.Conversation)}
-	if e.call.Dir = e.folder(); e.call.Helper {
-		return nil // what is said now reaches somebody else
+	e.call.Dir = e.folder()
+	if e.call.Event.Moment == driver.Other || e.call.Helper && e.o.Switch().Halted {
+		return nil
 	}
 	return e.run(ctx)
 }
@@ -132,9 +134,15 @@ func (e *event) run(ctx context.Context) (err error) {
 	if s := e.o.Switch(); s.Halted {
 		return e.halted(s)
 	}
-	if e.call.Event.Moment == driver.End {
-		return e.over(ctx)
+	switch m := e.call.Event.Moment; {
+	case m == driver.Ask, e.call.Helper && m == driver.Tool:
+		return e.report(ctx)
+	case e.call.Helper:
+		return nil // what is said now reaches somebody else
+	case m == driver.End:
+		return errors.Join(e.report(ctx), e.over(ctx)) // there may be no time for both
 	}
+	defer func() { err = errors.Join(err, e.report(ctx)) }()
 	defer e.tell()
 	known := e.notes.load(&e.was)
 	epoch := e.epoch()

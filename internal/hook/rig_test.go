@@ -246,6 +246,8 @@ func input(event, conversation string, again bool) string {
 	case "Stop", "AfterAgent":
 		o.Bool("stop_hook_active", again)
 		o.Str("last_assistant_message", "done")
+	case "Notification":
+		o.Str("notification_type", "ToolPermission")
 	case "SessionEnd":
 		o.Str("reason", "other")
 	}
