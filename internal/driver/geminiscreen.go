@@ -1,6 +1,9 @@
 package driver
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // geminiScreen: the user types in a box below a line that goes across the screen; what was said before stands in boxes without one.
 // A dialog takes the place of both. The title says what it does, but at the start it says that it is ready while a dialog is open.
@@ -17,12 +20,21 @@ func geminiScreen(screen, title string) Seen {
 	switch {
 	case s.Doing == Asking: // where, cannot be seen
 		return Seen{Doing: Asking, Dialog: question.is, Guess: true}
-	case strings.Contains(strings.Join(tail(above, 3), "\n"), "(esc to cancel, "):
+	case geminiWorks(tail(above, 3)):
 		s.Doing = Busy
 	case s.Doing == Unknown:
 		s.Doing, s.Guess = Idle, true
+	case len(above) == 0: // that it works would stand there
+		s.Guess = true
 	}
 	return s
+}
+
+// geminiWorks: it says how to interrupt it, or that it waits for a hook. While those of its start run, it loses some of what is typed.
+func geminiWorks(lines []string) bool {
+	return slices.ContainsFunc(lines, func(l string) bool {
+		return strings.Contains(l, "(esc to cancel, ") || strings.HasPrefix(strings.TrimSpace(l), "Executing Hook")
+	})
 }
 
 // geminiTitle: it writes what it does before its title.

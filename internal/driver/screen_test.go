@@ -127,6 +127,7 @@ var shots = map[string]Seen{
 	"gemini-0.61.0/escaped":              {Doing: Idle, Prompt: true},
 	"gemini-0.61.0/exit-typed":           {Doing: Idle, Prompt: true, Typed: "/quit"},
 	"gemini-0.61.0/idle":                 {Doing: Idle, Prompt: true},
+	"gemini-0.61.0/start-hook":           {Doing: Busy, Prompt: true},
 	"gemini-0.61.0/limit":                {Doing: Limited, Dialog: asksLimit},
 	"gemini-0.61.0/model":                {Doing: Asking, Dialog: asksModel},
 	"gemini-0.61.0/permission-mcp":       {Doing: Asking, Dialog: asksTool},
