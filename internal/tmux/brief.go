@@ -29,7 +29,7 @@ func (s Server) Brief(ctx context.Context) ([]Pane, error) {
 		// To write what must not stand in a field takes three patterns; there is none as a rule.
 		format.WriteString("#{?#{m:*[%\n\t]*,#{" + f + "}},#{" + escaping + f + "},#{" + f + "}}")
 	}
-	out, err := s.run(ctx, nil, "list-panes", "-a", "-F", format.String())
+	out, err := s.ask(ctx, "list-panes", "-a", "-F", format.String())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,7 +114,7 @@ func paneFormat() string {
 // Panes returns all panes of the server, as of one moment. ErrAbsent: no server runs. Any other error: not known. When the server has
 // missed how a program ended, it is made to look; the next snapshot has it.
 func (s Server) Panes(ctx context.Context) (*Snapshot, error) {
-	out, err := s.run(ctx, nil, "list-panes", "-F", paneFormat(), "-a")
+	out, err := s.ask(ctx, "list-panes", "-F", paneFormat(), "-a")
 	if err != nil {
 		return nil, err
 	}
@@ -129,14 +130,20 @@ func (s Server) listed(out []byte) (*Snapshot, error) {
 	return snap, err
 }
 
-// list returns those panes that the further arguments choose. A server that ended while it was asked is asked again, to learn whether
-// it is gone.
-func (s Server) list(ctx context.Context, which ...string) (*Snapshot, error) {
-	args := append([]string{"list-panes", "-F", paneFormat()}, which...)
-	out, err := s.run(ctx, nil, args...)
+// ask runs a command that changes nothing. A server that ended while it was asked is asked again, to learn whether it is gone. What was
+// printed comes with an error, too.
+func (s Server) ask(ctx context.Context, args ...string) ([]byte, error) {
+	how := func() *exec.Cmd { return &exec.Cmd{Args: s.at(), Env: environ()} }
+	out, err := s.call(ctx, how(), args)
 	for try := 0; try < retries && exited(err) && sleep(ctx, retryPause); try++ {
-		out, err = s.run(ctx, nil, args...)
+		out, err = s.call(ctx, how(), args)
 	}
+	return out, err
+}
+
+// list returns those panes that the further arguments choose.
+func (s Server) list(ctx context.Context, which ...string) (*Snapshot, error) {
+	out, err := s.ask(ctx, append([]string{"list-panes", "-F", paneFormat()}, which...)...)
 	if err != nil {
 		return nil, err
 	}

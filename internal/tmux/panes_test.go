@@ -220,6 +220,14 @@ func TestFindAtTheEndOfAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Find(t.Context(), "a")
-	want(t, "find", err, ErrAbsent)
+	for what, f := range map[string]func() error{
+		"find":  func() error { _, err := s.Find(t.Context(), "a"); return err },
+		"panes": func() error { _, err := s.Panes(t.Context()); return err },
+		"all":   func() error { _, _, err := s.Survey(t.Context(), nil); return err },
+	} {
+		want(t, what, f(), ErrAbsent)
+		if err := os.Remove(bin + "/asked"); err != nil {
+			t.Errorf("%s: it was not asked: %v", what, err)
+		}
+	}
 }

@@ -122,7 +122,7 @@ func (s Server) Survey(ctx context.Context, wants []Want) (*Snapshot, map[string
 		}
 		args = append(args, more[:]...)
 	}
-	out, err := s.call(ctx, &exec.Cmd{Args: s.at(), Env: environ()}, args)
+	out, err := s.ask(ctx, args...)
 	if err != nil && (!errors.Is(err, ErrAbsent) || len(out) == 0) {
 		return nil, nil, err
 	}
