@@ -311,6 +311,7 @@ func TestPrompt(t *testing.T) {
 		"100 KB":        {"types", long},
 		"a slow start":  {"types,slow", "hello;"},
 		"a lost Enter":  {"types,deaf", "-t x"},
+		"a lost paste":  {"types,late", "hello"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -112,6 +112,9 @@ func needsScreen(word string) bool { return word == "" || word == Idle }
 
 // readSheet returns the sheet of exactly this process.
 func readSheet(life *driver.Life, place driver.Place, id proc.ID) (s driver.Sheet, ok bool) {
+	if life.Sheet == nil || life.ReadSheet == nil {
+		return s, false
+	}
 	path := life.Sheet(place, id.PID)
 	if path == "" || !filepath.IsAbs(path) {
 		return s, false

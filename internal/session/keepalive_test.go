@@ -63,7 +63,9 @@ func TestKeepalive(t *testing.T) {
 	session("another kind", one.Pane.ID, 0, now, func(s *presence.Start) { s.Host, s.Instance = "gemini", "gemini:api:3f2a9c01b7de" })
 	session("no pane", "%99", one.Pane.PID, now, nil)
 	session("mirrored", one.Pane.ID, one.Pane.PID, now, func(s *presence.Start) { s.MirroredAt = "2026-01-01T00:00:00.000Z" })
-	session("of another machine", one.Pane.ID, one.Pane.PID, now, func(s *presence.Start) { s.Workspace = &presence.Workspace{ID: "ws:x:y", Path: "/", Host: "elsewhere", Label: "y"} })
+	session("of another machine", one.Pane.ID, one.Pane.PID, now, func(s *presence.Start) {
+		s.Workspace = &presence.Workspace{ID: "ws:x:y", Path: "/", Host: "elsewhere", Label: "y"}
+	})
 	session("closed", one.Pane.ID, one.Pane.PID, now, nil)
 	if _, err := p.Amend(t.Context(), "sess:closed", presence.Change{State: presence.Closed}); err != nil {
 		t.Fatal(err)

@@ -19,12 +19,14 @@ import (
 const (
 	lookEvery  = 100 * time.Millisecond
 	looksFree  = 3
-	pastedIn   = 3 * time.Second // within which a paste is seen
-	takenIn    = 5 * time.Second // within which the place is empty again after an Enter
+	pastedIn   = 3 * time.Second  // within which a paste is seen
+	takenIn    = 20 * time.Second // within which a program that does something else comes back to it
 	onceMore   = 1500 * time.Millisecond
 	tellsEvery = 10 * time.Second
 	longWait   = 5 * time.Second // after which a screen is looked at less often
 	manyBytes  = 32 << 10        // of a paste, for which one more second is given
+	enters     = 4               // while the prompt stands there alone; a program that is still busy with its start loses some
+	pastes     = 3               // more, when nothing of it is seen: some show their place for it before they read what is typed
 )
 
 // The words of what became of a first prompt, in the row.
@@ -70,33 +72,49 @@ func (b *begin) give(ctx context.Context, text string, limit time.Duration) (str
 	if err := b.m.o.Halted(); err != nil {
 		return promptUngiven, err
 	}
-	if err := b.server.Paste(ctx, b.pane.Ref(), text); err != nil {
-		return promptUngiven, b.untyped("its prompt could not be typed", err)
-	}
-	b.m.reached("pasted")
-	time.Sleep(tmux.Pause)
 	is := func() bool { return holds(b.seen, text) }
 	limit = pastedIn + time.Duration(len(text)/manyBytes)*time.Second
-	if err := b.until(ctx, limit, func() bool { return is() && b.inFront() }); err != nil {
-		return promptPasted, b.untyped("its prompt was pasted and does not stand alone where its user types, so Enter was not pressed", err)
+	for try := 0; ; try++ {
+		if err := b.server.Paste(ctx, b.pane.Ref(), text); err != nil {
+			return promptUngiven, b.untyped("its prompt could not be typed", err)
+		}
+		b.m.reached("pasted")
+		time.Sleep(tmux.Pause)
+		err := b.until(ctx, limit, func() bool { return is() && b.inFront() })
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errSlow) || !b.seen.Free() || !b.inFront() || try == pastes {
+			return promptPasted, b.untyped("its prompt was pasted and does not stand alone where its user types, so Enter was not pressed", err)
+		}
 	}
-	for try := range 2 {
+	return b.submit(ctx, text, is)
+}
+
+// submit presses Enter, as long as the prompt stands there alone and is not taken.
+func (b *begin) submit(ctx context.Context, text string, is func() bool) (string, error) {
+	done := func() bool { return taken(b.seen, text) }
+	for range enters {
 		if err := b.m.o.Halted(); err != nil {
 			return promptPasted, err
 		}
 		if err := b.server.Enter(ctx, b.pane.Ref()); err != nil {
 			return promptPasted, b.untyped("its prompt was typed, and Enter could not be pressed", err)
 		}
-		wait := takenIn
-		if try == 0 {
-			wait = onceMore
+		err := b.until(ctx, onceMore, done)
+		if errors.Is(err, errSlow) && !(is() && b.inFront()) { // it does something else first; what is there then takes no Enter of ours
+			err = b.until(ctx, takenIn, func() bool { return done() || is() && b.inFront() })
+			if err == nil && !done() {
+				continue
+			}
 		}
-		err := b.until(ctx, wait, func() bool { return !is() })
-		if err == nil {
+		switch {
+		case err == nil:
 			return promptTaken, nil
-		}
-		if ctx.Err() != nil || b.ended {
+		case !errors.Is(err, errSlow):
 			return promptPasted, err
+		case !is() || !b.inFront():
+			return promptPasted, b.untyped("its prompt was typed, and does not stand alone any more", nil)
 		}
 	}
 	return promptPasted, b.untyped("its prompt was typed, and its program does not take it", nil)
@@ -198,13 +216,24 @@ func holds(s driver.Seen, text string) bool {
 	if s.Doing != driver.Idle || !s.Prompt || s.Dialog != "" || s.Guess {
 		return false
 	}
-	if s.Holds(text) {
-		return true
-	}
-	shown, whole := squeezed(s.Typed), squeezed(text)
+	return s.Holds(text) || stands(s.Typed, text)
+}
+
+// stands tells whether what is shown there is this text.
+func stands(typed, text string) bool {
+	shown, whole := squeezed(typed), squeezed(text)
 	const part = 40 // characters, of a text that does not fit
 	return shown != "" && (shown == whole || len(shown) >= part && strings.Contains(whole, shown) ||
-		(len(text) > part || strings.Contains(text, "\n")) && isPaste(s.Typed))
+		(len(text) > part || strings.Contains(text, "\n")) && isPaste(typed))
+}
+
+// taken tells whether a text that stood in the place where its user types was submitted: the place is there without it, or its program
+// works, or asks something.
+func taken(s driver.Seen, text string) bool {
+	if s.Prompt {
+		return !s.Guess && !stands(s.Typed, text)
+	}
+	return s.Doing == driver.Busy || s.Dialog != "" && !s.Guess
 }
 
 // squeezed is a text without spaces and ends of lines: where a program breaks it is its own matter.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/driver"
 	"tutti/internal/proc"
 	"tutti/internal/roster"
 )
@@ -249,6 +250,17 @@ func TestResumeInUse(t *testing.T) {
 	r.wants(err, Refused, "is in that conversation")
 	_, err = m.Resume(t.Context(), ResumeRequest{Name: "nobody"})
 	r.wants(err, Refused, "not registered")
+	// A program that writes nothing of itself is known by its arguments.
+	codex, _ := driver.Kind("codex")
+	bin := r.program("codex")
+	id := "01a1ffa4-c450-7d03-b99e-792f6b101b39"
+	if _, err := m.Create(t.Context(), CreateRequest{Agent: "codex", Name: "d", Program: filepath.Join(bin, "codex"), Argv: []string{"resume", id}}); err != nil {
+		t.Fatal(err)
+	}
+	r.until("its name", func() bool { _, used := m.inUse(codex, r.dir, id); return used })
+	if p, used := m.inUse(codex, r.dir, address.NewUUID()); used {
+		t.Errorf("process %d is in a conversation that there is not", p.PID)
+	}
 	custom, err := m.Create(t.Context(), CreateRequest{Name: "c", Argv: []string{"sh", "-c", "exit 0"}})
 	if err != nil && custom == nil {
 		t.Fatal(err)

@@ -16,12 +16,14 @@ import (
 //	trust       first it asks whether the folder is trusted; Enter means yes, and writes the file "approved"
 //	slow        it shows nothing for a while
 //	deaf        the first Enter is lost
+//	late        and so is the first paste
 //	talks       when something is submitted it ends with status 3
 type typist struct {
 	*badAgent
 	draft string
 	asks  bool
 	deaf  bool
+	late  bool
 }
 
 func (y *typist) run() {
@@ -37,7 +39,7 @@ func (y *typist) run() {
 	if y.has("slow") {
 		time.Sleep(700 * time.Millisecond)
 	}
-	y.asks, y.deaf = y.has("trust"), y.has("deaf")
+	y.asks, y.deaf, y.late = y.has("trust"), y.has("deaf"), y.has("late")
 	fmt.Print("\x1b[?2004h\x1b]2;✳ ready\x07")
 	y.draw()
 	y.listen()
@@ -59,7 +61,10 @@ func (y *typist) listen() {
 				if !whole {
 					break
 				}
-				y.draft += strings.ReplaceAll(string(text), "\r", "\n")
+				if !y.late {
+					y.draft += strings.ReplaceAll(string(text), "\r", "\n")
+				}
+				y.late = false
 				in = rest
 				continue
 			}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"tutti/internal/proc"
 	"tutti/internal/roster"
 	"tutti/internal/tmux"
 )
@@ -31,7 +34,7 @@ func (m *Manager) unused(ctx context.Context, r *roster.Row) error {
 			return err
 		}
 	}
-	return m.noneLeft(r)
+	return m.noneLeft(ctx, r)
 }
 
 // clearPane takes away the pane of a session whose program has ended, once its last screen is in the row.
@@ -59,25 +62,35 @@ func (m *Manager) clearPane(ctx context.Context, r *roster.Row, pane *tmux.Pane)
 	return nil
 }
 
-// noneLeft is nil when no process of a session runs outside of tmux, as they do when the server was killed.
-func (m *Manager) noneLeft(r *roster.Row) error {
+// noneLeft is nil when no process of a session runs outside of tmux, as they do when the server was killed: for a moment, until they have
+// noticed, and some for good.
+func (m *Manager) noneLeft(ctx context.Context, r *roster.Row) error {
 	first, ok := process(r)
 	if !ok && r.OwnerID == "" {
 		return nil
 	}
 	left, err := family(r, first)
-	if err != nil {
+	if err != nil || len(left) == 0 {
 		return err
 	}
-	if len(left) == 0 {
+	ctx, cancel := context.WithTimeout(ctx, endsWithin)
+	defer cancel()
+	alive := proc.Gone(ctx, ids(left))
+	if len(alive) == 0 {
 		return nil
 	}
-	names := make([]string, len(left))
-	for i, p := range left {
-		names[i] = fmt.Sprintf("%d (%s)", p.PID, p.Comm)
+	var names []string
+	for _, p := range left {
+		if slices.Contains(alive, p.ID) {
+			names = append(names, fmt.Sprintf("%d (%s)", p.PID, p.Comm))
+		}
 	}
 	return &Error{
 		Kind: Refused, Session: r.Name, Text: "tmux does not have it any more, but these processes of it run: " + strings.Join(names, ", "),
 		Next: "tutti session stop " + r.Name,
 	}
 }
+
+// endsWithin is how long a program takes at most to end when its terminal has gone, if it does: Claude Code was seen to take two
+// seconds.
+const endsWithin = 3 * time.Second
