@@ -141,9 +141,13 @@ func (b *begin) known(ctx context.Context) error {
 		b.first = id
 	}
 	b.m.reached("started")
-	b.tellBus(ctx)
+	told := b.telling(ctx)
+	ended := b.looked(ctx, false)
+	if instance := <-told; instance != "" {
+		b.row.Instance = instance
+	}
 	b.m.reached("told")
-	if b.looked(ctx, false) {
+	if ended {
 		return b.over(ctx, lookStart)
 	}
 	err = b.change(ctx, func(r *roster.Row) {
@@ -173,21 +177,25 @@ func (m *Manager) present(r *roster.Row, pane *tmux.Pane, first proc.ID) {
 // busLimit is how long the bus may take to be told; it takes some milliseconds.
 const busLimit = 10 * time.Second
 
-// tellBus tells the bus that the agent is there. That it cannot be told is no reason to end it.
-func (b *begin) tellBus(ctx context.Context) {
+// telling tells the bus that the agent is there, while others look at it. It hands over the agent's address, "" for none. That the bus
+// cannot be told is no reason to end the agent.
+func (b *begin) telling(ctx context.Context) <-chan string {
+	told := make(chan string, 1)
 	if b.m.o.Bus.Began == nil || b.first.PID == 0 {
-		return
+		told <- ""
+		return told
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
-	defer cancel()
-	birth := b.m.birth(&b.row, &b.pane, b.first)
-	instance, err := b.m.o.Bus.Began(ctx, birth)
-	if err != nil {
-		b.m.o.Tell(fmt.Sprintf("session %s is not on the bus yet: %v", b.row.Name, err))
-	}
-	if instance != "" {
-		b.row.Instance = instance
-	}
+	name, birth := b.row.Name, b.m.birth(&b.row, &b.pane, b.first)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
+		defer cancel()
+		instance, err := b.m.o.Bus.Began(ctx, birth)
+		if err != nil {
+			b.m.o.Tell(fmt.Sprintf("session %s is not on the bus yet: %v", name, err))
+		}
+		told <- instance
+	}()
+	return told
 }
 
 // birth is what the bus is told of a session.
