@@ -623,6 +623,36 @@ func TestStopScrolled(t *testing.T) {
 	r.stopped(&row)
 }
 
+// TestStopStillUp: what could not be ended is named, the row goes on saying running, and nobody is at it.
+func TestStopStillUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	row := r.begin("one", "busy", func(row *roster.Row) { row.Job = "job1" })
+	s := &stopping{m: r.m, q: StopRequest{Session: "one"}, row: row, out: &Stopped{Session: "one", Row: row}, srv: r.srv}
+	s.find(t.Context())
+	if err := s.known(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := s.finish(t.Context(), s.fail(StillUp, nil, "still alive after everything was tried: 7 (stuck)", ""))
+	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != StillUp {
+		t.Errorf("error %v", err)
+	}
+	after := r.row("one")
+	if after.Status != roster.Running || after.Intent != nil || !strings.Contains(after.VisibleNote, "7 (stuck)") || !after.StoppedAt.IsZero() {
+		t.Errorf("the row: %s", after.JSON())
+	}
+	if want := []string{"job1 progress terminating"}; !slices.Equal(r.job, want) {
+		t.Errorf("the job was told %q, want %q", r.job, want)
+	}
+	if _, err := r.m.Stop(t.Context(), StopRequest{Session: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	r.stopped(&row)
+}
+
 // TestStopModes: what older programs wanted.
 func TestStopModes(t *testing.T) {
 	t.Parallel()
