@@ -272,7 +272,7 @@ func newRig(t *testing.T) *rig {
 }
 
 func (r *rig) manager() *Manager {
-	return New(Options{
+	m := New(Options{
 		Registry: r.reg, Workspace: r.dir, Home: r.home(), Server: r.name,
 		Jobs: func(_ context.Context, job, event, detail string) error {
 			r.mu.Lock()
@@ -281,6 +281,8 @@ func (r *rig) manager() *Manager {
 			return nil
 		},
 	})
+	m.clear = 2 * time.Second // loaded machines draw slowly
+	return m
 }
 
 func (r *rig) home() string { return filepath.Join(r.dir, "home") }

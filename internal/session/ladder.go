@@ -122,6 +122,7 @@ func (s *stopping) leave(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
+	s.m.reached("looked")
 	if seen.Doing == driver.Asking || seen.Doing == driver.Unknown || seen.Dialog != "" {
 		s.took(StepEscape)
 		if s.srv.Key(ctx, ref, "Escape") != nil {
@@ -163,7 +164,7 @@ func (s *stopping) leave(ctx context.Context) bool {
 
 // shows waits until the screen is as wanted.
 func (s *stopping) shows(ctx context.Context, ref tmux.Ref, want func(driver.Seen) bool) bool {
-	for end := time.Now().Add(clearLimit); ; {
+	for end := time.Now().Add(s.m.clear); ; {
 		if v, err := s.doing(ctx, ref); err != nil {
 			return false
 		} else if want(v) {

@@ -72,8 +72,9 @@ type Birth struct {
 
 // A Manager does what is done to the sessions of one registry. It is safe for concurrent use.
 type Manager struct {
-	o  Options
-	at func(step string) // called between two steps; nil but in tests
+	o     Options
+	at    func(step string) // called between two steps; nil but in tests
+	clear time.Duration     // how long a question may take to go after Escape; clearLimit but in tests
 }
 
 // New returns the manager of a registry.
@@ -90,7 +91,7 @@ func New(o Options) *Manager {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	return &Manager{o: o}
+	return &Manager{o: o, clear: clearLimit}
 }
 
 // reached is called between two steps. Tests end the process there.

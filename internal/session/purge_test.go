@@ -59,8 +59,8 @@ func TestStopSheet(t *testing.T) {
 			row := r.begin("one", "idle", func(row *roster.Row) { row.SetConversation("claude", talkB) })
 			r.sheet(row.Pane.PID, c.status, talkA)
 			r.m.at = func(step string) {
-				if step == "told" && c.later != "" {
-					time.AfterFunc(60*time.Millisecond, func() { r.sheet(row.Pane.PID, c.later, talkA) })
+				if step == "looked" && c.later != "" {
+					r.sheet(row.Pane.PID, c.later, talkA)
 				}
 			}
 			out, err := r.m.Stop(t.Context(), StopRequest{Session: "one"})
