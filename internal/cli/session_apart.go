@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -58,7 +59,7 @@ func (c *Call) stopApart(what string) error {
 			_, _ = io.Copy(to, said[i]) // what cannot be shown is in the exit status all the same
 		}
 	}
-	if exit, ok := err.(*exec.ExitError); ok && exit.ExitCode() > 0 {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
 		return &fault{code: exit.ExitCode()}
 	}
 	return err
