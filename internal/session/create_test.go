@@ -175,6 +175,23 @@ func TestCreateWaits(t *testing.T) {
 	r.never("approved")
 }
 
+// TestCreateWrapped: a script of a user's own stands above the program, and is no shell to which it has gone back.
+func TestCreateWrapped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	script := filepath.Join(r.dir, "wrapper")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+filepath.Join(r.program("claude"), "claude")+" \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	done, err := r.creator("types").Create(t.Context(), CreateRequest{Agent: "claude", Name: "a", Program: script, Wait: true, Prompt: "hello"})
+	if err != nil || !done.Prompted || r.row("a").VisibleNote != "" {
+		t.Errorf("%v; %q", err, r.row("a").VisibleNote)
+	}
+	if got := r.out("submitted"); got != "hello" {
+		t.Errorf("it got %q", got)
+	}
+}
+
 func TestCreateEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -19,7 +19,7 @@ import (
 const (
 	lookEvery  = 100 * time.Millisecond
 	looksFree  = 3
-	pastedIn   = 3 * time.Second  // within which a paste is seen
+	pastedIn   = 10 * time.Second // within which a paste is seen; pasting once more too early would double it
 	takenIn    = 20 * time.Second // within which a program that does something else comes back to it
 	onceMore   = 1500 * time.Millisecond
 	tellsEvery = 10 * time.Second
