@@ -163,6 +163,9 @@ func (c *change) judge(j *Job, payload []byte, size int64) (e *Event, reason str
 	if err := e.genuine(j.token); err != nil {
 		return e, err.Error(), nil
 	}
+	if e.Seq > maxSeq {
+		return e, fmt.Sprintf("seq %d is above all that are taken", e.Seq), nil
+	}
 	if e.Seq > j.LastSeq {
 		next := *j
 		if err := next.apply(e, c.now); err != nil {
@@ -170,7 +173,7 @@ func (c *change) judge(j *Job, payload []byte, size int64) (e *Event, reason str
 		}
 		return e, "", nil
 	}
-	lines, _, err := c.b.Log(j.ID, 0, 0)
+	lines, err := c.b.around(j.ID, e.Seq)
 	if err != nil {
 		return e, "", err
 	}
@@ -253,6 +256,7 @@ func (b *Book) Cancel(ctx context.Context, id, by, why string) (j *Job, again bo
 		case j.Status.Over():
 			return &StateError{id, fmt.Sprintf("it is over (%s)", j.Status)}
 		}
+		why = c.b.fit(why, j.token)
 		err := c.note(j, "cancelled", func(n *canonjson.Object) { n.Opt("by", by); n.Opt("detail", why) })
 		j.Status, j.Updated, j.Detail = StatusCancelled, c.now, cmp.Or(why, j.Detail)
 		return err

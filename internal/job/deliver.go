@@ -63,14 +63,17 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 	if err := b.halted("type job " + id); err != nil {
 		return false, err
 	}
-	owner, err := b.freeOwner(ctx, id, d)
+	asked, owner, err := b.owner(ctx, id, d)
 	if err != nil {
 		return false, err
 	}
-	var session, text, role string
+	var session, text string
 	errDone := errors.New("nothing to type")
 	before, err := b.with(ctx, id, func(c *change, j *Job) error {
-		session, role = j.whose()
+		var role string
+		if session, role = j.whose(); session != asked {
+			owner = "" // of another one
+		}
 		switch turn := j.turnOf(); {
 		case j.Status.Over() || j.Handed == handed+turn || session == "":
 			return errDone
@@ -78,6 +81,12 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 			return &StateError{id, "it is worked on already, by " + cmp.Or(j.ClaimedBy, "somebody")}
 		case j.Handed == handing+turn:
 			return &StateError{id, fmt.Sprintf("it may have been typed into %s already, or not: whoever typed was ended meanwhile", session)}
+		}
+		if err := c.free(owner, session, id); err != nil {
+			return err
+		}
+		if owner != "" {
+			_ = b.bind(owner, bound{job: id, role: role}) // without it the agent has to report by itself, as it is told to
 		}
 		text = j.brief(b)
 		note := func(n *canonjson.Object) { n.Str("session", session); n.Str("turn", j.turnOf()) }
@@ -97,46 +106,50 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		return false, err
 	}
 	name := strings.TrimPrefix(session, "tmux:")
-	if owner != "" {
-		_ = b.bind(owner, bound{job: id, role: role}) // without it the agent has to report by itself, as it is told to
-	}
 	if a, ok := d.(Assigner); ok {
 		err = a.Assign(ctx, name, id)
 	}
 	if err == nil {
 		err = d.Deliver(ctx, name, text)
 	}
-	return err == nil, errors.Join(err, b.wasTyped(context.WithoutCancel(ctx), before, session, err))
+	return err == nil, errors.Join(err, b.wasTyped(context.WithoutCancel(ctx), before, session, owner, err))
 }
 
-// freeOwner is the mark of the session whose turn it is, "" where that is not known. A session that works on another job gets none:
-// it would not be known any more of which of them its hooks speak.
-func (b *Book) freeOwner(ctx context.Context, id string, d Deliverer) (string, error) {
+// owner is the mark of the session whose turn it is, "" where that is not known.
+func (b *Book) owner(ctx context.Context, id string, d Deliverer) (session, owner string, err error) {
 	j, err := b.Get(id)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	session, _ := j.whose()
+	session, _ = j.whose()
 	o, ok := d.(Owners)
 	if !ok || session == "" {
-		return "", nil
+		return session, "", nil
 	}
-	owner, err := o.Owner(ctx, strings.TrimPrefix(session, "tmux:"))
-	if err != nil {
-		return "", nil // why nothing can be typed there is told by who tries
+	if owner, err = o.Owner(ctx, strings.TrimPrefix(session, "tmux:")); err != nil || CheckID(owner) != nil {
+		return session, "", nil // why nothing can be typed there is told by who tries
 	}
+	return session, owner, nil
+}
+
+// free tells why a session gets no job: it works on another one, and it would not be known any more of which of them its hooks speak.
+func (c *change) free(owner, session, id string) error {
+	if owner == "" {
+		return nil
+	}
+	b := c.b
 	other, err := b.Get(b.bound(owner).job)
 	if err != nil || other.ID == id || other.Status != StatusRunning {
-		return owner, nil
+		return nil //nolint:nilerr // what cannot be read is no work
 	}
-	if at, _, ok := other.Due(); ok && b.now().After(at) {
-		return owner, nil // nobody followed it
+	if at, _, ok := other.Due(); ok && c.now.After(at) {
+		return nil // nobody followed it
 	}
-	return "", &StateError{id, fmt.Sprintf("%s works on job %s, which is not over; \"tutti job watch %s --drive\" gives it this one later", session, other.ID, id)}
+	return &StateError{id, fmt.Sprintf("%s works on job %s, which is not over; \"tutti job watch %s --drive\" gives it this one later", session, other.ID, id)}
 }
 
 // wasTyped writes down what came of typing.
-func (b *Book) wasTyped(ctx context.Context, before *Job, session string, failure error) error {
+func (b *Book) wasTyped(ctx context.Context, before *Job, session, owner string, failure error) error {
 	_, stopped := errors.AsType[*halt.Error](failure)
 	_, err := b.with(ctx, before.ID, func(c *change, j *Job) error {
 		if j.Handed != before.Handed {
@@ -148,6 +161,7 @@ func (b *Book) wasTyped(ctx context.Context, before *Job, session string, failur
 			return c.note(j, strings.TrimSpace(handed), func(n *canonjson.Object) { n.Str("session", session) })
 		case stopped:
 			j.Handed = "none"
+			b.unbind(owner, j.ID) // what its agent does next is not this job
 			if j.LastSeq == 0 && j.Status == StatusRunning {
 				j.Status = StatusPending
 			}

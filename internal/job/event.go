@@ -44,7 +44,10 @@ const (
 	MaxDropped = 1000
 
 	schemaVersion = 1
-	sigMember     = "hmac_sig"
+	// maxSeq is the largest number that is taken from others, lastSeq that of one of ours: there is always one left.
+	maxSeq    = 1 << 52
+	lastSeq   = maxSeq + 1<<40
+	sigMember = "hmac_sig"
 )
 
 // An Event is one report about a job.
@@ -155,8 +158,8 @@ func parseEvent(raw []byte, id string) (*Event, error) {
 		return nil, fmt.Errorf("event %.80s is none that is known", orNone(v[3]))
 	}
 	seq, ok := canonjson.Int(v[1])
-	if !ok || seq < 1 {
-		return nil, fmt.Errorf("seq is %.40s, no whole number above 0", orNone(v[1]))
+	if !ok || seq < 1 || seq > lastSeq {
+		return nil, fmt.Errorf("seq is %.40s, no whole number from 1 on", orNone(v[1]))
 	}
 	if v[6] != nil && !canonjson.IsObject(v[6]) && !canonjson.IsNull(v[6]) {
 		return nil, errors.New("data is no object")

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -61,21 +62,40 @@ func (b *Book) Follow(ctx context.Context, f Follower) error {
 	}
 }
 
+// lookAgain is how long a timer is relied upon while a job may run out of time: it stands still while the machine sleeps, and the clock
+// may be set.
+const lookAgain = time.Minute
+
 // wait returns when there is a reason to look again.
 func (s *seen) wait(ctx context.Context, records, logs <-chan fswatch.Event) error {
-	var due <-chan time.Time
-	if next := s.next(); !next.IsZero() {
-		t := time.NewTimer(max(time.Millisecond, next.Sub(s.b.now())))
-		defer t.Stop()
-		due = t.C
+	for {
+		var due <-chan time.Time
+		var t *time.Timer
+		next := s.next()
+		if !next.IsZero() {
+			t = time.NewTimer(min(max(time.Millisecond, next.Sub(s.b.now())), cmp.Or(s.b.again, lookAgain)))
+			due = t.C
+		}
+		early, err := s.woken(ctx, due, records, logs)
+		if t != nil {
+			t.Stop()
+		}
+		if err != nil || !early || !s.b.now().Before(next) {
+			return err
+		}
 	}
+}
+
+// woken waits for what comes first; timed: only the timer was over.
+func (s *seen) woken(ctx context.Context, due <-chan time.Time, records, logs <-chan fswatch.Event) (timed bool, err error) {
 	var e fswatch.Event
 	open := true
 	s.only = s.f.ID
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	case <-due:
+		return true, nil
 	case e, open = <-records:
 		if id, ok := strings.CutSuffix(e.Name, ".json"); ok && !e.Op.Rescan() {
 			s.only = id // the others are as they were
@@ -83,9 +103,9 @@ func (s *seen) wait(ctx context.Context, records, logs <-chan fswatch.Event) err
 	case _, open = <-logs:
 	}
 	if !open {
-		return fswatch.ErrNoWatcher
+		return false, fswatch.ErrNoWatcher
 	}
-	return nil
+	return false, nil
 }
 
 // seen is what a follower has told of.
@@ -120,19 +140,18 @@ func (s *seen) look(ctx context.Context, skip bool) error {
 		return err
 	}
 	for _, p := range bad {
-		if text := p.Err.Error(); s.bad[p.ID] != text {
-			s.bad[p.ID] = text
-			if s.f.Bad != nil {
-				s.f.Bad(p.ID, p.Err)
-			}
-		}
+		s.broken(p.ID, p.Err)
 	}
 	for _, j := range jobs {
 		if err := s.lines(j, skip); err != nil {
 			return err
 		}
 		if err := s.expire(ctx, j); err != nil {
-			return err
+			if ctx.Err() != nil || s.f.ID != "" {
+				return err
+			}
+			s.broken(j.ID, err) // which holds up no other
+			s.due[j.ID] = s.b.now().Add(cmp.Or(s.b.again, lookAgain))
 		}
 		if s.f.State == nil {
 			continue
@@ -142,6 +161,16 @@ func (s *seen) look(ctx context.Context, skip bool) error {
 		}
 	}
 	return nil
+}
+
+// broken tells that a job cannot be read, or ended, once.
+func (s *seen) broken(id string, err error) {
+	if text := err.Error(); s.bad[id] != text {
+		s.bad[id] = text
+		if s.f.Bad != nil {
+			s.f.Bad(id, err)
+		}
+	}
 }
 
 func (s *seen) jobs() ([]*Job, []Problem, error) {

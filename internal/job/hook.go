@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"tutti/internal/plain"
@@ -83,11 +84,23 @@ func (b *Book) bound(owner string) (to bound) {
 	return to
 }
 
-func (b *Book) unbind(owner string) {
+// unbind notes that a session does not work on a job any more. Under the lock.
+func (b *Book) unbind(owner, id string) {
+	if owner == "" || b.bound(owner).job != id {
+		return
+	}
 	if dir, err := b.open(jobsDir+"/"+bindDir, false); err == nil {
 		_ = dir.Remove(owner)
 		_ = dir.Close()
 	}
+}
+
+// leave is unbind for who has not the lock.
+func (b *Book) leave(ctx context.Context, owner, id string) {
+	_ = b.change(ctx, false, func(*change) error { // should it fail it is done with the next report
+		b.unbind(owner, id)
+		return nil
+	})
 }
 
 // A Report is one event of an agent program.
@@ -124,12 +137,14 @@ func ByHook(ctx context.Context, r Report) (told bool, err error) {
 	j, err := b.Get(to.job)
 	switch {
 	case errors.Is(err, ErrNone):
-		b.unbind(r.Session)
+		b.leave(ctx, r.Session, to.job)
 		return false, nil
 	case err != nil:
 		return false, err
 	case j.Status.Over():
-		b.unbind(r.Session)
+		b.leave(ctx, r.Session, to.job)
+		return false, nil
+	case j.Status == StatusPending: // it is about to be given, or could not be: the agent does not know of it
 		return false, nil
 	}
 	if err := b.heard(to, r); err != nil {
@@ -171,7 +186,7 @@ func boundAbove(from, owner string) *Book {
 			if err == nil && mine(filepath.Join(dir, name)) {
 				return &Book{Workspace: dir, data: name}
 			}
-			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
 				return nil
 			}
 		}

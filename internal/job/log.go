@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// maxLog is the size at which a log takes nothing more.
+	// maxLog is the size at which a log takes no more reports. How the job ends, and what people do with it, it takes up to full.
 	maxLog = 64 << 20
+	full   = maxLog + 8<<20
 	// tailSize is how much of the end of a log is read to find the last number.
 	tailSize = 128 << 10
 )
@@ -66,7 +67,11 @@ func (l *Line) lastSeq() (int64, bool) {
 func (c *change) event(j *Job, e *Event, via string) error {
 	line := canonjson.Set(e.Raw, "received_at", canonjson.AppendString(nil, stamp(c.now)))
 	line = canonjson.Set(line, "via", canonjson.AppendString(nil, via))
-	if err := c.b.appendLine(j.ID, canonjson.Compact(line)); err != nil {
+	limit := int64(maxLog)
+	if e.Kind.Terminal() || via == ByObserver {
+		limit = full
+	}
+	if err := c.b.appendLine(j.ID, canonjson.Compact(line), limit); err != nil {
 		return err
 	}
 	c.b.passed("event")
@@ -90,21 +95,21 @@ func (c *change) note(j *Job, what string, more func(n *canonjson.Object)) error
 	n.Int("last_seq", j.LastSeq)
 	n.Str("received_at", stamp(c.now))
 	more(&n)
-	if err := c.b.appendLine(j.ID, n.Bytes()); err != nil {
+	if err := c.b.appendLine(j.ID, n.Bytes(), full); err != nil {
 		return err
 	}
 	c.b.passed(what)
 	return nil
 }
 
-// appendLine adds a line to the log of a job and syncs it. Under the lock.
-func (b *Book) appendLine(id string, line []byte) (err error) {
+// appendLine adds a line to the log of a job, unless it is larger than a limit, and syncs it. Under the lock.
+func (b *Book) appendLine(id string, line []byte, limit int64) (err error) {
 	dir, err := b.open(logsDir+"/"+id, true)
 	if err != nil {
 		return fmt.Errorf("log of job %s: %w", id, err)
 	}
 	defer dir.Close()
-	f, info, created, err := dir.Append(eventLog, maxLog)
+	f, info, created, err := dir.Append(eventLog, limit)
 	if err != nil {
 		return fmt.Errorf("log of job %s: %w", id, err)
 	}
@@ -138,7 +143,7 @@ func (b *Book) Log(id string, from int64, n int) (lines []Line, next int64, err 
 	if err := CheckID(id); err != nil {
 		return nil, from, err
 	}
-	data, size, err := b.readLog(id, from)
+	data, size, err := b.readLog(id, from, 0)
 	if err != nil || size < from { // it was replaced by a shorter one: nothing that was seen comes again
 		return nil, max(size, 0), err
 	}
@@ -155,8 +160,8 @@ func (b *Book) Log(id string, from int64, n int) (lines []Line, next int64, err 
 	}
 }
 
-// readLog reads the bytes of a log from an offset on.
-func (b *Book) readLog(id string, from int64) (data []byte, size int64, err error) {
+// readLog reads the bytes of a log from an offset on, at most so many; 0: all.
+func (b *Book) readLog(id string, from, most int64) (data []byte, size int64, err error) {
 	dir, err := b.open(logsDir+"/"+id, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
@@ -165,7 +170,7 @@ func (b *Book) readLog(id string, from int64) (data []byte, size int64, err erro
 		return nil, 0, fmt.Errorf("log of job %s: %w", id, err)
 	}
 	defer dir.Close()
-	f, info, err := dir.Open(eventLog, false, maxLog+MaxEvent)
+	f, info, err := dir.Open(eventLog, false, full+2*MaxEvent)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -179,7 +184,11 @@ func (b *Book) readLog(id string, from int64) (data []byte, size int64, err erro
 	if info.Size <= from {
 		return nil, info.Size, nil
 	}
-	data = make([]byte, info.Size-from)
+	n := info.Size - from
+	if most > 0 {
+		n = min(n, most)
+	}
+	data = make([]byte, n)
 	got, err := f.Pread(data, from)
 	if err != nil {
 		return nil, info.Size, fmt.Errorf("log of job %s: %w", id, err)
@@ -189,7 +198,7 @@ func (b *Book) readLog(id string, from int64) (data []byte, size int64, err erro
 
 // catchUp applies to a job what its log has beyond its record: whoever wrote it was ended in between.
 func (b *Book) catchUp(j *Job) error {
-	data, size, err := b.readLog(j.ID, -tailSize)
+	data, size, err := b.readLog(j.ID, -tailSize, 0)
 	if err != nil {
 		return err
 	}
@@ -197,7 +206,11 @@ func (b *Book) catchUp(j *Job) error {
 	if found && last <= j.LastSeq || !found && size <= tailSize {
 		return nil
 	}
-	lines, _, err := b.Log(j.ID, 0, 0)
+	from, _, err := b.near(j.ID, j.LastSeq+1)
+	if err != nil {
+		return err
+	}
+	lines, _, err := b.Log(j.ID, from, 0)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,11 @@ func (b *Book) flush(ctx context.Context, id string, p Publisher) (sent int, err
 	if told >= j.LastSeq {
 		return 0, nil
 	}
-	lines, _, err := b.Log(id, 0, 0)
+	from, _, err := b.near(id, told+1)
+	if err != nil {
+		return 0, err
+	}
+	lines, _, err := b.Log(id, from, 0)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/canonjson"
+	"tutti/internal/plain"
 )
 
 // A Status is where a job stands.
@@ -161,7 +162,7 @@ func parseRecord(raw []byte, id, path string) (*Job, error) {
 	switch {
 	case !slices.Contains(statuses, j.Status):
 		return damaged("status %.40s is none that is known", orNone(of["status"]))
-	case j.LastSeq < 0:
+	case j.LastSeq < 0 || j.LastSeq >= lastSeq:
 		return damaged("last_seq is %d", j.LastSeq)
 	}
 	if j.Running.IsZero() && j.Status == StatusRunning { // one that another program keeps
@@ -250,7 +251,7 @@ func (j *Job) apply(e *Event, received time.Time) error {
 	case j.Status == StatusPending:
 		j.Status = StatusRunning
 	}
-	j.LastSeq, j.Heard, j.Last, j.Detail, j.Updated = e.Seq, received, e.Kind, e.Detail, received
+	j.LastSeq, j.Heard, j.Last, j.Detail, j.Updated = e.Seq, received, e.Kind, plain.Head(e.Detail, MaxDetail), received
 	return nil
 }
 
