@@ -27,7 +27,8 @@ type BellOptions struct {
 	Place Place
 	Host  string
 	Whose string // the conversation, or the instance where the server does not know its conversation
-	// Heard is called with each word, by several goroutines. It must not block. Nil: nobody.
+	// Heard is called with the words, one after the other, in the order in which the hooks came; a word that comes behind that of a
+	// later hook is passed over. It must not block. Nil: nobody.
 	Heard func(Word)
 	// Closed tells whether nobody may wait now. Nil: never.
 	Closed func() bool
@@ -42,6 +43,9 @@ type Bell struct {
 	work   sync.WaitGroup
 	room   chan struct{} // a place for each hook that is there
 
+	hearing sync.Mutex // guards last, and is held while a word is heard
+	last    uint64     // number of the hook that was heard last
+
 	mu     sync.Mutex // guards what follows; a leaf
 	waits  *visitor   // nil: nobody
 	guests map[*visitor]bool
@@ -50,6 +54,7 @@ type Bell struct {
 
 // A visitor is a hook at the other end.
 type visitor struct {
+	n     uint64 // in the order in which they came
 	f     *os.File
 	heard chan struct{} // closed when it has said that it heard the bell
 	gone  chan struct{} // closed when it is not there any more
@@ -99,11 +104,11 @@ func sweep(folder *os.File, own string) {
 
 // serve lets hooks in until the bell is taken down.
 func (b *Bell) serve() {
-	for {
+	for n := uint64(1); ; n++ {
 		b.room <- struct{}{}
 		f, err := accept(b.socket)
 		if err == nil {
-			v := &visitor{f: f, heard: make(chan struct{}), gone: make(chan struct{})}
+			v := &visitor{n: n, f: f, heard: make(chan struct{}), gone: make(chan struct{})}
 			if b.enter(v) {
 				b.work.Go(func() {
 					b.listen(v)
@@ -168,14 +173,26 @@ func (b *Bell) listen(v *visitor) {
 	if w.Waits && !b.stay(v) {
 		return
 	}
-	if b.o.Heard != nil {
-		b.o.Heard(w)
-	}
+	b.hear(v, w)
 	if !w.Waits || v.f.SetReadDeadline(time.Time{}) != nil {
 		return
 	}
 	if _, err := readLine(v.f); err == nil {
 		close(v.heard)
+	}
+}
+
+// hear passes on what a hook says, unless a later one was quicker: an agent that has ended its turn would be taken for one that
+// works.
+func (b *Bell) hear(v *visitor, w Word) {
+	b.hearing.Lock()
+	defer b.hearing.Unlock()
+	if v.n < b.last {
+		return
+	}
+	b.last = v.n
+	if b.o.Heard != nil {
+		b.o.Heard(w)
 	}
 }
 

@@ -378,3 +378,19 @@ func TestFolder(t *testing.T) {
 		t.Errorf("without any folder: %v", err)
 	}
 }
+
+// TestLateWord: what a hook says is passed over when one that came later was heard first.
+func TestLateWord(t *testing.T) {
+	t.Parallel()
+	var heard []string
+	b := &Bell{o: BellOptions{Heard: func(w Word) { heard = append(heard, w.Event) }}}
+	for _, c := range []struct {
+		n     uint64
+		event string
+	}{{1, "UserPromptSubmit"}, {3, "Stop"}, {2, "PostToolUse"}, {4, "UserPromptSubmit"}} {
+		b.hear(&visitor{n: c.n}, Word{Event: c.event})
+	}
+	if got, want := strings.Join(heard, " "), "UserPromptSubmit Stop UserPromptSubmit"; got != want {
+		t.Errorf("heard %q, want %q", got, want)
+	}
+}
