@@ -24,6 +24,7 @@ type Broker struct {
 	Username, Password string
 	CA, Cert, Key      string // paths
 	ClientPrefix       string
+	Public             bool // the user has named it as one that may be anywhere
 }
 
 // ErrNoBroker reports that none is configured: jobs are followed on this machine alone.
@@ -49,13 +50,16 @@ func BrokerOf(workspace string, env func(string) string) (Broker, error) {
 		}
 	}
 	b := Broker{
-		Host: of["MQTT_BROKER"], Username: of["MQTT_USERNAME"], Password: of["MQTT_PASSWORD"], CA: of["MQTT_CA_CERTS"],
+		Host: strings.Trim(of["MQTT_BROKER"], "[]"), Username: of["MQTT_USERNAME"], Password: of["MQTT_PASSWORD"], CA: of["MQTT_CA_CERTS"],
 		Cert: of["MQTT_CERTFILE"], Key: of["MQTT_KEYFILE"], ClientPrefix: of["MQTT_CLIENT_ID_PREFIX"],
 	}
 	if b.Host == "" {
 		return Broker{}, ErrNoBroker
 	}
-	if strings.ContainsAny(b.Host, "/@ \t\n?#%") {
+	if err := keepsSecret(of, env); err != nil {
+		return Broker{}, err
+	}
+	if strings.ContainsFunc(b.Host, func(r rune) bool { return !isHost(r) }) {
 		return Broker{}, fmt.Errorf("MQTT_BROKER is %.100q: the name or address of a machine is wanted, without a scheme or a port", b.Host)
 	}
 	switch tls := strings.ToLower(of["MQTT_TLS"]); tls {
@@ -76,10 +80,32 @@ func BrokerOf(workspace string, env func(string) string) (Broker, error) {
 		}
 		b.Port = n
 	}
-	if !own(b.Host) && !strings.EqualFold(env(PublicVariable), b.Host) {
+	b.Public = strings.EqualFold(strings.Trim(env(PublicVariable), "[]"), b.Host)
+	if !own(b.Host) && !b.Public {
 		return Broker{}, &PublicError{b.Host}
 	}
 	return b, nil
+}
+
+// isHost tells whether a character can be one of a name or an address. What is shown as a line to type must be one word for a shell.
+func isHost(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:", r)
+}
+
+// deciders are the variables that say to whom a password goes, and who could read it on its way.
+var deciders = []string{"MQTT_BROKER", "MQTT_PORT", "MQTT_TLS", "MQTT_CA_CERTS"}
+
+// keepsSecret tells why a password of the environment is not used: a file of the project says to whom it would go.
+func keepsSecret(of map[string]string, env func(string) string) error {
+	if env("MQTT_PASSWORD") == "" {
+		return nil
+	}
+	for _, key := range deciders {
+		if of[key] != "" && env(key) == "" {
+			return fmt.Errorf("%s stands in the file .env of the workspace, and MQTT_PASSWORD in the environment: a project does not say who gets your password; set both in one place", key)
+		}
+	}
+	return nil
 }
 
 // A PublicError reports a broker that may be reached by everybody and that the user has not named as such.
@@ -94,16 +120,21 @@ func (e *PublicError) Hint() string {
 	return fmt.Sprintf("%s=%.100s in the environment names it; a file of the project cannot", PublicVariable, e.Host)
 }
 
+// OwnAddress tells whether an address lies in networks of one's own.
+func OwnAddress(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || netip.MustParsePrefix("100.64.0.0/10").Contains(a)
+}
+
 // own tells whether a host lies in networks of one's own, by its name alone: this machine, private and link-local addresses,
-// those of a tailnet, names without a dot, and endings that no public server has.
+// those of a tailnet, names without a dot, and endings that stand for no public server, as a rule: whoever connects looks at the address.
 func own(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 	if a, err := netip.ParseAddr(host); err == nil {
-		a = a.Unmap()
-		return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || netip.MustParsePrefix("100.64.0.0/10").Contains(a)
+		return OwnAddress(a)
 	}
 	if !strings.Contains(host, ".") {
-		return true
+		return strings.Trim(host, "0123456789") != "" && !strings.HasPrefix(host, "0x") // these are addresses, too
 	}
 	for _, end := range []string{".localhost", ".local", ".lan", ".internal", ".home.arpa", ".ts.net"} {
 		if strings.HasSuffix(host, end) {

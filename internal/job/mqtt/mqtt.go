@@ -13,11 +13,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	paho "github.com/eclipse/paho.mqtt.golang"
@@ -70,7 +73,7 @@ func Dial(ctx context.Context, b job.Broker) (*Client, error) {
 		o.SetUsername(b.Username).SetPassword(b.Password)
 	}
 	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
-		conn, err := open(c.where, secure)
+		conn, err := open(c.where, secure, guarded(b))
 		if err != nil {
 			return nil, err
 		}
@@ -86,12 +89,28 @@ func Dial(ctx context.Context, b job.Broker) (*Client, error) {
 }
 
 // open makes the connection that the client speaks over.
-func open(where string, secure *tls.Config) (net.Conn, error) {
-	d := net.Dialer{Timeout: connectTime}
+func open(where string, secure *tls.Config, control control) (net.Conn, error) {
+	d := net.Dialer{Timeout: connectTime, Control: control}
 	if secure != nil {
 		return tls.DialWithDialer(&d, "tcp", where, secure)
 	}
 	return d.Dial("tcp", where)
+}
+
+// A control looks at an address before it is connected to.
+type control func(network, address string, _ syscall.RawConn) error
+
+// guarded refuses addresses in public networks, whatever name has led to them, unless the user has named the broker as such.
+func guarded(b job.Broker) control {
+	if b.Public {
+		return nil
+	}
+	return func(_, address string, _ syscall.RawConn) error {
+		if at, err := netip.ParseAddrPort(address); err != nil || !job.OwnAddress(at.Addr().WithZone("")) {
+			return &job.PublicError{Host: b.Host}
+		}
+		return nil
+	}
 }
 
 // secrets is what a secured connection needs; nil for one that is not.
@@ -101,7 +120,7 @@ func secrets(b job.Broker) (*tls.Config, error) {
 	}
 	c := &tls.Config{ServerName: b.Host, MinVersion: tls.VersionTLS12}
 	if b.CA != "" {
-		pem, err := os.ReadFile(b.CA)
+		pem, err := small(b.CA)
 		if err != nil {
 			return nil, fmt.Errorf("MQTT_CA_CERTS: %w", err)
 		}
@@ -111,13 +130,42 @@ func secrets(b job.Broker) (*tls.Config, error) {
 		}
 	}
 	if b.Cert != "" || b.Key != "" {
-		pair, err := tls.LoadX509KeyPair(b.Cert, b.Key)
+		cert, err := small(b.Cert)
+		if err != nil {
+			return nil, fmt.Errorf("MQTT_CERTFILE: %w", err)
+		}
+		key, err := small(b.Key)
+		if err != nil {
+			return nil, fmt.Errorf("MQTT_KEYFILE: %w", err)
+		}
+		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {
 			return nil, fmt.Errorf("MQTT_CERTFILE, MQTT_KEYFILE: %w", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
+}
+
+// maxPEM is the size in bytes of the largest file with certificates; that of a whole system is a quarter of it.
+const maxPEM = 1 << 20
+
+// small reads a file that a project may have named: a pipe or a device holds nobody up.
+func small(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	switch at, err := f.Stat(); {
+	case err != nil:
+		return nil, err
+	case !at.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	case at.Size() > maxPEM:
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", path, at.Size(), maxPEM)
+	}
+	return io.ReadAll(io.LimitReader(f, maxPEM))
 }
 
 // await waits for an answer of the broker.
