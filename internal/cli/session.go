@@ -161,7 +161,7 @@ func (s *sessions) environ() []string {
 
 // jobs tells the jobs of what becomes of their sessions.
 func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error {
-	return tellJob(filepath.Dir(filepath.Dir(s.path)), s.dir)
+	return tellJob(s.workspace(), s.dir)
 }
 
 // serverVariable names the tmux server for new sessions.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/driver"
 	"tutti/internal/host"
+	"tutti/internal/job"
 	"tutti/internal/roster"
 	"tutti/internal/session"
 	"tutti/internal/tmux"
@@ -28,15 +30,21 @@ func sessionCreate(ctx context.Context, c *Call, s *sessions, edit host.Editor) 
 		Agent: c.text("agent"), Name: c.text("session"), Server: c.text("tmux-server"), Program: c.text("program"), Branch: c.text("worktree"),
 		Role: c.text("role"), Job: c.text("job"), Wait: c.on("wait"), Ready: c.duration("ready", 0),
 	}
-	for _, name := range [...]string{"session", "workspace", "worktree", "role", "prompt", "program", "job"} {
+	for _, name := range [...]string{"session", "workspace", "worktree", "role", "prompt", "program", "job", "submit-job"} {
 		if c.isSet(name) && c.text(name) == "" {
 			return usagef("session create: --%s is empty", name)
 		}
 	}
+	if c.isSet("submit-job") && (c.isSet("prompt") || c.isSet("job")) {
+		return usagef("session create: --submit-job makes a job and types it, so --prompt and --job do not go with it")
+	}
 	if len(c.Args) > 0 {
 		q.Argv = c.Args
 	}
-	var err error
+	task, err := c.body(c.text("submit-job"))
+	if err != nil {
+		return err
+	}
 	if q.Dir, err = absoluteIf(c.text("workspace")); err != nil {
 		return failIO("", err, "")
 	}
@@ -56,16 +64,50 @@ func sessionCreate(ctx context.Context, c *Call, s *sessions, edit host.Editor) 
 	if done == nil {
 		return err
 	}
+	var work *job.Job
+	book, _, e := job.At(s.workspace())
+	if err == nil && len(task) > 0 {
+		if err = e; err == nil {
+			work, err = c.submitTo(ctx, book, m, &done.Row, string(task))
+		}
+	}
 	if c.json {
-		c.emit(createdJSON(done, err == nil))
+		raw := createdJSON(done, err == nil)
+		if work != nil {
+			raw = canonjson.Set(raw, "job", c.jobJSON(book, work))
+		}
+		c.emit(raw)
 	} else {
 		s.sayCreated(done, err)
+		if work != nil {
+			c.sayNewJob(book, work)
+		}
 	}
 	if err == nil {
 		s.sayUnready(&done.Row, edit)
 	}
 	s.sayLast(done.Screen)
 	return err
+}
+
+// submitTo gives a job to the agent of a session that was just begun. The job is there when its agent did not get it, too.
+func (c *Call) submitTo(ctx context.Context, b *job.Book, m *session.Manager, r *roster.Row, prompt string) (*job.Job, error) {
+	o := job.Order{Prompt: prompt, Agent: r.Kind(), Session: "tmux:" + r.Name, Timeout: job.DefaultTimeout, Idle: job.DefaultIdle}
+	o.Submitter, _ = c.jobActor()
+	var err error
+	if o.Broker, err = job.BrokerOf(b.Workspace, os.Getenv); err != nil && !errors.Is(err, job.ErrNoBroker) {
+		return nil, c.jobFault(err)
+	}
+	j, err := b.Register(ctx, o)
+	if err != nil {
+		return nil, c.jobFault(err)
+	}
+	r.Job = j.ID
+	_, err = b.HandOver(ctx, j.ID, m, o.Submitter)
+	if now, e := b.Get(j.ID); e == nil {
+		j = now
+	}
+	return j, c.jobFault(err)
 }
 
 // absoluteIf makes a path absolute, if there is one.

@@ -30,6 +30,7 @@ var sessionVerbs = []Verb{
 			{Name: "program", Kind: Text, Value: "path", Offer: Files, Help: "run this in place of the program of that name"},
 			{Name: "role", Kind: Text, Value: "text", Help: "what it is for; it never changes"},
 			{Name: "job", Kind: Text, Value: "id", Help: "the job that it works on"},
+			{Name: "submit-job", Kind: Text, Value: "text", Help: "make a job of this and give it to the agent, as tutti job submit does; - is standard input, @file a file"},
 			registryFlag,
 		},
 		Does: `Starts an agent program in a tmux session without a window, and writes it into the registry of this folder. What stands

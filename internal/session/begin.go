@@ -105,8 +105,14 @@ func (b *begin) start(ctx context.Context) error {
 	return b.notStarted(ctx, err)
 }
 
-// home is the workspace of the registry.
-func (m *Manager) home() string { return filepath.Dir(filepath.Dir(m.o.Registry.Path())) }
+// home is the workspace of the registry; of one that lies elsewhere, where the user stands.
+func (m *Manager) home() string {
+	dir := filepath.Dir(m.o.Registry.Path())
+	if name := filepath.Base(dir); name == roster.Folder || name == roster.OldFolder {
+		return filepath.Dir(dir)
+	}
+	return m.o.Workspace
+}
 
 // notStarted says why nothing was started. After some errors a session may have been made all the same; its owner tells.
 func (b *begin) notStarted(ctx context.Context, err error) error {
