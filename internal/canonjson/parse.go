@@ -290,10 +290,7 @@ func compareUTF16(a, b []byte) int {
 	if n == len(a) || n == len(b) {
 		return cmp.Compare(len(a), len(b))
 	}
-	for n > 0 && a[n]&0xC0 == 0x80 && b[n]&0xC0 == 0x80 { // to the start of the character in which they differ
-		n--
-	}
-	if a[n] < 0xED && b[n] < 0xED {
+	if a[n]&0xC0 == 0x80 || a[n] < 0xED && b[n] < 0xED { // within characters that begin alike, or two below the surrogates
 		return cmp.Compare(a[n], b[n])
 	}
 	x, y := units{text: a[n:]}, units{text: b[n:]}
