@@ -42,6 +42,7 @@ type AbsentOptions struct {
 // Leases let one process at a time do something.
 type Leases interface {
 	Acquire(ctx context.Context, name, holder string, ttl time.Duration) (store.Lease, error) // as store.Leases
+	Release(ctx context.Context, l store.Lease) error
 }
 
 // Absent are readers who may have no session: agents that are not there, and people. No server of their own climbs for them, so
@@ -133,7 +134,7 @@ func (a *Absent) find(who address.Instance) *absentee {
 		times.Gather = times.Climb // it may be about to come back, or look from a command line
 	}
 	times.Quiet = 0
-	rungs := []Rung{DesktopRung(one.tell)}
+	rungs := []Rung{one.desktop()}
 	if a.o.Otherwise != nil {
 		rungs = append(rungs, Rung{Line, one.otherwise})
 	}
@@ -280,14 +281,33 @@ func (a *Absent) Ours(ctx context.Context, who address.Instance) (bool, error) {
 // put that on record for the others.
 const alone = 15 * time.Second
 
+// desktop is the rung of the desktop. Where somebody else is about to tell it is looked at again later: they may have no desktop, or be
+// ended before they have told.
+func (one *absentee) desktop() Rung {
+	r := DesktopRung(one.tell)
+	return Rung{r.Name, func(ctx context.Context) Attempt {
+		a := r.Try(ctx)
+		a.Later = one.elsewhere
+		return a
+	}}
+}
+
 // tell says it to the person: whom the mail is for, and nothing that a peer wrote.
 func (one *absentee) tell(ctx context.Context) (told bool, err error) {
-	_, err = one.a.o.Leases.Acquire(ctx, "desktop-"+one.who.Mailbox(), one.a.o.Holder, alone)
+	lease, err := one.a.o.Leases.Acquire(ctx, "desktop-"+one.who.Mailbox(), one.a.o.Holder, alone)
 	if _, one.elsewhere = errors.AsType[*store.HeldError](err); one.elsewhere {
 		return false, nil
 	}
-	if ids, _, uerr := one.unread(ctx); err != nil || uerr != nil || len(ids) == 0 { // somebody may have, just now
-		return false, errors.Join(err, uerr)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if !told || err != nil { // else it is on record before the lease ends
+			_ = one.a.o.Leases.Release(context.WithoutCancel(ctx), lease)
+		}
+	}()
+	if ids, _, err := one.unread(ctx); err != nil || len(ids) == 0 { // somebody may have, just now
+		return false, err
 	}
 	what := "It has no session now, and is shown its mail when it comes back."
 	if one.who.Host() == identity.Human {
