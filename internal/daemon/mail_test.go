@@ -18,10 +18,19 @@ type bench struct {
 	t   *testing.T
 	out *page
 	w   *app.World
+	s   app.Service
 }
 
 // begin begins it, with a short climb and no desktop.
 func begin(t *testing.T) *bench {
+	t.Helper()
+	b := prepare(t)
+	b.serve()
+	return b
+}
+
+// prepare makes the bus.
+func prepare(t *testing.T) *bench {
 	t.Helper()
 	s, out := service(t)
 	home, err := s.App.Home()
@@ -44,18 +53,23 @@ func begin(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.Close() })
+	return &bench{t, out, w, s}
+}
+
+// serve begins the program, and waits until it looks.
+func (b *bench) serve() {
+	b.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = Serve(ctx, s)
+		_ = Serve(ctx, b.s)
 	}()
-	t.Cleanup(func() {
+	b.t.Cleanup(func() {
 		cancel()
 		<-done
 	})
-	out.shows(t, " up: mail tells you here, because wake.desktop is off in the settings")
-	return &bench{t, out, w}
+	b.out.shows(b.t, " up: mail tells you here, because wake.desktop is off in the settings")
 }
 
 // agent makes one whose key is here.
