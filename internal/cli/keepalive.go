@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
@@ -83,27 +82,10 @@ func (c *Call) sayKept(s *presence.Session) {
 }
 
 // tmuxServers are those in which agents of the user may live.
-func (c *Call) tmuxServers() (all []tmux.Server) {
-	names := []string{"default"}
-	if name := os.Getenv(serverVariable); name != "" {
-		names = append(names, name)
-	}
+func (c *Call) tmuxServers() []tmux.Server {
+	var rows []roster.Row
 	if s, err := c.sessionsHere(nil); err == nil {
-		rows, _ := roster.Cached(s.path, s.cache) // what is not known there is in the usual one, as a rule
-		for i := range rows {
-			names = append(names, rows[i].ServerName())
-		}
+		rows, _ = roster.Cached(s.path, s.cache) // what is not known there is in the usual one, as a rule
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if s, err := tmux.Named(name); err == nil {
-			all = append(all, s)
-		}
-	}
-	if inside := os.Getenv("TMUX"); inside != "" {
-		if s, err := tmux.FromEnv(inside); err == nil {
-			all = append(all, s)
-		}
-	}
-	return all
+	return session.Servers(rows, os.Getenv)
 }

@@ -165,7 +165,7 @@ func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) e
 }
 
 // serverVariable names the tmux server for new sessions.
-const serverVariable = "TMUX_SERVER_NAME"
+const serverVariable = session.ServerVariable
 
 // sessionServer is the tmux server for new sessions, "" for the default one.
 func (c *Call) sessionServer() string {

@@ -12,12 +12,15 @@ import (
 
 var upVerbs = []Verb{{
 	Name: "up", Under: Tutti, Group: GroupBus, Halt: Stays, Waits: true, Bus: true,
-	Short: "stay, and tell you of mail for agents who are not there",
+	Short: "stay, tell you of mail for absent agents, keep the others present",
 	Does: `Goes on in the foreground until it is interrupted, and looks after the bus as long: when mail comes for an agent of yours
 that has no session, and nobody has looked after a minute, you are told at your desktop; of mail for yourself you are told at once. That
 holds also for what "tutti send" has left there from a terminal. There is one notice for a mailbox until somebody has looked, or
 ten minutes are over and more has come, also where a server of the sender would tell as well. Where there is no desktop a
 line here says it. The table [wake] of the settings has "desktop", "climb" (the minute) and "enabled".
+
+It also keeps those agents present on the bus whose program runs in its pane of tmux, as "tutti keepalive" does, for the tmux servers that
+it knows of where it was started.
 
 It prints what it does first, then a line for each thing that happens. With --json each line is an object with "event", "at" and
 "text". With --quiet only what goes wrong is printed, on standard error.
@@ -31,7 +34,7 @@ bus is moved or removed, it says so and waits until it is back.`,
 $ tutti up --json
 $ tutti up --quiet`,
 	Exit: "0 its terminal was closed; 1 wrong usage, or the settings cannot be read; 2 there is no bus, another one runs, or the bus was replaced; 3 a file could not be read or written, or --timeout passed; 130 interrupted",
-	See:  "watch, status, send",
+	See:  "watch, status, send, keepalive",
 }}
 
 // Up makes the function of the verb that goes on and on.

@@ -1,8 +1,8 @@
 // Package daemon is `tutti up`: what goes on as long as a person leaves it running, in the foreground.
 //
 // It looks after one bus for one user. There is one for each: a second one says who runs, and does nothing. What it does is cut
-// into parts, each for itself: one that fails is started again after a while, and the others go on. Today there is one part:
-// mail for those who are not there. Whoever adds one adds a [Part] to the list.
+// into parts, each for itself: one that fails is started again after a while, and the others go on. There are: mail for those who are
+// not there, and agents in tmux who are, and do not say so themselves. Whoever adds one adds a [Part] to the list.
 //
 // One line is printed for each thing that happens, with its time. While the halt switch is on it stays and is silent, which it
 // says once; what came meanwhile is no reason for anything afterwards. No agent goes on by anything that happens here: parts that
@@ -10,7 +10,7 @@
 //
 // When its bus is moved or removed it says so, lets go of it, and waits until it is back. Another bus in the same place is not
 // taken for it. At an interrupt everything ends within a second. While nothing happens nothing wakes up, but for one look a minute at
-// what the kernel may have missed.
+// what the kernel may have missed, and two at the sessions on the bus.
 package daemon
 
 import (
@@ -38,7 +38,7 @@ type Part struct {
 }
 
 // parts are all of them, in the order of the first lines.
-var parts = []Part{{"mail", mail}}
+var parts = []Part{{"mail", mail}, {"keepalive", keepalive}}
 
 // A Site is what a part works on. It belongs to that part.
 type Site struct {

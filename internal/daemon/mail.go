@@ -26,8 +26,8 @@ import (
 // maxReaders is how many mailboxes with mail in them are looked after.
 const maxReaders = 1024
 
-// session is what stands in the record of a mailbox as the session of whatever is done here.
-const session = "up"
+// bySession is what stands in the record of a mailbox as the session of whatever is done here.
+const bySession = "up"
 
 // mailer tells people of mail for those of their agents who are not there, and of their own.
 type mailer struct {
@@ -105,7 +105,7 @@ const noteWithin = 5 * time.Second
 func (m *mailer) note(reader, _ address.Instance, mark mailbox.Mark) {
 	ctx, cancel := context.WithTimeout(context.Background(), noteWithin)
 	defer cancel()
-	mark.By, mark.Session = string(reader), session
+	mark.By, mark.Session = string(reader), bySession
 	if err := m.World.Mail.Step(ctx, reader, mark); err != nil && !errors.Is(err, mailbox.ErrNoMessage) {
 		m.Fault(fmt.Sprintf("that you were told is not on record: %v", err))
 	}

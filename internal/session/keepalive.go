@@ -11,6 +11,7 @@ import (
 	"tutti/internal/envelope"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
+	"tutti/internal/roster"
 	"tutti/internal/store"
 	"tutti/internal/tmux"
 )
@@ -196,4 +197,31 @@ func lineage(pid int) func(yield func(int) bool) {
 			}
 		}
 	}
+}
+
+// ServerVariable names the tmux server for new sessions.
+const ServerVariable = "TMUX_SERVER_NAME"
+
+// Servers are the tmux servers in which agents of the user may live: the usual one, that of the environment, the one around, and those of
+// rows of a registry.
+func Servers(rows []roster.Row, env func(string) string) (all []tmux.Server) {
+	names := []string{"default"}
+	if name := env(ServerVariable); name != "" {
+		names = append(names, name)
+	}
+	for i := range rows {
+		names = append(names, rows[i].ServerName())
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if s, err := tmux.Named(name); err == nil {
+			all = append(all, s)
+		}
+	}
+	if inside := env("TMUX"); inside != "" {
+		if s, err := tmux.FromEnv(inside); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all
 }
