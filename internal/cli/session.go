@@ -145,6 +145,17 @@ func (s *sessions) manager(verb string) (*session.Manager, error) {
 	}), nil
 }
 
+// quick makes the registry fast for a verb that does one thing and ends. What it returns waits for what is still being written.
+func (s *sessions) quick() (done func()) {
+	reg, err := s.registry()
+	q, ok := reg.(roster.Quick)
+	if err != nil || !ok {
+		return func() {}
+	}
+	q.Quick()
+	return func() { _ = q.Close() } // everything that was promised is written
+}
+
 // bus tells the bus of sessions.
 func (s *sessions) bus() session.Bus {
 	return s.c.App.SessionBus(func(line string) { s.c.remark("%s", Clean(line)) })

@@ -56,6 +56,7 @@ func sessionCreate(ctx context.Context, c *Call, s *sessions, edit host.Editor) 
 			return failIO("", err, "")
 		}
 	}
+	defer s.quick()()
 	m, err := s.manager("session create")
 	if err != nil {
 		return err

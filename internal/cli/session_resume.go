@@ -31,6 +31,7 @@ func sessionResume(ctx context.Context, c *Call, s *sessions) error {
 			return err
 		}
 	}
+	defer s.quick()()
 	m, err := s.manager("session resume")
 	if err != nil {
 		return err

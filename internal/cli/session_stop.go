@@ -26,6 +26,7 @@ func sessionStop(ctx context.Context, c *Call, s *sessions) error {
 	begun := apartFromParent()
 	q.Apart = begun != nil
 	q.Begun = begun
+	defer s.quick()()
 	m, err := s.manager("session stop")
 	if err != nil {
 		return err

@@ -44,7 +44,8 @@ type database struct {
 	path string
 	pool *sql.DB
 	conn *sql.Conn
-	open bool // a transaction is open
+	open bool        // a transaction is open
+	is   os.FileInfo // the file that was opened
 }
 
 // A stored is what a database says.
@@ -88,6 +89,9 @@ func openDatabase(ctx context.Context, path string, wait time.Duration) (*databa
 	if d.conn, err = pool.Conn(ctx); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if d.is, err = os.Lstat(path); err != nil {
+		d.is = nil // it is not taken for a second call
 	}
 	return d, nil
 }
@@ -272,16 +276,22 @@ func (d *database) commit(ctx context.Context) error {
 	return err
 }
 
-// close gives the database back, and what is open in it up. The journal is emptied, so that what was committed stands in the one file;
-// another program that reads at this moment may keep it from that.
+// close gives the database back, and what is open in it up.
 func (d *database) close() {
+	d.settle()
+	d.conn.Close()
+	d.pool.Close()
+}
+
+// settle ends what is open. The journal is emptied, so that what was committed stands in the one file; another program that reads at
+// this moment may keep it from that.
+func (d *database) settle() {
 	ctx := context.Background()
 	if d.open {
 		d.conn.ExecContext(ctx, "ROLLBACK") //nolint:errcheck // closing does the same
 	}
 	d.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
-	d.conn.Close()
-	d.pool.Close()
+	d.open = false
 }
 
 // busy reports whether an error means that another program holds the database.

@@ -31,6 +31,8 @@
 // step, and what comes out has to be what was read; if it is not, the files are exchanged back and everything is done again from
 // what is there now. A file that looks half written is waited for. The file that was replaced stays beside it as .bak.
 //
+// A process that does one thing and ends need not wait for the database, nor open it for each call: see [Registry.Quick].
+//
 // # What is left to others
 //
 // What a row may hold is package roster's. Whether its session lives is nobody's question here. A registry on a network file system

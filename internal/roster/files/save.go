@@ -33,13 +33,16 @@ func (v *visit) save(ctx context.Context) error {
 		}
 		// From here on the change is made: the YAML has it. A database that misses it is what a later look brings up to date.
 		v.r.step("swapped")
+		if newText && v.made != nil {
+			v.made()
+		}
 		if err := v.db.commit(context.WithoutCancel(ctx)); err != nil {
 			v.r.forget()
 			return nil //nolint:nilerr // see above
 		}
 		v.r.step("committed")
 	}
-	v.db.close()
+	v.r.giveBack(v.db)
 	v.db = nil
 	v.r.step("closed")
 	v.remember(text)

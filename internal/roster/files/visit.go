@@ -110,7 +110,8 @@ type visit struct {
 	text   []byte // of the YAML as it was found
 	exists bool   // the YAML is there
 	merged *merger
-	aside  bool // a text of others is kept aside
+	aside  bool   // a text of others is kept aside
+	made   func() // called once the YAML has what was changed; may be nil
 }
 
 func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do func(v *visit) error) (err error) {
@@ -199,7 +200,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 
 func (v *visit) readDatabase(ctx context.Context) (*stored, error) {
 	for {
-		db, err := openDatabase(ctx, v.place.db(), v.r.wait)
+		db, err := v.r.database(ctx, v.place.db())
 		var s *stored
 		if err == nil {
 			if s, err = db.begin(ctx); err == nil {
