@@ -129,7 +129,7 @@ func (a *badAgent) run() int {
 		return 0
 	case a.has("sleeper"):
 		a.write("sleeper", strconv.Itoa(os.Getpid()))
-		select {}
+		time.Sleep(time.Hour) // an empty select is a deadlock to a program without C
 	}
 	if a.has("print-env") {
 		a.write("environ", strings.Join(os.Environ(), "\x00"))
@@ -182,7 +182,7 @@ func (a *badAgent) screen() {
 			if !a.has("ignore-hup") {
 				a.exit()
 			}
-			select {}
+			time.Sleep(time.Hour) // an empty select is a deadlock to a program without C
 		}
 		for rest := buf[:n]; len(rest) > 0; {
 			if paste, ok := bytes.CutPrefix(rest, []byte("\x1b[200~")); ok {

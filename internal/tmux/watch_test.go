@@ -375,7 +375,8 @@ func watchForEver(server string) int {
 		return 1
 	}
 	fmt.Println("watches")
-	select {}
+	time.Sleep(time.Hour) // an empty select is a deadlock to a program without C
+	return 0
 }
 
 // Who is killed leaves nobody behind who waits.
