@@ -27,8 +27,8 @@ type BellOptions struct {
 	Place Place
 	Host  string
 	Whose string // the conversation, or the instance where the server does not know its conversation
-	// Heard is called with the words, one after the other, in the order in which the hooks came; a word that comes behind that of a
-	// later hook is passed over. It must not block. Nil: nobody.
+	// Heard is called with the words, one after the other, in the order in which the hooks came, but for those of hooks that
+	// wait; a word that comes behind that of a later hook is passed over. It must not block. Nil: nobody.
 	Heard func(Word)
 	// Closed tells whether nobody may wait now. Nil: never.
 	Closed func() bool
@@ -183,14 +183,16 @@ func (b *Bell) listen(v *visitor) {
 }
 
 // hear passes on what a hook says, unless a later one was quicker: an agent that has ended its turn would be taken for one that
-// works.
+// works. A hook that waits says nothing of what the agent does: it comes at the same events as those that do, and hides none of them.
 func (b *Bell) hear(v *visitor, w Word) {
 	b.hearing.Lock()
 	defer b.hearing.Unlock()
-	if v.n < b.last {
-		return
+	if !w.Waits {
+		if v.n < b.last {
+			return
+		}
+		b.last = v.n
 	}
-	b.last = v.n
 	if b.o.Heard != nil {
 		b.o.Heard(w)
 	}

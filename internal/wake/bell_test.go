@@ -387,10 +387,18 @@ func TestLateWord(t *testing.T) {
 	for _, c := range []struct {
 		n     uint64
 		event string
-	}{{1, "UserPromptSubmit"}, {3, "Stop"}, {2, "PostToolUse"}, {4, "UserPromptSubmit"}} {
-		b.hear(&visitor{n: c.n}, Word{Event: c.event})
+		waits bool
+	}{
+		{1, "UserPromptSubmit", false},
+		{3, "Stop", false},
+		{2, "PostToolUse", false},
+		{4, "UserPromptSubmit", false},
+		{6, "waits", true}, // it comes at the end of the turn, beside the hook that says so
+		{5, "Stop", false},
+	} {
+		b.hear(&visitor{n: c.n}, Word{Event: c.event, Waits: c.waits})
 	}
-	if got, want := strings.Join(heard, " "), "UserPromptSubmit Stop UserPromptSubmit"; got != want {
+	if got, want := strings.Join(heard, " "), "UserPromptSubmit Stop UserPromptSubmit waits Stop"; got != want {
 		t.Errorf("heard %q, want %q", got, want)
 	}
 }
