@@ -77,10 +77,16 @@ func jobState(j *job.Job, now time.Time) string {
 
 // runJobStatus is show under the name and with the flag of the older program.
 func runJobStatus(ctx context.Context, c *Call) error {
-	if c.text("job") == "" {
+	id, word := c.text("job"), c.arg(0)
+	switch {
+	case id == "" && word == "":
 		return c.missing("job")
+	case id == "":
+		id = word
+	case word != "" && word != id:
+		return usagef("job status: either --job %s or %s, not both", Clean(id), Clean(word))
 	}
-	return c.showJob(ctx, c.text("job"))
+	return c.showJob(ctx, id)
 }
 
 func runJobShow(ctx context.Context, c *Call) error { return c.showJob(ctx, c.arg(0)) }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base32"
@@ -55,7 +56,7 @@ func (o *Order) check() error {
 	}
 	for _, s := range []string{o.Session, o.ReviewerSession} {
 		if name, ok := strings.CutPrefix(s, "tmux:"); s != "" && (!ok || name == "") {
-			return fmt.Errorf("%q is no session; it is written tmux:NAME", s)
+			return fmt.Errorf("%q is no session; it is written tmux:%s", s, cmp.Or(strings.TrimPrefix(s, "tmux:"), "NAME"))
 		}
 	}
 	return nil
