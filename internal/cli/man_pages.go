@@ -125,7 +125,7 @@ var places = [...][2]string{
 	{"~/.config/tutti/config.toml", "settings, where there are any"},
 	{"~/h2a-workspace/.h2a", "the bus that is meant where there is no nearer one"},
 	{".hermes/agent-sessions.yaml", "the agents in tmux that belong to the folder"},
-	{"~/.local/state/tutti", "the keys that you have pinned, and a count of halts"},
+	{"~/.local/state/tutti", "the keys that you have pinned, checksums of what you have started in sessions, and a count of halts"},
 }
 
 const mainText = `tutti lets the coding agents on one machine find each other, send each other signed messages in threads, and be

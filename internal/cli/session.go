@@ -140,7 +140,7 @@ func (s *sessions) manager(verb string) (*session.Manager, error) {
 	return session.New(session.Options{
 		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Environ: s.environ(), Server: s.c.sessionServer(),
 		Halted: func() error { return halt.Check(verb) },
-		Bus:    s.bus(), Jobs: s.jobs(),
+		Bus:    s.bus(), Jobs: s.jobs(), Started: s.c.App.Started(),
 		Tell: func(line string) { s.c.remark("%s", Clean(line)) },
 	}), nil
 }

@@ -94,6 +94,8 @@ func (c *Call) difference(d *session.Difference) {
 		line += "; it could not be " + d.Does + ": " + Clean(d.Err.Error())
 	case d.Done:
 		line += "; " + d.Does
+	case d.Does == session.LooksAgain && c.on("dry-run"):
+		line += "; it would be looked at again"
 	case d.Does != "" && c.on("dry-run"):
 		line += "; would be " + d.Does
 	}

@@ -17,6 +17,7 @@ func sessionResume(ctx context.Context, c *Call, s *sessions) error {
 	}
 	q := session.ResumeRequest{
 		Name: name, Conversation: c.text("conversation"), Latest: c.on("latest"), Force: c.on("force"), Wait: c.on("wait"), Ready: c.duration("ready", 0),
+		Trust: c.on("trust-row"),
 	}
 	if q.Prompt, err = c.sessionPrompt(); err != nil {
 		return err
@@ -26,6 +27,8 @@ func sessionResume(ctx context.Context, c *Call, s *sessions) error {
 		return usagef("session resume: --all and the name of a session do not go together")
 	case c.on("all") && q.Conversation != "":
 		return usagef("session resume: --all takes each session's own conversation, and --conversation names one")
+	case c.on("all") && q.Trust:
+		return usagef("session resume: --all and --trust-row do not go together: what a row runs is to be read first, one by one")
 	case !c.on("all"):
 		if q.Name, err = c.oneSession(); err != nil {
 			return err

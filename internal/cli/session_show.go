@@ -41,6 +41,9 @@ func sessionCapture(ctx context.Context, c *Call, s *sessions) error {
 	if p.Kept {
 		c.remark("session %s is not there any more; this is what it showed last", Clean(r.Name))
 	}
+	if p.Sight.State == session.Dead {
+		c.remark("%s", Clean(r.Name+": "+endedText(p.Sight.Pane)))
+	}
 	for _, line := range p.Lines {
 		c.line(Clean(strings.ReplaceAll(line, "\t", "        ")))
 	}

@@ -228,9 +228,9 @@ func monitorText(registry string, now time.Time) string {
 	case !ok:
 		return `no monitor watches these sessions: "tutti session monitor" does`
 	case !b.Process.Alive():
-		return `the monitor has ended; its last look was ` + ago(max(0, now.Sub(b.At))) + ` ago: "tutti session monitor" starts one`
+		return `the monitor has ended; its last look was ` + ago(max(0, now.Sub(b.At))) + `: "tutti session monitor" starts one`
 	}
-	return "monitor: process " + strconv.Itoa(b.Process.PID) + ", last look " + ago(max(0, now.Sub(b.At))) + " ago"
+	return "monitor: process " + strconv.Itoa(b.Process.PID) + ", last look " + ago(max(0, now.Sub(b.At)))
 }
 
 // reportJSON is a report for programs.

@@ -13,6 +13,7 @@ var (
 	serverFlag = Flag{Name: "tmux-server", Kind: Text, Value: "name", Default: "TMUX_SERVER_NAME, else tmux's own", Help: "the tmux server (tmux -L); one that has to be started for it reads no settings"}
 	firstFlag  = Flag{Name: "prompt", Kind: Text, Value: "text", Help: "type this when the program is ready for it; - is standard input, @file a file"}
 	readyFlag  = Flag{Name: "ready", Kind: Duration, Value: "time", Default: "1m", Help: "how long the prompt waits for that"}
+	trustFlag  = Flag{Name: "trust-row", Kind: Switch, Help: "run what its row says, also where it may be that others have written it"}
 	waitFlag   = Flag{Name: "wait", Kind: Switch, Help: "look again after 0.3 and 2 seconds, and read the screen"}
 )
 
@@ -31,7 +32,7 @@ var sessionVerbs = []Verb{
 			{Name: "role", Kind: Text, Value: "text", Help: "what it is for; it never changes"},
 			{Name: "job", Kind: Text, Value: "id", Help: "the job that it works on"},
 			{Name: "submit-job", Kind: Text, Value: "text", Help: "make a job of this and give it to the agent, as tutti job submit does; - is standard input, @file a file"},
-			registryFlag,
+			trustFlag, registryFlag,
 		},
 		Does: `Starts an agent program in a tmux session without a window, and writes it into the registry of this folder. What stands
 behind -- is handed to the program as it is. Its conversation gets an id that is known from the start where the program allows it
@@ -42,7 +43,8 @@ It is on the bus at once, as an agent of its own: its server and its hooks speak
 
 It returns after one look. With --wait it looks twice more and says whether the program stayed up, and what it asks. With --prompt it
 waits until the screen shows that a line can be typed, types the text, and presses Enter only when the text stands there alone.`,
-		Wont: "It answers no question that the program asks at its start, and never adds an argument that lets it do things without being asked.",
+		Wont: "It answers no question that the program asks at its start, and never adds an argument that lets it do things without being asked. " +
+			"It runs no command of a row that you have not started before: a registry may have come with a repository of somebody else.",
 		Examples: `$ tutti session create --agent claude
 $ tutti session create --agent codex --prompt 'Look for flaws.'
 $ tutti session create --agent claude --worktree fix-login
@@ -61,7 +63,7 @@ $ tutti session create --agent custom --session watch -- make watch`,
 			{Name: "conversation", Kind: Text, Value: "id", Help: "the conversation, where it is not known or another one is meant"},
 			{Name: "latest", Kind: Switch, Help: "of several that it could be, the newest"},
 			{Name: "force", Kind: Switch, Help: "also where the registry says that there is nothing to go on with"},
-			firstFlag, readyFlag, waitFlag, registryFlag,
+			firstFlag, readyFlag, waitFlag, trustFlag, registryFlag,
 		},
 		Does: `Starts the program of a session again, with its own conversation, in its folder and with its own arguments. Which conversation
 that is: the last one of which its hooks told; the one in the registry, if it is still kept; the only one of that folder that was
@@ -69,7 +71,7 @@ begun since and belongs to nobody else. Where several could be meant they are li
 in which nothing was said is begun under that id. A session that runs is left alone.
 
 After a reboot, or when tmux was killed, --all takes up what was running.`,
-		Wont: "It takes no conversation that another program is in, and guesses none.",
+		Wont: "It takes no conversation that another program is in, guesses none, and runs no command of a row that you have not started before.",
 		Examples: `$ tutti session resume api-creator-claude
 $ tutti session resume --all
 $ tutti session resume reviewer --latest`,

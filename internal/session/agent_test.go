@@ -273,7 +273,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) manager() *Manager {
 	m := New(Options{
-		Registry: r.reg, Workspace: r.dir, Home: r.home(), Server: r.name,
+		Registry: r.reg, Workspace: r.dir, Home: r.home(), Server: r.name, Started: r.started(),
 		Jobs: func(_ context.Context, job, event, detail string) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()

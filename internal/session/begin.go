@@ -49,19 +49,21 @@ var laterLooks = []struct {
 
 // A begin is a session that is being begun.
 type begin struct {
-	m      *Manager
-	verb   string
-	kind   *driver.Driver
-	argv   []string // the program with its arguments
-	server tmux.Server
-	row    roster.Row // as it was written last
-	pane   tmux.Pane
-	first  proc.ID // of the pane
-	at     time.Time
-	seen   driver.Seen
-	screen string // the last one that was looked at
-	ended  bool   // its end was found, and is in the row
-	visit  bool   // it was begun before: what becomes of it is not ours to write down
+	m       *Manager
+	verb    string
+	kind    *driver.Driver
+	argv    []string // what is run
+	program string
+	own     []string // the program, and what of its arguments is its user's
+	server  tmux.Server
+	row     roster.Row // as it was written last
+	pane    tmux.Pane
+	first   proc.ID // of the pane
+	at      time.Time
+	seen    driver.Seen
+	screen  string // the last one that was looked at
+	ended   bool   // its end was found, and is in the row
+	visit   bool   // it was begun before: what becomes of it is not ours to write down
 }
 
 // newOwner makes the owner of a session.
@@ -93,6 +95,7 @@ func (b *begin) start(ctx context.Context) error {
 	if err := b.m.o.Halted(); err != nil {
 		return err
 	}
+	b.remember()
 	var err error
 	b.at = b.m.o.Now()
 	b.pane, err = b.server.New(ctx, tmux.Spec{
@@ -124,7 +127,7 @@ func (b *begin) notStarted(ctx context.Context, err error) error {
 			Next: "--session takes another name",
 		}
 	case errors.Is(err, exec.ErrNotFound):
-		return &Error{Kind: Refused, Session: b.row.Name, Text: fmt.Sprintf("there is no program %q on your PATH", b.argv[0])}
+		return noProgram(b.row.Name, b.argv[0])
 	case errors.Is(err, fs.ErrNotExist):
 		return &Error{Kind: Refused, Session: b.row.Name, Text: "it cannot be started", Err: err}
 	}
@@ -278,7 +281,7 @@ func (b *begin) over(ctx context.Context, look string) error {
 	}
 	if b.pane.Dead {
 		if text, err := b.server.Capture(ctx, b.pane.Ref(), tmux.Capture{History: -1}); err == nil {
-			b.screen = text
+			b.screen = lastWords(text)
 		}
 		how += howEnded(&b.pane)
 	}
@@ -308,7 +311,7 @@ func (b *begin) over(ctx context.Context, look string) error {
 func howEnded(p *tmux.Pane) string {
 	switch {
 	case p.Signal != 0:
-		return fmt.Sprintf(", ended by signal %d", p.Signal)
+		return fmt.Sprintf(", by signal %d", p.Signal)
 	case p.Status >= 0:
 		return fmt.Sprintf(", with status %d", p.Status)
 	}

@@ -23,6 +23,7 @@ type CreateRequest struct {
 	Prompt  string   // typed when the program is ready for it
 	Ready   time.Duration
 	Branch  string // the program works in a new worktree of this branch, beside the repository
+	Trust   bool   // run the command of a row that is there, whoever has written it
 	Role    string
 	Job     string
 	Wait    bool // look again after 0.3 s and 2 s
@@ -78,6 +79,7 @@ type creation struct {
 	before *roster.Row // the row of that name before; nil: there was none
 	now    roster.Row  // as it is to be
 	own    []string    // arguments of its user
+	taken  string      // which part of the command is the row's, and not said now: whole or programOnly; "" for none
 	former string
 	tree   *worktree
 }

@@ -468,9 +468,8 @@ func TestCreateRefused(t *testing.T) {
 		_, err := m.Create(t.Context(), q)
 		r.wants(err, Refused, part)
 	}
-	rows, _, err := r.reg.Rows(t.Context())
-	if err != nil || len(rows) != 1 || rows[0].Status != roster.Terminated || rows[0].Intent != nil {
-		t.Errorf("%d rows, %v", len(rows), err)
+	if rows, _, _ := r.reg.Rows(t.Context()); len(rows) != 0 { // nothing of it is left, perhaps not even a registry
+		t.Errorf("rows: %v", rows)
 	}
 	row := r.begin("other", "idle")
 	if _, err := m.Create(t.Context(), CreateRequest{Name: "other", Server: "elsewhere"}); err == nil || !strings.Contains(err.Error(), "registered on the tmux server") {
@@ -479,7 +478,7 @@ func TestCreateRefused(t *testing.T) {
 	// Its server is killed, and it lives on.
 	hup := r.begin("orphan", "idle,ignore-hup")
 	r.tmux("kill-session", "-t", "=orphan")
-	_, err = m.Create(t.Context(), CreateRequest{Name: "orphan"})
+	_, err := m.Create(t.Context(), CreateRequest{Name: "orphan"})
 	r.wants(err, Refused, "these processes of it run")
 	if id, err := proc.Of(hup.Pane.PID); err == nil {
 		_ = proc.Signal(id, syscall.SIGKILL)

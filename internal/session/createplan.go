@@ -175,7 +175,17 @@ func (c *creation) free(ctx context.Context) error {
 	if c.server() != r.ServerName() {
 		return &Error{Kind: Refused, Session: r.Name, Text: "it is registered on the tmux server " + r.ServerName() + ", and a name stands for one session", Next: "--session takes another name"}
 	}
-	return c.m.unused(ctx, r)
+	if err := c.m.unused(ctx, r); err != nil {
+		return err
+	}
+	again, err := c.m.row(ctx, r.Name) // its end may just have been written
+	if err != nil {
+		return err
+	}
+	if again.OwnerID == r.OwnerID {
+		c.before = &again
+	}
+	return nil
 }
 
 // unknown looks whether tmux has a session of a name without a row. If not tmux, its own answer to the making of the session does.

@@ -1,13 +1,17 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"tutti/internal/address"
 	"tutti/internal/driver"
 	"tutti/internal/roster"
+	"tutti/internal/tmux"
 )
 
 // row makes what the row is to be.
@@ -30,6 +34,14 @@ func (c *creation) row(dir string) error {
 	if err != nil {
 		return err
 	}
+	if c.taken != "" {
+		if err := c.b.vouched(c.taken, r.Name, dir, c.q.Trust); err != nil {
+			return err
+		}
+	}
+	if _, err := tmux.Program(argv[0], c.m.o.Environ); errors.Is(err, exec.ErrNotFound) {
+		return noProgram(r.Name, argv[0]) // before there is a row of what never was
+	}
 	r.Agent, r.OwnerID, r.Pane.Cwd = c.b.kind.Name, owner, dir
 	if c.q.Role != "" {
 		r.Role = c.q.Role
@@ -43,13 +55,17 @@ func (c *creation) row(dir string) error {
 	return nil
 }
 
+func noProgram(session, program string) error {
+	return &Error{Kind: Refused, Session: session, Text: fmt.Sprintf("there is no program %q on your PATH", program)}
+}
+
 // command is what is run, with a conversation that is chosen here where the program lets us.
 func (c *creation) command(r *roster.Row) ([]string, error) {
 	d := c.b.kind
 	same := c.before != nil && c.before.Kind() == d.Name && len(c.before.StartArgv) > 0
 	c.own = c.q.Argv
 	if c.own == nil && same {
-		c.own = ownArgs(&d.Life, c.before.StartArgv)
+		c.own, c.taken = ownArgs(&d.Life, c.before.StartArgv), whole
 	}
 	program := c.q.Program
 	switch {
@@ -60,11 +76,17 @@ func (c *creation) command(r *roster.Row) ([]string, error) {
 			return nil, &Error{Kind: Refused, Session: c.q.Name, Text: "it is not said what is to be started", Next: "tutti session create --agent custom -- PROGRAM ARGUMENTS"}
 		}
 		program, c.own = c.own[0], c.own[1:]
+		if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+			program = filepath.Join(c.m.o.Workspace, program) // as a shell takes it
+		}
 	case program == "" && same:
-		program = c.before.StartArgv[0]
+		if program = c.before.StartArgv[0]; c.taken == "" {
+			c.taken = programOnly
+		}
 	case program == "":
 		program = d.Program
 	}
+	c.b.program, c.b.own = program, c.own
 	begin := driver.Begin{Args: c.own}
 	if d.Talk.Choose != nil && !choosesItself(c.own) {
 		begin.Conversation = address.NewUUID()

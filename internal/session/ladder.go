@@ -382,5 +382,8 @@ func (s *stopping) screen(ctx context.Context) string {
 		s.note("its screen could not be read: %v", err)
 		return ""
 	}
+	if s.sight.State == Dead {
+		text = lastWords(text)
+	}
 	return roster.Screen(text)
 }

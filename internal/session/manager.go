@@ -36,11 +36,19 @@ type Options struct {
 	Now func() time.Time
 	// Bus tells the bus of a session; its functions may be nil.
 	Bus Bus
+	// Started remembers what this user has started; its functions may be nil, and then nothing is known.
+	Started Started
 	// Jobs tells the job of a session, if it has one; nil: there are no jobs. Events are those of a job's log: progress, error, completed.
 	// [ErrJobOver]: the job ended before.
 	Jobs func(ctx context.Context, job, event, detail string) error
 	// Tell is told what a user should see besides the result, one line each; nil: nobody.
 	Tell func(line string)
+}
+
+// Started is what was started from this account, outside of any registry. A command is a text without shape.
+type Started struct {
+	Known    func(command string) (bool, error)
+	Remember func(command string) error
 }
 
 // A Bus is what the bus is told of sessions. The agent of a session is there from its first moment, before its own server has come up.

@@ -72,6 +72,9 @@ func (mo *monitor) one(ctx context.Context, f *Found, full bool, problems []rost
 	return 0
 }
 
+// LooksAgain is what is done about a session that one look did not find.
+const LooksAgain = "look again"
+
 // clear says that a session is not gone.
 func (mo *monitor) clear(f *Found) { delete(mo.suspects, f.Name) }
 
@@ -91,7 +94,7 @@ func (mo *monitor) gone(ctx context.Context, f *Found) (again time.Duration) {
 		mo.suspects[f.Name] = s
 	}
 	if left := between - now.Sub(s.since); left > 0 {
-		d.Does = "look again"
+		d.Does = LooksAgain
 		mo.tell(d)
 		return left
 	}
@@ -128,7 +131,7 @@ func (mo *monitor) terminate(ctx context.Context, f *Found, how string) (done bo
 	screen := ""
 	if f.State == Dead {
 		text, _ := server.Capture(ctx, f.Pane.Ref(), tmux.Capture{History: -1}) // the end counts, with a picture or without
-		screen = roster.Screen(text)
+		screen = roster.Screen(lastWords(text))
 	}
 	lost := f.State == Absent && (f.Row.BootID != proc.BootID() || mo.noServer(f.Server))
 	row, err := mo.o.Registry.Change(ctx, f.Name, func(r *roster.Row, found bool) error {

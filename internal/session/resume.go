@@ -20,6 +20,7 @@ type ResumeRequest struct {
 	Conversation string // the id of the conversation, "": it is found
 	Latest       bool   // of several conversations that it could be, the newest
 	Force        bool   // also where the row says that there is nothing to go on with
+	Trust        bool   // run the command of the row, whoever has written it
 	Prompt       string
 	Ready        time.Duration
 	Wait         bool // look again after 0.3 s and 2 s
@@ -96,6 +97,10 @@ func (m *Manager) resume(ctx context.Context, q ResumeRequest, r roster.Row) (*R
 	if b.kind, err = m.resumable(&r, q.Prompt); err != nil {
 		return nil, err
 	}
+	b.program, b.own = commandOf(b.kind, &r)
+	if err := b.vouched(whole, r.Name, r.Pane.Cwd, q.Trust); err != nil {
+		return nil, err
+	}
 	if b.server, err = server(&r); err != nil {
 		return nil, &Error{Kind: Refused, Session: r.Name, Text: "it cannot be taken up again", Err: err}
 	}
@@ -106,12 +111,11 @@ func (m *Manager) resume(ctx context.Context, q ResumeRequest, r roster.Row) (*R
 	if p, used := m.inUse(b.kind, r.Pane.Cwd, id); used {
 		return nil, &Error{Kind: Refused, Session: r.Name, Text: fmt.Sprintf("process %d (%s) is in that conversation, and two would spoil it", p.PID, p.Comm)}
 	}
-	program, own := commandOf(b.kind, &r)
-	args := b.kind.Life.Resume(id, driver.Begin{Args: own})
+	args := b.kind.Life.Resume(id, driver.Begin{Args: b.own})
 	if done.Anew {
-		args = b.kind.Life.Start(driver.Begin{Conversation: id, Args: own})
+		args = b.kind.Life.Start(driver.Begin{Conversation: id, Args: b.own})
 	}
-	b.argv = append([]string{program}, args...)
+	b.argv = append([]string{b.program}, args...)
 	if err := b.again(ctx, r, id); err != nil {
 		return nil, err
 	}
@@ -135,6 +139,11 @@ func (m *Manager) resumable(r *roster.Row, prompt string) (*driver.Driver, error
 	switch {
 	case !ok:
 		return nil, &Error{Kind: Refused, Session: r.Name, Text: fmt.Sprintf("its program %.100q is none that is known", r.Kind())}
+	case d.Life.Resume == nil && d.Program == "":
+		return nil, &Error{
+			Kind: Refused, Session: r.Name, Text: "a program of your own has no conversation to go on with",
+			Next: "to start it again: tutti session create --session " + r.Name,
+		}
 	case d.Life.Resume == nil:
 		return nil, &Error{
 			Kind: Refused, Session: r.Name, Text: "it is not known how " + d.Title + " goes on with a conversation",

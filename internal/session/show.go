@@ -38,8 +38,20 @@ func Capture(ctx context.Context, r *roster.Row, lines int) (p Picture, err erro
 	if err != nil {
 		return p, &Error{Kind: Unclear, Session: r.Name, Text: "its screen cannot be read", Err: err}
 	}
+	if p.Sight.State == Dead {
+		text = lastWords(text)
+	}
 	p.Lines = last(tmux.Clean(text), lines)
 	return p, nil
+}
+
+// lastWords is what a program that has ended has left on its screen, without the line that tmux writes below it.
+func lastWords(text string) string {
+	text = strings.TrimRight(text, " \n")
+	if i := strings.LastIndexByte(text, '\n') + 1; strings.HasPrefix(strings.TrimLeft(text[i:], " "), "Pane is dead") {
+		return strings.TrimRight(text[:i], " \n")
+	}
+	return text
 }
 
 // last are the last lines of a text; 0 is all of them.

@@ -49,7 +49,7 @@ func (m *Manager) clearPane(ctx context.Context, r *roster.Row, pane *tmux.Pane)
 			if !found || row.OwnerID != r.OwnerID || row.Status != roster.Running {
 				return roster.ErrNoChange
 			}
-			endedRow(row, m.o.Now(), "its program has ended"+howEnded(pane), roster.Screen(text), row.Conversation() != "")
+			endedRow(row, m.o.Now(), "its program has ended"+howEnded(pane), roster.Screen(lastWords(text)), row.Conversation() != "")
 			return nil
 		})
 		if err != nil {

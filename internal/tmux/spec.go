@@ -67,17 +67,12 @@ func (spec Spec) check() (argv []string, err error) {
 	if err := checkSizes(spec.Argv, spec.Env); err != nil {
 		return nil, err
 	}
-	search := os.Getenv("PATH")
 	for _, v := range spec.Env {
-		name, value, ok := strings.Cut(v, "=")
-		if !ok || name == "" {
+		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
 			return nil, fmt.Errorf("variable %.80q: want NAME=VALUE", v)
 		}
-		if name == "PATH" {
-			search = value
-		}
 	}
-	program, err := findProgram(spec.Argv[0], search)
+	program, err := Program(spec.Argv[0], spec.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +126,18 @@ func checkDir(dir string) error {
 		return fmt.Errorf("folder %.200q: %w", dir, err)
 	}
 	return nil
+}
+
+// Program returns the absolute path of the program that [Server.New] starts with an environment. exec.ErrNotFound: there is none of that
+// name; fs.ErrNotExist: there is none at that path.
+func Program(name string, env []string) (string, error) {
+	search := os.Getenv("PATH")
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, "PATH="); ok {
+			search = value
+		}
+	}
+	return findProgram(name, search)
 }
 
 // findProgram returns the absolute path of a program. In a list of folders those that are not absolute are left out: what they mean
