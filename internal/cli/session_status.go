@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,7 +120,7 @@ func (s *sessions) sayReport(rep *session.Report) {
 		for i := range rep.Sessions {
 			rows = append(rows, s.reportRow(&rep.Sessions[i]))
 		}
-		c.table(rows)
+		c.table(narrowed(rows, c.columns, s.c.App.Shown(s.workspace())))
 	}
 	letters := ""
 	for i := range rep.Sessions {
@@ -138,6 +139,37 @@ func (s *sessions) sayReport(rep *session.Report) {
 		c.prose("", 0, title(b.Agent)+" keeps a server in the background, process "+b.Process.String()+": stopping a session does not end it")
 	}
 	c.prose("", 0, monitorText(s.path, rep.At))
+}
+
+// narrowed leaves columns out that say nothing where a terminal is too narrow for all: those without an entry, and the folder when it is
+// that of the registry in every row. The first and the last column stay.
+func narrowed(rows [][]string, columns int, folder string) [][]string {
+	for _, empty := range [...]string{"-", Clean(folder)} {
+		if columns == 0 || tableWidth(rows) <= columns {
+			break
+		}
+		for i := len(rows[0]) - 2; i > 0; i-- {
+			if slices.ContainsFunc(rows[1:], func(row []string) bool { return row[i] != empty }) {
+				continue
+			}
+			for n := range rows {
+				rows[n] = slices.Delete(rows[n], i, i+1)
+			}
+		}
+	}
+	return rows
+}
+
+// tableWidth is how wide a table is: every column as wide as its widest cell, two blanks between them.
+func tableWidth(rows [][]string) (all int) {
+	for i := range rows[0] {
+		widest := 0
+		for _, row := range rows {
+			widest = max(widest, Width(Clean(row[i])))
+		}
+		all += widest + 2
+	}
+	return all - 2
 }
 
 // reportRow is a session in the columns of the table.
