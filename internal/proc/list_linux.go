@@ -77,6 +77,9 @@ func withEnv(entry []byte) []Process {
 
 // hasEntry reports whether an environment, whose entries end in NUL, has exactly this one.
 func hasEntry(environ, entry []byte) bool {
+	if !bytes.Contains(environ, entry) { // as of nearly all
+		return false
+	}
 	for len(environ) > 0 {
 		one, rest, _ := bytes.Cut(environ, []byte{0})
 		if bytes.Equal(one, entry) {

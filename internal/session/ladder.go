@@ -371,19 +371,29 @@ func listed(ps []proc.Process) string {
 	return strings.Join(all, ", ")
 }
 
-// screen is the last screen, as the row keeps it.
-func (s *stopping) screen(ctx context.Context) string {
+// showing asks tmux for the last screen, as the row keeps it. It is there when what is returned returns; others work meanwhile.
+func (s *stopping) showing(ctx context.Context) (screen func() string) {
 	if s.sight.State == Absent || s.sight.State == Unknown {
-		return ""
+		return func() string { return "" }
 	}
 	const lines = 200 // as many as a row keeps
-	text, err := s.srv.Capture(ctx, s.sight.Pane.Ref(), tmux.Capture{History: lines, Joined: true})
-	if err != nil {
-		s.note("its screen could not be read: %v", err)
-		return ""
+	var text string
+	var err error
+	done := make(chan struct{})
+	ref, dead := s.sight.Pane.Ref(), s.sight.State == Dead
+	go func() {
+		text, err = s.srv.Capture(ctx, ref, tmux.Capture{History: lines, Joined: true})
+		close(done)
+	}()
+	return func() string {
+		<-done
+		if err != nil {
+			s.note("its screen could not be read: %v", err)
+			return ""
+		}
+		if dead {
+			text = lastWords(text)
+		}
+		return roster.Screen(text)
 	}
-	if s.sight.State == Dead {
-		text = lastWords(text)
-	}
-	return roster.Screen(text)
 }

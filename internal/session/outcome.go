@@ -41,9 +41,10 @@ func (s *stopping) same(r *roster.Row) bool {
 // begin writes what is about to be done, with what will be gone afterwards: the screen, and which conversation it was.
 func (s *stopping) begin(ctx context.Context) error {
 	s.m.reached("begin")
+	shown := s.showing(ctx)
 	s.gather()
 	s.place = s.placeOf()
-	screen := s.screen(ctx)
+	screen := shown()
 	found := s.conversation(ctx)
 	s.m.reached("captured")
 	self := proc.Self()
