@@ -20,7 +20,8 @@ ten minutes are over and more has come, also where a server of the sender would 
 line here says it. The table [wake] of the settings has "desktop", "climb" (the minute) and "enabled".
 
 It also keeps those agents present on the bus whose program runs in its pane of tmux, as "tutti keepalive" does, for the tmux servers that
-it knows of where it was started.
+it knows of where it was started, and follows the jobs of that workspace: one that runs out of time ends with an error, and a line tells of
+each that asks, fails, or is to be accepted.
 
 It prints what it does first, then a line for each thing that happens. With --json each line is an object with "event", "at" and
 "text". With --quiet only what goes wrong is printed, on standard error.

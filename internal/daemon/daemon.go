@@ -2,7 +2,7 @@
 //
 // It looks after one bus for one user. There is one for each: a second one says who runs, and does nothing. What it does is cut
 // into parts, each for itself: one that fails is started again after a while, and the others go on. There are: mail for those who are
-// not there, and agents in tmux who are, and do not say so themselves. Whoever adds one adds a [Part] to the list.
+// not there, agents in tmux who are, and do not say so themselves, and jobs that run out of time. Whoever adds one adds a [Part] to the list.
 //
 // One line is printed for each thing that happens, with its time. While the halt switch is on it stays and is silent, which it
 // says once; what came meanwhile is no reason for anything afterwards. No agent goes on by anything that happens here: parts that
@@ -38,7 +38,7 @@ type Part struct {
 }
 
 // parts are all of them, in the order of the first lines.
-var parts = []Part{{"mail", mail}, {"keepalive", keepalive}}
+var parts = []Part{{"mail", mail}, {"keepalive", keepalive}, {"jobs", jobs}}
 
 // A Site is what a part works on. It belongs to that part.
 type Site struct {

@@ -64,7 +64,10 @@ func TestIdle(t *testing.T) {
 		}
 	}()
 	lines := bufio.NewScanner(out)
-	for lines.Scan() && !strings.Contains(lines.Text(), "up: mail ") {
+	for range 1 + len(parts) { // its own, and one of each part
+		if !lines.Scan() || !strings.Contains(lines.Text(), " up: ") {
+			t.Fatalf("at the start it says %q", lines.Text())
+		}
 	}
 	if s.App.RunningUp(root.Path) == nil {
 		t.Error("it is not on record")
