@@ -58,7 +58,7 @@ const (
 func (m *Manager) Resume(ctx context.Context, q ResumeRequest) (*Resumed, error) {
 	r, err := m.row(ctx, q.Name)
 	if errors.Is(err, errUnregistered) {
-		return nil, &Error{Kind: Refused, Session: q.Name, Text: "it is not registered", Next: "tutti session create --session " + q.Name}
+		return nil, &Error{Kind: Refused, Session: q.Name, Text: "it is not registered", Next: `"tutti session list" shows those that are; a new one: tutti session create --session ` + q.Name + " --agent PROGRAM"}
 	}
 	if err == nil {
 		r, err = m.settled(ctx, r)

@@ -109,7 +109,7 @@ func (m *Manager) Stop(ctx context.Context, q StopRequest) (*Stopped, error) {
 	case errors.Is(err, errUnregistered), errors.Is(err, fs.ErrNotExist):
 		return nil, &Error{
 			Kind: Refused, Session: q.Session, Text: "not in the registry " + m.o.Registry.Path() + ", so nothing would tell later that it was stopped",
-			Next: "create it there first (tutti session create --session " + q.Session + "), or stop what tmux has of that name: --force-no-yaml",
+			Next: `"tutti session list" shows those that are. If tmux has one of that name: create it there first (tutti session create --session ` + q.Session + "), or stop it with --force-no-yaml",
 		}
 	default:
 		return nil, err
