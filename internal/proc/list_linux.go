@@ -46,7 +46,8 @@ func list() ([]Process, error) {
 	return all, nil
 }
 
-// withEnv looks at the status first and again after the environment was read: only then it is that of one process.
+// withEnv looks at the status of who carries the entry before and after it reads the environment again: only then it is that of one
+// process. Of the others nothing else is read.
 func withEnv(entry []byte) []Process {
 	numbers, err := pids()
 	if err != nil {
@@ -60,12 +61,11 @@ func withEnv(entry []byte) []Process {
 		if unix.Stat(path(pid, ""), &owner) != nil || owner.Uid != uid {
 			continue
 		}
-		before, err := status(pid)
-		if err != nil || before.dead {
+		if !carries(pid, entry, buf) { // as nearly all
 			continue
 		}
-		environ, err := read(path(pid, "environ"), buf)
-		if err != nil || !hasEntry(environ, entry) {
+		before, err := status(pid)
+		if err != nil || before.dead || !carries(pid, entry, buf) {
 			continue
 		}
 		if st, err := status(pid); err == nil && !st.dead && st.start == before.start {
@@ -73,6 +73,12 @@ func withEnv(entry []byte) []Process {
 		}
 	}
 	return found
+}
+
+// carries reports whether the environment of whoever has that pid at this moment has an entry.
+func carries(pid int, entry, buf []byte) bool {
+	environ, err := read(path(pid, "environ"), buf)
+	return err == nil && hasEntry(environ, entry)
 }
 
 // hasEntry reports whether an environment, whose entries end in NUL, has exactly this one.
