@@ -17,6 +17,7 @@ import (
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
 	"tutti/internal/notify"
+	"tutti/internal/plain"
 	"tutti/internal/store"
 	"tutti/internal/trust"
 	"tutti/internal/wake"
@@ -177,7 +178,7 @@ func (m *mailer) does(polled bool) string {
 	case !m.desktop.There():
 		how = "here, because there is no desktop"
 	}
-	text := fmt.Sprintf("tells you %s of what is for agents without a session, when nobody has looked for %s; of your own at once", how, m.times.Climb)
+	text := fmt.Sprintf("tells you %s of what is for agents without a session, when nobody has looked for %s; of your own at once", how, plain.Duration(m.times.Climb))
 	if polled {
 		text += " (the system grants no watcher: looking once a second)"
 	}

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
+	"tutti/internal/plain"
 )
 
 // A Deliverer puts text before the agent of a session.
@@ -208,7 +208,7 @@ func (j *Job) brief(b *Book) string {
 		t.WriteString(command("publish", " completed 'WHAT CAME OUT'"))
 		t.WriteString(command("publish", " error 'WHAT IS IN THE WAY'"))
 		if j.Idle > 0 {
-			fmt.Fprintf(&t, "\nReport progress at least every %s. ", shortTime(j.Idle/2))
+			fmt.Fprintf(&t, "\nReport progress at least every %s. ", plain.Duration(j.Idle/2))
 		} else {
 			t.WriteString("\n")
 		}
@@ -234,16 +234,4 @@ func quote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// shortTime writes a time without what is zero at its end: 1m and not 1m0s.
-func shortTime(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

@@ -125,3 +125,15 @@ func AgoIn(d time.Duration) (n int, unit string) {
 	}
 	return int(d / (24 * time.Hour)), " days ago"
 }
+
+// Duration is a time for people, without what is zero at its end: 1m and not 1m0s.
+func Duration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

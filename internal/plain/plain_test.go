@@ -1,6 +1,9 @@
 package plain
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestPrintable: what is taken for clean at a glance is what cleaning leaves as it is.
 func TestPrintable(t *testing.T) {
@@ -30,6 +33,18 @@ func TestHead(t *testing.T) {
 	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aäb", 2, "a"}, {"aäb", 3, "aä"}, {"😀", 3, ""}, {"abc", 0, ""}, {"abc", -1, "abc"}} {
 		if got := Head(c.in, c.n); got != c.want {
 			t.Errorf("Head(%q, %d): got %q, want %q", c.in, c.n, got, c.want)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		time.Minute: "1m", 90 * time.Second: "1m30s", time.Hour: "1h", 10 * time.Hour: "10h", 70 * time.Minute: "1h10m", 10 * time.Second: "10s",
+		time.Hour + time.Second: "1h0m1s", 0: "0s", 10 * time.Minute: "10m",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
 }
