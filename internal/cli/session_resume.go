@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"tutti/internal/canonjson"
 	"tutti/internal/session"
@@ -58,9 +60,21 @@ func sessionResume(ctx context.Context, c *Call, s *sessions) error {
 	return err
 }
 
-// noRegistry says that there is none.
+// noRegistry says that there is none. One of a folder above is named and not taken: whose sessions are meant is not guessed.
 func (s *sessions) noRegistry() error {
+	if file := filepath.Join(filepath.Base(filepath.Dir(s.path)), filepath.Base(s.path)); filepath.Join(s.dir, file) == s.path {
+		for dir := filepath.Dir(s.dir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			if above := filepath.Join(dir, file); isFile(above) {
+				return refuse("--registry "+s.c.App.Shown(above)+" is the nearest one above", "there is no registry of sessions at %s", s.c.App.Shown(s.path))
+			}
+		}
+	}
 	return refuse(`it is made with the first session ("tutti help session"); --registry names another one`, "there is no registry of sessions at %s", s.c.App.Shown(s.path))
+}
+
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // resumeAll takes up what was cut off. The first that could not be is what it ends with.
