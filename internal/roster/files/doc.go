@@ -29,7 +29,8 @@
 //
 // Somebody else can write the YAML at any moment, without our lock. The new file is therefore exchanged with the old one in one
 // step, and what comes out has to be what was read; if it is not, the files are exchanged back and everything is done again from
-// what is there now. A file that looks half written is waited for. The file that was replaced stays beside it as .bak.
+// what is there now. A text of theirs that another one of theirs has displaced meanwhile, without knowing it, is kept as .aside, and every
+// look tells of it. A file that looks half written is waited for. The file that was replaced stays beside it as .bak.
 //
 // A process that does one thing and ends need not wait for the database, nor open it for each call: see [Registry.Quick].
 //
