@@ -16,6 +16,24 @@ func TestVectorsCrossAgent(t *testing.T) {
 	runFile(t, "cross-agent", map[string]runner{
 		"halt_state":  haltState,
 		"halt_effect": haltEffect,
+
+		"archive_name":    archiveName,
+		"artifact_ref":    artifactRef,
+		"conversation":    conversationState,
+		"dedup":           receive,
+		"exit_codes":      crossExitCodes,
+		"filename_format": filenameFormat,
+		"filename_parse":  filenameParse,
+		"mailbox_list":    mailboxList,
+		"next_sequence":   nextSequence,
+		"ordering":        messageOrder,
+		"recv":            receive,
+		"recv_order":      receiveOrder,
+		"send_validate":   sendValidate,
+		"slugify":         crossSlugify,
+		"status_pending":  statusPending,
+		"status_sort":     statusSort,
+		"watch_events":    watchEvents,
 	})
 }
 

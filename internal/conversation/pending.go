@@ -1,0 +1,82 @@
+package conversation
+
+import (
+	"cmp"
+	"strings"
+	"time"
+)
+
+// An Item is a file of a mailbox as far as it matters for what waits there.
+type Item struct {
+	Name         string
+	Conversation string
+	Type         Type
+	Time         time.Time
+	Unreadable   bool // its header does not say to which conversation it belongs, or when it was written
+}
+
+// Item returns the message as an item. One of another version is as good as any if it says these two.
+func (m *Message) Item(name string) Item {
+	return Item{name, m.Conversation, m.Type, m.Time, m.Conversation == "" || m.Time.IsZero()}
+}
+
+// Waiting is what waits in a mailbox. Numbers are places in the list that was given.
+type Waiting struct {
+	Pending    []int // in the order of the list
+	Unreadable []int // those of them that nobody can read: one warning a project
+	Latest     int   // the latest of Pending; -1: nothing waits
+}
+
+// Pending returns what waits: of each conversation the messages that are strictly later than its latest release, and all
+// if it has none. A file that cannot be read waits. Releases are those that lie elsewhere, by conversation with the time
+// of the latest: the ones that this project wrote lie in the mailbox of the other. Without them what an originator got
+// would wait for ever.
+func Pending(items []Item, releases map[string]time.Time) Waiting {
+	latest := make(map[string]time.Time, len(releases))
+	for c, t := range releases {
+		latest[c] = t
+	}
+	for i := range items {
+		it := &items[i]
+		if it.Unreadable || it.Type != Release {
+			continue
+		}
+		if t, had := latest[it.Conversation]; !had || it.Time.After(t) {
+			latest[it.Conversation] = it.Time
+		}
+	}
+	w := Waiting{Latest: -1}
+	for i := range items {
+		it := &items[i]
+		if it.Unreadable {
+			w.Unreadable = append(w.Unreadable, i)
+		} else if t, released := latest[it.Conversation]; released && !it.Time.After(t) {
+			continue
+		}
+		w.Pending = append(w.Pending, i)
+		if w.Latest < 0 || cmp.Or(it.when().Compare(items[w.Latest].when()), strings.Compare(it.Name, items[w.Latest].Name)) > 0 {
+			w.Latest = i
+		}
+	}
+	return w
+}
+
+// when is the time of a message, or that of its name where it has none that can be read.
+func (it *Item) when() time.Time {
+	if !it.Unreadable {
+		return it.Time
+	}
+	n, _, _ := splitName(it.Name)
+	return n.Stamp
+}
+
+// CompareProjects orders projects for people: those with something that waits first, then by name.
+func CompareProjects(a string, aPending int, b string, bPending int) int {
+	if (aPending > 0) != (bPending > 0) {
+		if aPending > 0 {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a, b)
+}
