@@ -25,7 +25,7 @@ func init() {
 		"tmux", "gpg", "ssh", "proc", "signature", "plain")
 	lay(place{tier: 1}, "store", "event", "driver", "yamltext")
 	lay(place{tier: 1, line: 1}, "envelope") // what lists show of an envelope is a projection of the store's contract
-	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill")
+	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill", "machine")
 	lay(place{tier: 2, heavy: true}, "store/natsstore", "settings")
 	lay(place{tier: 2, line: 1, heavy: true}, "roster/files") // it keeps the rows that roster describes
 	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation")
@@ -40,7 +40,7 @@ func init() {
 	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "demo", "search", "dashboard", "tui", "webui")
 	lay(place{tier: 7}, "cmd/tutti")
 	lay(place{tier: 7, heavy: true}, "cmd/tuttid")
-	lay(place{tier: 8, test: true}, "store/storetest", "vectortest", "foreigntest", "crashtest", "archtest", "benchtool", "e2etest", "mcptest")
+	lay(place{tier: 8, test: true}, "store/storetest", "vectortest", "foreigntest", "crashtest", "archtest", "benchtool", "e2etest", "mcptest", "commstest")
 }
 
 // outside says which modules a leaf may import. A leaf that is not named may import the system calls and nothing else.
