@@ -155,12 +155,13 @@ func secretFiles(home string) (names []string, err error) {
 	return names, err
 }
 
-// layHome makes an empty home of gpg. No question can ever come up on a screen: the program that would ask fails.
+// layHome makes an empty home of gpg. No question can ever come up on a screen: the program that would ask fails. Pass phrases are
+// hashed as seldom as the agent allows; it would else measure for seconds how often is safe on this machine.
 func layHome(home string) error {
 	if err := os.MkdirAll(filepath.Join(home, secretFolder), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(home, "gpg-agent.conf"), []byte("pinentry-program /bin/false\n"), 0o600)
+	return os.WriteFile(filepath.Join(home, "gpg-agent.conf"), []byte("pinentry-program /bin/false\ns2k-count 65536\n"), 0o600)
 }
 
 // gpgEnv is our environment with another home of gpg, and without what would lead out of it.
