@@ -11,8 +11,9 @@ note() {
 }
 
 # strace shows which system calls a program makes; node runs the original's canonical form beside ours; groff reads the
-# manual pages; tmux is typed into.
-scripts/prereqs.sh strace node groff tmux || note "what needs strace, node, groff or tmux (see the line above)"
+# manual pages; tmux is typed into; git, gpg, ssh, sshd and rsync carry the messages between projects and machines.
+scripts/prereqs.sh strace node groff tmux git gpg ssh sshd rsync ||
+	note "what needs strace, node, groff, tmux, git, gpg, ssh, sshd or rsync (see the line above)"
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -108,7 +108,7 @@ func (e *Error) classify(said string) {
 		e.Kind = Refused
 	case e.Exit == connection:
 		e.Kind, e.Again = Unreachable, true
-	case e.Exit == rsyncNotFound, e.Exit == rsyncNotRun:
+	case e.Exit == rsyncNotFound, e.Exit == rsyncNotRun, e.Exit == rsyncStream && notFound(said):
 		e.Kind = Missing
 	case e.Op != "rsync":
 		e.Kind = Remote
@@ -138,6 +138,17 @@ func refused(said string) bool {
 		"no argument after keyword",
 	} {
 		if strings.Contains(said, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// notFound finds the sentence with which a shell says that there is no rsync: sh and bash "rsync: not found" or "command not found", fish
+// "Unknown command: rsync". The rsync here only sees its stream end.
+func notFound(said string) bool {
+	for line := range strings.SplitSeq(said, "\n") {
+		if strings.Contains(line, "rsync") && (strings.Contains(line, "not found") || strings.Contains(line, "Unknown command")) {
 			return true
 		}
 	}

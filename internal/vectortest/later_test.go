@@ -70,9 +70,6 @@ var later = map[string]string{
 	"h2a-ops/sysmlVerify":            "negotiation",
 	"h2a-ops/upgradeIsNewer":         "cli",
 
-	"cross-agent/destination":       "machine",
-	"cross-agent/signing_key_order": "comms",
-
 	"cross-agent/artifact_ref/art-6":             "comms", // a link is seen by whoever opens it
 	"cross-agent/send_validate/sv-13-name-taken": "comms",
 
