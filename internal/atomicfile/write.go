@@ -64,16 +64,44 @@ func (d *Dir) Stage(data []byte, perm fs.FileMode, sync bool) (tmp string, err e
 	return tmp, nil
 }
 
-func stage(at int, data []byte, perm fs.FileMode, sync bool) (tmp string, err error) {
-	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
-	tmp = tempName()
-	fd, err := openAt(at, tmp, flags, uint32(perm.Perm()))
-	for err == unix.EEXIST {
-		tmp = tempName()
-		fd, err = openAt(at, tmp, flags, uint32(perm.Perm()))
+// StageAs is [Dir.Stage] for folders where other programs know a temporary file by a form of name of their own: the caller
+// chooses the name, one step, and a taken one is fs.ErrExist. [Dir.Sweep] does not remove such files.
+func (d *Dir) StageAs(name string, data []byte, perm fs.FileMode, sync bool) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	err := check(name)
+	if err == nil && strings.IndexByte(name, '/') >= 0 {
+		err = fs.ErrInvalid
+	}
+	if err == nil {
+		err = stageAs(d.fd, name, data, perm, sync)
 	}
 	if err != nil {
-		return "", err
+		return &fs.PathError{Op: "write", Path: d.join(name), Err: err}
+	}
+	return nil
+}
+
+func stage(at int, data []byte, perm fs.FileMode, sync bool) (tmp string, err error) {
+	for {
+		tmp = tempName()
+		switch err := stageAs(at, tmp, data, perm, sync); err {
+		case nil:
+			return tmp, nil
+		case unix.EEXIST:
+		default:
+			return "", err
+		}
+	}
+}
+
+func stageAs(at int, tmp string, data []byte, perm fs.FileMode, sync bool) error {
+	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
+	fd, err := openAt(at, tmp, flags, uint32(perm.Perm()))
+	if err != nil {
+		return err
 	}
 	err = fill(fd, data, sync)
 	if cerr := unix.Close(fd); err == nil {
@@ -81,9 +109,8 @@ func stage(at int, data []byte, perm fs.FileMode, sync bool) (tmp string, err er
 	}
 	if err != nil {
 		unix.Unlinkat(at, tmp, 0)
-		return "", err
 	}
-	return tmp, nil
+	return err
 }
 
 func fill(fd int, data []byte, sync bool) error {

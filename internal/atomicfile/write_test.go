@@ -349,3 +349,22 @@ func TestKilledWriter(t *testing.T) {
 		}
 	}
 }
+
+// TestStageAs: the name is the caller's, a taken one is left as it is, and what is staged so can be published.
+func TestStageAs(t *testing.T) {
+	d := open(t, t.TempDir())
+	must(t, d.StageAs(".tmp.0a.x", []byte("new"), 0o600, true))
+	if err := d.StageAs(".tmp.0a.x", []byte("other"), 0o600, true); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a taken name: %v, want fs.ErrExist", err)
+	}
+	for _, name := range []string{"", "..", "a/b", "x\x00"} {
+		if err := d.StageAs(name, nil, 0o600, false); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("StageAs(%q): %v, want fs.ErrInvalid", name, err)
+		}
+	}
+	must(t, d.Publish(".tmp.0a.x", d, "x"))
+	if data, _, err := d.Read("x", 0); err != nil || string(data) != "new" {
+		t.Errorf("x holds %q, %v; want new", data, err)
+	}
+	only(t, d, "x")
+}

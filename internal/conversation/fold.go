@@ -338,7 +338,7 @@ func (s *State) Refuses(sender string, t Type, response string) string {
 		return ""
 	case sender == s.Originator:
 		return wrongSide(t, Originator)
-	case s.Receiver == "" || sender == s.Receiver:
+	case sender == s.Receiver:
 		return wrongSide(t, Receiver)
 	}
 	return ""

@@ -86,7 +86,8 @@ func Read(h orgfile.Header) (m Message, problems []Problem, notes []string) {
 			bad(CodeBadTimestamp, orgfile.Timestamp, "is no time like 2006-01-02T15:04:05-07:00, with the offset from UTC")
 		}
 	}
-	if m.Sequence == 1 && m.Type != "" && m.Type != Request {
+	if m.Type == Request || m.Type == "" || m.Sequence != 1 {
+	} else {
 		notes = append(notes, WarnFirstSequence)
 	}
 	notes = m.release(value(orgfile.ReleaseStatus), notes, bad)
