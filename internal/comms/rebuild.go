@@ -1,0 +1,68 @@
+package comms
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"tutti/internal/conversation"
+)
+
+// rebuildTime bounds the rebuilding of a lost ledger on the way of a message that waits: gpg takes some milliseconds for each. What
+// is not reached gets its line when it is judged.
+const rebuildTime = 5 * time.Second
+
+// RebuildLedger makes the lines of a ledger that was lost from what lies in the mailbox: every message whose signature is good. They
+// are marked, since nobody knows what was acted on. Skip names a message that is about to be judged and left out, "" none. It
+// returns how many lines there are.
+func (o *Office) RebuildLedger(ctx context.Context, p Project, skip string) (int, error) {
+	b, err := o.Mailbox(p)
+	if err != nil {
+		return 0, err
+	}
+	defer b.Close()
+	l, err := b.List()
+	if err != nil {
+		return 0, err
+	}
+	r := &inquiry{o: o, ctx: ctx, dir: b.dir, box: b, signers: o.Signers(), opt: ReceiveOptions{NoDedup: true, NoLedger: true}}
+	var entries []Entry
+	for _, name := range l.Messages {
+		if name == skip {
+			continue
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		r.j = Judgement{File: filepath.Join(p.MailboxPath(), name), Project: p}
+		in := r.read()
+		rules := r.rules(in)
+		rules.Tool, rules.Asked = func(string) bool { return true }, nil
+		if r.j.Decision = conversation.Receive(in, rules); !r.j.Records() {
+			continue
+		}
+		e := o.entry(&r.j.Decision)
+		e.Rebuilt = true
+		entries = append(entries, e)
+	}
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	if err := o.Ledger(p).Add(context.WithoutCancel(ctx), entries...); err != nil {
+		return 0, fmt.Errorf("rebuild ledger: %w", err)
+	}
+	return len(entries), nil
+}
+
+// restoreLedger rebuilds the ledger if it is lost, as far as the time allows.
+func (r *inquiry) restoreLedger() {
+	if r.opt.NoLedger || r.opt.NoDedup || r.opt.NoVerify || r.box == nil || !r.o.Ledger(r.j.Project).Lost() {
+		return
+	}
+	ctx, stop := context.WithTimeout(r.ctx, rebuildTime)
+	defer stop()
+	if _, err := r.o.RebuildLedger(ctx, r.j.Project, filepath.Base(r.j.File)); err != nil {
+		r.unwritable = append(r.unwritable, err)
+	}
+}

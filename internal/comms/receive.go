@@ -1,0 +1,349 @@
+package comms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tutti/internal/atomicfile"
+	"tutti/internal/conversation"
+	"tutti/internal/gpg"
+	"tutti/internal/machine"
+	"tutti/internal/orgfile"
+)
+
+// ReceiveOptions say how a message is judged.
+type ReceiveOptions struct {
+	NoVerify bool          // for tests
+	NoDedup  bool          // for tests
+	NoLedger bool          // nothing is written down
+	Strict   bool          // less is let pass
+	Version  string        // that is expected, "": that of the protocol
+	SkewMax  time.Duration // between name and header, 0: that of the protocol
+	Claim    string        // of the session that wants the message for itself, "": none
+}
+
+// A Judgement is the decision on a message, and where it lies.
+type Judgement struct {
+	conversation.Decision
+	File    string  // absolute path
+	Project Project // whose mailbox it is in
+	Holder  string  // that has claimed it, "" nobody
+	Until   time.Time
+	Notes   []string // what went wrong beside the decision, for people
+}
+
+// ErrLedger is in the chain of an error that the decision is good and could not be written down, which is an error when judging is strict.
+var ErrLedger = errors.New("the decision could not be written down")
+
+// Receive judges the message in a file. While the halt switch is on, the error is a *halt.Error, nothing was read, and the
+// decision is Halted. Any other error is a fault of this machine; the judgement is complete then if ErrLedger is in the chain.
+func (o *Office) Receive(ctx context.Context, path string, opt ReceiveOptions) (*Judgement, error) {
+	if err := o.halted("receive " + filepath.Base(path)); err != nil {
+		return &Judgement{Decision: conversation.Receive(conversation.Inbound{}, conversation.Rules{Halted: true})}, err
+	}
+	r, err := o.inquire(ctx, path, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	r.restoreLedger()
+	in := r.read()
+	r.j.Decision = conversation.Receive(in, r.rules(in))
+	if err := r.claim(); err != nil {
+		return nil, err
+	}
+	r.note()
+	if len(r.unwritable) == 0 {
+		return &r.j, nil
+	}
+	err = errors.Join(r.unwritable...)
+	r.warn(conversation.WarnLedgerUnwritable, err.Error())
+	if opt.Strict {
+		return &r.j, fmt.Errorf("%w: %w", ErrLedger, err)
+	}
+	return &r.j, nil
+}
+
+// An inquiry is one judging of one file.
+type inquiry struct {
+	o          *Office
+	ctx        context.Context
+	opt        ReceiveOptions
+	j          Judgement
+	dir        *atomicfile.Dir // where the file lies; nil: nowhere
+	box        *Mailbox        // the same, when it is a mailbox
+	signers    conversation.Signers
+	unwritable []error
+}
+
+// inquire finds out where the file lies and whose it is. A folder that cannot be opened is a message that is not found.
+func (o *Office) inquire(ctx context.Context, path string, opt ReceiveOptions) (*inquiry, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &inquiry{o: o, ctx: ctx, opt: opt, j: Judgement{File: abs}}
+	folder := filepath.Dir(abs)
+	// Links to the mailbox are the user's; what is judged is the folder they lead to.
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	r.j.Project = o.owner(folder)
+	r.signers = o.Signers()
+	if r.j.Project.MailboxPath() == folder {
+		b, err := o.Mailbox(r.j.Project)
+		if err == nil {
+			r.box, r.dir = b, b.dir
+			return r, nil
+		}
+		var refused *MailboxError
+		if errors.As(err, &refused) {
+			return nil, err
+		}
+	}
+	if r.dir, err = atomicfile.OpenDir(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// owner is the project that a folder belongs to: for a mailbox that which it lies in, else the nearest one above.
+func (o *Office) owner(folder string) Project {
+	top := filepath.Dir(filepath.Dir(folder))
+	if p := (Project{Name: filepath.Base(top), Path: top}); p.MailboxPath() == folder {
+		return p
+	}
+	p, _ := o.ProjectAt(folder)
+	return p
+}
+
+func (r *inquiry) close() {
+	if r.dir != nil {
+		r.dir.Close()
+	}
+}
+
+func (r *inquiry) warn(code, text string) {
+	r.j.Warnings = append(r.j.Warnings, code)
+	slices.Sort(r.j.Warnings)
+	r.j.Warnings = slices.Compact(r.j.Warnings)
+	r.j.Notes = append(r.j.Notes, text)
+}
+
+// Signers reads the map of who may sign for whom. One that cannot be read allows nobody.
+func (o *Office) Signers() conversation.Signers {
+	data, err := os.ReadFile(o.SignersPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(o.SignersPath()); errors.Is(err, fs.ErrNotExist) {
+			return conversation.Signers{}
+		}
+		err = errors.New("it is a link that leads nowhere")
+	}
+	if err != nil {
+		return conversation.BrokenSigners(err)
+	}
+	s, _ := conversation.ParseSigners(data) // an error is in s, too
+	return s
+}
+
+// read reads the message, once.
+func (r *inquiry) read() conversation.Inbound {
+	in := conversation.Inbound{Name: filepath.Base(r.j.File)}
+	if r.dir == nil {
+		in.Fault = conversation.CodeNotFound
+		return in
+	}
+	f, err := readOnce(r.dir, in.Name, r.o.maxMessage())
+	in.Text, in.Fault = f.data, faultOf(err)
+	return in
+}
+
+func faultOf(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		return conversation.CodeNotFound
+	case errors.Is(err, errTooLarge):
+		return conversation.CodeTooLarge
+	}
+	return conversation.CodeNotRegular
+}
+
+// rules are what the world knows, asked when their time comes.
+func (r *inquiry) rules(in conversation.Inbound) conversation.Rules {
+	p, me := r.j.Project, machine.Local{Hostname: r.o.Host}
+	return conversation.Rules{
+		Now: r.o.now(), Version: r.opt.Version, Me: conversation.Address{Machine: r.o.Machine(), Project: p.Name}, Machines: me.Names(),
+		NoVerify: r.opt.NoVerify, NoDedup: r.opt.NoDedup, Strict: r.opt.Strict, SkewMax: r.opt.SkewMax,
+		Signers:  r.signers,
+		Verify:   func() conversation.Signature { return r.verify(r.dir, in.Name, in.Text) },
+		Siblings: r.siblings,
+		Ledger:   r.ledger,
+		Tool:     r.o.tool,
+		Highest: func(id string) int {
+			t, _ := r.o.Thread(p, id)
+			return t.State.NextSequence - 1
+		},
+		Asked: r.asked,
+	}
+}
+
+// verify asks gpg about the signature that lies beside a message in a folder.
+func (r *inquiry) verify(d *atomicfile.Dir, name string, text []byte) conversation.Signature {
+	sig, err := readOnce(d, conversation.SignatureName(name), signatureLimit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return conversation.Signature{Code: conversation.CodeSignatureMissing, Detail: "no signature lies beside it"}
+	case err != nil:
+		return conversation.Signature{Code: conversation.CodeSignatureInvalid, Detail: err.Error()}
+	}
+	v, _ := r.o.GPG.Verify(r.ctx, sig.data, text) // an error is in the verdict, too
+	return signatureOf(v)
+}
+
+func signatureOf(v gpg.Verdict) conversation.Signature {
+	return conversation.Signature{Valid: v.Valid, Code: v.Code, Fingerprint: v.Fingerprint, User: v.User, Detail: v.Detail}
+}
+
+// siblings are the other messages of the mailbox with this conversation and sequence.
+func (r *inquiry) siblings(id string, sequence int) []conversation.Sibling {
+	if r.dir == nil {
+		return nil
+	}
+	names, err := r.dir.Names()
+	if err != nil {
+		r.j.Notes = append(r.j.Notes, err.Error())
+		return nil
+	}
+	var all []conversation.Sibling
+	for _, name := range names {
+		if _, ok := belongs(name, id); !ok || name == filepath.Base(r.j.File) {
+			continue
+		}
+		if s, ok := r.sibling(r.dir, name, name, id, sequence); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// sibling reads a message that may be one of this conversation and sequence. Called is the name under which it takes part.
+func (r *inquiry) sibling(d *atomicfile.Dir, name, called, id string, sequence int) (conversation.Sibling, bool) {
+	f, err := readOnce(d, name, r.o.maxMessage())
+	if err != nil {
+		return conversation.Sibling{}, false
+	}
+	h, err := orgfile.Parse(f.data)
+	if err != nil {
+		return conversation.Sibling{}, false
+	}
+	if m, _, _ := conversation.Read(h); m.Conversation != id || m.Sequence != sequence {
+		return conversation.Sibling{}, false
+	}
+	return conversation.Sibling{
+		Name: called, SHA256: hashOf(f.data),
+		Verify: func() conversation.Signature { return r.verify(d, name, f.data) },
+	}, true
+}
+
+// ledger is what is remembered of this conversation and sequence. A message that lies in the archive was acted on and put away: the
+// same one in the mailbox, also under its old name, has come a second time.
+func (r *inquiry) ledger(id string, sequence int) []conversation.Entry {
+	entries, err := r.o.Ledger(r.j.Project).Entries(id)
+	if err != nil {
+		r.unwritable = append(r.unwritable, err)
+	}
+	var all []conversation.Entry
+	for _, e := range entries {
+		if e.Sequence != sequence || e.Rebuilt && e.Name == filepath.Base(r.j.File) {
+			continue
+		}
+		all = append(all, conversation.Entry{Name: e.Name, SHA256: e.SHA256, Decision: conversation.Word(e.Decision)})
+	}
+	return r.withArchive(all, id, sequence)
+}
+
+func (r *inquiry) withArchive(all []conversation.Entry, id string, sequence int) []conversation.Entry {
+	d, err := r.o.openArchive(r.j.Project)
+	if err != nil {
+		return all // most projects have none
+	}
+	defer d.Close()
+	for _, a := range archiveNames(d, id) {
+		s, ok := r.sibling(d, a.file, a.file, id, sequence)
+		if !ok {
+			continue
+		}
+		known := slices.ContainsFunc(all, func(e conversation.Entry) bool { return e.SHA256 == s.SHA256 })
+		if !known && !r.opt.NoVerify && !s.Verify().Valid {
+			continue // nobody has acted on this one
+		}
+		all = slices.DeleteFunc(all, func(e conversation.Entry) bool { return e.SHA256 == s.SHA256 })
+		all = append(all, conversation.Entry{Name: a.file, SHA256: s.SHA256, Decision: conversation.Process})
+	}
+	return all
+}
+
+// tool tells whether a tool is there: a program on PATH, or a name of the settings.
+func (o *Office) tool(name string) bool {
+	if slices.Contains(o.Tools, name) {
+		return true
+	}
+	_, err := exec.LookPath(name)
+	return err == nil
+}
+
+// asked tells whether a query was suggested before, and notes that it is now.
+func (r *inquiry) asked(id, code string) bool {
+	p := r.j.Project
+	if r.opt.NoLedger {
+		return r.o.hasAsked(p, id, code)
+	}
+	first, err := r.o.asks(r.ctx, p, id, code)
+	if err != nil {
+		r.unwritable = append(r.unwritable, err)
+		return r.o.hasAsked(p, id, code)
+	}
+	return !first
+}
+
+// claim leases the message, if that is asked for, or finds out who has.
+func (r *inquiry) claim() error {
+	if r.opt.Claim == "" || r.j.Word != conversation.Process {
+		return nil
+	}
+	holder, until, err := r.o.claim(r.ctx, r.j.Project, r.j.Name, r.j.SHA256, r.opt.Claim)
+	if err != nil {
+		return err
+	}
+	r.j.Holder, r.j.Until = holder, until
+	if holder != r.opt.Claim {
+		r.j.Decision = r.j.Claimed()
+	}
+	return nil
+}
+
+// note writes the decision into the ledger.
+func (r *inquiry) note() {
+	if r.opt.NoLedger || !r.j.Records() {
+		return
+	}
+	if err := r.o.Ledger(r.j.Project).Add(context.WithoutCancel(r.ctx), r.o.entry(&r.j.Decision)); err != nil {
+		r.unwritable = append(r.unwritable, err)
+	}
+}
+
+func (o *Office) entry(d *conversation.Decision) Entry {
+	return Entry{
+		Time: o.now(), Name: d.Name, Conversation: d.Message.Conversation, Sequence: d.Message.Sequence, SHA256: d.SHA256,
+		Type: string(d.Message.Type), Signer: d.Signature.Fingerprint, Decision: string(d.Word),
+	}
+}

@@ -1,0 +1,357 @@
+package comms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"tutti/internal/conversation"
+	"tutti/internal/gpg"
+	"tutti/internal/machine"
+)
+
+// DefaultRetries is how often a delivery to another machine is tried again; MaxRetries is the most that can be asked for.
+const (
+	DefaultRetries = 3
+	MaxRetries     = 20
+)
+
+// A Letter is a draft, where it goes, and how.
+type Letter struct {
+	Destination string // machine.project
+	Path        string // of the draft
+	Text        []byte // the draft itself, instead of Path
+
+	Sender  string  // slug, see Office.Sender
+	Project Project // that sends; without a path it keeps its records under the slug alone
+	Dir     string  // whose git settings may name the key
+
+	Key           string // signs; "": GPG_USER, git, the first key of the ring
+	NoSign        bool   // for tests
+	Restamp       bool   // TIMESTAMP becomes now
+	KeepTimestamp bool   // TIMESTAMP may be old
+	NoEnvelope    bool   // FROM and TO are not added
+	Fallback      bool   // an unknown machine is this one
+	QueueOnHalt   bool   // a progress that meets the halt switch is kept as a bundle
+	DryRun        bool   // everything up to the signature, and nothing is written
+	Retries       int    // on another machine; below zero: none
+}
+
+// Sender says under which name and for which project somebody sends. The first that says something decides: the name that was asked
+// for, the environment (CROSS_AGENT_FROM), the project that dir lies in, the settings, the name of the machine.
+func (o *Office) Sender(asked, env, dir, setting string) (slug string, p Project, err error) {
+	at, inProject := o.ProjectAt(dir)
+	for i, name := range []string{asked, env, at.Name, setting, o.Machine()} {
+		slug, ok := conversation.Slugify(name)
+		switch {
+		case !ok && name != "" && i < 2: // somebody has said so
+			return "", p, fmt.Errorf("sender %q: nothing in it can stand in the name of a sender", name)
+		case !ok:
+			continue
+		case inProject && at.Slug() == slug:
+			return slug, at, nil
+		}
+		if p, ok := o.BySlug(slug); ok {
+			return slug, p, nil
+		}
+		return slug, Project{Name: slug}, nil
+	}
+	return "", p, errors.New("nothing names the sender")
+}
+
+// Send delivers a letter. The error is a *SendError: Fault is the exit status, and if it has a Bundle the message is kept.
+func (o *Office) Send(ctx context.Context, l Letter) (*Sent, error) {
+	s, err := o.send(ctx, l)
+	if err != nil {
+		return s, sendError(err)
+	}
+	return s, nil
+}
+
+func (o *Office) send(ctx context.Context, l Letter) (*Sent, error) {
+	halted := o.halted("send to " + l.Destination)
+	if halted != nil && !l.QueueOnHalt {
+		return nil, halted
+	}
+	s := &Sent{Sender: l.Sender, DryRun: l.DryRun}
+	to, err := o.destination(l, s)
+	if err != nil {
+		return nil, err
+	}
+	out, err := o.prepare(ctx, l, to, s)
+	if err != nil {
+		return nil, err
+	}
+	if halted != nil && (out.Message.Type != conversation.Progress || l.DryRun) {
+		return nil, halted
+	}
+	parcel := Parcel{Name: out.Name, Message: out.Text}
+	if l.DryRun {
+		return s, nil
+	}
+	if parcel.Signature, err = o.sign(ctx, l, out.Text, s); err != nil {
+		return nil, err
+	}
+	return o.deliver(ctx, l, to, parcel, s, halted)
+}
+
+// A target is where a letter goes.
+type target struct {
+	address conversation.Address // as FROM and TO have it
+	aliases []string             // further names of the machine
+	local   Project              // with a path, when it is on this machine
+	where   machine.Where
+}
+
+// destination resolves the address of a letter. A broken list of peers keeps nobody from writing to this machine.
+func (o *Office) destination(l Letter, s *Sent) (target, error) {
+	t, warnings, err := o.resolve(l.Destination, l.Fallback)
+	if err != nil {
+		return t, err
+	}
+	s.Destination = t.address.String()
+	for _, w := range warnings {
+		s.warn(w[0], w[1])
+	}
+	return t, nil
+}
+
+func (o *Office) resolve(address string, fallback bool) (t target, warnings [][2]string, err error) {
+	peers, broken := o.peers()
+	me := machine.Local{Hostname: o.Host}
+	w, err := machine.Resolve(address, me, peers, fallback || o.Fallback)
+	if broken != nil {
+		if err != nil || !w.Local || w.Guessed {
+			return t, nil, broken
+		}
+		warnings = append(warnings, [2]string{WarnPeersBroken, broken.Error()})
+	}
+	if err != nil {
+		return t, nil, err
+	}
+	t = target{where: w, address: conversation.Address{Machine: w.Peer.Name, Project: w.Project}, aliases: []string{w.Machine}}
+	if !w.Local {
+		return t, warnings, nil
+	}
+	if w.Guessed {
+		warnings = append(warnings, [2]string{WarnGuessed, "no machine is called " + w.Machine + "; it is taken for this one"})
+	}
+	t.address.Machine, t.aliases = o.Machine(), append(me.Names(), w.Machine)
+	t.local, err = o.Project(w.Project)
+	return t, warnings, err
+}
+
+// prepare reads the draft and makes a message of it.
+func (o *Office) prepare(ctx context.Context, l Letter, to target, s *Sent) (conversation.Outgoing, error) {
+	draft := l.Text
+	if draft == nil {
+		var err error
+		if draft, err = readDraft(l.Path, o.maxMessage()); err != nil {
+			return conversation.Outgoing{}, &SendError{Fault: BadDraft, Code: CodeDraft, Err: err}
+		}
+	}
+	project := l.Sender
+	if l.Project.Path != "" && l.Project.Slug() == l.Sender {
+		project = l.Project.Name
+	}
+	out, problems := conversation.Prepare(conversation.Draft{
+		Text: draft, Sender: l.Sender, Now: o.now(),
+		From: conversation.Address{Machine: o.Machine(), Project: project}, To: to.address, ToMachines: to.aliases,
+		Restamp: l.Restamp, KeepTimestamp: l.KeepTimestamp, NoEnvelope: l.NoEnvelope,
+		State: func(id string) conversation.State { return o.stateFor(ctx, l, to, id, s) },
+	})
+	if len(problems) == 0 && len(out.Text) > o.maxMessage() {
+		problems = append(problems, conversation.Problem{
+			Code: conversation.CodeTooLarge, Detail: fmt.Sprintf("the message has %d bytes, and %d is the limit", len(out.Text), o.maxMessage()),
+		})
+	}
+	if len(problems) > 0 {
+		return out, &DraftError{problems}
+	}
+	s.Name, s.SHA256, s.Message, s.Advice = out.Name, out.SHA256, out.Message, out.Advice
+	s.Warnings = append(s.Warnings, out.Warnings...)
+	return out, nil
+}
+
+// stateFor is how the conversation stands. Whatever of it cannot be read is not known: the rules that rest on it are milder then.
+func (o *Office) stateFor(_ context.Context, l Letter, to target, id string, s *Sent) conversation.State {
+	v, err := o.view(l.Project, l.Sender, id, to)
+	if err != nil {
+		s.warn(WarnOneSided, "the conversation could not be read as a whole: "+err.Error())
+	}
+	return v.State
+}
+
+// readDraft reads a plain file that the user names; links to it are the user's.
+func readDraft(path string, limit int) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("draft %s: is no plain file", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err == nil && len(data) > limit {
+		err = fmt.Errorf("draft %s: is larger than %d bytes", path, limit)
+	}
+	return data, err
+}
+
+// sign makes the signature, and says in s which key made it.
+func (o *Office) sign(ctx context.Context, l Letter, message []byte, s *Sent) ([]byte, error) {
+	if l.NoSign {
+		return nil, nil
+	}
+	var listing error
+	s.Key, s.KeySource = gpg.Choose(l.Key, os.Getenv("GPG_USER"),
+		func() string { return gpg.GitKey(ctx, l.Dir) },
+		func() []string {
+			keys, err := o.GPG.SecretKeys(ctx)
+			listing = err
+			return keys
+		})
+	if s.Key == "" {
+		return nil, general(CodeSigning, errors.Join(listing, &gpg.Error{Op: "sign", Err: gpg.ErrNoKey}))
+	}
+	return o.GPG.Sign(ctx, s.Key, message)
+}
+
+// deliver brings the signed message to its place and writes it into the record of sends.
+func (o *Office) deliver(ctx context.Context, l Letter, to target, p Parcel, s *Sent, halted error) (*Sent, error) {
+	bundle := Bundle{
+		Destination: s.Destination, From: l.Sender, Project: l.Project.Path, Name: p.Name, SHA256: s.SHA256, Key: s.Key,
+		Cause: CauseSending,
+	}
+	var err error
+	switch {
+	case halted != nil:
+		err = o.queue(ctx, bundle, p, halted, 0)
+	case to.local.Path != "":
+		err = o.deliverHere(ctx, to.local, p, s)
+		if fault := sendError(err); fault != nil && fault.Fault == Halted {
+			err = o.queue(ctx, bundle, p, err, 1)
+		}
+	default:
+		err = o.deliverThere(ctx, l, to, bundle, p, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.record(ctx, l.Project, s)
+	return s, nil
+}
+
+// queue keeps a message that the halt switch has stopped, and returns the error that says so.
+func (o *Office) queue(ctx context.Context, b Bundle, p Parcel, halted error, tries int) error {
+	e := sendError(halted)
+	h, err := o.keep(ctx, b, p)
+	if err != nil {
+		e.Err = errors.Join(e.Err, err)
+		return e
+	}
+	defer h.release()
+	e.Bundle = h.ID
+	if err := h.note(CauseHalted, tries, halted); err != nil {
+		e.Err = errors.Join(e.Err, err)
+	}
+	return e
+}
+
+// deliverHere delivers into a mailbox of this machine.
+func (o *Office) deliverHere(ctx context.Context, p Project, parcel Parcel, s *Sent) error {
+	b, err := o.MakeMailbox(p)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if b.Wide {
+		s.warn(WarnMailboxWide, "others than you can look into "+o.Shown(b.Path())+": chmod 700")
+	}
+	s.Swept, _ = b.Sweep() // what is left is harmless
+	s.Path = filepath.Join(p.MailboxPath(), parcel.Name)
+	s.Already, err = b.Deliver(ctx, parcel, func() error { return o.halted("send " + parcel.Name) })
+	return err
+}
+
+// deliverThere delivers to another machine, from a bundle that is there before the first try: whatever happens, the message is kept.
+func (o *Office) deliverThere(ctx context.Context, l Letter, to target, b Bundle, p Parcel, s *Sent) error {
+	if err := o.ssh().HasRsync(); err != nil {
+		return err
+	}
+	h, err := o.keep(ctx, b, p)
+	if err != nil {
+		return err
+	}
+	return o.dispatch(ctx, h, to, l.Retries, s)
+}
+
+// dispatch delivers what a bundle keeps, and removes the bundle or writes down why it stays. It ends the hold.
+func (o *Office) dispatch(ctx context.Context, h *held, to target, retries int, s *Sent) error {
+	done := 0
+	res, err := o.route(to.where).deliver(ctx, errand{h.parcel, h.dir.Path()}, min(retries, MaxRetries), func(err error) {
+		done++
+		_ = h.note(CauseSending, 1, err) // at the end it is noted again, and then it counts
+	})
+	s.Tries, s.Already = res.tries, res.already
+	if res.halted {
+		s.warn(WarnPeerHalted, to.address.Machine+" is halted: the message waits there")
+	}
+	if res.wide {
+		s.warn(WarnMailboxWide, "others than you can look into the mailbox of "+s.Destination)
+	}
+	if err == nil {
+		if err := h.drop(); err != nil {
+			s.warn(WarnBundleLeft, err.Error())
+		}
+		return nil
+	}
+	fault := sendError(err)
+	if h.fresh && (fault.Fault == NoDestination || fault.Fault == General) {
+		// It cannot be delivered as it is, so that nothing is gained by keeping it.
+		if left := h.drop(); left != nil {
+			fault.Err = errors.Join(fault.Err, left)
+		}
+		return fault
+	}
+	defer h.release()
+	fault.Bundle = h.ID
+	if note := h.note(causeOf(fault), res.tries-done, err); note != nil {
+		fault.Err = errors.Join(fault.Err, note)
+	}
+	return fault
+}
+
+func causeOf(e *SendError) Cause {
+	switch {
+	case e.Fault == Halted:
+		return CauseHalted
+	case e.Code == CodeInterrupted:
+		return CauseInterrupted
+	case e.Code == CodeUndelivered:
+		return CauseUnreachable
+	}
+	return CauseRefused
+}
+
+// record writes what was delivered into the record of sends. The message is out: nothing here is a failure of the send.
+func (o *Office) record(ctx context.Context, p Project, s *Sent) {
+	m := s.Message
+	err := o.Sent(p).Add(context.WithoutCancel(ctx), SentEntry{
+		Time: o.now(), Name: s.Name, To: s.Destination, Conversation: m.Conversation, Sequence: m.Sequence, SHA256: s.SHA256,
+		Type: string(m.Type), Timestamp: m.Timestamp, ReleaseStatus: m.ReleaseStatus, InReplyTo: m.InReplyTo, Pushback: m.Response,
+		Title: m.Title, Key: s.Key,
+	})
+	if err != nil {
+		s.warn(WarnSentRecord, err.Error())
+	}
+}

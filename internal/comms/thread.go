@@ -1,0 +1,231 @@
+package comms
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tutti/internal/atomicfile"
+	"tutti/internal/conversation"
+	"tutti/internal/orgfile"
+)
+
+// A Thread is a conversation as one project sees it: what it got, from its mailbox and its archive, and what it wrote, from the record
+// of its sends and, where that is on this machine, from the mailbox of the partner.
+type Thread struct {
+	ID            string
+	Self, Partner string // slugs; Partner "" when nobody has written and nothing was sent
+	Messages      []ThreadMessage
+	State         conversation.State
+}
+
+// A ThreadMessage is one message of a thread.
+type ThreadMessage struct {
+	conversation.Event
+	Title  string
+	Source Source
+}
+
+// A Source says where a message was seen.
+type Source string
+
+// The sources.
+const (
+	FromMailbox Source = "mailbox"
+	FromSent    Source = "sent"
+	FromPartner Source = "partner" // in the mailbox of the partner
+	FromArchive Source = "archive"
+)
+
+// Thread reads a conversation of a project. With an error the thread holds what could be read, and its state says that it is
+// one-sided.
+func (o *Office) Thread(p Project, id string) (Thread, error) {
+	return o.view(p, p.Slug(), id, target{})
+}
+
+// view reads a conversation. To is where a message of it is about to go, the zero target nowhere: until somebody has written, that is the partner.
+func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
+	t := Thread{ID: id, Self: self}
+	in, inErr := o.received(p, id)
+	out, outErr := o.Sent(p).Entries(id)
+	if t.Partner = partnerOf(self, in, out); t.Partner == "" {
+		t.Partner, _ = conversation.Slugify(to.address.Project)
+	}
+	partner := to.local
+	if partner.Path == "" || partner.Slug() != t.Partner {
+		partner = o.partnerHere(t.Partner, out)
+	}
+	var theirs []ThreadMessage
+	theirErr := outErr
+	if partner.Path != "" {
+		theirs, theirErr = o.writtenBy(partner, self, id)
+	}
+	for i := range out {
+		t.Messages = append(t.Messages, out[i].message(self))
+	}
+	t.Messages = append(append(t.Messages, theirs...), in...)
+	slices.SortStableFunc(t.Messages, func(a, b ThreadMessage) int { return conversation.Compare(a.Event, b.Event) })
+	t.Messages = slices.CompactFunc(t.Messages, func(a, b ThreadMessage) bool {
+		return a.From == b.From && a.Name == b.Name && conversation.Compare(a.Event, b.Event) == 0
+	})
+	events := make([]conversation.Event, len(t.Messages))
+	for i := range t.Messages {
+		events[i] = t.Messages[i].Event
+	}
+	t.State = conversation.Fold(events, conversation.View{
+		Now: o.now(), Self: self, Partner: t.Partner,
+		// Either record of what was written will do; of what came there is one.
+		Missing: inErr != nil || p.Path == "" && len(events) > 0 || outErr != nil && theirErr != nil,
+	})
+	return t, errors.Join(inErr, outErr)
+}
+
+// received is what a project got: from the mailbox, and what it has archived of earlier rounds.
+func (o *Office) received(p Project, id string) ([]ThreadMessage, error) {
+	if p.Path == "" {
+		return nil, nil
+	}
+	b, err := o.Mailbox(p)
+	var all []ThreadMessage
+	if err == nil {
+		defer b.Close()
+		all, err = b.messages(id, "", FromMailbox)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // nobody has written yet
+	}
+	return append(all, o.archived(p, id)...), err
+}
+
+// writtenBy is what a sender has put into the mailbox of another project of this machine.
+func (o *Office) writtenBy(to Project, sender, id string) ([]ThreadMessage, error) {
+	b, err := o.Mailbox(to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	return b.messages(id, sender, FromPartner)
+}
+
+// messages reads the headers of the messages of a conversation, of one sender or of all. What cannot be read is left out.
+func (b *Mailbox) messages(id, sender string, source Source) ([]ThreadMessage, error) {
+	names, err := b.dir.Names()
+	if err != nil {
+		return nil, err
+	}
+	var all []ThreadMessage
+	for _, name := range names {
+		n, ok := belongs(name, id)
+		if !ok || sender != "" && n.Sender != sender {
+			continue
+		}
+		if m, ok := readHead(b.dir, name); ok && m.Conversation == id {
+			all = append(all, ThreadMessage{m.Event(name, n.Sender), m.Title, source})
+		}
+	}
+	return all, nil
+}
+
+// belongs tells whether a file may be a message of a conversation, by its name.
+func belongs(name, id string) (conversation.Name, bool) {
+	if !strings.HasSuffix(name, ".org") || strings.HasPrefix(name, ".") {
+		return conversation.Name{}, false
+	}
+	n, err := conversation.ParseName(name, id, nil)
+	return n, err == nil && !n.Signature
+}
+
+// readHead reads the header of a message, and no more of the file than a header may have.
+func readHead(d *atomicfile.Dir, name string) (conversation.Message, bool) {
+	f, info, err := d.Open(name, false, 0)
+	if err != nil {
+		return conversation.Message{}, false
+	}
+	defer f.Close()
+	data := make([]byte, min(info.Size, orgfile.MaxHeader))
+	n, err := f.Pread(data, 0)
+	if err != nil {
+		return conversation.Message{}, false
+	}
+	h, err := orgfile.ParseHead(data[:n], info.Size > int64(n))
+	if err != nil {
+		return conversation.Message{}, false
+	}
+	m, _, _ := conversation.Read(h)
+	return m, true
+}
+
+func (e *SentEntry) message(self string) ThreadMessage {
+	at, _ := conversation.ParseTime(e.Timestamp)
+	return ThreadMessage{conversation.Event{
+		Name: e.Name, Time: at, From: self, Type: conversation.Type(e.Type), Sequence: e.Sequence, ReleaseStatus: e.ReleaseStatus,
+		InReplyTo: e.InReplyTo, Response: e.Pushback,
+	}, e.Title, FromSent}
+}
+
+// partnerOf is the other side of a conversation: who wrote first, else who was written to last.
+func partnerOf(self string, in []ThreadMessage, out []SentEntry) string {
+	var first *ThreadMessage
+	for i := range in {
+		if in[i].From != self && (first == nil || conversation.Compare(in[i].Event, first.Event) < 0) {
+			first = &in[i]
+		}
+	}
+	if first != nil {
+		return first.From
+	}
+	for i := len(out) - 1; i >= 0; i-- {
+		if a, ok := conversation.ParseAddress(out[i].To); ok {
+			slug, _ := conversation.Slugify(a.Project)
+			return slug
+		}
+	}
+	return ""
+}
+
+// partnerHere finds the project of the partner on this machine. Where something was sent, the address says whether it is here; else a
+// project of that name is taken for it, whose mailbox then holds nothing of ours if it is another one.
+func (o *Office) partnerHere(slug string, out []SentEntry) Project {
+	for i := len(out) - 1; i >= 0; i-- {
+		a, ok := conversation.ParseAddress(out[i].To)
+		if !ok {
+			continue
+		}
+		if a.Machine != o.Machine() {
+			return Project{}
+		}
+		p, _ := o.Project(a.Project)
+		return p
+	}
+	if slug == "" {
+		return Project{}
+	}
+	p, _ := o.BySlug(slug)
+	return p
+}
+
+// archived is what a project has archived of a conversation.
+func (o *Office) archived(p Project, id string) []ThreadMessage {
+	d, err := o.openArchive(p)
+	if err != nil {
+		return nil // most projects have none
+	}
+	defer d.Close()
+	var all []ThreadMessage
+	for _, a := range archiveNames(d, id) {
+		if m, ok := readHead(d, a.file); ok && m.Conversation == id {
+			all = append(all, ThreadMessage{m.Event(a.message, a.sender), m.Title, FromArchive})
+		}
+	}
+	return all
+}
+
+// openArchive opens the folder of a project's archive.
+func (o *Office) openArchive(p Project) (*atomicfile.Dir, error) {
+	return atomicfile.OpenDir(filepath.Join(p.Path, conversation.ArchiveFolder))
+}
