@@ -60,7 +60,7 @@ func (j *judge) agreement() bool {
 	if skew > SkewSilent {
 		j.warn(WarnSkew)
 	}
-	switch ahead := m.Time.Sub(j.r.Now); {
+	switch ahead := m.Time.Sub(j.r.Now); { // a clock that was not brought refuses
 	case ahead > FutureMax:
 		return j.reject(CodeTimestampFuture, fmt.Sprintf("the message is dated %s, and the clock here says %s: one of the two clocks is wrong",
 			FormatTime(m.Time.UTC()), FormatTime(j.r.Now.UTC())))

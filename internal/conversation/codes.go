@@ -39,6 +39,7 @@ const (
 	CodeSignatureMissing    = "signature_missing"
 	CodeSignatureInvalid    = "signature_invalid"
 	CodeSignatureUnknownKey = "signature_unknown_key"
+	CodeSignatureEnded      = "signature_expired" // the signature itself, not its key
 	CodeSignatureExpired    = "signature_key_expired"
 	CodeSignatureRevoked    = "signature_key_revoked"
 	CodeNoVerifier          = "verifier_unavailable"

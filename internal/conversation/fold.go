@@ -46,7 +46,7 @@ const (
 
 // A View says from where a conversation is looked at.
 type View struct {
-	Now time.Time // zero: nothing is overdue
+	Now time.Time // zero: nothing is overdue, and nothing too far in the future
 	// Self and Partner are the slugs of the two projects. Where they are not given, they are the first two who write.
 	Self, Partner string
 	// Missing says that the messages of one direction were not to be had at all: a mailbox has only one.
@@ -80,12 +80,17 @@ type State struct {
 }
 
 // Fold returns the state of a conversation from the messages of both directions, in any order. A message that is given
-// twice, as from the record of the sender and from the mailbox of the receiver, counts once.
+// twice, as from the record of the sender and from the mailbox of the receiver, counts once. One that is dated later than
+// FutureMax from now is left out with a warning: no receiver takes it, and a release of that kind would hide all that
+// comes.
 func Fold(events []Event, v View) State {
-	list := slices.Clone(events)
+	f := folder{v: v}
+	list := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return tooLate(e.Time, v.Now) })
+	if len(list) < len(events) {
+		f.warn(WarnFuture)
+	}
 	slices.SortStableFunc(list, Compare)
 	list = slices.CompactFunc(list, func(a, b Event) bool { return a.Name != "" && a.From == b.From && Compare(a, b) == 0 })
-	f := folder{v: v}
 	f.s.NextSequence = 1
 	for _, e := range list {
 		f.s.NextSequence = max(f.s.NextSequence, e.Sequence+1)
@@ -338,7 +343,7 @@ func (s *State) Refuses(sender string, t Type, response string) string {
 		return ""
 	case sender == s.Originator:
 		return wrongSide(t, Originator)
-	case sender == s.Receiver:
+	case s.Receiver == "" || sender == s.Receiver:
 		return wrongSide(t, Receiver)
 	}
 	return ""

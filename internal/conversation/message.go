@@ -86,8 +86,7 @@ func Read(h orgfile.Header) (m Message, problems []Problem, notes []string) {
 			bad(CodeBadTimestamp, orgfile.Timestamp, "is no time like 2006-01-02T15:04:05-07:00, with the offset from UTC")
 		}
 	}
-	if m.Type == Request || m.Type == "" || m.Sequence != 1 {
-	} else {
+	if m.Sequence == 1 && m.Type != "" && m.Type != Request {
 		notes = append(notes, WarnFirstSequence)
 	}
 	notes = m.release(value(orgfile.ReleaseStatus), notes, bad)

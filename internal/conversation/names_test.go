@@ -64,6 +64,7 @@ func TestParseName(t *testing.T) {
 		{name: at + "data-lab-prep-work.org", code: CodeAmbiguous},
 		{name: at + "data-lab-prep-work.org", known: []string{"web", "x"}, code: CodeAmbiguous},
 		{name: at + "data-lab-prep-work.org", known: []string{"data", "Data-lab"}, sender: "data", got: "lab-prep-work"},
+		{name: at + "data-lab-prep-work.org", known: []string{"data-lab-prep", "data-lab"}, sender: "data-lab-prep", got: "work"},
 		{name: at + "data-lab.org", known: []string{"data-lab"}, sender: "data", got: "lab"},
 		{name: at + "a-comms-cold-start.org", conversation: "comms-cold-start-discovery", sender: "a", got: "comms-cold-start-discovery", short: true},
 		{name: at + "a-comms-cold-star.org", conversation: "comms-cold-start-discovery", code: CodeNameMismatch},

@@ -13,11 +13,12 @@ type Item struct {
 	Type         Type
 	Time         time.Time
 	Unreadable   bool // its header does not say to which conversation it belongs, or when it was written
+	Unsigned     bool // no signature lies beside it
 }
 
 // Item returns the message as an item. One of another version is as good as any if it says these two.
 func (m *Message) Item(name string) Item {
-	return Item{name, m.Conversation, m.Type, m.Time, m.Conversation == "" || m.Time.IsZero()}
+	return Item{Name: name, Conversation: m.Conversation, Type: m.Type, Time: m.Time, Unreadable: m.Conversation == "" || m.Time.IsZero()}
 }
 
 // Waiting is what waits in a mailbox. Numbers are places in the list that was given.
@@ -31,14 +32,18 @@ type Waiting struct {
 // if it has none. A file that cannot be read waits. Releases are those that lie elsewhere, by conversation with the time
 // of the latest: the ones that this project wrote lie in the mailbox of the other. Without them what an originator got
 // would wait for ever.
-func Pending(items []Item, releases map[string]time.Time) Waiting {
+//
+// A release that [Receive] would refuse for what can be seen from here ends nothing, and waits: one without a signature,
+// one whose name has another time, and one from more than FutureMax after now, which would hide all that comes. A zero
+// now judges no future.
+func Pending(items []Item, releases map[string]time.Time, now time.Time) Waiting {
 	latest := make(map[string]time.Time, len(releases))
 	for c, t := range releases {
 		latest[c] = t
 	}
 	for i := range items {
 		it := &items[i]
-		if it.Unreadable || it.Type != Release {
+		if it.Type != Release || !it.holds(now) {
 			continue
 		}
 		if t, had := latest[it.Conversation]; !had || it.Time.After(t) {
@@ -60,6 +65,18 @@ func Pending(items []Item, releases map[string]time.Time) Waiting {
 	}
 	return w
 }
+
+// holds reports whether the time of a message may be relied on.
+func (it *Item) holds(now time.Time) bool {
+	if it.Unreadable || it.Unsigned || tooLate(it.Time, now) {
+		return false
+	}
+	n, _, ok := splitName(it.Name)
+	return !ok || skewOf(n.Stamp, it.Time) <= SkewMax
+}
+
+// tooLate reports whether a message is dated so far after now that it is refused.
+func tooLate(at, now time.Time) bool { return !now.IsZero() && at.Sub(now) > FutureMax }
 
 // when is the time of a message, or that of its name where it has none that can be read.
 func (it *Item) when() time.Time {

@@ -311,7 +311,7 @@ func statusPending(t *testing.T, c kase) {
 	for _, r := range v.SentReleases {
 		releases[r.ConversationID] = stamp(t, r.Timestamp)
 	}
-	w := conversation.Pending(items, releases)
+	w := conversation.Pending(items, releases, time.Time{})
 	names := func(places []int) []string {
 		list := []string{}
 		for _, i := range places {

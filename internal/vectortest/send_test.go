@@ -30,8 +30,12 @@ func sendValidate(t *testing.T, c kase) {
 	}
 	now := time.Date(2026, 4, 27, 5, 0, 30, 0, time.FixedZone("", -5*3600))
 	fields := [][2]string{
-		{orgfile.Title, "T"}, {orgfile.ConversationID, "test-conv"}, {orgfile.MessageType, "request"}, {orgfile.Sequence, "3"},
-		{orgfile.Timestamp, "2026-04-27T05:00:00-05:00"}, {orgfile.ProtocolVersion, "5"},
+		{orgfile.Title, "T"},
+		{orgfile.ConversationID, "test-conv"},
+		{orgfile.MessageType, "request"},
+		{orgfile.Sequence, "3"},
+		{orgfile.Timestamp, "2026-04-27T05:00:00-05:00"},
+		{orgfile.ProtocolVersion, "5"},
 	}
 	var text bytes.Buffer
 	for _, f := range fields {
