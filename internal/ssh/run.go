@@ -121,7 +121,11 @@ func (c *Client) start(ctx context.Context, op string, h Host, limit time.Durati
 	if err == nil && !out.full {
 		return result, nil
 	}
-	return result, c.failed(ctx, limited, &Error{Op: op, Host: h.Name, Exit: result.Exit, Err: err}, string(said.buf))
+	err = c.failed(ctx, limited, &Error{Op: op, Host: h.Name, Exit: result.Exit, Err: err}, string(said.buf))
+	if c.share != nil && Retryable(err) {
+		c.share.drop(h)
+	}
+	return result, err
 }
 
 // wait waits for the end of the process, and ends its whole group when the context ends first.

@@ -5,7 +5,7 @@
 // comes from people ([Client.Run]). So it does not matter what a name or a reason holds, nor which login shell the other side
 // has. A file is seen there whole or not at all ([Client.Push]). Nobody is ever asked anything: a host whose key is unknown, or a key that needs
 // a pass phrase, is an error. Every call has a time limit, what the other side prints is bounded, and a call that ends for whatever
-// reason leaves no process here. Errors tell what may work the next time from what will not ([Retryable]).
+// reason leaves no process here, unless several of them are to share a connection ([Client.Share]). Errors tell what may work the next time from what will not ([Retryable]).
 //
 // What it leaves to others: when a call is repeated, the halt switch (which ends the context), and showing people the texts
 // of the other side in a fit form; [Error.Last] has no control characters, but output has what it has.
@@ -46,6 +46,7 @@ type Client struct {
 	Env            []string      // of the processes; nil: ours
 
 	plainPaths atomic.Bool // this rsync cannot protect its arguments
+	share      *share      // nil: each call has a connection of its own
 }
 
 const (
@@ -155,14 +156,18 @@ func (c *Client) options(h Host) []string {
 		connect = DefaultConnect
 	}
 	args := append([]string(nil), c.Extra...)
-	for _, o := range []string{
+	var shared []string
+	if c.share != nil {
+		shared = c.share.options(h)
+	}
+	for _, o := range append(shared, []string{
 		"BatchMode=yes",
 		"ConnectTimeout=" + strconv.Itoa(max(1, int(connect/time.Second))),
 		"ServerAliveInterval=" + strconv.Itoa(alive),
 		"ServerAliveCountMax=" + strconv.Itoa(aliveTries),
 		"RemoteCommand=none", "PermitLocalCommand=no", "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no",
 		"RequestTTY=no", "LogLevel=INFO",
-	} {
+	}...) {
 		args = append(args, "-o", o)
 	}
 	for _, o := range h.Options {
