@@ -20,8 +20,10 @@ type Proxy struct {
 	left  int64 // bytes towards the target until it fails
 	sent  int64
 	bit   chan struct{} // closed when the failure begins
-	over  bool          // it has begun
-	conns map[net.Conn]bool
+
+	release chan struct{} // closed when those that have stalled are cut
+	over    bool          // it has begun
+	conns   map[net.Conn]bool
 }
 
 // A failure is what happens to a connection.
@@ -42,7 +44,8 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	}
 	p := &Proxy{
 		Port: l.Addr().(*net.TCPAddr).Port, t: t, target: target, ended: make(chan struct{}), bit: make(chan struct{}),
-		conns: map[net.Conn]bool{},
+		release: make(chan struct{}),
+		conns:   map[net.Conn]bool{},
 	}
 	var busy sync.WaitGroup
 	busy.Go(func() {
@@ -84,6 +87,17 @@ func (p *Proxy) StallAfter(n int64) { p.fail(stall, n) }
 
 // CutAfter lets so many more bytes through towards the target. Then every connection that has something to say is reset.
 func (p *Proxy) CutAfter(n int64) { p.fail(cut, n) }
+
+// Cut resets every connection there is, also those that have stalled. It changes nothing for new ones.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		reset(c)
+	}
+	close(p.release)
+	p.release = make(chan struct{})
+}
 
 // Mend lets new connections through again. Those that have stalled stay so.
 func (p *Proxy) Mend() { p.fail(none, 0) }
@@ -147,7 +161,7 @@ func (p *Proxy) carry(client net.Conn) {
 		return
 	}
 	if p.target == "" {
-		<-p.ended
+		p.wait()
 		return
 	}
 	server, err := net.Dial("tcp", p.target)
@@ -162,6 +176,17 @@ func (p *Proxy) carry(client net.Conn) {
 	both.Go(func() { p.pump(server, client, true) })
 	both.Go(func() { p.pump(client, server, false) })
 	both.Wait()
+}
+
+// wait waits until a stalled connection is cut, or the test ends.
+func (p *Proxy) wait() {
+	p.mu.Lock()
+	release := p.release
+	p.mu.Unlock()
+	select {
+	case <-release:
+	case <-p.ended:
+	}
 }
 
 // keep remembers a connection, so that it ends with the test.
@@ -199,7 +224,7 @@ func (p *Proxy) pump(to, from net.Conn, up bool) {
 			}
 			switch how {
 			case stall:
-				<-p.ended
+				p.wait()
 				return
 			case cut:
 				reset(to)

@@ -163,13 +163,17 @@ func lastLine(said string) string {
 		if line == "" {
 			continue
 		}
-		if last != "" && (strings.HasPrefix(line, "rsync error:") || strings.HasPrefix(line, "rsync: connection unexpectedly closed") ||
-			strings.HasPrefix(line, "rsync: [sender] write error:")) {
-			continue
+		if last == "" || !empty(line) {
+			last = line
 		}
-		last = line
 	}
 	return last
+}
+
+// empty tells the lines of rsync that say no more than that the stream has ended.
+func empty(line string) bool {
+	return strings.HasPrefix(line, "rsync error:") || strings.HasPrefix(line, "rsync: ") &&
+		(strings.Contains(line, "connection unexpectedly closed") || strings.Contains(line, "Broken pipe") || strings.Contains(line, "write error"))
 }
 
 // maxLine bounds a line that is shown, in bytes.

@@ -103,6 +103,7 @@ func TestClassify(t *testing.T) {
 		{"rsync", 255, "a@b: Permission denied (publickey).\n" + broken, Refused, false, "a@b: Permission denied (publickey)."},
 		{"rsync", 255, "ssh: connect to host b port 22: No route to host\n" + broken, Unreachable, true, "ssh: connect to host b port 22: No route to host"},
 		{"rsync", 255, broken, Unreachable, true, "rsync: connection unexpectedly closed (0 bytes received so far) [sender]"},
+		{"rsync", 12, "ssh: connect to host b port 22: Connection refused\nrsync: [sender] safe_write failed to write 6 bytes to fd 4: Broken pipe (32)\n" + broken, Unreachable, true, "ssh: connect to host b port 22: Connection refused"},
 		{"rsync", 10, "", Unreachable, true, ""},
 		{"rsync", 12, "rsync error: error in rsync protocol data stream (code 12)\n", Unreachable, true, "rsync error: error in rsync protocol data stream (code 12)"},
 		{"rsync", 30, "", Timeout, true, ""},
