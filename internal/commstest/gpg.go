@@ -314,16 +314,26 @@ func (s *signerHomes) keyring(t testing.TB) string {
 
 // endAgent ends the agent of a home, if one runs, and waits until it is gone: it would otherwise write into a folder that is being removed.
 func endAgent(home string) {
-	var agents []proc.ID
-	if all, err := proc.List(); err == nil {
-		for _, p := range all {
-			if words, err := proc.Cmdline(p.ID.PID); err == nil && len(words) > 2 && slices.Contains(words, home) {
-				agents = append(agents, p.ID)
-			}
-		}
+	agents := agentsOf(home)
+	if len(agents) == 0 {
+		return
 	}
 	_, _ = runProgram(gpgEnv(home), "", "gpgconf", "--kill", "all") // whoever does not go is ended below
 	waitGone(agents, 5*time.Second)
+}
+
+// agentsOf finds the programs that serve a home, by their command lines.
+func agentsOf(home string) (agents []proc.ID) {
+	all, err := proc.List()
+	if err != nil {
+		return nil
+	}
+	for _, p := range all {
+		if words, err := proc.Cmdline(p.PID); err == nil && len(words) > 2 && slices.Contains(words, home) {
+			agents = append(agents, p.ID)
+		}
+	}
+	return agents
 }
 
 // A collector keeps what is written.
