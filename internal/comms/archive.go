@@ -160,7 +160,7 @@ func (b *Mailbox) archive(id string, dryRun bool) (moved []Move, err error) {
 
 // moves are the messages of a conversation, and where they go.
 func (b *Mailbox) moves(id string) ([]Move, error) {
-	messages, err := b.messages(id, "", FromMailbox)
+	messages, _, err := b.messages(id, "", FromMailbox)
 	if err != nil {
 		return nil, err
 	}

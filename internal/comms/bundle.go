@@ -211,6 +211,7 @@ func (o *Office) keep(ctx context.Context, b Bundle, p Parcel) (*held, error) {
 		return nil, err
 	}
 	defer top.Close()
+	o.sweepBundles()
 	stem := strings.TrimSuffix(p.Name, ".org")
 	for n := 1; n <= 100; n++ { // as many messages of one name and second there are not
 		b.ID = stem
@@ -233,6 +234,19 @@ func (o *Office) keep(ctx context.Context, b Bundle, p Parcel) (*held, error) {
 		}
 	}
 	return nil, fmt.Errorf("keep %s: %w", p.Name, fs.ErrExist)
+}
+
+// sweepBundles removes what senders that died have left half made or half removed, when it is old enough that nobody is at it.
+func (o *Office) sweepBundles() {
+	entries, _ := os.ReadDir(o.StatePath(bundleFolder))
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tempStart) {
+			continue
+		}
+		if st, err := e.Info(); err == nil && o.now().Sub(st.ModTime()) > leftAfter {
+			_ = os.RemoveAll(filepath.Join(o.StatePath(bundleFolder), e.Name())) // it stays hidden
+		}
+	}
 }
 
 func writeBundle(top *atomicfile.Dir, b Bundle, p Parcel) (err error) {

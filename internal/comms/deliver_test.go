@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/conversation"
 	"tutti/internal/halt"
 )
 
@@ -225,6 +226,7 @@ func TestMailboxOfAStranger(t *testing.T) {
 	if _, err := r.Mailbox(p); !errors.As(err, &refused) {
 		t.Errorf("%v, want a *MailboxError", err)
 	}
+	r.judge(p, aName, conversation.Reject, conversation.CodeNotRegular)
 }
 
 func TestList(t *testing.T) {

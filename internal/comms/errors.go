@@ -65,7 +65,8 @@ const (
 	CodeMailbox        = "mailbox_refused"
 	CodeNameTaken      = "name_taken"
 	CodeNoRsync        = "no_rsync"
-	CodeUndelivered    = "undelivered"
+	CodeUndelivered    = "undelivered" // after all tries
+	CodeRefused        = "refused"     // trying again changes nothing by itself
 	CodeInterrupted    = "interrupted"
 	CodeIO             = "io"
 )

@@ -55,12 +55,27 @@ func (j journal) readFrom(d *atomicfile.Dir) ([][]byte, error) {
 
 // add appends lines in one step that a power cut does not undo once nil comes back.
 func (j journal) add(ctx context.Context, lines ...[]byte) error {
-	return j.change(ctx, func([][]byte) ([][]byte, bool) { return lines, false })
+	return j.locked(ctx, func(d *atomicfile.Dir) error { return j.write(d, lines, false) })
 }
 
 // change hands what is there to decide, while nobody else can append, and appends the lines that it returns. With fresh they
 // are all that is left.
-func (j journal) change(ctx context.Context, decide func(old [][]byte) (lines [][]byte, fresh bool)) (err error) {
+func (j journal) change(ctx context.Context, decide func(old [][]byte) (lines [][]byte, fresh bool)) error {
+	return j.locked(ctx, func(d *atomicfile.Dir) error {
+		old, err := j.readFrom(d)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		lines, fresh := decide(old)
+		if len(lines) == 0 && !fresh {
+			return nil
+		}
+		return j.write(d, lines, fresh)
+	})
+}
+
+// locked runs work in the folder of the journal while nobody else can append. Locking makes the file.
+func (j journal) locked(ctx context.Context, work func(d *atomicfile.Dir) error) (err error) {
 	path, err := j.office.makeState(j.folder)
 	if err != nil {
 		return err
@@ -75,15 +90,7 @@ func (j journal) change(ctx context.Context, decide func(old [][]byte) (lines []
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	old, err := j.readFrom(d)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	lines, fresh := decide(old)
-	if len(lines) == 0 && !fresh {
-		return nil
-	}
-	return j.write(d, lines, fresh)
+	return work(d)
 }
 
 func (j journal) write(d *atomicfile.Dir, lines [][]byte, fresh bool) error {

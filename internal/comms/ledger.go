@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"tutti/internal/canonjson"
@@ -39,8 +40,8 @@ func (l Ledger) Path() string { return l.j.path() }
 
 // Lost tells whether there is no ledger, or an empty one.
 func (l Ledger) Lost() bool {
-	lines, err := l.j.read()
-	return errors.Is(err, fs.ErrNotExist) || err == nil && len(lines) == 0
+	st, err := os.Stat(l.Path())
+	return errors.Is(err, fs.ErrNotExist) || err == nil && st.Mode().IsRegular() && st.Size() == 0
 }
 
 var ledgerKeys = []string{"t", "name", "conversation_id", "sequence", "sha256", "type", "signer", "decision", "rebuilt"}

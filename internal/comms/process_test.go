@@ -36,6 +36,8 @@ func runRole(role string) int {
 	switch role {
 	case "writer":
 		err = writeMany(o, p, os.Getenv(argEnv))
+	case "sender":
+		err = sendMany(o, os.Getenv(argEnv))
 	case "between": // stops for ever between the two names
 		b, oerr := o.MakeMailbox(p)
 		if oerr != nil {

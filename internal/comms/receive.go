@@ -79,6 +79,7 @@ type inquiry struct {
 	j          Judgement
 	dir        *atomicfile.Dir // where the file lies; nil: nowhere
 	box        *Mailbox        // the same, when it is a mailbox
+	refused    error           // why nothing is read from the mailbox
 	signers    conversation.Signers
 	unwritable []error
 }
@@ -105,7 +106,9 @@ func (o *Office) inquire(ctx context.Context, path string, opt ReceiveOptions) (
 		}
 		var refused *MailboxError
 		if errors.As(err, &refused) {
-			return nil, err
+			r.refused = err
+			r.j.Notes = append(r.j.Notes, err.Error())
+			return r, nil
 		}
 	}
 	if r.dir, err = atomicfile.OpenDir(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -156,7 +159,11 @@ func (o *Office) Signers() conversation.Signers {
 // read reads the message, once.
 func (r *inquiry) read() conversation.Inbound {
 	in := conversation.Inbound{Name: filepath.Base(r.j.File)}
-	if r.dir == nil {
+	switch {
+	case r.refused != nil:
+		in.Fault = conversation.CodeNotRegular
+		return in
+	case r.dir == nil:
 		in.Fault = conversation.CodeNotFound
 		return in
 	}

@@ -71,7 +71,9 @@ func (r route) deliver(ctx context.Context, p errand, retries int, noted func(er
 			return res, final
 		case ctx.Err() != nil:
 			return res, &SendError{Fault: NotDelivered, Code: CodeInterrupted, Err: fmt.Errorf("%s: %w", action, context.Cause(ctx))}
-		case !ssh.Retryable(err) || res.tries > retries:
+		case !ssh.Retryable(err):
+			return res, &SendError{Fault: NotDelivered, Code: CodeRefused, Err: fmt.Errorf("%s: %w", action, err)}
+		case res.tries > retries:
 			return res, &SendError{Fault: NotDelivered, Code: CodeUndelivered, Err: fmt.Errorf("%s: %w", action, err)}
 		}
 		next := r.office.spread(wait)

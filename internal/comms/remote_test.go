@@ -236,11 +236,11 @@ func TestSendToAMachineThatRefuses(t *testing.T) {
 	t.Parallel()
 	r, m, _ := remote(t)
 	m.NewHostKey()
-	e := r.fails(r.letter(1), NotDelivered, CodeUndelivered)
+	e := r.fails(r.letter(1), NotDelivered, CodeRefused)
 	if len(r.waits) != 0 || e.Bundle == "" {
 		t.Errorf("waited %v, bundle %q; want none and one", r.waits, e.Bundle)
 	}
-	if b, err := r.Bundle(e.Bundle); err != nil || b.Tries != 1 {
+	if b, err := r.Bundle(e.Bundle); err != nil || b.Tries != 1 || b.Cause != CauseRefused {
 		t.Errorf("%+v, %v", b, err)
 	}
 }

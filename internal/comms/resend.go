@@ -38,7 +38,7 @@ func (o *Office) resend(ctx context.Context, id string, retries int) (*Sent, err
 	case err != nil:
 		err = h.failed(sendError(err), 0)
 	case to.local.Path != "":
-		if err = o.deliverHere(ctx, to.local, h.parcel, s); err != nil {
+		if err = o.deliverHere(ctx, to, h.parcel, s); err != nil {
 			err = h.failed(sendError(err), 1)
 		} else if left := h.drop(); left != nil {
 			s.warn(WarnBundleLeft, left.Error())

@@ -104,6 +104,7 @@ type target struct {
 	address conversation.Address // as FROM and TO have it
 	aliases []string             // further names of the machine
 	local   Project              // with a path, when it is on this machine
+	seen    *[]string            // names of the entries of its mailbox, once somebody has looked
 	where   machine.Where
 }
 
@@ -141,6 +142,7 @@ func (o *Office) resolve(address string, fallback bool) (t target, warnings [][2
 		warnings = append(warnings, [2]string{WarnGuessed, "no machine is called " + w.Machine + "; it is taken for this one"})
 	}
 	t.address.Machine, t.aliases = o.Machine(), append(me.Names(), w.Machine)
+	t.seen = new([]string)
 	t.local, err = o.Project(w.Project)
 	return t, warnings, err
 }
@@ -237,7 +239,7 @@ func (o *Office) deliver(ctx context.Context, l Letter, to target, p Parcel, s *
 	case halted != nil:
 		err = o.queue(ctx, bundle, p, halted, 0)
 	case to.local.Path != "":
-		err = o.deliverHere(ctx, to.local, p, s)
+		err = o.deliverHere(ctx, to, p, s)
 		if fault := sendError(err); fault != nil && fault.Fault == Halted {
 			err = o.queue(ctx, bundle, p, err, 1)
 		}
@@ -268,8 +270,8 @@ func (o *Office) queue(ctx context.Context, b Bundle, p Parcel, halted error, tr
 }
 
 // deliverHere delivers into a mailbox of this machine.
-func (o *Office) deliverHere(ctx context.Context, p Project, parcel Parcel, s *Sent) error {
-	b, err := o.MakeMailbox(p)
+func (o *Office) deliverHere(ctx context.Context, to target, parcel Parcel, s *Sent) error {
+	b, err := o.MakeMailbox(to.local)
 	if err != nil {
 		return err
 	}
@@ -277,8 +279,12 @@ func (o *Office) deliverHere(ctx context.Context, p Project, parcel Parcel, s *S
 	if b.Wide {
 		s.warn(WarnMailboxWide, "others than you can look into "+o.Shown(b.Path())+": chmod 700")
 	}
-	s.Swept, _ = b.Sweep() // what is left is harmless
-	s.Path = filepath.Join(p.MailboxPath(), parcel.Name)
+	if *to.seen == nil {
+		s.Swept, _ = b.Sweep() // what is left is harmless
+	} else {
+		s.Swept, _ = b.sweep(*to.seen)
+	}
+	s.Path = filepath.Join(to.local.MailboxPath(), parcel.Name)
 	s.Already, err = b.Deliver(ctx, parcel, func() error { return o.halted("send " + parcel.Name) })
 	return err
 }

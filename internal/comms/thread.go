@@ -60,7 +60,11 @@ func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
 	var theirs []ThreadMessage
 	theirErr := outErr
 	if partner.Path != "" {
-		theirs, theirErr = o.writtenBy(partner, self, id)
+		var seen []string
+		theirs, seen, theirErr = o.writtenBy(partner, self, id)
+		if to.seen != nil && partner.Path == to.local.Path {
+			*to.seen = seen
+		}
 	}
 	for i := range out {
 		t.Messages = append(t.Messages, out[i].message(self))
@@ -91,7 +95,7 @@ func (o *Office) received(p Project, id string) ([]ThreadMessage, error) {
 	var all []ThreadMessage
 	if err == nil {
 		defer b.Close()
-		all, err = b.messages(id, "", FromMailbox)
+		all, _, err = b.messages(id, "", FromMailbox)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // nobody has written yet
@@ -99,26 +103,25 @@ func (o *Office) received(p Project, id string) ([]ThreadMessage, error) {
 	return append(all, o.archived(p, id)...), err
 }
 
-// writtenBy is what a sender has put into the mailbox of another project of this machine.
-func (o *Office) writtenBy(to Project, sender, id string) ([]ThreadMessage, error) {
+// writtenBy is what a sender has put into the mailbox of another project of this machine, and the names of all entries of that.
+func (o *Office) writtenBy(to Project, sender, id string) ([]ThreadMessage, []string, error) {
 	b, err := o.Mailbox(to)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer b.Close()
 	return b.messages(id, sender, FromPartner)
 }
 
-// messages reads the headers of the messages of a conversation, of one sender or of all. What cannot be read is left out.
-func (b *Mailbox) messages(id, sender string, source Source) ([]ThreadMessage, error) {
-	names, err := b.dir.Names()
-	if err != nil {
-		return nil, err
+// messages reads the headers of the messages of a conversation, of one sender or of all, and returns the names of all entries, too. What
+// cannot be read is left out.
+func (b *Mailbox) messages(id, sender string, source Source) (all []ThreadMessage, names []string, err error) {
+	if names, err = b.dir.Names(); err != nil {
+		return nil, nil, err
 	}
-	var all []ThreadMessage
 	for _, name := range names {
 		n, ok := belongs(name, id)
 		if !ok || sender != "" && n.Sender != sender {
@@ -128,12 +131,14 @@ func (b *Mailbox) messages(id, sender string, source Source) ([]ThreadMessage, e
 			all = append(all, ThreadMessage{m.Event(name, n.Sender), m.Title, source})
 		}
 	}
-	return all, nil
+	return all, names, nil
 }
 
 // belongs tells whether a file may be a message of a conversation, by its name.
 func belongs(name, id string) (conversation.Name, bool) {
-	if !strings.HasSuffix(name, ".org") || strings.HasPrefix(name, ".") {
+	// A name has the conversation or a leading part of it. The look at that part spares the taking apart of ten thousand names.
+	part := id[:min(len(id), conversation.MinShort)]
+	if !strings.HasSuffix(name, ".org") || strings.HasPrefix(name, ".") || !strings.Contains(name, part) {
 		return conversation.Name{}, false
 	}
 	n, err := conversation.ParseName(name, id, nil)
