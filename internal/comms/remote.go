@@ -27,12 +27,18 @@ const lookEvery = time.Second
 // A route is a way to a project on another machine.
 type route struct {
 	office  *Office
+	client  *ssh.Client
 	host    ssh.Host
 	project string
 }
 
-func (o *Office) route(w machine.Where) route {
-	return route{o, w.Peer, w.Project}
+// route makes a way on which all calls use one connection, where that can be had. The function that is returned ends it.
+func (o *Office) route(w machine.Where) (route, func()) {
+	client, end, err := o.ssh().Share()
+	if err != nil {
+		client, end = o.ssh(), func() {}
+	}
+	return route{o, client, w.Peer, w.Project}, end
 }
 
 // An errand is a message on its way to another machine. What rsync brings are the files in folder, that of its bundle.
@@ -191,7 +197,7 @@ func (r route) look(ctx context.Context, name string) (sight, error) {
 	if err != nil {
 		return sight{}, general(CodePeers, err)
 	}
-	out, err := r.office.ssh().Run(ctx, r.host, lookScript, in)
+	out, err := r.client.Run(ctx, r.host, lookScript, in)
 	if err != nil {
 		return sight{}, err
 	}
@@ -207,6 +213,6 @@ func (r route) push(ctx context.Context, from, file, name string, ignoreExisting
 	if err != nil {
 		return general(CodePeers, err)
 	}
-	_, err = r.office.ssh().Push(ctx, r.host, from+"/"+file, folder+"/"+name, ssh.PushOptions{IgnoreExisting: ignoreExisting})
+	_, err = r.client.Push(ctx, r.host, from+"/"+file, folder+"/"+name, ssh.PushOptions{IgnoreExisting: ignoreExisting})
 	return err
 }

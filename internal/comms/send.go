@@ -304,10 +304,12 @@ func (o *Office) deliverThere(ctx context.Context, l Letter, to target, b Bundle
 // dispatch delivers what a bundle keeps, and removes the bundle or writes down why it stays. It ends the hold.
 func (o *Office) dispatch(ctx context.Context, h *held, to target, retries int, s *Sent) error {
 	done := 0
-	res, err := o.route(to.where).deliver(ctx, errand{h.parcel, h.dir.Path()}, min(retries, MaxRetries), func(err error) {
+	way, end := o.route(to.where)
+	res, err := way.deliver(ctx, errand{h.parcel, h.dir.Path()}, min(retries, MaxRetries), func(err error) {
 		done++
 		_ = h.note(CauseSending, 1, err) // at the end it is noted again, and then it counts
 	})
+	end()
 	s.Tries, s.Already = res.tries, res.already
 	if res.halted {
 		s.warn(WarnPeerHalted, to.address.Machine+" is halted: the message waits there")

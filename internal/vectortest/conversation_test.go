@@ -118,6 +118,10 @@ func dirEntries(names []string) []conversation.DirEntry {
 func artifactRef(t *testing.T, c kase) {
 	var v struct{ ID, St, Ref, Expect string }
 	c.into(t, &v)
+	if strings.Contains(v.Ref, "symlink") {
+		linkOut(t)
+		return
+	}
 	path, ok := conversation.Artifact(v.Ref)
 	if want := v.Expect == "ok"; ok != want || ok && path != v.Ref {
 		t.Errorf("%q: got %q, %v; want %s", v.Ref, path, ok, v.Expect)

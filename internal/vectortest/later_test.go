@@ -70,14 +70,7 @@ var later = map[string]string{
 	"h2a-ops/sysmlVerify":            "negotiation",
 	"h2a-ops/upgradeIsNewer":         "cli",
 
-	"cross-agent/artifact_ref/art-6":             "comms", // a link is seen by whoever opens it
-	"cross-agent/send_validate/sv-13-name-taken": "comms",
-
 	"cross-agent/halt_effect/he-discover":             "comms",
-	"cross-agent/halt_effect/he-recv":                 "comms",
-	"cross-agent/halt_effect/he-send-between":         "comms",
-	"cross-agent/halt_effect/he-send-retry":           "comms",
-	"cross-agent/halt_effect/he-send-start":           "comms",
 	"cross-agent/halt_effect/he-status-json":          "comms",
 	"cross-agent/halt_effect/he-systemctl-missing":    "cli", // the switch itself asks no service manager
 	"cross-agent/halt_effect/he-tailnet-bad-peers":    "comms",

@@ -18,14 +18,19 @@ func sendValidate(t *testing.T, c kase) {
 		Set                map[string]string
 		Flags              []string
 		Expect             struct {
-			Exit    int
-			Stderr  string `json:"stderr_contains"`
-			Visible *int   `json:"visible_messages"`
+			Exit        int
+			Stderr      string `json:"stderr_contains"`
+			Visible     *int   `json:"visible_messages"`
+			Overwritten *bool  // whether the file of another message was
 		}
 	}
 	c.into(t, &v)
 	if v.Expect.Visible != nil {
 		cutOff(t, *v.Expect.Visible)
+		return
+	}
+	if v.Expect.Overwritten != nil {
+		nameTaken(t, v.Expect.Exit, *v.Expect.Overwritten)
 		return
 	}
 	now := time.Date(2026, 4, 27, 5, 0, 30, 0, time.FixedZone("", -5*3600))

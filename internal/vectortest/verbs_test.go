@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tutti/internal/cli"
+	"tutti/internal/commstest"
 	"tutti/internal/host"
 	"tutti/internal/mcpserver"
 	"tutti/internal/settings"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 		}), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
 	}
-	os.Exit(m.Run())
+	os.Exit(commstest.Main(m))
 }
 
 // A bus is a root with one agent, and the program h2a beside it.
