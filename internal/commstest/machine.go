@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tutti/internal/proc"
 	"tutti/internal/ssh"
 )
@@ -80,6 +82,7 @@ func NewMachine(t testing.TB, name string, o MachineOptions) *Machine {
 		}
 	}
 	m.lay()
+	m.hold()
 	m.Start()
 	t.Cleanup(m.Stop)
 	return m
@@ -274,11 +277,18 @@ func (m *Machine) host(port int) ssh.Host {
 	}
 }
 
-// Client is ssh without the settings of the user.
+// Client is ssh without the settings of the user, and with the patience of [NewClient].
 func (m *Machine) Client() *ssh.Client { return NewClient() }
 
-// NewClient is ssh without the settings of the user.
-func NewClient() *ssh.Client { return &ssh.Client{Extra: []string{"-F", "/dev/null"}} }
+// NewClient is ssh without the settings of the user. It is patient, because on a loaded machine a handshake has been seen to take 10 s; who
+// tests a limit sets it.
+func NewClient() *ssh.Client {
+	return &ssh.Client{
+		Extra:          []string{"-F", "/dev/null", "-o", "ServerAliveInterval=30"},
+		ConnectTimeout: time.Minute,
+		Limit:          2 * time.Minute,
+	}
+}
 
 // PeerTOML is the table of a host in a list of peers.
 func PeerTOML(h ssh.Host) string {
@@ -303,14 +313,43 @@ func (m *Machine) Log() string {
 	return string(text)
 }
 
-// Start lets the machine listen (again), at the same port as before.
-func (m *Machine) Start() {
+// hold takes a port that nobody else gets until the test ends, by a socket that is bound to it and never listens: while the machine
+// is down, connections to it are refused.
+func (m *Machine) hold() {
 	m.t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)))
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.port = l.Addr().(*net.TCPAddr).Port
+	unix.CloseOnExec(fd)
+	m.t.Cleanup(func() { _ = unix.Close(fd) })
+	err = errors.Join(
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1),
+		unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}),
+	)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	at, err := unix.Getsockname(fd)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.port = at.(*unix.SockaddrInet4).Port
+}
+
+// Start lets the machine listen (again), at the same port as before.
+func (m *Machine) Start() {
+	m.t.Helper()
+	beside := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		control := c.Control(func(fd uintptr) {
+			err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+		})
+		return errors.Join(control, err)
+	}}
+	l, err := beside.Listen(context.Background(), "tcp", m.Addr())
+	if err != nil {
+		m.t.Fatal(err)
+	}
 	m.mu.Lock()
 	m.listener = l
 	m.mu.Unlock()

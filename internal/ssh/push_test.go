@@ -154,7 +154,7 @@ func TestPushBroken(t *testing.T) {
 			t.Errorf("%s: half a file is seen", name)
 		}
 		p.Mend()
-		b.c.Limit = 0
+		b.c.Limit = time.Minute
 		if copied, err := b.push(t.Context(), name, ssh.PushOptions{IgnoreExisting: true}); err != nil || !copied {
 			t.Errorf("%s, second try: copied %v, %v", name, copied, err)
 		}

@@ -55,13 +55,17 @@ func (c *Client) Run(ctx context.Context, h Host, script string, in []byte) (Out
 	return out, err
 }
 
-// Probe connects and does nothing. It returns how long that took.
+// Probe connects and does nothing, within [ProbeLimit] unless the client has a limit of its own. It returns how long that took.
 func (c *Client) Probe(ctx context.Context, h Host) (time.Duration, error) {
 	if err := h.Check(); err != nil {
 		return 0, fmt.Errorf("ssh %s: %w", h.Name, err)
 	}
+	limit := ProbeLimit
+	if c.Limit > 0 {
+		limit = c.Limit
+	}
 	start := time.Now()
-	_, err := c.ssh(ctx, h, min(ProbeLimit, c.limit()), "true", nil)
+	_, err := c.ssh(ctx, h, limit, "true", nil)
 	return time.Since(start), err
 }
 
