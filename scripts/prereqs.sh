@@ -49,6 +49,15 @@ fi
 install() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive $line; }
 update() { "${as_root[@]}" apt-get update; }
 
+# The package of sshd starts a server that listens to the network, now and at every boot. The tests start their own ones.
+if [[ " ${packages[*]} " == *" openssh-server "* && -d /run/systemd/system ]]; then
+	"${as_root[@]}" systemctl mask --quiet ssh.service ssh.socket || {
+		echo "prereqs: sshd would be started as a service, so it is not installed. Type: sudo $line" >&2
+		exit 1
+	}
+	echo "prereqs: sshd is not to run as a service; systemctl unmask ssh.service ssh.socket lets it"
+fi
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 echo "prereqs: installing ${packages[*]}"
