@@ -68,6 +68,8 @@ const (
 	CodeUndelivered    = "undelivered" // after all tries
 	CodeRefused        = "refused"     // trying again changes nothing by itself
 	CodeInterrupted    = "interrupted"
+	CodeInHand         = "in_hand" // another process is delivering the bundle
+	CodeNoBundle       = "no_bundle"
 	CodeIO             = "io"
 )
 
@@ -88,6 +90,7 @@ func sendError(err error) *SendError {
 		peers   *machine.FileError
 		draft   *DraftError
 		missing *ssh.Error
+		bundle  *BundleError
 	)
 	switch {
 	case err == nil:
@@ -114,6 +117,10 @@ func sendError(err error) *SendError {
 		return &SendError{Fault: BadDraft, Code: draft.Problems[0].Code, Err: err}
 	case errors.As(err, &missing) && missing.Kind == ssh.Missing && missing.Host == "":
 		return general(CodeNoRsync, err)
+	case errors.Is(err, ErrInHand):
+		return general(CodeInHand, err)
+	case errors.As(err, &bundle):
+		return general(CodeNoBundle, err)
 	}
 	return general(CodeIO, err)
 }

@@ -55,6 +55,9 @@ func (p Project) Key() string {
 func (p Project) MailboxPath() string { return filepath.Join(p.Path, conversation.MailboxFolder) }
 
 func (p Project) exists() bool {
+	if p.Path == "" {
+		return false
+	}
 	st, err := os.Stat(filepath.Join(p.Path, conversation.ProjectMark))
 	return err == nil && st.IsDir()
 }

@@ -2,10 +2,12 @@ package comms
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
 
+	"tutti/internal/canonjson"
 	"tutti/internal/conversation"
 )
 
@@ -28,6 +30,7 @@ func (o *Office) RebuildLedger(ctx context.Context, p Project, skip string) (int
 	}
 	r := &inquiry{o: o, ctx: ctx, dir: b.dir, box: b, signers: o.Signers(), opt: ReceiveOptions{NoDedup: true, NoLedger: true}}
 	var entries []Entry
+	looked := 0
 	for _, name := range l.Messages {
 		if name == skip {
 			continue
@@ -35,6 +38,7 @@ func (o *Office) RebuildLedger(ctx context.Context, p Project, skip string) (int
 		if ctx.Err() != nil {
 			break
 		}
+		looked++
 		r.j = Judgement{File: filepath.Join(p.MailboxPath(), name), Project: p}
 		in := r.read()
 		rules := r.rules(in)
@@ -46,13 +50,24 @@ func (o *Office) RebuildLedger(ctx context.Context, p Project, skip string) (int
 		e.Rebuilt = true
 		entries = append(entries, e)
 	}
-	if len(entries) == 0 {
+	if looked == 0 {
 		return 0, nil
 	}
-	if err := o.Ledger(p).Add(context.WithoutCancel(ctx), entries...); err != nil {
+	ledger, ctx := o.Ledger(p), context.WithoutCancel(ctx)
+	// Also where nothing was found that is good: gpg is not asked about all of it again the next time.
+	if err := errors.Join(ledger.j.add(ctx, rebuiltLine(o.now(), looked)), ledger.Add(ctx, entries...)); err != nil {
 		return 0, fmt.Errorf("rebuild ledger: %w", err)
 	}
 	return len(entries), nil
+}
+
+// rebuiltLine says that a ledger was rebuilt. It is about no message.
+func rebuiltLine(at time.Time, looked int) []byte {
+	var o canonjson.Object
+	o.Str("t", stampOf(at))
+	o.Bool("rebuilt", true)
+	o.Int("looked_at", int64(looked))
+	return o.End()
 }
 
 // restoreLedger rebuilds the ledger if it is lost, as far as the time allows.

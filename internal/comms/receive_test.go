@@ -178,6 +178,9 @@ func TestReceiveRebuildsTheLedger(t *testing.T) {
 	if got, err := r.Ledger(p).Entries("two"); err != nil || len(got) != 0 {
 		t.Errorf("unsigned, and in the ledger: %+v, %v", got, err)
 	}
+	if lines, err := r.Ledger(p).j.read(); err != nil || len(lines) != 3 {
+		t.Errorf("%d lines, %v; want that it was rebuilt, one and three", len(lines), err)
+	}
 	// Whether it was acted on is not known.
 	if j := r.judge(p, one, conversation.Process, conversation.CodeOK); j.SeenBefore {
 		t.Error("a line that was rebuilt says that it was seen")
@@ -317,5 +320,42 @@ func TestJudgementJSON(t *testing.T) {
 			got["sequence"] != 3.0 || sig["valid"] != true || sig["bound"] != false || got["suggested_reply"] != nil {
 			t.Errorf("%s", j.JSON())
 		}
+	}
+}
+
+// TestReceiveRebuildsOnce: a mailbox in which nothing is good is not looked through again for each message.
+func TestReceiveRebuildsOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.keys(nil, commstest.Alice)
+	p := r.project("notes")
+	one := r.put(p, "web", note{conv: "one", kind: "request", seq: 1}, commstest.Bob)
+	two := r.put(p, "web", note{conv: "two", kind: "request", seq: 1}, "")
+	for range 2 {
+		r.judge(p, one, conversation.Reject, conversation.CodeSignatureUnknownKey)
+		r.judge(p, two, conversation.Reject, conversation.CodeSignatureMissing)
+	}
+	if lines, err := r.Ledger(p).j.read(); err != nil || len(lines) != 1 {
+		t.Errorf("%d lines, %v; want one that says that it was rebuilt", len(lines), err)
+	}
+}
+
+// TestReceiveOutsideOfAProject: the folder that the program is called in is no matter.
+func TestReceiveOutsideOfAProject(t *testing.T) {
+	r := newRig(t)
+	r.keys([]commstest.Who{commstest.Alice})
+	here := r.project("here")
+	t.Chdir(here.Path)
+	must(t, os.MkdirAll(filepath.Join(here.Path, conversation.ArchiveFolder), 0o700))
+	text := note{conv: "q", kind: "request", seq: 1}.text()
+	must(t, os.WriteFile(filepath.Join(here.Path, conversation.ArchiveFolder, "q-20260427T100000Z-from-web.org"), text, 0o600))
+	folder := filepath.Join(r.Home, "elsewhere")
+	must(t, os.Mkdir(folder, 0o700))
+	const name = "20260427T100000Z-from-web-q.org"
+	must(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
+	must(t, os.WriteFile(filepath.Join(folder, name+".asc"), commstest.Sign(t, commstest.Alice, text), 0o600))
+	j, err := r.Receive(t.Context(), filepath.Join(folder, name), ReceiveOptions{})
+	if err != nil || j.Word != conversation.Process || j.Project.Path != "" {
+		t.Errorf("%+v, %v; want process, for no project", j, err)
 	}
 }

@@ -264,6 +264,14 @@ func TestBundle(t *testing.T) {
 	if _, err := r.hold(t.Context(), h.ID); !errors.Is(err, ErrInHand) {
 		t.Errorf("held by two: %v, want ErrInHand", err)
 	}
+	told := []string{}
+	if fault := r.ResendAll(t.Context(), 0, func(id string, _ *Sent, err error) { told = append(told, id+" "+sendError(err).Code) }); fault != 0 ||
+		!slices.Equal(told, []string{h.ID + " " + CodeInHand}) {
+		t.Errorf("sent again meanwhile: fault %d, %q", fault, told)
+	}
+	if _, err := r.Resend(t.Context(), "none", 0); sendError(err).Code != CodeNoBundle {
+		t.Errorf("no bundle: %v", err)
+	}
 	must(t, h.note(CauseUnreachable, 4, errors.New("ssh exit 255")))
 	h.release()
 	want := testBundle(r, parcel)

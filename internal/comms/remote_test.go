@@ -335,3 +335,22 @@ func sameAs(box string, s *Sent) error {
 	}
 	return err
 }
+
+func TestSight(t *testing.T) {
+	t.Parallel()
+	full := "motd\ntutti-look halt on\r\ntutti-look project present\ntutti-look wide yes\ntutti-look file absent\ntutti-look file.asc ab12\ntutti-look end\nbye"
+	want := sight{halted: true, project: true, wide: true, text: "absent", sig: "ab12"}
+	if got, err := readSight([]byte(full)); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+	for i := range strings.Index(full, "tutti-look end") {
+		if got, err := readSight([]byte(full[:i])); err == nil {
+			t.Fatalf("cut off after %q it is read as %+v", full[:i], got)
+		}
+	}
+	for _, bad := range [][2]string{{"", "x"}, {"x", ""}, {"a\nb", "x"}, {"x", "a\nb"}, {"x", "a\x00"}} {
+		if in, err := lookInput(bad[0], bad[1]); err == nil {
+			t.Errorf("lookInput(%q) = %q", bad, in)
+		}
+	}
+}

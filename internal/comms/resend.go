@@ -83,14 +83,15 @@ func (h *held) failed(e *SendError, tries int) error {
 }
 
 // ResendAll delivers all bundles, oldest first. Each is told, with its result or its *SendError, and those that are no bundles. It ends
-// early when the halt switch is on or ctx has ended, and returns the worst fault: 0 when all were delivered.
+// early when the halt switch is on or ctx has ended, and returns the first fault, or that of the halt: 0 when all were delivered, or are
+// being delivered by other processes.
 func (o *Office) ResendAll(ctx context.Context, retries int, told func(id string, s *Sent, err error)) Fault {
 	all, broken := o.Bundles()
-	worst := Fault(0)
+	first := Fault(0)
 	fail := func(id string, err error) Fault {
 		e := sendError(err)
-		if e.Fault == Halted || worst == 0 {
-			worst = e.Fault
+		if e.Fault == Halted || first == 0 && e.Code != CodeInHand {
+			first = e.Fault
 		}
 		told(id, nil, e)
 		return e.Fault
@@ -113,5 +114,5 @@ func (o *Office) ResendAll(ctx context.Context, retries int, told func(id string
 			break
 		}
 	}
-	return worst
+	return first
 }

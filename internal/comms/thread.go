@@ -232,5 +232,8 @@ func (o *Office) archived(p Project, id string) []ThreadMessage {
 
 // openArchive opens the folder of a project's archive.
 func (o *Office) openArchive(p Project) (*atomicfile.Dir, error) {
+	if p.Path == "" {
+		return nil, fs.ErrNotExist
+	}
 	return atomicfile.OpenDir(filepath.Join(p.Path, conversation.ArchiveFolder))
 }
