@@ -283,6 +283,10 @@ func writeBundle(top *atomicfile.Dir, b Bundle, p Parcel) (err error) {
 	return top.Sync()
 }
 
+// holdTime is how long a bundle is waited for that somebody has. Who delivers it has it for longer; but a program that was started
+// when the last one let go keeps a copy of the lock for some milliseconds, until it has become that program.
+const holdTime = time.Second
+
 // hold opens a bundle for delivery. ErrInHand: another process has it. A message that is not the one that was kept is an error.
 func (o *Office) hold(ctx context.Context, id string) (h *held, err error) {
 	d, id, err := o.openBundle(id)
@@ -290,7 +294,7 @@ func (o *Office) hold(ctx context.Context, id string) (h *held, err error) {
 		return nil, err
 	}
 	h = &held{office: o, dir: d}
-	h.lock, err = filelock.Acquire(ctx, d.FD(), d.Path(), filelock.Options{Kernel: bundleLock, Timeout: -1})
+	h.lock, err = filelock.Acquire(ctx, d.FD(), d.Path(), filelock.Options{Kernel: bundleLock, Timeout: holdTime})
 	if err != nil {
 		d.Close()
 		var busy *filelock.HeldError
