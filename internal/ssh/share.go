@@ -2,19 +2,23 @@ package ssh
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
 // A share is where the connections of a client lie that its calls use together.
 type share struct {
-	dir string // ours alone
+	dir string // this user's alone
 
 	mu    sync.Mutex
 	paths map[string]string // of the sockets, by what makes a host another one
@@ -23,7 +27,7 @@ type share struct {
 const (
 	// sharedIdle is how long a shared connection outlives the last call when nobody ends it, as when our process is killed.
 	sharedIdle = 15 * time.Second
-	// maxSocketDir keeps the path of a socket below 104 bytes, the least that a system allows: a number and 17 bytes of ssh follow.
+	// maxSocketDir keeps the path of a socket below 104 bytes, the least that a system allows: 13 bytes of ours and 17 of ssh follow.
 	maxSocketDir = 70
 )
 
@@ -31,11 +35,7 @@ const (
 // time of a call, and the others find it there. A connection that fails is not used again. The function that is returned
 // ends the connections; the client must not be used after it.
 func (c *Client) Share() (*Client, func(), error) {
-	top := os.TempDir()
-	if len(top) > maxSocketDir-20 {
-		top = "/tmp"
-	}
-	dir, err := os.MkdirTemp(top, "tutti-ssh-") // mode 0700
+	dir, err := socketDir()
 	if err != nil {
 		return nil, nil, fmt.Errorf("share connections: %w", err)
 	}
@@ -47,6 +47,28 @@ func (c *Client) Share() (*Client, func(), error) {
 	return shared, shared.end, nil
 }
 
+// socketDir returns the folder of this user's sockets. It is one for all processes and stays: what ends without a word then leaves
+// nothing behind but a socket, which goes with its connection. A folder that others made, or may write to, is not used.
+func socketDir() (string, error) {
+	top := os.TempDir()
+	if len(top) > maxSocketDir-20 {
+		top = "/tmp"
+	}
+	dir := filepath.Join(top, "tutti-ssh-"+strconv.Itoa(os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !ok || int(owner.Uid) != os.Getuid() {
+		return "", fmt.Errorf("%s is not a folder that only we can use", dir)
+	}
+	return dir, nil
+}
+
 // socket returns the path of the connection to a host.
 func (s *share) socket(h Host) string {
 	key := fmt.Sprintf("%q %q %d %q", h.Host, h.User, h.Port, h.Options)
@@ -54,7 +76,7 @@ func (s *share) socket(h Host) string {
 	defer s.mu.Unlock()
 	path, ok := s.paths[key]
 	if !ok {
-		path = filepath.Join(s.dir, strconv.Itoa(len(s.paths)))
+		path = filepath.Join(s.dir, rand.Text()[:12])
 		s.paths[key] = path
 	}
 	return path
@@ -87,5 +109,4 @@ func (c *Client) end() {
 		cmd.Env, cmd.WaitDelay = c.Env, grace
 		_ = cmd.Run() // if it fails, the connection ends when its time is over
 	}
-	_ = os.RemoveAll(c.share.dir) // empty but for sockets
 }

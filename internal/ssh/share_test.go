@@ -1,7 +1,10 @@
 package ssh_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +36,10 @@ func TestShare(t *testing.T) {
 	b.has("m.org", "one")
 	if n := strings.Count(b.m.Log(), "Accepted publickey"); n != 1 {
 		t.Errorf("%d connections were made, want 1\n%s", n, b.m.Log())
+	}
+	dir := filepath.Join(os.TempDir(), fmt.Sprint("tutti-ssh-", os.Getuid()))
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder of sockets: %v, %v", info, err)
 	}
 	end()
 	waitFor(t, "the end of the connection", func() bool { return len(proc.WithEnv("TUTTI_TEST_SHARE", b.dir)) == 0 })
@@ -85,6 +92,29 @@ func TestShareBroken(t *testing.T) {
 	end()
 	p.Cut() // the connection that stalled is held until its time is over
 	waitFor(t, "the end of the connections", func() bool { return len(proc.WithEnv("TUTTI_TEST_SHARE", m.Home)) == 0 })
+}
+
+// TestShareInForeignFolder finds a folder of sockets that others may use.
+func TestShareInForeignFolder(t *testing.T) {
+	top := t.TempDir()
+	t.Setenv("TMPDIR", top)
+	if len(top) > 50 {
+		t.Skip("the path of the test is too long for sockets, so that another folder is used")
+	}
+	dir := filepath.Join(top, fmt.Sprint("tutti-ssh-", os.Getuid()))
+	for what, lay := range map[string]func() error{
+		"open to others": func() error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o755)) },
+		"a link":         func() error { return os.Symlink(t.TempDir(), dir) },
+		"a file":         func() error { return os.WriteFile(dir, nil, 0o600) },
+	} {
+		if err := lay(); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := new(ssh.Client).Share(); err == nil {
+			t.Errorf("%s: it is used", what)
+		}
+		os.Remove(dir)
+	}
 }
 
 func BenchmarkShared(b *testing.B) {
