@@ -1,0 +1,303 @@
+package survey
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tutti/internal/atomicfile"
+	"tutti/internal/conversation"
+	"tutti/internal/index"
+	"tutti/internal/orgfile"
+)
+
+// grain is how young a file or a folder may be so that a change that follows need not show in its times: the clock of a file system
+// ticks in 1 to 10 ms, that of a server of a network file system in seconds.
+const grain = 2 * time.Second
+
+// A folder is a mailbox or an archive while it is looked at.
+type folder struct {
+	dir     *atomicfile.Dir
+	archive bool
+	shelf   shelf
+	now     time.Time // before anything was looked at
+
+	self    index.Stat
+	table   *index.Table
+	slots   []slot   // one for each message, sorted by the name of the file
+	foreign []string // names of no message
+
+	drop, add []index.Row
+	flat      bool // the names are those of the table
+
+	mu sync.Mutex // guards the windows of the table
+}
+
+// A slot is a message while its head is looked for.
+type slot struct {
+	file     string
+	unsigned bool
+	old      *index.Row // of the table, nil: none
+
+	head head
+	id   index.Stat
+	gone bool // there is none by that name any more, or it is a folder
+	read bool // head was read from the file, or differs from the row
+}
+
+// chunk is how many messages one worker takes at a time.
+const chunk = 256
+
+// scan looks at all messages of a folder.
+func (f *folder) scan() error {
+	self, err := f.dir.Self()
+	if err != nil {
+		return err
+	}
+	f.self = statOf(self)
+	rows, bodies := f.known()
+	if f.table != nil {
+		defer f.table.Close()
+	}
+	if f.flat {
+		f.fromRows(rows)
+	} else if err := f.list(rows); err != nil {
+		return err
+	}
+	parts := (len(f.slots) + chunk - 1) / chunk
+	parallel(parts, func(i int) {
+		var buf []byte
+		for j := i * chunk; j < min((i+1)*chunk, len(f.slots)); j++ {
+			buf = f.look(&f.slots[j], bodies, buf)
+		}
+	})
+	f.save()
+	f.slots = slices.DeleteFunc(f.slots, func(s slot) bool { return s.gone })
+	return nil
+}
+
+// known opens the table and returns its rows by name. Where it is damaged, or of another time than it says, there is none.
+func (f *folder) known() ([]index.Row, *index.Bodies) {
+	if f.table = f.shelf.open(); f.table == nil {
+		return nil, nil
+	}
+	rows, err := f.table.All()
+	if err != nil {
+		f.table.Close()
+		f.table = nil
+		return nil, nil
+	}
+	st := f.table.State()
+	f.flat = st.Settled && st.Folder == f.self
+	return rows, f.table.Bodies()
+}
+
+// fromRows takes the names from the table: nothing was made, moved or removed in the folder since they were listed.
+func (f *folder) fromRows(rows []index.Row) {
+	f.slots = make([]slot, 0, len(rows))
+	for i := range rows {
+		if rows[i].Flags&index.Unfit != 0 {
+			f.foreign = append(f.foreign, rows[i].Name)
+			continue
+		}
+		f.slots = append(f.slots, slot{file: rows[i].Name, old: &rows[i]})
+	}
+}
+
+// list reads the names of the folder and puts the rows of the table beside them.
+func (f *folder) list(rows []index.Row) error {
+	names, err := f.dir.Names()
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	var signed []string
+	for i, name := range names {
+		if i > 0 && name == names[i-1] { // a listing of a folder in motion may name a file twice
+			continue
+		}
+		switch f.classify(name) {
+		case conversation.MessageEntry:
+			f.slots = append(f.slots, slot{file: name})
+		case conversation.SignatureEntry:
+			signed = append(signed, name)
+		case conversation.ForeignEntry:
+			if info, err := f.dir.Stat(name); err == nil && !info.Folder() {
+				f.foreign = append(f.foreign, name)
+			}
+		}
+	}
+	f.match(signed)
+	f.join(rows)
+	return nil
+}
+
+// classify is conversation.Classify for a mailbox; in an archive all Org files are messages, and nothing is foreign.
+func (f *folder) classify(name string) conversation.EntryKind {
+	if !f.archive {
+		return conversation.Classify(name, false)
+	}
+	switch {
+	case strings.HasPrefix(name, "."):
+	case strings.HasSuffix(name, ".org"):
+		return conversation.MessageEntry
+	case strings.HasSuffix(name, ".org.asc"):
+		return conversation.SignatureEntry
+	}
+	return conversation.HiddenEntry
+}
+
+// match marks the messages beside which no signature lies. A listing is not of one moment: it may name a message that came while
+// it was made and not the signature, which came before. So one that it lacks is looked for by name.
+func (f *folder) match(signed []string) {
+	for i := range f.slots {
+		s := &f.slots[i]
+		for len(signed) > 0 && len(signed[0]) > 4 && signed[0][:len(signed[0])-4] < s.file {
+			signed = signed[1:]
+		}
+		if len(signed) > 0 && strings.TrimSuffix(signed[0], ".asc") == s.file {
+			continue
+		}
+		_, err := f.dir.Stat(conversation.SignatureName(s.file))
+		s.unsigned = err != nil
+	}
+}
+
+// join gives each slot its row. Rows of names that are gone, and those of foreign files that are others now, leave the table.
+func (f *folder) join(rows []index.Row) {
+	i := 0
+	var foreign []string
+	for r := range rows {
+		row := &rows[r]
+		if row.Flags&index.Unfit != 0 {
+			foreign = append(foreign, row.Name)
+			continue
+		}
+		for i < len(f.slots) && f.slots[i].file < row.Name {
+			i++
+		}
+		if i < len(f.slots) && f.slots[i].file == row.Name {
+			f.slots[i].old = row
+		} else {
+			f.drop = append(f.drop, *row)
+		}
+	}
+	if slices.Equal(foreign, f.foreign) {
+		return
+	}
+	for r := range rows {
+		if rows[r].Flags&index.Unfit != 0 {
+			f.drop = append(f.drop, rows[r])
+		}
+	}
+	for _, name := range f.foreign {
+		f.add = append(f.add, index.NewRow(index.Row{Name: name, Flags: index.Unfit}, nil, nil))
+	}
+}
+
+// look finds the head of a message: in its row, if the file is the one that the row was made of, else in the file. Buf is nil until a
+// file has to be read.
+func (f *folder) look(s *slot, bodies *index.Bodies, buf []byte) []byte {
+	if s.old != nil && f.believe(s, bodies) {
+		return buf
+	}
+	if buf == nil {
+		buf = make([]byte, orgfile.MaxHeader)
+	}
+	h, id, ok := readHead(f.dir, s.file, f.archive, buf)
+	h.unsigned = s.unsigned
+	s.head, s.id, s.gone, s.read = h, id, !ok, true
+	return buf
+}
+
+// believe takes the head from the row if that is as good as the file.
+func (f *folder) believe(s *slot, bodies *index.Bodies) bool {
+	info, err := f.dir.Stat(s.file)
+	if err != nil || statOf(info) != s.old.ID {
+		return f.unsign(s)
+	}
+	h, ok := f.kept(s, bodies)
+	if !ok {
+		return f.unsign(s)
+	}
+	if f.flat {
+		s.unsigned = h.unsigned
+	}
+	if s.old.Flags&index.Unsettled != 0 {
+		return false
+	}
+	s.id, s.read = s.old.ID, h.unsigned != s.unsigned
+	h.unsigned = s.unsigned
+	s.head = h
+	return true
+}
+
+// kept returns what the row says of a message.
+func (f *folder) kept(s *slot, bodies *index.Bodies) (head, bool) {
+	bodies.Hold(s.old)
+	f.mu.Lock() // a body that could not be held is read through a window of the table
+	text, err := s.old.Summary()
+	f.mu.Unlock()
+	if err != nil {
+		return head{}, false
+	}
+	return unpack(s.file, text)
+}
+
+// unsign looks for the signature of a message whose row is not believed: that it has one was known from the row only.
+func (f *folder) unsign(s *slot) bool {
+	if f.flat {
+		_, err := f.dir.Stat(conversation.SignatureName(s.file))
+		s.unsigned = err != nil
+	}
+	return false
+}
+
+// save writes the table when it does not say what was seen. That it cannot be written costs the next survey some time and nothing
+// else.
+func (f *folder) save() {
+	if f.shelf.dir == nil {
+		return
+	}
+	for i := range f.slots {
+		s := &f.slots[i]
+		if !s.read {
+			continue
+		}
+		if s.old != nil {
+			f.drop = append(f.drop, *s.old)
+		}
+		if !s.gone {
+			row := index.Row{Name: s.file, ID: s.id}
+			if !f.settled(s.id) {
+				row.Flags = index.Unsettled
+			}
+			f.add = append(f.add, index.NewRow(row, nil, s.head.pack(s.file)))
+		}
+	}
+	st := index.State{Folder: f.self, Settled: f.settled(f.self), Scanned: f.now.UnixNano(), Full: f.now.UnixNano()}
+	if f.table != nil && len(f.drop) == 0 && len(f.add) == 0 && (f.flat || f.table.State().Folder == f.self && !st.Settled) {
+		return
+	}
+	_ = f.shelf.dir.SaveTable(f.shelf.name, f.shelf.of, st, f.table, f.drop, f.add)
+}
+
+func (f *folder) settled(id index.Stat) bool {
+	return max(id.Mtime, id.Ctime) <= f.now.Add(-grain).UnixNano()
+}
+
+// openFolder opens a folder below that of a project, following no link.
+func openFolder(top, rel string) (*atomicfile.Dir, error) {
+	d, err := atomicfile.OpenDir(top)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	sub, err := d.Sub(rel)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", rel, err)
+	}
+	return sub, nil
+}

@@ -1,0 +1,321 @@
+package survey
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/atomicfile"
+	"tutti/internal/comms"
+	"tutti/internal/conversation"
+	"tutti/internal/machine"
+)
+
+// A worker looks at mailboxes.
+type worker struct {
+	Options
+	at    time.Time
+	cache cache
+}
+
+// look reads a mailbox and the archive of its project.
+func (w *worker) look(b *box) {
+	b.at = w.at
+	top, rel := b.Path, conversation.MailboxFolder
+	if top == b.Mailbox { // one of another name
+		top, rel = filepath.Dir(top), filepath.Base(top)
+	}
+	d, err := openFolder(top, rel)
+	if err != nil {
+		b.fail(err)
+		return
+	}
+	defer d.Close()
+	if err := b.inspect(d); err != nil {
+		b.fail(err)
+		return
+	}
+	f := &folder{dir: d, shelf: w.cache.shelf("mailbox", b.Mailbox), now: time.Now()}
+	if err := f.scan(); err != nil {
+		b.fail(err)
+		return
+	}
+	b.heads = f.heads()
+	b.Messages, b.Foreign = len(b.heads), len(f.foreign)
+	if b.Foreign > 0 {
+		b.warn(WarnForeign, counted(b.Foreign, "file is no message", "files are no messages")+": "+f.foreign[0])
+	}
+	b.archive = w.archived(b)
+}
+
+func (b *box) fail(err error) {
+	b.Err = err
+	b.warn(WarnMailbox, err.Error())
+}
+
+// inspect judges the folder as who delivers into it does.
+func (b *box) inspect(d *atomicfile.Dir) error {
+	self, err := d.Self()
+	if err != nil {
+		return err
+	}
+	if int(self.UID) != os.Geteuid() {
+		return &comms.MailboxError{Path: b.Mailbox, Why: "belongs to another user (uid " + itoa(int(self.UID)) + ")"}
+	}
+	if self.Mode&0o077 != 0 {
+		b.warn(WarnWide, "others than you may look into the mailbox: chmod 700 "+b.Mailbox)
+	}
+	return nil
+}
+
+func (f *folder) heads() []head {
+	list := make([]head, len(f.slots))
+	for i := range f.slots {
+		list[i] = f.slots[i].head
+	}
+	return list
+}
+
+// archived reads the archive of a project; most have none.
+func (w *worker) archived(b *box) []head {
+	d, err := openFolder(b.Path, conversation.ArchiveFolder)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	f := &folder{dir: d, archive: true, shelf: w.cache.shelf("archive", b.Path), now: time.Now()}
+	if f.scan() != nil {
+		return nil
+	}
+	return f.heads()
+}
+
+// outgoing finds what each project has put into the mailboxes of the others, by the slug of the sender. Of two projects with one
+// slug nobody can say which of them it was.
+func outgoing(o *comms.Office, boxes []*box) map[*box][]*head {
+	names := machine.Local{Hostname: o.Host}.Names()
+	owner := make(map[string]*box, len(boxes))
+	for _, b := range boxes {
+		slug := b.Slug()
+		if _, twice := owner[slug]; twice {
+			owner[slug] = nil
+			continue
+		}
+		owner[slug] = b
+	}
+	sent := make(map[*box][]*head)
+	for _, b := range boxes {
+		for _, list := range [...][]head{b.heads, b.archive} {
+			for i := range list {
+				h := &list[i]
+				if from := owner[h.sender]; from != nil && from != b && h.counts() && h.here(names) {
+					sent[from] = append(sent[from], h)
+				}
+			}
+		}
+	}
+	return sent
+}
+
+// judge says what waits in a mailbox, and how its conversations stand.
+func (w *worker) judge(b *box, theirs []*head) {
+	if b.Err != nil {
+		return
+	}
+	sent, err := w.Office.Sent(b.Project.Project).Entries("")
+	if err != nil {
+		b.warn(WarnSent, err.Error())
+	}
+	b.pending(released(sent, theirs, w.at))
+	b.fold(sent, theirs, err != nil)
+}
+
+// released are the releases that lie elsewhere: those that the project wrote.
+func released(sent []comms.SentEntry, theirs []*head, now time.Time) map[string]time.Time {
+	latest := map[string]time.Time{}
+	note := func(conv string, at time.Time) {
+		if t, had := latest[conv]; (!had || at.After(t)) && at.Sub(now) <= conversation.FutureMax {
+			latest[conv] = at
+		}
+	}
+	for i := range sent {
+		if at, ok := conversation.ParseTime(sent[i].Timestamp); ok && conversation.Type(sent[i].Type) == conversation.Release {
+			note(sent[i].Conversation, at)
+		}
+	}
+	for _, h := range theirs {
+		if h.kind == conversation.Release {
+			note(h.conv, h.at)
+		}
+	}
+	return latest
+}
+
+func (b *box) pending(releases map[string]time.Time) {
+	items := make([]conversation.Item, len(b.heads))
+	for i := range b.heads {
+		items[i] = b.heads[i].item()
+		if b.heads[i].unsigned {
+			b.Unsigned++
+		}
+	}
+	w := conversation.Pending(items, releases, b.at)
+	b.waiting, b.Pending, b.Unreadable = w.Pending, len(w.Pending), len(w.Unreadable)
+	b.Literal = literal(b.heads)
+	if w.Latest >= 0 {
+		m := b.message(w.Latest)
+		b.Latest = &m
+	}
+	if b.Unreadable > 0 {
+		b.warn(WarnHeader, counted(b.Unreadable, "file has no header that can be read", "files have no header that can be read")+": "+b.heads[w.Unreadable[0]].name)
+	}
+	if b.Unsigned > 0 {
+		i := slices.IndexFunc(b.heads, func(h head) bool { return h.unsigned })
+		b.warn(WarnUnsigned, counted(b.Unsigned, "message has no signature", "messages have no signature")+" and will be refused: "+b.heads[i].name)
+	}
+}
+
+// literal counts what waits by the letter: of each conversation what is strictly later than its latest release here, whoever may
+// have written that and whenever.
+func literal(heads []head) int {
+	latest := map[string]time.Time{}
+	for i := range heads {
+		h := &heads[i]
+		if t, had := latest[h.conv]; h.kind == conversation.Release && !h.unreadable() && (!had || h.at.After(t)) {
+			latest[h.conv] = h.at
+		}
+	}
+	n := 0
+	for i := range heads {
+		h := &heads[i]
+		if t, had := latest[h.conv]; h.unreadable() || !had || h.at.After(t) {
+			n++
+		}
+	}
+	return n
+}
+
+// A thread is a conversation while its messages are collected.
+type thread struct {
+	events  []conversation.Event
+	first   conversation.Event // of those that came
+	to      string             // whom the last own message went to
+	waiting int
+}
+
+// fold says how each conversation stands.
+func (b *box) fold(sent []comms.SentEntry, theirs []*head, unread bool) {
+	slug := b.Slug()
+	threads := map[string]*thread{}
+	of := func(id string) *thread {
+		t := threads[id]
+		if t == nil {
+			t = &thread{}
+			threads[id] = t
+		}
+		return t
+	}
+	for _, list := range [...][]head{b.heads, b.archive} {
+		for i := range list {
+			h := &list[i]
+			if !h.counts() || h.sender == slug {
+				continue
+			}
+			t, e := of(h.conv), h.event()
+			if t.first.From == "" || conversation.Compare(e, t.first) < 0 {
+				t.first = e
+			}
+			t.events = append(t.events, e)
+		}
+	}
+	for i := range sent {
+		t := of(sent[i].Conversation)
+		t.events = append(t.events, ownEvent(&sent[i], slug))
+		if a, ok := conversation.ParseAddress(sent[i].To); ok {
+			t.to, _ = conversation.Slugify(a.Project)
+		}
+	}
+	for _, h := range theirs {
+		t := of(h.conv)
+		t.events = append(t.events, h.event())
+	}
+	for _, i := range b.waiting {
+		if t := threads[b.heads[i].conv]; t != nil {
+			t.waiting++
+		}
+	}
+	b.Conversations = make([]Conversation, 0, len(threads))
+	for id, t := range threads {
+		c := Conversation{ID: id, Partner: t.first.From, Waiting: t.waiting}
+		if c.Partner == "" {
+			c.Partner = t.to
+		}
+		c.State = conversation.Fold(t.events, conversation.View{Now: b.at, Self: slug, Partner: c.Partner, Missing: unread})
+		b.Conversations = append(b.Conversations, c)
+	}
+	slices.SortFunc(b.Conversations, compareConversations)
+	for i := range b.Conversations {
+		b.warnOf(&b.Conversations[i])
+	}
+}
+
+func ownEvent(e *comms.SentEntry, self string) conversation.Event {
+	at, _ := conversation.ParseTime(e.Timestamp)
+	return conversation.Event{
+		Name: e.Name, Time: at, From: self, Type: conversation.Type(e.Type), Sequence: e.Sequence, ReleaseStatus: e.ReleaseStatus,
+		InReplyTo: e.InReplyTo, Response: e.Pushback,
+	}
+}
+
+// compareConversations orders them for people: the open ones first, then those in which something happened last.
+func compareConversations(a, b Conversation) int {
+	if a.Open != b.Open {
+		if a.Open {
+			return -1
+		}
+		return 1
+	}
+	if c := b.Last.Time.Compare(a.Last.Time); c != 0 {
+		return c
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// warnOf tells what is wrong with a conversation that is open.
+func (b *box) warnOf(c *Conversation) {
+	if !c.Open {
+		return
+	}
+	if c.VerificationOverdue {
+		b.warn(WarnOverdue, c.ID+": completed more than a day ago, and not released")
+	}
+	if c.ReplyOverdue {
+		b.warn(WarnNoReply, c.ID+": no answer for more than a day; escalate")
+	}
+	if c.CapReached {
+		b.warn(WarnCapReached, c.ID+": insisted often enough; the next message must be escalate")
+	}
+	if c.Stalled {
+		b.warn(WarnStalled, c.ID+": no step forward in many messages; escalate")
+	}
+	if c.OneSided {
+		b.warn(WarnOneSided, c.ID+": the messages of one side are not here, and what is told of it may be wrong")
+	}
+	for _, code := range c.State.Warnings {
+		b.warn(WarnProtocol, c.ID+": "+code)
+	}
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return itoa(n) + " " + many
+}
+
+// Missing reports whether the mailbox went while it was looked at.
+func (p *Project) Missing() bool { return errors.Is(p.Err, fs.ErrNotExist) }
