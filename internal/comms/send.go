@@ -82,7 +82,7 @@ func (o *Office) send(ctx context.Context, l Letter) (*Sent, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := o.prepare(ctx, l, to, s)
+	out, err := o.prepare(l, to, s)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (o *Office) resolve(address string, fallback bool) (t target, warnings [][2
 }
 
 // prepare reads the draft and makes a message of it.
-func (o *Office) prepare(ctx context.Context, l Letter, to target, s *Sent) (conversation.Outgoing, error) {
+func (o *Office) prepare(l Letter, to target, s *Sent) (conversation.Outgoing, error) {
 	draft := l.Text
 	if draft == nil {
 		var err error
@@ -157,14 +157,15 @@ func (o *Office) prepare(ctx context.Context, l Letter, to target, s *Sent) (con
 		}
 	}
 	project := l.Sender
-	if l.Project.Path != "" && l.Project.Slug() == l.Sender {
+	// A receiver takes no FROM that is no address, and a folder may have a name that none can have.
+	if l.Project.Path != "" && l.Project.Slug() == l.Sender && machine.ValidProject(l.Project.Name) {
 		project = l.Project.Name
 	}
 	out, problems := conversation.Prepare(conversation.Draft{
 		Text: draft, Sender: l.Sender, Now: o.now(),
 		From: conversation.Address{Machine: o.Machine(), Project: project}, To: to.address, ToMachines: to.aliases,
 		Restamp: l.Restamp, KeepTimestamp: l.KeepTimestamp, NoEnvelope: l.NoEnvelope,
-		State: func(id string) conversation.State { return o.stateFor(ctx, l, to, id, s) },
+		State: func(id string) conversation.State { return o.stateFor(l, to, id, s) },
 	})
 	if len(problems) == 0 && len(out.Text) > o.maxMessage() {
 		problems = append(problems, conversation.Problem{
@@ -180,7 +181,7 @@ func (o *Office) prepare(ctx context.Context, l Letter, to target, s *Sent) (con
 }
 
 // stateFor is how the conversation stands. Whatever of it cannot be read is not known: the rules that rest on it are milder then.
-func (o *Office) stateFor(_ context.Context, l Letter, to target, id string, s *Sent) conversation.State {
+func (o *Office) stateFor(l Letter, to target, id string, s *Sent) conversation.State {
 	v, err := o.view(l.Project, l.Sender, id, to)
 	if err != nil {
 		s.warn(WarnOneSided, "the conversation could not be read as a whole: "+err.Error())

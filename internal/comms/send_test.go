@@ -239,6 +239,19 @@ func TestSender(t *testing.T) {
 	}
 }
 
+// TestSendOfAProjectThatNobodyCanWriteTo: the name of the folder cannot stand in an address, and is received all the same.
+func TestSendOfAProjectThatNobodyCanWriteTo(t *testing.T) {
+	t.Parallel()
+	r, l, _ := local(t)
+	l.Project = r.project("My Web")
+	l.Sender = l.Project.Slug()
+	s := r.sends(l)
+	if s.Message.From != "alpha.my-web" {
+		t.Errorf("from %s", s.Message.From)
+	}
+	r.judge(r.project("notes"), s.Name, conversation.Process, conversation.CodeOK)
+}
+
 func TestSendWithoutAProject(t *testing.T) {
 	t.Parallel()
 	r, l, box := local(t)
