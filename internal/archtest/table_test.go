@@ -32,7 +32,8 @@ func init() {
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "nhi", "subagent", "org",
 		"lease")
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake")
-	lay(place{tier: 4, line: 1}, "comms/survey", "comms/watch")
+	lay(place{tier: 4, line: 1}, "comms/survey")
+	lay(place{tier: 4, line: 2}, "comms/watch") // it tells of what the survey finds
 	lay(place{tier: 4, line: 1}, "attend", "hook") // they rest on watch and on post
 	lay(place{tier: 4, heavy: true}, "remote", "mcpwire")
 	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt") // it carries what job says
