@@ -23,10 +23,12 @@ type folder struct {
 	archive bool
 	shelf   shelf
 	now     time.Time // before anything was looked at
+	grain   time.Duration
 
 	self    index.Stat
 	table   *index.Table
 	slots   []slot   // one for each message, sorted by the name of the file
+	heads   []head   // one for each slot, and after scan of those that are there
 	foreign []string // names of no message
 
 	drop, add []index.Row
@@ -41,7 +43,6 @@ type slot struct {
 	unsigned bool
 	old      *index.Row // of the table, nil: none
 
-	head head
 	id   index.Stat
 	gone bool // there is none by that name any more, or it is a folder
 	read bool // head was read from the file, or differs from the row
@@ -66,15 +67,25 @@ func (f *folder) scan() error {
 	} else if err := f.list(rows); err != nil {
 		return err
 	}
+	f.heads = make([]head, len(f.slots))
 	parts := (len(f.slots) + chunk - 1) / chunk
 	parallel(parts, func(i int) {
 		var buf []byte
 		for j := i * chunk; j < min((i+1)*chunk, len(f.slots)); j++ {
-			buf = f.look(&f.slots[j], bodies, buf)
+			buf = f.look(&f.slots[j], &f.heads[j], bodies, buf)
 		}
 	})
 	f.save()
-	f.slots = slices.DeleteFunc(f.slots, func(s slot) bool { return s.gone })
+	kept := f.heads[:0]
+	for i := range f.slots {
+		if !f.slots[i].gone {
+			if len(kept) < i {
+				f.heads[len(kept)] = f.heads[i]
+			}
+			kept = f.heads[:len(kept)+1]
+		}
+	}
+	f.heads = kept
 	return nil
 }
 
@@ -96,14 +107,17 @@ func (f *folder) known() ([]index.Row, *index.Bodies) {
 
 // fromRows takes the names from the table: nothing was made, moved or removed in the folder since they were listed.
 func (f *folder) fromRows(rows []index.Row) {
-	f.slots = make([]slot, 0, len(rows))
+	f.slots = make([]slot, len(rows))
+	n := 0
 	for i := range rows {
 		if rows[i].Flags&index.Unfit != 0 {
 			f.foreign = append(f.foreign, rows[i].Name)
 			continue
 		}
-		f.slots = append(f.slots, slot{file: rows[i].Name, old: &rows[i]})
+		f.slots[n].file, f.slots[n].old = rows[i].Name, &rows[i]
+		n++
 	}
+	f.slots = f.slots[:n]
 }
 
 // list reads the names of the folder and puts the rows of the table beside them.
@@ -199,27 +213,27 @@ func (f *folder) join(rows []index.Row) {
 
 // look finds the head of a message: in its row, if the file is the one that the row was made of, else in the file. Buf is nil until a
 // file has to be read.
-func (f *folder) look(s *slot, bodies *index.Bodies, buf []byte) []byte {
-	if s.old != nil && f.believe(s, bodies) {
+func (f *folder) look(s *slot, h *head, bodies *index.Bodies, buf []byte) []byte {
+	if s.old != nil && f.believe(s, h, bodies) {
 		return buf
 	}
 	if buf == nil {
 		buf = make([]byte, orgfile.MaxHeader)
 	}
-	h, id, ok := readHead(f.dir, s.file, f.archive, buf)
+	read, id, ok := readHead(f.dir, s.file, f.archive, buf)
+	*h = read
 	h.unsigned = s.unsigned
-	s.head, s.id, s.gone, s.read = h, id, !ok, true
+	s.id, s.gone, s.read = id, !ok, true
 	return buf
 }
 
 // believe takes the head from the row if that is as good as the file.
-func (f *folder) believe(s *slot, bodies *index.Bodies) bool {
+func (f *folder) believe(s *slot, h *head, bodies *index.Bodies) bool {
 	info, err := f.dir.Stat(s.file)
 	if err != nil || statOf(info) != s.old.ID {
 		return f.unsign(s)
 	}
-	h, ok := f.kept(s, bodies)
-	if !ok {
+	if !f.kept(s, h, bodies) {
 		return f.unsign(s)
 	}
 	if f.flat {
@@ -230,20 +244,16 @@ func (f *folder) believe(s *slot, bodies *index.Bodies) bool {
 	}
 	s.id, s.read = s.old.ID, h.unsigned != s.unsigned
 	h.unsigned = s.unsigned
-	s.head = h
 	return true
 }
 
-// kept returns what the row says of a message.
-func (f *folder) kept(s *slot, bodies *index.Bodies) (head, bool) {
+// kept puts what the row says of a message into h.
+func (f *folder) kept(s *slot, h *head, bodies *index.Bodies) bool {
 	bodies.Hold(s.old)
 	f.mu.Lock() // a body that could not be held is read through a window of the table
 	text, err := s.old.Summary()
 	f.mu.Unlock()
-	if err != nil {
-		return head{}, false
-	}
-	return unpack(s.file, text)
+	return err == nil && h.unpack(s.file, text)
 }
 
 // unsign looks for the signature of a message whose row is not believed: that it has one was known from the row only.
@@ -274,7 +284,7 @@ func (f *folder) save() {
 			if !f.settled(s.id) {
 				row.Flags = index.Unsettled
 			}
-			f.add = append(f.add, index.NewRow(row, nil, s.head.pack(s.file)))
+			f.add = append(f.add, index.NewRow(row, nil, f.heads[i].pack(s.file)))
 		}
 	}
 	st := index.State{Folder: f.self, Settled: f.settled(f.self), Scanned: f.now.UnixNano(), Full: f.now.UnixNano()}
@@ -285,7 +295,7 @@ func (f *folder) save() {
 }
 
 func (f *folder) settled(id index.Stat) bool {
-	return max(id.Mtime, id.Ctime) <= f.now.Add(-grain).UnixNano()
+	return max(id.Mtime, id.Ctime) <= f.now.Add(-f.grain).UnixNano()
 }
 
 // openFolder opens a folder below that of a project, following no link.

@@ -157,9 +157,9 @@ func (h *head) pack(file string) []byte {
 }
 
 // unpack reads what pack has written. Its strings are parts of s.
-func unpack(file, s string) (h head, ok bool) {
+func (h *head) unpack(file, s string) (ok bool) {
 	if len(s) < 2 || int(s[1]) > len(kinds) {
-		return h, false
+		return false
 	}
 	u := unpacker{s: s[2:]}
 	flags := s[0]
@@ -178,7 +178,7 @@ func unpack(file, s string) (h head, ok bool) {
 	if h.name == "" {
 		h.name = file
 	}
-	return h, !u.bad && u.s == ""
+	return !u.bad && u.s == ""
 }
 
 type unpacker struct {

@@ -20,6 +20,7 @@ type worker struct {
 	Options
 	at    time.Time
 	cache cache
+	grain time.Duration
 }
 
 // look reads a mailbox and the archive of its project.
@@ -39,12 +40,12 @@ func (w *worker) look(b *box) {
 		b.fail(err)
 		return
 	}
-	f := &folder{dir: d, shelf: w.cache.shelf("mailbox", b.Mailbox), now: time.Now()}
+	f := &folder{dir: d, shelf: w.cache.shelf("mailbox", b.Mailbox), now: time.Now(), grain: w.grain}
 	if err := f.scan(); err != nil {
 		b.fail(err)
 		return
 	}
-	b.heads = f.heads()
+	b.heads = f.heads
 	b.Messages, b.Foreign = len(b.heads), len(f.foreign)
 	if b.Foreign > 0 {
 		b.warn(WarnForeign, counted(b.Foreign, "file is no message", "files are no messages")+": "+f.foreign[0])
@@ -72,14 +73,6 @@ func (b *box) inspect(d *atomicfile.Dir) error {
 	return nil
 }
 
-func (f *folder) heads() []head {
-	list := make([]head, len(f.slots))
-	for i := range f.slots {
-		list[i] = f.slots[i].head
-	}
-	return list
-}
-
 // archived reads the archive of a project; most have none.
 func (w *worker) archived(b *box) []head {
 	d, err := openFolder(b.Path, conversation.ArchiveFolder)
@@ -87,11 +80,11 @@ func (w *worker) archived(b *box) []head {
 		return nil
 	}
 	defer d.Close()
-	f := &folder{dir: d, archive: true, shelf: w.cache.shelf("archive", b.Path), now: time.Now()}
+	f := &folder{dir: d, archive: true, shelf: w.cache.shelf("archive", b.Path), now: time.Now(), grain: w.grain}
 	if f.scan() != nil {
 		return nil
 	}
-	return f.heads()
+	return f.heads
 }
 
 // outgoing finds what each project has put into the mailboxes of the others, by the slug of the sender. Of two projects with one
@@ -201,64 +194,109 @@ func literal(heads []head) int {
 
 // A thread is a conversation while its messages are collected.
 type thread struct {
+	id      string
 	events  []conversation.Event
+	count   int
 	first   conversation.Event // of those that came
 	to      string             // whom the last own message went to
 	waiting int
 }
 
-// fold says how each conversation stands.
-func (b *box) fold(sent []comms.SentEntry, theirs []*head, unread bool) {
-	slug := b.Slug()
-	threads := map[string]*thread{}
-	of := func(id string) *thread {
-		t := threads[id]
-		if t == nil {
-			t = &thread{}
-			threads[id] = t
-		}
-		return t
+// threads are those of a mailbox.
+type threads struct {
+	list  []thread
+	place map[string]int
+}
+
+func (t *threads) of(id string) int {
+	i, ok := t.place[id]
+	if !ok {
+		i = len(t.list)
+		t.place[id] = i
+		t.list = append(t.list, thread{id: id})
 	}
+	return i
+}
+
+// An arrival is a message that came, and the place of its thread.
+type arrival struct {
+	h  *head
+	at int
+}
+
+// collect sorts all messages of a project by their conversations.
+func (b *box) collect(slug string, sent []comms.SentEntry, theirs []*head) []thread {
+	t := threads{place: map[string]int{}}
+	came := make([]arrival, 0, len(b.heads)+len(b.archive)+len(theirs))
 	for _, list := range [...][]head{b.heads, b.archive} {
 		for i := range list {
-			h := &list[i]
-			if !h.counts() || h.sender == slug {
-				continue
+			if h := &list[i]; h.counts() && h.sender != slug {
+				came = append(came, arrival{h, t.of(h.conv)})
 			}
-			t, e := of(h.conv), h.event()
-			if t.first.From == "" || conversation.Compare(e, t.first) < 0 {
-				t.first = e
-			}
-			t.events = append(t.events, e)
-		}
-	}
-	for i := range sent {
-		t := of(sent[i].Conversation)
-		t.events = append(t.events, ownEvent(&sent[i], slug))
-		if a, ok := conversation.ParseAddress(sent[i].To); ok {
-			t.to, _ = conversation.Slugify(a.Project)
 		}
 	}
 	for _, h := range theirs {
-		t := of(h.conv)
-		t.events = append(t.events, h.event())
+		came = append(came, arrival{h, t.of(h.conv)})
+	}
+	for _, a := range came {
+		t.list[a.at].count++
+	}
+	for i := range sent {
+		t.list[t.of(sent[i].Conversation)].count++ // which may have made it
+	}
+	room := make([]conversation.Event, len(came)+len(sent))
+	for i := range t.list {
+		n := t.list[i].count
+		t.list[i].events, room = room[:0:n], room[n:]
+	}
+	for _, a := range came {
+		th, e := &t.list[a.at], a.h.event()
+		th.events = append(th.events, e)
+		if e.From != slug && (th.first.From == "" || conversation.Compare(e, th.first) < 0) {
+			th.first = e
+		}
+	}
+	for i := range sent {
+		th := &t.list[t.of(sent[i].Conversation)]
+		th.events = append(th.events, ownEvent(&sent[i], slug))
+		if a, ok := conversation.ParseAddress(sent[i].To); ok {
+			th.to, _ = conversation.Slugify(a.Project)
+		}
 	}
 	for _, i := range b.waiting {
-		if t := threads[b.heads[i].conv]; t != nil {
-			t.waiting++
+		if at, ok := t.place[b.heads[i].conv]; ok {
+			t.list[at].waiting++
 		}
 	}
-	b.Conversations = make([]Conversation, 0, len(threads))
-	for id, t := range threads {
-		c := Conversation{ID: id, Partner: t.first.From, Waiting: t.waiting}
-		if c.Partner == "" {
-			c.Partner = t.to
+	return t.list
+}
+
+// folds is how many conversations one worker takes at a time.
+const folds = 64
+
+// fold says how each conversation stands.
+func (b *box) fold(sent []comms.SentEntry, theirs []*head, unread bool) {
+	slug := b.Slug()
+	list := b.collect(slug, sent, theirs)
+	all := make([]Conversation, len(list))
+	parallel((len(list)+folds-1)/folds, func(part int) {
+		for i := part * folds; i < min((part+1)*folds, len(list)); i++ {
+			t, c := &list[i], &all[i]
+			c.ID, c.Partner, c.Waiting = t.id, t.first.From, t.waiting
+			if c.Partner == "" {
+				c.Partner = t.to
+			}
+			c.State = conversation.Fold(t.events, conversation.View{Now: b.at, Self: slug, Partner: c.Partner, Missing: unread})
 		}
-		c.State = conversation.Fold(t.events, conversation.View{Now: b.at, Self: slug, Partner: c.Partner, Missing: unread})
-		b.Conversations = append(b.Conversations, c)
+	})
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
 	}
-	slices.SortFunc(b.Conversations, compareConversations)
-	for i := range b.Conversations {
+	slices.SortFunc(order, func(i, j int) int { return compareConversations(&all[i], &all[j]) })
+	b.Conversations = make([]Conversation, len(all))
+	for i, from := range order {
+		b.Conversations[i] = all[from]
 		b.warnOf(&b.Conversations[i])
 	}
 }
@@ -272,7 +310,7 @@ func ownEvent(e *comms.SentEntry, self string) conversation.Event {
 }
 
 // compareConversations orders them for people: the open ones first, then those in which something happened last.
-func compareConversations(a, b Conversation) int {
+func compareConversations(a, b *Conversation) int {
 	if a.Open != b.Open {
 		if a.Open {
 			return -1

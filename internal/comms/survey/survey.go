@@ -43,6 +43,8 @@ type Options struct {
 
 	Halt func() halt.State // nil: halt.Read
 	Now  func() time.Time  // nil: time.Now
+
+	settled bool // for tests: all files count as old
 }
 
 // A Survey is what was seen.
@@ -167,7 +169,10 @@ func Look(ctx context.Context, o Options) (*Survey, error) {
 	}
 	boxes, warnings := find(&o)
 	s.Warnings = warnings
-	w := &worker{Options: o, at: s.At, cache: openCache(o.Cache)}
+	w := &worker{Options: o, at: s.At, cache: openCache(o.Cache), grain: grain}
+	if o.settled {
+		w.grain = -grain
+	}
 	defer w.cache.close()
 	parallel(len(boxes), func(i int) {
 		if ctx.Err() == nil {

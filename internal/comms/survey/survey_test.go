@@ -106,11 +106,87 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// both looks with a fresh cache, and again with the tables of that.
+// both looks without tables, with tables of files that are too young to be believed, and with such as are believed.
 func both(t *testing.T, r *rig, check func(t *testing.T, s *Survey)) {
 	t.Helper()
-	for _, when := range []string{"cold", "warm"} {
+	must(t, os.RemoveAll(r.Cache))
+	for i, when := range []string{"cold", "young", "settling", "settled"} {
+		r.settled = i > 1
 		t.Run(when, func(t *testing.T) { check(t, r.look()) })
+	}
+	r.settled = false
+}
+
+// TestTablesFollow changes a mailbox between two looks that believe their tables.
+func TestTablesFollow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.settled = true
+	web := r.project("web")
+	in := func(name string) string { return filepath.Join(web.MailboxPath(), name) }
+	first := r.put(web, note{from: "notes", conv: "a", kind: conversation.Request, seq: 1})
+	second := r.put(web, note{from: "notes", conv: "b", kind: conversation.Request, seq: 1, after: time.Second})
+	const bad = "20260427T100500Z-from-notes-bad.org"
+	for _, step := range []struct {
+		what   string
+		change func()
+		want   [4]int // messages, waiting, unsigned, foreign
+	}{
+		{"nothing", func() {}, [4]int{2, 2, 0, 0}},
+		{"a message comes", func() {
+			r.put(web, note{from: "notes", conv: "c", kind: conversation.Request, seq: 1, after: time.Minute})
+		}, [4]int{3, 3, 0, 0}},
+		{"a signature goes", func() { must(t, os.Remove(in(first+".asc"))) }, [4]int{3, 3, 1, 0}},
+		{"a foreign file comes", func() { must(t, os.WriteFile(in("draft.org"), nil, 0o600)) }, [4]int{3, 3, 1, 1}},
+		{"the signature comes back", func() { must(t, os.WriteFile(in(first+".asc"), nil, 0o600)) }, [4]int{3, 3, 0, 1}},
+		{"a message goes", func() { must(t, os.Remove(in(second))) }, [4]int{2, 2, 0, 1}},
+		{"the foreign file goes", func() { must(t, os.Remove(in("draft.org"))) }, [4]int{2, 2, 0, 0}},
+		{"a folder with the name of a message comes", func() { must(t, os.Mkdir(in(bad), 0o700)) }, [4]int{2, 2, 0, 0}},
+		{"a file takes its place", func() {
+			must(t, os.Remove(in(bad)))
+			must(t, os.WriteFile(in(bad), nil, 0o600))
+		}, [4]int{3, 3, 1, 0}},
+	} {
+		step.change()
+		for range 2 {
+			p := r.look().of("web")
+			if got := [4]int{p.Messages, p.Pending, p.Unsigned, p.Foreign}; got != step.want {
+				t.Errorf("%s: messages, waiting, unsigned, foreign %v; want %v", step.what, got, step.want)
+			}
+		}
+	}
+}
+
+// TestDamagedTables: whatever has become of the cache, the answer is the same.
+func TestDamagedTables(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.settled = true
+	web := r.project("web")
+	for i := range 20 {
+		r.put(web, note{from: "notes", conv: fmt.Sprintf("talk-%d", i), kind: conversation.Request, seq: 1, after: time.Duration(i) * time.Second})
+	}
+	want := string(r.look().JSON(true))
+	files, err := filepath.Glob(filepath.Join(r.Cache, "*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("tables %q, %v; want some", files, err)
+	}
+	for _, file := range files {
+		whole, err := os.ReadFile(file)
+		must(t, err)
+		for at := 0; at < len(whole); at += 37 {
+			broken := slices.Clone(whole)
+			broken[at] ^= 0x55
+			must(t, os.WriteFile(file, broken, 0o600))
+			if got := string(r.look().JSON(true)); got != want {
+				t.Fatalf("with byte %d of %s changed:\n%s\nwant\n%s", at, filepath.Base(file), got, want)
+			}
+		}
+	}
+	must(t, os.RemoveAll(r.Cache))
+	must(t, os.WriteFile(r.Cache, nil, 0o600)) // no folder can be made there
+	if got := string(r.look().JSON(true)); got != want {
+		t.Errorf("without a cache:\n%s\nwant\n%s", got, want)
 	}
 }
 
