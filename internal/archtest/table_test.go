@@ -35,6 +35,7 @@ func init() {
 	lay(place{tier: 4, line: 1}, "comms/survey")
 	lay(place{tier: 4, line: 2}, "comms/watch") // it tells of what the survey finds
 	lay(place{tier: 4, line: 1}, "attend", "hook") // they rest on watch and on post
+	lay(place{tier: 4, line: 1}, "comms/tailnet")
 	lay(place{tier: 4, heavy: true}, "remote", "mcpwire")
 	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt") // it carries what job says
 	lay(place{tier: 5}, "app")

@@ -5,6 +5,12 @@ import (
 	"unicode/utf8"
 )
 
+// Clean returns the reason that [Raise] keeps of a text, so that another machine can be given the same one.
+func Clean(text string) string {
+	reason, _ := cleanReason(text)
+	return reason
+}
+
 // cleanReason makes one harmless line of text: the first line, at most 4 KiB, without control
 // characters. whole is false when more than white space at the ends was lost.
 func cleanReason(text string) (reason string, whole bool) {
