@@ -119,7 +119,7 @@ func (w *worker) judge(b *box, theirs []*head) {
 	if b.Err != nil {
 		return
 	}
-	sent, err := w.Office.Sent(b.Project.Project).Entries("")
+	sent, err := w.sent(b.Project.Project)
 	if err != nil {
 		b.warn(WarnSent, err.Error())
 	}
@@ -128,7 +128,7 @@ func (w *worker) judge(b *box, theirs []*head) {
 }
 
 // released are the releases that lie elsewhere: those that the project wrote.
-func released(sent []comms.SentEntry, theirs []*head, now time.Time) map[string]time.Time {
+func released(sent []head, theirs []*head, now time.Time) map[string]time.Time {
 	latest := map[string]time.Time{}
 	note := func(conv string, at time.Time) {
 		if t, had := latest[conv]; (!had || at.After(t)) && at.Sub(now) <= conversation.FutureMax {
@@ -136,8 +136,8 @@ func released(sent []comms.SentEntry, theirs []*head, now time.Time) map[string]
 		}
 	}
 	for i := range sent {
-		if at, ok := conversation.ParseTime(sent[i].Timestamp); ok && conversation.Type(sent[i].Type) == conversation.Release {
-			note(sent[i].Conversation, at)
+		if h := &sent[i]; h.kind == conversation.Release && !h.unreadable() {
+			note(h.conv, h.at)
 		}
 	}
 	for _, h := range theirs {
@@ -225,7 +225,7 @@ type arrival struct {
 }
 
 // collect sorts all messages of a project by their conversations.
-func (b *box) collect(slug string, sent []comms.SentEntry, theirs []*head) []thread {
+func (b *box) collect(slug string, sent []head, theirs []*head) []thread {
 	t := threads{place: map[string]int{}}
 	came := make([]arrival, 0, len(b.heads)+len(b.archive)+len(theirs))
 	for _, list := range [...][]head{b.heads, b.archive} {
@@ -242,7 +242,7 @@ func (b *box) collect(slug string, sent []comms.SentEntry, theirs []*head) []thr
 		t.list[a.at].count++
 	}
 	for i := range sent {
-		t.list[t.of(sent[i].Conversation)].count++ // which may have made it
+		t.list[t.of(sent[i].conv)].count++ // which may have made it
 	}
 	room := make([]conversation.Event, len(came)+len(sent))
 	for i := range t.list {
@@ -257,10 +257,10 @@ func (b *box) collect(slug string, sent []comms.SentEntry, theirs []*head) []thr
 		}
 	}
 	for i := range sent {
-		th := &t.list[t.of(sent[i].Conversation)]
-		th.events = append(th.events, ownEvent(&sent[i], slug))
-		if a, ok := conversation.ParseAddress(sent[i].To); ok {
-			th.to, _ = conversation.Slugify(a.Project)
+		th := &t.list[t.of(sent[i].conv)]
+		th.events = append(th.events, sent[i].event())
+		if sent[i].host != "" {
+			th.to = sent[i].host
 		}
 	}
 	for _, i := range b.waiting {
@@ -275,7 +275,7 @@ func (b *box) collect(slug string, sent []comms.SentEntry, theirs []*head) []thr
 const folds = 64
 
 // fold says how each conversation stands.
-func (b *box) fold(sent []comms.SentEntry, theirs []*head, unread bool) {
+func (b *box) fold(sent []head, theirs []*head, unread bool) {
 	slug := b.Slug()
 	list := b.collect(slug, sent, theirs)
 	all := make([]Conversation, len(list))
@@ -298,14 +298,6 @@ func (b *box) fold(sent []comms.SentEntry, theirs []*head, unread bool) {
 	for i, from := range order {
 		b.Conversations[i] = all[from]
 		b.warnOf(&b.Conversations[i])
-	}
-}
-
-func ownEvent(e *comms.SentEntry, self string) conversation.Event {
-	at, _ := conversation.ParseTime(e.Timestamp)
-	return conversation.Event{
-		Name: e.Name, Time: at, From: self, Type: conversation.Type(e.Type), Sequence: e.Sequence, ReleaseStatus: e.ReleaseStatus,
-		InReplyTo: e.InReplyTo, Response: e.Pushback,
 	}
 }
 

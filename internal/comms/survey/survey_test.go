@@ -238,6 +238,41 @@ func TestReleaseInTheRecordOfSends(t *testing.T) {
 	})
 }
 
+// TestLongRecordOfSends has a record that is kept in a table.
+func TestLongRecordOfSends(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	web := r.project("web")
+	add := func(conv string, kind conversation.Type, seq int, to string) {
+		t.Helper()
+		at := start.Add(time.Duration(seq) * time.Second)
+		must(t, r.Office.Sent(web).Add(t.Context(), comms.SentEntry{
+			Time: at, Name: conversation.Stamp(at) + "-from-web-" + conv + ".org", To: to, Conversation: conv, Sequence: seq, Type: string(kind),
+			Timestamp: conversation.FormatTime(at), ReleaseStatus: "complete", SHA256: conv, Title: strings.Repeat("long ", 100),
+		}))
+	}
+	for i := range 80 {
+		add(fmt.Sprintf("talk-%d", i), conversation.Request, 1, "beta.notes")
+	}
+	r.put(web, note{from: "notes", conv: "talk-7", kind: conversation.Complete, seq: 2, after: time.Second})
+	check := func(want int, open bool) {
+		t.Helper()
+		both(t, r, func(t *testing.T, s *Survey) {
+			p := s.of("web")
+			i := slices.IndexFunc(p.Conversations, func(c Conversation) bool { return c.ID == "talk-7" })
+			if p.Pending != want || len(p.Conversations) != 80 || i < 0 || p.Conversations[i].Open != open || p.Conversations[i].Partner != "notes" {
+				t.Errorf("%d pending, %d conversations; want %d, 80, and talk-7 open: %v", p.Pending, len(p.Conversations), want, open)
+			}
+		})
+	}
+	check(1, true)
+	add("talk-7", conversation.Release, 3, "beta.notes")
+	check(0, false)
+	if tables, _ := filepath.Glob(filepath.Join(r.Cache, "comms", "sent-*")); len(tables) == 0 {
+		t.Error("there is no table of the record")
+	}
+}
+
 func TestUnsignedReleaseEndsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
