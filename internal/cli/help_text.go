@@ -121,7 +121,7 @@ func (f *Flag) explained() string {
 func (v *Verb) called(under Names) string {
 	switch under {
 	case Cross:
-		return "cross-agent-" + v.Name
+		return "cross-agent-" + v.crossName()
 	case H2A:
 		return "h2a " + v.Name
 	}

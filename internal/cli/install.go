@@ -95,7 +95,7 @@ func (c *Call) linkNames() []string {
 	names := []string{"h2a"}
 	c.Table.each(Cross, func(v *Verb) bool {
 		if !v.Hidden {
-			names = append(names, "cross-agent-"+v.Name)
+			names = append(names, "cross-agent-"+v.crossName())
 		}
 		return true
 	})

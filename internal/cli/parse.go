@@ -249,7 +249,7 @@ func (in *Input) title() string {
 	}
 	switch in.under {
 	case Cross:
-		return "cross-agent-" + name
+		return "cross-agent-" + strings.TrimPrefix(name, commsFamily+" ")
 	case H2A:
 		return strings.TrimSpace("h2a " + name)
 	}

@@ -73,7 +73,7 @@ func verbReference(b *bytes.Buffer, v *Verb) {
 		also = append(also, "`h2a "+v.Name+"`")
 	}
 	if v.Under&Cross != 0 {
-		also = append(also, "`cross-agent-"+v.Name+"`")
+		also = append(also, "`"+v.called(Cross)+"`")
 	}
 	if len(also) > 0 {
 		fmt.Fprintf(b, " Also %s.", strings.Join(also, " and "))
@@ -104,7 +104,10 @@ func flagTable(b *bytes.Buffer, flags []Flag) {
 	for i := range flags {
 		f := &flags[i]
 		text := f.explained()
-		if f.Under != 0 && f.Under&Tutti == 0 {
+		switch {
+		case f.Under == Cross:
+			continue // it has the name and the meaning of one that every verb of tutti has
+		case f.Under != 0 && f.Under&Tutti == 0:
 			text += "; only under h2a"
 		}
 		fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(f.label(), "|", `\|`), markdown(text))

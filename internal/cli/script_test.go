@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 		}
 		Main()
 	}
-	testscript.Main(m, map[string]func(){
-		"tutti": program, "h2a": program, "cross-agent-halt": program, "cross-agent-resume": program,
+	testscript.Main(swept{m}, map[string]func(){
+		"tutti": program, "h2a": program, "cross-agent-halt": program, "cross-agent-resume": program, "cross-agent-send": program, "cross-agent-recv": program,
 		"tuttid": func() { MainHeavy(testHeavy()) },
 	})
 }

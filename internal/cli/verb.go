@@ -8,7 +8,7 @@ import (
 // Names is the set of program names under which a verb or a flag exists.
 type Names uint8
 
-// The names. Cross stands for the command cross-agent-VERB.
+// The names. Cross stands for the command cross-agent-VERB; of a verb of the family comms it has the second word only.
 const (
 	Tutti Names = 1 << iota
 	H2A
@@ -70,6 +70,7 @@ const (
 	Acts
 	Ends
 	Stays // runs long: stays up and falls silent by itself
+	Asks  // asks for itself, at more than one place or not in every case
 	Indifferent
 )
 
@@ -162,10 +163,18 @@ func (t Table) each(under Names, f func(*Verb) bool) {
 	}
 }
 
-// find returns the verb of one or two words, nil when there is none.
+// commsFamily is the family whose verbs are commands of their own as well: cross-agent-send is comms send.
+const commsFamily = "comms"
+
+// crossName is what stands behind cross-agent- where the verb is a command of its own.
+func (v *Verb) crossName() string {
+	return strings.TrimPrefix(v.Name, commsFamily+" ")
+}
+
+// find returns the verb of one or two words, nil when there is none. The name of a cross-agent command is one word.
 func (t Table) find(under Names, word, sub string) (found *Verb) {
 	t.each(under, func(v *Verb) bool {
-		if v.is(word, sub) {
+		if v.is(word, sub) || under == Cross && sub == "" && v.crossName() == word {
 			found = v
 		}
 		return found == nil

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tutti/internal/commstest"
+)
+
+// swept runs the tests and removes the keys that they have made.
+type swept struct{ *testing.M }
+
+func (s swept) Run() int { return commstest.Main(s.M) }
+
+// The verbs of conversations between projects, with the real gpg.
+func TestCommsScripts(t *testing.T) {
+	t.Parallel()
+	if raceDetector {
+		t.Skip("the scripts start programs that have one goroutine each; package comms is run with the detector")
+	}
+	ring := commstest.NewKeyring(t, []commstest.Who{commstest.Alice})
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/comms",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			home, fake := filepath.Join(e.WorkDir, "home of ana"), filepath.Join(e.WorkDir, "fake")
+			for _, dir := range []string{home, fake} {
+				if err := os.MkdirAll(dir, 0o700); err != nil {
+					return err
+				}
+			}
+			e.Setenv("HOME", home)
+			e.Setenv("GNUPGHOME", ring.Home)
+			e.Setenv("GPG_USER", "")
+			e.Setenv("CROSS_AGENT_FROM", "")
+			e.Setenv("TZ", "UTC")
+			e.Setenv("PATH", fake+string(filepath.ListSeparator)+e.Getenv("PATH"))
+			e.Cd = home
+			return os.WriteFile(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "isjson": cmdIsJSON},
+	})
+}
