@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -45,6 +46,7 @@ type database struct {
 	pool *sql.DB
 	conn *sql.Conn
 	open bool        // a transaction is open
+	made bool        // its tables are there
 	is   os.FileInfo // the file that was opened
 }
 
@@ -127,23 +129,25 @@ func prepare(path string) error {
 	return nil
 }
 
-// begin keeps other programs from writing, and reads all there is.
-func (d *database) begin(ctx context.Context) (*stored, error) {
+// begin keeps other programs from writing, and reads all there is. Rows that say what they say in a document are not understood anew.
+func (d *database) begin(ctx context.Context, doc *document) (*stored, error) {
 	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", d.path, err)
 	}
 	d.open = true
-	if _, err := d.conn.ExecContext(ctx, tables); err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.path, err)
+	if !d.made {
+		if _, err := d.conn.ExecContext(ctx, tables); err != nil {
+			return nil, fmt.Errorf("read %s: %w", d.path, err)
+		}
 	}
-	s, err := d.read(ctx)
+	s, err := d.read(ctx, doc)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
 	return s, nil
 }
 
-func (d *database) read(ctx context.Context) (*stored, error) {
+func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
 	s := &stored{rows: map[string]storedRow{}, rest: &tree{kind: object}}
 	var state []byte
 	err := d.conn.QueryRowContext(ctx, "SELECT data FROM state WHERE id = 1").Scan(&state)
@@ -164,6 +168,10 @@ func (d *database) read(ctx context.Context) (*stored, error) {
 		var data []byte
 		if err := rows.Scan(&name, &data); err != nil {
 			return nil, err
+		}
+		if e := doc.find(name); e != nil && e.bad == nil && e.row.Name == name && bytes.Equal(e.raw, data) {
+			s.add(name, storedRow{said: e.said, row: e.row, hash: e.hash()})
+			continue
 		}
 		s.put(name, data)
 	}
@@ -196,6 +204,10 @@ func (s *stored) put(name string, data []byte) {
 			r.bad = &roster.InvalidError{Name: name, Reason: "in the database it stands under another name"}
 		}
 	}
+	s.add(name, r)
+}
+
+func (s *stored) add(name string, r storedRow) {
 	if _, have := s.rows[name]; !have {
 		s.names = append(s.names, name)
 	}
@@ -273,6 +285,7 @@ func (d *database) write(ctx context.Context, put []*entry, gone []string, rest 
 func (d *database) commit(ctx context.Context) error {
 	d.open = false
 	_, err := d.conn.ExecContext(ctx, "COMMIT")
+	d.made = d.made || err == nil
 	return err
 }
 

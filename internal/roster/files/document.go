@@ -31,11 +31,12 @@ func (e *SyntaxError) Error() string {
 // A document is the text of a registry that was understood.
 type document struct {
 	text  []byte
-	lines []int      // where each line begins
-	root  *yaml.Node // a mapping; nil: the text says nothing
-	pair  int        // root.Content[pair] is the key of the rows; -1: there is none
-	rows  []*entry   // in the order of the file
-	rest  *tree      // everything but the rows
+	lines []int             // where each line begins
+	root  *yaml.Node        // a mapping; nil: the text says nothing
+	pair  int               // root.Content[pair] is the key of the rows; -1: there is none
+	rows  []*entry          // in the order of the file
+	named map[string]*entry // the first row of each name
+	rest  *tree             // everything but the rows
 }
 
 // An entry is a row with its place in the file.
@@ -46,6 +47,15 @@ type entry struct {
 	raw  []byte // what it says, as JSON; nil: it cannot be read
 	bad  error  // an *InvalidError: why it cannot be used
 	odd  []string
+	sum  string // see hash
+}
+
+// hash is that of what the row says. It is made once.
+func (e *entry) hash() string {
+	if e.sum == "" {
+		e.sum = hashOf(e.said)
+	}
+	return e.sum
 }
 
 func (d *document) list() *yaml.Node {
@@ -55,8 +65,9 @@ func (d *document) list() *yaml.Node {
 	return d.root.Content[d.pair+1]
 }
 
-// parse reads a text. Errors are of type *lineError and are about the whole of it; what is wrong with one row stands with the row.
-func parse(text []byte) (*document, error) {
+// parse reads a text. Errors are of type *lineError and are about the whole of it; what is wrong with one row stands with the row. Of
+// a row that says what it said in another document before, which may be nil, the meaning is taken from there.
+func parse(text []byte, before *document) (*document, error) {
 	d := &document{text: text, pair: -1, rest: &tree{kind: object}, lines: []int{0}}
 	if err := checkText(text); err != nil {
 		return nil, err
@@ -65,6 +76,9 @@ func parse(text []byte) (*document, error) {
 		if i = lineEnd(text, i); i < len(text) || text[i-1] == '\n' {
 			d.lines = append(d.lines, i)
 		}
+	}
+	if d.root = simpleText(text); d.root != nil {
+		return d, d.read(before)
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, second yaml.Node
@@ -88,7 +102,7 @@ func parse(text []byte) (*document, error) {
 		return nil, faultAt(root, "a registry is a mapping with the member %s", rowsKey)
 	}
 	d.root = root
-	return d, d.read()
+	return d, d.read(before)
 }
 
 func checkText(text []byte) error {
@@ -125,7 +139,7 @@ func yamlFault(err error) error {
 }
 
 // read takes the root apart.
-func (d *document) read() error {
+func (d *document) read(before *document) error {
 	r := &reader{}
 	rest := &yaml.Node{Kind: yaml.MappingNode, Line: d.root.Line}
 	for i := 0; i+1 < len(d.root.Content); i += 2 {
@@ -150,9 +164,13 @@ func (d *document) read() error {
 	if seq.Kind != yaml.SequenceNode {
 		return faultAt(seq, "%s is no list", rowsKey)
 	}
-	for _, n := range seq.Content {
+	for i, n := range seq.Content {
 		e := &entry{node: n}
-		if err := e.read(r); errors.Is(err, errBomb) {
+		var was *entry
+		if before != nil && i < len(before.rows) {
+			was = before.rows[i]
+		}
+		if err := e.read(r, was); errors.Is(err, errBomb) {
 			return err
 		}
 		d.rows = append(d.rows, e)
@@ -162,7 +180,7 @@ func (d *document) read() error {
 }
 
 // read understands one row. The error is returned for the caller that wants to know its cause, too.
-func (e *entry) read(r *reader) error {
+func (e *entry) read(r *reader, was *entry) error {
 	said, err := r.tree(e.node, 0, false)
 	if err != nil {
 		fault := &lineError{}
@@ -171,6 +189,10 @@ func (e *entry) read(r *reader) error {
 		return err
 	}
 	e.said, e.raw = said, said.json(nil)
+	if was != nil && was.bad == nil && bytes.Equal(was.raw, e.raw) {
+		e.raw, e.row, e.odd, e.sum = was.raw, was.row, was.odd, was.sum
+		return nil
+	}
 	e.row, e.odd, err = roster.Parse(e.raw)
 	var invalid *roster.InvalidError
 	if errors.As(err, &invalid) {
@@ -200,14 +222,14 @@ func (e *entry) name() string {
 
 // findTwins makes rows unusable that have one name: nobody can say which of them is the session.
 func (d *document) findTwins() {
-	first := make(map[string]*entry, len(d.rows))
+	d.named = make(map[string]*entry, len(d.rows))
 	for _, e := range d.rows {
 		name := e.name()
-		other := first[name]
+		other := d.named[name]
 		switch {
 		case name == "":
 		case other == nil:
-			first[name] = e
+			d.named[name] = e
 		default:
 			for _, twin := range []*entry{other, e} {
 				twin.bad = &roster.InvalidError{
@@ -221,12 +243,7 @@ func (d *document) findTwins() {
 
 // find returns the row of a name, usable or not.
 func (d *document) find(name string) *entry {
-	for _, e := range d.rows {
-		if e.name() == name {
-			return e
-		}
-	}
-	return nil
+	return d.named[name]
 }
 
 // offset returns where a node begins. The parser counts characters.

@@ -161,7 +161,7 @@ func (d *document) verified(name string, line int, changes []splice, good func(i
 	if err != nil {
 		return nil, err
 	}
-	is, err := parse(text)
+	is, err := parse(text, d)
 	if err != nil {
 		return nil, unsafeError(name, line, "afterwards the file could not be read: %v", err)
 	}

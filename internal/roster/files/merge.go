@@ -67,7 +67,7 @@ func reasonOf(err error) string {
 
 // both judges a row that stands in both files.
 func (m *merger) both(e *entry, s storedRow) {
-	name, here, base := e.row.Name, hashOf(e.said), m.base(e.row.Name)
+	name, here, base := e.row.Name, e.hash(), m.base(e.row.Name)
 	switch {
 	case here == s.hash:
 	case s.bad != nil:
@@ -179,7 +179,7 @@ func (m *merger) outcome(sum string) (put []*entry, gone []string, rest *tree, a
 		if m.frozen[e.name()] {
 			continue
 		}
-		hash := hashOf(e.said)
+		hash := e.hash()
 		a.rows[e.row.Name] = hash
 		if s, ok := m.db.rows[e.row.Name]; !ok || s.hash != hash || s.bad != nil || s.old {
 			put = append(put, e)

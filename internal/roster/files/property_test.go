@@ -217,7 +217,7 @@ func FuzzEdit(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		d, err := parse(text)
+		d, err := parse(text, nil)
 		if err != nil {
 			return
 		}
@@ -233,7 +233,7 @@ func FuzzEdit(f *testing.F) {
 			if !bytes.HasPrefix(got, text[:from]) || !bytes.HasSuffix(got, text[to:]) {
 				t.Fatalf("row %d of\n%q\nbecame\n%q", i, text, got)
 			}
-			is, err := parse(got)
+			is, err := parse(got, nil)
 			if err != nil || is.rows[i].row.StopReason != "api_error" || len(is.rows) != len(d.rows) || !d.sameRows(is.rows, i) {
 				t.Fatalf("%v\n%q\nbecame\n%q", err, text, got)
 			}

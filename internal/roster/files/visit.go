@@ -183,7 +183,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 		return fmt.Errorf("%s leads to a file without %s: it is no registry", v.r.path, rowsKey)
 	}
 	v.r.step("read")
-	stored, err := v.readDatabase(ctx)
+	stored, err := v.readDatabase(ctx, doc)
 	if err != nil {
 		return err
 	}
@@ -198,12 +198,12 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 	return nil
 }
 
-func (v *visit) readDatabase(ctx context.Context) (*stored, error) {
+func (v *visit) readDatabase(ctx context.Context, doc *document) (*stored, error) {
 	for {
 		db, err := v.r.database(ctx, v.place.db())
 		var s *stored
 		if err == nil {
-			if s, err = db.begin(ctx); err == nil {
+			if s, err = db.begin(ctx, doc); err == nil {
 				v.db = db
 				v.r.step("begun")
 				return s, nil
@@ -239,7 +239,7 @@ func (r *Registry) parse(text []byte) (*document, error) {
 	if r.last != nil && bytes.Equal(r.last.text, text) {
 		return r.last, nil
 	}
-	d, err := parse(text)
+	d, err := parse(text, r.last)
 	if err == nil {
 		r.last = d
 	}
