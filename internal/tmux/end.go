@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -30,8 +31,44 @@ func (s Server) find(ctx context.Context, name string) (Pane, error) {
 	if err != nil {
 		return Pane{}, err
 	}
+	return snap.first(name)
+}
+
+// FindShown is [Server.Find], with the text of the pane that is expected there, by the same call and as of the same moment. Where another
+// pane was found, or none of that id with that first process is there, the text is missing; [Server.Capture] may have it, or tell why.
+func (s Server) FindShown(ctx context.Context, name string, want Want, c Capture) (Pane, string, error) {
+	if !isID(want.ID, '%') || want.PID <= 1 {
+		p, err := s.Find(ctx, name)
+		return p, "", err
+	}
+	mark := rand.Text() // nobody can write it on a screen before
+	out, err := s.ask(ctx, "list-panes", "-F", paneFormat(), "-a", "-f", equal("session_name", name), ";",
+		"if-shell", "-F", "-t", want.ID, equal("pane_pid", strconv.Itoa(want.PID)), "display-message -p "+mark+" ; "+c.command(Ref{ID: want.ID}))
+	if err != nil && (!errors.Is(err, ErrAbsent) || len(out) == 0) {
+		return Pane{}, "", fmt.Errorf("find session %q: %w", name, err)
+	}
+	listed, text, _ := strings.Cut(string(out), mark+"\n") // where there is no such pane the call ends there; the list came before
+	snap, err := s.read([]byte(listed))
+	var p Pane
+	if err == nil {
+		p, err = snap.first(name)
+	}
+	switch {
+	case err != nil:
+		return Pane{}, "", fmt.Errorf("find session %q: %w", name, err)
+	case p.unreaped():
+		p, err = s.Find(ctx, name)
+	}
+	if p.ID != want.ID || p.PID != want.PID {
+		text = ""
+	}
+	return p, text, err
+}
+
+// first is the pane of a session that was made first.
+func (s *Snapshot) first(name string) (Pane, error) {
 	first, found := Pane{}, -1
-	for _, p := range snap.Panes {
+	for _, p := range s.Panes {
 		n, err := strconv.Atoi(p.ID[1:])
 		if err == nil && p.SessionName == name && (found < 0 || n < found) {
 			first, found = p, n

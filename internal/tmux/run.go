@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 )
 
 const (
@@ -61,12 +60,16 @@ func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append(how.Args, args...)...)
-	cmd.Env, cmd.Dir, cmd.Stdin = how.Env, how.Dir, how.Stdin
-	cmd.WaitDelay = time.Second // a killed client leaves nobody who could hold its pipes; in case it does
 	out, said := &limited{max: maxOutput}, &limited{max: maxErrors, drop: true}
-	cmd.Stdout, cmd.Stderr = out, said
-	err = cmd.Run()
+	one := spawn{path: program, args: append(append([]string{program}, how.Args...), args...), env: how.Env, dir: how.Dir, out: out, err: said}
+	if how.Stdin != nil {
+		text, err := io.ReadAll(how.Stdin)
+		if err != nil {
+			return nil, err
+		}
+		one.in = string(text)
+	}
+	err = one.run(ctx)
 	if err == nil {
 		return out.buf.Bytes(), nil
 	}
