@@ -61,9 +61,11 @@ type begin struct {
 	first   proc.ID // of the pane
 	at      time.Time
 	seen    driver.Seen
-	screen  string // the last one that was looked at
-	ended   bool   // its end was found, and is in the row
-	visit   bool   // it was begun before: what becomes of it is not ours to write down
+	screen  string        // the last one that was looked at
+	ended   bool          // its end was found, and is in the row
+	visit   bool          // it was begun before: what becomes of it is not ours to write down
+	opened  chan struct{} // closed when the bus has made ready what it can; nil: it does not
+	drop    func()        // takes that back
 }
 
 // newOwner makes the owner of a session.
@@ -96,16 +98,43 @@ func (b *begin) start(ctx context.Context) error {
 		return err
 	}
 	b.remember()
+	b.expect(ctx)
 	var err error
 	b.at = b.m.o.Now()
 	b.pane, err = b.server.New(ctx, tmux.Spec{
 		Name: b.row.Name, Dir: b.row.Pane.Cwd, Argv: b.argv, Env: passed(b.m.o.Environ, b.row.OwnerID, b.m.home()), Owner: b.row.OwnerID,
 		Isolated: b.row.ServerName() != "default",
 	})
-	if err == nil {
-		return nil
+	if err != nil {
+		err = b.notStarted(ctx, err)
 	}
-	return b.notStarted(ctx, err)
+	if err != nil {
+		b.unexpect()
+	}
+	return err
+}
+
+// expect has the bus make ready what it can while tmux starts the program.
+func (b *begin) expect(ctx context.Context) {
+	if b.m.o.Bus.Expected == nil {
+		return
+	}
+	b.opened = make(chan struct{})
+	birth := b.m.birth(&b.row, &tmux.Pane{}, proc.ID{})
+	go func() {
+		defer close(b.opened)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
+		defer cancel()
+		b.drop = b.m.o.Bus.Expected(ctx, birth)
+	}()
+}
+
+// unexpect takes back what was made ready for a program that does not run.
+func (b *begin) unexpect() {
+	if b.opened != nil {
+		<-b.opened
+		b.drop()
+	}
 }
 
 // home is the workspace of the registry; of one that lies elsewhere, where the user stands.
@@ -191,11 +220,15 @@ const busLimit = 10 * time.Second
 func (b *begin) telling(ctx context.Context) <-chan string {
 	told := make(chan string, 1)
 	if b.m.o.Bus.Began == nil || b.first.PID == 0 {
+		b.unexpect()
 		told <- ""
 		return told
 	}
 	name, birth := b.row.Name, b.m.birth(&b.row, &b.pane, b.first)
 	go func() {
+		if b.opened != nil {
+			<-b.opened
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
 		defer cancel()
 		instance, err := b.m.o.Bus.Began(ctx, birth)

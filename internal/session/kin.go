@@ -2,6 +2,7 @@ package session
 
 import (
 	"strings"
+	"sync"
 
 	"tutti/internal/driver"
 	"tutti/internal/proc"
@@ -27,7 +28,13 @@ func family(r *roster.Row, first proc.ID) ([]proc.Process, error) {
 
 // relatives are the family of a session, and the bystanders among them.
 func relatives(r *roster.Row, first proc.ID) (kin []proc.Process, apart []Bystander, err error) {
+	var marked []proc.Process
+	var looking sync.WaitGroup
+	if r.OwnerID != "" {
+		looking.Go(func() { marked = proc.WithEnv(Variable, r.OwnerID) })
+	}
 	all, err := proc.List()
+	looking.Wait()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,9 +53,7 @@ func relatives(r *roster.Row, first proc.ID) (kin []proc.Process, apart []Bystan
 			roots = append(roots, p)
 		}
 	}
-	if r.OwnerID != "" {
-		roots = append(roots, proc.WithEnv(Variable, r.OwnerID)...)
-	}
+	roots = append(roots, marked...)
 	for _, p := range roots {
 		if f.above[p.PID] { // the session lives in it, and may not be alone there
 			f.seen[p.ID] = true

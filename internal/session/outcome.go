@@ -153,6 +153,9 @@ func (s *stopping) final(r *roster.Row) {
 func (s *stopping) finish(ctx context.Context, failed error) error {
 	s.out.Took = time.Since(s.began)
 	if failed != nil {
+		if s.told != nil {
+			<-s.told
+		}
 		return errors.Join(failed, s.cutOff(ctx, failed))
 	}
 	if s.q.Purge {
@@ -164,9 +167,9 @@ func (s *stopping) finish(ctx context.Context, failed error) error {
 	} else {
 		s.tellJob(ctx, "error", "stopped by operator")
 	}
-	if f := s.m.o.Bus.Ended; f != nil && !s.bare {
-		row := s.out.Row.Clone()
-		if err := f(context.WithoutCancel(ctx), &row); err != nil {
+	s.farewell(ctx)
+	if s.told != nil {
+		if err := <-s.told; err != nil {
 			s.note("the bus could not be told: %v", err)
 		}
 	}
@@ -176,6 +179,24 @@ func (s *stopping) finish(ctx context.Context, failed error) error {
 	}
 	s.m.reached("written")
 	return nil
+}
+
+// bidFarewell tells the bus of the end as soon as the program has ended, while what it has left behind is looked after.
+func (s *stopping) bidFarewell(ctx context.Context) {
+	if s.first.PID > 1 && !s.first.Alive() {
+		s.farewell(ctx)
+	}
+}
+
+// farewell tells the bus of the end, once.
+func (s *stopping) farewell(ctx context.Context) {
+	f := s.m.o.Bus.Ended
+	if f == nil || s.bare || s.told != nil {
+		return
+	}
+	s.told = make(chan error, 1)
+	row := s.out.Row.Clone()
+	go func() { s.told <- f(context.WithoutCancel(ctx), &row) }()
 }
 
 // cutOff leaves the intent behind, held by nobody, with what is known.

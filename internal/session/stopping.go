@@ -27,9 +27,12 @@ type stopping struct {
 	srv   tmux.Server
 	first proc.ID // of the pane; the zero ID when it is not known
 	as    roster.Row
+	shown string         // the screen as it was found with the session; "" when it has to be asked for
+	early *kinship       // a look at who belongs to the session that was begun before it was found; nil: there is none
 	kin   []proc.Process // of every look so far
 	empty bool           // the last look found nobody
 	began time.Time
+	told  chan error // what the bus said of the end; nil: it was not told yet
 }
 
 func (s *stopping) note(format string, args ...any) {
@@ -66,6 +69,7 @@ func (s *stopping) once(ctx context.Context) error {
 	if err := s.turn(ctx); err != nil {
 		return err
 	}
+	s.ahead()
 	s.find(ctx)
 	ended := s.row.Status != roster.Running && !s.bare
 	lives := s.sight.State == Alive || s.sight.State == Other && !s.sight.Foreign
@@ -87,7 +91,7 @@ func (s *stopping) once(ctx context.Context) error {
 // find looks for the session: under its name, and, where there is none or one of somebody else, by its owner. Users rename sessions.
 func (s *stopping) find(ctx context.Context) {
 	for range looks { // a server that is just ending is asked again
-		if s.sight = s.m.look(ctx, &s.row); s.sight.State != Unknown || !pause(ctx, glance) {
+		if s.sight = s.look(ctx); s.sight.State != Unknown || !pause(ctx, glance) {
 			break
 		}
 	}
@@ -109,6 +113,16 @@ func (s *stopping) find(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// look finds the session of the row. The screen of the pane that the row names comes with the same answer of tmux.
+func (s *stopping) look(ctx context.Context) Sight {
+	want := tmux.Want{ID: s.row.Pane.ID, PID: s.row.Pane.PID}
+	pane, screen, err := s.srv.FindShown(ctx, s.row.Name, want, lastScreen)
+	if s.shown = ""; err == nil && pane.ID == want.ID && pane.PID == want.PID {
+		s.shown = screen
+	}
+	return sightOf(&s.row, pane, err)
 }
 
 // turn waits until nobody else is at the session: two stops at once end it once. Who begins it, or goes on with it, is given a while,
