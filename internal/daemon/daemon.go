@@ -178,21 +178,33 @@ func (u *up) look(ctx context.Context) error {
 	}
 	err := astray(ctx, place, sub)
 	cancel()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		works.Wait()
-	}()
-	select {
-	case <-ended:
-	case <-time.After(endFor):
+	if err != nil {
+		u.says.tell(Event{Kind: "gone", Text: err.Error() + "; waiting until it is back", fault: true})
 	}
+	ended(ctx, &works)
 	u.close()
 	if err == nil {
 		return nil
 	}
-	u.says.tell(Event{Kind: "gone", Text: err.Error() + "; waiting until it is back", fault: true})
 	return u.await(ctx, place, sub)
+}
+
+// ended waits until all parts have ended: they use the bus, and begin anew with another one. The end of the program they do not hold up.
+func ended(ctx context.Context, works *sync.WaitGroup) {
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		works.Wait()
+	}()
+	select {
+	case <-all:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-all:
+	case <-time.After(endFor):
+	}
 }
 
 // astray waits until the bus does not lie where it was found; nil: ctx is done.
