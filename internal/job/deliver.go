@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
@@ -39,6 +40,13 @@ const (
 // turnOf is what has to be typed now: the round and the phase.
 func (j *Job) turnOf() string {
 	return fmt.Sprintf("%d:%s", max(j.Round, 1), cmp.Or(j.Phase, Work))
+}
+
+// ToHand tells that a job goes on only when something is typed, and that nobody has begun to.
+func (j *Job) ToHand() bool {
+	session, _ := j.whose()
+	turn := j.turnOf()
+	return !j.Status.Over() && session != "" && j.Handed != handing+turn && j.Handed != handed+turn
 }
 
 // reviewing tells that it is the turn of the reviewer.
@@ -138,13 +146,9 @@ func (c *change) free(owner, session, id string) error {
 	if owner == "" {
 		return nil
 	}
-	b := c.b
-	other, err := b.Get(b.bound(owner).job)
-	if err != nil || other.ID == id || other.Status != StatusRunning {
-		return nil //nolint:nilerr // what cannot be read is no work
-	}
-	if at, _, ok := other.Due(); ok && c.now.After(at) {
-		return nil // nobody followed it
+	other := c.b.at(c.b.bound(owner).job)
+	if other == nil || other.ID == id {
+		return nil
 	}
 	return &StateError{id, fmt.Sprintf("%s works on job %s, which is not over; \"tutti job watch %s --drive\" gives it this one later", session, other.ID, id)}
 }
@@ -162,9 +166,9 @@ func (b *Book) wasTyped(ctx context.Context, before *Job, session, owner string,
 			return c.note(j, strings.TrimSpace(handed), func(n *canonjson.Object) { n.Str("session", session) })
 		case stopped:
 			j.Handed = "none"
-			b.unbind(owner, j.ID) // what its agent does next is not this job
-			if j.LastSeq == 0 && j.Status == StatusRunning {
-				j.Status = StatusPending
+			b.unbind(owner, j.ID)                            // what its agent does next is not this job
+			if j.LastSeq == 0 && j.Status == StatusRunning { // as if nobody had taken it, and its time does not run
+				j.Status, j.ClaimedBy, j.Running = StatusPending, "", time.Time{}
 			}
 			return nil
 		case j.Status.Over():

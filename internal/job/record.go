@@ -102,6 +102,7 @@ type Job struct {
 	token  string
 	raw    []byte
 	behind []*Event // which its log has and its record had not
+	torn   bool     // the last line of its log has no end
 }
 
 // A DamagedError reports a record that cannot be used. It is left as it is.
@@ -194,7 +195,9 @@ func (j *Job) bytes() []byte {
 		raw = canonjson.Set(raw, "round", fmt.Appendf(nil, "%d", j.Round))
 	}
 	set("claimed_by", j.ClaimedBy)
-	moment("running_since", j.Running)
+	if moment("running_since", j.Running); j.Running.IsZero() { // it was given back
+		raw = canonjson.Delete(raw, "running_since")
+	}
 	moment("last_event_at", j.Heard)
 	set("last_event", string(j.Last))
 	set("last_detail", j.Detail)
@@ -218,11 +221,12 @@ func (j *Job) Public() []byte {
 // Topic is where events of the job are published.
 func (j *Job) Topic() string { return j.TopicPrefix + "/events" }
 
-// checkTopic tells why a topic of a record cannot be used: a record may come from anybody, and a wildcard would subscribe to
-// what others say.
+// checkTopic tells why a topic of a record cannot be used: a record may come with a project from anybody. A wildcard would subscribe to
+// what others say, and what is published anywhere but under a job may switch something.
 func (j *Job) checkTopic() error {
-	if p := j.TopicPrefix; p == "" || len(p) > 200 || p[0] == '$' || strings.ContainsAny(p, "#+\x00\n") {
-		return &DamagedError{j.ID + ".json", fmt.Sprintf("topic_prefix %.80q is none to publish under", p)}
+	p := j.TopicPrefix
+	if len(p) > 200 || strings.HasPrefix(p, "$") || strings.ContainsAny(p, "#+\x00\n") || !strings.HasSuffix(p, "/jobs/"+j.ID) {
+		return &DamagedError{j.ID + ".json", fmt.Sprintf("topic_prefix %.80q does not end in /jobs/%s, and no broker is told", p, j.ID)}
 	}
 	return nil
 }
