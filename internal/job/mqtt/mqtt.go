@@ -1,8 +1,9 @@
 // Package mqtt tells a broker of jobs, and hears from it, by MQTT 3.1.1.
 //
 // It promises: what Publish has returned nil for, the broker has acknowledged (QoS 1); a subscription stands again after a lost
-// connection; a message larger than any event is never held in memory, however large a broker lets it be, and is acknowledged so
-// that it is not sent again and again. Which messages mean anything is for package job to judge.
+// connection, and whoever wants to know is told; no packet of a broker ends the program; a message larger than any event is never held
+// in memory, however large a broker lets it be, and is acknowledged so that it is not sent again and again. Which messages mean anything
+// is for package job to judge.
 package mqtt
 
 import (
@@ -14,10 +15,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -47,6 +50,7 @@ type Client struct {
 
 	mu    sync.Mutex
 	calls map[string]func([]byte, int64) // by topic
+	back  func(err error)                // nil: nobody asks
 	busy  sync.Mutex                     // one message at a time
 }
 
@@ -80,6 +84,7 @@ func Dial(ctx context.Context, b job.Broker) (*Client, error) {
 		return newGuard(conn, job.MaxEvent, c.tooLarge), nil
 	})
 	o.SetOnConnectHandler(func(paho.Client) { c.again() })
+	o.SetDefaultPublishHandler(func(paho.Client, paho.Message) {}) // what was not asked for is acknowledged: the client would keep it
 	c.client = paho.NewClient(o)
 	if err := await(ctx, c.client.Connect(), connectTime); err != nil {
 		c.client.Disconnect(0)
@@ -215,16 +220,31 @@ func (c *Client) ask(ctx context.Context, topic string) error {
 	return nil
 }
 
+// Back calls f each time when a lost connection stands again, with its subscriptions. An error says which of them the broker did not grant.
+func (c *Client) Back(f func(err error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.back = f
+}
+
 // again subscribes anew after a lost connection.
 func (c *Client) again() {
 	c.mu.Lock()
-	topics := make([]string, 0, len(c.calls))
-	for topic := range c.calls {
-		topics = append(topics, topic)
-	}
+	topics := slices.Sorted(maps.Keys(c.calls))
+	back := c.back
 	c.mu.Unlock()
+	var failed error
 	for _, topic := range topics {
-		_ = c.ask(context.Background(), topic) // should it fail, the connection is lost again, and this comes again
+		err := c.ask(context.Background(), topic)
+		if !c.client.IsConnectionOpen() {
+			return // it was lost once more: this comes again
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("broker %s: subscribe to %s: %w", c.where, topic, err))
+		}
+	}
+	if back != nil {
+		back(failed)
 	}
 }
 
