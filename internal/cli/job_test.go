@@ -21,7 +21,8 @@ func testJobParts() JobParts {
 		if _, err := os.Stat(filepath.Join(dir, "down")); err == nil {
 			return nil, errors.New("broker: connection refused")
 		}
-		return jobFile(filepath.Join(dir, "broker")), nil
+		f := jobFile(filepath.Join(dir, "broker"))
+		return f, jobFile(filepath.Join(dir, "dialled")).add("once more")
 	}}
 }
 
@@ -37,6 +38,9 @@ func (f jobFile) add(text string) error {
 }
 
 func (f jobFile) Deliver(_ context.Context, session, text string) error {
+	if session == "deaf" {
+		return errors.New("its program has ended")
+	}
 	return f.add("to " + session + ": " + text)
 }
 
@@ -49,6 +53,8 @@ func (f jobFile) Publish(_ context.Context, m job.Message) error {
 }
 
 func (f jobFile) Subscribe(context.Context, string, func([]byte, int64)) error { return nil }
+
+func (f jobFile) Back(func(error)) {}
 
 func (f jobFile) Close() error { return nil }
 
