@@ -27,10 +27,11 @@ type Candidate struct {
 
 // candidates are the conversations that a program keeps of a folder, the newest first.
 func (m *Manager) candidates(ctx context.Context, d *driver.Driver, dir string) (found []Candidate, err error) {
+	place := m.place(dir)
 	if d.Life.Find.List != nil {
-		found, err = askedOf(ctx, d, dir)
+		found, err = askedOf(ctx, d, place.Dir)
 	}
-	for _, c := range conversations(&d.Life.Find, m.place(dir)) {
+	for _, c := range conversations(&d.Life.Find, place) {
 		one := Candidate{ID: c.ID, Began: c.Began, Changed: c.Changed}
 		i := slices.IndexFunc(found, func(o Candidate) bool { return o.ID == c.ID }) // one that was taken up again can have several files
 		switch {
@@ -89,7 +90,7 @@ func isKept(f *driver.Finder, p driver.Place, a *driver.Artefact, id string) boo
 			return true
 		}
 		c, ok := readConversation(f, p, root, name)
-		return ok && c.ID == id
+		return ok && c.ID == id || !ok && c.Cut // what is read of it does not say, and its name does
 	})
 }
 
@@ -193,9 +194,21 @@ func (m *Manager) inUse(d *driver.Driver, dir, id string) (proc.Process, bool) {
 			}
 			continue
 		}
-		if args, err := proc.Cmdline(p.PID); err == nil && slices.Contains(args, id) {
+		if names(p, id) || opens(p, id) {
 			return p, true
 		}
 	}
 	return proc.Process{}, false
+}
+
+// names tells whether a process was started with an id among its arguments.
+func names(p proc.Process, id string) bool {
+	args, err := proc.Cmdline(p.PID)
+	return err == nil && slices.ContainsFunc(args, func(arg string) bool { return arg == id || strings.HasSuffix(arg, "="+id) })
+}
+
+// opens tells whether a process has a file open that is named after a conversation.
+func opens(p proc.Process, id string) bool {
+	open, err := proc.Files(p.ID)
+	return err == nil && slices.ContainsFunc(open, func(name string) bool { return strings.Contains(path.Base(name), id) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"tutti/internal/driver"
@@ -112,8 +113,11 @@ func (m *Manager) reached(step string) {
 	}
 }
 
-// place is where the program of a session finds its own files.
+// place is where the program of a session finds its own files. Programs see their folder without links.
 func (m *Manager) place(dir string) driver.Place {
+	if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
+		dir = real
+	}
 	return driver.Place{Home: m.o.Home, Dir: dir, Env: m.o.Env}
 }
 
@@ -129,6 +133,8 @@ const (
 	NotTheOne             // what is there is not what the row says: nothing was touched
 	Unclear               // tmux did not answer: nothing is known, and nothing was done
 	Inside                // who asks runs in the session, and would end with it
+	Nothing               // there is nothing to go on with, whatever is tried
+	Busy                  // somebody else is at work on it
 )
 
 // An Error says what could not be done to a session, and what to type next.

@@ -53,6 +53,7 @@ func (s *stopping) begin(ctx context.Context) error {
 			s.row = r.Clone()
 			return errBusy
 		}
+		r.Set(beforeMember, nil) // of a begin that this takes over
 		r.Intent = &roster.Intent{Verb: verbStop, Step: "ending", At: roster.Stamp(s.m.o.Now()), PID: self.PID, Start: self.Start, Boot: self.Boot}
 		if screen != "" {
 			r.VisibleScreen = screen

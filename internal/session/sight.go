@@ -60,7 +60,10 @@ func sightOf(r *roster.Row, pane tmux.Pane, err error) Sight {
 		return s
 	}
 	if pane.Dead {
-		s.State = Dead
+		// Without an owner on either side the pid is all that there is: anybody's session can have the name.
+		if s.Foreign = r.OwnerID == "" && pane.PID != r.Pane.PID; !s.Foreign {
+			s.State = Dead
+		}
 		return s
 	}
 	id, err := proc.Of(pane.PID)

@@ -165,6 +165,8 @@ func glanceOf(r *roster.Row, pane tmux.Pane) Sight {
 	switch id := (proc.ID{PID: pane.PID, Start: r.Pane.StartTicks, Boot: proc.BootID()}); {
 	case r.OwnerID != pane.Owner:
 		s.Foreign = true
+	case pane.Dead && r.OwnerID == "" && pane.PID != r.Pane.PID:
+		s.Foreign = true
 	case pane.Dead:
 		s.State = Dead
 	case !isOf(r, id):
