@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -45,9 +46,13 @@ type database struct {
 	path string
 	pool *sql.DB
 	conn *sql.Conn
-	open bool        // a transaction is open
-	made bool        // its tables are there
-	is   os.FileInfo // the file that was opened
+	open bool // a transaction is open
+	full bool // something was committed that stands in the journal
+	// What it said when this connection last committed, nil when that is not known; and its version then, which changes with the commits of
+	// others only.
+	known   *stored
+	version int64
+	is      os.FileInfo // the file that was opened
 }
 
 // A stored is what a database says.
@@ -129,22 +134,36 @@ func prepare(path string) error {
 	return nil
 }
 
-// begin keeps other programs from writing, and reads all there is. Rows that say what they say in a document are not understood anew.
+// begin keeps other programs from writing, and reads all there is, unless nobody has written since this connection has. Rows that say what
+// they say in a document are not understood anew.
 func (d *database) begin(ctx context.Context, doc *document) (*stored, error) {
 	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", d.path, err)
 	}
 	d.open = true
-	if !d.made {
-		if _, err := d.conn.ExecContext(ctx, tables); err != nil {
-			return nil, fmt.Errorf("read %s: %w", d.path, err)
-		}
+	known, version := d.known, d.version
+	d.known = nil
+	if err := d.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.version); err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.path, err)
+	}
+	if known != nil && version == d.version {
+		return known, nil
+	}
+	if _, err := d.conn.ExecContext(ctx, tables); err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
 	s, err := d.read(ctx, doc)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
 	return s, nil
+}
+
+// alone tells whether nobody has written since this connection has.
+func (d *database) alone(ctx context.Context) bool {
+	var version int64
+	err := d.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
+	return err == nil && version == d.version
 }
 
 func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
@@ -285,7 +304,7 @@ func (d *database) write(ctx context.Context, put []*entry, gone []string, rest 
 func (d *database) commit(ctx context.Context) error {
 	d.open = false
 	_, err := d.conn.ExecContext(ctx, "COMMIT")
-	d.made = d.made || err == nil
+	d.full = true // what failed may have left something there, too
 	return err
 }
 
@@ -299,12 +318,32 @@ func (d *database) close() {
 // settle ends what is open. The journal is emptied, so that what was committed stands in the one file; another program that reads at
 // this moment may keep it from that.
 func (d *database) settle() {
-	ctx := context.Background()
-	if d.open {
-		d.conn.ExecContext(ctx, "ROLLBACK") //nolint:errcheck // closing does the same
+	d.end()
+	if d.full {
+		d.conn.ExecContext(context.Background(), "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
 	}
-	d.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
+	d.full = false
+}
+
+// end gives up what is open.
+func (d *database) end() {
+	if d.open {
+		d.conn.ExecContext(context.Background(), "ROLLBACK") //nolint:errcheck // closing does the same
+	}
 	d.open = false
+}
+
+// said keeps in mind what the database says after a commit.
+func (s *stored) said(put []*entry, gone []string, rest *tree, a agreement) *stored {
+	is := &stored{names: slices.Clone(s.names), rows: maps.Clone(s.rows), rest: rest, ours: a}
+	for _, e := range put {
+		is.add(e.row.Name, storedRow{said: e.said, row: e.row, hash: e.hash()})
+	}
+	for _, name := range gone {
+		delete(is.rows, name)
+	}
+	is.names = slices.DeleteFunc(is.names, func(name string) bool { _, here := is.rows[name]; return !here })
+	return is
 }
 
 // busy reports whether an error means that another program holds the database.

@@ -32,6 +32,7 @@ type Registry struct {
 
 	quick bool      // see Quick
 	idle  *database // open, between two calls
+	due   *visit    // the last one, of which something is left to do
 }
 
 // A look is an agreement of both files that can be recognised without opening the database.

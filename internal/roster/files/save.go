@@ -22,10 +22,6 @@ func (v *visit) save(ctx context.Context) error {
 	put, gone, rest, agreed := m.outcome(sumOf(text))
 	if newText || len(put)+len(gone) > 0 || !agreed.same(&m.db.ours) {
 		agreed.revision++
-		if err := v.db.write(ctx, put, gone, rest, agreed); err != nil {
-			return err
-		}
-		v.r.step("written")
 		if newText {
 			if err := v.swap(text); err != nil {
 				return err
@@ -36,16 +32,31 @@ func (v *visit) save(ctx context.Context) error {
 		if newText && v.made != nil {
 			v.made()
 		}
-		if err := v.db.commit(context.WithoutCancel(ctx)); err != nil {
+		ctx = context.WithoutCancel(ctx)
+		err := v.db.write(ctx, put, gone, rest, agreed)
+		v.r.step("written")
+		if err == nil {
+			err = v.db.commit(ctx)
+		}
+		if err != nil {
 			v.r.forget()
+			if !newText {
+				return err
+			}
 			return nil //nolint:nilerr // see above
 		}
 		v.r.step("committed")
 	}
-	v.r.giveBack(v.db)
+	if v.r.quick {
+		v.db.end()
+		v.db.known = m.db.said(put, gone, rest, agreed)
+		v.r.keep(v)
+	} else {
+		v.db.close()
+		v.r.step("closed")
+		v.remember()
+	}
 	v.db = nil
-	v.r.step("closed")
-	v.remember(text)
 	v.r.step("cached")
 	return nil
 }
@@ -164,8 +175,9 @@ func (v *visit) rename(tmp string) error {
 }
 
 // remember keeps what was agreed upon for the next call and for light programs.
-func (v *visit) remember(text []byte) {
+func (v *visit) remember() {
 	r, m := v.r, v.merged
+	text := m.doc.text
 	r.last = m.doc
 	read := r.now()
 	now, info, err := v.place.dir.Read(v.place.name, roster.MaxSize)
