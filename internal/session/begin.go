@@ -65,6 +65,7 @@ type begin struct {
 	visit   bool          // it was begun before: what becomes of it is not ours to write down
 	opened  chan struct{} // closed when the bus has made ready what it can; nil: it does not
 	drop    func()        // takes that back
+	call    *tmux.Call    // that is to make the session; nil: it was not begun
 }
 
 // newOwner makes the owner of a session.
@@ -100,9 +101,13 @@ func (b *begin) start(ctx context.Context) error {
 	b.expect(ctx)
 	var err error
 	b.at = b.m.o.Now()
-	b.pane, err = b.server.New(ctx, tmux.Spec{
+	if b.call == nil {
+		b.call = b.server.ToMake(isolated(&b.row))
+	}
+	defer b.call.Drop()
+	b.pane, err = b.call.New(ctx, tmux.Spec{
 		Name: b.row.Name, Dir: b.row.Pane.Cwd, Argv: b.argv, Env: passed(b.m.o.Environ, b.row.OwnerID, b.m.home()), Owner: b.row.OwnerID,
-		Isolated: b.row.ServerName() != "default",
+		Isolated: isolated(&b.row),
 	})
 	if err != nil {
 		err = b.notStarted(ctx, err)
@@ -112,6 +117,9 @@ func (b *begin) start(ctx context.Context) error {
 	}
 	return err
 }
+
+// isolated tells whether a server that is started for a row reads no settings of its user.
+func isolated(r *roster.Row) bool { return r.ServerName() != "default" }
 
 // expect has the bus make ready what it can while tmux starts the program.
 func (b *begin) expect(ctx context.Context) {

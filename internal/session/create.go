@@ -57,6 +57,8 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (*Created, error)
 	if err := c.plan(ctx); err != nil {
 		return nil, err
 	}
+	c.b.call = c.b.server.ToMake(isolated(&c.now)) // it finds its way while the row is written
+	defer c.b.call.Drop()
 	if err := c.claim(ctx); err != nil {
 		return nil, err
 	}

@@ -115,6 +115,10 @@ func (s *stopping) climb(ctx context.Context) error {
 	}
 	s.m.reached("signalled")
 	s.bidFarewell(ctx)
+	if s.sight.State != Absent {
+		s.call = s.srv.ToKill() // it finds its way while the rest is looked for
+		defer s.call.Drop()
+	}
 	s.rest(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -294,7 +298,7 @@ func (s *stopping) close(ctx context.Context) error {
 	if s.sight.State == Absent {
 		return nil
 	}
-	err := s.srv.Kill(ctx, s.sight.Pane)
+	err := s.call.Kill(ctx, s.sight.Pane)
 	for range looks { // a server whose last program has ended is just ending, too
 		var said *tmux.CommandError
 		if !errors.As(err, &said) || errors.Is(err, tmux.ErrAbsent) || !pause(ctx, glance) {

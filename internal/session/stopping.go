@@ -33,6 +33,7 @@ type stopping struct {
 	empty bool           // the last look found nobody
 	began time.Time
 	told  chan error // what the bus said of the end; nil: it was not told yet
+	call  *tmux.Call // that is to end the session; nil: it was not begun
 }
 
 func (s *stopping) note(format string, args ...any) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -55,21 +53,29 @@ const (
 // is expanded or run. A *DuplicateError: the name is taken, nothing was made. fs.ErrNotExist and exec.ErrNotFound: there is no such
 // folder or program, nothing was made. After an error of another kind a session may have been made; its owner tells.
 func (s Server) New(ctx context.Context, spec Spec) (Pane, error) {
-	p, err := s.create(ctx, spec)
+	return s.newBy(ctx, spec, nil)
+}
+
+// newBy is New; its first call is one that was begun before, if there is one.
+func (s Server) newBy(ctx context.Context, spec Spec, call *Call) (Pane, error) {
+	p, err := s.create(ctx, spec, call)
 	if err != nil {
 		return Pane{}, fmt.Errorf("make session %q: %w", spec.Name, err)
 	}
 	return p, nil
 }
 
-func (s Server) create(ctx context.Context, spec Spec) (Pane, error) {
+func (s Server) create(ctx context.Context, spec Spec, call *Call) (Pane, error) {
 	argv, err := spec.check()
 	if err != nil {
 		return Pane{}, err
 	}
 	script := spec.script(argv)
 	for try := 0; ; try++ {
-		out, err := s.begin(ctx, spec.Isolated, script)
+		if call == nil || try > 0 {
+			call = s.ToMake(spec.Isolated)
+		}
+		out, err := call.say(ctx, script)
 		if try < retries && exited(err) {
 			if sleep(ctx, retryPause) {
 				continue
@@ -96,22 +102,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// begin has a server run a script, and starts one if there is none. The server keeps no folder busy.
-func (s Server) begin(ctx context.Context, isolated bool, script string) ([]byte, error) {
-	at := s.at()
-	for i, arg := range at {
-		if arg == "-N" {
-			at = append(at[:i], at[i+1:]...)
-			break
-		}
-	}
-	if isolated {
-		at = append(at, "-f", os.DevNull)
-	}
-	how := &exec.Cmd{Args: at, Env: serverEnv(), Dir: "/", Stdin: strings.NewReader(script)}
-	return s.call(ctx, how, []string{"start-server", ";", "source-file", "-"})
-}
-
 // made reads what tmux says about the session. One that is not what was asked for is ended.
 func (s Server) made(spec Spec, out []byte, failed error) (Pane, error) {
 	var said *CommandError
@@ -134,7 +124,7 @@ func (s Server) made(spec Spec, out []byte, failed error) (Pane, error) {
 		failed = fmt.Errorf("%w: %q", ErrRenamed, p.SessionName)
 	}
 	if failed != nil {
-		return Pane{}, errors.Join(failed, s.end(context.Background(), p, false))
+		return Pane{}, errors.Join(failed, s.end(p, false, func(args []string) ([]byte, error) { return s.run(context.Background(), nil, args...) }))
 	}
 	p.Owner, p.Command, p.Path = spec.Owner, "", spec.Dir
 	return p, nil

@@ -85,14 +85,18 @@ func (s *Snapshot) first(name string) (Pane, error) {
 // belongs to [Pane.Owner]; who has reason to doubt the owner compares it first. ErrAbsent: there is no such session any more.
 // ErrChanged, ErrOwner: nothing was done.
 func (s Server) Kill(ctx context.Context, pane Pane) error {
-	if err := s.end(ctx, pane, true); err != nil {
+	return s.kill(pane, func(args []string) ([]byte, error) { return s.run(ctx, nil, args...) })
+}
+
+func (s Server) kill(pane Pane, run func(args []string) ([]byte, error)) error {
+	if err := s.end(pane, true, run); err != nil {
 		return fmt.Errorf("end session %s %q: %w", pane.Session, pane.SessionName, err)
 	}
 	return nil
 }
 
 // end ends a session. An owner that was not noted yet is not compared.
-func (s Server) end(ctx context.Context, pane Pane, owned bool) error {
+func (s Server) end(pane Pane, owned bool, run func(args []string) ([]byte, error)) error {
 	if pane.Server <= 0 || pane.Started <= 0 || !isID(pane.Session, '$') {
 		return fmt.Errorf("server %d: not a session that was listed", pane.Server)
 	}
@@ -105,8 +109,10 @@ func (s Server) end(ctx context.Context, pane Pane, owned bool) error {
 		guard = "#{&&:" + guard + "," + equal(ownerOption, pane.Owner) + "}"
 	}
 	target := pane.Session + ":"
-	out, err := s.run(ctx, nil, "if-shell", "-F", "-t", target, guard, sayOK+" ; kill-session -t "+pane.Session,
-		"display-message -p -t "+target+" '"+refused+"#{pid} #{start_time} #{session_id}'")
+	out, err := run([]string{
+		"if-shell", "-F", "-t", target, guard, sayOK + " ; kill-session -t " + pane.Session,
+		"display-message -p -t " + target + " '" + refused + "#{pid} #{start_time} #{session_id}'",
+	})
 	if err != nil {
 		return err
 	}

@@ -58,10 +58,10 @@ func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte,
 		}
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
-	defer cancel()
-	out, said := &limited{max: maxOutput}, &limited{max: maxErrors, drop: true}
-	one := spawn{path: program, args: append(append([]string{program}, how.Args...), args...), env: how.Env, dir: how.Dir, out: out, err: said}
+	one := &spawn{
+		path: program, args: append(append([]string{program}, how.Args...), args...), env: how.Env, dir: how.Dir,
+		out: &limited{max: maxOutput}, err: &limited{max: maxErrors, drop: true},
+	}
 	if how.Stdin != nil {
 		text, err := io.ReadAll(how.Stdin)
 		if err != nil {
@@ -69,21 +69,28 @@ func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte,
 		}
 		one.in = string(text)
 	}
-	err = one.run(ctx)
+	return s.answer(ctx, args[0], one)
+}
+
+// answer waits for what a call comes to.
+func (s Server) answer(ctx context.Context, command string, one *spawn) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
+	defer cancel()
+	err := one.run(ctx)
 	if err == nil {
-		return out.buf.Bytes(), nil
+		return one.out.buf.Bytes(), nil
 	}
-	if out.full {
+	if one.out.full {
 		err = errLarge // what the program said when nobody read on is no reason
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	text := strings.TrimRight(said.buf.String(), "\n")
+	text := strings.TrimRight(one.err.buf.String(), "\n")
 	if saysAbsent(text) {
 		err = ErrAbsent
 	}
-	return out.buf.Bytes(), &CommandError{Command: args[0], Server: s.String(), Said: text, Err: err}
+	return one.out.buf.Bytes(), &CommandError{Command: command, Server: s.String(), Said: text, Err: err}
 }
 
 // environ is our environment without what would tell tmux that we live in a pane: the target is always given.

@@ -22,6 +22,10 @@ type spawn struct {
 	dir      string // "": where this process is
 	in       string // standard input
 	out, err *limited
+
+	// Of one that was started ahead of its input:
+	ours *ends
+	c    *child
 }
 
 // linger is how long after the end of the context the pipes are waited for: a killed client leaves nobody who could hold them. In case it
@@ -40,16 +44,19 @@ func (e exitError) Error() string {
 
 // run runs the program to its end. When the context ends, the program is killed.
 func (s *spawn) run(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil && s.c == nil {
 		return err
 	}
-	ours, c, err := s.start()
-	if err != nil {
-		return err
+	ours, c := s.ours, s.c
+	if c == nil {
+		var err error
+		if ours, c, err = s.start(s.in != ""); err != nil {
+			return err
+		}
 	}
 	stop := context.AfterFunc(ctx, c.kill)
 	defer stop()
-	err = s.pump(ctx, ours)
+	err := s.pump(ctx, ours)
 	if err != nil {
 		c.kill() // nobody reads what it says
 	}
@@ -108,11 +115,11 @@ func (e *ends) close(i int) {
 
 // start makes the pipes and the process. It does not use package os, which begins by starting a process of its own, to see which handles
 // on processes the system has.
-func (s *spawn) start() (ours *ends, c *child, err error) {
+func (s *spawn) start(input bool) (ours *ends, c *child, err error) {
 	ours, c = &ends{-1, -1, -1}, &child{}
 	theirs := ends{-1, -1, -1}
 	for i := range theirs {
-		if i == 0 && s.in == "" {
+		if i == 0 && !input {
 			theirs[0], err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		} else {
 			ours[i], theirs[i], err = pipe(i == 0)
@@ -165,6 +172,9 @@ func (s *spawn) pump(ctx context.Context, ours *ends) error {
 		}
 	}()
 	in, buf := s.in, make([]byte, 16<<10)
+	if in == "" {
+		ours.close(0)
+	}
 	for ours[1] >= 0 || ours[2] >= 0 {
 		fds := [3]unix.PollFd{{Fd: int32(ours[0]), Events: unix.POLLOUT}, {Fd: int32(ours[1]), Events: unix.POLLIN}, {Fd: int32(ours[2]), Events: unix.POLLIN}}
 		n, err := unix.Poll(fds[:], patience(ctx))
