@@ -299,6 +299,9 @@ func (b *Book) Session(ctx context.Context, id string, kind Kind, detail string)
 	return false, err
 }
 
+// timeout is the detail of the event that ends a job which has run out of time.
+const timeout = "timeout"
+
 // Expire ends a job that has run out of time. expired is false when it has not, which is judged under the lock.
 func (b *Book) Expire(ctx context.Context, id string) (j *Job, expired bool, err error) {
 	errNotYet := errors.New("not yet")
@@ -311,7 +314,7 @@ func (b *Book) Expire(ctx context.Context, id string) (j *Job, expired bool, err
 		var data canonjson.Object
 		data.Str("timeout", which)
 		data.Int("seconds", int64(limit/time.Second))
-		_, err := c.take(j, Draft{Kind: Failed, Detail: "timeout", Data: data.Bytes()}, ByObserver)
+		_, err := c.take(j, Draft{Kind: Failed, Detail: timeout, Data: data.Bytes()}, ByObserver)
 		return err
 	})
 	if errors.Is(err, errNotYet) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"tutti/internal/canonjson"
@@ -16,7 +17,7 @@ import (
 // A Deliverer puts text before the agent of a session.
 type Deliverer interface {
 	// Deliver types text into the session and returns nil when its agent has it. While the halt switch is on it types nothing and
-	// returns a *halt.Error.
+	// returns a *halt.Error. It may wait for some minutes until the agent rests.
 	Deliver(ctx context.Context, session, text string) error
 }
 
@@ -48,6 +49,13 @@ func (j *Job) ToHand() bool {
 	turn := j.turnOf()
 	return !j.Status.Over() && session != "" && j.Handed != handing+turn && j.Handed != handed+turn
 }
+
+// longestWait is when nobody is typing any more what was about to be typed: a Deliverer gives up after five minutes, and types for some
+// seconds.
+const longestWait = 6 * time.Minute
+
+// waits tells that something is about to be typed, and that whose turn it is knows nothing of it yet.
+func (j *Job) waits() bool { return j.Handed == handing+j.turnOf() && !j.Heard.After(j.HandedAt) }
 
 // reviewing tells that it is the turn of the reviewer.
 func (j *Job) reviewing() bool { return j.Type == Loop && j.Phase == Review }
@@ -105,7 +113,7 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		if j.Status == StatusPending {
 			j.Status, j.ClaimedBy, j.Running = StatusRunning, by, c.now
 		}
-		j.Handed, j.Updated = handing+j.turnOf(), c.now
+		j.Handed, j.HandedAt, j.Updated = handing+j.turnOf(), c.now, c.now
 		return nil
 	})
 	if errors.Is(err, errDone) {
@@ -119,9 +127,36 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		err = a.Assign(ctx, name, id)
 	}
 	if err == nil {
-		err = d.Deliver(ctx, name, text)
+		err = b.deliver(ctx, d, before, text)
 	}
 	return err == nil, errors.Join(err, b.wasTyped(context.WithoutCancel(ctx), before, session, owner, err))
+}
+
+// deliver types. It may wait for long until its agent rests: when the job is ended meanwhile, and not by that agent, it gives up.
+func (b *Book) deliver(ctx context.Context, d Deliverer, j *Job, text string) error {
+	session, _ := j.whose()
+	within, give := context.WithCancelCause(ctx)
+	var looks sync.WaitGroup
+	looks.Go(func() {
+		_ = b.Follow(within, Follower{ // should that be impossible it is typed all the same
+			ID:   j.ID,
+			Line: func(*Line, *Job) error { return nil },
+			State: func(now *Job) error {
+				if now.Status == StatusCancelled || now.Status == StatusError && now.Detail == timeout {
+					give(&StateError{j.ID, "it ended while it was being typed into " + session + ": " + string(now.Status)})
+					return ErrEnough
+				}
+				return nil
+			},
+		})
+	})
+	err := d.Deliver(within, strings.TrimPrefix(session, "tmux:"), text)
+	give(nil)
+	looks.Wait()
+	if over, ended := errors.AsType[*StateError](context.Cause(within)); err != nil && ended {
+		return over
+	}
+	return err
 }
 
 // owner is the mark of the session whose turn it is, "" where that is not known.
@@ -162,7 +197,10 @@ func (b *Book) wasTyped(ctx context.Context, before *Job, session, owner string,
 		}
 		switch {
 		case failure == nil:
-			j.Handed = handed + strings.TrimPrefix(j.Handed, handing)
+			j.Handed, j.HandedAt = handed+strings.TrimPrefix(j.Handed, handing), c.now
+			if j.LastSeq == 0 {
+				j.Running = c.now // from now on somebody works on it
+			}
 			return c.note(j, strings.TrimSpace(handed), func(n *canonjson.Object) { n.Str("session", session) })
 		case stopped:
 			j.Handed = "none"

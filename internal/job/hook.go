@@ -109,6 +109,8 @@ type Report struct {
 	Home    string // the workspace of its session, absolute, as [HomeVariable] has it; "": it is known to be above Dir, if there is one
 	Session string // the value of [SessionVariable]; "": the agent is in no session of ours, and nothing is done
 	Moment  Moment
+	// Prompt is the beginning of what the user said, of Begins; "": it is not known.
+	Prompt string
 	// Conversation is where it happened: the first one of which is heard after a job was given is that of the job. "": it is not known, and
 	// counts as that one.
 	Conversation string
@@ -146,6 +148,9 @@ func ByHook(ctx context.Context, r Report) (told bool, err error) {
 		return false, nil
 	case j.Status == StatusPending: // it is about to be given, or could not be: the agent does not know of it
 		return false, nil
+	}
+	if j.waits() && (r.Moment != Begins || r.Prompt != "" && !strings.Contains(r.Prompt, "Job "+j.ID)) {
+		return false, nil // what the agent does until then is something else
 	}
 	if its, err := b.heard(ctx, to, r); err != nil || !its {
 		return false, err

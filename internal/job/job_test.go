@@ -107,6 +107,12 @@ func TestForeignRecord(t *testing.T) {
 	if got := string(b.mustGet(t, "old00001").Public()); strings.Contains(got, "geheim") {
 		t.Errorf("a password is shown: %s", got)
 	}
+	for name, broker := range map[string]string{"two": `{"password":"geheim"},"broker":{}`, "a text": `"mqtt://u:geheim@b"`, "twice": `{"password":"geheim","password":"geheim"}`} {
+		j := &Job{Status: StatusPending, raw: []byte(`{"auth_token":"geheim","broker":` + broker + `,"auth_token":"geheim"}`)}
+		if got := string(j.Public()); strings.Contains(got, "geheim") {
+			t.Errorf("%s: a password is shown: %s", name, got)
+		}
+	}
 	r, err := b.Receive(t.Context(), "old00001", []byte(`{"schema_version":1,"seq":9,"job_id":"old00001","event":"error","timestamp":"","detail":""}`), 90)
 	if err != nil || r.Word != Dropped || !strings.Contains(r.Reason, "no key") {
 		t.Errorf("an event for a job without a key: %+v %v", r, err)

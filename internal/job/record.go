@@ -98,6 +98,7 @@ type Job struct {
 	VerdictBy, Note string
 	Judged          time.Time
 	Handed          string // what was typed last, and whether that is sure: "delivering ROUND:PHASE", "delivered ROUND:PHASE"
+	HandedAt        time.Time
 
 	token  string
 	raw    []byte
@@ -114,7 +115,7 @@ var recordKeys = []string{
 	"schema_version", "job_id", "status", "created_at", "updated_at", "prompt", "agent", "agent_session", "topic_prefix",
 	"timeout_sec", "idle_timeout_sec", "expected_artifacts", "last_seq", "auth_token", "type", "reviewer", "reviewer_session",
 	"phase", "round", "max_rounds", "submitter", "claimed_by", "running_since", "last_event_at", "last_event", "last_detail",
-	"verdict", "verdict_by", "verdict_at", "verdict_note", "handed",
+	"verdict", "verdict_by", "verdict_at", "verdict_note", "handed", "handed_at",
 }
 
 // parseRecord reads a record.
@@ -157,7 +158,7 @@ func parseRecord(raw []byte, id, path string) (*Job, error) {
 		Submitter: text("submitter"), ClaimedBy: text("claimed_by"), Running: parseTime(of["running_since"]),
 		Heard: parseTime(of["last_event_at"]), Last: Kind(text("last_event")), Detail: text("last_detail"),
 		Verdict: Verdict(text("verdict")), VerdictBy: text("verdict_by"), Note: text("verdict_note"), Judged: parseTime(of["verdict_at"]),
-		Handed: text("handed"), token: text("auth_token"), raw: raw,
+		Handed: text("handed"), HandedAt: parseTime(of["handed_at"]), token: text("auth_token"), raw: raw,
 	}
 	j.Artifacts, _ = canonjson.Strings(of["expected_artifacts"])
 	switch {
@@ -206,14 +207,18 @@ func (j *Job) bytes() []byte {
 	moment("verdict_at", j.Judged)
 	set("verdict_note", j.Note)
 	set("handed", j.Handed)
+	moment("handed_at", j.HandedAt)
 	return append(canonjson.Indent(raw), '\n')
 }
 
 // Public is the record as it may be shown: without the key, and without the password of a broker.
 func (j *Job) Public() []byte {
 	raw := canonjson.Delete(j.bytes(), "auth_token")
-	if broker, ok := canonjson.Get(raw, "broker"); ok && canonjson.IsObject(broker) {
-		raw = canonjson.Set(raw, "broker", canonjson.Delete(broker, "password"))
+	if broker, ok := canonjson.Get(raw, "broker"); ok {
+		if broker = canonjson.Delete(broker, "password"); broker == nil { // no object: an address with a password in it, for all we know
+			broker = []byte("null")
+		}
+		raw = canonjson.Set(canonjson.Delete(raw, "broker"), "broker", broker) // of several members of that name one is left
 	}
 	return canonjson.Compact(raw)
 }
@@ -287,9 +292,9 @@ func (j *Job) Due() (at time.Time, which string, ok bool) {
 		at, which, ok = j.Running.Add(j.Timeout), "total", true
 	}
 	if j.Idle > 0 && j.Last != Permission {
-		last := j.Running
-		if j.Heard.After(last) {
-			last = j.Heard
+		last := slices.MaxFunc([]time.Time{j.Running, j.Heard, j.HandedAt}, time.Time.Compare)
+		if j.waits() {
+			last = j.HandedAt.Add(longestWait)
 		}
 		if idle := last.Add(j.Idle); !ok || idle.Before(at) {
 			at, which, ok = idle, "idle", true
