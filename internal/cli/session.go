@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"tutti/internal/halt"
 	"tutti/internal/host"
@@ -212,6 +213,16 @@ func (s *sessions) sayProblems(problems []roster.Problem) {
 	for _, p := range problems {
 		s.c.warn("%s: %s", Clean(s.c.App.Shown(s.path)), Clean(p.String()))
 	}
+}
+
+// sayNone says that there is nothing to show. Rows that cannot be used are sessions, too, and those may be alive.
+func (s *sessions) sayNone(problems []roster.Problem) {
+	path := Clean(s.c.App.Shown(s.path))
+	if slices.ContainsFunc(problems, func(p roster.Problem) bool { return p.Unusable }) {
+		s.c.remark("no row of %s can be used: mend what the warnings name, in that file", path)
+		return
+	}
+	s.c.remark("no sessions in %s", path)
 }
 
 // sessionExit is the exit status of an error about a session.

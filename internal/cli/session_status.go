@@ -48,7 +48,7 @@ func sessionStatus(ctx context.Context, c *Call, s *sessions) error {
 		c.emit(s.reportJSON(rep, problems))
 		return nil
 	}
-	s.sayReport(rep)
+	s.sayReport(rep, problems)
 	return nil
 }
 
@@ -111,10 +111,10 @@ func (s *sessions) only(rows []roster.Row, problems []roster.Problem, name strin
 }
 
 // sayReport shows a report to people.
-func (s *sessions) sayReport(rep *session.Report) {
+func (s *sessions) sayReport(rep *session.Report, problems []roster.Problem) {
 	c := s.c
 	if len(rep.Sessions) == 0 {
-		c.remark("no sessions in %s", Clean(c.App.Shown(s.path)))
+		s.sayNone(problems)
 	} else {
 		rows := [][]string{{"SESSION", "STATUS", "FOUND", "DOES", "CMD", "FOLDER", "RESUME", "JOB", "DRIFT"}}
 		for i := range rep.Sessions {
