@@ -32,7 +32,7 @@ const ourKey = "tutti"
 // maxDatabase bounds what is read, in bytes: the rows of the largest YAML, with room for what SQLite has not given back.
 const maxDatabase = 8 * roster.MaxSize
 
-// busyFor is how long another program that holds the database is waited for.
+// busyFor is how long another program that holds the lock, or the database, is waited for.
 const busyFor = 5 * time.Second
 
 // pragmas are those of each connection, in this order. NORMAL loses the last transactions in a power cut, never the file; the YAML,
@@ -61,6 +61,8 @@ type stored struct {
 	rows  map[string]storedRow
 	rest  *tree // the state without what is ours
 	ours  agreement
+
+	nameless bool // there is a row without a name; it stays as it is
 }
 
 // A storedRow is one row. said is nil, and bad says why, when it cannot be used.
@@ -169,7 +171,8 @@ func (d *database) alone(ctx context.Context) bool {
 func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
 	s := &stored{rows: map[string]storedRow{}, rest: &tree{kind: object}}
 	var state []byte
-	err := d.conn.QueryRowContext(ctx, "SELECT data FROM state WHERE id = 1").Scan(&state)
+	// A view that calls itself a table has no rowid: what it would compute is not asked for.
+	err := d.conn.QueryRowContext(ctx, "SELECT data FROM state WHERE id = 1 ORDER BY rowid").Scan(&state)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
@@ -183,16 +186,20 @@ func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name string
+		var name sql.NullString
 		var data []byte
 		if err := rows.Scan(&name, &data); err != nil {
 			return nil, err
 		}
-		if e := doc.find(name); e != nil && e.bad == nil && e.row.Name == name && bytes.Equal(e.raw, data) {
-			s.add(name, storedRow{said: e.said, row: e.row, hash: e.hash()})
+		if !name.Valid {
+			s.nameless = true
 			continue
 		}
-		s.put(name, data)
+		if e := doc.find(name.String); e != nil && e.bad == nil && e.row.Name == name.String && bytes.Equal(e.raw, data) {
+			s.add(name.String, storedRow{said: e.said, row: e.row, hash: e.hash()})
+			continue
+		}
+		s.put(name.String, data)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -295,7 +302,14 @@ func (d *database) write(ctx context.Context, put []*entry, gone []string, rest 
 		}
 	}
 	state := string(rest.with(ourKey, a.tree()).json(nil))
-	if _, err := d.conn.ExecContext(ctx, "INSERT INTO state (id, data) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data", state); err != nil {
+	// Others may have made the table without a key for ON CONFLICT.
+	did, err := d.conn.ExecContext(ctx, "UPDATE state SET data = ? WHERE id = 1", state)
+	if err == nil {
+		if n, _ := did.RowsAffected(); n == 0 {
+			_, err = d.conn.ExecContext(ctx, "INSERT INTO state (id, data) VALUES (1, ?)", state)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("write %s: %w", d.path, err)
 	}
 	return nil
@@ -335,7 +349,7 @@ func (d *database) end() {
 
 // said keeps in mind what the database says after a commit.
 func (s *stored) said(put []*entry, gone []string, rest *tree, a agreement) *stored {
-	is := &stored{names: slices.Clone(s.names), rows: maps.Clone(s.rows), rest: rest, ours: a}
+	is := &stored{names: slices.Clone(s.names), rows: maps.Clone(s.rows), rest: rest, ours: a, nameless: s.nameless}
 	for _, e := range put {
 		is.add(e.row.Name, storedRow{said: e.said, row: e.row, hash: e.hash()})
 	}
@@ -346,16 +360,36 @@ func (s *stored) said(put []*entry, gone []string, rest *tree, a agreement) *sto
 	return is
 }
 
-// busy reports whether an error means that another program holds the database.
-func busy(err error) bool {
-	const busy = 5 // result code of SQLite
+// Result codes of SQLite.
+const (
+	sqliteError    = 1 // the statement does not fit to the tables
+	sqliteBusy     = 5
+	sqliteCorrupt  = 11
+	sqliteRefused  = 19 // a rule of a table
+	sqliteMismatch = 20
+	sqliteNotADB   = 26
+)
+
+// codeOf returns the result code in the chain of an error, 0 when there is none.
+func codeOf(err error) int {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == busy
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Code() & 0xff
 }
 
+// busy reports whether an error means that another program holds the database.
+func busy(err error) bool { return codeOf(err) == sqliteBusy }
+
 // damaged reports whether an error means that the file is no sound database.
-func damaged(err error) bool {
-	const corrupt, notADatabase = 11, 26 // result codes of SQLite
-	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code()&0xff == corrupt || e.Code()&0xff == notADatabase)
+func damaged(err error) bool { return codeOf(err) == sqliteCorrupt || codeOf(err) == sqliteNotADB }
+
+// foreign reports whether an error means that the tables are those of something else.
+func foreign(err error) bool {
+	code := codeOf(err)
+	return code == sqliteError || code == sqliteRefused || code == sqliteMismatch
 }
+
+// ofDatabase reports whether an error comes from the database.
+func ofDatabase(err error) bool { return codeOf(err) != 0 }

@@ -129,28 +129,34 @@ func (v *visit) takeBack(tmp string, ours []byte) error {
 		}
 		out, _, unread := dir.Read(tmp, roster.MaxSize)
 		if unread == nil && bytes.Equal(out, ours) {
-			if try == 0 || v.keepAside(tmp, out) != nil { // the first time it is our own
+			if try == 0 { // the first time it is our own
 				dir.Remove(tmp)
+			} else {
+				v.keepAside(tmp, out)
 			}
 			return errAgain
 		}
 		// Somebody has written once more. That is newer than what was put back, which is what comes out next.
 		ours, theirs = theirs, out
 	}
-	return errors.Join(fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, tmp), err)
+	return errors.Join(fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, v.keepAside(tmp, theirs)), err)
 }
 
 // aside is what a text of others is called, after the name of the registry, that was displaced by another one of theirs.
 const aside = ".aside"
 
-// keepAside keeps a text that was displaced. Where one is kept already the new one gets a name of its own.
-func (v *visit) keepAside(tmp string, text []byte) error {
+// keepAside keeps a text that was displaced, and returns its name. Where one is kept already the new one gets a name of its own.
+func (v *visit) keepAside(tmp string, text []byte) string {
 	dir, name := v.place.dir, v.place.name+aside
 	err := dir.Rename(tmp, dir, name, false)
 	if errors.Is(err, fs.ErrExist) {
-		err = dir.Rename(tmp, dir, name+"-"+sumOf(text)[:8], true)
+		name += "-" + sumOf(text)[:8]
+		err = dir.Rename(tmp, dir, name, true)
 	}
-	return err
+	if err != nil {
+		return tmp
+	}
+	return name
 }
 
 // rename is swap where files cannot be exchanged: a moment is left in which the writing of another program would be lost.

@@ -16,7 +16,7 @@ func simpleText(text []byte) *yaml.Node {
 	if len(text) == 0 || text[len(text)-1] != '\n' {
 		return nil
 	}
-	s := &simple{text: text, line: 1, room: make([]yaml.Node, bytes.Count(text, []byte("\n"))*2)}
+	s := &simple{text: text, line: 1, room: make([]yaml.Node, min(bytes.Count(text, []byte("\n"))*2, maxRoom))}
 	if !s.isKey() {
 		return nil
 	}
@@ -39,12 +39,14 @@ type simple struct {
 const (
 	maxSimpleDepth = 8
 	maxSimpleKey   = 128 // bytes; the parser takes 1024
+
+	maxRoom = 512 // nodes that are made at once: a text of nothing but ends of lines would ask for gigabytes
 )
 
 // node makes a node that begins here.
 func (s *simple) node(kind yaml.Kind, style yaml.Style, value string) *yaml.Node {
 	if len(s.room) == 0 {
-		s.room = make([]yaml.Node, 64)
+		s.room = make([]yaml.Node, maxRoom)
 	}
 	n := &s.room[0]
 	s.room = s.room[1:]
