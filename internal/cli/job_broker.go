@@ -17,7 +17,7 @@ import (
 type jobRadio struct {
 	b        *job.Book
 	dial     func(ctx context.Context) (job.Network, error)
-	complain func(error)                                // safe for concurrent use
+	complain func(error)                                // safe for concurrent use; of nil: the broker is there again
 	halt     func() (look <-chan struct{}, stop func()) // as App.HaltLook; nil: the switch is looked at
 	first    time.Duration                              // between a fault and the next attempt; it doubles up to most
 	most     time.Duration
@@ -179,9 +179,7 @@ func (r *jobRadio) pass(ctx context.Context) (err error) {
 		}
 		r.net = net
 		net.Back(func(err error) {
-			if err != nil {
-				r.complain(err)
-			}
+			r.complain(err)
 			r.nudge()
 		})
 	}

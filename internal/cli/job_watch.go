@@ -108,11 +108,14 @@ func (w *jobWatch) ungiven(ctx context.Context, id string) {
 	}
 }
 
-// complain warns of what goes wrong beside following, and not twice of the same.
+// complain warns of what goes wrong beside following, and not twice of the same until it was well again.
 func (w *jobWatch) complain(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err != nil && err.Error() != w.warned {
+	switch {
+	case err == nil:
+		w.warned = ""
+	case err.Error() != w.warned:
 		w.warned = err.Error()
 		w.c.warn("%s", Clean(err.Error()))
 	}

@@ -29,7 +29,8 @@ type Network interface {
 	// Subscribe calls f for each message until the network is closed, one at a time. Of a message that is larger than MaxEvent only the
 	// beginning is there; size is its own. It returns when the broker has agreed. The subscription outlives a lost connection.
 	Subscribe(ctx context.Context, topic string, f func(payload []byte, size int64)) error
-	// Back calls f each time when a lost connection stands again, with its subscriptions; the error names those that do not.
+	// Back calls f each time when a lost connection stands again, with its subscriptions; and with an error when it is lost, or when one
+	// of them does not stand again.
 	Back(f func(err error))
 	Close() error
 }

@@ -84,6 +84,7 @@ func Dial(ctx context.Context, b job.Broker) (*Client, error) {
 		return newGuard(conn, job.MaxEvent, c.tooLarge), nil
 	})
 	o.SetOnConnectHandler(func(paho.Client) { c.again() })
+	o.SetConnectionLostHandler(func(_ paho.Client, err error) { c.lost(err) })
 	o.SetDefaultPublishHandler(func(paho.Client, paho.Message) {}) // what was not asked for is acknowledged: the client would keep it
 	c.client = paho.NewClient(o)
 	if err := await(ctx, c.client.Connect(), connectTime); err != nil {
@@ -220,11 +221,22 @@ func (c *Client) ask(ctx context.Context, topic string) error {
 	return nil
 }
 
-// Back calls f each time when a lost connection stands again, with its subscriptions. An error says which of them the broker did not grant.
+// Back calls f each time when a lost connection stands again, with its subscriptions. An error says that it was lost, or which of them the
+// broker did not grant.
 func (c *Client) Back(f func(err error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.back = f
+}
+
+// lost says that the connection was lost. The client tries to make it again.
+func (c *Client) lost(err error) {
+	c.mu.Lock()
+	back := c.back
+	c.mu.Unlock()
+	if back != nil {
+		back(fmt.Errorf("broker %s: the connection was lost, and is tried again: %w", c.where, err))
+	}
 }
 
 // again subscribes anew after a lost connection.
