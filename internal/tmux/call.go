@@ -65,7 +65,11 @@ func (c *Call) Kill(ctx context.Context, pane Pane) error {
 	return c.s.kill(pane, func(args []string) ([]byte, error) {
 		var line script
 		line.add(args...)
-		return c.say(ctx, line.String()+"\n")
+		out, err := c.say(ctx, line.String()+"\n")
+		if exited(err) { // it found the server when that was about to end
+			return c.s.ask(ctx, args...)
+		}
+		return out, err
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // A Spec says what session is to be made.
@@ -35,11 +34,6 @@ func (e *DuplicateError) Error() string {
 
 // ErrRenamed reports that tmux made another name of the one that was asked for. What was made has been ended.
 var ErrRenamed = errors.New("tmux does not take the name as it is")
-
-const (
-	retries    = 3                      // after a server that ended while it was asked, as one does for some milliseconds after kill-server
-	retryPause = 100 * time.Millisecond // between them
-)
 
 // New makes a session with one pane in which the program runs, without a terminal that shows it, and returns the pane as it was in
 // that moment: which program is in front is not known yet, and Command is empty. A server that is not there is started, with
@@ -71,35 +65,23 @@ func (s Server) create(ctx context.Context, spec Spec, call *Call) (Pane, error)
 		return Pane{}, err
 	}
 	script := spec.script(argv)
-	for try := 0; ; try++ {
-		if call == nil || try > 0 {
+	var out []byte
+	var failed error
+	err = whileEnding(ctx, bornLimit, func() error {
+		if call == nil {
 			call = s.ToMake(spec.Isolated)
 		}
-		out, err := call.say(ctx, script)
-		if try < retries && exited(err) {
-			if sleep(ctx, retryPause) {
-				continue
-			}
-			err = context.Cause(ctx)
+		out, failed = call.say(ctx, script)
+		call = nil
+		if len(out) > 0 { // it was made, and has gone with its server
+			return nil
 		}
-		return s.made(spec, out, err)
+		return failed
+	})
+	if err != nil {
+		failed = err
 	}
-}
-
-// exited tells whether the server ended while it was asked.
-func exited(err error) bool {
-	var said *CommandError
-	return errors.As(err, &said) && strings.Contains(said.Said, "server exited")
-}
-
-// sleep waits, and tells whether the context let it.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return s.made(spec, out, failed)
 }
 
 // made reads what tmux says about the session. One that is not what was asked for is ended.
@@ -124,7 +106,7 @@ func (s Server) made(spec Spec, out []byte, failed error) (Pane, error) {
 		failed = fmt.Errorf("%w: %q", ErrRenamed, p.SessionName)
 	}
 	if failed != nil {
-		return Pane{}, errors.Join(failed, s.end(p, false, func(args []string) ([]byte, error) { return s.run(context.Background(), nil, args...) }))
+		return Pane{}, errors.Join(failed, s.end(p, false, func(args []string) ([]byte, error) { return s.ask(context.Background(), args...) }))
 	}
 	p.Owner, p.Command, p.Path = spec.Owner, "", spec.Dir
 	return p, nil

@@ -85,7 +85,7 @@ func (s *Snapshot) first(name string) (Pane, error) {
 // belongs to [Pane.Owner]; who has reason to doubt the owner compares it first. ErrAbsent: there is no such session any more.
 // ErrChanged, ErrOwner: nothing was done.
 func (s Server) Kill(ctx context.Context, pane Pane) error {
-	return s.kill(pane, func(args []string) ([]byte, error) { return s.run(ctx, nil, args...) })
+	return s.kill(pane, func(args []string) ([]byte, error) { return s.ask(ctx, args...) })
 }
 
 func (s Server) kill(pane Pane, run func(args []string) ([]byte, error)) error {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 const (
@@ -91,6 +92,43 @@ func (s Server) answer(ctx context.Context, command string, one *spawn) ([]byte,
 		err = ErrAbsent
 	}
 	return one.out.buf.Bytes(), &CommandError{Command: command, Server: s.String(), Said: text, Err: err}
+}
+
+// How long a server may take to end once it has begun to, and tells whoever comes that it "exited unexpectedly": some milliseconds, on a
+// machine that does much else a hundred times that, because its clients have to go first.
+const (
+	endLimit  = 3 * time.Second
+	bornLimit = time.Second           // for who wants a new one: what ends again and again may be that one, and the program in it with it
+	endPause  = 10 * time.Millisecond // before it is asked again; each time twice as long, up to maxPause
+	maxPause  = 100 * time.Millisecond
+)
+
+// whileEnding asks anew as long as the server is just ending, to learn what follows.
+func whileEnding(ctx context.Context, limit time.Duration, ask func() error) error {
+	err := ask()
+	for pause, end := endPause, time.Now().Add(limit); exited(err) && time.Now().Before(end); pause = min(2*pause, maxPause) {
+		if !sleep(ctx, pause) {
+			return context.Cause(ctx)
+		}
+		err = ask()
+	}
+	return err
+}
+
+// exited tells whether the server ended while it was asked.
+func exited(err error) bool {
+	var said *CommandError
+	return errors.As(err, &said) && strings.Contains(said.Said, "server exited")
+}
+
+// sleep waits, and tells whether the context let it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // environ is our environment without what would tell tmux that we live in a pane: the target is always given.

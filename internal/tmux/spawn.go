@@ -56,7 +56,7 @@ func (s *spawn) run(ctx context.Context) error {
 	}
 	stop := context.AfterFunc(ctx, c.kill)
 	defer stop()
-	err := s.pump(ctx, ours)
+	err := s.pump(ctx, ours, c.pid)
 	if err != nil {
 		c.kill() // nobody reads what it says
 	}
@@ -164,28 +164,43 @@ func pipe(write bool) (ours, theirs int, err error) {
 	return fds[0], fds[1], unix.SetNonblock(fds[0], true)
 }
 
-// pump writes what the program is to read, and reads what it writes, until it has closed its ends.
-func (s *spawn) pump(ctx context.Context, ours *ends) error {
+// pump writes what the program is to read, and reads what it writes, until it has closed its ends or has ended, as far as the system
+// tells that: a program that was started in the same moment, or a server that is being born, may hold them for longer and has nothing to say.
+func (s *spawn) pump(ctx context.Context, ours *ends, pid int) error {
+	handle := endHandle(pid)
 	defer func() {
 		for i := range ours {
 			ours.close(i)
 		}
+		if handle >= 0 {
+			_ = unix.Close(handle) // nothing was written to it
+		}
 	}()
-	in, buf := s.in, make([]byte, 16<<10)
+	in, buf, ended := s.in, make([]byte, 16<<10), false
 	if in == "" {
 		ours.close(0)
 	}
 	for ours[1] >= 0 || ours[2] >= 0 {
-		fds := [3]unix.PollFd{{Fd: int32(ours[0]), Events: unix.POLLOUT}, {Fd: int32(ours[1]), Events: unix.POLLIN}, {Fd: int32(ours[2]), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds[:], patience(ctx))
+		fds := [4]unix.PollFd{
+			{Fd: int32(ours[0]), Events: unix.POLLOUT}, {Fd: int32(ours[1]), Events: unix.POLLIN}, {Fd: int32(ours[2]), Events: unix.POLLIN},
+			{Fd: int32(handle), Events: unix.POLLIN},
+		}
+		wait := patience(ctx)
+		if ended { // what it has written is there
+			fds[0].Fd, fds[3].Fd, wait = -1, -1, 0
+		}
+		n, err := unix.Poll(fds[:], wait)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
 			return os.NewSyscallError("poll", err)
+		case n == 0 && ended:
+			return nil
 		case n == 0:
 			return context.Cause(ctx)
 		}
+		ended = ended || fds[3].Revents != 0
 		if fds[0].Revents != 0 {
 			if n, err := unix.Write(ours[0], []byte(in[:min(len(in), 64<<10)])); err == nil {
 				in = in[n:]
