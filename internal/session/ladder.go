@@ -298,15 +298,7 @@ func (s *stopping) close(ctx context.Context) error {
 	if s.sight.State == Absent {
 		return nil
 	}
-	err := s.call.Kill(ctx, s.sight.Pane)
-	for range looks { // a server whose last program has ended is just ending, too
-		var said *tmux.CommandError
-		if !errors.As(err, &said) || errors.Is(err, tmux.ErrAbsent) || !pause(ctx, glance) {
-			break
-		}
-		err = s.srv.Kill(ctx, s.sight.Pane)
-	}
-	switch {
+	switch err := s.call.Kill(ctx, s.sight.Pane); {
 	case err == nil:
 		s.took(StepKill)
 	case errors.Is(err, tmux.ErrAbsent):
@@ -368,10 +360,13 @@ func (s *stopping) kill(ctx context.Context) error {
 		}
 	}
 	if s.out.Left = left; len(left) > 0 {
-		return s.fail(StillUp, nil, "still alive after everything was tried: "+listed(left), "end them by hand, and stop it again")
+		return s.fail(StillUp, nil, stillAlive+listed(left), "end them by hand, and stop it again")
 	}
 	return nil
 }
+
+// stillAlive begins what a row says of a session that could not be ended.
+const stillAlive = "still alive after everything was tried: "
 
 // daemons ends the background server of the program, if that is wanted, and keeps in mind who else lives on.
 func (s *stopping) daemons(ctx context.Context) error {

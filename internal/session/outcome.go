@@ -17,6 +17,8 @@ func (s *stopping) archive(ctx context.Context) error {
 		s.out.Already = true
 		return nil
 	}
+	s.find(ctx)
+	s.out.Gone, s.out.Exited, s.out.Lives = s.sight.State == Absent, s.sight.State == Dead, s.sight.State == Alive
 	return s.write(ctx, func(r *roster.Row) {
 		r.Status, r.VisibleStatus, r.ArchivedAt, r.StopReason = roster.Archived, roster.Archived, roster.Stamp(s.m.o.Now()), s.reason()
 	})
@@ -136,6 +138,9 @@ const (
 func (s *stopping) final(r *roster.Row) {
 	now := roster.Stamp(s.m.o.Now())
 	r.Intent = nil
+	if strings.HasPrefix(r.VisibleNote, stillAlive) { // of a stop before
+		r.VisibleNote = ""
+	}
 	switch {
 	case s.q.Purge:
 		r.Status, r.TerminatedAt, r.Mode, r.Resumable = roster.Terminated, now, modePurge, roster.No

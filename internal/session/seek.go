@@ -79,6 +79,9 @@ func (s *stopping) sheet() (driver.Sheet, bool) {
 // conversation finds the conversation of the session: the one that its program names itself or has open, the one of which its hooks
 // told last, the one that the row has, or, where nothing is deleted, the only one on disk that can be it. "" when that is not certain.
 func (s *stopping) conversation(ctx context.Context) string {
+	if s.sight.Foreign && !s.bare { // what runs there is not the program of the row
+		return s.row.Conversation()
+	}
 	if v, ok := s.sheet(); ok && v.Conversation != "" {
 		return v.Conversation
 	}

@@ -52,6 +52,9 @@ func (m *Manager) settled(ctx context.Context, r roster.Row) (roster.Row, error)
 // settleBegin ends a create or a resume that was cut off. What runs is kept, for it was wanted.
 func (m *Manager) settleBegin(ctx context.Context, r *roster.Row) (roster.Row, error) {
 	s := m.look(ctx, r)
+	if r.OwnerID == "" && s.State != Alive && s.State != Unknown {
+		s = Sight{State: Absent} // who begins a session gives it an owner: this one is of somebody else
+	}
 	if s.State == Unknown {
 		return *r, &Error{Kind: Unclear, Session: r.Name, Text: r.Intent.Verb + " was cut off, and tmux does not say what came of it", Err: s.Err}
 	}

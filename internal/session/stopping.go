@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"tutti/internal/driver"
@@ -91,11 +90,7 @@ func (s *stopping) once(ctx context.Context) error {
 
 // find looks for the session: under its name, and, where there is none or one of somebody else, by its owner. Users rename sessions.
 func (s *stopping) find(ctx context.Context) {
-	for range looks { // a server that is just ending is asked again
-		if s.sight = s.look(ctx); s.sight.State != Unknown || !pause(ctx, glance) {
-			break
-		}
-	}
+	s.sight = s.look(ctx)
 	if s.row.OwnerID == "" || s.sight.State != Absent && !s.sight.Foreign {
 		return
 	}
@@ -107,12 +102,15 @@ func (s *stopping) find(ctx context.Context) {
 		s.sight = Sight{Err: err}
 		return
 	}
-	for _, p := range snap.Panes {
-		if p.Owner == s.row.OwnerID {
-			s.sight = sightOf(&s.row, p, nil)
-			s.note("tmux called it %s", p.SessionName)
-			return
+	var first *tmux.Pane // its user may have made others in front of it
+	for i := range snap.Panes {
+		if p := &snap.Panes[i]; p.Owner == s.row.OwnerID && (first == nil || older(*p, *first)) {
+			first = p
 		}
+	}
+	if first != nil {
+		s.sight = sightOf(&s.row, *first, nil)
+		s.note("tmux called it %s", first.SessionName)
 	}
 }
 
@@ -168,9 +166,6 @@ const (
 	glance = 25 * time.Millisecond
 )
 
-// looks is how often tmux is asked when it gives no answer that can be used.
-const looks = 4
-
 const verbStop = "stop"
 
 // holder is who is at a session; the zero ID: nobody.
@@ -206,7 +201,7 @@ func (s *stopping) known(ctx context.Context) error {
 		}
 		s.first, _ = process(&s.row)
 		if server, ok := s.unreachable(ctx); ok {
-			return s.fail(Unclear, nil, fmt.Sprintf("process %d is the tmux server in which it lives, and cannot be reached: its socket was removed", server),
+			return s.fail(Unclear, nil, fmt.Sprintf("process %d is the tmux server in which it lives, and %s", server, unreachable),
 				fmt.Sprintf("kill -USR1 %d makes the socket again", server))
 		}
 		s.out.Gone = true
@@ -239,21 +234,20 @@ func (s *stopping) known(ctx context.Context) error {
 
 // unreachable tells whether the program lives in a tmux server that cannot be asked, but is there. One that is just ending is not.
 func (s *stopping) unreachable(ctx context.Context) (pid int, is bool) {
-	if s.first.PID <= 1 || !s.first.Alive() {
+	first, sure := remembered(&s.row)
+	if !first.Alive() {
 		return 0, false
 	}
-	parent, err := proc.Parent(s.first.PID)
-	if err != nil {
+	parent, err := proc.Parent(first.PID)
+	if err != nil || !isServer(parent) {
 		return 0, false
 	}
-	if snap, err := s.srv.Panes(ctx); err == nil && snap.PID == parent { // it answers: the session is gone, and the program goes on without
+	// Where it answers the session is gone, and the program goes on without.
+	if snap, err := s.srv.Panes(ctx); err == nil && (snap.PID == parent || !sure) {
 		return 0, false
 	}
 	id, err := proc.Of(parent)
-	if name, e := proc.Comm(parent); err != nil || e != nil || !strings.HasPrefix(name, "tmux: server") {
-		return 0, false
-	}
-	return parent, !allGone(ctx, serverEnds, id)
+	return parent, err == nil && !allGone(ctx, serverEnds, id)
 }
 
 // serverEnds is how long a tmux server that was killed takes to be gone.
