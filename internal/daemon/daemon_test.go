@@ -49,14 +49,9 @@ func (p *page) shows(t *testing.T, want string) {
 // service is the program in a home of its own, with a bus.
 func service(t *testing.T) (app.Service, *page) {
 	t.Helper()
-	return serviceWith(t, func(string) string { return "" })
-}
-
-func serviceWith(t *testing.T, env func(string) string) (app.Service, *page) {
-	t.Helper()
 	dir := t.TempDir()
 	none := func(string) string { return "" }
-	a := app.New(app.Settings{Home: dir, Root: filepath.Join(dir, "bus"), Dir: dir, Getenv: env, Maker: "tutti@test"})
+	a := app.New(app.Settings{Home: dir, Root: filepath.Join(dir, "bus"), Dir: dir, Getenv: none, Maker: "tutti@test"})
 	s, err := a.Open(app.Creating)
 	if err != nil {
 		t.Fatal(err)
