@@ -10,6 +10,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/identity"
+	"tutti/internal/job"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
 	"tutti/internal/roster"
@@ -29,6 +30,27 @@ func (a *App) SessionBus(tell func(line string)) session.Bus {
 		Ended:        a.ended,
 		Kept:         func(ctx context.Context, b session.Birth) error { return a.kept(ctx, &b) },
 		Conversation: a.heard,
+	}
+}
+
+// SessionJobs tells a job what becomes of its session. It is looked for in the workspace of the registry that has the session, then where
+// the user stands and above.
+func SessionJobs(workspace, dir string) func(ctx context.Context, id, event, detail string) error {
+	return func(ctx context.Context, id, event, detail string) error {
+		b, _, err := job.At(workspace)
+		over := false
+		if err == nil {
+			over, err = b.Session(ctx, id, job.Kind(event), detail)
+		}
+		if errors.Is(err, job.ErrNone) {
+			if b, _, err = job.Find(dir); err == nil {
+				over, err = b.Session(ctx, id, job.Kind(event), detail)
+			}
+		}
+		if over {
+			return session.ErrJobOver
+		}
+		return err
 	}
 }
 

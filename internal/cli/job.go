@@ -9,7 +9,6 @@ import (
 	"tutti/internal/driver"
 	"tutti/internal/halt"
 	"tutti/internal/job"
-	"tutti/internal/session"
 )
 
 // JobParts are what jobs need beyond files: too large for the light program, or not its business.
@@ -110,27 +109,6 @@ func (c *Call) jobActor() (by string, person bool) {
 		return fmt.Sprintf("agent:%d.%d", p.ID.PID, p.ID.Start), false
 	}
 	return "user:" + f.Login(), true
-}
-
-// tellJob tells a job what becomes of its session. It is looked for in the workspace of the registry that has the session, then where
-// the user stands and above.
-func tellJob(workspace, dir string) func(ctx context.Context, id, event, detail string) error {
-	return func(ctx context.Context, id, event, detail string) error {
-		b, _, err := job.At(workspace)
-		over := false
-		if err == nil {
-			over, err = b.Session(ctx, id, job.Kind(event), detail)
-		}
-		if errors.Is(err, job.ErrNone) {
-			if b, _, err = job.Find(dir); err == nil {
-				over, err = b.Session(ctx, id, job.Kind(event), detail)
-			}
-		}
-		if over {
-			return session.ErrJobOver
-		}
-		return err
-	}
 }
 
 // jobFault turns what can be wrong with a job into an exit status.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tutti/internal/app"
 	"tutti/internal/job"
 	"tutti/internal/session"
 )
@@ -75,7 +76,7 @@ func TestTellJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tell := tellJob(c.workspace, c.dir)
+		tell := app.SessionJobs(c.workspace, c.dir)
 		if err := errors.Join(tell(t.Context(), j.ID, "progress", "terminating"), tell(t.Context(), j.ID, "error", "stopped by operator")); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}

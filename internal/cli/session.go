@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tutti/internal/app"
 	"tutti/internal/halt"
 	"tutti/internal/host"
 	"tutti/internal/roster"
@@ -173,7 +174,7 @@ func (s *sessions) environ() []string {
 
 // jobs tells the jobs of what becomes of their sessions.
 func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error {
-	return tellJob(s.workspace(), s.dir)
+	return app.SessionJobs(s.workspace(), s.dir)
 }
 
 // serverVariable names the tmux server for new sessions.
