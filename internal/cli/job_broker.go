@@ -37,7 +37,7 @@ type jobRadio struct {
 
 func newJobRadio(b *job.Book, dial func(ctx context.Context) (job.Network, error), complain func(error)) *jobRadio {
 	return &jobRadio{
-		b: b, dial: dial, complain: complain, first: time.Second, most: time.Minute, wake: make(chan struct{}, 1),
+		b: b, dial: dial, complain: complain, first: time.Second, most: 15 * time.Second, wake: make(chan struct{}, 1),
 		busy: make(chan struct{}, 1), open: map[string]*job.Job{}, want: map[string]bool{}, heard: map[string]bool{},
 	}
 }

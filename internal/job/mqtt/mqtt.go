@@ -39,7 +39,7 @@ const (
 	// keepAlive is how often a silent connection is tried.
 	keepAlive = 30 * time.Second
 	// maxRetry is the longest pause between two attempts to connect again.
-	maxRetry = 30 * time.Second
+	maxRetry = 15 * time.Second
 	qos      = 1
 )
 
