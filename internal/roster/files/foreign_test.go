@@ -279,6 +279,35 @@ func TestTextWithoutAnEndIsWaitedFor(t *testing.T) {
 	}
 }
 
+// TestOwnTextIsNotWaitedFor: what both files agree on is whole, though its last line has no end and it was written this moment.
+func TestOwnTextIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.TrimSuffix(two, "\n"))
+	b.set("a", roster.Stopped)
+	b.now = func() time.Time {
+		info, err := os.Stat(b.path)
+		if err != nil {
+			t.Error(err)
+		}
+		return info.ModTime()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tries := 0
+	b.step = func(step string) {
+		if step == "locked" {
+			tries++
+		}
+		if tries > 5 {
+			cancel()
+		}
+	}
+	_, err := b.Change(ctx, "a", func(r *roster.Row, _ bool) error { r.Status = roster.Archived; return nil })
+	if err != nil || tries != 1 || strings.HasSuffix(b.yaml(), "\n") {
+		t.Errorf("%v, after %d tries\n%s", err, tries, b.yaml())
+	}
+}
+
 // TestTagsBeforeAnyWord: a tag that does not fit to its word makes no broken JSON, and no mapping of a word.
 func TestTagsBeforeAnyWord(t *testing.T) {
 	t.Parallel()

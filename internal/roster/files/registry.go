@@ -208,7 +208,7 @@ func (r *Registry) plainRows(ctx context.Context, note string) ([]roster.Row, []
 		}
 		read, fault := r.parse(text)
 		switch patient := r.now().Before(until); {
-		case patient && (info.Unstable || r.justWritten(info) && halfWritten(text, fault)):
+		case patient && (info.Unstable || r.justWritten(info) && (halfWritten(text, fault) || cutOff(text))):
 			if err := pause(ctx); err != nil {
 				return nil, nil, fmt.Errorf("read registry: %w", err)
 			}

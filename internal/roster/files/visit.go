@@ -188,7 +188,10 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 		return err
 	}
 	v.merged = &merger{doc: doc, db: stored, yamlGone: doc.root == nil}
-	if fresh && !v.merged.yamlGone {
+	if fresh && !v.merged.yamlGone && sumOf(v.text) != stored.ours.yaml { // what both have agreed on is whole
+		if cutOff(v.text) {
+			return errFresh
+		}
 		for name := range stored.ours.rows {
 			if doc.find(name) == nil {
 				return errFresh
@@ -203,11 +206,13 @@ func (r *Registry) justWritten(info atomicfile.Info) bool {
 	return r.now().Sub(time.Unix(0, max(info.Mtime, info.Ctime))).Abs() < freshFor
 }
 
-// halfWritten reports whether a text looks like the beginning of one: it says nothing, is no YAML, or ends within a line. fault is what the
-// parser said of it.
+// halfWritten reports whether a text looks like the beginning of one: it says nothing, or is no YAML. fault is what the parser said of it.
 func halfWritten(text []byte, fault error) bool {
-	return fault != nil || len(bytes.TrimSpace(text)) == 0 || text[len(text)-1] != '\n'
+	return fault != nil || len(bytes.TrimSpace(text)) == 0
 }
+
+// cutOff reports whether a text ends within a line. People may leave it so; who writes it piece by piece does not.
+func cutOff(text []byte) bool { return !bytes.HasSuffix(text, []byte("\n")) }
 
 func (v *visit) readDatabase(ctx context.Context, doc *document) (*stored, error) {
 	for {
