@@ -86,7 +86,7 @@ type agreement struct {
 // openDatabase opens a database, and makes it when it is missing.
 func openDatabase(ctx context.Context, path string, wait time.Duration) (*database, error) {
 	if err := prepare(path); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	source := url.URL{Scheme: "file", Path: path, RawQuery: pragmas(wait)}
 	pool, err := sql.Open("sqlite", source.String())
@@ -124,9 +124,9 @@ func prepare(path string) error {
 		case err != nil:
 			return err
 		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s is no plain file", path+end)
+			return fmt.Errorf("%s is no plain file: move it away, and it is made again from the YAML", path+end)
 		case info.Size() > maxDatabase:
-			return fmt.Errorf("%s has %d bytes, and %d are the limit", path+end, info.Size(), maxDatabase)
+			return fmt.Errorf("%s has %d bytes, and %d are the limit: move it away, and it is made again from the YAML", path+end, info.Size(), maxDatabase)
 		case info.Mode().Perm()&0o077 != 0:
 			if err := os.Chmod(path+end, 0o600); err != nil {
 				return err

@@ -222,6 +222,43 @@ func TestRoleWhenBothWereChanged(t *testing.T) {
 	}
 }
 
+// TestRowThatBecameUnusableInTheDatabase: what another program has made of a row there is told, and stays until somebody changes the row.
+func TestRowThatBecameUnusableInTheDatabase(t *testing.T) {
+	t.Parallel()
+	for what, sql := range map[string]string{
+		"a status of theirs": `UPDATE sessions SET status = 'paused', data = json_set(data, '$.status', 'paused') WHERE name = 'a'`,
+		"no JSON":            `UPDATE sessions SET status = 'paused', data = '{"status": "paused' WHERE name = 'a'`,
+	} {
+		status := func(b *bench) (is string) {
+			if err := b.sql().QueryRow("SELECT status FROM sessions WHERE name = 'a'").Scan(&is); err != nil {
+				t.Fatal(err)
+			}
+			return is
+		}
+		b := newBench(t, two)
+		b.names()
+		b.exec(sql)
+		for range 2 {
+			if rows, problems := b.rows(); rows != "a=running b=stopped" || !strings.Contains(problems, "not taken over") || status(b) != "paused" {
+				t.Errorf("%s: rows %s, problems %s, status %s", what, rows, problems, status(b))
+			}
+			b.seen = nil
+		}
+		b.set("a", roster.Stopped)
+		b.seen = nil
+		b.agree("a=stopped b=stopped")
+
+		// Where the file was edited, too, it counts.
+		b.exec(sql)
+		b.edit("status: stopped", "status: archived")
+		if rows, problems := b.rows(); rows != "a=archived b=stopped" || !strings.Contains(problems, "the file counts") {
+			t.Errorf("%s: rows %s, problems %s", what, rows, problems)
+		}
+		b.seen = nil
+		b.agree("a=archived b=stopped")
+	}
+}
+
 // TestFileThatSaysNothing: whoever leaves only comments has not removed each row.
 func TestFileThatSaysNothing(t *testing.T) {
 	t.Parallel()

@@ -76,8 +76,10 @@ func (m *merger) both(e *entry, s storedRow) {
 	name, here, base := e.row.Name, e.hash(), m.base(e.row.Name)
 	switch {
 	case here == s.hash:
+	case s.bad != nil && here == base:
+		m.leave(e, reasonOf(s.bad))
 	case s.bad != nil:
-		// The file is sound: the database gets its row.
+		m.problem(name, e.node.Line, false, "what the database says of it cannot be used (%s); the file counts", reasonOf(s.bad))
 	case here == base:
 		m.adopt(e, s)
 	case s.row.Role != "" && s.row.Role != e.row.Role:
@@ -111,8 +113,13 @@ func (m *merger) adopt(e *entry, s storedRow) {
 			return
 		}
 	}
+	m.leave(e, err.Error())
+}
+
+// leave keeps a row in both files as it is there.
+func (m *merger) leave(e *entry, why string) {
 	m.frozen[e.row.Name] = true
-	m.problem(e.row.Name, e.node.Line, false, "another program has changed it in the database, and that was not taken over: %v", err)
+	m.problem(e.row.Name, e.node.Line, false, "another program has changed it in the database, and that was not taken over: %s", why)
 }
 
 // onlyStored judges a row that stands in the database only, and reports whether it has to be written into the file.
