@@ -57,6 +57,11 @@ const longestWait = 6 * time.Minute
 // waits tells that something is about to be typed, and that whose turn it is knows nothing of it yet.
 func (j *Job) waits() bool { return j.Handed == handing+j.turnOf() && !j.Heard.After(j.HandedAt) }
 
+// Waits tells that somebody is about to type, as soon as the agent rests.
+func (j *Job) Waits(now time.Time) bool {
+	return !j.Status.Over() && j.waits() && now.Before(j.HandedAt.Add(longestWait))
+}
+
 // reviewing tells that it is the turn of the reviewer.
 func (j *Job) reviewing() bool { return j.Type == Loop && j.Phase == Review }
 

@@ -29,6 +29,9 @@ func TestIdleWhileItWaits(t *testing.T) {
 	b.Now = now.now
 	id := b.mustRegister(t, order()).ID
 	w := &waiter{meanwhile: func(ctx context.Context) error {
+		if j := b.mustGet(t, id); !j.Waits(now.t) || j.Waits(now.t.Add(longestWait)) {
+			t.Errorf("it waits: %v, and after long: %v", j.Waits(now.t), j.Waits(now.t.Add(longestWait)))
+		}
 		late := *b // the clock is that of somebody else who follows
 		then := now.t.Add(2 * DefaultIdle)
 		late.Now = func() time.Time { return then }
@@ -41,6 +44,9 @@ func TestIdleWhileItWaits(t *testing.T) {
 		t.Fatalf("%v %v", typed, err)
 	}
 	j := b.mustGet(t, id)
+	if j.Waits(now.t) {
+		t.Error("it still waits")
+	}
 	if at, which, ok := j.Due(); !ok || which != "idle" || !at.Equal(now.t.Add(DefaultIdle)) {
 		t.Errorf("due %v %s %v", at, which, ok)
 	}

@@ -182,7 +182,9 @@ func (s *spawn) pump(ctx context.Context, ours *ends, pid int) error {
 	}
 	for ours[1] >= 0 || ours[2] >= 0 {
 		fds := [4]unix.PollFd{
-			{Fd: int32(ours[0]), Events: unix.POLLOUT}, {Fd: int32(ours[1]), Events: unix.POLLIN}, {Fd: int32(ours[2]), Events: unix.POLLIN},
+			{Fd: int32(ours[0]), Events: unix.POLLOUT},
+			{Fd: int32(ours[1]), Events: unix.POLLIN},
+			{Fd: int32(ours[2]), Events: unix.POLLIN},
 			{Fd: int32(handle), Events: unix.POLLIN},
 		}
 		wait := patience(ctx)
