@@ -102,7 +102,7 @@ func (b *begin) start(ctx context.Context) error {
 	var err error
 	b.at = b.m.o.Now()
 	if b.call == nil {
-		b.call = b.server.ToMake(isolated(&b.row))
+		b.call = b.server.ToMake(b.row.Name, isolated(&b.row))
 	}
 	defer b.call.Drop()
 	b.pane, err = b.call.New(ctx, tmux.Spec{

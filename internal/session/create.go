@@ -54,11 +54,17 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (*Created, error)
 		return nil, err
 	}
 	c := &creation{m: m, q: q}
+	defer func() {
+		if c.b != nil {
+			c.b.call.Drop()
+		}
+	}()
 	if err := c.plan(ctx); err != nil {
 		return nil, err
 	}
-	c.b.call = c.b.server.ToMake(isolated(&c.now)) // it finds its way while the row is written
-	defer c.b.call.Drop()
+	if c.b.call == nil {
+		c.b.call = c.b.server.ToMake(c.q.Name, isolated(&c.now)) // it finds its way while the row is written
+	}
 	if err := c.claim(ctx); err != nil {
 		return nil, err
 	}

@@ -189,7 +189,8 @@ func (c *creation) free(ctx context.Context) error {
 
 // unknown looks whether tmux has a session of a name without a row. If not tmux, its own answer to the making of the session does.
 func (c *creation) unknown(ctx context.Context) error {
-	pane, err := c.b.server.Find(ctx, c.q.Name)
+	c.b.call = c.b.server.ToMake(c.q.Name, c.server() != "default")
+	pane, err := c.b.call.Find(ctx)
 	switch {
 	case errors.Is(err, tmux.ErrAbsent):
 		return nil

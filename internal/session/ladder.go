@@ -115,10 +115,6 @@ func (s *stopping) climb(ctx context.Context) error {
 	}
 	s.m.reached("signalled")
 	s.bidFarewell(ctx)
-	if s.sight.State != Absent {
-		s.call = s.srv.ToKill() // it finds its way while the rest is looked for
-		defer s.call.Drop()
-	}
 	s.rest(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -51,6 +51,7 @@ func (s *stopping) run(ctx context.Context) (err error) {
 	if s.srv, err = server(&s.row); err != nil {
 		return s.fail(Refused, err, "its tmux server cannot be meant", "edit "+s.m.o.Registry.Path())
 	}
+	defer func() { s.call.Drop() }()
 	if s.q.Mode == Soft && !s.bare {
 		return s.archive(ctx)
 	}
@@ -117,7 +118,9 @@ func (s *stopping) find(ctx context.Context) {
 // look finds the session of the row. The screen of the pane that the row names comes with the same answer of tmux.
 func (s *stopping) look(ctx context.Context) Sight {
 	want := tmux.Want{ID: s.row.Pane.ID, PID: s.row.Pane.PID}
-	pane, screen, err := s.srv.FindShown(ctx, s.row.Name, want, lastScreen)
+	s.call.Drop()
+	s.call = s.srv.ToKill(s.row.Name, want, lastScreen)
+	pane, screen, err := s.call.FindShown(ctx, lastScreen)
 	if s.shown = ""; err == nil && pane.ID == want.ID && pane.PID == want.PID {
 		s.shown = screen
 	}

@@ -1,51 +1,137 @@
 package tmux
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 )
 
-// A Call is a call of tmux that is on its way: the program runs and has found its server, which is more than half of what a call takes, and
-// waits to be told what to do. It does one thing, with New or Kill, or is dropped; it must not be forgotten.
+// A Call is a call of tmux that does two things: it looks for a session at once, and is then told to make or to end it. In between its
+// program waits, and costs nothing; to start one and have it find its server takes more than half of what a call takes. It is given to New
+// or Kill once, or dropped; it must not be forgotten.
 type Call struct {
-	s   Server
-	one *spawn
-	err error // it could not be begun
+	s      Server
+	name   string // of the session that it looks for; "": it does not
+	want   Want
+	mark   string // what it prints behind what it has found
+	show   string // what it prints before the screen
+	one    *spawn
+	looked bool  // it has printed the mark
+	err    error // why it cannot be told anything any more
 }
 
-// ToMake begins a call for [Call.New]. A server that is not there is started, and ends again if nothing is made in it; isolated is that
-// of [Spec]. The server keeps no folder busy.
-func (s Server) ToMake(isolated bool) *Call {
+var errOver = errors.New("the call is over")
+
+// ToMake begins a call for [Call.Find], then [Call.New]. A server that is not there is started, and ends again if nothing is made in it;
+// isolated is that of [Spec].
+func (s Server) ToMake(name string, isolated bool) *Call {
+	c := &Call{s: s, name: name, mark: rand.Text()}
+	c.start(s.making(isolated), serverEnv(), "/", append([]string{"start-server", ";"}, findCommand(name)...))
+	return c
+}
+
+// toMake is ToMake without a look.
+func (s Server) toMake(isolated bool) *Call {
+	c := &Call{s: s}
+	c.start(s.making(isolated), serverEnv(), "/", []string{"start-server"})
+	return c
+}
+
+// making are the first arguments of a call that may start a server. The server keeps no folder busy.
+func (s Server) making(isolated bool) []string {
 	at := slices.DeleteFunc(s.at(), func(arg string) bool { return arg == "-N" })
 	if isolated {
 		at = append(at, "-f", os.DevNull)
 	}
-	return s.begin(append(at, "start-server", ";", "source-file", "-"), serverEnv(), "/")
+	return at
 }
 
-// ToKill begins a call for [Call.Kill].
-func (s Server) ToKill() *Call { return s.begin(append(s.at(), "source-file", "-"), environ(), "") }
+// ToKill begins a call for [Call.FindShown], with what that one takes, then [Call.Kill].
+func (s Server) ToKill(name string, want Want, shown Capture) *Call {
+	c := &Call{s: s, name: name, want: want, mark: rand.Text(), show: rand.Text()}
+	look := findCommand(name)
+	if isID(want.ID, '%') && want.PID > 1 {
+		look = append(look, showCommand(want, shown, c.show)...)
+	}
+	c.start(s.at(), environ(), "", look)
+	return c
+}
 
-// begin starts tmux, which reads commands from its standard input.
-func (s Server) begin(args, env []string, dir string) *Call {
-	c := &Call{s: s}
+// start starts tmux, which reads commands from its standard input once it has done the first ones.
+func (c *Call) start(at, env []string, dir string, first []string) {
 	program, err := exec.LookPath("tmux")
 	if err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			err = ErrMissing
 		}
 		c.err = err
-		return c
+		return
+	}
+	args := append(append([]string{program}, at...), first...)
+	if c.mark != "" {
+		args = append(args, ";", "display-message", "-p", c.mark)
 	}
 	c.one = &spawn{
-		path: program, args: append([]string{program}, args...), env: env, dir: dir,
+		path: program, args: append(args, ";", "source-file", "-"), env: env, dir: dir,
 		out: &limited{max: maxOutput}, err: &limited{max: maxErrors, drop: true},
 	}
 	c.one.ours, c.one.c, c.err = c.one.start(true)
-	return c
+}
+
+// heard waits until it has looked. An error: it is over, for one of the first commands failed.
+func (c *Call) heard(ctx context.Context) error {
+	if c.err != nil || c.mark == "" || c.looked {
+		return c.err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
+	defer cancel()
+	stop := context.AfterFunc(ctx, c.one.c.kill)
+	marked, err := c.one.pump(ctx, c.one.ours, c.one.c.pid, []byte(c.mark+"\n"))
+	if stop(); marked {
+		c.looked = true
+		return nil
+	}
+	if err != nil {
+		c.one.c.kill()
+	}
+	if _, err = c.s.answer(ctx, "list-panes", c.one); err == nil {
+		err = errOver
+	}
+	c.err = err
+	return err
+}
+
+// found is what it has printed before the mark.
+func (c *Call) found() []byte {
+	before, _, _ := bytes.Cut(c.one.out.buf.Bytes(), []byte(c.mark+"\n"))
+	return before
+}
+
+// Find is [Server.Find], as of the moment in which the call was begun.
+func (c *Call) Find(ctx context.Context) (Pane, error) {
+	if c.heard(ctx) == nil {
+		if snap, err := c.s.read(c.found()); err == nil {
+			if p, err := snap.first(c.name); err == nil && !p.unreaped() {
+				return p, nil
+			} else if err != nil {
+				return Pane{}, fmt.Errorf("find session %q: %w", c.name, err)
+			}
+		}
+	}
+	return c.s.Find(ctx, c.name)
+}
+
+// FindShown is [Server.FindShown], as of the moment in which the call was begun.
+func (c *Call) FindShown(ctx context.Context, shown Capture) (Pane, string, error) {
+	if c.heard(ctx) == nil {
+		return c.s.shown(ctx, c.name, c.want, c.show, string(c.found()))
+	}
+	return c.s.FindShown(ctx, c.name, c.want, shown)
 }
 
 // say tells it what to do, and returns what tmux prints.
@@ -53,8 +139,17 @@ func (c *Call) say(ctx context.Context, script string) ([]byte, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
+	if ctx.Err() != nil { // it must not be faster than the end of the context
+		c.Drop()
+		return nil, &CommandError{Command: "source-file", Server: c.s.String(), Err: context.Cause(ctx)}
+	}
+	c.err = errOver
 	c.one.in = script
-	return c.s.answer(ctx, "source-file", c.one)
+	out, err := c.s.answer(ctx, "source-file", c.one)
+	if c.mark != "" {
+		_, out, _ = bytes.Cut(out, []byte(c.mark+"\n"))
+	}
+	return out, err
 }
 
 // New is [Server.New].
@@ -62,6 +157,9 @@ func (c *Call) New(ctx context.Context, spec Spec) (Pane, error) { return c.s.ne
 
 // Kill is [Server.Kill].
 func (c *Call) Kill(ctx context.Context, pane Pane) error {
+	if c.heard(ctx) != nil {
+		return c.s.Kill(ctx, pane)
+	}
 	return c.s.kill(pane, func(args []string) ([]byte, error) {
 		var line script
 		line.add(args...)
@@ -73,9 +171,9 @@ func (c *Call) Kill(ctx context.Context, pane Pane) error {
 	})
 }
 
-// Drop ends a call that is not needed. It may be called after the others, and does nothing then.
+// Drop ends a call that is not needed. It may be called at any time, and of nil.
 func (c *Call) Drop() {
-	if c.err == nil && c.one.in == "" {
+	if c != nil && c.err == nil {
 		_, _ = c.say(context.Background(), "\n") // it has nothing to do, and nothing to say
 	}
 }

@@ -68,8 +68,8 @@ func (s Server) create(ctx context.Context, spec Spec, call *Call) (Pane, error)
 	var out []byte
 	var failed error
 	err = whileEnding(ctx, bornLimit, func() error {
-		if call == nil {
-			call = s.ToMake(spec.Isolated)
+		if call == nil || call.heard(ctx) != nil {
+			call = s.toMake(spec.Isolated)
 		}
 		out, failed = call.say(ctx, script)
 		call = nil

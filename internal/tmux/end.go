@@ -42,12 +42,28 @@ func (s Server) FindShown(ctx context.Context, name string, want Want, c Capture
 		return p, "", err
 	}
 	mark := rand.Text() // nobody can write it on a screen before
-	out, err := s.ask(ctx, "list-panes", "-F", paneFormat(), "-a", "-f", equal("session_name", name), ";",
-		"if-shell", "-F", "-t", want.ID, equal("pane_pid", strconv.Itoa(want.PID)), "display-message -p "+mark+" ; "+c.command(Ref{ID: want.ID}))
+	out, err := s.ask(ctx, append(findCommand(name), showCommand(want, c, mark)...)...)
 	if err != nil && (!errors.Is(err, ErrAbsent) || len(out) == 0) {
 		return Pane{}, "", fmt.Errorf("find session %q: %w", name, err)
 	}
-	listed, text, _ := strings.Cut(string(out), mark+"\n") // where there is no such pane the call ends there; the list came before
+	return s.shown(ctx, name, want, mark, string(out))
+}
+
+// findCommand lists the panes of a session.
+func findCommand(name string) []string {
+	return []string{"list-panes", "-F", paneFormat(), "-a", "-f", equal("session_name", name)}
+}
+
+// showCommand follows another command, and prints a mark and the text of a pane, if it is the one that is expected.
+func showCommand(want Want, c Capture, mark string) []string {
+	return []string{
+		";", "if-shell", "-F", "-t", want.ID, equal("pane_pid", strconv.Itoa(want.PID)), "display-message -p " + mark + " ; " + c.command(Ref{ID: want.ID}),
+	}
+}
+
+// shown reads what both have printed. Where there is no such pane the call ends there; the list came before.
+func (s Server) shown(ctx context.Context, name string, want Want, mark, out string) (Pane, string, error) {
+	listed, text, _ := strings.Cut(out, mark+"\n")
 	snap, err := s.read([]byte(listed))
 	var p Pane
 	if err == nil {

@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -56,7 +57,7 @@ func (s *spawn) run(ctx context.Context) error {
 	}
 	stop := context.AfterFunc(ctx, c.kill)
 	defer stop()
-	err := s.pump(ctx, ours, c.pid)
+	_, err := s.pump(ctx, ours, c.pid, nil)
 	if err != nil {
 		c.kill() // nobody reads what it says
 	}
@@ -166,18 +167,21 @@ func pipe(write bool) (ours, theirs int, err error) {
 
 // pump writes what the program is to read, and reads what it writes, until it has closed its ends or has ended, as far as the system
 // tells that: a program that was started in the same moment, or a server that is being born, may hold them for longer and has nothing to say.
-func (s *spawn) pump(ctx context.Context, ours *ends, pid int) error {
+// With a mark it only reads, until the program has written that, and everything stays open then.
+func (s *spawn) pump(ctx context.Context, ours *ends, pid int, mark []byte) (marked bool, err error) {
 	handle := endHandle(pid)
 	defer func() {
 		for i := range ours {
-			ours.close(i)
+			if !marked {
+				ours.close(i)
+			}
 		}
 		if handle >= 0 {
 			_ = unix.Close(handle) // nothing was written to it
 		}
 	}()
 	in, buf, ended := s.in, make([]byte, 16<<10), false
-	if in == "" {
+	if in == "" && mark == nil {
 		ours.close(0)
 	}
 	for ours[1] >= 0 || ours[2] >= 0 {
@@ -186,6 +190,9 @@ func (s *spawn) pump(ctx context.Context, ours *ends, pid int) error {
 			{Fd: int32(ours[1]), Events: unix.POLLIN},
 			{Fd: int32(ours[2]), Events: unix.POLLIN},
 			{Fd: int32(handle), Events: unix.POLLIN},
+		}
+		if mark != nil {
+			fds[0].Fd = -1
 		}
 		wait := patience(ctx)
 		if ended { // what it has written is there
@@ -196,11 +203,11 @@ func (s *spawn) pump(ctx context.Context, ours *ends, pid int) error {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
-			return os.NewSyscallError("poll", err)
+			return false, os.NewSyscallError("poll", err)
 		case n == 0 && ended:
-			return nil
+			return false, nil
 		case n == 0:
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		}
 		ended = ended || fds[3].Revents != 0
 		if fds[0].Revents != 0 {
@@ -221,14 +228,17 @@ func (s *spawn) pump(ctx context.Context, ours *ends, pid int) error {
 			switch {
 			case n > 0:
 				if _, err := to.Write(buf[:n]); err != nil {
-					return err
+					return false, err
 				}
 			case err == nil || !again(err):
 				ours.close(i)
 			}
 		}
+		if mark != nil && bytes.Contains(s.out.buf.Bytes(), mark) {
+			return true, nil
+		}
 	}
-	return nil
+	return false, nil
 }
 
 func again(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) }
