@@ -259,6 +259,27 @@ func TestRowThatBecameUnusableInTheDatabase(t *testing.T) {
 	}
 }
 
+// TestFileOfSomebodyWhoDidNotKnow: an editor that was opened before a change, or a program that writes what it read before, takes the
+// change away. The file counts, and what it took is told.
+func TestFileOfSomebodyWhoDidNotKnow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, two)
+	b.set("a", roster.Stopped)
+	before := b.yaml()
+	b.set("a", roster.Terminated)
+	b.set("b", roster.Archived)
+	b.write(strings.Replace(before, "role: tester", "role: tester\n    x_more: 1", 1))
+	rows, problems := b.rows()
+	if rows != "a=stopped b=stopped" || !strings.Contains(problems, `"a": the file has its revision 1, and there was a revision 2`) || !strings.Contains(problems, `"b"`) {
+		t.Errorf("rows %s, problems %s", rows, problems)
+	}
+	b.seen = nil
+	b.agree("a=stopped b=stopped")
+	// An edit of what is there is no such thing.
+	b.edit("x_more: 1", "x_more: 2")
+	b.agree("a=stopped b=stopped")
+}
+
 // TestFileThatSaysNothing: whoever leaves only comments has not removed each row.
 func TestFileThatSaysNothing(t *testing.T) {
 	t.Parallel()
@@ -408,12 +429,11 @@ func TestManyOfEverything(t *testing.T) {
 // TestManyRowsAreWrittenAtOnce makes a large file again from the database.
 func TestManyRowsAreWrittenAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "")
 	text := "tmux_sessions:\n"
 	for i := range 300 {
 		text += fmt.Sprintf("- name: r%d\n  status: stopped\n  pane: {cwd: /srv/%d}\n  last_visible_screen: %q\n", i, i, strings.Repeat("a line of a screen\n", 100))
 	}
-	b = newBench(t, text)
+	b := newBench(t, text)
 	b.names()
 	if err := os.Remove(b.path); err != nil {
 		t.Fatal(err)

@@ -88,7 +88,10 @@ func (m *merger) both(e *entry, s storedRow) {
 		m.unusable[name] = bad
 		m.problem(name, e.node.Line, true, "%s", bad.Reason)
 	case s.hash == base:
-		// It was edited in the file.
+		// It was edited in the file, perhaps by somebody who had read it before a change of ours.
+		if was, is := s.row.Revision, e.row.Revision; is < was {
+			m.problem(name, e.node.Line, false, "the file has its revision %d, and there was a revision %d: what that changed is gone; the file counts", is, was)
+		}
 	case base == "":
 		m.problem(name, e.node.Line, false, "the file and the database say different things of it; the file counts")
 	default:
