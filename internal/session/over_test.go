@@ -80,7 +80,7 @@ func TestEndsAnew(t *testing.T) {
 	}
 }
 
-// brokenTmux puts a tmux before the one of the system that fails as a script says, while a file is there.
+// brokenTmux puts a tmux before the one of the system that fails as a script says, while the file "$flag" is there.
 func brokenTmux(t *testing.T, fails string) (flag string) {
 	t.Helper()
 	real, err := exec.LookPath("tmux")
@@ -89,7 +89,7 @@ func brokenTmux(t *testing.T, fails string) (flag string) {
 	}
 	dir := t.TempDir()
 	flag = filepath.Join(dir, "broken")
-	script := fmt.Sprintf("#!/bin/sh\nreal=%q\nif [ -e %q ]; then\n%s\nfi\nexec \"$real\" \"$@\"\n", real, flag, fails)
+	script := fmt.Sprintf("#!/bin/sh\nreal=%q flag=%q\n%s\nexec \"$real\" \"$@\"\n", real, flag, fails)
 	must(t, os.WriteFile(filepath.Join(dir, "tmux"), []byte(script), 0o700))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return flag
@@ -97,7 +97,7 @@ func brokenTmux(t *testing.T, fails string) (flag string) {
 
 // TestScreenUnread: what a screen has shown before does not count when it cannot be read now.
 func TestScreenUnread(t *testing.T) {
-	flag := brokenTmux(t, `case "$*" in *capture-pane*) echo busy >&2; exit 1;; esac`)
+	flag := brokenTmux(t, `case "$*" in *capture-pane*) [ ! -e "$flag" ] || { echo busy >&2; exit 1; };; esac`)
 	r := newRig(t)
 	r.begin("a", "types")
 	b, err := r.m.visit(t.Context(), "a")
@@ -116,7 +116,10 @@ func TestScreenUnread(t *testing.T) {
 func TestBeginUnclear(t *testing.T) {
 	for _, verb := range []string{verbCreate, verbResume} {
 		t.Run(verb, func(t *testing.T) {
-			flag := brokenTmux(t, `case "$*" in *source-file*) "$real" "$@" >/dev/null; echo lost >&2; exit 1;; *list-panes*) echo busy >&2; exit 1;; esac`)
+			flag := brokenTmux(t, `case "$*" in
+*source-file*) out=$("$real" "$@"); [ ! -e "$flag" ] || { echo lost >&2; exit 1; }; printf '%s\n' "$out"; exit;;
+*list-panes*) [ ! -e "$flag" ] || { echo busy >&2; exit 1; };;
+esac`)
 			r := newRig(t)
 			m := r.creator("types")
 			if verb == verbResume {

@@ -34,7 +34,7 @@ type Resumed struct {
 	Found string
 	// Running: it was never away, and nothing was done.
 	Running bool
-	// Anew: nothing had been said in its conversation, which was begun again under the same id.
+	// Anew: nothing had been said in its conversation, which was begun again: under the same id, if its program takes that twice.
 	Anew       bool
 	Candidates []Candidate // with an error of kind Several
 	Looks      []string

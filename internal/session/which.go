@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/address"
 	"tutti/internal/driver"
 	"tutti/internal/proc"
 	"tutti/internal/roster"
@@ -37,8 +38,11 @@ func (m *Manager) which(ctx context.Context, q ResumeRequest, r *roster.Row, d *
 		done.Found = foundHeard
 		return heard, nil
 	}
-	id := r.Conversation()
-	if d.Life.IsID(id) && m.there(d, r.Pane.Cwd, id) {
+	id, of := r.Conversation(), notKept
+	if d.Life.IsID(id) {
+		of = m.keeps(d, r.Pane.Cwd, id)
+	}
+	if of == kept {
 		done.Found = foundRow
 		return id, nil
 	}
@@ -65,6 +69,9 @@ func (m *Manager) which(ctx context.Context, q ResumeRequest, r *roster.Row, d *
 	}
 	if d.Life.IsID(id) && d.Talk.Choose != nil { // a row can have anything there, and others may have written it
 		done.Found, done.Anew = foundRow, true
+		if of == silent { // it takes no id twice
+			return address.NewUUID(), nil
+		}
 		return id, nil
 	}
 	if noted, err := m.noted(ctx, r, d); noted != "" || err != nil {

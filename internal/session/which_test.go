@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -245,6 +246,57 @@ func TestResumeSeen(t *testing.T) {
 	}
 }
 
+// TestResumeSilent: where a program keeps something of a conversation in which nothing was said, its id cannot be used again, neither to
+// go on nor to begin.
+func TestResumeSilent(t *testing.T) {
+	t.Parallel()
+	first := `{"sessionId":%q,"projectHash":%q,"startTime":"2026-11-21T22:43:42.332Z","kind":"main"}` + "\n"
+	own := `{"$set":{"messages":[{"id":"a","type":"user","content":[{"text":"<session_context>\nToday is"}]}]}}` + "\n"
+	for name, c := range map[string]struct {
+		lines  string
+		silent bool
+	}{
+		"its own words":   {first + own, true},
+		"and a command":   {first + own + `{"id":"b","type":"user","content":"/help"}` + "\n" + `{"id":"c","type":"info","content":"x"}` + "\n", true},
+		"and a question":  {first + own + `{"id":"b","type":"user","content":[{"text":"how"},{"text":" are you"}]}` + "\n", false},
+		"and an answer":   {first + own + `{"id":"b","type":"gemini","content":"well"}` + "\n", false},
+		"all in one line": {first + strings.Replace(own, "}]}}", `},{"id":"b","type":"user","content":"hello"}]}}`, 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			m := r.creator("types")
+			r.program("gemini")
+			begun, err := m.Create(t.Context(), CreateRequest{Agent: "gemini", Name: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.began()
+			r.dies(begun.Row)
+			id := begun.Row.Conversation()
+			dir, err := filepath.EvalSymlinks(r.dir)
+			must(t, err)
+			chats := filepath.Join(r.home(), ".gemini", "tmp", "x", "chats")
+			must(t, os.MkdirAll(chats, 0o700))
+			must(t, os.WriteFile(filepath.Join(chats, "session-2026-11-21T22-43-"+id[:8]+".jsonl"), fmt.Appendf(nil, c.lines, id, fmt.Sprintf("%x", sha256.Sum256([]byte(dir)))), 0o600))
+			done, err := m.Resume(t.Context(), ResumeRequest{Name: "a"})
+			if err != nil || done.Anew != c.silent {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			want := []string{"--resume", id}
+			if now := done.Row.Conversation(); c.silent {
+				want = []string{"--session-id", now}
+				if now == id || len(now) != 36 || !slices.Equal(done.Row.PreviousIDs, []string{id}) {
+					t.Errorf("the row: %s", done.Row.JSON())
+				}
+			}
+			if got := r.began(); !slices.Equal(got, want) {
+				t.Errorf("it was started with %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // TestInUse: a program is in a conversation also when its id is joined to an argument, or is the name of a file that it has open.
 func TestInUse(t *testing.T) {
 	t.Parallel()
@@ -272,9 +324,11 @@ func TestInUse(t *testing.T) {
 	if p, used := r.m.inUse(d, r.dir, address.NewUUID()); used {
 		t.Errorf("%+v is in a conversation that there is not", p)
 	}
-	joined := exec.Command(program, "600")
-	joined.Args = []string{program, "600", "--session=" + id}
-	if names(proc.Process{ID: proc.Self()}, id) {
-		t.Error("we were started with it")
-	}
+	joined := address.NewUUID()
+	other := exec.Command(filepath.Join(r.program("codex"), "codex"), "--thread="+joined)
+	other.Env = append(os.Environ(), modeVariable+"=sleeper", dirVariable+"="+r.dir)
+	must(t, other.Start())
+	defer other.Wait()
+	defer other.Process.Kill()
+	r.until("the one that was started with it", func() bool { p, used := r.m.inUse(d, r.dir, joined); return used && p.PID == other.Process.Pid })
 }
