@@ -59,13 +59,14 @@ type begin struct {
 	first   proc.ID // of the pane
 	at      time.Time
 	seen    driver.Seen
-	screen  string        // the last one that was looked at
-	ended   bool          // its end was found
-	marked  bool          // somebody else has written that end
-	visit   bool          // it was begun before: what becomes of it is not ours to write down
-	opened  chan struct{} // closed when the bus has made ready what it can; nil: it does not
-	drop    func()        // takes that back
-	call    *tmux.Call    // that is to make the session; nil: it was not begun
+	screen  string          // the last one that was looked at
+	ended   bool            // its end was found
+	marked  bool            // somebody else has written that end
+	visit   bool            // it was begun before: what becomes of it is not ours to write down
+	opened  chan struct{}   // closed when the bus has made ready what it can; nil: it does not
+	drop    func()          // takes that back
+	call    *tmux.Call      // that is to make the session; nil: it was not begun
+	eye     chan *tmux.Call // the call for the first look at it; nil: it was not begun
 }
 
 // newOwner makes the owner of a session.
@@ -95,10 +96,14 @@ var errTaken = errors.New("somebody else is at work on it")
 // start starts the program. What it returns as an error is that nothing runs.
 func (b *begin) start(ctx context.Context) error {
 	if err := b.m.o.Halted(); err != nil {
+		b.unexpect()
 		return err
 	}
 	b.remember()
 	b.expect(ctx)
+	b.eye = make(chan *tmux.Call, 1)
+	eye := b.eye
+	go func() { eye <- b.server.ToLook() }()
 	var err error
 	b.at = b.m.o.Now()
 	if b.call == nil {
@@ -114,6 +119,7 @@ func (b *begin) start(ctx context.Context) error {
 	}
 	if err != nil {
 		b.unexpect()
+		(<-b.eye).Drop()
 	}
 	return err
 }
@@ -123,7 +129,7 @@ func isolated(r *roster.Row) bool { return r.ServerName() != "default" }
 
 // expect has the bus make ready what it can while tmux starts the program.
 func (b *begin) expect(ctx context.Context) {
-	if b.m.o.Bus.Expected == nil {
+	if b.m.o.Bus.Expected == nil || b.opened != nil {
 		return
 	}
 	b.opened = make(chan struct{})
@@ -289,7 +295,11 @@ func (b *begin) looked(ctx context.Context, screen bool) (ended bool) {
 	if screen {
 		b.seen = driver.Seen{}
 	}
-	pane, err := b.server.Find(ctx, b.row.Name)
+	find := b.server.Find
+	if b.eye != nil {
+		find, b.eye = (<-b.eye).FindNow, nil
+	}
+	pane, err := find(ctx, b.row.Name)
 	switch {
 	case errors.Is(err, tmux.ErrAbsent):
 		return true

@@ -65,7 +65,12 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (*Created, error)
 	if c.b.call == nil {
 		c.b.call = c.b.server.ToMake(c.q.Name, isolated(&c.now)) // it finds its way while the row is written
 	}
+	if c.tree == nil { // else its folder is not there yet
+		c.b.row = c.now
+		c.b.expect(ctx)
+	}
 	if err := c.claim(ctx); err != nil {
+		c.b.unexpect()
 		return nil, err
 	}
 	m.reached("claimed")

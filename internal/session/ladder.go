@@ -31,6 +31,7 @@ type kinship struct {
 	first proc.ID
 	kin   []proc.Process
 	apart []Bystander
+	since uint64
 	err   error
 	done  chan struct{}
 }
@@ -47,7 +48,7 @@ func (s *stopping) ahead() {
 	row := s.row.Clone()
 	go func() {
 		defer close(k.done)
-		k.kin, k.apart, k.err = relatives(&row, first)
+		k.kin, k.apart, k.err = relatives(&row, first, &k.since)
 	}()
 }
 
@@ -57,9 +58,10 @@ func (s *stopping) relatives() (kin []proc.Process, apart []Bystander, err error
 	k := s.early
 	s.early = nil
 	if k == nil || k.owner != s.as.OwnerID || k.first != s.first {
-		return relatives(&s.as, s.first)
+		return relatives(&s.as, s.first, &s.since)
 	}
 	<-k.done
+	s.since = k.since
 	return k.kin, k.apart, k.err
 }
 

@@ -29,6 +29,7 @@ type stopping struct {
 	shown string         // the screen as it was found with the session; "" when it has to be asked for
 	early *kinship       // a look at who belongs to the session that was begun before it was found; nil: there is none
 	kin   []proc.Process // of every look so far
+	since uint64         // see relatives
 	empty bool           // the last look found nobody
 	began time.Time
 	told  chan error // what the bus said of the end; nil: it was not told yet

@@ -62,6 +62,13 @@ func (s Server) ToKill(name string, want Want, shown Capture) *Call {
 	return c
 }
 
+// ToLook begins a call for [Call.FindNow]. The server has to be there.
+func (s Server) ToLook() *Call {
+	c := &Call{s: s}
+	c.start(s.at(), environ(), "", nil)
+	return c
+}
+
 // start starts tmux, which reads commands from its standard input once it has done the first ones.
 func (c *Call) start(at, env []string, dir string, first []string) {
 	program, err := exec.LookPath("tmux")
@@ -76,8 +83,11 @@ func (c *Call) start(at, env []string, dir string, first []string) {
 	if c.mark != "" {
 		args = append(args, ";", "display-message", "-p", c.mark)
 	}
+	if len(first) > 0 {
+		args = append(args, ";")
+	}
 	c.one = &spawn{
-		path: program, args: append(args, ";", "source-file", "-"), env: env, dir: dir,
+		path: program, args: append(args, "source-file", "-"), env: env, dir: dir,
 		out: &limited{max: maxOutput}, err: &limited{max: maxErrors, drop: true},
 	}
 	c.one.ours, c.one.c, c.err = c.one.start(true)
@@ -132,6 +142,20 @@ func (c *Call) FindShown(ctx context.Context, shown Capture) (Pane, string, erro
 		return c.s.shown(ctx, c.name, c.want, c.show, string(c.found()))
 	}
 	return c.s.FindShown(ctx, c.name, c.want, shown)
+}
+
+// FindNow is [Server.Find], as of the moment in which it is asked.
+func (c *Call) FindNow(ctx context.Context, name string) (Pane, error) {
+	var line script
+	line.add(findCommand(name)...)
+	if out, err := c.say(ctx, line.String()+"\n"); err == nil {
+		if snap, err := c.s.read(out); err == nil {
+			if p, err := snap.first(name); err == nil && !p.unreaped() {
+				return p, nil
+			}
+		}
+	}
+	return c.s.Find(ctx, name)
 }
 
 // say tells it what to do, and returns what tmux prints.
