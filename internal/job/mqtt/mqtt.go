@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -47,10 +48,13 @@ const (
 type Client struct {
 	client paho.Client
 	where  string
+	begun  atomic.Bool  // it has stood once
+	life   atomic.Int64 // of the connection, counted when it is made
 
 	mu    sync.Mutex
 	calls map[string]func([]byte, int64) // by topic
 	back  func(err error)                // nil: nobody asks
+	gone  chan struct{}                  // closed when the present connection is lost
 	busy  sync.Mutex                     // one message at a time
 }
 
@@ -58,7 +62,7 @@ var _ job.Network = (*Client)(nil)
 
 // Dial connects to a broker. The error names it, and no password.
 func Dial(ctx context.Context, b job.Broker) (*Client, error) {
-	c := &Client{where: net.JoinHostPort(b.Host, strconv.Itoa(b.Port)), calls: map[string]func([]byte, int64){}}
+	c := &Client{where: net.JoinHostPort(b.Host, strconv.Itoa(b.Port)), calls: map[string]func([]byte, int64){}, gone: make(chan struct{})}
 	secure, err := secrets(b)
 	if err != nil {
 		return nil, err
@@ -77,13 +81,18 @@ func Dial(ctx context.Context, b job.Broker) (*Client, error) {
 		o.SetUsername(b.Username).SetPassword(b.Password)
 	}
 	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
+		c.life.Add(1)
 		conn, err := open(c.where, secure, guarded(b))
 		if err != nil {
 			return nil, err
 		}
 		return newGuard(conn, job.MaxEvent, c.tooLarge), nil
 	})
-	o.SetOnConnectHandler(func(paho.Client) { c.again() })
+	o.SetOnConnectHandler(func(paho.Client) {
+		if c.begun.Swap(true) { // the first connection knows of no subscription that was lost
+			c.again()
+		}
+	})
 	o.SetConnectionLostHandler(func(_ paho.Client, err error) { c.lost(err) })
 	o.SetDefaultPublishHandler(func(paho.Client, paho.Message) {}) // what was not asked for is acknowledged: the client would keep it
 	c.client = paho.NewClient(o)
@@ -188,12 +197,31 @@ func await(ctx context.Context, t paho.Token, limit time.Duration) error {
 	}
 }
 
+var errLost = errors.New("the connection was lost before it had the message")
+
 // Publish returns nil when the broker has acknowledged the message.
 func (c *Client) Publish(ctx context.Context, m job.Message) error {
 	if !c.client.IsConnectionOpen() {
 		return fmt.Errorf("broker %s: not connected", c.where)
 	}
-	if err := await(ctx, c.client.Publish(m.Topic, qos, m.Retain, m.Payload), answerTime); err != nil {
+	c.mu.Lock()
+	gone := c.gone
+	c.mu.Unlock()
+	life := c.life.Load()
+	within, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		select {
+		case <-gone:
+			stop(errLost)
+		case <-within.Done():
+		}
+	}()
+	err := await(within, c.client.Publish(m.Topic, qos, m.Retain, m.Payload), answerTime)
+	if err == nil && c.life.Load() != life {
+		err = errLost // the client calls it done as soon as it sends it once more
+	}
+	if err != nil {
 		return fmt.Errorf("broker %s: %w", c.where, err)
 	}
 	return nil
@@ -233,6 +261,8 @@ func (c *Client) Back(f func(err error)) {
 func (c *Client) lost(err error) {
 	c.mu.Lock()
 	back := c.back
+	close(c.gone)
+	c.gone = make(chan struct{})
 	c.mu.Unlock()
 	if back != nil {
 		back(fmt.Errorf("broker %s: the connection was lost, and is tried again: %w", c.where, err))
