@@ -159,9 +159,7 @@ func (s *stopping) final(r *roster.Row) {
 func (s *stopping) finish(ctx context.Context, failed error) error {
 	s.out.Took = time.Since(s.began)
 	if failed != nil {
-		if s.told != nil {
-			<-s.told
-		}
+		s.awaitBus()
 		return errors.Join(failed, s.cutOff(ctx, failed))
 	}
 	if s.q.Purge {
@@ -174,11 +172,7 @@ func (s *stopping) finish(ctx context.Context, failed error) error {
 		s.tellJob(ctx, "error", "stopped by operator")
 	}
 	s.farewell(ctx)
-	if s.told != nil {
-		if err := <-s.told; err != nil {
-			s.note("the bus could not be told: %v", err)
-		}
-	}
+	s.awaitBus()
 	s.m.reached("unwritten")
 	if err := s.write(ctx, s.final); err != nil {
 		return fmt.Errorf("session %s has ended, but its row could not be written: %w", s.row.Name, err)
@@ -203,6 +197,16 @@ func (s *stopping) farewell(ctx context.Context) {
 	s.told = make(chan error, 1)
 	row := s.out.Row.Clone()
 	go func() { s.told <- f(context.WithoutCancel(ctx), &row) }()
+}
+
+// awaitBus waits until the bus was told, if it is being told.
+func (s *stopping) awaitBus() {
+	if s.told == nil {
+		return
+	}
+	if err := <-s.told; err != nil {
+		s.note("the bus could not be told: %v", err)
+	}
 }
 
 // cutOff leaves the intent behind, held by nobody, with what is known.
