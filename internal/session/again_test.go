@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/address"
 	"tutti/internal/proc"
 	"tutti/internal/roster"
 )
@@ -59,7 +60,7 @@ func TestCreateAnew(t *testing.T) {
 	r.edit("a", func(row *roster.Row) {
 		row.CreatedAt, row.ResumedAt = time.Now().Add(-2*time.Hour), time.Now().Add(-2*time.Hour)
 	})
-	r.rolled("01a1ffa4-c450-7d03-b99e-792f6b101b39", time.Now().Add(-time.Hour))
+	r.rolled(address.NewUUID(), time.Now().Add(-time.Hour))
 	row := begin("codex")
 	if time.Since(row.CreatedAt) > time.Minute || !row.ResumedAt.IsZero() {
 		t.Errorf("the row: %s", row.JSON())
@@ -164,7 +165,7 @@ func TestDeadOfAnother(t *testing.T) {
 // is known.
 func TestStopOnlyOne(t *testing.T) {
 	t.Parallel()
-	const id = "01a1ffa4-c450-7d03-b99e-792f6b101b39"
+	id := address.NewUUID()
 	for name, c := range map[string]struct {
 		began time.Duration
 		purge bool

@@ -253,7 +253,7 @@ func TestResumeInUse(t *testing.T) {
 	// A program that writes nothing of itself is known by its arguments.
 	codex, _ := driver.Kind("codex")
 	bin := r.program("codex")
-	id := "01a1ffa4-c450-7d03-b99e-792f6b101b39"
+	id := address.NewUUID()
 	if _, err := m.Create(t.Context(), CreateRequest{Agent: "codex", Name: "d", Program: filepath.Join(bin, "codex"), Argv: []string{"resume", id}}); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"tutti/internal/address"
 	"tutti/internal/proc"
 	"tutti/internal/roster"
 )
@@ -45,7 +46,7 @@ func TestResumeAllLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.dies(done.Row)
-	const id = "01a1ffa4-c450-7d03-b99e-792f6b101b39"
+	id := address.NewUUID()
 	r.rolled(id, done.Row.CreatedAt)
 	r.edit("a", func(row *roster.Row) { Lost(row, m, "the machine was started anew") })
 	if all, err := m.ResumeAll(t.Context(), ResumeRequest{}); err != nil || len(all) != 1 || all[0].Err != nil || all[0].Left != nil || all[0].Row.Conversation() != id {

@@ -176,7 +176,7 @@ func TestResumeChosen(t *testing.T) {
 		t.Errorf("begun anew with %q", again.StartArgv)
 	}
 	heard = ""
-	talk := "01a1ffa4-c450-7d03-b99e-792f6b101b39"
+	talk := address.NewUUID()
 	r.rolled(talk, time.Now())
 	if begun := row(CreateRequest{Agent: "codex", Name: "c", Argv: []string{"resume", talk, "-m", "x"}}); begun.Conversation() != talk {
 		t.Errorf("Codex is in %q", begun.Conversation())
@@ -198,7 +198,7 @@ func TestResumeShared(t *testing.T) {
 		r.began()
 		r.dies(done.Row)
 	}
-	id := "01a1ffa4-c450-7d03-b99e-792f6b101b39"
+	id := address.NewUUID()
 	r.rolled(id, time.Now().Add(time.Second))
 	done, err := m.Resume(t.Context(), ResumeRequest{Name: "a"})
 	r.wants(err, Several, "another session of this folder")
@@ -308,7 +308,7 @@ func TestInUse(t *testing.T) {
 	program := filepath.Join(r.dir, "codex")
 	must(t, os.Symlink(sleep, program))
 	d, _ := driver.Kind("codex")
-	id := "01a1ffa4-c450-7d03-b99e-792f6b101b39"
+	id := address.NewUUID()
 	file, err := os.Open(r.rolled(id, time.Now()))
 	must(t, err)
 	defer file.Close()
