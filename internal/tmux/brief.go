@@ -29,9 +29,12 @@ func (s Server) Brief(ctx context.Context) ([]Pane, error) {
 		// To write what must not stand in a field takes three patterns; there is none as a rule.
 		format.WriteString("#{?#{m:*[%\n\t]*,#{" + f + "}},#{" + escaping + f + "},#{" + f + "}}")
 	}
-	out, err := s.ask(ctx, "list-panes", "-a", "-F", format.String())
-	if err != nil {
-		return nil, err
+	out, ok := s.quickly(ctx, "list-panes", "-a", "-F", format.String())
+	if !ok {
+		var err error
+		if out, err = s.ask(ctx, "list-panes", "-a", "-F", format.String()); err != nil {
+			return nil, err
+		}
 	}
 	panes := make([]Pane, 0, bytes.Count(out, []byte("\n")))
 	for line := range bytes.Lines(out) {

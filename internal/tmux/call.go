@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
+	"time"
 )
 
 // A Call is a call of tmux that does two things: it looks for a session at once, and is then told to make or to end it. In between its
@@ -20,6 +22,7 @@ type Call struct {
 	want   Want
 	mark   string // what it prints behind what it has found
 	show   string // what it prints before the screen
+	once   bool   // it is told nothing any more
 	one    *spawn
 	looked bool  // it has printed the mark
 	err    error // why it cannot be told anything any more
@@ -62,6 +65,17 @@ func (s Server) ToKill(name string, want Want, shown Capture) *Call {
 	return c
 }
 
+// quickly asks for what changes nothing, and does not wait for the program to end that has printed it. ok is false when there is no answer.
+func (s Server) quickly(ctx context.Context, args ...string) (out []byte, ok bool) {
+	c := &Call{s: s, mark: rand.Text(), once: true}
+	c.start(s.at(), environ(), "", args)
+	if c.heard(ctx) != nil {
+		return nil, false
+	}
+	go c.leave()
+	return c.found(), true
+}
+
 // ToLook begins a call for [Call.FindNow]. The server has to be there.
 func (s Server) ToLook() *Call {
 	c := &Call{s: s}
@@ -83,14 +97,17 @@ func (c *Call) start(at, env []string, dir string, first []string) {
 	if c.mark != "" {
 		args = append(args, ";", "display-message", "-p", c.mark)
 	}
-	if len(first) > 0 {
-		args = append(args, ";")
+	if !c.once {
+		if len(first) > 0 {
+			args = append(args, ";")
+		}
+		args = append(args, "source-file", "-")
 	}
 	c.one = &spawn{
-		path: program, args: append(args, "source-file", "-"), env: env, dir: dir,
+		path: program, args: args, env: env, dir: dir,
 		out: &limited{max: maxOutput}, err: &limited{max: maxErrors, drop: true},
 	}
-	c.one.ours, c.one.c, c.err = c.one.start(true)
+	c.one.ours, c.one.c, c.err = c.one.start(!c.once)
 }
 
 // heard waits until it has looked. An error: it is over, for one of the first commands failed.
@@ -101,7 +118,7 @@ func (c *Call) heard(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
 	defer cancel()
 	stop := context.AfterFunc(ctx, c.one.c.kill)
-	marked, err := c.one.pump(ctx, c.one.ours, c.one.c.pid, []byte(c.mark+"\n"))
+	marked, err := c.one.pump(ctx, c.one.ours, c.one.c.pid, []byte(c.mark+"\n"), true)
 	if stop(); marked {
 		c.looked = true
 		return nil
@@ -159,7 +176,7 @@ func (c *Call) FindNow(ctx context.Context, name string) (Pane, error) {
 }
 
 // say tells it what to do, and returns what tmux prints.
-func (c *Call) say(ctx context.Context, script string) ([]byte, error) {
+func (c *Call) say(ctx context.Context, text string) ([]byte, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -168,12 +185,43 @@ func (c *Call) say(ctx context.Context, script string) ([]byte, error) {
 		return nil, &CommandError{Command: "source-file", Server: c.s.String(), Err: context.Cause(ctx)}
 	}
 	c.err = errOver
-	c.one.in = script
-	out, err := c.s.answer(ctx, "source-file", c.one)
+	var end script
+	mark := rand.Text() // behind what it says; its own end is not waited for
+	end.add("display-message", "-p", mark)
+	c.one.in = strings.TrimSuffix(text, "\n") + " ; " + end.String() + "\n"
+	out, err := c.said(ctx, []byte(mark+"\n"))
 	if c.mark != "" {
 		_, out, _ = bytes.Cut(out, []byte(c.mark+"\n"))
 	}
 	return out, err
+}
+
+// said returns what it prints before a mark, or all of it, if the mark does not come.
+func (c *Call) said(ctx context.Context, mark []byte) ([]byte, error) {
+	bounded, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
+	defer cancel()
+	stop := context.AfterFunc(bounded, c.one.c.kill)
+	marked, err := c.one.pump(bounded, c.one.ours, c.one.c.pid, mark, false)
+	stop()
+	if marked {
+		out, _, _ := bytes.Cut(c.one.out.buf.Bytes(), mark)
+		go c.leave()
+		return out, nil
+	}
+	if err != nil {
+		c.one.c.kill()
+	}
+	return c.s.answer(ctx, "source-file", c.one)
+}
+
+// leave lets a program end that has done what it was there for.
+func (c *Call) leave() {
+	for i := range c.one.ours {
+		c.one.ours.close(i)
+	}
+	late := time.AfterFunc(Limit, c.one.c.kill)
+	defer late.Stop()
+	_ = c.one.c.wait() // it has said all
 }
 
 // New is [Server.New].
@@ -198,6 +246,7 @@ func (c *Call) Kill(ctx context.Context, pane Pane) error {
 // Drop ends a call that is not needed. It may be called at any time, and of nil.
 func (c *Call) Drop() {
 	if c != nil && c.err == nil {
-		_, _ = c.say(context.Background(), "\n") // it has nothing to do, and nothing to say
+		c.err = errOver
+		c.leave() // it finds nothing to do
 	}
 }

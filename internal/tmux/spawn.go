@@ -57,7 +57,7 @@ func (s *spawn) run(ctx context.Context) error {
 	}
 	stop := context.AfterFunc(ctx, c.kill)
 	defer stop()
-	_, err := s.pump(ctx, ours, c.pid, nil)
+	_, err := s.pump(ctx, ours, c.pid, nil, false)
 	if err != nil {
 		c.kill() // nobody reads what it says
 	}
@@ -167,8 +167,8 @@ func pipe(write bool) (ours, theirs int, err error) {
 
 // pump writes what the program is to read, and reads what it writes, until it has closed its ends or has ended, as far as the system
 // tells that: a program that was started in the same moment, or a server that is being born, may hold them for longer and has nothing to say.
-// With a mark it only reads, until the program has written that, and everything stays open then.
-func (s *spawn) pump(ctx context.Context, ours *ends, pid int, mark []byte) (marked bool, err error) {
+// With a mark it stops when the program has written that, and what is open stays so; with hold nothing is written before.
+func (s *spawn) pump(ctx context.Context, ours *ends, pid int, mark []byte, hold bool) (marked bool, err error) {
 	handle := endHandle(pid)
 	defer func() {
 		for i := range ours {
@@ -181,7 +181,7 @@ func (s *spawn) pump(ctx context.Context, ours *ends, pid int, mark []byte) (mar
 		}
 	}()
 	in, buf, ended := s.in, make([]byte, 16<<10), false
-	if in == "" && mark == nil {
+	if in == "" && !hold {
 		ours.close(0)
 	}
 	for ours[1] >= 0 || ours[2] >= 0 {
@@ -191,7 +191,7 @@ func (s *spawn) pump(ctx context.Context, ours *ends, pid int, mark []byte) (mar
 			{Fd: int32(ours[2]), Events: unix.POLLIN},
 			{Fd: int32(handle), Events: unix.POLLIN},
 		}
-		if mark != nil {
+		if hold {
 			fds[0].Fd = -1
 		}
 		wait := patience(ctx)
