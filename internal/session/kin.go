@@ -19,7 +19,7 @@ type Bystander struct {
 }
 
 // family returns everything that belongs to a session: the tree below its first process, who is still in its terminal or its
-// session of processes, and who has left all that but was started with its owner in the environment. This process is left out,
+// session of processes, and who has left all that but was started with its owner in the environment. This process is left out with the programs that it runs,
 // wherever it runs, and so are bystanders.
 func family(r *roster.Row, first proc.ID) ([]proc.Process, error) {
 	var since uint64
@@ -43,6 +43,9 @@ func relatives(r *roster.Row, first proc.ID, since *uint64) (kin []proc.Process,
 		marked = proc.Carrying(young, Variable, r.OwnerID)
 	}
 	f := &familiar{r: r, all: all, above: map[int]bool{}, below: map[int][]proc.Process{}, seen: map[proc.ID]bool{proc.Self(): true}}
+	for _, p := range proc.Tree(all, proc.Self()) { // the programs with which we look, when an agent stops its own session
+		f.seen[p.ID] = true
+	}
 	for _, p := range all {
 		f.below[p.Parent] = append(f.below[p.Parent], p)
 	}
