@@ -404,12 +404,12 @@ func TestManyOfEverything(t *testing.T) {
 		return s.String()
 	}
 	for what, c := range map[string]struct{ text, problem string }{
-		"members of a row":    {two[:strings.Index(two, "agent_id")] + members(50_000, "    "), "more than 1000 members"},
-		"members of a pane":   {two[:strings.Index(two, "agent_id")] + "  - name: c\n    status: running\n    pane:\n" + members(50_000, "      "), "more than 1000 members"},
-		"members beside":      {two + "others:\n" + members(50_000, "  "), ""},
-		"members merged":      {"base: &b\n" + members(40_000, "  ") + two + "others:\n  <<: *b\n" + members(50_000, "  "), ""},
-		"rows":                {"tmux_sessions:\n" + rows(5_000), ""},
-		"rows without a name": {"tmux_sessions:\n" + strings.Repeat("- {}\n", 20_000), "no pane"},
+		"members of a row":    {two[:strings.Index(two, "agent_id")] + members(many, "    "), "more than 1000 members"},
+		"members of a pane":   {two[:strings.Index(two, "agent_id")] + "  - name: c\n    status: running\n    pane:\n" + members(many, "      "), "more than 1000 members"},
+		"members beside":      {two + "others:\n" + members(many, "  "), ""},
+		"members merged":      {"base: &b\n" + members(many*4/5, "  ") + two + "others:\n  <<: *b\n" + members(many, "  "), ""},
+		"rows":                {"tmux_sessions:\n" + rows(many/10), ""},
+		"rows without a name": {"tmux_sessions:\n" + strings.Repeat("- {}\n", many*2/5), "no pane"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			begin := time.Now()
