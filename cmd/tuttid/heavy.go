@@ -22,7 +22,7 @@ func heavy() cli.Heavy {
 	verbs := append(cli.HostVerbs(edit), cli.SessionVerbs(openRegistry, edit)...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
-		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve)},
+		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},
 		cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)},
 		cli.HeavyVerb{Name: "demo", Run: cli.Service(play)},
 		cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(tools)},

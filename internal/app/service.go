@@ -1,6 +1,10 @@
 package app
 
-import "io"
+import (
+	"io"
+
+	"tutti/internal/roster"
+)
 
 // A Service is what a face that serves by itself is given by the one that read the command line: neither knows the other.
 type Service struct {
@@ -14,4 +18,6 @@ type Service struct {
 	Quiet   bool      // nothing is to be said but what is wrong
 	Color   bool      // Out is a terminal that may be coloured
 	Columns int       // width of Out where it is a terminal, else 0
+	// Open opens a registry of agents in tmux; nil where the face has no need of one.
+	Open func(path, cacheDir string) (roster.Registry, error)
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"sync"
 	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/identity"
+	"tutti/internal/job"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
 	"tutti/internal/roster"
@@ -19,11 +21,36 @@ import (
 // SessionBus tells the bus of agents in tmux: the one that the server of such an agent will use, which depends on the folder in
 // which it works. tell is told what a user should know once.
 func (a *App) SessionBus(tell func(line string)) session.Bus {
+	var all expected
 	return session.Bus{
-		Began:        func(ctx context.Context, b session.Birth) (string, error) { return a.began(ctx, &b, tell) },
+		Expected: func(ctx context.Context, b session.Birth) (drop func()) { return all.expect(ctx, a, &b, tell) },
+		Began: func(ctx context.Context, b session.Birth) (string, error) {
+			return a.began(ctx, &b, all.take(&b), tell)
+		},
 		Ended:        a.ended,
 		Kept:         func(ctx context.Context, b session.Birth) error { return a.kept(ctx, &b) },
 		Conversation: a.heard,
+	}
+}
+
+// SessionJobs tells a job what becomes of its session. It is looked for in the workspace of the registry that has the session, then where
+// the user stands and above.
+func SessionJobs(workspace, dir string) func(ctx context.Context, id, event, detail string) error {
+	return func(ctx context.Context, id, event, detail string) error {
+		b, _, err := job.At(workspace)
+		over := false
+		if err == nil {
+			over, err = b.Session(ctx, id, job.Kind(event), detail)
+		}
+		if errors.Is(err, job.ErrNone) {
+			if b, _, err = job.Find(dir); err == nil {
+				over, err = b.Session(ctx, id, job.Kind(event), detail)
+			}
+		}
+		if over {
+			return session.ErrJobOver
+		}
+		return err
 	}
 }
 
@@ -40,20 +67,26 @@ func conversationOf(owner string) string { return "tmux:" + owner }
 // standInID is the session on the bus that stands in for an agent in tmux.
 func standInID(owner string) address.SessionID { return address.SessionID("sess:" + owner) }
 
-// began connects an agent that was started, and makes it present.
-func (a *App) began(ctx context.Context, b *session.Birth, tell func(string)) (string, error) {
+// An arrival is an agent on its way to the bus: the bus, open, and what it says of itself there.
+type arrival struct {
+	w *World
+	q identity.Request
+}
+
+// arriving opens the bus for an agent.
+func (a *App) arriving(ctx context.Context, b *session.Birth, tell func(string)) (*arrival, error) {
 	at := a.in(b.Dir)
 	config, err := at.Config()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	w, err := at.Join(ctx, tell)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	q := identity.Request{
 		Host: b.Agent, Session: b.Conversation, Source: identity.SourceEnv, Title: config.Name, Place: at.Place(),
-		Apart: true, Was: address.Instance(b.Instance), Process: b.Process,
+		Apart: true, Was: address.Instance(b.Instance),
 	}
 	if q.Session == "" {
 		q.Session, q.Source = conversationOf(b.Owner), identity.SourceNone
@@ -64,15 +97,77 @@ func (a *App) began(ctx context.Context, b *session.Birth, tell func(string)) (s
 	if config.Scope != "" {
 		q.Scopes = []string{config.Scope}
 	}
-	r, err := w.Connect(ctx, q, time.Now())
+	return &arrival{w, q}, nil
+}
+
+// leave closes the bus, and takes away what was made for an agent that did not come, or goes on under an id that it had.
+func (r *arrival) leave(is address.Instance) error {
+	var err error
+	if !r.q.Minted.Is(is) {
+		err = r.w.Identity.Drop(r.q.Minted)
+	}
+	return errors.Join(err, r.w.Close())
+}
+
+// expected are the agents that are about to be started, by the owners of their sessions.
+type expected struct {
+	mu  sync.Mutex
+	all map[string]*arrival
+}
+
+// expect makes ready what an agent will need that is about to be started. What goes wrong goes wrong again when it has been, and is told
+// then. drop is called when it was not started.
+func (e *expected) expect(ctx context.Context, a *App, b *session.Birth, tell func(string)) (drop func()) {
+	r, err := a.arriving(ctx, b, tell)
 	if err != nil {
-		return "", errors.Join(err, w.Close())
+		return func() {}
 	}
-	if r.Notice != "" {
-		tell(r.Notice)
+	if ws, err := r.w.Identity.WorkspaceOf(ctx, r.q.Host, r.q.Place, time.Now()); err == nil {
+		r.q.Workspace = ws.ID
 	}
-	err = w.standIn(ctx, b, presence.Start{Instance: r.Instance, Name: r.Name, Workspace: workspaceOf(r), Interests: presence.Interests{Scopes: q.Scopes}})
-	return string(r.Instance), errors.Join(err, w.Close())
+	if r.q.Was == "" { // nobody else can know it: its owner, or its conversation, was just made
+		r.q.Minted, _ = r.w.Identity.Mint(r.q)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.all == nil {
+		e.all = map[string]*arrival{}
+	}
+	e.all[b.Owner] = r
+	return func() {
+		if r := e.take(b); r != nil {
+			_ = r.leave("") // a key that nobody knows of hurts nobody
+		}
+	}
+}
+
+// take returns what was made ready for an agent, nil for nothing.
+func (e *expected) take(b *session.Birth) *arrival {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.all[b.Owner]
+	delete(e.all, b.Owner)
+	return r
+}
+
+// began connects an agent that was started, and makes it present. r is what was made ready for it, nil for nothing.
+func (a *App) began(ctx context.Context, b *session.Birth, r *arrival, tell func(string)) (string, error) {
+	if r == nil {
+		var err error
+		if r, err = a.arriving(ctx, b, tell); err != nil {
+			return "", err
+		}
+	}
+	r.q.Process = b.Process
+	c, err := r.w.Connect(ctx, r.q, time.Now())
+	if err != nil {
+		return "", errors.Join(err, r.w.Close()) // its key may be bound by now
+	}
+	if c.Notice != "" {
+		tell(c.Notice)
+	}
+	err = r.w.standIn(ctx, b, presence.Start{Instance: c.Instance, Name: c.Name, Workspace: workspaceOf(c), Interests: presence.Interests{Scopes: r.q.Scopes}})
+	return string(c.Instance), errors.Join(err, r.leave(c.Instance))
 }
 
 func workspaceOf(r *identity.Result) *presence.Workspace {

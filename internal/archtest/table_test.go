@@ -22,12 +22,12 @@ func init() {
 		}
 	}
 	lay(place{tier: 0}, "halt", "address", "canonjson", "atomicfile", "filelock", "fswatch", "index", "orgfile",
-		"tmux", "gpg", "ssh", "proc", "signature", "plain")
-	lay(place{tier: 1}, "store", "event", "driver", "yamltext")
+		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit")
+	lay(place{tier: 1}, "store", "event", "driver")
 	lay(place{tier: 1, line: 1}, "envelope") // what lists show of an envelope is a projection of the store's contract
 	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill", "machine")
-	lay(place{tier: 2, heavy: true}, "store/natsstore", "settings")
-	lay(place{tier: 2, line: 1, heavy: true}, "roster/files") // it keeps the rows that roster describes
+	lay(place{tier: 2, heavy: true}, "store/natsstore", "yamltext")
+	lay(place{tier: 2, line: 1, heavy: true}, "settings", "roster/files") // they edit YAML; roster/files keeps the rows that roster describes
 	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation")
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "nhi", "subagent", "org",
 		"lease")

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -21,7 +24,6 @@ const (
 	manySessions = 50
 	looks        = 60 // timed calls of a round
 	begun        = 12 // sessions that are begun and ended in a round
-	benchServer  = "bench"
 )
 
 func sessionRows() []row {
@@ -43,8 +45,39 @@ func sessionRows() []row {
 type stage struct {
 	*town
 	tmux    string // the program
-	sockets string
+	server  string // a name that nobody else has
+	sockets string // folder of its socket; it says which process has made it
 	pids    []int
+}
+
+// The folders of the sockets of a process, before and behind its pid.
+const (
+	socketsFirst = "/tmp/tutti-bench-tmux-" // the path of a socket may have 107 bytes
+	socketsLast  = "-"
+)
+
+// sweep ends the servers that a run has left that was killed.
+func sweep() {
+	left, err := filepath.Glob(socketsFirst + "*" + socketsLast + "*")
+	if err != nil {
+		return
+	}
+	for _, dir := range left {
+		owner, _, _ := strings.Cut(strings.TrimPrefix(dir, socketsFirst), socketsLast)
+		pid, err := strconv.Atoi(owner)
+		var info syscall.Stat_t
+		if err != nil || syscall.Lstat(dir, &info) != nil || info.Mode&syscall.S_IFMT != syscall.S_IFDIR || int(info.Uid) != os.Getuid() {
+			continue
+		}
+		if _, err := proc.Of(pid); !errors.Is(err, proc.ErrGone) {
+			continue // it measures, or another program has its number: then the next run does it
+		}
+		servers, _ := filepath.Glob(filepath.Join(dir, "tmux-*", "*")) // none: it was killed before
+		for _, socket := range servers {
+			_ = exec.Command("tmux", "-S", socket, "kill-server").Run() // it may have ended with its last session
+		}
+		_ = os.RemoveAll(dir) // what stays is tried again by the next run
+	}
 }
 
 func (e *env) stage(verbs ...string) (*stage, error) {
@@ -56,29 +89,35 @@ func (e *env) stage(verbs ...string) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := os.MkdirTemp("/tmp", "tb") // the path of a socket may have 107 bytes
+	sweep()
+	sockets, err := os.MkdirTemp(filepath.Dir(socketsFirst), filepath.Base(socketsFirst)+strconv.Itoa(os.Getpid())+socketsLast)
 	if err != nil {
 		return nil, err
 	}
 	t.more = append(t.more, "TMUX_TMPDIR="+sockets)
-	return &stage{town: t, tmux: path, sockets: sockets}, nil
+	return &stage{town: t, tmux: path, server: "bench" + rand.Text()[:8], sockets: sockets}, nil
 }
 
+// leave ends the server, also when the run was interrupted.
 func (s *stage) leave() {
-	_ = s.raw("kill-server").Run() // it may have ended with its last session
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = s.rawIn(ctx, "kill-server").Run() // it may have ended with its last session
 	_ = os.RemoveAll(s.sockets)
 	s.town.leave()
 }
 
-func (s *stage) raw(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(s.e.ctx, s.tmux, append([]string{"-L", benchServer, "-f", os.DevNull}, args...)...)
+func (s *stage) raw(args ...string) *exec.Cmd { return s.rawIn(s.e.ctx, args...) }
+
+func (s *stage) rawIn(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, s.tmux, append([]string{"-L", s.server, "-f", os.DevNull}, args...)...)
 	cmd.Env, cmd.Dir = s.as(""), s.dir
 	return cmd
 }
 
 // timedRaw is tmux itself, to be timed.
 func (s *stage) timedRaw(args ...string) command {
-	return command{path: s.tmux, args: append([]string{"-L", benchServer, "-f", os.DevNull}, args...), env: s.as(""), dir: s.dir}
+	return command{path: s.tmux, args: append([]string{"-L", s.server, "-f", os.DevNull}, args...), env: s.as(""), dir: s.dir}
 }
 
 // people starts programs that do nothing and are called claude, writes what Claude Code would write of itself, and a row for each.
@@ -116,7 +155,7 @@ func (s *stage) people(n int) error {
 		s.pids = append(s.pids, pid)
 		talk := fmt.Sprintf("7c9e6679-7425-40de-944b-%012x", i)
 		text += fmt.Sprintf("  - name: %s\n    status: running\n    tmux_server: %s\n    agent: claude\n    owner_id: \"%016x\"\n    boot_id: %s\n    claude_session_id_own: %s\n"+
-			"    pane:\n      pid: %d\n      cmd: claude\n      cwd: %s\n      id: \"%s\"\n      start_ticks: %d\n", name, benchServer, i, id.Boot, talk, pid, s.dir, pane, id.Start)
+			"    pane:\n      pid: %d\n      cmd: claude\n      cwd: %s\n      id: \"%s\"\n      start_ticks: %d\n", name, s.server, i, id.Boot, talk, pid, s.dir, pane, id.Start)
 		state := "idle"
 		if i%2 > 0 {
 			state = "busy"
@@ -215,8 +254,8 @@ func (e *env) inLives(verb string, ours, raw func(s *stage, name string) (timed 
 	})
 }
 
-func beginArgs(name string) []string {
-	return []string{"session", "create", "--agent", "custom", "--session", name, "--tmux-server", benchServer, "--", "sleep", "100000"}
+func (s *stage) beginArgs(name string) []string {
+	return []string{"session", "create", "--agent", "custom", "--session", name, "--tmux-server", s.server, "--", "sleep", "100000"}
 }
 
 func beginRaw(name string) []string {
@@ -225,7 +264,7 @@ func beginRaw(name string) []string {
 
 func createSessions(e *env) (measured, error) {
 	return e.inLives("create", func(s *stage, name string) (command, []string) {
-		return s.timed("", beginArgs(name)...), []string{"session", "stop", name}
+		return s.timed("", s.beginArgs(name)...), []string{"session", "stop", name}
 	}, func(s *stage, name string) (command, []string) {
 		return s.timedRaw(beginRaw(name)...), []string{"kill-session", "-t", "=" + name}
 	})
@@ -233,7 +272,7 @@ func createSessions(e *env) (measured, error) {
 
 func stopSessions(e *env) (measured, error) {
 	return e.inLives("stop", func(s *stage, name string) (command, []string) {
-		return s.timed("", "session", "stop", name), beginArgs(name)
+		return s.timed("", "session", "stop", name), s.beginArgs(name)
 	}, func(s *stage, name string) (command, []string) {
 		return s.timedRaw("kill-session", "-t", "="+name), beginRaw(name)
 	})

@@ -64,6 +64,8 @@ func jobState(j *job.Job, now time.Time) string {
 		text += ", " + Clean(string(j.Verdict))
 	case j.Status == job.StatusCompleted:
 		text += ", to be accepted"
+	case j.Waits(now):
+		text += ", waits until its agent rests"
 	case j.Status == job.StatusRunning && j.Last == job.Permission:
 		text += ", asks for a permission"
 	case j.Status == job.StatusRunning && j.Type == job.Loop:

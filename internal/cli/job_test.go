@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tutti/internal/app"
 	"tutti/internal/job"
 	"tutti/internal/session"
 )
@@ -21,7 +22,8 @@ func testJobParts() JobParts {
 		if _, err := os.Stat(filepath.Join(dir, "down")); err == nil {
 			return nil, errors.New("broker: connection refused")
 		}
-		return jobFile(filepath.Join(dir, "broker")), nil
+		f := jobFile(filepath.Join(dir, "broker"))
+		return f, jobFile(filepath.Join(dir, "dialled")).add("once more")
 	}}
 }
 
@@ -37,6 +39,9 @@ func (f jobFile) add(text string) error {
 }
 
 func (f jobFile) Deliver(_ context.Context, session, text string) error {
+	if session == "deaf" {
+		return errors.New("its program has ended")
+	}
 	return f.add("to " + session + ": " + text)
 }
 
@@ -49,6 +54,8 @@ func (f jobFile) Publish(_ context.Context, m job.Message) error {
 }
 
 func (f jobFile) Subscribe(context.Context, string, func([]byte, int64)) error { return nil }
+
+func (f jobFile) Back(func(error)) {}
 
 func (f jobFile) Close() error { return nil }
 
@@ -69,7 +76,7 @@ func TestTellJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tell := tellJob(c.workspace, c.dir)
+		tell := app.SessionJobs(c.workspace, c.dir)
 		if err := errors.Join(tell(t.Context(), j.ID, "progress", "terminating"), tell(t.Context(), j.ID, "error", "stopped by operator")); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}

@@ -20,10 +20,9 @@ type jobWatch struct {
 	c      *Call
 	b      *job.Book
 	p      JobParts
-	id     string // "": all
-	net    job.Network
-	heard  map[string]bool // what the network tells of
-	mu     sync.Mutex      // guards warned: the network speaks up beside us
+	id     string     // "": all
+	radio  *jobRadio  // nil: no broker is configured
+	mu     sync.Mutex // guards warned: the network speaks up beside us
 	warned string
 	halted bool // the switch is on, and was said to be
 	missed int
@@ -32,13 +31,12 @@ type jobWatch struct {
 }
 
 func (c *Call) jobWatch(b *job.Book, p JobParts, id string) *jobWatch {
-	return &jobWatch{c: c, b: b, p: p, id: id, heard: map[string]bool{}}
+	return &jobWatch{c: c, b: b, p: p, id: id}
 }
 
 func (w *jobWatch) close() {
-	if w.net != nil {
-		_ = w.net.Close()
-	}
+	w.radio.close()
+	w.radio = nil
 	if w.copy != nil {
 		_ = w.copy.Close()
 	}
@@ -65,9 +63,7 @@ func runJobWatch(ctx context.Context, c *Call, p JobParts) error {
 	if err != nil && !errors.Is(err, job.ErrNoBroker) {
 		return c.jobFault(err)
 	}
-	if err := w.connect(ctx, broker, jobs...); err != nil {
-		c.warn("following on this machine alone: %s", Clean(err.Error()))
-	}
+	w.connect(ctx, broker, jobs...)
 	if c.on("drive") {
 		if w.id == "" || !p.types() {
 			return refuse("", "job watch: --drive needs one job, and a program that can type into sessions")
@@ -79,54 +75,47 @@ func runJobWatch(ctx context.Context, c *Call, p JobParts) error {
 	return w.wait(ctx)
 }
 
-// connect listens to the broker that is configured, if there is one, and tells it what it was not told yet.
-func (w *jobWatch) connect(ctx context.Context, broker job.Broker, jobs ...*job.Job) (err error) {
+// connect listens to the broker that is configured, if there is one, and tells it what it was not told yet. One that is away is asked
+// again as long as is followed.
+func (w *jobWatch) connect(ctx context.Context, broker job.Broker, jobs ...*job.Job) {
 	if broker.Host == "" || w.p.Dial == nil {
-		return nil
+		return
 	}
-	if w.net, err = w.p.Dial(ctx, broker); err != nil {
-		w.net = nil
-		return err
-	}
+	w.radio = newJobRadio(w.b, func(ctx context.Context) (job.Network, error) { return w.p.Dial(ctx, broker) }, w.complain)
+	w.radio.halt = w.c.App.HaltLook
 	for _, j := range jobs {
-		w.listen(ctx, j)
-		w.tell(ctx, j.ID)
+		w.radio.hear(j)
+		w.radio.tell(j.ID)
 	}
-	return nil
-}
-
-// listen subscribes to what is said of a job, once.
-func (w *jobWatch) listen(ctx context.Context, j *job.Job) {
-	if w.net == nil || w.heard[j.ID] || j.Status.Over() {
-		return
-	}
-	w.heard[j.ID] = true
-	err := w.b.CheckTopic(j)
-	if err == nil {
-		err = w.net.Subscribe(ctx, j.Topic(), func(payload []byte, size int64) {
-			_, err := w.b.Receive(context.WithoutCancel(ctx), j.ID, payload, size) // what became of it is seen in the log
-			w.complain(err)
-		})
-	}
-	w.complain(err)
-}
-
-// tell tells the broker what it was not told yet.
-func (w *jobWatch) tell(ctx context.Context, id string) {
-	if w.net == nil {
-		return
-	}
-	_, err := w.b.Flush(ctx, id, w.net)
-	if _, halted := errors.AsType[*halt.Error](err); !halted {
-		w.complain(err)
+	if err := w.radio.begin(ctx); err != nil {
+		w.c.warn("following on this machine alone until the broker is there: %s", Clean(err.Error()))
+		w.mu.Lock()
+		w.warned = err.Error() // which every further attempt would say again
+		w.mu.Unlock()
 	}
 }
 
-// complain warns of what goes wrong beside following, and not twice of the same.
+// ungiven tells who listens elsewhere that a job was given to nobody.
+func (w *jobWatch) ungiven(ctx context.Context, id string) {
+	j, err := w.b.Get(id)
+	switch {
+	case err != nil || w.b.Unpublished(j) == 0:
+	case w.radio != nil:
+		w.radio.tell(id)
+		w.radio.last(ctx)
+	default:
+		w.c.tellBroker(ctx, w.b, j, w.p)
+	}
+}
+
+// complain warns of what goes wrong beside following, and not twice of the same until it was well again.
 func (w *jobWatch) complain(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err != nil && err.Error() != w.warned {
+	switch {
+	case err == nil:
+		w.warned = ""
+	case err.Error() != w.warned:
 		w.warned = err.Error()
 		w.c.warn("%s", Clean(err.Error()))
 	}
@@ -158,7 +147,7 @@ func (w *jobWatch) wait(ctx context.Context) error {
 	err := w.b.Follow(ctx, job.Follower{
 		ID: w.id, All: w.id != "",
 		Ready: func(polled bool) error { return w.ready(polled) },
-		Line:  func(l *job.Line, j *job.Job) error { return w.line(ctx, l, j) },
+		Line:  func(l *job.Line, j *job.Job) error { return w.line(l, j) },
 		State: func(j *job.Job) error { return w.state(ctx, j) },
 		Bad:   func(_ string, err error) { w.complain(err) },
 	})
@@ -184,20 +173,24 @@ func (w *jobWatch) ready(polled bool) error {
 	return w.c.flush()
 }
 
-// state ends the following of one job with that job, whoever has ended it. A program of others may have, without a line in the log.
+// state ends the following of one job with that job, whoever has ended it. A program of others may have, without a line in the log. A
+// loop it hands on, whatever was said last: the word that ended a turn may be followed by others before anybody looks.
 func (w *jobWatch) state(ctx context.Context, j *job.Job) error {
 	if w.id == "" {
 		return nil
 	}
 	if w.last = j; !j.Status.Over() {
+		if w.drives() && j.Type == job.Loop && j.ToHand() {
+			return w.handOn(ctx, j)
+		}
 		return nil
 	}
-	w.tell(ctx, j.ID)
+	w.radio.last(ctx)
 	return job.ErrEnough
 }
 
 // line prints a line, and does what follows from it.
-func (w *jobWatch) line(ctx context.Context, l *job.Line, j *job.Job) error {
+func (w *jobWatch) line(l *job.Line, j *job.Job) error {
 	w.last = j
 	if !w.silent() {
 		w.c.jobLine(l, w.id == "")
@@ -208,18 +201,27 @@ func (w *jobWatch) line(ctx context.Context, l *job.Line, j *job.Job) error {
 	if w.copy != nil {
 		_, _ = io.WriteString(w.copy, jobText(l, false)+"\n")
 	}
-	w.listen(ctx, j)
+	w.radio.hear(j)
 	if l.Event != nil && l.Via != job.ByNetwork {
-		w.tell(ctx, j.ID)
-	}
-	if w.id == "" {
-		return nil
-	}
-	driving := w.p.types() && (w.c.on("drive") || w.c.Verb.Name == "job submit")
-	if driving && j.Type == job.Loop && l.Event != nil && l.Event.Kind == job.Done && l.Event.Seq == j.LastSeq {
-		return w.drive(ctx, j)
+		w.radio.tell(j.ID)
 	}
 	return nil
+}
+
+// drives tells whether this program hands the turns of a loop to and fro.
+func (w *jobWatch) drives() bool {
+	return w.p.types() && (w.c.on("drive") || w.c.Verb.Name == "job submit")
+}
+
+// handOn hands a loop to whose turn it is, unless somebody else who drives it does.
+func (w *jobWatch) handOn(ctx context.Context, j *job.Job) error {
+	err := w.drive(ctx, j)
+	if _, refused := errors.AsType[*job.StateError](err); refused {
+		if now, e := w.b.Get(j.ID); e == nil && !now.ToHand() {
+			return nil
+		}
+	}
+	return err
 }
 
 // silent tells whether the halt switch is on, and says so when that has changed.

@@ -9,7 +9,6 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/presence"
-	"tutti/internal/roster"
 	"tutti/internal/session"
 	"tutti/internal/tmux"
 )
@@ -20,13 +19,12 @@ var keepaliveVerb = Verb{
 	Flags: []Flag{
 		{Name: "interval", Kind: Text, Value: "ms", Default: "30000", Help: "milliseconds between two looks, at least 1000"},
 		{Name: "once", Kind: TrueSwitch, Help: "look once and end"},
-		registryFlag,
 	},
 	Does: `Says of those agents that they are there whose pane of tmux, as their session on the bus names it, still runs their own program:
 the process of the session, or a program of its kind that was there when the session began. It prints a line for each: agent, session,
 pane. It looks every 30 seconds, and when tmux says that something has changed, until it is interrupted.
 
-The panes are those of the usual tmux server, of the one around, of TMUX_SERVER_NAME, and of those that the registry of sessions names.`,
+The panes are those of all tmux servers of yours that run where tmux keeps its sockets (TMUX_TMPDIR), and of the one around.`,
 	Wont: "It keeps nobody because a pane is there: a pane outlives its program, and its number comes again. Sessions that were closed, or come from another machine, stay as they are.",
 	Examples: `$ tutti keepalive --once
 $ h2a keepalive --interval 10000`,
@@ -51,7 +49,7 @@ func runKeepalive(ctx context.Context, c *Call) error {
 	defer w.Close()
 	var failed error
 	k := session.Keepalive{
-		Presence: w.Presence, Servers: c.tmuxServers(), Every: every,
+		Presence: w.Presence, Servers: func() []tmux.Server { return session.Servers(os.Getenv) }, Every: every,
 		Kept: func(s *presence.Session) {
 			c.sayKept(s)
 			if err := c.flush(); err != nil {
@@ -79,13 +77,4 @@ func (c *Call) sayKept(s *presence.Session) {
 		return
 	}
 	c.line(Clean(string(s.Instance)) + " " + Clean(string(s.SessionID)) + " " + Clean(s.Launch.Tmux.Pane))
-}
-
-// tmuxServers are those in which agents of the user may live.
-func (c *Call) tmuxServers() []tmux.Server {
-	var rows []roster.Row
-	if s, err := c.sessionsHere(nil); err == nil {
-		rows, _ = roster.Cached(s.path, s.cache) // what is not known there is in the usual one, as a rule
-	}
-	return session.Servers(rows, os.Getenv)
 }

@@ -215,7 +215,11 @@ func (in *Input) gnuFlag(a string, rest []string) (used int, err error) {
 	}
 	if !given {
 		if len(rest) == 0 || strings.HasPrefix(rest[0], "--") {
-			return 0, usageHint("--"+name+" <"+f.Value+">", "--%s needs a value", name)
+			hint := "--" + name + " <" + f.Value + ">"
+			if len(rest) > 0 {
+				hint = "one that begins with two dashes is written --" + name + "=<" + f.Value + ">"
+			}
+			return 0, usageHint(hint, "--%s needs a value", name)
 		}
 		val, used = rest[0], 1
 	}

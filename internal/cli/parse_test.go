@@ -81,7 +81,7 @@ func TestParseTutti(t *testing.T) {
 		{"put --no-force a", "put [a]", "--no-force: unknown flag", ""},
 		{"put --force=maybe a", "put [a]", "takes no value", ""},
 		{"put a --to", "put [a]", "--to needs a value", "--to <x>"},
-		{"put --to --force a", "put force=true [a]", "--to needs a value", ""},
+		{"put --to --force a", "put force=true [a]", "--to needs a value", "is written --to=<x>"},
 		{"put --count -1 a", "put count=-1 [a]", "no whole number", ""},
 		{"put --count= a", "put count= [a]", "no whole number", ""},
 		{"put --wait soon a", "put wait=soon [a]", "no duration", "500ms"},

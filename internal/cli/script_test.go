@@ -48,8 +48,9 @@ func testHeavy() Heavy {
 	edit := host.Editor{
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 	}
-	verbs := append(HostVerbs(edit), SessionVerbs(func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) }, edit)...)
-	heavy := append(verbs, HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)}, HeavyVerb{Name: "up", Run: Up(daemon.Serve)})
+	open := func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) }
+	verbs := append(HostVerbs(edit), SessionVerbs(open, edit)...)
+	heavy := append(verbs, HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)}, HeavyVerb{Name: "up", Run: Up(daemon.Serve, open)})
 	return append(heavy, JobVerbs(testJobParts())...)
 }
 

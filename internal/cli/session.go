@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 
+	"tutti/internal/app"
 	"tutti/internal/halt"
 	"tutti/internal/host"
 	"tutti/internal/roster"
@@ -145,8 +148,13 @@ func (s *sessions) manager(verb string) (*session.Manager, error) {
 	}), nil
 }
 
+// quickGC is how much a process that does one thing to a session may allocate before it collects. In a registry with 131 rows a create
+// took 54 ms and takes 50, a stop 38 and 31.
+const quickGC = 800
+
 // quick makes the registry fast for a verb that does one thing and ends. What it returns waits for what is still being written.
 func (s *sessions) quick() (done func()) {
+	debug.SetGCPercent(quickGC)
 	reg, err := s.registry()
 	q, ok := reg.(roster.Quick)
 	if err != nil || !ok {
@@ -172,7 +180,7 @@ func (s *sessions) environ() []string {
 
 // jobs tells the jobs of what becomes of their sessions.
 func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error {
-	return tellJob(s.workspace(), s.dir)
+	return app.SessionJobs(s.workspace(), s.dir)
 }
 
 // serverVariable names the tmux server for new sessions.
@@ -212,6 +220,16 @@ func (s *sessions) sayProblems(problems []roster.Problem) {
 	for _, p := range problems {
 		s.c.warn("%s: %s", Clean(s.c.App.Shown(s.path)), Clean(p.String()))
 	}
+}
+
+// sayNone says that there is nothing to show. Rows that cannot be used are sessions, too, and those may be alive.
+func (s *sessions) sayNone(problems []roster.Problem) {
+	path := Clean(s.c.App.Shown(s.path))
+	if slices.ContainsFunc(problems, func(p roster.Problem) bool { return p.Unusable }) {
+		s.c.remark("no row of %s can be used: mend what the warnings name, in that file", path)
+		return
+	}
+	s.c.remark("no sessions in %s", path)
 }
 
 // sessionExit is the exit status of an error about a session.

@@ -29,7 +29,7 @@ func sessionCreate(ctx context.Context, c *Call, s *sessions, edit host.Editor) 
 	q := session.CreateRequest{
 		Agent: c.text("agent"), Name: c.text("session"), Server: c.text("tmux-server"), Program: c.text("program"), Branch: c.text("worktree"),
 		Role: c.text("role"), Job: c.text("job"), Wait: c.on("wait"), Ready: c.duration("ready", 0),
-		Trust: c.on("trust-row"),
+		Trust: c.on("trust-row"), Typed: c.isSet("submit-job"),
 	}
 	for _, name := range [...]string{"session", "workspace", "worktree", "role", "prompt", "program", "job", "submit-job"} {
 		if c.isSet(name) && c.text(name) == "" {

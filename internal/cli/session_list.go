@@ -30,7 +30,7 @@ func sessionList(ctx context.Context, c *Call, s *sessions) error {
 		return nil
 	}
 	if len(rows) == 0 {
-		c.remark("no sessions in %s", Clean(c.App.Shown(s.path)))
+		s.sayNone(problems)
 		return nil
 	}
 	g := gridFor(len(rows)+1, 5)

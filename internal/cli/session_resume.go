@@ -21,6 +21,11 @@ func sessionResume(ctx context.Context, c *Call, s *sessions) error {
 		Name: name, Conversation: c.text("conversation"), Latest: c.on("latest"), Force: c.on("force"), Wait: c.on("wait"), Ready: c.duration("ready", 0),
 		Trust: c.on("trust-row"),
 	}
+	for _, flag := range [...]string{"session", "conversation", "prompt"} {
+		if c.isSet(flag) && c.text(flag) == "" {
+			return usagef("session resume: --%s is empty", flag)
+		}
+	}
 	if q.Prompt, err = c.sessionPrompt(); err != nil {
 		return err
 	}
@@ -77,13 +82,13 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// resumeAll takes up what was cut off. The first that could not be is what it ends with.
+// resumeAll takes up what was cut off. The first that could not be is what it ends with; what was left out is no failure.
 func (s *sessions) resumeAll(ctx context.Context, m *session.Manager, q session.ResumeRequest) error {
 	all, err := m.ResumeAll(ctx, q)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.noRegistry()
 	}
-	if err != nil {
+	if err != nil && len(all) == 0 {
 		return err
 	}
 	c := s.c
@@ -92,6 +97,10 @@ func (s *sessions) resumeAll(ctx context.Context, m *session.Manager, q session.
 		if c.json {
 			l.raw(resumedJSON(done, done.Err))
 			err = errors.Join(err, done.Err)
+			continue
+		}
+		if left := done.Left; left != nil {
+			c.remark("%s is left out: %s", Clean(done.Name), Clean(left.Text+"; "+left.Next))
 			continue
 		}
 		s.sayResumed(done, done.Err)
@@ -133,10 +142,13 @@ func (s *sessions) sayResumed(done *session.Resumed, err error) {
 
 func resumedJSON(done *session.Resumed, err error) []byte {
 	var o canonjson.Object
-	o.Bool("ok", err == nil)
+	o.Bool("ok", err == nil && done.Left == nil)
 	o.Str("name", done.Name)
 	if err != nil {
 		o.Str("error", err.Error())
+	}
+	if done.Left != nil {
+		o.Str("left", done.Left.Text)
 	}
 	o.Bool("running", done.Running)
 	o.Bool("anew", done.Anew)

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"tutti/internal/canonjson"
 	"tutti/internal/driver"
 	"tutti/internal/job"
 	"tutti/internal/roster"
@@ -48,7 +46,7 @@ func sessionStatus(ctx context.Context, c *Call, s *sessions) error {
 		c.emit(s.reportJSON(rep, problems))
 		return nil
 	}
-	s.sayReport(rep)
+	s.sayReport(rep, problems)
 	return nil
 }
 
@@ -65,17 +63,8 @@ func (s *sessions) observer() (*session.Observer, error) {
 	return o, nil
 }
 
-// workspace is the folder that the registry belongs to: the one above its own, or where the user stands when it lies elsewhere.
-func (s *sessions) workspace() string {
-	dir := filepath.Dir(s.path)
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	if name := filepath.Base(dir); name == roster.Folder || name == roster.OldFolder {
-		return filepath.Dir(dir)
-	}
-	return s.dir
-}
+// workspace is the folder that the registry belongs to, or where the user stands when it lies elsewhere.
+func (s *sessions) workspace() string { return roster.Workspace(s.path, s.dir) }
 
 // jobState tells the states of jobs.
 func (s *sessions) jobState() func(id string) string {
@@ -111,10 +100,10 @@ func (s *sessions) only(rows []roster.Row, problems []roster.Problem, name strin
 }
 
 // sayReport shows a report to people.
-func (s *sessions) sayReport(rep *session.Report) {
+func (s *sessions) sayReport(rep *session.Report, problems []roster.Problem) {
 	c := s.c
 	if len(rep.Sessions) == 0 {
-		c.remark("no sessions in %s", Clean(c.App.Shown(s.path)))
+		s.sayNone(problems)
 	} else {
 		rows := [][]string{{"SESSION", "STATUS", "FOUND", "DOES", "CMD", "FOLDER", "RESUME", "JOB", "DRIFT"}}
 		for i := range rep.Sessions {
@@ -263,146 +252,4 @@ func monitorText(registry string, now time.Time) string {
 		return `the monitor has ended; its last look was ` + ago(max(0, now.Sub(b.At))) + `: "tutti session monitor" starts one`
 	}
 	return "monitor: process " + strconv.Itoa(b.Process.PID) + ", last look " + ago(max(0, now.Sub(b.At)))
-}
-
-// reportJSON is a report for programs.
-func (s *sessions) reportJSON(rep *session.Report, problems []roster.Problem) []byte {
-	var o canonjson.Object
-	o.Int("schema_version", 1)
-	o.Str("generated_at", rep.At.UTC().Format(jsonTime))
-	version := ""
-	var servers, all, bad, behind list
-	for _, served := range rep.View.All() {
-		var one canonjson.Object
-		one.Str("name", served.Name)
-		switch {
-		case served.Err == nil:
-			version = cmp.Or(served.Panes.Version, version)
-			one.Bool("answered", true)
-			one.Int("pid", int64(served.Panes.PID))
-		default:
-			one.Bool("answered", false)
-			one.Bool("absent", served.Absent())
-			one.Str("error", served.Err.Error())
-		}
-		servers.obj(&one)
-	}
-	if version != "" {
-		o.Str("tmux_version", version)
-	} else {
-		o.Null("tmux_version")
-	}
-	o.Str("registry", s.path)
-	for i := range rep.Sessions {
-		all.raw(foundJSON(&rep.Sessions[i]))
-	}
-	o.Raw("sessions", all.bytes())
-	o.Raw("servers", servers.bytes())
-	for _, p := range problems {
-		var one canonjson.Object
-		one.Opt("name", p.Name)
-		one.Int("line", int64(p.Line))
-		one.Str("reason", p.Reason)
-		one.Bool("unusable", p.Unusable)
-		bad.obj(&one)
-	}
-	o.Raw("problems", bad.bytes())
-	for _, b := range rep.Background {
-		var one canonjson.Object
-		one.Str("agent", b.Agent)
-		one.Int("pid", int64(b.Process.PID))
-		behind.obj(&one)
-	}
-	o.Raw("background", behind.bytes())
-	if b, ok := session.ReadBeat(s.path); ok {
-		o.Raw("monitor", beatJSON(&b, rep.At))
-	} else {
-		o.Null("monitor")
-	}
-	return o.Bytes()
-}
-
-func beatJSON(b *session.Beat, now time.Time) []byte {
-	var o canonjson.Object
-	o.Int("pid", int64(b.Process.PID))
-	o.Bool("alive", b.Process.Alive())
-	o.Str("at", b.At.UTC().Format(jsonTime))
-	o.Int("age_seconds", int64(max(0, now.Sub(b.At)).Seconds()))
-	return o.Bytes()
-}
-
-// foundJSON is one session for programs.
-func foundJSON(f *session.Found) []byte {
-	var o, pane canonjson.Object
-	o.Str("name", f.Name)
-	o.Str("tmux_server", f.Server)
-	o.Opt("tmux_name", f.Now)
-	if r := f.Row; r != nil {
-		o.Str("status", string(r.Status))
-	} else {
-		o.Null("status")
-	}
-	o.Str("found", f.State.String())
-	o.Bool("tmux_alive", f.State == session.Alive || f.State == session.Other && !f.Foreign)
-	o.Str("drift", cmp.Or(f.Drift, "-"))
-	o.Opt("agent", f.Kind)
-	o.Opt("state", f.Doing.Word)
-	if f.Doing.Word != "" {
-		o.Str("state_from", f.Doing.From)
-		o.Bool("state_guess", f.Doing.Guess)
-	}
-	if !f.Doing.Since.IsZero() {
-		o.Str("state_since", f.Doing.Since.UTC().Format(jsonTime))
-	}
-	o.Opt("asks", f.Doing.Asks)
-	o.Opt("note", f.Doing.Note)
-	if f.Pane.ID != "" {
-		pane.Str("id", f.Pane.ID)
-		pane.Int("pid", int64(f.Pane.PID))
-		pane.Str("cmd", f.Pane.Command)
-		pane.Str("cwd", f.Pane.Path)
-		pane.Bool("dead", f.Pane.Dead)
-		if f.Pane.Dead {
-			pane.Int("status", int64(f.Pane.Status))
-			pane.Int("signal", int64(f.Pane.Signal))
-		}
-		pane.Int("attached", int64(f.Pane.Attached))
-		o.Raw("pane", pane.Bytes())
-	}
-	if f.Process.PID > 0 {
-		o.Int("pid", int64(f.Process.PID))
-	}
-	rowFoundJSON(&o, f)
-	o.Opt("conversation_seen", f.Conversation)
-	o.Strs("skips", f.Skips)
-	o.Strs("remarks", f.Remarks)
-	if f.Err != nil {
-		o.Str("error", f.Err.Error())
-	}
-	return o.Bytes()
-}
-
-// rowFoundJSON adds what the row says.
-func rowFoundJSON(o *canonjson.Object, f *session.Found) {
-	r := f.Row
-	if r == nil {
-		return
-	}
-	o.Str("cwd", r.Pane.Cwd)
-	o.Opt("conversation", r.Conversation())
-	switch f.OnDisk {
-	case roster.Yes, roster.No:
-		o.Bool("conversation_on_disk", f.OnDisk == roster.Yes)
-	}
-	o.Opt("instance", r.Instance)
-	o.Opt("job", r.Job)
-	o.Opt("job_state", f.Job)
-	o.Opt("role", r.Role)
-	if in := r.Intent; in != nil {
-		var one canonjson.Object
-		one.Str("verb", in.Verb)
-		one.Opt("step", in.Step)
-		one.Bool("under_way", f.UnderWay)
-		o.Raw("intent", one.Bytes())
-	}
 }

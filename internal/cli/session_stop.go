@@ -110,16 +110,10 @@ func (c *Call) stopAll(ctx context.Context, m *session.Manager, q session.StopRe
 	all, err := m.StopAll(ctx, q)
 	var l list
 	for _, out := range all {
-		var failed *session.Error
-		for _, e := range flat(err) {
-			if one, ok := errors.AsType[*session.Error](e); ok && one.Session == out.Session {
-				failed = one
-			}
-		}
 		switch {
 		case c.json:
-			l.raw(stoppedJSON(out, failed == nil))
-		case failed == nil:
+			l.raw(stoppedJSON(out, out.Err))
+		case out.Err == nil:
 			c.stoppedText(out)
 		}
 	}
@@ -131,17 +125,9 @@ func (c *Call) stopAll(ctx context.Context, m *session.Manager, q session.StopRe
 	return err
 }
 
-// flat are the errors that were joined.
-func flat(err error) []error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		return many.Unwrap()
-	}
-	return []error{err}
-}
-
 func (c *Call) showStopped(out *session.Stopped, err error) {
 	if c.json {
-		c.emit(stoppedJSON(out, err == nil))
+		c.emit(stoppedJSON(out, err))
 	} else if err == nil {
 		c.stoppedText(out)
 	}
@@ -152,28 +138,35 @@ func (c *Call) showStopped(out *session.Stopped, err error) {
 	}
 }
 
-// stoppedText says what came of a stop. The first words are what scripts look for.
+// stoppedText says what came of a stop. The first words are what scripts look for; where many are stopped, each line begins with
+// what has become of which.
 func (c *Call) stoppedText(out *session.Stopped) {
-	name := Clean(out.Session)
+	name, many := Clean(out.Session), c.on("all")
 	if out.Already {
-		c.line("already " + string(out.Was) + " (" + strings.Join(endedWhy(&out.Row), ", ") + ")")
+		text := "already " + string(out.Was) + " (" + strings.Join(endedWhy(&out.Row), ", ") + ")"
+		if many {
+			text = name + ": " + text
+		}
+		c.line(text)
 		c.stopNotes(out)
 		return
 	}
-	if out.Gone {
+	how := ""
+	switch {
+	case out.Gone && many:
+		how = ", tmux already dead"
+	case out.Gone:
 		c.line("tmux already dead")
 	}
 	word := string(out.Row.Status)
-	switch {
-	case out.Row.Name == "":
+	if out.Row.Name == "" {
 		word = "ended"
-	case out.Row.Status == roster.Archived:
-		c.line("archived " + name + ": it goes on in tmux")
-		return
 	}
-	how := ""
-	if len(out.Steps) > 0 {
-		how = " in " + out.Took.Round(10*time.Millisecond).String() + ": " + strings.Join(out.Steps, ", ")
+	switch {
+	case out.Lives:
+		how = ": it goes on in tmux"
+	case len(out.Steps) > 0:
+		how += " in " + out.Took.Round(10*time.Millisecond).String() + ": " + strings.Join(out.Steps, ", ")
 	}
 	c.line(c.paint(bold, word+" "+name) + how)
 	var rows [][]string
@@ -227,9 +220,12 @@ func endedWhy(r *roster.Row) []string {
 	return all
 }
 
-func stoppedJSON(out *session.Stopped, ok bool) []byte {
+func stoppedJSON(out *session.Stopped, failed error) []byte {
 	var o canonjson.Object
-	o.Bool("ok", ok)
+	o.Bool("ok", failed == nil)
+	if failed != nil {
+		o.Str("error", failed.Error())
+	}
 	o.Str("session", out.Session)
 	o.Opt("was", string(out.Was))
 	o.Opt("status", string(out.Row.Status))

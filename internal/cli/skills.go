@@ -260,7 +260,7 @@ func (c *Call) showSkills(q *skill.Request, r *skill.Report) {
 		}
 		return
 	}
-	if absent := c.absentHosts(q); absent != "" {
+	if absent := c.absentHosts(q, r); absent != "" {
 		c.remark("not found here, and left out: %s", absent)
 	}
 	if note := importHint(q); note != "" {
@@ -276,20 +276,17 @@ func titlesOf(all []*driver.Driver) string {
 	return strings.Join(titles, ", ")
 }
 
-// absentHosts are the programs that all left out.
-func (c *Call) absentHosts(q *skill.Request) string {
+// absentHosts are the programs that all left out. The skills of the sessions lie where some look that are not here.
+func (c *Call) absentHosts(q *skill.Request, r *skill.Report) string {
 	if c.isSet("host") && c.text("host") != everyHost {
 		return ""
 	}
 	var absent []*driver.Driver
 	for _, d := range driver.All() {
-		here := false
-		for _, one := range q.Drivers {
-			here = here || one == d
+		if slices.Contains(q.Drivers, d) || q.Sessions && slices.ContainsFunc(r.Files, func(f skill.Result) bool { return slices.Contains(f.For, d.Title) }) {
+			continue
 		}
-		if !here {
-			absent = append(absent, d)
-		}
+		absent = append(absent, d)
 	}
 	return titlesOf(absent)
 }

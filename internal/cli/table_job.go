@@ -102,8 +102,8 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 follows all of the workspace, from now on, until it is interrupted. With --json each line is one of the log; "watching" says that
 from then on nothing is missed.
 
-Whoever watches also ends a job that has run out of time, tells the broker what it was not told yet, and takes what the broker
-tells. What is not taken (wrong key, old number, another job, too large) is a line with the reason.
+Whoever watches also ends a job that has run out of time, tells the broker what it was not told yet, as soon as it is there, and takes
+what the broker tells. What is not taken (wrong key, old number, another job, too large) is a line with the reason.
 
 While the halt switch is on it stays and prints nothing.`,
 		Wont:     "It ends no session.",
@@ -145,7 +145,7 @@ $ tutti job publish 7gq2mzab completed 'report.md is written'`,
 		Short:    "take a job that waits, and print what is to be done",
 		Args:     "[<job>]",
 		Flags:    []Flag{{Name: "agent", Kind: Text, Value: "kind", Help: "only one for this agent program, or for any"}, workspaceFlag},
-		Does:     "Takes the oldest job that waits, or the one that is named. Of several that want the same job one gets it.",
+		Does:     "Takes the oldest job that waits, or the one that is named. Of several that want the same job one gets it. A session that works on a job takes no other one.",
 		Examples: "$ tutti job claim --agent codex",
 		Exit:     exitStarts,
 	},

@@ -65,12 +65,14 @@ $ tutti session create --agent custom --session watch -- make watch`,
 			{Name: "force", Kind: Switch, Help: "also where the registry says that there is nothing to go on with"},
 			firstFlag, readyFlag, waitFlag, trustFlag, registryFlag,
 		},
-		Does: `Starts the program of a session again, with its own conversation, in its folder and with its own arguments. Which conversation
-that is: the last one of which its hooks told; the one in the registry, if it is still kept; the only one of that folder that was
-begun since and belongs to nobody else. Where several could be meant they are listed, and nothing is started. One with an id of ours
-in which nothing was said is begun under that id. A session that runs is left alone.
+		Does: `Starts the program of a session again, with its own conversation, in its folder and with its own arguments, but for those that
+say which conversation it is to be. Which conversation that is: the last one of which its hooks told; the one in the registry, if it is
+still kept; the only one of that folder that was begun in its time and can be nobody else's. Where several could be meant they are
+listed, and nothing is started. One with an id of ours in which nothing was said is begun under that id. A session that runs is left
+alone.
 
-After a reboot, or when tmux was killed, --all takes up what was running.`,
+After a reboot, or when tmux was killed, --all takes up what was running. What cannot go on, a program of your own or one in which
+nothing was said, is left out and named; the exit status is 0 then.`,
 		Wont: "It takes no conversation that another program is in, guesses none, and runs no command of a row that you have not started before.",
 		Examples: `$ tutti session resume api-creator-claude
 $ tutti session resume --all

@@ -13,15 +13,20 @@ import (
 var upVerbs = []Verb{{
 	Name: "up", Under: Tutti, Group: GroupBus, Halt: Stays, Waits: true, Bus: true,
 	Short: "stay, tell you of mail for absent agents, keep the others present",
+	Flags: []Flag{{
+		Name: "registry", Kind: Text, Value: "files", Default: "that of the folder where you are", Offer: Files,
+		Help: "the registries of agents in tmux that are kept true, with commas between them",
+	}},
 	Does: `Goes on in the foreground until it is interrupted, and looks after the bus as long: when mail comes for an agent of yours
 that has no session, and nobody has looked after a minute, you are told at your desktop; of mail for yourself you are told at once. That
 holds also for what "tutti send" has left there from a terminal. There is one notice for a mailbox until somebody has looked, or
 ten minutes are over and more has come, also where a server of the sender would tell as well. Where there is no desktop a
 line here says it. The table [wake] of the settings has "desktop", "climb" (the minute) and "enabled".
 
-It also keeps those agents present on the bus whose program runs in its pane of tmux, as "tutti keepalive" does, for the tmux servers that
-it knows of where it was started, and follows the jobs of that workspace: one that runs out of time ends with an error, and a line tells of
-each that asks, fails, or is to be accepted.
+It also keeps those agents present on the bus whose program runs in its pane of tmux, as "tutti keepalive" does; writes into the registry of
+agents in tmux what becomes of them, as "tutti session monitor" does, for the folder where it was started or for those that --registry
+names; and follows the jobs of that workspace: one that runs out of time ends with an error, and a line tells of each that asks, fails, or
+is to be accepted. A registry that has a monitor already is taken over when that ends.
 
 It prints what it does first, then a line for each thing that happens. With --json each line is an object with "event", "at" and
 "text". With --quiet only what goes wrong is printed, on standard error.
@@ -32,16 +37,19 @@ While the halt switch is on it stays and is silent, and says so once; nobody is 
 bus is moved or removed, it says so and waits until it is back.`,
 	Wont: "It starts no agent, types nothing, takes no mail and asks no network.",
 	Examples: `$ tutti up
+$ tutti up --registry ~/api.yaml,~/web.yaml
 $ tutti up --json
 $ tutti up --quiet`,
 	Exit: "0 its terminal was closed; 1 wrong usage, or the settings cannot be read; 2 there is no bus, another one runs, or the bus was replaced; 3 a file could not be read or written, or --timeout passed; 130 interrupted",
-	See:  "watch, status, send, keepalive",
+	See:  "watch, status, send, keepalive, session monitor",
 }}
 
 // Up makes the function of the verb that goes on and on.
-func Up(serve func(context.Context, app.Service) error) Func {
+func Up(serve func(context.Context, app.Service) error, open Opener) Func {
 	return func(ctx context.Context, c *Call) error {
-		err := serve(ctx, c.service())
+		s := c.service()
+		s.Open = open
+		err := serve(ctx, s)
 		other, runs := errors.AsType[*app.UpError](err)
 		stray, strayed := errors.AsType[*app.StrayError](err)
 		switch {

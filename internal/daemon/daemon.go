@@ -2,7 +2,8 @@
 //
 // It looks after one bus for one user. There is one for each: a second one says who runs, and does nothing. What it does is cut
 // into parts, each for itself: one that fails is started again after a while, and the others go on. There are: mail for those who are
-// not there, agents in tmux who are, and do not say so themselves, and jobs that run out of time. Whoever adds one adds a [Part] to the list.
+// not there, agents in tmux who are, and do not say so themselves, registries of such agents, and jobs that run out of time. Whoever adds one
+// adds a [Part] to the list.
 //
 // One line is printed for each thing that happens, with its time. While the halt switch is on it stays and is silent, which it
 // says once; what came meanwhile is no reason for anything afterwards. No agent goes on by anything that happens here: parts that
@@ -27,6 +28,7 @@ import (
 	"tutti/internal/halt"
 	"tutti/internal/identity"
 	"tutti/internal/post"
+	"tutti/internal/roster"
 )
 
 // A Part is one thing that goes on.
@@ -38,7 +40,7 @@ type Part struct {
 }
 
 // parts are all of them, in the order of the first lines.
-var parts = []Part{{"mail", mail}, {"keepalive", keepalive}, {"jobs", jobs}}
+var parts = []Part{{"mail", mail}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}}
 
 // A Site is what a part works on. It belongs to that part.
 type Site struct {
@@ -46,6 +48,8 @@ type Site struct {
 	Office *post.Office
 	Facts  *identity.Facts
 	Quiet  bool // nothing is printed but what is wrong
+	Flag   func(name string) string
+	Open   func(path, cacheDir string) (roster.Registry, error) // a registry of agents in tmux; nil: there are none
 
 	part  string
 	says  *teller
@@ -173,26 +177,38 @@ func (u *up) look(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	var works sync.WaitGroup
 	for i, p := range u.parts {
-		site := &Site{World: u.world, Office: u.office, Facts: u.App.Facts(), Quiet: u.Quiet, part: p.Name, says: u.says, ready: u.ready[i]}
+		site := &Site{World: u.world, Office: u.office, Facts: u.App.Facts(), Quiet: u.Quiet, Flag: u.Flag, Open: u.Open, part: p.Name, says: u.says, ready: u.ready[i]}
 		works.Go(func() { u.keep(inner, p, site, place) })
 	}
 	err := astray(ctx, place, sub)
 	cancel()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		works.Wait()
-	}()
-	select {
-	case <-ended:
-	case <-time.After(endFor):
+	if err != nil {
+		u.says.tell(Event{Kind: "gone", Text: err.Error() + "; waiting until it is back", fault: true})
 	}
+	ended(ctx, &works)
 	u.close()
 	if err == nil {
 		return nil
 	}
-	u.says.tell(Event{Kind: "gone", Text: err.Error() + "; waiting until it is back", fault: true})
 	return u.await(ctx, place, sub)
+}
+
+// ended waits until all parts have ended: they use the bus, and begin anew with another one. The end of the program they do not hold up.
+func ended(ctx context.Context, works *sync.WaitGroup) {
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		works.Wait()
+	}()
+	select {
+	case <-all:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-all:
+	case <-time.After(endFor):
+	}
 }
 
 // astray waits until the bus does not lie where it was found; nil: ctx is done.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,14 +49,9 @@ func (p *page) shows(t *testing.T, want string) {
 // service is the program in a home of its own, with a bus.
 func service(t *testing.T) (app.Service, *page) {
 	t.Helper()
-	return serviceWith(t, func(string) string { return "" })
-}
-
-func serviceWith(t *testing.T, env func(string) string) (app.Service, *page) {
-	t.Helper()
 	dir := t.TempDir()
 	none := func(string) string { return "" }
-	a := app.New(app.Settings{Home: dir, Root: filepath.Join(dir, "bus"), Dir: dir, Getenv: env, Maker: "tutti@test"})
+	a := app.New(app.Settings{Home: dir, Root: filepath.Join(dir, "bus"), Dir: dir, Getenv: none, Maker: "tutti@test"})
 	s, err := a.Open(app.Creating)
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +134,53 @@ func TestHangingPart(t *testing.T) {
 	case <-done:
 	case <-time.After(patience):
 		t.Fatal("it waits for the part")
+	}
+}
+
+// TestSlowPart: a part that is slow to end when the bus is moved ends before it begins anew: it still uses the bus.
+func TestSlowPart(t *testing.T) {
+	t.Parallel()
+	s, out := service(t)
+	root, err := s.App.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at, most atomic.Int32
+	hold, again := make(chan struct{}), make(chan struct{}, 10)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		done <- serve(ctx, s, []Part{{"slow", func(ctx context.Context, site *Site) error {
+			most.Store(max(most.Load(), at.Add(1)))
+			defer at.Add(-1)
+			if !site.Ready("takes its time") {
+				again <- struct{}{}
+			}
+			<-ctx.Done()
+			<-hold
+			return ctx.Err()
+		}}})
+	}()
+	out.shows(t, "slow takes its time\n")
+	if err := os.Rename(root.Path, root.Path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	out.shows(t, "waiting until it is back\n")
+	if err := os.Rename(root.Path+".away", root.Path); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-again:
+		t.Error("it began anew before it had ended")
+	case <-time.After(2 * endFor):
+	}
+	close(hold)
+	out.shows(t, "the bus is back\n")
+	cancel()
+	<-done
+	if most.Load() != 1 {
+		t.Errorf("it ran %d times at once", most.Load())
 	}
 }
 

@@ -2,27 +2,25 @@ package daemon
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/presence"
-	"tutti/internal/roster"
 	"tutti/internal/session"
+	"tutti/internal/tmux"
 )
 
 // keepEvery is the time between two looks at the panes: a session that nobody keeps counts as gone after three of them.
 const keepEvery = presence.Expiry / 3
 
-// keepalive is the part that keeps agents in tmux present while their own program lives in their pane. It only looks from time to time:
-// no client stays at the tmux servers of the user for it, and where no session on the bus names a pane, none is asked.
+// keepalive is the part that keeps agents in tmux present while their own program lives in their pane, on whatever tmux server of the
+// user. It only looks from time to time: no client stays at the servers for it, and where no session on the bus names a pane, none is asked.
 func keepalive(ctx context.Context, s *Site) error {
 	known := map[address.SessionID]bool{}
 	said := map[string]bool{}
 	k := session.Keepalive{
-		Presence: s.World.Presence,
+		Presence: s.World.Presence, Servers: func() []tmux.Server { return session.Servers(s.Facts.Env) },
 		Kept: func(p *presence.Session) {
 			if known[p.SessionID] {
 				return
@@ -48,7 +46,6 @@ func keepalive(ctx context.Context, s *Site) error {
 	timer := time.NewTimer(keepEvery)
 	defer timer.Stop()
 	for {
-		k.Servers = session.Servers(s.rows(), s.Facts.Env)
 		if err := k.Pass(ctx); err != nil {
 			return err
 		}
@@ -59,22 +56,4 @@ func keepalive(ctx context.Context, s *Site) error {
 		case <-timer.C:
 		}
 	}
-}
-
-// rows are those of the registry of sessions where the program was started, as far as they are known without reading it.
-func (s *Site) rows() []roster.Row {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	cache, err := s.World.App.CacheDir()
-	if err != nil {
-		return nil
-	}
-	path, _ := roster.Place(dir, "", s.Facts.Env)
-	rows, _ := roster.Cached(path, cache)
-	return rows
 }

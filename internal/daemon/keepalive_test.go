@@ -38,10 +38,14 @@ func tmuxPane(t *testing.T, server string) (pane string, pid int) {
 
 // TestKeepalive: an agent whose program runs in its pane stays present and is named once; one whose pane has another program does not.
 func TestKeepalive(t *testing.T) {
-	server := "tutti-up-" + strconv.Itoa(os.Getpid())
-	pane, pid := tmuxPane(t, server)
-	env := func(name string) string { return map[string]string{"TMUX_SERVER_NAME": server}[name] }
-	s, out := serviceWith(t, env)
+	sockets, err := os.MkdirTemp("/tmp", "td") // the path of a socket may have 107 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(sockets) })
+	t.Setenv("TMUX_TMPDIR", sockets)
+	pane, pid := tmuxPane(t, "any-name")
+	s, out := service(t)
 	w, err := s.App.World(app.Writing)
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,7 @@ var agy = Driver{
 	Life: Life{
 		Start: start(nil), Resume: resume(isUUID, agyResume), IsID: isUUID, Exit: "Exit", Grace: 3 * time.Second,
 		Comms: []string{"agy"}, Find: agyFind,
+		Choices: []Choice{{Names: []string{"--conversation"}, Value: MustValue}, {Names: []string{"--continue", "-c"}}},
 	},
 }
 

@@ -68,6 +68,12 @@ var claude = Driver{
 			return p.moved("CLAUDE_CONFIG_DIR", ".claude", "sessions", strconv.Itoa(pid)+".json")
 		},
 		ReadSheet: claudeSheet,
+		Choices: []Choice{
+			{Names: []string{"--session-id"}, Value: MustValue},
+			{Names: []string{"--resume", "-r"}, Value: MayValue},
+			{Names: []string{"--continue", "-c"}},
+			{Names: []string{"--fork-session"}, Anew: true},
+		},
 	},
 }
 

@@ -65,6 +65,9 @@ var codex = Driver{
 			"--sandbox=danger-full-access", "-s=danger-full-access", "-c=approval_policy=never", "--config=approval_policy=never",
 			"-c=sandbox_mode=danger-full-access", "--config=sandbox_mode=danger-full-access",
 		},
+		Choices: []Choice{
+			{Names: []string{"resume"}, Value: MayValue}, {Names: []string{"fork"}, Value: MayValue, Anew: true}, {Names: []string{"--last", "--all"}},
+		},
 	},
 }
 

@@ -46,6 +46,8 @@ type Conversation struct {
 	ID    string
 	Dir   string    // in which it was begun, without links
 	Began time.Time // zero when it does not say
+	// Silent: nothing was said in it, so that its program does not go on with it, and takes its id for used all the same.
+	Silent bool
 }
 
 // An Artefact is a file or folder of one conversation.
@@ -182,6 +184,7 @@ var geminiFind = Finder{
 		if sum := sha256.Sum256([]byte(p.Dir)); canonjson.Is(v[1], hex.EncodeToString(sum[:])) {
 			c.Dir = p.Dir
 		}
+		c.Silent = len(head) < MaxHead && geminiSilent(head)
 		return c, isUUID(c.ID) && c.Dir != "" && (v[3] == nil || canonjson.Is(v[3], "main"))
 	},
 	// The name has the first letters of the id alone, and a conversation that was taken up again has several files.
@@ -191,6 +194,41 @@ var geminiFind = Finder{
 		}
 		return []Artefact{{Root: p.home(".gemini", "tmp"), Path: "*/chats/session-*-" + id[:8] + ".jsonl", Check: true}}
 	},
+}
+
+// geminiSilent tells whether a conversation has no message but those that the program itself puts first, and commands.
+func geminiSilent(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		set, _ := canonjson.Get(line, "$set")
+		messages, _ := canonjson.Get(set, "messages")
+		if geminiSaid(line) {
+			return false
+		}
+		for m := range canonjson.Elements(messages) {
+			if geminiSaid(m) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func geminiSaid(message []byte) bool {
+	switch member(message, "type") {
+	case "gemini":
+		return true
+	case "user":
+		content, _ := canonjson.Get(message, "content")
+		text, whole := canonjson.String(content)
+		if !whole {
+			for part := range canonjson.Elements(content) {
+				text += member(part, "text")
+			}
+		}
+		text = strings.TrimSpace(text)
+		return text != "" && text[0] != '/' && text[0] != '?' && !strings.HasPrefix(text, "<session_context>")
+	}
+	return false
 }
 
 var opencodeFind = Finder{

@@ -52,7 +52,8 @@ var gemini = Driver{
 	Life: Life{
 		Start: start(geminiChoose), Resume: resume(isUUID, geminiResume), IsID: isUUID, Exit: "/quit", Grace: 3 * time.Second,
 		Comms: []string{"node", "gemini"}, Screen: geminiScreen, Find: geminiFind,
-		Skips: []string{"--yolo", "-y", "--approval-mode=yolo", "--skip-trust"},
+		Skips:   []string{"--yolo", "-y", "--approval-mode=yolo", "--skip-trust"},
+		Choices: []Choice{{Names: []string{"--session-id"}, Value: MustValue}, {Names: []string{"--resume", "-r"}, Value: MayValue}},
 	},
 }
 

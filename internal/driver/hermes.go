@@ -15,6 +15,7 @@ var hermes = Driver{
 	Life: Life{
 		Start: start(nil), Resume: resume(isWord, hermesResume), IsID: isWord, Exit: "/quit", Grace: unknownGrace,
 		Comms: []string{"hermes", "python", "python3"}, Skips: []string{"--yolo"},
+		Choices: []Choice{{Names: []string{"--resume", "-r"}, Value: MustValue}, {Names: []string{"--continue", "-c"}, Value: MayValue}},
 	},
 }
 

@@ -37,6 +37,8 @@ type Life struct {
 	Serves func(argv []string) bool
 	// Skips are arguments that let it do things without being asked. "-a=b" is the argument -a with the value b.
 	Skips []string
+	// Choices are arguments with which its user says which conversation it is to be.
+	Choices []Choice
 }
 
 // Begin says how a session is begun.

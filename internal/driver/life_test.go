@@ -134,6 +134,7 @@ func TestReadConversation(t *testing.T) {
 			`","timestamp":"2026-11-21T19:46:13.294Z","cwd":"/srv/a_b","source":` + source + `,"base_instructions":{"text":"You are"}}}` + "\n"
 	}
 	chat := `{"sessionId":"` + id1 + `","projectHash":"7587decbc1f9a858eb8e49517a3e6955346b6116fb640176bee1fe94b427373a","startTime":"2026-11-21T19:46:13.294Z","kind":"main"}` + "\n"
+	said := `{"id":"a","type":"user","content":[{"text":"hello"}]}` + "\n"
 	for name, c := range map[string]struct {
 		find       Finder
 		p          Place
@@ -141,18 +142,19 @@ func TestReadConversation(t *testing.T) {
 		want       Conversation
 		ok         bool
 	}{
-		"claude":                {claudeFind, here, "x/" + id1 + ".jsonl", mode + user(id1, "/srv/a_b", ""), Conversation{id1, "/srv/a_b", began}, true},
-		"claude, forked":        {claudeFind, here, "x/" + id1 + ".jsonl", user(id2, "/srv/other", "") + user(id1, "/srv/a_b", ""), Conversation{id1, "/srv/a_b", began}, true},
+		"claude":                {claudeFind, here, "x/" + id1 + ".jsonl", mode + user(id1, "/srv/a_b", ""), Conversation{id1, "/srv/a_b", began, false}, true},
+		"claude, forked":        {claudeFind, here, "x/" + id1 + ".jsonl", user(id2, "/srv/other", "") + user(id1, "/srv/a_b", ""), Conversation{id1, "/srv/a_b", began, false}, true},
 		"claude, a helper":      {claudeFind, here, "x/" + id1 + ".jsonl", user(id1, "/srv/a_b", `"isSidechain":true,`), Conversation{}, false},
 		"claude, no message":    {claudeFind, here, "x/" + id1 + ".jsonl", mode, Conversation{}, false},
 		"claude, cut":           {claudeFind, here, "x/" + id1 + ".jsonl", mode + strings.TrimSuffix(user(id1, "/srv/a_b", ""), "}\n"), Conversation{}, false},
 		"claude, another name":  {claudeFind, here, "x/agent-1.jsonl", user(id1, "/srv/a_b", ""), Conversation{}, false},
 		"claude, no JSON":       {claudeFind, here, "x/" + id1 + ".jsonl", "hello\n[]\n{\n", Conversation{}, false},
-		"codex":                 {codexFind, here, "rollout", rollout(`"cli"`), Conversation{id2, "/srv/a_b", began}, true},
+		"codex":                 {codexFind, here, "rollout", rollout(`"cli"`), Conversation{id2, "/srv/a_b", began, false}, true},
 		"codex, a helper":       {codexFind, here, "rollout", rollout(`{"subagent":"review"}`), Conversation{}, false},
 		"codex, cut":            {codexFind, here, "rollout", rollout(`"cli"`)[:200], Conversation{}, false},
 		"codex, no JSON":        {codexFind, here, "rollout", "\n", Conversation{}, false},
-		"gemini":                {geminiFind, in("/home/ana/w/a_b"), "session", chat, Conversation{id1, "/home/ana/w/a_b", began}, true},
+		"gemini":                {geminiFind, in("/home/ana/w/a_b"), "session", chat + said, Conversation{id1, "/home/ana/w/a_b", began, false}, true},
+		"gemini, nothing said":  {geminiFind, in("/home/ana/w/a_b"), "session", chat, Conversation{id1, "/home/ana/w/a_b", began, true}, true},
 		"gemini, elsewhere":     {geminiFind, in("/home/ana/w/a-b"), "session", chat, Conversation{}, false},
 		"gemini, a helper":      {geminiFind, in("/home/ana/w/a_b"), "session", strings.Replace(chat, "main", "subagent", 1), Conversation{}, false},
 		"gemini, no JSON":       {geminiFind, here, "session", "{}\n", Conversation{}, false},
@@ -165,7 +167,7 @@ func TestReadConversation(t *testing.T) {
 		}
 	}
 	list := `[{"id":"ses_e0","title":"{\"id\":\"ses_x\"}","created":1795289173294,"directory":"/srv/a_b"},{"id":"--help","directory":"/x"},7,{"id":"ses_1"}]`
-	want := Conversation{"ses_e0", "/srv/a_b", time.UnixMilli(1795289173294)}
+	want := Conversation{"ses_e0", "/srv/a_b", time.UnixMilli(1795289173294), false}
 	if got := opencodeFind.ReadList([]byte(list + "\n")); len(got) != 1 || got[0] != want {
 		t.Errorf("opencode: %+v", got)
 	}

@@ -34,6 +34,7 @@ var opencode = Driver{
 	Life: Life{
 		Start: start(nil), Resume: resume(isOpencodeID, opencodeResume), IsID: isOpencodeID, Exit: "/exit", Grace: 3 * time.Second,
 		Comms: []string{"opencode", "node"}, Screen: opencodeScreen, Find: opencodeFind, Skips: []string{"--auto"},
+		Choices: []Choice{{Names: []string{"--session", "-s"}, Value: MustValue}, {Names: []string{"--continue", "-c"}}, {Names: []string{"--fork"}, Anew: true}},
 	},
 }
 

@@ -10,7 +10,8 @@ var cline = Driver{
 	Talk: Talk{Resume: func(id string) []string { return []string{"--taskId", id} }},
 	Life: Life{
 		Start: start(nil), IsID: isWord, Grace: unknownGrace, Comms: []string{"node", "cline"}, Skips: []string{"--yolo", "-y"},
-		Resume: resume(isWord, func(id string) []string { return []string{"--taskId", id} }),
+		Resume:  resume(isWord, func(id string) []string { return []string{"--taskId", id} }),
+		Choices: []Choice{{Names: []string{"--taskId"}, Value: MustValue}},
 	},
 }
 

@@ -238,6 +238,47 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// TestSessionSilent: one in which nothing was said before everything was killed is begun anew, whatever its program has kept of it.
+func TestSessionSilent(t *testing.T) {
+	inGemini := gemini
+	inGemini.setUp = func(t *testing.T, d desk) { d.write(t, ".gemini/settings.json", compact(offlineGemini)) }
+	for _, a := range []agent{seated("197"), seated("329"), inGemini} {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			s := gather(t, a, false)
+			args := []string{"create", "--agent", a.host, "--session", "one", "--tmux-server", s.tmux, "--json"}
+			if a.host == "gemini" {
+				args = append(args, "--", "-m", "gemini-2.5-flash")
+			}
+			m := s.begins(args...)
+			s.until("it is ready", func() bool {
+				out, err := s.tutti("session", "status", "one")
+				return err == nil && strings.Contains(out, " idle")
+			})
+			if a.host == "gemini" {
+				s.until("it has begun a file", func() bool {
+					files, err := filepath.Glob(filepath.Join(s.d.home, ".gemini/tmp/*/chats/session-*.jsonl"))
+					return err == nil && len(files) > 0
+				})
+			}
+			var all []proc.ID
+			for _, p := range proc.WithEnv("TUTTI_SESSION", m.Session.Owner) { // Gemini tidies up when it is asked to end
+				_ = proc.Signal(p.ID, syscall.SIGKILL)
+				all = append(all, p.ID)
+			}
+			proc.Gone(t.Context(), all)
+			again := s.begins("resume", "one", "--prompt", "hello again", "--ready", "2m", "--json")
+			if !again.Anew {
+				t.Errorf("it goes on: %+v", again)
+			}
+			if same := again.conversation() == m.conversation(); same == (a.host == "gemini") {
+				t.Errorf("conversation %s, and was %s", again.conversation(), m.conversation())
+			}
+			s.turn("hello again")
+		})
+	}
+}
+
 // apart waits until each agent is on the bus once, by its own server, and nobody stands in for one.
 func (s *troupe) apart(all []*member) {
 	s.t.Helper()

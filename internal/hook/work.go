@@ -18,7 +18,7 @@ func (e *event) report(ctx context.Context) error {
 		return nil
 	}
 	_, err := job.ByHook(ctx, job.Report{
-		Dir: e.call.Dir, Home: e.o.Env(job.HomeVariable), Session: session, Conversation: e.call.Conversation, Moment: m,
+		Dir: e.call.Dir, Home: e.o.Env(job.HomeVariable), Session: session, Conversation: e.call.Conversation, Moment: m, Prompt: e.call.Prompt,
 	})
 	return err
 }

@@ -43,17 +43,41 @@ func (k *Keeper) recordAliases(ctx context.Context, i, legacy address.Instance, 
 	return nil
 }
 
-// recordAlias adds the line of a pair unless it is there. A folder whose name cannot be a mailbox has no channel.
-func (k *Keeper) recordAlias(ctx context.Context, i, alias address.Instance, now time.Time) error {
-	if address.Check(string(alias)) != nil || !address.HostQualified(string(alias)) {
-		return nil
+// firstAliases is recordAliases for an agent that was just made, of which no line can tell yet: all are added at once.
+func (k *Keeper) firstAliases(ctx context.Context, i, legacy address.Instance, now time.Time) error {
+	var lines [][]byte
+	if isChannel(legacy) {
+		lines = append(lines, aliasLine(i, legacy, now))
 	}
+	if own := address.Instance(i.Channel()); own != legacy.Canonical() && isChannel(own) {
+		lines = append(lines, aliasLine(i, own, now))
+	}
+	if err := store.ExtendWith(ctx, k.Log, aliasesLog, lines); err != nil {
+		return fmt.Errorf("record the aliases of %s: %w", i, err)
+	}
+	return nil
+}
+
+// isChannel tells whether a channel has a mailbox. That of a folder whose name cannot be one has none.
+func isChannel(alias address.Instance) bool {
+	return address.Check(string(alias)) == nil && address.HostQualified(string(alias))
+}
+
+func aliasLine(i, alias address.Instance, now time.Time) []byte {
 	var o canonjson.Object
 	o.Str("instance", string(i))
 	o.Str("legacyInstance", string(alias))
 	o.Bool("adoptedKeyring", false)
 	o.Str("at", stamp(now))
-	err := k.appendUnless(ctx, aliasesLog, o.Bytes(), func() (bool, error) {
+	return o.Bytes()
+}
+
+// recordAlias adds the line of a pair unless it is there.
+func (k *Keeper) recordAlias(ctx context.Context, i, alias address.Instance, now time.Time) error {
+	if !isChannel(alias) {
+		return nil
+	}
+	err := k.appendUnless(ctx, aliasesLog, aliasLine(i, alias, now), func() (bool, error) {
 		for _, err := range store.FindIn(ctx, k.Log, aliasesLog, &aliases, aliasKey(string(i), string(alias))) {
 			return err == nil, err
 		}

@@ -25,6 +25,7 @@ type Request struct {
 	Title    string           // the host's own name of the conversation: for a new id, when there is no Name
 	Apart    bool             // started as a session of its own: does not go on under the id of the workspace
 	Was      address.Instance // under which it goes on if that is ours, where its conversation is bound to none
+	Minted   Minted           // what a new agent gets, if it was made before; see [Keeper.Mint]
 	Scopes   []string         // of a new registration; empty is DefaultScope
 	Place    Place
 	// Workspace is the id that a bridge supplies; "" finds it from Place.
@@ -89,7 +90,7 @@ func (k *Keeper) Connect(ctx context.Context, q Request, now time.Time) (*Result
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := &claim{k: k, q: q, now: now, result: &Result{
-		Host: q.Host, Workspace: w, Name: q.name(w), Source: q.Source,
+		Host: q.Host, Workspace: w, Name: q.name(w.Label), Source: q.Source,
 		Legacy: legacyOf(q.Host, w.Label),
 	}}
 	if q.Host == Remote {
@@ -120,15 +121,15 @@ func (k *Keeper) workspaceFor(ctx context.Context, q Request, now time.Time) (*r
 	return k.WorkspaceOf(ctx, q.Host, q.Place, now)
 }
 
-// name is what a new agent is called.
-func (q *Request) name(w *registry.Workspace) string {
+// name is what a new agent is called, in a folder of that name.
+func (q *Request) name(folder string) string {
 	switch {
 	case q.Name != "":
 		return q.Name
 	case q.Title != "":
 		return q.Title
 	}
-	return w.Label
+	return folder
 }
 
 // maxLabel is the longest label of an id that is made here, in bytes. Folders and titles may be longer; an id has to fit into
@@ -326,15 +327,14 @@ func covers(all []Binding, i address.Instance, p proc.ID) bool {
 // mint makes id and key of a new agent, once, however often the binding has to be tried.
 func (c *claim) mint() (Binding, error) {
 	if c.minted == "" {
-		c.uuid = address.NewUUID()
-		i := address.Perennial(c.q.Host, label(c.result.Name), c.uuid)
-		if err := address.Check(string(i)); err != nil {
+		m, err := c.q.Minted, error(nil)
+		if m.instance == "" {
+			m, err = c.k.mint(c.q.Host, c.result.Name)
+		}
+		if err != nil {
 			return Binding{}, err
 		}
-		if _, err := c.k.Ring.Generate(i, false); err != nil {
-			return Binding{}, err
-		}
-		c.minted = i
+		c.uuid, c.minted = m.uuid, m.instance
 	}
 	b := Binding{Instance: c.minted, UUID: c.uuid}
 	if len(c.q.Scopes) > 0 {

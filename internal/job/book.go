@@ -188,11 +188,8 @@ func (b *Book) with(ctx context.Context, id string, f func(c *change, j *Job) er
 		return nil, err
 	}
 	err = b.change(ctx, false, func(c *change) error {
-		if j, err = b.load(c.jobs, id); err != nil {
+		if j, err = c.load(id); err != nil {
 			return err
-		}
-		for _, e := range j.behind { // whoever wrote them was ended before the copy
-			c.copyEvent(id, e)
 		}
 		if err := f(c, j); err != nil {
 			return err
@@ -203,6 +200,24 @@ func (b *Book) with(ctx context.Context, id string, f func(c *change, j *Job) er
 		return nil, err
 	}
 	return j, nil
+}
+
+// load reads a job and finishes what somebody had begun who was ended meanwhile.
+func (c *change) load(id string) (*Job, error) {
+	j, err := c.b.load(c.jobs, id)
+	if err == nil && j.torn { // that line may be a whole event, whose number would be given once more
+		if err = c.b.endLine(id); err == nil {
+			j, err = c.b.load(c.jobs, id)
+		}
+	}
+	if err != nil || len(j.behind) == 0 {
+		return j, err
+	}
+	for _, e := range j.behind {
+		c.copyEvent(id, e)
+	}
+	j.behind = nil
+	return j, c.write(j)
 }
 
 // write replaces the record, and what is derived from it.

@@ -36,6 +36,9 @@ var brokerKeys = []string{
 	"MQTT_KEYFILE", "MQTT_CLIENT_ID_PREFIX",
 }
 
+// brokerFiles are those of them that name a file. Each is for a secured connection.
+var brokerFiles = []string{"MQTT_CA_CERTS", "MQTT_CERTFILE", "MQTT_KEYFILE"}
+
 // BrokerOf reads what is configured: the environment, and the file .env of the workspace for what the environment does not say.
 // ErrNoBroker: nothing is. A broker in public networks, where everybody could read and write the events, is refused unless the
 // environment names it in [PublicVariable], which a file of a project cannot do.
@@ -43,6 +46,11 @@ func BrokerOf(workspace string, env func(string) string) (Broker, error) {
 	of := map[string]string{}
 	if err := dotEnv(workspace, of); err != nil {
 		return Broker{}, err
+	}
+	for _, key := range brokerFiles {
+		if path := of[key]; path != "" && !filepath.IsAbs(path) {
+			of[key] = filepath.Join(workspace, path) // wherever in it one stands
+		}
 	}
 	for _, key := range brokerKeys {
 		if v := env(key); v != "" {
@@ -68,6 +76,11 @@ func BrokerOf(workspace string, env func(string) string) (Broker, error) {
 		b.TLS = true
 	default:
 		return Broker{}, fmt.Errorf("MQTT_TLS is %.40q: true or false is wanted", tls)
+	}
+	for _, key := range brokerFiles {
+		if of[key] != "" && !b.TLS {
+			return Broker{}, fmt.Errorf("%s is set, and MQTT_TLS is not: nothing would be secured; say MQTT_TLS=true, or leave %s out", key, key)
+		}
 	}
 	b.Port = 1883
 	if b.TLS {

@@ -63,44 +63,6 @@ func (c *change) take(j *Job, d Draft, via string) (*Event, error) {
 	return e, nil
 }
 
-// fit makes a detail fit to travel: no key, no absolute path, no character that steers a terminal, and no more than MaxDetail bytes.
-func (b *Book) fit(s, token string) string {
-	if token != "" {
-		s = strings.ReplaceAll(s, token, "[removed]")
-	}
-	words := strings.SplitAfter(plain.CleanBlock(s), " ")
-	for i, w := range words {
-		lines := strings.SplitAfter(w, "\n")
-		for n := range lines {
-			lines[n] = b.fitWord(lines[n])
-		}
-		words[i] = strings.Join(lines, "")
-	}
-	return plain.Head(strings.Join(words, ""), MaxDetail)
-}
-
-// secrets are how keys of well-known services begin.
-var secrets = [...]string{"sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza", "eyJhbGci"}
-
-func (b *Book) fitWord(w string) string {
-	body := strings.TrimRight(w, " \n")
-	head := strings.TrimLeft(body, `"'([{<=:`)
-	lead := body[:len(body)-len(head)]
-	for _, s := range secrets {
-		if strings.HasPrefix(head, s) && len(head) >= 20 {
-			return lead + "[removed]" + w[len(body):]
-		}
-	}
-	rest, inside := strings.CutPrefix(head, b.Workspace)
-	switch {
-	case inside && (rest == "" || rest[0] == '/'):
-		return lead + "." + rest + w[len(body):]
-	case len(head) > 1 && head[0] == '/' && strings.Contains(head[1:], "/"):
-		return lead + "…" + head[strings.LastIndexByte(strings.TrimRight(head, "/"), '/'):] + w[len(body):]
-	}
-	return w
-}
-
 // What becomes of an event from the network.
 const (
 	Taken   = "taken"
@@ -123,7 +85,7 @@ func (b *Book) Receive(ctx context.Context, id string, payload []byte, size int6
 		return r, err
 	}
 	err = b.change(ctx, false, func(c *change) error {
-		j, err := b.load(c.jobs, id)
+		j, err := c.load(id)
 		if err != nil {
 			return err
 		}
@@ -208,10 +170,40 @@ func (b *Book) Claim(ctx context.Context, id, agent, by string) (j *Job, err err
 	if err := b.halted(strings.TrimSpace("start job " + id)); err != nil {
 		return nil, err
 	}
+	if err := b.single(id, by); err != nil {
+		return nil, err
+	}
 	if id == "" {
 		return b.claimAny(ctx, agent, by)
 	}
 	return b.with(ctx, id, func(c *change, j *Job) error { return c.claim(j, by) })
+}
+
+// sessionBy is what the name of somebody begins with who is a session; the id of the session follows.
+const sessionBy = "session:"
+
+// single tells why a session takes no job: it works on another one, of which its hooks could not speak any more.
+func (b *Book) single(id, by string) error {
+	session, ok := strings.CutPrefix(by, sessionBy)
+	if !ok {
+		return nil
+	}
+	if other := b.at(b.bound(session).job); other != nil && other.ID != id {
+		return &StateError{other.ID, "this session works on it, and it is not over; say first what became of it: tutti job publish " + other.ID + " completed"}
+	}
+	return nil
+}
+
+// at is a job on which somebody works, nil when nobody does.
+func (b *Book) at(id string) *Job {
+	j, err := b.Get(id)
+	if err != nil || j.Status != StatusRunning {
+		return nil
+	}
+	if at, _, ok := j.Due(); ok && b.now().After(at) {
+		return nil // nobody followed it
+	}
+	return j
 }
 
 func (c *change) claim(j *Job, by string) error {
@@ -307,6 +299,9 @@ func (b *Book) Session(ctx context.Context, id string, kind Kind, detail string)
 	return false, err
 }
 
+// timeout is the detail of the event that ends a job which has run out of time.
+const timeout = "timeout"
+
 // Expire ends a job that has run out of time. expired is false when it has not, which is judged under the lock.
 func (b *Book) Expire(ctx context.Context, id string) (j *Job, expired bool, err error) {
 	errNotYet := errors.New("not yet")
@@ -319,7 +314,7 @@ func (b *Book) Expire(ctx context.Context, id string) (j *Job, expired bool, err
 		var data canonjson.Object
 		data.Str("timeout", which)
 		data.Int("seconds", int64(limit/time.Second))
-		_, err := c.take(j, Draft{Kind: Failed, Detail: "timeout", Data: data.Bytes()}, ByObserver)
+		_, err := c.take(j, Draft{Kind: Failed, Detail: timeout, Data: data.Bytes()}, ByObserver)
 		return err
 	})
 	if errors.Is(err, errNotYet) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"time"
 
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
@@ -15,7 +17,7 @@ import (
 // A Deliverer puts text before the agent of a session.
 type Deliverer interface {
 	// Deliver types text into the session and returns nil when its agent has it. While the halt switch is on it types nothing and
-	// returns a *halt.Error.
+	// returns a *halt.Error. It may wait for some minutes until the agent rests.
 	Deliver(ctx context.Context, session, text string) error
 }
 
@@ -39,6 +41,25 @@ const (
 // turnOf is what has to be typed now: the round and the phase.
 func (j *Job) turnOf() string {
 	return fmt.Sprintf("%d:%s", max(j.Round, 1), cmp.Or(j.Phase, Work))
+}
+
+// ToHand tells that a job goes on only when something is typed, and that nobody has begun to.
+func (j *Job) ToHand() bool {
+	session, _ := j.whose()
+	turn := j.turnOf()
+	return !j.Status.Over() && session != "" && j.Handed != handing+turn && j.Handed != handed+turn
+}
+
+// longestWait is when nobody is typing any more what was about to be typed: a Deliverer gives up after five minutes, and types for some
+// seconds.
+const longestWait = 6 * time.Minute
+
+// waits tells that something is about to be typed, and that whose turn it is knows nothing of it yet.
+func (j *Job) waits() bool { return j.Handed == handing+j.turnOf() && !j.Heard.After(j.HandedAt) }
+
+// Waits tells that somebody is about to type, as soon as the agent rests.
+func (j *Job) Waits(now time.Time) bool {
+	return !j.Status.Over() && j.waits() && now.Before(j.HandedAt.Add(longestWait))
 }
 
 // reviewing tells that it is the turn of the reviewer.
@@ -97,7 +118,7 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		if j.Status == StatusPending {
 			j.Status, j.ClaimedBy, j.Running = StatusRunning, by, c.now
 		}
-		j.Handed, j.Updated = handing+j.turnOf(), c.now
+		j.Handed, j.HandedAt, j.Updated = handing+j.turnOf(), c.now, c.now
 		return nil
 	})
 	if errors.Is(err, errDone) {
@@ -111,9 +132,36 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		err = a.Assign(ctx, name, id)
 	}
 	if err == nil {
-		err = d.Deliver(ctx, name, text)
+		err = b.deliver(ctx, d, before, text)
 	}
 	return err == nil, errors.Join(err, b.wasTyped(context.WithoutCancel(ctx), before, session, owner, err))
+}
+
+// deliver types. It may wait for long until its agent rests: when the job is ended meanwhile, and not by that agent, it gives up.
+func (b *Book) deliver(ctx context.Context, d Deliverer, j *Job, text string) error {
+	session, _ := j.whose()
+	within, give := context.WithCancelCause(ctx)
+	var looks sync.WaitGroup
+	looks.Go(func() {
+		_ = b.Follow(within, Follower{ // should that be impossible it is typed all the same
+			ID:   j.ID,
+			Line: func(*Line, *Job) error { return nil },
+			State: func(now *Job) error {
+				if now.Status == StatusCancelled || now.Status == StatusError && now.Detail == timeout {
+					give(&StateError{j.ID, "it ended while it was being typed into " + session + ": " + string(now.Status)})
+					return ErrEnough
+				}
+				return nil
+			},
+		})
+	})
+	err := d.Deliver(within, strings.TrimPrefix(session, "tmux:"), text)
+	give(nil)
+	looks.Wait()
+	if over, ended := errors.AsType[*StateError](context.Cause(within)); err != nil && ended {
+		return over
+	}
+	return err
 }
 
 // owner is the mark of the session whose turn it is, "" where that is not known.
@@ -138,13 +186,9 @@ func (c *change) free(owner, session, id string) error {
 	if owner == "" {
 		return nil
 	}
-	b := c.b
-	other, err := b.Get(b.bound(owner).job)
-	if err != nil || other.ID == id || other.Status != StatusRunning {
-		return nil //nolint:nilerr // what cannot be read is no work
-	}
-	if at, _, ok := other.Due(); ok && c.now.After(at) {
-		return nil // nobody followed it
+	other := c.b.at(c.b.bound(owner).job)
+	if other == nil || other.ID == id {
+		return nil
 	}
 	return &StateError{id, fmt.Sprintf("%s works on job %s, which is not over; \"tutti job watch %s --drive\" gives it this one later", session, other.ID, id)}
 }
@@ -158,13 +202,16 @@ func (b *Book) wasTyped(ctx context.Context, before *Job, session, owner string,
 		}
 		switch {
 		case failure == nil:
-			j.Handed = handed + strings.TrimPrefix(j.Handed, handing)
+			j.Handed, j.HandedAt = handed+strings.TrimPrefix(j.Handed, handing), c.now
+			if j.LastSeq == 0 {
+				j.Running = c.now // from now on somebody works on it
+			}
 			return c.note(j, strings.TrimSpace(handed), func(n *canonjson.Object) { n.Str("session", session) })
 		case stopped:
 			j.Handed = "none"
-			b.unbind(owner, j.ID) // what its agent does next is not this job
-			if j.LastSeq == 0 && j.Status == StatusRunning {
-				j.Status = StatusPending
+			b.unbind(owner, j.ID)                            // what its agent does next is not this job
+			if j.LastSeq == 0 && j.Status == StatusRunning { // as if nobody had taken it, and its time does not run
+				j.Status, j.ClaimedBy, j.Running = StatusPending, "", time.Time{}
 			}
 			return nil
 		case j.Status.Over():

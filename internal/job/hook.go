@@ -109,6 +109,8 @@ type Report struct {
 	Home    string // the workspace of its session, absolute, as [HomeVariable] has it; "": it is known to be above Dir, if there is one
 	Session string // the value of [SessionVariable]; "": the agent is in no session of ours, and nothing is done
 	Moment  Moment
+	// Prompt is the beginning of what the user said, of Begins; "": it is not known.
+	Prompt string
 	// Conversation is where it happened: the first one of which is heard after a job was given is that of the job. "": it is not known, and
 	// counts as that one.
 	Conversation string
@@ -131,7 +133,7 @@ func ByHook(ctx context.Context, r Report) (told bool, err error) {
 		return false, nil
 	}
 	to := b.bound(r.Session)
-	if to.job == "" || to.conversation != "" && r.Conversation != "" && r.Conversation != to.conversation {
+	if to.job == "" || !to.in(r.Conversation) {
 		return false, nil
 	}
 	j, err := b.Get(to.job)
@@ -147,7 +149,10 @@ func ByHook(ctx context.Context, r Report) (told bool, err error) {
 	case j.Status == StatusPending: // it is about to be given, or could not be: the agent does not know of it
 		return false, nil
 	}
-	if err := b.heard(to, r); err != nil {
+	if j.waits() && (r.Moment != Begins || r.Prompt != "" && !strings.Contains(r.Prompt, "Job "+j.ID)) {
+		return false, nil // what the agent does until then is something else
+	}
+	if its, err := b.heard(ctx, to, r); err != nil || !its {
 		return false, err
 	}
 	d, say := j.hears(r.Moment, to.role, b.now())
@@ -162,17 +167,37 @@ func ByHook(ctx context.Context, r Report) (told bool, err error) {
 	return err == nil, err
 }
 
-// heard remembers the conversation of a job.
-func (b *Book) heard(to bound, r Report) error {
+// in tells whether what happens in a conversation is what becomes of the job.
+func (to bound) in(conversation string) bool {
+	return to.conversation == "" || conversation == "" || conversation == to.conversation
+}
+
+// after is what holds after a report.
+func (to bound) after(r Report) bound {
 	switch {
 	case r.Moment == Leaves && to.conversation != "":
 		to.conversation = ""
 	case r.Moment < Rests && to.conversation == "" && r.Conversation != "" && len(r.Conversation) <= most && plain.Clean(r.Conversation) == r.Conversation:
 		to.conversation = r.Conversation
-	default:
-		return nil
 	}
-	return b.bind(r.Session, to)
+	return to
+}
+
+// heard remembers the conversation of a job. its is false when the session was given another job meanwhile, or another conversation was
+// heard of first.
+func (b *Book) heard(ctx context.Context, to bound, r Report) (its bool, err error) {
+	if to.after(r) == to {
+		return true, nil
+	}
+	err = b.change(ctx, false, func(*change) error {
+		now := b.bound(r.Session)
+		its = now.job == to.job && now.role == to.role && now.in(r.Conversation)
+		if next := now.after(r); its && next != now {
+			return b.bind(r.Session, next)
+		}
+		return nil
+	})
+	return its, err
 }
 
 // boundAbove finds the jobs of the nearest folder, from one upwards, in which a session works on one.

@@ -107,6 +107,12 @@ func TestForeignRecord(t *testing.T) {
 	if got := string(b.mustGet(t, "old00001").Public()); strings.Contains(got, "geheim") {
 		t.Errorf("a password is shown: %s", got)
 	}
+	for name, broker := range map[string]string{"two": `{"password":"geheim"},"broker":{}`, "a text": `"mqtt://u:geheim@b"`, "twice": `{"password":"geheim","password":"geheim"}`} {
+		j := &Job{Status: StatusPending, raw: []byte(`{"auth_token":"geheim","broker":` + broker + `,"auth_token":"geheim"}`)}
+		if got := string(j.Public()); strings.Contains(got, "geheim") {
+			t.Errorf("%s: a password is shown: %s", name, got)
+		}
+	}
 	r, err := b.Receive(t.Context(), "old00001", []byte(`{"schema_version":1,"seq":9,"job_id":"old00001","event":"error","timestamp":"","detail":""}`), 90)
 	if err != nil || r.Word != Dropped || !strings.Contains(r.Reason, "no key") {
 		t.Errorf("an event for a job without a key: %+v %v", r, err)
@@ -225,6 +231,16 @@ func TestDetail(t *testing.T) {
 		"3/4 done, and/or more":                                  "3/4 done, and/or more",
 		"key sk-abcdefghijklmnopqrstuvwx\nnext":                  "key [removed]\nnext",
 		"token T0K3N here":                                       "token [removed] here",
+		"token T0\x07K3N here":                                   "token [removed] here",
+		"wrote `/home/ana/work/a b/c.go`, `/home/ana/x.go`":      "wrote `./a b/c.go`, `…/x.go`",
+		"in=/home/ana/in.txt,/srv/out.txt:12":                    "in=…/in.txt,…/out.txt:12",
+		"file:///home/ana/x and [a](/home/ana/y)":                "file:…/x and [a](…/y)",
+		"https://example.com/a/b?c=/d/e http://h:80/p/q":         "https://example.com/a/b?c=/d/e http://h:80/p/q",
+		"see ./src/a.go, ~/x/y, a/b/c, /compact, // and /":       "see ./src/a.go, ~/x/y, a/b/c, /compact, // and /",
+		"API_KEY=sk-abcdefghijklmnopqrstuvwx;next":               "API_KEY=[removed];next",
+		"https://x:ghp_abcdefghijklmnopqrst@github.com/a/b":      "https://x:[removed]@github.com/a/b",
+		"ask-abcdefghijklmnopqrstuvwx, sk-short":                 "ask-abcdefghijklmnopqrstuvwx, sk-short",
+		"é/home/x — /home/ana/ä/ü":                               "é/home/x — …/ü",
 		"\x1b[31mred\x07":                                        "[31mred",
 		"/home/ana/workshop/x/y":                                 "…/y",
 		"":                                                       "",

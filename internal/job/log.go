@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"time"
 
+	"tutti/internal/atomicfile"
 	"tutti/internal/canonjson"
 )
 
@@ -14,6 +15,8 @@ const (
 	// maxLog is the size at which a log takes no more reports. How the job ends, and what people do with it, it takes up to full.
 	maxLog = 64 << 20
 	full   = maxLog + 8<<20
+	// mostLog is the size of the largest log that is read: a full one and the line that has filled it.
+	mostLog = full + 2*MaxEvent
 	// tailSize is how much of the end of a log is read to find the last number.
 	tailSize = 128 << 10
 )
@@ -81,8 +84,8 @@ func (c *change) event(j *Job, e *Event, via string) error {
 
 // copyEvent adds an event to the copy of the log in the place where others look. The log is what counts.
 func (c *change) copyEvent(id string, e *Event) {
-	if f, _, _, err := c.jobs.Append(id+".events.log", maxLog); err == nil {
-		_, _ = f.Append(append(canonjson.Compact(e.Raw), '\n'))
+	if f, info, _, err := c.jobs.Append(id+".events.log", maxLog); err == nil {
+		_ = addLine(f, info.Size, canonjson.Compact(e.Raw))
 		_ = f.Close()
 	}
 }
@@ -114,25 +117,51 @@ func (b *Book) appendLine(id string, line []byte, limit int64) (err error) {
 		return fmt.Errorf("log of job %s: %w", id, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	text := make([]byte, 0, len(line)+2)
-	if info.Size > 0 {
-		var last [1]byte
-		if n, err := f.Pread(last[:], info.Size-1); err != nil || n != 1 {
-			return fmt.Errorf("log of job %s: read its end: %w", id, errors.Join(err, fs.ErrInvalid))
-		}
-		if last[0] != '\n' { // somebody was ended while writing; what is there stays a line of its own
-			text = append(text, '\n')
-		}
-	}
-	text = append(append(text, line...), '\n')
-	if _, err := f.Append(text); err != nil {
-		return errors.Join(fmt.Errorf("log of job %s: %w", id, err), f.Truncate(info.Size))
+	if err := addLine(f, info.Size, line); err != nil {
+		return fmt.Errorf("log of job %s: %w", id, err)
 	}
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("log of job %s: %w", id, err)
 	}
 	if created {
 		return dir.Sync()
+	}
+	return nil
+}
+
+// addLine adds a line to a file of that size. When somebody was ended while writing the one before it, what is there stays a line of its own.
+func addLine(f *atomicfile.File, size int64, line []byte) error {
+	text := make([]byte, 0, len(line)+2)
+	if size > 0 {
+		var last [1]byte
+		if n, err := f.Pread(last[:], size-1); err != nil || n != 1 {
+			return fmt.Errorf("read its end: %w", errors.Join(err, fs.ErrInvalid))
+		}
+		if last[0] != '\n' {
+			text = append(text, '\n')
+		}
+	}
+	text = append(append(text, line...), '\n')
+	if _, err := f.Append(text); err != nil {
+		return errors.Join(err, f.Truncate(size))
+	}
+	return nil
+}
+
+// endLine ends the last line of a log, whose writer was ended before that. Under the lock.
+func (b *Book) endLine(id string) error {
+	dir, err := b.open(logsDir+"/"+id, false)
+	if err != nil {
+		return fmt.Errorf("log of job %s: %w", id, err)
+	}
+	defer dir.Close()
+	f, _, _, err := dir.Append(eventLog, mostLog)
+	if err != nil {
+		return fmt.Errorf("log of job %s: %w", id, err)
+	}
+	_, err = f.Append([]byte{'\n'})
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("log of job %s: %w", id, err)
 	}
 	return nil
 }
@@ -170,7 +199,7 @@ func (b *Book) readLog(id string, from, most int64) (data []byte, size int64, er
 		return nil, 0, fmt.Errorf("log of job %s: %w", id, err)
 	}
 	defer dir.Close()
-	f, info, err := dir.Open(eventLog, false, full+2*MaxEvent)
+	f, info, err := dir.Open(eventLog, false, mostLog)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -202,7 +231,9 @@ func (b *Book) catchUp(j *Job) error {
 	if err != nil {
 		return err
 	}
-	last, found := tailSeq(data, j.ID)
+	whole := bytes.LastIndexByte(data, '\n') + 1 // the rest is being written, or its writer was ended
+	j.torn = whole < len(data)
+	last, found := tailSeq(data[:whole], j.ID)
 	if found && last <= j.LastSeq || !found && size <= tailSize {
 		return nil
 	}

@@ -29,8 +29,25 @@ type Network interface {
 	// Subscribe calls f for each message until the network is closed, one at a time. Of a message that is larger than MaxEvent only the
 	// beginning is there; size is its own. It returns when the broker has agreed. The subscription outlives a lost connection.
 	Subscribe(ctx context.Context, topic string, f func(payload []byte, size int64)) error
+	// Back calls f each time when a lost connection stands again, with its subscriptions; and with an error when it is lost, or when one
+	// of them does not stand again.
+	Back(f func(err error))
 	Close() error
 }
+
+// A SendError reports an event that a broker did not take. It is safe in the log.
+type SendError struct {
+	Job string
+	Seq int64
+	Err error
+}
+
+func (e *SendError) Error() string {
+	return fmt.Sprintf("publish event %d of job %s: %v", e.Seq, e.Job, e.Err)
+}
+
+// Unwrap is what the network said.
+func (e *SendError) Unwrap() error { return e.Err }
 
 // publishLock keeps those who tell a broker of one job from overtaking each other: a reader drops a number that is not above the last one.
 const publishLock = ".publish.lock"
@@ -87,9 +104,9 @@ func (b *Book) flush(ctx context.Context, id string, p Publisher) (sent int, err
 			if err = b.halted("publish events of job " + id); err != nil {
 				break
 			}
-			m := Message{Topic: j.Topic(), Payload: canonjson.Compact(e.Raw), Retain: e.Kind.Terminal() && j.Status.Over() && e.Seq == j.LastSeq}
+			m := Message{Topic: j.Topic(), Payload: canonjson.Compact(e.Raw), Retain: j.ends(e)}
 			if err = p.Publish(ctx, m); err != nil {
-				err = fmt.Errorf("publish event %d of job %s: %w", e.Seq, id, err)
+				err = &SendError{id, e.Seq, err}
 				break
 			}
 			b.passed("published")
@@ -108,6 +125,11 @@ func (b *Book) flush(ctx context.Context, id string, p Publisher) (sent int, err
 		err = errors.Join(err, mark)
 	}
 	return sent, err
+}
+
+// ends tells whether a job is over by an event, and not by what came afterwards.
+func (j *Job) ends(e *Event) bool {
+	return e.Kind.Terminal() && e.Seq == j.LastSeq && j.Status.Over() && j.Status != StatusCancelled
 }
 
 // Unpublished tells how many events of a job a broker was not told yet.

@@ -98,10 +98,12 @@ type Job struct {
 	VerdictBy, Note string
 	Judged          time.Time
 	Handed          string // what was typed last, and whether that is sure: "delivering ROUND:PHASE", "delivered ROUND:PHASE"
+	HandedAt        time.Time
 
 	token  string
 	raw    []byte
 	behind []*Event // which its log has and its record had not
+	torn   bool     // the last line of its log has no end
 }
 
 // A DamagedError reports a record that cannot be used. It is left as it is.
@@ -113,7 +115,7 @@ var recordKeys = []string{
 	"schema_version", "job_id", "status", "created_at", "updated_at", "prompt", "agent", "agent_session", "topic_prefix",
 	"timeout_sec", "idle_timeout_sec", "expected_artifacts", "last_seq", "auth_token", "type", "reviewer", "reviewer_session",
 	"phase", "round", "max_rounds", "submitter", "claimed_by", "running_since", "last_event_at", "last_event", "last_detail",
-	"verdict", "verdict_by", "verdict_at", "verdict_note", "handed",
+	"verdict", "verdict_by", "verdict_at", "verdict_note", "handed", "handed_at",
 }
 
 // parseRecord reads a record.
@@ -156,7 +158,7 @@ func parseRecord(raw []byte, id, path string) (*Job, error) {
 		Submitter: text("submitter"), ClaimedBy: text("claimed_by"), Running: parseTime(of["running_since"]),
 		Heard: parseTime(of["last_event_at"]), Last: Kind(text("last_event")), Detail: text("last_detail"),
 		Verdict: Verdict(text("verdict")), VerdictBy: text("verdict_by"), Note: text("verdict_note"), Judged: parseTime(of["verdict_at"]),
-		Handed: text("handed"), token: text("auth_token"), raw: raw,
+		Handed: text("handed"), HandedAt: parseTime(of["handed_at"]), token: text("auth_token"), raw: raw,
 	}
 	j.Artifacts, _ = canonjson.Strings(of["expected_artifacts"])
 	switch {
@@ -194,7 +196,9 @@ func (j *Job) bytes() []byte {
 		raw = canonjson.Set(raw, "round", fmt.Appendf(nil, "%d", j.Round))
 	}
 	set("claimed_by", j.ClaimedBy)
-	moment("running_since", j.Running)
+	if moment("running_since", j.Running); j.Running.IsZero() { // it was given back
+		raw = canonjson.Delete(raw, "running_since")
+	}
 	moment("last_event_at", j.Heard)
 	set("last_event", string(j.Last))
 	set("last_detail", j.Detail)
@@ -203,14 +207,18 @@ func (j *Job) bytes() []byte {
 	moment("verdict_at", j.Judged)
 	set("verdict_note", j.Note)
 	set("handed", j.Handed)
+	moment("handed_at", j.HandedAt)
 	return append(canonjson.Indent(raw), '\n')
 }
 
 // Public is the record as it may be shown: without the key, and without the password of a broker.
 func (j *Job) Public() []byte {
 	raw := canonjson.Delete(j.bytes(), "auth_token")
-	if broker, ok := canonjson.Get(raw, "broker"); ok && canonjson.IsObject(broker) {
-		raw = canonjson.Set(raw, "broker", canonjson.Delete(broker, "password"))
+	if broker, ok := canonjson.Get(raw, "broker"); ok {
+		if broker = canonjson.Delete(broker, "password"); broker == nil { // no object: an address with a password in it, for all we know
+			broker = []byte("null")
+		}
+		raw = canonjson.Set(canonjson.Delete(raw, "broker"), "broker", broker) // of several members of that name one is left
 	}
 	return canonjson.Compact(raw)
 }
@@ -218,11 +226,12 @@ func (j *Job) Public() []byte {
 // Topic is where events of the job are published.
 func (j *Job) Topic() string { return j.TopicPrefix + "/events" }
 
-// checkTopic tells why a topic of a record cannot be used: a record may come from anybody, and a wildcard would subscribe to
-// what others say.
+// checkTopic tells why a topic of a record cannot be used: a record may come with a project from anybody. A wildcard would subscribe to
+// what others say, and what is published anywhere but under a job may switch something.
 func (j *Job) checkTopic() error {
-	if p := j.TopicPrefix; p == "" || len(p) > 200 || p[0] == '$' || strings.ContainsAny(p, "#+\x00\n") {
-		return &DamagedError{j.ID + ".json", fmt.Sprintf("topic_prefix %.80q is none to publish under", p)}
+	p := j.TopicPrefix
+	if len(p) > 200 || strings.HasPrefix(p, "$") || strings.ContainsAny(p, "#+\x00\n") || !strings.HasSuffix(p, "/jobs/"+j.ID) {
+		return &DamagedError{j.ID + ".json", fmt.Sprintf("topic_prefix %.80q does not end in /jobs/%s, and no broker is told", p, j.ID)}
 	}
 	return nil
 }
@@ -283,9 +292,9 @@ func (j *Job) Due() (at time.Time, which string, ok bool) {
 		at, which, ok = j.Running.Add(j.Timeout), "total", true
 	}
 	if j.Idle > 0 && j.Last != Permission {
-		last := j.Running
-		if j.Heard.After(last) {
-			last = j.Heard
+		last := slices.MaxFunc([]time.Time{j.Running, j.Heard, j.HandedAt}, time.Time.Compare)
+		if j.waits() {
+			last = j.HandedAt.Add(longestWait)
 		}
 		if idle := last.Add(j.Idle); !ok || idle.Before(at) {
 			at, which, ok = idle, "idle", true

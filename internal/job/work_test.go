@@ -300,6 +300,12 @@ func TestBroker(t *testing.T) {
 		{name: "a password in a file", file: "MQTT_PASSWORD=secret\n", env: map[string]string{"MQTT_BROKER": "localhost"}, want: Broker{Host: "localhost", Port: 1883, Password: "secret"}},
 		{name: "a scheme", env: map[string]string{"MQTT_BROKER": "tcp://localhost"}, fails: "without a scheme"},
 		{name: "port", env: map[string]string{"MQTT_BROKER": "localhost", "MQTT_PORT": "99999"}, fails: "MQTT_PORT"},
+		{name: "certificates without tls", env: map[string]string{"MQTT_BROKER": "localhost", "MQTT_CA_CERTS": "/ca.pem"}, fails: "say MQTT_TLS=true"},
+		{name: "no tls and certificates", file: "MQTT_CERTFILE=a.pem\n", env: map[string]string{"MQTT_BROKER": "localhost", "MQTT_TLS": "off"}, fails: "MQTT_CERTFILE is set"},
+		{
+			name: "certificates", file: "MQTT_CERTFILE=tls/a.pem\nMQTT_KEYFILE=/k.pem\n", env: map[string]string{"MQTT_BROKER": "localhost", "MQTT_TLS": "1", "MQTT_CA_CERTS": "ca.pem"},
+			want: Broker{Host: "localhost", Port: 8883, TLS: true, CA: "ca.pem", Cert: "DIR/tls/a.pem", Key: "/k.pem"},
+		},
 		{name: "tls", env: map[string]string{"MQTT_BROKER": "localhost", "MQTT_TLS": "maybe"}, fails: "MQTT_TLS"},
 	} {
 		dir := t.TempDir()
@@ -313,6 +319,7 @@ func TestBroker(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		c.want.Cert = strings.Replace(c.want.Cert, "DIR", dir, 1)
 		got, err := BrokerOf(dir, func(k string) string { return c.env[k] })
 		if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) || got != c.want {
 			t.Errorf("%s: got %+v %v, want %+v %q", c.name, got, err, c.want, c.fails)

@@ -146,3 +146,8 @@ func WithEnv(name, value string) []Process {
 	slices.SortFunc(all, func(a, b Process) int { return a.PID - b.PID })
 	return all
 }
+
+// Carrying returns those of some processes that [WithEnv] would return. To ask for few of them takes little.
+func Carrying(all []Process, name, value string) []Process {
+	return carrying(all, []byte(name+"="+value))
+}

@@ -53,23 +53,32 @@ func withEnv(entry []byte) []Process {
 	if err != nil {
 		return nil
 	}
+	all := make([]Process, len(numbers))
+	for i, pid := range numbers {
+		all[i].PID = pid
+	}
+	return carrying(all, entry)
+}
+
+// carrying takes a process without a start for whoever has its pid.
+func carrying(all []Process, entry []byte) []Process {
 	var found []Process
 	buf := make([]byte, 16<<10)
 	uid := uint32(os.Getuid())
-	for _, pid := range numbers {
+	for _, p := range all {
 		var owner unix.Stat_t
-		if unix.Stat(path(pid, ""), &owner) != nil || owner.Uid != uid {
+		if unix.Stat(path(p.PID, ""), &owner) != nil || owner.Uid != uid {
 			continue
 		}
-		if !carries(pid, entry, buf) { // as nearly all
+		if !carries(p.PID, entry, buf) { // as nearly all
 			continue
 		}
-		before, err := status(pid)
-		if err != nil || before.dead || !carries(pid, entry, buf) {
+		before, err := status(p.PID)
+		if err != nil || before.dead || p.Start != 0 && p.Start != before.start || !carries(p.PID, entry, buf) {
 			continue
 		}
-		if st, err := status(pid); err == nil && !st.dead && st.start == before.start {
-			found = append(found, st.process(pid))
+		if st, err := status(p.PID); err == nil && !st.dead && st.start == before.start {
+			found = append(found, st.process(p.PID))
 		}
 	}
 	return found

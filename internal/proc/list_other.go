@@ -38,6 +38,10 @@ func withEnv(entry []byte) []Process {
 	if err != nil {
 		return nil
 	}
+	return carrying(all, entry)
+}
+
+func carrying(all []Process, entry []byte) []Process {
 	var found []Process
 	for _, p := range all {
 		if hasEntry(p.PID, string(entry)) && p.Alive() {

@@ -304,3 +304,42 @@ func BenchmarkWithEnv(b *testing.B) {
 		WithEnv("TUTTI_TEST_MARK", "x")
 	}
 }
+
+// Of some processes those that carry an entry, and no other one of the pid.
+func TestCarrying(t *testing.T) {
+	t.Parallel()
+	c := exec.Command("sleep", "600")
+	c.Env = append(os.Environ(), "TUTTI_TEST_CARRYING=abc")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	var one Process
+	for end := time.Now().Add(20 * time.Second); one.PID == 0; { // until it has become that program
+		for _, p := range WithEnv("TUTTI_TEST_CARRYING", "abc") {
+			if p.PID == c.Process.Pid {
+				one = p
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatal("it was not found")
+		}
+	}
+	all, err := List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Carrying(all, "TUTTI_TEST_CARRYING", "abc"); len(got) != 1 || got[0].ID != one.ID {
+		t.Errorf("of all: %+v, want %+v", got, one)
+	}
+	other := one
+	other.Start++
+	for what, some := range map[string][]Process{"none": nil, "others": slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return p.ID == one.ID }), "another start": {other}} {
+		if got := Carrying(some, "TUTTI_TEST_CARRYING", "abc"); len(got) != 0 {
+			t.Errorf("of %s: %+v", what, got)
+		}
+	}
+	if got := Carrying(all, "TUTTI_TEST_CARRYING", "ab"); len(got) != 0 {
+		t.Errorf("another value: %+v", got)
+	}
+}

@@ -22,7 +22,8 @@ const ticksPerSecond = 100
 // maxRead bounds what is read of a file in /proc: arguments may take 2 MiB.
 const maxRead = 2 << 20
 
-// read reads a file of /proc in as few calls as it takes: these files have no size, and most fit the first read.
+// read reads a file of /proc in as few calls as it takes: these files have no size, and most fit the first read. What does not fill the
+// buffer is all there is.
 func read(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -38,7 +39,7 @@ func read(path string, buf []byte) ([]byte, error) {
 		if err != nil {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 		}
-		if n += m; m == 0 || len(buf) >= maxRead {
+		if n += m; m == 0 || n < len(buf) || len(buf) >= maxRead {
 			return buf[:n], nil
 		}
 		if n == len(buf) {

@@ -17,6 +17,8 @@ const (
 	maxForeignName = 300 // bytes of a name that somebody else gave: the longest that tmux was seen to take
 	maxServer      = 64  // bytes of a server name: the path of the socket has to fit into 108
 
+	maxMembers = 1000 // of a row, and of its pane: people and programs use some dozens
+
 	// What is kept of a screen: enough to see how a session ended.
 	screenLines = 200
 	screenBytes = 16 << 10

@@ -16,6 +16,9 @@ func Parse(raw []byte) (r Row, remarks []string, err error) {
 		return r, nil, &InvalidError{Reason: "it is no mapping"}
 	}
 	remarks, pane := r.read(valueOf(canonjson.Compact(raw)))
+	if len(r.order) > maxMembers || len(r.Pane.order) > maxMembers {
+		return r, remarks, &InvalidError{Name: r.Name, Reason: fmt.Sprintf("it has more than %d members", maxMembers)}
+	}
 	if !pane {
 		return r, remarks, &InvalidError{Name: r.Name, Reason: "it has no pane"}
 	}
@@ -55,6 +58,9 @@ func (r *Row) read(v value) (remarks []string, pane bool) {
 	var seen uint64 // places in the table that came up
 	near := 0
 	v.members(func(name string, val value) {
+		if len(r.order) > maxMembers {
+			return // see Parse
+		}
 		i := indexOf(name, near)
 		if i < 0 {
 			r.readOther(name, val)
@@ -216,7 +222,7 @@ func readPane(r *Row, v value) bool {
 	p := &r.Pane
 	*p = Pane{order: p.order[:0]}
 	v.members(func(name string, val value) {
-		if slices.Contains(p.order, name) {
+		if len(p.order) > maxMembers || slices.Contains(p.order, name) {
 			return // what stands twice in an object is refused where the object is read
 		}
 		p.order = append(p.order, name)

@@ -36,6 +36,19 @@ func Place(dir, flag string, env func(name string) string) (yamlPath, note strin
 	return ours, ""
 }
 
+// Workspace is the folder that a registry belongs to, without links: the one above its own, or elsewhere for a registry that lies at
+// another place.
+func Workspace(yamlPath, elsewhere string) string {
+	dir := filepath.Dir(yamlPath)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if name := filepath.Base(dir); name == Folder || name == OldFolder {
+		return filepath.Dir(dir)
+	}
+	return elsewhere
+}
+
 // registryIn reports whether a folder has a registry, or at least its database.
 func registryIn(folder string) bool {
 	for _, name := range []string{File, "agent-sessions.db"} {

@@ -26,17 +26,15 @@ const (
 	verbResume = "resume"
 )
 
-// The steps of an intent. What was done since is found by looking.
-const (
-	stepClaimed  = "claimed"  // nothing was started yet
-	stepReplaces = "replaces" // the same, in a row that had a conversation, which is now the first of the previous ones
-)
+// stepClaimed is the step of such an intent: nothing was started yet. What was done since is found by looking.
+const stepClaimed = "claimed"
 
 // The members of a row that this package adds.
 const (
 	looksMember    = "looks"    // the looks at a new session that were done: "start", "0.3s", "2s"
 	worktreeMember = "worktree" // {"path":…,"branch":…,"new":true}: the folder was made for the session
 	promptMember   = "first_prompt"
+	beforeMember   = "before" // the row as it was, as long as it is not known what comes of an intent to begin
 )
 
 // The looks at a new session, by when they are done.
@@ -61,9 +59,14 @@ type begin struct {
 	first   proc.ID // of the pane
 	at      time.Time
 	seen    driver.Seen
-	screen  string // the last one that was looked at
-	ended   bool   // its end was found, and is in the row
-	visit   bool   // it was begun before: what becomes of it is not ours to write down
+	screen  string          // the last one that was looked at
+	ended   bool            // its end was found
+	marked  bool            // somebody else has written that end
+	visit   bool            // it was begun before: what becomes of it is not ours to write down
+	opened  chan struct{}   // closed when the bus has made ready what it can; nil: it does not
+	drop    func()          // takes that back
+	call    *tmux.Call      // that is to make the session; nil: it was not begun
+	eye     chan *tmux.Call // the call for the first look at it; nil: it was not begun
 }
 
 // newOwner makes the owner of a session.
@@ -75,10 +78,10 @@ func newOwner() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// intent is what this process is about to do.
-func (m *Manager) intent(verb, step string) *roster.Intent {
+// intent is what this process is about to begin.
+func (m *Manager) intent(verb string) *roster.Intent {
 	self := proc.Self()
-	return &roster.Intent{Verb: verb, Step: step, At: roster.Stamp(m.o.Now()), PID: self.PID, Start: self.Start, Boot: self.Boot}
+	return &roster.Intent{Verb: verb, Step: stepClaimed, At: roster.Stamp(m.o.Now()), PID: self.PID, Start: self.Start, Boot: self.Boot}
 }
 
 // ours tells whether an intent is of this process.
@@ -93,19 +96,58 @@ var errTaken = errors.New("somebody else is at work on it")
 // start starts the program. What it returns as an error is that nothing runs.
 func (b *begin) start(ctx context.Context) error {
 	if err := b.m.o.Halted(); err != nil {
+		b.unexpect()
 		return err
 	}
 	b.remember()
+	b.expect(ctx)
+	b.eye = make(chan *tmux.Call, 1)
+	eye := b.eye
+	go func() { eye <- b.server.ToLook() }()
 	var err error
 	b.at = b.m.o.Now()
-	b.pane, err = b.server.New(ctx, tmux.Spec{
-		Name: b.row.Name, Dir: b.row.Pane.Cwd, Argv: b.argv, Env: passed(b.m.o.Environ, b.row.OwnerID, b.m.home()), Owner: b.row.OwnerID,
-		Isolated: b.row.ServerName() != "default",
-	})
-	if err == nil {
-		return nil
+	if b.call == nil {
+		b.call = b.server.ToMake(b.row.Name, isolated(&b.row))
 	}
-	return b.notStarted(ctx, err)
+	defer b.call.Drop()
+	b.pane, err = b.call.New(ctx, tmux.Spec{
+		Name: b.row.Name, Dir: b.row.Pane.Cwd, Argv: b.argv, Env: passed(b.m.o.Environ, b.row.OwnerID, b.m.home()), Owner: b.row.OwnerID,
+		Isolated: isolated(&b.row),
+	})
+	if err != nil {
+		err = b.notStarted(ctx, err)
+	}
+	if err != nil {
+		b.unexpect()
+		(<-b.eye).Drop()
+	}
+	return err
+}
+
+// isolated tells whether a server that is started for a row reads no settings of its user.
+func isolated(r *roster.Row) bool { return r.ServerName() != "default" }
+
+// expect has the bus make ready what it can while tmux starts the program.
+func (b *begin) expect(ctx context.Context) {
+	if b.m.o.Bus.Expected == nil || b.opened != nil {
+		return
+	}
+	b.opened = make(chan struct{})
+	birth := b.m.birth(&b.row, &tmux.Pane{}, proc.ID{})
+	go func() {
+		defer close(b.opened)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
+		defer cancel()
+		b.drop = b.m.o.Bus.Expected(ctx, birth)
+	}()
+}
+
+// unexpect takes back what was made ready for a program that does not run.
+func (b *begin) unexpect() {
+	if b.opened != nil {
+		<-b.opened
+		b.drop()
+	}
 }
 
 // home is the workspace of the registry; of one that lies elsewhere, where the user stands.
@@ -142,6 +184,20 @@ func (b *begin) notStarted(ctx context.Context, err error) error {
 	return &Error{Kind: Unclear, Session: b.row.Name, Text: "tmux did not say whether it was started", Err: errors.Join(err, e), Next: "tutti session status " + b.row.Name}
 }
 
+// adrift tells whether an error of start leaves it open what runs. The row then keeps the intent, held by nobody, so that the next one
+// who looks finds out.
+func (b *begin) adrift(ctx context.Context, err error) bool {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Unclear {
+		return false
+	}
+	_ = b.change(ctx, func(r *roster.Row) { // with this process in it, it is found when that has ended
+		if ours(r.Intent) {
+			r.Intent.PID, r.Intent.Start, r.Intent.Boot = 0, 0, ""
+		}
+	})
+	return true
+}
+
 // known looks at the session for the first time, tells the bus, and writes both down. The error is of kind NotUp when the
 // program has ended.
 func (b *begin) known(ctx context.Context) error {
@@ -160,8 +216,7 @@ func (b *begin) known(ctx context.Context) error {
 		return b.over(ctx, lookStart)
 	}
 	err = b.change(ctx, func(r *roster.Row) {
-		r.Clear("terminated_at", "termination_mode", "archived_at", "stopped_at", "stop_reason", "resumable", "last_visible_screen", "last_visible_note")
-		b.m.present(r, &b.pane, b.first)
+		b.m.lives(r, &b.pane, b.first)
 		now := roster.Stamp(b.m.o.Now())
 		if b.verb == verbResume {
 			r.ResumedAt = now
@@ -171,6 +226,13 @@ func (b *begin) known(ctx context.Context) error {
 	})
 	b.m.reached("recorded")
 	return err
+}
+
+// lives writes into a row what runs in its session, and takes away what it says of an end before.
+func (m *Manager) lives(r *roster.Row, pane *tmux.Pane, first proc.ID) {
+	r.Clear("terminated_at", "termination_mode", "archived_at", "stopped_at", "stop_reason", "resumable", "last_visible_screen", "last_visible_note",
+		lostMember, beforeMember)
+	m.present(r, pane, first)
 }
 
 // present writes into a row what runs in its session.
@@ -191,11 +253,15 @@ const busLimit = 10 * time.Second
 func (b *begin) telling(ctx context.Context) <-chan string {
 	told := make(chan string, 1)
 	if b.m.o.Bus.Began == nil || b.first.PID == 0 {
+		b.unexpect()
 		told <- ""
 		return told
 	}
 	name, birth := b.row.Name, b.m.birth(&b.row, &b.pane, b.first)
 	go func() {
+		if b.opened != nil {
+			<-b.opened
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
 		defer cancel()
 		instance, err := b.m.o.Bus.Began(ctx, birth)
@@ -223,9 +289,17 @@ func (m *Manager) Kept(ctx context.Context, r *roster.Row, s Sight) error {
 	return m.o.Bus.Kept(ctx, m.birth(r, &s.Pane, s.Process))
 }
 
-// looked looks at the pane, with the screen if wanted, and tells whether its program has ended.
+// looked looks at the pane, with the screen if wanted, and tells whether its program has ended. A screen that could not be read shows
+// nothing: what an earlier one has shown does not count.
 func (b *begin) looked(ctx context.Context, screen bool) (ended bool) {
-	pane, err := b.server.Find(ctx, b.row.Name)
+	if screen {
+		b.seen = driver.Seen{}
+	}
+	find := b.server.Find
+	if b.eye != nil {
+		find, b.eye = (<-b.eye).FindNow, nil
+	}
+	pane, err := find(ctx, b.row.Name)
 	switch {
 	case errors.Is(err, tmux.ErrAbsent):
 		return true
@@ -252,6 +326,11 @@ func (b *begin) looked(ctx context.Context, screen bool) (ended bool) {
 
 // change changes the row of the session, if it is still the one of this owner.
 func (b *begin) change(ctx context.Context, f func(r *roster.Row)) error {
+	return b.changeIf(ctx, func(r *roster.Row) bool { f(r); return true })
+}
+
+// changeIf is change by a function that may want nothing changed.
+func (b *begin) changeIf(ctx context.Context, f func(r *roster.Row) bool) error {
 	row, err := b.m.o.Registry.Change(context.WithoutCancel(ctx), b.row.Name, func(r *roster.Row, found bool) error {
 		if !found || r.OwnerID != b.row.OwnerID {
 			return errTaken
@@ -259,7 +338,9 @@ func (b *begin) change(ctx context.Context, f func(r *roster.Row)) error {
 		if b.row.Instance != "" {
 			r.Instance = b.row.Instance
 		}
-		f(r)
+		if !f(r) {
+			return roster.ErrNoChange
+		}
 		return nil
 	})
 	if errors.Is(err, errTaken) {
@@ -270,62 +351,6 @@ func (b *begin) change(ctx context.Context, f func(r *roster.Row)) error {
 	}
 	b.row = row
 	return nil
-}
-
-// over writes down that the program has ended, and takes its pane away.
-func (b *begin) over(ctx context.Context, look string) error {
-	ctx = context.WithoutCancel(ctx)
-	how := "it ended at once"
-	if look != lookStart {
-		how = "it ended within " + look
-	}
-	if b.pane.Dead {
-		if text, err := b.server.Capture(ctx, b.pane.Ref(), tmux.Capture{History: -1}); err == nil {
-			b.screen = lastWords(text)
-		}
-		how += howEnded(&b.pane)
-	}
-	b.screen = roster.Screen(b.screen)
-	b.ended = true
-	resumable := b.verb == verbResume || b.m.exists(&b.row)
-	err := b.change(ctx, func(r *roster.Row) {
-		b.m.present(r, &b.pane, b.first)
-		endedRow(r, b.m.o.Now(), how, b.screen, resumable)
-		addLook(r, look)
-		r.Intent = nil
-	})
-	if b.m.o.Bus.Ended != nil {
-		if e := b.m.o.Bus.Ended(ctx, &b.row); e != nil {
-			b.m.o.Tell("the bus was not told of the end: " + e.Error())
-		}
-	}
-	if b.pane.Dead && b.pane.Owner == b.row.OwnerID {
-		if e := b.server.Kill(ctx, b.pane); e != nil && !errors.Is(e, tmux.ErrAbsent) {
-			b.m.o.Tell("its last screen stays in tmux: " + e.Error())
-		}
-	}
-	return errors.Join(&Error{Kind: NotUp, Session: b.row.Name, Text: how}, err)
-}
-
-// howEnded is how the program of a dead pane ended, for people.
-func howEnded(p *tmux.Pane) string {
-	switch {
-	case p.Signal != 0:
-		return fmt.Sprintf(", by signal %d", p.Signal)
-	case p.Status >= 0:
-		return fmt.Sprintf(", with status %d", p.Status)
-	}
-	return ""
-}
-
-// endedRow is the row of a session whose program has ended by itself.
-func endedRow(r *roster.Row, now time.Time, note, screen string, resumable bool) {
-	r.Status, r.VisibleStatus = roster.Terminated, roster.Terminated
-	r.TerminatedAt, r.Resumable = roster.Stamp(now), roster.FlagOf(resumable)
-	r.VisibleNote = note
-	if screen != "" {
-		r.VisibleScreen = screen
-	}
 }
 
 // Looks are the looks at a new session that were done, as its row says.

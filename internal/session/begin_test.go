@@ -167,7 +167,7 @@ func TestBeginKilled(t *testing.T) {
 				// And whoever wants it now gets it, once.
 				done, err := m.Resume(t.Context(), ResumeRequest{Name: "a"})
 				if verb == verbCreate && step == "claimed" {
-					r.wants(err, Refused, "nothing to go on with")
+					r.wants(err, Nothing, "nothing to go on with")
 					return
 				}
 				if err != nil || done.Running == (step == "claimed") {
@@ -218,7 +218,7 @@ func TestBusy(t *testing.T) {
 		"resume": func() error { _, err := m.Resume(t.Context(), ResumeRequest{Name: "a"}); return err },
 	} {
 		err := f()
-		if kind, ok := kindOfError(err); !ok || kind != Refused || !strings.Contains(err.Error(), "is at work on it") {
+		if kind, ok := kindOfError(err); !ok || kind != Busy || !strings.Contains(err.Error(), "is at work on it") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

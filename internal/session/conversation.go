@@ -27,10 +27,14 @@ type Candidate struct {
 
 // candidates are the conversations that a program keeps of a folder, the newest first.
 func (m *Manager) candidates(ctx context.Context, d *driver.Driver, dir string) (found []Candidate, err error) {
+	place := m.place(dir)
 	if d.Life.Find.List != nil {
-		found, err = askedOf(ctx, d, dir)
+		found, err = askedOf(ctx, d, place.Dir)
 	}
-	for _, c := range conversations(&d.Life.Find, m.place(dir)) {
+	for _, c := range conversations(&d.Life.Find, place) {
+		if c.Silent {
+			continue
+		}
 		one := Candidate{ID: c.ID, Began: c.Began, Changed: c.Changed}
 		i := slices.IndexFunc(found, func(o Candidate) bool { return o.ID == c.ID }) // one that was taken up again can have several files
 		switch {
@@ -64,33 +68,50 @@ func askedOf(ctx context.Context, d *driver.Driver, dir string) ([]Candidate, er
 	return found, nil
 }
 
-// there tells whether a conversation is kept. Where a program keeps them elsewhere than in files it counts as kept.
-func (m *Manager) there(d *driver.Driver, dir, id string) bool {
+// A keeping is what is kept of a conversation.
+type keeping uint8
+
+const (
+	notKept keeping = iota
+	silent          // something of its name, with which its program does not go on: nothing was said in it
+	kept
+)
+
+// keeps tells what is kept of a conversation. Where a program keeps them elsewhere than in files it counts as kept.
+func (m *Manager) keeps(d *driver.Driver, dir, id string) (most keeping) {
 	f, place := &d.Life.Find, m.place(dir)
 	if f.Artefacts == nil {
-		return true
+		return kept
 	}
 	for _, a := range f.Artefacts(place, id) {
-		if !a.Folder && isKept(f, place, &a, id) {
-			return true
+		if !a.Folder {
+			most = max(most, keptAs(f, place, &a, id))
 		}
 	}
-	return false
+	return most
 }
 
-func isKept(f *driver.Finder, p driver.Place, a *driver.Artefact, id string) bool {
+// there tells whether a conversation is kept so that it can be gone on with.
+func (m *Manager) there(d *driver.Driver, dir, id string) bool { return m.keeps(d, dir, id) == kept }
+
+func keptAs(f *driver.Finder, p driver.Place, a *driver.Artefact, id string) (most keeping) {
 	root, err := atomicfile.OpenDir(a.Root)
 	if err != nil {
-		return false
+		return notKept
 	}
 	defer root.Close()
-	return slices.ContainsFunc(below(root, a.Path), func(name string) bool {
+	for _, name := range below(root, a.Path) {
 		if !a.Check {
-			return true
+			return kept
 		}
-		c, ok := readConversation(f, p, root, name)
-		return ok && c.ID == id
-	})
+		switch c, ok := readConversation(f, p, root, name); {
+		case !ok && c.Cut, ok && c.ID == id && !c.Silent: // of one that is cut its name has to do
+			return kept
+		case !ok || c.ID == id:
+			most = silent
+		}
+	}
+	return most
 }
 
 // exists tells whether the conversation of a row has been begun.
@@ -193,9 +214,21 @@ func (m *Manager) inUse(d *driver.Driver, dir, id string) (proc.Process, bool) {
 			}
 			continue
 		}
-		if args, err := proc.Cmdline(p.PID); err == nil && slices.Contains(args, id) {
+		if names(p, id) || opens(p, id) {
 			return p, true
 		}
 	}
 	return proc.Process{}, false
+}
+
+// names tells whether a process was started with an id among its arguments.
+func names(p proc.Process, id string) bool {
+	args, err := proc.Cmdline(p.PID)
+	return err == nil && slices.ContainsFunc(args, func(arg string) bool { return arg == id || strings.HasSuffix(arg, "="+id) })
+}
+
+// opens tells whether a process has a file open that is named after a conversation.
+func opens(p proc.Process, id string) bool {
+	open, err := proc.Files(p.ID)
+	return err == nil && slices.ContainsFunc(open, func(name string) bool { return strings.Contains(path.Base(name), id) })
 }

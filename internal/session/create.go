@@ -27,6 +27,7 @@ type CreateRequest struct {
 	Role    string
 	Job     string
 	Wait    bool // look again after 0.3 s and 2 s
+	Typed   bool // something will be typed into it later, as into one with a prompt
 }
 
 // DefaultReady is how long a first prompt waits for its program.
@@ -53,10 +54,23 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (*Created, error)
 		return nil, err
 	}
 	c := &creation{m: m, q: q}
+	defer func() {
+		if c.b != nil {
+			c.b.call.Drop()
+		}
+	}()
 	if err := c.plan(ctx); err != nil {
 		return nil, err
 	}
+	if c.b.call == nil {
+		c.b.call = c.b.server.ToMake(c.q.Name, isolated(&c.now)) // it finds its way while the row is written
+	}
+	if c.tree == nil { // else its folder is not there yet
+		c.b.row = c.now
+		c.b.expect(ctx)
+	}
 	if err := c.claim(ctx); err != nil {
+		c.b.unexpect()
 		return nil, err
 	}
 	m.reached("claimed")
@@ -65,6 +79,9 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (*Created, error)
 	}
 	m.reached("worktree")
 	if err := c.b.start(ctx); err != nil {
+		if c.b.adrift(ctx, err) {
+			return nil, err
+		}
 		return nil, errors.Join(err, c.undo(ctx, err))
 	}
 	m.reached("made")
@@ -86,23 +103,22 @@ type creation struct {
 
 // claim writes what is about to be done. Whoever was quicker wins.
 func (c *creation) claim(ctx context.Context) error {
-	step := stepClaimed
-	if c.former != "" {
-		step = stepReplaces
-	}
 	row, err := c.m.o.Registry.Change(ctx, c.q.Name, func(r *roster.Row, found bool) error {
 		if found != (c.before != nil) || found && r.Revision != c.before.Revision {
 			return errTaken
 		}
 		*r = c.now.Clone()
-		r.Intent = c.m.intent(verbCreate, step)
+		r.Intent = c.m.intent(verbCreate)
+		if c.before != nil {
+			r.Set(beforeMember, c.before.JSON())
+		}
 		r.Set(looksMember, nil)
 		r.Set(promptMember, nil)
 		r.Set(worktreeMember, c.tree.json())
 		return nil
 	})
 	if errors.Is(err, errTaken) {
-		return &Error{Kind: Refused, Session: c.q.Name, Text: "somebody else has just begun or changed it", Next: "tutti session status " + c.q.Name}
+		return atWork(c.q.Name)
 	}
 	if err != nil {
 		return err
@@ -171,11 +187,23 @@ func (c *creation) begun(ctx context.Context) (*Created, error) {
 	}
 	if b.ended {
 		done.Screen = b.screen
-		if left := c.tree.remove(context.WithoutCancel(ctx)); left != nil {
-			err = errors.Join(err, left)
-		} else {
-			done.Worktree = ""
+		if !b.marked { // one that was stopped can be taken up again where it was
+			err = errors.Join(err, c.clearTree(context.WithoutCancel(ctx), done))
 		}
 	}
 	return done, err
+}
+
+// clearTree takes the worktree of a session away whose program did not stay up.
+func (c *creation) clearTree(ctx context.Context, done *Created) error {
+	if c.tree == nil {
+		return nil
+	}
+	if err := c.tree.remove(ctx); err != nil {
+		return err
+	}
+	done.Worktree = ""
+	err := c.b.change(ctx, func(r *roster.Row) { r.Set(worktreeMember, nil) })
+	done.Row = c.b.row
+	return err
 }

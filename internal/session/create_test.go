@@ -95,7 +95,7 @@ func TestCreate(t *testing.T) {
 	r := newRig(t)
 	var births []Birth
 	m := r.creator("types,print-env", func(o *Options) {
-		o.Environ = append(o.Environ, "API_KEY=of ours", "CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID=x", "TMUX=/x,1,0", "TUTTI_SESSION=other", "TERM=dumb")
+		o.Environ = append(o.Environ, "API_KEY=of ours", "CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID=x", "TMUX=/x,1,0", "TUTTI_SESSION=other", "TERM=dumb", "GIT_DIR=/x")
 		o.Bus.Began = func(_ context.Context, b Birth) (string, error) {
 			births = append(births, b)
 			return "claude:api:0123456789ab", nil
@@ -136,7 +136,7 @@ func TestCreate(t *testing.T) {
 		}
 	}
 	for _, v := range env {
-		if name, value, _ := strings.Cut(v, "="); name == "CLAUDECODE" || name == "CLAUDE_CODE_SESSION_ID" || name == "TERM" && value == "dumb" || name == "TMUX" && strings.HasPrefix(value, "/x") {
+		if name, value, _ := strings.Cut(v, "="); name == "CLAUDECODE" || name == "CLAUDE_CODE_SESSION_ID" || name == "GIT_DIR" || name == "TERM" && value == "dumb" || name == "TMUX" && strings.HasPrefix(value, "/x") {
 			t.Errorf("the program has %s", v)
 		}
 	}

@@ -34,8 +34,7 @@ func (c *creation) plan(ctx context.Context) error {
 		return err
 	}
 	if c.q.Name == "" {
-		c.q.Server = c.server()
-		c.q.Name = roster.Name(dir, c.b.kind.Name, c.m.takenFor(ctx, rows, c.q.Server))
+		c.q.Name = roster.Name(dir, c.b.kind.Name, c.m.takenFor(ctx, rows, c.server()))
 		if err := c.find(ctx, rows, problems); err != nil {
 			return err
 		}
@@ -87,10 +86,10 @@ func (c *creation) kind() error {
 		return &Error{Kind: Refused, Session: c.q.Name, Text: fmt.Sprintf("%.100q is no agent program that is known", name), Next: "--agent " + strings.Join(kindNames(), "|")}
 	}
 	c.b = &begin{m: c.m, verb: verbCreate, kind: d}
-	if c.q.Prompt != "" && d.Life.Screen == nil {
+	if (c.q.Prompt != "" || c.q.Typed) && d.Life.Screen == nil {
 		return &Error{
-			Kind: Refused, Session: c.q.Name, Text: "its screen is not known, so nobody can tell when a first prompt may be typed into " + d.Title,
-			Next: "leave --prompt out, or give the prompt as an argument behind --",
+			Kind: Refused, Session: c.q.Name, Text: "its screen is not known, so nobody can tell when something may be typed into " + d.Title,
+			Next: "begin it without a prompt, or give that as an argument behind --",
 		}
 	}
 	if len(tmux.Clean(c.q.Prompt)) > tmux.MaxPaste {
@@ -155,7 +154,7 @@ func (m *Manager) takenFor(ctx context.Context, rows []roster.Row, server string
 	return func(name, cwd string) bool {
 		for i := range rows {
 			if rows[i].Name == name {
-				return rows[i].Pane.Cwd != cwd
+				return m.place(rows[i].Pane.Cwd).Dir != cwd // older programs write paths as they are typed
 			}
 		}
 		if err != nil {
@@ -190,7 +189,8 @@ func (c *creation) free(ctx context.Context) error {
 
 // unknown looks whether tmux has a session of a name without a row. If not tmux, its own answer to the making of the session does.
 func (c *creation) unknown(ctx context.Context) error {
-	pane, err := c.b.server.Find(ctx, c.q.Name)
+	c.b.call = c.b.server.ToMake(c.q.Name, c.server() != "default")
+	pane, err := c.b.call.Find(ctx)
 	switch {
 	case errors.Is(err, tmux.ErrAbsent):
 		return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"tutti/internal/address"
@@ -24,9 +23,14 @@ func (c *creation) row(dir string) error {
 	if c.before != nil {
 		r = c.before.Clone()
 		c.former = r.Forget()
+		if r.Kind() != c.b.kind.Name {
+			r.Instance = "" // another program is another agent
+		}
+		r.Clear("resumed_at")
 	} else {
-		r.Status, r.CreatedAt = roster.Running, roster.Stamp(c.m.o.Now())
+		r.Status = roster.Running
 	}
+	r.CreatedAt = roster.Stamp(c.m.o.Now()) // also of one that is begun anew: a conversation from before is not its own
 	if c.q.Role != "" && r.Role != "" && c.q.Role != r.Role {
 		return &Error{Kind: Refused, Session: r.Name, Text: fmt.Sprintf("its role is %q, which never changes", r.Role)}
 	}
@@ -39,8 +43,11 @@ func (c *creation) row(dir string) error {
 			return err
 		}
 	}
-	if _, err := tmux.Program(argv[0], c.m.o.Environ); errors.Is(err, exec.ErrNotFound) {
-		return noProgram(r.Name, argv[0]) // before there is a row of what never was
+	switch _, err := tmux.Program(argv[0], c.m.o.Environ); { // before there is a row of what never was
+	case errors.Is(err, exec.ErrNotFound):
+		return noProgram(r.Name, argv[0])
+	case err != nil:
+		return &Error{Kind: Refused, Session: r.Name, Text: "it cannot be started", Err: err}
 	}
 	r.Agent, r.OwnerID, r.Pane.Cwd = c.b.kind.Name, owner, dir
 	if c.q.Role != "" {
@@ -65,7 +72,8 @@ func (c *creation) command(r *roster.Row) ([]string, error) {
 	same := c.before != nil && c.before.Kind() == d.Name && len(c.before.StartArgv) > 0
 	c.own = c.q.Argv
 	if c.own == nil && same {
-		c.own, c.taken = ownArgs(&d.Life, c.before.StartArgv), whole
+		_, c.own = commandOf(d, c.before)
+		c.taken = whole
 	}
 	program := c.q.Program
 	switch {
@@ -86,24 +94,15 @@ func (c *creation) command(r *roster.Row) ([]string, error) {
 	case program == "":
 		program = d.Program
 	}
-	c.b.program, c.b.own = program, c.own
+	rest, id, chosen := d.Life.Unchosen(c.own)
+	c.b.program, c.b.own = program, rest
 	begin := driver.Begin{Args: c.own}
-	if d.Talk.Choose != nil && !choosesItself(c.own) {
-		begin.Conversation = address.NewUUID()
+	if d.Talk.Choose != nil && !chosen {
+		id = address.NewUUID()
+		begin.Conversation = id
 	}
-	r.SetConversation(d.Name, begin.Conversation)
+	r.SetConversation(d.Name, id)
 	return append([]string{program}, d.Life.Start(begin)...), nil
-}
-
-// choosesItself tells whether the arguments of the user say which conversation it is to be.
-func choosesItself(args []string) bool {
-	for _, a := range args {
-		name, _, _ := strings.Cut(a, "=")
-		if slices.Contains([]string{"--session-id", "--resume", "-r", "--continue", "-c"}, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // ownArgs are the arguments of the user in a command that was made here: what stands behind those of the program's own.

@@ -52,6 +52,9 @@ func (m *Manager) visit(ctx context.Context, name string) (*begin, error) {
 	if errors.Is(err, errUnregistered) {
 		return nil, &Error{Kind: Refused, Session: name, Text: "it is not in the registry " + m.o.Registry.Path(), Next: "tutti session list"}
 	}
+	if err == nil {
+		r, err = m.settled(ctx, r)
+	}
 	if err != nil {
 		return nil, err
 	}

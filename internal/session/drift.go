@@ -77,7 +77,7 @@ func otherFolder(row, now string) bool {
 	return true // it is gone, or was moved
 }
 
-// isServer tells whether a process is a server of tmux.
+// isServer tells whether a process is a server of tmux, which on Linux names itself.
 func isServer(pid int) bool {
 	name, err := proc.Comm(pid)
 	return err == nil && strings.HasPrefix(name, "tmux: server")

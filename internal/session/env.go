@@ -6,9 +6,12 @@ import (
 )
 
 // withheld are variables that a program in a session does not get from who starts it: what belongs to the terminal or the shell
-// of that one, and what tells of the agent that it is. An agent may start another one, which is not itself.
+// of that one, which repository a hook of git's is in, and what tells of the agent that it is. An agent may start another one, which is
+// not itself. A title that is switched off hides from us what Claude Code does.
 var withheld = []string{
 	"TMUX", "TMUX_PANE", "STY", "WINDOW", "TERM", "TERMCAP", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "COLORTERM", "COLUMNS", "LINES", "WINDOWID",
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"CLAUDE_CODE_DISABLE_TERMINAL_TITLE",
 	"_", "PWD", "OLDPWD", "SHLVL", "SHELLOPTS", "BASHOPTS",
 	"TUTTI_INSTANCE", "TUTTI_SESSION", "TUTTI_WORKSPACE", "TUTTI_BUILD",
 	"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN",

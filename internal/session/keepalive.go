@@ -11,7 +11,6 @@ import (
 	"tutti/internal/envelope"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
-	"tutti/internal/roster"
 	"tutti/internal/store"
 	"tutti/internal/tmux"
 )
@@ -22,8 +21,8 @@ type Keepalive struct {
 		All(ctx context.Context) ([]*presence.Session, []error, error)
 		Keep(ctx context.Context, id address.SessionID, now time.Time) (*presence.Session, error)
 	}
-	// Servers are the tmux servers in which agents are looked for.
-	Servers []tmux.Server
+	// Servers returns the tmux servers in which agents are looked for, as of now.
+	Servers func() []tmux.Server
 	// Every is the time between two passes; 0: 30 s.
 	Every time.Duration
 	// Kept is called for each session that was kept, Problem for what went wrong with one, or with a server. Both may be nil.
@@ -40,22 +39,8 @@ func (k *Keepalive) Run(ctx context.Context) error {
 	if every <= 0 {
 		every = netEvery
 	}
-	heard := make(chan struct{}, 1)
-	for _, s := range k.Servers {
-		w, err := s.Watch(ctx)
-		if err != nil {
-			continue // the interval has to do
-		}
-		defer w.Close()
-		go func() {
-			for range w.C {
-				select {
-				case heard <- struct{}{}:
-				default:
-				}
-			}
-		}()
-	}
+	e := newEars()
+	defer e.close()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -63,8 +48,15 @@ func (k *Keepalive) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-timer.C:
-		case <-heard:
+		case <-e.heard:
 		}
+		watched := map[string]tmux.Server{}
+		for _, s := range k.Servers() {
+			if len(watched) < maxWatched { // for others the interval has to do
+				watched[s.String()] = s
+			}
+		}
+		e.listen(ctx, watched) // before the look: what happens after it is heard
 		if err := k.Pass(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -74,6 +66,9 @@ func (k *Keepalive) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// maxWatched bounds how many servers are watched at a time: it takes a program for each.
+const maxWatched = 8
 
 // Pass keeps those sessions whose agent lives in its pane. Such are not kept: one that was closed or came from another machine, and one
 // in whose pane something else runs by now, or on a server of another life.
@@ -87,7 +82,7 @@ func (k *Keepalive) Pass(ctx context.Context) error {
 		return nil
 	}
 	panes := map[string][]tmux.Pane{}
-	for _, s := range k.Servers {
+	for _, s := range k.Servers() {
 		snap, err := s.Panes(ctx)
 		if err != nil {
 			if !errors.Is(err, tmux.ErrAbsent) {
@@ -202,24 +197,11 @@ func lineage(pid int) func(yield func(int) bool) {
 // ServerVariable names the tmux server for new sessions.
 const ServerVariable = "TMUX_SERVER_NAME"
 
-// Servers are the tmux servers in which agents of the user may live: the usual one, that of the environment, the one around, and those of
-// rows of a registry.
-func Servers(rows []roster.Row, env func(string) string) (all []tmux.Server) {
-	names := []string{"default"}
-	if name := env(ServerVariable); name != "" {
-		names = append(names, name)
-	}
-	for i := range rows {
-		names = append(names, rows[i].ServerName())
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if s, err := tmux.Named(name); err == nil {
-			all = append(all, s)
-		}
-	}
+// Servers are the tmux servers in which agents of the user may live: all that run where tmux keeps its sockets, and the one around.
+func Servers(env func(string) string) []tmux.Server {
+	all := tmux.All()
 	if inside := env("TMUX"); inside != "" {
-		if s, err := tmux.FromEnv(inside); err == nil {
+		if s, err := tmux.FromEnv(inside); err == nil && !s.Among(all) {
 			all = append(all, s)
 		}
 	}

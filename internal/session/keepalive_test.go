@@ -73,7 +73,7 @@ func TestKeepalive(t *testing.T) {
 	var kept []string
 	later := now.Add(time.Minute)
 	k := Keepalive{
-		Presence: p, Servers: []tmux.Server{sc.server}, Now: func() time.Time { return later },
+		Presence: p, Servers: func() []tmux.Server { return []tmux.Server{sc.server} }, Now: func() time.Time { return later },
 		Kept:    func(s *presence.Session) { kept = append(kept, strings.TrimPrefix(string(s.SessionID), "sess:")) },
 		Problem: func(err error) { t.Error(err) },
 	}
@@ -128,15 +128,18 @@ func mustList(t *testing.T) []proc.Process {
 	return all
 }
 
-// It goes on until it is ended, and looks when tmux says that something has changed.
+// It goes on until it is ended, and looks when tmux says that something has changed, also a server that came later.
 func TestKeepaliveRuns(t *testing.T) {
 	t.Parallel()
-	sc := newScene(t)
-	sc.begin("first", "sleep", "1000")
+	first, sc := newScene(t), newScene(t)
+	first.begin("first", "sleep", "1000")
 	p := presence.New(memstore.New(memstore.Options{}))
 	ctx, stop := context.WithCancel(t.Context())
 	kept := make(chan string, 100)
-	k := Keepalive{Presence: p, Servers: []tmux.Server{sc.server}, Every: time.Hour, Kept: func(s *presence.Session) { kept <- s.Launch.Tmux.Pane }}
+	k := Keepalive{
+		Presence: p, Every: time.Hour, Kept: func(s *presence.Session) { kept <- s.Launch.Tmux.Pane },
+		Servers: func() []tmux.Server { return []tmux.Server{first.server, sc.server} },
+	}
 	ended := make(chan error)
 	go func() { ended <- k.Run(ctx) }()
 	one := sc.begin("one", sc.program("claude"), "1000")
@@ -148,7 +151,9 @@ func TestKeepaliveRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 0; ; i++ { // a session more is a change, whenever it has begun to listen
-		sc.do("new-session", "-d", "sleep", "1000")
+		for _, of := range []*scene{first, sc} {
+			of.do("new-session", "-d", "sleep", "1000")
+		}
 		select {
 		case pane := <-kept:
 			if pane != one.Pane.ID {
@@ -165,5 +170,29 @@ func TestKeepaliveRuns(t *testing.T) {
 	stop()
 	if err := <-ended; err != context.Canceled {
 		t.Errorf("ended with %v", err)
+	}
+}
+
+// Agents live in whatever server their user has started for them.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	a, b := newScene(t), newScene(t)
+	a.begin("one", "sleep", "1000")
+	b.begin("two", "sleep", "1000")
+	inside := b.do("display-message", "-p", "#{socket_path},#{pid},0")
+	all := Servers(func(name string) string { return map[string]string{"TMUX": inside}[name] })
+	n := 0
+	for _, s := range []tmux.Server{a.server, b.server} {
+		if !s.Among(all) {
+			t.Errorf("%s is not among %v", s, all)
+		}
+		for _, one := range all {
+			if one.Among([]tmux.Server{s}) {
+				n++
+			}
+		}
+	}
+	if n != 2 {
+		t.Errorf("of the two there are %d in %v", n, all)
 	}
 }

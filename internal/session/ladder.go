@@ -25,9 +25,49 @@ const (
 	killRounds = 4                      // looks for what was started while the rest was killed
 )
 
+// A kinship is a look at who belongs to a session.
+type kinship struct {
+	owner string
+	first proc.ID
+	kin   []proc.Process
+	apart []Bystander
+	since uint64
+	err   error
+	done  chan struct{}
+}
+
+// ahead looks who belongs to the session as its row knows it, while tmux is asked for it.
+func (s *stopping) ahead() {
+	s.early = nil
+	first, ok := process(&s.row)
+	if !ok || s.bare {
+		return
+	}
+	k := &kinship{owner: s.row.OwnerID, first: first, done: make(chan struct{})}
+	s.early = k
+	row := s.row.Clone()
+	go func() {
+		defer close(k.done)
+		k.kin, k.apart, k.err = relatives(&row, first, &k.since)
+	}()
+}
+
+// relatives are those of the session at this moment. A look that was begun while tmux was asked is of no other moment, if it was at the
+// session that was found.
+func (s *stopping) relatives() (kin []proc.Process, apart []Bystander, err error) {
+	k := s.early
+	s.early = nil
+	if k == nil || k.owner != s.as.OwnerID || k.first != s.first {
+		return relatives(&s.as, s.first, &s.since)
+	}
+	<-k.done
+	s.since = k.since
+	return k.kin, k.apart, k.err
+}
+
 // gather adds who belongs to the session now to who did before. Where nobody does, nobody can be started in it any more.
 func (s *stopping) gather() {
-	kin, apart, err := relatives(&s.as, s.first)
+	kin, apart, err := s.relatives()
 	if err != nil {
 		s.note("the processes could not be listed: %v", err)
 		return
@@ -76,6 +116,7 @@ func (s *stopping) climb(ctx context.Context) error {
 		s.term(ctx)
 	}
 	s.m.reached("signalled")
+	s.bidFarewell(ctx)
 	s.rest(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -255,15 +296,7 @@ func (s *stopping) close(ctx context.Context) error {
 	if s.sight.State == Absent {
 		return nil
 	}
-	err := s.srv.Kill(ctx, s.sight.Pane)
-	for range looks { // a server whose last program has ended is just ending, too
-		var said *tmux.CommandError
-		if !errors.As(err, &said) || errors.Is(err, tmux.ErrAbsent) || !pause(ctx, glance) {
-			break
-		}
-		err = s.srv.Kill(ctx, s.sight.Pane)
-	}
-	switch {
+	switch err := s.call.Kill(ctx, s.sight.Pane); {
 	case err == nil:
 		s.took(StepKill)
 	case errors.Is(err, tmux.ErrAbsent):
@@ -325,10 +358,13 @@ func (s *stopping) kill(ctx context.Context) error {
 		}
 	}
 	if s.out.Left = left; len(left) > 0 {
-		return s.fail(StillUp, nil, "still alive after everything was tried: "+listed(left), "end them by hand, and stop it again")
+		return s.fail(StillUp, nil, stillAlive+listed(left), "end them by hand, and stop it again")
 	}
 	return nil
 }
+
+// stillAlive begins what a row says of a session that could not be ended.
+const stillAlive = "still alive after everything was tried: "
 
 // daemons ends the background server of the program, if that is wanted, and keeps in mind who else lives on.
 func (s *stopping) daemons(ctx context.Context) error {
@@ -371,19 +407,23 @@ func listed(ps []proc.Process) string {
 	return strings.Join(all, ", ")
 }
 
+// lastScreen is what a row keeps of a screen.
+var lastScreen = tmux.Capture{History: 200, Joined: true}
+
 // showing asks tmux for the last screen, as the row keeps it. It is there when what is returned returns; others work meanwhile.
 func (s *stopping) showing(ctx context.Context) (screen func() string) {
 	if s.sight.State == Absent || s.sight.State == Unknown {
 		return func() string { return "" }
 	}
-	const lines = 200 // as many as a row keeps
-	var text string
+	text := s.shown
 	var err error
 	done := make(chan struct{})
 	ref, dead := s.sight.Pane.Ref(), s.sight.State == Dead
 	go func() {
-		text, err = s.srv.Capture(ctx, ref, tmux.Capture{History: lines, Joined: true})
-		close(done)
+		defer close(done)
+		if text == "" {
+			text, err = s.srv.Capture(ctx, ref, lastScreen)
+		}
 	}()
 	return func() string {
 		<-done

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"tutti/internal/driver"
@@ -53,6 +54,9 @@ type Started struct {
 
 // A Bus is what the bus is told of sessions. The agent of a session is there from its first moment, before its own server has come up.
 type Bus struct {
+	// Expected is called when the program of a session is about to be started, beside that: what can be made ready for Began is made
+	// ready. The process and the pane are not known yet. drop is called when nothing was started after all. It may be nil.
+	Expected func(ctx context.Context, b Birth) (drop func())
 	// Began is called when the program of a session has been started. It returns the agent's address, which is kept in the row.
 	Began func(ctx context.Context, b Birth) (instance string, err error)
 	// Ended is called when a session has ended: what kept its agent present is taken away.
@@ -109,8 +113,11 @@ func (m *Manager) reached(step string) {
 	}
 }
 
-// place is where the program of a session finds its own files.
+// place is where the program of a session finds its own files. Programs see their folder without links.
 func (m *Manager) place(dir string) driver.Place {
+	if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
+		dir = real
+	}
 	return driver.Place{Home: m.o.Home, Dir: dir, Env: m.o.Env}
 }
 
@@ -126,6 +133,8 @@ const (
 	NotTheOne             // what is there is not what the row says: nothing was touched
 	Unclear               // tmux did not answer: nothing is known, and nothing was done
 	Inside                // who asks runs in the session, and would end with it
+	Nothing               // there is nothing to go on with, whatever is tried
+	Busy                  // somebody else is at work on it
 )
 
 // An Error says what could not be done to a session, and what to type next.

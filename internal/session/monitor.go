@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tutti/internal/atomicfile"
@@ -99,7 +100,7 @@ func (m *Manager) Monitor(ctx context.Context, w Watching) error {
 		look = nil // the net has to do
 	}
 	mo.live = true
-	defer mo.close()
+	defer mo.ears.close()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	net := time.Time{}
@@ -108,7 +109,7 @@ func (m *Manager) Monitor(ctx context.Context, w Watching) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-timer.C:
-		case <-mo.heard:
+		case <-mo.ears.heard:
 		case _, ok := <-look:
 			if !ok {
 				look = nil
@@ -161,8 +162,7 @@ type monitor struct {
 	passes   int64
 	live     bool  // it goes on
 	view     *View // of this pass
-	heard    chan struct{}
-	servers  map[string]*watched
+	ears     *ears
 	suspects map[string]suspect
 	young    bool              // a session was begun so lately that it has to be looked at again
 	told     map[string]string // what was told of a session and class
@@ -175,15 +175,9 @@ type suspect struct {
 	revision int64
 }
 
-// watched is a tmux server that is watched. gone is closed when it is not any more.
-type watched struct {
-	w    *tmux.Watcher
-	gone chan struct{}
-}
-
 func (m *Manager) monitor(w Watching) *monitor {
 	mo := &monitor{
-		Manager: m, w: w, every: w.Every, began: time.Now(), heard: make(chan struct{}, 1), servers: map[string]*watched{},
+		Manager: m, w: w, every: w.Every, began: time.Now(), ears: newEars(),
 		suspects: map[string]suspect{}, told: map[string]string{},
 	}
 	if mo.every <= 0 {
@@ -255,7 +249,7 @@ func (mo *monitor) beat(rep *Report) error {
 	b := Beat{Process: proc.Self(), Began: mo.began, At: time.Now(), Pass: mo.passes}
 	for _, s := range rep.View.All() {
 		heard := Heard{Name: s.Name, Result: "polled"}
-		if w := mo.servers[s.Name]; w != nil && !w.over() {
+		if mo.ears.hears(s.Name) {
 			heard.Result = "watched"
 		}
 		switch {
@@ -271,72 +265,17 @@ func (mo *monitor) beat(rep *Report) error {
 
 // watch lets tmux tell of those servers on which something runs.
 func (mo *monitor) watch(ctx context.Context, rows []roster.Row) {
-	want := map[string]bool{}
+	names := slices.Clone(mo.w.Observer.Servers)
 	for i := range rows {
 		if rows[i].Status == roster.Running {
-			want[rows[i].ServerName()] = true
+			names = append(names, rows[i].ServerName())
 		}
 	}
-	for _, name := range mo.w.Observer.Servers {
-		want[name] = true
-	}
-	for name, s := range mo.servers {
-		if s.over() || !want[name] {
-			s.w.Close()
-			<-s.gone
-			delete(mo.servers, name)
+	servers := map[string]tmux.Server{}
+	for _, name := range names {
+		if server, err := tmux.Named(name); err == nil {
+			servers[name] = server
 		}
 	}
-	for name := range want {
-		if mo.servers[name] == nil {
-			mo.follow(ctx, name)
-		}
-	}
-}
-
-// follow begins to hear of a server, if it can be watched. Otherwise the next pass tries again.
-func (mo *monitor) follow(ctx context.Context, name string) {
-	server, err := tmux.Named(name)
-	if err != nil {
-		return
-	}
-	w, err := server.Watch(ctx)
-	if err != nil {
-		return
-	}
-	s := &watched{w: w, gone: make(chan struct{})}
-	mo.servers[name] = s
-	go func() {
-		for range w.C {
-			mo.poke()
-		}
-		close(s.gone)
-		mo.poke()
-	}()
-}
-
-// poke asks for a pass.
-func (mo *monitor) poke() {
-	select {
-	case mo.heard <- struct{}{}:
-	default: // one is asked for already
-	}
-}
-
-// over tells that the server is not watched any more.
-func (s *watched) over() bool {
-	select {
-	case <-s.gone:
-		return true
-	default:
-		return false
-	}
-}
-
-// close ends all watching.
-func (mo *monitor) close() {
-	for _, s := range mo.servers {
-		s.w.Close()
-		<-s.gone
-	}
+	mo.ears.listen(ctx, servers)
 }

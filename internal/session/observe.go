@@ -158,17 +158,23 @@ func (l *looker) lost(f *Found) {
 	if f.State != Absent {
 		return
 	}
-	id, ok := process(f.Row)
-	if !ok || !id.Alive() {
+	id, sure := remembered(f.Row)
+	if !id.Alive() {
 		return
 	}
-	f.Process = id
 	above, err := proc.Parent(id.PID)
 	if err == nil && isServer(above) && l.view.servers[f.Server].Err != nil {
-		f.Sight = Sight{Process: id, Err: errSocket}
-		f.remark("its tmux server, process " + pid(above) + ", runs and cannot be reached: its socket was removed; kill -USR1 " + pid(above) + " makes it again")
+		f.Sight = Sight{Err: errSocket}
+		if sure {
+			f.Process = id
+		}
+		f.remark("its tmux server, process " + pid(above) + ", " + unreachable + "; kill -USR1 " + pid(above) + " makes it again")
 		return
 	}
+	if !sure {
+		return // somebody else has its number
+	}
+	f.Process = id
 	f.remark("process " + pid(id.PID) + " runs on without it")
 }
 

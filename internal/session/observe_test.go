@@ -94,7 +94,8 @@ func (sc *scene) begin(name string, argv ...string) roster.Row {
 	}
 	sc.until("the program is in front", func() bool {
 		now, err := sc.server.Find(sc.t.Context(), name)
-		return err == nil && now.Command == filepath.Base(argv[0])
+		comm, e := proc.Comm(pane.PID) // tmux calls a pane by what is to be started in it until that runs
+		return err == nil && e == nil && now.Command == filepath.Base(argv[0]) && comm == now.Command
 	})
 	r := roster.Row{
 		Name: name, Status: roster.Running, Server: sc.name, OwnerID: owner, BootID: id.Boot, TmuxSession: pane.Session, StartArgv: argv,

@@ -17,6 +17,8 @@ func (s *stopping) archive(ctx context.Context) error {
 		s.out.Already = true
 		return nil
 	}
+	s.find(ctx)
+	s.out.Gone, s.out.Exited, s.out.Lives = s.sight.State == Absent, s.sight.State == Dead, s.sight.State == Alive
 	return s.write(ctx, func(r *roster.Row) {
 		r.Status, r.VisibleStatus, r.ArchivedAt, r.StopReason = roster.Archived, roster.Archived, roster.Stamp(s.m.o.Now()), s.reason()
 	})
@@ -53,6 +55,7 @@ func (s *stopping) begin(ctx context.Context) error {
 			s.row = r.Clone()
 			return errBusy
 		}
+		r.Set(beforeMember, nil) // of a begin that this takes over
 		r.Intent = &roster.Intent{Verb: verbStop, Step: "ending", At: roster.Stamp(s.m.o.Now()), PID: self.PID, Start: self.Start, Boot: self.Boot}
 		if screen != "" {
 			r.VisibleScreen = screen
@@ -135,6 +138,9 @@ const (
 func (s *stopping) final(r *roster.Row) {
 	now := roster.Stamp(s.m.o.Now())
 	r.Intent = nil
+	if strings.HasPrefix(r.VisibleNote, stillAlive) { // of a stop before
+		r.VisibleNote = ""
+	}
 	switch {
 	case s.q.Purge:
 		r.Status, r.TerminatedAt, r.Mode, r.Resumable = roster.Terminated, now, modePurge, roster.No
@@ -153,6 +159,7 @@ func (s *stopping) final(r *roster.Row) {
 func (s *stopping) finish(ctx context.Context, failed error) error {
 	s.out.Took = time.Since(s.began)
 	if failed != nil {
+		s.awaitBus()
 		return errors.Join(failed, s.cutOff(ctx, failed))
 	}
 	if s.q.Purge {
@@ -164,18 +171,42 @@ func (s *stopping) finish(ctx context.Context, failed error) error {
 	} else {
 		s.tellJob(ctx, "error", "stopped by operator")
 	}
-	if f := s.m.o.Bus.Ended; f != nil && !s.bare {
-		row := s.out.Row.Clone()
-		if err := f(context.WithoutCancel(ctx), &row); err != nil {
-			s.note("the bus could not be told: %v", err)
-		}
-	}
+	s.farewell(ctx)
+	s.awaitBus()
 	s.m.reached("unwritten")
 	if err := s.write(ctx, s.final); err != nil {
 		return fmt.Errorf("session %s has ended, but its row could not be written: %w", s.row.Name, err)
 	}
 	s.m.reached("written")
 	return nil
+}
+
+// bidFarewell tells the bus of the end as soon as the program has ended, while what it has left behind is looked after.
+func (s *stopping) bidFarewell(ctx context.Context) {
+	if s.first.PID > 1 && !s.first.Alive() {
+		s.farewell(ctx)
+	}
+}
+
+// farewell tells the bus of the end, once.
+func (s *stopping) farewell(ctx context.Context) {
+	f := s.m.o.Bus.Ended
+	if f == nil || s.bare || s.told != nil {
+		return
+	}
+	s.told = make(chan error, 1)
+	row := s.out.Row.Clone()
+	go func() { s.told <- f(context.WithoutCancel(ctx), &row) }()
+}
+
+// awaitBus waits until the bus was told, if it is being told.
+func (s *stopping) awaitBus() {
+	if s.told == nil {
+		return
+	}
+	if err := <-s.told; err != nil {
+		s.note("the bus could not be told: %v", err)
+	}
 }
 
 // cutOff leaves the intent behind, held by nobody, with what is known.

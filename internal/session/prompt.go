@@ -31,7 +31,6 @@ const (
 
 // The words of what became of a first prompt, in the row.
 const (
-	promptWaits   = "waiting"
 	promptTaken   = "taken"
 	promptPasted  = "pasted" // it stands in the place where its user types, and nothing pressed Enter
 	promptUngiven = "not given"

@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/atomicfile"
 	"tutti/internal/driver"
+	"tutti/internal/roster"
 )
 
 // forgetLimit is how long a program may take to delete a conversation of its own.
@@ -32,6 +33,10 @@ func (s *stopping) purge(ctx context.Context) {
 		s.note("where its conversation %s lies is not known: nothing was deleted", id)
 		return
 	}
+	if why := s.shared(ctx, id); why != "" {
+		s.note("its conversation %s is also that of %s: nothing was deleted", id, why)
+		return
+	}
 	marked := s.artefacts(id)
 	forgot := s.forget(ctx, id)
 	for _, a := range marked {
@@ -40,6 +45,30 @@ func (s *stopping) purge(ctx context.Context) {
 	if len(s.out.Deleted) == 0 && len(s.out.Kept) == 0 && !forgot {
 		s.note("nothing of its conversation %s was found", id)
 	}
+}
+
+// shared tells who else has the conversation, in words: another row that can go on with it, or a program that is in it; "" when nobody has.
+func (s *stopping) shared(ctx context.Context, id string) string {
+	kind := s.row.Kind()
+	rows, _, err := s.m.o.Registry.Rows(context.WithoutCancel(ctx))
+	if err != nil {
+		return "who knows whom: " + err.Error()
+	}
+	for i := range rows {
+		r := &rows[i]
+		deleted := r.Status == roster.Terminated && r.Mode == modePurge
+		if r.Name != s.row.Name && r.Kind() == kind && r.Conversation() == id && !deleted {
+			return "session " + r.Name
+		}
+	}
+	d, ok := driver.Kind(kind)
+	if !ok {
+		return ""
+	}
+	if p, used := s.m.inUse(d, s.place.Dir, id); used {
+		return fmt.Sprintf("process %d (%s)", p.PID, p.Comm)
+	}
+	return ""
 }
 
 // An artefact is one file or folder of the conversation that was found.
@@ -173,7 +202,7 @@ func (s *stopping) forget(ctx context.Context, id string) bool {
 		}
 	}
 	out, err := c.CombinedOutput()
-	if err != nil {
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // else it has done it, and left somebody behind
 		s.note("%s could not delete its conversation %s: %v: %.300s", d.Title, id, fmt.Errorf("%s: %w", d.Program, err), out)
 		return false
 	}

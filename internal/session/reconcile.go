@@ -116,11 +116,14 @@ func goneWords(f *Found) string {
 		return "its program has ended" + howEnded(&f.Pane)
 	case f.Process.PID > 0:
 		return "its session is gone, and process " + pid(f.Process.PID) + " runs on: tutti session stop " + f.Name
-	case f.Row.BootID != "" && f.Row.BootID != proc.BootID():
+	case anotherBoot(f.Row):
 		return "the machine was started anew"
 	}
 	return "its session is gone"
 }
+
+// anotherBoot tells whether a session was begun before the machine was started. Rows of older programs do not say.
+func anotherBoot(r *roster.Row) bool { return r.BootID != "" && r.BootID != proc.BootID() }
 
 // terminate writes that a session has ended, if its row is still what was looked at, and takes away what tmux has kept of it.
 func (mo *monitor) terminate(ctx context.Context, f *Found, how string) (done bool, err error) {
@@ -133,7 +136,7 @@ func (mo *monitor) terminate(ctx context.Context, f *Found, how string) (done bo
 		text, _ := server.Capture(ctx, f.Pane.Ref(), tmux.Capture{History: -1}) // the end counts, with a picture or without
 		screen = roster.Screen(lastWords(text))
 	}
-	lost := f.State == Absent && (f.Row.BootID != proc.BootID() || mo.noServer(f.Server))
+	lost := f.State == Absent && (anotherBoot(f.Row) || mo.noServer(f.Server))
 	row, err := mo.o.Registry.Change(ctx, f.Name, func(r *roster.Row, found bool) error {
 		if !found || r.Revision != f.Row.Revision || r.Intent != nil || r.Status != roster.Running || r.OwnerID != f.Row.OwnerID {
 			return roster.ErrNoChange
@@ -200,6 +203,10 @@ func (mo *monitor) settle(ctx context.Context, f *Found) {
 		}
 		_, d.Err = mo.Settle(ctx, f.Name)
 		d.Done = d.Err == nil
+		return
+	}
+	if in.Verb != verbStop { // of another program, or another release
+		d.Does = ""
 		return
 	}
 	first, _ := process(f.Row)

@@ -13,7 +13,6 @@ import (
 	"tutti/internal/atomicfile"
 	"tutti/internal/driver"
 	"tutti/internal/proc"
-	"tutti/internal/roster"
 )
 
 // placeOf is where the program of the session finds its own files: as its own environment says, and ours where that is silent.
@@ -78,13 +77,15 @@ func (s *stopping) sheet() (driver.Sheet, bool) {
 }
 
 // conversation finds the conversation of the session: the one that its program names itself or has open, the one of which its hooks
-// told last, the one that the row has, or the only
-// one on disk that can be it. "" when that is not certain.
+// told last, the one that the row has, or, where nothing is deleted, the only one on disk that can be it. "" when that is not certain.
 func (s *stopping) conversation(ctx context.Context) string {
+	if s.sight.Foreign && !s.bare { // what runs there is not the program of the row
+		return s.row.Conversation()
+	}
 	if v, ok := s.sheet(); ok && v.Conversation != "" {
 		return v.Conversation
 	}
-	if s.bare {
+	if s.bare || s.life.Resume == nil { // of a program without conversations nobody tells
 		return s.row.Conversation()
 	}
 	if id := opened(&s.life.Find, s.place, s.kin); id != "" {
@@ -95,14 +96,14 @@ func (s *stopping) conversation(ctx context.Context) string {
 			return id
 		}
 	}
-	if id := s.row.Conversation(); id != "" {
+	if id := s.row.Conversation(); id != "" || s.q.Purge { // what is deleted is its own for certain
 		return id
 	}
 	return s.onlyOne(ctx)
 }
 
-// onlyOne is the one conversation of the folder that was worked on since the session began, and belongs to no other row; "" when
-// there are none or several.
+// onlyOne is the one conversation of the folder that was begun and worked on in the time of the session, and belongs to nobody else; ""
+// when there are none or several.
 func (s *stopping) onlyOne(ctx context.Context) string {
 	began := s.row.CreatedAt
 	if s.row.ResumedAt.After(began) {
@@ -115,31 +116,21 @@ func (s *stopping) onlyOne(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	kind, taken := s.row.Kind(), map[string]bool{}
-	for i := range rows {
-		r := &rows[i]
-		if r.Name == s.row.Name || r.Kind() != kind {
-			continue
-		}
-		taken[r.Conversation()] = true
-		for _, id := range r.PreviousIDs {
-			taken[id] = true
-		}
-		if r.Status == roster.Running && r.Conversation() == "" && r.Pane.Cwd == s.row.Pane.Cwd {
-			return "" // it could be that one's
-		}
-	}
-	found := ""
+	var found []Candidate
 	for _, c := range conversations(&s.life.Find, s.place) {
-		if c.Changed.Before(began) || taken[c.ID] || c.ID == found {
-			continue
+		if !c.Changed.Before(began) && !slices.ContainsFunc(found, func(o Candidate) bool { return o.ID == c.ID }) {
+			found = append(found, Candidate{ID: c.ID, Began: c.Began, Changed: c.Changed})
 		}
-		if found != "" {
-			return ""
-		}
-		found = c.ID
 	}
-	return found
+	found, sure := itsOwn(rows, &s.row, found)
+	d, ok := driver.Kind(s.row.Kind())
+	if len(found) != 1 || !sure || !ok {
+		return ""
+	}
+	if p, used := s.m.inUse(d, s.place.Dir, found[0].ID); used && !slices.ContainsFunc(s.kin, func(k proc.Process) bool { return k.ID == p.ID }) {
+		return "" // somebody else is in it
+	}
+	return found[0].ID
 }
 
 // A conversation is one of the folder of a session, as it lies on disk.
@@ -147,6 +138,7 @@ type conversation struct {
 	driver.Conversation
 	File    string    // path, for people
 	Changed time.Time // of the file
+	Cut     bool      // only its beginning is read
 }
 
 // conversations are those of a folder.
@@ -192,6 +184,7 @@ func readConversation(f *driver.Finder, p driver.Place, d *atomicfile.Dir, name 
 		return c, false
 	}
 	defer file.Close()
+	c.Cut = info.Size > driver.MaxHead
 	head := make([]byte, min(info.Size, driver.MaxHead))
 	n, err := file.Pread(head, 0)
 	if err != nil {

@@ -19,9 +19,9 @@ func Lost(r *roster.Row, m *Manager, note string) {
 	r.Set(lostMember, []byte("true"))
 }
 
-// wasLost tells whether a row says so.
+// wasLost tells whether a row says so, and its conversation was not deleted since.
 func wasLost(r *roster.Row) bool {
-	return r.Status == roster.Terminated && string(r.Get(lostMember)) == "true"
+	return r.Status == roster.Terminated && r.Mode != modePurge && string(r.Get(lostMember)) == "true"
 }
 
 // Settle finds out what became of a session at which somebody was at work who is gone, and writes it down. A row at which nobody was
@@ -41,7 +41,7 @@ func (m *Manager) settled(ctx context.Context, r roster.Row) (roster.Row, error)
 		return r, nil
 	}
 	if by := (proc.ID{PID: i.PID, Start: i.Start, Boot: i.Boot}); by.Alive() && !ours(i) {
-		return r, &Error{Kind: Refused, Session: r.Name, Text: fmt.Sprintf("process %d is at work on it (%s)", by.PID, i.Verb), Next: "tutti session status " + r.Name}
+		return r, &Error{Kind: Busy, Session: r.Name, Text: fmt.Sprintf("process %d is at work on it (%s)", by.PID, i.Verb), Next: "tutti session status " + r.Name}
 	}
 	if i.Verb == verbCreate || i.Verb == verbResume {
 		return m.settleBegin(ctx, &r)
@@ -52,28 +52,37 @@ func (m *Manager) settled(ctx context.Context, r roster.Row) (roster.Row, error)
 // settleBegin ends a create or a resume that was cut off. What runs is kept, for it was wanted.
 func (m *Manager) settleBegin(ctx context.Context, r *roster.Row) (roster.Row, error) {
 	s := m.look(ctx, r)
+	if r.OwnerID == "" && s.State != Alive && s.State != Unknown {
+		s = Sight{State: Absent} // who begins a session gives it an owner: this one is of somebody else
+	}
 	if s.State == Unknown {
 		return *r, &Error{Kind: Unclear, Session: r.Name, Text: r.Intent.Verb + " was cut off, and tmux does not say what came of it", Err: s.Err}
 	}
 	begun := s.State == Alive || s.State == Other && !s.Foreign
-	instance := ""
+	instance, screen := "", ""
 	if begun {
 		instance = m.introduce(ctx, r, &s)
 	}
+	if s.State == Dead {
+		screen = m.lastScreen(ctx, r, &s.Pane)
+	}
+	talked := !begun && m.exists(r)
 	row, err := m.o.Registry.Change(ctx, r.Name, func(row *roster.Row, found bool) error {
 		if !found || row.Revision != r.Revision {
 			return errTaken
 		}
 		switch {
 		case begun:
-			row.Clear("terminated_at", "termination_mode", "archived_at", "stopped_at", "stop_reason", "resumable", "last_visible_screen")
-			m.present(row, &s.Pane, s.Process)
+			m.lives(row, &s.Pane, s.Process)
 			row.VisibleNote = row.Intent.Verb + " was cut off after its program had been started"
 			if instance != "" {
 				row.Instance = instance
 			}
 		case s.State == Dead:
-			endedRow(row, m.o.Now(), row.Intent.Verb+" was cut off, and its program has ended"+howEnded(&s.Pane), "", row.Intent.Verb == verbResume)
+			note := row.Intent.Verb + " was cut off, and its program has ended" + howEnded(&s.Pane)
+			endedRow(row, m.endedAt(&s.Pane), note, screen, row.Intent.Verb == verbResume || talked)
+		case talked && row.Intent.Verb == verbCreate: // what it began is there
+			Lost(row, m, row.Intent.Verb+" was cut off after its program had been started, and its session is gone")
 		default:
 			unbegun(row, m)
 		}
@@ -84,7 +93,7 @@ func (m *Manager) settleBegin(ctx context.Context, r *roster.Row) (roster.Row, e
 		if again, e := m.row(ctx, r.Name); e != nil || again.Intent == nil {
 			return again, e
 		}
-		return *r, &Error{Kind: Refused, Session: r.Name, Text: "somebody else is at work on it", Next: "tutti session status " + r.Name}
+		return *r, atWork(r.Name)
 	}
 	if err == nil && s.State == Dead {
 		err = m.clearPane(ctx, &row, &s.Pane)
@@ -104,20 +113,23 @@ func (m *Manager) introduce(ctx context.Context, r *roster.Row, s *Sight) string
 	return instance
 }
 
-// unbegun is the row of a session of which nothing was started.
+// unbegun is the row of a session of which nothing was started: as it was before, if there was one.
 func unbegun(r *roster.Row, m *Manager) {
 	note := r.Intent.Verb + " was cut off before its program was started"
 	if tree := r.Get(worktreeMember); tree != nil && r.Intent.Verb == verbCreate {
 		note += "; a worktree may be left"
 	}
-	if r.Intent.Step == stepReplaces && len(r.PreviousIDs) > 0 {
-		r.SetConversation(r.Kind(), r.PreviousIDs[0])
-		r.PreviousIDs = r.PreviousIDs[1:]
+	verb := r.Intent.Verb
+	before, _, err := roster.Parse(r.Get(beforeMember))
+	was := err == nil && before.Name == r.Name
+	if was {
+		before.Revision = r.Revision
+		*r = before
 	}
 	switch {
 	case r.Status != roster.Running:
 		r.VisibleNote = note
-	case r.Intent.Verb == verbResume || r.Intent.Step == stepReplaces:
+	case was || verb == verbResume:
 		Lost(r, m, note)
 	default:
 		endedRow(r, m.o.Now(), note, "", false)

@@ -59,14 +59,12 @@ func sightOf(r *roster.Row, pane tmux.Pane, err error) Sight {
 	if s.Foreign = r.OwnerID != pane.Owner; s.Foreign {
 		return s
 	}
-	if pane.Dead {
-		s.State = Dead
-		return s
-	}
 	id, err := proc.Of(pane.PID)
 	switch {
-	case errors.Is(err, proc.ErrGone):
-		s.State = Dead // tmux has not noticed yet
+	case pane.Dead, errors.Is(err, proc.ErrGone): // tmux may not have noticed yet
+		if s.Foreign = !endedThere(r, &pane); !s.Foreign {
+			s.State = Dead
+		}
 		return s
 	case err != nil:
 		return Sight{Pane: pane, Err: err}
@@ -77,6 +75,12 @@ func sightOf(r *roster.Row, pane tmux.Pane, err error) Sight {
 		s.State = Alive
 	}
 	return s
+}
+
+// endedThere tells whether a program that has ended in a pane was the row's. Without an owner on either side the pid is all that there is:
+// anybody's session can have the name.
+func endedThere(r *roster.Row, pane *tmux.Pane) bool {
+	return r.OwnerID != "" || r.Pane.PID == pane.PID
 }
 
 // isOf tells whether a process is the first one of the row's pane. Rows of older programs know its pid alone; with a session that
@@ -93,6 +97,19 @@ func process(r *roster.Row) (id proc.ID, ok bool) {
 	}
 	return proc.ID{PID: r.Pane.PID, Start: r.Pane.StartTicks, Boot: r.BootID}, true
 }
+
+// remembered is process, and for a row of an older program, which has the pid alone, whoever has that pid now. sure is false then: it is
+// enough to say nothing for certain, and not enough to signal anybody.
+func remembered(r *roster.Row) (id proc.ID, sure bool) {
+	if id, sure = process(r); sure || r.Pane.PID <= 1 || r.Pane.StartTicks != 0 || anotherBoot(r) {
+		return id, sure
+	}
+	id, _ = proc.Of(r.Pane.PID) // the zero ID when there is none
+	return id, false
+}
+
+// unreachable says of a tmux server why nothing is known of its sessions.
+const unreachable = "runs and cannot be reached: its socket was removed, or lies in another folder (TMUX_TMPDIR)"
 
 // ids are the identities of processes.
 func ids(ps []proc.Process) []proc.ID {

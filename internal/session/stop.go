@@ -68,6 +68,8 @@ type Stopped struct {
 	Apart        []Bystander    // what was started in it and lives on
 	Notes        []string       // what a user should know besides
 	Took         time.Duration  // of the ladder
+	Lives        bool           // it was put away, and goes on in tmux
+	Err          error          // of [Manager.StopAll]: why it was not stopped, or what could not be written
 }
 
 // A Remains is something of the conversation that a purge did not delete.
@@ -100,6 +102,8 @@ func (m *Manager) Stop(ctx context.Context, q StopRequest) (*Stopped, error) {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, err
+	case q.ForceNoYAML && q.Mode == Soft:
+		return nil, &Error{Kind: Refused, Session: q.Session, Text: "--mode soft puts a row away and ends nothing, and there is no row that can be used", Err: err}
 	case q.ForceNoYAML:
 		if !errors.Is(err, errUnregistered) && !errors.Is(err, fs.ErrNotExist) {
 			s.note("the registry cannot be used: %v", err)
@@ -118,7 +122,8 @@ func (m *Manager) Stop(ctx context.Context, q StopRequest) (*Stopped, error) {
 	return s.out, err
 }
 
-// StopAll stops every session that runs, several at a time, and returns what came of each in the order of the registry.
+// StopAll stops every session that runs, several at a time, and returns what came of each in the order of the registry. The error is all
+// of theirs, and what is wrong with the registry.
 func (m *Manager) StopAll(ctx context.Context, q StopRequest) ([]*Stopped, error) {
 	rows, problems, err := m.o.Registry.Rows(ctx)
 	if err != nil {
@@ -133,7 +138,12 @@ func (m *Manager) StopAll(ctx context.Context, q StopRequest) ([]*Stopped, error
 			room <- struct{}{}
 			one := q
 			one.Session = rows[i].Name
-			all[i], failed[i] = m.Stop(ctx, one)
+			out, err := m.Stop(ctx, one)
+			if out == nil {
+				out = &Stopped{Session: one.Session, Was: rows[i].Status, Row: rows[i]}
+			}
+			out.Err = err
+			all[i], failed[i] = out, err
 			<-room
 			done <- struct{}{}
 		}()
@@ -146,7 +156,7 @@ func (m *Manager) StopAll(ctx context.Context, q StopRequest) ([]*Stopped, error
 			failed = append(failed, &Error{Kind: Refused, Session: p.Name, Text: "its row cannot be used: " + p.String(), Next: "edit " + m.o.Registry.Path()})
 		}
 	}
-	return slices.DeleteFunc(all, func(s *Stopped) bool { return s == nil }), errors.Join(failed...)
+	return all, errors.Join(failed...)
 }
 
 // atOnce is how many sessions are ended at a time.

@@ -650,7 +650,9 @@ func TestStopStillUp(t *testing.T) {
 	if _, err := r.m.Stop(t.Context(), StopRequest{Session: "one"}); err != nil {
 		t.Fatal(err)
 	}
-	r.stopped(&row)
+	if after := r.stopped(&row); after.VisibleNote != "" {
+		t.Errorf("it has ended, and its row says %q", after.VisibleNote)
+	}
 }
 
 // TestStopModes: what older programs wanted.
@@ -695,6 +697,11 @@ func TestStopAll(t *testing.T) {
 	}
 	if len(all) != 7 {
 		t.Errorf("%d results", len(all))
+	}
+	for _, out := range all {
+		if (out.Err != nil) != (out.Session == "theirs") {
+			t.Errorf("%s: %v", out.Session, out.Err)
+		}
 	}
 	for i := range rows {
 		r.stopped(&rows[i])

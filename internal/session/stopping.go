@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"tutti/internal/driver"
@@ -27,9 +26,14 @@ type stopping struct {
 	srv   tmux.Server
 	first proc.ID // of the pane; the zero ID when it is not known
 	as    roster.Row
+	shown string         // the screen as it was found with the session; "" when it has to be asked for
+	early *kinship       // a look at who belongs to the session that was begun before it was found; nil: there is none
 	kin   []proc.Process // of every look so far
+	since uint64         // see relatives
 	empty bool           // the last look found nobody
 	began time.Time
+	told  chan error // what the bus said of the end; nil: it was not told yet
+	call  *tmux.Call // that is to end the session; nil: it was not begun
 }
 
 func (s *stopping) note(format string, args ...any) {
@@ -48,6 +52,7 @@ func (s *stopping) run(ctx context.Context) (err error) {
 	if s.srv, err = server(&s.row); err != nil {
 		return s.fail(Refused, err, "its tmux server cannot be meant", "edit "+s.m.o.Registry.Path())
 	}
+	defer func() { s.call.Drop() }()
 	if s.q.Mode == Soft && !s.bare {
 		return s.archive(ctx)
 	}
@@ -66,6 +71,7 @@ func (s *stopping) once(ctx context.Context) error {
 	if err := s.turn(ctx); err != nil {
 		return err
 	}
+	s.ahead()
 	s.find(ctx)
 	ended := s.row.Status != roster.Running && !s.bare
 	lives := s.sight.State == Alive || s.sight.State == Other && !s.sight.Foreign
@@ -86,11 +92,7 @@ func (s *stopping) once(ctx context.Context) error {
 
 // find looks for the session: under its name, and, where there is none or one of somebody else, by its owner. Users rename sessions.
 func (s *stopping) find(ctx context.Context) {
-	for range looks { // a server that is just ending is asked again
-		if s.sight = s.m.look(ctx, &s.row); s.sight.State != Unknown || !pause(ctx, glance) {
-			break
-		}
-	}
+	s.sight = s.look(ctx)
 	if s.row.OwnerID == "" || s.sight.State != Absent && !s.sight.Foreign {
 		return
 	}
@@ -102,13 +104,28 @@ func (s *stopping) find(ctx context.Context) {
 		s.sight = Sight{Err: err}
 		return
 	}
-	for _, p := range snap.Panes {
-		if p.Owner == s.row.OwnerID {
-			s.sight = sightOf(&s.row, p, nil)
-			s.note("tmux called it %s", p.SessionName)
-			return
+	var first *tmux.Pane // its user may have made others in front of it
+	for i := range snap.Panes {
+		if p := &snap.Panes[i]; p.Owner == s.row.OwnerID && (first == nil || older(*p, *first)) {
+			first = p
 		}
 	}
+	if first != nil {
+		s.sight = sightOf(&s.row, *first, nil)
+		s.note("tmux called it %s", first.SessionName)
+	}
+}
+
+// look finds the session of the row. The screen of the pane that the row names comes with the same answer of tmux.
+func (s *stopping) look(ctx context.Context) Sight {
+	want := tmux.Want{ID: s.row.Pane.ID, PID: s.row.Pane.PID}
+	s.call.Drop()
+	s.call = s.srv.ToKill(s.row.Name, want, lastScreen)
+	pane, screen, err := s.call.FindShown(ctx, lastScreen)
+	if s.shown = ""; err == nil && pane.ID == want.ID && pane.PID == want.PID {
+		s.shown = screen
+	}
+	return sightOf(&s.row, pane, err)
 }
 
 // turn waits until nobody else is at the session: two stops at once end it once. Who begins it, or goes on with it, is given a while,
@@ -153,9 +170,6 @@ const (
 	glance = 25 * time.Millisecond
 )
 
-// looks is how often tmux is asked when it gives no answer that can be used.
-const looks = 4
-
 const verbStop = "stop"
 
 // holder is who is at a session; the zero ID: nobody.
@@ -191,7 +205,7 @@ func (s *stopping) known(ctx context.Context) error {
 		}
 		s.first, _ = process(&s.row)
 		if server, ok := s.unreachable(ctx); ok {
-			return s.fail(Unclear, nil, fmt.Sprintf("process %d is the tmux server in which it lives, and cannot be reached: its socket was removed", server),
+			return s.fail(Unclear, nil, fmt.Sprintf("process %d is the tmux server in which it lives, and %s", server, unreachable),
 				fmt.Sprintf("kill -USR1 %d makes the socket again", server))
 		}
 		s.out.Gone = true
@@ -224,21 +238,20 @@ func (s *stopping) known(ctx context.Context) error {
 
 // unreachable tells whether the program lives in a tmux server that cannot be asked, but is there. One that is just ending is not.
 func (s *stopping) unreachable(ctx context.Context) (pid int, is bool) {
-	if s.first.PID <= 1 || !s.first.Alive() {
+	first, sure := remembered(&s.row)
+	if !first.Alive() {
 		return 0, false
 	}
-	parent, err := proc.Parent(s.first.PID)
-	if err != nil {
+	parent, err := proc.Parent(first.PID)
+	if err != nil || !isServer(parent) {
 		return 0, false
 	}
-	if snap, err := s.srv.Panes(ctx); err == nil && snap.PID == parent { // it answers: the session is gone, and the program goes on without
+	// Where it answers the session is gone, and the program goes on without.
+	if snap, err := s.srv.Panes(ctx); err == nil && (snap.PID == parent || !sure) {
 		return 0, false
 	}
 	id, err := proc.Of(parent)
-	if name, e := proc.Comm(parent); err != nil || e != nil || !strings.HasPrefix(name, "tmux: server") {
-		return 0, false
-	}
-	return parent, !allGone(ctx, serverEnds, id)
+	return parent, err == nil && !allGone(ctx, serverEnds, id)
 }
 
 // serverEnds is how long a tmux server that was killed takes to be gone.

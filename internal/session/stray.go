@@ -1,6 +1,7 @@
 package session
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,6 +29,9 @@ func (l *looker) strays(rows []roster.Row) (found []Found) {
 			}
 			kind := kindOf(name)
 			within := pane.Path == l.Workspace || strings.HasPrefix(pane.Path, l.Workspace+"/")
+			if pane.Owner != "" && l.elsewhere(&pane) {
+				continue
+			}
 			if !(pane.Owner != "" && within) && !(kind != "" && named(l.Workspace, name, kind, pane.Path)) {
 				continue
 			}
@@ -38,6 +42,16 @@ func (l *looker) strays(rows []roster.Row) (found []Found) {
 		return strings.Compare(a.Server+" "+a.Name, b.Server+" "+b.Name)
 	})
 	return found
+}
+
+// elsewhere tells whether a session says that it belongs to the registry of another workspace, wherever its program has gone.
+func (l *looker) elsewhere(pane *tmux.Pane) bool {
+	home, ok, err := proc.Getenv(pane.PID, HomeVariable)
+	if err != nil || !ok || home == l.Workspace {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(home)
+	return err != nil || real != l.Workspace
 }
 
 // kindOf is the kind of program that the name of a session ends in, "" for none that is known.

@@ -44,12 +44,12 @@ func (m *Manager) clearPane(ctx context.Context, r *roster.Row, pane *tmux.Pane)
 		return err
 	}
 	if r.Status == roster.Running && r.OwnerID != "" {
-		text, _ := server.Capture(ctx, pane.Ref(), tmux.Capture{History: -1})
+		screen := m.lastScreen(ctx, r, pane)
 		_, err := m.o.Registry.Change(ctx, r.Name, func(row *roster.Row, found bool) error {
 			if !found || row.OwnerID != r.OwnerID || row.Status != roster.Running {
 				return roster.ErrNoChange
 			}
-			endedRow(row, m.o.Now(), "its program has ended"+howEnded(pane), roster.Screen(lastWords(text)), row.Conversation() != "")
+			endedRow(row, m.endedAt(pane), "its program has ended"+howEnded(pane), screen, row.Conversation() != "")
 			return nil
 		})
 		if err != nil {
@@ -60,6 +60,24 @@ func (m *Manager) clearPane(ctx context.Context, r *roster.Row, pane *tmux.Pane)
 		return &Error{Kind: Unclear, Session: r.Name, Text: "what is left of it in tmux cannot be taken away", Err: err}
 	}
 	return nil
+}
+
+// lastScreen is what tmux has kept of a program that has ended, "" when it says nothing.
+func (m *Manager) lastScreen(ctx context.Context, r *roster.Row, pane *tmux.Pane) string {
+	server, err := server(r)
+	if err != nil || !pane.Dead {
+		return ""
+	}
+	text, _ := server.Capture(ctx, pane.Ref(), tmux.Capture{History: -1}) // that it ended counts, with a picture or without
+	return roster.Screen(lastWords(text))
+}
+
+// endedAt is when the program of a dead pane ended, as far as tmux knows.
+func (m *Manager) endedAt(pane *tmux.Pane) time.Time {
+	if pane.DeadAt.IsZero() {
+		return m.o.Now()
+	}
+	return pane.DeadAt
 }
 
 // noneLeft is nil when no process of a session runs outside of tmux, as they do when the server was killed: for a moment, until they have

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"tutti/internal/proc"
 	"tutti/internal/roster"
@@ -87,10 +86,6 @@ func (s *Served) look(ctx context.Context, brief bool) {
 	if err == nil {
 		panes, err = s.ask(ctx, server, brief)
 	}
-	// A server that is just ending breaks off; a moment later it is known that it has ended.
-	for tries := 0; tries < 3 && brokeOff(err) && sleep(ctx, 20*time.Millisecond) == nil; tries++ {
-		panes, err = s.ask(ctx, server, brief)
-	}
 	if err != nil {
 		s.Panes, s.Err = nil, err
 		return
@@ -111,12 +106,6 @@ func (s *Served) ask(ctx context.Context, server tmux.Server, brief bool) (panes
 		panes = s.Panes.Panes
 	}
 	return panes, err
-}
-
-// brokeOff tells whether tmux said that the server went while it was being asked.
-func brokeOff(err error) bool {
-	var said *tmux.CommandError
-	return errors.As(err, &said) && (strings.Contains(said.Said, "exited unexpectedly") || strings.Contains(said.Said, "lost server"))
 }
 
 // older tells whether a pane was made before another one of its server.
@@ -164,6 +153,8 @@ func glanceOf(r *roster.Row, pane tmux.Pane) Sight {
 	s := Sight{State: Other, Pane: pane}
 	switch id := (proc.ID{PID: pane.PID, Start: r.Pane.StartTicks, Boot: proc.BootID()}); {
 	case r.OwnerID != pane.Owner:
+		s.Foreign = true
+	case pane.Dead && !endedThere(r, &pane):
 		s.Foreign = true
 	case pane.Dead:
 		s.State = Dead

@@ -18,7 +18,7 @@ const (
 // anew each time, as the id of a conversation is, does not count. "" is a command that nobody has to vouch for: the program of that
 // kind as it is, without an argument of anybody.
 func (b *begin) remembered(part, dir string) string {
-	words := []string{part, dir, b.kind.Name, b.program}
+	words := []string{part, b.m.place(dir).Dir, b.kind.Name, b.program}
 	if part == whole {
 		words = append(words, b.own...)
 	}

@@ -68,7 +68,7 @@ func TestForeignRow(t *testing.T) {
 	// Own arguments do not make the program of the row one's own.
 	_, err := m.Create(t.Context(), CreateRequest{Name: "program", Argv: []string{"--model", "x"}})
 	r.wants(err, Refused, "theirs")
-	if all, err := m.ResumeAll(t.Context(), ResumeRequest{}); err != nil || len(all) != 4 || all[0].Err == nil || all[1].Err == nil || all[2].Err == nil || all[3].Err != nil {
+	if all, err := m.ResumeAll(t.Context(), ResumeRequest{}); err != nil || len(all) != 4 || all[0].Err == nil || all[1].Left == nil || all[2].Err == nil || all[3].Err != nil {
 		t.Errorf("all: %+v, %v", all, err)
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"tutti/internal/textedit"
 )
 
 // A jsonDoc is a text of JSON, perhaps with comments and trailing commas. An empty text is an empty object.
@@ -73,7 +75,7 @@ func skipJSON(text []byte, at int) int {
 		}
 		return len(text)
 	case bytes.HasPrefix(text[at:], []byte("//")):
-		return lineEnd(text, at)
+		return textedit.LineEnd(text, at)
 	case bytes.HasPrefix(text[at:], []byte("/*")):
 		if i := bytes.Index(text[at+2:], []byte("*/")); i >= 0 {
 			return at + 2 + i + 2
@@ -224,7 +226,7 @@ func (d *jsonDoc) find(path []string) (*hujson.Value, int) {
 
 func (d *jsonDoc) insert(path []string, v *value) ([]byte, error) {
 	if d.empty {
-		d.style = jsonStyle{eol: eolOf(d.text), unit: "  ", lines: true}
+		d.style = jsonStyle{eol: textedit.EOL(d.text), unit: "  ", lines: true}
 		return append(d.render(nil, v.wrap(path), ""), d.style.eol...), nil
 	}
 	at, n := d.find(path)
@@ -240,7 +242,7 @@ func (d *jsonDoc) replace(path []string, v *value) ([]byte, error) {
 }
 
 // swap puts a value in the place of another one. What stood on one line stays on one.
-func (d *jsonDoc) swap(at *hujson.Value, v *value) splice {
+func (d *jsonDoc) swap(at *hujson.Value, v *value) textedit.Splice {
 	var text []byte
 	old := d.text[at.StartOffset:at.EndOffset]
 	short := len(old) > 2 && (old[0] == '{' || old[0] == '[') && bytes.IndexByte(old, '\n') < 0
@@ -249,7 +251,7 @@ func (d *jsonDoc) swap(at *hujson.Value, v *value) splice {
 	} else {
 		text = d.line(nil, v)
 	}
-	return splice{at.StartOffset, at.EndOffset, string(text)}
+	return textedit.Put(at.StartOffset, at.EndOffset, string(text))
 }
 
 func (d *jsonDoc) remove(path []string) ([]byte, error) {
@@ -288,7 +290,7 @@ func (d *jsonDoc) onlyElem(c *hujson.Value, e elem) bool {
 	} else {
 		rest = append(rest, d.text[e.end:c.EndOffset-1]...)
 	}
-	return blankLine(rest)
+	return textedit.Blank(rest)
 }
 
 func (d *jsonDoc) list(path []string, olds []int, news []*value) ([]byte, error) {

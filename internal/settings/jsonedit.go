@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"tutti/internal/textedit"
 )
 
 // look finds out how a text is written.
 func (d *jsonDoc) look() jsonStyle {
-	s := jsonStyle{eol: eolOf(d.text), unit: "  ", lines: true}
+	s := jsonStyle{eol: textedit.EOL(d.text), unit: "  ", lines: true}
 	es := d.elems(&d.root)
 	if len(es) == 0 {
 		return s
@@ -20,7 +22,7 @@ func (d *jsonDoc) look() jsonStyle {
 		s.tight = d.text[es[0].val.StartOffset-1] == ':'
 	}
 	for _, e := range es {
-		if in := indentOf(d.text, e.start); in != "" && lineStart(d.text, e.start)+len(in) == e.start {
+		if in := indentOf(d.text, e.start); in != "" && textedit.LineStart(d.text, e.start)+len(in) == e.start {
 			s.unit = in
 			break
 		}
@@ -116,7 +118,7 @@ func (d *jsonDoc) element(c *hujson.Value, name string, v *value, lines bool, in
 }
 
 // add puts an element behind the last one of an object or a list.
-func (d *jsonDoc) add(c *hujson.Value, name string, v *value) []splice {
+func (d *jsonDoc) add(c *hujson.Value, name string, v *value) []textedit.Splice {
 	es := d.elems(c)
 	open, closing := c.StartOffset, c.EndOffset-1
 	// Behind all that stands between the brackets, comments too.
@@ -127,18 +129,18 @@ func (d *jsonDoc) add(c *hujson.Value, name string, v *value) []splice {
 	if len(es) == 0 {
 		switch {
 		case p > open+1 && broken: // there are comments
-			return []splice{{p, p, eol + inner + d.element(c, name, v, true, inner)}}
+			return []textedit.Splice{textedit.Put(p, p, eol+inner+d.element(c, name, v, true, inner))}
 		case p > open+1:
-			return []splice{{p, p, " " + d.element(c, name, v, false, "")}}
+			return []textedit.Splice{textedit.Put(p, p, " "+d.element(c, name, v, false, ""))}
 		case d.style.lines:
-			return []splice{{p, closing, eol + inner + d.element(c, name, v, true, inner) + eol + outer}}
+			return []textedit.Splice{textedit.Put(p, closing, eol+inner+d.element(c, name, v, true, inner)+eol+outer)}
 		}
-		return []splice{{p, closing, d.element(c, name, v, false, "")}}
+		return []textedit.Splice{textedit.Put(p, closing, d.element(c, name, v, false, ""))}
 	}
 	last := es[len(es)-1]
 	var text string
 	if bytes.IndexByte(d.text[open+1:es[0].start], '\n') >= 0 {
-		if in := indentOf(d.text, last.start); lineStart(d.text, last.start)+len(in) == last.start {
+		if in := indentOf(d.text, last.start); textedit.LineStart(d.text, last.start)+len(in) == last.start {
 			inner = in
 		}
 		text = eol + inner + d.element(c, name, v, true, inner)
@@ -153,30 +155,30 @@ func (d *jsonDoc) add(c *hujson.Value, name string, v *value) []splice {
 	}
 	switch {
 	case last.comma >= 0:
-		return []splice{{p, p, text + ","}}
+		return []textedit.Splice{textedit.Put(p, p, text+",")}
 	case p == last.end:
-		return []splice{{p, p, "," + text}}
+		return []textedit.Splice{textedit.Put(p, p, ","+text)}
 	}
-	return []splice{{last.end, last.end, ","}, {p, p, text}}
+	return []textedit.Splice{textedit.Put(last.end, last.end, ","), textedit.Put(p, p, text)}
 }
 
 // drop takes an element out of an object or a list.
-func (d *jsonDoc) drop(c *hujson.Value, es []elem, i int) []splice {
+func (d *jsonDoc) drop(c *hujson.Value, es []elem, i int) []textedit.Splice {
 	e := es[i]
 	if len(es) == 1 && d.onlyElem(c, e) {
-		return []splice{{c.StartOffset + 1, c.EndOffset - 1, ""}}
+		return []textedit.Splice{textedit.Put(c.StartOffset+1, c.EndOffset-1, "")}
 	}
-	var out []splice
+	var out []textedit.Splice
 	last := i == len(es)-1
 	if last && e.comma < 0 && i > 0 {
-		out = append(out, splice{es[i-1].comma, es[i-1].comma + 1, ""})
+		out = append(out, textedit.Put(es[i-1].comma, es[i-1].comma+1, ""))
 	}
 	from, to := e.start, e.end
 	if e.comma >= 0 {
-		if blankLine(d.text[e.end:e.comma]) {
+		if textedit.Blank(d.text[e.end:e.comma]) {
 			to = e.comma + 1
 		} else { // a comment stands before the comma, and stays
-			out = append(out, splice{e.comma, e.comma + 1, ""})
+			out = append(out, textedit.Put(e.comma, e.comma+1, ""))
 		}
 	}
 	before := c.StartOffset + 1
@@ -184,7 +186,7 @@ func (d *jsonDoc) drop(c *hujson.Value, es []elem, i int) []splice {
 		before = es[i-1].end
 	}
 	back, on := backBlanks(d.text, from), skipBlanks(d.text, to)
-	begins := back == lineStart(d.text, back)
+	begins := back == textedit.LineStart(d.text, back)
 	ends := on == len(d.text) || d.text[on] == '\n' || d.text[on] == '\r'
 	switch {
 	case begins && (ends || on == c.EndOffset-1 && !endsInLineComment(d.text[before:back])):
@@ -196,7 +198,7 @@ func (d *jsonDoc) drop(c *hujson.Value, es []elem, i int) []splice {
 	default:
 		to = on
 	}
-	return append(out, splice{from, to, ""})
+	return append(out, textedit.Put(from, to, ""))
 }
 
 // endsInLineComment says whether a text between two elements ends in a comment that only the end of its line ends.

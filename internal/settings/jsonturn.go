@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/tailscale/hujson"
+
+	"tutti/internal/textedit"
 )
 
 // turn makes one entry of a list what it should be, and leaves what it says already as it is written, with all comments. It is
@@ -31,7 +33,7 @@ func (t *turner) at(inside []int) *hujson.Value {
 	return at
 }
 
-func (t *turner) step(changes ...splice) error {
+func (t *turner) step(changes ...textedit.Splice) error {
 	text, err := apply(t.doc.text, changes...)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tutti/internal/driver"
+	"tutti/internal/textedit"
 )
 
 func TestListEntries(t *testing.T) {
@@ -131,10 +132,10 @@ func TestNet(t *testing.T) {
 			t.Errorf("%s: got %v", c.name, err)
 		}
 	}
-	if got, err := apply([]byte("abc"), splice{0, 2, "x"}, splice{1, 3, "y"}); err == nil {
+	if got, err := apply([]byte("abc"), textedit.Put(0, 2, "x"), textedit.Put(1, 3, "y")); err == nil {
 		t.Errorf("two changes that meet: %q", got)
 	}
-	if got, err := apply([]byte("abc"), splice{2, 4, "x"}); err == nil {
+	if got, err := apply([]byte("abc"), textedit.Put(2, 4, "x")); err == nil {
 		t.Errorf("a change beyond the end: %q", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tutti/internal/driver"
+	"tutti/internal/textedit"
 )
 
 // checkEdit holds for every text: what is set is there, nothing else has changed in the eyes of another reader, no byte outside is
@@ -183,7 +184,7 @@ func TestTOMLProperty(t *testing.T) {
 		noise()
 		text := strings.Join(lines, rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "eol"))
 		if rapid.Bool().Draw(t, "end") && text != "" {
-			text += eolOf([]byte(text))
+			text += textedit.EOL([]byte(text))
 		}
 		checkEdit(t, driver.TOML, text, true, func(text []byte) (out map[string]any, err error) {
 			out = map[string]any{}

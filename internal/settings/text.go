@@ -1,11 +1,9 @@
 package settings
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
-	"slices"
-	"unicode/utf8"
+
+	"tutti/internal/textedit"
 )
 
 // checkText refuses what no format of ours may hold.
@@ -13,18 +11,8 @@ func checkText(text []byte) error {
 	if len(text) > MaxSize {
 		return fmt.Errorf("the text has %d bytes, and %d are the limit", len(text), MaxSize)
 	}
-	if i := bytes.IndexByte(text, 0); i >= 0 {
-		return fault(text, i, "a byte with the value zero")
-	}
-	if utf8.Valid(text) {
-		return nil
-	}
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && n == 1 {
-			return fault(text, i, "this is not UTF-8")
-		}
-		i += n
+	if at, reason := textedit.Flaw(text); at >= 0 {
+		return fault(text, at, "%s", reason)
 	}
 	return nil
 }
@@ -32,53 +20,21 @@ func checkText(text []byte) error {
 // fault is an error about the byte at an offset.
 func fault(text []byte, at int, format string, args ...any) error {
 	at = min(at, len(text))
-	line := bytes.Count(text[:at], []byte("\n")) + 1
-	return &SyntaxError{Line: line, Column: at - lineStart(text, at) + 1, Reason: fmt.Sprintf(format, args...)}
+	return &SyntaxError{Line: textedit.Line(text, at), Column: at - textedit.LineStart(text, at) + 1, Reason: fmt.Sprintf(format, args...)}
 }
 
-// A splice puts a text in the place of a range of bytes.
-type splice struct {
-	from, to int
-	with     string
-}
-
-// apply makes changes to a text. Every byte outside of their ranges is copied as it is.
-func apply(text []byte, changes ...splice) ([]byte, error) {
-	slices.SortStableFunc(changes, func(a, b splice) int { return cmp.Compare(a.from, b.from) })
-	out := make([]byte, 0, len(text)+256)
-	at := 0
-	for _, c := range changes {
-		if c.from < at || c.to < c.from || c.to > len(text) {
-			return nil, fmt.Errorf("two changes meet at byte %d: %w", c.from, ErrUnsafe)
-		}
-		out = append(append(out, text[at:c.from]...), c.with...)
-		at = c.to
+// apply makes changes to a text. Those that meet are none for a program.
+func apply(text []byte, changes ...textedit.Splice) ([]byte, error) {
+	out, err := textedit.Apply(text, changes...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, ErrUnsafe)
 	}
-	return append(out, text[at:]...), nil
-}
-
-// eolOf returns how lines of a text end: as the first one does.
-func eolOf(text []byte) string {
-	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
-		return "\r\n"
-	}
-	return "\n"
-}
-
-// lineStart returns where the line of an offset begins.
-func lineStart(text []byte, at int) int { return bytes.LastIndexByte(text[:at], '\n') + 1 }
-
-// lineEnd returns where the line of an offset ends, behind its end mark.
-func lineEnd(text []byte, at int) int {
-	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
-		return at + i + 1
-	}
-	return len(text)
+	return out, nil
 }
 
 // indentOf returns the blanks at the beginning of the line of an offset.
 func indentOf(text []byte, at int) string {
-	s := lineStart(text, at)
+	s := textedit.LineStart(text, at)
 	return string(text[s:skipBlanks(text, s)])
 }
 
@@ -107,14 +63,6 @@ func backEOL(text []byte, at int) int {
 		}
 	}
 	return at
-}
-
-// blankLine says whether a line has nothing on it.
-func blankLine(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
-
-// commentLine says whether a line has only a comment of the form # on it.
-func commentLine(line []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("#"))
 }
 
 // checkDepth refuses a text in which brackets stand in each other too deep, before a parser that calls itself reads it. It knows

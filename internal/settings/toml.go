@@ -12,6 +12,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"tutti/internal/textedit"
 )
 
 // A tomlDoc is a text of TOML: what it says, and where each expression stands.
@@ -43,7 +45,7 @@ func parseTOML(text []byte) (*tomlDoc, error) {
 	if err := toml.Unmarshal(text, &all); err != nil {
 		return nil, tomlFault(err)
 	}
-	d := &tomlDoc{text: text, val: tomlValue(all), eol: eolOf(text)}
+	d := &tomlDoc{text: text, val: tomlValue(all), eol: textedit.EOL(text)}
 	var p unstable.Parser
 	p.Reset(text)
 	section := -1
@@ -97,7 +99,7 @@ func tomlFault(err error) error {
 func skipTOML(text []byte, at int) int {
 	switch text[at] {
 	case '#':
-		return lineEnd(text, at)
+		return textedit.LineEnd(text, at)
 	case '"', '\'':
 	default:
 		return at

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+
+	"tutti/internal/textedit"
 )
 
 // find returns the key that has a path, and the inline table that it stands in; nil for both: a table made by headers or by
@@ -47,7 +49,7 @@ func (d *tomlDoc) replace(path []string, v *value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return apply(d.text, splice{e.valStart, e.end, text})
+	return apply(d.text, textedit.Put(e.valStart, e.end, text))
 }
 
 func (d *tomlDoc) list(path []string, olds []int, news []*value) ([]byte, error) {
@@ -141,12 +143,12 @@ func (d *tomlDoc) insertInline(e *tomlExpr, key string, v *value) ([]byte, error
 	}
 	text = tomlKey(key) + " = " + text
 	if n := len(e.kids); n > 0 {
-		return apply(d.text, splice{e.kids[n-1].end, e.kids[n-1].end, ", " + text})
+		return apply(d.text, textedit.Put(e.kids[n-1].end, e.kids[n-1].end, ", "+text))
 	}
-	if !blankLine(d.text[e.valStart+1 : e.end-1]) {
+	if !textedit.Blank(d.text[e.valStart+1 : e.end-1]) {
 		return nil, fmt.Errorf("there are comments in the table that %s should stand in: %w", key, ErrUnsafe)
 	}
-	return apply(d.text, splice{e.valStart + 1, e.end - 1, " " + text + " "})
+	return apply(d.text, textedit.Put(e.valStart+1, e.end-1, " "+text+" "))
 }
 
 // insertKey puts a key behind the others below a header; -1: before every header.
@@ -174,7 +176,7 @@ func (d *tomlDoc) insertBehind(i int, key []string, v *value) ([]byte, error) {
 		return nil, err
 	}
 	e := d.exprs[i]
-	return d.insertLine(lineEnd(d.text, e.end), indentOf(d.text, e.start), tomlKeys(key)+" = "+text)
+	return d.insertLine(textedit.LineEnd(d.text, e.end), indentOf(d.text, e.start), tomlKeys(key)+" = "+text)
 }
 
 func (d *tomlDoc) insertLine(at int, indent, line string) ([]byte, error) {
@@ -182,7 +184,7 @@ func (d *tomlDoc) insertLine(at int, indent, line string) ([]byte, error) {
 	if at > 0 && d.text[at-1] != '\n' {
 		text = d.eol + indent + line
 	}
-	return apply(d.text, splice{at, at, text})
+	return apply(d.text, textedit.Put(at, at, text))
 }
 
 // insertSection puts a table with a header behind the last one of its family, else at the end.
@@ -228,7 +230,7 @@ func (d *tomlDoc) insertSection(path []string, v *value) ([]byte, error) {
 			text = append(text, d.eol...)
 		}
 	}
-	return apply(d.text, splice{p, p, string(text)})
+	return apply(d.text, textedit.Put(p, p, string(text)))
 }
 
 // contentEnd returns where a section ends: behind its last line, with the comments that belong to it. Those that stand directly
@@ -236,28 +238,28 @@ func (d *tomlDoc) insertSection(path []string, v *value) ([]byte, error) {
 func (d *tomlDoc) contentEnd(header int) int {
 	from, to := 0, len(d.text)
 	if header >= 0 {
-		from = lineEnd(d.text, d.exprs[header].end)
+		from = textedit.LineEnd(d.text, d.exprs[header].end)
 	}
 	for i, e := range d.exprs {
 		switch {
 		case !e.header && e.section == header:
-			from = max(from, lineEnd(d.text, e.end))
+			from = max(from, textedit.LineEnd(d.text, e.end))
 		case e.header && i > header:
-			to = min(to, lineStart(d.text, e.start))
+			to = min(to, textedit.LineStart(d.text, e.start))
 		}
 	}
 	if to < len(d.text) {
 		for to > from {
-			above := lineStart(d.text, to-1)
-			if !commentLine(d.text[above:to]) {
+			above := textedit.LineStart(d.text, to-1)
+			if !textedit.Comment(d.text[above:to]) {
 				break
 			}
 			to = above
 		}
 	}
 	for to > from {
-		above := lineStart(d.text, to-1)
-		if !blankLine(d.text[above:to]) {
+		above := textedit.LineStart(d.text, to-1)
+		if !textedit.Blank(d.text[above:to]) {
 			break
 		}
 		to = above
@@ -272,7 +274,7 @@ func (d *tomlDoc) remove(path []string) ([]byte, error) {
 		}
 		return apply(d.text, d.dropLine(*e))
 	}
-	var out []splice
+	var out []textedit.Splice
 	for i, e := range d.exprs {
 		switch {
 		case !hasPrefix(e.key, path):
@@ -289,47 +291,47 @@ func (d *tomlDoc) remove(path []string) ([]byte, error) {
 }
 
 // dropLine takes away the lines of a key. A last line without an end takes that of the line above it.
-func (d *tomlDoc) dropLine(e tomlExpr) splice {
-	from, to := lineStart(d.text, e.start), lineEnd(d.text, e.end)
+func (d *tomlDoc) dropLine(e tomlExpr) textedit.Splice {
+	from, to := textedit.LineStart(d.text, e.start), textedit.LineEnd(d.text, e.end)
 	if to == len(d.text) && d.text[to-1] != '\n' {
 		from = backEOL(d.text, from)
 	}
-	return splice{from, to, ""}
+	return textedit.Put(from, to, "")
 }
 
 // dropSection takes away a header and all below it, with one blank line above.
-func (d *tomlDoc) dropSection(header int) splice {
+func (d *tomlDoc) dropSection(header int) textedit.Splice {
 	h := d.exprs[header]
-	from, to := lineStart(d.text, h.start), lineEnd(d.text, h.end)
+	from, to := textedit.LineStart(d.text, h.start), textedit.LineEnd(d.text, h.end)
 	for _, e := range d.exprs {
 		if !e.header && e.section == header {
-			to = max(to, lineEnd(d.text, e.end))
+			to = max(to, textedit.LineEnd(d.text, e.end))
 		}
 	}
 	if from > 0 {
-		if above := lineStart(d.text, from-1); blankLine(d.text[above:from]) {
+		if above := textedit.LineStart(d.text, from-1); textedit.Blank(d.text[above:from]) {
 			from = above
 		}
 	}
 	if to == len(d.text) && d.text[to-1] != '\n' {
 		from = backEOL(d.text, from)
 	}
-	return splice{from, to, ""}
+	return textedit.Put(from, to, "")
 }
 
 // removeInline takes a member out of an inline table.
 func (d *tomlDoc) removeInline(in, e *tomlExpr) ([]byte, error) {
 	i := slices.IndexFunc(in.kids, func(k tomlExpr) bool { return k.start == e.start })
-	cut := splice{from: e.start, to: e.end}
+	cut := textedit.Put(e.start, e.end, "")
 	switch {
 	case len(in.kids) == 1:
-		cut.from, cut.to = in.valStart+1, in.end-1
+		cut.From, cut.To = in.valStart+1, in.end-1
 	case i == len(in.kids)-1:
-		cut.from = in.kids[i-1].end
+		cut.From = in.kids[i-1].end
 	default:
-		cut.to = in.kids[i+1].start
+		cut.To = in.kids[i+1].start
 	}
-	beside := append(bytes.Clone(d.text[cut.from:e.start]), d.text[e.end:cut.to]...)
+	beside := append(bytes.Clone(d.text[cut.From:e.start]), d.text[e.end:cut.To]...)
 	if bytes.Contains(beside, []byte("#")) {
 		return nil, fmt.Errorf("there are comments beside %s: %w", name(e.key), ErrUnsafe)
 	}

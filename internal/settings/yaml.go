@@ -1,54 +1,38 @@
 package settings
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"tutti/internal/textedit"
 	"tutti/internal/yamltext"
 )
 
 // A yamlDoc is a text of YAML with one document. Only mappings are changed, in block and in flow style.
 type yamlDoc struct {
-	text []byte
-	root *yaml.Node // a mapping; nil: the text says nothing
-	val  *value
-	eol  string
-	unit int // columns by which a mapping is indented
-	dash int // columns by which a list in a mapping is indented
+	text  []byte
+	root  *yaml.Node // a mapping; nil: the text says nothing
+	lines yamltext.Lines
+	val   *value
+	eol   string
+	unit  int // columns by which a mapping is indented
+	dash  int // columns by which a list in a mapping is indented
 }
 
 func parseYAML(text []byte) (*yamlDoc, error) {
 	if i := yamltext.OddBreak(text); i >= 0 {
 		return nil, fault(text, i, "an unusual end of a line")
 	}
-	d := &yamlDoc{text: text, val: &value{kind: object}, eol: eolOf(text), unit: 2, dash: 2}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var doc, second yaml.Node
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return d, nil
-	case err != nil:
+	d := &yamlDoc{text: text, val: &value{kind: object}, eol: textedit.EOL(text), unit: 2, dash: 2}
+	root, err := yamltext.One(text)
+	if err != nil {
 		return nil, yamlFault(err)
 	}
-	switch err := dec.Decode(&second); {
-	case err == nil:
-		return nil, fmt.Errorf("line %d: a second document begins here: %w", second.Line, ErrUnsafe)
-	case !errors.Is(err, io.EOF):
-		return nil, yamlFault(err)
-	}
-	if len(doc.Content) != 1 {
-		return nil, fmt.Errorf("the text is no document: %w", ErrUnsafe)
-	}
-	root := doc.Content[0]
-	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" && root.Value == "" {
+	if root == nil || root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" && root.Value == "" {
 		return d, nil
 	}
 	v, err := d.convert(root, 0)
@@ -58,23 +42,22 @@ func parseYAML(text []byte) (*yamlDoc, error) {
 	if v.kind != object {
 		return nil, &SyntaxError{Line: root.Line, Column: root.Column, Reason: "the text is " + v.what() + ", and no table"}
 	}
-	d.root, d.val = root, v
+	d.root, d.val, d.lines = root, v, yamltext.LinesOf(text)
 	d.look(root)
 	return d, nil
 }
 
 func (d *yamlDoc) value() *value { return d.val }
 
-var yamlFaultLine = regexp.MustCompile(`line (\d+): `)
-
 func yamlFault(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	m := yamlFaultLine.FindStringSubmatchIndex(text)
-	if m == nil {
-		return &SyntaxError{Line: 1, Reason: text}
+	var fault *yamltext.Fault
+	switch {
+	case errors.Is(err, yamltext.ErrSecond):
+		return fmt.Errorf("%w: %w", err, ErrUnsafe)
+	case errors.As(err, &fault):
+		return &SyntaxError{Line: fault.Line, Reason: fault.Reason}
 	}
-	line, _ := strconv.Atoi(text[m[2]:m[3]])
-	return &SyntaxError{Line: line, Reason: text[:m[0]] + text[m[1]:]}
+	return err
 }
 
 // convert reads a node. What JSON has no form for is told apart by its tag. An alias is not followed: it is equal to itself.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
+	"tutti/internal/textedit"
 	"tutti/internal/yamltext"
 )
 
@@ -46,7 +46,7 @@ func (d *yamlDoc) find(path []string) (*yamlPlace, int, error) {
 		}
 		end := limit
 		if next+2 < len(at.Content) && at.Style&yaml.FlowStyle == 0 {
-			end = lineStart(d.text, d.offset(at.Content[next+2]))
+			end = textedit.LineStart(d.text, d.offset(at.Content[next+2]))
 		}
 		place = &yamlPlace{in: at, pair: next, limit: end, upper: place}
 		at, limit = place.val(), end
@@ -54,30 +54,19 @@ func (d *yamlDoc) find(path []string) (*yamlPlace, int, error) {
 	return place, len(path), nil
 }
 
-// offset returns where a node begins. The parser counts characters.
-func (d *yamlDoc) offset(n *yaml.Node) int {
-	at := 0
-	for range n.Line - 1 {
-		at = lineEnd(d.text, at)
-	}
-	for range n.Column - 1 {
-		_, size := utf8.DecodeRune(d.text[at:])
-		at += size
-	}
-	return at
-}
+func (d *yamlDoc) offset(n *yaml.Node) int { return d.lines.Offset(d.text, n) }
 
-// lines returns the range of the lines of a member in block style.
-func (d *yamlDoc) lines(p *yamlPlace) (from, to int, err error) {
+// span returns the range of the lines of a member in block style.
+func (d *yamlDoc) span(p *yamlPlace) (from, to int, err error) {
 	at := d.offset(p.key())
-	from = lineStart(d.text, at)
+	from = textedit.LineStart(d.text, at)
 	if strings.Trim(string(d.text[from:at]), " ") != "" {
 		return 0, 0, fmt.Errorf("line %d: the key does not begin its line: %w", p.key().Line, ErrUnsafe)
 	}
 	if err := d.checkEnd(); err != nil {
 		return 0, 0, err
 	}
-	return from, d.contentEnd(lineEnd(d.text, at), p.limit, p.key().Column), nil
+	return from, yamltext.ContentEnd(d.text, textedit.LineEnd(d.text, at), p.limit, p.key().Column), nil
 }
 
 // checkEnd refuses a text with a mark for its end: nothing may come behind it.
@@ -86,19 +75,6 @@ func (d *yamlDoc) checkEnd() error {
 		return fmt.Errorf("the text has a mark for its end (...): %w", ErrUnsafe)
 	}
 	return nil
-}
-
-// contentEnd goes back over blank lines, and over comments that stand further left than what they could belong to.
-func (d *yamlDoc) contentEnd(from, to, indent int) int {
-	for to > from {
-		above := lineStart(d.text, to-1)
-		line := d.text[above:to]
-		if !blankLine(line) && (!commentLine(line) || len(line)-len(bytes.TrimLeft(line, " \t")) >= indent) {
-			break
-		}
-		to = above
-	}
-	return max(from, to)
 }
 
 func (d *yamlDoc) insert(path []string, v *value) ([]byte, error) {
@@ -118,10 +94,10 @@ func (d *yamlDoc) insert(path []string, v *value) ([]byte, error) {
 	case at.Kind == yaml.MappingNode:
 		return d.insertIn(at, p.limit, path[n], v)
 	case at.Kind == yaml.ScalarNode && at.Value == "" && at.Anchor == "" && at.Style == 0 && p.in.Style&yaml.FlowStyle == 0:
-		if _, _, err := d.lines(p); err != nil {
+		if _, _, err := d.span(p); err != nil {
 			return nil, err
 		}
-		return d.insertLines(lineEnd(d.text, d.offset(p.key())), path[n], v, p.key().Column-1+d.unit)
+		return d.insertLines(textedit.LineEnd(d.text, d.offset(p.key())), path[n], v, p.key().Column-1+d.unit)
 	}
 	return nil, fmt.Errorf("%s is no table: %w", name(path[:n]), ErrUnsafe)
 }
@@ -135,24 +111,24 @@ func (d *yamlDoc) insertIn(m *yaml.Node, limit int, key string, v *value) ([]byt
 		text := yamltext.Spell(key, false) + ": " + yamlFlow(v)
 		if len(m.Content) > 0 {
 			at := d.offset(m.Content[0])
-			return apply(d.text, splice{at, at, text + ", "})
+			return apply(d.text, textedit.Put(at, at, text+", "))
 		}
 		at := d.offset(m)
 		end := yamltext.SkipFlow(d.text, at)
-		if end < at+2 || d.text[at] != '{' || !blankLine(d.text[at+1:end-1]) {
+		if end < at+2 || d.text[at] != '{' || !textedit.Blank(d.text[at+1:end-1]) {
 			return nil, fmt.Errorf("line %d: there are comments in this table: %w", m.Line, ErrUnsafe)
 		}
-		return apply(d.text, splice{at + 1, end - 1, text})
+		return apply(d.text, textedit.Put(at+1, end-1, text))
 	}
 	first := m.Content[0]
-	if start := lineStart(d.text, d.offset(first)); strings.Trim(string(d.text[start:d.offset(first)]), " ") != "" {
+	if start := textedit.LineStart(d.text, d.offset(first)); strings.Trim(string(d.text[start:d.offset(first)]), " ") != "" {
 		return nil, fmt.Errorf("line %d: the key does not begin its line: %w", first.Line, ErrUnsafe)
 	}
 	if err := d.checkEnd(); err != nil {
 		return nil, err
 	}
 	last := m.Content[len(m.Content)-2]
-	at := d.contentEnd(lineEnd(d.text, d.offset(last)), limit, first.Column-1)
+	at := yamltext.ContentEnd(d.text, textedit.LineEnd(d.text, d.offset(last)), limit, first.Column-1)
 	return d.insertLines(at, key, v, first.Column-1)
 }
 
@@ -161,12 +137,12 @@ func (d *yamlDoc) insertLines(at int, key string, v *value, indent int) ([]byte,
 	text := string(d.render(nil, key, v, indent))
 	if at > 0 && d.text[at-1] != '\n' {
 		if at < len(d.text) { // in the middle of white space: behind its line
-			at = lineEnd(d.text, at)
+			at = textedit.LineEnd(d.text, at)
 		} else {
 			text = d.eol + strings.TrimSuffix(text, d.eol)
 		}
 	}
-	return apply(d.text, splice{at, at, text})
+	return apply(d.text, textedit.Put(at, at, text))
 }
 
 func (d *yamlDoc) replace(path []string, v *value) ([]byte, error) {
@@ -180,7 +156,7 @@ func (d *yamlDoc) replace(path []string, v *value) ([]byte, error) {
 	old := p.val()
 	at := d.offset(old)
 	if p.in.Style&yaml.FlowStyle != 0 {
-		return apply(d.text, splice{at, yamltext.SkipFlow(d.text, at), yamlFlow(v)})
+		return apply(d.text, textedit.Put(at, yamltext.SkipFlow(d.text, at), yamlFlow(v)))
 	}
 	word := old.Kind == yaml.ScalarNode && old.Value != "" && old.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
 	if word && v.kind == scalar && old.Line == p.key().Line {
@@ -188,9 +164,9 @@ func (d *yamlDoc) replace(path []string, v *value) ([]byte, error) {
 		if old.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
 			end = yamltext.PlainEnd(d.text, at)
 		}
-		return apply(d.text, splice{at, end, yamlFlow(v)})
+		return apply(d.text, textedit.Put(at, end, yamlFlow(v)))
 	}
-	from, to, err := d.lines(p)
+	from, to, err := d.span(p)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +174,7 @@ func (d *yamlDoc) replace(path []string, v *value) ([]byte, error) {
 	if d.text[to-1] != '\n' {
 		text = strings.TrimSuffix(text, d.eol)
 	}
-	return apply(d.text, splice{from, to, text})
+	return apply(d.text, textedit.Put(from, to, text))
 }
 
 func (d *yamlDoc) list(path []string, olds []int, news []*value) ([]byte, error) {
@@ -232,7 +208,7 @@ func (d *yamlDoc) remove(path []string) ([]byte, error) {
 		}
 		return d.removeFlow(p)
 	}
-	from, to, err := d.lines(p)
+	from, to, err := d.span(p)
 	if err != nil {
 		return nil, err
 	}
@@ -242,13 +218,13 @@ func (d *yamlDoc) remove(path []string) ([]byte, error) {
 	if to == len(d.text) && d.text[to-1] != '\n' {
 		from = backEOL(d.text, from)
 	}
-	return apply(d.text, splice{from, to, ""})
+	return apply(d.text, textedit.Put(from, to, ""))
 }
 
 // removeOnly takes the last member out of a table. The table goes too where Set makes one, as the last of its own table, unless a
 // comment stands in it.
 func (d *yamlDoc) removeOnly(path []string, up *yamlPlace, from, to int) ([]byte, error) {
-	start, end, err := d.lines(up)
+	start, end, err := d.span(up)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +239,7 @@ func (d *yamlDoc) removeOnly(path []string, up *yamlPlace, from, to int) ([]byte
 	if to == len(d.text) && d.text[to-1] != '\n' {
 		from = backEOL(d.text, from)
 	}
-	return apply(d.text, splice{colon + 1, colon + 1, " {}"}, splice{from, to, ""})
+	return apply(d.text, textedit.Put(colon+1, colon+1, " {}"), textedit.Put(from, to, ""))
 }
 
 // commented says whether there may be a comment in a table in braces.
@@ -287,5 +263,5 @@ func (d *yamlDoc) removeFlow(p *yamlPlace) ([]byte, error) {
 	if from > to || bytes.Contains(d.text[min(end, to):to], []byte("#")) {
 		return nil, fmt.Errorf("line %d: there may be comments in this table: %w", p.key().Line, ErrUnsafe)
 	}
-	return apply(d.text, splice{from, to, ""})
+	return apply(d.text, textedit.Put(from, to, ""))
 }

@@ -65,14 +65,32 @@ func Sessions(has func(verb string) bool) (all [][]Part) {
 	return all
 }
 
-// formerJob: submit waited until the job was over, and its --timeout was how long that might take in all.
+// formerJob: submit waited until the job was over, and its --timeout was how long that might take in all. What is the value of a flag, or
+// stands behind "--", stays as it is, whatever it looks like.
 const formerJob = `if [ "$1" = submit ]; then
 	shift
+	flag=
 	for word do
 		shift
-		case $word in --timeout | --timeout=*) word=--total${word#--timeout} ;; esac
+		case $flag in
+		--) ;;
+		?*) word=$flag=$word flag= ;;
+		*)
+			case $word in
+			--timeout | --timeout=*) word=--total${word#--timeout} ;;
+			esac
+			case $word in
+			--) flag=-- ;;
+			--agent | --agent-session | --artifacts | --idle-timeout | --prompt | --reviewer | --reviewer-session | --rounds | --total | --type | --workspace)
+				flag=$word
+				continue
+				;;
+			esac
+			;;
+		esac
 		set -- "$@" "$word"
 	done
+	case $flag in --?*) set -- "$@" "$flag" ;; esac
 	set -- submit --wait "$@"
 fi
 `

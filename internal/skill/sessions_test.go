@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,18 +110,62 @@ func TestFormerJob(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"<job><submit><--wait><--agent><claude><--agent-session><tmux:api><--prompt><count 'em; $x\n*><--total><60><--idle-timeout><9>": {
+		"<job><submit><--wait><--agent=claude><--agent-session=tmux:api><--prompt=count 'em; $x\n*><--total=60><--idle-timeout=9>": {
 			"submit", "--agent", "claude", "--agent-session", "tmux:api", "--prompt", "count 'em; $x\n*", "--timeout", "60", "--idle-timeout", "9",
 		},
-		"<job><submit><--wait><--total=60><>": {"submit", "--timeout=60", ""},
-		"<job><watch><a><--timeout><60>":      {"watch", "a", "--timeout", "60"},
-		"<job><status><--job><a>":             {"status", "--job", "a"},
-		"<job>":                               nil,
+		"<job><submit><--wait><--total=60><>":                    {"submit", "--timeout=60", ""},
+		"<job><submit><--wait><--prompt=--timeout><--json>":      {"submit", "--prompt", "--timeout", "--json"},
+		"<job><submit><--wait><--prompt=--timeout=5 is ignored>": {"submit", "--prompt", "--timeout=5 is ignored"},
+		"<job><submit><--wait><--prompt=>":                       {"submit", "--prompt", ""},
+		"<job><submit><--wait><--prompt=a=b><--total>":           {"submit", "--prompt=a=b", "--timeout"},
+		"<job><submit><--wait><--json><--><--timeout><--prompt>": {"submit", "--json", "--", "--timeout", "--prompt"},
+		"<job><submit><--wait>":                                  {"submit"},
+		"<job><watch><a><--timeout><60>":                         {"watch", "a", "--timeout", "60"},
+		"<job><status><--job><a>":                                {"status", "--job", "a"},
+		"<job>":                                                  nil,
 	} {
 		cmd := exec.Command("/bin/sh", append([]string{filepath.Join(dir, "job.sh")}, args...)...)
 		cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "HOME=" + dir}
 		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
 			t.Errorf("%q: %v\n got %s\nwant %s", args, err, out, want)
+		}
+	}
+}
+
+// Whatever words a script is told, in whatever shell, the verb is told the same; what it says at its end is what the script says.
+func TestScriptWords(t *testing.T) {
+	t.Parallel()
+	words := []string{
+		"", " ", "two words", "it's", `"quoted"`, "-x", "--", "--no-such=flag", "line\nbreak", "end\n", "$HOME", "$(touch x)", "`touch x`", "*", "~", "a\\b", "!", "(", "é\xff", "#", ";", "&",
+	}
+	const fake = "#!/bin/sh\nprintf '%s\\0' \"$@\"\nexit 7\n"
+	for i := range SessionSkills {
+		s := &SessionSkills[i]
+		home := t.TempDir()
+		bin := filepath.Join(home, ".local", "bin") // where it is looked for last
+		script := filepath.Join(home, "dir with 'blanks'", s.Script)
+		if err := errors.Join(os.MkdirAll(bin, 0o700), os.MkdirAll(filepath.Dir(script), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.WriteFile(filepath.Join(bin, "tutti"), []byte(fake), 0o700), os.WriteFile(script, []byte(s.script()), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		for _, shell := range []string{"sh", "bash", "dash", ""} {
+			args := append([]string{script}, words...)
+			if shell != "" {
+				path, err := exec.LookPath(shell)
+				if err != nil {
+					continue
+				}
+				args = append([]string{path}, args...)
+			}
+			cmd := exec.Command(args[0], args[1:]...)
+			cmd.Dir, cmd.Env = home, []string{"PATH=/usr/bin:/bin", "HOME=" + home}
+			out, err := cmd.Output()
+			want := strings.Join(append(strings.Fields(s.Verb), words...), "\x00") + "\x00"
+			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 7 || string(out) != want {
+				t.Errorf("%s, %q: %v\n got %q\nwant %q", s.Name, shell, err, out, want)
+			}
 		}
 	}
 }

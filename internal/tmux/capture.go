@@ -22,7 +22,7 @@ func (s Server) Capture(ctx context.Context, pane Ref, c Capture) (string, error
 	if err != nil {
 		return "", err
 	}
-	out, err := s.run(ctx, nil, "if-shell", "-F", "-t", pane.ID, guard, sayOK+" ; "+c.command(pane), sayWhy(pane))
+	out, err := s.ask(ctx, "if-shell", "-F", "-t", pane.ID, guard, sayOK+" ; "+c.command(pane), sayWhy(pane))
 	if err == nil {
 		out, err = s.verdict(pane, out)
 	}

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // A Spec says what session is to be made.
@@ -38,11 +35,6 @@ func (e *DuplicateError) Error() string {
 // ErrRenamed reports that tmux made another name of the one that was asked for. What was made has been ended.
 var ErrRenamed = errors.New("tmux does not take the name as it is")
 
-const (
-	retries    = 3                      // after a server that ended while it was asked, as one does for some milliseconds after kill-server
-	retryPause = 100 * time.Millisecond // between them
-)
-
 // New makes a session with one pane in which the program runs, without a terminal that shows it, and returns the pane as it was in
 // that moment: which program is in front is not known yet, and Command is empty. A server that is not there is started, with
 // little more of this process's environment than its locale and paths, since the environment of a server is that of all its later
@@ -55,61 +47,41 @@ const (
 // is expanded or run. A *DuplicateError: the name is taken, nothing was made. fs.ErrNotExist and exec.ErrNotFound: there is no such
 // folder or program, nothing was made. After an error of another kind a session may have been made; its owner tells.
 func (s Server) New(ctx context.Context, spec Spec) (Pane, error) {
-	p, err := s.create(ctx, spec)
+	return s.newBy(ctx, spec, nil)
+}
+
+// newBy is New; its first call is one that was begun before, if there is one.
+func (s Server) newBy(ctx context.Context, spec Spec, call *Call) (Pane, error) {
+	p, err := s.create(ctx, spec, call)
 	if err != nil {
 		return Pane{}, fmt.Errorf("make session %q: %w", spec.Name, err)
 	}
 	return p, nil
 }
 
-func (s Server) create(ctx context.Context, spec Spec) (Pane, error) {
+func (s Server) create(ctx context.Context, spec Spec, call *Call) (Pane, error) {
 	argv, err := spec.check()
 	if err != nil {
 		return Pane{}, err
 	}
 	script := spec.script(argv)
-	for try := 0; ; try++ {
-		out, err := s.begin(ctx, spec.Isolated, script)
-		if try < retries && exited(err) {
-			if sleep(ctx, retryPause) {
-				continue
-			}
-			err = context.Cause(ctx)
+	var out []byte
+	var failed error
+	err = whileEnding(ctx, bornLimit, func() error {
+		if call == nil || call.heard(ctx) != nil {
+			call = s.toMake(spec.Isolated)
 		}
-		return s.made(spec, out, err)
-	}
-}
-
-// exited tells whether the server ended while it was asked.
-func exited(err error) bool {
-	var said *CommandError
-	return errors.As(err, &said) && strings.Contains(said.Said, "server exited")
-}
-
-// sleep waits, and tells whether the context let it.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// begin has a server run a script, and starts one if there is none. The server keeps no folder busy.
-func (s Server) begin(ctx context.Context, isolated bool, script string) ([]byte, error) {
-	at := s.at()
-	for i, arg := range at {
-		if arg == "-N" {
-			at = append(at[:i], at[i+1:]...)
-			break
+		out, failed = call.say(ctx, script)
+		call = nil
+		if len(out) > 0 { // it was made, and has gone with its server
+			return nil
 		}
+		return failed
+	})
+	if err != nil {
+		failed = err
 	}
-	if isolated {
-		at = append(at, "-f", os.DevNull)
-	}
-	how := &exec.Cmd{Args: at, Env: serverEnv(), Dir: "/", Stdin: strings.NewReader(script)}
-	return s.call(ctx, how, []string{"start-server", ";", "source-file", "-"})
+	return s.made(spec, out, failed)
 }
 
 // made reads what tmux says about the session. One that is not what was asked for is ended.
@@ -134,7 +106,7 @@ func (s Server) made(spec Spec, out []byte, failed error) (Pane, error) {
 		failed = fmt.Errorf("%w: %q", ErrRenamed, p.SessionName)
 	}
 	if failed != nil {
-		return Pane{}, errors.Join(failed, s.end(context.Background(), p, false))
+		return Pane{}, errors.Join(failed, s.end(p, false, func(args []string) ([]byte, error) { return s.ask(context.Background(), args...) }))
 	}
 	p.Owner, p.Command, p.Path = spec.Owner, "", spec.Dir
 	return p, nil

@@ -418,8 +418,8 @@ func TestNewEndsWithItsContext(t *testing.T) {
 	}
 	spec := Spec{Name: "a", Dir: bin, Argv: []string{"cat"}}
 	begin := time.Now()
-	if _, err := s.New(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "server exited") || time.Since(begin) < retries*retryPause {
-		t.Errorf("after %s: %v, want what tmux says, after %d tries more", time.Since(begin), err, retries)
+	if _, err := s.New(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "server exited") || time.Since(begin) < bornLimit {
+		t.Errorf("after %s: %v, want what tmux says, after %s", time.Since(begin), err, bornLimit)
 	}
 	halted := errors.New("halted")
 	ctx, cancel := context.WithCancelCause(t.Context())

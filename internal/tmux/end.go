@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -30,8 +31,60 @@ func (s Server) find(ctx context.Context, name string) (Pane, error) {
 	if err != nil {
 		return Pane{}, err
 	}
+	return snap.first(name)
+}
+
+// FindShown is [Server.Find], with the text of the pane that is expected there, by the same call and as of the same moment. Where another
+// pane was found, or none of that id with that first process is there, the text is missing; [Server.Capture] may have it, or tell why.
+func (s Server) FindShown(ctx context.Context, name string, want Want, c Capture) (Pane, string, error) {
+	if !isID(want.ID, '%') || want.PID <= 1 {
+		p, err := s.Find(ctx, name)
+		return p, "", err
+	}
+	mark := rand.Text() // nobody can write it on a screen before
+	out, err := s.ask(ctx, append(findCommand(name), showCommand(want, c, mark)...)...)
+	if err != nil && (!errors.Is(err, ErrAbsent) || len(out) == 0) {
+		return Pane{}, "", fmt.Errorf("find session %q: %w", name, err)
+	}
+	return s.shown(ctx, name, want, mark, string(out))
+}
+
+// findCommand lists the panes of a session.
+func findCommand(name string) []string {
+	return []string{"list-panes", "-F", paneFormat(), "-a", "-f", equal("session_name", name)}
+}
+
+// showCommand follows another command, and prints a mark and the text of a pane, if it is the one that is expected.
+func showCommand(want Want, c Capture, mark string) []string {
+	return []string{
+		";", "if-shell", "-F", "-t", want.ID, equal("pane_pid", strconv.Itoa(want.PID)), "display-message -p " + mark + " ; " + c.command(Ref{ID: want.ID}),
+	}
+}
+
+// shown reads what both have printed. Where there is no such pane the call ends there; the list came before.
+func (s Server) shown(ctx context.Context, name string, want Want, mark, out string) (Pane, string, error) {
+	listed, text, _ := strings.Cut(out, mark+"\n")
+	snap, err := s.read([]byte(listed))
+	var p Pane
+	if err == nil {
+		p, err = snap.first(name)
+	}
+	switch {
+	case err != nil:
+		return Pane{}, "", fmt.Errorf("find session %q: %w", name, err)
+	case p.unreaped():
+		p, err = s.Find(ctx, name)
+	}
+	if p.ID != want.ID || p.PID != want.PID {
+		text = ""
+	}
+	return p, text, err
+}
+
+// first is the pane of a session that was made first.
+func (s *Snapshot) first(name string) (Pane, error) {
 	first, found := Pane{}, -1
-	for _, p := range snap.Panes {
+	for _, p := range s.Panes {
 		n, err := strconv.Atoi(p.ID[1:])
 		if err == nil && p.SessionName == name && (found < 0 || n < found) {
 			first, found = p, n
@@ -48,14 +101,18 @@ func (s Server) find(ctx context.Context, name string) (Pane, error) {
 // belongs to [Pane.Owner]; who has reason to doubt the owner compares it first. ErrAbsent: there is no such session any more.
 // ErrChanged, ErrOwner: nothing was done.
 func (s Server) Kill(ctx context.Context, pane Pane) error {
-	if err := s.end(ctx, pane, true); err != nil {
+	return s.kill(pane, func(args []string) ([]byte, error) { return s.ask(ctx, args...) })
+}
+
+func (s Server) kill(pane Pane, run func(args []string) ([]byte, error)) error {
+	if err := s.end(pane, true, run); err != nil {
 		return fmt.Errorf("end session %s %q: %w", pane.Session, pane.SessionName, err)
 	}
 	return nil
 }
 
 // end ends a session. An owner that was not noted yet is not compared.
-func (s Server) end(ctx context.Context, pane Pane, owned bool) error {
+func (s Server) end(pane Pane, owned bool, run func(args []string) ([]byte, error)) error {
 	if pane.Server <= 0 || pane.Started <= 0 || !isID(pane.Session, '$') {
 		return fmt.Errorf("server %d: not a session that was listed", pane.Server)
 	}
@@ -68,8 +125,10 @@ func (s Server) end(ctx context.Context, pane Pane, owned bool) error {
 		guard = "#{&&:" + guard + "," + equal(ownerOption, pane.Owner) + "}"
 	}
 	target := pane.Session + ":"
-	out, err := s.run(ctx, nil, "if-shell", "-F", "-t", target, guard, sayOK+" ; kill-session -t "+pane.Session,
-		"display-message -p -t "+target+" '"+refused+"#{pid} #{start_time} #{session_id}'")
+	out, err := run([]string{
+		"if-shell", "-F", "-t", target, guard, sayOK + " ; kill-session -t " + pane.Session,
+		"display-message -p -t " + target + " '" + refused + "#{pid} #{start_time} #{session_id}'",
+	})
 	if err != nil {
 		return err
 	}

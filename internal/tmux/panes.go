@@ -130,14 +130,13 @@ func (s Server) listed(out []byte) (*Snapshot, error) {
 	return snap, err
 }
 
-// ask runs a command that changes nothing. A server that ended while it was asked is asked again, to learn whether it is gone. What was
+// ask runs a command that may be run twice. A server that ended while it was asked is asked again, to learn whether it is gone. What was
 // printed comes with an error, too.
-func (s Server) ask(ctx context.Context, args ...string) ([]byte, error) {
-	how := func() *exec.Cmd { return &exec.Cmd{Args: s.at(), Env: environ()} }
-	out, err := s.call(ctx, how(), args)
-	for try := 0; try < retries && exited(err) && sleep(ctx, retryPause); try++ {
-		out, err = s.call(ctx, how(), args)
-	}
+func (s Server) ask(ctx context.Context, args ...string) (out []byte, err error) {
+	err = whileEnding(ctx, endLimit, func() error {
+		out, err = s.call(ctx, &exec.Cmd{Args: s.at(), Env: environ()}, args)
+		return err
+	})
 	return out, err
 }
 

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -207,27 +209,67 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestFindAtTheEndOfAServer: one that ends while it is asked is gone a moment later, and then that can be known.
-func TestFindAtTheEndOfAServer(t *testing.T) {
+// TestAskedAtTheEndOfAServer: one that ends while it is asked is gone some time later, and then that can be known.
+func TestAskedAtTheEndOfAServer(t *testing.T) {
 	needTmux(t)
 	bin := t.TempDir()
-	script := "#!/bin/sh\nif [ -e " + bin + "/asked ]; then echo 'no server running on /x' >&2; else : >" + bin + "/asked; echo 'server exited unexpectedly' >&2; fi; exit 1\n"
-	if err := os.WriteFile(filepath.Join(bin, "tmux"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	asked := filepath.Join(bin, "asked")
+	fake(t, bin, "echo >>"+asked+`; if [ $(wc -l <`+asked+`) -lt 9 ]; then echo 'server exited unexpectedly' >&2; else echo 'no server running on /x' >&2; fi; exit 1`)
 	s, err := Named("t" + rand.Text()[:8])
 	if err != nil {
 		t.Fatal(err)
 	}
+	pane := Pane{Server: 1 << 22, Started: 1, Session: "$0", ID: "%0", PID: 1 << 22}
 	for what, f := range map[string]func() error{
-		"find":  func() error { _, err := s.Find(t.Context(), "a"); return err },
-		"panes": func() error { _, err := s.Panes(t.Context()); return err },
-		"all":   func() error { _, _, err := s.Survey(t.Context(), nil); return err },
+		"find":    func() error { _, err := s.Find(t.Context(), "a"); return err },
+		"panes":   func() error { _, err := s.Panes(t.Context()); return err },
+		"all":     func() error { _, _, err := s.Survey(t.Context(), nil); return err },
+		"brief":   func() error { _, err := s.Brief(t.Context()); return err },
+		"capture": func() error { _, err := s.Capture(t.Context(), pane.Ref(), Capture{}); return err },
+		"kill":    func() error { return s.Kill(t.Context(), pane) },
+		"watch":   func() error { _, err := s.Watch(t.Context()); return err },
 	} {
 		want(t, what, f(), ErrAbsent)
-		if err := os.Remove(bin + "/asked"); err != nil {
+		if err := os.Remove(asked); err != nil {
 			t.Errorf("%s: it was not asked: %v", what, err)
 		}
+	}
+}
+
+// fake puts a script in the place of tmux.
+func fake(t *testing.T, bin, script string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(bin, "tmux"), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+}
+
+// TestOutputThatOthersHold: a program that has ended has said all it had to say, whoever else holds its output: one that was started in the
+// same moment, or a server that is just being born.
+func TestOutputThatOthersHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		script, want string
+		kind         error
+	}{
+		"an answer": {"head -c 40000 /dev/zero | tr '\\0' x", strings.Repeat("x", 40000), nil},
+		"a refusal": {"echo 'no server running on /x' >&2; exit 1", "", ErrAbsent},
+		"no answer": {"", "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bin := t.TempDir()
+			fake(t, bin, "sleep 60 & echo $! >"+bin+"/holder\n"+c.script)
+			t.Cleanup(func() {
+				raw, _ := os.ReadFile(bin + "/holder")
+				if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
+					_ = syscall.Kill(pid, syscall.SIGKILL) // our sleep, of which nobody has taken notice
+				}
+			})
+			begin := time.Now()
+			out, err := Server{}.run(t.Context(), nil, "list-panes")
+			if string(out) != c.want || c.kind == nil && err != nil || !errors.Is(err, c.kind) {
+				t.Errorf("after %s: %d bytes, want %d; %v", time.Since(begin), len(out), len(c.want), err)
+			}
+		})
 	}
 }

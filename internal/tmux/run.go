@@ -59,28 +59,76 @@ func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte,
 		}
 		return nil, err
 	}
+	one := &spawn{
+		path: program, args: append(append([]string{program}, how.Args...), args...), env: how.Env, dir: how.Dir,
+		out: &limited{max: maxOutput}, err: &limited{max: maxErrors, drop: true},
+	}
+	if how.Stdin != nil {
+		text, err := io.ReadAll(how.Stdin)
+		if err != nil {
+			return nil, err
+		}
+		one.in = string(text)
+	}
+	return s.answer(ctx, args[0], one)
+}
+
+// answer waits for what a call comes to.
+func (s Server) answer(ctx context.Context, command string, one *spawn) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append(how.Args, args...)...)
-	cmd.Env, cmd.Dir, cmd.Stdin = how.Env, how.Dir, how.Stdin
-	cmd.WaitDelay = time.Second // a killed client leaves nobody who could hold its pipes; in case it does
-	out, said := &limited{max: maxOutput}, &limited{max: maxErrors, drop: true}
-	cmd.Stdout, cmd.Stderr = out, said
-	err = cmd.Run()
+	err := one.run(ctx)
 	if err == nil {
-		return out.buf.Bytes(), nil
+		return one.out.buf.Bytes(), nil
 	}
-	if out.full {
+	if one.out.full {
 		err = errLarge // what the program said when nobody read on is no reason
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	text := strings.TrimRight(said.buf.String(), "\n")
+	text := strings.TrimRight(one.err.buf.String(), "\n")
 	if saysAbsent(text) {
 		err = ErrAbsent
 	}
-	return out.buf.Bytes(), &CommandError{Command: args[0], Server: s.String(), Said: text, Err: err}
+	return one.out.buf.Bytes(), &CommandError{Command: command, Server: s.String(), Said: text, Err: err}
+}
+
+// How long a server may take to end once it has begun to, and tells whoever comes that it "exited unexpectedly": some milliseconds, on a
+// machine that does much else a hundred times that, because its clients have to go first.
+const (
+	endLimit  = 3 * time.Second
+	bornLimit = time.Second           // for who wants a new one: what ends again and again may be that one, and the program in it with it
+	endPause  = 10 * time.Millisecond // before it is asked again; each time twice as long, up to maxPause
+	maxPause  = 100 * time.Millisecond
+)
+
+// whileEnding asks anew as long as the server is just ending, to learn what follows.
+func whileEnding(ctx context.Context, limit time.Duration, ask func() error) error {
+	err := ask()
+	for pause, end := endPause, time.Now().Add(limit); exited(err) && time.Now().Before(end); pause = min(2*pause, maxPause) {
+		if !sleep(ctx, pause) {
+			return context.Cause(ctx)
+		}
+		err = ask()
+	}
+	return err
+}
+
+// exited tells whether the server ended while it was asked.
+func exited(err error) bool {
+	var said *CommandError
+	return errors.As(err, &said) && strings.Contains(said.Said, "server exited")
+}
+
+// sleep waits, and tells whether the context let it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // environ is our environment without what would tell tmux that we live in a pane: the target is always given.

@@ -111,3 +111,21 @@ func TestBrief(t *testing.T) {
 		}
 	}
 }
+
+// What tmux prints in another way than it counts is not taken for a pane.
+func TestBriefPane(t *testing.T) {
+	t.Parallel()
+	good := "7\t$1\t%2\t99\t0\t3\t4\ta\tbown\n\nnext"
+	p, rest, ok := briefPane(good)
+	if want := (Pane{Server: 7, Session: "$1", ID: "%2", PID: 99, SessionName: "a\tb", Owner: "own\n"}); !ok || rest != "next" || p != want {
+		t.Errorf("got %+v, %q, %v, want %+v", p, rest, ok, want)
+	}
+	for _, bad := range []string{
+		"", "\n", "7\t$1\t%2\t99\t0\t3\n", "7\t$1\t%2\t99\t0\t\t\tabc\n", "7\t$1\t%2\t99\t0\t3\t5\ta\tbown\n\n", "7\t$1\t%2\t99\t0\t3\t2\ta\tbown\n\n",
+		"7\t$1\t%2\t99\t0\t9223372036854775807\t9223372036854775807\tabc\n", "7\t$1\t%2\t99\t0\t-1\t1\tabc\n", "0\t$1\t%2\t99\t0\t1\t1\tab\n", "7\t$1\t%2\t99\t0\t1\t1\tab",
+	} {
+		if p, _, ok := briefPane(bad); ok {
+			t.Errorf("%q: %+v", bad, p)
+		}
+	}
+}

@@ -41,7 +41,7 @@ type waiter struct {
 	failures []time.Time     // when this one and those before it ended without a signal
 	over     chan struct{}   // closed when it has ended
 	err      error           // when over: nil after a signal, and when the server ended in order
-	said     *limited        // when over
+	said     *output         // when over
 	end      context.CancelFunc
 }
 
@@ -55,21 +55,27 @@ func (w *Watcher) wait() (*waiter, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(w.ctx)
-	v := &waiter{over: make(chan struct{}), said: &limited{max: maxErrors, drop: true}, end: func() { cancel(context.Canceled) }}
+	v := &waiter{over: make(chan struct{}), end: func() { cancel(context.Canceled) }}
+	if v.said, err = newOutput(limited{max: maxErrors, drop: true}); err != nil {
+		cancel(err)
+		return nil, err
+	}
 	cmd := exec.CommandContext(ctx, program, append(w.s.at(), waitCommands()...)...)
-	cmd.Env, cmd.Dir, cmd.Stderr, cmd.WaitDelay = environ(), "/", v.said, time.Second
+	cmd.Env, cmd.Dir, cmd.Stderr = environ(), "/", v.said.write
 	cmd.SysProcAttr = withUs()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
+		v.said.abandon()
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		cancel(err)
 		return nil, err
 	}
+	v.said.begin()
 	slow := time.AfterFunc(Limit, func() { cancel(errSlow) })
 	// The end of the client does not end its output: a server that hangs has a copy of it on the way.
 	deaf := context.AfterFunc(ctx, func() { _ = out.Close() })
@@ -86,6 +92,7 @@ func (w *Watcher) wait() (*waiter, error) {
 	}
 	go func() {
 		v.err = cmd.Wait()
+		v.said.end()
 		cancel(context.Canceled)
 		close(v.over)
 	}()
@@ -101,6 +108,7 @@ func (w *Watcher) failed(ctx context.Context, v *waiter, cmd *exec.Cmd, cancel c
 	if ended := cmd.Wait(); errors.Is(err, io.EOF) && ended != nil {
 		err = ended
 	}
+	v.said.end()
 	cancel(err)
 	text := strings.TrimRight(v.said.buf.String(), "\n")
 	switch {

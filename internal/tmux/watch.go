@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,7 +72,7 @@ func (s Server) Watch(ctx context.Context) (*Watcher, error) {
 	w := &Watcher{s: s, events: make(chan Event), done: make(chan struct{}), ended: make(chan int)}
 	w.C = w.events
 	w.ctx, w.stop = context.WithCancel(ctx)
-	first, err := w.wait()
+	first, err := w.settled()
 	if err != nil {
 		w.stop()
 		return nil, fmt.Errorf("watch tmux server %s: %w", s, err)
@@ -151,32 +150,28 @@ const (
 	failureWindow = 10 * time.Second
 )
 
-// again waits anew. A server that is about to go is asked until it has gone.
+// settled waits; a server that is about to go is asked until it has gone.
+func (w *Watcher) settled() (v *waiter, err error) {
+	err = whileEnding(w.ctx, Limit, func() error {
+		v, err = w.wait()
+		return err
+	})
+	return v, err
+}
+
+// again waits anew.
 func (w *Watcher) again(before *waiter) (*waiter, error) {
-	for end := time.Now().Add(Limit); ; {
-		next, err := w.wait()
-		var said *CommandError
-		going := errors.As(err, &said) && strings.Contains(said.Said, "server exited")
-		switch {
-		case going && time.Now().Before(end):
-		case err != nil:
-			return nil, err
-		case before.err == nil:
-			return next, nil
-		default:
-			next.failures = append(before.failures, time.Now())
-			if n := len(next.failures); n > maxFailures && next.failures[n-1].Sub(next.failures[n-1-maxFailures]) < failureWindow {
-				next.end()
-				return nil, before.err
-			}
-			return next, nil
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-w.ctx.Done():
-			return nil, context.Cause(w.ctx)
-		}
+	next, err := w.settled()
+	if err != nil || before.err == nil {
+		return next, err
 	}
+	next.failures = append(before.failures, time.Now())
+	if n := len(next.failures); n > maxFailures && next.failures[n-1].Sub(next.failures[n-1-maxFailures]) < failureWindow {
+		next.end()
+		<-next.over
+		return nil, before.err
+	}
+	return next, nil
 }
 
 // news compares two looks. Whoever was woken has something to tell: when nothing is to be seen it has come and gone.

@@ -55,7 +55,6 @@ var later = map[string]string{
 	"h2a-ops/escalationTarget":       "escalation",
 	"h2a-ops/inboxWake":              "notify",
 	"h2a-ops/k8sQuota":               "cli",
-	"h2a-ops/keepalive":              "session",
 	"h2a-ops/launchCheck":            "conductor",
 	"h2a-ops/launchIdleMs":           "conductor",
 	"h2a-ops/mirrorFence":            "remote",

@@ -12,6 +12,7 @@ func TestVectorsOps(t *testing.T) {
 		"canonicalAddress": opsCanonicalAddress,
 		"subagentParse":    subagentParse,
 		"inferStall":       inferStall,
+		"keepalive":        keepalive,
 
 		"durableWorkspaceId": opsRepositoryWorkspace,
 	})

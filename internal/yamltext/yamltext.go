@@ -1,8 +1,8 @@
-// Package yamltext reads and writes small parts of YAML as text: where a value ends that a parser has found the beginning of, and how a
-// word is spelt so that every reader takes it for a string.
+// Package yamltext reads and writes YAML as text: what stands in a file that has one document, where its parts begin and end, and how a word is
+// spelt so that every reader takes it for a string.
 //
-// It is for those who change a file of somebody else by ranges of bytes. A parser tells where a part begins and not where it ends; what is
-// found here is right for text that the parser has accepted, and a caller reads its result again before it counts. No parser is linked.
+// It is for those who change a file of somebody else by ranges of bytes (see textedit). A parser tells where a part begins and not where it
+// ends; what is found here is right for text that the parser has accepted, and a caller reads its result again before it counts.
 package yamltext
 
 import (
@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"tutti/internal/canonjson"
+	"tutti/internal/textedit"
 )
 
 // OddBreak finds what the parser takes for the end of a line and editors do not: lines would be counted wrong. -1: there is none.
@@ -47,7 +48,7 @@ func SkipFlow(text []byte, at int) int {
 			if depth == 0 {
 				return len(bytes.TrimRight(text[:i], " \t\r\n"))
 			}
-			i = lineEnd(text, i)
+			i = textedit.LineEnd(text, i)
 			continue
 		case depth == 0 && (c == ',' || c == '\n' || c == ':' && (i+1 == len(text) || strings.IndexByte(" \r\n,[]{}\"'", text[i+1]) >= 0)):
 			return len(bytes.TrimRight(text[:i], " \t\r\n"))
@@ -83,7 +84,7 @@ func SkipQuoted(text []byte, at int) int {
 
 // PlainEnd returns where a plain word in block style ends on its line.
 func PlainEnd(text []byte, at int) int {
-	end := lineEnd(text, at)
+	end := textedit.LineEnd(text, at)
 	for i := at; i < end; i++ {
 		if text[i] == '#' && i > at && (text[i-1] == ' ' || text[i-1] == '\t') {
 			end = i
@@ -129,12 +130,4 @@ func Spell(s string, quoted bool) string {
 		}
 	}
 	return b.String()
-}
-
-// lineEnd returns where the line of an offset ends, behind its end mark.
-func lineEnd(text []byte, at int) int {
-	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
-		return at + i + 1
-	}
-	return len(text)
 }

@@ -1,6 +1,7 @@
 package yamltext
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,6 +42,76 @@ func TestOddBreak(t *testing.T) {
 		if got := OddBreak([]byte(text)); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
+	}
+}
+
+func TestOne(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "nothing", "# c\n": "nothing", "--- # c\n": "null", "a: 1\n": "a", "\ufeffa: 1\r\n...\r\n": "a", "%YAML 1.1\n---\na: 1\n": "a", "- a\n": "-",
+		"a: 1\n---\nb: 1\n": "line 2: a second document begins here", "a: 1\n---\n": "line 2: a second document begins here",
+		"a: [\n": "line 1: did not find expected node content", "a: b: c\n": "line 1: mapping values are not allowed in this context",
+	} {
+		n, err := One([]byte(text))
+		got := "nothing"
+		switch {
+		case err != nil:
+			got = err.Error()
+		case n != nil && n.Kind == yaml.MappingNode:
+			got = n.Content[0].Value
+		case n != nil && n.Kind == yaml.SequenceNode:
+			got = "-"
+		case n != nil:
+			got = "null"
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	// Directives are compared with each other: half a megabyte of them would take seconds, and eight take half an hour.
+	var many strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&many, "%%TAG !a%d! x\n", i)
+	}
+	if _, err := One([]byte(many.String() + "---\na: 1\n")); err == nil || !strings.Contains(err.Error(), "begin with %") {
+		t.Errorf("many directives: %v", err)
+	}
+}
+
+// TestOffset finds each word of a text again, behind characters of any size.
+func TestOffset(t *testing.T) {
+	t.Parallel()
+	text := []byte("é: [ü, 😀x]\r\n\r\n  # é\r\n\"b\":\n  - c")
+	root, err := One(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := LinesOf(text)
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		if n.Kind == yaml.ScalarNode && !strings.HasPrefix(strings.TrimPrefix(string(text[lines.Offset(text, n):]), `"`), n.Value) {
+			t.Errorf("%q is sought at byte %d", n.Value, lines.Offset(text, n))
+		}
+		for _, c := range n.Content {
+			walk(c)
+		}
+	}
+	walk(root)
+	if at := lines.Offset(text, &yaml.Node{Line: 9}); at != len(text) {
+		t.Errorf("beyond the end: %d", at)
+	}
+}
+
+func TestContentEnd(t *testing.T) {
+	t.Parallel()
+	text := []byte("a:\n  b: 1\n    # deep\n  # mine\n\n# theirs\n\n")
+	for indent, want := range map[int]string{0: "# theirs\n", 1: "  # mine\n", 3: "    # deep\n", 9: "b: 1\n"} {
+		if got := text[:ContentEnd(text, 0, len(text), indent)]; !strings.HasSuffix(string(got), want) {
+			t.Errorf("indent %d: ends with %q, want %q", indent, got, want)
+		}
+	}
+	if got := ContentEnd(text, 12, len(text), 9); got != 12 {
+		t.Errorf("it went back before its beginning, to %d", got)
 	}
 }
 

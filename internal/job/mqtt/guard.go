@@ -12,8 +12,10 @@ import (
 // room is how much larger than its payload a packet may be: a topic has at most 65535 bytes, and ours have far fewer.
 const room = 4 << 10
 
-// A guard is a connection that passes on packets up to a size. The client would make room for whatever size a packet claims, up to 256 MiB.
-// A larger message is read away, acknowledged and reported; a larger packet of another kind ends the connection.
+// A guard is a connection that passes on what a broker may send to us: messages up to a size, and answers of the size that they have. The
+// client would make room for whatever size a packet claims, up to 256 MiB, would keep messages of QoS 2, which we never ask for, without
+// end, and its program would end at an answer to more subscriptions than were asked for. A larger message is read away, acknowledged and
+// reported; any other packet that does not fit ends the connection.
 type guard struct {
 	net.Conn
 	in     *bufio.Reader
@@ -52,6 +54,9 @@ func (g *guard) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// holdsMessage is the kind of the packet that holds a message.
+const holdsMessage = 3
+
 var errPacket = errors.New("a packet that is none")
 
 // next reads the head of a packet, and the whole of one that is too large.
@@ -76,15 +81,31 @@ func (g *guard) next() error {
 			break
 		}
 	}
-	if size <= g.limit {
+	fits := expected(first, size)
+	if fits && size <= g.limit {
 		g.left = size
 		return nil
 	}
 	g.head = g.head[:0]
-	if first>>4 != 3 { // a message
+	if !fits {
 		return errPacket
 	}
 	return g.skip(first, size)
+}
+
+// expected tells whether a packet is one that a broker sends to somebody who asks for QoS 1 at most, and for one topic at a time.
+func expected(first byte, size int64) bool {
+	switch first >> 4 {
+	case holdsMessage:
+		return first>>1&3 <= 1
+	case 2, 4: // it has let us in; it has a message of ours
+		return size == 2
+	case 9: // it has heard what we subscribe to
+		return size == 3
+	case 13: // it is there
+		return size == 0
+	}
+	return false
 }
 
 // skip reads a message away.
@@ -99,8 +120,8 @@ func (g *guard) skip(first byte, size int64) error {
 	}
 	size -= 2 + int64(len(topic))
 	var id [2]byte
-	qos := first >> 1 & 3
-	if qos > 0 {
+	answer := first>>1&3 == 1
+	if answer {
 		if _, err := io.ReadFull(g.in, id[:]); err != nil {
 			return err
 		}
@@ -117,7 +138,7 @@ func (g *guard) skip(first byte, size int64) error {
 		return err
 	}
 	g.report(string(topic), begins, size)
-	if qos == 1 {
+	if answer {
 		_, err := g.Write([]byte{4 << 4, 2, id[0], id[1]})
 		return err
 	}

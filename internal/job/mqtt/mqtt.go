@@ -1,8 +1,9 @@
 // Package mqtt tells a broker of jobs, and hears from it, by MQTT 3.1.1.
 //
 // It promises: what Publish has returned nil for, the broker has acknowledged (QoS 1); a subscription stands again after a lost
-// connection; a message larger than any event is never held in memory, however large a broker lets it be, and is acknowledged so
-// that it is not sent again and again. Which messages mean anything is for package job to judge.
+// connection, and whoever wants to know is told; no packet of a broker ends the program; a message larger than any event is never held
+// in memory, however large a broker lets it be, and is acknowledged so that it is not sent again and again. Which messages mean anything
+// is for package job to judge.
 package mqtt
 
 import (
@@ -14,12 +15,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,7 +40,7 @@ const (
 	// keepAlive is how often a silent connection is tried.
 	keepAlive = 30 * time.Second
 	// maxRetry is the longest pause between two attempts to connect again.
-	maxRetry = 30 * time.Second
+	maxRetry = 15 * time.Second
 	qos      = 1
 )
 
@@ -44,9 +48,13 @@ const (
 type Client struct {
 	client paho.Client
 	where  string
+	begun  atomic.Bool  // it has stood once
+	life   atomic.Int64 // of the connection, counted when it is made
 
 	mu    sync.Mutex
 	calls map[string]func([]byte, int64) // by topic
+	back  func(err error)                // nil: nobody asks
+	gone  chan struct{}                  // closed when the present connection is lost
 	busy  sync.Mutex                     // one message at a time
 }
 
@@ -54,7 +62,7 @@ var _ job.Network = (*Client)(nil)
 
 // Dial connects to a broker. The error names it, and no password.
 func Dial(ctx context.Context, b job.Broker) (*Client, error) {
-	c := &Client{where: net.JoinHostPort(b.Host, strconv.Itoa(b.Port)), calls: map[string]func([]byte, int64){}}
+	c := &Client{where: net.JoinHostPort(b.Host, strconv.Itoa(b.Port)), calls: map[string]func([]byte, int64){}, gone: make(chan struct{})}
 	secure, err := secrets(b)
 	if err != nil {
 		return nil, err
@@ -73,13 +81,20 @@ func Dial(ctx context.Context, b job.Broker) (*Client, error) {
 		o.SetUsername(b.Username).SetPassword(b.Password)
 	}
 	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
+		c.life.Add(1)
 		conn, err := open(c.where, secure, guarded(b))
 		if err != nil {
 			return nil, err
 		}
 		return newGuard(conn, job.MaxEvent, c.tooLarge), nil
 	})
-	o.SetOnConnectHandler(func(paho.Client) { c.again() })
+	o.SetOnConnectHandler(func(paho.Client) {
+		if c.begun.Swap(true) { // the first connection knows of no subscription that was lost
+			c.again()
+		}
+	})
+	o.SetConnectionLostHandler(func(_ paho.Client, err error) { c.lost(err) })
+	o.SetDefaultPublishHandler(func(paho.Client, paho.Message) {}) // what was not asked for is acknowledged: the client would keep it
 	c.client = paho.NewClient(o)
 	if err := await(ctx, c.client.Connect(), connectTime); err != nil {
 		c.client.Disconnect(0)
@@ -182,12 +197,31 @@ func await(ctx context.Context, t paho.Token, limit time.Duration) error {
 	}
 }
 
+var errLost = errors.New("the connection was lost before it had the message")
+
 // Publish returns nil when the broker has acknowledged the message.
 func (c *Client) Publish(ctx context.Context, m job.Message) error {
 	if !c.client.IsConnectionOpen() {
 		return fmt.Errorf("broker %s: not connected", c.where)
 	}
-	if err := await(ctx, c.client.Publish(m.Topic, qos, m.Retain, m.Payload), answerTime); err != nil {
+	c.mu.Lock()
+	gone := c.gone
+	c.mu.Unlock()
+	life := c.life.Load()
+	within, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		select {
+		case <-gone:
+			stop(errLost)
+		case <-within.Done():
+		}
+	}()
+	err := await(within, c.client.Publish(m.Topic, qos, m.Retain, m.Payload), answerTime)
+	if err == nil && c.life.Load() != life {
+		err = errLost // the client calls it done as soon as it sends it once more
+	}
+	if err != nil {
 		return fmt.Errorf("broker %s: %w", c.where, err)
 	}
 	return nil
@@ -215,16 +249,44 @@ func (c *Client) ask(ctx context.Context, topic string) error {
 	return nil
 }
 
+// Back calls f each time when a lost connection stands again, with its subscriptions. An error says that it was lost, or which of them the
+// broker did not grant.
+func (c *Client) Back(f func(err error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.back = f
+}
+
+// lost says that the connection was lost. The client tries to make it again.
+func (c *Client) lost(err error) {
+	c.mu.Lock()
+	back := c.back
+	close(c.gone)
+	c.gone = make(chan struct{})
+	c.mu.Unlock()
+	if back != nil {
+		back(fmt.Errorf("broker %s: the connection was lost, and is tried again: %w", c.where, err))
+	}
+}
+
 // again subscribes anew after a lost connection.
 func (c *Client) again() {
 	c.mu.Lock()
-	topics := make([]string, 0, len(c.calls))
-	for topic := range c.calls {
-		topics = append(topics, topic)
-	}
+	topics := slices.Sorted(maps.Keys(c.calls))
+	back := c.back
 	c.mu.Unlock()
+	var failed error
 	for _, topic := range topics {
-		_ = c.ask(context.Background(), topic) // should it fail, the connection is lost again, and this comes again
+		err := c.ask(context.Background(), topic)
+		if !c.client.IsConnectionOpen() {
+			return // it was lost once more: this comes again
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("broker %s: subscribe to %s: %w", c.where, topic, err))
+		}
+	}
+	if back != nil {
+		back(failed)
 	}
 }
 

@@ -319,6 +319,8 @@ func TestGuard(t *testing.T) {
 		{name: "small ones", in: []byte{0x20, 2, 0, 0, 0xd0, 0}, out: []byte{0x20, 2, 0, 0, 0xd0, 0}},
 		{name: "a large one", in: append(slices.Clone(large), 0xd0, 0), out: []byte{0xd0, 0}, ack: []byte{0x40, 2, 0, 7}, size: 0x2000 + 12 - 5},
 		{name: "a length without end", in: []byte{0x30, 0xff, 0xff, 0xff, 0xff, 0xff, 1}},
+		{name: "QoS 2", in: []byte{0x34, 5, 0, 1, 't', 0, 7}},
+		{name: "an answer of another size", in: []byte{0x90, 4, 0, 1, 1, 1}},
 		{name: "a large one that is no message", in: []byte{0x90, 0xff, 0xff, 0xff, 0x7f}},
 		{name: "a large one that ends within its topic", in: []byte{0x30, 0xff, 0xff, 0x7f, 0xff, 0xff, 'x'}},
 	} {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tutti/internal/roster"
 )
@@ -65,6 +66,7 @@ func child(args []string) error {
 		})
 		return err
 	case "count": // a hundred changes of one row, and a row each of its own
+		r.wait = time.Minute // the other one takes the lock again before this one is awake, where the machine is busy
 		for n := range 100 {
 			if err := count(ctx, r, "shared", args[3]); err != nil {
 				return err
@@ -89,6 +91,13 @@ func child(args []string) error {
 			return nil
 		})
 		return err
+	case "tight": // prints the rows where no file can grow
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1, Max: 1}); err != nil {
+			return err
+		}
+		rows, problems, err := r.Rows(ctx)
+		fmt.Println(len(rows), problems, err)
+		return nil
 	case "look": // prints the rows, and what becomes of a change
 		rows, _, err := r.Rows(ctx)
 		fmt.Println(len(rows), err)

@@ -1,11 +1,13 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -30,7 +32,7 @@ const ourKey = "tutti"
 // maxDatabase bounds what is read, in bytes: the rows of the largest YAML, with room for what SQLite has not given back.
 const maxDatabase = 8 * roster.MaxSize
 
-// busyFor is how long another program that holds the database is waited for.
+// busyFor is how long another program that holds the lock, or the database, is waited for.
 const busyFor = 5 * time.Second
 
 // pragmas are those of each connection, in this order. NORMAL loses the last transactions in a power cut, never the file; the YAML,
@@ -44,8 +46,13 @@ type database struct {
 	path string
 	pool *sql.DB
 	conn *sql.Conn
-	open bool        // a transaction is open
-	is   os.FileInfo // the file that was opened
+	open bool // a transaction is open
+	full bool // something was committed that stands in the journal
+	// What it said when this connection last committed, nil when that is not known; and its version then, which changes with the commits of
+	// others only.
+	known   *stored
+	version int64
+	is      os.FileInfo // the file that was opened
 }
 
 // A stored is what a database says.
@@ -54,6 +61,8 @@ type stored struct {
 	rows  map[string]storedRow
 	rest  *tree // the state without what is ours
 	ours  agreement
+
+	nameless bool // there is a row without a name; it stays as it is
 }
 
 // A storedRow is one row. said is nil, and bad says why, when it cannot be used.
@@ -77,7 +86,7 @@ type agreement struct {
 // openDatabase opens a database, and makes it when it is missing.
 func openDatabase(ctx context.Context, path string, wait time.Duration) (*database, error) {
 	if err := prepare(path); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	source := url.URL{Scheme: "file", Path: path, RawQuery: pragmas(wait)}
 	pool, err := sql.Open("sqlite", source.String())
@@ -115,9 +124,9 @@ func prepare(path string) error {
 		case err != nil:
 			return err
 		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s is no plain file", path+end)
+			return fmt.Errorf("%s is no plain file: move it away, and it is made again from the YAML", path+end)
 		case info.Size() > maxDatabase:
-			return fmt.Errorf("%s has %d bytes, and %d are the limit", path+end, info.Size(), maxDatabase)
+			return fmt.Errorf("%s has %d bytes, and %d are the limit: move it away, and it is made again from the YAML", path+end, info.Size(), maxDatabase)
 		case info.Mode().Perm()&0o077 != 0:
 			if err := os.Chmod(path+end, 0o600); err != nil {
 				return err
@@ -127,26 +136,43 @@ func prepare(path string) error {
 	return nil
 }
 
-// begin keeps other programs from writing, and reads all there is.
-func (d *database) begin(ctx context.Context) (*stored, error) {
+// begin keeps other programs from writing, and reads all there is, unless nobody has written since this connection has. Rows that say what
+// they say in a document are not understood anew.
+func (d *database) begin(ctx context.Context, doc *document) (*stored, error) {
 	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", d.path, err)
 	}
 	d.open = true
+	known, version := d.known, d.version
+	d.known = nil
+	if err := d.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.version); err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.path, err)
+	}
+	if known != nil && version == d.version {
+		return known, nil
+	}
 	if _, err := d.conn.ExecContext(ctx, tables); err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
-	s, err := d.read(ctx)
+	s, err := d.read(ctx, doc)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
 	return s, nil
 }
 
-func (d *database) read(ctx context.Context) (*stored, error) {
+// alone tells whether nobody has written since this connection has.
+func (d *database) alone(ctx context.Context) bool {
+	var version int64
+	err := d.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
+	return err == nil && version == d.version
+}
+
+func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
 	s := &stored{rows: map[string]storedRow{}, rest: &tree{kind: object}}
 	var state []byte
-	err := d.conn.QueryRowContext(ctx, "SELECT data FROM state WHERE id = 1").Scan(&state)
+	// A view that calls itself a table has no rowid: what it would compute is not asked for.
+	err := d.conn.QueryRowContext(ctx, "SELECT data FROM state WHERE id = 1 ORDER BY rowid").Scan(&state)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
@@ -160,12 +186,20 @@ func (d *database) read(ctx context.Context) (*stored, error) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name string
+		var name sql.NullString
 		var data []byte
 		if err := rows.Scan(&name, &data); err != nil {
 			return nil, err
 		}
-		s.put(name, data)
+		if !name.Valid {
+			s.nameless = true
+			continue
+		}
+		if e := doc.find(name.String); e != nil && e.bad == nil && e.row.Name == name.String && bytes.Equal(e.raw, data) {
+			s.add(name.String, storedRow{said: e.said, row: e.row, hash: e.hash()})
+			continue
+		}
+		s.put(name.String, data)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -196,6 +230,10 @@ func (s *stored) put(name string, data []byte) {
 			r.bad = &roster.InvalidError{Name: name, Reason: "in the database it stands under another name"}
 		}
 	}
+	s.add(name, r)
+}
+
+func (s *stored) add(name string, r storedRow) {
 	if _, have := s.rows[name]; !have {
 		s.names = append(s.names, name)
 	}
@@ -264,7 +302,14 @@ func (d *database) write(ctx context.Context, put []*entry, gone []string, rest 
 		}
 	}
 	state := string(rest.with(ourKey, a.tree()).json(nil))
-	if _, err := d.conn.ExecContext(ctx, "INSERT INTO state (id, data) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data", state); err != nil {
+	// Others may have made the table without a key for ON CONFLICT.
+	did, err := d.conn.ExecContext(ctx, "UPDATE state SET data = ? WHERE id = 1", state)
+	if err == nil {
+		if n, _ := did.RowsAffected(); n == 0 {
+			_, err = d.conn.ExecContext(ctx, "INSERT INTO state (id, data) VALUES (1, ?)", state)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("write %s: %w", d.path, err)
 	}
 	return nil
@@ -273,6 +318,7 @@ func (d *database) write(ctx context.Context, put []*entry, gone []string, rest 
 func (d *database) commit(ctx context.Context) error {
 	d.open = false
 	_, err := d.conn.ExecContext(ctx, "COMMIT")
+	d.full = true // what failed may have left something there, too
 	return err
 }
 
@@ -286,24 +332,64 @@ func (d *database) close() {
 // settle ends what is open. The journal is emptied, so that what was committed stands in the one file; another program that reads at
 // this moment may keep it from that.
 func (d *database) settle() {
-	ctx := context.Background()
-	if d.open {
-		d.conn.ExecContext(ctx, "ROLLBACK") //nolint:errcheck // closing does the same
+	d.end()
+	if d.full {
+		d.conn.ExecContext(context.Background(), "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
 	}
-	d.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
+	d.full = false
+}
+
+// end gives up what is open.
+func (d *database) end() {
+	if d.open {
+		d.conn.ExecContext(context.Background(), "ROLLBACK") //nolint:errcheck // closing does the same
+	}
 	d.open = false
 }
 
-// busy reports whether an error means that another program holds the database.
-func busy(err error) bool {
-	const busy = 5 // result code of SQLite
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == busy
+// said keeps in mind what the database says after a commit.
+func (s *stored) said(put []*entry, gone []string, rest *tree, a agreement) *stored {
+	is := &stored{names: slices.Clone(s.names), rows: maps.Clone(s.rows), rest: rest, ours: a, nameless: s.nameless}
+	for _, e := range put {
+		is.add(e.row.Name, storedRow{said: e.said, row: e.row, hash: e.hash()})
+	}
+	for _, name := range gone {
+		delete(is.rows, name)
+	}
+	is.names = slices.DeleteFunc(is.names, func(name string) bool { _, here := is.rows[name]; return !here })
+	return is
 }
 
-// damaged reports whether an error means that the file is no sound database.
-func damaged(err error) bool {
-	const corrupt, notADatabase = 11, 26 // result codes of SQLite
+// Result codes of SQLite.
+const (
+	sqliteError    = 1 // the statement does not fit to the tables
+	sqliteBusy     = 5
+	sqliteCorrupt  = 11
+	sqliteRefused  = 19 // a rule of a table
+	sqliteMismatch = 20
+	sqliteNotADB   = 26
+)
+
+// codeOf returns the result code in the chain of an error, 0 when there is none.
+func codeOf(err error) int {
 	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code()&0xff == corrupt || e.Code()&0xff == notADatabase)
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Code() & 0xff
 }
+
+// busy reports whether an error means that another program holds the database.
+func busy(err error) bool { return codeOf(err) == sqliteBusy }
+
+// damaged reports whether an error means that the file is no sound database.
+func damaged(err error) bool { return codeOf(err) == sqliteCorrupt || codeOf(err) == sqliteNotADB }
+
+// foreign reports whether an error means that the tables are those of something else.
+func foreign(err error) bool {
+	code := codeOf(err)
+	return code == sqliteError || code == sqliteRefused || code == sqliteMismatch
+}
+
+// ofDatabase reports whether an error comes from the database.
+func ofDatabase(err error) bool { return codeOf(err) != 0 }

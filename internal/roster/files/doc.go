@@ -3,8 +3,8 @@
 //
 // # Two files, one truth
 //
-// The YAML is the truth, the database follows. Both are written under one lock, the YAML first: it is swapped in by one step, and
-// the transaction that has waited meanwhile is committed then. Cut off between the two, the YAML is simply newer than the
+// The YAML is the truth, the database follows. Both are written under one lock, within one transaction of the database, the YAML first: it
+// is swapped in by one step, and the rows are written and committed then. Cut off between the two, the YAML is simply newer than the
 // database, which is what an edit by hand looks like, and the next look takes it over.
 //
 // What the two last agreed on is remembered in the database: the SHA-256 of the YAML and a hash of each row, with a number that

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/roster"
+	"tutti/internal/textedit"
+	"tutti/internal/yamltext"
 )
 
 const rowsKey = "tmux_sessions"
@@ -31,11 +28,12 @@ func (e *SyntaxError) Error() string {
 // A document is the text of a registry that was understood.
 type document struct {
 	text  []byte
-	lines []int      // where each line begins
-	root  *yaml.Node // a mapping; nil: the text says nothing
-	pair  int        // root.Content[pair] is the key of the rows; -1: there is none
-	rows  []*entry   // in the order of the file
-	rest  *tree      // everything but the rows
+	lines yamltext.Lines
+	root  *yaml.Node        // a mapping; nil: the text says nothing
+	pair  int               // root.Content[pair] is the key of the rows; -1: there is none
+	rows  []*entry          // in the order of the file
+	named map[string]*entry // the first row of each name
+	rest  *tree             // everything but the rows
 }
 
 // An entry is a row with its place in the file.
@@ -46,6 +44,15 @@ type entry struct {
 	raw  []byte // what it says, as JSON; nil: it cannot be read
 	bad  error  // an *InvalidError: why it cannot be used
 	odd  []string
+	sum  string // see hash
+}
+
+// hash is that of what the row says. It is made once.
+func (e *entry) hash() string {
+	if e.sum == "" {
+		e.sum = hashOf(e.said)
+	}
+	return e.sum
 }
 
 func (d *document) list() *yaml.Node {
@@ -55,77 +62,41 @@ func (d *document) list() *yaml.Node {
 	return d.root.Content[d.pair+1]
 }
 
-// parse reads a text. Errors are of type *lineError and are about the whole of it; what is wrong with one row stands with the row.
-func parse(text []byte) (*document, error) {
-	d := &document{text: text, pair: -1, rest: &tree{kind: object}, lines: []int{0}}
+// parse reads a text. Errors are of type *yamltext.Fault and are about the whole of it; what is wrong with one row stands with the row. Of
+// a row that says what it said in another document before, which may be nil, the meaning is taken from there.
+func parse(text []byte, before *document) (*document, error) {
 	if err := checkText(text); err != nil {
 		return nil, err
 	}
-	for i := 0; i < len(text); {
-		if i = lineEnd(text, i); i < len(text) || text[i-1] == '\n' {
-			d.lines = append(d.lines, i)
-		}
+	d := &document{text: text, pair: -1, rest: &tree{kind: object}, lines: yamltext.LinesOf(text)}
+	if d.root = simpleText(text); d.root != nil {
+		return d, d.read(before)
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var doc, second yaml.Node
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return d, nil
-	case err != nil:
-		return nil, yamlFault(err)
-	}
-	switch err := dec.Decode(&second); {
-	case err == nil:
-		return nil, faultAt(&second, "a second document begins here")
-	case !errors.Is(err, io.EOF):
-		return nil, yamlFault(err)
-	}
-	root := doc.Content[0]
+	root, err := yamltext.One(text)
 	switch {
-	case root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null":
+	case err != nil:
+		return nil, err
+	case root == nil || root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null":
 		return d, nil
 	case root.Kind != yaml.MappingNode:
 		return nil, faultAt(root, "a registry is a mapping with the member %s", rowsKey)
 	}
 	d.root = root
-	return d, d.read()
+	return d, d.read(before)
 }
 
 func checkText(text []byte) error {
-	at := func(i int, reason string) error {
-		return &lineError{line: bytes.Count(text[:i], []byte("\n")) + 1, reason: reason}
+	if len(text) > roster.MaxSize {
+		return &yamltext.Fault{Line: 1, Reason: fmt.Sprintf("the text has %d bytes, and %d are the limit", len(text), roster.MaxSize)}
 	}
-	switch {
-	case len(text) > roster.MaxSize:
-		return &lineError{line: 1, reason: fmt.Sprintf("the text has %d bytes, and %d are the limit", len(text), roster.MaxSize)}
-	case bytes.IndexByte(text, 0) >= 0:
-		return at(bytes.IndexByte(text, 0), "a byte with the value zero")
-	case !utf8.Valid(text):
-		for i := 0; i < len(text); {
-			r, n := utf8.DecodeRune(text[i:])
-			if r == utf8.RuneError && n == 1 {
-				return at(i, "this is not UTF-8")
-			}
-			i += n
-		}
+	if at, reason := textedit.Flaw(text); at >= 0 {
+		return &yamltext.Fault{Line: textedit.Line(text, at), Reason: reason}
 	}
 	return nil
 }
 
-var faultLine = regexp.MustCompile(`line (\d+): `)
-
-func yamlFault(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	m := faultLine.FindStringSubmatchIndex(text)
-	if m == nil {
-		return &lineError{line: 1, reason: text}
-	}
-	line, _ := strconv.Atoi(text[m[2]:m[3]])
-	return &lineError{line: line, reason: text[:m[0]] + text[m[1]:]}
-}
-
 // read takes the root apart.
-func (d *document) read() error {
+func (d *document) read(before *document) error {
 	r := &reader{}
 	rest := &yaml.Node{Kind: yaml.MappingNode, Line: d.root.Line}
 	for i := 0; i+1 < len(d.root.Content); i += 2 {
@@ -150,27 +121,35 @@ func (d *document) read() error {
 	if seq.Kind != yaml.SequenceNode {
 		return faultAt(seq, "%s is no list", rowsKey)
 	}
-	for _, n := range seq.Content {
+	for i, n := range seq.Content {
 		e := &entry{node: n}
-		if err := e.read(r); errors.Is(err, errBomb) {
+		var was *entry
+		if before != nil && i < len(before.rows) {
+			was = before.rows[i]
+		}
+		if err := e.read(r, was); errors.Is(err, errBomb) {
 			return err
 		}
 		d.rows = append(d.rows, e)
 	}
-	d.findTwins()
+	d.findNames()
 	return nil
 }
 
 // read understands one row. The error is returned for the caller that wants to know its cause, too.
-func (e *entry) read(r *reader) error {
+func (e *entry) read(r *reader, was *entry) error {
 	said, err := r.tree(e.node, 0, false)
 	if err != nil {
-		fault := &lineError{}
+		fault := &yamltext.Fault{}
 		errors.As(err, &fault)
-		e.bad = &roster.InvalidError{Name: nameOf(e.node), Line: fault.line, Reason: fault.reason}
+		e.bad = &roster.InvalidError{Name: nameOf(e.node), Line: fault.Line, Reason: fault.Reason}
 		return err
 	}
 	e.said, e.raw = said, said.json(nil)
+	if was != nil && was.bad == nil && bytes.Equal(was.raw, e.raw) {
+		e.raw, e.row, e.odd, e.sum = was.raw, was.row, was.odd, was.sum
+		return nil
+	}
 	e.row, e.odd, err = roster.Parse(e.raw)
 	var invalid *roster.InvalidError
 	if errors.As(err, &invalid) {
@@ -180,11 +159,11 @@ func (e *entry) read(r *reader) error {
 	return err
 }
 
-// nameOf finds the name in a row that cannot be read.
+// nameOf finds the name in a row that cannot be read. One that says nothing is none.
 func nameOf(n *yaml.Node) string {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == "name" && n.Content[i+1].Kind == yaml.ScalarNode {
-			return n.Content[i+1].Value
+		if v := n.Content[i+1]; n.Content[i].Value == "name" && v.Kind == yaml.ScalarNode && v.ShortTag() != "!!null" {
+			return v.Value
 		}
 	}
 	return ""
@@ -198,16 +177,16 @@ func (e *entry) name() string {
 	return nameOf(e.node)
 }
 
-// findTwins makes rows unusable that have one name: nobody can say which of them is the session.
-func (d *document) findTwins() {
-	first := make(map[string]*entry, len(d.rows))
+// findNames makes the index of the rows, and rows unusable that have one name: nobody can say which of them is the session.
+func (d *document) findNames() {
+	d.named = make(map[string]*entry, len(d.rows))
 	for _, e := range d.rows {
 		name := e.name()
-		other := first[name]
+		other := d.named[name]
 		switch {
 		case name == "":
 		case other == nil:
-			first[name] = e
+			d.named[name] = e
 		default:
 			for _, twin := range []*entry{other, e} {
 				twin.bad = &roster.InvalidError{
@@ -219,39 +198,21 @@ func (d *document) findTwins() {
 	}
 }
 
-// find returns the row of a name, usable or not.
-func (d *document) find(name string) *entry {
-	for _, e := range d.rows {
-		if e.name() == name {
-			return e
-		}
-	}
-	return nil
-}
+// find returns the row of a name, usable or not; of several the first.
+func (d *document) find(name string) *entry { return d.named[name] }
 
-// offset returns where a node begins. The parser counts characters.
-func (d *document) offset(n *yaml.Node) int {
-	if n.Line < 1 || n.Line > len(d.lines) {
-		return len(d.text)
-	}
-	at := d.lines[n.Line-1]
-	for range n.Column - 1 {
-		_, size := utf8.DecodeRune(d.text[at:])
-		at += size
-	}
-	return at
-}
+func (d *document) offset(n *yaml.Node) int { return d.lines.Offset(d.text, n) }
 
 // start returns where the lines of an entry of a list in block style begin: at the line of its dash.
 func (d *document) start(n *yaml.Node) int {
 	at := d.offset(n)
-	from := lineStart(d.text, at)
-	if !blankLine(d.text[from:at]) {
+	from := textedit.LineStart(d.text, at)
+	if !textedit.Blank(d.text[from:at]) {
 		return from
 	}
 	for above := from; above > 0; {
-		above = lineStart(d.text, above-1)
-		line := bytes.TrimSpace(d.text[above:lineEnd(d.text, above)])
+		above = textedit.LineStart(d.text, above-1)
+		line := bytes.TrimSpace(d.text[above:textedit.LineEnd(d.text, above)])
 		if bytes.HasPrefix(line, []byte("-")) {
 			return above
 		}
@@ -264,7 +225,7 @@ func (d *document) start(n *yaml.Node) int {
 
 // manner finds out how the file is written.
 func (d *document) manner() manner {
-	m := manner{eol: eolOf(d.text), dash: 0, key: 2, unit: 2, list: -1}
+	m := manner{eol: textedit.EOL(d.text), dash: 0, key: 2, unit: 2, list: -1}
 	seq := d.list()
 	if seq != nil && seq.Kind == yaml.SequenceNode && seq.Style&yaml.FlowStyle == 0 {
 		for _, n := range seq.Content {
@@ -285,14 +246,14 @@ func (d *document) manner() manner {
 // look takes the manner of a row; that of the last row counts.
 func (d *document) look(n *yaml.Node, m *manner) {
 	at := d.offset(n)
-	from := lineStart(d.text, at)
+	from := textedit.LineStart(d.text, at)
 	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle != 0 {
 		if i := bytes.IndexByte(d.text[from:at], '-'); i >= 0 {
 			m.dash = i
 		}
 		return
 	}
-	if i := bytes.IndexByte(d.text[from:at], '-'); i >= 0 && n.Anchor == "" && blankLine(d.text[from+i+1:at]) {
+	if i := bytes.IndexByte(d.text[from:at], '-'); i >= 0 && n.Anchor == "" && textedit.Blank(d.text[from+i+1:at]) {
 		m.dash, m.key = i, at-from-i
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {

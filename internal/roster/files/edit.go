@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/roster"
+	"tutti/internal/textedit"
 	"tutti/internal/yamltext"
 )
 
@@ -66,13 +67,13 @@ func unsafeError(name string, line int, format string, args ...any) error {
 func (d *document) change(e *entry, ops []op) (*document, error) {
 	is, err := d.changeAtOnce(e, ops)
 	i := slices.Index(d.rows, e)
-	if errors.Is(err, errOverlap) && len(ops) > 1 {
+	if errors.Is(err, textedit.ErrOverlap) && len(ops) > 1 {
 		is, err = d, nil
 		for n := 0; n < len(ops) && err == nil; n++ {
 			is, err = is.changeAtOnce(is.rows[i], ops[n:n+1])
 		}
 	}
-	if errors.Is(err, errOverlap) {
+	if errors.Is(err, textedit.ErrOverlap) {
 		return nil, unsafeError(e.name(), e.node.Line, "%v", err)
 	}
 	return is, err
@@ -90,7 +91,7 @@ func (d *document) changeAtOnce(e *entry, ops []op) (*document, error) {
 	})
 }
 
-func (d *document) rowSplices(e *entry, ops []op) ([]splice, error) {
+func (d *document) rowSplices(e *entry, ops []op) ([]textedit.Splice, error) {
 	seq := d.list()
 	switch {
 	case e.node.Kind != yaml.MappingNode:
@@ -102,7 +103,7 @@ func (d *document) rowSplices(e *entry, ops []op) ([]splice, error) {
 	s := &splicer{d: d, name: e.name(), manner: d.manner()}
 	s.mapping(e.node, e.said, limit, ops)
 	for _, c := range s.out {
-		if c.from < from || c.to > limit {
+		if c.From < from || c.To > limit {
 			return nil, unsafeError(e.name(), e.node.Line, "the row has no clear end")
 		}
 	}
@@ -126,7 +127,7 @@ func (d *document) rowRange(e *entry) (from, limit int) {
 // listEnd returns where the member with the rows must have ended.
 func (d *document) listEnd() int {
 	if d.root.Style&yaml.FlowStyle == 0 && d.pair+2 < len(d.root.Content) {
-		return lineStart(d.text, d.offset(d.root.Content[d.pair+2]))
+		return textedit.LineStart(d.text, d.offset(d.root.Content[d.pair+2]))
 	}
 	return d.end()
 }
@@ -153,15 +154,15 @@ func (d *document) sameRows(rows []*entry, but int) bool {
 }
 
 // verified makes changes and reads the text again. Unless it says what was meant, nothing is changed.
-func (d *document) verified(name string, line int, changes []splice, good func(is *document) bool) (*document, error) {
+func (d *document) verified(name string, line int, changes []textedit.Splice, good func(is *document) bool) (*document, error) {
 	if i := yamltext.OddBreak(d.text); i >= 0 {
-		return nil, unsafeError(name, bytes.Count(d.text[:i], []byte("\n"))+1, "the line has an unusual end in it")
+		return nil, unsafeError(name, textedit.Line(d.text, i), "the line has an unusual end in it")
 	}
-	text, err := apply(d.text, changes)
+	text, err := textedit.Apply(d.text, changes...)
 	if err != nil {
 		return nil, err
 	}
-	is, err := parse(text)
+	is, err := parse(text, d)
 	if err != nil {
 		return nil, unsafeError(name, line, "afterwards the file could not be read: %v", err)
 	}
@@ -171,17 +172,17 @@ func (d *document) verified(name string, line int, changes []splice, good func(i
 	return is, nil
 }
 
-// add returns the document with one more row.
-func (d *document) add(t *tree) (*document, error) {
-	name := t.at("name").text
+// add returns the document with more rows.
+func (d *document) add(rows ...*tree) (*document, error) {
 	var last error
-	for _, at := range []func(*tree) ([]splice, error){d.addSplices, d.addBehind} {
-		changes, err := at(t)
+	for _, at := range []func([]*tree) ([]textedit.Splice, error){d.addSplices, d.addBehind} {
+		changes, err := at(rows)
 		if err == nil {
 			var is *document
-			is, err = d.verified(name, 0, changes, func(is *document) bool {
+			is, err = d.verified(nameIn(rows), 0, changes, func(is *document) bool {
 				n := len(d.rows)
-				return len(is.rows) == n+1 && is.rows[n].said.equal(t) && d.sameRows(is.rows[:n], -1) && d.rest.equal(is.rest)
+				return len(is.rows) == n+len(rows) && d.sameRows(is.rows[:n], -1) && d.rest.equal(is.rest) &&
+					slices.EqualFunc(is.rows[n:], rows, func(e *entry, t *tree) bool { return e.said.equal(t) })
 			})
 			if err == nil {
 				return is, nil
@@ -194,53 +195,56 @@ func (d *document) add(t *tree) (*document, error) {
 	return nil, last
 }
 
-// addSplices puts a row behind the last one.
-func (d *document) addSplices(t *tree) ([]splice, error) {
+// nameIn returns the name of the first of some rows, for messages.
+func nameIn(rows []*tree) string { return rows[0].at("name").text }
+
+// addSplices puts rows behind the last one.
+func (d *document) addSplices(rows []*tree) ([]textedit.Splice, error) {
 	m, seq := d.manner(), d.list()
 	switch {
 	case d.root == nil:
-		return d.insertAt(d.end(), rowsKey+":"+m.eol+string(m.row(nil, t))), nil
+		return d.insertAt(d.end(), rowsKey+":"+m.eol+m.lines(rows)), nil
 	case seq == nil:
 		s := &splicer{d: d, name: rowsKey, manner: m}
 		if d.root.Style&yaml.FlowStyle != 0 {
 			quoted := d.quoted(d.root)
-			s.flowInsert(d.root, yamltext.Spell(rowsKey, quoted)+": ["+t.flow(quoted)+"]")
+			s.flowInsert(d.root, yamltext.Spell(rowsKey, quoted)+": ["+flows(rows, quoted)+"]")
 			return s.out, s.err
 		}
-		s.insert(d.contentEnd(0, d.end(), 0), rowsKey+":"+m.eol+string(m.row(nil, t)))
+		s.insert(yamltext.ContentEnd(d.text, 0, d.end(), 0), rowsKey+":"+m.eol+m.lines(rows))
 		return s.out, s.err
 	case seq.Anchor != "" || seq.Kind == yaml.AliasNode:
-		return nil, unsafeError(t.at("name").text, seq.Line, "the list of rows has an anchor")
+		return nil, unsafeError(nameIn(rows), seq.Line, "the list of rows has an anchor")
 	case seq.Style&yaml.FlowStyle != 0 && len(seq.Content) > 0:
 		last := d.offset(seq.Content[len(seq.Content)-1])
 		at := yamltext.SkipFlow(d.text, last)
-		return []splice{{at, at, ", " + t.flow(d.quoted(seq.Content[0]))}}, nil
+		return []textedit.Splice{textedit.Put(at, at, ", "+flows(rows, d.quoted(seq.Content[0])))}, nil
 	case seq.Kind == yaml.ScalarNode || len(seq.Content) == 0:
-		return d.addFirst(seq, t, m)
+		return d.addFirst(seq, rows, m)
 	}
-	return d.insertAt(d.contentEnd(0, d.listEnd(), m.dash+1), string(m.row(nil, t))), nil
+	return d.insertAt(yamltext.ContentEnd(d.text, 0, d.listEnd(), m.dash+1), m.lines(rows)), nil
 }
 
-// addBehind puts a row behind blank lines and comments, too: they may belong to a text of the last row.
-func (d *document) addBehind(t *tree) ([]splice, error) {
+// addBehind puts rows behind blank lines and comments, too: they may belong to a text of the last row.
+func (d *document) addBehind(rows []*tree) ([]textedit.Splice, error) {
 	seq := d.list()
 	if seq == nil || seq.Style&yaml.FlowStyle != 0 || len(d.rows) == 0 {
-		return nil, errOverlap
+		return nil, textedit.ErrOverlap
 	}
-	return d.insertAt(d.listEnd(), string(d.manner().row(nil, t))), nil
+	return d.insertAt(d.listEnd(), d.manner().lines(rows)), nil
 }
 
-// addFirst puts a row into a list that is empty: null, nothing at all, or [].
-func (d *document) addFirst(seq *yaml.Node, t *tree, m manner) ([]splice, error) {
+// addFirst puts rows into a list that is empty: null, nothing at all, or [].
+func (d *document) addFirst(seq *yaml.Node, rows []*tree, m manner) ([]textedit.Splice, error) {
 	key := d.root.Content[d.pair]
 	at := d.offset(key)
 	if d.root.Style&yaml.FlowStyle != 0 {
 		from := d.offset(seq)
-		return []splice{{from, yamltext.SkipFlow(d.text, from), "[" + t.flow(d.quoted(d.root)) + "]"}}, nil
+		return []textedit.Splice{textedit.Put(from, yamltext.SkipFlow(d.text, from), "["+flows(rows, d.quoted(d.root))+"]")}, nil
 	}
-	line := lineEnd(d.text, at)
+	line := textedit.LineEnd(d.text, at)
 	if seq.Kind == yaml.ScalarNode && seq.Value == "" {
-		return d.insertAt(line, string(m.row(nil, t))), nil
+		return d.insertAt(line, m.lines(rows)), nil
 	}
 	from := d.offset(seq)
 	end := yamltext.SkipFlow(d.text, from)
@@ -248,12 +252,12 @@ func (d *document) addFirst(seq *yaml.Node, t *tree, m manner) ([]splice, error)
 		end = yamltext.PlainEnd(d.text, from)
 	}
 	if seq.Line != key.Line || end > line {
-		return nil, unsafeError(t.at("name").text, key.Line, "the empty list stands on a line of its own")
+		return nil, unsafeError(nameIn(rows), key.Line, "the empty list stands on a line of its own")
 	}
 	for d.text[from-1] == ' ' {
 		from--
 	}
-	return append([]splice{{from, end, ""}}, d.insertAt(line, string(m.row(nil, t)))...), nil
+	return append([]textedit.Splice{textedit.Put(from, end, "")}, d.insertAt(line, m.lines(rows))...), nil
 }
 
 // amend returns the document after ops on what is beside the rows.
@@ -279,25 +283,12 @@ func (d *document) amend(ops []op) (*document, error) {
 }
 
 // insertAt puts whole lines at the beginning of a line or at the end of the text.
-func (d *document) insertAt(at int, lines string) []splice {
+func (d *document) insertAt(at int, lines string) []textedit.Splice {
 	if at > 0 && d.text[at-1] != '\n' {
-		eol := eolOf(d.text)
+		eol := textedit.EOL(d.text)
 		lines = eol + strings.TrimSuffix(lines, eol)
 	}
-	return []splice{{at, at, lines}}
-}
-
-// contentEnd goes back over blank lines, and over comments that stand further left than what they could belong to.
-func (d *document) contentEnd(from, to, indent int) int {
-	for to > from {
-		above := lineStart(d.text, to-1)
-		line := d.text[above:to]
-		if !blankLine(line) && (!commentLine(line) || indentOf(line) >= indent) {
-			break
-		}
-		to = above
-	}
-	return max(from, to)
+	return []textedit.Splice{textedit.Put(at, at, lines)}
 }
 
 // quoted reports whether a mapping in flow style is written with quotes, as JSON is.

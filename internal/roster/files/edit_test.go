@@ -12,7 +12,7 @@ import (
 
 // edited changes a row of a text as Change does, or adds it.
 func edited(text []byte, name string, f func(r *roster.Row)) ([]byte, error) {
-	d, err := parse(text)
+	d, err := parse(text, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package files
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tutti/internal/roster"
 )
@@ -38,15 +39,20 @@ func (m *merger) run() {
 		nameless = nameless || name == ""
 		m.problem(name, lineOf(e), true, "%s", reasonOf(e.bad))
 	}
+	var missing []string // in the file
 	for _, name := range m.db.names {
 		if m.frozen[name] {
 			continue
 		}
 		if e := m.doc.find(name); e != nil {
 			m.both(e, m.db.rows[name])
-		} else {
-			m.onlyStored(name, m.db.rows[name], nameless)
+		} else if m.onlyStored(name, m.db.rows[name], nameless) {
+			missing = append(missing, name)
 		}
+	}
+	m.addAll(missing)
+	if m.db.nameless {
+		m.problem("", 0, true, "a row of the database has no name")
 	}
 	m.rest()
 }
@@ -67,22 +73,27 @@ func reasonOf(err error) string {
 
 // both judges a row that stands in both files.
 func (m *merger) both(e *entry, s storedRow) {
-	name, here, base := e.row.Name, hashOf(e.said), m.base(e.row.Name)
+	name, here, base := e.row.Name, e.hash(), m.base(e.row.Name)
 	switch {
 	case here == s.hash:
+	case s.bad != nil && here == base:
+		m.leave(e, reasonOf(s.bad))
 	case s.bad != nil:
-		// The file is sound: the database gets its row.
-	case base == "":
-		m.problem(name, e.node.Line, false, "the file and the database say different things of it; the file counts")
-	case s.hash == base:
-		if s.row.Role != "" && s.row.Role != e.row.Role {
-			m.frozen[name] = true
-			bad := &roster.InvalidError{Name: name, Line: e.node.Line, Reason: fmt.Sprintf("its role was %q, and a role that was set may not change", s.row.Role)}
-			m.unusable[name] = bad
-			m.problem(name, e.node.Line, true, "%s", bad.Reason)
-		}
+		m.problem(name, e.node.Line, false, "what the database says of it cannot be used (%s); the file counts", reasonOf(s.bad))
 	case here == base:
 		m.adopt(e, s)
+	case s.row.Role != "" && s.row.Role != e.row.Role:
+		m.frozen[name] = true
+		bad := &roster.InvalidError{Name: name, Line: e.node.Line, Reason: fmt.Sprintf("its role was %q, and a role that was set may not change", s.row.Role)}
+		m.unusable[name] = bad
+		m.problem(name, e.node.Line, true, "%s", bad.Reason)
+	case s.hash == base:
+		// It was edited in the file, perhaps by somebody who had read it before a change of ours.
+		if was, is := s.row.Revision, e.row.Revision; is < was {
+			m.problem(name, e.node.Line, false, "the file has its revision %d, and there was a revision %d: what that changed is gone; the file counts", is, was)
+		}
+	case base == "":
+		m.problem(name, e.node.Line, false, "the file and the database say different things of it; the file counts")
 	default:
 		m.problem(name, e.node.Line, false, "it was changed in the file and by another program in the database; the file counts")
 	}
@@ -105,12 +116,17 @@ func (m *merger) adopt(e *entry, s storedRow) {
 			return
 		}
 	}
-	m.frozen[e.row.Name] = true
-	m.problem(e.row.Name, e.node.Line, false, "another program has changed it in the database, and that was not taken over: %v", err)
+	m.leave(e, err.Error())
 }
 
-// onlyStored judges a row that stands in the database only.
-func (m *merger) onlyStored(name string, s storedRow, nameless bool) {
+// leave keeps a row in both files as it is there.
+func (m *merger) leave(e *entry, why string) {
+	m.frozen[e.row.Name] = true
+	m.problem(e.row.Name, e.node.Line, false, "another program has changed it in the database, and that was not taken over: %s", why)
+}
+
+// onlyStored judges a row that stands in the database only, and reports whether it has to be written into the file.
+func (m *merger) onlyStored(name string, s storedRow, nameless bool) bool {
 	base := m.base(name)
 	switch {
 	case s.bad != nil:
@@ -123,16 +139,35 @@ func (m *merger) onlyStored(name string, s storedRow, nameless bool) {
 	case base != "" && base == s.hash:
 		// Somebody removed it from the file.
 	default:
-		is, err := m.doc.add(s.said)
-		if err != nil {
-			m.frozen[name], m.unusable[name] = true, err
-			m.problem(name, 0, true, "it stands in the database only, and could not be written into the file: %v", err)
-			return
+		return true
+	}
+	return false
+}
+
+// addAll writes rows into the file that stand in the database only: all at once, and where that cannot be done those that can.
+func (m *merger) addAll(names []string) {
+	rows := make([]*tree, len(names))
+	for i, name := range names {
+		rows[i] = m.db.rows[name].said
+	}
+	if len(names) > 1 {
+		if is, err := m.doc.add(rows...); err == nil {
+			m.doc, rows = is, nil
 		}
-		if base != "" {
+	}
+	for i, name := range names {
+		if rows != nil {
+			is, err := m.doc.add(rows[i])
+			if err != nil {
+				m.frozen[name], m.unusable[name] = true, err
+				m.problem(name, 0, true, "it stands in the database only, and could not be written into the file: %v", err)
+				continue
+			}
+			m.doc = is
+		}
+		if m.base(name) != "" {
 			m.problem(name, 0, false, "it was removed from the file and changed by another program in the database; it stays")
 		}
-		m.doc = is
 	}
 }
 
@@ -140,10 +175,25 @@ func (m *merger) onlyStored(name string, s storedRow, nameless bool) {
 func (m *merger) rest() {
 	here, there := m.doc.rest.with(ourKey, nil), m.db.rest
 	hash := hashOf(here)
-	if hash == hashOf(there) || !m.yamlGone && (!m.db.ours.known || hash != m.db.ours.rest) {
+	theirs := hash == m.db.ours.rest // nobody has edited it in the file
+	if hash == hashOf(there) || !m.yamlGone && !theirs && m.db.ours.known && hashOf(there) == m.db.ours.rest {
 		return
 	}
 	ops := slices.DeleteFunc(diff(here, here, there), func(o op) bool { return o.v == nil })
+	if !m.yamlGone && !theirs {
+		// Both have changed it, or nobody knows. As of rows, the file counts, and what only the database has stays.
+		var lost []string
+		ops = slices.DeleteFunc(ops, func(o op) bool {
+			both := within(here, o.path) != nil
+			if emptied := o.v.kind == object && len(o.v.kids) == 0; both && !emptied {
+				lost = append(lost, strings.Join(o.path, "."))
+			}
+			return both
+		})
+		if len(lost) > 0 {
+			m.problem("", 0, false, "the file and the database say different things of %s; the file counts", strings.Join(lost, ", "))
+		}
+	}
 	if len(ops) == 0 {
 		return
 	}
@@ -153,6 +203,14 @@ func (m *merger) rest() {
 		return
 	}
 	m.doc = is
+}
+
+// within returns what stands at a path, nil for nothing.
+func within(t *tree, path []string) *tree {
+	for _, name := range path {
+		t = t.at(name)
+	}
+	return t
 }
 
 // rows returns the rows that can be used, in the order of the file.
@@ -179,7 +237,7 @@ func (m *merger) outcome(sum string) (put []*entry, gone []string, rest *tree, a
 		if m.frozen[e.name()] {
 			continue
 		}
-		hash := hashOf(e.said)
+		hash := e.hash()
 		a.rows[e.row.Name] = hash
 		if s, ok := m.db.rows[e.row.Name]; !ok || s.hash != hash || s.bad != nil || s.old {
 			put = append(put, e)

@@ -139,6 +139,7 @@ func TestHalfWritten(t *testing.T) {
 	t.Parallel()
 	for what, half := range map[string]string{
 		"empty": "", "half a row": two[:len(two)/2], "in a word": two[:strings.Index(two, "cwd")], "the first row only": two[:strings.Index(two, "  - name: b")],
+		"in the last word of the last row": two[:strings.Index(two, "tester")+3],
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -2,10 +2,11 @@ package files
 
 import (
 	"context"
-	"fmt"
 	"os"
+	"time"
 
 	"tutti/internal/atomicfile"
+	"tutti/internal/filelock"
 	"tutti/internal/roster"
 )
 
@@ -13,7 +14,8 @@ import (
 // the order in which they are written; the process waits for less of it:
 //
 //   - Change returns when the YAML has the row for good. The database follows under the same lock; the next call waits for that.
-//   - The database stays open between calls, with no transaction in it and with nothing in its journal: others read and write it.
+//   - The database stays open between calls, with no transaction in it: others read and write it. What others have not written since is
+//     not read again. Its journal is emptied, and the cache written, by Close.
 //   - Rows are taken from the cache as light programs take them, where it holds.
 //
 // Whoever calls it calls Close before the process ends.
@@ -27,6 +29,9 @@ func (r *Registry) Quick() {
 func (r *Registry) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.due != nil {
+		r.finish()
+	}
 	if r.idle != nil {
 		r.idle.close()
 		r.idle = nil
@@ -34,6 +39,43 @@ func (r *Registry) Close() error {
 	r.quick = false
 	return nil
 }
+
+// keep leaves the end of a visit to Close, and its database open for the next call.
+func (r *Registry) keep(v *visit) {
+	r.idle, r.last, r.seen = v.db, v.merged.doc, nil
+	r.due = &visit{r: r, merged: v.merged, aside: v.aside}
+}
+
+// finish does what is due, under the lock. Where somebody else has written since, or holds the lock, it is theirs to do.
+func (r *Registry) finish() {
+	v := r.due
+	r.due = nil
+	var err error
+	if v.place, err = r.find(false); err != nil {
+		return
+	}
+	defer v.place.dir.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), finishLimit)
+	defer cancel()
+	lock, err := filelock.Acquire(ctx, v.place.dir.FD(), v.place.dir.Path(), filelock.Options{Kernel: v.place.lock()})
+	if err != nil {
+		return
+	}
+	defer func() { _ = lock.Release() }() // it ends with the process in any case
+	alone := r.idle != nil && r.idle.here() && r.idle.alone(ctx)
+	if r.idle != nil {
+		r.idle.close()
+		r.idle = nil
+	}
+	r.step("closed")
+	if alone {
+		v.remember()
+		r.step("remembered")
+	}
+}
+
+// finishLimit is how long the lock is waited for by who only wants to leave everything as it is best for others.
+const finishLimit = time.Second
 
 // changeAhead is Change for who does not wait for the database. The lock of the registry, which is held, is given back at the end of all.
 func (r *Registry) changeAhead(ctx context.Context, name string, f func(row *roster.Row, found bool) error) (roster.Row, error) {
@@ -96,26 +138,14 @@ func (r *Registry) warm() {
 func (r *Registry) database(ctx context.Context, path string) (*database, error) {
 	d := r.idle
 	r.idle = nil
-	if d == nil {
-		return openDatabase(ctx, path, r.wait)
-	}
-	if d.path == path && d.here() {
-		if _, err := d.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", r.wait.Milliseconds())); err == nil {
-			return d, nil
-		}
-	}
-	d.close()
-	return openDatabase(ctx, path, r.wait)
-}
-
-// giveBack keeps a database for the next call, or closes it.
-func (r *Registry) giveBack(d *database) {
-	if !r.quick {
+	switch {
+	case d == nil:
+	case d.path == path && d.here():
+		return d, nil
+	default:
 		d.close()
-		return
 	}
-	d.settle()
-	r.idle = d
+	return openDatabase(ctx, path, r.wait)
 }
 
 // here tells whether the file that was opened still has its name.

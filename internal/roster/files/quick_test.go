@@ -98,7 +98,7 @@ func TestQuickChangeReturnsBeforeTheDatabase(t *testing.T) {
 // namesOf reads a text as a registry.
 func namesOf(t *testing.T, text string) (all []string) {
 	t.Helper()
-	d, err := parse([]byte(text))
+	d, err := parse([]byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tutti/internal/atomicfile"
+	"tutti/internal/filelock"
 	"tutti/internal/roster"
 )
 
@@ -23,7 +24,7 @@ type Registry struct {
 	cache string // folder; "": there is no cache
 
 	now  func() time.Time
-	wait time.Duration     // for another program that holds the database
+	wait time.Duration     // for another program that holds the lock or the database
 	step func(name string) // of tests: between two steps of a change
 
 	mu   sync.Mutex // one call at a time; the lock file does the same among processes
@@ -32,6 +33,7 @@ type Registry struct {
 
 	quick bool      // see Quick
 	idle  *database // open, between two calls
+	due   *visit    // the last one, of which something is left to do
 }
 
 // A look is an agreement of both files that can be recognised without opening the database.
@@ -83,13 +85,13 @@ func (r *Registry) Rows(ctx context.Context) ([]roster.Row, []roster.Problem, er
 	if err == nil {
 		return rows, problems, nil
 	}
-	if readOnly(err) {
-		return r.plainRows("")
+	if note, plainly := r.unwritable(err); plainly {
+		rows, problems, fault := r.plainRows(ctx, note)
+		if note == "" || !errors.Is(fault, fs.ErrNotExist) { // else the database is all that there is
+			return rows, problems, fault
+		}
 	}
-	if busy(err) {
-		return r.plainRows("another program holds the database: what it changes there is not seen")
-	}
-	return nil, nil, fmt.Errorf("read registry: %w", err)
+	return nil, nil, fmt.Errorf("read registry: %w", r.advised(err))
 }
 
 // Beside implements [roster.Keeper].
@@ -102,7 +104,7 @@ func (r *Registry) Beside(ctx context.Context) ([]byte, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read registry: %w", err)
+		return nil, fmt.Errorf("read registry: %w", r.advised(err))
 	}
 	return beside, nil
 }
@@ -132,7 +134,7 @@ func (r *Registry) change(ctx context.Context, name string, f func(row *roster.R
 		return row, fault
 	}
 	if err != nil {
-		return roster.Row{}, fmt.Errorf("change session %s: %w", name, err)
+		return roster.Row{}, fmt.Errorf("change session %s: %w", name, r.advised(err))
 	}
 	return row, nil
 }
@@ -166,20 +168,55 @@ func readOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, errReadOnly)
 }
 
+// unwritable reports whether an error is one about writing, or about the database: the rows of the YAML can be told nevertheless. The
+// note says what is missing then, "" when that is no surprise.
+func (r *Registry) unwritable(err error) (note string, ok bool) {
+	var held *filelock.HeldError
+	switch {
+	case readOnly(err):
+		return "", true
+	case busy(err):
+		return "another program holds the database: what it changes there is not seen", true
+	case errors.As(err, &held):
+		return fmt.Sprintf("%v: what stands in the database only is not seen", held), true
+	case ofDatabase(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG):
+		return fmt.Sprintf("what stands in the database only is not seen: %v", r.advised(err)), true
+	}
+	return "", false
+}
+
+// advised adds to an error what can be done about it.
+func (r *Registry) advised(err error) error {
+	if foreign(err) {
+		return fmt.Errorf("%w; these are not the tables of a registry: move the database away, and it is made again from %s", err, r.path)
+	}
+	return err
+}
+
 // plainRows reads the YAML alone, where nothing may be written. A note becomes a problem.
-func (r *Registry) plainRows(note string) ([]roster.Row, []roster.Problem, error) {
+func (r *Registry) plainRows(ctx context.Context, note string) ([]roster.Row, []roster.Problem, error) {
 	p, err := r.find(false)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read registry: %w", err)
 	}
 	defer p.dir.Close()
-	text, _, err := p.dir.Read(p.name, roster.MaxSize)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read registry: %w", err)
-	}
-	doc, err := r.parse(text)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read registry: %w", r.syntax(err))
+	var doc *document
+	for until := r.now().Add(waitFor); doc == nil; {
+		text, info, err := p.dir.Read(p.name, roster.MaxSize)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read registry: %w", err)
+		}
+		read, fault := r.parse(text)
+		switch patient := r.now().Before(until); {
+		case patient && (info.Unstable || r.justWritten(info) && (halfWritten(text, fault) || cutOff(text))):
+			if err := pause(ctx); err != nil {
+				return nil, nil, fmt.Errorf("read registry: %w", err)
+			}
+		case fault != nil:
+			return nil, nil, fmt.Errorf("read registry: %w", r.syntax(fault))
+		default:
+			doc = read
+		}
 	}
 	m := &merger{doc: doc, db: &stored{rows: map[string]storedRow{}, rest: &tree{kind: object}}}
 	m.run()

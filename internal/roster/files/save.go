@@ -22,10 +22,6 @@ func (v *visit) save(ctx context.Context) error {
 	put, gone, rest, agreed := m.outcome(sumOf(text))
 	if newText || len(put)+len(gone) > 0 || !agreed.same(&m.db.ours) {
 		agreed.revision++
-		if err := v.db.write(ctx, put, gone, rest, agreed); err != nil {
-			return err
-		}
-		v.r.step("written")
 		if newText {
 			if err := v.swap(text); err != nil {
 				return err
@@ -36,16 +32,31 @@ func (v *visit) save(ctx context.Context) error {
 		if newText && v.made != nil {
 			v.made()
 		}
-		if err := v.db.commit(context.WithoutCancel(ctx)); err != nil {
+		ctx = context.WithoutCancel(ctx)
+		err := v.db.write(ctx, put, gone, rest, agreed)
+		v.r.step("written")
+		if err == nil {
+			err = v.db.commit(ctx)
+		}
+		if err != nil {
 			v.r.forget()
+			if !newText {
+				return err
+			}
 			return nil //nolint:nilerr // see above
 		}
 		v.r.step("committed")
 	}
-	v.r.giveBack(v.db)
+	if v.r.quick {
+		v.db.end()
+		v.db.known = m.db.said(put, gone, rest, agreed)
+		v.r.keep(v)
+	} else {
+		v.db.close()
+		v.r.step("closed")
+		v.remember()
+	}
 	v.db = nil
-	v.r.step("closed")
-	v.remember(text)
 	v.r.step("cached")
 	return nil
 }
@@ -118,28 +129,34 @@ func (v *visit) takeBack(tmp string, ours []byte) error {
 		}
 		out, _, unread := dir.Read(tmp, roster.MaxSize)
 		if unread == nil && bytes.Equal(out, ours) {
-			if try == 0 || v.keepAside(tmp, out) != nil { // the first time it is our own
+			if try == 0 { // the first time it is our own
 				dir.Remove(tmp)
+			} else {
+				v.keepAside(tmp, out)
 			}
 			return errAgain
 		}
 		// Somebody has written once more. That is newer than what was put back, which is what comes out next.
 		ours, theirs = theirs, out
 	}
-	return errors.Join(fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, tmp), err)
+	return errors.Join(fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, v.keepAside(tmp, theirs)), err)
 }
 
 // aside is what a text of others is called, after the name of the registry, that was displaced by another one of theirs.
 const aside = ".aside"
 
-// keepAside keeps a text that was displaced. Where one is kept already the new one gets a name of its own.
-func (v *visit) keepAside(tmp string, text []byte) error {
+// keepAside keeps a text that was displaced, and returns its name. Where one is kept already the new one gets a name of its own.
+func (v *visit) keepAside(tmp string, text []byte) string {
 	dir, name := v.place.dir, v.place.name+aside
 	err := dir.Rename(tmp, dir, name, false)
 	if errors.Is(err, fs.ErrExist) {
-		err = dir.Rename(tmp, dir, name+"-"+sumOf(text)[:8], true)
+		name += "-" + sumOf(text)[:8]
+		err = dir.Rename(tmp, dir, name, true)
 	}
-	return err
+	if err != nil {
+		return tmp
+	}
+	return name
 }
 
 // rename is swap where files cannot be exchanged: a moment is left in which the writing of another program would be lost.
@@ -164,8 +181,9 @@ func (v *visit) rename(tmp string) error {
 }
 
 // remember keeps what was agreed upon for the next call and for light programs.
-func (v *visit) remember(text []byte) {
+func (v *visit) remember() {
 	r, m := v.r, v.merged
+	text := m.doc.text
 	r.last = m.doc
 	read := r.now()
 	now, info, err := v.place.dir.Read(v.place.name, roster.MaxSize)

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tutti/internal/textedit"
 	"tutti/internal/yamltext"
 )
 
@@ -15,7 +16,7 @@ type splicer struct {
 	manner
 	d    *document
 	name string // of the session, for messages
-	out  []splice
+	out  []textedit.Splice
 	err  error
 }
 
@@ -69,7 +70,7 @@ func (s *splicer) mapping(n *yaml.Node, said *tree, limit int, ops []op) {
 		done[name] = true
 	}
 	if len(added) > 0 {
-		s.insert(s.d.contentEnd(0, limit, indent), string(added))
+		s.insert(yamltext.ContentEnd(s.d.text, 0, limit, indent), string(added))
 	}
 }
 
@@ -95,7 +96,7 @@ func member(n *yaml.Node, name string) int {
 // memberEnd returns where a member of a mapping in block style must have ended.
 func (s *splicer) memberEnd(n *yaml.Node, i, limit int) int {
 	if i+2 < len(n.Content) {
-		return lineStart(s.d.text, s.d.offset(n.Content[i+2]))
+		return textedit.LineStart(s.d.text, s.d.offset(n.Content[i+2]))
 	}
 	return limit
 }
@@ -108,8 +109,8 @@ func (s *splicer) insert(at int, lines string) {
 // keyPlace returns where a key begins, and whether there is nothing before it on its line; a dash may be.
 func (s *splicer) keyPlace(k *yaml.Node) (at int, alone bool) {
 	at = s.d.offset(k)
-	before := s.d.text[lineStart(s.d.text, at):at]
-	if blankLine(before) {
+	before := s.d.text[textedit.LineStart(s.d.text, at):at]
+	if textedit.Blank(before) {
 		return at, true
 	}
 	if strings.Trim(string(before), " -") != "" || k.Style&yaml.TaggedStyle != 0 || k.Anchor != "" {
@@ -121,11 +122,11 @@ func (s *splicer) keyPlace(k *yaml.Node) (at int, alone bool) {
 // valueEnd goes back from the end of a member over blank lines and comments: they stay. In a text over several lines only what does
 // not stand deeper than the key is a comment.
 func (s *splicer) valueEnd(k, v *yaml.Node, limit int) int {
-	first := lineEnd(s.d.text, s.d.offset(k))
+	first := textedit.LineEnd(s.d.text, s.d.offset(k))
 	if v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-		return s.d.contentEnd(first, limit, 1<<30)
+		return yamltext.ContentEnd(s.d.text, first, limit, 1<<30)
 	}
-	return s.d.contentEnd(first, limit, k.Column)
+	return yamltext.ContentEnd(s.d.text, first, limit, k.Column)
 }
 
 func (s *splicer) removeMember(n *yaml.Node, i, limit int) {
@@ -137,7 +138,7 @@ func (s *splicer) removeMember(n *yaml.Node, i, limit int) {
 	at, alone := s.keyPlace(k)
 	end := s.valueEnd(k, v, s.memberEnd(n, i, limit))
 	if alone {
-		s.out = append(s.out, splice{lineStart(s.d.text, at), end, ""})
+		s.out = append(s.out, textedit.Put(textedit.LineStart(s.d.text, at), end, ""))
 		return
 	}
 	if i+2 >= len(n.Content) {
@@ -145,14 +146,14 @@ func (s *splicer) removeMember(n *yaml.Node, i, limit int) {
 		return
 	}
 	next := s.d.offset(n.Content[i+2])
-	if !blankLine(s.d.text[end:next]) { // a comment: the dash stays before it, alone
+	if !textedit.Blank(s.d.text[end:next]) { // a comment: the dash stays before it, alone
 		for s.d.text[at-1] == ' ' {
 			at--
 		}
-		s.out = append(s.out, splice{at, end, s.eol})
+		s.out = append(s.out, textedit.Put(at, end, s.eol))
 		return
 	}
-	s.out = append(s.out, splice{at, next, ""})
+	s.out = append(s.out, textedit.Put(at, next, ""))
 }
 
 // anchored reports whether a part has an anchor anywhere in it.
@@ -169,44 +170,73 @@ func (s *splicer) replace(n *yaml.Node, i, limit int, t *tree) {
 	}
 	at, alone := s.keyPlace(k)
 	end := s.valueEnd(k, v, s.memberEnd(n, i, limit))
-	line := lineEnd(s.d.text, at)
 	if inBrackets := v.Kind != yaml.ScalarNode && v.Style&yaml.FlowStyle != 0; inBrackets || t.kind < list || len(t.kids) == 0 {
-		if from, to, ok := s.inline(k, v, end <= line); ok {
+		if from, to, ok := s.inline(k, v, end); ok {
 			text := t.flow(s.d.quoted(v))
 			if from == to {
 				text = " " + text
 			}
-			s.out = append(s.out, splice{from, to, text})
+			s.out = append(s.out, textedit.Put(from, to, text))
 			return
 		}
 	}
 	if v.Kind == yaml.SequenceNode && v.Style&yaml.FlowStyle == 0 && t.kind == list && len(t.kids) > 0 && s.items(v, end, t) {
 		return
 	}
-	if v.Kind != yaml.ScalarNode && v.Kind != yaml.AliasNode && bytes.ContainsRune(s.d.text[at:end], '#') {
+	remark, ok := s.remark(k, v, end)
+	if !ok {
 		s.refuse(k.Line, "there may be comments in %s", k.Value)
 		return
 	}
 	indent := k.Column - 1
 	text := string(s.block(nil, k.Value, t, indent))
-	from := lineStart(s.d.text, at)
+	text = strings.Replace(text, s.eol, remark+s.eol, 1)
+	from := textedit.LineStart(s.d.text, at)
 	if !alone {
 		from, text = at, strings.TrimLeft(text, " ")
 	}
 	if end > 0 && s.d.text[end-1] != '\n' {
 		text = strings.TrimSuffix(text, s.eol)
 	}
-	s.out = append(s.out, splice{from, end, text})
+	s.out = append(s.out, textedit.Put(from, end, text))
 }
 
-// inline finds a value that stands on the line of its key. An empty one has its place behind the colon.
-func (s *splicer) inline(k, v *yaml.Node, oneLine bool) (from, to int, ok bool) {
+// remark returns the comment of a member, with the blanks before it: it has a place on the first line of any other value. Where there may be
+// more than one, or none with a clear place, ok is false.
+func (s *splicer) remark(k, v *yaml.Node, end int) (text string, ok bool) {
+	whole, from := s.d.text[:end], s.d.offset(k)
+	to := from
+	switch {
+	case v.Kind == yaml.ScalarNode && v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		from = s.d.offset(v)
+		to = yamltext.PlainEnd(whole, from) // of the mark; what follows on other lines is text
+	case v.Kind == yaml.ScalarNode || v.Kind == yaml.AliasNode:
+		if at, behind, found := s.inline(k, v, end); found && bytes.IndexByte(whole[from:at], '#') < 0 {
+			to = behind
+		}
+	}
+	line := bytes.TrimRight(whole[to:textedit.LineEnd(whole, to)], "\r\n")
+	switch {
+	case to == from:
+		return "", bytes.IndexByte(whole[from:], '#') < 0
+	case bytes.IndexByte(line, '#') < 0:
+		return "", true
+	}
+	return string(line), true
+}
+
+// inline finds the bytes of a value, where it can be replaced without its key: all but texts over several lines that have a mark, and
+// parts in block style. An empty value has its place behind the colon. The member ends at end.
+func (s *splicer) inline(k, v *yaml.Node, end int) (from, to int, ok bool) {
 	text := s.d.text
 	switch {
-	case !oneLine || v.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0:
+	case v.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0:
 		return 0, 0, false
 	case emptyWord(v):
 		at := s.d.offset(k)
+		if end > textedit.LineEnd(text, at) {
+			return 0, 0, false
+		}
 		if k.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
 			at = yamltext.SkipQuoted(text, at)
 		} else {
@@ -214,19 +244,25 @@ func (s *splicer) inline(k, v *yaml.Node, oneLine bool) (from, to int, ok bool) 
 		}
 		at += indentOf(text[at:])
 		return at + 1, at + 1, at < len(text) && text[at] == ':'
-	case v.Line != k.Line:
-		return 0, 0, false
 	}
 	from = s.d.offset(v)
 	switch {
 	case v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
 		return from, yamltext.SkipQuoted(text, from), true
 	case v.Style&yaml.FlowStyle != 0:
-		return from, yamltext.SkipFlow(text, from), true
+		to = yamltext.SkipFlow(text, from)
+		return from, to, !s.remarksWithin(from, to)
 	case v.Kind == yaml.ScalarNode || v.Kind == yaml.AliasNode:
-		return from, yamltext.PlainEnd(text, from), true
+		// A comment ends a plain word: there is none but on its last line.
+		return from, yamltext.PlainEnd(text, max(from, textedit.LineStart(text, end-1))), true
 	}
 	return 0, 0, false
+}
+
+// remarksWithin reports whether there may be a comment in a part in flow style: it has one only where it goes over several lines.
+func (s *splicer) remarksWithin(from, to int) bool {
+	part := s.d.text[from:to]
+	return bytes.IndexByte(part, '\n') >= 0 && bytes.IndexByte(part, '#') >= 0
 }
 
 // items changes the entries of a list in block style: those at the beginning and at the end that stay are not touched. It reports
@@ -256,7 +292,7 @@ func (s *splicer) items(v *yaml.Node, end int, t *tree) bool {
 	}
 	starts[len(v.Content)] = end
 	for i := head; i < len(old)-tail; i++ {
-		s.out = append(s.out, splice{starts[i], s.d.contentEnd(starts[i], starts[i+1], 1<<30), ""})
+		s.out = append(s.out, textedit.Put(starts[i], yamltext.ContentEnd(s.d.text, starts[i], starts[i+1], 1<<30), ""))
 	}
 	var text []byte
 	for _, k := range t.kids[head : len(t.kids)-tail] {
@@ -289,7 +325,12 @@ func (s *splicer) flowMapping(n *yaml.Node, said *tree, ops []op) {
 				s.refuse(v.Line, "%s has an anchor, a tag or no value", name)
 				return
 			}
-			s.out = append(s.out, splice{from, yamltext.SkipFlow(s.d.text, from), applied(said, opsOn(ops, name)).at(name).flow(quoted)})
+			to := yamltext.SkipFlow(s.d.text, from)
+			if s.remarksWithin(from, to) {
+				s.refuse(v.Line, "there may be comments in %s", name)
+				return
+			}
+			s.out = append(s.out, textedit.Put(from, to, applied(said, opsOn(ops, name)).at(name).flow(quoted)))
 		}
 		done[name] = true
 	}
@@ -311,7 +352,7 @@ func emptyWord(n *yaml.Node) bool {
 func (s *splicer) flowInsert(n *yaml.Node, text string) {
 	if len(n.Content) == 0 {
 		at := s.d.offset(n) + 1
-		s.out = append(s.out, splice{at, at, text})
+		s.out = append(s.out, textedit.Put(at, at, text))
 		return
 	}
 	last := n.Content[len(n.Content)-1]
@@ -320,7 +361,7 @@ func (s *splicer) flowInsert(n *yaml.Node, text string) {
 		return
 	}
 	at := yamltext.SkipFlow(s.d.text, s.d.offset(last))
-	s.out = append(s.out, splice{at, at, ", " + text})
+	s.out = append(s.out, textedit.Put(at, at, ", "+text))
 }
 
 // flowWhole writes a mapping in braces anew.
@@ -331,7 +372,7 @@ func (s *splicer) flowWhole(n *yaml.Node, t *tree, quoted bool) {
 		s.refuse(n.Line, "there may be comments or references in the braces")
 		return
 	}
-	s.out = append(s.out, splice{from, to, t.flow(quoted)})
+	s.out = append(s.out, textedit.Put(from, to, t.flow(quoted)))
 }
 
 // referring reports whether a part has an anchor or an alias in it.

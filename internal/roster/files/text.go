@@ -2,58 +2,10 @@ package files
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
-	"slices"
 	"strings"
 
 	"tutti/internal/yamltext"
 )
-
-// A splice puts a text in the place of a range of bytes.
-type splice struct {
-	from, to int
-	with     string
-}
-
-var errOverlap = errors.New("two changes meet")
-
-// apply makes changes to a text. Every byte outside of their ranges is copied as it is.
-func apply(text []byte, changes []splice) ([]byte, error) {
-	slices.SortStableFunc(changes, func(a, b splice) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	out := make([]byte, 0, len(text)+1024)
-	at := 0
-	for _, c := range changes {
-		if c.from < at || c.to < c.from || c.to > len(text) {
-			return nil, errOverlap
-		}
-		out = append(append(out, text[at:c.from]...), c.with...)
-		at = c.to
-	}
-	return append(out, text[at:]...), nil
-}
-
-// eolOf returns how lines of a text end: as the first one does.
-func eolOf(text []byte) string {
-	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
-		return "\r\n"
-	}
-	return "\n"
-}
-
-func lineStart(text []byte, at int) int { return bytes.LastIndexByte(text[:at], '\n') + 1 }
-
-// lineEnd returns where the line of an offset ends, behind its end mark.
-func lineEnd(text []byte, at int) int {
-	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
-		return at + i + 1
-	}
-	return len(text)
-}
-
-func blankLine(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
-
-func commentLine(line []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("#")) }
 
 // indentOf returns by how many spaces a line is indented.
 func indentOf(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
@@ -117,4 +69,22 @@ func (m manner) row(dst []byte, t *tree) []byte {
 	}
 	dst[begin+m.dash] = '-'
 	return dst
+}
+
+// lines returns the lines of new rows.
+func (m manner) lines(rows []*tree) string {
+	var dst []byte
+	for _, t := range rows {
+		dst = m.row(dst, t)
+	}
+	return string(dst)
+}
+
+// flows writes rows into a list in brackets.
+func flows(rows []*tree, quoted bool) string {
+	parts := make([]string, len(rows))
+	for i, t := range rows {
+		parts[i] = t.flow(quoted)
+	}
+	return strings.Join(parts, ", ")
 }

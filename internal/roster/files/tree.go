@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/canonjson"
+	"tutti/internal/yamltext"
 )
 
 // Limits of what is understood.
@@ -36,13 +37,34 @@ type tree struct {
 	text  string // of a number its JSON, of a boolean true or false, of a string what it says
 	names []string
 	kids  []*tree
+	index map[string]int // of names, once there are many and one is looked for
+}
+
+// manyNames is from where on a name is looked for in an index.
+const manyNames = 32
+
+// place returns where the member of a name stands, -1: nowhere.
+func (t *tree) place(name string) int {
+	if len(t.names) < manyNames {
+		return slices.Index(t.names, name)
+	}
+	if t.index == nil {
+		t.index = make(map[string]int, len(t.names))
+		for i, n := range t.names {
+			t.index[n] = i
+		}
+	}
+	if i, ok := t.index[name]; ok {
+		return i
+	}
+	return -1
 }
 
 func (t *tree) at(name string) *tree {
 	if t == nil || t.kind != object {
 		return nil
 	}
-	if i := slices.Index(t.names, name); i >= 0 {
+	if i := t.place(name); i >= 0 {
 		return t.kids[i]
 	}
 	return nil
@@ -51,7 +73,7 @@ func (t *tree) at(name string) *tree {
 // with returns a copy of an object in which one member is another, or new behind the others; nil removes it.
 func (t *tree) with(name string, v *tree) *tree {
 	c := &tree{kind: object, names: slices.Clone(t.names), kids: slices.Clone(t.kids)}
-	i := slices.Index(c.names, name)
+	i := t.place(name)
 	switch {
 	case i < 0 && v != nil:
 		c.names, c.kids = append(c.names, name), append(c.kids, v)
@@ -129,11 +151,13 @@ func fromJSON(raw []byte) *tree {
 		return t
 	case canonjson.TypeObject:
 		t := &tree{kind: object}
+		seen := map[string]int{}
 		for name, v := range canonjson.Members(raw) {
-			if i := slices.Index(t.names, name); i >= 0 {
+			if i, ok := seen[name]; ok {
 				t.kids[i] = fromJSON(v)
 				continue
 			}
+			seen[name] = len(t.names)
 			t.names, t.kids = append(t.names, name), append(t.kids, fromJSON(v))
 		}
 		return t
@@ -144,18 +168,8 @@ func fromJSON(raw []byte) *tree {
 // errBomb is in the chain of the error about aliases that multiply.
 var errBomb = errors.New("aliases multiply it beyond what can be meant")
 
-// A lineError is a fault in the text.
-type lineError struct {
-	line   int
-	reason string
-	cause  error
-}
-
-func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.reason) }
-func (e *lineError) Unwrap() error { return e.cause }
-
 func faultAt(n *yaml.Node, format string, args ...any) error {
-	return &lineError{line: n.Line, reason: fmt.Sprintf(format, args...)}
+	return &yamltext.Fault{Line: n.Line, Reason: fmt.Sprintf(format, args...)}
 }
 
 // A reader makes trees of the nodes of one file, with one allowance for copies.
@@ -170,7 +184,7 @@ func (r *reader) tree(n *yaml.Node, depth int, copied bool) (*tree, error) {
 	}
 	if copied {
 		if r.copies++; r.copies > maxCopies {
-			return nil, &lineError{n.Line, errBomb.Error(), errBomb}
+			return nil, &yamltext.Fault{Line: n.Line, Reason: errBomb.Error(), Cause: errBomb}
 		}
 	}
 	switch n.Kind {
@@ -217,6 +231,12 @@ func (r *reader) mapping(n *yaml.Node, depth int, copied bool) (*tree, error) {
 		}
 		t.names, t.kids = append(t.names, key.Value), append(t.kids, v)
 	}
+	have := map[string]bool{}
+	if len(merged) > 0 {
+		for _, name := range t.names {
+			have[name] = true
+		}
+	}
 	for len(merged) > 0 {
 		m := merged[0]
 		merged = merged[1:]
@@ -225,7 +245,8 @@ func (r *reader) mapping(n *yaml.Node, depth int, copied bool) (*tree, error) {
 			merged = append(slices.Clone(m.kids), merged...)
 		case object:
 			for i, name := range m.names {
-				if !slices.Contains(t.names, name) {
+				if !have[name] {
+					have[name] = true
 					t.names, t.kids = append(t.names, name), append(t.kids, m.kids[i])
 				}
 			}
@@ -246,19 +267,27 @@ func scalar(n *yaml.Node) *tree {
 	case "!!null":
 		return &tree{kind: null}
 	case "!!bool":
-		return &tree{kind: boolean, text: strings.ToLower(n.Value)}
+		if is := strings.ToLower(n.Value); is == "true" || is == "false" {
+			return &tree{kind: boolean, text: is}
+		}
 	case "!!int":
-		if canonjson.Valid([]byte(n.Value)) {
-			return &tree{kind: number, text: n.Value}
+		if isNumber(n.Value) {
+			return &tree{kind: number, text: strings.TrimSpace(n.Value)}
 		}
 		var i int64
 		if n.Decode(&i) == nil {
 			return &tree{kind: number, text: strconv.FormatInt(i, 10)}
 		}
 	case "!!float":
-		if canonjson.Valid([]byte(n.Value)) {
-			return &tree{kind: number, text: n.Value}
+		if isNumber(n.Value) {
+			return &tree{kind: number, text: strings.TrimSpace(n.Value)}
 		}
 	}
 	return &tree{kind: word, text: n.Value}
+}
+
+// isNumber reports whether a word is a number in JSON. A tag can stand before any word.
+func isNumber(word string) bool {
+	raw := []byte(word)
+	return canonjson.Kind(raw) == canonjson.TypeNumber && canonjson.Valid(raw)
 }

@@ -14,6 +14,7 @@ import (
 	"tutti/internal/atomicfile"
 	"tutti/internal/filelock"
 	"tutti/internal/roster"
+	"tutti/internal/yamltext"
 )
 
 // How long a file that looks half written is waited for: an editor that empties a file and writes it takes milliseconds, a script that
@@ -124,7 +125,7 @@ func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do 
 			return fmt.Errorf("%s: %w", r.path, fs.ErrNotExist)
 		}
 	}
-	lock, err := filelock.Acquire(ctx, p.dir.FD(), p.dir.Path(), filelock.Options{Kernel: p.lock()})
+	lock, err := filelock.Acquire(ctx, p.dir.FD(), p.dir.Path(), filelock.Options{Kernel: p.lock(), Timeout: r.wait})
 	if err != nil {
 		return err
 	}
@@ -169,26 +170,28 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 	case err == nil && info.Mode&0o200 == 0:
 		return fmt.Errorf("%s: %w", v.r.path, errReadOnly)
 	}
-	fresh := patient && v.exists && v.r.now().Sub(time.Unix(0, max(info.Mtime, info.Ctime))).Abs() < freshFor
+	fresh := patient && v.exists && v.r.justWritten(info)
 	doc, fault := v.r.parse(v.text)
-	blank := v.exists && len(bytes.TrimSpace(v.text)) == 0
-	if fresh && (fault != nil || blank) {
+	if fresh && halfWritten(v.text, fault) {
 		return errFresh
 	}
 	if fault != nil {
 		return v.r.syntax(fault)
 	}
-	if v.place.linked && !blank && doc.pair < 0 {
+	if v.place.linked && len(bytes.TrimSpace(v.text)) > 0 && doc.pair < 0 {
 		// A link that came with the work of others could lead to any file of the user's.
 		return fmt.Errorf("%s leads to a file without %s: it is no registry", v.r.path, rowsKey)
 	}
 	v.r.step("read")
-	stored, err := v.readDatabase(ctx)
+	stored, err := v.readDatabase(ctx, doc)
 	if err != nil {
 		return err
 	}
-	v.merged = &merger{doc: doc, db: stored, yamlGone: !v.exists || blank}
-	if fresh && !v.merged.yamlGone {
+	v.merged = &merger{doc: doc, db: stored, yamlGone: doc.root == nil}
+	if fresh && !v.merged.yamlGone && sumOf(v.text) != stored.ours.yaml { // what both have agreed on is whole
+		if cutOff(v.text) {
+			return errFresh
+		}
 		for name := range stored.ours.rows {
 			if doc.find(name) == nil {
 				return errFresh
@@ -198,12 +201,25 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 	return nil
 }
 
-func (v *visit) readDatabase(ctx context.Context) (*stored, error) {
+// justWritten reports whether somebody may still be writing a file.
+func (r *Registry) justWritten(info atomicfile.Info) bool {
+	return r.now().Sub(time.Unix(0, max(info.Mtime, info.Ctime))).Abs() < freshFor
+}
+
+// halfWritten reports whether a text looks like the beginning of one: it says nothing, or is no YAML. fault is what the parser said of it.
+func halfWritten(text []byte, fault error) bool {
+	return fault != nil || len(bytes.TrimSpace(text)) == 0
+}
+
+// cutOff reports whether a text ends within a line. People may leave it so; who writes it piece by piece does not.
+func cutOff(text []byte) bool { return !bytes.HasSuffix(text, []byte("\n")) }
+
+func (v *visit) readDatabase(ctx context.Context, doc *document) (*stored, error) {
 	for {
 		db, err := v.r.database(ctx, v.place.db())
 		var s *stored
 		if err == nil {
-			if s, err = db.begin(ctx); err == nil {
+			if s, err = db.begin(ctx, doc); err == nil {
 				v.db = db
 				v.r.step("begun")
 				return s, nil
@@ -239,7 +255,7 @@ func (r *Registry) parse(text []byte) (*document, error) {
 	if r.last != nil && bytes.Equal(r.last.text, text) {
 		return r.last, nil
 	}
-	d, err := parse(text)
+	d, err := parse(text, r.last)
 	if err == nil {
 		r.last = d
 	}
@@ -247,9 +263,9 @@ func (r *Registry) parse(text []byte) (*document, error) {
 }
 
 func (r *Registry) syntax(err error) error {
-	var fault *lineError
+	var fault *yamltext.Fault
 	if errors.As(err, &fault) {
-		return &SyntaxError{Path: r.path, Line: fault.line, Reason: fault.reason}
+		return &SyntaxError{Path: r.path, Line: fault.Line, Reason: fault.Reason}
 	}
 	return err
 }
