@@ -38,7 +38,6 @@ func newCache(path string, list []byte, enumerate bool) *cache {
 
 // fill gives the machines what was kept of them, and returns how old that is.
 func (c *cache) fill(peers []Peer, now time.Time) (age time.Duration) {
-	c.read(now)
 	for i := range peers {
 		p := &peers[i]
 		if raw := c.kept[p.Host.Name]; raw != nil && p.restore(raw, now) {
@@ -103,22 +102,24 @@ func (p *Peer) restore(raw []byte, now time.Time) bool {
 
 // keep writes what is known now. What was kept before and holds on does not become younger by that.
 func (c *cache) keep(peers []Peer, now time.Time) error {
-	fresh, old := false, false
+	old, changed := false, false
 	var list []byte
 	for _, p := range peers {
-		if !p.Reachable || p.Err != nil {
-			delete(c.kept, p.Host.Name)
+		_, had := c.kept[p.Host.Name]
+		delete(c.kept, p.Host.Name)
+		switch {
+		case !p.Reachable || p.Err != nil:
+			changed = changed || had
 			continue
-		}
-		if delete(c.kept, p.Host.Name); p.Cached {
+		case p.Cached:
 			old = true
-		} else {
-			fresh = true
+		default:
+			changed = true
 		}
 		list = append(append(list, ','), p.JSON()...)
 	}
-	if !fresh {
-		return nil // what is in the file is as good
+	if !changed {
+		return nil
 	}
 	for _, raw := range c.kept { // of machines that were not asked about
 		list, old = append(append(list, ','), raw...), true
@@ -126,12 +127,10 @@ func (c *cache) keep(peers []Peer, now time.Time) error {
 	if old && !c.written.IsZero() {
 		now = c.written
 	}
-	list[0] = '['
-	list = append(list, ']')
 	var o canonjson.Object
 	o.Str("written_at", stamp(now))
 	o.Str("key", c.key)
-	o.Within("result", func(o *canonjson.Object) { o.Raw("peers", list) })
+	o.Within("result", func(o *canonjson.Object) { o.Raw("peers", array(list)) })
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}

@@ -106,6 +106,7 @@ func Discover(ctx context.Context, o *comms.Office, opt Options) (*Report, error
 		}
 	}
 	store := newCache(o.CachePath(cacheFile), peers.Raw, opt.Enumerate)
+	store.read(r.ScannedAt)
 	if !opt.NoCache {
 		r.CacheAge = store.fill(r.Peers, r.ScannedAt)
 		r.Cached = slices.ContainsFunc(r.Peers, func(p Peer) bool { return p.Cached })

@@ -108,6 +108,14 @@ func TestDiscover(t *testing.T) {
 	if got, want := sketch(discover(t, o, Options{Enumerate: true, Peer: "gamma"})), "gamma kept halted [docs]"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	beta.Stop() // who asks anew and gets no answer does not leave the old one
+	if got, want := sketch(discover(t, o, Options{Enumerate: true, NoCache: true, Peer: "beta"})), "beta away"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := sketch(discover(t, o, Options{Enumerate: true})), "beta away, gamma kept halted [docs]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	beta.Start()
 	writePeers(t, o, commstest.PeerTOML(beta.Host())) // another list
 	if got, want := sketch(discover(t, o, Options{Enumerate: true})), "beta asked [notes web]"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -4,10 +4,11 @@ import (
 	"time"
 
 	"tutti/internal/canonjson"
+	"tutti/internal/conversation"
 )
 
 // stamp writes a time for programs, with the zone of this machine.
-func stamp(t time.Time) string { return t.Local().Format("2006-01-02T15:04:05.000Z07:00") }
+func stamp(t time.Time) string { return conversation.FormatTime(t.Local()) }
 
 // JSON is the report for programs.
 func (r *Report) JSON() []byte {
