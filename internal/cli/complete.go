@@ -229,6 +229,19 @@ func (k *completer) source(what Source) {
 		k.onBus(what)
 	case Jobs:
 		k.jobs()
+	case Machines:
+		k.machines()
+	}
+}
+
+// machines offers those of the list of peers.
+func (k *completer) machines() {
+	peers, _, err := k.c.others()
+	if err != nil {
+		return
+	}
+	for _, h := range peers.List[:min(len(peers.List), maxOffered)] {
+		k.say(h.Name, h.Host) // both were checked when the list was read
 	}
 }
 

@@ -26,9 +26,6 @@ const (
 // before it is asked.
 const watcherTime = 2 * time.Second
 
-// elsewhere is how a machine that this program cannot reach is halted by hand.
-const elsewhere = "on each of them: touch " + halt.Shown
-
 // bannerText is what stands above everything else while the switch is on.
 func bannerText(s halt.State) string {
 	text := "⚠ HALT ACTIVE"
@@ -46,7 +43,8 @@ func bannerText(s halt.State) string {
 
 // runHalt sets the switch before anything else. Whatever goes wrong afterwards is said, and halts nobody less.
 func runHalt(ctx context.Context, c *Call) error {
-	state, warnings, err := halt.Raise(strings.Join(c.Args, " "))
+	reason := strings.Join(c.Args, " ")
+	state, warnings, err := halt.Raise(reason)
 	watcher, watcherErr := "left alone", error(nil)
 	if !c.on("no-stop-watcher") {
 		watcher = "stopped"
@@ -57,60 +55,85 @@ func runHalt(ctx context.Context, c *Call) error {
 	for _, w := range warnings {
 		c.warn("%s", Clean(w.Error()))
 	}
+	var failed error
 	if err != nil {
 		code := exitIO
 		if c.under == Cross {
 			code = exitUsage // the page knows no other number for it
 		}
-		return &fault{code: code, err: err, hint: "make it by hand: mkdir -p ~/.config/cross-agent-comms && touch " + halt.Shown}
+		failed = &fault{code: code, err: err, hint: "make it by hand: mkdir -p ~/.config/cross-agent-comms && touch " + halt.Shown}
+	} else if !c.json {
+		c.halted(watcher, watcherErr)
 	}
-	if c.json {
-		c.emit(haltJSON(state, watcher, nil))
-	} else {
-		c.line("✓ HALT file written: " + halt.Shown)
-		switch {
-		case watcherErr != nil:
-			c.prose("⚠ ", 2, "Watcher service not stopped: "+Clean(watcherErr.Error())+" (so says systemctl; the halt holds without it)")
-		case watcher == "stopped":
-			c.line("✓ Watcher service stopped (" + watchPath + ")")
-		}
-		c.prose("- ", 2, "In-flight sends finish the step in hand (seconds); new sends are blocked.")
-		c.prose("- ", 2, "Agents that poll stop within one cadence (~5 min).")
-		c.prose("- ", 2, "`cross-agent-resume` clears HALT. Polling does NOT auto-resume: tell the agent of each session to go on.")
-	}
+	raised := err == nil
+	var machines []byte
 	if c.on("tailnet") {
-		return refuse(elsewhere, "this machine is halted; this program does not reach the others")
+		if machines, err = c.haltAll(ctx, reason, failed); failed == nil {
+			failed = err
+		}
 	}
-	return nil
+	if c.json && (raised || machines != nil) {
+		c.emit(haltJSON(state, watcher, nil, func(o *canonjson.Object) { o.Raw("machines", machines) }))
+	}
+	return failed
+}
+
+func (c *Call) halted(watcher string, watcherErr error) {
+	c.line("✓ HALT file written: " + halt.Shown)
+	switch {
+	case watcherErr != nil:
+		c.prose("⚠ ", 2, "Watcher service not stopped: "+Clean(watcherErr.Error())+" (so says systemctl; the halt holds without it)")
+	case watcher == "stopped":
+		c.line("✓ Watcher service stopped (" + watchPath + ")")
+	}
+	c.prose("- ", 2, "In-flight sends finish the step in hand (seconds); new sends are blocked.")
+	c.prose("- ", 2, "Agents that poll stop within one cadence (~5 min).")
+	c.prose("- ", 2, "`cross-agent-resume` clears HALT. Polling does NOT auto-resume: tell the agent of each session to go on.")
 }
 
 // runResume clears the switch.
 func runResume(ctx context.Context, c *Call) error {
 	was, err := halt.Clear()
+	var failed error
 	if err != nil {
-		return &fault{code: exitUsage, err: err}
+		failed = &fault{code: exitUsage, err: err}
+		if !c.on("tailnet") {
+			return failed
+		}
 	}
 	watcher, watcherErr := "left alone", error(nil)
-	if !c.on("no-start-watcher") {
+	if !c.on("no-start-watcher") && failed == nil {
 		watcher = "started"
 		if watcherErr = systemctl(ctx, "start", watchPath); watcherErr != nil {
 			watcher = "not started: " + watcherErr.Error()
 		}
 	}
-	if c.json {
-		c.emit(haltJSON(halt.Read(), watcher, &was))
-	} else {
-		c.resumed(was, watcher, watcherErr)
+	var left remains
+	if failed == nil {
+		left = c.remains(ctx, was.Halted)
+		if !c.json {
+			c.resumed(was, watcher, watcherErr)
+			c.showRemains(left)
+		}
 	}
-	if c.value("session") != "" {
+	var machines []byte
+	if c.on("tailnet") {
+		if machines, err = c.resumeAll(ctx, failed, !was.Halted); failed == nil {
+			failed = err
+		}
+	}
+	if c.json {
+		c.emit(haltJSON(halt.Read(), watcher, &was, func(o *canonjson.Object) {
+			left.json(o)
+			o.Raw("machines", machines)
+		}))
+	}
+	if c.value("session") != "" && !halt.Read().Halted {
 		if err := c.letGoOn(ctx); err != nil {
 			return err
 		}
 	}
-	if c.on("tailnet") {
-		return refuse("on each of them: rm "+halt.Shown, "this machine goes on; this program does not reach the others")
-	}
-	return nil
+	return failed
 }
 
 // letGoOn is the user's word for one agent: what comes for it is put before it again.
@@ -171,9 +194,9 @@ func (c *Call) resumed(was halt.State, watcher string, watcherErr error) {
 }
 
 // haltJSON is what both verbs print for programs; was is the state that was cleared.
-func haltJSON(s halt.State, watcher string, was *halt.State) []byte {
+func haltJSON(s halt.State, watcher string, was *halt.State, more func(o *canonjson.Object)) []byte {
 	var o canonjson.Object
-	o.Bool("ok", true)
+	o.Bool("ok", s.Halted == (was == nil))
 	o.Bool("halted", s.Halted)
 	o.Str("path", s.Path)
 	if was != nil {
@@ -185,6 +208,7 @@ func haltJSON(s halt.State, watcher string, was *halt.State) []byte {
 		o.Str("since", s.Since.UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	o.Str("watcher", watcher)
+	more(&o)
 	return o.Bytes()
 }
 

@@ -1,7 +1,7 @@
 package cli
 
 // verbs is the table. Each family is a list of its own; the order is that of help.
-var verbs = [...]*[]Verb{&stopVerbs, &busVerbs, &mailVerbs, &keyVerbs, &watchVerbs, &upVerbs, &commsVerbs, &sessionVerbs, &jobVerbs, &mcpVerbs, &hookVerbs, &setupVerbs, &storeVerbs, &tidyVerbs, &hostVerbs, &skillVerbs, &demoVerbs, &programVerbs, &plumbingVerbs}
+var verbs = [...]*[]Verb{&stopVerbs, &busVerbs, &mailVerbs, &keyVerbs, &watchVerbs, &upVerbs, &commsVerbs, &commsNetVerbs, &sessionVerbs, &jobVerbs, &mcpVerbs, &hookVerbs, &setupVerbs, &storeVerbs, &tidyVerbs, &hostVerbs, &skillVerbs, &demoVerbs, &programVerbs, &plumbingVerbs}
 
 // Lines of exit status that several verbs share.
 const (
@@ -15,19 +15,23 @@ var stopVerbs = []Verb{
 		Short: "stop every agent of yours, now",
 		Args:  "[<reason>]",
 		Flags: []Flag{
-			{Name: "tailnet", Kind: Switch, Help: "also say how to halt your other machines, which it does not reach; exit status 1"},
+			{Name: "tailnet", Kind: Switch, Help: "also halt your other machines, by ssh: those of ~/.config/cross-agent-comms/peers.toml"},
 			{Name: "no-stop-watcher", Kind: Switch, Help: "leave the user unit cross-agent-watch running"},
 		},
 		Does: `Sets the halt switch: nothing is sent, started or typed by any agent of yours until it is cleared. What is
 in hand ends within seconds. The reason is shown to everybody who is stopped. Halting again refreshes the reason; without
 one the old reason stays.
 
+With --tailnet the other machines follow, side by side and with 10 s each: a line for every one, and the last line begins with
+PARTIAL HALT and names those that were not halted, if there are any. The reason is the same there.
+
 A wrong flag does not keep it from halting: it halts first and complains afterwards. It reads no settings and no bus.`,
 		Wont: "It ends no session, deletes no message and cuts off no transfer.",
 		Examples: `$ tutti halt 'runaway loop'
+$ tutti halt --tailnet 'disk check'
 $ touch ~/.config/cross-agent-comms/HALT    # does as much`,
-		Exit: "0 halted; 1 another machine or a wrong argument (this machine is halted all the same); 3 the switch could not be set",
-		CrossExit: "0 halted; 1 another machine (this one is halted all the same), or the switch could not be set; " +
+		Exit: "0 halted; 1 not every machine, or a wrong argument (this one is halted all the same); 3 the switch could not be set",
+		CrossExit: "0 halted; 1 not every machine (this one is halted all the same), or the switch could not be set; " +
 			"64 a wrong argument (this machine is halted all the same)",
 		See: "resume",
 	},
@@ -35,20 +39,23 @@ $ touch ~/.config/cross-agent-comms/HALT    # does as much`,
 		Name: "resume", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Run: runResume,
 		Short: "clear the halt switch",
 		Flags: []Flag{
-			{Name: "tailnet", Kind: Switch, Help: "also say how to clear it on your other machines, which it does not reach; exit status 1"},
+			{Name: "tailnet", Kind: Switch, Help: "also clear it on your other machines, by ssh"},
 			{Name: "no-start-watcher", Kind: Switch, Help: "do not start the user unit cross-agent-watch"},
 			{
 				Name: "session", Kind: Text, Value: "agent", Under: Tutti, Offer: OwnAgents,
 				Help: "also let this agent of yours go on: mail is put before it again",
 			},
 		},
-		Does: "Clears the halt switch and starts the watcher. Sending and receiving work again, and what waited is picked up.",
+		Does: `Clears the halt switch and starts the watcher. Sending and receiving work again, and what waited is picked up. What the halt
+has left lying is shown: messages that were kept because of it, and conversations that are open.
+
+With --tailnet the other machines follow as with halt; the last line begins with PARTIAL RESUME if not all of them did.`,
 		Wont: `It lets no agent go on by itself: an intentional stop must not be undone in silence. Tell the agent of each session, or
 name it with --session, now or later.`,
 		Examples: `$ tutti resume
 $ rm ~/.config/cross-agent-comms/HALT    # does as much, but for the watcher`,
-		Exit:      "0 cleared, or nothing was halted; 1 still halted, another machine, or wrong usage",
-		CrossExit: "0 cleared, or nothing was halted; 1 still halted, or another machine; 64 wrong usage",
+		Exit:      "0 cleared, or nothing was halted; 1 still halted, here or on another machine, or wrong usage",
+		CrossExit: "0 cleared, or nothing was halted; 1 still halted, here or on another machine; 64 wrong usage",
 		See:       "halt",
 	},
 }

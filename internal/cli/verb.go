@@ -45,6 +45,7 @@ const (
 	Threads   // of what is in the mailbox
 	Sessions  // of the registry in this folder
 	Jobs      // of the workspace
+	Machines  // of the list of peers
 )
 
 // A Flag is one flag of a verb.

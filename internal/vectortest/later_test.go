@@ -69,13 +69,7 @@ var later = map[string]string{
 	"h2a-ops/sysmlVerify":            "negotiation",
 	"h2a-ops/upgradeIsNewer":         "cli",
 
-	"cross-agent/halt_effect/he-discover":             "comms",
-	"cross-agent/halt_effect/he-status-json":          "comms",
-	"cross-agent/halt_effect/he-systemctl-missing":    "cli", // the switch itself asks no service manager
-	"cross-agent/halt_effect/he-tailnet-bad-peers":    "comms",
-	"cross-agent/halt_effect/he-tailnet-no-peers":     "comms",
-	"cross-agent/halt_effect/he-tailnet-partial":      "comms",
-	"cross-agent/halt_effect/he-tailnet-quote-reason": "comms",
-	"cross-agent/halt_effect/he-watch":                "comms",
-	"cross-agent/halt_effect/he-watch-clear":          "comms",
+	"cross-agent/halt_effect/he-status-json": "comms",
+	"cross-agent/halt_effect/he-watch":       "comms",
+	"cross-agent/halt_effect/he-watch-clear": "comms",
 }
