@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/conversation"
 	"tutti/internal/driver"
 	"tutti/internal/halt"
 	"tutti/internal/mailbox"
@@ -67,6 +68,8 @@ type Options struct {
 	// Tell is told what the agent does when its event was dealt with, but not while it is halted: whether it works, as it
 	// does after a prompt, after a tool, and when one more turn was asked for. i is "" where it is not known. Nil: nobody is told.
 	Tell func(c *driver.Call, i address.Instance, works bool)
+	// Projects leads to the conversations between projects; nil: nobody is told of them.
+	Projects *Projects
 	// Switch and Memory look at the halt switch; nil: as package halt does.
 	Switch func() halt.State
 	Memory func() (halt.Entry, error)
@@ -211,7 +214,7 @@ func (e *event) halted(s halt.State) error {
 	if epoch := e.epoch(); e.call.Event.Moment != driver.End && !e.notes.load(&e.was) && epoch != halt.UnknownEpoch {
 		err = e.notes.update(func(n *note) { n.Epoch = max(epoch, 1) - 1 })
 	}
-	return errors.Join(e.say(haltLine(s)), err)
+	return errors.Join(e.say(haltLine(s)+e.halts(conversation.HaltedRemark)), err)
 }
 
 // open opens the bus and finds out who the agent is.
@@ -301,7 +304,7 @@ func (e *event) stopped(ctx context.Context, epoch uint64) (bool, error) {
 	case e.call.Event.Moment != driver.Prompt || e.was.Told == epoch:
 		return true, nil
 	}
-	if err := e.say(clearedLine); err != nil {
+	if err := e.say(clearedLine + e.halts(conversation.ClearedRemark)); err != nil {
 		return true, err
 	}
 	return true, e.notes.update(func(n *note) { n.Told = epoch })
@@ -324,11 +327,13 @@ func (e *event) mail(ctx context.Context, notice string) error {
 		return err
 	}
 	text := p.text(t)
-	if text == "" {
-		return nil
+	r, doubt := e.letters(ctx, e.room(text)) // a fault in it must not keep mail back
+	ours, err := e.join(r, &text)
+	if doubt = errors.Join(doubt, err); text == "" {
+		return doubt
 	}
 	if s := e.o.Switch(); s.Halted { // meanwhile: nothing was asked for yet, and what was claimed is offered again
-		return e.halted(s)
+		return errors.Join(doubt, ours.back(e), e.halted(s))
 	}
 	ids, way := make([]string, 0, len(t.Items)), byHook
 	for i := range t.Items {
@@ -338,12 +343,15 @@ func (e *event) mail(ctx context.Context, notice string) error {
 		ids, way = append(ids, p.left()...), byStop // the turn is for what there was no room for, too
 	}
 	if err := e.bus.Office.Pushed(ctx, e.r, ids, way); err != nil {
-		return err // it could be the reason for another turn
+		return errors.Join(doubt, ours.back(e), err) // it could be the reason for another turn
 	}
 	if err := e.write(text); err != nil {
-		return err
+		return errors.Join(doubt, ours.back(e), err)
 	}
 	e.more = e.call.Event.Moment == driver.Stop
+	if len(t.Items) == 0 {
+		return doubt
+	}
 	err = e.notes.update(func(n *note) {
 		for i := range t.Items {
 			p := printed{Print: t.Items[i].Print(), Event: e.call.Event.Name, At: e.now}
@@ -357,7 +365,7 @@ func (e *event) mail(ctx context.Context, notice string) error {
 	if err != nil { // nobody would know at the next event
 		err = errors.Join(err, e.bus.Office.Shown(ctx, e.r, t))
 	}
-	return err
+	return errors.Join(doubt, err)
 }
 
 // answer makes the answer to the event.

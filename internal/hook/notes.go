@@ -27,6 +27,7 @@ type note struct {
 	Epoch    uint64           // halts there had been when its user last set it to work
 	Told     uint64           // halts there had been when it was told last that one was cleared
 	Printed  []printed        // what is not proven to have been shown
+	Letters  letterNote       // what is remembered of the mail between projects
 }
 
 // A printed is a message that an event has printed.
@@ -125,6 +126,7 @@ func (s *notes) update(change func(*note)) (err error) {
 	if over := len(n.Printed) - maxPrinted; over > 0 {
 		n.Printed = n.Printed[over:]
 	}
+	n.Letters.shorten()
 	return errors.Join(d.Replace(s.name, n.bytes(), 0o600, false), lock.Release())
 }
 
@@ -161,12 +163,12 @@ func (s *notes) sweep(now time.Time) {
 }
 
 var (
-	noteMembers    = []string{"root", "instance", "epoch", "told", "printed"}
+	noteMembers    = []string{"root", "instance", "epoch", "told", "printed", "letters"}
 	printedMembers = []string{"id", "from", "first", "event", "at", "lost", "twice"}
 )
 
 func parseNote(data []byte) (n note, ok bool) {
-	var v [5][]byte
+	var v [6][]byte
 	if canonjson.Check(data) != nil || !canonjson.Pick(data, noteMembers, v[:]) {
 		return n, false
 	}
@@ -194,6 +196,7 @@ func parseNote(data []byte) (n note, ok bool) {
 		}
 		n.Printed = append(n.Printed, p)
 	}
+	n.Letters = parseLetters(v[5])
 	return n, true
 }
 
@@ -225,5 +228,8 @@ func (n *note) bytes() []byte {
 		list = append(list, one.Bytes()...)
 	}
 	o.Raw("printed", append(list, ']'))
+	if n.Letters.Project != "" || !n.Letters.Prompt.IsZero() {
+		o.Raw("letters", n.Letters.bytes())
+	}
 	return append(o.Bytes(), '\n')
 }

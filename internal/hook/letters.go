@@ -1,0 +1,315 @@
+package hook
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"tutti/internal/comms"
+	"tutti/internal/comms/survey"
+	"tutti/internal/conversation"
+	"tutti/internal/driver"
+)
+
+// Projects is what conversations between projects are known by: mail that lies in files of the project in whose folder an agent
+// works, and not on the bus.
+type Projects struct {
+	Home string // of this user
+	// Open makes the office by the settings. It is asked only when there is something to look at.
+	Open  func() (*comms.Office, error)
+	Cache string // folder of caches; "": none is used
+}
+
+const (
+	// maxJudged is how many messages of one look are judged, oldest first. gpg takes 15 ms for one; the others come with the next event.
+	maxJudged = 5
+	// lookTime bounds one look. What was not judged by then is left for the next event, and not told as refused.
+	lookTime = 5 * time.Second
+	// silence is after how long a conversation in which the other side is awaited is told as silent: twelve polls that found nothing.
+	silence = conversation.EmptyPolls * conversation.PollCadence
+	// maxSilent is how many silent conversations are told of at once.
+	maxSilent = 2
+	// minLetters is the least room in which a message can be told with its rule. The longest part that is not cut has about 900 bytes.
+	minLetters = 1000
+	// grain is how young a change may be so that one that follows need not show in the times of a folder.
+	grain = 2 * time.Second
+)
+
+// A round is one look at the mailbox of the project, while it is told.
+type round struct {
+	project comms.Project
+	mark    string // of the mailbox and of the record of sends, as they were before
+	text    string
+	fresh   []string // names of messages, those too for which there is no room
+	told    []string // names of messages, and of silences
+	next    time.Time
+	left    bool // there was no room or no time for all of them
+}
+
+// project is the one in whose folder the agent works, if it has mail of this kind: it got some, or has written.
+func (e *event) project() (p comms.Project, mark string, ok bool) {
+	if e.o.Projects == nil || e.call.Dir == "" {
+		return p, "", false
+	}
+	o := comms.Office{Home: e.o.Projects.Home}
+	if p, ok = o.ProjectAt(e.call.Dir); !ok {
+		return p, "", false
+	}
+	box, sent := markOf(p.MailboxPath(), e.now), markOf(o.Sent(p).Path(), e.now)
+	return p, box + "/" + sent, box+sent != ""
+}
+
+// markOf tells a state of a file or a folder from another one; "": there is none. One that changed this moment has a mark of that moment, so
+// that it is looked at again.
+func markOf(path string, now time.Time) string {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return ""
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || now.Sub(info.ModTime()) < grain {
+		return "young " + strconv.FormatInt(now.UnixNano(), 36)
+	}
+	return strconv.FormatUint(uint64(st.Ino), 36) + "." + strconv.FormatInt(info.ModTime().UnixNano(), 36) + "." + strconv.FormatInt(st.Size, 36)
+}
+
+// letters looks whether a message between projects has come, and puts what is to be said of it into at most room bytes. nil: nothing.
+func (e *event) letters(ctx context.Context, room int) (*round, error) {
+	p, mark, ok := e.project()
+	if !ok {
+		return nil, nil
+	}
+	was, now := &e.was.Letters, e.now
+	if e.call.Event.Moment == driver.Prompt {
+		if err := e.keep(func(l *letterNote) { l.Prompt, l.Held = now, false }); err != nil {
+			return nil, err
+		}
+		was.Prompt, was.Held = now, false
+	}
+	if was.Project == p.Path && was.Mark == mark && (was.Next.IsZero() || now.Before(was.Next)) {
+		return nil, nil
+	}
+	if held, begins := e.held(); held {
+		if begins {
+			return nil, e.keep(func(l *letterNote) { l.Held = true })
+		}
+		return nil, nil
+	}
+	if room < minLetters {
+		return nil, nil
+	}
+	r := &round{project: p, mark: mark}
+	if err := e.look(ctx, r, room); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// held tells whether the look is put off: the user wrote less than a minute ago, and when that was so once, until the user writes again, or
+// has not for five minutes. A look at the beginning of a turn is the one that it is put off to. begins: it was not put off before.
+func (e *event) held() (held, begins bool) {
+	was := &e.was.Letters
+	if m := e.call.Event.Moment; m == driver.Start || m == driver.Prompt || was.Prompt.IsZero() {
+		return false, false
+	}
+	since := e.now.Sub(was.Prompt)
+	switch {
+	case since < 0: // the clock was set back
+		return false, false
+	case was.Held:
+		return since < conversation.DeferEnd, false
+	}
+	return since < conversation.DeferWindow, since < conversation.DeferWindow
+}
+
+// keep changes what is remembered of this kind of mail.
+func (e *event) keep(change func(*letterNote)) error {
+	return e.notes.update(func(n *note) { change(&n.Letters) })
+}
+
+// look reads the mailbox and writes the text.
+func (e *event) look(ctx context.Context, r *round, room int) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	o, err := e.o.Projects.Open()
+	if err != nil {
+		return err
+	}
+	s, err := survey.Look(ctx, survey.Options{
+		Office: o, Globs: []string{literal(r.project.MailboxPath())}, Cache: e.o.Projects.Cache, Halt: e.o.Switch, Now: e.o.Now,
+	})
+	if err != nil {
+		return err
+	}
+	if len(s.Projects) == 0 { // no mailbox: it has written, and got nothing
+		return e.wrote(o, r, room)
+	}
+	p := s.Projects[0]
+	if p.Err != nil {
+		return p.Err
+	}
+	w := &writer{e: e, r: r, room: room, office: o}
+	fresh := e.fresh(p, r)
+	w.begin(len(fresh))
+	for i, m := range fresh {
+		if i >= maxJudged || ctx.Err() != nil {
+			r.left = true
+			break
+		}
+		said, err := w.message(ctx, p, &m)
+		if err != nil || !said {
+			if err != nil && len(w.parts) == 0 {
+				return err
+			}
+			r.left = true
+			break
+		}
+	}
+	w.silences(p.Conversations, r.project.Slug())
+	r.text = w.text()
+	return nil
+}
+
+// wrote looks at the conversations of a project that has written and got nothing: there is a record of that, and no mailbox.
+func (e *event) wrote(o *comms.Office, r *round, room int) error {
+	sent, err := o.Sent(r.project).Entries("")
+	if err != nil {
+		return err
+	}
+	var all []survey.Conversation
+	for _, m := range sent {
+		if slices.ContainsFunc(all, func(c survey.Conversation) bool { return c.ID == m.Conversation }) {
+			continue
+		}
+		t, err := o.Thread(r.project, m.Conversation)
+		if err != nil {
+			return err
+		}
+		all = append(all, survey.Conversation{ID: t.ID, Partner: t.Partner, State: t.State})
+	}
+	w := &writer{e: e, r: r, room: room, office: o}
+	w.silences(all, r.project.Slug())
+	r.text = w.text()
+	return nil
+}
+
+// fresh are the messages that this conversation of the agent was not told of, oldest first: those that wait, and since it has looked first
+// also the releases, which wait for nobody. At the end of a turn those that ask for no other one come with the next event.
+func (e *event) fresh(p *survey.Project, r *round) []survey.Message {
+	was := &e.was.Letters
+	all := p.Waiting()
+	if was.Project == p.Path {
+		for i := range p.Conversations {
+			c := &p.Conversations[i]
+			if last := &c.Last; last.Type == conversation.Release && last.From != p.Slug() && last.Time.After(was.Since) && c.Terminal {
+				all = append(all, survey.Message{Name: last.Name, Sender: last.From, Conversation: c.ID, Type: last.Type, Sequence: last.Sequence,
+					Time: last.Time, Age: max(e.now.Sub(last.Time), 0)})
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(m survey.Message) bool {
+		if was.Project == p.Path && slices.Contains(was.Told, m.Name) {
+			return true
+		}
+		later := e.call.Event.Moment == driver.Stop && (!m.Unreadable && !asks(m.Type) || was.Project == p.Path && slices.Contains(was.Asked, m.Name))
+		r.left = r.left || later
+		return later
+	})
+	for i := range all {
+		r.fresh = append(r.fresh, all[i].Name)
+	}
+	return all
+}
+
+// asks tells whether a message is a reason for one more turn: somebody is to be told of it. A progress never is, and after a release there is
+// nothing to be done.
+func asks(t conversation.Type) bool { return t.Surfaces() && t != conversation.Release }
+
+// claim notes what is about to be said, so that no other hook of this conversation says it as well. It returns false when one has.
+func (r *round) claim(e *event) (mine bool, err error) {
+	mine = true
+	err = e.keep(func(l *letterNote) {
+		if l.Project != r.project.Path {
+			*l = letterNote{Project: r.project.Path, Prompt: l.Prompt, Held: l.Held}
+		}
+		if l.Since.IsZero() {
+			l.Since = e.now
+		}
+		for _, name := range r.told {
+			if slices.Contains(l.Told, name) {
+				mine = false
+			}
+		}
+		for _, name := range r.told {
+			if !slices.Contains(l.Told, name) {
+				l.Told = append(l.Told, name)
+			}
+		}
+		l.Next = r.next
+		if l.Mark = r.mark; r.left || strings.Contains(r.mark, "young") {
+			l.Mark = "" // there is more to say than was said, or may be
+		}
+		if e.call.Event.Moment == driver.Stop {
+			l.Asked = append(l.Asked, r.fresh...) // the turn is for those without room, too
+		}
+	})
+	return mine, err
+}
+
+// back takes back what could not be said; of nothing it is nothing.
+func (r *round) back(e *event) error {
+	if r == nil {
+		return nil
+	}
+	return e.keep(func(l *letterNote) {
+		l.Mark = ""
+		l.Told = slices.DeleteFunc(l.Told, func(name string) bool { return slices.Contains(r.told, name) })
+	})
+}
+
+// join notes a look as done and puts its text behind that of the bus. What it returns is nil when nothing is said.
+func (e *event) join(r *round, text *string) (*round, error) {
+	if r == nil {
+		return nil, nil
+	}
+	mine, err := r.claim(e)
+	switch {
+	case err != nil || !mine || r.text == "":
+		return nil, err // what cannot be remembered would be said again and again
+	case *text == "":
+		*text = r.text
+	default:
+		*text += "\n" + r.text
+	}
+	return r, nil
+}
+
+// room is what an answer has left behind a text.
+func (e *event) room(text string) int {
+	a, hears := e.answer("x")
+	if !hears {
+		return 0
+	}
+	return MaxAnswer - (len(a.Out) - 1) - cost(text) - cost("\n")
+}
+
+// literal is a pattern that means one path.
+func literal(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// halts is what an agent of a project with such mail is told beside that it is halted, or was; "" for others.
+func (e *event) halts(remark string) string {
+	if _, _, ok := e.project(); !ok {
+		return ""
+	}
+	return `; end each reply to your user with "` + remark + `"`
+}
+
+// file is the path of a message for a command.
+func (r *round) file(name string) string { return filepath.Join(r.project.MailboxPath(), name) }
