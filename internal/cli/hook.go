@@ -12,6 +12,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/app"
+	"tutti/internal/comms"
 	"tutti/internal/driver"
 	"tutti/internal/hook"
 	"tutti/internal/identity"
@@ -48,7 +49,8 @@ func runHook(ctx context.Context, c *Call) error {
 	}
 	return hook.Run(ctx, hook.Options{
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.outFile, Now: time.Now,
-		Open: func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
+		Open:     func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
+		Projects: c.hookProjects(),
 		Tell: func(call *driver.Call, i address.Instance, works bool) {
 			// Nearly nobody listens where there is no server, and nothing comes of it then.
 			_ = wake.Tell(wake.Caller{
@@ -57,6 +59,25 @@ func runHook(ctx context.Context, c *Call) error {
 			})
 		},
 	})
+}
+
+// hookProjects leads hooks to the mail between projects. Settings are read only when some has come.
+func (c *Call) hookProjects() *hook.Projects {
+	home, err := c.App.Home()
+	if err != nil {
+		return nil
+	}
+	cache, err := c.App.CacheDir()
+	if err != nil {
+		cache = "" // it only saves time
+	}
+	return &hook.Projects{Home: home, Cache: cache, Open: func() (*comms.Office, comms.ReceiveOptions, error) {
+		o, set, err := c.App.Office()
+		if err != nil {
+			return nil, comms.ReceiveOptions{}, err
+		}
+		return o, comms.ReceiveOptions{SkewMax: set.Skew}, nil
+	}}
 }
 
 // bells is where the servers of this user hear hooks.

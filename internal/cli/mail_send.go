@@ -20,10 +20,15 @@ import (
 // errUnsent is what an interrupt leaves of a recipient whose turn had not come.
 var errUnsent = errors.New("interrupted, nothing was sent")
 
-// runSend sends to one recipient, to several, to a scope, or a batch.
+// runSend sends to one recipient, to several, to a scope, or a batch; or to a project.
 func runSend(ctx context.Context, c *Call) error {
 	if c.isSet("batch") {
 		return runBatch(ctx, c)
+	}
+	if project, err := c.toProject(); err != nil {
+		return err
+	} else if project {
+		return runSendProject(ctx, c)
 	}
 	to, letter, err := c.letter(ctx)
 	if err != nil {
@@ -66,7 +71,7 @@ func sendsOne(c *Call) bool {
 		}
 	}
 	elsewhere := func(arg string) bool { return arg == "-" || strings.HasPrefix(arg, "@") }
-	return !strings.Contains(c.arg(0), ",") && !elsewhere(c.arg(1)) && !elsewhere(c.value("body"))
+	return addresseeOf(c.arg(0)) != projectAddress && !strings.Contains(c.arg(0), ",") && !elsewhere(c.arg(1)) && !elsewhere(c.value("body"))
 }
 
 // letter reads what is to be sent from the command line, and to whom. Recipients of a scope are found later.
@@ -355,7 +360,11 @@ func (c *Call) refusedH2A(r *post.Receipt, text string) error {
 // instead is what to type after a refusal: the candidates and the command for the first of them, else what the error says.
 func (c *Call) instead(r *post.Receipt, text string) string {
 	if len(r.Decision.Candidates) == 0 {
-		return hintOf(r.Err)
+		hint := hintOf(r.Err)
+		if more := c.projectHint(string(r.Asked)); more != "" && nobodyThere(r.Err) {
+			hint = strings.TrimPrefix(hint+"\n"+more, "\n")
+		}
+		return hint
 	}
 	hint := ""
 	if c.under != H2A { // that names them on a line of its own

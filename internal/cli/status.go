@@ -46,7 +46,7 @@ func runStatus(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	near := c.sessionsNear(ctx)
+	near, letters := c.sessionsNear(ctx), c.lettersNear(ctx)
 	v := &statusView{root: root, halted: halt.Read()}
 	w, err := c.world(app.Reading)
 	var none *app.NoBusError
@@ -63,6 +63,8 @@ func runStatus(ctx context.Context, c *Call) error {
 		}
 	}
 	v.meet(near())
+	v.letters = letters()
+	v.hints = v.letters.hintsTo(v.hints)
 	if v.halted.Halted {
 		v.hints = append(v.hints, `"tutti resume" lets the agents go on`)
 	}
@@ -129,6 +131,7 @@ type statusView struct {
 	unread   int
 	newest   []mailLine
 	bad      int // files in the mailbox that are no messages
+	letters  *letterView
 	hints    []string
 }
 
@@ -249,6 +252,7 @@ func (v *statusView) json() []byte {
 		newest.obj(&one)
 	}
 	o.Raw("newest", newest.bytes())
+	o.Raw("comms", v.letters.json())
 	o.Strs("hints", v.hints)
 	return o.Bytes()
 }
@@ -262,11 +266,13 @@ func (c *Call) sayStatus(v *statusView) {
 	c.prose(c.paint(bold, "bus  ")+" ", 6, Clean(bus))
 	if !v.exists {
 		c.saySessions(v)
+		c.sayLetters(v.letters)
 	} else {
 		c.sayYou(v)
 		c.saySessions(v)
 		c.sayLive(v)
 		c.sayMail(v)
+		c.sayLetters(v.letters)
 		c.prose(c.paint(bold, "up   ")+" ", 6, upText(v.up))
 	}
 	for _, h := range v.hints {

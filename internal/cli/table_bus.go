@@ -11,7 +11,8 @@ var busVerbs = []Verb{
 		},
 		Does: `Shows whether work is halted, which bus is meant, who you are on it, which agents have a live session, and how
 much mail waits for you. Agents in tmux that belong to this folder stand in a row each: name, address on the bus, what tmux has,
-conversation and job. tutti alone shows the same where there is a bus.`,
+conversation and job. Below stands the mail between projects: what waits for the project of this folder, and in all mailboxes
+together. tutti alone shows the same where there is a bus.`,
 		Wont: "An agent that is not listed may be at work all the same: live means only that it can be told of mail now.",
 		Examples: `$ tutti status
 $ tutti status --instance codex:api:3f2a9c01b7de`,

@@ -1,10 +1,22 @@
 package cli
 
+import "tutti/internal/conversation"
+
 // Lines of exit status that verbs on mail share.
 const (
 	exitMail = "0 done; 1 wrong usage, refused, or nobody can be told to be the reader; 2 there is no bus, or no such message; " +
 		"3 a file could not be read or written"
 	exitTakes = exitMail + "; 5 halted"
+)
+
+// Words of the protocol between projects. They stand here as they are, so that the table needs no code to be made.
+var (
+	letterTypes = []string{"request", "progress", "query", "pushback", "complete", "release", "escalate"}
+	letterEnds  = []string{
+		conversation.ReleasedComplete, conversation.ReleasedCancelled, conversation.ReleasedWithdrawn, conversation.ReleasedEscalation,
+		conversation.ReleasedTimeout,
+	}
+	letterResponses = []string{conversation.Revise, conversation.Insist}
 )
 
 // asFlag says who acts. Whose mailbox is read follows the same rule.
@@ -21,8 +33,8 @@ var (
 var mailVerbs = []Verb{
 	{
 		Name: "send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Brief: sendsOne, MaxArgs: 2, Offer: Agents, Run: runSend, Bus: true,
-		Short: "send a message to an agent, to several, or to a scope",
-		Args:  "[<peer>[,<peer>...]] [<text>|-|@<file>]",
+		Short: "send a message to agents, to a scope, or to another project",
+		Args:  "[<peer>[,<peer>...]|<project>] [<text>|-|@<file>]",
 		Flags: []Flag{
 			threadFlag,
 			{Name: "reply-to", Kind: Text, Value: "id", Offer: Messages, Help: "the message that this one answers"},
@@ -33,6 +45,17 @@ var mailVerbs = []Verb{
 			{Name: "wait", Kind: Duration, Value: "time", Help: "wait so long for the answer, and show it"},
 			{Name: "until", Kind: Text, Value: "step", Under: Tutti, Choices: untilSteps[:], Help: "with --wait: in place of the answer, for this step or a later one"},
 			{Name: "batch", Kind: Text, Value: "file|-", Offer: Files, Help: "a message a line, as JSON: {\"to\", \"text\" or \"body\", \"thread\", \"replyTo\", \"id\"}"},
+			{Name: "type", Kind: Text, Value: "type", Under: Tutti, Choices: letterTypes, Help: "to a project: what the message is for"},
+			{Name: "conversation", Kind: Text, Value: "id", Under: Tutti, Help: "to a project: the conversation (default: the only one that is open with it)"},
+			{Name: "title", Kind: Text, Value: "text", Under: Tutti, Help: "to a project: the line in lists (default: that of the conversation, or how the text begins)"},
+			{Name: "sequence", Kind: Count, Value: "n", Under: Tutti, Help: "to a project: its number (default: the next of the conversation)"},
+			{Name: "release-status", Kind: Text, Value: "status", Under: Tutti, Choices: letterEnds, Help: "to a project: how a release ends it"},
+			{Name: "response", Kind: Text, Value: "word", Under: Tutti, Choices: letterResponses, Help: "to a project: how a request answers a pushback"},
+			{Name: "restamp", Kind: Switch, Under: Tutti, Help: "to a project: write the time of now into the draft"},
+			{Name: "keep-timestamp", Kind: Switch, Under: Tutti, Help: "to a project: send the time of the draft, however old it is"},
+			{Name: "local-fallback", Kind: Switch, Under: Tutti, Help: "to a project: take a machine that nobody knows for this one"},
+			{Name: "retries", Kind: Count, Value: "n", Default: "3", Under: Tutti, Help: "to a project on another machine: tries after the first"},
+			{Name: "dry-run", Kind: Switch, Under: Tutti, Help: "to a project: say what would be sent and write nothing"},
 		},
 		Does: `Signs the message, puts it into the mailbox of the recipient so that it survives a power cut, keeps a copy in the
 outbox, and says in one line what happened: delivered to a live agent, deposited for one that is dormant, or refused, with
@@ -43,18 +66,24 @@ ends with the one that is named; with --json the member trace has all of them.
 
 The text comes from the argument, from standard input (-) or from a file (@file), and has at most 256 KiB. With --id the same
 message may be sent again: it says "already delivered". --batch syncs all messages at once; a bad line is named and the
-others go.`,
-		Wont: `It never guesses a recipient. That an agent is not live does not mean that it is idle: nothing should be done a second
+others go.
+
+An address with a dot and no colon is a project on a machine: laptop.career. It gets a signed message file in its mailbox, as by "tutti
+comms send". A file with a header goes as it is; any other text becomes a message with the next sequence of the conversation, and where
+something cannot be known (the type, the conversation) it is refused with the line to type. Nobody can tell whether an agent is live there: it is deposited.`,
+		Wont: `It never guesses a recipient, and never takes an agent for a project or the other way round. That an agent is not live does not mean that it is idle: nothing should be done a second
 time for that reason.`,
 		Examples: `$ tutti send codex:api:3f2a9c01b7de 'the schema changed, see db/014.sql'
 $ git diff --stat | tutti send codex:api,gemini:docs -
 $ tutti send codex:api 'stop the server' --wait 60s --until shown
 $ tutti send codex:api @notes.md --thread thr:1780000000000:9f3c
 $ tutti send --scope scope:default 'I am going to rebase main'
-$ tutti send --batch messages.jsonl`,
-		Exit: "0 delivered, deposited or already delivered; 1 wrong usage, or a recipient was refused; 2 there is no bus, or no answer (with --until: not that step) " +
-			"came within --wait; 3 a file could not be read or written; 5 halted; 130 interrupted",
-		See: "discover, receive, thread, outbox",
+$ tutti send --batch messages.jsonl
+$ tutti send laptop.career @note.org
+$ tutti send local.notes 'the field is gone' --type progress`,
+		Exit: "0 delivered, deposited or already delivered; 1 wrong usage, a recipient was refused, or a message to a project was (its header, its signature); 2 there is no bus, or no answer (with --until: not that step) " +
+			"came within --wait; 3 a file could not be read or written, or another machine was not reached; 5 halted; 130 interrupted",
+		See: "discover, receive, thread, outbox, comms send",
 	},
 	{
 		Name: "receive", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Run: runReceive, Bus: true,

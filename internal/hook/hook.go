@@ -10,6 +10,9 @@
 //   - What is printed has at most [MaxAnswer] bytes. A text of a peer is marked as such, holds no control characters, and stands
 //     behind bars, so that none of its lines can pass for one of ours.
 //   - What an agent does is reported to the job on which its session works. An agent in no session of ours is not asked about.
+//   - An agent that works in the folder of a project is told of the messages that other projects have laid into its mailbox, each once
+//     in a conversation of the agent, judged by the real gpg and with what the protocol wants of who gets it. Their bodies are not printed.
+//     With nothing new that costs a look at the times of two files.
 //   - While the halt switch is on it says so and does nothing else. When it was cleared, nothing is put before an agent until its
 //     user has let it go on.
 //
@@ -214,7 +217,7 @@ func (e *event) halted(s halt.State) error {
 	if epoch := e.epoch(); e.call.Event.Moment != driver.End && !e.notes.load(&e.was) && epoch != halt.UnknownEpoch {
 		err = e.notes.update(func(n *note) { n.Epoch = max(epoch, 1) - 1 })
 	}
-	return errors.Join(e.say(haltLine(s)+e.halts(conversation.HaltedRemark)), err)
+	return errors.Join(e.say(haltLine(s)+e.remark("; end each reply", conversation.HaltedRemark)), err)
 }
 
 // open opens the bus and finds out who the agent is.
@@ -304,7 +307,7 @@ func (e *event) stopped(ctx context.Context, epoch uint64) (bool, error) {
 	case e.call.Event.Moment != driver.Prompt || e.was.Told == epoch:
 		return true, nil
 	}
-	if err := e.say(clearedLine + e.halts(conversation.ClearedRemark)); err != nil {
+	if err := e.say(clearedLine + e.remark(" End this one reply", conversation.ClearedRemark)); err != nil {
 		return true, err
 	}
 	return true, e.notes.update(func(n *note) { n.Told = epoch })

@@ -20,8 +20,8 @@ import (
 // works, and not on the bus.
 type Projects struct {
 	Home string // of this user
-	// Open makes the office by the settings. It is asked only when there is something to look at.
-	Open  func() (*comms.Office, error)
+	// Open makes the office, and says how messages are judged, by the settings. It is asked only when there is something to look at.
+	Open  func() (*comms.Office, comms.ReceiveOptions, error)
 	Cache string // folder of caches; "": none is used
 }
 
@@ -34,10 +34,11 @@ const (
 	silence = conversation.EmptyPolls * conversation.PollCadence
 	// maxSilent is how many silent conversations are told of at once.
 	maxSilent = 2
-	// minLetters is the least room in which a message can be told with its rule. The longest part that is not cut has about 900 bytes.
-	minLetters = 1000
-	// grain is how young a change may be so that one that follows need not show in the times of a folder.
-	grain = 2 * time.Second
+	// minLetters is the least room with which a look is worth it: where mail of the bus fills the answer, it comes with the next event.
+	minLetters = 900
+	// grain is how young a change may be so that one that follows need not show in the times of a folder: the clock of a file system
+	// ticks in 1 to 10 ms.
+	grain = 100 * time.Millisecond
 )
 
 // A round is one look at the mailbox of the project, while it is told.
@@ -47,6 +48,7 @@ type round struct {
 	text    string
 	fresh   []string // names of messages, those too for which there is no room
 	told    []string // names of messages, and of silences
+	judged  []string // names of messages that stand in the ledger because of this look
 	next    time.Time
 	left    bool // there was no room or no time for all of them
 }
@@ -136,7 +138,7 @@ func (e *event) keep(change func(*letterNote)) error {
 func (e *event) look(ctx context.Context, r *round, room int) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	o, err := e.o.Projects.Open()
+	o, how, err := e.o.Projects.Open()
 	if err != nil {
 		return err
 	}
@@ -153,9 +155,14 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 	if p.Err != nil {
 		return p.Err
 	}
-	w := &writer{e: e, r: r, room: room, office: o}
-	fresh := e.fresh(p, r)
-	w.begin(len(fresh))
+	w := &writer{e: e, r: r, room: room, office: o, how: how}
+	fresh, err := e.fresh(o, p, r)
+	if err != nil {
+		return err
+	}
+	if len(fresh) > 0 {
+		w.room -= cost(w.head(len(fresh))) + cost(w.foot(len(fresh)))
+	}
 	for i, m := range fresh {
 		if i >= maxJudged || ctx.Err() != nil {
 			r.left = true
@@ -198,32 +205,63 @@ func (e *event) wrote(o *comms.Office, r *round, room int) error {
 	return nil
 }
 
-// fresh are the messages that this conversation of the agent was not told of, oldest first: those that wait, and since it has looked first
-// also the releases, which wait for nobody. At the end of a turn those that ask for no other one come with the next event.
-func (e *event) fresh(p *survey.Project, r *round) []survey.Message {
-	was := &e.was.Letters
+// fresh are the messages that this conversation of the agent is to be told of, oldest first: those that wait, and since it has looked
+// first also the releases, which wait for nobody. What stands in the ledger was given to another conversation, or to a poll: it comes again
+// only where one begins, or comes into the project. At the end of a turn those that ask for no other one come with the next event.
+func (e *event) fresh(o *comms.Office, p *survey.Project, r *round) ([]survey.Message, error) {
+	was := e.was.Letters
+	if was.Project != p.Path {
+		was = letterNote{}
+	}
 	all := p.Waiting()
-	if was.Project == p.Path {
-		for i := range p.Conversations {
-			c := &p.Conversations[i]
-			if last := &c.Last; last.Type == conversation.Release && last.From != p.Slug() && last.Time.After(was.Since) && c.Terminal {
-				all = append(all, survey.Message{Name: last.Name, Sender: last.From, Conversation: c.ID, Type: last.Type, Sequence: last.Sequence,
-					Time: last.Time, Age: max(e.now.Sub(last.Time), 0)})
-			}
+	for i := range p.Conversations {
+		c := &p.Conversations[i]
+		last := &c.Last
+		if c.Terminal && last.Type == conversation.Release && last.From != p.Slug() && !was.Since.IsZero() && last.Time.After(was.Since) {
+			all = append(all, survey.Message{
+				Name: last.Name, Sender: last.From, Conversation: c.ID, Type: last.Type, Sequence: last.Sequence, Time: last.Time,
+				Age: max(e.now.Sub(last.Time), 0),
+			})
 		}
 	}
-	all = slices.DeleteFunc(all, func(m survey.Message) bool {
-		if was.Project == p.Path && slices.Contains(was.Told, m.Name) {
-			return true
+	all = slices.DeleteFunc(all, func(m survey.Message) bool { return slices.Contains(was.Told, m.Name) })
+	if m := e.call.Event.Moment; m != driver.Start && !(m == driver.Prompt && was.Since.IsZero()) {
+		given, err := given(o.Ledger(r.project), all)
+		if err != nil {
+			return nil, err
 		}
-		later := e.call.Event.Moment == driver.Stop && (!m.Unreadable && !asks(m.Type) || was.Project == p.Path && slices.Contains(was.Asked, m.Name))
+		all = slices.DeleteFunc(all, func(m survey.Message) bool { return given[m.Name] && !slices.Contains(was.Again, m.Name) })
+	}
+	all = slices.DeleteFunc(all, func(m survey.Message) bool {
+		later := e.call.Event.Moment == driver.Stop && (!m.Unreadable && !asks(m.Type) || slices.Contains(was.Asked, m.Name))
 		r.left = r.left || later
 		return later
 	})
 	for i := range all {
 		r.fresh = append(r.fresh, all[i].Name)
 	}
-	return all
+	return all, nil
+}
+
+// given are the messages of which the ledger says that somebody of this project was given them. Of what was made again from a mailbox
+// nobody knows that.
+func given(l comms.Ledger, all []survey.Message) (map[string]bool, error) {
+	names, asked := map[string]bool{}, map[string]bool{}
+	for i := range all {
+		id := all[i].Conversation
+		if asked[id] || id == "" {
+			continue
+		}
+		asked[id] = true
+		entries, err := l.Entries(id)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			names[entry.Name] = names[entry.Name] || !entry.Rebuilt
+		}
+	}
+	return names, nil
 }
 
 // asks tells whether a message is a reason for one more turn: somebody is to be told of it. A progress never is, and after a release there is
@@ -250,6 +288,7 @@ func (r *round) claim(e *event) (mine bool, err error) {
 				l.Told = append(l.Told, name)
 			}
 		}
+		l.Again = slices.DeleteFunc(append(l.Again, r.judged...), func(name string) bool { return slices.Contains(l.Told, name) })
 		l.Next = r.next
 		if l.Mark = r.mark; r.left || strings.Contains(r.mark, "young") {
 			l.Mark = "" // there is more to say than was said, or may be
@@ -269,6 +308,7 @@ func (r *round) back(e *event) error {
 	return e.keep(func(l *letterNote) {
 		l.Mark = ""
 		l.Told = slices.DeleteFunc(l.Told, func(name string) bool { return slices.Contains(r.told, name) })
+		l.Again = append(l.Again, r.judged...)
 	})
 }
 
@@ -303,12 +343,12 @@ func literal(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// halts is what an agent of a project with such mail is told beside that it is halted, or was; "" for others.
-func (e *event) halts(remark string) string {
+// remark is how an agent of a project with such mail ends a reply while it is halted, or after that; "" for others.
+func (e *event) remark(when, words string) string {
 	if _, _, ok := e.project(); !ok {
 		return ""
 	}
-	return `; end each reply to your user with "` + remark + `"`
+	return when + ` to your user with "` + words + `"`
 }
 
 // file is the path of a message for a command.

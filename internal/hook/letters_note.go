@@ -16,24 +16,25 @@ type letterNote struct {
 	Next    time.Time // when there is something to say although nothing came; zero: never
 	Told    []string  // names of messages, and of silences
 	Asked   []string  // names of messages that were the reason for a turn
+	Again   []string  // names of messages that were judged and could not be told yet
 }
 
 // maxTold is how many names are kept of each kind, the newest. A mailbox that has more of them waiting is one that nobody empties.
 const maxTold = 500
 
 func (l *letterNote) shorten() {
-	l.Told, l.Asked = newest(l.Told), newest(l.Asked)
+	l.Told, l.Asked, l.Again = newest(l.Told), newest(l.Asked), newest(l.Again)
 }
 
 func newest(names []string) []string { return names[max(0, len(names)-maxTold):] }
 
-var letterMembers = []string{"project", "mark", "since", "prompt", "held", "next", "told", "asked"}
+var letterMembers = []string{"project", "mark", "since", "prompt", "held", "next", "told", "asked", "again"}
 
 func parseLetters(raw []byte) (l letterNote) {
 	if raw == nil || !canonjson.IsObject(raw) {
 		return l
 	}
-	var v [8][]byte
+	var v [9][]byte
 	if !canonjson.Pick(raw, letterMembers, v[:]) {
 		return l
 	}
@@ -47,6 +48,7 @@ func parseLetters(raw []byte) (l letterNote) {
 	l.Held, _ = canonjson.Bool(v[4])
 	l.Told, _ = canonjson.Strings(v[6])
 	l.Asked, _ = canonjson.Strings(v[7])
+	l.Again, _ = canonjson.Strings(v[8])
 	return l
 }
 
@@ -67,5 +69,6 @@ func (l *letterNote) bytes() []byte {
 	at("next", l.Next)
 	o.Strs("told", l.Told)
 	o.Strs("asked", l.Asked)
+	o.Strs("again", l.Again)
 	return o.Bytes()
 }

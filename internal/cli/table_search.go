@@ -1,0 +1,30 @@
+package cli
+
+var searchVerbs = []Verb{
+	{
+		Name: "search", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MinArgs: 1, MaxArgs: -1, Run: runSearch, Bus: true,
+		Short: "find a text in your mail: of the bus, and between projects",
+		Args:  "<text>...",
+		Flags: []Flag{
+			{Name: "only", Kind: Text, Value: "kind", Choices: []string{"bus", "projects"}, Help: "only mail of the bus, or only that between projects"},
+			{Name: "from", Kind: Text, Value: "part", Help: "only from senders with this in their name, in any case"},
+			{Name: "since", Kind: Text, Value: "age", Help: "only what is younger than this: 7d, 48h"},
+			{Name: "project", Kind: Text, Value: "name", Help: "between projects: only what this one got"},
+			mailboxFlag,
+			newestFlag,
+		},
+		Does: `Looks for the words, as they stand one after the other and in any case, in what you got: the texts in your mailbox and your
+archive on the bus, and the titles and texts in the mailboxes and archives of all projects. The newest come first, each with its sender,
+what its signature is worth, where it lies, and the words around what was found.
+
+Signatures between projects are judged by gpg: verified (signers.toml binds the key to the sender), signed (nothing binds it), unsigned, or
+why it does not hold. With --json: {found, hits: [{kind, id, from, at, verdict, where, path, thread, type, title, snippet}]}.`,
+		Wont: `It keeps no index of texts: each search reads what it looks into. It does not look into what you sent, what "store tidy" has packed,
+and what your settings hold back, and it marks nothing as read.`,
+		Examples: `$ tutti search schema
+$ tutti search 'rate limit' --from codex --since 7d
+$ tutti search login --only projects --json`,
+		Exit: "0 found; 1 wrong usage; 2 nothing was found; 3 a file could not be read; 130 interrupted",
+		See:  "inbox, thread",
+	},
+}
