@@ -64,10 +64,14 @@ type Report struct {
 type UnknownPeerError struct {
 	Name string
 	Path string   // of the list
+	Own  bool     // it is there, and is this machine
 	Near []string // names that are like it, likeliest first
 }
 
 func (e *UnknownPeerError) Error() string {
+	if e.Own {
+		return fmt.Sprintf("peer %q: that is this machine", e.Name)
+	}
 	return fmt.Sprintf("peer %q: %s names no such machine", e.Name, e.Path)
 }
 
@@ -101,7 +105,7 @@ func Discover(ctx context.Context, o *comms.Office, opt Options) (*Report, error
 		r.Peers[i] = Peer{Host: h, Title: titles[i]}
 	}
 	if opt.Peer != "" {
-		if err := r.only(opt.Peer, o); err != nil {
+		if err := r.only(opt.Peer, o.Shown(r.PeersPath), peers); err != nil {
 			return r, err
 		}
 	}
@@ -146,7 +150,7 @@ func (r *Report) local(o *comms.Office) {
 }
 
 // only leaves one machine of the list.
-func (r *Report) only(name string, o *comms.Office) error {
+func (r *Report) only(name, path string, peers machine.Peers) error {
 	names := make([]string, 0, len(r.Peers))
 	for _, p := range r.Peers {
 		if p.Host.Name == name || p.Host.Host == name {
@@ -156,7 +160,8 @@ func (r *Report) only(name string, o *comms.Office) error {
 		names = append(names, p.Host.Name)
 	}
 	r.Peers = nil
-	return &UnknownPeerError{Name: name, Path: o.Shown(r.PeersPath), Near: machine.Near(name, names)}
+	_, own := peers.Get(name)
+	return &UnknownPeerError{Name: name, Path: path, Own: own, Near: machine.Near(name, names)}
 }
 
 // look asks one machine. One that lets us in and cannot say more is reachable all the same.

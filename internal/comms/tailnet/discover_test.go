@@ -170,6 +170,10 @@ func TestDiscoverErrors(t *testing.T) {
 	if _, err := Discover(context.Background(), o, Options{Peer: "bta"}); !errors.As(err, &unknown) || len(unknown.Near) != 1 || unknown.Near[0] != "beta" {
 		t.Errorf("a typo: %v", err)
 	}
+	writePeers(t, o, "[peers.alpha]\nhost = \"10.0.0.1\"\n")
+	if _, err := Discover(context.Background(), o, Options{Peer: "alpha"}); !errors.As(err, &unknown) || !unknown.Own {
+		t.Errorf("this machine: %v", err)
+	}
 	var bad *machine.FileError
 	writePeers(t, o, "[peers.beta\n")
 	if r, err := Discover(context.Background(), o, Options{}); !errors.As(err, &bad) || len(r.Local) != 1 {
@@ -235,11 +239,13 @@ func TestDiscoverSideBySide(t *testing.T) {
 func TestReportJSON(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 4, 27, 9, 0, 0, 0, time.UTC)
-	r := &Report{ScannedAt: at, Hostname: "alpha", Local: []Project{{comms.Project{Name: "a", Path: "/p/a"}, "/p/a/inbox"}, {comms.Project{Name: "b", Path: "/p/b"}, ""}},
+	r := &Report{
+		ScannedAt: at, Hostname: "alpha", Local: []Project{{comms.Project{Name: "a", Path: "/p/a"}, "/p/a/inbox"}, {comms.Project{Name: "b", Path: "/p/b"}, ""}},
 		Peers: []Peer{
 			{Host: ssh.Host{Name: "beta", Host: "beta.example"}, Reachable: true, Latency: 12 * time.Millisecond, LastSeen: at, Halted: true, Listed: true},
 			{Host: ssh.Host{Name: "gamma", Host: "gamma.example"}, Err: &ssh.Error{Op: "ssh", Host: "gamma", Exit: 255, Last: "No route to host"}},
-		}}
+		},
+	}
 	s := stamp(at)
 	want := `{"scanned_at":"` + s + `","hostname":"alpha","halt":{"active":false,"reason":null,"since":null},` +
 		`"local":[{"name":"a","path":"/p/a","mailbox":"/p/a/inbox"},{"name":"b","path":"/p/b","mailbox":null}],` +
