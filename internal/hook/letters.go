@@ -86,13 +86,10 @@ func (e *event) letters(ctx context.Context, room int) (*round, error) {
 	if !ok {
 		return nil, nil
 	}
-	was, now := &e.was.Letters, e.now
-	if e.call.Event.Moment == driver.Prompt {
-		if err := e.keep(func(l *letterNote) { l.Prompt, l.Held = now, false }); err != nil {
-			return nil, err
-		}
-		was.Prompt, was.Held = now, false
+	if err := e.arrive(); err != nil {
+		return nil, err
 	}
+	was, now := &e.was.Letters, e.now
 	if was.Project == p.Path && was.Mark == mark && (was.Next.IsZero() || now.Before(was.Next)) {
 		return nil, nil
 	}
@@ -110,6 +107,32 @@ func (e *event) letters(ctx context.Context, room int) (*round, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// arrive notes what the event by itself tells: that the user has written, and whether what was told with the prompt before was lost, see
+// printed.lostBy. It is then told once more.
+func (e *event) arrive() error {
+	was := &e.was.Letters
+	prompt := e.call.Event.Moment == driver.Prompt
+	lost := prompt && e.now.Sub(was.Prompt).Abs() >= sameMoment
+	if !prompt && len(was.Last) == 0 {
+		return nil
+	}
+	note := func(l *letterNote) {
+		switch {
+		case lost && len(l.Last) > 0:
+			l.Told = slices.DeleteFunc(l.Told, func(name string) bool { return slices.Contains(l.Last, name) })
+			l.Again, l.Twice = append(l.Again, l.Last...), append(l.Twice, l.Last...)
+			l.Mark, l.Last = "", nil
+		case !prompt:
+			l.Last = nil
+		}
+		if prompt {
+			l.Prompt, l.Held = e.now, false
+		}
+	}
+	note(was)
+	return e.keep(note)
 }
 
 // held tells whether the look is put off: the user wrote less than a minute ago, and when that was so once, until the user writes again, or
@@ -288,6 +311,9 @@ func (r *round) claim(e *event) (mine bool, err error) {
 				l.Told = append(l.Told, name)
 			}
 		}
+		if e.call.Event.Moment == driver.Prompt {
+			l.Last = slices.DeleteFunc(slices.Clone(r.told), func(name string) bool { return slices.Contains(l.Twice, name) })
+		}
 		l.Again = slices.DeleteFunc(append(l.Again, r.judged...), func(name string) bool { return slices.Contains(l.Told, name) })
 		l.Next = r.next
 		if l.Mark = r.mark; r.left || strings.Contains(r.mark, "young") {
@@ -308,7 +334,7 @@ func (r *round) back(e *event) error {
 	return e.keep(func(l *letterNote) {
 		l.Mark = ""
 		l.Told = slices.DeleteFunc(l.Told, func(name string) bool { return slices.Contains(r.told, name) })
-		l.Again = append(l.Again, r.judged...)
+		l.Again, l.Last = append(l.Again, r.judged...), nil
 	})
 }
 

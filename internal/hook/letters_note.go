@@ -17,24 +17,26 @@ type letterNote struct {
 	Told    []string  // names of messages, and of silences
 	Asked   []string  // names of messages that were the reason for a turn
 	Again   []string  // names of messages that were judged and could not be told yet
+	Last    []string  // names of what was told with a prompt, as long as nothing proves that the turn went on
+	Twice   []string  // names of what was lost with a prompt once
 }
 
 // maxTold is how many names are kept of each kind, the newest. A mailbox that has more of them waiting is one that nobody empties.
 const maxTold = 500
 
 func (l *letterNote) shorten() {
-	l.Told, l.Asked, l.Again = newest(l.Told), newest(l.Asked), newest(l.Again)
+	for _, list := range []*[]string{&l.Told, &l.Asked, &l.Again, &l.Twice} {
+		*list = (*list)[max(0, len(*list)-maxTold):]
+	}
 }
 
-func newest(names []string) []string { return names[max(0, len(names)-maxTold):] }
-
-var letterMembers = []string{"project", "mark", "since", "prompt", "held", "next", "told", "asked", "again"}
+var letterMembers = []string{"project", "mark", "since", "prompt", "held", "next", "told", "asked", "again", "last", "twice"}
 
 func parseLetters(raw []byte) (l letterNote) {
 	if raw == nil || !canonjson.IsObject(raw) {
 		return l
 	}
-	var v [9][]byte
+	var v [11][]byte
 	if !canonjson.Pick(raw, letterMembers, v[:]) {
 		return l
 	}
@@ -46,9 +48,9 @@ func parseLetters(raw []byte) (l letterNote) {
 		}
 	}
 	l.Held, _ = canonjson.Bool(v[4])
-	l.Told, _ = canonjson.Strings(v[6])
-	l.Asked, _ = canonjson.Strings(v[7])
-	l.Again, _ = canonjson.Strings(v[8])
+	for i, to := range []*[]string{&l.Told, &l.Asked, &l.Again, &l.Last, &l.Twice} {
+		*to, _ = canonjson.Strings(v[6+i])
+	}
 	return l
 }
 
@@ -67,8 +69,10 @@ func (l *letterNote) bytes() []byte {
 		o.Bool("held", true)
 	}
 	at("next", l.Next)
-	o.Strs("told", l.Told)
-	o.Strs("asked", l.Asked)
-	o.Strs("again", l.Again)
+	for i, list := range [][]string{l.Told, l.Asked, l.Again, l.Last, l.Twice} {
+		if len(list) > 0 {
+			o.Strs(letterMembers[6+i], list)
+		}
+	}
 	return o.Bytes()
 }

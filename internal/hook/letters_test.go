@@ -142,13 +142,32 @@ func TestLetter(t *testing.T) {
 			if err != nil || len(entries) != 1 || entries[0].Name != name || entries[0].Decision != "process" {
 				t.Errorf("the ledger has %+v, %v", entries, err)
 			}
-			for _, event := range []string{"UserPromptSubmit", "PostToolUse", "Stop", "Stop", "SessionStart"} {
+			for _, event := range []string{"PostToolUse", "UserPromptSubmit", "PostToolUse", "Stop", "Stop", "SessionStart"} {
 				g.later(10 * time.Minute)
 				if text, turn = g.at(event); text != "" || turn {
 					t.Errorf("told once, and at %s again: %q", event, text)
 				}
 			}
 		})
+	}
+}
+
+// What came with a prompt of which nothing came is told again with the next one, once: the program may have taken it back.
+func TestLetterLost(t *testing.T) {
+	t.Parallel()
+	g := newProjectRig(t)
+	g.lay("notes", "prep-work", conversation.Request, 1, "", commstest.Alice)
+	for n := range 2 {
+		text, _ := g.at("UserPromptSubmit")
+		if !strings.Contains(text, "About prep-work") {
+			t.Errorf("prompt %d: got %q", n, text)
+		}
+		g.silent("a second hook at the same moment", "UserPromptSubmit")
+		g.later(time.Minute)
+	}
+	for range 3 {
+		g.silent("it was told twice", "UserPromptSubmit")
+		g.later(time.Minute)
 	}
 }
 
@@ -195,6 +214,7 @@ func TestLetterWords(t *testing.T) {
 	if strings.Contains(text, "About naked") || strings.Contains(text, "About false") {
 		t.Errorf("the title of a message that is refused: %q", text)
 	}
+	g.silent("told", "PostToolUse")
 	tool := g.lay("notes", "tool", conversation.Request, 1, "#+REQUIRES_TOOLS: no-such-tool-anywhere\n", commstest.Alice)
 	text, _ = g.at("UserPromptSubmit")
 	has(t, text, "file "+tool, "answer with one query at sequence ", "no-such-tool-anywhere")
@@ -354,6 +374,7 @@ func TestSilence(t *testing.T) {
 		g.silent("at the end of a turn nobody is paged with silence", "Stop")
 		text, _ := g.at("UserPromptSubmit")
 		has(t, text, "tutti: nothing has come for 55 min in a conversation with notes; tell your user. prep-work at sequence 1, awaiting receiver")
+		g.silent("told", "PostToolUse")
 		g.later(2 * time.Hour)
 		g.silent("told", "UserPromptSubmit")
 	}
