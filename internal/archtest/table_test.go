@@ -34,7 +34,7 @@ func init() {
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake")
 	lay(place{tier: 4, line: 1}, "comms/survey")
 	lay(place{tier: 4, line: 2}, "comms/watch", "hook") // they tell of what the survey finds
-	lay(place{tier: 4, line: 1}, "attend") // it rests on watch
+	lay(place{tier: 4, line: 1}, "attend")              // it rests on watch
 	lay(place{tier: 4, line: 1}, "comms/tailnet")
 	lay(place{tier: 4, heavy: true}, "remote", "mcpwire")
 	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt") // it carries what job says

@@ -29,8 +29,14 @@ func TestAddressee(t *testing.T) {
 		to   string
 		want addressee
 	}{
-		{"claude:api", agentAddress}, {"claude:api:3f2a9c01b7de", agentAddress}, {"claude:v1.2", agentAddress}, {"laptop.career", projectAddress},
-		{"local.a.b", projectAddress}, {"Laptop.career", projectAddress}, {"api", bareAddress}, {"", bareAddress},
+		{"claude:api", agentAddress},
+		{"claude:api:3f2a9c01b7de", agentAddress},
+		{"claude:v1.2", agentAddress},
+		{"laptop.career", projectAddress},
+		{"local.a.b", projectAddress},
+		{"Laptop.career", projectAddress},
+		{"api", bareAddress},
+		{"", bareAddress},
 	} {
 		if got := addresseeOf(c.to); got != c.want {
 			t.Errorf("addresseeOf(%q): got %d, want %d", c.to, got, c.want)
