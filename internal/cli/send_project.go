@@ -272,7 +272,8 @@ func (c *Call) projectRefused(to string, err error) error {
 func nowhere(err error) bool {
 	var address *machine.AddressError
 	var none *comms.NoProjectError
-	return errors.As(err, &address) || errors.As(err, &none)
+	var sent *comms.SendError
+	return errors.As(err, &address) || errors.As(err, &none) || errors.As(err, &sent) && sent.Fault == comms.NoDestination
 }
 
 // nearProjects are addresses that may have been meant.
