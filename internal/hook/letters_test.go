@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/canonjson"
 	"tutti/internal/comms"
 	"tutti/internal/commstest"
 	"tutti/internal/conversation"
@@ -193,6 +194,33 @@ func TestTwoConversationsOfAProject(t *testing.T) {
 		}
 	}
 	has(t, at("SessionStart", "c3"), "About prep-work")
+}
+
+// The folder of a project may have any name.
+func TestProjectOfAnyName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a[b]", "a*b?", `a\b`, "it's \x1b[31mred"} {
+		g := newProjectRig(t)
+		g.project = comms.Project{Name: name, Path: filepath.Join(g.home, "elsewhere", name)}
+		if err := os.MkdirAll(filepath.Join(g.project.Path, ".ai"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		g.lay("notes", "prep-work", conversation.Request, 1, "", commstest.Alice)
+		var out bytes.Buffer
+		o := g.inProject("UserPromptSubmit", "c1", &out)
+		var in canonjson.Object
+		in.Str("session_id", "c1")
+		in.Str("cwd", g.project.Path)
+		o.Input = in.Bytes()
+		if err := Run(t.Context(), o); err != nil {
+			t.Fatalf("%q: %v", name, err)
+		}
+		text, _ := answer(t, out.Bytes())
+		has(t, text, "About prep-work")
+		if strings.Contains(text, "\x1b") {
+			t.Errorf("%q: got %q", name, text)
+		}
+	}
 }
 
 // What a signature is worth, and what must not be acted on.
