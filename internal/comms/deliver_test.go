@@ -246,6 +246,18 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestArtifactsBehindALink: the folder itself must not lead out of the mailbox.
+func TestArtifactsBehindALink(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	b := r.mailbox(r.project("notes"))
+	must(t, os.WriteFile(filepath.Join(r.Home, "secret"), nil, 0o600))
+	must(t, os.Symlink(r.Home, filepath.Join(b.Path(), "artifacts")))
+	if path, err := b.Artifact("artifacts/secret"); err == nil {
+		t.Errorf("given: %s", path)
+	}
+}
+
 func TestArtifact(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -172,6 +172,9 @@ func (b *Mailbox) Artifact(ref string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("artifact %q: is no path below %s/", ref, conversation.ArtifactFolder)
 	}
+	if info, err := b.dir.Stat(conversation.ArtifactFolder); err == nil && !info.Folder() {
+		return "", fmt.Errorf("artifact %q: %s is no folder of the mailbox", ref, conversation.ArtifactFolder)
+	}
 	root, err := os.OpenRoot(filepath.Join(b.Path(), conversation.ArtifactFolder))
 	if err != nil {
 		return "", fmt.Errorf("artifact %q: %w", ref, err)
