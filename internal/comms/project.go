@@ -41,8 +41,12 @@ func (p Project) Slug() string {
 }
 
 // Key names the records of the project: the slug of its name, and the first 8 hex digits of the SHA-256 of its path, because
-// two projects may have one name.
+// two projects may have one name. Both are those of the folder itself, so that it has one set of records, whichever links lead to it.
 func (p Project) Key() string {
+	if p.Path != "" {
+		p.Path = resolved(p.Path)
+		p.Name = filepath.Base(p.Path)
+	}
 	sum := sha256.Sum256([]byte(p.Path))
 	slug := p.Slug()
 	if slug == "" {
@@ -53,6 +57,17 @@ func (p Project) Key() string {
 
 // MailboxPath is where the messages of the project lie.
 func (p Project) MailboxPath() string { return filepath.Join(p.Path, conversation.MailboxFolder) }
+
+// resolved is the path of a folder without links, and the path as it is when that cannot be found out.
+func resolved(path string) string {
+	if path == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
 
 func (p Project) exists() bool {
 	if p.Path == "" {

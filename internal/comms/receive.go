@@ -91,12 +91,10 @@ func (o *Office) inquire(ctx context.Context, path string, opt ReceiveOptions) (
 		return nil, err
 	}
 	r := &inquiry{o: o, ctx: ctx, opt: opt, j: Judgement{File: abs}}
-	folder := filepath.Dir(abs)
+	given := filepath.Dir(abs)
 	// Links to the mailbox are the user's; what is judged is the folder they lead to.
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = real
-	}
-	r.j.Project = o.owner(folder)
+	folder := resolved(given)
+	r.j.Project = o.owner(folder, given)
 	r.signers = o.Signers()
 	if r.j.Project.MailboxPath() == folder {
 		b, err := o.Mailbox(r.j.Project)
@@ -117,13 +115,26 @@ func (o *Office) inquire(ctx context.Context, path string, opt ReceiveOptions) (
 	return r, nil
 }
 
-// owner is the project that a folder belongs to: for a mailbox that which it lies in, else the nearest one above.
-func (o *Office) owner(folder string) Project {
+// owner is the project that a folder belongs to: for a mailbox that which it lies in, else the nearest one above. A project that is
+// written to under the name of a link has that name, first of all that under which the folder was given.
+func (o *Office) owner(folder, given string) Project {
 	top := filepath.Dir(filepath.Dir(folder))
-	if p := (Project{Name: filepath.Base(top), Path: top}); p.MailboxPath() == folder {
+	p := Project{Name: filepath.Base(top), Path: top}
+	if p.MailboxPath() != folder {
+		p, _ = o.ProjectAt(folder)
 		return p
 	}
-	p, _ := o.ProjectAt(folder)
+	for _, name := range []string{filepath.Base(filepath.Dir(filepath.Dir(given))), p.Name} {
+		if q, err := o.Project(name); err == nil && resolved(q.Path) == top {
+			return Project{name, top}
+		}
+	}
+	all, _ := o.Projects()
+	for _, q := range all {
+		if resolved(q.Path) == top {
+			return Project{q.Name, top}
+		}
+	}
 	return p
 }
 
@@ -142,7 +153,7 @@ func (r *inquiry) warn(code, text string) {
 
 // Signers reads the map of who may sign for whom. One that cannot be read allows nobody.
 func (o *Office) Signers() conversation.Signers {
-	data, err := os.ReadFile(o.SignersPath())
+	data, err := readSigners(o.SignersPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(o.SignersPath()); errors.Is(err, fs.ErrNotExist) {
 			return conversation.Signers{}
@@ -154,6 +165,17 @@ func (o *Office) Signers() conversation.Signers {
 	}
 	s, _ := conversation.ParseSigners(data) // an error is in s, too
 	return s
+}
+
+// maxSigners bounds the map of signers, in bytes: a thousand senders have 70 KiB.
+const maxSigners = 1 << 20
+
+func readSigners(path string) ([]byte, error) {
+	data, info, err := readPlain(path, maxSigners)
+	if err == nil && info.Mode().Perm()&0o002 != 0 {
+		return nil, errors.New("everybody can write it: chmod 600")
+	}
+	return data, err
 }
 
 // read reads the message, once.
@@ -262,7 +284,8 @@ func (r *inquiry) sibling(d *atomicfile.Dir, name, called, id string, sequence i
 }
 
 // ledger is what is remembered of this conversation and sequence. A message that lies in the archive was acted on and put away: the
-// same one in the mailbox, also under its old name, has come a second time.
+// same one in the mailbox, also under its old name, has come a second time. A line that was rebuilt from a message which still lies in
+// the mailbox says nothing that the message does not: two copies would each be taken for the one that was acted on.
 func (r *inquiry) ledger(id string, sequence int) []conversation.Entry {
 	entries, err := r.o.Ledger(r.j.Project).Entries(id)
 	if err != nil {
@@ -270,12 +293,21 @@ func (r *inquiry) ledger(id string, sequence int) []conversation.Entry {
 	}
 	var all []conversation.Entry
 	for _, e := range entries {
-		if e.Sequence != sequence || e.Rebuilt && e.Name == filepath.Base(r.j.File) {
+		if e.Sequence != sequence || e.Rebuilt && r.lies(e.Name) {
 			continue
 		}
 		all = append(all, conversation.Entry{Name: e.Name, SHA256: e.SHA256, Decision: conversation.Word(e.Decision)})
 	}
 	return r.withArchive(all, id, sequence)
+}
+
+// lies tells whether a file of that name is in the folder.
+func (r *inquiry) lies(name string) bool {
+	if r.dir == nil {
+		return false
+	}
+	_, err := r.dir.Stat(name)
+	return err == nil
 }
 
 func (r *inquiry) withArchive(all []conversation.Entry, id string, sequence int) []conversation.Entry {

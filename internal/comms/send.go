@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -189,25 +190,34 @@ func (o *Office) stateFor(l Letter, to target, id string, s *Sent) conversation.
 	return v.State
 }
 
-// readDraft reads a plain file that the user names; links to it are the user's.
 func readDraft(path string, limit int) ([]byte, error) {
+	data, _, err := readPlain(path, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read draft: %w", err)
+	}
+	return data, nil
+}
+
+// readPlain reads a plain file that the user names, or that has its fixed place; links to it are the user's. What is no plain file
+// is not waited for.
+func readPlain(path string, limit int) ([]byte, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
+	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, err
-	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("draft %s: is no plain file", path)
+		return nil, nil, err
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%s: is no plain file", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err == nil && len(data) > limit {
-		err = fmt.Errorf("draft %s: is larger than %d bytes", path, limit)
+		err = fmt.Errorf("%s: is larger than %d bytes", path, limit)
 	}
-	return data, err
+	return data, info, err
 }
 
 // sign makes the signature, and says in s which key made it.
