@@ -251,5 +251,9 @@ func (a *App) Effective() ([]Setting, error) {
 		{"name", name, from("name")},
 	}
 	wakes, err := a.wakeEffective(a.Shown(path))
-	return append(all, wakes...), err
+	if err != nil {
+		return all, err
+	}
+	talks, err := a.commsEffective(a.Shown(path))
+	return append(append(all, wakes...), talks...), err
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -138,6 +139,29 @@ func (c *CommsConfig) wrong() (word, why string) {
 		}
 	}
 	return "", ""
+}
+
+// commsEffective is what counts of the table [comms].
+func (a *App) commsEffective(shown string) ([]Setting, error) {
+	c, err := a.Comms()
+	if err != nil {
+		return nil, err
+	}
+	setting := func(name string, set bool, value, usual string) Setting {
+		if !set {
+			return Setting{"comms." + name, usual, "default"}
+		}
+		return Setting{"comms." + name, value, shown}
+	}
+	return []Setting{
+		setting("sender", c.Sender != "", c.Sender, "the project of the folder, then the name of this machine"),
+		setting("project_roots", len(c.ProjectRoots) > 0, strings.Join(c.ProjectRoots, ", "), "~/projects"),
+		setting("notify_command", len(c.NotifyCommand) > 0, strings.Join(c.NotifyCommand, " "), "what this desktop has"),
+		setting("extra_tools", len(c.ExtraTools) > 0, strings.Join(c.ExtraTools, ", "), "none"),
+		setting("timestamp_skew_seconds", c.Skew > 0, strconv.Itoa(int(c.Skew/time.Second)), strconv.Itoa(int(talk.SkewMax/time.Second))),
+		setting("local_fallback", c.LocalFallback, "true", "false"),
+		setting("max_message_bytes", c.MaxMessage > 0, strconv.Itoa(c.MaxMessage), strconv.Itoa(orgfile.MaxMessage)),
+	}, nil
 }
 
 // Office makes where the conversations of this user are led from, by the settings.

@@ -24,7 +24,7 @@ func configured(t *testing.T, text string) *App {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	a := configured(t, "[comms]\nx = 1\n\n[bus]\nrequire_signed = true\nallow = [\"claude:api\", \"codex:*\"]\nscope = \"scope:shop\"\n")
+	a := configured(t, "[other]\nx = 1\n\n[comms]\nsender = \"web\"\n\n[bus]\nrequire_signed = true\nallow = [\"claude:api\", \"codex:*\"]\nscope = \"scope:shop\"\n")
 	c, err := a.Config()
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +40,8 @@ func TestConfig(t *testing.T) {
 		{"require_signed", "true", "~/.config/tutti/config.toml"},
 		{"block", "nobody", "default"},
 		{"scope", "scope:shop", "~/.config/tutti/config.toml"},
+		{"comms.sender", "web", "~/.config/tutti/config.toml"},
+		{"comms.timestamp_skew_seconds", "900", "default"},
 	} {
 		if !slices.Contains(all, want) {
 			t.Errorf("effective: got %v, want %v among them", all, want)

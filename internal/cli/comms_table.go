@@ -3,7 +3,7 @@ package cli
 // What several verbs of the family have.
 var (
 	commsJSON    = Flag{Name: "json", Kind: Switch, Under: Cross, Help: "print JSON"}
-	commsProject = Flag{Name: "project", Kind: Text, Value: "name", Offer: Folders, Help: "the project, where it is not the one of this folder"}
+	commsProject = Flag{Name: "project", Kind: Text, Value: "name", Offer: Projects, Help: "the project, where it is not the one of this folder"}
 	commsRetries = Flag{Name: "retries", Kind: Count, Value: "n", Default: "3", Help: "tries after the first, on another machine: 0 to 20"}
 )
 
@@ -15,12 +15,9 @@ const (
 		"3 another machine was not reached after all tries; 4 the header of the draft, or a rule of the protocol; 5 halted; 64 wrong usage; 70 a fault of this program; 130 interrupted"
 )
 
-// commsAsks is what the halt switch means to a verb that leads a conversation: it looks at more than one place.
-const commsAsks = Asks
-
 var commsVerbs = []Verb{
 	{
-		Name: "comms send", Under: Tutti | Cross, Group: GroupBus, Halt: commsAsks, Waits: true, MaxArgs: 2, Offer: Files, Run: runCommsSend,
+		Name: "comms send", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, Waits: true, MaxArgs: 2, Offer: Destinations, Run: runCommsSend,
 		Short: "deliver a message file to another project",
 		Args:  "[<machine>.<project>] [<file>|-]",
 		Flags: []Flag{
@@ -33,7 +30,7 @@ var commsVerbs = []Verb{
 			{Name: "no-envelope", Kind: Switch, Help: "send the bytes of the draft, without FROM and TO"},
 			{Name: "local-fallback", Kind: Switch, Help: "take a machine that nobody knows for this one"},
 			{Name: "queue-on-halt", Kind: Switch, Help: "keep a progress message that meets the halt switch, to be sent later by hand"},
-			{Name: "resend", Kind: Text, Value: "bundle", Help: "deliver what an earlier send kept, byte for byte"},
+			{Name: "resend", Kind: Text, Value: "bundle", Offer: Bundles, Help: "deliver what an earlier send kept, byte for byte"},
 			{Name: "resend-all", Kind: Switch, Help: "the same for all that is kept"},
 			{Name: "dry-run", Kind: Switch, Help: "say what would be sent and write nothing"},
 			commsJSON,
@@ -53,10 +50,10 @@ $ tutti comms send laptop.career answer.org --retries 5
 $ cross-agent-send local.notes question.org --dry-run`,
 		Exit:      "0 delivered, or already there with the same bytes; " + exitSend,
 		CrossExit: "0 delivered, or already there with the same bytes; " + exitSendCross,
-		See:       "comms recv, comms retry",
+		See:       "comms recv, comms retry, comms compose",
 	},
 	{
-		Name: "comms recv", Under: Tutti | Cross, Group: GroupBus, Halt: commsAsks, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: Files, Run: runCommsRecv,
+		Name: "comms recv", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, MinArgs: 1, MaxArgs: 1, Offer: Files, Run: runCommsRecv,
 		Short: "judge one message that came: act, ask, drop or refuse",
 		Args:  "<file>",
 		Flags: []Flag{
@@ -77,12 +74,12 @@ the decision carries the warning signer_unbound.`,
 		Wont: "It acts on nothing, moves and deletes nothing, and remembers no refusal: the next look judges afresh.",
 		Examples: `$ tutti comms recv inbox/from-agents/20260427T085611Z-from-web-question.org
 $ cross-agent-recv 20260427T085611Z-from-web-question.org --json`,
-		Exit:      "0 process; 1 dedup, or wrong usage; 2 query; 3 reject; 5 halted, and nothing was looked at; 70 a fault of this machine or program; 130 interrupted",
-		CrossExit: "0 process; 1 dedup; 2 query; 3 reject; 5 halted, and nothing was looked at; 64 wrong usage; 70 a fault of this machine or program; 130 interrupted",
-		See:       "comms send",
+		Exit:      "0 process; 1 dedup, or wrong usage; 2 query; 3 reject; 5 halted, and nothing was looked at; 70 a fault of this machine or program",
+		CrossExit: "0 process; 1 dedup; 2 query; 3 reject; 5 halted, and nothing was looked at; 64 wrong usage; 70 a fault of this machine or program",
+		See:       "comms poll, comms send",
 	},
 	{
-		Name: "comms retry", Under: Tutti, Group: GroupBus, Halt: commsAsks, Waits: true, MaxArgs: 1, Run: runCommsRetry,
+		Name: "comms retry", Under: Tutti, Group: GroupBus, Halt: Asks, Waits: true, MaxArgs: 1, Offer: Bundles, Run: runCommsRetry,
 		Short: "list what was not delivered, or send it again",
 		Args:  "[<bundle>]",
 		Flags: []Flag{

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -38,10 +39,34 @@ func TestCommsScripts(t *testing.T) {
 			e.Setenv("GPG_USER", "")
 			e.Setenv("CROSS_AGENT_FROM", "")
 			e.Setenv("TZ", "UTC")
+			e.Setenv("FAKE_SYSTEMCTL", "")
 			e.Setenv("PATH", fake+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Cd = home
 			return os.WriteFile(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "isjson": cmdIsJSON},
 	})
+}
+
+// What the page for users types is understood, and the settings that it names are all that there are.
+func TestCommsPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "comms.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed := 0
+	for line := range strings.Lines(string(page)) {
+		command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "    $ ")
+		if !ok {
+			continue
+		}
+		typed++
+		if in, err := parse(verbs[:], Tutti, "", quotedFields(command)[1:]); err != nil || in.Verb == nil {
+			t.Errorf("%q: does not work: %v", command, err)
+		}
+	}
+	if typed < 12 {
+		t.Errorf("only %d lines to type were found", typed)
+	}
 }

@@ -200,6 +200,8 @@ func (k *completer) positional() {
 		}
 	case v.Offer == StoreKinds && len(k.args) == 1:
 		k.owners(k.args[0])
+	case v.Offer == Destinations && len(k.args) == 1:
+		k.source(Files)
 	case v.MaxArgs >= 0 && len(k.args) >= v.MaxArgs:
 	case v.Offer == VerbNames || len(k.args) == 0 || v.MaxArgs < 0:
 		k.source(v.Offer)
@@ -231,6 +233,8 @@ func (k *completer) source(what Source) {
 		k.jobs()
 	case Machines:
 		k.machines()
+	case Destinations, Projects, Conversations, Bundles:
+		k.onComms(what)
 	}
 }
 

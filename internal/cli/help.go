@@ -118,8 +118,11 @@ func (c *Call) overviewGroup(g Group) (rare []string) {
 		family := v.family()
 		switch {
 		case v.Group != g || v.Hidden || family != "" && family == shown:
-		case v.Rare:
+		case v.Rare && family == "":
 			rare = append(rare, v.Name)
+		case v.Rare && !contains(rare, family):
+			rare = append(rare, family)
+		case v.Rare:
 		case family == "":
 			c.helpRow("  "+v.Name, v.Short, overviewColumn)
 		case c.Table.find(Tutti, family, "") == nil:

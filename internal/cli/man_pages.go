@@ -114,6 +114,9 @@ var environment = [...][2]string{
 	{"TMUX_SERVER_NAME", "the tmux server for new sessions, where --tmux-server does not name one"},
 	{"MQTT_BROKER, MQTT_PORT, MQTT_TLS, MQTT_USERNAME, MQTT_PASSWORD, MQTT_CA_CERTS, MQTT_CERTFILE, MQTT_KEYFILE, MQTT_CLIENT_ID_PREFIX", "the broker that is told of jobs; the file .env of a workspace fills in what is missing"},
 	{"TUTTI_PUBLIC_BROKER", "the one broker in public networks that may be used"},
+	{"CROSS_AGENT_FROM", "who sends a message to another project, where --from does not say so"},
+	{"GPG_USER", "the key that signs such messages, where --key does not say so"},
+	{"GNUPGHOME", "the folder of gpg"},
 	{"NO_COLOR", "no colours when it is set"},
 	{"TERM", "no colours when it is dumb"},
 	{"MANPAGER, PAGER", "what tutti man shows a page with, by way of man"},
@@ -122,6 +125,9 @@ var environment = [...][2]string{
 // places are the files that a user may want to know of.
 var places = [...][2]string{
 	{"~/.config/cross-agent-comms/HALT", "the halt switch: while it exists, nothing of yours is sent, started or typed"},
+	{"~/.config/cross-agent-comms/peers.toml", "the other machines that messages between projects go to"},
+	{"~/.config/cross-agent-comms/signers.toml", "whose key may sign such messages for which sender"},
+	{"~/.local/state/cross-agent-comms", "what projects have sent and received, what was not delivered, and the log of the watcher"},
 	{"~/.config/tutti/config.toml", "settings, where there are any"},
 	{"~/h2a-workspace/.h2a", "the bus that is meant where there is no nearer one"},
 	{".hermes/agent-sessions.yaml", "the agents in tmux that belong to the folder"},

@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(swept{m}, map[string]func(){
 		"tutti": program, "h2a": program, "cross-agent-halt": program, "cross-agent-resume": program, "cross-agent-send": program, "cross-agent-recv": program,
-		"cross-agent-discover": program,
-		"tuttid":               func() { MainHeavy(testHeavy()) },
+		"cross-agent-discover": program, "cross-agent-status": program, "cross-agent-watch": program,
+		"tuttid": func() { MainHeavy(testHeavy()) },
 	})
 }
 

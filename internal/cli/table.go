@@ -1,7 +1,7 @@
 package cli
 
 // verbs is the table. Each family is a list of its own; the order is that of help.
-var verbs = [...]*[]Verb{&stopVerbs, &busVerbs, &mailVerbs, &searchVerbs, &keyVerbs, &watchVerbs, &upVerbs, &commsVerbs, &commsNetVerbs, &sessionVerbs, &jobVerbs, &mcpVerbs, &hookVerbs, &setupVerbs, &storeVerbs, &tidyVerbs, &hostVerbs, &skillVerbs, &demoVerbs, &programVerbs, &plumbingVerbs}
+var verbs = [...]*[]Verb{&stopVerbs, &busVerbs, &mailVerbs, &searchVerbs, &keyVerbs, &watchVerbs, &upVerbs, &commsVerbs, &commsMoreVerbs, &commsLookVerbs, &commsNetVerbs, &sessionVerbs, &jobVerbs, &mcpVerbs, &hookVerbs, &setupVerbs, &serviceVerbs, &storeVerbs, &tidyVerbs, &hostVerbs, &skillVerbs, &demoVerbs, &programVerbs, &plumbingVerbs}
 
 // Lines of exit status that several verbs share.
 const (
@@ -77,7 +77,7 @@ $ tutti init .`,
 		See:  "root, connect, doctor",
 	},
 	{
-		Name: "root", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runRoot,
+		Name: "root", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, Run: runRoot,
 		Short: "show which bus is meant, and why",
 		Does: `Shows the bus that verbs use here, where it comes from, and what else lies near. The first of these is meant: --root,
 H2A_ROOT, the nearest folder .h2a from here upwards that you made or accepted, ~/h2a-workspace/.h2a.`,
@@ -235,7 +235,7 @@ $ tutti completion fish >~/.config/fish/completions/tutti.fish`,
 			{Name: "dir", Kind: Text, Value: "dir", Offer: Folders, Help: "write all pages into this folder"},
 		},
 		Does: `Shows a page by man and the user's pager; where man is missing, the text of help. A verb of two words is given as
-two; h2a, cross-agent-halt and cross-agent-resume have pages, too, and without a verb it is that of tutti. When standard
+two; h2a and the cross-agent commands have pages, too, and without a verb it is that of tutti. When standard
 output is no terminal it prints the source of the page.
 
 With --dir it writes all pages: tutti.1, tutti-send.1 and so on. tutti install does that by itself.`,

@@ -46,6 +46,11 @@ const (
 	Sessions  // of the registry in this folder
 	Jobs      // of the workspace
 	Machines  // of the list of peers
+
+	Destinations  // projects as send takes them: machine.project
+	Projects      // of this machine
+	Conversations // of the project that one stands in
+	Bundles       // messages that were not delivered
 )
 
 // A Flag is one flag of a verb.
@@ -64,8 +69,9 @@ type Flag struct {
 type HaltClass uint8
 
 // The halt classes. A verb that acts is refused while the switch is on; one that reads goes on below a banner; one that
-// ends something is never refused and shows no banner, because it says itself what it did; an indifferent one (version,
-// help, completion) is read by programs that have nothing to do with halting.
+// ends something is never refused and shows no banner, because it says itself what it did; one that stays, or asks for
+// itself, is left alone here; an indifferent one (version, help, completion) is read by programs that have nothing to do
+// with halting.
 const (
 	Reads HaltClass = iota
 	Acts

@@ -120,8 +120,15 @@ func readInTime(t *testing.T) halt.State {
 
 // haltEffect runs what halt and resume do to the switch of this machine; exit status 0 is a nil error.
 func haltEffect(t *testing.T, c kase) {
-	if c.name == "he-recv" || strings.HasPrefix(c.name, "he-send-") {
+	switch {
+	case c.name == "he-recv" || strings.HasPrefix(c.name, "he-send-"):
 		commsHalted(t, c)
+		return
+	case strings.HasPrefix(c.name, "he-status"):
+		statusHalted(t, c)
+		return
+	case strings.HasPrefix(c.name, "he-watch"):
+		watchHalted(t, c)
 		return
 	}
 	if c.name == "he-discover" || c.name == "he-systemctl-missing" || strings.HasPrefix(c.name, "he-tailnet-") {

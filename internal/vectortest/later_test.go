@@ -68,8 +68,4 @@ var later = map[string]string{
 	"h2a-ops/subagentValidate":       "subagent",
 	"h2a-ops/sysmlVerify":            "negotiation",
 	"h2a-ops/upgradeIsNewer":         "cli",
-
-	"cross-agent/halt_effect/he-status-json": "comms",
-	"cross-agent/halt_effect/he-watch":       "comms",
-	"cross-agent/halt_effect/he-watch-clear": "comms",
 }

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"tutti/internal/comms"
+	"tutti/internal/comms/survey"
+	"tutti/internal/machine"
+)
+
+// onComms offers what the conversations between projects have names for. What cannot be read is offered by nobody.
+func (k *completer) onComms(what Source) {
+	o, _, err := k.c.App.Office()
+	if err != nil {
+		return
+	}
+	switch what {
+	case Destinations:
+		k.projects(o, "local.")
+		peers, _ := machine.ReadPeers(o.PeersPath())
+		for _, p := range peers.List {
+			k.say(p.Name+".", "projects of "+Clean(p.Host))
+		}
+	case Projects:
+		k.projects(o, "")
+	case Bundles:
+		bundles, _ := o.Bundles()
+		for i := range bundles[:min(len(bundles), maxOffered)] {
+			k.say(bundles[i].ID, "to "+Clean(bundles[i].Destination))
+		}
+	case Conversations:
+		k.conversations(o)
+	}
+}
+
+func (k *completer) projects(o *comms.Office, prefix string) {
+	all, _ := o.Projects()
+	for _, p := range all[:min(len(all), maxOffered)] {
+		if Clean(p.Name) == p.Name {
+			k.say(prefix+p.Name, Clean(k.c.App.Shown(p.Path)))
+		}
+	}
+}
+
+// conversations offers those of the project that the shell is in, the open ones first.
+func (k *completer) conversations(o *comms.Office) {
+	here, ok := o.ProjectAt(k.c.App.WorkDir())
+	if !ok {
+		return
+	}
+	cache, err := k.c.App.CacheDir()
+	if err != nil {
+		cache = ""
+	}
+	s, err := survey.Look(k.ctx, survey.Options{Office: o, Only: here.Name, Cache: cache})
+	if err != nil {
+		return
+	}
+	n := 0
+	for _, p := range s.Projects {
+		for i := range p.Conversations {
+			if n++; n > maxOffered {
+				return
+			}
+			k.say(p.Conversations[i].ID, Clean(p.Conversations[i].Line()))
+		}
+	}
+}
