@@ -56,13 +56,8 @@ func (e *env) settleApart(verbs ...string) (*town, error) {
 
 func (e *env) settleIn(dir string, verbs ...string) (*town, error) {
 	t := &town{e: e, dir: dir, root: filepath.Join(dir, "h2a-workspace", ".h2a")}
-	for _, verb := range append([]string{"init", "connect"}, verbs...) {
-		cmd := t.command("", append([]string{"help"}, strings.Fields(verb)...)...)
-		if err := cmd.Run(); errors.As(err, new(*exec.ExitError)) {
-			return nil, &noVerbError{verb}
-		} else if err != nil {
-			return nil, err
-		}
+	if err := t.need(append([]string{"init", "connect"}, verbs...)...); err != nil {
+		return nil, err
 	}
 	if _, err := t.run("", "init"); err != nil {
 		return nil, err
@@ -80,6 +75,19 @@ func (e *env) settleIn(dir string, verbs ...string) (*town, error) {
 	}
 	t.box = filepath.Join(t.root, "inbox", strings.ReplaceAll(t.to, ":", "__"))
 	return t, nil
+}
+
+// need makes sure that the program has these verbs.
+func (t *town) need(verbs ...string) error {
+	for _, verb := range verbs {
+		cmd := t.command("", append([]string{"help"}, strings.Fields(verb)...)...)
+		if err := cmd.Run(); errors.As(err, new(*exec.ExitError)) {
+			return &noVerbError{verb}
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leave removes the town: ten thousand files a round add up.

@@ -120,7 +120,11 @@ type lookout struct {
 
 // look starts a watch of the mailbox and waits until it says that it misses nothing.
 func (t *town) look() (*lookout, error) {
-	cmd := t.command(t.to, "watch", "--json")
+	return lookOut(t.command(t.to, "watch", "--json"), `"event":"watching"`, `"event":"mail"`)
+}
+
+// lookOut starts a watch and waits for the one line from which on it misses nothing. The lines of mail are told by what is in them.
+func lookOut(cmd *exec.Cmd, begun, mail string) (*lookout, error) {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -130,7 +134,7 @@ func (t *town) look() (*lookout, error) {
 	}
 	l := &lookout{cmd: cmd, lines: make(chan time.Time, 4*sends), fault: make(chan error, 1)}
 	ready := make(chan struct{})
-	go l.read(bufio.NewReader(out), ready)
+	go l.read(bufio.NewReader(out), begun, mail, ready)
 	select {
 	case <-ready:
 		return l, nil
@@ -144,7 +148,7 @@ func (t *town) look() (*lookout, error) {
 	}
 }
 
-func (l *lookout) read(in *bufio.Reader, ready chan struct{}) {
+func (l *lookout) read(in *bufio.Reader, begun, mail string, ready chan struct{}) {
 	for {
 		line, err := in.ReadString('\n')
 		now := time.Now()
@@ -155,11 +159,23 @@ func (l *lookout) read(in *bufio.Reader, ready chan struct{}) {
 		case err != nil:
 			l.fault <- err
 			return
-		case strings.Contains(line, `"event":"watching"`):
+		case strings.Contains(line, begun):
 			close(ready)
-		case strings.Contains(line, `"event":"mail"`):
+		case strings.Contains(line, mail):
 			l.lines <- now
 		}
+	}
+}
+
+// next waits for a line, and returns when it was there.
+func (l *lookout) next(e *env) (time.Time, error) {
+	select {
+	case seen := <-l.lines:
+		return seen, nil
+	case <-time.After(10 * time.Second):
+		return time.Time{}, errors.New("no line within 10 s after a message")
+	case <-e.ctx.Done():
+		return time.Time{}, e.ctx.Err()
 	}
 }
 
@@ -193,14 +209,11 @@ func sendToLine(e *env) (measured, error) {
 			return measured{}, err
 		}
 		sent := time.Now()
-		select {
-		case seen := <-l.lines:
-			took = append(took, max(seen.Sub(sent), 0))
-		case <-time.After(10 * time.Second):
-			return measured{}, errors.New("no line within 10 s after a send")
-		case <-e.ctx.Done():
-			return measured{}, e.ctx.Err()
+		seen, err := l.next(e)
+		if err != nil {
+			return measured{}, err
 		}
+		took = append(took, max(seen.Sub(sent), 0))
 	}
 	return measured{value: median(took)}, nil
 }

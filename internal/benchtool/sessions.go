@@ -56,14 +56,16 @@ const (
 	socketsLast  = "-"
 )
 
-// sweep ends the servers that a run has left that was killed.
-func sweep() {
-	left, err := filepath.Glob(socketsFirst + "*" + socketsLast + "*")
-	if err != nil {
-		return
-	}
-	for _, dir := range left {
-		owner, _, _ := strings.Cut(strings.TrimPrefix(dir, socketsFirst), socketsLast)
+// ownFolder makes a folder whose name says which process has made it. First is a path.
+func ownFolder(first string) (string, error) {
+	return os.MkdirTemp(filepath.Dir(first), filepath.Base(first)+strconv.Itoa(os.Getpid())+socketsLast)
+}
+
+// leftBy returns the folders of ownFolder that a run has left that was killed.
+func leftBy(first string) (left []string) {
+	all, _ := filepath.Glob(first + "*" + socketsLast + "*") // the pattern is a good one
+	for _, dir := range all {
+		owner, _, _ := strings.Cut(strings.TrimPrefix(dir, first), socketsLast)
 		pid, err := strconv.Atoi(owner)
 		var info syscall.Stat_t
 		if err != nil || syscall.Lstat(dir, &info) != nil || info.Mode&syscall.S_IFMT != syscall.S_IFDIR || int(info.Uid) != os.Getuid() {
@@ -72,6 +74,14 @@ func sweep() {
 		if _, err := proc.Of(pid); !errors.Is(err, proc.ErrGone) {
 			continue // it measures, or another program has its number: then the next run does it
 		}
+		left = append(left, dir)
+	}
+	return left
+}
+
+// sweep ends the servers that a run has left that was killed.
+func sweep() {
+	for _, dir := range leftBy(socketsFirst) {
 		servers, _ := filepath.Glob(filepath.Join(dir, "tmux-*", "*")) // none: it was killed before
 		for _, socket := range servers {
 			_ = exec.Command("tmux", "-S", socket, "kill-server").Run() // it may have ended with its last session
@@ -90,7 +100,7 @@ func (e *env) stage(verbs ...string) (*stage, error) {
 		return nil, err
 	}
 	sweep()
-	sockets, err := os.MkdirTemp(filepath.Dir(socketsFirst), filepath.Base(socketsFirst)+strconv.Itoa(os.Getpid())+socketsLast)
+	sockets, err := ownFolder(socketsFirst)
 	if err != nil {
 		return nil, err
 	}
