@@ -15,11 +15,11 @@ func TestLetterWords(t *testing.T) {
 	for _, kind := range conversation.Types() {
 		types = append(types, string(kind))
 	}
-	if !slices.Equal(letterTypes, types) {
-		t.Errorf("types: got %q, want %q", letterTypes, types)
+	if !slices.Equal(messageTypes, types) {
+		t.Errorf("types: got %q, want %q", messageTypes, types)
 	}
-	if want := conversation.ReleaseStatuses(); !slices.Equal(letterEnds, want) {
-		t.Errorf("ends: got %q, want %q", letterEnds, want)
+	if want := conversation.ReleaseStatuses(); !slices.Equal(releaseStatuses, want) {
+		t.Errorf("ends: got %q, want %q", releaseStatuses, want)
 	}
 }
 

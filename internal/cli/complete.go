@@ -205,6 +205,9 @@ func (k *completer) positional() {
 	case v.MaxArgs >= 0 && len(k.args) >= v.MaxArgs:
 	case v.Offer == VerbNames || len(k.args) == 0 || v.MaxArgs < 0:
 		k.source(v.Offer)
+		if v.Name == "send" && len(k.args) == 0 { // one verb for both kinds of addresses
+			k.source(Destinations)
+		}
 	}
 }
 

@@ -200,7 +200,7 @@ func (d *sketch) kind() (conversation.Type, error) {
 	case d.state.VerificationDue && d.state.Originator == d.self:
 		likely = conversation.Release
 	}
-	return "", d.missing("--type: what is it? One of "+strings.Join(letterTypes, ", ")+" ("+conversation.StateLine(d.id, &d.state)+")", "type", string(likely))
+	return "", d.missing("--type: what is it? One of "+strings.Join(messageTypes, ", ")+" ("+conversation.StateLine(d.id, &d.state)+")", "type", string(likely))
 }
 
 // maxTitle is how long a title is that nobody wrote.

@@ -17,7 +17,7 @@ together. tutti alone shows the same where there is a bus.`,
 		Examples: `$ tutti status
 $ tutti status --instance codex:api:3f2a9c01b7de`,
 		Exit: exitPlain,
-		See:  "inbox, discover, doctor, session status",
+		See:  "inbox, discover, doctor, session status, comms status",
 	},
 	{
 		Name: "discover", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runDiscover, Bus: true,

@@ -1,22 +1,10 @@
 package cli
 
-import "tutti/internal/conversation"
-
 // Lines of exit status that verbs on mail share.
 const (
 	exitMail = "0 done; 1 wrong usage, refused, or nobody can be told to be the reader; 2 there is no bus, or no such message; " +
 		"3 a file could not be read or written"
 	exitTakes = exitMail + "; 5 halted"
-)
-
-// Words of the protocol between projects. They stand here as they are, so that the table needs no code to be made.
-var (
-	letterTypes = []string{"request", "progress", "query", "pushback", "complete", "release", "escalate"}
-	letterEnds  = []string{
-		conversation.ReleasedComplete, conversation.ReleasedCancelled, conversation.ReleasedWithdrawn, conversation.ReleasedEscalation,
-		conversation.ReleasedTimeout,
-	}
-	letterResponses = []string{conversation.Revise, conversation.Insist}
 )
 
 // asFlag says who acts. Whose mailbox is read follows the same rule.
@@ -45,12 +33,12 @@ var mailVerbs = []Verb{
 			{Name: "wait", Kind: Duration, Value: "time", Help: "wait so long for the answer, and show it"},
 			{Name: "until", Kind: Text, Value: "step", Under: Tutti, Choices: untilSteps[:], Help: "with --wait: in place of the answer, for this step or a later one"},
 			{Name: "batch", Kind: Text, Value: "file|-", Offer: Files, Help: "a message a line, as JSON: {\"to\", \"text\" or \"body\", \"thread\", \"replyTo\", \"id\"}"},
-			{Name: "type", Kind: Text, Value: "type", Under: Tutti, Choices: letterTypes, Help: "to a project: what the message is for"},
-			{Name: "conversation", Kind: Text, Value: "id", Under: Tutti, Help: "to a project: the conversation (default: the only one that is open with it)"},
+			{Name: "type", Kind: Text, Value: "type", Under: Tutti, Choices: messageTypes, Help: "to a project: what the message is for"},
+			{Name: "conversation", Kind: Text, Value: "id", Under: Tutti, Offer: Conversations, Help: "to a project: the conversation (default: the only one that is open with it)"},
 			{Name: "title", Kind: Text, Value: "text", Under: Tutti, Help: "to a project: the line in lists (default: that of the conversation, or how the text begins)"},
 			{Name: "sequence", Kind: Count, Value: "n", Under: Tutti, Help: "to a project: its number (default: the next of the conversation)"},
-			{Name: "release-status", Kind: Text, Value: "status", Under: Tutti, Choices: letterEnds, Help: "to a project: how a release ends it"},
-			{Name: "response", Kind: Text, Value: "word", Under: Tutti, Choices: letterResponses, Help: "to a project: how a request answers a pushback"},
+			{Name: "release-status", Kind: Text, Value: "status", Under: Tutti, Choices: releaseStatuses, Help: "to a project: how a release ends it"},
+			{Name: "response", Kind: Text, Value: "word", Under: Tutti, Choices: pushbackResponses, Help: "to a project: how a request answers a pushback"},
 			{Name: "restamp", Kind: Switch, Under: Tutti, Help: "to a project: write the time of now into the draft"},
 			{Name: "keep-timestamp", Kind: Switch, Under: Tutti, Help: "to a project: send the time of the draft, however old it is"},
 			{Name: "local-fallback", Kind: Switch, Under: Tutti, Help: "to a project: take a machine that nobody knows for this one"},

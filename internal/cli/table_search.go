@@ -9,7 +9,7 @@ var searchVerbs = []Verb{
 			{Name: "only", Kind: Text, Value: "kind", Choices: []string{"bus", "projects"}, Help: "only mail of the bus, or only that between projects"},
 			{Name: "from", Kind: Text, Value: "part", Help: "only from senders with this in their name, in any case"},
 			{Name: "since", Kind: Text, Value: "age", Help: "only what is younger than this: 7d, 48h"},
-			{Name: "project", Kind: Text, Value: "name", Help: "between projects: only what this one got"},
+			{Name: "project", Kind: Text, Value: "name", Offer: Projects, Help: "between projects: only what this one got"},
 			mailboxFlag,
 			newestFlag,
 		},
@@ -25,6 +25,6 @@ and what your settings hold back, and it marks nothing as read.`,
 $ tutti search 'rate limit' --from codex --since 7d
 $ tutti search login --only projects --json`,
 		Exit: "0 found; 1 wrong usage; 2 nothing was found; 3 a file could not be read; 130 interrupted",
-		See:  "inbox, thread",
+		See:  "inbox, thread, comms status",
 	},
 }
