@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/atomicfile"
 	"tutti/internal/conversation"
+	"tutti/internal/orgfile"
 )
 
 // An archivedName is a message in an archive.
@@ -90,7 +91,7 @@ func (o *Office) Archive(ctx context.Context, p Project, names []string, dryRun 
 		if err := ctx.Err(); err != nil {
 			return reports, context.Cause(ctx)
 		}
-		r := o.archiveOne(b, id, slices.Contains(here, id), dryRun)
+		r := o.archiveOne(ctx, b, id, slices.Contains(here, id), dryRun)
 		if asked || r.Refused == "" {
 			reports = append(reports, r)
 		}
@@ -114,10 +115,16 @@ func (b *Mailbox) conversations() ([]string, error) {
 	return ids, nil
 }
 
-func (o *Office) archiveOne(b *Mailbox, id string, here, dryRun bool) ArchiveReport {
+// archiveOne looks what is to be moved before it looks how the conversation stands: what comes in between stays, or opens it again.
+func (o *Office) archiveOne(ctx context.Context, b *Mailbox, id string, here, dryRun bool) ArchiveReport {
 	r := ArchiveReport{Conversation: id}
 	if !here {
 		r.Refused = RefusedUnknown
+		return r
+	}
+	moves, err := b.moves(id)
+	if err != nil {
+		r.Err = err
 		return r
 	}
 	t, err := o.Thread(b.Project, id)
@@ -125,20 +132,55 @@ func (o *Office) archiveOne(b *Mailbox, id string, here, dryRun bool) ArchiveRep
 		r.Err = err
 		return r
 	}
-	if !t.State.Terminal || t.State.Open {
-		r.Refused = RefusedOpen
-		return r
+	if t.State.Terminal && !t.State.Open {
+		r.State = b.verified(ctx, t)
 	}
-	r.Moved, r.Err = b.archive(id, dryRun)
+	switch {
+	case !r.State.Terminal || r.State.Open:
+		r.Refused = RefusedOpen
+	case dryRun:
+		r.Moved = moves
+	default:
+		r.Moved, r.Err = b.archive(id, moves)
+	}
 	return r
 }
 
-// archive moves the messages of one conversation.
-func (b *Mailbox) archive(id string, dryRun bool) (moved []Move, err error) {
-	moves, err := b.moves(id)
-	if err != nil || dryRun {
-		return moves, err
+// verified is how a conversation stands without the releases in the mailbox that are refused: they end nothing, and what waits would be put
+// away unread with them.
+func (b *Mailbox) verified(ctx context.Context, t Thread) conversation.State {
+	events := make([]conversation.Event, 0, len(t.Messages))
+	for i := range t.Messages {
+		m := &t.Messages[i]
+		if m.Source != FromMailbox || m.Type != conversation.Release || b.holds(ctx, m.Name) {
+			events = append(events, m.Event)
+		}
 	}
+	if len(events) == len(t.Messages) {
+		return t.State
+	}
+	return conversation.Fold(events, conversation.View{Now: b.office.now(), Self: t.Self, Partner: t.Partner, Missing: t.State.OneSided})
+}
+
+// holds tells whether a message was taken once, as the ledger has it, or would be now.
+func (b *Mailbox) holds(ctx context.Context, name string) bool {
+	r := &inquiry{o: b.office, ctx: ctx, dir: b.dir, box: b, signers: b.office.Signers(), opt: ReceiveOptions{NoDedup: true, NoLedger: true}}
+	r.j = Judgement{File: filepath.Join(b.Project.MailboxPath(), name), Project: b.Project}
+	if f, err := readOnce(b.dir, name, b.office.maxMessage()); err == nil {
+		if h, err := orgfile.Parse(f.data); err == nil {
+			m, _, _ := conversation.Read(h)
+			known, _ := b.office.Ledger(b.Project).Entries(m.Conversation)
+			sum := hashOf(f.data)
+			if slices.ContainsFunc(known, func(e Entry) bool { return e.SHA256 == sum }) {
+				return true
+			}
+		}
+	}
+	return r.again()
+}
+
+// archive moves the messages of one conversation.
+func (b *Mailbox) archive(id string, moves []Move) (moved []Move, err error) {
 	top, err := atomicfile.OpenDir(b.Project.Path)
 	if err != nil {
 		return nil, err

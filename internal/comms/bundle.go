@@ -365,7 +365,13 @@ func (h *held) drop() error {
 	}
 	defer top.Close()
 	hidden := tempStart + "done-" + h.ID
-	if err := top.Rename(h.ID, top, hidden, false); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = top.Rename(h.ID, top, hidden, false)
+	if errors.Is(err, fs.ErrExist) { // somebody has died over the removal of an earlier one
+		if err = os.RemoveAll(filepath.Join(top.Path(), hidden)); err == nil {
+			err = top.Rename(h.ID, top, hidden, false)
+		}
+	}
+	if err != nil {
 		return &BundleError{h.ID, err}
 	}
 	return os.RemoveAll(filepath.Join(top.Path(), hidden))

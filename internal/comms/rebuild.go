@@ -40,10 +40,7 @@ func (o *Office) RebuildLedger(ctx context.Context, p Project, skip string) (int
 		}
 		looked++
 		r.j = Judgement{File: filepath.Join(p.MailboxPath(), name), Project: p}
-		in := r.read()
-		rules := r.rules(in)
-		rules.Tool, rules.Asked = func(string) bool { return true }, nil
-		if r.j.Decision = conversation.Receive(in, rules); !r.j.Records() {
+		if !r.again() {
 			continue
 		}
 		e := o.entry(&r.j.Decision)
@@ -59,6 +56,15 @@ func (o *Office) RebuildLedger(ctx context.Context, p Project, skip string) (int
 		return 0, fmt.Errorf("rebuild ledger: %w", err)
 	}
 	return len(entries), nil
+}
+
+// again judges a message without its effects, and tells whether it is one that is acted on.
+func (r *inquiry) again() bool {
+	in := r.read()
+	rules := r.rules(in)
+	rules.Tool, rules.Asked = func(string) bool { return true }, nil
+	r.j.Decision = conversation.Receive(in, rules)
+	return r.j.Records()
 }
 
 // rebuiltLine says that a ledger was rebuilt. It is about no message.

@@ -20,7 +20,7 @@ func (r *rig) say(from, to string, n note) *Sent {
 	r.later(time.Second)
 	n.at = r.Now()
 	r.project(to)
-	return r.sends(Letter{Destination: "local." + to, Sender: from, Project: r.project(from), NoSign: true, Text: n.text()})
+	return r.sends(Letter{Destination: "local." + to, Sender: from, Project: r.project(from), NoSign: r.GPG.Env == nil, Text: n.text()})
 }
 
 func TestThread(t *testing.T) {
@@ -118,14 +118,13 @@ func TestArchive(t *testing.T) {
 	signed := r.put(notes, "web", note{conv: "job", kind: "progress", seq: 2, at: start.Add(90 * time.Minute)}, commstest.Alice)
 	must(t, os.Remove(filepath.Join(notes.MailboxPath(), signed))) // late: the conversation would be open again
 	must(t, os.Remove(filepath.Join(notes.MailboxPath(), signed+".asc")))
+	three := names(t, notes.MailboxPath())
 
 	reports, err := r.Archive(t.Context(), notes, []string{"job", "open-job", "none"}, true)
 	if err != nil || len(reports) != 3 || len(reports[0].Moved) != 2 || reports[1].Refused != RefusedOpen || reports[2].Refused != RefusedUnknown {
 		t.Errorf("dry: %+v, %v", reports, err)
 	}
-	if len(names(t, notes.MailboxPath())) != 3 {
-		t.Errorf("a dry run moved something: %v", names(t, notes.MailboxPath()))
-	}
+	only(t, notes.MailboxPath(), three...)
 	archive := filepath.Join(notes.Path, ".ai", "sessions", "cross-agent")
 	must(t, os.MkdirAll(archive, 0o755))
 	taken := filepath.Join(archive, "job-20260427T100001Z-from-web.org")
@@ -143,8 +142,9 @@ func TestArchive(t *testing.T) {
 			t.Errorf("%s: %+v, %v", p.Name, reports, err)
 		}
 	}
-	only(t, archive, "job-20260427T100001Z-from-web.org", "job-20260427T100003Z-from-web.org")
-	only(t, notes.MailboxPath(), "20260427T100004Z-from-web-open-job.org")
+	only(t, archive, "job-20260427T100001Z-from-web.org", "job-20260427T100001Z-from-web.org.asc", "job-20260427T100003Z-from-web.org",
+		"job-20260427T100003Z-from-web.org.asc")
+	only(t, notes.MailboxPath(), "20260427T100004Z-from-web-open-job.org", "20260427T100004Z-from-web-open-job.org.asc")
 	only(t, web.MailboxPath())
 	// The conversation is known after it was put away, and goes on with the next number.
 	if got, err := r.Thread(web, "job"); err != nil || len(got.Messages) != 3 || !got.State.Terminal || got.State.NextSequence != 4 {
@@ -185,4 +185,28 @@ func TestArchiveIsCompleted(t *testing.T) {
 	// It is verified under its new name, too.
 	k := commstest.NewKeyring(t, nil, commstest.Alice)
 	k.Run("", "--verify", filepath.Join(archive, "job-20260427T100000Z-from-web.org.asc"), filepath.Join(archive, "job-20260427T100000Z-from-web.org"))
+}
+
+// TestArchiveOfAReleaseThatIsNone: a release that would be refused ends nothing, so that what waits is not put away with it.
+func TestArchiveOfAReleaseThatIsNone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.keys([]commstest.Who{commstest.Alice})
+	p := r.project("notes")
+	r.put(p, "web", note{conv: "job", kind: "request", seq: 1}, commstest.Alice)
+	release := note{conv: "job", kind: "release", seq: 2, at: start.Add(time.Minute), more: "#+RELEASE_STATUS: cancelled\n"}
+	for _, who := range []commstest.Who{"", commstest.Bob} {
+		bad := r.put(p, "web", release, who)
+		reports, err := r.Archive(t.Context(), p, []string{"job"}, false)
+		if err != nil || len(reports) != 1 || reports[0].Refused != RefusedOpen || len(reports[0].Moved) != 0 {
+			t.Errorf("signed by %q: %+v, %v; want it open", who, reports, err)
+		}
+		must(t, os.Remove(filepath.Join(p.MailboxPath(), bad)))
+	}
+	good := r.put(p, "web", release, commstest.Alice)
+	r.judge(p, good, conversation.Process, conversation.CodeOK)
+	r.GPG.Path = "no-gpg" // a key may end; what was acted on stays so
+	if reports, err := r.Archive(t.Context(), p, nil, false); err != nil || len(reports) != 1 || len(reports[0].Moved) != 2 {
+		t.Errorf("judged before: %+v, %v", reports, err)
+	}
 }
