@@ -199,11 +199,18 @@ func (s *staging) publishMissingSignature() error {
 		return nil
 	}
 	d := s.box.dir
-	err := d.Publish(s.sig, d, s.parcel.Name+signatureEnd)
+	name := s.parcel.Name + signatureEnd
+	err := d.Publish(s.sig, d, name)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("deliver %s: %w", s.parcel.Name, err)
 	}
 	s.sig = ""
+	if err == nil {
+		return nil
+	}
+	if _, err := readOnce(d, name, signatureLimit); errors.Is(err, errNotRegular) {
+		return &MailboxError{s.box.Path(), "has something in the place of " + name + " that is no plain file"}
+	}
 	return nil
 }
 

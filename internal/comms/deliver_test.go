@@ -114,6 +114,21 @@ func TestDeliverCompletesWhatLiesThereUnsigned(t *testing.T) {
 }
 
 // TestDeliverUnsigned: a signature that a dead send has left does not come under a text that has none.
+// TestDeliverBesideASignatureThatIsNoFile: a message that nobody can verify is not reported as there.
+func TestDeliverBesideASignatureThatIsNoFile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	b := r.mailbox(r.project("notes"))
+	p := testParcel("web", 1)
+	must(t, os.WriteFile(filepath.Join(b.Path(), p.Name), p.Message, 0o600))
+	must(t, os.Symlink("nowhere", filepath.Join(b.Path(), p.Name+".asc")))
+	var refused *MailboxError
+	if already, err := b.Deliver(t.Context(), p, never); !errors.As(err, &refused) {
+		t.Errorf("already %v, %v; want it refused", already, err)
+	}
+	only(t, b.Path(), p.Name, p.Name+".asc")
+}
+
 func TestDeliverUnsigned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

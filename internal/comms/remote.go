@@ -123,6 +123,9 @@ func (r route) try(ctx context.Context, p errand, res *remoteResult) error {
 	res.halted, res.wide = before.halted, before.wide
 	sum, sig := hashOf(p.Message), hashOf(p.Signature)
 	there, err := r.judge(before, p.Name, sum)
+	if err == nil {
+		err = r.signable(before, p)
+	}
 	if err != nil {
 		return err
 	}
@@ -167,7 +170,28 @@ func (r route) confirm(ctx context.Context, p errand, sum, sig string) error {
 	if p.Signature == nil || after.sig == sig || after.sig == fileUnknown {
 		return nil
 	}
-	return r.push(ctx, p.folder, bundleSignature, p.Name+signatureEnd, false) // another sender's, who had the name in the same second
+	if err := r.signable(after, p); err != nil {
+		return err
+	}
+	// Another sender's, who had the name in the same second.
+	if err := r.push(ctx, p.folder, bundleSignature, p.Name+signatureEnd, false); err != nil {
+		return err
+	}
+	if after, err = r.look(ctx, p.Name); err != nil {
+		return err
+	}
+	if after.sig != sig && after.sig != fileUnknown {
+		return &ssh.Error{Op: "rsync", Host: r.host.Name, Kind: ssh.Remote, Last: p.Name + signatureEnd + " is not there as it was brought"}
+	}
+	return nil
+}
+
+// signable refuses a name beside which no signature can be: what is no plain file would be followed or filled, and nobody verifies by it.
+func (r route) signable(s sight, p errand) error {
+	if p.Signature == nil || s.sig != fileStrange {
+		return nil
+	}
+	return general(CodeMailbox, &MailboxError{r.host.Name + ":" + r.project, "has something in the place of " + p.Name + signatureEnd + " that is no plain file"})
 }
 
 // judge says whether the message is there, or why it never will be.

@@ -354,3 +354,21 @@ func TestSight(t *testing.T) {
 		}
 	}
 }
+
+// TestSendOverASignatureThatIsNoFile: a message is not delivered before its signature lies beside it.
+func TestSendOverASignatureThatIsNoFile(t *testing.T) {
+	t.Parallel()
+	r, _, box := remote(t)
+	must(t, os.MkdirAll(filepath.Join(box, talk1+".asc"), 0o700))
+	must(t, os.Chmod(filepath.Dir(box), 0o700))
+	r.fails(r.letter(1), General, CodeMailbox)
+	only(t, box, talk1+".asc")
+	only(t, filepath.Join(box, talk1+".asc"))
+	only(t, r.StatePath("failed-sends"))
+
+	must(t, os.Remove(filepath.Join(box, talk1+".asc")))
+	r.sends(r.letter(1))
+	must(t, os.Remove(filepath.Join(box, talk1+".asc")))
+	must(t, os.Symlink(r.Home, filepath.Join(box, talk1+".asc")))
+	r.fails(r.letter(1), General, CodeMailbox) // the text lies there, and nobody can verify it
+}

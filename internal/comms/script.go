@@ -54,6 +54,7 @@ const lookMark = "tutti-look "
 const (
 	fileAbsent  = "absent"
 	fileUnknown = "unknown"
+	fileStrange = "strange"
 )
 
 // A sight is how another machine says things are.
