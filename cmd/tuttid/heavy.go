@@ -20,6 +20,7 @@ func heavy() cli.Heavy {
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 	}
 	verbs := append(cli.HostVerbs(edit), cli.SessionVerbs(openRegistry, edit)...)
+	verbs = append(verbs, cli.CommsVerbs()...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},

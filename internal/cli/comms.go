@@ -25,6 +25,16 @@ func (c *Call) office() (*comms.Office, *app.CommsConfig, error) {
 	return o, set, nil
 }
 
+// CommsVerbs are the verbs of conversations between projects that no hook and no script calls often. The others are light: an agent
+// looks for messages all day.
+func CommsVerbs() Heavy {
+	return Heavy{
+		{Name: "comms watch", Run: runCommsWatch}, {Name: "comms compose", Run: runCommsCompose}, {Name: "comms archive", Run: runCommsArchive},
+		{Name: "comms init", Run: runCommsInit},
+		{Name: "service install", Run: runServiceInstall}, {Name: "service remove", Run: runServiceRemove}, {Name: "service show", Run: runServiceShow},
+	}
+}
+
 // internalFault makes exit status 70 of what is no answer to the question that was asked: a fault of this machine must not be taken
 // for a decision on a message. Wrong usage and the halt switch keep theirs.
 func internalFault(err error) error {

@@ -30,7 +30,7 @@ $ tutti comms poll --engage --json`,
 		See:  "comms recv, comms status, resume",
 	},
 	{
-		Name: "comms compose", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runCommsCompose,
+		Name: "comms compose", Under: Tutti, Group: GroupBus, Halt: Reads,
 		Short: "write the draft of a message, asking for what is missing",
 		Flags: []Flag{
 			{Name: "out", Kind: Text, Value: "file", Offer: Files, Help: "where the draft goes, a new file (default: standard output)"},
@@ -55,7 +55,7 @@ $ tutti comms compose --conversation api --title 'Which?' --type request`,
 		See:  "comms send",
 	},
 	{
-		Name: "comms archive", Under: Tutti, Group: GroupBus, Halt: Asks, MaxArgs: -1, Offer: Conversations, Run: runCommsArchive,
+		Name: "comms archive", Under: Tutti, Group: GroupBus, Halt: Asks, MaxArgs: -1, Offer: Conversations,
 		Short: "move the messages of released conversations away",
 		Args:  "[<conversation>...]",
 		Flags: []Flag{
@@ -70,7 +70,7 @@ that begin with the conversation. Without an argument it takes all that are rele
 		See:      "comms status",
 	},
 	{
-		Name: "comms init", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MaxArgs: 1, Offer: Folders, Run: runCommsInit,
+		Name: "comms init", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MaxArgs: 1, Offer: Folders,
 		Short: "make a folder a project that others can write to",
 		Args:  "[<name>|<folder>]",
 		Flags: []Flag{{Name: "no-service", Kind: Switch, Help: "leave the watcher of mailboxes alone"}},
