@@ -57,7 +57,7 @@ func (j *Judgement) JSON() []byte {
 		o.Str("claimed_by", j.Holder)
 		o.Str("claimed_until", stampOf(j.Until))
 	}
-	return o.End()
+	return escaped(o.End())
 }
 
 func (j *Judgement) signature(o *canonjson.Object) {

@@ -14,6 +14,7 @@ import (
 	"tutti/internal/commstest"
 	"tutti/internal/conversation"
 	"tutti/internal/halt"
+	"tutti/internal/plain"
 )
 
 // judge receives a message and wants a decision.
@@ -319,6 +320,28 @@ func TestJudgementJSON(t *testing.T) {
 		if got["timestamp_utc"] != "2026-04-27T10:00:00Z" || got["release_status"] != "complete" || got["from"] != "beta.web" || got["to"] != nil ||
 			got["sequence"] != 3.0 || sig["valid"] != true || sig["bound"] != false || got["suggested_reply"] != nil {
 			t.Errorf("%s", j.JSON())
+		}
+	}
+}
+
+// TestJSONHidesNothing: what a terminal acts on is escaped in JSON, too, and is still the text of the message.
+func TestJSONHidesNothing(t *testing.T) {
+	t.Parallel()
+	const title = "a\u009b31mb\u202ec\x7fd\u00e9\U000e0041"
+	for _, raw := range [][]byte{
+		(&Judgement{Decision: conversation.Decision{Message: conversation.Message{Title: title}}}).JSON(),
+		(&Sent{Advice: []string{title}}).JSON(),
+		(&SendError{Err: errors.New(title)}).JSON(),
+	} {
+		if i := strings.IndexFunc(string(raw), plain.Unsafe); i >= 0 {
+			t.Errorf("raw at byte %d: %q", i, raw)
+		}
+		var got struct {
+			Title, Reason string
+			Advice        []string
+		}
+		if err := json.Unmarshal(raw, &got); err != nil || got.Title+got.Reason+strings.Join(got.Advice, "") != title {
+			t.Errorf("%+q, %v; want the text %+q", raw, err, title)
 		}
 	}
 }

@@ -1,8 +1,14 @@
 package comms
 
 import (
+	"bytes"
+	"fmt"
+	"unicode/utf16"
+	"unicode/utf8"
+
 	"tutti/internal/canonjson"
 	"tutti/internal/conversation"
+	"tutti/internal/plain"
 )
 
 // A Sent is what became of a letter.
@@ -58,7 +64,7 @@ func (s *Sent) JSON() []byte {
 	o.Int("tries", int64(s.Tries))
 	o.Strs("advice", s.Advice)
 	o.Strs("warnings", s.Warnings)
-	return o.End()
+	return escaped(o.End())
 }
 
 // JSON is what send prints with --json when it fails.
@@ -70,7 +76,28 @@ func (e *SendError) JSON() []byte {
 	o.Str("reason", e.Error())
 	orNull(&o, "hint", e.Hint())
 	orNull(&o, "bundle", e.Bundle)
-	return o.End()
+	return escaped(o.End())
+}
+
+// escaped writes what a terminal would act on, or not show, as JSON escapes. JSON itself asks for that below U+0020 only; and outside of
+// strings there is none of it.
+func escaped(raw []byte) []byte {
+	if bytes.IndexFunc(raw, plain.Unsafe) < 0 {
+		return raw
+	}
+	out := make([]byte, 0, 2*len(raw))
+	for _, r := range string(raw) {
+		switch {
+		case !plain.Unsafe(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 func orNull(o *canonjson.Object, key, value string) {

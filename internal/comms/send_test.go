@@ -184,6 +184,23 @@ func TestSendHalted(t *testing.T) {
 	only(t, r.StatePath("failed-sends"))
 }
 
+// TestResendOnAMachineWithAnOddName: what a bundle calls this machine is understood again.
+func TestResendOnAMachineWithAnOddName(t *testing.T) {
+	t.Parallel()
+	r, l, box := local(t)
+	r.Host = "Our_Big--Box.example"
+	r.halt()
+	l.Text, l.QueueOnHalt = note{conv: "talk", kind: "progress", seq: 2}.text(), true
+	e := r.fails(l, Halted, CodeHalted)
+	r.resume()
+	s, err := r.Resend(t.Context(), e.Bundle, 0)
+	if err != nil {
+		t.Fatalf("%v; the bundle is for %s", err, r.Machine()+".notes")
+	}
+	only(t, box, s.Name, s.Name+".asc")
+	only(t, r.StatePath("failed-sends"))
+}
+
 func TestResendOfWhatIsLost(t *testing.T) {
 	t.Parallel()
 	r, l, box := local(t)

@@ -28,12 +28,18 @@ func (l Local) Names() []string {
 	full := strings.ToLower(l.Hostname)
 	short, _, _ := strings.Cut(full, ".")
 	var names []string
-	for _, n := range []string{short, full, "local", "localhost"} {
+	for _, n := range []string{short, full, word(short), "local", "localhost"} {
 		if n != "" && !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}
 	return names
+}
+
+// word is what stands for a name in addresses, which have no underscore, for example.
+func word(name string) string {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r >= 0x80 || !lowerOrDigit(byte(r)) })
+	return strings.Join(parts, "-")
 }
 
 // Where is what an address means.
