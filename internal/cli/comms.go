@@ -29,9 +29,13 @@ func (c *Call) office() (*comms.Office, *app.CommsConfig, error) {
 // looks for messages all day.
 func CommsVerbs() Heavy {
 	return Heavy{
-		{Name: "comms watch", Run: runCommsWatch}, {Name: "comms compose", Run: runCommsCompose}, {Name: "comms archive", Run: runCommsArchive},
+		{Name: "comms watch", Run: runCommsWatch},
+		{Name: "comms compose", Run: runCommsCompose},
+		{Name: "comms archive", Run: runCommsArchive},
 		{Name: "comms init", Run: runCommsInit},
-		{Name: "service install", Run: runServiceInstall}, {Name: "service remove", Run: runServiceRemove}, {Name: "service show", Run: runServiceShow},
+		{Name: "service install", Run: runServiceInstall},
+		{Name: "service remove", Run: runServiceRemove},
+		{Name: "service show", Run: runServiceShow},
 	}
 }
 

@@ -289,7 +289,11 @@ func (m *composer) deliver(text []byte) error {
 	if p, ok := m.office.BySlug(m.thread.Partner); m.thread.Partner != "" && ok {
 		to = "local." + p.Name
 	}
-	c.remark("write its body, then: tutti comms send %s %s", Clean(to), Clean(app.QuoteArg(path)))
+	before := ""
+	if !c.isSet("body") {
+		before = "write its body, then: "
+	}
+	c.remark("%stutti comms send %s %s", before, Clean(to), Clean(app.QuoteArg(path)))
 	return nil
 }
 

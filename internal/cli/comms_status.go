@@ -88,8 +88,11 @@ func (c *Call) showConversations(p *survey.Project) {
 			on   bool
 			word string
 		}{
-			{v.VerificationOverdue, "verification overdue"}, {v.ReplyOverdue, "reply overdue"}, {v.Stalled, "stalled"},
-			{v.CapReached, "an escalate is due"}, {v.OneSided, "only one side is known here"},
+			{v.VerificationOverdue, "verification overdue"},
+			{v.ReplyOverdue, "reply overdue"},
+			{v.Stalled, "stalled"},
+			{v.CapReached, "an escalate is due"},
+			{v.OneSided, "only one side is known here"},
 		} {
 			if w.on {
 				words = append(words, w.word)
