@@ -23,6 +23,7 @@ func TestCommsScripts(t *testing.T) {
 		t.Skip("the scripts start programs that have one goroutine each; package comms is run with the detector")
 	}
 	ring := commstest.NewKeyring(t, []commstest.Who{commstest.Alice})
+	alice := commstest.Fingerprint(t, commstest.Alice)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/comms",
 		RequireExplicitExec: true,
@@ -37,6 +38,7 @@ func TestCommsScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("GNUPGHOME", ring.Home)
 			e.Setenv("GPG_USER", "")
+			e.Setenv("FINGERPRINT", alice)
 			e.Setenv("CROSS_AGENT_FROM", "")
 			e.Setenv("TZ", "UTC")
 			e.Setenv("FAKE_SYSTEMCTL", "")
@@ -44,7 +46,7 @@ func TestCommsScripts(t *testing.T) {
 			e.Cd = home
 			return os.WriteFile(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "isjson": cmdIsJSON},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "isjson": cmdIsJSON, "waitfor": cmdWaitFor},
 	})
 }
 
