@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"tutti/internal/atomicfile"
@@ -109,7 +110,7 @@ func (o *Office) inquire(ctx context.Context, path string, opt ReceiveOptions) (
 			return r, nil
 		}
 	}
-	if r.dir, err = atomicfile.OpenDir(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if r.dir, err = atomicfile.OpenDir(folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
 	}
 	return r, nil

@@ -59,6 +59,7 @@ func TestReceive(t *testing.T) {
 	}
 	r.judge(p, "20260427T100000Z-from-web-none.org", conversation.Reject, conversation.CodeNotFound)
 	r.judge(Project{"none", filepath.Join(r.Home, "none")}, good, conversation.Reject, conversation.CodeNotFound)
+	r.judge(p, good+"/"+good, conversation.Reject, conversation.CodeNotFound)
 	must(t, os.Symlink(good, filepath.Join(p.MailboxPath(), "20260427T100000Z-from-web-link.org")))
 	r.judge(p, "20260427T100000Z-from-web-link.org", conversation.Reject, conversation.CodeNotRegular)
 	must(t, os.Mkdir(filepath.Join(p.MailboxPath(), "20260427T100000Z-from-web-folder.org"), 0o700))

@@ -372,3 +372,30 @@ func TestSendOverASignatureThatIsNoFile(t *testing.T) {
 	must(t, os.Symlink(r.Home, filepath.Join(box, talk1+".asc")))
 	r.fails(r.letter(1), General, CodeMailbox) // the text lies there, and nobody can verify it
 }
+
+// TestSendIsRecordedBeforeItsBundleGoes: who is killed in between sends again, and then it is recorded; the other way nobody would know of it.
+func TestSendIsRecordedBeforeItsBundleGoes(t *testing.T) {
+	t.Parallel()
+	r, m, _ := remote(t)
+	waiting, now := 0, r.Now
+	r.Now = func() time.Time { // the record of sends is the last that asks for the time
+		waiting = r.BundleCount()
+		return now()
+	}
+	r.sends(r.letter(1))
+	if waiting != 1 {
+		t.Errorf("%d bundles when it was recorded, want 1", waiting)
+	}
+	only(t, r.StatePath("failed-sends"))
+	m.Stop()
+	e := r.fails(r.letter(2), NotDelivered, CodeUndelivered)
+	m.Start()
+	waiting = 0
+	if _, err := r.Resend(t.Context(), e.Bundle, 0); err != nil || waiting != 1 {
+		t.Errorf("sent again: %d bundles when it was recorded, %v; want 1", waiting, err)
+	}
+	only(t, r.StatePath("failed-sends"))
+	if got, err := r.Sent(r.project("web")).Entries("talk"); err != nil || len(got) != 2 {
+		t.Errorf("recorded: %+v, %v", got, err)
+	}
+}

@@ -29,7 +29,7 @@ func (o *Office) resend(ctx context.Context, id string, retries int) (*Sent, err
 	if err != nil {
 		return nil, err
 	}
-	s, p := h.sent(), h.project()
+	s := h.sent()
 	to, warnings, err := o.resolve(h.Destination, false)
 	for _, w := range warnings {
 		s.warn(w[0], w[1])
@@ -40,8 +40,8 @@ func (o *Office) resend(ctx context.Context, id string, retries int) (*Sent, err
 	case to.local.Path != "":
 		if err = o.deliverHere(ctx, to, h.parcel, s); err != nil {
 			err = h.failed(sendError(err), 1)
-		} else if left := h.drop(); left != nil {
-			s.warn(WarnBundleLeft, left.Error())
+		} else {
+			o.settle(ctx, h, s)
 		}
 	default:
 		if err = o.ssh().HasRsync(); err != nil {
@@ -53,7 +53,6 @@ func (o *Office) resend(ctx context.Context, id string, retries int) (*Sent, err
 	if err != nil {
 		return nil, err
 	}
-	o.record(ctx, p, s)
 	return s, nil
 }
 

@@ -78,6 +78,16 @@ func (o *Office) send(ctx context.Context, l Letter) (*Sent, error) {
 	if halted != nil && !l.QueueOnHalt {
 		return nil, halted
 	}
+	s, err := o.sendOrQueue(ctx, l, halted)
+	if e := sendError(err); halted != nil && e != nil && e.Fault != Halted {
+		// The switch comes first, whatever else is wrong.
+		return nil, &SendError{Fault: Halted, Code: CodeHalted, Err: errors.Join(halted, err)}
+	}
+	return s, err
+}
+
+// sendOrQueue sends a letter, or keeps it while halted says that the switch is on.
+func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent, error) {
 	s := &Sent{Sender: l.Sender, DryRun: l.DryRun}
 	to, err := o.destination(l, s)
 	if err != nil {
@@ -255,7 +265,9 @@ func (o *Office) deliver(ctx context.Context, l Letter, to target, p Parcel, s *
 			err = o.queue(ctx, bundle, p, err, 1)
 		}
 	default:
-		err = o.deliverThere(ctx, l, to, bundle, p, s)
+		if err = o.deliverThere(ctx, l, to, bundle, p, s); err == nil {
+			return s, nil // and recorded
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -312,7 +324,7 @@ func (o *Office) deliverThere(ctx context.Context, l Letter, to target, b Bundle
 	return o.dispatch(ctx, h, to, l.Retries, s)
 }
 
-// dispatch delivers what a bundle keeps, and removes the bundle or writes down why it stays. It ends the hold.
+// dispatch delivers what a bundle keeps, records that and removes the bundle, or writes down why it stays. It ends the hold.
 func (o *Office) dispatch(ctx context.Context, h *held, to target, retries int, s *Sent) error {
 	done := 0
 	way, end := o.route(to.where)
@@ -329,9 +341,7 @@ func (o *Office) dispatch(ctx context.Context, h *held, to target, retries int, 
 		s.warn(WarnMailboxWide, "others than you can look into the mailbox of "+s.Destination)
 	}
 	if err == nil {
-		if err := h.drop(); err != nil {
-			s.warn(WarnBundleLeft, err.Error())
-		}
+		o.settle(ctx, h, s)
 		return nil
 	}
 	fault := sendError(err)
@@ -348,6 +358,15 @@ func (o *Office) dispatch(ctx context.Context, h *held, to target, retries int, 
 		fault.Err = errors.Join(fault.Err, note)
 	}
 	return fault
+}
+
+// settle records what a bundle has kept as delivered, and removes the bundle. In this order: who is killed in between sends again, finds the
+// message there, and records it; the other way it would be delivered and nobody here would know.
+func (o *Office) settle(ctx context.Context, h *held, s *Sent) {
+	o.record(ctx, h.project(), s)
+	if err := h.drop(); err != nil {
+		s.warn(WarnBundleLeft, err.Error())
+	}
 }
 
 func causeOf(e *SendError) Cause {

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/commstest"
 	"tutti/internal/conversation"
 	"tutti/internal/gpg"
+	"tutti/internal/halt"
 )
 
 // local makes an office with a key, and a letter from web to notes on this machine.
@@ -182,6 +183,28 @@ func TestSendHalted(t *testing.T) {
 	only(t, box, s.Name, s.Name+".asc")
 	r.judge(r.project("notes"), s.Name, conversation.Process, conversation.CodeOK)
 	only(t, r.StatePath("failed-sends"))
+}
+
+// TestQueueOnHaltOfWhatCannotBeQueued: whatever else is wrong, a send under the halt ends as halted.
+func TestQueueOnHaltOfWhatCannotBeQueued(t *testing.T) {
+	t.Parallel()
+	r, l, box := local(t)
+	r.halt()
+	l.QueueOnHalt = true
+	for what, change := range map[string]func(l *Letter){
+		"nowhere":     func(l *Letter) { l.Destination = "local.nowhere" },
+		"no draft":    func(l *Letter) { l.Text, l.Path = nil, "/nowhere" },
+		"no header":   func(l *Letter) { l.Text = []byte("text\n") },
+		"no such key": func(l *Letter) { l.Key, l.Text = "nobody", note{conv: "talk", kind: "progress", seq: 2}.text() },
+	} {
+		bad := l
+		change(&bad)
+		var halted *halt.Error
+		if e := r.fails(bad, Halted, CodeHalted); !errors.As(e, &halted) || e.Bundle != "" || e.Error() == halted.Error() {
+			t.Errorf("%s: %v, bundle %q; want the halt, and what is wrong besides", what, e, e.Bundle)
+		}
+	}
+	only(t, box)
 }
 
 // TestResendOnAMachineWithAnOddName: what a bundle calls this machine is understood again.
