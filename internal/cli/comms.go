@@ -25,17 +25,16 @@ func (c *Call) office() (*comms.Office, *app.CommsConfig, error) {
 	return o, set, nil
 }
 
-// CommsVerbs are the verbs of conversations between projects that no hook and no script calls often. The others are light: an agent
-// looks for messages all day.
+// CommsVerbs are the verbs about conversations between projects, and those that look into them or write to projects. What they work with
+// would make the light program a sixth larger, which hooks and agents start all day.
 func CommsVerbs() Heavy {
 	return Heavy{
-		{Name: "comms watch", Run: runCommsWatch},
-		{Name: "comms compose", Run: runCommsCompose},
-		{Name: "comms archive", Run: runCommsArchive},
+		{Name: "comms send", Run: runCommsSend}, {Name: "comms recv", Run: runCommsRecv}, {Name: "comms retry", Run: runCommsRetry},
+		{Name: "comms status", Run: runCommsStatus}, {Name: "comms watch", Run: runCommsWatch}, {Name: "comms discover", Run: runCommsDiscover},
+		{Name: "comms poll", Run: runCommsPoll}, {Name: "comms compose", Run: runCommsCompose}, {Name: "comms archive", Run: runCommsArchive},
 		{Name: "comms init", Run: runCommsInit},
-		{Name: "service install", Run: runServiceInstall},
-		{Name: "service remove", Run: runServiceRemove},
-		{Name: "service show", Run: runServiceShow},
+		{Name: "service install", Run: runServiceInstall}, {Name: "service remove", Run: runServiceRemove}, {Name: "service show", Run: runServiceShow},
+		{Name: "search", Run: runSearch},
 	}
 }
 

@@ -2,7 +2,7 @@ package cli
 
 var commsMoreVerbs = []Verb{
 	{
-		Name: "comms poll", Under: Tutti, Group: GroupBus, Halt: Asks, Run: runCommsPoll,
+		Name: "comms poll", Under: Tutti, Group: GroupBus, Halt: Asks,
 		Short: "look for messages the way an agent that polls should",
 		Flags: []Flag{
 			commsProject,
