@@ -126,7 +126,6 @@ func (e *Error) classify(said string) {
 // refused finds the sentences with which ssh says that trying again is of no use. They are in its source and not translated.
 func refused(said string) bool {
 	for _, s := range [...]string{
-		"Permission denied (", // followed by the ways to authenticate
 		"Host key verification failed",
 		"REMOTE HOST IDENTIFICATION HAS CHANGED",
 		"Too many authentication failures",
@@ -141,7 +140,18 @@ func refused(said string) bool {
 			return true
 		}
 	}
-	return false
+	// Followed by the ways to authenticate. With a number it is the system that says so, of a file there.
+	const denied = "Permission denied ("
+	for rest := said; ; {
+		_, after, found := strings.Cut(rest, denied)
+		if !found {
+			return false
+		}
+		if after != "" && (after[0] < '0' || after[0] > '9') {
+			return true
+		}
+		rest = after
+	}
 }
 
 // notFound finds the sentence with which a shell says that there is no rsync: sh and bash "rsync: not found" or "command not found", fish

@@ -114,6 +114,7 @@ func TestClassify(t *testing.T) {
 		{"rsync", 4, "", Usage, false, ""},
 		{"rsync", 11, "rsync: [receiver] write failed: No space left on device (28)\n", Remote, false, "rsync: [receiver] write failed: No space left on device (28)"},
 		{"rsync", 23, "", Remote, false, ""},
+		{"rsync", 23, "rsync: [receiver] mkstemp \"/b/.x.org.Kq\" failed: Permission denied (13)\n", Remote, false, "rsync: [receiver] mkstemp \"/b/.x.org.Kq\" failed: Permission denied (13)"},
 		{"rsync", 12, "bash: line 1: rsync: command not found\nrsync: connection unexpectedly closed (0 bytes received so far) [sender]\n", Missing, false, "bash: line 1: rsync: command not found"},
 		{"rsync", 127, "sh: rsync: not found\nrsync error: remote command not found (code 127)\n", Missing, false, "sh: rsync: not found"},
 		{"ssh", 255, "\x1b[31mred\x07\x9b\u202e!\n", Unreachable, true, "[31mred?!"},
