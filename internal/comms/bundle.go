@@ -212,6 +212,17 @@ func (o *Office) keep(ctx context.Context, b Bundle, p Parcel) (*held, error) {
 	}
 	defer top.Close()
 	o.sweepBundles()
+	for range 3 {
+		h, err := o.keepIn(ctx, top, b, p)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return h, err
+		}
+		// Another process has delivered and removed it while we waited for it. A new one finds the message there.
+	}
+	return nil, fmt.Errorf("keep %s: %w", p.Name, fs.ErrNotExist)
+}
+
+func (o *Office) keepIn(ctx context.Context, top *atomicfile.Dir, b Bundle, p Parcel) (*held, error) {
 	stem := strings.TrimSuffix(p.Name, ".org")
 	for n := 1; n <= 100; n++ { // as many messages of one name and second there are not
 		b.ID = stem

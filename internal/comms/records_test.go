@@ -357,3 +357,29 @@ func TestLogsAreLockedByTheirFile(t *testing.T) {
 	}
 	must(t, lock.Release())
 }
+
+// TestBundleThatAnotherHasDelivered: who waits for a bundle that is delivered meanwhile keeps the message anew, and finds it there.
+func TestBundleThatAnotherHasDelivered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	parcel := testParcel("web", 1)
+	h, err := r.keep(t.Context(), testBundle(r, parcel), parcel)
+	must(t, err)
+	type kept struct {
+		h   *held
+		err error
+	}
+	waits := make(chan kept, 1)
+	go func() {
+		again, err := r.keep(t.Context(), testBundle(r, parcel), parcel)
+		waits <- kept{again, err}
+	}()
+	time.Sleep(200 * time.Millisecond) // it waits by now; if not, it makes a new one
+	must(t, h.drop())
+	again := <-waits
+	if again.err != nil || again.h.ID != h.ID || !again.h.fresh {
+		t.Fatalf("%+v, %v; want one of its own", again.h, again.err)
+	}
+	must(t, again.h.drop())
+	only(t, r.StatePath("failed-sends"))
+}
