@@ -53,6 +53,7 @@ type remoteResult struct {
 	tries   int
 	halted  bool // the other machine is: its mailbox fills, and nobody reads it
 	wide    bool // its mailbox is open to others
+	brought bool // the text was on its way once: the name was free before
 }
 
 // deliver brings a message to the other machine, with retries. noted is told how many tries there were after each that
@@ -122,6 +123,9 @@ func (r route) try(ctx context.Context, p errand, res *remoteResult) error {
 	}
 	res.halted, res.wide = before.halted, before.wide
 	sum, sig := hashOf(p.Message), hashOf(p.Signature)
+	if res.brought && before.text == fileUnknown {
+		before.text = sum // by an earlier try that did not hear of its end; confirm takes it for ours, too
+	}
 	there, err := r.judge(before, p.Name, sum)
 	if err == nil {
 		err = r.signable(before, p)
@@ -145,6 +149,7 @@ func (r route) try(ctx context.Context, p errand, res *remoteResult) error {
 	if err := r.office.halted("send " + p.Name); err != nil {
 		return sendError(err)
 	}
+	res.brought = true
 	if err := r.push(ctx, p.folder, bundleText, p.Name, true); err != nil {
 		return err
 	}
