@@ -34,7 +34,8 @@ type Call struct {
 	columns    int // of the terminal; 0: none, nothing is cut
 	errColumns int // the same of standard error
 	daemon     bool
-	opener     Opener // of registries of sessions; nil in the light program
+	opener     Opener      // of registries of sessions; nil in the light program
+	comms      *commsParts // of conversations between projects; nil in the light program
 }
 
 // flushAt is the size at which printed text is written although the verb has not ended: one pipe buffer.

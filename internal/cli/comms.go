@@ -35,6 +35,8 @@ func CommsVerbs() Heavy {
 		{Name: "comms init", Run: runCommsInit},
 		{Name: "service install", Run: runServiceInstall}, {Name: "service remove", Run: runServiceRemove}, {Name: "service show", Run: runServiceShow},
 		{Name: "search", Run: runSearch},
+		{Name: "send", Run: withComms(runSend)}, {Name: "halt", Run: withComms(runHalt)}, {Name: "resume", Run: withComms(runResume)},
+		{Name: "__complete", Run: withComms(runComplete)},
 	}
 }
 

@@ -25,8 +25,8 @@ type remaining struct {
 	survey.Conversation
 }
 
-// remains looks what a halt has left lying. What cannot be read is not in it: "tutti comms status" says why.
-func (c *Call) remains(ctx context.Context, wasHalted bool) (r remains) {
+// remainsOf looks what a halt has left lying. What cannot be read is not in it: "tutti comms status" says why.
+func remainsOf(ctx context.Context, c *Call, wasHalted bool) (r remains) {
 	o, err := c.haltOffice()
 	if err != nil {
 		return r

@@ -30,7 +30,7 @@ type order struct {
 const here = "this machine"
 
 // haltAll halts the other machines. This one has been halted by then, or local says why not.
-func (c *Call) haltAll(ctx context.Context, reason string, local error) (machines []byte, err error) {
+func haltAll(ctx context.Context, c *Call, reason string, local error) (machines []byte, err error) {
 	return c.toAll(ctx, local, false, order{
 		doing: "Halting", did: "HALT file written", title: "HALT", done: "halted", verb: "halt", unit: "stopped",
 		give: func(ctx context.Context, n tailnet.Net, told func(tailnet.Result)) []tailnet.Result {
@@ -41,7 +41,7 @@ func (c *Call) haltAll(ctx context.Context, reason string, local error) (machine
 
 // resumeAll clears the switch of the other machines. That of this one has been cleared by then, or local says why not; it was not
 // set if absent.
-func (c *Call) resumeAll(ctx context.Context, local error, absent bool) (machines []byte, err error) {
+func resumeAll(ctx context.Context, c *Call, local error, absent bool) (machines []byte, err error) {
 	return c.toAll(ctx, local, absent, order{
 		doing: "Resuming", did: "HALT file removed", absent: "nothing was halted", title: "RESUME", done: "resumed", verb: "resume", unit: "started",
 		give: func(ctx context.Context, n tailnet.Net, told func(tailnet.Result)) []tailnet.Result {

@@ -26,7 +26,7 @@ HOME=$PWD exec sh -c "$3"
 // tailnetCommand is a halt of all machines: this one and those that are named. It returns the folder of the others.
 func tailnetCommand(t *testing.T, machines ...string) (cmd *exec.Cmd, others string) {
 	t.Helper()
-	self, err := os.Executable()
+	self, err := exec.LookPath("cross-agent-halt") // where tuttid lies beside it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,6 @@ func tailnetCommand(t *testing.T, machines ...string) (cmd *exec.Cmd, others str
 		}
 	}
 	cmd = exec.Command(self, "--tailnet", "why")
-	cmd.Args[0] = "cross-agent-halt"
 	cmd.Env = []string{"HOME=" + home, "PATH=" + bin + ":/usr/bin:/bin", "MACHINES=" + others}
 	return cmd, others
 }

@@ -21,6 +21,18 @@ func (k *completer) onComms(what Source) {
 		}
 	case Projects:
 		k.projects(o, "")
+	case Bundles, Conversations:
+		if k.c.comms != nil {
+			k.c.comms.offer(k, o, what)
+		} else {
+			_ = k.c.toHeavy() // if that fails, nobody is offered
+		}
+	}
+}
+
+// offerComms offers what is read from the records and mailboxes.
+func offerComms(k *completer, o *comms.Office, what Source) {
+	switch what {
 	case Bundles:
 		bundles, _ := o.Bundles()
 		for i := range bundles[:min(len(bundles), maxOffered)] {

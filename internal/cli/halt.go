@@ -44,38 +44,61 @@ func bannerText(s halt.State) string {
 // runHalt sets the switch before anything else. Whatever goes wrong afterwards is said, and halts nobody less.
 func runHalt(ctx context.Context, c *Call) error {
 	reason := strings.Join(c.Args, " ")
+	var failed error
+	var state halt.State
+	d, before := c.doneBefore()
+	if before {
+		state = halt.Read()
+	}
+	if !state.Halted {
+		state, failed = c.haltHere(ctx, reason, &d)
+	}
+	raised := failed == nil
+	var machines []byte
+	var err error
+	switch {
+	case !c.on("tailnet"):
+	case c.comms != nil:
+		machines, err = c.comms.halt(ctx, c, reason, failed)
+	case raised:
+		err = alone(c.Verb.Name, c.handOn(&d))
+	default:
+		err = alone(c.Verb.Name, c.handOn(nil)) // the other program tries again
+	}
+	if failed == nil {
+		failed = err
+	}
+	if c.json && (raised || machines != nil) {
+		c.emit(haltJSON(state, d.watcher, nil, func(o *canonjson.Object) { o.Raw("machines", machines) }))
+	}
+	return failed
+}
+
+// haltHere halts this machine, and says so.
+func (c *Call) haltHere(ctx context.Context, reason string, d *done) (halt.State, error) {
 	state, warnings, err := halt.Raise(reason)
-	watcher, watcherErr := "left alone", error(nil)
+	d.watcher = "left alone"
+	var watcherErr error
 	if !c.on("no-stop-watcher") {
-		watcher = "stopped"
+		d.watcher = "stopped"
 		if watcherErr = systemctl(ctx, "stop", watchPath, watchService); watcherErr != nil {
-			watcher = "not stopped: " + watcherErr.Error()
+			d.watcher = "not stopped: " + watcherErr.Error()
 		}
 	}
 	for _, w := range warnings {
 		c.warn("%s", Clean(w.Error()))
 	}
-	var failed error
 	if err != nil {
 		code := exitIO
 		if c.under == Cross {
 			code = exitUsage // the page knows no other number for it
 		}
-		failed = &fault{code: code, err: err, hint: "make it by hand: mkdir -p ~/.config/cross-agent-comms && touch " + halt.Shown}
-	} else if !c.json {
-		c.halted(watcher, watcherErr)
+		return state, &fault{code: code, err: err, hint: "make it by hand: mkdir -p ~/.config/cross-agent-comms && touch " + halt.Shown}
 	}
-	raised := err == nil
-	var machines []byte
-	if c.on("tailnet") {
-		if machines, err = c.haltAll(ctx, reason, failed); failed == nil {
-			failed = err
-		}
+	if !c.json {
+		c.halted(d.watcher, watcherErr)
 	}
-	if c.json && (raised || machines != nil) {
-		c.emit(haltJSON(state, watcher, nil, func(o *canonjson.Object) { o.Raw("machines", machines) }))
-	}
-	return failed
+	return state, nil
 }
 
 func (c *Call) halted(watcher string, watcherErr error) {
@@ -93,37 +116,40 @@ func (c *Call) halted(watcher string, watcherErr error) {
 
 // runResume clears the switch.
 func runResume(ctx context.Context, c *Call) error {
-	was, err := halt.Clear()
 	var failed error
-	if err != nil {
-		failed = &fault{code: exitUsage, err: err}
-		if !c.on("tailnet") {
+	d, before := c.doneBefore()
+	if !before || halt.Read().Halted {
+		if failed = c.resumeHere(ctx, &d); failed != nil && !c.on("tailnet") {
 			return failed
 		}
 	}
-	watcher, watcherErr := "left alone", error(nil)
-	if !c.on("no-start-watcher") && failed == nil {
-		watcher = "started"
-		if watcherErr = systemctl(ctx, "start", watchPath); watcherErr != nil {
-			watcher = "not started: " + watcherErr.Error()
-		}
-	}
 	var left remains
-	if failed == nil {
-		left = c.remains(ctx, was.Halted)
-		if !c.json {
-			c.resumed(was, watcher, watcherErr)
-			c.showRemains(left)
+	var machines []byte
+	var err error
+	switch {
+	case c.comms == nil && c.on("tailnet") && failed != nil:
+		_ = c.handOn(nil) // the other program tries again
+	case c.comms == nil && c.on("tailnet"):
+		err = alone(c.Verb.Name, c.handOn(&d))
+	case c.comms == nil:
+		if o, e := c.haltOffice(); e == nil && commsAbout(o) {
+			c.remark("what waits between projects is not shown: %s", Clean(c.handOn(&d).Error()))
+		}
+	default:
+		if failed == nil {
+			if left = c.comms.remains(ctx, c, d.was.Halted); !c.json {
+				c.showRemains(left)
+			}
+		}
+		if c.on("tailnet") {
+			machines, err = c.comms.resume(ctx, c, failed, !d.was.Halted)
 		}
 	}
-	var machines []byte
-	if c.on("tailnet") {
-		if machines, err = c.resumeAll(ctx, failed, !was.Halted); failed == nil {
-			failed = err
-		}
+	if failed == nil {
+		failed = err
 	}
 	if c.json {
-		c.emit(haltJSON(halt.Read(), watcher, &was, func(o *canonjson.Object) {
+		c.emit(haltJSON(halt.Read(), d.watcher, &d.was, func(o *canonjson.Object) {
 			left.json(o)
 			o.Raw("machines", machines)
 		}))
@@ -134,6 +160,26 @@ func runResume(ctx context.Context, c *Call) error {
 		}
 	}
 	return failed
+}
+
+// resumeHere clears the switch of this machine, and says so.
+func (c *Call) resumeHere(ctx context.Context, d *done) error {
+	var err error
+	d.watcher = "left alone"
+	if d.was, err = halt.Clear(); err != nil {
+		return &fault{code: exitUsage, err: err}
+	}
+	var watcherErr error
+	if !c.on("no-start-watcher") {
+		d.watcher = "started"
+		if watcherErr = systemctl(ctx, "start", watchPath); watcherErr != nil {
+			d.watcher = "not started: " + watcherErr.Error()
+		}
+	}
+	if !c.json {
+		c.resumed(d.was, d.watcher, watcherErr)
+	}
+	return nil
 }
 
 // letGoOn is the user's word for one agent: what comes for it is put before it again.

@@ -28,7 +28,10 @@ func runSend(ctx context.Context, c *Call) error {
 	if project, err := c.toProject(); err != nil {
 		return err
 	} else if project {
-		return runSendProject(ctx, c)
+		if c.comms == nil {
+			return c.toHeavy()
+		}
+		return c.comms.send(ctx, c)
 	}
 	to, letter, err := c.letter(ctx)
 	if err != nil {

@@ -28,10 +28,10 @@ func SessionVerbs(open Opener, edit host.Editor) Heavy {
 		return HeavyVerb{Name: name, Run: func(ctx context.Context, c *Call) error { return c.withSessions(ctx, open, f) }}
 	}
 	return Heavy{
-		{Name: "status", Run: func(ctx context.Context, c *Call) error {
+		{Name: "status", Run: withComms(func(ctx context.Context, c *Call) error {
 			c.opener = open
 			return runStatus(ctx, c)
-		}},
+		})},
 		verb("session list", sessionList),
 		verb("session create", func(ctx context.Context, c *Call, s *sessions) error { return sessionCreate(ctx, c, s, edit) }),
 		verb("session resume", sessionResume),

@@ -20,7 +20,7 @@ var (
 
 var mailVerbs = []Verb{
 	{
-		Name: "send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Brief: sendsOne, MaxArgs: 2, Offer: Agents, Run: runSend, Bus: true,
+		Name: "send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Brief: sendsOne, Needs: sendsToProject, MaxArgs: 2, Offer: Agents, Run: runSend, Bus: true,
 		Short: "send a message to agents, to a scope, or to another project",
 		Args:  "[<peer>[,<peer>...]|<project>] [<text>|-|@<file>]",
 		Flags: []Flag{
