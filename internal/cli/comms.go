@@ -36,7 +36,7 @@ func CommsVerbs() Heavy {
 		{Name: "service install", Run: runServiceInstall}, {Name: "service remove", Run: runServiceRemove}, {Name: "service show", Run: runServiceShow},
 		{Name: "search", Run: runSearch},
 		{Name: "send", Run: withComms(runSend)}, {Name: "halt", Run: withComms(runHalt)}, {Name: "resume", Run: withComms(runResume)},
-		{Name: "__complete", Run: withComms(runComplete)},
+		{Name: "__complete", Run: withComms(runComplete)}, {Name: "hook", Run: withComms(runHook)},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/comms"
 	"tutti/internal/conversation"
 	"tutti/internal/halt"
+	"tutti/internal/hook"
 )
 
 // commsParts are what verbs of the light program need of the conversations between projects at times. Only the heavy one has them.
@@ -23,6 +24,8 @@ type commsParts struct {
 	remains func(ctx context.Context, c *Call, wasHalted bool) remains
 	letters func(ctx context.Context, c *Call) func() *letterView
 	offer   func(k *completer, o *comms.Office, what Source)
+	// projects leads hooks to the mail between projects. Settings are read only when some has come.
+	projects func(c *Call, home string) *hook.Projects
 }
 
 // withComms gives a verb of the light program those parts.
@@ -30,9 +33,24 @@ func withComms(verb Func) Func {
 	return func(ctx context.Context, c *Call) error {
 		c.comms = &commsParts{
 			send: runSendProject, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
+			projects: projectsHere,
 		}
 		return verb(ctx, c)
 	}
+}
+
+func projectsHere(c *Call, home string) *hook.Projects {
+	cache, err := c.App.CacheDir()
+	if err != nil {
+		cache = "" // it only saves time
+	}
+	return hook.Here(home, cache, func() (*comms.Office, comms.ReceiveOptions, error) {
+		o, set, err := c.App.Office()
+		if err != nil {
+			return nil, comms.ReceiveOptions{}, err
+		}
+		return o, comms.ReceiveOptions{SkewMax: set.Skew}, nil
+	})
 }
 
 // toHeavy replaces the process by the program that has those parts. It returns only if that failed.

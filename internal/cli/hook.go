@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -10,9 +12,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tutti/internal/address"
 	"tutti/internal/app"
-	"tutti/internal/comms"
 	"tutti/internal/driver"
 	"tutti/internal/hook"
 	"tutti/internal/identity"
@@ -50,7 +53,7 @@ func runHook(ctx context.Context, c *Call) error {
 	return hook.Run(ctx, hook.Options{
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.outFile, Now: time.Now,
 		Open:     func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
-		Projects: c.hookProjects(),
+		Projects: c.hookProjects(input),
 		Tell: func(call *driver.Call, i address.Instance, works bool) {
 			// Nearly nobody listens where there is no server, and nothing comes of it then.
 			_ = wake.Tell(wake.Caller{
@@ -61,23 +64,41 @@ func runHook(ctx context.Context, c *Call) error {
 	})
 }
 
-// hookProjects leads hooks to the mail between projects. Settings are read only when some has come.
-func (c *Call) hookProjects() *hook.Projects {
+// hookProjects leads hooks to the mail between projects. The light program is replaced when some has come.
+func (c *Call) hookProjects(input []byte) *hook.Projects {
 	home, err := c.App.Home()
 	if err != nil {
 		return nil
 	}
-	cache, err := c.App.CacheDir()
-	if err != nil {
-		cache = "" // it only saves time
+	if c.comms != nil {
+		return c.comms.projects(c, home)
 	}
-	return &hook.Projects{Home: home, Cache: cache, Open: func() (*comms.Office, comms.ReceiveOptions, error) {
-		o, set, err := c.App.Office()
-		if err != nil {
-			return nil, comms.ReceiveOptions{}, err
+	return hook.Elsewhere(home, func() error {
+		if err := putBack(input); err != nil {
+			return err
 		}
-		return o, comms.ReceiveOptions{SkewMax: set.Skew}, nil
-	}}
+		return c.toHeavy()
+	})
+}
+
+// putBack makes standard input what was read of it, for the program that takes our place.
+func putBack(input []byte) error {
+	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("hand the input on: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "input")
+	defer f.Close()
+	if _, err = f.Write(input); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		err = unix.Dup3(fd, int(os.Stdin.Fd()), 0)
+	}
+	if err != nil {
+		return fmt.Errorf("hand the input on: %w", err)
+	}
+	return nil
 }
 
 // bells is where the servers of this user hear hooks.

@@ -12,7 +12,8 @@
 //   - What an agent does is reported to the job on which its session works. An agent in no session of ours is not asked about.
 //   - An agent that works in the folder of a project is told of the messages that other projects have laid into its mailbox, each once
 //     in a conversation of the agent, judged by the real gpg and with what the protocol wants of who gets it. Their bodies are not printed.
-//     With nothing new that costs a look at the times of two files.
+//     With nothing new that costs a look at the times of two files. Where something is new, a program that cannot judge it is replaced by
+//     one that can, before anything was done ([Elsewhere]).
 //   - While the halt switch is on it says so and does nothing else. When it was cleared, nothing is put before an agent until its
 //     user has let it go on.
 //
@@ -151,6 +152,8 @@ func (e *event) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, e.report(ctx)) }()
 	defer e.tell()
 	known := e.notes.load(&e.was)
+	doubtful := e.replace()
+	defer func() { err = errors.Join(err, doubtful) }()
 	epoch := e.epoch()
 	if !known {
 		e.was = note{Epoch: epoch}

@@ -19,10 +19,25 @@ import (
 // Projects is what conversations between projects are known by: mail that lies in files of the project in whose folder an agent
 // works, and not on the bus.
 type Projects struct {
-	Home string // of this user
-	// Open makes the office, and says how messages are judged, by the settings. It is asked only when there is something to look at.
-	Open  func() (*comms.Office, comms.ReceiveOptions, error)
-	Cache string // folder of caches; "": none is used
+	home  string // of this user
+	cache string // folder of caches; "": none is used
+	open  func() (*comms.Office, comms.ReceiveOptions, error)
+	look  func(e *event, ctx context.Context, r *round, room int) error // nil: what looks is not in this program
+
+	instead func() error
+}
+
+// Here are projects whose mail is looked at in this process. open makes the office, and says how messages are judged, by the settings. It
+// is asked only when there is something to look at.
+func Here(home, cache string, open func() (*comms.Office, comms.ReceiveOptions, error)) *Projects {
+	return &Projects{home: home, cache: cache, open: open, look: (*event).look}
+}
+
+// Elsewhere are projects whose mail another program looks at, because what judges messages is large, and mostly none have come. instead is
+// called before anything was done when there may be something to look at: it puts the other program in the place of this one, which does
+// the whole event. If it returns, there was none, and the mail of the bus is dealt with here.
+func Elsewhere(home string, instead func() error) *Projects {
+	return &Projects{home: home, instead: instead}
 }
 
 const (
@@ -58,7 +73,7 @@ func (e *event) project() (p comms.Project, mark string, ok bool) {
 	if e.o.Projects == nil || e.call.Dir == "" {
 		return p, "", false
 	}
-	o := comms.Office{Home: e.o.Projects.Home}
+	o := comms.Office{Home: e.o.Projects.home}
 	if p, ok = o.ProjectAt(e.call.Dir); !ok {
 		return p, "", false
 	}
@@ -89,8 +104,7 @@ func (e *event) letters(ctx context.Context, room int) (*round, error) {
 	if err := e.arrive(); err != nil {
 		return nil, err
 	}
-	was, now := &e.was.Letters, e.now
-	if was.Project == p.Path && was.Mark == mark && (was.Next.IsZero() || now.Before(was.Next)) {
+	if e.unchanged(p, mark) {
 		return nil, nil
 	}
 	if held, begins := e.held(); held {
@@ -99,14 +113,44 @@ func (e *event) letters(ctx context.Context, room int) (*round, error) {
 		}
 		return nil, nil
 	}
-	if room < minLetters {
-		return nil, nil
+	if look := e.o.Projects.look; look != nil && room >= minLetters {
+		r := &round{project: p, mark: mark}
+		if err := look(e, ctx, r, room); err != nil {
+			return nil, err
+		}
+		return r, nil
 	}
-	r := &round{project: p, mark: mark}
-	if err := e.look(ctx, r, room); err != nil {
-		return nil, err
+	return nil, nil
+}
+
+// unchanged tells whether all was said the last time, and nothing has come since.
+func (e *event) unchanged(p comms.Project, mark string) bool {
+	was := &e.was.Letters
+	return was.Project == p.Path && was.Mark == mark && (was.Next.IsZero() || e.now.Before(was.Next))
+}
+
+// replace lets another program do the whole event, if that is what looks at such mail and there may be something to look at. It returns when
+// this one goes on.
+func (e *event) replace() error {
+	if e.o.Projects == nil || e.o.Projects.instead == nil {
+		return nil
 	}
-	return r, nil
+	if _, hears := e.answer("x"); !hears {
+		return nil
+	}
+	p, mark, ok := e.project()
+	if !ok || e.unchanged(p, mark) && !(e.lost() && len(e.was.Letters.Last) > 0) {
+		return nil
+	}
+	if held, _ := e.held(); held {
+		return nil
+	}
+	return e.o.Projects.instead()
+}
+
+// lost tells whether what was told with the prompt before was lost.
+func (e *event) lost() bool {
+	return e.call.Event.Moment == driver.Prompt && e.now.Sub(e.was.Letters.Prompt).Abs() >= sameMoment
 }
 
 // arrive notes what the event by itself tells: that the user has written, and whether what was told with the prompt before was lost, see
@@ -114,7 +158,7 @@ func (e *event) letters(ctx context.Context, room int) (*round, error) {
 func (e *event) arrive() error {
 	was := &e.was.Letters
 	prompt := e.call.Event.Moment == driver.Prompt
-	lost := prompt && e.now.Sub(was.Prompt).Abs() >= sameMoment
+	lost := e.lost()
 	if !prompt && len(was.Last) == 0 {
 		return nil
 	}
@@ -161,12 +205,12 @@ func (e *event) keep(change func(*letterNote)) error {
 func (e *event) look(ctx context.Context, r *round, room int) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	o, how, err := e.o.Projects.Open()
+	o, how, err := e.o.Projects.open()
 	if err != nil {
 		return err
 	}
 	s, err := survey.Look(ctx, survey.Options{
-		Office: o, Globs: []string{literal(r.project.MailboxPath())}, Cache: e.o.Projects.Cache, Halt: e.o.Switch, Now: e.o.Now,
+		Office: o, Globs: []string{literal(r.project.MailboxPath())}, Cache: e.o.Projects.cache, Halt: e.o.Switch, Now: e.o.Now,
 	})
 	if err != nil {
 		return err

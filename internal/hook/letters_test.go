@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,8 @@ type projectRig struct {
 
 	mu    sync.Mutex
 	opens int // of the office
+
+	replaced int // programs that cannot look into mailboxes
 }
 
 func newProjectRig(t *testing.T) *projectRig {
@@ -59,23 +62,84 @@ func (g *projectRig) opened() int {
 
 func (g *projectRig) inProject(event, conversation string, out *bytes.Buffer) Options {
 	o := g.options("claude", event, strings.Replace(input(event, conversation, false), "/nowhere", g.project.Path, 1), out)
-	o.Projects = &Projects{Home: g.home, Cache: filepath.Join(g.home, ".cache/tutti"), Open: func() (*comms.Office, comms.ReceiveOptions, error) {
+	o.Projects = Here(g.home, filepath.Join(g.home, ".cache/tutti"), func() (*comms.Office, comms.ReceiveOptions, error) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.opens++
 		return g.office(), comms.ReceiveOptions{}, nil
-	}}
+	})
 	return o
 }
 
-// at runs the hook of an event in the project.
+// at runs the hook of an event in the project, first in a program that is replaced by another one when there may be something to look at.
 func (g *projectRig) at(event string) (text string, turn bool) {
 	g.t.Helper()
 	var out bytes.Buffer
-	if err := Run(g.t.Context(), g.inProject(event, "c1", &out)); err != nil {
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		o := g.inProject(event, "c1", &out)
+		o.Projects = Elsewhere(g.home, func() error {
+			g.replaced++
+			err = Run(g.t.Context(), g.inProject(event, "c1", &out))
+			runtime.Goexit() // as a process that was replaced does not go on
+			return nil
+		})
+		err = Run(g.t.Context(), o)
+	}()
+	<-done
+	if err != nil {
 		g.t.Fatalf("%s: %v", event, err)
 	}
 	return answer(g.t, out.Bytes())
+}
+
+// A program that cannot look itself is replaced when something is new, and only then. Where the other one is not there, the mail of the bus is
+// dealt with all the same.
+func TestLetterElsewhere(t *testing.T) {
+	t.Parallel()
+	g := newProjectRig(t)
+	step := func(when, event string, want int) {
+		t.Helper()
+		before := g.replaced
+		g.at(event)
+		if n := g.replaced - before; n != want {
+			t.Errorf("%s, %s: the program was replaced %d times, want %d", when, event, n, want)
+		}
+		g.later(10 * time.Minute)
+	}
+	step("no mailbox", "SessionStart", 0)
+	g.lay("notes", "prep-work", conversation.Request, 1, "", commstest.Alice)
+	step("a message", "PostToolUse", 1)
+	for _, event := range []string{"PostToolUse", "UserPromptSubmit", "PostToolUse", "Stop", "SessionStart"} {
+		step("it was told", event, 0)
+	}
+	g.halt(true)
+	g.lay("notes", "more-work", conversation.Request, 1, "", commstest.Alice)
+	step("halted", "PostToolUse", 0)
+	g.halt(false)
+
+	g = newProjectRig(t)
+	to, err := g.w.Identity.Bound(t.Context(), "claude", "c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.lay("notes", "prep-work", conversation.Request, 1, "", commstest.Alice)
+	g.send(to, "by the bus")
+	var out bytes.Buffer
+	o, missing := g.inProject("UserPromptSubmit", "c1", &out), errors.New("it is not there")
+	o.Projects = Elsewhere(g.home, func() error { return missing })
+	if err := Run(t.Context(), o); !errors.Is(err, missing) {
+		t.Errorf("the other program is not there: got %v", err)
+	}
+	if text, _ := answer(t, out.Bytes()); !strings.Contains(text, "by the bus") || strings.Contains(text, "prep-work") {
+		t.Errorf("the other program is not there, and what is said is %q", text)
+	}
+	g.later(time.Minute)
+	if text, _ := g.at("UserPromptSubmit"); !strings.Contains(text, "prep-work") {
+		t.Errorf("the other program is there again, and what is said is %q", text)
+	}
 }
 
 func (g *projectRig) silent(when, event string) {
