@@ -17,7 +17,7 @@ const (
 
 var commsVerbs = []Verb{
 	{
-		Name: "comms send", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, Waits: true, MaxArgs: 2, Offer: Destinations,
+		Name: "comms send", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, Waits: true, MaxArgs: 2, Offer: Destinations, Apart: exitPanic,
 		Short: "deliver a message file to another project",
 		Args:  "[<machine>.<project>] [<file>|-]",
 		Flags: []Flag{
@@ -53,7 +53,7 @@ $ cross-agent-send local.notes question.org --dry-run`,
 		See:       "comms recv, comms retry, comms compose",
 	},
 	{
-		Name: "comms recv", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, MinArgs: 1, MaxArgs: 1, Offer: Files,
+		Name: "comms recv", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, MinArgs: 1, MaxArgs: 1, Offer: Files, Apart: exitPanic,
 		Short: "judge one message that came: act, ask, drop or refuse",
 		Args:  "<file>",
 		Flags: []Flag{
@@ -79,7 +79,7 @@ $ cross-agent-recv 20260427T085611Z-from-web-question.org --json`,
 		See:       "comms poll, comms send",
 	},
 	{
-		Name: "comms retry", Under: Tutti, Group: GroupBus, Halt: Asks, Waits: true, MaxArgs: 1, Offer: Bundles,
+		Name: "comms retry", Under: Tutti, Group: GroupBus, Halt: Asks, Waits: true, MaxArgs: 1, Offer: Bundles, Apart: exitPanic,
 		Short: "list what was not delivered, or send it again",
 		Args:  "[<bundle>]",
 		Flags: []Flag{

@@ -4,7 +4,7 @@ const projectsGlob = "~/projects/*/inbox/from-agents/"
 
 var commsLookVerbs = []Verb{
 	{
-		Name: "comms status", Under: Tutti | Cross, Group: GroupBus, Halt: Reads,
+		Name: "comms status", Under: Tutti | Cross, Group: GroupBus, Halt: Reads, Apart: exitUsage,
 		Short: "show what waits in the mailboxes of all projects",
 		Flags: []Flag{
 			{Name: "projects-glob", Kind: Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to look at"},
@@ -23,7 +23,7 @@ $ cross-agent-status --conversations`,
 		See:       "comms recv, comms watch",
 	},
 	{
-		Name: "comms watch", Under: Tutti | Cross, Group: GroupBus, Halt: Stays, Waits: true,
+		Name: "comms watch", Under: Tutti | Cross, Group: GroupBus, Halt: Stays, Waits: true, Apart: exitUsage,
 		Short: "tell of each message that comes into a mailbox",
 		Flags: []Flag{
 			{Name: "projects-glob", Kind: Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to follow"},

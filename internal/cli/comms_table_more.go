@@ -2,7 +2,7 @@ package cli
 
 var commsMoreVerbs = []Verb{
 	{
-		Name: "comms poll", Under: Tutti, Group: GroupBus, Halt: Asks,
+		Name: "comms poll", Under: Tutti, Group: GroupBus, Halt: Asks, Apart: exitUsage,
 		Short: "look for messages the way an agent that polls should",
 		Flags: []Flag{
 			commsProject,
@@ -55,7 +55,7 @@ $ tutti comms compose --conversation api --title 'Which?' --type request`,
 		See:  "comms send",
 	},
 	{
-		Name: "comms archive", Under: Tutti, Group: GroupBus, Halt: Asks, MaxArgs: -1, Offer: Conversations,
+		Name: "comms archive", Under: Tutti, Group: GroupBus, Halt: Asks, MaxArgs: -1, Offer: Conversations, Apart: exitUsage,
 		Short: "move the messages of released conversations away",
 		Args:  "[<conversation>...]",
 		Flags: []Flag{

@@ -53,6 +53,15 @@ func handOver() error {
 	return failIO(installHint, err, "start %s", path)
 }
 
+// misfit gives the error of two programs that do not find or fit each other the exit status that the verb has for it: where one is the
+// answer to a question, 3 may be another answer.
+func (c *Call) misfit(err error) error {
+	if c.Verb == nil || c.Verb.Apart == 0 {
+		return err
+	}
+	return &fault{code: c.Verb.Apart, err: err, hint: hintOf(err)}
+}
+
 // sameBuild tells tuttid whether the tutti that handed over is of its own build, and takes the word out of the
 // environment so that children do not inherit it.
 func sameBuild() error {

@@ -65,8 +65,14 @@ func run(heavy Heavy, daemon bool) (status int) {
 	in, err := parse(verbs[:], under, cross, os.Args[1:])
 	c := newCall(in, daemon)
 	if daemon {
-		if e := sameBuild(); e != nil {
-			return c.finish(e)
+		switch e := sameBuild(); {
+		case e == nil:
+		case in.Verb == nil || !in.Verb.Anyway:
+			return c.finish(c.misfit(e))
+		case in.Verb.Mute:
+			c.logHook(e)
+		default:
+			c.warn("%s", Clean(e.Error()))
 		}
 	}
 	return c.finish(c.perform(heavy, err))
@@ -190,7 +196,7 @@ func (c *Call) function(heavy Heavy) (Func, error) {
 		if c.Verb.Run != nil && !large {
 			return c.Verb.Run, nil
 		}
-		return nil, handOver()
+		return nil, c.misfit(handOver())
 	}
 	for i := range heavy {
 		if heavy[i].Name == c.Verb.Name {

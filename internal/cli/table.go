@@ -11,7 +11,7 @@ const (
 
 var stopVerbs = []Verb{
 	{
-		Name: "halt", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Lax: true, MaxArgs: -1, Run: runHalt,
+		Name: "halt", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Lax: true, MaxArgs: -1, Anyway: true, Run: runHalt,
 		Short: "stop every agent of yours, now",
 		Args:  "[<reason>]",
 		Flags: []Flag{
@@ -36,7 +36,7 @@ $ touch ~/.config/cross-agent-comms/HALT    # does as much`,
 		See: "resume",
 	},
 	{
-		Name: "resume", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Run: runResume,
+		Name: "resume", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Anyway: true, Run: runResume,
 		Short: "clear the halt switch",
 		Flags: []Flag{
 			{Name: "tailnet", Kind: Switch, Help: "also clear it on your other machines, by ssh"},

@@ -134,6 +134,8 @@ type Verb struct {
 	Needs    func(*Call) bool // tells whether this run needs the heavy program for another reason; nil: none does
 	Mute     bool             // programs call it that are not to be bothered: what goes wrong is said in the log of hooks, and is exit status 0
 	TextOnly bool             // prints text also where JSON is the rule
+	Apart    int              // exit status where the other of our two programs is missing or of another build; 0: 3
+	Anyway   bool             // goes on in the tuttid of another build: that it is done matters more
 	Run      Func             // nil: only the heavy program has it
 
 	CrossExit string // exit status as the command cross-agent-VERB, where it differs
