@@ -175,7 +175,7 @@ func TestOpenJudgesTheFile(t *testing.T) {
 
 func TestForeignOwner(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only the superuser can give files away")
+		t.Skip("SKIPPED: only the superuser can give files away, so a file of another owner is NOT tested")
 	}
 	root := t.TempDir()
 	d := open(t, root)

@@ -84,7 +84,10 @@ func resolve(path string) (string, error) {
 	if err == nil || !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
 		return real, err
 	}
-	if _, e := os.Lstat(path); e == nil {
+	if info, e := os.Lstat(path); e == nil {
+		if info.Mode().Type() != fs.ModeSymlink { // somebody has made it since
+			return resolve(path)
+		}
 		return "", &StateError{Path: path, Reason: errors.New("a link that leads nowhere"), Advice: "make what it leads to, or remove it"}
 	}
 	dir, err := resolve(filepath.Dir(path))

@@ -19,8 +19,8 @@ type Bystander struct {
 }
 
 // family returns everything that belongs to a session: the tree below its first process, who is still in its terminal or its
-// session of processes, and who has left all that but was started with its owner in the environment. This process is left out with the programs that it runs,
-// wherever it runs, and so are bystanders.
+// session of processes, and who has left all that but was started with its owner in the environment. This process, wherever it
+// runs, is left out with the programs that it runs, and so are bystanders.
 func family(r *roster.Row, first proc.ID) ([]proc.Process, error) {
 	var since uint64
 	kin, _, err := relatives(r, first, &since)

@@ -100,7 +100,10 @@ func (f *folder) open(p driver.Place) (d *atomicfile.Dir, rest string, err error
 		if d, err = atomicfile.OpenDir(at); err == nil || !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
 			break
 		}
-		if _, e := os.Lstat(at); e == nil {
+		if info, e := os.Lstat(at); e == nil {
+			if info.Mode().Type() != fs.ModeSymlink { // somebody has made it since
+				continue
+			}
 			return nil, "", fmt.Errorf("open folder %s: a link that leads nowhere", at)
 		}
 		rest, at = path.Join(filepath.Base(at), rest), filepath.Dir(at)

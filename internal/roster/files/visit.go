@@ -42,7 +42,10 @@ func (p place) lock() string { return "." + strings.TrimSuffix(p.name, filepath.
 func (r *Registry) find(create bool) (place, error) {
 	path, err := filepath.EvalSymlinks(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, lerr := os.Lstat(r.path); lerr == nil {
+		if info, lerr := os.Lstat(r.path); lerr == nil {
+			if info.Mode().Type() != fs.ModeSymlink { // somebody has made it since
+				return r.find(create)
+			}
 			return place{}, fmt.Errorf("%s is a link that leads nowhere", r.path)
 		}
 		folder := filepath.Dir(r.path)
