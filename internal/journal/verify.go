@@ -1,0 +1,368 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
+	"tutti/internal/signature"
+	"tutti/internal/store"
+)
+
+// Keys are the public keys of one instance: those that may sign now, and those that were revoked. Both are empty for who is not
+// registered.
+type Keys struct{ Active, Revoked []signature.Public }
+
+// A Pool calls do for 0 to n-1, in any order and several at once, and returns when all have returned. What it runs on is its
+// business; nil is one after the other.
+type Pool func(n int, do func(i int))
+
+// Checks are what Verify needs beside the journal.
+type Checks struct {
+	// Keys returns the keys of an instance as of now. nil: signatures are not looked at.
+	Keys func(ctx context.Context, by address.Instance) (Keys, error)
+	Pool Pool
+	Now  time.Time
+	// Also is called once for every entry of the chain, in their order (nil: not), also for those with a bad seal.
+	Also func(e *Entry, s Seals)
+}
+
+// Seals says what the signatures of an entry prove about its writer.
+type Seals uint8
+
+const (
+	Unsealed      Seals = iota // no signature by its writer
+	SealGood                   // under an active key
+	SealRevoked                // under a revoked one
+	SealNoKey                  // its writer has no key
+	SealElsewhere              // its writer's signature covers something else, as that of an attestation does, or was not looked at
+	SealBad                    // under none of the writer's keys, or by somebody else only
+)
+
+// What a Note says of an entry that is good by the rules of the chain.
+const (
+	NoteUnsealed = "unsealed"  // its writer has sealed others here, so somebody else may have written it
+	NoteUnknown  = "unknown"   // its writer has no key in the registry, so the signature proves nothing
+	NoteRevoked  = "revoked"   // sealed with a key that was revoked since
+	NoteForeign  = "foreign"   // it bears a signature of its writer that covers something else than the entry
+	NoteBackward = "backdated" // dated before an entry that stands before it
+	NoteFuture   = "future"    // dated later than now
+)
+
+// A Note is something that a reader should know of an entry and that breaks no rule.
+type Note struct {
+	Index int
+	Kind  string
+	Text  string
+}
+
+// MaxNotes is how many notes a report holds.
+const MaxNotes = 200
+
+// A Report is what Verify found.
+type Report struct {
+	Entries int    // in the chain: all of the journal unless Bad says that it is broken
+	Linked  int    // of these, those that name the entry before
+	Sealed  int    // of these, those with a signature of their writer that verified under an active or a revoked key
+	Bad     *Fault // the first bad entry
+	Broken  bool   // the chain ends there or later, so that nothing behind counts; a bad seal is the fault of one entry
+	Notes   []Note
+	More    int // notes beyond MaxNotes
+	Tip     Tip
+}
+
+// OK tells whether no entry is bad.
+func (r *Report) OK() bool { return r.Bad == nil }
+
+// batch is how many entries are judged at once: enough that a pool is not waited for often, and at a usual length of an entry
+// little memory. Its bytes are limited, too, as an entry may have a mebibyte.
+const (
+	batch      = 512
+	batchBytes = 4 << 20
+)
+
+// Verify reads all of a journal, believing no memory, and finds the first bad entry. The error is for a journal or registry
+// that cannot be read. Signatures are verified by the pool of c.
+func (j *Journal) Verify(ctx context.Context, id string, c Checks) (*Report, error) {
+	k, err := KeyOf(id)
+	if err != nil {
+		return nil, fmt.Errorf("verify the journal of %q: %w", id, err)
+	}
+	v := &verifier{id: id, c: c, keys: map[address.Instance]Keys{}, last: map[address.Instance]time.Time{}, seals: map[address.Instance]bool{}}
+	if v.c.Pool == nil {
+		v.c.Pool = func(n int, do func(int)) {
+			for i := range n {
+				do(i)
+			}
+		}
+	}
+	for line, err := range j.log.Read(ctx, k, "") {
+		w := work{line: line}
+		if unfit, ok := errors.AsType[*store.UnfitError](err); ok {
+			w.unfit = unfit.Error()
+		} else if err != nil {
+			return nil, fmt.Errorf("verify the journal of %q: %w", id, err)
+		}
+		v.size += len(line.Data)
+		if v.todo = append(v.todo, w); len(v.todo) < batch && v.size < batchBytes && w.unfit == "" {
+			continue
+		}
+		if err := v.run(ctx); err != nil {
+			return nil, err
+		}
+		if v.r.Broken {
+			break
+		}
+	}
+	if !v.r.Broken {
+		if err := v.run(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &v.r, nil
+}
+
+// A work is one line on its way through Verify.
+type work struct {
+	line    store.Line
+	unfit   string // why it is no entry
+	e       *Entry
+	content string
+	signed  []byte
+	err     error
+	own     []signature.Object // those of its signatures that may be its seal
+	keys    Keys
+	seal    Seals
+}
+
+type verifier struct {
+	id     string
+	c      Checks
+	r      Report
+	todo   []work
+	size   int
+	keys   map[address.Instance]Keys
+	tried  int
+	last   map[address.Instance]time.Time // the latest date of each writer
+	latest time.Time                      // of all of them
+	seals  map[address.Instance]bool      // who has sealed an entry
+}
+
+// run judges what was collected: first what can be done side by side, then the chain.
+func (v *verifier) run(ctx context.Context) error {
+	todo := v.todo
+	v.todo, v.size = v.todo[:0], 0
+	v.c.Pool(len(todo), func(i int) { todo[i].read(v.c.Keys != nil) })
+	if v.c.Keys != nil {
+		for i := range todo {
+			if err := v.findKeys(ctx, &todo[i]); err != nil {
+				return err
+			}
+		}
+		v.c.Pool(len(todo), func(i int) { todo[i].verify() })
+	}
+	for i := range todo {
+		rule, why := v.judge(&todo[i])
+		if rule == "" {
+			continue
+		}
+		// Of several bad entries the first is told, unless that was a bad seal and this one ends the chain.
+		if v.r.Bad == nil {
+			v.r.Bad = &Fault{v.id, v.r.Tip.Count, rule, why}
+		}
+		v.r.Broken = true
+		break
+	}
+	return ctx.Err()
+}
+
+func (w *work) read(sealed bool) {
+	if w.unfit != "" {
+		return
+	}
+	e, err := parse(w.line.Data)
+	if err != nil {
+		w.unfit = err.Error()
+		return
+	}
+	e.At, e.Next = w.line.At, w.line.Next
+	w.e = e
+	w.content, w.signed, w.err = e.hashes(sealed && len(e.Signatures) > 0)
+	e.EntryHash()
+}
+
+func (v *verifier) findKeys(ctx context.Context, w *work) error {
+	if w.e == nil || len(w.e.Signatures) == 0 {
+		return nil
+	}
+	by := w.e.Actor.Instance.Canonical()
+	keys, known := v.keys[by]
+	if !known {
+		var err error
+		if keys, err = v.c.Keys(ctx, w.e.Actor.Instance); err != nil {
+			return fmt.Errorf("verify the journal of %q: keys of %s: %w", v.id, by, err)
+		}
+		if len(v.keys) < maxWriters {
+			v.keys[by] = keys
+		}
+	}
+	w.own = w.e.Own()
+	w.own = w.own[:min(len(w.own), maxOwn)]
+	// A linked entry whose seal fails ends the journal, so only the others can be made to cost much.
+	if v.tried += len(w.own) * (len(keys.Active) + len(keys.Revoked)); w.e.link == nil && v.tried > maxTried+2*(v.r.Entries+batch) {
+		w.own = nil
+		return nil
+	}
+	w.keys = keys
+	return nil
+}
+
+const (
+	// maxOwn is how many signatures of its writer are tried for one entry: an attestation has two.
+	maxOwn = 4
+	// maxTried is how many verifications of foreign entries may be in vain, beside two for each entry: a quarter of a second.
+	maxTried = 4096
+)
+
+// maxWriters is of how many writers something is remembered: a hostile journal could name a new one in each entry.
+const maxWriters = 10_000
+
+// verify looks for the seal: a signature of the writer over the whole payload.
+func (w *work) verify() {
+	if w.e == nil || w.err != nil {
+		return
+	}
+	switch {
+	case len(w.own) == 0:
+		if w.e.link != nil && len(w.e.Signatures) > 0 {
+			w.seal = SealBad // ours are never signed by others alone
+		}
+		return
+	case len(w.keys.Active)+len(w.keys.Revoked) == 0:
+		w.seal = SealNoKey
+		return
+	}
+	switch {
+	case w.under(w.signed, w.keys.Active):
+		w.seal = SealGood
+	case w.under(w.signed, w.keys.Revoked):
+		w.seal = SealRevoked
+	case w.e.link == nil || w.coversBody():
+		w.seal = SealElsewhere
+	default:
+		w.seal = SealBad
+	}
+}
+
+// coversBody tells whether a signature is one of the body alone, as attestations have.
+func (w *work) coversBody() bool {
+	body, err := canonjson.Canonical(w.e.Body)
+	return err == nil && (w.under(body, w.keys.Active) || w.under(body, w.keys.Revoked))
+}
+
+// under tells whether one of the writer's signatures verifies under one of the keys.
+func (w *work) under(message []byte, keys []signature.Public) bool {
+	for _, o := range w.own {
+		if underOne(o, message, keys) {
+			return true
+		}
+	}
+	return false
+}
+
+func underOne(o signature.Object, message []byte, keys []signature.Public) bool {
+	for _, key := range keys {
+		if o.Verify(message, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge looks at one entry behind those before it. rule is "" for one that belongs to the chain.
+func (v *verifier) judge(w *work) (rule, why string) {
+	tip := v.r.Tip
+	if w.unfit != "" {
+		return RuleLine, w.unfit
+	}
+	if rule, why := judge(tip, w.e, w.content, w.err); rule != "" {
+		return rule, why
+	}
+	if w.seal == SealBad && v.r.Bad == nil {
+		v.r.Bad = &Fault{v.id, tip.Count, RuleSignature, fmt.Sprintf(
+			"it says to be by %s, and no key of that instance has signed it: the entry was changed, moved here, or written by somebody else", w.e.Actor.Instance)}
+	}
+	v.note(w)
+	v.r.Tip = w.e.tip()
+	v.r.Entries++
+	if w.e.Linked() {
+		v.r.Linked++
+	}
+	if w.seal == SealGood || w.seal == SealRevoked {
+		v.r.Sealed++
+	}
+	if v.c.Also != nil {
+		v.c.Also(w.e, w.seal)
+	}
+	return "", ""
+}
+
+// note tells what is odd about a good entry.
+func (v *verifier) note(w *work) {
+	e, by := w.e, w.e.Actor.Instance.Canonical()
+	switch w.seal {
+	case SealGood, SealRevoked:
+		if len(v.seals) < maxWriters {
+			v.seals[by] = true
+		}
+		if w.seal == SealRevoked {
+			v.add(e, NoteRevoked, fmt.Sprintf("sealed by %s with a key that was revoked since", e.Actor.Instance))
+		}
+	case SealNoKey:
+		v.add(e, NoteUnknown, fmt.Sprintf("%s has no key in the registry: nothing proves that it wrote this", e.Actor.Instance))
+	case SealElsewhere:
+		v.add(e, NoteForeign, fmt.Sprintf("bears a signature of %s that does not cover the entry", e.Actor.Instance))
+	case Unsealed:
+		if v.seals[by] {
+			v.add(e, NoteUnsealed, fmt.Sprintf("%s has sealed its earlier entries and not this one: somebody else may have written it", e.Actor.Instance))
+		}
+	}
+	v.noteTime(e, by)
+}
+
+// noteTime compares dates. A clock may be late, so an early date is told and no fault; that of one and the same writer going
+// back has fewer excuses.
+func (v *verifier) noteTime(e *Entry, by address.Instance) {
+	at, ok := envelope.ParseTime(e.CreatedAt)
+	if !ok {
+		return
+	}
+	switch own := v.last[by]; {
+	case !v.c.Now.IsZero() && at.Sub(v.c.Now) > envelope.MaxSkew:
+		v.add(e, NoteFuture, fmt.Sprintf("dated %s, which is %s from now", e.CreatedAt, round(at.Sub(v.c.Now))))
+	case !own.IsZero() && own.Sub(at) > envelope.MaxSkew:
+		v.add(e, NoteBackward, fmt.Sprintf("dated %s, %s before an earlier entry of the same writer: back-dated", e.CreatedAt, round(own.Sub(at))))
+	case v.latest.Sub(at) > envelope.MaxSkew:
+		v.add(e, NoteBackward, fmt.Sprintf("dated %s, %s before an entry that stands before it: back-dated, or two clocks differ", e.CreatedAt, round(v.latest.Sub(at))))
+	}
+	if len(v.last) < maxWriters && at.After(v.last[by]) {
+		v.last[by] = at
+	}
+	if at.After(v.latest) {
+		v.latest = at
+	}
+}
+
+func round(d time.Duration) time.Duration { return d.Round(time.Second) }
+
+func (v *verifier) add(e *Entry, kind, text string) {
+	if len(v.r.Notes) == MaxNotes {
+		v.r.More++
+		return
+	}
+	v.r.Notes = append(v.r.Notes, Note{e.Sequence, kind, text})
+}
