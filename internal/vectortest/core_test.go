@@ -38,6 +38,12 @@ func TestVectorsCore(t *testing.T) {
 
 		"resolveRecipient":        resolveRecipient,
 		"durableWorkspaceIdLater": repositoryWorkspace,
+
+		"authorityMatrix":          authorityMatrix,
+		"comprehensionAttestation": comprehensionAttestation,
+		"conflictPosture":          conflictPosture,
+		"decisionDossier":          decisionDossier,
+		"escalationTarget":         escalationTargetCore,
 	})
 }
 

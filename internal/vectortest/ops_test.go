@@ -15,6 +15,8 @@ func TestVectorsOps(t *testing.T) {
 		"keepalive":        keepalive,
 
 		"durableWorkspaceId": opsRepositoryWorkspace,
+
+		"escalationTarget": escalationTargetOps,
 	})
 }
 
