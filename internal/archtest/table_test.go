@@ -28,8 +28,9 @@ func init() {
 	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill", "machine")
 	lay(place{tier: 2, heavy: true}, "store/natsstore", "yamltext")
 	lay(place{tier: 2, line: 1, heavy: true}, "settings", "roster/files") // they edit YAML; roster/files keeps the rows that roster describes
-	lay(place{tier: 3}, "declaration") // pure judgement, of which profiles are made
-	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation")
+	lay(place{tier: 3}, "declaration")                                    // pure judgement, of which profiles are made
+	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation",
+		"profile")
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "nhi", "subagent", "org",
 		"lease")
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake")

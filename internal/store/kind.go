@@ -40,6 +40,7 @@ const (
 	ConductorSpawns
 	DriveReplay
 	RemoteReplay
+	Profile
 	MirrorFence
 	FileLease
 	NamedLease
@@ -132,6 +133,7 @@ var specs = [kindEnd]Spec{
 	ConductorSpawns:   {Name: "conductor-spawns", Path: "governance/conductor-spawns.jsonl", Class: LenientLog, Durability: Data, WriteLimit: 16 * kib, Bucket: "log"},
 	DriveReplay:       {Name: "drive-replay", Path: "drive-replay/{name}.json", Class: Once, Durability: Full, WriteLimit: kib, Bucket: "docs"},
 	RemoteReplay:      {Name: "remote-replay", Path: "remote-replay/{name}.json", Class: Once, Durability: Full, WriteLimit: kib, Bucket: "docs"},
+	Profile:           {Name: "profile", Path: "governance/profile.json", Class: Locked, Durability: Full, WriteLimit: 4 * kib, Bucket: "docs"},
 	MirrorFence:       {Name: "mirror-fence", Path: "identity/mirror-seq.json", Class: Locked, Lock: "identity/.mirror-seq.lock", Durability: Full, WriteLimit: mib, Bucket: "docs"},
 	FileLease:         {Name: "file-lease", Path: "leases/{name}.json", Class: Locked, Durability: None, WriteLimit: 4 * kib, Bucket: "docs"},
 	NamedLease:        {Name: "lease", Path: "locks/{name}.json", Class: Locked, Durability: None, WriteLimit: 4 * kib, Bucket: "docs"},
