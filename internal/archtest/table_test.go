@@ -32,7 +32,7 @@ func init() {
 	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation",
 		"profile")
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "nhi", "subagent", "org",
-		"lease")
+		"lease", "model")
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake")
 	lay(place{tier: 4, line: 1}, "comms/survey")
 	lay(place{tier: 4, line: 2}, "comms/watch", "hook") // they tell of what the survey finds
