@@ -366,3 +366,14 @@ func (v *verifier) add(e *Entry, kind, text string) {
 	}
 	v.r.Notes = append(v.r.Notes, Note{e.Sequence, kind, text})
 }
+
+// SealOf says what the signatures of one entry prove about its writer, who has these keys.
+func SealOf(e *Entry, keys Keys) Seals {
+	w := work{e: e, own: e.Own(), keys: keys}
+	w.own = w.own[:min(len(w.own), maxOwn)]
+	if len(e.Signatures) > 0 {
+		_, w.signed, w.err = e.hashes(true)
+	}
+	w.verify()
+	return w.seal
+}

@@ -1,0 +1,21 @@
+// Package negotiation knows how several parties come to an agreement that all of them can prove later: an artifact is offered,
+// countered, signed, and in the end kept for good.
+//
+// Everything that counts stands in the journal of the negotiation (package journal), and all of it is judged anew by whoever
+// reads it: nothing is believed because it was written down. The record, state.json, adds nothing that could not be told
+// without it: the first entry that we write holds its terms. Where the two differ, that is told and nothing is concluded.
+//
+// Our own entries keep strict rules. Who is no party and holds no mandate for the act is refused, and so is what the state does
+// not allow ([Next]), what comes after the deadline, an offer that does not name the one it answers ([StaleError]), an artifact
+// that its guards refuse, and a signature that would not count. Other programs keep none of these. Their entries are read and
+// judged one by one; what does not count is named with the reason ([Judgement]) and spoils nothing else.
+//
+// A signature counts if it is by who may sign, under a key that is active now, for what was offered last, before the deadline,
+// and by somebody with a role that may sign such an artifact. Ours cover the negotiation beside the artifact, so that they
+// cannot be carried to another one. Theirs cover the artifact alone; they count and are named.
+//
+// A negotiation whose quorum is complete is stabilised in steps that may be interrupted after any and repeated
+// ([Negotiations.Stabilize]). From the first step on it is settled.
+//
+// The time is handed in, and so is the pool on which signatures are verified.
+package negotiation

@@ -1,0 +1,163 @@
+package negotiation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/journal"
+)
+
+// A Standing is where a negotiation stands, as people want to know it.
+type Standing struct {
+	Record  *Record // made from the journal when state.json is gone; nil when that holds no terms
+	Found   bool    // state.json is there
+	Note    string  // what is odd about the record
+	State   State
+	Why     string
+	Entries int
+	Offers  []Offered // the latest ones, oldest first
+	Total   int       // of all offers
+
+	Signed  []Signed // of the latest offer, or of what was settled: those that count
+	Ignored []Judgement
+	Refused []address.Instance
+	Must    []address.Instance // who has to sign and has not
+	More    int                // how many more
+	Of      []address.Instance // of these
+	Final   *Final
+	Next    []Step
+}
+
+// Latest is the offer in question, nil when there is none.
+func (s *Standing) Latest() *Offered {
+	if len(s.Offers) == 0 {
+		return nil
+	}
+	return &s.Offers[len(s.Offers)-1]
+}
+
+// A Step is what somebody can type to go on.
+type Step struct {
+	Who     string // whose turn it is, "" for anybody
+	Command string
+}
+
+// Status tells where a negotiation stands, from the journal; state.json may be gone.
+func (n *Negotiations) Status(ctx context.Context, id string, now time.Time) (*Standing, error) {
+	p, err := n.look(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("status of %s: %w", id, err)
+	}
+	s := n.standing(p, now)
+	if p.f.b.err != nil {
+		return nil, fmt.Errorf("status of %s: %w", id, p.f.b.err)
+	}
+	return s, nil
+}
+
+func (n *Negotiations) standing(p *place, now time.Time) *Standing {
+	f := p.f
+	s := &Standing{
+		Record: f.record, Found: p.doc != nil, Note: p.note, Entries: p.tip.Count, Offers: f.offers, Total: f.total,
+		Refused: f.refusers(), Final: f.final,
+	}
+	s.State, s.Why = p.state(now)
+	if f.record != nil && f.record.ID == "" {
+		f.record.ID = p.id
+	}
+	if f.differ() {
+		s.Note = ErrTerms.Error() + ": see `tutti negotiate verify " + p.id + "`"
+	}
+	if last := f.last(); last != nil {
+		hash := last.Hash
+		if f.final != nil {
+			hash = f.final.Hash
+		}
+		s.signatures(f, hash)
+	}
+	s.Next = s.steps(p)
+	return s
+}
+
+func (s *Standing) signatures(f *fold, hash string) {
+	var signed []address.Instance
+	for i := range f.signed {
+		o := &f.signed[i]
+		v := f.check(o, f.final != nil)
+		if v != nil && !v.Counts || o.Hash != hash {
+			if v != nil {
+				s.Ignored = append(s.Ignored, *v)
+			}
+			continue
+		}
+		s.Signed = append(s.Signed, *o)
+		signed = append(signed, o.By)
+	}
+	if f.record != nil {
+		s.Must, s.More, s.Of = f.record.Missing(signed)
+	}
+}
+
+// steps are the next commands.
+func (s *Standing) steps(p *place) []Step {
+	id := p.id
+	switch {
+	case s.Record == nil:
+		return []Step{{"", "tutti negotiate open --json RECORD (state.json is gone, and the journal does not hold the terms)"}}
+	case p.f.differ():
+		return []Step{{"", "tutti negotiate verify " + id}}
+	case s.State == Stabilized && (!s.Found || s.Record.Status != Stabilized):
+		return []Step{{"", "tutti negotiate stabilize " + id + " (writes state.json again)"}}
+	case s.State == Expired && !p.f.state.Terminal():
+		return []Step{{"", "tutti negotiate status " + id + " expired"}}
+	case s.State.Terminal():
+		return nil
+	case s.Final != nil || s.State == Accepted:
+		return []Step{{"", "tutti negotiate stabilize " + id}}
+	case s.Latest() == nil:
+		var out []Step
+		for _, i := range s.Record.Parties {
+			out = append(out, Step{string(i), fmt.Sprintf("tutti negotiate offer %s FILE --instance %s", id, i)})
+		}
+		return out
+	}
+	var out []Step
+	for _, i := range append(append([]address.Instance{}, s.Must...), s.Of...) {
+		out = append(out, Step{string(i), fmt.Sprintf("tutti negotiate sign %s --instance %s", id, i)})
+	}
+	return out
+}
+
+// Event adds an entry of the caller's own making. It may be added to a negotiation of which there is no record. What it does to
+// the negotiation is judged like any other entry: it may do nothing.
+func (n *Negotiations) Event(ctx context.Context, id string, a Act, payload []byte, now time.Time) (*journal.Entry, error) {
+	e, err := n.journals.Append(ctx, id, nil, journal.Seal{By: a.By, Key: a.Key}, func(journal.Tip) ([]byte, error) { return payload, nil })
+	if err != nil {
+		return nil, fmt.Errorf("event: %w", err)
+	}
+	return e, nil
+}
+
+// Note adds an entry of a kind that moves nothing: a declaration, an attestation, an escalation. body is an object, and extra are
+// members of the payload beside the usual ones.
+func (n *Negotiations) Note(ctx context.Context, id string, a Act, typ, role string, body []byte, now time.Time) (*journal.Entry, error) {
+	e, _, err := n.write(ctx, id, a, now, func(p *place, _ State) (draft, error) {
+		switch member(body, "kind") {
+		case bodySignature, bodyStabilizing, bodyStabilized, bodyExpired, bodyAbandoned:
+			return draft{}, refuse("", "an entry of the kind %s moves the negotiation; use the verb for it", member(body, "kind"))
+		}
+		if typ != "event" && typ != "escalate" {
+			return draft{}, refuse("", "an entry of the type %s moves the negotiation; use the verb for it", typ)
+		}
+		if err := p.mayKey(a); err != nil {
+			return draft{}, err
+		}
+		return draft{kind: member(body, "kind"), typ: typ, role: role, body: body}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("add to %s: %w", id, err)
+	}
+	return e, nil
+}
