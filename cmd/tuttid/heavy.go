@@ -12,6 +12,7 @@ import (
 	"tutti/internal/roster"
 	"tutti/internal/roster/files"
 	"tutti/internal/settings"
+	"tutti/internal/sysml/fetch"
 )
 
 // heavy are the verbs that only this program has.
@@ -21,6 +22,9 @@ func heavy() cli.Heavy {
 	}
 	verbs := append(cli.HostVerbs(edit), cli.SessionVerbs(openRegistry, edit)...)
 	verbs = append(verbs, cli.CommsVerbs()...)
+	verbs = append(append(verbs, cli.OrgVerbs()...), cli.SysMLVerbs(func(token string) func(context.Context, string) ([]byte, error) {
+		return (&fetch.Client{Token: token}).Get
+	})...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},

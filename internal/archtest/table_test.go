@@ -32,7 +32,7 @@ func init() {
 	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation",
 		"profile")
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "nhi", "subagent", "org",
-		"lease", "model")
+		"lease", "model", "sysml")
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake")
 	lay(place{tier: 4, line: 1}, "comms/survey")
 	lay(place{tier: 4, line: 2}, "comms/watch", "hook") // they tell of what the survey finds
@@ -40,6 +40,7 @@ func init() {
 	lay(place{tier: 4, line: 1}, "comms/tailnet")
 	lay(place{tier: 4, heavy: true}, "remote", "mcpwire")
 	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt") // it carries what job says
+	lay(place{tier: 4, heavy: true}, "sysml/fetch")
 	lay(place{tier: 5}, "app")
 	lay(place{tier: 6}, "cli")
 	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "demo", "search", "dashboard", "tui", "webui")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/base64"
@@ -25,6 +26,7 @@ import (
 	"tutti/internal/roster"
 	"tutti/internal/roster/files"
 	"tutti/internal/settings"
+	"tutti/internal/sysml/fetch"
 )
 
 // TestMain lets the test binary be all our programs. It is told from which one it is by its name, but a tuttid that
@@ -52,6 +54,9 @@ func testHeavy() Heavy {
 	open := func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) }
 	verbs := append(HostVerbs(edit), SessionVerbs(open, edit)...)
 	heavy := append(append(verbs, CommsVerbs()...), HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)}, HeavyVerb{Name: "up", Run: Up(daemon.Serve, open)})
+	heavy = append(append(heavy, OrgVerbs()...), SysMLVerbs(func(token string) func(context.Context, string) ([]byte, error) {
+		return (&fetch.Client{Token: token}).Get
+	})...)
 	return append(heavy, JobVerbs(testJobParts())...)
 }
 

@@ -54,12 +54,10 @@ var later = map[string]string{
 	"h2a-ops/mirrorFence":            "remote",
 	"h2a-ops/mirrorResponses":        "remote",
 	"h2a-ops/nhiFindings":            "nhi",
-	"h2a-ops/orgValidate":            "org",
 	"h2a-ops/paneActivity":           "drumbeat",
 	"h2a-ops/reflexiveDecisionParse": "drumbeat",
 	"h2a-ops/remoteServeResponses":   "remote",
 	"h2a-ops/spiffeId":               "nhi",
 	"h2a-ops/subagentValidate":       "subagent",
-	"h2a-ops/sysmlVerify":            "negotiation",
 	"h2a-ops/upgradeIsNewer":         "cli",
 }

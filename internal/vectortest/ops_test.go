@@ -13,6 +13,8 @@ func TestVectorsOps(t *testing.T) {
 		"subagentParse":    subagentParse,
 		"inferStall":       inferStall,
 		"keepalive":        keepalive,
+		"orgValidate":      orgValidate,
+		"sysmlVerify":      sysmlVerify,
 
 		"durableWorkspaceId": opsRepositoryWorkspace,
 

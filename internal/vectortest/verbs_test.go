@@ -2,6 +2,7 @@ package vectortest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"tutti/internal/commstest"
 	"tutti/internal/host"
 	"tutti/internal/mcpserver"
+	"tutti/internal/org"
 	"tutti/internal/settings"
 )
 
@@ -23,7 +25,8 @@ const asProgram = "TUTTI_VECTORS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		cli.MainHeavy(append(append(cli.CommsVerbs(), cli.HostVerbs(host.Editor{
+		verbs := append(append(cli.CommsVerbs(), cli.OrgVerbs()...), cli.SysMLVerbs(func(string) func(context.Context, string) ([]byte, error) { return nil })...)
+		cli.MainHeavy(append(append(verbs, cli.HostVerbs(host.Editor{
 			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 		})...), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
 	}
@@ -49,6 +52,9 @@ func newBus(t *testing.T) *bus {
 	if err == nil {
 		err = errors.Join(os.Symlink(self, b.h2a), os.Mkdir(b.home, 0o700))
 	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(b.home, org.DefaultFile), []byte(manifest), 0o600)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +75,10 @@ func message(id string) string {
 	return `{"protocol":"sentropic.h2a","version":"0.1","id":"` + id + `","type":"event","actor":{"instance":"` + agent +
 		`","role":"AGENTS","scope":"scope:default"},"threadId":"thr:1","body":{"kind":"message"},"createdAt":"2026-01-01T00:00:00.000Z"}`
 }
+
+// manifest is an organisation of two, of which one is registered.
+const manifest = `{"scope":"org:x","version":"1","instances":[{"instance":"human:o","role":"PRINCIPAL","scopes":["org:x"]},` +
+	`{"instance":"` + agent + `","role":"CONDUCTOR","scopes":["org:x"]}],"commEdges":[{"from":"` + agent + `","to":"human:o"}]}`
 
 // run runs h2a on the bus.
 func (b *bus) run(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -105,6 +115,19 @@ var calls = map[string][][]string{
 	"keys generate": {{"--instance", "gemini:docs:cccccccccccc"}},
 	"keys list":     {{"--instance", agent}},
 	"store migrate": {{"--from", "1", "--to", "1"}},
+	"org validate":  {{}},
+	"org show":      {{}},
+	"org diff":      {{}},
+	"org provision": {{"--by", "human:o"}},
+	"coach propose": {{"--as", agent, "--deliver"}},
+	"coach ratify": {
+		{"keys", "generate", "--instance", "human:o", "--out", "."},
+		{"--as", "human:o", "--private-key", "human-o.key.pem", "--deliver"},
+	},
+	"sysml verify": { // which is status 2: there is no reference in it
+		{"keys", "generate", "--instance", "human:o", "--out", "."},
+		{"--json", message("env:1"), "--public-key", "human-o.pub.pem"},
+	},
 }
 
 // TestVectorsCLI runs the verbs of the older program that are here: each refuses to be called without what it needs, and where
