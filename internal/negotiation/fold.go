@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
@@ -127,7 +126,7 @@ type fold struct {
 	refusals []Signed // of the latest offer; only By and Index
 	final    *Final
 	sealers  []address.Instance
-	latest   time.Time // the latest date of an entry that counts
+	overdue  []address.Instance // who has dated an entry after the deadline: none of theirs is early any more
 
 	told func(Judgement) // nil: nobody asks
 }
@@ -148,7 +147,7 @@ func (f *fold) know(r *Record) {
 
 func (f *fold) clear() {
 	f.terms, f.termsAt, f.state, f.ended, f.offers, f.total = nil, 0, Draft, 0, nil, 0
-	f.signed, f.refusals, f.final, f.sealers, f.latest = nil, nil, nil, nil, time.Time{}
+	f.signed, f.refusals, f.final, f.sealers, f.overdue = nil, nil, nil, nil, nil
 }
 
 func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...any) {
@@ -255,21 +254,24 @@ func (f *fold) admitWriter(e *journal.Entry, act string) bool {
 	return true
 }
 
-// admitTime refuses what was written after the deadline, also when it is dated before: an earlier entry tells.
+// admitTime refuses what was written after the deadline. Who has dated an entry after it cannot date a later one before it.
 func (f *fold) admitTime(e *journal.Entry) bool {
+	if f.record == nil || f.record.end().IsZero() {
+		return true
+	}
 	at, ok := envelope.ParseTime(e.CreatedAt)
-	if f.record != nil && f.record.Deadline != "" {
-		switch end := f.record.end(); {
-		case end.IsZero():
-		case !ok || at.After(end):
-			f.tell(e, false, CodeLate, "dated %s, and the deadline was %s", e.CreatedAt, f.record.Deadline)
-			return false
-		}
+	if ok && !at.After(f.record.end()) && !has(f.overdue, e.Actor.Instance) {
+		return true
 	}
-	if ok && at.After(f.latest) {
-		f.latest = at
+	if !ok || !at.After(f.record.end()) {
+		f.tell(e, false, CodeLate, "dated %s, but its writer had dated an earlier entry after the deadline %s", e.CreatedAt, f.record.Deadline)
+		return false
 	}
-	return true
+	if len(f.overdue) < maxSealers && !has(f.overdue, e.Actor.Instance) {
+		f.overdue = append(f.overdue, e.Actor.Instance)
+	}
+	f.tell(e, false, CodeLate, "dated %s, and the deadline was %s", e.CreatedAt, f.record.Deadline)
+	return false
 }
 
 func (f *fold) last() *Offered {

@@ -35,18 +35,23 @@ type rig struct {
 	n     *Negotiations
 	keys  map[address.Instance]*signature.Private
 	now   time.Time
+	root  string // of one on files
 }
 
 func newRig(t testing.TB) *rig { return rigOn(t, memstore.New(memstore.Options{})) }
 
-func filesRig(t testing.TB) *rig {
+func filesRig(t testing.TB) *rig { return filesRigAt(t, t.TempDir()) }
+
+func filesRigAt(t testing.TB, root string) *rig {
 	t.Helper()
-	s, err := filestore.Open(t.TempDir(), filestore.Options{Create: true, CreatedBy: "test"})
+	s, err := filestore.Open(root, filestore.Options{Create: true, CreatedBy: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return rigOn(t, s)
+	r := rigOn(t, s)
+	r.root = root
+	return r
 }
 
 func rigOn(t testing.TB, s Store) *rig {

@@ -3,7 +3,6 @@ package negotiation
 import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
 	"tutti/internal/journal"
 	"tutti/internal/signature"
 	"tutti/internal/store"
@@ -23,7 +22,7 @@ func (f *fold) Save() []byte {
 	o.Str("state", string(f.state))
 	o.Int("ended", int64(f.ended))
 	o.Int("total", int64(f.total))
-	o.Str("latest", stampOrNone(f))
+	o.Strs("overdue", texts(f.overdue))
 	o.Strs("sealers", texts(f.sealers))
 	o.Raw("offers", list(f.offers, saveOffer))
 	o.Raw("signed", list(f.signed, saveSigned))
@@ -40,13 +39,6 @@ func (f *fold) Save() []byte {
 		})
 	}
 	return o.End()
-}
-
-func stampOrNone(f *fold) string {
-	if f.latest.IsZero() {
-		return ""
-	}
-	return envelope.Stamp(f.latest)
 }
 
 func texts(all []address.Instance) []string {
@@ -123,8 +115,7 @@ func (f *fold) Restore(saved []byte) bool {
 		return false
 	}
 	f.state, f.ended, f.total = State(member(saved, "state")), number(saved, "ended"), number(saved, "total")
-	f.latest, _ = envelope.ParseTime(member(saved, "latest"))
-	f.sealers = instances(saved, "sealers")
+	f.sealers, f.overdue = instances(saved, "sealers"), instances(saved, "overdue")
 	for v := range elements(saved, "offers") {
 		f.offers = append(f.offers, Offered{
 			number(v, "index"), store.Pos(member(v, "at")), member(v, "hash"), member(v, "kind"), address.Instance(member(v, "by")),
