@@ -25,6 +25,7 @@ func heavy() cli.Heavy {
 	verbs = append(append(verbs, cli.OrgVerbs()...), cli.SysMLVerbs(func(token string) func(context.Context, string) ([]byte, error) {
 		return (&fetch.Client{Token: token}).Get
 	})...)
+	verbs = append(verbs, cli.ModelVerbs()...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},

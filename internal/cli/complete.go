@@ -236,8 +236,25 @@ func (k *completer) source(what Source) {
 		k.jobs()
 	case Machines:
 		k.machines()
+	case Profiles, Topics:
+		k.models(what)
 	case Destinations, Projects, Conversations, Bundles:
 		k.onComms(what)
+	}
+}
+
+// models offers words of the organisation model.
+func (k *completer) models(what Source) {
+	if what == Topics {
+		for _, t := range modelTopics {
+			k.say(t, "")
+		}
+	}
+	for _, p := range profileWords {
+		k.say(p, "")
+	}
+	if k.verb.Name == "profile use" {
+		k.say("none", "takes the choice back")
 	}
 }
 

@@ -46,6 +46,8 @@ const (
 	Sessions  // of the registry in this folder
 	Jobs      // of the workspace
 	Machines  // of the list of peers
+	Profiles  // of organisation
+	Topics    // of model show
 
 	Destinations  // projects as send takes them: machine.project
 	Projects      // of this machine
