@@ -39,6 +39,11 @@ func TestVectorsCore(t *testing.T) {
 		"resolveRecipient":        resolveRecipient,
 		"durableWorkspaceIdLater": repositoryWorkspace,
 
+		"journal":           journalOf,
+		"journalFaults":     journalFault,
+		"artifactSignature": artifactSignature,
+		"stateMachine":      stateMachine,
+
 		"authorityMatrix":          authorityMatrix,
 		"comprehensionAttestation": comprehensionAttestation,
 		"conflictPosture":          conflictPosture,
