@@ -15,16 +15,22 @@ import (
 // ModelVerbs are the verbs about how parties work together. Nobody waits for them, and their tables are long.
 func ModelVerbs() Heavy {
 	return Heavy{
-		{Name: "model list", Run: runModelList}, {Name: "model show", Run: runModelShow}, {Name: "model check", Run: runModelCheck},
-		{Name: "profile list", Run: runProfileList}, {Name: "profile show", Run: runProfileShow}, {Name: "profile use", Run: runProfileUse},
+		{Name: "model list", Run: runModelList},
+		{Name: "model show", Run: runModelShow},
+		{Name: "model check", Run: runModelCheck},
+		{Name: "profile list", Run: runProfileList},
+		{Name: "profile show", Run: runProfileShow},
+		{Name: "profile use", Run: runProfileUse},
 	}
 }
 
 // modelRows are the things that can be shown, with a word on each.
 func modelRows() [][2]string {
 	rows := [][2]string{
-		{"grid", "the ten questions"}, {"vocabulary", "roles, and the words beside them"},
-		{"invariants", "what always holds, with the codes of findings"}, {"form", "a proposal that is whole, to be changed"},
+		{"grid", "the ten questions"},
+		{"vocabulary", "roles, and the words beside them"},
+		{"invariants", "what always holds, with the codes of findings"},
+		{"form", "a proposal that is whole, to be changed"},
 	}
 	for _, p := range model.Library {
 		rows = append(rows, [2]string{p.ID, "pattern: " + p.Name})
@@ -192,7 +198,8 @@ func (c *Call) showChecked(r *model.Result) {
 	}
 	near := r.Nearest[0]
 	rows := [][]string{
-		{"grid", strconv.Itoa(answered) + " of " + strconv.Itoa(len(model.Grid)) + " questions answered"}, {"profile", against},
+		{"grid", strconv.Itoa(answered) + " of " + strconv.Itoa(len(model.Grid)) + " questions answered"},
+		{"profile", against},
 		{"nearest", near.Profile + ", " + plural(len(near.Differences), "difference")},
 	}
 	if r.OK() {

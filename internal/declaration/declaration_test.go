@@ -259,16 +259,20 @@ func TestRely(t *testing.T) {
 		{"all attested, no conflict", both, none, nil, declaration.Confidence{Level: "etablie", Dossier: "new"}},
 		{"nobody attested", nil, none, nil, declaration.Confidence{Level: "non-etablie", Dossier: "new", Missing: []string{"c:1", "c:2"}, Reasons: []string{"attention-not-attested"}}},
 		{
-			"one attested an older dossier", []declaration.Attested{{"c:1", "old"}, {"c:2", "old"}, {"c:2", "new"}}, none, nil,
+			"one attested an older dossier",
+			[]declaration.Attested{{"c:1", "old"}, {"c:2", "old"}, {"c:2", "new"}},
+			none, nil,
 			declaration.Confidence{Level: "non-etablie", Dossier: "new", Missing: []string{"c:1"}, Stale: []string{"c:1"}, Reasons: []string{"attention-not-attested"}},
 		},
 		{"a conflict lies open", both, open, nil, declaration.Confidence{Level: "reservee", Dossier: "new", Disclosed: []string{"c:1"}, Reasons: []string{"disclosed-collective-conflict"}}},
 		{
-			"somebody was flagged and says nothing", both, quiet, []string{"c:2"},
+			"somebody was flagged and says nothing", both, quiet,
+			[]string{"c:2"},
 			declaration.Confidence{Level: "non-etablie", Dossier: "new", Undisclosed: []string{"c:2"}, Reasons: []string{"undisclosed-collective-conflict"}},
 		},
 		{
-			"all at once", nil, append(slices.Clone(open[1:]), quiet...), []string{"c:2"},
+			"all at once", nil, append(slices.Clone(open[1:]), quiet...),
+			[]string{"c:2"},
 			declaration.Confidence{
 				Level: "non-etablie", Dossier: "new", Missing: []string{"c:1", "c:2"}, Disclosed: []string{"c:1"}, Undisclosed: []string{"c:2"},
 				Reasons: []string{"attention-not-attested", "undisclosed-collective-conflict", "disclosed-collective-conflict"},
@@ -307,8 +311,12 @@ func TestAfter(t *testing.T) {
 		return d
 	}
 	for _, c := range []struct{ cadence, last, want string }{
-		{"daily", "2026-02-28", "2026-03-01"}, {"weekly", "2026-12-30", "2027-01-06"}, {"monthly", "2026-01-31", "2026-02-28"},
-		{"monthly", "2028-01-31", "2028-02-29"}, {"quarterly", "2026-11-30", "2027-02-28"}, {"yearly", "2028-02-29", "2029-02-28"},
+		{"daily", "2026-02-28", "2026-03-01"},
+		{"weekly", "2026-12-30", "2027-01-06"},
+		{"monthly", "2026-01-31", "2026-02-28"},
+		{"monthly", "2028-01-31", "2028-02-29"},
+		{"quarterly", "2026-11-30", "2027-02-28"},
+		{"yearly", "2028-02-29", "2029-02-28"},
 	} {
 		if got, ok := declaration.After(c.cadence, day(c.last)); !ok || !got.Equal(day(c.want)) {
 			t.Errorf("%s after %s: %s, want %s", c.cadence, c.last, got.Format(time.DateOnly), c.want)

@@ -178,6 +178,9 @@ func FuzzProposal(f *testing.F) {
 // TestLargeProposal: a megabyte of what is alike is checked in a small part of a second; the limit is generous.
 func TestLargeProposal(t *testing.T) {
 	t.Parallel()
+	if raceDetector {
+		t.Skip("one goroutine: the detector sees no race in it and makes the time say nothing")
+	}
 	many := func(member, format string) string {
 		var b strings.Builder
 		b.WriteString(`{"profile":"A","actors":[{"id":"a:0","roles":["AGENTS"],"scopes":["s:0"]}],"` + member + `":[`)

@@ -125,10 +125,19 @@ func TestRecourseSteps(t *testing.T) {
 		from, to, decider string
 		ok                bool
 	}{
-		{"", "requested", "", true}, {"requested", "accepted", "", true}, {"requested", "decided", "QUORUM", false}, {"accepted", "adjudicating", "", true},
-		{"adjudicating", "decided", "QUORUM", true}, {"adjudicating", "decided", "PRINCIPAL", false}, {"requested", "dismissed", "RECOURSE", true},
-		{"requested", "dismissed", "", false}, {"decided", "appealed", "", true}, {"appealed", "adjudicating", "", true}, {"closed", "requested", "", false},
-		{"decided", "closed", "", true}, {"bogus", "closed", "", false},
+		{"", "requested", "", true},
+		{"requested", "accepted", "", true},
+		{"requested", "decided", "QUORUM", false},
+		{"accepted", "adjudicating", "", true},
+		{"adjudicating", "decided", "QUORUM", true},
+		{"adjudicating", "decided", "PRINCIPAL", false},
+		{"requested", "dismissed", "RECOURSE", true},
+		{"requested", "dismissed", "", false},
+		{"decided", "appealed", "", true},
+		{"appealed", "adjudicating", "", true},
+		{"closed", "requested", "", false},
+		{"decided", "closed", "", true},
+		{"bogus", "closed", "", false},
 	} {
 		if err := r.Step(c.from, c.to, c.decider); (err == nil) != c.ok {
 			t.Errorf("%s to %s before %q: %v, want %v", c.from, c.to, c.decider, err, c.ok)

@@ -1,0 +1,5 @@
+//go:build !race
+
+package declaration_test
+
+const raceDetector = false

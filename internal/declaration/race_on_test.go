@@ -1,0 +1,6 @@
+//go:build race
+
+package declaration_test
+
+// raceDetector says that everything takes ten times as long here.
+const raceDetector = true
