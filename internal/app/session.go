@@ -190,6 +190,9 @@ func (w *World) standIn(ctx context.Context, b *session.Birth, s presence.Start)
 	}
 	s.Extra = identity.AgentMembers(b.Process)
 	s.Extra[presence.StandIn] = []byte("true")
+	if err := w.Registry.Standing(ctx, s.Instance); err != nil {
+		return err
+	}
 	made, err := w.Presence.Open(ctx, s, time.Now())
 	if err != nil {
 		return err

@@ -31,8 +31,9 @@ func init() {
 	lay(place{tier: 3}, "declaration")                                    // pure judgement, of which profiles are made
 	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation",
 		"profile")
-	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "nhi", "subagent", "org",
+	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "subagent", "org",
 		"lease", "model", "sysml")
+	lay(place{tier: 3, line: 3}, "nhi") // who is offboarded takes its subagents along
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake")
 	lay(place{tier: 4, line: 1}, "comms/survey")
 	lay(place{tier: 4, line: 2}, "comms/watch", "hook") // they tell of what the survey finds

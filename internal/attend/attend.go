@@ -75,6 +75,9 @@ type Options struct {
 	// Wake makes what wakes the agent of a session when mail comes, with a function that tells whether it may be woken
 	// now. nil: nobody is woken in this session. Nil: in none.
 	Wake func(s *presence.Session, may func() bool) Waker
+	// Standing returns an error for an agent that was taken out of service: no session of it is opened, and one that is open
+	// ends with its next heartbeat. Nil: nobody ever is.
+	Standing func(ctx context.Context, i address.Instance) error
 	// Alive tells whether this machine has a process of this pid; nil: package proc is asked.
 	Alive func(pid int) bool
 }
@@ -126,6 +129,9 @@ func New(o Options) *Attendance {
 		o.Alive = alive
 	}
 	a := &Attendance{o: o, notes: notes{wake: make(chan struct{}, 1)}}
+	if a.o.Standing == nil {
+		a.o.Standing = func(context.Context, address.Instance) error { return nil }
+	}
 	a.end, a.over = context.WithCancel(context.Background())
 	return a
 }
@@ -224,6 +230,9 @@ func (a *Attendance) forget(h *held) {
 
 // write makes the record of a session.
 func (a *Attendance) write(ctx context.Context, s presence.Start, extra map[string][]byte) (*presence.Session, error) {
+	if err := a.o.Standing(ctx, s.Instance); err != nil {
+		return nil, fmt.Errorf("open session %q: %w", s.SessionID, err)
+	}
 	gone, err := a.o.Presence.Reap(ctx, s.Instance, s.SessionID, a.o.Alive)
 	if err != nil {
 		a.o.Log(fmt.Sprintf("old sessions of %s stay: %v", s.Instance, err))

@@ -10,6 +10,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/mailbox"
 	"tutti/internal/presence"
+	"tutti/internal/registry"
 )
 
 // fullEvery is the time between two full looks; a tick that comes a little early does as well. Package watch says why a minute.
@@ -118,6 +119,10 @@ func (h *held) beat() {
 	}
 	ctx, cancel := context.WithTimeout(h.a.end, h.a.o.Heartbeat)
 	defer cancel()
+	if err := h.a.o.Standing(ctx, s.Instance); errors.Is(err, registry.ErrGone) {
+		h.leave(ctx, s, err)
+		return
+	}
 	said := h.active.Load()
 	var c presence.Change
 	if said != 0 {
@@ -126,11 +131,7 @@ func (h *held) beat() {
 	next, err := h.a.o.Presence.Patch(ctx, s, c, h.a.o.Now())
 	switch {
 	case errors.Is(err, presence.ErrClosed), err == nil && next.State == presence.StateExpired:
-		h.a.endOf(h)
-		h.a.o.Log(fmt.Sprintf("session %s is over: somebody else closed it", h.id))
-		if err := h.a.o.Presence.Close(ctx, s); err != nil {
-			h.a.o.Log(fmt.Sprintf("the record of session %s stays until it is swept: %v", h.id, err))
-		}
+		h.leave(ctx, s, errors.New("somebody else closed it"))
 	case errors.Is(err, presence.ErrTaken):
 		h.a.endOf(h)
 		h.a.o.Log(fmt.Sprintf("session %s is over: its name belongs to another agent now", h.id))
@@ -140,6 +141,15 @@ func (h *held) beat() {
 		h.failing = ""
 		h.active.CompareAndSwap(said, 0)
 		h.setSession(next)
+	}
+}
+
+// leave ends a session that is not to go on, and takes its record away. h.writing is held.
+func (h *held) leave(ctx context.Context, s *presence.Session, why error) {
+	h.a.endOf(h)
+	h.a.o.Log(fmt.Sprintf("session %s is over: %v", h.id, why))
+	if err := h.a.o.Presence.Close(ctx, s); err != nil {
+		h.a.o.Log(fmt.Sprintf("the record of session %s stays until it is swept: %v", h.id, err))
 	}
 }
 

@@ -144,6 +144,12 @@ func (c *Call) registryFault(err error) error {
 		f.code, f.hint = exitState, `"tutti keys generate" makes another one`
 	case errors.Is(err, registry.ErrKeyNotActive):
 		f.code, f.hint = exitState, `"tutti keys list --instance ID" lists the active ones`
+	case errors.Is(err, registry.ErrGone):
+		f.code, f.hint = exitState, hintOf(err)
+	case errors.Is(err, registry.ErrBound):
+		f.code, f.hint = exitState, "a subagent is never changed: take another name, or go on with this one"
+	case errors.Is(err, registry.ErrNotBound):
+		f.code, f.hint = exitState, `"tutti subagent list" lists those that there are`
 	case errors.Is(err, registry.ErrProof), errors.Is(err, signature.ErrKey):
 	case errors.Is(err, store.ErrConflict):
 		f.code = exitState

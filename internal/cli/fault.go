@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/halt"
 	"tutti/internal/keyring"
+	"tutti/internal/registry"
 	"tutti/internal/session"
 	"tutti/internal/store"
 )
@@ -107,7 +108,7 @@ func exitCode(err error, under Names) int {
 	case errors.Is(err, context.DeadlineExceeded):
 		return exitIO
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists), errors.Is(err, store.ErrConflict),
-		errors.Is(err, store.ErrLost), errors.As(err, &held), errors.As(err, &unfit):
+		errors.Is(err, store.ErrLost), errors.Is(err, registry.ErrGone), errors.As(err, &held), errors.As(err, &unfit):
 		return exitState
 	case errors.Is(err, store.ErrReadOnly), errors.As(err, &path), errors.As(err, &errno):
 		return exitIO

@@ -260,7 +260,7 @@ func (d *desk) judge() func(context.Context, store.Key, *envelope.Summary) (trus
 				return v, err
 			}
 			if e, err := envelope.Parse(doc.Data); err == nil { // else it was taken meanwhile, and has no verdict any more
-				v = trust.Judge(e, from.keys.Active, from.keys.Revoked, from.keys.Pins)
+				v = from.keys.Judge(e)
 			}
 		}
 		v.RoleNotRegistered = trust.RoleNotRegistered(m.Actor.Role, from.roles)

@@ -161,6 +161,10 @@ func agoShort(d time.Duration) string {
 func (c *Call) listRegistrations(ctx context.Context, w *app.World) error {
 	role, scope := c.value("role"), c.value("scope")
 	var l list
+	gone, err := w.Registry.Tombstones(ctx)
+	if err != nil {
+		return err
+	}
 	for reg, err := range w.Registry.All(ctx) {
 		var unfit *store.UnfitError
 		if errors.As(err, &unfit) {
@@ -169,6 +173,9 @@ func (c *Call) listRegistrations(ctx context.Context, w *app.World) error {
 		}
 		if err != nil {
 			return err
+		}
+		if _, left := gone[reg.Instance.Canonical()]; left {
+			continue
 		}
 		if role != "" || scope != "" {
 			roles, scopes, err := w.Registry.Effective(ctx, reg.Instance)

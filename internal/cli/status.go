@@ -17,6 +17,7 @@ import (
 	"tutti/internal/mailbox"
 	"tutti/internal/peers"
 	"tutti/internal/presence"
+	"tutti/internal/registry"
 	"tutti/internal/trust"
 )
 
@@ -200,7 +201,11 @@ func (v *statusView) mail(ctx context.Context, w *app.World) error {
 			return err
 		}
 		pins, _ := w.Pins.Get(from)
-		verdict := trust.Judge(m.Envelope, keys.Active, keys.Revoked, pins)
+		gone := w.Registry.Standing(ctx, from)
+		if gone != nil && !errors.Is(gone, registry.ErrGone) {
+			return gone
+		}
+		verdict := trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins, Gone: gone != nil}.Judge(m.Envelope)
 		v.newest = append(v.newest, mailLine{
 			id: m.ID, from: string(from), text: m.Envelope.Text(), word: verdict.Word,
 			at: time.UnixMilli(m.Order),

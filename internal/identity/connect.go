@@ -74,6 +74,9 @@ func (r *Result) JSON() []byte {
 // Connect reclaims the identity of an agent or mints one. It may be repeated: the same request comes to the same id.
 func (k *Keeper) Connect(ctx context.Context, q Request, now time.Time) (*Result, error) {
 	if q.Instance != "" {
+		if err := k.Registry.Standing(ctx, q.Instance); err != nil {
+			return nil, fmt.Errorf("connect: %w", err)
+		}
 		return override(q)
 	}
 	if q.Host == "" {

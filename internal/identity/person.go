@@ -25,6 +25,9 @@ func (k *Keeper) person(ctx context.Context, f *Facts, peek bool, now time.Time)
 	if err != nil {
 		return nil, err
 	}
+	if found, err = k.serving(ctx, found); err != nil {
+		return nil, err
+	}
 	if b, ok := k.ours(found); ok {
 		return s.as(b), nil
 	}
@@ -33,6 +36,20 @@ func (k *Keeper) person(ctx context.Context, f *Facts, peek bool, now time.Time)
 	}
 	s.Instance, err = k.firstUse(ctx, login, now)
 	return s, err
+}
+
+// serving leaves out the bindings of ids that were offboarded: a person whose id was gets a new one.
+func (k *Keeper) serving(ctx context.Context, all []Binding) ([]Binding, error) {
+	var there []Binding
+	for _, b := range all {
+		switch err := k.Registry.Standing(ctx, b.Instance); {
+		case err == nil:
+			there = append(there, b)
+		case !errors.Is(err, registry.ErrGone):
+			return nil, err
+		}
+	}
+	return there, nil
 }
 
 // attendance tells as what a person's mailbox speaks: as the person only where one can be, at a terminal and not below an
@@ -53,6 +70,9 @@ func (k *Keeper) firstUse(ctx context.Context, login string, now time.Time) (add
 	keyed := false
 	err := k.appendUnless(ctx, bindingsLog, mine.line(), func() (bool, error) {
 		found, err := k.find(ctx, sessionKey(Human, mine.Session))
+		if err == nil {
+			found, err = k.serving(ctx, found)
+		}
 		if err != nil {
 			return false, err
 		}

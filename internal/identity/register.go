@@ -83,6 +83,9 @@ func (c *claim) bridge(ctx context.Context) error {
 	if err := address.Check(string(i)); err != nil {
 		return err
 	}
+	if err := c.k.Registry.Standing(ctx, i); err != nil {
+		return err // its id is that of the conversation, so that there is no other one to give it
+	}
 	if !c.k.Ring.Has(i) {
 		if _, err := c.k.Ring.Generate(i, false); err != nil {
 			return err

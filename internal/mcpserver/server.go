@@ -166,7 +166,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	b.absent = v.newAbsent(b)
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
-		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat, Engaged: b.office.Engaged,
+		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat, Engaged: b.office.Engaged, Standing: w.Registry.Standing,
 		Wake: func(s *presence.Session, may func() bool) attend.Waker { return v.companion(b, s, may) },
 	})
 	return b, nil

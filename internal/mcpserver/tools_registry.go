@@ -80,6 +80,10 @@ func (c *call) mayRegister(ctx context.Context, all ...address.Instance) error {
 // discoverInstances lists registrations as they stand.
 func discoverInstances(ctx context.Context, c *call) (*canonjson.Object, error) {
 	role, scope := c.text("role"), c.text("scope")
+	gone, err := c.Registry.Tombstones(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var rows []row
 	for reg, err := range c.Registry.All(ctx) {
 		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
@@ -87,6 +91,9 @@ func discoverInstances(ctx context.Context, c *call) (*canonjson.Object, error) 
 		}
 		if err != nil {
 			return nil, err
+		}
+		if _, left := gone[reg.Instance.Canonical()]; left {
+			continue
 		}
 		n := len(rows)
 		rows = append(rows, row{key: fmt.Sprintf("%09d", n), id: reg.ID, make: func() ([]byte, error) {

@@ -48,6 +48,9 @@ func (b *Book) resolve(ctx context.Context, target string, now time.Time) (Found
 	f := Found{Decision: Resolve(target, nil, nil)}
 	switch {
 	case f.Kind == Deliver:
+		if err := b.Registry.Standing(ctx, address.Instance(target)); err != nil {
+			return refused(f, err)
+		}
 		return b.one(ctx, f, address.Instance(target), now)
 	case f.Why != Phantom: // refused by its form
 		return f, nil
@@ -56,9 +59,19 @@ func (b *Book) resolve(ctx context.Context, target string, now time.Time) (Found
 	if err != nil {
 		return f, err
 	}
-	live := make([]address.Instance, len(there))
-	for n, s := range there {
-		live[n] = s.Instance
+	gone, err := b.Registry.Tombstones(ctx)
+	if err != nil {
+		return f, err
+	}
+	if t, ok := gone[address.Instance(target).Canonical()]; ok { // older programs register agents under a channel
+		return refused(f, &registry.GoneError{Asked: address.Instance(target), Who: t.Instance, At: t.At, Reason: t.Reason})
+	}
+	var live []address.Instance
+	for _, s := range there {
+		if left(gone, s.Instance) {
+			continue
+		}
+		live = append(live, s.Instance)
 		if s.Instance.Canonical() == address.Instance(target).Canonical() {
 			f.Live++
 		}
@@ -68,8 +81,30 @@ func (b *Book) resolve(ctx context.Context, target string, now time.Time) (Found
 		if registered, err = b.Registry.Channel(ctx, target); err != nil {
 			return f, err
 		}
+		registered = slices.DeleteFunc(registered, func(i address.Instance) bool { return left(gone, i) })
 	}
 	f.Decision = Resolve(target, live, registered)
+	return f, nil
+}
+
+// left tells whether an instance, or the parent whose subagent it is, is among those that were offboarded.
+func left(gone map[address.Instance]registry.Tombstone, i address.Instance) bool {
+	if len(gone) == 0 {
+		return false
+	}
+	parent, _, _ := strings.Cut(string(i.Canonical()), "~")
+	_, itself := gone[i.Canonical()]
+	_, above := gone[address.Instance(parent)]
+	return itself || above
+}
+
+// refused is the answer for somebody who was taken out of service. Any other error stays one.
+func refused(f Found, err error) (Found, error) {
+	gone, ok := errors.AsType[*registry.GoneError](err)
+	if !ok {
+		return f, err
+	}
+	f.Decision = Decision{Kind: Refuse, Why: Gone, Reason: gone.Error(), Hint: gone.Hint()}
 	return f, nil
 }
 
@@ -125,15 +160,23 @@ type Row struct {
 	Session *presence.Session
 }
 
-// Discover lists who is there, by host and then by instance; rows of one instance with the latest heartbeat first.
+// Discover lists who is there, by host and then by instance; rows of one instance with the latest heartbeat first. Who was
+// offboarded is not listed, whatever it says of itself.
 func (b *Book) Discover(ctx context.Context, f Filter, now time.Time) ([]Row, error) {
 	live, err := b.Presence.Fresh(ctx, now)
+	if err != nil {
+		return nil, fmt.Errorf("discover: %w", err)
+	}
+	gone, err := b.Registry.Tombstones(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("discover: %w", err)
 	}
 	var rows []Row
 	seen := map[address.Instance]bool{}
 	for _, s := range live {
+		if left(gone, s.Instance) {
+			continue
+		}
 		seen[s.Instance.Canonical()] = true
 		if s.SessionID == f.Own && f.Own != "" {
 			continue
@@ -158,7 +201,7 @@ func (b *Book) Discover(ctx context.Context, f Filter, now time.Time) ([]Row, er
 			if name := names[who]; name != "" {
 				row.Name = name
 			}
-			if !seen[who] && f.takes(row) {
+			if !seen[who] && !left(gone, r.Instance) && f.takes(row) {
 				seen[who] = true
 				rows = append(rows, row)
 			}

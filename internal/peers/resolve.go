@@ -36,6 +36,7 @@ const (
 	Ambiguous        Why = "ambiguous"          // several live agents answer to the channel
 	Phantom          Why = "phantom"            // neither presence nor registry knows the channel
 	NotHostQualified Why = "not-host-qualified" // nobody can tell at which host the label is
+	Gone             Why = "gone"               // the agent was offboarded, or the subagent revoked
 )
 
 // A Decision is what Resolve says of an address.

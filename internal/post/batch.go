@@ -23,7 +23,7 @@ func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, erro
 	var box *mailbox.Mailbox
 	err := o.Mail.Batch(settle(ctx), func(b *mailbox.Mailbox) error {
 		box = b
-		c := counter{o: o, mail: b, found: map[address.Instance]peers.Found{}, keys: map[address.Instance]*signature.Private{}}
+		c := counter{o: o, mail: b, found: map[address.Instance]peers.Found{}, keys: map[address.Instance]*signature.Private{}, stand: map[address.Instance]error{}}
 		c.handAll(ctx, &s)
 		halted = o.Halted("send a batch")
 		return halted

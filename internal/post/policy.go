@@ -8,18 +8,21 @@ import (
 	"tutti/internal/trust"
 )
 
-// Withholds says why the user's policy does not let a message through that was found by other ways than Receive, "" when it
+// Withholds says why the user's policy, or that its sender is gone, does not let a message through that was found by other ways than Receive, "" when it
 // does. What lies in an outbox is the agent's own.
 func (o *Office) Withholds(item *Item) string {
 	if item.Key.Kind == store.Outbox {
 		return ""
 	}
-	return o.Policy.refuses(item.Envelope.Actor.Instance, item.Verdict.Word)
+	return o.Policy.refuses(item.Envelope.Actor.Instance, &item.Verdict)
 }
 
-// refuses says why the policy does not let a message through, "" when it does.
-func (p *Policy) refuses(from address.Instance, w trust.Word) string {
-	switch {
+// refuses says why the policy does not let a message through, "" when it does. No policy lets through what is in the name of
+// somebody who was taken out of service.
+func (p *Policy) refuses(from address.Instance, v *trust.Verdict) string {
+	switch w := v.Word; {
+	case v.Gone:
+		return "its sender was taken out of service"
 	case matches(p.Block, from):
 		return "its sender is blocked"
 	case len(p.Allow) > 0 && !matches(p.Allow, from):

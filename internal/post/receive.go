@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -53,6 +54,9 @@ func (o *Office) ReceiveWhile(ctx context.Context, r Reader, limit int, room fun
 func (o *Office) ReceiveSome(ctx context.Context, r Reader, limit int, wants func(*mailbox.Message) bool, room func(*Item) bool) (*Taken, error) {
 	if err := o.Halted("receive as " + string(r.Instance)); err != nil {
 		return nil, err
+	}
+	if err := o.Registry.Standing(ctx, r.Instance); err != nil {
+		return nil, fmt.Errorf("receive: %w", err)
 	}
 	who := mailbox.Reader{By: r.Instance, Session: r.Session}
 	found, strange, err := o.Mail.List(ctx, r.Instance, mailbox.Query{For: &who, Now: o.Now(), Exact: true, Brief: true})
@@ -109,7 +113,7 @@ func (o *Office) look(ctx context.Context, j *judge, r Reader, m *mailbox.Messag
 	if item.Verdict, err = j.verdict(ctx, m.Envelope); err != nil {
 		return item, false, err
 	}
-	why := o.Policy.refuses(m.Envelope.Actor.Instance, item.Verdict.Word)
+	why := o.Policy.refuses(m.Envelope.Actor.Instance, &item.Verdict)
 	if why == "" {
 		j.meet(&item)
 		return item, false, nil
@@ -224,7 +228,7 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 			j.known[e.Actor.Instance] = s
 		}
 	}
-	v := trust.Judge(e, s.keys.Active, s.keys.Revoked, s.keys.Pins)
+	v := s.keys.Judge(e)
 	if v.Word == trust.NewKey && s.met != v.Key && s.met != (signature.Public{}) {
 		v = trust.Judge(e, s.keys.Active, s.keys.Revoked, []signature.Public{s.met})
 	}
@@ -233,7 +237,7 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 }
 
 // Sender returns what a message of an instance is judged by: its keys, and the roles that it is registered with. One that is
-// not registered has neither.
+// not registered has neither; of one that was taken out of service none counts.
 func (o *Office) Sender(ctx context.Context, from address.Instance) (trust.Keys, []string, error) {
 	keys, err := o.Registry.Keys(ctx, from)
 	if err != nil {
@@ -246,6 +250,12 @@ func (o *Office) Sender(ctx context.Context, from address.Instance) (trust.Keys,
 		}
 	}
 	k := trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins}
+	switch err := o.Registry.Standing(ctx, from); {
+	case errors.Is(err, registry.ErrGone):
+		k.Gone = true
+	case err != nil:
+		return trust.Keys{}, nil, err
+	}
 	reg, err := o.Registry.Registered(ctx, from) // without grants, which anybody can write
 	if errors.Is(err, registry.ErrNotRegistered) {
 		return k, nil, nil
@@ -260,6 +270,9 @@ func (o *Office) Sender(ctx context.Context, from address.Instance) (trust.Keys,
 func (o *Office) Ack(ctx context.Context, r Reader, ids []string) (acked []string, err error) {
 	if err := o.Halted("acknowledge as " + string(r.Instance)); err != nil {
 		return nil, err
+	}
+	if err := o.Registry.Standing(ctx, r.Instance); err != nil {
+		return nil, fmt.Errorf("acknowledge: %w", err)
 	}
 	var errs []error
 	for _, id := range ids {
@@ -313,6 +326,9 @@ func (o *Office) Answer(ctx context.Context, r Reader, id string, look <-chan st
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
+		if err := o.Registry.Standing(ctx, r.Instance); err != nil {
+			return nil, fmt.Errorf("wait for the answer: %w", err)
+		}
 		m, err := o.Mail.ReplyTo(ctx, r.Instance, id)
 		if err != nil && !errors.Is(err, mailbox.ErrNoMessage) {
 			return nil, err

@@ -88,6 +88,7 @@ type counter struct {
 	mail  *mailbox.Mailbox
 	found map[address.Instance]peers.Found        // nil: nothing is remembered
 	keys  map[address.Instance]*signature.Private // likewise
+	stand map[address.Instance]error              // of senders, likewise
 }
 
 // mints is how often an id is minted for a letter that brings none. Ids hold the millisecond and 16 random bits, as those of
@@ -123,6 +124,9 @@ func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
 	p.now = c.o.Now()
 	p.whole = len(l.Raw) > 0
 	p.minted = l.ID == "" && !p.whole
+	if p.err = c.standing(ctx, l); p.err != nil {
+		return
+	}
 	if p.err = c.address(ctx, l, &p.r); p.err == nil && !(p.whole && signed(l.Raw)) { // another signature would change its bytes
 		p.key, p.keyErr = c.key(l.From.Instance)
 	}
@@ -178,6 +182,32 @@ func (c *counter) put(ctx context.Context, l *Letter, p *piece) (Receipt, []byte
 	}
 	p.r.Stored = c.o.Now()
 	return p.r, p.raw, nil
+}
+
+// standing refuses a sender that was taken out of service, and an envelope in the name of one.
+func (c *counter) standing(ctx context.Context, l *Letter) error {
+	all := []address.Instance{l.From.Instance}
+	if actor, ok := canonjson.Get(l.Raw, "actor"); ok {
+		named, _ := canonjson.Get(actor, "instance")
+		if i, _ := canonjson.String(named); i != "" && i != string(l.From.Instance) {
+			all = append(all, address.Instance(i))
+		}
+	}
+	for _, i := range all {
+		err, known := c.stand[i]
+		if !known {
+			if err = c.o.Registry.Standing(ctx, i); err != nil {
+				err = fmt.Errorf("send as %s: %w", i, err)
+			}
+			if c.stand != nil {
+				c.stand[i] = err
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // address finds out whose mailbox is meant.

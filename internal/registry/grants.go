@@ -68,10 +68,15 @@ func (r *Registry) Grants(ctx context.Context, i address.Instance) ([]Grant, err
 }
 
 // Effective returns the roles and scopes of an instance for finding it: those of its registration, then those granted, each
-// once. Who may sign what is asked of the registration alone.
+// once. Who may sign what is asked of the registration alone. An instance that was offboarded has neither.
 func (r *Registry) Effective(ctx context.Context, i address.Instance) (roles, scopes []string, err error) {
 	reg, err := r.lookup(ctx, i)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.Standing(ctx, reg.Instance); errors.Is(err, ErrGone) {
+		return nil, nil, nil
+	} else if err != nil {
 		return nil, nil, err
 	}
 	given, err := r.Grants(ctx, reg.Instance)

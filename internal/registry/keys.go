@@ -141,7 +141,8 @@ func (k *key) record(pem string) {
 	}
 }
 
-// Keys returns the keys of an instance in any spelling, or of a registration's id. An instance that is not registered has none.
+// Keys returns the keys of an instance in any spelling, or of a registration's id. An instance that is not registered has none,
+// and one that was offboarded has none that is active.
 func (r *Registry) Keys(ctx context.Context, i address.Instance) (*Keys, error) {
 	reg, err := r.lookup(ctx, i)
 	if errors.Is(err, ErrNotRegistered) {
@@ -158,7 +159,23 @@ func (r *Registry) keysOf(ctx context.Context, reg *Registration) (*Keys, error)
 	if err != nil {
 		return nil, fmt.Errorf("look up the keys of %q: %w", reg.ID, err)
 	}
-	return Fold(reg.ID, reg.PublicKeys, events), nil
+	k := Fold(reg.ID, reg.PublicKeys, events)
+	for _, i := range reg.names() {
+		switch t, err := r.tombstone(ctx, i); {
+		case err != nil:
+			return nil, err
+		case t != nil:
+			k.end()
+			return k, nil
+		}
+	}
+	return k, nil
+}
+
+// end takes all keys out of use: those of an instance that was offboarded, also where other programs added one since.
+func (k *Keys) end() {
+	k.Gone, k.Revoked = append(k.Gone, k.PEM...), append(k.Revoked, k.Active...)
+	k.PEM, k.Active = nil, nil
 }
 
 // events returns the key events of an id in any spelling, oldest first.
@@ -191,8 +208,8 @@ func event(id, pem, what string, now time.Time) []byte {
 
 // AddKey adds a key to an instance, in the exact PEM form. With a proof, which is the signature object of an active key over
 // the canonical form of AddedEvent for the same now, readers can see that the addition is the instance's own; a proof that no
-// active key made is refused (ErrProof). The other refusals: ErrNotRegistered, ErrKeyActive, ErrKeyRevoked, and texts that are
-// no key.
+// active key made is refused (ErrProof). The other refusals: ErrNotRegistered, ErrGone, ErrKeyActive, ErrKeyRevoked, and texts
+// that are no key.
 func (r *Registry) AddKey(ctx context.Context, i address.Instance, pem string, proof *signature.Object, now time.Time) error {
 	public, err := signature.ParsePublic(pem)
 	if err != nil {
@@ -201,6 +218,11 @@ func (r *Registry) AddKey(ctx context.Context, i address.Instance, pem string, p
 	reg, err := r.lookup(ctx, i)
 	if err != nil {
 		return fmt.Errorf("add a key: %w", err)
+	}
+	for _, i := range reg.names() {
+		if err := r.Standing(ctx, i); err != nil {
+			return fmt.Errorf("add a key: %w", err)
+		}
 	}
 	err = r.add(ctx, keyEvents, func() ([]byte, error) {
 		keys, err := r.keysOf(ctx, reg)

@@ -8,7 +8,8 @@ import (
 	"tutti/internal/canonjson"
 )
 
-// Register adds a registration, which Check has to find nothing wrong with. ErrRegistered: its id has one, which stays.
+// Register adds a registration, which Check has to find nothing wrong with. ErrRegistered: its id has one, which stays. ErrGone:
+// its instance was offboarded, in whatever spelling.
 // Members that are not known here are kept.
 func (r *Registry) Register(ctx context.Context, raw []byte) error {
 	if err := Check(raw); err != nil {
@@ -17,6 +18,11 @@ func (r *Registry) Register(ctx context.Context, raw []byte) error {
 	reg, err := Parse(raw)
 	if err != nil {
 		return fmt.Errorf("register: %w", err)
+	}
+	for _, i := range reg.names() {
+		if err := r.Standing(ctx, i); err != nil {
+			return fmt.Errorf("register %q: %w", reg.ID, err)
+		}
 	}
 	line := canonjson.Compact(raw)
 	err = r.add(ctx, instances, func() ([]byte, error) {

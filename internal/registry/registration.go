@@ -95,6 +95,14 @@ func Parse(raw []byte) (*Registration, error) {
 	return r, nil
 }
 
+// names are the instance, and the id where that is another one.
+func (r *Registration) names() []address.Instance {
+	if id := address.Instance(r.ID); id.Canonical() != r.Instance.Canonical() {
+		return []address.Instance{r.Instance, id}
+	}
+	return []address.Instance{r.Instance}
+}
+
 func text(raw []byte) string {
 	s, _ := canonjson.String(raw)
 	return s

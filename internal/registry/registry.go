@@ -8,6 +8,9 @@
 // A lookup asks the store's index for the few lines that matter and is as fast at 100,000 registrations as at ten, where the
 // store has an index. Instances are compared in their canonical form, ids exactly.
 //
+// Who was offboarded, and which subagents were revoked, is written here as well, and [Registry.Standing] answers for both. What
+// is to be done when somebody goes, and who may be bound, are rules of packages nhi and subagent.
+//
 // Nothing here is authenticated: who can write the logs can register any id with any role and add keys to it. Which key a
 // reader trusts is decided elsewhere, by pins that lie outside of the bus. Private keys are not known here either.
 //
@@ -211,6 +214,9 @@ func (r *Registry) Problems(ctx context.Context) (problems []error, err error) {
 	}{
 		{keyEvents, func(b []byte) error { _, err := parseEvent(b); return err }},
 		{grants, func(b []byte) error { _, err := parseGrant(b); return err }},
+		{subagents, func(b []byte) error { _, err := ParseBinding(b); return err }},
+		{audits, func(b []byte) error { _, err := parseAudit(b); return err }},
+		{offboards, func(b []byte) error { _, err := parseTombstone(b); return err }},
 	} {
 		for line, err := range r.log.Read(ctx, log.key, "") {
 			if err == nil {

@@ -55,11 +55,16 @@ type Verdict struct {
 	Detail string
 	// RoleNotRegistered is for the caller to set, from the function of that name: Judge is not told of roles.
 	RoleNotRegistered bool
+	// Gone: the sender was taken out of service, whatever its signature is worth.
+	Gone bool
 }
 
 // Keys is what there is to know of a sender's keys: those the registry has as active and as revoked, and those that the user
-// has pinned.
-type Keys struct{ Active, Revoked, Pins []signature.Public }
+// has pinned. Of a sender that is Gone none counts.
+type Keys struct {
+	Active, Revoked, Pins []signature.Public
+	Gone                  bool
+}
 
 // MaxKeys is how many keys of a sender are tried. An agent has one, or a few after it was given new ones; without a limit who
 // can write the registry could cost each reader minutes of verifying. A signature under a key beyond it is a bad one.
@@ -84,9 +89,16 @@ func (k Keys) All() []signature.Public {
 
 // Judge reads the signatures of an envelope whose sender has these keys.
 func Judge(e *envelope.Envelope, active, revoked, pins []signature.Public) Verdict {
-	k := Keys{active, revoked, pins}
+	return Keys{Active: active, Revoked: revoked, Pins: pins}.Judge(e)
+}
+
+// uncovered is the verdict on an envelope with members that no signature covers.
+var uncovered = Verdict{Word: BadSignature, Detail: "a signature cannot cover all of it"}
+
+// Judge is the function of that name for these keys.
+func (k Keys) Judge(e *envelope.Envelope) Verdict {
 	if len(e.Signatures) > 0 && canonjson.Check(e.Raw) != nil {
-		return Verdict{Word: BadSignature, Detail: "a signature cannot cover all of it"}
+		return k.over(uncovered)
 	}
 	key, _ := e.VerifiedBy(k.All())
 	return k.Rate(len(e.Signatures), len(e.Own()), key)
@@ -97,9 +109,9 @@ func Judge(e *envelope.Envelope, active, revoked, pins []signature.Public) Verdi
 func JudgeSummary(s *envelope.Summary, k Keys) (Verdict, bool) {
 	switch {
 	case s.Signed == 0:
-		return Verdict{Word: Unsigned}, true
+		return k.over(Verdict{Word: Unsigned}), true
 	case !s.Whole:
-		return Verdict{Word: BadSignature, Detail: "a signature cannot cover all of it"}, true
+		return k.over(uncovered), true
 	case s.Own > 0 && s.KeySet != envelope.KeySet(k.All()):
 		return Verdict{}, false
 	}
@@ -109,6 +121,18 @@ func JudgeSummary(s *envelope.Summary, k Keys) (Verdict, bool) {
 // Rate finds the word for an envelope with so many signatures, so many of them by its actor, of which one verified under key;
 // the zero key when none did.
 func (k Keys) Rate(signed, own int, key signature.Public) Verdict {
+	return k.over(k.rate(signed, own, key))
+}
+
+// over has a verdict say that the sender is gone, if it is.
+func (k Keys) over(v Verdict) Verdict {
+	if v.Gone = k.Gone; v.Gone && v.Word != Unsigned {
+		v.Word, v.Detail = BadSignature, "its sender was taken out of service"
+	}
+	return v
+}
+
+func (k Keys) rate(signed, own int, key signature.Public) Verdict {
 	v := Verdict{Word: BadSignature, Key: key}
 	none := key == signature.Public{}
 	switch {

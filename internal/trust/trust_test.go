@@ -82,7 +82,7 @@ func TestJudge(t *testing.T) {
 		if got.Word != c.want || got.Key != key || (c.detail == "") != (got.Detail == "") || !strings.Contains(got.Detail, c.detail) {
 			t.Errorf("%s: got %v %x %q, want %v %x %q", c.name, got.Word, got.Key[:4], got.Detail, c.want, key[:4], c.detail)
 		}
-		k := Keys{c.active, c.revoked, c.pins}
+		k := Keys{Active: c.active, Revoked: c.revoked, Pins: c.pins}
 		p := envelope.ProjectionWith(1, func(address.Instance) []signature.Public { return k.All() })
 		_, _, row, err := p.Make(c.raw, now)
 		s, err2 := envelope.Decode(string(row))

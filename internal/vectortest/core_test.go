@@ -29,6 +29,7 @@ func TestVectorsCore(t *testing.T) {
 		"reclaimProof":       reclaimProof,
 
 		"keyring":           activeKeys,
+		"subagents":         subagents,
 		"sessionValidation": sessionValidation,
 		"sessionExpiry":     sessionExpiry,
 		"stall":             stall,

@@ -5,7 +5,6 @@ package vectortest
 var later = map[string]string{
 	"h2a-core/conductorClaims": "conductor",
 	"h2a-core/freshness":       "remote",
-	"h2a-core/subagents":       "subagent",
 
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_open_negotiation":        "negotiation",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_offer":                   "negotiation",
@@ -17,11 +16,6 @@ var later = map[string]string{
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_conflict_posture":        "negotiation",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_append_journal":          "negotiation",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_escalate":                "escalation",
-	"h2a-mcp-tools/h2a-mcp-tools/h2a_nhi_report":              "nhi",
-	"h2a-mcp-tools/h2a-mcp-tools/h2a_nhi_inventory":           "nhi",
-	"h2a-mcp-tools/h2a-mcp-tools/h2a_nhi_attest":              "nhi",
-	"h2a-mcp-tools/h2a-mcp-tools/h2a_nhi_offboard":            "nhi",
-	"h2a-mcp-tools/h2a-mcp-tools/h2a_nhi_export":              "nhi",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_blockage_raise":          "blockage",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_blockage_list":           "blockage",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_blockage_resolve":        "blockage",
@@ -49,11 +43,8 @@ var later = map[string]string{
 	"h2a-ops/launchIdleMs":           "conductor",
 	"h2a-ops/mirrorFence":            "remote",
 	"h2a-ops/mirrorResponses":        "remote",
-	"h2a-ops/nhiFindings":            "nhi",
 	"h2a-ops/paneActivity":           "drumbeat",
 	"h2a-ops/reflexiveDecisionParse": "drumbeat",
 	"h2a-ops/remoteServeResponses":   "remote",
-	"h2a-ops/spiffeId":               "nhi",
-	"h2a-ops/subagentValidate":       "subagent",
 	"h2a-ops/upgradeIsNewer":         "cli",
 }
