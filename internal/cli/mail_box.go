@@ -155,7 +155,13 @@ func runOutboxPut(ctx context.Context, c *Call) error {
 	}
 	d, raw, who, vouched := p.desk, p.raw, p.who, p.vouched
 	defer d.Close()
+	if err := d.Registry.Standing(ctx, d.who.Instance); err != nil {
+		return err
+	}
 	if vouched {
+		if err := d.Registry.Standing(ctx, who.Instance); err != nil {
+			return err
+		}
 		if key, err := d.Ring.Load(who.Instance); err == nil {
 			if raw, err = envelope.Sign(raw, who.Instance, key); err != nil {
 				return err

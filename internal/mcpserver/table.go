@@ -99,6 +99,38 @@ var tools = []tool{
 		props: []prop{{"scope", aString, false}, {"instance", aString, false}, {"name", aString, false}},
 	},
 	{
+		name: "h2a_nhi_report", older: true, effect: reads, again: true, run: plain(nhiReport),
+		does:  "Report what is wrong with the identities (agents, keys, subagents) of the bus, by the OWASP list of non-human identity risks.",
+		props: []prop{{"longLivedKeyMaxDays", aNumber, false}},
+	},
+	{
+		name: "h2a_nhi_inventory", older: true, effect: reads, again: true, run: plain(nhiInventory),
+		does:  "List every identity of the bus with the fingerprints and ages of its keys, its subagents, and whether it was offboarded.",
+		props: []prop{{"longLivedKeyMaxDays", aNumber, false}},
+	},
+	{
+		name: "h2a_nhi_attest", older: true, effect: sets, run: plain(nhiAttest),
+		does: "Sign the identity report in your own name (attestation). An empty privateKeyPem takes the key of the keyring, which is the safe way.",
+		props: []prop{
+			{"instance", aString, true},
+			{"privateKeyPem", aString, true},
+			{"role", aString, false},
+			{"scope", aString, false},
+			{"longLivedKeyMaxDays", aNumber, false},
+		},
+	},
+	{
+		name: "h2a_nhi_offboard", older: true, effect: ends, run: plain(nhiOffboard),
+		does: "Take your own agent, or one that answers to you, out of service for good: keys and subagents are revoked, and nothing of it is accepted any more. " +
+			"It cannot be undone: only on the word of your user.",
+		props: []prop{{"instance", aString, true}, {"reason", aString, false}},
+	},
+	{
+		name: "h2a_nhi_export", older: true, effect: reads, again: true, run: plain(nhiExport),
+		does:  "Export the active public keys of an agent as a SPIFFE bundle (trust bundle, JWKS).",
+		props: []prop{{"instance", aString, true}, {"trustDomain", aString, true}},
+	},
+	{
 		name: "tutti_send", effect: acts, run: plain(send),
 		does: "Send a message to another agent (peer), signed in your name. The answer says whether it was delivered (live), deposited (waits until the agent wakes) " +
 			"or refused. With wait it brings the reply, if one comes in time.",

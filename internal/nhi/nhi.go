@@ -116,12 +116,12 @@ func (s *Snapshot) takeSubagents(ctx context.Context, r *registry.Registry, ston
 
 // ended tells whether an address or one above it is among those that are gone.
 func ended(gone map[string]bool, id string) bool {
-	for at, r := range id {
-		if r == '~' && gone[id[:at]] {
+	for who := range registry.Ancestry(address.Instance(id)) {
+		if gone[string(who)] {
 			return true
 		}
 	}
-	return gone[id]
+	return false
 }
 
 // fingerprint names a key: 12 hexadecimal digits of the SHA-256 of its PEM text, for a text that is no key of the text itself.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -175,16 +176,34 @@ func (r *Registry) tombstone(ctx context.Context, i address.Instance) (*Tombston
 // an ancestor, whoever it was registered or bound by; else nil, also for who is not known at all. It is asked at every
 // door: before anything is sent to, taken for, signed by or opened for an instance.
 func (r *Registry) Standing(ctx context.Context, i address.Instance) error {
-	for at, rest := 0, string(i); ; {
-		next := strings.IndexByte(rest[at:], '~')
-		who := i
-		if next >= 0 {
-			who = i[:at+next]
-		}
-		if err := r.gone(ctx, i, who); err != nil || next < 0 {
+	for who := range Ancestry(i) {
+		if err := r.gone(ctx, i, who); err != nil {
 			return err
 		}
-		at += next + 1
+	}
+	return nil
+}
+
+// generations is how many ancestors of an address count. Nobody is bound deeper; an address that comes from elsewhere may be
+// a mebibyte of tildes.
+const generations = 16
+
+// Ancestry yields the agent that an address works for, then the subagents between, then itself: whoever of them is gone, it
+// is gone. Of a line that is longer than any that is bound the oldest ancestors are yielded, and itself.
+func Ancestry(i address.Instance) iter.Seq[address.Instance] {
+	return func(yield func(address.Instance) bool) {
+		at := 0
+		for range generations {
+			next := strings.IndexByte(string(i[at:]), '~')
+			if next < 0 {
+				break
+			}
+			if !yield(i[:at+next]) {
+				return
+			}
+			at += next + 1
+		}
+		yield(i)
 	}
 }
 

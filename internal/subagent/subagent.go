@@ -158,13 +158,12 @@ func (a *Agents) gone(ctx context.Context) (ends, error) {
 
 // has tells whether an instance or an ancestor of it is gone.
 func (e ends) has(i address.Instance) bool {
-	c := string(i.Canonical())
-	for at, r := range c {
-		if r == '~' && e[address.Instance(c[:at])] {
+	for who := range registry.Ancestry(i.Canonical()) {
+		if e[who] {
 			return true
 		}
 	}
-	return e[address.Instance(c)]
+	return false
 }
 
 // Revoke takes a subagent out of service, and all below it, the lowest first: who is cut off in between has not left one
