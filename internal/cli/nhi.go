@@ -143,7 +143,7 @@ func runNHIAttest(ctx context.Context, c *Call) error {
 	}
 	switch path := c.value("private-key"); {
 	case path != "":
-		s.Key, err = c.keyFile(path)
+		s.Key, err = c.signingKey(path)
 	case c.under == H2A:
 		return c.missing("private-key")
 	default:
@@ -172,8 +172,8 @@ func runNHIAttest(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// keyFile reads a private key from a file that the user names.
-func (c *Call) keyFile(path string) (*signature.Private, error) {
+// signingKey reads a private key from a file that the user names.
+func (c *Call) signingKey(path string) (*signature.Private, error) {
 	f, err := os.Open(path)
 	var data []byte
 	if err == nil {
