@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/nhi"
-	"tutti/internal/signature"
 )
 
 // longLived is the age in days from which on a key is called long-lived.
@@ -143,7 +140,7 @@ func runNHIAttest(ctx context.Context, c *Call) error {
 	}
 	switch path := c.value("private-key"); {
 	case path != "":
-		s.Key, err = c.signingKey(path)
+		s.Key, err = c.keyFile(path)
 	case c.under == H2A:
 		return c.missing("private-key")
 	default:
@@ -170,27 +167,6 @@ func runNHIAttest(ctx context.Context, c *Call) error {
 	}
 	c.emit(raw)
 	return nil
-}
-
-// signingKey reads a private key from a file that the user names.
-func (c *Call) signingKey(path string) (*signature.Private, error) {
-	f, err := os.Open(path)
-	var data []byte
-	if err == nil {
-		defer f.Close()
-		data, err = io.ReadAll(io.LimitReader(f, 64<<10))
-	}
-	if err != nil {
-		if c.under == H2A {
-			return nil, usagef("%s", err)
-		}
-		return nil, failIO("", err, "read the private key")
-	}
-	key, err := signature.ParsePrivate(data)
-	if err != nil {
-		return nil, usagef("%s: %s", Clean(path), Clean(err.Error()))
-	}
-	return key, nil
 }
 
 // runNHIOffboard takes an agent out of service.
