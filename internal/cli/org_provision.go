@@ -11,6 +11,7 @@ import (
 	"tutti/internal/envelope"
 	"tutti/internal/org"
 	"tutti/internal/post"
+	"tutti/internal/registry"
 	"tutti/internal/trust"
 )
 
@@ -85,6 +86,9 @@ func (c *Call) ratified(ctx context.Context, w *app.World, o *org.Org) error {
 	v, err := office.Judge(ctx, e)
 	if err != nil {
 		return err
+	}
+	if v.RoleNotRegistered {
+		c.warn("the registration of %s does not have the role %s: only this manifest says so", Clean(string(e.Actor.Instance)), registry.Principal)
 	}
 	switch v.Word {
 	case trust.Verified:

@@ -118,10 +118,10 @@ $ tutti coach propose --as claude:lead:3f2a9c01b7de >proposal.json`,
 		},
 		Does: `Prints a signed envelope that says that the manifest is ratified. Only one whom the manifest declares PRINCIPAL can, with a key that is
 active for it on the bus; without a registration there is a warning, because nobody can tell then whose key it is.`,
-		Wont: "It grants nothing: org provision does. The key of a person that lies here signs only at a terminal.",
+		Wont:     "It grants nothing: org provision does. The key of a person that lies here signs only at a terminal.",
 		Examples: "$ tutti coach ratify --as human:ana >ratified.json",
-		Exit: "0 done; 1 wrong usage, the manifest or the key is refused, or a member could not be reached; 2 there is no bus; 3 a file could not be read; 5 halted",
-		See:  "org provision, keys add",
+		Exit:     "0 done; 1 wrong usage, the manifest or the key is refused, or a member could not be reached; 2 there is no bus; 3 a file could not be read; 5 halted",
+		See:      "org provision, keys add",
 	},
 }
 

@@ -11,7 +11,6 @@ package org
 
 import (
 	"slices"
-	"strconv"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
@@ -162,12 +161,4 @@ func array(n int, fill func(n int, o *canonjson.Object)) []byte {
 		out = append(out, o.Bytes()...)
 	}
 	return append(out, ']')
-}
-
-// counted writes a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

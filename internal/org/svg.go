@@ -11,7 +11,7 @@ import (
 
 // Measures of the picture, in pixels. The letters are of one width, so that what fits a box is known without the font.
 const (
-	letter   = 7   // width of a letter at 12 pixels, a little more than fonts have
+	letter   = 8   // width of a letter at 12 pixels, a little more than fonts have
 	lineHigh = 16  // from one line of a text to the next
 	inBox    = 10  // from the edge of a box to its text
 	maxChars = 34  // of a line in a box; what is longer ends in …
