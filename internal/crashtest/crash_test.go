@@ -23,6 +23,7 @@ func init() { runtime.LockOSThread() } // the operation must stay on the first t
 const (
 	opEnv   = "CRASHTEST_OP"
 	rootEnv = "CRASHTEST_ROOT"
+	longEnv = "TUTTI_SOAK"
 	began   = "began\n"
 	acked   = "acked\n"
 )
@@ -141,6 +142,9 @@ func TestPowerCut(t *testing.T) {
 func powerCut(t *testing.T, place func(*testing.T) string) {
 	for _, o := range ops {
 		t.Run(strings.ReplaceAll(o.name, " ", "_"), func(t *testing.T) {
+			if o.long && os.Getenv(longEnv) == "" {
+				t.Skip("takes minutes; set " + longEnv + " to try it. That it may be killed at any step is tried without")
+			}
 			root := prepare(t, o, place(t))
 			start, err := load(root)
 			if err != nil {

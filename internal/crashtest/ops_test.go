@@ -19,6 +19,7 @@ type op struct {
 	setup func(ctx context.Context, s *filestore.Store) error
 	do    func(ctx context.Context, s *filestore.Store) error
 	check func(ctx context.Context, s *filestore.Store, acked bool) error
+	long  bool // a thousand states, of which each check writes durably: all power cuts are tried where TUTTI_SOAK is set
 }
 
 var (
