@@ -13,8 +13,12 @@ import (
 // BenchmarkVerify sets a whole verification against the bare signatures of as many entries, on as many processors.
 func BenchmarkVerify(b *testing.B) {
 	const n = 5000
-	s := memstore.New(memstore.Options{})
-	long(b, s, n)
+	m, s := memstore.New(memstore.Options{}), openFiles(b, b.TempDir())
+	long(b, m, n)
+	k, _ := KeyOf(nego)
+	if err := s.Extend(b.Context(), k, lines(b, m)); err != nil { // as it lies on a disk
+		b.Fatal(err)
+	}
 	j := New(s, nil)
 	pub, key, _ := ed25519.GenerateKey(rand.Reader)
 	message := payload("a", alice, noon)

@@ -172,7 +172,7 @@ func (e *Entry) hashes(sealed bool) (content string, signed []byte, err error) {
 		return "", nil, err
 	}
 	if sealed {
-		signed, err = canonjson.AppendWithout(nil, canonical, mSigs)
+		signed = canonjson.Delete(canonical, mSigs) // what is canonical stays so
 	}
 	return hashOf(canonical), signed, err
 }
