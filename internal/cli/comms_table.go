@@ -17,7 +17,7 @@ const (
 
 var commsVerbs = []Verb{
 	{
-		Name: "comms send", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, Waits: true, MaxArgs: 2, Offer: Destinations, Apart: exitPanic,
+		Name: "comms send", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, Waits: true, Brief: sendsHere, Needs: sendsAbroad, MaxArgs: 2, Run: runCommsSend, Offer: Destinations, Apart: exitPanic,
 		Short: "deliver a message file to another project",
 		Args:  "[<machine>.<project>] [<file>|-]",
 		Flags: []Flag{
@@ -53,7 +53,7 @@ $ cross-agent-send local.notes question.org --dry-run`,
 		See:       "comms recv, comms retry, comms compose",
 	},
 	{
-		Name: "comms recv", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, MinArgs: 1, MaxArgs: 1, Offer: Files, Apart: exitPanic,
+		Name: "comms recv", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, Run: runCommsRecv, MinArgs: 1, MaxArgs: 1, Offer: Files, Apart: exitPanic,
 		Short: "judge one message that came: act, ask, drop or refuse",
 		Args:  "<file>",
 		Flags: []Flag{

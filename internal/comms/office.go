@@ -52,6 +52,8 @@ type Office struct {
 	GPG gpg.Program
 	SSH *ssh.Client // nil: the zero Client
 
+	away *away // nil: this machine alone
+
 	Halt  func(action string) error                        // nil: halt.Check
 	Now   func() time.Time                                 // nil: time.Now
 	Pause func(ctx context.Context, d time.Duration) error // waits; nil: by a timer

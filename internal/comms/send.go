@@ -93,6 +93,9 @@ func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent
 	if err != nil {
 		return nil, err
 	}
+	if !to.where.Local && o.away == nil {
+		return nil, general(CodeIO, ErrHereOnly)
+	}
 	out, err := o.prepare(l, to, s)
 	if err != nil {
 		return nil, err
@@ -265,7 +268,7 @@ func (o *Office) deliver(ctx context.Context, l Letter, to target, p Parcel, s *
 			err = o.queue(ctx, bundle, p, err, 1)
 		}
 	default:
-		if err = o.deliverThere(ctx, l, to, bundle, p, s); err == nil {
+		if err = o.away.deliver(o, ctx, l, to, bundle, p, s); err == nil {
 			return s, nil // and recorded
 		}
 	}
@@ -310,54 +313,6 @@ func (o *Office) deliverHere(ctx context.Context, to target, parcel Parcel, s *S
 	s.Path = filepath.Join(to.local.MailboxPath(), parcel.Name)
 	s.Already, err = b.Deliver(ctx, parcel, func() error { return o.halted("send " + parcel.Name) })
 	return err
-}
-
-// deliverThere delivers to another machine, from a bundle that is there before the first try: whatever happens, the message is kept.
-func (o *Office) deliverThere(ctx context.Context, l Letter, to target, b Bundle, p Parcel, s *Sent) error {
-	if err := o.ssh().HasRsync(); err != nil {
-		return err
-	}
-	h, err := o.keep(ctx, b, p)
-	if err != nil {
-		return err
-	}
-	return o.dispatch(ctx, h, to, l.Retries, s)
-}
-
-// dispatch delivers what a bundle keeps, records that and removes the bundle, or writes down why it stays. It ends the hold.
-func (o *Office) dispatch(ctx context.Context, h *held, to target, retries int, s *Sent) error {
-	done := 0
-	way, end := o.route(to.where)
-	res, err := way.deliver(ctx, errand{h.parcel, h.dir.Path()}, min(retries, MaxRetries), func(err error) {
-		done++
-		_ = h.note(CauseSending, 1, err) // at the end it is noted again, and then it counts
-	})
-	end()
-	s.Tries, s.Already = res.tries, res.already
-	if res.halted {
-		s.warn(WarnPeerHalted, to.address.Machine+" is halted: the message waits there")
-	}
-	if res.wide {
-		s.warn(WarnMailboxWide, "others than you can look into the mailbox of "+s.Destination)
-	}
-	if err == nil {
-		o.settle(ctx, h, s)
-		return nil
-	}
-	fault := sendError(err)
-	if h.fresh && (fault.Fault == NoDestination || fault.Fault == General) {
-		// It cannot be delivered as it is, so that nothing is gained by keeping it.
-		if left := h.drop(); left != nil {
-			fault.Err = errors.Join(fault.Err, left)
-		}
-		return fault
-	}
-	defer h.release()
-	fault.Bundle = h.ID
-	if note := h.note(causeOf(fault), res.tries-done, err); note != nil {
-		fault.Err = errors.Join(fault.Err, note)
-	}
-	return fault
 }
 
 // settle records what a bundle has kept as delivered, and removes the bundle. In this order: who is killed in between sends again, finds the

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"tutti/internal/atomicfile"
@@ -70,7 +71,7 @@ func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
 		t.Messages = append(t.Messages, out[i].message(self))
 	}
 	t.Messages = append(append(t.Messages, theirs...), in...)
-	slices.SortStableFunc(t.Messages, func(a, b ThreadMessage) int { return conversation.Compare(a.Event, b.Event) })
+	sort.SliceStable(t.Messages, func(i, j int) bool { return conversation.Compare(t.Messages[i].Event, t.Messages[j].Event) < 0 })
 	t.Messages = slices.CompactFunc(t.Messages, func(a, b ThreadMessage) bool {
 		return a.From == b.From && a.Name == b.Name && conversation.Compare(a.Event, b.Event) == 0
 	})

@@ -3,6 +3,7 @@ package conversation
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -89,7 +90,7 @@ func Fold(events []Event, v View) State {
 	if len(list) < len(events) {
 		f.warn(WarnFuture)
 	}
-	slices.SortStableFunc(list, Compare)
+	sort.SliceStable(list, func(i, j int) bool { return Compare(list[i], list[j]) < 0 })
 	list = slices.CompactFunc(list, func(a, b Event) bool { return a.Name != "" && a.From == b.From && Compare(a, b) == 0 })
 	f.s.NextSequence = 1
 	for _, e := range list {
