@@ -170,9 +170,9 @@ func (p *poll) survey(ctx context.Context) (*survey.Project, error) {
 	o := survey.Options{Office: p.office, Cache: cache}
 	if at, err := p.office.Project(p.project.Name); err != nil || at.Path != p.project.Path {
 		for _, root := range p.office.ProjectRoots() {
-			o.Globs = append(o.Globs, filepath.Join(root, "*", conversation.MailboxFolder))
+			o.Globs = append(o.Globs, filepath.Join(survey.Literal(root), "*", conversation.MailboxFolder))
 		}
-		o.Globs = append(o.Globs, p.project.MailboxPath())
+		o.Globs = append(o.Globs, survey.Literal(p.project.MailboxPath()))
 	}
 	s, err := survey.Look(ctx, o)
 	if err != nil {

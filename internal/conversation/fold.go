@@ -83,7 +83,8 @@ type State struct {
 // Fold returns the state of a conversation from the messages of both directions, in any order. A message that is given
 // twice, as from the record of the sender and from the mailbox of the receiver, counts once. One that is dated later than
 // FutureMax from now is left out with a warning: no receiver takes it, and a release of that kind would hide all that
-// comes.
+// comes. For the same reason a release that is dated later than FutureWarned from now ends nothing yet; it is told with the same
+// warning, and its number counts.
 func Fold(events []Event, v View) State {
 	f := folder{v: v}
 	list := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return tooLate(e.Time, v.Now) })
@@ -95,6 +96,10 @@ func Fold(events []Event, v View) State {
 	f.s.NextSequence = 1
 	for _, e := range list {
 		f.s.NextSequence = max(f.s.NextSequence, e.Sequence+1)
+		if e.Type == Release && !Ends(e.Time, v.Now) {
+			f.warn(WarnFuture)
+			continue
+		}
 		f.apply(e)
 	}
 	f.finish(list)

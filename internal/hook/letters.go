@@ -210,7 +210,7 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 		return err
 	}
 	s, err := survey.Look(ctx, survey.Options{
-		Office: o, Globs: []string{literal(r.project.MailboxPath())}, Cache: e.o.Projects.cache, Halt: e.o.Switch, Now: e.o.Now,
+		Office: o, Globs: []string{survey.Literal(r.project.MailboxPath())}, Cache: e.o.Projects.cache, Halt: e.o.Switch, Now: e.o.Now,
 	})
 	if err != nil {
 		return err
@@ -406,11 +406,6 @@ func (e *event) room(text string) int {
 		return 0
 	}
 	return MaxAnswer - (len(a.Out) - 1) - cost(text) - cost("\n")
-}
-
-// literal is a pattern that means one path.
-func literal(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // remark is how an agent of a project with such mail ends a reply while it is halted, or after that; "" for others.

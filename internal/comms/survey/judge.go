@@ -131,7 +131,7 @@ func (w *worker) judge(b *box, theirs []*head) {
 func released(sent []head, theirs []*head, now time.Time) map[string]time.Time {
 	latest := map[string]time.Time{}
 	note := func(conv string, at time.Time) {
-		if t, had := latest[conv]; (!had || at.After(t)) && at.Sub(now) <= conversation.FutureMax {
+		if t, had := latest[conv]; (!had || at.After(t)) && conversation.Ends(at, now) {
 			latest[conv] = at
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tutti/internal/atomicfile"
+	"tutti/internal/comms/survey"
 	"tutti/internal/conversation"
 	"tutti/internal/plain"
 )
@@ -93,7 +94,7 @@ func (s Service) texts() [2]struct{ name, text string } {
 	}
 	var globs strings.Builder
 	for _, r := range roots {
-		globs.WriteString("PathExistsGlob=" + s.specifier(escape(r)) + "/*/" + conversation.MailboxFolder + "\n")
+		globs.WriteString("PathExistsGlob=" + s.specifier(survey.Literal(r)) + "/*/" + conversation.MailboxFolder + "\n")
 	}
 	return [2]struct{ name, text string }{
 		{ServiceUnit, "# " + ServiceUnit + " (user unit), " + mark + `
