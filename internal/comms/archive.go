@@ -136,7 +136,7 @@ func (o *Office) archiveOne(ctx context.Context, b *Mailbox, id string, here, dr
 		r.State = b.verified(ctx, t)
 	}
 	switch {
-	case !r.State.Terminal || r.State.Open:
+	case !r.State.Terminal || r.State.Open || t.Strangers > 0: // all that has the id would be put away
 		r.Refused = RefusedOpen
 	case dryRun:
 		r.Moved = moves

@@ -17,16 +17,20 @@ import (
 // of its sends and, where that is on this machine, from the mailbox of the partner.
 type Thread struct {
 	ID            string
-	Self, Partner string // slugs; Partner "" when nobody has written and nothing was sent
-	Messages      []ThreadMessage
-	State         conversation.State
+	Self, Partner string // slugs, or the address of a Partner of the same slug; "" when nobody has written and nothing was sent
+	// Strangers is how many messages of the mailbox are of another conversation of the same id: a project that is called as the partner,
+	// on another machine, has written them.
+	Strangers int
+	Messages  []ThreadMessage
+	State     conversation.State
 }
 
 // A ThreadMessage is one message of a thread.
 type ThreadMessage struct {
 	conversation.Event
-	Title  string
-	Source Source
+	Title   string
+	Source  Source
+	Machine string // that it says it was written on; "": it says none
 }
 
 // A Source says where a message was seen.
@@ -51,12 +55,12 @@ func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
 	t := Thread{ID: id, Self: self}
 	in, inErr := o.received(p, id)
 	out, outErr := o.Sent(p).Entries(id)
-	if t.Partner = partnerOf(self, in, out); t.Partner == "" {
-		t.Partner, _ = conversation.Slugify(to.address.Project)
-	}
+	with := o.partnerOf(self, in, out, to)
+	t.Partner = with.name(self)
+	in, out, t.Strangers = o.sort(self, with, in, out)
 	partner := to.local
-	if partner.Path == "" || partner.Slug() != t.Partner {
-		partner = o.partnerHere(t.Partner, out)
+	if partner.Path == "" || partner.Slug() != with.slug {
+		partner = o.partnerHere(with, out)
 	}
 	var theirs []ThreadMessage
 	theirErr := outErr
@@ -114,7 +118,9 @@ func (o *Office) writtenBy(to Project, sender, id string) ([]ThreadMessage, []st
 		return nil, nil, err
 	}
 	defer b.Close()
-	return b.messages(id, sender, FromPartner)
+	all, names, err := b.messages(id, sender, FromPartner)
+	// A project of our name on another machine may have written there, too.
+	return slices.DeleteFunc(all, func(m ThreadMessage) bool { return o.away(m.Machine) }), names, err
 }
 
 // messages reads the headers of the messages of a conversation, of one sender or of all, and returns the names of all entries, too. What
@@ -129,7 +135,7 @@ func (b *Mailbox) messages(id, sender string, source Source) (all []ThreadMessag
 			continue
 		}
 		if m, ok := readHead(b.dir, name); ok && m.Conversation == id {
-			all = append(all, ThreadMessage{m.Event(name, n.Sender), m.Title, source})
+			all = append(all, ThreadMessage{m.Event(name, n.Sender), m.Title, source, machineOf(&m)})
 		}
 	}
 	return all, names, nil
@@ -171,32 +177,21 @@ func (e *SentEntry) message(self string) ThreadMessage {
 	return ThreadMessage{conversation.Event{
 		Name: e.Name, Time: at, From: self, Type: conversation.Type(e.Type), Sequence: e.Sequence, ReleaseStatus: e.ReleaseStatus,
 		InReplyTo: e.InReplyTo, Response: e.Pushback,
-	}, e.Title, FromSent}
+	}, e.Title, FromSent, ""}
 }
 
-// partnerOf is the other side of a conversation: who wrote first, else who was written to last.
-func partnerOf(self string, in []ThreadMessage, out []SentEntry) string {
-	var first *ThreadMessage
-	for i := range in {
-		if in[i].From != self && (first == nil || conversation.Compare(in[i].Event, first.Event) < 0) {
-			first = &in[i]
-		}
-	}
-	if first != nil {
-		return first.From
-	}
-	for i := len(out) - 1; i >= 0; i-- {
-		if a, ok := conversation.ParseAddress(out[i].To); ok {
-			slug, _ := conversation.Slugify(a.Project)
-			return slug
-		}
-	}
-	return ""
+// machineOf is the machine that a message says it was written on.
+func machineOf(m *conversation.Message) string {
+	a, _ := conversation.ParseAddress(m.From)
+	return a.Machine
 }
 
 // partnerHere finds the project of the partner on this machine. Where something was sent, the address says whether it is here; else a
 // project of that name is taken for it, whose mailbox then holds nothing of ours if it is another one.
-func (o *Office) partnerHere(slug string, out []SentEntry) Project {
+func (o *Office) partnerHere(with party, out []SentEntry) Project {
+	if with.slug == "" || with.away {
+		return Project{}
+	}
 	for i := len(out) - 1; i >= 0; i-- {
 		a, ok := conversation.ParseAddress(out[i].To)
 		if !ok {
@@ -208,10 +203,7 @@ func (o *Office) partnerHere(slug string, out []SentEntry) Project {
 		p, _ := o.Project(a.Project)
 		return p
 	}
-	if slug == "" {
-		return Project{}
-	}
-	p, _ := o.BySlug(slug)
+	p, _ := o.BySlug(with.slug)
 	return p
 }
 
@@ -225,7 +217,7 @@ func (o *Office) archived(p Project, id string) []ThreadMessage {
 	var all []ThreadMessage
 	for _, a := range archiveNames(d, id) {
 		if m, ok := readHead(d, a.file); ok && m.Conversation == id {
-			all = append(all, ThreadMessage{m.Event(a.message, a.sender), m.Title, FromArchive})
+			all = append(all, ThreadMessage{m.Event(a.message, a.sender), m.Title, FromArchive, machineOf(&m)})
 		}
 	}
 	return all
