@@ -45,7 +45,7 @@ type question struct {
 const maxAnswers = 5
 
 // runCommsCompose writes a draft that send takes as it is.
-func runCommsCompose(_ context.Context, c *Call) error {
+func runCommsCompose(ctx context.Context, c *Call) error {
 	o, set, err := c.office()
 	if err != nil {
 		return generalFault(err)
@@ -59,7 +59,7 @@ func runCommsCompose(_ context.Context, c *Call) error {
 		return generalFault(err)
 	}
 	m.self = self
-	if err := m.header(project); err != nil {
+	if err := m.header(ctx, project); err != nil {
 		return err
 	}
 	text, err := m.text()
@@ -70,7 +70,7 @@ func runCommsCompose(_ context.Context, c *Call) error {
 }
 
 // header finds out what the header says.
-func (m *composer) header(project comms.Project) (err error) {
+func (m *composer) header(ctx context.Context, project comms.Project) (err error) {
 	if m.id, err = m.value(question{flag: "conversation", ask: "conversation (small letters, digits, hyphens)", wrong: func(s string) string {
 		if !conversation.Slug(s) {
 			return fmt.Sprintf("%q is no name of a conversation: small letters, digits, single hyphens, at most %d", Clean(s), conversation.MaxSlug)
@@ -79,7 +79,7 @@ func (m *composer) header(project comms.Project) (err error) {
 	}}); err != nil {
 		return err
 	}
-	m.thread, err = m.office.Thread(project, m.id)
+	m.thread, err = m.office.Thread(ctx, project, m.id)
 	if err != nil {
 		m.c.warn("the conversation could not be read as a whole: %s", Clean(err.Error()))
 	}

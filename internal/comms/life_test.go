@@ -68,7 +68,7 @@ func (s *side) says(o *side, kind string, seq int, more string) *Judgement {
 
 func (s *side) awaits(want conversation.Side) {
 	s.t.Helper()
-	got, err := s.Thread(s.p, s.conv)
+	got, err := s.Thread(s.t.Context(), s.p, s.conv)
 	if err != nil || got.State.Awaited != want || got.State.OneSided || len(got.State.Warnings) != 0 {
 		s.t.Errorf("on %s: %+v, %v; want it to wait for the %s", s.m.Name, got.State, err, want)
 	}
@@ -103,7 +103,7 @@ func TestLifeCycle(t *testing.T) {
 		if err != nil || len(reports) != 1 || reports[0].Err != nil || len(names(t, s.p.MailboxPath())) != 0 {
 			t.Errorf("archive on %s: %+v, %v", s.m.Name, reports, err)
 		}
-		if got, err := s.Thread(s.p, s.conv); err != nil || len(got.Messages) != 7 {
+		if got, err := s.Thread(t.Context(), s.p, s.conv); err != nil || len(got.Messages) != 7 {
 			t.Errorf("after that: %d messages, %v; want 7", len(got.Messages), err)
 		}
 	}

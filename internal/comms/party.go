@@ -25,14 +25,14 @@ func (p party) name(self string) string {
 	return p.slug
 }
 
-// away tells whether a machine that a message names is another one. A message that names none is taken for one of here.
-func (o *Office) away(name string) bool {
+// elsewhere tells whether a machine that a message names is another one. A message that names none is taken for one of here.
+func (o *Office) elsewhere(name string) bool {
 	return name != "" && !slices.Contains(machine.Local{Hostname: o.Host}.Names(), strings.ToLower(name))
 }
 
 // by is the writer of a message that came.
 func (o *Office) by(m *ThreadMessage) party {
-	return party{m.From, m.Machine, o.away(m.Machine)}
+	return party{m.From, m.Machine, o.elsewhere(m.Machine)}
 }
 
 // at is the receiver of a message that was sent.
@@ -51,7 +51,7 @@ func (o *Office) partnerOf(self string, in []ThreadMessage, out []SentEntry, to 
 	next, _ := o.at(to.address.String())
 	var first *ThreadMessage
 	for i := range in {
-		if in[i].From == self && !o.away(in[i].Machine) {
+		if in[i].From == self && !o.elsewhere(in[i].Machine) {
 			continue
 		}
 		if first == nil || conversation.Compare(in[i].Event, first.Event) < 0 {

@@ -20,19 +20,19 @@ func TestThreadWithOneOfOurName(t *testing.T) {
 	must(t, r.Sent(web).Add(t.Context(), SentEntry{
 		Name: "20260427T100000Z-from-web-job.org", To: "beta.web", Conversation: "job", Sequence: 1, Type: "request", Timestamp: conversation.FormatTime(start),
 	}))
-	v, err := r.Thread(web, "job")
+	v, err := r.Thread(t.Context(), web, "job")
 	if err != nil || v.Partner != "beta.web" || v.State.Awaited != conversation.Receiver || v.State.AwaitedName != "beta.web" {
 		t.Errorf("before the answer: %+v, %v", v, err)
 	}
 	r.put(web, "web", note{conv: "job", kind: "query", seq: 2, at: at(1), more: from("beta-box.web")}, "")
 	r.later(time.Hour)
-	v, err = r.Thread(web, "job")
+	v, err = r.Thread(t.Context(), web, "job")
 	if err != nil || v.Partner != "beta-box.web" || v.State.Originator != "web" || v.State.Awaited != conversation.Originator || v.State.AwaitedName != "web" ||
 		v.State.NextSequence != 3 || len(v.State.Warnings) > 0 || v.State.OneSided {
 		t.Errorf("after the query: %+v, %v", v, err)
 	}
 	// What it writes is judged as what the originator writes, and what the other one writes is not taken for its own.
-	if s := r.stateFor(Letter{Sender: "web", Project: web}, target{}, "job", &Sent{}); s.Refuses("web", conversation.Complete, "") != conversation.WarnCompleteByOriginator {
+	if s := r.stateFor(t.Context(), Letter{Sender: "web", Project: web}, target{}, "job", &Sent{}); s.Refuses("web", conversation.Complete, "") != conversation.WarnCompleteByOriginator {
 		t.Errorf("%+v", s)
 	}
 }
@@ -55,17 +55,17 @@ func TestThreadOfTwoOfOneName(t *testing.T) {
 		}))
 	}
 	r.later(time.Hour)
-	v, err := r.Thread(notes, "job")
+	v, err := r.Thread(t.Context(), notes, "job")
 	if err != nil || len(v.Messages) != 2 || v.State.NextSequence != 3 || v.State.Awaited != conversation.Originator || v.State.Terminal || v.Strangers != 2 {
 		t.Errorf("with the one here: %+v, %v", v, err)
 	}
 	far := target{address: conversation.Address{Machine: "beta", Project: "web"}}
-	v, err = r.view(notes, "notes", "job", far)
+	v, err = r.view(t.Context(), notes, "notes", "job", far, false)
 	if err != nil || len(v.Messages) != 3 || !v.State.Terminal || v.State.NextSequence != 10 || v.Strangers != 1 {
 		t.Errorf("with the one elsewhere: %+v, %v", v, err)
 	}
 	near := target{address: conversation.Address{Machine: "alpha", Project: "web"}, local: web, seen: new([]string)}
-	if v, err = r.view(notes, "notes", "job", near); err != nil || len(v.Messages) != 2 || v.State.NextSequence != 3 {
+	if v, err = r.view(t.Context(), notes, "notes", "job", near, false); err != nil || len(v.Messages) != 2 || v.State.NextSequence != 3 {
 		t.Errorf("with the one here, by its address: %+v, %v", v, err)
 	}
 	if slices.ContainsFunc(v.Messages, func(m ThreadMessage) bool { return m.Type == conversation.Complete }) {

@@ -41,6 +41,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: start}
 	r.Office = testOffice(commstest.Dir(t))
+	r.Unverified = true // until it has keys
 	r.Now = func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -111,7 +112,7 @@ func (r *rig) mailbox(p Project) *Mailbox {
 func (r *rig) keys(secret []commstest.Who, public ...commstest.Who) *commstest.Keyring {
 	r.t.Helper()
 	k := commstest.NewKeyring(r.t, secret, public...)
-	r.GPG = k.Program()
+	r.GPG, r.Unverified = k.Program(), false
 	return k
 }
 

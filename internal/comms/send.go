@@ -96,7 +96,7 @@ func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent
 	if !to.where.Local && o.away == nil {
 		return nil, general(CodeIO, ErrHereOnly)
 	}
-	out, err := o.prepare(l, to, s)
+	out, err := o.prepare(ctx, l, to, s)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (o *Office) resolve(address string, fallback bool) (t target, warnings [][2
 }
 
 // prepare reads the draft and makes a message of it.
-func (o *Office) prepare(l Letter, to target, s *Sent) (conversation.Outgoing, error) {
+func (o *Office) prepare(ctx context.Context, l Letter, to target, s *Sent) (conversation.Outgoing, error) {
 	draft := l.Text
 	if draft == nil {
 		var err error
@@ -179,7 +179,7 @@ func (o *Office) prepare(l Letter, to target, s *Sent) (conversation.Outgoing, e
 		Text: draft, Sender: l.Sender, Now: o.now(),
 		From: conversation.Address{Machine: o.Machine(), Project: project}, To: to.address, ToMachines: to.aliases,
 		Restamp: l.Restamp, KeepTimestamp: l.KeepTimestamp, NoEnvelope: l.NoEnvelope,
-		State: func(id string) conversation.State { return o.stateFor(l, to, id, s) },
+		State: func(id string) conversation.State { return o.stateFor(ctx, l, to, id, s) },
 	})
 	if len(problems) == 0 && len(out.Text) > o.maxMessage() {
 		problems = append(problems, conversation.Problem{
@@ -195,8 +195,8 @@ func (o *Office) prepare(l Letter, to target, s *Sent) (conversation.Outgoing, e
 }
 
 // stateFor is how the conversation stands. Whatever of it cannot be read is not known: the rules that rest on it are milder then.
-func (o *Office) stateFor(l Letter, to target, id string, s *Sent) conversation.State {
-	v, err := o.view(l.Project, l.Sender, id, to)
+func (o *Office) stateFor(ctx context.Context, l Letter, to target, id string, s *Sent) conversation.State {
+	v, err := o.view(ctx, l.Project, l.Sender, id, to, l.NoSign)
 	if err != nil {
 		s.warn(WarnOneSided, "the conversation could not be read as a whole: "+err.Error())
 	}

@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -45,15 +46,16 @@ const (
 )
 
 // Thread reads a conversation of a project. With an error the thread holds what could be read, and its state says that it is
-// one-sided.
-func (o *Office) Thread(p Project, id string) (Thread, error) {
-	return o.view(p, p.Slug(), id, target{})
+// one-sided. What is refused, or would be, does not count; gpg is asked about what was never judged.
+func (o *Office) Thread(ctx context.Context, p Project, id string) (Thread, error) {
+	return o.view(ctx, p, p.Slug(), id, target{}, false)
 }
 
 // view reads a conversation. To is where a message of it is about to go, the zero target nowhere: until somebody has written, that is the partner.
-func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
+// With all what is refused counts as well.
+func (o *Office) view(ctx context.Context, p Project, self, id string, to target, all bool) (Thread, error) {
 	t := Thread{ID: id, Self: self}
-	in, inErr := o.received(p, id)
+	in, inErr := o.received(p, id, o.sieve(ctx, p, id, all))
 	out, outErr := o.Sent(p).Entries(id)
 	with := o.partnerOf(self, in, out, to)
 	t.Partner = with.name(self)
@@ -66,7 +68,9 @@ func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
 	theirErr := outErr
 	if partner.Path != "" {
 		var seen []string
-		theirs, seen, theirErr = o.writtenBy(partner, self, id)
+		sieve := o.sieve(ctx, partner, id, all)
+		sieve.sent = namesOf(out)
+		theirs, seen, theirErr = o.writtenBy(partner, self, id, sieve)
 		if to.seen != nil && partner.Path == to.local.Path {
 			*to.seen = seen
 		}
@@ -92,7 +96,7 @@ func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
 }
 
 // received is what a project got: from the mailbox, and what it has archived of earlier rounds.
-func (o *Office) received(p Project, id string) ([]ThreadMessage, error) {
+func (o *Office) received(p Project, id string, sieve *sieve) ([]ThreadMessage, error) {
 	if p.Path == "" {
 		return nil, nil
 	}
@@ -100,16 +104,17 @@ func (o *Office) received(p Project, id string) ([]ThreadMessage, error) {
 	var all []ThreadMessage
 	if err == nil {
 		defer b.Close()
-		all, _, err = b.messages(id, "", FromMailbox)
+		all, _, err = b.messages(id, "", FromMailbox, sieve)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // nobody has written yet
 	}
-	return append(all, o.archived(p, id)...), err
+	all = append(all, o.archived(p, id, sieve)...)
+	return all, errors.Join(err, sieve.fault())
 }
 
 // writtenBy is what a sender has put into the mailbox of another project of this machine, and the names of all entries of that.
-func (o *Office) writtenBy(to Project, sender, id string) ([]ThreadMessage, []string, error) {
+func (o *Office) writtenBy(to Project, sender, id string, sieve *sieve) ([]ThreadMessage, []string, error) {
 	b, err := o.Mailbox(to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -118,14 +123,14 @@ func (o *Office) writtenBy(to Project, sender, id string) ([]ThreadMessage, []st
 		return nil, nil, err
 	}
 	defer b.Close()
-	all, names, err := b.messages(id, sender, FromPartner)
+	all, names, err := b.messages(id, sender, FromPartner, sieve)
 	// A project of our name on another machine may have written there, too.
-	return slices.DeleteFunc(all, func(m ThreadMessage) bool { return o.away(m.Machine) }), names, err
+	return slices.DeleteFunc(all, func(m ThreadMessage) bool { return o.elsewhere(m.Machine) }), names, err
 }
 
 // messages reads the headers of the messages of a conversation, of one sender or of all, and returns the names of all entries, too. What
-// cannot be read is left out.
-func (b *Mailbox) messages(id, sender string, source Source) (all []ThreadMessage, names []string, err error) {
+// cannot be read, and what the sieve holds back, is left out; nil holds back nothing.
+func (b *Mailbox) messages(id, sender string, source Source, sieve *sieve) (all []ThreadMessage, names []string, err error) {
 	if names, err = b.dir.Names(); err != nil {
 		return nil, nil, err
 	}
@@ -134,7 +139,7 @@ func (b *Mailbox) messages(id, sender string, source Source) (all []ThreadMessag
 		if !ok || sender != "" && n.Sender != sender {
 			continue
 		}
-		if m, ok := readHead(b.dir, name); ok && m.Conversation == id {
+		if m, ok := readHead(b.dir, name); ok && m.Conversation == id && (sieve == nil || sieve.box(b, name)) {
 			all = append(all, ThreadMessage{m.Event(name, n.Sender), m.Title, source, machineOf(&m)})
 		}
 	}
@@ -180,6 +185,14 @@ func (e *SentEntry) message(self string) ThreadMessage {
 	}, e.Title, FromSent, ""}
 }
 
+func namesOf(sent []SentEntry) map[string]bool {
+	names := make(map[string]bool, len(sent))
+	for i := range sent {
+		names[sent[i].Name] = true
+	}
+	return names
+}
+
 // machineOf is the machine that a message says it was written on.
 func machineOf(m *conversation.Message) string {
 	a, _ := conversation.ParseAddress(m.From)
@@ -208,7 +221,7 @@ func (o *Office) partnerHere(with party, out []SentEntry) Project {
 }
 
 // archived is what a project has archived of a conversation.
-func (o *Office) archived(p Project, id string) []ThreadMessage {
+func (o *Office) archived(p Project, id string, sieve *sieve) []ThreadMessage {
 	d, err := o.openArchive(p)
 	if err != nil {
 		return nil // most projects have none
@@ -216,7 +229,7 @@ func (o *Office) archived(p Project, id string) []ThreadMessage {
 	defer d.Close()
 	var all []ThreadMessage
 	for _, a := range archiveNames(d, id) {
-		if m, ok := readHead(d, a.file); ok && m.Conversation == id {
+		if m, ok := readHead(d, a.file); ok && m.Conversation == id && sieve.archive(d, a.file) {
 			all = append(all, ThreadMessage{m.Event(a.message, a.sender), m.Title, FromArchive, machineOf(&m)})
 		}
 	}

@@ -216,7 +216,7 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 		return err
 	}
 	if len(s.Projects) == 0 { // no mailbox: it has written, and got nothing
-		return e.wrote(o, r, room)
+		return e.wrote(ctx, o, r, room)
 	}
 	p := s.Projects[0]
 	if p.Err != nil {
@@ -250,7 +250,7 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 }
 
 // wrote looks at the conversations of a project that has written and got nothing: there is a record of that, and no mailbox.
-func (e *event) wrote(o *comms.Office, r *round, room int) error {
+func (e *event) wrote(ctx context.Context, o *comms.Office, r *round, room int) error {
 	sent, err := o.Sent(r.project).Entries("")
 	if err != nil {
 		return err
@@ -260,7 +260,7 @@ func (e *event) wrote(o *comms.Office, r *round, room int) error {
 		if slices.ContainsFunc(all, func(c survey.Conversation) bool { return c.ID == m.Conversation }) {
 			continue
 		}
-		t, err := o.Thread(r.project, m.Conversation)
+		t, err := o.Thread(ctx, r.project, m.Conversation)
 		if err != nil {
 			return err
 		}
