@@ -285,15 +285,24 @@ func (m *composer) deliver(text []byte) error {
 		return nil
 	}
 	c.line(Clean(path))
+	if haltedNow() {
+		c.warn("everything is halted: it can be sent after tutti resume")
+	}
 	to := "MACHINE.PROJECT"
-	if p, ok := m.office.BySlug(m.thread.Partner); m.thread.Partner != "" && ok {
-		to = "local." + p.Name
+	if partner := m.thread.Partner; partner != "" {
+		to = "MACHINE." + partner
+		if p, ok := m.office.BySlug(partner); ok {
+			to = "local." + p.Name
+		}
 	}
-	before := ""
+	before, from := "next", ""
 	if !c.isSet("body") {
-		before = "write its body, then: "
+		before = "write its body, then"
 	}
-	c.remark("%stutti comms send %s %s", before, Clean(to), Clean(app.QuoteArg(path)))
+	if c.isSet("from") {
+		from = " --from " + m.self
+	}
+	c.remark("%s: tutti comms send %s %s%s", before, Clean(to), Clean(app.QuoteArg(path)), Clean(from))
 	return nil
 }
 

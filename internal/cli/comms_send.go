@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/comms"
-	"tutti/internal/halt"
 	"tutti/internal/machine"
 	"tutti/internal/proc"
 )
@@ -161,8 +161,15 @@ func resendKept(ctx context.Context, c *Call, id string, retries int) error {
 	}
 	var done list
 	n := 0
+	var stopped *comms.SendError
 	worst := o.ResendAll(ctx, retries, func(id string, s *comms.Sent, err error) {
 		n++
+		if e := (*comms.SendError)(nil); errors.As(err, &e) && e.Fault == comms.Halted {
+			stopped = e // it is said last, with the line by which it is known
+			if !c.json {
+				return
+			}
+		}
 		c.resent(&done, id, s, err)
 	})
 	if c.json {
@@ -170,10 +177,8 @@ func resendKept(ctx context.Context, c *Call, id string, retries int) error {
 	} else if n == 0 {
 		c.nothing("no message waits to be sent again")
 	}
-	if worst == comms.Halted {
-		if err := halt.Check("send what is kept"); err != nil {
-			return err
-		}
+	if stopped != nil {
+		return &fault{code: int(stopped.Fault), err: stopped, hint: stopped.Hint()}
 	}
 	if worst != 0 {
 		return &fault{code: int(worst)}
@@ -253,6 +258,13 @@ func bundleJSON(b *comms.Bundle) []byte {
 	return o.Bytes()
 }
 
+func triesWords(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return strconv.Itoa(n) + " tries"
+}
+
 // causeWords says why a message is kept.
 func causeWords(b *comms.Bundle) string {
 	text := "kept: "
@@ -269,7 +281,7 @@ func causeWords(b *comms.Bundle) string {
 		text += "its delivery was cut off"
 	}
 	if b.Tries > 0 {
-		text += ", after " + plural(b.Tries, "try")
+		text += ", after " + triesWords(b.Tries)
 	}
 	if b.LastError != "" {
 		text += ": " + Clean(b.LastError)
