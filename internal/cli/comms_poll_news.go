@@ -16,7 +16,7 @@ func (p *poll) ended(seen *survey.Project, decided map[string]map[string]bool) [
 	for i := range seen.Conversations {
 		talk := &seen.Conversations[i]
 		last := &talk.Last
-		if !talk.Terminal || last.Type != conversation.Release || last.From == p.project.Slug() || !seen.Has(last.Name) {
+		if !talk.Terminal || last.Type != conversation.Release || !seen.Has(last.Name) {
 			continue
 		}
 		if given := decided[talk.ID]; len(given) > 0 && !given[last.Name] {
