@@ -22,6 +22,7 @@ func commsOffice(t *testing.T) (o *comms.Office, alpha, notes comms.Project) {
 	t.Helper()
 	layHalt(t, "no HALT entry")
 	o = &comms.Office{Home: os.Getenv("HOME"), Host: "here"}
+	o.Abroad()
 	for _, name := range []string{"alpha", "notes"} {
 		if err := os.MkdirAll(filepath.Join(o.Home, "projects", name, ".ai"), 0o700); err != nil {
 			t.Fatal(err)
