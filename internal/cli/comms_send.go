@@ -248,6 +248,7 @@ func runCommsRetry(ctx context.Context, c *Call) error {
 	}
 	c.line("")
 	c.line("tutti comms retry " + app.QuoteArg(Clean(bundles[0].ID)) + "   # or --all")
+	c.line("given up by removing its folder below " + Clean(c.App.Shown(o.StatePath("failed-sends"))))
 	return nil
 }
 
