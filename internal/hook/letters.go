@@ -2,12 +2,9 @@ package hook
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"tutti/internal/comms"
@@ -66,33 +63,6 @@ type round struct {
 	judged  []string // names of messages that stand in the ledger because of this look
 	next    time.Time
 	left    bool // there was no room or no time for all of them
-}
-
-// project is the one in whose folder the agent works, if it has mail of this kind: it got some, or has written.
-func (e *event) project() (p comms.Project, mark string, ok bool) {
-	if e.o.Projects == nil || e.call.Dir == "" {
-		return p, "", false
-	}
-	o := comms.Office{Home: e.o.Projects.home}
-	if p, ok = o.ProjectAt(e.call.Dir); !ok {
-		return p, "", false
-	}
-	box, sent := markOf(p.MailboxPath(), e.now), markOf(o.Sent(p).Path(), e.now)
-	return p, box + "/" + sent, box+sent != ""
-}
-
-// markOf tells a state of a file or a folder from another one; "": there is none. One that changed this moment has a mark of that moment, so
-// that it is looked at again.
-func markOf(path string, now time.Time) string {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return ""
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || now.Sub(info.ModTime()) < grain {
-		return "young " + strconv.FormatInt(now.UnixNano(), 36)
-	}
-	return strconv.FormatUint(uint64(st.Ino), 36) + "." + strconv.FormatInt(info.ModTime().UnixNano(), 36) + "." + strconv.FormatInt(st.Size, 36)
 }
 
 // letters looks whether a message between projects has come, and puts what is to be said of it into at most room bytes. nil: nothing.
