@@ -147,6 +147,7 @@ func commsHalted(t *testing.T, c kase) {
 			return halt.Check(action)
 		}
 	case v.When == "during back-off":
+		o.Abroad()
 		to = "beta.notes"
 		unreachable(t, o)
 		o.Pause = func(context.Context, time.Duration) error { raise(); return nil }
