@@ -33,14 +33,24 @@ func (c *Call) office() (*comms.Office, *app.CommsConfig, error) {
 // a send from one project of it to another, and the judgement of what came.
 func CommsVerbs() Heavy {
 	return Heavy{
-		{Name: "comms send", Run: withComms(runCommsSend)}, {Name: "comms retry", Run: withComms(runCommsRetry)},
-		{Name: "comms status", Run: runCommsStatus}, {Name: "comms watch", Run: runCommsWatch}, {Name: "comms discover", Run: runCommsDiscover},
-		{Name: "comms poll", Run: runCommsPoll}, {Name: "comms compose", Run: runCommsCompose}, {Name: "comms archive", Run: runCommsArchive},
+		{Name: "comms send", Run: withComms(runCommsSend)},
+		{Name: "comms retry", Run: withComms(runCommsRetry)},
+		{Name: "comms status", Run: runCommsStatus},
+		{Name: "comms watch", Run: runCommsWatch},
+		{Name: "comms discover", Run: runCommsDiscover},
+		{Name: "comms poll", Run: runCommsPoll},
+		{Name: "comms compose", Run: runCommsCompose},
+		{Name: "comms archive", Run: runCommsArchive},
 		{Name: "comms init", Run: runCommsInit},
-		{Name: "service install", Run: runServiceInstall}, {Name: "service remove", Run: runServiceRemove}, {Name: "service show", Run: runServiceShow},
+		{Name: "service install", Run: runServiceInstall},
+		{Name: "service remove", Run: runServiceRemove},
+		{Name: "service show", Run: runServiceShow},
 		{Name: "search", Run: runSearch},
-		{Name: "send", Run: withComms(runSend)}, {Name: "halt", Run: withComms(runHalt)}, {Name: "resume", Run: withComms(runResume)},
-		{Name: "__complete", Run: withComms(runComplete)}, {Name: "hook", Run: withComms(runHook)},
+		{Name: "send", Run: withComms(runSend)},
+		{Name: "halt", Run: withComms(runHalt)},
+		{Name: "resume", Run: withComms(runResume)},
+		{Name: "__complete", Run: withComms(runComplete)},
+		{Name: "hook", Run: withComms(runHook)},
 	}
 }
 
