@@ -163,6 +163,9 @@ func (a *App) began(ctx context.Context, b *session.Birth, r *arrival, tell func
 	if err != nil {
 		return "", errors.Join(err, r.w.Close()) // its key may be bound by now
 	}
+	if b.Called != nil {
+		b.Called(string(c.Instance))
+	}
 	if c.Notice != "" {
 		tell(c.Notice)
 	}

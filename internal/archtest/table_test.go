@@ -80,7 +80,7 @@ var lightPrograms = []string{"cmd/tutti"}
 var (
 	lightVerbs = []string{
 		"halt", "resume", "version", "send", "reply", "receive", "ack", "inbox", "hook", "whoami",
-		"plumbing wait-halt", "root", "store list", "store show", "store log",
+		"plumbing wait-halt", "root", "store list", "store show", "store log", "comms send", "comms recv",
 	}
 	mustHave = []string{"halt", "resume", "version"}
 )

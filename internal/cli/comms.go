@@ -22,21 +22,35 @@ func (c *Call) office() (*comms.Office, *app.CommsConfig, error) {
 		c.remark("%s is not read; settings belong into the table [comms] of ~/.config/tutti/config.toml", Clean(c.App.Shown(old)))
 	}
 	o.Tell = func(text string) { c.remark("%s", Clean(text)) }
+	if c.comms != nil {
+		c.comms.abroad(o)
+	}
 	return o, set, nil
 }
 
 // CommsVerbs are the verbs about conversations between projects, and those that look into them or write to projects. What they work with
-// would make the light program a sixth larger, which hooks and agents start all day.
+// would make the light program a sixth larger, which hooks and agents start all day. It has what agents do with each message on this machine:
+// a send from one project of it to another, and the judgement of what came.
 func CommsVerbs() Heavy {
 	return Heavy{
-		{Name: "comms send", Run: runCommsSend}, {Name: "comms recv", Run: runCommsRecv}, {Name: "comms retry", Run: runCommsRetry},
-		{Name: "comms status", Run: runCommsStatus}, {Name: "comms watch", Run: runCommsWatch}, {Name: "comms discover", Run: runCommsDiscover},
-		{Name: "comms poll", Run: runCommsPoll}, {Name: "comms compose", Run: runCommsCompose}, {Name: "comms archive", Run: runCommsArchive},
+		{Name: "comms send", Run: withComms(runCommsSend)},
+		{Name: "comms retry", Run: withComms(runCommsRetry)},
+		{Name: "comms status", Run: runCommsStatus},
+		{Name: "comms watch", Run: runCommsWatch},
+		{Name: "comms discover", Run: runCommsDiscover},
+		{Name: "comms poll", Run: runCommsPoll},
+		{Name: "comms compose", Run: runCommsCompose},
+		{Name: "comms archive", Run: runCommsArchive},
 		{Name: "comms init", Run: runCommsInit},
-		{Name: "service install", Run: runServiceInstall}, {Name: "service remove", Run: runServiceRemove}, {Name: "service show", Run: runServiceShow},
+		{Name: "service install", Run: runServiceInstall},
+		{Name: "service remove", Run: runServiceRemove},
+		{Name: "service show", Run: runServiceShow},
 		{Name: "search", Run: runSearch},
-		{Name: "send", Run: withComms(runSend)}, {Name: "halt", Run: withComms(runHalt)}, {Name: "resume", Run: withComms(runResume)},
-		{Name: "__complete", Run: withComms(runComplete)}, {Name: "hook", Run: withComms(runHook)},
+		{Name: "send", Run: withComms(runSend)},
+		{Name: "halt", Run: withComms(runHalt)},
+		{Name: "resume", Run: withComms(runResume)},
+		{Name: "__complete", Run: withComms(runComplete)},
+		{Name: "hook", Run: withComms(runHook)},
 	}
 }
 

@@ -45,7 +45,7 @@ type question struct {
 const maxAnswers = 5
 
 // runCommsCompose writes a draft that send takes as it is.
-func runCommsCompose(_ context.Context, c *Call) error {
+func runCommsCompose(ctx context.Context, c *Call) error {
 	o, set, err := c.office()
 	if err != nil {
 		return generalFault(err)
@@ -59,7 +59,7 @@ func runCommsCompose(_ context.Context, c *Call) error {
 		return generalFault(err)
 	}
 	m.self = self
-	if err := m.header(project); err != nil {
+	if err := m.header(ctx, project); err != nil {
 		return err
 	}
 	text, err := m.text()
@@ -70,7 +70,7 @@ func runCommsCompose(_ context.Context, c *Call) error {
 }
 
 // header finds out what the header says.
-func (m *composer) header(project comms.Project) (err error) {
+func (m *composer) header(ctx context.Context, project comms.Project) (err error) {
 	if m.id, err = m.value(question{flag: "conversation", ask: "conversation (small letters, digits, hyphens)", wrong: func(s string) string {
 		if !conversation.Slug(s) {
 			return fmt.Sprintf("%q is no name of a conversation: small letters, digits, single hyphens, at most %d", Clean(s), conversation.MaxSlug)
@@ -79,7 +79,7 @@ func (m *composer) header(project comms.Project) (err error) {
 	}}); err != nil {
 		return err
 	}
-	m.thread, err = m.office.Thread(project, m.id)
+	m.thread, err = m.office.Thread(ctx, project, m.id)
 	if err != nil {
 		m.c.warn("the conversation could not be read as a whole: %s", Clean(err.Error()))
 	}
@@ -285,15 +285,24 @@ func (m *composer) deliver(text []byte) error {
 		return nil
 	}
 	c.line(Clean(path))
+	if haltedNow() {
+		c.warn("everything is halted: it can be sent after tutti resume")
+	}
 	to := "MACHINE.PROJECT"
-	if p, ok := m.office.BySlug(m.thread.Partner); m.thread.Partner != "" && ok {
-		to = "local." + p.Name
+	if partner := m.thread.Partner; partner != "" {
+		to = "MACHINE." + partner
+		if p, ok := m.office.BySlug(partner); ok {
+			to = "local." + p.Name
+		}
 	}
-	before := ""
+	before, from := "next", ""
 	if !c.isSet("body") {
-		before = "write its body, then: "
+		before = "write its body, then"
 	}
-	c.remark("%stutti comms send %s %s", before, Clean(to), Clean(app.QuoteArg(path)))
+	if c.isSet("from") {
+		from = " --from " + m.self
+	}
+	c.remark("%s: tutti comms send %s %s%s", before, Clean(to), Clean(app.QuoteArg(path)), Clean(from))
 	return nil
 }
 

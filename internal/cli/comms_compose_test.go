@@ -38,7 +38,7 @@ func TestComposeAsks(t *testing.T) {
 			office: &comms.Office{Home: home, Host: "here"}, answer: bufio.NewReader(strings.NewReader(c.answers)),
 			self: "web", now: time.Now(),
 		}
-		err = m.header(project)
+		err = m.header(t.Context(), project)
 		var text []byte
 		if err == nil {
 			text, err = m.text()

@@ -19,6 +19,8 @@ import (
 // commsParts are what verbs of the light program need of the conversations between projects at times. Only the heavy one has them.
 type commsParts struct {
 	send    Func // to a project
+	resend  func(ctx context.Context, c *Call, bundle string, retries int) error
+	abroad  func(*comms.Office) // makes it write to other machines, too
 	halt    func(ctx context.Context, c *Call, reason string, local error) (machines []byte, err error)
 	resume  func(ctx context.Context, c *Call, local error, absent bool) (machines []byte, err error)
 	remains func(ctx context.Context, c *Call, wasHalted bool) remains
@@ -32,7 +34,7 @@ type commsParts struct {
 func withComms(verb Func) Func {
 	return func(ctx context.Context, c *Call) error {
 		c.comms = &commsParts{
-			send: runSendProject, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
+			send: runSendProject, resend: resendKept, abroad: (*comms.Office).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
 			projects: projectsHere,
 		}
 		return verb(ctx, c)

@@ -32,6 +32,7 @@ type pollNews struct {
 	judged *comms.Judgement
 	talk   *survey.Conversation // nil: it is in none that is known
 	say    string               // to the user; "" for what interrupts nobody
+	answer string               // what to type to answer it; "": none is due
 }
 
 // runCommsPoll does what an agent does when it wakes to look for messages: the switch first, then the user, then the mailbox.
@@ -126,11 +127,8 @@ func (p *poll) look(ctx context.Context) error {
 			p.open = append(p.open, talk)
 		}
 	}
-	told, decided := map[string]string{}, map[string]map[string]bool{}
-	for _, m := range seen.Waiting() {
-		if decided[m.Conversation] == nil {
-			decided[m.Conversation] = p.decided(m.Conversation)
-		}
+	told, decided := map[string]string{}, p.decided()
+	for _, m := range append(seen.Waiting(), p.ended(seen, decided)...) {
 		if decided[m.Conversation][m.Name] && !p.c.on("all") {
 			continue
 		}
@@ -147,18 +145,23 @@ func (p *poll) look(ctx context.Context) error {
 	return nil
 }
 
-// decided are the messages of a conversation that this project was given before. Of a ledger that was lost and made again nobody knows
+// decided are the messages of each conversation that this project was given before. Of a ledger that was lost and made again nobody knows
 // whether it was.
-func (p *poll) decided(id string) map[string]bool {
-	names := map[string]bool{}
-	entries, err := p.office.Ledger(p.project).Entries(id)
+func (p *poll) decided() map[string]map[string]bool {
+	talks := map[string]map[string]bool{}
+	entries, err := p.office.Ledger(p.project).Entries("")
 	if err != nil {
 		p.c.warn("%s", Clean(err.Error()))
 	}
 	for _, e := range entries {
+		names := talks[e.Conversation]
+		if names == nil {
+			names = map[string]bool{}
+			talks[e.Conversation] = names
+		}
 		names[e.Name] = names[e.Name] || !e.Rebuilt
 	}
-	return names
+	return talks
 }
 
 // survey finds the mailbox of the project, nil when there is none yet.
@@ -170,9 +173,9 @@ func (p *poll) survey(ctx context.Context) (*survey.Project, error) {
 	o := survey.Options{Office: p.office, Cache: cache}
 	if at, err := p.office.Project(p.project.Name); err != nil || at.Path != p.project.Path {
 		for _, root := range p.office.ProjectRoots() {
-			o.Globs = append(o.Globs, filepath.Join(root, "*", conversation.MailboxFolder))
+			o.Globs = append(o.Globs, filepath.Join(survey.Literal(root), "*", conversation.MailboxFolder))
 		}
-		o.Globs = append(o.Globs, p.project.MailboxPath())
+		o.Globs = append(o.Globs, survey.Literal(p.project.MailboxPath()))
 	}
 	s, err := survey.Look(ctx, o)
 	if err != nil {
@@ -223,9 +226,13 @@ func (p *poll) newsOf(seen *survey.Project, j *comms.Judgement) pollNews {
 	if work == "" {
 		work = "this"
 	}
-	if j.Word == conversation.Process && j.Message.Type.Surfaces() {
+	switch {
+	case j.Word == conversation.Reject:
+		n.say = conversation.Refusal(j.Sender, j.Reason)
+	case j.Word == conversation.Process && j.Message.Type.Surfaces() && j.Message.Type != conversation.Release:
 		n.say = conversation.Surfacing(work, j.Sender, j.Message.Type)
 	}
+	n.answer = p.answer(j)
 	return n
 }
 

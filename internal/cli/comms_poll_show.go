@@ -11,6 +11,7 @@ import (
 	"tutti/internal/atomicfile"
 	"tutti/internal/canonjson"
 	"tutti/internal/comms"
+	"tutti/internal/comms/survey"
 	"tutti/internal/conversation"
 )
 
@@ -169,12 +170,26 @@ func (p *poll) showNews(n *pollNews) {
 	if r := j.Reply; r != nil {
 		c.prose("  answer with a "+string(r.Type)+": ", 4, Clean(r.Text))
 	}
+	if j.Word != conversation.Reject {
+		c.line("  file: " + Clean(c.App.Shown(j.File)))
+	}
 	if n.talk != nil {
-		c.line("  " + Clean(n.talk.Line()))
+		c.line("  " + Clean(n.talk.Line()) + releasedWords(n.talk))
 	}
 	if n.say != "" {
 		c.prose("  say: ", 7, Clean(n.say))
 	}
+	if n.answer != "" {
+		c.line("  answer: " + Clean(n.answer))
+	}
+}
+
+// releasedWords says how a conversation ended, "" when it has not.
+func releasedWords(talk *survey.Conversation) string {
+	if !talk.Terminal {
+		return ""
+	}
+	return ": released (" + Clean(talk.ReleaseStatus) + ")"
 }
 
 func (p *poll) json() []byte {
@@ -196,6 +211,7 @@ func (p *poll) json() []byte {
 		m.Raw("message", n.judged.JSON())
 		m.Bool("surface", n.say != "")
 		m.Opt("say", n.say)
+		m.Opt("answer", n.answer)
 		if n.talk != nil {
 			m.Within("conversation", func(o *canonjson.Object) { talkJSON(o, n.talk) })
 		}

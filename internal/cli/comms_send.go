@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/comms"
-	"tutti/internal/halt"
+	"tutti/internal/machine"
+	"tutti/internal/proc"
 )
 
 // runCommsSend delivers a draft, or what an earlier try has kept.
@@ -23,7 +25,10 @@ func runCommsSend(ctx context.Context, c *Call) error {
 		if len(c.Args) > 0 || again != "" && c.on("resend-all") {
 			return usagef("send: --resend and --resend-all stand alone: what is sent and where is in the bundle")
 		}
-		return c.resend(ctx, again, retries)
+		if c.comms == nil {
+			return c.toHeavy()
+		}
+		return c.comms.resend(ctx, c, again, retries)
 	case len(c.Args) < 2:
 		return usageHint("usage: "+c.usage(), "send: something is missing: %s", c.Verb.argument(len(c.Args)))
 	case c.on("restamp") && c.on("keep-timestamp"):
@@ -40,6 +45,21 @@ func runCommsSend(ctx context.Context, c *Call) error {
 	c.showSent(s)
 	return nil
 }
+
+// sendsAbroad tells whether a send takes more than two projects of this machine: another machine, maybe, or what was kept. Wrong usage is said
+// by the light program.
+func sendsAbroad(c *Call) bool {
+	switch {
+	case c.isSet("resend"), c.on("resend-all"), c.on("queue-on-halt"):
+		return true
+	case len(c.Args) < 2:
+		return false
+	}
+	return !machine.Here(c.Args[0], machine.Local{Hostname: proc.Hostname()})
+}
+
+// sendsHere is the opposite.
+func sendsHere(c *Call) bool { return !sendsAbroad(c) }
 
 // retries is how often a delivery to another machine is tried again.
 func (c *Call) retries() (int, error) {
@@ -126,7 +146,7 @@ func (c *Call) showSent(s *comms.Sent) {
 }
 
 // resend delivers one bundle, or with an empty name all of them.
-func (c *Call) resend(ctx context.Context, id string, retries int) error {
+func resendKept(ctx context.Context, c *Call, id string, retries int) error {
 	o, _, err := c.office()
 	if err != nil {
 		return generalFault(err)
@@ -141,8 +161,15 @@ func (c *Call) resend(ctx context.Context, id string, retries int) error {
 	}
 	var done list
 	n := 0
+	var stopped *comms.SendError
 	worst := o.ResendAll(ctx, retries, func(id string, s *comms.Sent, err error) {
 		n++
+		if e := (*comms.SendError)(nil); errors.As(err, &e) && e.Fault == comms.Halted {
+			stopped = e // it is said last, with the line by which it is known
+			if !c.json {
+				return
+			}
+		}
 		c.resent(&done, id, s, err)
 	})
 	if c.json {
@@ -150,10 +177,8 @@ func (c *Call) resend(ctx context.Context, id string, retries int) error {
 	} else if n == 0 {
 		c.nothing("no message waits to be sent again")
 	}
-	if worst == comms.Halted {
-		if err := halt.Check("send what is kept"); err != nil {
-			return err
-		}
+	if stopped != nil {
+		return &fault{code: int(stopped.Fault), err: stopped, hint: stopped.Hint()}
 	}
 	if worst != 0 {
 		return &fault{code: int(worst)}
@@ -195,7 +220,7 @@ func runCommsRetry(ctx context.Context, c *Call) error {
 	case c.on("all") && c.arg(0) != "":
 		return usagef("retry: either a bundle or --all")
 	case c.on("all") || c.arg(0) != "":
-		return c.resend(ctx, c.arg(0), retries)
+		return resendKept(ctx, c, c.arg(0), retries)
 	}
 	o, _, err := c.office()
 	if err != nil {
@@ -223,6 +248,7 @@ func runCommsRetry(ctx context.Context, c *Call) error {
 	}
 	c.line("")
 	c.line("tutti comms retry " + app.QuoteArg(Clean(bundles[0].ID)) + "   # or --all")
+	c.line("given up by removing its folder below " + Clean(c.App.Shown(o.StatePath("failed-sends"))))
 	return nil
 }
 
@@ -231,6 +257,13 @@ func bundleJSON(b *comms.Bundle) []byte {
 	o.Str("bundle", b.ID)
 	o.Raw("send", b.JSON())
 	return o.Bytes()
+}
+
+func triesWords(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return strconv.Itoa(n) + " tries"
 }
 
 // causeWords says why a message is kept.
@@ -249,7 +282,7 @@ func causeWords(b *comms.Bundle) string {
 		text += "its delivery was cut off"
 	}
 	if b.Tries > 0 {
-		text += ", after " + plural(b.Tries, "try")
+		text += ", after " + triesWords(b.Tries)
 	}
 	if b.LastError != "" {
 		text += ": " + Clean(b.LastError)

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/comms"
 	"tutti/internal/comms/tailnet"
 	"tutti/internal/conversation"
+	"tutti/internal/machine"
 )
 
 // A setup is what was done for a project, step by step.
@@ -100,6 +101,9 @@ func (s *setup) project(o *comms.Office) (comms.Project, error) {
 	}
 	if p.Slug() == "" {
 		return p, refuse("", "%s: nothing of its name can stand in the name of a sender", Clean(p.Name))
+	}
+	if !machine.ValidProject(p.Name) {
+		return p, refuse("tutti comms init "+p.Slug()+"   # a name without what cannot stand in MACHINE.PROJECT", "%q: nobody could write to a project of that name", Clean(p.Name))
 	}
 	mark, word := filepath.Join(path, conversation.ProjectMark), "there"
 	if info, err := os.Stat(mark); errors.Is(err, fs.ErrNotExist) {

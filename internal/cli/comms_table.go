@@ -17,7 +17,7 @@ const (
 
 var commsVerbs = []Verb{
 	{
-		Name: "comms send", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, Waits: true, MaxArgs: 2, Offer: Destinations, Apart: exitPanic,
+		Name: "comms send", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, Waits: true, Brief: sendsHere, Needs: sendsAbroad, MaxArgs: 2, Run: runCommsSend, Offer: Destinations, Apart: exitPanic,
 		Short: "deliver a message file to another project",
 		Args:  "[<machine>.<project>] [<file>|-]",
 		Flags: []Flag{
@@ -53,7 +53,7 @@ $ cross-agent-send local.notes question.org --dry-run`,
 		See:       "comms recv, comms retry, comms compose",
 	},
 	{
-		Name: "comms recv", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, MinArgs: 1, MaxArgs: 1, Offer: Files, Apart: exitPanic,
+		Name: "comms recv", Under: Tutti | Cross, Group: GroupBus, Halt: Asks, Run: runCommsRecv, MinArgs: 1, MaxArgs: 1, Offer: Files, Apart: exitPanic, Decides: true,
 		Short: "judge one message that came: act, ask, drop or refuse",
 		Args:  "<file>",
 		Flags: []Flag{
@@ -74,9 +74,8 @@ the decision carries the warning signer_unbound.`,
 		Wont: "It acts on nothing, moves and deletes nothing, and remembers no refusal: the next look judges afresh.",
 		Examples: `$ tutti comms recv inbox/from-agents/20260427T085611Z-from-web-question.org
 $ cross-agent-recv 20260427T085611Z-from-web-question.org --json`,
-		Exit:      "0 process; 1 dedup, or wrong usage; 2 query; 3 reject; 5 halted, and nothing was looked at; 70 a fault of this machine or program",
-		CrossExit: "0 process; 1 dedup; 2 query; 3 reject; 5 halted, and nothing was looked at; 64 wrong usage; 70 a fault of this machine or program",
-		See:       "comms poll, comms send",
+		Exit: "0 process; 1 dedup; 2 query; 3 reject; 5 halted, and nothing was looked at; 64 wrong usage; 70 a fault of this machine or program",
+		See:  "comms poll, comms send",
 	},
 	{
 		Name: "comms retry", Under: Tutti, Group: GroupBus, Halt: Asks, Waits: true, MaxArgs: 1, Offer: Bundles, Apart: exitPanic,

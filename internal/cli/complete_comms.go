@@ -46,7 +46,7 @@ func offerComms(k *completer, o *comms.Office, what Source) {
 func (k *completer) projects(o *comms.Office, prefix string) {
 	all, _ := o.Projects()
 	for _, p := range all[:min(len(all), maxOffered)] {
-		if Clean(p.Name) == p.Name {
+		if Clean(p.Name) == p.Name && (prefix == "" || machine.ValidProject(p.Name)) {
 			k.say(prefix+p.Name, Clean(k.c.App.Shown(p.Path)))
 		}
 	}

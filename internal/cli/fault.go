@@ -15,7 +15,7 @@ import (
 )
 
 // Exit codes. 0 to 3 mean what scripts around a bus already expect, 64 is wrong usage of a cross-agent
-// command, 70 a fault of ours.
+// command and of a verb whose exit status is a decision, 70 a fault of ours.
 // A script treats a code that it does not know as failure. Add numbers; never reuse one.
 const (
 	exitOK          = 0

@@ -12,9 +12,10 @@ import (
 	"tutti/internal/job"
 )
 
-// A jobRadio is what somebody who follows jobs has to do with a broker. It goes on beside everything else: a broker that is away or does
-// not answer holds nobody up, and is told what it missed as soon as it is back. A nil one does nothing.
-type jobRadio struct {
+// A jobRelay carries what is said of jobs between their book and a broker, both ways, for somebody who follows them. It goes on
+// beside everything else: a broker that is away or does not answer holds nobody up, and is told what it missed as soon as it is
+// back. A nil one does nothing.
+type jobRelay struct {
 	b        *job.Book
 	dial     func(ctx context.Context) (job.Network, error)
 	complain func(error)                                // safe for concurrent use; of nil: the broker is there again
@@ -35,15 +36,15 @@ type jobRadio struct {
 	heard map[string]bool // which are listened to
 }
 
-func newJobRadio(b *job.Book, dial func(ctx context.Context) (job.Network, error), complain func(error)) *jobRadio {
-	return &jobRadio{
+func newJobRelay(b *job.Book, dial func(ctx context.Context) (job.Network, error), complain func(error)) *jobRelay {
+	return &jobRelay{
 		b: b, dial: dial, complain: complain, first: time.Second, most: 15 * time.Second, wake: make(chan struct{}, 1),
 		busy: make(chan struct{}, 1), open: map[string]*job.Job{}, want: map[string]bool{}, heard: map[string]bool{},
 	}
 }
 
 // hear listens to what is said of a job that is not over.
-func (r *jobRadio) hear(j *job.Job) {
+func (r *jobRelay) hear(j *job.Job) {
 	if r == nil || j.Status.Over() {
 		return
 	}
@@ -57,7 +58,7 @@ func (r *jobRadio) hear(j *job.Job) {
 }
 
 // tell tells the broker what it was not told of a job.
-func (r *jobRadio) tell(id string) {
+func (r *jobRelay) tell(id string) {
 	if r == nil {
 		return
 	}
@@ -67,7 +68,7 @@ func (r *jobRadio) tell(id string) {
 	r.nudge()
 }
 
-func (r *jobRadio) nudge() {
+func (r *jobRelay) nudge() {
 	select {
 	case r.wake <- struct{}{}:
 	default: // it will look anyhow
@@ -75,7 +76,7 @@ func (r *jobRadio) nudge() {
 }
 
 // begin does at once what was asked for until now, and goes on with the rest, also when that failed.
-func (r *jobRadio) begin(ctx context.Context) error {
+func (r *jobRelay) begin(ctx context.Context) error {
 	err := r.pass(ctx)
 	ctx, r.quit = context.WithCancel(ctx)
 	r.ends.Go(func() { r.run(ctx, err) })
@@ -89,7 +90,7 @@ func (r *jobRadio) begin(ctx context.Context) error {
 const lastTime = 20 * time.Second
 
 // last waits until the broker was told everything, or it is plain that it cannot be now.
-func (r *jobRadio) last(ctx context.Context) {
+func (r *jobRelay) last(ctx context.Context) {
 	if r == nil {
 		return
 	}
@@ -100,7 +101,7 @@ func (r *jobRadio) last(ctx context.Context) {
 	}
 }
 
-func (r *jobRadio) close() {
+func (r *jobRelay) close() {
 	if r == nil || r.quit == nil {
 		return
 	}
@@ -112,7 +113,7 @@ func (r *jobRadio) close() {
 }
 
 // run makes a pass whenever there is a reason to. err is what came of the one before.
-func (r *jobRadio) run(ctx context.Context, err error) {
+func (r *jobRelay) run(ctx context.Context, err error) {
 	wait := r.first
 	var cleared <-chan struct{}
 	for {
@@ -143,7 +144,7 @@ func (r *jobRadio) run(ctx context.Context, err error) {
 }
 
 // cleared returns a channel that is closed when the halt switch is off.
-func (r *jobRadio) cleared(ctx context.Context) <-chan struct{} {
+func (r *jobRelay) cleared(ctx context.Context) <-chan struct{} {
 	off := make(chan struct{})
 	r.ends.Go(func() {
 		var look <-chan struct{}
@@ -165,7 +166,7 @@ func isHalted(err error) bool {
 }
 
 // pass connects, listens and tells, as far as that was not done. What a job itself has against it is told of, and not tried again.
-func (r *jobRadio) pass(ctx context.Context) (err error) {
+func (r *jobRelay) pass(ctx context.Context) (err error) {
 	select {
 	case r.busy <- struct{}{}:
 		defer func() { <-r.busy }()
@@ -212,7 +213,7 @@ func (r *jobRadio) pass(ctx context.Context) (err error) {
 }
 
 // keep notes what the broker was not told after all.
-func (r *jobRadio) keep(ids []string) {
+func (r *jobRelay) keep(ids []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range ids {
@@ -220,7 +221,7 @@ func (r *jobRadio) keep(ids []string) {
 	}
 }
 
-func (r *jobRadio) subscribe(ctx context.Context, j *job.Job) error {
+func (r *jobRelay) subscribe(ctx context.Context, j *job.Job) error {
 	if err := r.b.CheckTopic(j); err != nil {
 		r.heard[j.ID] = true
 		r.complain(err)

@@ -103,7 +103,7 @@ func (a *air) until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func radioBook(t *testing.T) (*job.Book, *job.Job) {
+func relayBook(t *testing.T) (*job.Book, *job.Job) {
 	t.Helper()
 	b, _, err := job.At(t.TempDir())
 	if err != nil {
@@ -124,19 +124,19 @@ func reports(t *testing.T, b *job.Book, id string, k job.Kind, detail string) {
 	}
 }
 
-func radio(t *testing.T, b *job.Book, a *air) *jobRadio {
+func relay(t *testing.T, b *job.Book, a *air) *jobRelay {
 	t.Helper()
-	r := newJobRadio(b, a.dial, func(err error) { t.Log(err) })
+	r := newJobRelay(b, a.dial, func(err error) { t.Log(err) })
 	t.Cleanup(r.close)
 	return r
 }
 
 // A broker that comes back is told what it missed, although nothing more happens.
-func TestRadioBack(t *testing.T) {
+func TestRelayBack(t *testing.T) {
 	t.Parallel()
-	b, j := radioBook(t)
+	b, j := relayBook(t)
 	a := newAir()
-	r := radio(t, b, a)
+	r := relay(t, b, a)
 	r.first, r.most = time.Hour, time.Hour // no attempt by itself
 	r.hear(j)
 	if err := r.begin(t.Context()); err != nil {
@@ -167,13 +167,13 @@ func get(t *testing.T, b *job.Book, id string) *job.Job {
 }
 
 // One that is away at the beginning is asked again.
-func TestRadioAway(t *testing.T) {
+func TestRelayAway(t *testing.T) {
 	t.Parallel()
-	b, j := radioBook(t)
+	b, j := relayBook(t)
 	reports(t, b, j.ID, job.Started, "one")
 	a := newAir()
 	a.away = true
-	r := radio(t, b, a)
+	r := relay(t, b, a)
 	r.first, r.most = time.Millisecond, time.Millisecond
 	r.hear(j)
 	r.tell(j.ID)
@@ -185,11 +185,11 @@ func TestRadioAway(t *testing.T) {
 }
 
 // One that takes everything and answers nothing holds up nobody who follows.
-func TestRadioSilent(t *testing.T) {
+func TestRelaySilent(t *testing.T) {
 	t.Parallel()
-	b, j := radioBook(t)
+	b, j := relayBook(t)
 	a := newAir()
-	r := radio(t, b, a)
+	r := relay(t, b, a)
 	if err := r.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -207,9 +207,9 @@ func TestRadioSilent(t *testing.T) {
 }
 
 // While everything is halted nothing is told; when that is cleared it is, although nothing more happens.
-func TestRadioHalted(t *testing.T) {
+func TestRelayHalted(t *testing.T) {
 	t.Parallel()
-	b, j := radioBook(t)
+	b, j := relayBook(t)
 	var mu sync.Mutex
 	halted, asked := true, 0
 	b.Halted = func(string) error {
@@ -224,7 +224,7 @@ func TestRadioHalted(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := newAir()
-	r := radio(t, b, a)
+	r := relay(t, b, a)
 	r.first, r.most = time.Hour, time.Hour
 	r.tell(j.ID)
 	if err := r.begin(t.Context()); err != nil {
@@ -234,9 +234,9 @@ func TestRadioHalted(t *testing.T) {
 }
 
 // A job that cannot be told of keeps no other one from it.
-func TestRadioDamaged(t *testing.T) {
+func TestRelayDamaged(t *testing.T) {
 	t.Parallel()
-	b, j := radioBook(t)
+	b, j := relayBook(t)
 	reports(t, b, j.ID, job.Started, "one")
 	other, err := b.Register(t.Context(), job.Order{Prompt: "p"})
 	if err != nil {
@@ -248,7 +248,7 @@ func TestRadioDamaged(t *testing.T) {
 	}
 	reports(t, b, other.ID, job.Started, "two")
 	a := newAir()
-	r := radio(t, b, a)
+	r := relay(t, b, a)
 	r.first, r.most = time.Hour, time.Hour
 	r.tell(first.ID)
 	r.tell(second.ID)
@@ -267,7 +267,7 @@ func TestRadioDamaged(t *testing.T) {
 // A loop goes on whatever was said after the word that ended a turn, and two who drive it do not quarrel.
 func TestHandOn(t *testing.T) {
 	t.Parallel()
-	b, _ := radioBook(t)
+	b, _ := relayBook(t)
 	j, err := b.Register(t.Context(), job.Order{
 		Prompt: "build", Agent: "claude", Session: "tmux:a", Type: job.Loop, Reviewer: "codex", ReviewerSession: "tmux:b",
 	})

@@ -21,7 +21,7 @@ type jobWatch struct {
 	b      *job.Book
 	p      JobParts
 	id     string     // "": all
-	radio  *jobRadio  // nil: no broker is configured
+	relay  *jobRelay  // nil: no broker is configured
 	mu     sync.Mutex // guards warned: the network speaks up beside us
 	warned string
 	halted bool // the switch is on, and was said to be
@@ -35,8 +35,8 @@ func (c *Call) jobWatch(b *job.Book, p JobParts, id string) *jobWatch {
 }
 
 func (w *jobWatch) close() {
-	w.radio.close()
-	w.radio = nil
+	w.relay.close()
+	w.relay = nil
 	if w.copy != nil {
 		_ = w.copy.Close()
 	}
@@ -81,13 +81,13 @@ func (w *jobWatch) connect(ctx context.Context, broker job.Broker, jobs ...*job.
 	if broker.Host == "" || w.p.Dial == nil {
 		return
 	}
-	w.radio = newJobRadio(w.b, func(ctx context.Context) (job.Network, error) { return w.p.Dial(ctx, broker) }, w.complain)
-	w.radio.halt = w.c.App.HaltLook
+	w.relay = newJobRelay(w.b, func(ctx context.Context) (job.Network, error) { return w.p.Dial(ctx, broker) }, w.complain)
+	w.relay.halt = w.c.App.HaltLook
 	for _, j := range jobs {
-		w.radio.hear(j)
-		w.radio.tell(j.ID)
+		w.relay.hear(j)
+		w.relay.tell(j.ID)
 	}
-	if err := w.radio.begin(ctx); err != nil {
+	if err := w.relay.begin(ctx); err != nil {
 		w.c.warn("following on this machine alone until the broker is there: %s", Clean(err.Error()))
 		w.mu.Lock()
 		w.warned = err.Error() // which every further attempt would say again
@@ -100,9 +100,9 @@ func (w *jobWatch) ungiven(ctx context.Context, id string) {
 	j, err := w.b.Get(id)
 	switch {
 	case err != nil || w.b.Unpublished(j) == 0:
-	case w.radio != nil:
-		w.radio.tell(id)
-		w.radio.last(ctx)
+	case w.relay != nil:
+		w.relay.tell(id)
+		w.relay.last(ctx)
 	default:
 		w.c.tellBroker(ctx, w.b, j, w.p)
 	}
@@ -185,7 +185,7 @@ func (w *jobWatch) state(ctx context.Context, j *job.Job) error {
 		}
 		return nil
 	}
-	w.radio.last(ctx)
+	w.relay.last(ctx)
 	return job.ErrEnough
 }
 
@@ -201,9 +201,9 @@ func (w *jobWatch) line(l *job.Line, j *job.Job) error {
 	if w.copy != nil {
 		_, _ = io.WriteString(w.copy, jobText(l, false)+"\n")
 	}
-	w.radio.hear(j)
+	w.relay.hear(j)
 	if l.Event != nil && l.Via != job.ByNetwork {
-		w.radio.tell(j.ID)
+		w.relay.tell(j.ID)
 	}
 	return nil
 }

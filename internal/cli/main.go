@@ -234,7 +234,11 @@ func (c *Call) finish(err error) int {
 	if err != nil {
 		c.report(err)
 	}
-	return exitCode(err, c.under)
+	under := c.under
+	if c.Verb != nil && c.Verb.Decides {
+		under = Cross
+	}
+	return exitCode(err, under)
 }
 
 // report says an error and its hint in the manner of the program's name. What an error quotes may come from a peer, so

@@ -116,7 +116,7 @@ func (d *sketch) find(ctx context.Context) error {
 		return d.missing("--conversation: "+strconv.Quote(Clean(d.id))+" is no name of one: small letters, digits and single hyphens, at most "+strconv.Itoa(conversation.MaxSlug),
 			"conversation", slugOf(d.id))
 	}
-	t, err := d.office.Thread(d.project, d.id)
+	t, err := d.office.Thread(ctx, d.project, d.id)
 	if err != nil {
 		d.c.warn("the conversation could not be read as a whole: %s", Clean(err.Error()))
 	}
@@ -162,7 +162,7 @@ func (c *Call) conversationsOf(ctx context.Context, o *comms.Office, p comms.Pro
 			continue
 		}
 		seen[id] = true
-		t, _ := o.Thread(p, id)
+		t, _ := o.Thread(ctx, p, id)
 		all = append(all, survey.Conversation{ID: id, Partner: t.Partner, State: t.State})
 	}
 	return all, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"tutti/internal/canonjson"
 	"tutti/internal/comms"
@@ -77,19 +76,14 @@ func (c *Call) surveyWith(o *comms.Office, p comms.Project) survey.Options {
 	outside := true
 	for _, root := range o.ProjectRoots() {
 		outside = outside && filepath.Dir(p.Path) != root
-		look.Globs = append(look.Globs, filepath.Join(globOf(root), "*", conversation.MailboxFolder))
+		look.Globs = append(look.Globs, filepath.Join(survey.Literal(root), "*", conversation.MailboxFolder))
 	}
 	if !outside {
 		look.Globs = nil // which is quicker
 		return look
 	}
-	look.Globs = append(look.Globs, globOf(p.MailboxPath()))
+	look.Globs = append(look.Globs, survey.Literal(p.MailboxPath()))
 	return look
-}
-
-// globOf is a pattern that means one path.
-func globOf(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 func (v *letterView) look(ctx context.Context, o survey.Options) {

@@ -137,6 +137,7 @@ type Verb struct {
 	Mute     bool             // programs call it that are not to be bothered: what goes wrong is said in the log of hooks, and is exit status 0
 	TextOnly bool             // prints text also where JSON is the rule
 	Apart    int              // exit status where the other of our two programs is missing or of another build; 0: 3
+	Decides  bool             // its exit status is a decision, and 1 is one of them: wrong usage is 64 under each name
 	Anyway   bool             // goes on in the tuttid of another build: that it is done matters more
 	Run      Func             // nil: only the heavy program has it
 

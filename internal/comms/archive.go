@@ -14,7 +14,6 @@ import (
 
 	"tutti/internal/atomicfile"
 	"tutti/internal/conversation"
-	"tutti/internal/orgfile"
 )
 
 // An archivedName is a message in an archive.
@@ -127,7 +126,7 @@ func (o *Office) archiveOne(ctx context.Context, b *Mailbox, id string, here, dr
 		r.Err = err
 		return r
 	}
-	t, err := o.Thread(b.Project, id)
+	t, err := o.view(ctx, b.Project, b.Project.Slug(), id, target{}, true) // what is refused today may be taken tomorrow
 	if r.State = t.State; err != nil {
 		r.Err = err
 		return r
@@ -136,7 +135,7 @@ func (o *Office) archiveOne(ctx context.Context, b *Mailbox, id string, here, dr
 		r.State = b.verified(ctx, t)
 	}
 	switch {
-	case !r.State.Terminal || r.State.Open:
+	case !r.State.Terminal || r.State.Open || t.Strangers > 0: // all that has the id would be put away
 		r.Refused = RefusedOpen
 	case dryRun:
 		r.Moved = moves
@@ -149,10 +148,11 @@ func (o *Office) archiveOne(ctx context.Context, b *Mailbox, id string, here, dr
 // verified is how a conversation stands without the releases in the mailbox that are refused: they end nothing, and what waits would be put
 // away unread with them.
 func (b *Mailbox) verified(ctx context.Context, t Thread) conversation.State {
+	sieve := b.office.sieve(ctx, b.Project, t.ID, false)
 	events := make([]conversation.Event, 0, len(t.Messages))
 	for i := range t.Messages {
 		m := &t.Messages[i]
-		if m.Source != FromMailbox || m.Type != conversation.Release || b.holds(ctx, m.Name) {
+		if m.Source != FromMailbox || m.Type != conversation.Release || sieve.box(b, m.Name) {
 			events = append(events, m.Event)
 		}
 	}
@@ -160,23 +160,6 @@ func (b *Mailbox) verified(ctx context.Context, t Thread) conversation.State {
 		return t.State
 	}
 	return conversation.Fold(events, conversation.View{Now: b.office.now(), Self: t.Self, Partner: t.Partner, Missing: t.State.OneSided})
-}
-
-// holds tells whether a message was taken once, as the ledger has it, or would be now.
-func (b *Mailbox) holds(ctx context.Context, name string) bool {
-	r := &inquiry{o: b.office, ctx: ctx, dir: b.dir, box: b, signers: b.office.Signers(), opt: ReceiveOptions{NoDedup: true, NoLedger: true}}
-	r.j = Judgement{File: filepath.Join(b.Project.MailboxPath(), name), Project: b.Project}
-	if f, err := readOnce(b.dir, name, b.office.maxMessage()); err == nil {
-		if h, err := orgfile.Parse(f.data); err == nil {
-			m, _, _ := conversation.Read(h)
-			known, _ := b.office.Ledger(b.Project).Entries(m.Conversation)
-			sum := hashOf(f.data)
-			if slices.ContainsFunc(known, func(e Entry) bool { return e.SHA256 == sum }) {
-				return true
-			}
-		}
-	}
-	return r.again()
 }
 
 // archive moves the messages of one conversation.
@@ -202,7 +185,7 @@ func (b *Mailbox) archive(id string, moves []Move) (moved []Move, err error) {
 
 // moves are the messages of a conversation, and where they go.
 func (b *Mailbox) moves(id string) ([]Move, error) {
-	messages, _, err := b.messages(id, "", FromMailbox)
+	messages, _, err := b.messages(id, "", FromMailbox, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tutti/internal/atomicfile"
@@ -23,6 +24,32 @@ type journal struct {
 
 // journalLimit bounds what is read: about 180,000 messages of a project.
 const journalLimit = 64 << 20
+
+// A FullError reports a record that has grown larger than is read. Nothing is written to it any more, and nothing in it is lost.
+type FullError struct{ Path string }
+
+// Error says also how to go on with the newer half: most of who is told of it is told in a warning. The line that is cut is passed over.
+func (e *FullError) Error() string {
+	path, old, fresh := quoted(e.Path), quoted(e.Path+".old"), quoted(e.Path+".new")
+	return fmt.Sprintf("%s has more than %d MiB, which is the most that is read; nothing in it is lost, keep its newer half: tail -c %d %s >%s && mv %s %s && mv %s %s",
+		e.Path, journalLimit>>20, journalLimit/2, path, fresh, path, old, fresh, path)
+}
+
+// quoted writes a path so that it can be pasted into a shell.
+func quoted(path string) string {
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// full makes the error of a record that is too large the one that says what to do.
+func (j journal) full(d *atomicfile.Dir, err error) error {
+	var unfit *atomicfile.UnfitError
+	if errors.As(err, &unfit) {
+		if info, e := d.Stat(j.name); e == nil && info.Regular() && info.Size > journalLimit {
+			return &FullError{j.path()}
+		}
+	}
+	return err
+}
 
 // journalTime is how long an append waits for another one.
 const journalTime = 5 * time.Second
@@ -42,7 +69,7 @@ func (j journal) read() ([][]byte, error) {
 func (j journal) readFrom(d *atomicfile.Dir) ([][]byte, error) {
 	data, _, err := d.Read(j.name, journalLimit)
 	if err != nil {
-		return nil, err
+		return nil, j.full(d, err)
 	}
 	lines := make([][]byte, 0, 1+bytes.Count(data, []byte{'\n'}))
 	for line := range bytes.Lines(data) {
@@ -96,7 +123,7 @@ func (j journal) locked(ctx context.Context, work func(d *atomicfile.Dir) error)
 func (j journal) write(d *atomicfile.Dir, lines [][]byte, fresh bool) error {
 	f, info, created, err := d.Append(j.name, journalLimit)
 	if err != nil {
-		return err
+		return j.full(d, err)
 	}
 	defer f.Close()
 	size := info.Size

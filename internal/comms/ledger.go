@@ -46,7 +46,7 @@ func (l Ledger) Lost() bool {
 
 var ledgerKeys = []string{"t", "name", "conversation_id", "sequence", "sha256", "type", "signer", "decision", "rebuilt"}
 
-// Entries returns what the ledger has about a conversation, oldest first. No ledger has nothing.
+// Entries returns what the ledger has about a conversation, or with "" about all of them, oldest first. No ledger has nothing.
 func (l Ledger) Entries(conversation string) ([]Entry, error) {
 	lines, err := l.j.read()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +75,7 @@ func entriesOf(lines [][]byte, conversation string) []Entry {
 		}
 		e.Time, _ = time.Parse(time.RFC3339, text(values[0]))
 		e.Rebuilt, _ = canonjson.Bool(values[8])
-		if e.Conversation == conversation {
+		if conversation == "" || e.Conversation == conversation {
 			found = append(found, e)
 		}
 	}

@@ -50,7 +50,11 @@ type Office struct {
 	Fallback   bool     // an unknown machine in an address is this one
 
 	GPG gpg.Program
-	SSH *ssh.Client // nil: the zero Client
+	// Unverified says that all messages count in a conversation, also those that are refused. For tests.
+	Unverified bool
+	SSH        *ssh.Client // nil: the zero Client
+
+	away *away // nil: this machine alone
 
 	Halt  func(action string) error                        // nil: halt.Check
 	Now   func() time.Time                                 // nil: time.Now

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 
 	"tutti/internal/conversation"
@@ -127,7 +127,7 @@ func (o *Office) Projects() ([]Project, error) {
 			all = append(all, p)
 		}
 	}
-	slices.SortFunc(all, func(a, b Project) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, errors.Join(errs...)
 }
 

@@ -219,7 +219,7 @@ func (r *inquiry) rules(in conversation.Inbound) conversation.Rules {
 		Ledger:   r.ledger,
 		Tool:     r.o.tool,
 		Highest: func(id string) int {
-			t, _ := r.o.Thread(p, id)
+			t, _ := r.o.view(r.ctx, p, p.Slug(), id, target{}, r.opt.NoVerify)
 			return t.State.NextSequence - 1
 		},
 		Asked: r.asked,

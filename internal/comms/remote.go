@@ -84,7 +84,7 @@ func (r route) deliver(ctx context.Context, p errand, retries int, noted func(er
 			return res, &SendError{Fault: NotDelivered, Code: CodeUndelivered, Err: fmt.Errorf("%s: %w", action, err)}
 		}
 		next := r.office.spread(wait)
-		r.office.tell(fmt.Sprintf("%v; trying again in %v", err, next.Round(time.Second)))
+		r.office.tell(fmt.Sprintf("try %d of %d: %v; the next one in %v", res.tries, retries+1, err, next.Round(time.Second)))
 		if err := r.office.waitFor(ctx, next, action); err != nil {
 			return res, err
 		}

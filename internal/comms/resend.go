@@ -38,16 +38,22 @@ func (o *Office) resend(ctx context.Context, id string, retries int) (*Sent, err
 	case err != nil:
 		err = h.failed(sendError(err), 0)
 	case to.local.Path != "":
-		if err = o.deliverHere(ctx, to, h.parcel, s); err != nil {
+		var st *staging
+		if st, err = o.deliverHere(ctx, to, nil, h.parcel, s); err == nil {
+			err = st.synced()
+		}
+		if st.leave(); err != nil {
 			err = h.failed(sendError(err), 1)
 		} else {
 			o.settle(ctx, h, s)
 		}
+	case o.away == nil:
+		err = h.failed(general(CodeIO, ErrHereOnly), 0)
 	default:
-		if err = o.ssh().HasRsync(); err != nil {
+		if err = o.away.ready(o); err != nil {
 			err = h.failed(sendError(err), 0)
 		} else {
-			err = o.dispatch(ctx, h, to, retries, s)
+			err = o.away.dispatch(o, ctx, h, to, retries, s)
 		}
 	}
 	if err != nil {

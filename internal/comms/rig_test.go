@@ -41,6 +41,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: start}
 	r.Office = testOffice(commstest.Dir(t))
+	r.Unverified = true // until it has keys
 	r.Now = func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -61,6 +62,7 @@ func newRig(t *testing.T) *rig {
 // testOffice halts by the switch of its own home.
 func testOffice(home string) *Office {
 	o := &Office{Home: home, Host: "Alpha.example"}
+	o.Abroad()
 	o.Halt = func(action string) error {
 		path := filepath.Join(home, configFolder, "HALT")
 		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
@@ -110,7 +112,7 @@ func (r *rig) mailbox(p Project) *Mailbox {
 func (r *rig) keys(secret []commstest.Who, public ...commstest.Who) *commstest.Keyring {
 	r.t.Helper()
 	k := commstest.NewKeyring(r.t, secret, public...)
-	r.GPG = k.Program()
+	r.GPG, r.Unverified = k.Program(), false
 	return k
 }
 

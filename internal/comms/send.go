@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"tutti/internal/conversation"
-	"tutti/internal/gpg"
 	"tutti/internal/machine"
 )
 
@@ -93,7 +92,15 @@ func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent
 	if err != nil {
 		return nil, err
 	}
-	out, err := o.prepare(l, to, s)
+	if !to.where.Local && o.away == nil {
+		return nil, general(CodeIO, ErrHereOnly)
+	}
+	var pen *pen
+	if halted == nil && !l.DryRun && !l.NoSign {
+		pen = o.dip(ctx, l)
+		defer pen.drop()
+	}
+	out, err := o.prepare(ctx, l, to, s)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +111,17 @@ func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent
 	if l.DryRun {
 		return s, nil
 	}
-	if parcel.Signature, err = o.sign(ctx, l, out.Text, s); err != nil {
+	if pen == nil && !l.NoSign {
+		pen = o.dip(ctx, l)
+		defer pen.drop()
+	}
+	pen.write(out.Text)
+	early := o.early(to, parcel, s, halted)
+	if parcel.Signature, err = pen.signature(s); err != nil {
+		early.leave()
 		return nil, err
 	}
-	return o.deliver(ctx, l, to, parcel, s, halted)
+	return o.deliver(ctx, l, to, early, parcel, s, halted)
 }
 
 // A target is where a letter goes.
@@ -159,7 +173,7 @@ func (o *Office) resolve(address string, fallback bool) (t target, warnings [][2
 }
 
 // prepare reads the draft and makes a message of it.
-func (o *Office) prepare(l Letter, to target, s *Sent) (conversation.Outgoing, error) {
+func (o *Office) prepare(ctx context.Context, l Letter, to target, s *Sent) (conversation.Outgoing, error) {
 	draft := l.Text
 	if draft == nil {
 		var err error
@@ -176,7 +190,7 @@ func (o *Office) prepare(l Letter, to target, s *Sent) (conversation.Outgoing, e
 		Text: draft, Sender: l.Sender, Now: o.now(),
 		From: conversation.Address{Machine: o.Machine(), Project: project}, To: to.address, ToMachines: to.aliases,
 		Restamp: l.Restamp, KeepTimestamp: l.KeepTimestamp, NoEnvelope: l.NoEnvelope,
-		State: func(id string) conversation.State { return o.stateFor(l, to, id, s) },
+		State: func(id string) conversation.State { return o.stateFor(ctx, l, to, id, s) },
 	})
 	if len(problems) == 0 && len(out.Text) > o.maxMessage() {
 		problems = append(problems, conversation.Problem{
@@ -192,8 +206,8 @@ func (o *Office) prepare(l Letter, to target, s *Sent) (conversation.Outgoing, e
 }
 
 // stateFor is how the conversation stands. Whatever of it cannot be read is not known: the rules that rest on it are milder then.
-func (o *Office) stateFor(l Letter, to target, id string, s *Sent) conversation.State {
-	v, err := o.view(l.Project, l.Sender, id, to)
+func (o *Office) stateFor(ctx context.Context, l Letter, to target, id string, s *Sent) conversation.State {
+	v, err := o.view(ctx, l.Project, l.Sender, id, to, l.NoSign)
 	if err != nil {
 		s.warn(WarnOneSided, "the conversation could not be read as a whole: "+err.Error())
 	}
@@ -230,49 +244,36 @@ func readPlain(path string, limit int) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// sign makes the signature, and says in s which key made it.
-func (o *Office) sign(ctx context.Context, l Letter, message []byte, s *Sent) ([]byte, error) {
-	if l.NoSign {
-		return nil, nil
-	}
-	var listing error
-	s.Key, s.KeySource = gpg.Choose(l.Key, os.Getenv("GPG_USER"),
-		func() string { return gpg.GitKey(ctx, l.Dir) },
-		func() []string {
-			keys, err := o.GPG.SecretKeys(ctx)
-			listing = err
-			return keys
-		})
-	if s.Key == "" {
-		return nil, general(CodeSigning, errors.Join(listing, &gpg.Error{Op: "sign", Err: gpg.ErrNoKey}))
-	}
-	return o.GPG.Sign(ctx, s.Key, message)
-}
-
 // deliver brings the signed message to its place and writes it into the record of sends.
-func (o *Office) deliver(ctx context.Context, l Letter, to target, p Parcel, s *Sent, halted error) (*Sent, error) {
+func (o *Office) deliver(ctx context.Context, l Letter, to target, early *staging, p Parcel, s *Sent, halted error) (*Sent, error) {
 	bundle := Bundle{
 		Destination: s.Destination, From: l.Sender, Project: l.Project.Path, Name: p.Name, SHA256: s.SHA256, Key: s.Key,
 		Cause: CauseSending,
 	}
 	var err error
+	defer func() { early.leave() }() // whatever it is then
 	switch {
 	case halted != nil:
 		err = o.queue(ctx, bundle, p, halted, 0)
 	case to.local.Path != "":
-		err = o.deliverHere(ctx, to, p, s)
+		early, err = o.deliverHere(ctx, to, early, p, s)
 		if fault := sendError(err); fault != nil && fault.Fault == Halted {
 			err = o.queue(ctx, bundle, p, err, 1)
 		}
 	default:
-		if err = o.deliverThere(ctx, l, to, bundle, p, s); err == nil {
+		if err = o.away.deliver(o, ctx, l, to, bundle, p, s); err == nil {
 			return s, nil // and recorded
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	// Readers see it already, so that it is recorded while the disk is at its names. Should a power cut undo them and not the record, nobody
+	// was told that it is out.
 	o.record(ctx, l.Project, s)
+	if err := early.synced(); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -292,13 +293,27 @@ func (o *Office) queue(ctx context.Context, b Bundle, p Parcel, halted error, tr
 	return e
 }
 
-// deliverHere delivers into a mailbox of this machine.
-func (o *Office) deliverHere(ctx context.Context, to target, parcel Parcel, s *Sent) error {
-	b, err := o.MakeMailbox(to.local)
-	if err != nil {
-		return err
+// early writes the text into a mailbox of this machine while gpg signs. Nil is no failure: then it is written with the signature, and
+// what is wrong is said there.
+func (o *Office) early(to target, p Parcel, s *Sent, halted error) *staging {
+	if to.local.Path == "" || halted != nil {
+		return nil
 	}
-	defer b.Close()
+	b, err := o.Mailbox(to.local) // one that is not there yet is made when there is a signature
+	if err != nil {
+		return nil
+	}
+	o.tidy(b, to, s)
+	st := &staging{box: b, parcel: p}
+	if err := st.stageText(); err != nil {
+		st.leave()
+		return nil
+	}
+	return st
+}
+
+// tidy looks at a mailbox before something is put into it.
+func (o *Office) tidy(b *Mailbox, to target, s *Sent) {
 	if b.Wide {
 		s.warn(WarnMailboxWide, "others than you can look into "+o.Shown(b.Path())+": chmod 700")
 	}
@@ -307,57 +322,24 @@ func (o *Office) deliverHere(ctx context.Context, to target, parcel Parcel, s *S
 	} else {
 		s.Swept, _ = b.sweep(*to.seen)
 	}
-	s.Path = filepath.Join(to.local.MailboxPath(), parcel.Name)
-	s.Already, err = b.Deliver(ctx, parcel, func() error { return o.halted("send " + parcel.Name) })
-	return err
 }
 
-// deliverThere delivers to another machine, from a bundle that is there before the first try: whatever happens, the message is kept.
-func (o *Office) deliverThere(ctx context.Context, l Letter, to target, b Bundle, p Parcel, s *Sent) error {
-	if err := o.ssh().HasRsync(); err != nil {
-		return err
-	}
-	h, err := o.keep(ctx, b, p)
-	if err != nil {
-		return err
-	}
-	return o.dispatch(ctx, h, to, l.Retries, s)
-}
-
-// dispatch delivers what a bundle keeps, records that and removes the bundle, or writes down why it stays. It ends the hold.
-func (o *Office) dispatch(ctx context.Context, h *held, to target, retries int, s *Sent) error {
-	done := 0
-	way, end := o.route(to.where)
-	res, err := way.deliver(ctx, errand{h.parcel, h.dir.Path()}, min(retries, MaxRetries), func(err error) {
-		done++
-		_ = h.note(CauseSending, 1, err) // at the end it is noted again, and then it counts
-	})
-	end()
-	s.Tries, s.Already = res.tries, res.already
-	if res.halted {
-		s.warn(WarnPeerHalted, to.address.Machine+" is halted: the message waits there")
-	}
-	if res.wide {
-		s.warn(WarnMailboxWide, "others than you can look into the mailbox of "+s.Destination)
-	}
-	if err == nil {
-		o.settle(ctx, h, s)
-		return nil
-	}
-	fault := sendError(err)
-	if h.fresh && (fault.Fault == NoDestination || fault.Fault == General) {
-		// It cannot be delivered as it is, so that nothing is gained by keeping it.
-		if left := h.drop(); left != nil {
-			fault.Err = errors.Join(fault.Err, left)
+// deliverHere delivers into a mailbox of this machine, from what was staged early, if anything was. Who has called it waits for the disk
+// and leaves the staging, also after an error.
+func (o *Office) deliverHere(ctx context.Context, to target, early *staging, parcel Parcel, s *Sent) (*staging, error) {
+	if early == nil {
+		b, err := o.MakeMailbox(to.local)
+		if err != nil {
+			return nil, err
 		}
-		return fault
+		o.tidy(b, to, s)
+		early = &staging{box: b}
 	}
-	defer h.release()
-	fault.Bundle = h.ID
-	if note := h.note(causeOf(fault), res.tries-done, err); note != nil {
-		fault.Err = errors.Join(fault.Err, note)
-	}
-	return fault
+	early.parcel = parcel
+	s.Path = filepath.Join(to.local.MailboxPath(), parcel.Name)
+	var err error
+	s.Already, err = early.deliver(ctx, func() error { return o.halted("send " + parcel.Name) })
+	return early, err
 }
 
 // settle records what a bundle has kept as delivered, and removes the bundle. In this order: who is killed in between sends again, finds the

@@ -1,10 +1,12 @@
 package comms
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"tutti/internal/atomicfile"
@@ -16,16 +18,20 @@ import (
 // of its sends and, where that is on this machine, from the mailbox of the partner.
 type Thread struct {
 	ID            string
-	Self, Partner string // slugs; Partner "" when nobody has written and nothing was sent
-	Messages      []ThreadMessage
-	State         conversation.State
+	Self, Partner string // slugs, or the address of a Partner of the same slug; "" when nobody has written and nothing was sent
+	// Strangers is how many messages of the mailbox are of another conversation of the same id: a project that is called as the partner,
+	// on another machine, has written them.
+	Strangers int
+	Messages  []ThreadMessage
+	State     conversation.State
 }
 
 // A ThreadMessage is one message of a thread.
 type ThreadMessage struct {
 	conversation.Event
-	Title  string
-	Source Source
+	Title   string
+	Source  Source
+	Machine string // that it says it was written on; "": it says none
 }
 
 // A Source says where a message was seen.
@@ -40,28 +46,31 @@ const (
 )
 
 // Thread reads a conversation of a project. With an error the thread holds what could be read, and its state says that it is
-// one-sided.
-func (o *Office) Thread(p Project, id string) (Thread, error) {
-	return o.view(p, p.Slug(), id, target{})
+// one-sided. What is refused, or would be, does not count; gpg is asked about what was never judged.
+func (o *Office) Thread(ctx context.Context, p Project, id string) (Thread, error) {
+	return o.view(ctx, p, p.Slug(), id, target{}, false)
 }
 
 // view reads a conversation. To is where a message of it is about to go, the zero target nowhere: until somebody has written, that is the partner.
-func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
+// With all what is refused counts as well.
+func (o *Office) view(ctx context.Context, p Project, self, id string, to target, all bool) (Thread, error) {
 	t := Thread{ID: id, Self: self}
-	in, inErr := o.received(p, id)
+	in, inErr := o.received(p, id, o.sieve(ctx, p, id, all))
 	out, outErr := o.Sent(p).Entries(id)
-	if t.Partner = partnerOf(self, in, out); t.Partner == "" {
-		t.Partner, _ = conversation.Slugify(to.address.Project)
-	}
+	with := o.partnerOf(self, in, out, to)
+	t.Partner = with.name(self)
+	in, out, t.Strangers = o.sort(self, with, in, out)
 	partner := to.local
-	if partner.Path == "" || partner.Slug() != t.Partner {
-		partner = o.partnerHere(t.Partner, out)
+	if partner.Path == "" || partner.Slug() != with.slug {
+		partner = o.partnerHere(with, out)
 	}
 	var theirs []ThreadMessage
 	theirErr := outErr
 	if partner.Path != "" {
 		var seen []string
-		theirs, seen, theirErr = o.writtenBy(partner, self, id)
+		sieve := o.sieve(ctx, partner, id, all)
+		sieve.sent = namesOf(out)
+		theirs, seen, theirErr = o.writtenBy(partner, self, id, sieve)
 		if to.seen != nil && partner.Path == to.local.Path {
 			*to.seen = seen
 		}
@@ -70,7 +79,7 @@ func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
 		t.Messages = append(t.Messages, out[i].message(self))
 	}
 	t.Messages = append(append(t.Messages, theirs...), in...)
-	slices.SortStableFunc(t.Messages, func(a, b ThreadMessage) int { return conversation.Compare(a.Event, b.Event) })
+	sort.SliceStable(t.Messages, func(i, j int) bool { return conversation.Compare(t.Messages[i].Event, t.Messages[j].Event) < 0 })
 	t.Messages = slices.CompactFunc(t.Messages, func(a, b ThreadMessage) bool {
 		return a.From == b.From && a.Name == b.Name && conversation.Compare(a.Event, b.Event) == 0
 	})
@@ -87,7 +96,7 @@ func (o *Office) view(p Project, self, id string, to target) (Thread, error) {
 }
 
 // received is what a project got: from the mailbox, and what it has archived of earlier rounds.
-func (o *Office) received(p Project, id string) ([]ThreadMessage, error) {
+func (o *Office) received(p Project, id string, sieve *sieve) ([]ThreadMessage, error) {
 	if p.Path == "" {
 		return nil, nil
 	}
@@ -95,16 +104,17 @@ func (o *Office) received(p Project, id string) ([]ThreadMessage, error) {
 	var all []ThreadMessage
 	if err == nil {
 		defer b.Close()
-		all, _, err = b.messages(id, "", FromMailbox)
+		all, _, err = b.messages(id, "", FromMailbox, sieve)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // nobody has written yet
 	}
-	return append(all, o.archived(p, id)...), err
+	all = append(all, o.archived(p, id, sieve)...)
+	return all, errors.Join(err, sieve.fault())
 }
 
 // writtenBy is what a sender has put into the mailbox of another project of this machine, and the names of all entries of that.
-func (o *Office) writtenBy(to Project, sender, id string) ([]ThreadMessage, []string, error) {
+func (o *Office) writtenBy(to Project, sender, id string, sieve *sieve) ([]ThreadMessage, []string, error) {
 	b, err := o.Mailbox(to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -113,12 +123,14 @@ func (o *Office) writtenBy(to Project, sender, id string) ([]ThreadMessage, []st
 		return nil, nil, err
 	}
 	defer b.Close()
-	return b.messages(id, sender, FromPartner)
+	all, names, err := b.messages(id, sender, FromPartner, sieve)
+	// A project of our name on another machine may have written there, too.
+	return slices.DeleteFunc(all, func(m ThreadMessage) bool { return o.elsewhere(m.Machine) }), names, err
 }
 
 // messages reads the headers of the messages of a conversation, of one sender or of all, and returns the names of all entries, too. What
-// cannot be read is left out.
-func (b *Mailbox) messages(id, sender string, source Source) (all []ThreadMessage, names []string, err error) {
+// cannot be read, and what the sieve holds back, is left out; nil holds back nothing.
+func (b *Mailbox) messages(id, sender string, source Source, sieve *sieve) (all []ThreadMessage, names []string, err error) {
 	if names, err = b.dir.Names(); err != nil {
 		return nil, nil, err
 	}
@@ -127,8 +139,8 @@ func (b *Mailbox) messages(id, sender string, source Source) (all []ThreadMessag
 		if !ok || sender != "" && n.Sender != sender {
 			continue
 		}
-		if m, ok := readHead(b.dir, name); ok && m.Conversation == id {
-			all = append(all, ThreadMessage{m.Event(name, n.Sender), m.Title, source})
+		if m, ok := readHead(b.dir, name); ok && m.Conversation == id && (sieve == nil || sieve.box(b, name)) {
+			all = append(all, ThreadMessage{m.Event(name, n.Sender), m.Title, source, machineOf(&m)})
 		}
 	}
 	return all, names, nil
@@ -170,32 +182,29 @@ func (e *SentEntry) message(self string) ThreadMessage {
 	return ThreadMessage{conversation.Event{
 		Name: e.Name, Time: at, From: self, Type: conversation.Type(e.Type), Sequence: e.Sequence, ReleaseStatus: e.ReleaseStatus,
 		InReplyTo: e.InReplyTo, Response: e.Pushback,
-	}, e.Title, FromSent}
+	}, e.Title, FromSent, ""}
 }
 
-// partnerOf is the other side of a conversation: who wrote first, else who was written to last.
-func partnerOf(self string, in []ThreadMessage, out []SentEntry) string {
-	var first *ThreadMessage
-	for i := range in {
-		if in[i].From != self && (first == nil || conversation.Compare(in[i].Event, first.Event) < 0) {
-			first = &in[i]
-		}
+func namesOf(sent []SentEntry) map[string]bool {
+	names := make(map[string]bool, len(sent))
+	for i := range sent {
+		names[sent[i].Name] = true
 	}
-	if first != nil {
-		return first.From
-	}
-	for i := len(out) - 1; i >= 0; i-- {
-		if a, ok := conversation.ParseAddress(out[i].To); ok {
-			slug, _ := conversation.Slugify(a.Project)
-			return slug
-		}
-	}
-	return ""
+	return names
+}
+
+// machineOf is the machine that a message says it was written on.
+func machineOf(m *conversation.Message) string {
+	a, _ := conversation.ParseAddress(m.From)
+	return a.Machine
 }
 
 // partnerHere finds the project of the partner on this machine. Where something was sent, the address says whether it is here; else a
 // project of that name is taken for it, whose mailbox then holds nothing of ours if it is another one.
-func (o *Office) partnerHere(slug string, out []SentEntry) Project {
+func (o *Office) partnerHere(with party, out []SentEntry) Project {
+	if with.slug == "" || with.away {
+		return Project{}
+	}
 	for i := len(out) - 1; i >= 0; i-- {
 		a, ok := conversation.ParseAddress(out[i].To)
 		if !ok {
@@ -207,15 +216,12 @@ func (o *Office) partnerHere(slug string, out []SentEntry) Project {
 		p, _ := o.Project(a.Project)
 		return p
 	}
-	if slug == "" {
-		return Project{}
-	}
-	p, _ := o.BySlug(slug)
+	p, _ := o.BySlug(with.slug)
 	return p
 }
 
 // archived is what a project has archived of a conversation.
-func (o *Office) archived(p Project, id string) []ThreadMessage {
+func (o *Office) archived(p Project, id string, sieve *sieve) []ThreadMessage {
 	d, err := o.openArchive(p)
 	if err != nil {
 		return nil // most projects have none
@@ -223,8 +229,8 @@ func (o *Office) archived(p Project, id string) []ThreadMessage {
 	defer d.Close()
 	var all []ThreadMessage
 	for _, a := range archiveNames(d, id) {
-		if m, ok := readHead(d, a.file); ok && m.Conversation == id {
-			all = append(all, ThreadMessage{m.Event(a.message, a.sender), m.Title, FromArchive})
+		if m, ok := readHead(d, a.file); ok && m.Conversation == id && sieve.archive(d, a.file) {
+			all = append(all, ThreadMessage{m.Event(a.message, a.sender), m.Title, FromArchive, machineOf(&m)})
 		}
 	}
 	return all

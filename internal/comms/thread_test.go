@@ -33,7 +33,7 @@ func TestThread(t *testing.T) {
 	r.say("notes", "web", note{conv: "job-with-a-long-name", kind: "complete", seq: 4})
 	r.say("notes", "web", note{conv: "job-with", kind: "request", seq: 1}) // of another conversation
 	for _, p := range []Project{web, notes} {
-		got, err := r.Thread(p, "job-with-a-long-name")
+		got, err := r.Thread(t.Context(), p, "job-with-a-long-name")
 		if err != nil || len(got.Messages) != 4 || got.State.OneSided || got.State.Originator != "web" || got.State.Awaited != conversation.Originator ||
 			!got.State.VerificationDue || got.State.NextSequence != 5 || len(got.State.Warnings) != 0 {
 			t.Errorf("%s: %+v, %v", p.Name, got, err)
@@ -48,16 +48,16 @@ func TestThread(t *testing.T) {
 	}
 	// Without the record of sends the mailbox of the partner tells what was written.
 	must(t, os.RemoveAll(r.StatePath("sent")))
-	if got, err := r.Thread(web, "job-with-a-long-name"); err != nil || len(got.Messages) != 4 || got.State.OneSided {
+	if got, err := r.Thread(t.Context(), web, "job-with-a-long-name"); err != nil || len(got.Messages) != 4 || got.State.OneSided {
 		t.Errorf("without the record: %+v, %v", got, err)
 	}
 	// Without either, one direction is missing.
 	must(t, os.RemoveAll(notes.Path))
-	got, err := r.Thread(web, "job-with-a-long-name")
+	got, err := r.Thread(t.Context(), web, "job-with-a-long-name")
 	if err != nil || len(got.Messages) != 2 || !got.State.OneSided {
 		t.Errorf("without both: %+v, %v; want it one-sided", got, err)
 	}
-	if got, err := r.Thread(web, "none"); err != nil || len(got.Messages) != 0 || got.State.NextSequence != 1 {
+	if got, err := r.Thread(t.Context(), web, "none"); err != nil || len(got.Messages) != 0 || got.State.NextSequence != 1 {
 		t.Errorf("unknown: %+v, %v", got, err)
 	}
 }
@@ -68,7 +68,7 @@ func TestThreadOfAShortName(t *testing.T) {
 	r := newRig(t)
 	p := r.project("notes")
 	r.lay(p, "20260427T100000Z-from-web-job-with.org", note{conv: "job-with-a-long-name", kind: "request", seq: 1}.text(), "")
-	if got, err := r.Thread(p, "job-with-a-long-name"); err != nil || len(got.Messages) != 1 || got.Partner != "web" {
+	if got, err := r.Thread(t.Context(), p, "job-with-a-long-name"); err != nil || len(got.Messages) != 1 || got.Partner != "web" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestSendKnowsTheConversation(t *testing.T) {
 	if s := r.say("web", "notes", note{conv: "job", kind: "release", seq: 13, more: "#+RELEASE_STATUS: abandoned-after-escalation\n"}); len(s.Warnings) != 0 {
 		t.Errorf("warnings %v", s.Warnings)
 	}
-	if got, err := r.Thread(r.project("notes"), "job"); err != nil || !got.State.Terminal || got.State.ReleaseStatus != "abandoned-after-escalation" {
+	if got, err := r.Thread(t.Context(), r.project("notes"), "job"); err != nil || !got.State.Terminal || got.State.ReleaseStatus != "abandoned-after-escalation" {
 		t.Errorf("%+v, %v", got.State, err)
 	}
 }
@@ -147,7 +147,7 @@ func TestArchive(t *testing.T) {
 	only(t, notes.MailboxPath(), "20260427T100004Z-from-web-open-job.org", "20260427T100004Z-from-web-open-job.org.asc")
 	only(t, web.MailboxPath())
 	// The conversation is known after it was put away, and goes on with the next number.
-	if got, err := r.Thread(web, "job"); err != nil || len(got.Messages) != 3 || !got.State.Terminal || got.State.NextSequence != 4 {
+	if got, err := r.Thread(t.Context(), web, "job"); err != nil || len(got.Messages) != 3 || !got.State.Terminal || got.State.NextSequence != 4 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if reports, err := r.Archive(t.Context(), notes, nil, false); err != nil || len(reports) != 0 {

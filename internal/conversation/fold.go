@@ -2,7 +2,9 @@ package conversation
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -82,22 +84,41 @@ type State struct {
 // Fold returns the state of a conversation from the messages of both directions, in any order. A message that is given
 // twice, as from the record of the sender and from the mailbox of the receiver, counts once. One that is dated later than
 // FutureMax from now is left out with a warning: no receiver takes it, and a release of that kind would hide all that
-// comes.
+// comes. For the same reason a release that is dated later than FutureWarned from now ends nothing yet; it is told with the same
+// warning, and its number counts.
 func Fold(events []Event, v View) State {
 	f := folder{v: v}
-	list := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return tooLate(e.Time, v.Now) })
-	if len(list) < len(events) {
-		f.warn(WarnFuture)
+	list := events
+	if !inOrder(events, v.Now) {
+		list = slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return tooLate(e.Time, v.Now) })
+		if len(list) < len(events) {
+			f.warn(WarnFuture)
+		}
+		sort.SliceStable(list, func(i, j int) bool { return Compare(list[i], list[j]) < 0 })
+		list = slices.CompactFunc(list, func(a, b Event) bool { return a.Name != "" && a.From == b.From && Compare(a, b) == 0 })
 	}
-	slices.SortStableFunc(list, Compare)
-	list = slices.CompactFunc(list, func(a, b Event) bool { return a.Name != "" && a.From == b.From && Compare(a, b) == 0 })
 	f.s.NextSequence = 1
-	for _, e := range list {
+	for i := range list {
+		e := &list[i]
 		f.s.NextSequence = max(f.s.NextSequence, e.Sequence+1)
+		if e.Type == Release && !Ends(e.Time, v.Now) {
+			f.warn(WarnFuture)
+			continue
+		}
 		f.apply(e)
 	}
 	f.finish(list)
 	return f.s
+}
+
+// inOrder reports whether events are in their order already, none twice and none too far in the future, as those of a mailbox mostly are.
+func inOrder(events []Event, now time.Time) bool {
+	for i := range events {
+		if tooLate(events[i].Time, now) || i > 0 && Compare(events[i-1], events[i]) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // A folder is one run of Fold.
@@ -111,7 +132,10 @@ type folder struct {
 	since    time.Time // of the complete that waits for its release
 	switches int       // of the writer, since the last step forward
 	// waiting is since when what the originator and the receiver want an answer to has had none.
-	waiting map[Side]time.Time
+	waiting [2]struct {
+		some bool
+		at   time.Time
+	}
 }
 
 func (f *folder) warn(code string) {
@@ -120,7 +144,7 @@ func (f *folder) warn(code string) {
 	}
 }
 
-func (f *folder) apply(e Event) {
+func (f *folder) apply(e *Event) {
 	if f.s.Rounds == 0 {
 		if e.Type != Request {
 			f.warn(WarnOrphanStart)
@@ -138,8 +162,8 @@ func (f *folder) apply(e Event) {
 		f.warn(WarnThirdParty)
 		return
 	}
-	last := f.s.Last
-	f.s.Last = e
+	last := f.s.Last.From
+	f.s.Last = *e
 	if f.s.Terminal {
 		f.after(e, by)
 		return
@@ -151,7 +175,7 @@ func (f *folder) apply(e Event) {
 	if f.s.InsistExchanges >= InsistCap && e.Type != Escalate && e.Type != Release {
 		f.warn(WarnExpectedEscalate)
 	}
-	if last.From != e.From {
+	if last != e.From {
 		f.switches++
 	}
 	f.wait(e, by)
@@ -159,11 +183,12 @@ func (f *folder) apply(e Event) {
 }
 
 // open begins a round.
-func (f *folder) open(e Event, receiver string) {
+func (f *folder) open(e *Event, receiver string) {
 	warnings := f.s.Warnings
-	f.s = State{Originator: e.From, Receiver: receiver, Rounds: f.s.Rounds + 1, NextSequence: f.s.NextSequence, Last: e, Warnings: warnings}
+	f.s = State{Originator: e.From, Receiver: receiver, Rounds: f.s.Rounds + 1, NextSequence: f.s.NextSequence, Last: *e, Warnings: warnings}
 	f.owner, f.ask, f.late, f.switches = Receiver, "", false, 0
-	f.waiting = map[Side]time.Time{Originator: e.Time}
+	clear(f.waiting[:])
+	f.waiting[0].some, f.waiting[0].at = true, e.Time
 }
 
 // other returns who the receiver is when the originator is known, as far as the view tells.
@@ -206,7 +231,7 @@ func wrongSide(t Type, by Side) string {
 
 // after is what a message does after the release: a request opens the next round, a further release closes again what was
 // written late, and all else is late.
-func (f *folder) after(e Event, by Side) {
+func (f *folder) after(e *Event, by Side) {
 	switch {
 	case e.Type == Request && by == Originator:
 		f.open(e, f.s.Receiver)
@@ -222,10 +247,14 @@ func (f *folder) after(e Event, by Side) {
 }
 
 // wait keeps since when an answer is awaited: whatever the other side writes is one.
-func (f *folder) wait(e Event, by Side) {
-	delete(f.waiting, opposite(by))
-	if _, had := f.waiting[by]; !had && e.Type.WantsReply() {
-		f.waiting[by] = e.Time
+func (f *folder) wait(e *Event, by Side) {
+	own, other := &f.waiting[0], &f.waiting[1]
+	if by == Receiver {
+		own, other = other, own
+	}
+	other.some = false
+	if !own.some && e.Type.WantsReply() {
+		own.some, own.at = true, e.Time
 	}
 }
 
@@ -236,7 +265,7 @@ func opposite(s Side) Side {
 	return Originator
 }
 
-func (f *folder) act(e Event, by Side) {
+func (f *folder) act(e *Event, by Side) {
 	s := &f.s
 	switch e.Type {
 	case Request:
@@ -300,8 +329,8 @@ func (f *folder) finish(list []Event) {
 	s.Stalled = !s.Terminal && !s.PollingPaused && f.switches/2 >= StallExchanges
 	if !f.v.Now.IsZero() {
 		s.VerificationOverdue = s.VerificationDue && f.v.Now.Sub(f.since) > ReleaseWait
-		for _, since := range f.waiting {
-			s.ReplyOverdue = s.ReplyOverdue || !s.Terminal && !s.PollingPaused && f.v.Now.Sub(since) > ReplyTimeout
+		for _, w := range f.waiting {
+			s.ReplyOverdue = s.ReplyOverdue || w.some && !s.Terminal && !s.PollingPaused && f.v.Now.Sub(w.at) > ReplyTimeout
 		}
 	}
 	s.OneSided = f.v.Missing || oneSided(list, s.Rounds)
@@ -311,15 +340,31 @@ func (f *folder) finish(list []Event) {
 // oneSided guesses that the messages of one direction are missing: all that there are have one writer, and either no
 // request is among them or numbers are left out.
 func oneSided(list []Event, rounds int) bool {
-	highest, numbers := 0, map[int]bool{}
-	for _, e := range list {
-		if e.From != list[0].From {
+	for i := range list {
+		if list[i].From != list[0].From {
 			return false
 		}
-		highest = max(highest, e.Sequence)
-		numbers[e.Sequence] = true
 	}
-	return len(list) > 0 && (rounds == 0 || len(numbers) < highest)
+	return len(list) > 0 && (rounds == 0 || gaps(list))
+}
+
+// gaps reports whether there are fewer sequences than the highest of them.
+func gaps(list []Event) bool {
+	highest, few := 0, uint64(0)
+	var many map[int]bool
+	for i := range list {
+		n := list[i].Sequence
+		highest = max(highest, n)
+		switch {
+		case 0 <= n && n < 64:
+			few |= 1 << n
+		case many == nil:
+			many = map[int]bool{n: true}
+		default:
+			many[n] = true
+		}
+	}
+	return bits.OnesCount64(few)+len(many) < highest
 }
 
 // Refuses returns what is to be said of a message that a side is about to write: CodeCapReached if it must not be sent,

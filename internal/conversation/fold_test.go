@@ -91,6 +91,8 @@ func TestFold(t *testing.T) {
 		{"a:request b:complete", View{Now: noon.Add(25 * time.Hour)}, "a b originator=a open due overdue"},
 		{"a:request b:query b:escalate", View{Now: noon.Add(99 * time.Hour)}, "a b user open paused"},
 		{"a:request b:complete +30h a:release/complete", View{Now: noon.Add(2 * time.Hour)}, "a b originator=a open due timestamp_future"},
+		{"a:request b:complete a:release/complete", View{Now: noon.Add(9 * time.Minute)}, "a b originator=a open due timestamp_future"},
+		{"a:request b:complete a:release/complete", View{Now: noon.Add(10 * time.Minute)}, "a b none status=complete"},
 		{"a:request" + ping, View{}, "a b receiver=b open stalled"},
 		{"a:request" + ping[:len(ping)-len(" a:progress")], View{}, "a b originator=a open"},
 		{"a:request" + ping + " a:request", View{}, "a b receiver=b open"},

@@ -34,8 +34,8 @@ type Waiting struct {
 // would wait for ever.
 //
 // A release that [Receive] would refuse for what can be seen from here ends nothing, and waits: one without a signature,
-// one whose name has another time, and one from more than FutureMax after now, which would hide all that comes. A zero
-// now judges no future.
+// one whose name has another time, and one from more than FutureMax after now. So does one that is taken with a warning, from
+// more than FutureWarned after now: until its time has come it would hide all that is written. A zero now judges no future.
 func Pending(items []Item, releases map[string]time.Time, now time.Time) Waiting {
 	latest := make(map[string]time.Time, len(releases))
 	for c, t := range releases {
@@ -68,7 +68,7 @@ func Pending(items []Item, releases map[string]time.Time, now time.Time) Waiting
 
 // holds reports whether the time of a message may be relied on.
 func (it *Item) holds(now time.Time) bool {
-	if it.Unreadable || it.Unsigned || tooLate(it.Time, now) {
+	if it.Unreadable || it.Unsigned || it.Type == Release && !Ends(it.Time, now) {
 		return false
 	}
 	n, _, ok := splitName(it.Name)
@@ -77,6 +77,9 @@ func (it *Item) holds(now time.Time) bool {
 
 // tooLate reports whether a message is dated so far after now that it is refused.
 func tooLate(at, now time.Time) bool { return !now.IsZero() && at.Sub(now) > FutureMax }
+
+// Ends reports whether a release may end a conversation now, by its time.
+func Ends(at, now time.Time) bool { return now.IsZero() || at.Sub(now) <= FutureWarned }
 
 // when is the time of a message, or that of its name where it has none that can be read.
 func (it *Item) when() time.Time {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"tutti/internal/orgfile"
@@ -104,7 +105,7 @@ func (d *Draft) rules(out *Outgoing, notes []string) []Problem {
 	}
 	if !m.Time.IsZero() && !d.KeepTimestamp {
 		if drift := d.Now.Sub(m.Time).Abs(); drift > MaxDrift {
-			bad(CodeStale, orgfile.Timestamp, fmt.Sprintf("TIMESTAMP is %s away from the clock", drift.Round(time.Second)))
+			bad(CodeStale, orgfile.Timestamp, "TIMESTAMP is "+span(drift)+" away from the clock")
 		}
 	}
 	if !Slug(d.Sender) {
@@ -165,4 +166,15 @@ func (d *Draft) wrap(text []byte, h orgfile.Header) ([]byte, error) {
 		}
 	}
 	return text, nil
+}
+
+// span is a time as people say it.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " minutes"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " hours"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " days"
 }

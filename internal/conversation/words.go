@@ -23,3 +23,24 @@ func StateLine(conversation string, s *State) string {
 func Surfacing(work, project string, t Type) string {
 	return fmt.Sprintf("While we were working on %s, a cross-agent message landed from %s. It's a %s: now, or after we finish?", work, project, t)
 }
+
+// Refusal is the one line by which an agent tells its user of a message that it must not act on.
+func Refusal(sender, reason string) string {
+	if sender == "" {
+		sender = "an unknown sender"
+	}
+	return fmt.Sprintf("A cross-agent message in the name of %s was refused, and I have not acted on it: %s", sender, reason)
+}
+
+// AnswerWith are the flags of the message that most often answers one of a type, "" when none is due.
+func AnswerWith(t Type) string {
+	switch t {
+	case Request, Query:
+		return "--type " + string(Progress)
+	case Pushback:
+		return "--type " + string(Request) + " --response " + Revise
+	case Complete:
+		return "--type " + string(Release) + " --release-status " + ReleasedComplete
+	}
+	return ""
+}

@@ -33,6 +33,8 @@ func TestVerify(t *testing.T) {
 	bob := commstest.Sign(t, commstest.Bob, message)
 	inline := home.Run(string(message), "--armor", "--sign")
 	clear := home.Run("a text\n", "--clear-sign")
+	unix := bytes.ReplaceAll(message, []byte("\r"), nil)
+	asText := []byte(home.Run(string(unix), "--armor", "--textmode", "--detach-sign"))
 	binary := home.Run(string(message), "--detach-sign")
 	past := home.Run(string(message), "--faked-system-time", "20200101T130000", "--default-sig-expire", "1d",
 		"--armor", "--detach-sign")
@@ -46,6 +48,8 @@ func TestVerify(t *testing.T) {
 	}{
 		{"own key", alice, message, "", commstest.Alice},
 		{"imported key, not trusted", bob, message, "", commstest.Bob},
+		{"over text", asText, unix, "", commstest.Alice},
+		{"over text, with other line ends", asText, bytes.ReplaceAll(unix, []byte("\n"), []byte("\r\n")), gpg.CodeInvalid, commstest.Alice},
 		{"not in armour", []byte(binary), message, "", commstest.Alice},
 		{"expired key", commstest.Sign(t, commstest.Expired, message), message, gpg.CodeKeyExpired, commstest.Expired},
 		{"revoked key", commstest.Sign(t, commstest.Revoked, message), message, gpg.CodeKeyRevoked, commstest.Revoked},

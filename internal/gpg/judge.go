@@ -27,7 +27,14 @@ type Verdict struct {
 	Key         string // that signed: fingerprint of the subkey or primary key, or its 16-digit id when that is all that is known
 	User        string // first user id of the key, as its owner wrote it: may hold control characters
 	Detail      string // for people: what is wrong; "" when valid
+
+	text bool // made over text, whose line ends may be others
 }
+
+// textDetail refuses a signature that fits several files. What was signed is the text with CR LF as its line ends: the same text with LF and
+// with any mixture has the same signature and another hash, so that a copy with other ones would not be seen to be one. Of all of them
+// only the one without a CR is taken.
+const textDetail = "the signature is one over text, and the message has a CR: it would fit other line ends, too; sign it without textmode"
 
 // statusPrefix begins each status line.
 const statusPrefix = "[GNUPG:] "
@@ -53,8 +60,11 @@ func (p Program) Verify(ctx context.Context, asc, data []byte) (Verdict, error) 
 	if data == nil {
 		data = []byte{}
 	}
-	a, err := p.run(ctx, call{op: "verify", args: verifyArgs, stdin: data, file: asc, plain: true})
+	a, err := p.run(ctx, call{op: "verify", args: verifyArgs, stdin: saying(data), file: asc, plain: true})
 	v := Judge(a.status)
+	if v.Valid && v.text && bytes.IndexByte(data, '\r') >= 0 {
+		v.Valid, v.Code, v.Detail = false, CodeInvalid, textDetail
+	}
 	if err == nil && unable(a, v) {
 		err = errUnable
 	}
@@ -93,7 +103,7 @@ func Judge(status []byte) Verdict {
 			s.take(word, rest)
 		}
 	}
-	v := Verdict{Key: s.key, Fingerprint: s.primary, User: s.user}
+	v := Verdict{Key: s.key, Fingerprint: s.primary, User: s.user, text: s.class == "01"}
 	v.Code, v.Detail = s.fault()
 	v.Valid = v.Code == ""
 	return v

@@ -16,7 +16,7 @@ import (
 type call struct {
 	op    string
 	args  []string
-	stdin []byte
+	stdin *feed  // nil: it has none
 	file  []byte // what the process reads from descriptor 4; nil: it has none
 	max   int    // bytes that its standard output may have
 	plain bool   // speak English
@@ -43,44 +43,95 @@ var (
 // grace is how long the pipes of a process that has ended may stay open: only a child that it left behind could hold them.
 const grace = time.Second
 
+// A feed is the standard input of a process: it waits for what is to be said.
+type feed struct {
+	data <-chan []byte // takes one, or is closed: then nothing is said
+	rest []byte
+}
+
+func (f *feed) Read(p []byte) (int, error) {
+	if len(f.rest) == 0 {
+		data, more := <-f.data
+		if !more || len(data) == 0 {
+			return 0, io.EOF
+		}
+		f.rest = data
+	}
+	n := copy(p, f.rest)
+	f.rest = f.rest[n:]
+	return n, nil
+}
+
+// saying is a feed whose data is there.
+func saying(data []byte) *feed {
+	ch := make(chan []byte, 1)
+	ch <- data
+	close(ch)
+	return &feed{data: ch}
+}
+
 // run calls gpg. The error is nil when the process ended by itself, with whatever exit status; an answer comes with every
 // error after the start.
 func (p Program) run(ctx context.Context, c call) (answer, error) {
-	path, err := p.path()
+	r, err := p.start(ctx, c)
 	if err != nil {
 		return answer{}, err
+	}
+	return r.wait()
+}
+
+// A running is a process of gpg that has to be waited for.
+type running struct {
+	ctx  context.Context // what may end it
+	end  func()          // ends it, if it has not
+	cmd  *exec.Cmd
+	out  *limited
+	said *tail
+	side pipes
+}
+
+// start starts gpg.
+func (p Program) start(ctx context.Context, c call) (*running, error) {
+	path, err := p.path()
+	if err != nil {
+		return nil, err
 	}
 	limit := p.limit()
 	slow := fmt.Errorf("no answer within %s: %w", limit, context.DeadlineExceeded)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, slow)
-	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
+	r := &running{ctx: ctx, end: func() { giveUp(nil); cancel() }, out: &limited{max: c.max, over: giveUp}, said: &tail{}}
 	cmd := exec.CommandContext(ctx, path, append([]string{"--batch", "--no-tty", statusFD}, c.args...)...)
 	cmd.Env = p.environ(c.plain)
 	cmd.WaitDelay = grace
 	if c.stdin != nil {
-		cmd.Stdin = bytes.NewReader(c.stdin)
+		cmd.Stdin = c.stdin
 	}
-	out, said := &limited{max: c.max, over: giveUp}, &tail{}
-	cmd.Stdout, cmd.Stderr = out, said
+	cmd.Stdout, cmd.Stderr = r.out, r.said
+	r.cmd, r.side = cmd, pipes{status: &limited{max: maxStatus, over: giveUp}, done: make(chan error, 1)}
+	if err = r.side.open(cmd, c.file); err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		r.side.close()
+		r.end()
+		return nil, err
+	}
+	r.side.started(c.file)
+	return r, nil
+}
 
-	side := pipes{status: &limited{max: maxStatus, over: giveUp}, done: make(chan error, 1)}
-	defer side.close()
-	if err := side.open(cmd, c.file); err != nil {
-		return answer{}, err
-	}
-	if err := cmd.Start(); err != nil {
-		return answer{}, err
-	}
-	side.started(c.file)
-	err = cmd.Wait()
-	status, statusErr := side.rest()
-	a := answer{status: status, out: out.buf.Bytes(), said: said.last(), exit: cmd.ProcessState.ExitCode()}
+// wait takes what gpg has to say, until it ends.
+func (r *running) wait() (answer, error) {
+	defer r.end()
+	defer r.side.close()
+	err := r.cmd.Wait()
+	status, statusErr := r.side.rest()
+	a := answer{status: status, out: r.out.buf.Bytes(), said: r.said.last(), exit: r.cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError
 	switch {
-	case ctx.Err() != nil && (err != nil || out.full || side.status.full):
-		return a, context.Cause(ctx)
+	case r.ctx.Err() != nil && (err != nil || r.out.full || r.side.status.full):
+		return a, context.Cause(r.ctx)
 	case errors.As(err, &exit) && exit.Exited():
 		err = nil // judged by the caller
 	}

@@ -18,20 +18,61 @@ var signArgs = []string{"--no-textmode", "--disable-dirmngr", "--no-auto-key-loc
 // Sign returns a detached signature over the data, in armour, made with the secret key that the name means to gpg: a fingerprint, a
 // key id or part of a user id. The agent may ask the person for the pass phrase, as long as the limit allows. It fails with an *Error.
 func (p Program) Sign(ctx context.Context, key string, data []byte) ([]byte, error) {
-	fail := func(err error, said string) ([]byte, error) {
-		return nil, &Error{Op: "sign", Key: key, Said: said, Err: err}
-	}
+	s := p.Begin(ctx, key)
+	s.Take(data)
+	return s.End()
+}
+
+// A Signature is being made: gpg has begun, reads its ring and waits for the data. It takes the data, and then End has to be called;
+// without data, Drop.
+type Signature struct {
+	key  string
+	data chan []byte
+	call *running
+	err  error
+}
+
+// Begin starts the making of a signature of data that is not there yet. What [Program.Sign] would fail with is told by End.
+func (p Program) Begin(ctx context.Context, key string) *Signature {
+	s := &Signature{key: key, data: make(chan []byte, 1)}
 	switch {
 	case strings.TrimSpace(key) == "":
-		return fail(ErrNoKey, "")
+		s.err = ErrNoKey
+		return s
 	case len(key) > maxKey || strings.ContainsAny(key, "\x00\n\r"):
-		return fail(errors.New("no key can have that name"), "")
-	}
-	if data == nil {
-		data = []byte{}
+		s.err = errors.New("no key can have that name")
+		return s
 	}
 	args := append(signArgs[:len(signArgs):len(signArgs)], "--local-user="+key)
-	a, err := p.run(ctx, call{op: "sign", args: args, stdin: data, max: MaxSignature})
+	s.call, s.err = p.start(ctx, call{op: "sign", args: args, stdin: &feed{data: s.data}, max: MaxSignature})
+	return s
+}
+
+// Take hands over what is to be signed. It may not be changed until End has returned.
+func (s *Signature) Take(data []byte) {
+	s.data <- data
+	close(s.data)
+}
+
+// Drop ends gpg before it was given anything, and waits until it has ended.
+func (s *Signature) Drop() {
+	if s.call == nil {
+		return
+	}
+	_ = s.call.cmd.Process.Kill() // before it could take the end of its input for the end of the data
+	close(s.data)
+	_, _ = s.call.wait() // killed
+}
+
+// End waits for the signature.
+func (s *Signature) End() ([]byte, error) {
+	fail := func(err error, said string) ([]byte, error) {
+		return nil, &Error{Op: "sign", Key: s.key, Said: said, Err: err}
+	}
+	if s.err != nil {
+		return fail(s.err, "")
+	}
+	a, err := s.call.wait()
 	outcome := readSigning(a.status)
 	switch {
 	case err != nil && outcome.asking && errors.Is(err, context.DeadlineExceeded):

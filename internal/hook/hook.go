@@ -122,6 +122,7 @@ type event struct {
 	bus   *Bus
 	r     post.Reader
 	more  bool // one more turn was asked for
+	at    place
 }
 
 // folder is where the agent program was started, as far as it tells.

@@ -2,12 +2,9 @@ package hook
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"tutti/internal/comms"
@@ -66,33 +63,6 @@ type round struct {
 	judged  []string // names of messages that stand in the ledger because of this look
 	next    time.Time
 	left    bool // there was no room or no time for all of them
-}
-
-// project is the one in whose folder the agent works, if it has mail of this kind: it got some, or has written.
-func (e *event) project() (p comms.Project, mark string, ok bool) {
-	if e.o.Projects == nil || e.call.Dir == "" {
-		return p, "", false
-	}
-	o := comms.Office{Home: e.o.Projects.home}
-	if p, ok = o.ProjectAt(e.call.Dir); !ok {
-		return p, "", false
-	}
-	box, sent := markOf(p.MailboxPath(), e.now), markOf(o.Sent(p).Path(), e.now)
-	return p, box + "/" + sent, box+sent != ""
-}
-
-// markOf tells a state of a file or a folder from another one; "": there is none. One that changed this moment has a mark of that moment, so
-// that it is looked at again.
-func markOf(path string, now time.Time) string {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return ""
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || now.Sub(info.ModTime()) < grain {
-		return "young " + strconv.FormatInt(now.UnixNano(), 36)
-	}
-	return strconv.FormatUint(uint64(st.Ino), 36) + "." + strconv.FormatInt(info.ModTime().UnixNano(), 36) + "." + strconv.FormatInt(st.Size, 36)
 }
 
 // letters looks whether a message between projects has come, and puts what is to be said of it into at most room bytes. nil: nothing.
@@ -210,13 +180,13 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 		return err
 	}
 	s, err := survey.Look(ctx, survey.Options{
-		Office: o, Globs: []string{literal(r.project.MailboxPath())}, Cache: e.o.Projects.cache, Halt: e.o.Switch, Now: e.o.Now,
+		Office: o, Globs: []string{survey.Literal(r.project.MailboxPath())}, Cache: e.o.Projects.cache, Halt: e.o.Switch, Now: e.o.Now,
 	})
 	if err != nil {
 		return err
 	}
 	if len(s.Projects) == 0 { // no mailbox: it has written, and got nothing
-		return e.wrote(o, r, room)
+		return e.wrote(ctx, o, r, room)
 	}
 	p := s.Projects[0]
 	if p.Err != nil {
@@ -250,7 +220,7 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 }
 
 // wrote looks at the conversations of a project that has written and got nothing: there is a record of that, and no mailbox.
-func (e *event) wrote(o *comms.Office, r *round, room int) error {
+func (e *event) wrote(ctx context.Context, o *comms.Office, r *round, room int) error {
 	sent, err := o.Sent(r.project).Entries("")
 	if err != nil {
 		return err
@@ -260,7 +230,7 @@ func (e *event) wrote(o *comms.Office, r *round, room int) error {
 		if slices.ContainsFunc(all, func(c survey.Conversation) bool { return c.ID == m.Conversation }) {
 			continue
 		}
-		t, err := o.Thread(r.project, m.Conversation)
+		t, err := o.Thread(ctx, r.project, m.Conversation)
 		if err != nil {
 			return err
 		}
@@ -406,11 +376,6 @@ func (e *event) room(text string) int {
 		return 0
 	}
 	return MaxAnswer - (len(a.Out) - 1) - cost(text) - cost("\n")
-}
-
-// literal is a pattern that means one path.
-func literal(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // remark is how an agent of a project with such mail ends a reply while it is halted, or after that; "" for others.

@@ -267,8 +267,19 @@ func (t *Table) Rows() iter.Seq2[Row, error] {
 }
 
 // All returns what Rows yields, without the bodies.
-func (t *Table) All() ([]Row, error) {
-	rows := make([]Row, t.Len())
+func (t *Table) All() ([]Row, error) { return t.AllInto(nil) }
+
+// AllInto is All into the memory of rows, if that is enough.
+func (t *Table) AllInto(rows []Row) ([]Row, error) {
+	if n := t.Len(); cap(rows) < n {
+		rows = make([]Row, n)
+	} else {
+		rows = rows[:n]
+	}
+	t.base.whole()
+	if t.more != nil {
+		t.more.whole()
+	}
 	if t.more == nil || t.more.count == 0 && len(t.gone) == 0 {
 		for pos := range t.base.count {
 			if err := t.base.fill(&rows[pos], pos); err != nil {
@@ -290,6 +301,9 @@ func (t *Table) All() ([]Row, error) {
 	}
 	return rows[:n], nil
 }
+
+// whole has rows and names read in large windows from the first on, since all of them are wanted.
+func (p *part) whole() { p.entries.step, p.names.step = lastWindow, lastWindow }
 
 // A cursor goes through one part, a row at a time.
 type cursor struct {

@@ -1,8 +1,8 @@
 package machine
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -27,7 +27,7 @@ func Near(typed string, known []string) []string {
 			near = append(near, rated{word, far})
 		}
 	}
-	slices.SortStableFunc(near, func(a, b rated) int { return cmp.Compare(a.far, b.far) })
+	sort.SliceStable(near, func(i, j int) bool { return near[i].far < near[j].far })
 	var words []string
 	for _, r := range near[:min(3, len(near))] {
 		words = append(words, r.word)

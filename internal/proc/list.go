@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"syscall"
 	"time"
 )
@@ -31,7 +32,7 @@ func List() ([]Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	slices.SortFunc(all, func(a, b Process) int { return a.PID - b.PID })
+	sort.Slice(all, func(i, j int) bool { return all[i].PID < all[j].PID })
 	return all, nil
 }
 
@@ -143,7 +144,7 @@ func running(ids []ID) (left []ID) {
 // On macOS programs of the system do not show it.
 func WithEnv(name, value string) []Process {
 	all := withEnv([]byte(name + "=" + value))
-	slices.SortFunc(all, func(a, b Process) int { return a.PID - b.PID })
+	sort.Slice(all, func(i, j int) bool { return all[i].PID < all[j].PID })
 	return all
 }
 

@@ -238,9 +238,9 @@ func signal(id ID, sig syscall.Signal) error {
 	return syscall.Kill(id.PID, sig)
 }
 
-// Files returns the paths of the files that a process has open, folders and devices among them. A file that was removed since has
+// Written returns the paths of the files that a process has open for writing, devices among them. A file that was removed since has
 // " (deleted)" behind its path.
-func Files(id ID) ([]string, error) {
+func Written(id ID) ([]string, error) {
 	if !id.Alive() {
 		return nil, fmt.Errorf("files of process %d: %w", id.PID, ErrGone)
 	}
@@ -251,7 +251,11 @@ func Files(id ID) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if name, err := os.Readlink(dir + "/" + e.Name()); err == nil && strings.HasPrefix(name, "/") {
+		link := dir + "/" + e.Name()
+		if info, err := os.Lstat(link); err != nil || info.Mode()&0o200 == 0 { // the rights of the link are those of the handle
+			continue
+		}
+		if name, err := os.Readlink(link); err == nil && strings.HasPrefix(name, "/") {
 			names = append(names, name)
 		}
 	}

@@ -114,5 +114,5 @@ func signal(id ID, sig syscall.Signal) error {
 	return syscall.Kill(id.PID, sig)
 }
 
-// Files would return the paths of the files that a process has open.
-func Files(ID) ([]string, error) { return nil, errors.ErrUnsupported }
+// Written would return the paths of the files that a process has open for writing.
+func Written(ID) ([]string, error) { return nil, errors.ErrUnsupported }

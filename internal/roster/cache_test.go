@@ -172,6 +172,82 @@ func TestCacheThatIsDamaged(t *testing.T) {
 	}
 }
 
+// TestCacheIsReadWhileItIsWritten writes two caches in turns, a long one and a short one: a reader has one of them, or none.
+func TestCacheIsReadWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	c := newCached(t, 60)
+	many, few := c.rows, [][]byte{[]byte(strings.Replace(full, "api", "few", 1))}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 300 {
+			for _, c.rows = range [][][]byte{many, few} {
+				c.write(t, time.Hour)
+			}
+		}
+	}()
+	read := 0
+	for over := false; !over || read == 0; {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		rows, ok := Cached(c.yaml, c.cache)
+		if !ok {
+			continue
+		}
+		read++
+		want, last := len(many), "api59-creator-claude"
+		if strings.HasPrefix(rows[0].Name, "few") {
+			want, last = 1, "few-creator-claude"
+		}
+		if len(rows) != want || rows[len(rows)-1].Name != last {
+			t.Fatalf("%d rows, of which the last is %q: neither of the two", len(rows), rows[len(rows)-1].Name)
+		}
+	}
+}
+
+// TestCacheThatIsSomebodyElses replaces what is no file of ours alone, and leaves it as it is.
+func TestCacheThatIsSomebodyElses(t *testing.T) {
+	t.Parallel()
+	c := newCached(t, 2)
+	c.write(t, 0)
+	path, other := cachePath(c.yaml, c.cache), filepath.Join(filepath.Dir(c.yaml), "other")
+	for what, make := range map[string]func() error{
+		"a second name":     func() error { return os.Link(path, other) },
+		"a link":            func() error { return os.Symlink(other, path) },
+		"open to everybody": func() error { return os.WriteFile(path, []byte("theirs"), 0o644) },
+	} {
+		if what != "a second name" {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(other, []byte("theirs"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := make(); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.rows = c.rows[:len(c.rows)-1]
+		c.write(t, 0)
+		after, err := os.ReadFile(other)
+		if info, e := os.Lstat(path); err != nil || e != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 || string(after) != string(before) {
+			t.Errorf("%s: %v %v %v, the other file says %q, before %q", what, err, e, info, after, before)
+		}
+		if _, ok := Cached(c.yaml, c.cache); !ok {
+			t.Errorf("%s: no cache", what)
+		}
+		_ = os.Remove(other)
+		c.rows = append(c.rows, []byte(full))
+	}
+}
+
 func BenchmarkCached(b *testing.B) {
 	for _, later := range []time.Duration{0, time.Hour} {
 		b.Run(fmt.Sprintf("read=%s", later), func(b *testing.B) {

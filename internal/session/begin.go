@@ -9,11 +9,8 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
-	"tutti/internal/canonjson"
 	"tutti/internal/driver"
 	"tutti/internal/proc"
 	"tutti/internal/roster"
@@ -59,14 +56,13 @@ type begin struct {
 	first   proc.ID // of the pane
 	at      time.Time
 	seen    driver.Seen
-	screen  string          // the last one that was looked at
-	ended   bool            // its end was found
-	marked  bool            // somebody else has written that end
-	visit   bool            // it was begun before: what becomes of it is not ours to write down
-	opened  chan struct{}   // closed when the bus has made ready what it can; nil: it does not
-	drop    func()          // takes that back
-	call    *tmux.Call      // that is to make the session; nil: it was not begun
-	eye     chan *tmux.Call // the call for the first look at it; nil: it was not begun
+	screen  string        // the last one that was looked at
+	ended   bool          // its end was found
+	marked  bool          // somebody else has written that end
+	visit   bool          // it was begun before: what becomes of it is not ours to write down
+	opened  chan struct{} // closed when the bus has made ready what it can; nil: it does not
+	drop    func()        // takes that back
+	call    *tmux.Call    // that is to make the session; nil: it was not begun
 }
 
 // newOwner makes the owner of a session.
@@ -101,9 +97,6 @@ func (b *begin) start(ctx context.Context) error {
 	}
 	b.remember()
 	b.expect(ctx)
-	b.eye = make(chan *tmux.Call, 1)
-	eye := b.eye
-	go func() { eye <- b.server.ToLook() }()
 	var err error
 	b.at = b.m.o.Now()
 	if b.call == nil {
@@ -119,7 +112,6 @@ func (b *begin) start(ctx context.Context) error {
 	}
 	if err != nil {
 		b.unexpect()
-		(<-b.eye).Drop()
 	}
 	return err
 }
@@ -198,21 +190,21 @@ func (b *begin) adrift(ctx context.Context, err error) bool {
 	return true
 }
 
-// known looks at the session for the first time, tells the bus, and writes both down. The error is of kind NotUp when the
-// program has ended.
+// known tells the bus, looks at the session for the first time, and writes both down. What the bus has to do beside is done meanwhile. The
+// error is of kind NotUp when the program has ended.
 func (b *begin) known(ctx context.Context) error {
 	id, err := proc.Of(b.pane.PID)
 	if err == nil {
 		b.first = id
 	}
 	b.m.reached("started")
-	told := b.telling(ctx)
-	ended := b.looked(ctx, false)
-	if instance := <-told; instance != "" {
+	address, told := b.telling(ctx)
+	if instance := <-address; instance != "" {
 		b.row.Instance = instance
 	}
 	b.m.reached("told")
-	if ended {
+	if b.endedAtOnce(ctx) {
+		<-told
 		return b.over(ctx, lookStart)
 	}
 	err = b.change(ctx, func(r *roster.Row) {
@@ -224,6 +216,7 @@ func (b *begin) known(ctx context.Context) error {
 		r.Set(looksMember, []byte(`["`+lookStart+`"]`))
 		r.Intent = nil
 	})
+	<-told
 	b.m.reached("recorded")
 	return err
 }
@@ -248,17 +241,20 @@ func (m *Manager) present(r *roster.Row, pane *tmux.Pane, first proc.ID) {
 // busLimit is how long the bus may take to be told; it takes some milliseconds.
 const busLimit = 10 * time.Second
 
-// telling tells the bus that the agent is there, while others look at it. It hands over the agent's address, "" for none. That the bus
-// cannot be told is no reason to end the agent.
-func (b *begin) telling(ctx context.Context) <-chan string {
-	told := make(chan string, 1)
+// telling tells the bus that the agent is there. It hands over the agent's address as soon as that is certain, "" for none, and closes told
+// when the bus was told all. That it cannot be told is no reason to end the agent.
+func (b *begin) telling(ctx context.Context) (address <-chan string, told <-chan struct{}) {
+	is, done := make(chan string, 2), make(chan struct{})
 	if b.m.o.Bus.Began == nil || b.first.PID == 0 {
 		b.unexpect()
-		told <- ""
-		return told
+		close(is)
+		close(done)
+		return is, done
 	}
 	name, birth := b.row.Name, b.m.birth(&b.row, &b.pane, b.first)
+	birth.Called = func(instance string) { is <- instance }
 	go func() {
+		defer close(done)
 		if b.opened != nil {
 			<-b.opened
 		}
@@ -268,9 +264,9 @@ func (b *begin) telling(ctx context.Context) <-chan string {
 		if err != nil {
 			b.m.o.Tell(fmt.Sprintf("session %s is not on the bus yet: %v", name, err))
 		}
-		told <- instance
+		is <- instance // nobody waits for it a second time
 	}()
-	return told
+	return is, done
 }
 
 // birth is what the bus is told of a session.
@@ -287,41 +283,6 @@ func (m *Manager) Kept(ctx context.Context, r *roster.Row, s Sight) error {
 		return nil
 	}
 	return m.o.Bus.Kept(ctx, m.birth(r, &s.Pane, s.Process))
-}
-
-// looked looks at the pane, with the screen if wanted, and tells whether its program has ended. A screen that could not be read shows
-// nothing: what an earlier one has shown does not count.
-func (b *begin) looked(ctx context.Context, screen bool) (ended bool) {
-	if screen {
-		b.seen = driver.Seen{}
-	}
-	find := b.server.Find
-	if b.eye != nil {
-		find, b.eye = (<-b.eye).FindNow, nil
-	}
-	pane, err := find(ctx, b.row.Name)
-	switch {
-	case errors.Is(err, tmux.ErrAbsent):
-		return true
-	case err != nil || pane.Owner != b.row.OwnerID:
-		return err == nil // another one has the name: ours is gone
-	}
-	b.pane = pane
-	if pane.Dead {
-		return true
-	}
-	if !screen {
-		return false
-	}
-	text, err := b.server.Capture(ctx, pane.Ref(), tmux.Capture{})
-	if err != nil {
-		return errors.Is(err, tmux.ErrDead)
-	}
-	b.screen = text
-	if b.kind.Life.Screen != nil {
-		b.seen = b.kind.Life.Screen(text, pane.Title)
-	}
-	return false
 }
 
 // change changes the row of the session, if it is still the one of this owner.
@@ -351,81 +312,4 @@ func (b *begin) changeIf(ctx context.Context, f func(r *roster.Row) bool) error 
 	}
 	b.row = row
 	return nil
-}
-
-// Looks are the looks at a new session that were done, as its row says.
-func Looks(r *roster.Row) []string {
-	list, _ := canonjson.Strings(r.Get(looksMember))
-	return list
-}
-
-func addLook(r *roster.Row, look string) {
-	all := Looks(r)
-	if slices.Contains(all, look) {
-		return
-	}
-	var o canonjson.Object
-	o.Strs("l", append(all, look))
-	list, _ := canonjson.Get(o.Bytes(), "l")
-	r.Set(looksMember, list)
-}
-
-// wait does the looks that come later. Who begins a session without waiting leaves them to the monitor.
-func (b *begin) wait(ctx context.Context) error {
-	for _, l := range laterLooks {
-		select {
-		case <-time.After(time.Until(b.at.Add(l.after))):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		if b.looked(ctx, true) {
-			return b.over(ctx, l.name)
-		}
-		if err := b.change(ctx, func(r *roster.Row) { addLook(r, l.name); b.noted(r) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// noted writes what the screen shows.
-func (b *begin) noted(r *roster.Row) {
-	r.Pane.Cmd = b.pane.Command
-	r.VisibleNote = b.note()
-}
-
-// note is what stands open in place of the line where its user types, "" for nothing.
-func (b *begin) note() string {
-	comms := b.kind.Life.Comms
-	switch {
-	case b.seen.Dialog != "":
-		return Dialog(b.seen)
-	case b.seen.Note != "":
-		return b.seen.Note
-	case len(comms) > 0 && !slices.Contains(comms, b.pane.Command) && isShell(b.pane.Command) && !b.runs(comms):
-		return fmt.Sprintf("%s is in front, not %s", b.pane.Command, b.kind.Title)
-	}
-	return ""
-}
-
-// runs tells whether one of these programs runs below the first process: a script of a user's own can stand above it.
-func (b *begin) runs(comms []string) bool {
-	all, err := proc.List()
-	return err == nil && slices.ContainsFunc(proc.Tree(all, b.first), func(p proc.Process) bool { return slices.Contains(comms, p.Comm) })
-}
-
-// Dialog says what a program shows in place of the line where its user types, "" for nothing.
-func Dialog(s driver.Seen) string {
-	switch {
-	case s.Dialog == "":
-		return ""
-	case s.Doing == driver.Asking, strings.HasPrefix(s.Dialog, "whether "), strings.HasPrefix(s.Dialog, "what "):
-		return "it asks " + s.Dialog
-	}
-	return "it shows " + s.Dialog
-}
-
-// isShell tells whether a process in front is a shell: the program has ended inside of it.
-func isShell(comm string) bool {
-	return slices.Contains([]string{"sh", "bash", "zsh", "fish", "dash", "ksh", "tcsh", "csh"}, comm)
 }

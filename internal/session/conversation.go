@@ -158,7 +158,8 @@ func (m *Manager) heard(ctx context.Context, d *driver.Driver, r *roster.Row) (s
 	return id, nil
 }
 
-// opened is the conversation whose file one of the processes has open, and no other one; "" where that is not so.
+// opened is the conversation whose file one of the processes has open for writing, and no other one; "" where that is not so. What is
+// only read tells nothing: Gemini reads those of the folder when it starts, and on a busy machine still has one open much later.
 func opened(f *driver.Finder, place driver.Place, members []proc.Process) (id string) {
 	if f.Roots == nil {
 		return ""
@@ -176,7 +177,7 @@ func opened(f *driver.Finder, place driver.Place, members []proc.Process) (id st
 		return slices.ContainsFunc(f.Files(place), func(pattern string) bool { ok, err := path.Match(pattern, rel); return ok && err == nil })
 	}
 	for _, p := range members {
-		open, err := proc.Files(p.ID)
+		open, err := proc.Written(p.ID)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return ""
 		}
@@ -227,8 +228,8 @@ func names(p proc.Process, id string) bool {
 	return err == nil && slices.ContainsFunc(args, func(arg string) bool { return arg == id || strings.HasSuffix(arg, "="+id) })
 }
 
-// opens tells whether a process has a file open that is named after a conversation.
+// opens tells whether a process has a file open for writing that is named after a conversation.
 func opens(p proc.Process, id string) bool {
-	open, err := proc.Files(p.ID)
+	open, err := proc.Written(p.ID)
 	return err == nil && slices.ContainsFunc(open, func(name string) bool { return strings.Contains(path.Base(name), id) })
 }

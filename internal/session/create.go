@@ -54,8 +54,9 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (*Created, error)
 		return nil, err
 	}
 	c := &creation{m: m, q: q}
+	c.ask()
 	defer func() {
-		if c.b != nil {
+		if c.early.Drop(); c.b != nil {
 			c.b.call.Drop()
 		}
 	}()
@@ -63,7 +64,7 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (*Created, error)
 		return nil, err
 	}
 	if c.b.call == nil {
-		c.b.call = c.b.server.ToMake(c.q.Name, isolated(&c.now)) // it finds its way while the row is written
+		c.b.call = c.toMake() // it finds its way while the row is written
 	}
 	if c.tree == nil { // else its folder is not there yet
 		c.b.row = c.now
@@ -99,6 +100,7 @@ type creation struct {
 	taken  string      // which part of the command is the row's, and not said now: whole or programOnly; "" for none
 	former string
 	tree   *worktree
+	early  *tmux.Call // that asks for the session and is to make it; nil: it is not known yet where, or it was taken
 }
 
 // claim writes what is about to be done. Whoever was quicker wins.

@@ -17,10 +17,7 @@ func (l *looker) onDisk(f *Found) {
 	if id == "" || !ok || d.Life.Find.Artefacts == nil {
 		return
 	}
-	dir := f.Row.Pane.Cwd
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
+	dir := l.real(f.Row.Pane.Cwd)
 	all := d.Life.Find.Artefacts(driver.Place{Home: l.Home, Dir: dir, Env: l.Env}, id)
 	if len(all) == 0 {
 		return
@@ -32,6 +29,19 @@ func (l *looker) onDisk(f *Found) {
 			return
 		}
 	}
+}
+
+// real is a folder without links, if it is there.
+func (l *looker) real(dir string) string {
+	real, ok := l.dirs[dir]
+	if !ok {
+		var err error
+		if real, err = filepath.EvalSymlinks(dir); err != nil {
+			real = dir
+		}
+		l.dirs[dir] = real
+	}
+	return real
 }
 
 // A shelf remembers what lies in folders, so that each is read once for all conversations.

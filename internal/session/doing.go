@@ -1,9 +1,10 @@
 package session
 
 import (
-	"os"
+	"errors"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"tutti/internal/driver"
@@ -129,12 +130,30 @@ func readSheet(life *driver.Life, place driver.Place, id proc.ID) (s driver.Shee
 
 // readSmall reads a regular file of at most so many bytes. Anything else there is passed by.
 func readSmall(path string, most int64) ([]byte, bool) {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
 		return nil, false
 	}
-	raw, err := os.ReadFile(path)
-	return raw, err == nil && int64(len(raw)) <= most
+	defer syscall.Close(fd)
+	var info syscall.Stat_t
+	if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG || info.Size > most {
+		return nil, false
+	}
+	raw := make([]byte, min(info.Size+512, most+1)) // it may be written at this moment
+	n := 0
+	for n < len(raw) {
+		m, err := syscall.Read(fd, raw[n:])
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case err != nil:
+			return nil, false
+		case m == 0:
+			return raw[:n], true
+		}
+		n += m
+	}
+	return nil, false // it has grown by more than that
 }
 
 // screens looks at the screens of those of which it is not known yet what they do.

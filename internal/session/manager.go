@@ -80,6 +80,8 @@ type Birth struct {
 	Pane         tmux.Pane
 	Command      []string // as it was started
 	Resume       []string // as it would be taken up again; nil where that is not known
+	// Called is told the address as soon as it is certain, before Began has done the rest; nil: nobody waits for it.
+	Called func(instance string)
 }
 
 // A Manager does what is done to the sessions of one registry. It is safe for concurrent use.

@@ -73,7 +73,8 @@ type looker struct {
 	sheets map[proc.ID]driver.Sheet // that were read already
 	whole  bool
 	shelf  shelf
-	all    []proc.Process // see processes
+	dirs   map[string]string // the real ones of folders that were looked up
+	all    []proc.Process    // see processes
 	listed bool
 }
 
@@ -89,7 +90,7 @@ func (o *Observer) quick(ctx context.Context, rows []roster.Row) *Report {
 }
 
 func (o *Observer) status(ctx context.Context, rows []roster.Row, whole bool) *Report {
-	l := &looker{Observer: o, ctx: ctx, now: time.Now(), owners: map[string]tmux.Pane{}, sheets: map[proc.ID]driver.Sheet{}}
+	l := &looker{Observer: o, ctx: ctx, now: time.Now(), owners: map[string]tmux.Pane{}, sheets: map[proc.ID]driver.Sheet{}, dirs: map[string]string{}}
 	l.whole = whole
 	wants := l.wantsScreen
 	if !whole {

@@ -3,6 +3,7 @@ package session
 import (
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"tutti/internal/driver"
@@ -38,8 +39,8 @@ func (l *looker) strays(rows []roster.Row) (found []Found) {
 			found = append(found, l.stray(s.Name, pane, kind))
 		}
 	}
-	slices.SortFunc(found, func(a, b Found) int {
-		return strings.Compare(a.Server+" "+a.Name, b.Server+" "+b.Name)
+	sort.Slice(found, func(i, j int) bool {
+		return found[i].Server+" "+found[i].Name < found[j].Server+" "+found[j].Name
 	})
 	return found
 }

@@ -27,6 +27,7 @@ type Served struct {
 	Err    error          // nil, of kind tmux.ErrAbsent: no server runs, or of another kind: not known
 	byName map[string]tmux.Pane
 
+	call    chan *tmux.Call   // on which it is asked for those; nil: for none
 	wants   []tmux.Want       // whose screens are asked for
 	screens map[string]string // those that came, by the id of the pane
 }
@@ -57,6 +58,9 @@ func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*ros
 		if s == nil {
 			s = &Served{Name: name}
 			v.servers[name] = s
+			if screens != nil {
+				s.begin()
+			}
 		}
 		return s
 	}
@@ -78,6 +82,16 @@ func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*ros
 		all.Go(func() { s.look(ctx, v.brief) })
 	}
 	all.Wait()
+}
+
+// begin has tmux list its panes, while it is found out whose screens are wanted.
+func (s *Served) begin() {
+	server, err := tmux.Named(s.Name)
+	if err != nil {
+		return // look says so
+	}
+	s.call = make(chan *tmux.Call, 1)
+	go func() { s.call <- server.ToSurvey() }()
 }
 
 func (s *Served) look(ctx context.Context, brief bool) {
@@ -102,7 +116,13 @@ func (s *Served) ask(ctx context.Context, server tmux.Server, brief bool) (panes
 	if brief {
 		return server.Brief(ctx)
 	}
-	if s.Panes, s.screens, err = server.Survey(ctx, s.wants); err == nil {
+	survey := server.Survey
+	if s.call != nil {
+		call := <-s.call
+		defer call.Drop()
+		survey = call.Survey
+	}
+	if s.Panes, s.screens, err = survey(ctx, s.wants); err == nil {
 		panes = s.Panes.Panes
 	}
 	return panes, err

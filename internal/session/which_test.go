@@ -297,7 +297,8 @@ func TestResumeSilent(t *testing.T) {
 	}
 }
 
-// TestInUse: a program is in a conversation also when its id is joined to an argument, or is the name of a file that it has open.
+// TestInUse: a program is in a conversation also when its id is joined to an argument, or is the name of a file that it has open for
+// writing.
 func TestInUse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -309,20 +310,36 @@ func TestInUse(t *testing.T) {
 	must(t, os.Symlink(sleep, program))
 	d, _ := driver.Kind("codex")
 	id := address.NewUUID()
-	file, err := os.Open(r.rolled(id, time.Now()))
+	file, err := os.OpenFile(r.rolled(id, time.Now()), os.O_APPEND|os.O_WRONLY, 0)
 	must(t, err)
 	defer file.Close()
+	read := address.NewUUID()
+	only, err := os.Open(r.rolled(read, time.Now()))
+	must(t, err)
+	defer only.Close()
 	if p, used := r.m.inUse(d, r.dir, id); used { // we are called otherwise
 		t.Errorf("%+v is in it", p)
 	}
 	c := exec.Command(program, "600")
-	c.ExtraFiles = []*os.File{file}
+	c.ExtraFiles = []*os.File{file, only}
 	must(t, c.Start())
 	defer c.Wait()
 	defer c.Process.Kill()
-	r.until("the one that has its file open", func() bool { p, used := r.m.inUse(d, r.dir, id); return used && p.PID == c.Process.Pid })
+	var started proc.ID
+	r.until("the one that has its file open", func() bool {
+		p, used := r.m.inUse(d, r.dir, id)
+		started = p.ID
+		return used && p.PID == c.Process.Pid
+	})
 	if p, used := r.m.inUse(d, r.dir, address.NewUUID()); used {
 		t.Errorf("%+v is in a conversation that there is not", p)
+	}
+	if p, used := r.m.inUse(d, r.dir, read); used {
+		t.Errorf("%+v is taken to be in a conversation that it reads", p)
+	}
+	place := r.m.place(r.dir)
+	if got := opened(&d.Life.Find, place, []proc.Process{{ID: started}}); got != id {
+		t.Errorf("it has %q open, want %q", got, id)
 	}
 	joined := address.NewUUID()
 	other := exec.Command(filepath.Join(r.program("codex"), "codex"), "--thread="+joined)

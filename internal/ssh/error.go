@@ -31,6 +31,7 @@ type Error struct {
 	Kind  Kind
 	Again bool // the same call may work later
 	Err   error
+	Typed string // how a person connects to the machine, see Host.Typed; "": the trouble is here
 }
 
 // Error has the form "ssh beta exit 255: LAST".
@@ -70,9 +71,9 @@ func (e *Error) Hint() string {
 	case e.Kind == Missing:
 		return "a program is missing on " + e.Host + ": " + e.Last
 	case e.Kind == Refused && strings.Contains(e.Last, "ost key"):
-		return "connect once by hand with ssh, and compare the host key"
+		return "connect once by hand, and compare the host key: " + e.Typed
 	case e.Kind == Refused:
-		return "try \"ssh\" by hand: it must get in without asking anything"
+		return "it must get in without asking anything, try it by hand: " + e.Typed
 	}
 	return ""
 }

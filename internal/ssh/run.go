@@ -118,14 +118,14 @@ func (c *Client) start(ctx context.Context, op string, h Host, limit time.Durati
 		err = cmd.Start()
 	}
 	if err != nil {
-		return Output{}, c.failed(ctx, limited, &Error{Op: op, Host: h.Name, Exit: -1, Err: err}, "")
+		return Output{}, c.failed(ctx, limited, &Error{Op: op, Host: h.Name, Exit: -1, Err: err, Typed: h.Typed()}, "")
 	}
 	err = wait(limited, cmd)
 	result := Output{Stdout: out.buf.Bytes(), Stderr: said.buf, Exit: cmd.ProcessState.ExitCode()}
 	if err == nil && !out.full {
 		return result, nil
 	}
-	err = c.failed(ctx, limited, &Error{Op: op, Host: h.Name, Exit: result.Exit, Err: err}, string(said.buf))
+	err = c.failed(ctx, limited, &Error{Op: op, Host: h.Name, Exit: result.Exit, Err: err, Typed: h.Typed()}, string(said.buf))
 	if c.share != nil && Retryable(err) {
 		c.share.drop(h)
 	}

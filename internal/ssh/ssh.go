@@ -148,6 +148,32 @@ func (h Host) target() string {
 	return h.Host
 }
 
+// Typed is what a person types in a shell to connect to the machine as its entry says.
+func (h Host) Typed() string {
+	words := []string{"ssh"}
+	if h.Port != 0 && h.Port != defaultPort {
+		words = append(words, "-p", strconv.Itoa(h.Port))
+	}
+	for _, o := range h.Options {
+		words = append(words, "-o", quoted(o))
+	}
+	return strings.Join(append(words, quoted(h.target())), " ")
+}
+
+// quoted makes a text one word of a shell.
+func quoted(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./_-", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// defaultPort is that of sshd.
+const defaultPort = 22
+
 // Arguments that hold for every call. The first ones keep a dead network from looking like a slow one. The others keep settings of the user that
 // are meant for typing (a command of their own, tunnels, a terminal, silence) from getting in the way.
 func (c *Client) options(h Host) []string {

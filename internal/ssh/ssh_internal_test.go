@@ -74,6 +74,10 @@ func TestArguments(t *testing.T) {
 	if !strings.HasSuffix(line, "-o BatchMode=no -o User=x -p 2222") {
 		t.Errorf("got %q", line)
 	}
+	typed := Host{Host: "beta", User: "eva", Port: 2222, Options: []string{"IdentityFile=~/.ssh/agents", "ProxyCommand=nc it's %h"}}.Typed()
+	if want := `ssh -p 2222 -o 'IdentityFile=~/.ssh/agents' -o 'ProxyCommand=nc it'\''s %h' eva@beta`; typed != want {
+		t.Errorf("by hand: got %s, want %s", typed, want)
+	}
 	words := []string{"ssh", "-o", "ProxyCommand=sh -c 'nc \"%h\" %p'", "", "x"}
 	if got, want := remoteShell(words), `ssh -o 'ProxyCommand=sh -c ''nc "%h" %p''' '' x`; got != want {
 		t.Errorf("got %s, want %s", got, want)

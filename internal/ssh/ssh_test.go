@@ -131,6 +131,8 @@ func TestRefusals(t *testing.T) {
 		if _, err := c.Probe(ctx, h); !errors.As(err, &fault) || fault.Kind != kind || fault.Exit != 255 || fault.Host != "beta" ||
 			ssh.Retryable(err) != again || !strings.Contains(fault.Last, word) {
 			t.Errorf("%s: got %+v; want %s with %q, again %v", what, fault, kind, word, again)
+		} else if kind == ssh.Refused && !strings.Contains(fault.Hint(), h.Typed()) {
+			t.Errorf("%s: the hint %q does not say what to type", what, fault.Hint())
 		}
 	}
 	wrong := m.Host()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -31,7 +32,7 @@ func ViewOf(ctx context.Context, r Reader, kind Kind, owner string, p *Projectio
 				return
 			}
 		}
-		slices.SortFunc(rows, compareRows)
+		sort.Slice(rows, func(i, j int) bool { return compareRows(rows[i], rows[j]) < 0 })
 		if q.Newest > 0 && q.Newest < len(rows) {
 			rows = rows[:q.Newest]
 		}

@@ -76,13 +76,6 @@ func (s Server) quickly(ctx context.Context, args ...string) (out []byte, ok boo
 	return c.found(), true
 }
 
-// ToLook begins a call for [Call.FindNow]. The server has to be there.
-func (s Server) ToLook() *Call {
-	c := &Call{s: s}
-	c.start(s.at(), environ(), "", nil)
-	return c
-}
-
 // start starts tmux, which reads commands from its standard input once it has done the first ones.
 func (c *Call) start(at, env []string, dir string, first []string) {
 	program, err := exec.LookPath("tmux")
@@ -98,10 +91,7 @@ func (c *Call) start(at, env []string, dir string, first []string) {
 		args = append(args, ";", "display-message", "-p", c.mark)
 	}
 	if !c.once {
-		if len(first) > 0 {
-			args = append(args, ";")
-		}
-		args = append(args, "source-file", "-")
+		args = append(args, ";", "source-file", "-")
 	}
 	c.one = &spawn{
 		path: program, args: args, env: env, dir: dir,
@@ -159,20 +149,6 @@ func (c *Call) FindShown(ctx context.Context, shown Capture) (Pane, string, erro
 		return c.s.shown(ctx, c.name, c.want, c.show, string(c.found()))
 	}
 	return c.s.FindShown(ctx, c.name, c.want, shown)
-}
-
-// FindNow is [Server.Find], as of the moment in which it is asked.
-func (c *Call) FindNow(ctx context.Context, name string) (Pane, error) {
-	var line script
-	line.add(findCommand(name)...)
-	if out, err := c.say(ctx, line.String()+"\n"); err == nil {
-		if snap, err := c.s.read(out); err == nil {
-			if p, err := snap.first(name); err == nil && !p.unreaped() {
-				return p, nil
-			}
-		}
-	}
-	return c.s.Find(ctx, name)
 }
 
 // say tells it what to do, and returns what tmux prints.

@@ -57,15 +57,6 @@ func TestCalls(t *testing.T) {
 		t.Fatal(b, err)
 	}
 	toKill := func(s Server) *Call { return s.ToKill("b", Want{b.ID, b.PID}, Capture{}) }
-	for name, want := range map[string]Pane{"a": a, "b": b} {
-		if p, err := s.ToLook().FindNow(ctx, name); err != nil || p.ID != want.ID || p.PID != want.PID || p.Owner != want.Owner {
-			t.Errorf("%s: found now: %+v, %v", name, p, err)
-		}
-	}
-	if _, err := s.ToLook().FindNow(ctx, "c"); !errors.Is(err, ErrAbsent) {
-		t.Errorf("found now what is not there: %v", err)
-	}
-	s.ToLook().Drop()
 	wrong := b
 	wrong.Owner = "0a"
 	for what, c := range map[string]struct {
@@ -100,9 +91,6 @@ func TestCalls(t *testing.T) {
 	}
 	toKill(s).Drop()
 	none := empty(t)
-	if _, err := none.ToLook().FindNow(ctx, "a"); !errors.Is(err, ErrAbsent) {
-		t.Errorf("found now without a server: %v", err)
-	}
 	if err := toKill(none.Server).Kill(ctx, a); !errors.Is(err, ErrAbsent) {
 		t.Errorf("without a server: %v", err)
 	}

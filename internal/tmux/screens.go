@@ -105,28 +105,66 @@ type Want struct {
 func (s Server) Survey(ctx context.Context, wants []Want) (*Snapshot, map[string]string, error) {
 	mark := rand.Text()
 	args := []string{"list-panes", "-F", paneFormat(), "-a"}
-	size := 0
-	for _, w := range wants {
-		if !isID(w.ID, '%') || w.PID <= 1 {
-			continue
-		}
-		more := [...]string{
-			";", "if-shell", "-F", "-t", w.ID, equal("pane_pid", strconv.Itoa(w.PID)),
-			"display-message -p " + mark + w.ID[1:] + " ; " + Capture{}.command(Ref{ID: w.ID}),
-		}
-		for _, arg := range more {
-			size += len(arg) + 1
-		}
-		if size > maxLine {
-			break
-		}
-		args = append(args, more[:]...)
+	for _, more := range surveyed(wants, mark) {
+		args = append(append(args, ";"), more...)
 	}
 	out, err := s.ask(ctx, args...)
 	if err != nil && (!errors.Is(err, ErrAbsent) || len(out) == 0) {
 		return nil, nil, err
 	}
-	parts := strings.Split(string(out), mark) // where a pane that is not there ends the call, the list came before
+	return s.survey(out, mark) // where a pane that is not there ends the call, the list came before
+}
+
+// ToSurvey begins a call for [Call.Survey].
+func (s Server) ToSurvey() *Call {
+	c := &Call{s: s}
+	c.start(s.at(), environ(), "", []string{"list-panes", "-F", paneFormat(), "-a"})
+	return c
+}
+
+// Survey is [Server.Survey]. The panes are those of the moment in which the call was begun.
+func (c *Call) Survey(ctx context.Context, wants []Want) (*Snapshot, map[string]string, error) {
+	mark := rand.Text()
+	var lines strings.Builder
+	for _, more := range surveyed(wants, mark) { // in lines of their own: a pane that is not there ends only its line
+		var line script
+		line.add(more...)
+		lines.WriteString(line.String() + "\n")
+	}
+	lines.WriteString("if-shell -F 0 display-message") // nothing, for the end to stand behind
+	if out, err := c.say(ctx, lines.String()); err == nil {
+		if snap, screens, err := c.s.survey(out, mark); err == nil {
+			return snap, screens, nil
+		}
+	}
+	return c.s.Survey(ctx, wants)
+}
+
+// surveyed are the commands that print a mark with the number of a pane, and its screen.
+func surveyed(wants []Want, mark string) (all [][]string) {
+	size := 0
+	for _, w := range wants {
+		if !isID(w.ID, '%') || w.PID <= 1 {
+			continue
+		}
+		more := []string{
+			"if-shell", "-F", "-t", w.ID, equal("pane_pid", strconv.Itoa(w.PID)),
+			"display-message -p " + mark + w.ID[1:] + " ; " + Capture{}.command(Ref{ID: w.ID}),
+		}
+		for _, arg := range more {
+			size += len(arg) + 1
+		}
+		if size += len("; "); size > maxLine {
+			break
+		}
+		all = append(all, more)
+	}
+	return all
+}
+
+// survey reads what surveyed commands have printed behind a list.
+func (s Server) survey(out []byte, mark string) (*Snapshot, map[string]string, error) {
+	parts := strings.Split(string(out), mark)
 	snap, err := s.listed([]byte(parts[0]))
 	if err != nil {
 		return nil, nil, err

@@ -3,6 +3,8 @@ package tmux
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -69,6 +71,23 @@ func TestScreens(t *testing.T) {
 		t.Errorf("survey with one that is gone: %v, %d screens", err, len(screens))
 	}
 	none := empty(t)
+	surveys := func(wants []Want) (*Snapshot, map[string]string, error) { return s.ToSurvey().Survey(ctx, wants) }
+	for _, wants := range [][]Want{nil, wants[1:31], wants[29:35], {{"%x", 7}}} {
+		again, seen, err := surveys(wants)
+		if err != nil || len(again.Panes) != len(snap.Panes) {
+			t.Fatal(again, err)
+		}
+		_, want, err := s.Survey(ctx, slices.DeleteFunc(slices.Clone(wants), func(w Want) bool {
+			return !slices.ContainsFunc(snap.Panes, func(p Pane) bool { return p.ID == w.ID })
+		}))
+		if err != nil || !maps.Equal(seen, want) {
+			t.Errorf("screens of %v: %q, %v; want %q", wants, seen, err, want)
+		}
+	}
+	if _, _, err := none.ToSurvey().Survey(ctx, wants[:3]); !errors.Is(err, ErrAbsent) {
+		t.Errorf("a call without a server: %v", err)
+	}
+	none.ToSurvey().Drop()
 	if _, _, err := none.Survey(ctx, wants[:3]); !errors.Is(err, ErrAbsent) {
 		t.Errorf("survey without a server: %v", err)
 	}

@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -99,7 +99,7 @@ func (p *Pins) sorted() []Pin {
 	for _, pin := range p.all {
 		all = append(all, pin)
 	}
-	slices.SortFunc(all, func(a, b Pin) int { return cmp.Compare(a.Instance, b.Instance) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Instance < all[j].Instance })
 	return all
 }
 

@@ -81,6 +81,11 @@ func Pattern(home, glob string) string {
 	return filepath.Clean(glob)
 }
 
+// Literal is a pattern that means one path, whatever characters it has.
+func Literal(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
 // Owner is the project that a mailbox belongs to by its path: the folder that holds inbox/from-agents. A mailbox of another
 // name, which a pattern may find, is taken for its own project.
 func Owner(mailbox string) comms.Project {

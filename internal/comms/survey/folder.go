@@ -27,14 +27,34 @@ type folder struct {
 
 	self    index.Stat
 	table   *index.Table
-	slots   []slot   // one for each message, sorted by the name of the file
 	heads   []head   // one for each slot, and after scan of those that are there
 	foreign []string // names of no message
 
 	drop, add []index.Row
 	flat      bool // the names are those of the table
 
+	*scratch
+
 	mu sync.Mutex // guards the windows of the table
+}
+
+// A scratch is memory that one mailbox after the other is looked at in: to get fresh pages for each takes a fifth of the time.
+type scratch struct {
+	slots  []slot // one for each message, sorted by the name of the file
+	rows   []index.Row
+	items  []conversation.Item
+	came   []arrival
+	events []conversation.Event
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// sized is a slice of n elements in the memory of s, if that is enough. What is in them is of before.
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }
 
 // A slot is a message while its head is looked for.
@@ -53,6 +73,13 @@ const chunk = 256
 
 // scan looks at all messages of a folder.
 func (f *folder) scan() error {
+	f.scratch = scratches.Get().(*scratch)
+	defer func() {
+		clear(f.slots)
+		clear(f.rows)
+		f.slots = f.slots[:0]
+		scratches.Put(f.scratch)
+	}()
 	self, err := f.dir.Self()
 	if err != nil {
 		return err
@@ -94,12 +121,13 @@ func (f *folder) known() ([]index.Row, *index.Bodies) {
 	if f.table = f.shelf.open(); f.table == nil {
 		return nil, nil
 	}
-	rows, err := f.table.All()
+	rows, err := f.table.AllInto(f.rows)
 	if err != nil {
 		f.table.Close()
 		f.table = nil
 		return nil, nil
 	}
+	f.rows = rows
 	st := f.table.State()
 	f.flat = st.Settled && st.Folder == f.self
 	return rows, f.table.Bodies()
@@ -107,7 +135,7 @@ func (f *folder) known() ([]index.Row, *index.Bodies) {
 
 // fromRows takes the names from the table: nothing was made, moved or removed in the folder since they were listed.
 func (f *folder) fromRows(rows []index.Row) {
-	f.slots = make([]slot, len(rows))
+	f.slots = sized(f.slots, len(rows))
 	n := 0
 	for i := range rows {
 		if rows[i].Flags&index.Unfit != 0 {

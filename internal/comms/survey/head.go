@@ -119,7 +119,7 @@ func statOf(i atomicfile.Info) index.Stat {
 }
 
 // headVersion is the version of what pack writes: another one is read anew.
-const headVersion = 1
+const headVersion = 2
 
 var kinds = conversation.Types()
 

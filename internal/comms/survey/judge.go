@@ -124,14 +124,14 @@ func (w *worker) judge(b *box, theirs []*head) {
 		b.warn(WarnSent, err.Error())
 	}
 	b.pending(released(sent, theirs, w.at))
-	b.fold(sent, theirs, err != nil)
+	b.fold(machine.Local{Hostname: w.Office.Host}.Names(), sent, theirs, err != nil)
 }
 
 // released are the releases that lie elsewhere: those that the project wrote.
 func released(sent []head, theirs []*head, now time.Time) map[string]time.Time {
 	latest := map[string]time.Time{}
 	note := func(conv string, at time.Time) {
-		if t, had := latest[conv]; (!had || at.After(t)) && at.Sub(now) <= conversation.FutureMax {
+		if t, had := latest[conv]; (!had || at.After(t)) && conversation.Ends(at, now) {
 			latest[conv] = at
 		}
 	}
@@ -149,7 +149,10 @@ func released(sent []head, theirs []*head, now time.Time) map[string]time.Time {
 }
 
 func (b *box) pending(releases map[string]time.Time) {
-	items := make([]conversation.Item, len(b.heads))
+	m := scratches.Get().(*scratch)
+	defer scratches.Put(m)
+	m.items = sized(m.items, len(b.heads))
+	items := m.items
 	for i := range b.heads {
 		items[i] = b.heads[i].item()
 		if b.heads[i].unsigned {
@@ -160,8 +163,8 @@ func (b *box) pending(releases map[string]time.Time) {
 	b.waiting, b.Pending, b.Unreadable = w.Pending, len(w.Pending), len(w.Unreadable)
 	b.Literal = literal(b.heads)
 	if w.Latest >= 0 {
-		m := b.message(w.Latest)
-		b.Latest = &m
+		latest := b.message(w.Latest)
+		b.Latest = &latest
 	}
 	if b.Unreadable > 0 {
 		b.warn(WarnHeader, counted(b.Unreadable, "file has no header that can be read", "files have no header that can be read")+": "+b.heads[w.Unreadable[0]].name)
@@ -225,12 +228,13 @@ type arrival struct {
 }
 
 // collect sorts all messages of a project by their conversations.
-func (b *box) collect(slug string, sent []head, theirs []*head) []thread {
+func (b *box) collect(m *scratch, names []string, slug string, sent []head, theirs []*head) []thread {
 	t := threads{place: map[string]int{}}
-	came := make([]arrival, 0, len(b.heads)+len(b.archive)+len(theirs))
+	came := sized(m.came, len(b.heads)+len(b.archive)+len(theirs))[:0]
+	m.came = came
 	for _, list := range [...][]head{b.heads, b.archive} {
 		for i := range list {
-			if h := &list[i]; h.counts() && h.sender != slug {
+			if h := &list[i]; h.counts() && (h.sender != slug || !h.here(names)) {
 				came = append(came, arrival{h, t.of(h.conv)})
 			}
 		}
@@ -244,13 +248,17 @@ func (b *box) collect(slug string, sent []head, theirs []*head) []thread {
 	for i := range sent {
 		t.list[t.of(sent[i].conv)].count++ // which may have made it
 	}
-	room := make([]conversation.Event, len(came)+len(sent))
+	m.events = sized(m.events, len(came)+len(sent))
+	room := m.events
 	for i := range t.list {
 		n := t.list[i].count
 		t.list[i].events, room = room[:0:n], room[n:]
 	}
 	for _, a := range came {
 		th, e := &t.list[a.at], a.h.event()
+		if e.From == slug && !a.h.here(names) {
+			e.From = a.h.host + "." + slug // a project of our name, and another one
+		}
 		th.events = append(th.events, e)
 		if e.From != slug && (th.first.From == "" || conversation.Compare(e, th.first) < 0) {
 			th.first = e
@@ -275,9 +283,11 @@ func (b *box) collect(slug string, sent []head, theirs []*head) []thread {
 const folds = 64
 
 // fold says how each conversation stands.
-func (b *box) fold(sent []head, theirs []*head, unread bool) {
+func (b *box) fold(names []string, sent []head, theirs []*head, unread bool) {
 	slug := b.Slug()
-	list := b.collect(slug, sent, theirs)
+	m := scratches.Get().(*scratch)
+	defer scratches.Put(m)
+	list := b.collect(m, names, slug, sent, theirs)
 	all := make([]Conversation, len(list))
 	parallel((len(list)+folds-1)/folds, func(part int) {
 		for i := part * folds; i < min((part+1)*folds, len(list)); i++ {

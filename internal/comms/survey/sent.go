@@ -64,7 +64,9 @@ func sentHead(e *comms.SentEntry, self string) head {
 	}
 	h.at, _ = conversation.ParseTime(e.Timestamp)
 	if a, ok := conversation.ParseAddress(e.To); ok {
-		h.host, _ = conversation.Slugify(a.Project)
+		if h.host, _ = conversation.Slugify(a.Project); h.host == self {
+			h.host = a.Machine + "." + self // one of our name, elsewhere
+		}
 	}
 	return h
 }

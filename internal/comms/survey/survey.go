@@ -105,6 +105,12 @@ func (p *Project) Waiting() []Message {
 	return list
 }
 
+// Has tells whether a message of that name lies in the mailbox.
+func (p *Project) Has(name string) bool {
+	_, found := slices.BinarySearchFunc(p.heads, name, func(h head, name string) int { return compareText(h.name, name) })
+	return found
+}
+
 func (p *Project) message(i int) Message {
 	h := &p.heads[i]
 	m := Message{

@@ -32,15 +32,10 @@ func (w *watcher) patterns() []string {
 	}
 	if len(list) == 0 {
 		for _, root := range w.o.Office.ProjectRoots() {
-			list = append(list, escape(root)+"/*/"+conversation.MailboxFolder)
+			list = append(list, survey.Literal(root)+"/*/"+conversation.MailboxFolder)
 		}
 	}
 	return list
-}
-
-// escape makes a path a pattern of itself.
-func escape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 func wild(s string) bool { return strings.ContainsAny(s, `*?[\`) }

@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"tutti/internal/atomicfile"
+	"tutti/internal/comms/survey"
 	"tutti/internal/conversation"
 	"tutti/internal/plain"
 )
@@ -93,7 +95,7 @@ func (s Service) texts() [2]struct{ name, text string } {
 	}
 	var globs strings.Builder
 	for _, r := range roots {
-		globs.WriteString("PathExistsGlob=" + s.specifier(escape(r)) + "/*/" + conversation.MailboxFolder + "\n")
+		globs.WriteString("PathExistsGlob=" + s.specifier(survey.Literal(r)) + "/*/" + conversation.MailboxFolder + "\n")
 	}
 	return [2]struct{ name, text string }{
 		{ServiceUnit, "# " + ServiceUnit + " (user unit), " + mark + `
@@ -258,7 +260,8 @@ func (s Service) states(ctx context.Context) []Unit {
 
 const noManager = "systemd cannot be asked here: the watcher starts by itself only where systemd serves this user; \"tutti comms watch\" runs it by hand"
 
-// manage asks systemd for some steps. Without systemd that is one warning; a step that fails is one of its own.
+// manage asks systemd for some steps. Without systemd, or where it does not serve this user, that is one warning; a step that fails is one of
+// its own.
 func (s Service) manage(ctx context.Context, r *Report, steps ...[]string) {
 	for _, step := range steps {
 		_, err := s.call(ctx, step...)
@@ -266,7 +269,13 @@ func (s Service) manage(ctx context.Context, r *Report, steps ...[]string) {
 			r.Warnings = append(r.Warnings, noManager)
 			return
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case strings.Contains(err.Error(), "connect to bus"): // each step would say so; some do their part all the same
+			if !slices.Contains(r.Warnings, noManager) {
+				r.Warnings = append(r.Warnings, noManager)
+			}
+		default:
 			r.Warnings = append(r.Warnings, fmt.Sprintf("systemctl --user %s: %v", strings.Join(step, " "), err))
 		}
 	}

@@ -95,6 +95,21 @@ func TestServiceWithoutSystemd(t *testing.T) {
 	}
 }
 
+// TestServiceWithoutASession: systemd is there and does not serve this user, as in a login by ssh or a container. Each step would say so.
+func TestServiceWithoutASession(t *testing.T) {
+	t.Parallel()
+	var calls []string
+	s := Service{Home: t.TempDir(), Program: "/usr/bin/cross-agent-watch", Env: func(string) string { return "" }}
+	s.Manager = manager(&calls, errors.New("exit status 1: Failed to connect to bus: No medium found"))
+	r, err := s.Install(t.Context(), true)
+	if err != nil || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "tutti comms watch") {
+		t.Errorf("%q, %v; want one warning that says what to type", r.Warnings, err)
+	}
+	if !slices.ContainsFunc(calls, func(c string) bool { return strings.Contains(c, "enable") }) {
+		t.Errorf("calls %q: it can be enabled for later all the same", calls)
+	}
+}
+
 func TestForeignUnit(t *testing.T) {
 	t.Parallel()
 	var calls []string

@@ -22,8 +22,10 @@ func (v *visit) save(ctx context.Context) error {
 	put, gone, rest, agreed := m.outcome(sumOf(text))
 	if newText || len(put)+len(gone) > 0 || !agreed.same(&m.db.ours) {
 		agreed.revision++
+		var old string
 		if newText {
-			if err := v.swap(text); err != nil {
+			var err error
+			if old, err = v.swap(text); err != nil {
 				return err
 			}
 		}
@@ -32,6 +34,7 @@ func (v *visit) save(ctx context.Context) error {
 		if newText && v.made != nil {
 			v.made()
 		}
+		v.backUp(old)
 		ctx = context.WithoutCancel(ctx)
 		err := v.db.write(ctx, put, gone, rest, agreed)
 		v.r.step("written")
@@ -65,45 +68,55 @@ func (a *agreement) same(b *agreement) bool {
 	return a.known == b.known && a.yaml == b.yaml && a.rest == b.rest && maps.Equal(a.rows, b.rows)
 }
 
-// swap puts a new text in the place of the one that was read. If the file is another one by then, it is left alone.
-func (v *visit) swap(text []byte) error {
+// swap puts a new text in the place of the one that was read. If the file is another one by then, it is left alone. old is where the one
+// that was read is, for backUp; "" when that is done, or there was none.
+func (v *visit) swap(text []byte) (old string, err error) {
 	dir, name := v.place.dir, v.place.name
 	tmp, err := dir.Stage(text, 0o600, true)
 	if err != nil {
-		return err
+		return "", err
 	}
 	v.r.step("staged")
 	if !v.exists {
 		if err := dir.Publish(tmp, dir, name); errors.Is(err, fs.ErrExist) {
-			return errAgain
+			return "", errAgain
 		} else if err != nil {
 			dir.Remove(tmp)
-			return err
+			return "", err
 		}
 		v.sync()
-		return nil
+		return "", nil
 	}
 	switch err := dir.Exchange(tmp, dir, name); {
 	case errors.Is(err, errors.ErrUnsupported):
-		return v.rename(tmp)
+		return "", v.rename(tmp)
 	case errors.Is(err, fs.ErrNotExist):
 		dir.Remove(tmp)
-		return errAgain
+		return "", errAgain
 	case err != nil:
 		dir.Remove(tmp)
-		return err
+		return "", err
 	}
 	v.r.step("exchanged")
-	old, _, err := dir.Read(tmp, roster.MaxSize)
-	if err != nil || !bytes.Equal(old, v.text) {
-		return v.takeBack(tmp, text)
+	was, _, err := dir.Read(tmp, roster.MaxSize)
+	if err != nil || !bytes.Equal(was, v.text) {
+		return "", v.takeBack(tmp, text)
 	}
-	if err := dir.Rename(tmp, dir, name+".bak", true); err != nil {
-		dir.Remove(tmp) // a convenience for people, and no reason to refuse
+	v.sync()
+	return tmp, nil
+}
+
+// backUp keeps the text as it was before. Nobody waits for that: to give the one before that back to the file system takes as long as to
+// write this one. That it could not be done is no reason to refuse: it is a convenience for people.
+func (v *visit) backUp(old string) {
+	if old == "" {
+		return
+	}
+	dir := v.place.dir
+	if err := dir.Rename(old, dir, v.place.name+".bak", true); err != nil {
+		dir.Remove(old)
 	}
 	v.r.step("kept")
-	v.sync()
-	return nil
 }
 
 // sync makes the new name survive a power cut. That it could not be done is no refusal: everybody sees the change already.

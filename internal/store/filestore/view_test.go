@@ -25,27 +25,26 @@ func TestViewReadsLittle(t *testing.T) {
 		do   func()
 		q    store.Query
 		want int
+		soon bool // a machine that takes longer than the racy grain for the lines before has nothing left to look at again
 	}{
-		{"first", func() {}, newest3, 500},
-		{"again", func() {}, newest3, 0},
-		{"exact", func() {}, exact, 0},
-		{"one more", func() { r.put("x", viewMsg(7, "k", "new")) }, newest3, 1},
-		{"while it is unsettled", func() {}, newest3, 1},
-		{"once it is settled", r.settle, newest3, 1},
-		{"from then on", func() {}, newest3, 0},
-		{"one gone", func() { os.Remove(r.path("m00499")) }, newest3, 0},
-		{"one overwritten, exact", func() { r.put("m00003", viewMsg(3, "k", "other")) }, exact, 1},
-		{"all, not exact", r.settle, store.Query{}, 1},
-		{"quiet", func() {}, exact3, 0},
-		{"version of the projection", func() { p.Version++ }, newest3, 500},
-		{"that version again", func() {}, newest3, 0},
+		{"first", func() {}, newest3, 500, false},
+		{"again", func() {}, newest3, 0, false},
+		{"exact", func() {}, exact, 0, false},
+		{"one more", func() { r.put("x", viewMsg(7, "k", "new")) }, newest3, 1, false},
+		{"while it is unsettled", func() {}, newest3, 1, true},
+		{"once it is settled", r.settle, newest3, 1, true},
+		{"from then on", func() {}, newest3, 0, false},
+		{"one gone", func() { os.Remove(r.path("m00499")) }, newest3, 0, false},
+		{"one overwritten, exact", func() { r.put("m00003", viewMsg(3, "k", "other")) }, exact, 1, false},
+		{"all, not exact", r.settle, store.Query{}, 1, true},
+		{"quiet", func() {}, exact3, 0, false},
+		{"version of the projection", func() { p.Version++ }, newest3, 500, false},
+		{"that version again", func() {}, newest3, 0, false},
 	} {
 		c.do()
 		made = 0
 		got := viewLines(t, r.s, p, c.q)
-		// A machine that takes longer than the racy grain between two lines of this table has nothing left to look at again.
-		slow := strings.Contains(c.what, "settled") && made < c.want
-		if made != c.want && !slow {
+		if made != c.want && (!c.soon || made > c.want) {
 			t.Errorf("%s: %d documents were read, want %d", c.what, made, c.want)
 		}
 		sameLines(t, c.what, got, r.naive(c.q))
