@@ -34,7 +34,7 @@ func init() {
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "subagent", "org",
 		"lease", "model", "sysml")
 	lay(place{tier: 3, line: 3}, "nhi") // who is offboarded takes its subagents along
-	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake")
+	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake", "agreement")
 	lay(place{tier: 4, line: 1}, "comms/survey")
 	lay(place{tier: 4, line: 2}, "comms/watch", "hook") // they tell of what the survey finds
 	lay(place{tier: 4, line: 1}, "attend")              // it rests on watch
