@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/app"
+	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
@@ -41,6 +42,8 @@ func (k *completer) onBus(what Source) {
 		k.agents(ctx, w, true)
 	case Messages:
 		k.messages(ctx, w, false)
+	case Negotiations:
+		k.negotiations(ctx, w)
 	case Threads:
 		k.messages(ctx, w, true)
 		if k.trace {
@@ -190,3 +193,34 @@ func harmless(name string) bool {
 
 // maxWord is the longest word that is offered: ids of our making are much shorter, and a longer one is more than a line.
 const maxWord = 200
+
+// negotiations offers the negotiations of the bus; where another word follows, it is a file. What stands in a record was written
+// by anybody: only a name that is printable is offered.
+func (k *completer) negotiations(ctx context.Context, w *app.World) {
+	if len(k.args) > 0 && k.waits == nil {
+		k.source(Files)
+		return
+	}
+	said := 0
+	for e, err := range w.Store.List(ctx, store.Negotiation, "") {
+		if ctx.Err() != nil || said == maxOffered {
+			return
+		}
+		if err != nil {
+			continue
+		}
+		doc, err := w.Store.Get(ctx, e.Key)
+		if err != nil {
+			continue
+		}
+		var v [3][]byte
+		canonjson.Pick(doc.Data, []string{"id", "status", "subject"}, v[:])
+		id, _ := canonjson.String(v[0])
+		status, _ := canonjson.String(v[1])
+		subject, _ := canonjson.String(v[2])
+		if id != "" && Clean(id) == id && k.fits(id) {
+			k.say(id, Truncate(Clean(status+" "+subject), maxRemark))
+			said++
+		}
+	}
+}

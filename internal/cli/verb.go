@@ -43,11 +43,12 @@ const (
 	OwnAgents // whose key is here
 	Messages  // in the mailbox
 	Threads   // of what is in the mailbox
-	Sessions  // of the registry in this folder
-	Jobs      // of the workspace
-	Machines  // of the list of peers
-	Profiles  // of organisation
-	Topics    // of model show
+	Negotiations
+	Sessions // of the registry in this folder
+	Jobs     // of the workspace
+	Machines // of the list of peers
+	Profiles // of organisation
+	Topics   // of model show
 
 	Destinations  // projects as send takes them: machine.project
 	Projects      // of this machine

@@ -36,6 +36,12 @@ var Routes = [...]Route{
 	{"send", `<peer> "<text>"`, "write to an agent"},
 	{"receive", "", "read mail, answer it, file it"},
 	{"model", `"<situation>"`, "how the parties of a situation could work together"},
+	{"negotiate open", `<id> <scope> <parties> "<subject>"`, "begin a negotiation"},
+	{"negotiate offer", "<id> <artifact-json>", "put an artifact before the parties"},
+	{"negotiate counter", "<id> <artifact-json>", "answer an offer with another one"},
+	{"negotiate sign", "<id> <artifact-json>", "sign what was offered last"},
+	{"negotiate stabilize", "<id>", "make an agreement of what all have signed"},
+	{"negotiate journal", "<id>", "what was done in a negotiation"},
 	{"disconnect", "", "leave"},
 	{"help", "", "this list"},
 }

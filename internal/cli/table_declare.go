@@ -1,0 +1,88 @@
+package cli
+
+var negotiationFlag = Flag{Name: "negotiation", Kind: Text, Value: "id", Offer: Negotiations, Help: "the negotiation; must be given"}
+
+var declareVerbs = []Verb{
+	{
+		Name: "declare-interest", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
+		Short: "declare what one has at stake in a negotiation",
+		Flags: []Flag{
+			negotiationFlag, negoWhoFlag,
+			{Name: "interets", Kind: Text, Value: "words", Help: "the interests, with commas between; an empty text takes a declaration back"},
+			{Name: "interests", Kind: Text, Value: "words", Under: Tutti, Help: "the same"},
+			{Name: "bindings", Kind: Text, Value: "scopes", Help: "the scopes to which they bind, with commas between"},
+			{Name: "masque-impact-collectif", Kind: Switch, Help: "they can hide what a decision means for all"},
+			eventIDFlag,
+			{Name: "at", Kind: Text, Value: "time", Default: "now", Help: "when it was declared"},
+		},
+		Does:     "Adds a declaration to the journal. The last one of each counts.",
+		Examples: "$ tutti declare-interest --negotiation nego:1 --interets 'shares'",
+		Exit:     exitAgreeAct, See: "conflict-posture",
+	},
+	{
+		Name: "conflict-posture", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Short: "who has a conflict of interest in a negotiation", Flags: []Flag{negotiationFlag},
+		Does:     "Says of each required signer, and of all who have declared an interest or were flagged, how they stand, and by which criteria.",
+		Examples: "$ tutti conflict-posture --negotiation nego:pilot-1", Exit: exitAgreeLook, See: "declare-interest, escalate",
+	},
+	{
+		Name: "escalate", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
+		Short: "put something before who stands above the parties",
+		Flags: []Flag{
+			negotiationFlag, negoWhoFlag,
+			{Name: "channel", Kind: Text, Value: "word", Choices: []string{"advise", "decide", "alert"}, Help: "what is wanted of them; must be given"},
+			{Name: "payload", Kind: Text, Value: "json|@file|-", Default: "the conflict of --instance, if it has one", Help: "what it is about"},
+			eventIDFlag, causeFlag, relatedFlag,
+		},
+		Does: "Adds an escalation to the journal.", Wont: "It decides nothing.", Examples: "$ tutti escalate --negotiation nego:pilot-1 --channel decide", Exit: exitAgreeAct,
+	},
+	{
+		Name: "dossier", Under: Tutti | H2A, Group: GroupBus, Halt: Asks, Rare: true, Bus: true,
+		Short: "what is decided, and who has to look most carefully",
+		Flags: []Flag{
+			negotiationFlag,
+			{Name: "presenter", Kind: Text, Value: "id", Help: "who presents it: is there a conflict?"},
+			{Name: "advisory-gate", Kind: TrueSwitch, Help: "if there is one, put that before who stands above"},
+			eventIDFlag,
+		},
+		Does:     "Compiles the dossier of a negotiation, and its hash, which is what attest-comprehension attests. The same journal makes the same dossier.",
+		Examples: "$ tutti dossier --negotiation nego:pilot-1", Exit: exitAgree + "; 5 halted, with --advisory-gate", See: "confiance, attest-comprehension",
+	},
+	{
+		Name: "confiance", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Short: "how far a decision can be relied on", Flags: []Flag{negotiationFlag},
+		Does: "Says who of the required signers has not attested the present dossier, and which conflicts lie open or do not.", Examples: "$ tutti confiance --negotiation nego:pilot-1", Exit: exitAgreeLook,
+	},
+	{
+		Name: "attest-comprehension", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
+		Short: "attest that one has understood a dossier",
+		Flags: []Flag{
+			{Name: "negotiation", Kind: Text, Value: "id", Offer: Negotiations, Help: "the negotiation in whose journal it is to stand"}, negoWhoFlag,
+			{Name: "dossier", Kind: Text, Value: "file|hash", Offer: Files, Default: "the present one of the negotiation", Help: "what was understood; under h2a it must be given"},
+			negoKeyFlag,
+			{Name: "to", Kind: Text, Value: "id", Offer: Agents, Help: "deliver it to them as a message instead"},
+			{Name: "role", Kind: Text, Value: "role", Default: "the first of the registration", Help: "the role in which it is said"},
+			{Name: "scope", Kind: Text, Value: "scope", Default: "that of the negotiation, else the first of the registration", Help: "the scope in which it is said"},
+			{Name: "at", Kind: Text, Value: "time", Default: "now", Help: "when it was understood"},
+			eventIDFlag, causeFlag, relatedFlag,
+		},
+		Does: `Signs that --instance has understood what is decided, which binds to nothing. PRINCIPAL, EXECUTIF and MANDATAIRE may attest; AGENTS with
+the capability attester-comprehension. With neither --negotiation nor --to the signed message is only printed.`,
+		Examples: "$ tutti attest-comprehension --negotiation nego:pilot-1", Exit: exitAgreeAct, See: "dossier, comprehension list",
+	},
+	{
+		Name: "comprehension list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Short: "list what was attested in a negotiation", Flags: []Flag{negotiationFlag},
+		Does: "Lists the attestations of a journal, and to people whether they are of the present dossier.", Examples: "$ tutti comprehension list --negotiation nego:pilot-1", Exit: exitAgreeLook,
+	},
+	{
+		Name: "comprehension verify", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, MaxArgs: 1, Offer: Files,
+		Short: "verify one attestation", Args: "[<json>|<file>|-]",
+		Flags: []Flag{
+			{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the entry or message; must be given"},
+			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the key that must have signed, as PEM; must be given"},
+		},
+		Does: "Tells whether an entry or message holds an attestation that its subject has signed with that key. It needs no bus.", Examples: "$ tutti comprehension verify attested.json --public-key ana.pub.pem",
+		Exit: "0 it does; 1 wrong usage, or no JSON; 2 it does not; 3 a file could not be read",
+	},
+}

@@ -1,0 +1,151 @@
+package cli
+
+const (
+	exitAgree = "0 done; 1 wrong usage, or refused by the rules of the negotiation or of the profile; " +
+		"2 there is no bus, no such negotiation, it is there or over already, a base is stale, a key was revoked, or the journal is broken; 3 a file could not be read or written"
+	exitAgreeAct  = exitAgree + "; 5 halted"
+	exitAgreeLook = "0 done; 1 wrong usage; 2 there is no bus, no such negotiation, or its journal is broken; 3 a file could not be read"
+)
+
+var (
+	negoIDFlag   = Flag{Name: "id", Kind: Text, Value: "id", Under: H2A, Help: "the negotiation; must be given"}
+	negoWhoFlag  = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "who acts; under h2a it must be given"}
+	negoKeyFlag  = Flag{Name: "private-key", Kind: Text, Value: "file", Default: "the key that lies here", Offer: Files, Help: "the key to sign with; under h2a it must be given where something is signed"}
+	mandateFlag  = Flag{Name: "mandate", Kind: Text, Value: "id", Under: Tutti, Help: "the mandate under which it is done, for one who is no party"}
+	eventIDFlag  = Flag{Name: "event-id", Kind: Text, Value: "id", Default: "a new one", Help: "the id of the entry"}
+	causeFlag    = Flag{Name: "causation-id", Kind: Text, Value: "id", Default: "the entry before", Help: "what it follows from"}
+	relatedFlag  = Flag{Name: "correlation-id", Kind: Text, Value: "id", Default: "that of the entry before", Help: "what it belongs to"}
+	artifactFlag = Flag{Name: "artifact", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the artifact; must be given"}
+	reasonFlag   = Flag{Name: "reason", Kind: Text, Value: "text", Under: Tutti, Help: "why, for the others"}
+	baseFlag     = Flag{Name: "base", Kind: Text, Value: "hash", Under: Tutti, Help: "the offer that it answers, or latest; every offer but the first needs it"}
+	forceFlag    = Flag{Name: "force", Kind: Switch, Under: Tutti, Help: "offer it although it is no sound artifact; the entry says so"}
+)
+
+var negotiateVerbs = []Verb{
+	{
+		Name: "negotiate list", Under: Tutti, Group: GroupBus, Halt: Reads, Bus: true,
+		Short: "list the negotiations of the bus", Does: "One line for each: where it stands, how many have signed, and what it is about.",
+		Examples: "$ tutti negotiate list", Exit: exitAgreeLook,
+	},
+	{
+		Name: "negotiate show", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Short: "show where a negotiation stands, and what is missing",
+		Args:  "<id>",
+		Does: `Shows parties, state, offers, who has signed what, which entries do not count and why, what is missing, and what to type next.
+All of it is told from the journal: it works without state.json.`,
+		Examples: "$ tutti negotiate show nego:pilot-1",
+		Exit:     exitAgreeLook,
+		See:      "negotiate diff, negotiate verify",
+	},
+	{
+		Name: "negotiate open", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Bus: true,
+		Short: "begin a negotiation",
+		Args:  "[<json>|<file>|-]",
+		Flags: []Flag{
+			{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the record; must be given"},
+			{Name: "id", Kind: Text, Value: "id", Under: Tutti, Help: "without a record: what it is called"},
+			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Under: Tutti, Help: "without a record: in which scope"},
+			{Name: "subject", Kind: Text, Value: "word", Under: Tutti, Choices: []string{"contract", "policy", "engagement", "amendment", "drive-consent"}, Help: "without a record: what it is about"},
+			{Name: "parties", Kind: Text, Value: "ids", Under: Tutti, Help: "without a record: who negotiates, with commas between"},
+			{Name: "signers", Kind: Text, Value: "ids", Default: "the parties", Under: Tutti, Help: "without a record: whose signatures are required"},
+			{Name: "quorum", Kind: Count, Value: "n", Default: "all of them", Under: Tutti, Help: "without a record: so many of the signers suffice"},
+			{Name: "deadline", Kind: Text, Value: "time", Under: Tutti, Help: "without a record: nothing counts that comes later, as 2026-12-31T12:00:00Z"},
+			{Name: "instance", Kind: Text, Value: "id", Under: Tutti, Default: "who speaks here", Offer: OwnAgents, Help: "who opens it"},
+		},
+		Does: `Writes the record of a negotiation: {id, scope, subject, parties, requiredSigners}, and, if wanted, deadline and authority,
+which is {kind: AUTHORITY, id, authorityKind: quorum, members, threshold}. Other members are kept. It begins as a draft.`,
+		Examples: `$ tutti negotiate open record.json
+$ tutti negotiate open --id nego:1 --subject policy --parties claude:api`,
+		Exit: exitAgreeAct, See: "negotiate offer, profile show",
+	},
+	{
+		Name: "negotiate offer", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 2, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Short: "put an artifact before the parties", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Does: `Adds an offer to the journal. Every offer but the first names the one that it answers (--base, or its baseArtifactHash), so that
+nobody overwrites what they have not seen; under h2a, which has no word for that, it answers the latest.`,
+		Examples: "$ tutti negotiate offer nego:pilot-1 charter.json", Exit: exitAgreeAct, See: "negotiate counter, negotiate diff",
+	},
+	{
+		Name: "negotiate counter", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 2, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Short: "answer an offer with another one", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Does: "Adds a counter-offer. What was signed before has to be signed again.", Examples: "$ tutti negotiate counter nego:pilot-1 charter.json --base sha256:…", Exit: exitAgreeAct,
+	},
+	{
+		Name: "negotiate sign", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Short: "sign the latest offer", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []Flag{artifactFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Does: `Signs, with the key of --instance that lies here. Name the artifact, or its hash, that you have looked at: if another one was
+offered meanwhile, nothing is signed.`,
+		Wont: "The key of a person signs only at a terminal. A key in a file (--private-key) is taken with a warning.", Examples: "$ tutti negotiate sign nego:pilot-1", Exit: exitAgreeAct, See: "negotiate stabilize, keys list",
+	},
+	{
+		Name: "negotiate accept", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Short: "accept the latest offer, and sign it", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []Flag{negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Does: "Signs by an entry that also says, to who reads types only, that the offer is accepted.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct,
+	},
+	{
+		Name: "negotiate reject", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Short: "say that one does not agree", Args: "<id>", Flags: []Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Does: "The negotiation ends with it when no agreement is possible without that party.", Examples: "$ tutti negotiate reject nego:pilot-1 --reason 'no date'", Exit: exitAgreeAct,
+	},
+	{
+		Name: "negotiate withdraw", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Short: "take the latest offer back", Args: "<id>", Flags: []Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Does: "Ends the negotiation, by who made the latest offer, or by any party as long as there is none.", Examples: "$ tutti negotiate withdraw nego:pilot-1", Exit: exitAgreeAct,
+	},
+	{
+		Name: "negotiate stabilize", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Short: "make an agreement of what all have signed", Args: "<id>", Flags: []Flag{negoIDFlag, {Name: "instance", Kind: Text, Value: "id", Under: Tutti, Offer: OwnAgents, Default: "nobody: the name h2a-cli stands there", Help: "who does it, and seals it"}, eventIDFlag},
+		Does: `Verifies all of the journal, and keeps the artifact for good when everybody has signed it who has to. It may be broken off at any
+time and typed again, also by somebody else: what is done is not done twice.`,
+		Examples: "$ tutti negotiate stabilize nego:pilot-1", Exit: exitAgreeAct, See: "negotiate verify",
+	},
+	{
+		Name: "negotiate status", Under: Tutti | H2A, Group: GroupBus, Halt: Asks, MinArgs: 1, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Short: "tell the state in one word, or end a negotiation", Args: "<id> [<state>]",
+		Flags: []Flag{
+			{Name: "status", Kind: Text, Value: "state", Under: H2A, Help: "the state; must be given"},
+			reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag,
+		},
+		Does: `With one word it only tells. States are draft, proposed, countered, accepted, rejected, withdrawn, expired, stabilized, abandoned.
+Those that end a negotiation can be set by who may end it; the others follow from what the parties do, and naming one is an error unless
+it holds already.`,
+		Examples: "$ tutti negotiate status nego:pilot-1\n$ tutti negotiate status nego:pilot-1 abandoned", Exit: exitAgreeAct,
+	},
+	{
+		Name: "negotiate diff", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Short: "show two offers side by side", Args: "<id>",
+		Flags: []Flag{
+			{Name: "from", Kind: Text, Value: "hash|entry", Default: "the one before", Help: "the first of them"},
+			{Name: "to", Kind: Text, Value: "hash|entry", Default: "the latest", Help: "the second"},
+		},
+		Does: "Compares member by member. Two spellings of one value are no difference.", Examples: "$ tutti negotiate diff nego:pilot-1", Exit: exitAgreeLook,
+	},
+	{
+		Name: "negotiate journal", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Short: "print the entries of a negotiation", Args: "<id>", Flags: []Flag{negoIDFlag},
+		Does: "Prints all entries after looking at their chain; a journal that is not there has none.", Wont: "Signatures are not looked at: negotiate verify does.", Examples: "$ tutti negotiate journal nego:pilot-1 --json", Exit: exitAgreeLook,
+	},
+	{
+		Name: "negotiate verify", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Short: "verify all of a negotiation, and name the first bad entry", Args: "<id>",
+		Does: `Reads all of the journal, verifies every signature, judges every entry, and compares the record and the artifact with what the
+journal says. It believes nothing that was written down or remembered. With --json: {ok, first, entries, findings, …}.`,
+		Examples: "$ tutti negotiate verify nego:pilot-1",
+		Exit:     "0 all of it holds; 1 wrong usage; 2 it does not hold, or there is no such negotiation; 3 a file could not be read", See: "store check",
+	},
+	{
+		Name: "negotiate dossier", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Short: "what is decided, and who has to look most carefully", Args: "<id>",
+		Does: "The same as dossier without a presenter.", Examples: "$ tutti negotiate dossier nego:pilot-1", Exit: exitAgreeLook, See: "dossier, confiance",
+	},
+	{
+		Name: "negotiate event", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 2, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Short: "add an entry of one's own making", Args: "<id> <json>|<file>|-",
+		Flags: []Flag{
+			negoIDFlag, {Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the entry without its frame; must be given"},
+			{Name: "instance", Kind: Text, Value: "id", Under: Tutti, Offer: OwnAgents, Default: "the actor that it names, else who speaks here", Help: "who acts"}, causeFlag, relatedFlag,
+		},
+		Does: "Adds the entry as it is; what it lacks (id, type, actor, createdAt, negotiationId, causationId) is filled in. It may be added to a journal that has no record.",
+		Wont: "It moves the negotiation only as far as its rules allow. Members of the frame cannot be named.", Examples: `$ tutti negotiate event nego:1 '{"body":{"kind":"note"}}'`, Exit: exitAgreeAct,
+	},
+}
