@@ -193,7 +193,11 @@ const maxError = 2000
 
 // failed is the result of a tool that could not do it.
 func failed(err error) mcpwire.Result {
-	text, hint := err.Error(), hintOf(err)
+	lines := strings.Split(err.Error(), "\n")
+	for n, line := range lines {
+		lines[n] = printable(line) // it may quote what came with the call
+	}
+	text, hint := strings.Join(lines, "\n"), hintOf(err)
 	if halted, ok := errors.AsType[*halt.Error](err); ok {
 		text = strings.TrimSuffix(halt.Active, ".") + ": " + halted.Error()
 		hint = "your user has stopped all agents: send nothing, and wait for your user; " + hint

@@ -149,6 +149,8 @@ var varying = []struct {
 	{"sig", regexp.MustCompile(`value\\?":\\?"([0-9A-Za-z+/]{86}==)`)},
 	{"uuid", regexp.MustCompile(`agentUuid\\?":\\?"([0-9a-f-]+)`)},
 	{"pem", regexp.MustCompile(`-----BEGIN PUBLIC KEY-----\\+n([0-9A-Za-z+/=]+)\\+n`)},
+	{"evt", regexp.MustCompile(`(evt-(?:[a-z]+-)*[0-9a-z]{8}-[0-9a-f]{8})`)},
+	{"hash", regexp.MustCompile(`(sha256:[0-9a-f]{64})`)},
 	{"pid", regexp.MustCompile(`"pid\\?":(\d+)`)},
 	{"user", regexp.MustCompile(`halted by (\S+) since`)},
 	{"time", regexp.MustCompile(`(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)`)},

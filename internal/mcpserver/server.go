@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/agreement"
 	"tutti/internal/app"
 	"tutti/internal/attend"
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
 	"tutti/internal/identity"
+	"tutti/internal/journal"
 	"tutti/internal/mcpwire"
 	"tutti/internal/post"
 	"tutti/internal/presence"
@@ -57,6 +59,7 @@ type server struct {
 type bus struct {
 	*app.World
 	office *post.Office
+	agree  *agreement.Bus // remembers journals as long as the connection lasts: a file for each would be written with each entry
 	attend *attend.Attendance
 	absent *wake.Absent // whom it has written to who have no session
 	unlook func()       // ends the look-out for the halt switch
@@ -162,7 +165,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	}
 	w.Presence.TTL = v.o.expiry
 	look, unlook := v.app.HaltLook()
-	b := &bus{World: w, office: office, unlook: unlook, place: w.Place()}
+	b := &bus{World: w, office: office, agree: agreement.New(w.Store, w.Registry, &journal.InProcess{}), unlook: unlook, place: w.Place()}
 	b.absent = v.newAbsent(b)
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},

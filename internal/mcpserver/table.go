@@ -65,6 +65,7 @@ var tools = []tool{
 		does:  "List the registered agents (instances), live or not; role and scope filter by what they have been registered with and granted.",
 		props: []prop{{"role", aString, false}, {"scope", aString, false}},
 	},
+	openTool, offerTool, counterTool, signTool, stabilizeTool, attestTool, declareTool, postureTool,
 	{
 		name: "h2a_inbox", older: true, effect: reads, run: plain(inbox),
 		does: "The mailbox (inbox) of an instance: read lists the message envelopes, put delivers an envelope to it (send), pop takes one out of your own. " +
@@ -76,6 +77,7 @@ var tools = []tool{
 			{"envelopeId", aString, false},
 		},
 	},
+	appendTool, escalateTool,
 	{
 		name: "h2a_session_open", older: true, effect: sets, run: plain(sessionOpen),
 		does: "Open a presence session for your agent, so that others see you as live; answers with the other live sessions (peers).",
@@ -184,6 +186,7 @@ var tools = []tool{
 			{"thread", described(aString, "id of the thread, or of a message in it"), true}, limitProp, cursorProp,
 		},
 	},
+	lookTool, answerTool,
 	{
 		name: "tutti_status", effect: reads, again: true, busless: true, run: status,
 		does: "Status: who you are on the bus, how much mail waits, how many agents are live, whether halt is active, which bus is used.",

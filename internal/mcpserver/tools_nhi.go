@@ -11,7 +11,6 @@ import (
 	"tutti/internal/mcpwire"
 	"tutti/internal/nhi"
 	"tutti/internal/registry"
-	"tutti/internal/signature"
 )
 
 // posture reads all identities.
@@ -78,15 +77,11 @@ func nhiAttest(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if st.Instance.Canonical() != own.Instance.Canonical() {
 		return nil, &foreignError{what: fmt.Sprintf("nothing is signed in the name of %s", clip(name, maxWord)), own: own.Instance}
 	}
-	warning := ""
-	if pem := c.text("privateKeyPem"); pem != "" {
-		if st.Key, err = signature.ParsePrivate([]byte(pem)); err != nil {
-			return nil, c.refuse("leave privateKeyPem out, and the key of the keyring is taken", "privateKeyPem is no Ed25519 key")
-		}
-		warning = "a private key came through the context of a model: take it for known, and leave privateKeyPem out; the server has the key"
-	} else if st.Key, err = c.Ring.Load(st.Instance); err != nil {
+	key, warning, err := c.key(st.Instance)
+	if err != nil {
 		return nil, err
 	}
+	st.Key = key
 	s, days, err := c.posture(ctx)
 	if err != nil {
 		return nil, err
