@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"tutti/internal/app"
@@ -16,12 +17,18 @@ import (
 // play is the demo, with servers of this very program.
 func play(ctx context.Context, s app.Service) error {
 	cli.Alive()
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not keep us from cleaning up
+	// A reader that goes away must not keep us from cleaning up. Nor must a second interrupt: one that is typed comes twice, from
+	// the terminal and handed on by the tutti that started us. What is cleaned up takes a second at most.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM)
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	err = demo.Run(ctx, demo.Options{
+	perform := demo.Run
+	if slices.Contains(s.Args, "agreement") {
+		perform = demo.Agreement
+	}
+	err = perform(ctx, demo.Options{
 		Server: self, Version: s.Version, Out: s.Out, Color: s.Color, Columns: s.Columns, Keep: s.Flag("keep") != "",
 	})
 	switch {

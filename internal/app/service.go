@@ -10,6 +10,7 @@ import (
 type Service struct {
 	App     *App
 	Flag    func(name string) string // value of a flag, "true" for a switch that is on, "" when it was not given
+	Args    []string                 // what stands on the command line beside flags
 	In      io.Reader
 	Out     io.Writer
 	Err     io.Writer // diagnostics, for people

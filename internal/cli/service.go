@@ -20,7 +20,7 @@ func Service(serve func(context.Context, app.Service) error) Func {
 
 func (c *Call) service() app.Service {
 	return app.Service{
-		App: c.App, Flag: c.flagText, In: c.In, Out: c.outFile, Err: c.errFile, Version: Version,
+		App: c.App, Flag: c.flagText, Args: c.Args, In: c.In, Out: c.outFile, Err: c.errFile, Version: Version,
 		JSON: c.json, Quiet: c.quiet, Color: c.color, Columns: c.columns,
 	}
 }

@@ -49,7 +49,12 @@ type push struct {
 
 // join starts a server for an agent and says hello to it.
 func (p *play) join(ctx context.Context, host, name string) (*agent, error) {
-	cmd := exec.Command(p.Server, "mcp-serve", "--root", p.root, "--auto-open", "--host", host, "--name", name)
+	return p.start(ctx, name, "--auto-open", "--host", host, "--name", name)
+}
+
+// start starts a server with these flags. It is safe for concurrent use.
+func (p *play) start(ctx context.Context, name string, flags ...string) (*agent, error) {
+	cmd := exec.Command(p.Server, append([]string{"mcp-serve", "--root", p.root}, flags...)...)
 	cmd.Env, cmd.Dir = p.env, p.home
 	a := &agent{name: name, pushes: make(chan push, 64), said: &tail{}, calls: map[string]int{}}
 	cmd.Stderr = a.said
@@ -64,6 +69,8 @@ func (p *play) join(ctx context.Context, host, name string) (*agent, error) {
 		return nil, a.fault(err)
 	}
 	a.session = session
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.agents = append(p.agents, a)
 	return a, nil
 }

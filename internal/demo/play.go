@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"tutti/internal/app"
@@ -39,18 +40,24 @@ type play struct {
 	Options
 	home, root    string
 	env           []string
+	mu            sync.Mutex // guards agents while several start at once
 	agents        []*agent
 	ana, bob, kim *agent
 	question      string // id of ana's message
 	thread        string
 	unheard       error // why Out takes no more
+
+	deal deal // of the play about an agreement
 }
 
-// The steps in their order. Each prints what it saw.
-var steps = []struct {
+// A step prints what it saw.
+type step struct {
 	name string
 	run  func(*play, context.Context) error
-}{
+}
+
+// meeting is the play of agents who meet.
+var meeting = []step{
 	{"ana joins", (*play).anaJoins},
 	{"bob joins, and ana is told", (*play).bobJoins},
 	{"ana sends, and bob is told", (*play).anaSends},
@@ -66,7 +73,13 @@ var steps = []struct {
 // Run plays the demo and returns an *Error for the step that failed. When ctx ends it cleans up and returns its cause. It
 // does not play to nobody: when Out fails it cleans up and returns why. A caller who writes to a standard stream has to catch
 // SIGPIPE, or the process is gone before that.
-func Run(ctx context.Context, o Options) (err error) {
+func Run(ctx context.Context, o Options) error { return perform(ctx, o, meeting) }
+
+// Agreement is Run for the play in which one principal and fifteen conductors come to an agreement, and somebody touches its
+// journal afterwards.
+func Agreement(ctx context.Context, o Options) error { return perform(ctx, o, agreement) }
+
+func perform(ctx context.Context, o Options, steps []step) (err error) {
 	home, err := os.MkdirTemp("", "tutti-demo-")
 	if err != nil {
 		return &Error{"make a folder", err}
@@ -101,11 +114,7 @@ func environment(home string) []string {
 // cleanUp ends the servers and takes the folder away.
 func (p *play) cleanUp(well bool) error {
 	var all []error
-	for _, a := range p.agents {
-		if err := a.leave(); err != nil && well {
-			all = append(all, &Error{a.name + " leaves", err})
-		}
-	}
+	all = append(all, p.part(well)...)
 	if p.Keep {
 		p.Columns = 0 // what is to be pasted has to stay in one piece
 		p.say("", "kept: %s", p.home)
@@ -114,6 +123,21 @@ func (p *play) cleanUp(well bool) error {
 		all = append(all, &Error{"take the folder away", err})
 	}
 	return errors.Join(all...)
+}
+
+// part ends the servers, all at once.
+func (p *play) part(well bool) []error {
+	all := make([]error, len(p.agents))
+	var wg sync.WaitGroup
+	for n, a := range p.agents {
+		wg.Go(func() {
+			if err := a.leave(); err != nil && well {
+				all[n] = &Error{a.name + " leaves", err}
+			}
+		})
+	}
+	wg.Wait()
+	return all
 }
 
 // Next says what to type after the play, for a program that was called by that name: one that is called by its path is
