@@ -63,11 +63,21 @@ func AppendWithout(dst, raw []byte, member string) ([]byte, error) {
 
 // Hash returns "sha256:" and the 64 lower-case hexadecimal digits of the SHA-256 of the canonical form of raw.
 func Hash(raw []byte) (string, error) {
+	return hash(raw, func(*parser) error { return nil })
+}
+
+// HashWhole is Hash for what Whole has nothing to say of, and its error otherwise: one look instead of two.
+func HashWhole(raw []byte) (string, error) { return hash(raw, (*parser).whole) }
+
+func hash(raw []byte, check func(*parser) error) (string, error) {
 	p, err := parse(raw)
 	if err != nil {
 		return "", err
 	}
 	defer p.free()
+	if err := check(p); err != nil {
+		return "", err
+	}
 	out, err := p.append(p.out[:0], "", false)
 	if err != nil {
 		return "", err

@@ -76,6 +76,7 @@ const (
 	faultNumber
 	faultRange
 	faultProto
+	faultTwice
 	faultSize
 	faultKind
 )
@@ -95,6 +96,7 @@ var faults = [...]string{
 	faultNumber:   "the number is malformed",
 	faultRange:    "the number is too large for a double",
 	faultProto:    ErrProto.Error(),
+	faultTwice:    "a member stands here twice, and only the last one counts",
 	faultSize:     "the text is larger than 1 GiB",
 	faultKind:     "here should be an object",
 }
@@ -123,6 +125,24 @@ func Check(raw []byte) error {
 		return err
 	}
 	defer p.free()
+	return p.check()
+}
+
+// Whole is Check that also refuses a member of a name that its object has twice: the canonical form holds the last one only, so
+// that what an earlier one says could be exchanged without another hash.
+func Whole(raw []byte) error {
+	p, err := parse(raw)
+	if err != nil {
+		return err
+	}
+	defer p.free()
+	return p.whole()
+}
+
+func (p *parser) whole() error {
+	if p.twice >= 0 {
+		return faultTwice.at(p.twice)
+	}
 	return p.check()
 }
 

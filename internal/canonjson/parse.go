@@ -29,6 +29,7 @@ type parser struct {
 	decoded []byte   // keys that are spelled with escapes
 	out     []byte   // scratch for Hash
 	proto   int      // offset of the first member called __proto__, -1 without one
+	twice   int      // offset of a member of whose name its object has a later one, -1 without one
 	huge    int      // offset of the first number beyond the range of doubles, -1 without one
 }
 
@@ -61,7 +62,7 @@ func parse(raw []byte) (*parser, error) {
 	p := parsers.Get().(*parser)
 	*p = parser{
 		src: raw, objects: p.objects[:0], sorted: p.sorted[:0], open: p.open[:0], decoded: p.decoded[:0], out: p.out[:0],
-		proto: -1, huge: -1,
+		proto: -1, huge: -1, twice: -1,
 	}
 	p.start = space(raw, 0)
 	i, f := p.parseValue(p.start, 0)
@@ -205,6 +206,7 @@ func (p *parser) close(number, base, end int) int {
 	first := len(p.sorted)
 	for n := range all {
 		if n+1 < len(all) && p.compare(&all[n], &all[n+1]) == 0 {
+			p.twice = int(all[n].name)
 			continue // sorted by place, too: a later one of this name follows
 		}
 		p.sorted = append(p.sorted, all[n])
