@@ -55,12 +55,16 @@ type Entry struct {
 	hasPrev           bool
 	link              []byte // nil where there is none
 	entryHash         string
+	uncovered         error // why the hash of the entry does not cover all of it
 }
 
 var members = []string{mProtocol, mVersion, mSequence, mPrev, mContent, mLink, mSigs, "id", "type", "actor", "body",
 	"createdAt", "negotiationId", "baseArtifactHash", "causationId", "correlationId"}
 
 var actorMembers = []string{"instance", "role", "scope", "mandate"}
+
+// Parse reads a payload that is to become an entry, or a line, as leniently as can be.
+func Parse(raw []byte) (*Entry, error) { return parse(raw) }
 
 // parse reads a line as leniently as can be: whether it is a good entry is judged with those before it.
 func parse(raw []byte) (*Entry, error) {
@@ -131,10 +135,10 @@ func (e *Entry) Member(name string) []byte {
 func (e *Entry) Linked() bool { return e.link != nil }
 
 // EntryHash is the hash of the whole entry, frame included: what the link of the next one holds. "" where the line has no
-// canonical form.
+// canonical form that covers all of it; such an entry is a bad one.
 func (e *Entry) EntryHash() string {
-	if e.entryHash == "" {
-		e.entryHash, _ = canonjson.Hash(e.Raw)
+	if e.entryHash == "" && e.uncovered == nil {
+		e.entryHash, e.uncovered = canonjson.HashWhole(e.Raw)
 	}
 	return e.entryHash
 }

@@ -23,7 +23,7 @@ func (e *PayloadError) Error() string {
 // that names a member of the frame would make the journal unreadable for good.
 func Check(payload []byte) error {
 	var p []string
-	if err := canonjson.Check(payload); err != nil {
+	if err := canonjson.Whole(payload); err != nil {
 		return &PayloadError{[]string{err.Error()}}
 	}
 	if !canonjson.IsObject(payload) {
@@ -110,6 +110,16 @@ func checkSeal(payload []byte, seal Seal) error {
 	return nil
 }
 
+// link says behind which entry the next one is written.
+func link(tip Tip) []byte {
+	var o canonjson.Object
+	if tip.Count > 0 {
+		o.Str("prev", tip.EntryHash)
+	}
+	o.Int("seq", int64(tip.Count))
+	return o.End()
+}
+
 // frame makes the line that follows a tip.
 func frame(tip Tip, payload []byte, seal Seal) ([]byte, error) {
 	if err := Check(payload); err != nil {
@@ -119,12 +129,9 @@ func frame(tip Tip, payload []byte, seal Seal) ([]byte, error) {
 	if err := checkSeal(payload, seal); err != nil {
 		return nil, err
 	}
-	var link canonjson.Object
-	if tip.Count > 0 {
-		link.Str("prev", tip.EntryHash)
-	}
-	link.Int("seq", int64(tip.Count))
-	payload = canonjson.Set(payload, mLink, link.End())
+	if e, err := parse(payload); err != nil || seal.Key != nil || len(e.Signatures) == 0 {
+		payload = canonjson.Set(payload, mLink, link(tip))
+	} // what somebody has signed elsewhere stays what was signed
 	if seal.Key != nil {
 		var err error
 		if payload, err = envelope.Sign(payload, seal.By, seal.Key); err != nil {

@@ -102,6 +102,8 @@ func judge(tip Tip, e *Entry, content string, herr error) (rule, why string) {
 		return RuleContent, "the payload has no canonical form: " + herr.Error()
 	case e.ContentHash != content:
 		return RuleContent, fmt.Sprintf("it names %s, and the payload has %s: the entry was changed", e.ContentHash, content)
+	case e.EntryHash() == "":
+		return RuleContent, "no hash covers all of it, so that it may have been changed: " + e.uncovered.Error()
 	}
 	return judgeLink(tip, e)
 }

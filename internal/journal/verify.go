@@ -212,14 +212,22 @@ func (v *verifier) findKeys(ctx context.Context, w *work) error {
 	}
 	w.own = w.e.Own()
 	w.own = w.own[:min(len(w.own), maxOwn)]
-	// A linked entry whose seal fails ends the journal, so only the others can be made to cost much.
-	if v.tried += len(w.own) * (len(keys.Active) + len(keys.Revoked)); w.e.link == nil && v.tried > maxTried+2*(v.r.Entries+batch) {
-		w.own = nil
+	w.keys = keys
+	if v.tried += len(w.own) * (len(keys.Active) + len(keys.Revoked)); v.tried <= maxTried+2*(v.r.Entries+batch) {
 		return nil
 	}
-	w.keys = keys
+	// Somebody makes this cost much. What we wrote has its seal last, under a key that is in use.
+	if w.e.link == nil {
+		w.own = nil
+	} else if len(w.own) > 0 {
+		w.own = w.own[len(w.own)-1:]
+		w.keys.Active, w.keys.Revoked = latest(keys.Active), latest(keys.Revoked)
+	}
 	return nil
 }
+
+// latest are the keys that were added last.
+func latest(keys []signature.Public) []signature.Public { return keys[max(0, len(keys)-2):] }
 
 const (
 	// maxOwn is how many signatures of its writer are tried for one entry: an attestation has two.
