@@ -39,7 +39,7 @@ func (n *Negotiations) propose(ctx context.Context, id string, a Act, o Offering
 	if ev == Counter {
 		typ = "counter"
 	}
-	if err := canonjson.Check(o.Artifact); err != nil {
+	if err := canonjson.Whole(o.Artifact); err != nil {
 		return nil, fmt.Errorf("%s %s: the artifact cannot be signed: %w", ev, id, err)
 	}
 	faults := guards(o.Artifact)
@@ -111,10 +111,7 @@ func (n *Negotiations) Accept(ctx context.Context, id string, a Act, hash string
 
 // HashOf is the name of an artifact.
 func HashOf(artifact []byte) (string, error) {
-	if err := canonjson.Check(artifact); err != nil {
-		return "", err
-	}
-	return canonjson.Hash(artifact)
+	return canonjson.HashWhole(artifact)
 }
 
 func (n *Negotiations) sign(ctx context.Context, id string, a Act, hash, typ, verb string, now time.Time) (*journal.Entry, error) {

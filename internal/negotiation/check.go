@@ -24,6 +24,8 @@ type bench struct {
 	people   map[address.Instance]*person
 	mandates map[string][]mandate
 	tried    int
+	depth    int   // of mandates that were given under mandates
+	vain     int   // verifications that came to nothing
 	err      error // the first one; what was judged since counts for nothing
 }
 
@@ -31,6 +33,8 @@ type person struct {
 	registered bool
 	roles      []string
 	keys       journal.Keys
+	gone       map[signature.Public]time.Time // when keys were revoked, of those of which it is known
+	vain       bool                           // a signature in its name was under none of its keys
 }
 
 func (n *Negotiations) bench(ctx context.Context) *bench {
@@ -52,7 +56,8 @@ func (b *bench) person(i address.Instance) *person {
 		p.registered, p.roles = true, reg.Roles
 		var keys *registry.Keys
 		if keys, err = b.n.people.Keys(b.ctx, i); err == nil {
-			p.keys = journal.Keys{Active: keys.Active, Revoked: keys.Revoked}
+			p.keys = journal.Keys{Active: latest(keys.Active), Revoked: latest(keys.Revoked)}
+			p.gone = keys.RevokedAt()
 		}
 	case errors.Is(err, registry.ErrNotRegistered):
 		err = nil
@@ -65,6 +70,11 @@ func (b *bench) person(i address.Instance) *person {
 	}
 	return p
 }
+
+// maxKeys is how many active and how many revoked keys of one instance are tried: who has more is out to cost others time.
+const maxKeys = 16
+
+func latest(keys []signature.Public) []signature.Public { return keys[max(0, len(keys)-maxKeys):] }
 
 // maxTried is how many verifications one judgement makes at most for entries that say nothing reliable: half a second.
 const maxTried = 8192
@@ -92,6 +102,7 @@ const maxMandates = 10_000
 func (b *bench) mandate(id string, by address.Instance, scope, act string, at time.Time) (why string) {
 	all, known := b.mandates[id]
 	if !known {
+		b.mandates[id] = nil // nobody gives one in the name of itself
 		all = b.findMandates(id)
 		if len(b.mandates) < maxPeople {
 			b.mandates[id] = all
@@ -133,7 +144,7 @@ func (m mandate) allows(id string, by address.Instance, scope, act string, at ti
 }
 
 // findMandates looks for a mandate among the artifacts that were stabilised. One whose file is not what its name says does not
-// count.
+// count, and neither does one that lies there and that nobody has signed.
 func (b *bench) findMandates(id string) (found []mandate) {
 	n := 0
 	for entry, err := range b.n.store.List(b.ctx, store.Artifact, "") {
@@ -147,8 +158,8 @@ func (b *bench) findMandates(id string) (found []mandate) {
 		if err != nil || declaration.KindOf(doc.Data) != "MANDATE" || member(doc.Data, "id") != id {
 			continue
 		}
-		hash, err := canonjson.Hash(doc.Data)
-		if err != nil || entry.Key.Name != address.Segment(hash) && entry.Key.Name != hashName(hash) || len(declaration.Guard(doc.Data)) > 0 {
+		hash, err := canonjson.HashWhole(doc.Data)
+		if err != nil || entry.Key.Name != address.Segment(hash) && entry.Key.Name != hashName(hash) || len(declaration.Guard(doc.Data)) > 0 || !b.agreed(hash) {
 			continue
 		}
 		rights, _ := canonjson.Get(doc.Data, "rights")
@@ -157,6 +168,41 @@ func (b *bench) findMandates(id string) (found []mandate) {
 		found = append(found, m)
 	}
 	return found
+}
+
+// maxGiven is how many mandates are followed that were given under mandates.
+const maxGiven = 4
+
+// agreed tells whether an artifact was stabilised: whether there is a negotiation whose journal shows that all have signed it who
+// had to. The record only says where to look.
+func (b *bench) agreed(hash string) bool {
+	if b.depth == maxGiven {
+		return false
+	}
+	b.depth++
+	defer func() { b.depth-- }()
+	n := 0
+	for entry, err := range b.n.store.List(b.ctx, store.Negotiation, "") {
+		if n++; n > maxMandates {
+			break
+		}
+		if err != nil {
+			continue
+		}
+		doc, err := b.n.store.Get(b.ctx, entry.Key)
+		if err != nil || member(doc.Data, mCurrent) != hash {
+			continue
+		}
+		r, err := ParseRecord(doc.Data)
+		if err != nil || stateKey(r.ID) != entry.Key {
+			continue
+		}
+		f := newFold(b, r.ID, r)
+		if _, err := b.n.journals.Catch(b.ctx, r.ID, f); err == nil && !f.differ() && f.final != nil && f.final.Done && f.final.Hash == hash {
+			return true
+		}
+	}
+	return false
 }
 
 // signedText is what the agreed signature covers.
@@ -189,13 +235,28 @@ func (f *fold) check(s *Signed, former bool) *Judgement {
 		s.verdict = &v
 	}
 	v := *s.verdict
-	if v.Code == CodeRevoked && former {
+	if v.Code == CodeRevoked && former && f.before(s) {
 		v.Counts = true
 	}
 	if v.Code == "" {
 		return nil
 	}
 	return &v
+}
+
+// before tells whether what is being settled can have been so before the key of a signature was revoked, by its own date and
+// by what others have vouched for.
+func (f *fold) before(s *Signed) bool {
+	end, known := f.b.person(s.By).gone[s.under]
+	if !known || f.at == "" {
+		return true
+	}
+	for _, date := range []string{f.at, f.witnessed} {
+		if at, ok := envelope.ParseTime(date); ok && at.Sub(end) > envelope.MaxSkew {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *fold) judge(s *Signed) Judgement {
@@ -212,17 +273,22 @@ func (f *fold) judge(s *Signed) Judgement {
 	if kind := f.kindOf(s.Hash); declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.roles...) {
 		return no(CodeRole, "%s is registered as %v, and a %s is signed by %v", s.By, p.roles, kind, declaration.Signers(kind))
 	}
-	if f.b.tried++; f.b.tried > 4*maxTried {
+	if p.vain && f.b.vain > maxTried {
 		return no(CodeInvalid, "too many signatures were wrong before: it was not looked at")
 	}
 	keys := p.keys.Active
-	revoked := false
-	if !under(s.Object, signedText(s.Hash), keys) {
-		keys, revoked = p.keys.Revoked, true
-		if !under(s.Object, signedText(s.Hash), keys) {
-			return no(CodeInvalid, "no key of %s has signed %s", s.By, s.Hash)
-		}
+	at := slices.IndexFunc(keys, func(k signature.Public) bool { return s.Object.Verify(signedText(s.Hash), k) })
+	revoked := at < 0
+	if revoked {
+		keys = p.keys.Revoked
+		at = slices.IndexFunc(keys, func(k signature.Public) bool { return s.Object.Verify(signedText(s.Hash), k) })
 	}
+	if at < 0 {
+		p.vain = true
+		f.b.vain += len(p.keys.Active) + len(p.keys.Revoked)
+		return no(CodeInvalid, "no key of %s has signed %s", s.By, s.Hash)
+	}
+	s.under = keys[at]
 	if s.Context != nil {
 		s.Bound = f.record != nil && under(*s.Context, contextText(s.Hash, f.id, f.record.Scope, s.By), keys)
 		if !s.Bound {
@@ -235,7 +301,9 @@ func (f *fold) judge(s *Signed) Judgement {
 	switch {
 	case revoked:
 		return no(CodeRevoked, "the key of %s that made it was revoked", s.By)
-	case !s.Bound && (has(f.sealers, s.By) || f.b.n.Strict):
+	case f.record != nil && f.record.Quorum != nil && f.sameKey(s) != "":
+		return no(CodeSameKey, "%s has signed with the same key: of a quorum they are one", f.sameKey(s))
+	case !s.Bound && (f.seals(s.By) || f.b.n.Strict):
 		if f.sealedAgain(s) {
 			return Judgement{Counts: true}
 		}
@@ -246,6 +314,20 @@ func (f *fold) judge(s *Signed) Judgement {
 		return v
 	}
 	return Judgement{Counts: true}
+}
+
+// sameKey is who has signed the same before with the same key, under another name.
+func (f *fold) sameKey(s *Signed) address.Instance {
+	for i := range f.signed {
+		o := &f.signed[i]
+		if o.Index >= s.Index || o.Hash != s.Hash || o.who == s.who {
+			continue
+		}
+		if v := f.check(o, false); (v == nil || v.Counts) && o.under == s.under {
+			return o.By
+		}
+	}
+	return ""
 }
 
 // sealedAgain tells whether a signature was put at its place by the signer himself: only that is a repetition, any other may be

@@ -367,11 +367,9 @@ func TestRoles(t *testing.T) {
 func TestMandate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.register(boss, registry.Principal)
 	lay := func(id, rights, expires string, of address.Instance, scope string) {
-		raw := []byte(`{"kind":"MANDATE","id":"` + id + `","instance":"` + string(of) + `","scope":"` + scope + `","role":"MANDATAIRE","rights":` + rights + `,"expiresAt":"` + expires + `"}`)
-		if _, err := r.store.Create(t.Context(), ArtifactKey(raw, hashOf(t, raw)), raw); err != nil {
-			t.Fatal(err)
-		}
+		r.grant(mandateOf(id, rights, expires, of, scope))
 	}
 	lay("m:good", `["negotiate"]`, "2026-06-12T13:00:00.000Z", eve, "scope:pilot")
 	lay("m:sign", `["sign"]`, "2026-06-12T13:00:00.000Z", eve, "scope:pilot")

@@ -27,45 +27,6 @@ const (
 	bodyEscalation  = "escalation"
 )
 
-// Why an entry does not count, or counts and should be known of, as the Code of a Judgement.
-const (
-	CodeStranger   = "non-party"     // its writer is no party and has no mandate for it
-	CodeForged     = "forged"        // its seal is by nobody who it says it is
-	CodeUnsealed   = "unsealed"      // its writer seals, and not this one
-	CodeRevoked    = "revoked-key"   // under a key that was revoked
-	CodeLate       = "late"          // after the deadline
-	CodeOver       = "after-the-end" // the negotiation was over or settled
-	CodeStale      = "stale-base"    // it answers an offer that was not the latest
-	CodeSuperseded = "superseded"    // a signature for what a newer offer replaced
-	CodeNotOffered = "not-offered"   // a signature for what nobody offered
-	CodeSigner     = "signer"        // a signature in the name of another one
-	CodeInvalid    = "invalid"       // a signature under no key of its signer
-	CodeReplayed   = "replayed"      // a signature that was made for another negotiation
-	CodeRole       = "role"          // its signer has no role that may sign such an artifact
-	CodeUnknownKey = "unregistered"  // its signer is not registered or has no key
-	CodeMandate    = "mandate"       // the mandate that it names does not allow it
-	CodeQuorum     = "no-quorum"     // it says that all have signed, and they have not
-	CodeNotTheirs  = "not-theirs"    // it ends what its writer may not end for the others
-	CodeElsewhere  = "elsewhere"     // it was written for another negotiation
-
-	// These count.
-	CodeUnbased = "unbased"    // an offer that does not say which one it answers
-	CodeUnbound = "unbound"    // a signature that covers the artifact and not the negotiation
-	CodeLoose   = "loose"      // a step that we would not have made
-	CodeForced  = "forced"     // an artifact that the guards had refused
-	CodeFormer  = "former-key" // what was settled rests on a key that was revoked since
-)
-
-// A Judgement is what there is to say of one entry.
-type Judgement struct {
-	Index  int
-	ID     string
-	By     address.Instance
-	Code   string
-	Why    string
-	Counts bool
-}
-
 // An Offered is one artifact that was put before the parties.
 type Offered struct {
 	Index     int
@@ -89,6 +50,8 @@ type Signed struct {
 	Object    signature.Object
 	Context   *signature.Object // nil: it covers the artifact alone
 	verdict   *Judgement        // what checking said; nil: not checked yet
+	who       address.Instance  // By in its canonical form
+	under     signature.Public  // the key that has made it, of one that was verified
 	Bound     bool              // to this negotiation; of one that counts
 }
 
@@ -116,19 +79,21 @@ type fold struct {
 	record *Record // nil: not known
 	rev    string  // names the terms that it was made with
 
-	terms    []byte // of the first entry that holds some
-	termsAt  int
-	state    State // draft, proposed, countered, or an end that somebody declared
-	ended    int   // index of the entry that ended it
-	offers   []Offered
-	total    int // of all offers
-	signed   []Signed
-	refusals []Signed // of the latest offer; only By and Index
-	final    *Final
-	sealers  []address.Instance
-	overdue  []address.Instance // who has dated an entry after the deadline: none of theirs is early any more
+	terms     []byte // of the first entry that holds some
+	termsAt   int
+	state     State // draft, proposed, countered, or an end that somebody declared
+	ended     int   // index of the entry that ended it
+	offers    []Offered
+	total     int // of all offers
+	signed    []Signed
+	refusals  []Signed // of the latest offer; only By and Index
+	final     *Final
+	sealers   set
+	witnessed string // the latest date of an entry that was sealed under an active key
+	overdue   set    // who has dated an entry after the deadline: none of theirs is early any more
 
 	told func(Judgement) // nil: nobody asks
+	at   string          // the date of what settles, while that is judged
 }
 
 func newFold(b *bench, id string, r *Record) *fold {
@@ -147,7 +112,7 @@ func (f *fold) know(r *Record) {
 
 func (f *fold) clear() {
 	f.terms, f.termsAt, f.state, f.ended, f.offers, f.total = nil, 0, Draft, 0, nil, 0
-	f.signed, f.refusals, f.final, f.sealers, f.overdue = nil, nil, nil, nil, nil
+	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed = nil, nil, nil, set{}, set{}, ""
 }
 
 func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...any) {
@@ -217,14 +182,37 @@ func (f *fold) admit(e *journal.Entry, seal *journal.Seals, act string, strict b
 		f.tell(e, false, CodeRevoked, "sealed with a key of %s that was revoked", by)
 		return false
 	case s == journal.SealGood || s == journal.SealRevoked:
-		if len(f.sealers) < maxSealers && !has(f.sealers, by) {
-			f.sealers = append(f.sealers, by)
+		if len(f.sealers) < maxSealers {
+			f.sealers[by.Canonical()] = true
 		}
-	case has(f.sealers, by):
+		if s == journal.SealGood {
+			f.witness(e.CreatedAt)
+		}
+	case f.seals(by):
 		f.tell(e, false, CodeUnsealed, "%s has sealed its earlier entries and not this one", by)
 		return false
 	}
 	return act == string(Expire) || f.admitTime(e) // what expires does so behind the deadline
+}
+
+// seals tells whether an instance has sealed an entry here.
+func (f *fold) seals(i address.Instance) bool { return f.sealers.has(i) }
+
+// witness takes note of a date that somebody has vouched for.
+func (f *fold) witness(date string) {
+	at, ok := envelope.ParseTime(date)
+	if last, known := envelope.ParseTime(f.witnessed); ok && (!known || at.After(last)) {
+		f.witnessed = date
+	}
+}
+
+// askAgain forgets what was said of signatures beside which one was taken away.
+func (f *fold) askAgain() {
+	for i := range f.signed {
+		if v := f.signed[i].verdict; v != nil && v.Code == CodeSameKey {
+			f.signed[i].verdict = nil
+		}
+	}
 }
 
 func (f *fold) overAt() int {
@@ -260,15 +248,15 @@ func (f *fold) admitTime(e *journal.Entry) bool {
 		return true
 	}
 	at, ok := envelope.ParseTime(e.CreatedAt)
-	if ok && !at.After(f.record.end()) && !has(f.overdue, e.Actor.Instance) {
+	if ok && !at.After(f.record.end()) && !f.overdue.has(e.Actor.Instance) {
 		return true
 	}
 	if !ok || !at.After(f.record.end()) {
 		f.tell(e, false, CodeLate, "dated %s, but its writer had dated an earlier entry after the deadline %s", e.CreatedAt, f.record.Deadline)
 		return false
 	}
-	if len(f.overdue) < maxSealers && !has(f.overdue, e.Actor.Instance) {
-		f.overdue = append(f.overdue, e.Actor.Instance)
+	if len(f.overdue) < maxSealers {
+		f.overdue[e.Actor.Instance.Canonical()] = true
 	}
 	f.tell(e, false, CodeLate, "dated %s, and the deadline was %s", e.CreatedAt, f.record.Deadline)
 	return false
@@ -332,7 +320,7 @@ func (f *fold) firstBase() string {
 
 // sign takes a signature. Whether it counts is looked at when it matters, as verifying costs time.
 func (f *fold) sign(e *journal.Entry, seal *journal.Seals) {
-	s := Signed{Index: e.Sequence, At: e.At, By: e.Actor.Instance, CreatedAt: e.CreatedAt, Mandate: e.Actor.Mandate, Hash: member(e.Body, "artifactHash")}
+	s := Signed{Index: e.Sequence, At: e.At, By: e.Actor.Instance, who: e.Actor.Instance.Canonical(), CreatedAt: e.CreatedAt, Mandate: e.Actor.Mandate, Hash: member(e.Body, "artifactHash")}
 	o, _ := canonjson.Get(e.Body, "signature")
 	var ok bool
 	if s.Object, ok = journal.ReadSignature(o); !ok || s.Hash == "" {
@@ -358,8 +346,9 @@ func (f *fold) sign(e *journal.Entry, seal *journal.Seals) {
 		o, _ := journal.ReadSignature(c)
 		s.Context = &o
 	}
-	f.signed = slices.DeleteFunc(f.signed, func(o Signed) bool { return o.Hash == s.Hash && o.By.Canonical() == s.By.Canonical() })
-	f.refusals = slices.DeleteFunc(f.refusals, func(o Signed) bool { return o.By.Canonical() == s.By.Canonical() })
+	f.signed = slices.DeleteFunc(f.signed, func(o Signed) bool { return o.Hash == s.Hash && o.who == s.who })
+	f.refusals = slices.DeleteFunc(f.refusals, func(o Signed) bool { return o.who == s.who })
+	f.askAgain()
 	if len(f.signed) == maxSigned {
 		return
 	}
@@ -378,10 +367,12 @@ func (f *fold) refuse(e *journal.Entry, seal *journal.Seals) {
 		return
 	}
 	by := e.Actor.Instance
-	f.signed = slices.DeleteFunc(f.signed, func(o Signed) bool { return o.By.Canonical() == by.Canonical() })
-	f.refusals = slices.DeleteFunc(f.refusals, func(o Signed) bool { return o.By.Canonical() == by.Canonical() })
+	who := by.Canonical()
+	f.signed = slices.DeleteFunc(f.signed, func(o Signed) bool { return o.who == who })
+	f.refusals = slices.DeleteFunc(f.refusals, func(o Signed) bool { return o.who == who })
+	f.askAgain()
 	if len(f.refusals) < maxSigned {
-		f.refusals = append(f.refusals, Signed{Index: e.Sequence, By: by, CreatedAt: e.CreatedAt})
+		f.refusals = append(f.refusals, Signed{Index: e.Sequence, By: by, who: who, CreatedAt: e.CreatedAt})
 	}
 	if f.record == nil || f.record.impossible(f.refusers()) {
 		f.finish(e, Reject)
@@ -457,7 +448,9 @@ func (f *fold) settle(e *journal.Entry, kind string) {
 		f.tell(e, false, CodeOver, "the negotiation was over with entry %d", f.ended)
 		return
 	}
+	f.at = e.CreatedAt
 	signers, former := f.signersOf(hash, true)
+	f.at = ""
 	if f.record == nil || !f.record.Complete(signers) {
 		f.tell(e, false, CodeQuorum, "%s has not been signed by all who have to", hash)
 		return

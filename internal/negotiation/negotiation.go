@@ -179,6 +179,8 @@ func (n *Negotiations) find(ctx context.Context, id string) (*place, error) {
 	case err == nil:
 		if r, err = ParseRecord(doc.Data); err != nil {
 			p.note = "state.json cannot be read: " + err.Error()
+		} else if r.ID == "" {
+			r, p.note = nil, "state.json holds no record: it has no id"
 		} else if r.ID != id {
 			return nil, fmt.Errorf("negotiation %s: its folder holds the record of %q", id, r.ID)
 		} else {
@@ -368,13 +370,18 @@ func (p *place) may(a Act, act string, ev Event, state State, now time.Time) err
 
 // mayKey refuses an entry that every reader would take for a forgery.
 func (p *place) mayKey(a Act) error {
-	person := p.f.b.person(a.By)
 	if a.Key == nil {
-		if has(p.f.sealers, a.By) {
+		if p.f.seals(a.By) {
 			return refuse("give its private key", "%s has sealed its earlier entries here, so one without a seal would not count", a.By)
 		}
 		return nil
 	}
+	return p.f.b.mayKey(a)
+}
+
+// mayKey refuses a key that is not the writer's.
+func (b *bench) mayKey(a Act) error {
+	person := b.person(a.By)
 	switch pub := a.Key.Public(); {
 	case slices.Contains(person.keys.Revoked, pub):
 		return refuse("make a new one with `tutti keys generate`", "the key of %s was revoked", a.By)
@@ -414,7 +421,14 @@ func (n *Negotiations) setStatus(ctx context.Context, id string, made []byte, ch
 		if err != nil {
 			return err
 		}
-		next := change(doc.Data)
+		old := doc.Data
+		if _, err := ParseRecord(old); err != nil || member(old, "id") == "" {
+			if made == nil {
+				return fmt.Errorf("state.json of %s is no record", id)
+			}
+			old = made
+		}
+		next := change(old)
 		if next == nil {
 			return nil
 		}

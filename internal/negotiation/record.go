@@ -24,6 +24,9 @@ type Record struct {
 	BaseArtifactHash    string
 	CurrentArtifactHash string
 	Deadline            string
+
+	flawed            bool // a list of who has to sign cannot be taken as it stands: nobody can complete it
+	involved, signing set
 }
 
 // A Quorum is an authority of several, of whom so many have to sign. It stands in the record as the member authority, which is
@@ -45,42 +48,70 @@ var Subjects = []string{"contract", "policy", "engagement", "amendment", "drive-
 
 // ParseRecord reads a record as leniently as can be: anybody may have written it. Only an object is asked for.
 func ParseRecord(raw []byte) (*Record, error) {
-	if !canonjson.Valid(raw) || !canonjson.IsObject(raw) {
+	if err := canonjson.Whole(raw); err != nil {
+		return nil, fmt.Errorf("the record of the negotiation: %w", err)
+	}
+	if !canonjson.IsObject(raw) {
 		return nil, fmt.Errorf("the record of the negotiation is no JSON object")
 	}
 	r := &Record{Raw: raw, ID: member(raw, "id"), Scope: member(raw, "scope"), Subject: member(raw, "subject"),
-		Status: State(member(raw, mStatus)), Parties: instances(raw, "parties"), RequiredSigners: instances(raw, "requiredSigners"),
+		Status:           State(member(raw, mStatus)),
 		BaseArtifactHash: member(raw, "baseArtifactHash"), CurrentArtifactHash: member(raw, mCurrent), Deadline: member(raw, "deadline")}
+	var whole, wholeQuorum bool
+	r.Parties, _ = instances(raw, "parties")
+	r.RequiredSigners, whole = instances(raw, "requiredSigners")
+	wholeQuorum = true
 	if a, ok := canonjson.Get(raw, "authority"); ok && member(a, "authorityKind") == "quorum" {
 		v, _ := canonjson.Get(a, "threshold")
 		n, _ := canonjson.Int(v)
-		r.Quorum = &Quorum{Members: instances(a, "members"), Threshold: int(n)}
+		r.Quorum = &Quorum{Threshold: int(n)}
+		r.Quorum.Members, wholeQuorum = instances(a, "members")
 		if len(declaration.Guard(a)) > 0 { // an impossible one, which nobody may take for an easy one
 			r.Quorum.Threshold = len(r.Quorum.Members) + 1
 		}
 	}
+	r.flawed = !whole || !wholeQuorum
+	r.signing = setOf(r.RequiredSigners)
+	if r.Quorum != nil {
+		r.signing.add(r.Quorum.Members)
+	}
+	r.involved = setOf(r.Parties)
 	return r, nil
 }
 
 // maxParties is how many instances one list of a record holds.
 const maxParties = 1000
 
-func instances(raw []byte, name string) []address.Instance {
-	v, _ := canonjson.Get(raw, name)
-	texts, _ := canonjson.Strings(v)
-	var out []address.Instance
+// instances reads a list, each instance once in whatever spelling. whole is false for one that is too long, or no list of texts.
+func instances(raw []byte, name string) (out []address.Instance, whole bool) {
+	v, there := canonjson.Get(raw, name)
+	texts, ok := canonjson.Strings(v)
+	seen := set{}
 	for _, s := range texts[:min(len(texts), maxParties)] {
-		if i := address.Instance(s); !has(out, i) {
+		if i := address.Instance(s); !seen.has(i) {
+			seen[i.Canonical()] = true
 			out = append(out, i)
 		}
 	}
-	return out
+	return out, !there || ok && len(texts) <= maxParties
 }
 
-// has compares instances in their canonical form.
-func has(all []address.Instance, i address.Instance) bool {
-	return slices.ContainsFunc(all, func(o address.Instance) bool { return o == i || o.Canonical() == i.Canonical() })
+// A set holds instances in their canonical form.
+type set map[address.Instance]bool
+
+func setOf(all []address.Instance) set {
+	s := make(set, len(all))
+	s.add(all)
+	return s
 }
+
+func (s set) add(all []address.Instance) {
+	for _, i := range all {
+		s[i.Canonical()] = true
+	}
+}
+
+func (s set) has(i address.Instance) bool { return s[i.Canonical()] }
 
 // member returns a member that is a text, "" for any other.
 func member(raw []byte, name string) string {
@@ -113,6 +144,7 @@ func CheckRecord(raw []byte, now time.Time) (problems []string) {
 	bad(slices.Contains(Subjects, r.Subject), "subject: one of %s", strings.Join(Subjects, " "))
 	bad(slices.Contains(States, r.Status), "status: unknown state %q; one of %s", r.Status, join(States))
 	bad(!r.Status.Terminal(), "status: %s is an end; begin with draft", r.Status)
+	bad(!r.flawed, "requiredSigners and members of the authority: lists of at most %d instances", maxParties)
 	bad(len(r.RequiredSigners) > 0, "requiredSigners: at least one registered instance, or nothing can be agreed")
 	bad(r.BaseArtifactHash == "" || declaration.IsHash(r.BaseArtifactHash), "baseArtifactHash: sha256: and 64 hexadecimal digits")
 	if r.Deadline != "" {
@@ -139,12 +171,12 @@ func join(states []State) string {
 
 // Involved tells whether an instance may act in the negotiation without a mandate.
 func (r *Record) Involved(i address.Instance) bool {
-	return has(r.Parties, i) || r.MaySign(i)
+	return r.involved.has(i) || r.MaySign(i)
 }
 
 // MaySign tells whether the signature of an instance counts for the agreement.
 func (r *Record) MaySign(i address.Instance) bool {
-	return has(r.RequiredSigners, i) || r.Quorum != nil && has(r.Quorum.Members, i)
+	return r.signing.has(i)
 }
 
 // indispensable are those who have to sign themselves.
@@ -152,20 +184,22 @@ func (r *Record) indispensable() []address.Instance {
 	if r.Quorum == nil {
 		return r.RequiredSigners
 	}
-	return slices.DeleteFunc(slices.Clone(r.RequiredSigners), func(i address.Instance) bool { return has(r.Quorum.Members, i) })
+	members := setOf(r.Quorum.Members)
+	return slices.DeleteFunc(slices.Clone(r.RequiredSigners), members.has)
 }
 
 // Missing says whose signatures an agreement lacks: those who have to sign, and how many of which others.
 func (r *Record) Missing(signed []address.Instance) (must []address.Instance, more int, of []address.Instance) {
+	have := setOf(signed)
 	for _, i := range r.indispensable() {
-		if !has(signed, i) {
+		if !have.has(i) {
 			must = append(must, i)
 		}
 	}
 	if r.Quorum != nil {
 		more = r.Quorum.Threshold
 		for _, i := range r.Quorum.Members {
-			if has(signed, i) {
+			if have.has(i) {
 				more--
 			} else {
 				of = append(of, i)
@@ -180,14 +214,18 @@ func (r *Record) Missing(signed []address.Instance) (must []address.Instance, mo
 
 // Complete tells whether these signatures make an agreement.
 func (r *Record) Complete(signed []address.Instance) bool {
+	if r.flawed || len(signed) == 0 {
+		return false
+	}
 	must, more, _ := r.Missing(signed)
 	return len(r.RequiredSigners) > 0 && len(must) == 0 && more == 0
 }
 
 // impossible tells whether no agreement can come about any more when these have refused.
 func (r *Record) impossible(refused []address.Instance) bool {
+	gone := setOf(refused)
 	for _, i := range r.indispensable() {
-		if has(refused, i) {
+		if gone.has(i) {
 			return true
 		}
 	}
@@ -196,7 +234,7 @@ func (r *Record) impossible(refused []address.Instance) bool {
 	}
 	left := 0
 	for _, i := range r.Quorum.Members {
-		if !has(refused, i) {
+		if !gone.has(i) {
 			left++
 		}
 	}

@@ -1,6 +1,9 @@
 package negotiation
 
 import (
+	"maps"
+	"slices"
+
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/journal"
@@ -9,7 +12,7 @@ import (
 )
 
 // foldForm is changed with the rules of the fold: what was kept under other rules is not believed.
-const foldForm = 1
+const foldForm = 2
 
 // Save spells the fold. What checking signatures said is not kept, as keys change.
 func (f *fold) Save() []byte {
@@ -22,8 +25,9 @@ func (f *fold) Save() []byte {
 	o.Str("state", string(f.state))
 	o.Int("ended", int64(f.ended))
 	o.Int("total", int64(f.total))
-	o.Strs("overdue", texts(f.overdue))
-	o.Strs("sealers", texts(f.sealers))
+	o.Strs("overdue", texts(slices.Sorted(maps.Keys(f.overdue))))
+	o.Strs("sealers", texts(slices.Sorted(maps.Keys(f.sealers))))
+	o.Str("witnessed", f.witnessed)
 	o.Raw("offers", list(f.offers, saveOffer))
 	o.Raw("signed", list(f.signed, saveSigned))
 	o.Raw("refusals", list(f.refusals, saveSigned))
@@ -115,7 +119,8 @@ func (f *fold) Restore(saved []byte) bool {
 		return false
 	}
 	f.state, f.ended, f.total = State(member(saved, "state")), number(saved, "ended"), number(saved, "total")
-	f.sealers, f.overdue = instances(saved, "sealers"), instances(saved, "overdue")
+	f.sealers, f.overdue = restoreSet(saved, "sealers"), restoreSet(saved, "overdue")
+	f.witnessed = member(saved, "witnessed")
 	for v := range elements(saved, "offers") {
 		f.offers = append(f.offers, Offered{
 			number(v, "index"), store.Pos(member(v, "at")), member(v, "hash"), member(v, "kind"), address.Instance(member(v, "by")),
@@ -130,18 +135,32 @@ func (f *fold) Restore(saved []byte) bool {
 	}
 	if v, ok := canonjson.Get(saved, "final"); ok {
 		f.final = &Final{
-			number(v, "index"), member(v, "hash"), instances(v, "signers"), truth(v, "done"), number(v, "doneIndex"),
+			number(v, "index"), member(v, "hash"), plain(v, "signers"), truth(v, "done"), number(v, "doneIndex"),
 			member(v, "doneId"), member(v, "intent"),
 		}
 	}
 	return true
 }
 
+// plain reads a list of instances as it was saved.
+func plain(raw []byte, name string) []address.Instance {
+	v, _ := canonjson.Get(raw, name)
+	texts, _ := canonjson.Strings(v)
+	out := make([]address.Instance, len(texts))
+	for n, s := range texts {
+		out[n] = address.Instance(s)
+	}
+	return out
+}
+
+func restoreSet(raw []byte, name string) set { return setOf(plain(raw, name)) }
+
 func restoreSigned(v []byte) Signed {
 	s := Signed{
 		Index: number(v, "index"), At: store.Pos(member(v, "at")), Hash: member(v, "hash"), By: address.Instance(member(v, "by")),
 		CreatedAt: member(v, "created"), Mandate: member(v, "mandate"),
 	}
+	s.who = s.By.Canonical()
 	if o, ok := canonjson.Get(v, "signature"); ok {
 		s.Object, _ = journal.ReadSignature(o)
 	}

@@ -3,10 +3,13 @@ package negotiation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/canonjson"
 	"tutti/internal/journal"
+	"tutti/internal/signature"
 )
 
 // A Standing is where a negotiation stands, as people want to know it.
@@ -133,11 +136,49 @@ func (s *Standing) steps(p *place) []Step {
 // Event adds an entry of the caller's own making. It may be added to a negotiation of which there is no record. What it does to
 // the negotiation is judged like any other entry: it may do nothing.
 func (n *Negotiations) Event(ctx context.Context, id string, a Act, payload []byte, now time.Time) (*journal.Entry, error) {
+	if err := n.mayAdd(ctx, a, payload); err != nil {
+		return nil, fmt.Errorf("event: %w", err)
+	}
 	e, err := n.journals.Append(ctx, id, nil, journal.Seal{By: a.By, Key: a.Key}, func(journal.Tip) ([]byte, error) { return payload, nil })
 	if err != nil {
 		return nil, fmt.Errorf("event: %w", err)
 	}
 	return e, nil
+}
+
+// mayAdd refuses an entry of the caller's own making that would be taken for something else: for our word on what was opened or
+// what the guards said, or for a forgery, of which every later verification would tell.
+func (n *Negotiations) mayAdd(ctx context.Context, a Act, payload []byte) error {
+	for _, ours := range []string{mTerms, mForced} {
+		if _, there := canonjson.Get(payload, ours); there {
+			return refuse("take it out", "%s: a member that is written with an offer alone", ours)
+		}
+	}
+	b := n.bench(ctx)
+	if a.Key != nil {
+		if err := b.mayKey(a); err != nil {
+			return err
+		}
+	} else if err := b.mayBear(payload); err != nil {
+		return err
+	}
+	return b.err
+}
+
+// mayBear refuses a signature in the name of the writer that covers neither the entry nor its body.
+func (b *bench) mayBear(payload []byte) error {
+	e, err := journal.Parse(payload)
+	if err != nil || len(e.Own()) == 0 {
+		return nil // what is wrong with it is told by the journal
+	}
+	keys := b.person(e.Actor.Instance).keys
+	if len(keys.Active)+len(keys.Revoked) == 0 || journal.SealOf(e, keys) == journal.SealGood {
+		return nil
+	}
+	if body, err := canonjson.Canonical(e.Body); err == nil && slices.ContainsFunc(e.Own(), func(o signature.Object) bool { return under(o, body, keys.Active) }) {
+		return nil
+	}
+	return refuse("sign the entry anew, or leave the signature out and give the private key", "no active key of %s has made its signature", e.Actor.Instance)
 }
 
 // Note adds an entry of a kind that moves nothing: a declaration, an attestation, an escalation. body is an object, and extra are

@@ -232,7 +232,7 @@ func (n *Negotiations) mayKeep(ctx context.Context, key store.Key, hash string) 
 	case err != nil:
 		return err
 	}
-	if got, err := canonjson.Hash(doc.Data); err != nil || got != hash {
+	if got, err := canonjson.HashWhole(doc.Data); err != nil || got != hash {
 		return &ArtifactError{key.Path(), fmt.Sprintf("another artifact lies there already (%s); give this one another id, or amend that one", firstOf(got, "unreadable"))}
 	}
 	return nil
@@ -258,7 +258,9 @@ func (n *Negotiations) advise(ctx context.Context, w *witness, a Act, r *Result,
 	}
 	for i, payload := range payloads {
 		id := fmt.Sprintf("%s-advice-%d", w.p.f.final.Intent, i+1)
-		at := slices.IndexFunc(w.entries, func(e *journal.Entry) bool { return e.ID == id && e.Sequence > w.p.f.final.Index })
+		at := slices.IndexFunc(w.entries, func(e *journal.Entry) bool {
+			return e.ID == id && e.Sequence > w.p.f.final.Index && advises(e, payload)
+		})
 		if at >= 0 {
 			r.Advisory = append(r.Advisory, EventRef{id, w.entries[at].Sequence})
 			continue
@@ -276,6 +278,17 @@ func (n *Negotiations) advise(ctx context.Context, w *witness, a Act, r *Result,
 		r.Advisory = append(r.Advisory, EventRef{e.ID, e.Sequence})
 	}
 	return nil
+}
+
+// advises tells whether an entry is that piece of advice. Anybody may have written one of that name.
+func advises(e *journal.Entry, payload []byte) bool {
+	got, ok := canonjson.Get(e.Body, "payload")
+	if !ok || e.Type != "escalate" || member(e.Body, "kind") != bodyEscalation {
+		return false
+	}
+	a, aerr := canonjson.Hash(got)
+	b, berr := canonjson.Hash(payload)
+	return aerr == nil && berr == nil && a == b
 }
 
 // closeUp writes the last entry.

@@ -80,8 +80,12 @@ func (n *Negotiations) keeps(ctx context.Context, w *witness) error {
 	if err != nil {
 		return &ArtifactError{key.Path(), err.Error()}
 	}
-	if got, err := canonjson.Hash(doc.Data); err != nil || got != f.Hash {
-		return &ArtifactError{key.Path(), fmt.Sprintf("it was changed after it was stabilised: it is %s now, and %s was signed", firstOf(got, "no JSON"), f.Hash)}
+	got, err := canonjson.HashWhole(doc.Data)
+	if whole := (*canonjson.Error)(nil); errors.As(err, &whole) {
+		return &ArtifactError{key.Path(), "it was changed after it was stabilised: " + err.Error()}
+	}
+	if got != f.Hash {
+		return &ArtifactError{key.Path(), fmt.Sprintf("it was changed after it was stabilised: it is %s now, and %s was signed", got, f.Hash)}
 	}
 	return nil
 }

@@ -80,6 +80,7 @@ type key struct {
 	fit     bool     // public is the key; else the one text is all there is
 	texts   []string // under which it was registered or added
 	revoked []string // under which it was revoked
+	at      string   // when it was first revoked
 }
 
 // Fold tells which keys are active: those registered, then those added, without those revoked. A revocation is final, whatever
@@ -96,6 +97,9 @@ func Fold(id string, registered []string, events []Event) *Keys {
 			k.at(e.Key).record(e.Key)
 		case e.Type == Revoked && address.Canonical(e.Instance) == address.Canonical(id):
 			one := k.at(e.Key)
+			if one.at == "" {
+				one.at = e.At
+			}
 			one.revoked = append(one.revoked, e.Key)
 		}
 	}
@@ -110,6 +114,17 @@ func Fold(id string, registered []string, events []Event) *Keys {
 		}
 	}
 	return k
+}
+
+// RevokedAt tells when keys were revoked, as far as that is recorded. Of those of an instance that was offboarded it is not.
+func (k *Keys) RevokedAt() map[signature.Public]time.Time {
+	all := map[signature.Public]time.Time{}
+	for _, one := range k.all {
+		if at, ok := envelope.ParseTime(one.at); ok && one.fit {
+			all[one.public] = at
+		}
+	}
+	return all
 }
 
 func (k *Keys) find(pem string) *key {
