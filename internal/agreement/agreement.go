@@ -44,45 +44,81 @@ func (b *Bus) Negotiations() *negotiation.Negotiations {
 	return n
 }
 
-// For returns the negotiations for one step by somebody: the profile that the bus has chosen is asked before it is taken.
+// mProfile is the member of a record that says which profile holds for the negotiation. It is one of its terms.
+const mProfile = "profile"
+
+// holds is the profile of a negotiation, nil for none: the one with which it was opened, whatever the bus has chosen since, else
+// the choice of the bus.
+func (b *Bus) holds(ctx context.Context, r *negotiation.Record) (*profile.Profile, error) {
+	v, named := canonjson.Get(r.Raw, mProfile)
+	if !named {
+		choice, err := profile.Chosen(ctx, b.store)
+		return choice.Profile, err
+	}
+	id, _ := canonjson.String(v)
+	if id == profile.None {
+		return nil, nil
+	}
+	return profile.Named(id)
+}
+
+// For returns the negotiations for one step by somebody: the profile that holds is asked before it is taken.
 func (b *Bus) For(ctx context.Context, step profile.Step, by address.Instance) (*negotiation.Negotiations, error) {
 	n := b.Negotiations()
-	choice, err := profile.Chosen(ctx, b.store)
-	if err != nil {
-		return nil, err
-	}
-	if p := choice.Profile; p != nil {
-		n.Gate = func(act negotiation.Event, r *negotiation.Record, artifact []byte) []string {
-			at := step
-			switch act {
-			case negotiation.Offer, negotiation.Counter:
-				at = profile.Offer
-			case negotiation.Stabilize:
-				at = profile.Stabilise
-			}
-			f, err := b.facts(ctx, at, by, r, artifact)
-			if err != nil {
-				return []string{err.Error()}
-			}
-			return told(p.Check(at, f))
+	n.Gate = func(act negotiation.Event, r *negotiation.Record, artifact []byte) []string {
+		p, err := b.holds(ctx, r)
+		if err != nil {
+			return []string{err.Error()}
 		}
+		if p == nil {
+			return nil
+		}
+		at := step
+		switch act {
+		case negotiation.Offer, negotiation.Counter:
+			at = profile.Offer
+		case negotiation.Stabilize:
+			at = profile.Stabilise
+		}
+		f, err := b.facts(ctx, at, by, r, artifact)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		return told(p.Check(at, f))
 	}
 	return n, nil
 }
 
-// Open begins a negotiation, if the profile has nothing against it.
+// Open begins a negotiation, if the profile has nothing against it. A profile that was chosen is written into the record and with it
+// into the first entry, so that a later choice does not change what was agreed.
 func (b *Bus) Open(ctx context.Context, record []byte, by address.Instance, now time.Time) (*negotiation.Record, error) {
 	choice, err := profile.Chosen(ctx, b.store)
 	if err != nil {
 		return nil, err
 	}
-	if r, err := negotiation.ParseRecord(record); err == nil && choice.Profile != nil {
-		f, err := b.facts(ctx, profile.Open, by, r, nil)
-		if err != nil {
-			return nil, err
+	if choice.By != "" && canonjson.IsObject(record) {
+		if _, named := canonjson.Get(record, mProfile); !named {
+			record = canonjson.Set(record, mProfile, canonjson.AppendString(nil, choice.ID()))
 		}
-		if why := told(choice.Profile.Check(profile.Open, f)); len(why) > 0 {
-			return nil, fmt.Errorf("open: %w", &negotiation.RefusedError{Why: why})
+	}
+	if r, err := negotiation.ParseRecord(record); err == nil {
+		p, err := b.holds(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("open: %w", err)
+		}
+		if choice.Profile != nil && (p == nil || p.ID != choice.Profile.ID) {
+			return nil, fmt.Errorf("open: %w", &negotiation.RefusedError{
+				Why: []string{"the record names another profile than " + choice.Profile.ID + ", which this bus has chosen"}, Hint: "leave the member profile out",
+			})
+		}
+		if p != nil {
+			f, err := b.facts(ctx, profile.Open, by, r, nil)
+			if err != nil {
+				return nil, err
+			}
+			if why := told(p.Check(profile.Open, f)); len(why) > 0 {
+				return nil, fmt.Errorf("open: %w", &negotiation.RefusedError{Why: why})
+			}
 		}
 	}
 	return b.Negotiations().Open(ctx, record, now)
