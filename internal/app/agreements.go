@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"sort"
 
 	"tutti/internal/agreement"
 	"tutti/internal/atomicfile"
@@ -29,6 +30,14 @@ func (w *World) journals() journal.Memory {
 // only costs time, so it is no error.
 type onDisk struct{ dir, root string }
 
+// sumLen is the length of what stands before the text in a file, and shows that it is whole.
+const sumLen = 2*sha256.Size + 1
+
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]) + "\n"
+}
+
 // name is that of the file of a journal.
 func (d *onDisk) name(id string) string {
 	sum := sha256.Sum256([]byte(d.root + "\n" + id))
@@ -45,11 +54,11 @@ func (d *onDisk) Recall(id string) []byte {
 	if at, err := dir.Self(); err != nil || at.UID != uint32(os.Getuid()) || at.Mode&0o022 != 0 {
 		return nil // somebody else could have us believe that a broken journal was found good
 	}
-	text, _, err := dir.Read(d.name(id), journal.MaxRemembered)
-	if err != nil {
+	text, _, err := dir.Read(d.name(id), sumLen+journal.MaxRemembered)
+	if err != nil || len(text) < sumLen || sumOf(text[sumLen:]) != string(text[:sumLen]) {
 		return nil
 	}
-	return text
+	return text[sumLen:]
 }
 
 // Keep is of [journal.Memory].
@@ -62,5 +71,29 @@ func (d *onDisk) Keep(id string, what []byte) {
 		return
 	}
 	defer dir.Close()
-	_ = dir.Replace(d.name(id), what, 0o600, false) // without it, the next one reads the journal again
+	if _, err := dir.Stat(d.name(id)); err != nil {
+		d.sweep(dir)
+	}
+	_ = dir.Replace(d.name(id), append([]byte(sumOf(what)), what...), 0o600, false) // without it, the next one reads the journal again
+}
+
+// maxJournals is of how many journals something is kept.
+const maxJournals = 256
+
+// sweep makes room for one more: of too many those go that were not written to for longest.
+func (d *onDisk) sweep(dir *atomicfile.Dir) {
+	names, err := dir.Names()
+	if err != nil || len(names) < maxJournals {
+		return
+	}
+	when := make(map[string]int64, len(names))
+	for _, n := range names {
+		if i, err := dir.Stat(n); err == nil {
+			when[n] = i.Mtime
+		}
+	}
+	sort.Slice(names, func(i, j int) bool { return when[names[i]] < when[names[j]] })
+	for _, n := range names[:len(names)-maxJournals/2] {
+		_ = dir.Remove(n)
+	}
 }
