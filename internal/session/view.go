@@ -18,6 +18,7 @@ import (
 type View struct {
 	servers map[string]*Served
 	brief   bool
+	live    map[int]proc.ID // processes that were looked at while tmux worked
 }
 
 // Served is what one tmux server answered.
@@ -35,24 +36,24 @@ type Served struct {
 // Observe looks at all tmux servers that rows name, and at those of the further names, at the same time. It takes as long as the
 // slowest of them, at most tmux.Limit or as long as the context.
 func Observe(ctx context.Context, rows []roster.Row, more ...string) *View {
-	return observe(ctx, rows, nil, more)
+	return observe(ctx, rows, nil, nil, more)
 }
 
 // Glance is [Observe] for who wants to know quickly which sessions are there. It takes the word of the row for when its process began.
 func Glance(ctx context.Context, rows []roster.Row) *View {
 	v := &View{servers: map[string]*Served{}, brief: true}
-	v.observe(ctx, rows, nil, nil)
+	v.observe(ctx, rows, nil, nil, nil)
 	return v
 }
 
-// observe is Observe, with the screens of some rows.
-func observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, more []string) *View {
+// observe is Observe, with the screens of some rows. Meanwhile is called while tmux works, unless it is nil.
+func observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, meanwhile func(*View), more []string) *View {
 	v := &View{servers: map[string]*Served{}}
-	v.observe(ctx, rows, screens, more)
+	v.observe(ctx, rows, screens, meanwhile, more)
 	return v
 }
 
-func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, more []string) {
+func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, meanwhile func(*View), more []string) {
 	ask := func(name string) *Served {
 		s := v.servers[name]
 		if s == nil {
@@ -74,6 +75,10 @@ func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*ros
 		ask(name)
 	}
 	var all sync.WaitGroup
+	defer all.Wait()
+	if meanwhile != nil {
+		all.Go(func() { meanwhile(v) })
+	}
 	for _, s := range v.servers {
 		if len(v.servers) == 1 {
 			s.look(ctx, v.brief)
@@ -81,7 +86,6 @@ func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*ros
 		}
 		all.Go(func() { s.look(ctx, v.brief) })
 	}
-	all.Wait()
 }
 
 // begin has tmux list its panes, while it is found out whose screens are wanted.
@@ -164,7 +168,28 @@ func (v *View) Sight(r *roster.Row) Sight {
 	if v.brief {
 		return glanceOf(r, pane)
 	}
-	return sightOf(r, pane, nil)
+	return sightBy(r, pane, v.process)
+}
+
+// process is the process that has a pid, as it was seen while tmux worked: that it has ended, tmux or the next look tells.
+func (v *View) process(pid int) (proc.ID, error) {
+	if id, ok := v.live[pid]; ok {
+		return id, nil
+	}
+	return proc.Of(pid)
+}
+
+// meet looks at the process of a row.
+func (v *View) meet(r *roster.Row) {
+	if r.Status != roster.Running || r.Pane.PID <= 1 {
+		return
+	}
+	if id, err := proc.Of(r.Pane.PID); err == nil {
+		if v.live == nil {
+			v.live = map[int]proc.ID{}
+		}
+		v.live[r.Pane.PID] = id
+	}
 }
 
 // glanceOf is sightOf without a look at the process: the pane says that it runs, and a pane that has the pid of the row in the same
