@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/order"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 )
@@ -164,6 +164,6 @@ func (b *Book) Discover(ctx context.Context, f Filter, now time.Time) ([]Row, er
 			}
 		}
 	}
-	slices.SortStableFunc(rows, compareRows)
+	order.Stable(rows, compareRows)
 	return rows, nil
 }
