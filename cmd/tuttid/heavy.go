@@ -21,6 +21,7 @@ func heavy() cli.Heavy {
 	}
 	verbs := append(cli.HostVerbs(edit), cli.SessionVerbs(openRegistry, edit)...)
 	verbs = append(verbs, cli.CommsVerbs()...)
+	verbs = append(verbs, cli.RareVerbs()...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},

@@ -51,7 +51,7 @@ func testHeavy() Heavy {
 	}
 	open := func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) }
 	verbs := append(HostVerbs(edit), SessionVerbs(open, edit)...)
-	heavy := append(append(verbs, CommsVerbs()...), HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)}, HeavyVerb{Name: "up", Run: Up(daemon.Serve, open)})
+	heavy := append(append(append(verbs, CommsVerbs()...), RareVerbs()...), HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)}, HeavyVerb{Name: "up", Run: Up(daemon.Serve, open)})
 	return append(heavy, JobVerbs(testJobParts())...)
 }
 

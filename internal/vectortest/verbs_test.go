@@ -23,7 +23,7 @@ const asProgram = "TUTTI_VECTORS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		cli.MainHeavy(append(append(cli.CommsVerbs(), cli.HostVerbs(host.Editor{
+		cli.MainHeavy(append(append(append(cli.CommsVerbs(), cli.RareVerbs()...), cli.HostVerbs(host.Editor{
 			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 		})...), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
 	}
