@@ -28,7 +28,6 @@ type Served struct {
 	Err    error          // nil, of kind tmux.ErrAbsent: no server runs, or of another kind: not known
 	byName map[string]tmux.Pane
 
-	call    chan *tmux.Call   // on which it is asked for those; nil: for none
 	wants   []tmux.Want       // whose screens are asked for
 	screens map[string]string // those that came, by the id of the pane
 }
@@ -46,7 +45,7 @@ func Glance(ctx context.Context, rows []roster.Row) *View {
 	return v
 }
 
-// observe is Observe, with the screens of some rows. Meanwhile is called while tmux works, unless it is nil.
+// observe is Observe, with the screens of some rows, and with what is done meanwhile; or both are nil.
 func observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, meanwhile func(*View), more []string) *View {
 	v := &View{servers: map[string]*Served{}}
 	v.observe(ctx, rows, screens, meanwhile, more)
@@ -54,55 +53,53 @@ func observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) b
 }
 
 func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, meanwhile func(*View), more []string) {
-	ask := func(name string) *Served {
-		s := v.servers[name]
-		if s == nil {
-			s = &Served{Name: name}
-			v.servers[name] = s
-			if screens != nil {
-				s.begin()
-			}
-		}
-		return s
-	}
 	for i := range rows {
-		s := ask(rows[i].ServerName())
-		if screens != nil && screens(&rows[i]) {
-			s.wants = append(s.wants, tmux.Want{ID: rows[i].Pane.ID, PID: rows[i].Pane.PID})
-		}
+		v.toAsk(rows[i].ServerName())
 	}
 	for _, name := range more {
-		ask(name)
+		v.toAsk(name)
 	}
 	var all sync.WaitGroup
 	defer all.Wait()
-	if meanwhile != nil {
-		all.Go(func() { meanwhile(v) })
+	var wanted chan struct{} // closed when it is known whose screens are; nil: nobody's
+	if screens != nil {
+		wanted = make(chan struct{})
+		all.Go(func() {
+			v.want(rows, screens)
+			close(wanted)
+			meanwhile(v)
+		})
 	}
 	for _, s := range v.servers {
-		if len(v.servers) == 1 {
-			s.look(ctx, v.brief)
+		if len(v.servers) == 1 { // in this thread: another one may have to be made first
+			s.look(ctx, v.brief, wanted)
 			return
 		}
-		all.Go(func() { s.look(ctx, v.brief) })
+		all.Go(func() { s.look(ctx, v.brief, wanted) })
 	}
 }
 
-// begin has tmux list its panes, while it is found out whose screens are wanted.
-func (s *Served) begin() {
-	server, err := tmux.Named(s.Name)
-	if err != nil {
-		return // look says so
+func (v *View) toAsk(name string) {
+	if v.servers[name] == nil {
+		v.servers[name] = &Served{Name: name}
 	}
-	s.call = make(chan *tmux.Call, 1)
-	go func() { s.call <- server.ToSurvey() }()
 }
 
-func (s *Served) look(ctx context.Context, brief bool) {
+// want finds out whose screens are asked for.
+func (v *View) want(rows []roster.Row, screens func(*roster.Row) bool) {
+	for i := range rows {
+		if r := &rows[i]; screens(r) {
+			s := v.servers[r.ServerName()]
+			s.wants = append(s.wants, tmux.Want{ID: r.Pane.ID, PID: r.Pane.PID})
+		}
+	}
+}
+
+func (s *Served) look(ctx context.Context, brief bool, wanted <-chan struct{}) {
 	server, err := tmux.Named(s.Name)
 	var panes []tmux.Pane
 	if err == nil {
-		panes, err = s.ask(ctx, server, brief)
+		panes, err = s.ask(ctx, server, brief, wanted)
 	}
 	if err != nil {
 		s.Panes, s.Err = nil, err
@@ -116,14 +113,16 @@ func (s *Served) look(ctx context.Context, brief bool) {
 	}
 }
 
-func (s *Served) ask(ctx context.Context, server tmux.Server, brief bool) (panes []tmux.Pane, err error) {
+// ask has tmux list its panes, and begins with that before it is known whose screens are wanted.
+func (s *Served) ask(ctx context.Context, server tmux.Server, brief bool, wanted <-chan struct{}) (panes []tmux.Pane, err error) {
 	if brief {
 		return server.Brief(ctx)
 	}
 	survey := server.Survey
-	if s.call != nil {
-		call := <-s.call
+	if wanted != nil {
+		call := server.ToSurvey()
 		defer call.Drop()
+		<-wanted
 		survey = call.Survey
 	}
 	if s.Panes, s.screens, err = survey(ctx, s.wants); err == nil {
