@@ -21,7 +21,7 @@ func heavy() cli.Heavy {
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 	}
 	verbs := append(cli.HostVerbs(edit), cli.SessionVerbs(openRegistry, edit)...)
-	verbs = append(append(verbs, cli.CommsVerbs()...), cli.AgreementVerbs()...)
+	verbs = append(append(append(verbs, cli.CommsVerbs()...), cli.RareVerbs()...), cli.AgreementVerbs()...)
 	verbs = append(append(verbs, cli.OrgVerbs()...), cli.SysMLVerbs(func(token string) func(context.Context, string) ([]byte, error) {
 		return (&fetch.Client{Token: token}).Get
 	})...)

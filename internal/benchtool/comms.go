@@ -59,6 +59,23 @@ func (e *env) office(verbs ...string) (*office, error) {
 	return o, o.need(verbs...)
 }
 
+// signing is an office that has a key, and where its commands write to.
+func (e *env) signing(verbs ...string) (*office, *os.File, error) {
+	o, err := e.office(verbs...)
+	if err != nil {
+		return nil, nil, err
+	}
+	null, err := devNull()
+	if err == nil {
+		if err = o.makeKey(); err == nil {
+			return o, null, nil
+		}
+		null.Close()
+	}
+	o.leave()
+	return nil, nil, err
+}
+
 func (o *office) project(name string) string { return filepath.Join(o.dir, "projects", name) }
 
 // mailbox makes the mailbox of a project.
@@ -182,18 +199,11 @@ func (o *office) arrived(want int) ([]string, error) {
 
 // sentToProject times sends, and gpg signing the same drafts.
 func sentToProject(e *env) (measured, error) {
-	o, err := e.office("comms send")
+	o, null, err := e.signing("comms send")
 	if err != nil {
 		return measured{}, err
 	}
 	defer o.leave()
-	if err := o.makeKey(); err != nil {
-		return measured{}, err
-	}
-	null, err := devNull()
-	if err != nil {
-		return measured{}, err
-	}
 	defer null.Close()
 	send := func(i int) (time.Duration, error) {
 		c, err := o.sendDraft(i)
@@ -224,18 +234,11 @@ func sentToProject(e *env) (measured, error) {
 
 // receivedByProject judges each message once, so that each judgement is written down, and lets gpg verify the same ones.
 func receivedByProject(e *env) (measured, error) {
-	o, err := e.office("comms send", "comms recv")
+	o, null, err := e.signing("comms send", "comms recv")
 	if err != nil {
 		return measured{}, err
 	}
 	defer o.leave()
-	if err := o.makeKey(); err != nil {
-		return measured{}, err
-	}
-	null, err := devNull()
-	if err != nil {
-		return measured{}, err
-	}
 	defer null.Close()
 	for i := range sends + 2 {
 		c, err := o.sendDraft(i)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,7 +55,7 @@ func (c *Call) line(s string) {
 
 // emit prints a JSON value in the envelope's layout: two blanks a level and one line feed.
 func (c *Call) emit(raw []byte) {
-	c.out = append(append(c.out, canonjson.Indent(raw)...), '\n')
+	c.out = append(canonjson.AppendIndent(slices.Grow(c.out, 2*len(raw)), raw, 0), '\n')
 }
 
 // flushLong writes what was printed when there is much of it.

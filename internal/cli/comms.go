@@ -30,12 +30,12 @@ func (c *Call) office() (*comms.Office, *app.CommsConfig, error) {
 
 // CommsVerbs are the verbs about conversations between projects, and those that look into them or write to projects. What they work with
 // would make the light program a sixth larger, which hooks and agents start all day. It has what agents do with each message on this machine:
-// a send from one project of it to another, and the judgement of what came.
+// a send from one project of it to another, the judgement of what came, and the look at all mailboxes, which shells and bars ask for
+// again and again: to start a second program would be a fifth of its time.
 func CommsVerbs() Heavy {
 	return Heavy{
 		{Name: "comms send", Run: withComms(runCommsSend)},
 		{Name: "comms retry", Run: withComms(runCommsRetry)},
-		{Name: "comms status", Run: runCommsStatus},
 		{Name: "comms watch", Run: runCommsWatch},
 		{Name: "comms discover", Run: runCommsDiscover},
 		{Name: "comms poll", Run: runCommsPoll},

@@ -4,7 +4,7 @@ const projectsGlob = "~/projects/*/inbox/from-agents/"
 
 var commsLookVerbs = []Verb{
 	{
-		Name: "comms status", Under: Tutti | Cross, Group: GroupBus, Halt: Reads, Apart: exitUsage,
+		Name: "comms status", Under: Tutti | Cross, Group: GroupBus, Halt: Reads, Run: runCommsStatus, Apart: exitUsage,
 		Short: "show what waits in the mailboxes of all projects",
 		Flags: []Flag{
 			{Name: "projects-glob", Kind: Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to look at"},

@@ -1,9 +1,16 @@
 package cli
 
-import "tutti/internal/canonjson"
+import (
+	"slices"
+
+	"tutti/internal/canonjson"
+)
 
 // A list builds one JSON array of values that are JSON already.
 type list struct{ buf []byte }
+
+// room makes room for so many bytes.
+func (l *list) room(n int) { l.buf = slices.Grow(l.buf, n) }
 
 func (l *list) raw(val []byte) {
 	if len(l.buf) == 0 {

@@ -54,7 +54,7 @@ func testHeavy() Heavy {
 	open := func(path, cacheDir string) (roster.Registry, error) { return files.Open(path, cacheDir) }
 	verbs := append(HostVerbs(edit), SessionVerbs(open, edit)...)
 	verbs = append(verbs, ModelVerbs()...)
-	heavy := append(append(append(verbs, CommsVerbs()...), AgreementVerbs()...), HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)}, HeavyVerb{Name: "up", Run: Up(daemon.Serve, open)})
+	heavy := append(append(append(append(verbs, CommsVerbs()...), RareVerbs()...), AgreementVerbs()...), HeavyVerb{Name: "mcp-serve", Run: Service(mcpserver.Serve)}, HeavyVerb{Name: "up", Run: Up(daemon.Serve, open)})
 	heavy = append(append(heavy, OrgVerbs()...), SysMLVerbs(func(token string) func(context.Context, string) ([]byte, error) {
 		return (&fetch.Client{Token: token}).Get
 	})...)

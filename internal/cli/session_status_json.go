@@ -37,10 +37,13 @@ func (s *sessions) reportJSON(rep *session.Report, problems []roster.Problem) []
 		o.Null("tmux_version")
 	}
 	o.Str("registry", s.path)
+	all.room(len(rep.Sessions) * foundRoom)
 	for i := range rep.Sessions {
 		all.raw(foundJSON(&rep.Sessions[i]))
 	}
-	o.Raw("sessions", all.bytes())
+	sessions := all.bytes()
+	o.Room(len(sessions) + foundRoom)
+	o.Raw("sessions", sessions)
 	o.Raw("servers", servers.bytes())
 	for _, p := range problems {
 		var one canonjson.Object
@@ -63,7 +66,7 @@ func (s *sessions) reportJSON(rep *session.Report, problems []roster.Problem) []
 	} else {
 		o.Null("monitor")
 	}
-	return o.Bytes()
+	return o.End()
 }
 
 func beatJSON(b *session.Beat, now time.Time) []byte {
@@ -75,9 +78,13 @@ func beatJSON(b *session.Beat, now time.Time) []byte {
 	return o.Bytes()
 }
 
+// foundRoom is what a session takes in JSON, in bytes, with a long path in it.
+const foundRoom = 896
+
 // foundJSON is one session for programs.
 func foundJSON(f *session.Found) []byte {
-	var o, pane canonjson.Object
+	var o canonjson.Object
+	o.Room(foundRoom)
 	o.Str("name", f.Name)
 	o.Str("tmux_server", f.Server)
 	o.Opt("tmux_name", f.Now)
@@ -101,17 +108,18 @@ func foundJSON(f *session.Found) []byte {
 	o.Opt("asks", f.Doing.Asks)
 	o.Opt("note", f.Doing.Note)
 	if f.Pane.ID != "" {
-		pane.Str("id", f.Pane.ID)
-		pane.Int("pid", int64(f.Pane.PID))
-		pane.Str("cmd", f.Pane.Command)
-		pane.Str("cwd", f.Pane.Path)
-		pane.Bool("dead", f.Pane.Dead)
-		if f.Pane.Dead {
-			pane.Int("status", int64(f.Pane.Status))
-			pane.Int("signal", int64(f.Pane.Signal))
-		}
-		pane.Int("attached", int64(f.Pane.Attached))
-		o.Raw("pane", pane.Bytes())
+		o.Within("pane", func(pane *canonjson.Object) {
+			pane.Str("id", f.Pane.ID)
+			pane.Int("pid", int64(f.Pane.PID))
+			pane.Str("cmd", f.Pane.Command)
+			pane.Str("cwd", f.Pane.Path)
+			pane.Bool("dead", f.Pane.Dead)
+			if f.Pane.Dead {
+				pane.Int("status", int64(f.Pane.Status))
+				pane.Int("signal", int64(f.Pane.Signal))
+			}
+			pane.Int("attached", int64(f.Pane.Attached))
+		})
 	}
 	if f.Process.PID > 0 {
 		o.Int("pid", int64(f.Process.PID))
@@ -123,7 +131,7 @@ func foundJSON(f *session.Found) []byte {
 	if f.Err != nil {
 		o.Str("error", f.Err.Error())
 	}
-	return o.Bytes()
+	return o.End()
 }
 
 // rowFoundJSON adds what the row says.

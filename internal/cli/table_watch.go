@@ -26,7 +26,7 @@ $ tutti watch --once --timeout 10m`,
 
 var tidyVerbs = []Verb{
 	{
-		Name: "store tidy", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runStoreTidy, Bus: true,
+		Name: "store tidy", Under: Tutti, Group: GroupSetup, Halt: Reads, Bus: true,
 		Short: "pack old messages that were taken or sent, by month",
 		Flags: []Flag{
 			{Name: "older", Kind: Text, Value: "age", Default: "90d", Help: "those that lie longer than this: 90d, 48h; at least a day"},

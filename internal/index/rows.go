@@ -280,7 +280,7 @@ func (t *Table) AllInto(rows []Row) ([]Row, error) {
 	if t.more != nil {
 		t.more.whole()
 	}
-	if t.more == nil || t.more.count == 0 && len(t.gone) == 0 {
+	if t.Plain() {
 		for pos := range t.base.count {
 			if err := t.base.fill(&rows[pos], pos); err != nil {
 				return nil, err
@@ -301,6 +301,26 @@ func (t *Table) AllInto(rows []Row) ([]Row, error) {
 	}
 	return rows[:n], nil
 }
+
+// Plain tells whether no file continues the table: its rows then lie one behind the other.
+func (t *Table) Plain() bool { return t.more == nil || t.more.count == 0 && len(t.gone) == 0 }
+
+// Part fills rows with those of a plain table from a position on, without their bodies. It reads through windows of its own, so that
+// several goroutines may call it at once, each for another part.
+func (t *Table) Part(rows []Row, from int) error {
+	p := *t.base
+	p.entries, p.names = p.entries.fresh(len(rows)*entrySize), p.names.fresh(len(rows)*nameSize)
+	for i := range rows {
+		if err := p.fill(&rows[i], uint32(from+i)); err != nil {
+			return err
+		}
+		rows[i].from = t.base
+	}
+	return nil
+}
+
+// nameSize is how long names are, about: what a window for them begins with.
+const nameSize = 64
 
 // whole has rows and names read in large windows from the first on, since all of them are wanted.
 func (p *part) whole() { p.entries.step, p.names.step = lastWindow, lastWindow }

@@ -22,6 +22,11 @@ const (
 	lastWindow  = 256 << 10
 )
 
+// fresh is the section without a window yet; the first one will have that size.
+func (s *section) fresh(first int) section {
+	return section{fd: s.fd, start: s.start, size: s.size, step: min(first, lastWindow) / 2}
+}
+
 // bytes returns n bytes at an offset within the section. They are valid until the next call.
 func (s *section) bytes(off int64, n int) ([]byte, error) {
 	if off < 0 || n < 0 || off > s.size || int64(n) > s.size-off {

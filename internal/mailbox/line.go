@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/envelope"
+	"tutti/internal/order"
 	"tutti/internal/store"
 )
 
@@ -155,20 +156,21 @@ func (m *Mailbox) merge(ctx context.Context, sources []Source, all []Line, part 
 		}
 		bad = append(bad, copies...)
 	}
-	order := func(a, b Line) int {
-		if c := cmp.Compare(b.Order, a.Order); c != 0 {
-			return c
-		}
-		return compareIDs(a.ID, b.ID)
-	}
-	sorted := slices.IsSortedFunc(out, order) // a single folder is, as a rule
+	sorted := slices.IsSortedFunc(out, func(a, b Line) int { return compareLines(&a, &b) }) // a single folder is, as a rule
 	if !sorted {
-		slices.SortStableFunc(out, order)
+		order.Stable(out, compareLines)
 	}
 	if !sorted || len(out) != len(all) || slices.ContainsFunc(out, func(l Line) bool { return trailID(l.ID) != l.ID }) {
 		number = nil
 	}
 	return out, number, bad, nil
+}
+
+func compareLines(a, b *Line) int {
+	if c := cmp.Compare(b.Order, a.Order); c != 0 {
+		return c
+	}
+	return compareIDs(a.ID, b.ID)
 }
 
 // judge sets the states and drops what is not asked for. With a limit the newest are looked up first, and no more than are

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/order"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 )
@@ -207,6 +208,6 @@ func (b *Book) Discover(ctx context.Context, f Filter, now time.Time) ([]Row, er
 			}
 		}
 	}
-	slices.SortStableFunc(rows, compareRows)
+	order.Stable(rows, compareRows)
 	return rows, nil
 }

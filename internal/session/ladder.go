@@ -17,7 +17,8 @@ import (
 
 // How long the steps of the ladder wait, beside the grace of the program.
 const (
-	clearLimit = 300 * time.Millisecond // for a question to go after Escape, and for what was typed to be shown
+	clearLimit = 300 * time.Millisecond // for a question to go after Escape
+	drawLimit  = time.Second            // for a program that rests to draw what was typed, and to say of itself that it rests: on a busy machine 300 ms were too few
 	enterPause = 40 * time.Millisecond  // between what is typed and Enter: one program took an Enter after 0 ms for a part of the text, and none after 20
 	ownAccord  = 300 * time.Millisecond // for what a program has started to end after it
 	restGrace  = 2 * time.Second        // for that to end after SIGTERM, and for the program to end when its terminal goes
@@ -172,13 +173,13 @@ func (s *stopping) leave(ctx context.Context) bool {
 		s.m.reached("escaped")
 		free := driver.Seen.Free
 		// Twice: between two questions a screen may be free for a moment.
-		if !s.shows(ctx, ref, free) || !pause(ctx, enterPause) || !s.shows(ctx, ref, free) {
+		if !s.shows(ctx, ref, s.m.clear, free) || !pause(ctx, enterPause) || !s.shows(ctx, ref, s.m.clear, free) {
 			return false
 		}
 	} else if !seen.Free() {
 		sure := seen
 		sure.Guess = false // what it says of itself may be a moment old
-		if !sure.Free() || !s.shows(ctx, ref, driver.Seen.Free) {
+		if !sure.Free() || !s.shows(ctx, ref, s.drawn(), driver.Seen.Free) {
 			return false
 		}
 	}
@@ -187,7 +188,7 @@ func (s *stopping) leave(ctx context.Context) bool {
 	}
 	s.m.reached("pasted")
 	holds := func(v driver.Seen) bool { return v.Holds(s.life.Exit) }
-	if !s.shows(ctx, ref, holds) || !pause(ctx, enterPause) || !s.shows(ctx, ref, holds) {
+	if !s.shows(ctx, ref, s.drawn(), holds) || !pause(ctx, enterPause) || !s.shows(ctx, ref, s.drawn(), holds) {
 		return false
 	}
 	if s.srv.Enter(ctx, ref) != nil {
@@ -203,9 +204,11 @@ func (s *stopping) leave(ctx context.Context) bool {
 	return true
 }
 
-// shows waits until the screen is as wanted.
-func (s *stopping) shows(ctx context.Context, ref tmux.Ref, want func(driver.Seen) bool) bool {
-	for end := time.Now().Add(s.m.clear); ; {
+func (s *stopping) drawn() time.Duration { return max(drawLimit, s.m.clear) }
+
+// shows waits until the screen is as wanted, no longer than a limit.
+func (s *stopping) shows(ctx context.Context, ref tmux.Ref, limit time.Duration, want func(driver.Seen) bool) bool {
+	for end := time.Now().Add(limit); ; {
 		if v, err := s.doing(ctx, ref); err != nil {
 			return false
 		} else if want(v) {

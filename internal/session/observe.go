@@ -71,7 +71,6 @@ type looker struct {
 	view   *View
 	owners map[string]tmux.Pane     // the sessions that have one, by owner
 	sheets map[proc.ID]driver.Sheet // that were read already
-	whole  bool
 	shelf  shelf
 	dirs   map[string]string // the real ones of folders that were looked up
 	all    []proc.Process    // see processes
@@ -91,12 +90,17 @@ func (o *Observer) quick(ctx context.Context, rows []roster.Row) *Report {
 
 func (o *Observer) status(ctx context.Context, rows []roster.Row, whole bool) *Report {
 	l := &looker{Observer: o, ctx: ctx, now: time.Now(), owners: map[string]tmux.Pane{}, sheets: map[proc.ID]driver.Sheet{}, dirs: map[string]string{}}
-	l.whole = whole
-	wants := l.wantsScreen
-	if !whole {
-		wants = nil
+	rep := &Report{Sessions: make([]Found, len(rows))}
+	wants, meanwhile := l.wantsScreen, func(v *View) {
+		for i := range rows {
+			l.read(&rep.Sessions[i], &rows[i])
+			v.meet(&rows[i])
+		}
 	}
-	l.view = observe(ctx, rows, wants, o.Servers)
+	if !whole {
+		wants, meanwhile = nil, nil
+	}
+	l.view = observe(ctx, rows, wants, meanwhile, o.Servers)
 	if o.Now != nil {
 		l.now = o.Now()
 	}
@@ -107,7 +111,7 @@ func (o *Observer) status(ctx context.Context, rows []roster.Row, whole bool) *R
 			}
 		}
 	}
-	rep := &Report{At: l.now, View: l.view, Sessions: make([]Found, len(rows))}
+	rep.At, rep.View = l.now, l.view
 	for i := range rows {
 		l.row(&rep.Sessions[i], &rows[i])
 	}
@@ -122,23 +126,25 @@ func (o *Observer) status(ctx context.Context, rows []roster.Row, whole bool) *R
 	return rep
 }
 
+// read finds out what a row says of a session, and what lies on disk.
+func (l *looker) read(f *Found, r *roster.Row) {
+	f.Row, f.Kind = r, r.Kind()
+	f.Skips = skips(f.Kind, r.StartArgv)
+	if r.Job != "" && l.Job != nil {
+		f.Job = l.Job(r.Job)
+	}
+	l.onDisk(f)
+}
+
 // row looks at one session, but not at its screen.
 func (l *looker) row(f *Found, r *roster.Row) {
-	*f = Found{Row: r, Name: r.Name, Server: r.ServerName(), Kind: r.Kind(), Sight: l.view.Sight(r)}
+	f.Row, f.Name, f.Server, f.Kind, f.Sight = r, r.Name, r.ServerName(), r.Kind(), l.view.Sight(r)
 	l.renamed(f)
 	l.lost(f)
 	l.intent(f)
 	if f.State == Alive {
 		l.sheet(f)
 	}
-	if !l.whole {
-		return
-	}
-	f.Skips = skips(f.Kind, r.StartArgv)
-	if r.Job != "" && l.Job != nil {
-		f.Job = l.Job(r.Job)
-	}
-	l.onDisk(f)
 }
 
 // renamed finds a session that has another name in tmux than in its row, by its owner.

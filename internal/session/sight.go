@@ -55,11 +55,16 @@ func sightOf(r *roster.Row, pane tmux.Pane, err error) Sight {
 	case err != nil:
 		return Sight{Err: err}
 	}
+	return sightBy(r, pane, proc.Of)
+}
+
+// sightBy is sightOf with another way to look at processes.
+func sightBy(r *roster.Row, pane tmux.Pane, of func(pid int) (proc.ID, error)) Sight {
 	s := Sight{State: Other, Pane: pane}
 	if s.Foreign = r.OwnerID != pane.Owner; s.Foreign {
 		return s
 	}
-	id, err := proc.Of(pane.PID)
+	id, err := of(pane.PID)
 	switch {
 	case pane.Dead, errors.Is(err, proc.ErrGone): // tmux may not have noticed yet
 		if s.Foreign = !endedThere(r, &pane); !s.Foreign {

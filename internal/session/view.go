@@ -18,6 +18,7 @@ import (
 type View struct {
 	servers map[string]*Served
 	brief   bool
+	live    map[int]proc.ID // processes that were looked at while tmux worked
 }
 
 // Served is what one tmux server answered.
@@ -27,7 +28,6 @@ type Served struct {
 	Err    error          // nil, of kind tmux.ErrAbsent: no server runs, or of another kind: not known
 	byName map[string]tmux.Pane
 
-	call    chan *tmux.Call   // on which it is asked for those; nil: for none
 	wants   []tmux.Want       // whose screens are asked for
 	screens map[string]string // those that came, by the id of the pane
 }
@@ -35,70 +35,71 @@ type Served struct {
 // Observe looks at all tmux servers that rows name, and at those of the further names, at the same time. It takes as long as the
 // slowest of them, at most tmux.Limit or as long as the context.
 func Observe(ctx context.Context, rows []roster.Row, more ...string) *View {
-	return observe(ctx, rows, nil, more)
+	return observe(ctx, rows, nil, nil, more)
 }
 
 // Glance is [Observe] for who wants to know quickly which sessions are there. It takes the word of the row for when its process began.
 func Glance(ctx context.Context, rows []roster.Row) *View {
 	v := &View{servers: map[string]*Served{}, brief: true}
-	v.observe(ctx, rows, nil, nil)
+	v.observe(ctx, rows, nil, nil, nil)
 	return v
 }
 
-// observe is Observe, with the screens of some rows.
-func observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, more []string) *View {
+// observe is Observe, with the screens of some rows, and with what is done meanwhile; or both are nil.
+func observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, meanwhile func(*View), more []string) *View {
 	v := &View{servers: map[string]*Served{}}
-	v.observe(ctx, rows, screens, more)
+	v.observe(ctx, rows, screens, meanwhile, more)
 	return v
 }
 
-func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, more []string) {
-	ask := func(name string) *Served {
-		s := v.servers[name]
-		if s == nil {
-			s = &Served{Name: name}
-			v.servers[name] = s
-			if screens != nil {
-				s.begin()
-			}
-		}
-		return s
-	}
+func (v *View) observe(ctx context.Context, rows []roster.Row, screens func(*roster.Row) bool, meanwhile func(*View), more []string) {
 	for i := range rows {
-		s := ask(rows[i].ServerName())
-		if screens != nil && screens(&rows[i]) {
-			s.wants = append(s.wants, tmux.Want{ID: rows[i].Pane.ID, PID: rows[i].Pane.PID})
-		}
+		v.toAsk(rows[i].ServerName())
 	}
 	for _, name := range more {
-		ask(name)
+		v.toAsk(name)
 	}
 	var all sync.WaitGroup
+	defer all.Wait()
+	var wanted chan struct{} // closed when it is known whose screens are; nil: nobody's
+	if screens != nil {
+		wanted = make(chan struct{})
+		all.Go(func() {
+			v.want(rows, screens)
+			close(wanted)
+			meanwhile(v)
+		})
+	}
 	for _, s := range v.servers {
-		if len(v.servers) == 1 {
-			s.look(ctx, v.brief)
+		if len(v.servers) == 1 { // in this thread: another one may have to be made first
+			s.look(ctx, v.brief, wanted)
 			return
 		}
-		all.Go(func() { s.look(ctx, v.brief) })
+		all.Go(func() { s.look(ctx, v.brief, wanted) })
 	}
-	all.Wait()
 }
 
-// begin has tmux list its panes, while it is found out whose screens are wanted.
-func (s *Served) begin() {
-	server, err := tmux.Named(s.Name)
-	if err != nil {
-		return // look says so
+func (v *View) toAsk(name string) {
+	if v.servers[name] == nil {
+		v.servers[name] = &Served{Name: name}
 	}
-	s.call = make(chan *tmux.Call, 1)
-	go func() { s.call <- server.ToSurvey() }()
 }
 
-func (s *Served) look(ctx context.Context, brief bool) {
+// want finds out whose screens are asked for.
+func (v *View) want(rows []roster.Row, screens func(*roster.Row) bool) {
+	for i := range rows {
+		if r := &rows[i]; screens(r) {
+			s := v.servers[r.ServerName()]
+			s.wants = append(s.wants, tmux.Want{ID: r.Pane.ID, PID: r.Pane.PID})
+		}
+	}
+}
+
+func (s *Served) look(ctx context.Context, brief bool, wanted <-chan struct{}) {
 	server, err := tmux.Named(s.Name)
 	var panes []tmux.Pane
 	if err == nil {
-		panes, err = s.ask(ctx, server, brief)
+		panes, err = s.ask(ctx, server, brief, wanted)
 	}
 	if err != nil {
 		s.Panes, s.Err = nil, err
@@ -112,14 +113,16 @@ func (s *Served) look(ctx context.Context, brief bool) {
 	}
 }
 
-func (s *Served) ask(ctx context.Context, server tmux.Server, brief bool) (panes []tmux.Pane, err error) {
+// ask has tmux list its panes, and begins with that before it is known whose screens are wanted.
+func (s *Served) ask(ctx context.Context, server tmux.Server, brief bool, wanted <-chan struct{}) (panes []tmux.Pane, err error) {
 	if brief {
 		return server.Brief(ctx)
 	}
 	survey := server.Survey
-	if s.call != nil {
-		call := <-s.call
+	if wanted != nil {
+		call := server.ToSurvey()
 		defer call.Drop()
+		<-wanted
 		survey = call.Survey
 	}
 	if s.Panes, s.screens, err = survey(ctx, s.wants); err == nil {
@@ -164,7 +167,28 @@ func (v *View) Sight(r *roster.Row) Sight {
 	if v.brief {
 		return glanceOf(r, pane)
 	}
-	return sightOf(r, pane, nil)
+	return sightBy(r, pane, v.process)
+}
+
+// process is the process that has a pid, as it was seen while tmux worked: that it has ended, tmux or the next look tells.
+func (v *View) process(pid int) (proc.ID, error) {
+	if id, ok := v.live[pid]; ok {
+		return id, nil
+	}
+	return proc.Of(pid)
+}
+
+// meet looks at the process of a row.
+func (v *View) meet(r *roster.Row) {
+	if r.Status != roster.Running || r.Pane.PID <= 1 {
+		return
+	}
+	if id, err := proc.Of(r.Pane.PID); err == nil {
+		if v.live == nil {
+			v.live = map[int]proc.ID{}
+		}
+		v.live[r.Pane.PID] = id
+	}
 }
 
 // glanceOf is sightOf without a look at the process: the pane says that it runs, and a pane that has the pid of the row in the same

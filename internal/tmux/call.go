@@ -22,6 +22,7 @@ type Call struct {
 	want   Want
 	mark   string // what it prints behind what it has found
 	show   string // what it prints before the screen
+	text   string // what it prints behind each text of a survey
 	once   bool   // it is told nothing any more
 	one    *spawn
 	looked bool  // it has printed the mark

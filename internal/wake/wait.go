@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tutti/internal/order"
 	"tutti/internal/proc"
 )
 
@@ -142,7 +143,7 @@ func (c Caller) order(all []string) []string {
 	above := lineage()
 	for _, found := range byKey {
 		if len(found) > 0 {
-			slices.SortStableFunc(found, func(x, y tag) int { return distance(x, above) - distance(y, above) })
+			order.Stable(found, func(x, y *tag) int { return distance(*x, above) - distance(*y, above) })
 			return texts(found)
 		}
 	}

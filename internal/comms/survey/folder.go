@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tutti/internal/atomicfile"
@@ -20,6 +21,7 @@ const grain = 2 * time.Second
 // A folder is a mailbox or an archive while it is looked at.
 type folder struct {
 	dir     *atomicfile.Dir
+	glance  atomicfile.Glance // at dir, while its messages are looked at
 	archive bool
 	shelf   shelf
 	now     time.Time // before anything was looked at
@@ -95,6 +97,10 @@ func (f *folder) scan() error {
 		return err
 	}
 	f.heads = make([]head, len(f.slots))
+	if f.glance, err = f.dir.Glance(); err != nil {
+		return err
+	}
+	defer f.glance.Close()
 	parts := (len(f.slots) + chunk - 1) / chunk
 	parallel(parts, func(i int) {
 		var buf []byte
@@ -121,7 +127,7 @@ func (f *folder) known() ([]index.Row, *index.Bodies) {
 	if f.table = f.shelf.open(); f.table == nil {
 		return nil, nil
 	}
-	rows, err := f.table.AllInto(f.rows)
+	rows, err := f.allRows()
 	if err != nil {
 		f.table.Close()
 		f.table = nil
@@ -131,6 +137,24 @@ func (f *folder) known() ([]index.Row, *index.Bodies) {
 	st := f.table.State()
 	f.flat = st.Settled && st.Folder == f.self
 	return rows, f.table.Bodies()
+}
+
+// allRows reads the rows of the table, in parts when it is a plain one.
+func (f *folder) allRows() ([]index.Row, error) {
+	if !f.table.Plain() || f.table.Len() <= chunk {
+		return f.table.AllInto(f.rows)
+	}
+	rows := sized(f.rows, f.table.Len())
+	var bad atomic.Pointer[error]
+	parallel((len(rows)+chunk-1)/chunk, func(i int) {
+		if err := f.table.Part(rows[i*chunk:min((i+1)*chunk, len(rows))], i*chunk); err != nil {
+			bad.Store(&err)
+		}
+	})
+	if err := bad.Load(); err != nil {
+		return nil, *err
+	}
+	return rows, nil
 }
 
 // fromRows takes the names from the table: nothing was made, moved or removed in the folder since they were listed.
@@ -257,7 +281,7 @@ func (f *folder) look(s *slot, h *head, bodies *index.Bodies, buf []byte) []byte
 
 // believe takes the head from the row if that is as good as the file.
 func (f *folder) believe(s *slot, h *head, bodies *index.Bodies) bool {
-	info, err := f.dir.Stat(s.file)
+	info, err := f.glance.Stat(s.file)
 	if err != nil || statOf(info) != s.old.ID {
 		return f.unsign(s)
 	}

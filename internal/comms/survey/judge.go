@@ -123,8 +123,21 @@ func (w *worker) judge(b *box, theirs []*head) {
 	if err != nil {
 		b.warn(WarnSent, err.Error())
 	}
-	b.pending(released(sent, theirs, w.at))
-	b.fold(machine.Local{Hostname: w.Office.Host}.Names(), sent, theirs, err != nil)
+	var m *scratch
+	var t *threads
+	names := machine.Local{Hostname: w.Office.Host}.Names()
+	both := [...]func(){
+		func() { b.pending(released(sent, theirs, w.at)) },
+		func() { m, t = b.collect(names, sent, theirs) },
+	}
+	if len(b.heads) > chunk {
+		parallel(len(both), func(i int) { both[i]() })
+	} else {
+		both[0]()
+		both[1]()
+	}
+	defer scratches.Put(m)
+	b.fold(t, err != nil)
 }
 
 // released are the releases that lie elsewhere: those that the project wrote.
@@ -209,13 +222,27 @@ type thread struct {
 type threads struct {
 	list  []thread
 	place map[string]int
+	last  int // the place that was asked for last; -1: none
 }
 
-func (t *threads) of(id string) int {
+// find returns the place of a thread. As a rule a message is of the conversation of the one before it.
+func (t *threads) find(id string) (int, bool) {
+	if t.last >= 0 && t.list[t.last].id == id {
+		return t.last, true
+	}
 	i, ok := t.place[id]
+	if ok {
+		t.last = i
+	}
+	return i, ok
+}
+
+// of is find for a thread that may be a new one.
+func (t *threads) of(id string) int {
+	i, ok := t.find(id)
 	if !ok {
 		i = len(t.list)
-		t.place[id] = i
+		t.place[id], t.last = i, i
 		t.list = append(t.list, thread{id: id})
 	}
 	return i
@@ -227,9 +254,10 @@ type arrival struct {
 	at int
 }
 
-// collect sorts all messages of a project by their conversations.
-func (b *box) collect(m *scratch, names []string, slug string, sent []head, theirs []*head) []thread {
-	t := threads{place: map[string]int{}}
+// collect sorts all messages of a project by their conversations. Their events lie in the memory of the scratch.
+func (b *box) collect(names []string, sent []head, theirs []*head) (*scratch, *threads) {
+	m, slug := scratches.Get().(*scratch), b.Slug()
+	t := &threads{place: map[string]int{}, last: -1}
 	came := sized(m.came, len(b.heads)+len(b.archive)+len(theirs))[:0]
 	m.came = came
 	for _, list := range [...][]head{b.heads, b.archive} {
@@ -271,23 +299,25 @@ func (b *box) collect(m *scratch, names []string, slug string, sent []head, thei
 			th.to = sent[i].host
 		}
 	}
+	return m, t
+}
+
+// awaited counts for each thread what waits of it.
+func (b *box) awaited(t *threads) {
 	for _, i := range b.waiting {
-		if at, ok := t.place[b.heads[i].conv]; ok {
+		if at, ok := t.find(b.heads[i].conv); ok {
 			t.list[at].waiting++
 		}
 	}
-	return t.list
 }
 
 // folds is how many conversations one worker takes at a time.
 const folds = 64
 
 // fold says how each conversation stands.
-func (b *box) fold(names []string, sent []head, theirs []*head, unread bool) {
-	slug := b.Slug()
-	m := scratches.Get().(*scratch)
-	defer scratches.Put(m)
-	list := b.collect(m, names, slug, sent, theirs)
+func (b *box) fold(t *threads, unread bool) {
+	b.awaited(t)
+	slug, list := b.Slug(), t.list
 	all := make([]Conversation, len(list))
 	parallel((len(list)+folds-1)/folds, func(part int) {
 		for i := part * folds; i < min((part+1)*folds, len(list)); i++ {
