@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/driver"
@@ -83,17 +81,16 @@ func (c *Call) hookProjects(input []byte) *hook.Projects {
 
 // putBack makes standard input what was read of it, for the program that takes our place.
 func putBack(input []byte) error {
-	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
+	f, err := unnamedFile()
 	if err != nil {
 		return fmt.Errorf("hand the input on: %w", err)
 	}
-	f := os.NewFile(uintptr(fd), "input")
 	defer f.Close()
 	if _, err = f.Write(input); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err == nil {
-		err = unix.Dup3(fd, int(os.Stdin.Fd()), 0)
+		err = becomeInput(f)
 	}
 	if err != nil {
 		return fmt.Errorf("hand the input on: %w", err)
