@@ -396,6 +396,9 @@ func TestAgreementMany(t *testing.T) {
 	if made == 0 || v["ok"] != true || v.str("state") != "stabilized" || v["sealed"] != v["entries"] {
 		t.Errorf("%d have made it, verified %v", made, v)
 	}
+	if kept, err := os.ReadDir(filepath.Join(r.home, ".cache/tutti/journals")); err != nil || len(kept) == 0 {
+		t.Errorf("nothing is remembered of the journal: %v, %v", kept, err)
+	}
 }
 
 // together does something for all servers at once.

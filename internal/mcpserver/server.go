@@ -17,7 +17,6 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
 	"tutti/internal/identity"
-	"tutti/internal/journal"
 	"tutti/internal/mcpwire"
 	"tutti/internal/post"
 	"tutti/internal/presence"
@@ -59,7 +58,7 @@ type server struct {
 type bus struct {
 	*app.World
 	office *post.Office
-	agree  *agreement.Bus // remembers journals as long as the connection lasts: a file for each would be written with each entry
+	agree  *agreement.Bus
 	attend *attend.Attendance
 	absent *wake.Absent // whom it has written to who have no session
 	unlook func()       // ends the look-out for the halt switch
@@ -165,7 +164,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	}
 	w.Presence.TTL = v.o.expiry
 	look, unlook := v.app.HaltLook()
-	b := &bus{World: w, office: office, agree: agreement.New(w.Store, w.Registry, &journal.InProcess{}), unlook: unlook, place: w.Place()}
+	b := &bus{World: w, office: office, agree: w.Agreements(), unlook: unlook, place: w.Place()}
 	b.absent = v.newAbsent(b)
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
