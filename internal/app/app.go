@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"tutti/internal/halt"
+	"tutti/internal/plain"
 	"tutti/internal/store/filestore"
 )
 
@@ -173,11 +174,4 @@ func (a *App) Open(mode Mode) (*filestore.Store, error) {
 }
 
 // QuoteArg writes a word so that it can be pasted into a shell.
-func QuoteArg(s string) string {
-	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=~", r))
-	}) < 0 && s[0] != '~' && s[0] != '-' {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+func QuoteArg(s string) string { return plain.Word(s) }

@@ -3,34 +3,18 @@ package cli
 import (
 	"context"
 	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/agreement"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/declaration"
 	"tutti/internal/envelope"
 	"tutti/internal/identity"
 	"tutti/internal/journal"
-	"tutti/internal/negotiation"
 	"tutti/internal/post"
-	"tutti/internal/registry"
 	"tutti/internal/signature"
 )
-
-// An attester is who attests, and what.
-type attester struct {
-	*deal
-	by          negotiation.Act
-	reg         *registry.Registration
-	role, scope string
-	body        []byte
-	sig         signature.Object // over the body
-	at          string
-	when        time.Time
-}
 
 func runAttest(ctx context.Context, c *Call) error {
 	id, to := c.value("negotiation"), c.value("to")
@@ -45,61 +29,50 @@ func runAttest(ctx context.Context, c *Call) error {
 		return err
 	}
 	defer d.close()
-	t := &attester{deal: d}
-	if err := t.prepare(ctx); err != nil {
+	t, err := d.attest(ctx)
+	if err != nil {
 		return err
 	}
-	if id != "" {
-		return t.journal(ctx)
+	if id == "" {
+		return d.sendAttested(ctx, t, address.Instance(to))
 	}
-	return t.message(ctx, address.Instance(to))
+	e, err := t.Journal(ctx, id, d.now)
+	if err != nil {
+		return d.dealFault(err)
+	}
+	if d.json {
+		d.emit(e.Raw)
+		return nil
+	}
+	d.line("attested (entry " + itoa(e.Sequence) + " of " + Clean(id) + ")")
+	d.line("next:  tutti confiance --negotiation " + Clean(app.QuoteArg(id)))
+	return nil
 }
 
-// prepare finds out who attests what, whether they may, and signs it.
-func (t *attester) prepare(ctx context.Context) (err error) {
-	if t.at, t.when, err = t.declaredAt(); err != nil {
-		return err
-	}
-	if t.by, err = t.deal.act(ctx, true); err != nil {
-		return err
-	}
-	if t.reg, err = t.w.Registry.Registered(ctx, t.by.By); err != nil {
-		return t.registryFault(err)
-	}
-	keys, err := t.w.Registry.Keys(ctx, t.by.By)
+// attest signs that --instance has understood the dossier.
+func (d *deal) attest(ctx context.Context) (*agreement.Comprehension, error) {
+	at, when, err := d.declaredAt()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !slices.Contains(keys.Active, t.by.Key.Public()) {
-		return badState("tutti keys list --instance "+app.QuoteArg(string(t.by.By)), "key not active for %s", Clean(string(t.by.By)))
-	}
-	roles := t.reg.Roles
-	if t.role = t.value("role"); t.role != "" {
-		if !slices.Contains(roles, t.role) {
-			return refuse("", "%s is registered as %s, not as %s", Clean(string(t.by.By)), Clean(strings.Join(roles, ", ")), Clean(t.role))
-		}
-		roles = []string{t.role}
-	} else if len(roles) > 0 {
-		t.role = roles[0]
-	}
-	if !declaration.MayAttest(roles, t.reg.Capabilities) {
-		return badState("", "%s lacks the right %s", Clean(string(t.by.By)), declaration.AttestRight)
-	}
-	dossier, err := t.dossierHash(ctx)
+	a, err := d.act(ctx, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t.body, err = declaration.Attestation{Subject: string(t.by.By), Dossier: dossier, At: t.at}.Body()
+	dossier, err := d.dossierHash(ctx)
 	if err != nil {
-		return refuse("", "%s", Clean(err.Error()))
+		return nil, err
 	}
-	t.sig, err = declaration.SignBody(t.body, t.by.Key)
-	return err
+	t, err := d.bus.Attest(ctx, a, agreement.Attesting{Dossier: dossier, At: at, Role: d.value("role"), Scope: d.value("scope"), Created: when})
+	if err != nil {
+		return nil, d.dealFault(err)
+	}
+	return t, nil
 }
 
 // dossierHash is that of what was understood: a hash, a file, or the present dossier of the negotiation.
-func (t *attester) dossierHash(ctx context.Context) (string, error) {
-	arg := t.value("dossier")
+func (d *deal) dossierHash(ctx context.Context) (string, error) {
+	arg := d.value("dossier")
 	switch {
 	case declaration.IsHash(arg):
 		return arg, nil
@@ -115,110 +88,34 @@ func (t *attester) dossierHash(ctx context.Context) (string, error) {
 		}
 		return declaration.HashOf(text)
 	}
-	v, err := t.bus.View(ctx, t.id)
+	v, err := d.bus.View(ctx, d.id)
 	if err != nil {
-		return "", t.dealFault(err)
+		return "", d.dealFault(err)
 	}
 	return v.DossierHash, nil
 }
 
-// journal adds the attestation to the journal of the negotiation.
-func (t *attester) journal(ctx context.Context) error {
-	n := t.bus.Negotiations()
-	s, err := n.Status(ctx, t.id, t.now)
-	if err != nil {
-		return t.dealFault(err)
-	}
-	t.scope = t.value("scope")
-	if t.scope == "" && s.Record != nil {
-		t.scope = s.Record.Scope
-	}
-	tip, err := n.Journal().Catch(ctx, t.id, nil)
-	if err != nil {
-		return t.dealFault(err)
-	}
-	var o canonjson.Object
-	o.Str("id", orElse(t.by.EventID, address.NewEvent("comprehension", t.now)))
-	o.Str("type", "event")
-	o.Raw("actor", t.actor())
-	o.Raw("body", t.body)
-	o.Str("createdAt", t.at)
-	o.Str("negotiationId", t.id)
-	o.Opt("causationId", orElse(t.by.CausationID, tip.ID))
-	o.Opt("correlationId", orElse(t.by.CorrelationID, tip.CorrelationID))
-	o.Raw("signatures", t.signatures())
-	e, err := n.Event(ctx, t.id, t.by, o.End(), t.now)
-	if err != nil {
-		return t.dealFault(err)
-	}
-	if t.json {
-		t.emit(e.Raw)
-		return nil
-	}
-	t.line("attested (entry " + itoa(e.Sequence) + " of " + Clean(t.id) + ")")
-	t.line("next:  tutti confiance --negotiation " + Clean(app.QuoteArg(t.id)))
-	return nil
-}
-
-func (t *attester) actor() []byte {
-	var o canonjson.Object
-	o.Str("instance", string(t.by.By))
-	o.Str("role", t.role)
-	o.Str("scope", orElse(t.scope, t.firstScope()))
-	return o.End()
-}
-
-func (t *attester) firstScope() string {
-	if len(t.reg.Scopes) > 0 {
-		return t.reg.Scopes[0]
-	}
-	return identity.DefaultScope
-}
-
-func (t *attester) signatures() []byte {
-	var o canonjson.Object
-	o.Str("by", t.sig.By)
-	o.Str("alg", t.sig.Alg)
-	o.Str("value", t.sig.Value)
-	var l list
-	l.obj(&o)
-	return l.bytes()
-}
-
-// message prints the attestation as a message, and delivers it where that was asked for.
-func (t *attester) message(ctx context.Context, to address.Instance) error {
-	t.scope = t.value("scope")
-	draft := envelope.Draft{
-		ID: t.by.EventID, Actor: envelope.Actor{Instance: t.by.By, Role: t.role, Scope: orElse(t.scope, t.firstScope())}, Created: t.when, Body: t.body,
-	}
-	if draft.ID == "" {
-		draft.ID = string(address.NewEnvelope(t.now))
-	}
-	raw, err := draft.Bytes()
+// sendAttested prints the attestation as a message, and delivers it where that was asked for.
+func (d *deal) sendAttested(ctx context.Context, t *agreement.Comprehension, to address.Instance) error {
+	raw, err := t.Message(d.now)
 	if err != nil {
 		return err
 	}
-	for _, m := range [][2]string{{"causationId", t.by.CausationID}, {"correlationId", t.by.CorrelationID}} {
-		if m[1] != "" {
-			raw = canonjson.Set(raw, m[0], canonjson.AppendString(nil, m[1]))
-		}
-	}
-	raw = canonjson.Set(raw, "signatures", t.signatures())
-	t.emit(raw)
+	d.emit(raw)
 	if to == "" {
 		return nil
 	}
-	office, err := t.w.Office()
+	office, err := d.w.Office()
 	if err != nil {
 		return err
 	}
 	r, err := office.Send(ctx, post.Letter{
-		From: &identity.Speaker{Instance: t.by.By, Role: t.role, Scope: draft.Actor.Scope}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true,
+		From: &identity.Speaker{Instance: t.Actor.Instance, Role: t.Actor.Role, Scope: t.Actor.Scope}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true,
 	})
 	if err != nil {
 		return err
 	}
-	t.remark("%s: %s", Clean(string(to)), r.Outcome)
+	d.remark("%s: %s", Clean(string(to)), r.Outcome)
 	return nil
 }
 

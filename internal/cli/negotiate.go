@@ -221,7 +221,7 @@ func (d *deal) artifact(ctx context.Context) (raw []byte, hash string, err error
 }
 
 // stateWords are those of refusals that existing programs report with exit status 2.
-var stateWords = []string{"no offer/counter event matches", "is not registered", "was revoked", "fails verification", "not active"}
+var stateWords = []string{"no offer/counter event matches", "is not registered", "was revoked", "fails verification", "not active", "may not attest"}
 
 // dealFault gives what the rules of negotiations refuse its exit status, and the line to type.
 func (c *Call) dealFault(err error) error {

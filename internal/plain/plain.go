@@ -137,3 +137,13 @@ func Duration(d time.Duration) string {
 	}
 	return text
 }
+
+// Word writes a word so that it can be pasted into a shell. What it quotes is not made fit to be shown.
+func Word(s string) string {
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=~", r))
+	}) < 0 && s[0] != '~' && s[0] != '-' {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
