@@ -12,7 +12,6 @@ import (
 	"tutti/internal/envelope"
 	"tutti/internal/journal"
 	"tutti/internal/negotiation"
-	"tutti/internal/store"
 )
 
 func runNegotiateShow(ctx context.Context, c *Call) error {
@@ -241,17 +240,12 @@ func runNegotiateList(ctx context.Context, c *Call) error {
 	n := d.bus.Negotiations()
 	rows := [][]string{{"NEGOTIATION", "STATE", "SIGNED", "ABOUT"}}
 	var l list
-	for e, err := range d.w.Store.List(ctx, store.Negotiation, "") {
+	for id, err := range n.All(ctx) {
 		if c.unfit(err) {
 			continue
 		}
 		if err != nil {
 			return err
-		}
-		id, err := d.idOf(ctx, e.Key)
-		if err != nil || id == "" {
-			c.warn("%s: the record cannot be read", Clean(e.Key.Name))
-			continue
 		}
 		s, err := n.Status(ctx, id, d.now)
 		if err != nil {
@@ -283,14 +277,6 @@ func runNegotiateList(ctx context.Context, c *Call) error {
 		c.remark("tutti negotiate show ID says what is missing")
 	}
 	return nil
-}
-
-func (d *deal) idOf(ctx context.Context, key store.Key) (string, error) {
-	doc, err := d.w.Store.Get(ctx, key)
-	if err != nil {
-		return "", err
-	}
-	return textOf(doc.Data, "id"), nil
 }
 
 func runNegotiateJournal(ctx context.Context, c *Call) error {

@@ -396,6 +396,12 @@ func TestAgreementMany(t *testing.T) {
 	if made == 0 || v["ok"] != true || v.str("state") != "stabilized" || v["sealed"] != v["entries"] {
 		t.Errorf("%d have made it, verified %v", made, v)
 	}
+	if err := os.Remove(filepath.Join(r.root, "negotiations", "nego__pilot-1", "state.json")); err != nil {
+		t.Fatal(err)
+	}
+	if got := servers[1].ok("tutti_negotiation", nil).list("negotiations"); len(got) != 1 || got[0].str("status") != "stabilized" || got[0]["yours"] != true {
+		t.Errorf("without state.json the list is %v", got)
+	}
 	if kept, err := os.ReadDir(filepath.Join(r.home, ".cache/tutti/journals")); err != nil || len(kept) == 0 {
 		t.Errorf("nothing is remembered of the journal: %v, %v", kept, err)
 	}

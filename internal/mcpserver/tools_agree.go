@@ -115,37 +115,46 @@ func lookAt(ctx context.Context, c *call) (*canonjson.Object, error) {
 // listed are the negotiations of the bus, by their records.
 func (c *call) listed(ctx context.Context) (*canonjson.Object, error) {
 	var rows []row
-	for e, err := range c.Store.List(ctx, store.Negotiation, "") {
+	for id, err := range c.agree.Negotiations().All(ctx) {
 		if err != nil {
 			if isUnfit(err) {
 				continue // the doctor's to tell
 			}
 			return nil, err
 		}
-		rows = append(rows, row{key: clip(e.Key.Name, maxWord), id: e.Key.Name, make: func() ([]byte, error) { return c.brief(ctx, e.Key) }})
+		rows = append(rows, row{key: clip(address.Segment(id), maxWord), id: id, make: func() ([]byte, error) { return c.brief(ctx, id) }})
 	}
 	var o canonjson.Object
 	l := c.paged("negotiations", "its record is too long to be shown")
 	return &o, l.fill(&o, rows)
 }
 
-func (c *call) brief(ctx context.Context, k store.Key) ([]byte, error) {
-	doc, err := c.Store.Get(ctx, k)
-	switch {
-	case errors.Is(err, store.ErrNotFound), isUnfit(err):
-		return nil, nil
-	case err != nil:
+func (c *call) brief(ctx context.Context, id string) ([]byte, error) {
+	var r *negotiation.Record
+	status := "" // as the record says: show status asks the journal
+	if doc, err := c.Store.Get(ctx, store.Key{Kind: store.Negotiation, Name: address.Segment(id)}); err == nil {
+		if r, err = negotiation.ParseRecord(doc.Data); err == nil {
+			status = string(r.Status)
+		}
+	} else if !errors.Is(err, store.ErrNotFound) && !isUnfit(err) {
 		return nil, err
 	}
-	r, err := negotiation.ParseRecord(doc.Data)
-	if err != nil || r.ID == "" {
-		return nil, nil
+	if status == "" {
+		s, err := c.agree.Negotiations().Status(ctx, id, now())
+		if err != nil {
+			return nil, nil // show verify says what is wrong with it
+		}
+		r, status = s.Record, string(s.State)
 	}
 	var o canonjson.Object
-	o.Str("negotiationId", word(r.ID))
+	o.Str("negotiationId", word(id))
+	if r == nil {
+		o.Str("status", word(status))
+		return o.Bytes(), nil
+	}
 	o.Str("subject", word(r.Subject))
 	o.Str("scope", word(r.Scope))
-	o.Str("status", word(string(r.Status))) // as the record says: show status asks the journal
+	o.Str("status", word(status))
 	if own, err := c.speaker(ctx, c.bus, true); err == nil && r.Involved(own.Instance) {
 		o.Bool("yours", true)
 	}

@@ -166,6 +166,12 @@ type Ender interface {
 	End(ctx context.Context, log Key) (Pos, error)
 }
 
+// A Logger is optional: it tells which logs there are.
+type Logger interface {
+	// Logs yields the names of the logs of a kind that has names, in no order.
+	Logs(ctx context.Context, kind Kind) iter.Seq2[string, error]
+}
+
 // An Extender is optional: it adds many lines for little more than the price of one (see ExtendWith).
 type Extender interface {
 	// Extend adds lines in their order wherever the log ends, each as Append wants it. When one of them is refused none is

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tutti/internal/atomicfile"
@@ -105,6 +106,24 @@ func (s *Store) List(ctx context.Context, kind store.Kind, owner string) iter.Se
 			yield(store.Entry{}, err)
 			return
 		}
+		s.list(ctx, kind, owner)(yield)
+	}
+}
+
+// Logs is of [store.Logger].
+func (s *Store) Logs(ctx context.Context, kind store.Kind) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if !slices.Contains(store.Kinds(), kind) || !kind.Spec().IsLog() || !kind.Spec().HasName() {
+			yield("", fmt.Errorf("list logs: %s is no kind of logs with names", kind))
+			return
+		}
+		s.list(ctx, kind, "")(func(e store.Entry, err error) bool { return yield(e.Key.Name, err) })
+	}
+}
+
+// list is of the documents or logs of a kind and owner that were checked.
+func (s *Store) list(ctx context.Context, kind store.Kind, owner string) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
 		d, err := s.folder(kind, owner)
 		if errors.Is(err, store.ErrNotFound) {
 			return
