@@ -335,8 +335,8 @@ func (c *call) about(id string, err error) error {
 		return c.refuse("h2a_open_negotiation begins one; tutti_negotiation lists those that there are", "negotiation %s not found", clip(id, maxWord))
 	}
 	if stale, ok := errors.AsType[*negotiation.StaleError](err); ok {
-		return c.refuse(fmt.Sprintf(`look at it with tutti_negotiation {"negotiationId":%s,"show":"artifact"}, then rebase: %s with "baseArtifactHash":"%s"`,
-			canonjson.AppendString(nil, clip(id, maxWord)), c.tool, stale.Latest.Hash),
+		return c.refuse(fmt.Sprintf(`look at it with tutti_negotiation {"negotiationId":%[1]s,"show":"artifact"}, then rebase: %[2]s {"negotiationId":%[1]s,"instance":%[3]s,"artifact":…,"baseArtifactHash":"%[4]s"}`,
+			canonjson.AppendString(nil, clip(id, maxWord)), c.tool, canonjson.AppendString(nil, string(stale.By)), stale.Latest.Hash),
 			"stale: the latest offer is %s (entry %d, by %s), and this one answers %s", stale.Latest.Hash, stale.Latest.Index, word(string(stale.Latest.By)), clip(stale.Given, maxWord))
 	}
 	return err

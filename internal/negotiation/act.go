@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/declaration"
 	"tutti/internal/envelope"
@@ -50,7 +51,7 @@ func (n *Negotiations) propose(ctx context.Context, id string, a Act, o Offering
 		if err := p.may(a, string(ev), ev, state, now); err != nil {
 			return draft{}, err
 		}
-		base, err := p.base(o, ev)
+		base, err := p.base(a.By, o, ev)
 		if err != nil {
 			return draft{}, err
 		}
@@ -72,7 +73,7 @@ func (n *Negotiations) propose(ctx context.Context, id string, a Act, o Offering
 }
 
 // base is what an offer answers, or a *StaleError.
-func (p *place) base(o Offering, ev Event) (string, error) {
+func (p *place) base(by address.Instance, o Offering, ev Event) (string, error) {
 	given := firstOf(o.Base, member(o.Artifact, "baseArtifactHash"))
 	last := p.f.last()
 	switch {
@@ -85,7 +86,7 @@ func (p *place) base(o Offering, ev Event) (string, error) {
 	case o.Base == LatestBase || given == last.Hash:
 		return last.Hash, nil
 	}
-	return "", &StaleError{ID: p.id, Given: given, Latest: *last, Event: string(ev), Retry: string(ev)}
+	return "", &StaleError{ID: p.id, By: by, Given: given, Latest: *last, Event: string(ev), Retry: string(ev)}
 }
 
 func (n *Negotiations) gate(ev Event, r *Record, artifact []byte) error {

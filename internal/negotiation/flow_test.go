@@ -154,7 +154,7 @@ func TestStale(t *testing.T) {
 	for _, base := range []string{"", first, "sha256:x"} {
 		_, err := r.n.Counter(t.Context(), nego, r.act(alice), Offering{Artifact: charter("c"), Base: base}, r.tick())
 		stale, ok := errors.AsType[*StaleError](err)
-		if !ok || stale.Latest.Hash != second || !strings.Contains(err.Error(), "`tutti negotiate counter "+nego+" --base "+second+"`") {
+		if !ok || stale.Latest.Hash != second || !strings.Contains(err.Error(), "`tutti negotiate counter "+nego+" FILE --instance "+string(stale.By)+" --base "+second+"`") {
 			t.Errorf("base %q: %v", base, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/declaration"
 	"tutti/internal/envelope"
 	"tutti/internal/journal"
+	"tutti/internal/plain"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
 	"tutti/internal/store"
@@ -97,7 +98,8 @@ func refuse(hint, format string, args ...any) error {
 // A StaleError reports an offer that answers another version than the latest.
 type StaleError struct {
 	ID           string
-	Given        string // "": it names none
+	By           address.Instance // whose offer it is
+	Given        string           // "": it names none
 	Latest       Offered
 	Event, Retry string
 }
@@ -107,8 +109,12 @@ func (e *StaleError) Error() string {
 	if e.Given != "" {
 		given = "its base is " + e.Given
 	}
-	return fmt.Sprintf("stale: %s, and the latest offer is %s (entry %d, by %s). Look at what changed with `tutti negotiate diff %s`, then rebase: `tutti negotiate %s %s --base %s`",
-		given, e.Latest.Hash, e.Latest.Index, e.Latest.By, e.ID, e.Retry, e.ID, e.Latest.Hash)
+	id, as := plain.Word(e.ID), ""
+	if e.By != "" {
+		as = " --instance " + plain.Word(string(e.By))
+	}
+	return fmt.Sprintf("stale: %s, and the latest offer is %s (entry %d, by %s). Look at what changed with `tutti negotiate diff %s`, then rebase: `tutti negotiate %s %s FILE%s --base %s`",
+		given, e.Latest.Hash, e.Latest.Index, e.Latest.By, id, e.Retry, id, as, e.Latest.Hash)
 }
 
 func stateKey(id string) store.Key {

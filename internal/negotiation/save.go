@@ -135,15 +135,15 @@ func (f *fold) Restore(saved []byte) bool {
 	}
 	if v, ok := canonjson.Get(saved, "final"); ok {
 		f.final = &Final{
-			number(v, "index"), member(v, "hash"), plain(v, "signers"), truth(v, "done"), number(v, "doneIndex"),
+			number(v, "index"), member(v, "hash"), unmarked(v, "signers"), truth(v, "done"), number(v, "doneIndex"),
 			member(v, "doneId"), member(v, "intent"),
 		}
 	}
 	return true
 }
 
-// plain reads a list of instances as it was saved.
-func plain(raw []byte, name string) []address.Instance {
+// unmarked reads a list of instances as it was saved.
+func unmarked(raw []byte, name string) []address.Instance {
 	v, _ := canonjson.Get(raw, name)
 	texts, _ := canonjson.Strings(v)
 	out := make([]address.Instance, len(texts))
@@ -153,7 +153,7 @@ func plain(raw []byte, name string) []address.Instance {
 	return out
 }
 
-func restoreSet(raw []byte, name string) set { return setOf(plain(raw, name)) }
+func restoreSet(raw []byte, name string) set { return setOf(unmarked(raw, name)) }
 
 func restoreSigned(v []byte) Signed {
 	s := Signed{

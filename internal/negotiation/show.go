@@ -108,7 +108,7 @@ func (s *Standing) steps(p *place) []Step {
 	id := p.id
 	switch {
 	case s.Record == nil:
-		return []Step{{"", "tutti negotiate open --json RECORD (state.json is gone, and the journal does not hold the terms)"}}
+		return []Step{{"", "tutti negotiate open RECORD (state.json is gone, and the journal does not hold the terms)"}}
 	case p.f.differ():
 		return []Step{{"", "tutti negotiate verify " + id}}
 	case s.State == Stabilized && (!s.Found || s.Record.Status != Stabilized):
