@@ -48,7 +48,7 @@ func TestFindShown(t *testing.T) {
 		text, err := s.Capture(ctx, dead.Ref(), Capture{})
 		return text, err == nil && strings.Contains(text, "last words")
 	})
-	if err := s.Key(ctx, dead.Ref(), "Enter"); err != nil {
+	if err := s.Enter(ctx, dead.Ref()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func() (string, bool) {
