@@ -30,15 +30,7 @@ func (s *side) refused(kind string, seq int, more string) *SendError {
 // escalate gets through, from either side.
 func TestDisagreement(t *testing.T) {
 	t.Parallel()
-	web := newSide(t, commstest.NewMachine(t, "alpha", commstest.MachineOptions{}), "web", commstest.Alice, commstest.Bob)
-	lab := newSide(t, commstest.NewMachine(t, "beta", commstest.MachineOptions{}), "lab", commstest.Bob, commstest.Alice)
-	web.knows(lab, commstest.Bob)
-	lab.knows(web, commstest.Alice)
-	both := func(want conversation.Side) {
-		t.Helper()
-		web.awaits(want)
-		lab.awaits(want)
-	}
+	web, lab, both := twoSides(t, "lab")
 	web.says(lab, "request", 1, "")
 	lab.says(web, "pushback", 2, "")
 	web.says(lab, "request", 3, "#+PUSHBACK_RESPONSE: insist\n")

@@ -74,18 +74,24 @@ func (s *side) awaits(want conversation.Side) {
 	}
 }
 
-// TestLifeCycle: two projects on two machines, over real ssh, with keys of two people.
-func TestLifeCycle(t *testing.T) {
-	t.Parallel()
-	web := newSide(t, commstest.NewMachine(t, "alpha", commstest.MachineOptions{}), "web", commstest.Alice, commstest.Bob)
-	lab := newSide(t, commstest.NewMachine(t, "beta", commstest.MachineOptions{}), "Data.Lab", commstest.Bob, commstest.Alice)
+// twoSides are two projects on two machines that know each other, and what makes sure of whom both await.
+func twoSides(t *testing.T, second string) (web, lab *side, both func(want conversation.Side)) {
+	t.Helper()
+	web = newSide(t, commstest.NewMachine(t, "alpha", commstest.MachineOptions{}), "web", commstest.Alice, commstest.Bob)
+	lab = newSide(t, commstest.NewMachine(t, "beta", commstest.MachineOptions{}), second, commstest.Bob, commstest.Alice)
 	web.knows(lab, commstest.Bob)
 	lab.knows(web, commstest.Alice)
-	both := func(want conversation.Side) {
+	return web, lab, func(want conversation.Side) {
 		t.Helper()
 		web.awaits(want)
 		lab.awaits(want)
 	}
+}
+
+// TestLifeCycle: two projects on two machines, over real ssh, with keys of two people.
+func TestLifeCycle(t *testing.T) {
+	t.Parallel()
+	web, lab, both := twoSides(t, "Data.Lab")
 	web.says(lab, "request", 1, "")
 	both(conversation.Receiver)
 	lab.says(web, "pushback", 2, "")
