@@ -34,11 +34,12 @@ func init() {
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "subagent", "org",
 		"lease", "model", "sysml")
 	lay(place{tier: 3, line: 3}, "nhi") // who is offboarded takes its subagents along
-	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "drumbeat", "comms", "host", "wake", "agreement")
+	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "comms", "host", "wake", "agreement")
 	lay(place{tier: 4, line: 1}, "comms/survey")
 	lay(place{tier: 4, line: 2}, "comms/watch", "hook") // they tell of what the survey finds
 	lay(place{tier: 4, line: 1}, "attend")              // it rests on watch
 	lay(place{tier: 4, line: 1}, "comms/tailnet")
+	lay(place{tier: 4, line: 1}, "drumbeat") // it asks agents to go on through session and wake
 	lay(place{tier: 4, heavy: true}, "remote", "mcpwire")
 	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt") // it carries what job says
 	lay(place{tier: 4, heavy: true}, "sysml/fetch")

@@ -191,6 +191,7 @@ func (k *knocker) rungs(config *app.WakeConfig) []wake.Rung {
 	if config.Nudge && known && err == nil && agent.Agent() == k.program.Name {
 		all = append(all, wake.NudgeRung(wake.Nudger{
 			Server: screen, Agent: agent.ID, Halted: func() error { return halt.Check("type into a pane") },
+			Typing: wake.TypingWindow(k.v.facts.Env(wake.TypingVariable)),
 		}, k.program))
 	}
 	if config.Desktop {

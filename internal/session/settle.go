@@ -24,6 +24,10 @@ func wasLost(r *roster.Row) bool {
 	return r.Status == roster.Terminated && r.Mode != modePurge && string(r.Get(lostMember)) == "true"
 }
 
+// CutOff tells whether the session of a row went without its program having ended by itself, or may have just now: its row still says that it
+// runs. One that was stopped, or whose program has ended in order, was meant to be over.
+func CutOff(r *roster.Row) bool { return r.Status == roster.Running || wasLost(r) }
+
 // Settle finds out what became of a session at which somebody was at work who is gone, and writes it down. A row at which nobody was
 // at work stays as it is. The error is of kind Refused when somebody still is.
 func (m *Manager) Settle(ctx context.Context, name string) (roster.Row, error) {

@@ -22,6 +22,13 @@ func TestVectorsOps(t *testing.T) {
 		"durableWorkspaceId": opsRepositoryWorkspace,
 
 		"escalationTarget": escalationTargetOps,
+
+		"drumbeatScan":           drumbeatScan,
+		"drumbeatGovernance":     drumbeatGovernance,
+		"drumbeatDecider":        drumbeatDecider,
+		"drumbeatInboxResume":    drumbeatInboxResume,
+		"reflexiveDecisionParse": reflexiveDecision,
+		"paneActivity":           paneActivity,
 	})
 }
 

@@ -1,6 +1,7 @@
 package wake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -19,6 +20,10 @@ type Nudger struct {
 	Agent  proc.ID
 	// Halted is asked right before anything is typed.
 	Halted func() error
+	// Say is what is typed, one line that nobody else has written; "" is [Sentence].
+	Say string
+	// Typing: nothing is typed as long as a person has used a terminal that shows the pane within this time; 0: nobody asks.
+	Typing time.Duration
 
 	screen func(screen, title string) driver.Seen // nil: nothing is typed
 }
@@ -34,6 +39,16 @@ var (
 	// errAway reports a pane that cannot be typed into now.
 	errAway = errors.New("the agent is not seen to be idle")
 )
+
+// Try types once into the pane, whose screen a driver reads; nil: it cannot, and nothing is typed. A pane that is not there is an attempt
+// of which nothing is left to hope for: Did and Later are false.
+func (n Nudger) Try(ctx context.Context, screen func(screen, title string) driver.Seen) Attempt {
+	n.screen = screen
+	return n.try(ctx)
+}
+
+// sentence is what is typed.
+func (n Nudger) sentence() string { return cmp.Or(n.Say, Sentence) }
 
 func (n Nudger) try(ctx context.Context) Attempt {
 	if n.screen == nil {
@@ -73,14 +88,14 @@ func (n Nudger) look(ctx context.Context) (pane tmux.Pane, screen string, err er
 	if err != nil {
 		return pane, "", err
 	}
-	if pane.InMode || pane.InputOff || pane.Synchronized {
+	if pane.InMode || pane.InputOff || pane.Synchronized || n.typing(ctx, pane) {
 		return pane, "", errAway
 	}
 	screen, err = n.Server.Capture(ctx, pane.Ref(), tmux.Capture{})
 	if err != nil {
 		return pane, "", err
 	}
-	if seen := n.screen(screen, pane.Title); !seen.Free() && !seen.Holds(Sentence) {
+	if seen := n.screen(screen, pane.Title); !seen.Free() && !seen.Holds(n.sentence()) {
 		return pane, "", errAway
 	}
 	return pane, screen, nil
@@ -129,7 +144,7 @@ func (n Nudger) typeInto(ctx context.Context, pane tmux.Pane) (typed bool, err e
 		return false, nil
 	}
 	if !n.holds(ctx, pane) {
-		if err := n.Server.Paste(ctx, pane.Ref(), Sentence); err != nil {
+		if err := n.Server.Paste(ctx, pane.Ref(), n.sentence()); err != nil {
 			return false, err
 		}
 	}
@@ -141,7 +156,7 @@ func (n Nudger) typeInto(ctx context.Context, pane tmux.Pane) (typed bool, err e
 		if err != nil {
 			return true, err
 		}
-		if n.screen(screen, pane.Title).Holds(Sentence) {
+		if n.screen(screen, pane.Title).Holds(n.sentence()) {
 			break
 		}
 		if time.Now().After(end) {
@@ -157,7 +172,7 @@ func (n Nudger) typeInto(ctx context.Context, pane tmux.Pane) (typed bool, err e
 // holds tells whether the sentence stands where the agent's user types.
 func (n Nudger) holds(ctx context.Context, pane tmux.Pane) bool {
 	screen, err := n.Server.Capture(ctx, pane.Ref(), tmux.Capture{})
-	return err == nil && n.screen(screen, pane.Title).Holds(Sentence)
+	return err == nil && n.screen(screen, pane.Title).Holds(n.sentence())
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

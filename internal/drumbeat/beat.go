@@ -1,0 +1,283 @@
+package drumbeat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/halt"
+	"tutti/internal/presence"
+	"tutti/internal/store"
+)
+
+// Options are what a [Drum] works with. Functions that are nil know nothing.
+type Options struct {
+	Book     *Book
+	Settings Settings
+	// Self is who drums: with it agents are left to the conductors of their workspaces first. "": nobody in particular.
+	Self address.Instance
+	// Relaunch asks an agent to go on; nil: nobody is asked, and nothing is spent. It is only said what would be done.
+	Relaunch Relauncher
+	// Decider is asked about agents that were asked before; nil: none is.
+	Decider *Decider
+
+	// Halted is asked before each thing that is done. It is needed.
+	Halted func(action string) error
+	// Engaged tells whether the user of an agent has let it go on after the last halt.
+	Engaged func(ctx context.Context, i address.Instance) (bool, error)
+	// Reach says why an address reaches nobody, "" when it may.
+	Reach func(ctx context.Context, i address.Instance, now time.Time) (string, error)
+	// Said is when an agent last sent something; zero: never.
+	Said func(ctx context.Context, i address.Instance) (time.Time, error)
+	// Workspace is the id of the workspace that an agent is registered with.
+	Workspace func(ctx context.Context, i address.Instance) (string, error)
+	// Conductor is the live conductor of a workspace by claim; "": none.
+	Conductor func(ctx context.Context, workspace string, now time.Time) (address.Instance, error)
+	// Ended tells whether the program of a session is proven to have ended, although nobody has closed the session.
+	Ended func(ctx context.Context, s *presence.Session) bool
+	// Alert tells a person that an agent was put before them.
+	Alert func(ctx context.Context, a *Alert) error
+	// Tell is told what happens.
+	Tell func(Event)
+	Now  func() time.Time
+}
+
+// An Event is something that happened, or that would have happened.
+type Event struct {
+	At       time.Time
+	Kind     string // one of the words below
+	Instance address.Instance
+	Count    int    // how often the agent was asked to go on, with this
+	Text     string // a sentence for people
+	Fault    bool
+}
+
+// The kinds of events.
+const (
+	WouldAsk = "would-relance"
+	Asked    = "relanced"
+	Declines = "declined"
+	Held     = "held"
+	Deferred = "deferred"
+	Skipped  = "skipped"
+	Decided  = "decided"
+	Raised   = "escalated"
+	WentOn   = "active"
+	Found    = "ended"
+	Halted   = "halted"
+	Faulty   = "fault"
+)
+
+// A Drum makes the beats. It belongs to one goroutine.
+type Drum struct {
+	o        Options
+	s        Settings
+	entries  cache[stopped]
+	sessions cache[member]
+	said     map[address.Instance]string // what was said last of an agent that stands still
+	turn     int                         // which mailboxes are looked at next
+	hold     func() error                // the lease is still ours
+}
+
+// New returns a drum.
+func New(o Options) *Drum {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Tell == nil {
+		o.Tell = func(Event) {}
+	}
+	d := &Drum{o: o, s: o.Settings.Full(), said: map[address.Instance]string{}, hold: func() error { return nil }}
+	d.o.Book.Window = d.s.Window
+	d.entries = cache[stopped]{kind: store.Drumbeat, parse: parseStopped}
+	d.sessions = cache[member]{kind: store.Presence, parse: parseMember}
+	return d
+}
+
+// busy is how many agents are acted upon in one beat at most: after a restart of the machine many stand still at once, and each one that goes on
+// costs its user tokens.
+const busy = 8
+
+// Beat looks at everything once and does what is due. While everything is halted it looks at nothing. The error is for a bus that cannot be
+// read; what goes wrong with one agent is told, and the others go on.
+func (d *Drum) Beat(ctx context.Context) error {
+	if err := d.o.Halted("drumbeat"); err != nil {
+		d.once("", Event{Kind: Halted, Text: "halted: nothing is looked at"})
+		return nil
+	}
+	delete(d.said, "")
+	now := d.o.Now()
+	room, err := d.around(ctx, now)
+	if err != nil {
+		return err
+	}
+	for _, s := range d.ended(ctx, room, now) {
+		d.found(ctx, room, s, now)
+	}
+	acted := 0
+	for _, e := range room.due {
+		if acted >= busy {
+			break
+		}
+		did, err := d.one(ctx, room, e)
+		switch stop := d.ends(ctx, err); {
+		case errors.Is(stop, errHalted):
+			return nil
+		case stop != nil:
+			return stop
+		}
+		if err != nil {
+			d.tell(Event{Kind: Faulty, Instance: e.Instance, Text: err.Error(), Fault: true})
+		}
+		if did {
+			acted++
+		}
+	}
+	return nil
+}
+
+// ends tells whether an error is about everything: a halt that came in between ends the beat, and a lease that is lost the work.
+func (d *Drum) ends(ctx context.Context, err error) error {
+	switch _, halted := errors.AsType[*halt.Error](err); {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case halted:
+		return errHalted
+	case errors.Is(err, store.ErrLost):
+		return err
+	}
+	return nil
+}
+
+var errHalted = errors.New("halted")
+
+// A room is what lies on the bus at one moment.
+type room struct {
+	due     []*stopped // by how long they have stood still
+	entries map[address.Instance]*stopped
+	members map[address.Instance][]*member
+}
+
+// around reads entries and sessions, as far as they have changed.
+func (d *Drum) around(ctx context.Context, now time.Time) (*room, error) {
+	r := &room{entries: make(map[address.Instance]*stopped, len(d.entries.rows)), members: make(map[address.Instance][]*member, len(d.sessions.rows))}
+	if err := d.sessions.look(ctx, d.o.Book.Store, func(m *member) { r.members[m.who] = append(r.members[m.who], m) }); err != nil {
+		return nil, err
+	}
+	err := d.entries.look(ctx, d.o.Book.Store, func(e *stopped) {
+		r.entries[e.who] = e
+		switch ruling, why, until := Judge(e.Entry, r.known(e, now), &d.s, now); ruling {
+		case Due, Spent, Progress:
+			r.due = append(r.due, e)
+		case Hold:
+			d.once(e.Instance, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone: %s", e.Instance, why)})
+		case Wait:
+			if why != "" {
+				d.once(e.Instance, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone until %s: %s", e.Instance, clock(until), why)})
+			}
+		case Over:
+			delete(d.said, e.Instance)
+		}
+	})
+	slices.SortFunc(r.due, func(a, b *stopped) int {
+		return cmp.Or(a.StoppedAt.Compare(b.StoppedAt), cmp.Compare(a.Instance, b.Instance))
+	})
+	for who := range d.said {
+		if who != "" && r.entries[who.Canonical()] == nil && r.members[who.Canonical()] == nil {
+			delete(d.said, who)
+		}
+	}
+	return r, err
+}
+
+// known is what the sessions of an agent say of it.
+func (r *room) known(e *stopped, now time.Time) (k Known) {
+	for _, m := range r.members[e.who] {
+		k.Did = later(k.Did, known(m.at, now))
+		if m.WorkStatus != "" && m.beat.After(e.StoppedAt) && m.present(now) {
+			k.Says = m.WorkStatus
+		}
+	}
+	return k
+}
+
+// latest is the session of an agent with the latest heartbeat that is of this machine; nil: there is none.
+func (r *room) latest(who address.Instance) (last *presence.Session) {
+	var beat time.Time
+	for _, m := range r.members[who] {
+		if m.there() && (last == nil || m.beat.After(beat)) {
+			last, beat = m.Session, m.beat
+		}
+	}
+	return last
+}
+
+// forgotten is how old the last heartbeat of a session is from which on its end is of the past: nobody waits for that agent.
+const forgotten = 30 * time.Minute
+
+// ended are the sessions without an entry whose program is proven to have ended. That a session is no more kept proves nothing: only those are
+// asked about at all, because the owner of one that is kept lives.
+func (d *Drum) ended(ctx context.Context, r *room, now time.Time) (all []*member) {
+	if d.o.Ended == nil {
+		return nil
+	}
+	for who, sessions := range r.members {
+		if r.entries[who] != nil || slices.ContainsFunc(sessions, func(m *member) bool { return m.present(now) || !m.there() }) {
+			continue
+		}
+		last := slices.MaxFunc(sessions, func(a, b *member) int { return a.beat.Compare(b.beat) })
+		over := last.State == presence.Closed || last.State == presence.StateExpired || last.WorkStatus == presence.Done
+		if over || last.beat.IsZero() || now.Sub(last.beat) > forgotten || last.Launch == nil || last.Launch.Tmux == nil {
+			continue
+		}
+		if d.o.Ended(ctx, last.Session) {
+			all = append(all, last)
+		}
+	}
+	slices.SortFunc(all, func(a, b *member) int { return cmp.Compare(a.Instance, b.Instance) })
+	return all
+}
+
+// found records an agent whose program has ended, unless it has reported something since.
+func (d *Drum) found(ctx context.Context, r *room, m *member, now time.Time) {
+	if at, err := d.saidAt(ctx, m.Instance); err != nil || at.After(m.beat) {
+		return
+	}
+	text := fmt.Sprintf("the program of %s has ended, and nobody closed its session", m.Instance)
+	d.once(m.Instance, Event{Kind: Found, Text: text})
+	if d.o.Relaunch == nil {
+		return // nothing is written either
+	}
+	e, err := d.o.Book.Record(ctx, Stop{Instance: m.Instance, Status: presence.Paused, Launch: m.Launch, Origin: Ended}, now)
+	if err != nil {
+		d.tell(Event{Kind: Faulty, Instance: m.Instance, Text: err.Error(), Fault: true})
+		return
+	}
+	r.entries[m.who] = &stopped{e, m.who}
+}
+
+func (d *Drum) saidAt(ctx context.Context, i address.Instance) (time.Time, error) {
+	if d.o.Said == nil {
+		return time.Time{}, nil
+	}
+	return d.o.Said(ctx, i)
+}
+
+// tell tells of something.
+func (d *Drum) tell(e Event) {
+	e.At = d.o.Now()
+	d.o.Tell(e)
+}
+
+// once tells of an agent that stands still, unless that was said last.
+func (d *Drum) once(who address.Instance, e Event) {
+	e.Instance = who
+	if is := e.Kind + " " + e.Text; d.said[who] != is {
+		d.said[who] = is
+		d.tell(e)
+	}
+}

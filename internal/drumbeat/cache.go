@@ -1,0 +1,126 @@
+package drumbeat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/envelope"
+	"tutti/internal/presence"
+	"tutti/internal/store"
+)
+
+// A cache keeps the documents of a kind as they were read, by name. A document is read again when its size or its time is another one; and,
+// because clocks of file systems stand still for some milliseconds, also when it was written just before it was read. It serves to find out
+// what is to be looked at: whatever is done is judged on the document itself.
+type cache[T any] struct {
+	kind  store.Kind
+	parse func(raw []byte) (*T, error)
+	rows  map[string]*row[T]
+	turn  uint64
+}
+
+type row[T any] struct {
+	size   int64
+	stored time.Time
+	fresh  bool // it may have changed since without another time
+	turn   uint64
+	doc    *T // nil: it is none
+}
+
+// unsettled is how long after a write the time of a document says nothing: coarser clocks of file systems are not known locally.
+const unsettled = 50 * time.Millisecond
+
+// look calls f for every document. Those that are none are passed by.
+func (c *cache[T]) look(ctx context.Context, s store.Reader, f func(*T)) error {
+	if c.rows == nil {
+		c.rows = map[string]*row[T]{}
+	}
+	c.turn++
+	for e, err := range s.List(ctx, c.kind, "") {
+		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("list %s: %w", c.kind, err)
+		}
+		r := c.rows[e.Key.Name]
+		if r == nil || r.fresh || r.size != e.Size || !r.stored.Equal(e.Stored) {
+			if r == nil {
+				r = &row[T]{}
+				c.rows[e.Key.Name] = r
+			}
+			if err := c.read(ctx, s, e, r); err != nil {
+				return err
+			}
+		}
+		if r.turn = c.turn; r.doc != nil {
+			f(r.doc)
+		}
+	}
+	for name, r := range c.rows {
+		if r.turn != c.turn {
+			delete(c.rows, name)
+		}
+	}
+	return nil
+}
+
+func (c *cache[T]) read(ctx context.Context, s store.Reader, e store.Entry, r *row[T]) error {
+	r.size, r.stored, r.doc = e.Size, e.Stored, nil
+	r.fresh = time.Since(e.Stored) < unsettled
+	d, err := s.Get(ctx, e.Key)
+	_, unfit := errors.AsType[*store.UnfitError](err)
+	switch {
+	case unfit, errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read %s: %w", e.Key, err)
+	}
+	if doc, err := c.parse(d.Data); err == nil {
+		r.doc = doc
+	}
+	return nil
+}
+
+// A stopped is an entry as it is kept in memory.
+type stopped struct {
+	*Entry
+	who address.Instance // canonical
+}
+
+func parseStopped(raw []byte) (*stopped, error) {
+	e, err := ParseEntry(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &stopped{e, e.Instance.Canonical()}, nil
+}
+
+// A member is a session as it is kept in memory.
+type member struct {
+	*presence.Session
+	who      address.Instance // canonical
+	beat, at time.Time        // heartbeat and last call, zero where it does not say
+}
+
+func parseMember(raw []byte) (*member, error) {
+	s, err := presence.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	m := &member{Session: s, who: s.Instance.Canonical()}
+	m.beat, _ = envelope.ParseTime(s.HeartbeatAt)
+	m.at, _ = envelope.ParseTime(s.MCPActivityAt)
+	return m, nil
+}
+
+// present tells whether a session counts at a time.
+func (m *member) present(now time.Time) bool {
+	return !presence.Expired(m.Session, now, presence.Expiry)
+}
+
+// there tells whether a session lives on this machine, or once did.
+func (m *member) there() bool { return m.MirroredAt == "" }
