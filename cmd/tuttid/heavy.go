@@ -26,7 +26,7 @@ func heavy() cli.Heavy {
 		return (&fetch.Client{Token: token}).Get
 	})...)
 	verbs = append(verbs, cli.ModelVerbs()...)
-	verbs = append(verbs, cli.IdentityVerbs()...)
+	verbs = append(append(verbs, cli.IdentityVerbs()...), cli.SignalVerbs()...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},

@@ -5,9 +5,9 @@
 // and its pushes end, and the log says so. All heartbeats of the process come from one timer, and that is also what asks for
 // the full looks of package watch, so that an idle process wakes up for its heartbeat and for nothing else.
 //
-// A push says that a peer joined, that a peer left, or that a message lies in the mailbox. Each thing is told once in the life
-// of a session: what is there when the session opens is its backlog and is marked as that; it is not told again when the
-// session was swept, or when the watch had to begin anew. Pushes of one look come in the order joined, left, mail. A push
+// A push says that a peer joined, that a peer left, that a message lies in the mailbox, or that a peer is blocked, or not any more,
+// in a scope that the session follows. Each thing is told once in the life of a session: what is there when the session opens is its backlog and is marked as that; it is not told again when the
+// session was swept, or when the watch had to begin anew. Pushes of one look come in the order joined, left, mail, blocked, unblocked. A push
 // is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed". Who wakes idle agents
 // is told of the same messages, but for the backlog, also where the session has not asked to be told. Nothing is pushed
 // before the agent can be told: whether the user lets pushes go out is asked when they go, not when they are kept.

@@ -36,9 +36,10 @@ type pushes struct {
 	ready    chan []*presence.Session // gets the others that were there then, or nil when that could not be found out
 	failing  bool                     // the last Emit did not work
 	peers    map[address.SessionID]bool
-	mail     map[uint64]bool // hashes of the ids of messages that are not news any more
-	added    int             // to mail, since it was last brought in line with the mailbox
-	waker    Waker           // nil: nobody wakes the agent
+	mail     map[uint64]bool                       // hashes of the ids of messages that are not news any more
+	added    int                                   // to mail, since it was last brought in line with the mailbox
+	waker    Waker                                 // nil: nobody wakes the agent
+	blocked  map[address.Instance]address.Instance // peers that are blocked, by canonical name: as they spell it
 }
 
 func newPushes(h *held) *pushes {
@@ -59,7 +60,7 @@ func (p *pushes) run(ctx context.Context) {
 		p.watch = watch.New(watch.Options{
 			Store: o.Store, Switch: watch.Switch{Read: p.h.readSwitch, Look: p.h.look},
 			Mailboxes: p.mailboxes, Now: o.Now, Full: p.h.full, Gone: p.gone,
-			Expiry: o.Presence.TTL,
+			Expiry: o.Presence.TTL, Also: p.follows(),
 		})
 		err := p.watch.Run(ctx, func(e watch.Event) error { return p.event(ctx, e) })
 		p.tellReady(nil)
@@ -123,6 +124,9 @@ func (p *pushes) event(ctx context.Context, e watch.Event) error {
 			}
 		}
 		p.catchUp(there, mail, how)
+		return p.blockages(ctx, how)
+	case watch.Changed:
+		return p.changed(ctx, e.Of)
 	case watch.Halted: // as readSwitch has noted
 		if p.waker != nil {
 			p.waker.Halt()
@@ -188,14 +192,20 @@ func (p *pushes) catchUpNow(ctx context.Context, how manner) error {
 // resumed is called when the switch was cleared. What came meanwhile is no news, unless the user was faster than the watch and
 // has let the agent go on already: what came since then is not to be lost, and only peers that left are forgotten.
 func (p *pushes) resumed(ctx context.Context) error {
+	how := missed
+	var err error
 	if p.h.isStopped() {
-		return p.catchUpNow(ctx, silent)
+		how, err = silent, p.catchUpNow(ctx, silent)
+	} else {
+		var there []*presence.Session
+		if there, _, err = p.survey(ctx); err == nil {
+			p.forget(there)
+		}
 	}
-	there, _, err := p.survey(ctx)
-	if err == nil {
-		p.forget(there)
+	if err != nil {
+		return err
 	}
-	return err
+	return p.blockages(ctx, how)
 }
 
 // forget forgets the peers that are not there any more.

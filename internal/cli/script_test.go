@@ -58,7 +58,7 @@ func testHeavy() Heavy {
 	heavy = append(append(heavy, OrgVerbs()...), SysMLVerbs(func(token string) func(context.Context, string) ([]byte, error) {
 		return (&fetch.Client{Token: token}).Get
 	})...)
-	heavy = append(heavy, IdentityVerbs()...)
+	heavy = append(append(heavy, IdentityVerbs()...), SignalVerbs()...)
 	return append(heavy, JobVerbs(testJobParts())...)
 }
 

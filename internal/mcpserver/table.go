@@ -132,6 +132,7 @@ var tools = []tool{
 		does:  "Export the active public keys of an agent as a SPIFFE bundle (trust bundle, JWKS).",
 		props: []prop{{"instance", aString, true}, {"trustDomain", aString, true}},
 	},
+	blockedTool, blockagesTool, unblockedTool,
 	{
 		name: "tutti_send", effect: acts, run: plain(send),
 		does: "Send a message to another agent (peer), signed in your name. The answer says whether it was delivered (live), deposited (waits until the agent wakes) " +

@@ -6,17 +6,12 @@ var later = map[string]string{
 	"h2a-core/conductorClaims": "conductor",
 	"h2a-core/freshness":       "remote",
 
-	"h2a-mcp-tools/h2a-mcp-tools/h2a_blockage_raise":         "blockage",
-	"h2a-mcp-tools/h2a-mcp-tools/h2a_blockage_list":          "blockage",
-	"h2a-mcp-tools/h2a-mcp-tools/h2a_blockage_resolve":       "blockage",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_conductor":              "conductor",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_conductor_claim":        "conductor",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_conductor_release":      "conductor",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_conductor_launch_check": "conductor",
 	"h2a-mcp-tools/h2a-mcp-tools/h2a_conductor_launch":       "conductor",
 
-	"h2a-ops/blockageLifecycle":    "blockage",
-	"h2a-ops/blockagePush":         "notify",
 	"h2a-ops/conductorElection":    "conductor",
 	"h2a-ops/conductorLaunch":      "conductor",
 	"h2a-ops/driveAuthorize":       "remote",

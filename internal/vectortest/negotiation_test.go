@@ -153,7 +153,7 @@ func artifactSignature(t *testing.T, c kase) {
 		t.Fatal(err)
 	}
 	for _, want := range v.Signatures {
-		if !(signature.Object(want)).Verify([]byte(v.SignedText), keys[want.By].Public()) {
+		if !signature.Object(want).Verify([]byte(v.SignedText), keys[want.By].Public()) {
 			t.Errorf("the signature of %s does not cover %s", want.By, v.SignedText)
 		}
 		e, err := n.Sign(t.Context(), "nego:x", act(want.By), hash, tableTime)

@@ -29,6 +29,9 @@ func TestVectorsOps(t *testing.T) {
 		"drumbeatInboxResume":    drumbeatInboxResume,
 		"reflexiveDecisionParse": reflexiveDecision,
 		"paneActivity":           paneActivity,
+
+		"blockageLifecycle": blockageLifecycle,
+		"blockagePush":      blockagePush,
 	})
 }
 

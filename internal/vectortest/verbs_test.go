@@ -25,7 +25,9 @@ const asProgram = "TUTTI_VECTORS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		verbs := append(append(append(append(cli.CommsVerbs(), cli.RareVerbs()...), cli.IdentityVerbs()...), cli.OrgVerbs()...), cli.SysMLVerbs(func(string) func(context.Context, string) ([]byte, error) { return nil })...)
+		verbs := slices.Concat(cli.CommsVerbs(), cli.RareVerbs(), cli.AgreementVerbs(), cli.IdentityVerbs(), cli.OrgVerbs(),
+			cli.SysMLVerbs(func(string) func(context.Context, string) ([]byte, error) { return nil }))
+		verbs = append(verbs, cli.SignalVerbs()...)
 		cli.MainHeavy(append(append(verbs, cli.HostVerbs(host.Editor{
 			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 		})...), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
@@ -97,29 +99,32 @@ func (b *bus) run(t *testing.T, args ...string) (code int, stdout, stderr string
 
 // calls are arguments with which a verb succeeds on a new bus; those before a nil prepare it.
 var calls = map[string][][]string{
-	"init":          {{}},
-	"register":      {{"--json", registration("gemini:docs:cccccccccccc")}},
-	"discover":      {{}},
-	"hosts":         {{}},
-	"mcp-tools":     {{}},
-	"connect":       {{"--host", "claude"}},
-	"status":        {{}},
-	"sessions":      {{}},
-	"doctor":        {{}},
-	"inbox put":     {{"--instance", peer, "--json", message("env:1")}},
-	"inbox read":    {{"--instance", peer}},
-	"inbox pop":     {{"inbox", "put", "--instance", peer, "--json", message("env:1")}, {"--instance", peer, "--envelope", "env:1"}},
-	"outbox put":    {{"--instance", agent, "--json", message("env:1")}},
-	"outbox read":   {{"--instance", agent}},
-	"thread":        {{"--instance", agent, "--id", "thr:1"}},
-	"keys generate": {{"--instance", "gemini:docs:cccccccccccc"}},
-	"keys list":     {{"--instance", agent}},
-	"store migrate": {{"--from", "1", "--to", "1"}},
-	"org validate":  {{}},
-	"org show":      {{}},
-	"org diff":      {{}},
-	"org provision": {{"--by", "human:o"}},
-	"coach propose": {{"--as", agent, "--deliver"}},
+	"init":             {{}},
+	"register":         {{"--json", registration("gemini:docs:cccccccccccc")}},
+	"discover":         {{}},
+	"hosts":            {{}},
+	"mcp-tools":        {{}},
+	"connect":          {{"--host", "claude"}},
+	"status":           {{}},
+	"sessions":         {{}},
+	"doctor":           {{}},
+	"blockage raise":   {{"--instance", peer, "--reason", "stuck"}},
+	"blockage list":    {{"blockage", "raise", "--instance", peer, "--reason", "stuck"}, {"--active"}},
+	"blockage resolve": {{"blockage", "raise", "--instance", peer, "--reason", "stuck"}, {"--instance", peer}},
+	"inbox put":        {{"--instance", peer, "--json", message("env:1")}},
+	"inbox read":       {{"--instance", peer}},
+	"inbox pop":        {{"inbox", "put", "--instance", peer, "--json", message("env:1")}, {"--instance", peer, "--envelope", "env:1"}},
+	"outbox put":       {{"--instance", agent, "--json", message("env:1")}},
+	"outbox read":      {{"--instance", agent}},
+	"thread":           {{"--instance", agent, "--id", "thr:1"}},
+	"keys generate":    {{"--instance", "gemini:docs:cccccccccccc"}},
+	"keys list":        {{"--instance", agent}},
+	"store migrate":    {{"--from", "1", "--to", "1"}},
+	"org validate":     {{}},
+	"org show":         {{}},
+	"org diff":         {{}},
+	"org provision":    {{"--by", "human:o"}},
+	"coach propose":    {{"--as", agent, "--deliver"}},
 	"coach ratify": {
 		{"keys", "generate", "--instance", "human:o", "--out", "."},
 		{"--as", "human:o", "--private-key", "human-o.key.pem", "--deliver"},

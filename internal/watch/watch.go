@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tutti/internal/envelope"
@@ -40,7 +41,8 @@ const (
 	Left     Kind = "left"
 	Halted   Kind = "halted"
 	Resumed  Kind = "resumed"
-	Unfit    Kind = "unfit" // something lies in a mailbox and is no message
+	Unfit    Kind = "unfit"   // something lies in a mailbox and is no message
+	Changed  Kind = "changed" // documents of one of Options.Also may be others than before
 )
 
 // An Event is one thing that happened. The members behind At are those of its kind.
@@ -60,6 +62,8 @@ type Event struct {
 	Mailboxes int   // Watching: how many are followed
 	Polled    bool  // Watching: without a kernel watcher, looked at once a second
 	Err       error // Unfit: what it is; Mail: why it was not judged
+
+	Of store.Key // Changed: which document; without a name: any of the kind
 }
 
 // A Store is what is followed. One that is a [store.Watcher] as well tells of changes by itself.
@@ -95,6 +99,8 @@ type Options struct {
 	Gone func(s *presence.Session, missing bool) bool
 	// Expiry is how old a heartbeat may be; 0: presence.Expiry.
 	Expiry time.Duration
+	// Also are further kinds of documents, without owners, that somebody looks at who is told when to.
+	Also []store.Kind
 }
 
 // Times between full looks. A minute is also the longest that an index may miss an overwrite, and a third of it would keep a
@@ -227,6 +233,8 @@ func (w *Watch) take(ctx context.Context, c store.Change) error {
 	switch {
 	case c.Rescan && c.Key.Kind == store.Presence, c.Key.Kind == store.Presence && c.Key.Name == "":
 		return w.lookAtPeers(ctx)
+	case slices.Contains(w.o.Also, c.Key.Kind):
+		return w.tell(Event{Kind: Changed, Of: c.Key})
 	case c.Rescan && c.Key.Owner != "":
 		return w.lookAtBox(ctx, c.Key.Owner)
 	case c.Rescan:
@@ -249,7 +257,7 @@ func (w *Watch) hear(ctx context.Context) error {
 			return fmt.Errorf("list the mailboxes to watch: %w", err)
 		}
 	}
-	if w.hints != nil && equal(owners, w.owners) {
+	if w.hints != nil && slices.Equal(owners, w.owners) {
 		return nil
 	}
 	w.unhear()
@@ -258,6 +266,9 @@ func (w *Watch) hear(ctx context.Context) error {
 		return nil
 	}
 	scopes := []store.Scope{{Kind: store.Presence}}
+	for _, k := range w.o.Also {
+		scopes = append(scopes, store.Scope{Kind: k})
+	}
 	if w.o.Mailboxes == nil {
 		scopes = append(scopes, store.Scope{Kind: store.Inbox})
 	}
@@ -272,18 +283,6 @@ func (w *Watch) hear(ctx context.Context) error {
 	}
 	w.hints, w.unhear = hints, stop
 	return nil
-}
-
-func equal(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // polled tells whether changes are noticed by looking.
@@ -325,6 +324,11 @@ func (w *Watch) lookAtAll(ctx context.Context) error {
 	for o := range w.boxes {
 		if !there[o] {
 			delete(w.boxes, o)
+		}
+	}
+	for _, k := range w.o.Also {
+		if err := w.tell(Event{Kind: Changed, Of: store.Key{Kind: k}}); err != nil {
+			return err
 		}
 	}
 	return nil
