@@ -40,8 +40,10 @@ func init() {
 	lay(place{tier: 4, line: 1}, "attend")              // it rests on watch
 	lay(place{tier: 4, line: 1}, "comms/tailnet")
 	lay(place{tier: 4, line: 1}, "drumbeat") // it asks agents to go on through session and wake
-	lay(place{tier: 4, heavy: true}, "remote", "mcpwire")
-	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt") // it carries what job says
+	lay(place{tier: 4, heavy: true}, "remote/door", "mcpwire")
+	lay(place{tier: 4, line: 1, heavy: true}, "remote")                        // it delivers as post does
+	lay(place{tier: 4, line: 2, heavy: true}, "remote/mirror", "remote/drive") // they rest on its guard, its rates and its clock
+	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt")                      // it carries what job says
 	lay(place{tier: 4, heavy: true}, "sysml/fetch")
 	lay(place{tier: 5}, "app")
 	lay(place{tier: 6}, "cli")

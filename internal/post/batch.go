@@ -170,7 +170,7 @@ func (c *counter) handAll(ctx context.Context, all *sending) {
 func (c *counter) store(ctx context.Context, all *sending, i int, l *Letter, p *piece) {
 	r, raw, _ := c.put(ctx, l, p)
 	all.receipts[i], all.raws[i] = r, raw
-	if kept(&r) {
+	if kept(&r) && !l.Arrived {
 		all.copied[i] = c.mail.CopyAfter(settle(ctx), l.From.Instance, r.ID, raw)
 	}
 }
@@ -189,7 +189,7 @@ func (o *Office) copiesAll(ctx context.Context, s *sending) {
 		if !kept(r) {
 			continue
 		}
-		if !s.copied[i] {
+		if !s.copied[i] && !s.letters[i].Arrived {
 			left = append(left, i)
 		}
 		if marks[r.To] == nil {

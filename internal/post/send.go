@@ -45,6 +45,8 @@ type Letter struct {
 	Exact bool
 	// Unsigned sends without a signature when there is no key.
 	Unsigned bool
+	// Arrived: it came from another machine, where its sender has its copy; none is made here.
+	Arrived bool
 }
 
 // A Receipt says what became of a letter for one recipient.
@@ -340,7 +342,9 @@ func draft(l *Letter, r *Receipt, now time.Time) envelope.Draft {
 // copies writes what only serves memory: the sender's copy and the line of the trail. Neither can undo a delivery, so
 // neither fails it; a sender that cannot keep copies sees it in its outbox.
 func (o *Office) copies(ctx context.Context, l *Letter, r *Receipt, raw []byte) {
-	_ = o.Mail.KeepCopy(ctx, l.From.Instance, r.ID, raw)
+	if !l.Arrived {
+		_ = o.Mail.KeepCopy(ctx, l.From.Instance, r.ID, raw)
+	}
 	_ = o.Mail.Step(ctx, r.To, mailbox.Mark{ID: r.ID, Step: mailbox.Stored, By: string(l.From.Instance), At: r.Stored})
 }
 

@@ -1,0 +1,187 @@
+package remote
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
+	"tutti/internal/store"
+)
+
+// keepMarkers is how long a marker is kept: longer than what it marks can be fresh, also when the clock is set back by some minutes.
+const keepMarkers = 3 * (MaxAge + MaxSkew)
+
+// A Guard knows what was taken before, in a store, so that a restart forgets nothing. Of each thing it keeps a marker until that
+// is no longer fresh. It is safe for concurrent use.
+type Guard struct {
+	Docs store.Docs
+	Kind store.Kind // store.RemoteReplay or store.DriveReplay
+
+	mu   sync.Mutex
+	busy map[string]chan struct{} // names of markers, while it is decided what becomes of the thing
+}
+
+// A Claim is one thing whose fate is being decided. Nobody else decides on it meanwhile.
+type Claim struct {
+	g    *Guard
+	name string
+	data []byte
+}
+
+// Name is the name of the marker of an envelope. It is made of the signer, too: nobody can use up the ids of another.
+func Name(signer address.Instance, id string) string {
+	sum := sha256.Sum256([]byte(string(signer.Canonical()) + "\n" + id))
+	return hex.EncodeToString(sum[:20])
+}
+
+// Claim waits until nobody else decides on the thing, and tells whether it was taken before. It has to be ended.
+func (g *Guard) Claim(ctx context.Context, name, id, createdAt string) (c *Claim, seen bool, err error) {
+	for {
+		g.mu.Lock()
+		other, busy := g.busy[name]
+		if !busy {
+			if g.busy == nil {
+				g.busy = map[string]chan struct{}{}
+			}
+			g.busy[name] = make(chan struct{})
+		}
+		g.mu.Unlock()
+		if !busy {
+			break
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, false, context.Cause(ctx)
+		}
+	}
+	var o canonjson.Object
+	o.Str("id", id)
+	o.Str("createdAt", createdAt)
+	c = &Claim{g: g, name: name, data: append(o.Bytes(), '\n')}
+	if err := c.key().Check(); err != nil {
+		c.End()
+		return nil, false, err
+	}
+	_, err = g.Docs.Get(ctx, c.key())
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return c, false, nil
+	case err == nil, errors.As(err, new(*store.UnfitError)): // whatever lies under that name, it was not there for nothing
+		return c, true, nil
+	}
+	c.End()
+	return nil, false, fmt.Errorf("look whether %s was taken before: %w", id, err)
+}
+
+func (c *Claim) key() store.Key { return store.Key{Kind: c.g.Kind, Name: c.name} }
+
+// Take marks the thing as taken, durably; false: somebody else has done it meanwhile, in another process.
+func (c *Claim) Take(ctx context.Context) (bool, error) { return take(ctx, c.g.Docs, c) }
+
+func take(ctx context.Context, w store.Writer, c *Claim) (bool, error) {
+	_, err := w.Create(ctx, c.key(), c.data)
+	if errors.Is(err, store.ErrExists) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// takeAll marks many things at the price of few, durably, those that nobody has marked meanwhile. An error means that some of
+// them may not be marked.
+func (g *Guard) takeAll(ctx context.Context, all []*Claim) error {
+	b, ok := g.Docs.(store.Batcher)
+	if !ok {
+		for _, c := range all {
+			if _, err := c.Take(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return b.Batch(ctx, func(w store.Writer) error {
+		for _, c := range all {
+			if _, err := take(ctx, w, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// End lets others decide.
+func (c *Claim) End() {
+	c.g.mu.Lock()
+	done := c.g.busy[c.name]
+	delete(c.g.busy, c.name)
+	c.g.mu.Unlock()
+	if done != nil {
+		close(done)
+	}
+}
+
+// Sweep removes markers of what is no longer fresh, at most so many, and says how many it has removed.
+func (g *Guard) Sweep(ctx context.Context, most int, now time.Time) (gone int, err error) {
+	var old []store.Key
+	for e, err := range g.Docs.List(ctx, g.Kind, "") {
+		if errors.As(err, new(*store.UnfitError)) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		if len(old) < most && now.Sub(e.Stored) > keepMarkers {
+			old = append(old, e.Key)
+		}
+	}
+	for _, k := range old {
+		d, err := g.Docs.Get(ctx, k)
+		if err == nil && stale(d.Data, now) {
+			err = g.Docs.Delete(ctx, k, d.Rev)
+			if err == nil {
+				gone++
+			}
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.As(err, new(*store.UnfitError)) {
+			return gone, err
+		}
+	}
+	return gone, nil
+}
+
+// stale tells whether what a marker is of is no longer fresh. One that does not say goes by when it was stored.
+func stale(marker []byte, now time.Time) bool {
+	at, _ := canonjson.Get(marker, "createdAt")
+	text, _ := canonjson.String(at)
+	made, ok := envelope.ParseTime(text)
+	return !ok || now.Sub(made) > MaxAge+MaxSkew
+}
+
+// sweepEvery is how often markers are swept, and sweepMost how many at a time: each costs a sync of the folder.
+const (
+	sweepEvery = time.Minute
+	sweepMost  = 20_000
+)
+
+// KeepSwept sweeps until the context ends. What goes wrong is told, and tried again.
+func (g *Guard) KeepSwept(ctx context.Context, now func() time.Time, tell func(line string)) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if _, err := g.Sweep(ctx, sweepMost, now()); err != nil && ctx.Err() == nil && tell != nil {
+			tell("old markers were not removed: " + err.Error())
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

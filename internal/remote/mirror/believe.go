@@ -1,0 +1,93 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/registry"
+	"tutti/internal/remote"
+	"tutti/internal/signature"
+)
+
+// believe finds the key under which a push was signed, and the registration in it that is the signer's own. Those of others are
+// passed over: nobody speaks for somebody else.
+func (r *Receiver) believe(ctx context.Context, p *push) (remote.Reason, error) {
+	keys, reason, err := r.candidates(ctx, p.who)
+	if err != nil || reason != "" {
+		return reason, err
+	}
+	key, ok := remote.Signed(p.e, p.e.Own(), keys)
+	if !ok {
+		return remote.BadSignature, nil
+	}
+	p.key = key
+	for raw := range canonjson.Elements(p.body.registrations) {
+		reg, err := registry.Parse(raw)
+		if err == nil && reg.Instance.Canonical() == p.who && address.Instance(reg.ID).Canonical() == p.who && carries(reg.PublicKeys, key) {
+			p.reg = raw
+			return r.unbound(ctx, p)
+		}
+	}
+	return Mismatch, nil
+}
+
+// candidates are the keys that may speak for an agent: its active ones, and those that were enrolled for it. Keys that were enrolled for
+// nobody in particular may speak for one who is not registered here.
+func (r *Receiver) candidates(ctx context.Context, who address.Instance) (all []signature.Public, _ remote.Reason, err error) {
+	keys, err := r.Registry.Keys(ctx, who) // none of one who is not registered
+	if err != nil {
+		return nil, "", err
+	}
+	_, err = r.Registry.Registered(ctx, who)
+	known := err == nil
+	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
+		return nil, "", err
+	}
+	if err := r.Registry.Standing(ctx, who); err != nil {
+		if errors.Is(err, registry.ErrGone) {
+			return nil, NoAuthority, nil
+		}
+		return nil, "", err
+	}
+	if known {
+		all = append(all, keys.Active...)
+	}
+	for _, e := range r.Enrolled {
+		bound := e.Instance != "" && e.Instance.Canonical() == who
+		if (bound || e.Instance == "" && !known) && !(known && slices.Contains(keys.Revoked, e.Key)) {
+			all = append(all, e.Key)
+		}
+	}
+	if len(all) == 0 {
+		return nil, NoAuthority, nil
+	}
+	return all, "", nil
+}
+
+// unbound holds a key that was enrolled for nobody in particular to the agent that it spoke for first. It reads all registrations, and
+// only for an agent that is pushed for the first time.
+func (r *Receiver) unbound(ctx context.Context, p *push) (remote.Reason, error) {
+	if slices.Contains(r.Enrolled, Enrolled{Key: p.key, Instance: p.who}) || !slices.Contains(r.Enrolled, Enrolled{Key: p.key}) {
+		return "", nil
+	}
+	if _, err := r.Registry.Registered(ctx, p.who); !errors.Is(err, registry.ErrNotRegistered) {
+		return "", err
+	}
+	for reg, err := range r.Registry.All(ctx) {
+		if err == nil && reg.Instance.Canonical() != p.who && carries(reg.PublicKeys, p.key) {
+			return Mismatch, nil
+		}
+	}
+	return "", nil
+}
+
+// carries tells whether a key is among texts.
+func carries(pems []string, key signature.Public) bool {
+	return slices.ContainsFunc(pems, func(pem string) bool {
+		k, err := signature.ParsePublic(pem)
+		return err == nil && k == key
+	})
+}

@@ -1,0 +1,167 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
+	"tutti/internal/presence"
+	"tutti/internal/registry"
+	"tutti/internal/store"
+)
+
+// show registers who is not registered yet, and writes the sessions and subagents.
+func (r *Receiver) show(ctx context.Context, p *push, now time.Time) error {
+	switch _, err := r.Registry.Registered(ctx, p.who); {
+	case errors.Is(err, registry.ErrNotRegistered):
+		if err := r.register(ctx, p, now); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	n := 0
+	for raw := range canonjson.Elements(p.body.presence) {
+		s, err := presence.Parse(raw)
+		if err != nil || s.Instance.Canonical() != p.who || s.State == presence.Closed || s.State == presence.StateExpired || address.Check(string(s.SessionID)) != nil {
+			continue // what is no session, or not the signer's, is passed over
+		}
+		if n++; n > maxSessions {
+			break
+		}
+		if err := r.session(ctx, s, now); err != nil {
+			return err
+		}
+	}
+	return r.subagents(ctx, p)
+}
+
+// register writes what is believed of a registration: who it is, under which key, and how it wants to be called.
+func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
+	reg, err := registry.Parse(p.reg)
+	if err != nil {
+		return err
+	}
+	a := registry.Agent{
+		Instance: p.e.Actor.Instance, Scopes: texts(reg.Scopes), PublicKeys: []string{p.key.PEM()}, Name: short(reg.Name), Workspace: workspaceOf(reg.Workspace),
+	}
+	raw := registry.Build(a, now)
+	var ends []byte
+	for _, e := range reg.Endpoints {
+		if e.Kind == registry.Remote && len(ends) == 0 && len(e.URI) <= maxText {
+			var o canonjson.Object
+			o.Str("kind", e.Kind)
+			o.Str("uri", e.URI)
+			ends = o.Bytes()
+		}
+	}
+	raw = canonjson.Set(raw, "endpoints", append(append([]byte("["), ends...), ']')) // its files are on another machine
+	raw = canonjson.Set(raw, "mirroredAt", canonjson.AppendString(nil, envelope.Stamp(now)))
+	if err := r.Registry.Register(ctx, raw); err != nil && !errors.Is(err, registry.ErrRegistered) {
+		return err
+	}
+	return nil
+}
+
+// The longest text and list that are believed.
+const (
+	maxText = 256
+	maxList = 32
+)
+
+func short(s string) string {
+	if len(s) > maxText {
+		return ""
+	}
+	return s
+}
+
+// texts leaves out what is too long.
+func texts(all []string) []string {
+	kept := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" || len(s) > maxText })
+	return kept[:min(len(kept), maxList)]
+}
+
+func workspaceOf(w *registry.Workspace) *registry.Workspace {
+	if w == nil || len(w.ID)+len(w.Path)+len(w.Host)+len(w.Label)+len(w.Repo) > 4*maxText {
+		return nil
+	}
+	return w
+}
+
+// session writes one as it is seen from here: it is there since we heard of it, and names no process and no pane.
+func (r *Receiver) session(ctx context.Context, s *presence.Session, now time.Time) error {
+	at := envelope.Stamp(now)
+	interests := presence.Interests{Scopes: texts(s.Interests.Scopes), Negotiations: texts(s.Interests.Negotiations)}
+	old, err := r.Presence.Get(ctx, s.SessionID)
+	switch {
+	case err == nil && old.MirroredAt == "":
+		return nil // it lives here: what is said elsewhere of it does not count
+	case err == nil && old.Instance.Canonical() == s.Instance.Canonical():
+		name := short(s.Name)
+		c := presence.Change{State: presence.Live, WorkStatus: &s.WorkStatus, Interests: &interests, Topics: s.Topics, Name: &name, MirroredAt: at}
+		if _, err = r.Presence.Patch(ctx, old, c, now); !errors.Is(err, presence.ErrClosed) {
+			return err
+		}
+	case err == nil:
+		return nil // another agent has the id
+	case errors.As(err, new(*store.UnfitError)):
+		return nil // somebody broke it; whose it is cannot be told
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	_, err = r.Presence.Open(ctx, presence.Start{
+		SessionID: s.SessionID, Instance: s.Instance, Host: short(s.Host), Interests: interests, Topics: s.Topics, WorkStatus: s.WorkStatus,
+		Workspace: sessionWorkspace(s.Workspace), Name: short(s.Name), MirroredAt: at,
+	}, now)
+	if errors.Is(err, presence.ErrTaken) {
+		return nil
+	}
+	return err
+}
+
+func sessionWorkspace(w *presence.Workspace) *presence.Workspace {
+	if w == nil {
+		return nil
+	}
+	if kept := workspaceOf(&registry.Workspace{ID: w.ID, Path: w.Path, Host: w.Host, Label: w.Label, Repo: w.Repo}); kept == nil {
+		return nil
+	}
+	return w
+}
+
+// subagents writes those of the signer that are not known yet. Of what they may do nothing is believed.
+func (r *Receiver) subagents(ctx context.Context, p *push) error {
+	n := 0
+	for raw := range canonjson.Elements(p.body.subagents) {
+		b, err := registry.ParseBinding(raw)
+		parent, name, ok := address.Instance(b.ID).Subagent()
+		if err != nil || !ok || parent.Canonical() != p.who || address.Instance(b.Parent).Canonical() != p.who || name != b.Name ||
+			len(b.ID) > maxText || strings.Contains(name, "~") || address.Check(b.ID) != nil {
+			continue
+		}
+		if n++; n > maxSubagents {
+			return nil
+		}
+		if _, err := r.Registry.Bound(ctx, address.Instance(b.ID)); !errors.Is(err, registry.ErrNotBound) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		created := b.CreatedAt
+		if _, ok := envelope.ParseTime(created); !ok {
+			created = envelope.Stamp(r.Now())
+		}
+		err = r.Registry.Bind(ctx, registry.Binding{ID: b.ID, Parent: string(p.e.Actor.Instance), Name: name, CreatedAt: created, Bounded: true})
+		if err != nil && !errors.Is(err, registry.ErrBound) {
+			return err
+		}
+	}
+	return nil
+}

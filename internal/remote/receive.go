@@ -1,0 +1,262 @@
+// Package remote carries signed envelopes between buses over HTTP: an endpoint that takes them in, and what sends them there.
+//
+// It promises that what is answered 202 lies in the mailbox of its target, put there as mail of this machine is, survives a power
+// cut, and is not taken a second time by whoever may have overheard it, also not after a restart. What is answered otherwise was not
+// taken, or (409) had been taken before; it can be sent again as long as it is fresh. Only agents that are registered here with an
+// active key are believed, each within its share. While the halt switch is on nothing is taken.
+//
+// What this machine's readers make of a message (pins, policies) is theirs to decide, as for any mail. Nothing here is secret
+// unless the connection is. Presence of agents elsewhere is package mirror, instructions for an agent package drive; both use the
+// guard, the rates and the rule of freshness here.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
+	"tutti/internal/halt"
+	"tutti/internal/mailbox"
+	"tutti/internal/post"
+	"tutti/internal/registry"
+	"tutti/internal/remote/door"
+	"tutti/internal/signature"
+	"tutti/internal/store"
+)
+
+// What an endpoint for envelopes is.
+const (
+	Path    = "/h2a/envelopes"
+	Port    = 8787
+	MaxBody = 256 << 10
+)
+
+// Recipients says whose mailboxes are open.
+type Recipients string
+
+// The choices.
+const (
+	Registered Recipients = "registered" // agents that are registered here
+	Known      Recipients = "known"      // these, and mailboxes that are there already
+	Anybody    Recipients = "any"        // any address; a mailbox is made where there is none
+)
+
+// A Receiver takes envelopes in.
+type Receiver struct {
+	Office   *post.Office
+	Registry *registry.Registry
+	Store    store.Reader // is asked which mailboxes there are
+	Guard    *Guard
+	Rates    *Rates
+	Open     Recipients // "": Known
+	// Endpoints are the URLs under which this endpoint is known. An envelope that names another one in its target is not for us; with
+	// none all are taken.
+	Endpoints []string
+	Now       func() time.Time
+	Log       func(line string)
+
+	queue chan *parcel
+	ended chan struct{} // closed when nothing is put any more
+}
+
+// A parcel is an envelope that was found good, on its way into a mailbox.
+type parcel struct {
+	e     *envelope.Envelope
+	claim *Claim
+	done  chan door.Answer
+}
+
+// Serve answers what comes to a listener until the context ends. Of the options path, TLS and Halted count.
+func (r *Receiver) Serve(ctx context.Context, l net.Listener, o door.Options) error {
+	r.queue, r.ended = make(chan *parcel, maxGroup), make(chan struct{})
+	o.MaxBody, o.Handle, o.Log = MaxBody, r.take, r.Log
+	working, stop := context.WithCancel(context.WithoutCancel(ctx)) // what is in hand when the end comes is put all the same
+	defer stop()
+	go r.run(working)
+	go r.Guard.KeepSwept(working, r.Now, r.Log)
+	return door.New(o).Serve(ctx, l)
+}
+
+// run puts what was found good into mailboxes.
+func (r *Receiver) run(ctx context.Context) {
+	defer close(r.ended)
+	for {
+		select {
+		case p := <-r.queue:
+			r.put(ctx, r.group(p))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take judges a body in the order in which existing programs do, so that they understand why something is not taken.
+func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
+	e, reason := Read(body)
+	if reason == "" && e.Target == "" {
+		reason = NoTarget
+	}
+	if reason != "" {
+		return reason.Answer()
+	}
+	own := e.Own()
+	if len(own) == 0 {
+		return NoSignature.Answer()
+	}
+	reason, err := r.proven(ctx, e, own)
+	if err != nil {
+		return r.failed(err)
+	}
+	now := r.Now()
+	if reason == "" {
+		reason = Fresh(e.CreatedAt, now)
+	}
+	if reason == "" && !r.forUs(e) {
+		reason = Elsewhere
+	}
+	if reason != "" {
+		return reason.Answer()
+	}
+	signer := e.Actor.Instance
+	claim, seen, err := r.Guard.Claim(ctx, Name(signer, e.ID), e.ID, e.CreatedAt)
+	if err != nil {
+		return r.failed(err)
+	}
+	if seen {
+		claim.End()
+		return Replayed.Answer()
+	}
+	if wait, ok := r.Rates.Take(signer, len(body), now); !ok {
+		claim.End()
+		return TooMany(wait)
+	}
+	p := &parcel{e: e, claim: claim, done: make(chan door.Answer, 1)}
+	select {
+	case r.queue <- p:
+	case <-ctx.Done():
+		claim.End()
+		return door.Answer{}
+	}
+	select { // it is put whether or not the client is still there
+	case a := <-p.done:
+		return a
+	case <-r.ended:
+		return door.Answer{}
+	}
+}
+
+// Read reads an envelope that comes from outside. What is not wholly one is Malformed.
+func Read(body []byte) (*envelope.Envelope, Reason) {
+	if canonjson.Check(body) != nil || len(envelope.Problems(body)) > 0 {
+		return nil, Malformed
+	}
+	e, err := envelope.Parse(body)
+	if err != nil || address.Check(string(e.Actor.Instance)) != nil {
+		return nil, Malformed
+	}
+	if e.Target != "" && address.Check(string(e.Target)) != nil {
+		return nil, Malformed
+	}
+	return e, ""
+}
+
+// proven tells whether one of the signatures that say they are the actor's is one of an active key of it.
+func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signature.Object) (Reason, error) {
+	keys, err := r.Registry.Keys(ctx, e.Actor.Instance)
+	if err != nil {
+		return "", err
+	}
+	if len(keys.Active) == 0 {
+		return NoKey, nil
+	}
+	if _, ok := Signed(e, own, keys.Active); !ok {
+		return BadSignature, nil
+	}
+	return "", nil
+}
+
+// Signed returns the key under which one of the signatures verifies.
+func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public) (signature.Public, bool) {
+	const most = 64 // of verifications: anybody can add keys to an agent that it calls its own
+	message, err := e.SignedBytes()
+	if err != nil {
+		return signature.Public{}, false
+	}
+	n := 0
+	for _, key := range keys {
+		for _, o := range by {
+			if n++; n > most {
+				return signature.Public{}, false
+			}
+			if o.Verify(message, key) {
+				return key, true
+			}
+		}
+	}
+	return signature.Public{}, false
+}
+
+// forUs tells whether an envelope that names an endpoint names this one. It is covered by the signature, so that one that was
+// overheard on the way elsewhere is of no use here.
+func (r *Receiver) forUs(e *envelope.Envelope) bool {
+	named := endpointOf(e.Raw)
+	if named == "" || len(r.Endpoints) == 0 {
+		return true
+	}
+	for _, u := range r.Endpoints {
+		if sameURL(u, named) {
+			return true
+		}
+	}
+	return false
+}
+
+// failed is the answer when something of ours is at fault; what it was is for the operator alone.
+func (r *Receiver) failed(err error) door.Answer {
+	if _, halted := errors.AsType[*halt.Error](err); halted {
+		return door.Halted()
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return door.Answer{}
+	}
+	if r.Log != nil {
+		r.Log("an envelope was not taken: " + err.Error())
+	}
+	return door.Error(http.StatusInternalServerError, "apply-failed")
+}
+
+// accepted is the answer for an envelope that lies in a mailbox.
+func accepted(to, signer address.Instance) door.Answer {
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("deliveredTo", string(to))
+	o.Str("signer", string(signer))
+	return door.Answer{Status: http.StatusAccepted, Body: o.Bytes()}
+}
+
+// refused is the answer for one that found no mailbox.
+func (r *Receiver) refused(err error) door.Answer {
+	var (
+		nobody  *post.RefusedError
+		unknown *post.UnknownError
+		taken   *mailbox.TakenIDError
+		invalid *envelope.InvalidError
+	)
+	switch {
+	case errors.As(err, &nobody), errors.As(err, &unknown):
+		return Unknown.Answer()
+	case errors.As(err, &taken):
+		return Replayed.Answer()
+	case errors.As(err, &invalid):
+		return Malformed.Answer()
+	case errors.Is(err, registry.ErrGone):
+		return Unknown.Answer()
+	}
+	return r.failed(fmt.Errorf("deliver: %w", err))
+}
