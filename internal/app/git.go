@@ -14,8 +14,7 @@ import (
 const gitTime = 3 * time.Second
 
 // TrackedByGit tells whether git keeps files of the folder at path, so that they come and go with a repository and
-// whoever can push to it. Without a repository above, or without git, nothing is tracked. The repository's own hooks
-// and monitors are switched off: it may be a stranger's.
+// whoever can push to it. Without a repository above, or without git, nothing is tracked.
 func TrackedByGit(ctx context.Context, path string) bool {
 	path, err := filepath.Abs(path)
 	if err != nil || !insideWorkTree(filepath.Dir(path)) {
@@ -27,15 +26,7 @@ func TrackedByGit(ctx context.Context, path string) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, git, "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
-		"ls-files", "-z", "--cached", "--", "./"+filepath.Base(path))
-	cmd.Dir = filepath.Dir(path)
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "GIT_") {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
-	cmd.WaitDelay = time.Second
+	cmd := gitIn(ctx, git, filepath.Dir(path), "ls-files", "-z", "--cached", "--", "./"+filepath.Base(path))
 	out, err := cmd.Output()
 	return err == nil && len(out) > 0
 }
@@ -52,4 +43,44 @@ func insideWorkTree(dir string) bool {
 		}
 		dir = up
 	}
+}
+
+// repository is what git says of a folder: the root commits of its history, and the name of the linked work tree it lies in, "" for the
+// main one. ok is false without git, outside of a repository, and where git is too slow.
+func repository(ctx context.Context, dir string) (roots []string, worktree string, ok bool) {
+	git, err := exec.LookPath("git")
+	if err != nil || !insideWorkTree(dir) {
+		return nil, "", false
+	}
+	ask := func(args ...string) ([]string, bool) {
+		ctx, cancel := context.WithTimeout(ctx, gitTime)
+		defer cancel()
+		cmd := gitIn(ctx, git, dir, args...)
+		out, err := cmd.Output()
+		return strings.Fields(string(out)), err == nil
+	}
+	if roots, ok = ask("rev-list", "--max-parents=0", "HEAD"); !ok || len(roots) == 0 {
+		return nil, "", false
+	}
+	dirs, ok := ask("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+	if !ok || len(dirs) != 2 { // a path with a blank in it: nobody is told apart by a guess
+		return nil, "", false
+	}
+	if dirs[0] != dirs[1] {
+		worktree = filepath.Base(dirs[0])
+	}
+	return roots, worktree, true
+}
+
+// gitIn is a question to git about a folder, whose own hooks and monitors are switched off: it may be a stranger's.
+func gitIn(ctx context.Context, git, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, git, append([]string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
+	cmd.Dir = dir
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "GIT_") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	cmd.WaitDelay = time.Second
+	return cmd
 }

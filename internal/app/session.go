@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -192,6 +193,7 @@ func (w *World) standIn(ctx context.Context, b *session.Birth, s presence.Start)
 		Tmux: &presence.Tmux{Session: b.Name, Window: b.Pane.Window, Pane: b.Pane.ID},
 	}
 	s.Extra = identity.AgentMembers(b.Process)
+	maps.Copy(s.Extra, presence.OwnerMembers(b.Process, proc.Space()))
 	s.Extra[presence.StandIn] = []byte("true")
 	if err := w.Registry.Standing(ctx, s.Instance); err != nil {
 		return err

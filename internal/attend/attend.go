@@ -25,6 +25,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -240,8 +241,23 @@ func (a *Attendance) write(ctx context.Context, s presence.Start, extra map[stri
 	for _, dead := range gone {
 		a.o.Log(fmt.Sprintf("took away session %s: its process %d is gone", dead.SessionID, dead.PID))
 	}
-	s.Extra = extra
+	s.Extra = a.withOwner(s.PID, extra)
 	return a.o.Presence.Open(ctx, s, a.o.Now())
+}
+
+// withOwner adds the process that owns a session to its extra members, so that others can tell when it has ended. One that is not there
+// now, on this machine, is not named.
+func (a *Attendance) withOwner(pid int, extra map[string][]byte) map[string][]byte {
+	id, err := proc.Of(pid)
+	if err != nil {
+		return extra
+	}
+	all := maps.Clone(extra)
+	if all == nil {
+		all = map[string][]byte{}
+	}
+	maps.Copy(all, presence.OwnerMembers(id, proc.Space()))
+	return all
 }
 
 // start begins the heartbeat and the pushes of a session, and returns the others that are there. What comes after it is news

@@ -59,6 +59,7 @@ func testHeavy() Heavy {
 		return (&fetch.Client{Token: token}).Get
 	})...)
 	heavy = append(append(heavy, IdentityVerbs()...), SignalVerbs()...)
+	heavy = append(heavy, ConductorVerbs()...)
 	return append(heavy, JobVerbs(testJobParts())...)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
+	"tutti/internal/presence"
 	"tutti/internal/proc"
 )
 
@@ -88,26 +89,19 @@ func (k *Keeper) inSession(ctx context.Context, above []Process, now time.Time) 
 	return nil, nil, nil
 }
 
-// The extra members of a presence that name the agent program which the session serves. AgentBoot may be missing.
-const (
-	AgentPID   = "agentPid"
-	AgentStart = "agentStart"
-	AgentBoot  = "agentBoot"
-)
-
-// AgentMembers are these members for an agent program, as the owner of its session adds them.
+// AgentMembers are the extra members of a presence that name the agent program which the session serves, as its owner adds them.
 func AgentMembers(id proc.ID) map[string][]byte {
 	return map[string][]byte{
-		AgentPID:   strconv.AppendInt(nil, int64(id.PID), 10),
-		AgentStart: strconv.AppendUint(nil, id.Start, 10),
-		AgentBoot:  canonjson.AppendString(nil, id.Boot),
+		presence.AgentPID:   strconv.AppendInt(nil, int64(id.PID), 10),
+		presence.AgentStart: strconv.AppendUint(nil, id.Start, 10),
+		presence.AgentBoot:  canonjson.AppendString(nil, id.Boot),
 	}
 }
 
 // Serves tells whether a presence names the process as the agent that it serves.
-func Serves(presence []byte, id proc.ID) bool {
+func Serves(record []byte, id proc.ID) bool {
 	var v [3][]byte
-	if id.PID <= 1 || !canonjson.Pick(presence, []string{AgentPID, AgentStart, AgentBoot}, v[:]) {
+	if id.PID <= 1 || !canonjson.Pick(record, []string{presence.AgentPID, presence.AgentStart, presence.AgentBoot}, v[:]) {
 		return false
 	}
 	pid, okPID := canonjson.Int(v[0])

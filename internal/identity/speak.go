@@ -263,3 +263,9 @@ func (k *Keeper) Conversation(ctx context.Context, host string, program proc.ID)
 	}
 	return "", nil
 }
+
+// Covers tells whether an address is that of an agent or of a subagent of it.
+func Covers(own, i address.Instance) bool {
+	c, o := string(i.Canonical()), string(own.Canonical())
+	return c == o || strings.HasPrefix(c, o+"~")
+}

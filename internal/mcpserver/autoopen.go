@@ -79,6 +79,9 @@ func (v *server) open(ctx context.Context, b *bus, s presence.Start) (*presence.
 	own, peers, err := b.attend.Open(ctx, s, extra)
 	if err == nil {
 		peers = v.relieve(ctx, b, own, peers)
+		if err := v.forsake(ctx, b, s.Instance); err != nil { // existing programs may take it for the conductor
+			v.log(fmt.Sprintf("a claim of %s to conduct stays: %v", s.Instance, err))
+		}
 	}
 	return own, peers, err
 }

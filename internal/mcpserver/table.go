@@ -134,6 +134,40 @@ var tools = []tool{
 	},
 	blockedTool, blockagesTool, unblockedTool,
 	{
+		name: "h2a_conductor", older: true, effect: reads, again: true, run: plain(conductorNow),
+		does: "Who conducts a workspace (conductor, lead agent), and who is live there; without arguments the workspace of this server. " +
+			"conductor null is ordinary: nobody does. Ask before you do something in a workspace for others, and agree with its conductor first.",
+		props: []prop{{"workspaceId", aString, false}, {"workspacePath", aString, false}},
+	},
+	{
+		name: "h2a_conductor_claim", older: true, effect: acts, again: true, run: plain(conductorClaim),
+		does: "Claim the seat of the conductor for your own agent, or queue for it; you have to be live in the workspace, and the claim ends with your session. " +
+			"Answers with who conducts then.",
+		props: []prop{{"instance", aString, true}, {"workspaceId", aString, false}, {"workspacePath", aString, false}},
+	},
+	{
+		name: "h2a_conductor_release", older: true, effect: ends, again: true, run: plain(conductorRelease),
+		does:  "Release (give up) what your own agent claims as conductor. Answers with who conducts then.",
+		props: []prop{{"instance", aString, true}, {"workspaceId", aString, false}, {"workspacePath", aString, false}},
+	},
+	{
+		name: "h2a_conductor_launch_check", older: true, effect: reads, again: true, run: plain(conductorCheck),
+		does:  "Whether a conductor should be launched: nobody conducts and work is stalled. Advice only; nothing is sent or started.",
+		props: []prop{{"workspaceId", aString, false}, {"workspacePath", aString, false}, {"idleMs", aNumber, false}},
+	},
+	{
+		name: "h2a_conductor_launch", older: true, effect: acts, run: plain(conductorLaunch),
+		does: "Ask a remote agent to start a conductor, where the check advises it; confirm true sends the request in your name, else it is a preview. Starts nothing itself.",
+		props: []prop{
+			{"workspaceId", aString, false},
+			{"workspacePath", aString, false},
+			{"idleMs", aNumber, false},
+			{"confirm", `{"type":"boolean"}`, false},
+			{"remote", aString, false},
+			{"instance", aString, false},
+		},
+	},
+	{
 		name: "tutti_send", effect: acts, run: plain(send),
 		does: "Send a message to another agent (peer), signed in your name. The answer says whether it was delivered (live), deposited (waits until the agent wakes) " +
 			"or refused. With wait it brings the reply, if one comes in time.",

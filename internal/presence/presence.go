@@ -81,20 +81,26 @@ func key(id address.SessionID) store.Key {
 
 // What the index keys of a session begin with.
 const (
-	byInstance = "in:"
-	byChannel  = "ch:"
+	byInstance  = "in:"
+	byChannel   = "ch:"
+	byWorkspace = "ws:"
+	byFolder    = "at:"
 )
 
-// facts are what never changes in a record of one name. The workspace is not among them: a session id may be opened again in
-// another folder.
+// facts are what never changes in a record of one name. A session id that is opened again in another folder gets another record for
+// that (see Presence.moved).
 var facts = &store.Projection{
-	Name: "sessions", Version: 1, Frozen: true,
+	Name: "sessions", Version: 2, Frozen: true,
 	Make: func(raw []byte, _ time.Time) ([]string, int64, []byte, error) {
 		s, err := Parse(raw)
 		if err != nil {
 			return nil, 0, nil, err
 		}
-		return []string{byInstance + string(s.Instance.Canonical()), byChannel + s.Instance.Channel()}, 0, nil, nil
+		keys := []string{byInstance + string(s.Instance.Canonical()), byChannel + s.Instance.Channel()}
+		if w := s.Workspace; w != nil {
+			keys = append(keys, byWorkspace+address.Canonical(w.ID), byFolder+w.Path)
+		}
+		return keys, 0, nil, nil
 	},
 }
 
@@ -176,46 +182,6 @@ func (p *Presence) InChannel(ctx context.Context, channel string, now time.Time)
 // counts tells which sessions are there.
 func (p *Presence) counts(now time.Time) func(*Session) bool {
 	return func(s *Session) bool { return !Expired(s, now, p.ttl()) }
-}
-
-// InWorkspace returns the fresh sessions in a workspace, the one with the latest heartbeat first. It reads all records.
-func (p *Presence) InWorkspace(ctx context.Context, id address.WorkspaceID, now time.Time) ([]*Session, error) {
-	want := address.Canonical(string(id))
-	found, err := p.Fresh(ctx, now)
-	found = slices.DeleteFunc(found, func(s *Session) bool {
-		return s.Workspace == nil || address.Canonical(s.Workspace.ID) != want
-	})
-	latestFirst(found)
-	return found, err
-}
-
-// with reads the wanted ones of the sessions that have an index key. What the index says is asked of the record again.
-func (p *Presence) with(ctx context.Context, want string, wanted func(*Session) bool) ([]*Session, error) {
-	var hits []store.Key
-	for row, err := range store.ViewOf(ctx, p.docs, store.Presence, "", facts, store.Query{}) {
-		switch {
-		case err == nil && slices.Contains(row.Keys, want):
-			hits = append(hits, row.Key)
-		case err != nil && !isUnfit(err):
-			return nil, fmt.Errorf("look for sessions: %w", err)
-		}
-	}
-	var found []*Session
-	for _, k := range hits {
-		s, err := p.read(ctx, k)
-		switch {
-		case errors.Is(err, store.ErrNotFound) || isUnfit(err):
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("look for sessions: %w", err)
-		}
-		keys, _, _, err := facts.Make(s.Raw, time.Time{})
-		if err == nil && slices.Contains(keys, want) && wanted(s) {
-			found = append(found, s)
-		}
-	}
-	latestFirst(found)
-	return found, nil
 }
 
 func latestFirst(list []*Session) {

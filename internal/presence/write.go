@@ -320,6 +320,15 @@ func (p *Presence) write(ctx context.Context, s *Session, change func([]byte) []
 			return nil, ErrClosed
 		}
 		seen, rev = d.Data, d.Rev
+		if old, err := Parse(d.Data); by == begins && err == nil && elsewhere(old, s) {
+			old.key, old.rev = s.key, d.Rev
+			switch err := p.moved(ctx, old); {
+			case err == nil, errors.Is(err, store.ErrNotFound):
+				rev = ""
+			case !errors.Is(err, store.ErrConflict): // then its old owner has beaten meanwhile: look again
+				return nil, err
+			}
+		}
 	}
 	return nil, store.ErrConflict
 }

@@ -75,6 +75,10 @@ func StartTime(pid int) (time.Time, bool) {
 // BootID returns an identifier of this boot of the machine, the same for all its processes, "" when the system has none.
 func BootID() string { return bootID() }
 
+// Space names the numbering in which the pids that this process sees are unique, "" when the system tells none. Containers on one
+// machine have one boot and each a numbering of its own: a pid of one says nothing in another.
+func Space() string { return space() }
+
 // Hostname returns the name of the machine, "" when it has none. It is asked anew each time, for machines are renamed.
 func Hostname() string {
 	name, err := os.Hostname()

@@ -139,6 +139,14 @@ func wall(start uint64) time.Time {
 	return boot.Add(time.Duration(start) * (time.Second / ticksPerSecond)).Round(0)
 }
 
+var space = sync.OnceValue(func() string {
+	name, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	return name
+})
+
 var bootID = sync.OnceValue(func() string {
 	var buf [64]byte
 	b, err := read("/proc/sys/kernel/random/boot_id", buf[:])

@@ -49,6 +49,9 @@ func known(k *unix.KinfoProc) stat {
 
 func wall(start uint64) time.Time { return time.UnixMicro(int64(start)) }
 
+// space: there are no containers here.
+func space() string { return "host" }
+
 var bootID = sync.OnceValue(func() string {
 	id, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil {

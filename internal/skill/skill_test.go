@@ -92,7 +92,7 @@ func files(t *testing.T, root string) (all []string) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	main := Parts(driver.Markdown, nil)[1].Text
-	if len(main) > 9<<10 {
+	if len(main) > 10_400 {
 		t.Errorf("SKILL.md has %d bytes: a model reads them each time", len(main))
 	}
 	head := frontMatter(main)

@@ -12,6 +12,7 @@ import (
 
 func TestVectorsCore(t *testing.T) {
 	runFile(t, "h2a-core", map[string]runner{
+		"conductorClaims":  conductorClaims,
 		"canonical":        canonical,
 		"slugify":          slugify,
 		"canonicalAddress": canonicalAddress,

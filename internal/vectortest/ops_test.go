@@ -8,16 +8,20 @@ import (
 
 func TestVectorsOps(t *testing.T) {
 	runFile(t, "h2a-ops", map[string]runner{
-		"pathSegment":      opsPathSegment,
-		"canonicalAddress": opsCanonicalAddress,
-		"subagentParse":    subagentParse,
-		"subagentValidate": opsSubagentValidate,
-		"nhiFindings":      nhiFindings,
-		"spiffeId":         spiffeID,
-		"inferStall":       inferStall,
-		"keepalive":        keepalive,
-		"orgValidate":      orgValidate,
-		"sysmlVerify":      sysmlVerify,
+		"pathSegment":       opsPathSegment,
+		"canonicalAddress":  opsCanonicalAddress,
+		"subagentParse":     subagentParse,
+		"subagentValidate":  opsSubagentValidate,
+		"nhiFindings":       nhiFindings,
+		"spiffeId":          spiffeID,
+		"inferStall":        inferStall,
+		"keepalive":         keepalive,
+		"orgValidate":       orgValidate,
+		"conductorElection": conductorElection,
+		"conductorLaunch":   conductorLaunch,
+		"launchCheck":       launchCheck,
+		"launchIdleMs":      launchIdle,
+		"sysmlVerify":       sysmlVerify,
 
 		"durableWorkspaceId": opsRepositoryWorkspace,
 

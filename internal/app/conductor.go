@@ -1,0 +1,63 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"tutti/internal/address"
+	"tutti/internal/conductor"
+	"tutti/internal/identity"
+	"tutti/internal/presence"
+	"tutti/internal/proc"
+)
+
+// Machine is where this process can ask about others.
+func Machine() presence.Machine {
+	return presence.Machine{Boot: proc.BootID(), Space: proc.Space(), Alive: proc.ID.Alive}
+}
+
+// Conductor returns what answers who conducts here.
+func (w *World) Conductor() *conductor.Desk {
+	return &conductor.Desk{Log: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: Machine()}
+}
+
+// ErrWorkspace reports what is neither the id of a workspace nor a folder.
+var ErrWorkspace = errors.New("is no workspace")
+
+// Workspace is the workspace that somebody names: its id, which begins with ws:, a folder, or with "" the one here.
+func (a *App) Workspace(given string) (conductor.Where, error) {
+	if strings.HasPrefix(strings.ToLower(given), "ws:") {
+		if err := address.Check(given); err != nil || len(given) == len("ws:") {
+			return conductor.Where{}, fmt.Errorf("%.100q %w", given, ErrWorkspace)
+		}
+		return conductor.Where{ID: given}, nil
+	}
+	p := a.Place()
+	if given != "" {
+		if !filepath.IsAbs(given) {
+			given = filepath.Join(p.Path, given)
+		}
+		p.Path = filepath.Clean(given)
+		if real, err := filepath.EvalSymlinks(p.Path); err == nil { // one that is gone has the path that it had
+			p.Path = real
+		}
+	}
+	return Folder(p), nil
+}
+
+// Folder is a folder as a workspace.
+func Folder(p identity.Place) conductor.Where {
+	return conductor.Where{
+		Path: p.Path, Derived: identity.DeriveWorkspace(p.Machine, p.Path),
+		Durable: func(ctx context.Context) string {
+			roots, worktree, ok := repository(ctx, p.Path)
+			if !ok {
+				return ""
+			}
+			return string(identity.RepositoryWorkspace(roots, worktree))
+		},
+	}
+}

@@ -1,0 +1,85 @@
+// Package track asks the external program that keeps track of work what goes on in a workspace.
+//
+// The program is found on PATH, run without a shell, given a limited time, and only so much of what it writes is read. It is ended
+// together with what it has started. What it says is not judged here.
+package track
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+const (
+	// Name is how the program is called.
+	Name = "track"
+	// Limit is how long its answer is waited for: it is asked by a server that has to answer itself.
+	Limit = 10 * time.Second
+	// MaxAnswer is the longest answer that is taken, in bytes.
+	MaxAnswer = 1 << 20
+)
+
+// ErrLong reports an answer above MaxAnswer.
+var ErrLong = errors.New("the answer is too long")
+
+// A Program is where it lies, and how long it may take. The zero one is the one on PATH, and Limit.
+type Program struct {
+	Path  string
+	Limit time.Duration
+}
+
+// Activity asks what goes on in a workspace. idle is the age in milliseconds, as it is written, from which on work counts as stalled.
+func (p Program) Activity(ctx context.Context, workspace, idle string) ([]byte, error) {
+	path := p.Path
+	if path == "" {
+		found, err := exec.LookPath(Name)
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", Name, err)
+		}
+		path = found
+	}
+	limit := p.Limit
+	if limit <= 0 {
+		limit = Limit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out := &bounded{left: MaxAnswer, full: cancel}
+	cmd := exec.CommandContext(ctx, path, "workspace-activity", "--workspace", workspace, "--idle-ms", idle, "--format", "json")
+	cmd.Stdout = out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // one of its own may hold the pipe
+	err := cmd.Run()
+	switch {
+	case out.over:
+		return nil, fmt.Errorf("ask %s: %w", path, ErrLong)
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("ask %s: %w", path, ctx.Err())
+	case err != nil:
+		return nil, fmt.Errorf("ask %s: %w", path, err)
+	}
+	return out.text.Bytes(), nil
+}
+
+// A bounded takes so much, and then has the program ended.
+type bounded struct {
+	text bytes.Buffer
+	left int
+	over bool
+	full func()
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if len(p) > b.left {
+		b.over = true
+		b.full()
+		return 0, ErrLong
+	}
+	b.left -= len(p)
+	return b.text.Write(p)
+}
