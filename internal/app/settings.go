@@ -254,6 +254,10 @@ func (a *App) Effective() ([]Setting, error) {
 	if err != nil {
 		return all, err
 	}
+	drums, err := a.drumbeatEffective(a.Shown(path))
+	if err != nil {
+		return all, err
+	}
 	talks, err := a.commsEffective(a.Shown(path))
-	return append(append(all, wakes...), talks...), err
+	return append(append(append(all, wakes...), drums...), talks...), err
 }

@@ -16,6 +16,9 @@ var upVerbs = []Verb{{
 	Flags: []Flag{{
 		Name: "registry", Kind: Text, Value: "files", Default: "that of the folder where you are", Offer: Files,
 		Help: "the registries of agents in tmux that are kept true, with commas between them",
+	}, {
+		Name: "relauncher", Kind: Text, Value: "way", Default: "that of the settings, or logging", Choices: []string{"logging", "local-tmux", "headless", "auto"},
+		Help: "how agents are asked to go on that have stopped",
 	}},
 	Does: `Goes on in the foreground until it is interrupted, and looks after the bus as long: when mail comes for an agent of yours
 that has no session, and nobody has looked after a minute, you are told at your desktop; of mail for yourself you are told at once. That
@@ -28,6 +31,9 @@ agents in tmux what becomes of them, as "tutti session monitor" does, for the fo
 names; and follows the jobs of that workspace: one that runs out of time ends with an error, and a line tells of each that asks, fails, or
 is to be accepted. A registry that has a monitor already is taken over when that ends.
 
+Of agents that have stopped (drumbeat record) it says whom it would ask to go on, and asks none. With --relauncher, or "relauncher" in the
+table [drumbeat] of the settings, it does what "tutti drumbeat watch" does.
+
 It prints what it does first, then a line for each thing that happens. With --json each line is an object with "event", "at" and
 "text". With --quiet only what goes wrong is printed, on standard error.
 
@@ -35,13 +41,14 @@ There is one for each user and bus; a second one says who runs. "tutti status" a
 
 While the halt switch is on it stays and is silent, and says so once; nobody is told of what came before the switch was cleared. When the
 bus is moved or removed, it says so and waits until it is back.`,
-	Wont: "It starts no agent, types nothing, takes no mail and asks no network.",
+	Wont: "It starts no agent and types nothing, unless a relauncher is set. It takes no mail and asks no network.",
 	Examples: `$ tutti up
 $ tutti up --registry ~/api.yaml,~/web.yaml
+$ tutti up --relauncher auto
 $ tutti up --json
 $ tutti up --quiet`,
 	Exit: "0 its terminal was closed; 1 wrong usage, or the settings cannot be read; 2 there is no bus, another one runs, or the bus was replaced; 3 a file could not be read or written, or --timeout passed; 130 interrupted",
-	See:  "watch, status, send, keepalive, session monitor",
+	See:  "watch, status, send, keepalive, session monitor, drumbeat watch",
 }}
 
 // Up makes the function of the verb that goes on and on.

@@ -291,7 +291,9 @@ func TestFailsafe(t *testing.T) {
 	r := newRig(t)
 	r.o.Self = "codex:me:0123456789ab"
 	r.o.Workspace = func(context.Context, address.Instance) (string, error) { return "ws:1", nil }
-	r.o.Conductor = func(context.Context, string, time.Time) (address.Instance, error) { return "codex:boss:ba9876543210", nil }
+	r.o.Conductor = func(context.Context, string, time.Time) (address.Instance, error) {
+		return "codex:boss:ba9876543210", nil
+	}
 	began := r.now
 	r.record("paused")
 	r.goes(New(r.o), time.Hour)

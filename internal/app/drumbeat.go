@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/drumbeat"
+	"tutti/internal/envelope"
+	"tutti/internal/halt"
+	"tutti/internal/peers"
+	"tutti/internal/post"
+	"tutti/internal/registry"
+	"tutti/internal/roster"
+	"tutti/internal/session"
+	"tutti/internal/store"
+	"tutti/internal/tmux"
+	"tutti/internal/wake"
+)
+
+// Relaunchers are the ways in which agents are asked to go on: not at all, by keys in their pane, by taking up their session again, or the
+// first of these that works.
+var Relaunchers = []string{"logging", "local-tmux", "headless", "auto"}
+
+// Drumbeat is what a drum on this bus works with, but for settings, relauncher and who is told. env is the environment.
+func (w *World) Drumbeat(office *post.Office, env func(string) string) drumbeat.Options {
+	return drumbeat.Options{
+		Book: &drumbeat.Book{Store: w.Store}, Halted: halt.Check, Engaged: office.Engaged,
+		Reach: func(ctx context.Context, i address.Instance, now time.Time) (string, error) {
+			found, err := w.Book.Resolve(ctx, string(i), now)
+			if err != nil || found.Kind != peers.Refuse {
+				return "", err
+			}
+			return found.Reason, nil
+		},
+		Said:      w.lastSent,
+		Workspace: w.workspaceOf,
+		Ended:     panes(env).Ended,
+	}
+}
+
+// lastSent is when an agent last sent something, by when its copy came to lie there; zero: never.
+func (w *World) lastSent(ctx context.Context, i address.Instance) (last time.Time, err error) {
+	owner := address.Segment(string(i.Canonical()))
+	for row, err := range store.ViewOf(ctx, w.Store, store.Outbox, owner, &envelope.Projection, store.Query{Newest: 1}) {
+		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+			continue
+		}
+		if err != nil {
+			return last, err
+		}
+		last = row.Stored
+	}
+	return last, nil
+}
+
+// workspaceOf is the id of the workspace that an agent is registered with, "" where it is not, or with none.
+func (w *World) workspaceOf(ctx context.Context, i address.Instance) (string, error) {
+	r, err := w.Registry.ByInstance(ctx, i)
+	if errors.Is(err, registry.ErrNotRegistered) {
+		return "", nil
+	}
+	if err != nil || r.Workspace == nil {
+		return "", err
+	}
+	return r.Workspace.ID, nil
+}
+
+func panes(env func(string) string) drumbeat.Panes {
+	return drumbeat.Panes{
+		Servers: func() []tmux.Server { return session.Servers(env) }, Halted: halt.Check,
+		Typing: wake.TypingWindow(env(wake.TypingVariable)),
+	}
+}
+
+// Relaunching says where the sessions of agents are found that are taken up again.
+type Relaunching struct {
+	Dir        string   // where the user stands: absolute, without links
+	Registries []string // paths
+	Open       func(path, cacheDir string) (roster.Registry, error)
+	Env        func(name string) string
+	Environ    []string
+	Tell       func(line string)
+}
+
+// Relauncher makes the one of a kind; nil: "logging", which asks nobody.
+func (w *World) Relauncher(kind string, r Relaunching) drumbeat.Relauncher {
+	keys, sessions := panes(r.Env), drumbeat.Sessions{Managers: func(ctx context.Context) ([]drumbeat.Managed, error) { return w.managed(ctx, r) }}
+	switch kind {
+	case "local-tmux":
+		return keys
+	case "headless":
+		return sessions
+	case "auto":
+		return drumbeat.Chain{keys, sessions}
+	}
+	return nil
+}
+
+// managed are the registries that are there.
+func (w *World) managed(ctx context.Context, r Relaunching) (all []drumbeat.Managed, err error) {
+	if r.Open == nil {
+		return nil, nil
+	}
+	cache, err := w.App.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	home, err := w.App.Home()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range r.Registries {
+		reg, err := r.Open(path, cache)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var rows []roster.Row
+		if err == nil {
+			rows, _, err = reg.Rows(ctx)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		m := session.New(session.Options{
+			Registry: reg, Workspace: r.Dir, Home: home, Env: r.Env, Environ: r.Environ, Server: r.Env(session.ServerVariable),
+			Halted: func() error { return halt.Check("drumbeat") }, Bus: w.App.SessionBus(r.Tell),
+			Jobs: SessionJobs(roster.Workspace(path, r.Dir), r.Dir), Started: w.App.Started(), Tell: r.Tell,
+		})
+		all = append(all, drumbeat.Managed{Rows: slices.Clone(rows), Resume: m.Resume})
+	}
+	return all, nil
+}

@@ -1,0 +1,337 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/canonjson"
+	"tutti/internal/drumbeat"
+	"tutti/internal/presence"
+)
+
+// DrumbeatVerbs are the verbs about agents that have stopped.
+func DrumbeatVerbs(open Opener) Heavy {
+	return Heavy{
+		{Name: "drumbeat record", Run: runDrumRecord},
+		{Name: "drumbeat scan", Run: runDrumScan},
+		{Name: "drumbeat clear", Run: runDrumClear},
+		{Name: "drumbeat escalations", Run: runDrumEscalations},
+		{Name: "drumbeat relance-inbox", Run: func(ctx context.Context, c *Call) error { return runDrumInbox(ctx, c, open) }},
+		{Name: "drumbeat watch", Run: func(ctx context.Context, c *Call) error { return runDrumWatch(ctx, c, open) }},
+		{Name: "drumbeat simulate", Run: runDrumSimulate},
+	}
+}
+
+// whole is the value of a flag that is a whole number, no less than least.
+func (c *Call) whole(name string, otherwise, least int) (int, error) {
+	text := c.value(name)
+	if text == "" && !c.isSet(name) {
+		return otherwise, nil
+	}
+	const most = 1 << 30
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, usagef("%s: --%s %s: want a whole number, at least %d", c.Verb.Name, name, Clean(text), least)
+	}
+	return n, nil
+}
+
+func runDrumRecord(ctx context.Context, c *Call) error {
+	s := drumbeat.Stop{Status: c.value("status")}
+	if s.Status == "" {
+		return c.missing("status")
+	}
+	if c.under == H2A && c.value("instance") == "" {
+		return c.missing("instance")
+	}
+	if command := c.value("command"); command != "" {
+		s.Launch = &presence.Launch{Cwd: c.value("cwd"), Command: command, ResumeCommand: c.value("resume-command"), TTY: c.value("tty")}
+		if s.Launch.Cwd == "" {
+			s.Launch.Cwd, _ = os.Getwd() // one that cannot be found out stays empty
+		}
+		if session, pane := c.value("tmux-session"), c.value("tmux-pane"); session != "" && pane != "" {
+			s.Launch.Tmux = &presence.Tmux{Session: session, Window: c.value("tmux-window"), Pane: pane}
+		}
+	}
+	w, err := c.world(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if s.Instance, err = c.subject(ctx, w); err != nil {
+		return err
+	}
+	if err := s.Check(); err != nil {
+		return usagef("%s: %s", c.Verb.Name, Clean(err.Error()))
+	}
+	e, err := (&drumbeat.Book{Store: w.Store}).Record(ctx, s, time.Now())
+	if err != nil {
+		return err
+	}
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(e.Instance))
+		o.Str("workStatus", e.WorkStatus)
+		c.emit(o.Bytes())
+		return nil
+	}
+	words := "recorded: " + Clean(string(e.Instance)) + " " + e.WorkStatus
+	if e.RelanceCount > 0 {
+		words += ", asked to go on " + times(e.RelanceCount) + " lately"
+	}
+	c.line(words)
+	return nil
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return itoa(n) + " times"
+}
+
+// drumBook opens the bus for reading. Without a bus there is nothing.
+func (c *Call) drumBook() (*drumbeat.Book, func(), error) {
+	w, err := c.reads()
+	if err != nil || w == nil {
+		return nil, func() {}, err
+	}
+	return &drumbeat.Book{Store: w.Store}, func() { w.Close() }, nil
+}
+
+func runDrumScan(ctx context.Context, c *Call) error {
+	most, err := c.whole("max-relances", drumbeat.Cap, 0)
+	if err != nil {
+		return err
+	}
+	b, done, err := c.drumBook()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var all []*drumbeat.Entry
+	if b != nil {
+		var problems []error
+		if all, problems, err = b.All(ctx); err != nil {
+			return err
+		}
+		c.drumProblems(problems)
+	}
+	findings, exhausted := drumbeat.Scan(all, most)
+	if c.json {
+		var found, spent list
+		for _, f := range findings {
+			found.raw(f.JSON())
+		}
+		for _, e := range exhausted {
+			spent.raw(canonjson.Compact(e.Raw))
+		}
+		var o canonjson.Object
+		o.Raw("findings", found.bytes())
+		o.Raw("exhausted", spent.bytes())
+		c.emit(o.Bytes())
+		return nil
+	}
+	c.sayStopped(all, most)
+	return nil
+}
+
+func (c *Call) drumProblems(problems []error) {
+	for _, err := range problems {
+		c.warn("%s", Clean(err.Error()))
+	}
+}
+
+// sayStopped lists the entries for people.
+func (c *Call) sayStopped(all []*drumbeat.Entry, most int) {
+	if len(all) == 0 {
+		c.nothing("no agent is recorded as stopped")
+		return
+	}
+	s := drumbeat.Settings{Cap: most}
+	if most == 0 {
+		s.Cap = -1
+	}
+	s = s.Full()
+	now := time.Now()
+	var rows [][]string
+	for _, e := range all {
+		since := ""
+		if !e.StoppedAt.IsZero() {
+			since = ago(max(0, now.Sub(e.StoppedAt)))
+		}
+		rows = append(rows, []string{Clean(string(e.Instance)), e.WorkStatus, since, dueWords(e, &s, now)})
+	}
+	c.table(rows)
+}
+
+// dueWords says what is due by an entry alone.
+func dueWords(e *drumbeat.Entry, s *drumbeat.Settings, now time.Time) string {
+	asked := ""
+	if e.RelanceCount > 0 {
+		asked = ", asked " + times(e.RelanceCount)
+	}
+	switch ruling, why, until := drumbeat.Judge(e, drumbeat.Known{}, s, now); ruling {
+	case drumbeat.Due:
+		return "due" + asked
+	case drumbeat.Wait:
+		words := "due in " + until.Sub(now).Round(time.Second).String()
+		if why != "" {
+			words += ": " + why
+		}
+		return words + asked
+	case drumbeat.Spent:
+		return "waits for you: " + Clean(why)
+	default:
+		return Clean(why) + asked
+	}
+}
+
+func runDrumClear(ctx context.Context, c *Call) error {
+	w, err := c.world(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	var who address.Instance
+	if i := c.arg(0); i != "" && c.under != H2A {
+		if c.value("instance") != "" {
+			return usagef("%s: the agent was given twice", c.Verb.Name)
+		}
+		who, err = c.checked(ctx, w, i)
+	} else {
+		who, err = c.subject(ctx, w)
+	}
+	if err != nil {
+		return err
+	}
+	if err := (&drumbeat.Book{Store: w.Store}).Clear(ctx, who, time.Now()); err != nil {
+		return err
+	}
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Bool("cleared", true)
+		c.emit(o.Bytes())
+		return nil
+	}
+	c.line("cleared: " + Clean(string(who)))
+	return nil
+}
+
+func runDrumEscalations(ctx context.Context, c *Call) error {
+	b, done, err := c.drumBook()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var all []*drumbeat.Alert
+	if b != nil {
+		var problems []error
+		if all, problems, err = b.Alerts(ctx); err != nil {
+			return err
+		}
+		c.drumProblems(problems)
+	}
+	if c.json {
+		var l list
+		for _, a := range all {
+			l.raw(canonjson.Compact(a.Raw))
+		}
+		c.emit(l.bytes())
+		return nil
+	}
+	if len(all) == 0 {
+		c.nothing("no agent waits for you")
+		return nil
+	}
+	var rows [][]string
+	for _, a := range all {
+		why := a.Detail
+		if why == "" {
+			why = a.Reason
+		}
+		rows = append(rows, []string{Clean(string(a.Instance)), ago(max(0, time.Since(a.At))), Clean(why)})
+	}
+	c.table(rows)
+	c.remark("to let one go on: tutti drumbeat clear %s", Clean(app.QuoteArg(string(all[0].Instance))))
+	return nil
+}
+
+func runDrumSimulate(_ context.Context, c *Call) error {
+	s, err := c.drumSettings()
+	if err != nil {
+		return err
+	}
+	in, path := c.In, c.arg(0)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return failIO(`the log of this bus: tutti store log drumbeat-decisions | tutti drumbeat simulate -`, err, "drumbeat simulate")
+		}
+		defer f.Close()
+		in = f
+	}
+	day, err := drumbeat.ReadDay(in)
+	if err != nil {
+		return failIO("", err, "drumbeat simulate: %s", Clean(path))
+	}
+	if len(day.Lines) == 0 {
+		return refuse("drumbeat record and drumbeat watch write such lines; to see them: tutti store log drumbeat-decisions", "drumbeat simulate: nothing in %s is a line of the log of a drumbeat", Clean(path))
+	}
+	if day.Bad > 0 {
+		c.warn("%s no line of that log", isAre(day.Bad))
+	}
+	c.sayReplay(day.Replay(*s))
+	return nil
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "1 line is"
+	}
+	return itoa(n) + " lines are"
+}
+
+func (c *Call) sayReplay(r *drumbeat.Replay) {
+	if c.json {
+		var steps list
+		for i := range r.Steps {
+			steps.raw(r.Steps[i].JSON())
+		}
+		var o canonjson.Object
+		o.Str("from", r.From.UTC().Format(jsonTime))
+		o.Str("to", r.To.UTC().Format(jsonTime))
+		o.Int("agents", int64(r.Agents))
+		o.Int("stops", int64(r.Stops))
+		o.Raw("steps", steps.bytes())
+		o.Within("would", func(o *canonjson.Object) {
+			o.Int("relanced", int64(r.Asked))
+			o.Int("escalated", int64(r.Raised))
+			o.Int("wentOn", int64(r.Ended))
+		})
+		o.Within("was", func(o *canonjson.Object) {
+			o.Int("relanced", int64(r.WasAsked))
+			o.Int("escalated", int64(r.WasRaised))
+		})
+		c.emit(o.Bytes())
+		return
+	}
+	var rows [][]string
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		rows = append(rows, []string{s.At.Local().Format(time.DateTime), Clean(string(s.Instance)), Clean(s.Text)})
+	}
+	c.table(rows)
+	c.line(fmt.Sprintf("%s, %s, from %s to %s", plural(r.Agents, "agent"), plural(r.Stops, "stop"),
+		r.From.Local().Format(time.DateTime), r.To.Local().Format(time.DateTime)))
+	c.line(fmt.Sprintf("asked %s (it was %d), put before a person %s (it was %d), gone on by themselves %s",
+		times(r.Asked), r.WasAsked, times(r.Raised), r.WasRaised, times(r.Ended)))
+}

@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/canonjson"
+	"tutti/internal/drumbeat"
+	"tutti/internal/notify"
+	"tutti/internal/store"
+)
+
+// drum is the part that asks agents to go on that have stopped, as the settings want it; without a word there it only says whom it would ask. Of
+// several programs on a bus one does it: while that is another one, this one waits.
+func drum(ctx context.Context, s *Site) error {
+	config, err := s.World.App.Drumbeat()
+	if err != nil {
+		return err
+	}
+	way := config.Relauncher
+	if given := s.Flag("relauncher"); given != "" {
+		way = given
+	}
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return err
+	}
+	o := s.World.Drumbeat(s.Office, s.Facts.Env)
+	o.Settings = config.Settings
+	o.Relaunch = s.World.Relauncher(way, app.Relaunching{
+		Dir: dir, Registries: s.registries(dir), Open: s.Open, Env: s.Facts.Env, Environ: os.Environ(), Tell: s.Fault,
+	})
+	if config.Decider != nil {
+		o.Decider = &drumbeat.Decider{Argv: config.Decider}
+	}
+	o.Tell = s.beaten
+	o.Alert = func(ctx context.Context, a *drumbeat.Alert) error {
+		_, _ = notify.Desktop{Env: s.Facts.Env}.Say(ctx, string(a.Instance)+" waits for you", "It has stopped, and asking it to go on did not help.")
+		return nil // the line says it in any case
+	}
+	if o.Relaunch == nil {
+		s.Ready("says which agents have stopped, and asks none to go on (drumbeat.relauncher of the settings, or --relauncher)")
+		return drumbeat.New(o).Look(ctx)
+	}
+	s.Ready("asks agents to go on that have stopped, by " + way)
+	said := ""
+	for {
+		err := drumbeat.New(o).Run(ctx, s.World.Store, drumbeat.Holder("tutti up"))
+		other, held := errors.AsType[*store.HeldError](err)
+		if !held {
+			return err
+		}
+		if other.Holder != said {
+			said = other.Holder
+			s.Tell(Event{Kind: "watched", Text: "agents are asked to go on by " + other.Holder + "; this one does when that ends"})
+		}
+		pause(ctx, max(time.Until(other.Until), firstWait))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// beaten tells what a drum tells.
+func (s *Site) beaten(e drumbeat.Event) {
+	if e.Kind == drumbeat.Halted {
+		return // it is said for all parts
+	}
+	s.Tell(Event{Kind: e.Kind, Text: e.Text, fault: e.Fault, Set: func(o *canonjson.Object) {
+		o.Opt("for", string(e.Instance))
+		o.Int("relanceCount", int64(e.Count))
+	}})
+}
