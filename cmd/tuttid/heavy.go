@@ -28,7 +28,6 @@ func heavy() cli.Heavy {
 	verbs = append(verbs, cli.ModelVerbs()...)
 	verbs = append(append(verbs, cli.IdentityVerbs()...), cli.SignalVerbs()...)
 	verbs = append(verbs, cli.ConductorVerbs()...)
-	verbs = append(verbs, cli.IdentityVerbs()...)
 	verbs = append(verbs, cli.DrumbeatVerbs(openRegistry)...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,

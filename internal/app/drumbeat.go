@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/conductor"
 	"tutti/internal/drumbeat"
 	"tutti/internal/envelope"
 	"tutti/internal/halt"
@@ -38,6 +39,13 @@ func (w *World) Drumbeat(office *post.Office, env func(string) string) drumbeat.
 		},
 		Said:      w.lastSent,
 		Workspace: w.workspaceOf,
+		Conductor: func(ctx context.Context, workspace string, now time.Time) (address.Instance, error) {
+			r, err := w.Conductor().Resolve(ctx, conductor.Where{ID: workspace}, now)
+			if err != nil {
+				return "", err
+			}
+			return r.ClaimedBy, nil
+		},
 		Ended:     panes(env).Ended,
 	}
 }

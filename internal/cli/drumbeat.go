@@ -43,11 +43,11 @@ func (c *Call) whole(name string, otherwise, least int) (int, error) {
 
 func runDrumRecord(ctx context.Context, c *Call) error {
 	s := drumbeat.Stop{Status: c.value("status")}
-	if s.Status == "" {
-		return c.missing("status")
-	}
 	if c.under == H2A && c.value("instance") == "" {
 		return c.missing("instance")
+	}
+	if s.Status == "" {
+		return c.missing("status")
 	}
 	if command := c.value("command"); command != "" {
 		s.Launch = &presence.Launch{Cwd: c.value("cwd"), Command: command, ResumeCommand: c.value("resume-command"), TTY: c.value("tty")}

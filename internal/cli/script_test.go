@@ -60,7 +60,6 @@ func testHeavy() Heavy {
 	})...)
 	heavy = append(append(heavy, IdentityVerbs()...), SignalVerbs()...)
 	heavy = append(heavy, ConductorVerbs()...)
-	heavy = append(heavy, IdentityVerbs()...)
 	heavy = append(heavy, DrumbeatVerbs(testJobParts().Open)...)
 	return append(heavy, JobVerbs(testJobParts())...)
 }

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 			cli.SysMLVerbs(func(string) func(context.Context, string) ([]byte, error) { return nil }))
 		verbs = append(verbs, cli.SignalVerbs()...)
 		verbs = append(verbs, cli.ConductorVerbs()...)
+		verbs = append(verbs, cli.DrumbeatVerbs(nil)...)
 		cli.MainHeavy(append(append(verbs, cli.HostVerbs(host.Editor{
 			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 		})...), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
