@@ -237,18 +237,3 @@ func (b *Bus) role(ctx context.Context, i address.Instance) string {
 	}
 	return declaration.Conductor
 }
-
-// Escalate puts something before who stands above the parties, through one of declaration.Channels. A nil payload is null.
-func (b *Bus) Escalate(ctx context.Context, id string, a negotiation.Act, channel string, payload []byte, now time.Time) (*journal.Entry, error) {
-	if !slices.Contains(declaration.Channels, channel) {
-		return nil, &negotiation.RefusedError{Why: []string{"channel: one of " + strings.Join(declaration.Channels, " ")}}
-	}
-	if payload == nil {
-		payload = []byte("null")
-	}
-	var body canonjson.Object
-	body.Str("kind", "escalation")
-	body.Str("channel", channel)
-	body.Raw("payload", payload)
-	return b.Negotiations().Note(ctx, id, a, "escalate", declaration.Mandataire, body.End(), now)
-}

@@ -15,10 +15,16 @@ import (
 	"tutti/internal/registry"
 )
 
-// SignalVerbs are the verbs by which agents call for help, which only the heavy program has.
+// SignalVerbs are the verbs by which agents call for help and people decide, which only the heavy program has.
 func SignalVerbs() Heavy {
 	return Heavy{
-		{Name: "blockage raise", Run: runBlockageRaise}, {Name: "blockage list", Run: runBlockageList}, {Name: "blockage resolve", Run: runBlockageResolve},
+		{Name: "blockage raise", Run: runBlockageRaise},
+		{Name: "blockage list", Run: runBlockageList},
+		{Name: "blockage resolve", Run: runBlockageResolve},
+		{Name: "escalation list", Run: runEscalations},
+		{Name: "escalation show", Run: runEscalationShow},
+		{Name: "escalation answer", Run: runEscalationAnswer},
+		{Name: "escalation settle", Run: runEscalationSettle},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/comms"
 	"tutti/internal/conversation"
@@ -26,6 +27,8 @@ type commsParts struct {
 	remains func(ctx context.Context, c *Call, wasHalted bool) remains
 	letters func(ctx context.Context, c *Call) func() *letterView
 	offer   func(k *completer, o *comms.Office, what Source)
+	matters func(ctx context.Context, k *completer, w *app.World)
+	waiting func(ctx context.Context, c *Call, w *app.World, v *statusView, person func() bool) error
 	// projects leads hooks to the mail between projects. Settings are read only when some has come.
 	projects func(c *Call, home string) *hook.Projects
 }
@@ -35,6 +38,7 @@ func withComms(verb Func) Func {
 	return func(ctx context.Context, c *Call) error {
 		c.comms = &commsParts{
 			send: runSendProject, resend: resendKept, abroad: (*comms.Office).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
+			matters: offerMatters, waiting: waitingHere,
 			projects: projectsHere,
 		}
 		return verb(ctx, c)

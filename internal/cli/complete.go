@@ -230,7 +230,7 @@ func (k *completer) source(what Source) {
 		}
 	case Sessions:
 		k.sessions()
-	case Agents, OwnAgents, Messages, Threads, Negotiations:
+	case Agents, OwnAgents, Messages, Threads, Negotiations, Matters:
 		k.onBus(what)
 	case Jobs:
 		k.jobs()

@@ -44,6 +44,12 @@ func (k *completer) onBus(what Source) {
 		k.messages(ctx, w, false)
 	case Negotiations:
 		k.negotiations(ctx, w)
+	case Matters:
+		if k.c.comms != nil {
+			k.c.comms.matters(ctx, k, w)
+		} else {
+			_ = k.c.toHeavy() // if that fails, nobody is offered
+		}
 	case Threads:
 		k.messages(ctx, w, true)
 		if k.trace {

@@ -134,16 +134,19 @@ func runEscalate(ctx context.Context, c *Call) error {
 		if payload, err = c.document(ctx, arg, "the payload"); err != nil {
 			return err
 		}
-	} else if p, ok := v.Posture(a.By); ok && p.Conflict == declaration.Conflict {
+	} else if p, ok := v.Posture(a.By); ok && p.Conflict == declaration.Conflict && c.value("question") == "" {
 		payload = p.Escalation()
-	} else {
-		return usageHint("--payload JSON says what it is about", "escalate: %s has declared no conflict that could be put before anybody", Clean(string(a.By)))
+	} else if c.value("question") == "" {
+		return usageHint("--question TEXT, or --payload JSON, says what it is about", "escalate: %s has declared no conflict that could be put before anybody", Clean(string(a.By)))
+	}
+	if payload, err = c.matterTerms(payload, d.now); err != nil {
+		return err
 	}
 	e, err := d.bus.Escalate(ctx, d.id, a, c.value("channel"), payload, d.now)
 	if err != nil {
 		return c.dealFault(err)
 	}
-	return d.said(ctx, e, "escalated")
+	return d.said(ctx, e, "escalated: "+e.ID)
 }
 
 // runDossier compiles the dossier of a negotiation.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tutti/internal/address"
@@ -47,8 +48,11 @@ func runStatus(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	near, letters := c.sessionsNear(ctx), c.lettersNear(ctx)
 	v := &statusView{root: root, halted: halt.Read()}
+	if c.comms == nil && c.mayWait(root) {
+		v.blind = c.toHeavy()
+	}
+	near, letters := c.sessionsNear(ctx), c.lettersNear(ctx)
 	w, err := c.world(app.Reading)
 	var none *app.NoBusError
 	switch {
@@ -65,6 +69,11 @@ func runStatus(ctx context.Context, c *Call) error {
 	}
 	v.meet(near())
 	v.letters = letters()
+	person := sync.OnceValue(func() bool { _, is := c.jobActor(); return is })
+	v.meetAsking(person)
+	if c.comms != nil {
+		v.blind = c.comms.waiting(ctx, c, w, v, person)
+	}
 	v.hints = v.letters.hintsTo(v.hints)
 	if v.halted.Halted {
 		v.hints = append(v.hints, `"tutti resume" lets the agents go on`)
@@ -132,6 +141,8 @@ type statusView struct {
 	unread   int
 	newest   []mailLine
 	bad      int // files in the mailbox that are no messages
+	waiting  []waitItem
+	blind    error // why it is not known what waits
 	letters  *letterView
 	hints    []string
 }
@@ -257,6 +268,7 @@ func (v *statusView) json() []byte {
 		newest.obj(&one)
 	}
 	o.Raw("newest", newest.bytes())
+	o.Raw("waiting", v.waitingJSON())
 	o.Raw("comms", v.letters.json())
 	o.Strs("hints", v.hints)
 	return o.Bytes()
@@ -280,6 +292,7 @@ func (c *Call) sayStatus(v *statusView) {
 		c.sayLetters(v.letters)
 		c.prose(c.paint(bold, "up   ")+" ", 6, upText(v.up))
 	}
+	c.sayWaiting(v)
 	for _, h := range v.hints {
 		c.line("→ " + Clean(h))
 	}

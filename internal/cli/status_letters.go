@@ -13,14 +13,15 @@ import (
 
 // A letterView is what the one screen shows of the mail between projects.
 type letterView struct {
-	here    *comms.Project  // in whose folder one stands; nil: in none
-	box     *survey.Project // its mailbox; nil: there is none
-	boxes   int
-	waiting int // messages, in all mailboxes
-	holding int // mailboxes in which some wait
-	failed  int // messages that were not delivered
-	trouble int // mailboxes that could not be looked at
-	err     error
+	here     *comms.Project  // in whose folder one stands; nil: in none
+	box      *survey.Project // its mailbox; nil: there is none
+	boxes    int
+	waiting  int // messages, in all mailboxes
+	holding  int // mailboxes in which some wait
+	failed   int // messages that were not delivered
+	trouble  int // mailboxes that could not be looked at
+	projects []*survey.Project
+	err      error
 }
 
 // lettersNear begins to look at the mailboxes of all projects and returns what waits for the answer. The light program is replaced by
@@ -92,7 +93,7 @@ func (v *letterView) look(ctx context.Context, o survey.Options) {
 		v.err = err
 		return
 	}
-	v.boxes, v.failed = len(s.Projects), s.Failed
+	v.boxes, v.failed, v.projects = len(s.Projects), s.Failed, s.Projects
 	for _, p := range s.Projects {
 		v.waiting += p.Pending
 		if p.Pending > 0 {

@@ -18,6 +18,7 @@ type sessionLine struct {
 	row   *roster.Row
 	sight session.Sight
 	job   string // its state, "" when it is not known
+	asks  string // what its program asks its user, "" when that is not known
 	live  bool   // present on the bus
 }
 
@@ -48,10 +49,15 @@ func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 		return none
 	}
 	var view *session.View
+	var asks []string
+	o, err := s.observer()
+	if err != nil {
+		return none
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		view = session.Glance(ctx, running)
+		view, asks = o.Asks(ctx, running)
 	}()
 	return func() []sessionLine {
 		state := s.jobState()
@@ -59,7 +65,7 @@ func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 		all := make([]sessionLine, len(running))
 		for i := range running {
 			r := &running[i]
-			all[i] = sessionLine{row: r, sight: view.Sight(r)}
+			all[i] = sessionLine{row: r, sight: view.Sight(r), asks: asks[i]}
 			if r.Job != "" {
 				all[i].job = state(r.Job)
 			}
@@ -142,6 +148,7 @@ func (l *sessionLine) json() []byte {
 	o.Opt("conversation", l.row.Conversation())
 	o.Opt("job", l.row.Job)
 	o.Opt("jobState", l.job)
+	o.Opt("asks", l.asks)
 	o.Str("tmuxServer", cmp.Or(l.row.ServerName(), "default"))
 	o.Opt("cwd", l.row.Pane.Cwd)
 	return o.Bytes()

@@ -31,10 +31,19 @@ var declareVerbs = []Verb{
 		Flags: []Flag{
 			negotiationFlag, negoWhoFlag,
 			{Name: "channel", Kind: Text, Value: "word", Choices: []string{"advise", "decide", "alert"}, Help: "what is wanted of them; must be given"},
-			{Name: "payload", Kind: Text, Value: "json|@file|-", Default: "the conflict of --instance, if it has one", Help: "what it is about"},
+			{Name: "question", Kind: Text, Value: "text", Help: "what is to be decided"},
+			{Name: "options", Kind: Text, Value: "words", Help: "the possible answers, with commas between; each a word, or WORD=what it means"},
+			{Name: "for", Kind: Duration, Value: "time", Help: "how long an answer is waited for; then --fallback applies"},
+			{Name: "fallback", Kind: Text, Value: "word", Help: "the option that applies when nobody has answered by then"},
+			{Name: "trigger", Kind: Text, Value: "name", Help: "by which trigger of the enforcement plan it goes up"},
+			{Name: "domain", Kind: Text, Value: "name", Help: "of which domain it is"},
+			{Name: "payload", Kind: Text, Value: "json|@file|-", Default: "the conflict of --instance, if it has one", Help: "what it is about; the flags are written into it"},
 			eventIDFlag, causeFlag, relatedFlag,
 		},
-		Does: "Adds an escalation to the journal.", Wont: "It decides nothing.", Examples: "$ tutti escalate --negotiation nego:pilot-1 --channel decide", Exit: exitAgreeAct,
+		Does: "Adds an escalation to the journal. To whom it goes is found by the enforcement plan that was agreed on for the scope, else it goes to a PRINCIPAL. It waits there, and in tutti status of whom it is for, until a person answers it.",
+		Wont: "It decides nothing, and recommends nothing: options are shown in an order of their own.",
+		Examples: `$ tutti escalate --negotiation nego:pilot-1 --channel decide
+$ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: exitAgreeAct, See: "escalation list, escalation answer",
 	},
 	{
 		Name: "dossier", Under: Tutti | H2A, Group: GroupBus, Halt: Asks, Rare: true, Bus: true,

@@ -39,4 +39,42 @@ var signalVerbs = []Verb{
 		Examples: "$ tutti blockage resolve codex:api:3f2a9c01b7de",
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent has raised none; 3 a file could not be written",
 	},
+	{
+		Name: "escalation list", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Short: "what waits for somebody who decides",
+		Flags: []Flag{
+			{Name: "all", Kind: Switch, Help: "also what was answered, or has passed its end"},
+			{Name: "negotiation", Kind: Text, Value: "id", Offer: Negotiations, Help: "only that of this negotiation"},
+		},
+		Does:     "Lists what was put before somebody in negotiations, and the agents that stopped and do not go on, the oldest first.",
+		Examples: "$ tutti escalation list", Exit: exitBus, See: "escalate, status",
+	},
+	{
+		Name: "escalation show", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: Matters,
+		Short: "show one matter and its options", Args: "<id>",
+		Does:     "Shows the question, the options in an order that nobody chose, what applies without an answer, and what was answered.",
+		Examples: "$ tutti escalation show evt-escalate-mb1k2x-9f3c", Exit: exitBus,
+	},
+	{
+		Name: "escalation answer", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: Matters,
+		Short: "answer a matter, as the person whom it is for", Args: "<id> [<answer>]",
+		Flags: []Flag{
+			{Name: "note", Kind: Text, Value: "text", Help: "what else there is to say"},
+			{Name: "instance", Kind: Text, Value: "id", Default: "you", Offer: OwnAgents, Help: "which person answers"},
+		},
+		Does: `Writes the answer into the journal of the negotiation, signed with your key; of an agent that stopped, that you have seen it. It
+needs a terminal. Where there are options the answer is one of them. The first answer counts, and none after the end.`,
+		Wont:     "It takes no answer from an agent, also not in the name of a person, and does what it says to nobody: agents read it there.",
+		Examples: "$ tutti escalation answer evt-escalate-mb1k2x-9f3c keep",
+		Exit:     "0 done; 1 wrong usage, or you may not; 2 there is no such matter, or it is closed; 3 a file could not be written; 5 halted",
+	},
+	{
+		Name: "escalation settle", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
+		Short: "record what applies because nobody has answered",
+		Flags: []Flag{
+			{Name: "instance", Kind: Text, Value: "id", Default: "who types this", Offer: OwnAgents, Help: "who writes it down"},
+		},
+		Does:     "Adds to the journal, of each matter whose end has passed, which fall-back applies since. That it applies does not depend on it.",
+		Examples: "$ tutti escalation settle", Exit: "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written; 5 halted",
+	},
 }

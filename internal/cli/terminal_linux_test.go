@@ -40,7 +40,7 @@ func typedOnTerminal(t *testing.T, columns uint16, typed string, env []string, a
 	if err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
+	self, err := exec.LookPath("tutti") // where tuttid lies beside it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,7 @@ func typedOnTerminal(t *testing.T, columns uint16, typed string, env []string, a
 	cmd.Stdout, cmd.Stderr = slave, slave
 	if typed != "" {
 		cmd.Stdin = slave
+		cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true} // as a person has it
 		if _, err := master.WriteString(typed); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,154 @@
+package agreement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/declaration"
+	"tutti/internal/escalation"
+	"tutti/internal/journal"
+	"tutti/internal/negotiation"
+	"tutti/internal/registry"
+)
+
+// Matters are what was put before somebody on this bus.
+func (b *Bus) Matters() *escalation.Matters { return escalation.New(b.store, b.registry) }
+
+// Escalate puts something before who stands above the parties, through one of declaration.Channels. A nil payload is null. To whom it
+// goes is found by the enforcement plan that was agreed on for the scope, else it goes to a PRINCIPAL; the entry says so.
+func (b *Bus) Escalate(ctx context.Context, id string, a negotiation.Act, channel string, payload []byte, now time.Time) (*journal.Entry, error) {
+	if !slices.Contains(declaration.Channels, channel) {
+		return nil, &negotiation.RefusedError{Why: []string{"channel: one of " + strings.Join(declaration.Channels, " ")}}
+	}
+	terms := escalation.TermsOf(payload)
+	if err := terms.Check(now); err != nil {
+		return nil, &negotiation.RefusedError{Why: []string{err.Error()}}
+	}
+	if payload == nil {
+		payload = []byte("null")
+	}
+	to, err := b.Destination(ctx, id, channel, terms)
+	if err != nil {
+		return nil, err
+	}
+	var body canonjson.Object
+	body.Str("kind", "escalation")
+	body.Str("channel", channel)
+	body.Raw("payload", payload)
+	body.Raw("route", escalation.Route(to))
+	return b.Negotiations().Note(ctx, id, a, "escalate", declaration.Mandataire, body.End(), now)
+}
+
+// Destination finds to whom a matter of a negotiation goes.
+func (b *Bus) Destination(ctx context.Context, id, channel string, t escalation.Terms) (declaration.Destination, error) {
+	n := b.Negotiations()
+	s, err := n.Status(ctx, id, time.Time{})
+	if err != nil || s.Record == nil {
+		return declaration.Destination{}, err // who writes the entry is told what is missing
+	}
+	plan, err := n.Agreed(ctx, "ENFORCEMENT_PLAN", s.Record.Scope)
+	if err != nil {
+		return declaration.Destination{}, err
+	}
+	fallback, err := b.principal(ctx, s.Record)
+	q := declaration.Request{Scope: s.Record.Scope, Channel: channel, Trigger: t.Trigger, Domain: t.Domain}
+	return declaration.Escalate(declaration.RoutesOf(plan), q, fallback), err
+}
+
+// principal is the PRINCIPAL to whom a matter goes that no plan leads anywhere: a party, else somebody of the scope. Who is registered
+// decides, as what is granted may be granted by anybody. "": there is none.
+func (b *Bus) principal(ctx context.Context, r *negotiation.Record) (string, error) {
+	is := func(roles []string) bool { return slices.Contains(roles, registry.Principal) }
+	for _, p := range r.Parties {
+		reg, err := b.registry.Registered(ctx, p)
+		switch {
+		case errors.Is(err, registry.ErrNotRegistered):
+		case err != nil:
+			return "", err
+		case is(reg.Roles):
+			return string(reg.Instance), nil
+		}
+	}
+	for e, err := range b.registry.Everybody(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if !is(e.Roles) || !slices.Contains(e.Scopes, r.Scope) {
+			continue
+		}
+		reg, err := b.registry.Registered(ctx, e.Instance)
+		if err == nil && is(reg.Roles) {
+			return string(e.Instance), nil
+		}
+	}
+	return "", nil
+}
+
+// Answer writes down what a person says to a matter: into the journal of its negotiation, or to the alert. attended says that the
+// person is at the terminal. The entry is nil for an alert.
+func (b *Bus) Answer(ctx context.Context, m *escalation.Matter, a negotiation.Act, said, note string, attended bool, now time.Time) (*journal.Entry, error) {
+	if err := m.May(a.By, attended); err != nil {
+		return nil, fmt.Errorf("answer %s: %w", m.ID, err)
+	}
+	text, err := m.Settle(said, note, now)
+	if err != nil {
+		return nil, fmt.Errorf("answer %s: %w", m.ID, err)
+	}
+	if m.Negotiation == "" {
+		return nil, b.Matters().See(ctx, m.By, escalation.Answer{By: a.By, Text: text, Note: note, At: now})
+	}
+	if a.Key == nil {
+		return nil, fmt.Errorf("answer %s: %w", m.ID, &negotiation.RefusedError{Why: []string{"an answer counts only under the key of who gives it"}})
+	}
+	return b.once(ctx, m, func() (*journal.Entry, error) {
+		return b.Negotiations().Note(ctx, m.Negotiation, a, "event", b.role(ctx, a.By), m.AnswerBody(text, note), now)
+	}, func(is *escalation.Matter) bool { return is.Answer == nil })
+}
+
+// once looks again whether something still is to be written: somebody else may have been faster. Two that come between the look and
+// the entry both write, and readers take the first.
+func (b *Bus) once(ctx context.Context, m *escalation.Matter, write func() (*journal.Entry, error), still func(*escalation.Matter) bool) (*journal.Entry, error) {
+	all, err := b.Matters().In(ctx, m.Negotiation)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(all, func(o *escalation.Matter) bool { return o.ID == m.ID })
+	if at < 0 {
+		return nil, fmt.Errorf("escalation %s: %w", m.ID, escalation.ErrNone)
+	}
+	if !still(all[at]) {
+		return nil, fmt.Errorf("escalation %s: %w", m.ID, escalation.ErrClosed)
+	}
+	return write()
+}
+
+// Settle records of every matter whose end has passed what applies since. It decides nothing that did not apply already, and returns
+// those of which something was written.
+func (b *Bus) Settle(ctx context.Context, a negotiation.Act, now time.Time) (done []*escalation.Matter, err error) {
+	all, _, err := b.Matters().All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if m.Negotiation == "" || m.Recorded || m.State(now) != escalation.Lapsed {
+			continue
+		}
+		_, err := b.once(ctx, m, func() (*journal.Entry, error) {
+			return b.Negotiations().Note(ctx, m.Negotiation, a, "event", declaration.Mandataire, m.LapseBody(), now)
+		}, func(is *escalation.Matter) bool { return !is.Recorded })
+		switch {
+		case errors.Is(err, escalation.ErrClosed):
+		case err != nil:
+			return done, fmt.Errorf("settle %s: %w", address.Segment(m.ID), err)
+		default:
+			done = append(done, m)
+		}
+	}
+	return done, nil
+}

@@ -1,0 +1,253 @@
+package escalation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
+	"tutti/internal/journal"
+	"tutti/internal/registry"
+	"tutti/internal/store"
+)
+
+// People are who is registered, with which keys. A *registry.Registry is one.
+type People interface {
+	Keys(ctx context.Context, i address.Instance) (*registry.Keys, error)
+}
+
+// Store is what matters are read from.
+type Store interface {
+	store.Docs
+	store.Log
+}
+
+// Matters are those of one bus.
+type Matters struct {
+	store  Store
+	people People
+}
+
+// New returns the matters of a bus.
+func New(s Store, p People) *Matters { return &Matters{s, p} }
+
+// mark is the index key of the lines of a journal that say something of a matter.
+const mark = "escalation"
+
+// lines find these. A journal of a hundred thousand entries has few.
+var lines = &store.Projection{
+	Name: "escalations", Version: 1,
+	Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
+		e, err := journal.Parse(line)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		kind, _ := canonjson.Get(e.Body, "kind")
+		if s, _ := canonjson.String(kind); s == KindAnswer || s == KindLapse || s == kindMatter && e.Type == "escalate" {
+			return []string{mark}, 0, nil, nil
+		}
+		return nil, 0, nil, nil
+	},
+}
+
+// Limits of what one look takes into account: who may write on a bus could make any number.
+const (
+	maxJournals = 10_000
+	maxMatters  = 10_000 // of one journal
+)
+
+// All returns the matters of all negotiations, the oldest first, and the alerts. What lies there and is none is told in problems.
+func (m *Matters) All(ctx context.Context) (all []*Matter, problems []error, err error) {
+	names, err := m.journals(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list escalations: %w", err)
+	}
+	for _, name := range names[:min(len(names), maxJournals)] {
+		found, err := m.in(ctx, name)
+		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+			problems = append(problems, err)
+			continue
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("list escalations: %w", err)
+		}
+		all = append(all, found...)
+	}
+	alerts, bad, err := m.alerts(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list escalations: %w", err)
+	}
+	all, problems = append(all, alerts...), append(problems, bad...)
+	slices.SortStableFunc(all, func(a, b *Matter) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return all, problems, nil
+}
+
+// journals are the names of all journals, in order.
+func (m *Matters) journals(ctx context.Context) (names []string, err error) {
+	add := func(name string, err error) error {
+		_, unfit := errors.AsType[*store.UnfitError](err)
+		if err == nil {
+			names = append(names, name)
+		}
+		if unfit {
+			err = nil // nobody's
+		}
+		return err
+	}
+	if logger, ok := m.store.(store.Logger); ok {
+		for name, err := range logger.Logs(ctx, store.Journal) {
+			if err := add(name, err); err != nil {
+				return nil, err
+			}
+		}
+	} else {
+		for e, err := range m.store.List(ctx, store.Negotiation, "") {
+			if err := add(e.Key.Name, err); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// In returns the matters of one negotiation, in the order of its journal.
+func (m *Matters) In(ctx context.Context, negotiation string) ([]*Matter, error) {
+	k, err := journal.KeyOf(negotiation)
+	if err != nil {
+		return nil, err
+	}
+	return m.in(ctx, k.Name)
+}
+
+// in reads the matters of a journal, and what became of each. The state of the negotiation is asked only when there is one.
+func (m *Matters) in(ctx context.Context, name string) ([]*Matter, error) {
+	f := fold{m: m, ctx: ctx, byID: map[string]*Matter{}}
+	for line, err := range store.FindIn(ctx, m.store, store.Key{Kind: store.Journal, Name: name}, lines, mark) {
+		if err != nil {
+			return nil, err
+		}
+		if e, err := journal.Parse(line.Data); err == nil && len(f.all) < maxMatters {
+			f.take(e, name)
+		}
+		if f.err != nil {
+			return nil, f.err
+		}
+	}
+	if len(f.all) == 0 {
+		return nil, nil
+	}
+	ended, err := m.ended(ctx, name)
+	for _, one := range f.all {
+		one.ended = ended
+	}
+	return f.all, err
+}
+
+// ended tells whether a negotiation has come to its end, by its record.
+func (m *Matters) ended(ctx context.Context, name string) (bool, error) {
+	doc, err := m.store.Get(ctx, store.Key{Kind: store.Negotiation, Name: name})
+	if _, unfit := errors.AsType[*store.UnfitError](err); unfit || errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	status, _ := canonjson.Get(doc.Data, "status")
+	s, _ := canonjson.String(status)
+	return slices.Contains([]string{"stabilized", "rejected", "withdrawn", "expired", "abandoned"}, s), err
+}
+
+// A fold reads entries, each with those before it.
+type fold struct {
+	m    *Matters
+	ctx  context.Context
+	all  []*Matter
+	byID map[string]*Matter
+	err  error
+}
+
+// take reads one entry. What its writer has not sealed although the seal is what makes it count is nothing.
+func (f *fold) take(e *journal.Entry, name string) {
+	if e.NegotiationID == "" {
+		e.NegotiationID = address.SegmentToAddress(name)
+	}
+	if address.Segment(e.NegotiationID) != name {
+		return // written for another negotiation
+	}
+	if one := matterOf(e); one != nil {
+		if f.byID[one.ID] == nil && f.seal(e) != journal.SealBad {
+			f.byID[one.ID] = one
+			f.all = append(f.all, one)
+		}
+		return
+	}
+	var v [4][]byte
+	canonjson.Pick(e.Body, []string{"kind", "escalation", "answer", "note"}, v[:])
+	id, _ := canonjson.String(v[1])
+	one := f.byID[id]
+	switch {
+	case one == nil:
+	case canonjson.Is(v[0], KindLapse):
+		one.Recorded = true
+	case canonjson.Is(v[0], KindAnswer) && one.Answer == nil:
+		f.answer(one, e, v[2], v[3])
+	}
+}
+
+// answer takes an answer if it is one: by a person who may, under that person's key, before the end.
+func (f *fold) answer(one *Matter, e *journal.Entry, said, note []byte) {
+	a := Answer{By: e.Actor.Instance}
+	a.Text, _ = canonjson.String(said)
+	a.Note, _ = canonjson.String(note)
+	at, known := envelope.ParseTime(e.CreatedAt)
+	a.At = at
+	late := !one.Until.IsZero() && (!known || !at.Before(one.Until))
+	if late || a.Text == "" || a.By.Canonical().Host() != human || one.May(a.By, true) != nil || f.seal(e) != journal.SealGood {
+		return
+	}
+	if len(one.Options) > 0 {
+		o, ok := one.Option(a.Text)
+		if !ok {
+			return
+		}
+		a.Text = o.ID
+	}
+	one.Answer = &a
+}
+
+// seal is what the seal of an entry proves.
+func (f *fold) seal(e *journal.Entry) journal.Seals {
+	keys, err := f.m.people.Keys(f.ctx, e.Actor.Instance)
+	if errors.Is(err, registry.ErrNotRegistered) {
+		err, keys = nil, &registry.Keys{}
+	}
+	if err != nil {
+		f.err = err
+		return journal.SealBad
+	}
+	return journal.SealOf(e, journal.Keys{Active: keys.Active, Revoked: keys.Revoked})
+}
+
+// Find returns a matter by its id: the entry, or the agent of an alert. ErrNone: there is none.
+func (m *Matters) Find(ctx context.Context, id string) (*Matter, error) {
+	all, _, err := m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found *Matter
+	for _, one := range all {
+		if one.ID == id || one.Negotiation == "" && address.Canonical(one.ID) == address.Canonical(id) {
+			if found != nil {
+				return nil, fmt.Errorf("escalation %s: there are several, in %s and %s", id, found.Negotiation, one.Negotiation)
+			}
+			found = one
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("escalation %s: %w", id, ErrNone)
+	}
+	return found, nil
+}
