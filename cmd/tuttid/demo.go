@@ -25,8 +25,11 @@ func play(ctx context.Context, s app.Service) error {
 		return err
 	}
 	perform := demo.Run
-	if slices.Contains(s.Args, "agreement") {
+	switch {
+	case slices.Contains(s.Args, "agreement"):
 		perform = demo.Agreement
+	case slices.Contains(s.Args, "stall"):
+		perform = demo.Stall
 	}
 	err = perform(ctx, demo.Options{
 		Server: self, Version: s.Version, Out: s.Out, Color: s.Color, Columns: s.Columns, Keep: s.Flag("keep") != "",

@@ -18,7 +18,7 @@ const firstSign = 5 * time.Second
 var demoVerbs = []Verb{{
 	Name: "demo", Under: Tutti, Group: GroupProgram, Halt: Reads, Waits: true, Run: runDemo, TextOnly: true, MaxArgs: 1,
 	Short: "watch agents meet, talk and be stopped",
-	Args:  "[agreement]",
+	Args:  "[agreement|stall]",
 	Flags: []Flag{{Name: "keep", Kind: Switch, Help: "leave the folder, and say where it is"}},
 	Does: `Starts a server for each of two agents, as their programs do, and lets them find each other, write, answer in
 a thread, leave a message for a third one who is away, and fall silent on halt. Every line is what a server answered, what
@@ -26,17 +26,20 @@ it pushed, or what lies in a file. It takes a second.
 
 With agreement it is another play: one PRINCIPAL and fifteen CONDUCTORS, each behind a server of its own, come to an agreement
 that three of the fifteen sign; then somebody changes one byte of its journal, and tutti negotiate verify names the entry. It
-takes some seconds.`,
+takes some seconds.
+
+With stall two scripted agents stop, each in a pane of a tmux server that is only for this. Both are asked to go on by one fixed sentence that is
+typed there; one does, the other one is asked again, and waits for you in the end. It takes some seconds, too.`,
 	Wont:     "It touches nothing of yours: bus, keys and halt switch lie in a home folder of its own, which is gone afterwards.",
-	Examples: "$ tutti demo\n$ tutti demo agreement\n$ tutti demo --keep",
+	Examples: "$ tutti demo\n$ tutti demo agreement\n$ tutti demo stall\n$ tutti demo --keep",
 	Exit:     "0 all of it was seen; 1 a step, which is named, did not come out; 130 interrupted",
 }}
 
 // runDemo starts tuttid and stays beside it. Every other verb replaces the process; here a tuttid that is broken must
 // still end in a word about it.
 func runDemo(ctx context.Context, c *Call) error {
-	if play := c.arg(0); play != "" && play != "agreement" {
-		return usagef("demo: no play is called %q; agreement is one", Clean(play))
+	if play := c.arg(0); play != "" && play != "agreement" && play != "stall" {
+		return usagef("demo: no play is called %q; there are agreement and stall", Clean(play))
 	}
 	path, err := daemonPath()
 	if err != nil {

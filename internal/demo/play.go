@@ -47,7 +47,9 @@ type play struct {
 	thread        string
 	unheard       error // why Out takes no more
 
-	deal deal // of the play about an agreement
+	deal    deal    // of the play about an agreement
+	halting halting // of the play about agents who stop
+	ends    []func() error
 }
 
 // A step prints what it saw.
@@ -115,6 +117,9 @@ func environment(home string) []string {
 func (p *play) cleanUp(well bool) error {
 	var all []error
 	all = append(all, p.part(well)...)
+	for _, end := range p.ends {
+		all = append(all, end())
+	}
 	if p.Keep {
 		p.Columns = 0 // what is to be pasted has to stay in one piece
 		p.say("", "kept: %s", p.home)
