@@ -60,6 +60,7 @@ type begin struct {
 	ended   bool          // its end was found
 	marked  bool          // somebody else has written that end
 	visit   bool          // it was begun before: what becomes of it is not ours to write down
+	where   string        // the id of the pane that is visited; "": that of the session of the row
 	opened  chan struct{} // closed when the bus has made ready what it can; nil: it does not
 	drop    func()        // takes that back
 	call    *tmux.Call    // that is to make the session; nil: it was not begun

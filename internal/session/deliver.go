@@ -27,6 +27,18 @@ func (m *Manager) Deliver(ctx context.Context, name, text string) error {
 		return err
 	}
 	text = strings.TrimRight(text, "\n")
+	if err := typable(name, text); err != nil {
+		return err
+	}
+	b, err := m.visit(ctx, name)
+	if err != nil {
+		return err
+	}
+	return b.deliver(ctx, text)
+}
+
+// typable is nil for a text that can be typed as it is.
+func typable(name, text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return &Error{Kind: Refused, Session: name, Text: "there is nothing to type"}
@@ -35,10 +47,11 @@ func (m *Manager) Deliver(ctx context.Context, name, text string) error {
 	case len(text) > tmux.MaxPaste:
 		return &Error{Kind: Refused, Session: name, Text: fmt.Sprintf("the text has %d bytes, and %d are the limit", len(text), tmux.MaxPaste)}
 	}
-	b, err := m.visit(ctx, name)
-	if err != nil {
-		return err
-	}
+	return nil
+}
+
+// deliver types a text into a program that is visited.
+func (b *begin) deliver(ctx context.Context, text string) error {
 	state, err := b.give(ctx, text, deliverWait)
 	if _, stopped := errors.AsType[*halt.Error](err); stopped && state != promptUngiven {
 		err = b.untyped(fmt.Sprintf("its prompt was typed and not submitted: %v", err), nil) // not the error of which nothing came
@@ -80,7 +93,11 @@ func (m *Manager) visit(ctx context.Context, name string) (*begin, error) {
 // left says that the program of a session that was visited has ended. Nothing is written down: who looks after sessions does.
 func (b *begin) left() error {
 	b.ended = true
-	return &Error{Kind: Refused, Session: b.row.Name, Text: "its program has ended", Next: "tutti session resume " + b.row.Name}
+	e := &Error{Kind: Refused, Session: b.row.Name, Text: "its program has ended", Next: "tutti session resume " + b.row.Name}
+	if b.where != "" {
+		e.Next = ""
+	}
+	return e
 }
 
 // inFront tells whether what is in front in the pane is the program of the session. Of one that was just begun it is known.

@@ -58,7 +58,7 @@ func (b *begin) looked(ctx context.Context, screen bool) (ended bool) {
 	if screen {
 		b.seen = driver.Seen{}
 	}
-	pane, err := b.server.Find(ctx, b.row.Name)
+	pane, err := b.find(ctx)
 	switch {
 	case errors.Is(err, tmux.ErrAbsent):
 		return true

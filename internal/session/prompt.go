@@ -124,7 +124,7 @@ func (b *begin) untyped(text string, err error) error {
 	if b.ended {
 		return err
 	}
-	return &Error{Kind: Refused, Session: b.row.Name, Text: text, Err: err, Next: "tutti session attach " + b.row.Name}
+	return &Error{Kind: Refused, Session: b.row.Name, Text: text, Err: err, Next: b.attach()}
 }
 
 // errSlow reports that what was waited for did not come.
@@ -175,7 +175,7 @@ func (b *begin) ready(ctx context.Context, limit time.Duration) error {
 		}
 		state := b.state()
 		if d := Dialog(b.seen); d != "" && d != told && !b.seen.Guess || time.Now().After(next) {
-			b.m.o.Tell(fmt.Sprintf("session %s: the prompt waits: %s (tutti session attach %s)", b.row.Name, state, b.row.Name))
+			b.m.o.Tell(fmt.Sprintf("session %s: the prompt waits: %s (%s)", b.row.Name, state, b.attach()))
 			told, next = d, time.Now().Add(tellsEvery)
 		}
 		return free >= looksFree
@@ -186,7 +186,7 @@ func (b *begin) ready(ctx context.Context, limit time.Duration) error {
 	if errors.Is(err, errSlow) {
 		return &Error{
 			Kind: Refused, Session: b.row.Name,
-			Text: fmt.Sprintf("it runs, but its prompt was not given within %s: %s", limit, b.state()), Next: "tutti session attach " + b.row.Name,
+			Text: fmt.Sprintf("it runs, but its prompt was not given within %s: %s", limit, b.state()), Next: b.attach(),
 		}
 	}
 	return err

@@ -34,6 +34,7 @@ func TestVectorsCore(t *testing.T) {
 		"sessionValidation": sessionValidation,
 		"sessionExpiry":     sessionExpiry,
 		"stall":             stall,
+		"freshness":         freshness,
 
 		"mailboxMerge":   mailboxMerge,
 		"aliasOwnership": aliasOwnership,

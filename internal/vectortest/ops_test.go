@@ -27,6 +27,14 @@ func TestVectorsOps(t *testing.T) {
 
 		"escalationTarget": escalationTargetOps,
 
+		"envelopeFreshness":    envelopeFreshness,
+		"remoteServeResponses": remoteServeResponses,
+		"mirrorFence":          mirrorFence,
+		"mirrorResponses":      mirrorResponses,
+		"driveAuthorize":       driveAuthorize,
+		"driveLineParse":       driveLineParse,
+		"driveServeStatus":     driveServeStatus,
+
 		"drumbeatScan":           drumbeatScan,
 		"drumbeatGovernance":     drumbeatGovernance,
 		"drumbeatDecider":        drumbeatDecider,
