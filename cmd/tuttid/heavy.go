@@ -9,6 +9,7 @@ import (
 	"tutti/internal/job"
 	"tutti/internal/job/mqtt"
 	"tutti/internal/mcpserver"
+	"tutti/internal/remoting"
 	"tutti/internal/roster"
 	"tutti/internal/roster/files"
 	"tutti/internal/settings"
@@ -29,6 +30,10 @@ func heavy() cli.Heavy {
 	verbs = append(append(verbs, cli.IdentityVerbs()...), cli.SignalVerbs()...)
 	verbs = append(verbs, cli.ConductorVerbs()...)
 	verbs = append(verbs, cli.DrumbeatVerbs(openRegistry)...)
+	verbs = append(verbs, cli.RemoteVerbs(cli.RemoteParts{
+		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Post, Seal: remoting.Seal,
+		Mirror: remoting.Mirror, Drive: remoting.Drive, Heard: remoting.Heard, Receive: remoting.Receive,
+	})...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},

@@ -47,7 +47,7 @@ func init() {
 	lay(place{tier: 4, heavy: true}, "sysml/fetch")
 	lay(place{tier: 5}, "app")
 	lay(place{tier: 6}, "cli")
-	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "demo", "search", "dashboard", "tui", "webui")
+	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "demo", "search", "remoting", "dashboard", "tui", "webui")
 	lay(place{tier: 7}, "cmd/tutti")
 	lay(place{tier: 7, heavy: true}, "cmd/tuttid")
 	lay(place{tier: 8, test: true}, "store/storetest", "vectortest", "foreigntest", "crashtest", "archtest", "benchtool", "e2etest", "mcptest", "commstest")

@@ -23,6 +23,7 @@ import (
 	"tutti/internal/host"
 	"tutti/internal/identity"
 	"tutti/internal/mcpserver"
+	"tutti/internal/remoting"
 	"tutti/internal/roster"
 	"tutti/internal/roster/files"
 	"tutti/internal/settings"
@@ -61,6 +62,10 @@ func testHeavy() Heavy {
 	heavy = append(append(heavy, IdentityVerbs()...), SignalVerbs()...)
 	heavy = append(heavy, ConductorVerbs()...)
 	heavy = append(heavy, DrumbeatVerbs(testJobParts().Open)...)
+	heavy = append(heavy, RemoteVerbs(RemoteParts{
+		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Post, Seal: remoting.Seal,
+		Mirror: remoting.Mirror, Drive: remoting.Drive, Heard: remoting.Heard, Receive: remoting.Receive,
+	})...)
 	return append(heavy, JobVerbs(testJobParts())...)
 }
 
