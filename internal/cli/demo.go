@@ -29,7 +29,7 @@ that three of the fifteen sign; then somebody changes one byte of its journal, a
 takes some seconds.
 
 With stall two scripted agents stop, each in a pane of a tmux server that is only for this. Both are asked to go on by one fixed sentence that is
-typed there; one does, the other one is asked again, and waits for you in the end. It takes some seconds, too.`,
+typed there; one does, the other one is asked again, and waits on you in the end, in tutti status as well. It takes some seconds, too.`,
 	Wont:     "It touches nothing of yours: bus, keys and halt switch lie in a home folder of its own, which is gone afterwards.",
 	Examples: "$ tutti demo\n$ tutti demo agreement\n$ tutti demo stall\n$ tutti demo --keep",
 	Exit:     "0 all of it was seen; 1 a step, which is named, did not come out; 130 interrupted",

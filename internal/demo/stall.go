@@ -86,6 +86,12 @@ func (p *play) moveIn(ctx context.Context) error {
 		}
 	}
 	p.say("", "two agents live in tmux (a server of their own, -L %s): ana, bob", h.server)
+	for _, id := range [...]string{anaID, bobID} {
+		if _, err := p.run(ctx, "send", id, "Run the tests, please.", "--deposit", "--root", p.root); err != nil {
+			return err
+		}
+	}
+	p.say("you", "tutti send to both: Run the tests, please.")
 	return nil
 }
 
@@ -300,11 +306,36 @@ func (p *play) waits(ctx context.Context) error {
 	if strings.Contains(out, anaID) || !strings.Contains(out, bobID) {
 		return fmt.Errorf("tutti drumbeat escalations should name bob and not ana: %s", out)
 	}
+	found := false
 	for line := range strings.Lines(out) { // remarks stand between them
 		if words := strings.Fields(line); len(words) > 0 && words[0] == bobID {
 			p.say("you", "tutti drumbeat escalations: %s", strings.Join(words, " "))
+			found = true
+		}
+	}
+	if !found {
+		return fmt.Errorf("tutti drumbeat escalations has no row for bob: %s", out)
+	}
+	return p.waitsOnYou(ctx)
+}
+
+// waitsOnYou looks at the list of all that waits.
+func (p *play) waitsOnYou(ctx context.Context) error {
+	out, err := p.run(ctx, "status", "--root", p.root, "--json")
+	if err != nil {
+		return err
+	}
+	var status struct {
+		Waiting []struct{ Kind, ID, About, Command string }
+	}
+	if err := json.Unmarshal([]byte(out), &status); err != nil {
+		return fmt.Errorf("tutti status --json: %w: %s", err, clean(out))
+	}
+	for _, w := range status.Waiting {
+		if w.ID == bobID {
+			p.say("you", "tutti status, what waits on you: %s %s: %s; %s", w.Kind, w.ID, w.About, w.Command)
 			return nil
 		}
 	}
-	return fmt.Errorf("tutti drumbeat escalations has no row for bob: %s", out)
+	return fmt.Errorf("tutti status does not say that bob waits on you: %s", clean(out))
 }

@@ -1,0 +1,163 @@
+package drumbeat
+
+import (
+	"testing"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
+	"tutti/internal/keyring"
+	"tutti/internal/mailbox"
+	"tutti/internal/peers"
+	"tutti/internal/post"
+	"tutti/internal/presence"
+	"tutti/internal/registry"
+	"tutti/internal/signature"
+	"tutti/internal/trust"
+)
+
+const asker = address.Instance("codex:web:aaaaaaaaaaa1")
+
+// A postRig is a rig with mail, and two agents who are registered with keys.
+type postRig struct {
+	*rig
+	post Post
+	keys map[address.Instance]*signature.Private
+}
+
+func newPostRig(t *testing.T, scope string) *postRig {
+	t.Helper()
+	r := &postRig{rig: newRig(t), keys: map[address.Instance]*signature.Private{}}
+	s := r.store.(interface {
+		Store
+		mailbox.Store
+	})
+	reg := registry.New(s)
+	for i, scopes := range map[address.Instance][]string{who: {"scope:a"}, asker: {scope}} {
+		r.keys[i] = signature.Generate()
+		raw := registry.Build(registry.Agent{Instance: i, Roles: []string{"AGENTS"}, Scopes: scopes, Root: "/bus", PublicKeys: []string{r.keys[i].Public().PEM()}}, r.now)
+		if err := reg.Register(t.Context(), raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := presence.New(s)
+	r.post = Post{Registry: reg, Office: &post.Office{
+		Mail: mailbox.New(s), Book: &peers.Book{Registry: reg, Presence: p}, Registry: reg, Ring: keyring.Open(t.TempDir()),
+		Pins: trust.OpenPins(t.TempDir() + "/pins"), Halted: func(string) error { return r.halted }, Now: time.Now,
+	}}
+	return r
+}
+
+// ask puts a request into the mailbox, signed unless key is nil.
+func (r *postRig) ask(from, requestedBy address.Instance, key *signature.Private) {
+	r.t.Helper()
+	var o canonjson.Object
+	o.Str("kind", RequestKind)
+	o.Str("target", string(who))
+	o.Str("reason", Stopped)
+	o.Str("requestedBy", string(requestedBy))
+	var m canonjson.Object
+	m.Str("protocol", "sentropic.h2a")
+	m.Str("version", "0.1")
+	m.Str("id", "env:"+r.now.Format(time.RFC3339Nano))
+	m.Str("type", "event")
+	m.Within("actor", func(a *canonjson.Object) {
+		a.Str("instance", string(from))
+		a.Str("role", "AGENTS")
+		a.Str("scope", "scope:a")
+	})
+	m.Within("target", func(a *canonjson.Object) { a.Str("instance", string(who)) })
+	m.Raw("body", o.Bytes())
+	m.Str("createdAt", envelope.Stamp(r.now))
+	raw := m.Bytes()
+	if key != nil {
+		var err error
+		if raw, err = envelope.Sign(raw, from, key); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if _, err := r.post.Office.Mail.Put(r.t.Context(), who, raw); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *postRig) waits() int {
+	r.t.Helper()
+	all, _, err := r.post.Office.Mail.Read(r.t.Context(), who)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return len(all)
+}
+
+// TestRequests: the sixth weakness. Who asks by mail has to be proven and allowed, does not lift the cap, is not faster than the pauses, and is taken
+// out of the mailbox only when nothing more can come of it.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		scope  string
+		set    func(r *postRig)
+		result string
+		waits  int
+	}{
+		{"by who shares a scope", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, asker, r.keys[asker]) }, Relanced, 0},
+		{"by itself", "scope:b", func(r *postRig) { r.record("paused"); r.ask(who, who, r.keys[who]) }, Relanced, 0},
+		{"by a stranger", "scope:b", func(r *postRig) { r.record("paused"); r.ask(asker, asker, r.keys[asker]) }, NotAllowed, 0},
+		{"unsigned", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, asker, nil) }, NotSigned, 0},
+		{"signed by another", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, asker, r.keys[who]) }, NotSigned, 0},
+		{"in the name of another", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, who, r.keys[asker]) }, NotAsker, 0},
+		{"nobody has stopped", "scope:a", func(r *postRig) { r.ask(asker, asker, r.keys[asker]) }, NoEntry, 0},
+		{"asked a moment ago", "scope:a", func(r *postRig) {
+			r.record("paused")
+			if _, err := r.book.Relanced(r.t.Context(), who, r.now); err != nil {
+				r.t.Fatal(err)
+			}
+			r.ask(asker, asker, r.keys[asker])
+		}, TooSoon, 1},
+		{"asked often enough", "scope:a", func(r *postRig) {
+			r.record("paused")
+			for range 3 {
+				if _, err := r.book.Relanced(r.t.Context(), who, r.now); err != nil {
+					r.t.Fatal(err)
+				}
+			}
+			r.now = r.now.Add(time.Hour)
+			r.ask(asker, asker, r.keys[asker])
+		}, IsSpent, 0},
+		{"it asks something now", "scope:a", func(r *postRig) {
+			r.record("paused")
+			r.answer = func() (Attempt, error) { return Attempt{Held: "it asks"}, nil }
+			r.ask(asker, asker, r.keys[asker])
+		}, Left, 1},
+		{"there is no way", "scope:a", func(r *postRig) {
+			r.record("paused")
+			r.answer = func() (Attempt, error) { return Attempt{Why: "no pane"}, nil }
+			r.ask(asker, asker, r.keys[asker])
+		}, Refuses, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newPostRig(t, c.scope)
+			c.set(r)
+			done, skipped, err := New(r.o).Requests(t.Context(), r.post, who)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := ""
+			switch {
+			case len(done) == 1 && len(skipped) == 0:
+				result = Relanced
+			case len(skipped) == 1 && len(done) == 0:
+				result = skipped[0].Reason
+			}
+			if result != c.result || (len(r.asked) == 1) != (c.result == Relanced) {
+				t.Errorf("got %q (%v, %v), asked %d times; want %s", result, done, skipped, len(r.asked), c.result)
+			}
+			if got := r.waits(); got != c.waits {
+				t.Errorf("%d messages wait, want %d", got, c.waits)
+			}
+		})
+	}
+}
