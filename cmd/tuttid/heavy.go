@@ -28,7 +28,7 @@ func heavy() cli.Heavy {
 	})...)
 	verbs = append(verbs, cli.ModelVerbs()...)
 	verbs = append(append(verbs, cli.IdentityVerbs()...), cli.SignalVerbs()...)
-	verbs = append(verbs, cli.ConductorVerbs()...)
+	verbs = append(append(verbs, cli.ConductorVerbs()...), cli.LeaseVerbs()...)
 	verbs = append(verbs, cli.DrumbeatVerbs(openRegistry)...)
 	verbs = append(verbs, cli.RemoteVerbs(cli.RemoteParts{
 		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Post, Seal: remoting.Seal,

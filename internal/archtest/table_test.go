@@ -22,7 +22,7 @@ func init() {
 		}
 	}
 	lay(place{tier: 0}, "halt", "address", "canonjson", "atomicfile", "filelock", "fswatch", "index", "orgfile",
-		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit", "order", "track")
+		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit", "order", "track", "truepath")
 	lay(place{tier: 1}, "store", "event", "driver")
 	lay(place{tier: 1, line: 1}, "envelope") // what lists show of an envelope is a projection of the store's contract
 	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill", "machine")

@@ -18,6 +18,7 @@ const (
 func hookRows() []row {
 	all := []row{
 		{work: "a hook with no mail, whole process", target: timesBase(2), round: quietHook},
+		{work: "the hook before an edit, nobody has a lease, whole process", target: timesBase(2), round: editHook},
 		{work: "a hook with ten unread messages, whole process", target: timesBase(4), round: tellingHook},
 	}
 	for i := range all {
@@ -165,4 +166,45 @@ func keepFiles(paths []string) (undo func() error, err error) {
 		}
 		return nil
 	}, nil
+}
+
+// editHook: the hook that is called before each change of a file, on a bus where nobody has ever taken a lease.
+func editHook(e *env) (m measured, err error) {
+	t, err := e.settle("hook")
+	if err != nil {
+		return m, err
+	}
+	defer t.leave()
+	inputs := map[string]*os.File{}
+	for _, event := range []string{"SessionStart", "PreToolUse"} {
+		path := filepath.Join(t.dir, event+".json")
+		text := fmt.Sprintf(`{"session_id":"01997","cwd":%q,"hook_event_name":%q,"tool_name":"Edit","tool_input":{"file_path":"%s/a.go"}}`, t.dir, event, t.dir)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return m, err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return m, err
+		}
+		defer f.Close()
+		inputs[event] = f
+	}
+	start := t.command("", "hook", "claude", "SessionStart")
+	start.Stdin = inputs["SessionStart"]
+	if out, err := start.CombinedOutput(); err != nil {
+		return m, fmt.Errorf("hook SessionStart: %w: %s", err, out)
+	}
+	null, err := devNull()
+	if err != nil {
+		return m, err
+	}
+	defer null.Close()
+	c := t.timed("", "hook", "claude", "PreToolUse")
+	c.in = inputs["PreToolUse"]
+	return inTurns(e.ctx, hooks, func(int) (time.Duration, error) {
+		if _, err := c.in.Seek(0, 0); err != nil {
+			return 0, err
+		}
+		return c.time(null)
+	}, process(command{path: e.floor, env: t.as(""), dir: t.dir}, null))
 }

@@ -153,7 +153,7 @@ func (c *Call) hookBus(ctx context.Context, host string, p hook.Place) (*hook.Bu
 		return nil, errors.Join(err, w.Close())
 	}
 	return &hook.Bus{
-		Root: root, Office: office, Close: w.Close,
+		Root: root, Office: office, Close: w.Close, Leases: w.Leases(),
 		Bound: func(ctx context.Context, conversation string) (address.Instance, error) {
 			if named != "" {
 				return named, nil

@@ -60,7 +60,7 @@ func testHeavy() Heavy {
 		return (&fetch.Client{Token: token}).Get
 	})...)
 	heavy = append(append(heavy, IdentityVerbs()...), SignalVerbs()...)
-	heavy = append(heavy, ConductorVerbs()...)
+	heavy = append(append(heavy, ConductorVerbs()...), LeaseVerbs()...)
 	heavy = append(heavy, DrumbeatVerbs(testJobParts().Open)...)
 	heavy = append(heavy, RemoteVerbs(RemoteParts{
 		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Post, Seal: remoting.Seal,

@@ -16,7 +16,11 @@ before the model, in at most 2048 bytes. At the end of a turn it asks for one mo
 seen, once for each message. When there is nothing to say it prints nothing.
 
 <host> is the program (claude, codex, gemini), <event> is an event as the program calls it: SessionStart, UserPromptSubmit,
-PostToolUse, PermissionRequest, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, AfterTool, Notification, AfterAgent, SessionEnd.
+PreToolUse, PostToolUse, PermissionRequest, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, BeforeTool, AfterTool, Notification,
+AfterAgent, SessionEnd.
+
+Before a file is changed on which another agent has a lease ("tutti help lease take") it says who has it and until when. It is a
+warning: nothing is kept from anybody.
 
 In a session that works on a job ("tutti help job") it reports to that what its agent does: that it has begun, works, asks for a
 permission, rests, or has ended.

@@ -31,6 +31,7 @@ var claude = Driver{
 		Events: []Event{
 			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second, Wakes: true},
 			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second},
+			{Name: "PreToolUse", Moment: Edit, Timeout: 10 * time.Second, Matcher: "Edit|Write|MultiEdit|NotebookEdit"},
 			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second},
 			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second}, // it comes with the question; Notification, some seconds later
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Wakes: true},
@@ -39,7 +40,7 @@ var claude = Driver{
 		Unit: time.Second, MaxAgain: 8, Conversation: "CLAUDE_CODE_SESSION_ID", Folder: "CLAUDE_PROJECT_DIR", goOn: block,
 		add: func(e Event, text string) Answer {
 			switch e.Moment {
-			case Start, Prompt, Tool:
+			case Start, Prompt, Edit, Tool:
 				return addContext(e, text)
 			}
 			return Answer{}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -149,7 +150,7 @@ func TestReadHook(t *testing.T) {
 		`"reason":"other","stop_hook_active":true,"more":[1,{"x":null}],"prompt":"`+long+`"}`))
 	e, _ := claude.Hooks.Event("UserPromptSubmit")
 	want := Call{Event: e, Conversation: "s1", Dir: "/srv", Transcript: "/t", Source: "startup", Reason: "other", Prompt: long[:keepPrompt], Again: true}
-	if err != nil || got != want {
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 	}
 	for input, want := range map[string]error{
@@ -186,7 +187,7 @@ func TestAnswers(t *testing.T) {
 	for _, d := range All() {
 		for _, e := range d.Hooks.Events {
 			a, ok := d.Hooks.Add(e, text)
-			if ok != (e.Moment == Start || e.Moment == Prompt || e.Moment == Tool) || ok != (len(a.Out) > 0) || a.Status != 0 || len(a.Err) > 0 {
+			if ok != (e.Moment == Start || e.Moment == Prompt || e.Moment == Edit || e.Moment == Tool) || ok != (len(a.Out) > 0) || a.Status != 0 || len(a.Err) > 0 {
 				t.Errorf("%s %s: add %v, %+v", d.Name, e.Name, ok, a)
 			}
 			if ok {

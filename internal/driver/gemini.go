@@ -24,6 +24,7 @@ var gemini = Driver{
 		Events: []Event{
 			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second},
 			{Name: "BeforeAgent", Moment: Prompt, Timeout: 10 * time.Second},
+			{Name: "BeforeTool", Moment: Edit, Timeout: 10 * time.Second, Matcher: "write_file|replace|edit"},
 			{Name: "AfterTool", Moment: Tool, Timeout: 10 * time.Second},
 			{Name: "Notification", Moment: Ask, Timeout: 10 * time.Second},
 			{Name: "AfterAgent", Moment: Stop, Timeout: 10 * time.Second},
@@ -34,6 +35,10 @@ var gemini = Driver{
 			switch e.Moment {
 			case Start, Prompt, Tool:
 				return addContext(e, text)
+			case Edit: // whether its model hears it before the tool has run is not known; its user does
+				a := addContext(e, text)
+				a.Out = append(canonjson.Set(a.Out, "systemMessage", canonjson.AppendString(nil, text)), '\n')
+				return a
 			}
 			return Answer{}
 		},

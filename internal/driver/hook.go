@@ -22,6 +22,7 @@ const (
 	Other  Moment = iota // nothing is done
 	Start                // a conversation begins, or goes on after a pause
 	Prompt               // the user has said something, and the model has not seen it yet
+	Edit                 // a file is about to be changed
 	Tool                 // a tool was used, and the turn goes on
 	Ask                  // a person is asked whether a tool may be used
 	Stop                 // the turn is over
@@ -29,7 +30,7 @@ const (
 )
 
 func (m Moment) String() string {
-	return [...]string{"other", "start", "prompt", "tool", "ask", "stop", "end"}[m]
+	return [...]string{"other", "start", "prompt", "edit", "tool", "ask", "stop", "end"}[m]
 }
 
 // An Event is an occasion at which a program runs a command of its user's.
@@ -37,6 +38,7 @@ type Event struct {
 	Name    string // as the program spells it, in its settings and in the input
 	Moment  Moment
 	Timeout time.Duration // after which the program gives up on the command; it is written where that is possible
+	Matcher string        // the tools at which the program runs it, as it writes them; "": at all
 	Wakes   bool          // the program lets the command wait beside the conversation, and goes on when it ends with status 2
 }
 
@@ -79,13 +81,14 @@ func (h *Hooks) Event(name string) (Event, bool) {
 // empty.
 type Call struct {
 	Event        Event
-	Conversation string // id of the conversation
-	Dir          string // in which the agent works
-	Transcript   string // where the program writes the conversation
-	Source       string // at Start: startup, resume, clear, compact
-	Reason       string // at End
-	Prompt       string // at Prompt: what the user said. At most 4096 bytes are kept
-	Again        bool   // at Stop: this turn was asked for by a hook
+	Conversation string   // id of the conversation
+	Dir          string   // in which the agent works
+	Transcript   string   // where the program writes the conversation
+	Source       string   // at Start: startup, resume, clear, compact
+	Reason       string   // at End
+	Prompt       string   // at Prompt: what the user said. At most 4096 bytes are kept
+	Files        []string // at Edit: what is about to be changed, as the model spells it
+	Again        bool     // at Stop: this turn was asked for by a hook
 	// Helper: the event is one of an agent that the agent of the conversation has set to work. What is said then, that one
 	// hears. From documentation alone.
 	Helper bool
@@ -127,10 +130,27 @@ func (h *Hooks) Read(event string, input []byte) (Call, error) {
 	if len(c.Prompt) > keepPrompt {
 		c.Prompt = c.Prompt[:keepPrompt]
 	}
+	if e.Moment == Edit {
+		c.Files = edited(input)
+	}
 	c.Again, _ = canonjson.Bool(v[7])
 	helper, _ := canonjson.String(v[8])
 	c.Helper = helper != ""
 	return c, nil
+}
+
+// edited are the files that a tool is about to change, by the arguments that editing tools have.
+func edited(input []byte) (files []string) {
+	const most = 4096 // bytes of a path
+	raw, _ := canonjson.Get(input, "tool_input")
+	var v [3][]byte
+	canonjson.Pick(raw, []string{"file_path", "notebook_path", "absolute_path"}, v[:])
+	for _, one := range v {
+		if path, ok := canonjson.String(one); ok && path != "" && len(path) <= most && !strings.ContainsRune(path, 0) {
+			files = append(files, path)
+		}
+	}
+	return files
 }
 
 // An Answer is what a hook prints and ends with. The zero one says nothing, and costs the program nothing.
@@ -196,6 +216,7 @@ func (h *Hooks) Entry(e Event, command string, wakes bool) []byte {
 	if limit := e.limit(wakes); h.Unit > 0 && limit > 0 {
 		c.Int("timeout", int64(limit/h.Unit))
 	}
+	o.Opt("matcher", e.Matcher)
 	o.Raw("hooks", append(append([]byte{'['}, c.Bytes()...), ']'))
 	return o.Bytes()
 }

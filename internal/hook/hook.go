@@ -14,6 +14,8 @@
 //     in a conversation of the agent, judged by the real gpg and with what the protocol wants of who gets it. Their bodies are not printed.
 //     With nothing new that costs a look at the times of two files. Where something is new, a program that cannot judge it is replaced by
 //     one that can, before anything was done ([Elsewhere]).
+//   - Before a file is changed on which a peer has a lease the agent is told who has it and until when, and nothing is kept from it. Where
+//     nobody has ever taken one that costs a look for a folder.
 //   - While the halt switch is on it says so and does nothing else. When it was cleared, nothing is put before an agent until its
 //     user has let it go on.
 //
@@ -35,6 +37,7 @@ import (
 	"tutti/internal/conversation"
 	"tutti/internal/driver"
 	"tutti/internal/halt"
+	"tutti/internal/lease"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
 )
@@ -51,6 +54,8 @@ type Bus struct {
 	// Connect finds or makes the agent of a conversation. notice is what changed for it, mostly "".
 	Connect func(ctx context.Context, conversation string) (i address.Instance, notice string, err error)
 	Close   func() error
+	// Leases knows who works on which file; nil: nobody is asked.
+	Leases *lease.Desk
 }
 
 // A Place says which bus is meant.
@@ -140,9 +145,14 @@ func (e *event) folder() string {
 
 func (e *event) run(ctx context.Context) (err error) {
 	if s := e.o.Switch(); s.Halted {
+		if e.call.Event.Moment == driver.Edit {
+			return nil // it is said at other events
+		}
 		return e.halted(s)
 	}
 	switch m := e.call.Event.Moment; {
+	case m == driver.Edit:
+		return e.warn(ctx)
 	case m == driver.Ask, e.call.Helper && m == driver.Tool:
 		return e.report(ctx)
 	case e.call.Helper:

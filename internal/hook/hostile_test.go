@@ -137,7 +137,7 @@ func TestBadInput(t *testing.T) {
 		"an array":          `[{"session_id":"c1"}]`,
 		"no conversation":   `{"hook_event_name":"Stop"}`,
 		"of another type":   `{"session_id":17,"hook_event_name":"Stop"}`,
-		"an unknown event":  `{"session_id":"c1","hook_event_name":"PreToolUse"}`,
+		"an unknown event":  `{"session_id":"c1","hook_event_name":"PreCompact"}`,
 		"too large":         `{"session_id":"c1","hook_event_name":"Stop","x":"` + strings.Repeat("x", driver.MaxHook) + `"}`,
 		"no JSON":           "SessionStart",
 		"a text in a null":  "null",

@@ -177,7 +177,7 @@ func (g *rig) options(host, event, input string, out io.Writer) Options {
 				return nil, err
 			}
 			return &Bus{
-				Root: w.Root.Path, Office: g.office(w), Close: w.Close,
+				Root: w.Root.Path, Office: g.office(w), Close: w.Close, Leases: w.Leases(),
 				Bound: func(ctx context.Context, c string) (address.Instance, error) { return w.Identity.Bound(ctx, host, c) },
 				Connect: func(ctx context.Context, c string) (address.Instance, string, error) {
 					r, err := w.Connect(ctx, identity.Request{Host: host, Session: c, Place: identity.Place{Path: g.dir, Machine: "m"}}, g.now())

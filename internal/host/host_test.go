@@ -644,9 +644,9 @@ func TestUnknownStays(t *testing.T) {
 	}
 	// Hooks of ours at an event that we no longer use.
 	d.q.Remove = false
-	d.write(".gemini/settings.json", `{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "/old/tutti hook gemini BeforeTool"}]}]}}`, 0o600)
+	d.write(".gemini/settings.json", `{"hooks": {"BeforeModel": [{"hooks": [{"type": "command", "command": "/old/tutti hook gemini BeforeModel"}]}]}}`, 0o600)
 	d.ok("gemini")
-	if got := d.read(".gemini/settings.json"); strings.Contains(got, "BeforeTool") {
+	if got := d.read(".gemini/settings.json"); strings.Contains(got, "BeforeModel") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -57,12 +57,13 @@ type server struct {
 // A bus is what tools work on.
 type bus struct {
 	*app.World
-	office *post.Office
-	agree  *agreement.Bus
-	attend *attend.Attendance
-	absent *wake.Absent // whom it has written to who have no session
-	unlook func()       // ends the look-out for the halt switch
-	place  app.Place    // the folder that is open
+	office  *post.Office
+	agree   *agreement.Bus
+	attend  *attend.Attendance
+	absent  *wake.Absent       // whom it has written to who have no session
+	unlease context.CancelFunc // ends the looking after leases
+	unlook  func()             // ends the look-out for the halt switch
+	place   app.Place          // the folder that is open
 }
 
 func newServer(s *app.Service, o options, log func(string)) *server {
@@ -139,6 +140,7 @@ func (v *server) world(ctx context.Context) (*bus, error) {
 	defer v.mu.Unlock()
 	if v.over {
 		b.unlook()
+		b.unlease()
 		return nil, errors.Join(errOver, w.Close())
 	}
 	v.bus = b
@@ -166,6 +168,9 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	look, unlook := v.app.HaltLook()
 	b := &bus{World: w, office: office, agree: w.Agreements(), unlook: unlook, place: w.Place()}
 	b.absent = v.newAbsent(b)
+	var looking context.Context
+	looking, b.unlease = context.WithCancel(context.Background())
+	b.absent.Work(func() { v.watchLeases(looking, b) })
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
 		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat, Engaged: b.office.Engaged, Standing: w.Registry.Standing,
@@ -228,6 +233,8 @@ func (v *server) leave() {
 		ctx, cancel := context.WithTimeout(context.Background(), leaveFor)
 		defer cancel()
 		b.attend.Leave(ctx)
+		b.unlease()
+		v.sweepLeases(ctx, b) // those that were tied to the sessions that are closed
 		b.absent.Leave(ctx)
 	})
 }

@@ -221,7 +221,7 @@ var tools = []tool{
 			{"thread", described(aString, "id of the thread, or of a message in it"), true}, limitProp, cursorProp,
 		},
 	},
-	lookTool, answerTool,
+	lookTool, answerTool, takeTool, listTool, releaseTool,
 	{
 		name: "tutti_status", effect: reads, again: true, busless: true, run: status,
 		does: "Status: who you are on the bus, how much mail waits, how many agents are live, whether halt is active, which bus is used.",

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		verbs := slices.Concat(cli.CommsVerbs(), cli.RareVerbs(), cli.AgreementVerbs(), cli.IdentityVerbs(), cli.OrgVerbs(),
 			cli.SysMLVerbs(func(string) func(context.Context, string) ([]byte, error) { return nil }))
 		verbs = append(verbs, cli.SignalVerbs()...)
-		verbs = append(verbs, cli.ConductorVerbs()...)
+		verbs = append(append(verbs, cli.ConductorVerbs()...), cli.LeaseVerbs()...)
 		verbs = append(verbs, cli.DrumbeatVerbs(nil)...)
 		cli.MainHeavy(append(append(verbs, cli.HostVerbs(host.Editor{
 			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,

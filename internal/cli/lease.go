@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/identity"
+	"tutti/internal/lease"
+	"tutti/internal/post"
+	"tutti/internal/registry"
+	"tutti/internal/truepath"
+)
+
+// LeaseVerbs are those about who works on which file.
+func LeaseVerbs() Heavy {
+	return Heavy{{Name: "lease take", Run: runLeaseTake}, {Name: "lease list", Run: runLeaseList}, {Name: "lease release", Run: runLeaseRelease}}
+}
+
+// A leaseDesk is what the verbs that change leases work at.
+type leaseDesk struct {
+	*app.World
+	*lease.Desk
+	office *post.Office
+	who    *identity.Speaker
+}
+
+func (c *Call) leases(ctx context.Context) (*leaseDesk, error) {
+	w, err := c.world(app.Writing)
+	if err != nil {
+		return nil, err
+	}
+	d := &leaseDesk{World: w, Desk: w.Leases()}
+	if d.office, err = w.Office(); err == nil {
+		d.who, err = c.holder(ctx, w)
+	}
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// holder is in whose name leases are taken and released.
+func (c *Call) holder(ctx context.Context, w *app.World) (*identity.Speaker, error) {
+	i, err := c.inOwnName(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	own, nobody := c.peek(ctx, w)
+	if nobody == nil && own.Instance.Canonical() == i.Canonical() {
+		return own, nil
+	}
+	return &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: identity.DefaultScope}, nil
+}
+
+// sweep takes away what has ended, and tells.
+func (d *leaseDesk) sweep(ctx context.Context, c *Call) {
+	ended, err := d.Sweep(ctx, time.Now())
+	c.tellEnded(ctx, d, ended)
+	if err != nil {
+		c.warn("leases that have ended stay: %s", Clean(err.Error()))
+	}
+}
+
+func (c *Call) tellEnded(ctx context.Context, d *leaseDesk, ended []lease.Ending) {
+	if err := app.TellEnded(ctx, d.office, d.who, ended...); err != nil {
+		c.warn("not everybody could be told that a lease has ended: %s", Clean(err.Error()))
+	}
+}
+
+// files are the paths that were given, each as the one that its file has.
+func (c *Call) files() []string {
+	here := c.App.Place().Path
+	var all []string
+	for _, a := range c.Args {
+		if p := truepath.Below(here, a); !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func runLeaseTake(ctx context.Context, c *Call) error {
+	d, err := c.leases(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.World.Close()
+	d.sweep(ctx, c)
+	tie, err := d.LeaseTie(ctx, d.who.Instance, "")
+	if err != nil {
+		return err
+	}
+	w := lease.Want{Holder: d.who.Instance, Tie: tie, For: c.duration("for", lease.Usual), Note: c.text("note")}
+	now := time.Now()
+	var taken []*lease.Lease
+	for _, path := range c.files() {
+		w.Path = path
+		info, err := os.Stat(path)
+		w.Folder = err == nil && info.IsDir()
+		before, err := d.On(ctx, path)
+		if err != nil {
+			return err
+		}
+		l, ended, err := d.Take(ctx, w, now)
+		c.tellEnded(ctx, d, ended)
+		if err != nil {
+			for _, t := range taken { // all or none: half of what is needed helps nobody
+				if _, e := d.Release(context.WithoutCancel(ctx), t.Path, d.who.Instance, now); e != nil {
+					c.warn("%s stays leased: %s", Clean(t.Path), Clean(e.Error()))
+				}
+			}
+			return leaseFault(err)
+		}
+		if !slices.ContainsFunc(before, func(b *lease.Lease) bool { return b.Path == path && b.Is(d.who.Instance) }) {
+			taken = append(taken, l)
+		}
+		if !c.json {
+			c.line("leased until " + l.Until.Local().Format("15:04:05") + ": " + Clean(l.Path) + suffix(l))
+		}
+	}
+	if c.json {
+		return c.listLeases(ctx, d.Desk, c.files(), now)
+	}
+	if tie == nil {
+		c.remark("%s has no live session: the lease ends at its time alone", Clean(string(d.who.Instance)))
+	}
+	return nil
+}
+
+func suffix(l *lease.Lease) string {
+	if l.Folder {
+		return "/ and all below"
+	}
+	return ""
+}
+
+// leaseFault gives what is refused its exit status.
+func leaseFault(err error) error {
+	if held, ok := errors.AsType[*lease.HeldError](err); ok {
+		return &fault{code: exitState, err: held, hint: held.Hint()}
+	}
+	switch {
+	case errors.Is(err, lease.ErrLong):
+		return usageHint("--for 30m", "--for: %s", err)
+	case errors.Is(err, lease.ErrNone):
+		return badState(`"tutti lease list" shows those that there are`, "%s", err)
+	case errors.Is(err, registry.ErrGone):
+		return &fault{code: exitState, err: err, hint: hintOf(err)}
+	}
+	return err
+}
+
+// listLeases shows the leases that stand: those on the paths, all without any.
+func (c *Call) listLeases(ctx context.Context, d *lease.Desk, paths []string, now time.Time) error {
+	all, err := d.All(ctx)
+	if err != nil {
+		return err
+	}
+	var out list
+	var rows [][]string
+	for _, l := range all {
+		why, err := d.Ended(ctx, l, now)
+		if err != nil {
+			return err
+		}
+		if why != "" || len(paths) > 0 && !slices.ContainsFunc(paths, l.Touches) {
+			continue
+		}
+		out.raw(l.JSON())
+		rows = append(rows, []string{string(l.Holder), l.Path + suffix(l), "until " + l.Until.Local().Format("15:04:05"), l.Note})
+	}
+	switch {
+	case c.json:
+		c.emit(out.bytes())
+	case len(rows) == 0:
+		c.nothing("no lease")
+	default:
+		c.table(rows)
+	}
+	return nil
+}
+
+func runLeaseList(ctx context.Context, c *Call) error {
+	w, err := c.reads()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return c.listLeases(ctx, w.Leases(), c.files(), time.Now())
+}
+
+func runLeaseRelease(ctx context.Context, c *Call) error {
+	if len(c.Args) == 0 && !c.on("all") {
+		return usageHint("--all releases all of yours", "lease release: which path?")
+	}
+	d, err := c.leases(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.World.Close()
+	paths := c.files()
+	if c.on("all") {
+		all, err := d.All(ctx)
+		if err != nil {
+			return err
+		}
+		for _, l := range all {
+			if l.Is(d.who.Instance) && !slices.Contains(paths, l.Path) {
+				paths = append(paths, l.Path)
+			}
+		}
+	}
+	var gone []string
+	for _, path := range paths {
+		e, err := d.Release(ctx, path, d.who.Instance, time.Now())
+		if err != nil {
+			return leaseFault(err)
+		}
+		c.tellEnded(ctx, d, []lease.Ending{*e})
+		gone = append(gone, path)
+		if !c.json {
+			c.line("released: " + Clean(path))
+		}
+	}
+	switch {
+	case c.json:
+		var out list
+		for _, p := range gone {
+			out.str(p)
+		}
+		c.emit(out.bytes())
+	case len(gone) == 0:
+		c.nothing("no lease of " + strings.TrimSpace(Clean(string(d.who.Instance))))
+	}
+	return nil
+}

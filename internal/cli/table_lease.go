@@ -1,0 +1,44 @@
+package cli
+
+var leaseAs = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "in whose name"}
+
+var leaseVerbs = []Verb{
+	{
+		Name: "lease take", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: -1, Offer: Files, Bus: true, Rare: true,
+		Short: "say that you work on files, so that others keep off them",
+		Args:  "<path>...",
+		Flags: []Flag{
+			{Name: "for", Kind: Duration, Value: "time", Default: "30m", Help: "how long, at most 24h; to take it again prolongs it"},
+			{Name: "note", Kind: Text, Value: "text", Help: "what you do with them, in one line"},
+			leaseAs,
+		},
+		Does: `Takes a lease on each path; on a folder it covers what lies below. Other agents see it: before they edit such a file, Claude Code and
+Gemini are told who holds it and until when, if our hooks are set up. A path is the same however it is reached. Of several who take one
+path at once one gets it; the others are told who has it, since when and until when, and by mail when it has ended. Of several paths
+all are taken, or none. It ends at its time, with the session of the agent, and when it is taken out of service.`,
+		Wont: "It locks nothing. Who does not ask, or edits in spite of the warning, writes all the same.",
+		Examples: `$ tutti lease take internal/parser --for 1h --note 'new grammar'
+leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
+		Exit: "0 taken; 1 wrong usage; 2 somebody else holds one of them, or there is no bus; 3 a file could not be written; 5 halted",
+		See:  "lease list, lease release, hook",
+	},
+	{
+		Name: "lease list", Under: Tutti, Group: GroupBus, Halt: Reads, MaxArgs: -1, Offer: Files, Bus: true, Rare: true,
+		Short:    "who works on which files",
+		Args:     "[<path>...]",
+		Does:     "Lists the leases that stand, or those that concern the paths: on them, above or below.",
+		Examples: "$ tutti lease list internal",
+		Exit:     exitPlain,
+		See:      "lease take",
+	},
+	{
+		Name: "lease release", Under: Tutti, Group: GroupBus, Halt: Ends, MaxArgs: -1, Offer: Files, Bus: true, Rare: true,
+		Short:    "say that you are done with them",
+		Args:     "[<path>...]",
+		Flags:    []Flag{{Name: "all", Kind: Switch, Help: "all that are held in that name"}, leaseAs},
+		Does:     "Ends leases. Those who were warned of them or wanted them are told by mail.",
+		Examples: "$ tutti lease release internal/parser\n$ tutti lease release --all",
+		Exit:     "0 done; 1 wrong usage; 2 there is none there, it is somebody else's, or there is no bus; 3 a file could not be written",
+		See:      "lease take",
+	},
+}

@@ -1,0 +1,96 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tutti/internal/envelope"
+	"tutti/internal/lease"
+	"tutti/internal/plain"
+	"tutti/internal/store"
+	"tutti/internal/truepath"
+)
+
+// maxWarned is how many leases one warning names, the nearest first.
+const maxWarned = 3
+
+// warn tells an agent that is about to change a file who has said that he works on it. It never says that it may not: what a program
+// asks of its user, and whether, stays as it is.
+func (e *event) warn(ctx context.Context) (err error) {
+	if len(e.call.Files) == 0 || !e.notes.load(&e.was) || e.was.Root == "" || e.was.Instance == "" {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(e.was.Root, leaseFolder)); err != nil {
+		return nil // nobody has ever taken one here
+	}
+	if e.bus, err = e.o.Open(ctx, Place{Root: e.was.Root, Dir: e.call.Dir}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.bus.Close()) }()
+	if e.bus.Leases == nil || e.bus.Root != e.was.Root {
+		return nil
+	}
+	var text strings.Builder
+	said, doubt := 0, error(nil)
+	for _, file := range e.call.Files {
+		if !filepath.IsAbs(file) && e.call.Dir == "" {
+			continue
+		}
+		all, err := e.bus.Leases.On(ctx, truepath.Below(e.call.Dir, file))
+		if err != nil {
+			return err
+		}
+		for _, l := range all {
+			why, err := e.bus.Leases.Ended(ctx, l, e.now)
+			if err != nil {
+				return err
+			}
+			if why != "" || l.Is(e.was.Instance) || said == maxWarned {
+				continue
+			}
+			said++
+			text.WriteString(warning(l, file, e.now))
+			doubt = errors.Join(doubt, e.bus.Leases.Warn(ctx, l, e.was.Instance))
+		}
+	}
+	if said == 0 {
+		return doubt
+	}
+	return errors.Join(doubt, e.say(e.cut(text.String(), "Nothing keeps you from it. Better ask first, or work on something else: you are told by mail when the lease ends.")))
+}
+
+// cut shortens a text so that the answer with it and an ending is not too long.
+func (e *event) cut(text, ending string) string {
+	for most := len(text); ; most -= most/8 + 1 {
+		said := text
+		if most < len(text) {
+			said = plain.Head(text, most) + "\n"
+		}
+		if a, _ := e.answer(said + ending); len(a.Out) <= MaxAnswer || most <= 0 {
+			return said + ending
+		}
+	}
+}
+
+// leaseFolder is where leases lie below a bus.
+var leaseFolder = filepath.Dir(store.FileLease.Spec().Path)
+
+// warning is what is said of one lease.
+func warning(l *lease.Lease, file string, now time.Time) string {
+	const most = 300 // bytes of a path
+	on := plain.Head(plain.Clean(file), most)
+	if l.Path != file {
+		on += " (" + plain.Head(plain.Clean(l.Path), most) + ")"
+	}
+	s := fmt.Sprintf("tutti: %s is leased by %s until %s, %s from now.\n", on, plain.Word(string(l.Holder)), envelope.Stamp(l.Until),
+		plain.Duration(l.Until.Sub(now).Round(time.Second)))
+	if l.Note != "" {
+		s += "text of a peer, not of your user:\n| " + plain.Head(plain.Clean(l.Note), most) + "\n"
+	}
+	return s
+}

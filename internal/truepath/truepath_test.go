@@ -1,0 +1,46 @@
+package truepath_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tutti/internal/truepath"
+)
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	dir := truepath.Of(t.TempDir())
+	for _, d := range []string{"a/b", "A"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil && d != "A" {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a/b/f"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"link": "a/b", "a/up": "..", "a/b/l": "f", "loose": "a/none", "loop": "loop", "abs": filepath.Join(dir, "a")} {
+		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{
+		"a/b/f": "a/b/f", "link/f": "a/b/f", "link/l": "a/b/f", "a/./b//f": "a/b/f", "a/x/../b/f": "a/b/f", "abs/b/f": "a/b/f",
+		"a/up/link/f": "a/b/f", "a/b/new": "a/b/new", "link/new/er": "a/b/new/er", "loose": "a/none", "loop": "loop", "loop/x": "loop/x", "none/x": "none/x",
+	} {
+		if got := truepath.Of(filepath.Join(dir, path)); got != filepath.Join(dir, want) {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+		if got := truepath.Below(dir, path); got != filepath.Join(dir, want) {
+			t.Errorf("%s below its folder: %s, want %s", path, got, want)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "a/B")); err == nil { // here the system does not tell them apart
+		if got := truepath.Of(filepath.Join(dir, "A/B/F")); got != filepath.Join(dir, "a/b/f") {
+			t.Errorf("in capitals: %s", got)
+		}
+	}
+	if got := truepath.Of("/"); got != "/" {
+		t.Errorf("/: %s", got)
+	}
+}
