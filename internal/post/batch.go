@@ -37,6 +37,7 @@ func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, erro
 			r.Outcome, r.Err = Refused, halted
 		default:
 			if err != nil {
+				r.Beside = false // nobody knows
 				o.putAgain(ctx, r, s.raws[i])
 			}
 		}
@@ -169,6 +170,9 @@ func (c *counter) handAll(ctx context.Context, all *sending) {
 // store puts letter i, and has a copy made of it.
 func (c *counter) store(ctx context.Context, all *sending, i int, l *Letter, p *piece) {
 	r, raw, _ := c.put(ctx, l, p)
+	if r.Outcome != Refused && l.Beside != nil {
+		r.Beside = c.mail.Beside(settle(ctx), l.Beside.Key, l.Beside.Data) == nil
+	}
 	all.receipts[i], all.raws[i] = r, raw
 	if kept(&r) && !l.Arrived {
 		all.copied[i] = c.mail.CopyAfter(settle(ctx), l.From.Instance, r.ID, raw)

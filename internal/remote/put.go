@@ -29,8 +29,8 @@ func (r *Receiver) group(p *parcel) []*parcel {
 	return all
 }
 
-// put delivers a group, then marks what was delivered as taken, then answers. Whoever is cut off between the two is answered
-// nothing, and finds on the next try that the very same envelope lies there already, which counts as delivered then.
+// put delivers a group, marks what was delivered as taken, at the same price where the store can, then answers. A marker is never
+// there before its message. Whoever is cut off between the two is answered nothing, and finds on the next try that the very same envelope lies there already, which counts as delivered then.
 func (r *Receiver) put(ctx context.Context, all []*parcel) {
 	answers := make([]door.Answer, len(all))
 	defer func() {
@@ -51,10 +51,13 @@ func (r *Receiver) put(ctx context.Context, all []*parcel) {
 	for i := range receipts {
 		if receipts[i].Outcome == post.Refused {
 			answers[i] = r.refused(receipts[i].Err)
+			all[i].claim.drop(context.WithoutCancel(ctx))
 			continue
 		}
 		answers[i] = accepted(receipts[i].To, all[i].e.Actor.Instance)
-		claims = append(claims, all[i].claim)
+		if !receipts[i].Beside {
+			claims = append(claims, all[i].claim)
+		}
 	}
 	if len(claims) == 0 {
 		return
@@ -75,7 +78,7 @@ func (r *Receiver) deliver(ctx context.Context, all []*parcel) []post.Receipt {
 		a := p.e.Actor
 		letters[i] = post.Letter{
 			From: &identity.Speaker{Instance: a.Instance, Role: a.Role, Scope: a.Scope}, To: p.e.Target, Raw: p.e.Raw, Arrived: true,
-			Deposit: r.Open == Anybody,
+			Deposit: r.Open == Anybody, Beside: &store.Doc{Key: p.claim.key(), Data: p.claim.data},
 		}
 	}
 	receipts, halted := r.Office.SendAll(ctx, letters)

@@ -149,13 +149,20 @@ func TestRetryAfterFailure(t *testing.T) {
 	f := &failing{}
 	x := open(t, func(r *Receiver) { f.Docs = r.Guard.Docs; r.Guard = &Guard{Docs: f, Kind: store.RemoteReplay} })
 	f.broken.Store(true)
-	good := letter(t, "env-f", time.Now())
+	const ghost = address.Instance("codex:ghost:cccccccccccc") // whose mailbox is there: its marker comes after the message
+	to := func(id string) []byte {
+		return letter(t, id, time.Now(), set("target", fmt.Sprintf(`{"instance":%q}`, ghost)))
+	}
+	if _, err := x.mail.Put(t.Context(), ghost, to("env-before")); err != nil {
+		t.Fatal(err)
+	}
+	good := to("env-f")
 	x.wants("disk full", good, 500, `{"ok":false,"error":"apply-failed"}`)
 	f.broken.Store(false)
 	x.wants("honest retry", good, 202, "ok")
 	x.wants("replay", good, 409, "replayed")
-	if n := x.box(bob); n != 1 {
-		t.Errorf("%d messages, want 1", n)
+	if n := x.box(ghost); n != 2 {
+		t.Errorf("%d messages, want that of before and one", n)
 	}
 }
 
