@@ -14,6 +14,7 @@ import (
 	"tutti/internal/roster/files"
 	"tutti/internal/settings"
 	"tutti/internal/sysml/fetch"
+	"tutti/internal/upgrade"
 )
 
 // heavy are the verbs that only this program has.
@@ -26,7 +27,7 @@ func heavy() cli.Heavy {
 	verbs = append(append(verbs, cli.OrgVerbs()...), cli.SysMLVerbs(func(token string) func(context.Context, string) ([]byte, error) {
 		return (&fetch.Client{Token: token}).Get
 	})...)
-	verbs = append(verbs, cli.ModelVerbs()...)
+	verbs = append(append(verbs, cli.ModelVerbs()...), cli.DeployVerbs(upgrade.Latest)...)
 	verbs = append(append(verbs, cli.IdentityVerbs()...), cli.SignalVerbs()...)
 	verbs = append(append(verbs, cli.ConductorVerbs()...), cli.LeaseVerbs()...)
 	verbs = append(verbs, cli.DrumbeatVerbs(openRegistry)...)

@@ -33,6 +33,7 @@ func init() {
 		"profile")
 	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "subagent", "org",
 		"lease", "model", "sysml")
+	lay(place{tier: 3, line: 1}, "deploy")
 	lay(place{tier: 3, line: 3}, "nhi") // who is offboarded takes its subagents along
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "comms", "host", "wake", "agreement")
 	lay(place{tier: 4, line: 1}, "comms/survey")
@@ -44,7 +45,7 @@ func init() {
 	lay(place{tier: 4, line: 1, heavy: true}, "remote")                        // it delivers as post does
 	lay(place{tier: 4, line: 2, heavy: true}, "remote/mirror", "remote/drive") // they rest on its guard, its rates and its clock
 	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt")                      // it carries what job says
-	lay(place{tier: 4, heavy: true}, "sysml/fetch")
+	lay(place{tier: 4, heavy: true}, "sysml/fetch", "upgrade")
 	lay(place{tier: 5}, "app")
 	lay(place{tier: 6}, "cli")
 	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "demo", "search", "remoting", "dashboard", "tui", "webui")

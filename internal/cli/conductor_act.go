@@ -20,9 +20,13 @@ import (
 // ConductorVerbs are those about who conducts a workspace.
 func ConductorVerbs() Heavy {
 	return Heavy{
-		{Name: "conductor", Run: runConductor}, {Name: "conductor claim", Run: runConductorClaim}, {Name: "conductor release", Run: runConductorRelease},
-		{Name: "conductor check", Run: runConductorCheck}, {Name: "conductor-launch-check", Run: runConductorCheck},
-		{Name: "conductor launch", Run: runConductorLaunch}, {Name: "conductor-launch", Run: runConductorLaunch},
+		{Name: "conductor", Run: runConductor},
+		{Name: "conductor claim", Run: runConductorClaim},
+		{Name: "conductor release", Run: runConductorRelease},
+		{Name: "conductor check", Run: runConductorCheck},
+		{Name: "conductor-launch-check", Run: runConductorCheck},
+		{Name: "conductor launch", Run: runConductorLaunch},
+		{Name: "conductor-launch", Run: runConductorLaunch},
 	}
 }
 

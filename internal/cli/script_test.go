@@ -28,6 +28,7 @@ import (
 	"tutti/internal/roster/files"
 	"tutti/internal/settings"
 	"tutti/internal/sysml/fetch"
+	"tutti/internal/upgrade"
 )
 
 // TestMain lets the test binary be all our programs. It is told from which one it is by its name, but a tuttid that
@@ -61,6 +62,7 @@ func testHeavy() Heavy {
 	})...)
 	heavy = append(append(heavy, IdentityVerbs()...), SignalVerbs()...)
 	heavy = append(append(heavy, ConductorVerbs()...), LeaseVerbs()...)
+	heavy = append(heavy, DeployVerbs(upgrade.Latest)...)
 	heavy = append(heavy, DrumbeatVerbs(testJobParts().Open)...)
 	heavy = append(heavy, RemoteVerbs(RemoteParts{
 		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Post, Seal: remoting.Seal,

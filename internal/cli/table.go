@@ -1,7 +1,7 @@
 package cli
 
 // verbs is the table. Each family is a list of its own; the order is that of help.
-var verbs = [...]*[]Verb{&stopVerbs, &busVerbs, &mailVerbs, &searchVerbs, &keyVerbs, &watchVerbs, &upVerbs, &commsVerbs, &commsMoreVerbs, &commsLookVerbs, &commsNetVerbs, &sessionVerbs, &jobVerbs, &mcpVerbs, &hookVerbs, &setupVerbs, &serviceVerbs, &storeVerbs, &tidyVerbs, &hostVerbs, &skillVerbs, &identityVerbs, &negotiateVerbs, &declareVerbs, &signalVerbs, &conductorVerbs, &leaseVerbs, &orgVerbs, &modelVerbs, &profileVerbs, &sysmlVerbs, &drumbeatVerbs, &remoteVerbs, &driveVerbs, &demoVerbs, &programVerbs, &plumbingVerbs}
+var verbs = [...]*[]Verb{&stopVerbs, &busVerbs, &mailVerbs, &searchVerbs, &keyVerbs, &watchVerbs, &upVerbs, &commsVerbs, &commsMoreVerbs, &commsLookVerbs, &commsNetVerbs, &sessionVerbs, &jobVerbs, &mcpVerbs, &hookVerbs, &setupVerbs, &serviceVerbs, &storeVerbs, &tidyVerbs, &hostVerbs, &skillVerbs, &identityVerbs, &negotiateVerbs, &declareVerbs, &signalVerbs, &deployVerbs, &conductorVerbs, &leaseVerbs, &orgVerbs, &modelVerbs, &profileVerbs, &sysmlVerbs, &drumbeatVerbs, &remoteVerbs, &driveVerbs, &demoVerbs, &programVerbs, &plumbingVerbs}
 
 // Lines of exit status that several verbs share.
 const (

@@ -44,6 +44,8 @@ func TestVectorsOps(t *testing.T) {
 
 		"blockageLifecycle": blockageLifecycle,
 		"blockagePush":      blockagePush,
+		"k8sQuota":          k8sQuota,
+		"upgradeIsNewer":    upgradeIsNewer,
 	})
 }
 

@@ -1,0 +1,58 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("9.9.9")) }))
+	defer elsewhere.Close()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/plain":
+			w.Write([]byte(" 1.2.3\n"))
+		case "/json":
+			w.Write([]byte(`{"name":"tutti","version":"1.2.4"}`))
+		case "/near":
+			http.Redirect(w, r, "/plain", http.StatusFound)
+		case "/far":
+			http.Redirect(w, r, elsewhere.URL, http.StatusFound)
+		case "/page":
+			w.Write([]byte("<html> no version </html>"))
+		case "/long":
+			w.Write([]byte(strings.Repeat("1", 2*maxAnswer)))
+		case "/hang":
+			<-r.Context().Done()
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "latest")
+	if err := os.WriteFile(file, []byte("1.2.5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[string]string{
+		s.URL + "/plain": "1.2.3", s.URL + "/json": "1.2.4", s.URL + "/near": "1.2.3", file: "1.2.5",
+		s.URL + "/far": "", s.URL + "/page": "", s.URL + "/long": "", s.URL + "/none": "", dir: "", filepath.Join(dir, "absent"): "",
+		"http://releases.invalid/latest": "", "ftp://127.0.0.1/latest": "",
+	} {
+		if got, err := Latest(t.Context(), source); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v, want %q", source, got, err, want)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := Latest(ctx, s.URL+"/hang"); !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+}
