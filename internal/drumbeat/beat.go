@@ -79,8 +79,8 @@ type Drum struct {
 	entries  cache[stopped]
 	sessions cache[member]
 	said     map[address.Instance]string // what was said last of an agent that stands still
-	turn     int                         // which mailboxes are looked at next
-	hold     func() error                // the lease is still ours
+	room     room
+	hold     func() error // the lease is still ours
 }
 
 // New returns a drum.
@@ -162,27 +162,27 @@ type room struct {
 	members map[address.Instance][]*member
 }
 
-// around reads entries and sessions, as far as they have changed.
+// around reads entries and sessions, as far as they have changed, and finds what is due.
 func (d *Drum) around(ctx context.Context, now time.Time) (*room, error) {
-	r := &room{entries: make(map[address.Instance]*stopped, len(d.entries.rows)), members: make(map[address.Instance][]*member, len(d.sessions.rows))}
-	if err := d.sessions.look(ctx, d.o.Book.Store, func(m *member) { r.members[m.who] = append(r.members[m.who], m) }); err != nil {
+	err := d.sessions.look(ctx, d.o.Book.Store)
+	if err == nil {
+		err = d.entries.look(ctx, d.o.Book.Store)
+	}
+	if err != nil {
+		d.room = room{} // what has changed is not known any more
 		return nil, err
 	}
-	err := d.entries.look(ctx, d.o.Book.Store, func(e *stopped) {
-		r.entries[e.who] = e
-		switch ruling, why, until := Judge(e.Entry, r.known(e, now), &d.s, now); ruling {
-		case Due, Spent, Progress:
-			r.due = append(r.due, e)
-		case Hold:
-			d.once(e.Instance, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone: %s", e.Instance, why)})
-		case Wait:
-			if why != "" {
-				d.once(e.Instance, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone until %s: %s", e.Instance, clock(until), why)})
-			}
-		case Over:
-			delete(d.said, e.Instance)
-		}
-	})
+	r := &d.room
+	if d.sessions.changed || r.members == nil {
+		r.members = make(map[address.Instance][]*member, len(d.sessions.rows))
+		d.sessions.each(func(m *member) { r.members[m.who] = append(r.members[m.who], m) })
+	}
+	if d.entries.changed || r.entries == nil {
+		r.entries = make(map[address.Instance]*stopped, len(d.entries.rows))
+		d.entries.each(func(e *stopped) { r.entries[e.who] = e })
+	}
+	r.due = nil
+	d.entries.each(func(e *stopped) { d.judge(r, e, now) })
 	slices.SortFunc(r.due, func(a, b *stopped) int {
 		return cmp.Or(a.StoppedAt.Compare(b.StoppedAt), cmp.Compare(a.Instance, b.Instance))
 	})
@@ -191,7 +191,23 @@ func (d *Drum) around(ctx context.Context, now time.Time) (*room, error) {
 			delete(d.said, who)
 		}
 	}
-	return r, err
+	return r, nil
+}
+
+// judge looks at one entry.
+func (d *Drum) judge(r *room, e *stopped, now time.Time) {
+	switch ruling, why, until := Judge(e.Entry, r.known(e, now), &d.s, now); ruling {
+	case Due, Spent, Progress:
+		r.due = append(r.due, e)
+	case Hold:
+		d.once(e.Instance, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone: %s", e.Instance, why)})
+	case Wait:
+		if why != "" {
+			d.once(e.Instance, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone until %s: %s", e.Instance, clock(until), why)})
+		}
+	case Over:
+		delete(d.said, e.Instance)
+	}
 }
 
 // known is what the sessions of an agent say of it.
@@ -257,7 +273,7 @@ func (d *Drum) found(ctx context.Context, r *room, m *member, now time.Time) {
 		d.tell(Event{Kind: Faulty, Instance: m.Instance, Text: err.Error(), Fault: true})
 		return
 	}
-	r.entries[m.who] = &stopped{e, m.who}
+	r.entries[m.who] = &stopped{e, m.who} // until the next look, which finds it
 }
 
 func (d *Drum) saidAt(ctx context.Context, i address.Instance) (time.Time, error) {

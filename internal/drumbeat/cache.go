@@ -20,6 +20,8 @@ type cache[T any] struct {
 	parse func(raw []byte) (*T, error)
 	rows  map[string]*row[T]
 	turn  uint64
+	// changed: since the look before a document came, went, or was read again.
+	changed bool
 }
 
 type row[T any] struct {
@@ -33,12 +35,13 @@ type row[T any] struct {
 // unsettled is how long after a write the time of a document says nothing: coarser clocks of file systems are not known locally.
 const unsettled = 50 * time.Millisecond
 
-// look calls f for every document. Those that are none are passed by.
-func (c *cache[T]) look(ctx context.Context, s store.Reader, f func(*T)) error {
+// look reads what has changed.
+func (c *cache[T]) look(ctx context.Context, s store.Reader) error {
 	if c.rows == nil {
 		c.rows = map[string]*row[T]{}
 	}
 	c.turn++
+	c.changed = false
 	for e, err := range s.List(ctx, c.kind, "") {
 		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
 			continue
@@ -52,20 +55,30 @@ func (c *cache[T]) look(ctx context.Context, s store.Reader, f func(*T)) error {
 				r = &row[T]{}
 				c.rows[e.Key.Name] = r
 			}
+			c.changed = true
 			if err := c.read(ctx, s, e, r); err != nil {
+				r.fresh = true
 				return err
 			}
 		}
-		if r.turn = c.turn; r.doc != nil {
-			f(r.doc)
-		}
+		r.turn = c.turn
 	}
 	for name, r := range c.rows {
 		if r.turn != c.turn {
 			delete(c.rows, name)
+			c.changed = true
 		}
 	}
 	return nil
+}
+
+// each calls f for every document that is one, in no order.
+func (c *cache[T]) each(f func(*T)) {
+	for _, r := range c.rows {
+		if r.doc != nil {
+			f(r.doc)
+		}
+	}
 }
 
 func (c *cache[T]) read(ctx context.Context, s store.Reader, e store.Entry, r *row[T]) error {

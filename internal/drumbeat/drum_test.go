@@ -514,9 +514,10 @@ func TestCacheNotices(t *testing.T) {
 	b := &Book{Store: s}
 	c := cache[stopped]{kind: store.Drumbeat, parse: parseStopped}
 	look := func() (all []string) {
-		if err := c.look(t.Context(), s, func(e *stopped) { all = append(all, e.WorkStatus+string(e.who)) }); err != nil {
+		if err := c.look(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
+		c.each(func(e *stopped) { all = append(all, e.WorkStatus+string(e.who)) })
 		slices.Sort(all)
 		return all
 	}
