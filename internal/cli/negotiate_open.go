@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/canonjson"
+	"tutti/internal/identity"
+	"tutti/internal/negotiation"
+)
+
+func runNegotiateOpen(ctx context.Context, c *Call) error {
+	raw, err := c.record(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := c.dealOf(app.Writing, "")
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	var who address.Instance
+	if c.under != H2A {
+		if s, err := c.subject(ctx, d.w); err == nil {
+			who = s
+		} else if c.value("instance") != "" {
+			return err
+		}
+	}
+	r, err := d.bus.Open(ctx, raw, who, d.now)
+	if err != nil {
+		return c.dealFault(err)
+	}
+	if c.json {
+		c.emit(r.Raw)
+		return nil
+	}
+	d.id = r.ID
+	c.line("opened " + Clean(r.ID))
+	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
+	if err == nil {
+		d.next(s.Next)
+	}
+	return nil
+}
+
+// record is that of the negotiation to be opened: as it was given, or made of flags.
+func (c *Call) record(ctx context.Context) ([]byte, error) {
+	arg := c.arg(0)
+	if c.under == H2A {
+		if arg = c.value("json"); arg == "" {
+			return nil, c.missing("json")
+		}
+	}
+	var made []string
+	for _, name := range []string{"id", "scope", "subject", "parties", "signers", "quorum", "deadline"} {
+		if c.under != H2A && c.isSet(name) {
+			made = append(made, "--"+name)
+		}
+	}
+	switch {
+	case arg != "" && len(made) > 0:
+		return nil, usagef("%s: either a record, or flags that make one (%s)", c.Verb.Name, strings.Join(made, " "))
+	case arg != "":
+		return c.document(ctx, arg, "the record")
+	}
+	for _, name := range []string{"id", "subject", "parties"} {
+		if c.value(name) == "" {
+			return nil, c.missing(name)
+		}
+	}
+	parties := commaList(c.value("parties"))
+	signers := parties
+	if s := c.value("signers"); s != "" {
+		signers = commaList(s)
+	}
+	scope := c.value("scope")
+	if scope == "" {
+		scope = identity.DefaultScope
+	}
+	var o canonjson.Object
+	o.Str("id", c.value("id"))
+	o.Str("scope", scope)
+	o.Str("subject", c.value("subject"))
+	o.Str("status", string(negotiation.Draft))
+	o.Strs("parties", parties)
+	o.Strs("requiredSigners", signers)
+	o.Opt("deadline", c.value("deadline"))
+	if c.isSet("quorum") {
+		o.Within("authority", func(o *canonjson.Object) {
+			o.Str("kind", "AUTHORITY")
+			o.Str("id", c.value("id")+"/quorum")
+			o.Str("authorityKind", "quorum")
+			o.Strs("members", signers)
+			o.Int("threshold", int64(c.count("quorum", 0)))
+		})
+	}
+	return o.End(), nil
+}
+
+// commaList are the words between commas.
+func commaList(s string) []string {
+	var out []string
+	for w := range strings.SplitSeq(s, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
