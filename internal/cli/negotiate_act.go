@@ -18,6 +18,9 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func runNegotiateOffer(ctx context.Context, c *Call) error {
+	if err := c.requires("id", "instance", "artifact"); err != nil {
+		return err
+	}
 	d, err := c.deal(app.Writing)
 	if err != nil {
 		return err
@@ -54,6 +57,9 @@ func runNegotiateOffer(ctx context.Context, c *Call) error {
 }
 
 func runNegotiateSign(ctx context.Context, c *Call) error {
+	if err := c.requires("id", "instance", "artifact", "private-key"); err != nil {
+		return err
+	}
 	d, err := c.deal(app.Writing)
 	if err != nil {
 		return err
@@ -137,9 +143,10 @@ func (d *deal) emitRecord(ctx context.Context) error {
 func runNegotiateStatus(ctx context.Context, c *Call) error {
 	to := negotiation.State(c.arg(1))
 	if c.under == H2A {
-		if to = negotiation.State(c.value("status")); to == "" {
-			return c.missing("status")
+		if err := c.requires("id", "status"); err != nil {
+			return err
 		}
+		to = negotiation.State(c.value("status"))
 	}
 	mode := app.Reading
 	if to != "" {

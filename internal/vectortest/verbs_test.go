@@ -25,7 +25,8 @@ const asProgram = "TUTTI_VECTORS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		verbs := append(append(append(append(cli.CommsVerbs(), cli.RareVerbs()...), cli.IdentityVerbs()...), cli.OrgVerbs()...), cli.SysMLVerbs(func(string) func(context.Context, string) ([]byte, error) { return nil })...)
+		verbs := slices.Concat(cli.CommsVerbs(), cli.RareVerbs(), cli.AgreementVerbs(), cli.IdentityVerbs(), cli.OrgVerbs(),
+			cli.SysMLVerbs(func(string) func(context.Context, string) ([]byte, error) { return nil }))
 		cli.MainHeavy(append(append(verbs, cli.HostVerbs(host.Editor{
 			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 		})...), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
