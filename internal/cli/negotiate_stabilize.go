@@ -43,7 +43,9 @@ func runNegotiateStabilize(ctx context.Context, c *Call) error {
 	}
 	c.line(c.paint(green, "stabilized") + " " + Clean(d.id))
 	c.facts([][]string{
-		{"artifact", r.ArtifactHash}, {"signers", Clean(strings.Join(instanceTexts(r.Signers), " "))}, {"kept as", Clean(c.App.Shown(path))},
+		{"artifact", r.ArtifactHash},
+		{"signers", Clean(strings.Join(instanceTexts(r.Signers), " "))},
+		{"kept as", Clean(c.App.Shown(path))},
 		{"entry", itoa(r.Final.Sequence)},
 	})
 	for _, e := range r.Advisory {

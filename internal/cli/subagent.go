@@ -20,11 +20,18 @@ import (
 // IdentityVerbs are the verbs about subagents and about identities that are no person's.
 func IdentityVerbs() Heavy {
 	return Heavy{
-		{Name: "subagent spawn", Run: runSpawn}, {Name: "subagent register", Run: runSpawn}, {Name: "subagent list", Run: runSubagents},
-		{Name: "subagent route", Run: runRoute}, {Name: "subagent inbox", Run: runSubagentInbox}, {Name: "subagent audit", Run: runSubagentAudit},
+		{Name: "subagent spawn", Run: runSpawn},
+		{Name: "subagent register", Run: runSpawn},
+		{Name: "subagent list", Run: runSubagents},
+		{Name: "subagent route", Run: runRoute},
+		{Name: "subagent inbox", Run: runSubagentInbox},
+		{Name: "subagent audit", Run: runSubagentAudit},
 		{Name: "subagent revoke", Run: runSubagentRevoke},
-		{Name: "nhi report", Run: runNHIReport}, {Name: "nhi inventory", Run: runNHIInventory}, {Name: "nhi attest", Run: runNHIAttest},
-		{Name: "nhi offboard", Run: runNHIOffboard}, {Name: "nhi export", Run: runNHIExport},
+		{Name: "nhi report", Run: runNHIReport},
+		{Name: "nhi inventory", Run: runNHIInventory},
+		{Name: "nhi attest", Run: runNHIAttest},
+		{Name: "nhi offboard", Run: runNHIOffboard},
+		{Name: "nhi export", Run: runNHIExport},
 	}
 }
 

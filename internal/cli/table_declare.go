@@ -57,7 +57,8 @@ var declareVerbs = []Verb{
 		Name: "attest-comprehension", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
 		Short: "attest that one has understood a dossier",
 		Flags: []Flag{
-			{Name: "negotiation", Kind: Text, Value: "id", Offer: Negotiations, Help: "the negotiation in whose journal it is to stand"}, negoWhoFlag,
+			{Name: "negotiation", Kind: Text, Value: "id", Offer: Negotiations, Help: "the negotiation in whose journal it is to stand"},
+			negoWhoFlag,
 			{Name: "dossier", Kind: Text, Value: "file|hash", Offer: Files, Default: "the present one of the negotiation", Help: "what was understood; under h2a it must be given"},
 			negoKeyFlag,
 			{Name: "to", Kind: Text, Value: "id", Offer: Agents, Help: "deliver it to them as a message instead"},

@@ -142,8 +142,10 @@ journal says. It believes nothing that was written down or remembered. With --js
 		Name: "negotiate event", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 2, MaxArgs: 2, Offer: Negotiations, Bus: true,
 		Short: "add an entry of one's own making", Args: "<id> <json>|<file>|-",
 		Flags: []Flag{
-			negoIDFlag, {Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the entry without its frame; must be given"},
-			{Name: "instance", Kind: Text, Value: "id", Under: Tutti, Offer: OwnAgents, Default: "the actor that it names, else who speaks here", Help: "who acts"}, causeFlag, relatedFlag,
+			negoIDFlag,
+			{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the entry without its frame; must be given"},
+			{Name: "instance", Kind: Text, Value: "id", Under: Tutti, Offer: OwnAgents, Default: "the actor that it names, else who speaks here", Help: "who acts"},
+			causeFlag, relatedFlag,
 		},
 		Does: "Adds the entry as it is; what it lacks (id, type, actor, createdAt, negotiationId, causationId) is filled in. It may be added to a journal that has no record.",
 		Wont: "It moves the negotiation only as far as its rules allow. Members of the frame cannot be named.", Examples: `$ tutti negotiate event nego:1 '{"body":{"kind":"note"}}'`, Exit: exitAgreeAct,

@@ -58,8 +58,10 @@ type Entry struct {
 	uncovered         error // why the hash of the entry does not cover all of it
 }
 
-var members = []string{mProtocol, mVersion, mSequence, mPrev, mContent, mLink, mSigs, "id", "type", "actor", "body",
-	"createdAt", "negotiationId", "baseArtifactHash", "causationId", "correlationId"}
+var members = []string{
+	mProtocol, mVersion, mSequence, mPrev, mContent, mLink, mSigs, "id", "type", "actor", "body",
+	"createdAt", "negotiationId", "baseArtifactHash", "causationId", "correlationId",
+}
 
 var actorMembers = []string{"instance", "role", "scope", "mandate"}
 

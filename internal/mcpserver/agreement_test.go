@@ -328,12 +328,20 @@ func TestAgreementHostile(t *testing.T) {
 	a.ok("h2a_open_negotiation", recordOf(ana))
 	deep := strings.Repeat(`[`, 900) + strings.Repeat(`]`, 900)
 	values := []any{
-		nil, 7, -1e300, true, "", "x", "../../etc/passwd", "nego:\x00\x1b[2J", strings.Repeat("y", 100_000), []any{}, []any{nil, 1, "z"},
-		object{}, object{"kind": "CONTRACT"}, object{"__proto__": 1}, object{"id": nego, "parties": 7, "scope": []any{}}, object{"instance": object{}},
+		nil, 7, -1e300, true, "", "x", "../../etc/passwd", "nego:\x00\x1b[2J", strings.Repeat("y", 100_000),
+		[]any{},
+		[]any{nil, 1, "z"},
+		object{},
+		object{"kind": "CONTRACT"},
+		object{"__proto__": 1},
+		object{"id": nego, "parties": 7, "scope": []any{}},
+		object{"instance": object{}},
 		json.RawMessage(deep), json.RawMessage(`{"a":1,"a":2}`), json.RawMessage(`1e999`), json.RawMessage(`"\ud83d"`),
 	}
-	members := []string{"negotiationId", "instance", "artifact", "record", "payload", "privateKeyPem", "dossier", "dossierHash", "interets", "bindings", "channel",
-		"act", "show", "cursor", "limit", "offset", "artifactHash", "eventId", "at", "role", "scope", "mandate", "baseArtifactHash", "causationId", "correlationId", "reason"}
+	members := []string{
+		"negotiationId", "instance", "artifact", "record", "payload", "privateKeyPem", "dossier", "dossierHash", "interets", "bindings", "channel",
+		"act", "show", "cursor", "limit", "offset", "artifactHash", "eventId", "at", "role", "scope", "mandate", "baseArtifactHash", "causationId", "correlationId", "reason",
+	}
 	tools := []string{
 		"h2a_open_negotiation", "h2a_offer", "h2a_counteroffer", "h2a_sign", "h2a_stabilize", "h2a_attest_comprehension", "h2a_declare_conflit_interet",
 		"h2a_conflict_posture", "h2a_append_journal", "h2a_escalate", "tutti_negotiate", "tutti_negotiation",

@@ -54,9 +54,11 @@ func ParseRecord(raw []byte) (*Record, error) {
 	if !canonjson.IsObject(raw) {
 		return nil, fmt.Errorf("the record of the negotiation is no JSON object")
 	}
-	r := &Record{Raw: raw, ID: member(raw, "id"), Scope: member(raw, "scope"), Subject: member(raw, "subject"),
+	r := &Record{
+		Raw: raw, ID: member(raw, "id"), Scope: member(raw, "scope"), Subject: member(raw, "subject"),
 		Status:           State(member(raw, mStatus)),
-		BaseArtifactHash: member(raw, "baseArtifactHash"), CurrentArtifactHash: member(raw, mCurrent), Deadline: member(raw, "deadline")}
+		BaseArtifactHash: member(raw, "baseArtifactHash"), CurrentArtifactHash: member(raw, mCurrent), Deadline: member(raw, "deadline"),
+	}
 	var whole, wholeQuorum bool
 	r.Parties, _ = instances(raw, "parties")
 	r.RequiredSigners, whole = instances(raw, "requiredSigners")
