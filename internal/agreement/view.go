@@ -39,7 +39,7 @@ func (b *Bus) View(ctx context.Context, id string) (*View, error) {
 	}
 	if m.Record == nil {
 		return nil, &negotiation.RefusedError{
-			Why: []string{"state.json is gone, and the journal does not hold the terms"}, Hint: "write it anew with `tutti negotiate open`",
+			Why: []string{"state.json is gone, and the journal does not hold the terms"}, Hint: "write it anew with `tutti negotiate open RECORD`",
 		}
 	}
 	return b.view(ctx, m)

@@ -192,7 +192,7 @@ func standingJSON(id string, s *negotiation.Standing) []byte {
 	for _, j := range s.Ignored {
 		ignored.raw(judgementJSON(j))
 	}
-	for n, line := range steps(id, s.Next) {
+	for n, line := range steps(s.Next) {
 		var one canonjson.Object
 		one.Opt("who", s.Next[n].Who)
 		one.Str("command", line)

@@ -62,7 +62,7 @@ func (d *deal) unstable(ctx context.Context, err error) error {
 		return f
 	}
 	if s, err := d.bus.Negotiations().Status(ctx, d.id, d.now); err == nil && len(s.Next) > 0 {
-		return hintInstead(f, steps(d.id, s.Next)[0])
+		return hintInstead(f, steps(s.Next)[0])
 	}
 	return f
 }

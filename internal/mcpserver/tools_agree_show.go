@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sort"
 	"strings"
 
@@ -94,22 +93,25 @@ func offered(f *negotiation.Offered) []byte {
 	return o.Bytes()
 }
 
-// turn is what somebody can do now, "" when it is the turn of others.
+// turn is what somebody can do now, as calls that lack at most an artifact; "" when it is the turn of others.
 func turn(id string, s *negotiation.Standing, own address.Instance) string {
-	quoted := string(canonjson.AppendString(nil, clip(id, maxWord)))
+	quote := func(text string) string { return string(canonjson.AppendString(nil, text)) }
+	deal := `{"negotiationId":` + quote(clip(id, maxWord))
+	mine := `,"instance":` + quote(string(own))
 	latest := s.Latest()
 	switch {
 	case s.Record == nil || !s.Record.Involved(own) || s.State.Terminal():
 		return ""
 	case s.Final != nil || s.State == negotiation.Accepted:
-		return fmt.Sprintf(`h2a_stabilize {"negotiationId":%s}`, quoted)
+		return "h2a_stabilize " + deal + "}"
 	case latest == nil:
-		return fmt.Sprintf(`h2a_offer {"negotiationId":%s,"instance":"%s","artifact":…}`, quoted, own)
+		return "h2a_offer " + deal + mine + `,"artifact":…}`
 	}
 	for _, step := range s.Next {
 		if address.Instance(step.Who).Canonical() == own.Canonical() {
-			return fmt.Sprintf(`tutti_negotiation {"negotiationId":%s,"show":"artifact"}, then tutti_negotiate {"negotiationId":%s,"act":"accept","artifactHash":"%s"}, or h2a_counteroffer, or reject`,
-				quoted, quoted, latest.Hash)
+			hash := quote(latest.Hash)
+			return "tutti_negotiation " + deal + `,"show":"artifact"}, then tutti_negotiate ` + deal + `,"act":"accept","artifactHash":` + hash +
+				"}, or h2a_counteroffer " + deal + mine + `,"artifact":…,"baseArtifactHash":` + hash + "}, or tutti_negotiate " + deal + `,"act":"reject","reason":"…"}`
 		}
 	}
 	return ""

@@ -134,12 +134,12 @@ func (p *place) pick(name string, n int) (Offered, error) {
 		if n >= 0 && n < len(offers) {
 			return offers[n], nil
 		}
-		return Offered{}, refuse(fmt.Sprintf("see `tutti negotiate show %s`", p.id), "%d offers were made, and two are compared", p.f.total)
+		return Offered{}, refuse("see `"+command("show", p.id)+"`", "%d offers were made, and two are compared", p.f.total)
 	}
 	for _, o := range slices.Backward(offers) {
 		if o.Hash == name || strconv.Itoa(o.Index) == name {
 			return o, nil
 		}
 	}
-	return Offered{}, refuse(fmt.Sprintf("see `tutti negotiate show %s`", p.id), "no offer/counter event matches %s", name)
+	return Offered{}, refuse("see `"+command("show", p.id)+"`", "no offer/counter event matches %s", name)
 }

@@ -73,7 +73,7 @@ func (p *place) known() error {
 		return err
 	}
 	if p.f.record == nil && (p.doc == nil && p.tip.Count == 0) {
-		return fmt.Errorf("negotiation %s %w; `tutti negotiate open` begins it", p.id, ErrNotFound)
+		return &NotFoundError{p.id}
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (p *place) state(now time.Time) (s State, why string) {
 	case f.final != nil && f.final.Done:
 		return Stabilized, ""
 	case f.final != nil:
-		return Accepted, fmt.Sprintf("being stabilised since entry %d; `tutti negotiate stabilize %s` completes it", f.final.Index, p.id)
+		return Accepted, fmt.Sprintf("being stabilised since entry %d; `%s` completes it", f.final.Index, command("stabilize", p.id))
 	case f.state.Terminal():
 		return f.state, fmt.Sprintf("since entry %d", f.ended)
 	}

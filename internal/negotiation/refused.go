@@ -22,6 +22,12 @@ var (
 	ErrQuorum = errors.New("no artifactHash has the full quorum")
 )
 
+// A NotFoundError is ErrNotFound with the id that was asked for.
+type NotFoundError struct{ ID string }
+
+func (e *NotFoundError) Error() string { return "negotiation " + e.ID + " " + ErrNotFound.Error() }
+func (e *NotFoundError) Unwrap() error { return ErrNotFound }
+
 // A RefusedError says why an act is refused, and what to do instead.
 type RefusedError struct {
 	Why  []string
@@ -40,6 +46,9 @@ func refuse(hint, format string, args ...any) error {
 	return &RefusedError{Why: []string{fmt.Sprintf(format, args...)}, Hint: hint}
 }
 
+// openAnew is the hint for a negotiation whose terms nobody knows any more.
+const openAnew = "write it anew with `tutti negotiate open RECORD`"
+
 // A StaleError reports an offer that answers another version than the latest.
 type StaleError struct {
 	ID           string
@@ -50,14 +59,33 @@ type StaleError struct {
 }
 
 func (e *StaleError) Error() string {
+	return fmt.Sprintf("%s. Look at what changed with `%s`, then rebase: `%s`", e.What(), command("diff", e.ID), e.Rebase())
+}
+
+// What says what is stale, without what to do.
+func (e *StaleError) What() string {
 	given := "it names no base"
 	if e.Given != "" {
 		given = "its base is " + e.Given
 	}
-	id, as := plain.Word(e.ID), ""
-	if e.By != "" {
-		as = " --instance " + plain.Word(string(e.By))
+	return fmt.Sprintf("stale: %s, and the latest offer is %s (entry %d, by %s)", given, e.Latest.Hash, e.Latest.Index, e.Latest.By)
+}
+
+// Rebase is the command that puts the same before the parties as an answer to the latest offer.
+func (e *StaleError) Rebase() string {
+	return command(e.Retry, e.ID, "FILE"+as(e.By), "--base", e.Latest.Hash)
+}
+
+// command is a command about a negotiation that can be pasted as it stands. Others chose the id, and what is written behind it is
+// fit for a shell already.
+func command(verb, id string, rest ...string) string {
+	return strings.Join(append([]string{"tutti negotiate", verb, plain.Word(id)}, rest...), " ")
+}
+
+// as is the end of a command that is typed for an instance, "" for whoever speaks.
+func as(i address.Instance) string {
+	if i == "" {
+		return ""
 	}
-	return fmt.Sprintf("stale: %s, and the latest offer is %s (entry %d, by %s). Look at what changed with `tutti negotiate diff %s`, then rebase: `tutti negotiate %s %s FILE%s --base %s`",
-		given, e.Latest.Hash, e.Latest.Index, e.Latest.By, id, e.Retry, id, as, e.Latest.Hash)
+	return " --instance " + plain.Word(string(i))
 }

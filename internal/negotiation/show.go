@@ -44,7 +44,8 @@ func (s *Standing) Latest() *Offered {
 // A Step is what somebody can type to go on.
 type Step struct {
 	Who     string // whose turn it is, "" for anybody
-	Command string
+	Command string // fit to be pasted
+	Note    string // what it does, where that is not plain
 }
 
 // Status tells where a negotiation stands, from the journal; state.json may be gone.
@@ -71,7 +72,7 @@ func (n *Negotiations) standing(p *place, now time.Time) *Standing {
 		f.record.ID = p.id
 	}
 	if f.differ() {
-		s.Note = ErrTerms.Error() + ": see `tutti negotiate verify " + p.id + "`"
+		s.Note = ErrTerms.Error() + ": see `" + command("verify", p.id) + "`"
 	}
 	if last := f.last(); last != nil {
 		hash := last.Hash
@@ -108,27 +109,27 @@ func (s *Standing) steps(p *place) []Step {
 	id := p.id
 	switch {
 	case s.Record == nil:
-		return []Step{{"", "tutti negotiate open RECORD (state.json is gone, and the journal does not hold the terms)"}}
+		return []Step{{"", "tutti negotiate open RECORD", "state.json is gone, and the journal does not hold the terms"}}
 	case p.f.differ():
-		return []Step{{"", "tutti negotiate verify " + id}}
+		return []Step{{"", command("verify", id), ""}}
 	case s.State == Stabilized && (!s.Found || s.Record.Status != Stabilized):
-		return []Step{{"", "tutti negotiate stabilize " + id + " (writes state.json again)"}}
+		return []Step{{"", command("stabilize", id), "writes state.json again"}}
 	case s.State == Expired && !p.f.state.Terminal():
-		return []Step{{"", "tutti negotiate status " + id + " expired"}}
+		return []Step{{"", command("status", id, string(Expired)), ""}}
 	case s.State.Terminal():
 		return nil
 	case s.Final != nil || s.State == Accepted:
-		return []Step{{"", "tutti negotiate stabilize " + id}}
+		return []Step{{"", command("stabilize", id), ""}}
 	case s.Latest() == nil:
 		var out []Step
 		for _, i := range s.Record.Parties {
-			out = append(out, Step{string(i), fmt.Sprintf("tutti negotiate offer %s FILE --instance %s", id, i)})
+			out = append(out, Step{string(i), command("offer", id, "FILE"+as(i)), ""})
 		}
 		return out
 	}
 	var out []Step
 	for _, i := range append(append([]address.Instance{}, s.Must...), s.Of...) {
-		out = append(out, Step{string(i), fmt.Sprintf("tutti negotiate sign %s --instance %s", id, i)})
+		out = append(out, Step{string(i), command("sign", id) + as(i), ""})
 	}
 	return out
 }

@@ -75,7 +75,7 @@ func (n *Negotiations) keeps(ctx context.Context, w *witness) error {
 	key := ArtifactKey(w.artifacts[f.Hash], f.Hash)
 	doc, err := n.store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return &ArtifactError{key.Path(), "the artifact that was stabilised is not there; `tutti negotiate stabilize " + w.p.id + "` writes it again"}
+		return &ArtifactError{key.Path(), "the artifact that was stabilised is not there; `" + command("stabilize", w.p.id) + "` writes it again"}
 	}
 	if err != nil {
 		return &ArtifactError{key.Path(), err.Error()}

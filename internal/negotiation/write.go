@@ -52,31 +52,60 @@ func (n *Negotiations) write(ctx context.Context, id string, a Act, now time.Tim
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := n.journals.Append(ctx, id, p.f, journal.Seal{By: a.By, Key: a.Key}, func(tip journal.Tip) ([]byte, error) {
+	var refused error // of the rules, which is told without what the journal would say of it
+	e, err := n.journals.Append(ctx, id, p.f, journal.Seal{By: a.By, Key: a.Key}, func(tip journal.Tip) (raw []byte, err error) {
+		defer func() { refused = err }()
 		p.tip = tip
 		if err := p.known(); err != nil {
 			return nil, err
 		}
 		if p.f.record == nil {
-			return nil, refuse("write it anew with `tutti negotiate open`", "%s and the journal does not hold its terms", p.note)
+			return nil, refuse(openAnew, "%s and the journal does not hold its terms", p.note)
 		}
 		if p.f.differ() {
-			return nil, fmt.Errorf("%w: see `tutti negotiate verify %s`", ErrTerms, id)
+			return nil, fmt.Errorf("%w: see `%s`", ErrTerms, command("verify", id))
 		}
 		state, _ := p.state(now)
 		d, err := judge(p, state)
 		if err == nil {
 			err = p.f.b.err
 		}
+		if err == nil {
+			err = n.unused(ctx, id, a.EventID)
+		}
 		if err != nil {
 			return nil, err
 		}
 		return p.payload(d, a, tip, now), nil
 	})
+	if refused != nil {
+		err = refused
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return e, p, nil
+}
+
+// unused refuses the id that a caller wants for an entry when another entry has it already: who looks for it later would find two.
+// All of the journal is read for it. "" is none.
+func (n *Negotiations) unused(ctx context.Context, id, eventID string) error {
+	if eventID == "" {
+		return nil
+	}
+	for e, err := range n.journals.Read(ctx, id) {
+		if err != nil {
+			return err
+		}
+		if e.ID == eventID {
+			return taken(e)
+		}
+	}
+	return nil
+}
+
+func taken(e *journal.Entry) error {
+	return refuse("leave the id out, and a new one is made", "entry %d has the id %s already", e.Sequence, e.ID)
 }
 
 // payload writes an entry.
@@ -110,10 +139,10 @@ func (p *place) may(a Act, act string, ev Event, state State, now time.Time) err
 		if state == Stabilized {
 			return fmt.Errorf("negotiation %s is %w", p.id, ErrStabilized)
 		}
-		return refuse(fmt.Sprintf("see `tutti negotiate show %s`", p.id), "negotiation %s is %s, which allows no %s", p.id, state, ev)
+		return refuse("see `"+command("show", p.id)+"`", "negotiation %s is %s, which allows no %s", p.id, state, ev)
 	}
 	if p.f.final != nil {
-		return refuse("complete it with `tutti negotiate stabilize "+p.id+"`", "negotiation %s is being stabilised since entry %d", p.id, p.f.final.Index)
+		return refuse("complete it with `"+command("stabilize", p.id)+"`", "negotiation %s is being stabilised since entry %d", p.id, p.f.final.Index)
 	}
 	r := p.f.record
 	if a.Mandate != "" {
@@ -143,7 +172,7 @@ func (b *bench) mayKey(a Act) error {
 	person := b.person(a.By)
 	switch pub := a.Key.Public(); {
 	case slices.Contains(person.keys.Revoked, pub):
-		return refuse("make a new one with `tutti keys generate`", "the key of %s was revoked", a.By)
+		return refuse("make a new one with `tutti keys generate"+as(a.By)+"`", "the key of %s was revoked", a.By)
 	case !person.registered:
 		return refuse("register it with `tutti connect`", "%s is not registered", a.By)
 	case !slices.Contains(person.keys.Active, pub):
