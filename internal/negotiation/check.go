@@ -276,12 +276,11 @@ func (f *fold) judge(s *Signed) Judgement {
 	if p.vain && f.b.vain > maxTried {
 		return no(CodeInvalid, "too many signatures were wrong before: it was not looked at")
 	}
-	keys := p.keys.Active
-	at := slices.IndexFunc(keys, func(k signature.Public) bool { return s.Object.Verify(signedText(s.Hash), k) })
-	revoked := at < 0
-	if revoked {
-		keys = p.keys.Revoked
-		at = slices.IndexFunc(keys, func(k signature.Public) bool { return s.Object.Verify(signedText(s.Hash), k) })
+	keys, revoked := p.keys.Active, false
+	at := s.early.underOne(s, keys)
+	if at < 0 {
+		keys, revoked = p.keys.Revoked, true
+		at = underOne(s, keys)
 	}
 	if at < 0 {
 		p.vain = true
@@ -290,7 +289,7 @@ func (f *fold) judge(s *Signed) Judgement {
 	}
 	s.under = keys[at]
 	if s.Context != nil {
-		s.Bound = f.record != nil && under(*s.Context, contextText(s.Hash, f.id, f.record.Scope, s.By), keys)
+		s.Bound = f.record != nil && (!revoked && s.early.bound(f.record.Scope) || under(*s.Context, contextText(s.Hash, f.id, f.record.Scope, s.By), keys))
 		if !s.Bound {
 			return no(CodeReplayed, "%s made it for another negotiation", s.By)
 		}

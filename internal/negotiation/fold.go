@@ -50,6 +50,7 @@ type Signed struct {
 	verdict   *Judgement        // what checking said; nil: not checked yet
 	who       address.Instance  // By in its canonical form
 	under     signature.Public  // the key that has made it, of one that was verified
+	early     *early            // what was verified of it already; nil: nothing
 	Bound     bool              // to this negotiation; of one that counts
 }
 
@@ -120,23 +121,18 @@ func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...
 }
 
 // Add judges one entry behind those before it.
-func (f *fold) Add(e *journal.Entry) { f.add(e, nil) }
+func (f *fold) Add(e *journal.Entry) { f.add(e, nil, nil) }
 
-// add is Add for who knows already what the seal of the entry proves.
-func (f *fold) add(e *journal.Entry, seal *journal.Seals) {
-	if t := e.Member(mTerms); t != nil && f.terms == nil && canonjson.IsObject(t) && e.Linked() {
-		f.terms, f.termsAt = bytes.Clone(t), e.Sequence
-		if f.record == nil {
-			if r, err := fromTerms(t); err == nil {
-				f.know(r)
-			}
-		}
+// add is Add for who knows already what the seal of the entry proves, and perhaps what its body holds.
+func (f *fold) add(e *journal.Entry, seal *journal.Seals, known *early) {
+	if f.terms == nil {
+		f.addTerms(e)
 	}
 	kind := member(e.Body, "kind")
 	artifact, has := canonjson.Get(e.Body, "artifact")
 	switch {
 	case kind == bodySignature:
-		f.sign(e, seal)
+		f.sign(e, seal, known)
 	case kind == bodyStabilizing || kind == bodyStabilized:
 		f.settle(e, kind)
 	case (e.Type == "propose" || e.Type == "counter") && has:
@@ -149,6 +145,20 @@ func (f *fold) add(e *journal.Entry, seal *journal.Seals) {
 		f.end(e, seal, Expire)
 	case e.Type == "event" && kind == bodyAbandoned:
 		f.end(e, seal, Abandon)
+	}
+}
+
+// addTerms takes the terms that an entry holds, of one of ours.
+func (f *fold) addTerms(e *journal.Entry) {
+	t := e.Member(mTerms)
+	if t == nil || !canonjson.IsObject(t) || !e.Linked() {
+		return
+	}
+	f.terms, f.termsAt = bytes.Clone(t), e.Sequence
+	if f.record == nil {
+		if r, err := fromTerms(t); err == nil {
+			f.know(r)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func (n *Negotiations) Stabilize(ctx context.Context, id string, a Act, pool jou
 }
 
 func (n *Negotiations) stabilize(ctx context.Context, id string, a Act, pool journal.Pool, now time.Time) (*Result, error) {
-	w, err := n.witness(ctx, id, pool, now)
+	w, err := n.witness(ctx, id, pool, true, now)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (n *Negotiations) step(ctx context.Context, w *witness, a Act, now time.Tim
 		return nil, err
 	}
 	w.tip = journal.Tip{Count: e.Sequence + 1, EntryHash: e.EntryHash()}
-	f.add(e, nil)
+	f.add(e, nil, nil)
 	return e, nil
 }
 
