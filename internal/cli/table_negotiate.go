@@ -148,6 +148,6 @@ journal says. It believes nothing that was written down or remembered. With --js
 			causeFlag, relatedFlag,
 		},
 		Does: "Adds the entry as it is; what it lacks (id, type, actor, createdAt, negotiationId, causationId) is filled in. It may be added to a journal that has no record.",
-		Wont: "It moves the negotiation only as far as its rules allow. Members of the frame cannot be named.", Examples: `$ tutti negotiate event nego:1 '{"body":{"kind":"note"}}'`, Exit: exitAgreeAct,
+		Wont: "It does not move the negotiation: offers, signatures and ends are written by their own verbs. Members of the frame cannot be named.", Examples: `$ tutti negotiate event nego:1 '{"body":{"kind":"note"}}'`, Exit: exitAgreeAct,
 	},
 }

@@ -242,11 +242,22 @@ func (e *Entry) EntryHash() string {
 	return e.entryHash
 }
 
+// Tip is the end of a journal whose last entry this is.
+func (e *Entry) Tip() Tip { return e.tip() }
+
 func (e *Entry) tip() Tip {
 	return Tip{
 		Count: e.Sequence + 1, At: e.At, Pos: e.Next, ContentHash: e.ContentHash, EntryHash: e.EntryHash(),
-		ID: e.ID, CorrelationID: e.CorrelationID,
+		ID: inherited(e.ID), CorrelationID: inherited(e.CorrelationID),
 	}
+}
+
+// inherited is an id that the next entry may take over, "" for one that is too long: one such would leave no room for anybody.
+func inherited(id string) string {
+	if len(id) > envelope.MaxID {
+		return ""
+	}
+	return id
 }
 
 // payload returns the object without its frame, in no canonical form yet.

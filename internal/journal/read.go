@@ -38,13 +38,18 @@ func (f *Fault) Error() string {
 // Read yields the entries of a journal, each after it was found good by the rules of the chain; signatures are not looked at.
 // It ends with an error: a *Fault for a bad entry. A journal that does not exist has none.
 func (j *Journal) Read(ctx context.Context, id string) iter.Seq2[*Entry, error] {
+	return j.ReadBehind(ctx, id, Tip{})
+}
+
+// ReadBehind is Read for who has read up to a tip.
+func (j *Journal) ReadBehind(ctx context.Context, id string, tip Tip) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		k, err := KeyOf(id)
 		if err != nil {
 			yield(nil, fmt.Errorf("read the journal of %q: %w", id, err))
 			return
 		}
-		for e, err := range j.entries(ctx, id, k, Tip{}) {
+		for e, err := range j.entries(ctx, id, k, tip) {
 			if !yield(e, err) || err != nil {
 				return
 			}

@@ -3,6 +3,7 @@ package negotiation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tutti/internal/address"
@@ -58,12 +59,17 @@ func (n *Negotiations) propose(ctx context.Context, id string, a Act, o Offering
 		if err := n.gate(ev, p.f.record, o.Artifact); err != nil {
 			return draft{}, err
 		}
-		if kind := declaration.KindFor(p.f.record.Subject); kind != "" && kind != declaration.KindOf(o.Artifact) && !o.Force {
-			return draft{}, refuse("", "the negotiation is about a %s, and the artifact is a %s", kind, firstOf(declaration.KindOf(o.Artifact), "thing without a kind"))
+		forced := faults
+		if kind := declaration.KindFor(p.f.record.Subject); kind != "" && kind != declaration.KindOf(o.Artifact) {
+			why := fmt.Sprintf("the negotiation is about a %s, and the artifact is a %s", kind, firstOf(declaration.KindOf(o.Artifact), "thing without a kind"))
+			if !o.Force {
+				return draft{}, refuse("", "%s", why)
+			}
+			forced = append(slices.Clip(faults), why)
 		}
 		var body canonjson.Object
 		body.Raw("artifact", o.Artifact)
-		return draft{kind: typ, typ: typ, role: "CONDUCTOR", body: body.End(), base: base, forced: faults}, nil
+		return draft{kind: typ, typ: typ, role: "CONDUCTOR", body: body.End(), base: base, forced: forced}, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", ev, id, err)

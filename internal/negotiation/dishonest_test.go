@@ -314,6 +314,11 @@ const boss = address.Instance("claude:boss:abababababab")
 // grant makes an agreement of a mandate.
 func (r *rig) grant(mandate []byte) {
 	r.t.Helper()
+	r.grantBy(boss, mandate)
+}
+
+func (r *rig) grantBy(boss address.Instance, mandate []byte) {
+	r.t.Helper()
 	id := "nego:" + member(mandate, "id")
 	rec := fmt.Appendf(nil, `{"id":%q,"scope":"scope:pilot","parties":[%q],"subject":"contract","requiredSigners":[%q]}`, id, boss, boss)
 	a := r.act(boss)

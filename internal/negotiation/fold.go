@@ -91,8 +91,9 @@ type fold struct {
 	witnessed string // the latest date of an entry that was sealed under an active key
 	overdue   set    // who has dated an entry after the deadline: none of theirs is early any more
 
-	told func(Judgement) // nil: nobody asks
-	at   string          // the date of what settles, while that is judged
+	told  func(Judgement) // nil: nobody asks
+	at    string          // the date of what settles, while that is judged
+	court *court          // what is demanded before a settlement; nil: not asked yet
 }
 
 func newFold(b *bench, id string, r *Record) *fold {
@@ -111,6 +112,7 @@ func (f *fold) know(r *Record) {
 
 func (f *fold) clear() {
 	f.terms, f.termsAt, f.state, f.ended, f.offers, f.total = nil, 0, Draft, 0, nil, 0
+	f.court = nil
 	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed = nil, nil, nil, set{}, set{}, ""
 }
 
@@ -134,7 +136,7 @@ func (f *fold) add(e *journal.Entry, seal *journal.Seals, known *early) {
 	case kind == bodySignature:
 		f.sign(e, seal, known)
 	case kind == bodyStabilizing || kind == bodyStabilized:
-		f.settle(e, kind)
+		f.settle(e, seal, kind)
 	case (e.Type == "propose" || e.Type == "counter") && has:
 		f.offer(e, seal, artifact)
 	case e.Type == "reject":
@@ -175,6 +177,10 @@ func (f *fold) admit(e *journal.Entry, seal *journal.Seals, act string, strict b
 	if !f.admitWriter(e, act) {
 		return false
 	}
+	if p := f.b.person(e.Actor.Instance); p.left != nil && after(e.CreatedAt, p.leftAt) {
+		f.tell(e, false, CodeGone, "%v", p.left)
+		return false
+	}
 	s := journal.Unsealed
 	if seal != nil {
 		s = *seal
@@ -186,7 +192,7 @@ func (f *fold) admit(e *journal.Entry, seal *journal.Seals, act string, strict b
 	case s == journal.SealBad:
 		f.tell(e, false, CodeForged, "no key of %s has signed it", by)
 		return false
-	case s == journal.SealRevoked && strict:
+	case s == journal.SealRevoked && (strict || f.b.person(by).revokedBefore(e.CreatedAt)):
 		f.tell(e, false, CodeRevoked, "sealed with a key of %s that was revoked", by)
 		return false
 	case s == journal.SealGood || s == journal.SealRevoked:
@@ -211,15 +217,6 @@ func (f *fold) witness(date string) {
 	at, ok := envelope.ParseTime(date)
 	if last, known := envelope.ParseTime(f.witnessed); ok && (!known || at.After(last)) {
 		f.witnessed = date
-	}
-}
-
-// askAgain forgets what was said of signatures beside which one was taken away.
-func (f *fold) askAgain() {
-	for i := range f.signed {
-		if v := f.signed[i].verdict; v != nil && v.Code == CodeSameKey {
-			f.signed[i].verdict = nil
-		}
 	}
 }
 

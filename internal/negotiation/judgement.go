@@ -23,6 +23,9 @@ const (
 	CodeNotTheirs  = "not-theirs"    // it ends what its writer may not end for the others
 	CodeElsewhere  = "elsewhere"     // it was written for another negotiation
 	CodeSameKey    = "same-key"      // another member of the quorum has signed with the same key
+	CodeGone       = "gone"          // its writer was taken out of service before
+	CodeGated      = "profile"       // it settles what the profile that holds does not let be settled
+	CodeUnguarded  = "unguarded"     // an artifact that the guards would have refused; it counts
 
 	// These count.
 	CodeUnbased = "unbased"    // an offer that does not say which one it answers

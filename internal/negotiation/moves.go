@@ -3,6 +3,7 @@ package negotiation
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
@@ -48,6 +49,7 @@ func (f *fold) offer(e *journal.Entry, seal *journal.Seals, artifact []byte) {
 	if e.Member(mForced) != nil {
 		f.tell(e, true, CodeForced, "offered although the guards refused it: %s", e.Member(mForced))
 	}
+	f.unguarded(e, artifact)
 	f.state = to
 	if last == nil || last.Hash != hash {
 		f.signed, f.refusals = nil, nil
@@ -57,6 +59,16 @@ func (f *fold) offer(e *journal.Entry, seal *journal.Seals, artifact []byte) {
 	}
 	f.total++
 	f.offers = append(f.offers, Offered{e.Sequence, e.At, hash, declaration.KindOf(artifact), e.Actor.Instance, e.CreatedAt, ev == Counter, e.BaseArtifactHash})
+}
+
+// unguarded tells of an artifact that the guards would have refused, and that was offered without a word.
+func (f *fold) unguarded(e *journal.Entry, artifact []byte) {
+	if f.told == nil || e.Member(mForced) != nil {
+		return
+	}
+	if faults := guards(artifact); len(faults) > 0 {
+		f.tell(e, true, CodeUnguarded, "the guards would have refused it: %s", strings.Join(faults, "; "))
+	}
 }
 
 // firstBase is what the first offer may name: what the record builds on.
@@ -95,9 +107,15 @@ func (f *fold) sign(e *journal.Entry, seal *journal.Seals, known *early) {
 		o, _ := journal.ReadSignature(c)
 		s.Context = &o
 	}
+	if v := f.worse(&s); v != nil {
+		v.ID = e.ID
+		if f.told != nil {
+			f.told(*v)
+		}
+		return
+	}
 	f.signed = slices.DeleteFunc(f.signed, func(o Signed) bool { return o.Hash == s.Hash && o.who == s.who })
 	f.refusals = slices.DeleteFunc(f.refusals, func(o Signed) bool { return o.who == s.who })
-	f.askAgain()
 	if len(f.signed) == maxSigned {
 		return
 	}
@@ -110,6 +128,25 @@ func (f *fold) sign(e *journal.Entry, seal *journal.Seals, known *early) {
 	}
 }
 
+// worse tells what is wrong with a signature that must not take the place of an earlier one by the same signer, nil when it may:
+// anybody can write one in the name of who has sealed nothing yet.
+func (f *fold) worse(s *Signed) *Judgement {
+	at := slices.IndexFunc(f.signed, func(o Signed) bool { return o.Hash == s.Hash && o.who == s.who })
+	if at < 0 {
+		return nil
+	}
+	if old := f.check(&f.signed[at], false); old != nil && !old.Counts {
+		return nil
+	}
+	if v := f.check(s, false); v != nil && !v.Counts {
+		return v
+	}
+	if f.signed[at].Bound && !s.Bound {
+		return &Judgement{Index: s.Index, By: s.By, Code: CodeUnbound, Why: "it covers the artifact alone, and an earlier one by the same signer covers the negotiation, too"}
+	}
+	return nil
+}
+
 // refuse takes a rejection. It ends the negotiation when no agreement can come about without who rejects.
 func (f *fold) refuse(e *journal.Entry, seal *journal.Seals) {
 	if !f.admit(e, seal, string(Reject), true) {
@@ -119,7 +156,6 @@ func (f *fold) refuse(e *journal.Entry, seal *journal.Seals) {
 	who := by.Canonical()
 	f.signed = slices.DeleteFunc(f.signed, func(o Signed) bool { return o.who == who })
 	f.refusals = slices.DeleteFunc(f.refusals, func(o Signed) bool { return o.who == who })
-	f.askAgain()
 	if len(f.refusals) < maxSigned {
 		f.refusals = append(f.refusals, Signed{Index: e.Sequence, By: by, who: who, CreatedAt: e.CreatedAt})
 	}
@@ -182,7 +218,7 @@ func (f *fold) finish(e *journal.Entry, ev Event) {
 }
 
 // settle takes the word that everybody has signed, and looks whether they have. Who says it does not matter.
-func (f *fold) settle(e *journal.Entry, kind string) {
+func (f *fold) settle(e *journal.Entry, seal *journal.Seals, kind string) {
 	hash := member(e.Body, "artifactHash")
 	if f.final != nil {
 		switch {
@@ -197,11 +233,27 @@ func (f *fold) settle(e *journal.Entry, kind string) {
 		f.tell(e, false, CodeOver, "the negotiation was over with entry %d", f.ended)
 		return
 	}
+	if e.NegotiationID != "" && e.NegotiationID != f.id {
+		f.tell(e, false, CodeElsewhere, "it was written for the negotiation %s", e.NegotiationID)
+		return
+	}
+	if seal == nil && len(e.Signatures) > 0 {
+		s := f.b.seal(e)
+		seal = &s
+	}
+	if seal != nil && *seal == journal.SealBad {
+		f.tell(e, false, CodeForged, "no key of %s has signed it", e.Actor.Instance)
+		return
+	}
 	f.at = e.CreatedAt
 	signers, former := f.signersOf(hash, true)
 	f.at = ""
 	if f.record == nil || !f.record.Complete(signers) {
 		f.tell(e, false, CodeQuorum, "%s has not been signed by all who have to", hash)
+		return
+	}
+	if why := f.against(e, hash, signers); why != "" {
+		f.tell(e, false, CodeGated, "%s", why)
 		return
 	}
 	if former {
@@ -212,5 +264,11 @@ func (f *fold) settle(e *journal.Entry, kind string) {
 		f.final.Done, f.final.DoneIndex, f.final.DoneID = true, e.Sequence, e.ID
 	} else {
 		f.final.Intent = e.ID
+		if len(e.ID) > envelope.MaxID-intentRoom || e.ID == "" { // what follows is called by it
+			f.final.Intent = fmt.Sprintf("stabilizing-%d", e.Sequence)
+		}
 	}
 }
+
+// intentRoom is how much longer than an intent the ids are that are made of it.
+const intentRoom = 40

@@ -12,7 +12,7 @@ import (
 )
 
 // foldForm is changed with the rules of the fold: what was kept under other rules is not believed.
-const foldForm = 2
+const foldForm = 3
 
 // Save spells the fold. What checking signatures said is not kept, as keys change.
 func (f *fold) Save() []byte {

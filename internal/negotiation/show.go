@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -155,7 +156,13 @@ func (n *Negotiations) mayAdd(ctx context.Context, a Act, payload []byte) error 
 			return refuse("take it out", "%s: a member that is written with an offer alone", ours)
 		}
 	}
+	if err := mayBeRaw(payload); err != nil {
+		return err
+	}
 	b := n.bench(ctx)
+	if err := b.here(writerOf(payload)); err != nil {
+		return err
+	}
 	if a.Key != nil {
 		if err := b.mayKey(a); err != nil {
 			return err
@@ -164,6 +171,32 @@ func (n *Negotiations) mayAdd(ctx context.Context, a Act, payload []byte) error 
 		return err
 	}
 	return b.err
+}
+
+// writerOf is who a payload says to be by.
+func writerOf(payload []byte) address.Instance {
+	actor, _ := canonjson.Get(payload, "actor")
+	return address.Instance(member(actor, "instance"))
+}
+
+// verbs are the words for what moves a negotiation, by the type of the entry or the kind of its body.
+var verbs = map[string]string{
+	"propose": "offer", "counter": "counter", "accept": "accept", "reject": "reject", "withdraw": "withdraw",
+	bodySignature: "sign", bodyStabilizing: "stabilize", bodyStabilized: "stabilize", bodyExpired: "status ID expired", bodyAbandoned: "status ID abandoned",
+}
+
+// mayBeRaw refuses an entry that moves the negotiation: what its verb looks at before nobody would have looked at.
+func mayBeRaw(payload []byte) error {
+	body, _ := canonjson.Get(payload, "body")
+	for _, word := range []string{member(payload, "type"), member(body, "kind")} {
+		if verb, moves := verbs[word]; moves {
+			if !strings.Contains(verb, " ") {
+				verb += " ID"
+			}
+			return refuse("type `tutti negotiate "+verb+"`", "an entry of the kind %s moves the negotiation, and is written by its verb alone", word)
+		}
+	}
+	return nil
 }
 
 // mayBear refuses a signature in the name of the writer that covers neither the entry nor its body.
@@ -192,6 +225,9 @@ func (n *Negotiations) Note(ctx context.Context, id string, a Act, typ, role str
 		}
 		if typ != "event" && typ != "escalate" {
 			return draft{}, refuse("", "an entry of the type %s moves the negotiation; use the verb for it", typ)
+		}
+		if err := p.f.b.here(a.By); err != nil {
+			return draft{}, err
 		}
 		if err := p.mayKey(a); err != nil {
 			return draft{}, err

@@ -145,6 +145,9 @@ func (p *place) may(a Act, act string, ev Event, state State, now time.Time) err
 		return refuse("complete it with `"+command("stabilize", p.id)+"`", "negotiation %s is being stabilised since entry %d", p.id, p.f.final.Index)
 	}
 	r := p.f.record
+	if err := p.f.b.here(a.By); err != nil {
+		return err
+	}
 	if a.Mandate != "" {
 		if why := p.f.b.mandate(a.Mandate, a.By, r.Scope, act, now); why != "" {
 			return refuse("", "%s", why)
