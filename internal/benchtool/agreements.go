@@ -41,6 +41,7 @@ func agreementRows() []row {
 		{work: "16 register, 3 of 15 sign, verified: in one process", target: within(0.150), round: agreeInside},
 		{work: "16 register, 3 of 15 sign, verified: 23 processes", target: within(2), round: agreeApart},
 		{work: "append to a journal of 100,000 entries, bare: an empty one", target: timesBase(2), once: true, round: appendLong},
+		{work: "the same by `negotiate event`, a process each", target: timesBase(2), once: true, round: appendApart},
 		{work: "`negotiate verify`, a signature, bare: ed25519 alone on all processors", target: rateOfBase(0.75), round: verifyLong},
 	}
 	for i := range all {
@@ -256,63 +257,6 @@ func sealed(ctx context.Context, n int, c *council, k store.Key, seal journal.Se
 		lines = append(lines, append([]byte(nil), l.Data...))
 	}
 	return lines, nil
-}
-
-// journalOf makes a bus on a disk with a journal of so many entries.
-func journalOf(e *env, n int, c *council, seal journal.Seal) (*filestore.Store, error) {
-	dir, err := e.fresh()
-	if err != nil {
-		return nil, err
-	}
-	k, err := journal.KeyOf(nego)
-	if err != nil {
-		return nil, err
-	}
-	lines, err := framed(n, c)
-	if seal.Key != nil {
-		lines, err = sealed(e.ctx, n, c, k, seal)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s, err := filestore.Open(filepath.Join(dir, ".h2a"), filestore.Options{Create: true, CreatedBy: "bench"})
-	if err != nil {
-		return nil, err
-	}
-	reg := people.New(s)
-	for i := range c.all {
-		if err := reg.Register(e.ctx, c.registration(i, time.Now())); err != nil {
-			return nil, err
-		}
-	}
-	if len(lines) > 0 {
-		err = s.Extend(e.ctx, k, lines)
-	}
-	return s, err
-}
-
-// appendLong sets adding to a long journal against adding to an empty one, in turns.
-func appendLong(e *env) (measured, error) {
-	c := newCouncil()
-	seal := journal.Seal{By: c.all[1], Key: c.keys[1]}
-	adders := [2]func(int) (time.Duration, error){}
-	for which, n := range [2]int{longest, 0} {
-		s, err := journalOf(e, n, c, journal.Seal{})
-		if err != nil {
-			return measured{}, err
-		}
-		defer s.Close()
-		j := journal.New(s, &journal.InProcess{})
-		adders[which] = func(i int) (time.Duration, error) {
-			began := time.Now()
-			_, err := j.Append(e.ctx, nego, nil, seal, func(journal.Tip) ([]byte, error) { return entry(longest+i, c.all[1]), nil })
-			return time.Since(began), err
-		}
-		if _, err := adders[which](0); err != nil { // reads what is there
-			return measured{}, err
-		}
-	}
-	return inTurns(e.ctx, 200, adders[0], adders[1])
 }
 
 // A bareSeal is what has to be verified of an entry whatever else is done.
