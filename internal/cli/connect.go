@@ -19,7 +19,7 @@ import (
 func runConnect(ctx context.Context, c *Call) error {
 	host := c.value("host")
 	if host == "" {
-		return hintInstead(c.missing("host"), "--host "+strings.Join(connectHosts[:], "|"))
+		return hintInstead(c.missing("host"), "--host "+strings.Join(connectHosts, "|"))
 	}
 	if err := badName("connect", c.value("name")); err != nil {
 		return err

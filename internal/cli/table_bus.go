@@ -40,7 +40,7 @@ $ tutti discover --all --name api`,
 		Name: "connect", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runConnect, Bus: true,
 		Short: "get an identity on the bus for this agent",
 		Flags: []Flag{
-			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts[:], Help: "which agent program this is"},
+			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts, Help: "which agent program this is"},
 			{Name: "name", Kind: Text, Value: "name", Default: "that of the settings or of the folder", Help: "how others see it"},
 			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "take this id as it is; nothing is registered"},
 			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Under: Tutti, Help: "what a new agent works on"},
