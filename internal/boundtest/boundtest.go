@@ -55,6 +55,15 @@ func Each(t *testing.T, inputs []Input, do func(t *testing.T, input []byte)) {
 	}
 }
 
+// Wall fails the test where work in this very process took far longer than MaxTime by the clock: twenty times, as other tests and a
+// busy machine count here. With the race detector nothing is said.
+func Wall(t testing.TB, what string, took time.Duration) {
+	t.Helper()
+	if !race && took > 20*MaxTime {
+		t.Errorf("%s took %v", what, took)
+	}
+}
+
 func parent(t *testing.T, name string) {
 	test, _, _ := strings.Cut(t.Name(), "/")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+regexp.QuoteMeta(test)+"$", "-test.v")
