@@ -136,9 +136,19 @@ func take(raw []byte, v *[16][]byte) *Entry {
 		canonjson.Pick(v[9], actorMembers, a[:])
 	}
 	texts([]source{
-		{v[3], &e.PrevHash}, {v[4], &e.ContentHash}, {v[7], &e.ID}, {v[8], &e.Type}, {v[11], &e.CreatedAt}, {v[12], &e.NegotiationID},
-		{v[13], &e.BaseArtifactHash}, {v[14], &e.CausationID}, {v[15], &e.CorrelationID},
-		{a[0], (*string)(&e.Actor.Instance)}, {a[1], &e.Actor.Role}, {a[2], &e.Actor.Scope}, {a[3], &e.Actor.Mandate},
+		{v[3], &e.PrevHash},
+		{v[4], &e.ContentHash},
+		{v[7], &e.ID},
+		{v[8], &e.Type},
+		{v[11], &e.CreatedAt},
+		{v[12], &e.NegotiationID},
+		{v[13], &e.BaseArtifactHash},
+		{v[14], &e.CausationID},
+		{v[15], &e.CorrelationID},
+		{a[0], (*string)(&e.Actor.Instance)},
+		{a[1], &e.Actor.Role},
+		{a[2], &e.Actor.Scope},
+		{a[3], &e.Actor.Mandate},
 	})
 	return e
 }
