@@ -11,6 +11,7 @@
 // is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed". Who wakes idle agents
 // is told of the same messages, but for the backlog, also where the session has not asked to be told. Nothing is pushed
 // before the agent can be told: whether the user lets pushes go out is asked when they go, not when they are kept.
+// What others add to the negotiations of the agent is told once with each heartbeat, however much it is.
 //
 // While the halt switch is on nothing is pushed and heartbeats go on, so that a pause declares nobody dead. When the switch
 // was cleared pushes stay off until [Attendance.Engage]: the user has let the agent go on. What came meanwhile is not
@@ -77,6 +78,8 @@ type Options struct {
 	// Standing returns an error for an agent that was taken out of service: no session of it is opened, and one that is open
 	// ends with its next heartbeat. Nil: nobody ever is.
 	Standing func(ctx context.Context, i address.Instance) error
+	// Deals follows the negotiations that concern a session, with every heartbeat. Nil: nobody is told of any.
+	Deals func(s *presence.Session) Deals
 	// Alive tells whether this machine has a process of this pid; nil: package proc is asked.
 	Alive func(pid int) bool
 }
@@ -224,6 +227,10 @@ func (a *Attendance) run(h *held, p *pushes) error {
 		a.work.Go(a.keep)
 		a.work.Go(a.note)
 	})
+	if d := a.o.Deals; d != nil && slices.Contains(h.session().Topics, EntriesAppended) {
+		poke(h.tick) // what is there is known before anything comes
+		a.work.Go(func() { h.followDeals(ctx, d(h.session())) })
+	}
 	a.work.Go(func() {
 		defer close(h.done)
 		if a.o.Wake != nil {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"tutti/internal/agreement"
+	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/comms"
 	"tutti/internal/conversation"
@@ -26,6 +28,8 @@ type commsParts struct {
 	remains func(ctx context.Context, c *Call, wasHalted bool) remains
 	letters func(ctx context.Context, c *Call) func() *letterView
 	offer   func(k *completer, o *comms.Office, what Source)
+	// turns are the negotiations that wait for who speaks.
+	turns func(ctx context.Context, c *Call, w *app.World, v *statusView) ([]agreement.Turn, error)
 	// projects leads hooks to the mail between projects. Settings are read only when some has come.
 	projects func(c *Call, home string) *hook.Projects
 }
@@ -35,7 +39,7 @@ func withComms(verb Func) Func {
 	return func(ctx context.Context, c *Call) error {
 		c.comms = &commsParts{
 			send: runSendProject, resend: resendKept, abroad: (*comms.Office).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
-			projects: projectsHere,
+			projects: projectsHere, turns: turnsOf,
 		}
 		return verb(ctx, c)
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 func runNegotiateOpen(ctx context.Context, c *Call) error {
-	raw, err := c.record(ctx)
+	itself := func(name string) (string, error) { return name, nil }
+	raw, err := c.record(ctx, itself) // what is wrong with the words is said before the bus is opened
 	if err != nil {
 		return err
 	}
@@ -26,6 +27,11 @@ func runNegotiateOpen(ctx context.Context, c *Call) error {
 		if s, err := c.subject(ctx, d.w); err == nil {
 			who = s
 		} else if c.value("instance") != "" {
+			return err
+		}
+	}
+	if c.under != H2A && c.arg(0) == "" {
+		if raw, err = c.record(ctx, func(name string) (string, error) { return d.party(ctx, name) }); err != nil {
 			return err
 		}
 	}
@@ -46,8 +52,26 @@ func runNegotiateOpen(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// record is that of the negotiation to be opened: as it was given, or made of flags.
-func (c *Call) record(ctx context.Context) ([]byte, error) {
+// party is who is meant by a name in a list of parties: host:label stands for the one agent that is registered under it, since only
+// a whole id can act later.
+func (d *deal) party(ctx context.Context, name string) (string, error) {
+	if strings.Count(name, ":") != 1 {
+		return name, nil
+	}
+	all, err := d.w.Registry.Channel(ctx, name)
+	switch {
+	case err != nil:
+		return "", err
+	case len(all) == 0:
+		return "", refuse("tutti discover --all   # lists who is registered", "nobody is registered as %s, and only a whole id host:label:id stands for one who is not", Clean(name))
+	case len(all) > 1:
+		return "", refuse("name the one that is meant: "+strings.Join(instanceTexts(all), " "), "%d agents are registered as %s", len(all), Clean(name))
+	}
+	return string(all[0]), nil
+}
+
+// record is that of the negotiation to be opened: as it was given, or made of flags. who tells whom a name in a flag means.
+func (c *Call) record(ctx context.Context, who func(name string) (string, error)) ([]byte, error) {
 	arg := c.arg(0)
 	if c.under == H2A {
 		if arg = c.value("json"); arg == "" {
@@ -71,10 +95,13 @@ func (c *Call) record(ctx context.Context) ([]byte, error) {
 			return nil, c.missing(name)
 		}
 	}
-	parties := commaList(c.value("parties"))
+	parties, err := mapped(commaList(c.value("parties")), who)
 	signers := parties
-	if s := c.value("signers"); s != "" {
-		signers = commaList(s)
+	if s := c.value("signers"); s != "" && err == nil {
+		signers, err = mapped(commaList(s), who)
+	}
+	if err != nil {
+		return nil, err
 	}
 	scope := c.value("scope")
 	if scope == "" {
@@ -98,6 +125,18 @@ func (c *Call) record(ctx context.Context) ([]byte, error) {
 		})
 	}
 	return o.End(), nil
+}
+
+func mapped(names []string, to func(string) (string, error)) ([]string, error) {
+	var out []string
+	for _, name := range names {
+		name, err := to(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, nil
 }
 
 // commaList are the words between commas.
