@@ -20,6 +20,7 @@ import (
 type bench struct {
 	ctx      context.Context
 	n        *Negotiations
+	now      time.Time // the zero time where it is not known
 	people   map[address.Instance]*person
 	mandates map[string][]mandate
 	tried    int
@@ -39,8 +40,8 @@ type person struct {
 	leftAt     time.Time                      // the zero time where that is not recorded
 }
 
-func (n *Negotiations) bench(ctx context.Context) *bench {
-	return &bench{ctx: ctx, n: n, people: map[address.Instance]*person{}, mandates: map[string][]mandate{}}
+func (n *Negotiations) bench(ctx context.Context, now time.Time) *bench {
+	return &bench{ctx: ctx, n: n, now: now, people: map[address.Instance]*person{}, mandates: map[string][]mandate{}}
 }
 
 // maxPeople is of how many something is remembered.
@@ -154,17 +155,26 @@ func (f *fold) check(s *Signed, former bool) *Judgement {
 		return v
 	}
 	for i := range f.signed {
-		if o := &f.signed[i]; o.Hash == s.Hash && o.who != s.who && f.twins(o, s, former) {
-			return &Judgement{Index: s.Index, By: s.By, Code: CodeSameKey, Why: fmt.Sprintf("%s has signed with the same key: of a quorum they are one", o.By)}
+		o := &f.signed[i]
+		if o.Hash != s.Hash || o.who == s.who || !f.twins(o, s, former) {
+			continue
 		}
+		j := &Judgement{Index: s.Index, By: s.By, Code: CodeSameKey, Why: fmt.Sprintf("%s has signed with the same key: of a quorum they are one", o.By)}
+		if f.record.Quorum == nil {
+			j.Why, j.Counts = fmt.Sprintf("%s has signed with the same key: nothing shows that they are two", o.By), true
+			if v != nil {
+				j.Why += "; " + v.Why
+			}
+		}
+		return j
 	}
 	return v
 }
 
-// twins tells whether a signature of a quorum counts in the place of another one, which somebody has made with the same key under
+// twins tells whether a signature counts in the place of another one, of a quorum, which somebody has made with the same key under
 // another name. What covers the negotiation names its signer, and anybody can have copied what does not.
 func (f *fold) twins(o, s *Signed, former bool) bool {
-	if f.record == nil || f.record.Quorum == nil {
+	if f.record == nil {
 		return false
 	}
 	if v := f.alone(o, former); v != nil && !v.Counts || o.under != s.under {
@@ -208,15 +218,10 @@ func (f *fold) alone(s *Signed, former bool) *Judgement {
 // by what others have vouched for.
 func (f *fold) before(s *Signed) bool {
 	end, known := f.b.person(s.By).gone[s.under]
-	if !known || f.at == "" {
+	if !known || f.ends == nil {
 		return true
 	}
-	for _, date := range []string{f.at, f.witnessed} {
-		if at, ok := envelope.ParseTime(date); ok && at.Sub(end) > envelope.MaxSkew {
-			return false
-		}
-	}
-	return true
+	return !after(f.ends.CreatedAt, end) && !(f.witnessed.By != "" && after(f.witnessed.Date, end))
 }
 
 func (f *fold) judge(s *Signed) Judgement {

@@ -3,10 +3,8 @@ package negotiation
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"tutti/internal/address"
-	"tutti/internal/envelope"
 	"tutti/internal/journal"
 )
 
@@ -63,30 +61,4 @@ func (f *fold) against(e *journal.Entry, hash string, signers []address.Instance
 		return fail(err)
 	}
 	return strings.Join(c.demand.Against(hash, artifact, signers), "; ")
-}
-
-// since is when an entry was written at the earliest: not before what others have vouched for.
-func (f *fold) since(e *journal.Entry) time.Time {
-	at, _ := envelope.ParseTime(e.CreatedAt)
-	if seen, ok := envelope.ParseTime(f.witnessed); ok && seen.After(at) {
-		return seen
-	}
-	return at
-}
-
-// after tells whether a date of an entry is certainly later than a time, also with a clock that differs. What has no date is, and
-// so is everything when the time is not known.
-func after(date string, t time.Time) bool {
-	at, ok := envelope.ParseTime(date)
-	return t.IsZero() || !ok || at.Sub(t) > envelope.MaxSkew
-}
-
-// revokedBefore tells whether all keys that somebody had and has no longer were revoked before a date.
-func (p *person) revokedBefore(date string) bool {
-	for _, k := range p.keys.Revoked {
-		if t, known := p.gone[k]; !known || !after(date, t) {
-			return false
-		}
-	}
-	return len(p.keys.Revoked) > 0
 }

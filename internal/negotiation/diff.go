@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"tutti/internal/canonjson"
 )
@@ -105,7 +106,7 @@ type Comparison struct {
 // Diff compares two offers of a negotiation, by hash or by the number of their entries; "" is the latest for to, and the one before
 // that for from.
 func (n *Negotiations) Diff(ctx context.Context, id, from, to string) (*Comparison, error) {
-	p, err := n.look(ctx, id)
+	p, err := n.look(ctx, id, time.Time{})
 	if err != nil {
 		return nil, fmt.Errorf("diff %s: %w", id, err)
 	}

@@ -105,16 +105,23 @@ func TestEventImitates(t *testing.T) {
 	}
 }
 
+// twin registers another instance with the key of one.
+func twin(t *testing.T, r *rig, of address.Instance) address.Instance {
+	t.Helper()
+	second := address.Instance("claude:second:121212121212")
+	raw := registry.Build(registry.Agent{Instance: second, Roles: []string{registry.Conductor}, Scopes: []string{"scope:pilot"}, Root: "/bus", PublicKeys: []string{r.keys[of].Public().PEM()}}, noon)
+	if err := registry.New(r.store).Register(t.Context(), raw); err != nil {
+		t.Fatal(err)
+	}
+	r.keys[second] = r.keys[of]
+	return second
+}
+
 // TestOneKeyTwice: who is registered under two names with one key is one of a quorum, and not two.
 func TestOneKeyTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	second := address.Instance("claude:second:121212121212")
-	raw := registry.Build(registry.Agent{Instance: second, Roles: []string{registry.Conductor}, Scopes: []string{"scope:pilot"}, Root: "/bus", PublicKeys: []string{r.keys[bob].Public().PEM()}}, noon)
-	if err := registry.New(r.store).Register(t.Context(), raw); err != nil {
-		t.Fatal(err)
-	}
-	r.keys[second] = r.keys[bob]
+	second := twin(t, r, bob)
 	all := fmt.Sprintf(`["%s","%s","%s","%s"]`, alice, bob, carol, second)
 	r.open("parties="+all, "requiredSigners="+all, `authority={"kind":"AUTHORITY","id":"q","authorityKind":"quorum","members":`+all+`,"threshold":2}`)
 	r.offer(alice, "a")

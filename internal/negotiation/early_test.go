@@ -14,7 +14,7 @@ func TestEarly(t *testing.T) {
 	r.open()
 	r.offer(alice, "a")
 	r.sign(alice)
-	p, err := r.n.look(t.Context(), nego)
+	p, err := r.n.look(t.Context(), nego, r.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestEarlyVain(t *testing.T) {
 	r.open()
 	r.offer(alice, "a")
 	r.sign(alice)
-	p, err := r.n.look(t.Context(), nego)
+	p, err := r.n.look(t.Context(), nego, r.now)
 	if err != nil {
 		t.Fatal(err)
 	}

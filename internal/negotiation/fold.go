@@ -59,7 +59,8 @@ type Final struct {
 	Index     int // of the entry that says so first
 	Hash      string
 	Signers   []address.Instance
-	Done      bool // the last entry of a stabilisation stands
+	At        string // its date
+	Done      bool   // the last entry of a stabilisation stands
 	DoneIndex int
 	DoneID    string
 	Intent    string // id of the entry with which ours began
@@ -88,11 +89,12 @@ type fold struct {
 	refusals  []Signed // of the latest offer; only By and Index
 	final     *Final
 	sealers   set
-	witnessed string // the latest date of an entry that was sealed under an active key
-	overdue   set    // who has dated an entry after the deadline: none of theirs is early any more
+	witnessed dated // the latest date of an entry that was sealed under an active key
+	overdue   set   // who has dated an entry after the deadline: none of theirs is early any more
 
 	told  func(Judgement) // nil: nobody asks
-	at    string          // the date of what settles, while that is judged
+	ends  *journal.Entry  // what settles, while that is judged
+	ahead string          // the earliest date of what would have settled and is dated in the future
 	court *court          // what is demanded before a settlement; nil: not asked yet
 }
 
@@ -113,7 +115,7 @@ func (f *fold) know(r *Record) {
 func (f *fold) clear() {
 	f.terms, f.termsAt, f.state, f.ended, f.offers, f.total = nil, 0, Draft, 0, nil, 0
 	f.court = nil
-	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed = nil, nil, nil, set{}, set{}, ""
+	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed, f.ahead = nil, nil, nil, set{}, set{}, dated{}, ""
 }
 
 func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...any) {
@@ -199,26 +201,24 @@ func (f *fold) admit(e *journal.Entry, seal *journal.Seals, act string, strict b
 		if len(f.sealers) < maxSealers {
 			f.sealers[by.Canonical()] = true
 		}
-		if s == journal.SealGood {
-			f.witness(e.CreatedAt)
-		}
 	case f.seals(by):
 		f.tell(e, false, CodeUnsealed, "%s has sealed its earlier entries and not this one", by)
 		return false
 	}
-	return act == string(Expire) || f.admitTime(e) // what expires does so behind the deadline
+	if act == string(Expire) { // it does so behind the deadline
+		return true
+	}
+	if !f.admitTime(e) {
+		return false
+	}
+	if s == journal.SealGood {
+		f.witness(e)
+	}
+	return true
 }
 
 // seals tells whether an instance has sealed an entry here.
 func (f *fold) seals(i address.Instance) bool { return f.sealers.has(i) }
-
-// witness takes note of a date that somebody has vouched for.
-func (f *fold) witness(date string) {
-	at, ok := envelope.ParseTime(date)
-	if last, known := envelope.ParseTime(f.witnessed); ok && (!known || at.After(last)) {
-		f.witnessed = date
-	}
-}
 
 func (f *fold) overAt() int {
 	if f.final != nil {
@@ -233,8 +233,7 @@ func (f *fold) admitWriter(e *journal.Entry, act string) bool {
 	}
 	by := e.Actor.Instance
 	if e.Actor.Mandate != "" {
-		at, _ := envelope.ParseTime(e.CreatedAt)
-		if why := f.b.mandate(e.Actor.Mandate, by, f.record.Scope, act, at); why != "" {
+		if why := f.b.mandate(e.Actor.Mandate, by, f.record.Scope, act, f.written(e)); why != "" {
 			f.tell(e, false, CodeMandate, "%s", why)
 			return false
 		}

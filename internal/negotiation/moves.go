@@ -201,6 +201,9 @@ func (f *fold) mayEnd(by address.Instance, ev Event, at string) string {
 			return fmt.Sprintf("the agreement can come about without %s, who may not end it for the others", by)
 		}
 	case Expire:
+		if r.Quorum != nil && !r.impossible([]address.Instance{by}) {
+			return "it expires by the clock: who is one of several cannot say so for the others"
+		}
 		if t, ok := envelope.ParseTime(at); r.end().IsZero() || !ok || !t.After(r.end()) {
 			return "it expires when its deadline has passed, and that is " + firstOf(r.Deadline, "not set")
 		}
@@ -245,9 +248,12 @@ func (f *fold) settle(e *journal.Entry, seal *journal.Seals, kind string) {
 		f.tell(e, false, CodeForged, "no key of %s has signed it", e.Actor.Instance)
 		return
 	}
-	f.at = e.CreatedAt
+	if f.untimely(e) {
+		return
+	}
+	f.ends = e
 	signers, former := f.signersOf(hash, true)
-	f.at = ""
+	f.ends = nil
 	if f.record == nil || !f.record.Complete(signers) {
 		f.tell(e, false, CodeQuorum, "%s has not been signed by all who have to", hash)
 		return
@@ -259,7 +265,7 @@ func (f *fold) settle(e *journal.Entry, seal *journal.Seals, kind string) {
 	if former {
 		f.tell(e, true, CodeFormer, "what was settled rests on a key that was revoked since")
 	}
-	f.final = &Final{Index: e.Sequence, Hash: hash, Signers: signers}
+	f.final = &Final{Index: e.Sequence, Hash: hash, Signers: signers, At: e.CreatedAt}
 	if kind == bodyStabilized {
 		f.final.Done, f.final.DoneIndex, f.final.DoneID = true, e.Sequence, e.ID
 	} else {

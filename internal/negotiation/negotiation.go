@@ -76,7 +76,7 @@ func (n *Negotiations) Open(ctx context.Context, raw []byte, now time.Time) (*Re
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	// A journal without a record is that of a negotiation whose record was lost. It does not begin anew under other terms.
-	f := newFold(n.bench(ctx), r.ID, r)
+	f := newFold(n.bench(ctx, now), r.ID, r)
 	if _, err := n.journals.Catch(ctx, r.ID, f); err != nil {
 		return nil, fmt.Errorf("open %s: %w", r.ID, err)
 	}

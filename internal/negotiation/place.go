@@ -22,7 +22,7 @@ type place struct {
 }
 
 // find reads the record and makes an empty fold for it.
-func (n *Negotiations) find(ctx context.Context, id string) (*place, error) {
+func (n *Negotiations) find(ctx context.Context, id string, now time.Time) (*place, error) {
 	if err := address.Check(id); err != nil {
 		return nil, err
 	}
@@ -48,13 +48,13 @@ func (n *Negotiations) find(ctx context.Context, id string) (*place, error) {
 	default:
 		return nil, fmt.Errorf("negotiation %s: %w", id, err)
 	}
-	p.f = newFold(n.bench(ctx), id, r)
+	p.f = newFold(n.bench(ctx, now), id, r)
 	return p, nil
 }
 
 // look reads a negotiation as far as its journal goes.
-func (n *Negotiations) look(ctx context.Context, id string) (*place, error) {
-	p, err := n.find(ctx, id)
+func (n *Negotiations) look(ctx context.Context, id string, now time.Time) (*place, error) {
+	p, err := n.find(ctx, id, now)
 	if err != nil {
 		return nil, err
 	}

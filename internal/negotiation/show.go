@@ -51,7 +51,7 @@ type Step struct {
 
 // Status tells where a negotiation stands, from the journal; state.json may be gone.
 func (n *Negotiations) Status(ctx context.Context, id string, now time.Time) (*Standing, error) {
-	p, err := n.look(ctx, id)
+	p, err := n.look(ctx, id, now)
 	if err != nil {
 		return nil, fmt.Errorf("status of %s: %w", id, err)
 	}
@@ -159,7 +159,7 @@ func (n *Negotiations) mayAdd(ctx context.Context, a Act, payload []byte) error 
 	if err := mayBeRaw(payload); err != nil {
 		return err
 	}
-	b := n.bench(ctx)
+	b := n.bench(ctx, time.Time{})
 	if err := b.here(writerOf(payload)); err != nil {
 		return err
 	}

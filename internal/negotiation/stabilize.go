@@ -127,6 +127,9 @@ func (w *witness) mayStabilize(now time.Time) error {
 	if state.Terminal() {
 		return refuse("", "it is %s: %s", state, why)
 	}
+	if err := f.clock(now); err != nil {
+		return err
+	}
 	if winner, _ := f.winner(); winner == nil {
 		return fmt.Errorf("%w: %s", ErrQuorum, w.p.lacks())
 	}

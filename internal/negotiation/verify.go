@@ -28,7 +28,7 @@ const maxTold = 1000
 
 // witness reads all of a journal. all: its entries are wanted.
 func (n *Negotiations) witness(ctx context.Context, id string, pool journal.Pool, all bool, now time.Time) (*witness, error) {
-	p, err := n.find(ctx, id)
+	p, err := n.find(ctx, id, now)
 	if err != nil {
 		return nil, err
 	}

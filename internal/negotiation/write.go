@@ -48,7 +48,7 @@ type draft struct {
 
 // write adds an entry of ours. judge looks at the place as it is then and returns the draft, or why not.
 func (n *Negotiations) write(ctx context.Context, id string, a Act, now time.Time, judge func(p *place, state State) (draft, error)) (*journal.Entry, *place, error) {
-	p, err := n.find(ctx, id)
+	p, err := n.find(ctx, id, now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,6 +143,11 @@ func (p *place) may(a Act, act string, ev Event, state State, now time.Time) err
 	}
 	if p.f.final != nil {
 		return refuse("complete it with `"+command("stabilize", p.id)+"`", "negotiation %s is being stabilised since entry %d", p.id, p.f.final.Index)
+	}
+	if ev == Offer || ev == Counter || ev == Accept {
+		if err := p.f.clock(now); err != nil {
+			return err
+		}
 	}
 	r := p.f.record
 	if err := p.f.b.here(a.By); err != nil {
