@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"hash/maphash"
 	"time"
 
 	"tutti/internal/address"
@@ -29,6 +30,23 @@ func (v *verifier) note(w *work) {
 		}
 	}
 	v.noteTime(e, by)
+	v.noteID(e)
+}
+
+// maxIDs is of how many entries the ids are remembered, at some 30 bytes each.
+const maxIDs = 500_000
+
+// noteID tells of an id that is there already: who asks for it finds another entry than its writer meant.
+func (v *verifier) noteID(e *Entry) {
+	if e.ID == "" {
+		return
+	}
+	name := maphash.String(v.seed, e.ID)
+	if first, there := v.ids[name]; there {
+		v.add(e, NoteTwice, fmt.Sprintf("has the id of entry %d", first))
+	} else if len(v.ids) < maxIDs {
+		v.ids[name] = e.Sequence
+	}
 }
 
 // noteTime compares dates. A clock may be late, so an early date is told and no fault; that of one and the same writer going

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"time"
 
@@ -54,6 +55,7 @@ const (
 	NoteForeign  = "foreign"   // it bears a signature of its writer that covers something else than the entry
 	NoteBackward = "backdated" // dated before an entry that stands before it
 	NoteFuture   = "future"    // dated later than now
+	NoteTwice    = "same-id"   // its id is that of an entry before it
 )
 
 // A Note is something that a reader should know of an entry and that breaks no rule.
@@ -95,7 +97,7 @@ func (j *Journal) Verify(ctx context.Context, id string, c Checks) (*Report, err
 	if err != nil {
 		return nil, fmt.Errorf("verify the journal of %q: %w", id, err)
 	}
-	v := &verifier{id: id, c: c, keys: map[address.Instance]Keys{}, last: map[address.Instance]time.Time{}, seals: map[address.Instance]bool{}}
+	v := &verifier{id: id, c: c, keys: map[address.Instance]Keys{}, last: map[address.Instance]time.Time{}, seals: map[address.Instance]bool{}, ids: map[uint64]int{}, seed: maphash.MakeSeed()}
 	if v.c.Pool == nil {
 		v.c.Pool = func(n int, do func(int)) {
 			for i := range n {
@@ -144,6 +146,8 @@ type verifier struct {
 	last   map[address.Instance]time.Time // the latest date of each writer
 	latest time.Time                      // of all of them
 	seals  map[address.Instance]bool      // who has sealed an entry
+	ids    map[uint64]int                 // the entries by the hashes of their ids
+	seed   maphash.Seed
 }
 
 // collect reads lines, as many as are judged at once, into the place of others.
