@@ -264,8 +264,11 @@ func (c *Call) dealFault(err error) error {
 	default:
 		return c.registryFault(err)
 	}
-	if c.under == H2A {
+	switch {
+	case c.under == H2A:
 		f.hint = ""
+	case f.hint == negotiation.MendHint:
+		f.hint = `"tutti ` + c.Verb.Name + ` --example KIND" prints one that is sound; --force offers it all the same, which the entry will tell`
 	}
 	return f
 }

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
+	"tutti/internal/declaration"
 	"tutti/internal/envelope"
 	"tutti/internal/halt"
 	"tutti/internal/negotiation"
@@ -18,6 +21,13 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func runNegotiateOffer(ctx context.Context, c *Call) error {
+	if c.isSet("example") {
+		return c.example()
+	}
+	if c.under != H2A && len(c.Args) < 2 {
+		return usageHint("usage: "+c.usage()+"; --example contract prints an artifact to begin with",
+			"%s: something is missing: %s", c.Verb.Name, [...]string{"the negotiation", "the artifact"}[len(c.Args)])
+	}
 	if err := c.requires("id", "instance", "artifact"); err != nil {
 		return err
 	}
@@ -27,11 +37,14 @@ func runNegotiateOffer(ctx context.Context, c *Call) error {
 	}
 	defer d.close()
 	raw, hash, err := d.artifact(ctx)
-	if err != nil {
-		return err
+	if err == nil && raw == nil {
+		err = usagef("%s: the artifact itself is offered, not its hash", c.Verb.Name)
 	}
-	if raw == nil {
-		return usagef("%s: the artifact itself is offered, not its hash", c.Verb.Name)
+	if err != nil {
+		if there := d.bus.Negotiations().There(ctx, d.id, d.now); errors.Is(there, negotiation.ErrNotFound) {
+			return d.dealFault(there)
+		}
+		return err
 	}
 	a, err := d.act(ctx, false)
 	if err != nil {
@@ -54,6 +67,17 @@ func runNegotiateOffer(ctx context.Context, c *Call) error {
 		return c.dealFault(err)
 	}
 	return d.said(ctx, e, word+hash)
+}
+
+// example prints an artifact of the kind that --example names, to be filled in.
+func (c *Call) example() error {
+	text := []byte(declaration.Example(strings.ToUpper(strings.ReplaceAll(c.value("example"), "-", "_"))))
+	if c.json {
+		c.emit(text)
+	} else {
+		c.raw(text)
+	}
+	return nil
 }
 
 func runNegotiateSign(ctx context.Context, c *Call) error {

@@ -7,6 +7,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
+	"tutti/internal/declaration"
 	"tutti/internal/identity"
 	"tutti/internal/negotiation"
 )
@@ -39,17 +40,42 @@ func runNegotiateOpen(ctx context.Context, c *Call) error {
 	if err != nil {
 		return c.dealFault(err)
 	}
+	d.id = r.ID
+	d.warnRoles(ctx, r)
 	if c.json {
 		c.emit(r.Raw)
 		return nil
 	}
-	d.id = r.ID
 	c.line("opened " + Clean(r.ID))
 	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
 	if err == nil {
 		d.next(s.Next)
 	}
 	return nil
+}
+
+// warnRoles tells, while nothing is offered yet, of signers whose signature under what it is about would be refused.
+func (d *deal) warnRoles(ctx context.Context, r *negotiation.Record) {
+	kind := strings.ToUpper(r.Subject)
+	if declaration.Signers(kind) == nil {
+		return
+	}
+	var unfit []string
+	var first address.Instance
+	for _, i := range r.RequiredSigners {
+		reg, err := d.w.Registry.ByInstance(ctx, i)
+		if err != nil || declaration.MaySign(kind, reg.Roles...) {
+			continue
+		}
+		if unfit = append(unfit, Clean(string(i))+" is registered as "+Clean(strings.Join(reg.Roles, ", "))); first == "" {
+			first = i
+		}
+	}
+	if first == "" {
+		return
+	}
+	d.warn("%s; %s is signed by %s", strings.Join(unfit, "; "), kind, strings.Join(declaration.Signers(kind), ", "))
+	d.remark("hint: %s", Clean(negotiation.RoleHint(first, kind)))
 }
 
 // party is who is meant by a name in a list of parties: host:label stands for the one agent that is registered under it, since only

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -46,7 +47,10 @@ func (n *Negotiations) propose(ctx context.Context, id string, a Act, o Offering
 	}
 	faults := guards(o.Artifact)
 	if len(faults) > 0 && !o.Force {
-		return nil, fmt.Errorf("%s %s: %w", ev, id, &RefusedError{Why: faults, Hint: "mend the artifact, or offer it all the same with --force, which the entry will tell"})
+		if err := n.There(ctx, id, now); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", ev, id, err)
+		}
+		return nil, fmt.Errorf("%s %s: %w", ev, id, &RefusedError{Why: faults, Hint: MendHint})
 	}
 	e, p, err := n.write(ctx, id, a, now, func(p *place, state State) (draft, error) {
 		if err := p.may(a, string(ev), ev, state, now); err != nil {
@@ -180,7 +184,7 @@ func (p *place) maySign(a Act, hash string, state State, now time.Time) (string,
 	}
 	roles := p.f.b.person(a.By).roles
 	if kinds := declaration.Signers(last.Kind); kinds != nil && !declaration.MaySign(last.Kind, roles...) {
-		return "", refuse("", "%s is registered as %v, and a %s is signed by %v", a.By, roles, last.Kind, kinds)
+		return "", refuse(RoleHint(a.By, last.Kind), "%s is registered as %s, and %s is signed by %s", a.By, strings.Join(roles, ", "), last.Kind, strings.Join(kinds, ", "))
 	}
 	return hash, nil
 }

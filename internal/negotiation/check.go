@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -236,7 +237,7 @@ func (f *fold) judge(s *Signed) Judgement {
 		return no(CodeUnknownKey, "%s has no key in the registry", s.By)
 	}
 	if kind := f.kindOf(s.Hash); declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.roles...) {
-		return no(CodeRole, "%s is registered as %v, and a %s is signed by %v", s.By, p.roles, kind, declaration.Signers(kind))
+		return no(CodeRole, "%s is registered as %s, and %s is signed by %s", s.By, strings.Join(p.roles, ", "), kind, strings.Join(declaration.Signers(kind), ", "))
 	}
 	if p.vain && f.b.vain > maxTried {
 		return no(CodeInvalid, "too many signatures were wrong before: it was not looked at")

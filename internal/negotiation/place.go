@@ -67,6 +67,12 @@ func (n *Negotiations) look(ctx context.Context, id string, now time.Time) (*pla
 	return p, nil
 }
 
+// There is an error when a negotiation cannot be looked at, a *NotFoundError when there is none.
+func (n *Negotiations) There(ctx context.Context, id string, now time.Time) error {
+	_, err := n.look(ctx, id, now)
+	return err
+}
+
 // known is an error when there is nothing to judge by.
 func (p *place) known() error {
 	if err := p.f.b.err; err != nil {

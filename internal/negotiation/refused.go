@@ -3,9 +3,11 @@ package negotiation
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tutti/internal/address"
+	"tutti/internal/declaration"
 	"tutti/internal/plain"
 )
 
@@ -45,6 +47,28 @@ func (e *RefusedError) Error() string {
 func refuse(hint, format string, args ...any) error {
 	return &RefusedError{Why: []string{fmt.Sprintf(format, args...)}, Hint: hint}
 }
+
+// RoleHint says how somebody comes to sign a kind of artifact who is registered without a role that may: what is registered stays
+// as it is, and who has to sign is settled when a negotiation is opened.
+func RoleHint(by address.Instance, kind string) string {
+	may := declaration.Signers(kind)
+	if len(may) == 0 {
+		return ""
+	}
+	role := may[len(may)-1]
+	if slices.Contains(may, declaration.Conductor) {
+		role = declaration.Conductor
+	}
+	host := by.Canonical().Host()
+	if host == "human" || host == "" {
+		return "open it anew with signers that may"
+	}
+	return "an agent that may sign it is made by a person at a terminal, `tutti connect --host " + plain.Word(host) + " --name NAME --role " + role +
+		"`; a negotiation with it among the signers is opened anew"
+}
+
+// MendHint is the hint for an artifact that is not of the form that its kind has.
+const MendHint = "mend the artifact, or offer it all the same with --force, which the entry will tell"
 
 // openAnew is the hint for a negotiation whose terms nobody knows any more.
 const openAnew = "write it anew with `tutti negotiate open RECORD`"
