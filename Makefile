@@ -13,8 +13,9 @@ help: ## list the targets
 build: ## build bin/tutti and bin/tuttid
 	$(GOBUILD) -o bin/ ./cmd/tutti ./cmd/tuttid
 
-demo: build ## watch two agents meet, talk and be stopped, in a home folder of their own
+demo: build ## watch two agents meet, talk and be stopped, then sixteen agree, in home folders of their own
 	@bin/tutti demo
+	@bin/tutti demo agreement
 
 test: ## install what the tests need, then run all of them, also with the race detector
 	@scripts/test.sh

@@ -40,7 +40,7 @@ func New(s negotiation.Store, r *registry.Registry, m journal.Memory) *Bus {
 // Negotiations are those of the bus, for looking at: nothing is demanded of who only looks.
 func (b *Bus) Negotiations() *negotiation.Negotiations {
 	n := negotiation.New(b.store, b.journals, b.registry)
-	n.Advise = b.advise
+	n.Advise, n.Demands = b.advise, b.demands
 	return n
 }
 

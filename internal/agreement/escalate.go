@@ -33,7 +33,7 @@ func (b *Bus) Escalate(ctx context.Context, id string, a negotiation.Act, channe
 	if payload == nil {
 		payload = []byte("null")
 	}
-	to, err := b.Destination(ctx, id, channel, terms)
+	to, err := b.Destination(ctx, id, channel, terms, now)
 	if err != nil {
 		return nil, err
 	}
@@ -46,13 +46,13 @@ func (b *Bus) Escalate(ctx context.Context, id string, a negotiation.Act, channe
 }
 
 // Destination finds to whom a matter of a negotiation goes.
-func (b *Bus) Destination(ctx context.Context, id, channel string, t escalation.Terms) (declaration.Destination, error) {
+func (b *Bus) Destination(ctx context.Context, id, channel string, t escalation.Terms, now time.Time) (declaration.Destination, error) {
 	n := b.Negotiations()
-	s, err := n.Status(ctx, id, time.Time{})
+	s, err := n.Status(ctx, id, now)
 	if err != nil || s.Record == nil {
 		return declaration.Destination{}, err // who writes the entry is told what is missing
 	}
-	plan, err := n.Agreed(ctx, "ENFORCEMENT_PLAN", s.Record.Scope)
+	plan, err := n.Agreed(ctx, "ENFORCEMENT_PLAN", s.Record.Scope, now)
 	if err != nil {
 		return declaration.Destination{}, err
 	}

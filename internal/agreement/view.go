@@ -3,10 +3,13 @@ package agreement
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/declaration"
+	"tutti/internal/envelope"
 	"tutti/internal/journal"
 	"tutti/internal/negotiation"
 	"tutti/internal/registry"
@@ -24,6 +27,7 @@ type View struct {
 	Confidence   declaration.Confidence
 	Attestations []*journal.Entry // all entries that are one by their form
 
+	artifacts [][]byte // that were offered
 	declared  []declaration.Interest
 	valid     map[int]bool // attestations that their subject has signed, by their place
 	attested  []declaration.Attested
@@ -39,31 +43,46 @@ func (b *Bus) View(ctx context.Context, id string) (*View, error) {
 	}
 	if m.Record == nil {
 		return nil, &negotiation.RefusedError{
-			Why: []string{"state.json is gone, and the journal does not hold the terms"}, Hint: "write it anew with `tutti negotiate open`",
+			Why: []string{"state.json is gone, and the journal does not hold the terms"}, Hint: "write it anew with `tutti negotiate open RECORD`",
 		}
 	}
 	return b.view(ctx, m)
 }
 
 func (b *Bus) view(ctx context.Context, m *negotiation.Material) (*View, error) {
-	v := &View{Material: m, lastSaid: map[string]int{}, valid: map[int]bool{}, escalated: map[string]int{}}
-	g := &gatherer{b: b, ctx: ctx, people: map[string]*person{}, sealers: map[string]bool{}}
-	var artifacts [][]byte
+	v, g := b.begin(ctx, m)
 	for _, e := range m.Entries {
-		sound, former := g.sound(e, m.Record.ID)
-		if !sound {
-			continue
-		}
-		if a, ok := canonjson.Get(e.Body, "artifact"); ok && (e.Type == "propose" || e.Type == "counter") {
-			artifacts = append(artifacts, a)
-		}
-		v.take(g, e, former)
+		v.add(g, e)
 	}
+	return v, v.conclude(g)
+}
+
+// begin is a view of nothing yet.
+func (b *Bus) begin(ctx context.Context, m *negotiation.Material) (*View, *gatherer) {
+	return &View{Material: m, lastSaid: map[string]int{}, valid: map[int]bool{}, escalated: map[string]int{}},
+		&gatherer{b: b, ctx: ctx, people: map[string]*person{}, sealers: map[string]bool{}}
+}
+
+// add takes an entry behind those before it.
+func (v *View) add(g *gatherer, e *journal.Entry) {
+	sound, former := g.sound(e, v.Material.Record.ID)
+	if !sound {
+		return
+	}
+	if a, ok := canonjson.Get(e.Body, "artifact"); ok && (e.Type == "propose" || e.Type == "counter") {
+		v.artifacts = append(v.artifacts, a)
+	}
+	v.take(g, e, former)
+}
+
+// conclude says what the entries that were added come to.
+func (v *View) conclude(g *gatherer) error {
 	if g.err != nil {
-		return nil, g.err
+		return g.err
 	}
+	m := v.Material
 	panel := declaration.Panel{
-		Declarations: v.declared, DecisionScopes: declaration.DecisionScopes(m.Record.Scope, artifacts...),
+		Declarations: v.declared, DecisionScopes: declaration.DecisionScopes(m.Record.Scope, v.artifacts...),
 		Signers: names(m.Record.RequiredSigners), Flagged: v.Flagged,
 		Scopes: func(i string) []string { return g.person(address.Instance(i)).scopes },
 	}
@@ -73,10 +92,10 @@ func (b *Bus) view(ctx context.Context, m *negotiation.Material) (*View, error) 
 	})
 	var err error
 	if v.DossierHash, err = v.Dossier.Hash(); err != nil {
-		return nil, err
+		return err
 	}
 	v.Confidence = declaration.Rely(panel.Signers, v.DossierHash, v.attested, v.Postures, v.Flagged)
-	return v, g.err
+	return g.err
 }
 
 // take looks at what an entry declares. Under a former key, which may be in other hands, an interest can be declared and not taken
@@ -96,7 +115,7 @@ func (v *View) take(g *gatherer, e *journal.Entry, former bool) {
 	}
 	if _, err := declaration.ParseAttestation(e.Body); err == nil {
 		v.Attestations = append(v.Attestations, e)
-		if a, ok := declaration.Attests(e.Body, e.Signatures, g.active); ok {
+		if a, ok := declaration.Attests(e.Body, e.Signatures, g.attesting(e)); ok {
 			v.valid[e.Sequence] = true
 			v.attested = append(v.attested, declaration.Attested{Subject: a.Subject, Dossier: a.Dossier})
 		}
@@ -138,12 +157,15 @@ type gatherer struct {
 	ctx     context.Context
 	people  map[string]*person
 	sealers map[string]bool // who has sealed an entry so far
+	back    bool            // it is asked how things stood when the entries were written
+	tried   int             // verifications
 	err     error
 }
 
 type person struct {
 	roles, scopes []string
 	keys          journal.Keys
+	gone          map[signature.Public]time.Time // when keys were revoked, of those of which it is known
 }
 
 func (g *gatherer) person(i address.Instance) *person {
@@ -161,7 +183,8 @@ func (g *gatherer) person(i address.Instance) *person {
 		p.roles, p.scopes = r.Roles, r.Scopes
 		var keys *registry.Keys
 		if keys, err = g.b.registry.Keys(g.ctx, i); err == nil {
-			p.keys = journal.Keys{Active: keys.Active, Revoked: keys.Revoked}
+			p.keys = journal.Keys{Active: negotiation.Tried(keys.Active), Revoked: negotiation.Tried(keys.Revoked)}
+			p.gone, err = g.ends(i, keys)
 		}
 	}
 	if err != nil && g.err == nil {
@@ -170,8 +193,44 @@ func (g *gatherer) person(i address.Instance) *person {
 	return p
 }
 
-func (g *gatherer) active(i string) []signature.Public {
-	return g.person(address.Instance(i)).keys.Active
+// ends are when keys were revoked; those of who was offboarded ended with him.
+func (g *gatherer) ends(i address.Instance, keys *registry.Keys) (map[signature.Public]time.Time, error) {
+	all := keys.RevokedAt()
+	err := g.b.registry.Standing(g.ctx, i)
+	gone, is := errors.AsType[*registry.GoneError](err)
+	if !is {
+		return all, err
+	}
+	if at, ok := envelope.ParseTime(gone.At); ok {
+		for _, k := range keys.Revoked {
+			if _, known := all[k]; !known {
+				all[k] = at
+			}
+		}
+	}
+	return all, nil
+}
+
+// attesting are the keys under which an attestation in an entry is believed.
+func (g *gatherer) attesting(e *journal.Entry) func(i string) []signature.Public {
+	return func(i string) []signature.Public {
+		p := g.person(address.Instance(i))
+		return append(slices.Clip(p.keys.Active), g.then(p, e)...)
+	}
+}
+
+// then are the keys that were in use when an entry was written, by its date, and were revoked since. Only who looks back asks.
+func (g *gatherer) then(p *person, e *journal.Entry) (keys []signature.Public) {
+	at, ok := envelope.ParseTime(e.CreatedAt)
+	if !g.back || !ok {
+		return nil
+	}
+	for _, k := range p.keys.Revoked {
+		if end, known := p.gone[k]; known && at.Sub(end) <= envelope.MaxSkew {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // may tells whether the writer of an entry holds a role. Who is not registered holds the one that he names: existing programs
@@ -196,7 +255,7 @@ func (g *gatherer) sound(e *journal.Entry, id string) (yes, former bool) {
 		return false, false
 	}
 	who := string(e.Actor.Instance.Canonical())
-	switch journal.SealOf(e, g.person(e.Actor.Instance).keys) {
+	switch g.seal(e) {
 	case journal.SealGood:
 		g.sealers[who] = true
 		return true, false
@@ -206,4 +265,23 @@ func (g *gatherer) sound(e *journal.Entry, id string) (yes, former bool) {
 		return false, false
 	}
 	return !g.sealers[who], false
+}
+
+// maxTried is how many verifications one look makes for entries that say nothing reliable: half a second.
+const maxTried = 8192
+
+// seal says what the signatures of an entry prove about its writer.
+func (g *gatherer) seal(e *journal.Entry) journal.Seals {
+	if len(e.Signatures) == 0 {
+		return journal.SealOf(e, journal.Keys{})
+	}
+	p := g.person(e.Actor.Instance)
+	keys := p.keys
+	if then := g.then(p, e); len(then) > 0 {
+		keys.Active = append(slices.Clip(keys.Active), then...)
+	}
+	if g.tried += len(keys.Active) + len(keys.Revoked); g.tried > maxTried && !e.Linked() {
+		return journal.SealElsewhere
+	}
+	return journal.SealOf(e, keys)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"sync"
 
 	"tutti/internal/agreement"
 	"tutti/internal/atomicfile"
@@ -23,7 +24,57 @@ func (w *World) journals() journal.Memory {
 	if err != nil {
 		return &journal.InProcess{}
 	}
-	return &onDisk{dir: filepath.Join(cache, "journals"), root: absolute(w.Root.Path)}
+	return &lazily{disk: &onDisk{dir: filepath.Join(cache, "journals"), root: absolute(w.Root.Path)}}
+}
+
+// lazily is a memory in this process, of which what is far enough behind is written to disk: a file takes more than half as long as
+// adding an entry does.
+type lazily struct {
+	disk journal.Memory
+	here journal.InProcess
+
+	mu   sync.Mutex
+	kept map[string]int // how many entries what lies on the disk stands for
+}
+
+// behind is how many entries another process may have to read again. Reading one takes a thirtieth of writing the file, or a fifth
+// when its signature has to be verified.
+const behind = 8
+
+// Recall is of [journal.Memory].
+func (l *lazily) Recall(id string) []byte {
+	if what := l.here.Recall(id); what != nil {
+		return what
+	}
+	what := l.disk.Recall(id)
+	if what != nil {
+		l.here.Keep(id, what)
+		l.note(id, journal.Known(what))
+	}
+	return what
+}
+
+// Keep is of [journal.Memory].
+func (l *lazily) Keep(id string, what []byte) {
+	l.here.Keep(id, what)
+	n := journal.Known(what)
+	l.mu.Lock()
+	last, known := l.kept[id]
+	l.mu.Unlock()
+	if known && n >= last && n < last+behind {
+		return
+	}
+	l.disk.Keep(id, what)
+	l.note(id, n)
+}
+
+func (l *lazily) note(id string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept == nil || len(l.kept) >= maxJournals {
+		l.kept = map[string]int{} // who is not in it is written once more
+	}
+	l.kept[id] = n
 }
 
 // onDisk is a memory of journals that outlives the process. Each journal of each bus has a file. What cannot be read or written

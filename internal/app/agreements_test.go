@@ -84,3 +84,57 @@ func TestMemoryOnDiskIsSmall(t *testing.T) {
 		t.Errorf("%d files (%v)", len(names), err)
 	}
 }
+
+// counting is a memory that counts what is given to it.
+type counting struct {
+	journal.InProcess
+	kept int
+}
+
+func (c *counting) Keep(id string, what []byte) {
+	c.kept++
+	c.InProcess.Keep(id, what)
+}
+
+// TestMemoryIsLazy: this process knows the latest, and the disk what is no more than a few entries behind.
+func TestMemoryIsLazy(t *testing.T) {
+	t.Parallel()
+	at := func(n int) []byte { return fmt.Appendf(nil, `{"form":1,"id":"n","count":%d}`, n) }
+	disk := &counting{}
+	l := &lazily{disk: disk}
+	for n := 1; n <= 10*behind; n++ {
+		l.Keep("n", at(n))
+		if got := l.Recall("n"); !bytes.Equal(got, at(n)) {
+			t.Fatalf("after %d: %s", n, got)
+		}
+		if on := journal.Known(disk.Recall("n")); on > n || on <= n-behind {
+			t.Fatalf("after %d the disk stands at %d", n, on)
+		}
+	}
+	if disk.kept > 11 {
+		t.Errorf("written %d times", disk.kept)
+	}
+	other := &lazily{disk: disk} // another process goes on from there
+	from := journal.Known(other.Recall("n"))
+	was := disk.kept
+	for n := from + 1; n < from+behind; n++ {
+		other.Keep("n", at(n))
+	}
+	if disk.kept != was {
+		t.Errorf("written %d times for a few entries", disk.kept-was)
+	}
+	other.Keep("n", at(from+100_000)) // caught up with what others wrote
+	if on := journal.Known(disk.Recall("n")); on != from+100_000 {
+		t.Errorf("the disk stands at %d", on)
+	}
+	other.Keep("n", at(3)) // the journal was put back to an earlier copy
+	if on := journal.Known(disk.Recall("n")); on != 3 {
+		t.Errorf("the disk stands at %d", on)
+	}
+	for n := range 2 * maxJournals {
+		other.Keep(fmt.Sprint(n), at(1))
+	}
+	if len(other.kept) > maxJournals {
+		t.Errorf("of %d journals something is known", len(other.kept))
+	}
+}

@@ -176,6 +176,19 @@ func (f *File) Stat() (Info, error) {
 	return i, f.fail("stat", err)
 }
 
+// NextData tells where the first byte at or behind a place is that is not in a hole of the file, false when there is none. Where the
+// system does not know of holes it is the place itself.
+func (f *File) NextData(off int64) (int64, bool) {
+	at, err := unix.Seek(f.FD(), off, unix.SEEK_DATA) // nobody reads or writes at the place that this moves
+	if errors.Is(err, unix.ENXIO) {
+		return 0, false
+	}
+	if err != nil || at < off {
+		return off, true
+	}
+	return at, true
+}
+
 // Pread reads from an offset until b is full or the file ends; fewer bytes than asked for, without an error, mean the end.
 func (f *File) Pread(b []byte, off int64) (int, error) {
 	n, err := pread(f.fd, b, off)

@@ -11,6 +11,7 @@
 // is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed". Who wakes idle agents
 // is told of the same messages, but for the backlog, also where the session has not asked to be told. Nothing is pushed
 // before the agent can be told: whether the user lets pushes go out is asked when they go, not when they are kept.
+// What others add to the negotiations of the agent is told once with each heartbeat, however much it is.
 //
 // While the halt switch is on nothing is pushed and heartbeats go on, so that a pause declares nobody dead. When the switch
 // was cleared pushes stay off until [Attendance.Engage]: the user has let the agent go on. What came meanwhile is not
@@ -28,7 +29,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"tutti/internal/address"
@@ -79,6 +79,8 @@ type Options struct {
 	// Standing returns an error for an agent that was taken out of service: no session of it is opened, and one that is open
 	// ends with its next heartbeat. Nil: nobody ever is.
 	Standing func(ctx context.Context, i address.Instance) error
+	// Deals follows the negotiations that concern a session, with every heartbeat. Nil: nobody is told of any.
+	Deals func(s *presence.Session) Deals
 	// Alive tells whether this machine has a process of this pid; nil: package proc is asked.
 	Alive func(pid int) bool
 }
@@ -143,39 +145,6 @@ func alive(pid int) bool {
 	return !errors.Is(err, proc.ErrGone)
 }
 
-// A held is one session of this process.
-type held struct {
-	a       *Attendance
-	id      address.SessionID
-	stop    context.CancelFunc // ends its pushes
-	done    chan struct{}      // closed when they have ended
-	epoch   atomic.Uint64      // count of halts at which its user last let it go on
-	engaged atomic.Uint64      // how often its user has let it go on
-	stopped atomic.Uint64      // one more than engaged was when the switch was last looked at and found on
-	full    chan struct{}      // asks for a full look
-	look    chan struct{}      // says that the halt switch may have changed
-
-	writing sync.Mutex   // held while its record is written, so that no heartbeat makes it again behind Close
-	ended   bool         // guarded by writing
-	failing string       // guarded by writing: what was logged of heartbeats since the last good one
-	active  atomic.Int64 // ns: last sign of life of the agent that its record does not have; 0: none
-
-	mu  sync.Mutex // guards own; a leaf
-	own *presence.Session
-}
-
-func (h *held) session() *presence.Session {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.own
-}
-
-func (h *held) setSession(s *presence.Session) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.own = s
-}
-
 // Open begins a session and keeps it until it is closed. extra are members of its record beyond those of s. Sessions of the
 // same agent whose process is gone are taken away first. Beside the session it returns the others that are there.
 //
@@ -201,32 +170,6 @@ func (a *Attendance) Open(ctx context.Context, s presence.Start, extra map[strin
 		return nil, nil, errors.Join(err, a.o.Presence.Close(context.WithoutCancel(ctx), own))
 	}
 	return own, peers, nil
-}
-
-// reserve takes a place for a session, which has no record yet.
-func (a *Attendance) reserve(id address.SessionID) (*held, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case a.left:
-		return nil, ErrLeft
-	case slices.ContainsFunc(a.held, func(h *held) bool { return h.id == id }):
-		return nil, ErrHeld
-	case len(a.held) >= MaxSessions:
-		return nil, ErrFull
-	}
-	h := &held{a: a, id: id, stop: func() {}, done: make(chan struct{}), full: make(chan struct{}, 1)}
-	if a.o.Switch.Look != nil {
-		h.look = make(chan struct{}, 1)
-	}
-	a.held = append(a.held, h)
-	return h, nil
-}
-
-func (a *Attendance) forget(h *held) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.held = slices.DeleteFunc(a.held, func(other *held) bool { return other == h })
 }
 
 // write makes the record of a session.
@@ -300,6 +243,10 @@ func (a *Attendance) run(h *held, p *pushes) error {
 		a.work.Go(a.keep)
 		a.work.Go(a.note)
 	})
+	if d := a.o.Deals; d != nil && slices.Contains(h.session().Topics, EntriesAppended) {
+		poke(h.tick) // what is there is known before anything comes
+		a.work.Go(func() { h.followDeals(ctx, d(h.session())) })
+	}
 	a.work.Go(func() {
 		defer close(h.done)
 		if a.o.Wake != nil {
@@ -346,29 +293,6 @@ func (a *Attendance) Close(ctx context.Context, id address.SessionID, state stri
 	case <-ctx.Done():
 	}
 	return s, true, nil
-}
-
-// endOf ends the heartbeat and the pushes of a session. h.writing is held.
-func (a *Attendance) endOf(h *held) {
-	h.ended = true
-	h.stop()
-	a.forget(h)
-}
-
-// find returns a session that is open, nil when this process has none of that id.
-func (a *Attendance) find(id address.SessionID) *held {
-	for _, h := range a.all() {
-		if h.id == id && h.session() != nil {
-			return h
-		}
-	}
-	return nil
-}
-
-func (a *Attendance) all() []*held {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.held)
 }
 
 // Sessions returns the sessions that this process holds, oldest first, each as it was written last.

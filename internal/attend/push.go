@@ -24,6 +24,8 @@ const (
 	PeerJoined      = "presence.peer_joined"   // {"peer":{"sessionId","instance","host","interests"}}; no host where none is known
 	PeerLeft        = "presence.peer_left"     // {"peer":{"sessionId"}}
 	EnvelopeArrived = "inbox.envelope_arrived" // {"instance","envelopeId"}
+
+	EntriesAppended = "negotiation.event_appended" // {"negotiationId","newEntries","totalEntries"}
 )
 
 // pushes is what one session is told. It is used by the goroutine of run alone.

@@ -1,10 +1,5 @@
 package canonjson
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-)
-
 // Canonical returns the canonical form of raw, which is one JSON value.
 func Canonical(raw []byte) ([]byte, error) {
 	out, err := Append(make([]byte, 0, len(raw)), raw)
@@ -83,11 +78,7 @@ func hash(raw []byte, check func(*parser) error) (string, error) {
 		return "", err
 	}
 	p.out = out
-	sum := sha256.Sum256(out)
-	var text [len(hashPrefix) + 2*sha256.Size]byte
-	copy(text[:], hashPrefix)
-	hex.Encode(text[len(hashPrefix):], sum[:])
-	return string(text[:]), nil
+	return hashOf(out), nil
 }
 
 const hashPrefix = "sha256:"

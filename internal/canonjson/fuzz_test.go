@@ -53,7 +53,7 @@ func FuzzCanonical(f *testing.F) {
 		if Check(raw) == nil && json.Unmarshal(raw, &a) == nil && json.Unmarshal(out, &b) == nil {
 			x, _ := json.Marshal(a)
 			y, _ := json.Marshal(b)
-			if !bytes.Equal(x, y) && !bytes.Contains(raw, []byte("-0")) {
+			if !bytes.Equal(x, y) && !bytes.Contains(x, []byte("-0")) { // the canonical form knows no -0, however it was written
 				t.Fatalf("%q holds %s, its canonical form %s", raw, x, y)
 			}
 		}

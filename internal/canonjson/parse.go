@@ -27,7 +27,9 @@ type parser struct {
 	sorted  []member // of closed objects, those of one object together and sorted
 	open    []member // of objects that are still open, innermost last
 	decoded []byte   // keys that are spelled with escapes
-	out     []byte   // scratch for Hash
+	out     []byte   // scratch for Hash and Dissect
+	scratch []byte   // for a part of what is dissected
+	parts   []part   // for Dissect
 	proto   int      // offset of the first member called __proto__, -1 without one
 	twice   int      // offset of a member of whose name its object has a later one, -1 without one
 	huge    int      // offset of the first number beyond the range of doubles, -1 without one
@@ -45,6 +47,7 @@ type member struct {
 	key, keyEnd   int32  // the decoded key: in decoded if escaped, in src if not
 	name, nameEnd int32  // the name in src, with its quotes
 	value         int32
+	valueEnd      int32
 	object        int32 // number of the first object that opens at or behind value
 	escaped       bool
 }
@@ -62,6 +65,7 @@ func parse(raw []byte) (*parser, error) {
 	p := parsers.Get().(*parser)
 	*p = parser{
 		src: raw, objects: p.objects[:0], sorted: p.sorted[:0], open: p.open[:0], decoded: p.decoded[:0], out: p.out[:0],
+		scratch: p.scratch[:0], parts: p.parts[:0],
 		proto: -1, huge: -1, twice: -1,
 	}
 	p.start = space(raw, 0)
@@ -80,7 +84,8 @@ func parse(raw []byte) (*parser, error) {
 
 func (p *parser) free() {
 	p.src = nil
-	if cap(p.sorted) <= keepMembers && cap(p.open) <= keepMembers && cap(p.objects) <= keepMembers && cap(p.out) <= 1<<20 {
+	if cap(p.sorted) <= keepMembers && cap(p.open) <= keepMembers && cap(p.objects) <= keepMembers && cap(p.parts) <= keepMembers &&
+		cap(p.out) <= 1<<20 && cap(p.scratch) <= 1<<20 {
 		parsers.Put(p)
 	}
 }
@@ -188,8 +193,11 @@ func (p *parser) parseMember(i, depth int) (int, fault) {
 	if p.proto < 0 && string(key) == proto {
 		p.proto = i
 	}
+	own := len(p.open)
 	p.open = append(p.open, m)
-	return p.parseValue(at, depth)
+	at, f = p.parseValue(at, depth)
+	p.open[own].valueEnd = int32(at)
+	return at, f
 }
 
 func (p *parser) key(m *member) []byte {

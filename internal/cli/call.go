@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/canonjson"
 	"tutti/internal/plain"
 )
 
@@ -55,7 +54,7 @@ func (c *Call) line(s string) {
 
 // emit prints a JSON value in the envelope's layout: two blanks a level and one line feed.
 func (c *Call) emit(raw []byte) {
-	c.out = append(canonjson.AppendIndent(slices.Grow(c.out, 2*len(raw)), raw, 0), '\n')
+	c.out = append(c.lay(slices.Grow(c.out, 2*len(raw)), raw, 0), '\n')
 }
 
 // flushLong writes what was printed when there is much of it.

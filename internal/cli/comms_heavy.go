@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"tutti/internal/agreement"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/comms"
@@ -29,6 +30,8 @@ type commsParts struct {
 	offer   func(k *completer, o *comms.Office, what Source)
 	matters func(ctx context.Context, k *completer, w *app.World)
 	waiting func(ctx context.Context, c *Call, w *app.World, v *statusView, person func() bool) error
+	// turns are the negotiations that wait for who speaks.
+	turns func(ctx context.Context, c *Call, w *app.World, v *statusView) ([]agreement.Turn, error)
 	// projects leads hooks to the mail between projects. Settings are read only when some has come.
 	projects func(c *Call, home string) *hook.Projects
 }
@@ -38,8 +41,7 @@ func withComms(verb Func) Func {
 	return func(ctx context.Context, c *Call) error {
 		c.comms = &commsParts{
 			send: runSendProject, resend: resendKept, abroad: (*comms.Office).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
-			matters: offerMatters, waiting: waitingHere,
-			projects: projectsHere,
+			matters: offerMatters, waiting: waitingHere, projects: projectsHere, turns: turnsOf,
 		}
 		return verb(ctx, c)
 	}

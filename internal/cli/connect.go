@@ -12,6 +12,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/identity"
 	"tutti/internal/keyring"
+	"tutti/internal/registry"
 	"tutti/internal/signature"
 )
 
@@ -19,9 +20,12 @@ import (
 func runConnect(ctx context.Context, c *Call) error {
 	host := c.value("host")
 	if host == "" {
-		return hintInstead(c.missing("host"), "--host "+strings.Join(connectHosts[:], "|"))
+		return hintInstead(c.missing("host"), "--host "+strings.Join(connectHosts, "|"))
 	}
 	if err := badName("connect", c.value("name")); err != nil {
+		return err
+	}
+	if err := c.badRole(); err != nil {
 		return err
 	}
 	q, err := c.App.Request(factsOf(c.App), app.Agent{
@@ -30,12 +34,19 @@ func runConnect(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
+	q.Role = c.value("role")
 	w, err := c.makeWorld(ctx)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
+	if err := c.mayGiveRole(ctx, w); err != nil {
+		return err
+	}
 	r, err := w.Connect(ctx, q, time.Now())
+	if role, ok := errors.AsType[*identity.RoleError](err); ok {
+		return badState(Clean(role.Hint()), "connect --role %s: %s", role.Role, Clean(role.Error()))
+	}
 	if err != nil {
 		return keyFault(err)
 	}
@@ -45,6 +56,33 @@ func runConnect(ctx context.Context, c *Call) error {
 	}
 	c.sayConnected(ctx, w, r)
 	return nil
+}
+
+// badRole refuses a role where nothing is registered.
+func (c *Call) badRole() error {
+	if c.value("role") != "" && c.value("instance") != "" {
+		return usagef("connect: --instance registers nothing, so that --role has nothing to go into")
+	}
+	return nil
+}
+
+// mayGiveRole lets a person give an agent another role than AGENTS, and nobody else: whoever can sign binds others.
+func (c *Call) mayGiveRole(ctx context.Context, w *app.World) error {
+	role := c.value("role")
+	if role == "" || role == registry.Agents {
+		return nil
+	}
+	facts := factsOf(c.App)
+	s, err := w.Identity.Speak(ctx, facts, identity.Ask{Peek: true}, time.Now())
+	var unknown *identity.UnknownError
+	switch {
+	case errors.As(err, &unknown) && facts.Attended():
+		return nil
+	case err == nil && facts.Attended() && s.Instance.Canonical().Host() == identity.Human:
+		return nil
+	}
+	return refuse("type it in a terminal of your own, where TUTTI_INSTANCE is not set",
+		"connect --role %s: only a person at a terminal gives an agent a role, and none is shown to be at this one", role)
 }
 
 // makeWorld opens the bus that is meant, and makes it when there is none. What git tracks is not made.
@@ -129,6 +167,9 @@ func (c *Call) sayConnected(ctx context.Context, w *app.World, r *identity.Resul
 	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
 	if r.Name != "" {
 		rows = append(rows, []string{"  name", r.Name})
+	}
+	if role := c.value("role"); role != "" {
+		rows = append(rows, []string{"  role", role})
 	}
 	if r.PrivateKeyPath != "" {
 		key := c.App.Shown(r.PrivateKeyPath)

@@ -10,7 +10,7 @@ import (
 )
 
 // connectHosts are the agent programs that connect takes, in the words of the older command line.
-var connectHosts = [...]string{"codex", "claude", "gemini", "agy", "opencode", "hermes", "remote"}
+var connectHosts = []string{"codex", "claude", "gemini", "agy", "opencode", "hermes", "remote"}
 
 // A hostFact says where an agent program keeps its list of servers.
 type hostFact struct {

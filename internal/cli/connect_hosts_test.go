@@ -24,7 +24,7 @@ func TestLiveRowsAreThoseOfThePage(t *testing.T) {
 		}
 	}
 	for _, d := range driver.All() {
-		if factOf(d.Name) == nil || !slices.Contains(connectHosts[:], d.Name) || !slices.Contains(skillHosts[:], d.Name) {
+		if factOf(d.Name) == nil || !slices.Contains(connectHosts, d.Name) || !slices.Contains(skillHosts, d.Name) {
 			t.Errorf("%s is missing somewhere", d.Name)
 		}
 	}

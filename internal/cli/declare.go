@@ -210,10 +210,21 @@ func biasJSON(presenter string, v *agreement.View) []byte {
 	return o.End()
 }
 
-// reasonWords say what the reasons mean by which somebody stands high in a dossier.
-var reasonWords = map[string]string{
-	"conflit-declarable": "has a conflict of interest", "masque-impact-collectif": "its interest can hide what this means for all",
-	"amends-signed-artifact": "it amends what was signed", "cross-scope-aval": "it leads into another scope", "missing-success-criteria": "nothing says when it has succeeded",
+// reasonWords says what a reason means by which somebody stands high in a dossier.
+func reasonWords(reason string) string {
+	switch reason {
+	case "conflit-declarable":
+		return "has a conflict of interest"
+	case "masque-impact-collectif":
+		return "its interest can hide what this means for all"
+	case "amends-signed-artifact":
+		return "it amends what was signed"
+	case "cross-scope-aval":
+		return "it leads into another scope"
+	case "missing-success-criteria":
+		return "nothing says when it has succeeded"
+	}
+	return reason
 }
 
 func (d *deal) dossier(ctx context.Context, v *agreement.View) {
@@ -221,7 +232,7 @@ func (d *deal) dossier(ctx context.Context, v *agreement.View) {
 	for _, i := range v.Dossier.Items {
 		var why []string
 		for _, r := range i.Reasons {
-			why = append(why, orElse(reasonWords[r], r))
+			why = append(why, reasonWords(r))
 		}
 		head := itoa(i.Rank) + ". " + Clean(i.Subject) + ": "
 		d.prose(head, Width(head), orElse(strings.Join(why, "; "), "nothing beyond the matter itself"))

@@ -64,6 +64,20 @@ func (c *Call) missing(name string) error {
 	return usageHint(hint, "%s: --%s is missing", c.Verb.Name, name)
 }
 
+// requires refuses a call of the older program that lacks one of these flags, before any value of the others is looked at: its
+// callers go by which flag is named. Under our own name most of them have a default or a place of their own.
+func (c *Call) requires(names ...string) error {
+	if c.under != H2A {
+		return nil
+	}
+	for _, name := range names {
+		if c.value(name) == "" {
+			return c.missing(name)
+		}
+	}
+	return nil
+}
+
 // hintInstead gives a fault another line to type.
 func hintInstead(err error, hint string) error {
 	var f *fault

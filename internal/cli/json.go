@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"tutti/internal/canonjson"
+	"tutti/internal/plain"
 )
 
 // A list builds one JSON array of values that are JSON already.
@@ -46,7 +51,7 @@ func (a *array) add(val []byte) error {
 		lead = "[\n  "
 	}
 	a.n++
-	a.c.out = canonjson.AppendIndent(append(a.c.out, lead...), val, 1)
+	a.c.out = a.c.lay(append(a.c.out, lead...), val, 1)
 	return a.c.flushLong()
 }
 
@@ -57,3 +62,30 @@ func (a *array) end() {
 	}
 	a.c.out = append(a.c.out, last...)
 }
+
+// lay appends a JSON value as it is printed. On a terminal the characters that would do something to it, or to the lines around,
+// are spelt with their numbers: others have written many of the texts. A program that reads gets them as they are.
+func (c *Call) lay(dst, raw []byte, depth int) []byte {
+	from := len(dst)
+	dst = canonjson.AppendIndent(dst, raw, depth)
+	if c.columns == 0 || bytes.IndexFunc(dst[from:], unsafeInJSON) < 0 {
+		return dst
+	}
+	laid := string(dst[from:])
+	dst = dst[:from]
+	for _, r := range laid {
+		switch {
+		case !unsafeInJSON(r):
+			dst = utf8.AppendRune(dst, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			dst = fmt.Appendf(dst, `\u%04x\u%04x`, high, low)
+		default:
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+		}
+	}
+	return dst
+}
+
+// unsafeInJSON is plain.Unsafe but for the line feeds of the layout: those of texts are spelt already.
+func unsafeInJSON(r rune) bool { return r != '\n' && plain.Unsafe(r) }

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/tmux"
 )
 
-var keepaliveVerb = Verb{
+var keepaliveVerbs = []Verb{{
 	Name: "keepalive", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Waits: true, Rare: true, Bus: true, Run: runKeepalive,
 	Short: "keep agents in tmux present on the bus",
 	Flags: []Flag{
@@ -30,7 +30,7 @@ The panes are those of all tmux servers of yours that run where tmux keeps its s
 $ h2a keepalive --interval 10000`,
 	Exit: "0 --once, and it has looked; 1 wrong usage; 2 there is no bus; 3 a file could not be read or written; 130 interrupted",
 	See:  "sessions, session monitor",
-}
+}}
 
 func runKeepalive(ctx context.Context, c *Call) error {
 	every := 30 * time.Second

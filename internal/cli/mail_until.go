@@ -13,7 +13,7 @@ import (
 )
 
 // untilSteps are the steps that a sender may wait for, in their order.
-var untilSteps = [...]string{string(mailbox.Pushed), string(mailbox.Offered), string(mailbox.Shown), string(mailbox.Taken)}
+var untilSteps = []string{string(mailbox.Pushed), string(mailbox.Offered), string(mailbox.Shown), string(mailbox.Taken)}
 
 // awaitStep says what becomes of a letter that was sent, each step as it comes, until the one of --until has come or --wait is
 // over. Where the output is JSON it comes at the end, with all of them.
@@ -80,8 +80,8 @@ func (c *Call) steps(ctx context.Context, d *desk, r *post.Receipt, see func([]m
 
 // reached tells whether a message is as far as that step, or further.
 func reached(marks []mailbox.Mark, step string) bool {
-	from := slices.Index(untilSteps[:], step)
+	from := slices.Index(untilSteps, step)
 	return slices.ContainsFunc(marks, func(m mailbox.Mark) bool {
-		return slices.Index(untilSteps[:], string(m.Step)) >= from
+		return slices.Index(untilSteps, string(m.Step)) >= from
 	})
 }

@@ -74,7 +74,7 @@ func (c *Call) deal(mode app.Mode) (*deal, error) {
 	}
 	d, err := c.dealOf(mode, id)
 	if err == nil && d.w == nil && c.Verb.Name != "negotiate journal" {
-		err = badState("", "negotiation %s: not found", Clean(id))
+		err = c.dealFault(&negotiation.NotFoundError{ID: id})
 	}
 	return d, err
 }
@@ -229,6 +229,7 @@ func (c *Call) dealFault(err error) error {
 		return nil
 	}
 	var (
+		absent   *negotiation.NotFoundError
 		refused  *negotiation.RefusedError
 		stale    *negotiation.StaleError
 		broken   *journal.Fault
@@ -237,38 +238,56 @@ func (c *Call) dealFault(err error) error {
 	)
 	f := &fault{code: exitUsage, msg: err.Error()}
 	switch {
+	case errors.As(err, &absent):
+		f.code = exitState
+		if c.under != H2A {
+			f.msg = absent.Error()
+		}
+		f.hint = "tutti negotiate list   # shows those that there are; tutti help negotiate open says how one begins"
 	case errors.As(err, &refused):
 		f.msg, f.hint = strings.TrimSuffix(f.msg, "; "+refused.Hint), refused.Hint
 		if slices.ContainsFunc(stateWords, func(w string) bool { return strings.Contains(f.msg, w) }) {
 			f.code = exitState
 		}
 	case errors.As(err, &payload):
+	case errors.As(err, &stale):
+		f.code = exitState
+		if c.under != H2A {
+			f.msg, f.hint = strings.Replace(f.msg, stale.Error(), stale.What(), 1), c.withFile(stale.Rebase())
+			f.hint += "   # after a look at tutti negotiate diff " + app.QuoteArg(stale.ID)
+		}
 	case errors.As(err, &broken):
 		f.code, f.hint = exitState, "tutti negotiate verify "+app.QuoteArg(broken.Negotiation)+"   # says more"
-	case errors.As(err, &stale), errors.As(err, &artifact), errors.Is(err, negotiation.ErrNotFound), errors.Is(err, negotiation.ErrOpen),
+	case errors.As(err, &artifact), errors.Is(err, negotiation.ErrOpen),
 		errors.Is(err, negotiation.ErrStabilized), errors.Is(err, negotiation.ErrQuorum), errors.Is(err, negotiation.ErrTerms), errors.Is(err, journal.ErrBusy):
 		f.code = exitState
 	default:
 		return c.registryFault(err)
 	}
-	if c.under == H2A {
+	switch {
+	case c.under == H2A:
 		f.hint = ""
+	case f.hint == negotiation.MendHint:
+		f.hint = `"tutti ` + c.Verb.Name + ` --example KIND" prints one that is sound; --force offers it all the same, which the entry will tell`
 	}
 	return f
 }
 
-// steps are the next commands for people, each fit to be pasted: parties and ids were written by others.
-func steps(id string, all []negotiation.Step) []string {
+// withFile is a command with the file that was named instead of the word FILE.
+func (c *Call) withFile(command string) string {
+	if file := c.arg(1); file != "" && file != "-" && !strings.HasPrefix(strings.TrimSpace(file), "{") {
+		return strings.Replace(command, " FILE ", " "+app.QuoteArg(file)+" ", 1)
+	}
+	return command
+}
+
+// steps are the next commands for people.
+func steps(all []negotiation.Step) []string {
 	var out []string
 	for _, s := range all {
-		command, note, _ := strings.Cut(s.Command, " (")
-		for _, word := range []string{s.Who, id} {
-			if q := app.QuoteArg(word); word != "" && q != word {
-				command = strings.ReplaceAll(command, word, q)
-			}
-		}
-		if note != "" {
-			command += "   # " + strings.TrimSuffix(note, ")")
+		command := s.Command
+		if s.Note != "" {
+			command += "   # " + s.Note
 		}
 		out = append(out, Clean(command))
 	}
@@ -280,7 +299,7 @@ const maxSteps = 3
 
 // next shows what to type next.
 func (d *deal) next(all []negotiation.Step) {
-	lines := steps(d.id, all)
+	lines := steps(all)
 	for n, s := range lines {
 		if n == maxSteps {
 			d.line("       and " + plural(len(lines)-n, "other"))

@@ -11,127 +11,40 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
+	"tutti/internal/declaration"
 	"tutti/internal/envelope"
 	"tutti/internal/halt"
-	"tutti/internal/identity"
 	"tutti/internal/negotiation"
 	"tutti/internal/profile"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func runNegotiateOpen(ctx context.Context, c *Call) error {
-	raw, err := c.record(ctx)
-	if err != nil {
-		return err
-	}
-	d, err := c.dealOf(app.Writing, "")
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	var who address.Instance
-	if c.under != H2A {
-		if s, err := c.subject(ctx, d.w); err == nil {
-			who = s
-		} else if c.value("instance") != "" {
-			return err
-		}
-	}
-	r, err := d.bus.Open(ctx, raw, who, d.now)
-	if err != nil {
-		return c.dealFault(err)
-	}
-	if c.json {
-		c.emit(r.Raw)
-		return nil
-	}
-	d.id = r.ID
-	c.line("opened " + Clean(r.ID))
-	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
-	if err == nil {
-		d.next(s.Next)
-	}
-	return nil
-}
-
-// record is that of the negotiation to be opened: as it was given, or made of flags.
-func (c *Call) record(ctx context.Context) ([]byte, error) {
-	arg := c.arg(0)
-	if c.under == H2A {
-		if arg = c.value("json"); arg == "" {
-			return nil, c.missing("json")
-		}
-	}
-	var made []string
-	for _, name := range []string{"id", "scope", "subject", "parties", "signers", "quorum", "deadline"} {
-		if c.under != H2A && c.isSet(name) {
-			made = append(made, "--"+name)
-		}
-	}
-	switch {
-	case arg != "" && len(made) > 0:
-		return nil, usagef("%s: either a record, or flags that make one (%s)", c.Verb.Name, strings.Join(made, " "))
-	case arg != "":
-		return c.document(ctx, arg, "the record")
-	}
-	for _, name := range []string{"id", "subject", "parties"} {
-		if c.value(name) == "" {
-			return nil, c.missing(name)
-		}
-	}
-	parties := commaList(c.value("parties"))
-	signers := parties
-	if s := c.value("signers"); s != "" {
-		signers = commaList(s)
-	}
-	scope := c.value("scope")
-	if scope == "" {
-		scope = identity.DefaultScope
-	}
-	var o canonjson.Object
-	o.Str("id", c.value("id"))
-	o.Str("scope", scope)
-	o.Str("subject", c.value("subject"))
-	o.Str("status", string(negotiation.Draft))
-	o.Strs("parties", parties)
-	o.Strs("requiredSigners", signers)
-	o.Opt("deadline", c.value("deadline"))
-	if c.isSet("quorum") {
-		o.Within("authority", func(o *canonjson.Object) {
-			o.Str("kind", "AUTHORITY")
-			o.Str("id", c.value("id")+"/quorum")
-			o.Str("authorityKind", "quorum")
-			o.Strs("members", signers)
-			o.Int("threshold", int64(c.count("quorum", 0)))
-		})
-	}
-	return o.End(), nil
-}
-
-// commaList are the words between commas.
-func commaList(s string) []string {
-	var out []string
-	for w := range strings.SplitSeq(s, ",") {
-		if w = strings.TrimSpace(w); w != "" {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
 func runNegotiateOffer(ctx context.Context, c *Call) error {
+	if c.isSet("example") {
+		return c.example()
+	}
+	if c.under != H2A && len(c.Args) < 2 {
+		return usageHint("usage: "+c.usage()+"; --example contract prints an artifact to begin with",
+			"%s: something is missing: %s", c.Verb.Name, [...]string{"the negotiation", "the artifact"}[len(c.Args)])
+	}
+	if err := c.requires("id", "instance", "artifact"); err != nil {
+		return err
+	}
 	d, err := c.deal(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer d.close()
 	raw, hash, err := d.artifact(ctx)
-	if err != nil {
-		return err
+	if err == nil && raw == nil {
+		err = usagef("%s: the artifact itself is offered, not its hash", c.Verb.Name)
 	}
-	if raw == nil {
-		return usagef("%s: the artifact itself is offered, not its hash", c.Verb.Name)
+	if err != nil {
+		if there := d.bus.Negotiations().There(ctx, d.id, d.now); errors.Is(there, negotiation.ErrNotFound) {
+			return d.dealFault(there)
+		}
+		return err
 	}
 	a, err := d.act(ctx, false)
 	if err != nil {
@@ -156,7 +69,21 @@ func runNegotiateOffer(ctx context.Context, c *Call) error {
 	return d.said(ctx, e, word+hash)
 }
 
+// example prints an artifact of the kind that --example names, to be filled in.
+func (c *Call) example() error {
+	text := []byte(declaration.Example(strings.ToUpper(strings.ReplaceAll(c.value("example"), "-", "_"))))
+	if c.json {
+		c.emit(text)
+	} else {
+		c.raw(text)
+	}
+	return nil
+}
+
 func runNegotiateSign(ctx context.Context, c *Call) error {
+	if err := c.requires("id", "instance", "artifact", "private-key"); err != nil {
+		return err
+	}
 	d, err := c.deal(app.Writing)
 	if err != nil {
 		return err
@@ -240,9 +167,10 @@ func (d *deal) emitRecord(ctx context.Context) error {
 func runNegotiateStatus(ctx context.Context, c *Call) error {
 	to := negotiation.State(c.arg(1))
 	if c.under == H2A {
-		if to = negotiation.State(c.value("status")); to == "" {
-			return c.missing("status")
+		if err := c.requires("id", "status"); err != nil {
+			return err
 		}
+		to = negotiation.State(c.value("status"))
 	}
 	mode := app.Reading
 	if to != "" {
@@ -298,171 +226,12 @@ func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State) error {
 	return d.emitRecord(ctx)
 }
 
-func runNegotiateStabilize(ctx context.Context, c *Call) error {
-	d, err := c.deal(app.Writing)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	a := negotiation.Act{EventID: c.value("event-id")}
-	if c.under != H2A && c.value("instance") != "" {
-		if a, err = d.act(ctx, false); err != nil {
-			return err
-		}
-	}
-	n, err := d.bus.For(ctx, profile.Stabilise, a.By)
-	if err != nil {
-		return choiceFault(err)
-	}
-	pool, done := c.pool()
-	r, err := n.Stabilize(ctx, d.id, a, pool, d.now)
-	done()
-	if err != nil {
-		return d.unstable(ctx, err)
-	}
-	path := r.Path
-	if d.w.Root != nil {
-		path = strings.TrimSuffix(d.w.Root.Path, "/") + "/" + path
-	}
-	if c.json {
-		c.emit(stabilizedJSON(r, path))
-		return nil
-	}
-	c.line(c.paint(green, "stabilized") + " " + Clean(d.id))
-	c.facts([][]string{
-		{"artifact", r.ArtifactHash},
-		{"signers", Clean(strings.Join(instanceTexts(r.Signers), " "))},
-		{"kept as", Clean(c.App.Shown(path))},
-		{"entry", itoa(r.Final.Sequence)},
-	})
-	for _, e := range r.Advisory {
-		c.remark("entry %d advises: see tutti confiance --negotiation %s", e.Sequence, Clean(app.QuoteArg(d.id)))
-	}
-	c.line("next:  tutti negotiate verify " + Clean(app.QuoteArg(d.id)))
-	return nil
-}
-
-// unstable says why nothing was stabilised, and what is missing.
-func (d *deal) unstable(ctx context.Context, err error) error {
-	f := d.dealFault(err)
-	if !errors.Is(err, negotiation.ErrQuorum) || d.under == H2A {
-		return f
-	}
-	if s, err := d.bus.Negotiations().Status(ctx, d.id, d.now); err == nil && len(s.Next) > 0 {
-		return hintInstead(f, steps(d.id, s.Next)[0])
-	}
-	return f
-}
-
 func instanceTexts(all []address.Instance) []string {
 	out := make([]string, len(all))
 	for n, i := range all {
 		out[n] = string(i)
 	}
 	return out
-}
-
-func stabilizedJSON(r *negotiation.Result, path string) []byte {
-	ref := func(o *canonjson.Object, e negotiation.EventRef) {
-		o.Str("id", e.ID)
-		o.Int("sequence", int64(e.Sequence))
-	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Raw("record", r.Record.Raw)
-	o.Str("artifactHash", r.ArtifactHash)
-	o.Strs("signers", instanceTexts(r.Signers))
-	o.Str("artifactPath", path)
-	var l list
-	for _, e := range r.Advisory {
-		var one canonjson.Object
-		ref(&one, e)
-		l.obj(&one)
-	}
-	o.Raw("advisoryEvents", l.bytes())
-	o.Within("finalEvent", func(o *canonjson.Object) { ref(o, r.Final) })
-	return o.End()
-}
-
-func runNegotiateEvent(ctx context.Context, c *Call) error {
-	d, err := c.deal(app.Writing)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	arg := c.arg(1)
-	if c.under == H2A {
-		if arg = c.value("json"); arg == "" {
-			return c.missing("json")
-		}
-	}
-	raw, err := c.document(ctx, arg, "the entry")
-	if err != nil {
-		return err
-	}
-	if !canonjson.IsObject(raw) {
-		return refuse("", "the entry is no JSON object")
-	}
-	a, raw, err := d.fillEntry(ctx, raw)
-	if err != nil {
-		return err
-	}
-	e, err := d.bus.Negotiations().Event(ctx, d.id, a, raw, d.now)
-	if err != nil {
-		return c.dealFault(err)
-	}
-	if c.json {
-		c.emit(e.Raw)
-		return nil
-	}
-	c.line("added entry " + itoa(e.Sequence) + " to " + Clean(d.id))
-	return nil
-}
-
-// fillEntry adds what an entry lacks. What it names itself stays.
-func (d *deal) fillEntry(ctx context.Context, raw []byte) (negotiation.Act, []byte, error) {
-	var a negotiation.Act
-	tip, err := d.bus.Negotiations().Journal().Catch(ctx, d.id, nil)
-	if err != nil {
-		return a, nil, d.dealFault(err)
-	}
-	fill := func(name, value string) {
-		if _, has := canonjson.Get(raw, name); !has && value != "" {
-			raw = canonjson.Set(raw, name, canonjson.AppendString(nil, value))
-		}
-	}
-	if actor, ok := canonjson.Get(raw, "actor"); ok {
-		a.By = address.Instance(textOf(actor, "instance"))
-	} else {
-		if a.By, err = d.subjectOr(ctx, "the entry names no actor"); err != nil {
-			return a, nil, err
-		}
-		var o canonjson.Object
-		o.Str("instance", string(a.By))
-		o.Str("role", identity.RoleAgent)
-		o.Str("scope", identity.DefaultScope)
-		raw = canonjson.Set(raw, "actor", o.End())
-	}
-	if a.By != "" {
-		if a.Key, err = d.sealKey(ctx, a.By, false); err != nil {
-			return a, nil, err
-		}
-	}
-	fill("id", address.NewEvent("event", d.now))
-	fill("type", "event")
-	fill("createdAt", envelope.Stamp(d.now))
-	fill("negotiationId", d.id)
-	fill("causationId", orElse(d.value("causation-id"), tip.ID))
-	fill("correlationId", orElse(d.value("correlation-id"), tip.CorrelationID))
-	return a, raw, nil
-}
-
-// subjectOr is subject; under h2a, where nobody is asked, what is missing is said.
-func (d *deal) subjectOr(ctx context.Context, missing string) (address.Instance, error) {
-	if d.under == H2A {
-		return "", refuse("", "%s", missing)
-	}
-	return d.subject(ctx, d.w)
 }
 
 func orElse(a, b string) string {

@@ -192,7 +192,7 @@ func standingJSON(id string, s *negotiation.Standing) []byte {
 	for _, j := range s.Ignored {
 		ignored.raw(judgementJSON(j))
 	}
-	for n, line := range steps(id, s.Next) {
+	for n, line := range steps(s.Next) {
 		var one canonjson.Object
 		one.Opt("who", s.Next[n].Who)
 		one.Str("command", line)
@@ -252,11 +252,16 @@ func runNegotiateList(ctx context.Context, c *Call) error {
 			c.warn("%s", Clean(err.Error()))
 			continue
 		}
+		missing := len(s.Must) + s.More
+		if s.Record != nil && s.Latest() == nil { // nothing to sign yet, by those who will have to
+			must, more, _ := s.Record.Missing(nil)
+			missing = len(must) + more
+		}
 		var o canonjson.Object
 		o.Str("id", id)
 		o.Str("state", string(s.State))
 		o.Int("signed", int64(len(s.Signed)))
-		o.Int("missing", int64(len(s.Must)+s.More))
+		o.Int("missing", int64(missing))
 		o.Int("entries", int64(s.Entries))
 		about := ""
 		if s.Record != nil {
@@ -265,7 +270,7 @@ func runNegotiateList(ctx context.Context, c *Call) error {
 			about = s.Record.Subject + " in " + s.Record.Scope
 		}
 		l.obj(&o)
-		rows = append(rows, []string{Clean(id), c.stateWord(s.State), fmt.Sprintf("%d of %d", len(s.Signed), len(s.Signed)+len(s.Must)+s.More), Clean(about)})
+		rows = append(rows, []string{Clean(id), c.stateWord(s.State), fmt.Sprintf("%d of %d", len(s.Signed), len(s.Signed)+missing), Clean(about)})
 	}
 	switch {
 	case c.json:

@@ -42,7 +42,7 @@ func (c *Call) pool() (journal.Pool, func()) {
 }
 
 // chunk is how much of a pool's work one goroutine takes at once.
-const chunk = 16
+const chunk = 4
 
 // spreadOver calls do for 0 to n-1 on all processors.
 func spreadOver(n int, do func(i int)) {

@@ -258,6 +258,9 @@ func (c *Call) destination(ctx context.Context, w *app.World, target address.Ins
 }
 
 func runRemoteSend(ctx context.Context, c *Call, p *RemoteParts) error {
+	if err := c.requires("url", "instance", "private-key", "json"); err != nil {
+		return err
+	}
 	w, err := c.world(app.Writing)
 	if err != nil {
 		return err

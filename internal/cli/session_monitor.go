@@ -9,7 +9,7 @@ import (
 	"tutti/internal/session"
 )
 
-var monitorSessionVerb = Verb{
+var monitorSessionVerbs = []Verb{{
 	Name: "session monitor", Under: Tutti, Group: GroupSessions, Halt: Reads, Waits: true,
 	Short: "keep the registry of agents in tmux true",
 	Flags: []Flag{
@@ -33,7 +33,7 @@ session keeps its row.`,
 $ tutti session monitor --once --dry-run
 $ tutti session monitor --emit-diff`,
 	Exit: "0 --once, and all is true now; 1 wrong usage, no registry, or it has a monitor; 3 a file could not be read or written; 130 interrupted",
-}
+}}
 
 // sessionMonitor keeps the registry true.
 func sessionMonitor(ctx context.Context, c *Call, s *sessions) error {

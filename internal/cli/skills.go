@@ -15,7 +15,7 @@ import (
 // runInstallSkills puts the skill where agent programs look, or takes it away.
 func runInstallSkills(_ context.Context, c *Call) error {
 	if c.under == H2A && !c.isSet("host") {
-		return hintInstead(c.missing("host"), "--host "+strings.Join(skillHosts[:], "|"))
+		return hintInstead(c.missing("host"), "--host "+strings.Join(skillHosts, "|"))
 	}
 	for _, other := range [...]string{"force", "print"} {
 		if c.on("remove") && c.on(other) {

@@ -111,7 +111,10 @@ func TestSkillHosts(t *testing.T) {
 	for _, d := range driver.All() {
 		want = append(want, d.Name)
 	}
-	if got := skillHosts[:]; !slices.Equal(got, append(want, everyHost)) {
+	if got := skillHosts; !slices.Equal(got, append(want, everyHost)) {
 		t.Errorf("got %q, want %q and %s", got, want, everyHost)
+	}
+	if !slices.Equal(hostNames, want) {
+		t.Errorf("got %q, want %q", hostNames, want)
 	}
 }

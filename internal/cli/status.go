@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/agreement"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
@@ -144,6 +145,7 @@ type statusView struct {
 	waiting  []waitItem
 	blind    error // why it is not known what waits
 	letters  *letterView
+	turns    []agreement.Turn // negotiations that wait for who speaks here
 	hints    []string
 }
 
@@ -175,6 +177,12 @@ func (c *Call) survey(ctx context.Context, w *app.World, v *statusView) error {
 	}
 	if v.unread > 0 {
 		v.hints = append(v.hints, `"tutti receive" shows the mail`)
+	}
+	if err := v.findTurns(ctx, c, w); err != nil {
+		return err
+	}
+	if h := v.turnHint(); h != "" {
+		v.hints = append(v.hints, h)
 	}
 	return nil
 }
@@ -269,6 +277,7 @@ func (v *statusView) json() []byte {
 	}
 	o.Raw("newest", newest.bytes())
 	o.Raw("waiting", v.waitingJSON())
+	o.Raw("negotiations", turnsJSON(v.turns))
 	o.Raw("comms", v.letters.json())
 	o.Strs("hints", v.hints)
 	return o.Bytes()
@@ -289,6 +298,7 @@ func (c *Call) sayStatus(v *statusView) {
 		c.saySessions(v)
 		c.sayLive(v)
 		c.sayMail(v)
+		c.sayTurns(v)
 		c.sayLetters(v.letters)
 		c.prose(c.paint(bold, "up   ")+" ", 6, upText(v.up))
 	}

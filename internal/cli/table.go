@@ -1,7 +1,9 @@
 package cli
 
-// verbs is the table. Each family is a list of its own; the order is that of help.
-var verbs = [...]*[]Verb{&stopVerbs, &busVerbs, &mailVerbs, &searchVerbs, &keyVerbs, &watchVerbs, &upVerbs, &commsVerbs, &commsMoreVerbs, &commsLookVerbs, &commsNetVerbs, &sessionVerbs, &jobVerbs, &mcpVerbs, &hookVerbs, &setupVerbs, &serviceVerbs, &storeVerbs, &tidyVerbs, &hostVerbs, &skillVerbs, &identityVerbs, &negotiateVerbs, &declareVerbs, &signalVerbs, &deployVerbs, &conductorVerbs, &leaseVerbs, &orgVerbs, &modelVerbs, &profileVerbs, &sysmlVerbs, &drumbeatVerbs, &remoteVerbs, &driveVerbs, &demoVerbs, &programVerbs, &plumbingVerbs}
+// verbs is the table. Each family is a list of its own; the order is that of help. All of it is there before the program
+// begins: what would have to be put into it then is a twentieth of a start, and each run pays for it. So a list of it is written down where it
+// is used or is a slice, not a part of an array or of a larger value.
+var verbs = [...]*[]Verb{&stopVerbs, &busVerbs, &mailVerbs, &searchVerbs, &keyVerbs, &watchVerbs, &upVerbs, &commsVerbs, &commsMoreVerbs, &commsLookVerbs, &commsNetVerbs, &sessionVerbs, &stopSessionVerbs, &screenVerbs, &monitorSessionVerbs, &keepaliveVerbs, &jobVerbs, &mcpVerbs, &hookVerbs, &setupVerbs, &serviceVerbs, &storeVerbs, &tidyVerbs, &hostVerbs, &skillVerbs, &identityVerbs, &negotiateVerbs, &declareVerbs, &signalVerbs, &deployVerbs, &conductorVerbs, &leaseVerbs, &orgVerbs, &modelVerbs, &profileVerbs, &sysmlVerbs, &drumbeatVerbs, &remoteVerbs, &driveVerbs, &demoVerbs, &programVerbs, &plumbingVerbs}
 
 // Lines of exit status that several verbs share.
 const (

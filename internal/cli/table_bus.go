@@ -40,19 +40,22 @@ $ tutti discover --all --name api`,
 		Name: "connect", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runConnect, Bus: true,
 		Short: "get an identity on the bus for this agent",
 		Flags: []Flag{
-			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts[:], Help: "which agent program this is"},
+			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts, Help: "which agent program this is"},
 			{Name: "name", Kind: Text, Value: "name", Default: "that of the settings or of the folder", Help: "how others see it"},
 			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "take this id as it is; nothing is registered"},
 			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Under: Tutti, Help: "what a new agent works on"},
+			{Name: "role", Kind: Text, Value: "role", Under: Tutti, Choices: []string{"PRINCIPAL", "EXECUTIF", "CONDUCTOR", "AGENTS", "CONTROL", "MANDATAIRE"}, Help: "as what a new agent is registered, beside AGENTS: who signs a contract is a CONDUCTOR, a policy a CONTROL, a mandate an EXECUTIF"},
 		},
 		Does: `Finds the identity that this conversation or this folder had before, or makes one: an id, a key pair, a
 registration. Makes the bus when there is none. The agent program that runs this is remembered, so that later verbs below
 it know who speaks. It says what to type so that the agent program runs our server; with --json it prints the entry
 for its settings. A shell of your own goes on as you, until it has the variable that is shown.`,
-		Wont: "It opens no session, and writes into no settings: agents are live while their agent program runs tutti mcp-serve.",
+		Wont: `It opens no session, and writes into no settings: agents are live while their agent program runs tutti mcp-serve.
+It changes no registration: one that is there keeps its roles. Only a person at a terminal gives a role (--role).`,
 		Examples: `$ tutti connect --host claude
-$ tutti connect --host codex --name api --json`,
-		Exit: exitPlain,
+$ tutti connect --host codex --name api --json
+$ tutti connect --host claude --name lead --role CONDUCTOR`,
+		Exit: "0 done; 1 wrong usage, or --role without a person at the terminal; 2 the agent is registered without that role; 3 a file could not be read or written",
 		See:  "whoami, discover, send",
 	},
 	{

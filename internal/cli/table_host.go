@@ -1,16 +1,14 @@
 package cli
 
 // hostNames are the programs that package driver knows.
-var hostNames = skillHosts[:len(skillHosts)-1]
-
-var hostFlag = Flag{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts[:], Help: "which program; all means those that are found here"}
+var hostNames = []string{"claude", "codex", "gemini", "opencode", "agy", "hermes"}
 
 var hostVerbs = []Verb{
 	{
 		Name: "host setup", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads,
 		Short: "put your agent programs on the bus: server and hooks",
 		Flags: []Flag{
-			hostFlag,
+			{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts, Help: "which program; all means those that are found here"},
 			{Name: "scope", Kind: Text, Value: "scope", Default: "user", Under: Tutti, Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},
 			{Name: "print", Kind: TrueSwitch, Help: "print what belongs into the settings, and write nothing; under h2a this is the rule"},
 			{Name: "diff", Kind: Switch, Under: Tutti, Help: "show what would change, and write nothing"},
@@ -41,7 +39,7 @@ $ h2a host setup --host claude --write .mcp.json`,
 	{
 		Name: "host status", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Waits: true,
 		Short: "look how your agent programs stand to the bus",
-		Flags: []Flag{{Name: "host", Kind: Text, Value: "host", Default: "all", Choices: skillHosts[:], Help: "which program; all means those that are found here"}},
+		Flags: []Flag{{Name: "host", Kind: Text, Value: "host", Default: "all", Choices: skillHosts, Help: "which program; all means those that are found here"}},
 		Does: `Says of each agent program which version it is, where our server is registered, and whether hooks and skill are in
 place. Each registered server is started, exactly as the program would start it in this folder and with what the program would
 hand on of the environment, and asked for its tools and its bus; then it is ended. It connects no agent meanwhile. What

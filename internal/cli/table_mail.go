@@ -31,7 +31,7 @@ var mailVerbs = []Verb{
 			{Name: "deposit", Kind: Switch, Help: "also to a full id that no registration has"},
 			{Name: "scope", Kind: Text, Value: "scope", Help: "to every live agent of this scope but yourself"},
 			{Name: "wait", Kind: Duration, Value: "time", Help: "wait so long for the answer, and show it"},
-			{Name: "until", Kind: Text, Value: "step", Under: Tutti, Choices: untilSteps[:], Help: "with --wait: in place of the answer, for this step or a later one"},
+			{Name: "until", Kind: Text, Value: "step", Under: Tutti, Choices: untilSteps, Help: "with --wait: in place of the answer, for this step or a later one"},
 			{Name: "batch", Kind: Text, Value: "file|-", Offer: Files, Help: "a message a line, as JSON: {\"to\", \"text\" or \"body\", \"thread\", \"replyTo\", \"id\"}"},
 			{Name: "type", Kind: Text, Value: "type", Under: Tutti, Choices: messageTypes, Help: "to a project: what the message is for"},
 			{Name: "conversation", Kind: Text, Value: "id", Under: Tutti, Offer: Conversations, Help: "to a project: the conversation (default: the only one that is open with it)"},

@@ -18,6 +18,7 @@ var (
 	artifactFlag = Flag{Name: "artifact", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the artifact; must be given"}
 	reasonFlag   = Flag{Name: "reason", Kind: Text, Value: "text", Under: Tutti, Help: "why, for the others"}
 	baseFlag     = Flag{Name: "base", Kind: Text, Value: "hash", Under: Tutti, Help: "the offer that it answers, or latest; every offer but the first needs it"}
+	exampleFlag  = Flag{Name: "example", Kind: Text, Value: "kind", Under: Tutti, Choices: []string{"contract", "policy", "engagement", "amendment", "mandate", "authority", "enforcement-plan"}, Help: "print a sound artifact of that kind instead, to be filled in"}
 	forceFlag    = Flag{Name: "force", Kind: Switch, Under: Tutti, Help: "offer it although it is no sound artifact; the entry says so"}
 )
 
@@ -59,15 +60,15 @@ $ tutti negotiate open --id nego:1 --subject policy --parties claude:api`,
 		Exit: exitAgreeAct, See: "negotiate offer, profile show",
 	},
 	{
-		Name: "negotiate offer", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 2, MaxArgs: 2, Offer: Negotiations, Bus: true,
-		Short: "put an artifact before the parties", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Name: "negotiate offer", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Short: "put an artifact before the parties", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Adds an offer to the journal. Every offer but the first names the one that it answers (--base, or its baseArtifactHash), so that
 nobody overwrites what they have not seen; under h2a, which has no word for that, it answers the latest.`,
-		Examples: "$ tutti negotiate offer nego:pilot-1 charter.json", Exit: exitAgreeAct, See: "negotiate counter, negotiate diff",
+		Examples: "$ tutti negotiate offer --example engagement >charter.json\n$ tutti negotiate offer nego:pilot-1 charter.json", Exit: exitAgreeAct, See: "negotiate counter, negotiate diff",
 	},
 	{
-		Name: "negotiate counter", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 2, MaxArgs: 2, Offer: Negotiations, Bus: true,
-		Short: "answer an offer with another one", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Name: "negotiate counter", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Short: "answer an offer with another one", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Adds a counter-offer. What was signed before has to be signed again.", Examples: "$ tutti negotiate counter nego:pilot-1 charter.json --base sha256:…", Exit: exitAgreeAct,
 	},
 	{
@@ -148,6 +149,6 @@ journal says. It believes nothing that was written down or remembered. With --js
 			causeFlag, relatedFlag,
 		},
 		Does: "Adds the entry as it is; what it lacks (id, type, actor, createdAt, negotiationId, causationId) is filled in. It may be added to a journal that has no record.",
-		Wont: "It moves the negotiation only as far as its rules allow. Members of the frame cannot be named.", Examples: `$ tutti negotiate event nego:1 '{"body":{"kind":"note"}}'`, Exit: exitAgreeAct,
+		Wont: "It does not move the negotiation: offers, signatures and ends are written by their own verbs. Members of the frame cannot be named.", Examples: `$ tutti negotiate event nego:1 '{"body":{"kind":"note"}}'`, Exit: exitAgreeAct,
 	},
 }

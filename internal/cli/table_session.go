@@ -7,7 +7,7 @@ var (
 )
 
 // kindNames are the programs that can be started, as package driver has them.
-var kindNames = [...]string{"claude", "codex", "gemini", "opencode", "agy", "hermes", "cline", "custom"}
+var kindNames = []string{"claude", "codex", "gemini", "opencode", "agy", "hermes", "cline", "custom"}
 
 var (
 	serverFlag = Flag{Name: "tmux-server", Kind: Text, Value: "name", Default: "TMUX_SERVER_NAME, else tmux's own", Help: "the tmux server (tmux -L); one that has to be started for it reads no settings"}
@@ -23,7 +23,7 @@ var sessionVerbs = []Verb{
 		Short: "start an agent in tmux",
 		Args:  "[-- <argument>...]",
 		Flags: []Flag{
-			{Name: "agent", Kind: Text, Value: "program", Choices: kindNames[:], Help: "which agent program; custom is any: give it behind --"},
+			{Name: "agent", Kind: Text, Value: "program", Choices: kindNames, Help: "which agent program; custom is any: give it behind --"},
 			{Name: "session", Kind: Text, Value: "name", Offer: Sessions, Default: "made from the folder and the program", Help: "its name; alone, that of one that has ended, which is started again as it was"},
 			{Name: "workspace", Kind: Text, Value: "dir", Offer: Folders, Default: "where you are", Help: "the folder in which it works"},
 			serverFlag, firstFlag, readyFlag, waitFlag,
@@ -113,7 +113,10 @@ $ tutti session status api-creator-claude --json`,
 		Exit: "0 done, whatever was found; 1 wrong usage, no such session, or no registry that can be read; 3 a file could not be read",
 		See:  "status",
 	},
-	stopSessionVerb,
+}
+
+// screenVerbs come behind stopSessionVerbs in help.
+var screenVerbs = []Verb{
 	{
 		Name: "session capture", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionCapture,
 		Short: "print what an agent in tmux shows",
@@ -141,6 +144,4 @@ is switched to this one. Without a name it is the one that runs.`,
 		Examples: `$ tutti session attach api-creator-claude`,
 		Exit:     "0 you have left; 1 wrong usage, no terminal, no such session, or it is not there; 3 tmux did not answer; 6 several run and none was named; 8 the session of that name belongs to somebody else",
 	},
-	monitorSessionVerb,
-	keepaliveVerb,
 }

@@ -1,6 +1,6 @@
 package cli
 
-var stopSessionVerb = Verb{
+var stopSessionVerbs = []Verb{{
 	Name: "session stop", Under: Tutti, Group: GroupSessions, Halt: Ends, Waits: true, MaxArgs: 1, Offer: Sessions,
 	Short: "end an agent in tmux, and keep its conversation",
 	Args:  "[<session>]",
@@ -44,4 +44,4 @@ $ tutti session stop --all`,
 	Exit: "0 done, or it was stopped already; 1 wrong usage, not in the registry, or refused; 3 a file or tmux could not be reached; 7 something of it is still alive; " +
 		"8 tmux has a session of that name which is another one; 130 interrupted: do it again",
 	See: "session list, job cancel",
-}
+}}

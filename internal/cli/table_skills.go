@@ -1,7 +1,7 @@
 package cli
 
 // skillHosts are what --host of install-skills takes: the programs that package driver knows, and all.
-var skillHosts = [...]string{"claude", "codex", "gemini", "opencode", "agy", "hermes", everyHost}
+var skillHosts = []string{"claude", "codex", "gemini", "opencode", "agy", "hermes", everyHost}
 
 const everyHost = "all"
 
@@ -9,7 +9,7 @@ var skillVerbs = []Verb{{
 	Name: "install-skills", Under: Tutti | H2A, Group: GroupProgram, Halt: Reads, Rare: true,
 	Short: "teach your agent programs to use the bus: the skill h2a",
 	Flags: []Flag{
-		{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts[:], Help: "which program; all means those that are found here"},
+		{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts, Help: "which program; all means those that are found here"},
 		{Name: "scope", Kind: Text, Value: "scope", Default: "user; with --sessions project", Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},
 		{Name: "sessions", Kind: Switch, Under: Tutti, Help: "the skills about agents in tmux, with their scripts, in place of the skill h2a"},
 		{Name: "force", Kind: TrueSwitch, Help: "replace what somebody wrote or edited, too; it is kept beside under a dated name"},

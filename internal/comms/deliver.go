@@ -121,11 +121,27 @@ type staging struct {
 	box       *Mailbox
 	parcel    Parcel
 	text, sig string // temporary names, "" when there is none (any more)
+	expected  []byte // what lies under sig since before it was judged
 	syncing   chan error
 }
 
+// expect writes the signature that is to be expected, before anybody has judged it: that takes as long as gpg takes to end. What is wrong is
+// said when it is written again.
+func (s *staging) expect(signature []byte) {
+	if s == nil || signature == nil {
+		return
+	}
+	if tmp, err := s.box.stage(s.parcel.Name+signatureEnd, signature); err == nil {
+		s.sig, s.expected = tmp, signature
+	}
+}
+
 func (s *staging) stage() (err error) {
-	if s.parcel.Signature != nil {
+	if s.sig != "" && !bytes.Equal(s.expected, s.parcel.Signature) {
+		s.box.dir.Remove(s.sig)
+		s.sig = ""
+	}
+	if s.parcel.Signature != nil && s.sig == "" {
 		if s.sig, err = s.box.stage(s.parcel.Name+signatureEnd, s.parcel.Signature); err != nil {
 			return err
 		}

@@ -58,6 +58,14 @@ func (p *pen) write(message []byte) {
 	}
 }
 
+// early is the text of the signature of what was written, as soon as there is one, and nil if there is none. Nobody has judged it.
+func (p *pen) early() []byte {
+	if p == nil || p.err != nil {
+		return nil
+	}
+	return p.made.Early()
+}
+
 // signature waits for the signature of what was written, and says in s which key made it.
 func (p *pen) signature(s *Sent) ([]byte, error) {
 	if p == nil {

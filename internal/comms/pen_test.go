@@ -38,4 +38,14 @@ func TestSendLeavesNothing(t *testing.T) {
 	if _, err := os.Stat(r.StatePath("sent")); err == nil {
 		t.Error("there is a record of sends")
 	}
+	// One that fails when its signature is there already has made none.
+	must(t, os.WriteFile(program, []byte("#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED D 22 8 00 1 F' >&3\n"+
+		"printf -- '-----BEGIN PGP SIGNATURE-----\\n\\nx\\n-----END PGP SIGNATURE-----\\n'\nfor i in 1 2 3 4 5 6 7 8 9 10; do\n"+
+		"ls -A '"+box+"' | grep 'asc$' >'"+seen+"' && break; sleep 0.5; done\nexit 2\n"), 0o700))
+	r.fails(l, General, CodeSigning)
+	data, err = os.ReadFile(seen)
+	if err != nil || !strings.HasPrefix(string(data), tempStart) {
+		t.Errorf("while gpg ends the mailbox has %q, %v; want the signature under a temporary name", data, err)
+	}
+	only(t, box)
 }

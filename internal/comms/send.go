@@ -117,6 +117,7 @@ func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent
 	}
 	pen.write(out.Text)
 	early := o.early(to, parcel, s, halted)
+	early.expect(pen.early())
 	if parcel.Signature, err = pen.signature(s); err != nil {
 		early.leave()
 		return nil, err

@@ -38,10 +38,9 @@ const (
 
 // A deal is what the play about an agreement has come to.
 type deal struct {
-	people  []*party // the principal first
-	hash    string   // of the latest offer
-	began   time.Time
-	journal string // path of its file
+	people []*party // the principal first
+	hash   string   // of the latest offer
+	began  time.Time
 }
 
 // A party is one of those who agree.

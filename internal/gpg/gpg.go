@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -113,10 +114,29 @@ func (p Program) limit() time.Duration {
 func (p Program) environ(plain bool) []string {
 	env := p.Env
 	if env == nil {
-		env = os.Environ()
+		env = os.Environ() // a copy
+	} else {
+		env = lastOfEach(env)
 	}
 	if plain {
-		env = append(env[:len(env):len(env)], "LC_ALL=C", "LANGUAGE=")
+		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "LC_ALL=") || strings.HasPrefix(v, "LANGUAGE=") })
+		env = append(env, "LC_ALL=C", "LANGUAGE=")
 	}
 	return env
+}
+
+// lastOfEach leaves of several values of one name the last: programs take the first.
+func lastOfEach(env []string) []string {
+	at := make(map[string]int, len(env))
+	kept := make([]string, 0, len(env))
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		if i, ok := at[name]; ok {
+			kept[i] = v
+			continue
+		}
+		at[name] = len(kept)
+		kept = append(kept, v)
+	}
+	return kept
 }

@@ -60,7 +60,7 @@ func (p Program) Verify(ctx context.Context, asc, data []byte) (Verdict, error) 
 	if data == nil {
 		data = []byte{}
 	}
-	a, err := p.run(ctx, call{op: "verify", args: verifyArgs, stdin: saying(data), file: asc, plain: true})
+	a, err := p.run(ctx, call{op: "verify", args: verifyArgs, stdin: data, file: asc, plain: true})
 	v := Judge(a.status)
 	if v.Valid && v.text && bytes.IndexByte(data, '\r') >= 0 {
 		v.Valid, v.Code, v.Detail = false, CodeInvalid, textDetail

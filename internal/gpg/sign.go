@@ -15,6 +15,12 @@ const maxKey = 2048
 // signArgs come before the key. A signature over text instead of bytes (textmode in gpg.conf) would also fit other line ends.
 var signArgs = []string{"--no-textmode", "--disable-dirmngr", "--no-auto-key-locate", "--armor", "--detach-sign"}
 
+// The first and the last line of a signature in armour.
+const (
+	armourBegin = "-----BEGIN PGP SIGNATURE-----"
+	armourEnd   = "-----END PGP SIGNATURE-----\n"
+)
+
 // Sign returns a detached signature over the data, in armour, made with the secret key that the name means to gpg: a fingerprint, a
 // key id or part of a user id. The agent may ask the person for the pass phrase, as long as the limit allows. It fails with an *Error.
 func (p Program) Sign(ctx context.Context, key string, data []byte) ([]byte, error) {
@@ -26,15 +32,15 @@ func (p Program) Sign(ctx context.Context, key string, data []byte) ([]byte, err
 // A Signature is being made: gpg has begun, reads its ring and waits for the data. It takes the data, and then End has to be called;
 // without data, Drop.
 type Signature struct {
-	key  string
-	data chan []byte
-	call *running
-	err  error
+	key   string
+	whole chan []byte
+	call  *running
+	err   error
 }
 
 // Begin starts the making of a signature of data that is not there yet. What [Program.Sign] would fail with is told by End.
 func (p Program) Begin(ctx context.Context, key string) *Signature {
-	s := &Signature{key: key, data: make(chan []byte, 1)}
+	s := &Signature{key: key, whole: make(chan []byte, 1)}
 	switch {
 	case strings.TrimSpace(key) == "":
 		s.err = ErrNoKey
@@ -44,14 +50,15 @@ func (p Program) Begin(ctx context.Context, key string) *Signature {
 		return s
 	}
 	args := append(signArgs[:len(signArgs):len(signArgs)], "--local-user="+key)
-	s.call, s.err = p.start(ctx, call{op: "sign", args: args, stdin: &feed{data: s.data}, max: MaxSignature})
+	s.call, s.err = p.start(ctx, call{op: "sign", args: args, waits: true, max: MaxSignature, end: armourEnd, whole: s.whole})
 	return s
 }
 
 // Take hands over what is to be signed. It may not be changed until End has returned.
 func (s *Signature) Take(data []byte) {
-	s.data <- data
-	close(s.data)
+	if s.call != nil {
+		s.call.stdin.say(data)
+	}
 }
 
 // Drop ends gpg before it was given anything, and waits until it has ended.
@@ -59,9 +66,23 @@ func (s *Signature) Drop() {
 	if s.call == nil {
 		return
 	}
-	_ = s.call.cmd.Process.Kill() // before it could take the end of its input for the end of the data
-	close(s.data)
+	s.call.child.kill() // before it could take the end of its input for the end of the data
+	s.call.stdin.close()
 	_, _ = s.call.wait() // killed
+}
+
+// Early waits for the text of the signature and returns it as soon as gpg has printed it, nil if there will be none. Gpg takes a tenth of its
+// time to end after that. Whether the signature is one is told by End alone.
+func (s *Signature) Early() []byte {
+	if s.err != nil {
+		return nil
+	}
+	select {
+	case text := <-s.whole:
+		return text
+	case <-s.call.ended:
+		return nil // what was printed is told by End at once
+	}
 }
 
 // End waits for the signature.
@@ -83,7 +104,7 @@ func (s *Signature) End() ([]byte, error) {
 		return fail(outcome.reason(a.exit), a.said)
 	case outcome.made > 1:
 		return fail(fmt.Errorf("gpg made %d signatures, and a message has one: is there a local-user in gpg.conf?", outcome.made), a.said)
-	case !bytes.HasPrefix(a.out, []byte("-----BEGIN PGP SIGNATURE-----")):
+	case !bytes.HasPrefix(a.out, []byte(armourBegin)):
 		return fail(errors.New("gpg printed no signature in armour"), a.said)
 	}
 	return a.out, nil

@@ -27,6 +27,7 @@ type Request struct {
 	Was      address.Instance // under which it goes on if that is ours, where its conversation is bound to none
 	Minted   Minted           // what a new agent gets, if it was made before; see [Keeper.Mint]
 	Scopes   []string         // of a new registration; empty is DefaultScope
+	Role     string           // of a new registration, beside AGENTS; "" is no other. One that is there must have it: *RoleError
 	Place    Place
 	// Workspace is the id that a bridge supplies; "" finds it from Place.
 	Workspace string
@@ -173,9 +174,12 @@ func (c *claim) settle(ctx context.Context) error {
 			return err
 		}
 		if found.Instance == "" {
-			if found, err = c.mint(); err != nil {
-				return err
-			}
+			found, err = c.mint()
+		} else {
+			err = c.k.hasRole(ctx, found.Instance, c.q.Role)
+		}
+		if err != nil {
+			return err
 		}
 		if !complete {
 			err = c.k.bind(ctx, end, c.binding(found))

@@ -61,6 +61,12 @@ func attendance(f *Facts, agent string) (role, via string) {
 	return RoleAgent, Unattended
 }
 
+// Attended tells whether a person can be there to decide: at a terminal, and not below an agent program.
+func (f *Facts) Attended() bool {
+	role, _ := attendance(f, f.agent())
+	return role == RolePerson
+}
+
 // firstUse makes the identity of a person. Of several commands at once all come to the same one. Once it is bound it is also
 // registered, whether the caller still waits or not: without a registration nobody could answer.
 func (k *Keeper) firstUse(ctx context.Context, login string, now time.Time) (address.Instance, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -33,7 +35,44 @@ func (c *claim) finish(ctx context.Context, b Binding) error {
 }
 
 func (c *claim) registration(b Binding) registry.Agent {
-	return registry.Agent{Instance: b.Instance, Scopes: c.q.Scopes, AgentUUID: b.UUID, Workspace: c.result.Workspace, Name: c.result.Name}
+	a := registry.Agent{Instance: b.Instance, Scopes: c.q.Scopes, AgentUUID: b.UUID, Workspace: c.result.Workspace, Name: c.result.Name}
+	if r := c.q.Role; r != "" && r != registry.Agents {
+		a.Roles = []string{r, registry.Agents}
+	}
+	return a
+}
+
+// A RoleError reports an agent that was registered without the role that it is to have. Registrations never change.
+type RoleError struct {
+	Instance address.Instance
+	Role     string
+	Has      []string
+}
+
+func (e *RoleError) Error() string {
+	return fmt.Sprintf("%s is registered already, as %s, and a registration never changes", e.Instance, strings.Join(e.Has, ", "))
+}
+
+// Hint says what to type.
+func (e *RoleError) Hint() string {
+	return fmt.Sprintf("a new agent can have the role: tutti connect --host %s --name NEWNAME --role %s", e.Instance.Host(), e.Role)
+}
+
+// hasRole refuses an instance that was registered without a role. "" is none in particular.
+func (k *Keeper) hasRole(ctx context.Context, i address.Instance, role string) error {
+	if role == "" {
+		return nil
+	}
+	reg, err := k.Registry.ByInstance(ctx, i)
+	switch {
+	case errors.Is(err, registry.ErrNotRegistered):
+		return nil // it will be, with the role
+	case err != nil:
+		return err
+	case slices.Contains(reg.Roles, role):
+		return nil
+	}
+	return &RoleError{Instance: i, Role: role, Has: reg.Roles}
 }
 
 // notice says what is new for those who knew the agent under another id.
@@ -85,6 +124,9 @@ func (c *claim) bridge(ctx context.Context) error {
 	}
 	if err := c.k.Registry.Standing(ctx, i); err != nil {
 		return err // its id is that of the conversation, so that there is no other one to give it
+	}
+	if err := c.k.hasRole(ctx, i, c.q.Role); err != nil {
+		return err
 	}
 	if !c.k.Ring.Has(i) {
 		if _, err := c.k.Ring.Generate(i, false); err != nil {

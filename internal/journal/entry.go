@@ -58,8 +58,10 @@ type Entry struct {
 	uncovered         error // why the hash of the entry does not cover all of it
 }
 
-var members = []string{mProtocol, mVersion, mSequence, mPrev, mContent, mLink, mSigs, "id", "type", "actor", "body",
-	"createdAt", "negotiationId", "baseArtifactHash", "causationId", "correlationId"}
+var members = []string{
+	mProtocol, mVersion, mSequence, mPrev, mContent, mLink, mSigs, "id", "type", "actor", "body",
+	"createdAt", "negotiationId", "baseArtifactHash", "causationId", "correlationId",
+}
 
 var actorMembers = []string{"instance", "role", "scope", "mandate"}
 
@@ -72,20 +74,126 @@ func parse(raw []byte) (*Entry, error) {
 	if !canonjson.Pick(raw, members, v[:]) {
 		return nil, errors.New("is no JSON object")
 	}
-	e := &Entry{Raw: raw, Sequence: -1}
+	return take(raw, &v), nil
+}
+
+// A hashed is an entry with the hashes that are compared with what it says of itself.
+type hashed struct {
+	e       *Entry
+	content string // the hash of the payload
+	signed  []byte // what the signature of the writer covers, if that was asked for and there is one
+	err     error  // why it has no canonical form
+}
+
+// read is parse and hashes, in one pass over a line that is as it should be. What is signed is written to room, where it fits.
+func read(raw []byte, sealed bool, room []byte) (h hashed, err error) {
+	d, derr := canonjson.Dissect(raw)
+	if derr != nil {
+		if h.e, err = parse(raw); err == nil {
+			h.content, h.signed, h.err = h.e.hashes(sealed && len(h.e.Signatures) > 0)
+		}
+		return h, err
+	}
+	defer d.Free()
+	var v [16][]byte
+	for name, value := range d.Members() {
+		if n := memberNumber(name); n >= 0 {
+			v[n] = value
+		}
+	}
+	h.e = take(raw, &v)
+	h.e.entryHash, h.content = d.Hash(), d.HashWithout(inFrame)
+	if sealed && len(h.e.Signatures) > 0 {
+		h.signed = d.AppendWithout(room[:0], outsideSeal)
+	}
+	return h, nil
+}
+
+// memberNumber is the place of a name in members, -1 for any other.
+func memberNumber(name []byte) int {
+	for n, m := range members {
+		if string(name) == m {
+			return n
+		}
+	}
+	return -1
+}
+
+func inFrame(name []byte) bool { return isFrame(string(name)) }
+
+func outsideSeal(name []byte) bool { return string(name) == mSigs || inFrame(name) }
+
+// take takes the members of a line.
+func take(raw []byte, v *[16][]byte) *Entry {
+	e := &Entry{Raw: raw, Sequence: -1, hasPrev: v[3] != nil, link: v[5], Body: v[10]}
 	if n, ok := canonjson.Int(v[2]); ok && n >= 0 {
 		e.Sequence = int(n)
 	}
-	e.protocol, e.version, e.ContentHash = text(v[0]), text(v[1]), text(v[4])
-	e.PrevHash, e.hasPrev, e.link = text(v[3]), v[3] != nil, v[5]
-	e.ID, e.Type, e.Body, e.CreatedAt = text(v[7]), text(v[8]), v[10], text(v[11])
-	e.NegotiationID, e.BaseArtifactHash, e.CausationID, e.CorrelationID = text(v[12]), text(v[13]), text(v[14]), text(v[15])
+	e.protocol, e.version = usual(v[0], envelope.Protocol), usual(v[1], envelope.Version)
 	e.Signatures = readSignatures(v[6])
 	var a [4][]byte
-	if v[9] != nil && canonjson.Pick(v[9], actorMembers, a[:]) {
-		e.Actor = envelope.Actor{Instance: address.Instance(text(a[0])), Role: text(a[1]), Scope: text(a[2]), Mandate: text(a[3])}
+	if v[9] != nil {
+		canonjson.Pick(v[9], actorMembers, a[:])
 	}
-	return e, nil
+	texts([]source{
+		{v[3], &e.PrevHash},
+		{v[4], &e.ContentHash},
+		{v[7], &e.ID},
+		{v[8], &e.Type},
+		{v[11], &e.CreatedAt},
+		{v[12], &e.NegotiationID},
+		{v[13], &e.BaseArtifactHash},
+		{v[14], &e.CausationID},
+		{v[15], &e.CorrelationID},
+		{a[0], (*string)(&e.Actor.Instance)},
+		{a[1], &e.Actor.Role},
+		{a[2], &e.Actor.Scope},
+		{a[3], &e.Actor.Mandate},
+	})
+	return e
+}
+
+// A source is a raw text and what becomes of it.
+type source struct {
+	raw []byte
+	to  *string
+}
+
+// atOnce is up to how many bytes of text are kept as one piece of memory.
+const atOnce = 1 << 10
+
+// texts decodes several texts. They share their memory, as a long journal has many; long ones have their own, as who keeps one of
+// them would keep all.
+func texts(all []source) {
+	var room [atOnce]byte
+	var ends [16]int
+	buf := room[:0]
+	for n, s := range all {
+		if s.raw != nil {
+			buf, _ = canonjson.AppendText(buf, s.raw)
+		}
+		ends[n] = len(buf)
+	}
+	whole, start := "", 0
+	if len(buf) <= atOnce {
+		whole = string(buf)
+	}
+	for n, s := range all {
+		if len(buf) <= atOnce {
+			*s.to = whole[start:ends[n]]
+		} else {
+			*s.to = string(buf[start:ends[n]])
+		}
+		start = ends[n]
+	}
+}
+
+// usual is the text that raw is, which nearly always is the same.
+func usual(raw []byte, same string) string {
+	if raw != nil && canonjson.Is(raw, same) {
+		return same
+	}
+	return text(raw)
 }
 
 func text(raw []byte) string {
@@ -119,7 +227,8 @@ func ReadSignature(raw []byte) (signature.Object, bool) {
 	if raw == nil || !canonjson.Pick(raw, signatureMembers, v[:]) {
 		return signature.Object{}, false
 	}
-	o := signature.Object{By: text(v[0]), Alg: text(v[1]), Value: text(v[2])}
+	o := signature.Object{Alg: usual(v[1], signature.Alg)}
+	texts([]source{{v[0], &o.By}, {v[2], &o.Value}})
 	return o, o.By != "" && o.Value != ""
 }
 
@@ -143,11 +252,22 @@ func (e *Entry) EntryHash() string {
 	return e.entryHash
 }
 
+// Tip is the end of a journal whose last entry this is.
+func (e *Entry) Tip() Tip { return e.tip() }
+
 func (e *Entry) tip() Tip {
 	return Tip{
 		Count: e.Sequence + 1, At: e.At, Pos: e.Next, ContentHash: e.ContentHash, EntryHash: e.EntryHash(),
-		ID: e.ID, CorrelationID: e.CorrelationID,
+		ID: inherited(e.ID), CorrelationID: inherited(e.CorrelationID),
 	}
+}
+
+// inherited is an id that the next entry may take over, "" for one that is too long: one such would leave no room for anybody.
+func inherited(id string) string {
+	if len(id) > envelope.MaxID {
+		return ""
+	}
+	return id
 }
 
 // payload returns the object without its frame, in no canonical form yet.

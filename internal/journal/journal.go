@@ -63,8 +63,8 @@ type Tip struct {
 	At, Pos       store.Pos // where the last entry begins and ends
 	ContentHash   string    // of the last entry, "" when there is none
 	EntryHash     string    // of the last entry as a whole
-	ID            string    // of the last entry
-	CorrelationID string    // of the last entry
+	ID            string    // of the last entry, "" where it is too long for the next one to name it
+	CorrelationID string    // likewise
 }
 
 // A Fold is what a caller makes of entries, one after the other. It is called by one goroutine at a time.

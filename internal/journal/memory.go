@@ -58,6 +58,16 @@ func recall(raw []byte, id string, f Fold) (tip Tip, fold []byte, ok bool) {
 	}, v[9], true
 }
 
+// Known tells for how many entries something stands that a Memory was given to keep, 0 for what is none of it.
+func Known(what []byte) int {
+	v, ok := canonjson.Get(what, "count")
+	if !ok {
+		return 0
+	}
+	n, _ := canonjson.Int(v)
+	return int(n)
+}
+
 // InProcess is a memory that ends with the process. The zero value is ready.
 type InProcess struct {
 	mu  sync.Mutex

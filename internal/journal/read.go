@@ -38,13 +38,18 @@ func (f *Fault) Error() string {
 // Read yields the entries of a journal, each after it was found good by the rules of the chain; signatures are not looked at.
 // It ends with an error: a *Fault for a bad entry. A journal that does not exist has none.
 func (j *Journal) Read(ctx context.Context, id string) iter.Seq2[*Entry, error] {
+	return j.ReadBehind(ctx, id, Tip{})
+}
+
+// ReadBehind is Read for who has read up to a tip.
+func (j *Journal) ReadBehind(ctx context.Context, id string, tip Tip) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		k, err := KeyOf(id)
 		if err != nil {
 			yield(nil, fmt.Errorf("read the journal of %q: %w", id, err))
 			return
 		}
-		for e, err := range j.entries(ctx, id, k, Tip{}) {
+		for e, err := range j.entries(ctx, id, k, tip) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -56,9 +61,9 @@ func (j *Journal) Read(ctx context.Context, id string) iter.Seq2[*Entry, error] 
 func (j *Journal) entries(ctx context.Context, id string, k store.Key, tip Tip) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		for line, err := range j.log.Read(ctx, k, tip.Pos) {
-			var e *Entry
+			var h hashed
 			if err == nil {
-				if e, err = parse(line.Data); err != nil {
+				if h, err = read(line.Data, false, nil); err != nil {
 					err = &Fault{id, tip.Count, RuleLine, err.Error()}
 				}
 			} else if unfit, ok := errors.AsType[*store.UnfitError](err); ok {
@@ -66,10 +71,10 @@ func (j *Journal) entries(ctx context.Context, id string, k store.Key, tip Tip) 
 			} else {
 				err = fmt.Errorf("read the journal of %q: %w", id, err)
 			}
+			e := h.e
 			if err == nil {
 				e.At, e.Next = line.At, line.Next
-				content, _, herr := e.hashes(false)
-				if rule, why := judge(tip, e, content, herr); rule != "" {
+				if rule, why := judge(tip, e, h.content, h.err); rule != "" {
 					err = &Fault{id, tip.Count, rule, why}
 				}
 			}

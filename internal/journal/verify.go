@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"iter"
 	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
 	"tutti/internal/signature"
 	"tutti/internal/store"
 )
@@ -27,8 +28,11 @@ type Checks struct {
 	Keys func(ctx context.Context, by address.Instance) (Keys, error)
 	Pool Pool
 	Now  time.Time
+	// Beside is asked in the pool what else is to be verified of an entry, nil for nothing (nil: of none). What it returns is called
+	// in the pool, too, with the keys of the writer, and Also gets the result; nil where the entry is one of too many to be verified.
+	Beside func(e *Entry) func(k Keys) any
 	// Also is called once for every entry of the chain, in their order (nil: not), also for those with a bad seal.
-	Also func(e *Entry, s Seals)
+	Also func(e *Entry, s Seals, beside any)
 }
 
 // Seals says what the signatures of an entry prove about its writer.
@@ -51,6 +55,7 @@ const (
 	NoteForeign  = "foreign"   // it bears a signature of its writer that covers something else than the entry
 	NoteBackward = "backdated" // dated before an entry that stands before it
 	NoteFuture   = "future"    // dated later than now
+	NoteTwice    = "same-id"   // its id is that of an entry before it
 )
 
 // A Note is something that a reader should know of an entry and that breaks no rule.
@@ -81,7 +86,7 @@ func (r *Report) OK() bool { return r.Bad == nil }
 // batch is how many entries are judged at once: enough that a pool is not waited for often, and at a usual length of an entry
 // little memory. Its bytes are limited, too, as an entry may have a mebibyte.
 const (
-	batch      = 512
+	batch      = 256
 	batchBytes = 4 << 20
 )
 
@@ -92,7 +97,7 @@ func (j *Journal) Verify(ctx context.Context, id string, c Checks) (*Report, err
 	if err != nil {
 		return nil, fmt.Errorf("verify the journal of %q: %w", id, err)
 	}
-	v := &verifier{id: id, c: c, keys: map[address.Instance]Keys{}, last: map[address.Instance]time.Time{}, seals: map[address.Instance]bool{}}
+	v := &verifier{id: id, c: c, keys: map[address.Instance]Keys{}, last: map[address.Instance]time.Time{}, seals: map[address.Instance]bool{}, ids: map[uint64]int{}, seed: maphash.MakeSeed()}
 	if v.c.Pool == nil {
 		v.c.Pool = func(n int, do func(int)) {
 			for i := range n {
@@ -100,71 +105,106 @@ func (j *Journal) Verify(ctx context.Context, id string, c Checks) (*Report, err
 			}
 		}
 	}
-	for line, err := range j.log.Read(ctx, k, "") {
-		w := work{line: line}
-		if unfit, ok := errors.AsType[*store.UnfitError](err); ok {
-			w.unfit = unfit.Error()
-		} else if err != nil {
-			return nil, fmt.Errorf("verify the journal of %q: %w", id, err)
-		}
-		v.size += len(line.Data)
-		if v.todo = append(v.todo, w); len(v.todo) < batch && v.size < batchBytes && w.unfit == "" {
-			continue
-		}
+	next, stop := iter.Pull2(j.log.Read(ctx, k, ""))
+	defer stop()
+	v.next = next
+	v.collect(nil)
+	for len(v.lines)+len(v.parsed)+len(v.sealed) > 0 && v.err == nil && !v.r.Broken {
 		if err := v.run(ctx); err != nil {
 			return nil, err
-		}
-		if v.r.Broken {
-			break
 		}
 	}
-	if !v.r.Broken {
-		if err := v.run(ctx); err != nil {
-			return nil, err
-		}
+	if v.err != nil && !v.r.Broken {
+		return nil, fmt.Errorf("verify the journal of %q: %w", id, v.err)
 	}
 	return &v.r, nil
 }
 
 // A work is one line on its way through Verify.
 type work struct {
-	line    store.Line
-	unfit   string // why it is no entry
-	e       *Entry
-	content string
-	signed  []byte
-	err     error
-	own     []signature.Object // those of its signatures that may be its seal
-	keys    Keys
-	seal    Seals
+	line  store.Line
+	unfit string // why it is no entry
+	hashed
+	own    []signature.Object // those of its signatures that may be its seal
+	keys   Keys
+	seal   Seals
+	beside func(Keys) any
+	found  any // what beside has returned
 }
 
 type verifier struct {
 	id     string
 	c      Checks
 	r      Report
-	todo   []work
-	size   int
+	next   func() (store.Line, error, bool)
+	err    error  // of reading
+	lines  []work // what was read, and is to be parsed
+	parsed []work // of which the signatures are to be verified
+	sealed []work // which is to be judged, in its order
 	keys   map[address.Instance]Keys
 	tried  int
 	last   map[address.Instance]time.Time // the latest date of each writer
 	latest time.Time                      // of all of them
 	seals  map[address.Instance]bool      // who has sealed an entry
+	ids    map[uint64]int                 // the entries by the hashes of their ids
+	seed   maphash.Seed
 }
 
-// run judges what was collected: first what can be done side by side, then the chain.
+// collect reads lines, as many as are judged at once, into the place of others.
+func (v *verifier) collect(all []work) {
+	old := all
+	all = all[:0]
+	size := 0
+	for len(all) < batch && size < batchBytes && v.err == nil {
+		line, err, more := v.next()
+		if !more {
+			break
+		}
+		w := work{line: line}
+		if len(all) < len(old) {
+			w.signed = old[len(all)].signed[:0] // room for the next
+		}
+		if unfit, ok := errors.AsType[*store.UnfitError](err); ok {
+			w.unfit = unfit.Error()
+		} else if err != nil {
+			v.err = err
+			break
+		}
+		size += len(line.Data)
+		all = append(all, w)
+	}
+	v.lines = all
+}
+
+// run takes every batch one step further: what has to be done in order is one task among those that are done side by side.
 func (v *verifier) run(ctx context.Context) error {
-	todo := v.todo
-	v.todo, v.size = v.todo[:0], 0
-	v.c.Pool(len(todo), func(i int) { todo[i].read(v.c.Keys != nil) })
+	lines, parsed, sealed := v.lines, v.parsed, v.sealed
+	v.c.Pool(1+len(lines)+len(parsed), func(i int) {
+		switch i--; {
+		case i < 0:
+			v.inOrder(sealed)
+			v.collect(sealed)
+		case i < len(parsed):
+			if v.c.Keys != nil {
+				parsed[i].verify()
+			}
+		default:
+			lines[i-len(parsed)].read(&v.c)
+		}
+	})
 	if v.c.Keys != nil {
-		for i := range todo {
-			if err := v.findKeys(ctx, &todo[i]); err != nil {
+		for i := range lines {
+			if err := v.findKeys(ctx, &lines[i]); err != nil {
 				return err
 			}
 		}
-		v.c.Pool(len(todo), func(i int) { todo[i].verify() })
 	}
+	v.parsed, v.sealed = lines, parsed
+	return ctx.Err()
+}
+
+// inOrder judges the chain.
+func (v *verifier) inOrder(todo []work) {
 	for i := range todo {
 		rule, why := v.judge(&todo[i])
 		if rule == "" {
@@ -175,28 +215,31 @@ func (v *verifier) run(ctx context.Context) error {
 			v.r.Bad = &Fault{v.id, v.r.Tip.Count, rule, why}
 		}
 		v.r.Broken = true
-		break
+		return
 	}
-	return ctx.Err()
 }
 
-func (w *work) read(sealed bool) {
+func (w *work) read(c *Checks) {
 	if w.unfit != "" {
 		return
 	}
-	e, err := parse(w.line.Data)
+	h, err := read(w.line.Data, c.Keys != nil, w.signed)
 	if err != nil {
 		w.unfit = err.Error()
 		return
 	}
-	e.At, e.Next = w.line.At, w.line.Next
-	w.e = e
-	w.content, w.signed, w.err = e.hashes(sealed && len(e.Signatures) > 0)
-	e.EntryHash()
+	h.e.At, h.e.Next = w.line.At, w.line.Next
+	h.e.EntryHash()
+	w.hashed = h
+	w.own = h.e.Own()
+	w.own = w.own[:min(len(w.own), maxOwn)]
+	if c.Beside != nil && c.Keys != nil {
+		w.beside = c.Beside(h.e)
+	}
 }
 
 func (v *verifier) findKeys(ctx context.Context, w *work) error {
-	if w.e == nil || len(w.e.Signatures) == 0 {
+	if w.e == nil || len(w.e.Signatures) == 0 && w.beside == nil {
 		return nil
 	}
 	by := w.e.Actor.Instance.Canonical()
@@ -210,13 +253,12 @@ func (v *verifier) findKeys(ctx context.Context, w *work) error {
 			v.keys[by] = keys
 		}
 	}
-	w.own = w.e.Own()
-	w.own = w.own[:min(len(w.own), maxOwn)]
 	w.keys = keys
-	if v.tried += len(w.own) * (len(keys.Active) + len(keys.Revoked)); v.tried <= maxTried+2*(v.r.Entries+batch) {
+	if v.tried += len(w.own) * (len(keys.Active) + len(keys.Revoked)); v.tried <= maxTried+2*(v.r.Entries+3*batch) {
 		return nil
 	}
 	// Somebody makes this cost much. What we wrote has its seal last, under a key that is in use.
+	w.beside = nil
 	if w.e.link == nil {
 		w.own = nil
 	} else if len(w.own) > 0 {
@@ -243,6 +285,9 @@ const maxWriters = 10_000
 func (w *work) verify() {
 	if w.e == nil || w.err != nil {
 		return
+	}
+	if w.beside != nil {
+		w.found = w.beside(w.keys)
 	}
 	switch {
 	case len(w.own) == 0:
@@ -314,70 +359,14 @@ func (v *verifier) judge(w *work) (rule, why string) {
 		v.r.Sealed++
 	}
 	if v.c.Also != nil {
-		v.c.Also(w.e, w.seal)
+		v.c.Also(w.e, w.seal, w.found)
 	}
 	return "", ""
 }
 
-// note tells what is odd about a good entry.
-func (v *verifier) note(w *work) {
-	e, by := w.e, w.e.Actor.Instance.Canonical()
-	switch w.seal {
-	case SealGood, SealRevoked:
-		if len(v.seals) < maxWriters {
-			v.seals[by] = true
-		}
-		if w.seal == SealRevoked {
-			v.add(e, NoteRevoked, fmt.Sprintf("sealed by %s with a key that was revoked since", e.Actor.Instance))
-		}
-	case SealNoKey:
-		v.add(e, NoteUnknown, fmt.Sprintf("%s has no key in the registry: nothing proves that it wrote this", e.Actor.Instance))
-	case SealElsewhere:
-		v.add(e, NoteForeign, fmt.Sprintf("bears a signature of %s that does not cover the entry", e.Actor.Instance))
-	case Unsealed:
-		if v.seals[by] {
-			v.add(e, NoteUnsealed, fmt.Sprintf("%s has sealed its earlier entries and not this one: somebody else may have written it", e.Actor.Instance))
-		}
-	}
-	v.noteTime(e, by)
-}
-
-// noteTime compares dates. A clock may be late, so an early date is told and no fault; that of one and the same writer going
-// back has fewer excuses.
-func (v *verifier) noteTime(e *Entry, by address.Instance) {
-	at, ok := envelope.ParseTime(e.CreatedAt)
-	if !ok {
-		return
-	}
-	switch own := v.last[by]; {
-	case !v.c.Now.IsZero() && at.Sub(v.c.Now) > envelope.MaxSkew:
-		v.add(e, NoteFuture, fmt.Sprintf("dated %s, which is %s from now", e.CreatedAt, round(at.Sub(v.c.Now))))
-	case !own.IsZero() && own.Sub(at) > envelope.MaxSkew:
-		v.add(e, NoteBackward, fmt.Sprintf("dated %s, %s before an earlier entry of the same writer: back-dated", e.CreatedAt, round(own.Sub(at))))
-	case v.latest.Sub(at) > envelope.MaxSkew:
-		v.add(e, NoteBackward, fmt.Sprintf("dated %s, %s before an entry that stands before it: back-dated, or two clocks differ", e.CreatedAt, round(v.latest.Sub(at))))
-	}
-	if len(v.last) < maxWriters && at.After(v.last[by]) {
-		v.last[by] = at
-	}
-	if at.After(v.latest) {
-		v.latest = at
-	}
-}
-
-func round(d time.Duration) time.Duration { return d.Round(time.Second) }
-
-func (v *verifier) add(e *Entry, kind, text string) {
-	if len(v.r.Notes) == MaxNotes {
-		v.r.More++
-		return
-	}
-	v.r.Notes = append(v.r.Notes, Note{e.Sequence, kind, text})
-}
-
 // SealOf says what the signatures of one entry prove about its writer, who has these keys.
 func SealOf(e *Entry, keys Keys) Seals {
-	w := work{e: e, own: e.Own(), keys: keys}
+	w := work{hashed: hashed{e: e}, own: e.Own(), keys: keys}
 	w.own = w.own[:min(len(w.own), maxOwn)]
 	if len(e.Signatures) > 0 {
 		_, w.signed, w.err = e.hashes(true)

@@ -292,7 +292,7 @@ func TestVerifyLong(t *testing.T) {
 		}
 	}
 	seen := 0
-	r, err := New(s, nil).Verify(t.Context(), nego, Checks{Keys: knownKeys, Pool: allCores, Also: func(e *Entry, _ Seals) {
+	r, err := New(s, nil).Verify(t.Context(), nego, Checks{Keys: knownKeys, Pool: allCores, Also: func(e *Entry, _ Seals, _ any) {
 		if e.Sequence != seen {
 			t.Errorf("entry %d is told as number %d", e.Sequence, seen)
 		}

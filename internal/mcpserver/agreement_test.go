@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,15 @@ func TestAgreement(t *testing.T) {
 	hash := within(status, "latest").str("artifactHash")
 	if status.str("state") != "countered" || !strings.Contains(status.str("yourTurn"), hash) {
 		t.Errorf("status %v", status)
+	}
+	for _, call := range regexp.MustCompile(`\w+ (\{[^}]*\})`).FindAllStringSubmatch(status.str("yourTurn"), -1) {
+		var args object
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(call[1], ":…", `:"…"`)), &args); err != nil || args["negotiationId"] != nego {
+			t.Errorf("a call that cannot be made: %s: %v", call[0], err)
+		}
+	}
+	if n := strings.Count(status.str("yourTurn"), `"negotiationId":`); n != 4 {
+		t.Errorf("%d calls are named in %s", n, status.str("yourTurn"))
 	}
 	shown := a.ok("tutti_negotiation", object{"negotiationId": nego, "show": "artifact"})
 	if shown.str("note") == "" || within(within(shown, "artifact"), "charter").str("goal") != "parse and test" {

@@ -174,7 +174,8 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	b.attend = attend.New(attend.Options{
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: watch.Switch{Read: halt.Settled, Look: look},
 		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat, Engaged: b.office.Engaged, Standing: w.Registry.Standing,
-		Wake: func(s *presence.Session, may func() bool) attend.Waker { return v.companion(b, s, may) },
+		Wake:  func(s *presence.Session, may func() bool) attend.Waker { return v.companion(b, s, may) },
+		Deals: func(s *presence.Session) attend.Deals { return b.deals(s) },
 	})
 	return b, nil
 }

@@ -3,6 +3,8 @@ package negotiation
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -45,7 +47,10 @@ func (n *Negotiations) propose(ctx context.Context, id string, a Act, o Offering
 	}
 	faults := guards(o.Artifact)
 	if len(faults) > 0 && !o.Force {
-		return nil, fmt.Errorf("%s %s: %w", ev, id, &RefusedError{Why: faults, Hint: "mend the artifact, or offer it all the same with --force, which the entry will tell"})
+		if err := n.There(ctx, id, now); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", ev, id, err)
+		}
+		return nil, fmt.Errorf("%s %s: %w", ev, id, &RefusedError{Why: faults, Hint: MendHint})
 	}
 	e, p, err := n.write(ctx, id, a, now, func(p *place, state State) (draft, error) {
 		if err := p.may(a, string(ev), ev, state, now); err != nil {
@@ -58,12 +63,17 @@ func (n *Negotiations) propose(ctx context.Context, id string, a Act, o Offering
 		if err := n.gate(ev, p.f.record, o.Artifact); err != nil {
 			return draft{}, err
 		}
-		if kind := declaration.KindFor(p.f.record.Subject); kind != "" && kind != declaration.KindOf(o.Artifact) && !o.Force {
-			return draft{}, refuse("", "the negotiation is about a %s, and the artifact is a %s", kind, firstOf(declaration.KindOf(o.Artifact), "thing without a kind"))
+		forced := faults
+		if kind := declaration.KindFor(p.f.record.Subject); kind != "" && kind != declaration.KindOf(o.Artifact) {
+			why := fmt.Sprintf("the negotiation is about a %s, and the artifact is a %s", kind, firstOf(declaration.KindOf(o.Artifact), "thing without a kind"))
+			if !o.Force {
+				return draft{}, refuse("", "%s", why)
+			}
+			forced = append(slices.Clip(faults), why)
 		}
 		var body canonjson.Object
 		body.Raw("artifact", o.Artifact)
-		return draft{kind: typ, typ: typ, role: "CONDUCTOR", body: body.End(), base: base, forced: faults}, nil
+		return draft{kind: typ, typ: typ, role: "CONDUCTOR", body: body.End(), base: base, forced: forced}, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", ev, id, err)
@@ -151,7 +161,7 @@ func (n *Negotiations) sign(ctx context.Context, id string, a Act, hash, typ, ve
 func (p *place) maySign(a Act, hash string, state State, now time.Time) (string, error) {
 	last := p.f.last()
 	if last == nil && !state.Terminal() {
-		return "", refuse(fmt.Sprintf("put something before them: `tutti negotiate offer %s FILE`", p.id), "nothing was offered yet")
+		return "", refuse("put something before them: `"+command("offer", p.id, "FILE"+as(a.By))+"`", "nothing was offered yet")
 	}
 	if err := p.may(a, "sign", Accept, state, now); err != nil {
 		return "", err
@@ -166,15 +176,15 @@ func (p *place) maySign(a Act, hash string, state State, now time.Time) (string,
 	if hash != last.Hash {
 		for _, o := range p.f.offers {
 			if o.Hash == hash {
-				return "", refuse(fmt.Sprintf("see `tutti negotiate diff %s --from %s --to %s`; sign the later one, or counter with the earlier one", p.id, hash, last.Hash),
+				return "", refuse("see `"+command("diff", p.id, "--from", hash, "--to", last.Hash)+"`; sign the later one, or counter with the earlier one",
 					"%s was superseded by %s of entry %d", hash, last.Hash, last.Index)
 			}
 		}
-		return "", refuse(fmt.Sprintf("see `tutti negotiate show %s`", p.id), "no offer/counter event matches %s", hash)
+		return "", refuse("see `"+command("show", p.id)+"`", "no offer/counter event matches %s", hash)
 	}
 	roles := p.f.b.person(a.By).roles
 	if kinds := declaration.Signers(last.Kind); kinds != nil && !declaration.MaySign(last.Kind, roles...) {
-		return "", refuse("", "%s is registered as %v, and a %s is signed by %v", a.By, roles, last.Kind, kinds)
+		return "", refuse(RoleHint(a.By, last.Kind), "%s is registered as %s, and %s is signed by %s", a.By, strings.Join(roles, ", "), last.Kind, strings.Join(kinds, ", "))
 	}
 	return hash, nil
 }
@@ -202,7 +212,7 @@ func (n *Negotiations) Move(ctx context.Context, id string, a Act, to State, rea
 	case Abandoned:
 		return n.close(ctx, id, a, Abandon, "event", bodyAbandoned, reason, now)
 	case Stabilized:
-		return nil, fmt.Errorf("status %s: %w", id, refuse("type `tutti negotiate stabilize "+id+"`", "a negotiation is stabilized by its signatures, and not by being called so"))
+		return nil, fmt.Errorf("status %s: %w", id, refuse("type `"+command("stabilize", id)+"`", "a negotiation is stabilized by its signatures, and not by being called so"))
 	case Draft, Proposed, Countered, Accepted:
 		return nil, fmt.Errorf("status %s: %w", id, refuse("offer, counter or sign something", "%s follows from what the parties do, and is not set", to))
 	}
@@ -237,7 +247,7 @@ func (p *place) mayClose(a Act, ev Event, state State, now time.Time) error {
 		return err
 	}
 	if why := p.f.mayEnd(a.By, ev, envelope.Stamp(now)); why != "" {
-		return refuse(fmt.Sprintf("to refuse it, type `tutti negotiate reject %s`", p.id), "%s", why)
+		return refuse("to refuse it, type `"+command("reject", p.id)+as(a.By)+"`", "%s", why)
 	}
 	return nil
 }
@@ -254,5 +264,5 @@ func (n *Negotiations) artifactAt(ctx context.Context, id string, at Pos, hash s
 			return artifact, nil
 		}
 	}
-	return nil, fmt.Errorf("the offer %s is no longer where it was: see `tutti negotiate verify %s`", hash, id)
+	return nil, fmt.Errorf("the offer %s is no longer where it was: see `%s`", hash, command("verify", id))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -14,13 +15,13 @@ import (
 	"tutti/internal/journal"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
-	"tutti/internal/store"
 )
 
 // A bench is what one judgement of a journal asks of the world: keys, roles, mandates. Each is asked for once.
 type bench struct {
 	ctx      context.Context
 	n        *Negotiations
+	now      time.Time // the zero time where it is not known
 	people   map[address.Instance]*person
 	mandates map[string][]mandate
 	tried    int
@@ -32,13 +33,16 @@ type bench struct {
 type person struct {
 	registered bool
 	roles      []string
+	scopes     []string
 	keys       journal.Keys
 	gone       map[signature.Public]time.Time // when keys were revoked, of those of which it is known
 	vain       bool                           // a signature in its name was under none of its keys
+	left       error                          // it was taken out of service; a *registry.GoneError
+	leftAt     time.Time                      // the zero time where that is not recorded
 }
 
-func (n *Negotiations) bench(ctx context.Context) *bench {
-	return &bench{ctx: ctx, n: n, people: map[address.Instance]*person{}, mandates: map[string][]mandate{}}
+func (n *Negotiations) bench(ctx context.Context, now time.Time) *bench {
+	return &bench{ctx: ctx, n: n, now: now, people: map[address.Instance]*person{}, mandates: map[string][]mandate{}}
 }
 
 // maxPeople is of how many something is remembered.
@@ -50,14 +54,23 @@ func (b *bench) person(i address.Instance) *person {
 		return p
 	}
 	p := &person{}
-	reg, err := b.n.people.Registered(b.ctx, i)
+	err := b.leaving(p, i)
+	var reg *registry.Registration
+	if err == nil {
+		reg, err = b.n.people.Registered(b.ctx, i)
+	}
 	switch {
 	case err == nil:
-		p.registered, p.roles = true, reg.Roles
+		p.registered, p.roles, p.scopes = true, reg.Roles, reg.Scopes
 		var keys *registry.Keys
 		if keys, err = b.n.people.Keys(b.ctx, i); err == nil {
-			p.keys = journal.Keys{Active: latest(keys.Active), Revoked: latest(keys.Revoked)}
+			p.keys = journal.Keys{Active: Tried(keys.Active), Revoked: Tried(keys.Revoked)}
 			p.gone = keys.RevokedAt()
+			for _, k := range p.keys.Revoked { // those that ended with their owner
+				if _, known := p.gone[k]; !known && !p.leftAt.IsZero() {
+					p.gone[k] = p.leftAt
+				}
+			}
 		}
 	case errors.Is(err, registry.ErrNotRegistered):
 		err = nil
@@ -71,10 +84,36 @@ func (b *bench) person(i address.Instance) *person {
 	return p
 }
 
-// maxKeys is how many active and how many revoked keys of one instance are tried: who has more is out to cost others time.
+// leaving takes note of who was taken out of service.
+func (b *bench) leaving(p *person, i address.Instance) error {
+	err := b.n.people.Standing(b.ctx, i)
+	if gone, is := errors.AsType[*registry.GoneError](err); is {
+		p.left = gone
+		p.leftAt, _ = envelope.ParseTime(gone.At)
+		return nil
+	}
+	return err
+}
+
+// here refuses who was taken out of service.
+func (b *bench) here(i address.Instance) error {
+	if left := b.person(i).left; left != nil {
+		return refuse("see `tutti discover`", "%v", left)
+	}
+	return nil
+}
+
+// maxKeys is how many active and how many revoked keys of one instance are tried.
 const maxKeys = 16
 
-func latest(keys []signature.Public) []signature.Public { return keys[max(0, len(keys)-maxKeys):] }
+// Tried are the first keys of an instance and the latest ones. Others can have added as many as they like in between, so that
+// neither what was signed long ago nor what is signed now is out of reach.
+func Tried(keys []signature.Public) []signature.Public {
+	if len(keys) <= maxKeys {
+		return keys
+	}
+	return slices.Concat(keys[:maxKeys/2], keys[len(keys)-maxKeys/2:])
+}
 
 // maxTried is how many verifications one judgement makes at most for entries that say nothing reliable: half a second.
 const maxTried = 8192
@@ -86,123 +125,6 @@ func (b *bench) seal(e *journal.Entry) journal.Seals {
 		return journal.SealElsewhere
 	}
 	return journal.SealOf(e, keys)
-}
-
-// A mandate is what somebody was given leave to do.
-type mandate struct {
-	instance, scope string
-	rights          []string
-	expires         string
-}
-
-// maxMandates is how many artifacts are looked through for a mandate.
-const maxMandates = 10_000
-
-// mandate tells why somebody may not do something in the name of a mandate, "" when he may.
-func (b *bench) mandate(id string, by address.Instance, scope, act string, at time.Time) (why string) {
-	all, known := b.mandates[id]
-	if !known {
-		b.mandates[id] = nil // nobody gives one in the name of itself
-		all = b.findMandates(id)
-		if len(b.mandates) < maxPeople {
-			b.mandates[id] = all
-		}
-	}
-	if len(all) == 0 {
-		return fmt.Sprintf("the mandate %s is not among the stabilised artifacts", id)
-	}
-	for _, m := range all {
-		why = m.allows(id, by, scope, act, at)
-		if why == "" {
-			return ""
-		}
-	}
-	return why
-}
-
-// rightAll and rightNegotiate are rights that stand for several: everything, and everything but signing.
-const (
-	rightAll       = "*"
-	rightNegotiate = "negotiate"
-)
-
-func (m mandate) allows(id string, by address.Instance, scope, act string, at time.Time) string {
-	switch {
-	case address.Instance(m.instance).Canonical() != by.Canonical():
-		return fmt.Sprintf("the mandate %s is of %s, not of %s", id, m.instance, by)
-	case m.scope != scope:
-		return fmt.Sprintf("the mandate %s is for %s, and this is about %s", id, m.scope, scope)
-	case !slices.Contains(m.rights, act) && !slices.Contains(m.rights, rightAll) && (act == "sign" || !slices.Contains(m.rights, rightNegotiate)):
-		return fmt.Sprintf("the mandate %s does not give the right %q", id, act)
-	}
-	if m.expires != "" {
-		if end, ok := envelope.ParseTime(m.expires); !ok || !at.Before(end) {
-			return fmt.Sprintf("the mandate %s has expired at %s", id, m.expires)
-		}
-	}
-	return ""
-}
-
-// findMandates looks for a mandate among the artifacts that were stabilised. One whose file is not what its name says does not
-// count, and neither does one that lies there and that nobody has signed.
-func (b *bench) findMandates(id string) (found []mandate) {
-	n := 0
-	for entry, err := range b.n.store.List(b.ctx, store.Artifact, "") {
-		if n++; n > maxMandates {
-			break
-		}
-		if err != nil {
-			continue // it is no document, so it is no mandate
-		}
-		doc, err := b.n.store.Get(b.ctx, entry.Key)
-		if err != nil || declaration.KindOf(doc.Data) != "MANDATE" || member(doc.Data, "id") != id {
-			continue
-		}
-		hash, err := canonjson.HashWhole(doc.Data)
-		if err != nil || entry.Key.Name != address.Segment(hash) && entry.Key.Name != hashName(hash) || len(declaration.Guard(doc.Data)) > 0 || !b.agreed(hash) {
-			continue
-		}
-		rights, _ := canonjson.Get(doc.Data, "rights")
-		m := mandate{instance: member(doc.Data, "instance"), scope: member(doc.Data, "scope"), expires: member(doc.Data, "expiresAt")}
-		m.rights, _ = canonjson.Strings(rights)
-		found = append(found, m)
-	}
-	return found
-}
-
-// maxGiven is how many mandates are followed that were given under mandates.
-const maxGiven = 4
-
-// agreed tells whether an artifact was stabilised: whether there is a negotiation whose journal shows that all have signed it who
-// had to. The record only says where to look.
-func (b *bench) agreed(hash string) bool {
-	if b.depth == maxGiven {
-		return false
-	}
-	b.depth++
-	defer func() { b.depth-- }()
-	n := 0
-	for entry, err := range b.n.store.List(b.ctx, store.Negotiation, "") {
-		if n++; n > maxMandates {
-			break
-		}
-		if err != nil {
-			continue
-		}
-		doc, err := b.n.store.Get(b.ctx, entry.Key)
-		if err != nil || member(doc.Data, mCurrent) != hash {
-			continue
-		}
-		r, err := ParseRecord(doc.Data)
-		if err != nil || stateKey(r.ID) != entry.Key {
-			continue
-		}
-		f := newFold(b, r.ID, r)
-		if _, err := b.n.journals.Catch(b.ctx, r.ID, f); err == nil && !f.differ() && f.final != nil && f.final.Done && f.final.Hash == hash {
-			return true
-		}
-	}
-	return false
 }
 
 // signedText is what the agreed signature covers.
@@ -229,6 +151,55 @@ func under(o signature.Object, message []byte, keys []signature.Public) bool {
 // check tells what is wrong with a signature, nil for one that counts and of which there is nothing to say. former lets keys
 // count that were revoked since: for what was settled already.
 func (f *fold) check(s *Signed, former bool) *Judgement {
+	v := f.alone(s, former)
+	if v != nil && !v.Counts {
+		return v
+	}
+	for i := range f.signed {
+		o := &f.signed[i]
+		if o.Hash != s.Hash || o.who == s.who || !f.twins(o, s, former) {
+			continue
+		}
+		j := &Judgement{Index: s.Index, By: s.By, Code: CodeSameKey, Why: fmt.Sprintf("%s has signed with the same key: of a quorum they are one", o.By)}
+		if f.record.Quorum == nil {
+			j.Why, j.Counts = fmt.Sprintf("%s has signed with the same key: nothing shows that they are two", o.By), true
+			if v != nil {
+				j.Why += "; " + v.Why
+			}
+		}
+		return j
+	}
+	return v
+}
+
+// twins tells whether a signature counts in the place of another one, of a quorum, which somebody has made with the same key under
+// another name. What covers the negotiation names its signer, and anybody can have copied what does not.
+func (f *fold) twins(o, s *Signed, former bool) bool {
+	if f.record == nil {
+		return false
+	}
+	if v := f.alone(o, former); v != nil && !v.Counts || o.under != s.under {
+		return false
+	}
+	return firstOfTwins(o, s) == o
+}
+
+// firstOfTwins is the one that counts of two with one key.
+func firstOfTwins(a, b *Signed) *Signed {
+	if a.Bound != b.Bound {
+		if a.Bound {
+			return a
+		}
+		return b
+	}
+	if a.Index < b.Index {
+		return a
+	}
+	return b
+}
+
+// alone is check without a look at the other signatures.
+func (f *fold) alone(s *Signed, former bool) *Judgement {
 	if s.verdict == nil {
 		v := f.judge(s)
 		v.Index, v.By = s.Index, s.By
@@ -248,15 +219,10 @@ func (f *fold) check(s *Signed, former bool) *Judgement {
 // by what others have vouched for.
 func (f *fold) before(s *Signed) bool {
 	end, known := f.b.person(s.By).gone[s.under]
-	if !known || f.at == "" {
+	if !known || f.ends == nil {
 		return true
 	}
-	for _, date := range []string{f.at, f.witnessed} {
-		if at, ok := envelope.ParseTime(date); ok && at.Sub(end) > envelope.MaxSkew {
-			return false
-		}
-	}
-	return true
+	return !after(f.ends.CreatedAt, end) && !(f.witnessed.By != "" && after(f.witnessed.Date, end))
 }
 
 func (f *fold) judge(s *Signed) Judgement {
@@ -271,17 +237,16 @@ func (f *fold) judge(s *Signed) Judgement {
 		return no(CodeUnknownKey, "%s has no key in the registry", s.By)
 	}
 	if kind := f.kindOf(s.Hash); declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.roles...) {
-		return no(CodeRole, "%s is registered as %v, and a %s is signed by %v", s.By, p.roles, kind, declaration.Signers(kind))
+		return no(CodeRole, "%s is registered as %s, and %s is signed by %s", s.By, strings.Join(p.roles, ", "), kind, strings.Join(declaration.Signers(kind), ", "))
 	}
 	if p.vain && f.b.vain > maxTried {
 		return no(CodeInvalid, "too many signatures were wrong before: it was not looked at")
 	}
-	keys := p.keys.Active
-	at := slices.IndexFunc(keys, func(k signature.Public) bool { return s.Object.Verify(signedText(s.Hash), k) })
-	revoked := at < 0
-	if revoked {
-		keys = p.keys.Revoked
-		at = slices.IndexFunc(keys, func(k signature.Public) bool { return s.Object.Verify(signedText(s.Hash), k) })
+	keys, revoked := p.keys.Active, false
+	at := s.early.underOne(s, keys)
+	if at < 0 {
+		keys, revoked = p.keys.Revoked, true
+		at = underOne(s, keys)
 	}
 	if at < 0 {
 		p.vain = true
@@ -290,7 +255,7 @@ func (f *fold) judge(s *Signed) Judgement {
 	}
 	s.under = keys[at]
 	if s.Context != nil {
-		s.Bound = f.record != nil && under(*s.Context, contextText(s.Hash, f.id, f.record.Scope, s.By), keys)
+		s.Bound = f.record != nil && (!revoked && s.early.bound(f.record.Scope) || under(*s.Context, contextText(s.Hash, f.id, f.record.Scope, s.By), keys))
 		if !s.Bound {
 			return no(CodeReplayed, "%s made it for another negotiation", s.By)
 		}
@@ -301,8 +266,6 @@ func (f *fold) judge(s *Signed) Judgement {
 	switch {
 	case revoked:
 		return no(CodeRevoked, "the key of %s that made it was revoked", s.By)
-	case f.record != nil && f.record.Quorum != nil && f.sameKey(s) != "":
-		return no(CodeSameKey, "%s has signed with the same key: of a quorum they are one", f.sameKey(s))
 	case !s.Bound && (f.seals(s.By) || f.b.n.Strict):
 		if f.sealedAgain(s) {
 			return Judgement{Counts: true}
@@ -314,20 +277,6 @@ func (f *fold) judge(s *Signed) Judgement {
 		return v
 	}
 	return Judgement{Counts: true}
-}
-
-// sameKey is who has signed the same before with the same key, under another name.
-func (f *fold) sameKey(s *Signed) address.Instance {
-	for i := range f.signed {
-		o := &f.signed[i]
-		if o.Index >= s.Index || o.Hash != s.Hash || o.who == s.who {
-			continue
-		}
-		if v := f.check(o, false); (v == nil || v.Counts) && o.under == s.under {
-			return o.By
-		}
-	}
-	return ""
 }
 
 // sealedAgain tells whether a signature was put at its place by the signer himself: only that is a repetition, any other may be
@@ -350,15 +299,27 @@ func (f *fold) kindOf(hash string) string {
 // signersOf are those whose signature of an artifact counts. former: also under keys that were revoked since, and whether there
 // was one.
 func (f *fold) signersOf(hash string, former bool) (all []address.Instance, rests bool) {
+	first := map[signature.Public]*Signed{}
+	var valid []*Signed
 	for i := range f.signed {
 		s := &f.signed[i]
 		if s.Hash != hash {
 			continue
 		}
-		if v := f.check(s, former); v == nil || v.Counts {
-			all = append(all, s.By)
-			rests = rests || v != nil && v.Code == CodeRevoked
+		if v := f.alone(s, former); v != nil && !v.Counts {
+			continue
 		}
+		valid = append(valid, s)
+		if o := first[s.under]; o == nil || firstOfTwins(o, s) == s {
+			first[s.under] = s
+		}
+	}
+	for _, s := range valid {
+		if f.record != nil && f.record.Quorum != nil && first[s.under] != s {
+			continue
+		}
+		all = append(all, s.By)
+		rests = rests || s.verdict.Code == CodeRevoked
 	}
 	return all, rests
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"tutti/internal/canonjson"
 )
@@ -105,7 +106,7 @@ type Comparison struct {
 // Diff compares two offers of a negotiation, by hash or by the number of their entries; "" is the latest for to, and the one before
 // that for from.
 func (n *Negotiations) Diff(ctx context.Context, id, from, to string) (*Comparison, error) {
-	p, err := n.look(ctx, id)
+	p, err := n.look(ctx, id, time.Time{})
 	if err != nil {
 		return nil, fmt.Errorf("diff %s: %w", id, err)
 	}
@@ -134,12 +135,12 @@ func (p *place) pick(name string, n int) (Offered, error) {
 		if n >= 0 && n < len(offers) {
 			return offers[n], nil
 		}
-		return Offered{}, refuse(fmt.Sprintf("see `tutti negotiate show %s`", p.id), "%d offers were made, and two are compared", p.f.total)
+		return Offered{}, refuse("see `"+command("show", p.id)+"`", "%d offers were made, and two are compared", p.f.total)
 	}
 	for _, o := range slices.Backward(offers) {
 		if o.Hash == name || strconv.Itoa(o.Index) == name {
 			return o, nil
 		}
 	}
-	return Offered{}, refuse(fmt.Sprintf("see `tutti negotiate show %s`", p.id), "no offer/counter event matches %s", name)
+	return Offered{}, refuse("see `"+command("show", p.id)+"`", "no offer/counter event matches %s", name)
 }

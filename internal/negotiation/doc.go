@@ -17,5 +17,8 @@
 // A negotiation whose quorum is complete is stabilised in steps that may be interrupted after any and repeated
 // ([Negotiations.Stabilize]). From the first step on it is settled.
 //
+// Who reads that a negotiation was settled asks the profile that held ([Negotiations.Demands]) as who settles it does. Who was
+// taken out of service moves nothing from then on; what was settled before rests on it still.
+//
 // The time is handed in, and so is the pool on which signatures are verified.
 package negotiation

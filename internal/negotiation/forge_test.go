@@ -386,3 +386,5 @@ func (deaf) Registered(context.Context, address.Instance) (*registry.Registratio
 }
 
 func (deaf) Keys(context.Context, address.Instance) (*registry.Keys, error) { return nil, errDeaf }
+
+func (deaf) Standing(context.Context, address.Instance) error { return errDeaf }

@@ -12,8 +12,8 @@ import (
 
 // Agreed returns the artifact of a kind for a scope that was agreed on, the latest by when it was kept; nil: there is none. One that
 // lies there and that nobody has signed does not count.
-func (n *Negotiations) Agreed(ctx context.Context, kind, scope string) ([]byte, error) {
-	b := n.bench(ctx)
+func (n *Negotiations) Agreed(ctx context.Context, kind, scope string, now time.Time) ([]byte, error) {
+	b := n.bench(ctx, now)
 	var found []byte
 	var when time.Time
 	seen := 0
@@ -29,7 +29,7 @@ func (n *Negotiations) Agreed(ctx context.Context, kind, scope string) ([]byte, 
 			continue
 		}
 		hash, err := canonjson.HashWhole(doc.Data)
-		if err != nil || entry.Key.Name != address.Segment(hash) && entry.Key.Name != hashName(hash) || len(declaration.Guard(doc.Data)) > 0 || !b.agreed(hash) {
+		if err != nil || entry.Key.Name != address.Segment(hash) && entry.Key.Name != hashName(hash) || len(declaration.Guard(doc.Data)) > 0 || len(b.agreed(hash)) == 0 {
 			continue
 		}
 		found, when = doc.Data, entry.Stored

@@ -12,7 +12,7 @@ import (
 )
 
 // foldForm is changed with the rules of the fold: what was kept under other rules is not believed.
-const foldForm = 2
+const foldForm = 4
 
 // Save spells the fold. What checking signatures said is not kept, as keys change.
 func (f *fold) Save() []byte {
@@ -27,7 +27,10 @@ func (f *fold) Save() []byte {
 	o.Int("total", int64(f.total))
 	o.Strs("overdue", texts(slices.Sorted(maps.Keys(f.overdue))))
 	o.Strs("sealers", texts(slices.Sorted(maps.Keys(f.sealers))))
-	o.Str("witnessed", f.witnessed)
+	o.Str("witnessed", f.witnessed.Date)
+	o.Int("witnessedAt", int64(f.witnessed.Index))
+	o.Str("witness", string(f.witnessed.By))
+	o.Str("ahead", f.ahead)
 	o.Raw("offers", list(f.offers, saveOffer))
 	o.Raw("signed", list(f.signed, saveSigned))
 	o.Raw("refusals", list(f.refusals, saveSigned))
@@ -35,6 +38,7 @@ func (f *fold) Save() []byte {
 		o.Within("final", func(o *canonjson.Object) {
 			o.Int("index", int64(f.final.Index))
 			o.Str("hash", f.final.Hash)
+			o.Str("at", f.final.At)
 			o.Strs("signers", texts(f.final.Signers))
 			o.Bool("done", f.final.Done)
 			o.Int("doneIndex", int64(f.final.DoneIndex))
@@ -120,7 +124,8 @@ func (f *fold) Restore(saved []byte) bool {
 	}
 	f.state, f.ended, f.total = State(member(saved, "state")), number(saved, "ended"), number(saved, "total")
 	f.sealers, f.overdue = restoreSet(saved, "sealers"), restoreSet(saved, "overdue")
-	f.witnessed = member(saved, "witnessed")
+	f.witnessed = dated{member(saved, "witnessed"), number(saved, "witnessedAt"), address.Instance(member(saved, "witness"))}
+	f.ahead = member(saved, "ahead")
 	for v := range elements(saved, "offers") {
 		f.offers = append(f.offers, Offered{
 			number(v, "index"), store.Pos(member(v, "at")), member(v, "hash"), member(v, "kind"), address.Instance(member(v, "by")),
@@ -135,11 +140,11 @@ func (f *fold) Restore(saved []byte) bool {
 	}
 	if v, ok := canonjson.Get(saved, "final"); ok {
 		f.final = &Final{
-			number(v, "index"), member(v, "hash"), unmarked(v, "signers"), truth(v, "done"), number(v, "doneIndex"),
+			number(v, "index"), member(v, "hash"), unmarked(v, "signers"), member(v, "at"), truth(v, "done"), number(v, "doneIndex"),
 			member(v, "doneId"), member(v, "intent"),
 		}
 	}
-	return true
+	return f.fresh()
 }
 
 // unmarked reads a list of instances as it was saved.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -44,12 +45,13 @@ func (s *Standing) Latest() *Offered {
 // A Step is what somebody can type to go on.
 type Step struct {
 	Who     string // whose turn it is, "" for anybody
-	Command string
+	Command string // fit to be pasted
+	Note    string // what it does, where that is not plain
 }
 
 // Status tells where a negotiation stands, from the journal; state.json may be gone.
 func (n *Negotiations) Status(ctx context.Context, id string, now time.Time) (*Standing, error) {
-	p, err := n.look(ctx, id)
+	p, err := n.look(ctx, id, now)
 	if err != nil {
 		return nil, fmt.Errorf("status of %s: %w", id, err)
 	}
@@ -71,7 +73,7 @@ func (n *Negotiations) standing(p *place, now time.Time) *Standing {
 		f.record.ID = p.id
 	}
 	if f.differ() {
-		s.Note = ErrTerms.Error() + ": see `tutti negotiate verify " + p.id + "`"
+		s.Note = ErrTerms.Error() + ": see `" + command("verify", p.id) + "`"
 	}
 	if last := f.last(); last != nil {
 		hash := last.Hash
@@ -108,27 +110,27 @@ func (s *Standing) steps(p *place) []Step {
 	id := p.id
 	switch {
 	case s.Record == nil:
-		return []Step{{"", "tutti negotiate open RECORD (state.json is gone, and the journal does not hold the terms)"}}
+		return []Step{{"", "tutti negotiate open RECORD", "state.json is gone, and the journal does not hold the terms"}}
 	case p.f.differ():
-		return []Step{{"", "tutti negotiate verify " + id}}
+		return []Step{{"", command("verify", id), ""}}
 	case s.State == Stabilized && (!s.Found || s.Record.Status != Stabilized):
-		return []Step{{"", "tutti negotiate stabilize " + id + " (writes state.json again)"}}
+		return []Step{{"", command("stabilize", id), "writes state.json again"}}
 	case s.State == Expired && !p.f.state.Terminal():
-		return []Step{{"", "tutti negotiate status " + id + " expired"}}
+		return []Step{{"", command("status", id, string(Expired)), ""}}
 	case s.State.Terminal():
 		return nil
 	case s.Final != nil || s.State == Accepted:
-		return []Step{{"", "tutti negotiate stabilize " + id}}
+		return []Step{{"", command("stabilize", id), ""}}
 	case s.Latest() == nil:
 		var out []Step
 		for _, i := range s.Record.Parties {
-			out = append(out, Step{string(i), fmt.Sprintf("tutti negotiate offer %s FILE --instance %s", id, i)})
+			out = append(out, Step{string(i), command("offer", id, "FILE"+as(i)), ""})
 		}
 		return out
 	}
 	var out []Step
 	for _, i := range append(append([]address.Instance{}, s.Must...), s.Of...) {
-		out = append(out, Step{string(i), fmt.Sprintf("tutti negotiate sign %s --instance %s", id, i)})
+		out = append(out, Step{string(i), command("sign", id) + as(i), ""})
 	}
 	return out
 }
@@ -154,7 +156,13 @@ func (n *Negotiations) mayAdd(ctx context.Context, a Act, payload []byte) error 
 			return refuse("take it out", "%s: a member that is written with an offer alone", ours)
 		}
 	}
-	b := n.bench(ctx)
+	if err := mayBeRaw(payload); err != nil {
+		return err
+	}
+	b := n.bench(ctx, time.Time{})
+	if err := b.here(writerOf(payload)); err != nil {
+		return err
+	}
 	if a.Key != nil {
 		if err := b.mayKey(a); err != nil {
 			return err
@@ -163,6 +171,32 @@ func (n *Negotiations) mayAdd(ctx context.Context, a Act, payload []byte) error 
 		return err
 	}
 	return b.err
+}
+
+// writerOf is who a payload says to be by.
+func writerOf(payload []byte) address.Instance {
+	actor, _ := canonjson.Get(payload, "actor")
+	return address.Instance(member(actor, "instance"))
+}
+
+// verbs are the words for what moves a negotiation, by the type of the entry or the kind of its body.
+var verbs = map[string]string{
+	"propose": "offer", "counter": "counter", "accept": "accept", "reject": "reject", "withdraw": "withdraw",
+	bodySignature: "sign", bodyStabilizing: "stabilize", bodyStabilized: "stabilize", bodyExpired: "status ID expired", bodyAbandoned: "status ID abandoned",
+}
+
+// mayBeRaw refuses an entry that moves the negotiation: what its verb looks at before nobody would have looked at.
+func mayBeRaw(payload []byte) error {
+	body, _ := canonjson.Get(payload, "body")
+	for _, word := range []string{member(payload, "type"), member(body, "kind")} {
+		if verb, moves := verbs[word]; moves {
+			if !strings.Contains(verb, " ") {
+				verb += " ID"
+			}
+			return refuse("type `tutti negotiate "+verb+"`", "an entry of the kind %s moves the negotiation, and is written by its verb alone", word)
+		}
+	}
+	return nil
 }
 
 // mayBear refuses a signature in the name of the writer that covers neither the entry nor its body.
@@ -191,6 +225,9 @@ func (n *Negotiations) Note(ctx context.Context, id string, a Act, typ, role str
 		}
 		if typ != "event" && typ != "escalate" {
 			return draft{}, refuse("", "an entry of the type %s moves the negotiation; use the verb for it", typ)
+		}
+		if err := p.f.b.here(a.By); err != nil {
+			return draft{}, err
 		}
 		if err := p.mayKey(a); err != nil {
 			return draft{}, err

@@ -62,7 +62,7 @@ func (n *Negotiations) Stabilize(ctx context.Context, id string, a Act, pool jou
 }
 
 func (n *Negotiations) stabilize(ctx context.Context, id string, a Act, pool journal.Pool, now time.Time) (*Result, error) {
-	w, err := n.witness(ctx, id, pool, now)
+	w, err := n.witness(ctx, id, pool, true, now)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +70,11 @@ func (n *Negotiations) stabilize(ctx context.Context, id string, a Act, pool jou
 		return nil, err
 	}
 	f := w.p.f
+	if f.final == nil || !f.final.Done {
+		if err := w.unused(a.EventID); err != nil {
+			return nil, err
+		}
+	}
 	if f.final == nil {
 		if err := n.settle(ctx, w, a, now); err != nil {
 			return nil, err
@@ -107,10 +112,10 @@ func (w *witness) mayStabilize(now time.Time) error {
 		return w.report.Bad
 	}
 	if f.record == nil {
-		return refuse("write it anew with `tutti negotiate open`", "%s and the journal does not hold its terms", w.p.note)
+		return refuse(openAnew, "%s and the journal does not hold its terms", w.p.note)
 	}
 	if f.differ() {
-		return fmt.Errorf("%w: see `tutti negotiate verify %s`", ErrTerms, w.p.id)
+		return fmt.Errorf("%w: see `%s`", ErrTerms, command("verify", w.p.id))
 	}
 	state, why := w.p.state(now)
 	if f.final != nil {
@@ -122,8 +127,21 @@ func (w *witness) mayStabilize(now time.Time) error {
 	if state.Terminal() {
 		return refuse("", "it is %s: %s", state, why)
 	}
+	if err := f.clock(now); err != nil {
+		return err
+	}
 	if winner, _ := f.winner(); winner == nil {
 		return fmt.Errorf("%w: %s", ErrQuorum, w.p.lacks())
+	}
+	return nil
+}
+
+// unused is Negotiations.unused for who has read the journal.
+func (w *witness) unused(eventID string) error {
+	for _, e := range w.entries {
+		if eventID != "" && e.ID == eventID {
+			return taken(e)
+		}
 	}
 	return nil
 }
@@ -165,7 +183,7 @@ func (n *Negotiations) step(ctx context.Context, w *witness, a Act, now time.Tim
 		return nil, err
 	}
 	w.tip = journal.Tip{Count: e.Sequence + 1, EntryHash: e.EntryHash()}
-	f.add(e, nil)
+	f.add(e, nil, nil)
 	return e, nil
 }
 
@@ -190,6 +208,7 @@ func (n *Negotiations) settle(ctx context.Context, w *witness, a Act, now time.T
 	body.Str("kind", bodyStabilizing)
 	body.Str("artifactHash", winner.Hash)
 	body.Strs("signers", texts(signers))
+	a.EventID = "" // the id that was asked for is that of the last entry
 	if _, err := n.step(ctx, w, a, now, draft{kind: "stabilizing", typ: "event", role: "MANDATAIRE", body: body.End()}); err != nil {
 		return err
 	}

@@ -26,9 +26,9 @@ type witness struct {
 // maxTold is how many judgements are kept.
 const maxTold = 1000
 
-// witness reads all of a journal.
-func (n *Negotiations) witness(ctx context.Context, id string, pool journal.Pool, now time.Time) (*witness, error) {
-	p, err := n.find(ctx, id)
+// witness reads all of a journal. all: its entries are wanted.
+func (n *Negotiations) witness(ctx context.Context, id string, pool journal.Pool, all bool, now time.Time) (*witness, error) {
+	p, err := n.find(ctx, id, now)
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +42,13 @@ func (n *Negotiations) witness(ctx context.Context, id string, pool journal.Pool
 		Keys: func(_ context.Context, by address.Instance) (journal.Keys, error) {
 			return p.f.b.person(by).keys, p.f.b.err
 		},
-		Pool: pool, Now: now,
-		Also: func(e *journal.Entry, s journal.Seals) {
-			w.entries = append(w.entries, e)
-			p.f.add(e, &s)
+		Pool: pool, Now: now, Beside: p.f.beside(),
+		Also: func(e *journal.Entry, s journal.Seals, beside any) {
+			if all {
+				w.entries = append(w.entries, e)
+			}
+			known, _ := beside.(*early)
+			p.f.add(e, &s, known)
 			if a, ok := canonjson.Get(e.Body, "artifact"); ok && (e.Type == "propose" || e.Type == "counter") {
 				if hash, err := canonjson.Hash(a); err == nil && w.artifacts[hash] == nil {
 					w.artifacts[hash] = a
@@ -75,7 +78,7 @@ func (n *Negotiations) keeps(ctx context.Context, w *witness) error {
 	key := ArtifactKey(w.artifacts[f.Hash], f.Hash)
 	doc, err := n.store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return &ArtifactError{key.Path(), "the artifact that was stabilised is not there; `tutti negotiate stabilize " + w.p.id + "` writes it again"}
+		return &ArtifactError{key.Path(), "the artifact that was stabilised is not there; `" + command("stabilize", w.p.id) + "` writes it again"}
 	}
 	if err != nil {
 		return &ArtifactError{key.Path(), err.Error()}
@@ -115,7 +118,7 @@ func (v *Verdict) OK() bool {
 
 // Verify reads all of a negotiation and believes nothing but signatures. pool verifies them.
 func (n *Negotiations) Verify(ctx context.Context, id string, pool journal.Pool, now time.Time) (*Verdict, error) {
-	w, err := n.witness(ctx, id, pool, now)
+	w, err := n.witness(ctx, id, pool, false, now)
 	if err != nil {
 		return nil, fmt.Errorf("verify %s: %w", id, err)
 	}
@@ -136,7 +139,7 @@ func (n *Negotiations) Verify(ctx context.Context, id string, pool journal.Pool,
 
 // Material returns what declarations and dossiers are made from. Signatures are not looked at.
 func (n *Negotiations) Material(ctx context.Context, id string) (*Material, error) {
-	w, err := n.witness(ctx, id, nil, time.Time{})
+	w, err := n.witness(ctx, id, nil, true, time.Time{})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", id, err)
 	}

@@ -13,9 +13,9 @@ import (
 // again is the command after which a step can be taken that an artifact stands against.
 func (g *gates) again() string {
 	if g.step == Offer {
-		return "tutti negotiate offer --id " + quoted(g.f.Negotiation) + " --artifact FILE   # with that changed"
+		return "tutti negotiate offer " + quoted(g.f.Negotiation) + " FILE   # with that changed"
 	}
-	return "tutti negotiate counter --id " + quoted(g.f.Negotiation) + " --artifact FILE   # with that changed"
+	return "tutti negotiate counter " + quoted(g.f.Negotiation) + " FILE --base latest   # with that changed"
 }
 
 // word checks a member that, if it is there, is one of some words.

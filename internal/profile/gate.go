@@ -7,6 +7,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/declaration"
+	"tutti/internal/plain"
 )
 
 // A Step is one of a negotiation.
@@ -189,15 +190,12 @@ func (g *gates) line(verb, instance, rest string) string {
 	return "tutti " + verb + " --negotiation " + quoted(g.f.Negotiation) + " --instance " + quoted(instance) + " " + rest
 }
 
-// quoted makes a word that a shell takes as it is. What it would have to quote a stranger chose: the word is left out then.
+// quoted makes a word that a shell takes as one. A stranger chose it: what would not be shown as it is is left out.
 func quoted(s string) string {
-	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_.:~@/", c)
-	}
-	if s == "" || s[0] == '-' || strings.ContainsFunc(s, func(c rune) bool { return !plain(c) }) {
+	if s == "" || s[0] == '-' || plain.Clean(s) != s {
 		return "..."
 	}
-	return s
+	return plain.Word(s)
 }
 
 func same(a, b string) bool { return a == b || address.Canonical(a) == address.Canonical(b) }

@@ -156,16 +156,22 @@ func TestGateAttention(t *testing.T) {
 	}
 }
 
-// TestGateQuotes: no name from a stranger becomes a word of a command that does something else.
+// TestGateQuotes: a name from a stranger is one word of a command, as it is, or is left out where it would not be shown as it is.
 func TestGateQuotes(t *testing.T) {
 	t.Parallel()
 	f := good()
-	f.Negotiation, f.Actor = "$(rm -rf ~)", "a;b"
-	f.Confidence.Missing = []string{"a;b", "-x"}
+	f.Negotiation, f.Actor = "$(rm -rf ~) it's", "a;b"
+	f.Confidence.Missing = []string{"a;b", "-x", "c\u202eb"}
+	var got []string
 	for _, r := range profile.All()[0].Check(profile.Stabilise, f) {
-		if strings.ContainsAny(r.Command, "$();") || slices.Contains(strings.Fields(r.Command), "-x") {
-			t.Errorf("command %q", r.Command)
+		if strings.HasPrefix(r.Command, "tutti attest-comprehension") {
+			got = append(got, r.Command)
 		}
+	}
+	const head = `tutti attest-comprehension --negotiation '$(rm -rf ~) it'\''s' --instance `
+	want := []string{head + `'a;b' --dossier sha256:1`, head + "... --dossier sha256:1", head + "... --dossier sha256:1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

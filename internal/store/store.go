@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -168,8 +169,16 @@ type Ender interface {
 
 // A Logger is optional: it tells which logs there are.
 type Logger interface {
-	// Logs yields the names of the logs of a kind that has names, in no order.
+	// Logs yields the names of the logs of a kind that has names, in no order (see CheckLogs).
 	Logs(ctx context.Context, kind Kind) iter.Seq2[string, error]
+}
+
+// CheckLogs refuses a kind that is not one of logs with names.
+func CheckLogs(kind Kind) error {
+	if !slices.Contains(Kinds(), kind) || !kind.Spec().IsLog() || !kind.Spec().HasName() {
+		return fmt.Errorf("%s is no kind of logs with names", kind)
+	}
+	return nil
 }
 
 // An Extender is optional: it adds many lines for little more than the price of one (see ExtendWith).

@@ -27,7 +27,8 @@ func TestSurveyed(t *testing.T) {
 	eventually(t, func() (string, bool) {
 		var err error
 		all, err = w.Panes(t.Context())
-		return fmt.Sprint(all, err), err == nil && len(all.Panes) == 4 && all.Panes[2].Dead && all.Panes[3].Dead && !all.Panes[2].unreaped() && !all.Panes[3].unreaped()
+		return fmt.Sprint(all, err), err == nil && len(all.Panes) == 4 && all.Panes[0].Path != "" && all.Panes[1].Path == odd && // their processes have gone there
+			all.Panes[2].Dead && all.Panes[3].Dead && !all.Panes[2].unreaped() && !all.Panes[3].unreaped()
 	})
 	want := *all
 	want.Socket, want.Panes = "", nil

@@ -69,7 +69,7 @@ func journalOf(t *testing.T, c kase) {
 	if key, err := journal.KeyOf(id); err != nil || key.Path() != v.JournalFile {
 		t.Errorf("the journal lies at %s (%v), want %s", key.Path(), err, v.JournalFile)
 	}
-	n, s := agreements(t, id, v.Negotiation, v.Entries)
+	n, _ := agreements(t, id, v.Negotiation, v.Entries)
 	got, err := n.Verify(t.Context(), id, nil, tableTime)
 	if err != nil || got.Report.OK() != v.Verification.OK || got.Report.Entries != len(v.Entries) {
 		t.Fatalf("%+v, %v", got, err)
@@ -85,7 +85,7 @@ func journalOf(t *testing.T, c kase) {
 		t.Errorf("offers %q, want %q", hashes, v.OfferedHashes)
 	}
 
-	n, s = agreements(t, id, v.Negotiation, v.Entries[:len(v.Entries)-1])
+	n, s := agreements(t, id, v.Negotiation, v.Entries[:len(v.Entries)-1])
 	res, err := n.Stabilize(t.Context(), id, negotiation.Act{}, nil, tableTime)
 	if err != nil || res.ArtifactHash != v.WinnerHash || res.Path != v.StabilizedArtifactFile {
 		t.Fatalf("%+v, %v", res, err)

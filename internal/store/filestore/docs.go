@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"tutti/internal/atomicfile"
@@ -113,8 +112,12 @@ func (s *Store) List(ctx context.Context, kind store.Kind, owner string) iter.Se
 // Logs is of [store.Logger].
 func (s *Store) Logs(ctx context.Context, kind store.Kind) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if !slices.Contains(store.Kinds(), kind) || !kind.Spec().IsLog() || !kind.Spec().HasName() {
-			yield("", fmt.Errorf("list logs: %s is no kind of logs with names", kind))
+		err := store.CheckLogs(kind)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			yield("", s.fail("list logs", store.Key{Kind: kind}, err))
 			return
 		}
 		s.list(ctx, kind, "")(func(e store.Entry, err error) bool { return yield(e.Key.Name, err) })

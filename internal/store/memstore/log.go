@@ -172,3 +172,24 @@ func (s *Store) Recreate(k store.Key, lines ...[]byte) error {
 	}
 	return nil
 }
+
+var _ store.Logger = (*Store)(nil)
+
+// Logs yields the names of the subjects that have lines.
+func (s *Store) Logs(ctx context.Context, kind store.Kind) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		err := store.CheckLogs(kind)
+		if err == nil {
+			err = s.usable(ctx, false)
+		}
+		if err != nil {
+			yield("", fail("list logs", store.Key{Kind: kind}, err))
+			return
+		}
+		for _, subject := range s.srv.logs(kind.Spec().Bucket, kind.String()+".") {
+			if k, err := store.ParseSubject(subject); err == nil && !yield(k.Name, nil) {
+				return
+			}
+		}
+	}
+}

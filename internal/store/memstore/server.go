@@ -191,3 +191,16 @@ func lastSeq(all []message) uint64 {
 	}
 	return all[len(all)-1].seq
 }
+
+// logs returns the subjects with a prefix that have messages.
+func (s *server) logs(in, prefix string) (found []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, now := s.streams[in], s.now()
+	for subject := range t.messages {
+		if strings.HasPrefix(subject, prefix) && len(t.get(subject, now)) > 0 {
+			found = append(found, subject)
+		}
+	}
+	return found
+}

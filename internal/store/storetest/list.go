@@ -154,6 +154,49 @@ func testKeysOfLogs(f *fixture) {
 	}
 }
 
+// testLogs: the logs of a kind are listed, each once, and nothing else is.
+func testLogs(f *fixture) {
+	l, ok := f.s.(store.Logger)
+	if !ok {
+		f.Skip("the backend lists no logs")
+	}
+	logs := func() []string {
+		f.Helper()
+		var names []string
+		for name, err := range l.Logs(f.ctx, store.Journal) {
+			if err != nil {
+				f.Fatalf("Logs: %v", err)
+			}
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return names
+	}
+	if got := logs(); len(got) != 0 {
+		f.Errorf("Logs of an empty store: %q", got)
+	}
+	f.create(key(store.Negotiation, "no-log"), doc("record"))
+	f.append(key(store.Trail, "other"), "", doc("line"))
+	for i, part := range hostile {
+		f.append(key(store.Journal, part), "", doc(i))
+		f.append(key(store.Journal, part), store.AnyEnd, doc("more"))
+	}
+	if got, want := logs(), slices.Sorted(slices.Values(hostile)); !slices.Equal(got, want) {
+		f.Errorf("Logs: %q, want %q", got, want)
+	}
+	for range l.Logs(f.ctx, store.Journal) {
+		break
+	}
+	for _, kind := range append(docKinds(), 0) {
+		var first error
+		for _, err := range l.Logs(f.ctx, kind) {
+			first = err
+			break
+		}
+		f.wantRefused(fmt.Sprint("Logs of ", kind), first)
+	}
+}
+
 // illegal are keys that Key.Check refuses.
 func illegal() []store.Key {
 	keys := []store.Key{

@@ -120,6 +120,12 @@ func (f *fixture) everything(ctx context.Context, s Store, k store.Key, rev stor
 	errs["Read"] = f.readErr(ctx, s, log, "")
 	_, errs["End"] = store.EndOf(ctx, s, log)
 	errs["List"], errs["Owners"] = nil, nil
+	if l, ok := s.(store.Logger); ok {
+		errs["Logs"] = nil
+		for _, err := range l.Logs(ctx, store.Journal) {
+			errs["Logs"] = err
+		}
+	}
 	for _, err := range s.List(ctx, k.Kind, k.Owner) {
 		errs["List"] = err
 	}

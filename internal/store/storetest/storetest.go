@@ -89,6 +89,7 @@ var suite = []struct {
 	{"LogAppenders", testLogAppenders},
 	{"LogForeign", testLogForeign},
 	{"LogReplaced", testLogReplaced},
+	{"Logs", testLogs},
 	{"Lease", testLease},
 	{"LeaseEnd", testLeaseEnd},
 	{"LeaseRace", testLeaseRace},

@@ -64,7 +64,7 @@ func (c *Client) Get(ctx context.Context, at string) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxBytes+1))
 	switch {
-	case err != nil:
+	case err != nil, ctx.Err() != nil: // a server that sees us go ends its answer, and what it had said by then looks whole
 		return nil, why(ctx, err)
 	case len(data) > maxBytes:
 		return nil, fmt.Errorf("the answer has more than %d MiB", maxBytes>>20)
