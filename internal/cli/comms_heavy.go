@@ -34,6 +34,8 @@ type commsParts struct {
 	turns func(ctx context.Context, c *Call, w *app.World, v *statusView) ([]agreement.Turn, error)
 	// projects leads hooks to the mail between projects. Settings are read only when some has come.
 	projects func(c *Call, home string) *hook.Projects
+	// warner reads the leases on files for hooks.
+	warner func() *hook.Warner
 }
 
 // withComms gives a verb of the light program those parts.
@@ -41,7 +43,7 @@ func withComms(verb Func) Func {
 	return func(ctx context.Context, c *Call) error {
 		c.comms = &commsParts{
 			send: runSendProject, resend: resendKept, abroad: (*comms.Office).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
-			matters: offerMatters, waiting: waitingHere, projects: projectsHere, turns: turnsOf,
+			matters: offerMatters, waiting: waitingHere, projects: projectsHere, turns: turnsOf, warner: hook.WarnHere,
 		}
 		return verb(ctx, c)
 	}

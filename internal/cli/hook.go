@@ -52,6 +52,7 @@ func runHook(ctx context.Context, c *Call) error {
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.outFile, Now: time.Now,
 		Open:     func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
 		Projects: c.hookProjects(input),
+		Warner:   c.hookWarner(input),
 		Tell: func(call *driver.Call, i address.Instance, works bool) {
 			// Nearly nobody listens where there is no server, and nothing comes of it then.
 			_ = wake.Tell(wake.Caller{
@@ -71,12 +72,25 @@ func (c *Call) hookProjects(input []byte) *hook.Projects {
 	if c.comms != nil {
 		return c.comms.projects(c, home)
 	}
-	return hook.Elsewhere(home, func() error {
+	return hook.Elsewhere(home, c.withInput(input))
+}
+
+// hookWarner reads the leases on files. The light program is replaced where there may be one.
+func (c *Call) hookWarner(input []byte) *hook.Warner {
+	if c.comms != nil {
+		return c.comms.warner()
+	}
+	return hook.WarnElsewhere(c.withInput(input))
+}
+
+// withInput replaces the process by the heavy program, which reads again what was read.
+func (c *Call) withInput(input []byte) func() error {
+	return func() error {
 		if err := putBack(input); err != nil {
 			return err
 		}
 		return c.toHeavy()
-	})
+	}
 }
 
 // putBack makes standard input what was read of it, for the program that takes our place.

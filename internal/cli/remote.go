@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -89,7 +88,11 @@ func (c *Call) endpoint(port int, path string) (app.Endpoint, error) {
 // served runs an endpoint until it is ended. What keeps it from beginning is exit status 1.
 func (c *Call) served(ctx context.Context, w *app.World, e app.Endpoint, serve func(context.Context, *app.World, app.Endpoint) error) error {
 	err := serve(ctx, w, e)
-	var op *net.OpError
+	var op interface { // of the network, and not of a file: *net.OpError, without the package that the light program has no use for
+		error
+		Unwrap() error
+		Temporary() bool
+	}
 	switch {
 	case err == nil:
 		return nil

@@ -229,7 +229,7 @@ $ tutti completion fish >~/.config/fish/completions/tutti.fish`,
 		See:  "install",
 	},
 	{
-		Name: "man", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Rare: true, Run: runMan, TextOnly: true,
+		Name: "man", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Rare: true, TextOnly: true,
 		Short: "show the manual page of a verb, or write all pages",
 		Args:  "[<verb>]",
 		Flags: []Flag{

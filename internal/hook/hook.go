@@ -15,7 +15,8 @@
 //     With nothing new that costs a look at the times of two files. Where something is new, a program that cannot judge it is replaced by
 //     one that can, before anything was done ([Elsewhere]).
 //   - Before a file is changed on which a peer has a lease the agent is told who has it and until when, and nothing is kept from it. Where
-//     nobody has ever taken one that costs a look for a folder.
+//     nobody has one that costs a look for a folder; where somebody may, a program that does without package lease is replaced by one that
+//     has it ([WarnElsewhere]).
 //   - While the halt switch is on it says so and does nothing else. When it was cleared, nothing is put before an agent until its
 //     user has let it go on.
 //
@@ -76,6 +77,8 @@ type Options struct {
 	Tell func(c *driver.Call, i address.Instance, works bool)
 	// Projects leads to the conversations between projects; nil: nobody is told of them.
 	Projects *Projects
+	// Warner reads the leases on files; nil: nobody is told of them.
+	Warner *Warner
 	// Switch and Memory look at the halt switch; nil: as package halt does.
 	Switch func() halt.State
 	Memory func() (halt.Entry, error)
@@ -149,7 +152,7 @@ func (e *event) run(ctx context.Context) (err error) {
 	}
 	switch m := e.call.Event.Moment; {
 	case m == driver.Edit:
-		return e.warn(ctx)
+		return e.edits(ctx)
 	case m == driver.Ask, e.call.Helper && m == driver.Tool:
 		return e.report(ctx)
 	case e.call.Helper:

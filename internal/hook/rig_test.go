@@ -163,7 +163,7 @@ func (g *rig) options(host, event, input string, out io.Writer) Options {
 	}
 	return Options{
 		Driver: d, Event: event, Input: []byte(input), Env: func(string) string { return "" }, State: g.statedir(),
-		Out: out, Now: g.now, Switch: g.state, Memory: g.remembered,
+		Out: out, Now: g.now, Switch: g.state, Memory: g.remembered, Warner: WarnHere(),
 		Open: func(ctx context.Context, p Place) (*Bus, error) {
 			a := g.app(g.dir, p.Root)
 			var w *app.World

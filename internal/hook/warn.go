@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,15 +21,46 @@ import (
 // maxWarned is how many leases one warning names, the nearest first.
 const maxWarned = 3
 
+// A Warner reads the leases on files.
+type Warner struct {
+	warn func(ctx context.Context, e *event) error
+}
+
+// WarnHere reads them in this program.
+func WarnHere() *Warner {
+	return &Warner{func(ctx context.Context, e *event) error { return e.warn(ctx) }}
+}
+
+// WarnElsewhere has the program replaced by one that can, when there may be a lease. replace returns only if that failed.
+func WarnElsewhere(replace func() error) *Warner {
+	return &Warner{func(context.Context, *event) error { return replace() }}
+}
+
+// edits is what happens before a file is changed. Nothing was done yet when another program takes over.
+func (e *event) edits(ctx context.Context) error {
+	if e.o.Warner == nil || len(e.call.Files) == 0 || !e.notes.load(&e.was) || e.was.Root == "" || e.was.Instance == "" {
+		return nil
+	}
+	if !holdsAny(filepath.Join(e.was.Root, leaseFolder)) {
+		return nil // nobody has one here
+	}
+	return e.o.Warner.warn(ctx, e)
+}
+
+// holdsAny tells whether something lies in a folder, or may.
+func holdsAny(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	_, err = f.Readdirnames(1)
+	return !errors.Is(err, io.EOF)
+}
+
 // warn tells an agent that is about to change a file who has said that he works on it. It never says that it may not: what a program
 // asks of its user, and whether, stays as it is.
 func (e *event) warn(ctx context.Context) (err error) {
-	if len(e.call.Files) == 0 || !e.notes.load(&e.was) || e.was.Root == "" || e.was.Instance == "" {
-		return nil
-	}
-	if _, err := os.Lstat(filepath.Join(e.was.Root, leaseFolder)); err != nil {
-		return nil // nobody has ever taken one here
-	}
 	if e.bus, err = e.o.Open(ctx, Place{Root: e.was.Root, Dir: e.call.Dir}); err != nil {
 		return err
 	}
