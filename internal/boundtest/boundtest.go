@@ -37,7 +37,7 @@ type Input struct {
 func Each(t *testing.T, inputs []Input, do func(t *testing.T, input []byte)) {
 	t.Helper()
 	switch {
-	case race:
+	case Race:
 		t.Skip("the race detector takes time and memory of its own")
 	case os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil:
 		t.Skip("the system does not tell the peak of memory")
@@ -59,7 +59,7 @@ func Each(t *testing.T, inputs []Input, do func(t *testing.T, input []byte)) {
 // busy machine count here. With the race detector nothing is said.
 func Wall(t testing.TB, what string, took time.Duration) {
 	t.Helper()
-	if !race && took > 20*MaxTime {
+	if !Race && took > 20*MaxTime {
 		t.Errorf("%s took %v", what, took)
 	}
 }
