@@ -1,7 +1,8 @@
 // Package boundtest measures for tests what hostile input costs: the processor time and the peak of memory of work on one input,
 // in a process of its own, so that neither other tests nor a machine that is busy count.
 //
-// A test calls Each with its inputs. Started again as a child, the same test does the work on one of them.
+// A test calls Each with its inputs. Started again as a child, the same test does the work on one of them. Tests that measure
+// in their own process ask Wall, and Race where the detector would only slow them down.
 package boundtest
 
 import (
