@@ -116,7 +116,8 @@ func (l *lodger) signal(s syscall.Signal) {
 	}
 }
 
-// want waits for a line; backlog may come before it.
+// want waits for a line. Backlog may come before it, and on a busy machine the word that a heartbeat took longer than the quarter of a second
+// that these have; the next one mends that.
 func (l *lodger) want(want string) {
 	l.t.Helper()
 	late := time.After(20 * time.Second)
@@ -126,7 +127,8 @@ func (l *lodger) want(want string) {
 			if got == want {
 				return
 			}
-			if !strings.HasSuffix(got, `,"backlog":true}`) {
+			late := strings.HasPrefix(got, "log ") && strings.HasSuffix(got, "update session: context deadline exceeded")
+			if !late && !strings.HasSuffix(got, `,"backlog":true}`) {
 				l.t.Fatalf("got %q, want %q", got, want)
 			}
 		case <-late:
@@ -184,7 +186,7 @@ func TestStoppedProcesses(t *testing.T) {
 	b.signal(syscall.SIGTERM)
 	a.want(left("sess:a", "sess:b"))
 	for line := range b.lines {
-		if !strings.HasSuffix(line, `,"backlog":true}`) {
+		if !strings.HasSuffix(line, `,"backlog":true}`) && !strings.HasSuffix(line, "update session: context deadline exceeded") {
 			t.Errorf("the other process said %q, want its backlog only", line)
 		}
 	}

@@ -1,7 +1,8 @@
 // Package boundtest measures for tests what hostile input costs: the processor time and the peak of memory of work on one input,
 // in a process of its own, so that neither other tests nor a machine that is busy count.
 //
-// A test calls Each with its inputs. Started again as a child, the same test does the work on one of them.
+// A test calls Each with its inputs. Started again as a child, the same test does the work on one of them. Tests that measure
+// in their own process ask Wall, and Race where the detector would only slow them down.
 package boundtest
 
 import (
@@ -37,7 +38,7 @@ type Input struct {
 func Each(t *testing.T, inputs []Input, do func(t *testing.T, input []byte)) {
 	t.Helper()
 	switch {
-	case race:
+	case Race:
 		t.Skip("the race detector takes time and memory of its own")
 	case os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil:
 		t.Skip("the system does not tell the peak of memory")
@@ -59,7 +60,7 @@ func Each(t *testing.T, inputs []Input, do func(t *testing.T, input []byte)) {
 // busy machine count here. With the race detector nothing is said.
 func Wall(t testing.TB, what string, took time.Duration) {
 	t.Helper()
-	if !race && took > 20*MaxTime {
+	if !Race && took > 20*MaxTime {
 		t.Errorf("%s took %v", what, took)
 	}
 }

@@ -2,4 +2,5 @@
 
 package boundtest
 
-const race = false
+// Race says whether this is a build with the race detector.
+const Race = false

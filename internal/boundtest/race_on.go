@@ -2,4 +2,5 @@
 
 package boundtest
 
-const race = true
+// Race says whether this is a build with the race detector.
+const Race = true

@@ -170,7 +170,7 @@ func (c *Call) proposal(name string) ([]byte, error) {
 	data, err := c.body(arg)
 	var known *fault
 	if err != nil && !errors.As(err, &known) {
-		return nil, failIO("", err, "read the proposal")
+		return nil, failIO("a file, or - for standard input; tutti model show form   # prints one to begin with", err, "read the proposal")
 	}
 	return data, err
 }

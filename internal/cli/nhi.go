@@ -11,6 +11,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/nhi"
+	"tutti/internal/registry"
 )
 
 // longLived is the age in days from which on a key is called long-lived.
@@ -213,6 +214,9 @@ func runNHIExport(ctx context.Context, c *Call) error {
 	who, err := c.about(ctx, w, "instance")
 	if err != nil {
 		return err
+	}
+	if _, err := w.Registry.Registered(ctx, who); errors.Is(err, registry.ErrNotRegistered) && c.under != H2A {
+		c.warn("%s is not registered here: its bundle is empty", Clean(string(who)))
 	}
 	raw, err := nhi.Bundle(ctx, w.Registry, who, c.value("trust-domain"))
 	if name, ok := errors.AsType[*nhi.NameError](err); ok {

@@ -96,7 +96,7 @@ func runSpawn(ctx context.Context, c *Call) error {
 		}
 	}
 	if err != nil {
-		return whose(err)
+		return withFlag(whose(err), "--parent")
 	}
 	if c.isSet("capabilities") {
 		s.Bounded, s.Capabilities = true, split(c.value("capabilities"))

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )
@@ -125,6 +126,9 @@ func needStrace(t *testing.T) {
 // TestPowerCut records each operation where temporary files lie and, if there is one, on a file system in memory: what the
 // store does to make a name safe depends on what is known of the file system.
 func TestPowerCut(t *testing.T) {
+	if boundtest.Race {
+		t.Skip("one process after the other, watched call by call: the detector makes it slow and has nothing to see")
+	}
 	needStrace(t)
 	t.Run("disk", func(t *testing.T) { powerCut(t, func(t *testing.T) string { return t.TempDir() }) })
 	t.Run("memory", func(t *testing.T) {
@@ -283,6 +287,9 @@ func checkRoot(t *testing.T, o op, root string, acked bool) error {
 // TestKilled stops the process with SIGKILL at each call that changes something. What the kernel was given stays, so the
 // check is that of a reader who comes right after, locks of the dead included.
 func TestKilled(t *testing.T) {
+	if boundtest.Race {
+		t.Skip("one process after the other, watched call by call: the detector makes it slow and has nothing to see")
+	}
 	needStrace(t)
 	for _, o := range ops {
 		t.Run(strings.ReplaceAll(o.name, " ", "_"), func(t *testing.T) {
