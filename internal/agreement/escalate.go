@@ -129,26 +129,26 @@ func (b *Bus) once(ctx context.Context, m *escalation.Matter, write func() (*jou
 }
 
 // Settle records of every matter whose end has passed what applies since. It decides nothing that did not apply already, and returns
-// those of which something was written.
-func (b *Bus) Settle(ctx context.Context, a negotiation.Act, now time.Time) (done []*escalation.Matter, err error) {
-	all, _, err := b.Matters().All(ctx)
+// those of which something was written. What cannot be read or written of one negotiation is told in problems, and keeps no other from
+// being settled. Who does this again and again gives the same ends each time.
+func (b *Bus) Settle(ctx context.Context, a negotiation.Act, ends *escalation.Ends, now time.Time) (done []*escalation.Matter, problems []error, err error) {
+	due, problems, err := b.Matters().Lapsed(ctx, ends, now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, m := range all {
-		if m.Negotiation == "" || m.Recorded || m.State(now) != escalation.Lapsed {
-			continue
-		}
+	for _, m := range due {
 		_, err := b.once(ctx, m, func() (*journal.Entry, error) {
 			return b.Negotiations().Note(ctx, m.Negotiation, a, "event", declaration.Mandataire, m.LapseBody(), now)
-		}, func(is *escalation.Matter) bool { return !is.Recorded })
+		}, func(is *escalation.Matter) bool { return !is.Recorded && is.Answer == nil })
 		switch {
+		case ctx.Err() != nil:
+			return done, problems, context.Cause(ctx)
 		case errors.Is(err, escalation.ErrClosed):
 		case err != nil:
-			return done, fmt.Errorf("settle %s: %w", address.Segment(m.ID), err)
+			problems = append(problems, fmt.Errorf("settle %s: %w", address.Segment(m.ID), err))
 		default:
 			done = append(done, m)
 		}
 	}
-	return done, nil
+	return done, problems, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/envelope"
 	"tutti/internal/escalation"
 	"tutti/internal/negotiation"
 	"tutti/internal/registry"
@@ -111,17 +112,28 @@ func TestLapse(t *testing.T) {
 	if m := h.matter("evt-1"); m.Target != "" || !m.For("human:anybody:000000000009") {
 		t.Errorf("nobody was to be found: %+v", m)
 	}
-	if done, err := h.bus.Settle(h.Context(), h.act(ana), h.now); err != nil || len(done) != 0 {
-		t.Errorf("before its end: %v, %v", done, err)
+	ends := &escalation.Ends{}
+	if done, problems, err := h.bus.Settle(h.Context(), h.act(ana), ends, h.now); err != nil || len(done)+len(problems) != 0 {
+		t.Errorf("before its end: %v, %v, %v", done, problems, err)
+	}
+	if got := envelope.Stamp(ends.Next()); got != "2026-06-12T13:00:00.000Z" {
+		t.Errorf("the first end is %s", got)
+	}
+	// An entry that says so too early is not what is recorded in the end.
+	if _, err := h.bus.Negotiations().Note(h.Context(), "n:1", h.act(ana), "event", "CONDUCTOR", h.matter("evt-1").LapseBody(), h.now); err != nil {
+		t.Fatal(err)
 	}
 	later := h.now.Add(2 * time.Hour)
 	if m := h.matter("evt-1"); m.Outcome(later) != "drop" {
 		t.Errorf("after its end %q applies, want drop", m.Outcome(later))
 	}
 	for n, want := range []int{1, 0} {
-		if done, err := h.bus.Settle(h.Context(), h.act(bob), later); err != nil || len(done) != want {
-			t.Errorf("settled %d: %v, %v, want %d", n, done, err, want)
+		if done, problems, err := h.bus.Settle(h.Context(), h.act(bob), ends, later); err != nil || len(problems) > 0 || len(done) != want {
+			t.Errorf("settled %d: %v, %v, %v, want %d", n, done, problems, err, want)
 		}
+	}
+	if !ends.Next().IsZero() {
+		t.Errorf("the next end is %s, want none", ends.Next())
 	}
 	v, err := h.bus.Negotiations().Verify(h.Context(), "n:1", nil, later)
 	if err != nil || !strings.Contains(fmt.Sprint(v.OK()), "true") {

@@ -233,9 +233,15 @@ func runEscalationSettle(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	done, err := d.bus.Settle(ctx, a, d.now)
+	done, problems, err := d.bus.Settle(ctx, a, &escalation.Ends{}, d.now)
+	if err == nil && len(done) == 0 {
+		err = errors.Join(problems...)
+	}
 	if err != nil {
 		return c.dealFault(err)
+	}
+	for _, err := range problems {
+		c.warn("%s", Clean(err.Error()))
 	}
 	if c.json {
 		var all list

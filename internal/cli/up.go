@@ -34,6 +34,9 @@ is to be accepted. A registry that has a monitor already is taken over when that
 Of agents that have stopped (drumbeat record) it says whom it would ask to go on, and asks none. With --relauncher, or "relauncher" in the
 table [drumbeat] of the settings, it does what "tutti drumbeat watch" does.
 
+Where nobody has decided in time what was put before somebody (tutti escalate), it records in the journal of the negotiation which
+fall-back applies, as "tutti escalation settle" does, and a line says so.
+
 It prints what it does first, then a line for each thing that happens. With --json each line is an object with "event", "at" and
 "text". With --quiet only what goes wrong is printed, on standard error.
 
@@ -48,7 +51,7 @@ $ tutti up --relauncher auto
 $ tutti up --json
 $ tutti up --quiet`,
 	Exit: "0 its terminal was closed; 1 wrong usage, or the settings cannot be read; 2 there is no bus, another one runs, or the bus was replaced; 3 a file could not be read or written, or --timeout passed; 130 interrupted",
-	See:  "watch, status, send, keepalive, session monitor, drumbeat watch",
+	See:  "watch, status, send, keepalive, session monitor, drumbeat watch, escalation settle",
 }}
 
 // Up makes the function of the verb that goes on and on.

@@ -2,8 +2,8 @@
 //
 // It looks after one bus for one user. There is one for each: a second one says who runs, and does nothing. What it does is cut
 // into parts, each for itself: one that fails is started again after a while, and the others go on. There are: mail for those who are
-// not there, agents in tmux who are, and do not say so themselves, registries of such agents, jobs that run out of time, and agents that have stopped. Whoever adds one
-// adds a [Part] to the list.
+// not there, agents in tmux who are, and do not say so themselves, registries of such agents, jobs that run out of time, agents that have stopped, and
+// matters that nobody has decided in time. Whoever adds one adds a [Part] to the list.
 //
 // One line is printed for each thing that happens, with its time. While the halt switch is on it stays and is silent, which it
 // says once; what came meanwhile is no reason for anything afterwards. No agent goes on by anything that happens here: parts that
@@ -11,7 +11,7 @@
 //
 // When its bus is moved or removed it says so, lets go of it, and waits until it is back. Another bus in the same place is not
 // taken for it. At an interrupt everything ends within a second. While nothing happens nothing wakes up, but for one look a minute at
-// what the kernel may have missed, and two at the sessions on the bus and at those that have stopped.
+// what the kernel may have missed and one at the ends of journals, and two at the sessions on the bus and at those that have stopped.
 package daemon
 
 import (
@@ -40,7 +40,7 @@ type Part struct {
 }
 
 // parts are all of them, in the order of the first lines.
-var parts = []Part{{"mail", mail}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}}
+var parts = []Part{{"mail", mail}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}}
 
 // A Site is what a part works on. It belongs to that part.
 type Site struct {

@@ -61,7 +61,8 @@ func drum(ctx context.Context, s *Site) error {
 			said = other.Holder
 			s.Tell(Event{Kind: "watched", Text: "agents are asked to go on by " + other.Holder + "; this one does when that ends"})
 		}
-		pause(ctx, max(time.Until(other.Until), firstWait))
+		// It may be given back before its time.
+		pause(ctx, max(min(time.Until(other.Until), o.Settings.Full().Interval), firstWait))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -191,7 +191,8 @@ func (f *fold) take(e *journal.Entry, name string) {
 	switch {
 	case one == nil:
 	case canonjson.Is(v[0], KindLapse):
-		one.Recorded = true
+		at, known := envelope.ParseTime(e.CreatedAt)
+		one.Recorded = one.Recorded || known && !one.Until.IsZero() && !at.Before(one.Until) // one from before is about nothing
 	case canonjson.Is(v[0], KindAnswer) && one.Answer == nil:
 		f.answer(one, e, v[2], v[3])
 	}
