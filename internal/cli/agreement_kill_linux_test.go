@@ -18,6 +18,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/agreement"
+	"tutti/internal/boundtest"
 	"tutti/internal/journal"
 	"tutti/internal/negotiation"
 	"tutti/internal/registry"
@@ -116,7 +117,7 @@ func (p *pact) verify(id string, want negotiation.State) map[string]int {
 // TestStabilizeKilled kills the program at any moment of a stabilisation, some times in a row, and lets it run through then: the
 // agreement is complete, and nothing of it is there twice.
 func TestStabilizeKilled(t *testing.T) {
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("what runs is in other processes")
 	}
 	t.Parallel()
@@ -201,7 +202,7 @@ func (p *pact) killed(id string, after time.Duration) (entries int, done bool) {
 // TestTwentyPrograms lets twenty programs counter one offer at once: one does, and the others are told why not and what to type,
 // which is what they then type. In the end all sign at once.
 func TestTwentyPrograms(t *testing.T) {
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("what runs is in other processes")
 	}
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/journal"
@@ -120,7 +121,7 @@ func hostileBus(t *testing.T, id string) *pact {
 
 // TestHostileText: nothing that a stranger has written does anything to a terminal, or looks like a line of ours.
 func TestHostileText(t *testing.T) {
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("one verb after the other: the detector makes it slow and has nothing to see")
 	}
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/commstest"
 )
 
@@ -19,7 +20,7 @@ func (s swept) Run() int { return commstest.Main(s.M) }
 // The verbs of conversations between projects, with the real gpg.
 func TestCommsScripts(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("the scripts start programs that have one goroutine each; package comms is run with the detector")
 	}
 	ring := commstest.NewKeyring(t, []commstest.Who{commstest.Alice})

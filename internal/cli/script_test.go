@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tutti/internal/app"
+	"tutti/internal/boundtest"
 	"tutti/internal/daemon"
 	"tutti/internal/host"
 	"tutti/internal/identity"
@@ -120,7 +121,7 @@ esac
 // start one goroutine each some 250 times, which takes the detector a second each time on a busy machine and shows it
 // nothing.
 func scripts() (dir string, files []string) {
-	if raceDetector {
+	if boundtest.Race {
 		return "", []string{"testdata/script/plumbing.txtar"}
 	}
 	return "testdata/script", nil

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/commstest"
 )
 
 // One verb reaches a project on another machine, by the real ssh and rsync; what does not arrive is exit status 3, and kept.
 func TestSendToAMachine(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("it starts programs that have one goroutine each")
 	}
 	commstest.Need(t, "ssh", "sshd", "rsync", "gpg")

@@ -66,7 +66,7 @@ func FuzzArtifact(f *testing.F) {
 // for machines with other things to do.
 func TestLargeInput(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("one goroutine: the detector sees no race in it and makes the time say nothing")
 	}
 	fill := func(head, piece, tail string) string {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tutti/internal/boundtest"
 )
 
 // programEnv makes the test binary behave as the program of that name.
@@ -30,7 +32,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("hundreds of processes of one goroutine each: the detector takes a second for each and sees no race")
 	}
 	base := t.TempDir()

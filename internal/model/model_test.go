@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/canonjson"
 	"tutti/internal/model"
 	"tutti/internal/profile"
@@ -178,7 +179,7 @@ func FuzzProposal(f *testing.F) {
 // TestLargeProposal: a megabyte of what is alike is checked in a small part of a second; the limit is generous.
 func TestLargeProposal(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("one goroutine: the detector sees no race in it and makes the time say nothing")
 	}
 	many := func(member, format string) string {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/comms"
 	"tutti/internal/comms/watch"
 	"tutti/internal/conversation"
@@ -33,7 +34,7 @@ func statusHalted(t *testing.T, c kase) {
 		}
 	}
 	c.into(t, &v)
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("a process of one goroutine: the detector takes a second and sees no race")
 	}
 	if v.Component != "status --json" || v.When != "start" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/halt"
 )
 
@@ -27,7 +28,7 @@ HOME=$PWD exec sh -c "$3"
 
 func newCrossHome(t *testing.T) *crossHome {
 	t.Helper()
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("a process of one goroutine for each case: the detector takes a second for each and sees no race")
 	}
 	layHalt(t, "no HALT entry")

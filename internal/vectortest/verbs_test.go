@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/cli"
 	"tutti/internal/commstest"
 	"tutti/internal/host"
@@ -48,7 +49,7 @@ const (
 
 func newBus(t *testing.T) *bus {
 	t.Helper()
-	if raceDetector {
+	if boundtest.Race {
 		t.Skip("a process of one goroutine for each case: the detector takes a second for each and sees no race")
 	}
 	dir := t.TempDir()

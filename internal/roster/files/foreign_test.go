@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/filelock"
 	"tutti/internal/roster"
 )
@@ -389,6 +390,10 @@ func TestTagsBeforeAnyWord(t *testing.T) {
 // would take minutes and hours.
 func TestManyOfEverything(t *testing.T) {
 	t.Parallel()
+	many := 50_000 // work that grew with its square took 24 s and more
+	if boundtest.Race {
+		many /= 10 // the detector makes all of it ten times as slow
+	}
 	members := func(n int, indent string) string {
 		var s strings.Builder
 		for i := range n {

@@ -1,5 +1,0 @@
-//go:build !race
-
-package declaration_test
-
-const raceDetector = false

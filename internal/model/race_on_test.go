@@ -1,6 +1,0 @@
-//go:build race
-
-package model_test
-
-// raceDetector says that everything takes ten times as long here.
-const raceDetector = true
