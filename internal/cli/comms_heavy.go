@@ -18,7 +18,7 @@ import (
 	"tutti/internal/hook"
 )
 
-// commsParts are what verbs of the light program need of the conversations between projects at times. Only the heavy one has them.
+// commsParts are what verbs of the light program need at times, most of it of the conversations between projects. Only the heavy one has them.
 type commsParts struct {
 	send    Func // to a project
 	resend  func(ctx context.Context, c *Call, bundle string, retries int) error
@@ -36,6 +36,10 @@ type commsParts struct {
 	projects func(c *Call, home string) *hook.Projects
 	// warner reads the leases on files for hooks.
 	warner func() *hook.Warner
+	// pages plans the manual pages that are installed.
+	pages func(c *Call, dir string, force bool) []step
+	// settings are all that count.
+	settings func(*app.App) ([]app.Setting, error)
 }
 
 // withComms gives a verb of the light program those parts.
@@ -44,6 +48,7 @@ func withComms(verb Func) Func {
 		c.comms = &commsParts{
 			send: runSendProject, resend: resendKept, abroad: (*comms.Office).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
 			matters: offerMatters, waiting: waitingHere, projects: projectsHere, turns: turnsOf, warner: hook.WarnHere,
+			pages: (*Call).planPages, settings: (*app.App).Effective,
 		}
 		return verb(ctx, c)
 	}

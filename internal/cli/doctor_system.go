@@ -41,7 +41,10 @@ func (c *Call) checkPrograms(ctx context.Context, r *report) {
 	}
 	self := filepath.Join(filepath.Dir(daemon), c.program())
 	r.tell("programs", c.App.Shown(self)+" "+Version+" (build "+BuildID()+")", "")
-	build, err := askBuild(ctx, daemon)
+	build := BuildID()
+	if !c.daemon {
+		build, err = askBuild(ctx, daemon)
+	}
 	switch {
 	case err != nil:
 		r.tell("programs", "tuttid does not answer: "+err.Error(), installHint)
@@ -51,6 +54,16 @@ func (c *Call) checkPrograms(ctx context.Context, r *report) {
 		r.tell("programs", c.App.Shown(daemon)+" is of the same build", "")
 	}
 	c.checkNames(r, self)
+}
+
+// sibling tells whether there is a tuttid of our own build.
+func sibling(ctx context.Context) bool {
+	daemon, err := daemonPath()
+	if err != nil {
+		return false
+	}
+	build, err := askBuild(ctx, daemon)
+	return err == nil && build == BuildID()
 }
 
 // askBuild asks a tuttid for its build.
@@ -138,9 +151,16 @@ func (c *Call) checkSystem(r *report) {
 }
 
 // checkSettings shows what counts, and where each value came from. A file that cannot be understood fails the check: verbs
-// that need a rule from it refuse to work.
+// that need a rule from it refuse to work. Where there is no tuttid that could show them, only those rules are looked at.
 func (c *Call) checkSettings(r *report) {
-	all, err := c.App.Effective()
+	var all []app.Setting
+	var err error
+	if c.comms == nil {
+		_, err = c.App.Config()
+		r.tell("settings", "only tuttid shows them, and it cannot be asked", installHint)
+	} else {
+		all, err = c.comms.settings(c.App)
+	}
 	if err != nil {
 		r.add(false, "settings", err.Error(), hintOf(err))
 		return

@@ -64,8 +64,10 @@ func (c *Call) planAll(dir string) (steps []step, err error) {
 	case c.on("no-man"):
 	case c.on("uninstall"):
 		steps = append(steps, c.planPageRemoval(pageDir(dir))...)
+	case c.comms == nil: // all is there that tuttid will find there
+		return nil, c.toHeavy()
 	default:
-		steps = append(steps, c.planPages(pageDir(dir), c.on("force"))...)
+		steps = append(steps, c.comms.pages(c, pageDir(dir), c.on("force"))...)
 	}
 	return steps, nil
 }

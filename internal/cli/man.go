@@ -142,7 +142,7 @@ func (c *Call) planPageRemoval(dir string) []step {
 	for _, path := range oldPages(dir) {
 		if isOurPage(path) {
 			steps = append(steps, step{Path: path, Does: "remove", page: []byte{}})
-		} else if c.Table.manPage(strings.TrimSuffix(filepath.Base(path), ".1")) != nil {
+		} else if c.Table.hasPage(strings.TrimSuffix(filepath.Base(path), ".1")) {
 			steps = append(steps, step{Path: path, Does: "refuse"})
 		}
 	}

@@ -29,14 +29,16 @@ func (t Table) manPages() iter.Seq2[string, []byte] {
 	}
 }
 
-// manPage returns the page of that name, without the section, nil when there is none.
-func (t Table) manPage(name string) []byte {
-	for file, page := range t.manPages() {
-		if file == name+".1" {
-			return page
-		}
+// hasPage tells whether there is a page of that name, which is without the section. It writes none.
+func (t Table) hasPage(name string) bool {
+	found := name == "tutti" || name == "h2a"
+	for _, under := range [...]Names{Tutti, Cross} {
+		t.each(under, func(v *Verb) bool {
+			found = found || !v.Hidden && v.pageName(under) == name
+			return !found
+		})
 	}
-	return nil
+	return found
 }
 
 // verbPage is the page of one verb, under tutti or as a command of its own.

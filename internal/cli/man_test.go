@@ -51,9 +51,14 @@ func TestManPages(t *testing.T) {
 		}
 		return true
 	})
-	for name, page := range pages {
-		if again := Table(verbs[:]).manPage(strings.TrimSuffix(name, ".1")); page != string(again) {
+	for name, page := range Table(verbs[:]).manPages() {
+		if pages[name] != string(page) {
 			t.Errorf("%s: differs when it is written again", name)
+		}
+	}
+	for name, page := range pages {
+		if plain := strings.TrimSuffix(name, ".1"); !Table(verbs[:]).hasPage(plain) || Table(verbs[:]).hasPage(plain+"-x") {
+			t.Errorf("%s: hasPage says otherwise", name)
 		}
 		title := strings.ReplaceAll(strings.TrimSuffix(name, ".1"), "-", `\-`)
 		for _, part := range []string{

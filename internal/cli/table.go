@@ -135,7 +135,7 @@ $ tutti doctor --prune`,
 
 var storeVerbs = []Verb{
 	{
-		Name: "store migrate", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Run: runStoreMigrate, Bus: true,
+		Name: "store migrate", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Bus: true,
 		Short: "bring a bus to another version, or old file names up to date",
 		Flags: []Flag{
 			{Name: "from", Kind: Text, Value: "version", Default: "1", Help: "the version that the bus has"},
@@ -196,7 +196,7 @@ $ tutti store log trail codex:api:3f2a9c01b7de --json`,
 
 var programVerbs = []Verb{
 	{
-		Name: "install", Under: Tutti, Group: GroupProgram, Halt: Reads, Run: runInstall,
+		Name: "install", Under: Tutti, Group: GroupProgram, Halt: Reads, Anyway: true, Run: runInstall,
 		Short: "put tutti, tuttid and the other names where the shell finds them",
 		Flags: []Flag{
 			{Name: "dir", Kind: Text, Value: "dir", Default: "~/.local/bin", Offer: Folders, Help: "where to"},
