@@ -30,11 +30,11 @@ func heavy() cli.Heavy {
 	verbs = append(append(verbs, cli.ModelVerbs()...), cli.DeployVerbs(upgrade.Latest)...)
 	verbs = append(append(verbs, cli.IdentityVerbs()...), cli.SignalVerbs()...)
 	verbs = append(append(verbs, cli.ConductorVerbs()...), cli.LeaseVerbs()...)
-	verbs = append(verbs, cli.DrumbeatVerbs(openRegistry)...)
-	verbs = append(verbs, cli.RemoteVerbs(cli.RemoteParts{
+	away := cli.RemoteParts{
 		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Post, Seal: remoting.Seal,
 		Mirror: remoting.Mirror, Drive: remoting.Drive, Heard: remoting.Heard, Receive: remoting.Receive,
-	})...)
+	}
+	verbs = append(append(verbs, cli.DrumbeatVerbs(openRegistry, away)...), cli.RemoteVerbs(away)...)
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},

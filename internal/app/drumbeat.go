@@ -26,6 +26,9 @@ import (
 // first of these that works.
 var Relaunchers = []string{"logging", "local-tmux", "headless", "auto"}
 
+// Remote is the way to agents of other machines. It takes somebody who signs, so that it is for who names one.
+const Remote = "remote"
+
 // Drumbeat is what a drum on this bus works with, but for settings, relauncher and who is told. env is the environment.
 func (w *World) Drumbeat(office *post.Office, env func(string) string) drumbeat.Options {
 	return drumbeat.Options{
@@ -92,9 +95,11 @@ type Relaunching struct {
 	Env        func(name string) string
 	Environ    []string
 	Tell       func(line string)
+
+	Elsewhere drumbeat.Relauncher // asks on other machines; nil: that is not done
 }
 
-// Relauncher makes the one of a kind; nil: "logging", which asks nobody.
+// Relauncher makes the one of a kind; nil: "logging", which asks nobody. "remote" is r.Elsewhere.
 func (w *World) Relauncher(kind string, r Relaunching) drumbeat.Relauncher {
 	keys, sessions := panes(r.Env), drumbeat.Sessions{Managers: func(ctx context.Context) ([]drumbeat.Managed, error) { return w.managed(ctx, r) }}
 	switch kind {
@@ -102,7 +107,12 @@ func (w *World) Relauncher(kind string, r Relaunching) drumbeat.Relauncher {
 		return keys
 	case "headless":
 		return sessions
+	case Remote:
+		return r.Elsewhere
 	case "auto":
+		if r.Elsewhere != nil {
+			return drumbeat.Chain{keys, r.Elsewhere, sessions}
+		}
 		return drumbeat.Chain{keys, sessions}
 	}
 	return nil

@@ -14,15 +14,15 @@ import (
 	"tutti/internal/presence"
 )
 
-// DrumbeatVerbs are the verbs about agents that have stopped.
-func DrumbeatVerbs(open Opener) Heavy {
+// DrumbeatVerbs are the verbs about agents that have stopped. Of the parts those count that sign for other machines, and send there.
+func DrumbeatVerbs(open Opener, p RemoteParts) Heavy {
 	return Heavy{
 		{Name: "drumbeat record", Run: runDrumRecord},
 		{Name: "drumbeat scan", Run: runDrumScan},
 		{Name: "drumbeat clear", Run: runDrumClear},
 		{Name: "drumbeat escalations", Run: runDrumEscalations},
 		{Name: "drumbeat relance-inbox", Run: func(ctx context.Context, c *Call) error { return runDrumInbox(ctx, c, open) }},
-		{Name: "drumbeat watch", Run: func(ctx context.Context, c *Call) error { return runDrumWatch(ctx, c, open) }},
+		{Name: "drumbeat watch", Run: func(ctx context.Context, c *Call) error { return runDrumWatch(ctx, c, open, &p) }},
 		{Name: "drumbeat simulate", Run: runDrumSimulate},
 	}
 }
@@ -36,7 +36,7 @@ func (c *Call) whole(name string, otherwise, least int) (int, error) {
 	const most = 1 << 30
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, usagef("%s: --%s %s: want a whole number, at least %d", c.Verb.Name, name, Clean(text), least)
+		return 0, usagef("--%s %s: want a whole number, at least %d", name, Clean(text), least)
 	}
 	return n, nil
 }
@@ -67,7 +67,7 @@ func runDrumRecord(ctx context.Context, c *Call) error {
 		return err
 	}
 	if err := s.Check(); err != nil {
-		return usagef("%s: %s", c.Verb.Name, Clean(err.Error()))
+		return usagef("%s", Clean(err.Error()))
 	}
 	e, err := (&drumbeat.Book{Store: w.Store}).Record(ctx, s, time.Now())
 	if err != nil {
@@ -202,7 +202,7 @@ func runDrumClear(ctx context.Context, c *Call) error {
 	var who address.Instance
 	if i := c.arg(0); i != "" && c.under != H2A {
 		if c.value("instance") != "" {
-			return usagef("%s: the agent was given twice", c.Verb.Name)
+			return usagef("the agent was given twice")
 		}
 		who, err = c.checked(ctx, w, i)
 	} else {

@@ -41,7 +41,7 @@ func (c *Call) drumSettings() (*drumbeat.Settings, error) {
 	}
 	if why := app.CheckDrumbeat(*s, c.isSet("decider-after")); why != "" {
 		why = strings.NewReplacer("decider_after", "--decider-after", "max_relances", "--max-relances").Replace(why)
-		return nil, usagef("%s: %s", c.Verb.Name, why)
+		return nil, usagef("%s", why)
 	}
 	return s, nil
 }
@@ -54,8 +54,8 @@ func (c *Call) span(name string) time.Duration {
 	return c.duration(name, 0)
 }
 
-// drummer makes what a drum of a verb works with.
-func (c *Call) drummer(w *app.World, open Opener) (drumbeat.Options, error) {
+// drummer makes what a drum of a verb works with. away asks on other machines; nil: that is not done.
+func (c *Call) drummer(w *app.World, open Opener, away drumbeat.Relauncher) (drumbeat.Options, error) {
 	office, err := w.Office()
 	if err != nil {
 		return drumbeat.Options{}, err
@@ -72,7 +72,7 @@ func (c *Call) drummer(w *app.World, open Opener) (drumbeat.Options, error) {
 	if way == "" {
 		way = app.Relaunchers[0]
 	}
-	r := app.Relaunching{Dir: dir, Open: open, Env: os.Getenv, Environ: os.Environ(), Tell: func(line string) { c.remark("%s", Clean(line)) }}
+	r := app.Relaunching{Dir: dir, Open: open, Env: os.Getenv, Environ: os.Environ(), Tell: func(line string) { c.remark("%s", Clean(line)) }, Elsewhere: away}
 	for given := range strings.SplitSeq(c.flagIf("registry"), ",") {
 		path, _ := roster.Place(dir, strings.TrimSpace(given), os.Getenv)
 		r.Registries = append(r.Registries, path)
@@ -81,7 +81,7 @@ func (c *Call) drummer(w *app.World, open Opener) (drumbeat.Options, error) {
 	return o, nil
 }
 
-func runDrumWatch(ctx context.Context, c *Call, open Opener) error {
+func runDrumWatch(ctx context.Context, c *Call, open Opener, p *RemoteParts) error {
 	s, err := c.drumSettings()
 	if err != nil {
 		return err
@@ -91,19 +91,23 @@ func runDrumWatch(ctx context.Context, c *Call, open Opener) error {
 		decider = &drumbeat.Decider{}
 		if line != "logging" {
 			if decider.Argv, err = drumbeat.Split(line); err != nil {
-				return usagef("%s: --decider: %s", c.Verb.Name, Clean(err.Error()))
+				return usagef("--decider: %s", Clean(err.Error()))
 			}
 		}
 	}
 	if why := app.CheckDrumbeat(*s, decider != nil); why != "" {
-		return usagef("%s: %s", c.Verb.Name, why)
+		return usagef("%s", why)
 	}
 	w, err := c.world(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	o, err := c.drummer(w, open)
+	away, err := c.elsewhere(ctx, w, p)
+	if err != nil {
+		return err
+	}
+	o, err := c.drummer(w, open, away)
 	if err != nil {
 		return err
 	}
@@ -212,7 +216,7 @@ func runDrumInbox(ctx context.Context, c *Call, open Opener) error {
 		return err
 	}
 	defer w.Close()
-	o, err := c.drummer(w, open)
+	o, err := c.drummer(w, open, nil)
 	if err != nil {
 		return err
 	}

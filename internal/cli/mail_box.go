@@ -29,7 +29,7 @@ func (c *Call) given(ctx context.Context) (raw []byte, signed bool, err error) {
 		return nil, false, err
 	}
 	if !canonjson.Valid(raw) {
-		return nil, false, refuse("", "%s: the envelope is no JSON", c.Verb.Name)
+		return nil, false, refuse("", "the envelope is no JSON")
 	}
 	list, ok := canonjson.Get(raw, "signatures")
 	if ok && canonjson.Kind(list) == canonjson.TypeArray {

@@ -64,11 +64,11 @@ func testHeavy() Heavy {
 	heavy = append(append(heavy, IdentityVerbs()...), SignalVerbs()...)
 	heavy = append(append(heavy, ConductorVerbs()...), LeaseVerbs()...)
 	heavy = append(heavy, DeployVerbs(upgrade.Latest)...)
-	heavy = append(heavy, DrumbeatVerbs(testJobParts().Open)...)
-	heavy = append(heavy, RemoteVerbs(RemoteParts{
+	away := RemoteParts{
 		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Post, Seal: remoting.Seal,
 		Mirror: remoting.Mirror, Drive: remoting.Drive, Heard: remoting.Heard, Receive: remoting.Receive,
-	})...)
+	}
+	heavy = append(append(heavy, DrumbeatVerbs(testJobParts().Open, away)...), RemoteVerbs(away)...)
 	return append(heavy, JobVerbs(testJobParts())...)
 }
 

@@ -4,6 +4,7 @@ var (
 	drumMaxFlag      = Flag{Name: "max-relances", Kind: Text, Value: "n", Default: "3", Help: "how often an agent is asked before it is put before a person; 0: it is at once"}
 	drumWhoFlag      = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "the agent"}
 	drumWayFlag      = Flag{Name: "relauncher", Kind: Text, Value: "way", Default: "logging", Choices: []string{"logging", "local-tmux", "headless", "auto"}, Help: "how agents are asked to go on"}
+	drumWatchFlag    = Flag{Name: "relauncher", Kind: Text, Value: "way", Default: "logging", Choices: []string{"logging", "local-tmux", "remote", "headless", "auto"}, Help: drumWayFlag.Help}
 	drumBeatFlag     = Flag{Name: "interval-ms", Kind: Text, Value: "ms", Default: "30000", Help: "milliseconds between two looks, at least 1000"}
 	drumAfterFlag    = Flag{Name: "decider-after", Kind: Text, Value: "n", Default: "1", Help: "how often an agent was asked before the decider is; below --max-relances"}
 	drumForceFlag    = Flag{Name: "decider-enforce", Kind: TrueSwitch, Help: "what the decider says is done, and not only written down"}
@@ -81,14 +82,14 @@ not asked. A message is taken away when it was followed, or never will be.`,
 		Name: "drumbeat watch", Under: Tutti | H2A, Group: GroupSessions, Halt: Stays, Waits: true, Rare: true, Bus: true,
 		Short: "ask agents that have stopped to go on, then put them before you",
 		Flags: []Flag{
-			drumBeatFlag, drumMaxFlag, drumWayFlag, registryFlag,
-			{Name: "instance", Kind: Text, Value: "id", Default: "nobody in particular", Offer: OwnAgents, Help: "who asks: agents are then left to the conductors of their workspaces first"},
+			drumBeatFlag, drumMaxFlag, drumWatchFlag, registryFlag,
+			{Name: "instance", Kind: Text, Value: "id", Default: "nobody in particular", Offer: OwnAgents, Help: "who asks, and signs what goes to other machines: agents are then left to the conductors of their workspaces first"},
 			{Name: "decider", Kind: Text, Value: "line", Help: "a program, with arguments, that says what is to become of one that was asked; logging: none, and that is written down"},
 			drumAfterFlag, drumForceFlag,
 			{Name: "once", Kind: Switch, Under: Tutti, Help: "look once and end"},
-			{Name: "private-key", Kind: Text, Value: "file", Under: H2A, Offer: Files, Help: "taken, and not needed"},
-			{Name: "role", Kind: Text, Value: "role", Under: H2A, Help: "taken, and not needed"},
-			{Name: "scope", Kind: Text, Value: "scope", Under: H2A, Help: "taken, and not needed"},
+			{Name: "private-key", Kind: Text, Value: "file", Default: "the one in the keys of the bus", Offer: Files, Help: "the key to sign requests to other machines with; under h2a --relauncher remote needs it"},
+			{Name: "role", Kind: Text, Value: "role", Default: "the first one registered", Help: "the role in such requests"},
+			{Name: "scope", Kind: Text, Value: "scope", Default: "the first one registered", Help: "the scope in such requests"},
 			drumAgeFlag, drumSpacingFlag, drumGraceFlag, drumWindowFlag, drumProgressFlag,
 		},
 		Does: `Looks at the agents that have stopped, every 30 seconds until it is interrupted. The first time an agent is asked to go on is one interval after it has
@@ -96,7 +97,9 @@ stopped, then after 1, 2, 4 more; after three times it is put before you (drumbe
 
 With --relauncher logging, as long as nothing else is said, nobody is asked and nothing is written: it says what it would do. With local-tmux one fixed
 sentence is typed into the pane of the agent, if its own program is seen there at rest and no person types; with headless a session of
-"tutti session create" is taken up again that was cut off; with auto the first, else the second.
+"tutti session create" is taken up again that was cut off; with remote a signed request goes to the endpoint of another machine that the agent is
+registered with, and a program there follows it (drumbeat relance-inbox); with auto the first that works of local-tmux, remote if --instance says who
+asks, and headless.
 
 Left alone are agents that work, ask, or say that they are blocked or done; those out of tokens, for an hour; those whose session or mail shows that they went
 on; and after a halt all that you have not let go on (tutti resume --session). Nobody is asked because it is not seen on the bus: there has to be an
@@ -105,7 +108,7 @@ entry, or its process is proven to have ended.
 One program does this for a bus; a second one says who. tutti up does it, too, with the table [drumbeat] of the settings. The decider is started without a
 shell, with the question as its last argument, has a minute, and prints {"action":"relance|finish|escalate|reroute","reason":"..."}.`,
 		Wont:     "While the halt switch is on it looks at nothing. It types nothing that anybody wrote, and runs no command of an entry.",
-		Examples: "$ tutti drumbeat watch\n$ tutti drumbeat watch --relauncher auto --max-relances 2\n$ tutti drumbeat watch --relauncher auto --decider 'claude -p'",
+		Examples: "$ tutti drumbeat watch\n$ tutti drumbeat watch --relauncher auto --max-relances 2\n$ tutti drumbeat watch --relauncher remote --instance claude:api\n$ tutti drumbeat watch --relauncher auto --decider 'claude -p'",
 		Exit:     "0 --once, and it has looked; 1 wrong usage; 2 there is no bus, or another program does it; 3 a file could not be read or written; 130 interrupted",
 		See:      "up, drumbeat simulate",
 	},

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		verbs = append(verbs, cli.SignalVerbs()...)
 		verbs = append(append(verbs, cli.ConductorVerbs()...), cli.LeaseVerbs()...)
 		verbs = append(verbs, cli.DeployVerbs(func(context.Context, string) (string, error) { return "", errors.New("nobody is there") })...)
-		verbs = append(append(verbs, cli.DrumbeatVerbs(nil)...), cli.RemoteVerbs(cli.RemoteParts{})...)
+		verbs = append(append(verbs, cli.DrumbeatVerbs(nil, cli.RemoteParts{})...), cli.RemoteVerbs(cli.RemoteParts{})...)
 		cli.MainHeavy(append(append(verbs, cli.HostVerbs(host.Editor{
 			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 		})...), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
