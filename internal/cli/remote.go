@@ -68,6 +68,9 @@ func (c *Call) endpoint(port int, path string) (app.Endpoint, error) {
 		}
 		e.Rate = float64(n)
 	}
+	if all := c.value("known-as"); all != "" {
+		e.KnownAs = strings.Split(all, ",")
+	}
 	e.Ready = func(url string) {
 		if c.json && c.under == Tutti {
 			var o canonjson.Object
@@ -109,9 +112,6 @@ func runRemoteServe(ctx context.Context, c *Call, p *RemoteParts) error {
 	}
 	if e.Recipients = cmp.Or(c.value("recipients"), "known"); e.Recipients != "registered" && e.Recipients != "known" && e.Recipients != "any" {
 		return usagef("--recipients %s: registered, known or any is meant", Clean(e.Recipients))
-	}
-	if all := c.value("known-as"); all != "" {
-		e.KnownAs = strings.Split(all, ",")
 	}
 	w, err := c.world(app.Writing)
 	if err != nil {

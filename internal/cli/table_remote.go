@@ -7,6 +7,7 @@ var (
 	serveCert  = Flag{Name: "tls-cert", Kind: Text, Value: "file", Offer: Files, Help: "speak https with this certificate and its chain, in PEM form"}
 	serveKey   = Flag{Name: "tls-key", Kind: Text, Value: "file", Offer: Files, Help: "its key"}
 	serveRate  = Flag{Name: "rate", Kind: Count, Value: "n", Default: "20", Help: "how much one signer may send, a second, in the long run"}
+	serveKnown = Flag{Name: "known-as", Kind: Text, Value: "urls", Help: "the URLs of this endpoint, with commas; what was signed for another one is refused"}
 	remoteURL  = Flag{Name: "url", Kind: Text, Value: "url", Help: "the endpoint, as its server printed it"}
 	remoteCA   = Flag{Name: "ca", Kind: Text, Value: "file", Default: "those of the system", Offer: Files, Help: "the authorities to believe, in PEM form"}
 	remoteKey  = Flag{Name: "private-key", Kind: Text, Value: "file", Default: "the one in the keys of the bus", Offer: Files, Help: "the key to sign with"}
@@ -30,7 +31,7 @@ var remoteVerbs = []Verb{
 		Flags: []Flag{
 			servePort("8787"), serveHost, servePath("/h2a/envelopes"), serveOpen, serveCert, serveKey, serveRate,
 			{Name: "recipients", Kind: Text, Value: "who", Default: "known", Choices: []string{"registered", "known", "any"}, Help: "whose mailboxes are open: agents registered here, also mailboxes that are there, or any address"},
-			{Name: "known-as", Kind: Text, Value: "urls", Help: "the URLs of this endpoint, with commas; a message that was signed for another one is refused"},
+			serveKnown,
 		},
 		Does: `Prints one line that says where it listens, and goes on until it is interrupted. A message is taken when an agent that is registered here has
 signed it with an active key, its time is at most five minutes old and one minute ahead, and it was not taken before, also not before a
@@ -92,6 +93,7 @@ $ tutti remote mirror --url http://127.0.0.1:8788/h2a/mirror`,
 		Short: "show agents of other buses here",
 		Flags: []Flag{
 			servePort("8788"), serveHost, servePath("/h2a/mirror"), serveOpen, serveCert, serveKey, serveRate,
+			serveKnown,
 			{Name: "enrolled-keys-file", Kind: Text, Value: "file", Default: "$H2A_MIRROR_ENROLLED_KEYS", Offer: Files, Help: "a JSON array of public keys that may show their agent"},
 		},
 		Does: `Prints one line that says where it listens, and goes on until it is interrupted. Who pushes is registered here already, or its key is

@@ -215,6 +215,16 @@ func (p Post) may(ctx context.Context, who, target address.Instance) (bool, erro
 			return true, nil
 		}
 	}
+	by, err := p.Registry.ByInstance(ctx, who)
+	if errors.Is(err, registry.ErrNotRegistered) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up %s: %w", who, err)
+	}
+	if by.Mirrored() {
+		return false, nil // it chose its scopes itself, on another machine
+	}
 	_, theirs, err := p.Registry.Effective(ctx, target)
 	if err != nil {
 		return false, err

@@ -161,3 +161,21 @@ func TestRequests(t *testing.T) {
 		})
 	}
 }
+
+// TestMirroredAsker: an agent that was only shown here by another bus has chosen its scopes itself, and asks for nobody but itself by them.
+func TestMirroredAsker(t *testing.T) {
+	t.Parallel()
+	r := newPostRig(t, "scope:b")
+	const far = address.Instance("claude:far:ffffffffffff")
+	key := signature.Generate()
+	raw := registry.Build(registry.Agent{Instance: far, Scopes: []string{"scope:a"}, PublicKeys: []string{key.Public().PEM()}}, r.now)
+	if err := r.post.Registry.Register(t.Context(), canonjson.Set(raw, "mirroredAt", []byte(`"2026-01-01T00:00:00.000Z"`))); err != nil {
+		t.Fatal(err)
+	}
+	r.record("paused")
+	r.ask(far, far, key)
+	done, skipped, err := New(r.o).Requests(t.Context(), r.post, who)
+	if err != nil || len(done) > 0 || len(skipped) != 1 || skipped[0].Reason != NotAllowed || len(r.asked) > 0 {
+		t.Errorf("got %v, %v, %v; want that it may not", done, skipped, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/store"
@@ -30,6 +31,26 @@ func (p *Presence) Reap(ctx context.Context, i address.Instance, keep address.Se
 		}
 	}
 	return gone, nil
+}
+
+// Shown returns the fresh sessions of an agent that were mirrored from another machine, and deletes those that are not fresh any more. It is
+// for who shows them: nobody else ends them, and each start of the agent over there would leave a record here for a day.
+func (p *Presence) Shown(ctx context.Context, i address.Instance, now time.Time) (fresh []*Session, err error) {
+	found, err := p.with(ctx, byInstance+string(i.Canonical()), func(s *Session) bool { return s.MirroredAt != "" })
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range found {
+		if !Expired(s, now, p.ttl()) {
+			fresh = append(fresh, s)
+			continue
+		}
+		err := p.docs.Delete(ctx, s.key, s.rev)
+		if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
+			return nil, fmt.Errorf("take away session %q: %w", s.SessionID, err)
+		}
+	}
+	return fresh, nil
 }
 
 // With returns the session as c would leave it, without writing it. What c cannot change that way stays as it is.

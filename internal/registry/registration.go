@@ -103,6 +103,13 @@ func (r *Registration) names() []address.Instance {
 	return []address.Instance{r.Instance}
 }
 
+// Mirrored tells whether the registration was shown here by an agent of another bus. What it says of scopes is then its own word, by
+// which others may find it, and which gives it no right.
+func (r *Registration) Mirrored() bool {
+	_, there := canonjson.Get(r.Raw, "mirroredAt")
+	return there
+}
+
 func text(raw []byte) string {
 	s, _ := canonjson.String(raw)
 	return s

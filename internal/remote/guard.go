@@ -44,25 +44,41 @@ func Name(signer address.Instance, id string) string {
 
 // Claim waits until nobody else decides on the thing, and tells whether it was taken before. It has to be ended.
 func (g *Guard) Claim(ctx context.Context, name, id, createdAt string) (c *Claim, seen bool, err error) {
-	for {
-		g.mu.Lock()
-		other, busy := g.busy[name]
-		if !busy {
-			if g.busy == nil {
-				g.busy = map[string]chan struct{}{}
-			}
-			g.busy[name] = make(chan struct{})
-		}
-		g.mu.Unlock()
-		if !busy {
-			break
-		}
+	for other := g.occupy(name); other != nil; other = g.occupy(name) {
 		select {
 		case <-other:
 		case <-ctx.Done():
 			return nil, false, context.Cause(ctx)
 		}
 	}
+	return g.claimed(ctx, name, id, createdAt)
+}
+
+// TryClaim is Claim for who does not wait: free is false, and there is no claim, while somebody else decides on the thing.
+func (g *Guard) TryClaim(ctx context.Context, name, id, createdAt string) (c *Claim, seen, free bool, err error) {
+	if g.occupy(name) != nil {
+		return nil, false, false, nil
+	}
+	c, seen, err = g.claimed(ctx, name, id, createdAt)
+	return c, seen, true, err
+}
+
+// occupy takes a name for who decides next; where somebody is at it already, it returns what is closed when that one has ended.
+func (g *Guard) occupy(name string) (other <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if other, busy := g.busy[name]; busy {
+		return other
+	}
+	if g.busy == nil {
+		g.busy = map[string]chan struct{}{}
+	}
+	g.busy[name] = make(chan struct{})
+	return nil
+}
+
+// claimed is the claim on a name that was occupied.
+func (g *Guard) claimed(ctx context.Context, name, id, createdAt string) (c *Claim, seen bool, err error) {
 	var o canonjson.Object
 	o.Str("id", id)
 	o.Str("createdAt", createdAt)

@@ -75,6 +75,7 @@ type parcel struct {
 // Serve answers what comes to a listener until the context ends. Of the options path, TLS and Halted count.
 func (r *Receiver) Serve(ctx context.Context, l net.Listener, o door.Options) error {
 	r.queue, r.ended = make(chan *parcel, maxGroup), make(chan struct{})
+	r.Log = door.Calm(r.Log) // who can cause one line must not fill a disk with them
 	o.MaxBody, o.Handle, o.Log = MaxBody, r.take, r.Log
 	working, stop := context.WithCancel(context.WithoutCancel(ctx)) // what is in hand when the end comes is put all the same
 	defer stop()
@@ -117,7 +118,7 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 	if reason == "" {
 		reason = Fresh(e.CreatedAt, now)
 	}
-	if reason == "" && !r.forUs(e) {
+	if reason == "" && !For(e, r.Endpoints) {
 		reason = Elsewhere
 	}
 	if reason != "" {
@@ -202,14 +203,14 @@ func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public
 	return signature.Public{}, false
 }
 
-// forUs tells whether an envelope that names an endpoint names this one. It is covered by the signature, so that one that was
-// overheard on the way elsewhere is of no use here.
-func (r *Receiver) forUs(e *envelope.Envelope) bool {
+// For tells whether an envelope that names an endpoint names one of these, or there are none. It is covered by the signature, so that one
+// that was overheard on the way elsewhere is of no use here.
+func For(e *envelope.Envelope, endpoints []string) bool {
 	named := endpointOf(e.Raw)
-	if named == "" || len(r.Endpoints) == 0 {
+	if named == "" || len(endpoints) == 0 {
 		return true
 	}
-	for _, u := range r.Endpoints {
+	for _, u := range endpoints {
 		if sameURL(u, named) {
 			return true
 		}

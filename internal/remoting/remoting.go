@@ -51,16 +51,24 @@ func scheme(conf *tls.Config) string {
 
 func rates(e *app.Endpoint) *remote.Rates { return &remote.Rates{PerSecond: e.Rate} }
 
+// known checks the URLs under which an endpoint is known.
+func known(e *app.Endpoint) error {
+	for _, u := range e.KnownAs {
+		if err := remote.CheckURL(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Serve takes in envelopes until the context ends.
 func Serve(ctx context.Context, w *app.World, e app.Endpoint) error {
 	office, err := w.Office()
 	if err != nil {
 		return err
 	}
-	for _, u := range e.KnownAs {
-		if err := remote.CheckURL(u); err != nil {
-			return err
-		}
+	if err := known(&e); err != nil {
+		return err
 	}
 	r := remote.Receiver{
 		Office: office, Registry: w.Registry, Store: w.Store, Guard: &remote.Guard{Docs: w.Store, Kind: store.RemoteReplay}, Rates: rates(&e),
@@ -84,12 +92,15 @@ func ServeMirror(ctx context.Context, w *app.World, e app.Endpoint) error {
 	case e.Variable != "":
 		enrolled, err = mirror.ParseVariable(e.Variable)
 	}
+	if err == nil {
+		err = known(&e)
+	}
 	if err != nil {
 		return err
 	}
 	r := mirror.Receiver{
 		Registry: w.Registry, Presence: w.Presence, Docs: w.Store, Guard: &remote.Guard{Docs: w.Store, Kind: store.RemoteReplay}, Rates: rates(&e),
-		Enrolled: enrolled, Halted: halt.Check, Now: time.Now, Log: e.Log,
+		Enrolled: enrolled, Endpoints: e.KnownAs, Halted: halt.Check, Now: time.Now, Log: e.Log,
 	}
 	var o door.Options
 	l, err := listen(&e, &o)
@@ -158,7 +169,7 @@ func Drive(ctx context.Context, w *app.World, o app.Order) (done app.Driven, rea
 	done.Line = l.String()
 	m := session.New(session.Options{Halted: func() error { return halt.Check("drive " + l.To) }, Tell: o.Tell})
 	d := drive.Deliverer{
-		Presence: w.Presence, Manager: m, Halted: halt.Check, Env: o.Environ, Now: time.Now,
+		Registry: w.Registry, Presence: w.Presence, Manager: m, Halted: halt.Check, Env: o.Environ, Now: time.Now,
 		Servers: func() []tmux.Server {
 			return session.Servers(func(name string) string { return lookup(o.Environ, name) })
 		},

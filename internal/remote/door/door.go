@@ -18,7 +18,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -27,9 +26,9 @@ import (
 const (
 	headWithin  = 5 * time.Second  // for the lines before the body
 	readWithin  = 15 * time.Second // for all of a request
-	writeWithin = 30 * time.Second // for the work on it, and the answer
+	writeWithin = 30 * time.Second // for the work on it and the answer; for the answer alone after work that took long
 	idleFor     = 30 * time.Second // between two requests of a connection
-	endWithin   = 5 * time.Second  // for what is in hand when the end comes
+	endWithin   = 5 * time.Second  // for what is in hand when the end comes, if nobody says otherwise
 
 	maxHead  = 8 << 10  // bytes of the lines before the body
 	maxConns = 256      // connections at a time
@@ -63,22 +62,22 @@ type Options struct {
 	Handle func(ctx context.Context, body []byte) Answer
 	// Halted is asked before a body is read; while it returns an error every request is answered with 503. nil: never.
 	Halted func() error
-	// Log is told what an operator should know, one line each; nil: nobody.
+	// Log is told what an operator should know, one line each, and one a second at most; nil: nobody.
 	Log func(line string)
 	TLS *tls.Config // nil: none
+	// Grace is how long what is in hand may take when the end comes; 0: 5 s.
+	Grace time.Duration
 
-	conns int   // 0: maxConns
-	held  int64 // 0: maxHeld
+	conns int           // 0: maxConns
+	held  int64         // 0: maxHeld
+	late  time.Duration // 0: writeWithin
 }
 
 // A Door serves one endpoint.
 type Door struct {
-	o     Options
-	room  *room
-	held  atomic.Int64 // bytes of bodies
-	calm  sync.Mutex   // guards said
-	said  time.Time
-	quiet int // lines that were not said since
+	o    Options
+	room *room
+	held atomic.Int64 // bytes of bodies
 }
 
 // New returns the door of an endpoint.
@@ -89,6 +88,13 @@ func New(o Options) *Door {
 	if o.held == 0 {
 		o.held = maxHeld
 	}
+	if o.Grace == 0 {
+		o.Grace = endWithin
+	}
+	if o.late == 0 {
+		o.late = writeWithin
+	}
+	o.Log = Calm(o.Log)
 	return &Door{o: o, room: &room{most: o.conns, all: map[net.Conn]*guest{}}}
 }
 
@@ -97,7 +103,7 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 	var plain http.Protocols
 	plain.SetHTTP1(true)
 	s := &http.Server{
-		Handler: d, ReadHeaderTimeout: headWithin, ReadTimeout: readWithin, WriteTimeout: writeWithin, IdleTimeout: idleFor,
+		Handler: d, ReadHeaderTimeout: headWithin, ReadTimeout: readWithin, WriteTimeout: d.o.late, IdleTimeout: idleFor,
 		MaxHeaderBytes: maxHead, Protocols: &plain, ErrorLog: log.New(io.Discard, "", 0), // what strangers do wrong is their own affair
 		ConnState: d.room.state, ConnContext: d.room.welcome, DisableGeneralOptionsHandler: true,
 	}
@@ -107,7 +113,7 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.o.Grace)
 		defer cancel()
 		if s.Shutdown(within) != nil {
 			_ = s.Close() // who has not come to an end by then is cut off
@@ -186,7 +192,11 @@ func (d *Door) post(w http.ResponseWriter, r *http.Request) {
 	if g, ok := r.Context().Value(guestKey{}).(*guest); ok {
 		defer d.room.works(g)()
 	}
+	began := time.Now()
 	a := d.o.Handle(r.Context(), body)
+	if time.Since(began) > d.o.late/2 { // whoever has waited that long is to have its answer
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.o.late))
+	}
 	if a.Status == 0 {
 		panic(http.ErrAbortHandler)
 	}

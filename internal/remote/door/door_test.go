@@ -334,3 +334,15 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	}
 	return cert, key, pool
 }
+
+// TestLateAnswer: an answer that took longer than most work does arrives all the same.
+func TestLateAnswer(t *testing.T) {
+	const late = 50 * time.Millisecond
+	addr, _ := serve(t, Options{late: late, Handle: func(context.Context, []byte) Answer {
+		time.Sleep(2 * late)
+		return Answer{Status: 502, Body: []byte(`{"ok":false}`)}
+	}})
+	if status, text := post(t, addr, "x"); status != 502 || text != `{"ok":false}` {
+		t.Errorf("got %d %q", status, text)
+	}
+}

@@ -102,20 +102,32 @@ func cut(c net.Conn) {
 // logEvery is how often a line is said at most: a stranger who can cause one must not fill a disk with them.
 const logEvery = time.Second
 
+// Calm returns what says one line a second at most, and how many there were in between. nil stays nil.
+func Calm(say func(line string)) func(line string) {
+	if say == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	var said time.Time
+	quiet := 0
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.Sub(said) < logEvery {
+			quiet++
+			return
+		} else if said = now; quiet > 0 {
+			line += fmt.Sprintf(" (and %d more since the last time)", quiet)
+			quiet = 0
+		}
+		say(line)
+	}
+}
+
 func (d *Door) log(line string) {
-	if d.o.Log == nil {
-		return
+	if d.o.Log != nil {
+		d.o.Log(line)
 	}
-	d.calm.Lock()
-	defer d.calm.Unlock()
-	if now := time.Now(); now.Sub(d.said) < logEvery {
-		d.quiet++
-		return
-	} else if d.said = now; d.quiet > 0 {
-		line += fmt.Sprintf(" (and %d more since the last time)", d.quiet)
-		d.quiet = 0
-	}
-	d.o.Log(line)
 }
 
 // short is a value that a handler failed with, for a line.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
@@ -36,9 +37,11 @@ const (
 var keys = map[address.Instance]*signature.Private{boss: signature.Generate(), worker: signature.Generate(), other: signature.Generate()}
 
 type rig struct {
-	t *testing.T
-	s *memstore.Store
-	g *Gate
+	t      *testing.T
+	s      *memstore.Store
+	g      *Gate
+	server *Server // that was begun last
+	end    func()  // ends it
 }
 
 func open(t *testing.T) *rig {
@@ -163,9 +166,15 @@ func (r *rig) serve(command string, halted func(string) error) (url string) {
 	}
 	s := &Server{Gate: r.g, To: worker, Inject: Injector(command, os.Environ()), Halted: halted, Log: func(line string) { r.t.Log("operator: " + line) }}
 	ctx, cancel := context.WithCancel(r.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, door.Options{Path: Path}) }()
-	r.t.Cleanup(func() { cancel(); <-done })
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.Serve(ctx, l, door.Options{Path: Path, Grace: 100 * time.Millisecond}); err != nil {
+			r.t.Error(err)
+		}
+	}()
+	r.server, r.end = s, func() { cancel(); <-done }
+	r.t.Cleanup(r.end)
 	return "http://" + l.Addr().String() + Path
 }
 
@@ -228,7 +237,7 @@ func TestHeadless(t *testing.T) {
 	}
 	p := presence.New(r.s)
 	d := &Deliverer{
-		Presence: p, Manager: session.New(session.Options{}), Servers: func() []tmux.Server { return nil }, Halted: func(string) error { return nil },
+		Registry: r.g.Registry, Presence: p, Manager: session.New(session.Options{}), Servers: func() []tmux.Server { return nil }, Halted: func(string) error { return nil },
 		Env: os.Environ(), Now: time.Now, Look: func(string) (string, error) { return program, nil },
 	}
 	l := line(t, boss, worker, "h1", "--help; rm -rf ~", time.Now())
@@ -272,11 +281,22 @@ func TestMirrored(t *testing.T) {
 	}
 	asked := false
 	d := &Deliverer{
-		Presence: p, Manager: session.New(session.Options{}), Servers: func() []tmux.Server { asked = true; return nil }, Halted: func(string) error { return nil },
-		Now: time.Now, Look: func(string) (string, error) { return "", errors.New("none") },
+		Registry: r.g.Registry, Presence: p, Manager: session.New(session.Options{}), Servers: func() []tmux.Server { asked = true; return nil }, Halted: func(string) error { return nil },
+		Now: time.Now,
 	}
-	if _, err := d.Deliver(t.Context(), line(t, boss, worker, "m1", "x", time.Now()), "", Tmux); !errors.Is(err, ErrNoWay) || asked {
-		t.Errorf("got %v, tmux was asked: %v", err, asked)
+	d.Look = func(string) (string, error) { t.Error("a program was looked for"); return "/bin/false", nil }
+	for _, way := range Ways {
+		if _, err := d.Deliver(t.Context(), line(t, boss, worker, "m1", "x", time.Now()), "", way); !errors.Is(err, ErrNoWay) || asked {
+			t.Errorf("%s: got %v, tmux was asked: %v", way, err, asked)
+		}
+	}
+	far := address.Instance("claude:far:fffffffffff4")
+	raw := registry.Build(registry.Agent{Instance: far}, time.Now())
+	if err := r.g.Registry.Register(t.Context(), canonjson.Set(raw, "mirroredAt", []byte(`"2026-01-01T00:00:00.000Z"`))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Deliver(t.Context(), line(t, boss, far, "m2", "x", time.Now()), "", Auto); !errors.Is(err, ErrNoWay) {
+		t.Errorf("an agent of another machine that is not seen now: got %v", err)
 	}
 	all, err := p.Of(t.Context(), worker, time.Now())
 	if err != nil || len(all) != 1 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"tutti/internal/address"
 	"tutti/internal/envelope"
@@ -76,6 +77,24 @@ func authority(from, to *registry.Registration) remote.Reason {
 // Pass judges a text that is given to an agent, and marks it as taken when nothing speaks against it. The line counts in every case
 // where the reason is not that it is none.
 func (g *Gate) Pass(ctx context.Context, text string, to address.Instance) (Line, remote.Reason, error) {
+	l, reason, err := g.proven(ctx, text, to)
+	if err != nil || reason != "" {
+		return l, reason, err
+	}
+	claim, seen, err := g.Guard.Claim(ctx, address.Segment(l.id()), l.id(), l.At)
+	if err != nil {
+		return l, "", err
+	}
+	defer claim.End()
+	if seen {
+		return l, remote.Replayed, nil
+	}
+	reason, err = g.take(ctx, &l, len(text), claim)
+	return l, reason, err
+}
+
+// proven tells whether a text is a line for an agent that was signed by whom it names, and is fresh.
+func (g *Gate) proven(ctx context.Context, text string, to address.Instance) (Line, remote.Reason, error) {
 	l, ok := Parse(text)
 	if !ok || !l.fit() {
 		return l, remote.Malformed, nil
@@ -92,36 +111,30 @@ func (g *Gate) Pass(ctx context.Context, text string, to address.Instance) (Line
 	case !l.Verify(keys.Active):
 		return l, remote.BadSignature, nil
 	}
-	if reason := remote.Fresh(l.At, g.Now()); reason != "" {
-		return l, reason, nil
-	}
-	claim, seen, err := g.Guard.Claim(ctx, address.Segment(l.id()), l.id(), l.At)
-	if err != nil {
-		return l, "", err
-	}
-	defer claim.End()
-	if seen {
-		return l, remote.Replayed, nil
-	}
+	return l, remote.Fresh(l.At, g.Now()), nil
+}
+
+// take marks a line as taken when its sender may give it.
+func (g *Gate) take(ctx context.Context, l *Line, size int, claim *remote.Claim) (remote.Reason, error) {
 	if reason, err := g.Authorize(ctx, address.Instance(l.From), address.Instance(l.To)); err != nil || reason != "" {
-		return l, reason, err
+		return reason, err
 	}
 	if g.Rates != nil { // last: a line that was overheard uses up nobody's share
-		if _, ok := g.Rates.Take(address.Instance(l.From), len(text), g.Now()); !ok {
-			return l, TooOften, nil
+		if _, ok := g.Rates.Take(address.Instance(l.From), size, g.Now()); !ok {
+			return TooOften, nil
 		}
 	}
 	first, err := claim.Take(context.WithoutCancel(ctx))
 	if err == nil && !first {
-		return l, remote.Replayed, nil
+		return remote.Replayed, nil
 	}
-	return l, "", err
+	return "", err
 }
 
 // fit tells whether what a line names can be what it says: addresses, a nonce that makes a name, and an instruction without keys.
 func (l *Line) fit() bool {
 	return word(l.From) && word(l.To) && word(l.Nonce) && word(l.At) && address.Check(l.id()) == nil &&
-		strings.TrimSpace(l.Instruction) != "" && len(l.Instruction) <= MaxInstruction && !strings.ContainsFunc(l.Instruction, isKey)
+		strings.TrimSpace(l.Instruction) != "" && len(l.Instruction) <= MaxInstruction && utf8.ValidString(l.Instruction) && !strings.ContainsFunc(l.Instruction, isKey)
 }
 
 // word tells whether a text can stand between two blanks of a line.

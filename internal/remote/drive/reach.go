@@ -14,6 +14,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/driver"
 	"tutti/internal/presence"
+	"tutti/internal/registry"
 	"tutti/internal/session"
 	"tutti/internal/tmux"
 )
@@ -35,6 +36,7 @@ var Ways = []Way{Auto, Native, Tmux, Headless, Logging}
 
 // A Deliverer brings lines to agents of this machine.
 type Deliverer struct {
+	Registry *registry.Registry
 	Presence *presence.Presence
 	Manager  *session.Manager
 	Servers  func() []tmux.Server
@@ -51,6 +53,9 @@ var ErrNoWay = errors.New("nothing leads there")
 func (d *Deliverer) Deliver(ctx context.Context, l *Line, host string, way Way) (Way, error) {
 	if err := d.Halted("drive " + l.To); err != nil {
 		return "", err
+	}
+	if way == Logging {
+		return Logging, fmt.Errorf("%w: the line was only to be shown", ErrNoWay)
 	}
 	s, err := d.newest(ctx, address.Instance(l.To))
 	if err != nil {
@@ -70,21 +75,35 @@ func (d *Deliverer) Deliver(ctx context.Context, l *Line, host string, way Way) 
 			return Headless, e
 		}
 		return "", err
-	case Logging:
-		return Logging, fmt.Errorf("%w: the line was only to be shown", ErrNoWay)
 	}
 	return way, fmt.Errorf("%w: %s has no channel that tells whether it has worked", ErrNoWay, l.To)
 }
 
-// newest is the fresh session of an agent that was heard of last, nil for none. One of another machine is none.
+// newest is the fresh session of an agent that was heard of last, nil for none. One of another machine is none, and where there is nothing
+// else the agent is not driven at all: what it is told is meant for its own folder, and not for one of this machine.
 func (d *Deliverer) newest(ctx context.Context, who address.Instance) (best *presence.Session, err error) {
 	all, err := d.Presence.Of(ctx, who, d.Now())
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range all {
 		if s.MirroredAt == "" && (best == nil || s.HeartbeatAt > best.HeartbeatAt) {
 			best = s
 		}
 	}
-	return best, err
+	if best != nil {
+		return best, nil
+	}
+	far := len(all) > 0
+	if reg, err := d.Registry.Registered(ctx, who); err == nil {
+		far = far || reg.Mirrored()
+	} else if !errors.Is(err, registry.ErrNotRegistered) {
+		return nil, err
+	}
+	if far {
+		return nil, fmt.Errorf("%w: %s works on another machine; tutti send reaches its mailbox", ErrNoWay, who)
+	}
+	return nil, nil
 }
 
 // typed types the line where the agent lives.

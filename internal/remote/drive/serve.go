@@ -44,18 +44,23 @@ type Server struct {
 	Halted func(action string) error
 	Log    func(line string)
 
-	turn chan struct{} // holds one token
-	room chan struct{} // one for each that is being given or waits
+	turn   chan struct{}   // holds one token
+	room   chan struct{}   // one for each that is being given or waits
+	ending context.Context // ends with the endpoint
 }
 
-// Serve answers what comes to a listener until the context ends. Of the options path, TLS and Halted count.
+// Serve answers what comes to a listener until the context ends. Of the options path, TLS, Halted and Grace count.
 func (s *Server) Serve(ctx context.Context, l net.Listener, o door.Options) error {
 	s.turn, s.room = make(chan struct{}, 1), make(chan struct{}, 1+maxWaiting)
+	s.Log = door.Calm(s.Log) // who can cause one line must not fill a disk with them
 	o.MaxBody, o.Handle, o.Log = MaxBody, s.take, s.Log
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
+	s.ending = working
 	go s.Gate.Guard.KeepSwept(working, s.Gate.Now, s.Log)
-	return door.New(o).Serve(ctx, l)
+	err := door.New(o).Serve(ctx, l)
+	stop()
+	s.turn <- struct{}{} // a command that is still at it ends first: nobody would end it later
+	return err
 }
 
 func (s *Server) take(ctx context.Context, body []byte) door.Answer {
@@ -67,42 +72,78 @@ func (s *Server) take(ctx context.Context, body []byte) door.Answer {
 	if !ok || text == "" {
 		return door.Reason(Status(MissingLine), string(MissingLine))
 	}
-	select { // before anything is marked as taken: what is put off can be sent again
+	return s.wait(ctx, text)
+}
+
+func busy() door.Answer {
+	a := door.Error(http.StatusServiceUnavailable, "busy")
+	a.Retry = time.Second
+	return a
+}
+
+// wait judges a text, and lets it wait for its turn if it is good. The few places are for those who have proven that they may give
+// instructions, and one for each line: neither rubbish nor copies of a line that was overheard keep anybody out. Nothing is marked yet:
+// what is put off can be sent again.
+func (s *Server) wait(ctx context.Context, text string) door.Answer {
+	l, reason, err := s.Gate.proven(ctx, text, s.To)
+	if err != nil || reason != "" {
+		return s.refused(reason, err)
+	}
+	claim, seen, free, err := s.Gate.Guard.TryClaim(ctx, address.Segment(l.id()), l.id(), l.At)
+	switch {
+	case err != nil:
+		return s.refused("", err)
+	case !free:
+		return busy()
+	}
+	defer claim.End()
+	if seen {
+		return s.refused(remote.Replayed, nil)
+	}
+	if reason, err := s.Gate.Authorize(ctx, address.Instance(l.From), address.Instance(l.To)); err != nil || reason != "" {
+		return s.refused(reason, err)
+	}
+	select {
 	case s.room <- struct{}{}:
 		defer func() { <-s.room }()
 	default:
-		a := door.Error(http.StatusServiceUnavailable, "busy")
-		a.Retry = time.Second
-		return a
+		return busy()
 	}
-	return s.give(ctx, text)
-}
-
-// give lets an instruction through and injects it, one at a time. It is marked first: one whose command fails in the middle is not given
-// twice by whoever sends it again.
-func (s *Server) give(ctx context.Context, text string) door.Answer {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
+	case <-s.ending.Done():
+		return busy()
 	case <-ctx.Done():
 		return door.Answer{}
 	}
-	if s.Halted("drive "+string(s.To)) != nil {
-		return door.Halted()
-	}
-	l, reason, err := s.Gate.Pass(ctx, text, s.To)
+	return s.give(ctx, &l, text, claim)
+}
+
+// refused is the answer to what is not given. What is at fault here is for the operator alone.
+func (s *Server) refused(reason remote.Reason, err error) door.Answer {
 	switch {
 	case err != nil:
 		s.log("an instruction was not taken: " + err.Error())
 		return door.Error(http.StatusInternalServerError, "apply-failed")
 	case reason == TooOften:
 		return remote.TooMany(time.Second)
-	case reason != "":
-		return door.Reason(Status(reason), string(reason))
 	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), injectFor)
+	return door.Reason(Status(reason), string(reason))
+}
+
+// give injects an instruction whose turn it is. It is marked first: one whose command fails in the middle is not given twice by whoever
+// sends it again. The command ends with the endpoint.
+func (s *Server) give(ctx context.Context, l *Line, text string, claim *remote.Claim) door.Answer {
+	if s.Halted("drive "+string(s.To)) != nil {
+		return door.Halted()
+	}
+	if reason, err := s.Gate.take(ctx, l, len(text), claim); err != nil || reason != "" {
+		return s.refused(reason, err)
+	}
+	within, cancel := context.WithTimeout(s.ending, injectFor)
 	defer cancel()
-	if err := s.Inject(within, &l, text); err != nil {
+	if err := s.Inject(within, l, text); err != nil {
 		s.log("an instruction of " + l.From + " was not injected: " + err.Error())
 		return door.Reason(Status(InjectFailed), string(InjectFailed))
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
+	"tutti/internal/identity"
 	"tutti/internal/registry"
 	"tutti/internal/remote"
 	"tutti/internal/signature"
@@ -57,7 +59,7 @@ func (r *Receiver) candidates(ctx context.Context, who address.Instance) (all []
 	}
 	for _, e := range r.Enrolled {
 		bound := e.Instance != "" && e.Instance.Canonical() == who
-		if (bound || e.Instance == "" && !known) && !(known && slices.Contains(keys.Revoked, e.Key)) {
+		if (bound || e.Instance == "" && !known && free(who)) && !(known && slices.Contains(keys.Revoked, e.Key)) {
 			all = append(all, e.Key)
 		}
 	}
@@ -65,6 +67,16 @@ func (r *Receiver) candidates(ctx context.Context, who address.Instance) (all []
 		return nil, NoAuthority, nil
 	}
 	return all, "", nil
+}
+
+// free tells whether a name is one that whoever comes first may take: that of an agent, in the letters of addresses. A person, a subagent
+// of somebody, and what would become the file of another name are none.
+func free(who address.Instance) bool {
+	_, _, sub := who.Subagent()
+	letters := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune("._-:", c)
+	}
+	return !sub && who.Host() != identity.Human && address.HostQualified(string(who)) && strings.TrimFunc(string(who), letters) == "" && nameable(string(who))
 }
 
 // unbound holds a key that was enrolled for nobody in particular to the agent that it spoke for first. It reads all registrations, and

@@ -21,9 +21,12 @@ func Passes(stored, seq int64) bool { return seq > stored }
 // pass moves the fence of an agent to a number, if it is below. Numbers are milliseconds of the sender's clock; one that is further
 // ahead of ours than clocks may differ would lock the agent out until then.
 func (r *Receiver) pass(ctx context.Context, who address.Instance, seq int64, now time.Time) (remote.Reason, error) {
-	if seq > now.Add(remote.MaxSkew).UnixMilli() {
+	limit := now.Add(remote.MaxSkew).UnixMilli()
+	if seq > limit {
 		return remote.Future, nil
 	}
+	r.fence.Lock() // those of this process wait for each other instead of failing by turns
+	defer r.fence.Unlock()
 	key := store.Key{Kind: store.MirrorFence}
 	const tries = 100 // each fails only because somebody else has succeeded
 	for range tries {
@@ -31,7 +34,7 @@ func (r *Receiver) pass(ctx context.Context, who address.Instance, seq int64, no
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return "", fmt.Errorf("read the fence: %w", err)
 		}
-		if !Passes(standing(d.Data, who), seq) {
+		if !Passes(standing(d.Data, who, limit), seq) {
 			return StaleSeq, nil
 		}
 		next := moved(d.Data, who, seq, now)
@@ -52,11 +55,12 @@ func (r *Receiver) pass(ctx context.Context, who address.Instance, seq int64, no
 	return "", fmt.Errorf("move the fence: %w", store.ErrConflict)
 }
 
-// standing is where the fence of an agent stands, in whatever spelling older programs wrote it.
-func standing(fence []byte, who address.Instance) (seq int64) {
+// standing is where the fence of an agent stands, in whatever spelling older programs wrote it. A number beyond the limit, which an older
+// program took or a clock that was wrong has left, says nothing: it would lock the agent out until then.
+func standing(fence []byte, who address.Instance, limit int64) (seq int64) {
 	for name, value := range canonjson.Members(fence) {
 		if address.Instance(name).Canonical() == who {
-			if n, ok := canonjson.Int(value); ok {
+			if n, ok := canonjson.Int(value); ok && n <= limit {
 				seq = max(seq, n)
 			}
 		}

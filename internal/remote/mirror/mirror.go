@@ -14,6 +14,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"tutti/internal/address"
@@ -70,10 +71,17 @@ type Receiver struct {
 	Halted   func(action string) error
 	Now      func() time.Time
 	Log      func(line string)
+	// Endpoints are the URLs under which this endpoint is known. A push that names another one in its target is not for us; with none all
+	// are taken.
+	Endpoints []string
+
+	fence sync.Mutex // is held while a number is moved
+	first sync.Mutex // is held while an agent is registered
 }
 
 // Serve answers what comes to a listener until the context ends. Of the options path, TLS and Halted count.
 func (r *Receiver) Serve(ctx context.Context, l net.Listener, o door.Options) error {
+	r.Log = door.Calm(r.Log) // who can cause one line must not fill a disk with them
 	o.MaxBody, o.Handle, o.Log = remote.MaxBody, r.take, r.Log
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -108,6 +116,9 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 	if reason == "" {
 		reason = remote.Fresh(p.e.CreatedAt, now)
 	}
+	if reason == "" && !remote.For(p.e, r.Endpoints) {
+		reason = remote.Elsewhere
+	}
 	if reason != "" {
 		return answer(reason)
 	}
@@ -140,6 +151,8 @@ func (r *Receiver) apply(ctx context.Context, p *push, claim *remote.Claim, now 
 		}
 	}
 	switch {
+	case errors.Is(err, errNotIts):
+		return answer(Mismatch)
 	case err != nil:
 		return r.failed(err)
 	case reason != "":

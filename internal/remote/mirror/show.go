@@ -10,8 +10,10 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
+	"tutti/internal/plain"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
+	"tutti/internal/remote"
 	"tutti/internal/store"
 )
 
@@ -25,24 +27,62 @@ func (r *Receiver) show(ctx context.Context, p *push, now time.Time) error {
 	case err != nil:
 		return err
 	}
+	if err := r.sessions(ctx, p, now); err != nil {
+		return err
+	}
+	return r.subagents(ctx, p)
+}
+
+// sessions writes those of a push. Of one agent no more are shown than one push may have, however many names it has for them.
+func (r *Receiver) sessions(ctx context.Context, p *push, now time.Time) error {
+	fresh, err := r.Presence.Shown(ctx, p.who, now)
+	if err != nil {
+		return err
+	}
+	shown := map[string]bool{} // by the names of their records
+	for _, s := range fresh {
+		shown[address.Segment(string(s.SessionID))] = true
+	}
 	n := 0
 	for raw := range canonjson.Elements(p.body.presence) {
 		s, err := presence.Parse(raw)
-		if err != nil || s.Instance.Canonical() != p.who || s.State == presence.Closed || s.State == presence.StateExpired || address.Check(string(s.SessionID)) != nil {
+		if err != nil || s.Instance.Canonical() != p.who || s.State == presence.Closed || s.State == presence.StateExpired || !nameable(string(s.SessionID)) {
 			continue // what is no session, or not the signer's, is passed over
 		}
 		if n++; n > maxSessions {
 			break
 		}
+		if name := address.Segment(string(s.SessionID)); !shown[name] {
+			if len(shown) >= maxSessions {
+				continue
+			}
+			shown[name] = true
+		}
 		if err := r.session(ctx, s, now); err != nil {
 			return err
 		}
 	}
-	return r.subagents(ctx, p)
+	return nil
 }
+
+// nameable tells whether an id can stand where people read it, and become the name of a file.
+func nameable(id string) bool {
+	return len(id) <= maxText && address.Check(id) == nil && plain.Clean(id) == id
+}
+
+// errNotIts reports a key that has come to speak for another agent meanwhile.
+var errNotIts = errors.New("the key speaks for another agent")
 
 // register writes what is believed of a registration: who it is, under which key, and how it wants to be called.
 func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
+	r.first.Lock() // of two that come at the same time with one key for nobody in particular, the second one sees the first
+	defer r.first.Unlock()
+	switch reason, err := r.unbound(ctx, p); {
+	case err != nil:
+		return err
+	case reason != "":
+		return errNotIts
+	}
 	reg, err := registry.Parse(p.reg)
 	if err != nil {
 		return err
@@ -53,7 +93,7 @@ func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
 	raw := registry.Build(a, now)
 	var ends []byte
 	for _, e := range reg.Endpoints {
-		if e.Kind == registry.Remote && len(ends) == 0 && len(e.URI) <= maxText {
+		if e.Kind == registry.Remote && len(ends) == 0 && nameable(e.URI) && remote.CheckURL(e.URI) == nil {
 			var o canonjson.Object
 			o.Str("kind", e.Kind)
 			o.Str("uri", e.URI)
@@ -74,22 +114,28 @@ const (
 	maxList = 32
 )
 
+// short is a text without what moves a cursor or hides something, nothing when it is too long.
 func short(s string) string {
 	if len(s) > maxText {
 		return ""
 	}
-	return s
+	return plain.Clean(s)
 }
 
-// texts leaves out what is too long.
+// texts leaves out what is too long, or would have to be cleaned: it is compared with others.
 func texts(all []string) []string {
-	kept := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" || len(s) > maxText })
+	kept := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" || len(s) > maxText || plain.Clean(s) != s })
 	return kept[:min(len(kept), maxList)]
 }
 
 func workspaceOf(w *registry.Workspace) *registry.Workspace {
 	if w == nil || len(w.ID)+len(w.Path)+len(w.Host)+len(w.Label)+len(w.Repo) > 4*maxText {
 		return nil
+	}
+	for _, s := range []string{w.ID, w.Path, w.Host, w.Label, w.Repo} {
+		if plain.Clean(s) != s {
+			return nil
+		}
 	}
 	return w
 }
@@ -104,7 +150,7 @@ func (r *Receiver) session(ctx context.Context, s *presence.Session, now time.Ti
 		return nil // it lives here: what is said elsewhere of it does not count
 	case err == nil && old.Instance.Canonical() == s.Instance.Canonical():
 		name := short(s.Name)
-		c := presence.Change{State: presence.Live, WorkStatus: &s.WorkStatus, Interests: &interests, Topics: s.Topics, Name: &name, MirroredAt: at}
+		c := presence.Change{State: presence.Live, WorkStatus: &s.WorkStatus, Interests: &interests, Topics: texts(s.Topics), Name: &name, MirroredAt: at}
 		if _, err = r.Presence.Patch(ctx, old, c, now); !errors.Is(err, presence.ErrClosed) {
 			return err
 		}
@@ -116,7 +162,7 @@ func (r *Receiver) session(ctx context.Context, s *presence.Session, now time.Ti
 		return err
 	}
 	_, err = r.Presence.Open(ctx, presence.Start{
-		SessionID: s.SessionID, Instance: s.Instance, Host: short(s.Host), Interests: interests, Topics: s.Topics, WorkStatus: s.WorkStatus,
+		SessionID: s.SessionID, Instance: s.Instance, Host: short(s.Host), Interests: interests, Topics: texts(s.Topics), WorkStatus: s.WorkStatus,
 		Workspace: sessionWorkspace(s.Workspace), Name: short(s.Name), MirroredAt: at,
 	}, now)
 	if errors.Is(err, presence.ErrTaken) {
@@ -137,12 +183,12 @@ func sessionWorkspace(w *presence.Workspace) *presence.Workspace {
 
 // subagents writes those of the signer that are not known yet. Of what they may do nothing is believed.
 func (r *Receiver) subagents(ctx context.Context, p *push) error {
-	n := 0
+	n, bound := 0, -1
 	for raw := range canonjson.Elements(p.body.subagents) {
 		b, err := registry.ParseBinding(raw)
 		parent, name, ok := address.Instance(b.ID).Subagent()
 		if err != nil || !ok || parent.Canonical() != p.who || address.Instance(b.Parent).Canonical() != p.who || name != b.Name ||
-			len(b.ID) > maxText || strings.Contains(name, "~") || address.Check(b.ID) != nil {
+			strings.Contains(name, "~") || !nameable(b.ID) {
 			continue
 		}
 		if n++; n > maxSubagents {
@@ -154,6 +200,14 @@ func (r *Receiver) subagents(ctx context.Context, p *push) error {
 			}
 			continue
 		}
+		if bound < 0 {
+			if bound, err = r.bound(ctx, p.who); err != nil {
+				return err
+			}
+		}
+		if bound++; bound > maxSubagents {
+			return nil // no push is ever to fill the log of all
+		}
 		created := b.CreatedAt
 		if _, ok := envelope.ParseTime(created); !ok {
 			created = envelope.Stamp(r.Now())
@@ -164,4 +218,17 @@ func (r *Receiver) subagents(ctx context.Context, p *push) error {
 		}
 	}
 	return nil
+}
+
+// bound is how many subagents an agent has here.
+func (r *Receiver) bound(ctx context.Context, who address.Instance) (n int, err error) {
+	for b, err := range r.Registry.Bindings(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		if address.Instance(b.Parent).Canonical() == who {
+			n++
+		}
+	}
+	return n, nil
 }
