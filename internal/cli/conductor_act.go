@@ -78,6 +78,9 @@ func (c *Call) conductorFault(err error) error {
 	if none, ok := errors.AsType[*conductor.NotLiveError](err); ok {
 		return &fault{code: code, err: none, hint: none.Hint()}
 	}
+	if bad, ok := errors.AsType[*conductor.KeyError](err); ok {
+		return &fault{code: code, err: bad, hint: bad.Hint()}
+	}
 	if busy, ok := errors.AsType[*conductor.BusyError](err); ok {
 		return &fault{code: code, err: busy, hint: busy.Hint()}
 	}

@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,6 +80,9 @@ func (d *Desk) claim(ctx context.Context, s Seat, now time.Time) (*Resolution, e
 		if to == nil {
 			return nil, d.absent(ctx, r, s, now)
 		}
+		if err := d.signs(ctx, s); err != nil {
+			return nil, err
+		}
 		line, err := d.line(ctx, r, s, to, now)
 		if err != nil {
 			return nil, err
@@ -136,21 +140,38 @@ func (d *Desk) absent(ctx context.Context, r *Resolution, s Seat, now time.Time)
 	return e
 }
 
-// line makes a claim. It stands behind all that stand, unless their times are in the future, and behind what was written in its own name:
-// a clock that is late must not take the seat away, and existing programs go by the greatest time of an instance.
+// maxAhead is how far clocks are taken to differ: an hour or a time zone, and not what somebody has made up.
+const maxAhead = 24 * time.Hour
+
+// after is a time that comes behind another one, and is at in case that does already.
+func after(at, other string) string {
+	t, ok := envelope.ParseTime(other)
+	if !ok || at > other {
+		return at
+	}
+	return max(at, envelope.Stamp(t), envelope.Stamp(t.Add(time.Millisecond)))
+}
+
+// line makes a claim. It stands behind all that stand, unless their times are in the far future, and behind what was written in its own
+// name: neither a clock that is late nor one that is early takes the seat away, and existing programs go by the greatest time of an
+// instance. No two times are equal: of equal ones existing programs take the instance that came first to the log, whenever that was.
 func (d *Desk) line(ctx context.Context, r *Resolution, s Seat, to *presence.Session, now time.Time) ([]byte, error) {
 	of, _, err := d.events(ctx, r.place.IDs)
 	if err != nil {
 		return nil, err
 	}
-	at, latest := envelope.Stamp(now), envelope.Stamp(now.Add(envelope.MaxSkew))
+	v := &verifier{d: d, ctx: ctx}
+	at, latest := envelope.Stamp(now), envelope.Stamp(now.Add(maxAhead))
 	for who, all := range of {
-		if c, stands := fold(all, taken); stands && c.Since <= latest {
-			at = max(at, c.Since)
+		if c, stands := fold(all, v.all); stands && c.Since <= latest {
+			at = after(at, c.Since)
 		}
 		if s.is(who) {
-			at = max(at, all[len(all)-1].at)
+			at = after(at, all[len(all)-1].at)
 		}
+	}
+	if v.err != nil {
+		return nil, v.err
 	}
 	var o canonjson.Object
 	o.Str("type", claimed)
@@ -186,11 +207,11 @@ func sign(line []byte, by address.Instance, key *signature.Private) ([]byte, err
 }
 
 // Release gives up what an agent claims, in every spelling of its name, whether it is live or not, and says who conducts then. Who
-// claims nothing gives up nothing.
+// claims nothing gives up nothing. *KeyError: its claim is signed, and what is written here would not be, so that it would stay.
 func (d *Desk) Release(ctx context.Context, s Seat, now time.Time) (*Resolution, error) {
 	r, err := d.resolve(ctx, s.Where, now)
 	if err == nil {
-		err = d.release(ctx, r.place.IDs, s, now)
+		err = d.release(ctx, r.place.IDs, s, now, true)
 	}
 	if err == nil {
 		r, err = d.resolve(ctx, s.Where, now)
@@ -201,31 +222,49 @@ func (d *Desk) Release(ctx context.Context, s Seat, now time.Time) (*Resolution,
 	return r, nil
 }
 
-func (d *Desk) release(ctx context.Context, ids []string, s Seat, now time.Time) error {
+// A spelling is an instance and a workspace as lines of the log spell them: existing programs keep each one apart.
+type spelling struct {
+	workspace string // in canonical form
+	instance  address.Instance
+}
+
+// release writes what ends the claims of an agent: for each spelling whose last line is a claim, as existing programs have it, and for the
+// claim that stands here. Where it must end, it is not written without the key for it.
+func (d *Desk) release(ctx context.Context, ids []string, s Seat, now time.Time, must bool) error {
 	of, _, err := d.events(ctx, ids)
 	if err != nil {
 		return err
 	}
-	type spelling struct{ workspace, instance string }
+	own := of[s.Instance.Canonical()]
 	last := map[spelling]event{}
 	var order []spelling
-	for _, e := range of[s.Instance.Canonical()] {
-		k := spelling{address.Canonical(e.workspace), string(e.instance)}
+	for _, e := range own {
+		k := spelling{address.Canonical(e.workspace), e.instance}
 		if _, known := last[k]; !known {
 			order = append(order, k)
 		}
 		last[k] = e
 	}
+	v := &verifier{d: d, ctx: ctx}
+	c, stands := fold(own, v.all)
+	if v.err != nil {
+		return v.err
+	}
+	if must && stands && c.Signed {
+		if err := d.signs(ctx, s); err != nil || s.Key == nil {
+			return cmp.Or[error](err, &KeyError{Instance: s.Instance, Missing: true})
+		}
+	}
 	for _, k := range order {
 		e := last[k]
-		if e.what != claimed {
+		if e.what != claimed && !(stands && k == spelling{address.Canonical(c.workspace), c.Instance}) {
 			continue
 		}
 		var o canonjson.Object
 		o.Str("type", released)
 		o.Str("workspaceId", e.workspace)
 		o.Str("instance", string(e.instance))
-		o.Str("at", max(e.at, envelope.Stamp(now)))
+		o.Str("at", after(envelope.Stamp(now), own[len(own)-1].at))
 		line, err := sign(o.End(), s.Instance, s.Key)
 		if err != nil {
 			return err
@@ -258,7 +297,7 @@ func (d *Desk) Forsake(ctx context.Context, i address.Instance, key *signature.P
 		if !stands || c.Session == "" || slices.ContainsFunc(there, c.tiedTo) {
 			continue
 		}
-		if err := d.release(ctx, []string{id}, Seat{Instance: i, Key: key}, now); err != nil {
+		if err := d.release(ctx, []string{id}, Seat{Instance: i, Key: key}, now, false); err != nil {
 			return fmt.Errorf("release the claim of a session that is gone: %w", err)
 		}
 	}

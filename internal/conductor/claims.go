@@ -10,6 +10,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
 	"tutti/internal/order"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
@@ -111,8 +112,9 @@ type Claim struct {
 	Agent    proc.ID           // that it is tied to as well: who serves an agent may change
 	Signed   bool
 
-	events   []event // of this instance, oldest first
-	verified bool    // the signatures of all of them were; else there is one event, or none is signed
+	workspace string  // as its line spells it
+	events    []event // of this instance, oldest first
+	verified  bool    // the signatures of all of them were; else there is one event, or none is signed
 }
 
 // tiedTo tells whether a claim counts while that session is there.
@@ -127,13 +129,15 @@ func (c *Claim) tiedTo(s *presence.Session) bool {
 	return ok && c.Agent.PID > 1 && agent == c.Agent
 }
 
-// fold goes through the events of one instance in the order of their times, of equal ones in that of the log. Those with a signature
-// count where holds says so.
+// fold goes through the events of one instance in the order of their times, of equal ones in that of the log. Of those with a signature the
+// last one for which holds says so counts, and ends what was before it: the others never held, or were overtaken. What is not signed
+// counts until there is a signed claim, and after its signed release.
 func fold(events []event, holds func(*event) bool) (c Claim, stands bool) {
 	c.events = events
-	for n := range events {
+	from := lastSigned(events, holds)
+	for n := max(from, 0); n < len(events); n++ {
 		e := &events[n]
-		if e.signature != nil && !holds(e) || stands && c.Signed && e.signature == nil {
+		if n != from && (e.signature != nil || stands && c.Signed) {
 			continue
 		}
 		if e.what == released {
@@ -143,13 +147,28 @@ func fold(events []event, holds func(*event) bool) (c Claim, stands bool) {
 		if !stands || e.tied() {
 			c.Since = e.at
 		}
-		stands, c.Instance, c.Session, c.Agent, c.Signed = true, e.instance, e.session, e.agent, e.signature != nil
+		stands, c.Instance, c.Session, c.Agent, c.Signed, c.workspace = true, e.instance, e.session, e.agent, e.signature != nil, e.workspace
 	}
 	return c, stands
 }
 
-// maxEvents is how many lines of one instance about one workspace count, the newest: each may bring a signature to verify.
-const maxEvents = 64
+// maxSignatures is how many signatures in the name of one instance are looked at, the newest: each takes some 50 µs.
+const maxSignatures = 256
+
+// lastSigned finds the last event whose signature holds, -1 when there is none.
+func lastSigned(events []event, holds func(*event) bool) int {
+	left := maxSignatures
+	for n := len(events) - 1; n >= 0 && left > 0; n-- {
+		if events[n].signature == nil {
+			continue
+		}
+		if holds(&events[n]) {
+			return n
+		}
+		left--
+	}
+	return -1
+}
 
 // claims returns the claims that stand and hold, of those who are there, the oldest first. Where one line is all that an instance has, its
 // signature is not verified yet: the claim stands or falls with it, and only that of who would conduct has to be.
@@ -214,6 +233,9 @@ func (d *Desk) events(ctx context.Context, ids []string) (of map[address.Instanc
 			if err != nil || address.Canonical(e.workspace) != id {
 				continue
 			}
+			if _, isTime := envelope.ParseTime(e.at); !isTime {
+				continue // it has no place among the others
+			}
 			e.raw = slices.Clone(e.raw)
 			who := e.instance.Canonical()
 			if of[who] == nil {
@@ -222,9 +244,8 @@ func (d *Desk) events(ctx context.Context, ids []string) (of map[address.Instanc
 			of[who] = append(of[who], e)
 		}
 	}
-	for who, all := range of {
+	for _, all := range of {
 		order.Stable(all, func(a, b *event) int { return strings.Compare(a.at, b.at) })
-		of[who] = all[max(0, len(all)-maxEvents):]
 	}
 	return of, whose, nil
 }
@@ -254,25 +275,30 @@ func (v *verifier) judge(events []event) (Claim, bool) {
 func taken(*event) bool { return true }
 
 func (v *verifier) all(e *event) bool {
-	who := e.instance.Canonical()
-	if address.Instance(e.signature.By).Canonical() != who {
+	if v.err != nil || address.Instance(e.signature.By).Canonical() != e.instance.Canonical() {
 		return false
 	}
-	active, known := v.keys[who]
-	if !known {
-		keys, err := v.d.Registry.Keys(v.ctx, e.instance)
-		if err != nil {
-			v.err = err
-			return false
-		}
-		if v.keys == nil {
-			v.keys = map[address.Instance][]signature.Public{}
-		}
-		active = keys.Active
-		v.keys[who] = active
-	}
+	active := v.active(e.instance)
 	message, err := canonjson.CanonicalWithout(e.raw, "signature")
 	return err == nil && slices.ContainsFunc(active, func(k signature.Public) bool { return e.signature.Verify(message, k) })
+}
+
+// active are the keys that an instance signs with now; none where it is not registered.
+func (v *verifier) active(i address.Instance) []signature.Public {
+	who := i.Canonical()
+	if active, known := v.keys[who]; known {
+		return active
+	}
+	keys, err := v.d.Registry.Keys(v.ctx, i)
+	if err != nil {
+		v.err = err
+		return nil
+	}
+	if v.keys == nil {
+		v.keys = map[address.Instance][]signature.Public{}
+	}
+	v.keys[who] = keys.Active
+	return keys.Active
 }
 
 // gone tells whether an instance was taken out of service.

@@ -12,9 +12,9 @@
 //     existing programs is tied to nothing and counts whenever its instance is there.
 //   - To claim again changes nothing. Existing programs move such a claim back; theirs keep their place here.
 //   - All spellings of an instance are one claimant.
-//   - A claim is written not earlier than those that stand before it, whatever the clock of the machine says.
-//   - Lines are signed where the key is at hand. A line whose signature does not hold counts for nothing, and an unsigned one does
-//     not end a signed claim.
+//   - A claim is written later than those that stand before it, whether the clock of the machine is late or theirs was early.
+//   - Lines are signed where the key is at hand. Lines whose signature does not hold count for nothing, and unsigned ones do not end
+//     a signed claim, however many there are. What would count for nothing is not written.
 //
 // What conducting means is agreed among agents. Nothing is refused to others because of it, and it gives no right over them.
 //
@@ -173,25 +173,24 @@ func (d *Desk) join(ctx context.Context, r *Resolution, there []*presence.Sessio
 	return nil
 }
 
-// seat finds who sits, of those who claim and are there, or else by role.
+// seat finds who sits, of those who claim and are there, and who follows, or else by role.
 func (d *Desk) seat(ctx context.Context, r *Resolution, all []Claim, v *verifier) error {
 	for n := range all {
 		c := &all[n]
-		if r.Conductor != "" {
-			r.Next = append(r.Next, c.Instance)
-			continue
-		}
 		if !c.verified {
 			if _, stands := fold(c.events, v.all); !stands {
 				continue
 			}
 		}
 		gone, err := d.gone(ctx, c.Instance)
-		if err != nil || v.err != nil {
+		switch {
+		case err != nil || v.err != nil:
 			return errors.Join(v.err, err)
-		}
-		if !gone {
+		case gone:
+		case r.Conductor == "":
 			r.Conductor, r.ClaimedBy, r.Claim = c.Instance, c.Instance, c
+		default:
+			r.Next = append(r.Next, c.Instance)
 		}
 	}
 	if r.Conductor == "" {

@@ -340,13 +340,8 @@ func TestAgentTie(t *testing.T) {
 // TestSigned: what is signed can be ended by its signer alone, and what is badly signed is nothing.
 func TestSigned(t *testing.T) {
 	each(t, func(g *stage) {
-		key, other := signature.Generate(), signature.Generate()
-		for i, k := range map[address.Instance]*signature.Private{alpha: key, beta: other} {
-			raw := registry.Build(registry.Agent{Instance: i, Roles: []string{"AGENTS"}, Scopes: []string{"s"}, Root: "/r", PublicKeys: []string{k.Public().PEM()}}, now)
-			if err := g.d.Registry.Register(g.t.Context(), raw); err != nil {
-				g.t.Fatal(err)
-			}
-		}
+		key := g.enrol(alpha)
+		g.enrol(beta)
 		g.enter("sess:a", alpha, now, nil)
 		g.enter("sess:b", beta, now, nil)
 		mine := seat(alpha)
@@ -358,18 +353,15 @@ func TestSigned(t *testing.T) {
 		g.conducts(now, alpha)
 		g.append(`{"type":"release","workspaceId":%q,"instance":%q,"at":"2026-06-12T11:00:00.000Z","signature":{"by":%q,"alg":"ed25519","value":"AAAA"}}`, ws, alpha, alpha)
 		g.conducts(now, alpha)
-		forged := seat(beta)
-		forged.Key = key // of somebody else
-		g.claim(forged, now.Add(-time.Hour))
+		g.forge("claim", beta, "2026-06-12T09:00:00.000Z", key)
 		g.append(`{"type":"claim","workspaceId":%q,"instance":%q,"at":"2020-01-01T00:00:00.000Z","sessionId":"sess:b","signature":null}`, ws, "codex:nobody:000000000000")
 		g.conducts(now, alpha)
-		if r, err := g.d.Release(g.t.Context(), mine, now.Add(2*time.Hour)); err != nil || r.Conductor != "" {
+		if r, err := g.d.Release(g.t.Context(), mine, now); err != nil || r.Conductor != "" || len(r.Candidates) != 2 {
 			g.t.Errorf("released by its signer: %v, %s", err, r.JSON())
 		}
 		mine.Key = nil
-		g.enter("sess:a", alpha, now.Add(3*time.Hour), nil)
-		g.claim(mine, now.Add(3*time.Hour))
-		g.conducts(now.Add(3*time.Hour), alpha)
+		g.claim(mine, now)
+		g.conducts(now, alpha)
 	})
 	each(t, func(g *stage) { // a key that was revoked signs for nobody any more
 		key := signature.Generate()

@@ -58,9 +58,10 @@ func (p *Presence) ttl() time.Duration {
 	return Expiry
 }
 
-// Expired tells whether a session counts no more: it was closed, its heartbeat is no time, or is older than ttl at now. A
-// heartbeat in the future counts, as it does for existing readers. Times are compared in whole milliseconds, as they are
-// written.
+// Expired tells whether a session counts no more: it was closed, its heartbeat is no time, or is older than ttl at now. One
+// from the future, where the clock of its owner is early, is as old as its record, so that it does not stay for an hour when
+// the owner has died; existing readers wait until the clock has caught up. Times are compared in whole milliseconds, as they
+// are written.
 func Expired(s *Session, now time.Time, ttl time.Duration) bool {
 	if s.State == Closed || s.State == StateExpired {
 		return true
@@ -72,7 +73,11 @@ func Expired(s *Session, now time.Time, ttl time.Duration) bool {
 // age is how old the heartbeat is, in whole milliseconds; false when it is no time.
 func (s *Session) age(now time.Time) (time.Duration, bool) {
 	beat, ok := envelope.ParseTime(s.HeartbeatAt)
-	return now.Sub(beat), ok // which stays within its range, also for a heartbeat of the year 9999
+	age := now.Sub(beat) // which stays within its range, also for a heartbeat of the year 9999
+	if ok && age < -envelope.MaxSkew && !s.stored.IsZero() {
+		age = now.Truncate(time.Millisecond).Sub(s.stored.Truncate(time.Millisecond))
+	}
+	return age, ok
 }
 
 func key(id address.SessionID) store.Key {
@@ -152,7 +157,7 @@ func (p *Presence) read(ctx context.Context, k store.Key) (*Session, error) {
 	if err != nil {
 		return nil, &store.UnfitError{Key: k, Where: k.String(), Why: err.Error()}
 	}
-	s.rev, s.key = d.Rev, k
+	s.rev, s.key, s.stored = d.Rev, k, d.Stored
 	return s, nil
 }
 

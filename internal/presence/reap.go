@@ -59,6 +59,6 @@ func (s *Session) With(c Change) *Session {
 	if err != nil || c.check() != nil {
 		return s
 	}
-	next.key, next.rev = s.key, s.rev
+	next.key, next.rev, next.stored = s.key, s.rev, s.stored
 	return next
 }

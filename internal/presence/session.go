@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
@@ -63,8 +64,9 @@ type Session struct {
 	MCPActivityAt string
 	Raw           []byte // the record
 
-	key store.Key
-	rev store.Rev
+	key    store.Key
+	rev    store.Rev
+	stored time.Time // when the record was written, by the clock of the store; zero where it was not read there
 }
 
 // Interests are what an agent wants to hear of.
