@@ -91,13 +91,14 @@ func parseDrumbeat(data []byte, shown string) (*DrumbeatConfig, error) {
 		return none, configError(err, shown)
 	}
 	t := &file.Drumbeat
-	wrong := func(value, why string) (*DrumbeatConfig, error) {
-		return none, &ConfigError{Path: shown, Line: lineOf(data, value), Why: "drumbeat." + why}
+	wrong := func(why string) (*DrumbeatConfig, error) {
+		name, _, _ := strings.Cut(why, ":")
+		return none, &ConfigError{Path: shown, Line: lineOfKey(data, "drumbeat", name), Why: "drumbeat." + why}
 	}
 	c := *none
 	if t.Relauncher != nil {
 		if c.Relauncher = *t.Relauncher; !slices.Contains(Relaunchers, c.Relauncher) {
-			return wrong(c.Relauncher, fmt.Sprintf("relauncher: there is no %.40q; there are %s", c.Relauncher, strings.Join(Relaunchers, ", ")))
+			return wrong(fmt.Sprintf("relauncher: there is no %.40q; there are %s", c.Relauncher, strings.Join(Relaunchers, ", ")))
 		}
 	}
 	for _, d := range []struct {
@@ -113,28 +114,52 @@ func parseDrumbeat(data []byte, shown string) (*DrumbeatConfig, error) {
 			continue
 		}
 		if *d.to, err = time.ParseDuration(d.text); err != nil || *d.to < minBeat || *d.to > maxBeat {
-			return wrong(d.text, fmt.Sprintf("%s: %.40q is no time between %s and %s: write 90s or 5m", d.name, d.text, minBeat, maxBeat))
+			return wrong(fmt.Sprintf("%s: %.40q is no time between %s and %s: write 90s or 5m", d.name, d.text, minBeat, maxBeat))
 		}
 		c.given = append(c.given, d.name)
 	}
 	if t.Max != nil {
-		if c.Settings.Cap = *t.Max; c.Settings.Cap == 0 {
+		switch c.Settings.Cap = *t.Max; {
+		case *t.Max < 0:
+			c.Settings.Cap = -2 // none that there is
+		case *t.Max == 0:
 			c.Settings.Cap = -1 // never
 		}
 	}
 	if t.After != nil {
-		c.Settings.DeciderAfter = *t.After
+		if c.Settings.DeciderAfter = *t.After; *t.After == 0 {
+			c.Settings.DeciderAfter = -1
+		}
 	}
 	c.Settings.Enforce = t.Enforce
 	if t.Decider != "" {
 		if c.Decider, err = drumbeat.Split(t.Decider); err != nil {
-			return wrong(t.Decider, "decider: "+err.Error())
+			return wrong("decider: " + err.Error())
 		}
 	}
 	if why := CheckDrumbeat(c.Settings, len(c.Decider) > 0); why != "" {
-		return wrong("", why)
+		return wrong(why)
 	}
 	return &c, nil
+}
+
+// lineOfKey is the line at which a table has a setting, 0 where that is not found.
+func lineOfKey(data []byte, table, name string) int {
+	within, n := "", 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		line = strings.TrimSpace(line)
+		if header, ok := strings.CutPrefix(line, "["); ok {
+			header, _, _ = strings.Cut(header, "]")
+			within = strings.TrimSpace(header)
+			continue
+		}
+		key, _, set := strings.Cut(line, "=")
+		if key = strings.TrimSpace(key); set && (within == table && key == name || within == "" && key == table+"."+name) {
+			return n
+		}
+	}
+	return 0
 }
 
 // CheckDrumbeat says what numbers of settings do not go together, "" when they do.

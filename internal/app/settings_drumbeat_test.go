@@ -1,0 +1,65 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tutti/internal/drumbeat"
+)
+
+// TestDrumbeatSettings: what is set counts, and what cannot be meant is told with its line and what could be written; then nobody is asked.
+func TestDrumbeatSettings(t *testing.T) {
+	t.Parallel()
+	usual := DrumbeatConfig{Relauncher: "logging"}
+	all := DrumbeatConfig{Relauncher: "auto", Decider: []string{"claude", "-p", "a b"}, Settings: drumbeat.Settings{
+		Interval: time.Minute, Cap: 5, MinAge: 2 * time.Minute, Spacing: 3 * time.Minute, Grace: time.Hour, DeciderAfter: 2, Enforce: true,
+	}}
+	never := usual
+	never.Settings.Cap = -1
+	for name, c := range map[string]struct {
+		text  string
+		want  DrumbeatConfig
+		fault string // part of it; "": none
+	}{
+		"nothing":       {"", usual, ""},
+		"another table": {"[wake]\nclimb = \"5m\"\n[later]\nrelauncher = 1\n", usual, ""},
+		"an empty one":  {"[drumbeat]\n", usual, ""},
+		"all": {"[drumbeat]\nrelauncher = \"auto\"\ninterval = \"1m\"\nmax_relances = 5\nmin_age = \"2m\"\nspacing = \"3m\"\ngrace = \"1h\"\n" +
+			"decider = \"claude -p 'a b'\"\ndecider_after = 2\ndecider_enforce = true\n", all, ""},
+		"never asked":         {"[drumbeat]\nmax_relances = 0\n", never, ""},
+		"a slip":              {"[drumbeat]\n\nmax_relaunches = 4\n", usual, "line 3: there is no setting drumbeat.max_relaunches; the table has relauncher, interval,"},
+		"no relauncher":       {"[drumbeat]\nrelauncher = \"tmux\"\n", usual, `line 2: drumbeat.relauncher: there is no "tmux"; there are logging, local-tmux,`},
+		"an empty relauncher": {"[drumbeat]\nrelauncher = \"\"\n", usual, `line 2: drumbeat.relauncher: there is no ""`},
+		"no time":             {"[drumbeat]\ninterval = \"soon\"\n", usual, `line 2: drumbeat.interval: "soon" is no time between 1s and 24h0m0s: write 90s or 5m`},
+		"a time without unit": {"[drumbeat]\nspacing = \"30\"\n", usual, `line 2: drumbeat.spacing: "30" is no time`},
+		"too short":           {"[wake]\nquiet = \"1ms\"\n[drumbeat]\nmin_age = \"1ms\"\n", usual, "line 4: drumbeat.min_age"},
+		"too long":            {"[drumbeat]\ngrace = \"48h\"\n", usual, "line 2: drumbeat.grace"},
+		"below nothing":       {"drumbeat.interval = \"-5s\"\n", usual, "line 1: drumbeat.interval"},
+		"a time as a number":  {"[drumbeat]\ninterval = 30\n", usual, "line 2"},
+		"a number as a text":  {"[drumbeat]\nmax_relances = \"3\"\n", usual, "line 2"},
+		"fewer than none":     {"[drumbeat]\nmax_relances = -1\n", usual, "line 2: drumbeat.max_relances: a whole number from 0 to 1000"},
+		"too many":            {"[drumbeat]\nmax_relances = 5000\n", usual, "line 2: drumbeat.max_relances"},
+		"asked at once":       {"[drumbeat]\ndecider = \"\"\ndecider_after = 0\n", usual, "line 3: drumbeat.decider_after: a whole number from 1 on"},
+		"never decided":       {"[drumbeat]\ndecider = \"x\"\ndecider_after = 3\n", usual, "line 3: drumbeat.decider_after: a whole number from 1 on, below max_relances, which is 3"},
+		"half a quote":        {"[drumbeat]\ndecider = \"claude 'p\"\n", usual, "line 2: drumbeat.decider: \"claude 'p\" ends within quotes"},
+		"no program":          {"[drumbeat]\ndecider = \" \"\n", usual, "line 2: drumbeat.decider: it names no program"},
+		"no table":            {"drumbeat = 1\n", usual, "line 1"},
+		"no TOML":             {"[drumbeat\n", usual, "line 1"},
+	} {
+		got, err := parseDrumbeat([]byte(c.text), "~/config.toml")
+		fault := ""
+		if err != nil {
+			fault = err.Error()
+		}
+		if got != nil {
+			got.given = nil
+		}
+		var config *ConfigError
+		if got == nil || fmt.Sprint(*got) != fmt.Sprint(c.want) || (c.fault == "") != (err == nil) || !strings.Contains(fault, c.fault) || err != nil && !errors.As(err, &config) {
+			t.Errorf("%s: got %+v, %v; want %+v and the fault %q", name, got, err, c.want, c.fault)
+		}
+	}
+}
