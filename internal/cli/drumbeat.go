@@ -11,6 +11,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/drumbeat"
+	"tutti/internal/escalation"
 	"tutti/internal/presence"
 )
 
@@ -232,7 +233,7 @@ func runDrumEscalations(ctx context.Context, c *Call) error {
 		return err
 	}
 	defer done()
-	var all []*drumbeat.Alert
+	var all []*escalation.Alert
 	if b != nil {
 		var problems []error
 		if all, problems, err = b.Alerts(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/drumbeat"
+	"tutti/internal/escalation"
 	"tutti/internal/notify"
 	"tutti/internal/store"
 )
@@ -41,7 +42,7 @@ func drum(ctx context.Context, s *Site) error {
 		o.Decider = &drumbeat.Decider{Argv: config.Decider}
 	}
 	o.Tell = s.beaten
-	o.Alert = func(ctx context.Context, a *drumbeat.Alert) error {
+	o.Alert = func(ctx context.Context, a *escalation.Alert) error {
 		_, _ = notify.Desktop{Env: s.Facts.Env}.Say(ctx, string(a.Instance)+" waits for you", "It has stopped, and asking it to go on did not help.")
 		return nil // the line says it in any case
 	}

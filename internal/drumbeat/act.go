@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/escalation"
 	"tutti/internal/halt"
 	"tutti/internal/presence"
 	"tutti/internal/store"
@@ -94,10 +95,10 @@ func (d *Drum) spent(ctx context.Context, e *Entry, why string) error {
 		d.once(e.Instance, Event{Kind: Held, Count: e.RelanceCount, Text: fmt.Sprintf("%s would be put before you: %s", e.Instance, why)})
 		return nil
 	}
-	return d.raise(ctx, Alert{Instance: e.Instance, Reason: Exhausted, RelanceCount: e.RelanceCount, Detail: why})
+	return d.raise(ctx, escalation.Alert{Instance: e.Instance, Reason: Exhausted, RelanceCount: e.RelanceCount, Detail: why})
 }
 
-func (d *Drum) raise(ctx context.Context, a Alert) error {
+func (d *Drum) raise(ctx context.Context, a escalation.Alert) error {
 	news, err := d.o.Book.Raise(ctx, a, d.o.Now())
 	if err != nil || !news {
 		return err
@@ -221,7 +222,7 @@ func (d *Drum) consult(ctx context.Context, e *Entry) (done bool, err error) {
 	if marked, err := d.o.Book.PutAway(ctx, e.Instance, applied, now); err != nil || marked == nil {
 		return true, err
 	}
-	return true, d.raise(ctx, Alert{Instance: e.Instance, Reason: reason, RelanceCount: e.RelanceCount, Detail: words})
+	return true, d.raise(ctx, escalation.Alert{Instance: e.Instance, Reason: reason, RelanceCount: e.RelanceCount, Detail: words})
 }
 
 // ask asks an agent to go on, and writes down what came of it.

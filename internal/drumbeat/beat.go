@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/escalation"
 	"tutti/internal/halt"
 	"tutti/internal/presence"
 	"tutti/internal/store"
@@ -40,7 +41,7 @@ type Options struct {
 	// Ended tells whether the program of a session is proven to have ended, although nobody has closed the session.
 	Ended func(ctx context.Context, s *presence.Session) bool
 	// Alert tells a person that an agent was put before them.
-	Alert func(ctx context.Context, a *Alert) error
+	Alert func(ctx context.Context, a *escalation.Alert) error
 	// Tell is told what happens.
 	Tell func(Event)
 	Now  func() time.Time

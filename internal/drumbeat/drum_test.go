@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/escalation"
 	"tutti/internal/halt"
 	"tutti/internal/presence"
 	"tutti/internal/store"
@@ -97,7 +98,7 @@ func (r *rig) entry() *Entry {
 	return e
 }
 
-func (r *rig) alerts() []*Alert {
+func (r *rig) alerts() []*escalation.Alert {
 	r.t.Helper()
 	all, problems, err := r.book.Alerts(r.t.Context())
 	if err != nil || len(problems) > 0 {

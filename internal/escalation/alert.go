@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"tutti/internal/address"
@@ -46,45 +47,121 @@ func (m *Matters) alert(ctx context.Context, k store.Key) (*Matter, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := alertOf(doc.Data)
-	if err == nil && address.Segment(one.ID) != k.Name {
+	a, err := ParseAlert(doc.Data)
+	switch {
+	case err != nil:
+	case address.Check(string(a.Instance)) != nil:
+		err = errors.New("is about no address")
+	case AlertKey(a.Instance) != k:
 		err = errors.New("is that of another agent than its name says")
 	}
 	if err != nil {
 		return nil, &store.UnfitError{Key: k, Where: k.String(), Why: err.Error()}
 	}
-	return one, nil
+	return a.matter(), nil
 }
 
-// alertOf reads the record of an alert.
-func alertOf(raw []byte) (*Matter, error) {
+// An Alert says that an agent stopped, and that asking it to go on did not help: it waits for the person whose it is. Existing programs
+// know the members up to at:
+//
+//	{"instance":"…","reason":"relance-exhausted","relanceCount":3,"channel":"alert","to":"PRINCIPAL","at":"…",
+//	 "firstAt":"…","lastAt":"…","count":2,"detail":"asked 3 times to go on","answeredAt":"…","answeredBy":"…","answer":"seen"}
+//
+// At and First are when that began.
+type Alert struct {
+	Instance     address.Instance
+	Reason       string
+	RelanceCount int
+	Detail       string // in words, for people; "" for none
+	To           string // whom it is for, as it stands there
+	At, Last     time.Time
+	Count        int     // how often it came to this since At
+	Seen         *Answer // nil: nobody has seen it since Last
+	Raw          []byte
+}
+
+// AlertKey is where the alert of an agent lies.
+func AlertKey(i address.Instance) store.Key {
+	return store.Key{Kind: store.Escalation, Name: address.Segment(string(i))}
+}
+
+var alertMembers = []string{
+	"instance", "reason", "relanceCount", "to", "at", "firstAt", "lastAt", "count", "detail", mSeenAt, mSeenBy, mSeen, mNote,
+}
+
+// ParseAlert reads an alert. What but its agent and its reason is not as it should be counts as absent.
+func ParseAlert(raw []byte) (*Alert, error) {
 	var v [13][]byte
-	names := []string{"instance", "reason", "channel", "to", "at", "firstAt", "lastAt", "detail", "relanceCount", mSeenAt, mSeenBy, mSeen, mNote}
-	if !canonjson.Valid(raw) || !canonjson.Pick(raw, names, v[:]) {
+	if !canonjson.Valid(raw) || !canonjson.Pick(raw, alertMembers, v[:]) {
 		return nil, errors.New("is no JSON object")
 	}
 	text := func(n int) string { s, _ := canonjson.String(v[n]); return s }
 	at := func(n int) time.Time { t, _ := envelope.ParseTime(text(n)); return t }
-	one := &Matter{ID: text(0), By: address.Instance(text(0)), Reason: text(1), Channel: "alert", Target: text(3), At: at(5), Source: "alert"}
-	if address.Check(one.ID) != nil || one.Reason == "" {
+	number := func(n int) int {
+		const most = 1 << 20 // nobody can have come to more
+		i, ok := canonjson.Int(v[n])
+		if !ok || i < 0 || i > most {
+			return 0
+		}
+		return int(i)
+	}
+	a := &Alert{
+		Instance: address.Instance(text(0)), Reason: text(1), RelanceCount: number(2), To: text(3), At: at(5), Last: at(6),
+		Count: max(number(7), 1), Detail: text(8), Raw: raw,
+	}
+	if a.Instance == "" || a.Reason == "" {
 		return nil, errors.New("has no instance or no reason")
 	}
-	if one.At.IsZero() {
-		one.At = at(4)
+	if a.At.IsZero() {
+		a.At = at(4)
 	}
-	last := at(6)
-	if last.IsZero() {
-		last = at(4)
+	if a.Last.IsZero() {
+		a.Last = at(4)
 	}
-	one.Question = text(7)
-	if one.Question == "" {
-		count, _ := canonjson.Int(v[8])
-		one.Question = fmt.Sprintf("it was asked %d times to go on and did not (%s)", count, one.Reason)
+	if a.Last.Before(a.At) {
+		a.Last = a.At
 	}
-	if seen := at(9); !seen.IsZero() && !seen.Before(last) {
-		one.Answer = &Answer{By: address.Instance(text(10)), Text: text(11), Note: text(12), At: seen}
+	if seen := at(9); !seen.IsZero() && !seen.Before(a.Last) {
+		a.Seen = &Answer{By: address.Instance(text(10)), Text: text(11), Note: text(12), At: seen}
 	}
-	return one, nil
+	return a, nil
+}
+
+// JSON is the text of the record. Members of Raw that are of others stay.
+func (a *Alert) JSON() []byte {
+	raw := a.Raw
+	if raw == nil {
+		raw = []byte("{}")
+	}
+	text := func(s string) []byte { return canonjson.AppendString(nil, s) }
+	for _, m := range []struct {
+		name  string
+		value []byte
+	}{
+		{"instance", text(string(a.Instance))},
+		{"reason", text(a.Reason)},
+		{"relanceCount", strconv.AppendInt(nil, int64(a.RelanceCount), 10)},
+		{"channel", text("alert")},
+		{"to", text("PRINCIPAL")},
+		{"at", text(envelope.Stamp(a.At))},
+		{"firstAt", text(envelope.Stamp(a.At))},
+		{"lastAt", text(envelope.Stamp(a.Last))},
+		{"count", strconv.AppendInt(nil, int64(a.Count), 10)},
+		{"detail", text(a.Detail)},
+	} {
+		raw = canonjson.Set(raw, m.name, m.value)
+	}
+	return raw
+}
+
+func (a *Alert) matter() *Matter {
+	one := &Matter{
+		ID: string(a.Instance), By: a.Instance, Reason: a.Reason, Channel: "alert", Target: a.To, At: a.At, Source: "alert", Answer: a.Seen,
+	}
+	if one.Question = a.Detail; one.Question == "" {
+		one.Question = fmt.Sprintf("it was asked %d times to go on and did not (%s)", a.RelanceCount, a.Reason)
+	}
+	return one
 }
 
 // tries is how often a change is made again that somebody else was faster with.
@@ -92,12 +169,12 @@ const tries = 100
 
 // See writes down that a person has seen an alert, and what that person says to it. It stays until the agent goes on.
 func (m *Matters) See(ctx context.Context, agent address.Instance, a Answer) error {
-	k := store.Key{Kind: store.Escalation, Name: address.Segment(string(agent))}
+	k := AlertKey(agent)
 	var err error
 	for range tries {
 		var doc store.Doc
 		if doc, err = m.store.Get(ctx, k); err == nil {
-			_, err = alertOf(doc.Data)
+			_, err = ParseAlert(doc.Data)
 		}
 		if err != nil {
 			break

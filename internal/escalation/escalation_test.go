@@ -167,7 +167,13 @@ func TestAlerts(t *testing.T) {
 
 func FuzzTerms(f *testing.F) {
 	f.Add([]byte(`{"question":"q","options":["a",{"id":"b","text":"c"}],"until":"2030-05-01T12:00:00.000Z","fallback":"a"}`))
+	f.Add([]byte(`{"instance":"a:b","reason":"r","relanceCount":-1,"count":9e9,"lastAt":"x","answeredAt":"2030-05-01T12:00:00.000Z"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		if a, err := ParseAlert(raw); err == nil {
+			if again, err := ParseAlert(a.JSON()); err != nil || again.Instance != a.Instance || again.Reason != a.Reason || a.RelanceCount < 0 || a.Count < 1 {
+				t.Errorf("%q is %+v, and written anew %+v, %v", raw, a, again, err)
+			}
+		}
 		m := &Matter{ID: "x", Payload: raw, Terms: TermsOf(raw)}
 		if !canonjson.Valid(raw) {
 			return
