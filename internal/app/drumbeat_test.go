@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/drumbeat"
+	"tutti/internal/halt"
+	"tutti/internal/identity"
+	"tutti/internal/post"
+	"tutti/internal/store"
+)
+
+// asks is a relauncher that writes down whom it asks.
+type asks struct{ who []address.Instance }
+
+func (a *asks) Try(_ context.Context, t drumbeat.Target) (drumbeat.Attempt, error) {
+	a.who = append(a.who, t.Instance)
+	return drumbeat.Attempt{Did: true}, nil
+}
+
+// TestDrumbeatOfBus: what a drum is told of a bus is what lies there. An agent without a session that has sent something lately is left alone, one that
+// has not is asked; and after a halt nobody is whose user has not let him go on.
+func TestDrumbeatOfBus(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	none := func(string) string { return "" }
+	a := New(Settings{Home: home, Dir: home, Getenv: none})
+	w, err := a.World(Creating)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	now := time.Now()
+	var met halt.Entry
+	office, err := w.Office()
+	if err != nil {
+		t.Fatal(err)
+	}
+	office.Memory = func() (halt.Entry, error) { return met, nil }
+	office.Halted = func(string) error { return nil }
+	book := &drumbeat.Book{Store: w.Store}
+	agent := func(name string) address.Instance {
+		t.Helper()
+		r, err := w.Identity.Connect(t.Context(), identity.Request{Host: "codex", Name: name, Place: a.Place()}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := book.Record(t.Context(), drumbeat.Stop{Instance: r.Instance, Status: "paused"}, now.Add(-time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		return r.Instance
+	}
+	report := func(i address.Instance) {
+		t.Helper()
+		raw := fmt.Appendf(nil, `{"protocol":"sentropic.h2a","version":"0.1","id":"env:1","type":"event","actor":{"instance":%q,"role":"AGENTS","scope":"scope:default"},
+"target":{"instance":"codex:x:0a1b2c3d4e5f"},"body":{"kind":"message","text":"three of five are done"},"createdAt":"2026-06-12T10:00:00.000Z"}`, i)
+		if err := w.Mail.PutOutbox(t.Context(), i, raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	silent, reports := agent("silent"), agent("reports")
+	report(reports)
+	relauncher := &asks{}
+	o := w.Drumbeat(office, none)
+	o.Relaunch, o.Now, o.Ended = relauncher, func() time.Time { return now }, nil
+	o.Halted = func(string) error { return nil }
+	d := drumbeat.New(o)
+	beat := func(after time.Duration, want ...address.Instance) {
+		t.Helper()
+		now = now.Add(after)
+		relauncher.who = nil
+		if err := d.Beat(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(relauncher.who, want) {
+			t.Errorf("asked %q, want %q", relauncher.who, want)
+		}
+	}
+	beat(0, silent)
+	if _, err := book.Get(t.Context(), reports); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the entry of the one that has reported: %v", err)
+	}
+	met = halt.Entry{Count: 1, Seen: now}
+	beat(time.Hour)
+	office.Now = func() time.Time { return now }
+	if err := office.Engage(t.Context(), post.Reader{Instance: silent}); err != nil {
+		t.Fatal(err)
+	}
+	beat(time.Minute, silent)
+}
