@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -68,7 +69,12 @@ func (p *play) moveIn(ctx context.Context) error {
 	h := &p.halting
 	h.asked = map[string][]time.Time{}
 	var err error
-	if h.sockets, err = os.MkdirTemp("/tmp", "td"); err != nil { // short: the path of a socket may have 107 bytes
+	base := os.TempDir()
+	const most = 60 // the path of a socket may have 107 bytes
+	if len(base) > most {
+		base = "/tmp"
+	}
+	if h.sockets, err = os.MkdirTemp(base, "td"); err != nil {
 		return err
 	}
 	h.server = "demo" + rand.Text()[:8]
@@ -95,12 +101,14 @@ func (p *play) moveIn(ctx context.Context) error {
 	return nil
 }
 
-// tmux runs a command of it in our server.
+// tmux runs a command of it in our server. It is a matter of milliseconds, and no interrupt ends it: one that is ended while it starts the server
+// leaves one behind of which nobody knows.
 func (p *play) tmux(ctx context.Context, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u", "-L", p.halting.server}, args...)...)
 	cmd.Env, cmd.Dir = p.env, p.home
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // nor does the one that a terminal sends to all
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, clean(string(out)))
@@ -113,10 +121,26 @@ func (p *play) moveOut() error {
 	h := &p.halting
 	if h.watch != nil {
 		_ = h.watch.Process.Signal(syscall.SIGINT) // it may be over
+		late := time.AfterFunc(patience, func() { _ = h.watch.Process.Kill() })
 		_ = h.watch.Wait()
+		late.Stop()
 	}
-	_, _ = p.tmux(context.Background(), "kill-server") // likewise
+	panes, _ := p.tmux(context.Background(), "list-panes", "-a", "-F", "#{pane_pid}") // likewise
+	_, _ = p.tmux(context.Background(), "kill-server")
+	for text := range strings.FieldsSeq(panes) {
+		if pid, err := strconv.Atoi(text); err == nil && pid > 1 {
+			killed(pid)
+		}
+	}
 	return os.RemoveAll(h.sockets)
+}
+
+// killed ends all that runs in a pane, of which that process is the first, and waits until nothing of it writes any more: the folder is about to go.
+func killed(first int) {
+	const long = 2 * time.Second
+	for end := time.Now().Add(long); syscall.Kill(-first, syscall.SIGKILL) == nil && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // until waits for something that is a matter of moments.

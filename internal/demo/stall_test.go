@@ -42,7 +42,7 @@ func TestStall(t *testing.T) {
 	}
 	_, name, _ := strings.Cut(out.String(), "-L ")
 	name, _, _ = strings.Cut(name, ")")
-	if got, _ := filepath.Glob("/tmp/td*/tmux-*/" + name); len(got) > 0 || name == "" {
+	if got, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "td*")); len(got) > 0 || name == "" {
 		t.Errorf("the server %q has left %q", name, got)
 	}
 }
