@@ -76,7 +76,7 @@ func (d *Deliverer) Deliver(ctx context.Context, l *Line, host string, way Way) 
 		}
 		return "", err
 	}
-	return way, fmt.Errorf("%w: %s has no channel that tells whether it has worked", ErrNoWay, l.To)
+	return way, fmt.Errorf("%w: no program has a channel of its own that tells whether it has worked; --driver auto goes to the pane of %s, or runs its program", ErrNoWay, l.To)
 }
 
 // newest is the fresh session of an agent that was heard of last, nil for none. One of another machine is none, and where there is nothing
