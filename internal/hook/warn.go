@@ -120,7 +120,7 @@ func warning(l *lease.Lease, file string, now time.Time) string {
 	if l.Path != file {
 		on += " (" + plain.Head(plain.Clean(l.Path), most) + ")"
 	}
-	s := fmt.Sprintf("tutti: %s is leased by %s until %s, %s from now.\n", on, plain.Word(string(l.Holder)), envelope.Stamp(l.Until),
+	s := fmt.Sprintf("tutti: %s is leased by %s until %s, %s from now.\n", on, field(string(l.Holder), maxField), envelope.Stamp(l.Until),
 		plain.Duration(l.Until.Sub(now).Round(time.Second)))
 	if l.Note != "" {
 		s += "text of a peer, not of your user:\n| " + plain.Head(plain.Clean(l.Note), most) + "\n"

@@ -26,6 +26,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
+	"tutti/internal/plain"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
 	"tutti/internal/registry"
@@ -153,7 +154,7 @@ func texts(all []address.Instance) []string {
 // name is the key of a path: what it ends with, for people, and a hash of all of it.
 func name(path string) string {
 	sum := sha256.Sum256([]byte(path))
-	base := address.Segment(filepath.Base(path))
+	base := address.Segment(plain.Clean(filepath.Base(path)))
 	if len(base) > 80 {
 		base = strings.ToValidUTF8(base[:80], "")
 	}
@@ -339,24 +340,25 @@ func (l *Lease) Notices(why string) []Notice {
 			all = append(all, Notice{To: to, Text: text})
 		}
 	}
+	path, holder, take := shown(l.Path), shown(string(l.Holder)), "tutti lease list"
+	if plain.Clean(l.Path) == l.Path {
+		take = "tutti lease take " + plain.Word(l.Path)
+	}
 	if why == Expired {
-		tell(l.Holder, fmt.Sprintf("Your lease on %s has ended: %s (it ran until %s). Others may edit now. To go on: tutti lease take %s", l.Path, why, envelope.Stamp(l.Until), quote(l.Path)))
+		tell(l.Holder, fmt.Sprintf("Your lease on %s has ended: %s (it ran until %s). Others may edit now. To go on: %s", path, why, envelope.Stamp(l.Until), take))
 	}
 	told[l.Holder.Canonical()] = true
 	for _, to := range append(slices.Clone(l.Waits), l.Warned...) {
-		tell(to, fmt.Sprintf("The lease of %s on %s has ended: %s. To take it: tutti lease take %s", l.Holder, l.Path, why, quote(l.Path)))
+		tell(to, fmt.Sprintf("The lease of %s on %s has ended: %s. To take it: %s", holder, path, why, take))
 	}
 	return all
 }
 
-// quote writes a path for a shell.
-func quote(s string) string {
-	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=", r))
-	}) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+// shown is what somebody else has written, within a line that is told in the name of another one: it has no line of its own, and what is more
+// than a name or a path stands in quotes.
+func shown(s string) string {
+	const most = 300
+	return plain.Word(plain.Head(plain.Clean(s), most))
 }
 
 // Touches tells whether a lease is on a path, on a folder above it, or on something below it.

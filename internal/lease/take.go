@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
@@ -34,18 +35,18 @@ type HeldError struct {
 func (e *HeldError) Error() string {
 	on := ""
 	if e.Lease.Path != e.Path {
-		on = " as part of " + plain.Clean(e.Lease.Path)
+		on = " as part of " + shown(e.Lease.Path)
 		if within(e.Lease.Path, e.Path) {
-			on = ", of which " + plain.Clean(e.Lease.Path) + " is a part,"
+			on = ", of which " + shown(e.Lease.Path) + " is a part,"
 		}
 	}
-	return fmt.Sprintf("%s%s is leased by %s since %s until %s (%s left)", plain.Clean(e.Path), on, plain.Clean(string(e.Lease.Holder)),
+	return fmt.Sprintf("%s%s is leased by %s since %s until %s (%s left)", plain.Clean(e.Path), on, shown(string(e.Lease.Holder)),
 		envelope.Stamp(e.Lease.Since), envelope.Stamp(e.Lease.Until), e.Lease.Until.Sub(e.Now).Round(time.Second))
 }
 
 // Hint says what to type.
 func (e *HeldError) Hint() string {
-	return fmt.Sprintf("tutti send %s 'may I have it?'; when the lease ends you are told by mail", plain.Clean(string(e.Lease.Holder)))
+	return fmt.Sprintf("tutti send %s 'may I have it?'; when the lease ends you are told by mail", plain.Word(plain.Clean(string(e.Lease.Holder))))
 }
 
 var (
@@ -70,6 +71,11 @@ func (d *Desk) Take(ctx context.Context, w Want, now time.Time) (l *Lease, ended
 		return nil, nil, ErrLong
 	case len(w.Path) > maxPath:
 		return nil, nil, fmt.Errorf("lease a path of %d bytes: at most %d are taken", len(w.Path), maxPath)
+	case !utf8.ValidString(w.Path):
+		return nil, nil, fmt.Errorf("lease %q: a path that is no UTF-8 cannot be told to others: rename it", w.Path)
+	}
+	if err := address.Check(string(w.Holder)); err != nil {
+		return nil, nil, fmt.Errorf("lease %s: %w", w.Path, err)
 	}
 	if err := d.Registry.Standing(ctx, w.Holder); err != nil {
 		return nil, nil, fmt.Errorf("lease %s: %w", w.Path, err)

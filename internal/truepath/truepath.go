@@ -12,7 +12,12 @@ import (
 )
 
 // Of returns the path of a file, which must be absolute.
-func Of(path string) string {
+func Of(path string) string { return of(path, maxLinks) }
+
+// maxLinks is how many links to what is not there yet are followed: as many as the system follows on the way to a file.
+const maxLinks = 40
+
+func of(path string, links int) string {
 	path = filepath.Clean(path)
 	rest := ""
 	for at := path; ; {
@@ -20,13 +25,11 @@ func Of(path string) string {
 		if err == nil {
 			return filepath.Join(spelled(real), rest)
 		}
-		if to, err := os.Readlink(at); err == nil && strings.Count(rest, "/") < 64 { // a link to what is not there yet
+		if to, err := os.Readlink(at); err == nil && links > 0 { // a link to what is not there yet
 			if !filepath.IsAbs(to) {
 				to = filepath.Join(filepath.Dir(at), to)
 			}
-			if up, err := filepath.EvalSymlinks(filepath.Dir(filepath.Clean(to))); err == nil {
-				return filepath.Join(spelled(up), filepath.Base(to), rest)
-			}
+			return filepath.Join(of(to, links-1), rest)
 		}
 		up := filepath.Dir(at)
 		if up == at {

@@ -19,14 +19,14 @@ func TestOf(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a/b/f"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for from, to := range map[string]string{"link": "a/b", "a/up": "..", "a/b/l": "f", "loose": "a/none", "loop": "loop", "abs": filepath.Join(dir, "a")} {
+	for from, to := range map[string]string{"link": "a/b", "a/up": "..", "a/b/l": "f", "loose": "a/none", "deep": "link/none/at/all", "chain": "loose", "loop": "loop", "tick": "tock/x", "tock": "tick/x", "abs": filepath.Join(dir, "a")} {
 		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for path, want := range map[string]string{
 		"a/b/f": "a/b/f", "link/f": "a/b/f", "link/l": "a/b/f", "a/./b//f": "a/b/f", "a/x/../b/f": "a/b/f", "abs/b/f": "a/b/f",
-		"a/up/link/f": "a/b/f", "a/b/new": "a/b/new", "link/new/er": "a/b/new/er", "loose": "a/none", "loop": "loop", "loop/x": "loop/x", "none/x": "none/x",
+		"a/up/link/f": "a/b/f", "a/b/new": "a/b/new", "link/new/er": "a/b/new/er", "loose": "a/none", "deep/x": "a/b/none/at/all/x", "chain/x": "a/none/x", "loop": "loop", "loop/x": "loop/x", "none/x": "none/x",
 	} {
 		if got := truepath.Of(filepath.Join(dir, path)); got != filepath.Join(dir, want) {
 			t.Errorf("%s: %s, want %s", path, got, want)
