@@ -16,7 +16,7 @@ const aliveVariable = "TUTTI_DEMO_ALIVE"
 const firstSign = 5 * time.Second
 
 var demoVerbs = []Verb{{
-	Name: "demo", Under: Tutti, Group: GroupProgram, Halt: Reads, Waits: true, Run: runDemo, TextOnly: true, MaxArgs: 1,
+	Name: "demo", Under: Tutti, Group: GroupSetup, Halt: Reads, Waits: true, Run: runDemo, TextOnly: true, MaxArgs: 1,
 	Short: "watch agents meet, talk and be stopped",
 	Args:  "[agreement|stall]",
 	Flags: []Flag{{Name: "keep", Kind: Switch, Help: "leave the folder, and say where it is"}},

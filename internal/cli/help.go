@@ -120,7 +120,7 @@ func (c *Call) overviewGroup(g Group) (rare []string) {
 		case v.Group != g || v.Hidden || family != "" && family == shown:
 		case v.Rare && family == "":
 			rare = append(rare, v.Name)
-		case v.Rare && !contains(rare, family):
+		case v.Rare && !contains(rare, family) && c.Table.find(Tutti, family, "") == nil:
 			rare = append(rare, family)
 		case v.Rare:
 		case family == "":

@@ -196,7 +196,7 @@ $ tutti store log trail codex:api:3f2a9c01b7de --json`,
 
 var programVerbs = []Verb{
 	{
-		Name: "install", Under: Tutti, Group: GroupProgram, Halt: Reads, Anyway: true, Run: runInstall,
+		Name: "install", Under: Tutti, Group: GroupSetup, Halt: Reads, Anyway: true, Run: runInstall,
 		Short: "put tutti, tuttid and the other names where the shell finds them",
 		Flags: []Flag{
 			{Name: "dir", Kind: Text, Value: "dir", Default: "~/.local/bin", Offer: Folders, Help: "where to"},
@@ -218,7 +218,7 @@ $ tutti install --uninstall`,
 		See:  "completion, man",
 	},
 	{
-		Name: "completion", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MinArgs: 1, MaxArgs: 1, Rare: true, Run: runCompletion, TextOnly: true,
+		Name: "completion", Under: Tutti, Group: GroupSetup, Halt: Indifferent, MinArgs: 1, MaxArgs: 1, Rare: true, Run: runCompletion, TextOnly: true,
 		Short: "print the completion script of a shell",
 		Args:  "bash|zsh|fish",
 		Does:  "Prints a script that completes verbs, flags and values of tutti and of the names it answers to.",
@@ -229,7 +229,7 @@ $ tutti completion fish >~/.config/fish/completions/tutti.fish`,
 		See:  "install",
 	},
 	{
-		Name: "man", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Rare: true, TextOnly: true,
+		Name: "man", Under: Tutti, Group: GroupSetup, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Rare: true, TextOnly: true,
 		Short: "show the manual page of a verb, or write all pages",
 		Args:  "[<verb>]",
 		Flags: []Flag{
@@ -250,7 +250,7 @@ $ tutti man --dir ./man1`,
 		See:  "help, install",
 	},
 	{
-		Name: "help", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Rare: true, Run: runHelp, TextOnly: true,
+		Name: "help", Under: Tutti, Group: GroupSetup, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Rare: true, Run: runHelp, TextOnly: true,
 		Short: "show the verbs, or all about one",
 		Args:  "[<verb>]",
 		Flags: []Flag{{Name: "all", Kind: Switch, Help: "all verbs, a line each, and the flags that every verb has"}},
@@ -262,7 +262,7 @@ $ tutti help --all`,
 		See:  "man",
 	},
 	{
-		Name: "version", Under: Tutti, Group: GroupProgram, Halt: Indifferent, Rare: true, Run: runVersion,
+		Name: "version", Under: Tutti, Group: GroupSetup, Halt: Indifferent, Rare: true, Run: runVersion,
 		Short: "print version and build",
 		Does:  "Prints the version and the build. Both programs of one build carry the same one.",
 		Examples: `$ tutti version
@@ -271,7 +271,7 @@ $ tutti version --json`,
 		See:  "install",
 	},
 	{
-		Name: "__complete", Under: Tutti | H2A | Cross, Group: GroupProgram, Halt: Indifferent, MaxArgs: -1, Run: runComplete,
+		Name: "__complete", Under: Tutti | H2A | Cross, Group: GroupSetup, Halt: Indifferent, MaxArgs: -1, Run: runComplete,
 		Hidden: true, TextOnly: true,
 		Short: "what may stand next on a command line, for the scripts of completion",
 		Args:  "<program> <word>...",

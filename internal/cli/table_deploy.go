@@ -36,7 +36,7 @@ var deployVerbs = []Verb{
 		Examples: "$ tutti deploy k8s-tenant --image tutti:1 --replicas 3 --write bus.yaml", Exit: exitPlain, See: "deploy k8s-sidecar",
 	},
 	{
-		Name: "upgrade", Under: Tutti | H2A, Group: GroupProgram, Halt: Reads, Rare: true,
+		Name: "upgrade", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true,
 		Short: "look whether there is a later release",
 		Flags: []Flag{
 			{Name: "check", Kind: Switch, Help: "answer in the form of the older program's check"},

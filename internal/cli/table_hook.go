@@ -1,7 +1,7 @@
 package cli
 
 var hookVerbs = []Verb{{
-	Name: "hook", Under: Tutti, Group: GroupProgram, Halt: Indifferent, MinArgs: 2, MaxArgs: 2, Rare: true, Bus: true, Mute: true, TextOnly: true, Anyway: true, Run: runHook,
+	Name: "hook", Under: Tutti, Group: GroupSetup, Halt: Indifferent, MinArgs: 2, MaxArgs: 2, Rare: true, Bus: true, Mute: true, TextOnly: true, Anyway: true, Run: runHook,
 	Short: "what agent programs call at their events, to be shown mail",
 	Args:  "<host> <event>",
 	Flags: []Flag{

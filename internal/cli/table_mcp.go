@@ -32,7 +32,7 @@ $ h2a mcp-serve --root ~/h2a-workspace/.h2a`,
 		Exit: "0 the input has ended, or it was interrupted; 1 wrong usage, or the input or output failed",
 	},
 	{
-		Name: "mcp-tools", Under: Tutti | H2A, Group: GroupProgram, Halt: Indifferent, Rare: true,
+		Name: "mcp-tools", Under: Tutti | H2A, Group: GroupSetup, Halt: Indifferent, Rare: true,
 		Short:    "list the tools that mcp-serve offers",
 		Does:     "Lists the tools of the MCP server in the order in which it offers them.",
 		Examples: "$ tutti mcp-tools",

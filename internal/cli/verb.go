@@ -94,7 +94,6 @@ const (
 	GroupBus
 	GroupSessions
 	GroupSetup
-	GroupProgram
 	GroupPlumbing
 	groupEnd
 )
@@ -104,7 +103,6 @@ var groupTitles = [groupEnd]string{
 	GroupBus:      "The bus",
 	GroupSessions: "Agents in tmux, and work for them",
 	GroupSetup:    "Set up and look after",
-	GroupProgram:  "This program",
 	GroupPlumbing: "Plumbing, for scripts and tests",
 }
 
