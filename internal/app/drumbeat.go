@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"time"
@@ -11,7 +12,9 @@ import (
 	"tutti/internal/conductor"
 	"tutti/internal/drumbeat"
 	"tutti/internal/envelope"
+	"tutti/internal/escalation"
 	"tutti/internal/halt"
+	"tutti/internal/identity"
 	"tutti/internal/peers"
 	"tutti/internal/post"
 	"tutti/internal/registry"
@@ -51,6 +54,55 @@ func (w *World) Drumbeat(office *post.Office, env func(string) string) drumbeat.
 		},
 		Ended:     panes(env).Ended,
 	}
+}
+
+// TellPrincipal returns what puts one message into the mailbox of the principal with whom an agent is registered, once it is put before a person: by
+// from, and signed. Who has no principal, or is asked by it, is in the list of what waits for a person all the same. nil: from has no key here.
+func (w *World) TellPrincipal(office *post.Office, from address.Instance) func(ctx context.Context, a *escalation.Alert) error {
+	if from == "" || !w.Ring.Has(from) {
+		return nil
+	}
+	return func(ctx context.Context, a *escalation.Alert) error {
+		r, err := w.Registry.ByInstance(ctx, a.Instance)
+		if errors.Is(err, registry.ErrNotRegistered) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		to := address.Instance(r.Principal)
+		if to == "" || to.Canonical() == from.Canonical() || to.Canonical() == a.Instance.Canonical() {
+			return nil
+		}
+		by, err := w.SpeakerOf(ctx, from)
+		if err != nil {
+			return err
+		}
+		_, err = office.Send(ctx, post.Letter{
+			From: by, To: to, Exact: true, Deposit: true,
+			Text: string(a.Instance) + " has stopped, and asking it to go on did not help (" + a.Detail + "). It waits for you: tutti drumbeat escalations",
+		})
+		if err != nil {
+			return fmt.Errorf("tell %s: %w", to, err)
+		}
+		return nil
+	}
+}
+
+// SpeakerOf is somebody with the first role and the first scope that he has here, AGENTS and scope:default where he has none.
+func (w *World) SpeakerOf(ctx context.Context, i address.Instance) (*identity.Speaker, error) {
+	s := &identity.Speaker{Instance: i, Role: "AGENTS", Scope: "scope:default"}
+	roles, scopes, err := w.Registry.Effective(ctx, i)
+	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
+		return nil, err
+	}
+	if len(roles) > 0 {
+		s.Role = roles[0]
+	}
+	if len(scopes) > 0 {
+		s.Scope = scopes[0]
+	}
+	return s, nil
 }
 
 // lastSent is when an agent last sent something, by when its copy came to lie there; zero: never.

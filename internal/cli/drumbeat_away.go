@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,10 +33,11 @@ func (c *Call) elsewhere(ctx context.Context, w *app.World, p *RemoteParts) (dru
 	if err := w.Registry.Standing(ctx, who); err != nil {
 		return nil, err
 	}
-	from, err := c.actor(ctx, w, who)
+	by, err := w.SpeakerOf(ctx, who)
 	if err != nil {
 		return nil, err
 	}
+	from := envelope.Actor{Instance: who, Role: cmp.Or(c.value("role"), by.Role), Scope: cmp.Or(c.value("scope"), by.Scope)}
 	return drumbeat.Elsewhere{
 		From: from, Now: time.Now,
 		Where: func(ctx context.Context, i address.Instance) (string, error) {
@@ -54,26 +56,4 @@ func (c *Call) elsewhere(ctx context.Context, w *app.World, p *RemoteParts) (dru
 			return status, err
 		},
 	}, nil
-}
-
-// actor is who speaks in an envelope, with the role and the scope of the flags, else the first ones that are registered.
-func (c *Call) actor(ctx context.Context, w *app.World, who address.Instance) (envelope.Actor, error) {
-	a := envelope.Actor{Instance: who, Role: "AGENTS", Scope: "scope:default"}
-	roles, scopes, err := w.Registry.Effective(ctx, who)
-	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
-		return a, err
-	}
-	if len(roles) > 0 {
-		a.Role = roles[0]
-	}
-	if len(scopes) > 0 {
-		a.Scope = scopes[0]
-	}
-	if s := c.value("role"); s != "" {
-		a.Role = s
-	}
-	if s := c.value("scope"); s != "" {
-		a.Scope = s
-	}
-	return a, nil
 }

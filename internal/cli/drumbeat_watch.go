@@ -116,6 +116,11 @@ func runDrumWatch(ctx context.Context, c *Call, open Opener, p *RemoteParts) err
 		if o.Self, err = c.checked(ctx, w, i); err != nil {
 			return err
 		}
+		office, err := w.Office()
+		if err != nil {
+			return err
+		}
+		o.Alert = w.TellPrincipal(office, o.Self)
 	}
 	var failed error
 	o.Tell = func(e drumbeat.Event) {
