@@ -159,12 +159,16 @@ var varying = []struct {
 // agentMembers name the agent program above the test, if there is one.
 var agentMembers = regexp.MustCompile(`,\\?"agent(?:Pid|Start|Boot)\\?":(?:\d+|\\?"[^"\\]*\\?")`)
 
+// ownerMember names the process of a server, where the system says enough of it.
+var ownerMember = regexp.MustCompile(`,\\?"ownerProcess\\?":\{[^}]*\}`)
+
 // nobody is followed by why, which depends on what is above the test.
 var nobody = regexp.MustCompile(`(it is not known which agent speaks through this connection)[^"\\]*`)
 
 // named replaces what varies by names.
 func (p *player) named(line string) string {
 	line = agentMembers.ReplaceAllString(line, "")
+	line = ownerMember.ReplaceAllString(line, "")
 	line = nobody.ReplaceAllString(line, "$1")
 	line = strings.ReplaceAll(line, p.home, "<home>")
 	line = strings.ReplaceAll(line, p.root, "<bus>")
