@@ -1,7 +1,8 @@
 // Package track asks the external program that keeps track of work what goes on in a workspace.
 //
 // The program is found on PATH, run without a shell, given a limited time, and only so much of what it writes is read. It is ended
-// together with what it has started. What it says is not judged here.
+// together with what it has started in its process group; so is what it leaves behind with its output in hand. What it says is not
+// judged here.
 package track
 
 import (
@@ -19,6 +20,8 @@ const (
 	Name = "track"
 	// Limit is how long its answer is waited for: it is asked by a server that has to answer itself.
 	Limit = 10 * time.Second
+	// linger is how long the output is waited for when the program has ended and somebody still holds it.
+	linger = 500 * time.Millisecond
 	// MaxAnswer is the longest answer that is taken, in bytes.
 	MaxAnswer = 1 << 20
 )
@@ -53,11 +56,13 @@ func (p Program) Activity(ctx context.Context, workspace, idle string) ([]byte, 
 	cmd.Stdout = out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second // one of its own may hold the pipe
+	cmd.WaitDelay = linger // one of its own may hold the pipe
 	err := cmd.Run()
 	switch {
 	case out.over:
 		return nil, fmt.Errorf("ask %s: %w", path, ErrLong)
+	case errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil: // it has ended well, and answered
+		_ = cmd.Cancel()
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("ask %s: %w", path, ctx.Err())
 	case err != nil:

@@ -3,9 +3,11 @@ package track_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,6 +56,44 @@ func TestHostile(t *testing.T) {
 			_, err := track.Program{Path: program(t, c.script), Limit: c.limit}.Activity(t.Context(), "ws:1", "1")
 			if !errors.Is(err, c.want) || time.Since(began) > 30*time.Second || strings.Contains(err.Error(), "y\n") {
 				t.Errorf("%v after %s, want %v", err, time.Since(began), c.want)
+			}
+		})
+	}
+}
+
+// TestLeft: what a program has started ends with it, also where it has answered well and left somebody behind with its output.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		last, want string
+		err        error
+	}{
+		"answers": {"printf answer", "answer", nil},
+		"floods":  {"yes", "", track.ErrLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			held, begun := filepath.Join(t.TempDir(), "held"), filepath.Join(t.TempDir(), "begun")
+			if err := syscall.Mkfifo(held, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			hears, err := os.OpenFile(held, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer hears.Close()
+			script := `(echo here >&3; : >"` + begun + `"; exec sleep 600) 3>"` + held + `" &
+while [ ! -e "` + begun + `" ]; do sleep 0.01; done
+` + c.last
+			got, err := track.Program{Path: program(t, script), Limit: time.Minute}.Activity(t.Context(), "ws:1", "1")
+			if !errors.Is(err, c.err) || string(got) != c.want {
+				t.Errorf("%q, %v, want %q, %v", got, err, c.want, c.err)
+			}
+			if err := hears.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if said, err := io.ReadAll(hears); err != nil || string(said) != "here\n" { // the end comes when nobody holds it any more
+				t.Errorf("it is still there: %q, %v", said, err)
 			}
 		})
 	}
