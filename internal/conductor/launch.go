@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -17,179 +15,11 @@ import (
 )
 
 const (
-	// DefaultIdle is how long work may lie before the program that tracks it calls it stalled, in milliseconds: a day.
-	DefaultIdle = 86_400_000
 	// Cooldown is how long after a request for one workspace there is no other.
 	Cooldown = 30 * time.Minute
 	// launching is how long one launch keeps others from the same: it takes a moment, and a crash must not keep them for long.
 	launching = 30 * time.Second
 )
-
-// The advices of a check.
-const (
-	AdviseNone   = "none"
-	AdviseLaunch = "launch"
-)
-
-// hosts are the programs that are suggested, the first one first.
-var hosts = []string{"claude", "codex", "agy"}
-
-// ErrIdle reports a threshold that is no number above zero.
-var ErrIdle = errors.New("is no number of milliseconds above 0")
-
-// Idle reads a threshold in milliseconds as it is written; "" is the usual one. Existing programs take every spelling of a number.
-func Idle(text string) (float64, error) {
-	if text = strings.TrimSpace(text); text == "" {
-		return DefaultIdle, nil
-	}
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(n > 0) || math.IsInf(n, 0) {
-		return 0, fmt.Errorf("%.40q: %w", text, ErrIdle)
-	}
-	return n, nil
-}
-
-// IdleText writes a threshold as the program that tracks work is given it.
-func IdleText(ms float64) string { return strconv.FormatFloat(ms, 'f', -1, 64) }
-
-// What is kept of an answer: it comes from another program, and goes before models and into mail.
-const (
-	maxStalled = 50
-	maxField   = 200 // bytes
-)
-
-// An Activity is what is known of the work in a workspace.
-type Activity struct {
-	Pending int64
-	Stalled []Stalled
-	More    int    // stalled items beyond those that are kept
-	Latest  string // time of the latest event, "" where it is not told
-}
-
-// A Stalled is work that nobody goes on with. All members may be empty.
-type Stalled struct{ ID, Title, Reason, Since string }
-
-// ParseActivity reads the answer of the program that tracks work. What is no such answer is an error, also JSON of another form.
-func ParseActivity(raw []byte) (*Activity, error) {
-	var v [3][]byte
-	if !canonjson.Valid(raw) || !canonjson.Pick(raw, []string{"pending", "stalled", "latestEventAt"}, v[:]) {
-		return nil, errors.New("the answer is no JSON object")
-	}
-	n, ok := canonjson.Float(v[0])
-	if !ok || n < 0 || n > math.MaxInt32 || n != math.Trunc(n) {
-		return nil, errors.New(`the answer has no number "pending"`)
-	}
-	if canonjson.Kind(v[1]) != canonjson.TypeArray {
-		return nil, errors.New(`the answer has no list "stalled"`)
-	}
-	a := &Activity{Pending: int64(n), Latest: field(v[2])}
-	for item := range canonjson.Elements(v[1]) {
-		var f [4][]byte
-		if !canonjson.Pick(item, []string{"id", "title", "reason", "since"}, f[:]) {
-			return nil, errors.New(`the answer has something in "stalled" that is no object`)
-		}
-		if len(a.Stalled) == maxStalled {
-			a.More++
-			continue
-		}
-		a.Stalled = append(a.Stalled, Stalled{field(f[0]), field(f[1]), field(f[2]), field(f[3])})
-	}
-	return a, nil
-}
-
-// field is a text of the answer: one line, without what steers a terminal, and not too long.
-func field(raw []byte) string {
-	s, _ := canonjson.String(raw)
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return ' '
-		}
-		return r
-	}, s)
-	if len(s) > maxField {
-		s = strings.ToValidUTF8(s[:maxField], "") + "…"
-	}
-	return s
-}
-
-// A Check is the advice whether somebody should be launched to conduct. It is advice: nothing comes of it by itself.
-type Check struct {
-	Workspace      string // as it was asked for
-	Available      bool   // the program that tracks work has answered
-	Conductor      address.Instance
-	Activity       Activity
-	Recommendation string
-	Reason         string
-}
-
-// Advise makes the advice. act is nil where nothing is known of the work.
-func Advise(workspace string, r *Resolution, act *Activity) *Check {
-	c := &Check{Workspace: workspace, Available: act != nil, Conductor: r.Conductor, Recommendation: AdviseNone}
-	if act != nil {
-		c.Activity = *act
-	}
-	stalled := len(c.Activity.Stalled) + c.Activity.More
-	switch {
-	case c.Conductor != "":
-		c.Reason = fmt.Sprintf("%s conducts this workspace", c.Conductor)
-	case act == nil:
-		c.Reason = `nobody conducts, and nothing is known of the work: the program "track" is missing, or gave no answer`
-	case stalled == 0:
-		c.Reason = "nobody conducts, and nothing is stalled"
-	default:
-		c.Recommendation = AdviseLaunch
-		c.Reason = fmt.Sprintf("nobody conducts, and %d stalled item%s wait%s", stalled, plural(stalled, "s", ""), plural(stalled, "", "s"))
-	}
-	return c
-}
-
-func plural(n int, many, one string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
-// JSON writes the advice as existing programs do.
-func (c *Check) JSON() []byte {
-	var o canonjson.Object
-	c.fill(&o)
-	return o.Bytes()
-}
-
-func (c *Check) fill(o *canonjson.Object) {
-	o.Str("workspaceId", c.Workspace)
-	o.Bool("trackAvailable", c.Available)
-	orNull(o, "conductor", c.Conductor)
-	o.Bool("conductorLive", c.Conductor != "")
-	o.Int("pending", c.Activity.Pending)
-	o.Raw("stalled", c.Activity.list())
-	if c.Activity.More > 0 {
-		o.Int("moreStalled", int64(c.Activity.More))
-	}
-	o.Opt("latestEventAt", c.Activity.Latest)
-	o.Str("recommendation", c.Recommendation)
-	o.Str("reason", c.Reason)
-	if c.Recommendation == AdviseLaunch {
-		o.Strs("suggestedHosts", hosts)
-	}
-}
-
-func (a *Activity) list() []byte {
-	all := []byte{'['}
-	for n, s := range a.Stalled {
-		if n > 0 {
-			all = append(all, ',')
-		}
-		var o canonjson.Object
-		o.Opt("id", s.ID)
-		o.Opt("title", s.Title)
-		o.Opt("reason", s.Reason)
-		o.Opt("since", s.Since)
-		all = append(all, o.Bytes()...)
-	}
-	return append(all, ']')
-}
 
 // The outcomes of a launch.
 const (
@@ -227,6 +57,8 @@ type Launch struct {
 	Leases  store.Leases
 	// Deliver puts an envelope, which is signed there, into the mailbox of the one who is asked.
 	Deliver func(ctx context.Context, to address.Instance, envelope []byte) error
+
+	lease store.Lease
 }
 
 // An Outcome is what became of a launch.
@@ -248,15 +80,35 @@ func (d *Desk) Launch(ctx context.Context, l Launch, now time.Time) (*Outcome, e
 	if !l.Confirm { // it changes nothing, so it need not wait
 		return o, d.gates(ctx, &l, o, now)
 	}
+	return o, d.alone(ctx, &l, o, now)
+}
+
+// alone goes through the gates while nobody else does so for the same workspace.
+func (d *Desk) alone(ctx context.Context, l *Launch, o *Outcome, now time.Time) error {
 	lease, err := l.Leases.Acquire(ctx, "conductor-launch "+address.Segment(address.Canonical(l.Check.Workspace)), l.Holder, launching)
 	if held, ok := errors.AsType[*store.HeldError](err); ok {
-		return nil, &BusyError{Holder: held.Holder}
+		return &BusyError{Holder: held.Holder}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("launch: %w", err)
+		return fmt.Errorf("launch: %w", err)
 	}
-	err = d.gates(ctx, &l, o, now)
-	return o, errors.Join(err, l.Leases.Release(context.WithoutCancel(ctx), lease))
+	l.lease = lease
+	err = d.gates(ctx, l, o, now)
+	_ = l.Leases.Release(context.WithoutCancel(ctx), l.lease) // else it ends by itself
+	return err
+}
+
+// still makes sure, before something is sent, that nobody else has asked while this process was stopped.
+func (l *Launch) still(ctx context.Context) error {
+	lease, err := l.Leases.Renew(ctx, l.lease, launching)
+	if errors.Is(err, store.ErrLost) {
+		return &BusyError{Holder: "somebody who came while this one stood still"}
+	}
+	if err != nil {
+		return fmt.Errorf("launch: %w", err)
+	}
+	l.lease = lease
+	return nil
 }
 
 // gates are those behind the first one.
@@ -287,11 +139,17 @@ func (d *Desk) gates(ctx context.Context, l *Launch, o *Outcome, now time.Time) 
 		o.Action = DidNotFind
 		return nil
 	}
+	if err := l.still(ctx); err != nil {
+		return err
+	}
 	if err := l.Deliver(ctx, o.To, l.envelope(o, now)); err != nil {
 		return fmt.Errorf("launch: ask %s: %w", o.To, err)
 	}
 	o.Action = DidEmit
-	return d.mark(context.WithoutCancel(ctx), l.Check.Workspace, o.To, now)
+	if err := d.mark(context.WithoutCancel(ctx), l.Check.Workspace, o.To, now); err != nil {
+		return fmt.Errorf("%s was asked, and should not be asked again for 30 minutes: %w", o.To, err)
+	}
+	return nil
 }
 
 // request is what is asked for.
