@@ -71,4 +71,6 @@ type unwritable struct {
 	why error
 }
 
-func (u *unwritable) Append(context.Context, store.Key, store.Pos, []byte) (store.Pos, error) { return "", u.why }
+func (u *unwritable) Append(context.Context, store.Key, store.Pos, []byte) (store.Pos, error) {
+	return "", u.why
+}

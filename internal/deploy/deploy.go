@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,9 @@ const npmImage = "node:22-alpine"
 // DefaultRoot is where the bus lies in a container.
 const DefaultRoot = "/workspace/.h2a"
 
+// scratch is the folder that a container may write beside it.
+const scratch = "/tmp"
+
 // A Pod is what both manifests have.
 type Pod struct {
 	Root       string // "": DefaultRoot
@@ -50,9 +54,13 @@ func (p *Pod) check() error {
 		p.CLIVersion = "latest"
 	}
 	switch {
-	case !path.IsAbs(p.Root) || path.Clean(p.Root) != p.Root || p.Root == "/" || strings.ContainsAny(p.Root, ":\x00\n"):
+	case !path.IsAbs(p.Root) || path.Clean(p.Root) != p.Root || p.Root == "/" || strings.Contains(p.Root, ":") || address.Check(p.Root) != nil:
 		return fmt.Errorf("the root %q is no absolute path in a container", p.Root)
-	case p.Image == "" || strings.ContainsFunc(p.Image, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }):
+	case p.Root == scratch:
+		return fmt.Errorf("the root %q is where each container has its own files: take another, like %s", p.Root, DefaultRoot)
+	case strings.Contains(p.Root, "$"): // the cluster would expand it in the environment, and not where the volume is mounted
+		return fmt.Errorf("the root %q has a dollar sign, which a cluster takes for a variable", p.Root)
+	case p.Image == "" || strings.ContainsFunc(p.Image, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' }):
 		return fmt.Errorf("the image %q is no name of one", p.Image)
 	case !only(p.CLIVersion, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-+") || strings.HasPrefix(p.CLIVersion, "-"):
 		return fmt.Errorf("%q is no version", p.CLIVersion)
@@ -107,14 +115,14 @@ func (p *Pod) container(name, volume string, vars []env) []byte {
 	if image == NPM {
 		image = npmImage
 	}
-	vars = append([]env{{"HOME", "/tmp"}, {"H2A_ROOT", p.Root}}, vars...)
+	vars = append([]env{{"HOME", scratch}, {"H2A_ROOT", p.Root}}, vars...)
 	var o canonjson.Object
 	o.Str("name", name)
 	o.Str("image", image)
 	o.Strs("command", []string{"sh", "-c"})
 	o.Strs("args", []string{p.script()})
 	o.Raw("env", envJSON(vars))
-	o.Raw("volumeMounts", array(mount(volume, p.Root), mount("h2a-tmp", "/tmp")))
+	o.Raw("volumeMounts", array(mount(volume, p.Root), mount("h2a-tmp", scratch)))
 	o.Bool("stdin", true)
 	o.Within("resources", func(o *canonjson.Object) {
 		amounts := func(cpu, memory string) func(o *canonjson.Object) {
@@ -230,7 +238,7 @@ func (t *Tenant) fill() error {
 	}
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 	name := func(s, of string, most int) bool {
-		return only(s, of) && len(s) <= most && strings.Trim(s, "-.") == s
+		return only(s, of) && len(s) <= most && !slices.ContainsFunc(strings.Split(s, "."), func(part string) bool { return part == "" || strings.Trim(part, "-") != part })
 	}
 	switch {
 	case !name(t.Namespace, letters, 63):

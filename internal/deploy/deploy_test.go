@@ -8,6 +8,8 @@ import (
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 )
 
@@ -167,9 +169,37 @@ func TestRefused(t *testing.T) {
 		"replicas":  Tenant{Pod: ok, Replicas: -1},
 		"lease":     Tenant{Pod: ok, LeaseMS: -1},
 		"many pods": Tenant{Pod: ok, Replicas: 1 << 20},
+		"tmp":       Sidecar{Pod: Pod{Image: "x", Root: "/tmp"}}, // where another volume is
+		"break":     Sidecar{Pod: Pod{Image: "a\u2028b"}},
+		"high":      Sidecar{Pod: Pod{Image: "a\u0085b"}},
+		"no text":   Sidecar{Pod: Pod{Image: "a\xff"}},
+		"no path":   Sidecar{Pod: Pod{Image: "x", Root: "/a\xff"}},
+		"dollar":    Sidecar{Pod: Pod{Image: "x", Root: "/a/$(POD_NAME)"}},
+		"dots":      Tenant{Pod: ok, StorageClass: "a..b"},
+		"dot dash":  Tenant{Pod: ok, StorageClass: "a.-b"},
 	} {
 		if raw, err := p.JSON(); err == nil {
 			t.Errorf("%s was written: %s", name, raw)
+		}
+	}
+}
+
+// TestNames: what is taken for a name or an amount is one for the API.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	ok := Pod{Image: "tutti:1"}
+	for _, s := range []string{"a", "a-b", "-a", "a-", "A", "a.b", "a..b", "a.-b", "a-.b", ".a", "a_b", "ä", "0", strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a.", 126) + "a", strings.Repeat("a.", 127) + "a"} {
+		if _, err := (Tenant{Pod: ok, Namespace: s}).JSON(); (err == nil) != (len(validation.IsDNS1123Label(s)) == 0) {
+			t.Errorf("namespace %q: %v, the API says %q", s, err, validation.IsDNS1123Label(s))
+		}
+		if _, err := (Tenant{Pod: ok, StorageClass: s}).JSON(); (err == nil) != (len(validation.IsDNS1123Subdomain(s)) == 0) {
+			t.Errorf("class %q: %v, the API says %q", s, err, validation.IsDNS1123Subdomain(s))
+		}
+	}
+	for _, s := range []string{"1Gi", "1.5Gi", ".5Gi", "5.Gi", "1", "1k", "1e3", "1K", "0x10", "1 Gi", "1.2.3", "0", "-1", "1Ti", "1Ei", "NaN", "1_0", "10m"} {
+		_, bad := resource.ParseQuantity(s)
+		if _, err := (Tenant{Pod: ok, Storage: s}).JSON(); err == nil && bad != nil {
+			t.Errorf("storage %q is taken, the API says %v", s, bad)
 		}
 	}
 }
@@ -178,7 +208,7 @@ func TestYAML(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{"a":1,"b":"x: y # z","c":[],"d":{},"e":[{"f":[1,[2,"3"]],"g":"\n\t\u0001\u2028é\""},"on",null,true],"no":"no","1":"1","":"x"}`,
-		`[]`, `{}`, `"x"`, `[[],[[]],{}]`,
+		`[]`, `{}`, `"x"`, `[[],[[]],{}]`, "{\"a\":\"\u2028 \u0085 \ufeff \u007f \U0001f3b5 \ue000\",\"\u2028\":1,\"n\":{\"- x\":[],\"~\":0}}", `"\ud83c\udfb5 \/"`,
 	} {
 		var want, got any
 		if err := json.Unmarshal([]byte(text), &want); err != nil {

@@ -1,12 +1,14 @@
 package deploy
 
 import (
+	"fmt"
 	"strings"
+	"unicode"
 
 	"tutti/internal/canonjson"
 )
 
-// YAML writes JSON as YAML that says the same to every reader: each text stands in double quotes, as JSON has it.
+// YAML writes JSON as YAML that says the same to every reader: each text stands in double quotes, on one line.
 func YAML(raw []byte) string {
 	var b strings.Builder
 	block(&b, raw, "", "")
@@ -36,7 +38,7 @@ func block(b *strings.Builder, raw []byte, head, indent string) {
 			b.WriteString(head + "[]\n")
 		}
 	default:
-		b.WriteString(head + string(canonjson.Compact(raw)) + "\n")
+		b.WriteString(head + scalar(raw) + "\n")
 	}
 }
 
@@ -58,7 +60,7 @@ func member(b *strings.Builder, value []byte, indent string) {
 		b.WriteByte('\n')
 		block(b, value, indent+"  ", indent+"  ")
 	default:
-		b.WriteString(" " + string(canonjson.Compact(value)) + "\n")
+		b.WriteString(" " + scalar(value) + "\n")
 	}
 }
 
@@ -66,10 +68,40 @@ func member(b *strings.Builder, value []byte, indent string) {
 func key(name string) string {
 	switch strings.ToLower(name) {
 	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
-		return string(canonjson.AppendString(nil, name))
+		return quoted(name)
 	}
 	if only(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ./-") && !strings.HasPrefix(name, "-") {
 		return name
 	}
-	return string(canonjson.AppendString(nil, name))
+	return quoted(name)
+}
+
+// scalar writes what is neither an object nor an array.
+func scalar(raw []byte) string {
+	if text, ok := canonjson.String(raw); ok {
+		return quoted(text)
+	}
+	return string(canonjson.Compact(raw))
+}
+
+// quoted writes a text. What cannot be seen is written by its number: in YAML more of it ends a line than in JSON, and a reader may refuse it
+// or, as a pair of surrogates, read something else.
+func quoted(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, `\U%08X`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
 }
