@@ -112,6 +112,11 @@ func Newer(latest, current string) bool {
 	return false
 }
 
+func isVersion(s string) bool {
+	_, ok := version(s)
+	return ok
+}
+
 func version(s string) (v [3]uint64, ok bool) {
 	parts := strings.Split(strings.TrimSpace(s), ".")
 	if len(parts) != len(v) {
@@ -146,6 +151,8 @@ func runUpgrade(ctx context.Context, c *Call, latest func(ctx context.Context, s
 	switch {
 	case newer:
 		reason = "get it where you got this one, compare its SHA-256 with the one announced, then type: tutti install"
+	case found != "" && !isVersion(found):
+		reason = "not known: " + found + " is no version X.Y.Z, and cannot be compared with this one"
 	case found != "":
 		reason = "nothing newer"
 	}

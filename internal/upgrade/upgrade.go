@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"tutti/internal/canonjson"
@@ -34,25 +35,30 @@ const (
 func Latest(ctx context.Context, source string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, Limit)
 	defer stop()
+	shown := source
 	var text []byte
 	var err error
-	if u, bad := url.Parse(source); bad == nil && u.Scheme != "" && u.Host != "" {
+	switch u, bad := url.Parse(source); {
+	case bad == nil && u.Scheme != "" && u.Host != "":
+		shown = u.Redacted() // a password is for that place alone
 		text, err = fetch(ctx, u)
-	} else {
+	case bad == nil && u.Scheme == "file" && u.Path != "":
+		text, err = read(u.Path)
+	default:
 		text, err = read(source)
 	}
-	if err != nil {
-		return "", fmt.Errorf("ask %s for the latest version: %w", source, err)
+	var version string
+	if err == nil {
+		version, err = versionIn(text)
 	}
-	version, err := versionIn(text)
 	if err != nil {
-		return "", fmt.Errorf("ask %s for the latest version: %w", source, err)
+		return "", fmt.Errorf("ask %s for the latest version: %w", shown, err)
 	}
 	return version, nil
 }
 
 func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if err != nil {
 		return nil, err
 	}

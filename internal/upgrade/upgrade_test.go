@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestLatest(t *testing.T) {
@@ -49,6 +51,30 @@ func TestLatest(t *testing.T) {
 		if got, err := Latest(t.Context(), source); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v, want %q", source, got, err, want)
 		}
+	}
+	secret := strings.Replace(s.URL, "http://", "http://ana:hush@", 1)
+	if _, err := Latest(t.Context(), secret+"/none"); err == nil || strings.Contains(err.Error(), "hush") {
+		t.Errorf("a password is told: %v", err)
+	}
+	if got, err := Latest(t.Context(), "file://"+file); got != "1.2.5" {
+		t.Errorf("a file as an address: %q, %v", got, err)
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := Latest(t.Context(), pipe)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("a pipe has a version")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for somebody to write into a pipe")
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
