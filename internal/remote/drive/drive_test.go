@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,7 +165,14 @@ func (r *rig) serve(command string, halted func(string) error) (url string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	s := &Server{Gate: r.g, To: worker, Inject: Injector(command, os.Environ()), Halted: halted, Log: func(line string) { r.t.Log("operator: " + line) }}
+	swept, gate := make(chan struct{}), *r.g
+	var once sync.Once
+	gate.Now = func() time.Time {
+		now := r.g.Now()
+		once.Do(func() { close(swept) })
+		return now
+	}
+	s := &Server{Gate: &gate, To: worker, Inject: Injector(command, os.Environ()), Halted: halted, Log: func(line string) { r.t.Log("operator: " + line) }}
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -173,6 +181,7 @@ func (r *rig) serve(command string, halted func(string) error) (url string) {
 			r.t.Error(err)
 		}
 	}()
+	<-swept // nobody looks at the clock from now on but whoever is asked
 	r.server, r.end = s, func() { cancel(); <-done }
 	r.t.Cleanup(r.end)
 	return "http://" + l.Addr().String() + Path

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,9 +57,10 @@ func reopen(t *testing.T, root string, enrolled ...Enrolled) *site {
 		t.Fatal(err)
 	}
 	x := &site{t: t, s: s, reg: registry.New(s), pres: presence.New(s), root: root, now: time.Now()}
+	swept := make(chan struct{})
 	x.r = &Receiver{
 		Registry: x.reg, Presence: x.pres, Docs: s, Guard: &remote.Guard{Docs: s, Kind: store.RemoteReplay}, Rates: &remote.Rates{PerSecond: 1e6},
-		Enrolled: enrolled, Now: func() time.Time { return x.now }, Log: func(line string) { t.Log("operator: " + line) },
+		Enrolled: enrolled, Now: first(swept, func() time.Time { return x.now }), Log: func(line string) { t.Log("operator: " + line) },
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,6 +70,7 @@ func reopen(t *testing.T, root string, enrolled ...Enrolled) *site {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- x.r.Serve(ctx, l, door.Options{Path: Path}) }()
+	<-swept // nobody looks at the clock from now on but whoever is asked
 	ended := false
 	x.end = func() {
 		if !ended {
@@ -79,6 +82,16 @@ func reopen(t *testing.T, root string, enrolled ...Enrolled) *site {
 	}
 	t.Cleanup(x.end)
 	return x
+}
+
+// first is a clock that tells when somebody has looked at it for the first time.
+func first(looked chan struct{}, clock func() time.Time) func() time.Time {
+	var once sync.Once
+	return func() time.Time {
+		now := clock()
+		once.Do(func() { close(looked) })
+		return now
+	}
 }
 
 // registration of an agent with everything that an attacker would like to have.
