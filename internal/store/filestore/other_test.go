@@ -254,3 +254,54 @@ func TestClosed(t *testing.T) {
 		t.Errorf("after Close: Get %v, Create %v, want ErrClosed", get, make)
 	}
 }
+
+// TestBatchTwins: documents of a batch that say the same share a file where nobody else writes such files, and each has its name for
+// itself.
+func TestBatchTwins(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	key := func(kind store.Kind, i int) store.Key {
+		k := store.Key{Kind: kind, Name: fmt.Sprint("m", i)}
+		if kind == store.Inbox {
+			k.Owner = "o"
+		}
+		return k
+	}
+	err := s.Batch(t.Context(), func(w store.Writer) (err error) {
+		for i := range 20 {
+			_, e := w.Create(t.Context(), key(store.RemoteReplay, i), []byte(`{"createdAt":"x"}`))
+			_, f := w.Create(t.Context(), key(store.Inbox, i), []byte("{}"))
+			err = errors.Join(err, e, f)
+		}
+		return err
+	})
+	if left := temps(t, s); err != nil || len(left) > 0 {
+		t.Fatalf("Batch: %v; left %q", err, left)
+	}
+	info := func(k store.Key) os.FileInfo {
+		i, err := os.Stat(s.where(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	if !os.SameFile(info(key(store.RemoteReplay, 0)), info(key(store.RemoteReplay, 19))) {
+		t.Error("markers that say the same are files of their own")
+	}
+	if os.SameFile(info(key(store.Inbox, 0)), info(key(store.Inbox, 19))) {
+		t.Error("two messages share a file, and a foreign program may write to one")
+	}
+	d, err := s.Get(t.Context(), key(store.RemoteReplay, 0))
+	if err == nil {
+		err = s.Delete(t.Context(), key(store.RemoteReplay, 0), d.Rev)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(t.Context(), key(store.RemoteReplay, 0)); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("deleted: %v", err)
+	}
+	if d, err := s.Get(t.Context(), key(store.RemoteReplay, 1)); err != nil || string(d.Data) != `{"createdAt":"x"}` {
+		t.Errorf("its twin: %q, %v", d.Data, err)
+	}
+}
