@@ -40,7 +40,8 @@ func Judge(raw []byte) (Fit, error) {
 }
 
 // Written is Judge for what [envelope.Draft] has written and [envelope.Sign] has signed in this very process: it was judged
-// there, and a second time would be a tenth of the work of a send. id is the one in it.
+// there, and a second time would be a tenth of the work of a send. It also is for what was found to have no [envelope.Problems]
+// just before. id is the one in it.
 func Written(id string, raw []byte) (Fit, error) {
 	if err := address.Check(id); err != nil {
 		return Fit{}, err

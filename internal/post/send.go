@@ -41,6 +41,8 @@ type Letter struct {
 	At      time.Time // zero is now; a letter sent again must bear its old time to be the same bytes
 	Deposit bool      // also to a full id that no registration has
 	Raw     []byte    // a whole envelope: missing members are filled in; outranks Text, Kind and Body
+	// Judged is Raw as it was parsed, when [envelope.Problems] found none in it and it bears its signatures: it is stored as it is.
+	Judged *envelope.Envelope
 	// Exact keeps an address as it is: an alias gets its own mailbox although one live agent answers to it, and an
 	// unknown full id is accepted with a reason.
 	Exact bool
@@ -133,7 +135,7 @@ func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
 	if p.err = c.standing(ctx, l); p.err != nil {
 		return
 	}
-	if p.err = c.address(ctx, l, &p.r); p.err == nil && !(p.whole && signed(l.Raw)) { // another signature would change its bytes
+	if p.err = c.address(ctx, l, &p.r); p.err == nil && l.Judged == nil && !(p.whole && signed(l.Raw)) { // another signature would change its bytes
 		p.key, p.keyErr = c.key(l.From.Instance)
 	}
 }
@@ -146,7 +148,7 @@ func (p *piece) seal(l *Letter) {
 	if p.err = p.write(l); p.err != nil {
 		return
 	}
-	if p.whole {
+	if p.whole && l.Judged == nil {
 		p.fit, p.err = mailbox.Judge(p.raw)
 	} else {
 		p.fit, p.err = mailbox.Written(p.r.ID, p.raw)
@@ -267,7 +269,11 @@ func (e *UnknownError) Hint() string {
 
 // write makes the envelope and signs it.
 func (p *piece) write(l *Letter) error {
-	if p.whole {
+	switch {
+	case l.Judged != nil:
+		p.raw, p.r.ID, p.r.Thread, p.r.Signed = l.Raw, l.Judged.ID, l.Judged.ThreadID, true
+		return nil
+	case p.whole:
 		return p.complete(l)
 	}
 	d := draft(l, &p.r, p.now)

@@ -79,10 +79,7 @@ func (g *Guard) occupy(name string) (other <-chan struct{}) {
 
 // claimed is the claim on a name that was occupied.
 func (g *Guard) claimed(ctx context.Context, name, id, createdAt string) (c *Claim, seen bool, err error) {
-	var o canonjson.Object
-	o.Str("id", id)
-	o.Str("createdAt", createdAt)
-	c = &Claim{g: g, name: name, data: append(o.Bytes(), '\n')}
+	c = &Claim{g: g, name: name, data: marker(id, createdAt)}
 	if err := c.key().Check(); err != nil {
 		c.End()
 		return nil, false, err
@@ -96,6 +93,14 @@ func (g *Guard) claimed(ctx context.Context, name, id, createdAt string) (c *Cla
 	}
 	c.End()
 	return nil, false, fmt.Errorf("look whether %s was taken before: %w", id, err)
+}
+
+// marker is what a marker says: until when it is needed, and of what it is where it is of one thing alone.
+func marker(id, createdAt string) []byte {
+	var o canonjson.Object
+	o.Opt("id", id)
+	o.Str("createdAt", createdAt)
+	return append(o.Bytes(), '\n')
 }
 
 func (c *Claim) key() store.Key { return store.Key{Kind: c.g.Kind, Name: c.name} }

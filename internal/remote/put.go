@@ -3,8 +3,10 @@ package remote
 import (
 	"context"
 	"errors"
+	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/envelope"
 	"tutti/internal/identity"
 	"tutti/internal/post"
 	"tutti/internal/remote/door"
@@ -46,6 +48,7 @@ func (r *Receiver) put(ctx context.Context, all []*parcel) {
 			r.Log("putting envelopes into mailboxes failed where it must not")
 		}
 	}()
+	alike(all)
 	receipts := r.deliver(ctx, all)
 	var claims []*Claim
 	for i := range receipts {
@@ -71,13 +74,34 @@ func (r *Receiver) put(ctx context.Context, all []*parcel) {
 	}
 }
 
+// alike has the markers of a group say the same, that of the youngest of its envelopes: a store keeps many documents of one content for
+// the price of few.
+func alike(all []*parcel) {
+	if len(all) < 2 {
+		return
+	}
+	var latest time.Time
+	var data []byte
+	for _, p := range all {
+		if made, ok := envelope.ParseTime(p.e.CreatedAt); ok && (data == nil || made.After(latest)) {
+			latest, data = made, marker("", p.e.CreatedAt)
+		}
+	}
+	if data == nil {
+		return
+	}
+	for _, p := range all {
+		p.claim.data = data
+	}
+}
+
 // deliver puts a group into mailboxes, as mail of this machine is put there.
 func (r *Receiver) deliver(ctx context.Context, all []*parcel) []post.Receipt {
 	letters := make([]post.Letter, len(all))
 	for i, p := range all {
 		a := p.e.Actor
 		letters[i] = post.Letter{
-			From: &identity.Speaker{Instance: a.Instance, Role: a.Role, Scope: a.Scope}, To: p.e.Target, Raw: p.e.Raw, Arrived: true,
+			From: &identity.Speaker{Instance: a.Instance, Role: a.Role, Scope: a.Scope}, To: p.e.Target, Raw: p.e.Raw, Judged: p.e, Arrived: true,
 			Deposit: r.Open == Anybody, Beside: &store.Doc{Key: p.claim.key(), Data: p.claim.data},
 		}
 	}

@@ -154,7 +154,7 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 
 // Read reads an envelope that comes from outside. What is not wholly one is Malformed.
 func Read(body []byte) (*envelope.Envelope, Reason) {
-	if canonjson.Check(body) != nil || len(envelope.Problems(body)) > 0 {
+	if len(envelope.Problems(body)) > 0 {
 		return nil, Malformed
 	}
 	e, err := envelope.Parse(body)

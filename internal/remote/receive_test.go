@@ -15,6 +15,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
+	"tutti/internal/remote/door"
 	"tutti/internal/signature"
 	"tutti/internal/store"
 )
@@ -185,6 +186,42 @@ func TestOneWins(t *testing.T) {
 	all.Wait()
 	if taken.Load() != 1 || seen.Load() != 15 {
 		t.Errorf("taken %d times, replayed %d, want 1 and 15", taken.Load(), seen.Load())
+	}
+}
+
+// TestGroup: envelopes that are put together are marked each by itself, until the youngest of them is too old.
+func TestGroup(t *testing.T) {
+	x := open(t)
+	now := time.Now()
+	var all []*parcel
+	for i, age := range []time.Duration{2 * time.Minute, time.Second, time.Minute} {
+		e, reason := Read(letter(t, fmt.Sprint("env-g", i), now.Add(-age)))
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		c, seen, err := x.r.Guard.Claim(t.Context(), Name(alice, e.ID), e.ID, e.CreatedAt)
+		if err != nil || seen {
+			t.Fatal(seen, err)
+		}
+		all = append(all, &parcel{e: e, claim: c, done: make(chan door.Answer, 1)})
+	}
+	x.r.put(t.Context(), all)
+	for i, p := range all {
+		if a := <-p.done; a.Status != 202 {
+			t.Errorf("envelope %d: %d %s", i, a.Status, a.Body)
+		}
+		d, err := x.s.Get(t.Context(), p.claim.key())
+		if want := envelope.Stamp(now.Add(-time.Second)); err != nil || !strings.Contains(string(d.Data), want) {
+			t.Errorf("marker %d: %s %v, want %s", i, d.Data, err, want)
+		}
+		if m, err := x.mail.Get(t.Context(), bob, p.e.ID); err != nil || !bytes.Equal(m.Envelope.Raw, p.e.Raw) {
+			t.Errorf("message %d: %v, or not what was sent", i, err)
+		}
+	}
+	x.end()
+	y := reopen(t, x.root)
+	for i, p := range all {
+		y.wants(fmt.Sprint("restarted ", i), p.e.Raw, 409, "replayed")
 	}
 }
 
