@@ -78,6 +78,7 @@ func TestFormat(t *testing.T) {
 		{seconds, 0.123, "123 ms"},
 		{bytes, 8 << 20, "8.00 MiB"},
 		{count, 3, "3"},
+		{rate, 0.0005, "2000/s"},
 	} {
 		if got := (&row{unit: c.unit}).format(c.v); got != c.want {
 			t.Errorf("%v: got %q, want %q", c.v, got, c.want)

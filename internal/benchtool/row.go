@@ -16,6 +16,7 @@ const (
 	seconds unit = iota
 	bytes
 	count
+	rate // measured in seconds for one, shown as how many a second
 )
 
 // A measured is the outcome of one round. base is what the same work costs without us (an empty process, bare system
@@ -134,6 +135,8 @@ func (r *row) format(v float64) string {
 		return fmt.Sprintf("%.2f MiB", v/(1<<20))
 	case count:
 		return fmt.Sprintf("%.0f", v)
+	case rate:
+		return fmt.Sprintf("%.0f/s", 1/v)
 	}
 	switch d := time.Duration(v * float64(time.Second)); {
 	case d < time.Millisecond:
