@@ -18,7 +18,9 @@ import (
 )
 
 // Matters are what was put before somebody on this bus.
-func (b *Bus) Matters() *escalation.Matters { return escalation.New(b.store, b.registry) }
+func (b *Bus) Matters() *escalation.Matters {
+	return escalation.New(b.store, b.registry, (&router{b: b}).route)
+}
 
 // Escalate puts something before who stands above the parties, through one of declaration.Channels. A nil payload is null. To whom it
 // goes is found by the enforcement plan that was agreed on for the scope, else it goes to a PRINCIPAL; the entry says so.
@@ -52,7 +54,7 @@ func (b *Bus) Destination(ctx context.Context, id, channel string, t escalation.
 	if err != nil || s.Record == nil {
 		return declaration.Destination{}, err // who writes the entry is told what is missing
 	}
-	plan, err := n.Agreed(ctx, "ENFORCEMENT_PLAN", s.Record.Scope, now)
+	plan, err := n.Agreed(ctx, planKind, s.Record.Scope, now)
 	if err != nil {
 		return declaration.Destination{}, err
 	}
@@ -93,7 +95,7 @@ func (b *Bus) principal(ctx context.Context, r *negotiation.Record) (string, err
 // Answer writes down what a person says to a matter: into the journal of its negotiation, or to the alert. attended says that the
 // person is at the terminal. The entry is nil for an alert.
 func (b *Bus) Answer(ctx context.Context, m *escalation.Matter, a negotiation.Act, said, note string, attended bool, now time.Time) (*journal.Entry, error) {
-	if err := m.May(a.By, attended); err != nil {
+	if err := b.Matters().May(ctx, m, a.By, attended); err != nil {
 		return nil, fmt.Errorf("answer %s: %w", m.ID, err)
 	}
 	text, err := m.Settle(said, note, now)
@@ -106,26 +108,26 @@ func (b *Bus) Answer(ctx context.Context, m *escalation.Matter, a negotiation.Ac
 	if a.Key == nil {
 		return nil, fmt.Errorf("answer %s: %w", m.ID, &negotiation.RefusedError{Why: []string{"an answer counts only under the key of who gives it"}})
 	}
-	return b.once(ctx, m, func() (*journal.Entry, error) {
-		return b.Negotiations().Note(ctx, m.Negotiation, a, "event", b.role(ctx, a.By), m.AnswerBody(text, note), now)
-	}, func(is *escalation.Matter) bool { return is.Answer == nil })
+	return b.once(ctx, m, a, b.role(ctx, a.By), m.AnswerBody(text, note), now, func(is *escalation.Matter) bool { return is.Answer == nil })
 }
 
-// once looks again whether something still is to be written: somebody else may have been faster. Two that come between the look and
-// the entry both write, and readers take the first.
-func (b *Bus) once(ctx context.Context, m *escalation.Matter, write func() (*journal.Entry, error), still func(*escalation.Matter) bool) (*journal.Entry, error) {
-	all, err := b.Matters().In(ctx, m.Negotiation)
-	if err != nil {
-		return nil, err
-	}
-	at := slices.IndexFunc(all, func(o *escalation.Matter) bool { return o.ID == m.ID })
-	if at < 0 {
-		return nil, fmt.Errorf("escalation %s: %w", m.ID, escalation.ErrNone)
-	}
-	if !still(all[at]) {
-		return nil, fmt.Errorf("escalation %s: %w", m.ID, escalation.ErrClosed)
-	}
-	return write()
+// once writes an entry to a matter if it still is to be written, also when several programs do so at the same time: the matter is read
+// again whenever its journal has grown before the entry stands there.
+func (b *Bus) once(ctx context.Context, m *escalation.Matter, a negotiation.Act, role string, body []byte, now time.Time, still func(*escalation.Matter) bool) (*journal.Entry, error) {
+	return b.Negotiations().NoteIf(ctx, m.Negotiation, a, "event", role, body, now, func() error {
+		all, err := b.Matters().In(ctx, m.Negotiation)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(all, func(o *escalation.Matter) bool { return o.ID == m.ID })
+		if at < 0 || all[at].Hash != m.Hash {
+			return fmt.Errorf("escalation %s: %w", m.ID, escalation.ErrNone)
+		}
+		if !still(all[at]) {
+			return fmt.Errorf("escalation %s: %w", m.ID, escalation.ErrClosed)
+		}
+		return nil
+	})
 }
 
 // Settle records of every matter whose end has passed what applies since. It decides nothing that did not apply already, and returns
@@ -137,9 +139,7 @@ func (b *Bus) Settle(ctx context.Context, a negotiation.Act, ends *escalation.En
 		return nil, nil, err
 	}
 	for _, m := range due {
-		_, err := b.once(ctx, m, func() (*journal.Entry, error) {
-			return b.Negotiations().Note(ctx, m.Negotiation, a, "event", declaration.Mandataire, m.LapseBody(), now)
-		}, func(is *escalation.Matter) bool { return !is.Recorded && is.Answer == nil })
+		_, err := b.once(ctx, m, a, declaration.Mandataire, m.LapseBody(), now, func(is *escalation.Matter) bool { return !is.Recorded && is.Answer == nil })
 		switch {
 		case ctx.Err() != nil:
 			return done, problems, context.Cause(ctx)

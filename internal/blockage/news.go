@@ -6,6 +6,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
+	"tutti/internal/plain"
 )
 
 // The topics of pushes.
@@ -69,9 +70,9 @@ const maxTold = 1 << 10
 func (b *Blockage) Told() []byte {
 	var o canonjson.Object
 	o.Str("instance", string(b.Instance))
-	o.Str("scope", Cut(b.Scope, maxTold))
-	o.Str("reason", Cut(b.Reason, maxTold))
-	o.Opt("needs", Cut(b.Needs, maxTold))
+	o.Str("scope", plain.Cut(b.Scope, maxTold))
+	o.Str("reason", plain.Cut(b.Reason, maxTold))
+	o.Opt("needs", plain.Cut(b.Needs, maxTold))
 	return o.Bytes()
 }
 
@@ -80,17 +81,4 @@ func Cleared(i address.Instance) []byte {
 	var o canonjson.Object
 	o.Str("instance", string(i))
 	return o.Bytes()
-}
-
-// Cut is the beginning of a text, of at most so many bytes and without half a character at its end. What was cut shows.
-func Cut(s string, most int) string {
-	const more = "…"
-	if len(s) <= most {
-		return s
-	}
-	end := most - len(more)
-	for end > 0 && s[end]&0xC0 == 0x80 {
-		end--
-	}
-	return s[:end] + more
 }

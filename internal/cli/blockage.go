@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"tutti/internal/plain"
 	"context"
 	"errors"
 	"strings"
@@ -66,7 +67,7 @@ func runBlockageRaise(ctx context.Context, c *Call) error {
 		return refuse("", "%s", Clean(err.Error()))
 	}
 	if replaced != nil && replaced.Reason != made.Reason {
-		c.warn("this takes the place of what blocked %s until now: %s", Clean(string(made.Instance)), Clean(blockage.Cut(replaced.Reason, textShown)))
+		c.warn("this takes the place of what blocked %s until now: %s", Clean(string(made.Instance)), Clean(plain.Cut(replaced.Reason, textShown)))
 	}
 	if c.json {
 		c.emit(okWith(made.Raw))

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
+	"tutti/internal/journal"
 	"tutti/internal/registry"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
@@ -123,7 +125,7 @@ func TestWhoAndWhen(t *testing.T) {
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(memstore.Options{})
-	m := New(s, registry.New(s))
+	m := New(s, registry.New(s), nil)
 	k := store.Key{Kind: store.Escalation, Name: address.Segment(string(agent))}
 	rev, err := s.Create(t.Context(), k, []byte(`{"instance":"`+agent+`","reason":"relance-exhausted","relanceCount":3,"channel":"alert","to":"PRINCIPAL","at":"2030-05-01T12:00:00.000Z","mine":1}`))
 	if err != nil {
@@ -162,6 +164,31 @@ func TestAlerts(t *testing.T) {
 	}
 	if _, err := m.Find(t.Context(), "evt-1"); !errors.Is(err, ErrNone) {
 		t.Errorf("no matter: %v", err)
+	}
+}
+
+// TestLongTexts: what other programs write has no limits, and is shown with those that hold here.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("\u00e9", 1<<19)
+	body := `{"kind":"escalation","channel":"decide","payload":{"question":"` + long + `","options":["` + long + `x","` + long + `y",{"id":"c","text":"` + long + `"}],"fallback":"` + long + `"}}`
+	m := matterOf(&journal.Entry{ID: "evt-1", Type: "escalate", Body: []byte(body)})
+	if m == nil || len(m.Question) > MaxQuestion || len(m.Fallback) > MaxOption || len(m.About()) > MaxQuestion || len(m.Options) != 3 {
+		t.Fatalf("read %.200v", m)
+	}
+	for _, o := range m.Options {
+		if len(o.ID) > MaxOption || len(o.Text) > MaxOption || !utf8.ValidString(o.Text) {
+			t.Errorf("an option has %d and %d bytes", len(o.ID), len(o.Text))
+		}
+	}
+	if raw := m.JSON(noon); len(raw) > 32<<10 || !canonjson.Valid(raw) {
+		t.Errorf("%d bytes for programs", len(raw))
+	}
+	for _, payload := range []string{`"` + long + `"`, `{"a":"` + long + `"}`} {
+		m.Payload, m.Terms = []byte(payload), TermsOf([]byte(payload))
+		if got := m.About(); len(got) > maxAbout || !utf8.ValidString(got) {
+			t.Errorf("about: %d bytes", len(got))
+		}
 	}
 }
 

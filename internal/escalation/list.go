@@ -10,16 +10,22 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
+	"tutti/internal/declaration"
 	"tutti/internal/envelope"
 	"tutti/internal/journal"
+	"tutti/internal/plain"
 	"tutti/internal/registry"
 	"tutti/internal/store"
 )
 
-// People are who is registered, with which keys. A *registry.Registry is one.
+// People are who is registered, with which keys and roles. A *registry.Registry is one.
 type People interface {
 	Keys(ctx context.Context, i address.Instance) (*registry.Keys, error)
+	Registered(ctx context.Context, i address.Instance) (*registry.Registration, error)
 }
+
+// A Router finds to whom a matter goes by the rules, whatever its writer says. known is false when that cannot be told.
+type Router func(ctx context.Context, m *Matter) (to declaration.Destination, known bool, err error)
 
 // Store is what matters are read from.
 type Store interface {
@@ -31,10 +37,11 @@ type Store interface {
 type Matters struct {
 	store  Store
 	people People
+	route  Router
 }
 
-// New returns the matters of a bus.
-func New(s Store, p People) *Matters { return &Matters{s, p} }
+// New returns the matters of a bus. Without a router (nil) they are for whom their writers name.
+func New(s Store, p People, r Router) *Matters { return &Matters{s, p, r} }
 
 // mark is the index key of the lines of a journal that say something of a matter.
 const mark = "escalation"
@@ -179,13 +186,14 @@ func (f *fold) take(e *journal.Entry, name string) {
 	}
 	if one := matterOf(e); one != nil {
 		if f.byID[one.ID] == nil && f.seal(e) != journal.SealBad {
+			f.routed(one)
 			f.byID[one.ID] = one
 			f.all = append(f.all, one)
 		}
 		return
 	}
-	var v [4][]byte
-	canonjson.Pick(e.Body, []string{"kind", "escalation", "answer", "note"}, v[:])
+	var v [5][]byte
+	canonjson.Pick(e.Body, []string{"kind", "escalation", "answer", "note", "of"}, v[:])
 	id, _ := canonjson.String(v[1])
 	one := f.byID[id]
 	switch {
@@ -193,9 +201,56 @@ func (f *fold) take(e *journal.Entry, name string) {
 	case canonjson.Is(v[0], KindLapse):
 		at, known := envelope.ParseTime(e.CreatedAt)
 		one.Recorded = one.Recorded || known && !one.Until.IsZero() && !at.Before(one.Until) // one from before is about nothing
-	case canonjson.Is(v[0], KindAnswer) && one.Answer == nil:
+	case canonjson.Is(v[0], KindAnswer) && one.Answer == nil && canonjson.Is(v[4], one.Hash):
 		f.answer(one, e, v[2], v[3])
 	}
+}
+
+// routed finds whom a matter is for. What its writer says of that is believed where the rules say nothing.
+func (f *fold) routed(one *Matter) {
+	if f.m.route == nil || f.err != nil {
+		return
+	}
+	to, known, err := f.m.route(f.ctx, one)
+	if err != nil {
+		f.err = err
+	}
+	if err != nil || !known {
+		return
+	}
+	if said := one.Target; said != "" && address.Canonical(said) != address.Canonical(to.Target) {
+		one.Said = said
+	}
+	one.Target, one.Authority, one.Source = to.Target, to.Authority, to.Source
+}
+
+// May tells whether somebody may answer a matter, also by his role. attended is false where nobody has shown to be at the terminal.
+func (m *Matters) May(ctx context.Context, one *Matter, who address.Instance, attended bool) error {
+	if err := one.May(who, attended); err != nil {
+		return err
+	}
+	role := one.Role()
+	if role == "" || one.Negotiation == "" {
+		return nil
+	}
+	r, err := m.people.Registered(ctx, who)
+	if errors.Is(err, registry.ErrNotRegistered) {
+		r, err = &registry.Registration{}, nil
+	}
+	if err == nil && !slices.Contains(r.Roles, role) {
+		err = &RoleError{Role: role, Who: who}
+	}
+	return err
+}
+
+// A RoleError reports a person without the role for which a matter is.
+type RoleError struct {
+	Role string
+	Who  address.Instance
+}
+
+func (e *RoleError) Error() string {
+	return fmt.Sprintf("it is for a %s, and %s is not registered as one", e.Role, e.Who)
 }
 
 // answer takes an answer if it is one: by a person who may, under that person's key, before the end.
@@ -206,9 +261,18 @@ func (f *fold) answer(one *Matter, e *journal.Entry, said, note []byte) {
 	at, known := envelope.ParseTime(e.CreatedAt)
 	a.At = at
 	late := !one.Until.IsZero() && (!known || !at.Before(one.Until))
-	if late || a.Text == "" || a.By.Canonical().Host() != human || one.May(a.By, true) != nil || f.seal(e) != journal.SealGood {
+	if late || a.Text == "" || len(a.Text) > MaxAnswer || one.May(a.By, true) != nil || f.seal(e) != journal.SealGood {
 		return
 	}
+	switch err := f.m.May(f.ctx, one, a.By, true); err.(type) {
+	case nil:
+	case *RoleError:
+		return
+	default:
+		f.err = err
+		return
+	}
+	a.Note = plain.Cut(a.Note, MaxAnswer)
 	if len(one.Options) > 0 {
 		o, ok := one.Option(a.Text)
 		if !ok {

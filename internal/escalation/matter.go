@@ -3,6 +3,7 @@ package escalation
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"tutti/internal/declaration"
 	"tutti/internal/envelope"
 	"tutti/internal/journal"
+	"tutti/internal/plain"
 )
 
 // What is behind the kinds of entries.
@@ -64,8 +66,10 @@ type Matter struct {
 	Target    string // whom it is for: an address, or a role; "" when nobody was found
 	Authority string // as what, one of declaration.AuthorityKinds; ""
 	Source    string // by which rule the target was found
+	Said      string // whom its writer names, where the rules lead to somebody else; "": the writer is right, or names nobody
 	Reason    string // of an alert
 
+	Hash     string  // of the entry's body; an answer names it, so that it is one to this very text
 	Answer   *Answer // nil: none that counts
 	Recorded bool    // that it lapsed is on record
 	ended    bool
@@ -98,6 +102,29 @@ func (m *Matter) Outcome(now time.Time) string {
 
 // Person tells whether the target is a person, who alone may answer then.
 func (m *Matter) Person() bool { return address.Instance(m.Target).Canonical().Host() == human }
+
+// Role is the role that is meant, "" where an address or nobody is. Of a role only a person who is registered with it may answer.
+func (m *Matter) Role() string {
+	if r := strings.ToUpper(m.Target); slices.Contains(envelope.Roles, r) {
+		return r
+	}
+	return ""
+}
+
+// Mismatch says that the writer of a matter names somebody else than the rules, "" when he does not.
+func (m *Matter) Mismatch() string {
+	if m.Said == "" {
+		return ""
+	}
+	by := "by the enforcement plan it is for " + m.Target
+	switch {
+	case m.Target == "":
+		by = "neither a plan nor a role leads there: any person may answer"
+	case m.Source != "enforcement-plan":
+		by = "no plan leads there, so it is for " + m.Target
+	}
+	return "its writer says it is for " + plain.Cut(m.Said, maxAbout) + ", but " + by
+}
 
 // For tells whether a person, or an agent that looks on, is meant: by name, or a person where no person is named.
 func (m *Matter) For(who address.Instance) bool {
@@ -152,6 +179,7 @@ func (m *Matter) AnswerBody(text, note string) []byte {
 	var o canonjson.Object
 	o.Str("kind", KindAnswer)
 	o.Str("escalation", m.ID)
+	o.Str("of", m.Hash)
 	o.Str("answer", text)
 	o.Opt("note", note)
 	return o.End()
@@ -178,7 +206,11 @@ func matterOf(e *journal.Entry) *Matter {
 	if !canonjson.Is(v[0], kindMatter) || e.ID == "" {
 		return nil
 	}
-	m := &Matter{ID: e.ID, Negotiation: e.NegotiationID, By: e.Actor.Instance, Scope: e.Actor.Scope, Channel: channel, Payload: v[2], Terms: TermsOf(v[2])}
+	hash, err := canonjson.Hash(e.Body)
+	if err != nil {
+		return nil // programs could read two different things in it
+	}
+	m := &Matter{ID: e.ID, Hash: hash, Negotiation: e.NegotiationID, By: e.Actor.Instance, Scope: e.Actor.Scope, Channel: channel, Payload: v[2], Terms: TermsOf(v[2]).cut()}
 	m.At, _ = envelope.ParseTime(e.CreatedAt)
 	var to [3][]byte
 	canonjson.Pick(v[3], []string{"target", "authorityKind", "source"}, to[:])

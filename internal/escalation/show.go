@@ -5,6 +5,7 @@ import (
 
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
+	"tutti/internal/plain"
 )
 
 // maxAbout is how much of a payload that asks no question stands for one, in bytes.
@@ -22,10 +23,7 @@ func (m *Matter) About() string {
 	if s, ok := canonjson.String(m.Payload); ok {
 		text = s
 	}
-	if len(text) > maxAbout {
-		text = text[:maxAbout] + "…"
-	}
-	return text
+	return plain.Cut(text, maxAbout)
 }
 
 // JSON is a matter for programs, its options in neutral order.
@@ -57,6 +55,8 @@ func (m *Matter) JSON(now time.Time) []byte {
 	}
 	o.Opt("target", m.Target)
 	o.Opt("authorityKind", m.Authority)
+	o.Opt("said", m.Said)
+	o.Opt("mismatch", m.Mismatch())
 	if !m.Until.IsZero() {
 		o.Str("until", envelope.Stamp(m.Until))
 		o.Opt("fallback", m.Fallback)

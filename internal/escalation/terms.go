@@ -23,6 +23,7 @@ import (
 
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
+	"tutti/internal/plain"
 )
 
 // Limits of what is written here.
@@ -67,6 +68,15 @@ func TermsOf(payload []byte) (t Terms) {
 	t.Fallback, _ = canonjson.String(v[3])
 	t.Trigger, _ = canonjson.String(v[4])
 	t.Domain, _ = canonjson.String(v[5])
+	return t
+}
+
+// cut shortens what is longer than anybody may write here: other programs set no limits.
+func (t Terms) cut() Terms {
+	t.Question, t.Fallback = plain.Cut(t.Question, MaxQuestion), plain.Cut(t.Fallback, MaxOption)
+	for n, o := range t.Options {
+		t.Options[n] = Option{plain.Cut(o.ID, MaxOption), plain.Cut(o.Text, MaxOption)}
+	}
 	return t
 }
 

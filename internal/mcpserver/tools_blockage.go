@@ -83,11 +83,11 @@ func (c *call) blockage(b *blockage.Blockage) (*canonjson.Object, error) {
 	if !mcpwire.Fits(whole.Bytes()) { // members of others, of which the record has room for many
 		var short canonjson.Object
 		short.Str("instance", word(string(b.Instance)))
-		short.Str("scope", blockage.Cut(b.Scope, maxWord))
-		short.Str("reason", blockage.Cut(b.Reason, maxWord))
-		short.Str("raisedAt", blockage.Cut(b.RaisedAt, maxWord))
-		short.Opt("resolvedAt", blockage.Cut(b.ResolvedAt, maxWord))
-		short.Opt("resolvedBy", blockage.Cut(b.ResolvedBy, maxWord))
+		short.Str("scope", clip(b.Scope, maxWord))
+		short.Str("reason", clip(b.Reason, maxWord))
+		short.Str("raisedAt", clip(b.RaisedAt, maxWord))
+		short.Opt("resolvedAt", clip(b.ResolvedAt, maxWord))
+		short.Opt("resolvedBy", clip(b.ResolvedBy, maxWord))
 		raw = short.Bytes()
 	}
 	var o canonjson.Object

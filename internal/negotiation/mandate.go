@@ -116,6 +116,14 @@ const maxGiven = 4
 // agreed are who have signed an artifact that was stabilised, none for any other: there is a negotiation whose journal shows that all have signed it who
 // had to. The record only says where to look.
 func (b *bench) agreed(hash string) []address.Instance {
+	if f := b.agreedOn(hash); f != nil {
+		return f.Signers
+	}
+	return nil
+}
+
+// agreedOn is how an artifact was agreed on, nil for one that was not.
+func (b *bench) agreedOn(hash string) *Final {
 	if b.depth == maxGiven {
 		return nil
 	}
@@ -139,7 +147,7 @@ func (b *bench) agreed(hash string) []address.Instance {
 		}
 		f := newFold(b, r.ID, r)
 		if _, err := b.n.journals.Catch(b.ctx, r.ID, f); err == nil && !f.differ() && f.final != nil && f.final.Done && f.final.Hash == hash {
-			return f.final.Signers
+			return f.final
 		}
 	}
 	return nil

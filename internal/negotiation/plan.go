@@ -2,37 +2,57 @@ package negotiation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/declaration"
+	"tutti/internal/envelope"
 	"tutti/internal/store"
 )
+
+// An Agreement is an artifact that was agreed on.
+type Agreement struct {
+	Artifact []byte
+	At       time.Time // when, as its journal says; zero: that says no time
+	Stored   time.Time // when it was kept
+}
 
 // Agreed returns the artifact of a kind for a scope that was agreed on, the latest by when it was kept; nil: there is none. One that
 // lies there and that nobody has signed does not count.
 func (n *Negotiations) Agreed(ctx context.Context, kind, scope string, now time.Time) ([]byte, error) {
+	all, err := n.AllAgreed(ctx, kind, scope, now)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[0].Artifact, nil
+}
+
+// AllAgreed returns all of them, the latest first.
+func (n *Negotiations) AllAgreed(ctx context.Context, kind, scope string, now time.Time) (all []Agreement, err error) {
 	b := n.bench(ctx, now)
-	var found []byte
-	var when time.Time
 	seen := 0
 	for entry, err := range n.store.List(ctx, store.Artifact, "") {
 		if seen++; seen > maxMandates {
 			break
 		}
-		if err != nil || found != nil && !entry.Stored.After(when) {
-			continue // it is no document, or an older one
+		if err != nil {
+			continue // it is no document
 		}
 		doc, err := n.store.Get(ctx, entry.Key)
 		if err != nil || declaration.KindOf(doc.Data) != kind || member(doc.Data, "scope") != scope {
 			continue
 		}
 		hash, err := canonjson.HashWhole(doc.Data)
-		if err != nil || entry.Key.Name != address.Segment(hash) && entry.Key.Name != hashName(hash) || len(declaration.Guard(doc.Data)) > 0 || len(b.agreed(hash)) == 0 {
+		if err != nil || entry.Key.Name != address.Segment(hash) && entry.Key.Name != hashName(hash) || len(declaration.Guard(doc.Data)) > 0 {
 			continue
 		}
-		found, when = doc.Data, entry.Stored
+		if f := b.agreedOn(hash); f != nil {
+			at, _ := envelope.ParseTime(f.At)
+			all = append(all, Agreement{doc.Data, at, entry.Stored})
+		}
 	}
-	return found, b.err
+	slices.SortStableFunc(all, func(a, b Agreement) int { return b.Stored.Compare(a.Stored) })
+	return all, b.err
 }

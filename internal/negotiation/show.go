@@ -218,7 +218,16 @@ func (b *bench) mayBear(payload []byte) error {
 // Note adds an entry of a kind that moves nothing: a declaration, an attestation, an escalation. body is an object, and extra are
 // members of the payload beside the usual ones.
 func (n *Negotiations) Note(ctx context.Context, id string, a Act, typ, role string, body []byte, now time.Time) (*journal.Entry, error) {
+	return n.NoteIf(ctx, id, a, typ, role, body, now, func() error { return nil })
+}
+
+// NoteIf is Note if still says so, which is asked whenever the journal has grown since: of several programs that write at once one
+// does.
+func (n *Negotiations) NoteIf(ctx context.Context, id string, a Act, typ, role string, body []byte, now time.Time, still func() error) (*journal.Entry, error) {
 	e, _, err := n.write(ctx, id, a, now, func(p *place, _ State) (draft, error) {
+		if err := still(); err != nil {
+			return draft{}, err
+		}
 		switch member(body, "kind") {
 		case bodySignature, bodyStabilizing, bodyStabilized, bodyExpired, bodyAbandoned:
 			return draft{}, refuse("", "an entry of the kind %s moves the negotiation; use the verb for it", member(body, "kind"))

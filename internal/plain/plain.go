@@ -102,6 +102,15 @@ func Head(s string, n int) string {
 	return s[:n]
 }
 
+// Cut is the beginning of a text, of at most so many bytes and without half a character at its end. What was cut shows.
+func Cut(s string, most int) string {
+	const more = "…"
+	if len(s) <= most {
+		return s
+	}
+	return Head(s, max(0, most-len(more))) + more
+}
+
 // Ago writes a past time as people say it: "3 min ago".
 func Ago(d time.Duration) string {
 	n, unit := AgoIn(d)
