@@ -17,7 +17,7 @@ import (
 // and is for one look.
 type router struct {
 	b       *Bus
-	records map[string]*negotiation.Record      // by negotiation; nil: its terms are not known
+	records map[string]*negotiation.Record     // by negotiation; nil: its terms are not known
 	plans   map[string][]negotiation.Agreement // by scope
 }
 

@@ -176,7 +176,7 @@ func TestOnceTogether(t *testing.T) {
 	for n := range 8 {
 		b := New(h.bus.store, h.bus.registry, &journal.InProcess{}) // as another program would
 		wg.Go(func() {
-			if _, err := b.Settle(h.Context(), h.act(ana), later); err != nil {
+			if _, _, err := b.Settle(h.Context(), h.act(ana), &escalation.Ends{}, later); err != nil {
 				t.Errorf("settle: %v", err)
 			}
 		})

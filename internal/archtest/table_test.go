@@ -37,8 +37,9 @@ func init() {
 	lay(place{tier: 3, line: 3}, "nhi") // who is offboarded takes its subagents along
 	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "comms", "host", "wake", "agreement")
 	lay(place{tier: 4, line: 1}, "comms/survey")
-	lay(place{tier: 4, line: 2}, "comms/watch", "hook") // they tell of what the survey finds
-	lay(place{tier: 4, line: 1}, "attend")              // it rests on watch
+	lay(place{tier: 4, line: 2}, "comms/watch", "waiting") // they tell of what the survey finds
+	lay(place{tier: 4, line: 3}, "hook")                   // it says at the beginning of a conversation what waits
+	lay(place{tier: 4, line: 1}, "attend")                 // it rests on watch
 	lay(place{tier: 4, line: 1}, "comms/tailnet")
 	lay(place{tier: 4, line: 1}, "drumbeat") // it asks agents to go on through session and wake
 	lay(place{tier: 4, heavy: true}, "remote/door", "mcpwire")

@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"tutti/internal/plain"
 	"context"
 	"errors"
 	"strings"
 	"time"
+
+	"tutti/internal/plain"
 
 	"tutti/internal/address"
 	"tutti/internal/app"

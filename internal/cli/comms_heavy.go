@@ -9,13 +9,14 @@ import (
 	"syscall"
 	"time"
 
-	"tutti/internal/agreement"
+	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/comms"
 	"tutti/internal/conversation"
 	"tutti/internal/halt"
 	"tutti/internal/hook"
+	"tutti/internal/waiting"
 )
 
 // commsParts are what verbs of the light program need at times, most of it of the conversations between projects. Only the heavy one has them.
@@ -30,8 +31,10 @@ type commsParts struct {
 	offer   func(k *completer, o *comms.Office, what Source)
 	matters func(ctx context.Context, k *completer, w *app.World)
 	waiting func(ctx context.Context, c *Call, w *app.World, v *statusView, person func() bool) error
-	// turns are the negotiations that wait for who speaks.
-	turns func(ctx context.Context, c *Call, w *app.World, v *statusView) ([]agreement.Turn, error)
+	// waits is what waits for an agent.
+	waits func(ctx context.Context, w *app.World, me address.Instance, submitter string) ([]waiting.Item, error)
+	// seat is who conducts the folder here.
+	seat func(ctx context.Context, c *Call, w *app.World) (*seatView, error)
 	// projects leads hooks to the mail between projects. Settings are read only when some has come.
 	projects func(c *Call, home string) *hook.Projects
 	// warner reads the leases on files for hooks.
@@ -47,7 +50,7 @@ func withComms(verb Func) Func {
 	return func(ctx context.Context, c *Call) error {
 		c.comms = &commsParts{
 			send: runSendProject, resend: resendKept, abroad: (*comms.Office).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
-			matters: offerMatters, waiting: waitingHere, projects: projectsHere, turns: turnsOf, warner: hook.WarnHere,
+			matters: offerMatters, waiting: waitingHere, projects: projectsHere, waits: waitingForHook, seat: seatHere, warner: hook.WarnHere,
 			pages: (*Call).planPages, settings: (*app.App).Effective,
 		}
 		return verb(ctx, c)

@@ -10,6 +10,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/declaration"
 	"tutti/internal/halt"
+	"tutti/internal/identity"
 	"tutti/internal/negotiation"
 )
 
@@ -146,7 +147,35 @@ func runEscalate(ctx context.Context, c *Call) error {
 	if err != nil {
 		return c.dealFault(err)
 	}
-	return d.said(ctx, e, "escalated: "+e.ID)
+	told := d.tellMatter(ctx, a.By, e.ID)
+	return d.said(ctx, e, "escalated: "+e.ID+told)
+}
+
+// tellMatter puts a matter before whom it is for, and says who that is. It stands in the journal already: what fails is only said.
+func (d *deal) tellMatter(ctx context.Context, by address.Instance, id string) string {
+	from, err := d.w.Identity.Speak(ctx, factsOf(d.App), identity.Ask{As: string(by), Peek: true}, d.now)
+	if err != nil {
+		from = &identity.Speaker{Instance: by, Role: identity.RoleAgent, Scope: identity.DefaultScope}
+	}
+	office, err := d.w.Office()
+	var told []address.Instance
+	if err == nil {
+		told, err = app.TellMatter(ctx, d.bus, office, from, d.id, id)
+	}
+	if err != nil {
+		d.warn("not everybody was told by mail, the matter stands in the journal: %s", Clean(err.Error()))
+	}
+	if len(told) == 0 {
+		return " (no mail: any person may answer it)"
+	}
+	text := " (mail to "
+	for n, who := range told {
+		if n > 0 {
+			text += ", "
+		}
+		text += Clean(string(who))
+	}
+	return text + ")"
 }
 
 // runDossier compiles the dossier of a negotiation.

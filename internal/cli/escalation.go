@@ -126,6 +126,9 @@ func (d *deal) sayMatter(m *escalation.Matter, whole bool) {
 		about = Truncate(about, textShown*2)
 	}
 	d.prose("  ", 2, Clean(about))
+	if text := m.Mismatch(); text != "" {
+		d.prose("  ! ", 4, Clean(text))
+	}
 	if whole {
 		if m.Negotiation != "" {
 			d.prose("  of:  ", 7, Clean(m.Negotiation+", "+m.Scope))
@@ -207,6 +210,13 @@ func runEscalationAnswer(ctx context.Context, c *Call) error {
 	}
 	if m, err = d.bus.Matters().Find(ctx, m.ID); err != nil {
 		return err
+	}
+	office, err := d.w.Office()
+	if err == nil {
+		err = app.TellAnswer(ctx, office, who, m)
+	}
+	if err != nil {
+		c.warn("%s was not told by mail, the answer stands in the journal: %s", Clean(string(m.By)), Clean(err.Error()))
 	}
 	if c.json {
 		c.emit(okWith(m.JSON(d.now)))

@@ -43,7 +43,9 @@ func TestAnswerAtTerminal(t *testing.T) {
 		t.Errorf("something waits already:\n%s", shown)
 	}
 	run(0, "negotiate", "open", "--id", "nego:1", "--subject", "engagement", "--parties", ana+","+bob, "--instance", ana)
-	run(0, "escalate", "--negotiation", "nego:1", "--instance", ana, "--event-id", "evt-1", "--channel", "decide", "--question", "which schema?", "--options", "keep,drop")
+	has(run(0, "escalate", "--negotiation", "nego:1", "--instance", ana, "--event-id", "evt-1", "--channel", "decide", "--question", "which schema?", "--options", "keep,drop"),
+		"escalated: evt-1 (mail to human:")
+	has(run(0, "receive"), ana, "A decision is asked for in nego:1: which schema?", "tutti escalation answer evt-1 ANSWER")
 	dir := filepath.Join(home, "h2a-workspace", ".h2a", "escalation")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -57,6 +59,7 @@ func TestAnswerAtTerminal(t *testing.T) {
 	has(run(1, "escalation", "answer", "evt-1", "burn"), "none of the options")
 	has(run(0, "escalation", "answer", "evt-1", "keep", "--note", "it is tested"), "answered: keep (it is tested), by human:")
 	has(run(2, "escalation", "answer", "evt-1", "drop"), "closed")
+	has(run(0, "inbox", "--all", "--instance", ana), "The answer to evt-1 (which schema?): keep")
 	has(run(0, "escalation", "answer", "gemini:c:000000000001"), "answered: seen")
 	if shown := run(0, "status"); strings.Contains(shown, "wait on you") {
 		t.Errorf("it still waits:\n%s", shown)

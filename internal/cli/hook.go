@@ -17,6 +17,7 @@ import (
 	"tutti/internal/driver"
 	"tutti/internal/hook"
 	"tutti/internal/identity"
+	"tutti/internal/waiting"
 	"tutti/internal/wake"
 )
 
@@ -53,6 +54,7 @@ func runHook(ctx context.Context, c *Call) error {
 		Open:     func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
 		Projects: c.hookProjects(input),
 		Warner:   c.hookWarner(input),
+		Waits:    c.hookWaits(input),
 		Tell: func(call *driver.Call, i address.Instance, works bool) {
 			// Nearly nobody listens where there is no server, and nothing comes of it then.
 			_ = wake.Tell(wake.Caller{
@@ -73,6 +75,27 @@ func (c *Call) hookProjects(input []byte) *hook.Projects {
 		return c.comms.projects(c, home)
 	}
 	return hook.Elsewhere(home, c.withInput(input))
+}
+
+// hookWaits has the light program replaced where something may wait for an agent whose conversation begins.
+func (c *Call) hookWaits(input []byte) func(hook.Place) error {
+	if c.comms != nil {
+		return nil
+	}
+	return func(p hook.Place) error {
+		root := p.Root
+		if root == "" {
+			r, err := app.New(app.Settings{Root: c.rootFlag(), Dir: p.Dir}).Root()
+			if err != nil {
+				return nil // it is said where the bus is opened
+			}
+			root = r.Path
+		}
+		if !app.MayWait(root, "") {
+			return nil
+		}
+		return c.withInput(input)()
+	}
 }
 
 // hookWarner reads the leases on files. The light program is replaced where there may be one.
@@ -166,8 +189,15 @@ func (c *Call) hookBus(ctx context.Context, host string, p hook.Place) (*hook.Bu
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
+	var waits func(context.Context, address.Instance) ([]waiting.Item, error)
+	if c.comms != nil {
+		waits = func(ctx context.Context, i address.Instance) ([]waiting.Item, error) {
+			by, _ := c.jobActor()
+			return c.comms.waits(ctx, w, i, by)
+		}
+	}
 	return &hook.Bus{
-		Root: root, Office: office, Close: w.Close, Leases: w.Leases(),
+		Root: root, Office: office, Close: w.Close, Leases: w.Leases(), Waits: waits,
 		Bound: func(ctx context.Context, conversation string) (address.Instance, error) {
 			if named != "" {
 				return named, nil

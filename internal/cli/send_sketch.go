@@ -173,7 +173,7 @@ func (c *Call) surveyOf(ctx context.Context, o *comms.Office, p comms.Project) (
 	if p.Path == "" {
 		return nil, nil
 	}
-	s, err := survey.Look(ctx, c.surveyWith(o, p))
+	s, err := survey.Look(ctx, c.App.Survey(o, p))
 	if err != nil {
 		return nil, err
 	}

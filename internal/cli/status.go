@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"tutti/internal/address"
-	"tutti/internal/agreement"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
@@ -21,6 +20,7 @@ import (
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 	"tutti/internal/trust"
+	"tutti/internal/waiting"
 )
 
 // landing turns a bare "tutti" into status where there is a bus; elsewhere the overview helps more.
@@ -71,7 +71,7 @@ func runStatus(ctx context.Context, c *Call) error {
 	v.meet(near())
 	v.letters = letters()
 	person := sync.OnceValue(func() bool { _, is := c.jobActor(); return is })
-	v.meetAsking(person)
+	v.waiting = v.asking(person)
 	if c.comms != nil {
 		v.blind = c.comms.waiting(ctx, c, w, v, person)
 	}
@@ -142,10 +142,10 @@ type statusView struct {
 	unread   int
 	newest   []mailLine
 	bad      int // files in the mailbox that are no messages
-	waiting  []waitItem
+	waiting  []waiting.Item
 	blind    error // why it is not known what waits
 	letters  *letterView
-	turns    []agreement.Turn // negotiations that wait for who speaks here
+	seat     *seatView // who conducts this folder; nil: that is no question here
 	hints    []string
 }
 
@@ -162,6 +162,9 @@ func (c *Call) survey(ctx context.Context, w *app.World, v *statusView) error {
 	if v.agents, err = w.Book.Discover(ctx, peers.Filter{}, time.Now()); err != nil {
 		return err
 	}
+	if err := v.findSeat(ctx, c, w); err != nil {
+		return err
+	}
 	v.you, v.nobody = c.whose(ctx, w)
 	if v.you == nil {
 		var unknown *identity.UnknownError
@@ -171,18 +174,15 @@ func (c *Call) survey(ctx context.Context, w *app.World, v *statusView) error {
 		return nil
 	}
 	me := v.you.Instance.Canonical()
+	if v.seat != nil {
+		v.seat.own = v.seat.conductor.Canonical() == me
+	}
 	v.agents = slices.DeleteFunc(v.agents, func(r peers.Row) bool { return r.Instance.Canonical() == me })
 	if err := v.mail(ctx, w); err != nil {
 		return err
 	}
 	if v.unread > 0 {
 		v.hints = append(v.hints, `"tutti receive" shows the mail`)
-	}
-	if err := v.findTurns(ctx, c, w); err != nil {
-		return err
-	}
-	if h := v.turnHint(); h != "" {
-		v.hints = append(v.hints, h)
 	}
 	return nil
 }
@@ -276,8 +276,8 @@ func (v *statusView) json() []byte {
 		newest.obj(&one)
 	}
 	o.Raw("newest", newest.bytes())
+	v.seat.json(&o)
 	o.Raw("waiting", v.waitingJSON())
-	o.Raw("negotiations", turnsJSON(v.turns))
 	o.Raw("comms", v.letters.json())
 	o.Strs("hints", v.hints)
 	return o.Bytes()
@@ -297,8 +297,8 @@ func (c *Call) sayStatus(v *statusView) {
 		c.sayYou(v)
 		c.saySessions(v)
 		c.sayLive(v)
+		c.saySeat(v.seat)
 		c.sayMail(v)
-		c.sayTurns(v)
 		c.sayLetters(v.letters)
 		c.prose(c.paint(bold, "up   ")+" ", 6, upText(v.up))
 	}

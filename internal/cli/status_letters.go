@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 	"strconv"
 
 	"tutti/internal/canonjson"
@@ -56,35 +55,12 @@ func lettersNear(ctx context.Context, c *Call) func() *letterView {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		v.look(ctx, c.surveyWith(o, p))
+		v.look(ctx, c.App.Survey(o, p))
 	}()
 	return func() *letterView {
 		<-done
 		return v
 	}
-}
-
-// surveyWith is a look at all mailboxes in which that of a project is one, also where it lies outside the project folders.
-func (c *Call) surveyWith(o *comms.Office, p comms.Project) survey.Options {
-	cache, err := c.App.CacheDir()
-	if err != nil {
-		cache = "" // it only saves time
-	}
-	look := survey.Options{Office: o, Cache: cache}
-	if p.Path == "" {
-		return look
-	}
-	outside := true
-	for _, root := range o.ProjectRoots() {
-		outside = outside && filepath.Dir(p.Path) != root
-		look.Globs = append(look.Globs, filepath.Join(survey.Literal(root), "*", conversation.MailboxFolder))
-	}
-	if !outside {
-		look.Globs = nil // which is quicker
-		return look
-	}
-	look.Globs = append(look.Globs, survey.Literal(p.MailboxPath()))
-	return look
 }
 
 func (v *letterView) look(ctx context.Context, o survey.Options) {

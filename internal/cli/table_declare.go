@@ -40,7 +40,7 @@ var declareVerbs = []Verb{
 			{Name: "payload", Kind: Text, Value: "json|@file|-", Default: "the conflict of --instance, if it has one", Help: "what it is about; the flags are written into it"},
 			eventIDFlag, causeFlag, relatedFlag,
 		},
-		Does: "Adds an escalation to the journal. To whom it goes is found by the enforcement plan that was agreed on for the scope, else it goes to a PRINCIPAL. It waits there, and in tutti status of whom it is for, until a person answers it.",
+		Does: "Adds an escalation to the journal. To whom it goes is found by the enforcement plan that was agreed on for the scope, else it goes to a PRINCIPAL. Whom it is for is told by mail. It waits there, and in tutti status, until a person answers it.",
 		Wont: "It decides nothing, and recommends nothing: options are shown in an order of their own.",
 		Examples: `$ tutti escalate --negotiation nego:pilot-1 --channel decide
 $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: exitAgreeAct, See: "escalation list, escalation answer",

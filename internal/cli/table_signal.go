@@ -63,8 +63,9 @@ var signalVerbs = []Verb{
 			{Name: "instance", Kind: Text, Value: "id", Default: "you", Offer: OwnAgents, Help: "which person answers"},
 		},
 		Does: `Writes the answer into the journal of the negotiation, signed with your key; of an agent that stopped, that you have seen it. It
-needs a terminal. Where there are options the answer is one of them. The first answer counts, and none after the end.`,
-		Wont:     "It takes no answer from an agent, also not in the name of a person, and does what it says to nobody: agents read it there.",
+needs a terminal. Where there are options the answer is one of them. The first answer counts, and none after the end. Who has asked is
+told by mail.`,
+		Wont:     "It takes no answer from an agent, also not in the name of a person, and does nothing of what it says.",
 		Examples: "$ tutti escalation answer evt-escalate-mb1k2x-9f3c keep",
 		Exit:     "0 done; 1 wrong usage, or you may not; 2 there is no such matter, or it is closed; 3 a file could not be written; 5 halted",
 	},

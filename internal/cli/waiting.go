@@ -1,100 +1,40 @@
 package cli
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/canonjson"
-	"tutti/internal/job"
-	"tutti/internal/store"
+	"tutti/internal/waiting"
 )
 
-// A waitItem is one thing that waits for who looks.
-type waitItem struct {
-	kind    string // escalation, held, comms, complete, permission, job, blockage
-	id      string
-	from    string
-	about   string
-	at      time.Time // since when; zero: not known
-	command string    // what to type
-}
-
-// maxWaiting is how many are kept of each kind: the rest is behind the commands of those.
-const maxWaiting = 100
-
-// waitsOn adds something that waits.
-func (v *statusView) waitsOn(i waitItem) {
-	n := 0
-	for _, o := range v.waiting {
-		if o.kind == i.kind {
-			n++
-		}
-	}
-	if n < maxWaiting {
-		v.waiting = append(v.waiting, i)
-	}
-}
-
-// waitingKinds are those of which something may lie in a bus that waits for somebody.
-var waitingKinds = [...]store.Kind{store.Escalation, store.Blockage, store.Negotiation, store.Quarantine}
-
-// mayWait tells whether there may be something that waits for somebody, on the bus or among the jobs of this folder. The light program
-// looks no further: most have none, and what is found there only the heavy one can read.
+// mayWait tells whether there may be something that waits for somebody, on the bus or among the jobs of this folder.
 func (c *Call) mayWait(root *app.Root) bool {
-	for _, k := range waitingKinds {
-		top, _, _ := strings.Cut(k.Spec().Path, "/")
-		if anyIn(filepath.Join(root.Path, top)) {
-			return true
-		}
+	workspace := ""
+	if s, err := c.sessionsHere(c.opener); err == nil {
+		workspace = s.workspace()
 	}
-	s, err := c.sessionsHere(c.opener)
-	if err != nil {
-		return false
-	}
-	b, _, err := job.At(s.workspace())
-	return err == nil && anyIn(b.Dir())
+	return app.MayWait(root.Path, workspace)
 }
 
-func anyIn(dir string) bool {
-	d, err := os.Open(dir)
-	if err != nil {
-		return false
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(1)
-	return len(names) > 0
-}
-
-// meetAsking adds the sessions whose program asks its user something. An agent cannot answer for a person.
-func (v *statusView) meetAsking(person func() bool) {
+// asking are the sessions whose program asks its user something. An agent cannot answer for a person.
+func (v *statusView) asking(person func() bool) (all []waiting.Item) {
 	for i := range v.sessions {
 		l := &v.sessions[i]
 		if l.asks != "" && person() {
-			v.waitsOn(waitItem{
-				kind: "permission", id: l.row.Name, from: l.row.Instance, about: l.row.Name + " asks " + l.asks,
-				command: "tutti session attach " + app.QuoteArg(l.row.Name),
+			all = append(all, waiting.Item{
+				Kind: waiting.Permission, ID: l.row.Name, From: l.row.Instance, About: l.row.Name + " asks " + l.asks,
+				Command: "tutti session attach " + app.QuoteArg(l.row.Name),
 			})
 		}
 	}
+	return all
 }
 
 func (v *statusView) waitingJSON() []byte {
 	var all list
-	for _, w := range v.waiting {
-		var o canonjson.Object
-		o.Str("kind", w.kind)
-		o.Str("id", w.id)
-		o.Opt("from", w.from)
-		o.Str("about", w.about)
-		if !w.at.IsZero() {
-			o.Str("at", w.at.UTC().Format(jsonTime))
-		}
-		o.Str("command", w.command)
-		all.obj(&o)
+	for n := range v.waiting {
+		all.raw(v.waiting[n].JSON())
 	}
 	return all.bytes()
 }
@@ -120,15 +60,18 @@ func (c *Call) sayWaiting(v *statusView) {
 			c.line("       and " + strconv.Itoa(len(v.waiting)-n) + " more: tutti status --json")
 			break
 		}
-		head := "      " + w.kind
-		if w.from != "" {
-			head += "  " + Clean(w.from)
+		head := "      " + w.Kind
+		if w.Kind != waiting.Permission && w.Kind != waiting.Blockage {
+			head += "  " + Truncate(Clean(w.ID), textShown)
 		}
-		if !w.at.IsZero() {
-			head += "  " + ago(max(0, time.Since(w.at)))
+		if w.From != "" {
+			head += "  from " + Clean(w.From)
+		}
+		if !w.At.IsZero() {
+			head += "  " + ago(max(0, time.Since(w.At)))
 		}
 		c.line(head)
-		c.prose("        ", 8, Truncate(Clean(w.about), 2*textShown))
-		c.line("        → " + Clean(w.command))
+		c.prose("        ", 8, Truncate(Clean(w.About), 3*textShown))
+		c.line("        → " + Clean(w.Command))
 	}
 }

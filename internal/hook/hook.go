@@ -14,6 +14,8 @@
 //     in a conversation of the agent, judged by the real gpg and with what the protocol wants of who gets it. Their bodies are not printed.
 //     With nothing new that costs a look at the times of two files. Where something is new, a program that cannot judge it is replaced by
 //     one that can, before anything was done ([Elsewhere]).
+//   - At the beginning of a conversation an agent is told in one line what else waits for it, and what to type first. Where nothing can,
+//     that costs a look for some folders.
 //   - Before a file is changed on which a peer has a lease the agent is told who has it and until when, and nothing is kept from it. Where
 //     nobody has one that costs a look for a folder; where somebody may, a program that does without package lease is replaced by one that
 //     has it ([WarnElsewhere]).
@@ -41,6 +43,7 @@ import (
 	"tutti/internal/lease"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
+	"tutti/internal/waiting"
 )
 
 // A Bus is what a hook works on.
@@ -54,6 +57,8 @@ type Bus struct {
 	Close   func() error
 	// Leases knows who works on which file; nil: nobody is asked.
 	Leases *lease.Desk
+	// Waits returns what waits for an agent beside its mail; nil: nobody is asked.
+	Waits func(ctx context.Context, i address.Instance) ([]waiting.Item, error)
 }
 
 // A Place says which bus is meant.
@@ -79,6 +84,9 @@ type Options struct {
 	Projects *Projects
 	// Warner reads the leases on files; nil: nobody is told of them.
 	Warner *Warner
+	// Waits is called at the beginning of a conversation before anything is done, in a program that cannot tell what waits for an agent: it
+	// puts one in its place that can, if something may wait, and returns if not. Nil: this one can.
+	Waits func(p Place) error
 	// Switch and Memory look at the halt switch; nil: as package halt does.
 	Switch func() halt.State
 	Memory func() (halt.Entry, error)
@@ -163,7 +171,7 @@ func (e *event) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, e.report(ctx)) }()
 	defer e.tell()
 	known := e.notes.load(&e.was)
-	doubtful := e.replace()
+	doubtful := errors.Join(e.elsewhere(), e.replace())
 	defer func() { err = errors.Join(err, doubtful) }()
 	epoch := e.epoch()
 	if !known {
@@ -326,8 +334,10 @@ const (
 )
 
 // mail puts what has come before the agent.
-func (e *event) mail(ctx context.Context, notice string) error {
-	p := e.page(notice)
+func (e *event) mail(ctx context.Context, notice string) (err error) {
+	waits, unknown := e.waits(ctx) // a fault in it must not keep mail back
+	defer func() { err = errors.Join(err, unknown) }()
+	p := e.page(notice, waits)
 	if p == nil {
 		return nil
 	}

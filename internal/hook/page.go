@@ -19,7 +19,8 @@ import (
 type page struct {
 	e      *event
 	notice string
-	space  int // left for texts
+	waits  string // what waits beside mail, a line; ""
+	space  int    // left for texts
 
 	wanted []string // ids of what the agent has not seen, oldest first
 	full   int      // how many of these there was room for, as long as there was; -1
@@ -28,12 +29,12 @@ type page struct {
 }
 
 // page begins an answer; nil where the event has no place for one.
-func (e *event) page(notice string) *page {
+func (e *event) page(notice, waits string) *page {
 	a, hears := e.answer("x")
 	if !hears {
 		return nil
 	}
-	p := &page{e: e, notice: short(notice, maxNotice), full: -1, parts: map[string]string{}}
+	p := &page{e: e, notice: short(notice, maxNotice), waits: waits, full: -1, parts: map[string]string{}}
 	const most = 999_999
 	p.space = MaxAnswer - (len(a.Out) - 1) - cost(p.head(most, most)) - cost(foot(most))
 	return p
@@ -78,7 +79,7 @@ func (p *page) left() []string {
 func (p *page) text(t *post.Taken) string {
 	start := p.e.call.Event.Moment == driver.Start
 	if len(t.Items) == 0 {
-		if start && (p.seen > 0 || p.notice != "") {
+		if start && (p.seen > 0 || p.notice != "" || p.waits != "") {
 			return strings.TrimSuffix(p.head(t.Left, p.seen), "\n")
 		}
 		return ""
@@ -100,6 +101,7 @@ func (p *page) head(n, seen int) string {
 		if p.notice != "" {
 			s += p.notice + "\n"
 		}
+		s += p.waits
 		if seen > 0 {
 			s += "Shown before and not acknowledged: " + strconv.Itoa(seen) + "; \"tutti inbox\" lists them.\n"
 		}

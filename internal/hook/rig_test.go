@@ -22,6 +22,7 @@ import (
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
+	"tutti/internal/waiting"
 )
 
 // A rig is a user's home with a bus in it, the clock and the halt switch in hand.
@@ -32,6 +33,8 @@ type rig struct {
 	w    *app.World
 	post *post.Office
 	bob  *identity.Speaker
+
+	waits func(ctx context.Context, i address.Instance) ([]waiting.Item, error)
 
 	mu     sync.Mutex // guards what follows
 	clock  time.Time
@@ -177,7 +180,7 @@ func (g *rig) options(host, event, input string, out io.Writer) Options {
 				return nil, err
 			}
 			return &Bus{
-				Root: w.Root.Path, Office: g.office(w), Close: w.Close, Leases: w.Leases(),
+				Root: w.Root.Path, Office: g.office(w), Close: w.Close, Leases: w.Leases(), Waits: g.waits,
 				Bound: func(ctx context.Context, c string) (address.Instance, error) { return w.Identity.Bound(ctx, host, c) },
 				Connect: func(ctx context.Context, c string) (address.Instance, string, error) {
 					r, err := w.Connect(ctx, identity.Request{Host: host, Session: c, Place: identity.Place{Path: g.dir, Machine: "m"}}, g.now())

@@ -102,6 +102,13 @@ func TestAgreement(t *testing.T) {
 	if first.str("type") != "propose" || first.str("id") != "evt-one" || first["sequence"] != 0.0 || within(first, "actor").str("role") != "CONDUCTOR" {
 		t.Errorf("offered %v", first)
 	}
+	if got := b.ok("tutti_status", nil); got["waitsOnYou"] != 1.0 || got.list("waits")[0].str("kind") != "negotiation" ||
+		!strings.HasPrefix(got.list("waits")[0].str("command"), "tutti negotiate sign "+nego) {
+		t.Errorf("whose turn it is: %v", got)
+	}
+	if got := c.ok("tutti_status", nil); got["waits"] != nil {
+		t.Errorf("a stranger: %v", got)
+	}
 	seen := within(b.ok("tutti_negotiation", object{"negotiationId": nego}), "latest").str("artifactHash")
 	second := entryOf(t, b.ok("h2a_counteroffer", of(bob, "parse and test", "baseArtifactHash", seen)))
 	if second.str("type") != "counter" || second.str("causationId") != "evt-one" || second.str("correlationId") != "corr-1" || second.str("baseArtifactHash") != seen {

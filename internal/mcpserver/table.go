@@ -224,7 +224,7 @@ var tools = []tool{
 	lookTool, answerTool, takeTool, listTool, releaseTool,
 	{
 		name: "tutti_status", effect: reads, again: true, busless: true, run: status,
-		does: "Status: who you are on the bus, how much mail waits, how many agents are live, whether halt is active, which bus is used.",
+		does: "Status: who you are on the bus, how much mail waits, what else waits on you with the command to type next, how many agents are live, whether halt is active, which bus is used.",
 	},
 }
 

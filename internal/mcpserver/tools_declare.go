@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"context"
 
+	"tutti/internal/address"
+	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/declaration"
 	"tutti/internal/envelope"
@@ -123,7 +125,29 @@ func declare(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, c.about(id, err)
 	}
-	return entry(e, warning), nil
+	o := entry(e, warning)
+	told, err := c.tellMatter(ctx, a.By, id, e.ID)
+	if err != nil {
+		c.log("escalate: " + withHint(err)) // it stands in the journal
+	}
+	if len(told) > 0 {
+		o.Strs("told", told)
+	}
+	return o, nil
+}
+
+// tellMatter puts a matter before whom it is for, and returns who that is.
+func (c *call) tellMatter(ctx context.Context, by address.Instance, negotiation, id string) ([]string, error) {
+	from, err := c.actor(ctx, c.bus, by)
+	if err != nil {
+		return nil, err
+	}
+	who, err := app.TellMatter(ctx, c.agree, c.office, from, negotiation, id)
+	told := make([]string, len(who))
+	for n, i := range who {
+		told[n] = word(string(i))
+	}
+	return told, err
 }
 
 // conflictPosture lists how everybody stands.

@@ -163,6 +163,9 @@ func (c *call) describeOwn(ctx context.Context, o *canonjson.Object, own *identi
 	if len(unfit) > 0 {
 		o.Int("unfit", int64(len(unfit)))
 	}
+	if err := c.waitsOnYou(ctx, o, own); err != nil {
+		return err
+	}
 	switch {
 	case unread > 0:
 		o.Str("next", "tutti_receive shows the new mail")
