@@ -52,7 +52,7 @@ func (w *World) Drumbeat(office *post.Office, env func(string) string) drumbeat.
 			}
 			return r.ClaimedBy, nil
 		},
-		Ended:     panes(env).Ended,
+		Ended: panes(env).Ended,
 	}
 }
 

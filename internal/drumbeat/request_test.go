@@ -1,6 +1,7 @@
 package drumbeat
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -129,6 +130,20 @@ func TestRequests(t *testing.T) {
 		{"it asks something now", "scope:a", func(r *postRig) {
 			r.record("paused")
 			r.answer = func() (Attempt, error) { return Attempt{Held: "it asks"}, nil }
+			r.ask(asker, asker, r.keys[asker])
+		}, Left, 1},
+		{"its address leads to nobody", "scope:a", func(r *postRig) {
+			r.o.Reach = func(context.Context, address.Instance, time.Time) (string, error) { return "several have it", nil }
+			r.record("paused")
+			r.ask(asker, asker, r.keys[asker])
+		}, Left, 1},
+		{"it is left to its conductor", "scope:a", func(r *postRig) {
+			r.o.Self = "codex:me:0123456789ab"
+			r.o.Workspace = func(context.Context, address.Instance) (string, error) { return "ws:1", nil }
+			r.o.Conductor = func(context.Context, string, time.Time) (address.Instance, error) {
+				return "codex:boss:ba9876543210", nil
+			}
+			r.record("paused")
 			r.ask(asker, asker, r.keys[asker])
 		}, Left, 1},
 		{"there is no way", "scope:a", func(r *postRig) {
