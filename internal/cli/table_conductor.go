@@ -5,7 +5,7 @@ var seatFlag = Flag{Name: "workspace", Kind: Text, Value: "id|folder", Default: 
 var stalledFlag = Flag{Name: "idle-ms", Kind: Text, Value: "ms", Default: "86400000", Help: "from which age on work counts as stalled, in milliseconds"}
 
 const (
-	exitSeat   = "0 done, also when somebody else conducts; 1 wrong usage, or it is not yours to do (under h2a also what is 2); 2 there is no bus, or the agent has no live session there; 3 a file could not be written; 5 halted"
+	exitSeat   = "0 done, also when somebody else conducts; 1 wrong usage, or it is not yours to do (under h2a also what is 2); 2 there is no bus, the agent has no live session there, or its key is not the one that counts; 3 a file could not be written; 5 halted"
 	exitLaunch = "0 done, or there was nothing to do; 1 wrong usage, or nobody is named who asks; 2 there is no bus, or another launch is under way; 3 a file could not be written; 5 halted"
 	checkDoes  = `Asks who conducts, and the program "track", where there is one on PATH, what work lies in the workspace
 (track workspace-activity --workspace ID --idle-ms N --format json; it gets 10 seconds). The advice is launch when nobody conducts and

@@ -119,7 +119,7 @@ func (d *Desk) place(ctx context.Context, look *presence.Look, w Where, now time
 	shown := address.Canonical(string(w.Derived))
 	var newest time.Time
 	add := func(id, at string) {
-		if id == "" {
+		if address.Check(id) != nil || id[0] == '-' { // it goes to another program, and before people
 			return
 		}
 		id = address.Canonical(id)

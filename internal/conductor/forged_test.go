@@ -265,3 +265,22 @@ func TestDeadAhead(t *testing.T) {
 	tick(time.Millisecond)
 	g.conducts(clock, beta)
 }
+
+// TestForgedPlace: the id of a workspace, which goes to other programs and before people, is not the one of a record that has something
+// else there.
+func TestForgedPlace(t *testing.T) {
+	each(t, func(g *stage) {
+		g.enter("sess:a", alpha, now, nil)
+		for n, id := range []string{"--format=x", "ws:\x1b[2J", "ws:" + strings.Repeat("a", 5_000)} {
+			if _, err := g.d.Presence.Open(g.t.Context(), presence.Start{
+				SessionID: address.SessionID(fmt.Sprintf("sess:z%d", n)), Instance: beta, Workspace: &presence.Workspace{ID: id, Path: "/w", Host: "h", Label: "w"},
+			}, now.Add(time.Second)); err != nil {
+				g.t.Fatal(err)
+			}
+		}
+		r, err := g.d.Resolve(g.t.Context(), conductor.Where{Path: "/w", Derived: "ws:derived"}, now)
+		if err != nil || r.Workspace != ws || len(r.Candidates) != 4 {
+			g.t.Errorf("%v, %.300s", err, r.JSON())
+		}
+	})
+}
