@@ -18,7 +18,8 @@ const (
 func hookRows() []row {
 	all := []row{
 		{work: "a hook with no mail, whole process", target: timesBase(2), round: quietHook},
-		{work: "the hook before an edit, nobody has a lease, whole process", target: timesBase(2), round: editHook},
+		{work: "the hook before an edit, nobody has a lease, whole process", target: timesBase(2), round: editHook(false)},
+		{work: "the same while another agent has a lease on the file, against a start of `tuttid`", target: timesBase(2), round: editHook(true)},
 		{work: "a hook with ten unread messages, whole process", target: timesBase(4), round: tellingHook},
 	}
 	for i := range all {
@@ -168,43 +169,79 @@ func keepFiles(paths []string) (undo func() error, err error) {
 	}, nil
 }
 
-// editHook: the hook that is called before each change of a file, on a bus where nobody has ever taken a lease.
-func editHook(e *env) (m measured, err error) {
-	t, err := e.settle("hook")
-	if err != nil {
-		return m, err
+// editHook is the hook that is called before each change of a file: on a bus where nobody has ever taken a lease, or of one that is leased.
+// There tuttid answers, once the light program has seen that it must be asked.
+func editHook(leased bool) func(e *env) (measured, error) {
+	return func(e *env) (m measured, err error) {
+		t, err := e.settle("hook", "lease take")
+		if err != nil {
+			return m, err
+		}
+		defer t.leave()
+		inputs, err := t.editInputs()
+		for _, f := range inputs {
+			defer f.Close()
+		}
+		if err != nil {
+			return m, err
+		}
+		start := t.command("", "hook", "claude", "SessionStart")
+		start.Stdin = inputs["SessionStart"]
+		if out, err := start.CombinedOutput(); err != nil {
+			return m, fmt.Errorf("hook SessionStart: %w: %s", err, out)
+		}
+		bare := command{path: e.floor, env: t.as(""), dir: t.dir}
+		if leased {
+			if _, err := t.run(t.to, "lease", "take", "a.go"); err != nil {
+				return m, err
+			}
+			bare = command{path: e.tuttid(), args: []string{"version"}, env: t.as(""), dir: t.dir}
+		}
+		null, err := devNull()
+		if err != nil {
+			return m, err
+		}
+		defer null.Close()
+		c := t.timed("", "hook", "claude", "PreToolUse")
+		c.in = inputs["PreToolUse"]
+		m, err = inTurns(e.ctx, hooks, func(int) (time.Duration, error) {
+			if _, err := c.in.Seek(0, 0); err != nil {
+				return 0, err
+			}
+			return c.time(null)
+		}, process(bare, null))
+		return m, errors.Join(err, t.warns(c.in, leased))
 	}
-	defer t.leave()
+}
+
+// warns makes sure that what was timed did what it was to do.
+func (t *town) warns(input *os.File, leased bool) error {
+	if _, err := input.Seek(0, 0); err != nil {
+		return err
+	}
+	cmd := t.command("", "hook", "claude", "PreToolUse")
+	cmd.Stdin = input
+	out, err := cmd.CombinedOutput()
+	if err == nil && strings.Contains(string(out), "is leased by "+t.to) != leased {
+		err = fmt.Errorf("the hook before an edit said %q", out)
+	}
+	return err
+}
+
+// editInputs are what Claude Code writes when a conversation begins, and before it changes a file.
+func (t *town) editInputs() (map[string]*os.File, error) {
 	inputs := map[string]*os.File{}
 	for _, event := range []string{"SessionStart", "PreToolUse"} {
 		path := filepath.Join(t.dir, event+".json")
 		text := fmt.Sprintf(`{"session_id":"01997","cwd":%q,"hook_event_name":%q,"tool_name":"Edit","tool_input":{"file_path":"%s/a.go"}}`, t.dir, event, t.dir)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			return m, err
+			return inputs, err
 		}
 		f, err := os.Open(path)
 		if err != nil {
-			return m, err
+			return inputs, err
 		}
-		defer f.Close()
 		inputs[event] = f
 	}
-	start := t.command("", "hook", "claude", "SessionStart")
-	start.Stdin = inputs["SessionStart"]
-	if out, err := start.CombinedOutput(); err != nil {
-		return m, fmt.Errorf("hook SessionStart: %w: %s", err, out)
-	}
-	null, err := devNull()
-	if err != nil {
-		return m, err
-	}
-	defer null.Close()
-	c := t.timed("", "hook", "claude", "PreToolUse")
-	c.in = inputs["PreToolUse"]
-	return inTurns(e.ctx, hooks, func(int) (time.Duration, error) {
-		if _, err := c.in.Seek(0, 0); err != nil {
-			return 0, err
-		}
-		return c.time(null)
-	}, process(command{path: e.floor, env: t.as(""), dir: t.dir}, null))
+	return inputs, nil
 }
