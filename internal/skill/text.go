@@ -74,12 +74,12 @@ const (
 func body(model string) string {
 	var b strings.Builder
 	b.WriteString(piece("head"))
-	b.WriteString("\n| Route | For |\n| --- | --- |\n")
+	b.WriteString("\n| /" + Name + " | For |\n| --- | --- |\n")
 	for _, r := range &Routes {
-		b.WriteString("| `/" + Name + " " + r.typed() + "` | " + r.Does + " |\n")
+		b.WriteString("| `" + r.typed() + "` | " + r.Does + " |\n")
 	}
 	for _, r := range &Routes {
-		b.WriteString("\n### " + r.typed() + "\n\n")
+		b.WriteString("\n### " + r.Name + "\n\n")
 		b.WriteString(strings.ReplaceAll(piece("route-"+r.Name), "%MODEL%", model))
 	}
 	return b.String()
