@@ -161,6 +161,7 @@ type room struct {
 	due     []*stopped // by how long they have stood still
 	entries map[address.Instance]*stopped
 	members map[address.Instance][]*member
+	turn    uint64 // another one when an entry or a session is another one
 }
 
 // around reads entries and sessions, as far as they have changed, and finds what is due.
@@ -170,10 +171,13 @@ func (d *Drum) around(ctx context.Context, now time.Time) (*room, error) {
 		err = d.entries.look(ctx, d.o.Book.Store)
 	}
 	if err != nil {
-		d.room = room{} // what has changed is not known any more
+		d.room = room{turn: d.room.turn + 1} // what has changed is not known any more
 		return nil, err
 	}
 	r := &d.room
+	if d.sessions.changed || d.entries.changed {
+		r.turn++
+	}
 	if d.sessions.changed || r.members == nil {
 		r.members = make(map[address.Instance][]*member, len(d.sessions.rows))
 		d.sessions.each(func(m *member) { r.members[m.who] = append(r.members[m.who], m) })
@@ -197,7 +201,15 @@ func (d *Drum) around(ctx context.Context, now time.Time) (*room, error) {
 
 // judge looks at one entry.
 func (d *Drum) judge(r *room, e *stopped, now time.Time) {
-	switch ruling, why, until := Judge(e.Entry, r.known(e, now), &d.s, now); ruling {
+	if e.turn == r.turn && now.Before(e.until) {
+		return // it waits, and nothing that it was judged by is another one
+	}
+	ruling, why, until := Judge(e.Entry, r.known(e, now), &d.s, now)
+	e.turn, e.until = r.turn, until
+	if ruling != Wait {
+		e.until = time.Time{}
+	}
+	switch ruling {
 	case Due, Spent, Progress:
 		r.due = append(r.due, e)
 	case Hold:
@@ -274,7 +286,7 @@ func (d *Drum) found(ctx context.Context, r *room, m *member, now time.Time) {
 		d.tell(Event{Kind: Faulty, Instance: m.Instance, Text: err.Error(), Fault: true})
 		return
 	}
-	r.entries[m.who] = &stopped{e, m.who} // until the next look, which finds it
+	r.entries[m.who] = &stopped{Entry: e, who: m.who} // until the next look, which finds it
 }
 
 func (d *Drum) saidAt(ctx context.Context, i address.Instance) (time.Time, error) {

@@ -101,7 +101,9 @@ func (c *cache[T]) read(ctx context.Context, s store.Reader, e store.Entry, r *r
 // A stopped is an entry as it is kept in memory.
 type stopped struct {
 	*Entry
-	who address.Instance // canonical
+	who   address.Instance // canonical
+	turn  uint64           // of the room in which it was judged last
+	until time.Time        // it waits as long, in that room; zero: it does not
 }
 
 func parseStopped(raw []byte) (*stopped, error) {
@@ -109,7 +111,7 @@ func parseStopped(raw []byte) (*stopped, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stopped{e, e.Instance.Canonical()}, nil
+	return &stopped{Entry: e, who: e.Instance.Canonical()}, nil
 }
 
 // A member is a session as it is kept in memory.

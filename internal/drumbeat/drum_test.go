@@ -540,3 +540,22 @@ func TestCacheNotices(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestWaitsAnew: an entry that waits is judged again as soon as it, or a session of its agent, is another one: what was to be waited for may be over.
+func TestWaitsAnew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	d := New(r.o)
+	r.record("out-of-tokens")
+	r.goes(d, 5*time.Minute)
+	r.record("paused")
+	r.goes(d, time.Minute)
+	if len(r.asked) != 1 {
+		t.Errorf("asked %v after a new record, want once", r.asked)
+	}
+	r.session("blocked", r.now.Add(time.Minute), r.now.Add(-time.Hour))
+	r.goes(d, time.Minute)
+	if kinds := r.kinds(); len(r.asked) != 1 || kinds[len(kinds)-1] != Held {
+		t.Errorf("asked %v, told of %v; want it left alone", r.asked, r.events)
+	}
+}

@@ -151,7 +151,10 @@ func (s *Store) list(ctx context.Context, kind store.Kind, owner string) iter.Se
 				yield(store.Entry{}, err)
 				return
 			}
-			e, err := s.entry(d, k)
+			if nested(kind) {
+				name = fileName(k)
+			}
+			e, err := s.entry(d, k, name)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
@@ -162,13 +165,13 @@ func (s *Store) list(ctx context.Context, kind store.Kind, owner string) iter.Se
 	}
 }
 
-// entry looks at one name of a listing. For nested kinds a folder without the document is fs.ErrNotExist.
-func (s *Store) entry(d *atomicfile.Dir, k store.Key) (store.Entry, error) {
+// entry looks at one name of a listing, that of the file of the key. For nested kinds a folder without the document is fs.ErrNotExist.
+func (s *Store) entry(d *atomicfile.Dir, k store.Key, file string) (store.Entry, error) {
 	e := store.Entry{Key: k}
 	if err := k.Check(); err != nil {
 		return e, &store.UnfitError{Key: k, Where: s.where(k), Why: err.Error()}
 	}
-	info, err := d.Stat(fileName(k))
+	info, err := d.Stat(file)
 	if _, stray := errors.AsType[*atomicfile.UnfitError](err); stray && nested(k.Kind) && !s.isLink(d, k.Name) {
 		return e, fs.ErrNotExist // a plain file among the folders
 	}

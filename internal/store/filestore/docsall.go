@@ -71,7 +71,7 @@ func (s *Store) docAt(d *atomicfile.Dir, k store.Key, room *arena) (store.Doc, e
 		return store.Doc{}, &store.UnfitError{Key: k, Where: s.where(k), Why: err.Error()}
 	}
 	if nested(k.Kind) {
-		if _, err := s.entry(d, k); err != nil {
+		if _, err := s.entry(d, k, fileName(k)); err != nil {
 			return store.Doc{}, s.fail("get", k, err)
 		}
 	}

@@ -257,7 +257,7 @@ func (v *view) renew(r *index.Row) bool {
 func (v *view) read(name string) (index.Row, bool) {
 	k, _ := keyNamed(v.of.Kind, v.of.Owner, name)
 	if nested(k.Kind) {
-		if _, err := v.s.entry(v.d, k); errors.Is(err, fs.ErrNotExist) {
+		if _, err := v.s.entry(v.d, k, fileName(k)); errors.Is(err, fs.ErrNotExist) {
 			return index.Row{}, false
 		}
 	}
