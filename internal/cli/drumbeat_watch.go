@@ -123,7 +123,9 @@ func runDrumWatch(ctx context.Context, c *Call, open Opener, p *RemoteParts) err
 		o.Alert = w.TellPrincipal(office, o.Self)
 	}
 	var failed error
+	told := 0
 	o.Tell = func(e drumbeat.Event) {
+		told++
 		c.sayBeat(&e)
 		if err := c.flush(); err != nil && failed == nil {
 			failed = err
@@ -135,7 +137,11 @@ func runDrumWatch(ctx context.Context, c *Call, open Opener, p *RemoteParts) err
 	}
 	d := drumbeat.New(o)
 	if c.Verb.flag(c.under, "once") >= 0 && c.on("once") {
-		return errors.Join(c.beatOnce(ctx, d, w, o.Relaunch == nil), failed)
+		err := errors.Join(c.beatOnce(ctx, d, w, o.Relaunch == nil), failed)
+		if err == nil && told == 0 {
+			c.remark("nothing is due now; tutti drumbeat scan lists who has stopped, and when each is due")
+		}
+		return err
 	}
 	err = c.drum(ctx, d, w, o.Relaunch == nil)
 	if failed != nil {
@@ -195,7 +201,11 @@ func (c *Call) sayDrum(w *app.World, o *drumbeat.Options) {
 		c.out = append(append(c.out, j.Bytes()...), '\n')
 		return
 	}
-	c.line(fmt.Sprintf("drumbeat: root %s, every %s, relauncher %s, decider %s", Clean(w.Root.Path), full.Interval, way, Clean(decider)))
+	root := w.Root.Path
+	if c.under == Tutti {
+		root = c.App.Shown(root)
+	}
+	c.line(fmt.Sprintf("drumbeat: root %s, every %s, relauncher %s, decider %s", Clean(root), full.Interval, way, Clean(decider)))
 }
 
 func (c *Call) sayBeat(e *drumbeat.Event) {
