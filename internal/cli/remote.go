@@ -78,7 +78,11 @@ func (c *Call) endpoint(port int, path string) (app.Endpoint, error) {
 			o.Str("url", url)
 			c.out = append(append(c.out, o.Bytes()...), '\n')
 		} else {
-			c.line(c.prefix() + ": " + c.Verb.Name + ": listening on " + url)
+			who := c.prefix() // under h2a with the verb
+			if c.under == Tutti {
+				who += ": " + c.Verb.Name
+			}
+			c.line(who + ": listening on " + url)
 		}
 		_ = c.flush() // whoever has gone needs no word; the endpoint goes on
 		if e.Exposed && e.Cert == "" {
