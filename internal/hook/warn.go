@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,15 +48,23 @@ func (e *event) edits(ctx context.Context) error {
 	return e.o.Warner.warn(ctx, e)
 }
 
-// holdsAny tells whether something lies in a folder, or may.
+// holdsAny tells whether a lease lies in a folder, or may: a document beside the one that puts those in a row who take
+// one, which stays.
 func holdsAny(dir string) bool {
 	f, err := os.Open(dir)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
-	_, err = f.Readdirnames(1)
-	return !errors.Is(err, io.EOF)
+	for {
+		names, err := f.Readdirnames(16)
+		if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".json") && n != lease.TurnFile }) {
+			return true
+		}
+		if err != nil {
+			return !errors.Is(err, io.EOF)
+		}
+	}
 }
 
 // warn tells an agent that is about to change a file who has said that he works on it. It never says that it may not: what a program

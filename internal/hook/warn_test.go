@@ -136,17 +136,28 @@ func TestWarn(t *testing.T) {
 	}
 }
 
-// TestWarnIsCheap: as long as nobody has taken a lease the bus is not opened.
+// TestWarnIsCheap: as long as there is no lease the bus is not opened, also when there has been one.
 func TestWarnIsCheap(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	g.whose("claude", "c1")
-	var out bytes.Buffer
-	o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_input":{"file_path":"/w/a.go"}}`, &out)
-	o.Open = func(context.Context, Place) (*Bus, error) { return nil, errors.New("opened") }
-	if err := Run(t.Context(), o); err != nil || out.Len() > 0 {
-		t.Errorf("%v, %s", err, &out)
+	opened := errors.New("opened")
+	edit := func(when string, want error) {
+		t.Helper()
+		var out bytes.Buffer
+		o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_input":{"file_path":"/w/a.go"}}`, &out)
+		o.Open = func(context.Context, Place) (*Bus, error) { return nil, opened }
+		if err := Run(t.Context(), o); !errors.Is(err, want) || out.Len() > 0 {
+			t.Errorf("%s: %v, %s", when, err, &out)
+		}
 	}
+	edit("before the first", nil)
+	g.take(lease.Want{Path: "b.go"})
+	edit("while there is one", opened)
+	if _, err := g.w.Leases().Release(t.Context(), truepath.Below(g.dir, "b.go"), g.bob.Instance, g.now()); err != nil {
+		t.Fatal(err)
+	}
+	edit("after the last", nil)
 }
 
 // take takes a lease for bob on a path below the folder of the rig.

@@ -59,6 +59,9 @@ var (
 // turns is the document by which takes are put in a row: each that succeeds has changed it since it looked for others.
 var turns = store.Key{Kind: store.FileLease, Name: "_turn"}
 
+// TurnFile is what that document is called on a bus of files. It stays when no lease is left.
+const TurnFile = "_turn.json"
+
 // Take takes a lease, or prolongs one that the holder has. Of several who want the same, or a folder and a part of it, one gets it.
 // *HeldError: somebody else holds it; that it is wanted was put on record. ended are leases that stood in the way and had ended: who takes
 // tells those concerned.
