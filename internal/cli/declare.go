@@ -166,16 +166,16 @@ func (d *deal) tellMatter(ctx context.Context, by address.Instance, id string) s
 		d.warn("not everybody was told by mail, the matter stands in the journal: %s", Clean(err.Error()))
 	}
 	if len(told) == 0 {
-		return " (no mail: any person may answer it)"
+		return ", no mail: any person may answer it"
 	}
-	text := " (mail to "
+	text := ", mail to "
 	for n, who := range told {
 		if n > 0 {
 			text += ", "
 		}
 		text += Clean(string(who))
 	}
-	return text + ")"
+	return text
 }
 
 // runDossier compiles the dossier of a negotiation.

@@ -44,7 +44,7 @@ func TestAnswerAtTerminal(t *testing.T) {
 	}
 	run(0, "negotiate", "open", "--id", "nego:1", "--subject", "engagement", "--parties", ana+","+bob, "--instance", ana)
 	has(run(0, "escalate", "--negotiation", "nego:1", "--instance", ana, "--event-id", "evt-1", "--channel", "decide", "--question", "which schema?", "--options", "keep,drop"),
-		"escalated: evt-1 (mail to human:")
+		"escalated: evt-1, mail to human:")
 	has(run(0, "receive"), ana, "A decision is asked for in nego:1: which schema?", "tutti escalation answer evt-1 ANSWER")
 	dir := filepath.Join(home, "h2a-workspace", ".h2a", "escalation")
 	if err := os.Mkdir(dir, 0o700); err != nil {
