@@ -15,6 +15,12 @@ note() {
 scripts/prereqs.sh strace node groff tmux git gpg ssh sshd rsync ||
 	note "what needs strace, node, groff, tmux, git, gpg, ssh, sshd or rsync (see the line above)"
 
+# Without the paths of this folder in them, the compiled packages of one clone serve the next.
+export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}"
+# Much of what the tests do is waiting, for a program to start or a second to pass: one package more than there are
+# processors fills it.
+packages=$(($(getconf _NPROCESSORS_ONLN) + 1))
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
@@ -25,7 +31,7 @@ run_tests() {
 	local label=$1 skips
 	shift
 	echo "test: $label"
-	go test -v "$@" ./... 2>&1 | tee "$log" | awk -f scripts/testlines.awk
+	go test -v -p "$packages" "$@" ./... 2>&1 | tee "$log" | awk -f scripts/testlines.awk
 	skips=$(awk -f scripts/skips.awk "$log" | grep -E 'SKIPPED|NOT|not installed|not on PATH' || true)
 	if [ -n "$skips" ]; then
 		note "skipped tests ($label):
@@ -44,6 +50,9 @@ echo "test: go vet, and the build for darwin, are clean"
 # Senders to another machine are killed so often; left alone, the test of package comms does it a few times.
 TUTTI_KILLS=100 CGO_ENABLED=0 run_tests "as shipped"
 if scripts/prereqs.sh gcc; then
+	# The detector lets every program linger for a second at its end, the thousands that the tests start among them, for
+	# goroutines that race with the exit; a tenth of that finds them too.
+	export GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}"
 	CGO_ENABLED=1 run_tests "with the race detector" -race
 else
 	note "races: the race detector needs a C compiler"
