@@ -273,8 +273,12 @@ func TestChain(t *testing.T) {
 		err   error
 		next  int
 	}{
-		{Attempt{Did: true}, nil, 0}, {Attempt{AtWork: true}, nil, 0}, {Attempt{Held: "a person types"}, nil, 0},
-		{Attempt{Why: "no pane"}, nil, 1}, {Attempt{}, errors.New("broken"), 1}, {Attempt{}, &halt.Error{}, 0},
+		{Attempt{Did: true}, nil, 0},
+		{Attempt{AtWork: true}, nil, 0},
+		{Attempt{Held: "a person types"}, nil, 0},
+		{Attempt{Why: "no pane"}, nil, 1},
+		{Attempt{}, errors.New("broken"), 1},
+		{Attempt{}, &halt.Error{}, 0},
 	} {
 		one, two := 0, 0
 		_, err := Chain{way(c.first, c.err, &one), way(Attempt{Did: true}, nil, &two)}.Try(t.Context(), Target{})

@@ -264,12 +264,10 @@ func (f *fold) answer(one *Matter, e *journal.Entry, said, note []byte) {
 	if late || a.Text == "" || len(a.Text) > MaxAnswer || one.May(a.By, true) != nil || f.seal(e) != journal.SealGood {
 		return
 	}
-	switch err := f.m.May(f.ctx, one, a.By, true); err.(type) {
-	case nil:
-	case *RoleError:
-		return
-	default:
-		f.err = err
+	if err := f.m.May(f.ctx, one, a.By, true); err != nil {
+		if _, not := errors.AsType[*RoleError](err); !not {
+			f.err = err
+		}
 		return
 	}
 	a.Note = plain.Cut(a.Note, MaxAnswer)

@@ -133,9 +133,9 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		p := recover()
-		switch {
+		switch err, _ := p.(error); {
 		case p == nil:
-		case p == http.ErrAbortHandler:
+		case errors.Is(err, http.ErrAbortHandler):
 			panic(p)
 		default:
 			d.log("a request had the handler fail: " + short(p) + "\n" + string(debug.Stack()))
