@@ -12,8 +12,8 @@ import (
 // aliveVariable names the descriptor on which a tuttid that plays the demo gives a sign of life.
 const aliveVariable = "TUTTI_DEMO_ALIVE"
 
-// firstSign is how long that may take: a thousand times what it does.
-const firstSign = 5 * time.Second
+// firstSign is how long that may take: thousands of times what it does, for a machine that has much else to do.
+const firstSign = 20 * time.Second
 
 var demoVerbs = []Verb{{
 	Name: "demo", Under: Tutti, Group: GroupSetup, Halt: Reads, Waits: true, Run: runDemo, TextOnly: true, MaxArgs: 1,
@@ -65,10 +65,16 @@ func runDemo(ctx context.Context, c *Call) error {
 	if err := sign.SetReadDeadline(time.Now().Add(firstSign)); err != nil {
 		return failIO("", err, "wait for tuttid")
 	}
-	if n, _ := sign.Read(make([]byte, 1)); n == 0 {
+	if n, err := sign.Read(make([]byte, 1)); n == 0 {
 		_ = cmd.Process.Kill() // it may have ended by itself
 		_ = cmd.Wait()
-		return refuse(installHint, "demo: step start tuttid: %s gave no sign of life", path)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return refuse(installHint, "demo: step start tuttid: %s gave no sign of life within %s", path, firstSign)
+		}
+		return refuse(installHint, "demo: step start tuttid: %s gave no sign of life: %s", path, cmd.ProcessState)
 	}
 	return played(ctx, cmd)
 }
