@@ -12,8 +12,8 @@ import (
 // aliveVariable names the descriptor on which a tuttid that plays the demo gives a sign of life.
 const aliveVariable = "TUTTI_DEMO_ALIVE"
 
-// firstSign is how long that may take: thousands of times what it does, for a machine that has much else to do.
-const firstSign = 20 * time.Second
+// firstSign is how long that may take: a thousand times what it does.
+const firstSign = 5 * time.Second
 
 var demoVerbs = []Verb{{
 	Name: "demo", Under: Tutti, Group: GroupSetup, Halt: Reads, Waits: true, Run: runDemo, TextOnly: true, MaxArgs: 1,
