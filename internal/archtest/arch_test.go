@@ -3,6 +3,8 @@ package archtest
 import (
 	"strings"
 	"testing"
+
+	"tutti/internal/boundtest"
 )
 
 func report(t *testing.T, faults []string) {
@@ -38,6 +40,7 @@ func TestArchitecture(t *testing.T) {
 
 // TestTrackedText looks at every text that git tracks.
 func TestTrackedText(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	top := root(t)
 	words := forbiddenWords(top)

@@ -2,7 +2,7 @@
 // in a process of its own, so that neither other tests nor a machine that is busy count.
 //
 // A test calls Each with its inputs. Started again as a child, the same test does the work on one of them. Tests that measure
-// in their own process ask Wall, and Race where the detector would only slow them down.
+// in their own process ask Wall, and Race or OneGoroutine where the detector would only slow them down.
 package boundtest
 
 import (
@@ -164,5 +164,13 @@ func JSON(size int) []Input {
 		{"escapes", fill(`{"a":"`, `\u00e9`, `"}`)},
 		{"escaped names", fill(`{"a":1`, `,"\u0061#":1`, `}`)},
 		{"signatures", fill(`{"signatures":[{"by":"a:b:c","alg":"ed25519","value":"A"}`, `,{"by":"a:b:#","alg":"ed25519","value":"A"}`, `]}`)},
+	}
+}
+
+// OneGoroutine skips a long test under the race detector, which makes it many times slower, where no second goroutine is there to race with.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("one goroutine's work: the detector makes it slow and has nothing to see")
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tutti/internal/boundtest"
 )
 
 var scope = Scope{Build: "b1", Subject: "inbox claude-api", Projection: "list", Version: 3}
@@ -129,6 +131,7 @@ func TestTableKeepsRows(t *testing.T) {
 
 // TestUpdates does random changes to a table, large enough for a file of changes, and compares it with a list after each.
 func TestUpdates(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	for _, n := range []int{10, 1000} {
 		d := openDir(t)
@@ -267,6 +270,7 @@ func flipEach(t *testing.T, path string, try func(what string)) {
 }
 
 func TestTableDamage(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	for _, n := range []int{12, 600} {
 		d := openDir(t)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tutti/internal/boundtest"
 )
 
 // A job that was not typed because everything was halted is not what the session works on: the next prompt there begins nothing.
@@ -84,6 +86,7 @@ func TestTwoJobsOneSession(t *testing.T) {
 
 // A log that an agent has filled takes no more reports, and its job can be ended all the same.
 func TestFullLog(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	b := newBook(t)
 	o := order()
@@ -166,6 +169,7 @@ func TestLargeNumbers(t *testing.T) {
 
 // What a peer, or whoever cancels, says of a job makes no record that cannot be read.
 func TestLongWords(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	b := newBook(t)
 	o := order()
@@ -263,6 +267,7 @@ func TestFollowAfterSleep(t *testing.T) {
 
 // What a broker brings again, as often as it likes, is known without reading the whole log.
 func TestKnownInLongLog(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	b := newBook(t)
 	j := b.mustRegister(t, order())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/driver"
 )
 
@@ -48,6 +49,7 @@ func variants(text []byte) map[string][]byte {
 
 // Everything but one run of lines is as it was, and it comes back to the byte.
 func TestFixtures(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	for _, f := range fixtures {
 		for kind, text := range variants(fixture(t, f.file)) {

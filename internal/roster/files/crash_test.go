@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/roster"
 )
 
@@ -127,6 +128,7 @@ func (b *bench) command(args ...string) *exec.Cmd {
 // TestKilledBetweenAnyTwoSteps kills a process at each of its steps. Whatever step it was: both files then agree, nothing is lost, and the
 // change was made or was not.
 func TestKilledBetweenAnyTwoSteps(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	for what, c := range map[string]struct {
 		prepare       func(b *bench)

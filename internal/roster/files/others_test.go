@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/boundtest"
 	"tutti/internal/roster"
 )
 
@@ -327,6 +328,7 @@ func TestOddNamesOfFolders(t *testing.T) {
 }
 
 func TestHostileFiles(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for i := 'b'; i <= 'i'; i++ {
