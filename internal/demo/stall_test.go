@@ -14,7 +14,7 @@ import (
 // The play about agents who stop comes to its end, tells what it saw, and leaves nothing: no folder, no server of tmux, no program.
 func TestStall(t *testing.T) {
 	if os.Getenv("TUTTI_SOAK") == "" {
-		t.Skip("SKIPPED: TUTTI_SOAK=1 plays it: it takes six seconds, nearly all of them waiting")
+		t.Skip("it takes six seconds, nearly all of them waiting; TUTTI_SOAK=1 plays it")
 	}
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("SKIPPED: tmux is not installed: the play about agents who stop is not played")
