@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -68,8 +69,8 @@ func runDemo(ctx context.Context, c *Call) error {
 	if n, err := sign.Read(make([]byte, 1)); n == 0 {
 		_ = cmd.Process.Kill() // it may have ended by itself
 		_ = cmd.Wait()
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if ctx.Err() != nil || interrupted(cmd.ProcessState) {
+			return context.Canceled
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return refuse(installHint, "demo: step start tuttid: %s gave no sign of life within %s", path, firstSign)
@@ -79,12 +80,22 @@ func runDemo(ctx context.Context, c *Call) error {
 	return played(ctx, cmd)
 }
 
+// interrupted says whether a process died of the interrupt that a terminal sends to all of its group. It may be dead before this one has
+// heard of it.
+func interrupted(p *os.ProcessState) bool {
+	status, ok := p.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
+}
+
 // played waits for the end of the play. An interrupt reaches the other process by itself when it was typed; one that
 // was sent to this one alone is handed on.
 func played(ctx context.Context, cmd *exec.Cmd) error {
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
 	defer stop()
 	err := cmd.Wait()
+	if interrupted(cmd.ProcessState) {
+		return context.Canceled
+	}
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return &fault{code: max(cmd.ProcessState.ExitCode(), exitUsage)} // it has said why
 	}
