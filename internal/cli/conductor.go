@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,14 +17,44 @@ import (
 // workspace is the one that --workspace names, else the one here.
 func (c *Call) workspace() (conductor.Where, error) {
 	given := c.value("workspace")
-	if given == "" && c.under == Tutti && c.Verb.MaxArgs > 0 {
+	word := given == "" && c.under == Tutti && c.Verb.MaxArgs > 0
+	if word {
 		given = c.arg(0)
 	}
 	w, err := c.App.Workspace(given)
 	if errors.Is(err, app.ErrWorkspace) {
-		return w, usageHint("a workspace is a folder, or an id that begins with ws:", "--workspace: %s", Clean(err.Error()))
+		return w, usageHint(aWorkspace, "--workspace: %s", Clean(err.Error()))
 	}
-	return w, err
+	if err != nil || given == "" || w.ID != "" || c.under != Tutti {
+		return w, err
+	}
+	if _, gone := os.Stat(w.Path); gone != nil {
+		if word && !strings.ContainsRune(given, filepath.Separator) { // rather a verb that is none than a folder that was
+			return w, usageHint(c.otherSeat(given), "%s: there is no folder %s here", c.Verb.Name, Clean(given))
+		}
+		c.warn("there is no folder %s now", Clean(w.Path))
+	}
+	return w, nil
+}
+
+const aWorkspace = "a workspace is a folder, or an id that begins with ws:"
+
+// otherSeat says what may be meant by a word that is no folder: verbs that are spelled like it, or end with it.
+func (c *Call) otherSeat(word string) string {
+	if c.Verb.Name != "conductor" {
+		return aWorkspace
+	}
+	words := c.Table.words(Tutti, "conductor")
+	meant := nearest(word, words)
+	for _, w := range words {
+		if strings.HasSuffix(word, "-"+w) && !slices.Contains(meant, w) {
+			meant = append(meant, w)
+		}
+	}
+	if len(meant) > 0 {
+		return didYouMean(meant, "tutti conductor ")
+	}
+	return aWorkspace + "; the verbs are " + strings.Join(words, ", ")
 }
 
 // runConductor says who conducts a workspace.

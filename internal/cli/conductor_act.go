@@ -66,6 +66,9 @@ func (c *Call) sit(ctx context.Context, do func(*conductor.Desk, context.Context
 	if err != nil {
 		return c.conductorFault(err)
 	}
+	if !r.Wrote && !c.json {
+		c.remark(map[bool]string{true: "%s claims nothing there: there was nothing to give up", false: "%s had claimed already: nothing has changed"}[c.Verb.Halt == Ends], Clean(string(s.Instance)))
+	}
 	c.showConductor(r, where)
 	return nil
 }
@@ -139,7 +142,7 @@ func (c *Call) advice(ctx context.Context, w *app.World) (*conductor.Check, erro
 		id = r.Workspace
 	}
 	act, err := activity(ctx, id, idle)
-	if err != nil && c.verbose {
+	if err != nil && (c.verbose || !c.json && r.Conductor == "") { // else it makes no difference
 		c.remark("%s", Clean(err.Error()))
 	}
 	if ctx.Err() != nil {

@@ -89,7 +89,7 @@ func (d *Desk) claim(ctx context.Context, s Seat, now time.Time) (*Resolution, e
 		}
 		switch _, err := d.Log.Append(ctx, claims, end, line); {
 		case err == nil:
-			return d.resolve(ctx, s.Where, now)
+			return d.wrote(ctx, s.Where, now)
 		case !errors.Is(err, store.ErrConflict):
 			return nil, err
 		}
@@ -106,6 +106,16 @@ func (d *Desk) stands(ctx context.Context, r *Resolution, i address.Instance) (b
 	v := &verifier{d: d, ctx: ctx}
 	c, stands := fold(of[i.Canonical()], v.all)
 	return stands && r.holds(&c), v.err
+}
+
+// wrote says who conducts when something was written.
+func (d *Desk) wrote(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
+	r, err := d.resolve(ctx, w, now)
+	if err != nil {
+		return nil, err
+	}
+	r.Wrote = true
+	return r, nil
 }
 
 func (s *Seat) is(i address.Instance) bool { return i.Canonical() == s.Instance.Canonical() }
@@ -210,11 +220,12 @@ func sign(line []byte, by address.Instance, key *signature.Private) ([]byte, err
 // claims nothing gives up nothing. *KeyError: its claim is signed, and what is written here would not be, so that it would stay.
 func (d *Desk) Release(ctx context.Context, s Seat, now time.Time) (*Resolution, error) {
 	r, err := d.resolve(ctx, s.Where, now)
+	wrote := false
 	if err == nil {
-		err = d.release(ctx, r.place.IDs, s, now, true)
+		wrote, err = d.release(ctx, r.place.IDs, s, now, true)
 	}
-	if err == nil {
-		r, err = d.resolve(ctx, s.Where, now)
+	if err == nil && wrote {
+		r, err = d.wrote(ctx, s.Where, now)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("release: %w", err)
@@ -228,12 +239,12 @@ type spelling struct {
 	instance  address.Instance
 }
 
-// release writes what ends the claims of an agent: for each spelling whose last line is a claim, as existing programs have it, and for the
+// release writes what ends the claims of an agent, and tells whether there was anything to write: for each spelling whose last line is a claim, as existing programs have it, and for the
 // claim that stands here. Where it must end, it is not written without the key for it.
-func (d *Desk) release(ctx context.Context, ids []string, s Seat, now time.Time, must bool) error {
+func (d *Desk) release(ctx context.Context, ids []string, s Seat, now time.Time, must bool) (wrote bool, err error) {
 	of, _, err := d.events(ctx, ids)
 	if err != nil {
-		return err
+		return false, err
 	}
 	own := of[s.Instance.Canonical()]
 	last := map[spelling]event{}
@@ -248,11 +259,11 @@ func (d *Desk) release(ctx context.Context, ids []string, s Seat, now time.Time,
 	v := &verifier{d: d, ctx: ctx}
 	c, stands := fold(own, v.all)
 	if v.err != nil {
-		return v.err
+		return false, v.err
 	}
 	if must && stands && c.Signed {
 		if err := d.signs(ctx, s); err != nil || s.Key == nil {
-			return cmp.Or[error](err, &KeyError{Instance: s.Instance, Missing: true})
+			return false, cmp.Or[error](err, &KeyError{Instance: s.Instance, Missing: true})
 		}
 	}
 	for _, k := range order {
@@ -267,13 +278,14 @@ func (d *Desk) release(ctx context.Context, ids []string, s Seat, now time.Time,
 		o.Str("at", after(envelope.Stamp(now), own[len(own)-1].at))
 		line, err := sign(o.End(), s.Instance, s.Key)
 		if err != nil {
-			return err
+			return wrote, err
 		}
 		if _, err := d.Log.Append(ctx, claims, store.AnyEnd, line); err != nil {
-			return err
+			return wrote, err
 		}
+		wrote = true
 	}
-	return nil
+	return wrote, nil
 }
 
 // Forsake releases the claims of an agent that are tied to sessions which are gone: when a new one of its sessions begins, so that
@@ -297,7 +309,7 @@ func (d *Desk) Forsake(ctx context.Context, i address.Instance, key *signature.P
 		if !stands || c.Session == "" || slices.ContainsFunc(there, c.tiedTo) {
 			continue
 		}
-		if err := d.release(ctx, []string{id}, Seat{Instance: i, Key: key}, now, false); err != nil {
+		if _, err := d.release(ctx, []string{id}, Seat{Instance: i, Key: key}, now, false); err != nil {
 			return fmt.Errorf("release the claim of a session that is gone: %w", err)
 		}
 	}

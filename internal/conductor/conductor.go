@@ -71,6 +71,7 @@ type Resolution struct {
 	Claim      *Claim             // that of the conductor, nil where it has none
 	Next       []address.Instance // live claimants behind the conductor, in the order in which they follow
 	Problem    error              // why the claims could not be read, nil when they could
+	Wrote      bool               // a claim or a release was written before: it was not so already
 
 	place presence.Place
 }
