@@ -252,7 +252,8 @@ func runBlockageResolve(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	b, err := blockage.New(w.Store).Resolve(ctx, who, by, time.Now())
+	now := time.Now()
+	b, err := blockage.New(w.Store).Resolve(ctx, who, by, now)
 	if errors.Is(err, blockage.ErrNone) {
 		return badState("tutti blockage list   # who has", "%s", Clean(err.Error()))
 	}
@@ -263,6 +264,10 @@ func runBlockageResolve(ctx context.Context, c *Call) error {
 		c.emit(okWith(b.Raw))
 		return nil
 	}
-	c.line("resolved: " + Clean(string(b.Instance)) + " (by " + Clean(orElse(b.ResolvedBy, "nobody who was named")) + ")")
+	word, when := "resolved: ", ""
+	if at, ok := envelope.ParseTime(b.ResolvedAt); ok && b.ResolvedAt != envelope.Stamp(now) {
+		word, when = "resolved already: ", ", "+ago(max(0, now.Sub(at)))
+	}
+	c.line(word + Clean(string(b.Instance)) + " (by " + Clean(orElse(b.ResolvedBy, "nobody who was named")) + when + ")")
 	return nil
 }

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"tutti/internal/drumbeat"
 	"tutti/internal/escalation"
 	"tutti/internal/presence"
+	"tutti/internal/store"
 )
 
 // DrumbeatVerbs are the verbs about agents that have stopped. Of the parts those count that sign for other machines, and send there.
@@ -212,7 +215,9 @@ func runDrumClear(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	if err := (&drumbeat.Book{Store: w.Store}).Clear(ctx, who, time.Now()); err != nil {
+	b := &drumbeat.Book{Store: w.Store}
+	known := knows(ctx, b, who)
+	if err := b.Clear(ctx, who, time.Now()); err != nil {
 		return err
 	}
 	if c.json {
@@ -223,8 +228,21 @@ func runDrumClear(ctx context.Context, c *Call) error {
 		c.emit(o.Bytes())
 		return nil
 	}
+	if !known {
+		c.line("nothing to clear: " + Clean(string(who)) + " was not recorded as stopped")
+		return nil
+	}
 	c.line("cleared: " + Clean(string(who)))
 	return nil
+}
+
+// knows tells whether a book has anything about an agent. What cannot be read is something.
+func knows(ctx context.Context, b *drumbeat.Book, who address.Instance) bool {
+	if _, err := b.Get(ctx, who); !errors.Is(err, store.ErrNotFound) {
+		return true
+	}
+	all, problems, err := b.Alerts(ctx)
+	return err != nil || len(problems) > 0 || slices.ContainsFunc(all, func(a *escalation.Alert) bool { return a.Instance.Canonical() == who.Canonical() })
 }
 
 func runDrumEscalations(ctx context.Context, c *Call) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -60,6 +61,9 @@ func (c *Call) missing(name string) error {
 	if place := c.Verb.flag(c.under, name); place >= 0 {
 		f := c.Verb.at(place)
 		hint = "--" + name + " <" + f.Value + ">: " + f.Help
+		if len(f.Choices) > 0 {
+			hint += ": " + strings.Join(f.Choices, ", ")
+		}
 	}
 	return usageHint(hint, "%s: --%s is missing", c.Verb.Name, name)
 }

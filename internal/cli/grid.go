@@ -99,6 +99,9 @@ func (c *Call) lastCell(cell string, used int, whole bool) {
 	default:
 		cell = broken(cell, strings.FieldsSeq(cell), used, room)
 	}
+	if cell == "" {
+		c.out = bytes.TrimRight(c.out, " ")
+	}
 	c.line(cell)
 }
 

@@ -64,6 +64,9 @@ func runKeepalive(ctx context.Context, c *Call) error {
 		}
 		return failed
 	}
+	if c.under == Tutti { // it may have nothing to say for hours
+		c.remark("looking every %s, and when tmux says that something has changed; Ctrl-C ends it", every)
+	}
 	return k.Run(ctx)
 }
 

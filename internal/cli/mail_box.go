@@ -29,7 +29,11 @@ func (c *Call) given(ctx context.Context) (raw []byte, signed bool, err error) {
 		return nil, false, err
 	}
 	if !canonjson.Valid(raw) {
-		return nil, false, refuse("", "the envelope is no JSON")
+		hint := ""
+		if c.Verb.flag(c.under, "to") >= 0 {
+			hint = "without --to a whole envelope is given; --to ID says whom a text is for"
+		}
+		return nil, false, refuse(hint, "the envelope is no JSON")
 	}
 	list, ok := canonjson.Get(raw, "signatures")
 	if ok && canonjson.Kind(list) == canonjson.TypeArray {

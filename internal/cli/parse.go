@@ -115,7 +115,11 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 	}
 	in.help = asksHelp(args)
 	if !table.hasFamily(Tutti, first) {
-		hint := didYouMean(verbsMeant(first, table.words(Tutti, "")), "tutti ")
+		meant := verbsMeant(first, table.words(Tutti, ""))
+		if len(meant) == 0 {
+			meant = table.ending(first)
+		}
+		hint := didYouMean(meant, "tutti ")
 		if hint == "" {
 			hint = `"tutti help" lists the verbs`
 		}

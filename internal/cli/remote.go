@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"tutti/internal/address"
@@ -346,6 +347,13 @@ func (c *Call) remoteLetter(ctx context.Context, w *app.World, who address.Insta
 func (c *Call) unanswered(ctx context.Context, err error) error {
 	if _, halted := errors.AsType[*halt.Error](err); halted || ctx.Err() != nil {
 		return err
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		serve := "remote serve"
+		if c.Verb.Name == "remote mirror" {
+			serve = "remote mirror-serve"
+		}
+		return &fault{code: exitUsage, err: err, hint: "nothing listens there, so it was not taken; \"tutti " + serve + "\" on that machine does, and prints its URL"}
 	}
 	return &fault{code: exitUsage, err: err, hint: "nobody knows whether it was taken; the same envelope can be sent again"}
 }

@@ -108,6 +108,17 @@ func verbsMeant(word string, verbs []string) []string {
 	return nearest(word, verbs)
 }
 
+// ending returns the verbs of two words of which the second one is word, at most three: who types "mirror" means one of a family.
+func (t Table) ending(word string) (out []string) {
+	t.each(Tutti, func(v *Verb) bool {
+		if f := v.family(); f != "" && !v.Hidden && v.Name[len(f)+1:] == word {
+			out = append(out, v.Name)
+		}
+		return len(out) < 3
+	})
+	return out
+}
+
 // otherWords are the verbs that do what a word asks for that is none.
 func otherWords(word string) []string {
 	switch word {

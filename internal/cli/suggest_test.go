@@ -21,6 +21,17 @@ func TestOtherWords(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", word, got, others)
 		}
 	}
+	for word, want := range map[string]string{"mirror": "remote mirror", "simulate": "drumbeat simulate"} {
+		if got := verbsMeant(word, words); len(got) != 0 {
+			t.Errorf("%s: %q before %q", word, got, want)
+		}
+		if got := Table(verbs[:]).ending(word); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: got %q, want %s", word, got, want)
+		}
+	}
+	if got := Table(verbs[:]).ending("nonsense"); len(got) != 0 {
+		t.Errorf("nonsense leads to %q", got)
+	}
 	for word, want := range map[string]string{"snd": "send", "hlt": "halt", "stat": "status"} {
 		if got := verbsMeant(word, words); len(got) == 0 || got[0] != want {
 			t.Errorf("%s: got %q, want %s first", word, got, want)
