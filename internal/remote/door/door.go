@@ -2,7 +2,7 @@
 //
 // It promises to stay up and small whatever comes in. A request that is no fit one is answered and forgotten, one that has the
 // handler panic is answered with 500, and one that never ends is cut off. The number of connections is bounded, and so is what
-// all bodies together take: who comes when the room is full displaces the connection that has dawdled longest, so that a crowd
+// all bodies together take: who comes when the room is full displaces the connection, or the body, that has dawdled longest, so that a crowd
 // of silent ones keeps nobody out.
 //
 // What a body means, who may say it and how often is the handler's business. Only HTTP/1 is spoken, with or without TLS.
@@ -18,7 +18,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
-	"sync/atomic"
 	"time"
 )
 
@@ -77,7 +76,7 @@ type Options struct {
 type Door struct {
 	o    Options
 	room *room
-	held atomic.Int64 // bytes of bodies
+	in   *bodies
 }
 
 // New returns the door of an endpoint.
@@ -95,7 +94,9 @@ func New(o Options) *Door {
 		o.late = writeWithin
 	}
 	o.Log = Calm(o.Log)
-	return &Door{o: o, room: &room{most: o.conns, all: map[net.Conn]*guest{}}}
+	return &Door{
+		o: o, room: &room{most: o.conns, all: map[net.Conn]*guest{}}, in: &bodies{most: o.held, arriving: map[*holder]struct{}{}},
+	}
 }
 
 // Serve answers what comes to a listener, which it closes, until the context ends.
@@ -175,9 +176,13 @@ var (
 )
 
 func (d *Door) post(w http.ResponseWriter, r *http.Request) {
-	var h holder
-	defer d.drop(&h)
-	body, err := d.read(w, r, &h)
+	control := http.NewResponseController(w)
+	h := d.in.begin(func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	defer d.in.drop(h)
+	body, err := d.read(w, r, h)
+	if !d.in.arrived(h) { // also when its end came just then: no more is to be read of this connection
+		err = errNoRoom
+	}
 	switch {
 	case errors.Is(err, errTooLarge):
 		d.say(w, Error(http.StatusRequestEntityTooLarge, "payload-too-large"), true)
@@ -189,18 +194,24 @@ func (d *Door) post(w http.ResponseWriter, r *http.Request) {
 		d.say(w, Reason(http.StatusBadRequest, "malformed"), true)
 		return
 	}
-	if g, ok := r.Context().Value(guestKey{}).(*guest); ok {
-		defer d.room.works(g)()
-	}
 	began := time.Now()
-	a := d.o.Handle(r.Context(), body)
+	a := d.work(r, body)
 	if time.Since(began) > d.o.late/2 { // whoever has waited that long is to have its answer
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.o.late))
+		_ = control.SetWriteDeadline(time.Now().Add(d.o.late))
 	}
 	if a.Status == 0 {
 		panic(http.ErrAbortHandler)
 	}
 	d.say(w, a, false)
+}
+
+// work has the handler at a request. Meanwhile its connection is in nobody's way; while it takes its answer, which can be as long as
+// it likes, it is as any other.
+func (d *Door) work(r *http.Request, body []byte) Answer {
+	if g, ok := r.Context().Value(guestKey{}).(*guest); ok {
+		defer d.room.works(g)()
+	}
+	return d.o.Handle(r.Context(), body)
 }
 
 // say writes an answer. The connection of one whose body was not read to its end, or was not looked at, ends with it.
@@ -220,25 +231,6 @@ func (d *Door) say(w http.ResponseWriter, a Answer, last bool) {
 	_, _ = w.Write(a.Body) // who has gone needs no answer
 }
 
-// A holder is what one body takes of the room for all.
-type holder struct{ n int64 }
-
-// take makes room for a body of n bytes.
-func (d *Door) take(h *holder, n int64) bool {
-	more := n - h.n
-	if d.held.Add(more) > d.o.held {
-		d.held.Add(-more)
-		return false
-	}
-	h.n = n
-	return true
-}
-
-func (d *Door) drop(h *holder) {
-	d.held.Add(-h.n)
-	h.n = 0
-}
-
 // read reads a body. Room is taken as bytes arrive, and never for what a request only claims.
 func (d *Door) read(w http.ResponseWriter, r *http.Request, h *holder) ([]byte, error) {
 	if r.ContentLength > d.o.MaxBody {
@@ -249,7 +241,7 @@ func (d *Door) read(w http.ResponseWriter, r *http.Request, h *holder) ([]byte, 
 	if n := r.ContentLength; n >= 0 && n < size {
 		size = n + 1
 	}
-	if !d.take(h, size) {
+	if !d.in.grow(h, size) {
 		return nil, errNoRoom
 	}
 	body := make([]byte, 0, size)
@@ -268,7 +260,7 @@ func (d *Door) read(w http.ResponseWriter, r *http.Request, h *holder) ([]byte, 
 			continue
 		}
 		size = min(2*size, d.o.MaxBody+1)
-		if !d.take(h, size) {
+		if !d.in.grow(h, size) {
 			return nil, errNoRoom
 		}
 		body = append(make([]byte, 0, size), body...)

@@ -88,7 +88,7 @@ func TestBodies(t *testing.T) {
 			t.Errorf("%d bytes: got %d, want 413", n, status)
 		}
 	}
-	if held := d.held.Load(); held != 0 {
+	if held := d.in.taken(); held != 0 {
 		t.Errorf("%d bytes are still taken", held)
 	}
 }
@@ -117,7 +117,7 @@ func TestPanic(t *testing.T) {
 	if n := said.Load(); n == 0 || n > 10 {
 		t.Errorf("%d lines were said of twenty failures", n)
 	}
-	if held := d.held.Load(); held != 0 {
+	if held := d.in.taken(); held != 0 {
 		t.Errorf("%d bytes are still taken", held)
 	}
 }
@@ -150,6 +150,93 @@ func TestRoomForBodies(t *testing.T) {
 	}
 	if status, _ := post(t, addr, "small"); status != 200 {
 		t.Errorf("afterwards: %d", status)
+	}
+}
+
+// taken is how many bytes all bodies take.
+func (b *bodies) taken() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
+}
+
+// TestStalledBodies: bodies that stall when they have grown keep nobody out. The one that began first makes way and hears why, the
+// others stay.
+func TestStalledBodies(t *testing.T) {
+	addr, d := serve(t, Options{MaxBody: 8000, held: 16_004})
+	stall := func(want int64) net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(c, "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 7000\r\n\r\n"+strings.Repeat("a", 6999)); err != nil {
+			t.Fatal(err)
+		}
+		for d.in.taken() < want {
+			time.Sleep(time.Millisecond)
+		}
+		return c
+	}
+	first := stall(8001)
+	second := stall(16_002)
+	if status, text := post(t, addr, strings.Repeat("a", 7000)); status != 202 {
+		t.Errorf("an honest body among stalled ones: got %d %s", status, text)
+	}
+	a, err := http.ReadResponse(bufio.NewReader(first), nil)
+	if err != nil || a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
+		t.Errorf("who dawdled longest: got %v %v, want 503 and when to come again", a, err)
+	}
+	if _, err := io.WriteString(second, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := http.ReadResponse(bufio.NewReader(second), nil); err != nil || a.StatusCode != 202 {
+		t.Errorf("who was not in the way: got %v %v, want 202", a, err)
+	}
+	if held := d.in.taken(); held != 0 {
+		t.Errorf("%d bytes are still taken", held)
+	}
+}
+
+// TestUnreadAnswers: connections that do not read their answers are in the way like silent ones, and make way like them.
+func TestUnreadAnswers(t *testing.T) {
+	const crowd = 2
+	worked := make(chan struct{}, crowd)
+	addr, _ := serve(t, Options{conns: crowd, Handle: func(_ context.Context, body []byte) Answer {
+		if string(body) != "greedy" {
+			return Answer{Status: 202, Body: []byte("{}")}
+		}
+		defer func() { worked <- struct{}{} }()
+		return Answer{Status: 202, Body: make([]byte, 64<<20)} // more than systems hold for who does not read
+	}})
+	for range crowd {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\ngreedy"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range crowd {
+		<-worked
+	}
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for end := time.Now().Add(writeWithin / 2); ; time.Sleep(time.Millisecond) {
+		a, err := c.Post("http://"+addr+"/x", "", strings.NewReader("new"))
+		if err == nil {
+			a.Body.Close()
+			if a.StatusCode != 202 {
+				t.Errorf("the newcomer got %d", a.StatusCode)
+			}
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nobody else was let in: %v", err)
+		}
 	}
 }
 
