@@ -25,6 +25,7 @@ func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, erro
 		box = b
 		c := counter{o: o, mail: b, found: map[address.Instance]peers.Found{}, keys: map[address.Instance]*signature.Private{}, stand: map[address.Instance]error{}}
 		c.handAll(ctx, &s)
+		s.besides(ctx, b)
 		halted = o.Halted("send a batch")
 		return halted
 	})
@@ -35,6 +36,8 @@ func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, erro
 		case r.Outcome == Refused:
 		case halted != nil:
 			r.Outcome, r.Err = Refused, halted
+		case r.Outcome == "": // the batch failed before it came to the letter
+			r.Outcome, r.Asked, r.To, r.Err = Refused, letters[i].To, letters[i].To, err
 		default:
 			if err != nil {
 				r.Beside = false // nobody knows
@@ -62,6 +65,16 @@ type sending struct {
 	receipts []Receipt
 	raws     [][]byte
 	copied   []bool // the store makes the sender's copy
+}
+
+// besides creates the documents beside the letters. They come after all letters, because a store makes safe first what was created
+// first: a power cut never leaves one of them without its letter.
+func (s *sending) besides(ctx context.Context, b *mailbox.Mailbox) {
+	for i := range s.letters {
+		if l, r := &s.letters[i], &s.receipts[i]; r.Outcome != Refused && l.Beside != nil {
+			r.Beside = b.Beside(settle(ctx), l.Beside.Key, l.Beside.Data) == nil
+		}
+	}
 }
 
 // putAgain stores a letter of a batch that failed. One that the batch did store is there, and keeps its word.
@@ -170,9 +183,6 @@ func (c *counter) handAll(ctx context.Context, all *sending) {
 // store puts letter i, and has a copy made of it.
 func (c *counter) store(ctx context.Context, all *sending, i int, l *Letter, p *piece) {
 	r, raw, _ := c.put(ctx, l, p)
-	if r.Outcome != Refused && l.Beside != nil {
-		r.Beside = c.mail.Beside(settle(ctx), l.Beside.Key, l.Beside.Data) == nil
-	}
 	all.receipts[i], all.raws[i] = r, raw
 	if kept(&r) && !l.Arrived {
 		all.copied[i] = c.mail.CopyAfter(settle(ctx), l.From.Instance, r.ID, raw)

@@ -50,7 +50,7 @@ type Letter struct {
 	Unsigned bool
 	// Arrived: it came from another machine, where its sender has its copy; none is made here.
 	Arrived bool
-	// Beside is a document that SendAll makes durable together with the letter, when that is not refused.
+	// Beside is a document that SendAll makes durable together with the letter, and never before it, when that is not refused.
 	Beside *store.Doc
 }
 

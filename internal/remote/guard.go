@@ -116,26 +116,26 @@ func take(ctx context.Context, w store.Writer, c *Claim) (bool, error) {
 	return err == nil, err
 }
 
-// takeAll marks many things at the price of few, durably, those that nobody has marked meanwhile. An error means that some of
-// them may not be marked.
-func (g *Guard) takeAll(ctx context.Context, all []*Claim) error {
-	b, ok := g.Docs.(store.Batcher)
-	if !ok {
-		for _, c := range all {
-			if _, err := c.Take(ctx); err != nil {
-				return err
+// takeAll marks many things at the price of few, durably, those that nobody has marked meanwhile. It says of each what went wrong.
+func (g *Guard) takeAll(ctx context.Context, all []*Claim) []error {
+	errs := make([]error, len(all))
+	if b, ok := g.Docs.(store.Batcher); ok && len(all) > 1 {
+		err := b.Batch(ctx, func(w store.Writer) error {
+			for _, c := range all {
+				if _, err := take(ctx, w, c); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err == nil {
+			return errs
 		}
-		return nil
 	}
-	return b.Batch(ctx, func(w store.Writer) error {
-		for _, c := range all {
-			if _, err := take(ctx, w, c); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	for i, c := range all { // of a batch that failed nobody knows which of them are marked
+		_, errs[i] = c.Take(ctx)
+	}
+	return errs
 }
 
 // drop takes back a marker of this claim that was left by a batch which failed in its middle: what was not delivered is not taken.

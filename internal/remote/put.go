@@ -3,9 +3,9 @@ package remote
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
-	"tutti/internal/address"
 	"tutti/internal/envelope"
 	"tutti/internal/identity"
 	"tutti/internal/post"
@@ -31,47 +31,66 @@ func (r *Receiver) group(p *parcel) []*parcel {
 	return all
 }
 
-// put delivers a group, marks what was delivered as taken, at the same price where the store can, then answers. A marker is never
-// there before its message. Whoever is cut off between the two is answered nothing, and finds on the next try that the very same envelope lies there already, which counts as delivered then.
+// put delivers a group and answers each of it by what became of it. Of one that was not taken its signer gets its share back: it may
+// have been brought by whoever overheard it.
 func (r *Receiver) put(ctx context.Context, all []*parcel) {
-	answers := make([]door.Answer, len(all))
-	defer func() {
-		failure := recover()
-		for i, p := range all {
-			if failure != nil {
-				answers[i] = door.Error(500, "apply-failed")
-			}
-			p.claim.End()
-			p.done <- answers[i]
+	answers, ok := r.attempt(ctx, all)
+	for i, p := range all {
+		if !ok && answers[i].Status == 0 {
+			answers[i] = r.alone(ctx, p, len(all))
 		}
-		if failure != nil && r.Log != nil {
-			r.Log("putting envelopes into mailboxes failed where it must not")
+		if answers[i].Status/100 != 2 {
+			r.Rates.Give(p.e.Actor.Instance, p.size)
+		}
+		p.claim.End()
+		p.done <- answers[i]
+	}
+}
+
+// alone puts one of a group of which another had the whole fail where it must not, and nobody knows how far it came. What lies there
+// already counts as delivered.
+func (r *Receiver) alone(ctx context.Context, p *parcel, of int) door.Answer {
+	if of > 1 {
+		if answers, ok := r.attempt(ctx, []*parcel{p}); ok {
+			return answers[0]
+		}
+	}
+	return door.Error(http.StatusInternalServerError, "apply-failed")
+}
+
+// attempt delivers a group and marks what was delivered as taken, at the same price where the store can. A marker is never there before
+// its message. Whoever is cut off between the two is answered nothing, and finds on the next try that the very same envelope lies there
+// already, which counts as delivered then. When it fails where it must not, ok is false, and those without an answer are to be put again.
+func (r *Receiver) attempt(ctx context.Context, all []*parcel) (answers []door.Answer, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+			r.tell("putting envelopes into mailboxes failed where it must not")
 		}
 	}()
+	answers = make([]door.Answer, len(all))
 	alike(all)
 	receipts := r.deliver(ctx, all)
+	var left []int // of those that lie there and have no marker
 	var claims []*Claim
 	for i := range receipts {
-		if receipts[i].Outcome == post.Refused {
+		switch {
+		case receipts[i].Outcome == post.Refused:
 			answers[i] = r.refused(receipts[i].Err)
 			all[i].claim.drop(context.WithoutCancel(ctx))
-			continue
-		}
-		answers[i] = accepted(receipts[i].To, all[i].e.Actor.Instance)
-		if !receipts[i].Beside {
-			claims = append(claims, all[i].claim)
-		}
-	}
-	if len(claims) == 0 {
-		return
-	}
-	if err := r.Guard.takeAll(context.WithoutCancel(ctx), claims); err != nil {
-		for i := range answers {
-			if answers[i].Status/100 == 2 {
-				answers[i] = r.failed(err) // it lies there, and will count as delivered when it comes again
-			}
+		case receipts[i].Beside:
+			answers[i] = accepted(receipts[i].To, all[i].e.Actor.Instance)
+		default:
+			left, claims = append(left, i), append(claims, all[i].claim)
 		}
 	}
+	for n, err := range r.Guard.takeAll(context.WithoutCancel(ctx), claims) {
+		i := left[n]
+		if answers[i] = accepted(receipts[i].To, all[i].e.Actor.Instance); err != nil {
+			answers[i] = r.failed(err) // it lies there, and will count as delivered when it comes again
+		}
+	}
+	return answers, true
 }
 
 // alike has the markers of a group say the same, that of the youngest of its envelopes: a store keeps many documents of one content for
@@ -109,27 +128,42 @@ func (r *Receiver) deliver(ctx context.Context, all []*parcel) []post.Receipt {
 	if halted != nil || r.Open == Anybody || r.Open == Registered {
 		return receipts
 	}
-	for i := range receipts {
-		if r.waits(ctx, &receipts[i]) {
-			letters[i].Deposit = true
-			receipts[i], _ = r.Office.Send(ctx, letters[i]) // what is wrong stands in the receipt
-		}
+	wait := r.waiting(ctx, receipts)
+	if len(wait) == 0 {
+		return receipts
+	}
+	again := make([]post.Letter, len(wait))
+	for n, i := range wait {
+		again[n] = letters[i]
+		again[n].Deposit = true
+	}
+	second, _ := r.Office.SendAll(ctx, again) // what is wrong stands in the receipts
+	for n, i := range wait {
+		receipts[i] = second[n]
 	}
 	return receipts
 }
 
-// waits tells whether a letter was refused because nobody is registered under a full id for which a mailbox is there.
-func (r *Receiver) waits(ctx context.Context, p *post.Receipt) bool {
-	var unknown *post.UnknownError
-	return p.Outcome == post.Refused && errors.As(p.Err, &unknown) && r.hasBox(ctx, unknown.To)
-}
-
-// hasBox tells whether an address has a mailbox that somebody has put something into.
-func (r *Receiver) hasBox(ctx context.Context, who address.Instance) bool {
-	for owner, err := range r.Store.Owners(ctx, store.Inbox) {
-		if err == nil && owner == who.Mailbox() {
-			return true
+// waiting returns which letters were refused because nobody is registered under a full id for which a mailbox is there: one that somebody
+// has put something into. However many they are, it looks once which mailboxes there are.
+func (r *Receiver) waiting(ctx context.Context, receipts []post.Receipt) (wait []int) {
+	var there map[string]bool
+	for i := range receipts {
+		unknown, ok := errors.AsType[*post.UnknownError](receipts[i].Err)
+		if !ok || receipts[i].Outcome != post.Refused {
+			continue
+		}
+		if there == nil {
+			there = map[string]bool{}
+			for owner, err := range r.Store.Owners(ctx, store.Inbox) {
+				if err == nil {
+					there[owner] = true
+				}
+			}
+		}
+		if there[unknown.To.Mailbox()] {
+			wait = append(wait, i)
 		}
 	}
-	return false
+	return wait
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"tutti/internal/address"
@@ -68,6 +69,7 @@ type Receiver struct {
 // A parcel is an envelope that was found good, on its way into a mailbox.
 type parcel struct {
 	e     *envelope.Envelope
+	size  int // bytes, as they came
 	claim *Claim
 	done  chan door.Answer
 }
@@ -78,9 +80,11 @@ func (r *Receiver) Serve(ctx context.Context, l net.Listener, o door.Options) er
 	r.Log = door.Calm(r.Log) // who can cause one line must not fill a disk with them
 	o.MaxBody, o.Handle, o.Log = MaxBody, r.take, r.Log
 	working, stop := context.WithCancel(context.WithoutCancel(ctx)) // what is in hand when the end comes is put all the same
+	var both sync.WaitGroup
+	both.Go(func() { r.run(working) })
+	both.Go(func() { r.Guard.KeepSwept(working, r.Now, r.Log) })
+	defer both.Wait() // what is half put must not meet the end of the process
 	defer stop()
-	go r.run(working)
-	go r.Guard.KeepSwept(working, r.Now, r.Log)
 	return door.New(o).Serve(ctx, l)
 }
 
@@ -137,10 +141,11 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 		claim.End()
 		return TooMany(wait)
 	}
-	p := &parcel{e: e, claim: claim, done: make(chan door.Answer, 1)}
+	p := &parcel{e: e, size: len(body), claim: claim, done: make(chan door.Answer, 1)}
 	select {
 	case r.queue <- p:
 	case <-ctx.Done():
+		r.Rates.Give(signer, p.size)
 		claim.End()
 		return door.Answer{}
 	}
@@ -148,6 +153,11 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 	case a := <-p.done:
 		return a
 	case <-r.ended:
+	}
+	select {
+	case a := <-p.done: // it was put last of all
+		return a
+	default:
 		return door.Answer{}
 	}
 }
@@ -226,10 +236,14 @@ func (r *Receiver) failed(err error) door.Answer {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return door.Answer{}
 	}
-	if r.Log != nil {
-		r.Log("an envelope was not taken: " + err.Error())
-	}
+	r.tell("an envelope was not taken: " + err.Error())
 	return door.Error(http.StatusInternalServerError, "apply-failed")
+}
+
+func (r *Receiver) tell(line string) {
+	if r.Log != nil {
+		r.Log(line)
+	}
 }
 
 // accepted is the answer for an envelope that lies in a mailbox.

@@ -2,8 +2,6 @@ package remote
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -129,41 +127,6 @@ func TestCutOff(t *testing.T) {
 	x.wants("and again", good, 409, "replayed")
 	if n := x.box(bob); n != 1 {
 		t.Errorf("%d messages, want 1", n)
-	}
-}
-
-// failing is a store whose markers cannot be written.
-type failing struct {
-	store.Docs
-	broken atomic.Bool
-}
-
-func (f *failing) Batch(ctx context.Context, fn func(store.Writer) error) error {
-	if f.broken.Load() {
-		return errors.New("no space left on device")
-	}
-	return f.Docs.(store.Batcher).Batch(ctx, fn)
-}
-
-// TestRetryAfterFailure: an id is used up when its envelope was delivered and marked, and not before.
-func TestRetryAfterFailure(t *testing.T) {
-	f := &failing{}
-	x := open(t, func(r *Receiver) { f.Docs = r.Guard.Docs; r.Guard = &Guard{Docs: f, Kind: store.RemoteReplay} })
-	f.broken.Store(true)
-	const ghost = address.Instance("codex:ghost:cccccccccccc") // whose mailbox is there: its marker comes after the message
-	to := func(id string) []byte {
-		return letter(t, id, time.Now(), set("target", fmt.Sprintf(`{"instance":%q}`, ghost)))
-	}
-	if _, err := x.mail.Put(t.Context(), ghost, to("env-before")); err != nil {
-		t.Fatal(err)
-	}
-	good := to("env-f")
-	x.wants("disk full", good, 500, `{"ok":false,"error":"apply-failed"}`)
-	f.broken.Store(false)
-	x.wants("honest retry", good, 202, "ok")
-	x.wants("replay", good, 409, "replayed")
-	if n := x.box(ghost); n != 2 {
-		t.Errorf("%d messages, want that of before and one", n)
 	}
 }
 

@@ -18,6 +18,9 @@ import (
 // them, whole, and temporary files. An error of one document is reported and the others go on, but when fn itself fails
 // none of them is stored.
 //
+// What is made safe first is what was created first: the folders are synced in the order in which the batch came to them. So who creates
+// all documents of one folder before those of another finds, after a crash, none of the second whose fellow in the first is missing.
+//
 // Documents of one batch are visible when Batch returns, not before: fn does not find them with Get.
 func (s *Store) Batch(ctx context.Context, fn func(store.Writer) error) error {
 	if err := ctx.Err(); err != nil {
@@ -46,6 +49,7 @@ type batch struct {
 
 	mu     sync.Mutex           // guards what follows; held while a document is written
 	places map[store.Key]*place // by keys without a name
+	order  []*place             // the same, as they came
 	staged []staged
 	keys   map[store.Key]store.Rev
 	full   int // how many of the staged have to survive a power cut
@@ -57,6 +61,7 @@ type batch struct {
 // A place is the open folder of the documents of one kind and owner.
 type place struct {
 	*atomicfile.Dir
+	kind store.Kind
 	rel  string // path below the root
 	twin string // path of the archive that is asked first, with a slash at its end; "" for all but messages
 	made int    // how many documents the batch has created there
@@ -179,8 +184,9 @@ func (b *batch) open(owner store.Key, rel string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{Dir: d, rel: rel}
+	p := &place{Dir: d, kind: owner.Kind, rel: rel}
 	b.places[owner] = p
+	b.order = append(b.order, p)
 	return p, nil
 }
 
@@ -254,11 +260,11 @@ func (b *batch) publish() error {
 		}
 		g.at.made++
 	}
-	for owner, p := range b.places {
+	for _, p := range b.order {
 		if p.made == 0 {
 			continue
 		}
-		if owner.Kind.Spec().Durability == store.Full {
+		if p.kind.Spec().Durability == store.Full {
 			if err := p.Sync(); err != nil {
 				errs = append(errs, fmt.Errorf("batch: make names in %s safe: %w", p.rel, err))
 			}
@@ -295,7 +301,7 @@ func (b *batch) close() {
 	if b.failed {
 		b.copies.drop()
 	}
-	for _, p := range b.places {
+	for _, p := range b.order {
 		p.Close()
 	}
 }

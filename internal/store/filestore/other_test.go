@@ -305,3 +305,30 @@ func TestBatchTwins(t *testing.T) {
 		t.Errorf("its twin: %q, %v", d.Data, err)
 	}
 }
+
+// TestBatchOrder: the folders of a batch are made safe in the order in which it came to them.
+func TestBatchOrder(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	keys := []store.Key{mailKey(0), {Kind: store.Inbox, Owner: "me", Name: "m"}, {Kind: store.Policy, Name: "p"}, mailKey(1), {Kind: store.RemoteReplay, Name: "r"}}
+	for range 10 { // the order of a map would be another one now and then
+		err := s.Batch(t.Context(), func(w store.Writer) error {
+			for _, k := range keys {
+				if _, err := w.Create(t.Context(), k, []byte("{}")); err != nil && !errors.Is(err, store.ErrExists) {
+					return err
+				}
+			}
+			var got []string
+			for _, p := range w.(*batch).order {
+				got = append(got, p.rel)
+			}
+			if want := "[inbox/you inbox/me policies remote-replay]"; fmt.Sprint(got) != want {
+				t.Errorf("folders %s, want %s", got, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
