@@ -22,10 +22,10 @@ func init() {
 		}
 	}
 	lay(place{tier: 0}, "halt", "address", "canonjson", "atomicfile", "filelock", "fswatch", "index", "orgfile",
-		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit", "order", "track", "truepath")
+		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit", "order", "truepath")
 	lay(place{tier: 1}, "store", "event", "driver")
 	lay(place{tier: 1, line: 1}, "envelope") // what lists show of an envelope is a projection of the store's contract
-	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill", "machine")
+	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill", "machine", "track")
 	lay(place{tier: 2, heavy: true}, "store/natsstore", "yamltext")
 	lay(place{tier: 2, line: 1, heavy: true}, "settings", "roster/files") // they edit YAML; roster/files keeps the rows that roster describes
 	lay(place{tier: 3}, "declaration")                                    // pure judgement, of which profiles are made

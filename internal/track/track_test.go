@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -61,18 +62,29 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestLeft: what a program has started ends with it, also where it has answered well and left somebody behind with its output.
+// TestLeft: what a program has started ends with it, also where it has answered well and left somebody behind, with its output or without,
+// and whether or not that one has left its group, its session and its parent.
 func TestLeft(t *testing.T) {
 	t.Parallel()
+	const group, session, daemon = `sh -c "$0" &`, `setsid sh -c "$0" &`, `(setsid sh -c "$0" >/dev/null 2>&1 </dev/null &)`
 	for name, c := range map[string]struct {
-		last, want string
-		err        error
+		start, last, want string
+		limit             time.Duration
+		err               error
 	}{
-		"answers": {"printf answer", "answer", nil},
-		"floods":  {"yes", "", track.ErrLong},
+		"answers":                    {group, "printf answer", "answer", time.Minute, nil},
+		"floods":                     {group, "yes", "", time.Minute, track.ErrLong},
+		"answers, of a session":      {session, "printf answer", "answer", time.Minute, nil},
+		"answers, a daemon":          {daemon, "printf answer", "answer", time.Minute, nil},
+		"fails, a daemon":            {daemon, "exit 3", "", time.Minute, errAny},
+		"never ends, of a session":   {session, "exec sleep 600", "", 2 * time.Second, context.DeadlineExceeded},
+		"never ends, and has daemon": {daemon, "exec sleep 600", "", 2 * time.Second, context.DeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if _, err := exec.LookPath("setsid"); err != nil && c.start != group {
+				t.Skip("no setsid is here")
+			}
 			held, begun := filepath.Join(t.TempDir(), "held"), filepath.Join(t.TempDir(), "begun")
 			if err := syscall.Mkfifo(held, 0o600); err != nil {
 				t.Fatal(err)
@@ -82,19 +94,24 @@ func TestLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer hears.Close()
-			script := `(echo here >&3; : >"` + begun + `"; exec sleep 600) 3>"` + held + `" &
+			son := `exec 3>"` + held + `"; echo here >&3; : >"` + begun + `"; exec sleep 600`
+			script := strings.ReplaceAll(c.start, `"$0"`, "'"+son+"'") + `
 while [ ! -e "` + begun + `" ]; do sleep 0.01; done
 ` + c.last
-			got, err := track.Program{Path: program(t, script), Limit: time.Minute}.Activity(t.Context(), "ws:1", "1")
-			if !errors.Is(err, c.err) || string(got) != c.want {
+			got, err := track.Program{Path: program(t, script), Limit: c.limit}.Activity(t.Context(), "ws:1", "1")
+			if !errors.Is(err, c.err) && (c.err != errAny || err == nil) || string(got) != c.want {
 				t.Errorf("%q, %v, want %q, %v", got, err, c.want, c.err)
 			}
 			if err := hears.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 				t.Fatal(err)
 			}
-			if said, err := io.ReadAll(hears); err != nil || string(said) != "here\n" { // the end comes when nobody holds it any more
+			said, err := io.ReadAll(hears) // the end comes when nobody holds it any more
+			if began := err == nil && string(said) == "here\n"; !began && (c.limit == time.Minute || err != nil || len(said) > 0) {
 				t.Errorf("it is still there: %q, %v", said, err)
 			}
 		})
 	}
 }
+
+// errAny stands for one that is not looked at.
+var errAny = errors.New("any")
