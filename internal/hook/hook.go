@@ -183,12 +183,19 @@ func (e *event) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, e.bus.Close()) }()
 	doubt := e.prove(ctx) // a fault in it must not keep mail back
-	if e.was.Epoch != epoch || epoch == halt.UnknownEpoch {
-		if stopped, err := e.stopped(ctx, epoch); stopped || err != nil {
-			return errors.Join(doubt, err)
-		}
+	if stopped, err := e.waitsForUser(ctx); stopped || err != nil {
+		return errors.Join(doubt, err)
 	}
 	return errors.Join(doubt, e.mail(ctx, notice))
+}
+
+// waitsForUser tells whether there was a halt since the user of the agent has set it to work, see stopped.
+func (e *event) waitsForUser(ctx context.Context) (bool, error) {
+	epoch := e.epoch()
+	if e.was.Epoch == epoch && epoch != halt.UnknownEpoch {
+		return false, nil
+	}
+	return e.stopped(ctx, epoch)
 }
 
 // over forgets the conversation. What it was given and nothing proves that it had is free for the next one: a user may begin a new

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/envelope"
 	"tutti/internal/lease"
 	"tutti/internal/plain"
+	"tutti/internal/post"
 	"tutti/internal/store"
 	"tutti/internal/truepath"
 )
@@ -77,33 +78,70 @@ func (e *event) warn(ctx context.Context) (err error) {
 	if e.bus.Leases == nil || e.bus.Root != e.was.Root {
 		return nil
 	}
-	var text strings.Builder
-	said, doubt := 0, error(nil)
-	for _, file := range e.call.Files {
-		if !filepath.IsAbs(file) && e.call.Dir == "" {
-			continue
-		}
-		all, err := e.bus.Leases.On(ctx, truepath.Below(e.call.Dir, file))
-		if err != nil {
-			return err
-		}
-		for _, l := range all {
-			why, err := e.bus.Leases.Ended(ctx, l, e.now)
-			if err != nil {
-				return err
-			}
-			if why != "" || l.Is(e.was.Instance) || said == maxWarned {
-				continue
-			}
-			said++
-			text.WriteString(warning(l, file, e.now))
-			doubt = errors.Join(doubt, e.bus.Leases.Warn(ctx, l, e.was.Instance))
-		}
+	e.r = post.Reader{Instance: e.was.Instance, Session: e.call.Conversation}
+	if stopped, err := e.waitsForUser(ctx); stopped || err != nil {
+		return err // as of mail: nothing is put before it
 	}
-	if said == 0 {
-		return doubt
+	found, err := e.others(ctx)
+	if err != nil || len(found) == 0 || e.o.Switch().Halted { // meanwhile
+		return err
+	}
+	var text strings.Builder
+	var doubt error
+	for _, f := range found {
+		text.WriteString(warning(f.lease, f.file, e.now))
+		doubt = errors.Join(doubt, e.bus.Leases.Warn(ctx, f.lease, e.was.Instance))
 	}
 	return errors.Join(doubt, e.say(e.cut(text.String(), "Nothing keeps you from it. Better ask first, or work on something else: you are told by mail when the lease ends.")))
+}
+
+// A finding is a lease of somebody else on a file.
+type finding struct {
+	file  string // as the program has it
+	lease *lease.Lease
+}
+
+// others are the leases of others that stand on the files of the call, as many as one warning names.
+func (e *event) others(ctx context.Context) (found []finding, err error) {
+	for _, file := range e.call.Files {
+		for _, path := range e.paths(file) {
+			all, err := e.bus.Leases.On(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			for _, l := range all {
+				why, err := e.bus.Leases.Ended(ctx, l, e.now)
+				if err != nil {
+					return nil, err
+				}
+				if why != "" || l.Is(e.was.Instance) || slices.ContainsFunc(found, func(f finding) bool { return f.file == file && f.lease.Path == l.Path }) {
+					continue
+				}
+				if found = append(found, finding{file, l}); len(found) == maxWarned {
+					return found, nil
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// paths are what a program may mean by a file: the system goes where a link leads before it goes up by two dots, but programs may take a name
+// and the two dots behind it out of the path before they ask it.
+func (e *event) paths(file string) []string {
+	if !filepath.IsAbs(file) && e.call.Dir == "" {
+		return nil // nobody knows where that is
+	}
+	all := []string{truepath.Below(e.call.Dir, file)}
+	if strings.Contains(file, "..") {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(e.call.Dir, file)
+		}
+		if p := truepath.Of(filepath.Clean(file)); p != all[0] {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // cut shortens a text so that the answer with it and an ending is not too long.

@@ -14,7 +14,9 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/driver"
+	"tutti/internal/halt"
 	"tutti/internal/lease"
+	"tutti/internal/post"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
 	"tutti/internal/store"
@@ -136,6 +138,58 @@ func TestWarn(t *testing.T) {
 	}
 }
 
+// TestWarnAfterHalt: as long as the user has not let an agent go on nothing is put before it, no warning either, and nobody is noted as warned.
+func TestWarnAfterHalt(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	me := g.whose("claude", "c1")
+	g.take(lease.Want{Path: "a.go", For: time.Hour})
+	quiet := func(when string) {
+		t.Helper()
+		if got := g.edit("claude", "c1", "a.go"); got != "" {
+			t.Errorf("%s: %q", when, got)
+		}
+		all, err := g.w.Leases().On(t.Context(), truepath.Below(g.dir, "a.go"))
+		if err != nil || len(all) != 1 || len(all[0].Warned) > 0 {
+			t.Errorf("%s: on record: %v, %v", when, all, err)
+		}
+	}
+	g.halt(true)
+	quiet("under halt")
+	g.halt(false)
+	quiet("before it was told that the halt was cleared")
+	if got, _ := g.fire("claude", "UserPromptSubmit", "c1", false); !strings.Contains(got, halt.Cleared) {
+		t.Errorf("at the prompt: %q", got)
+	}
+	quiet("before its user has let it go on")
+	g.later(time.Second)
+	if err := g.post.Engage(t.Context(), post.Reader{Instance: me}); err != nil {
+		t.Fatal(err)
+	}
+	has(t, g.edit("claude", "c1", "a.go"), "a.go (", " is leased by ")
+	g.halt(true)
+	g.halt(false)
+	g.later(time.Second)
+	if got := g.edit("claude", "c1", "a.go"); got != "" {
+		t.Errorf("after another halt: %q", got)
+	}
+
+	// A halt that comes while leases are looked at.
+	if err := g.post.Engage(t.Context(), post.Reader{Instance: me}); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_input":{"file_path":"`+filepath.Join(g.dir, "a.go")+`"}}`, &out)
+	open := o.Open
+	o.Open = func(ctx context.Context, p Place) (*Bus, error) {
+		g.halt(true)
+		return open(ctx, p)
+	}
+	if err := Run(t.Context(), o); err != nil || out.Len() > 0 {
+		t.Errorf("halted meanwhile: %v, %s", err, &out)
+	}
+}
+
 // TestWarnIsCheap: as long as there is no lease the bus is not opened, also when there has been one.
 func TestWarnIsCheap(t *testing.T) {
 	t.Parallel()
@@ -183,7 +237,7 @@ func TestWarnPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"link": "src", "src/up": "..", "short.md": "other/plan.md", "loose": "src/not/yet"} {
+	for link, to := range map[string]string{"link": "src", "src/up": "..", "short.md": "other/plan.md", "loose": "src/not/yet", "deep": "src/sub", "out": "../api"} {
 		if err := os.Symlink(to, filepath.Join(g.dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -203,6 +257,10 @@ func TestWarnPaths(t *testing.T) {
 		{"claude", "NotebookEdit", g.dir, g.dir + "/src/up/src/n.ipynb", "/src)"},
 		{"claude", "Write", g.dir, g.dir + "/loose/x", "/src)"},
 		{"claude", "Edit", g.dir, "./srcs/../short.md", "/other/plan.md)"},
+		{"claude", "Edit", g.dir, "deep/../a.go", "/src)"},             // as the system goes
+		{"claude", "Edit", g.dir, g.dir + "/out/../src/a.go", "/src)"}, // as a program may have it
+		{"gemini", "replace", g.dir, "out/../notes.txt", "/notes.txt"}, // where both are one, once
+		{"claude", "Edit", g.dir, g.dir + "/deep/../../other/a.go", ""},
 		{"claude", "Write", g.dir, outside, outside + " is leased"},
 		{"gemini", "replace", g.dir, "src/sub/b.go", "/src)"},
 		{"gemini", "write_file", g.dir + "/other", "plan.md", "/other/plan.md)"},
