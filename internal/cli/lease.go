@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +42,9 @@ func (c *Call) leases(ctx context.Context) (*leaseDesk, error) {
 		w.Close()
 		return nil, err
 	}
+	d.Tell = func(ctx context.Context, e lease.Ending) error {
+		return app.TellEnded(ctx, d.office, d.who, e, func(line string) { c.warn("%s", Clean(line)) })
+	}
 	return d, nil
 }
 
@@ -58,18 +61,14 @@ func (c *Call) holder(ctx context.Context, w *app.World) (*identity.Speaker, err
 	return &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: identity.DefaultScope}, nil
 }
 
-// sweep takes away what has ended, and tells.
+// sweep takes away what has ended, and tells. That is in the name of an agent, so not as long as it waits for its user after a halt.
 func (d *leaseDesk) sweep(ctx context.Context, c *Call) {
-	ended, err := d.Sweep(ctx, time.Now())
-	c.tellEnded(ctx, d, ended)
+	on, err := d.office.Engaged(ctx, d.who.Instance)
+	if err == nil && on {
+		_, err = d.Sweep(ctx, time.Now())
+	}
 	if err != nil {
 		c.warn("leases that have ended stay: %s", Clean(err.Error()))
-	}
-}
-
-func (c *Call) tellEnded(ctx context.Context, d *leaseDesk, ended []lease.Ending) {
-	if err := app.TellEnded(ctx, d.office, d.who, ended...); err != nil {
-		c.warn("not everybody could be told that a lease has ended: %s", Clean(err.Error()))
 	}
 }
 
@@ -96,36 +95,18 @@ func runLeaseTake(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	w := lease.Want{Holder: d.who.Instance, Tie: tie, For: c.duration("for", lease.Usual), Note: c.text("note")}
 	now := time.Now()
-	var taken []*lease.Lease
-	for _, path := range c.files() {
-		w.Path = path
-		info, err := os.Stat(path)
-		w.Folder = err == nil && info.IsDir()
-		before, err := d.On(ctx, path)
-		if err != nil {
-			return err
-		}
-		l, ended, err := d.Take(ctx, w, now)
-		c.tellEnded(ctx, d, ended)
-		if err != nil {
-			for _, t := range taken { // all or none: half of what is needed helps nobody
-				if _, e := d.Release(context.WithoutCancel(ctx), t.Path, d.who.Instance, now); e != nil {
-					c.warn("%s stays leased: %s", Clean(t.Path), Clean(e.Error()))
-				}
-			}
-			return leaseFault(err)
-		}
-		if !slices.ContainsFunc(before, func(b *lease.Lease) bool { return b.Path == path && b.Is(d.who.Instance) }) {
-			taken = append(taken, l)
-		}
-		if !c.json {
-			c.line("leased until " + l.Until.Local().Format("15:04:05") + ": " + Clean(l.Path) + suffix(l))
-		}
+	taken, err := d.Take(ctx, lease.Want{
+		Spots: app.LeaseSpots(c.files()), Holder: d.who.Instance, Tie: tie, For: c.duration("for", lease.Usual), Note: c.text("note"),
+	}, now)
+	if err != nil {
+		return leaseFault(err)
 	}
 	if c.json {
 		return c.listLeases(ctx, d.Desk, c.files(), now)
+	}
+	for _, l := range taken {
+		c.line("leased until " + l.Until.Local().Format("15:04:05") + ": " + Clean(l.Path) + suffix(l))
 	}
 	if tie == nil {
 		c.remark("%s has no live session: the lease ends at its time alone", Clean(string(d.who.Instance)))
@@ -148,6 +129,10 @@ func leaseFault(err error) error {
 	switch {
 	case errors.Is(err, lease.ErrLong):
 		return usageHint("--for 30m", "--for: %s", err)
+	case errors.Is(err, lease.ErrMany):
+		return badState("lease the folder in which they lie", "%s", err)
+	case errors.Is(err, lease.ErrWide):
+		return badState("lease a folder in it", "%s", err)
 	case errors.Is(err, lease.ErrNone):
 		return badState(`"tutti lease list" shows those that there are`, "%s", err)
 	case errors.Is(err, registry.ErrGone):
@@ -158,18 +143,14 @@ func leaseFault(err error) error {
 
 // listLeases shows the leases that stand: those on the paths, all without any.
 func (c *Call) listLeases(ctx context.Context, d *lease.Desk, paths []string, now time.Time) error {
-	all, err := d.All(ctx)
+	all, err := d.Standing(ctx, now)
 	if err != nil {
 		return err
 	}
 	var out list
 	var rows [][]string
 	for _, l := range all {
-		why, err := d.Ended(ctx, l, now)
-		if err != nil {
-			return err
-		}
-		if why != "" || len(paths) > 0 && !slices.ContainsFunc(paths, l.Touches) {
+		if len(paths) > 0 && !slices.ContainsFunc(paths, l.Touches) {
 			continue
 		}
 		out.raw(l.JSON())
@@ -206,7 +187,7 @@ func runLeaseRelease(ctx context.Context, c *Call) error {
 	defer d.World.Close()
 	paths := c.files()
 	if c.on("all") {
-		all, err := d.All(ctx)
+		all, err := d.Standing(ctx, time.Now())
 		if err != nil {
 			return err
 		}
@@ -217,18 +198,23 @@ func runLeaseRelease(ctx context.Context, c *Call) error {
 		}
 	}
 	var gone []string
+	var refused error
 	for _, path := range paths {
-		e, err := d.Release(ctx, path, d.who.Instance, time.Now())
-		if err != nil {
-			return leaseFault(err)
+		err := d.Release(ctx, path, d.who.Instance, time.Now())
+		if untold, ok := errors.AsType[*lease.UntoldError](err); ok {
+			c.remark("%s is released; %s", Clean(path), Clean(untold.Error()))
+		} else if err != nil {
+			refused = cmp.Or(refused, err)
+			continue
 		}
-		c.tellEnded(ctx, d, []lease.Ending{*e})
 		gone = append(gone, path)
 		if !c.json {
 			c.line("released: " + Clean(path))
 		}
 	}
 	switch {
+	case refused != nil:
+		return leaseFault(refused)
 	case c.json:
 		var out list
 		for _, p := range gone {

@@ -2,23 +2,31 @@ package lease
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"tutti/internal/address"
-	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/plain"
 	"tutti/internal/presence"
 	"tutti/internal/store"
 )
 
+// A Spot is what can be held.
+type Spot struct {
+	Path   string // as package truepath has it
+	Folder bool   // with all that lies below
+}
+
 // A Want is what somebody wants to hold.
 type Want struct {
-	Path   string // as package truepath has it
-	Folder bool
+	Spots  []Spot // all of them or none
 	Holder address.Instance
 	Tie    *presence.Session // with which it ends; nil: at its time alone
 	For    time.Duration     // 0: Usual
@@ -40,7 +48,7 @@ func (e *HeldError) Error() string {
 			on = ", of which " + shown(e.Lease.Path) + " is a part,"
 		}
 	}
-	return fmt.Sprintf("%s%s is leased by %s since %s until %s (%s left)", plain.Clean(e.Path), on, shown(string(e.Lease.Holder)),
+	return fmt.Sprintf("%s%s is leased by %s since %s until %s (%s left)", shown(e.Path), on, shown(string(e.Lease.Holder)),
 		envelope.Stamp(e.Lease.Since), envelope.Stamp(e.Lease.Until), e.Lease.Until.Sub(e.Now).Round(time.Second))
 }
 
@@ -52,138 +60,221 @@ func (e *HeldError) Hint() string {
 var (
 	// ErrLong reports a lease that is longer than any may be, or no time at all.
 	ErrLong = fmt.Errorf("a lease lasts from a second to %s", Longest)
+	// ErrMany reports somebody who would have more leases than anybody has.
+	ErrMany = fmt.Errorf("nobody has more than %d leases at a time", MaxHeld)
+	// ErrWide reports a folder that is more than anybody works on.
+	ErrWide = errors.New("it holds the home folder: nobody works on all of that")
 	// ErrNone reports a path on which there is no lease.
 	ErrNone = errors.New("there is no lease on it")
 )
 
-// turns is the document by which takes are put in a row: each that succeeds has changed it since it looked for others.
-var turns = store.Key{Kind: store.FileLease, Name: "_turn"}
-
-// TurnFile is what that document is called on a bus of files. It stays when no lease is left.
-const TurnFile = "_turn.json"
-
-// Take takes a lease, or prolongs one that the holder has. Of several who want the same, or a folder and a part of it, one gets it.
-// *HeldError: somebody else holds it; that it is wanted was put on record. ended are leases that stood in the way and had ended: who takes
-// tells those concerned.
-func (d *Desk) Take(ctx context.Context, w Want, now time.Time) (l *Lease, ended []Ending, err error) {
+// Take takes leases on all of the spots, or on none; those that the holder has are prolonged. Of several who want the same, or a folder and
+// a part of it, one gets it. Who is killed meanwhile has none of those that he had not. *HeldError: somebody else holds one; that it is
+// wanted was put on record.
+func (d *Desk) Take(ctx context.Context, w Want, now time.Time) ([]*Lease, error) {
 	if w.For == 0 {
 		w.For = Usual
 	}
+	if err := d.check(ctx, &w); err != nil {
+		return nil, err
+	}
+	w.Spots = slices.Clone(w.Spots)
+	slices.SortFunc(w.Spots, func(a, b Spot) int { return strings.Compare(a.Path, b.Path) }) // who crosses others meets them at the first
+	w.Spots = slices.CompactFunc(w.Spots, func(a, b Spot) bool { return a.Path == b.Path })
+	for try := range maxTakes {
+		all, held, err := d.take(ctx, &w, now, try >= patience)
+		switch {
+		case errors.Is(err, store.ErrConflict):
+			if err := pause(ctx, try); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, fmt.Errorf("lease %s: %w", w.name(), err)
+		case len(held) > 0:
+			errs := []error{held[0]}
+			for _, h := range held {
+				errs = append(errs, d.Wait(ctx, h.Lease, w.Holder))
+			}
+			return nil, errors.Join(errs...)
+		default:
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("lease %s: others take leases all the time: %w", w.name(), store.ErrConflict)
+}
+
+const (
+	// maxTakes is how often somebody begins anew who finds that others were faster.
+	maxTakes = 200
+	// patience is how often somebody leaves it to others who are at work on the same before their take is ended: they may have been killed.
+	patience = 20
+)
+
+// pause lets others get on who are at work on the same.
+func pause(ctx context.Context, try int) error {
+	const most = 20
+	t := time.NewTimer(time.Duration(1+mathrand.IntN(min(try+1, most))) * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// name is how a want is called in an error.
+func (w *Want) name() string {
+	if len(w.Spots) == 1 {
+		return shown(w.Spots[0].Path)
+	}
+	return fmt.Sprintf("%d paths", len(w.Spots))
+}
+
+// check refuses what nobody can hold.
+func (d *Desk) check(ctx context.Context, w *Want) error {
 	switch {
 	case w.For < time.Second || w.For > Longest:
-		return nil, nil, ErrLong
-	case len(w.Path) > maxPath:
-		return nil, nil, fmt.Errorf("lease a path of %d bytes: at most %d are taken", len(w.Path), maxPath)
-	case !utf8.ValidString(w.Path):
-		return nil, nil, fmt.Errorf("lease %q: a path that is no UTF-8 cannot be told to others: rename it", w.Path)
+		return ErrLong
+	case len(w.Spots) > MaxHeld:
+		return ErrMany
 	}
-	if err := address.Check(string(w.Holder)); err != nil {
-		return nil, nil, fmt.Errorf("lease %s: %w", w.Path, err)
-	}
-	if err := d.Registry.Standing(ctx, w.Holder); err != nil {
-		return nil, nil, fmt.Errorf("lease %s: %w", w.Path, err)
-	}
-	for range maxTries {
-		var some []Ending
-		l, some, err = d.take(ctx, &w, now)
-		ended = append(ended, some...)
-		if !errors.Is(err, store.ErrConflict) {
-			break
+	for _, s := range w.Spots {
+		switch {
+		case len(s.Path) > maxPath:
+			return fmt.Errorf("lease a path of %d bytes: at most %d are taken", len(s.Path), maxPath)
+		case !utf8.ValidString(s.Path):
+			return fmt.Errorf("lease %q: a path that is no UTF-8 cannot be told to others: rename it", s.Path)
+		case s.Folder && d.tooWide(s.Path):
+			return fmt.Errorf("lease %s: %w", shown(s.Path), ErrWide)
 		}
 	}
-	if held, ok := errors.AsType[*HeldError](err); ok {
-		return nil, ended, errors.Join(held, d.Wait(ctx, held.Lease, w.Holder))
+	err := address.Check(string(w.Holder))
+	if err == nil {
+		err = d.Registry.Standing(ctx, w.Holder)
 	}
 	if err != nil {
-		return nil, ended, fmt.Errorf("lease %s: %w", w.Path, err)
+		return fmt.Errorf("lease %s: %w", w.name(), err)
 	}
-	return l, ended, nil
+	return nil
 }
 
-// An Ending is a lease that was found to have ended, and taken away.
-type Ending struct {
-	Lease *Lease
-	Why   string
-}
-
-func (d *Desk) take(ctx context.Context, w *Want, now time.Time) (*Lease, []Ending, error) {
-	turn, err := d.turn(ctx)
+// take takes once. store.ErrConflict: others were faster, or are at work; with force the next one need not wait for them.
+func (d *Desk) take(ctx context.Context, w *Want, now time.Time, force bool) ([]*Lease, []*HeldError, error) {
+	t, err := d.begin(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := d.All(ctx)
+	all, err := d.list(ctx, d.read)
 	if err != nil {
 		return nil, nil, err
 	}
-	var own *Lease
-	var ended []Ending
-	for _, o := range all {
-		if !o.covers(w.Path) && !(w.Folder && within(o.Path, w.Path)) {
+	if err := d.settle(ctx, t, all); err != nil {
+		return nil, nil, err
+	}
+	all = slices.DeleteFunc(all, func(l *Lease) bool { return l.part.id != "" })
+	own, held, err := d.inTheWay(ctx, w, all, now)
+	if err != nil || len(held) > 0 {
+		return nil, held, err
+	}
+	p := part{id: rand.Text(), begun: t.number}
+	made, err := d.parts(ctx, w, own, p, now)
+	if err == nil {
+		err = d.next(ctx, t, p.id)
+	}
+	if err != nil {
+		d.undo(ctx, made)
+		if errors.Is(err, errBusy) {
+			err = store.ErrConflict
+			if force {
+				err = errors.Join(err, d.cancel(ctx, t))
+			}
+		}
+		return nil, nil, err
+	}
+	done, err := d.done(context.WithoutCancel(ctx), w, own, made, now) // what counts now is not left half told
+	return done, nil, err
+}
+
+// inTheWay returns what the holder has on the spots already, and what others hold on them. What has ended there is taken away.
+func (d *Desk) inTheWay(ctx context.Context, w *Want, all []*Lease, now time.Time) (own []*Lease, held []*HeldError, err error) {
+	j, mine := d.judge(now), 0
+	for _, l := range all {
+		at := slices.IndexFunc(w.Spots, func(s Spot) bool { return l.covers(s.Path) || s.Folder && within(l.Path, s.Path) })
+		if at < 0 && !l.Is(w.Holder) {
 			continue
 		}
-		why, err := d.Ended(ctx, o, now)
+		why, err := j.ended(ctx, l)
+		if err != nil {
+			return nil, nil, err
+		}
 		switch {
-		case err != nil:
-			return nil, ended, err
+		case why != "" && at >= 0:
+			if _, err := d.finish(ctx, Ending{l, why}); ctx.Err() != nil {
+				return nil, nil, err
+			}
+			if _, err := d.remove(ctx, l); err != nil { // who cannot be told does not keep others from it
+				return nil, nil, err
+			}
 		case why != "":
-			mine, err := d.End(ctx, o)
-			if err != nil {
-				return nil, ended, err
+		case !l.Is(w.Holder):
+			held = append(held, &HeldError{Path: w.Spots[at].Path, Lease: l, Now: now})
+		default:
+			mine++
+			if slices.ContainsFunc(w.Spots, func(s Spot) bool { return s.Path == l.Path }) {
+				own = append(own, l)
 			}
-			if mine {
-				ended = append(ended, Ending{o, why})
-			}
-		case !o.Is(w.Holder):
-			return nil, ended, &HeldError{Path: w.Path, Lease: o, Now: now}
-		case o.Path == w.Path:
-			own = o
 		}
 	}
-	l, err := d.put(ctx, w, own, now)
-	if err != nil {
-		return nil, ended, err
+	if mine-len(own)+len(w.Spots) > MaxHeld {
+		return nil, nil, ErrMany
 	}
-	if err := d.next(ctx, turn); err != nil {
-		if own == nil { // somebody has taken something meanwhile: perhaps this
-			_, end := d.End(context.WithoutCancel(ctx), l)
-			err = errors.Join(err, end)
-		}
-		return nil, ended, err
-	}
-	return l, ended, nil
+	return own, held, nil
 }
 
-// put writes the lease.
-func (d *Desk) put(ctx context.Context, w *Want, own *Lease, now time.Time) (*Lease, error) {
-	l := &Lease{Path: w.Path, Folder: w.Folder, Holder: w.Holder.Canonical(), Since: now, Until: now.Add(w.For), Note: note(w.Note), key: keyOf(w.Path)}
+// errBusy reports that somebody else is at work on the same path.
+var errBusy = errors.New("somebody is taking it")
+
+// parts writes the leases that the holder has not as parts of a take. Those that it wrote it returns also with an error.
+func (d *Desk) parts(ctx context.Context, w *Want, own []*Lease, p part, now time.Time) (made []*Lease, err error) {
+	for _, s := range w.Spots {
+		if slices.ContainsFunc(own, func(l *Lease) bool { return l.Path == s.Path }) {
+			continue
+		}
+		l := w.lease(s, now)
+		l.part = p
+		if l.rev, err = d.Docs.Create(ctx, l.key, l.bytes()); errors.Is(err, store.ErrExists) {
+			err = d.clear(ctx, l.key, p.begun)
+		}
+		if err != nil {
+			return made, err
+		}
+		made = append(made, l)
+	}
+	return made, nil
+}
+
+// lease is that of a want on a spot.
+func (w *Want) lease(s Spot, now time.Time) *Lease {
+	l := &Lease{Path: s.Path, Folder: s.Folder, Holder: w.Holder.Canonical(), Since: now, Until: now.Add(w.For), Note: note(w.Note), key: keyOf(s.Path)}
 	if w.Tie != nil {
 		l.Session = w.Tie.SessionID
 		l.Agent, _ = w.Tie.Agent()
 	}
-	var err error
-	if own == nil {
-		if l.rev, err = d.Docs.Create(ctx, l.key, l.bytes()); errors.Is(err, store.ErrExists) {
-			err = d.clear(ctx, l.key)
-		}
-		return l, err
-	}
-	l.Since, l.Warned, l.Waits = own.Since, own.Warned, own.Waits
-	if l.Until.After(l.Since.Add(Longest)) { // it begins anew
-		l.Since = now
-	}
-	l.rev, err = d.Docs.Replace(ctx, l.key, l.bytes(), own.rev)
-	if errors.Is(err, store.ErrNotFound) {
-		err = store.ErrConflict
-	}
-	return l, err
+	return l
 }
 
-// clear takes away what lies at the place of a lease and is none. store.ErrConflict: look again.
-func (d *Desk) clear(ctx context.Context, k store.Key) error {
+// clear takes away what lies at the place of a lease and is none, or is a part of a take that never will be done. store.ErrConflict: look
+// again. errBusy: it may be done yet.
+func (d *Desk) clear(ctx context.Context, k store.Key, turn int64) error {
 	doc, err := d.Docs.Get(ctx, k)
 	if err == nil {
-		if _, bad := parse(doc); bad != nil {
+		l, bad := parse(doc)
+		switch {
+		case bad != nil, l.Folder && d.tooWide(l.Path), l.part.id != "" && l.part.begun != turn:
 			err = d.Docs.Delete(ctx, k, doc.Rev)
+		case l.part.id != "":
+			return errBusy
 		}
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
@@ -192,80 +283,57 @@ func (d *Desk) clear(ctx context.Context, k store.Key) error {
 	return store.ErrConflict
 }
 
-// turn is the state of the row of takes, which is begun when there is none.
-func (d *Desk) turn(ctx context.Context) (store.Doc, error) {
-	doc, err := d.Docs.Get(ctx, turns)
-	if !errors.Is(err, store.ErrNotFound) {
-		return doc, err
+// undo takes away what a take has written that was not done. What stays does not count.
+func (d *Desk) undo(ctx context.Context, made []*Lease) {
+	for _, l := range made {
+		_, _ = d.remove(context.WithoutCancel(ctx), l)
 	}
-	if _, err = d.Docs.Create(ctx, turns, []byte("{\"turn\":0}\n")); err != nil && !errors.Is(err, store.ErrExists) {
-		return doc, err
-	}
-	return d.Docs.Get(ctx, turns)
 }
 
-// next says that something was taken. store.ErrConflict: somebody else has, since turn was read.
-func (d *Desk) next(ctx context.Context, turn store.Doc) error {
-	n := int64(0)
-	if raw, ok := canonjson.Get(turn.Data, "turn"); ok {
-		n, _ = canonjson.Int(raw)
-	}
-	var o canonjson.Object
-	o.Int("turn", n+1)
-	_, err := d.Docs.Replace(ctx, turns, append(o.End(), '\n'), turn.Rev)
-	if errors.Is(err, store.ErrNotFound) {
-		err = store.ErrConflict
-	}
-	return err
-}
-
-// note is what a holder says, in one short line.
-func note(s string) string {
-	const most = 200
-	return plain.Head(plain.Clean(s), most)
-}
-
-// Release ends a lease of a holder. ErrNone: there is none of his there. *HeldError: it is somebody else's.
-func (d *Desk) Release(ctx context.Context, path string, holder address.Instance, now time.Time) (*Ending, error) {
-	for range maxTries {
-		l, err := d.get(ctx, keyOf(path))
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return nil, fmt.Errorf("%s: %w", plain.Clean(path), ErrNone)
-		case err != nil:
+// done makes whole what was taken, and prolongs what the holder had. store.ErrConflict: one of these has ended just now, and nothing is taken.
+func (d *Desk) done(ctx context.Context, w *Want, own, made []*Lease, now time.Time) (all []*Lease, err error) {
+	for n := range made {
+		if made[n], err = d.whole(ctx, made[n]); err != nil {
 			return nil, err
-		case !l.Is(holder):
-			return nil, &HeldError{Path: path, Lease: l, Now: now}
 		}
-		if mine, err := d.End(ctx, l); mine || err != nil {
-			return &Ending{l, Released}, err
+	}
+	all = slices.Clone(made)
+	for _, o := range own {
+		at := slices.IndexFunc(w.Spots, func(s Spot) bool { return s.Path == o.Path })
+		l, err := d.prolong(ctx, o, w.lease(w.Spots[at], now))
+		if err != nil {
+			d.undo(ctx, made)
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b *Lease) int { return strings.Compare(a.Path, b.Path) })
+	return all, nil
+}
+
+// prolong puts a new end to a lease of the holder.
+func (d *Desk) prolong(ctx context.Context, own, l *Lease) (*Lease, error) {
+	for range maxTries {
+		since := own.Since
+		if l.Until.After(since.Add(Longest)) { // it begins anew
+			since = l.Since
+		}
+		next := *l
+		next.Since, next.Warned, next.Waits = since, own.Warned, own.Waits
+		rev, err := d.Docs.Replace(ctx, own.key, next.bytes(), own.rev)
+		if err == nil {
+			next.rev = rev
+			return &next, nil
+		}
+		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		if own, err = d.get(ctx, l.key); errors.Is(err, store.ErrNotFound) || err == nil && (!own.Is(l.Holder) || own.over) {
+			return nil, store.ErrConflict
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return nil, store.ErrConflict
-}
-
-// Sweep takes away what has ended, and returns what it took away: who calls it tells those concerned.
-func (d *Desk) Sweep(ctx context.Context, now time.Time) ([]Ending, error) {
-	all, err := d.All(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var ended []Ending
-	for _, l := range all {
-		why, err := d.Ended(ctx, l, now)
-		if err != nil {
-			return ended, err
-		}
-		if why == "" {
-			continue
-		}
-		mine, err := d.End(ctx, l)
-		if err != nil {
-			return ended, err
-		}
-		if mine {
-			ended = append(ended, Ending{l, why})
-		}
-	}
-	return ended, nil
 }

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"time"
 
@@ -92,39 +91,22 @@ func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
 		}
 	}
 	c.sweepLeases(ctx, c.bus)
-	return c.takeAll(ctx, own, w, paths)
-}
-
-// takeAll takes all of the paths, or none: half of what is needed helps nobody.
-func (c *call) takeAll(ctx context.Context, own *identity.Speaker, w lease.Want, paths []string) (*canonjson.Object, error) {
-	d, now := c.Leases(), time.Now()
-	var taken, all []*lease.Lease
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		w.Path, w.Folder = path, err == nil && info.IsDir()
-		before, err := d.On(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		l, ended, err := d.Take(ctx, w, now)
-		c.tellEnded(ctx, own, ended)
-		if err != nil {
-			for _, t := range taken {
-				if _, e := d.Release(context.WithoutCancel(ctx), t.Path, own.Instance, now); e != nil {
-					c.log(e.Error())
-				}
-			}
-			if held, ok := errors.AsType[*lease.HeldError](err); ok {
-				return nil, c.refuse("ask its holder with tutti_send, or work on something else: you are told by mail when it has ended", "%s", held)
-			}
-			return nil, err
-		}
-		all = append(all, l)
-		if !slices.ContainsFunc(before, func(b *lease.Lease) bool { return b.Path == path && b.Is(own.Instance) }) {
-			taken = append(taken, l)
-		}
+	w.Spots = app.LeaseSpots(paths)
+	all, err := c.leaseDesk(c.bus, own).Take(ctx, w, time.Now())
+	if held, ok := errors.AsType[*lease.HeldError](err); ok {
+		return nil, c.refuse("ask its holder with tutti_send, or work on something else: you are told by mail when it has ended", "%s", held)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return c.leases(all)
+}
+
+// leaseDesk keeps leases, and tells in somebody's name what has ended.
+func (v *server) leaseDesk(b *bus, own *identity.Speaker) *lease.Desk {
+	d := b.Leases()
+	d.Tell = func(ctx context.Context, e lease.Ending) error { return app.TellEnded(ctx, b.office, own, e, v.log) }
+	return d
 }
 
 // leases answers with leases, as many as one answer takes.
@@ -143,22 +125,11 @@ func leaseList(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, now := c.Leases(), time.Now()
-	all, err := d.All(ctx)
+	all, err := c.Leases().Standing(ctx, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	var found []*lease.Lease
-	for _, l := range all {
-		why, err := d.Ended(ctx, l, now)
-		if err != nil {
-			return nil, err
-		}
-		if why == "" && (len(paths) == 0 || slices.ContainsFunc(paths, l.Touches)) {
-			found = append(found, l)
-		}
-	}
-	return c.leases(found)
+	return c.leases(slices.DeleteFunc(all, func(l *lease.Lease) bool { return len(paths) > 0 && !slices.ContainsFunc(paths, l.Touches) }))
 }
 
 func leaseRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
@@ -170,9 +141,9 @@ func leaseRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := c.Leases()
+	d := c.leaseDesk(c.bus, own)
 	if all, _ := canonjson.Bool(c.raw("all")); all {
-		every, err := d.All(ctx)
+		every, err := d.Standing(ctx, time.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -186,9 +157,13 @@ func leaseRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	var gone []string
 	for _, path := range paths {
-		e, err := d.Release(ctx, path, own.Instance, time.Now())
+		err := d.Release(ctx, path, own.Instance, time.Now())
 		if errors.Is(err, lease.ErrNone) {
 			continue // what is wanted is so
+		}
+		if untold, ok := errors.AsType[*lease.UntoldError](err); ok {
+			c.log(untold.Error())
+			err = nil
 		}
 		if held, ok := errors.AsType[*lease.HeldError](err); ok {
 			return nil, c.refuse("only its holder releases it", "%s", held)
@@ -197,20 +172,12 @@ func leaseRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
 			return nil, err
 		}
 		gone = append(gone, clip(path, maxWord))
-		c.tellEnded(ctx, own, []lease.Ending{*e})
 	}
 	var o canonjson.Object
 	o.Bool("ok", true)
 	o.Strs("released", gone[:min(len(gone), 30)])
 	o.Int("count", int64(len(gone)))
 	return &o, nil
-}
-
-// tellEnded tells those concerned that leases have ended. Under halt nobody can be told.
-func (c *call) tellEnded(ctx context.Context, own *identity.Speaker, ended []lease.Ending) {
-	if err := app.TellEnded(ctx, c.office, own, ended...); err != nil {
-		c.log("not everybody could be told that a lease has ended: " + err.Error())
-	}
 }
 
 // watchLeases looks from time to time for leases that have ended, and tells.
@@ -228,8 +195,8 @@ func (v *server) watchLeases(ctx context.Context, b *bus) {
 	}
 }
 
-// sweepLeases takes leases away that have ended, and tells those concerned in the name of this connection. Who is stopped tells nobody, so
-// what has ended stays until the stop is cleared; it holds nothing.
+// sweepLeases takes leases away that have ended, and tells those concerned in the name of this connection. An agent that is stopped tells
+// nobody, nor one that has not been let go on by its user since: what has ended stays until somebody may; it holds nothing.
 func (v *server) sweepLeases(ctx context.Context, b *bus) {
 	if halt.Read().Halted || b.astray() != nil {
 		return
@@ -242,8 +209,10 @@ func (v *server) sweepLeases(ctx context.Context, b *bus) {
 	if err != nil {
 		return // somebody else will
 	}
-	ended, err := d.Sweep(ctx, time.Now())
-	if err := errors.Join(err, app.TellEnded(ctx, b.office, own, ended...)); err != nil && ctx.Err() == nil {
+	if on, err := b.office.Engaged(ctx, own.Instance); err != nil || !on {
+		return
+	}
+	if _, err := v.leaseDesk(b, own).Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		v.log("leases that have ended: " + err.Error())
 	}
 }
