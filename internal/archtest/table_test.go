@@ -52,7 +52,7 @@ func init() {
 	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "demo", "search", "remoting", "dashboard", "tui", "webui")
 	lay(place{tier: 7}, "cmd/tutti")
 	lay(place{tier: 7, heavy: true}, "cmd/tuttid")
-	lay(place{tier: 8, test: true}, "store/storetest", "vectortest", "foreigntest", "crashtest", "archtest", "benchtool", "e2etest", "mcptest", "commstest", "boundtest")
+	lay(place{tier: 8, test: true}, "store/storetest", "store/bothtest", "vectortest", "foreigntest", "crashtest", "archtest", "benchtool", "e2etest", "mcptest", "commstest", "boundtest")
 }
 
 // outside says which modules a leaf may import. A leaf that is not named may import the system calls and nothing else.

@@ -61,7 +61,7 @@ func whoConducts(e *env) (measured, error) {
 		}
 		defer s.Close()
 		d := conductor.Desk{Log: s, Presence: presence.New(s), Registry: people.New(s), Machine: app.Machine()}
-		r, err := d.Resolve(e.ctx, conductor.Where{Path: "/work/here", Derived: "ws:derived"}, time.Now())
+		r, err := d.Resolve(e.ctx, conductor.Where{Path: "/srv/here", Derived: "ws:derived"}, time.Now())
 		if err == nil && (len(r.Candidates) != liveHere || r.Conductor != agentOf(0)) {
 			err = fmt.Errorf("%d candidates, %q conducts", len(r.Candidates), r.Conductor)
 		}
@@ -79,9 +79,9 @@ func fillFleet(e *env, s *filestore.Store) error {
 	now := time.Now()
 	where := func(n int) (id, path string) {
 		if n < liveHere {
-			return "ws:here", "/work/here"
+			return "ws:here", "/srv/here"
 		}
-		return fmt.Sprintf("ws:%d", n%500), fmt.Sprintf("/work/%d", n%500)
+		return fmt.Sprintf("ws:%d", n%500), fmt.Sprintf("/srv/%d", n%500)
 	}
 	lines := make([][]byte, 0, fleet)
 	for n := range fleet {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +19,8 @@ import (
 	"tutti/internal/registry"
 	"tutti/internal/signature"
 	"tutti/internal/store"
-	"tutti/internal/store/filestore"
-	"tutti/internal/store/memstore"
+	"tutti/internal/store/bothtest"
+	"tutti/internal/store/storetest"
 )
 
 var now = time.Date(2026, 6, 12, 10, 0, 0, 0, time.UTC)
@@ -32,40 +31,19 @@ const (
 	beta  = address.Instance("codex:beta:bbbbbbbbbbb2")
 )
 
-type backend interface {
-	store.Docs
-	store.Log
-	store.Leases
-}
-
 // A stage is a bus with a desk.
 type stage struct {
 	t    *testing.T
-	s    backend
+	s    storetest.Store
 	d    *conductor.Desk
 	dead map[proc.ID]bool
 }
 
 func each(t *testing.T, test func(*stage)) {
-	for name, open := range map[string]func(t *testing.T) backend{
-		"files": func(t *testing.T) backend {
-			s, err := filestore.Open(filepath.Join(t.TempDir(), "root"), filestore.Options{Create: true, CacheDir: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { s.Close() })
-			return s
-		},
-		"memory": func(*testing.T) backend { return memstore.New(memstore.Options{}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(on(t, open(t)))
-		})
-	}
+	bothtest.Each(t, func(t *testing.T, s storetest.Store) { test(on(t, s)) })
 }
 
-func on(t *testing.T, s backend) *stage {
+func on(t *testing.T, s storetest.Store) *stage {
 	g := &stage{t: t, s: s, dead: map[proc.ID]bool{}}
 	g.d = &conductor.Desk{Log: s, Presence: presence.New(s), Registry: registry.New(s), Machine: presence.Machine{
 		Boot: "boot", Space: "space", Alive: func(id proc.ID) bool { return !g.dead[id] },

@@ -13,11 +13,12 @@ import (
 	"tutti/internal/presence"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
+	"tutti/internal/store/storetest"
 )
 
 // A standstill is a store in which something happens when sessions are listed, as in a process that is stopped there.
 type standstill struct {
-	backend
+	storetest.Store
 	meanwhile func()
 }
 
@@ -26,14 +27,14 @@ func (s *standstill) List(ctx context.Context, k store.Kind, owner string) iter.
 		s.meanwhile = nil
 		then()
 	}
-	return s.backend.List(ctx, k, owner)
+	return s.Store.List(ctx, k, owner)
 }
 
 // TestLaunchLost: who was stopped behind the gates, until its lock had passed to somebody else who asked, does not ask once more.
 func TestLaunchLost(t *testing.T) {
 	t.Parallel()
 	clock := now
-	s := &standstill{backend: memstore.New(memstore.Options{LiveTTL: 1 << 40, Now: func() time.Time { return clock }})}
+	s := &standstill{Store: memstore.New(memstore.Options{LiveTTL: 1 << 40, Now: func() time.Time { return clock }})}
 	g := on(t, s)
 	if _, err := g.d.Presence.Open(t.Context(), presence.Start{Instance: "remote:r:000000000001", Host: "remote"}, now); err != nil {
 		t.Fatal(err)

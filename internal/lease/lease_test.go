@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,8 +15,8 @@ import (
 	"tutti/internal/proc"
 	"tutti/internal/registry"
 	"tutti/internal/store"
-	"tutti/internal/store/filestore"
-	"tutti/internal/store/memstore"
+	"tutti/internal/store/bothtest"
+	"tutti/internal/store/storetest"
 )
 
 var now = time.Date(2026, 6, 12, 10, 0, 0, 0, time.UTC)
@@ -28,29 +27,10 @@ const (
 	gamma = address.Instance("gemini:gamma:ccccccccccc3")
 )
 
-type backend interface {
-	store.Docs
-	store.Log
-}
-
 func each(t *testing.T, test func(t *testing.T, d *lease.Desk)) {
-	for name, open := range map[string]func(t *testing.T) backend{
-		"files": func(t *testing.T) backend {
-			s, err := filestore.Open(filepath.Join(t.TempDir(), "root"), filestore.Options{Create: true, CacheDir: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { s.Close() })
-			return s
-		},
-		"memory": func(*testing.T) backend { return memstore.New(memstore.Options{}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t)
-			test(t, &lease.Desk{Docs: s, Presence: presence.New(s), Registry: registry.New(s)})
-		})
-	}
+	bothtest.Each(t, func(t *testing.T, s storetest.Store) {
+		test(t, &lease.Desk{Docs: s, Presence: presence.New(s), Registry: registry.New(s)})
+	})
 }
 
 func take(t *testing.T, d *lease.Desk, w lease.Want, at time.Time) *lease.Lease {

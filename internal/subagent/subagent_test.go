@@ -3,7 +3,6 @@ package subagent_test
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,8 +13,8 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/registry"
 	"tutti/internal/store"
-	"tutti/internal/store/filestore"
-	"tutti/internal/store/memstore"
+	"tutti/internal/store/bothtest"
+	"tutti/internal/store/storetest"
 	"tutti/internal/subagent"
 )
 
@@ -24,28 +23,14 @@ var now = time.Date(2026, 6, 12, 10, 0, 0, 0, time.UTC)
 const who = address.Instance("claude:api:3f2a9c01b7de")
 
 func each(t *testing.T, test func(t *testing.T, log store.Log, a *subagent.Agents)) {
-	for name, open := range map[string]func(t *testing.T) store.Log{
-		"files": func(t *testing.T) store.Log {
-			s, err := filestore.Open(filepath.Join(t.TempDir(), "root"), filestore.Options{Create: true, CacheDir: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { s.Close() })
-			return s
-		},
-		"memory": func(*testing.T) store.Log { return memstore.New(memstore.Options{}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			log := open(t)
-			r := registry.New(log)
-			line := fmt.Sprintf(`{"id":%q,"instance":%q,"roles":["AGENTS"],"scopes":["s"],"capabilities":["read","write"],"endpoints":[],"publicKeys":[],"acceptedPolicies":[],"createdAt":"2026-01-01T00:00:00.000Z"}`, who, who)
-			if err := r.Register(t.Context(), []byte(line)); err != nil {
-				t.Fatal(err)
-			}
-			test(t, log, &subagent.Agents{Registry: r})
-		})
-	}
+	bothtest.Each(t, func(t *testing.T, log storetest.Store) {
+		r := registry.New(log)
+		line := fmt.Sprintf(`{"id":%q,"instance":%q,"roles":["AGENTS"],"scopes":["s"],"capabilities":["read","write"],"endpoints":[],"publicKeys":[],"acceptedPolicies":[],"createdAt":"2026-01-01T00:00:00.000Z"}`, who, who)
+		if err := r.Register(t.Context(), []byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		test(t, log, &subagent.Agents{Registry: r})
+	})
 }
 
 func spawn(t *testing.T, a *subagent.Agents, parent address.Instance, name string, caps ...string) address.Instance {
