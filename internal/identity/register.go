@@ -65,7 +65,7 @@ func (k *Keeper) hasRole(ctx context.Context, i address.Instance, role string) e
 	}
 	reg, err := k.Registry.ByInstance(ctx, i)
 	switch {
-	case errors.Is(err, registry.ErrNotRegistered):
+	case errors.Is(err, registry.ErrNotRegistered), err == nil && reg.Mirrored():
 		return nil // it will be, with the role
 	case err != nil:
 		return err
@@ -93,12 +93,12 @@ func (c *claim) paths() error {
 	return err
 }
 
-// register adds a registration for an instance that has none, with the key of the keyring.
+// register adds a registration for an instance that has none, with the key of the keyring. What another bus has shown of it is none.
 func (k *Keeper) register(ctx context.Context, n registry.Agent, now time.Time) error {
-	switch _, err := k.Registry.ByInstance(ctx, n.Instance); {
-	case err == nil:
+	switch reg, err := k.Registry.ByInstance(ctx, n.Instance); {
+	case err == nil && !reg.Mirrored():
 		return nil
-	case !errors.Is(err, registry.ErrNotRegistered):
+	case err != nil && !errors.Is(err, registry.ErrNotRegistered):
 		return err
 	}
 	key, err := k.Ring.Load(n.Instance)

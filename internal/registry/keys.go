@@ -158,6 +158,10 @@ func (k *key) record(pem string) {
 
 // Keys returns the keys of an instance in any spelling, or of a registration's id. An instance that is not registered has none,
 // and one that was offboarded has none that is active.
+//
+// Of one that is only mirrored those count that were added here, and without any it counts as not registered: the key that came with
+// the mirror was chosen by whoever pushed it, and was enrolled to show sessions. Believed for mail or instructions it would give everybody
+// who may show something the voice of an agent.
 func (r *Registry) Keys(ctx context.Context, i address.Instance) (*Keys, error) {
 	reg, err := r.lookup(ctx, i)
 	if errors.Is(err, ErrNotRegistered) {
@@ -166,15 +170,38 @@ func (r *Registry) Keys(ctx context.Context, i address.Instance) (*Keys, error) 
 	if err != nil {
 		return nil, err
 	}
-	return r.keysOf(ctx, reg)
+	k, err := r.keysOf(ctx, reg)
+	if err == nil && reg.Mirrored() && !slices.ContainsFunc(k.all, func(one *key) bool { return len(one.texts) > 0 }) {
+		k.ID = ""
+	}
+	return k, err
+}
+
+// MirrorKeys is Keys with those that came with a mirror: the keys that may show more of the same agent, and nothing else.
+func (r *Registry) MirrorKeys(ctx context.Context, i address.Instance) (*Keys, error) {
+	reg, err := r.lookup(ctx, i)
+	if errors.Is(err, ErrNotRegistered) {
+		return &Keys{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.keysWith(ctx, reg, reg.PublicKeys)
 }
 
 func (r *Registry) keysOf(ctx context.Context, reg *Registration) (*Keys, error) {
+	if reg.Mirrored() {
+		return r.keysWith(ctx, reg, nil)
+	}
+	return r.keysWith(ctx, reg, reg.PublicKeys)
+}
+
+func (r *Registry) keysWith(ctx context.Context, reg *Registration, registered []string) (*Keys, error) {
 	events, err := r.events(ctx, reg.ID)
 	if err != nil {
 		return nil, fmt.Errorf("look up the keys of %q: %w", reg.ID, err)
 	}
-	k := Fold(reg.ID, reg.PublicKeys, events)
+	k := Fold(reg.ID, registered, events)
 	for _, i := range reg.names() {
 		switch t, err := r.tombstone(ctx, i); {
 		case err != nil:
@@ -286,7 +313,7 @@ func (r *Registry) RevokeKey(ctx context.Context, i address.Instance, pem string
 	}
 	for done := 0; ; done++ {
 		err := r.add(ctx, keyEvents, func() ([]byte, error) {
-			keys, err := r.keysOf(ctx, reg)
+			keys, err := r.keysWith(ctx, reg, reg.PublicKeys) // what came with a mirror can be revoked, too
 			if err != nil {
 				return nil, err
 			}

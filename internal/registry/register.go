@@ -8,8 +8,8 @@ import (
 	"tutti/internal/canonjson"
 )
 
-// Register adds a registration, which Check has to find nothing wrong with. ErrRegistered: its id has one, which stays. ErrGone:
-// its instance was offboarded, in whatever spelling.
+// Register adds a registration, which Check has to find nothing wrong with. ErrRegistered: its id has one, which stays; one that was
+// mirrored hinders only another that is. ErrGone: its instance was offboarded, in whatever spelling.
 // Members that are not known here are kept.
 func (r *Registry) Register(ctx context.Context, raw []byte) error {
 	if err := Check(raw); err != nil {
@@ -26,7 +26,8 @@ func (r *Registry) Register(ctx context.Context, raw []byte) error {
 	}
 	line := canonjson.Compact(raw)
 	err = r.add(ctx, instances, func() ([]byte, error) {
-		switch _, err := r.Get(ctx, reg.ID); {
+		switch old, err := r.Get(ctx, reg.ID); {
+		case err == nil && old.Mirrored() && !reg.Mirrored():
 		case err == nil:
 			return nil, ErrRegistered
 		case !errors.Is(err, ErrNotRegistered):

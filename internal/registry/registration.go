@@ -104,7 +104,7 @@ func (r *Registration) names() []address.Instance {
 }
 
 // Mirrored tells whether the registration was shown here by an agent of another bus. What it says of scopes is then its own word, by
-// which others may find it, and which gives it no right.
+// which others may find it, and which gives it no right; its keys are believed for more of the same alone (see [Registry.MirrorKeys]).
 func (r *Registration) Mirrored() bool {
 	_, there := canonjson.Get(r.Raw, "mirroredAt")
 	return there

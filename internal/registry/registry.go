@@ -85,13 +85,14 @@ var registrations = &store.Projection{
 	},
 }
 
-// Get returns the registration of an id, compared exactly: the first line that has it. ErrNotRegistered: there is none.
+// Get returns the registration of an id, compared exactly: the first line that has it, and one that was mirrored only where there is
+// no other. ErrNotRegistered: there is none.
 func (r *Registry) Get(ctx context.Context, id string) (*Registration, error) {
 	return r.first(ctx, byID+id, id)
 }
 
 // ByInstance returns the first registration of an instance in any spelling. Later ones, which anybody could have added, do
-// not count. ErrNotRegistered: there is none.
+// not count, except that one which was mirrored counts only where there is no other. ErrNotRegistered: there is none.
 func (r *Registry) ByInstance(ctx context.Context, i address.Instance) (*Registration, error) {
 	return r.first(ctx, byInstance+string(i.Canonical()), string(i))
 }
@@ -115,12 +116,23 @@ func (r *Registry) lookup(ctx context.Context, i address.Instance) (*Registratio
 	return reg, err
 }
 
+// first returns the oldest registration that has an index key. What another bus has shown gives way to what was registered here, also
+// later: else whoever is mirrored could take a name before its owner comes.
 func (r *Registry) first(ctx context.Context, key, name string) (*Registration, error) {
+	var mirrored *Registration
 	for reg, err := range r.find(ctx, key) {
 		if err != nil {
 			return nil, fmt.Errorf("look up %q: %w", name, err)
 		}
-		return reg, nil
+		if !reg.Mirrored() {
+			return reg, nil
+		}
+		if mirrored == nil {
+			mirrored = reg
+		}
+	}
+	if mirrored != nil {
+		return mirrored, nil
 	}
 	return nil, fmt.Errorf("%q: %w", name, ErrNotRegistered)
 }
@@ -169,8 +181,9 @@ func (r *Registry) ByWorkspacePath(ctx context.Context, path string) ([]*Registr
 	return all, nil
 }
 
-// All yields every registration, oldest first: of the lines that have one id the first. What is wrong with a line is yielded
-// as a *store.UnfitError, and the rest goes on; any other error ends it.
+// All yields every registration, oldest first: of the lines that have one id the first, and what was mirrored only where nobody is
+// registered here under the name. What is wrong with a line is yielded as a *store.UnfitError, and the rest goes on; any other error
+// ends it.
 func (r *Registry) All(ctx context.Context) iter.Seq2[*Registration, error] {
 	return func(yield func(*Registration, error) bool) {
 		seen := map[string]bool{}
@@ -179,6 +192,11 @@ func (r *Registry) All(ctx context.Context) iter.Seq2[*Registration, error] {
 			if err == nil {
 				if reg, err = Parse(line.Data); err != nil {
 					err = unfit(instances, line, err)
+				}
+			}
+			if err == nil && reg.Mirrored() {
+				if by, e := r.lookup(ctx, reg.Instance); e == nil && !by.Mirrored() {
+					continue
 				}
 			}
 			if err == nil && seen[reg.ID] {

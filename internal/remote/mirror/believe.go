@@ -39,7 +39,7 @@ func (r *Receiver) believe(ctx context.Context, p *push) (remote.Reason, error) 
 // candidates are the keys that may speak for an agent: its active ones, and those that were enrolled for it. Keys that were enrolled for
 // nobody in particular may speak for one who is not registered here.
 func (r *Receiver) candidates(ctx context.Context, who address.Instance) (all []signature.Public, _ remote.Reason, err error) {
-	keys, err := r.Registry.Keys(ctx, who) // none of one who is not registered
+	keys, err := r.Registry.MirrorKeys(ctx, who) // none of one who is not registered
 	if err != nil {
 		return nil, "", err
 	}
