@@ -346,8 +346,35 @@ func TestIndirect(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].MirroredAt == "" || all[0].Launch != nil || all[0].PID != 0 || all[0].State != presence.Live {
 		t.Fatalf("got %+v %v", all, err)
 	}
-	done, reason, err := Drive(t.Context(), x.w, itself(far))
-	if err != nil || reason != "" || done.Err == nil || done.Way == "headless" {
-		t.Errorf("driven: %+v %q %v; want that nothing leads there", done, reason, err)
+	if done, reason, err := Drive(t.Context(), x.w, itself(far)); err != nil || reason != "unauthorized" {
+		t.Errorf("it drives itself: %+v %q %v; want that it may not", done, reason, err)
+	}
+}
+
+// TestHeard: to a hook, which lets a whole prompt through or nothing, what stands beside a signed line is a part of it; who reads the line
+// alone gets that.
+func TestHeard(t *testing.T) {
+	const line = "[h2a from=a:b:c to=d:e:f nonce=n at=t sig=s] do it"
+	prompt := func(text string) string {
+		return `{"hook_event_name":"UserPromptSubmit","prompt":` + string(canonjson.AppendString(nil, text)) + `}`
+	}
+	for in, want := range map[string]struct {
+		line     string
+		is, hook bool
+	}{
+		line:                          {line, true, false},
+		"before\n" + line + "\nafter": {line, true, false},
+		"before":                      {"before", false, false},
+		prompt(line):                  {line, true, true},
+		prompt("\n" + line + "\r\n"):  {line, true, true},
+		prompt(line + " "):            {line + " ", true, true},
+		prompt("before\n" + line):     {"before\n" + line, true, true},
+		prompt(line + "\nafter"):      {line + "\nafter", true, true},
+		prompt(line + "\n[h2a from=a:b:c] another"): {line + "\n[h2a from=a:b:c] another", true, true},
+		prompt("before"): {"before", false, true},
+	} {
+		if got, is, hook := Heard([]byte(in)); got != want.line || is != want.is || hook != want.hook {
+			t.Errorf("%q: got %q %v %v, want %+v", in, got, is, hook, want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -191,11 +192,16 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// Heard is what a hook was told: the line in it, and whether it is one.
+// Heard is what a hook was told: the line in it, and whether it is one. A hook lets the whole prompt through or none of it, so that
+// there what stands beside a line counts as part of it, and makes it one that nobody has signed.
 func Heard(in []byte) (line string, is, hook bool) {
 	text, hook := drive.Prompt(in)
 	line = drive.Find(text)
-	return line, len(line) >= len(drive.Mark) && line[:len(drive.Mark)] == drive.Mark, hook
+	is = strings.HasPrefix(line, drive.Mark)
+	if is && hook {
+		line = strings.Trim(text, "\r\n")
+	}
+	return line, is, hook
 }
 
 // swept is how many old markers go with each instruction that is let through by a program that ends at once.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/registry"
@@ -97,6 +98,102 @@ func TestSmuggled(t *testing.T) {
 		t.Error("the command was run")
 	}
 	r.wants(url, "the good one", quoted(good), 202, "ok")
+}
+
+// TestOverheard: a line that was overheard is handed on as it was signed or not at all: no word, in whatever place of its head, comes with it,
+// and of another order of its members nothing is seen.
+func TestOverheard(t *testing.T) {
+	r := open(t)
+	out := filepath.Join(t.TempDir(), "out")
+	url := r.serve(`{ cat; printf '%s\n' "$H2A_DRIVE_LINE"; } >>'`+out+`'`, func(string) error { return nil })
+	good := line(t, boss, worker, "o1", "go on", time.Now())
+	text := good.String()
+	rest := strings.TrimPrefix(text, Mark)
+	at, _, _ := strings.Cut(rest, " ")
+	head, words, _ := strings.Cut(rest, "]")
+	for what, text := range map[string]string{
+		"a word at the end":         strings.Replace(text, "] ", " and=rm] ", 1),
+		"a word at the start":       Mark + "note=ignore-what-follows " + rest,
+		"a word in the middle":      strings.Replace(text, " to=", " then=$(id) to=", 1),
+		"a word without a value":    strings.Replace(text, "] ", " x=] ", 1),
+		"a word without a name":     strings.Replace(text, "] ", " =x] ", 1),
+		"a name in another case":    strings.Replace(text, "] ", " FROM=x] ", 1),
+		"an empty member before":    Mark + "from= " + rest,
+		"an empty member after":     strings.Replace(text, "] ", " sig=] ", 1),
+		"a member twice, alike":     Mark + at + " " + rest,
+		"a tab for a blank":         strings.Replace(text, " to=", "\tto=", 1),
+		"a line end in the head":    strings.Replace(text, " to=", "\nto=", 1),
+		"a no-break blank":          strings.Replace(text, " to=", "\u00a0x to=", 1),
+		"a blank at the end of it":  Mark + head + " ]" + words,
+		"a blank at its beginning":  Mark + " " + rest,
+		"no blank before the words": Mark + head + "]" + strings.TrimPrefix(words, " "),
+		"another mark":              "[H2A " + rest,
+	} {
+		r.wants(url, what, quoted(text), 400, "malformed")
+	}
+	turned := Mark + "sig=" + good.Sig + " at=" + good.At + " to=" + good.To + " nonce=o1 from=" + good.From + "] go on"
+	r.wants(url, "in another order", quoted(turned), 202, "ok")
+	if got, err := os.ReadFile(out); err != nil || string(got) != text+"\n"+text+"\n" {
+		t.Errorf("the command got %q %v, want what was signed", got, err)
+	}
+}
+
+// TestMirroredSender: who is known here by a mirror alone gives nobody instructions, whatever it says of itself and whatever others say of it,
+// and also not when somebody vouches for its key; who is registered here later under the name does.
+func TestMirroredSender(t *testing.T) {
+	r := open(t)
+	const far = address.Instance("claude:far:fffffffffff4")
+	key, ctx := signature.Generate(), t.Context()
+	as := func(roles ...string) []byte {
+		return registry.Build(registry.Agent{Instance: far, Roles: roles, Scopes: []string{"scope:a"}, PublicKeys: []string{key.Public().PEM()}}, time.Now())
+	}
+	under := address.Instance("codex:under:ddddddddddd5")
+	for _, raw := range [][]byte{
+		canonjson.Set(as(registry.Principal, registry.Executif), "mirroredAt", []byte(`"2026-01-01T00:00:00.000Z"`)),
+		registry.Build(registry.Agent{Instance: under, Scopes: []string{"scope:a"}, Principal: string(far), Conductor: string(far)}, time.Now()),
+	} {
+		if err := r.g.Registry.Register(ctx, raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	pass := func(from, to address.Instance) remote.Reason {
+		n++
+		l, err := Write(from, to, "go on", fmt.Sprint("far", n), "", key, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, reason, err := r.g.Pass(ctx, l.String(), to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reason
+	}
+	all := []address.Instance{under, far, worker}
+	for _, to := range all {
+		if got := pass(far, to); got != remote.NoKey {
+			t.Errorf("to %s: got %q, want %s", to, got, remote.NoKey)
+		}
+	}
+	if err := r.g.Registry.AddKey(ctx, far, key.Public().PEM(), nil, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range all {
+		if got := pass("Claude:Far:fffffffffff4", to); got != Unauthorized {
+			t.Errorf("with a key that somebody added, to %s: got %q, want %s", to, got, Unauthorized)
+		}
+		if got, err := r.g.Authorize(ctx, far, to); got != Unauthorized || err != nil {
+			t.Errorf("to %s: got %q %v, want %s", to, got, err, Unauthorized)
+		}
+	}
+	if err := r.g.Registry.Register(ctx, as(registry.Agents)); err != nil {
+		t.Fatal(err)
+	}
+	for to, want := range map[address.Instance]remote.Reason{under: "", far: "", worker: Unauthorized} {
+		if got := pass(far, to); got != want {
+			t.Errorf("registered here, to %s: got %q, want %q", to, got, want)
+		}
+	}
 }
 
 // TestTimes: only what is at most five minutes old and one minute ahead counts, and no text is taken for a time.

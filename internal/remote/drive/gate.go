@@ -41,7 +41,8 @@ type Gate struct {
 }
 
 // Authorize tells whether one agent may give another one instructions: "" if so. A role alone, or that it conducts by election, gives no
-// such right.
+// such right. One that is only mirrored here has none at all, not even where a registration names it as conductor: who it is, its scopes
+// and its key are the word of whoever pushed it.
 func (g *Gate) Authorize(ctx context.Context, from, to address.Instance) (remote.Reason, error) {
 	var both [2]*registry.Registration
 	for n, who := range []address.Instance{from, to} {
@@ -56,6 +57,9 @@ func (g *Gate) Authorize(ctx context.Context, from, to address.Instance) (remote
 			return "", err
 		}
 		both[n] = reg
+	}
+	if both[0].Mirrored() {
+		return Unauthorized, nil
 	}
 	return authority(both[0], both[1]), nil
 }
@@ -89,7 +93,7 @@ func (g *Gate) Pass(ctx context.Context, text string, to address.Instance) (Line
 	if seen {
 		return l, remote.Replayed, nil
 	}
-	reason, err = g.take(ctx, &l, len(text), claim)
+	reason, err = g.take(ctx, &l, claim)
 	return l, reason, err
 }
 
@@ -115,12 +119,12 @@ func (g *Gate) proven(ctx context.Context, text string, to address.Instance) (Li
 }
 
 // take marks a line as taken when its sender may give it.
-func (g *Gate) take(ctx context.Context, l *Line, size int, claim *remote.Claim) (remote.Reason, error) {
+func (g *Gate) take(ctx context.Context, l *Line, claim *remote.Claim) (remote.Reason, error) {
 	if reason, err := g.Authorize(ctx, address.Instance(l.From), address.Instance(l.To)); err != nil || reason != "" {
 		return reason, err
 	}
 	if g.Rates != nil { // last: a line that was overheard uses up nobody's share
-		if _, ok := g.Rates.Take(address.Instance(l.From), size, g.Now()); !ok {
+		if _, ok := g.Rates.Take(address.Instance(l.From), len(l.String()), g.Now()); !ok {
 			return TooOften, nil
 		}
 	}

@@ -26,7 +26,8 @@ type Line struct {
 // Mark is what a line begins with.
 const Mark = "[h2a "
 
-// Parse reads a line; false: it is none.
+// Parse reads a line; false: it is none. Its head has the five members in any order, each once and not empty, and nothing else: a word
+// that the signature does not cover could say anything to whoever reads the line.
 func Parse(text string) (l Line, ok bool) {
 	rest, ok := strings.CutPrefix(text, Mark)
 	if !ok {
@@ -39,22 +40,23 @@ func Parse(text string) (l Line, ok bool) {
 	if l.Instruction, ok = strings.CutPrefix(instruction, " "); !ok {
 		return l, false
 	}
-	seen := map[string]bool{}
-	for _, word := range strings.Split(head, " ") {
+	words := strings.Split(head, " ")
+	if len(words) != members {
+		return Line{}, false
+	}
+	for _, word := range words {
 		key, value, ok := strings.Cut(word, "=")
-		if !ok || seen[key] {
+		at := l.member(key)
+		if !ok || value == "" || at == nil || *at != "" {
 			return Line{}, false
 		}
-		seen[key] = true
-		if at := l.member(key); at != nil {
-			*at = value
-		}
-	}
-	if l.From == "" || l.To == "" || l.Nonce == "" || l.At == "" || l.Sig == "" {
-		return Line{}, false
+		*at = value
 	}
 	return l, true
 }
+
+// members is how many a head has: each of them, once.
+const members = 5
 
 func (l *Line) member(key string) *string {
 	switch key {
@@ -69,9 +71,10 @@ func (l *Line) member(key string) *string {
 	case "sig":
 		return &l.Sig
 	}
-	return nil // what is not signed says nothing
+	return nil
 }
 
+// String is the line in the one form in which it is handed on: what is signed, and the signature.
 func (l *Line) String() string {
 	return Mark + "from=" + l.From + " to=" + l.To + " nonce=" + l.Nonce + " at=" + l.At + " sig=" + l.Sig + "] " + l.Instruction
 }

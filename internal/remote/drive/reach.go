@@ -196,8 +196,9 @@ func (h *head) Write(p []byte) (int, error) {
 
 // Injector runs a command of the operator's for each instruction: through a shell, as it was written. It gets the line on its standard
 // input, and in its environment what stands in it; nothing of that becomes part of the command.
-func Injector(command string, env []string) func(ctx context.Context, l *Line, text string) error {
-	return func(ctx context.Context, l *Line, text string) error {
+func Injector(command string, env []string) func(ctx context.Context, l *Line) error {
+	return func(ctx context.Context, l *Line) error {
+		text := l.String() // of what came no byte more than what was verified
 		with := append(env[:len(env):len(env)], "H2A_DRIVE_LINE="+text, "H2A_DRIVE_FROM="+l.From, "H2A_DRIVE_TO="+l.To, "H2A_DRIVE_INSTRUCTION="+l.Instruction)
 		return Run(ctx, Command{Argv: []string{"/bin/sh", "-c", command}, Env: with, In: text + "\n"})
 	}

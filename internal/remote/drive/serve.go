@@ -40,7 +40,7 @@ func Status(r remote.Reason) int {
 type Server struct {
 	Gate   *Gate
 	To     address.Instance
-	Inject func(ctx context.Context, l *Line, text string) error
+	Inject func(ctx context.Context, l *Line) error
 	Halted func(action string) error
 	Log    func(line string)
 
@@ -117,7 +117,7 @@ func (s *Server) wait(ctx context.Context, text string) door.Answer {
 	case <-ctx.Done():
 		return door.Answer{}
 	}
-	return s.give(ctx, &l, text, claim)
+	return s.give(ctx, &l, claim)
 }
 
 // refused is the answer to what is not given. What is at fault here is for the operator alone.
@@ -134,16 +134,16 @@ func (s *Server) refused(reason remote.Reason, err error) door.Answer {
 
 // give injects an instruction whose turn it is. It is marked first: one whose command fails in the middle is not given twice by whoever
 // sends it again. The command ends with the endpoint.
-func (s *Server) give(ctx context.Context, l *Line, text string, claim *remote.Claim) door.Answer {
+func (s *Server) give(ctx context.Context, l *Line, claim *remote.Claim) door.Answer {
 	if s.Halted("drive "+string(s.To)) != nil {
 		return door.Halted()
 	}
-	if reason, err := s.Gate.take(ctx, l, len(text), claim); err != nil || reason != "" {
+	if reason, err := s.Gate.take(ctx, l, claim); err != nil || reason != "" {
 		return s.refused(reason, err)
 	}
 	within, cancel := context.WithTimeout(s.ending, injectFor)
 	defer cancel()
-	if err := s.Inject(within, l, text); err != nil {
+	if err := s.Inject(within, l); err != nil {
 		s.log("an instruction of " + l.From + " was not injected: " + err.Error())
 		return door.Reason(Status(InjectFailed), string(InjectFailed))
 	}
