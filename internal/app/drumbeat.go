@@ -35,7 +35,7 @@ const Remote = "remote"
 // Drumbeat is what a drum on this bus works with, but for settings, relauncher and who is told. env is the environment.
 func (w *World) Drumbeat(office *post.Office, env func(string) string) drumbeat.Options {
 	return drumbeat.Options{
-		Book: &drumbeat.Book{Store: w.Store}, Halted: halt.Check, Engaged: office.Engaged,
+		Book: &drumbeat.Book{Store: w.Store}, Mail: &drumbeat.Post{Office: office, Registry: w.Registry}, Halted: halt.Check, Engaged: office.Engaged,
 		Reach: func(ctx context.Context, i address.Instance, now time.Time) (string, error) {
 			found, err := w.Book.Resolve(ctx, string(i), now)
 			if err != nil || found.Kind != peers.Refuse {

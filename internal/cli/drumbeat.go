@@ -11,6 +11,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/app"
+	"tutti/internal/blockage"
 	"tutti/internal/canonjson"
 	"tutti/internal/drumbeat"
 	"tutti/internal/escalation"
@@ -142,8 +143,26 @@ func runDrumScan(ctx context.Context, c *Call) error {
 		c.emit(o.Bytes())
 		return nil
 	}
-	c.sayStopped(all, most)
+	blocked, err := c.blockedAgents(ctx, b)
+	if err != nil {
+		return err
+	}
+	c.sayStopped(all, most, blocked)
 	return nil
+}
+
+// blockedAgents are those that have said what they are blocked by, in canonical form.
+func (c *Call) blockedAgents(ctx context.Context, b *drumbeat.Book) (map[address.Instance]bool, error) {
+	blocked := map[address.Instance]bool{}
+	if b == nil {
+		return blocked, nil
+	}
+	all, problems, err := blockage.List(ctx, b.Store, blockage.Filter{Active: true})
+	c.drumProblems(problems)
+	for _, one := range all {
+		blocked[one.Instance.Canonical()] = true
+	}
+	return blocked, err
 }
 
 func (c *Call) drumProblems(problems []error) {
@@ -153,7 +172,7 @@ func (c *Call) drumProblems(problems []error) {
 }
 
 // sayStopped lists the entries for people.
-func (c *Call) sayStopped(all []*drumbeat.Entry, most int) {
+func (c *Call) sayStopped(all []*drumbeat.Entry, most int, blocked map[address.Instance]bool) {
 	if len(all) == 0 {
 		c.nothing("no agent is recorded as stopped")
 		return
@@ -170,18 +189,18 @@ func (c *Call) sayStopped(all []*drumbeat.Entry, most int) {
 		if !e.StoppedAt.IsZero() {
 			since = ago(max(0, now.Sub(e.StoppedAt)))
 		}
-		rows = append(rows, []string{Clean(string(e.Instance)), e.WorkStatus, since, dueWords(e, &s, now)})
+		rows = append(rows, []string{Clean(string(e.Instance)), e.WorkStatus, since, dueWords(e, drumbeat.Known{Blocked: blocked[e.Instance.Canonical()]}, &s, now)})
 	}
 	c.table(rows)
 }
 
-// dueWords says what is due by an entry alone.
-func dueWords(e *drumbeat.Entry, s *drumbeat.Settings, now time.Time) string {
+// dueWords says what is due by an entry, and little beside it.
+func dueWords(e *drumbeat.Entry, k drumbeat.Known, s *drumbeat.Settings, now time.Time) string {
 	asked := ""
 	if e.RelanceCount > 0 {
 		asked = ", asked " + times(e.RelanceCount)
 	}
-	switch ruling, why, until := drumbeat.Judge(e, drumbeat.Known{}, s, now); ruling {
+	switch ruling, why, until := drumbeat.Judge(e, k, s, now); ruling {
 	case drumbeat.Due:
 		return "due" + asked
 	case drumbeat.Wait:

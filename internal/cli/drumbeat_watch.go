@@ -235,6 +235,11 @@ func runDrumInbox(ctx context.Context, c *Call, open Opener) error {
 	if err != nil {
 		return err
 	}
+	config, err := c.App.Drumbeat() // the rules are those by which tutti up asks
+	if err != nil {
+		return err
+	}
+	o.Settings = config.Settings
 	office, err := w.Office()
 	if err != nil {
 		return err

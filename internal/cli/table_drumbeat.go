@@ -72,8 +72,8 @@ alone; a program that watches sees more, as the screen of the agent.`,
 			drumWayFlag, registryFlag,
 		},
 		Does: `Looks into the mailboxes of agents that have stopped for messages of the kind drumbeat.resume, and follows those that are signed and verified, by the
-agent itself, its conductor or principal, or somebody who shares a scope with it. An agent that was asked often enough, or a moment ago, is
-not asked. A message is taken away when it was followed, or never will be.`,
+agent itself, its conductor or principal, or somebody who shares a scope with it. Each goes by all the rules by which tutti up asks, and makes nobody
+due before his time. A message is taken away when it was followed, or never will be.`,
 		Wont:     "Nothing that a message says is typed or run.",
 		Examples: "$ tutti drumbeat relance-inbox --relauncher auto",
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read or written; 5 halted",

@@ -1,7 +1,6 @@
 package drumbeat
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +8,8 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/blockage"
 	"tutti/internal/escalation"
-	"tutti/internal/halt"
 	"tutti/internal/presence"
 	"tutti/internal/store"
 )
@@ -19,7 +18,21 @@ import (
 type Target struct {
 	*Entry
 	Session *presence.Session // its latest of this machine, which may have expired; nil: none is known
+
+	claim *claim // nil: nobody keeps count
 }
+
+// Claim writes down that the agent is asked. A [Relauncher] calls it right before it does what cannot be taken back, and does nothing when that
+// fails: who dies after it leaves an agent that counts as asked.
+func (t Target) Claim(ctx context.Context) error {
+	if t.claim == nil {
+		return nil
+	}
+	return t.claim.take(ctx)
+}
+
+// begun tells whether something was begun that may not be done twice, or must not be done any more.
+func (t Target) begun() bool { return t.claim != nil && (t.claim.marked != nil || t.claim.refused) }
 
 // An Attempt is what came of asking an agent to go on. Of the first three at most one is set; none: there was no way to reach it, and Why says so.
 type Attempt struct {
@@ -44,32 +57,89 @@ func (d *Drum) may(action string) error {
 	return d.o.Halted(action)
 }
 
-// one does what is due about an agent; did tells whether that was more than to look.
-func (d *Drum) one(ctx context.Context, r *room, listed *stopped) (did bool, err error) {
+// What one look at an agent came to.
+type effort uint8
+
+const (
+	idles effort = iota // nothing was done, or that cost nothing
+	waits               // it was found to wait for a person, or to be at work
+	acts                // it was asked, or tried to be
+)
+
+// one does what is due about an agent.
+func (d *Drum) one(ctx context.Context, r *room, listed *stopped) (did effort, err error) {
 	if err := d.may("drumbeat"); err != nil {
-		return false, err
+		return idles, err
 	}
 	e, err := d.o.Book.Get(ctx, listed.Instance)
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+		return idles, nil
 	}
 	if err != nil {
-		return false, err
+		return idles, err
 	}
 	now := d.o.Now()
-	k := r.known(listed, now)
-	if at, err := d.saidAt(ctx, e.Instance); err == nil {
-		k.Did = later(k.Did, known(at, now))
+	ruling, why, err := d.judged(ctx, r, e, now)
+	if err != nil {
+		return idles, err
 	}
-	switch ruling, why, _ := Judge(e, k, &d.s, now); ruling {
+	switch ruling {
 	case Progress:
-		return false, d.wentOn(ctx, e, why)
+		return idles, d.wentOn(ctx, e, why)
 	case Spent:
-		return false, d.spent(ctx, e, why)
+		return idles, d.spent(ctx, e, why)
 	case Due:
-		return d.due(ctx, r, e, now)
+		if did, err := d.byMail(ctx, e.Instance); did != idles || err != nil {
+			return did, err
+		}
+		return d.due(ctx, r, e, "", now)
 	}
-	return false, nil
+	return idles, nil
+}
+
+// byMail follows the requests that lie in the mailbox of an agent that is due. Where none does, or none counts, nothing is done.
+func (d *Drum) byMail(ctx context.Context, who address.Instance) (did effort, err error) {
+	if d.o.Mail == nil || d.dry() {
+		return idles, nil
+	}
+	relanced, skipped, err := d.Requests(ctx, *d.o.Mail, who)
+	if len(relanced) > 0 {
+		return acts, err
+	}
+	for _, s := range skipped {
+		switch s.Reason {
+		case Left:
+			did = max(did, waits)
+		case Refuses, Fails, IsTerminal:
+			did = acts
+		}
+	}
+	return did, err
+}
+
+// judged judges an entry as it lies there, with what is known of its agent at this moment. What cannot be found out keeps it from being asked.
+func (d *Drum) judged(ctx context.Context, r *room, e *Entry, now time.Time) (Ruling, string, error) {
+	k := r.known(&stopped{Entry: e, who: e.Instance.Canonical()}, now)
+	at, err := d.saidAt(ctx, e.Instance)
+	if err != nil {
+		return Hold, "", err
+	}
+	k.Did = later(k.Did, known(at, now))
+	if !k.Blocked {
+		switch b, err := blockage.New(d.o.Book.Store).Get(ctx, e.Instance); {
+		case err == nil:
+			k.Blocked = b.Active()
+		case !errors.Is(err, blockage.ErrNone) && !unfit(err):
+			return Hold, "", err
+		}
+	}
+	ruling, why, _ := Judge(e, k, &d.s, now)
+	return ruling, why, nil
+}
+
+func unfit(err error) bool {
+	_, is := errors.AsType[*store.UnfitError](err)
+	return is
 }
 
 // dry tells whether nothing is done at all.
@@ -95,11 +165,11 @@ func (d *Drum) spent(ctx context.Context, e *Entry, why string) error {
 		d.once(e.Instance, Event{Kind: Held, Count: e.RelanceCount, Text: fmt.Sprintf("%s would be put before you: %s", e.Instance, why)})
 		return nil
 	}
-	return d.raise(ctx, escalation.Alert{Instance: e.Instance, Reason: Exhausted, RelanceCount: e.RelanceCount, Detail: why})
+	return d.raise(ctx, e, escalation.Alert{Instance: e.Instance, Reason: Exhausted, RelanceCount: e.RelanceCount, Detail: why})
 }
 
-func (d *Drum) raise(ctx context.Context, a escalation.Alert) error {
-	news, err := d.o.Book.Raise(ctx, a, d.o.Now())
+func (d *Drum) raise(ctx context.Context, e *Entry, a escalation.Alert) error {
+	news, err := d.o.Book.Raise(ctx, e, a, d.o.Now())
 	if err != nil || !news {
 		return err
 	}
@@ -110,50 +180,55 @@ func (d *Drum) raise(ctx context.Context, a escalation.Alert) error {
 	return d.o.Alert(ctx, &a)
 }
 
-// due asks an agent to go on, if nothing speaks against that now.
-func (d *Drum) due(ctx context.Context, r *room, e *Entry, now time.Time) (did bool, err error) {
+// engaged tells whether the user of an agent has let it go on after the last halt.
+func (d *Drum) engaged(ctx context.Context, who address.Instance) (bool, error) {
+	if d.o.Engaged == nil {
+		return true, nil
+	}
+	return d.o.Engaged(ctx, who)
+}
+
+// due asks an agent to go on, if nothing speaks against that now. request is the message because of which that is, "" for none.
+func (d *Drum) due(ctx context.Context, r *room, e *Entry, request string, now time.Time) (did effort, err error) {
 	who := e.Instance
-	if d.o.Engaged != nil {
-		on, err := d.o.Engaged(ctx, who)
-		if err != nil {
-			return false, err
-		}
-		if !on {
-			d.once(who, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone: its user has not let it go on since the halt (tutti resume --session %s)", who, who)})
-			return false, nil
-		}
+	switch on, err := d.engaged(ctx, who); {
+	case err != nil:
+		return idles, err
+	case !on:
+		d.once(who, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone: its user has not let it go on since the halt (tutti resume --session %s)", who, who)})
+		return idles, nil
 	}
 	if d.o.Reach != nil {
 		why, err := d.o.Reach(ctx, who, now)
 		if err != nil {
-			return false, err
+			return idles, err
 		}
 		if why != "" {
 			d.once(who, Event{Kind: Skipped, Text: fmt.Sprintf("skip %s: %s", who, why)})
-			return false, nil
+			return idles, nil
 		}
 	}
 	deferred, says, err := d.govern(ctx, r, e, now)
 	if err != nil {
-		return false, err
+		return idles, err
 	}
 	if deferred {
 		d.once(who, Event{Kind: Deferred, Text: says})
-		return false, nil
+		return idles, nil
 	}
 	if says != "" {
 		says = " (" + says + ")"
 	}
 	if d.dry() {
 		d.once(who, Event{Kind: WouldAsk, Count: e.RelanceCount + 1, Text: fmt.Sprintf("%s would be asked to go on, %s%s", who, nth(e.RelanceCount+1), says)})
-		return false, nil
+		return idles, nil
 	}
 	if d.o.Decider != nil && Consulted(e, &d.s) {
 		if done, err := d.consult(ctx, e); done || err != nil {
-			return true, err
+			return acts, err
 		}
 	}
-	return d.ask(ctx, r, e, says)
+	return d.ask(ctx, r, e, says, request)
 }
 
 // govern tells whether an agent is left to its conductor.
@@ -219,60 +294,12 @@ func (d *Drum) consult(ctx context.Context, e *Entry) (done bool, err error) {
 	case Reroute:
 		reason = RerouteAsk
 	}
-	if marked, err := d.o.Book.PutAway(ctx, e.Instance, applied, now); err != nil || marked == nil {
+	// First the person, then the mark: who dies in between asks the decider again, and nobody is put away of whom no person hears.
+	if err := d.raise(ctx, e, escalation.Alert{Instance: e.Instance, Reason: reason, RelanceCount: e.RelanceCount, Detail: words}); err != nil {
 		return true, err
 	}
-	return true, d.raise(ctx, escalation.Alert{Instance: e.Instance, Reason: reason, RelanceCount: e.RelanceCount, Detail: words})
-}
-
-// ask asks an agent to go on, and writes down what came of it.
-func (d *Drum) ask(ctx context.Context, r *room, e *Entry, says string) (did bool, err error) {
-	if same, err := d.o.Book.Get(ctx, e.Instance); err != nil || !bytes.Equal(same.Raw, e.Raw) {
-		return false, nil // it was cleared or recorded meanwhile: the next beat sees
-	}
-	if err := d.may("relaunch " + string(e.Instance)); err != nil {
-		return false, err
-	}
-	a, err := d.o.Relaunch.Try(ctx, Target{e, r.latest(e.Instance.Canonical())})
-	if _, halted := errors.AsType[*halt.Error](err); halted || ctx.Err() != nil {
-		return false, err
-	}
-	if err != nil {
-		a = Attempt{Why: err.Error()}
-	}
-	now := d.o.Now()
-	switch {
-	case a.Did:
-		return true, d.asked(ctx, e, now, a.How+says)
-	case a.AtWork && (e.tries() == 0 || now.Sub(e.tried()) > d.s.Progress):
-		return true, d.wentOn(ctx, e, "it was seen at work")
-	case a.AtWork:
-		a.Held = "it is at work"
-		fallthrough
-	case a.Held != "":
-		d.once(e.Instance, Event{Kind: Held, Count: e.RelanceCount, Text: fmt.Sprintf("%s is left alone: %s", e.Instance, a.Held)})
-		return true, nil
-	}
-	marked, err := d.o.Book.Declined(ctx, e.Instance, a.Why, now)
-	if err != nil || marked == nil {
-		return true, err
-	}
-	d.tell(Event{Kind: Declines, Instance: e.Instance, Count: e.RelanceCount, Text: fmt.Sprintf("%s cannot be asked to go on: %s", e.Instance, a.Why)})
-	return true, d.o.Book.Log(ctx, Line{Event: LogDeclined, Instance: e.Instance, At: now, Reason: a.Why})
-}
-
-// asked counts that an agent was asked.
-func (d *Drum) asked(ctx context.Context, e *Entry, now time.Time, how string) error {
-	marked, err := d.o.Book.Relanced(ctx, e.Instance, now)
-	if err != nil {
-		return err
-	}
-	n := e.RelanceCount + 1
-	d.tell(Event{Kind: Asked, Instance: e.Instance, Count: n, Text: fmt.Sprintf("%s was asked to go on, %s: %s", e.Instance, nth(n), how)})
-	if marked == nil { // it was cleared while that was done
-		return nil
-	}
-	return d.o.Book.Log(ctx, Line{Event: LogRelanced, Instance: e.Instance, At: now, Count: n, Reason: reasonOf(e)})
+	_, err = d.o.Book.PutAway(ctx, e.Instance, applied, now)
+	return true, err
 }
 
 func nth(n int) string {

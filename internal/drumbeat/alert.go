@@ -19,9 +19,9 @@ const (
 	RerouteAsk = "reroute-suggested"
 )
 
-// Raise puts an agent before its person. news is false when that is so already, and nothing is written: an alert is written when that begins, and
-// then only when the reason is another one, or the agent was asked again meanwhile.
-func (b *Book) Raise(ctx context.Context, a escalation.Alert, now time.Time) (news bool, err error) {
+// Raise puts the agent of an entry before its person. news is false when that is so already, and nothing is written: an alert is written when that
+// begins, and then only when it is another matter.
+func (b *Book) Raise(ctx context.Context, e *Entry, a escalation.Alert, now time.Time) (news bool, err error) {
 	k := escalation.AlertKey(a.Instance)
 	for range again {
 		d, err := b.Store.Get(ctx, k)
@@ -33,7 +33,7 @@ func (b *Book) Raise(ctx context.Context, a escalation.Alert, now time.Time) (ne
 		}
 		a.At, a.Last, a.Count, a.Raw, a.Seen = now, now, 1, nil, nil
 		if before != nil {
-			if before.Reason == a.Reason && before.RelanceCount == a.RelanceCount {
+			if !another(before, &a, e, now) {
 				return false, nil
 			}
 			a.At, a.Count, a.Raw = before.At, before.Count+1, before.Raw
@@ -52,6 +52,18 @@ func (b *Book) Raise(ctx context.Context, a escalation.Alert, now time.Time) (ne
 		}
 	}
 	return false, fmt.Errorf("escalate %s: %w", a.Instance, store.ErrConflict)
+}
+
+// another tells whether an alert is about something else than the one that lies there: for another reason, of an agent that was asked since, or one
+// that has stopped again after its person had answered.
+func another(before, a *escalation.Alert, e *Entry, now time.Time) bool {
+	stopped := known(e.StoppedAt, now)
+	since := known(e.tried(), now)
+	if since.IsZero() { // it is put before its person without being asked
+		since = stopped
+	}
+	return before.Reason != a.Reason || before.RelanceCount != a.RelanceCount || since.After(before.Last) ||
+		before.Seen != nil && stopped.After(before.Seen.At)
 }
 
 // Alerts returns the agents that were put before a person, the oldest first, and what lies there and is no alert.

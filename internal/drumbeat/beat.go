@@ -26,6 +26,9 @@ type Options struct {
 	// Decider is asked about agents that were asked before; nil: none is.
 	Decider *Decider
 
+	// Mail is where requests come in; nil: only [Drum.Requests] follows them.
+	Mail *Post
+
 	// Halted is asked before each thing that is done. It is needed.
 	Halted func(action string) error
 	// Engaged tells whether the user of an agent has let it go on after the last halt.
@@ -79,7 +82,10 @@ type Drum struct {
 	s        Settings
 	entries  cache[stopped]
 	sessions cache[member]
-	said     map[address.Instance]string // what was said last of an agent that stands still
+	blocked  cache[told]
+	said     map[address.Instance]string    // what was said last of an agent that stands still
+	looked   map[address.Instance]time.Time // when somebody last tried to have an agent go on
+	typed    map[place]asked
 	room     room
 	hold     func() error // the lease is still ours
 }
@@ -92,16 +98,17 @@ func New(o Options) *Drum {
 	if o.Tell == nil {
 		o.Tell = func(Event) {}
 	}
-	d := &Drum{o: o, s: o.Settings.Full(), said: map[address.Instance]string{}, hold: func() error { return nil }}
+	d := &Drum{o: o, s: o.Settings.Full(), said: map[address.Instance]string{}, looked: map[address.Instance]time.Time{}, typed: map[place]asked{}, hold: func() error { return nil }}
 	d.o.Book.Window = d.s.Window
 	d.entries = cache[stopped]{kind: store.Drumbeat, parse: parseStopped}
 	d.sessions = cache[member]{kind: store.Presence, parse: parseMember}
+	d.blocked = cache[told]{kind: store.Blockage, parse: parseTold}
 	return d
 }
 
 // busy is how many agents are acted upon in one beat at most: after a restart of the machine many stand still at once, and each one that goes on
-// costs its user tokens.
-const busy = 8
+// costs its user tokens. looks is how many are looked at who turn out to wait for a person: that costs a look at their screens.
+const busy, looks = 8, 64
 
 // Beat looks at everything once and does what is due. While everything is halted it looks at nothing. The error is for a bus that cannot be
 // read; what goes wrong with one agent is told, and the others go on.
@@ -119,10 +126,10 @@ func (d *Drum) Beat(ctx context.Context) error {
 	for _, s := range d.ended(ctx, room, now) {
 		d.found(ctx, room, s, now)
 	}
-	acted := 0
+	acted, looked := 0, 0
 	for _, e := range room.due {
-		if acted >= busy {
-			break
+		if acted >= busy || looked >= looks {
+			break // those that were looked at last come last in the next beat
 		}
 		did, err := d.one(ctx, room, e)
 		switch stop := d.ends(ctx, err); {
@@ -132,10 +139,13 @@ func (d *Drum) Beat(ctx context.Context) error {
 			return stop
 		}
 		if err != nil {
-			d.tell(Event{Kind: Faulty, Instance: e.Instance, Text: err.Error(), Fault: true})
+			d.once(e.Instance, Event{Kind: Faulty, Text: err.Error(), Fault: true})
 		}
-		if did {
+		switch did {
+		case acts:
 			acted++
+		case waits:
+			looked++
 		}
 	}
 	return nil
@@ -158,10 +168,11 @@ var errHalted = errors.New("halted")
 
 // A room is what lies on the bus at one moment.
 type room struct {
-	due     []*stopped // by how long they have stood still
+	due     []*stopped // by how long nobody has looked at them
 	entries map[address.Instance]*stopped
 	members map[address.Instance][]*member
-	turn    uint64 // another one when an entry or a session is another one
+	blocked map[address.Instance]bool
+	turn    uint64 // another one when an entry, a session or a blockage is another one
 }
 
 // around reads entries and sessions, as far as they have changed, and finds what is due.
@@ -170,12 +181,15 @@ func (d *Drum) around(ctx context.Context, now time.Time) (*room, error) {
 	if err == nil {
 		err = d.entries.look(ctx, d.o.Book.Store)
 	}
+	if err == nil {
+		err = d.blocked.look(ctx, d.o.Book.Store)
+	}
 	if err != nil {
 		d.room = room{turn: d.room.turn + 1} // what has changed is not known any more
 		return nil, err
 	}
 	r := &d.room
-	if d.sessions.changed || d.entries.changed {
+	if d.sessions.changed || d.entries.changed || d.blocked.changed {
 		r.turn++
 	}
 	if d.sessions.changed || r.members == nil {
@@ -184,19 +198,51 @@ func (d *Drum) around(ctx context.Context, now time.Time) (*room, error) {
 	}
 	if d.entries.changed || r.entries == nil {
 		r.entries = make(map[address.Instance]*stopped, len(d.entries.rows))
-		d.entries.each(func(e *stopped) { r.entries[e.who] = e })
+		d.entries.each(func(e *stopped) {
+			if other := r.entries[e.who]; other == nil || e.newer(other, now) {
+				r.entries[e.who] = e
+			}
+		})
+	}
+	if d.blocked.changed || r.blocked == nil {
+		r.blocked = map[address.Instance]bool{}
+		d.blocked.each(func(b *told) { r.blocked[b.who] = b.who != "" })
 	}
 	r.due = nil
-	d.entries.each(func(e *stopped) { d.judge(r, e, now) })
+	for _, e := range r.entries {
+		d.judge(r, e, now)
+	}
+	unseen := func(e *stopped) time.Time { return later(known(e.StoppedAt, now), d.looked[e.Instance]) }
 	slices.SortFunc(r.due, func(a, b *stopped) int {
-		return cmp.Or(a.StoppedAt.Compare(b.StoppedAt), cmp.Compare(a.Instance, b.Instance))
+		return cmp.Or(unseen(a).Compare(unseen(b)), cmp.Compare(a.Instance, b.Instance))
 	})
+	d.forget(r, now)
+	return r, nil
+}
+
+// newer tells which of two entries of one agent counts, which is recorded in two spellings: it is one agent, and is asked as one.
+func (e *stopped) newer(than *stopped, now time.Time) bool {
+	return cmp.Or(known(e.StoppedAt, now).Compare(known(than.StoppedAt, now)), cmp.Compare(e.Instance, than.Instance)) > 0
+}
+
+// forget drops what was kept of agents that are not there any more.
+func (d *Drum) forget(r *room, now time.Time) {
+	gone := func(who address.Instance) bool { return r.entries[who.Canonical()] == nil }
 	for who := range d.said {
-		if who != "" && r.entries[who.Canonical()] == nil && r.members[who.Canonical()] == nil {
+		if who != "" && gone(who) && r.members[who.Canonical()] == nil {
 			delete(d.said, who)
 		}
 	}
-	return r, nil
+	for who := range d.looked {
+		if gone(who) {
+			delete(d.looked, who)
+		}
+	}
+	for where, last := range d.typed {
+		if now.Sub(last.at) > d.s.Window {
+			delete(d.typed, where)
+		}
+	}
 }
 
 // judge looks at one entry.
@@ -225,10 +271,12 @@ func (d *Drum) judge(r *room, e *stopped, now time.Time) {
 
 // known is what the sessions of an agent say of it.
 func (r *room) known(e *stopped, now time.Time) (k Known) {
+	k.Blocked = r.blocked[e.who]
+	var said time.Time
 	for _, m := range r.members[e.who] {
 		k.Did = later(k.Did, known(m.at, now))
-		if m.WorkStatus != "" && m.beat.After(e.StoppedAt) && m.present(now) {
-			k.Says = m.WorkStatus
+		if m.WorkStatus != "" && m.beat.After(e.StoppedAt) && m.present(now) && (k.Says == "" || m.beat.After(said)) {
+			k.Says, said = m.WorkStatus, m.beat // of several sessions that which was kept last
 		}
 	}
 	return k

@@ -94,6 +94,11 @@ func (b *Book) Record(ctx context.Context, s Stop, now time.Time) (*Entry, error
 	if window <= 0 {
 		window = Usual().Window
 	}
+	if s.Status == presence.Done {
+		if err := b.settle(ctx, s.Instance); err != nil {
+			return nil, err
+		}
+	}
 	var made *Entry
 	err := b.change(ctx, s.Instance, func(before *Entry) ([]byte, error) {
 		raw := entryOf(&s, before, now, window)
@@ -103,11 +108,6 @@ func (b *Book) Record(ctx context.Context, s Stop, now time.Time) (*Entry, error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("record %s: %w", s.Instance, err)
-	}
-	if s.Status == presence.Done {
-		if err := b.settle(ctx, s.Instance); err != nil {
-			return made, err
-		}
 	}
 	return made, b.Log(ctx, Line{Event: LogRecorded, Instance: s.Instance, At: now, Status: s.Status, Origin: s.Origin})
 }
@@ -151,10 +151,43 @@ func (b *Book) change(ctx context.Context, i address.Instance, edit func(*Entry)
 
 // Relanced counts that an agent was asked to go on. An entry that is gone stays gone, and nil is returned for it.
 func (b *Book) Relanced(ctx context.Context, i address.Instance, now time.Time) (*Entry, error) {
-	return b.mark(ctx, i, func(e *Entry) []byte {
-		raw := canonjson.Set(e.Raw, "relanceCount", number(e.RelanceCount+1))
-		return canonjson.Set(raw, "lastRelanceAt", quoted(envelope.Stamp(now)))
+	return b.mark(ctx, i, func(e *Entry) []byte { return e.counted("", now) })
+}
+
+// counted is the text of an entry whose agent was asked once more, because of a message or "".
+func (e *Entry) counted(request string, now time.Time) []byte {
+	raw := canonjson.Set(e.Raw, "relanceCount", number(e.RelanceCount+1))
+	raw = canonjson.Set(raw, "lastRelanceAt", quoted(envelope.Stamp(now)))
+	if request != "" {
+		raw = canonjson.Set(raw, "lastRequest", quoted(request))
+	}
+	return raw
+}
+
+// Claim is Relanced, because of a message or "", if the entry still is that one; nil is returned when it is not.
+func (b *Book) Claim(ctx context.Context, e *Entry, request string, now time.Time) (*Entry, error) {
+	return b.mark(ctx, e.Instance, func(is *Entry) []byte {
+		if !is.same(e) {
+			return nil
+		}
+		return is.counted(request, now)
 	})
+}
+
+// Unclaim puts an entry back as it was before it was claimed, if it still is the claimed one.
+func (b *Book) Unclaim(ctx context.Context, claimed, before *Entry) error {
+	_, err := b.mark(ctx, before.Instance, func(is *Entry) []byte {
+		if !is.same(claimed) {
+			return nil
+		}
+		return before.Raw
+	})
+	return err
+}
+
+// same tells whether two entries have the same members.
+func (e *Entry) same(o *Entry) bool {
+	return bytes.Equal(canonjson.Compact(e.Raw), canonjson.Compact(o.Raw))
 }
 
 // Declined counts that there was no way to reach an agent, and says why.
@@ -178,6 +211,7 @@ func (b *Book) PutAway(ctx context.Context, i address.Instance, action string, n
 
 func number(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
 
+// mark changes an entry that is there; nil from edit, as from mark: nothing was changed.
 func (b *Book) mark(ctx context.Context, i address.Instance, edit func(*Entry) []byte) (marked *Entry, err error) {
 	err = b.change(ctx, i, func(e *Entry) ([]byte, error) {
 		marked = nil
@@ -185,6 +219,9 @@ func (b *Book) mark(ctx context.Context, i address.Instance, edit func(*Entry) [
 			return nil, errNoChange
 		}
 		raw := edit(e)
+		if raw == nil {
+			return nil, errNoChange
+		}
 		var err error
 		marked, err = ParseEntry(raw)
 		return raw, err
@@ -197,23 +234,24 @@ func (b *Book) mark(ctx context.Context, i address.Instance, edit func(*Entry) [
 
 // Clear takes away the entry of an agent and what was put before a person because of it. That there was neither is fine.
 func (b *Book) Clear(ctx context.Context, i address.Instance, now time.Time) error {
-	if err := b.drop(ctx, entryKey(i), func([]byte) bool { return true }); err != nil {
-		return fmt.Errorf("clear %s: %w", i, err)
-	}
 	if err := b.settle(ctx, i); err != nil {
 		return err
+	}
+	if err := b.drop(ctx, entryKey(i), func([]byte) bool { return true }); err != nil {
+		return fmt.Errorf("clear %s: %w", i, err)
 	}
 	return b.Log(ctx, Line{Event: LogCleared, Instance: i, At: now})
 }
 
 // WentOn takes away an entry that is of the past, if it is still that one: a stop that was recorded meanwhile stays.
 func (b *Book) WentOn(ctx context.Context, e *Entry, why string, now time.Time) error {
+	// The alert first: an entry that a crash leaves is looked at again, an alert without one by nobody.
+	if err := b.settle(ctx, e.Instance); err != nil {
+		return err
+	}
 	same := func(raw []byte) bool { return bytes.Equal(canonjson.Compact(raw), canonjson.Compact(e.Raw)) }
 	if err := b.drop(ctx, entryKey(e.Instance), same); err != nil {
 		return fmt.Errorf("drumbeat of %s: %w", e.Instance, err)
-	}
-	if err := b.settle(ctx, e.Instance); err != nil {
-		return err
 	}
 	return b.Log(ctx, Line{Event: LogActive, Instance: e.Instance, At: now, Reason: why})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/blockage"
 	"tutti/internal/envelope"
 	"tutti/internal/presence"
 	"tutti/internal/store"
@@ -17,7 +18,7 @@ import (
 // what is to be looked at: whatever is done is judged on the document itself.
 type cache[T any] struct {
 	kind  store.Kind
-	parse func(raw []byte) (*T, error)
+	parse func(name string, raw []byte) (*T, error)
 	rows  map[string]*row[T]
 	turn  uint64
 	// changed: since the look before a document came, went, or was read again.
@@ -92,7 +93,7 @@ func (c *cache[T]) read(ctx context.Context, s store.Reader, e store.Entry, r *r
 	case err != nil:
 		return fmt.Errorf("read %s: %w", e.Key, err)
 	}
-	if doc, err := c.parse(d.Data); err == nil {
+	if doc, err := c.parse(e.Key.Name, d.Data); err == nil {
 		r.doc = doc
 	}
 	return nil
@@ -106,10 +107,16 @@ type stopped struct {
 	until time.Time        // it waits as long, in that room; zero: it does not
 }
 
-func parseStopped(raw []byte) (*stopped, error) {
+func parseStopped(name string, raw []byte) (*stopped, error) {
 	e, err := ParseEntry(raw)
 	if err != nil {
 		return nil, err
+	}
+	if err := address.Check(string(e.Instance)); err != nil {
+		return nil, err
+	}
+	if address.Segment(string(e.Instance)) != name {
+		return nil, errNotOwn
 	}
 	return &stopped{Entry: e, who: e.Instance.Canonical()}, nil
 }
@@ -121,7 +128,7 @@ type member struct {
 	beat, at time.Time        // heartbeat and last call, zero where it does not say
 }
 
-func parseMember(raw []byte) (*member, error) {
+func parseMember(_ string, raw []byte) (*member, error) {
 	s, err := presence.Parse(raw)
 	if err != nil {
 		return nil, err
@@ -139,3 +146,22 @@ func (m *member) present(now time.Time) bool {
 
 // there tells whether a session lives on this machine, or once did.
 func (m *member) there() bool { return m.MirroredAt == "" }
+
+// A told is what an agent has said that it is blocked by, as far as that is kept in memory.
+type told struct{ who address.Instance } // canonical; "": that is resolved
+
+func parseTold(name string, raw []byte) (*told, error) {
+	b, err := blockage.Parse(raw)
+	switch {
+	case err != nil:
+		return nil, err
+	case address.Segment(string(b.Instance)) != name:
+		return nil, errNotOwn
+	case !b.Active():
+		return &told{}, nil
+	}
+	return &told{b.Instance.Canonical()}, nil
+}
+
+// errNotOwn reports a document that lies under the name of another agent: it speaks for nobody.
+var errNotOwn = errors.New("is that of another agent than its name says")

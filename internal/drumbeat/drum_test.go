@@ -29,6 +29,7 @@ type rig struct {
 	events []Event
 	asked  []time.Time
 	answer func() (Attempt, error) // nil: it is asked
+	try    func(ctx context.Context, t Target) (Attempt, error)
 	halted error
 	o      Options
 }
@@ -44,9 +45,15 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-func (r *rig) Try(context.Context, Target) (Attempt, error) {
+func (r *rig) Try(ctx context.Context, t Target) (Attempt, error) {
+	if r.try != nil {
+		return r.try(ctx, t)
+	}
 	if r.answer != nil {
 		return r.answer()
+	}
+	if err := t.Claim(ctx); err != nil {
+		return Attempt{}, err
 	}
 	r.asked = append(r.asked, r.now)
 	return Attempt{Did: true, How: "asked"}, nil

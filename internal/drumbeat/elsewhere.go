@@ -37,6 +37,9 @@ func (e Elsewhere) Try(ctx context.Context, t Target) (Attempt, error) {
 	if raw, err = e.Seal(raw, url); err != nil {
 		return Attempt{}, err
 	}
+	if err := t.Claim(ctx); err != nil {
+		return Attempt{}, err
+	}
 	status, err := e.Post(ctx, url, raw)
 	switch {
 	case err != nil:

@@ -82,6 +82,7 @@ func TestElsewhere(t *testing.T) {
 			if c.reason != "" {
 				return // it is waited for until there are tokens again
 			}
+			r.now = r.now.Add(time.Minute)
 			if done, skipped, err := New(r.o).Requests(t.Context(), r.post, who); err != nil || len(done) != 1 || len(r.asked) != 1 {
 				t.Errorf("followed: %v, %v, %v", done, skipped, err)
 			}

@@ -33,7 +33,7 @@ const Ended = "process-ended"
 //	{"instance":"claude:api:3f2a9c01b7de","workStatus":"paused","stoppedAt":"2026-03-01T10:00:00.000Z",
 //	 "launchContext":{"cwd":"/w","command":"claude -c","tmux":{"session":"main","pane":"%3"}},
 //	 "relanceCount":1,"lastRelanceAt":"2026-03-01T10:00:30.000Z","terminal":{"action":"escalate","at":"…"},
-//	 "declinedCount":1,"lastDeclinedAt":"…","declined":"…","origin":"process-ended"}
+//	 "declinedCount":1,"lastDeclinedAt":"…","declined":"…","origin":"process-ended","lastRequest":"env:…"}
 type Entry struct {
 	Instance   address.Instance
 	WorkStatus string
@@ -49,6 +49,7 @@ type Entry struct {
 	LastDeclined  time.Time // zero: never
 	Declined      string    // why, the last time
 	Origin        string    // "" for one that was recorded
+	Request       string    // the message because of which it was asked last, "" for none
 
 	Raw []byte
 }
@@ -56,13 +57,13 @@ type Entry struct {
 // entryMembers are those of an entry that are read, in the order of their values.
 var entryMembers = []string{
 	"instance", "workStatus", "stoppedAt", "launchContext", "relanceCount", "lastRelanceAt", "terminal",
-	"declinedCount", "lastDeclinedAt", "declined", "origin",
+	"declinedCount", "lastDeclinedAt", "declined", "origin", "lastRequest",
 }
 
 // ParseEntry reads an entry. One without an instance or a known status is none; what else is not as it should be counts as absent. A time
 // that cannot be read is zero.
 func ParseEntry(raw []byte) (*Entry, error) {
-	var v [11][]byte
+	var v [12][]byte
 	if !canonjson.Pick(raw, entryMembers, v[:]) {
 		return nil, errors.New("is no JSON object")
 	}
@@ -76,6 +77,7 @@ func ParseEntry(raw []byte) (*Entry, error) {
 		e.Terminal = text(action)
 	}
 	e.DeclinedCount, e.LastDeclined, e.Declined, e.Origin = count(v[7]), when(v[8]), text(v[9]), text(v[10])
+	e.Request = text(v[11])
 	return e, nil
 }
 
@@ -168,7 +170,7 @@ func entryOf(s *Stop, before *Entry, now time.Time, window time.Duration) []byte
 	o.Opt("origin", s.Origin)
 	raw := o.Bytes()
 	if kept {
-		for _, name := range [...]string{"lastRelanceAt", "terminal", "declinedCount", "lastDeclinedAt", "declined"} {
+		for _, name := range [...]string{"lastRelanceAt", "terminal", "declinedCount", "lastDeclinedAt", "declined", "lastRequest"} {
 			if v, ok := canonjson.Get(before.Raw, name); ok {
 				raw = canonjson.Set(raw, name, v)
 			}

@@ -106,6 +106,8 @@ type Known struct {
 	Did time.Time
 	// Says is what its session says of its work, as long as that is fresh.
 	Says string
+	// Blocked: it has said what it is blocked by, and nobody has resolved that.
+	Blocked bool
 }
 
 // afterwards is how long after a stop what comes in still belongs to what came before it.
@@ -128,11 +130,15 @@ func Judge(e *Entry, k Known, s *Settings, now time.Time) (r Ruling, why string,
 		return Progress, "it went on at " + clock(did), until
 	case k.Says == presence.Done:
 		return Hold, "its session says that it is done", until
-	case e.WorkStatus == presence.Blocked, k.Says == presence.Blocked:
+	case e.WorkStatus == presence.Blocked, k.Says == presence.Blocked, k.Blocked:
 		return Hold, "it says that it is blocked", until
 	}
 	first, gap := s.MinAge, s.gap(tries)
-	switch e.WorkStatus {
+	status := e.WorkStatus
+	if k.Says == presence.OutOfTokens {
+		status = k.Says
+	}
+	switch status {
 	case presence.OutOfTokens:
 		first, gap, why = s.Limit, max(gap, s.Limit), "out of tokens, which is no stall"
 	case presence.Working:

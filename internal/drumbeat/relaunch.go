@@ -31,8 +31,8 @@ func (c Chain) Try(ctx context.Context, t Target) (Attempt, error) {
 	for _, r := range c {
 		a, err := r.Try(ctx, t)
 		if err != nil {
-			if _, halted := errors.AsType[*halt.Error](err); halted || ctx.Err() != nil {
-				return a, err
+			if _, halted := errors.AsType[*halt.Error](err); halted || ctx.Err() != nil || t.begun() {
+				return a, err // with a mark nobody knows what came of it: no second way is taken
 			}
 			a.Why = err.Error()
 		}
@@ -86,7 +86,12 @@ func (p Panes) Try(ctx context.Context, t Target) (Attempt, error) {
 	var halted error
 	n := wake.Nudger{
 		Server: in.Server, Agent: in.Process, Say: Sentence, Typing: p.Typing,
-		Halted: func() error { halted = p.Halted("type into a pane"); return halted },
+		Halted: func() error {
+			if halted = p.Halted("type into a pane"); halted == nil {
+				halted = t.Claim(ctx)
+			}
+			return halted
+		},
 	}
 	did := n.Try(ctx, in.Driver.Life.Screen)
 	switch {
@@ -198,18 +203,21 @@ func (s Sessions) Try(ctx context.Context, t Target) (Attempt, error) {
 		if i < 0 {
 			continue
 		}
-		return resume(ctx, m, &m.Rows[i])
+		return resume(ctx, t, m, &m.Rows[i])
 	}
 	return Attempt{Why: "it lives in no session that tutti started"}, nil
 }
 
-func resume(ctx context.Context, m Managed, r *roster.Row) (Attempt, error) {
+func resume(ctx context.Context, t Target, m Managed, r *roster.Row) (Attempt, error) {
 	if !session.CutOff(r) {
 		return Attempt{Why: "its session " + r.Name + " was ended in order; to go on all the same: tutti session resume " + r.Name}, nil
 	}
 	q := session.ResumeRequest{Name: r.Name}
 	if d, ok := driver.Kind(r.Kind()); ok && d.Life.Screen != nil {
 		q.Prompt = Sentence
+	}
+	if err := t.Claim(ctx); err != nil {
+		return Attempt{}, err
 	}
 	done, err := m.Resume(ctx, q)
 	switch problem, ok := errors.AsType[*session.Error](err); {

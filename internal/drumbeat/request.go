@@ -21,7 +21,7 @@ import (
 // RequestKind is the kind of a message by which somebody elsewhere asks that an agent is asked to go on.
 const RequestKind = "drumbeat.resume"
 
-// What comes of a request. The last four leave it where it is: the next beat looks again.
+// What comes of a request. TooSoon, Refuses, Fails and Left leave it where it is: the next look sees.
 const (
 	Malformed  = "malformed"
 	NotTarget  = "target-mismatch"
@@ -36,6 +36,8 @@ const (
 	Refuses    = "declined"
 	Fails      = "failed"
 	Left       = "deferred"
+	// Followed: it was, and the program that did so ended before it took the message away.
+	Followed = "followed"
 )
 
 // Relanced is the answer to a request that was followed.
@@ -122,7 +124,7 @@ func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (re
 			}
 			return relanced, skipped, err
 		}
-		result, target, err := d.request(ctx, p, owner, m.Envelope)
+		result, target, err := d.request(ctx, p, owner, m.ID, m.Envelope)
 		if err != nil {
 			return relanced, skipped, err
 		}
@@ -141,7 +143,8 @@ func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (re
 	return relanced, skipped, nil
 }
 
-func (d *Drum) request(ctx context.Context, p Post, owner address.Instance, m *envelope.Envelope) (result string, target address.Instance, err error) {
+// request follows one request: by somebody who may ask, and by all the rules by which a beat asks.
+func (d *Drum) request(ctx context.Context, p Post, owner address.Instance, id string, m *envelope.Envelope) (result string, target address.Instance, err error) {
 	q, _, whole := ParseRequest(m.Actor.Instance, m.Body)
 	if !whole {
 		return Malformed, q.Target, nil
@@ -154,8 +157,15 @@ func (d *Drum) request(ctx context.Context, p Post, owner address.Instance, m *e
 		e = nil
 	}
 	now := d.o.Now()
-	if why := Refused(q, owner, e, &d.s, now); why != "" {
+	why := Refused(q, owner, e, &d.s, now)
+	switch {
+	case why == IsSpent: // a person has to hear of it, which no request puts off
+		_, _, err := d.follow(ctx, e, id, now)
+		return why, q.Target, err
+	case why != "" && Final(why):
 		return why, q.Target, nil
+	case e.Request == id:
+		return Followed, q.Target, nil
 	}
 	verdict, err := p.Office.Judge(ctx, m)
 	if err != nil {
@@ -167,16 +177,33 @@ func (d *Drum) request(ctx context.Context, p Post, owner address.Instance, m *e
 	if may, err := p.may(ctx, q.Actor, owner); err != nil || !may {
 		return NotAllowed, q.Target, err
 	}
-	return d.follow(ctx, e, now)
+	if why != "" {
+		return why, q.Target, nil
+	}
+	return d.follow(ctx, e, id, now)
 }
 
-// follow asks the agent of an entry to go on, as in a beat.
-func (d *Drum) follow(ctx context.Context, e *Entry, now time.Time) (result string, target address.Instance, err error) {
+// follow does what a beat would do now about the agent of an entry: who asks for it by mail makes nobody due before his time.
+func (d *Drum) follow(ctx context.Context, e *Entry, id string, now time.Time) (result string, target address.Instance, err error) {
 	r, err := d.around(ctx, now)
 	if err != nil {
 		return "", e.Instance, err
 	}
-	if _, err = d.due(ctx, r, e, now); err != nil {
+	ruling, why, err := d.judged(ctx, r, e, now)
+	switch {
+	case err != nil:
+	case ruling == Wait:
+		return TooSoon, e.Instance, nil
+	case ruling == Hold:
+		return Left, e.Instance, nil
+	case ruling == Spent:
+		return IsSpent, e.Instance, d.spent(ctx, e, why)
+	case ruling == Progress:
+		err = d.wentOn(ctx, e, why)
+	case ruling == Due:
+		_, err = d.due(ctx, r, e, id, now)
+	}
+	if err != nil {
 		if d.ends(ctx, err) != nil {
 			return "", e.Instance, err
 		}

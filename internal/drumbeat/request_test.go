@@ -25,6 +25,7 @@ type postRig struct {
 	*rig
 	post Post
 	keys map[address.Instance]*signature.Private
+	late time.Duration // how long after that somebody looks
 }
 
 func newPostRig(t *testing.T, scope string) *postRig {
@@ -103,6 +104,35 @@ func TestRequests(t *testing.T) {
 		result string
 		waits  int
 	}{
+		{"sooner than it would be asked without that", "scope:a", func(r *postRig) { r.late = 0; r.record("paused"); r.ask(asker, asker, r.keys[asker]) }, TooSoon, 1},
+		{"sooner, by a stranger", "scope:b", func(r *postRig) { r.late = 0; r.record("paused"); r.ask(asker, asker, r.keys[asker]) }, NotAllowed, 0},
+		{"out of tokens", "scope:a", func(r *postRig) { r.record("out-of-tokens"); r.ask(asker, asker, r.keys[asker]) }, TooSoon, 1},
+		{"it says that it is at work", "scope:a", func(r *postRig) { r.record("working"); r.ask(asker, asker, r.keys[asker]) }, TooSoon, 1},
+		{"it stopped because it is blocked", "scope:a", func(r *postRig) { r.record("blocked"); r.ask(asker, asker, r.keys[asker]) }, Left, 1},
+		{"it has said what it is blocked by", "scope:a", func(r *postRig) { r.record("paused"); r.raise(who); r.ask(asker, asker, r.keys[asker]) }, Left, 1},
+		{"it has sent something since", "scope:a", func(r *postRig) {
+			at := r.now.Add(20 * time.Second)
+			r.o.Said = func(context.Context, address.Instance) (time.Time, error) { return at, nil }
+			r.record("paused")
+			r.ask(asker, asker, r.keys[asker])
+		}, NoEntry, 0},
+		{"its user has not let it go on since a halt", "scope:a", func(r *postRig) {
+			r.o.Engaged = func(context.Context, address.Instance) (bool, error) { return false, nil }
+			r.record("paused")
+			r.ask(asker, asker, r.keys[asker])
+		}, Left, 1},
+		{"it was followed, and the program that did so died before it was taken away", "scope:a", func(r *postRig) {
+			e := r.record("paused")
+			r.ask(asker, asker, r.keys[asker])
+			list, _, err := r.post.Office.Mail.List(r.t.Context(), who, mailbox.Query{Brief: true})
+			if err != nil || len(list) != 1 {
+				r.t.Fatal(list, err)
+			}
+			if _, err := r.book.Claim(r.t.Context(), e, list[0].ID, r.now); err != nil {
+				r.t.Fatal(err)
+			}
+			r.late = time.Hour
+		}, Followed, 0},
 		{"by who shares a scope", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, asker, r.keys[asker]) }, Relanced, 0},
 		{"by itself", "scope:b", func(r *postRig) { r.record("paused"); r.ask(who, who, r.keys[who]) }, Relanced, 0},
 		{"by a stranger", "scope:b", func(r *postRig) { r.record("paused"); r.ask(asker, asker, r.keys[asker]) }, NotAllowed, 0},
@@ -112,7 +142,7 @@ func TestRequests(t *testing.T) {
 		{"nobody has stopped", "scope:a", func(r *postRig) { r.ask(asker, asker, r.keys[asker]) }, NoEntry, 0},
 		{"asked a moment ago", "scope:a", func(r *postRig) {
 			r.record("paused")
-			if _, err := r.book.Relanced(r.t.Context(), who, r.now); err != nil {
+			if _, err := r.book.Relanced(r.t.Context(), who, r.now.Add(time.Minute)); err != nil {
 				r.t.Fatal(err)
 			}
 			r.ask(asker, asker, r.keys[asker])
@@ -124,7 +154,7 @@ func TestRequests(t *testing.T) {
 					r.t.Fatal(err)
 				}
 			}
-			r.now = r.now.Add(time.Hour)
+			r.late = time.Hour
 			r.ask(asker, asker, r.keys[asker])
 		}, IsSpent, 0},
 		{"it asks something now", "scope:a", func(r *postRig) {
@@ -155,7 +185,9 @@ func TestRequests(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newPostRig(t, c.scope)
+			r.late = time.Minute
 			c.set(r)
+			r.now = r.now.Add(r.late)
 			done, skipped, err := New(r.o).Requests(t.Context(), r.post, who)
 			if err != nil {
 				t.Fatal(err)
@@ -169,6 +201,9 @@ func TestRequests(t *testing.T) {
 			}
 			if result != c.result || (len(r.asked) == 1) != (c.result == Relanced) {
 				t.Errorf("got %q (%v, %v), asked %d times; want %s", result, done, skipped, len(r.asked), c.result)
+			}
+			if told := len(r.alerts()) > 0; told != (c.result == IsSpent) {
+				t.Errorf("its person was told: %v", told)
 			}
 			if got := r.waits(); got != c.waits {
 				t.Errorf("%d messages wait, want %d", got, c.waits)
@@ -201,5 +236,40 @@ func TestMirroredAsker(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestBeatFollowsMail: where somebody beats, requests are followed with the beat, and asked for once is asked once; those that do not count are taken away,
+// and where the agent waits for its person they stay.
+func TestBeatFollowsMail(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name         string
+		set          func(r *postRig)
+		asked, waits int
+	}{
+		{"one that counts", func(r *postRig) { r.ask(asker, asker, r.keys[asker]) }, 1, 0},
+		{"one that nobody has signed", func(r *postRig) { r.ask(asker, asker, nil) }, 1, 0},
+		{"none", func(*postRig) {}, 1, 0},
+		{"it asks its user", func(r *postRig) {
+			r.ask(asker, asker, r.keys[asker])
+			r.answer = func() (Attempt, error) { return Attempt{Held: "it asks"}, nil }
+		}, 0, 1},
+		{"nobody is asked here", func(r *postRig) { r.ask(asker, asker, r.keys[asker]); r.o.Relaunch = nil }, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newPostRig(t, "scope:a")
+			r.o.Mail = &r.post
+			r.record("paused")
+			c.set(r)
+			r.now = r.now.Add(40 * time.Second)
+			if err := New(r.o).Beat(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if len(r.asked) != c.asked || r.waits() != c.waits {
+				t.Errorf("asked %v, %d messages wait; want %d and %d; told of %v", r.asked, r.waits(), c.asked, c.waits, r.events)
+			}
+		})
 	}
 }

@@ -116,6 +116,7 @@ type replay struct {
 type standing struct {
 	e       *Entry // nil: it has not stopped
 	did     time.Time
+	looked  time.Time // when it was asked last, or put away
 	verdict string
 	raised  int // how often it had been asked when it was put before a person; -1: it was not
 }
@@ -171,15 +172,20 @@ func (r *replay) next(beat time.Time) (first time.Time, any bool) {
 
 // beat is one beat.
 func (r *replay) beat(now time.Time) {
-	names := make([]address.Instance, 0, len(r.all))
-	for name := range r.all {
-		names = append(names, name)
+	all := make([]*standing, 0, len(r.all))
+	for _, a := range r.all {
+		if a.e != nil {
+			all = append(all, a)
+		}
 	}
-	slices.SortFunc(names, cmp.Compare)
-	for _, name := range names {
-		a := r.all[name]
-		if a.e == nil {
-			continue
+	unseen := func(a *standing) time.Time { return later(a.e.StoppedAt, a.looked) }
+	slices.SortFunc(all, func(a, b *standing) int {
+		return cmp.Or(unseen(a).Compare(unseen(b)), cmp.Compare(a.e.Instance, b.e.Instance))
+	})
+	asked := 0
+	for _, a := range all {
+		if asked >= busy {
+			return
 		}
 		switch ruling, why, _ := Judge(a.e, Known{Did: a.did}, &r.s, now); {
 		case ruling == Progress:
@@ -189,6 +195,8 @@ func (r *replay) beat(now time.Time) {
 		case ruling == Spent && a.raised != a.e.RelanceCount:
 			r.raise(now, a, why)
 		case ruling == Due:
+			asked++
+			a.looked = now
 			r.due(now, a)
 		}
 	}
