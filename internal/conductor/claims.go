@@ -1,9 +1,11 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +39,19 @@ type event struct {
 	agent     proc.ID           // the agent program of that session; zero: not known
 	signature *signature.Object
 	raw       []byte
+	turn      turn
+}
+
+// A turn is by what claims follow each other. The time in a line is the word of whoever wrote it. That a line stands behind another one is
+// not: so a claim does not count from before the tied ones that are in the log before it, whatever its time is. These are always written
+// with a time behind those that stand. Among others the time decides, as in existing programs.
+type turn struct {
+	from  string
+	place int // in the log, among what was read
+}
+
+func (t turn) compare(o turn) int {
+	return cmp.Or(strings.Compare(t.from, o.from), cmp.Compare(t.place, o.place))
 }
 
 // tied tells whether a claim says for which session it was made. Such a claim has the time from which it counts; of others, which
@@ -112,7 +127,8 @@ type Claim struct {
 	Agent    proc.ID           // that it is tied to as well: who serves an agent may change
 	Signed   bool
 
-	workspace string  // as its line spells it
+	workspace string // as its line spells it
+	turn      turn
 	events    []event // of this instance, oldest first
 	verified  bool    // the signatures of all of them were; else there is one event, or none is signed
 }
@@ -145,7 +161,7 @@ func fold(events []event, holds func(*event) bool) (c Claim, stands bool) {
 			continue
 		}
 		if !stands || e.tied() {
-			c.Since = e.at
+			c.Since, c.turn = e.at, e.turn
 		}
 		stands, c.Instance, c.Session, c.Agent, c.Signed, c.workspace = true, e.instance, e.session, e.agent, e.signature != nil, e.workspace
 	}
@@ -218,36 +234,73 @@ func (d *Desk) Standing(ctx context.Context, workspace string) ([]Claim, error) 
 }
 
 func sortClaims(all []Claim) {
-	order.Stable(all, func(a, b *Claim) int { return strings.Compare(a.Since, b.Since) })
+	order.Stable(all, func(a, b *Claim) int { return a.turn.compare(b.turn) })
 }
 
 // events reads what was written about a workspace, by instance, in the order in which these came.
 func (d *Desk) events(ctx context.Context, ids []string) (of map[address.Instance][]event, whose []address.Instance, err error) {
+	written, err := d.written(ctx, ids)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the claims: %w", err)
+	}
 	of = map[address.Instance][]event{}
-	for _, id := range ids {
-		for line, err := range store.FindIn(ctx, d.Log, claims, rows, byWorkspace+id) {
-			if err != nil {
-				return nil, nil, fmt.Errorf("read the claims: %w", err)
-			}
-			e, err := parse(line.Data)
-			if err != nil || address.Canonical(e.workspace) != id {
-				continue
-			}
-			if _, isTime := envelope.ParseTime(e.at); !isTime {
-				continue // it has no place among the others
-			}
-			e.raw = slices.Clone(e.raw)
-			who := e.instance.Canonical()
-			if of[who] == nil {
-				whose = append(whose, who)
-			}
-			of[who] = append(of[who], e)
+	from := ""
+	for n, e := range written {
+		e.turn = turn{max(e.at, from), n}
+		if e.what == claimed && e.tied() {
+			from = e.turn.from
 		}
+		who := e.instance.Canonical()
+		if of[who] == nil {
+			whose = append(whose, who)
+		}
+		of[who] = append(of[who], e)
 	}
 	for _, all := range of {
 		order.Stable(all, func(a, b *event) int { return strings.Compare(a.at, b.at) })
 	}
 	return of, whose, nil
+}
+
+// written is what was written about a workspace, in the order of the log. The index knows that order for one id: where there are lines
+// under several, the log is gone through.
+func (d *Desk) written(ctx context.Context, ids []string) (all []event, err error) {
+	several := 0
+	for _, id := range ids {
+		before := len(all)
+		if all, err = about(all, store.FindIn(ctx, d.Log, claims, rows, byWorkspace+id), ids); err != nil {
+			return nil, err
+		}
+		if len(all) > before {
+			several++
+		}
+	}
+	if several < 2 {
+		return all, nil
+	}
+	return about(nil, d.Log.Read(ctx, claims, ""), ids)
+}
+
+// about adds those of some lines that are events of a workspace and have a place in time.
+func about(all []event, lines iter.Seq2[store.Line, error], ids []string) ([]event, error) {
+	for line, err := range lines {
+		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		e, err := parse(line.Data)
+		if err != nil || !slices.Contains(ids, address.Canonical(e.workspace)) {
+			continue
+		}
+		if _, isTime := envelope.ParseTime(e.at); !isTime {
+			continue // it has no place among the others
+		}
+		e.raw = slices.Clone(e.raw)
+		all = append(all, e)
+	}
+	return all, nil
 }
 
 // A verifier judges signatures with the keys that their instances have now. What keeps it from doing so is kept.

@@ -12,7 +12,8 @@
 //     existing programs is tied to nothing and counts whenever its instance is there.
 //   - To claim again changes nothing. Existing programs move such a claim back; theirs keep their place here.
 //   - All spellings of an instance are one claimant.
-//   - A claim is written later than those that stand before it, whether the clock of the machine is late or theirs was early.
+//   - A claim is written later than those that stand before it, whether the clock of the machine is late or theirs was early. A line
+//     with an earlier time does not come before the claims of ours that are in the log before it.
 //   - Lines are signed where the key is at hand. Lines whose signature does not hold count for nothing, and unsigned ones do not end
 //     a signed claim, however many there are. What would count for nothing is not written.
 //

@@ -284,3 +284,49 @@ func TestForgedPlace(t *testing.T) {
 		}
 	})
 }
+
+// TestBackdated: a line that is written by hand with an early time counts behind the claims of ours that stood in the log before it,
+// signed or not, tied or not, and also under another id of the folder.
+func TestBackdated(t *testing.T) {
+	const early = `"at":"2000-01-01T00:00:00.000Z"`
+	for name, line := range map[string]string{
+		"untied":           `{"type":"claim","workspaceId":"` + ws + `","instance":"` + string(beta) + `",` + early + `}`,
+		"tied":             `{"type":"claim","workspaceId":"` + ws + `","instance":"` + string(beta) + `",` + early + `,"sessionId":"sess:b"}`,
+		"signed":           `{"type":"claim","workspaceId":"` + ws + `","instance":"` + string(beta) + `",` + early + `,"sessionId":"sess:b"}`,
+		"under another id": `{"type":"claim","workspaceId":"ws:another","instance":"` + string(beta) + `",` + early + `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(g *stage) {
+				key := g.enrol(beta)
+				g.enter("sess:a", alpha, now, nil)
+				if name == "under another id" {
+					if _, err := g.d.Presence.Open(g.t.Context(), presence.Start{
+						SessionID: "sess:b", Instance: beta, Workspace: &presence.Workspace{ID: "ws:another", Path: "/w", Host: "h", Label: "w"},
+					}, now); err != nil {
+						g.t.Fatal(err)
+					}
+				} else {
+					g.enter("sess:b", beta, now, nil)
+				}
+				g.claim(seat(alpha), now)
+				raw := []byte(line)
+				if name == "signed" {
+					raw = g.under(raw, beta, key)
+				}
+				g.append("%s", raw)
+				where := conductor.Where{Path: "/w", Derived: ws}
+				r, err := g.d.Resolve(g.t.Context(), where, now)
+				if err != nil || r.Conductor != alpha || !slices.Equal(r.Next, []address.Instance{beta}) {
+					g.t.Errorf("%v, %s", err, r.JSON())
+				}
+				g.claim(seat(alpha), now) // changes nothing
+				if _, err := g.d.Release(g.t.Context(), seat(alpha), now); err != nil {
+					g.t.Fatal(err)
+				}
+				if r, err = g.d.Resolve(g.t.Context(), where, now); err != nil || r.Conductor != beta {
+					g.t.Errorf("when the other one is gone: %v, %s", err, r.JSON())
+				}
+			})
+		})
+	}
+}
