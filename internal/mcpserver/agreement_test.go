@@ -167,7 +167,14 @@ func TestAgreement(t *testing.T) {
 	if alone.str("type") != "event" || within(alone, "body").str("dossierHash") == "" {
 		t.Errorf("attested alone %v", alone)
 	}
-	escalated := entryOf(t, b.ok("h2a_escalate", object{"negotiationId": nego, "instance": bob, "channel": "alert"}))
+	put := b.ok("h2a_escalate", object{"negotiationId": nego, "instance": bob, "channel": "alert"})
+	if told := fmt.Sprint(put["told"]); told != "["+ana+"]" {
+		t.Errorf("told are %s, want the principal", told)
+	}
+	if got := fmt.Sprint(a.ok("tutti_receive", nil)); !strings.Contains(got, "A warning in "+nego) {
+		t.Errorf("the principal has no mail about it: %s", got)
+	}
+	escalated := entryOf(t, put)
 	if body := within(escalated, "body"); escalated.str("type") != "escalate" || within(escalated, "actor").str("role") != "MANDATAIRE" || body.str("channel") != "alert" || body["payload"] != nil {
 		t.Errorf("escalated %v", escalated)
 	}

@@ -125,15 +125,7 @@ func declare(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, c.about(id, err)
 	}
-	o := entry(e, warning)
-	told, err := c.tellMatter(ctx, a.By, id, e.ID)
-	if err != nil {
-		c.log("escalate: " + withHint(err)) // it stands in the journal
-	}
-	if len(told) > 0 {
-		o.Strs("told", told)
-	}
-	return o, nil
+	return entry(e, warning), nil
 }
 
 // tellMatter puts a matter before whom it is for, and returns who that is.
@@ -188,5 +180,13 @@ func escalate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, c.about(id, err)
 	}
-	return entry(e, warning), nil
+	o := entry(e, warning)
+	told, err := c.tellMatter(ctx, a.By, id, e.ID)
+	if err != nil {
+		c.log("escalate: " + withHint(err)) // it stands in the journal
+	}
+	if len(told) > 0 {
+		o.Strs("told", told)
+	}
+	return o, nil
 }
