@@ -74,18 +74,13 @@ func (a *App) Config() (*BusConfig, error) {
 	if a.config != nil {
 		return a.config, nil
 	}
-	path, err := a.ConfigPath()
+	data, shown, err := a.settingsText()
 	if err != nil {
 		return nil, err
 	}
-	data, err := readConfig(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if data == nil {
 		a.config = &BusConfig{}
 		return a.config, nil
-	}
-	shown := a.Shown(path)
-	if err != nil {
-		return nil, &ConfigError{Path: shown, Why: err.Error()}
 	}
 	c, err := parseConfig(data, shown)
 	if err != nil {
@@ -93,6 +88,23 @@ func (a *App) Config() (*BusConfig, error) {
 	}
 	a.config = c
 	return c, nil
+}
+
+// settingsText returns the text of the settings file, nil where there is none, and its path as shown to people. What cannot be read is
+// a *ConfigError.
+func (a *App) settingsText() (data []byte, shown string, err error) {
+	path, err := a.ConfigPath()
+	if err != nil {
+		return nil, "", err
+	}
+	shown = a.Shown(path)
+	switch data, err = readConfig(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, shown, nil
+	case err != nil:
+		return nil, shown, &ConfigError{Path: shown, Why: err.Error()}
+	}
+	return data, shown, nil
 }
 
 // readConfig reads the file without blocking on what is none.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -54,18 +53,14 @@ const (
 // Comms returns the settings of the conversations between projects. Without a file, or a table in it, everything is as usual.
 // What cannot be understood is a *ConfigError.
 func (a *App) Comms() (*CommsConfig, error) {
-	path, err := a.ConfigPath()
-	if err != nil {
-		return nil, err
-	}
-	data, err := readConfig(path)
+	data, shown, err := a.settingsText()
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &CommsConfig{}, nil
 	case err != nil:
-		return nil, &ConfigError{Path: a.Shown(path), Why: err.Error()}
+		return nil, err
+	case data == nil:
+		return &CommsConfig{}, nil
 	}
-	return parseComms(data, a.Shown(path))
+	return parseComms(data, shown)
 }
 
 func parseComms(data []byte, shown string) (*CommsConfig, error) {

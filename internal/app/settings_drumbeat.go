@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -49,18 +48,11 @@ const (
 // *ConfigError.
 func (a *App) Drumbeat() (*DrumbeatConfig, error) {
 	c := &DrumbeatConfig{Relauncher: Relaunchers[0]}
-	path, err := a.ConfigPath()
-	if err != nil {
+	data, shown, err := a.settingsText()
+	if err != nil || data == nil {
 		return c, err
 	}
-	data, err := readConfig(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return c, nil
-	case err != nil:
-		return c, &ConfigError{Path: a.Shown(path), Why: err.Error()}
-	}
-	return parseDrumbeat(data, a.Shown(path))
+	return parseDrumbeat(data, shown)
 }
 
 func parseDrumbeat(data []byte, shown string) (*DrumbeatConfig, error) {

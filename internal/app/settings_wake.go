@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -40,18 +39,11 @@ const (
 // is a *ConfigError.
 func (a *App) Wake() (*WakeConfig, error) {
 	c := &WakeConfig{Enabled: true, Nudge: true, Desktop: true}
-	path, err := a.ConfigPath()
-	if err != nil {
+	data, shown, err := a.settingsText()
+	if err != nil || data == nil {
 		return c, err
 	}
-	data, err := readConfig(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return c, nil
-	case err != nil:
-		return c, &ConfigError{Path: a.Shown(path), Why: err.Error()}
-	}
-	return parseWake(data, a.Shown(path))
+	return parseWake(data, shown)
 }
 
 func parseWake(data []byte, shown string) (*WakeConfig, error) {
