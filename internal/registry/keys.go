@@ -26,15 +26,20 @@ type Event struct {
 	Key      string // PEM
 	Type     string // added or revoked
 	At       string
-	Proof    *signature.Object // of an added key: by a key that was active then; nil where nobody gave one
+	Proof    *signature.Object // by a key that was active then; nil where nobody gave one
+	Before   []string          // of a revoked key: hashes of what it had sealed until then
+	Raw      []byte            // the line
 }
 
 func parseEvent(raw []byte) (Event, error) {
-	var v [5][]byte
-	if !canonjson.Pick(raw, []string{"instance", "publicKey", "type", "at", "proof"}, v[:]) {
+	var v [6][]byte
+	if !canonjson.Pick(raw, []string{"instance", "publicKey", "type", "at", "proof", mBefore}, v[:]) {
 		return Event{}, errors.New("is no JSON object")
 	}
-	e := Event{Instance: text(v[0]), Key: text(v[1]), Type: text(v[2]), At: text(v[3])}
+	e := Event{Instance: text(v[0]), Key: text(v[1]), Type: text(v[2]), At: text(v[3]), Raw: raw}
+	if v[5] != nil {
+		e.Before = texts(v[5])
+	}
 	var p [3][]byte
 	if canonjson.Pick(v[4], []string{"by", "alg", "value"}, p[:]) {
 		e.Proof = &signature.Object{By: text(p[0]), Alg: text(p[1]), Value: text(p[2])}
@@ -72,6 +77,9 @@ type Keys struct {
 	all []*key
 	fit map[signature.Public]*key // those of all that are one
 	raw map[string]*key           // the others, by their text
+
+	events []Event
+	ended  bool // by a tombstone
 }
 
 // A key is one public key in all texts under which it is recorded.
@@ -87,7 +95,7 @@ type key struct {
 // comes after it. Keys are compared by their 32 bytes, so that another line end is no way around a revocation; existing
 // programs compare the texts. A revocation counts in any spelling of the instance, an addition in the exact one only.
 func Fold(id string, registered []string, events []Event) *Keys {
-	k := &Keys{ID: id, fit: map[signature.Public]*key{}, raw: map[string]*key{}}
+	k := &Keys{ID: id, fit: map[signature.Public]*key{}, raw: map[string]*key{}, events: events}
 	for _, pem := range registered {
 		k.at(pem).record(pem)
 	}
@@ -217,7 +225,7 @@ func (r *Registry) keysWith(ctx context.Context, reg *Registration, registered [
 // end takes all keys out of use: those of an instance that was offboarded, also where other programs added one since.
 func (k *Keys) end() {
 	k.Gone, k.Revoked = append(k.Gone, k.PEM...), append(k.Revoked, k.Active...)
-	k.PEM, k.Active = nil, nil
+	k.PEM, k.Active, k.ended = nil, nil, true
 }
 
 // events returns the key events of an id in any spelling, oldest first.
@@ -239,12 +247,15 @@ func AddedEvent(id string, key signature.Public, now time.Time) []byte {
 	return event(id, key.PEM(), Added, now)
 }
 
-func event(id, pem, what string, now time.Time) []byte {
+func event(id, pem, what string, now time.Time, before ...string) []byte {
 	var o canonjson.Object
 	o.Str("instance", id)
 	o.Str("publicKey", pem)
 	o.Str("type", what)
 	o.Str("at", envelope.Stamp(now))
+	if len(before) > 0 {
+		o.Strs(mBefore, before)
+	}
 	return o.Bytes()
 }
 
@@ -284,12 +295,12 @@ func (r *Registry) AddKey(ctx context.Context, i address.Instance, pem string, p
 	return nil
 }
 
-// withProof puts the proof into an event that one of the keys signed.
+// withProof puts the proof into an event that one of the keys signed. The proof is over what ownWords returns of the event.
 func withProof(event []byte, proof *signature.Object, active []signature.Public) ([]byte, error) {
 	if proof == nil {
 		return event, nil
 	}
-	signed, err := canonjson.Canonical(event)
+	signed, err := ownWords(event)
 	if err != nil {
 		return nil, err
 	}
@@ -300,13 +311,24 @@ func withProof(event []byte, proof *signature.Object, active []signature.Public)
 	o.Str("by", proof.By)
 	o.Str("alg", proof.Alg)
 	o.Str("value", proof.Value)
-	return canonjson.Set(event, "proof", o.Bytes()), nil
+	return canonjson.Set(event, mProof, o.Bytes()), nil
 }
 
 // RevokeKey takes a key from an instance, for good. It writes an event for each text under which the key is recorded, as
 // existing programs compare texts; it may be repeated when it was interrupted between two. ErrNotRegistered, ErrKeyNotActive.
 // Revoking is always allowed, also of a text that is no key.
 func (r *Registry) RevokeKey(ctx context.Context, i address.Instance, pem string, now time.Time) error {
+	return r.Revoke(ctx, i, pem, Revocation{}, now)
+}
+
+// A Revocation is what is said when a key is revoked, beside which one.
+type Revocation struct {
+	By     *signature.Private // a key of the instance, which proves that the instance itself revokes; nil: nobody proves it
+	Before []string           // hashes of what the key has sealed until then, as far as its place in time matters to readers
+}
+
+// Revoke is RevokeKey with more said.
+func (r *Registry) Revoke(ctx context.Context, i address.Instance, pem string, how Revocation, now time.Time) error {
 	reg, err := r.lookup(ctx, i)
 	if err != nil {
 		return fmt.Errorf("revoke a key: %w", err)
@@ -323,7 +345,7 @@ func (r *Registry) RevokeKey(ctx context.Context, i address.Instance, pem string
 			}
 			for _, text := range one.texts {
 				if !slices.Contains(one.revoked, text) {
-					return event(reg.ID, text, Revoked, now), nil
+					return how.event(reg.ID, text, now)
 				}
 			}
 			return nil, ErrKeyNotActive
@@ -335,4 +357,17 @@ func (r *Registry) RevokeKey(ctx context.Context, i address.Instance, pem string
 			return fmt.Errorf("revoke a key of %q: %w", reg.ID, err)
 		}
 	}
+}
+
+func (how *Revocation) event(id, text string, now time.Time) ([]byte, error) {
+	e := event(id, text, Revoked, now, how.Before...)
+	if how.By == nil {
+		return e, nil
+	}
+	signed, err := ownWords(e)
+	if err != nil {
+		return nil, err
+	}
+	proof := how.By.Object(id, signed)
+	return withProof(e, &proof, []signature.Public{how.By.Public()})
 }

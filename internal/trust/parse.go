@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"slices"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
@@ -12,7 +13,7 @@ import (
 
 // parse folds the lines of the file.
 func (p *Pins) parse(data []byte) {
-	p.all, p.lines, p.damaged = map[address.Instance]Pin{}, 0, nil
+	p.all, p.bound, p.lines, p.damaged = map[address.Instance]Pin{}, map[address.Instance][]Pin{}, 0, nil
 	number, bad := 0, 0
 	for rest := data; len(rest) > 0; {
 		var one []byte
@@ -30,8 +31,12 @@ func (p *Pins) parse(data []byte) {
 			}
 		case forgotten:
 			delete(p.all, pin.Instance)
+			delete(p.bound, pin.Instance)
 		default:
 			p.all[pin.Instance] = pin
+			if all := p.bound[pin.Instance]; pin.By == ByPerson && !slices.ContainsFunc(all, func(o Pin) bool { return o.Key == pin.Key }) {
+				p.bound[pin.Instance] = append(all, pin)
+			}
 		}
 	}
 	if bad > maxDamaged {

@@ -65,6 +65,7 @@ type Pins struct {
 	read    bool
 	seen    atomicfile.Info
 	all     map[address.Instance]Pin
+	bound   map[address.Instance][]Pin // those that a person has said, also where another one came after
 	lines   int
 	damaged []string
 	err     error
@@ -100,6 +101,18 @@ func (p *Pins) sorted() []Pin {
 		all = append(all, pin)
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Instance < all[j].Instance })
+	return all
+}
+
+// Bound returns the keys that a person has ever said to be those of an agent or person, since the last time that they were forgotten. What
+// was signed under an earlier one of them remains theirs.
+func (p *Pins) Bound(i address.Instance) (all []signature.Public) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh()
+	for _, pin := range p.bound[i.Canonical()] {
+		all = append(all, pin.Key)
+	}
 	return all
 }
 
@@ -207,9 +220,12 @@ func (p *Pins) locked(decide func() ([]byte, error)) error {
 // damaged: these are for a person to look at.
 func (p *Pins) write(dir *atomicfile.Dir, add []byte) error {
 	name := filepath.Base(p.path)
-	if p.seen.Size > compactAt && p.lines > 2*len(p.all) && len(p.damaged) == 0 {
+	if p.seen.Size > compactAt && p.lines > 2*p.needed() && len(p.damaged) == 0 {
 		var data []byte
 		for _, pin := range p.sorted() {
+			for _, earlier := range p.bound[pin.Instance] {
+				data = append(data, line(earlier)...)
+			}
 			data = append(data, line(pin)...)
 		}
 		return dir.Replace(name, append(data, add...), pinsPerm, true)
@@ -238,6 +254,15 @@ func (p *Pins) write(dir *atomicfile.Dir, add []byte) error {
 		return err
 	}
 	return dir.Sync()
+}
+
+// needed is how many lines say something.
+func (p *Pins) needed() int {
+	n := len(p.all)
+	for _, some := range p.bound {
+		n += len(some)
+	}
+	return n
 }
 
 // refresh reads the file if it is not the one that was read last.
@@ -269,7 +294,7 @@ func (p *Pins) refresh() {
 
 // fail forgets what was known: a missing file has no pins, and one that cannot be trusted gives none.
 func (p *Pins) fail(err error) {
-	p.read, p.seen, p.all, p.lines, p.damaged, p.err = false, atomicfile.Info{}, nil, 0, nil, nil
+	p.read, p.seen, p.all, p.bound, p.lines, p.damaged, p.err = false, atomicfile.Info{}, nil, nil, 0, nil, nil
 	if !errors.Is(err, fs.ErrNotExist) {
 		p.err = fmt.Errorf("read pins: %w", err)
 	}

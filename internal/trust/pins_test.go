@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/signature"
@@ -233,4 +235,39 @@ func BenchmarkGet(b *testing.B) {
 			OpenPins(p.path).Get("codex:agent7")
 		}
 	})
+}
+
+// TestBound: what a person has said once to be somebody's key remains known beside the one that came after it, until it is forgotten; what
+// was only met is not among them.
+func TestBound(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pins")
+	p, who, now := OpenPins(path), address.Instance("human:ana:0123456789ab"), time.Now()
+	first, second := signature.Generate().Public(), signature.Generate().Public()
+	step := func(err error, want ...signature.Public) {
+		t.Helper()
+		if got := OpenPins(path).Bound("Human:Ana:0123456789ab"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v, bound are %d keys, want %d", err, len(got), len(want))
+		}
+	}
+	step(p.Pin(who, first, now))
+	step(p.Trust(who, first, now), first)
+	step(p.Trust(who, second, now), first, second)
+	step(p.Trust(who, first, now), first, second)
+	_, err := p.Forget(who, now)
+	step(err)
+	// A large file is written anew with what it says.
+	step(p.Trust(who, first, now), first)
+	step(p.Trust(who, second, now), first, second)
+	data, err := os.ReadFile(path)
+	for len(data) <= compactAt {
+		data = append(data, line(Pin{"claude:a:000000000001", first, now, ByPerson})...)
+	}
+	if err := errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	step(p.Trust("claude:a:000000000001", second, now), first, second)
+	if st, err := os.Stat(path); err != nil || st.Size() > 4096 {
+		t.Errorf("it was not written anew: %v, %v", st, err)
+	}
 }
