@@ -19,6 +19,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/declaration"
 	"tutti/internal/envelope"
+	"tutti/internal/escalation"
 	"tutti/internal/journal"
 	"tutti/internal/negotiation"
 	"tutti/internal/profile"
@@ -30,11 +31,15 @@ type Bus struct {
 	store    negotiation.Store
 	registry *registry.Registry
 	journals *journal.Journal
+
+	// Persons are whom this user knows, by which keys; nil: nobody. To be set before the bus is used. What a person answers counts only
+	// under a key that they have.
+	Persons escalation.Persons
 }
 
 // New returns the agreements of a bus. Without a memory (nil) every step reads its whole journal.
 func New(s negotiation.Store, r *registry.Registry, m journal.Memory) *Bus {
-	return &Bus{s, r, journal.New(s, m)}
+	return &Bus{store: s, registry: r, journals: journal.New(s, m)}
 }
 
 // Negotiations are those of the bus, for looking at: nothing is demanded of who only looks.

@@ -24,7 +24,13 @@ type hall struct {
 	bus  *Bus
 	now  time.Time
 	keys map[address.Instance]*signature.Private
+	known
 }
+
+// known are the keys that a person has said to be those of others.
+type known map[address.Instance][]signature.Public
+
+func (k known) Bound(i address.Instance) []signature.Public { return k[i.Canonical()] }
 
 func (h *hall) enter(name, role string, capabilities ...string) address.Instance {
 	h.Helper()
@@ -58,8 +64,11 @@ func (h *hall) view() *View {
 
 func newHall(t *testing.T) *hall {
 	s := memstore.New(memstore.Options{})
+	known := known{}
+	bus := New(s, registry.New(s), &journal.InProcess{})
+	bus.Persons = known
 	return &hall{
-		T: t, bus: New(s, registry.New(s), &journal.InProcess{}), now: time.Date(2026, 6, 12, 12, 0, 0, 0, time.UTC),
+		T: t, bus: bus, known: known, now: time.Date(2026, 6, 12, 12, 0, 0, 0, time.UTC),
 		keys: map[address.Instance]*signature.Private{},
 	}
 }

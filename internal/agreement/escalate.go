@@ -15,11 +15,12 @@ import (
 	"tutti/internal/journal"
 	"tutti/internal/negotiation"
 	"tutti/internal/registry"
+	"tutti/internal/signature"
 )
 
-// Matters are what was put before somebody on this bus.
+// Matters are what was put before somebody on this bus, for one look.
 func (b *Bus) Matters() *escalation.Matters {
-	return escalation.New(b.store, b.registry, (&router{b: b}).route)
+	return escalation.New(b.store, b.registry, b.Persons, (&router{b: b}).route)
 }
 
 // Escalate puts something before who stands above the parties, through one of declaration.Channels. A nil payload is null. To whom it
@@ -102,13 +103,48 @@ func (b *Bus) Answer(ctx context.Context, m *escalation.Matter, a negotiation.Ac
 	if err != nil {
 		return nil, fmt.Errorf("answer %s: %w", m.ID, err)
 	}
-	if m.Negotiation == "" {
-		return nil, b.Matters().See(ctx, m.By, escalation.Answer{By: a.By, Text: text, Note: note, At: now})
-	}
 	if a.Key == nil {
 		return nil, fmt.Errorf("answer %s: %w", m.ID, &negotiation.RefusedError{Why: []string{"an answer counts only under the key of who gives it"}})
 	}
+	if err := b.Knows(ctx, a.By, a.Key.Public()); err != nil {
+		return nil, fmt.Errorf("answer %s: %w", m.ID, err)
+	}
+	if m.Negotiation == "" {
+		return nil, b.Matters().See(ctx, m.By, escalation.Answer{By: a.By, Text: text, Note: note, At: now}, a.Key)
+	}
 	return b.once(ctx, m, a, b.role(ctx, a.By), m.AnswerBody(text, note), now, func(is *escalation.Matter) bool { return is.Answer == nil })
+}
+
+// A KeyError reports a key under which a person's answer would not count.
+type KeyError struct {
+	Who     address.Instance
+	Key     signature.Public
+	Unknown bool // no key of this person is known here; else it is none of those, or was revoked
+}
+
+func (e *KeyError) Error() string {
+	if e.Unknown {
+		return fmt.Sprintf("nobody has said here by which key %s is known", e.Who)
+	}
+	return fmt.Sprintf("%s is known here by another key than %s, or this one was revoked", e.Who, e.Key.Short())
+}
+
+// Knows tells whether a person's answers count under a key: nil, or a *KeyError.
+func (b *Bus) Knows(ctx context.Context, who address.Instance, key signature.Public) error {
+	held, err := b.Matters().Held(ctx, who)
+	if err != nil {
+		return err
+	}
+	keys, err := b.registry.Keys(ctx, who)
+	switch {
+	case err != nil:
+		return err
+	case slices.Contains(keys.Revoked, key), len(held) > 0 && !slices.ContainsFunc(held, func(h registry.Held) bool { return h.Key == key && !h.Revoked }):
+		return &KeyError{Who: who, Key: key}
+	case len(held) == 0:
+		return &KeyError{Who: who, Key: key, Unknown: true}
+	}
+	return nil
 }
 
 // once writes an entry to a matter if it still is to be written, also when several programs do so at the same time: the matter is read

@@ -20,6 +20,7 @@ func (h *hall) person(name, role, scope string) address.Instance {
 	h.Helper()
 	i := address.Instance(fmt.Sprintf("human:%s:%012d", name, len(h.keys)))
 	h.keys[i] = signature.Generate()
+	h.known[i] = append(h.known[i], h.keys[i].Public())
 	raw := registry.Build(registry.Agent{Instance: i, Roles: []string{role}, Scopes: []string{scope}, Root: "/bus", PublicKeys: []string{h.keys[i].Public().PEM()}}, h.now)
 	if err := h.bus.registry.Register(h.Context(), raw); err != nil {
 		h.Fatal(err)

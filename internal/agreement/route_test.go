@@ -175,6 +175,7 @@ func TestOnceTogether(t *testing.T) {
 	var wg sync.WaitGroup
 	for n := range 8 {
 		b := New(h.bus.store, h.bus.registry, &journal.InProcess{}) // as another program would
+		b.Persons = h.known
 		wg.Go(func() {
 			if _, _, err := b.Settle(h.Context(), h.act(ana), &escalation.Ends{}, later); err != nil {
 				t.Errorf("settle: %v", err)

@@ -16,7 +16,9 @@ import (
 // Agreements are the negotiations of the bus. What was verified of a journal is remembered in the cache of this user, so that the
 // next process reads only what came since.
 func (w *World) Agreements() *agreement.Bus {
-	return agreement.New(w.Store, w.Registry, w.journals())
+	b := agreement.New(w.Store, w.Registry, w.journals())
+	b.Persons = w.Pins
+	return b
 }
 
 func (w *World) journals() journal.Memory {

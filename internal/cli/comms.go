@@ -51,6 +51,7 @@ func CommsVerbs() Heavy {
 		{Name: "resume", Run: withComms(runResume)},
 		{Name: "__complete", Run: withComms(runComplete)},
 		{Name: "hook", Run: withComms(runHook)},
+		{Name: "keys revoke", Run: withComms(runKeysRevoke)},
 	}
 }
 

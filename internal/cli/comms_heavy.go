@@ -16,6 +16,7 @@ import (
 	"tutti/internal/conversation"
 	"tutti/internal/halt"
 	"tutti/internal/hook"
+	"tutti/internal/signature"
 	"tutti/internal/waiting"
 )
 
@@ -33,6 +34,8 @@ type commsParts struct {
 	waiting func(ctx context.Context, c *Call, w *app.World, v *statusView, person func() bool) error
 	// waits is what waits for an agent.
 	waits func(ctx context.Context, w *app.World, me address.Instance, submitter string) ([]waiting.Item, error)
+	// sealed are the hashes of what a person has answered under a key.
+	sealed func(ctx context.Context, w *app.World, who address.Instance, key signature.Public) ([]string, error)
 	// seat is who conducts the folder here.
 	seat func(ctx context.Context, c *Call, w *app.World) (*seatView, error)
 	// projects leads hooks to the mail between projects. Settings are read only when some has come.
@@ -50,7 +53,7 @@ func withComms(verb Func) Func {
 	return func(ctx context.Context, c *Call) error {
 		c.comms = &commsParts{
 			send: runSendProject, resend: resendKept, abroad: (*comms.Office).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
-			matters: offerMatters, waiting: waitingHere, projects: projectsHere, waits: waitingForHook, seat: seatHere, warner: hook.WarnHere,
+			matters: offerMatters, waiting: waitingHere, projects: projectsHere, waits: waitingForHook, seat: seatHere, sealed: sealedBy, warner: hook.WarnHere,
 			pages: (*Call).planPages, settings: (*app.App).Effective,
 		}
 		return verb(ctx, c)

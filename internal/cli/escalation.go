@@ -129,6 +129,10 @@ func (d *deal) sayMatter(m *escalation.Matter, whole bool) {
 	if text := m.Mismatch(); text != "" {
 		d.prose("  ! ", 4, Clean(text))
 	}
+	if m.Doubt != "" && m.Answer == nil {
+		d.prose("  ! ", 4, Clean(string(m.Doubt))+" has answered under a key that nobody has said here to be theirs, which does not count; if it is: tutti keys trust "+
+			Clean(app.QuoteArg(string(m.Doubt))))
+	}
 	if whole {
 		if m.Negotiation != "" {
 			d.prose("  of:  ", 7, Clean(m.Negotiation+", "+m.Scope))
@@ -192,6 +196,9 @@ func runEscalationAnswer(ctx context.Context, c *Call) error {
 	if attended {
 		if a.Key, err = d.w.Ring.Load(who.Instance); errors.Is(err, keyring.ErrNoKey) {
 			return refuse("tutti keys generate --instance "+app.QuoteArg(string(who.Instance)), "there is no private key of %s here to sign the answer with", Clean(string(who.Instance)))
+		}
+		if err == nil {
+			err = d.knowsKey(ctx, who.Instance, a.Key)
 		}
 		if err != nil {
 			return err

@@ -26,6 +26,9 @@ func runKeysAdd(ctx context.Context, c *Call) error {
 	}
 	defer w.Close()
 	who, pem, err := c.keyArgs(ctx, w)
+	if err == nil {
+		err = c.personOnly(who, "keys add")
+	}
 	if err != nil {
 		return err
 	}
@@ -40,6 +43,9 @@ func runKeysAdd(ctx context.Context, c *Call) error {
 	}
 	if err := w.Registry.AddKey(ctx, who, pem, proof, now); err != nil {
 		return c.registryFault(err)
+	}
+	if err := addedKey(w, who, public, proof != nil); err != nil {
+		return err
 	}
 	return c.keysChanged(ctx, w, who, "added", public.Short())
 }
@@ -77,14 +83,27 @@ func runKeysRevoke(ctx context.Context, c *Call) error {
 	}
 	defer w.Close()
 	who, pem, err := c.keyArgs(ctx, w)
+	if err == nil {
+		err = c.personOnly(who, "keys revoke")
+	}
 	if err != nil {
 		return err
 	}
-	if err := w.Registry.RevokeKey(ctx, who, pem, time.Now()); err != nil {
+	if c.comms == nil && isPerson(who) {
+		return c.toHeavy() // which reads what was answered under the key
+	}
+	how, err := c.revocation(ctx, w, who, pem)
+	if err != nil {
+		return err
+	}
+	if err := w.Registry.Revoke(ctx, who, pem, how, time.Now()); err != nil {
 		if errors.Is(err, registry.ErrNotRegistered) {
 			err = failWith(registry.ErrKeyNotActive, string(who)+" is not registered")
 		}
 		return c.registryFault(err)
+	}
+	if err := revokedKey(w, who, pem, how); err != nil {
+		return err
 	}
 	short := ""
 	if public, err := signature.ParsePublic(pem); err == nil {

@@ -73,6 +73,11 @@ func (c *Call) generate(ctx context.Context) (who address.Instance, made keyring
 	if who, err = c.subject(ctx, w); err != nil {
 		return "", made, err
 	}
+	if out == "" && w.Ring.Has(who) {
+		if err := c.personOnly(who, "keys generate"); err != nil {
+			return "", made, err
+		}
+	}
 	if out != "" {
 		made, err = generateIn(out, who, c.on("force"))
 	} else {

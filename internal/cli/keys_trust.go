@@ -21,6 +21,9 @@ func runKeysTrust(ctx context.Context, c *Call) error {
 	}
 	defer w.Close()
 	who := address.Instance(c.arg(0))
+	if err := c.personOnly(who, "keys trust"); err != nil {
+		return err
+	}
 	if err := w.Pins.Err(); err != nil {
 		return failIO("", err, "")
 	}

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/nhi"
 	"tutti/internal/registry"
+	"tutti/internal/signature"
 )
 
 // longLived is the age in days from which on a key is called long-lived.
@@ -178,13 +180,22 @@ func runNHIOffboard(ctx context.Context, c *Call) error {
 	}
 	defer w.Close()
 	l := nhi.Leave{Reason: c.value("reason")}
-	if l.Instance, err = c.about(ctx, w, "instance"); err != nil {
+	if l.Instance, err = c.about(ctx, w, "instance"); err == nil {
+		err = c.personOnly(l.Instance, "nhi offboard")
+	}
+	if err != nil {
 		return err
 	}
 	if by, err := c.peek(ctx, w); err == nil { // who cannot be told is not on record
 		l.By = by.Instance
 	}
-	t, err := (&nhi.Desk{Registry: w.Registry, Presence: w.Presence, Log: w.Store}).Offboard(ctx, l, time.Now())
+	sealed := func(ctx context.Context, who address.Instance, key signature.Public) ([]string, error) {
+		if !isPerson(who) {
+			return nil, nil
+		}
+		return sealedBy(ctx, w, who, key)
+	}
+	t, err := (&nhi.Desk{Registry: w.Registry, Presence: w.Presence, Log: w.Store, Sealed: sealed}).Offboard(ctx, l, time.Now())
 	if err != nil {
 		return c.registryFault(err)
 	}

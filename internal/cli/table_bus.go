@@ -158,7 +158,7 @@ $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
 		},
 		Does: `Adds a public key to those that the agent's signatures are checked with. When a private key of the agent is at
-hand, the line carries a proof made with it.`,
+hand, the line carries a proof made with it. That of a person is added by a person at a terminal.`,
 		Examples: "$ tutti keys add --instance claude:api:3f2a9c01b7de --public-key new.pub.pem",
 		Exit:     "0 done; 1 wrong usage; 2 it is active already, was revoked, or the agent is not registered; 3 a file could not be read or written",
 	},
@@ -179,7 +179,8 @@ $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose"},
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
 		},
-		Does:     "Revokes a key: what it signs is no longer verified. It can never be made active again.",
+		Does: `Revokes a key: what it signs is no longer verified. It can never be made active again. That of a person is revoked by a
+person at a terminal, and what was answered under it until then remains answered.`,
 		Examples: "$ tutti keys revoke --instance claude:api:3f2a9c01b7de --public-key old.pem",
 		Exit:     "0 done; 1 wrong usage; 2 the key is not active; 3 a file could not be read or written",
 	},
@@ -192,7 +193,8 @@ $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 			{Name: "forget", Kind: Switch, Help: "remove the pin instead"},
 		},
 		Does: `Shows the fingerprint of the key that you pinned and of the one that is registered now, and asks whether to pin the
-new one. Messages signed with it are then verified. A key is pinned by itself when an agent is first heard.`,
+new one. Messages signed with it are then verified. A key is pinned by itself when an agent is first heard. That of a person
+is pinned by a person at a terminal, and what is answered under it counts from then on.`,
 		Wont: "It cannot tell whose key it is: compare the fingerprint with what the agent's own machine shows (tutti whoami).",
 		Examples: `$ tutti keys trust claude:api:3f2a9c01b7de
 $ tutti keys trust claude:api:3f2a9c01b7de --yes`,

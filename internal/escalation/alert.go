@@ -10,6 +10,8 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
+	"tutti/internal/journal"
+	"tutti/internal/signature"
 	"tutti/internal/store"
 )
 
@@ -20,6 +22,7 @@ const (
 	mSeenBy = "answeredBy"
 	mSeen   = "answer"
 	mNote   = "answerNote"
+	mSeal   = "answerSeal"
 )
 
 // alerts are the agents that were put before a person because they do not go on.
@@ -58,7 +61,38 @@ func (m *Matters) alert(ctx context.Context, k store.Key) (*Matter, error) {
 	if err != nil {
 		return nil, &store.UnfitError{Key: k, Where: k.String(), Why: err.Error()}
 	}
+	if err := m.believe(ctx, a); err != nil {
+		return nil, err
+	}
 	return a.matter(), nil
+}
+
+// believe leaves out what nobody has said: who can write the bus can write into an alert that a person has seen it.
+func (m *Matters) believe(ctx context.Context, a *Alert) error {
+	if a.Seen == nil {
+		return nil
+	}
+	words := a.seenWords(a.Seen)
+	a.Seen.Hash, _ = canonjson.Hash(words)
+	key, ok, err := m.sealed(ctx, a.Seen.By, a.Seen.Hash, func(key signature.Public) bool { return a.seal.Verify(words, key) })
+	if a.Seen.Key = key; !ok || a.Seen.By.Canonical().Host() != human {
+		a.Seen = nil
+	}
+	return err
+}
+
+// seenWords is what a person seals who has seen an alert.
+func (a *Alert) seenWords(seen *Answer) []byte {
+	var o canonjson.Object
+	o.Str("kind", "alert-seen")
+	o.Str("instance", string(a.Instance))
+	o.Str("since", envelope.Stamp(a.At))
+	o.Str(mSeenAt, envelope.Stamp(seen.At))
+	o.Str(mSeenBy, string(seen.By))
+	o.Str(mSeen, seen.Text)
+	o.Opt(mNote, seen.Note)
+	words, _ := canonjson.Canonical(o.Bytes()) // what is written here has one
+	return words
 }
 
 // An Alert says that an agent stopped, and that asking it to go on did not help: it waits for the person whose it is. Existing programs
@@ -76,8 +110,10 @@ type Alert struct {
 	To           string // whom it is for, as it stands there
 	At, Last     time.Time
 	Count        int     // how often it came to this since At
-	Seen         *Answer // nil: nobody has seen it since Last
+	Seen         *Answer // nil: nobody says to have seen it since Last. [Matters] leave out what no person has sealed
 	Raw          []byte
+
+	seal signature.Object // of Seen
 }
 
 // AlertKey is where the alert of an agent lies.
@@ -86,12 +122,12 @@ func AlertKey(i address.Instance) store.Key {
 }
 
 var alertMembers = []string{
-	"instance", "reason", "relanceCount", "to", "at", "firstAt", "lastAt", "count", "detail", mSeenAt, mSeenBy, mSeen, mNote,
+	"instance", "reason", "relanceCount", "to", "at", "firstAt", "lastAt", "count", "detail", mSeenAt, mSeenBy, mSeen, mNote, mSeal,
 }
 
 // ParseAlert reads an alert. What but its agent and its reason is not as it should be counts as absent.
 func ParseAlert(raw []byte) (*Alert, error) {
-	var v [13][]byte
+	var v [14][]byte
 	if !canonjson.Valid(raw) || !canonjson.Pick(raw, alertMembers, v[:]) {
 		return nil, errors.New("is no JSON object")
 	}
@@ -123,6 +159,7 @@ func ParseAlert(raw []byte) (*Alert, error) {
 	}
 	if seen := at(9); !seen.IsZero() && !seen.Before(a.Last) {
 		a.Seen = &Answer{By: address.Instance(text(10)), Text: text(11), Note: text(12), At: seen}
+		a.seal, _ = journal.ReadSignature(v[13])
 	}
 	return a, nil
 }
@@ -167,14 +204,16 @@ func (a *Alert) matter() *Matter {
 // tries is how often a change is made again that somebody else was faster with.
 const tries = 100
 
-// See writes down that a person has seen an alert, and what that person says to it. It stays until the agent goes on.
-func (m *Matters) See(ctx context.Context, agent address.Instance, a Answer) error {
+// See writes down that a person has seen an alert, and what that person says to it, under that person's key. It stays until the agent
+// goes on.
+func (m *Matters) See(ctx context.Context, agent address.Instance, a Answer, key *signature.Private) error {
 	k := AlertKey(agent)
 	var err error
 	for range tries {
 		var doc store.Doc
+		var alert *Alert
 		if doc, err = m.store.Get(ctx, k); err == nil {
-			_, err = ParseAlert(doc.Data)
+			alert, err = ParseAlert(doc.Data)
 		}
 		if err != nil {
 			break
@@ -187,6 +226,12 @@ func (m *Matters) See(ctx context.Context, agent address.Instance, a Answer) err
 			}
 			raw = canonjson.Set(raw, s[0], canonjson.AppendString(nil, s[1]))
 		}
+		seal := key.Object(string(a.By), alert.seenWords(&a))
+		var o canonjson.Object
+		o.Str("by", seal.By)
+		o.Str("alg", seal.Alg)
+		o.Str("value", seal.Value)
+		raw = canonjson.Set(raw, mSeal, o.Bytes())
 		if _, err = m.store.Replace(ctx, k, append(canonjson.Indent(raw), '\n'), doc.Rev); !errors.Is(err, store.ErrConflict) {
 			break
 		}

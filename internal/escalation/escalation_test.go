@@ -13,6 +13,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/journal"
 	"tutti/internal/registry"
+	"tutti/internal/signature"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
 )
@@ -23,6 +24,11 @@ const (
 	ana   = address.Instance("human:ana:0123456789ab")
 	agent = address.Instance("claude:a:000000000001")
 )
+
+// known are persons, each by one key.
+type known map[address.Instance]signature.Public
+
+func (k known) Bound(i address.Instance) []signature.Public { return []signature.Public{k[i]} }
 
 func TestTermsCheck(t *testing.T) {
 	t.Parallel()
@@ -125,7 +131,8 @@ func TestWhoAndWhen(t *testing.T) {
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(memstore.Options{})
-	m := New(s, registry.New(s), nil)
+	key, other := signature.Generate(), signature.Generate()
+	m := New(s, registry.New(s), known{ana: key.Public()}, nil)
 	k := store.Key{Kind: store.Escalation, Name: address.Segment(string(agent))}
 	rev, err := s.Create(t.Context(), k, []byte(`{"instance":"`+agent+`","reason":"relance-exhausted","relanceCount":3,"channel":"alert","to":"PRINCIPAL","at":"2030-05-01T12:00:00.000Z","mine":1}`))
 	if err != nil {
@@ -141,14 +148,35 @@ func TestAlerts(t *testing.T) {
 	if err != nil || len(all) != 1 || len(problems) != 3 || all[0].State(noon) != Open || !all[0].At.Equal(noon) {
 		t.Fatalf("listed %v, %v, %v", all, problems, err)
 	}
-	if err := m.See(t.Context(), agent, Answer{By: ana, Text: "seen", At: noon.Add(time.Minute)}); err != nil {
+	// Who can write the bus can write there that somebody has seen it: without a seal, or with one of his own.
+	doc, err := s.Get(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := canonjson.Compact(doc.Data)
+	for name, text := range map[string]string{mSeenAt: "2030-05-01T12:01:00.000Z", mSeenBy: string(ana), mSeen: "seen"} {
+		mine = canonjson.Set(mine, name, canonjson.AppendString(nil, text))
+	}
+	if _, err := s.Replace(t.Context(), k, mine, doc.Rev); err != nil {
+		t.Fatal(err)
+	}
+	if one, err := m.Find(t.Context(), string(agent)); err != nil || one.State(noon) != Open {
+		t.Errorf("forged: %+v, %v, want it open", one, err)
+	}
+	if err := m.See(t.Context(), agent, Answer{By: ana, Text: "seen", At: noon.Add(time.Minute)}, other); err != nil {
+		t.Fatal(err)
+	}
+	if one, err := m.Find(t.Context(), string(agent)); err != nil || one.State(noon) != Open {
+		t.Errorf("sealed by somebody else: %+v, %v, want it open", one, err)
+	}
+	if err := m.See(t.Context(), agent, Answer{By: ana, Text: "seen", At: noon.Add(time.Minute)}, key); err != nil {
 		t.Fatal(err)
 	}
 	one, err := m.Find(t.Context(), "Claude:A:000000000001")
 	if err != nil || one.State(noon) != Answered || one.Answer.By != ana {
 		t.Errorf("seen: %+v, %v", one, err)
 	}
-	doc, err := s.Get(t.Context(), k)
+	doc, err = s.Get(t.Context(), k)
 	if mine, ok := canonjson.Get(doc.Data, "mine"); err != nil || !ok || string(mine) != "1" {
 		t.Errorf("what others wrote is gone: %s, %v", doc.Data, err)
 	}
@@ -159,7 +187,7 @@ func TestAlerts(t *testing.T) {
 	if one, err = m.Find(t.Context(), string(agent)); err != nil || one.State(noon) != Open {
 		t.Errorf("it came to this again: %+v, %v, want it open", one, err)
 	}
-	if err := m.See(t.Context(), "claude:b:2", Answer{By: ana, Text: "seen", At: noon}); !errors.Is(err, ErrNone) {
+	if err := m.See(t.Context(), "claude:b:2", Answer{By: ana, Text: "seen", At: noon}, key); !errors.Is(err, ErrNone) {
 		t.Errorf("no alert: %v", err)
 	}
 	if _, err := m.Find(t.Context(), "evt-1"); !errors.Is(err, ErrNone) {

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/journal"
 	"tutti/internal/plain"
 	"tutti/internal/registry"
+	"tutti/internal/signature"
 	"tutti/internal/store"
 )
 
@@ -22,6 +23,12 @@ import (
 type People interface {
 	Keys(ctx context.Context, i address.Instance) (*registry.Keys, error)
 	Registered(ctx context.Context, i address.Instance) (*registry.Registration, error)
+}
+
+// Persons are the keys that a person has said to be those of somebody: the reader's own memory, which nobody who can write a bus can
+// change. A *trust.Pins is one.
+type Persons interface {
+	Bound(i address.Instance) []signature.Public
 }
 
 // A Router finds to whom a matter goes by the rules, whatever its writer says. known is false when that cannot be told.
@@ -35,13 +42,17 @@ type Store interface {
 
 // Matters are those of one bus.
 type Matters struct {
-	store  Store
-	people People
-	route  Router
+	store   Store
+	people  People
+	persons Persons
+	route   Router
 }
 
-// New returns the matters of a bus. Without a router (nil) they are for whom their writers name.
-func New(s Store, p People, r Router) *Matters { return &Matters{s, p, r} }
+// New returns the matters of a bus, for one look: what is read of who is registered is read once. Without a memory of who the persons are
+// (nil) nobody's answer counts. Without a router (nil) matters are for whom their writers name.
+func New(s Store, p People, known Persons, r Router) *Matters {
+	return &Matters{s, &remembered{people: p}, known, r}
+}
 
 // mark is the index key of the lines of a journal that say something of a matter.
 const mark = "escalation"
@@ -261,7 +272,20 @@ func (f *fold) answer(one *Matter, e *journal.Entry, said, note []byte) {
 	at, known := envelope.ParseTime(e.CreatedAt)
 	a.At = at
 	late := !one.Until.IsZero() && (!known || !at.Before(one.Until))
-	if late || a.Text == "" || len(a.Text) > MaxAnswer || one.May(a.By, true) != nil || f.seal(e) != journal.SealGood {
+	if late || a.Text == "" || len(a.Text) > MaxAnswer || one.May(a.By, true) != nil {
+		return
+	}
+	a.Hash = e.EntryHash()
+	key, sealed, err := f.m.sealed(f.ctx, a.By, a.Hash, func(key signature.Public) bool {
+		return journal.SealOf(e, journal.Keys{Active: []signature.Public{key}}) == journal.SealGood
+	})
+	if err != nil {
+		f.err = err
+	}
+	if a.Key = key; !sealed {
+		if err == nil && one.Doubt == "" && f.seal(e) == journal.SealGood {
+			one.Doubt = a.By
+		}
 		return
 	}
 	if err := f.m.May(f.ctx, one, a.By, true); err != nil {
@@ -283,10 +307,7 @@ func (f *fold) answer(one *Matter, e *journal.Entry, said, note []byte) {
 
 // seal is what the seal of an entry proves.
 func (f *fold) seal(e *journal.Entry) journal.Seals {
-	keys, err := f.m.people.Keys(f.ctx, e.Actor.Instance)
-	if errors.Is(err, registry.ErrNotRegistered) {
-		err, keys = nil, &registry.Keys{}
-	}
+	keys, err := f.m.keys(f.ctx, e.Actor.Instance)
 	if err != nil {
 		f.err = err
 		return journal.SealBad

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/envelope"
 	"tutti/internal/journal"
 	"tutti/internal/plain"
+	"tutti/internal/signature"
 )
 
 // What is behind the kinds of entries.
@@ -51,6 +52,8 @@ type Answer struct {
 	Text string // the id of an option where there are some
 	Note string
 	At   time.Time
+	Key  signature.Public // under which it is sealed
+	Hash string           // of what is sealed
 }
 
 // A Matter is what was put before somebody.
@@ -69,9 +72,11 @@ type Matter struct {
 	Said      string // whom its writer names, where the rules lead to somebody else; "": the writer is right, or names nobody
 	Reason    string // of an alert
 
-	Hash     string  // of the entry's body; an answer names it, so that it is one to this very text
-	Answer   *Answer // nil: none that counts
-	Recorded bool    // that it lapsed is on record
+	Hash   string  // of the entry's body; an answer names it, so that it is one to this very text
+	Answer *Answer // nil: none that counts
+	// Doubt is who has answered under a key that the registry has, and that nobody here has said to be that person's; "" for nobody.
+	Doubt    address.Instance
+	Recorded bool // that it lapsed is on record
 	ended    bool
 }
 

@@ -57,6 +57,9 @@ func (m *Matter) JSON(now time.Time) []byte {
 	o.Opt("authorityKind", m.Authority)
 	o.Opt("said", m.Said)
 	o.Opt("mismatch", m.Mismatch())
+	if m.Answer == nil {
+		o.Opt("doubt", string(m.Doubt))
+	}
 	if !m.Until.IsZero() {
 		o.Str("until", envelope.Stamp(m.Until))
 		o.Opt("fallback", m.Fallback)

@@ -141,6 +141,9 @@ func tombstone(t *registry.Tombstone) *canonjson.Object {
 }
 
 func (c *call) mayOffboard(ctx context.Context, own, who address.Instance) error {
+	if err := noPerson(who); err != nil {
+		return err
+	}
 	if own.Canonical() == who.Canonical() {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/envelope"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
+	"tutti/internal/signature"
 	"tutti/internal/store"
 	"tutti/internal/subagent"
 )
@@ -21,6 +22,8 @@ type Desk struct {
 	Registry *registry.Registry
 	Presence *presence.Presence
 	Log      store.Log
+	// Sealed are the hashes of what somebody has sealed under a key that stays in force when that is revoked; nil: nothing does.
+	Sealed func(ctx context.Context, who address.Instance, key signature.Public) ([]string, error)
 }
 
 // A Leave says who goes.
@@ -109,7 +112,11 @@ func (d *Desk) revokeKeys(ctx context.Context, reg *registry.Registration, now t
 	}
 	revoked := 0
 	for _, pem := range append(keys.PEM, keys.Gone...) {
-		switch err := d.Registry.RevokeKey(ctx, reg.Instance, pem, now); {
+		how, err := d.revocation(ctx, reg.Instance, pem)
+		if err != nil {
+			return revoked, err
+		}
+		switch err := d.Registry.Revoke(ctx, reg.Instance, pem, how, now); {
 		case err == nil:
 			revoked++
 		case !errors.Is(err, registry.ErrKeyNotActive):
@@ -117,6 +124,15 @@ func (d *Desk) revokeKeys(ctx context.Context, reg *registry.Registration, now t
 		}
 	}
 	return revoked, nil
+}
+
+func (d *Desk) revocation(ctx context.Context, who address.Instance, pem string) (how registry.Revocation, err error) {
+	key, bad := signature.ParsePublic(pem)
+	if d.Sealed != nil && bad == nil {
+		how.Before, err = d.Sealed(ctx, who, key)
+		how.Before = how.Before[:min(len(how.Before), registry.MaxBefore)]
+	}
+	return how, err
 }
 
 // sessions are those of an instance and its subagents that are there.

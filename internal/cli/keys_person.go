@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/agreement"
+	"tutti/internal/app"
+	"tutti/internal/identity"
+	"tutti/internal/registry"
+	"tutti/internal/signature"
+)
+
+// isPerson tells whether somebody is a person.
+func isPerson(who address.Instance) bool { return who.Canonical().Host() == identity.Human }
+
+// personOnly refuses what decides by which key a person is known, where no person can be: an agent could answer in that person's name.
+func (c *Call) personOnly(who address.Instance, what string) error {
+	if !isPerson(who) || factsOf(c.App).Attended() {
+		return nil
+	}
+	return refuse("type it in a terminal of your own, outside of any agent program",
+		"%s: it is about %s, a person, and nobody is at this terminal", what, Clean(string(who)))
+}
+
+// bindPerson has a person be known here by a key, unless other keys are known already. A person at a terminal says so.
+func bindPerson(w *app.World, who address.Instance, key signature.Public) error {
+	if !isPerson(who) || len(w.Pins.Bound(who)) > 0 {
+		return nil
+	}
+	if pinned, has := w.Pins.Get(who); has && !slices.Contains(pinned, key) {
+		return nil // another one was met first: "keys trust" asks
+	}
+	if err := w.Pins.Trust(who, key, time.Now()); err != nil {
+		return failIO("", err, "")
+	}
+	return nil
+}
+
+// addedKey remembers what a person has added: a key behind which none of the person's own stands would count for nothing.
+func addedKey(w *app.World, who address.Instance, public signature.Public, proved bool) error {
+	if !isPerson(who) {
+		return nil
+	}
+	if proved {
+		own, err := w.Ring.Public(who)
+		if err != nil {
+			return err
+		}
+		return bindPerson(w, who, own)
+	}
+	if err := w.Pins.Trust(who, public, time.Now()); err != nil {
+		return failIO("", err, "")
+	}
+	return nil
+}
+
+// revocation is what is said when a key is revoked. Of that of a person the answers that were sealed with it stay: they are named.
+func (c *Call) revocation(ctx context.Context, w *app.World, who address.Instance, pem string) (how registry.Revocation, err error) {
+	public, err := signature.ParsePublic(pem)
+	if err != nil || !isPerson(who) {
+		return how, nil // what is no key has sealed nothing
+	}
+	if how.Before, err = c.comms.sealed(ctx, w, who, public); err != nil {
+		return how, err
+	}
+	if n := len(how.Before); n > registry.MaxBefore {
+		c.warn("%s stay answered, the newest; %d older ones were answered under this key, too, and no longer count", plural(registry.MaxBefore, "matter"), n-registry.MaxBefore)
+		how.Before = how.Before[:registry.MaxBefore]
+	}
+	if !w.Ring.Has(who) {
+		return how, nil
+	}
+	own, err := w.Ring.Load(who)
+	if err != nil {
+		return how, err
+	}
+	keys, err := w.Registry.Keys(ctx, who)
+	if err == nil && slices.ContainsFunc(keys.Held(w.Pins.Bound(who)), func(h registry.Held) bool { return h.Key == own.Public() && !h.Revoked }) {
+		how.By = own
+	}
+	return how, err
+}
+
+// revokedKey forgets a key of a person that no other one could be shown to revoke: here the word of who is at the terminal is enough.
+func revokedKey(w *app.World, who address.Instance, pem string, how registry.Revocation) error {
+	public, err := signature.ParsePublic(pem)
+	known := w.Pins.Bound(who)
+	if err != nil || !isPerson(who) || how.By != nil || !slices.Contains(known, public) {
+		return nil
+	}
+	now := time.Now()
+	if _, err := w.Pins.Forget(who, now); err != nil {
+		return failIO("", err, "")
+	}
+	for _, key := range known {
+		if key == public {
+			continue
+		}
+		if err := w.Pins.Trust(who, key, now); err != nil {
+			return failIO("", err, "")
+		}
+	}
+	return nil
+}
+
+// sealedBy are the hashes of what a person has answered under a key.
+func sealedBy(ctx context.Context, w *app.World, who address.Instance, key signature.Public) ([]string, error) {
+	return w.Agreements().Matters().Sealed(ctx, who, key)
+}
+
+// knowsKey refuses a key under which an answer would not count. The first one that a person uses at a terminal is that person's.
+func (d *deal) knowsKey(ctx context.Context, who address.Instance, key *signature.Private) error {
+	err := d.bus.Knows(ctx, who, key.Public())
+	unknown, is := errors.AsType[*agreement.KeyError](err)
+	if is && unknown.Unknown {
+		keys, kerr := d.w.Registry.Keys(ctx, who)
+		if kerr != nil {
+			return kerr
+		}
+		if slices.Contains(keys.Active, key.Public()) {
+			if err := bindPerson(d.w, who, key.Public()); err != nil {
+				return err
+			}
+			err = d.bus.Knows(ctx, who, key.Public())
+			if err == nil {
+				d.warn("from now on %s is known here by the key %s", Clean(string(who)), key.Public().Short())
+			}
+		}
+	}
+	if _, is := errors.AsType[*agreement.KeyError](err); is {
+		return refuse("tutti keys trust "+app.QuoteArg(string(who))+"   # if the key is yours", "%s", Clean(err.Error()))
+	}
+	return err
+}
