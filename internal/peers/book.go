@@ -68,9 +68,10 @@ func (b *Book) resolve(ctx context.Context, target string, now time.Time) (Found
 		return refused(f, &registry.GoneError{Asked: address.Instance(target), Who: t.Instance, At: t.At, Reason: t.Reason})
 	}
 	var live []address.Instance
+	here := slices.ContainsFunc(there, func(s *presence.Session) bool { return s.MirroredAt == "" && !left(gone, s.Instance) })
 	for _, s := range there {
-		if left(gone, s.Instance) {
-			continue
+		if left(gone, s.Instance) || here && s.MirroredAt != "" {
+			continue // what another bus shows under the label of somebody here makes no two of whom mail could be for
 		}
 		live = append(live, s.Instance)
 		if s.Instance.Canonical() == address.Instance(target).Canonical() {

@@ -107,6 +107,27 @@ func TestBookResolve(t *testing.T) {
 	})
 }
 
+// TestMirroredChannel: agents that another bus shows under a label make no address of an agent of this bus ambiguous; among themselves they do.
+func TestMirroredChannel(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *Book) {
+		show := func(id address.SessionID, i address.Instance) {
+			if _, err := b.Presence.Open(t.Context(), presence.Start{SessionID: id, Instance: i, MirroredAt: "2026-03-01T12:00:00.000Z"}, noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		show("sess:1", "claude:api:eeeeeeeeeee1")
+		show("sess:2", "claude:api:eeeeeeeeeee2")
+		if f, err := b.Resolve(t.Context(), "claude:api", noon); err != nil || f.Why != Ambiguous || len(f.Candidates) != 2 {
+			t.Errorf("with nobody here: %+v %v, want it ambiguous", f, err)
+		}
+		open(t, b, "sess:3", apiA, time.Second, "")
+		if f, err := b.Resolve(t.Context(), "claude:api", noon); err != nil || f.Kind != DeliverHint || f.LiveCandidate != apiA {
+			t.Errorf("with one here: %+v %v, want %s", f, err, apiA)
+		}
+	})
+}
+
 func TestDiscover(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *Book) {

@@ -20,6 +20,7 @@ type Reason string
 // The reasons that several endpoints have in common.
 const (
 	Malformed    Reason = "malformed"
+	NotMail      Reason = "not-mail"
 	NoTarget     Reason = "no-target"
 	NoSignature  Reason = "no-signature"
 	NoKey        Reason = "no-public-key"

@@ -48,6 +48,10 @@ const (
 	Anybody    Recipients = "any"        // any address; a mailbox is made where there is none
 )
 
+// MirrorKind is the kind of a body that shows sessions (see package mirror). It is no mail, and no mail is that: what was signed for one of
+// the endpoints and overheard is of no use at the other, also where both know the signer.
+const MirrorKind = "mirror.instances"
+
 // A Receiver takes envelopes in.
 type Receiver struct {
 	Office   *post.Office
@@ -104,7 +108,11 @@ func (r *Receiver) run(ctx context.Context) {
 // take judges a body in the order in which existing programs do, so that they understand why something is not taken.
 func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 	e, reason := Read(body)
-	if reason == "" && e.Target == "" {
+	switch {
+	case reason != "":
+	case e.Kind() == MirrorKind:
+		reason = NotMail
+	case e.Target == "":
 		reason = NoTarget
 	}
 	if reason != "" {

@@ -111,11 +111,17 @@ func push(t *testing.T, change change) []byte {
 
 func order(t *testing.T, change change) []byte {
 	t.Helper()
-	l, err := drive.Write(boss, worker, "go on", fmt.Sprint("n", serial.Add(1)), "", keys[boss], time.Now())
+	return change.apply(orderOf(t, boss))
+}
+
+// orderOf is an instruction of some agent for the worker.
+func orderOf(t *testing.T, from address.Instance) []byte {
+	t.Helper()
+	l, err := drive.Write(from, worker, "go on", fmt.Sprint("n", serial.Add(1)), "", keys[from], time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return change.apply([]byte(`{"line":` + string(canonjson.AppendString(nil, l.String())) + `}`))
+	return []byte(`{"line":` + string(canonjson.AppendString(nil, l.String())) + `}`)
 }
 
 // A site is a bus of its own with an endpoint of each kind, put together as the verbs do it.
@@ -217,6 +223,14 @@ func (one *target) post(t *testing.T, body []byte) (int, string) {
 	defer a.Body.Close()
 	text, _ := io.ReadAll(a.Body)
 	return a.StatusCode, string(text)
+}
+
+// wants sends a body and compares what is answered.
+func wants(t *testing.T, what string, to *target, body []byte, status int, word string) {
+	t.Helper()
+	if got, text := to.post(t, body); got != status || !strings.Contains(text, word) {
+		t.Errorf("%s: got %d %s, want %d with %q", what, got, text, status, word)
+	}
 }
 
 // alive shows that good bodies are still taken.

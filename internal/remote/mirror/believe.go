@@ -9,6 +9,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/identity"
+	"tutti/internal/presence"
 	"tutti/internal/registry"
 	"tutti/internal/remote"
 	"tutti/internal/signature"
@@ -69,18 +70,19 @@ func (r *Receiver) candidates(ctx context.Context, who address.Instance) (all []
 	return all, "", nil
 }
 
-// free tells whether a name is one that whoever comes first may take: that of an agent, in the letters of addresses. A person, a subagent
-// of somebody, and what would become the file of another name are none.
+// free tells whether a name is one that whoever comes first may take: the full id of an agent, in the letters of addresses. A person, a
+// subagent of somebody, a label under which several are reached, which other agents may have as an alias, and what would become the
+// file of another name are none.
 func free(who address.Instance) bool {
-	_, _, sub := who.Subagent()
 	letters := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune("._-:", c)
 	}
-	return !sub && who.Host() != identity.Human && address.HostQualified(string(who)) && strings.TrimFunc(string(who), letters) == "" && nameable(string(who))
+	return who.Perennial() && address.HostQualified(string(who)) && who.Host() != identity.Human && strings.TrimFunc(string(who), letters) == "" && nameable(string(who))
 }
 
-// unbound holds a key that was enrolled for nobody in particular to the agent that it spoke for first. It reads all registrations, and
-// only for an agent that is pushed for the first time.
+// unbound holds a key that was enrolled for nobody in particular to the agent that it spoke for first, and to a name under which nobody is
+// here: by a session of this bus, or by a mailbox that is the same file. It reads all registrations, and only for an agent that is
+// pushed for the first time.
 func (r *Receiver) unbound(ctx context.Context, p *push) (remote.Reason, error) {
 	if slices.Contains(r.Enrolled, Enrolled{Key: p.key, Instance: p.who}) || !slices.Contains(r.Enrolled, Enrolled{Key: p.key}) {
 		return "", nil
@@ -89,11 +91,15 @@ func (r *Receiver) unbound(ctx context.Context, p *push) (remote.Reason, error) 
 		return "", err
 	}
 	for reg, err := range r.Registry.All(ctx) {
-		if err == nil && reg.Instance.Canonical() != p.who && carries(reg.PublicKeys, p.key) {
+		if err == nil && reg.Instance.Canonical() != p.who && (carries(reg.PublicKeys, p.key) || reg.Instance.Mailbox() == p.who.Mailbox()) {
 			return Mismatch, nil
 		}
 	}
-	return "", nil
+	here, err := r.Presence.Of(ctx, p.who, r.Now())
+	if slices.ContainsFunc(here, func(s *presence.Session) bool { return s.MirroredAt == "" }) {
+		return Mismatch, err
+	}
+	return "", err
 }
 
 // carries tells whether a key is among texts.

@@ -32,7 +32,7 @@ import (
 const (
 	Path = "/h2a/mirror"
 	Port = 8788
-	Kind = "mirror.instances" // of the body
+	Kind = remote.MirrorKind // of the body
 
 	maxSessions  = 32 // of one push; an agent has a few
 	maxSubagents = 64
@@ -181,11 +181,14 @@ func read(body []byte) (*push, remote.Reason) {
 	if reason != "" {
 		return nil, reason
 	}
+	if !nameable(string(e.Actor.Instance)) {
+		return nil, remote.Malformed
+	}
 	p := &push{e: e, who: e.Actor.Instance.Canonical()}
 	var v [5][]byte
 	canonjson.Pick(e.Body, []string{"kind", "registrations", "presence", "subagents", "seq"}, v[:])
-	if !canonjson.Is(v[0], Kind) || canonjson.Kind(v[1]) != canonjson.TypeArray {
-		return nil, NotMirror
+	if !canonjson.Is(v[0], Kind) || canonjson.Kind(v[1]) != canonjson.TypeArray || e.Type != "event" || e.Target.Canonical() != p.who {
+		return nil, NotMirror // a push is an event for its own agent: no mail to somebody else becomes one
 	}
 	for _, list := range v[2:4] {
 		if list != nil && canonjson.Kind(list) != canonjson.TypeArray {

@@ -114,11 +114,20 @@ func session(id string, who address.Instance) []byte {
 // push is a signed push; who signs may be another one than who speaks.
 func (x *site) push(id string, who address.Instance, key *signature.Private, seq int64, regs, sessions [][]byte) []byte {
 	x.t.Helper()
+	return x.pushWith(id, who, key, seq, regs, sessions)
+}
+
+// pushWith is one with subagents.
+func (x *site) pushWith(id string, who address.Instance, key *signature.Private, seq int64, regs, sessions [][]byte, subagents ...string) []byte {
+	x.t.Helper()
 	var o canonjson.Object
 	o.Str("kind", Kind)
 	o.Raw("registrations", list(regs))
 	o.Raw("presence", list(sessions))
 	o.Int("seq", seq)
+	if len(subagents) > 0 {
+		o.Raw("subagents", []byte("["+strings.Join(subagents, ",")+"]"))
+	}
 	raw, err := envelope.Draft{ID: id, Actor: envelope.Actor{Instance: who, Role: "PRINCIPAL", Scope: "s"}, Target: who, Created: x.now, Body: o.Bytes()}.Bytes()
 	if err != nil {
 		x.t.Fatal(err)

@@ -52,6 +52,7 @@ func (r *Receiver) sessions(ctx context.Context, p *push, now time.Time) error {
 		if n++; n > maxSessions {
 			break
 		}
+		s.Instance = p.who
 		if name := address.Segment(string(s.SessionID)); !shown[name] {
 			if len(shown) >= maxSessions {
 				continue
@@ -73,7 +74,8 @@ func nameable(id string) bool {
 // errNotIts reports a key that has come to speak for another agent meanwhile.
 var errNotIts = errors.New("the key speaks for another agent")
 
-// register writes what is believed of a registration: who it is, under which key, and how it wants to be called.
+// register writes what is believed of a registration: who it is, in the one spelling in which names are compared, under which key, and
+// how it wants to be called.
 func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
 	r.first.Lock() // of two that come at the same time with one key for nobody in particular, the second one sees the first
 	defer r.first.Unlock()
@@ -88,7 +90,7 @@ func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
 		return err
 	}
 	a := registry.Agent{
-		Instance: p.e.Actor.Instance, Scopes: texts(reg.Scopes), PublicKeys: []string{p.key.PEM()}, Name: short(reg.Name), Workspace: workspaceOf(reg.Workspace),
+		Instance: p.who, Scopes: texts(reg.Scopes), PublicKeys: []string{p.key.PEM()}, Name: short(reg.Name), Workspace: workspaceOf(reg.Workspace),
 	}
 	raw := registry.Build(a, now)
 	var ends []byte
@@ -212,7 +214,7 @@ func (r *Receiver) subagents(ctx context.Context, p *push) error {
 		if _, ok := envelope.ParseTime(created); !ok {
 			created = envelope.Stamp(r.Now())
 		}
-		err = r.Registry.Bind(ctx, registry.Binding{ID: b.ID, Parent: string(p.e.Actor.Instance), Name: name, CreatedAt: created, Bounded: true})
+		err = r.Registry.Bind(ctx, registry.Binding{ID: string(p.who) + "~" + name, Parent: string(p.who), Name: name, CreatedAt: created, Bounded: true})
 		if err != nil && !errors.Is(err, registry.ErrBound) {
 			return err
 		}

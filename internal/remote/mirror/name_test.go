@@ -1,0 +1,106 @@
+package mirror
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/presence"
+	"tutti/internal/registry"
+	"tutti/internal/signature"
+)
+
+// TestSpelling: however an agent spells its own name, it is shown once, in the spelling by which names are compared.
+func TestSpelling(t *testing.T) {
+	x := open(t, Enrolled{Key: farKey.Public(), Instance: "Claude:FAR:AAAAAAAAAAA1"})
+	for _, as := range []address.Instance{"CLAUDE:Far :AAAAAAAAAAA1", far, "claude: far:aaaaaaaaaaa1", "Claude:far:AAAaaaaaaaa1"} {
+		body := x.signedAs(as, x.next(), [][]byte{registration(as, farKey)}, [][]byte{session("ses-1", as)}, `{"id":"`+string(as)+`~Tests","parentInstance":"`+string(as)+`","name":"Tests","createdAt":"2026-01-01T00:00:00.000Z"}`)
+		x.wants(string(as), body, 202, "ok")
+	}
+	for reg, err := range x.reg.All(t.Context()) {
+		if err != nil || reg.Instance != far || reg.ID != string(far) {
+			t.Errorf("registered: %+v %v, want %s alone", reg, err, far)
+		}
+	}
+	all := x.sessions(far)
+	if len(all) != 1 || all[0].Instance != far {
+		t.Errorf("sessions: %+v, want one of %s", all, far)
+	}
+	n := 0
+	for b, err := range x.reg.Bindings(t.Context()) {
+		n++
+		if err != nil || b.ID != string(far)+"~Tests" || b.Parent != string(far) {
+			t.Errorf("bound: %+v %v", b, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d subagents, want one", n)
+	}
+	for _, as := range []address.Instance{far + " ", far + ":", "claude:far:aaaaaaaaaaa1:x", "claude::far:aaaaaaaaaaa1", "claude:far:%61aaaaaaaaaa1", "../claude:far:aaaaaaaaaaa1"} {
+		if got := x.status(x.signedAs(as, x.next(), [][]byte{registration(as, farKey)}, nil)); got != 401 {
+			t.Errorf("as %q: got %d, want that the key is not its", as, got)
+		}
+	}
+}
+
+// TestShadow: a key that was enrolled for nobody in particular takes no name under which somebody is here already: by a session, or by a
+// registration whose mailbox is the same file.
+func TestShadow(t *testing.T) {
+	x := open(t, Enrolled{Key: strangeKey.Public()})
+	const own, other = address.Instance("codex:own:ccccccccccc3"), address.Instance("codex:a__b:ddddddddddd4")
+	if _, err := x.pres.Open(t.Context(), presence.Start{SessionID: "ses-own", Instance: own, PID: 1}, x.now); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.reg.Register(t.Context(), registration(victim, victimKey)); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.reg.Register(t.Context(), registration("codex:a:b:ddddddddddd4", victimKey)); err != nil {
+		t.Fatal(err)
+	}
+	for _, who := range []address.Instance{own, "CODEX:Own:CCCCCCCCCCC3", other, "codex:victim__bbbbbbbbbbb2"} {
+		if got := x.status(x.signedAs(who, x.next(), [][]byte{registration(who, strangeKey)}, nil)); got/100 != 4 {
+			t.Errorf("%s: got %d", who, got)
+		}
+		if reg, err := x.reg.Registered(t.Context(), who); !errors.Is(err, registry.ErrNotRegistered) {
+			t.Errorf("%s: %+v %v", who, reg, err)
+		}
+	}
+}
+
+// TestGivesWay: the owner of a name that was mirrored before he came is registered as if nobody had been there, and what is pushed under the
+// old key shows nothing more.
+func TestGivesWay(t *testing.T) {
+	x := open(t, Enrolled{Key: strangeKey.Public()})
+	const own = address.Instance("codex:own:ccccccccccc3")
+	push := func() []byte {
+		return x.push("g-"+time.Duration(x.next()).String(), own, strangeKey, x.next(), [][]byte{registration(own, strangeKey)}, [][]byte{session("ses-1", own)})
+	}
+	x.wants("before", push(), 202, "ok")
+	key := signature.Generate()
+	if err := x.reg.Register(t.Context(), registration(own, key)); err != nil {
+		t.Fatal(err)
+	}
+	x.wants("after", push(), 401, "bad-signature")
+	keys, err := x.reg.Keys(t.Context(), own)
+	if err != nil || len(keys.Active) != 1 || keys.Active[0] != key.Public() {
+		t.Errorf("believed: %v %v, want the owner's key alone", keys.Active, err)
+	}
+}
+
+// signedAs is a push of far's or a stranger's key in the name of somebody.
+func (x *site) signedAs(who address.Instance, seq int64, regs, sessions [][]byte, subagents ...string) []byte {
+	x.t.Helper()
+	return x.pushWith(time.Duration(seq).String(), who, x.key(), seq, regs, sessions, subagents...)
+}
+
+// key is the private one of the first that is enrolled.
+func (x *site) key() *signature.Private {
+	for _, k := range []*signature.Private{farKey, victimKey, strangeKey} {
+		if x.r.Enrolled[0].Key == k.Public() {
+			return k
+		}
+	}
+	x.t.Fatal("an unknown key is enrolled")
+	return nil
+}
