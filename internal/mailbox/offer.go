@@ -24,7 +24,7 @@ func (m *Mailbox) Offer(ctx context.Context, inst address.Instance, ids []string
 	if err != nil {
 		return nil, fmt.Errorf("offer mail of %s: %w", inst, err)
 	}
-	by, err := m.byTrail(ctx, sources, ids)
+	by, err := m.byTrail(ctx, inst, sources, ids)
 	if err != nil {
 		return nil, fmt.Errorf("offer mail of %s: %w", inst, err)
 	}
@@ -45,12 +45,13 @@ func (m *Mailbox) Offer(ctx context.Context, inst address.Instance, ids []string
 	return out, err
 }
 
-// byTrail sorts messages by the trail of the folder in which they lie. One that lies nowhere is nobody's to offer. With
-// a single trail nobody looks: the caller has just listed them.
-func (m *Mailbox) byTrail(ctx context.Context, sources []Source, ids []string) (map[string][]string, error) {
+// byTrail sorts messages by the trail of the folder in which they lie. One that lies nowhere is nobody's to offer. Who reads no channel
+// has one trail, and nobody looks: the caller has just listed them.
+func (m *Mailbox) byTrail(ctx context.Context, inst address.Instance, sources []Source, ids []string) (map[string][]string, error) {
 	trails := trailsOf(sources)
 	if len(trails) == 1 {
-		return map[string][]string{trails[0]: ids}, nil
+		ids, err := m.own(ctx, inst, sources, ids)
+		return map[string][]string{trails[0]: ids}, err
 	}
 	out := map[string][]string{}
 	for _, id := range ids {
@@ -64,6 +65,38 @@ func (m *Mailbox) byTrail(ctx context.Context, sources []Source, ids []string) (
 		out[c.source.Trail] = append(out[c.source.Trail], id)
 	}
 	return out, nil
+}
+
+// own leaves out what does not lie in the folders of the instance itself. It was listed while the channel was read as well, and somebody
+// else who reads that has taken it since, or its owner has come: a claim in the trail of the instance would be seen by neither.
+func (m *Mailbox) own(ctx context.Context, inst address.Instance, sources []Source, ids []string) ([]string, error) {
+	if m.Live == nil || !inst.Perennial() {
+		return ids, nil
+	}
+	names := map[string]bool{} // of many, so that not each is read once more
+	for i := 0; i < len(sources) && len(ids) > fewIDs; i++ {
+		for e, err := range m.s.List(ctx, store.Inbox, sources[i].Owner) {
+			if err == nil {
+				names[e.Key.Name] = true
+			} else if !isUnfit(err) {
+				return nil, err
+			}
+		}
+	}
+	own := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if !names[address.Segment(id)] {
+			_, err := m.first(ctx, sources, id, store.Inbox)
+			if errors.Is(err, ErrNoMessage) || isUnfit(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		own = append(own, id)
+	}
+	return own, nil
 }
 
 // offer claims messages in one trail and adds those that it got to won.

@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"testing"
@@ -161,4 +162,60 @@ func TestCompareIDs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestChannelTwice: of two agents who look into one channel at the same time one gets a message, also when the other has taken it away
+// before the first one claims it, or the owner of the channel comes in between.
+func TestChannelTwice(t *testing.T) {
+	t.Parallel()
+	const other = address.Instance("claude:api:bbbbbbbbbbbb")
+	everywhere(t, func(t *testing.T, w *world) {
+		live := map[address.Instance]bool{alice: true, other: true}
+		w.m.Live = func(_ context.Context, who address.Instance) (bool, error) { return live[who], nil }
+		his := New(w.s)
+		his.Live = w.m.Live
+		look := func(m *Mailbox, who address.Instance) []string {
+			t.Helper()
+			r := Reader{who, "s"}
+			all, _, err := m.List(t.Context(), who, Query{For: &r, Now: noon, Exact: true, Brief: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ids(all)
+		}
+		claim := func(m *Mailbox, who address.Instance, all []string) []string {
+			t.Helper()
+			got, err := m.Offer(t.Context(), who, all, Reader{who, "s"}, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		for n, meanwhile := range []func(id string){
+			func(id string) {
+				if _, err := his.Take(t.Context(), other, id); err != nil {
+					t.Fatal(err)
+				}
+				if err := his.Step(t.Context(), other, Mark{ID: id, Step: Taken, At: noon, By: string(other)}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			func(string) { // he takes the channel for his own
+				w.alias(t, other, "claude:api", "2026-06-12T10:00:00.000Z")
+			},
+		} {
+			id := fmt.Sprint("env:", n)
+			w.plant(inboxKey("claude__api", id), msg(id, noon, "x"))
+			w.put(t, alice, msg(fmt.Sprint("env:own", n), noon, "x"))
+			mine, all := look(w.m, alice), look(his, other)
+			if len(mine) != 2 || !slices.Equal(all, []string{id}) {
+				t.Fatalf("looked at: %q and %q", mine, all)
+			}
+			got := claim(his, other, all)
+			meanwhile(id)
+			if both := append(got, claim(w.m, alice, mine)...); !slices.Equal(both, []string{id, fmt.Sprint("env:own", n)}) {
+				t.Errorf("%d: offered to both: %q", n, both)
+			}
+		}
+	})
 }
