@@ -86,6 +86,7 @@ type Drum struct {
 	said     map[address.Instance]string    // what was said last of an agent that stands still
 	looked   map[address.Instance]time.Time // when somebody last tried to have an agent go on
 	typed    map[place]asked
+	settled  map[address.Instance]time.Time // when the stop of an agent was cleared whose program has ended
 	room     room
 	hold     func() error // the lease is still ours
 }
@@ -98,7 +99,7 @@ func New(o Options) *Drum {
 	if o.Tell == nil {
 		o.Tell = func(Event) {}
 	}
-	d := &Drum{o: o, s: o.Settings.Full(), said: map[address.Instance]string{}, looked: map[address.Instance]time.Time{}, typed: map[place]asked{}, hold: func() error { return nil }}
+	d := &Drum{o: o, s: o.Settings.Full(), said: map[address.Instance]string{}, looked: map[address.Instance]time.Time{}, typed: map[place]asked{}, settled: map[address.Instance]time.Time{}, hold: func() error { return nil }}
 	d.o.Book.Window = d.s.Window
 	d.entries = cache[stopped]{kind: store.Drumbeat, parse: parseStopped}
 	d.sessions = cache[member]{kind: store.Presence, parse: parseMember}
@@ -238,6 +239,11 @@ func (d *Drum) forget(r *room, now time.Time) {
 			delete(d.looked, who)
 		}
 	}
+	for who := range d.settled {
+		if r.members[who] == nil {
+			delete(d.settled, who)
+		}
+	}
 	for where, last := range d.typed {
 		if now.Sub(last.at) > d.s.Window {
 			delete(d.typed, where)
@@ -291,50 +297,6 @@ func (r *room) latest(who address.Instance) (last *presence.Session) {
 		}
 	}
 	return last
-}
-
-// forgotten is how old the last heartbeat of a session is from which on its end is of the past: nobody waits for that agent.
-const forgotten = 30 * time.Minute
-
-// ended are the sessions without an entry whose program is proven to have ended. That a session is no more kept proves nothing: only those are
-// asked about at all, because the owner of one that is kept lives.
-func (d *Drum) ended(ctx context.Context, r *room, now time.Time) (all []*member) {
-	if d.o.Ended == nil {
-		return nil
-	}
-	for who, sessions := range r.members {
-		if r.entries[who] != nil || slices.ContainsFunc(sessions, func(m *member) bool { return m.present(now) || !m.there() }) {
-			continue
-		}
-		last := slices.MaxFunc(sessions, func(a, b *member) int { return a.beat.Compare(b.beat) })
-		over := last.State == presence.Closed || last.State == presence.StateExpired || last.WorkStatus == presence.Done
-		if over || last.beat.IsZero() || now.Sub(last.beat) > forgotten || last.Launch == nil || last.Launch.Tmux == nil {
-			continue
-		}
-		if d.o.Ended(ctx, last.Session) {
-			all = append(all, last)
-		}
-	}
-	slices.SortFunc(all, func(a, b *member) int { return cmp.Compare(a.Instance, b.Instance) })
-	return all
-}
-
-// found records an agent whose program has ended, unless it has reported something since.
-func (d *Drum) found(ctx context.Context, r *room, m *member, now time.Time) {
-	if at, err := d.saidAt(ctx, m.Instance); err != nil || at.After(m.beat) {
-		return
-	}
-	text := fmt.Sprintf("the program of %s has ended, and nobody closed its session", m.Instance)
-	d.once(m.Instance, Event{Kind: Found, Text: text})
-	if d.o.Relaunch == nil {
-		return // nothing is written either
-	}
-	e, err := d.o.Book.Record(ctx, Stop{Instance: m.Instance, Status: presence.Paused, Launch: m.Launch, Origin: Ended}, now)
-	if err != nil {
-		d.tell(Event{Kind: Faulty, Instance: m.Instance, Text: err.Error(), Fault: true})
-		return
-	}
-	r.entries[m.who] = &stopped{Entry: e, who: m.who} // until the next look, which finds it
 }
 
 func (d *Drum) saidAt(ctx context.Context, i address.Instance) (time.Time, error) {

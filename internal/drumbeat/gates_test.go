@@ -312,3 +312,50 @@ func TestPlaces(t *testing.T) {
 		})
 	}
 }
+
+// TestClearedStays: what a person has cleared of an agent whose program has ended is not found a second time, also by a program that was started since.
+// When the agent lived again, and ended again, that is another matter.
+func TestClearedStays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.session("working", r.now.Add(-2*time.Minute), time.Time{})
+	r.o.Ended = func(context.Context, *presence.Session) bool { return true }
+	engaged := false
+	r.o.Engaged = func(context.Context, address.Instance) (bool, error) { return engaged, nil }
+	d := New(r.o)
+	r.goes(d, 2*time.Minute)
+	if e := r.entry(); e == nil || e.Origin != Ended || len(r.asked) > 0 {
+		t.Fatalf("after a halt: %+v, asked %v", e, r.asked)
+	}
+	if err := r.book.Clear(t.Context(), who, r.now); err != nil {
+		t.Fatal(err)
+	}
+	engaged = true
+	r.goes(d, 5*time.Minute)
+	r.goes(New(r.o), 5*time.Minute)
+	if e := r.entry(); e != nil || len(r.asked) > 0 {
+		t.Errorf("after it was cleared: %+v, asked %v", e, r.asked)
+	}
+	r.session("working", r.now, time.Time{})
+	r.goes(d, 3*time.Minute)
+	if len(r.asked) == 0 {
+		t.Errorf("it has ended again; told of %v", r.events)
+	}
+}
+
+// TestManyEnded: of many sessions of which nobody knows whether their programs live a bounded number is looked into in one beat, and in time each.
+func TestManyEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	raw := `{"sessionId":"s%d","instance":%q,"startedAt":"2030-05-01T09:00:00.000Z","heartbeatAt":"2030-05-01T09:57:00.000Z","state":"live","pid":4711,
+"interests":{"scopes":[],"negotiations":[]},"subscribedTopics":[],"launchContext":{"cwd":"/w","command":"claude","tmux":{"session":"m","pane":"%%3"}}}`
+	for n := range 2 * looks {
+		r.put(store.Key{Kind: store.Presence, Name: fmt.Sprintf("s%d", n)}, fmt.Sprintf(raw, n, agent(n)))
+	}
+	seen := 0
+	r.o.Ended = func(context.Context, *presence.Session) bool { seen++; return false }
+	d := New(r.o)
+	if err := d.Beat(t.Context()); err != nil || seen != looks {
+		t.Errorf("%d were looked into, want %d; %v", seen, looks, err)
+	}
+}

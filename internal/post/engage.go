@@ -2,6 +2,7 @@ package post
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"tutti/internal/address"
@@ -51,5 +52,11 @@ func (o *Office) lastHalt() (time.Time, error) {
 	if err != nil || e.Count == 0 {
 		return time.Time{}, err
 	}
+	if e.Seen.IsZero() { // who has gone on since then nobody can tell
+		return e.Seen, errUnknownHalt
+	}
 	return e.Seen, nil
 }
+
+// errUnknownHalt reports a memory of halts that was damaged: there was one, and when is not known.
+var errUnknownHalt = errors.New(`when the last halt was is not known, so that no agent counts as one whose user has let it go on; "tutti halt" and "tutti resume" write it anew`)
