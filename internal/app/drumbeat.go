@@ -58,8 +58,8 @@ func (w *World) Drumbeat(office *post.Office, env func(string) string) drumbeat.
 
 // TellPrincipal returns what puts one message into the mailbox of the principal with whom an agent is registered, once it is put before a person: by
 // from, and signed. Who has no principal, or is asked by it, is in the list of what waits for a person all the same. nil: from has no key here.
-func (w *World) TellPrincipal(office *post.Office, from address.Instance) func(ctx context.Context, a *escalation.Alert) error {
-	if from == "" || !w.Ring.Has(from) {
+func (w *World) TellPrincipal(office *post.Office, from *identity.Speaker) func(ctx context.Context, a *escalation.Alert) error {
+	if from == nil || from.Instance == "" || !w.Ring.Has(from.Instance) {
 		return nil
 	}
 	return func(ctx context.Context, a *escalation.Alert) error {
@@ -71,15 +71,11 @@ func (w *World) TellPrincipal(office *post.Office, from address.Instance) func(c
 			return err
 		}
 		to := address.Instance(r.Principal)
-		if to == "" || to.Canonical() == from.Canonical() || to.Canonical() == a.Instance.Canonical() {
+		if to == "" || to.Canonical() == from.Instance.Canonical() || to.Canonical() == a.Instance.Canonical() {
 			return nil
 		}
-		by, err := w.SpeakerOf(ctx, from)
-		if err != nil {
-			return err
-		}
 		_, err = office.Send(ctx, post.Letter{
-			From: by, To: to, Exact: true, Deposit: true,
+			From: from, To: to, Exact: true, Deposit: true,
 			Text: string(a.Instance) + " has stopped, and asking it to go on did not help (" + a.Detail + "). It waits for you: tutti drumbeat escalations",
 		})
 		if err != nil {

@@ -120,7 +120,11 @@ func runDrumWatch(ctx context.Context, c *Call, open Opener, p *RemoteParts) err
 		if err != nil {
 			return err
 		}
-		o.Alert = w.TellPrincipal(office, o.Self)
+		by, err := w.SpeakerOf(ctx, o.Self)
+		if err != nil {
+			return err
+		}
+		o.Alert = w.TellPrincipal(office, by)
 	}
 	var failed error
 	told := 0

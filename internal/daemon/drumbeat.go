@@ -11,6 +11,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/drumbeat"
 	"tutti/internal/escalation"
+	"tutti/internal/identity"
 	"tutti/internal/notify"
 	"tutti/internal/store"
 )
@@ -42,10 +43,7 @@ func drum(ctx context.Context, s *Site) error {
 		o.Decider = &drumbeat.Decider{Argv: config.Decider}
 	}
 	o.Tell = s.beaten
-	o.Alert = func(ctx context.Context, a *escalation.Alert) error {
-		_, _ = notify.Desktop{Env: s.Facts.Env}.Say(ctx, string(a.Instance)+" waits for you", "It has stopped, and asking it to go on did not help.")
-		return nil // the line says it in any case
-	}
+	o.Alert = s.raised
 	if o.Relaunch == nil {
 		s.Ready("says which agents have stopped, and asks none to go on (drumbeat.relauncher of the settings, or --relauncher)")
 		return drumbeat.New(o).Look(ctx)
@@ -68,6 +66,21 @@ func drum(ctx context.Context, s *Site) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// raised tells a person that an agent was put before one: the one who is here at the desktop, and the principal of that agent by mail, if that is
+// somebody else. The mail is from whoever speaks where this program was started; where nobody does, none goes.
+func (s *Site) raised(ctx context.Context, a *escalation.Alert) error {
+	_, _ = notify.Desktop{Env: s.Facts.Env}.Say(ctx, string(a.Instance)+" waits for you", "It has stopped, and asking it to go on did not help.")
+	by, err := s.World.Identity.Speak(ctx, s.Facts, identity.Ask{Peek: true}, time.Now())
+	if err != nil {
+		return nil //nolint:nilerr // the line says it in any case
+	}
+	tell := s.World.TellPrincipal(s.Office, by)
+	if tell == nil {
+		return nil
+	}
+	return tell(ctx, a)
 }
 
 // beaten tells what a drum tells.

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/drumbeat"
 	"tutti/internal/escalation"
+	"tutti/internal/identity"
 	"tutti/internal/negotiation"
 	people "tutti/internal/registry"
 	"tutti/internal/signature"
@@ -27,6 +28,12 @@ type begun struct {
 // beside begins the part for a bus, for a user with a home and settings of its own.
 func beside(t *testing.T, root, settings string, parts ...Part) begun {
 	t.Helper()
+	return besideAs(t, root, settings, func(string) string { return "" }, parts...)
+}
+
+// besideAs is beside with an environment.
+func besideAs(t *testing.T, root, settings string, env func(string) string, parts ...Part) begun {
+	t.Helper()
 	home := t.TempDir()
 	config := filepath.Join(home, ".config/tutti/config.toml")
 	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
@@ -36,7 +43,7 @@ func beside(t *testing.T, root, settings string, parts ...Part) begun {
 		t.Fatal(err)
 	}
 	none := func(string) string { return "" }
-	a := app.New(app.Settings{Home: home, Root: root, Dir: home, Getenv: none, Maker: "tutti@test"})
+	a := app.New(app.Settings{Home: home, Root: root, Dir: home, Getenv: env, Maker: "tutti@test"})
 	out := &page{}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -121,5 +128,60 @@ func TestLapse(t *testing.T) {
 	}
 	if text := p.out.String(); strings.Count(text, "nobody has answered") != 2 {
 		t.Errorf("told of:\n%s", text)
+	}
+}
+
+// TestPrincipalTold: when an agent is put before a person, the principal with whom it is registered gets one message, from whoever speaks where the
+// program was started. Where nobody does, and where that is the principal itself, none goes.
+func TestPrincipalTold(t *testing.T) {
+	t.Parallel()
+	b := prepare(t)
+	connect := func(name string) address.Instance {
+		t.Helper()
+		r, err := b.w.Identity.Connect(t.Context(), identity.Request{Host: "codex", Name: name, Place: identity.Place{Path: t.TempDir(), Machine: "m"}}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Instance
+	}
+	by, boss := connect("by"), connect("boss")
+	book := &drumbeat.Book{Store: b.w.Store}
+	stop := func(who, principal address.Instance) {
+		t.Helper()
+		raw := people.Build(people.Agent{Instance: who, Roles: []string{"AGENTS"}, Scopes: []string{"scope:x"}, Root: b.w.Root.Path, Principal: string(principal)}, time.Now())
+		if err := b.w.Registry.Register(t.Context(), raw); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := book.Record(t.Context(), drumbeat.Stop{Instance: who, Status: "paused"}, time.Now().Add(-time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const theirs, mine = address.Instance("claude:api:3f2a9c01b7de"), address.Instance("claude:web:3f2a9c01b7df")
+	stop(theirs, boss)
+	stop(mine, by)
+	p := besideAs(t, b.w.Root.Path, "[drumbeat]\nrelauncher = \"headless\"\ninterval = \"1s\"\nmin_age = \"1s\"\nspacing = \"1s\"\nmax_relances = 1\n",
+		func(name string) string { return map[string]string{"TUTTI_INSTANCE": string(by)}[name] }, Part{"drumbeat", drum})
+	for _, who := range []address.Instance{theirs, mine} {
+		p.out.shows(t, string(who)+" waits for you: ")
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if all, _, err := b.w.Mail.Read(t.Context(), boss); err != nil || len(all) > 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nobody writes to %s:\n%s", boss, p.out)
+		}
+	}
+	p.stop()
+	for to, want := range map[address.Instance]int{boss: 1, by: 0} {
+		all, _, err := b.w.Mail.Read(t.Context(), to)
+		if err != nil || len(all) != want {
+			t.Errorf("%s has %d messages, want %d; %v", to, len(all), want, err)
+		}
+		for _, m := range all {
+			if m.Envelope.Actor.Instance != by || !strings.Contains(string(m.Envelope.Body), string(theirs)+" has stopped") {
+				t.Errorf("got %s from %s", m.Envelope.Body, m.Envelope.Actor.Instance)
+			}
+		}
 	}
 }
