@@ -18,7 +18,7 @@ import (
 // what is to be looked at: whatever is done is judged on the document itself.
 type cache[T any] struct {
 	kind  store.Kind
-	parse func(name string, raw []byte) (*T, error)
+	parse func(d store.Doc) (*T, error)
 	rows  map[string]*row[T]
 	turn  uint64
 	// changed: since the look before a document came, went, or was read again.
@@ -93,7 +93,7 @@ func (c *cache[T]) read(ctx context.Context, s store.Reader, e store.Entry, r *r
 	case err != nil:
 		return fmt.Errorf("read %s: %w", e.Key, err)
 	}
-	if doc, err := c.parse(e.Key.Name, d.Data); err == nil {
+	if doc, err := c.parse(d); err == nil {
 		r.doc = doc
 	}
 	return nil
@@ -107,15 +107,15 @@ type stopped struct {
 	until time.Time        // it waits as long, in that room; zero: it does not
 }
 
-func parseStopped(name string, raw []byte) (*stopped, error) {
-	e, err := ParseEntry(raw)
+func parseStopped(d store.Doc) (*stopped, error) {
+	e, err := ParseEntry(d.Data)
 	if err != nil {
 		return nil, err
 	}
 	if err := address.Check(string(e.Instance)); err != nil {
 		return nil, err
 	}
-	if address.Segment(string(e.Instance)) != name {
+	if address.Segment(string(e.Instance)) != d.Key.Name {
 		return nil, errNotOwn
 	}
 	return &stopped{Entry: e, who: e.Instance.Canonical()}, nil
@@ -128,8 +128,8 @@ type member struct {
 	beat, at time.Time        // heartbeat and last call, zero where it does not say
 }
 
-func parseMember(_ string, raw []byte) (*member, error) {
-	s, err := presence.Parse(raw)
+func parseMember(d store.Doc) (*member, error) {
+	s, err := presence.ParseDoc(d)
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +150,12 @@ func (m *member) there() bool { return m.MirroredAt == "" }
 // A told is what an agent has said that it is blocked by, as far as that is kept in memory.
 type told struct{ who address.Instance } // canonical; "": that is resolved
 
-func parseTold(name string, raw []byte) (*told, error) {
-	b, err := blockage.Parse(raw)
+func parseTold(d store.Doc) (*told, error) {
+	b, err := blockage.Parse(d.Data)
 	switch {
 	case err != nil:
 		return nil, err
-	case address.Segment(string(b.Instance)) != name:
+	case address.Segment(string(b.Instance)) != d.Key.Name:
 		return nil, errNotOwn
 	case !b.Active():
 		return &told{}, nil

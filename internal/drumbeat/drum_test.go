@@ -36,7 +36,9 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, store: memstore.New(memstore.Options{}), now: time.Date(2030, 5, 1, 10, 0, 0, 0, time.UTC)}
+	r := &rig{t: t, now: time.Date(2030, 5, 1, 10, 0, 0, 0, time.UTC)}
+	written := r.now.AddDate(1, 0, 0) // after all that happens: sessions with a heartbeat ahead are kept (see TestAhead)
+	r.store = memstore.New(memstore.Options{Now: func() time.Time { return written }})
 	r.book = &Book{Store: r.store}
 	r.o = Options{
 		Book: r.book, Relaunch: r, Now: func() time.Time { return r.now }, Tell: func(e Event) { r.events = append(r.events, e) },

@@ -153,12 +153,21 @@ func (p *Presence) read(ctx context.Context, k store.Key) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(d.Data)
+	s, err := ParseDoc(d)
 	if err != nil {
 		return nil, &store.UnfitError{Key: k, Where: k.String(), Why: err.Error()}
 	}
-	s.rev, s.key, s.stored = d.Rev, k, d.Stored
 	return s, nil
+}
+
+// ParseDoc is Parse of what a store has. With it comes when that was written, by which a heartbeat from the future is judged (see
+// [Expired]): whoever reads records from a store for that question reads them with this.
+func ParseDoc(d store.Doc) (*Session, error) {
+	s, err := Parse(d.Data)
+	if err == nil {
+		s.rev, s.key, s.stored = d.Rev, d.Key, d.Stored
+	}
+	return s, err
 }
 
 // Get returns a session, expired or not. store.ErrNotFound: there is none.

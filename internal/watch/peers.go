@@ -80,7 +80,7 @@ func (w *Watch) lookAtPeer(ctx context.Context, k store.Key) (seen, error) {
 	if err != nil {
 		return now, err
 	}
-	if s, err := presence.Parse(doc.Data); err == nil { // else nobody's, as above
+	if s, err := presence.ParseDoc(doc); err == nil { // else nobody's, as above
 		now.session, now.absent = s, presence.Expired(s, w.o.Now(), w.o.Expiry)
 	}
 	return now, nil
