@@ -12,6 +12,7 @@ import (
 	"tutti/internal/blockage"
 	"tutti/internal/escalation"
 	"tutti/internal/presence"
+	"tutti/internal/signature"
 	"tutti/internal/store"
 )
 
@@ -202,7 +203,7 @@ func TestToldAgain(t *testing.T) {
 func (r *rig) answered() {
 	r.t.Helper()
 	r.now = r.now.Add(time.Second)
-	if err := escalation.New(r.store, nil, nil).See(r.t.Context(), who, escalation.Answer{By: "human:ana:000000000001", Text: "seen", At: r.now}); err != nil {
+	if err := escalation.New(r.store, nil, nil, nil).See(r.t.Context(), who, escalation.Answer{By: "human:ana:000000000001", Text: "seen", At: r.now}, signature.Generate()); err != nil {
 		r.t.Fatal(err)
 	}
 }
