@@ -36,6 +36,11 @@ func runDrive(ctx context.Context, c *Call, p *RemoteParts) error {
 		To: address.Instance(to), Instruction: text, Way: cmp.Or(c.value("driver"), "auto"), Host: c.value("host"), Nonce: c.value("nonce"), At: c.value("at"),
 		Environ: os.Environ(), Tell: func(line string) { c.remark("%s", Clean(line)) },
 	}
+	if c.under == Tutti { // a label serves as for other verbs
+		if o.To, err = w.Identity.Meant(ctx, o.To); err != nil {
+			return err
+		}
+	}
 	if o.From, o.Key, err = c.signer(ctx, w, "from"); err != nil {
 		return err
 	}
@@ -44,7 +49,11 @@ func runDrive(ctx context.Context, c *Call, p *RemoteParts) error {
 	case err != nil:
 		return err
 	case reason != "":
-		return badState(driveHint(reason), "%s", driveText(reason, o.From, o.To))
+		who := o.To
+		if _, err := w.Registry.Registered(ctx, who); err == nil {
+			who = o.From
+		}
+		return badState(driveHint(reason), "%s", driveText(reason, o.From, o.To, who))
 	}
 	c.showDriven(&o, &done)
 	if done.Err == nil {
@@ -72,13 +81,13 @@ func (c *Call) showDriven(o *app.Order, done *app.Driven) {
 	c.emit(j.Bytes())
 }
 
-// driveText is a reason for people; programs look for the word.
-func driveText(reason string, from, to address.Instance) string {
+// driveText is a reason for people; programs look for the word. unknown is who of both is not registered, where that is the reason.
+func driveText(reason string, from, to, unknown address.Instance) string {
 	switch reason {
 	case "unauthorized":
 		return "unauthorized: " + Clean(string(from)) + " may not give instructions to " + Clean(string(to))
 	case "missing-registration":
-		return "missing-registration: " + Clean(string(from)) + " or " + Clean(string(to)) + " is not registered here"
+		return "missing-registration: " + Clean(string(unknown)) + " is not registered here"
 	}
 	return reason
 }

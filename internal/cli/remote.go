@@ -388,7 +388,7 @@ func (c *Call) answered(status int, answer []byte) error {
 func remoteHint(reason string) string {
 	switch reason {
 	case "no-public-key", "unauthorized-key":
-		return "register the signer there, with its public key: tutti keys list shows it; tutti register and tutti keys add take it"
+		return "register the signer there: its line of \"tutti store log instances\" here is what \"tutti register -\" takes there"
 	case "bad-signature", "instance-key-mismatch":
 		return "the key is not the one that is known there: tutti keys list shows which there are"
 	case "unknown-recipient":
