@@ -325,8 +325,10 @@ func (r *round) claim(e *event) (mine bool, err error) {
 				l.Told = append(l.Told, name)
 			}
 		}
-		if e.call.Event.Moment == driver.Prompt {
-			l.Last = slices.DeleteFunc(slices.Clone(r.told), func(name string) bool { return slices.Contains(l.Twice, name) })
+		if e.call.Event.Moment == driver.Prompt { // behind what another hook for this prompt has told
+			l.Last = append(l.Last, slices.DeleteFunc(slices.Clone(r.told), func(name string) bool {
+				return slices.Contains(l.Twice, name) || slices.Contains(l.Last, name)
+			})...)
 		}
 		l.Again = slices.DeleteFunc(append(l.Again, r.judged...), func(name string) bool { return slices.Contains(l.Told, name) })
 		l.Next = r.next
@@ -347,8 +349,9 @@ func (r *round) back(e *event) error {
 	}
 	return e.keep(func(l *letterNote) {
 		l.Mark = ""
-		l.Told = slices.DeleteFunc(l.Told, func(name string) bool { return slices.Contains(r.told, name) })
-		l.Again, l.Last = append(l.Again, r.judged...), nil
+		ours := func(name string) bool { return slices.Contains(r.told, name) }
+		l.Told, l.Last = slices.DeleteFunc(l.Told, ours), slices.DeleteFunc(l.Last, ours)
+		l.Again = append(l.Again, r.judged...)
 	})
 }
 

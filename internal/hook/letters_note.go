@@ -25,7 +25,7 @@ type letterNote struct {
 const maxTold = 500
 
 func (l *letterNote) shorten() {
-	for _, list := range []*[]string{&l.Told, &l.Asked, &l.Again, &l.Twice} {
+	for _, list := range []*[]string{&l.Told, &l.Asked, &l.Again, &l.Last, &l.Twice} {
 		*list = (*list)[max(0, len(*list)-maxTold):]
 	}
 }

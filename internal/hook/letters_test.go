@@ -217,22 +217,36 @@ func TestLetter(t *testing.T) {
 	}
 }
 
-// What came with a prompt of which nothing came is told again with the next one, once: the program may have taken it back.
+// What came with a prompt of which nothing came is told again with the next one, once: the program may have taken it back. A second hook
+// for that prompt changes nothing about it, also when it looks again, as it does while the mailbox has changed a moment ago.
 func TestLetterLost(t *testing.T) {
 	t.Parallel()
-	g := newProjectRig(t)
-	g.lay("notes", "prep-work", conversation.Request, 1, "", commstest.Alice)
-	for n := range 2 {
-		text, _ := g.at("UserPromptSubmit")
-		if !strings.Contains(text, "About prep-work") {
-			t.Errorf("prompt %d: got %q", n, text)
-		}
-		g.silent("a second hook at the same moment", "UserPromptSubmit")
-		g.later(time.Minute)
-	}
-	for range 3 {
-		g.silent("it was told twice", "UserPromptSubmit")
-		g.later(time.Minute)
+	for name, age := range map[string]time.Duration{"just come": 0, "lies there": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newProjectRig(t)
+			g.lay("notes", "prep-work", conversation.Request, 1, "", commstest.Alice)
+			aged := func() {
+				changed := g.now().Add(-age)
+				if err := os.Chtimes(g.project.MailboxPath(), changed, changed); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for n := range 2 {
+				aged()
+				text, _ := g.at("UserPromptSubmit")
+				if !strings.Contains(text, "About prep-work") {
+					t.Errorf("prompt %d: got %q", n, text)
+				}
+				g.silent("a second hook at the same moment", "UserPromptSubmit")
+				g.later(time.Minute)
+			}
+			for range 3 {
+				aged()
+				g.silent("it was told twice", "UserPromptSubmit")
+				g.later(time.Minute)
+			}
+		})
 	}
 }
 
