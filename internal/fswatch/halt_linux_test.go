@@ -40,13 +40,17 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// playWaiting waits for a halt, as every long action of ours does, and tells when it was noticed.
+// playWaiting waits for a halt, as every long action of ours does, and tells when it was noticed. Before that it tells when its standard
+// input had ended and the switch was looked at once, which is the least that noticing can cost.
 func playWaiting() {
 	look, stop, err := fswatch.Notify(filepath.Dir(halt.Path()), filepath.Base(halt.Path()))
 	defer stop()
 	ctx, cancel := halt.Context(context.Background(), look)
 	defer cancel()
 	fmt.Println("ready", err == nil)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	halt.Read()
+	fmt.Println("woken", time.Now().UnixNano())
 	<-ctx.Done()
 	fmt.Println("halted", time.Now().UnixNano())
 }
@@ -272,6 +276,10 @@ func TestCrowdIsHalted(t *testing.T) {
 	}
 	var crowd []member
 	watched := 0
+	end, wake, err := os.Pipe()
+	must(t, err)
+	defer end.Close()
+	defer wake.Close()
 	defer func() {
 		for _, m := range crowd {
 			m.cmd.Process.Kill()
@@ -281,6 +289,7 @@ func TestCrowdIsHalted(t *testing.T) {
 	for range size {
 		cmd := child("wait", home, crowdUID)
 		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+		cmd.Stdin = end
 		pipe, err := cmd.StdoutPipe()
 		must(t, err)
 		must(t, cmd.Start())
@@ -295,27 +304,34 @@ func TestCrowdIsHalted(t *testing.T) {
 			watched++
 		}
 	}
-	start := time.Now()
-	must(t, os.WriteFile(halt.Path(), nil, 0o644))
-	var took []time.Duration
-	for _, m := range crowd {
-		line, err := m.out.ReadString('\n')
-		ns, perr := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(line, "halted ")), 10, 64)
-		if err != nil || perr != nil {
-			t.Fatalf("child said %q: %v %v", line, err, perr)
+	// took reads what each of them says, and returns how long they took for it, the fastest first.
+	took := func(start time.Time, word string) (all []time.Duration) {
+		for _, m := range crowd {
+			line, err := m.out.ReadString('\n')
+			ns, perr := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(line, word)), 10, 64)
+			if err != nil || perr != nil {
+				t.Fatalf("child said %q: %v %v", line, err, perr)
+			}
+			all = append(all, time.Unix(0, ns).Sub(start))
 		}
-		took = append(took, time.Unix(0, ns).Sub(start))
+		slices.Sort(all)
+		return all
 	}
-	slices.Sort(took)
-	t.Logf("%d processes, %d with a watcher: half noticed within %v, nine of ten within %v, all within %v",
-		size, watched, took[size/2], took[size*9/10], took[size-1])
+	start := time.Now()
+	must(t, wake.Close())
+	floor := took(start, "woken ")
+	start = time.Now()
+	must(t, os.WriteFile(halt.Path(), nil, 0o644))
+	noticed := took(start, "halted ")
+	t.Logf("%d processes, %d with a watcher: half noticed within %v, nine of ten within %v, all within %v; of the end of a pipe half heard within %v, all within %v",
+		size, watched, noticed[size/2], noticed[size*9/10], noticed[size-1], floor[size/2], floor[size-1])
 	if os.Geteuid() == 0 && watched >= size {
 		t.Errorf("%d of %d had a watcher; the case without one was not tried", watched, size)
 	}
-	// 200 processes that wake up at once share the machine's processors with whatever else runs.
-	if took[size/2] > 100*time.Millisecond || took[size-1] > time.Second {
-		t.Errorf("half noticed within %v, all within %v; want 100ms, and 1s for the last in the queue for a processor",
-			took[size/2], took[size-1])
+	// 200 processes that wake up at once share the machine's processors with whatever else runs; so did they for the floor.
+	if half, last := 100*time.Millisecond+5*floor[size/2], time.Second+5*floor[size-1]; noticed[size/2] > half || noticed[size-1] > last {
+		t.Errorf("half noticed within %v, all within %v; want %v, and %v for the last in the queue for a processor",
+			noticed[size/2], noticed[size-1], half, last)
 	}
 }
 
