@@ -43,6 +43,9 @@ func runMirror(ctx context.Context, c *Call, p *RemoteParts) error {
 	if m.push.Instance, m.push.Key, err = c.signer(ctx, w, "instance"); err != nil {
 		return err
 	}
+	if there, err := w.Presence.Of(ctx, m.push.Instance, time.Now()); err == nil && len(there) == 0 && c.under == Tutti {
+		c.remark("%s has no live session here: until it has one, nobody is shown there", Clean(string(m.push.Instance)))
+	}
 	if every > 0 {
 		return m.run(ctx, every)
 	}

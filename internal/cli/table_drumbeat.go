@@ -22,7 +22,7 @@ var drumbeatVerbs = []Verb{
 		Short: "write down that an agent has stopped",
 		Flags: []Flag{
 			drumWhoFlag,
-			{Name: "status", Kind: Text, Value: "word", Help: "what it says of its work: working, paused, done, blocked or out-of-tokens; must be given"},
+			{Name: "status", Kind: Text, Value: "word", Choices: []string{"working", "paused", "done", "blocked", "out-of-tokens"}, Help: "what it says of its work; must be given"},
 			{Name: "command", Kind: Text, Value: "line", Help: "how it was started; with it the flags below are kept"},
 			{Name: "resume-command", Kind: Text, Value: "line", Help: "how its conversation is taken up"},
 			{Name: "cwd", Kind: Text, Value: "dir", Default: "here", Offer: Folders, Help: "its folder"},
