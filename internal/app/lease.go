@@ -3,17 +3,17 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"tutti/internal/address"
-	"tutti/internal/halt"
 	"tutti/internal/identity"
 	"tutti/internal/lease"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
 	"tutti/internal/presence"
+	"tutti/internal/registry"
 	"tutti/internal/truepath"
 )
 
@@ -57,26 +57,34 @@ func LeaseSpots(paths []string) []lease.Spot {
 	return all
 }
 
-// TellEnded tells those concerned that a lease has ended, by mail in the name of who has found it; log is told of those who cannot be. An
-// error: some cannot be told now, but later.
+// TellEnded tells those concerned that a lease has ended, by mail in the name of who has found it; log is told of those whom no mail can
+// reach. An error: some could not be told now, and may be later, or by somebody else.
 func TellEnded(ctx context.Context, office *post.Office, from *identity.Speaker, e lease.Ending, log func(string)) error {
+	all := e.Lease.Notices(e.Why)
+	if len(all) == 0 {
+		return nil
+	}
+	if err := office.Registry.Standing(ctx, from.Instance); err != nil {
+		return fmt.Errorf("tell that a lease has ended: %w", err)
+	}
 	var later []error
-	for _, n := range e.Lease.Notices(e.Why) { // who finds it is told like everybody: he may be a server that does so by itself
+	for _, n := range all { // who finds it is told like everybody: he may be a server that does so by itself
 		_, err := office.Send(ctx, post.Letter{ID: n.ID, From: from, To: n.To, Text: n.Text, Deposit: true, Unsigned: true})
 		switch _, told := errors.AsType[*mailbox.TakenIDError](err); {
 		case err == nil || told: // somebody else has, and was stopped before he took the lease away
-		case passes(ctx, err):
-			later = append(later, err)
-		default:
+		case unreachable(err):
 			log("that a lease has ended cannot be told: " + err.Error())
+		default:
+			later = append(later, err)
 		}
 	}
 	return errors.Join(later...)
 }
 
-// passes tells whether a send that failed may do later: the halt switch is on, there was no time, or the system refused.
-func passes(ctx context.Context, err error) bool {
-	_, halted := errors.AsType[*halt.Error](err)
-	_, system := errors.AsType[syscall.Errno](err)
-	return halted || system || ctx.Err() != nil
+// unreachable tells whether a send failed because of whom it was for: he is nobody, several, or out of service.
+func unreachable(err error) bool {
+	_, refused := errors.AsType[*post.RefusedError](err)
+	_, unknown := errors.AsType[*post.UnknownError](err)
+	_, unfit := errors.AsType[*address.Error](err)
+	return refused || unknown || unfit || errors.Is(err, registry.ErrGone)
 }

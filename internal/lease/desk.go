@@ -304,6 +304,10 @@ func (d *Desk) Sweep(ctx context.Context, now time.Time) ([]Ending, error) {
 			return ended, err
 		}
 		untold = errors.Join(untold, err)
+		if err != nil && now.After(l.Until.Add(Longest)) { // it has been tried for a day
+			mine, err = d.remove(ctx, l)
+			untold = errors.Join(untold, err)
+		}
 		if mine {
 			ended = append(ended, Ending{l, why})
 		}

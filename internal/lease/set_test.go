@@ -270,6 +270,10 @@ func TestUntold(t *testing.T) {
 			t.Errorf("held by %q", got)
 		}
 		take(t, d, lease.Want{Spots: file("/again"), Holder: gamma}, later)
+		take(t, d, lease.Want{Spots: file("/day"), Holder: alpha, For: time.Second}, later.Add(-2*lease.Longest))
+		if ended, err := d.Sweep(t.Context(), later); !errors.Is(err, stopped) || len(ended) != 1 || ended[0].Lease.Path != "/day" {
+			t.Errorf("after a day: %v, %v", ended, err)
+		}
 		stopped = nil
 		if ended, err := d.Sweep(t.Context(), later); err != nil || len(ended) != 2 {
 			t.Errorf("ended: %v, %v", ended, err)

@@ -1,0 +1,95 @@
+package app_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tutti/internal/address"
+	"tutti/internal/app"
+	"tutti/internal/halt"
+	"tutti/internal/identity"
+	"tutti/internal/lease"
+	"tutti/internal/mailbox"
+	"tutti/internal/post"
+	"tutti/internal/registry"
+)
+
+// TestTellEnded: each is told once, whoever tells; who cannot be told for good is logged, and what may go later is an error.
+func TestTellEnded(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	dir := filepath.Join(home, "web")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w, err := app.New(app.Settings{Home: home, Dir: dir, Getenv: func(string) string { return "" }, Maker: "test"}).Join(t.Context(), func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	office, err := w.Office()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var halted error
+	office.Halted = func(string) error { return halted }
+	agent := func(host string) *identity.Speaker {
+		t.Helper()
+		r, err := w.Connect(t.Context(), identity.Request{Host: host, Session: host, Place: identity.Place{Path: dir, Machine: "m"}}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &identity.Speaker{Instance: r.Instance, Role: identity.RoleAgent, Scope: identity.DefaultScope}
+	}
+	one, two, gone := agent("claude"), agent("codex"), agent("gemini")
+	if err := w.Registry.Offboard(t.Context(), registry.Tombstone{Instance: gone.Instance, At: "2026-06-12T10:00:00.000Z"}); err != nil {
+		t.Fatal(err)
+	}
+	mail := func(to *identity.Speaker) int {
+		t.Helper()
+		all, _, err := w.Mail.List(t.Context(), to.Instance, mailbox.Query{Exact: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	now := time.Now()
+	e := lease.Ending{Why: lease.Expired, Lease: &lease.Lease{
+		Path: "/w/a.go", Holder: one.Instance, Since: now, Until: now, Warned: []address.Instance{two.Instance, gone.Instance, "codex", "nobody:x:y:z"},
+	}}
+	var lines []string
+	tell := func(from *identity.Speaker) error {
+		return app.TellEnded(t.Context(), office, from, e, func(line string) { lines = append(lines, line) })
+	}
+	halted = halt.State{Halted: true}.Err("send")
+	if err := tell(one); !errors.Is(err, halted) || mail(one)+mail(two) != 0 {
+		t.Errorf("under halt: %v", err)
+	}
+	halted = nil
+	if err := tell(gone); !errors.Is(err, registry.ErrGone) || mail(one)+mail(two) != 0 {
+		t.Errorf("by who is out of service: %v", err)
+	}
+	lines = nil
+	for _, from := range []*identity.Speaker{one, two, one} {
+		if err := tell(from); err != nil {
+			t.Error(err)
+		}
+		if mail(one) != 1 || mail(two) != 1 {
+			t.Errorf("%d and %d messages, want one for each", mail(one), mail(two))
+		}
+	}
+	if all := strings.Join(lines, "\n"); !strings.Contains(all, string(gone.Instance)) || !strings.Contains(all, "send to codex:") {
+		t.Errorf("logged:\n%s", all)
+	}
+	id := e.Lease.Notices(e.Why)[1].ID
+	if _, err := office.Ack(t.Context(), post.Reader{Instance: two.Instance}, []string{id}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tell(one); err != nil || mail(two) != 0 {
+		t.Errorf("told again what was acknowledged: %v, %d", err, mail(two))
+	}
+}
