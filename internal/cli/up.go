@@ -44,7 +44,7 @@ There is one for each user and bus; a second one says who runs. "tutti status" a
 
 While the halt switch is on it stays and is silent, and says so once; nobody is told of what came before the switch was cleared. When the
 bus is moved or removed, it says so and waits until it is back.`,
-	Wont: "It starts no agent and types nothing, unless a relauncher is set. It takes no mail and asks no network.",
+	Wont: "It starts no agent, types nothing and takes no mail, unless a relauncher is set: then requests to ask an agent to go on are followed. It asks no network.",
 	Examples: `$ tutti up
 $ tutti up --registry ~/api.yaml,~/web.yaml
 $ tutti up --relauncher auto

@@ -2,14 +2,21 @@ package drumbeat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/envelope"
 	"tutti/internal/escalation"
+	"tutti/internal/roster"
+	"tutti/internal/session"
 	"tutti/internal/store"
+	"tutti/internal/tmux"
 )
 
 // A mortal is a program that is killed before one of its steps: a step is whatever it asks of the bus, and what it does to an agent.
@@ -198,6 +205,59 @@ func (r *rig) spentUp() {
 	for range Cap {
 		if _, err := r.book.Relanced(r.t.Context(), who, r.now); err != nil {
 			r.t.Fatal(err)
+		}
+	}
+}
+
+// TestClaimedFirst: no way to an agent types, sends or starts anything before that is written down, and none when it cannot be. When something was begun and
+// nobody knows what came of it, no second way is taken.
+func TestClaimedFirst(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	pane, got, _ := s.agent("claude", "idle")
+	done := 0
+	panes := Panes{Servers: func() []tmux.Server { return []tmux.Server{s.server} }, Halted: func(string) error { return nil }}
+	elsewhere := Elsewhere{
+		From: envelope.Actor{Instance: asker, Role: "AGENTS", Scope: "scope:a"}, Now: time.Now,
+		Where: func(context.Context, address.Instance) (string, error) { return "http://127.0.0.1:1/", nil },
+		Seal:  func(raw []byte, _ string) ([]byte, error) { return raw, nil },
+		Post:  func(context.Context, string, []byte) (int, error) { done++; return 0, errors.New("it takes too long") },
+	}
+	sessions := Sessions{Managers: func(context.Context) ([]Managed, error) {
+		return []Managed{{
+			Rows: []roster.Row{{Name: "a", Agent: "claude", Instance: string(who), Status: roster.Running}},
+			Resume: func(context.Context, session.ResumeRequest) (*session.Resumed, error) {
+				done++
+				return nil, errors.New("it breaks in the middle")
+			},
+		}}, nil
+	}}
+	for name, way := range map[string]Relauncher{"panes": panes, "elsewhere": elsewhere, "sessions": sessions} {
+		r := newRig(t)
+		e := r.record("paused")
+		if err := r.book.Clear(t.Context(), who, r.now); err != nil { // so that there is nothing to be marked
+			t.Fatal(err)
+		}
+		target := s.target(pane)
+		target.claim = &claim{d: New(r.o), e: e}
+		if a, err := (Chain{way, elsewhere}).Try(t.Context(), target); a.Did || !errors.Is(err, errPassed) || done > 0 {
+			t.Errorf("%s without a mark: %+v, %v, done %d times", name, a, err, done)
+		}
+	}
+	if raw, err := os.ReadFile(got); err == nil || strings.Contains(s.tmux("capture-pane", "-p", "-t", pane), "stopped") {
+		t.Errorf("typed: %q, %v", raw, err)
+	}
+	for name, way := range map[string]Relauncher{"elsewhere": elsewhere, "sessions": sessions} {
+		done = 0
+		r := newRig(t)
+		r.o.Relaunch = Chain{way, elsewhere, sessions}
+		r.record("paused")
+		r.now = r.now.Add(time.Minute)
+		if err := New(r.o).Beat(t.Context()); err != nil || done != 1 {
+			t.Errorf("%s: done %d times, want once; %v", name, done, err)
+		}
+		if e := r.entry(); e.RelanceCount != 0 || e.DeclinedCount != 1 {
+			t.Errorf("%s: %s", name, e.Raw)
 		}
 	}
 }

@@ -101,6 +101,10 @@ type Post struct {
 	Registry *registry.Registry
 }
 
+// mostRequests is how many requests in one mailbox are looked at in one go: each costs the proof of a signature, and whoever writes there a thousand
+// must not keep the others from being looked at.
+const mostRequests = 64
+
 // Requests follows the requests in the mailbox of an agent: those that are verified, by somebody who may ask, about an agent that has stopped. It
 // returns who was asked to go on, and what was not followed.
 func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (relanced []address.Instance, skipped []Skip, err error) {
@@ -111,9 +115,13 @@ func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (re
 	if err != nil {
 		return nil, nil, err
 	}
+	n := 0
 	for _, m := range list {
 		if m.Summary.Kind != RequestKind {
 			continue
+		}
+		if n++; n > mostRequests {
+			break
 		}
 		if err := d.may("drumbeat"); err != nil {
 			return relanced, skipped, err

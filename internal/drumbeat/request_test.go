@@ -273,3 +273,21 @@ func TestBeatFollowsMail(t *testing.T) {
 		})
 	}
 }
+
+// TestManyRequests: of many requests in one mailbox a bounded number is looked at in one go, the oldest first, so that what does not count comes to its end.
+func TestManyRequests(t *testing.T) {
+	t.Parallel()
+	r := newPostRig(t, "scope:a")
+	r.record("paused")
+	for range mostRequests + 3 {
+		r.now = r.now.Add(time.Millisecond)
+		r.ask(asker, asker, nil)
+	}
+	r.now = r.now.Add(time.Minute)
+	d := New(r.o)
+	for _, left := range []int{3, 0} {
+		if _, _, err := d.Requests(t.Context(), r.post, who); err != nil || r.waits() != left || len(r.asked) > 0 {
+			t.Errorf("%d messages wait, want %d; asked %v; %v", r.waits(), left, r.asked, err)
+		}
+	}
+}
