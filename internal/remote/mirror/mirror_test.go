@@ -18,6 +18,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/presence"
+	"tutti/internal/proc"
 	"tutti/internal/registry"
 	"tutti/internal/remote"
 	"tutti/internal/remote/door"
@@ -292,7 +293,10 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	launch := &presence.Launch{Cwd: "/", Command: "claude", Tmux: &presence.Tmux{Session: "s", Pane: "%1"}}
-	if _, err := from.pres.Open(ctx, presence.Start{SessionID: "ses-a", Instance: far, PID: 7, Launch: launch}, from.now); err != nil {
+	of := proc.ID{PID: 4242, Start: 17, Boot: "boot-of-here"}
+	extra := presence.OwnerMembers(of, "space-of-here")
+	extra[presence.AgentPID], extra["theirs"] = []byte("4242"), []byte(`{"cwd":"/home/far"}`)
+	if _, err := from.pres.Open(ctx, presence.Start{SessionID: "ses-a", Instance: far, PID: 7, Launch: launch, Extra: extra}, from.now); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := from.pres.Open(ctx, presence.Start{SessionID: "ses-b", Instance: far, MirroredAt: envelope.Stamp(from.now)}, from.now); err != nil {
@@ -308,8 +312,10 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(raw), "launchContext") || strings.Contains(string(raw), `"pid"`) {
-			t.Errorf("a process leaves the machine: %s", raw)
+		for _, word := range []string{"launchContext", `"pid"`, "4242", "of-here", "theirs", "/home/far"} {
+			if strings.Contains(string(raw), word) {
+				t.Errorf("%s leaves the machine: %s", word, raw)
+			}
 		}
 		reply, err := (&remote.Client{}).Post(ctx, to.url, raw)
 		if err != nil || reply.Status != 202 {

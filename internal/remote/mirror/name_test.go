@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/canonjson"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
@@ -85,6 +86,27 @@ func TestGivesWay(t *testing.T) {
 	keys, err := x.reg.Keys(t.Context(), own)
 	if err != nil || len(keys.Active) != 1 || keys.Active[0] != key.Public() {
 		t.Errorf("believed: %v %v, want the owner's key alone", keys.Active, err)
+	}
+}
+
+// TestEndpoint: the endpoint of an agent elsewhere is none that leads to this machine, under whatever name, or to the one that runs it.
+func TestEndpoint(t *testing.T) {
+	for uri, want := range map[string]bool{
+		"https://far.example/h2a/envelopes": true, "http://10.0.0.7:8787/h2a/envelopes": true, "http://[2001:db8::1]:8787/h2a/envelopes": true,
+		"http://127.0.0.1:8787/h2a/envelopes": false, "http://127.8.9.1/": false, "http://127.1/": false, "http://2130706433/": false, "http://0x7f000001/": false,
+		"http://0177.0.0.1/": false, "http://localhost:8787/": false, "http://LocalHost./": false, "http://a.localhost/": false, "http://[::1]/": false,
+		"http://[::ffff:127.0.0.1]/": false, "http://0.0.0.0/": false, "http://[::]/": false, "http://169.254.169.254/latest": false, "http://[fe80::1%25eth0]/": false,
+		"http://224.0.0.1/": false, "http://./": false, "ftp://far.example/": false, "http://a:b@far.example/": false,
+	} {
+		t.Run(uri, func(t *testing.T) {
+			x := open(t, Enrolled{Key: farKey.Public(), Instance: far})
+			raw := canonjson.Set(registration(far, farKey), "endpoints", []byte(`[{"kind":"remote","uri":`+string(canonjson.AppendString(nil, uri))+`}]`))
+			x.wants("push", x.push("e-1", far, farKey, x.next(), [][]byte{raw}, nil), 202, "ok")
+			reg, err := x.reg.Registered(t.Context(), far)
+			if err != nil || (len(reg.Endpoints) == 1 && reg.Endpoints[0].URI == uri) != want {
+				t.Errorf("got %+v %v, want it kept: %v", reg.Endpoints, err, want)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -65,7 +66,7 @@ func (s *Source) body(ctx context.Context, reg *registry.Registration, fresh []*
 	var sessions, bindings [][]byte
 	for _, one := range fresh {
 		if one.MirroredAt == "" && len(sessions) < maxSessions {
-			sessions = append(sessions, canonjson.Delete(canonjson.Delete(canonjson.Compact(one.Raw), "launchContext"), "pid"))
+			sessions = append(sessions, outside(one.Raw))
 		}
 	}
 	for b, err := range s.Registry.Bindings(ctx) {
@@ -81,6 +82,23 @@ func (s *Source) body(ctx context.Context, reg *registry.Registration, fresh []*
 	o.Int("seq", now.UnixMilli())
 	o.Raw("subagents", list(bindings))
 	return o.Bytes(), nil
+}
+
+// told are the members of a session that are said of it elsewhere. What else a record has, also by other programs, names processes and folders
+// of this machine, or what its owner keeps there for itself.
+var told = []string{
+	"sessionId", "instance", "host", "name", "startedAt", "heartbeatAt", "state", "interests", "subscribedTopics", "workStatus", "workspace", "version",
+}
+
+// outside is what is said of a session elsewhere.
+func outside(raw []byte) []byte {
+	var o canonjson.Object
+	for name, value := range canonjson.Members(canonjson.Compact(raw)) {
+		if slices.Contains(told, name) {
+			o.Raw(name, value)
+		}
+	}
+	return o.Bytes()
 }
 
 func list(all [][]byte) []byte {

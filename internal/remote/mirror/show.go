@@ -3,6 +3,8 @@ package mirror
 import (
 	"context"
 	"errors"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -95,7 +97,7 @@ func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
 	raw := registry.Build(a, now)
 	var ends []byte
 	for _, e := range reg.Endpoints {
-		if e.Kind == registry.Remote && len(ends) == 0 && nameable(e.URI) && remote.CheckURL(e.URI) == nil {
+		if e.Kind == registry.Remote && len(ends) == 0 && nameable(e.URI) && remote.CheckURL(e.URI) == nil && leadsAway(e.URI) {
 			var o canonjson.Object
 			o.Str("kind", e.Kind)
 			o.Str("uri", e.URI)
@@ -108,6 +110,22 @@ func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
 		return err
 	}
 	return nil
+}
+
+// leadsAway tells whether a URL names another machine. One that its agent reaches under a name of this kind would lead to a service of ours,
+// or of whoever runs our machine, and who answers the agent would post there.
+func leadsAway(uri string) bool {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(strings.TrimRight(u.Hostname(), "."))
+	if a, err := netip.ParseAddr(host); err == nil {
+		a = a.Unmap()
+		return !a.IsLoopback() && !a.IsUnspecified() && !a.IsLinkLocalUnicast() && !a.IsMulticast()
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return last != "" && last != "localhost" && (last[0] < '0' || last[0] > '9') // some read 127.1 and 0x7f000001 as addresses
 }
 
 // The longest text and list that are believed.
