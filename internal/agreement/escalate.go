@@ -59,38 +59,48 @@ func (b *Bus) Destination(ctx context.Context, id, channel string, t escalation.
 	if err != nil {
 		return declaration.Destination{}, err
 	}
-	fallback, err := b.principal(ctx, s.Record)
+	fallback, err := b.principal(ctx, s.Record, b.principals)
 	q := declaration.Request{Scope: s.Record.Scope, Channel: channel, Trigger: t.Trigger, Domain: t.Domain}
 	return declaration.Escalate(declaration.RoutesOf(plan), q, fallback), err
 }
 
-// principal is the PRINCIPAL to whom a matter goes that no plan leads anywhere: a party, else somebody of the scope. Who is registered
-// decides, as what is granted may be granted by anybody. "": there is none.
-func (b *Bus) principal(ctx context.Context, r *negotiation.Record) (string, error) {
-	is := func(roles []string) bool { return slices.Contains(roles, registry.Principal) }
+// principal is the PRINCIPAL to whom a matter goes that no plan leads anywhere: a party, else somebody of the scope. "": there is none.
+// all returns what principals does; it is asked where no party is one.
+func (b *Bus) principal(ctx context.Context, r *negotiation.Record, all func(context.Context) ([]registry.Effective, error)) (string, error) {
 	for _, p := range r.Parties {
 		reg, err := b.registry.Registered(ctx, p)
 		switch {
 		case errors.Is(err, registry.ErrNotRegistered):
 		case err != nil:
 			return "", err
-		case is(reg.Roles):
+		case slices.Contains(reg.Roles, registry.Principal):
 			return string(reg.Instance), nil
 		}
 	}
-	for e, err := range b.registry.Everybody(ctx) {
-		if err != nil {
-			return "", err
-		}
-		if !is(e.Roles) || !slices.Contains(e.Scopes, r.Scope) {
-			continue
-		}
-		reg, err := b.registry.Registered(ctx, e.Instance)
-		if err == nil && is(reg.Roles) {
+	chiefs, err := all(ctx)
+	for _, e := range chiefs {
+		if slices.Contains(e.Scopes, r.Scope) {
 			return string(e.Instance), nil
 		}
 	}
-	return "", nil
+	return "", err
+}
+
+// principals are all who are registered as PRINCIPAL. Who is registered decides, as what is granted may be granted by anybody.
+func (b *Bus) principals(ctx context.Context) (all []registry.Effective, err error) {
+	is := func(roles []string) bool { return slices.Contains(roles, registry.Principal) }
+	for e, err := range b.registry.Everybody(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if !is(e.Roles) {
+			continue
+		}
+		if reg, err := b.registry.Registered(ctx, e.Instance); err == nil && is(reg.Roles) {
+			all = append(all, e)
+		}
+	}
+	return all, nil
 }
 
 // Answer writes down what a person says to a matter: into the journal of its negotiation, or to the alert. attended says that the

@@ -19,7 +19,20 @@ type router struct {
 	b       *Bus
 	records map[string]*negotiation.Record     // by negotiation; nil: its terms are not known
 	plans   map[string][]negotiation.Agreement // by scope
+	heads   map[string]string                  // the PRINCIPAL of a negotiation where none is named
+	are     map[head]bool
+	chiefs  []registry.Effective // all who are PRINCIPAL, if looked
+	looked  bool
 }
+
+// A head is somebody who may be the PRINCIPAL of a negotiation.
+type head struct {
+	of  string
+	who address.Instance
+}
+
+// maxHeads is how many are remembered: every matter may name another one.
+const maxHeads = 10_000
 
 // route is by the plan that held when the matter was raised, so that one that is agreed on later makes nobody's answer undone. Without a
 // way in a plan it is for the PRINCIPAL whom the entry names if that is one, else for the one who is found.
@@ -38,14 +51,60 @@ func (r *router) route(ctx context.Context, m *escalation.Matter) (to declaratio
 		return to, true, nil
 	}
 	fallback := m.Target
-	if is, err := r.b.isPrincipal(ctx, rec, address.Instance(fallback)); err != nil {
+	if is, err := r.isPrincipal(ctx, m.Negotiation, rec, address.Instance(fallback)); err != nil {
 		return to, false, err
 	} else if !is {
-		if fallback, err = r.b.principal(ctx, rec); err != nil {
+		if fallback, err = r.principal(ctx, m.Negotiation, rec); err != nil {
 			return to, false, err
 		}
 	}
 	return declaration.Escalate(nil, q, fallback), true, nil
+}
+
+// principals are those of Bus, looked for once: everybody who is registered has to be read.
+func (r *router) principals(ctx context.Context) ([]registry.Effective, error) {
+	if !r.looked {
+		all, err := r.b.principals(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.chiefs, r.looked = all, true
+	}
+	return r.chiefs, nil
+}
+
+// principal is that of Bus, found once for a negotiation.
+func (r *router) principal(ctx context.Context, id string, rec *negotiation.Record) (string, error) {
+	who, found := r.heads[id]
+	if found {
+		return who, nil
+	}
+	who, err := r.b.principal(ctx, rec, r.principals)
+	if err != nil {
+		return "", err
+	}
+	if r.heads == nil {
+		r.heads = map[string]string{}
+	}
+	r.heads[id] = who
+	return who, nil
+}
+
+func (r *router) isPrincipal(ctx context.Context, id string, rec *negotiation.Record, who address.Instance) (bool, error) {
+	h := head{id, who}
+	is, found := r.are[h]
+	if found {
+		return is, nil
+	}
+	is, err := r.b.isPrincipal(ctx, rec, who)
+	if err != nil {
+		return false, err
+	}
+	if r.are == nil || len(r.are) >= maxHeads {
+		r.are = map[head]bool{}
+	}
+	r.are[h] = is
+	return is, nil
 }
 
 func (r *router) record(ctx context.Context, id string) (*negotiation.Record, error) {

@@ -106,7 +106,17 @@ func runEscalationShow(ctx context.Context, c *Call) error {
 }
 
 func (d *deal) matter(ctx context.Context) (*escalation.Matter, error) {
+	if nego := d.value("negotiation"); nego != "" {
+		m, err := d.bus.Matter(ctx, nego, d.arg(0))
+		if errors.Is(err, escalation.ErrNone) {
+			return nil, badState("tutti escalation list --all   # what there is", "%s", Clean(err.Error()))
+		}
+		return m, err
+	}
 	m, err := d.bus.Matters().Find(ctx, d.arg(0))
+	if many, is := errors.AsType[*escalation.ManyError](err); is {
+		return nil, badState("name the negotiation: tutti escalation show --negotiation "+Clean(app.QuoteArg(many.Of[0]))+" "+Clean(app.QuoteArg(many.ID)), "%s", Clean(err.Error()))
+	}
 	if errors.Is(err, escalation.ErrNone) {
 		return nil, badState("tutti escalation list --all   # what there is", "%s", Clean(err.Error()))
 	}
@@ -128,6 +138,9 @@ func (d *deal) sayMatter(m *escalation.Matter, whole bool) {
 	d.prose("  ", 2, Clean(about))
 	if text := m.Mismatch(); text != "" {
 		d.prose("  ! ", 4, Clean(text))
+	}
+	if m.Repeats > 0 {
+		d.prose("  ! ", 4, "its id is also that of "+plural(m.Repeats, "more line")+" in a journal: this one stands")
 	}
 	if m.Doubt != "" && m.Answer == nil {
 		d.prose("  ! ", 4, Clean(string(m.Doubt))+" has answered under a key that nobody has said here to be theirs, which does not count; if it is: tutti keys trust "+
@@ -215,7 +228,12 @@ func runEscalationAnswer(ctx context.Context, c *Call) error {
 	case err != nil:
 		return refuse("tutti escalation show "+app.QuoteArg(m.ID)+"   # the question and its options", "%s", Clean(err.Error()))
 	}
-	if m, err = d.bus.Matters().Find(ctx, m.ID); err != nil {
+	if m.Negotiation == "" {
+		m, err = d.bus.Matters().Find(ctx, m.ID)
+	} else {
+		m, err = d.bus.Matter(ctx, m.Negotiation, m.ID)
+	}
+	if err != nil {
 		return err
 	}
 	office, err := d.w.Office()

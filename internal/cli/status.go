@@ -278,6 +278,9 @@ func (v *statusView) json() []byte {
 	o.Raw("newest", newest.bytes())
 	v.seat.json(&o)
 	o.Raw("waiting", v.waitingJSON())
+	if v.blind != nil {
+		o.Str("waitingFault", v.blind.Error())
+	}
 	o.Raw("comms", v.letters.json())
 	o.Strs("hints", v.hints)
 	return o.Bytes()

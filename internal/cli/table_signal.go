@@ -51,7 +51,7 @@ var signalVerbs = []Verb{
 	},
 	{
 		Name: "escalation show", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: Matters,
-		Short: "show one matter and its options", Args: "<id>",
+		Short: "show one matter and its options", Args: "<id>", Flags: []Flag{ofNegotiation},
 		Does:     "Shows the question, the options in an order that nobody chose, what applies without an answer, and what was answered.",
 		Examples: "$ tutti escalation show evt-escalate-mb1k2x-9f3c", Exit: exitBus,
 	},
@@ -61,6 +61,7 @@ var signalVerbs = []Verb{
 		Flags: []Flag{
 			{Name: "note", Kind: Text, Value: "text", Help: "what else there is to say"},
 			{Name: "instance", Kind: Text, Value: "id", Default: "you", Offer: OwnAgents, Help: "which person answers"},
+			ofNegotiation,
 		},
 		Does: `Writes the answer into the journal of the negotiation, signed with your key; of an agent that stopped, that you have seen it. It
 needs a terminal. Where there are options the answer is one of them. The first answer counts, and none after the end. Who has asked is
@@ -79,3 +80,5 @@ told by mail.`,
 		Examples: "$ tutti escalation settle", Exit: "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written; 5 halted",
 	},
 }
+
+var ofNegotiation = Flag{Name: "negotiation", Kind: Text, Value: "id", Offer: Negotiations, Help: "of which, where the id is that of several matters"}

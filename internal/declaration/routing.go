@@ -3,6 +3,7 @@ package declaration
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tutti/internal/canonjson"
 )
@@ -44,26 +45,29 @@ const (
 	weighsChannel = 1
 )
 
+// alike compares names in any spelling: who asks would otherwise choose by it whether a route is one for the matter.
+func alike(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
+
 // score says how well a route fits, and whether it may be taken at all.
 func (r Route) score(q Request) (score int, may bool) {
 	switch {
 	case r.Target == "",
-		r.Channel != "" && r.Channel != q.Channel,
-		r.Scope != "" && r.Scope != q.Scope,
-		q.Trigger != "" && r.Trigger != q.Trigger,
-		q.Domain != "" && r.Domain != "" && r.Domain != q.Domain:
+		r.Channel != "" && !alike(r.Channel, q.Channel),
+		r.Scope != "" && !alike(r.Scope, q.Scope),
+		q.Trigger != "" && !alike(r.Trigger, q.Trigger),
+		q.Domain != "" && r.Domain != "" && !alike(r.Domain, q.Domain):
 		return 0, false
 	}
-	if q.Domain != "" && r.Domain == q.Domain {
+	if q.Domain != "" && alike(r.Domain, q.Domain) {
 		score += weighsDomain
 	}
-	if q.Trigger != "" && r.Trigger == q.Trigger {
+	if q.Trigger != "" && alike(r.Trigger, q.Trigger) {
 		score += weighsTrigger
 	}
-	if q.Scope != "" && r.Scope == q.Scope {
+	if q.Scope != "" && alike(r.Scope, q.Scope) {
 		score += weighsScope
 	}
-	if r.Channel == q.Channel {
+	if alike(r.Channel, q.Channel) {
 		score += weighsChannel
 	}
 	return score, true
@@ -87,7 +91,7 @@ func Escalate(routes []Route, q Request, fallback string) Destination {
 	case best >= 0:
 		r := routes[best]
 		d.OK, d.Target, d.Source = true, r.Target, "enforcement-plan"
-		if r.Domain != q.Domain {
+		if !alike(r.Domain, q.Domain) {
 			d.Domain = "" // the route is not one of that domain, it only does not exclude it
 		}
 		if d.Authority = r.Authority; !slices.Contains(AuthorityKinds, r.Authority) {

@@ -79,7 +79,7 @@ func (m *Matters) lapsed(ctx context.Context, n *Ends, name string, now time.Tim
 		return nil, nil
 	}
 	delete(n.journals, name)
-	all, err := m.in(ctx, name)
+	all, _, err := m.in(ctx, name)
 	if err != nil {
 		return nil, err
 	}

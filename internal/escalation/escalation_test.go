@@ -238,3 +238,31 @@ func FuzzTerms(f *testing.F) {
 		}
 	})
 }
+
+// TestMore: how many are left out of what one look takes into account is told, and of several with one id the first stands.
+func TestMore(t *testing.T) {
+	t.Parallel()
+	s := memstore.New(memstore.Options{})
+	k := store.Key{Kind: store.Journal, Name: address.Segment("n:1")}
+	add := func(id string) {
+		t.Helper()
+		line := fmt.Sprintf(`{"id":%q,"type":"escalate","actor":{"instance":%q},"body":{"kind":"escalation","channel":"decide","payload":{"question":%q}},"negotiationId":"n:1"}`, id, agent, id)
+		if _, err := s.Append(t.Context(), k, store.AnyEnd, []byte(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("evt-0")
+	add("evt-0")
+	for n := range maxMatters + 2 {
+		add(fmt.Sprint("evt-", n+1))
+	}
+	all, problems, err := New(s, registry.New(s), nil, nil).All(t.Context())
+	var more *MoreError
+	if err != nil || len(all) != maxMatters || len(problems) != 1 || !errors.As(problems[0], &more) || more.Left != 3 || more.Of != "n:1" {
+		t.Errorf("%d matters, %v, %v, want that three are left out", len(all), problems, err)
+	}
+	one, err := New(s, registry.New(s), nil, nil).Find(t.Context(), "evt-0")
+	if err != nil || one.Repeats != 1 {
+		t.Errorf("%+v, %v, want the first one and that it is repeated", one, err)
+	}
+}

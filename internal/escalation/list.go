@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/address"
@@ -85,8 +86,12 @@ func (m *Matters) All(ctx context.Context) (all []*Matter, problems []error, err
 	if err != nil {
 		return nil, nil, fmt.Errorf("list escalations: %w", err)
 	}
+	if n := len(names) - maxJournals; n > 0 {
+		problems = append(problems, &MoreError{Left: n, What: "journals"})
+	}
 	for _, name := range names[:min(len(names), maxJournals)] {
-		found, err := m.in(ctx, name)
+		found, notes, err := m.in(ctx, name)
+		problems = append(problems, notes...)
 		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
 			problems = append(problems, err)
 			continue
@@ -140,31 +145,51 @@ func (m *Matters) In(ctx context.Context, negotiation string) ([]*Matter, error)
 	if err != nil {
 		return nil, err
 	}
-	return m.in(ctx, k.Name)
+	all, _, err := m.in(ctx, k.Name)
+	return all, err
 }
 
-// in reads the matters of a journal, and what became of each. The state of the negotiation is asked only when there is one.
-func (m *Matters) in(ctx context.Context, name string) ([]*Matter, error) {
+// A MoreError says that more is there than one look takes into account.
+type MoreError struct {
+	Left int
+	What string // what is left out: journals, or escalations
+	Of   string // the negotiation; "" for all
+}
+
+func (e *MoreError) Error() string {
+	text := fmt.Sprintf("%d more %s are not looked at", e.Left, e.What)
+	if e.Of != "" {
+		text += ": " + e.Of + " has too many"
+	}
+	return text
+}
+
+// in reads the matters of a journal, and what became of each; what there is beside them is told in notes. The state of the negotiation is
+// asked only when there is one.
+func (m *Matters) in(ctx context.Context, name string) (all []*Matter, notes []error, err error) {
 	f := fold{m: m, ctx: ctx, byID: map[string]*Matter{}}
 	for line, err := range store.FindIn(ctx, m.store, store.Key{Kind: store.Journal, Name: name}, lines, mark) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if e, err := journal.Parse(line.Data); err == nil && len(f.all) < maxMatters {
+		if e, err := journal.Parse(line.Data); err == nil {
 			f.take(e, name)
 		}
 		if f.err != nil {
-			return nil, f.err
+			return nil, nil, f.err
 		}
 	}
+	if f.more > 0 {
+		f.notes = append(f.notes, &MoreError{Left: f.more, What: "escalations", Of: address.SegmentToAddress(name)})
+	}
 	if len(f.all) == 0 {
-		return nil, nil
+		return nil, f.notes, nil
 	}
 	ended, err := m.ended(ctx, name)
 	for _, one := range f.all {
 		one.ended = ended
 	}
-	return f.all, err
+	return f.all, f.notes, err
 }
 
 // ended tells whether a negotiation has come to its end, by its record.
@@ -184,7 +209,42 @@ type fold struct {
 	ctx  context.Context
 	all  []*Matter
 	byID map[string]*Matter
-	err  error
+	more int // matters beyond those that are looked at
+
+	notes []error // entries that are none although they say so; some of them
+	err   error
+}
+
+// maxNotes is how many entries of a journal are named that are no matters.
+const maxNotes = 20
+
+// matter takes an entry that puts something before somebody. Of several with one id the first stands.
+func (f *fold) matter(e *journal.Entry, one *Matter) {
+	if first := f.byID[one.ID]; first != nil {
+		first.Repeats++
+		return
+	}
+	seal := f.seal(e)
+	switch {
+	case seal == journal.SealBad:
+	case !slices.Contains(declaration.Channels, one.Channel):
+		if len(f.notes) < maxNotes {
+			f.notes = append(f.notes, fmt.Errorf("escalation %s of %s: its channel %s is none of %s", plain.Cut(one.ID, maxAbout), one.Negotiation,
+				plain.Cut(one.Channel, maxAbout), strings.Join(declaration.Channels, ", ")))
+		}
+	case len(f.all) >= maxMatters:
+		f.more++
+	default:
+		if seal != journal.SealGood && seal != journal.SealRevoked {
+			keys, err := f.m.keys(f.ctx, one.By)
+			if f.err = err; err == nil {
+				one.Loose = len(keys.Active)+len(keys.Revoked) > 0
+			}
+		}
+		f.routed(one)
+		f.byID[one.ID] = one
+		f.all = append(f.all, one)
+	}
 }
 
 // take reads one entry. What its writer has not sealed although the seal is what makes it count is nothing.
@@ -196,11 +256,7 @@ func (f *fold) take(e *journal.Entry, name string) {
 		return // written for another negotiation
 	}
 	if one := matterOf(e); one != nil {
-		if f.byID[one.ID] == nil && f.seal(e) != journal.SealBad {
-			f.routed(one)
-			f.byID[one.ID] = one
-			f.all = append(f.all, one)
-		}
+		f.matter(e, one)
 		return
 	}
 	var v [5][]byte
@@ -232,7 +288,7 @@ func (f *fold) routed(one *Matter) {
 	if said := one.Target; said != "" && address.Canonical(said) != address.Canonical(to.Target) {
 		one.Said = said
 	}
-	one.Target, one.Authority, one.Source = to.Target, to.Authority, to.Source
+	one.Target, one.Authority, one.Source = tidy(to.Target), to.Authority, to.Source
 }
 
 // May tells whether somebody may answer a matter, also by his role. attended is false where nobody has shown to be at the terminal.
@@ -315,23 +371,40 @@ func (f *fold) seal(e *journal.Entry) journal.Seals {
 	return journal.SealOf(e, journal.Keys{Active: keys.Active, Revoked: keys.Revoked})
 }
 
-// Find returns a matter by its id: the entry, or the agent of an alert. ErrNone: there is none.
+// A ManyError reports an id that matters of several negotiations bear: whoever can write a journal can take one. Nothing but a claim says
+// which was first.
+type ManyError struct {
+	ID string
+	Of []string // the negotiations
+}
+
+func (e *ManyError) Error() string {
+	return fmt.Sprintf("escalation %s: there are several, in %s", e.ID, strings.Join(e.Of, " and "))
+}
+
+// Find returns a matter by its id: the entry, or the agent of an alert. Of several with one id in different negotiations it is the only
+// one that is not loose, else a *ManyError names them. ErrNone: there is none.
 func (m *Matters) Find(ctx context.Context, id string) (*Matter, error) {
 	all, _, err := m.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var found *Matter
-	for _, one := range all {
-		if one.ID == id || one.Negotiation == "" && address.Canonical(one.ID) == address.Canonical(id) {
-			if found != nil {
-				return nil, fmt.Errorf("escalation %s: there are several, in %s and %s", id, found.Negotiation, one.Negotiation)
-			}
-			found = one
-		}
+	all = slices.DeleteFunc(all, func(one *Matter) bool {
+		return one.ID != id && (one.Negotiation != "" || address.Canonical(one.ID) != address.Canonical(id))
+	})
+	if firm := slices.DeleteFunc(slices.Clone(all), func(one *Matter) bool { return one.Loose }); len(all) > 1 && len(firm) == 1 {
+		firm[0].Repeats += len(all) - 1
+		all = firm
 	}
-	if found == nil {
+	switch len(all) {
+	case 0:
 		return nil, fmt.Errorf("escalation %s: %w", id, ErrNone)
+	case 1:
+		return all[0], nil
 	}
-	return found, nil
+	many := &ManyError{ID: id}
+	for _, one := range all[:min(len(all), maxNotes)] {
+		many.Of = append(many.Of, cmp.Or(one.Negotiation, "the alerts"))
+	}
+	return nil, many
 }

@@ -77,6 +77,8 @@ type Matter struct {
 	// Doubt is who has answered under a key that the registry has, and that nobody here has said to be that person's; "" for nobody.
 	Doubt    address.Instance
 	Recorded bool // that it lapsed is on record
+	Repeats  int  // how many later entries of the journal bear its id, and count for nothing
+	Loose    bool // its writer has keys and has not sealed it: somebody else may have written it
 	ended    bool
 }
 
@@ -131,9 +133,16 @@ func (m *Matter) Mismatch() string {
 	return "its writer says it is for " + plain.Cut(m.Said, maxAbout) + ", but " + by
 }
 
-// For tells whether a person, or an agent that looks on, is meant: by name, or a person where no person is named.
+// tidy is a target without what does not tell it from others: otherwise it would be nobody's, and anybody's to answer.
+func tidy(target string) string {
+	const around = " \t\r\n/"
+	return strings.TrimRight(strings.Trim(target, around), around+":")
+}
+
+// For tells whether a person, or an agent that looks on, is meant: by name, by host and label, or a person where no person is named.
 func (m *Matter) For(who address.Instance) bool {
-	if address.Canonical(m.Target) == string(who.Canonical()) {
+	to := address.Instance(m.Target).Canonical()
+	if to == who.Canonical() || to != "" && string(to) == to.Channel() && who.Channel() == to.Channel() {
 		return true
 	}
 	return !m.Person() && who.Canonical().Host() == human
@@ -208,6 +217,7 @@ func matterOf(e *journal.Entry) *Matter {
 	var v [4][]byte
 	canonjson.Pick(e.Body, []string{"kind", "channel", "payload", "route"}, v[:])
 	channel, _ := canonjson.String(v[1])
+	channel = strings.ToLower(strings.TrimSpace(channel))
 	if !canonjson.Is(v[0], kindMatter) || e.ID == "" {
 		return nil
 	}
@@ -220,6 +230,7 @@ func matterOf(e *journal.Entry) *Matter {
 	var to [3][]byte
 	canonjson.Pick(v[3], []string{"target", "authorityKind", "source"}, to[:])
 	m.Target, _ = canonjson.String(to[0])
+	m.Target = tidy(m.Target)
 	m.Authority, _ = canonjson.String(to[1])
 	m.Source, _ = canonjson.String(to[2])
 	return m

@@ -57,6 +57,9 @@ func (m *Matter) JSON(now time.Time) []byte {
 	o.Opt("authorityKind", m.Authority)
 	o.Opt("said", m.Said)
 	o.Opt("mismatch", m.Mismatch())
+	if m.Repeats > 0 {
+		o.Int("repeats", int64(m.Repeats))
+	}
 	if m.Answer == nil {
 		o.Opt("doubt", string(m.Doubt))
 	}

@@ -3,6 +3,7 @@ package waiting
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"tutti/internal/address"
@@ -39,9 +40,14 @@ func (b *Bus) For(ctx context.Context, me address.Instance, now time.Time) (all 
 // matters are those that are open and for who looks, and may be answered by him if he is a person.
 func (b *Bus) matters(ctx context.Context, me address.Instance, now time.Time) (all []Item, err error) {
 	of := b.Agreements.Matters()
-	matters, _, err := of.All(ctx)
+	matters, problems, err := of.All(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for _, p := range problems {
+		if more, is := errors.AsType[*escalation.MoreError](p); is {
+			all = append(all, Item{Kind: Escalation, ID: "more", About: more.Error(), Command: "tutti escalation list"})
+		}
 	}
 	person := me.Canonical().Host() == human
 	for _, m := range matters {
