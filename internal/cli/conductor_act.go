@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -70,6 +71,10 @@ func (c *Call) sit(ctx context.Context, do func(*conductor.Desk, context.Context
 		c.remark(map[bool]string{true: "%s claims nothing there: there was nothing to give up", false: "%s had claimed already: nothing has changed"}[c.Verb.Halt == Ends], Clean(string(s.Instance)))
 	}
 	c.showConductor(r, where)
+	same := func(i address.Instance) bool { return i.Canonical() == s.Instance.Canonical() }
+	if place := slices.IndexFunc(r.Next, same); place >= 0 && !c.json {
+		c.remark("%s follows, with %d before it", Clean(string(s.Instance)), place+1)
+	}
 	return nil
 }
 
