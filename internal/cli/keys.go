@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,7 +186,11 @@ func runKeysList(ctx context.Context, c *Call) error {
 		c.emit(l.bytes())
 		return nil
 	}
-	if len(keys.PEM)+len(keys.Gone) == 0 {
+	all, err := w.Registry.MirrorKeys(ctx, who)
+	if err != nil {
+		return err
+	}
+	if len(all.PEM)+len(all.Gone) == 0 {
 		c.nothing(Clean(string(who)) + " has no key here")
 		return nil
 	}
@@ -196,6 +201,11 @@ func runKeysList(ctx context.Context, c *Call) error {
 	}
 	for _, pem := range keys.Gone {
 		rows = append(rows, []string{shortOf(pem), "revoked", pinWord(pem, pinned)})
+	}
+	for _, pem := range all.PEM {
+		if !slices.Contains(keys.PEM, pem) { // it came with a mirror, and proves nothing here
+			rows = append(rows, []string{shortOf(pem), "mirrored", pinWord(pem, pinned)})
+		}
 	}
 	c.table(rows)
 	return nil

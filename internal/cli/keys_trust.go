@@ -59,6 +59,9 @@ func runKeysTrust(ctx context.Context, c *Call) error {
 // must not come to be trusted by the way.
 func (c *Call) trustHint(ctx context.Context, w *app.World, who address.Instance) string {
 	const otherwise = `"tutti discover --all" lists who is registered; look at the spelling, and at the bus ("tutti root")`
+	if reg, err := w.Registry.Registered(ctx, who); err == nil && reg.Mirrored() {
+		return `another bus has shown it here; "tutti keys add" takes a key over that you know to be its own`
+	}
 	if string(who) != who.Channel() {
 		return otherwise
 	}
