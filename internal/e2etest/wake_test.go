@@ -31,7 +31,8 @@ type sitting struct {
 }
 
 // A pace is how soon a message has to be in a request to the model. A machine that is busy with other things is given more: of the
-// first the best of several messages is what is measured.
+// first the best of several messages is what is measured, and to both comes a multiple of what sending took at that moment, as a
+// waking starts some processes, too.
 type pace struct{ best, worst time.Duration }
 
 // sit starts a program in a fresh home, and waits until it is on the bus.
@@ -165,12 +166,16 @@ func (s *sitting) trace(id string) traced {
 // question to the model, in time, that it was woken by the means that is wanted, and that nobody typed.
 func (s *sitting) woken(means string, want pace) {
 	s.t.Helper()
+	const processes = 5
 	best, worst := time.Hour, time.Duration(0)
+	quick, slow := time.Hour, time.Duration(0) // to send
 	for n := range 3 {
 		s.rests()
 		text, id := fmt.Sprintf("the schema has changed %d times", n+3), fmt.Sprintf("env:e2e:%d", n)
+		began := time.Now()
 		tutti(s.t, s.d.home, "send", "--as", s.ben, "--id", id, s.me, text)
 		sent := time.Now()
+		quick, slow = min(quick, sent.Sub(began)), max(slow, sent.Sub(began))
 		s.until("the message reaches the model", func() bool { return s.asked(text) })
 		took := time.Since(sent)
 		best, worst = min(best, took), max(worst, took)
@@ -185,34 +190,50 @@ func (s *sitting) woken(means string, want pace) {
 			}
 		}
 	}
+	want = pace{best: want.best + processes*quick, worst: want.worst + processes*slow}
 	if best > want.best || worst > want.worst {
 		s.t.Errorf("messages took %v to %v to the model, want at most %v and %v", best, worst, want.best, want.worst)
 	}
 }
 
-// wokenOnce sends ten messages at once: they are one reason to wake up.
+// wokenOnce sends ten messages at once: they are one reason to wake up. On a busy machine the last may be stored when the model has been
+// given the first ones already; those are another reason.
 func (s *sitting) wokenOnce(means string) {
 	s.t.Helper()
 	s.rests()
-	var all sync.WaitGroup
+	var sends sync.WaitGroup
 	for n := range 10 {
-		all.Go(func() {
+		sends.Go(func() {
 			tutti(s.t, s.d.home, "send", "--as", s.ben, "--id", fmt.Sprintf("env:ten:%d", n), s.me, fmt.Sprintf("part %d of ten", n))
 		})
 	}
-	all.Wait()
+	sends.Wait()
 	s.until("ten messages reach the model", func() bool { return s.asked("of ten") })
 	s.rests()
-	knocks := map[string]bool{}
+	var all []traced
+	given := "9" // when the first ones were
 	for n := range 10 {
-		for _, k := range s.trace(fmt.Sprintf("env:ten:%d", n)).Trace {
+		all = append(all, s.trace(fmt.Sprintf("env:ten:%d", n)))
+		for _, k := range all[n].Trace {
+			if k.Result == "hook" {
+				given = min(given, k.At)
+			}
+		}
+	}
+	knocks, late := map[string]bool{}, 0
+	for _, m := range all {
+		for _, k := range m.Trace {
+			if k.Step == "stored" && k.At > given {
+				late++
+				break
+			}
 			if k.Result == means {
 				knocks[k.At] = true
 			}
 		}
 	}
 	if len(knocks) != 1 {
-		s.t.Errorf("ten messages made %d wake-ups: %v", len(knocks), knocks)
+		s.t.Errorf("ten messages, %d of them too late for the first, made %d wake-ups: %v", late, len(knocks), knocks)
 	}
 }
 
