@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/canonjson"
 	"tutti/internal/presence"
+	"tutti/internal/registry"
 	"tutti/internal/store/memstore"
 )
 
@@ -92,3 +94,28 @@ func TestAhead(t *testing.T) {
 }
 
 func (r *rig) step() time.Duration { s := r.o.Settings.Full(); return s.Interval }
+
+// TestMirroredConductor: an agent that is only mirrored here asks for nobody else, also where a registration names it; who is registered does.
+func TestMirroredConductor(t *testing.T) {
+	t.Parallel()
+	r := newPostRig(t, "scope:b")
+	const far, under = address.Instance("claude:far:ffffffffffff"), address.Instance("codex:under:eeeeeeeeeeee")
+	own := registry.Build(registry.Agent{Instance: far}, r.now)
+	for _, raw := range [][]byte{
+		canonjson.Set(own, "mirroredAt", []byte(`"2026-01-01T00:00:00.000Z"`)),
+		registry.Build(registry.Agent{Instance: under, Conductor: string(far), Principal: string(far)}, r.now),
+	} {
+		if err := r.post.Registry.Register(t.Context(), raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if may, err := r.post.may(t.Context(), far, under); may || err != nil {
+		t.Errorf("mirrored: %v %v, want that it may not", may, err)
+	}
+	if err := r.post.Registry.Register(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+	if may, err := r.post.may(t.Context(), far, under); !may || err != nil {
+		t.Errorf("registered: %v %v, want that it may", may, err)
+	}
+}

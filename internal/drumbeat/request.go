@@ -245,11 +245,6 @@ func (p Post) may(ctx context.Context, who, target address.Instance) (bool, erro
 	if err != nil {
 		return false, fmt.Errorf("look up %s: %w", target, err)
 	}
-	for _, above := range [...]string{of.Conductor, of.Principal} {
-		if above != "" && address.Instance(above).Canonical() == who.Canonical() {
-			return true, nil
-		}
-	}
 	by, err := p.Registry.ByInstance(ctx, who)
 	if errors.Is(err, registry.ErrNotRegistered) {
 		return false, nil
@@ -258,7 +253,12 @@ func (p Post) may(ctx context.Context, who, target address.Instance) (bool, erro
 		return false, fmt.Errorf("look up %s: %w", who, err)
 	}
 	if by.Mirrored() {
-		return false, nil // it chose its scopes itself, on another machine
+		return false, nil // it chose its name and its scopes itself, on another machine
+	}
+	for _, above := range [...]string{of.Conductor, of.Principal} {
+		if above != "" && address.Instance(above).Canonical() == who.Canonical() {
+			return true, nil
+		}
 	}
 	_, theirs, err := p.Registry.Effective(ctx, target)
 	if err != nil {
