@@ -23,6 +23,13 @@ type faulty struct {
 	*filestore.Store
 	batch  func() error            // nil: never
 	create func(k store.Key) error // nil: never; may panic
+
+	deleted atomic.Int64
+}
+
+func (f *faulty) Delete(ctx context.Context, k store.Key, old store.Rev) error {
+	f.deleted.Add(1)
+	return f.Store.Delete(ctx, k, old)
 }
 
 func (f *faulty) Batch(ctx context.Context, fn func(store.Writer) error) error {
@@ -219,5 +226,23 @@ func TestMarkersComeLast(t *testing.T) {
 	}
 	if got := strings.Join(kinds, " "); got != "inbox inbox inbox remote-replay remote-replay remote-replay" {
 		t.Errorf("created: %s", got)
+	}
+}
+
+// TestSweepIsCheap: markers are not deleted one by one, each of which would cost a sync of their folder.
+func TestSweepIsCheap(t *testing.T) {
+	var f faulty
+	x := open(t, beset(&f))
+	for n := range 5 {
+		x.group(fmt.Sprint("env-a", n), fmt.Sprint("env-b", n))
+	}
+	later := time.Now().Add(keepMarkers + time.Minute)
+	for _, want := range []int{4, 4, 2, 0} {
+		if gone, err := x.r.Guard.Sweep(t.Context(), 4, later); gone != want || err != nil {
+			t.Errorf("removed %d (%v), want %d", gone, err, want)
+		}
+	}
+	if n := f.deleted.Load(); n != 0 {
+		t.Errorf("%d markers were deleted by themselves", n)
 	}
 }

@@ -158,7 +158,7 @@ func (c *Claim) End() {
 
 // Sweep removes markers of what is no longer fresh, at most so many, and says how many it has removed.
 func (g *Guard) Sweep(ctx context.Context, most int, now time.Time) (gone int, err error) {
-	var old []store.Key
+	var old []string
 	for e, err := range g.Docs.List(ctx, g.Kind, "") {
 		if errors.As(err, new(*store.UnfitError)) {
 			continue
@@ -167,13 +167,17 @@ func (g *Guard) Sweep(ctx context.Context, most int, now time.Time) (gone int, e
 			return 0, err
 		}
 		if len(old) < most && now.Sub(e.Stored) > keepMarkers {
-			old = append(old, e.Key)
+			old = append(old, e.Key.Name)
 		}
 	}
-	for _, k := range old {
-		d, err := g.Docs.Get(ctx, k)
-		if err == nil && stale(d.Data, now) {
-			err = g.Docs.Delete(ctx, k, d.Rev)
+	ended := func(d store.Doc) bool { return stale(d.Data, now) }
+	if d, ok := g.Docs.(store.Discarder); ok {
+		return d.Discard(ctx, g.Kind, old, ended) // a marker that comes back after a power cut is swept again
+	}
+	for _, name := range old {
+		d, err := g.Docs.Get(ctx, store.Key{Kind: g.Kind, Name: name})
+		if err == nil && ended(d) {
+			err = g.Docs.Delete(ctx, d.Key, d.Rev)
 			if err == nil {
 				gone++
 			}
@@ -193,7 +197,7 @@ func stale(marker []byte, now time.Time) bool {
 	return !ok || now.Sub(made) > MaxAge+MaxSkew
 }
 
-// sweepEvery is how often markers are swept, and sweepMost how many at a time: each costs a sync of the folder.
+// sweepEvery is how often markers are swept, and sweepMost how many of their names are held at a time.
 const (
 	sweepEvery = time.Minute
 	sweepMost  = 20_000
@@ -204,7 +208,11 @@ func (g *Guard) KeepSwept(ctx context.Context, now func() time.Time, tell func(l
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
-		if _, err := g.Sweep(ctx, sweepMost, now()); err != nil && ctx.Err() == nil && tell != nil {
+		gone, err := sweepMost, error(nil)
+		for gone == sweepMost && err == nil {
+			gone, err = g.Sweep(ctx, sweepMost, now())
+		}
+		if err != nil && ctx.Err() == nil && tell != nil {
 			tell("old markers were not removed: " + err.Error())
 		}
 		select {

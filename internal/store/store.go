@@ -283,6 +283,14 @@ type Batcher interface {
 	Batch(ctx context.Context, fn func(Writer) error) error
 }
 
+// A Discarder is optional: it removes many documents that serve no more, for the price of few. Some of them may be there again after
+// a power cut.
+type Discarder interface {
+	// Discard removes those documents of a kind without owners of which old returns true, and says how many. The kind is of class Once,
+	// and no foreign program locks it. What is gone already, or is no document, is passed over.
+	Discard(ctx context.Context, kind Kind, names []string, old func(Doc) bool) (gone int, err error)
+}
+
 // A Copier is optional, and then the Writer of every batch is one: it takes documents that only serve memory, to be there after the
 // others. Their kind is one that need not survive a power cut. As much of the work as can be is done while the batch is made durable.
 type Copier interface {

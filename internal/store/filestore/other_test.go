@@ -332,3 +332,35 @@ func TestBatchOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestDiscard: documents that serve no more go, the others stay, and what is gone or none is passed over.
+func TestDiscard(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	var names []string
+	for i := range 6 {
+		name := fmt.Sprint("r", i)
+		create(t, s, store.Key{Kind: store.RemoteReplay, Name: name}, fmt.Sprint(i))
+		names = append(names, name)
+	}
+	if err := os.Symlink("r0.json", filepath.Join(s.Path(), "remote-replay", "link.json")); err != nil {
+		t.Fatal(err)
+	}
+	even := func(d store.Doc) bool { return d.Data[0]%2 == 0 }
+	for _, want := range []int{3, 0} {
+		if gone, err := s.Discard(t.Context(), store.RemoteReplay, append(names, "missing", "link"), even); gone != want || err != nil {
+			t.Errorf("Discard: %d, %v, want %d", gone, err, want)
+		}
+	}
+	if got := fmt.Sprint(entries(t, s, "remote-replay")); got != "[link.json r1.json r3.json r5.json]" {
+		t.Errorf("left: %s", got)
+	}
+	if gone, err := s.Discard(t.Context(), store.DriveReplay, names, even); gone != 0 || err != nil {
+		t.Errorf("of a kind of which there is none: %d, %v", gone, err)
+	}
+	for _, kind := range []store.Kind{store.Inbox, store.Presence, store.Profile, store.Journal} {
+		if _, err := s.Discard(t.Context(), kind, nil, even); err == nil {
+			t.Errorf("Discard of %s: no error", kind)
+		}
+	}
+}
