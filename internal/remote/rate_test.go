@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/signature"
 )
 
 func agent(n int) address.Instance { return address.Instance(fmt.Sprintf("claude:many:%012d", n)) }
@@ -79,5 +80,24 @@ func TestGive(t *testing.T) {
 	}
 	if n != 10 || len(r.all) != 1 {
 		t.Errorf("%d of 10 were taken, %d shares", n, len(r.all))
+	}
+}
+
+// TestManyKeys: an agent with many keys may sign with any of them, the oldest and the newest.
+func TestManyKeys(t *testing.T) {
+	e, reason := Read(letter(t, "env-keys", time.Now()))
+	if reason != "" {
+		t.Fatal(reason)
+	}
+	mine := keys[alice].Public()
+	for _, at := range []int{0, 64, 99} {
+		all := make([]signature.Public, 100)
+		for i := range all {
+			all[i] = keys[eve].Public()
+		}
+		all[at] = mine
+		if got, ok := Signed(e, e.Own(), all); !ok || got != mine {
+			t.Errorf("key %d of 100 was not found", at)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,17 +85,20 @@ func (r *Receiver) Serve(ctx context.Context, l net.Listener, o door.Options) er
 	r.Log = door.Calm(r.Log) // who can cause one line must not fill a disk with them
 	o.MaxBody, o.Handle, o.Log = MaxBody, r.take, r.Log
 	working, stop := context.WithCancel(context.WithoutCancel(ctx)) // what is in hand when the end comes is put all the same
-	var both sync.WaitGroup
-	both.Go(func() { r.run(working) })
-	both.Go(func() { r.Guard.KeepSwept(working, r.Now, r.Log) })
-	defer both.Wait() // what is half put must not meet the end of the process
-	defer stop()
+	var puts, sweep sync.WaitGroup
+	puts.Go(func() { r.run(working) })
+	sweep.Go(func() { r.Guard.KeepSwept(working, r.Now, r.Log) })
+	defer func() { // what is half put must not meet the end of the process
+		stop()
+		puts.Wait()
+		close(r.ended)
+		sweep.Wait()
+	}()
 	return door.New(o).Serve(ctx, l)
 }
 
 // run puts what was found good into mailboxes.
 func (r *Receiver) run(ctx context.Context) {
-	defer close(r.ended)
 	for {
 		select {
 		case p := <-r.queue:
@@ -200,17 +204,23 @@ func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signa
 	return "", nil
 }
 
-// Signed returns the key under which one of the signatures verifies.
+// The most verifications that one envelope costs: anybody can add signatures to it, and to an agent that it calls its own keys.
+const (
+	maxVerified = 64   // of signatures, where there are fewer keys
+	maxKeys     = 1024 // the newest count
+)
+
+// Signed returns the key under which one of the signatures verifies. Each key is tried with the first signature at least.
 func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public) (signature.Public, bool) {
-	const most = 64 // of verifications: anybody can add keys to an agent that it calls its own
 	message, err := e.SignedBytes()
 	if err != nil {
 		return signature.Public{}, false
 	}
-	n := 0
-	for _, key := range keys {
-		for _, o := range by {
-			if n++; n > most {
+	keys = keys[max(0, len(keys)-maxKeys):]
+	left := max(maxVerified, len(keys))
+	for _, o := range by {
+		for _, key := range slices.Backward(keys) { // the newest are those in use
+			if left--; left < 0 {
 				return signature.Public{}, false
 			}
 			if o.Verify(message, key) {
