@@ -277,8 +277,8 @@ type Viewer interface {
 }
 
 // A Batcher is optional: the documents created in fn are durable, all of them, when Batch returns nil; before that none
-// is promised, but of two kinds or owners those that were created first, all of them before any of the other, survive a crash if
-// any of the other does. The Writer is for Create only and may not be used after fn has returned.
+// is promised, but that after a crash none of a kind is there alone: those of the kinds that were created before it are there, too.
+// The Writer is for Create only and may not be used after fn has returned.
 type Batcher interface {
 	Batch(ctx context.Context, fn func(Writer) error) error
 }

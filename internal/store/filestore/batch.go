@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +19,8 @@ import (
 // them, whole, and temporary files. An error of one document is reported and the others go on, but when fn itself fails
 // none of them is stored.
 //
-// What is made safe first is what was created first: the folders are synced in the order in which the batch came to them. So who creates
-// all documents of one folder before those of another finds, after a crash, none of the second whose fellow in the first is missing.
+// What is made safe first is what was created first: the documents of a kind get their names when those of the kinds to which the batch
+// came before are safe. So after a crash no document of a later kind is there whose fellow of an earlier one is missing.
 //
 // Documents of one batch are visible when Batch returns, not before: fn does not find them with Get.
 func (s *Store) Batch(ctx context.Context, fn func(store.Writer) error) error {
@@ -240,11 +241,33 @@ func syncFile(d *atomicfile.Dir, name string) error {
 	return f.Sync()
 }
 
-// publish gives the documents their names and makes the names safe.
+// publish gives the documents their names and makes the names safe, those of one kind after those of the other: some file systems write
+// folders in any order that is not forced upon them.
 func (b *batch) publish() error {
 	var errs []error
+	var done []store.Kind
+	for _, first := range b.order {
+		if slices.Contains(done, first.kind) {
+			continue
+		}
+		done = append(done, first.kind)
+		errs = append(errs, b.name(first.kind)...)
+		if err := b.syncNames(first.kind); err != nil {
+			errs = append(errs, err, b.discard()) // what comes later is not to be there alone
+			break
+		}
+	}
+	b.failed = len(errs) > 0
+	return errors.Join(errs...)
+}
+
+// name gives the documents of a kind their names.
+func (b *batch) name(kind store.Kind) (errs []error) {
 	for n := range b.staged {
 		g := &b.staged[n]
+		if g.at.kind != kind {
+			continue
+		}
 		err := b.taken(g)
 		if err == nil {
 			// A rename that does not replace is one step where a link takes two.
@@ -260,18 +283,23 @@ func (b *batch) publish() error {
 		}
 		g.at.made++
 	}
+	return errs
+}
+
+// syncNames makes the names of a kind safe.
+func (b *batch) syncNames(kind store.Kind) error {
+	var errs []error
 	for _, p := range b.order {
-		if p.made == 0 {
+		if p.kind != kind || p.made == 0 {
 			continue
 		}
-		if p.kind.Spec().Durability == store.Full {
+		if kind.Spec().Durability == store.Full {
 			if err := p.Sync(); err != nil {
 				errs = append(errs, fmt.Errorf("batch: make names in %s safe: %w", p.rel, err))
 			}
 		}
 		b.s.sweepMany(p.made, p.rel, p.Dir)
 	}
-	b.failed = len(errs) > 0
 	return errors.Join(errs...)
 }
 
