@@ -108,7 +108,7 @@ const (
 var remoteSigner = signature.Generate()
 
 func openEndpoint(e *env) (*endpoint, error) {
-	dir, err := e.fresh()
+	dir, err := e.apart()
 	if err != nil {
 		return nil, err
 	}

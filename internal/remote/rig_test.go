@@ -43,7 +43,7 @@ var keys = map[address.Instance]*signature.Private{
 
 // A site is a bus with an endpoint.
 type site struct {
-	t    *testing.T
+	t    testing.TB
 	root string
 	s    *filestore.Store
 	reg  *registry.Registry
@@ -55,14 +55,14 @@ type site struct {
 }
 
 // open opens a bus of its own for each site, with the agents registered, and serves it.
-func open(t *testing.T, change ...func(*Receiver)) *site {
+func open(t testing.TB, change ...func(*Receiver)) *site {
 	t.Helper()
 	x := reopen(t, filepath.Join(t.TempDir(), "bus"), change...)
 	return x
 }
 
 // reopen serves a bus that may be there already, as a process does that was started again.
-func reopen(t *testing.T, root string, change ...func(*Receiver)) *site {
+func reopen(t testing.TB, root string, change ...func(*Receiver)) *site {
 	t.Helper()
 	s, err := filestore.Open(root, filestore.Options{Create: true, CacheDir: filepath.Join(filepath.Dir(root), "cache")})
 	if err != nil {
@@ -124,7 +124,7 @@ func (x *site) register(who address.Instance, pem ...string) {
 }
 
 // letter is a signed envelope from alice to bob; change may alter it before it is signed.
-func letter(t *testing.T, id string, at time.Time, change ...func(raw []byte) []byte) []byte {
+func letter(t testing.TB, id string, at time.Time, change ...func(raw []byte) []byte) []byte {
 	t.Helper()
 	raw, err := envelope.Draft{
 		ID: id, Actor: envelope.Actor{Instance: alice, Role: "AGENTS", Scope: "scope:default"}, Target: bob, Created: at, Text: "hello",
