@@ -96,16 +96,17 @@ func traceForks(t *testing.T, when string) (blocked []uint64) {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		return nil
 	}
-	traced := []int{pid} // not any child: the others are those of other tests
+	const ofThisThread = unix.WALL | unix.WNOHANG | unix.WNOTHREAD // the children of other threads are those of other tests
 	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Microsecond) {
 		if time.Now().After(limit) {
 			t.Error("the traced process does not end")
 			_ = unix.Kill(pid, unix.SIGKILL)
 			return nil
 		}
-		for _, tid := range traced {
-			if n, _ := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil); n != tid {
-				continue
+		for {
+			tid, _ := unix.Wait4(-1, &status, ofThisThread, nil) // a thread that ends before its beginning was told has to be waited for, too
+			if tid <= 0 {
+				break
 			}
 			if !status.Stopped() {
 				if tid == pid && status.ExitStatus() != 0 {
@@ -118,17 +119,14 @@ func traceForks(t *testing.T, when string) (blocked []uint64) {
 			}
 			pass := int(status.StopSignal())
 			switch cause := status.TrapCause(); {
-			case cause == unix.PTRACE_EVENT_CLONE || cause == unix.PTRACE_EVENT_VFORK:
+			case cause == unix.PTRACE_EVENT_VFORK:
 				made, err := unix.PtraceGetEventMsg(tid)
 				if err != nil {
 					t.Errorf("ask whom it started: %v", err)
 				}
-				traced = append(traced, int(made))
-				if cause == unix.PTRACE_EVENT_VFORK {
-					blocked = append(blocked, blockedIn(t, int(made)))
-				}
+				blocked = append(blocked, blockedIn(t, int(made)))
 				pass = 0
-			case pass == int(unix.SIGTRAP) || pass == int(unix.SIGSTOP): // of the tracing
+			case cause == unix.PTRACE_EVENT_CLONE || pass == int(unix.SIGTRAP) || pass == int(unix.SIGSTOP): // of the tracing
 				pass = 0
 			}
 			_ = unix.PtraceCont(tid, pass) // it may have been killed

@@ -169,8 +169,11 @@ func TestVectorsCLI(t *testing.T) {
 			args := slices.Clone(words)
 			for _, f := range v.Flags.Required {
 				value := "x:y"
-				if f == "host" { // which has to be one that is known
+				switch f { // these have to be words that are known
+				case "host":
 					value = "claude"
+				case "status":
+					value = "working"
 				}
 				if f != without {
 					args = append(args, "--"+f, value)
