@@ -3,6 +3,7 @@ package mcpwire
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type call struct {
 	answered bool // guarded by the mutex of the output
 
 	// The rest is guarded by the mutex of the calls.
+	over      chan struct{}      // closed when it is let go of
 	cancel    context.CancelFunc // of a tool that is running
 	cancelled bool               // by the client, who wants no answer
 }
@@ -40,6 +42,7 @@ type calls struct {
 	last     int64
 	byNumber map[int64]*call
 	byExtra  map[*mcp.RequestExtra]*call
+	sending  []*call       // those whose answer is being written, and put on record
 	bytes    int           // of their lines
 	open     int           // how many are still to be answered
 	none     chan struct{} // closed when open comes down to zero; nil when nobody waits
@@ -64,7 +67,7 @@ func (c *calls) add(k *call) bool {
 	c.last++
 	k.number = c.last
 	k.begun = time.Now()
-	k.done = make(chan struct{})
+	k.done, k.over = make(chan struct{}), make(chan struct{})
 	c.byNumber[k.number] = k
 	c.byExtra[&k.extra] = k
 	c.bytes += k.size
@@ -91,12 +94,31 @@ func (c *calls) wanted(k *call) bool {
 	return !k.cancelled
 }
 
+// sends says that the answer to k is about to be written, from when on its client may have it.
+func (c *calls) sends(k *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sending = append(c.sending, k)
+}
+
+// recorded returns what is closed when those calls are over whose answers a client may have by now.
+func (c *calls) recorded() (all []<-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.sending {
+		all = append(all, k.over)
+	}
+	return all
+}
+
 // remove lets go of k, which has been answered or needs no answer.
 func (c *calls) remove(k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.byNumber, k.number)
 	delete(c.byExtra, &k.extra)
+	c.sending = slices.DeleteFunc(c.sending, func(o *call) bool { return o == k })
+	close(k.over)
 	c.bytes -= k.size
 	if !k.cancelled {
 		c.close(k)

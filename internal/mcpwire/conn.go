@@ -173,8 +173,21 @@ func carrier(method string) string {
 	return methodList
 }
 
-// turn waits until the request before has been answered; for a tool call not longer than until it has run for grace.
+// turn waits until the request before has been answered, for a tool call not longer than until it has run for grace, and until it is on
+// record what the client has got.
 func (c *conn) turn() {
+	c.before()
+	for _, over := range c.calls.recorded() {
+		select {
+		case <-over:
+		case <-c.stop:
+		case <-c.quit:
+		}
+	}
+}
+
+// before waits for the request before.
+func (c *conn) before() {
 	k := c.last
 	c.last = nil
 	if k == nil {
@@ -228,6 +241,9 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	defer c.calls.remove(k)
 	if !c.calls.wanted(k) {
 		return nil
+	}
+	if k.sent != nil {
+		c.calls.sends(k)
 	}
 	if err := c.out.answer(k, c.answer(k, r)); err != nil {
 		return err

@@ -48,6 +48,31 @@ func TestSent(t *testing.T) {
 	})
 }
 
+// A client that has an answer finds on record that it has, in its next call, also when the first one took long.
+func TestSentBeforeNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorded := false
+		p := serve(t,
+			Tool{Name: "slow", Schema: object, Call: func(_ context.Context, a *Args) Result {
+				time.Sleep(3 * grace)
+				return Result{Object: a.Raw, Sent: func() { time.Sleep(3 * grace); recorded = true }}
+			}},
+			Tool{Name: "next", Schema: object, Call: func(_ context.Context, a *Args) Result {
+				if !recorded {
+					t.Error("the next call begins before what the client has got is on record")
+				}
+				return Result{Object: a.Raw}
+			}})
+		p.send(callLine(1, "slow", `{}`))
+		p.want(resultOf(1, `{}`))
+		p.send(callLine(2, "next", `{}`))
+		p.want(resultOf(2, `{}`))
+		if err := p.end(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
 // An answer that could not be written was not sent.
 func TestNotSent(t *testing.T) {
 	t.Parallel()

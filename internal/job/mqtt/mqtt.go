@@ -55,6 +55,7 @@ type Client struct {
 	calls map[string]func([]byte, int64) // by topic
 	back  func(err error)                // nil: nobody asks
 	gone  chan struct{}                  // closed when the present connection is lost
+	told  chan struct{}                  // has something for each loss that was told
 	busy  sync.Mutex                     // one message at a time
 }
 
@@ -62,7 +63,7 @@ var _ job.Network = (*Client)(nil)
 
 // Dial connects to a broker. The error names it, and no password.
 func Dial(ctx context.Context, b job.Broker) (*Client, error) {
-	c := &Client{where: net.JoinHostPort(b.Host, strconv.Itoa(b.Port)), calls: map[string]func([]byte, int64){}, gone: make(chan struct{})}
+	c := &Client{where: net.JoinHostPort(b.Host, strconv.Itoa(b.Port)), calls: map[string]func([]byte, int64){}, gone: make(chan struct{}), told: make(chan struct{}, mostTold)}
 	secure, err := secrets(b)
 	if err != nil {
 		return nil, err
@@ -90,6 +91,7 @@ func Dial(ctx context.Context, b job.Broker) (*Client, error) {
 	})
 	o.SetOnConnectHandler(func(paho.Client) {
 		if c.begun.Swap(true) { // the first connection knows of no subscription that was lost
+			c.afterLoss()
 			c.again()
 		}
 	})
@@ -266,6 +268,24 @@ func (c *Client) lost(err error) {
 	c.mu.Unlock()
 	if back != nil {
 		back(fmt.Errorf("broker %s: the connection was lost, and is tried again: %w", c.where, err))
+	}
+	select {
+	case c.told <- struct{}{}:
+	default:
+	}
+}
+
+// mostTold is how many losses may have been told before the connections after them are: each comes before one.
+const mostTold = 64
+
+// afterLoss waits until the loss before a new connection was told. The library tells of both in goroutines of their own, and who hears last of
+// all that the connection was lost takes it for lost.
+func (c *Client) afterLoss() {
+	timer := time.NewTimer(answerTime)
+	defer timer.Stop()
+	select {
+	case <-c.told:
+	case <-timer.C:
 	}
 }
 
