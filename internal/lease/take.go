@@ -266,15 +266,20 @@ func (w *Want) lease(s Spot, now time.Time) *Lease {
 
 // clear takes away what lies at the place of a lease and is none, or is a part of a take that never will be done. store.ErrConflict: look
 // again. errBusy: it may be done yet.
-func (d *Desk) clear(ctx context.Context, k store.Key, turn int64) error {
+func (d *Desk) clear(ctx context.Context, k store.Key, begun int64) error {
 	doc, err := d.Docs.Get(ctx, k)
 	if err == nil {
 		l, bad := parse(doc)
 		switch {
-		case bad != nil, l.Folder && d.tooWide(l.Path), l.part.id != "" && l.part.begun != turn:
+		case bad != nil, l.Folder && d.tooWide(l.Path):
 			err = d.Docs.Delete(ctx, k, doc.Rev)
-		case l.part.id != "":
+		case l.part.id != "" && l.part.begun == begun:
 			return errBusy
+		case l.part.id != "":
+			var t turn
+			if t, err = d.turn(ctx); err == nil && t.number == begun && t.id != l.part.id { // else it may be of a take that has begun since, and is alive
+				err = d.Docs.Delete(ctx, k, doc.Rev)
+			}
 		}
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
