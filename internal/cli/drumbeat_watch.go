@@ -244,6 +244,9 @@ func runDrumInbox(ctx context.Context, c *Call, open Opener) error {
 		return err
 	}
 	o.Settings = config.Settings
+	if config.Decider != nil {
+		o.Decider = &drumbeat.Decider{Argv: config.Decider}
+	}
 	office, err := w.Office()
 	if err != nil {
 		return err

@@ -107,6 +107,7 @@ func (d *Drum) byMail(ctx context.Context, who address.Instance) (did effort, er
 		return acts, err
 	}
 	for _, s := range skipped {
+		d.looked[who] = d.o.Now() // others come before it in the next beat
 		switch s.Reason {
 		case Left:
 			did = max(did, waits)
@@ -293,6 +294,11 @@ func (d *Drum) consult(ctx context.Context, e *Entry) (done bool, err error) {
 		return true, d.o.Book.WentOn(ctx, e, words, now)
 	case Reroute:
 		reason = RerouteAsk
+	}
+	if is, err := d.o.Book.Get(ctx, e.Instance); errors.Is(err, store.ErrNotFound) || err == nil && !is.same(e) {
+		return true, nil // it was cleared, or has reported, while the decider thought
+	} else if err != nil {
+		return true, err
 	}
 	// First the person, then the mark: who dies in between asks the decider again, and nobody is put away of whom no person hears.
 	if err := d.raise(ctx, e, escalation.Alert{Instance: e.Instance, Reason: reason, RelanceCount: e.RelanceCount, Detail: words}); err != nil {

@@ -138,6 +138,11 @@ func (d *Drum) asked(ctx context.Context, c *claim, how string) error {
 // A place is a pane, as it is named by those who live in it.
 type place struct{ kind, session, pane string }
 
+// may tells whether two places can be one: a session that nobody names can be any.
+func (p place) may(be place) bool {
+	return p.kind == be.kind && p.pane == be.pane && (p.session == be.session || p.session == "" || be.session == "")
+}
+
 // An asked is what was last typed into a place.
 type asked struct {
 	who address.Instance // canonical
@@ -170,8 +175,10 @@ func (d *Drum) contested(r *room, t Target) string {
 			return fmt.Sprintf("its pane %s is that of %s", where.pane, other)
 		}
 	}
-	if last := d.typed[where]; last.who != "" && last.who != who && now.Sub(last.at) <= d.s.Window {
-		return fmt.Sprintf("in its pane %s was asked lately, for %s", where.pane, last.who)
+	for other, last := range d.typed {
+		if other.may(where) && last.who != who && now.Sub(last.at) <= d.s.Window {
+			return fmt.Sprintf("in its pane %s was asked lately, for %s", where.pane, last.who)
+		}
 	}
 	return ""
 }

@@ -142,6 +142,9 @@ func (d *Drum) Beat(ctx context.Context) error {
 		if err != nil {
 			d.once(e.Instance, Event{Kind: Faulty, Text: err.Error(), Fault: true})
 		}
+		if room.members == nil { // a look in between has failed: what is around is not known any more
+			return nil
+		}
 		switch did {
 		case acts:
 			acted++

@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/presence"
+	"tutti/internal/store"
 )
 
 // forgotten is how old the last heartbeat of a session is from which on its end is of the past: nobody waits for that agent.
@@ -71,9 +72,23 @@ func (d *Drum) found(ctx context.Context, r *room, m *member, now time.Time) {
 	r.entries[m.who] = &stopped{Entry: e, who: m.who} // until the next look, which finds it
 }
 
-// clearedAt is when the stop of an agent was last cleared, by the log; zero: never. It is asked once for each program that has ended.
+// clearings makes the rows of the log of decisions: only what was cleared is found there. The log only grows, and is asked at each beat while the
+// program of an agent has ended and nothing may be written of it.
+var clearings = &store.Projection{
+	Name: "cleared", Version: 1,
+	Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
+		if l, ok := ParseLine(line); ok && l.Event == LogCleared {
+			return []string{clearedKey(l.Instance)}, 0, nil, nil
+		}
+		return nil, 0, nil, nil
+	},
+}
+
+func clearedKey(who address.Instance) string { return "c" + string(who.Canonical()) }
+
+// clearedAt is when the stop of an agent was last cleared, by the log; zero: never.
 func (d *Drum) clearedAt(ctx context.Context, who address.Instance) (last time.Time, err error) {
-	for line, err := range d.o.Book.Store.Read(ctx, logKey, "") {
+	for line, err := range store.FindIn(ctx, d.o.Book.Store, logKey, clearings, clearedKey(who)) {
 		if unfit(err) {
 			continue
 		}

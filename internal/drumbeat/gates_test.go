@@ -291,6 +291,13 @@ func TestPlaces(t *testing.T) {
 		{"another one", func(r *rig) { r.session("working", r.now.Add(time.Hour), time.Time{}); in(r, agent(1), "%4") }, "[1 1 1]"},
 		{"its own", func(r *rig) { r.session("working", r.now.Add(time.Second), time.Time{}); in(r, who, "%3") }, "[api api api]"},
 		{"three agents in one", func(r *rig) { in(r, agent(1), "%3"); in(r, agent(2), "%3"); in(r, agent(3), "%3") }, "[1 1 1]"},
+		{"two in one, of which one names no session", func(r *rig) {
+			in(r, agent(1), "%3")
+			l := &presence.Launch{Cwd: "/w", Command: "claude", Tmux: &presence.Tmux{Pane: "%3"}}
+			if _, err := r.book.Record(r.t.Context(), Stop{Instance: agent(2), Status: presence.Paused, Launch: l}, r.now); err != nil {
+				r.t.Fatal(err)
+			}
+		}, "[1 1 1]"},
 		{"each in its own", func(r *rig) { in(r, agent(1), "%3"); in(r, agent(2), "%4") }, "[1 2 1 2 1 2]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -358,5 +365,31 @@ func TestManyEnded(t *testing.T) {
 	d := New(r.o)
 	if err := d.Beat(t.Context()); err != nil || seen != looks {
 		t.Errorf("%d were looked into, want %d; %v", seen, looks, err)
+	}
+}
+
+// TestClearedWhileDecided: of an agent whose stop was cleared while the decider thought, nobody is told.
+func TestClearedWhileDecided(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.record("paused")
+	if _, err := r.book.Relanced(t.Context(), who, r.now); err != nil {
+		t.Fatal(err)
+	}
+	r.now = r.now.Add(time.Minute)
+	r.o.Settings.Enforce = true
+	r.o.Decider = &Decider{Argv: []string{"echo", `{"action":"escalate"}`}}
+	decided := false
+	r.o.Tell = func(e Event) {
+		if e.Kind == Decided {
+			decided = true
+			if err := r.book.Clear(t.Context(), who, r.now); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	r.goes(New(r.o), time.Minute)
+	if all := r.alerts(); !decided || len(all) > 0 {
+		t.Errorf("decided: %v; put before its person: %v", decided, all)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
 	"tutti/internal/presence"
@@ -115,7 +114,7 @@ func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (re
 	if err != nil {
 		return nil, nil, err
 	}
-	n := 0
+	n, left := 0, ""
 	for _, m := range list {
 		if m.Summary.Kind != RequestKind {
 			continue
@@ -132,7 +131,7 @@ func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (re
 			}
 			return relanced, skipped, err
 		}
-		result, target, err := d.request(ctx, p, owner, m.ID, m.Envelope)
+		result, target, err := d.request(ctx, p, owner, m, left)
 		if err != nil {
 			return relanced, skipped, err
 		}
@@ -142,6 +141,7 @@ func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (re
 			skipped = append(skipped, Skip{m.ID, result, target})
 		}
 		if !Final(result) {
+			left = result
 			continue
 		}
 		if _, err := p.Office.Ack(ctx, post.Reader{Instance: owner}, []string{m.ID}); err != nil {
@@ -151,8 +151,10 @@ func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (re
 	return relanced, skipped, nil
 }
 
-// request follows one request: by somebody who may ask, and by all the rules by which a beat asks.
-func (d *Drum) request(ctx context.Context, p Post, owner address.Instance, id string, m *envelope.Envelope) (result string, target address.Instance, err error) {
+// request follows one request: by somebody who may ask, and by all the rules by which a beat asks. before is what came of an earlier one that was
+// left where it is: that was about the agent, and the next one would come to the same at the same price, which can be a decider's.
+func (d *Drum) request(ctx context.Context, p Post, owner address.Instance, of *mailbox.Message, before string) (result string, target address.Instance, err error) {
+	id, m := of.ID, of.Envelope
 	q, _, whole := ParseRequest(m.Actor.Instance, m.Body)
 	if !whole {
 		return Malformed, q.Target, nil
@@ -174,6 +176,8 @@ func (d *Drum) request(ctx context.Context, p Post, owner address.Instance, id s
 		return why, q.Target, nil
 	case e.Request == id:
 		return Followed, q.Target, nil
+	case before != "":
+		return before, q.Target, nil
 	}
 	verdict, err := p.Office.Judge(ctx, m)
 	if err != nil {

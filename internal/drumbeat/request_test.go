@@ -291,3 +291,23 @@ func TestManyRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestsShareOneAttempt: when an agent cannot be asked now, the requests behind the first are not tried each for itself.
+func TestRequestsShareOneAttempt(t *testing.T) {
+	t.Parallel()
+	r := newPostRig(t, "scope:a")
+	r.record("paused")
+	for range 5 {
+		r.now = r.now.Add(time.Millisecond)
+		r.ask(asker, asker, r.keys[asker])
+	}
+	r.now = r.now.Add(time.Minute)
+	tried := 0
+	r.try = func(context.Context, Target) (Attempt, error) {
+		tried++
+		return Attempt{Held: "somebody has begun to type there"}, nil
+	}
+	if _, skipped, err := New(r.o).Requests(t.Context(), r.post, who); err != nil || tried != 1 || len(skipped) != 5 || r.waits() != 5 {
+		t.Errorf("tried %d times, skipped %v, %d wait, %v", tried, skipped, r.waits(), err)
+	}
+}
