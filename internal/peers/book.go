@@ -67,26 +67,39 @@ func (b *Book) resolve(ctx context.Context, target string, now time.Time) (Found
 	if t, ok := gone[address.Instance(target).Canonical()]; ok { // older programs register agents under a channel
 		return refused(f, &registry.GoneError{Asked: address.Instance(target), Who: t.Instance, At: t.At, Reason: t.Reason})
 	}
-	var live []address.Instance
-	here := slices.ContainsFunc(there, func(s *presence.Session) bool { return s.MirroredAt == "" && !left(gone, s.Instance) })
+	there = slices.DeleteFunc(there, func(s *presence.Session) bool { return left(gone, s.Instance) })
+	var registered []address.Instance
+	if slices.ContainsFunc(there, func(s *presence.Session) bool { return s.MirroredAt == "" }) { // the registry changes nothing
+		// What another bus shows under the label of somebody here makes no two of whom mail could be for.
+		there = slices.DeleteFunc(there, func(s *presence.Session) bool { return s.MirroredAt != "" })
+	} else if there, registered, err = b.dormant(ctx, target, there, gone); err != nil {
+		return f, err
+	}
+	live := make([]address.Instance, 0, len(there))
 	for _, s := range there {
-		if left(gone, s.Instance) || here && s.MirroredAt != "" {
-			continue // what another bus shows under the label of somebody here makes no two of whom mail could be for
-		}
 		live = append(live, s.Instance)
 		if s.Instance.Canonical() == address.Instance(target).Canonical() {
 			f.Live++
 		}
 	}
-	var registered []address.Instance
-	if len(live) == 0 { // with somebody live the registry changes nothing
-		if registered, err = b.Registry.Channel(ctx, target); err != nil {
-			return f, err
-		}
-		registered = slices.DeleteFunc(registered, func(i address.Instance) bool { return left(gone, i) })
-	}
 	f.Decision = Resolve(target, live, registered)
 	return f, nil
+}
+
+// dormant returns who is registered under a channel where nobody is live here, and which of the sessions that another bus shows count:
+// where somebody is registered here, only those of the same agents. The label is theirs, also while they are away.
+func (b *Book) dormant(ctx context.Context, channel string, shown []*presence.Session, gone map[address.Instance]registry.Tombstone) ([]*presence.Session, []address.Instance, error) {
+	own, mirrored, err := b.Registry.Under(ctx, channel)
+	if err != nil {
+		return nil, nil, err
+	}
+	own = slices.DeleteFunc(own, func(i address.Instance) bool { return left(gone, i) })
+	if len(own) == 0 {
+		return shown, slices.DeleteFunc(mirrored, func(i address.Instance) bool { return left(gone, i) }), nil
+	}
+	return slices.DeleteFunc(shown, func(s *presence.Session) bool {
+		return !slices.ContainsFunc(own, func(i address.Instance) bool { return i.Canonical() == s.Instance.Canonical() })
+	}), own, nil
 }
 
 // left tells whether an instance, or the parent whose subagent it is, is among those that were offboarded.

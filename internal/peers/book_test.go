@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/canonjson"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 	"tutti/internal/store"
@@ -124,6 +125,48 @@ func TestMirroredChannel(t *testing.T) {
 		open(t, b, "sess:3", apiA, time.Second, "")
 		if f, err := b.Resolve(t.Context(), "claude:api", noon); err != nil || f.Kind != DeliverHint || f.LiveCandidate != apiA {
 			t.Errorf("with one here: %+v %v, want %s", f, err, apiA)
+		}
+	})
+}
+
+// TestMirroredLabel: a label is that of who is registered here, also while only agents that another bus shows are live under it.
+func TestMirroredLabel(t *testing.T) {
+	t.Parallel()
+	const other, third = address.Instance("claude:api:eeeeeeeeeee1"), address.Instance("claude:api:eeeeeeeeeee2")
+	onBoth(t, func(t *testing.T, b *Book) {
+		mirror := func(id address.SessionID, i address.Instance) {
+			t.Helper()
+			raw := canonjson.Set(registry.Build(registry.Agent{Instance: i}, noon), "mirroredAt", []byte(`"2026-03-01T12:00:00.000Z"`))
+			if err := b.Registry.Register(t.Context(), raw); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Presence.Open(t.Context(), presence.Start{SessionID: id, Instance: i, MirroredAt: "2026-03-01T12:00:00.000Z"}, noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wants := func(what string, kind Kind, candidate address.Instance) {
+			t.Helper()
+			if f, err := b.Resolve(t.Context(), "claude:api", noon); err != nil || f.Kind != kind || f.LiveCandidate != candidate {
+				t.Errorf("%s: %+v %v, want %s %s", what, f, err, kind, candidate)
+			}
+		}
+		mirror("sess:1", other)
+		wants("one that is mirrored alone", DeliverHint, other)
+		register(t, b, apiA, "api")
+		wants("beside one of this bus", DeliverDormant, "")
+		mirror("sess:2", third)
+		wants("two beside one of this bus", DeliverDormant, "")
+		if _, err := b.Presence.Open(t.Context(), presence.Start{SessionID: "sess:3", Instance: "Claude:API:AAAAAAAAAAAA", MirroredAt: "2026-03-01T12:00:00.000Z"}, noon); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := b.Resolve(t.Context(), "claude:api", noon); err != nil || f.LiveCandidate.Canonical() != apiA {
+			t.Errorf("the agent of this bus lives elsewhere: %+v %v", f, err)
+		}
+		if err := b.Registry.Offboard(t.Context(), registry.Tombstone{Instance: apiA, At: "2026-03-01T12:00:00.000Z"}); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := b.Resolve(t.Context(), "claude:api", noon); err != nil || f.Why != Ambiguous {
+			t.Errorf("with the agent of this bus gone: %+v %v", f, err)
 		}
 	})
 }

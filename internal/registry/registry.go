@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"tutti/internal/address"
@@ -153,20 +154,37 @@ func (r *Registry) find(ctx context.Context, key string) iter.Seq2[*Registration
 }
 
 // Channel returns the instances that are registered under "host:label" in any spelling, in the order in which they came, each
-// once. Only the first two parts of channel count.
+// once. Only the first two parts of channel count. Those that were mirrored count only where there is no other: what another bus shows
+// takes no label from whom it belongs to here.
 func (r *Registry) Channel(ctx context.Context, channel string) ([]address.Instance, error) {
-	var all []address.Instance
-	seen := map[address.Instance]bool{}
+	own, shown, err := r.Under(ctx, channel)
+	if len(own) == 0 {
+		return shown, err
+	}
+	return own, err
+}
+
+// Under is Channel, but with those who are registered here and those who are only mirrored apart, whoever there is.
+func (r *Registry) Under(ctx context.Context, channel string) (own, shown []address.Instance, err error) {
+	const here, elsewhere = 1, 2
+	seen := map[address.Instance]int{}
+	var mirrored []address.Instance
 	for reg, err := range r.find(ctx, byChannel+address.Instance(channel).Channel()) {
 		if err != nil {
-			return nil, fmt.Errorf("look up channel %q: %w", channel, err)
+			return nil, nil, fmt.Errorf("look up channel %q: %w", channel, err)
 		}
-		if c := reg.Instance.Canonical(); !seen[c] {
-			seen[c] = true
-			all = append(all, reg.Instance)
+		c := reg.Instance.Canonical()
+		switch was := seen[c]; {
+		case was == here:
+		case !reg.Mirrored():
+			seen[c] = here
+			own = append(own, reg.Instance)
+		case was == 0:
+			seen[c] = elsewhere
+			mirrored = append(mirrored, reg.Instance)
 		}
 	}
-	return all, nil
+	return own, slices.DeleteFunc(mirrored, func(i address.Instance) bool { return seen[i.Canonical()] == here }), nil
 }
 
 // ByWorkspacePath returns the registrations whose workspace has exactly this path, oldest first.
