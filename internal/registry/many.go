@@ -14,8 +14,8 @@ type seeker interface {
 	FindEach(ctx context.Context, log store.Key, p *store.Projection, keys []string, see func(key string, l store.Line) bool) error
 }
 
-// Roles returns the roles with which instances are registered, by their canonical forms: of each by its first registration. Who is not
-// registered is left out. A store that looks for several at a time is asked once.
+// Roles returns the roles with which instances are registered, by their canonical forms: of each by the registration that
+// ByInstance returns. Who is not registered is left out. A store that looks for several at a time is asked once.
 func (r *Registry) Roles(ctx context.Context, all []address.Instance) (map[address.Instance][]string, error) {
 	roles := make(map[address.Instance][]string, len(all))
 	s, ok := r.log.(seeker)
@@ -39,12 +39,14 @@ func (r *Registry) Roles(ctx context.Context, all []address.Instance) (map[addre
 			keys = append(keys, key)
 		}
 	}
+	shown := map[address.Instance]bool{} // only mirrored, as far as is seen
 	err := s.FindEach(ctx, instances, registrations, keys, func(key string, l store.Line) bool {
 		who := address.Instance(key[len(byInstance):])
-		if _, known := roles[who]; !known {
-			if reg, err := Parse(l.Data); err == nil {
-				roles[who] = reg.Roles
-			}
+		if _, known := roles[who]; known && !shown[who] {
+			return true
+		}
+		if reg, err := Parse(l.Data); err == nil && (!reg.Mirrored() || !shown[who]) {
+			roles[who], shown[who] = reg.Roles, reg.Mirrored()
 		}
 		return true
 	})

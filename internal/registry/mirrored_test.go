@@ -10,6 +10,7 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
+	"tutti/internal/store"
 	"tutti/internal/store/memstore"
 )
 
@@ -117,4 +118,50 @@ func TestMirroredKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("both revoked", nil, nil)
+}
+
+// TestMirroredUnder: a label is told to be that of who is registered here, and who is only mirrored counts where there is nobody else.
+func TestMirroredUnder(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, log store.Log) {
+		ctx := t.Context()
+		r := registry.New(log)
+		shown := func(i address.Instance) []byte {
+			return canonjson.Set(registry.Build(registry.Agent{Instance: i}, now), "mirroredAt", []byte(`"2026-01-01T00:00:00.000Z"`))
+		}
+		const other, both, own = address.Instance("claude:api:eeeeeeeeeee1"), address.Instance("claude:api:eeeeeeeeeee2"), address.Instance("claude:api:111111111111")
+		register(t, r, shown(other))
+		register(t, r, shown(both))
+		if all, err := r.Channel(ctx, "claude:api"); err != nil || !slices.Equal(all, []address.Instance{other, both}) {
+			t.Errorf("mirrored ones alone: %v %v", all, err)
+		}
+		register(t, r, agent(string(both)))
+		register(t, r, agent(string(own)))
+		if all, err := r.Channel(ctx, "claude:api"); err != nil || !slices.Equal(all, []address.Instance{both, own}) {
+			t.Errorf("beside those of this bus: %v %v", all, err)
+		}
+		if here, mirrored, err := r.Under(ctx, "Claude:API"); err != nil || !slices.Equal(here, []address.Instance{both, own}) || !slices.Equal(mirrored, []address.Instance{other}) {
+			t.Errorf("apart: %v and %v, %v", here, mirrored, err)
+		}
+	})
+}
+
+// TestMirroredRoles: the roles of an agent are those with which it is registered here, whatever was shown of it before.
+func TestMirroredRoles(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, log store.Log) {
+		r := registry.New(log)
+		const own, other = address.Instance("claude:api:111111111111"), address.Instance("claude:api:eeeeeeeeeee1")
+		mirror := func(i address.Instance) {
+			register(t, r, canonjson.Set(registry.Build(registry.Agent{Instance: i}, now), "mirroredAt", []byte(`"2026-01-01T00:00:00.000Z"`)))
+		}
+		mirror(own)
+		mirror(other)
+		register(t, r, registry.Build(registry.Agent{Instance: own, Roles: []string{registry.Principal}}, now))
+		register(t, r, registry.Build(registry.Agent{Instance: "Claude:API:111111111111", Roles: []string{registry.Conductor}}, now))
+		roles, err := r.Roles(t.Context(), []address.Instance{own, other, "claude:api:999999999999"})
+		if err != nil || len(roles) != 2 || !slices.Equal(roles[own], []string{registry.Principal}) || !slices.Equal(roles[other], []string{registry.Agents}) {
+			t.Errorf("roles: %v %v", roles, err)
+		}
+	})
 }
