@@ -137,6 +137,9 @@ func (d *Desk) place(ctx context.Context, look *presence.Look, w Where, now time
 		return "", p, err
 	}
 	for _, s := range there {
+		if s.MirroredAt != "" {
+			continue // its path is one of another machine, where the folder has an id of its own
+		}
 		add(s.Workspace.ID, s.StartedAt)
 	}
 	registered, err := d.Registry.ByWorkspacePath(ctx, w.Path)

@@ -386,3 +386,22 @@ func TestWhere(t *testing.T) {
 		}
 	})
 }
+
+// TestWhereMirrored: a folder of another machine, shown here, gives its id to no folder of the same path here.
+func TestWhereMirrored(t *testing.T) {
+	each(t, func(g *stage) {
+		raw := registry.Build(registry.Agent{Instance: beta, Workspace: &registry.Workspace{ID: "ws:far", Path: "/w", Host: "codex", Label: "w"}}, now)
+		if err := g.d.Registry.Register(g.t.Context(), canonjson.Set(raw, "mirroredAt", []byte(`"2026-01-01T00:00:00.000Z"`))); err != nil {
+			g.t.Fatal(err)
+		}
+		if _, err := g.d.Presence.Open(g.t.Context(), presence.Start{
+			SessionID: "sess:far", Instance: beta, MirroredAt: "2026-01-01T00:00:00.000Z", Workspace: &presence.Workspace{ID: "ws:farther", Path: "/w", Host: "codex", Label: "w"},
+		}, now); err != nil {
+			g.t.Fatal(err)
+		}
+		r, err := g.d.Resolve(g.t.Context(), conductor.Where{Path: "/w", Derived: "ws:derived"}, now)
+		if err != nil || r.Workspace != "ws:derived" {
+			g.t.Errorf("a folder here: %v, %v", r, err)
+		}
+	})
+}

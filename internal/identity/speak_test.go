@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/canonjson"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
 	"tutti/internal/registry"
@@ -366,6 +367,18 @@ func TestWorkspaceOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("a session that is newer", "ws:live", srvAPI)
+		raw := registry.Build(registry.Agent{Instance: "claude:far:eeeeeeeeeee1", Workspace: &registry.Workspace{ID: "ws:far", Path: "/srv/api", Host: "claude", Label: "api"}}, noon.Add(time.Hour))
+		if err := k.Registry.Register(t.Context(), canonjson.Set(raw, "mirroredAt", []byte(`"2026-01-01T00:00:00.000Z"`))); err != nil {
+			t.Fatal(err)
+		}
+		check("a folder of another machine by a registration", "ws:live", srvAPI)
+		if _, err := k.Presence.Open(t.Context(), presence.Start{
+			Instance: "claude:far:eeeeeeeeeee1", MirroredAt: "2026-01-01T00:00:00.000Z",
+			Workspace: &presence.Workspace{ID: "ws:far", Path: "/srv/api", Host: "claude", Label: "api"},
+		}, noon.Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		check("a folder of another machine by a session", "ws:live", srvAPI)
 	})
 	if a, b := DeriveWorkspace("m1", "/a"), DeriveWorkspace("m2", "/a"); a == b || a == DeriveWorkspace("m1", "/b") || a[17] != '5' || len(a) != 39 {
 		t.Errorf("derived ids: %s and %s", a, b)

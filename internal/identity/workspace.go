@@ -50,7 +50,7 @@ func (k *Keeper) WorkspaceOf(ctx context.Context, host string, p Place, now time
 			return nil, fmt.Errorf("look for the workspace %s: %w", p.Path, err)
 		}
 		for _, s := range sessions {
-			if s.Workspace != nil {
+			if s.Workspace != nil && s.MirroredAt == "" { // the path of one that is mirrored is on another machine
 				adopt(s.Workspace.ID, s.Workspace.Path, s.StartedAt)
 			}
 		}

@@ -187,14 +187,17 @@ func (r *Registry) Under(ctx context.Context, channel string) (own, shown []addr
 	return own, slices.DeleteFunc(mirrored, func(i address.Instance) bool { return seen[i.Canonical()] == here }), nil
 }
 
-// ByWorkspacePath returns the registrations whose workspace has exactly this path, oldest first.
+// ByWorkspacePath returns the registrations whose workspace has exactly this path, oldest first. What was mirrored is left out: its path
+// is one of another machine.
 func (r *Registry) ByWorkspacePath(ctx context.Context, path string) ([]*Registration, error) {
 	var all []*Registration
 	for reg, err := range r.find(ctx, byWorkspace+path) {
 		if err != nil {
 			return nil, fmt.Errorf("look up workspace %q: %w", path, err)
 		}
-		all = append(all, reg)
+		if !reg.Mirrored() {
+			all = append(all, reg)
+		}
 	}
 	return all, nil
 }
