@@ -16,11 +16,11 @@ import (
 
 // Batch creates many documents for the price of few syncs: all are written under temporary names, then synced together, then
 // get their names, then the folders are synced. Readers see whole documents, in no order; a crash in between leaves some of
-// them, whole, and temporary files. An error of one document is reported and the others go on, but when fn itself fails
-// none of them is stored.
+// them, whole, and temporary files. An error of one document is reported and the others of its kind go on, but when fn itself
+// fails none of them is stored.
 //
 // What is made safe first is what was created first: the documents of a kind get their names when those of the kinds to which the batch
-// came before are safe. So after a crash no document of a later kind is there whose fellow of an earlier one is missing.
+// came before are safe, all of them. So no document of a later kind is ever there whose fellow of an earlier one is missing.
 //
 // Documents of one batch are visible when Batch returns, not before: fn does not find them with Get.
 func (s *Store) Batch(ctx context.Context, fn func(store.Writer) error) error {
@@ -242,7 +242,7 @@ func syncFile(d *atomicfile.Dir, name string) error {
 }
 
 // publish gives the documents their names and makes the names safe, those of one kind after those of the other: some file systems write
-// folders in any order that is not forced upon them.
+// folders in any order that is not forced upon them. Where one of a kind has failed, nothing is published after that kind.
 func (b *batch) publish() error {
 	var errs []error
 	var done []store.Kind
@@ -251,8 +251,9 @@ func (b *batch) publish() error {
 			continue
 		}
 		done = append(done, first.kind)
-		errs = append(errs, b.name(first.kind)...)
-		if err := b.syncNames(first.kind); err != nil {
+		named := b.name(first.kind)
+		errs = append(errs, named...)
+		if err := b.syncNames(first.kind); err != nil || len(named) > 0 {
 			errs = append(errs, err, b.discard()) // what comes later is not to be there alone
 			break
 		}
@@ -261,7 +262,7 @@ func (b *batch) publish() error {
 	return errors.Join(errs...)
 }
 
-// name gives the documents of a kind their names.
+// name gives the documents of a kind their names, and says of which it could not.
 func (b *batch) name(kind store.Kind) (errs []error) {
 	for n := range b.staged {
 		g := &b.staged[n]

@@ -333,6 +333,39 @@ func TestBatchOrder(t *testing.T) {
 	}
 }
 
+// TestBatchStops: where a document of one kind is not stored none of a later kind is, and those of its own kind are.
+func TestBatchStops(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	letters := []store.Key{mailKey(0), mailKey(1), {Kind: store.Inbox, Owner: "me", Name: "m"}}
+	later := []store.Key{{Kind: store.RemoteReplay, Name: "r0"}, {Kind: store.RemoteReplay, Name: "r1"}, {Kind: store.Policy, Name: "p"}}
+	err := s.Batch(t.Context(), func(w store.Writer) error {
+		for _, k := range append(slices.Clone(letters), later...) {
+			if _, err := w.Create(t.Context(), k, []byte("{}")); err != nil {
+				return err
+			}
+		}
+		write(t, s.where(letters[0]), []byte("foreign")) // it takes the name before the batch ends
+		return nil
+	})
+	if e, ok := errors.AsType[*store.ExistsError](err); !ok || e.Key != letters[0] {
+		t.Errorf("Batch: %v, want that %v is there", err, letters[0])
+	}
+	for _, k := range letters[1:] {
+		if got := get(t, s, k); got != "{}" {
+			t.Errorf("%v holds %q", k, got)
+		}
+	}
+	for _, k := range later {
+		if _, err := s.Get(t.Context(), k); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%v is there: %v", k, err)
+		}
+	}
+	if left := temps(t, s); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
 // TestDiscard: documents that serve no more go, the others stay, and what is gone or none is passed over.
 func TestDiscard(t *testing.T) {
 	t.Parallel()
