@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 	"slices"
@@ -216,10 +217,9 @@ func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public
 	if err != nil {
 		return signature.Public{}, false
 	}
-	keys = keys[max(0, len(keys)-maxKeys):]
-	left := max(maxVerified, len(keys))
+	left := max(maxVerified, min(len(keys), maxKeys))
 	for _, o := range by {
-		for _, key := range slices.Backward(keys) { // the newest are those in use
+		for _, key := range Newest(keys) {
 			if left--; left < 0 {
 				return signature.Public{}, false
 			}
@@ -229,6 +229,11 @@ func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public
 		}
 	}
 	return signature.Public{}, false
+}
+
+// Newest yields the keys of an agent that are tried, the newest first: they are those in use.
+func Newest(keys []signature.Public) iter.Seq2[int, signature.Public] {
+	return slices.Backward(keys[max(0, len(keys)-maxKeys):])
 }
 
 // For tells whether an envelope that names an endpoint names one of these, or there are none. It is covered by the signature, so that one

@@ -315,3 +315,23 @@ func TestMirrored(t *testing.T) {
 		t.Error("it was reached")
 	}
 }
+
+// TestManyKeys: an agent with many keys may sign a line with any of them, the oldest and the newest, and what is beyond counting is
+// what is oldest.
+func TestManyKeys(t *testing.T) {
+	t.Parallel()
+	l := line(t, boss, worker, "n1", "x", time.Now())
+	for _, c := range []struct {
+		at, of int
+		want   bool
+	}{{0, 100, true}, {64, 100, true}, {99, 100, true}, {0, 1025, false}, {1, 1025, true}, {1024, 1025, true}} {
+		all := make([]signature.Public, c.of)
+		for i := range all {
+			all[i] = keys[other].Public()
+		}
+		all[c.at] = keys[boss].Public()
+		if l.Verify(all) != c.want {
+			t.Errorf("key %d of %d: want it tried: %v", c.at, c.of, c.want)
+		}
+	}
+}

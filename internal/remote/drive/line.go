@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
+	"tutti/internal/remote"
 	"tutti/internal/signature"
 )
 
@@ -99,15 +100,14 @@ func (l *Line) Sign(key *signature.Private) error {
 	return err
 }
 
-// Verify tells whether one of the keys has signed the line.
+// Verify tells whether one of the keys has signed the line, those that count for an envelope.
 func (l *Line) Verify(keys []signature.Public) bool {
 	m, err := l.message()
 	if err != nil {
 		return false
 	}
 	o := signature.Object{By: l.From, Alg: signature.Alg, Value: l.Sig}
-	const most = 64
-	for _, k := range keys[:min(len(keys), most)] {
+	for _, k := range remote.Newest(keys) {
 		if o.Verify(m, k) {
 			return true
 		}
