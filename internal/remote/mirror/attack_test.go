@@ -375,3 +375,27 @@ func TestShare(t *testing.T) {
 	x.wants("second, later", second, 202, "ok")
 	x.wants("the other, later", x.push("s-4", victim, victimKey, x.next(), [][]byte{registration(victim, victimKey)}, nil), 202, "ok")
 }
+
+// TestShareGivenBack: a push that shows nothing leaves its agent its share, as often as it is brought.
+func TestShareGivenBack(t *testing.T) {
+	x := open(t, Enrolled{Key: farKey.Public(), Instance: far})
+	x.r.Rates = &remote.Rates{PerSecond: 0.2} // one at once
+	regs := [][]byte{registration(far, farKey)}
+	for n := range 5 {
+		x.wants("without a number", x.push(fmt.Sprint("g-", n), far, farKey, 0, regs, nil), 400, "stale-sequence")
+	}
+	halted := true
+	x.r.Halted = func(string) error {
+		if halted {
+			return errors.New("halted")
+		}
+		return nil
+	}
+	good := x.push("g-good", far, farKey, x.next(), regs, nil)
+	for range 5 {
+		x.wants("while it is halted", good, 503, "halted")
+	}
+	halted = false
+	x.wants("good", good, 202, "ok")
+	x.wants("the next", x.push("g-next", far, farKey, x.next(), regs, nil), 429, "rate-limited")
+}

@@ -133,7 +133,11 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 	if wait, ok := r.Rates.Take(p.who, len(body), now); !ok {
 		return remote.TooMany(wait)
 	}
-	return r.apply(context.WithoutCancel(ctx), p, claim, now)
+	a := r.apply(context.WithoutCancel(ctx), p, claim, now)
+	if a.Status/100 != 2 { // it may have been brought by whoever overheard it
+		r.Rates.Give(p.who, len(body))
+	}
+	return a
 }
 
 // apply shows what was pushed. The fence comes first: what fails after it is made good by the next push.
