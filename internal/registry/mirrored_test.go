@@ -165,3 +165,28 @@ func TestMirroredRoles(t *testing.T) {
 		}
 	})
 }
+
+// TestEver: what counts no more can still be read.
+func TestEver(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, log store.Log) {
+		r := registry.New(log)
+		const own = "claude:api:111111111111"
+		register(t, r, canonjson.Set(agent(own), "mirroredAt", []byte(`"2026-01-01T00:00:00.000Z"`)))
+		foreign(t, log, store.Instances, "{}")
+		register(t, r, agent(own))
+		foreign(t, log, store.Instances, string(agent(own)))
+		var got []bool
+		unfit := 0
+		for reg, err := range r.Ever(t.Context()) {
+			if err != nil {
+				unfit++
+				continue
+			}
+			got = append(got, reg.Mirrored())
+		}
+		if !slices.Equal(got, []bool{true, false, false}) || unfit != 1 {
+			t.Errorf("mirrored: %v, and %d unfit lines", got, unfit)
+		}
+	})
+}

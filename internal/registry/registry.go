@@ -208,16 +208,10 @@ func (r *Registry) ByWorkspacePath(ctx context.Context, path string) ([]*Registr
 func (r *Registry) All(ctx context.Context) iter.Seq2[*Registration, error] {
 	return func(yield func(*Registration, error) bool) {
 		seen := map[string]bool{}
-		for line, err := range r.log.Read(ctx, instances, "") {
-			var reg *Registration
-			if err == nil {
-				if reg, err = Parse(line.Data); err != nil {
-					err = unfit(instances, line, err)
-				}
-			}
+		r.lines(ctx, func(line store.Line, reg *Registration, err error) bool {
 			if err == nil && reg.Mirrored() {
 				if by, e := r.lookup(ctx, reg.Instance); e == nil && !by.Mirrored() {
-					continue
+					return true
 				}
 			}
 			if err == nil && seen[reg.ID] {
@@ -226,12 +220,30 @@ func (r *Registry) All(ctx context.Context) iter.Seq2[*Registration, error] {
 			if err == nil {
 				seen[reg.ID] = true
 			}
-			if !yield(reg, err) {
-				return
+			return yield(reg, err)
+		})
+	}
+}
+
+// Ever is All, but yields the registrations that count for nothing, too: those that came later, and those that were mirrored of who is
+// registered here by now.
+func (r *Registry) Ever(ctx context.Context) iter.Seq2[*Registration, error] {
+	return func(yield func(*Registration, error) bool) {
+		r.lines(ctx, func(_ store.Line, reg *Registration, err error) bool { return yield(reg, err) })
+	}
+}
+
+// lines shows every line of the log. It ends with an error that is not that of one line, or when see returns false.
+func (r *Registry) lines(ctx context.Context, see func(line store.Line, reg *Registration, err error) bool) {
+	for line, err := range r.log.Read(ctx, instances, "") {
+		var reg *Registration
+		if err == nil {
+			if reg, err = Parse(line.Data); err != nil {
+				err = unfit(instances, line, err)
 			}
-			if err != nil && !isUnfit(err) {
-				return
-			}
+		}
+		if !see(line, reg, err) || err != nil && !isUnfit(err) {
+			return
 		}
 	}
 }

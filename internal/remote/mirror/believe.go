@@ -13,6 +13,7 @@ import (
 	"tutti/internal/registry"
 	"tutti/internal/remote"
 	"tutti/internal/signature"
+	"tutti/internal/store"
 )
 
 // believe finds the key under which a push was signed, and the registration in it that is the signer's own. Those of others are
@@ -90,8 +91,12 @@ func (r *Receiver) unbound(ctx context.Context, p *push) (remote.Reason, error) 
 	if _, err := r.Registry.Registered(ctx, p.who); !errors.Is(err, registry.ErrNotRegistered) {
 		return "", err
 	}
-	for reg, err := range r.Registry.All(ctx) {
-		if err == nil && reg.Instance.Canonical() != p.who && (carries(reg.PublicKeys, p.key) || reg.Instance.Mailbox() == p.who.Mailbox()) {
+	for reg, err := range r.Registry.Ever(ctx) { // also the name that it had before the owner of that one came
+		switch {
+		case errors.As(err, new(*store.UnfitError)):
+		case err != nil:
+			return "", err
+		case reg.Instance.Canonical() != p.who && (carries(reg.PublicKeys, p.key) || reg.Instance.Mailbox() == p.who.Mailbox()):
 			return Mismatch, nil
 		}
 	}

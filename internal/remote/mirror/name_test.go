@@ -89,6 +89,20 @@ func TestGivesWay(t *testing.T) {
 	}
 }
 
+// TestOneName: a key for nobody in particular takes no second name when the owner of its first one has come.
+func TestOneName(t *testing.T) {
+	x := open(t, Enrolled{Key: strangeKey.Public()})
+	const first, second = address.Instance("codex:own:ccccccccccc3"), address.Instance("codex:next:ddddddddddd4")
+	x.wants("the first name", x.signedAs(first, x.next(), [][]byte{registration(first, strangeKey)}, nil), 202, "ok")
+	if err := x.reg.Register(t.Context(), registration(first, signature.Generate())); err != nil {
+		t.Fatal(err)
+	}
+	x.wants("another", x.signedAs(second, x.next(), [][]byte{registration(second, strangeKey)}, nil), 400, "instance-key-mismatch")
+	if _, err := x.reg.Registered(t.Context(), second); !errors.Is(err, registry.ErrNotRegistered) {
+		t.Errorf("it is shown under a second name: %v", err)
+	}
+}
+
 // TestEndpoint: the endpoint of an agent elsewhere is none that leads to this machine, under whatever name, or to the one that runs it.
 func TestEndpoint(t *testing.T) {
 	for uri, want := range map[string]bool{
