@@ -195,6 +195,12 @@ func (m *Mailbox) claims(ctx context.Context, key string) ([]claim, error) {
 	return out, nil
 }
 
+// Claimed tells whether an address is an alias that somebody has claimed, in any spelling.
+func (m *Mailbox) Claimed(ctx context.Context, alias address.Instance) (bool, error) {
+	all, err := m.claims(ctx, byChannel+string(alias.Canonical()))
+	return len(all) > 0, err
+}
+
 // owner returns who claimed an alias first: the smallest time as a string, of equal ones the first line.
 func (m *Mailbox) owner(ctx context.Context, legacy string) (address.Instance, error) {
 	all, err := m.claims(ctx, byLegacy+legacy)

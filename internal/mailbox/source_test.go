@@ -72,6 +72,11 @@ func TestSources(t *testing.T) {
 		w.alias(t, first, "../x", "2026-06-01T00:00:00.000Z")
 		w.wantOwners(t, "the first claim owns", first, own1, "claude__p", "claude__P", "..__x")
 		w.wantOwners(t, "the second does not", second, own2, "claude__old")
+		for alias, want := range map[address.Instance]bool{"claude:p": true, "Claude:OLD": true, "claude:q": false, first: false} {
+			if got, err := w.m.Claimed(t.Context(), alias); err != nil || got != want {
+				t.Errorf("%s is claimed: %v %v, want %v", alias, got, err, want)
+			}
+		}
 
 		live := map[address.Instance]bool{second: true}
 		w.m.Live = func(_ context.Context, who address.Instance) (bool, error) { return live[who], nil }

@@ -100,7 +100,7 @@ func ServeMirror(ctx context.Context, w *app.World, e app.Endpoint) error {
 		return err
 	}
 	r := mirror.Receiver{
-		Registry: w.Registry, Presence: w.Presence, Docs: w.Store, Guard: &remote.Guard{Docs: w.Store, Kind: store.RemoteReplay}, Rates: rates(&e),
+		Registry: w.Registry, Presence: w.Presence, Mail: w.Mail, Docs: w.Store, Guard: &remote.Guard{Docs: w.Store, Kind: store.RemoteReplay}, Rates: rates(&e),
 		Enrolled: enrolled, Endpoints: e.KnownAs, Halted: halt.Check, Now: time.Now, Log: e.Log,
 	}
 	var o door.Options

@@ -257,7 +257,7 @@ func mirrorResponses(t *testing.T, c kase) {
 	s := memstore.New(memstore.Options{})
 	key := signature.Generate()
 	r := &mirror.Receiver{
-		Registry: registry.New(s), Presence: presence.New(s), Docs: s, Guard: &remote.Guard{Docs: s, Kind: store.RemoteReplay}, Rates: &remote.Rates{},
+		Registry: registry.New(s), Presence: presence.New(s), Mail: mailbox.New(s), Docs: s, Guard: &remote.Guard{Docs: s, Kind: store.RemoteReplay}, Rates: &remote.Rates{},
 		Enrolled: []mirror.Enrolled{{Key: key.Public()}}, Now: time.Now,
 	}
 	url := endpoint(t, mirror.Path, r.Serve)

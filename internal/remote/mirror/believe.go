@@ -71,19 +71,26 @@ func (r *Receiver) candidates(ctx context.Context, who address.Instance) (all []
 	return all, "", nil
 }
 
-// free tells whether a name is one that whoever comes first may take: the full id of an agent, in the letters of addresses. A person, a
-// subagent of somebody, a label under which several are reached, which other agents may have as an alias, and what would become the
-// file of another name are none.
+// free tells whether a name is one that whoever comes first may take: the full id of an agent, or that of a conversation which a bridge
+// shows, in the letters of addresses. A person, a subagent of somebody, a label under which several are reached, which other agents may
+// have as an alias, and what would become the file of another name are none.
 func free(who address.Instance) bool {
 	letters := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune("._-:", c)
 	}
-	return who.Perennial() && address.HostQualified(string(who)) && who.Host() != identity.Human && strings.TrimFunc(string(who), letters) == "" && nameable(string(who))
+	return (who.Perennial() || bridged(who)) && address.HostQualified(string(who)) && who.Host() != identity.Human &&
+		strings.TrimFunc(string(who), letters) == "" && nameable(string(who))
+}
+
+// bridged tells whether a name is that of a conversation, remote:ID. It has the form of a label, so that more has to be looked at before
+// somebody takes it: see taken.
+func bridged(who address.Instance) bool {
+	return who.Host() == identity.Remote && who.Channel() == string(who) && strings.Count(string(who), ":") == 1
 }
 
 // unbound holds a key that was enrolled for nobody in particular to the agent that it spoke for first, and to a name under which nobody is
-// here: by a session of this bus, or by a mailbox that is the same file. It reads all registrations, and only for an agent that is
-// pushed for the first time.
+// here: by a mailbox that is the same file, or otherwise (see taken). It reads all registrations, and only for an agent that is pushed for
+// the first time.
 func (r *Receiver) unbound(ctx context.Context, p *push) (remote.Reason, error) {
 	if slices.Contains(r.Enrolled, Enrolled{Key: p.key, Instance: p.who}) || !slices.Contains(r.Enrolled, Enrolled{Key: p.key}) {
 		return "", nil
@@ -100,11 +107,29 @@ func (r *Receiver) unbound(ctx context.Context, p *push) (remote.Reason, error) 
 			return Mismatch, nil
 		}
 	}
-	here, err := r.Presence.Of(ctx, p.who, r.Now())
-	if slices.ContainsFunc(here, func(s *presence.Session) bool { return s.MirroredAt == "" }) {
+	if taken, err := r.taken(ctx, p.who); err != nil || taken {
 		return Mismatch, err
 	}
-	return "", err
+	return "", nil
+}
+
+// taken tells whether somebody who is not registered under a name is reached by it here: by a session of this bus or, where it has the
+// form of a label, as one of those under it, or by an alias.
+func (r *Receiver) taken(ctx context.Context, who address.Instance) (bool, error) {
+	own := func(s *presence.Session) bool { return s.MirroredAt == "" }
+	if !bridged(who) {
+		here, err := r.Presence.Of(ctx, who, r.Now())
+		return slices.ContainsFunc(here, own), err
+	}
+	here, err := r.Presence.InChannel(ctx, string(who), r.Now())
+	if err != nil || slices.ContainsFunc(here, own) {
+		return true, err
+	}
+	there, err := r.Registry.Channel(ctx, string(who))
+	if err != nil || len(there) > 0 {
+		return true, err
+	}
+	return r.Mail.Claimed(ctx, who)
 }
 
 // carries tells whether a key is among texts.

@@ -20,6 +20,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
+	"tutti/internal/mailbox"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 	"tutti/internal/remote"
@@ -64,6 +65,7 @@ type Enrolled struct {
 type Receiver struct {
 	Registry *registry.Registry
 	Presence *presence.Presence
+	Mail     *mailbox.Mailbox // is asked for aliases
 	Docs     store.Docs
 	Guard    *remote.Guard
 	Rates    *remote.Rates

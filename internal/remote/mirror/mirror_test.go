@@ -17,6 +17,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
+	"tutti/internal/mailbox"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
 	"tutti/internal/registry"
@@ -60,7 +61,7 @@ func reopen(t *testing.T, root string, enrolled ...Enrolled) *site {
 	x := &site{t: t, s: s, reg: registry.New(s), pres: presence.New(s), root: root, now: time.Now()}
 	swept := make(chan struct{})
 	x.r = &Receiver{
-		Registry: x.reg, Presence: x.pres, Docs: s, Guard: &remote.Guard{Docs: s, Kind: store.RemoteReplay}, Rates: &remote.Rates{PerSecond: 1e6},
+		Registry: x.reg, Presence: x.pres, Mail: mailbox.New(s), Docs: s, Guard: &remote.Guard{Docs: s, Kind: store.RemoteReplay}, Rates: &remote.Rates{PerSecond: 1e6},
 		Enrolled: enrolled, Now: first(swept, func() time.Time { return x.now }), Log: func(line string) { t.Log("operator: " + line) },
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
+	"tutti/internal/store"
 )
 
 // TestSpelling: however an agent spells its own name, it is shown once, in the spelling by which names are compared.
@@ -100,6 +102,55 @@ func TestOneName(t *testing.T) {
 	x.wants("another", x.signedAs(second, x.next(), [][]byte{registration(second, strangeKey)}, nil), 400, "instance-key-mismatch")
 	if _, err := x.reg.Registered(t.Context(), second); !errors.Is(err, registry.ErrNotRegistered) {
 		t.Errorf("it is shown under a second name: %v", err)
+	}
+}
+
+// TestBridged: a conversation that a bridge shows, remote:ID, can have a key for nobody in particular, unless the name is one under which
+// an agent of this bus is reached.
+func TestBridged(t *testing.T) {
+	const talk = address.Instance("remote:0f8e2a5c-conversation")
+	for what, prepare := range map[string]func(x *site) error{
+		"nobody":         nil,
+		"a registration": func(x *site) error { return x.reg.Register(t.Context(), registration(talk, victimKey)) },
+		"an agent under the label": func(x *site) error {
+			return x.reg.Register(t.Context(), registration(talk+":ccccccccccc3", victimKey))
+		},
+		"a session": func(x *site) error {
+			_, err := x.pres.Open(t.Context(), presence.Start{SessionID: "ses-own", Instance: "Remote:0F8E2A5C-conversation", PID: 1}, x.now)
+			return err
+		},
+		"a session under the label": func(x *site) error {
+			_, err := x.pres.Open(t.Context(), presence.Start{SessionID: "ses-own", Instance: talk + ":ccccccccccc3", PID: 1}, x.now)
+			return err
+		},
+		"an alias": func(x *site) error {
+			line := `{"instance":"remote:other:ccccccccccc3","legacyInstance":"Remote:0f8e2a5c-conversation","at":"2026-01-01T00:00:00.000Z"}`
+			_, err := x.s.Append(t.Context(), store.Key{Kind: store.Aliases}, store.AnyEnd, []byte(line))
+			return err
+		},
+		"a mailbox that is the same file": func(x *site) error {
+			return x.reg.Register(t.Context(), registration("remote__0f8e2a5c-conversation", victimKey))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			x := open(t, Enrolled{Key: strangeKey.Public()})
+			if prepare != nil {
+				if err := prepare(x); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := x.status(x.signedAs(talk, x.next(), [][]byte{registration(talk, strangeKey)}, [][]byte{session("ses-1", talk)}))
+			shown := slices.ContainsFunc(x.sessions(talk), func(s *presence.Session) bool { return s.MirroredAt != "" })
+			if want := prepare == nil; (got == 202) != want || shown != want {
+				t.Errorf("got %d, shown: %v; want it shown: %v", got, shown, want)
+			}
+		})
+	}
+	x := open(t, Enrolled{Key: strangeKey.Public()})
+	for _, who := range []address.Instance{"remote:", "remote", "remote:a:b", "remote:a~b", "remoter:a", "remote:a\u202eb"} {
+		if got := x.status(x.signedAs(who, x.next(), [][]byte{registration(who, strangeKey)}, nil)); got/100 != 4 {
+			t.Errorf("%q: got %d", who, got)
+		}
 	}
 }
 
