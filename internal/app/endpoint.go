@@ -27,6 +27,13 @@ type Endpoint struct {
 	Log   func(line string) // what its operator should know
 }
 
+// A Destination is an endpoint that something is sent to.
+type Destination struct {
+	URL   string
+	Away  bool   // an agent that another bus has shown names it: it must not be this machine
+	Roots string // file of authorities; "": those of the system
+}
+
 // A Push shows an agent on another bus.
 type Push struct {
 	Instance address.Instance

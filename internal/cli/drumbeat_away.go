@@ -40,19 +40,19 @@ func (c *Call) elsewhere(ctx context.Context, w *app.World, p *RemoteParts) (dru
 	from := envelope.Actor{Instance: who, Role: cmp.Or(c.value("role"), by.Role), Scope: cmp.Or(c.value("scope"), by.Scope)}
 	return drumbeat.Elsewhere{
 		From: from, Now: time.Now,
-		Where: func(ctx context.Context, i address.Instance) (string, error) {
+		Where: func(ctx context.Context, i address.Instance) (url string, away bool, err error) {
 			r, err := w.Registry.ByInstance(ctx, i)
 			if errors.Is(err, registry.ErrNotRegistered) {
-				return "", nil
+				return "", false, nil
 			}
 			if err != nil {
-				return "", fmt.Errorf("look up the endpoint of %s: %w", i, err)
+				return "", false, fmt.Errorf("look up the endpoint of %s: %w", i, err)
 			}
-			return endpointURL(r), nil
+			return endpointURL(r), r.Mirrored(), nil
 		},
 		Seal: func(raw []byte, url string) ([]byte, error) { return p.Seal(raw, who, key, url) },
-		Post: func(ctx context.Context, url string, raw []byte) (int, error) {
-			status, _, err := p.Post(ctx, url, raw, "")
+		Post: func(ctx context.Context, url string, away bool, raw []byte) (int, error) {
+			status, _, err := p.Post(ctx, app.Destination{URL: url, Away: away}, raw)
 			return status, err
 		},
 	}, nil

@@ -26,7 +26,7 @@ import (
 type RemoteParts struct {
 	Serve, ServeMirror, ServeDrive func(ctx context.Context, w *app.World, e app.Endpoint) error
 
-	Post    func(ctx context.Context, url string, body []byte, roots string) (status int, answer []byte, err error)
+	Post    func(ctx context.Context, to app.Destination, body []byte) (status int, answer []byte, err error)
 	Seal    func(raw []byte, by address.Instance, key *signature.Private, url string) ([]byte, error)
 	Mirror  func(ctx context.Context, w *app.World, p app.Push) ([]byte, error)
 	Drive   func(ctx context.Context, w *app.World, o app.Order) (done app.Driven, reason string, err error)
@@ -246,23 +246,24 @@ func runRemotePeers(ctx context.Context, c *Call) error {
 }
 
 // destination is where an envelope goes: --url, else the endpoint of its target.
-func (c *Call) destination(ctx context.Context, w *app.World, target address.Instance) (string, error) {
-	if u := c.value("url"); u != "" {
-		return u, nil
+func (c *Call) destination(ctx context.Context, w *app.World, target address.Instance) (to app.Destination, err error) {
+	to.URL, to.Roots = c.value("url"), c.value("ca")
+	if to.URL != "" {
+		return to, nil
 	}
 	if c.under == H2A || target == "" {
-		return "", c.missing("url")
+		return to, c.missing("url")
 	}
 	r, err := w.Registry.Registered(ctx, target)
 	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
-		return "", err
+		return to, err
 	}
 	if err == nil {
-		if u := endpointURL(r); u != "" {
-			return u, nil
+		if to.URL, to.Away = endpointURL(r), r.Mirrored(); to.URL != "" {
+			return to, nil
 		}
 	}
-	return "", usageHint("--url http://HOST:8787/h2a/envelopes names it; tutti remote peers lists those that are known", "no endpoint is known for %s", Clean(string(target)))
+	return to, usageHint("--url http://HOST:8787/h2a/envelopes names it; tutti remote peers lists those that are known", "no endpoint is known for %s", Clean(string(target)))
 }
 
 func runRemoteSend(ctx context.Context, c *Call, p *RemoteParts) error {
@@ -288,14 +289,14 @@ func runRemoteSend(ctx context.Context, c *Call, p *RemoteParts) error {
 	target, _ := canonjson.Get(raw, "target")
 	named, _ := canonjson.Get(target, "instance")
 	to, _ := canonjson.String(named)
-	url, err := c.destination(ctx, w, address.Instance(to))
+	end, err := c.destination(ctx, w, address.Instance(to))
 	if err != nil {
 		return err
 	}
-	if raw, err = p.Seal(raw, who, key, url); err != nil {
+	if raw, err = p.Seal(raw, who, key, end.URL); err != nil {
 		return refuse("", "%s", Clean(err.Error()))
 	}
-	status, answer, err := p.Post(ctx, url, raw, c.value("ca"))
+	status, answer, err := p.Post(ctx, end, raw)
 	if err != nil {
 		return c.unanswered(ctx, err)
 	}
@@ -355,7 +356,7 @@ func (c *Call) unanswered(ctx context.Context, err error) error {
 		}
 		return &fault{code: exitUsage, err: err, hint: "nothing listens there, so it was not taken; \"tutti " + serve + "\" on that machine does, and prints its URL"}
 	}
-	return &fault{code: exitUsage, err: err, hint: "nobody knows whether it was taken; the same envelope can be sent again"}
+	return &fault{code: exitUsage, err: err, hint: cmp.Or(hintOf(err), "nobody knows whether it was taken; the same envelope can be sent again")}
 }
 
 // answered prints what an endpoint has said.

@@ -75,7 +75,7 @@ func (m *mirroring) once(ctx context.Context) (status int, answer []byte, err er
 	if err != nil {
 		return 0, nil, err
 	}
-	return m.p.Post(ctx, m.push.URL, raw, m.c.value("ca"))
+	return m.p.Post(ctx, app.Destination{URL: m.push.URL, Roots: m.c.value("ca")}, raw)
 }
 
 // run goes on until it is interrupted, or it is clear that no push will be taken. It is silent while the halt switch is on.

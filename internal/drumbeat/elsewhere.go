@@ -14,16 +14,17 @@ import (
 // the program there knows from its own entry; the request names nothing to run (see [Request]). An answer of 2xx counts: the request lies in
 // the mailbox of the agent, and who follows it has pauses and a cap of its own.
 type Elsewhere struct {
-	From  envelope.Actor                                                        // who asks
-	Where func(ctx context.Context, i address.Instance) (url string, err error) // "": it has no endpoint
-	Seal  func(raw []byte, url string) ([]byte, error)                          // signs as From
-	Post  func(ctx context.Context, url string, raw []byte) (status int, err error)
+	From envelope.Actor // who asks
+	// Where finds the endpoint; "": it has none. away: the agent was shown by another bus, and its endpoint must not be this machine.
+	Where func(ctx context.Context, i address.Instance) (url string, away bool, err error)
+	Seal  func(raw []byte, url string) ([]byte, error) // signs as From
+	Post  func(ctx context.Context, url string, away bool, raw []byte) (status int, err error)
 	Now   func() time.Time
 }
 
 // Try is of [Relauncher].
 func (e Elsewhere) Try(ctx context.Context, t Target) (Attempt, error) {
-	url, err := e.Where(ctx, t.Instance)
+	url, away, err := e.Where(ctx, t.Instance)
 	switch {
 	case err != nil:
 		return Attempt{}, err
@@ -40,7 +41,7 @@ func (e Elsewhere) Try(ctx context.Context, t Target) (Attempt, error) {
 	if err := t.Claim(ctx); err != nil {
 		return Attempt{}, err
 	}
-	status, err := e.Post(ctx, url, raw)
+	status, err := e.Post(ctx, url, away, raw)
 	switch {
 	case err != nil:
 		return Attempt{}, err

@@ -41,14 +41,17 @@ func TestElsewhere(t *testing.T) {
 			r.record(status)
 			away := Elsewhere{
 				From: envelope.Actor{Instance: asker, Role: "AGENTS", Scope: "scope:a"}, Now: func() time.Time { return r.now },
-				Where: func(context.Context, address.Instance) (string, error) { return c.url, nil },
+				Where: func(context.Context, address.Instance) (string, bool, error) { return c.url, true, nil },
 				Seal: func(raw []byte, to string) ([]byte, error) {
 					if to != c.url {
 						t.Errorf("sealed for %q", to)
 					}
 					return envelope.Sign(raw, asker, r.keys[asker])
 				},
-				Post: func(_ context.Context, to string, raw []byte) (int, error) {
+				Post: func(_ context.Context, to string, shown bool, raw []byte) (int, error) {
+					if to != c.url || !shown {
+						t.Errorf("posted to %q, named by another machine: %v", to, shown)
+					}
 					if c.status/100 == 2 {
 						if _, err := r.post.Office.Mail.Put(t.Context(), who, raw); err != nil {
 							t.Error(err)

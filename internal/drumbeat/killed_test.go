@@ -219,9 +219,14 @@ func TestClaimedFirst(t *testing.T) {
 	panes := Panes{Servers: func() []tmux.Server { return []tmux.Server{s.server} }, Halted: func(string) error { return nil }}
 	elsewhere := Elsewhere{
 		From: envelope.Actor{Instance: asker, Role: "AGENTS", Scope: "scope:a"}, Now: time.Now,
-		Where: func(context.Context, address.Instance) (string, error) { return "http://127.0.0.1:1/", nil },
-		Seal:  func(raw []byte, _ string) ([]byte, error) { return raw, nil },
-		Post:  func(context.Context, string, []byte) (int, error) { done++; return 0, errors.New("it takes too long") },
+		Where: func(context.Context, address.Instance) (string, bool, error) {
+			return "http://127.0.0.1:1/", false, nil
+		},
+		Seal: func(raw []byte, _ string) ([]byte, error) { return raw, nil },
+		Post: func(context.Context, string, bool, []byte) (int, error) {
+			done++
+			return 0, errors.New("it takes too long")
+		},
 	}
 	sessions := Sessions{Managers: func(context.Context) ([]Managed, error) {
 		return []Managed{{

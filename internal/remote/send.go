@@ -10,8 +10,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"tutti/internal/address"
@@ -32,6 +34,8 @@ const (
 type Client struct {
 	Roots  *x509.CertPool // authorities that are believed; nil: those of the system
 	Within time.Duration  // for one request; 0: 30 s
+	// Away: the endpoint was named by another machine. What turns out to lie on this one is not connected to, under whatever name.
+	Away bool
 }
 
 // A Reply is what an endpoint answered.
@@ -87,8 +91,12 @@ func (c *Client) Post(ctx context.Context, to string, body []byte) (Reply, error
 	}
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("User-Agent", "tutti")
+	d := &net.Dialer{Timeout: dialWithin}
+	if by, err := http.ProxyFromEnvironment(q); c.Away && by == nil && err == nil { // a proxy finds the endpoint itself
+		d.Control = away
+	}
 	t := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialWithin}).DialContext,
+		Proxy: http.ProxyFromEnvironment, DialContext: d.DialContext,
 		TLSClientConfig: &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: dialWithin,
 		MaxResponseHeaderBytes: maxAnswer, DisableKeepAlives: true, DisableCompression: true,
 	}
@@ -111,6 +119,34 @@ func (c *Client) Post(ctx context.Context, to string, body []byte) (Reply, error
 		r.Body = text
 	}
 	return r, nil
+}
+
+// A HereError reports an endpoint that another machine has named and that lies on this one.
+type HereError struct{ Address string }
+
+func (e *HereError) Error() string {
+	return "not sent: another bus has named this endpoint, and it lies at " + e.Address + ", which is no other machine"
+}
+
+// Hint says what can be done about it.
+func (*HereError) Hint() string {
+	return "if that is what you want, name the endpoint yourself: --url URL"
+}
+
+// away refuses a connection to this machine. It is asked when the name is resolved.
+func away(_, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil || !LeadsAway(a.Addr()) {
+		return &HereError{Address: address}
+	}
+	return nil
+}
+
+// LeadsAway tells whether an address is that of another machine, as far as it can be seen from itself: none of a loopback, none for all
+// machines of a link, where whoever runs ours may serve it, and none for many.
+func LeadsAway(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsValid() && !a.IsLoopback() && !a.IsUnspecified() && !a.IsLinkLocalUnicast() && !a.IsMulticast()
 }
 
 // Seal signs an envelope for one endpoint. One that nobody has signed yet is bound to it first, by a member of its target that other

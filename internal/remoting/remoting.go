@@ -127,16 +127,16 @@ func ServeDrive(ctx context.Context, w *app.World, e app.Endpoint) error {
 	return s.Serve(ctx, l, o)
 }
 
-// Post sends a signed body to an endpoint. roots is a file of authorities, "" for those of the system.
-func Post(ctx context.Context, url string, body []byte, roots string) (status int, answer []byte, err error) {
-	pool, err := door.Roots(roots)
+// Post sends a signed body to an endpoint.
+func Post(ctx context.Context, to app.Destination, body []byte) (status int, answer []byte, err error) {
+	pool, err := door.Roots(to.Roots)
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := halt.Check("send to " + url); err != nil {
+	if err := halt.Check("send to " + to.URL); err != nil {
 		return 0, nil, err
 	}
-	r, err := (&remote.Client{Roots: pool}).Post(ctx, url, body)
+	r, err := (&remote.Client{Roots: pool, Away: to.Away}).Post(ctx, to.URL, body)
 	return r.Status, r.Body, err
 }
 

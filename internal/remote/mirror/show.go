@@ -113,7 +113,8 @@ func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
 }
 
 // leadsAway tells whether a URL names another machine. One that its agent reaches under a name of this kind would lead to a service of ours,
-// or of whoever runs our machine, and who answers the agent would post there.
+// or of whoever runs our machine, and who answers the agent would post there. What another name stands for is seen when it is connected to
+// (see remote.Client).
 func leadsAway(uri string) bool {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -121,8 +122,7 @@ func leadsAway(uri string) bool {
 	}
 	host := strings.ToLower(strings.TrimRight(u.Hostname(), "."))
 	if a, err := netip.ParseAddr(host); err == nil {
-		a = a.Unmap()
-		return !a.IsLoopback() && !a.IsUnspecified() && !a.IsLinkLocalUnicast() && !a.IsMulticast()
+		return remote.LeadsAway(a)
 	}
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return last != "" && last != "localhost" && (last[0] < '0' || last[0] > '9') // some read 127.1 and 0x7f000001 as addresses
