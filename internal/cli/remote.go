@@ -389,7 +389,8 @@ func (c *Call) answered(status int, answer []byte) error {
 func remoteHint(reason string) string {
 	switch reason {
 	case "no-public-key", "unauthorized-key":
-		return "register the signer there: its line of \"tutti store log instances\" here is what \"tutti register -\" takes there"
+		return "register the signer there, with its id, instance, publicKeys and scopes as its line of \"tutti store log instances\" has them here, and the roles [\"AGENTS\"] " +
+			"unless it is to have a say there: \"tutti register -\" takes that"
 	case "bad-signature", "instance-key-mismatch":
 		return "the key is not the one that is known there: tutti keys list shows which there are"
 	case "unknown-recipient":
