@@ -11,9 +11,10 @@ note() {
 }
 
 # strace shows which system calls a program makes; node runs the original's canonical form beside ours; groff reads the
-# manual pages; tmux is typed into; git, gpg, ssh, sshd and rsync carry the messages between projects and machines.
-scripts/prereqs.sh strace node groff tmux git gpg ssh sshd rsync ||
-	note "what needs strace, node, groff, tmux, git, gpg, ssh, sshd or rsync (see the line above)"
+# manual pages; tmux is typed into; git, gpg, ssh, sshd and rsync carry the messages between projects and machines; jq is
+# typed as the documentation has it.
+scripts/prereqs.sh strace node groff tmux git gpg ssh sshd rsync jq ||
+	note "what needs strace, node, groff, tmux, git, gpg, ssh, sshd, rsync or jq (see the line above)"
 
 # Without the paths of this folder in them, the compiled packages of one clone serve the next.
 export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}"
