@@ -207,6 +207,35 @@ func TestOverheard(t *testing.T) {
 	x.wants("the agent came", ghost, 202, "ok")
 }
 
+// TestNameTaken: where one of a group finds its name taken at the last moment, no marker of it is ever there, and the others are stored and
+// marked.
+func TestNameTaken(t *testing.T) {
+	var f faulty
+	taken := false
+	f.create = func(k store.Key) error {
+		if k.Kind == store.RemoteReplay && !taken { // the letters are written and have no names yet
+			taken = true
+			_, err := f.Store.Create(t.Context(), store.Key{Kind: store.Inbox, Owner: bob.Mailbox(), Name: "env-2"}, []byte(`{}`))
+			return err
+		}
+		return nil
+	}
+	x := open(t, beset(&f))
+	got := x.group("env-1", "env-2", "env-3")
+	if got[0] != 202 || got[1]/100 == 2 || got[2] != 202 {
+		t.Errorf("got %v, want that the first and the last are taken", got)
+	}
+	for i, want := range []bool{true, false, true} {
+		_, err := x.s.Get(t.Context(), store.Key{Kind: store.RemoteReplay, Name: Name(alice, fmt.Sprint("env-", i+1))})
+		if marked := err == nil; marked != want {
+			t.Errorf("envelope %d: marked is %v (%v)", i+1, marked, err)
+		}
+	}
+	if n := f.deleted.Load(); n != 0 {
+		t.Errorf("%d markers were there and had to be taken back", n)
+	}
+}
+
 // listed is what stands in the list of signatures.
 func listed(raw []byte) []byte {
 	list, _ := canonjson.Get(raw, "signatures")
