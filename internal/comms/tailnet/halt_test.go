@@ -155,12 +155,19 @@ func TestWatcherHangsOverThere(t *testing.T) {
 	m := newMachine(t, "beta")
 	m.SetEnv("FAKE_SYSTEMCTL", "hang")
 	n := newNet(m.Host())
-	done := make(chan []Result)
-	ctx, cancel := context.WithCancelCause(context.Background())
-	go func() { done <- n.Halt(ctx, "why", true, nil) }()
-	waitUntil(t, func() bool { return log(t, m) != "" })
-	cancel(os.ErrDeadlineExceeded) // stands for the limit
-	if r := (<-done)[0]; r.Err != nil || !strings.HasPrefix(r.Note("stopped"), "watcher not stopped: ") {
+	var r Result
+	// What it has said of the switch is on its way when it asks for the watcher, and nobody here can see whether it has come.
+	for onItsWay := 10 * time.Millisecond; onItsWay < 10*time.Second && !strings.HasPrefix(r.Note("stopped"), "watcher not stopped: "); onItsWay *= 4 {
+		done := make(chan []Result)
+		ctx, cancel := context.WithCancelCause(context.Background())
+		before := log(t, m)
+		go func() { done <- n.Halt(ctx, "why", true, nil) }()
+		waitUntil(t, func() bool { return log(t, m) != before })
+		time.Sleep(onItsWay)
+		cancel(os.ErrDeadlineExceeded) // stands for the limit
+		r = (<-done)[0]
+	}
+	if r.Err != nil || !strings.HasPrefix(r.Note("stopped"), "watcher not stopped: ") {
 		t.Errorf("got %v, %q; want halted, and the watcher not stopped", r.Err, r.Note("stopped"))
 	}
 	if got, on := reasonOn(t, m); !on || got != "why" {
