@@ -32,6 +32,8 @@ type known map[address.Instance][]signature.Public
 
 func (k known) Bound(i address.Instance) []signature.Public { return k[i.Canonical()] }
 
+func (known) Err() error { return nil }
+
 func (h *hall) enter(name, role string, capabilities ...string) address.Instance {
 	h.Helper()
 	i := address.Instance(fmt.Sprintf("claude:%s:%012d", name, len(h.keys)))

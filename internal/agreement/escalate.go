@@ -178,14 +178,19 @@ func (b *Bus) once(ctx context.Context, m *escalation.Matter, a negotiation.Act,
 
 // Settle records of every matter whose end has passed what applies since. It decides nothing that did not apply already, and returns
 // those of which something was written. What cannot be read or written of one negotiation is told in problems, and keeps no other from
-// being settled. Who does this again and again gives the same ends each time.
+// being settled. Nothing is settled while it cannot be told who has answered. Who does this again and again gives the same ends each time.
 func (b *Bus) Settle(ctx context.Context, a negotiation.Act, ends *escalation.Ends, now time.Time) (done []*escalation.Matter, problems []error, err error) {
+	if err := b.blind(); err != nil {
+		return nil, []error{fmt.Errorf("settle: %w", err)}, nil
+	}
 	due, problems, err := b.Matters().Lapsed(ctx, ends, now)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, m := range due {
-		_, err := b.once(ctx, m, a, declaration.Mandataire, m.LapseBody(), now, func(is *escalation.Matter) bool { return !is.Recorded && is.Answer == nil })
+		_, err := b.once(ctx, m, a, declaration.Mandataire, m.LapseBody(), now, func(is *escalation.Matter) bool {
+			return !is.Recorded && is.Answer == nil && is.Doubt == "" && b.blind() == nil
+		})
 		switch {
 		case ctx.Err() != nil:
 			return done, problems, context.Cause(ctx)
@@ -197,4 +202,12 @@ func (b *Bus) Settle(ctx context.Context, a negotiation.Act, ends *escalation.En
 		}
 	}
 	return done, problems, nil
+}
+
+// blind is why persons cannot be told by their keys now, nil where they can or where nobody is known at all.
+func (b *Bus) blind() error {
+	if b.Persons == nil {
+		return nil
+	}
+	return b.Persons.Err()
 }

@@ -165,3 +165,56 @@ func entryHashes(h *hall) (all []string) {
 	}
 	return all
 }
+
+// blind are persons whose keys cannot be read at the moment.
+type blind struct{ known }
+
+func (blind) Bound(address.Instance) []signature.Public { return nil }
+func (blind) Err() error                                { return errors.New("the disk is away") }
+
+// TestDoubtIsNotSettled: who does not know a person, or cannot tell at the moment, does not write for everybody that nobody has answered.
+func TestDoubtIsNotSettled(t *testing.T) {
+	t.Parallel()
+	h := newHall(t)
+	ana, bob := h.enter("ana", "CONDUCTOR"), h.enter("bob", "CONDUCTOR")
+	boss := h.person("boss", "PRINCIPAL", "scope:x")
+	h.open(ana, bob)
+	h.escalate(ana, "evt-1", "decide", choice)
+	if err := h.answer(boss, "evt-1", "keep"); err != nil {
+		t.Fatal(err)
+	}
+	later := h.now.Add(2 * time.Hour)
+	lapsed := func(who string, persons escalation.Persons, problems int) *escalation.Matter {
+		t.Helper()
+		b := New(h.bus.store, h.bus.registry, nil)
+		b.Persons = persons
+		done, told, err := b.Settle(t.Context(), h.act(bob), &escalation.Ends{}, later)
+		if err != nil || len(done) > 0 || len(told) != problems {
+			t.Errorf("%s: settled %d, problems %v, %v; want none settled and %d problems", who, len(done), told, err, problems)
+		}
+		m, err := b.Matters().Find(t.Context(), "evt-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	key := h.keys[boss].Public()
+	if m := lapsed("who does not know the person", known{}, 0); m.Doubt != boss || m.DoubtKey != key {
+		t.Errorf("doubt %q, key %s, want the person and the key", m.Doubt, m.DoubtKey.Short())
+	}
+	lapsed("who cannot tell", blind{}, 1)
+	// Revoked since: it was still an answer for who knows the person.
+	before, problems := []string(nil), error(nil)
+	if before, problems = h.bus.Matters().Sealed(t.Context(), boss, key); problems != nil || len(before) != 1 {
+		t.Fatal(before, problems)
+	}
+	if err := h.bus.registry.Revoke(t.Context(), boss, key.PEM(), registry.Revocation{By: h.keys[boss], Before: before}, h.now); err != nil {
+		t.Fatal(err)
+	}
+	if m := lapsed("after the key was revoked", known{}, 0); m.Doubt != boss {
+		t.Errorf("doubt %q after the key was revoked, want the person", m.Doubt)
+	}
+	if m := lapsed("who knows the person", h.known, 0); m.Answer == nil || m.Recorded {
+		t.Errorf("in the end: %+v, recorded %v", m.Answer, m.Recorded)
+	}
+}

@@ -44,10 +44,14 @@ func (c *Call) matterTerms(payload []byte, now time.Time) ([]byte, error) {
 func (c *Call) matters(mode app.Mode) (*deal, error) {
 	d := &deal{Call: c, now: time.Now()}
 	var err error
-	if d.w, err = c.world(mode); err == nil {
-		d.bus = d.w.Agreements()
+	if d.w, err = c.world(mode); err != nil {
+		return d, err
 	}
-	return d, err
+	d.bus = d.w.Agreements()
+	if err := d.w.Pins.Err(); err != nil {
+		c.warn("whose answers count cannot be told now: %s", Clean(err.Error()))
+	}
+	return d, nil
 }
 
 // runEscalations lists what waits for somebody.
@@ -143,8 +147,7 @@ func (d *deal) sayMatter(m *escalation.Matter, whole bool) {
 		d.prose("  ! ", 4, "its id is also that of "+plural(m.Repeats, "more line")+" in a journal: this one stands")
 	}
 	if m.Doubt != "" && m.Answer == nil {
-		d.prose("  ! ", 4, Clean(string(m.Doubt))+" has answered under a key that nobody has said here to be theirs, which does not count; if it is: tutti keys trust "+
-			Clean(app.QuoteArg(string(m.Doubt))))
+		d.prose("  ! ", 4, doubtLine(m))
 	}
 	if whole {
 		if m.Negotiation != "" {
@@ -170,12 +173,21 @@ func (d *deal) sayMatter(m *escalation.Matter, whole bool) {
 		tense := "without an answer until "
 		if state == escalation.Lapsed {
 			tense = "nobody has answered until "
+			if m.Doubt != "" {
+				tense = "no answer that counts here came until "
+			}
 		}
 		d.prose("  ", 2, Clean(tense+m.Until.Local().Format("2006-01-02 15:04")+": "+m.Fallback))
 	}
 	if state == escalation.Open {
 		d.line("  next:  " + answerLine(m))
 	}
+}
+
+// doubtLine says who has answered under a key of which nothing is known here.
+func doubtLine(m *escalation.Matter) string {
+	return Clean(string(m.Doubt)) + " has answered under the key " + m.DoubtKey.Short() + ", which nobody has said here to be theirs, and which does not count; if it is: tutti keys trust " +
+		Clean(app.QuoteArg(string(m.Doubt)))
 }
 
 // answerLine is what to type to answer a matter.
@@ -199,6 +211,9 @@ func runEscalationAnswer(ctx context.Context, c *Call) error {
 		return err
 	}
 	d.id = m.Negotiation
+	if m.Doubt != "" && m.Answer == nil {
+		d.warn("%s", doubtLine(m))
+	}
 	const own = "type it in a terminal of your own, outside of any agent program"
 	who, err := d.w.Identity.Speak(ctx, factsOf(c.App), identity.Ask{As: c.value("instance")}, d.now)
 	if err != nil {

@@ -35,8 +35,8 @@ func (n *Ends) Next() (first time.Time) {
 	return first
 }
 
-// Lapsed returns the matters whose end has passed without an answer and of which that is not on record, the oldest first. Journals that
-// cannot be read are told in problems, and read again the next time.
+// Lapsed returns the matters whose end has passed without an answer and of which that is not on record, the oldest first. One whose answer
+// others may know to be one is none of them. Journals that cannot be read are told in problems, and read again the next time.
 func (m *Matters) Lapsed(ctx context.Context, n *Ends, now time.Time) (due []*Matter, problems []error, err error) {
 	names, err := m.journals(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (m *Matters) lapsed(ctx context.Context, n *Ends, name string, now time.Tim
 	}
 	j = &ending{read: end, seen: true}
 	for _, one := range all {
-		if one.Recorded || one.Until.IsZero() || one.Answer != nil {
+		if one.Recorded || one.Until.IsZero() || one.Answer != nil || one.Doubt != "" {
 			continue
 		}
 		if one.State(now) == Lapsed {

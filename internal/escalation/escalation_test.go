@@ -30,6 +30,8 @@ type known map[address.Instance]signature.Public
 
 func (k known) Bound(i address.Instance) []signature.Public { return []signature.Public{k[i]} }
 
+func (known) Err() error { return nil }
+
 func TestTermsCheck(t *testing.T) {
 	t.Parallel()
 	two := []Option{{"keep", "keep"}, {"drop", "drop"}}

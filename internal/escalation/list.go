@@ -30,6 +30,8 @@ type People interface {
 // change. A *trust.Pins is one.
 type Persons interface {
 	Bound(i address.Instance) []signature.Public
+	// Err is why that memory cannot be read now: nobody is known then, which says nothing about anybody.
+	Err() error
 }
 
 // A Router finds to whom a matter goes by the rules, whatever its writer says. known is false when that cannot be told.
@@ -289,86 +291,6 @@ func (f *fold) routed(one *Matter) {
 		one.Said = said
 	}
 	one.Target, one.Authority, one.Source = tidy(to.Target), to.Authority, to.Source
-}
-
-// May tells whether somebody may answer a matter, also by his role. attended is false where nobody has shown to be at the terminal.
-func (m *Matters) May(ctx context.Context, one *Matter, who address.Instance, attended bool) error {
-	if err := one.May(who, attended); err != nil {
-		return err
-	}
-	role := one.Role()
-	if role == "" || one.Negotiation == "" {
-		return nil
-	}
-	r, err := m.people.Registered(ctx, who)
-	if errors.Is(err, registry.ErrNotRegistered) {
-		r, err = &registry.Registration{}, nil
-	}
-	if err == nil && !slices.Contains(r.Roles, role) {
-		err = &RoleError{Role: role, Who: who}
-	}
-	return err
-}
-
-// A RoleError reports a person without the role for which a matter is.
-type RoleError struct {
-	Role string
-	Who  address.Instance
-}
-
-func (e *RoleError) Error() string {
-	return fmt.Sprintf("it is for a %s, and %s is not registered as one", e.Role, e.Who)
-}
-
-// answer takes an answer if it is one: by a person who may, under that person's key, before the end.
-func (f *fold) answer(one *Matter, e *journal.Entry, said, note []byte) {
-	a := Answer{By: e.Actor.Instance}
-	a.Text, _ = canonjson.String(said)
-	a.Note, _ = canonjson.String(note)
-	at, known := envelope.ParseTime(e.CreatedAt)
-	a.At = at
-	late := !one.Until.IsZero() && (!known || !at.Before(one.Until))
-	if late || a.Text == "" || len(a.Text) > MaxAnswer || one.May(a.By, true) != nil {
-		return
-	}
-	a.Hash = e.EntryHash()
-	key, sealed, err := f.m.sealed(f.ctx, a.By, a.Hash, func(key signature.Public) bool {
-		return journal.SealOf(e, journal.Keys{Active: []signature.Public{key}}) == journal.SealGood
-	})
-	if err != nil {
-		f.err = err
-	}
-	if a.Key = key; !sealed {
-		if err == nil && one.Doubt == "" && f.seal(e) == journal.SealGood {
-			one.Doubt = a.By
-		}
-		return
-	}
-	if err := f.m.May(f.ctx, one, a.By, true); err != nil {
-		if _, not := errors.AsType[*RoleError](err); !not {
-			f.err = err
-		}
-		return
-	}
-	a.Note = plain.Cut(a.Note, MaxAnswer)
-	if len(one.Options) > 0 {
-		o, ok := one.Option(a.Text)
-		if !ok {
-			return
-		}
-		a.Text = o.ID
-	}
-	one.Answer = &a
-}
-
-// seal is what the seal of an entry proves.
-func (f *fold) seal(e *journal.Entry) journal.Seals {
-	keys, err := f.m.keys(f.ctx, e.Actor.Instance)
-	if err != nil {
-		f.err = err
-		return journal.SealBad
-	}
-	return journal.SealOf(e, journal.Keys{Active: keys.Active, Revoked: keys.Revoked})
 }
 
 // A ManyError reports an id that matters of several negotiations bear: whoever can write a journal can take one. Nothing but a claim says

@@ -76,9 +76,10 @@ type Matter struct {
 	Answer *Answer // nil: none that counts
 	// Doubt is who has answered under a key that the registry has, and that nobody here has said to be that person's; "" for nobody.
 	Doubt    address.Instance
-	Recorded bool // that it lapsed is on record
-	Repeats  int  // how many later entries of the journal bear its id, and count for nothing
-	Loose    bool // its writer has keys and has not sealed it: somebody else may have written it
+	DoubtKey signature.Public // that key
+	Recorded bool             // that it lapsed is on record
+	Repeats  int              // how many later entries of the journal bear its id, and count for nothing
+	Loose    bool             // its writer has keys and has not sealed it: somebody else may have written it
 	ended    bool
 }
 

@@ -62,6 +62,9 @@ func (m *Matter) JSON(now time.Time) []byte {
 	}
 	if m.Answer == nil {
 		o.Opt("doubt", string(m.Doubt))
+		if m.Doubt != "" {
+			o.Str("doubtKey", m.DoubtKey.Short())
+		}
 	}
 	if !m.Until.IsZero() {
 		o.Str("until", envelope.Stamp(m.Until))
