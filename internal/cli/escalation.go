@@ -187,7 +187,7 @@ func (d *deal) sayMatter(m *escalation.Matter, whole bool) {
 // doubtLine says who has answered under a key of which nothing is known here.
 func doubtLine(m *escalation.Matter) string {
 	return Clean(string(m.Doubt)) + " has answered under the key " + m.DoubtKey.Short() + ", which nobody has said here to be theirs, and which does not count; if it is: tutti keys trust " +
-		Clean(app.QuoteArg(string(m.Doubt)))
+		Clean(app.QuoteArg(string(m.Doubt))) + ", with --public-key where it shows another key"
 }
 
 // answerLine is what to type to answer a matter.

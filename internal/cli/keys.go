@@ -122,18 +122,24 @@ func (c *Call) keyArgs(ctx context.Context, w *app.World) (who address.Instance,
 	if path == "" {
 		return "", "", c.missing("public-key")
 	}
+	pem, err = c.readKey(path)
+	return who, pem, err
+}
+
+// readKey reads the text of a public key.
+func (c *Call) readKey(path string) (pem string, err error) {
 	f, err := os.Open(path)
 	if err == nil {
 		defer f.Close()
 		var data []byte
 		if data, err = io.ReadAll(io.LimitReader(f, 64<<10)); err == nil {
-			return who, string(data), nil
+			return string(data), nil
 		}
 	}
 	if c.under == H2A {
-		return "", "", usagef("%s", err)
+		return "", usagef("%s", err)
 	}
-	return "", "", failIO("", err, "read the public key")
+	return "", failIO("", err, "read the public key")
 }
 
 // keysChanged says what became of a key, and how many are active now.

@@ -132,7 +132,21 @@ func (d *deal) knowsKey(ctx context.Context, who address.Instance, key *signatur
 		}
 	}
 	if _, is := errors.AsType[*agreement.KeyError](err); is {
-		return refuse("tutti keys trust "+app.QuoteArg(string(who))+"   # if the key is yours", "%s", Clean(err.Error()))
+		return refuse(d.keyHint(ctx, who, key.Public()), "%s", Clean(err.Error()))
 	}
 	return err
+}
+
+// keyHint is what to type where the key of a person that lies here does not count.
+func (d *deal) keyHint(ctx context.Context, who address.Instance, key signature.Public) string {
+	keys, err := d.w.Registry.Keys(ctx, who)
+	_, public, ferr := d.w.Ring.Files(who)
+	name, of := Clean(app.QuoteArg(string(who))), " --public-key "+Clean(app.QuoteArg(public))
+	switch {
+	case err != nil || ferr != nil || slices.Contains(keys.Active, key):
+		return "tutti keys trust " + name + of + "   # if the key is yours"
+	case slices.Contains(keys.Revoked, key):
+		return "tutti keys generate --force --instance " + name + "   # a new pair, which is then to be added"
+	}
+	return "tutti keys add --instance " + name + of + "   # if the key is yours"
 }

@@ -5,12 +5,15 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
+	"tutti/internal/registry"
+	"tutti/internal/signature"
 )
 
 // runKeysTrust pins the registered key of an agent, on the word of a person.
@@ -35,10 +38,10 @@ func runKeysTrust(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	if len(keys.Active) == 0 {
-		return badState(c.trustHint(ctx, w, who), "%s has no active key here", Clean(string(who)))
+	next, err := c.toTrust(ctx, w, who, keys)
+	if err != nil {
+		return err
 	}
-	next := keys.Active[len(keys.Active)-1] // of several the one added last is what the agent signs with from now on
 	before := "none"
 	if has {
 		before = pinned[0].Short()
@@ -49,10 +52,65 @@ func runKeysTrust(ctx context.Context, c *Call) error {
 	if err := c.confirmPin(who, has && pinned[0] == next); err != nil {
 		return err
 	}
-	if err := w.Pins.Trust(who, next, time.Now()); err != nil {
+	if err := trustKey(w, who, next, keys); err != nil {
 		return failIO("", err, "")
 	}
 	return c.pinChanged(who, "pinned", next.Short())
+}
+
+// toTrust is the key that is meant: that of the file, else the one added last, with which the agent signs from now on. Of a person it is the
+// last one that nobody has said to be theirs: what they have answered may be under an earlier one.
+func (c *Call) toTrust(ctx context.Context, w *app.World, who address.Instance, keys *registry.Keys) (next signature.Public, err error) {
+	known := w.Pins.Bound(who)
+	if path := c.value("public-key"); path != "" {
+		pem, err := c.readKey(path)
+		if err != nil {
+			return next, err
+		}
+		if next, err = signature.ParsePublic(pem); err != nil {
+			return next, usagef("%s: %s", Clean(path), Clean(err.Error()))
+		}
+		const list = "tutti keys list --instance "
+		switch {
+		case slices.Contains(keys.Active, next):
+		case !slices.Contains(keys.Revoked, next):
+			return next, badState(list+app.QuoteArg(string(who)), "%s is no key of %s here", next.Short(), Clean(string(who)))
+		case !isPerson(who) || !provedGone(keys, append(known, next), next): // of a person that says what the key has sealed before
+			return next, badState(list+app.QuoteArg(string(who)), "the key %s of %s was revoked", next.Short(), Clean(string(who)))
+		}
+		return next, nil
+	}
+	if len(keys.Active) == 0 {
+		return next, badState(c.trustHint(ctx, w, who), "%s has no active key here", Clean(string(who)))
+	}
+	if isPerson(who) {
+		for _, key := range slices.Backward(keys.Active) {
+			if !slices.Contains(known, key) {
+				return key, nil
+			}
+		}
+	}
+	return keys.Active[len(keys.Active)-1], nil
+}
+
+// provedGone tells whether a revocation of a key counts for who knows an instance by some keys.
+func provedGone(keys *registry.Keys, known []signature.Public, key signature.Public) bool {
+	return slices.ContainsFunc(keys.Held(known), func(h registry.Held) bool { return h.Key == key && h.Revoked })
+}
+
+// trustKey pins a key. Where it is an earlier one of a person that one is known from now on, and mail is checked with the later one as before.
+func trustKey(w *app.World, who address.Instance, next signature.Public, keys *registry.Keys) error {
+	pinned, _ := w.Pins.Get(who)
+	later := slices.DeleteFunc(pinned, func(key signature.Public) bool {
+		return !isPerson(who) || !slices.Contains(w.Pins.Bound(who), key) || slices.Index(keys.Active, key) <= slices.Index(keys.Active, next)
+	})
+	now := time.Now()
+	for _, key := range append([]signature.Public{next}, later...) {
+		if err := w.Pins.Trust(who, key, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // trustHint says what to type for a name that nobody signs under. A key is pinned for a full id only: who else is called so
