@@ -1,8 +1,10 @@
 package agreement
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -128,7 +130,7 @@ func TestRevokedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, err := h.bus.Matters().Sealed(t.Context(), boss, key.Public())
-	if err != nil || len(before) != 1 {
+	if len(err) > 0 || len(before) != 1 {
 		t.Fatalf("sealed %v, %v, want one answer", before, err)
 	}
 	then := h.now
@@ -204,8 +206,8 @@ func TestDoubtIsNotSettled(t *testing.T) {
 	}
 	lapsed("who cannot tell", blind{}, 1)
 	// Revoked since: it was still an answer for who knows the person.
-	before, problems := []string(nil), error(nil)
-	if before, problems = h.bus.Matters().Sealed(t.Context(), boss, key); problems != nil || len(before) != 1 {
+	before, problems := New(h.bus.store, h.bus.registry, nil).Matters().Sealed(t.Context(), boss, key) // of whom nobody is known to
+	if len(problems) > 0 || len(before) != 1 {
 		t.Fatal(before, problems)
 	}
 	if err := h.bus.registry.Revoke(t.Context(), boss, key.PEM(), registry.Revocation{By: h.keys[boss], Before: before}, h.now); err != nil {
@@ -216,5 +218,33 @@ func TestDoubtIsNotSettled(t *testing.T) {
 	}
 	if m := lapsed("who knows the person", h.known, 0); m.Answer == nil || m.Recorded {
 		t.Errorf("in the end: %+v, recorded %v", m.Answer, m.Recorded)
+	}
+}
+
+// noAlerts is a store of which one folder cannot be read.
+type noAlerts struct{ escalation.Store }
+
+func (s noAlerts) List(ctx context.Context, kind store.Kind, name string) iter.Seq2[store.Entry, error] {
+	if kind != store.Escalation {
+		return s.Store.List(ctx, kind, name)
+	}
+	return func(yield func(store.Entry, error) bool) { yield(store.Entry{}, errors.New("the disk is away")) }
+}
+
+// TestSealedWithTrouble: what cannot be read is told beside what can.
+func TestSealedWithTrouble(t *testing.T) {
+	t.Parallel()
+	h := newHall(t)
+	ana, bob := h.enter("ana", "CONDUCTOR"), h.enter("bob", "CONDUCTOR")
+	boss := h.person("boss", "PRINCIPAL", "scope:x")
+	h.open(ana, bob)
+	h.escalate(ana, "evt-1", "decide", `{"question":"q"}`)
+	if err := h.answer(boss, "evt-1", "keep"); err != nil {
+		t.Fatal(err)
+	}
+	s := noAlerts{h.bus.store}
+	before, problems := escalation.New(s, h.bus.registry, h.known, nil).Sealed(t.Context(), boss, h.keys[boss].Public())
+	if len(before) != 1 || len(problems) != 1 {
+		t.Errorf("sealed %v, problems %v, want one of each", before, problems)
 	}
 }

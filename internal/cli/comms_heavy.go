@@ -34,8 +34,8 @@ type commsParts struct {
 	waiting func(ctx context.Context, c *Call, w *app.World, v *statusView, person func() bool) error
 	// waits is what waits for an agent.
 	waits func(ctx context.Context, w *app.World, me address.Instance, submitter string) ([]waiting.Item, error)
-	// sealed are the hashes of what a person has answered under a key.
-	sealed func(ctx context.Context, w *app.World, who address.Instance, key signature.Public) ([]string, error)
+	// sealed are the hashes of what a person has answered under a key, and what of that could not be read.
+	sealed func(ctx context.Context, w *app.World, who address.Instance, key signature.Public) ([]string, []error)
 	// seat is who conducts the folder here.
 	seat func(ctx context.Context, c *Call, w *app.World) (*seatView, error)
 	// projects leads hooks to the mail between projects. Settings are read only when some has come.

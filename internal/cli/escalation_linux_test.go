@@ -177,11 +177,31 @@ func TestTrustEarlierKey(t *testing.T) {
 	d.run(0, "keys", "trust", me, "--yes", "--public-key", old)
 	d.has(d.run(0, "escalation", "show", "evt-1"), answered)
 
-	// Also once it was revoked: its revocation says what was sealed with it.
-	d.env = mine
+	// Also once it was revoked, by the person who does not know here by which key they are known: its revocation says what was sealed with it,
+	// and proves itself to who does.
+	who()
 	d.run(0, "keys", "revoke", "--instance", me, "--public-key", old)
+	d.env = mine
+	d.has(d.run(0, "escalation", "show", "evt-1"), answered)
 	who()
 	d.has(d.run(0, "escalation", "show", "evt-1"), doubt)
 	d.run(0, "keys", "trust", me, "--yes", "--public-key", old)
 	d.has(d.run(0, "escalation", "show", "evt-1"), answered)
+}
+
+// TestRevokedWithoutAnother: who has no key left to prove a revocation with is told what that takes away, and can revoke all the same.
+func TestRevokedWithoutAnother(t *testing.T) {
+	t.Parallel()
+	d := newSitting(t)
+	me := d.me()
+	d.open()
+	d.ask("evt-1", "which schema?")
+	d.run(0, "escalation", "answer", "evt-1", "keep")
+	_, old := d.pair(me, "new")
+	private := strings.TrimSuffix(old, ".pub.pem") + ".key.pem"
+	if err := os.WriteFile(private, []byte("torn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.has(d.run(0, "keys", "revoke", "--instance", me, "--public-key", old), "cannot prove anything", "is forgotten, and nothing that", "revoked")
+	d.has(d.run(0, "escalation", "show", "evt-1"), "which nobody has said here to be theirs")
 }

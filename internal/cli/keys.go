@@ -93,17 +93,13 @@ func runKeysRevoke(ctx context.Context, c *Call) error {
 	if c.comms == nil && isPerson(who) {
 		return c.toHeavy() // which reads what was answered under the key
 	}
-	how, err := c.revocation(ctx, w, who, pem)
-	if err != nil {
-		return err
-	}
-	if err := w.Registry.Revoke(ctx, who, pem, how, time.Now()); err != nil {
+	if err := w.Registry.Revoke(ctx, who, pem, c.revocation(ctx, w, who, pem), time.Now()); err != nil {
 		if errors.Is(err, registry.ErrNotRegistered) {
 			err = failWith(registry.ErrKeyNotActive, string(who)+" is not registered")
 		}
 		return c.registryFault(err)
 	}
-	if err := revokedKey(w, who, pem, how); err != nil {
+	if err := revokedKey(ctx, w, who, pem); err != nil {
 		return err
 	}
 	short := ""

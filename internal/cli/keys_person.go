@@ -58,39 +58,81 @@ func addedKey(w *app.World, who address.Instance, public signature.Public, prove
 	return nil
 }
 
-// revocation is what is said when a key is revoked. Of that of a person the answers that were sealed with it stay: they are named.
-func (c *Call) revocation(ctx context.Context, w *app.World, who address.Instance, pem string) (how registry.Revocation, err error) {
+// revocation is what is said when a key is revoked. Of that of a person the answers that were sealed with it stay: they are named, as far as they
+// can be read. Whatever is missing for that is told, and no hindrance: a key that was stolen has to go.
+func (c *Call) revocation(ctx context.Context, w *app.World, who address.Instance, pem string) (how registry.Revocation) {
 	public, err := signature.ParsePublic(pem)
 	if err != nil || !isPerson(who) {
-		return how, nil // what is no key has sealed nothing
+		return how // what is no key has sealed nothing
 	}
-	if how.Before, err = c.comms.sealed(ctx, w, who, public); err != nil {
-		return how, err
+	how.Before = c.sealedBefore(c.comms.sealed(ctx, w, who, public))
+	how.By = c.prover(ctx, w, who)
+	known := w.Pins.Bound(who)
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil || how.By != nil && usable(keys, known, how.By.Public()) {
+		return how
 	}
-	if n := len(how.Before); n > registry.MaxBefore {
+	switch {
+	case slices.Contains(known, public):
+		c.warn("there is no key of %s here that is known here to prove it with: the key %s is forgotten, and nothing that was answered under it counts here any more",
+			Clean(string(who)), public.Short())
+	case usable(keys, known, public):
+		c.warn("there is no key of %s here that is known here to prove it with: what is signed with %s goes on to count here", Clean(string(who)), public.Short())
+	}
+	return how
+}
+
+// sealedBefore is what a revocation names of what was sealed under a key, and says what it does not.
+func (c *Call) sealedBefore(hashes []string, problems []error) []string {
+	const most = 20
+	for n, err := range problems {
+		if n == most {
+			c.warn("and %d more", len(problems)-most)
+			break
+		}
+		c.warn("answers under this key may be missing, and no longer count then: %s", Clean(err.Error()))
+	}
+	if n := len(hashes); n > registry.MaxBefore {
 		c.warn("%s stay answered, the newest; %d older ones were answered under this key, too, and no longer count", plural(registry.MaxBefore, "matter"), n-registry.MaxBefore)
-		how.Before = how.Before[:registry.MaxBefore]
+		hashes = hashes[:registry.MaxBefore]
 	}
+	return hashes
+}
+
+// prover is the key that lies here of a person, if it is one that is in use: by it others who know the person see who revokes. nil: there is none.
+func (c *Call) prover(ctx context.Context, w *app.World, who address.Instance) *signature.Private {
 	if !w.Ring.Has(who) {
-		return how, nil
+		return nil
 	}
 	own, err := w.Ring.Load(who)
+	if err == nil {
+		var keys *registry.Keys
+		if keys, err = w.Registry.Keys(ctx, who); err == nil && !slices.Contains(keys.Active, own.Public()) {
+			return nil
+		}
+	}
 	if err != nil {
-		return how, err
+		c.warn("the key of %s that lies here cannot prove anything: %s", Clean(string(who)), Clean(err.Error()))
+		return nil
 	}
-	keys, err := w.Registry.Keys(ctx, who)
-	if err == nil && slices.ContainsFunc(keys.Held(w.Pins.Bound(who)), func(h registry.Held) bool { return h.Key == own.Public() && !h.Revoked }) {
-		how.By = own
-	}
-	return how, err
+	return own
+}
+
+// usable tells whether a key is in use as one of somebody who is known by some keys.
+func usable(keys *registry.Keys, known []signature.Public, key signature.Public) bool {
+	return slices.ContainsFunc(keys.Held(known), func(h registry.Held) bool { return h.Key == key && !h.Revoked })
 }
 
 // revokedKey forgets a key of a person that no other one could be shown to revoke: here the word of who is at the terminal is enough.
-func revokedKey(w *app.World, who address.Instance, pem string, how registry.Revocation) error {
+func revokedKey(ctx context.Context, w *app.World, who address.Instance, pem string) error {
 	public, err := signature.ParsePublic(pem)
 	known := w.Pins.Bound(who)
-	if err != nil || !isPerson(who) || how.By != nil || !slices.Contains(known, public) {
+	if err != nil || !isPerson(who) || !slices.Contains(known, public) {
 		return nil
+	}
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil || !usable(keys, known, public) {
+		return err // it is seen to be revoked
 	}
 	now := time.Now()
 	if _, err := w.Pins.Forget(who, now); err != nil {
@@ -108,7 +150,7 @@ func revokedKey(w *app.World, who address.Instance, pem string, how registry.Rev
 }
 
 // sealedBy are the hashes of what a person has answered under a key.
-func sealedBy(ctx context.Context, w *app.World, who address.Instance, key signature.Public) ([]string, error) {
+func sealedBy(ctx context.Context, w *app.World, who address.Instance, key signature.Public) ([]string, []error) {
 	return w.Agreements().Matters().Sealed(ctx, who, key)
 }
 

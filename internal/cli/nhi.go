@@ -189,11 +189,11 @@ func runNHIOffboard(ctx context.Context, c *Call) error {
 	if by, err := c.peek(ctx, w); err == nil { // who cannot be told is not on record
 		l.By = by.Instance
 	}
-	sealed := func(ctx context.Context, who address.Instance, key signature.Public) ([]string, error) {
+	sealed := func(ctx context.Context, who address.Instance, key signature.Public) []string {
 		if !isPerson(who) {
-			return nil, nil
+			return nil
 		}
-		return sealedBy(ctx, w, who, key)
+		return c.sealedBefore(sealedBy(ctx, w, who, key))
 	}
 	t, err := (&nhi.Desk{Registry: w.Registry, Presence: w.Presence, Log: w.Store, Sealed: sealed}).Offboard(ctx, l, time.Now())
 	if err != nil {

@@ -180,7 +180,8 @@ $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
 		},
 		Does: `Revokes a key: what it signs is no longer verified. It can never be made active again. That of a person is revoked by a
-person at a terminal, and what was answered under it until then remains answered.`,
+person at a terminal, and what was answered under it until then remains answered if a private key of that person lies here to
+prove it with. Without one the key is only forgotten here, with what was answered under it: a warning says so.`,
 		Examples: "$ tutti keys revoke --instance claude:api:3f2a9c01b7de --public-key old.pem",
 		Exit:     "0 done; 1 wrong usage; 2 the key is not active; 3 a file could not be read or written",
 	},

@@ -1,6 +1,7 @@
 package escalation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -92,13 +93,69 @@ func (m *Matters) sealed(ctx context.Context, who address.Instance, hash string,
 	return key, false, err
 }
 
-// Sealed are the hashes of the answers that a person has given under a key, the newest first, which a revocation of that key names.
-func (m *Matters) Sealed(ctx context.Context, who address.Instance, key signature.Public) (hashes []string, err error) {
-	all, _, err := m.All(ctx)
-	for _, one := range slices.Backward(all) {
-		if a := one.Answer; a != nil && a.Key == key && a.Hash != "" && a.By.Canonical() == who.Canonical() {
-			hashes = append(hashes, a.Hash)
+// Sealed are the hashes of the answers that a person has given under a key, the newest first, which a revocation of that key names. Others may
+// know the person by it, so it does not matter whether anybody here has said to. What cannot be read is told in problems, and may lack.
+func (m *Matters) Sealed(ctx context.Context, who address.Instance, key signature.Public) (hashes []string, problems []error) {
+	known := *m
+	known.persons = also{m.persons, who.Canonical(), key}
+	if m.persons != nil && m.persons.Err() != nil {
+		problems = append(problems, m.persons.Err())
+	}
+	names, err := m.journals(ctx)
+	if n := len(names) - maxJournals; n > 0 {
+		problems = append(problems, &MoreError{Left: n, What: "journals"})
+		names = names[:maxJournals]
+	}
+	if err != nil {
+		problems = append(problems, err)
+	}
+	var all []*Matter
+	for _, name := range names {
+		found, notes, err := known.in(ctx, name)
+		for _, note := range notes {
+			if _, more := errors.AsType[*MoreError](note); more { // the others are no matters
+				problems = append(problems, note)
+			}
+		}
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if all = append(all, found...); ctx.Err() != nil {
+			return nil, problems
 		}
 	}
-	return hashes, err
+	alerts, bad, err := known.alerts(ctx)
+	if err != nil {
+		bad = append(bad, err)
+	}
+	all, problems = append(all, alerts...), append(problems, bad...)
+	var given []*Answer
+	for _, one := range all {
+		if a := one.Answer; a != nil && a.Key == key && a.Hash != "" && a.By.Canonical() == who.Canonical() {
+			given = append(given, a)
+		}
+	}
+	slices.SortStableFunc(given, func(a, b *Answer) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Hash, b.Hash)) })
+	for _, a := range given {
+		hashes = append(hashes, a.Hash)
+	}
+	return hashes, problems
+}
+
+// also are persons of whom one is known by one more key.
+type also struct {
+	Persons
+	who address.Instance
+	key signature.Public
+}
+
+// Bound are the keys that somebody is known by.
+func (p also) Bound(i address.Instance) (all []signature.Public) {
+	if p.Persons != nil {
+		all = p.Persons.Bound(i)
+	}
+	if i.Canonical() == p.who && !slices.Contains(all, p.key) {
+		all = append(slices.Clip(all), p.key)
+	}
+	return all
 }

@@ -22,8 +22,9 @@ type Desk struct {
 	Registry *registry.Registry
 	Presence *presence.Presence
 	Log      store.Log
-	// Sealed are the hashes of what somebody has sealed under a key that stays in force when that is revoked; nil: nothing does.
-	Sealed func(ctx context.Context, who address.Instance, key signature.Public) ([]string, error)
+	// Sealed are the hashes of what somebody has sealed under a key that stays in force when that is revoked; nil: nothing does. What it
+	// cannot read it tells whoever it belongs to: it keeps nobody from being taken out of service.
+	Sealed func(ctx context.Context, who address.Instance, key signature.Public) []string
 }
 
 // A Leave says who goes.
@@ -112,11 +113,7 @@ func (d *Desk) revokeKeys(ctx context.Context, reg *registry.Registration, now t
 	}
 	revoked := 0
 	for _, pem := range append(keys.PEM, keys.Gone...) {
-		how, err := d.revocation(ctx, reg.Instance, pem)
-		if err != nil {
-			return revoked, err
-		}
-		switch err := d.Registry.Revoke(ctx, reg.Instance, pem, how, now); {
+		switch err := d.Registry.Revoke(ctx, reg.Instance, pem, d.revocation(ctx, reg.Instance, pem), now); {
 		case err == nil:
 			revoked++
 		case !errors.Is(err, registry.ErrKeyNotActive):
@@ -126,13 +123,13 @@ func (d *Desk) revokeKeys(ctx context.Context, reg *registry.Registration, now t
 	return revoked, nil
 }
 
-func (d *Desk) revocation(ctx context.Context, who address.Instance, pem string) (how registry.Revocation, err error) {
-	key, bad := signature.ParsePublic(pem)
-	if d.Sealed != nil && bad == nil {
-		how.Before, err = d.Sealed(ctx, who, key)
+func (d *Desk) revocation(ctx context.Context, who address.Instance, pem string) (how registry.Revocation) {
+	key, err := signature.ParsePublic(pem)
+	if d.Sealed != nil && err == nil {
+		how.Before = d.Sealed(ctx, who, key)
 		how.Before = how.Before[:min(len(how.Before), registry.MaxBefore)]
 	}
-	return how, err
+	return how
 }
 
 // sessions are those of an instance and its subagents that are there.
