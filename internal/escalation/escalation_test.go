@@ -195,6 +195,16 @@ func TestAlerts(t *testing.T) {
 	if _, err := m.Find(t.Context(), "evt-1"); !errors.Is(err, ErrNone) {
 		t.Errorf("no matter: %v", err)
 	}
+	// An entry that bears the address of the agent keeps nobody from the alert.
+	for _, name := range []string{"n:1", "n:2"} {
+		line := fmt.Sprintf(`{"id":%q,"type":"escalate","actor":{"instance":"codex:x:1"},"body":{"kind":"escalation","channel":"decide","payload":"q"},"negotiationId":%q}`, agent, name)
+		if _, err := s.Append(t.Context(), store.Key{Kind: store.Journal, Name: address.Segment(name)}, store.AnyEnd, []byte(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if one, err = m.Find(t.Context(), string(agent)); err != nil || one.Negotiation != "" || one.Repeats != 2 {
+		t.Errorf("its id was taken: %+v, %v, want the alert and two that are counted", one, err)
+	}
 }
 
 // TestLongTexts: what other programs write has no limits, and is shown with those that hold here.

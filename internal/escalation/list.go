@@ -305,7 +305,8 @@ func (e *ManyError) Error() string {
 }
 
 // Find returns a matter by its id: the entry, or the agent of an alert. Of several with one id in different negotiations it is the only
-// one that is not loose, else a *ManyError names them. ErrNone: there is none.
+// one that is not loose, else a *ManyError names them. The alert of an agent stands before entries that bear its address: these are found
+// with their negotiation. ErrNone: there is none.
 func (m *Matters) Find(ctx context.Context, id string) (*Matter, error) {
 	all, _, err := m.All(ctx)
 	if err != nil {
@@ -314,7 +315,13 @@ func (m *Matters) Find(ctx context.Context, id string) (*Matter, error) {
 	all = slices.DeleteFunc(all, func(one *Matter) bool {
 		return one.ID != id && (one.Negotiation != "" || address.Canonical(one.ID) != address.Canonical(id))
 	})
-	if firm := slices.DeleteFunc(slices.Clone(all), func(one *Matter) bool { return one.Loose }); len(all) > 1 && len(firm) == 1 {
+	firm := slices.DeleteFunc(slices.Clone(all), func(one *Matter) bool { return one.Loose })
+	for _, exact := range []bool{false, true} { // of the alerts of several spellings the very one
+		if at := slices.IndexFunc(all, func(one *Matter) bool { return one.Negotiation == "" && (one.ID == id || !exact) }); at >= 0 {
+			firm = all[at : at+1 : at+1]
+		}
+	}
+	if len(all) > 1 && len(firm) == 1 {
 		firm[0].Repeats += len(all) - 1
 		all = firm
 	}
@@ -326,7 +333,7 @@ func (m *Matters) Find(ctx context.Context, id string) (*Matter, error) {
 	}
 	many := &ManyError{ID: id}
 	for _, one := range all[:min(len(all), maxNotes)] {
-		many.Of = append(many.Of, cmp.Or(one.Negotiation, "the alerts"))
+		many.Of = append(many.Of, one.Negotiation)
 	}
 	return nil, many
 }
