@@ -169,7 +169,7 @@ func entryHashes(h *hall) (all []string) {
 }
 
 // blind are persons whose keys cannot be read at the moment.
-type blind struct{ known }
+type blind struct{}
 
 func (blind) Bound(address.Instance) []signature.Public { return nil }
 func (blind) Err() error                                { return errors.New("the disk is away") }

@@ -109,7 +109,6 @@ func TestAnswerAtTerminal(t *testing.T) {
 	made, old := d.pair(me, "new")
 	d.typed = ""
 	for _, args := range [][]string{
-		{"keys", "add", "--instance", me, "--public-key", made},
 		{"keys", "revoke", "--instance", me, "--public-key", old},
 		{"keys", "trust", me, "--yes"},
 		{"keys", "generate", "--instance", me, "--force"},
@@ -117,7 +116,15 @@ func TestAnswerAtTerminal(t *testing.T) {
 	} {
 		has(run(1, args...), "nobody is at this terminal")
 	}
+	// What scripts of other programs do goes on, and makes nobody believe anything.
+	third, _ := d.pair(me, "third")
+	has(run(0, "keys", "add", "--instance", me, "--public-key", third), "nobody is at this terminal: no answer of "+me)
+	run(0, "register", `{"id":"human:zoe:000000000009","instance":"human:zoe:000000000009","roles":["PRINCIPAL"],"scopes":["scope:other"],"capabilities":[],"endpoints":[],`+
+		`"publicKeys":["none"],"acceptedPolicies":[],"createdAt":"2026-01-01T00:00:00.000Z"}`)
 	d.typed = "\n"
+	if shown := run(0, "store", "log", "keys"); strings.Contains(shown, "proof") {
+		t.Errorf("the person stands behind it:\n%s", shown)
+	}
 	has(run(0, "escalation", "answer", "evt-1", "keep", "--note", "it is tested"), "answered: keep (it is tested), by human:")
 	has(run(2, "escalation", "answer", "evt-1", "drop"), "closed")
 	has(run(0, "inbox", "--all", "--instance", ana), "The answer to evt-1 (which schema?): keep")
@@ -132,6 +139,7 @@ func TestAnswerAtTerminal(t *testing.T) {
 	// A key that the person adds counts; and one that is revoked takes no answer away that was given under it.
 	run(0, "keys", "add", "--instance", me, "--public-key", made)
 	has(run(0, "keys", "revoke", "--instance", me, "--public-key", old), "revoked")
+	has(run(0, "store", "log", "keys"), "proof")
 	has(run(0, "escalation", "show", "evt-1"), "answered: keep (it is tested), by human:")
 	has(run(0, "escalation", "show", "gemini:c:000000000001"), "answered: seen")
 	run(0, "escalate", "--negotiation", "nego:1", "--instance", ana, "--event-id", "evt-2", "--channel", "decide", "--question", "and now?")

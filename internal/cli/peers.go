@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -285,14 +284,12 @@ func runRegister(ctx context.Context, c *Call) error {
 		return err
 	}
 	defer w.Close()
-	reg, err := registry.Parse(raw)
-	if err == nil && len(reg.PublicKeys) > 0 {
-		if err := cmp.Or(c.personOnly(reg.Instance, "register"), c.personOnly(address.Instance(reg.ID), "register")); err != nil {
-			return err
-		}
-	}
 	if err := w.Registry.Register(ctx, raw); err != nil {
 		return c.registryFault(err)
+	}
+	reg, err := registry.Parse(raw)
+	if err != nil {
+		return err
 	}
 	if c.json {
 		var o canonjson.Object

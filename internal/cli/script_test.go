@@ -24,12 +24,10 @@ import (
 	"tutti/internal/host"
 	"tutti/internal/identity"
 	"tutti/internal/mcpserver"
-	"tutti/internal/registry"
 	"tutti/internal/remoting"
 	"tutti/internal/roster"
 	"tutti/internal/roster/files"
 	"tutti/internal/settings"
-	"tutti/internal/signature"
 	"tutti/internal/sysml/fetch"
 	"tutti/internal/upgrade"
 )
@@ -163,23 +161,9 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": cmdStatus, "isjson": cmdIsJSON, "bashcomplete": cmdBashComplete, "waitfor": cmdWaitFor, "plant": cmdPlant, "addkey": cmdAddKey,
+			"status": cmdStatus, "isjson": cmdIsJSON, "bashcomplete": cmdBashComplete, "waitfor": cmdWaitFor, "plant": cmdPlant,
 		},
 	})
-}
-
-// cmdAddKey adds a key to somebody as other programs do: without asking who is there.
-func cmdAddKey(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: addkey INSTANCE FILE")
-	}
-	key, err := signature.ParsePublic(ts.ReadFile(args[1]))
-	ts.Check(err)
-	f, err := os.OpenFile(filepath.Join(ts.Getenv("HOME"), "h2a-workspace", ".h2a", "registry", "keys.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	ts.Check(err)
-	_, err = f.Write(append(registry.AddedEvent(args[0], key, time.Now()), '\n'))
-	ts.Check(err)
-	ts.Check(f.Close())
 }
 
 // ownTmux keeps the tmux servers of a script apart from those of the user, and ends them with it. The folder has a short name,

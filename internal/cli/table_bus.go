@@ -158,7 +158,8 @@ $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
 		},
 		Does: `Adds a public key to those that the agent's signatures are checked with. When a private key of the agent is at
-hand, the line carries a proof made with it. That of a person is added by a person at a terminal.`,
+hand, the line carries a proof made with it. No answer of a person counts under a key that was added where nobody is at a
+terminal, until a person says so (keys trust).`,
 		Examples: "$ tutti keys add --instance claude:api:3f2a9c01b7de --public-key new.pub.pem",
 		Exit:     "0 done; 1 wrong usage; 2 it is active already, was revoked, or the agent is not registered; 3 a file could not be read or written",
 	},
