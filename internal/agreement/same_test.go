@@ -97,6 +97,10 @@ func TestSpelling(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, body, err)
 			}
 		}
+		h.escalate(ana, "evt-own", "decide", `{"question":"q","trigger":"quality"}`)
+		if m := h.matter("evt-own"); m.Mismatch() != "" {
+			t.Errorf("%s: its writer goes by the plan: %q", name, m.Mismatch())
+		}
 		h.forge(ana, "evt-ask", fmt.Sprintf(`{"kind":"escalation","channel":"ask","payload":{"question":"q"},"route":{"target":%q}}`, boss))
 		all, problems, err := h.bus.Matters().All(t.Context())
 		there := slices.ContainsFunc(all, func(m *escalation.Matter) bool { return m.ID == "evt-ask" })

@@ -212,4 +212,10 @@ func TestRevokedWithoutAnother(t *testing.T) {
 	}
 	d.has(d.run(0, "keys", "revoke", "--instance", me, "--public-key", old), "cannot prove anything", "is forgotten, and nothing that", "revoked")
 	d.has(d.run(0, "escalation", "show", "evt-1"), "which nobody has said here to be theirs")
+	// A new pair that is not registered is to be added first.
+	d.run(0, "keys", "generate", "--force", "--instance", me)
+	d.ask("evt-2", "and now?")
+	d.has(d.run(1, "escalation", "answer", "evt-2", "keep"), "tutti keys add --instance "+me)
+	d.run(0, "keys", "add", "--instance", me, "--public-key", old)
+	d.has(d.run(0, "escalation", "answer", "evt-2", "keep"), "answered: keep")
 }

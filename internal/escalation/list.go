@@ -287,7 +287,7 @@ func (f *fold) routed(one *Matter) {
 	if err != nil || !known {
 		return
 	}
-	if said := one.Target; said != "" && address.Canonical(said) != address.Canonical(to.Target) {
+	if said := one.Target; said != "" && address.Canonical(said) != address.Canonical(tidy(to.Target)) {
 		one.Said = said
 	}
 	one.Target, one.Authority, one.Source = tidy(to.Target), to.Authority, to.Source

@@ -44,12 +44,12 @@ func (b *Bus) matters(ctx context.Context, me address.Instance, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
+	person := me.Canonical().Host() == human
 	for _, p := range problems {
-		if more, is := errors.AsType[*escalation.MoreError](p); is {
+		if more, is := errors.AsType[*escalation.MoreError](p); is && person { // an agent has nothing to do about it
 			all = append(all, Item{Kind: Escalation, ID: "more", About: more.Error(), Command: "tutti escalation list"})
 		}
 	}
-	person := me.Canonical().Host() == human
 	for _, m := range matters {
 		if m.State(now) != escalation.Open || !m.For(me) || person && of.May(ctx, m, me, true) != nil {
 			continue
