@@ -102,8 +102,10 @@ func (f *fold) doubt(one *Matter, e *journal.Entry) {
 		f.err = err
 		return
 	}
-	for _, key := range slices.Concat(keys.Active, keys.Revoked) {
+	tried := f.m.tries(keys)
+	for _, key := range slices.Concat(tried.Active, tried.Revoked) {
 		if journal.SealOf(e, journal.Keys{Active: []signature.Public{key}}) != journal.SealGood {
+			f.m.tried++
 			continue
 		}
 		if !slices.ContainsFunc(held, func(h registry.Held) bool { return h.Key == key }) {
@@ -120,5 +122,10 @@ func (f *fold) seal(e *journal.Entry) journal.Seals {
 		f.err = err
 		return journal.SealBad
 	}
-	return journal.SealOf(e, journal.Keys{Active: keys.Active, Revoked: keys.Revoked})
+	tried := f.m.tries(keys)
+	seal := journal.SealOf(e, tried)
+	if seal != journal.SealGood {
+		f.m.tried += len(tried.Active) + len(tried.Revoked)
+	}
+	return seal
 }

@@ -278,3 +278,60 @@ func TestMore(t *testing.T) {
 		t.Errorf("%+v, %v, want the first one and that it is repeated", one, err)
 	}
 }
+
+// counted are persons, and how often they were asked.
+type counted struct {
+	known
+	asked *int
+}
+
+func (c counted) Bound(i address.Instance) []signature.Public {
+	*c.asked++
+	return c.known.Bound(i)
+}
+
+// TestHeldOnce: which keys are a person's is found once, however many answers are given in that person's name and in whatever spelling.
+func TestHeldOnce(t *testing.T) {
+	t.Parallel()
+	s := memstore.New(memstore.Options{})
+	for n := range 100 {
+		who := ana
+		if n%2 > 0 {
+			who = "HUMAN:Ana:0123456789ab"
+		}
+		alert := &Alert{Instance: address.Instance(fmt.Sprint("claude:a:", n)), Reason: "r", At: noon, Last: noon, Count: 1}
+		if _, err := s.Create(t.Context(), AlertKey(alert.Instance), alert.JSON()); err != nil {
+			t.Fatal(err)
+		}
+		if err := New(s, registry.New(s), nil, nil).See(t.Context(), alert.Instance, Answer{By: who, Text: "seen", At: noon}, signature.Generate()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := 0
+	all, _, err := New(s, registry.New(s), counted{known{ana: signature.Generate().Public()}, &asked}, nil).All(t.Context())
+	if err != nil || len(all) != 100 || asked != 1 {
+		t.Errorf("%d alerts, asked %d times, %v; want 100 and once", len(all), asked, err)
+	}
+}
+
+// TestTries: what nobody has sealed is tried under all keys of its writer up to a limit, and then under some of them.
+func TestTries(t *testing.T) {
+	t.Parallel()
+	keys := &registry.Keys{}
+	for range 1000 {
+		keys.Active = append(keys.Active, signature.Generate().Public())
+	}
+	m := &Matters{}
+	if n := len(m.tries(keys).Active); n != 1000 {
+		t.Errorf("%d keys are tried at first, want all", n)
+	}
+	m.tried = maxTried
+	few := m.tries(keys).Active
+	if len(few) > 100 || few[0] != keys.Active[0] || few[len(few)-1] != keys.Active[999] {
+		t.Errorf("%d keys are tried in the end, want the first and the last ones", len(few))
+	}
+	few[0] = signature.Public{}
+	if keys.Active[0] == few[0] || len(keys.Active) != 1000 {
+		t.Error("the keys were changed")
+	}
+}

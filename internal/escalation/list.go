@@ -49,12 +49,15 @@ type Matters struct {
 	people  People
 	persons Persons
 	route   Router
+
+	held  map[address.Instance][]registry.Held // of whom they were asked
+	tried int                                  // verifications in vain
 }
 
 // New returns the matters of a bus, for one look: what is read of who is registered is read once. Without a memory of who the persons are
 // (nil) nobody's answer counts. Without a router (nil) matters are for whom their writers name.
 func New(s Store, p People, known Persons, r Router) *Matters {
-	return &Matters{s, &remembered{people: p}, known, r}
+	return &Matters{store: s, people: &remembered{people: p}, persons: known, route: r}
 }
 
 // mark is the index key of the lines of a journal that say something of a matter.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tutti/internal/address"
+	"tutti/internal/journal"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
 )
@@ -70,15 +71,39 @@ func (m *Matters) Held(ctx context.Context, who address.Instance) ([]registry.He
 	if m.persons == nil {
 		return nil, nil
 	}
-	known := m.persons.Bound(who)
-	if len(known) == 0 {
-		return nil, nil
+	i := who.Canonical()
+	held, is := m.held[i]
+	if is {
+		return held, nil
 	}
-	keys, err := m.keys(ctx, who)
-	if err != nil {
-		return nil, err
+	if known := m.persons.Bound(who); len(known) > 0 {
+		keys, err := m.keys(ctx, who)
+		if err != nil {
+			return nil, err
+		}
+		held = keys.Held(known)
 	}
-	return keys.Held(known), nil
+	if m.held == nil || len(m.held) >= maxRemembered {
+		m.held = map[address.Instance][]registry.Held{}
+	}
+	m.held[i] = held
+	return held, nil
+}
+
+// maxTried is how many verifications may be in vain before of each writer only some keys are tried: everybody can add keys to anybody, and write
+// what none of them has sealed.
+const maxTried = 4096
+
+// tries are the keys of a writer that are tried: all, or the first and the last of them.
+func (m *Matters) tries(keys *registry.Keys) journal.Keys {
+	const some = 8
+	tried := journal.Keys{Active: keys.Active, Revoked: keys.Revoked}
+	for _, keys := range []*[]signature.Public{&tried.Active, &tried.Revoked} {
+		if n := len(*keys) - some; m.tried >= maxTried && n > some {
+			*keys = slices.Concat((*keys)[:some], (*keys)[n:])
+		}
+	}
+	return tried
 }
 
 // sealed tells under which of a person's own keys something is sealed that has a hash. A key that was revoked seals what its revocation
@@ -97,6 +122,7 @@ func (m *Matters) sealed(ctx context.Context, who address.Instance, hash string,
 // know the person by it, so it does not matter whether anybody here has said to. What cannot be read is told in problems, and may lack.
 func (m *Matters) Sealed(ctx context.Context, who address.Instance, key signature.Public) (hashes []string, problems []error) {
 	known := *m
+	known.held = nil
 	known.persons = also{m.persons, who.Canonical(), key}
 	if m.persons != nil && m.persons.Err() != nil {
 		problems = append(problems, m.persons.Err())

@@ -20,6 +20,9 @@ const mProof = "proof"
 // maxHeld is how many keys of one instance are told: each costs its readers verifications.
 const maxHeld = 64
 
+// maxVain is how many events of each type with a proof that none of the keys has made are looked at: everybody can write them.
+const maxVain = 500
+
 // A Held is a key that is an instance's own as far as a reader can know.
 type Held struct {
 	Key     signature.Public
@@ -46,6 +49,17 @@ func (k *Keys) Held(known []signature.Public) []Held {
 	for _, key := range known {
 		add(key)
 	}
+	vain := map[string]int{}
+	proved := func(e *Event) bool {
+		if e.Proof == nil || vain[e.Type] >= maxVain {
+			return false
+		}
+		ok := e.provedBy(all)
+		if !ok {
+			vain[e.Type]++
+		}
+		return ok
+	}
 	for n := range k.events {
 		e := &k.events[n]
 		key, err := signature.ParsePublic(e.Key)
@@ -54,11 +68,11 @@ func (k *Keys) Held(known []signature.Public) []Held {
 		}
 		switch e.Type {
 		case Added:
-			if e.Instance == k.ID && e.provedBy(all) {
+			if e.Instance == k.ID && at(key) < 0 && proved(e) {
 				add(key)
 			}
 		case Revoked:
-			if n := at(key); n >= 0 && !all[n].Revoked && address.Canonical(e.Instance) == address.Canonical(k.ID) && (k.ended || e.provedBy(all)) {
+			if n := at(key); n >= 0 && !all[n].Revoked && address.Canonical(e.Instance) == address.Canonical(k.ID) && (k.ended || proved(e)) {
 				all[n].Revoked, all[n].Before = true, e.Before
 			}
 		}
@@ -71,9 +85,6 @@ func (k *Keys) Held(known []signature.Public) []Held {
 
 // provedBy tells whether one of the keys that are in use stands behind an event.
 func (e *Event) provedBy(all []Held) bool {
-	if e.Proof == nil {
-		return false
-	}
 	signed, err := ownWords(e.Raw)
 	return err == nil && slices.ContainsFunc(all, func(h Held) bool { return !h.Revoked && e.Proof.Verify(signed, h.Key) })
 }
