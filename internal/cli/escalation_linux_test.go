@@ -219,3 +219,31 @@ func TestRevokedWithoutAnother(t *testing.T) {
 	d.run(0, "keys", "add", "--instance", me, "--public-key", old)
 	d.has(d.run(0, "escalation", "answer", "evt-2", "keep"), "answered: keep")
 }
+
+// TestOffboardedPerson: what a person has answered stays when the person is taken out of service, and nothing that comes after counts.
+func TestOffboardedPerson(t *testing.T) {
+	t.Parallel()
+	for _, proved := range []bool{true, false} {
+		d := newSitting(t)
+		me := d.me()
+		d.open()
+		d.ask("evt-1", "which schema?")
+		d.run(0, "escalation", "answer", "evt-1", "keep")
+		made, old := d.pair(me, "new")
+		d.run(0, "keys", "add", "--instance", me, "--public-key", made)
+		if !proved {
+			if err := os.Remove(strings.TrimSuffix(old, ".pub.pem") + ".key.pem"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shown := d.run(0, "nhi", "offboard", me)
+		if warned := strings.Contains(shown, "goes on to count here"); warned == proved {
+			t.Errorf("proved %v: warned %v:\n%s", proved, warned, shown)
+		}
+		d.has(d.run(0, "escalation", "show", "evt-1"), "answered: keep")
+		log := d.run(0, "store", "log", "keys")
+		if lines := strings.Count(log, "sealedBefore"); proved != strings.Contains(log[strings.LastIndex(log, "revoked"):], "proof") || lines != 1 {
+			t.Errorf("proved %v, and %d lines name what was sealed:\n%s", proved, lines, log)
+		}
+	}
+}

@@ -123,6 +123,20 @@ func usable(keys *registry.Keys, known []signature.Public, key signature.Public)
 	return slices.ContainsFunc(keys.Held(known), func(h registry.Held) bool { return h.Key == key && !h.Revoked })
 }
 
+// stillHeld warns of a person who was taken out of service, and of whom a key goes on to count here: a tombstone is anybody's word.
+func (c *Call) stillHeld(ctx context.Context, w *app.World, who address.Instance) {
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil || !isPerson(who) {
+		return
+	}
+	for _, h := range keys.Held(w.Pins.Bound(who)) {
+		if !h.Revoked {
+			c.warn("nothing proves that %s has given up the key %s: what is answered under it goes on to count here, until tutti keys trust --forget %s, which takes away what was, too",
+				Clean(string(who)), h.Key.Short(), Clean(app.QuoteArg(string(who))))
+		}
+	}
+}
+
 // revokedKey forgets a key of a person that no other one could be shown to revoke: here the word of who is at the terminal is enough.
 func revokedKey(ctx context.Context, w *app.World, who address.Instance, pem string) error {
 	public, err := signature.ParsePublic(pem)

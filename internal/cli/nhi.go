@@ -189,6 +189,9 @@ func runNHIOffboard(ctx context.Context, c *Call) error {
 	if by, err := c.peek(ctx, w); err == nil { // who cannot be told is not on record
 		l.By = by.Instance
 	}
+	if isPerson(l.Instance) {
+		l.Key = c.prover(ctx, w, l.Instance)
+	}
 	sealed := func(ctx context.Context, who address.Instance, key signature.Public) []string {
 		if !isPerson(who) {
 			return nil
@@ -199,6 +202,7 @@ func runNHIOffboard(ctx context.Context, c *Call) error {
 	if err != nil {
 		return c.registryFault(err)
 	}
+	c.stillHeld(ctx, w, l.Instance)
 	if c.json {
 		var o canonjson.Object
 		o.Bool("ok", true)

@@ -124,7 +124,7 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		},
 		Does: `Revokes the keys and the subagents of an agent, releases what it claims to conduct, ends its grants and closes its
 sessions. From then on nothing of it is accepted: it cannot send, sign, receive, register, add keys or be present, mail to it is
-refused, and mail in its name goes to quarantine. It may be repeated when it was cut off.`,
+refused, and mail in its name goes to quarantine. It may be repeated when it was cut off. What a person has answered stays.`,
 		Wont:     "It ends no program, deletes no mail and no key file. It cannot be undone: the agent comes back as a new one, by tutti connect.",
 		Examples: "$ tutti nhi offboard claude:api:3f2a9c01b7de --reason 'project is over'",
 		Exit:     "0 done; 1 wrong usage; 2 there is no such agent; 3 a file could not be written",

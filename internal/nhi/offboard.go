@@ -1,9 +1,11 @@
 package nhi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +34,8 @@ type Leave struct {
 	Instance address.Instance
 	Reason   string
 	By       address.Instance // who says so; "": nobody that is known
+	// Key is one of who goes, by which those who know that key see that it is the instance itself that revokes; nil: there is none.
+	Key *signature.Private
 }
 
 // Offboard takes an instance out of service for good. In this order: its keys are revoked, so that nothing it signs verifies;
@@ -53,7 +57,7 @@ func (d *Desk) offboard(ctx context.Context, l Leave, now time.Time) (*registry.
 	}
 	ctx = context.WithoutCancel(ctx) // what was begun is brought to its end
 	t := &registry.Tombstone{Instance: l.Instance, Reason: l.Reason, At: envelope.Stamp(now), By: string(l.By)}
-	if t.Keys, err = d.revokeKeys(ctx, reg, now); err != nil {
+	if t.Keys, err = d.revokeKeys(ctx, reg, l.Key, now); err != nil {
 		return nil, err
 	}
 	reason := l.Reason
@@ -105,15 +109,27 @@ func (d *Desk) bury(ctx context.Context, reg *registry.Registration, t *registry
 	return nil
 }
 
-// revokeKeys revokes what is active, and what would be without the tombstone that there may be already.
-func (d *Desk) revokeKeys(ctx context.Context, reg *registry.Registration, now time.Time) (int, error) {
+// revokeKeys revokes what is active, and what would be without the tombstone that there may be already. The key that proves it goes last: after
+// that it proves nothing.
+func (d *Desk) revokeKeys(ctx context.Context, reg *registry.Registration, own *signature.Private, now time.Time) (int, error) {
 	keys, err := d.Registry.Keys(ctx, reg.Instance)
 	if err != nil {
 		return 0, err
 	}
+	if own != nil && !slices.Contains(slices.Concat(keys.Active, keys.Revoked), own.Public()) {
+		own = nil
+	}
+	last := func(pem string) int {
+		if key, err := signature.ParsePublic(pem); own != nil && err == nil && key == own.Public() {
+			return 1
+		}
+		return 0
+	}
+	all := slices.Concat(keys.PEM, keys.Gone)
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(last(a), last(b)) })
 	revoked := 0
-	for _, pem := range append(keys.PEM, keys.Gone...) {
-		switch err := d.Registry.Revoke(ctx, reg.Instance, pem, d.revocation(ctx, reg.Instance, pem), now); {
+	for _, pem := range all {
+		switch err := d.Registry.Revoke(ctx, reg.Instance, pem, d.revocation(ctx, reg.Instance, pem, own), now); {
 		case err == nil:
 			revoked++
 		case !errors.Is(err, registry.ErrKeyNotActive):
@@ -123,7 +139,8 @@ func (d *Desk) revokeKeys(ctx context.Context, reg *registry.Registration, now t
 	return revoked, nil
 }
 
-func (d *Desk) revocation(ctx context.Context, who address.Instance, pem string) (how registry.Revocation) {
+func (d *Desk) revocation(ctx context.Context, who address.Instance, pem string, own *signature.Private) (how registry.Revocation) {
+	how.By = own
 	key, err := signature.ParsePublic(pem)
 	if d.Sealed != nil && err == nil {
 		how.Before = d.Sealed(ctx, who, key)

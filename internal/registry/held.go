@@ -32,7 +32,8 @@ type Held struct {
 
 // Held returns the keys that are an instance's own if some keys are known to be: these, and those that were added with the proof of one
 // of them that was in use then. Whoever can write the log can add a key to anybody, and revoke one of anybody's: what no such key stands
-// behind does not count here. An instance that was offboarded is the exception: its keys are out of use by whoever's word.
+// behind does not count here. Nor does a tombstone, which is anybody's word: what was sealed before it stays, and only the revocations that
+// came with it tell that.
 //
 // No log says what came first in another one. A revocation that names the hash of something was written after that was made: only what
 // it names was sealed before it.
@@ -72,13 +73,10 @@ func (k *Keys) Held(known []signature.Public) []Held {
 				add(key)
 			}
 		case Revoked:
-			if n := at(key); n >= 0 && !all[n].Revoked && address.Canonical(e.Instance) == address.Canonical(k.ID) && (k.ended || proved(e)) {
+			if n := at(key); n >= 0 && !all[n].Revoked && address.Canonical(e.Instance) == address.Canonical(k.ID) && proved(e) {
 				all[n].Revoked, all[n].Before = true, e.Before
 			}
 		}
-	}
-	for n := range all {
-		all[n].Revoked = all[n].Revoked || k.ended
 	}
 	return all
 }

@@ -46,3 +46,26 @@ func TestHeldInVain(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldAfterTombstone: a tombstone, which anybody can write, takes no key of a person out of use that is known; a proved revocation does.
+func TestHeldAfterTombstone(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
+	own := signature.Generate()
+	unproved, err := parseEvent(event(heldID, own.Public().PEM(), Revoked, now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proved := stamped(t, event(heldID, own.Public().PEM(), Revoked, now, "sha256:x"), own)
+	for name, v := range map[string]struct {
+		events []Event
+		gone   bool
+	}{"alone": {nil, false}, "with a revocation of anybody": {[]Event{unproved}, false}, "with one that is proved": {[]Event{unproved, proved}, true}} {
+		k := Fold(heldID, []string{own.Public().PEM()}, v.events)
+		k.end()
+		held := k.Held([]signature.Public{own.Public()})
+		if len(k.Active) > 0 || len(held) != 1 || held[0].Revoked != v.gone || v.gone && len(held[0].Before) != 1 {
+			t.Errorf("a tombstone %s: %+v, want revoked: %v", name, held, v.gone)
+		}
+	}
+}

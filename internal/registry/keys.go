@@ -79,7 +79,6 @@ type Keys struct {
 	raw map[string]*key           // the others, by their text
 
 	events []Event
-	ended  bool // by a tombstone
 }
 
 // A key is one public key in all texts under which it is recorded.
@@ -225,7 +224,7 @@ func (r *Registry) keysWith(ctx context.Context, reg *Registration, registered [
 // end takes all keys out of use: those of an instance that was offboarded, also where other programs added one since.
 func (k *Keys) end() {
 	k.Gone, k.Revoked = append(k.Gone, k.PEM...), append(k.Revoked, k.Active...)
-	k.PEM, k.Active, k.ended = nil, nil, true
+	k.PEM, k.Active = nil, nil
 }
 
 // events returns the key events of an id in any spelling, oldest first.
