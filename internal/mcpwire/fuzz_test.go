@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,8 +39,9 @@ func FuzzLines(f *testing.F) {
 			t.Fatalf("%q: Run: %v", in, err)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-		if end := lines[len(lines)-1]; end != `{"jsonrpc":"2.0","id":"the last","result":{}}` {
-			t.Errorf("%q: the last line was answered with %q", in, end)
+		// A call that takes longer than its grace is passed by, and on a busy machine any may.
+		if !slices.Contains(lines, `{"jsonrpc":"2.0","id":"the last","result":{}}`) {
+			t.Errorf("%q: the last line was not answered in\n%s", in, out.String())
 		}
 		answers := 0
 		for _, line := range lines {
