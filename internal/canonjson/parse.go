@@ -194,10 +194,20 @@ func (p *parser) parseMember(i, depth int) (int, fault) {
 		p.proto = i
 	}
 	own := len(p.open)
+	if own == cap(p.open) && own >= keepMembers {
+		p.open = slices.Grow(p.open, p.ahead(own, i))
+	}
 	p.open = append(p.open, m)
 	at, f = p.parseValue(at, depth)
 	p.open[own].valueEnd = int32(at)
 	return at, f
+}
+
+// ahead is how many more members to expect of a text of which so many have come up to i: room that grows step by step is copied again and
+// again, and a hostile text has a member for each few bytes. It is never more than there can be: the shortest one takes five bytes.
+func (p *parser) ahead(members, i int) int {
+	rest := len(p.src) - i
+	return min(members*rest/max(i, 1)+members/16, rest/5) + 1
 }
 
 func (p *parser) key(m *member) []byte {
@@ -212,6 +222,11 @@ func (p *parser) close(number, base, end int) int {
 	all := p.open[base:]
 	p.sort(all)
 	first := len(p.sorted)
+	if base == 0 && first == 0 { // the one object that has members: they need not be copied
+		p.sorted, p.open = all[:0], p.sorted
+	} else {
+		p.open = p.open[:base]
+	}
 	for n := range all {
 		if n+1 < len(all) && p.compare(&all[n], &all[n+1]) == 0 {
 			p.twice = int(all[n].name)
@@ -219,7 +234,6 @@ func (p *parser) close(number, base, end int) int {
 		}
 		p.sorted = append(p.sorted, all[n])
 	}
-	p.open = p.open[:base]
 	p.objects[number] = object{first: int32(first), last: int32(len(p.sorted)), end: int32(end), next: int32(len(p.objects))}
 	return end
 }
