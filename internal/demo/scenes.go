@@ -159,6 +159,10 @@ func (p *play) kimIsAway(ctx context.Context) (err error) {
 		return err
 	}
 	id, at := p.kim.id, p.kim.at
+	// Of who comes and goes between two looks at the sessions nobody is told anything.
+	if _, err := p.ana.told(ctx, "kim came", func(n *push) bool { return n.Topic == "presence.peer_joined" && n.Data.Peer.SessionID == at }); err != nil {
+		return err
+	}
 	if err := p.kim.leave(); err != nil {
 		return fmt.Errorf("kim leaves: %w", err)
 	}
