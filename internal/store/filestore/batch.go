@@ -66,7 +66,9 @@ type place struct {
 	rel  string // path below the root
 	twin string // path of the archive that is asked first, with a slash at its end; "" for all but messages
 	made int    // how many documents the batch has created there
-	last written
+	// apart: it lies on another file system than the root, and what makes that safe says nothing of it.
+	apart bool
+	last  written
 }
 
 // written is the last file that was made in a place.
@@ -186,6 +188,9 @@ func (b *batch) open(owner store.Key, rel string) (*place, error) {
 		return nil, err
 	}
 	p := &place{Dir: d, kind: owner.Kind, rel: rel}
+	if i, err := d.Self(); err != nil || i.Dev != b.s.device() {
+		p.apart = true
+	}
 	b.places[owner] = p
 	b.order = append(b.order, p)
 	return p, nil
@@ -211,13 +216,15 @@ func modeOf(d *atomicfile.Dir, path string) uint32 {
 
 // sync makes the bytes of all staged documents safe.
 func (b *batch) sync() error {
+	together := false
 	if b.full >= syncAllFrom && b.s.isLocal() {
-		if ok, err := syncFS(b.s.root.FD()); ok {
+		ok, err := syncFS(b.s.root.FD())
+		if together = ok; err != nil {
 			return err
 		}
 	}
 	for _, g := range b.staged {
-		if g.twin || g.key.Kind.Spec().Durability != store.Full {
+		if g.twin || g.key.Kind.Spec().Durability != store.Full || together && !g.at.apart {
 			continue
 		}
 		if err := syncFile(g.at.Dir, g.tmp); err != nil {
@@ -325,7 +332,7 @@ func (b *batch) end() {
 func (b *batch) close() {
 	if !b.done {
 		b.end() // fn has panicked
-		b.failed = true
+		_ = b.discard()
 	}
 	if b.failed {
 		b.copies.drop()

@@ -75,6 +75,8 @@ type Store struct {
 	smallLog int64
 	// isLocal tells whether the file system is known to be on this machine; asked at most once, because only views need it.
 	isLocal func() bool
+	// device is the number of the root's file system; others may be mounted below it.
+	device func() uint64
 	// owner is the user that the root belongs to; asked at most once, because files of others are rare.
 	owner func() (uint32, error)
 
@@ -124,6 +126,10 @@ func Open(path string, o Options) (*Store, error) {
 		s.now = time.Now
 	}
 	s.isLocal = sync.OnceValue(func() bool { return localFS(root.FD()) })
+	s.device = sync.OnceValue(func() uint64 {
+		i, _ := root.Self()
+		return i.Dev
+	})
 	s.owner = sync.OnceValues(func() (uint32, error) {
 		i, err := root.Self()
 		return i.UID, err

@@ -1,0 +1,49 @@
+package filestore
+
+import (
+	"errors"
+	"io/fs"
+	"testing"
+
+	"tutti/internal/store"
+)
+
+// TestBatchApart: what lies on another file system than the root is not made safe by a sync of the root's, and is synced by itself.
+func TestBatchApart(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.device = func() uint64 { return 0 }
+	err := s.Batch(t.Context(), func(w store.Writer) error {
+		for i := range syncAllFrom + 1 {
+			if _, err := w.Create(t.Context(), mailKey(i), []byte("{}")); err != nil {
+				return err
+			}
+		}
+		last := w.(*batch).staged[syncAllFrom]
+		return last.at.Remove(last.tmp)
+	})
+	if fault, ok := errors.AsType[*fs.PathError](err); !ok || fault.Op != "open" {
+		t.Errorf("%v, want that the last file is not there to be synced", err)
+	}
+	if left := temps(t, s); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
+// TestBatchPanics: a batch whose function panics leaves nothing.
+func TestBatchPanics(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	func() {
+		defer func() { _ = recover() }()
+		_ = s.Batch(t.Context(), func(w store.Writer) error {
+			if _, err := w.Create(t.Context(), mailKey(0), []byte("{}")); err != nil {
+				t.Error(err)
+			}
+			panic("in the middle")
+		})
+	}()
+	if left := temps(t, s); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}
