@@ -18,8 +18,9 @@ const proto = "__proto__"
 const maxText = 1 << 30
 
 // A parser holds what must be known of a text before it can be written in another order: its objects, each with its
-// members sorted. Arrays and plain values are read again from the text. Memory is proportional to the number of members,
-// time to the length of the text and to sorting.
+// members sorted. Arrays and plain values are read again from the text. Memory is proportional to the number of members
+// (where a text begins with thousands of short ones, to those that would fit into it), time to the length of the text and
+// to sorting.
 type parser struct {
 	src     []byte
 	start   int      // where the value begins
@@ -206,8 +207,9 @@ func (p *parser) parseMember(i, depth int) (int, fault) {
 // ahead is how many more members to expect of a text of which so many have come up to i: room that grows step by step is copied again and
 // again, and a hostile text has a member for each few bytes. It is never more than there can be: the shortest one takes five bytes.
 func (p *parser) ahead(members, i int) int {
-	rest := len(p.src) - i
-	return min(members*rest/max(i, 1)+members/16, rest/5) + 1
+	rest := int64(len(p.src) - i)
+	likely := int64(members)*rest/int64(max(i, 1)) + int64(members/16)
+	return int(min(likely, rest/5)) + 1
 }
 
 func (p *parser) key(m *member) []byte {
@@ -222,7 +224,7 @@ func (p *parser) close(number, base, end int) int {
 	all := p.open[base:]
 	p.sort(all)
 	first := len(p.sorted)
-	if base == 0 && first == 0 { // the one object that has members: they need not be copied
+	if base == 0 && first == 0 { // no other object has members so far, as a rule none ever: they need not be copied
 		p.sorted, p.open = all[:0], p.sorted
 	} else {
 		p.open = p.open[:base]
