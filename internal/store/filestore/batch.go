@@ -187,10 +187,9 @@ func (b *batch) open(owner store.Key, rel string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{Dir: d, kind: owner.Kind, rel: rel}
-	if i, err := d.Self(); err != nil || i.Dev != b.s.device() {
-		p.apart = true
-	}
+	i, err1 := d.Self()
+	root, err2 := b.s.self()
+	p := &place{Dir: d, kind: owner.Kind, rel: rel, apart: err1 != nil || err2 != nil || i.Dev != root.Dev}
 	b.places[owner] = p
 	b.order = append(b.order, p)
 	return p, nil

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"testing"
 
+	"tutti/internal/atomicfile"
 	"tutti/internal/store"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestBatchApart(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	s.device = func() uint64 { return 0 }
+	s.self = func() (atomicfile.Info, error) { return atomicfile.Info{}, nil }
 	err := s.Batch(t.Context(), func(w store.Writer) error {
 		for i := range syncAllFrom + 1 {
 			if _, err := w.Create(t.Context(), mailKey(i), []byte("{}")); err != nil {

@@ -75,10 +75,9 @@ type Store struct {
 	smallLog int64
 	// isLocal tells whether the file system is known to be on this machine; asked at most once, because only views need it.
 	isLocal func() bool
-	// device is the number of the root's file system; others may be mounted below it.
-	device func() uint64
-	// owner is the user that the root belongs to; asked at most once, because files of others are rare.
-	owner func() (uint32, error)
+	// self is the root itself: whose it is, and on which file system, as others may be mounted below it. Asked at most once, because only
+	// batches and files of others need it.
+	self func() (atomicfile.Info, error)
 
 	mu      sync.Mutex           // guards creates; never held while calling out
 	creates map[string]sweepMark // by folder below the root
@@ -126,14 +125,7 @@ func Open(path string, o Options) (*Store, error) {
 		s.now = time.Now
 	}
 	s.isLocal = sync.OnceValue(func() bool { return localFS(root.FD()) })
-	s.device = sync.OnceValue(func() uint64 {
-		i, _ := root.Self()
-		return i.Dev
-	})
-	s.owner = sync.OnceValues(func() (uint32, error) {
-		i, err := root.Self()
-		return i.UID, err
-	})
+	s.self = sync.OnceValues(root.Self)
 	if err := s.checkSchema(o); err != nil {
 		root.Close()
 		return nil, err

@@ -113,8 +113,8 @@ func (s *Store) trusted(uid uint32) bool {
 	if uid == 0 || int(uid) == euid() {
 		return true
 	}
-	owner, err := s.owner()
-	return err == nil && uid == owner
+	root, err := s.self()
+	return err == nil && uid == root.UID
 }
 
 // unfit says why what a listing or an open found is no document, "" when it is one.
