@@ -84,24 +84,6 @@ func (d *Dir) StageAs(name string, data []byte, perm fs.FileMode, sync bool) err
 	return nil
 }
 
-// StageTwin gives a staged file a second temporary name, which is published or removed by itself: two files of one content cost one
-// on the disk, and are synced as one. Where the file system has no links, or no more of them, it is an error and nothing is left.
-func (d *Dir) StageTwin(tmp string) (twin string, err error) {
-	if err := d.enter(); err != nil {
-		return "", err
-	}
-	defer d.leave()
-	twin = tempName()
-	err = check(tmp)
-	if err == nil {
-		err = unix.Linkat(d.fd, tmp, d.fd, twin, 0)
-	}
-	if err != nil {
-		return "", &fs.PathError{Op: "link temporary file in", Path: d.path, Err: err}
-	}
-	return twin, nil
-}
-
 func stage(at int, data []byte, perm fs.FileMode, sync bool) (tmp string, err error) {
 	for {
 		tmp = tempName()

@@ -49,28 +49,22 @@ func runStoreCheck(ctx context.Context, c *Call) error {
 type whole interface {
 	store.Reader
 	store.Log
+	store.Logger
 }
 
-// kind walks over the documents or the log of a kind. Logs that have names are found by the documents that they belong
-// to: a journal by its negotiation, a trail by its mailbox.
+// kind walks over the documents or the logs of a kind.
 func (f *census) kind(ctx context.Context, s whole, k store.Kind) error {
 	switch {
-	case k == store.Journal:
-		for e, err := range s.List(ctx, store.Negotiation, "") {
+	case k.Spec().IsLog() && k.Spec().HasName():
+		for name, err := range s.Logs(ctx, k) {
 			if err == nil {
-				err = f.log(ctx, s, store.Key{Kind: k, Name: e.Key.Name})
-			} else if errors.As(err, new(*store.UnfitError)) {
-				continue // named with the negotiations
+				err = f.log(ctx, s, store.Key{Kind: k, Name: name})
 			}
-			if err != nil {
+			if err = f.note(err); err != nil {
 				return err
 			}
 		}
 		return nil
-	case k == store.Trail:
-		return f.owners(ctx, s, store.Inbox, func(owner string) error {
-			return f.log(ctx, s, store.Key{Kind: k, Name: owner})
-		})
 	case k.Spec().IsLog():
 		return f.log(ctx, s, store.Key{Kind: k})
 	case !k.Spec().HasOwner():

@@ -30,6 +30,7 @@ var (
 	reg     = store.Key{Kind: store.Instances}
 	journal = store.Key{Kind: store.Journal, Name: "nego__pilot"}
 	state   = store.Key{Kind: store.Negotiation, Name: "nego__pilot"}
+	taken   = store.Key{Kind: store.RemoteReplay, Name: "00"}
 	block   = store.Key{Kind: store.Blockage, Name: "claude__api__3f2a9c01b7de"}
 
 	text1 = []byte(`{"id":"env:1:aa","body":{"text":"` + strings.Repeat("first ", 40) + `"}}`)
@@ -140,6 +141,30 @@ var ops = []op{
 		check: all(docIs(mail, text1), docIs(mail2, text2), noneBefore(sent, mail), noneBefore(sent, mail2)),
 	},
 	{
+		name:  "a batch and what is noted of it",
+		setup: create(mail, text1),
+		do: func(ctx context.Context, s *filestore.Store) error {
+			err := s.Batch(ctx, func(w store.Writer) error {
+				_, err := w.Create(ctx, mail2, text2)
+				return err
+			})
+			if err == nil {
+				_, err = s.Append(ctx, taken, store.AnyEnd, lineB)
+			}
+			return err
+		},
+		check: all(docIs(mail2, text2), noted(taken, lineB, mail2)),
+	},
+	{
+		name:  "taking a line out of a log",
+		setup: all2(appendLine(taken, lineA), appendLine(taken, lineB)),
+		do: func(ctx context.Context, s *filestore.Store) error {
+			_, err := s.Shrink(ctx, taken, func(line []byte) bool { return !bytes.Equal(line, lineA) })
+			return err
+		},
+		check: lostAtMost(taken, lineA, lineB),
+	},
+	{
 		name:  "several lines at once",
 		setup: appendLine(journal, lineA),
 		do: func(ctx context.Context, s *filestore.Store) error {
@@ -220,6 +245,37 @@ func docIs(k store.Key, want []byte) checkFunc {
 			if err != nil {
 				return fmt.Errorf("list beside %s: %v: %w", k, e, err)
 			}
+		}
+		return nil
+	}
+}
+
+// lostAtMost: of a log that had two lines the first is gone, or still there as long as the operation had not ended; the second stays.
+func lostAtMost(k store.Key, gone, stays []byte) checkFunc {
+	return func(ctx context.Context, s *filestore.Store, acked bool) error {
+		lines, err := readLog(ctx, s, k)
+		if err == nil && !acked && len(lines) == 2 && lines[0] == string(gone) {
+			lines = lines[1:]
+		}
+		if err != nil || len(lines) != 1 || lines[0] != string(stays) {
+			return fmt.Errorf("%s holds %q, acknowledged: %v: %w", k, lines, acked, err)
+		}
+		return nil
+	}
+}
+
+// noted: a log has its one line when the operation has ended, and never as long as a document is not there.
+func noted(log store.Key, line []byte, k store.Key) checkFunc {
+	return func(ctx context.Context, s *filestore.Store, acked bool) error {
+		lines, err := readLog(ctx, s, log)
+		if err != nil || len(lines) == 0 && !acked {
+			return err
+		}
+		if len(lines) != 1 || lines[0] != string(line) {
+			return fmt.Errorf("%s holds %q, acknowledged: %v", log, lines, acked)
+		}
+		if _, err := s.Get(ctx, k); err != nil {
+			return fmt.Errorf("%s says %q without %s: %w", log, lines, k, err)
 		}
 		return nil
 	}

@@ -104,19 +104,6 @@ func (m *Mailbox) CopyAfter(ctx context.Context, from address.Instance, id strin
 	return ok && c.Copy(ctx, store.Key{Kind: store.Outbox, Owner: from.Mailbox(), Name: address.Segment(id)}, raw) == nil
 }
 
-// Beside creates a document of another kind. On a Mailbox of a Batch it becomes durable together with the messages. One that is
-// there already stays, and is no error.
-func (m *Mailbox) Beside(ctx context.Context, k store.Key, data []byte) error {
-	create := m.s.Create
-	if m.batch != nil {
-		create = m.batch.w.Create
-	}
-	if _, err := create(ctx, k, data); err != nil && !errors.Is(err, store.ErrExists) {
-		return err
-	}
-	return nil
-}
-
 // Copies makes those that CopyAfter has promised. It is called after Batch has returned nil; an error of Batch breaks the promise.
 func (m *Mailbox) Copies() {
 	if m.batch == nil {

@@ -18,14 +18,20 @@ import (
 // written or addressed are refused each by itself. A halt that comes before the letters become visible refuses all, and is the
 // error. When the batch fails otherwise, some of it may lie there: each letter is then put by itself, so that each has a true word.
 func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, error) {
+	receipts, remember, halted := o.Deliver(ctx, letters)
+	remember()
+	return receipts, halted
+}
+
+// Deliver is SendAll for who has to answer first: the letters are durable when it returns, and remember, which has to be called once, does
+// what only serves memory: the copies of the senders and the lines of the trails. Neither receipts nor letters may be changed before that.
+func (o *Office) Deliver(ctx context.Context, letters []Letter) (receipts []Receipt, remember func(), halted error) {
 	s := sending{letters: letters, receipts: make([]Receipt, len(letters)), raws: make([][]byte, len(letters)), copied: make([]bool, len(letters))}
-	var halted error
 	var box *mailbox.Mailbox
 	err := o.Mail.Batch(settle(ctx), func(b *mailbox.Mailbox) error {
 		box = b
 		c := counter{o: o, mail: b, found: map[address.Instance]peers.Found{}, keys: map[address.Instance]*signature.Private{}, stand: map[address.Instance]error{}}
 		c.handAll(ctx, &s)
-		s.besides(ctx, b)
 		halted = o.Halted("send a batch")
 		return halted
 	})
@@ -40,7 +46,6 @@ func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, erro
 			r.Outcome, r.Asked, r.To, r.Err = Refused, letters[i].To, letters[i].To, err
 		default:
 			if err != nil {
-				r.Beside = false // nobody knows
 				o.putAgain(ctx, r, s.raws[i])
 			}
 		}
@@ -48,15 +53,16 @@ func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, erro
 			r.Stored = time.Time{}
 		}
 	}
-	var copies sync.WaitGroup
-	if err == nil {
-		copies.Go(box.Copies)
-	} else {
-		clear(s.copied)
-	}
-	o.copiesAll(settle(ctx), &s)
-	copies.Wait()
-	return s.receipts, halted
+	return s.receipts, func() {
+		var copies sync.WaitGroup
+		if err == nil {
+			copies.Go(box.Copies)
+		} else {
+			clear(s.copied)
+		}
+		o.copiesAll(settle(ctx), &s)
+		copies.Wait()
+	}, halted
 }
 
 // A sending is a batch of letters and what became of each.
@@ -65,16 +71,6 @@ type sending struct {
 	receipts []Receipt
 	raws     [][]byte
 	copied   []bool // the store makes the sender's copy
-}
-
-// besides creates the documents beside the letters. They come after all letters, because a store makes safe first what was created
-// first: a power cut never leaves one of them without its letter.
-func (s *sending) besides(ctx context.Context, b *mailbox.Mailbox) {
-	for i := range s.letters {
-		if l, r := &s.letters[i], &s.receipts[i]; r.Outcome != Refused && l.Beside != nil {
-			r.Beside = b.Beside(settle(ctx), l.Beside.Key, l.Beside.Data) == nil
-		}
-	}
 }
 
 // putAgain stores a letter of a batch that failed. One that the batch did store is there, and keeps its word.

@@ -13,7 +13,6 @@ import (
 	"tutti/internal/mailbox"
 	"tutti/internal/peers"
 	"tutti/internal/signature"
-	"tutti/internal/store"
 )
 
 // An Outcome is the one word of a send.
@@ -50,8 +49,6 @@ type Letter struct {
 	Unsigned bool
 	// Arrived: it came from another machine, where its sender has its copy; none is made here.
 	Arrived bool
-	// Beside is a document that SendAll makes durable together with the letter, and never before it, when that is not refused.
-	Beside *store.Doc
 }
 
 // A Receipt says what became of a letter for one recipient.
@@ -63,7 +60,6 @@ type Receipt struct {
 	Live       int       // sessions of To that were fresh
 	Stored     time.Time // when it was durable, as it stands in the trail; zero when it was refused, or nobody knows
 	Signed     bool
-	Beside     bool // the document beside the letter is durable
 	Decision   peers.Decision
 	Err        error // why it was refused
 }

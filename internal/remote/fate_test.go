@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"tutti/internal/canonjson"
+	"tutti/internal/envelope"
 	"tutti/internal/mailbox"
 	"tutti/internal/remote/door"
+	"tutti/internal/signature"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )
@@ -21,29 +23,37 @@ var errFull = errors.New("no space left on device")
 // A faulty store fails where a test wants it to, beside batches and in them.
 type faulty struct {
 	*filestore.Store
-	batch  func() error            // nil: never
-	create func(k store.Key) error // nil: never; may panic
-
-	deleted atomic.Int64
-}
-
-func (f *faulty) Delete(ctx context.Context, k store.Key, old store.Rev) error {
-	f.deleted.Add(1)
-	return f.Store.Delete(ctx, k, old)
+	batch  func() error               // nil: never
+	create func(k store.Key) error    // nil: never; may panic
+	extend func(lines [][]byte) error // nil: never
+	ended  func()                     // nil: nobody asks; a batch is durable
 }
 
 func (f *faulty) Batch(ctx context.Context, fn func(store.Writer) error) error {
-	return f.Store.Batch(ctx, func(w store.Writer) error {
+	err := f.Store.Batch(ctx, func(w store.Writer) error {
 		err := fn(&faultyWriter{w, f})
 		if err == nil && f.batch != nil {
 			err = f.batch()
 		}
 		return err
 	})
+	if f.ended != nil {
+		f.ended()
+	}
+	return err
 }
 
 func (f *faulty) Create(ctx context.Context, k store.Key, data []byte) (store.Rev, error) {
 	return (&faultyWriter{f.Store, f}).Create(ctx, k, data)
+}
+
+func (f *faulty) Extend(ctx context.Context, k store.Key, lines [][]byte) error {
+	if f.extend != nil && k.Kind == store.RemoteReplay {
+		if err := f.extend(lines); err != nil {
+			return err
+		}
+	}
+	return f.Store.Extend(ctx, k, lines)
 }
 
 type faultyWriter struct {
@@ -63,34 +73,63 @@ func (w *faultyWriter) Create(ctx context.Context, k store.Key, data []byte) (st
 // beset has a receiver work on a faulty store.
 func beset(f *faulty) func(*Receiver) {
 	return func(r *Receiver) {
-		f.Store = r.Guard.Docs.(*filestore.Store)
-		r.Office.Mail, r.Guard = mailbox.New(f), &Guard{Docs: f, Kind: store.RemoteReplay}
+		f.Store = r.Store.(*filestore.Store)
+		r.Office.Mail, r.Guard = mailbox.New(f), &Guard{Memory: &Ledger{Log: f}}
 	}
 }
 
-// group brings envelopes of alice to be put together, and returns the statuses of the answers.
-func (x *site) group(ids ...string) (got []int) {
+// thing is an envelope of alice, as her envelopes are remembered.
+func thing(e *envelope.Envelope) Thing {
+	return Thing{Name: Name(alice, e.ID), ID: e.ID, CreatedAt: e.CreatedAt}
+}
+
+// round brings envelopes of alice on their way together.
+func (x *site) round(raws ...[]byte) (all []*parcel) {
 	x.t.Helper()
-	var all []*parcel
-	for _, id := range ids {
-		e, reason := Read(letter(x.t, id, time.Now()))
+	for _, raw := range raws {
+		e, reason := Read(raw)
 		if reason != "" {
 			x.t.Fatal(reason)
 		}
-		c, seen, err := x.r.Guard.Claim(x.t.Context(), Name(alice, e.ID), e.ID, e.CreatedAt)
+		c, seen, err := x.r.Guard.Claim(x.t.Context(), thing(e))
 		if err != nil || seen {
 			x.t.Fatal(seen, err)
 		}
-		all = append(all, &parcel{e: e, size: len(e.Raw), claim: c, done: make(chan door.Answer, 1)})
+		all = append(all, &parcel{e: e, key: keys[alice].Public(), size: len(e.Raw), claim: c, done: make(chan door.Answer, 1)})
 	}
-	x.r.put(x.t.Context(), all)
+	return all
+}
+
+// answers puts what is on its way, and returns the statuses of the answers.
+func (x *site) answers(all []*parcel) (got []int) {
+	x.r.finish(x.t.Context(), x.r.put(x.t.Context(), all))
 	for _, p := range all {
 		got = append(got, (<-p.done).Status)
 	}
 	return got
 }
 
-// TestRetryAfterFailure: an id is used up when its envelope was delivered and marked, and not before.
+// group brings envelopes of alice to be put together, and returns the statuses of the answers.
+func (x *site) group(ids ...string) []int {
+	x.t.Helper()
+	var raws [][]byte
+	for _, id := range ids {
+		raws = append(raws, letter(x.t, id, time.Now()))
+	}
+	return x.answers(x.round(raws...))
+}
+
+// noted tells which things a process that begins now finds taken.
+func (x *site) noted(all []*parcel) (noted []bool) {
+	x.t.Helper()
+	var things []Thing
+	for _, p := range all {
+		things = append(things, p.claim.thing)
+	}
+	return seen(x.t.(*testing.T), &Ledger{Log: x.s}, things...)
+}
+
+// TestRetryAfterFailure: an id is used up when its envelope was delivered and noted, and not before.
 func TestRetryAfterFailure(t *testing.T) {
 	var broken atomic.Bool
 	fail := func() error {
@@ -99,12 +138,7 @@ func TestRetryAfterFailure(t *testing.T) {
 		}
 		return nil
 	}
-	x := open(t, beset(&faulty{batch: fail, create: func(k store.Key) error {
-		if k.Kind == store.RemoteReplay { // its message can still be put by itself
-			return fail()
-		}
-		return nil
-	}}))
+	x := open(t, beset(&faulty{batch: fail, extend: func([][]byte) error { return fail() }})) // its message can still be put by itself
 	broken.Store(true)
 	good := letter(t, "env-f", time.Now())
 	x.wants("disk full", good, 500, `{"ok":false,"error":"apply-failed"}`)
@@ -116,33 +150,67 @@ func TestRetryAfterFailure(t *testing.T) {
 	}
 }
 
-// TestEachByItsFate: of a group in which one cannot be marked, the others hear that they were taken, and so it is.
-func TestEachByItsFate(t *testing.T) {
-	bad := Name(alice, "env-2")
-	f := &faulty{create: func(k store.Key) error {
-		if k.Name == bad {
-			return errFull
-		}
-		return nil
-	}}
-	x := open(t, beset(f))
-	if got := fmt.Sprint(x.group("env-1", "env-2", "env-3")); got != "[202 500 202]" {
-		t.Errorf("got %s, want [202 500 202]", got)
+// TestNotNoted: where a group cannot be noted as taken nobody hears that it was, and each can be brought again.
+func TestNotNoted(t *testing.T) {
+	var f faulty
+	x := open(t, beset(&f))
+	f.extend = func([][]byte) error { return errFull }
+	raws := [][]byte{letter(t, "env-1", time.Now()), letter(t, "env-2", time.Now()), letter(t, "env-3", time.Now())}
+	all := x.round(raws...)
+	if got := fmt.Sprint(x.answers(all), x.noted(all)); got != "[500 500 500] [false false false]" {
+		t.Errorf("got %s", got)
 	}
-	var batches atomic.Int64 // the first is that of the messages: it fails, each is put by itself, and one of the markers cannot be
-	f.batch = func() error {
-		batches.Add(1)
-		return errFull
+	f.extend = func([][]byte) error { panic("poison") }
+	if got := fmt.Sprint(x.group("env-4")); got != "[500]" {
+		t.Errorf("noting panics: got %s", got)
 	}
-	bad = Name(alice, "env-5")
-	if got := fmt.Sprint(x.group("env-4", "env-5", "env-6")); got != "[202 500 202]" || batches.Load() == 0 {
-		t.Errorf("where batches fail: got %s, want [202 500 202]", got)
+	f.extend = nil
+	for _, raw := range raws {
+		x.wants("again", raw, 202, "ok")
 	}
-	for i := 1; i <= 6; i++ {
-		_, err := x.s.Get(t.Context(), store.Key{Kind: store.RemoteReplay, Name: Name(alice, fmt.Sprint("env-", i))})
-		if marked := err == nil; marked != (i%3 != 2) {
-			t.Errorf("envelope %d: %v", i, err)
-		}
+	f.batch = func() error { return errFull } // each message is put by itself then
+	all = x.round(letter(t, "env-5", time.Now()), letter(t, "env-6", time.Now()))
+	if got := fmt.Sprint(x.answers(all), x.noted(all)); got != "[202 202] [true true]" {
+		t.Errorf("where batches fail: got %s", got)
+	}
+	if n := x.box(bob); n != 6 {
+		t.Errorf("%d messages, want 6", n)
+	}
+}
+
+// TestRevokedMeanwhile: what was found good is judged once more before it is put: by then its key may be revoked, or another program may
+// have taken it.
+func TestRevokedMeanwhile(t *testing.T) {
+	x := open(t)
+	x.wants("a key that is remembered from now on", letter(t, "env-0", time.Now()), 202, "ok")
+	all := x.round(letter(t, "env-1", time.Now()), letter(t, "env-2", time.Now()))
+	if err := (&Ledger{Log: x.s}).Keep(t.Context(), all[1].claim.thing); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(x.answers(all)); got != "[202 409]" {
+		t.Errorf("taken by another program: got %s", got)
+	}
+	next := signature.Generate()
+	if err := x.reg.AddKey(t.Context(), alice, next.Public().PEM(), nil, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	all = x.round(letter(t, "env-3", time.Now()))
+	if err := x.reg.RevokeKey(t.Context(), alice, keys[alice].Public().PEM(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(x.answers(all), x.noted(all)); got != "[401] [false]" {
+		t.Errorf("revoked meanwhile: got %s", got)
+	}
+	for range 2 { // the first one has our memory of the key corrected
+		x.wants("revoked", letter(t, fmt.Sprint("env-", time.Now().UnixNano()), time.Now()), 401, "bad-signature")
+	}
+	other, err := envelope.Sign(canonjson.Delete(letter(t, "env-4", time.Now()), "signatures"), alice, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.wants("the key that was added", other, 202, "ok")
+	if n := x.box(bob); n != 3 {
+		t.Errorf("%d messages, want 3", n)
 	}
 }
 
@@ -207,32 +275,27 @@ func TestOverheard(t *testing.T) {
 	x.wants("the agent came", ghost, 202, "ok")
 }
 
-// TestNameTaken: where one of a group finds its name taken at the last moment, no marker of it is ever there, and the others are stored and
-// marked.
+// TestNameTaken: where one of a group finds its name taken at the last moment, it is never noted as taken, and the others are stored and
+// noted.
 func TestNameTaken(t *testing.T) {
 	var f faulty
-	taken := false
-	f.create = func(k store.Key) error {
-		if k.Kind == store.RemoteReplay && !taken { // the letters are written and have no names yet
-			taken = true
-			_, err := f.Store.Create(t.Context(), store.Key{Kind: store.Inbox, Owner: bob.Mailbox(), Name: "env-2"}, []byte(`{}`))
-			return err
-		}
+	x := open(t, beset(&f))
+	f.batch = func() error { // the letters are written and have no names yet
+		_, err := f.Store.Create(t.Context(), store.Key{Kind: store.Inbox, Owner: bob.Mailbox(), Name: "env-2"}, []byte(`{}`))
+		return err
+	}
+	var notes [][]byte
+	f.extend = func(lines [][]byte) error {
+		notes = append(notes, lines...)
 		return nil
 	}
-	x := open(t, beset(&f))
-	got := x.group("env-1", "env-2", "env-3")
+	all := x.round(letter(t, "env-1", time.Now()), letter(t, "env-2", time.Now()), letter(t, "env-3", time.Now()))
+	got := x.answers(all)
 	if got[0] != 202 || got[1]/100 == 2 || got[2] != 202 {
 		t.Errorf("got %v, want that the first and the last are taken", got)
 	}
-	for i, want := range []bool{true, false, true} {
-		_, err := x.s.Get(t.Context(), store.Key{Kind: store.RemoteReplay, Name: Name(alice, fmt.Sprint("env-", i+1))})
-		if marked := err == nil; marked != want {
-			t.Errorf("envelope %d: marked is %v (%v)", i+1, marked, err)
-		}
-	}
-	if n := f.deleted.Load(); n != 0 {
-		t.Errorf("%d markers were there and had to be taken back", n)
+	if got := fmt.Sprint(x.noted(all)); got != "[true false true]" || len(notes) != 1 {
+		t.Errorf("noted %s, in %d lines", got, len(notes))
 	}
 }
 
@@ -242,36 +305,25 @@ func listed(raw []byte) []byte {
 	return list[1 : len(list)-1]
 }
 
-// TestMarkersComeLast: of a group all messages are created before the first marker, in one batch, so that a power cut leaves no marker
-// without its message: an honest retry would be refused, and the message lost.
-func TestMarkersComeLast(t *testing.T) {
-	var kinds []string
-	x := open(t, beset(&faulty{create: func(k store.Key) error {
-		kinds = append(kinds, k.Kind.String())
-		return nil
-	}}))
+// TestNotesComeLast: that they are taken is noted of a group when all its messages are durable, in one line, so that no power cut leaves a
+// note without its message: an honest retry would be refused, and the message lost.
+func TestNotesComeLast(t *testing.T) {
+	var did []string
+	x := open(t, beset(&faulty{
+		create: func(k store.Key) error {
+			did = append(did, k.Kind.String())
+			return nil
+		},
+		ended: func() { did = append(did, "durable") },
+		extend: func(lines [][]byte) error {
+			did = append(did, fmt.Sprint("noted in ", len(lines)))
+			return nil
+		},
+	}))
 	if got := fmt.Sprint(x.group("env-1", "env-2", "env-3")); got != "[202 202 202]" {
 		t.Fatalf("got %s", got)
 	}
-	if got := strings.Join(kinds, " "); got != "inbox inbox inbox remote-replay remote-replay remote-replay" {
-		t.Errorf("created: %s", got)
-	}
-}
-
-// TestSweepIsCheap: markers are not deleted one by one, each of which would cost a sync of their folder.
-func TestSweepIsCheap(t *testing.T) {
-	var f faulty
-	x := open(t, beset(&f))
-	for n := range 5 {
-		x.group(fmt.Sprint("env-a", n), fmt.Sprint("env-b", n))
-	}
-	later := time.Now().Add(keepMarkers + time.Minute)
-	for _, want := range []int{4, 4, 2, 0} {
-		if gone, err := x.r.Guard.Sweep(t.Context(), 4, later); gone != want || err != nil {
-			t.Errorf("removed %d (%v), want %d", gone, err, want)
-		}
-	}
-	if n := f.deleted.Load(); n != 0 {
-		t.Errorf("%d markers were deleted by themselves", n)
+	if got := strings.Join(did, ", "); got != "inbox, inbox, inbox, durable, noted in 1" {
+		t.Errorf("what was done: %s", got)
 	}
 }

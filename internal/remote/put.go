@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
+	"slices"
 
-	"tutti/internal/envelope"
+	"tutti/internal/address"
 	"tutti/internal/identity"
 	"tutti/internal/post"
 	"tutti/internal/remote/door"
+	"tutti/internal/signature"
 	"tutti/internal/store"
 )
 
@@ -31,100 +32,195 @@ func (r *Receiver) group(p *parcel) []*parcel {
 	return all
 }
 
-// put delivers a group and answers each of it by what became of it. Of one that was not taken its signer gets its share back: it may
-// have been brought by whoever overheard it.
-func (r *Receiver) put(ctx context.Context, all []*parcel) {
-	answers, ok := r.attempt(ctx, all)
-	for i, p := range all {
-		if !ok && answers[i].Status == 0 {
-			answers[i] = r.alone(ctx, p, len(all))
+// A round is a group on its way.
+type round struct {
+	all     []*parcel
+	answers []door.Answer // as far as they are known
+	there   []int         // which of all lie in a mailbox, and are not yet remembered as taken
+	later   []func()      // what nobody has to wait for
+}
+
+// run puts what was found good into mailboxes, a round after the other. (To begin the next one while this is noted as taken makes smaller
+// rounds, and no more of them.)
+func (r *Receiver) run(ctx context.Context) {
+	for {
+		select {
+		case p := <-r.queue:
+			r.finish(ctx, r.put(ctx, r.group(p)))
+		case <-ctx.Done():
+			return
 		}
-		if answers[i].Status/100 != 2 {
-			r.Rates.Give(p.e.Actor.Instance, p.size)
-		}
-		p.claim.End()
-		p.done <- answers[i]
 	}
 }
 
-// alone puts one of a group of which another had the whole fail where it must not, and nobody knows how far it came. What lies there
-// already counts as delivered.
-func (r *Receiver) alone(ctx context.Context, p *parcel, of int) door.Answer {
-	if of > 1 {
-		if answers, ok := r.attempt(ctx, []*parcel{p}); ok {
-			return answers[0]
+// put delivers a group. Where one of it has the whole fail where it must not, nobody knows how far it came, and each of the others is put
+// by itself: what lies there already counts as delivered.
+func (r *Receiver) put(ctx context.Context, all []*parcel) *round {
+	d := &round{all: all, answers: make([]door.Answer, len(all))}
+	each := make([]int, len(all))
+	for i := range each {
+		each[i] = i
+	}
+	if r.attempt(ctx, d, each) || len(all) == 1 {
+		return d
+	}
+	for i := range all {
+		if d.answers[i].Status == 0 {
+			r.attempt(ctx, d, []int{i})
 		}
 	}
-	return door.Error(http.StatusInternalServerError, "apply-failed")
+	return d
 }
 
-// attempt delivers a group and marks what was delivered as taken, at the same price where the store can. A marker is never there before
-// its message. Whoever is cut off between the two is answered nothing, and finds on the next try that the very same envelope lies there
-// already, which counts as delivered then. When it fails where it must not, ok is false, and those without an answer are to be put again.
-func (r *Receiver) attempt(ctx context.Context, all []*parcel) (answers []door.Answer, ok bool) {
+// attempt delivers some of a group. When it fails where it must not, ok is false, and those without an answer are to be put again.
+func (r *Receiver) attempt(ctx context.Context, d *round, some []int) (ok bool) {
 	defer func() {
 		if recover() != nil {
 			ok = false
 			r.tell("putting envelopes into mailboxes failed where it must not")
 		}
 	}()
-	answers = make([]door.Answer, len(all))
-	alike(all)
-	receipts := r.deliver(ctx, all)
-	var left []int // of those that lie there and have no marker
-	var claims []*Claim
-	for i := range receipts {
+	good := r.confirm(ctx, d, some)
+	if len(good) == 0 {
+		return true
+	}
+	receipts := r.deliver(ctx, d, good)
+	for n, i := range good {
+		if receipts[n].Outcome == post.Refused {
+			d.answers[i] = r.refused(receipts[n].Err)
+			continue
+		}
+		d.answers[i] = accepted(receipts[n].To, d.all[i].e.Actor.Instance)
+		d.there = append(d.there, i)
+	}
+	return true
+}
+
+// finish remembers what was delivered as taken, and answers each by what became of it. It never is taken before it lies in its mailbox:
+// whoever is cut off between the two is answered nothing, and finds on the next try that the very same envelope lies there already, which
+// counts as delivered then. Of one that was not taken its signer gets its share back: it may have been brought by whoever overheard it.
+func (r *Receiver) finish(ctx context.Context, d *round) {
+	if err := r.keep(context.WithoutCancel(ctx), d); err != nil {
+		for _, i := range d.there {
+			d.answers[i] = r.failed(err) // it lies there, and will count as delivered when it comes again
+		}
+	}
+	for i, p := range d.all {
+		if d.answers[i].Status == 0 {
+			d.answers[i] = door.Error(http.StatusInternalServerError, "apply-failed")
+		}
+		if d.answers[i].Status/100 != 2 {
+			r.Rates.Give(p.e.Actor.Instance, p.size)
+		}
+		p.claim.End()
+		p.done <- d.answers[i]
+	}
+	for _, f := range d.later {
+		r.remember(f)
+	}
+}
+
+func (r *Receiver) remember(f func()) {
+	defer func() {
+		if recover() != nil {
+			r.tell("noting what became of envelopes failed where it must not")
+		}
+	}()
+	f()
+}
+
+func (r *Receiver) keep(ctx context.Context, d *round) (err error) {
+	if len(d.there) == 0 {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			err = errors.New("noting what was taken failed where it must not")
+		}
+	}()
+	things := make([]Thing, len(d.there))
+	for n, i := range d.there {
+		things[n] = d.all[i].claim.thing
+	}
+	return r.Guard.Keep(ctx, things...)
+}
+
+// confirm answers those of some whose key is no longer active, or that were taken meanwhile, and returns the others. It asks the stores
+// once for all: that is much less than once for each.
+func (r *Receiver) confirm(ctx context.Context, d *round, some []int) (good []int) {
+	things := make([]Thing, len(some))
+	for n, i := range some {
+		things[n] = d.all[i].claim.thing
+	}
+	seen := r.Guard.Seen(ctx, things...)
+	asked := map[address.Instance]*standing{}
+	for n, i := range some {
+		p := d.all[i]
+		signer := p.e.Actor.Instance
+		if asked[signer] == nil {
+			asked[signer] = r.standing(ctx, signer)
+		}
+		reason, err := asked[signer].of(p)
 		switch {
-		case receipts[i].Outcome == post.Refused:
-			answers[i] = r.refused(receipts[i].Err)
-			all[i].claim.drop(context.WithoutCancel(ctx))
-		case receipts[i].Beside:
-			answers[i] = accepted(receipts[i].To, all[i].e.Actor.Instance)
+		case errors.Is(seen[n], ErrTaken):
+			d.answers[i] = Replayed.Answer()
+		case seen[n] != nil:
+			d.answers[i] = r.failed(seen[n])
+		case err != nil:
+			d.answers[i] = r.failed(err)
+		case reason != "":
+			d.answers[i] = reason.Answer()
 		default:
-			left, claims = append(left, i), append(claims, all[i].claim)
+			good = append(good, i)
 		}
 	}
-	for n, err := range r.Guard.takeAll(context.WithoutCancel(ctx), claims) {
-		i := left[n]
-		if answers[i] = accepted(receipts[i].To, all[i].e.Actor.Instance); err != nil {
-			answers[i] = r.failed(err) // it lies there, and will count as delivered when it comes again
-		}
-	}
-	return answers, true
+	return good
 }
 
-// alike has the markers of a group say the same, that of the youngest of its envelopes: a store keeps many documents of one content for
-// the price of few.
-func alike(all []*parcel) {
-	if len(all) < 2 {
-		return
-	}
-	var latest time.Time
-	var data []byte
-	for _, p := range all {
-		if made, ok := envelope.ParseTime(p.e.CreatedAt); ok && (data == nil || made.After(latest)) {
-			latest, data = made, marker("", p.e.CreatedAt)
-		}
-	}
-	if data == nil {
-		return
-	}
-	for _, p := range all {
-		p.claim.data = data
-	}
+// standing are the active keys of a signer at this moment, or why they are not known.
+type standing struct {
+	keys []signature.Public
+	err  error
 }
 
-// deliver puts a group into mailboxes, as mail of this machine is put there.
-func (r *Receiver) deliver(ctx context.Context, all []*parcel) []post.Receipt {
-	letters := make([]post.Letter, len(all))
-	for i, p := range all {
+func (r *Receiver) standing(ctx context.Context, signer address.Instance) *standing {
+	now, err := r.Registry.Keys(ctx, signer)
+	if err != nil {
+		return &standing{err: err}
+	}
+	r.active.put(signer, now.Active)
+	return &standing{keys: now.Active}
+}
+
+// of tells what speaks against an envelope that was found good under a key.
+func (s *standing) of(p *parcel) (Reason, error) {
+	switch {
+	case s.err != nil:
+		return "", s.err
+	case len(s.keys) == 0:
+		return NoKey, nil
+	case slices.Contains(s.keys, p.key):
+		return "", nil
+	}
+	if _, ok := Signed(p.e, p.e.Own(), s.keys); !ok { // under none of those that are left
+		return BadSignature, nil
+	}
+	return "", nil
+}
+
+// deliver puts some of a group into mailboxes, as mail of this machine is put there.
+func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []post.Receipt {
+	letters := make([]post.Letter, len(some))
+	for n, i := range some {
+		p := d.all[i]
 		a := p.e.Actor
-		letters[i] = post.Letter{
+		letters[n] = post.Letter{
 			From: &identity.Speaker{Instance: a.Instance, Role: a.Role, Scope: a.Scope}, To: p.e.Target, Raw: p.e.Raw, Judged: p.e, Arrived: true,
-			Deposit: r.Open == Anybody, Beside: &store.Doc{Key: p.claim.key(), Data: p.claim.data},
+			Deposit: r.Open == Anybody,
 		}
 	}
-	receipts, halted := r.Office.SendAll(ctx, letters)
+	receipts, remember, halted := r.Office.Deliver(ctx, letters)
+	d.later = append(d.later, remember)
 	if halted != nil || r.Open == Anybody || r.Open == Registered {
 		return receipts
 	}
@@ -132,12 +228,14 @@ func (r *Receiver) deliver(ctx context.Context, all []*parcel) []post.Receipt {
 	if len(wait) == 0 {
 		return receipts
 	}
+	receipts = slices.Clone(receipts) // the others are still to be remembered by
 	again := make([]post.Letter, len(wait))
 	for n, i := range wait {
 		again[n] = letters[i]
 		again[n].Deposit = true
 	}
-	second, _ := r.Office.SendAll(ctx, again) // what is wrong stands in the receipts
+	second, remember, _ := r.Office.Deliver(ctx, again) // what is wrong stands in the receipts
+	d.later = append(d.later, remember)
 	for n, i := range wait {
 		receipts[i] = second[n]
 	}

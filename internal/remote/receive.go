@@ -14,10 +14,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -68,14 +66,16 @@ type Receiver struct {
 	Now       func() time.Time
 	Log       func(line string)
 
-	queue chan *parcel
-	ended chan struct{} // closed when nothing is put any more
+	active active
+	queue  chan *parcel
+	ended  chan struct{} // closed when nothing is put any more
 }
 
 // A parcel is an envelope that was found good, on its way into a mailbox.
 type parcel struct {
 	e     *envelope.Envelope
-	size  int // bytes, as they came
+	key   signature.Public // under which it was found good
+	size  int              // bytes, as they came
 	claim *Claim
 	done  chan door.Answer
 }
@@ -98,18 +98,6 @@ func (r *Receiver) Serve(ctx context.Context, l net.Listener, o door.Options) er
 	return door.New(o).Serve(ctx, l)
 }
 
-// run puts what was found good into mailboxes.
-func (r *Receiver) run(ctx context.Context) {
-	for {
-		select {
-		case p := <-r.queue:
-			r.put(ctx, r.group(p))
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // take judges a body in the order in which existing programs do, so that they understand why something is not taken.
 func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 	e, reason := Read(body)
@@ -127,7 +115,7 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 	if len(own) == 0 {
 		return NoSignature.Answer()
 	}
-	reason, err := r.proven(ctx, e, own)
+	key, reason, err := r.proven(ctx, e, own)
 	if err != nil {
 		return r.failed(err)
 	}
@@ -142,11 +130,11 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 		return reason.Answer()
 	}
 	signer := e.Actor.Instance
-	claim, seen, err := r.Guard.Claim(ctx, Name(signer, e.ID), e.ID, e.CreatedAt)
+	claim, err := r.Guard.Hold(ctx, Thing{Name: Name(signer, e.ID), ID: e.ID, CreatedAt: e.CreatedAt})
 	if err != nil {
 		return r.failed(err)
 	}
-	if seen {
+	if r.Guard.Known(claim.thing) { // here, so that what is overheard and comes again takes no share; the group is asked once more
 		claim.End()
 		return Replayed.Answer()
 	}
@@ -154,7 +142,7 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 		claim.End()
 		return TooMany(wait)
 	}
-	p := &parcel{e: e, size: len(body), claim: claim, done: make(chan door.Answer, 1)}
+	p := &parcel{e: e, key: key, size: len(body), claim: claim, done: make(chan door.Answer, 1)}
 	select {
 	case r.queue <- p:
 	case <-ctx.Done():
@@ -190,52 +178,6 @@ func Read(body []byte) (*envelope.Envelope, Reason) {
 	return e, ""
 }
 
-// proven tells whether one of the signatures that say they are the actor's is one of an active key of it.
-func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signature.Object) (Reason, error) {
-	keys, err := r.Registry.Keys(ctx, e.Actor.Instance)
-	if err != nil {
-		return "", err
-	}
-	if len(keys.Active) == 0 {
-		return NoKey, nil
-	}
-	if _, ok := Signed(e, own, keys.Active); !ok {
-		return BadSignature, nil
-	}
-	return "", nil
-}
-
-// The most verifications that one envelope costs: anybody can add signatures to it, and to an agent that it calls its own keys.
-const (
-	maxVerified = 64   // of signatures, where there are fewer keys
-	maxKeys     = 1024 // the newest count
-)
-
-// Signed returns the key under which one of the signatures verifies. Each key is tried with the first signature at least.
-func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public) (signature.Public, bool) {
-	message, err := e.SignedBytes()
-	if err != nil {
-		return signature.Public{}, false
-	}
-	left := max(maxVerified, min(len(keys), maxKeys))
-	for _, o := range by {
-		for _, key := range Newest(keys) {
-			if left--; left < 0 {
-				return signature.Public{}, false
-			}
-			if o.Verify(message, key) {
-				return key, true
-			}
-		}
-	}
-	return signature.Public{}, false
-}
-
-// Newest yields the keys of an agent that are tried, the newest first: they are those in use.
-func Newest(keys []signature.Public) iter.Seq2[int, signature.Public] {
-	return slices.Backward(keys[max(0, len(keys)-maxKeys):])
-}
-
 // For tells whether an envelope that names an endpoint names one of these, or there are none. It is covered by the signature, so that one
 // that was overheard on the way elsewhere is of no use here.
 func For(e *envelope.Envelope, endpoints []string) bool {
@@ -255,6 +197,9 @@ func For(e *envelope.Envelope, endpoints []string) bool {
 func (r *Receiver) failed(err error) door.Answer {
 	if _, halted := errors.AsType[*halt.Error](err); halted {
 		return door.Halted()
+	}
+	if errors.Is(err, ErrCrowded) {
+		return Crowded()
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return door.Answer{}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,7 +15,6 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
-	"tutti/internal/remote/door"
 	"tutti/internal/signature"
 	"tutti/internal/store"
 )
@@ -110,19 +111,20 @@ func TestReplayAfterRestart(t *testing.T) {
 	}
 }
 
-// TestCutOff: whoever was cut off between the delivery and the marker is told that it was taken, and it lies there once.
+// TestCutOff: whoever was cut off between the delivery and the note is told that it was taken, and it lies there once.
 func TestCutOff(t *testing.T) {
 	x := open(t)
 	good := letter(t, "env-k", time.Now())
 	x.wants("first", good, 202, "ok")
-	k := store.Key{Kind: store.RemoteReplay, Name: Name(alice, "env-k")}
-	d, err := x.s.Get(t.Context(), k)
-	if err != nil {
-		t.Fatal("no marker:", err)
+	x.end()
+	notes, err := filepath.Glob(filepath.Join(x.root, "remote-replay", "*.jsonl"))
+	if err != nil || len(notes) != 1 {
+		t.Fatal("notes:", notes, err)
 	}
-	if err := x.s.Delete(t.Context(), k, d.Rev); err != nil {
+	if err := os.Remove(notes[0]); err != nil {
 		t.Fatal(err)
 	}
+	x = reopen(t, x.root)
 	x.wants("honest retry", good, 202, "ok")
 	x.wants("and again", good, 409, "replayed")
 	if n := x.box(bob); n != 1 {
@@ -152,31 +154,19 @@ func TestOneWins(t *testing.T) {
 	}
 }
 
-// TestGroup: envelopes that are put together are marked each by itself, until the youngest of them is too old.
+// TestGroup: envelopes that are put together are noted each by itself, of whatever age they are.
 func TestGroup(t *testing.T) {
 	x := open(t)
 	now := time.Now()
-	var all []*parcel
-	for i, age := range []time.Duration{2 * time.Minute, time.Second, time.Minute} {
-		e, reason := Read(letter(t, fmt.Sprint("env-g", i), now.Add(-age)))
-		if reason != "" {
-			t.Fatal(reason)
-		}
-		c, seen, err := x.r.Guard.Claim(t.Context(), Name(alice, e.ID), e.ID, e.CreatedAt)
-		if err != nil || seen {
-			t.Fatal(seen, err)
-		}
-		all = append(all, &parcel{e: e, claim: c, done: make(chan door.Answer, 1)})
+	var raws [][]byte
+	for i, age := range []time.Duration{2 * time.Minute, -30 * time.Second, MaxAge - time.Minute, time.Second} {
+		raws = append(raws, letter(t, fmt.Sprint("env-g", i), now.Add(-age)))
 	}
-	x.r.put(t.Context(), all)
+	all := x.round(raws...)
+	if got := fmt.Sprint(x.answers(all), x.noted(all)); got != "[202 202 202 202] [true true true true]" {
+		t.Errorf("got %s", got)
+	}
 	for i, p := range all {
-		if a := <-p.done; a.Status != 202 {
-			t.Errorf("envelope %d: %d %s", i, a.Status, a.Body)
-		}
-		d, err := x.s.Get(t.Context(), p.claim.key())
-		if want := envelope.Stamp(now.Add(-time.Second)); err != nil || !strings.Contains(string(d.Data), want) {
-			t.Errorf("marker %d: %s %v, want %s", i, d.Data, err, want)
-		}
 		if m, err := x.mail.Get(t.Context(), bob, p.e.ID); err != nil || !bytes.Equal(m.Envelope.Raw, p.e.Raw) {
 			t.Errorf("message %d: %v, or not what was sent", i, err)
 		}
@@ -186,6 +176,25 @@ func TestGroup(t *testing.T) {
 	for i, p := range all {
 		y.wants(fmt.Sprint("restarted ", i), p.e.Raw, 409, "replayed")
 	}
+}
+
+// TestMadeAnew: an id that was taken is used up for its signer, also in an envelope that was signed once more a moment later.
+func TestMadeAnew(t *testing.T) {
+	x := open(t)
+	now := time.Now()
+	x.wants("first", letter(t, "env-n", now.Add(-4*time.Minute)), 202, "ok")
+	k := store.Key{Kind: store.Inbox, Owner: bob.Mailbox(), Name: "env-n"}
+	d, err := x.s.Get(t.Context(), k)
+	if err == nil {
+		err = x.s.Delete(t.Context(), k, d.Rev)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.wants("anew", letter(t, "env-n", now), 409, "replayed")
+	x.end()
+	y := reopen(t, x.root)
+	y.wants("anew, after a restart", letter(t, "env-n", now.Add(time.Second)), 409, "replayed")
 }
 
 // TestIDsOfAnother: nobody can use up the ids of somebody else.
@@ -259,22 +268,6 @@ func TestShare(t *testing.T) {
 	x.wants("another signer", other, 202, "ok")
 	skew.Store(int64(1100 * time.Millisecond))
 	x.wants("later", last, 202, "ok")
-}
-
-// TestSweep: markers go when what they mark is no longer fresh, and not before.
-func TestSweep(t *testing.T) {
-	x := open(t)
-	now := time.Now()
-	x.wants("taken", letter(t, "env-s", now), 202, "ok")
-	g := x.r.Guard
-	for _, c := range []struct {
-		after time.Duration
-		gone  int
-	}{{MaxAge, 0}, {MaxAge + MaxSkew + time.Second, 0}, {keepMarkers + time.Minute, 1}, {2 * keepMarkers, 0}} {
-		if n, err := g.Sweep(t.Context(), 10, now.Add(c.after)); n != c.gone || err != nil {
-			t.Errorf("after %s: removed %d (%v), want %d", c.after, n, err, c.gone)
-		}
-	}
 }
 
 // TestHalted: while the switch is on nothing is taken, nothing is used up, and the endpoint stays.

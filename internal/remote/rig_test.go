@@ -25,7 +25,6 @@ import (
 	"tutti/internal/registry"
 	"tutti/internal/remote/door"
 	"tutti/internal/signature"
-	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 	"tutti/internal/trust"
 )
@@ -78,7 +77,7 @@ func reopen(t testing.TB, root string, change ...func(*Receiver)) *site {
 		Pins: trust.OpenPins(filepath.Join(filepath.Dir(root), "pins")), Halted: func(string) error { return nil }, Now: time.Now,
 	}
 	x.r = &Receiver{
-		Office: office, Registry: x.reg, Store: s, Guard: &Guard{Docs: s, Kind: store.RemoteReplay}, Rates: &Rates{PerSecond: 1e6}, Now: time.Now,
+		Office: office, Registry: x.reg, Store: s, Guard: &Guard{Memory: &Ledger{Log: s}}, Rates: &Rates{PerSecond: 1e6}, Now: time.Now,
 		Log: func(line string) { t.Log("operator: " + line) },
 	}
 	for _, f := range change {

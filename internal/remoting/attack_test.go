@@ -265,8 +265,8 @@ func TestReplayed(t *testing.T) {
 	}
 }
 
-// TestSwept: an endpoint that begins removes the markers of what is no longer fresh, keeps those that still count, and those that tell nothing
-// until they are old.
+// TestSwept: an endpoint that begins forgets what is no longer fresh, and keeps what still counts; a marker that tells nothing stays until it
+// is old.
 func TestSwept(t *testing.T) {
 	x := open(t)
 	taken := map[string][]byte{}
@@ -281,29 +281,35 @@ func TestSwept(t *testing.T) {
 	stamp := long.UTC().Format("2006-01-02T15:04:05.000Z")
 	root := x.w.Root.Path
 	var old, kept []string
-	for _, kind := range []store.Kind{store.RemoteReplay, store.DriveReplay} {
-		folder := filepath.Join(root, map[store.Kind]string{store.RemoteReplay: "remote-replay", store.DriveReplay: "drive-replay"}[kind])
-		for name, c := range map[string]struct {
-			text string
-			at   time.Time
-			goes bool
-		}{
-			"old": {`{"id":"a","createdAt":"` + stamp + `"}`, long, true}, "silent": {`{"id":"b"}`, long, true},
-			"set-back": {`{"id":"c","createdAt":"2999-01-01T00:00:00.000Z"}`, long, false}, "new": {`{"id":"d","createdAt":"` + stamp + `"}`, time.Now(), false},
-		} {
-			path := filepath.Join(folder, name+".json")
-			if err := os.WriteFile(path, []byte(c.text+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chtimes(path, c.at, c.at); err != nil {
-				t.Fatal(err)
-			}
-			if c.goes {
-				old = append(old, path)
-			} else {
-				kept = append(kept, path)
-			}
+	for name, c := range map[string]struct {
+		text string
+		at   time.Time
+		goes bool
+	}{
+		"old": {`{"id":"a","createdAt":"` + stamp + `"}`, long, true}, "silent": {`{"id":"b"}`, long, true},
+		"set-back": {`{"id":"c","createdAt":"2999-01-01T00:00:00.000Z"}`, long, false}, "new": {`{"id":"d","createdAt":"` + stamp + `"}`, time.Now(), false},
+	} {
+		path := filepath.Join(root, "drive-replay", name+".json")
+		if err := os.WriteFile(path, []byte(c.text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		if err := os.Chtimes(path, c.at, c.at); err != nil {
+			t.Fatal(err)
+		}
+		if c.goes {
+			old = append(old, path)
+		} else {
+			kept = append(kept, path)
+		}
+	}
+	line := func(at string) string {
+		return `{"since":"` + at + `","taken":["` + strings.Repeat("a", 40) + `"]}` + "\n"
+	}
+	page := store.Key{Kind: store.RemoteReplay, Name: fmt.Sprintf("%02d", (long.Minute()/5*5+30)%60)} // one on which nothing of this hour stands
+	future := line("2999-01-01T00:00:00.000Z")
+	path := filepath.Join(root, "remote-replay", page.Name+".jsonl")
+	if err := os.WriteFile(path, []byte(line(stamp)+line(stamp)+future), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	x = reopen(t, x.home)
 	for _, path := range old {
@@ -314,6 +320,15 @@ func TestSwept(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s is still there", path)
 			}
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		text, err := os.ReadFile(path)
+		if string(text) == future {
+			break
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("%s still is %q, %v", path, text, err)
 		}
 	}
 	for _, path := range kept {

@@ -72,7 +72,7 @@ func Serve(ctx context.Context, w *app.World, e app.Endpoint) error {
 		return err
 	}
 	r := remote.Receiver{
-		Office: office, Registry: w.Registry, Store: w.Store, Guard: &remote.Guard{Docs: w.Store, Kind: store.RemoteReplay}, Rates: rates(&e),
+		Office: office, Registry: w.Registry, Store: w.Store, Guard: &remote.Guard{Memory: &remote.Ledger{Log: w.Store}}, Rates: rates(&e),
 		Open: remote.Recipients(e.Recipients), Endpoints: e.KnownAs, Now: time.Now, Log: e.Log,
 	}
 	var o door.Options
@@ -100,7 +100,7 @@ func ServeMirror(ctx context.Context, w *app.World, e app.Endpoint) error {
 		return err
 	}
 	r := mirror.Receiver{
-		Registry: w.Registry, Presence: w.Presence, Mail: w.Mail, Docs: w.Store, Guard: &remote.Guard{Docs: w.Store, Kind: store.RemoteReplay}, Rates: rates(&e),
+		Registry: w.Registry, Presence: w.Presence, Mail: w.Mail, Docs: w.Store, Guard: &remote.Guard{Memory: &remote.Ledger{Log: w.Store}}, Rates: rates(&e),
 		Enrolled: enrolled, Endpoints: e.KnownAs, Halted: halt.Check, Now: time.Now, Log: e.Log,
 	}
 	var o door.Options
@@ -112,7 +112,7 @@ func ServeMirror(ctx context.Context, w *app.World, e app.Endpoint) error {
 }
 
 func gate(w *app.World, now func() time.Time) *drive.Gate {
-	return &drive.Gate{Registry: w.Registry, Guard: &remote.Guard{Docs: w.Store, Kind: store.DriveReplay}, Now: now}
+	return &drive.Gate{Registry: w.Registry, Guard: &remote.Guard{Memory: &remote.Markers{Docs: w.Store, Kind: store.DriveReplay}}, Now: now}
 }
 
 // ServeDrive takes instructions for one agent until the context ends.
@@ -204,8 +204,8 @@ func Heard(in []byte) (line string, is, hook bool) {
 	return line, is, hook
 }
 
-// swept is how many old markers go with each instruction that is let through by a program that ends at once.
-const swept = 16
+// swept is how many old markers go with each instruction that is let through by a program that ends at once. Each costs a sync.
+const swept = 4
 
 // Receive judges a line that was put before an agent. reason is why it was not let through.
 func Receive(ctx context.Context, w *app.World, line string, to address.Instance, now time.Time) (i app.Instruction, reason string, err error) {

@@ -94,6 +94,8 @@ type Spec struct {
 	// TempPath is the folder of temporary files, "" for the document's own. Presence has another one, so that a
 	// heartbeat wakes none of those who watch the folder.
 	TempPath string
+	// Shrinks: it is a log that no foreign program writes, so that lines may be taken out of it.
+	Shrinks bool
 }
 
 const (
@@ -117,7 +119,7 @@ var specs = [kindEnd]Spec{
 	Inbox:             {Name: "inbox", Path: "inbox/{owner}/{name}.json", Class: Once, Lock: "inbox/{owner}/.lock", MoveLocked: true, Durability: Full, WriteLimit: mib, ReadLimit: 4 * mib, Bucket: "docs"},
 	Outbox:            {Name: "outbox", Path: "outbox/{owner}/{name}.json", Class: Once, Durability: None, WriteLimit: mib, ReadLimit: 4 * mib, Bucket: "docs"},
 	Archive:           {Name: "archive", Path: "archive/{owner}/{name}.json", Class: Once, Durability: None, WriteLimit: 4 * mib, Bucket: "docs"},
-	Trail:             {Name: "trail", Path: "trail/{name}.jsonl", Class: LenientLog, Durability: None, WriteLimit: kib, Bucket: "trail"},
+	Trail:             {Name: "trail", Path: "trail/{name}.jsonl", Class: LenientLog, Durability: None, WriteLimit: kib, Bucket: "trail", Shrinks: true},
 	Quarantine:        {Name: "quarantine", Path: "quarantine/{owner}/{name}", Class: Once, Durability: Full, WriteLimit: 4 * mib, Bucket: "docs"},
 	Negotiation:       {Name: "negotiation", Path: "negotiations/{name}/state.json", Class: Locked, Lock: "negotiations/{name}/.lock", Durability: Full, WriteLimit: mib, Bucket: "docs"},
 	Journal:           {Name: "journal", Path: "negotiations/{name}/journal.jsonl", Class: StrictLog, Lock: "negotiations/{name}/.lock", Durability: Data, WriteLimit: mib, Bucket: "log"},
@@ -132,7 +134,7 @@ var specs = [kindEnd]Spec{
 	ConductorClaims:   {Name: "conductor-claims", Path: "governance/conductor-claims.jsonl", Class: LenientLog, Durability: Data, WriteLimit: 16 * kib, Bucket: "log"},
 	ConductorSpawns:   {Name: "conductor-spawns", Path: "governance/conductor-spawns.jsonl", Class: LenientLog, Durability: Data, WriteLimit: 16 * kib, Bucket: "log"},
 	DriveReplay:       {Name: "drive-replay", Path: "drive-replay/{name}.json", Class: Once, Durability: Full, WriteLimit: kib, Bucket: "docs"},
-	RemoteReplay:      {Name: "remote-replay", Path: "remote-replay/{name}.json", Class: Once, Durability: Full, WriteLimit: kib, Bucket: "docs"},
+	RemoteReplay:      {Name: "remote-replay", Path: "remote-replay/{name}.jsonl", Class: LenientLog, Durability: Data, WriteLimit: 4 * kib, Bucket: "trail", Shrinks: true},
 	Profile:           {Name: "profile", Path: "governance/profile.json", Class: Locked, Durability: Full, WriteLimit: 4 * kib, Bucket: "docs"},
 	MirrorFence:       {Name: "mirror-fence", Path: "identity/mirror-seq.json", Class: Locked, Lock: "identity/.mirror-seq.lock", Durability: Full, WriteLimit: mib, Bucket: "docs"},
 	FileLease:         {Name: "file-lease", Path: "leases/{name}.json", Class: Locked, Durability: None, WriteLimit: 4 * kib, Bucket: "docs"},

@@ -188,7 +188,7 @@ type Extender interface {
 	Extend(ctx context.Context, k Key, lines [][]byte) error
 }
 
-// A Shrinker is optional: it takes lines out of a trail, which no foreign program writes.
+// A Shrinker is optional: it takes lines out of a log whose kind has them taken out.
 type Shrinker interface {
 	// Shrink takes out the lines of which keep returns false, all of them or, after a crash, none, and says how many these
 	// were. Bad lines stay, and so does the order. keep is called in the order of the lines and must not use the store;
@@ -277,18 +277,9 @@ type Viewer interface {
 }
 
 // A Batcher is optional: the documents created in fn are durable, all of them, when Batch returns nil; before that none
-// is promised, but that after a crash none of a kind is there alone: those of the kinds that were created before it are there, too.
-// The Writer is for Create only and may not be used after fn has returned.
+// is promised. The Writer is for Create only and may not be used after fn has returned.
 type Batcher interface {
 	Batch(ctx context.Context, fn func(Writer) error) error
-}
-
-// A Discarder is optional: it removes many documents that serve no more, for the price of few. Some of them may be there again after
-// a power cut.
-type Discarder interface {
-	// Discard removes those documents of a kind without owners of which old returns true, and says how many. The kind is of class Once,
-	// and no foreign program locks it. What is gone already, or is no document, is passed over.
-	Discard(ctx context.Context, kind Kind, names []string, old func(Doc) bool) (gone int, err error)
 }
 
 // A Copier is optional, and then the Writer of every batch is one: it takes documents that only serve memory, to be there after the

@@ -26,7 +26,6 @@ import (
 	"tutti/internal/remote/drive"
 	"tutti/internal/remote/mirror"
 	"tutti/internal/signature"
-	"tutti/internal/store"
 	"tutti/internal/store/memstore"
 	"tutti/internal/trust"
 )
@@ -212,7 +211,7 @@ func remoteServeResponses(t *testing.T, c kase) {
 			Mail: mailbox.New(s), Book: &peers.Book{Registry: reg, Presence: presence.New(s)}, Registry: reg, Ring: keyring.Open(dir),
 			Pins: trust.OpenPins(filepath.Join(dir, "pins")), Halted: func(string) error { return nil }, Now: time.Now,
 		},
-		Registry: reg, Store: s, Guard: &remote.Guard{Docs: s, Kind: store.RemoteReplay}, Rates: &remote.Rates{}, Now: time.Now,
+		Registry: reg, Store: s, Guard: &remote.Guard{Memory: &remote.Ledger{Log: s}}, Rates: &remote.Rates{}, Now: time.Now,
 	}
 	url := endpoint(t, remote.Path, r.Serve)
 	want, err := canonjson.Canonical(bytes.ReplaceAll(bytes.ReplaceAll(v.Body, []byte("<target>"), []byte(remoteTo)), []byte("<actor>"), []byte(remoteFrom)))
@@ -257,7 +256,7 @@ func mirrorResponses(t *testing.T, c kase) {
 	s := memstore.New(memstore.Options{})
 	key := signature.Generate()
 	r := &mirror.Receiver{
-		Registry: registry.New(s), Presence: presence.New(s), Mail: mailbox.New(s), Docs: s, Guard: &remote.Guard{Docs: s, Kind: store.RemoteReplay}, Rates: &remote.Rates{},
+		Registry: registry.New(s), Presence: presence.New(s), Mail: mailbox.New(s), Docs: s, Guard: &remote.Guard{Memory: &remote.Ledger{Log: s}}, Rates: &remote.Rates{},
 		Enrolled: []mirror.Enrolled{{Key: key.Public()}}, Now: time.Now,
 	}
 	url := endpoint(t, mirror.Path, r.Serve)

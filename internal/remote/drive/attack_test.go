@@ -307,7 +307,7 @@ func TestReplayAfterRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{t: t, g: &Gate{Registry: registry.New(s), Guard: &remote.Guard{Docs: s, Kind: store.DriveReplay}, Now: time.Now}}
+		r := &rig{t: t, g: &Gate{Registry: registry.New(s), Guard: &remote.Guard{Memory: &remote.Markers{Docs: s, Kind: store.DriveReplay}}, Now: time.Now}}
 		if n == 0 {
 			for _, a := range []registry.Agent{{Instance: boss}, {Instance: worker, Principal: string(boss)}} {
 				a.PublicKeys = []string{keys[a.Instance].Public().PEM()}

@@ -48,7 +48,7 @@ type rig struct {
 func open(t *testing.T) *rig {
 	t.Helper()
 	s := memstore.New(memstore.Options{})
-	r := &rig{t: t, s: s, g: &Gate{Registry: registry.New(s), Guard: &remote.Guard{Docs: s, Kind: store.DriveReplay}, Now: time.Now}}
+	r := &rig{t: t, s: s, g: &Gate{Registry: registry.New(s), Guard: &remote.Guard{Memory: &remote.Markers{Docs: s, Kind: store.DriveReplay}}, Now: time.Now}}
 	for _, a := range []registry.Agent{{Instance: boss}, {Instance: worker, Conductor: string(boss)}, {Instance: other}} {
 		a.PublicKeys = []string{keys[a.Instance].Public().PEM()}
 		if err := r.g.Registry.Register(t.Context(), registry.Build(a, time.Now())); err != nil {
@@ -104,7 +104,7 @@ func TestPass(t *testing.T) {
 			t.Errorf("%s: no instruction", c.what)
 		}
 	}
-	fresh := &Gate{Registry: r.g.Registry, Guard: &remote.Guard{Docs: r.s, Kind: store.DriveReplay}, Now: time.Now}
+	fresh := &Gate{Registry: r.g.Registry, Guard: &remote.Guard{Memory: &remote.Markers{Docs: r.s, Kind: store.DriveReplay}}, Now: time.Now}
 	if _, reason, _ := fresh.Pass(t.Context(), good.String(), worker); reason != remote.Replayed {
 		t.Errorf("in another process: got %q, want replayed", reason)
 	}

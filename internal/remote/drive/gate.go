@@ -85,7 +85,7 @@ func (g *Gate) Pass(ctx context.Context, text string, to address.Instance) (Line
 	if err != nil || reason != "" {
 		return l, reason, err
 	}
-	claim, seen, err := g.Guard.Claim(ctx, address.Segment(l.id()), l.id(), l.At)
+	claim, seen, err := g.Guard.Claim(ctx, l.thing())
 	if err != nil {
 		return l, "", err
 	}

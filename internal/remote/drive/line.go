@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/remote"
@@ -120,6 +121,10 @@ func (l *Line) Time() (time.Time, bool) { return envelope.ParseTime(l.At) }
 
 // id is under what the line is remembered as taken.
 func (l *Line) id() string { return "drive:" + l.From + ":" + l.To + ":" + l.Nonce }
+
+func (l *Line) thing() remote.Thing {
+	return remote.Thing{Name: address.Segment(l.id()), ID: l.id(), CreatedAt: l.At}
+}
 
 // Find returns the line in a text that may have more: the first of its lines that begins as one, else all of it. The instruction is
 // then that one line.

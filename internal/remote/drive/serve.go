@@ -89,7 +89,7 @@ func (s *Server) wait(ctx context.Context, text string) door.Answer {
 	if err != nil || reason != "" {
 		return s.refused(reason, err)
 	}
-	claim, seen, free, err := s.Gate.Guard.TryClaim(ctx, address.Segment(l.id()), l.id(), l.At)
+	claim, seen, free, err := s.Gate.Guard.TryClaim(ctx, l.thing())
 	switch {
 	case err != nil:
 		return s.refused("", err)

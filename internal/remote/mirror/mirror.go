@@ -124,7 +124,7 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 	if reason != "" {
 		return answer(reason)
 	}
-	claim, seen, err := r.Guard.Claim(ctx, remote.Name(p.who, p.e.ID), p.e.ID, p.e.CreatedAt)
+	claim, seen, err := r.Guard.Claim(ctx, remote.Thing{Name: remote.Name(p.who, p.e.ID), ID: p.e.ID, CreatedAt: p.e.CreatedAt})
 	if err != nil {
 		return r.failed(err)
 	}
@@ -172,6 +172,9 @@ func (r *Receiver) apply(ctx context.Context, p *push, claim *remote.Claim, now 
 }
 
 func (r *Receiver) failed(err error) door.Answer {
+	if errors.Is(err, remote.ErrCrowded) {
+		return remote.Crowded()
+	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return door.Answer{}
 	}

@@ -24,7 +24,6 @@ import (
 	"tutti/internal/remote"
 	"tutti/internal/remote/door"
 	"tutti/internal/signature"
-	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )
 
@@ -61,7 +60,7 @@ func reopen(t *testing.T, root string, enrolled ...Enrolled) *site {
 	x := &site{t: t, s: s, reg: registry.New(s), pres: presence.New(s), root: root, now: time.Now()}
 	swept := make(chan struct{})
 	x.r = &Receiver{
-		Registry: x.reg, Presence: x.pres, Mail: mailbox.New(s), Docs: s, Guard: &remote.Guard{Docs: s, Kind: store.RemoteReplay}, Rates: &remote.Rates{PerSecond: 1e6},
+		Registry: x.reg, Presence: x.pres, Mail: mailbox.New(s), Docs: s, Guard: &remote.Guard{Memory: &remote.Ledger{Log: s}}, Rates: &remote.Rates{PerSecond: 1e6},
 		Enrolled: enrolled, Now: first(swept, func() time.Time { return x.now }), Log: func(line string) { t.Log("operator: " + line) },
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -16,11 +15,8 @@ import (
 
 // Batch creates many documents for the price of few syncs: all are written under temporary names, then synced together, then
 // get their names, then the folders are synced. Readers see whole documents, in no order; a crash in between leaves some of
-// them, whole, and temporary files. An error of one document is reported and the others of its kind go on, but when fn itself
-// fails none of them is stored.
-//
-// What is made safe first is what was created first: the documents of a kind get their names when those of the kinds to which the batch
-// came before are safe, all of them. So no document of a later kind is ever there whose fellow of an earlier one is missing.
+// them, whole, and temporary files. An error of one document is reported and the others go on, but when fn itself fails
+// none of them is stored.
 //
 // Documents of one batch are visible when Batch returns, not before: fn does not find them with Get.
 func (s *Store) Batch(ctx context.Context, fn func(store.Writer) error) error {
@@ -68,13 +64,6 @@ type place struct {
 	made int    // how many documents the batch has created there
 	// apart: it lies on another file system than the root, and what makes that safe says nothing of it.
 	apart bool
-	last  written
-}
-
-// written is the last file that was made in a place.
-type written struct {
-	rev store.Rev
-	tmp string
 }
 
 // A staged document is written and has no name yet.
@@ -84,7 +73,6 @@ type staged struct {
 	at   *place
 	base string
 	tmp  string
-	twin bool // tmp is one more name of the file before
 }
 
 // errBatch is what the methods answer that a batch does not have.
@@ -132,32 +120,15 @@ func (b *batch) stage(k store.Key, data []byte, rev store.Rev) error {
 			return err
 		}
 	}
-	if err := b.write(&g, data); err != nil {
+	if g.tmp, err = g.at.Stage(data, filePerm, false); err != nil {
 		return err
 	}
 	b.staged = append(b.staged, g)
 	b.keys[k] = rev
-	if !g.twin && k.Kind.Spec().Durability == store.Full {
+	if k.Kind.Spec().Durability == store.Full {
 		b.full++
 	}
 	return nil
-}
-
-// write makes the file of a document. One with the content of the document before it in the same folder becomes a second name of
-// that file, where nobody ever writes to one: foreign programs take the lock of a kind that they change.
-func (b *batch) write(g *staged, data []byte) error {
-	spec := g.key.Kind.Spec()
-	if last := g.at.last; last.rev == g.rev && spec.Class == store.Once && spec.Lock == "" {
-		if tmp, err := g.at.StageTwin(last.tmp); err == nil {
-			g.tmp, g.twin = tmp, true
-			return nil
-		}
-	}
-	tmp, err := g.at.Stage(data, filePerm, false)
-	if err == nil {
-		g.tmp, g.at.last = tmp, written{rev: g.rev, tmp: tmp}
-	}
-	return err
 }
 
 // place opens the folder of a document, once a batch for each, and says what the document is called there.
@@ -223,7 +194,7 @@ func (b *batch) sync() error {
 		}
 	}
 	for _, g := range b.staged {
-		if g.twin || g.key.Kind.Spec().Durability != store.Full || together && !g.at.apart {
+		if g.key.Kind.Spec().Durability != store.Full || together && !g.at.apart {
 			continue
 		}
 		if err := syncFile(g.at.Dir, g.tmp); err != nil {
@@ -247,34 +218,28 @@ func syncFile(d *atomicfile.Dir, name string) error {
 	return f.Sync()
 }
 
-// publish gives the documents their names and makes the names safe, those of one kind after those of the other: some file systems write
-// folders in any order that is not forced upon them. Where one of a kind has failed, nothing is published after that kind.
+// publish gives the documents their names, and makes the names safe.
 func (b *batch) publish() error {
-	var errs []error
-	var done []store.Kind
-	for _, first := range b.order {
-		if slices.Contains(done, first.kind) {
+	errs := b.name()
+	for _, p := range b.order {
+		if p.made == 0 {
 			continue
 		}
-		done = append(done, first.kind)
-		named := b.name(first.kind)
-		errs = append(errs, named...)
-		if err := b.syncNames(first.kind); err != nil || len(named) > 0 {
-			errs = append(errs, err, b.discard()) // what comes later is not to be there alone
-			break
+		if p.kind.Spec().Durability == store.Full {
+			if err := p.Sync(); err != nil {
+				errs = append(errs, fmt.Errorf("batch: make names in %s safe: %w", p.rel, err))
+			}
 		}
+		b.s.sweepMany(p.made, p.rel, p.Dir)
 	}
 	b.failed = len(errs) > 0
 	return errors.Join(errs...)
 }
 
-// name gives the documents of a kind their names, and says of which it could not.
-func (b *batch) name(kind store.Kind) (errs []error) {
+// name gives the documents their names, and says of which it could not.
+func (b *batch) name() (errs []error) {
 	for n := range b.staged {
 		g := &b.staged[n]
-		if g.at.kind != kind {
-			continue
-		}
 		err := b.taken(g)
 		if err == nil {
 			// A rename that does not replace is one step where a link takes two.
@@ -291,23 +256,6 @@ func (b *batch) name(kind store.Kind) (errs []error) {
 		g.at.made++
 	}
 	return errs
-}
-
-// syncNames makes the names of a kind safe.
-func (b *batch) syncNames(kind store.Kind) error {
-	var errs []error
-	for _, p := range b.order {
-		if p.kind != kind || p.made == 0 {
-			continue
-		}
-		if kind.Spec().Durability == store.Full {
-			if err := p.Sync(); err != nil {
-				errs = append(errs, fmt.Errorf("batch: make names in %s safe: %w", p.rel, err))
-			}
-		}
-		b.s.sweepMany(p.made, p.rel, p.Dir)
-	}
-	return errors.Join(errs...)
 }
 
 // discard removes what will not get a name.

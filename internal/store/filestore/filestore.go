@@ -140,10 +140,9 @@ func (s *Store) Close() error { return s.root.Close() }
 func (s *Store) Path() string { return s.path }
 
 var (
-	_ store.Docs      = (*Store)(nil)
-	_ store.Log       = (*Store)(nil)
-	_ store.Leases    = (*Store)(nil)
-	_ store.Watcher   = (*Store)(nil)
-	_ store.Batcher   = (*Store)(nil)
-	_ store.Discarder = (*Store)(nil)
+	_ store.Docs    = (*Store)(nil)
+	_ store.Log     = (*Store)(nil)
+	_ store.Leases  = (*Store)(nil)
+	_ store.Watcher = (*Store)(nil)
+	_ store.Batcher = (*Store)(nil)
 )

@@ -3,7 +3,6 @@ package filestore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"tutti/internal/atomicfile"
@@ -46,38 +45,6 @@ func (s *Store) remove(ctx context.Context, k store.Key, old store.Rev) error {
 		err = d.Sync() // a blocker that was cleared must not stand again after a power cut
 	}
 	return err
-}
-
-// Discard removes documents that serve no more. Nothing is synced.
-func (s *Store) Discard(ctx context.Context, kind store.Kind, names []string, old func(store.Doc) bool) (gone int, err error) {
-	of := store.Key{Kind: kind}
-	if spec := kind.Spec(); spec.Class != store.Once || spec.Lock != "" || spec.HasOwner() || nested(kind) {
-		return 0, fmt.Errorf("discard %s: its kind is no one for that", kind)
-	}
-	d, err := s.folder(kind, "")
-	if errors.Is(err, store.ErrNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, s.failWrite("discard", of, err)
-	}
-	defer d.Close()
-	for _, name := range names {
-		k := store.Key{Kind: kind, Name: name}
-		if err := s.checkWrite(ctx, "discard", k); err != nil {
-			return gone, err
-		}
-		data, info, err := s.readFile(d, k)
-		if err == nil && old(store.Doc{Key: k, Rev: revOf(data), Data: data, Stored: storedAt(info)}) {
-			if err = d.Remove(fileName(k)); err == nil {
-				gone++
-			}
-		}
-		if _, unfit := errors.AsType[*store.UnfitError](err); err != nil && !unfit && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, store.ErrNotFound) {
-			return gone, s.failWrite("discard", k, err)
-		}
-	}
-	return gone, nil
 }
 
 // guard is the lock for taking a document away. Documents of class Once whose folder no foreign program locks need none: they

@@ -17,7 +17,7 @@ var _ store.Shrinker = (*Store)(nil)
 // maxShrink bounds the log that is taken into memory to be shrunk: several million lines.
 const maxShrink = 1 << 30
 
-// Shrink puts a shorter file in the place of a trail, under the lock that every line is added under: who waits for it opens the
+// Shrink puts a shorter file in the place of a log of ours, under the lock that every line is added under: who waits for it opens the
 // new file, and who reads the old one reads it to its end. Other logs are written by foreign programs that keep no lock, or
 // one that they give up after a while, and are never replaced.
 func (s *Store) Shrink(ctx context.Context, k store.Key, keep func(line []byte) bool) (gone int, err error) {
@@ -26,8 +26,8 @@ func (s *Store) Shrink(ctx context.Context, k store.Key, keep func(line []byte) 
 	case err != nil:
 	case s.readOnly:
 		err = fmt.Errorf("shrink %s: %w", k, store.ErrReadOnly)
-	case k.Kind != store.Trail:
-		err = fmt.Errorf("shrink %s: only trails are: %w", k, errors.ErrUnsupported)
+	case !k.Kind.Spec().Shrinks:
+		err = fmt.Errorf("shrink %s: others write it: %w", k, errors.ErrUnsupported)
 	default:
 		gone, err = s.shrink(ctx, k, keep)
 	}
@@ -76,7 +76,11 @@ func (s *Store) shrink(ctx context.Context, k store.Key, keep func(line []byte) 
 	if err := errors.Join(ctx.Err(), h.check()); err != nil {
 		return 0, err
 	}
-	return gone, d.Replace(base, next, permOf(info), true)
+	if err := d.Replace(base, next, permOf(info), true); err != nil {
+		return 0, err
+	}
+	s.sweep(rel, d)
+	return gone, nil
 }
 
 // drops tells whether a line, with its line feed, goes. What is no good line is nobody's to judge, and a last one without a

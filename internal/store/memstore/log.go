@@ -135,11 +135,11 @@ func checkLine(k store.Key, line []byte) error {
 
 var _ store.Shrinker = (*Store)(nil)
 
-// Shrink deletes messages of a trail. What is left keeps its sequences.
+// Shrink deletes messages of a log of ours. What is left keeps its sequences.
 func (s *Store) Shrink(ctx context.Context, k store.Key, keep func(line []byte) bool) (int, error) {
 	err := s.logDoor(ctx, k, true)
-	if err == nil && k.Kind != store.Trail {
-		err = fmt.Errorf("only trails are shrunk: %w", errors.ErrUnsupported)
+	if err == nil && !k.Kind.Spec().Shrinks {
+		err = fmt.Errorf("others write it: %w", errors.ErrUnsupported)
 	}
 	if err != nil {
 		return 0, fail("shrink", k, err)

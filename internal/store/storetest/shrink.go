@@ -15,7 +15,20 @@ func testShrink(f *fixture) {
 	if !ok {
 		f.Skip("the backend shrinks no logs")
 	}
-	k := key(store.Trail, "a")
+	for _, kind := range store.Kinds() {
+		if kind.Spec().Shrinks {
+			testShrinkOf(f, s, key(kind, "a"))
+		}
+	}
+	other := key(store.Instances)
+	f.append(other, store.AnyEnd, doc(1))
+	if _, err := s.Shrink(f.ctx, other, func([]byte) bool { return false }); !errors.Is(err, errors.ErrUnsupported) {
+		f.Errorf("Shrink of a log that others write: %v, want ErrUnsupported", err)
+	}
+	f.wantLines(other, doc(1))
+}
+
+func testShrinkOf(f *fixture, s store.Shrinker, k store.Key) {
 	shrink := func(what string, keep func([]byte) bool, want int) {
 		f.Helper()
 		if gone, err := s.Shrink(f.ctx, k, keep); err != nil || gone != want {
@@ -81,11 +94,4 @@ func testShrink(f *fixture) {
 	f.wantLines(k)
 	f.append(k, "", doc("anew"))
 	f.wantLines(k, doc("anew"))
-
-	other := key(store.Instances)
-	f.append(other, store.AnyEnd, doc(1))
-	if _, err := s.Shrink(f.ctx, other, func([]byte) bool { return false }); !errors.Is(err, errors.ErrUnsupported) {
-		f.Errorf("Shrink of a log that others write: %v, want ErrUnsupported", err)
-	}
-	f.wantLines(other, doc(1))
 }
