@@ -69,7 +69,8 @@ type way struct {
 	out  buf.Buffer
 }
 
-// remoteServe measures a message of many, and what the same bytes cost as durable files; or the memory.
+// remoteServe measures a message of many, and what the same bytes cost as durable files; or the memory. What comes after bad requests is
+// measured as often as other rows are, on the server that has had them.
 func remoteServe(bad int, memory bool) func(*env) (measured, error) {
 	return func(e *env) (measured, error) {
 		p, err := openEndpoint(e)
@@ -80,24 +81,44 @@ func remoteServe(bad int, memory bool) func(*env) (measured, error) {
 		if err := p.parallel(bad, func(i int) error { return p.rubbish(i) }); err != nil {
 			return measured{}, err
 		}
-		if err := p.sign(); err != nil { // now: it is fresh for five minutes
-			return measured{}, err
+		again := 1
+		if bad > 0 && !memory {
+			again = rounds
 		}
-		before, err := p.files("before", len(p.mail)/2) // half of them before and half after, as the load of a machine changes
-		if err != nil {
-			return measured{}, err
+		var best row
+		best.target = rateOfBase(0)
+		for n := range again {
+			m, err := p.measure(strconv.Itoa(n))
+			if err != nil {
+				return measured{}, err
+			}
+			if n == 0 || best.better(m) {
+				best.best = m
+			}
 		}
-		began := time.Now()
-		if err := p.parallel(len(p.mail), func(i int) error { return p.post(p.mail[i], http.StatusAccepted) }); err != nil {
-			return measured{}, err
-		}
-		took := time.Since(began)
 		if memory {
 			return p.peak()
 		}
-		after, err := p.files("after", len(p.mail)-len(p.mail)/2)
-		return measured{value: took.Seconds() / remoteMails, base: (before + after).Seconds() / remoteMails}, err
+		return best.best, nil
 	}
+}
+
+// measure has messages taken, and writes them as files.
+func (p *endpoint) measure(name string) (m measured, err error) {
+	if err := p.sign(name); err != nil { // now: it is fresh for five minutes
+		return m, err
+	}
+	before, err := p.files("before-"+name, len(p.mail)/2) // half of them before and half after, as the load of a machine changes
+	if err != nil {
+		return m, err
+	}
+	began := time.Now()
+	if err := p.parallel(len(p.mail), func(i int) error { return p.post(p.mail[i], http.StatusAccepted) }); err != nil {
+		return m, err
+	}
+	took := time.Since(began)
+	after, err := p.files("after-"+name, len(p.mail)-len(p.mail)/2)
+	return measured{value: took.Seconds() / remoteMails, base: (before + after).Seconds() / remoteMails}, err
 }
 
 const (
@@ -162,12 +183,13 @@ func (p *endpoint) close() {
 	_ = p.cmd.Wait()
 }
 
-// sign makes the messages.
-func (p *endpoint) sign() error {
+// sign makes the messages, each of which is one more when they are made again.
+func (p *endpoint) sign(name string) error {
 	now := time.Now()
+	p.mail = nil
 	for i := range remoteMails {
 		d := envelope.Draft{
-			ID: fmt.Sprintf("env-bench-%06d", i), Actor: envelope.Actor{Instance: remoteFrom, Role: agents.Agents, Scope: agents.DefaultScope},
+			ID: fmt.Sprintf("env-bench-%s-%06d", name, i), Actor: envelope.Actor{Instance: remoteFrom, Role: agents.Agents, Scope: agents.DefaultScope},
 			Target: remoteTo, Created: now, Text: strings.Repeat("the schema has changed; ", 10),
 		}
 		raw, err := d.Signed(remoteFrom, remoteSigner)
