@@ -241,11 +241,12 @@ func TestLedgerCrowded(t *testing.T) {
 	x.wants("what is remembered", l, "[true true true]", of(noon, "a", "b", "c")...)
 	x.wants("on another page", l, "[false]", of(noon.Add(pageLength), "e")...)
 
-	y := open(t)
-	y.r.Guard = &Guard{Memory: &Ledger{Log: y.s, most: 2}}
-	y.wants("first", letter(t, "env-1", time.Now()), 202, "ok")
 	at := time.Now()
-	y.r.Now = func() time.Time { return at }
+	y := open(t, func(r *Receiver) {
+		r.Guard = &Guard{Memory: &Ledger{Log: r.Store.(*filestore.Store), most: 2}}
+		r.Now = func() time.Time { return at }
+	})
+	y.wants("first", letter(t, "env-1", at), 202, "ok")
 	last := 0
 	for i := range 4 {
 		last, _ = y.post(letter(t, fmt.Sprint("env-", 2+i), at))
