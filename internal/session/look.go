@@ -23,19 +23,34 @@ func (b *begin) endedAtOnce(ctx context.Context) bool {
 	if b.first.PID == 0 {
 		return b.looked(ctx, false)
 	}
-	name := inFront(b.first.PID, b.pane.Server)
-	if name == "" || !b.first.Alive() {
+	still := forked(b.first.PID, b.pane.Server)
+	for end := time.Now().Add(becomes); still && time.Now().Before(end) && ctx.Err() == nil; {
+		time.Sleep(time.Millisecond)
+		still = forked(b.first.PID, b.pane.Server)
+	}
+	name := inFront(b.first.PID)
+	if still || name == "" || !b.first.Alive() {
 		return b.looked(ctx, false)
 	}
 	b.pane.Command = name
 	return false
 }
 
-// inFront is what tmux would call the program of a pane in which it was just started, "" when that is not to be told: it is still a tmux.
-func inFront(first, server int) string {
+// becomes is how long the process of a new pane may take to become its program: until then tmux calls it tmux. It mostly has when the bus was
+// told, and was seen not to have where all processors had other work.
+const becomes = 100 * time.Millisecond
+
+// forked tells whether the process of a new pane is still the copy of the server that tmux makes first.
+func forked(first, server int) bool {
 	comm, err := proc.Comm(first)
 	above, e := proc.Comm(server)
-	if err != nil || e != nil || comm == above {
+	return err == nil && e == nil && comm == above
+}
+
+// inFront is what tmux would call the program of a pane in which it was just started, "" when that is not to be told.
+func inFront(first int) string {
+	comm, err := proc.Comm(first)
+	if err != nil {
 		return ""
 	}
 	if runtime.GOOS != "linux" {
