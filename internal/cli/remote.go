@@ -399,6 +399,8 @@ func remoteHint(reason string) string {
 		return "compare the clocks of both machines; an envelope counts for five minutes"
 	case "replayed":
 		return "it had been taken before; nothing is left to do"
+	case "id-taken":
+		return "another message lies there under this id: send yours with an id of its own"
 	case "rate-limited", "busy", "halted":
 		return "the same envelope can be sent again in a while"
 	case "wrong-endpoint":

@@ -29,6 +29,7 @@ const (
 	Future       Reason = "future"
 	Expired      Reason = "expired"
 	Replayed     Reason = "replayed"
+	Occupied     Reason = "id-taken"
 	Unknown      Reason = "unknown-recipient"
 	Elsewhere    Reason = "wrong-endpoint"
 )
@@ -36,7 +37,7 @@ const (
 // statuses are those of the reasons; what is not among them is 400.
 var statuses = map[Reason]int{
 	NoKey: http.StatusUnauthorized, BadSignature: http.StatusUnauthorized, Unknown: http.StatusForbidden,
-	Replayed: http.StatusConflict, Future: http.StatusUnprocessableEntity, Expired: http.StatusUnprocessableEntity,
+	Replayed: http.StatusConflict, Occupied: http.StatusConflict, Future: http.StatusUnprocessableEntity, Expired: http.StatusUnprocessableEntity,
 }
 
 // Status is the HTTP status that goes with a reason.

@@ -39,8 +39,8 @@ const (
 	hourPages  = int(time.Hour / pageLength)
 	// lineThings is how many things a line names: with 43 bytes for each it stays within what a line may have.
 	lineThings = maxGroup
-	// maxKnown is how many things a page may be of: 1,700 a second for five minutes. Each costs 10 to 20 bytes of memory, and five pages
-	// are kept in it.
+	// maxKnown is how many things a page may be of: 1,700 a second for five minutes. Each costs 10 to 20 bytes of memory, and what is fresh
+	// stands on three pages; those around them that were not forgotten yet are kept, too.
 	maxKnown = 1 << 19
 )
 
@@ -170,10 +170,11 @@ func (l *Ledger) readOn(ctx context.Context, of int64) error {
 	}
 }
 
-// forget lets go of pages on which nothing fresh stands any more when a new one begins. They can be read again.
+// forget lets go of pages that are asked for no more when a new one begins: two things that are fresh at the same time are at most reach
+// apart, and each is looked for on reach pages to either side. They can be read again.
 func (l *Ledger) forget(of int64) {
 	for n := range l.pages {
-		if p := &l.pages[n]; p.of < of-2*reach || p.of > of+2*reach {
+		if p := &l.pages[n]; p.of < of-3*reach || p.of > of+3*reach {
 			*p = page{}
 		}
 	}
@@ -252,7 +253,7 @@ func (l *Ledger) fresh(ctx context.Context, k store.Key, now time.Time) bool {
 			return !past(line.Data, now) && past(line.Data, now.Add(time.Hour))
 		}
 		if line.Next == "" {
-			break
+			return false // to shorten it will say why not
 		}
 	}
 	return true

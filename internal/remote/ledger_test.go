@@ -1,8 +1,10 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -184,6 +186,46 @@ func TestLedgerReused(t *testing.T) {
 	x.wants("the old line is gone", l, "[false true]", now...)
 	x.keep(l, now[0])
 	x.wants("noted after that", l, "[true true]", now...)
+}
+
+// counted counts how often pages are read from their beginning.
+type counted struct {
+	*filestore.Store
+	whole map[string]int
+}
+
+func (c *counted) Read(ctx context.Context, k store.Key, from store.Pos) iter.Seq2[store.Line, error] {
+	if from == "" {
+		c.whole[k.Name]++
+	}
+	return c.Store.Read(ctx, k, from)
+}
+
+// TestLedgerKeeps: who brings things of all ages that count as fresh, in turns, has no page read more than once.
+func TestLedgerKeeps(t *testing.T) {
+	x := newShelf(t)
+	now := noon.Add(90 * time.Second)
+	for n := int64(-3); n <= 2; n++ { // on each of them there is something
+		x.keep(&Ledger{Log: x.s}, of(noon.Add(time.Duration(n)*pageLength), "taken")...)
+	}
+	ages := []time.Duration{MaxAge, -MaxSkew, 2 * time.Minute, 0}
+	var all []Thing
+	for i := range 40 {
+		all = append(all, of(now.Add(-ages[i%len(ages)]), fmt.Sprint(i))...)
+	}
+	c := &counted{Store: x.s, whole: map[string]int{}}
+	l := &Ledger{Log: c}
+	for range 3 {
+		x.wants("all", l, fmt.Sprint(strings.Fields(strings.Repeat("false ", len(all)))), all...)
+		for _, one := range all {
+			x.wants("one", l, "[false]", one)
+		}
+	}
+	for _, page := range []string{"45", "50", "55", "00", "05", "10"} {
+		if n := c.whole[page]; n != 1 {
+			t.Errorf("page %s was read whole %d times", page, n)
+		}
+	}
 }
 
 // TestLedgerHarmed: a line that was cut off is passed over, with what is no line; a page that cannot be read is an error, and nothing counts

@@ -21,18 +21,24 @@ func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signa
 		return key, "", nil
 	}
 	now, err := r.Registry.Keys(ctx, signer)
-	if err != nil || len(now.Active) == 0 {
+	if err != nil {
 		return signature.Public{}, NoKey, err
 	}
-	if len(last) > 0 && slices.Equal(newest(now.Active), last) { // all were tried
+	known := len(last) > 0
+	if known && slices.Equal(newest(now.Active), last) { // all were tried
 		return signature.Public{}, BadSignature, nil
 	}
 	key, ok := Signed(e, own, now.Active)
-	if !ok {
-		return key, BadSignature, nil
+	if ok || known { // and for nobody of whom nothing was proven yet
+		r.active.put(signer, now.Active)
 	}
-	r.active.put(signer, now.Active)
-	return key, "", nil
+	switch {
+	case ok:
+		return key, "", nil
+	case len(now.Active) == 0:
+		return key, NoKey, nil
+	}
+	return key, BadSignature, nil
 }
 
 // active are the active keys of those who have sent something good, as they were when they were looked up last.

@@ -235,7 +235,7 @@ func (r *Receiver) refused(err error) door.Answer {
 	case errors.As(err, &nobody), errors.As(err, &unknown):
 		return Unknown.Answer()
 	case errors.As(err, &taken):
-		return Replayed.Answer()
+		return Occupied.Answer()
 	case errors.As(err, &invalid):
 		return Malformed.Answer()
 	case errors.Is(err, registry.ErrGone):

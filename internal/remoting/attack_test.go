@@ -305,7 +305,7 @@ func TestSwept(t *testing.T) {
 	line := func(at string) string {
 		return `{"since":"` + at + `","taken":["` + strings.Repeat("a", 40) + `"]}` + "\n"
 	}
-	page := store.Key{Kind: store.RemoteReplay, Name: fmt.Sprintf("%02d", (long.Minute()/5*5+30)%60)} // one on which nothing of this hour stands
+	page := store.Key{Kind: store.RemoteReplay, Name: fmt.Sprintf("%02d", (long.UTC().Minute()/5*5+30)%60)} // one on which nothing of this hour stands
 	future := line("2999-01-01T00:00:00.000Z")
 	path := filepath.Join(root, "remote-replay", page.Name+".jsonl")
 	if err := os.WriteFile(path, []byte(line(stamp)+line(stamp)+future), 0o600); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -181,7 +182,11 @@ func (s *Store) entry(d *atomicfile.Dir, k store.Key, file string) (store.Entry,
 	if err != nil {
 		return e, s.fail("list", k, err)
 	}
-	if why := s.unfit(info, k.Kind.Spec().ReadLimit); why != "" {
+	limit := k.Kind.Spec().ReadLimit
+	if k.Kind.Spec().IsLog() { // then it is that of a line
+		limit = math.MaxInt64
+	}
+	if why := s.unfit(info, limit); why != "" {
 		return e, &store.UnfitError{Key: k, Where: s.where(k), Why: why}
 	}
 	if s.halfMoved(k, info) {

@@ -181,6 +181,14 @@ func testLogs(f *fixture) {
 		f.append(key(store.Journal, part), "", doc(i))
 		f.append(key(store.Journal, part), store.AnyEnd, doc("more"))
 	}
+	for range 3 { // a log may be longer than a line of it
+		f.append(key(store.Trail, "other"), store.AnyEnd, docOf(store.Trail.Spec().WriteLimit/2, "x"))
+	}
+	for name, err := range l.Logs(f.ctx, store.Trail) {
+		if name != "other" || err != nil {
+			f.Errorf("Logs of trails: %q, %v", name, err)
+		}
+	}
 	if got, want := logs(), slices.Sorted(slices.Values(hostile)); !slices.Equal(got, want) {
 		f.Errorf("Logs: %q, want %q", got, want)
 	}
