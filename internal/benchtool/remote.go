@@ -81,25 +81,15 @@ func remoteServe(bad int, memory bool) func(*env) (measured, error) {
 		if err := p.parallel(bad, func(i int) error { return p.rubbish(i) }); err != nil {
 			return measured{}, err
 		}
-		again := 1
+		n := 1
 		if bad > 0 && !memory {
-			again = rounds
+			n = rounds
 		}
-		var best row
-		best.target = rateOfBase(0)
-		for n := range again {
-			m, err := p.measure(strconv.Itoa(n))
-			if err != nil {
-				return measured{}, err
-			}
-			if n == 0 || best.better(m) {
-				best.best = m
-			}
-		}
-		if memory {
+		best, err := bestOf(n, rateOfBase(0), func(i int) (measured, error) { return p.measure(strconv.Itoa(i)) })
+		if err == nil && memory {
 			return p.peak()
 		}
-		return best.best, nil
+		return best, err
 	}
 }
 

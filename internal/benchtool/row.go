@@ -53,27 +53,36 @@ func (r *row) measure(e *env) error {
 	if r.once {
 		n = 1
 	}
-	for i := range n {
+	var err error
+	r.best, err = bestOf(n, r.target, func(int) (measured, error) {
 		if err := e.ctx.Err(); err != nil {
-			return err
+			return measured{}, err
 		}
-		m, err := r.round(e)
+		return r.round(e)
+	})
+	return err
+}
+
+// bestOf runs n rounds and returns the best one.
+func bestOf(n int, t target, round func(i int) (measured, error)) (best measured, err error) {
+	for i := range n {
+		m, err := round(i)
 		if err != nil {
-			return err
+			return best, err
 		}
-		if i == 0 || r.better(m) {
-			r.best = m
+		if i == 0 || t.better(m, best) {
+			best = m
 		}
 	}
-	return nil
+	return best, nil
 }
 
 // better compares by what the target is about.
-func (r *row) better(m measured) bool {
-	if r.target.ratio && m.base > 0 && r.best.base > 0 {
-		return m.value/m.base < r.best.value/r.best.base
+func (t target) better(a, b measured) bool {
+	if t.ratio && a.base > 0 && b.base > 0 {
+		return a.value/a.base < b.value/b.base
 	}
-	return m.value < r.best.value
+	return a.value < b.value
 }
 
 // figure is what the limit of the target is about.
