@@ -25,7 +25,7 @@ func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signa
 		return signature.Public{}, NoKey, err
 	}
 	known := len(last) > 0
-	if known && slices.Equal(newest(now.Active), last) { // all were tried
+	if known && slices.Equal(tried(now.Active), last) { // all were tried
 		return signature.Public{}, BadSignature, nil
 	}
 	key, ok := Signed(e, own, now.Active)
@@ -58,13 +58,13 @@ func (a *active) put(who address.Instance, keys []signature.Public) {
 	who = address.Instance(strings.Clone(string(who.Canonical())))
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if slices.Equal(a.by[who], newest(keys)) {
+	if slices.Equal(a.by[who], tried(keys)) {
 		return
 	}
 	if a.by == nil || len(a.by) >= maxSigners {
 		a.by = map[address.Instance][]signature.Public{}
 	}
-	a.by[who] = slices.Clone(newest(keys))
+	a.by[who] = slices.Clone(tried(keys))
 }
 
 // The most verifications that one envelope costs: anybody can add signatures to it, and to an agent that it calls its own keys.
@@ -95,7 +95,8 @@ func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public
 
 // Newest yields the keys of an agent that are tried, the newest first: they are those in use.
 func Newest(keys []signature.Public) iter.Seq2[int, signature.Public] {
-	return slices.Backward(newest(keys))
+	return slices.Backward(tried(keys))
 }
 
-func newest(keys []signature.Public) []signature.Public { return keys[max(0, len(keys)-maxKeys):] }
+// tried are those of the keys of an agent that are tried, in the order in which they came.
+func tried(keys []signature.Public) []signature.Public { return keys[max(0, len(keys)-maxKeys):] }

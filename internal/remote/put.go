@@ -228,7 +228,7 @@ func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []post.Rec
 	if len(wait) == 0 {
 		return receipts
 	}
-	receipts = slices.Clone(receipts) // the others are still to be remembered by
+	receipts = slices.Clone(receipts) // as they were they are still needed by remember
 	again := make([]post.Letter, len(wait))
 	for n, i := range wait {
 		again[n] = letters[i]
