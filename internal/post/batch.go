@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,6 +124,9 @@ func (s *stretch) seal() {
 // judge the letters that follow meanwhile; this one does the same when it has nothing to store, and all where there is no other.
 func (c *counter) handAll(ctx context.Context, all *sending) {
 	helpers := runtime.GOMAXPROCS(0) - 1
+	if !slices.ContainsFunc(all.letters, func(l Letter) bool { return l.Judged == nil }) {
+		helpers = 0 // to wake one costs more than what is left to do for such letters
+	}
 	most := helpers * stretchesAhead
 	ahead := make(chan *stretch, most)
 	defer close(ahead)
