@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/envelope"
+	"tutti/internal/keytable"
 	"tutti/internal/signature"
 )
 
@@ -17,7 +18,7 @@ import (
 func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signature.Object) (signature.Public, Reason, error) {
 	signer := e.Actor.Instance
 	last := r.active.of(signer)
-	if key, ok := Signed(e, own, last); ok {
+	if key, ok := Signed(e, own, last, &r.met); ok {
 		return key, "", nil
 	}
 	now, err := r.Registry.Keys(ctx, signer)
@@ -28,7 +29,7 @@ func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signa
 	if known && slices.Equal(tried(now.Active), last) { // all were tried
 		return signature.Public{}, BadSignature, nil
 	}
-	key, ok := Signed(e, own, now.Active)
+	key, ok := Signed(e, own, now.Active, &r.met)
 	if ok || known { // and for nobody of whom nothing was proven yet
 		r.active.put(signer, now.Active)
 	}
@@ -73,19 +74,21 @@ const (
 	maxKeys     = 1024 // the newest count
 )
 
-// Signed returns the key under which one of the signatures verifies. Each key is tried with the first signature at least.
-func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public) (signature.Public, bool) {
+// Signed returns the key under which one of the signatures verifies. Each key is tried with the first signature at least. Met
+// may be nil.
+func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public, met *keytable.Keys) (signature.Public, bool) {
 	message, err := e.SignedBytes()
 	if err != nil {
 		return signature.Public{}, false
 	}
 	left := max(maxVerified, min(len(keys), maxKeys))
 	for _, o := range by {
+		sig, ok := o.Bytes()
 		for _, key := range Newest(keys) {
 			if left--; left < 0 {
 				return signature.Public{}, false
 			}
-			if o.Verify(message, key) {
+			if ok && met.Verify(key, message, sig[:]) {
 				return key, true
 			}
 		}

@@ -9,11 +9,16 @@ type Object struct{ By, Alg, Value string }
 // Verify reports whether the object is a signature of message under key. Whatever is wrong with the object, the answer is
 // false: it came from a stranger, and there is nothing that its reader could do about it.
 func (o Object) Verify(message []byte, key Public) bool {
-	if o.Alg != Alg {
-		return false
-	}
-	sig, ok := decode(o.Value)
+	sig, ok := o.Bytes()
 	return ok && ed25519.Verify(key[:], message, sig[:])
+}
+
+// Bytes returns the signature itself, for those who verify in their own way. Of an object that is none it is false.
+func (o Object) Bytes() (sig [ed25519.SignatureSize]byte, ok bool) {
+	if o.Alg != Alg {
+		return sig, false
+	}
+	return decode(o.Value)
 }
 
 // decode reads 64 bytes of base64 in the standard or the URL alphabet, padded or not. Existing programs also skip characters

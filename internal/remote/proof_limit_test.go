@@ -1,0 +1,60 @@
+package remote
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tutti/internal/keytable"
+	"tutti/internal/signature"
+)
+
+// TestMostVerifications: one envelope costs no more than so many verifications, whatever is attached to it, and what is no signature
+// counts as one.
+func TestMostVerifications(t *testing.T) {
+	e, reason := Read(letter(t, "env-limit", time.Now()))
+	if reason != "" {
+		t.Fatal(reason)
+	}
+	good, mine := e.Own()[0], keys[alice].Public()
+	wrong, none := good, good
+	wrong.Value = "AAAA" + good.Value[4:]
+	none.Alg = "rsa"
+	for what, bad := range map[string]signature.Object{"wrong": wrong, "none": none, "cut": {By: good.By, Alg: good.Alg, Value: good.Value[:80]}} {
+		for _, each := range []int{1, 4} { // keys, the agent's own among them
+			pool := append(slices.Repeat([]signature.Public{keys[eve].Public()}, each-1), mine)
+			for _, before := range []int{0, maxVerified/each - 1, maxVerified / each} {
+				by := append(slices.Repeat([]signature.Object{bad}, before), good)
+				_, ok := Signed(e, by, pool, new(keytable.Keys))
+				if want := before < maxVerified/each; ok != want {
+					t.Errorf("%s: the signature behind %d others, %d keys: %v, want %v", what, before, each, ok, want)
+				}
+			}
+		}
+	}
+}
+
+// TestNoSignature: what is no signature is none, also of a key that was met often and where most of it is one.
+func TestNoSignature(t *testing.T) {
+	e, reason := Read(letter(t, "env-none", time.Now()))
+	if reason != "" {
+		t.Fatal(reason)
+	}
+	good, mine := e.Own()[0], keys[alice].Public()
+	met := new(keytable.Keys)
+	for range 10 {
+		met.Meet(mine)
+	}
+	for what, o := range map[string]signature.Object{
+		"as made":             good,
+		"of another kind":     {By: good.By, Alg: "rsa", Value: good.Value},
+		"with something more": {By: good.By, Alg: good.Alg, Value: good.Value + "=!"},
+		"with its end spoilt": {By: good.By, Alg: good.Alg, Value: good.Value[:86] + "!!"},
+	} {
+		for name, k := range map[string]*keytable.Keys{"met": met, "not met": nil} {
+			if _, ok := Signed(e, []signature.Object{o}, []signature.Public{mine}, k); ok != (what == "as made") {
+				t.Errorf("%s, %s: %v", what, name, ok)
+			}
+		}
+	}
+}
