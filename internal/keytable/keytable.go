@@ -17,7 +17,7 @@ import (
 const (
 	most  = 64   // keys that are kept, each with a table of 130 KiB
 	worth = 8    // meetings before a table is made: making one takes as long as about five verifications without
-	stays = 1000 // meetings that count: who has had more and stays away makes place as soon as others
+	stays = 1000 // the most meetings that count, so that a key which comes no more makes place some time, however often it came
 )
 
 // Keys are the keys that were met. The zero value has met none. It can be used by many at a time.

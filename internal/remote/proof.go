@@ -75,7 +75,7 @@ const (
 )
 
 // Signed returns the key under which one of the signatures verifies. Each key is tried with the first signature at least. Met
-// may be nil.
+// may be nil: then no key is quicker than another.
 func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public, met *keytable.Keys) (signature.Public, bool) {
 	message, err := e.SignedBytes()
 	if err != nil {
