@@ -58,14 +58,24 @@ func (o *Office) RebuildLedger(ctx context.Context, p Project, skip string) (int
 	return len(entries), nil
 }
 
-// again judges a message without its effects, and tells whether it is one that is acted on.
+// again judges a message without side effects and reports whether it counts in its conversation. It runs while a
+// conversation is being read, so it must not read one itself: two such messages would judge each other for ever.
 func (r *inquiry) again() bool {
 	in := r.read()
+	if r.ctx.Value(judging{}) == nil { // one inquiry may judge many messages
+		r.ctx = context.WithValue(r.ctx, judging{}, true)
+	}
 	rules := r.rules(in)
-	rules.Tool, rules.Asked = func(string) bool { return true }, nil
+	rules.Tool, rules.Asked, rules.Highest = func(string) bool { return true }, nil, nil
 	r.j.Decision = conversation.Receive(in, rules)
 	return r.j.Records()
 }
+
+// judging marks the context of a judgement that is part of reading a conversation. [Office.view] refuses such a context.
+type judging struct{}
+
+// errNested reports a conversation that would be read to judge one of its own messages.
+var errNested = errors.New("a conversation cannot be read while its messages are judged")
 
 // rebuiltLine says that a ledger was rebuilt. It is about no message.
 func rebuiltLine(at time.Time, looked int) []byte {

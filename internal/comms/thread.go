@@ -55,6 +55,9 @@ func (o *Office) Thread(ctx context.Context, p Project, id string) (Thread, erro
 // With all what is refused counts as well.
 func (o *Office) view(ctx context.Context, p Project, self, id string, to target, all bool) (Thread, error) {
 	t := Thread{ID: id, Self: self}
+	if ctx.Value(judging{}) != nil {
+		return t, errNested
+	}
 	in, inErr := o.received(p, id, o.sieve(ctx, p, id, all))
 	out, outErr := o.Sent(p).Entries(id)
 	with := o.partnerOf(self, in, out, to)

@@ -9,7 +9,7 @@ import (
 
 // Claude Code. Both tried versions are common: the older one is what its package manager picks for an older Node.
 var claude = Driver{
-	Name: "claude", Title: "Claude Code", Program: "claude", Version: []string{"--version"}, Tried: []string{"2.1.197", "2.1.329"},
+	Name: "claude", Title: "Claude Code", Program: "claude", Version: []string{"--version"}, Tried: []string{"2.1.197", "2.1.329", "2.1.330"},
 	Servers: Servers{
 		Files: []File{
 			{Scope: User, Path: func(p Place) string {
@@ -31,17 +31,36 @@ var claude = Driver{
 		Events: []Event{
 			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second, Wakes: true},
 			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second},
-			{Name: "PreToolUse", Moment: Edit, Timeout: 10 * time.Second, Matcher: "Edit|Write|MultiEdit|NotebookEdit"},
+			{Name: "PreToolUse", Moment: Use, Timeout: 10 * time.Second, Matcher: "*", Edits: []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}},
 			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second},
-			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second}, // it comes with the question; Notification, some seconds later
+			{Name: "PostToolBatch", Moment: Next, Timeout: 10 * time.Second}, // once for all tools of a step
+			// It comes with the question; Notification, some seconds later.
+			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second, Beside: true},
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Wakes: true},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it is cut off after one and a half, whatever is written
 		},
 		Unit: time.Second, MaxAgain: 8, Conversation: "CLAUDE_CODE_SESSION_ID", Folder: "CLAUDE_PROJECT_DIR", goOn: block,
 		add: func(e Event, text string) Answer {
 			switch e.Moment {
-			case Start, Prompt, Edit, Tool:
+			case Start, Prompt, Use, Tool:
 				return addContext(e, text)
+			}
+			return Answer{}
+		},
+		// A denied tool alone does not end a turn in 2.1.197, and continue:false at PreToolUse lets the tool run: the turn ends at
+		// PostToolBatch, or at PostToolUse where an older release has written the settings. No entry has "onFailure":"block",
+		// which 2.1.330 knows: it would turn each fault of ours, a slow machine included, into a blocked tool while nothing is
+		// halted. Three events stop the agent one after the other, so that one that fails lets one tool run.
+		deny: func(e Event, why string) Answer {
+			switch e.Moment {
+			case Prompt:
+				return block(e, why)
+			case Use:
+				return denyTool(e, why)
+			case Tool, Next:
+				return endTurn(why)
+			case Ask:
+				return denyAsked(e, why, true)
 			}
 			return Answer{}
 		},

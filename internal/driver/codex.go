@@ -20,18 +20,34 @@ var codex = Driver{
 		},
 		Table: []string{"hooks"},
 		Events: []Event{
-			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second}, // it comes with the first prompt
-			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second},
-			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second},
-			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second},
-			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second},
-			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it warns of more than it gives
+			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second, Kept: true}, // it comes with the first prompt
+			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second, Kept: true},
+			{Name: "PreToolUse", Moment: Use, Timeout: 10 * time.Second},
+			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second, Kept: true},
+			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second, Kept: true},
+			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Kept: true},
+			{Name: "SessionEnd", Moment: End, Timeout: time.Second, Kept: true}, // it warns of more than it gives
 		},
 		Unit: time.Second, goOn: block,
 		add: func(e Event, text string) Answer {
 			switch e.Moment {
 			case Start, Prompt, Tool:
 				return addContext(e, text)
+			}
+			return Answer{}
+		},
+		// Any other form lets the tool run: continue:false, a member that it does not know, a deny without a reason. No event
+		// ends the turn, and write_stdin to a shell that runs reaches no event.
+		deny: func(e Event, why string) Answer {
+			switch e.Moment {
+			case Prompt:
+				return block(e, why)
+			case Use:
+				return denyTool(e, why)
+			case Tool: // for the model of a Codex whose user has not reviewed PreToolUse yet
+				return addContext(e, why)
+			case Ask:
+				return denyAsked(e, why, false)
 			}
 			return Answer{}
 		},
@@ -51,6 +67,12 @@ var codex = Driver{
 				return id
 			}
 			return member(meta, "sessionId")
+		},
+		Session: func(meta []byte) string {
+			if id := member(meta, "sessionId"); id != "" {
+				return id
+			}
+			return member(meta, "threadId")
 		},
 	},
 	Wake: Wake{Home: "CODEX_HOME", Queue: func(conversation, text string) []string {

@@ -8,8 +8,8 @@ import (
 	"tutti/internal/canonjson"
 )
 
-// TestEdit: what is about to be changed is read from the arguments that editing tools have, and the entry in the settings asks for those
-// tools alone. No answer says whether the tool may run.
+// TestEdit: what is about to be changed is read from the arguments of editing tools, and of no others; the entry in the settings asks for
+// all tools. A text for the model never says whether the tool may run.
 func TestEdit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -22,10 +22,12 @@ func TestEdit(t *testing.T) {
 		{&claude, "PreToolUse", `{"tool_name":"NotebookEdit","tool_input":{"notebook_path":"/w/a.ipynb"}}`, []string{"/w/a.ipynb"}},
 		{&gemini, "BeforeTool", `{"tool_name":"replace","tool_input":{"file_path":"a.go"}}`, []string{"a.go"}},
 		{&claude, "PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"ls"}}`, nil},
-		{&claude, "PreToolUse", `{"tool_input":{"file_path":7,"notebook_path":""}}`, nil},
-		{&claude, "PreToolUse", `{"tool_input":"file_path"}`, nil},
-		{&claude, "PreToolUse", `{"tool_input":{"file_path":"` + strings.Repeat("x", 5000) + `"}}`, nil},
-		{&claude, "PreToolUse", `{"tool_input":{"file_path":"a\u0000b"}}`, nil},
+		{&claude, "PreToolUse", `{"tool_name":"Edit","tool_input":{"file_path":7,"notebook_path":""}}`, nil},
+		{&claude, "PreToolUse", `{"tool_name":"Edit","tool_input":"file_path"}`, nil},
+		{&claude, "PreToolUse", `{"tool_name":"Edit","tool_input":{"file_path":"` + strings.Repeat("x", 5000) + `"}}`, nil},
+		{&claude, "PreToolUse", `{"tool_name":"Edit","tool_input":{"file_path":"a\u0000b"}}`, nil},
+		{&claude, "PreToolUse", `{"tool_name":"Read","tool_input":{"file_path":"/w/a.go"}}`, nil},
+		{&codex, "PreToolUse", `{"tool_name":"apply_patch","tool_input":{"command":"x"}}`, nil},
 		{&claude, "PostToolUse", `{"tool_name":"Edit","tool_input":{"file_path":"/w/a.go"}}`, nil},
 	} {
 		got, err := c.d.Hooks.Read(c.event, []byte(c.input))
@@ -34,11 +36,11 @@ func TestEdit(t *testing.T) {
 		}
 	}
 	for d, want := range map[*Driver]string{
-		&claude: `{"matcher":"Edit|Write|MultiEdit|NotebookEdit","hooks":[{"type":"command","command":"x","timeout":10}]}`,
-		&gemini: `{"matcher":"write_file|replace|edit","hooks":[{"type":"command","name":"tutti","command":"x","timeout":10000}]}`,
+		&claude: `{"matcher":"*","hooks":[{"type":"command","command":"x","timeout":10}]}`,
+		&gemini: `{"matcher":"*","hooks":[{"type":"command","name":"tutti","command":"x","timeout":10000}]}`,
 	} {
 		for _, e := range d.Hooks.Events {
-			if e.Moment != Edit {
+			if e.Moment != Use {
 				continue
 			}
 			if got := string(d.Hooks.Entry(e, "x", false)); got != want {

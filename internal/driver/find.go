@@ -26,6 +26,9 @@ type Finder struct {
 	// Read reads the beginning of such a file. It reports false for what is no conversation that its user began, and for one of
 	// which nobody can say where it belongs.
 	Read func(p Place, name string, head []byte) (Conversation, bool)
+	// Context reads a line of the file of a conversation: how many tokens the model had read with the answer that it is about. It
+	// reports false for a line that does not say. Nil: no line says.
+	Context func(line []byte) (tokens int64, ok bool)
 	// List are the arguments with which the program itself lists those of the folder it runs in; nil: it does not.
 	List []string
 	// ReadList reads what it prints then.
@@ -110,6 +113,7 @@ var claudeFind = Finder{
 		}
 		return c, false
 	},
+	Context: claudeContext,
 	Artefacts: func(p Place, id string) (all []Artefact) {
 		if !isUUID(id) {
 			return nil
@@ -150,6 +154,7 @@ var codexFind = Finder{
 		_, own := canonjson.String(v[3]) // of a helper it says who began it
 		return c, isUUID(c.ID) && c.Dir != "" && own
 	},
+	Context: codexContext,
 	Artefacts: func(p Place, id string) []Artefact {
 		if !isUUID(id) {
 			return nil

@@ -14,17 +14,20 @@ var gemini = Driver{
 		Entry: func(s Server) []byte {
 			var o canonjson.Object
 			writeEntry(&o, s)
-			o.Bool("trust", true) // without it a run without a terminal does not offer its tools at all
+			if !s.NoTrust {
+				o.Bool("trust", true) // without it a run without a terminal does not offer its tools at all
+			}
 			return o.Bytes()
 		},
-		Note: "In a folder that Gemini was not told to trust it starts no server.",
+		Note: `A new entry says "trust": true: Gemini calls the tools of tutti without asking (--no-trust leaves that out). In a folder that Gemini was not told to trust it starts no server.`,
 	},
 	Hooks: Hooks{
 		Files: geminiSettings, Table: []string{"hooks"}, Name: true,
 		Events: []Event{
 			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second},
 			{Name: "BeforeAgent", Moment: Prompt, Timeout: 10 * time.Second},
-			{Name: "BeforeTool", Moment: Edit, Timeout: 10 * time.Second, Matcher: "write_file|replace|edit"},
+			{Name: "BeforeModel", Moment: Next, Timeout: 10 * time.Second},
+			{Name: "BeforeTool", Moment: Use, Timeout: 10 * time.Second, Matcher: "*", Edits: []string{"write_file", "replace", "edit"}},
 			{Name: "AfterTool", Moment: Tool, Timeout: 10 * time.Second},
 			{Name: "Notification", Moment: Ask, Timeout: 10 * time.Second},
 			{Name: "AfterAgent", Moment: Stop, Timeout: 10 * time.Second},
@@ -35,10 +38,23 @@ var gemini = Driver{
 			switch e.Moment {
 			case Start, Prompt, Tool:
 				return addContext(e, text)
-			case Edit: // whether its model hears it before the tool has run is not known; its user does
+			case Use: // whether its model hears it before the tool has run is not known; its user does
 				a := addContext(e, text)
 				a.Out = append(canonjson.Set(a.Out, "systemMessage", canonjson.AppendString(nil, text)), '\n')
 				return a
+			}
+			return Answer{}
+		},
+		// BeforeModel ends the turn and leaves the history whole. continue:false at BeforeTool or AfterTool would leave a call
+		// without its result in it.
+		deny: func(e Event, why string) Answer {
+			switch e.Moment {
+			case Prompt, Use:
+				return deny(e, why)
+			case Tool: // for the model of a Gemini that has read its settings before BeforeModel was among them
+				return addContext(e, why)
+			case Next:
+				return endTurn(why)
 			}
 			return Answer{}
 		},
@@ -60,6 +76,13 @@ var gemini = Driver{
 		Skips:   []string{"--yolo", "-y", "--approval-mode=yolo", "--skip-trust"},
 		Choices: []Choice{{Names: []string{"--session-id"}, Value: MustValue}, {Names: []string{"--resume", "-r"}, Value: MayValue}},
 	},
+}
+
+func deny(_ Event, why string) Answer {
+	var o canonjson.Object
+	o.Str("decision", "deny")
+	o.Str("reason", why)
+	return Answer{Out: append(o.Bytes(), '\n')}
 }
 
 func geminiChoose(id string) []string { return []string{"--session-id", id} }

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ const (
 	Other  Moment = iota // nothing is done
 	Start                // a conversation begins, or goes on after a pause
 	Prompt               // the user has said something, and the model has not seen it yet
-	Edit                 // a file is about to be changed
+	Use                  // a tool is about to run
+	Next                 // the model is about to be asked for the next step of a turn
 	Tool                 // a tool was used, and the turn goes on
 	Ask                  // a person is asked whether a tool may be used
 	Stop                 // the turn is over
@@ -30,7 +32,7 @@ const (
 )
 
 func (m Moment) String() string {
-	return [...]string{"other", "start", "prompt", "edit", "tool", "ask", "stop", "end"}[m]
+	return [...]string{"other", "start", "prompt", "use", "next", "tool", "ask", "stop", "end"}[m]
 }
 
 // An Event is an occasion at which a program runs a command of its user's.
@@ -38,14 +40,28 @@ type Event struct {
 	Name    string // as the program spells it, in its settings and in the input
 	Moment  Moment
 	Timeout time.Duration // after which the program gives up on the command; it is written where that is possible
-	Matcher string        // the tools at which the program runs it, as it writes them; "": at all
+	Matcher string        // the tools at which the program runs it, as it writes them; "": it has none
 	Wakes   bool          // the program lets the command wait beside the conversation, and goes on when it ends with status 2
+	// Edits are the tools that change files, at Use.
+	Edits []string
+	// Beside: at Ask, the program shows its dialog while the command runs, and takes the first of both answers. So the command
+	// waits, and denies when a halt comes while the dialog is open.
+	Beside bool
+	// Kept: the command is the one that former releases wrote, byte for byte, because the user of the program has reviewed it.
+	Kept bool
 }
+
+// AllTools tells whether an entry with this matcher, "" for none, is called for every tool.
+func AllTools(matcher string) bool { return matcher == "" || matcher == "*" || matcher == ".*" }
 
 // Hooks is how a program runs commands at events.
 type Hooks struct {
-	Files  []File // none: it has no hooks that are known
-	Table  []string
+	Files []File // none: it has no hooks that are known
+	Table []string
+	// Module: the file is a module of ours that the program loads, and that calls the hooks. It takes answers in the forms of this package.
+	Module bool
+	// Until is the first major version that runs none of these hooks; 0: none is known.
+	Until  int
 	Events []Event // those that are of use, in the order of a conversation
 	// Unit is in what timeouts are written; zero: they are not written.
 	Unit time.Duration
@@ -60,8 +76,18 @@ type Hooks struct {
 	// input names may be where its agent has gone since.
 	Folder    string
 	add, goOn func(e Event, text string) Answer
+	// deny makes the answer that stops the agent at an event, empty where the event cannot stop it. A slightly wrong form lets
+	// the tool run: each form was measured.
+	deny func(e Event, why string) Answer
 	// Note is what its user has to do beside that, "" for nothing.
 	Note string
+}
+
+// Runs tells whether a version of the program runs these hooks. One that does not say its version counts as one that does.
+func (h *Hooks) Runs(version string) bool {
+	major, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	n, err := strconv.Atoi(major)
+	return err != nil || h.Until == 0 || n < h.Until
 }
 
 // File returns where hooks are registered in a scope.
@@ -87,7 +113,8 @@ type Call struct {
 	Source       string   // at Start: startup, resume, clear, compact
 	Reason       string   // at End
 	Prompt       string   // at Prompt: what the user said. At most 4096 bytes are kept
-	Files        []string // at Edit: what is about to be changed, as the model spells it
+	Tool         string   // at Use, Tool and Ask: as the program spells it
+	Files        []string // at Use of a tool that changes files: what is about to be changed, as the model spells it
 	Again        bool     // at Stop: this turn was asked for by a hook
 	// Helper: the event is one of an agent that the agent of the conversation has set to work. What is said then, that one
 	// hears. From documentation alone.
@@ -108,8 +135,8 @@ const keepPrompt = 4096
 // Read reads the input of a hook that was called for an event. The event that the input names outranks the one of the command
 // line, which somebody may have copied to another event.
 func (h *Hooks) Read(event string, input []byte) (Call, error) {
-	var v [10][]byte
-	names := []string{"hook_event_name", "session_id", "cwd", "transcript_path", "source", "reason", "prompt", "stop_hook_active", "agent_id", "notification_type"}
+	var v [11][]byte
+	names := []string{"hook_event_name", "session_id", "cwd", "transcript_path", "source", "reason", "prompt", "stop_hook_active", "agent_id", "notification_type", "tool_name"}
 	if len(input) > MaxHook || !canonjson.Pick(input, names, v[:]) {
 		return Call{}, ErrInput
 	}
@@ -130,7 +157,8 @@ func (h *Hooks) Read(event string, input []byte) (Call, error) {
 	if len(c.Prompt) > keepPrompt {
 		c.Prompt = c.Prompt[:keepPrompt]
 	}
-	if e.Moment == Edit {
+	c.Tool, _ = canonjson.String(v[10])
+	if e.Moment == Use && slices.Contains(e.Edits, c.Tool) {
 		c.Files = edited(input)
 	}
 	c.Again, _ = canonjson.Bool(v[7])
@@ -177,6 +205,16 @@ func (h *Hooks) GoOn(e Event, text string) (a Answer, ok bool) {
 	return h.goOn(e, text), true
 }
 
+// Deny makes the answer that stops the agent at an event: the tool does not run, the prompt is not answered, or the turn ends.
+// Where the event cannot do that the answer is empty, and ok false.
+func (h *Hooks) Deny(e Event, why string) (a Answer, ok bool) {
+	if h.deny == nil || why == "" {
+		return Answer{}, false
+	}
+	a = h.deny(e, why)
+	return a, len(a.Out) > 0
+}
+
 // Rouse makes the answer with which a command that waits in the background wakes its agent, with a text for the model.
 func (h *Hooks) Rouse(e Event, text string) (a Answer, ok bool) {
 	if !e.Wakes || text == "" {
@@ -202,6 +240,39 @@ func block(_ Event, text string) Answer {
 	return Answer{Out: append(o.Bytes(), '\n')}
 }
 
+// endTurn is the answer that several programs take as the end of a turn.
+func endTurn(why string) Answer {
+	var o canonjson.Object
+	o.Bool("continue", false)
+	o.Str("stopReason", why)
+	return Answer{Out: append(o.Bytes(), '\n')}
+}
+
+// denyTool is the answer of several programs at Use.
+func denyTool(e Event, why string) Answer {
+	var o, specific canonjson.Object
+	specific.Str("hookEventName", e.Name)
+	specific.Str("permissionDecision", "deny")
+	specific.Str("permissionDecisionReason", why)
+	o.Raw("hookSpecificOutput", specific.Bytes())
+	return Answer{Out: append(o.Bytes(), '\n')}
+}
+
+// denyAsked is the answer of several programs at Ask. interrupt ends the turn; a program that does not know the member takes the
+// whole answer for invalid.
+func denyAsked(e Event, why string, interrupt bool) Answer {
+	var o, specific, decision canonjson.Object
+	decision.Str("behavior", "deny")
+	decision.Str("message", why)
+	if interrupt {
+		decision.Bool("interrupt", true)
+	}
+	specific.Str("hookEventName", e.Name)
+	specific.Raw("decision", decision.Bytes())
+	o.Raw("hookSpecificOutput", specific.Bytes())
+	return Answer{Out: append(o.Bytes(), '\n')}
+}
+
 // Entry is what stands in the list of an event, as a JSON object: one command. wakes: it waits in the background.
 func (h *Hooks) Entry(e Event, command string, wakes bool) []byte {
 	var c, o canonjson.Object
@@ -223,23 +294,30 @@ func (h *Hooks) Entry(e Event, command string, wakes bool) []byte {
 
 // limit is the timeout that is asked for.
 func (e Event) limit(wakes bool) time.Duration {
-	if wakes {
+	if wakes || e.Beside {
 		return wakeFor
 	}
 	return e.Timeout
 }
 
-// wakeFor is how long a command may wait in the background. The program ends it after that, and starts it anew at the next
-// event only: an agent that sits idle for longer has no such command. It costs nothing while it waits, and its server ends it. A
+// wakeFor is how long a command may wait in the background, or beside a dialog. The program ends it after that, and starts it anew at the
+// next event only: an agent that sits idle for longer has no such command. It costs nothing while it waits, and its server ends it. A
 // week was tried to be taken as it is written, and more than ten minutes of waiting; a program that counts milliseconds in 32 bits has room for
 // three.
 const wakeFor = 7 * 24 * time.Hour
 
 // FormerTimeout is the timeout that entries of former releases have where a newer one asks for another, as it is written; "" for
 // none. An entry that has it was not set by its user.
-func (h *Hooks) FormerTimeout(wakes bool) string {
-	if !wakes || h.Unit == 0 {
+func (h *Hooks) FormerTimeout(e Event, wakes bool) string {
+	former := 10 * time.Minute
+	switch {
+	case h.Unit == 0:
+		return ""
+	case wakes:
+	case e.Beside:
+		former = e.Timeout
+	default:
 		return ""
 	}
-	return strconv.FormatInt(int64(10*time.Minute/h.Unit), 10)
+	return strconv.FormatInt(int64(former/h.Unit), 10)
 }

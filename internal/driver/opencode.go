@@ -7,8 +7,8 @@ import (
 	"tutti/internal/canonjson"
 )
 
-// opencode. It has plug-ins in place of hooks; none was tried. Skills in .claude and .agents it reads, too, and lists one of each
-// name.
+// opencode. It has plugins in place of hooks: the one that host setup writes calls ours by the names of the events of Claude Code, and
+// reads the answers. opencode 2 does not load plugins of version 1. Skills in .claude and .agents it reads, too, and lists one of each name.
 var opencode = Driver{
 	Name: "opencode", Title: "opencode", Program: "opencode", Version: []string{"--version"}, Tried: []string{"1.18.33"},
 	Servers: Servers{
@@ -26,6 +26,45 @@ var opencode = Driver{
 		},
 		Table: []string{"mcp"}, Entry: opencodeEntry, Read: readOpencode, Passes: true,
 	},
+	Hooks: Hooks{
+		Module: true, Until: 2,
+		Files: []File{
+			{Scope: User, Path: func(p Place) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "plugin", "tutti.js") }},
+			{Scope: Project, Path: func(p Place) string { return p.dir(".opencode", "plugin", "tutti.js") }},
+		},
+		Events: []Event{
+			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second}, // before the first prompt that a process sees of a conversation
+			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second},
+			{Name: "PreToolUse", Moment: Use, Timeout: 10 * time.Second, Edits: []string{"edit", "write", "multiedit"}},
+			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second},
+			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second},
+			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Wakes: true},
+			{Name: "SessionEnd", Moment: End, Timeout: 10 * time.Second},
+		},
+		goOn: block,
+		add: func(e Event, text string) Answer {
+			switch e.Moment {
+			case Start, Prompt, Use, Tool:
+				return addContext(e, text)
+			}
+			return Answer{}
+		},
+		// The plugin aborts the turn at each of them.
+		deny: func(e Event, why string) Answer {
+			switch e.Moment {
+			case Prompt:
+				return block(e, why)
+			case Use:
+				return denyTool(e, why)
+			case Tool:
+				return endTurn(why)
+			case Ask:
+				return denyAsked(e, why, false)
+			}
+			return Answer{}
+		},
+	},
+	Wake: Wake{Hooks: true},
 	Skills: Skills{Folders: []Folder{
 		{Scope: User, Path: func(p Place) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "skills") }},
 		{Scope: Project, Path: func(p Place) string { return p.dir(".opencode", "skills") }},

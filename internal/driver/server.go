@@ -11,6 +11,7 @@ type Server struct {
 	Command string // absolute: the folders of programs differ between a terminal, a desktop and a daemon
 	Args    []string
 	Env     [][2]string // beside what the agent program passes on, in the order in which it is written
+	NoTrust bool        // the program goes on asking before each call of a tool, where its entry could say otherwise
 }
 
 // Servers is how a program is told of a server.

@@ -12,6 +12,9 @@ type Talk struct {
 	Variable string
 	// Meta finds the id in the _meta of a tool call; nil: it is not there.
 	Meta func(meta []byte) string
+	// Session finds the id in the _meta of a tool call by which hooks name the conversation: that of a subagent is its parent's. Nil:
+	// it is not there.
+	Session func(meta []byte) string
 }
 
 // member is the text of a member, "" when there is none.
@@ -68,6 +71,12 @@ type Wake struct {
 // Can tells whether there is any way.
 func (w *Wake) Can() bool {
 	return w.Hooks || w.Queue != nil || w.Channel != "" || w.Nudge
+}
+
+// Wakeable tells whether an idle agent of the agent CLI with this name can be woken.
+func Wakeable(name string) bool {
+	d, ok := Kind(name)
+	return ok && d.Wake.Can()
 }
 
 // Doing is what an agent is seen to do.

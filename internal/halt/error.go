@@ -8,8 +8,11 @@ const Shown = "~/.config/cross-agent-comms/HALT"
 // Active is the first line that a command prints on standard error when it refuses to work.
 const Active = "halt active; remove " + Shown + " to resume."
 
+// Refused is that line where an agent may read it: it does not say how a halt is lifted.
+const Refused = "halt active: your user has stopped all agents."
+
 // Cleared is what an agent is told, once, after a halt: what it had begun must not go on because the switch is off again.
-const Cleared = "your user had halted all agents, and has cleared it; go on with what you were doing only if your user says so"
+const Cleared = "all agents were halted, and the halt was lifted; go on with what you were doing only if your user says so"
 
 // unreadableText is what readers of the switch say when they cannot learn the reason.
 const unreadableText = "HALT file present but unreadable; treat as halted."
@@ -50,13 +53,10 @@ func (e *Error) Error() string {
 // Banner returns the line [Active], which scripts look for as the first one on standard error.
 func (e *Error) Banner() string { return Active }
 
-// Hint says what to type to go on.
+// Hint says what to do where the switch has no place. How a halt is lifted is said by callers that know that the user reads it.
 func (e *Error) Hint() string {
-	switch {
-	case e.Path == "":
+	if e.Path == "" {
 		return "set HOME to the absolute path of your home folder"
-	case e.Unreadable:
-		return `"tutti resume" lets the agents go on; if it cannot, look at ` + e.Path
 	}
-	return `"tutti resume" lets the agents go on`
+	return ""
 }

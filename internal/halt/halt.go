@@ -3,11 +3,11 @@
 //
 // Whatever is called HALT there counts: an empty file made with touch does as much as [Raise]. Only
 // "there is no such entry" means not halted. Everything else (a folder, a pipe, a link that leads
-// nowhere, a folder that may not be searched, a home that cannot be found) means halted, because a
-// stop that fails open is none. The place depends on the home folder alone, never on a bus root or on
+// nowhere, a file in the place of a folder above it, a folder that may not be searched, a home that
+// cannot be found) means halted, because a stop that fails open does not stop. The place depends on the home folder alone, never on a bus root or on
 // XDG variables, so that every program looks at the same one.
 //
-// [Check] is asked before every action; while nothing is halted it costs one system call. [Context]
+// [Check] is asked before every action; while nothing is halted it costs two system calls. [Context]
 // ends an action in hand within 100 ms. [Settled] is for what runs for long and shows the reason. [Raise] and [Clear] set and remove the switch. A process that
 // meets HALT also counts it ([Note]), so that a session can tell later that it was stopped and that
 // its user has not let it go on since ([Epoch]). That counter is a convenience: no failure of it ever
@@ -21,6 +21,7 @@ package halt
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -73,14 +74,15 @@ func (s State) Err(action string) *Error {
 	}
 }
 
-// present tells whether the switch is on, with one system call and without reading a reason.
+// present tells whether the switch is on, with two system calls and without reading a reason.
 func present() bool {
 	p := locate()
 	if p.halt == "" {
 		return true
 	}
 	var st syscall.Stat_t
-	return !absent(lstat(p.halt, &st))
+	err := lstat(p.halt, &st)
+	return !absent(err) || p.broken(err) != ""
 }
 
 // read looks once, without counting. mark is the ctime of the entry in nanoseconds, or 0.
@@ -95,7 +97,8 @@ func read() (s State, mark int64) {
 		var st syscall.Stat_t
 		err := lstat(p.halt, &st)
 		if absent(err) {
-			return State{Path: p.halt}, 0
+			why := p.broken(err)
+			return State{Path: p.halt, Halted: why != "", Unreadable: why != "", Problem: why}, 0
 		}
 		s.Halted = true
 		if err != nil {
@@ -124,9 +127,49 @@ func read() (s State, mark int64) {
 	return s, 0
 }
 
-// absent tells the two answers that mean "not halted" from all the others: no such entry, and no such
-// folder to hold it.
+// absent tells the two answers that mean "there is no such entry" from all the others. For the switch they mean "not halted"
+// only if the folders above it are not [place.broken].
 func absent(err error) bool { return err == syscall.ENOENT || err == syscall.ENOTDIR }
+
+// broken says what is wrong with the folders above a switch that a look has not found, "" for nothing: each is a folder, or was
+// never made. A file in the place of a folder, and a link that leads nowhere, could hide a switch that was set.
+func (p *place) broken(err error) string {
+	if err == nil {
+		return ""
+	}
+	config := p.folder[:strings.LastIndexByte(p.folder, '/')]
+	for _, dir := range [...]string{p.folder, config, config[:strings.LastIndexByte(config, '/')]} {
+		var st syscall.Stat_t
+		err := lstat(dir, &st)
+		if err == syscall.ENOENT || dir == "" {
+			continue // was it never made, or is the one above it broken?
+		}
+		if err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFLNK {
+			if err = stat(dir, &st); err == syscall.ENOENT {
+				return dir + " is a link that leads nowhere"
+			}
+		}
+		switch {
+		case err == syscall.ENOTDIR:
+			continue // the one above is not a folder
+		case err != nil:
+			return dir + ": " + err.Error()
+		case st.Mode&syscall.S_IFMT != syscall.S_IFDIR:
+			return dir + " is " + kindOf(&st) + ", not a folder"
+		}
+		return ""
+	}
+	return ""
+}
+
+// stat asks for what name leads to.
+func stat(name string, st *syscall.Stat_t) error {
+	for {
+		if err := syscall.Stat(name, st); err != syscall.EINTR {
+			return err
+		}
+	}
+}
 
 // lstat asks for name itself, never for what a link points to.
 func lstat(name string, st *syscall.Stat_t) error {

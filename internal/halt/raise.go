@@ -178,7 +178,12 @@ func syncFolder(name string) error {
 // Clear removes the switch and returns what it was, so that the caller can say what has ended; not
 // Halted means that nothing was raised, which is no error. An error says what to do by hand; the
 // user is then still halted. Whoever was stopped does not go on by itself: see [Epoch].
-func Clear() (State, error) {
+//
+// Callers check first that the user lifts it; [ClearBy] also records who did.
+func Clear() (State, error) { return ClearBy(Lift{How: Unrecorded}) }
+
+// ClearBy is [Clear], and records the lift. When that cannot be recorded, the halt counts as ended without a recorded lift.
+func ClearBy(l Lift) (State, error) {
 	p := locate()
 	if p.halt == "" {
 		s, _ := read()
@@ -199,7 +204,7 @@ func Clear() (State, error) {
 		}
 		_ = syncFolder(p.folder) // if it comes back after a power cut, that is the safe side
 	}
-	if lockErr == nil {
+	if lockErr == nil && (!s.Halted || l.recorded(p)) {
 		_ = closeEntry(p)
 	}
 	sweep(p.folder)
@@ -212,6 +217,11 @@ func remove(p *place, s State) error {
 		return errors.New("clear halt: " + p.halt + " is a directory; remove it by hand: rm -r '" + p.halt + "'")
 	}
 	err := syscall.Unlink(p.halt)
+	if absent(err) {
+		if why := p.broken(err); why != "" {
+			return errors.New("clear halt: " + why + "; repair that path by hand")
+		}
+	}
 	switch {
 	case err == nil, absent(err):
 		return nil

@@ -104,8 +104,8 @@ func TestRaiseFails(t *testing.T) {
 	must(t, os.Remove(locate().folder))
 	write(t, locate().folder, "a file in the way")
 	s, _, err := Raise("x")
-	if err == nil || s.Halted {
-		t.Errorf("Raise below a file = %+v, %v; want an error", s, err)
+	if err == nil || !s.Halted || !s.Unreadable {
+		t.Errorf("Raise below a file = %+v, %v; want an error, and that it counts as halted", s, err)
 	}
 }
 

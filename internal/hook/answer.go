@@ -19,6 +19,7 @@ func (e *event) answer(text string) (driver.Answer, bool) {
 
 func (e *event) write(text string) error {
 	a, _ := e.answer(text)
+	e.said = true
 	if _, err := e.o.Out.Write(a.Out); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}

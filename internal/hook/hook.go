@@ -16,11 +16,13 @@
 //     one that can, before anything was done ([Elsewhere]).
 //   - At the beginning of a conversation an agent is told in one line what else waits for it, and what to type first. Where nothing can,
 //     that costs a look for some folders.
+//   - While the halt switch is on, every event that can stop the agent denies: the tool, the prompt, the next request to the model. One function
+//     decides that, and whether the event must be denied does not depend on the input, the bus or what is remembered of the conversation.
+//   - In which agent CLI process it ran, and which halt it made known there, is put down for "tutti halt" (package reach).
 //   - Before a file is changed on which a peer has a lease the agent is told who has it and until when, and nothing is kept from it. Where
 //     nobody has one that costs a look for a folder; where somebody may, a program that does without package lease is replaced by one that
 //     has it ([WarnElsewhere]).
-//   - While the halt switch is on it says so and does nothing else. When it was cleared, nothing is put before an agent until its
-//     user has let it go on.
+//   - When a halt was cleared, nothing is put before an agent until its user has let it go on.
 //
 // How the programs differ is for package driver to know, who an agent is for identity, what becomes of mail for post. Where the
 // bus is and how an agent is connected is handed in. It starts no goroutine.
@@ -43,6 +45,7 @@ import (
 	"tutti/internal/lease"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
+	"tutti/internal/proc"
 	"tutti/internal/waiting"
 )
 
@@ -87,6 +90,16 @@ type Options struct {
 	// Waits is called at the beginning of a conversation before anything is done, in a program that cannot tell what waits for an agent: it
 	// puts one in its place that can, if something may wait, and returns if not. Nil: this one can.
 	Waits func(p Place) error
+	// Process is the agent CLI whose hook this is, and Build tells this program from others, for the marks of package reach. Denies: the
+	// settings that call this hook call it for all tools. Nil: no mark is made.
+	Process func() (proc.ID, bool)
+	Build   string
+	Denies  bool
+	// Dialog is asked again and again at an event of [driver.Event.Beside] while a dialog is open; it returns false when it was answered.
+	// Nil: nobody waits beside a dialog.
+	Dialog func() bool
+	// Notice tells the user at the desktop that a halt ended without a recorded lift; nil: nobody is told.
+	Notice func(text string)
 	// Switch and Memory look at the halt switch; nil: as package halt does.
 	Switch func() halt.State
 	Memory func() (halt.Entry, error)
@@ -106,22 +119,33 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Memory == nil {
 		o.Memory = halt.Memory
 	}
-	call, err := o.Driver.Hooks.Read(o.Event, o.Input)
-	if err != nil {
-		return err
+	e := &event{o: o, hooks: &o.Driver.Hooks, now: o.Now()}
+	defer e.mark(&err)
+	if e.call, err = e.hooks.Read(o.Event, o.Input); err != nil {
+		e.call = driver.Call{} // the command line says which event it is, and nothing else is needed to deny it
+		e.call.Event, _ = e.hooks.Event(o.Event)
 	}
-	if v := o.Driver.Hooks.Conversation; call.Conversation == "" && v != "" {
-		call.Conversation = o.Env(v)
+	if v := e.hooks.Conversation; e.call.Conversation == "" && v != "" {
+		e.call.Conversation = o.Env(v)
 	}
-	if call.Conversation == "" {
-		return errors.New("the input names no conversation")
-	}
-	e := &event{o: o, call: call, hooks: &o.Driver.Hooks, now: o.Now(), notes: notesFor(o.State, o.Driver.Name, call.Conversation)}
 	e.call.Dir = e.folder()
-	if e.call.Event.Moment == driver.Other || e.call.Helper && e.o.Switch().Halted {
+	e.notes = notesFor(o.State, o.Driver.Name, e.call.Conversation)
+	if why, must := e.refused(); must {
+		return errors.Join(e.deny(why), err)
+	}
+	switch {
+	case err != nil:
+		return err
+	case e.call.Conversation == "":
+		return errors.New("the input names no conversation")
+	case e.call.Event.Moment == driver.Other:
 		return nil
 	}
-	return e.run(ctx)
+	err = e.run(ctx)
+	if why, must := e.refused(); must && !e.said { // a halt that came meanwhile
+		err = errors.Join(e.deny(why), err)
+	}
+	return err
 }
 
 // An event is one at work.
@@ -136,6 +160,9 @@ type event struct {
 	r     post.Reader
 	more  bool // one more turn was asked for
 	at    place
+	said  bool // something was printed
+	acked bool // the agent was told that it is halted
+	pause bool // it is paused, not halted
 }
 
 // folder is where the agent program was started, as far as it tells.
@@ -152,16 +179,14 @@ func (e *event) folder() string {
 }
 
 func (e *event) run(ctx context.Context) (err error) {
-	if s := e.o.Switch(); s.Halted {
-		if e.call.Event.Moment == driver.Edit {
-			return nil // it is said at other events
-		}
-		return e.halted(s)
-	}
 	switch m := e.call.Event.Moment; {
-	case m == driver.Edit:
+	case m == driver.Next:
+		return nil
+	case m == driver.Use:
 		return e.edits(ctx)
-	case m == driver.Ask, e.call.Helper && m == driver.Tool:
+	case m == driver.Ask:
+		return errors.Join(e.report(ctx), e.beside(ctx))
+	case e.call.Helper && m == driver.Tool:
 		return e.report(ctx)
 	case e.call.Helper:
 		return nil // what is said now reaches somebody else
@@ -176,6 +201,9 @@ func (e *event) run(ctx context.Context) (err error) {
 	epoch := e.epoch()
 	if !known {
 		e.was = note{Epoch: epoch}
+	}
+	if said, err := e.unrecorded(known); said || err != nil {
+		return err
 	}
 	notice, err := e.open(ctx, known)
 	if err != nil {
@@ -226,19 +254,6 @@ func (e *event) epoch() uint64 {
 		return halt.UnknownEpoch
 	}
 	return m.Count
-}
-
-// halted says that the switch is on, where there is somebody to hear it. A conversation that begins now is remembered as one that
-// was stopped.
-func (e *event) halted(s halt.State) error {
-	if s.Path == "" {
-		return errors.New(s.Problem) // nobody has halted: there is no place to look
-	}
-	var err error
-	if epoch := e.epoch(); e.call.Event.Moment != driver.End && !e.notes.load(&e.was) && epoch != halt.UnknownEpoch {
-		err = e.notes.update(func(n *note) { n.Epoch = max(epoch, 1) - 1 })
-	}
-	return errors.Join(e.say(haltLine(s)+e.remark("; end each reply", conversation.HaltedRemark)), err)
 }
 
 // open opens the bus and finds out who the agent is.
@@ -328,7 +343,7 @@ func (e *event) stopped(ctx context.Context, epoch uint64) (bool, error) {
 	case e.call.Event.Moment != driver.Prompt || e.was.Told == epoch:
 		return true, nil
 	}
-	if err := e.say(clearedLine + e.remark(" End this one reply", conversation.ClearedRemark)); err != nil {
+	if err := e.say(clearedLine() + e.remark(" End this one reply", conversation.ClearedRemark)); err != nil {
 		return true, err
 	}
 	return true, e.notes.update(func(n *note) { n.Told = epoch })
@@ -358,8 +373,8 @@ func (e *event) mail(ctx context.Context, notice string) (err error) {
 	if doubt = errors.Join(doubt, err); text == "" {
 		return doubt
 	}
-	if s := e.o.Switch(); s.Halted { // meanwhile: nothing was asked for yet, and what was claimed is offered again
-		return errors.Join(doubt, ours.back(e), e.halted(s))
+	if why, must := e.refused(); must { // meanwhile: nothing was asked for yet, and what was claimed is offered again
+		return errors.Join(doubt, ours.back(e), e.deny(why))
 	}
 	ids, way := make([]string, 0, len(t.Items)), byHook
 	for i := range t.Items {

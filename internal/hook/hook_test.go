@@ -219,13 +219,14 @@ func TestHalt(t *testing.T) {
 			}
 			id := g.send(me, "before the halt")
 			g.halt(true)
-			for _, event := range []string{start, prompt, tool} {
+			for _, event := range []string{prompt, tool, eventOf(host, driver.Use)} {
 				text, _ := g.fire(host, event, "c1", false)
-				has(t, text, "halt active since ", "disk check")
-				if strings.Contains(text, "\n") || strings.Contains(text, "before the halt") {
+				has(t, text, "tutti: halted by ana since ", ": disk check. ")
+				if strings.Contains(text, "\n") || strings.Contains(text, "before the halt") || strings.Contains(text, "resume") || strings.Contains(text, "HALT") {
 					t.Errorf("%s under halt: %q", event, text)
 				}
 			}
+			silent("halted", start, "c1")
 			silent("halted", stop, "c1")
 			silent("halted", eventOf(host, driver.End), "unknown")
 			g.fire(host, prompt, "born halted", false)
@@ -237,7 +238,7 @@ func TestHalt(t *testing.T) {
 			silent("cleared", stop, "c1")
 			for _, c := range []string{"c1", "born halted"} {
 				text, _ := g.fire(host, prompt, c, false)
-				has(t, text, "has cleared it", "only if your user says so")
+				has(t, text, "was lifted", "only if your user says so")
 				silent("told", prompt, c)
 				silent("told", tool, c)
 				silent("told", stop, c)
@@ -253,7 +254,7 @@ func TestHalt(t *testing.T) {
 			g.send(me, "after the second halt")
 			silent("halted again", stop, "c1")
 			text, _ = g.fire(host, prompt, "c1", false)
-			has(t, text, "has cleared it")
+			has(t, text, "was lifted")
 			if text, _ = g.fire(host, start, "c9", false); !strings.Contains(text, "after the second halt") {
 				t.Errorf("a conversation that began after the halt was not stopped by it: got %q", text)
 			}

@@ -422,8 +422,8 @@ func TestSilentPath(t *testing.T) {
 	}
 }
 
-// While it is halted the remark of the protocol is to end each reply; after that it is said once; and nothing is told before the
-// user has let the agent go on.
+// While it is halted nothing but the halt is told; after that the remark of the protocol is said once; and nothing is told before
+// the user has let the agent go on.
 func TestLettersHalted(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
@@ -431,10 +431,11 @@ func TestLettersHalted(t *testing.T) {
 	g.at("SessionStart")
 	g.halt(true)
 	g.lay("notes", "second", conversation.Request, 1, "", commstest.Alice)
-	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PostToolUse"} {
+	g.silent("halted", "SessionStart")
+	for _, event := range []string{"UserPromptSubmit", "PostToolUse"} {
 		text, _ := g.at(event)
-		has(t, text, "halt active since ", `; end each reply to your user with "(HALT active; cross-agent comms paused)"`)
-		if strings.Contains(text, "second") {
+		has(t, text, "tutti: halted by ana since ")
+		if strings.Contains(text, "second") || strings.Contains(text, "cross-agent") {
 			t.Errorf("%s: told while halted: %q", event, text)
 		}
 	}
@@ -445,7 +446,7 @@ func TestLettersHalted(t *testing.T) {
 	g.halt(false)
 	g.silent("cleared", "PostToolUse")
 	text, _ := g.at("UserPromptSubmit")
-	has(t, text, "has cleared it", `"(HALT cleared; cross-agent comms ready to resume — say so to re-engage polling.)"`)
+	has(t, text, "was lifted", `"(HALT cleared; cross-agent comms ready to resume — say so to re-engage polling.)"`)
 	if strings.Contains(text, "each reply") {
 		t.Errorf("it is for one reply: %q", text)
 	}

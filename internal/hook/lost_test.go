@@ -130,7 +130,7 @@ func TestHaltMeanwhile(t *testing.T) {
 				t.Errorf("%s %s: %v", host, event, err)
 			}
 			text, turn := answer(t, out.Bytes())
-			if turn || strings.Contains(text, "not now") || strings.Contains(text, "halt active") != (m == driver.Prompt) {
+			if turn || strings.Contains(text, "not now") || strings.Contains(text, "tutti: halted by") != (m == driver.Prompt) {
 				t.Errorf("%s %s: %q, turn %v", host, event, text, turn)
 			}
 			if s := g.stateOf(me, id); !s.Asked.IsZero() || !s.Shown.IsZero() {

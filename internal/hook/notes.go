@@ -26,6 +26,7 @@ type note struct {
 	Instance address.Instance // who the agent is there
 	Epoch    uint64           // halts there had been when its user last set it to work
 	Told     uint64           // halts there had been when it was told last that one was cleared
+	Ended    uint64           // the last halt of which it was told that no lift was recorded
 	Printed  []printed        // what is not proven to have been shown
 	Letters  letterNote       // what is remembered of the mail between projects
 }
@@ -163,12 +164,12 @@ func (s *notes) sweep(now time.Time) {
 }
 
 var (
-	noteMembers    = []string{"root", "instance", "epoch", "told", "printed", "letters"}
+	noteMembers    = []string{"root", "instance", "epoch", "told", "printed", "letters", "ended"}
 	printedMembers = []string{"id", "from", "first", "event", "at", "lost", "twice"}
 )
 
 func parseNote(data []byte) (n note, ok bool) {
-	var v [6][]byte
+	var v [7][]byte
 	if canonjson.Check(data) != nil || !canonjson.Pick(data, noteMembers, v[:]) {
 		return n, false
 	}
@@ -179,6 +180,9 @@ func parseNote(data []byte) (n note, ok bool) {
 		if k, ok := canonjson.Int(v[2+i]); ok && k >= 0 {
 			*to = uint64(k)
 		}
+	}
+	if k, ok := canonjson.Int(v[6]); ok && k >= 0 {
+		n.Ended = uint64(k)
 	}
 	for raw := range canonjson.Elements(v[4]) {
 		var w [7][]byte
@@ -206,6 +210,9 @@ func (n *note) bytes() []byte {
 	o.Opt("instance", string(n.Instance))
 	o.Int("epoch", int64(n.Epoch))
 	o.Int("told", int64(n.Told))
+	if n.Ended > 0 {
+		o.Int("ended", int64(n.Ended))
+	}
 	list := []byte{'['}
 	for i, p := range n.Printed {
 		if i > 0 {

@@ -239,17 +239,7 @@ func fitted(s string, n int) string {
 	return s
 }
 
-// haltLine is what is said while the switch is on.
-func haltLine(s halt.State) string {
-	text := "halt active"
-	if !s.Since.IsZero() {
-		text += " since " + s.Since.UTC().Format(time.RFC3339)
-	}
-	if s.Reason != "" {
-		text += ": " + short(s.Reason, maxNotice)
-	}
-	return text + "; your user has stopped all agents: send, start and type nothing until your user resumes them"
-}
-
 // clearedLine is said once after a halt.
-const clearedLine = "tutti: " + halt.Cleared + ". Until then no mail is put before you; tutti_receive shows it."
+func clearedLine() string {
+	return "tutti: " + halt.EndText() + ". Until then no mail is put before you; tutti_receive shows it."
+}

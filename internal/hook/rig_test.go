@@ -90,7 +90,7 @@ func (g *rig) halt(on bool) {
 func (g *rig) state() halt.State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return halt.State{Halted: g.halted, Reason: "disk check", Since: g.memory.Seen, Path: "/x"}
+	return halt.State{Halted: g.halted, Reason: "disk check", By: "ana", Since: g.memory.Seen, Path: "/x"}
 }
 
 func (g *rig) remembered() (halt.Entry, error) {
@@ -215,6 +215,9 @@ func answer(t *testing.T, raw []byte) (text string, turn bool) {
 	if err := canonjson.Check(raw); err != nil {
 		t.Fatalf("the answer is no JSON: %v\n%s", err, raw)
 	}
+	if text = denied(raw); text != "" {
+		return text, false
+	}
 	if d, ok := canonjson.Get(raw, "decision"); ok {
 		if !canonjson.Is(d, "block") {
 			t.Errorf("decision: %s", d)
@@ -229,6 +232,24 @@ func answer(t *testing.T, raw []byte) (text string, turn bool) {
 		t.Errorf("an answer without a text: %s", raw)
 	}
 	return text, false
+}
+
+// denied is the reason in an answer that stops the agent, "" in others.
+func denied(raw []byte) string {
+	for _, path := range [][]string{
+		{"stopReason"}, {"reason"}, {"hookSpecificOutput", "permissionDecisionReason"}, {"hookSpecificOutput", "decision", "message"},
+	} {
+		v, ok := raw, true
+		for _, name := range path {
+			if ok {
+				v, ok = canonjson.Get(v, name)
+			}
+		}
+		if text, _ := canonjson.String(v); ok && (strings.HasPrefix(text, "tutti: halted") || strings.HasPrefix(text, "tutti: the halt switch")) {
+			return text
+		}
+	}
+	return ""
 }
 
 // input is what a program writes, with the members that were seen on the real ones.

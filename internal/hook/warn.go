@@ -83,8 +83,11 @@ func (e *event) warn(ctx context.Context) (err error) {
 		return err // as of mail: nothing is put before it
 	}
 	found, err := e.others(ctx)
-	if err != nil || len(found) == 0 || e.o.Switch().Halted { // meanwhile
+	if err != nil || len(found) == 0 {
 		return err
+	}
+	if why, must := e.refused(); must { // meanwhile
+		return e.deny(why)
 	}
 	var text strings.Builder
 	var doubt error

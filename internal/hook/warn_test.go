@@ -34,7 +34,7 @@ func (g *rig) edit(host, conversation, file string) string {
 // editBy runs it for a tool, from a folder, as programs write it: with the members that were seen on the real ones.
 func (g *rig) editBy(host, conversation, tool, dir, file string) string {
 	g.t.Helper()
-	event := eventOf(host, driver.Edit)
+	event := eventOf(host, driver.Use)
 	var o canonjson.Object
 	o.Str("session_id", conversation)
 	o.Str("transcript_path", "/home/ana/.x/"+conversation+".jsonl")
@@ -123,7 +123,7 @@ func TestWarn(t *testing.T) {
 				t.Errorf("on record: %v, %v", all, err)
 			}
 			g.halt(true)
-			if got := g.edit(host, "c1", file); got != "" {
+			if got := g.edit(host, "c1", file); !strings.HasPrefix(got, "tutti: halted by ana") {
 				t.Errorf("under halt: %q", got)
 			}
 			g.halt(false)
@@ -156,7 +156,9 @@ func TestWarnAfterHalt(t *testing.T) {
 		}
 	}
 	g.halt(true)
-	quiet("under halt")
+	if got := g.edit("claude", "c1", "a.go"); !strings.HasPrefix(got, "tutti: halted by ana") || strings.Contains(got, "leased") {
+		t.Errorf("under halt: %q", got)
+	}
 	g.halt(false)
 	quiet("before it was told that the halt was cleared")
 	if got, _ := g.fire("claude", "UserPromptSubmit", "c1", false); !strings.Contains(got, halt.Cleared) {
@@ -180,13 +182,13 @@ func TestWarnAfterHalt(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_input":{"file_path":"`+filepath.Join(g.dir, "a.go")+`"}}`, &out)
+	o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_name":"Edit","tool_input":{"file_path":"`+filepath.Join(g.dir, "a.go")+`"}}`, &out)
 	open := o.Open
 	o.Open = func(ctx context.Context, p Place) (*Bus, error) {
 		g.halt(true)
 		return open(ctx, p)
 	}
-	if err := Run(t.Context(), o); err != nil || out.Len() > 0 {
+	if err := Run(t.Context(), o); err != nil || !strings.HasPrefix(denied(out.Bytes()), "tutti: halted by ana") {
 		t.Errorf("halted meanwhile: %v, %s", err, &out)
 	}
 }
@@ -200,7 +202,7 @@ func TestWarnIsCheap(t *testing.T) {
 	edit := func(when string, want error) {
 		t.Helper()
 		var out bytes.Buffer
-		o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_input":{"file_path":"/w/a.go"}}`, &out)
+		o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_name":"Edit","tool_input":{"file_path":"/w/a.go"}}`, &out)
 		o.Open = func(context.Context, Place) (*Bus, error) { return nil, opened }
 		if err := Run(t.Context(), o); !errors.Is(err, want) || out.Len() > 0 {
 			t.Errorf("%s: %v, %s", when, err, &out)

@@ -52,6 +52,7 @@ type Request struct {
 	Hooks   bool   // and so the hooks
 	Force   bool   // take the place of somebody else's server under our name
 	Remove  bool
+	NoTrust bool      // a new server is entered without the program's own "trust"
 	Now     time.Time // for the names of what is kept
 }
 

@@ -40,6 +40,7 @@ type Change struct {
 	dir      *atomicfile.Dir
 	made     []string // folders that were made for it
 	written  bool     // the new text has the name
+	whole    bool     // all of it is ours: no former text is kept, and a folder that it leaves empty goes with it
 }
 
 // Changed tells whether there is something to be written.
@@ -243,7 +244,7 @@ func (c *Change) unmake() {
 
 // keep writes the former text beside. What was ours alone is not kept.
 func (c *Change) keep(now time.Time) error {
-	if c.Before == nil || c.After == nil {
+	if c.Before == nil || c.After == nil || c.whole {
 		return nil
 	}
 	base := filepath.Base(c.real) + ".tutti-" + now.Format("20060102-150405")

@@ -14,11 +14,35 @@ import (
 // have, too, with their values.
 func (q *Request) commands(d *driver.Driver, e driver.Event, told []string) (all []wanted) {
 	command := quote(q.Command) + " hook " + d.Name + " " + e.Name
-	all = append(all, wanted{d.Hooks.Entry(e, command+quoteFlags(told), false), func(c string) bool { return !waits(c) }, d.Hooks.FormerTimeout(false)})
+	one := wanted{is: func(c string) bool { return !waits(c) }, former: d.Hooks.FormerTimeout(e, false), all: e.Moment == driver.Use}
+	if e.Kept {
+		one.entry = d.Hooks.Entry(e, command+quoteFlags(told), false)
+	} else {
+		one.entry = d.Hooks.Entry(e, q.guard()+command+" --all-tools"+quoteFlags(told), false)
+	}
+	all = append(all, one)
 	if e.Wakes {
-		all = append(all, wanted{d.Hooks.Entry(e, command+" --wait"+quoteFlags(told), true), waits, d.Hooks.FormerTimeout(true)})
+		all = append(all, wanted{
+			entry: d.Hooks.Entry(e, q.guard()+command+" --wait"+quoteFlags(told), true), is: waits, former: d.Hooks.FormerTimeout(e, true),
+		})
 	}
 	return all
+}
+
+// guard begins a command of ours: when the program is deleted, the hook does nothing. Without it Gemini CLI takes the error of the
+// shell for a refusal, and blocks every tool and prompt.
+func (q *Request) guard() string { return guardTest + quote(q.Command) + guardElse }
+
+const guardTest, guardElse = "[ -x ", " ] || exit 0; exec "
+
+// unguarded is a command of ours without its test whether the program is there.
+func unguarded(command string) string {
+	if rest, ok := strings.CutPrefix(command, guardTest); ok {
+		if program, call, ok := strings.Cut(rest, guardElse); ok && strings.HasPrefix(call, program+" ") {
+			return call
+		}
+	}
+	return command
 }
 
 // quoteFlags writes flags and their values behind a command.
@@ -37,6 +61,7 @@ type wanted struct {
 	entry  []byte                    // as it stands in the list when it is new: an object with one command
 	is     func(command string) bool // tells it among those of ours
 	former string                    // the timeout that older releases wrote
+	all    bool                      // it must be called for all tools, whatever a former release or a user wrote
 }
 
 // A claim says which commands are ours.
@@ -77,6 +102,7 @@ func isHook(host, command string) bool {
 // isPlainHook tells whether a command does nothing but call our hook, as those do that we write. Else it is a line of the user's
 // own, in which ours stands.
 func isPlainHook(command string) bool {
+	command = unguarded(command)
 	in := rune(0)
 	for _, r := range command {
 		switch {
@@ -158,12 +184,20 @@ func hasOurs(entry []byte, o claim) bool {
 // nothing would be left in it. What others wrote in it stays, and so does what a user has set beside a command of ours.
 func renewed(entry []byte, o claim, left *[]wanted) []byte {
 	var all [][]byte
+	narrow := !driver.AllTools(text(entry, "matcher"))
+	shared := false
+	for command := range commandsOf(entry) {
+		shared = shared || !o.isPlain(command)
+	}
 	for command, h := range commandsOf(entry) {
 		if o.ours(command) {
 			n := slices.IndexFunc(*left, func(w wanted) bool { return w.is(command) })
 			if o.isPlain(command) {
-				if n < 0 {
-					continue
+				if n < 0 || narrow && shared && (*left)[n].all {
+					continue // the tools of a shared entry are for its user to choose: ours gets one of its own
+				}
+				if narrow && (*left)[n].all {
+					entry = canonjson.Set(entry, "matcher", member((*left)[n].entry, "matcher"))
 				}
 				h = brought(h, &(*left)[n])
 			}
@@ -224,6 +258,9 @@ func (q *Request) planHooks(p *Plan) error {
 	if !ok || !q.Hooks {
 		return nil
 	}
+	if d.Hooks.Module {
+		return q.planModule(p, f)
+	}
 	c, err := p.change(q, f.Path(q.Place))
 	if err != nil {
 		return err
@@ -241,7 +278,13 @@ func (q *Request) planHooks(p *Plan) error {
 		}
 	}
 	if c.After != nil {
-		if err := q.dropHooks(p, f, c, ours); err != nil {
+		drop := func() error { return q.dropHooks(p, f, c, ours) }
+		if q.Remove {
+			err = q.emptied(c, f.Format, d.Hooks.Table, drop)
+		} else {
+			err = drop()
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -260,8 +303,12 @@ func (q *Request) planHooks(p *Plan) error {
 // else as the hooks had it before.
 func (q *Request) hookFlags(p *Plan, f driver.File, c *Change) (told []string) {
 	var before []string
-	for _, command := range q.ourHooks(p.Driver, f, c.After) {
-		before = append(before, words(command)...)
+	if p.Driver.Hooks.Module {
+		before = moduleFlags(c.After)
+	} else {
+		for _, command := range q.ourHooks(p.Driver, f, c.After) {
+			before = append(before, words(command)...)
+		}
 	}
 	sources := [][]string{q.asked(), p.kept, q.serverFlags(p.Driver), before}
 	for _, flag := range kept {

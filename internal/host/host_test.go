@@ -232,8 +232,8 @@ func TestRemoveKeepsLaterEdits(t *testing.T) {
 	}
 	text = strings.Replace(text, `"model": "opus"`, `"model": "haiku", "x": [1, 2]`, 1)
 	// A command of theirs beside ours, in our entry.
-	text = strings.Replace(text, `"hooks":[{"type":"command","command":"'/opt/my tools/tutti' hook claude UserPromptSubmit"`, `"hooks":[{"type":"command","command":"date"},{"type":"command","command":"'/opt/my tools/tutti' hook claude UserPromptSubmit"`, 1)
-	text = strings.Replace(text, `"command": "'/opt/my tools/tutti' hook claude UserPromptSubmit"`, `"command": "date"},{"type":"command","command": "'/opt/my tools/tutti' hook claude UserPromptSubmit"`, 1)
+	const ours = `"command": "[ -x '/opt/my tools/tutti' ] || exit 0; exec '/opt/my tools/tutti' hook claude UserPromptSubmit --all-tools"`
+	text = strings.Replace(text, ours, `"command": "date"},{"type":"command",`+ours, 1)
 	d.write(".claude/settings.json", text, 0o600)
 	d.q.Remove = true
 	d.ok("claude")
@@ -644,9 +644,9 @@ func TestUnknownStays(t *testing.T) {
 	}
 	// Hooks of ours at an event that we no longer use.
 	d.q.Remove = false
-	d.write(".gemini/settings.json", `{"hooks": {"BeforeModel": [{"hooks": [{"type": "command", "command": "/old/tutti hook gemini BeforeModel"}]}]}}`, 0o600)
+	d.write(".gemini/settings.json", `{"hooks": {"PreCompress": [{"hooks": [{"type": "command", "command": "/old/tutti hook gemini PreCompress"}]}]}}`, 0o600)
 	d.ok("gemini")
-	if got := d.read(".gemini/settings.json"); strings.Contains(got, "BeforeModel") {
+	if got := d.read(".gemini/settings.json"); strings.Contains(got, "PreCompress") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -58,6 +58,8 @@ type HookFile struct {
 	Path  string
 	State State
 	Err   error
+	// Waiting are the hooks in it that the program does not run before its user has reviewed them.
+	Waiting []Review
 }
 
 // A SkillFile is a place at which a program finds the skill.
@@ -93,14 +95,17 @@ func (q *Request) Look(ctx context.Context, d *driver.Driver) *Status {
 
 // Serves tells whether the program starts our server, for all that its user does or in the folder of the place. It starts nothing.
 // Of the request the command and the place count.
-func (q *Request) Serves(d *driver.Driver) bool {
+func (q *Request) Serves(d *driver.Driver) bool { return len(q.Serving(d)) > 0 }
+
+// Serving returns the entries of our server that the program starts. It is Serves for callers that need to know with which flags.
+func (q *Request) Serving(d *driver.Driver) []Registered {
 	s, seen := &Status{Driver: d}, map[string]bool{}
 	for _, scope := range []driver.Scope{driver.User, driver.Project} {
 		at := *q
 		at.Scope, at.Remove, at.Force, at.Root, at.Server, at.Hooks = scope, false, false, "", true, false
 		s.servers(&at, seen)
 	}
-	return slices.ContainsFunc(s.Servers, func(r Registered) bool { return r.Err == nil && !r.Off && r.Owner != Foreign })
+	return slices.DeleteFunc(s.Servers, func(r Registered) bool { return r.Err != nil || r.Off || r.Owner == Foreign })
 }
 
 func (s *Status) servers(q *Request, seen map[string]bool) {
@@ -163,6 +168,12 @@ func (s *Status) hooks(q *Request, seen map[string]bool) {
 	}
 	h := HookFile{Scope: q.Scope, Path: f.Path(q.Place)}
 	seen["hooks "+h.Path] = true
+	if s.Driver.Hooks.Module {
+		if h.moduleState(q, s.Driver); h.State != Missing || h.Scope == driver.User {
+			s.Hooks = append(s.Hooks, h)
+		}
+		return
+	}
 	p := q.Plan(s.Driver)
 	switch {
 	case p.Err != nil:
@@ -174,6 +185,9 @@ func (s *Status) hooks(q *Request, seen map[string]bool) {
 	}
 	if h.State == Missing && h.Scope == driver.Project {
 		return // few want them there
+	}
+	if h.Scope == driver.User && h.Err == nil {
+		h.Waiting, h.Err = q.Unreviewed(s.Driver)
 	}
 	s.Hooks = append(s.Hooks, h)
 }
@@ -204,6 +218,13 @@ func (q *Request) ourHooks(d *driver.Driver, f driver.File, text []byte) (all []
 	return all
 }
 
+// LookSkills finds the skill files of a program, in the user's folders or in those of the project.
+func (q *Request) LookSkills(d *driver.Driver) []SkillFile {
+	s := &Status{Driver: d}
+	s.skills(q, map[string]bool{})
+	return s.Skills
+}
+
 func (s *Status) skills(q *Request, seen map[string]bool) {
 	at := &skill.Request{Drivers: []*driver.Driver{s.Driver}, Scope: q.Scope, Place: q.Place}
 	for _, r := range skill.Look(at) {
@@ -228,6 +249,17 @@ func (s *Status) skills(q *Request, seen map[string]bool) {
 		}
 		s.Skills = append(s.Skills, f)
 	}
+}
+
+// Version asks the program in PATH for its version, for at most within; "" where it is not there or does not say.
+func Version(within time.Duration, d *driver.Driver) string {
+	path, err := exec.LookPath(d.Program)
+	if err != nil {
+		return ""
+	}
+	ctx, stop := context.WithTimeout(context.Background(), within)
+	defer stop()
+	return versionOf(ctx, path, d.Version)
 }
 
 // versionOf asks a program for its version.

@@ -29,6 +29,9 @@ func (q *Request) Snippets(d *driver.Driver) (all []Snippet, err error) {
 	if !ok || !q.Hooks {
 		return all, nil
 	}
+	if d.Hooks.Module {
+		return append(all, Snippet{f.Path(q.Place), q.module(q.asked())}), nil
+	}
 	n := slices.IndexFunc(all, func(s Snippet) bool { return s.Path == f.Path(q.Place) })
 	if n < 0 {
 		n = len(all)

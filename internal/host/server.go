@@ -42,7 +42,7 @@ func base(command string) string { return command[strings.LastIndexByte(command,
 
 // Wanted is the server as it is registered for a program.
 func (q *Request) Wanted(d *driver.Driver) driver.Server {
-	s := driver.Server{Command: q.Command, Args: []string{"mcp-serve", "--auto-open", "--host", d.Name, "--tools", "lean"}}
+	s := driver.Server{Command: q.Command, Args: []string{"mcp-serve", "--auto-open", "--host", d.Name, "--tools", "lean"}, NoTrust: q.NoTrust}
 	if q.Root != "" {
 		s.Args = append(s.Args, "--root", q.Root)
 	}
@@ -317,7 +317,9 @@ func (q *Request) removeServer(p *Plan, f driver.File) error {
 			p.Remarks = append(p.Remarks, fmt.Sprintf("the server %s in %s is not ours, and stays: %s", driver.ServerName, at, commandLine(s)))
 			continue
 		}
-		err = c.edit("server "+driver.ServerName+" removed", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+		err = q.emptied(c, f.Format, p.Driver.Servers.Table, func() error {
+			return c.edit("server "+driver.ServerName+" removed", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+		})
 		if err != nil {
 			return err
 		}

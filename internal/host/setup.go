@@ -3,6 +3,8 @@ package host
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -67,7 +69,7 @@ func (q *Request) Plan(d *driver.Driver) *Plan {
 // sweep removes files that hold nothing any more, and that we have made.
 func (p *Plan) sweep() {
 	for _, c := range p.Changes {
-		if c.Changed() && saysNothing(c.After) && c.wasOurs() {
+		if !c.whole && c.Changed() && saysNothing(c.After) && c.wasOurs() {
 			c.After = nil
 			c.Did = append(c.Did, "file removed: nothing else was in it")
 		}
@@ -101,6 +103,8 @@ func (p *Plan) Apply(q *Request) error {
 	for _, c := range todo {
 		if c.After != nil {
 			c.made = nil
+		} else if c.whole {
+			_ = os.Remove(filepath.Dir(c.real)) // only while nothing lies in it
 		}
 	}
 	return nil

@@ -37,19 +37,26 @@ if [ "$w" = stop ]; then watcher stop cross-agent-watch.path cross-agent-watch.s
 say end
 `
 
-	// resumeScript reads a line "start" or "leave" for the watcher.
+	// resumeScript records the lift in the state folder, so that it does not count as one without a record. It reads a line "start" or "leave" for the watcher.
 	resumeScript = `
 umask 077
 say() { printf 'tutti-net %s\n' "$*"; }
 d=$HOME/.config/cross-agent-comms
 f=$d/HALT
 is() { [ -e "$f" ] || [ -L "$f" ]; }
+record() {
+	s=$HOME/.local/state/tutti
+	n=$(sed -n 's/^count \([0-9]*\)$/\1/p' "$s/halts") || return
+	[ -n "$n" ] || return
+	printf '%s\t%s\tno-terminal\t""\tssh from another machine\n' "$n" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >>"$s/lifts" || return
+	sed 's/^open yes$/open no/' "$s/halts" >"$s/.halts.net-$$" && mv -f "$s/.halts.net-$$" "$s/halts"
+}
 if [ -d "$d" ] && ! [ -x "$d" ]; then say switch failed "the folder of HALT cannot be searched: chmod 700"
 elif ! is; then say switch absent
 elif [ -d "$f" ] && ! [ -L "$f" ]; then say switch failed "HALT is a directory; remove it there by hand"
 else
 	e=$(rm -f "$f" 2>&1)
-	if is; then say switch failed "$e"; else say switch off; fi
+	if is; then say switch failed "$e"; else say switch off; record 2>/dev/null; fi
 fi
 w=
 IFS= read -r w

@@ -171,7 +171,7 @@ func run(ctx context.Context, env []string, name string, args ...string) error {
 		return fmt.Errorf("%s has not ended: %w", filepath.Base(name), ctx.Err())
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	if first = plain.Head(plain.Clean(first), 160); first != "" {
+	if first = plain.Cut(plain.Clean(first), 400); first != "" {
 		first = ": " + first
 	}
 	return fmt.Errorf("%s: %w%s", filepath.Base(name), err, first)

@@ -293,7 +293,7 @@ func (s Service) call(ctx context.Context, args ...string) (string, error) {
 	c.Stdout, c.Stderr, c.WaitDelay = &out, &said, time.Second
 	if err := c.Run(); err != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-		if first = plain.Head(plain.Clean(first), 160); first == "" {
+		if first = plain.Cut(plain.Clean(first), 400); first == "" {
 			return "", err
 		}
 		return "", fmt.Errorf("%w: %s", err, first)
