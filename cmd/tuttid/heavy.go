@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tutti/internal/cli"
+	"tutti/internal/codexserver"
 	"tutti/internal/daemon"
 	"tutti/internal/host"
 	"tutti/internal/job"
@@ -35,6 +36,7 @@ func heavy() cli.Heavy {
 		Mirror: remoting.Mirror, Drive: remoting.Drive, Heard: remoting.Heard, Receive: remoting.Receive,
 	}
 	verbs = append(append(verbs, cli.DrumbeatVerbs(openRegistry, away)...), cli.RemoteVerbs(away)...)
+	verbs = append(verbs, cli.HaltVerb(codexserver.StopIn))
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},

@@ -3,10 +3,12 @@ package address
 import (
 	crypto "crypto/rand"
 	"encoding/hex"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -155,8 +157,8 @@ func Bridged(conversation string) Instance {
 // NewSession mints the id of a connection.
 func NewSession() SessionID { return SessionID("sess:" + digits(8)) }
 
-// NewEnvelope mints the id of a message. Two of one millisecond are equal once in 65,536 times: the store then answers
-// that the name is taken, and the caller mints another.
+// NewEnvelope mints the id of a message. Ids that one process mints sort in the order in which it minted them, also within one
+// millisecond. Two processes can mint the same id: the store then answers that the name is taken, and the caller mints another.
 func NewEnvelope(now time.Time) MessageID { return MessageID(stamped("env:", now)) }
 
 // NewThread mints the id of a thread.
@@ -173,10 +175,42 @@ func NewEvent(kind string, now time.Time) string {
 
 func stamped(prefix string, now time.Time) string {
 	var buf [40]byte
-	b := strconv.AppendInt(append(buf[:0], prefix...), now.UnixMilli(), 10)
-	// No secret: that an id is not taken is for the store to see. The first random bytes of the system take 20 µs longer.
-	n := rand.Uint32()
+	ms, n := minted.next(now.UnixMilli())
+	b := strconv.AppendInt(append(buf[:0], prefix...), ms, 10)
 	return string(hex.AppendEncode(append(b, ':'), []byte{byte(n >> 8), byte(n)}))
+}
+
+// minted is the stamp that this process minted last.
+var minted stamper
+
+// A stamper gives each id of a process a later stamp than the one before.
+type stamper struct {
+	mu sync.Mutex
+	ms int64
+	n  uint16
+}
+
+const (
+	// stampStep is the largest distance of two stamps of one millisecond. It is random, so that processes seldom meet.
+	stampStep = 64
+	// stampLead is how far stamps may run ahead of the clock, in milliseconds. A clock that was set back further counts.
+	stampLead = 1000
+)
+
+// next returns the stamp for an id that is minted at ms. The random bits are not a secret: the store sees that an id is taken.
+func (s *stamper) next(ms int64) (int64, uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	step := uint16(1 + rand.Uint32N(stampStep))
+	switch ahead := s.ms - ms; {
+	case ahead < 0 || ahead > stampLead:
+		s.ms, s.n = ms, uint16(rand.Uint32N(1<<15)) // the upper half is left for ids of the same millisecond
+	case s.n > math.MaxUint16-step:
+		s.ms, s.n = s.ms+1, uint16(rand.Uint32N(1<<15))
+	default:
+		s.n += step
+	}
+	return s.ms, s.n
 }
 
 // digits returns twice n random hexadecimal digits.

@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tutti/internal/gitexclude"
 	"tutti/internal/halt"
 	"tutti/internal/plain"
 	"tutti/internal/store/filestore"
@@ -32,6 +33,8 @@ type Settings struct {
 	Dir    string              // working directory; "" asks the system
 	Getenv func(string) string // nil is os.Getenv
 	Maker  string              // stands in the sentinel of a bus that is made, as "program@version"
+	// Original says that the command speaks the grammar of h2a: agents reclaim by workspace, see identity.Request.
+	Original bool
 }
 
 // An App is the assembled program. It is meant for one goroutine until everything it is asked for has been made once.
@@ -169,6 +172,12 @@ func (a *App) Open(mode Mode) (*filestore.Store, error) {
 	var none *filestore.NotStoreError
 	if errors.As(err, &none) {
 		return nil, &NoBusError{Root: root, Shown: a.Shown(root.Path)}
+	}
+	if err == nil && mode == Creating {
+		if err := gitexclude.Ignore(root.Path); err != nil { // without it a git add takes the keys along
+			s.Close()
+			return nil, err
+		}
 	}
 	return s, err
 }

@@ -11,12 +11,11 @@ import (
 	"tutti/internal/conductor"
 	"tutti/internal/identity"
 	"tutti/internal/presence"
-	"tutti/internal/proc"
 )
 
 // Machine is where this process can ask about others.
 func Machine() presence.Machine {
-	return presence.Machine{Boot: proc.BootID(), Space: proc.Space(), Alive: proc.ID.Alive}
+	return presence.Here()
 }
 
 // Conductor returns what answers who conducts here.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/driver"
 	"tutti/internal/identity"
 )
 
@@ -90,7 +91,11 @@ func (a *App) Request(f *identity.Facts, g Agent) (identity.Request, error) {
 	conversation(&q, f)
 	if p, ok := f.AgentProcess(); ok && p.Agent() == g.Host {
 		q.Process = p.ID
+		if d, ok := driver.Get(g.Host); ok && d.Life.Serves != nil && d.Life.Serves(p.Args) {
+			q.Shared, q.Windows = true, func() int { return windows(d, q.Place.Path) }
+		}
 	}
+	q.Reclaims = a.set.Original
 	q.Above = f.Wrappers(g.Host)
 	return q, nil
 }

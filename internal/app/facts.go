@@ -9,6 +9,9 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
+	"tutti/internal/driver"
 	"tutti/internal/identity"
 	"tutti/internal/proc"
 )
@@ -25,6 +28,8 @@ func (a *App) Facts() *identity.Facts {
 		Login:     sync.OnceValue(func() string { return login(a.set.Getenv) }),
 		Terminal:  sync.OnceValue(hasTerminal),
 		Ancestors: sync.OnceValue(ancestors),
+		Reclaims:  a.set.Original,
+		Leader:    sync.OnceValue(leader),
 	}
 }
 
@@ -37,7 +42,30 @@ func (a *App) Place() identity.Place {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return identity.Place{Path: dir, Machine: machineID()}
+	p := identity.Place{Path: dir, Machine: machineID()}
+	var st syscall.Stat_t
+	if syscall.Stat(dir, &st) == nil {
+		p.Folder = strconv.FormatUint(uint64(st.Dev), 36) + "." + strconv.FormatUint(st.Ino, 36)
+	}
+	return p
+}
+
+// windows counts the windows of an agent CLI that are open in a folder, beside what serves them; 0 where that is not known.
+func windows(d *driver.Driver, dir string) (n int) {
+	all, err := proc.List()
+	if err != nil {
+		return 0
+	}
+	for _, p := range all {
+		if p.TTY <= 0 || p.Comm != d.Program {
+			continue
+		}
+		cwd, err := os.Readlink("/proc/" + strconv.Itoa(p.PID) + "/cwd")
+		if args, _ := proc.Cmdline(p.PID); err == nil && cwd == dir && !d.Life.Serves(args) {
+			n++
+		}
+	}
+	return n
 }
 
 // machineID returns the id of the machine that all programs of the protocol use, so that they come to the same workspaces.
@@ -93,4 +121,17 @@ func ancestors() []identity.Process {
 		all = append(all, p)
 	}
 	return all
+}
+
+// leader returns the process that leads the session of this one.
+func leader() proc.ID {
+	sid, err := unix.Getsid(0)
+	if err != nil {
+		return proc.ID{}
+	}
+	id, err := proc.Of(sid)
+	if err != nil {
+		return proc.ID{}
+	}
+	return id
 }

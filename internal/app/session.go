@@ -93,7 +93,7 @@ func (a *App) arriving(ctx context.Context, b *session.Birth, tell func(string))
 		q.Session, q.Source = conversationOf(b.Owner), identity.SourceNone
 	}
 	if q.Title == "" && !strings.HasSuffix(b.Name, "-creator-"+b.Agent) {
-		q.Title = b.Name // its user gave it one
+		q.Title, q.Named = b.Name, true // its user gave it one
 	}
 	if config.Scope != "" {
 		q.Scopes = []string{config.Scope}
@@ -126,7 +126,7 @@ func (e *expected) expect(ctx context.Context, a *App, b *session.Birth, tell fu
 	if ws, err := r.w.Identity.WorkspaceOf(ctx, r.q.Host, r.q.Place, time.Now()); err == nil {
 		r.q.Workspace = ws.ID
 	}
-	if r.q.Was == "" { // nobody else can know it: its owner, or its conversation, was just made
+	if r.q.Was == "" && r.q.Named { // nobody else can know it: its owner, or its conversation, was just made
 		r.q.Minted, _ = r.w.Identity.Mint(r.q)
 	}
 	e.mu.Lock()

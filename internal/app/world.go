@@ -10,11 +10,13 @@ import (
 	"tutti/internal/envelope"
 	"tutti/internal/halt"
 	"tutti/internal/identity"
+	"tutti/internal/inventory"
 	"tutti/internal/keyring"
 	"tutti/internal/mailbox"
 	"tutti/internal/peers"
 	"tutti/internal/post"
 	"tutti/internal/presence"
+	"tutti/internal/proc"
 	"tutti/internal/registry"
 	"tutti/internal/signature"
 	"tutti/internal/store/filestore"
@@ -50,6 +52,9 @@ func (a *App) World(mode Mode) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
+	if mode != Reading {
+		a.noteBus(root)
+	}
 	w := &World{
 		App: a, Root: root, Store: s,
 		Registry: registry.New(s),
@@ -62,8 +67,24 @@ func (a *App) World(mode Mode) (*World, error) {
 	rows := envelope.ProjectionWith(rowVersion, w.candidates())
 	w.Mail.Projection = &rows
 	w.Identity = &identity.Keeper{Log: s, Registry: w.Registry, Presence: w.Presence, Ring: w.Ring, Root: absolute(root.Path)}
+	w.Identity.Machine = presence.Machine{Boot: proc.BootID(), Space: proc.Space(), Alive: proc.ID.Alive}
 	w.Book = &peers.Book{Registry: w.Registry, Presence: w.Presence, Names: a.RememberedNames}
 	return w, nil
+}
+
+// noteBus remembers a bus that is used in the inventory. Without it, verbs in other folders show less.
+func (a *App) noteBus(root *Root) {
+	state, err := a.StateDir()
+	if err != nil {
+		return
+	}
+	path := root.Path
+	if root.Source != FromDir { // those were looked up already
+		if path, err = filepath.EvalSymlinks(absolute(path)); err != nil {
+			return
+		}
+	}
+	_ = inventory.Note(state, inventory.Bus, path)
 }
 
 // rowVersion is that of the rows in which lists keep which key a message was verified with.

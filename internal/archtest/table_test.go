@@ -22,8 +22,8 @@ func init() {
 		}
 	}
 	lay(place{tier: 0}, "halt", "address", "canonjson", "atomicfile", "filelock", "fswatch", "index", "orgfile",
-		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit", "order", "truepath")
-	lay(place{tier: 1}, "store", "event", "driver")
+		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit", "order", "truepath", "gitexclude")
+	lay(place{tier: 1}, "store", "event", "driver", "reach", "inventory")
 	lay(place{tier: 1, line: 1}, "envelope") // what lists show of an envelope is a projection of the store's contract
 	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill", "machine", "track")
 	lay(place{tier: 2, heavy: true}, "store/natsstore", "yamltext")
@@ -40,7 +40,10 @@ func init() {
 	lay(place{tier: 4, line: 1}, "comms/survey")
 	lay(place{tier: 4, line: 2}, "comms/watch", "waiting") // they tell of what the survey finds
 	lay(place{tier: 4, line: 3}, "hook")                   // it says at the beginning of a conversation what waits
-	lay(place{tier: 4, line: 1}, "attend")                 // it rests on watch
+	lay(place{tier: 4}, "agentproc")
+	lay(place{tier: 4, line: 1}, "haltreport")
+	lay(place{tier: 4, heavy: true}, "codexserver")
+	lay(place{tier: 4, line: 1}, "attend") // it rests on watch
 	lay(place{tier: 4, line: 1}, "comms/tailnet")
 	lay(place{tier: 4, line: 1}, "drumbeat") // it asks agents to go on through session and wake
 	lay(place{tier: 4, heavy: true}, "remote/door", "mcpwire")

@@ -306,10 +306,43 @@ func (a *Attendance) Sessions() []*presence.Session {
 	return out
 }
 
-// Active says that the agent of a session has done something. It stands in the record with the next heartbeat.
+// Active says that the agent of a session has done something. It is in the record with the next heartbeat.
 func (a *Attendance) Active(id address.SessionID) {
 	if h := a.find(id); h != nil {
 		h.active.Store(a.o.Now().UnixNano())
+	}
+}
+
+// Note sets members of the record of a session that others know nothing of, at once. It does not wait for that to be written.
+func (a *Attendance) Note(id address.SessionID, members map[string][]byte) {
+	h := a.find(id)
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	if h.extra == nil {
+		h.extra = map[string][]byte{}
+	}
+	maps.Copy(h.extra, members)
+	h.mu.Unlock()
+	a.ActiveNow(id)
+}
+
+// ActiveNow is Active for what the other connections of the agent have to know at once, because one of them is woken by it. It does not
+// wait for the record to be written.
+func (a *Attendance) ActiveNow(id address.SessionID) {
+	h := a.find(id)
+	if h == nil {
+		return
+	}
+	h.active.Store(a.o.Now().UnixNano())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.left && h.hurried.CompareAndSwap(false, true) {
+		a.work.Go(func() {
+			h.hurried.Store(false)
+			h.beat()
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -129,6 +130,9 @@ func (h *held) beat() {
 	if said != 0 {
 		c.MCPActivityAt = time.Unix(0, said)
 	}
+	h.mu.Lock()
+	c.Extra = maps.Clone(h.extra)
+	h.mu.Unlock()
 	next, err := h.a.o.Presence.Patch(ctx, s, c, h.a.o.Now())
 	switch {
 	case errors.Is(err, presence.ErrClosed), err == nil && next.State == presence.StateExpired:

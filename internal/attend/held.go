@@ -28,8 +28,11 @@ type held struct {
 	failing string       // guarded by writing: what was logged of heartbeats since the last good one
 	active  atomic.Int64 // ns: last sign of life of the agent that its record does not have; 0: none
 
-	mu  sync.Mutex // guards own; a leaf
-	own *presence.Session
+	hurried atomic.Bool // somebody is about to write its record
+
+	mu    sync.Mutex // guards what follows; a leaf
+	own   *presence.Session
+	extra map[string][]byte // members that were set after it was opened
 }
 
 func (h *held) session() *presence.Session {

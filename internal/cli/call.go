@@ -34,6 +34,7 @@ type Call struct {
 	columns    int // of the terminal; 0: none, nothing is cut
 	errColumns int // the same of standard error
 	daemon     bool
+	alien      error       // the light program that this one replaces is of another build
 	opener     Opener      // of registries of sessions; nil in the light program
 	comms      *commsParts // of conversations between projects; nil in the light program
 }

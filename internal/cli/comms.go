@@ -47,7 +47,6 @@ func CommsVerbs() Heavy {
 		{Name: "service show", Run: runServiceShow},
 		{Name: "search", Run: runSearch},
 		{Name: "send", Run: withComms(runSend)},
-		{Name: "halt", Run: withComms(runHalt)},
 		{Name: "resume", Run: withComms(runResume)},
 		{Name: "__complete", Run: withComms(runComplete)},
 		{Name: "hook", Run: withComms(runHook)},

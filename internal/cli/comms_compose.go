@@ -286,7 +286,7 @@ func (m *composer) deliver(text []byte) error {
 	}
 	c.line(Clean(path))
 	if haltedNow() {
-		c.warn("everything is halted: it can be sent after tutti resume")
+		c.warn("everything is halted: it can be sent when your user has lifted the halt")
 	}
 	to := "MACHINE.PROJECT"
 	if partner := m.thread.Partner; partner != "" {

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/agentproc"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/comms"
 	"tutti/internal/conversation"
 	"tutti/internal/halt"
+	"tutti/internal/haltreport"
 	"tutti/internal/hook"
 	"tutti/internal/signature"
 	"tutti/internal/waiting"
@@ -44,6 +46,8 @@ type commsParts struct {
 	warner func() *hook.Warner
 	// pages plans the manual pages that are installed.
 	pages func(c *Call, dir string, force bool) []step
+	// reached looks at what a halt reached; see haltReached.
+	reached func(ctx context.Context, c *Call) (*haltreport.Report, []agentproc.Agent, error)
 	// settings are all that count.
 	settings func(*app.App) ([]app.Setting, error)
 }

@@ -43,6 +43,9 @@ func (s *setup) did(ok bool, step, text string) {
 
 // runCommsInit makes a project ready for messages. Whatever is there already is left as it is.
 func runCommsInit(ctx context.Context, c *Call) error {
+	if c.on("service") && c.on("no-service") {
+		return usagef("comms init: --service and --no-service do not go together")
+	}
 	o, _, err := c.office()
 	if err != nil {
 		return generalFault(err)
@@ -61,7 +64,7 @@ func runCommsInit(ctx context.Context, c *Call) error {
 		return failIO("", err, "init")
 	}
 	s.did(!wide, "mailbox", c.App.Shown(path)+wideWords(wide))
-	if !c.on("no-service") {
+	if c.on("service") {
 		s.service(ctx)
 	}
 	s.machines(ctx, o)

@@ -73,10 +73,13 @@ that begin with the conversation. Without an argument it takes all that are rele
 		Name: "comms init", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MaxArgs: 1, Offer: Folders,
 		Short: "make a folder a project that others can write to",
 		Args:  "[<name>|<folder>]",
-		Flags: []Flag{{Name: "no-service", Kind: Switch, Help: "leave the watcher of mailboxes alone"}},
-		Does: `Makes the marker .ai and the mailbox, for you alone, writes the units of the watcher, reads the list of other machines and asks each
+		Flags: []Flag{
+			{Name: "service", Kind: Switch, Help: "also let systemd run the watcher of mailboxes, as tutti service install does"},
+			{Name: "no-service", Kind: Switch, Help: "install no watcher; this is the default"},
+		},
+		Does: `Makes the marker .ai and the mailbox, for you alone, reads the list of other machines and asks each
 once whether it answers. A name alone means ~/projects/NAME; without one it is this folder. It may be repeated: what is there stays.`,
-		Wont:     "It sends nothing, and makes no key: gpg does (gpg --quick-gen-key).",
+		Wont:     "It installs no systemd unit without --service, sends nothing, and makes no key: gpg does (gpg --quick-gen-key).",
 		Examples: "$ tutti comms init notes\n$ tutti comms init .",
 		Exit:     "0 the mailbox is there (other steps may have warned); 1 the folder cannot be a project, or wrong usage; 2 something is in the way; 3 a file could not be made; 130 interrupted",
 		See:      "comms send, service install, init",

@@ -74,7 +74,7 @@ func (k *completer) locate(words []string, cross string) {
 
 func (k *completer) flag(w string) {
 	name, value, given := strings.Cut(strings.TrimLeft(w, "-"), "=")
-	if place := k.verb.flag(k.under, name); place >= 0 {
+	if place := k.verb.typed(k.under, name); place >= 0 {
 		switch f := k.verb.at(place); {
 		case given:
 			k.given(f, value)

@@ -17,7 +17,14 @@ import (
 )
 
 // runConnect finds or makes the identity of an agent, and the bus if there is none.
-func runConnect(ctx context.Context, c *Call) error {
+func runConnect(ctx context.Context, c *Call) error { return connectAgent(ctx, c, nil) }
+
+// connectSays tells whether connect prints text under tutti. Only the heavy program reads the settings of agent CLIs, which the text
+// is about.
+func connectSays(c *Call) bool { return c.under == Tutti && !c.json }
+
+// connectAgent registers an agent; served tells whether an agent CLI starts our server on a bus.
+func connectAgent(ctx context.Context, c *Call, served func(host string, root *app.Root) bool) error {
 	host := c.value("host")
 	if host == "" {
 		return hintInstead(c.missing("host"), "--host "+strings.Join(connectHosts, "|"))
@@ -54,7 +61,7 @@ func runConnect(ctx context.Context, c *Call) error {
 		c.emit(connectJSON(w, r))
 		return nil
 	}
-	c.sayConnected(ctx, w, r)
+	c.sayConnected(ctx, w, r, served != nil && served(r.Host, w.Root))
 	return nil
 }
 
@@ -147,6 +154,9 @@ func followUp(r *identity.Result) []string {
 	if r.PrivateKeyPath != "" {
 		lines = append(lines, "keypair ready: "+r.PrivateKeyPath)
 	}
+	if r.Host == identity.Remote { // its skill folder is on the other machine
+		return lines
+	}
 	return append(lines, "and: h2a install-skills --host "+r.Host)
 }
 
@@ -162,7 +172,7 @@ func actionWord(a identity.Action) string {
 }
 
 // sayConnected tells a person the same.
-func (c *Call) sayConnected(ctx context.Context, w *app.World, r *identity.Result) {
+func (c *Call) sayConnected(ctx context.Context, w *app.World, r *identity.Result, served bool) {
 	c.printf("you are %s (%s)\n", c.paint(bold, Clean(string(r.Instance))), actionWord(r.Action))
 	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
 	if r.Name != "" {
@@ -178,7 +188,7 @@ func (c *Call) sayConnected(ctx context.Context, w *app.World, r *identity.Resul
 		}
 		rows = append(rows, []string{"  key", key})
 	}
-	rows = append(rows, liveRows(r.Host, w.Root)...)
+	rows = append(rows, liveRows(r.Host, w.Root, served)...)
 	if s, err := c.peek(ctx, w); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
 		rows = append(rows, []string{"  speak", "as this agent in this shell:"},
 			[]string{"", "export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})

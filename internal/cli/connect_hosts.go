@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"os"
+	"slices"
 
 	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/driver"
+	"tutti/internal/host"
 )
 
 // connectHosts are the agent programs that connect takes, in the words of the older command line.
@@ -93,18 +96,42 @@ func factOf(name string) *hostFact {
 	return nil
 }
 
-// whatReads and exampleOf say where the entry of a program belongs: really, and by the older program.
+// whatReads says where the entry of a program belongs.
 func whatReads(d *driver.Driver) string { return factOf(d.Name).reads }
-func exampleOf(name string) string      { return factOf(name).example }
 
-// liveRows say how an agent of that program becomes live, nothing when the program is not known: one command to type.
-func liveRows(host string, root *app.Root) [][]string {
-	if factOf(host) == nil {
+// namedRoot returns the bus that only this command line names, so that the server needs it as a flag; "" for any other.
+func namedRoot(root *app.Root) string {
+	if root.Source != app.FromFlag && root.Source != app.FromEnv {
+		return ""
+	}
+	return absoluteRoot(root.Path)
+}
+
+// serves tells whether an agent CLI starts our server, on the bus that is named if one is.
+func (c *Call) serves(edit host.Editor, name string, root *app.Root) bool {
+	d, ok := driver.Get(name)
+	home, err := c.App.Home()
+	if !ok || err != nil || len(d.Servers.Files) == 0 {
+		return false
+	}
+	dir, _ := os.Getwd() // without it only the settings of the user count
+	q := &host.Request{Edit: edit, Place: driver.Place{Home: home, Dir: dir, Env: os.Getenv}}
+	bus := namedRoot(root)
+	return slices.ContainsFunc(q.Serving(d), func(r host.Registered) bool { return bus == "" || slices.Contains(r.Server.Args, bus) })
+}
+
+// liveRows say how an agent of that program becomes live, nothing when the program is not known: one command to type, unless the
+// program starts our server already.
+func liveRows(host string, root *app.Root, served bool) [][]string {
+	switch {
+	case factOf(host) == nil:
 		return nil
+	case served:
+		return [][]string{{"  live", "while " + host + " runs; its settings start our server"}}
 	}
 	setup := "tutti host setup --host " + host
-	if root.Source == app.FromFlag || root.Source == app.FromEnv { // where the program starts the server, nothing would name it
-		setup += " --root " + app.QuoteArg(absoluteRoot(root.Path))
+	if bus := namedRoot(root); bus != "" { // where the program starts the server, nothing would name it
+		setup += " --root " + app.QuoteArg(bus)
 	}
 	return [][]string{{"  live", "while " + host + " runs our server, which it does once you have typed:"}, {"", setup}}
 }

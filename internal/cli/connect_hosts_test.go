@@ -18,7 +18,7 @@ func TestLiveRowsAreThoseOfThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, h := range hostFacts {
-		rows := liveRows(h.name, &app.Root{Source: app.FromDefault})
+		rows := liveRows(h.name, &app.Root{Source: app.FromDefault}, false)
 		if line := rows[len(rows)-1][1]; !strings.Contains(string(page), "\n    "+line+"\n") {
 			t.Errorf("%s: the page does not have the line %q", h.name, line)
 		}
@@ -31,7 +31,7 @@ func TestLiveRowsAreThoseOfThePage(t *testing.T) {
 	if len(hostFacts) != len(driver.All()) || len(skillHosts) != len(hostFacts)+1 || len(connectHosts) != len(hostFacts)+1 {
 		t.Errorf("%d, %d, %d programs; driver has %d", len(hostFacts), len(skillHosts), len(connectHosts), len(driver.All()))
 	}
-	if rows := liveRows("nobody", &app.Root{}); rows != nil {
+	if rows := liveRows("nobody", &app.Root{}, false); rows != nil {
 		t.Errorf("a program that is not known: got %q", rows)
 	}
 }

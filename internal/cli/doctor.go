@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/agentproc"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
+	"tutti/internal/gitexclude"
 	"tutti/internal/halt"
 	"tutti/internal/presence"
 	"tutti/internal/store"
@@ -35,6 +37,7 @@ type report struct {
 
 	prune []mailboxFinding
 	moved []mailboxFinding
+	left  []agentproc.Agent // processes whose session has ended
 }
 
 func (r *report) add(ok bool, name, text, hint string) {
@@ -97,8 +100,12 @@ func runDoctor(ctx context.Context, c *Call) error {
 		c.checkHosts(&r)
 		c.checkSystem(&r)
 		c.checkUp(&r, root)
+		c.checkLeft(&r)
 	}
 	c.showReport(&r, root)
+	if err := c.endLeft(ctx, &r); err != nil {
+		return err
+	}
 	if r.failed {
 		return &fault{code: exitState}
 	}
@@ -128,6 +135,10 @@ func (c *Call) checkBus(ctx context.Context, r *report, root *app.Root) *filesto
 		r.rootText, r.schemaText, r.liveT = err.Error(), "not read", "not read"
 		r.add(false, "bus", err.Error(), "")
 		return nil
+	}
+	if c.under == Tutti && !gitexclude.Ignored(root.Path) {
+		r.tell("git", c.App.Shown(root.Path)+" lies in a git work tree without a .gitignore: git add would take its private keys along",
+			"tutti init --root "+app.QuoteArg(root.Path))
 	}
 	c.checkSentinel(ctx, r, s)
 	live, err := presence.New(s).Fresh(ctx, time.Now())
@@ -180,7 +191,11 @@ func (c *Call) checkHalt(r *report) {
 		r.tell("halt", "not halted", "")
 		return
 	}
-	r.tell("halt", strings.TrimPrefix(bannerText(state), "⚠ "), `"tutti resume" lets the agents go on`)
+	hint := ""
+	if c.userReads() {
+		hint = `"tutti resume" lets the agents go on`
+	}
+	r.tell("halt", strings.TrimPrefix(bannerText(state), "⚠ "), hint)
 }
 
 // showReport prints the report for people or for programs.

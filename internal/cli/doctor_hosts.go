@@ -4,10 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/driver"
+	"tutti/internal/host"
 )
+
+// versionWithin is how long doctor waits for a program to say its version.
+const versionWithin = 3 * time.Second
 
 // checkHosts tells of agent programs whose settings start a tutti that is gone, or not this one. The settings are searched as
 // text: to look closely is the work of host status.
@@ -37,6 +42,12 @@ func (c *Call) checkHosts(r *report) {
 		case found > 0:
 			r.tell("hosts", d.Title+" starts this program", "")
 		}
+		if d.Hooks.Until > 0 {
+			if version := host.Version(versionWithin, d); !d.Hooks.Runs(version) {
+				r.tell("hosts", d.Title+" "+Clean(version)+" is not stopped by hooks: it runs none of ours", "end it yourself after a halt")
+			}
+		}
+		c.checkReview(r, d, place)
 	}
 }
 

@@ -7,12 +7,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
+	"time"
 
+	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/atomicfile"
 	"tutti/internal/canonjson"
+	"tutti/internal/keyring"
+	"tutti/internal/presence"
 	"tutti/internal/store"
 )
 
@@ -34,8 +39,9 @@ const (
 // knownHosts are the hosts of agents. Mailboxes of hosts that a registration names are no stranger's either.
 var knownHosts = [...]string{"claude", "codex", "gemini", "agy", "remote", "agent", "hermes", "opencode"}
 
-// A registered set is what the registry knows: the hosts and the last parts of ids, in lower case.
-type registered struct{ hosts, tails map[string]bool }
+// A registered set is what is known of the agents of a bus: the hosts and the last parts of ids, in lower case, and the mailbox
+// folders that they read.
+type registered struct{ hosts, tails, reads map[string]bool }
 
 // classify returns the class of a mailbox folder, "" when its name is fine. A subagent is judged by its parent.
 func classify(name string, reg registered) string {
@@ -72,35 +78,64 @@ func isHex12(s string) bool {
 }
 
 func readRegistered(ctx context.Context, s store.Log) registered {
-	reg := registered{map[string]bool{}, map[string]bool{}}
+	reg := registered{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for line, err := range s.Read(ctx, store.Key{Kind: store.Instances}, "") {
 		if err != nil {
 			continue // a bad line names nobody
 		}
 		raw, _ := canonjson.Get(line.Data, "id")
 		id, _ := canonjson.String(raw)
-		parent, _, _ := strings.Cut(id, "~")
-		if i := strings.IndexByte(parent, ':'); i > 0 {
-			reg.hosts[strings.ToLower(parent[:i])] = true
-			reg.tails[strings.ToLower(parent[strings.LastIndexByte(parent, ':')+1:])] = true
-		}
+		reg.adds(id)
 	}
 	return reg
+}
+
+// knows adds the host and the last part of an id.
+func (reg registered) knows(id string) {
+	parent, _, _ := strings.Cut(id, "~")
+	if i := strings.IndexByte(parent, ':'); i > 0 {
+		reg.hosts[strings.ToLower(parent[:i])] = true
+		reg.tails[strings.ToLower(parent[strings.LastIndexByte(parent, ':')+1:])] = true
+	}
 }
 
 // checkMailboxes looks at the names of the mailboxes, and with --prune at what should become of the odd ones.
 func (c *Call) checkMailboxes(ctx context.Context, r *report, s whole, root *app.Root) error {
 	reg := readRegistered(ctx, s)
+	if docs, ok := s.(store.Docs); ok { // a live agent reads its mailbox, registered or not
+		unknown := len(reg.tails) == 0
+		live, _ := presence.New(docs).Fresh(ctx, time.Now())
+		for i := range live {
+			reg.adds(string(live[i].Instance))
+		}
+		if unknown { // without a readable registry nobody is called an orphan
+			clear(reg.tails)
+		}
+	}
+	reg.addAliases(ctx, s)
+	ring := keyring.Open(root.Path)
+	var misread []string
 	seen := map[string][]string{}
 	classes := map[string][]string{}
 	for name, err := range s.Owners(ctx, store.Inbox) {
 		if err != nil {
-			r.tell("mail", err.Error(), "look at it; nothing of ours follows it")
-			continue
+			if c.under != Tutti {
+				r.tell("mail", err.Error(), "look at it; nothing of ours follows it")
+			}
+			continue // see checkLetters
 		}
 		low := strings.ToLower(name)
 		seen[low] = append(seen[low], name)
 		class := classify(name, reg)
+		parent, _, _ := strings.Cut(address.SegmentToAddress(name), "~")
+		if class != "" && ring.Has(address.Instance(parent)) {
+			class = "" // an agent that is not live and not registered can come back and read it
+		}
+		if class == "" || class == orphan {
+			if reg.misread(name) {
+				misread = append(misread, name)
+			}
+		}
 		if class == "" {
 			continue
 		}
@@ -116,7 +151,16 @@ func (c *Call) checkMailboxes(ctx context.Context, r *report, s whole, root *app
 			doubles = append(doubles, names...)
 		}
 	}
-	c.hygiene(r, "caseDuplicates", doubles, "the same mailbox in two spellings", "mail in both is read; nothing has to be done")
+	both := "mail in both is read; nothing has to be done"
+	if slices.ContainsFunc(doubles, func(name string) bool { return contains(misread, name) }) {
+		both = "see below: no agent reads " + strings.Join(misread[:min(5, len(misread))], ", ")
+	}
+	c.hygiene(r, "caseDuplicates", doubles, "the same mailbox in two spellings", both)
+	if c.under == Tutti {
+		if err := c.checkLetters(ctx, r, s, root, misread); err != nil {
+			return err
+		}
+	}
 	c.hygiene(r, hostless, classes[hostless], "mailboxes without the name of a host", pruneHint)
 	c.hygiene(r, phantom, classes[phantom], "mailboxes whose third part is no id", pruneHint)
 	sort.Slice(r.prune, func(i, j int) bool { return r.prune[i].name < r.prune[j].name })

@@ -39,7 +39,7 @@ func (c *Call) checkPrograms(ctx context.Context, r *report) {
 		r.tell("programs", err.Error(), installHint)
 		return
 	}
-	self := filepath.Join(filepath.Dir(daemon), c.program())
+	self := filepath.Join(filepath.Dir(daemon), "tutti") // the names lead there; what runs here is mostly tuttid
 	r.tell("programs", c.App.Shown(self)+" "+Version+" (build "+BuildID()+")", "")
 	build := BuildID()
 	if !c.daemon {

@@ -109,7 +109,7 @@ func TestAnswerAtTerminal(t *testing.T) {
 	made, old := d.pair(me, "new")
 	d.typed = ""
 	for _, args := range [][]string{
-		{"keys", "revoke", "--instance", me, "--public-key", old},
+		{"keys", "revoke", "--yes", "--instance", me, "--public-key", old},
 		{"keys", "trust", me, "--yes"},
 		{"keys", "generate", "--instance", me, "--force"},
 		{"nhi", "offboard", me},
@@ -138,7 +138,7 @@ func TestAnswerAtTerminal(t *testing.T) {
 
 	// A key that the person adds counts; and one that is revoked takes no answer away that was given under it.
 	run(0, "keys", "add", "--instance", me, "--public-key", made)
-	has(run(0, "keys", "revoke", "--instance", me, "--public-key", old), "revoked")
+	has(run(0, "keys", "revoke", "--yes", "--instance", me, "--public-key", old), "revoked")
 	has(run(0, "store", "log", "keys"), "proof")
 	has(run(0, "escalation", "show", "evt-1"), "answered: keep (it is tested), by human:")
 	has(run(0, "escalation", "show", "gemini:c:000000000001"), "answered: seen")
@@ -188,7 +188,7 @@ func TestTrustEarlierKey(t *testing.T) {
 	// Also once it was revoked, by the person who does not know here by which key they are known: its revocation says what was sealed with it,
 	// and proves itself to who does.
 	who()
-	d.run(0, "keys", "revoke", "--instance", me, "--public-key", old)
+	d.run(0, "keys", "revoke", "--yes", "--instance", me, "--public-key", old)
 	d.env = mine
 	d.has(d.run(0, "escalation", "show", "evt-1"), answered)
 	who()
@@ -210,7 +210,7 @@ func TestRevokedWithoutAnother(t *testing.T) {
 	if err := os.WriteFile(private, []byte("torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.has(d.run(0, "keys", "revoke", "--instance", me, "--public-key", old), "cannot prove anything", "is forgotten, and nothing that", "revoked")
+	d.has(d.run(0, "keys", "revoke", "--yes", "--instance", me, "--public-key", old), "cannot prove anything", "is forgotten, and nothing that", "revoked")
 	d.has(d.run(0, "escalation", "show", "evt-1"), "which nobody has said here to be theirs")
 	// A new pair that is not registered is to be added first.
 	d.run(0, "keys", "generate", "--force", "--instance", me)
@@ -236,7 +236,7 @@ func TestOffboardedPerson(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		shown := d.run(0, "nhi", "offboard", me)
+		shown := d.run(0, "nhi", "offboard", me, "--yes")
 		if warned := strings.Contains(shown, "goes on to count here"); warned == proved {
 			t.Errorf("proved %v: warned %v:\n%s", proved, warned, shown)
 		}

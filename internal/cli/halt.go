@@ -56,6 +56,13 @@ func runHalt(ctx context.Context, c *Call) error {
 	raised := failed == nil
 	var machines []byte
 	var err error
+	if c.under == Tutti && raised && c.comms == nil {
+		return c.halfHalted(c.handOn(&d), state, d.watcher)
+	}
+	var report *haltView
+	if c.under == Tutti && raised {
+		report = c.lookAtHalt(ctx, state, d.watcher)
+	}
 	switch {
 	case !c.on("tailnet"):
 	case c.comms != nil:
@@ -68,6 +75,10 @@ func runHalt(ctx context.Context, c *Call) error {
 	if failed == nil {
 		failed = err
 	}
+	if report != nil {
+		report.Machines = machines
+		return errors.Join(failed, c.finishHalt(ctx, report))
+	}
 	if c.json && (raised || machines != nil) {
 		c.emit(haltJSON(state, d.watcher, nil, func(o *canonjson.Object) { o.Raw("machines", machines) }))
 	}
@@ -79,7 +90,10 @@ func (c *Call) haltHere(ctx context.Context, reason string, d *done) (halt.State
 	state, warnings, err := halt.Raise(reason)
 	d.watcher = "left alone"
 	var watcherErr error
-	if !c.on("no-stop-watcher") {
+	switch {
+	case c.under == Tutti && !watcherInstalled():
+		d.watcher = "not installed"
+	case !c.on("no-stop-watcher"):
 		d.watcher = "stopped"
 		if watcherErr = systemctl(ctx, "stop", watchPath, watchService); watcherErr != nil {
 			d.watcher = "not stopped: " + watcherErr.Error()
@@ -95,7 +109,12 @@ func (c *Call) haltHere(ctx context.Context, reason string, d *done) (halt.State
 		}
 		return state, &fault{code: code, err: err, hint: "make it by hand: mkdir -p ~/.config/cross-agent-comms && touch " + halt.Shown}
 	}
-	if !c.json {
+	switch {
+	case c.under == Tutti:
+		if watcherErr != nil {
+			c.warn("the mail watcher was not stopped: %s", Clean(watcherErr.Error()))
+		}
+	case !c.json:
 		c.halted(d.watcher, watcherErr)
 	}
 	return state, nil
@@ -111,21 +130,28 @@ func (c *Call) halted(watcher string, watcherErr error) {
 	}
 	c.prose("- ", 2, "In-flight sends finish the step in hand (seconds); new sends are blocked.")
 	c.prose("- ", 2, "Agents that poll stop within one cadence (~5 min).")
-	c.prose("- ", 2, "`cross-agent-resume` clears HALT. Polling does NOT auto-resume: tell the agent of each session to go on.")
+	how := "`cross-agent-resume` clears HALT. "
+	if c.belowAgent() {
+		how = "" // no agent reads how to lift a halt
+	}
+	c.prose("- ", 2, how+"Polling does NOT auto-resume: tell the agent of each session to go on.")
 }
 
 // runResume clears the switch.
 func runResume(ctx context.Context, c *Call) error {
+	who, err := c.forUser("lift a halt")
+	if err != nil {
+		return err
+	}
 	var failed error
 	d, before := c.doneBefore()
 	if !before || halt.Read().Halted {
-		if failed = c.resumeHere(ctx, &d); failed != nil && !c.on("tailnet") {
+		if failed = c.resumeHere(ctx, &d, who); failed != nil && !c.on("tailnet") {
 			return failed
 		}
 	}
 	var left remains
 	var machines []byte
-	var err error
 	switch {
 	case c.comms == nil && c.on("tailnet") && failed != nil:
 		_ = c.handOn(nil) // the other program tries again
@@ -148,9 +174,14 @@ func runResume(ctx context.Context, c *Call) error {
 	if failed == nil {
 		failed = err
 	}
+	var agents []heldView
+	if c.under == Tutti && c.value("session") == "" && !halt.Read().Halted {
+		agents = c.release(d.was.Halted)
+	}
 	if c.json {
 		c.emit(haltJSON(halt.Read(), d.watcher, &d.was, func(o *canonjson.Object) {
 			left.json(o)
+			heldJSON(o, agents)
 			o.Raw("machines", machines)
 		}))
 	}
@@ -163,14 +194,20 @@ func runResume(ctx context.Context, c *Call) error {
 }
 
 // resumeHere clears the switch of this machine, and says so.
-func (c *Call) resumeHere(ctx context.Context, d *done) error {
+func (c *Call) resumeHere(ctx context.Context, d *done, who *identity.Caller) error {
 	var err error
 	d.watcher = "left alone"
-	if d.was, err = halt.Clear(); err != nil {
+	if d.was, err = halt.ClearBy(liftOf(who)); err != nil {
 		return &fault{code: exitUsage, err: err}
 	}
+	if d.was.Halted {
+		announce(ctx, liftOf(who))
+	}
 	var watcherErr error
-	if !c.on("no-start-watcher") {
+	switch {
+	case c.under == Tutti && !watcherInstalled():
+		d.watcher = "not installed"
+	case !c.on("no-start-watcher"):
 		d.watcher = "started"
 		if watcherErr = systemctl(ctx, "start", watchPath); watcherErr != nil {
 			d.watcher = "not started: " + watcherErr.Error()
@@ -207,7 +244,7 @@ func (c *Call) letGoOn(ctx context.Context) error {
 	if err := d.office.Engage(ctx, post.Reader{Instance: who}); err != nil {
 		return err
 	}
-	c.remark("%s goes on: at its next step it is shown what has come", Clean(string(who)))
+	c.wakeOne(string(who.Canonical()))
 	return nil
 }
 
@@ -231,12 +268,15 @@ func (c *Call) resumed(was halt.State, watcher string, watcherErr error) {
 	case watcher == "started":
 		c.line("✓ Watcher service started (" + watchPath + ")")
 	}
-	c.prose("- ", 2, "Sending and receiving work again; the watcher picks up the messages that were held.")
-	words := "Polling does NOT restart by itself: tell the agent of each session to go on."
-	if c.under == Tutti && was.Halted && c.value("session") == "" {
-		words += ` For one agent "tutti resume --session <agent>" does as much.`
+	if c.under == Tutti {
+		if !was.Halted {
+			return
+		}
+		c.prose("- ", 2, "Sending and receiving work again. No agent goes on by itself.")
+		return
 	}
-	c.prose("- ", 2, words)
+	c.prose("- ", 2, "Sending and receiving work again; the watcher picks up the messages that were held.")
+	c.prose("- ", 2, "Polling does NOT restart by itself: tell the agent of each session to go on.")
 }
 
 // haltJSON is what both verbs print for programs; was is the state that was cleared.

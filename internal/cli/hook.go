@@ -15,6 +15,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/driver"
+	"tutti/internal/halt"
 	"tutti/internal/hook"
 	"tutti/internal/identity"
 	"tutti/internal/waiting"
@@ -34,26 +35,30 @@ func runHook(ctx context.Context, c *Call) error {
 	if !ok {
 		return usagef("unknown event %.100q", c.arg(1))
 	}
+	// Whether the agent must stand still depends on nothing that can fail here: an error is returned after the switch was asked.
 	state, err := c.App.StateDir()
-	if err != nil {
-		return err
-	}
 	in, ok := c.In.(*os.File)
+	var input []byte
 	if !ok {
-		return hook.ErrNoInput
+		err = errors.Join(err, hook.ErrNoInput)
+	} else if in, e := hook.ReadInput(in, hook.InputTime); e != nil {
+		err = errors.Join(err, e)
+	} else {
+		input = in
 	}
-	input, err := hook.ReadInput(in, hook.InputTime)
-	if err != nil {
+	if err != nil && !halt.Read().Halted {
 		return err
 	}
 	if c.on("wait") {
-		return c.awaitMail(ctx, d, e.Name, input)
+		return c.awaitMail(ctx, d, e.Name, state, input)
 	}
 	return hook.Run(ctx, hook.Options{
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.outFile, Now: time.Now,
+		Process: agentProcess, Build: BuildID(), Denies: c.on("all-tools"), Dialog: c.hookDialog(d, e),
 		Open:     func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
 		Projects: c.hookProjects(input),
 		Warner:   c.hookWarner(input),
+		Notice:   func(string) { announce(ctx, halt.Lift{How: halt.Unrecorded}) },
 		Waits:    c.hookWaits(input),
 		Tell: func(call *driver.Call, i address.Instance, works bool) {
 			// Nearly nobody listens where there is no server, and nothing comes of it then.
@@ -144,9 +149,12 @@ func (c *Call) bells() wake.Place {
 	return wake.Place{Home: home, Env: os.Getenv}
 }
 
-// awaitMail waits in the background of a conversation for mail, and ends as the program wants to be roused.
-func (c *Call) awaitMail(ctx context.Context, d *driver.Driver, event string, input []byte) error {
+// awaitMail waits in the background of a conversation for mail, and ends as the program wants to be roused. Meanwhile it
+// acknowledges halts: an idle agent has no other hook that could.
+func (c *Call) awaitMail(ctx context.Context, d *driver.Driver, event, state string, input []byte) error {
+	acknowledged := c.acknowledge(ctx, d, state)
 	a, err := wake.Await(ctx, c.bells(), d, event, input)
+	acknowledged()
 	if err != nil || a.Status == 0 {
 		return err
 	}
@@ -162,7 +170,7 @@ func (c *Call) hookBus(ctx context.Context, host string, p hook.Place) (*hook.Bu
 	if named != "" && named.Host() != host {
 		return nil, usagef("--instance: %.100q is no agent of %s", named, host)
 	}
-	set := app.Settings{Root: c.rootFlag(), Dir: p.Dir, Maker: maker()}
+	set := app.Settings{Root: c.rootFlag(), Dir: p.Dir, Maker: maker(), Original: c.under == H2A}
 	remembered := p.Root != "" && set.Root == "" && os.Getenv("H2A_ROOT") == ""
 	if remembered {
 		set.Root = p.Root

@@ -17,6 +17,9 @@ import (
 // HostVerbs are the verbs about agent programs. What can edit their settings is too large for the light program, and comes in.
 func HostVerbs(edit host.Editor) Heavy {
 	return Heavy{
+		{Name: "connect", Run: func(ctx context.Context, c *Call) error {
+			return connectAgent(ctx, c, func(host string, root *app.Root) bool { return c.serves(edit, host, root) })
+		}},
 		{Name: "host setup", Run: func(_ context.Context, c *Call) error { return runHostSetup(c, edit) }},
 		{Name: "host status", Run: func(ctx context.Context, c *Call) error { return runHostStatus(ctx, c, edit) }},
 		{Name: "host plugin", Run: func(_ context.Context, c *Call) error { return runHostPlugin(c, edit) }},
@@ -30,6 +33,11 @@ func runHostSetup(c *Call, edit host.Editor) error {
 	}
 	if err := c.setupFlags(); err != nil {
 		return err
+	}
+	if c.on("trust-hooks") {
+		if _, err := c.forUser("record that you trust hooks"); err != nil {
+			return err
+		}
 	}
 	q, all, err := c.hostRequest(edit)
 	if err != nil {
@@ -51,10 +59,14 @@ func runHostSetup(c *Call, edit host.Editor) error {
 		}
 	}
 	if c.json {
-		c.setupJSON(q, plans)
-	} else {
-		c.showSetup(q, plans)
+		c.setupJSON(q, plans, c.reviewHooks(q, all, plans))
+		return c.setupFault(plans)
 	}
+	c.showSetup(q, plans)
+	if q.Remove && !c.on("diff") {
+		c.showLeft(q, plans)
+	}
+	c.showReviews(c.reviewHooks(q, all, plans))
 	return c.setupFault(plans)
 }
 
@@ -71,6 +83,8 @@ func (c *Call) setupFlags() error {
 		return usagef("host setup: %s do not go together", strings.Join(modes, " and "))
 	case c.on("no-hooks") && c.on("no-server"):
 		return usagef("host setup: --no-hooks and --no-server leave nothing to do")
+	case c.on("trust-hooks") && (c.on("remove") || len(modes) > 0 || c.on("no-hooks") || c.text("scope") == driver.Project.String()):
+		return usagef("host setup: --trust-hooks is for hooks that are installed, in the settings of the user")
 	case c.on("remove") && (c.on("print") || c.isSet("write")):
 		return usagef("host setup: --remove and %s do not go together", modes[0])
 	case c.isSet("write") && (c.on("no-server") || c.text("scope") == driver.Project.String()):
@@ -84,7 +98,7 @@ func (c *Call) setupFlags() error {
 // hostRequest is what the command line asks for, and of which programs.
 func (c *Call) hostRequest(edit host.Editor) (*host.Request, []*driver.Driver, error) {
 	q := &host.Request{
-		Edit: edit, Server: !c.on("no-server"), Hooks: !c.on("no-hooks"), Force: c.on("force"), Remove: c.on("remove"), Now: time.Now(),
+		Edit: edit, Server: !c.on("no-server"), Hooks: !c.on("no-hooks"), Force: c.on("force"), Remove: c.on("remove"), NoTrust: c.on("no-trust"), Now: time.Now(),
 		Root: absoluteRoot(c.rootFlag()),
 	}
 	home, err := c.App.Home()

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tutti/internal/canonjson"
@@ -18,15 +19,14 @@ func (c *Call) setupAsH2A(edit host.Editor) error {
 	}
 	entry := h2aEntry(d.Name, c.rootFlag(), !c.on("no-wake"))
 	if c.on("no-wake") {
-		c.warn("without --wake the server wakes nobody by typing; ours does so in no case")
+		c.warn("--no-wake only leaves --wake out of the entry; nudge = false in the [wake] settings switches typing off")
 	}
 	file := c.value("write")
 	if file == "" {
 		c.aside("the server of the bus, for %s", d.Title)
 		c.aside("%s", whatReads(d))
-		c.aside("for example %s, or: h2a host setup --host %s --write FILE", exampleOf(d.Name), d.Name)
-		c.emit(inServers(entry))
-		return nil
+		c.aside("to write it: h2a host setup --host %s --write FILE", d.Name)
+		return c.printEntry(edit, d, entry)
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -53,6 +53,21 @@ func (c *Call) setupAsH2A(edit host.Editor) error {
 	o.Str("path", file)
 	o.Bool("merged", true)
 	c.emit(o.Bytes())
+	return nil
+}
+
+// printEntry prints the entry as the older program does; for an agent CLI that it does not know, in the form that this CLI reads.
+func (c *Call) printEntry(edit host.Editor, d *driver.Driver, entry driver.Server) error {
+	f, ok := d.Servers.File(driver.User)
+	if !factOf(d.Name).later || !ok {
+		c.emit(inServers(entry))
+		return nil
+	}
+	text, err := edit.Set(f.Format, nil, append(slices.Clone(d.Servers.Table), driver.ServerName), d.Servers.Entry(entry))
+	if err != nil {
+		return failIO("", err, "")
+	}
+	c.out = append(c.out, text...)
 	return nil
 }
 

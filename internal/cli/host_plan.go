@@ -143,7 +143,7 @@ func (c *Call) diffLine(line string) string {
 }
 
 // setupJSON says the same for programs.
-func (c *Call) setupJSON(q *host.Request, plans []*host.Plan) {
+func (c *Call) setupJSON(q *host.Request, plans []*host.Plan, reviews []reviewReport) {
 	var hosts list
 	ok := true
 	for _, p := range plans {
@@ -176,6 +176,11 @@ func (c *Call) setupJSON(q *host.Request, plans []*host.Plan) {
 			o.Str("error", p.Err.Error())
 		} else if !q.Remove {
 			o.Strs("next", p.Notes())
+		}
+		for _, r := range reviews {
+			if r.driver == p.Driver && !r.trusted {
+				reviewJSON(&o, r.waiting)
+			}
 		}
 		hosts.obj(&o)
 	}
@@ -225,7 +230,7 @@ func (c *Call) setupFile(q *host.Request, d *driver.Driver) error {
 	}
 	p := q.Do(func() *host.Plan { return q.PlanFile(d, path) })
 	if c.json {
-		c.setupJSON(q, []*host.Plan{p})
+		c.setupJSON(q, []*host.Plan{p}, nil)
 	} else {
 		c.showPlan(q, p)
 	}

@@ -149,6 +149,11 @@ func (c *Call) apart(views []hostView) (err error, cure []string) {
 
 func sameBus(a, b string) bool { return a == b || app.SameFolder(a, b) }
 
+// stoppedByHooks tells whether hooks are in place that a halt stops this program with.
+func (v *hostView) stoppedByHooks() bool {
+	return v.Driver.Hooks.Runs(v.Version) && slices.ContainsFunc(v.Hooks, func(h host.HookFile) bool { return h.State == host.InPlace })
+}
+
 // showHost tells a person of one program.
 func (c *Call) showHost(v *hostView) {
 	head := c.paint(bold, v.Driver.Title)
@@ -181,6 +186,12 @@ func (c *Call) showHost(v *hostView) {
 	}
 	for _, h := range v.Hooks {
 		rows = append(rows, []string{"  hooks", c.App.Shown(h.Path), h.State.String()})
+		if len(h.Waiting) > 0 {
+			rows = append(rows, []string{"", "", "not run before you trust them: " + host.Waiting(h.Waiting)})
+		}
+	}
+	if !v.Driver.Hooks.Runs(v.Version) {
+		rows = append(rows, []string{"  hooks", "not stopped by hooks", "this version runs none of ours"})
 	}
 	if len(v.Driver.Hooks.Files) == 0 {
 		rows = append(rows, []string{"  hooks", "none are known", ""})
@@ -193,6 +204,11 @@ func (c *Call) showHost(v *hostView) {
 		rows = append(rows, []string{"  skill", c.App.Shown(s.Path), remark})
 	}
 	c.facts(rows)
+	for _, h := range v.Hooks {
+		if len(h.Waiting) > 0 && h.State == host.InPlace {
+			c.line("  → " + trustLine(v.Driver) + "    # or start " + v.Driver.Program + ", and trust them there")
+		}
+	}
 	for _, cure := range v.cures() {
 		c.line("  → " + cure) // in one piece: it is copied from there
 	}
@@ -283,6 +299,7 @@ func (c *Call) hostStatusJSON(views []hostView, fault error) {
 		o.Opt("program", v.Program)
 		o.Opt("version", v.Version)
 		o.Strs("tried", v.Driver.Tried)
+		o.Bool("stoppedByHooks", v.stoppedByHooks())
 		var servers, hooks, skills list
 		for j := range v.Servers {
 			servers.raw(serverJSON(&v.Servers[j], &v.answers[j]))
@@ -292,6 +309,7 @@ func (c *Call) hostStatusJSON(views []hostView, fault error) {
 			row.Str("path", h.Path)
 			row.Str("scope", h.Scope.String())
 			row.Str("state", h.State.String())
+			reviewJSON(&row, h.Waiting)
 			hooks.obj(&row)
 		}
 		for _, s := range v.Skills {

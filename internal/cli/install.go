@@ -10,6 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/driver"
 )
 
 // Marker stands in both programs, so that install tells one of ours from a stranger's file of the same name without
@@ -44,6 +47,13 @@ func runInstall(_ context.Context, c *Call) error {
 		}
 		return badState(hint, "not ours, and in the way: %s", Clean(strings.Join(foreign, ", ")))
 	}
+	if users := c.startedFrom(dir); c.on("uninstall") && len(users) > 0 && !c.on("force") {
+		hint := "tutti host setup --remove    # then again; --force removes the programs all the same"
+		if !c.on("dry-run") {
+			return badState(hint, "nothing was removed: the settings of %s still start %s, and each hook would fail", Clean(strings.Join(users, ", ")), Clean(c.App.Shown(filepath.Join(dir, "tutti"))))
+		}
+		c.remark("first: %s", hint)
+	}
 	if !c.on("dry-run") {
 		if err := carryOut(steps); err != nil {
 			return failIO("", err, "install")
@@ -51,6 +61,28 @@ func runInstall(_ context.Context, c *Call) error {
 	}
 	c.showSteps(dir, steps)
 	return nil
+}
+
+// startedFrom names the agent CLIs whose settings start the program that is installed in a folder.
+func (c *Call) startedFrom(dir string) (titles []string) {
+	home, err := c.App.Home()
+	if err != nil {
+		return nil
+	}
+	self := filepath.Join(dir, "tutti")
+	place := driver.Place{Home: home, Env: os.Getenv}
+	for _, d := range driver.All() {
+		found := false
+		for _, path := range settingsOf(d, place) {
+			for _, at := range namedIn(path) {
+				found = found || at == self || app.SameFile(at, self)
+			}
+		}
+		if found {
+			titles = append(titles, d.Title)
+		}
+	}
+	return titles
 }
 
 // planAll lists the steps for the programs and for the manual pages.

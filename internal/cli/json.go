@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"unicode/utf16"
@@ -89,3 +90,14 @@ func (c *Call) lay(dst, raw []byte, depth int) []byte {
 
 // unsafeInJSON is plain.Unsafe but for the line feeds of the layout: those of texts are spelt already.
 func unsafeInJSON(r rune) bool { return r != '\n' && plain.Unsafe(r) }
+
+// marshal renders a result of ours. Its members are texts, numbers, times and lists of them, so that it cannot fail.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}

@@ -95,6 +95,11 @@ func runKeysRevoke(ctx context.Context, c *Call) error {
 	if c.comms == nil && isPerson(who) {
 		return c.toHeavy() // which reads what was answered under the key
 	}
+	if c.under == Tutti {
+		if err := c.confirm("Revoke the key "+shortOf(pem)+" of "+Clean(string(who))+" for good?", "nothing was changed: a revoked key never becomes active again", "add --yes"); err != nil {
+			return err
+		}
+	}
 	if err := w.Registry.Revoke(ctx, who, pem, c.revocation(ctx, w, who, pem), time.Now()); err != nil {
 		if errors.Is(err, registry.ErrNotRegistered) {
 			err = failWith(registry.ErrKeyNotActive, string(who)+" is not registered")

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -132,23 +129,11 @@ func (c *Call) trustHint(ctx context.Context, w *app.World, who address.Instance
 
 // confirmPin asks, unless --yes was given. Where nobody can answer nothing is pinned.
 func (c *Call) confirmPin(who address.Instance, same bool) error {
-	if c.on("yes") || same {
+	if same {
 		return nil
 	}
-	in, ok := c.In.(*os.File)
-	if !ok || columns(in) == 0 {
-		return refuse("compare the fingerprint with the agent's own (tutti whoami there), then: tutti keys trust "+app.QuoteArg(string(who))+" --yes",
-			"nothing was pinned: there is nobody to ask")
-	}
-	c.out = append(c.out, "Pin this key? It should be the one that the agent's own machine shows. [y/N] "...)
-	if err := c.flush(); err != nil {
-		return err
-	}
-	answer, _ := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return refuse("", "nothing was pinned")
-	}
-	return nil
+	return c.confirm("Pin this key? It should be the one that the agent's own machine shows.", "nothing was pinned",
+		"compare the fingerprint with the agent's own (tutti whoami there), then: tutti keys trust "+app.QuoteArg(string(who))+" --yes")
 }
 
 func (c *Call) forgetPin(w *app.World, who address.Instance) error {

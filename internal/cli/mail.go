@@ -58,6 +58,10 @@ func (c *Call) taker(ctx context.Context) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.knownSpeaker(ctx, d.World, d.who); err != nil {
+		d.Close()
+		return nil, err
+	}
 	return d, d.policy(c)
 }
 
@@ -75,6 +79,12 @@ func (c *Call) looker(ctx context.Context) (*desk, error) {
 		return nil, c.missing("instance")
 	case i == "":
 		d, err := c.desk(ctx, app.Reading, (*identity.Keeper).Reader, identity.Ask{Peek: true})
+		if err == nil && d != nil {
+			if err = c.knownSpeaker(ctx, d.World, d.who); err != nil {
+				d.Close()
+				return nil, err
+			}
+		}
 		return d, withFlag(err, "--instance")
 	}
 	return c.ofOwn(ctx, app.Reading, i)
@@ -86,7 +96,10 @@ func (c *Call) ofOwn(ctx context.Context, mode app.Mode, i string) (*desk, error
 	if d == nil || err != nil {
 		return d, err
 	}
-	if d.who.Instance, err = c.meant(ctx, d.World, i); err != nil {
+	if d.who.Instance, err = c.meant(ctx, d.World, i); err == nil {
+		err = c.known(ctx, d.World, d.who.Instance)
+	}
+	if err != nil {
 		d.Close()
 		return nil, err
 	}

@@ -196,6 +196,7 @@ func (c *Call) sendAll(ctx context.Context, d *desk, all []*entry) {
 		d.office.Recall(ctx, &e.receipt)
 	}
 	receipts, _ := d.office.SendAll(ctx, letters) // each receipt has the error, too
+	seen := map[address.Instance]post.Outlook{}
 	for n, e := range going {
 		r := receipts[n]
 		r.Err = d.sameAgain(ctx, &e.letter, &r, r.Err)
@@ -203,6 +204,7 @@ func (c *Call) sendAll(ctx context.Context, d *desk, all []*entry) {
 			r.Err = errUnsent
 		}
 		d.office.Recall(ctx, &r)
+		c.outlook(ctx, d, &r, seen)
 		e.receipt = r
 	}
 }

@@ -103,7 +103,11 @@ func runInboxPut(ctx context.Context, c *Call) error {
 	r, err := d.office.Send(ctx, l)
 	if err != nil {
 		r.Err = taken(err)
-		return c.refusal(ctx, &r, "...")
+		text := "@FILE"
+		if c.under == H2A {
+			text = "--json @FILE"
+		}
+		return c.refusal(ctx, &r, text)
 	}
 	found, err := d.Book.Resolve(ctx, string(l.To), d.now)
 	if err != nil {
@@ -300,46 +304,4 @@ func runOutboxRead(ctx context.Context, c *Call) error {
 		return err
 	}
 	return c.messages(ctx, d, all, bad, "nothing sent by "+Clean(string(d.who.Instance)))
-}
-
-// runThread shows a conversation.
-func runThread(ctx context.Context, c *Call) error {
-	id := c.arg(0)
-	if c.under == H2A {
-		id = c.value("id")
-	}
-	switch {
-	case id == "" && c.under == H2A:
-		return c.missing("id")
-	case id == "":
-		return usageHint("usage: "+c.usage()+"\n\"tutti inbox\" and \"tutti outbox\" show the ids of messages and threads", "thread: which one?")
-	}
-	d, err := c.looker(ctx)
-	if err != nil || d == nil {
-		return c.empty(err)
-	}
-	defer d.Close()
-	if c.on("trace") {
-		return runTrace(ctx, c, d, id)
-	}
-	all, bad, err := d.Mail.Thread(ctx, d.who.Instance, id)
-	if err == nil && len(all) == 0 && c.under != H2A {
-		all, bad, err = d.threadOf(ctx, id)
-	}
-	if err != nil {
-		return noMessage(err, c.listHint())
-	}
-	return c.messages(ctx, d, all, bad, "nothing in this thread")
-}
-
-// threadOf is the thread of a message, that message alone when it has none.
-func (d *desk) threadOf(ctx context.Context, id string) ([]*mailbox.Message, []error, error) {
-	m, err := d.Mail.Find(ctx, d.who.Instance, id)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w with the id %q, and no thread", mailbox.ErrNoMessage, id)
-	}
-	if m.Envelope.ThreadID == "" {
-		return []*mailbox.Message{m}, nil, nil
-	}
-	return d.Mail.Thread(ctx, d.who.Instance, m.Envelope.ThreadID)
 }

@@ -24,9 +24,14 @@ func (c *Call) guess(ctx context.Context, d *desk, r *post.Receipt) {
 	if err != nil {
 		return
 	}
-	typed, words := strings.ToLower(string(r.Asked)), labelsOf
+	r.Decision.Candidates = append(r.Decision.Candidates, resembling(rows, r.Asked, d.who.Instance)...)
+}
+
+// resembling returns the agents whose channel, label or name resembles an address, at most three, without one of them.
+func resembling(rows []peers.Row, asked, without address.Instance) (all []address.Instance) {
+	typed, words := strings.ToLower(string(asked)), labelsOf
 	if address.HostQualified(typed) {
-		typed, words = r.Asked.Channel(), channelOf
+		typed, words = asked.Channel(), channelOf
 	}
 	var among []string
 	for i := range rows {
@@ -34,13 +39,13 @@ func (c *Call) guess(ctx context.Context, d *desk, r *post.Receipt) {
 	}
 	for _, word := range nearest(typed, among) {
 		for i := range rows {
-			all := r.Decision.Candidates
 			who := rows[i].Instance
-			if len(all) < mostGuesses && slices.Contains(words(&rows[i]), word) && !slices.Contains(all, who) && who.Canonical() != d.who.Instance.Canonical() {
-				r.Decision.Candidates = append(all, who)
+			if len(all) < mostGuesses && slices.Contains(words(&rows[i]), word) && !slices.Contains(all, who) && (without == "" || who.Canonical() != without.Canonical()) {
+				all = append(all, who)
 			}
 		}
 	}
+	return all
 }
 
 // nobodyThere tells whether a message was refused because nobody has the address.

@@ -46,18 +46,18 @@ func (c *Call) receipts(ctx context.Context, all []post.Receipt, several bool, t
 
 // receiptText prints the lines of one receipt; a single refusal is an error, which is said as errors are.
 func (c *Call) receiptText(r *post.Receipt, several bool) {
-	to, tail := Clean(string(r.To)), ""
-	if (r.Outcome == post.Delivered || r.Outcome == post.Deposited) && r.Asked.Canonical() != r.To.Canonical() {
-		tail = "; it is the one live agent under " + Clean(string(r.Asked))
-	}
+	to := Clean(string(r.To))
+	tail := ""
 	if several && r.ID != "" {
-		tail += " · id " + Clean(r.ID)
+		tail = " · id " + Clean(r.ID)
 	}
 	switch r.Outcome {
-	case post.Delivered:
-		c.prose("", 0, "Delivered to "+to+" (live): a push goes out if it subscribed"+tail)
-	case post.Deposited:
-		c.prose("", 0, to+" is dormant — envelope deposited for its wake, and seen only then"+tail)
+	case post.Delivered, post.Deposited:
+		say := c.outcome
+		if c.under == H2A {
+			say = outcomeH2A
+		}
+		c.prose("", 0, say(r)+tail)
 	case post.Already:
 		c.prose("", 0, "already delivered to "+to+": the same message is there"+tail)
 	default:
@@ -70,10 +70,66 @@ func (c *Call) receiptText(r *post.Receipt, several bool) {
 		return
 	}
 	c.line("  id " + Clean(r.ID) + " · thread " + Clean(r.Thread))
-	c.line("  " + storedAt(r) + traceOf(r.ID))
+	c.line("  " + storedAt(r) + c.traceOf(r.ID))
 	if !r.Signed && r.Outcome != post.Already {
 		c.warn("it went unsigned")
 	}
+}
+
+// outcomeH2A says what became of a message in the words of the older program.
+func outcomeH2A(r *post.Receipt) string {
+	to, tail := Clean(string(r.To)), ""
+	if r.Asked.Canonical() != r.To.Canonical() {
+		tail = "; it is the one live agent under " + Clean(string(r.Asked))
+	}
+	if r.Outcome == post.Delivered {
+		return "Delivered to " + to + " (live): a push goes out if it subscribed" + tail
+	}
+	return to + " is dormant — envelope deposited for its wake, and seen only then" + tail
+}
+
+// outcome says what became of a message, and when its reader looks at it.
+func (c *Call) outcome(r *post.Receipt) string {
+	to := Clean(string(r.To))
+	var facts []string
+	if r.Asked.Canonical() != r.To.Canonical() {
+		to = Clean(string(r.Asked))
+		facts = append(facts, Clean(string(r.To)))
+	}
+	if r.Outlook.Dir != "" {
+		facts = append(facts, Clean(c.App.Shown(r.Outlook.Dir)))
+	}
+	who := to
+	if len(facts) > 0 {
+		who += " (" + strings.Join(facts, ", ") + ")"
+	}
+	switch r.Outlook.Reads {
+	case post.ReadsWoken:
+		return "delivered to " + who + ", which is woken if it is idle"
+	case post.ReadsStopped:
+		return "stored for " + who + ", which a halt stopped; it reads the message when its user has let it go on"
+	case post.ReadsStart:
+		return "stored; " + who + " is not running and will see it when it starts"
+	case post.ReadsUnknown:
+		return "stored; no agent has the id " + who
+	}
+	return "stored for " + who + ", which reads it at its next prompt"
+}
+
+// outlook adds to a receipt when its reader looks. seen remembers readers, nil: there is one message only. The older program says
+// nothing of it.
+func (c *Call) outlook(ctx context.Context, d *desk, r *post.Receipt, seen map[address.Instance]post.Outlook) {
+	if c.under == H2A || r.Outcome != post.Delivered && r.Outcome != post.Deposited {
+		return
+	}
+	one, known := seen[r.To]
+	if !known {
+		one = d.office.Outlook(context.WithoutCancel(ctx), r.To)
+		if seen != nil {
+			seen[r.To] = one
+		}
+	}
+	r.Outlook = one
 }
 
 // storedAt is when a message was stored, as traces have it; "" when nobody knows.
@@ -85,13 +141,23 @@ func storedAt(r *post.Receipt) string {
 }
 
 // traceOf is what to type to see what becomes of a message, or of a thread.
-func traceOf(id string) string { return "tutti thread --trace " + app.QuoteArg(Clean(id)) }
+// It works where this command was typed: it names the same agent and the same bus.
+func (c *Call) traceOf(id string) string {
+	line := "tutti thread --trace " + app.QuoteArg(Clean(id))
+	if as := c.value("as"); as != "" {
+		line += " --as " + app.QuoteArg(Clean(as))
+	}
+	if root := c.rootFlag(); root != "" {
+		line += " --root " + app.QuoteArg(Clean(root))
+	}
+	return line
+}
 
 // traceAll names what to type after a message to several, which all lie in one thread.
 func (c *Call) traceAll(all []post.Receipt) {
 	for i := range all {
 		if all[i].Outcome != post.Refused && all[i].Thread != "" {
-			c.line("  " + traceOf(all[i].Thread))
+			c.line("  " + c.traceOf(all[i].Thread))
 			return
 		}
 	}
@@ -119,6 +185,7 @@ func (c *Call) receiptJSON(r *post.Receipt, text string, answer []byte) []byte {
 	o.Str("outcome", string(r.Outcome))
 	o.Bool("live", r.Live > 0)
 	o.Int("freshSessions", int64(r.Live))
+	o.Opt("reads", string(r.Outlook.Reads))
 	o.Bool("signed", r.Signed)
 	if !r.Stored.IsZero() {
 		o.Str("stored", envelope.Stamp(r.Stored))
@@ -183,7 +250,11 @@ func (c *Call) instead(r *post.Receipt, text string) string {
 	if c.under != H2A { // that names them on a line of its own
 		hint = "candidates: " + strings.Join(names(r.Decision.Candidates), ", ") + "\n"
 	}
-	return hint + c.called() + " " + c.Verb.Name + " " + app.QuoteArg(string(r.Decision.Candidates[0])) + " " + text
+	to := " "
+	if c.Verb.Name == "inbox put" {
+		to = " --instance "
+	}
+	return hint + c.called() + " " + c.Verb.Name + to + app.QuoteArg(string(r.Decision.Candidates[0])) + " " + text
 }
 
 func names(all []address.Instance) []string {

@@ -46,6 +46,9 @@ func runSend(ctx context.Context, c *Call) error {
 		}
 	}
 	letter.From = d.who
+	if c.under != H2A {
+		letter.Near = c.App.Place().Path
+	}
 	if len(to) > 1 && letter.Thread == "" {
 		letter.Thread = string(address.NewThread(d.now)) // one conversation, whoever answers
 	}
@@ -183,6 +186,7 @@ func (c *Call) sendOne(ctx context.Context, d *desk, l *post.Letter) post.Receip
 	}
 	r.Asked = asked
 	d.office.Recall(ctx, &r)
+	c.outlook(ctx, d, &r, nil)
 	if err != nil {
 		r.Outcome, r.Err = post.Refused, err
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

@@ -43,6 +43,11 @@ func (c *Call) wholes(all []*mailbox.Whole, bad []error, err error) error {
 
 // messages prints messages one after the other: the envelopes as JSON, or as people read them.
 func (c *Call) messages(ctx context.Context, d *desk, all []*mailbox.Message, bad []error, none string) error {
+	return c.messagesBy(ctx, d, all, bad, none, fromOnly)
+}
+
+// messagesBy is messages; ends names the sender of each, and its recipient where that is not plain.
+func (c *Call) messagesBy(ctx context.Context, d *desk, all []*mailbox.Message, bad []error, none string, ends func(*envelope.Envelope) string) error {
 	c.sayUnfit(bad)
 	if c.json {
 		out := c.array()
@@ -65,7 +70,7 @@ func (c *Call) messages(ctx context.Context, d *desk, all []*mailbox.Message, ba
 		if n > 0 {
 			c.line("")
 		}
-		c.show(&item, d.now, maxShownBody)
+		c.showBy(&item, d.now, maxShownBody, ends)
 		if err := c.flushLong(); err != nil {
 			return err
 		}
@@ -74,9 +79,11 @@ func (c *Call) messages(ctx context.Context, d *desk, all []*mailbox.Message, ba
 }
 
 // show prints one message. Each line of the body stands behind a bar, so that no body can look like the lines around it.
-func (c *Call) show(item *post.Item, now time.Time, limit int) {
+func (c *Call) show(item *post.Item, now time.Time, limit int) { c.showBy(item, now, limit, fromOnly) }
+
+func (c *Call) showBy(item *post.Item, now time.Time, limit int, ends func(*envelope.Envelope) string) {
 	e := item.Envelope
-	c.line(c.paint(bold, "from "+Clean(string(e.Actor.Instance))) + " — " + c.word(item.Verdict) + " — " +
+	c.line(c.paint(bold, ends(e)) + " — " + c.word(item.Verdict) + " — " +
 		ago(now.Sub(time.UnixMilli(item.Order))))
 	c.line("id " + Clean(e.ID) + facts(e))
 	for _, note := range notes(item) {

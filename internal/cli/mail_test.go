@@ -110,7 +110,7 @@ func TestInterruptedSend(t *testing.T) {
 		cmd.Wait()
 		word := ""
 		switch status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); {
-		case strings.Contains(out.String(), "envelope deposited"):
+		case strings.HasPrefix(out.String(), "stored; "):
 			word = "deposited"
 		case strings.Contains(errs.String(), "refused: interrupted, nothing was sent"):
 			word = "refused"

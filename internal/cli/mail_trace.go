@@ -13,23 +13,14 @@ import (
 	"tutti/internal/store"
 )
 
-// runTrace says what became of messages: when each was stored, what was tried to have its reader look, and when the reader was
+// showTraces says what became of messages: when each was stored, what was tried to have its reader look, and when the reader was
 // offered it, shown it and took it.
-func runTrace(ctx context.Context, c *Call, d *desk, id string) error {
-	all, bad, err := d.Mail.Thread(ctx, d.who.Instance, id)
-	if err == nil && len(all) == 0 {
-		var m *mailbox.Message
-		if m, err = d.Mail.Find(ctx, d.who.Instance, id); err == nil {
-			all = append(all, m)
-		}
-	}
-	if err != nil {
-		return noMessage(err, c.listHint())
-	}
-	c.sayUnfit(bad)
+func (c *Call) showTraces(ctx context.Context, t *threadDesk) error {
+	c.sayUnfit(t.bad)
 	out := c.array()
-	for n, m := range all {
-		marks, err := d.Mail.Trace(ctx, d.reads(m), m.ID)
+	for n := range t.parts {
+		m := t.parts[n].Message
+		marks, err := t.Mail.Trace(ctx, t.parts[n].reader(), m.ID)
 		if err != nil {
 			return err
 		}
@@ -63,12 +54,12 @@ func arrived(m *mailbox.Message, marks []mailbox.Mark) []mailbox.Mark {
 	return slices.Insert(marks, 0, mailbox.Mark{ID: m.ID, Step: mailbox.Stored, At: m.Stored, Result: "by another program"})
 }
 
-// reads is in whose mailbox a message was put: what was sent lies in that of its reader.
-func (d *desk) reads(m *mailbox.Message) address.Instance {
-	if m.Key.Kind == store.Outbox && m.Envelope.Target != "" {
-		return m.Envelope.Target
+// reader is in whose mailbox a message was put: what was sent lies in that of its reader.
+func (p *threadPart) reader() address.Instance {
+	if p.Key.Kind == store.Outbox && p.Envelope.Target != "" {
+		return p.Envelope.Target
 	}
-	return d.who.Instance
+	return p.of
 }
 
 // showTrace prints a line for each step. Times are UTC, to the millisecond, as they are on record.

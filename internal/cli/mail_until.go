@@ -73,7 +73,7 @@ func (c *Call) steps(ctx context.Context, d *desk, r *post.Receipt, see func([]m
 			if cause := context.Cause(ctx); !errors.Is(cause, errWaited) {
 				return cause
 			}
-			return c.nothingCame("not " + until + " within " + wait.String() + "; later " + traceOf(r.ID) + " tells")
+			return c.nothingCame("not " + until + " within " + wait.String() + "; later " + c.traceOf(r.ID) + " tells")
 		}
 	}
 }

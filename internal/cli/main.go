@@ -69,6 +69,7 @@ func run(heavy Heavy, daemon bool) (status int) {
 		case in.Verb.Mute:
 			c.logHook(e)
 		default:
+			c.alien = e
 			c.warn("%s", Clean(e.Error()))
 		}
 	}
@@ -89,7 +90,7 @@ func newCall(in *Input, daemon bool) *Call {
 		c.json = false
 	}
 	c.look()
-	c.App = app.New(app.Settings{Root: c.rootFlag(), Maker: maker()})
+	c.App = app.New(app.Settings{Root: c.rootFlag(), Maker: maker(), Original: c.under == H2A})
 	return c
 }
 
@@ -203,7 +204,14 @@ func (c *Call) report(err error) {
 	case silent:
 		return
 	case errors.As(err, &halted):
-		fmt.Fprintln(c.errFile, halt.Active)
+		first := halt.Active
+		if c.under == Tutti && c.belowAgent() {
+			first = halt.Refused
+		}
+		fmt.Fprintln(c.errFile, first)
+		if hint == "" && c.under == Tutti && c.userReads() {
+			hint = `"tutti resume" lets the agents go on`
+		}
 		fmt.Fprintf(c.errFile, "%s%s\n", prefix, msg)
 	case f != nil && f.bare:
 		fmt.Fprintf(c.errFile, "%s\n%s\n", msg, hint)

@@ -183,6 +183,10 @@ func runNHIOffboard(ctx context.Context, c *Call) error {
 	if l.Instance, err = c.about(ctx, w, "instance"); err == nil {
 		err = c.personOnly(l.Instance, "nhi offboard")
 	}
+	if err == nil && c.under == Tutti {
+		err = c.confirm("Retire "+Clean(string(l.Instance))+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
+			"tutti nhi offboard "+app.QuoteArg(string(l.Instance))+" --yes")
+	}
 	if err != nil {
 		return err
 	}

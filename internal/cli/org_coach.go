@@ -270,7 +270,7 @@ func (k *coach) hand(ctx context.Context, raw []byte) error {
 		k.remark("%s: %s", Clean(string(to)), r.Outcome)
 	}
 	if refused > 0 {
-		return refuse("the same envelope can be put by hand: tutti inbox put", "%s could not be reached", plural(refused, "member"))
+		return refuse("the same envelope can be put by hand: tutti inbox put --instance ID @FILE", "%s could not be reached", plural(refused, "member"))
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func takesValue(table Table, args []string, word int, name string) bool {
 		if word >= 0 && v.family() != args[word] && v.Name != args[word] {
 			return true
 		}
-		if i := v.flag(Tutti, name); i >= 0 {
+		if i := v.typed(Tutti, name); i >= 0 {
 			takes = v.at(i).Kind >= Text
 		}
 		return !takes
@@ -139,7 +139,7 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 // strays tells whether a word is a flag that the verb does not have, so that the word behind it may have been meant as its value.
 func (v *Verb) strays(word string) bool {
 	name, _, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	return isFlag(word) && !given && name != "h" && v.flag(Tutti, name) < 0
+	return isFlag(word) && !given && name != "h" && v.typed(Tutti, name) < 0
 }
 
 // asksHelp tells whether help is asked for anywhere before "--".
@@ -200,7 +200,7 @@ func (in *Input) gnuFlag(a string, rest []string) (used int, err error) {
 	name, val, given := strings.Cut(strings.TrimPrefix(a, "--"), "=")
 	place := -1
 	if strings.HasPrefix(a, "--") {
-		place = in.Verb.flag(in.under, name)
+		place = in.Verb.typed(in.under, name)
 	}
 	if place < 0 {
 		return 0, usageHint(in.flagHint(name), "%s: unknown flag", Clean(a))
@@ -333,6 +333,12 @@ func (v *Verb) argument(n int) string {
 // surplusHint says what to type for a word that has no place: an agent is named by a flag where there is one, and a text of
 // several words wants quotes.
 func (in *Input) surplusHint(word string) string {
+	if in.Verb.Name == "resume" && in.under == Tutti {
+		if _, err := factsOf(app.New(app.Settings{})).ForUser("lift a halt"); err != nil {
+			return hintOf(err) // no agent reads how to lift a halt or a pause
+		}
+		return "one that is paused: tutti unpause " + app.QuoteArg(word) + "; after a halt: tutti resume --session " + app.QuoteArg(word)
+	}
 	for _, name := range [...]string{"as", "instance"} {
 		if in.Verb.MaxArgs == 0 && in.Verb.flag(in.under, name) >= 0 && address.HostQualified(word) {
 			return "an agent is named by a flag: --" + name + " " + Clean(app.QuoteArg(word))

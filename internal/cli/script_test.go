@@ -20,6 +20,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/boundtest"
+	"tutti/internal/codexserver"
 	"tutti/internal/daemon"
 	"tutti/internal/host"
 	"tutti/internal/identity"
@@ -61,6 +62,7 @@ func testHeavy() Heavy {
 	heavy = append(append(heavy, OrgVerbs()...), SysMLVerbs(func(token string) func(context.Context, string) ([]byte, error) {
 		return (&fetch.Client{Token: token}).Get
 	})...)
+	heavy = append(heavy, HaltVerb(codexserver.StopIn))
 	heavy = append(append(heavy, IdentityVerbs()...), SignalVerbs()...)
 	heavy = append(append(heavy, ConductorVerbs()...), LeaseVerbs()...)
 	heavy = append(heavy, DeployVerbs(upgrade.Latest)...)

@@ -15,7 +15,7 @@ import (
 // stopApart goes on in another process, for this one would end with its own session in the middle. That one has a session of
 // processes of its own, no terminal, and not the mark of the session, so that it is no part of what is ended; and this one ends as
 // soon as the stop stands in the registry, so that the agent, which may end all that it has started, does not find it below itself.
-func (c *Call) stopApart(what string) error {
+func (c *Call) stopApart(what string, more ...string) error {
 	const cannot = "go on outside of the session"
 	self, err := os.Executable()
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *Call) stopApart(what string) error {
 		return name == session.Variable || name == "TMUX" || name == "TMUX_PANE"
 	})
 	p := &exec.Cmd{
-		Path: self, Args: os.Args, Env: append(env, buildVariable+"="+BuildID(), apartVariable+"=3"),
+		Path: self, Args: append(slices.Clone(os.Args), more...), Env: append(env, buildVariable+"="+BuildID(), apartVariable+"=3"),
 		Stdout: said[0], Stderr: said[1], ExtraFiles: []*os.File{tell}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := p.Start(); err != nil {

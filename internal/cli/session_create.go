@@ -66,6 +66,9 @@ func sessionCreate(ctx context.Context, c *Call, s *sessions, edit host.Editor) 
 	if done == nil {
 		return err
 	}
+	if done.Row.Status == roster.Running {
+		s.note()
+	}
 	var work *job.Job
 	book, _, e := job.At(s.workspace())
 	if err == nil && len(task) > 0 {

@@ -3,43 +3,76 @@ package cli
 import (
 	"cmp"
 	"context"
+	"time"
 
-	"tutti/internal/canonjson"
+	"tutti/internal/proc"
 	"tutti/internal/roster"
 	"tutti/internal/session"
 )
 
 func runSessionList(ctx context.Context, c *Call) error { return c.withSessions(ctx, nil, sessionList) }
 
-// sessionList lists the sessions of the registry and what tmux says of each.
+// sessionList lists the sessions of this machine and what tmux says of each, then the agents that were started by hand.
 func sessionList(ctx context.Context, c *Call, s *sessions) error {
-	rows, problems, err := s.rows(ctx)
+	parts, err := s.parts(ctx, c.on("all"))
 	if err != nil {
 		return err
 	}
-	view := session.Glance(ctx, rows)
-	s.sayProblems(problems)
+	view := glance(ctx, parts)
+	now, machine := time.Now(), proc.Hostname()
+	var all []session.Listed
+	var found []string // what people read, beside each
+	taken := instances{}
+	for i := range parts {
+		p := &parts[i]
+		p.sayProblems(p.problems)
+		for n := range p.rows {
+			r := &p.rows[n]
+			sight := view.Sight(r)
+			taken.add(r.Instance)
+			all, found = append(all, session.ListedRow(r, sight, p.path, machine, now)), append(found, foundWord(r, sight))
+		}
+	}
+	for _, l := range s.headless(ctx, taken, machine, now) {
+		all, found = append(all, l), append(found, "alive")
+	}
 	if c.json {
-		all := c.array()
-		for i := range rows {
-			if err := all.add(sessionRowJSON(&rows[i], view.Sight(&rows[i]))); err != nil {
+		rows := c.array()
+		for i := range all {
+			if err := rows.add(marshal(&all[i])); err != nil {
 				return err
 			}
 		}
-		all.end()
+		rows.end()
 		return nil
 	}
-	if len(rows) == 0 {
-		s.sayNone(problems)
+	if len(all) == 0 {
+		s.sayNoSessions(parts)
 		return nil
 	}
-	g := gridFor(len(rows)+1, 5)
+	g := gridFor(len(all)+1, 5)
 	g.add("SESSION", "STATUS", "FOUND", "AGENT", "FOLDER")
-	for i := range rows {
-		r := &rows[i]
-		g.add(Clean(r.Name), Clean(string(r.Status)), foundWord(r, view.Sight(r)), Clean(cmp.Or(r.Kind(), "-")), Clean(c.App.Shown(r.Pane.Cwd)))
+	for i := range all {
+		l := &all[i]
+		g.add(Clean(l.Name), Clean(l.Status), found[i], Clean(cmp.Or(l.Agent, "-")), Clean(c.App.Shown(cmp.Or(l.Cwd, "-"))))
 	}
 	return c.long(g)
+}
+
+// sayNoSessions says that there is nothing to show. A registry whose rows cannot be used is named: its sessions may be alive.
+func (s *sessions) sayNoSessions(parts []part) {
+	for i := range parts {
+		if len(parts[i].problems) > 0 {
+			parts[i].sayNone(parts[i].problems)
+			return
+		}
+	}
+	s.c.line("no sessions")
+	if above := s.above(); above != "" && s.missing() {
+		s.c.remark("--registry %s is the nearest registry above", Clean(s.c.App.Shown(above)))
+		return
+	}
+	s.c.remark(`"tutti session create --agent claude" starts one`)
 }
 
 // foundWord says what was found of a session. Where nothing is to be found, there is nothing to say.
@@ -58,21 +91,4 @@ func foundWord(r *roster.Row, s session.Sight) string {
 		return "-"
 	}
 	return "?"
-}
-
-func sessionRowJSON(r *roster.Row, s session.Sight) []byte {
-	var o canonjson.Object
-	o.Str("name", r.Name)
-	o.Str("status", string(r.Status))
-	o.Str("found", s.State.String())
-	o.Opt("agent", r.Kind())
-	o.Str("tmux_server", r.ServerName())
-	o.Opt("cwd", r.Pane.Cwd)
-	o.Opt("conversation", r.Conversation())
-	o.Opt("instance", r.Instance)
-	o.Opt("job", r.Job)
-	if s.Err != nil {
-		o.Str("error", s.Err.Error())
-	}
-	return o.Bytes()
 }

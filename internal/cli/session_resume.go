@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"tutti/internal/canonjson"
+	"tutti/internal/roster"
 	"tutti/internal/session"
 )
 
@@ -56,6 +57,9 @@ func sessionResume(ctx context.Context, c *Call, s *sessions) error {
 	if done == nil {
 		return err
 	}
+	if done.Row.Status == roster.Running {
+		s.note()
+	}
 	if c.json {
 		c.emit(resumedJSON(done, err))
 	} else {
@@ -67,14 +71,25 @@ func sessionResume(ctx context.Context, c *Call, s *sessions) error {
 
 // noRegistry says that there is none. One of a folder above is named and not taken: whose sessions are meant is not guessed.
 func (s *sessions) noRegistry() error {
-	if file := filepath.Join(filepath.Base(filepath.Dir(s.path)), filepath.Base(s.path)); filepath.Join(s.dir, file) == s.path {
-		for dir := filepath.Dir(s.dir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-			if above := filepath.Join(dir, file); isFile(above) {
-				return refuse("--registry "+s.c.App.Shown(above)+" is the nearest one above", "there is no registry of sessions at %s", s.c.App.Shown(s.path))
-			}
+	hint := `it is made with the first session ("tutti help session"); --registry names another one`
+	if above := s.above(); above != "" {
+		hint = "--registry " + s.c.App.Shown(above) + " is the nearest one above"
+	}
+	return refuse(hint, "there is no registry of sessions at %s", s.c.App.Shown(s.path))
+}
+
+// above is the nearest registry of a folder above this one, "" where there is none or this one was named.
+func (s *sessions) above() string {
+	file := filepath.Join(filepath.Base(filepath.Dir(s.path)), filepath.Base(s.path))
+	if filepath.Join(s.dir, file) != s.path {
+		return ""
+	}
+	for dir := filepath.Dir(s.dir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if above := filepath.Join(dir, file); isFile(above) {
+			return above
 		}
 	}
-	return refuse(`it is made with the first session ("tutti help session"); --registry names another one`, "there is no registry of sessions at %s", s.c.App.Shown(s.path))
+	return ""
 }
 
 func isFile(path string) bool {

@@ -84,21 +84,40 @@ func (s *sessions) meant(ctx context.Context) (*roster.Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name == "" {
+		return s.onlyRunning(ctx)
+	}
+	if s, err = s.withSession(ctx, name); err != nil {
+		return nil, err
+	}
 	rows, problems, err := s.rows(ctx)
+	if err == nil {
+		rows, err = s.only(rows, problems, name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if name != "" {
-		if rows, err = s.only(rows, problems, name); err != nil {
-			return nil, err
-		}
-		return &rows[0], nil
+	return &rows[0], nil
+}
+
+// onlyRunning is the row of the only session that runs: in this folder, or where none does, on this machine.
+func (s *sessions) onlyRunning(ctx context.Context) (*roster.Row, error) {
+	parts, err := s.parts(ctx, false)
+	if err != nil {
+		return nil, err
 	}
 	var running []*roster.Row
 	var names []string
-	for i := range rows {
-		if rows[i].Status == roster.Running {
-			running, names = append(running, &rows[i]), append(names, rows[i].Name)
+	for _, far := range [...]bool{false, true} {
+		for i := range parts {
+			for n := range parts[i].rows {
+				if r := &parts[i].rows[n]; parts[i].far == far && r.Status == roster.Running {
+					running, names = append(running, r), append(names, r.Name)
+				}
+			}
+		}
+		if len(running) > 0 {
+			break
 		}
 	}
 	switch len(running) {

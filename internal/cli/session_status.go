@@ -26,28 +26,68 @@ func sessionStatus(ctx context.Context, c *Call, s *sessions) error {
 	if err != nil {
 		return err
 	}
-	rows, problems, err := s.rows(ctx)
-	if err != nil {
+	if s, err = s.withSession(ctx, name); err != nil {
+		return err
+	}
+	var parts []part
+	if name != "" {
+		rows, problems, err := s.rows(ctx)
+		if err == nil {
+			rows, err = s.only(rows, problems, name)
+		}
+		if err != nil {
+			return err
+		}
+		parts = []part{{sessions: s, rows: rows, problems: problems}}
+	} else if parts, err = s.parts(ctx, false); err != nil {
 		return err
 	}
 	o, err := s.observer()
 	if err != nil {
 		return err
 	}
-	if name != "" {
-		if rows, err = s.only(rows, problems, name); err != nil {
-			return err
-		}
-		o.Workspace = "" // nobody asked for others
+	o.Job = statesOfJobs(parts)
+	if name != "" || !s.alone() && s.missing() {
+		o.Workspace = "" // others were not asked for, or there is no registry that could miss one
 	}
-	s.sayProblems(problems)
+	var rows []roster.Row
+	var from []*part // of each row
+	for i := range parts {
+		p := &parts[i]
+		p.sayProblems(p.problems)
+		rows = append(rows, p.rows...)
+		for range p.rows {
+			from = append(from, p)
+		}
+	}
 	rep := o.Status(ctx, rows)
+	for i, p := range from {
+		if !p.far && rep.Sessions[i].State == session.Alive {
+			p.note()
+		}
+	}
 	if c.json {
-		c.emit(s.reportJSON(rep, problems))
+		c.emit(s.reportJSON(rep, parts, from))
 		return nil
 	}
-	s.sayReport(rep, problems)
+	s.sayReport(rep, parts)
 	return nil
+}
+
+// statesOfJobs tells the states of jobs of several registries.
+func statesOfJobs(parts []part) func(id string) string {
+	var all []func(id string) string
+	for i := range parts {
+		all = append(all, parts[i].jobState())
+	}
+	return func(id string) string {
+		for _, state := range all {
+			if word := state(id); word != "" {
+				return word
+			}
+		}
+		return ""
+	}
 }
 
 // observer looks at sessions.
@@ -100,10 +140,10 @@ func (s *sessions) only(rows []roster.Row, problems []roster.Problem, name strin
 }
 
 // sayReport shows a report to people.
-func (s *sessions) sayReport(rep *session.Report, problems []roster.Problem) {
+func (s *sessions) sayReport(rep *session.Report, parts []part) {
 	c := s.c
 	if len(rep.Sessions) == 0 {
-		s.sayNone(problems)
+		s.sayNoSessions(parts)
 	} else {
 		rows := [][]string{{"SESSION", "STATUS", "FOUND", "DOES", "CMD", "FOLDER", "RESUME", "JOB", "DRIFT"}}
 		for i := range rep.Sessions {
@@ -125,9 +165,11 @@ func (s *sessions) sayReport(rep *session.Report, problems []roster.Problem) {
 		}
 	}
 	for _, b := range rep.Background {
-		c.prose("", 0, title(b.Agent)+" keeps a server in the background, process "+b.Process.String()+": stopping a session does not end it")
+		c.prose("", 0, title(b.Agent)+" keeps a server in the background, process "+strconv.Itoa(b.Process.PID)+": stopping a session does not end it")
 	}
-	c.prose("", 0, monitorText(s.path, rep.At))
+	if !s.missing() {
+		c.prose("", 0, monitorText(s.path, rep.At))
+	}
 }
 
 // narrowed leaves columns out that say nothing where a terminal is too narrow for all: those without an entry, and the folder when it is

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"tutti/internal/canonjson"
+	"tutti/internal/proc"
 	"tutti/internal/roster"
 	"tutti/internal/session"
 )
 
 // reportJSON is a report for programs.
-func (s *sessions) reportJSON(rep *session.Report, problems []roster.Problem) []byte {
+func (s *sessions) reportJSON(rep *session.Report, parts []part, from []*part) []byte {
 	var o canonjson.Object
 	o.Int("schema_version", 1)
 	o.Str("generated_at", rep.At.UTC().Format(jsonTime))
@@ -39,19 +40,26 @@ func (s *sessions) reportJSON(rep *session.Report, problems []roster.Problem) []
 	o.Str("registry", s.path)
 	all.room(len(rep.Sessions) * foundRoom)
 	for i := range rep.Sessions {
-		all.raw(foundJSON(&rep.Sessions[i]))
+		registry := ""
+		if i < len(from) {
+			registry = from[i].path
+		}
+		all.raw(foundJSON(&rep.Sessions[i], registry, rep.At))
 	}
 	sessions := all.bytes()
 	o.Room(len(sessions) + foundRoom)
 	o.Raw("sessions", sessions)
 	o.Raw("servers", servers.bytes())
-	for _, p := range problems {
-		var one canonjson.Object
-		one.Opt("name", p.Name)
-		one.Int("line", int64(p.Line))
-		one.Str("reason", p.Reason)
-		one.Bool("unusable", p.Unusable)
-		bad.obj(&one)
+	for i := range parts {
+		for _, p := range parts[i].problems {
+			var one canonjson.Object
+			one.Opt("name", p.Name)
+			one.Int("line", int64(p.Line))
+			one.Str("reason", p.Reason)
+			one.Bool("unusable", p.Unusable)
+			one.Str("registry", parts[i].path)
+			bad.obj(&one)
+		}
 	}
 	o.Raw("problems", bad.bytes())
 	for _, b := range rep.Background {
@@ -82,10 +90,14 @@ func beatJSON(b *session.Beat, now time.Time) []byte {
 const foundRoom = 896
 
 // foundJSON is one session for programs.
-func foundJSON(f *session.Found) []byte {
+func foundJSON(f *session.Found, registry string, now time.Time) []byte {
 	var o canonjson.Object
 	o.Room(foundRoom)
 	o.Str("name", f.Name)
+	o.Str("machine", proc.Hostname())
+	o.Str("kind", session.InTmux)
+	o.Str("as_of", now.UTC().Format(jsonTime))
+	o.Opt("registry", registry)
 	o.Str("tmux_server", f.Server)
 	o.Opt("tmux_name", f.Now)
 	if r := f.Row; r != nil {

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -26,16 +24,18 @@ func sessionStop(ctx context.Context, c *Call, s *sessions) error {
 	begun := apartFromParent()
 	q.Apart = begun != nil
 	q.Begun = begun
+	if c.on("all") {
+		return s.stopAll(ctx, q)
+	}
+	if !q.ForceNoYAML {
+		if s, err = s.withSession(ctx, q.Session); err != nil {
+			return err
+		}
+	}
 	defer s.quick()()
 	m, err := s.manager("session stop")
 	if err != nil {
 		return err
-	}
-	if c.on("all") {
-		if !q.Apart && os.Getenv(session.Variable) != "" { // it may be one of them
-			return c.stopApart("all sessions")
-		}
-		return c.stopAll(ctx, m, q)
 	}
 	out, err := m.Stop(ctx, q)
 	if inside, ok := errors.AsType[*session.Error](err); ok && inside.Kind == session.Inside {
@@ -86,43 +86,91 @@ func (c *Call) stopRequest() (q session.StopRequest, err error) {
 
 // confirmPurge asks. Where nobody can answer nothing is done.
 func (c *Call) confirmPurge(name string) (bool, error) {
-	in, ok := c.In.(*os.File)
-	if !ok || columns(in) == 0 {
-		return false, refuse("add --yes", "nothing was done: --purge-conversation deletes the conversation for good, and there is nobody to ask")
-	}
 	what := "the conversation of " + Clean(name)
 	if name == "" {
-		what = "the conversations of all sessions"
+		what = "the conversations of all sessions of this folder"
 	}
-	c.out = append(c.out, "Stop and delete "+what+" for good? [y/N] "...)
-	if err := c.flush(); err != nil {
-		return false, err
-	}
-	answer, _ := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return false, refuse("", "nothing was done")
-	}
-	return true, nil
+	err := c.confirm("Stop and delete "+what+" for good?", "nothing was done: --purge-conversation deletes the conversation for good", "add --yes")
+	return err == nil, err
 }
 
-// stopAll ends all that run.
-func (c *Call) stopAll(ctx context.Context, m *session.Manager, q session.StopRequest) error {
-	all, err := m.StopAll(ctx, q)
-	var l list
-	for _, out := range all {
-		switch {
-		case c.json:
-			l.raw(stoppedJSON(out, out.Err))
-		case out.Err == nil:
-			c.stoppedText(out)
+// stopAll ends all that run: in this folder, and on the rest of this machine where the user agreed to it. Scripts call it for the
+// sessions of their folder, so that without a terminal it reaches others only with --yes. A purge never leaves the folder.
+func (s *sessions) stopAll(ctx context.Context, q session.StopRequest) error {
+	c := s.c
+	parts, err := s.parts(ctx, false)
+	if err != nil {
+		return err
+	}
+	var far []string
+	count := 0
+	for i := range parts {
+		running := 0
+		for n := range parts[i].rows {
+			if parts[i].rows[n].Status == roster.Running {
+				running++
+			}
+		}
+		if parts[i].far && running > 0 {
+			far, count = append(far, c.App.Shown(parts[i].workspace())), count+running
 		}
 	}
+	reach := len(far) > 0 && !q.Purge
+	agreed := c.on("yes")
+	switch in, ok := c.In.(*os.File); {
+	case !reach || agreed:
+	case !ok || columns(in) == 0:
+		reach = false
+		c.remark("%s in other folders: left running; --yes stops them, too", plural(count, "session"))
+	default:
+		question := "Stop all sessions, also " + plural(count, "session") + " in " + Clean(strings.Join(far, ", ")) + "?"
+		if err := c.confirm(question, "nothing was stopped", ""); err != nil {
+			return err
+		}
+		agreed = true
+	}
+	if !q.Apart && os.Getenv(session.Variable) != "" { // this process may run in one of them
+		if agreed && !c.on("yes") {
+			return c.stopApart("all sessions", "--yes")
+		}
+		return c.stopApart("all sessions")
+	}
+	var l list
+	var failed []error
+	stopped := 0
+	for i := range parts {
+		if parts[i].far && !reach {
+			continue
+		}
+		all, err := parts[i].stopRunning(ctx, q)
+		failed = append(failed, err)
+		stopped += len(all)
+		for _, out := range all {
+			switch {
+			case c.json:
+				l.raw(stoppedJSON(out, out.Err))
+			case out.Err == nil:
+				c.stoppedText(out)
+			}
+		}
+	}
+	err = errors.Join(failed...)
 	if c.json {
 		c.emit(l.bytes())
-	} else if len(all) == 0 && err == nil {
+	} else if stopped == 0 && err == nil {
 		c.remark("no session runs")
 	}
 	return err
+}
+
+// stopRunning ends what runs of one registry.
+func (p *part) stopRunning(ctx context.Context, q session.StopRequest) ([]*session.Stopped, error) {
+	defer p.quick()()
+	m, err := p.manager("session stop")
+	if err != nil {
+		return nil, err
+	}
+	return m.StopAll(ctx, q)
 }
 
 func (c *Call) showStopped(out *session.Stopped, err error) {

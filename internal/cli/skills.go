@@ -47,14 +47,16 @@ func runInstallSkills(_ context.Context, c *Call) error {
 		return failIO("", err, "")
 	}
 	if !r.Complete() {
-		return c.skillsLeft(r)
+		return c.skillsLeft(q, r)
 	}
 	return nil
 }
 
 // skillRequest is what the command line asks for. A project needs no home folder.
 func (c *Call) skillRequest() (*skill.Request, error) {
-	q := &skill.Request{Force: c.on("force"), Strict: c.under == H2A, Now: time.Now(), Sessions: c.on("sessions"), Has: c.hasVerb}
+	// A skill file of another program or an edited one is kept beside and replaced: left alone, it would teach what is no longer there.
+	force := c.on("force") || c.under != H2A && !c.on("sessions")
+	q := &skill.Request{Force: force, Strict: c.under == H2A, Now: time.Now(), Sessions: c.on("sessions"), Has: c.hasVerb}
 	q.Place.Env = os.Getenv
 	home, err := c.App.Home()
 	if scope := c.text("scope"); scope == driver.Project.String() || q.Sessions && scope == "" {
@@ -292,7 +294,7 @@ func (c *Call) absentHosts(q *skill.Request, r *skill.Report) string {
 }
 
 // skillsLeft is the fault when files were left alone.
-func (c *Call) skillsLeft(r *skill.Report) error {
+func (c *Call) skillsLeft(q *skill.Request, r *skill.Report) error {
 	n := 0
 	for i := range r.Files {
 		if r.Files[i].State == skill.Left {
@@ -303,7 +305,7 @@ func (c *Call) skillsLeft(r *skill.Report) error {
 	switch {
 	case c.on("remove"):
 		hint = "look at what is left, and remove it by hand"
-	case c.on("force"):
+	case q.Force:
 		hint = "remove what is in the way by hand"
 	}
 	return badState(hint, "left alone: %s", plural(n, "file"))

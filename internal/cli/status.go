@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -76,7 +77,8 @@ func runStatus(ctx context.Context, c *Call) error {
 		v.blind = c.comms.waiting(ctx, c, w, v, person)
 	}
 	v.hints = v.letters.hintsTo(v.hints)
-	if v.halted.Halted {
+	v.news = readHaltNews(ctx)
+	if v.halted.Halted && c.userReads() {
 		v.hints = append(v.hints, `"tutti resume" lets the agents go on`)
 	}
 	if c.json {
@@ -141,12 +143,14 @@ type statusView struct {
 	others   []peers.Row   // agents without those of the sessions, where there are sessions
 	unread   int
 	newest   []mailLine
-	bad      int // files in the mailbox that are no messages
+	bad      int         // files in the mailbox that are no messages
+	unseen   []agentMail // of other agents of this user that nothing wakes
 	waiting  []waiting.Item
 	blind    error // why it is not known what waits
 	letters  *letterView
 	seat     *seatView // who conducts this folder; nil: that is no question here
 	hints    []string
+	news     haltNews
 }
 
 // A mailLine is one unread message.
@@ -166,6 +170,7 @@ func (c *Call) survey(ctx context.Context, w *app.World, v *statusView) error {
 		return err
 	}
 	v.you, v.nobody = c.whose(ctx, w)
+	v.unseen = unseen(ctx, w, v)
 	if v.you == nil {
 		var unknown *identity.UnknownError
 		if !errors.As(v.nobody, &unknown) {
@@ -276,6 +281,9 @@ func (v *statusView) json() []byte {
 		newest.obj(&one)
 	}
 	o.Raw("newest", newest.bytes())
+	if len(v.unseen) > 0 {
+		o.Raw("unseen", marshal(v.unseen))
+	}
 	v.seat.json(&o)
 	o.Raw("waiting", v.waitingJSON())
 	if v.blind != nil {
@@ -283,16 +291,25 @@ func (v *statusView) json() []byte {
 	}
 	o.Raw("comms", v.letters.json())
 	o.Strs("hints", v.hints)
+	if b, err := json.Marshal(v.news.Pauses); err == nil {
+		o.Raw("pauses", b)
+	}
+	if b, err := json.Marshal(v.news.Lifts); err == nil {
+		o.Raw("lifts", b)
+	}
 	return o.Bytes()
 }
 
 // sayStatus prints the screen.
 func (c *Call) sayStatus(v *statusView) {
-	bus := c.App.Shown(v.root.Path) + " (" + v.root.Source.Why() + ")"
-	if !v.exists {
-		bus = "none at " + bus
+	c.prose("", 0, v.answer())
+	if !v.exists || v.root.Source != app.FromDefault {
+		bus := c.App.Shown(v.root.Path) + " (" + v.root.Source.Why() + ")"
+		if !v.exists {
+			bus = "none at " + bus
+		}
+		c.prose(c.paint(bold, "bus  ")+" ", 6, Clean(bus))
 	}
-	c.prose(c.paint(bold, "bus  ")+" ", 6, Clean(bus))
 	if !v.exists {
 		c.saySessions(v)
 		c.sayLetters(v.letters)
@@ -302,9 +319,11 @@ func (c *Call) sayStatus(v *statusView) {
 		c.sayLive(v)
 		c.saySeat(v.seat)
 		c.sayMail(v)
+		c.sayUnseen(v)
 		c.sayLetters(v.letters)
 		c.prose(c.paint(bold, "up   ")+" ", 6, upText(v.up))
 	}
+	c.sayHaltNews(v.news)
 	c.sayWaiting(v)
 	for _, h := range v.hints {
 		c.line("→ " + Clean(h))

@@ -3,12 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
-	"os"
 	"strings"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/peers"
+	"tutti/internal/proc"
 	"tutti/internal/roster"
 	"tutti/internal/session"
 )
@@ -22,7 +22,7 @@ type sessionLine struct {
 	live  bool   // present on the bus
 }
 
-// sessionsNear begins to look at the sessions of this folder that run, and returns what waits for the answer. Where the registry has
+// sessionsNear begins to look at the sessions of this machine that run, and returns what waits for the answer. Where the registry has
 // changed since it was read last, the light program is replaced by the one that can read it.
 func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 	none := func() []sessionLine { return nil }
@@ -30,19 +30,22 @@ func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 	if err != nil {
 		return none
 	}
-	if _, err := os.Stat(s.path); err != nil {
-		return none
-	}
-	rows, problems, err := s.rows(ctx)
+	parts, err := s.parts(ctx, false)
 	if err != nil {
 		c.warn("%s", Clean(err.Error()))
-		return none
+		if parts = s.otherParts(ctx); len(parts) == 0 {
+			return none
+		}
 	}
-	s.sayProblems(problems)
 	var running []roster.Row
-	for i := range rows {
-		if rows[i].Status == roster.Running || rows[i].Intent != nil {
-			running = append(running, rows[i])
+	var from []*part
+	for i := range parts {
+		p := &parts[i]
+		p.sayProblems(p.problems)
+		for n := range p.rows {
+			if busy(&p.rows[n]) {
+				running, from = append(running, p.rows[n]), append(from, p)
+			}
 		}
 	}
 	if len(running) == 0 {
@@ -60,12 +63,15 @@ func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 		view, asks = o.Asks(ctx, running)
 	}()
 	return func() []sessionLine {
-		state := s.jobState()
+		state := statesOfJobs(parts)
 		<-done
 		all := make([]sessionLine, len(running))
 		for i := range running {
 			r := &running[i]
 			all[i] = sessionLine{row: r, sight: view.Sight(r), asks: asks[i]}
+			if !from[i].far && all[i].sight.State == session.Alive {
+				from[i].note()
+			}
 			if r.Job != "" {
 				all[i].job = state(r.Job)
 			}
@@ -114,7 +120,7 @@ func (c *Call) saySessions(v *statusView) {
 	if len(v.sessions) == 0 {
 		return
 	}
-	c.line(c.paint(bold, "tmux ") + " " + plural(len(v.sessions), "session") + " of this folder")
+	c.line(c.paint(bold, "tmux ") + " " + plural(len(v.sessions), "session"))
 	var rows [][]string
 	for i := range v.sessions {
 		l := &v.sessions[i]
@@ -132,7 +138,7 @@ func (c *Call) saySessions(v *statusView) {
 		if l.row.Job != "" {
 			work = strings.TrimSpace("job " + l.row.Job + " " + l.job)
 		}
-		rows = append(rows, []string{"     ", l.row.Name, on, foundWord(l.row, l.sight), talk, work})
+		rows = append(rows, []string{"     ", l.row.Name, on, foundWord(l.row, l.sight), talk, work, c.App.Shown(l.row.Pane.Cwd)})
 	}
 	c.table(rows)
 }
@@ -151,5 +157,7 @@ func (l *sessionLine) json() []byte {
 	o.Opt("asks", l.asks)
 	o.Str("tmuxServer", cmp.Or(l.row.ServerName(), "default"))
 	o.Opt("cwd", l.row.Pane.Cwd)
+	o.Str("machine", proc.Hostname())
+	o.Str("kind", session.InTmux)
 	return o.Bytes()
 }

@@ -122,11 +122,13 @@ func (t Table) ending(word string) (out []string) {
 // otherWords are the verbs that do what a word asks for that is none.
 func otherWords(word string) []string {
 	switch word {
-	case "stop", "kill", "pause", "freeze", "abort", "panic", "quit":
+	case "stop", "kill":
+		return []string{"session stop"}
+	case "freeze", "abort", "panic", "quit":
 		return []string{"halt"}
 	case "start":
 		return []string{"connect", "resume"}
-	case "continue", "go", "unhalt", "unpause", "restart":
+	case "continue", "go", "unhalt", "restart":
 		return []string{"resume"}
 	case "list", "ls", "agents", "peers", "who", "ps":
 		return []string{"discover"}

@@ -10,7 +10,7 @@ import (
 func TestOtherWords(t *testing.T) {
 	t.Parallel()
 	words := Table(verbs[:]).words(Tutti, "")
-	for _, word := range strings.Fields(`stop kill pause freeze abort panic quit start continue go unhalt unpause restart list ls agents
+	for _, word := range strings.Fields(`stop kill freeze abort panic quit start continue go unhalt restart list ls agents
 		peers who ps read mail check messages msg message tell write ask post join login setup answer respond follow tail listen logs
 		history conversation threads mcp serve server tools me id`) {
 		others := otherWords(word)

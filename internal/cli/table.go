@@ -19,20 +19,31 @@ var stopVerbs = []Verb{
 		Flags: []Flag{
 			{Name: "tailnet", Kind: Switch, Help: "also halt your other machines, by ssh: those of ~/.config/cross-agent-comms/peers.toml"},
 			{Name: "no-stop-watcher", Kind: Switch, Help: "leave the user unit cross-agent-watch running"},
+			{Name: "kill", Kind: Switch, Under: Tutti, Help: "then end the agent CLIs of this machine and what their tools run"},
+			{Name: "yes", Kind: Switch, Under: Tutti, Help: "with --kill: do not ask"},
 		},
 		Does: `Sets the halt switch: nothing is sent, started or typed by any agent of yours until it is cleared. What is
 in hand ends within seconds. The reason is shown to everybody who is stopped. Halting again refreshes the reason; without
 one the old reason stays.
 
+Then it waits up to one second and prints what it reached: a line for each agent CLI that runs here, also for those that tutti
+never met. An agent is counted as stopped when it acknowledged the halt, when its hooks deny its next tool call, or when its
+turn was interrupted.
+
+With --kill it then ends these agent CLIs and what their tools run: SIGTERM, and SIGKILL after four seconds. It asks at a
+terminal first. An agent may halt, but not use --kill. Agents under another home folder or in a container are left alone.
+
 With --tailnet the other machines follow, side by side and with 10 s each: a line for every one, and the last line begins with
 PARTIAL HALT and names those that were not halted, if there are any. The reason is the same there.
 
 A wrong flag does not keep it from halting: it halts first and complains afterwards. It reads no settings and no bus.`,
-		Wont: "It ends no session, deletes no message and cuts off no transfer.",
+		Wont: "Without --kill it ends no process. It deletes no message and cuts off no transfer.",
 		Examples: `$ tutti halt 'runaway loop'
 $ tutti halt --tailnet 'disk check'
+$ tutti halt --kill
 $ touch ~/.config/cross-agent-comms/HALT    # does as much`,
-		Exit: "0 halted; 1 not every machine, or a wrong argument (this one is halted all the same); 3 the switch could not be set",
+		Exit: "0 halted; 1 not every machine, or a wrong argument, or --kill was refused (this one is halted all the same); 2 an agent still runs after --kill; " +
+			"3 the switch could not be set, or --kill could not look",
 		CrossExit: "0 halted; 1 not every machine (this one is halted all the same), or the switch could not be set; " +
 			"64 a wrong argument (this machine is halted all the same)",
 		See: "resume",
@@ -45,20 +56,45 @@ $ touch ~/.config/cross-agent-comms/HALT    # does as much`,
 			{Name: "no-start-watcher", Kind: Switch, Help: "do not start the user unit cross-agent-watch"},
 			{
 				Name: "session", Kind: Text, Value: "agent", Under: Tutti, Offer: OwnAgents,
-				Help: "also let this agent of yours go on: mail is put before it again",
+				Help: "also let this agent of yours go on, and wake it if it is idle",
 			},
+			{Name: "wake", Kind: Switch, Under: Tutti, Help: "also let all agents go on that the halt stopped, and wake those that are idle"},
 		},
 		Does: `Clears the halt switch and starts the watcher. Sending and receiving work again, and what waited is picked up. What the halt
 has left lying is shown: messages that were kept because of it, and conversations that are open.
 
 With --tailnet the other machines follow as with halt; the last line begins with PARTIAL RESUME if not all of them did.`,
-		Wont: `It lets no agent go on by itself: an intentional stop must not be undone in silence. Tell the agent of each session, or
-name it with --session, now or later.`,
+		Wont: `It is refused below an agent CLI: only you lift a halt. It lets no agent go on by itself: an intentional stop must not be undone in silence. It says how many wait. Tell the agent of
+each session, name it with --session, or wake all with --wake, now or later.`,
 		Examples: `$ tutti resume
 $ rm ~/.config/cross-agent-comms/HALT    # does as much, but for the watcher`,
 		Exit:      "0 cleared, or nothing was halted; 1 still halted, here or on another machine, or wrong usage",
 		CrossExit: "0 cleared, or nothing was halted; 1 still halted, here or on another machine; 64 wrong usage",
 		See:       "halt",
+	},
+	{
+		Name: "pause", Under: Tutti, Group: GroupStop, Halt: Ends, MinArgs: 1, MaxArgs: -1, Offer: OwnAgents, Run: runPause,
+		Short: "deny the tools of one agent or folder",
+		Args:  "<agent>|<folder> [<reason>]",
+		Does: `Denies the tool calls and prompts of one agent, or of all agents that work in a folder, through the hooks of the agent
+CLI. Other agents go on. A folder covers everything below its real path, and the git worktrees of repositories there. A pause
+survives a restart; a pause that cannot be read counts. What has a slash is a folder, and what has a colon is an agent. An agent
+may pause only itself.`,
+		Wont: "It does not reach an agent CLI without hooks of tutti, ends no command in hand, and does not keep the agent from sending.",
+		Examples: `$ tutti pause claude:api 'over budget'
+$ tutti pause ~/src/shop`,
+		Exit: "0 paused; 1 wrong usage, or refused below an agent CLI; 2 no such agent; 3 a file could not be written",
+		See:  "unpause, halt, status",
+	},
+	{
+		Name: "unpause", Under: Tutti, Group: GroupStop, Halt: Ends, MinArgs: 1, MaxArgs: 1, Offer: OwnAgents, Run: runUnpause,
+		Short:    "end the pause of an agent or folder",
+		Args:     "<agent>|<folder>",
+		Does:     "Ends a pause. It is recorded and announced, as the end of a halt is.",
+		Wont:     "It is refused below an agent CLI: only you end a pause. It does not lift a halt.",
+		Examples: "$ tutti unpause ~/src/shop",
+		Exit:     "0 done; 1 wrong usage, or refused below an agent CLI; 2 it is not paused; 3 a file could not be written",
+		See:      "pause, resume",
 	},
 }
 
@@ -121,10 +157,15 @@ folder is remembered by path, device and inode: another one put in its place is 
 			{Name: "scan", Kind: Text, Value: "dir", Offer: Folders, Help: "look for stray buses in the folders of this one"},
 			{Name: "prune", Kind: Switch, Help: "list mailboxes that nobody can own, and what would be done with them"},
 			{Name: "apply", Kind: TrueSwitch, Help: "with --prune: move them to quarantine"},
+			{Name: "end", Kind: Switch, Under: Tutti, Help: "end agent CLI and MCP server processes whose session has ended"},
+			{Name: "yes", Kind: Switch, Under: Tutti, Help: "with --end: do not ask"},
 		},
 		Does: `Looks at the bus, the halt switch, the programs, the watcher and the cache, and prints for each finding the
 command that mends it. With --prune it lists mailboxes whose name cannot belong to an agent; with --apply as well, these
-are moved to the folder quarantine of the bus, whole, and named.`,
+are moved to the folder quarantine of the bus, whole, and named.
+
+It lists agent CLI and MCP server processes whose session has ended, with their memory. At a terminal it asks whether to end
+them; --end does so elsewhere, with --yes.`,
 		Wont: "It deletes nothing: no mail, no mailbox, no bus.",
 		Examples: `$ tutti doctor
 $ tutti doctor --prune`,
@@ -210,7 +251,7 @@ var programVerbs = []Verb{
 cross-agent-NAME. Running it again updates them. It says so when the folder is not where the shell looks.
 
 The manual pages go where man looks for those of programs in that folder: share/man beside a folder bin, inside any other.`,
-		Wont: "It replaces no file that is not ours without --force, and removes none.",
+		Wont: "It replaces no file that is not ours without --force, and removes none. --uninstall removes no program that the settings of an agent CLI still start.",
 		Examples: `$ tutti install --dry-run
 $ tutti install --dir ~/bin
 $ tutti install --uninstall`,

@@ -6,7 +6,7 @@ var busVerbs = []Verb{
 		Short: "one screen: the switch, the bus, you, who is there, your mail",
 		Flags: []Flag{
 			{Name: "scope", Kind: Text, Value: "scope", Under: H2A, Help: "only sessions of this scope"},
-			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose mail is counted; under h2a: only sessions of this agent"},
+			{Name: "instance", Alias: "as", Kind: Text, Value: "id", Offer: Agents, Help: "whose mail is counted; under h2a: only sessions of this agent"},
 			{Name: "name", Kind: Text, Value: "part", Under: H2A, Help: "only sessions with this in their name"},
 		},
 		Does: `Shows whether work is halted, which bus is meant, who you are on it, which agents have a live session, and how
@@ -37,7 +37,7 @@ $ tutti discover --all --name api`,
 		See:  "send, sessions, status",
 	},
 	{
-		Name: "connect", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runConnect, Bus: true,
+		Name: "connect", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Needs: connectSays, Run: runConnect, Bus: true,
 		Short: "get an identity on the bus for this agent",
 		Flags: []Flag{
 			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts, Help: "which agent program this is"},
@@ -72,7 +72,7 @@ $ tutti connect --host claude --name lead --role CONDUCTOR`,
 		See:      "connect, sessions",
 	},
 	{
-		Name: "whoami", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runWhoami, Bus: true,
+		Name: "whoami", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Run: runWhoami, Bus: true,
 		Short: "show who speaks here, and why",
 		Flags: []Flag{{Name: "as", Kind: Text, Value: "id", Offer: OwnAgents, Help: "as if this were given to a verb that sends"}},
 		Does: `Shows the instance that a message from here would come from, how that was decided, the bus, the live sessions
@@ -179,12 +179,13 @@ $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose"},
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
+			{Name: "yes", Kind: Switch, Under: Tutti, Help: "do not ask; needed where there is no terminal"},
 		},
 		Does: `Revokes a key: what it signs is no longer verified. It can never be made active again. That of a person is revoked by a
 person at a terminal, and what was answered under it until then remains answered if a private key of that person lies here to
 prove it with. Without one the key is only forgotten here, with what was answered under it: a warning says so.`,
 		Examples: "$ tutti keys revoke --instance claude:api:3f2a9c01b7de --public-key old.pem",
-		Exit:     "0 done; 1 wrong usage; 2 the key is not active; 3 a file could not be read or written",
+		Exit:     "0 done; 1 wrong usage, or not confirmed; 2 the key is not active; 3 a file could not be read or written",
 	},
 	{
 		Name: "keys trust", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Agents, Run: runKeysTrust, Bus: true,

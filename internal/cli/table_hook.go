@@ -6,6 +6,7 @@ var hookVerbs = []Verb{{
 	Args:  "<host> <event>",
 	Flags: []Flag{
 		{Name: "wait", Kind: Switch, Help: "wait in the background until there is mail for an agent that is idle"},
+		{Name: "all-tools", Kind: Switch, Help: "these settings call the hook before every tool"},
 		{Name: "name", Kind: Text, Value: "name", Help: "name of the agent, as its mcp-serve has it"},
 		{Name: "instance", Kind: Text, Value: "instance", Help: "who the agent is, as its mcp-serve has it"},
 		{Name: "scope", Kind: Text, Value: "scope", Help: "scope of a new agent, as its mcp-serve has it"},
@@ -16,8 +17,8 @@ before the model, in at most 2048 bytes. At the end of a turn it asks for one mo
 seen, once for each message. When there is nothing to say it prints nothing.
 
 <host> is the program (claude, codex, gemini), <event> is an event as the program calls it: SessionStart, UserPromptSubmit,
-PreToolUse, PostToolUse, PermissionRequest, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, BeforeTool, AfterTool, Notification,
-AfterAgent, SessionEnd.
+PreToolUse, PostToolUse, PostToolBatch, PermissionRequest, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, BeforeModel, BeforeTool,
+AfterTool, Notification, AfterAgent, SessionEnd.
 
 Before a file is changed on which another agent has a lease ("tutti help lease take") it says who has it and until when. It is a
 warning: nothing is kept from anybody.
@@ -25,8 +26,9 @@ warning: nothing is kept from anybody.
 In a session that works on a job ("tutti help job") it reports to that what its agent does: that it has begun, works, asks for a
 permission, rests, or has ended.
 
-While the halt switch is on it says so in one line and does nothing else. After that it stays silent until you let the agent go
-on: the agent is told so at your next prompt.
+While the halt switch is on it denies every tool and every prompt, says who halted, since when and why, and ends the turn where
+the program allows that. A hook of Claude Code that runs beside a permission dialog waits as long as the dialog is open, and denies the
+tool when a halt comes. After a halt it stays silent until you let the agent go on: the agent is told so at your next prompt.
 
 With --wait it does nothing of that: it waits until mail comes while the agent is idle, says one fixed sentence on standard error and
 ends with status 2, which starts a turn in a program that was told to watch for that (Claude Code). It ends without a word when the

@@ -16,6 +16,8 @@ var hostVerbs = []Verb{
 			{Name: "no-hooks", Kind: Switch, Under: Tutti, Help: "the server only"},
 			{Name: "no-server", Kind: Switch, Under: Tutti, Help: "the hooks only"},
 			{Name: "remove", Kind: Switch, Under: Tutti, Help: "take out what is ours, and nothing else"},
+			{Name: "trust-hooks", Kind: Switch, Under: Tutti, Help: "record in Codex's settings that you trust these hooks, without asking; an agent cannot"},
+			{Name: "no-trust", Kind: Switch, Under: Tutti, Help: "enter a new server without Gemini's \"trust\": true"},
 			{Name: "force", Kind: TrueSwitch, Help: "take the place of another server of the name h2a"},
 			{Name: "no-wake", Kind: TrueSwitch, Under: H2A, Help: "leave --wake out of the entry"},
 		},
@@ -26,8 +28,13 @@ file said before is kept beside it as FILE.tutti-DATE. Running it again changes 
 With --root the server and the hooks are told to use that bus. Without, they find it as every verb does. An entry of the
 older program is brought up to date; --root, --name, --instance and --scope of an entry that was there are kept.
 
+Codex runs no hook before its user has trusted it. At a terminal this verb asks whether to record that trust for its own
+hooks; --trust-hooks records it. An entry for Gemini CLI says "trust": true, so that it calls our tools without asking.
+
+--remove says what it leaves: copies of earlier settings, and the skill.
+
 Under h2a it prints the entry of the older program, and --write merges it into a file.`,
-		Wont: "It starts no program, and does not answer for you what they ask before they trust a hook or a folder. A file that is damaged or read-only is left as it is.",
+		Wont: "It starts no program, and trusts no hook and no folder in your place: it asks. A file that is damaged or read-only is left as it is.",
 		Examples: `$ tutti host setup
 $ tutti host setup --diff
 $ tutti host setup --host codex --root ~/h2a-workspace/.h2a

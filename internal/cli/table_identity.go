@@ -121,13 +121,14 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Under: H2A, Help: "who goes"},
 			{Name: "reason", Kind: Text, Value: "text", Help: "why, for the record"},
+			{Name: "yes", Kind: Switch, Under: Tutti, Help: "do not ask; needed where there is no terminal"},
 		},
 		Does: `Revokes the keys and the subagents of an agent, releases what it claims to conduct, ends its grants and closes its
 sessions. From then on nothing of it is accepted: it cannot send, sign, receive, register, add keys or be present, mail to it is
 refused, and mail in its name goes to quarantine. It may be repeated when it was cut off. What a person has answered stays.`,
 		Wont:     "It ends no program, deletes no mail and no key file. It cannot be undone: the agent comes back as a new one, by tutti connect.",
 		Examples: "$ tutti nhi offboard claude:api:3f2a9c01b7de --reason 'project is over'",
-		Exit:     "0 done; 1 wrong usage; 2 there is no such agent; 3 a file could not be written",
+		Exit:     "0 done; 1 wrong usage, or not confirmed; 2 there is no such agent; 3 a file could not be written",
 		See:      "keys revoke",
 	},
 	{

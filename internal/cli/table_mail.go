@@ -2,15 +2,15 @@ package cli
 
 // Lines of exit status that verbs on mail share.
 const (
-	exitMail = "0 done; 1 wrong usage, refused, or nobody can be told to be the reader; 2 there is no bus, or no such message; " +
+	exitMail = "0 done; 1 wrong usage, refused, or nobody can be told to be the reader; 2 there is no bus, no such agent, or no such message; " +
 		"3 a file could not be read or written"
 	exitTakes = exitMail + "; 5 halted"
 )
 
 // asFlag says who acts. Whose mailbox is read follows the same rule.
 var (
-	asFlag       = Flag{Name: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "act as this agent; host:label will do where one key under it is here"}
-	mailboxFlag  = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox"}
+	asFlag       = Flag{Name: "as", Alias: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "act as this agent; host:label will do where one key under it is here"}
+	mailboxFlag  = Flag{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox"}
 	newestFlag   = Flag{Name: "newest", Kind: Count, Value: "n", Default: "20", Help: "at most so many, the newest; 0 means all"}
 	envelopeFlag = Flag{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the envelope"}
 	threadFlag   = Flag{Name: "thread", Kind: Text, Value: "id", Offer: Threads, Help: "go on in this thread"}
@@ -46,8 +46,10 @@ var mailVerbs = []Verb{
 			{Name: "dry-run", Kind: Switch, Under: Tutti, Help: "to a project: say what would be sent and write nothing"},
 		},
 		Does: `Signs the message, puts it into the mailbox of the recipient so that it survives a power cut, keeps a copy in the
-outbox, and says in one line what happened: delivered to a live agent, deposited for one that is dormant, or refused, with
-the command to type instead. A recipient is a full id as discover shows it, or host:label where one agent answers to that.
+outbox, and says in one line what happened: delivered to an agent that is woken if it is idle; stored for one that looks at its
+next prompt, when it starts, or when its user has let it go on after a halt; or refused, with the command to type instead. A recipient is a full id as discover shows it, host:label, or a name that exactly one agent has.
+Where several agents answer to host:label, it means the one whose folder contains the current folder; otherwise it is refused
+with their full ids.
 Below stand the id, when it was stored (UTC), and what to type to see what becomes of it: thread --trace tells pushed, shown
 and acknowledged apart. With --json these are id, stored and outcome. --wait 60s --until shown says each step as it comes, and
 ends with the one that is named; with --json the member trace has all of them.
@@ -87,7 +89,7 @@ acknowledged.`,
 		Wont: "What it shows is text of peers and not of your user. A long body is cut at 12,000 bytes; the line below it says how to read on.",
 		Examples: `$ tutti receive
 $ tutti receive --wait 60s --limit 1`,
-		Exit: "0 done, also when there is nothing; 1 wrong usage, or nobody can be told to be the reader; 2 there is no bus, or nothing came " +
+		Exit: "0 done, also when there is nothing; 1 wrong usage, or nobody can be told to be the reader; 2 there is no bus or no such agent, or nothing came " +
 			"within --wait; 3 a file could not be read or written; 5 halted; 130 interrupted",
 		See: "reply, ack, inbox, watch",
 	},
@@ -163,7 +165,7 @@ The key of a person signs only at a terminal.`,
 		Name: "inbox read", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Messages, Run: runInboxRead, Bus: true,
 		Short: "print the whole mailbox, or one message in full",
 		Args:  "[<id>]",
-		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox; under h2a it must be given"}},
+		Flags: []Flag{{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox; under h2a it must be given"}},
 		Does: `Prints all messages in the order of their ids, or the one of that id whole, however long it is and wherever it lies:
 mailbox, archive or outbox. It marks nothing. Under h2a: the envelopes as a JSON list.`,
 		Examples: `$ tutti inbox read
@@ -175,7 +177,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 		Short: "take one message, and print it",
 		Args:  "<id>",
 		Flags: []Flag{
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox; under h2a it must be given"},
+			{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox; under h2a it must be given"},
 			{Name: "envelope", Kind: Text, Value: "id", Under: H2A, Offer: Messages, Help: "the id of the message"},
 		},
 		Does:     "Moves a message into the archive and prints it. Of many that take one message one gets it.",
@@ -206,7 +208,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 	{
 		Name: "outbox read", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runOutboxRead, Bus: true,
 		Short:    "print everything that was sent",
-		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose outbox; under h2a it must be given"}},
+		Flags:    []Flag{{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose outbox; under h2a it must be given"}},
 		Does:     "Prints the copies of what was sent in the order of their ids. Under h2a: the envelopes as a JSON list.",
 		Examples: "$ tutti outbox read",
 		Exit:     exitMail,
@@ -217,10 +219,11 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 		Args:  "<id>",
 		Flags: []Flag{
 			{Name: "id", Kind: Text, Value: "id", Under: H2A, Offer: Threads, Help: "the thread"},
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "as whom; under h2a it must be given"},
+			{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "as whom; under h2a it must be given"},
 			{Name: "trace", Kind: Switch, Under: Tutti, Help: "what became of the messages, in place of the messages"},
 		},
-		Does: "Shows all messages of a thread that you received, took or sent, by time. An id of a message stands for its thread.\n\n" +
+		Does: "Shows all messages of a thread that you received, took or sent, by time. An id of a message stands for its thread. " +
+			"If you are the user and name no agent, it looks through the mailboxes of all agents whose keys are here, and shows who wrote to whom.\n\n" +
 			"--trace tells of each, or of the one message whose id is given, what is on record, with times (UTC): stored in the mailbox; " +
 			"pushed, which is each attempt to have its reader look, and by what (notification, rewake, queue, channel, nudge, desktop, stop, hook); failed, with why; " +
 			"offered, which is claimed by a reader; shown, which is proven; taken, which is acknowledged. With --json a list of " +

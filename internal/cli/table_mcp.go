@@ -11,7 +11,7 @@ var mcpVerbs = []Verb{
 			{Name: "name", Kind: Text, Value: "name", Help: "how the agent is shown to others"},
 			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Help: "what the session of --auto-open is interested in"},
 			{Name: "tools", Kind: Text, Value: "set", Default: "all", Choices: []string{"all", "lean"}, Help: "which tools are offered: lean leaves out those of older programs"},
-			{Name: "wake", Kind: Text, Value: "kind", Help: "accepted for older settings; this server pushes, and types nothing"},
+			{Name: "wake", Kind: Text, Value: "kind", Help: "accepted for older settings; nudge in the [wake] settings decides whether an idle agent is woken by typing"},
 			{Name: "auto-upgrade", Kind: Switch, Help: "accepted for older settings; nothing is installed"},
 			{Name: "no-restart", Kind: Switch, Help: "accepted for older settings"},
 			{Name: "upgrade-check", Kind: Switch, Help: "accepted for older settings; nothing is asked of the network"},

@@ -2,7 +2,7 @@ package cli
 
 var searchVerbs = []Verb{
 	{
-		Name: "search", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MinArgs: 1, MaxArgs: -1, Bus: true,
+		Name: "search", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MinArgs: 1, MaxArgs: -1, Bus: true, Rare: true,
 		Short: "find a text in your mail: of the bus, and between projects",
 		Args:  "<text>...",
 		Flags: []Flag{

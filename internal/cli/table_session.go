@@ -84,22 +84,27 @@ $ tutti session resume reviewer --latest`,
 	{
 		Name: "session list", Under: Tutti, Group: GroupSessions, Halt: Reads, Run: runSessionList,
 		Short: "list your agents in tmux",
-		Flags: []Flag{registryFlag},
-		Does: `Lists the sessions of this folder: what the registry says of each, and what tmux says. Each tmux server that the
-registry names is asked once. "ended" is a program that has ended while tmux still shows its last screen, "gone" a session that
+		Flags: []Flag{{Name: "all", Kind: Switch, Help: "also sessions of other folders that have ended"}, hereFlag, registryFlag},
+		Does: `Lists the sessions of this folder, those of other folders that run, and the agents that you started by hand and that
+are live on a bus of yours (STATUS "live"). --here lists this folder's only. A folder is known after you started a session in it.
+With --json each has "kind" (tmux or headless), "machine" and "as_of".
+
+STATUS is what the registry says, FOUND what tmux says. Each tmux server is asked once. "ended" is a program that has ended while tmux still shows its last screen, "gone" a session that
 tmux does not know, "another" one of that name which is not the one of the registry, and "?" means that tmux did not answer.`,
 		Wont: "It changes nothing, and does not look what an agent does: tutti session status does.",
 		Examples: `$ tutti session list
+$ tutti session list --here
 $ tutti session list --registry ~/api/.hermes/agent-sessions.yaml`,
-		Exit: "0 done; 1 wrong usage, or there is no registry; 3 a file could not be read",
+		Exit: "0 done; 1 wrong usage, or the registry that you named does not exist; 3 a file could not be read",
 		See:  "status",
 	},
 	{
 		Name: "session status", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionStatus,
 		Short: "say what became of your agents in tmux, and what they do",
 		Args:  "[<name>]",
-		Flags: []Flag{sessionFlag, registryFlag},
-		Does: `Compares the registry with the world and changes neither. For each session: what its row says, whether tmux has it,
+		Flags: []Flag{sessionFlag, hereFlag, registryFlag},
+		Does: `Compares the registries of this machine with the world and changes neither: that of this folder, and the running sessions
+of others; --here shows this folder's only. For each session: what its row says, whether tmux has it,
 what the agent does (working, idle, asking its user, limited by its provider, dead), the program in front, the folder, the
 conversation that can be taken up again, and the job. A word with a question mark is read from the screen, which is a guess.
 
@@ -110,7 +115,7 @@ lives. H: the session of that name belongs to somebody else. ?: tmux did not ans
 		Wont: "It mends nothing: tutti session monitor does, and tutti session stop ends what runs on.",
 		Examples: `$ tutti session status
 $ tutti session status api-creator-claude --json`,
-		Exit: "0 done, whatever was found; 1 wrong usage, no such session, or no registry that can be read; 3 a file could not be read",
+		Exit: "0 done, whatever was found; 1 wrong usage, no such session, or the registry that you named cannot be read; 3 a file could not be read; 6 sessions of several folders have that name",
 		See:  "status",
 	},
 }
@@ -122,11 +127,11 @@ var screenVerbs = []Verb{
 		Short: "print what an agent in tmux shows",
 		Args:  "[<name>]",
 		Flags: []Flag{
-			sessionFlag, registryFlag,
+			sessionFlag, hereFlag, registryFlag,
 			{Name: "lines", Kind: Count, Value: "n", Default: "the screen", Help: "this many of the last lines, also those that have left the screen"},
 		},
-		Does: `Prints the screen of a session, without colours and control characters. Without a name it is the one that runs. When the
-session is gone it prints what its row has kept of it, and says so.`,
+		Does: `Prints the screen of a session, without colours and control characters. Without a name it is the one that runs. A name is
+looked up in this folder, then in the other folders of this machine. When the session is gone it prints what its row has kept of it, and says so.`,
 		Wont: "It presses no key, and does not change the size of the window.",
 		Examples: `$ tutti session capture api-creator-claude
 $ tutti session capture --lines 200`,
@@ -136,10 +141,10 @@ $ tutti session capture --lines 200`,
 		Name: "session attach", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionAttach, TextOnly: true,
 		Short: "show an agent in this terminal",
 		Args:  "[<name>]",
-		Flags: []Flag{sessionFlag, registryFlag},
+		Flags: []Flag{sessionFlag, hereFlag, registryFlag},
 		Does: `Shows a session in this terminal until you leave it: Ctrl-b, then d, unless you gave tmux another key. Leaving ends
 nothing: the agent goes on. What you type goes to the agent. Where this terminal shows another session of the same tmux server it
-is switched to this one. Without a name it is the one that runs.`,
+is switched to this one. Without a name it is the one that runs. A name is looked up in all folders of this machine.`,
 		Wont:     "It does not look whether the agent waits for an answer: that you see.",
 		Examples: `$ tutti session attach api-creator-claude`,
 		Exit:     "0 you have left; 1 wrong usage, no terminal, no such session, or it is not there; 3 tmux did not answer; 6 several run and none was named; 8 the session of that name belongs to somebody else",

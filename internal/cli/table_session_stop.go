@@ -7,9 +7,10 @@ var stopSessionVerbs = []Verb{{
 	Flags: []Flag{
 		sessionFlag,
 		{Name: "reason", Kind: Text, Value: "text", Default: "manual_stop", Help: "why, for the registry: a text, or a word such as api_error"},
-		{Name: "all", Kind: Switch, Help: "every session of the registry that runs"},
+		{Name: "all", Kind: Switch, Help: "every session that runs, on this machine"},
+		hereFlag,
 		{Name: "purge-conversation", Kind: Switch, Help: "also delete the conversation for good; it asks first"},
-		{Name: "yes", Kind: Switch, Help: "do not ask before the conversation is deleted"},
+		{Name: "yes", Kind: Switch, Help: "do not ask: before the conversation is deleted, or with --all before sessions of other folders are stopped"},
 		{Name: "force", Kind: Switch, Help: "also a session of that name that is not the one of the registry, or that the registry calls ended"},
 		{Name: "force-no-yaml", Kind: Switch, Help: "also a session of tmux that the registry does not have; no row is made"},
 		{Name: "grace", Kind: Duration, Value: "time", Default: "as long as such a program takes: 3s, codex 8s", Help: "how long it may take to end, before it is made to"},
@@ -26,6 +27,11 @@ var stopSessionVerbs = []Verb{{
 conversation go into the registry, so that "tutti session resume" can take it up again. Stopping a session that is stopped does
 nothing, and one that tmux has lost is only written down.
 
+A name is looked up in this folder and among the running sessions of other folders. Where several match, nothing is stopped and
+the lines to choose from are printed. --all stops every session of this machine and asks before it reaches other folders.
+Without a terminal it leaves those running unless you add --yes, and --purge-conversation never reaches them. --here restricts
+both to this folder.
+
 What loses least comes first. Its own exit command is typed where the program waits for its user for certain; where a question
 is open, or may be, Escape is pressed, and no Enter, which would answer it with yes. Then it is told to end by signals while its
 terminal is there, then its tmux session goes, then what is left is killed. What has left its parent and its terminal is found
@@ -41,7 +47,7 @@ key. To begin anew, stop it and create it. A tmux server that was started in the
 $ tutti session stop api-creator-claude --reason api_error
 $ tutti session stop --session api-creator-claude --purge-conversation --yes
 $ tutti session stop --all`,
-	Exit: "0 done, or it was stopped already; 1 wrong usage, not in the registry, or refused; 3 a file or tmux could not be reached; 7 something of it is still alive; " +
+	Exit: "0 done, or it was stopped already; 1 wrong usage, not in the registry, or refused; 3 a file or tmux could not be reached; 6 sessions of several folders have that name; 7 something of it is still alive; " +
 		"8 tmux has a session of that name which is another one; 130 interrupted: do it again",
 	See: "session list, job cancel",
 }}

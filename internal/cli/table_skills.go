@@ -28,7 +28,7 @@ With --sessions it puts the skills tmux-agent-orchestrate-create, -resume, -stop
 .agents/skills, where people's instructions call their scripts (bash .agents/skills/tmux-agent-orchestrate-stop/scripts/stop_session.sh
 --session NAME), and into the folders of the programs that are found. Each script is one line that calls the verb of tutti with the
 same arguments.`,
-	Wont: "A skill that you wrote or edited is left alone without --force, and so is a file behind a link. It registers no server: without one the agents use the shell.",
+	Wont: "It deletes no skill that you wrote or edited: that is kept beside under a dated name, which is printed. Under h2a, and of the skills of --sessions, it is left alone without --force. A file behind a link is left alone. It registers no server: without one the agents use the shell.",
 	Examples: `$ tutti install-skills
 $ tutti install-skills --host codex --scope project
 $ tutti install-skills --print | less

@@ -6,7 +6,7 @@ var watchVerbs = []Verb{
 		Short: "follow mail and agents as they come",
 		Flags: []Flag{
 			{Name: "all", Kind: Switch, Help: "everybody's mailboxes"},
-			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox"},
+			{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox"},
 			{Name: "once", Kind: Switch, Help: "end after the first message, or the first agent that came or went"},
 		},
 		Does: `Prints a line for each message that arrives and for each session of an agent that joins or leaves, until it is
@@ -19,7 +19,7 @@ While the halt switch is on it stays and is silent, and says how many messages c
 		Examples: `$ tutti watch
 $ tutti watch --all --json
 $ tutti watch --once --timeout 10m`,
-		Exit: "0 --once and something came; 1 wrong usage, or nobody can be told; 2 there is no bus or no mailbox; 3 a file could not be read, or --timeout passed; 130 interrupted",
+		Exit: "0 --once and something came; 1 wrong usage, or nobody can be told; 2 there is no bus, no such agent, or no mailbox; 3 a file could not be read, or --timeout passed; 130 interrupted",
 		See:  "receive, status",
 	},
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -60,6 +61,7 @@ const (
 // A Flag is one flag of a verb.
 type Flag struct {
 	Name    string // without the dashes
+	Alias   string // another name under tutti, which help does not show
 	Kind    ValueKind
 	Value   string // the word that stands for the value in help, "" for a switch
 	Default string // as help shows it
@@ -245,7 +247,16 @@ func (v *Verb) flag(under Names, name string) int {
 	return -1
 }
 
-// at returns the flag at a place that flag returned.
+// typed is flag for a name from a command line, where a flag may also be called by its alias.
+func (v *Verb) typed(under Names, name string) int {
+	place := v.flag(under, name)
+	if place >= 0 || v == nil || under != Tutti || name == "" {
+		return place
+	}
+	return slices.IndexFunc(v.Flags, func(f Flag) bool { return f.Alias == name && (f.Under == 0 || f.Under&under != 0) })
+}
+
+// at returns the flag at a place that flag or typed returned.
 func (v *Verb) at(i int) *Flag {
 	if v == nil {
 		return &globals[i]

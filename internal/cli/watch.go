@@ -62,6 +62,9 @@ func (c *Call) mailboxes(ctx context.Context, w *app.World) (whose string, list 
 	if err != nil {
 		return "", nil, withFlag(err, "--instance")
 	}
+	if err := c.knownSpeaker(ctx, w, reader); err != nil {
+		return "", nil, err
+	}
 	return string(reader.Instance), func(ctx context.Context) ([]string, error) {
 		sources, err := w.Mail.Sources(ctx, reader.Instance)
 		owners := make([]string, 0, len(sources))

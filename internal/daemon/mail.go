@@ -13,6 +13,7 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/app"
 	"tutti/internal/canonjson"
+	"tutti/internal/driver"
 	"tutti/internal/halt"
 	"tutti/internal/identity"
 	"tutti/internal/mailbox"
@@ -198,10 +199,14 @@ func (m *mailer) came(ctx context.Context, e *watch.Event) error {
 	from := e.Message.Actor.Instance
 	m.noted(who, from, e.Message.ID)
 	found, err := m.World.Book.Resolve(ctx, string(who), time.Now())
-	if err != nil || found.Live > 0 {
+	if err != nil || found.Live > 0 && wakeable(who) {
 		return err
 	}
-	text := fmt.Sprintf("for %s, which has no session, from %s (%s)", who, from, verdict(e.Verdict))
+	why := "which has no session"
+	if found.Live > 0 {
+		why = "which cannot be woken"
+	}
+	text := fmt.Sprintf("for %s, %s, from %s (%s)", who, why, from, verdict(e.Verdict))
 	if who.Host() == identity.Human {
 		text = fmt.Sprintf("for %s, from %s (%s): tutti receive", who, from, verdict(e.Verdict))
 	}
@@ -212,6 +217,12 @@ func (m *mailer) came(ctx context.Context, e *watch.Event) error {
 		o.Str("signature", verdict(e.Verdict))
 	}})
 	return nil
+}
+
+// wakeable tells whether the program of an agent can be woken while it is idle. One that is not known might be.
+func wakeable(who address.Instance) bool {
+	d, ok := driver.Kind(who.Host())
+	return !ok || d.Wake.Can()
 }
 
 func verdict(v *trust.Verdict) string {
@@ -278,7 +289,7 @@ const maxWaiting = 5
 
 // sayWaiting names those with the most recent mail.
 func (m *mailer) sayWaiting(all []waitingBox) {
-	all = slices.DeleteFunc(all, func(b waitingBox) bool { return b.live })
+	all = slices.DeleteFunc(all, func(b waitingBox) bool { return b.live && wakeable(b.who) })
 	newest := func(b waitingBox) int64 {
 		var at int64
 		for _, msg := range b.unread {

@@ -196,7 +196,7 @@ func (d *Drum) due(ctx context.Context, r *room, e *Entry, request string, now t
 	case err != nil:
 		return idles, err
 	case !on:
-		d.once(who, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone: its user has not let it go on since the halt (tutti resume --session %s)", who, who)})
+		d.once(who, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone: its user has not let it go on since the halt", who)})
 		return idles, nil
 	}
 	if d.o.Reach != nil {

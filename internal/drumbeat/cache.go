@@ -141,7 +141,7 @@ func parseMember(d store.Doc) (*member, error) {
 
 // present tells whether a session counts at a time.
 func (m *member) present(now time.Time) bool {
-	return !presence.Expired(m.Session, now, presence.Expiry)
+	return !presence.Absent(m.Session, now, presence.Expiry)
 }
 
 // there tells whether a session lives on this machine, or once did.

@@ -17,7 +17,7 @@ import (
 // TestAgentsHearHooks: what a hook said is what the model of the program was sent: at the beginning of a conversation, at a
 // prompt, after a tool, and at the end of a turn, where it makes one more turn and no second one.
 func TestAgentsHearHooks(t *testing.T) {
-	for _, a := range []agent{claude("197"), claude("329"), codex, gemini} {
+	for _, a := range []agent{claude("197"), claude("330"), codex, gemini} {
 		t.Run(a.name, func(t *testing.T) {
 			agentPrograms(t)
 			home := t.TempDir()
@@ -76,7 +76,7 @@ func TestAgentsHearHooks(t *testing.T) {
 					if i >= from {
 						want = 1
 					}
-					if text == stop && a.name == "claude-329" {
+					if text == stop && a.name == "claude-330" {
 						want *= 2 // it says the reason of a turn twice, as feedback and as a note of its own
 					}
 					if got != want {

@@ -133,7 +133,7 @@ func (s *shop) untilIn(what string, f func() bool) {
 // TestJobs: a job is typed into the session of an agent program, its hooks tell what becomes of it, its own word completes it, and a
 // person makes that true; with the session it ends.
 func TestJobs(t *testing.T) {
-	for _, version := range []string{"197", "329"} {
+	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			wait := make(chan struct{})

@@ -52,7 +52,7 @@ func TestLives(t *testing.T) {
 		args  []string
 	}{
 		{seated("197"), move{tool: "Bash", args: remove}, []string{"--permission-mode", "default"}},
-		{seated("329"), move{tool: "Bash", args: remove}, []string{"--permission-mode", "default"}},
+		{seated("330"), move{tool: "Bash", args: remove}, []string{"--permission-mode", "default"}},
 		{askingCodex, move{tool: "exec_command", args: object{"cmd": "rm -rf build/out", "sandbox_permissions": "require_escalated", "justification": "May I?"}}, nil},
 		{withGemini, move{tool: "run_shell_command", args: remove}, []string{"-m", "gemini-2.5-flash"}},
 		{askingOpencode, move{tool: "bash", args: remove}, nil},

@@ -15,7 +15,7 @@ import (
 
 // Each pair is two different programs of one user: one home, one project, the bus that is meant when nothing is said.
 var pairs = []struct{ asks, answers agent }{
-	{claude("329"), codex},
+	{claude("330"), codex},
 	{codex, claude("197")},
 	{gemini, opencode},
 	{opencode, gemini},

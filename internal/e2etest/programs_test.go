@@ -39,7 +39,7 @@ type desk struct {
 	serve []string // how the server is started
 }
 
-var agents = []agent{claude("197"), claude("329"), codex, gemini, opencode}
+var agents = []agent{claude("197"), claude("330"), codex, gemini, opencode}
 
 func claude(version string) agent {
 	return agent{
@@ -58,7 +58,7 @@ func claude(version string) agent {
 				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 			}
 		},
-		list: []string{"mcp", "list"}, connected: "Connected", deferred: version == "329",
+		list: []string{"mcp", "list"}, connected: "Connected", deferred: version == "330",
 	}
 }
 

@@ -31,7 +31,7 @@ func TestAgentsShakeHands(t *testing.T) {
 		ends            string // how the server is bidden to end: the first that comes of several ways
 	}{
 		{claude("197"), "initialize", "claude-code", "2025-11-25", "interrupt"},
-		{claude("329"), "server/discover", "claude-code", "2025-11-25", "interrupt"},
+		{claude("330"), "server/discover", "claude-code", "2025-11-25", "interrupt"},
 		{codex, "initialize", "codex-mcp-client", "2025-06-18", "terminated, end of input"}, // both at once, and then it is killed
 		{gemini, "initialize", "gemini-cli-mcp-client", "2025-06-18", "terminated"},
 		{opencode, "initialize", "opencode", "2025-11-25", "end of input"}, // it may also find the server behind the wire, and end it
@@ -171,7 +171,7 @@ func (s start) variable(name string) string {
 // is told it in that way and is secret is written nowhere.
 func TestClaudeNamesItsConversation(t *testing.T) {
 	const id = "0b5e4d1c-7a0f-4e2b-9c55-0d6f3b1a2c3d"
-	for _, version := range []string{"197", "329"} {
+	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			a := claude(version)
 			d, path := wired(t, a, step{tool: "tutti_status", args: with(object{})})
@@ -195,7 +195,7 @@ func TestClaudeNamesItsConversation(t *testing.T) {
 			if starts != 2 {
 				t.Errorf("the server was started %d times, want twice", starts)
 			}
-			if (len(secrets) > 0) != (version == "329") {
+			if (len(secrets) > 0) != (version == "330") {
 				t.Errorf("the servers were told %d secrets", len(secrets))
 			}
 			for _, folder := range []string{"bus", ".local", ".config"} {
@@ -279,7 +279,7 @@ func TestTerminalsClose(t *testing.T) {
 	shy.setUp = func(t *testing.T, d desk) {
 		d.write(t, ".gemini/settings.json", compact(offlineGemini))
 	}
-	for _, a := range []agent{seated("197"), seated("329"), screenCodex(t), shy, opencode} {
+	for _, a := range []agent{seated("197"), seated("330"), screenCodex(t), shy, opencode} {
 		t.Run(a.name, func(t *testing.T) {
 			var args []string
 			if a.host == "codex" {

@@ -191,7 +191,7 @@ func TestSessions(t *testing.T) {
 		args    []string
 	}{
 		{seated("197"), false, []string{"--allowedTools", "mcp__h2a", "--permission-mode", "default"}},
-		{seated("329"), true, []string{"--allowedTools", "mcp__h2a", "--permission-mode", "default"}},
+		{seated("330"), true, []string{"--allowedTools", "mcp__h2a", "--permission-mode", "default"}},
 		{screenCodex(t), true, []string{"--dangerously-bypass-hook-trust"}},
 		{inGemini, false, []string{"-m", "gemini-2.5-flash", "--yolo"}},
 	} {
@@ -242,7 +242,7 @@ func TestSessions(t *testing.T) {
 func TestSessionSilent(t *testing.T) {
 	inGemini := gemini
 	inGemini.setUp = func(t *testing.T, d desk) { d.write(t, ".gemini/settings.json", compact(offlineGemini)) }
-	for _, a := range []agent{seated("197"), seated("329"), inGemini} {
+	for _, a := range []agent{seated("197"), seated("330"), inGemini} {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			s := gather(t, a, false)
@@ -316,7 +316,7 @@ func TestSessionAsks(t *testing.T) {
 		agent agent
 		asks  string
 	}{
-		{seated("329"), "it asks whether this folder is trusted"},
+		{seated("330"), "it asks whether this folder is trusted"},
 		{gemini, "it asks whether this folder is trusted"},
 	} {
 		a := c.agent

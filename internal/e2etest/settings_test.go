@@ -34,7 +34,7 @@ func sending(t *testing.T, home string) step {
 }
 
 func TestClaudeAsksForPermission(t *testing.T) {
-	for _, version := range []string{"197", "329"} {
+	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			a := claude(version)
 			a.ask = func(prompt string) []string { return []string{"-p", prompt} }
@@ -59,7 +59,7 @@ func TestClaudeAsksForPermission(t *testing.T) {
 }
 
 func TestClaudeLoadsAlways(t *testing.T) {
-	a := claude("329")
+	a := claude("330")
 	a.setUp = func(t *testing.T, d desk) {
 		d.typed(t, "claude mcp add-json ")
 	}

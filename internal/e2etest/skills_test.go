@@ -57,9 +57,9 @@ func TestAgentsReadTheSkill(t *testing.T) {
 		reaches string // beside the text
 	}{
 		{agent: claude("197"), typed: "go", tool: "Skill", args: object{"skill": "h2a", "args": "status now"}, reaches: "status now"},
-		{agent: claude("329"), typed: "go", tool: "Skill", args: object{"skill": "h2a", "args": "status now"}, reaches: "status now"},
+		{agent: claude("330"), typed: "go", tool: "Skill", args: object{"skill": "h2a", "args": "status now"}, reaches: "status now"},
 		{agent: claude("197"), typed: "/h2a status now", reaches: "ARGUMENTS: status now"},
-		{agent: claude("329"), typed: "/h2a status now", reaches: "ARGUMENTS: status now"},
+		{agent: claude("330"), typed: "/h2a status now", reaches: "ARGUMENTS: status now"},
 		{agent: codex, typed: "$h2a status now", reaches: "$h2a status now"},
 		{agent: gemini, typed: "go", tool: "activate_skill", args: object{"name": "h2a"}, flags: []string{"--approval-mode", "yolo"}},
 		{agent: gemini, typed: "/h2a status now", reaches: `\n\n/h2a status now`},

@@ -36,7 +36,7 @@ func TestStops(t *testing.T) {
 		args  []string
 	}{
 		{seated("197"), move{tool: "Bash", args: touch}, []string{"--permission-mode", "default"}},
-		{seated("329"), move{tool: "Bash", args: touch}, []string{"--permission-mode", "default"}},
+		{seated("330"), move{tool: "Bash", args: touch}, []string{"--permission-mode", "default"}},
 		{askingCodex, move{tool: "exec_command", args: object{"cmd": "touch approved", "sandbox_permissions": "require_escalated", "justification": "May I?"}}, nil},
 		{withGemini, move{tool: "run_shell_command", args: touch}, []string{"-m", "gemini-2.5-flash"}},
 	} {

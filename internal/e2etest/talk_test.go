@@ -123,10 +123,10 @@ func TestFourAgentsTalk(t *testing.T) {
 	agentPrograms(t)
 	home := t.TempDir()
 	all := map[string]*party{}
-	for _, a := range []agent{claude("197"), claude("329"), codex, gemini} {
+	for _, a := range []agent{claude("197"), claude("330"), codex, gemini} {
 		all[a.name] = enters(t, registered(a), home)
 	}
-	ana, bob, cleo, dora := all["claude-197"], all["codex"], all["gemini"], all["claude-329"]
+	ana, bob, cleo, dora := all["claude-197"], all["codex"], all["gemini"], all["claude-330"]
 
 	const (
 		ask, pass, ahead, answer = "Which tables does \"schema 7\" have?", "The index is yours, not mine: which tables?", "I know two, größer als gedacht. And you?", "Three: <a>, {b} & c."
@@ -258,7 +258,7 @@ func TestFourAgentsTalk(t *testing.T) {
 	answers(bob, ana.me, fmt.Sprintf(bye, bob.d.agent.name))
 	answers(cleo, ana.me, fmt.Sprintf(bye, cleo.d.agent.name))
 	answers(dora, ana.me, thanks)
-	answers(ana, "", "Agreed, says claude-329.", "Agreed, says codex.", "Agreed, says gemini.")
+	answers(ana, "", "Agreed, says claude-330.", "Agreed, says codex.", "Agreed, says gemini.")
 
 	files, err := filepath.Glob(filepath.Join(home, "h2a-workspace/.h2a/outbox/*/*.json"))
 	if err != nil || len(files) != 10 {

@@ -251,7 +251,7 @@ func seated(version string) agent {
 
 // TestClaudeIsNudged: without hooks the fixed sentence is typed, once the screen is seen to be idle.
 func TestClaudeIsNudged(t *testing.T) {
-	for _, version := range []string{"197", "329"} {
+	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			a := seated(version)
 			set := a.setUp
@@ -276,7 +276,7 @@ func TestClaudeIsNudged(t *testing.T) {
 }
 
 func TestClaudeIsWoken(t *testing.T) {
-	for _, version := range []string{"197", "329"} {
+	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			a := seated(version)
 			s := sit(t, a, nil)
@@ -290,7 +290,7 @@ func TestClaudeIsWoken(t *testing.T) {
 // TestClaudeGoesOn: an agent is woken after its user broke a turn off, of which no hook tells, and after he began a new conversation in
 // the same program.
 func TestClaudeGoesOn(t *testing.T) {
-	for _, version := range []string{"197", "329"} {
+	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			const long = "think about it for long"
 			over := make(chan struct{})
@@ -344,7 +344,7 @@ func TestClaudeGoesOn(t *testing.T) {
 
 // TestClaudeIsNotHeldUp: a task without a screen ends when it is done, although a hook would wait for mail.
 func TestClaudeIsNotHeldUp(t *testing.T) {
-	for _, version := range []string{"197", "329"} {
+	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			agentPrograms(t)
 			home := t.TempDir()
@@ -366,7 +366,7 @@ func TestClaudeIsNotHeldUp(t *testing.T) {
 // TestClaudeTakesBack: a prompt that its user breaks off before the model answers goes back to where it was typed, and the mail that came
 // with it is gone from the conversation. The next prompt brings it again.
 func TestClaudeTakesBack(t *testing.T) {
-	for _, version := range []string{"197", "329"} {
+	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			const first, second, text = "think about it for long", "go on with something else", "mail that came with a prompt"
 			a := seated(version)

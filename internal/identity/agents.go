@@ -23,6 +23,8 @@ type Facts struct {
 	Login     func() string    // of the user, as the system knows it
 	Terminal  func() bool      // there is a controlling terminal
 	Ancestors func() []Process // the parent first, then its parent, and so on
+	Reclaims  bool             // the command speaks the grammar of existing programs, see Request.Reclaims
+	Leader    func() proc.ID   // the process that leads the session of the terminal; zero when unknown
 }
 
 // The variables that name a conversation, and those that give one away without naming it. CODEX_HOME and the like are the

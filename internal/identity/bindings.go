@@ -27,6 +27,9 @@ type Binding struct {
 	Scope   string  // under which it speaks, "" is DefaultScope
 	Process proc.ID // the agent program that is this instance; zero: not known
 	Through proc.ID // the process by which it was recognised, through which it was started; zero: by itself
+	Named   bool    // the agent got a name of its own: a conversation without a name does not take it over
+	Shared  bool    // Process serves several windows at a time, so that it does not tell which agent this is
+	Folder  string  // path, device and inode of the folder, see Place.Folder; "": not known
 }
 
 var bindingsLog = store.Key{Kind: store.Bindings}
@@ -36,7 +39,7 @@ var bindingsLog = store.Key{Kind: store.Bindings}
 const newestOf = 32
 
 // bindings is how the log of bindings is searched.
-var bindings = store.Projection{Name: "identity-bindings", Version: 2, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
+var bindings = store.Projection{Name: "identity-bindings", Version: 3, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 	b, err := parseBinding(line)
 	if err != nil {
 		return nil, 0, nil, err
@@ -44,6 +47,9 @@ var bindings = store.Projection{Name: "identity-bindings", Version: 2, Make: fun
 	keys := []string{sessionKey(b.Host, b.Session)}
 	if b.Workspace != "" {
 		keys = append(keys, workspaceKey(b.Host, b.Workspace))
+	}
+	if b.Folder != "" {
+		keys = append(keys, folderKey(b.Host, b.Folder))
 	}
 	if b.Process.PID != 0 {
 		keys = append(keys, processKey(b.Process))
@@ -63,6 +69,10 @@ func workspaceKey(host, workspace string) string {
 	return "w\x00" + address.Canonical(host+":x") + "\x00" + address.Canonical(workspace)
 }
 
+func folderKey(host, folder string) string {
+	return "f\x00" + address.Canonical(host+":x") + "\x00" + folder
+}
+
 func processKey(id proc.ID) string {
 	b := append([]byte("p\x00"), id.Boot...)
 	b = append(b, 0)
@@ -76,7 +86,7 @@ var errNoBinding = errors.New("line is no binding")
 // parseBinding reads a line. An instance of another host than the line's is refused: a binding must not lend an agent the
 // id of a person, or of an agent of another kind, whose keys happen to lie in the same keyring.
 func parseBinding(line []byte) (Binding, error) {
-	keys := [...]string{"host", "providerSessionId", "workspaceId", "instance", "agentUuid", "at", "scope", "process", "through"}
+	keys := [...]string{"host", "providerSessionId", "workspaceId", "instance", "agentUuid", "at", "scope", "process", "through", "named", "shared", "folder"}
 	var v [len(keys)][]byte
 	if !canonjson.Pick(line, keys[:], v[:]) {
 		return Binding{}, errNoBinding
@@ -91,6 +101,9 @@ func parseBinding(line []byte) (Binding, error) {
 		return Binding{}, errNoBinding
 	}
 	b.Process, b.Through = parseProcess(v[7]), parseProcess(v[8])
+	b.Named, _ = canonjson.Bool(v[9])
+	b.Shared, _ = canonjson.Bool(v[10])
+	b.Folder = text(11)
 	return b, nil
 }
 
@@ -123,6 +136,13 @@ func (b Binding) line() []byte {
 	}
 	appendProcess(&o, "process", b.Process)
 	appendProcess(&o, "through", b.Through)
+	if b.Named {
+		o.Bool("named", true)
+	}
+	if b.Shared {
+		o.Bool("shared", true)
+	}
+	o.Opt("folder", b.Folder)
 	return o.Bytes()
 }
 

@@ -23,7 +23,10 @@ type Request struct {
 	Source   string           // where Session comes from, see SourceEnv; "" is SourceNone
 	Name     string           // brought by the user; an agent with a name is one of its own
 	Title    string           // the host's own name of the conversation: for a new id, when there is no Name
-	Apart    bool             // started as a session of its own: does not go on under the id of the workspace
+	Apart    bool             // started as a session of its own, which no other conversation shares
+	Named    bool             // Title is a name that the user gave: nobody without that name goes on as this agent
+	Serves   bool             // a server that does not know its conversation: no agent is made while another one is live, see ErrUnnamed
+	Reclaims bool             // goes on under the newest id of the workspace, live or not, as existing programs do
 	Was      address.Instance // under which it goes on if that is ours, where its conversation is bound to none
 	Minted   Minted           // what a new agent gets, if it was made before; see [Keeper.Mint]
 	Scopes   []string         // of a new registration; empty is DefaultScope
@@ -34,6 +37,10 @@ type Request struct {
 	// Process is the agent program, not the command that connects it. What it starts later speaks as this instance. A
 	// person's shell is none: a binding that names one is not looked for.
 	Process proc.ID
+	// Shared says that Process serves several windows, each of which may be an agent of its own. Windows counts those that are open in
+	// the folder of the request, 0 where that is not known; nil: it is not.
+	Shared  bool
+	Windows func() int
 	// Above are the processes through which that program was started, the nearest first: it is one of them to whom only they
 	// were known.
 	Above []proc.ID
@@ -149,6 +156,9 @@ func label(name string) string {
 // fallback is the conversation of an agent whose host tells none: the workspace stands for it.
 func fallback(host, workspace string) string { return "fallback:" + host + ":" + workspace }
 
+// standsFor tells whether the session of a binding is no conversation, but stands for one that nobody has named.
+func standsFor(session string) bool { return strings.HasPrefix(session, "fallback:") }
+
 // A claim is one Connect at work.
 type claim struct {
 	k      *Keeper
@@ -160,6 +170,8 @@ type claim struct {
 	uuid    string
 	through proc.ID          // by which the program was recognised
 	refused address.Instance // the newest id that was ours and is no longer active
+	busy    address.Instance // the agent of the transcript, which another conversation is using
+	number  int              // of a new agent in its series
 }
 
 // settle finds the binding that holds, or adds one, with nothing added by others in between.
@@ -196,6 +208,14 @@ func (c *claim) settle(ctx context.Context) error {
 
 // known returns the binding under which the agent goes on. complete: it says already what this request would add.
 func (c *claim) known(ctx context.Context) (b Binding, complete bool, err error) {
+	if c.q.Reclaims {
+		return c.reclaimed(ctx)
+	}
+	return c.chosen(ctx)
+}
+
+// reclaimed is known in the way of existing programs: what the workspace was last is what comes next.
+func (c *claim) reclaimed(ctx context.Context) (b Binding, complete bool, err error) {
 	own, err := c.k.find(ctx, sessionKey(c.q.Host, c.session()))
 	if err != nil {
 		return Binding{}, false, err
@@ -219,7 +239,7 @@ func (c *claim) known(ctx context.Context) (b Binding, complete bool, err error)
 	if c.q.Name != "" || c.q.Apart {
 		return Binding{}, false, nil
 	}
-	there, err := c.k.find(ctx, workspaceKey(c.q.Host, c.result.Workspace.ID))
+	there, err := c.k.inWorkspace(ctx, c.q.Host, c.result.Workspace.ID, c.q.Place, c.now)
 	if err != nil {
 		return Binding{}, false, err
 	}
@@ -249,7 +269,11 @@ func (c *claim) running(ctx context.Context) (Binding, error) {
 	if c.q.Name != "" {
 		return Binding{}, nil
 	}
-	here := workspaceKey(c.q.Host, c.result.Workspace.ID)
+	ids, err := c.k.workspaces(ctx, c.result.Workspace.ID, c.q.Place, c.now)
+	if err != nil {
+		return Binding{}, err
+	}
+	here := folder{ids: ids}
 	for _, id := range append([]proc.ID{c.q.Process}, c.q.Above...) {
 		if id.PID == 0 {
 			continue
@@ -258,7 +282,10 @@ func (c *claim) running(ctx context.Context) (Binding, error) {
 		if err != nil {
 			return Binding{}, err
 		}
-		found = slices.DeleteFunc(found, func(b Binding) bool { return workspaceKey(b.Host, b.Workspace) != here })
+		found = slices.DeleteFunc(found, func(b Binding) bool {
+			return address.Canonical(b.Host+":x") != address.Canonical(c.q.Host+":x") || !here.has(b, c.q.Place) ||
+				b.Shared || !c.q.Reclaims && standsFor(b.Session) // that one was a guess, see chosen
+		})
 		b, err := c.provable(ctx, found)
 		if c.through = b.Through; b.Instance != "" && id != c.q.Process {
 			c.through = id
@@ -335,15 +362,15 @@ func covers(all []Binding, i address.Instance, p proc.ID) bool {
 func (c *claim) mint() (Binding, error) {
 	if c.minted == "" {
 		m, err := c.q.Minted, error(nil)
-		if m.instance == "" {
-			m, err = c.k.mint(c.q.Host, c.result.Name)
+		if m.instance == "" || c.number > 1 {
+			m, err = c.k.mint(c.q.Host, numbered(label(c.result.Name), c.number))
 		}
 		if err != nil {
 			return Binding{}, err
 		}
 		c.uuid, c.minted = m.uuid, m.instance
 	}
-	b := Binding{Instance: c.minted, UUID: c.uuid}
+	b := Binding{Instance: c.minted, UUID: c.uuid, Named: c.q.Name != "" || c.q.Named}
 	if len(c.q.Scopes) > 0 {
 		b.Scope = c.q.Scopes[0]
 	}
@@ -354,5 +381,10 @@ func (c *claim) mint() (Binding, error) {
 func (c *claim) binding(found Binding) Binding {
 	found.Host, found.Session, found.Workspace = c.q.Host, c.session(), c.result.Workspace.ID
 	found.At, found.Process, found.Through = stamp(c.now), c.q.Process, c.through
+	found.Shared = c.q.Shared && c.q.Process.PID != 0
+	found.Folder = ""
+	if c.q.Place.Folder != "" && !c.q.Place.Shared {
+		found.Folder = c.q.Place.key()
+	}
 	return found
 }

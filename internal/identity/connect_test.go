@@ -72,9 +72,10 @@ func TestConnectOrder(t *testing.T) {
 			{"other host, no conversation, again", Request{Host: "codex", Place: srvAPI}, Reclaim, "other host"},
 			{"a name of its own", Request{Host: "claude", Session: "c3", Name: "review", Place: srvAPI}, Mint, ""},
 			{"its conversation, now without the name", claude("c3"), Reclaim, "a name of its own"},
-			{"a session of its own", Request{Host: "claude", Session: "c4", Apart: true, Place: srvAPI}, Mint, ""},
+			{"a session of its own", Request{Host: "claude", Session: "c4", Apart: true, Named: true, Title: "tests", Place: srvAPI}, Mint, ""},
 			{"its conversation", claude("c4"), Reclaim, "a session of its own"},
-			{"newest of the workspace", claude("c5"), Reclaim, "a session of its own"},
+			{"new conversation without a name", claude("c5"), Reclaim, "first"},
+			{"the same in the original grammar", Request{Host: "claude", Session: "c7", Reclaims: true, Place: srvAPI}, Reclaim, "first"},
 			{"other folder", Request{Host: "claude", Session: "c6", Place: Place{Path: "/srv/web", Machine: "m1"}}, Mint, ""},
 			{"host in other case", Request{Host: "Claude", Session: "c1", Place: srvAPI}, Reclaim, "first"},
 			{"two shells: alpha", Request{Host: "codex", Name: "alpha", Place: srvAPI}, Mint, ""},
@@ -117,11 +118,13 @@ func TestConnectSameProcess(t *testing.T) {
 			{ask("c2", "", 100, srvAPI), scout.Instance},
 			{ask("d2", "", 200, srvAPI), other.Instance},
 			{ask("c3", "", 100, srvAPI), scout.Instance},
-			{ask("e1", "", 300, srvAPI), scout.Instance}, // the newest binding
 		} {
 			if r := connect(t, k, c.q, noon.Add(time.Duration(n+2)*time.Second)); r.Instance != c.want {
 				t.Errorf("conversation %s of process %d: %s, want %s", c.q.Session, c.q.Process.PID, r.Instance, c.want)
 			}
+		}
+		if r := connect(t, k, ask("e1", "", 300, srvAPI), noon.Add(30*time.Second)); r.Action != Mint || r.Instance.Channel() != "claude:api" {
+			t.Errorf("a conversation without a name beside two with one: %s %s, want a new claude:api", r.Action, r.Instance)
 		}
 		if r := connect(t, k, ask("c4", "", 100, Place{Path: "/srv/web", Machine: "m1"}), noon.Add(time.Minute)); r.Instance == scout.Instance {
 			t.Error("a program that serves several folders is one agent in all")
@@ -139,7 +142,7 @@ func TestConnectThroughWrapper(t *testing.T) {
 		var made [2]*Result
 		for n := range made {
 			made[n] = connect(t, k, Request{
-				Host: "codex", Session: "tmux:" + string(rune('a'+n)), Apart: true, Place: srvAPI, Process: id(100 * (n + 1)),
+				Host: "codex", Session: "tmux:" + string(rune('a'+n)), Apart: true, Named: true, Title: "s" + string(rune('a'+n)), Place: srvAPI, Process: id(100 * (n + 1)),
 			}, noon.Add(time.Second))
 		}
 		if made[0].Instance == made[1].Instance || made[0].Instance == plain.Instance {
@@ -171,7 +174,7 @@ func TestConnectThroughWrapper(t *testing.T) {
 		}
 		revokeAll(t, k, made[0].Instance)
 		again := Request{Host: "codex", Session: "tmux:again", Apart: true, Was: made[0].Instance, Place: srvAPI, Process: id(990)}
-		if r := connect(t, k, again, at); r.Action != Mint {
+		if r := connect(t, k, again, at); r.Instance == made[0].Instance {
 			t.Errorf("one that was revoked comes back: %+v", r)
 		}
 	})

@@ -7,10 +7,14 @@
 //
 // # Reclaim or mint
 //
-// First the binding of (host, conversation); else that of the agent program in that folder, or of a process through which it was
-// started; else the newest provable binding of (host, workspace), so that a new conversation goes on under the id that peers know; else a new id.
-// An agent that brings a name, or was started as a session of its own, does not go on under the workspace's id. Provable means: the private key lies in this user's keyring
-// and signs for a key that the registry holds active. An id that was revoked or offboarded is thus never taken up again:
+// A conversation goes on as the agent that its program already is in that folder, so that /clear and the like keep the agent; else as the
+// agent of its transcript, unless another program is using that one; else as the first agent of (host, folder) that no live
+// connection holds, the unnumbered one before the numbered ones. Only when all are live a new agent is made: api, api-2, api-3.
+// An agent that was named, or made for a session with a name, is not taken by a conversation that brings no name. A server that does
+// not know its conversation makes no agent while another one is live in the folder: [ErrUnnamed].
+// Existing programs reclaim by workspace instead ([Request.Reclaims]): the binding of the conversation, else of the process,
+// else the newest one of the workspace. Provable means: the private key is in this user's keyring
+// and signs for a key that the registry holds active. An id that was revoked or retired is thus never taken up again:
 // the agent gets a new one, and [Result.Notice] says so. A private key serves one id only; that of an older program's
 // channel is left where it is, and not copied.
 //
@@ -39,6 +43,8 @@ type Keeper struct {
 	Presence *presence.Presence
 	Ring     *keyring.Ring
 	Root     string // of the bus, as it stands in the endpoint of a registration
+	// Machine is asked which processes are alive; where it is empty no process counts as alive.
+	Machine presence.Machine
 }
 
 // Human is the host of people: human:ana:3f2a9c01b7de.

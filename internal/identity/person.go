@@ -32,7 +32,7 @@ func (k *Keeper) person(ctx context.Context, f *Facts, peek bool, now time.Time)
 		return s.as(b), nil
 	}
 	if peek {
-		return nil, &UnknownError{Who: login}
+		return nil, &UnknownError{Who: login, Person: true}
 	}
 	s.Instance, err = k.firstUse(ctx, login, now)
 	return s, err
@@ -61,10 +61,10 @@ func attendance(f *Facts, agent string) (role, via string) {
 	return RoleAgent, Unattended
 }
 
-// Attended tells whether a person can be there to decide: at a terminal, and not below an agent program.
+// Attended tells whether a person can be there to decide: at a terminal, and not below an agent CLI; see ForUser.
 func (f *Facts) Attended() bool {
-	role, _ := attendance(f, f.agent())
-	return role == RolePerson
+	c, err := f.ForUser("decide this")
+	return err == nil && c.Terminal
 }
 
 // firstUse makes the identity of a person. Of several commands at once all come to the same one. Once it is bound it is also

@@ -21,6 +21,9 @@ func (c *claim) finish(ctx context.Context, b Binding) error {
 		r.Action = Mint
 		r.Notice = c.notice()
 	}
+	if c.busy != "" && c.busy != b.Instance {
+		r.Notice = fmt.Sprintf("the agent of this transcript, %s, is in use by another conversation, so this one is %s: tell your peers its id", c.busy, b.Instance)
+	}
 	if err := c.k.register(ctx, c.registration(b), c.now); err != nil {
 		return err
 	}

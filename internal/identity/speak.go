@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type Speaker struct {
 	Via     string
 	Session string // id of the conversation, "" for a person
 	How     string // by which rule, for people
+	Named   bool   // by a flag or in the environment, so that the name may be wrong
 }
 
 // Unattended is the Via of a person's mailbox without the person.
@@ -55,7 +57,10 @@ func (e *NoIdentityError) Hint() string {
 }
 
 // An UnknownError reports a reader that has no identity and thus no mailbox yet.
-type UnknownError struct{ Who string }
+type UnknownError struct {
+	Who    string
+	Person bool // the user, and not an agent
+}
 
 func (e *UnknownError) Error() string { return e.Who + " has no mailbox on this bus yet" }
 
@@ -95,8 +100,8 @@ func (k *Keeper) speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Sp
 		return k.named(ctx, f, i, envInstance)
 	}
 	if q, variable := conversation(f, a); q.Session != "" {
-		q.Place = f.place()
-		return k.inConversation(ctx, q, variable, a.Peek, now)
+		q.Place, q.Reclaims = f.place(), f.Reclaims
+		return k.inConversation(ctx, f, q, variable, a.Peek, now)
 	}
 	s, who, err := k.below(ctx, f, now)
 	if s != nil || err != nil {
@@ -131,7 +136,7 @@ func (k *Keeper) named(ctx context.Context, f *Facts, name, how string) (*Speake
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", how, err)
 	}
-	s := &Speaker{Instance: who, Role: RoleAgent, Scope: DefaultScope, How: how, Session: f.env(envClaude)}
+	s := &Speaker{Instance: who, Role: RoleAgent, Scope: DefaultScope, How: how, Named: true, Session: f.env(envClaude)}
 	if s.Instance.Canonical().Host() == Human {
 		s.Role, s.Via = attendance(f, f.agent())
 	}
@@ -147,7 +152,7 @@ func conversation(f *Facts, a Ask) (q Request, variable string) {
 }
 
 // inConversation is the agent of a conversation. A known one costs one look-up in the bindings and one at its key file.
-func (k *Keeper) inConversation(ctx context.Context, q Request, variable string, peek bool, now time.Time) (*Speaker, error) {
+func (k *Keeper) inConversation(ctx context.Context, f *Facts, q Request, variable string, peek bool, now time.Time) (*Speaker, error) {
 	s := &Speaker{Role: RoleAgent, Scope: DefaultScope, Session: q.Session, How: "the conversation in " + variable}
 	if q.Host == Remote {
 		if i := address.Bridged(q.Session); k.Ring.Has(i) {
@@ -162,6 +167,9 @@ func (k *Keeper) inConversation(ctx context.Context, q Request, variable string,
 		if ok {
 			return s.as(b), nil
 		}
+	}
+	if p, ok := f.AgentProcess(); ok && p.Agent() == q.Host {
+		q.Process = p.ID
 	}
 	if peek {
 		return k.peek(ctx, s, q, now)
@@ -192,17 +200,16 @@ func (k *Keeper) bound(ctx context.Context, host, session string) (Binding, bool
 	return b, ok, nil
 }
 
-// peek is the agent that an unknown conversation would go on under.
+// peek is the agent as which an unknown conversation would go on.
 func (k *Keeper) peek(ctx context.Context, s *Speaker, q Request, now time.Time) (*Speaker, error) {
 	if q.Host != Remote {
-		found, err := k.inWorkspace(ctx, q.Host, q.Place, now)
+		w, err := k.workspaceFor(ctx, q, now)
 		if err != nil {
 			return nil, err
 		}
-		for _, b := range found {
-			if st, err := k.prove(ctx, b.Instance); err != nil || st == proven {
-				return s.as(b), err
-			}
+		c := &claim{k: k, q: q, now: now, result: &Result{Host: q.Host, Workspace: w, Name: q.name(w.Label)}}
+		if b, _, err := c.known(ctx); err != nil || b.Instance != "" {
+			return s.as(b), err
 		}
 	}
 	return nil, &UnknownError{Who: "this conversation"}
@@ -228,17 +235,42 @@ func (k *Keeper) ours(all []Binding) (Binding, bool) {
 	return Binding{}, false
 }
 
-func (k *Keeper) inWorkspace(ctx context.Context, host string, p Place, now time.Time) ([]Binding, error) {
-	w, err := k.WorkspaceOf(ctx, host, p, now)
+// inWorkspace returns the last bindings of a workspace, under any id that its folder ever had, the newest first.
+func (k *Keeper) inWorkspace(ctx context.Context, host, workspace string, p Place, now time.Time) ([]Binding, error) {
+	ids, err := k.workspaces(ctx, workspace, p, now)
 	if err != nil {
 		return nil, err
 	}
-	return k.find(ctx, workspaceKey(host, w.ID))
+	var all []Binding
+	for _, id := range ids {
+		found, err := k.find(ctx, workspaceKey(host, id))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	if len(ids) > 1 {
+		slices.SortStableFunc(all, func(a, b Binding) int {
+			switch {
+			case later(a, b):
+				return -1
+			case later(b, a):
+				return 1
+			}
+			return 0
+		})
+	}
+	return all, nil
 }
 
 // likely are the agents of the host that have worked in this folder, newest first: whom to name in a hint.
 func (k *Keeper) likely(ctx context.Context, f *Facts, host string, now time.Time) ([]address.Instance, error) {
-	found, err := k.inWorkspace(ctx, host, f.place(), now)
+	p := f.place()
+	w, err := k.WorkspaceOf(ctx, host, p, now)
+	if err != nil {
+		return nil, err
+	}
+	found, err := k.inWorkspace(ctx, host, w.ID, p, now)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,13 @@ type Place struct {
 	Machine string // id of the machine, see DeriveWorkspace
 	// Shared: the bus is used from several machines, so that a path found in it may be that of another one.
 	Shared bool
+	// Folder is the device and the inode of Path, "" where they are not known. With the path they tell a folder from another one that
+	// came in its place.
+	Folder string
 }
+
+// key is how a binding names the folder, so that it is found whatever id a program gives the workspace.
+func (p Place) key() string { return p.Machine + ":" + p.Path + ":" + p.Folder }
 
 // WorkspaceOf returns the workspace of a place for an agent of that host. The id is that of the newest registration or
 // fresh session in the same folder, so that programs which derive it in another way stay in one group with us; it is

@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/atomicfile"
 	"tutti/internal/filelock"
+	"tutti/internal/gitexclude"
 	"tutti/internal/halt"
 )
 
@@ -151,10 +152,13 @@ func (b *Book) open(rel string, create bool) (*atomicfile.Dir, error) {
 	}
 	defer ws.Close()
 	rel = b.data + "/" + rel
-	if create {
-		return ws.MakeSub(rel, 0o700)
+	if !create {
+		return ws.Sub(rel)
 	}
-	return ws.Sub(rel)
+	if _, err := os.Lstat(filepath.Join(b.Workspace, b.data)); errors.Is(err, fs.ErrNotExist) {
+		_ = gitexclude.Exclude(filepath.Join(b.Workspace, b.data)) // jobs that git offers are a nuisance, and not a fault
+	}
+	return ws.MakeSub(rel, 0o700)
 }
 
 // A change is one at work under the lock.

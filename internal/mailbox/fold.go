@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"tutti/internal/canonjson"
@@ -136,22 +137,26 @@ func (m *Mailbox) states(ctx context.Context, trails, ids []string) (map[string]
 	return f.result(ids), nil
 }
 
-// foldAll reads of trails what they say of the messages of a fold.
+// foldAll reads of trails what they say of the messages of a fold. The first trail is the reader's own; another one that cannot be
+// read says nothing, so that it does not hide the mail of the others.
 func (m *Mailbox) foldAll(ctx context.Context, trails []string, f *fold) error {
 	_, indexed := m.s.(store.Viewer)
-	for _, name := range trails {
+	for n, name := range trails {
 		var err error
 		if indexed && len(f.number) <= fewIDs {
 			_, err = m.lookUp(ctx, name, f)
 		} else {
 			_, err = m.readOn(ctx, name, "", f)
 		}
-		if err != nil {
+		if err != nil && !(n > 0 && closed(err)) {
 			return err
 		}
 	}
 	return nil
 }
+
+// closed reports whether a folder or log cannot be opened by this user, or is not one.
+func closed(err error) bool { return isUnfit(err) || errors.Is(err, fs.ErrPermission) }
 
 // lookUp folds all lines of the messages that the trail has by now, and returns a place up to which it has read every one
 // of them, "" when it knows none. The last message is looked up first: it is the newest in most calls, and the place the best.

@@ -29,8 +29,12 @@ func (m *Mailbox) Offer(ctx context.Context, inst address.Instance, ids []string
 		return nil, fmt.Errorf("offer mail of %s: %w", inst, err)
 	}
 	won := map[string]bool{}
-	for _, name := range trailsOf(sources) {
+	for n, name := range trailsOf(sources) {
 		if err = m.offer(ctx, name, by[name], r, now, won); err != nil {
+			if n > 0 && closed(err) { // what cannot be claimed is not offered
+				err = nil
+				continue
+			}
 			err = fmt.Errorf("offer mail of %s: %w", inst, err)
 			break // what was claimed until now is claimed, and has to be shown
 		}

@@ -110,6 +110,10 @@ func readAll[T any, P paper[T]](ctx context.Context, m *Mailbox, kind store.Kind
 		} else {
 			all, unfit, err = readEach[T, P](ctx, m.s, kind, &sources[i])
 		}
+		if isUnfit(err) { // the folder as a whole: the others are still read
+			bad = append(bad, err)
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}

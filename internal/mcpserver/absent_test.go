@@ -117,7 +117,7 @@ func TestTellsOfWhatCommandsSend(t *testing.T) {
 	for _, to := range []string{first, second} {
 		said := r.run("send", to, "secret words", "--as", me)
 		_, id, _ := strings.Cut(said, "--trace ")
-		id = strings.TrimSpace(id)
+		id, _, _ = strings.Cut(strings.TrimSpace(id), " ") // flags may follow
 		if all := d.shows(to); strings.Contains(all, "secret") || strings.Count(all, to) != 1 {
 			t.Errorf("shown: %q", all)
 		}
@@ -149,7 +149,7 @@ func TestTellsPeople(t *testing.T) {
 	r.run("halt", "a test")
 	r.run("resume")
 	a.ok("tutti_send", object{"to": name, "text": "the old one"})
-	if all := d.shows(name); !strings.Contains(all, "-- Mail for "+name+" To read it, run tutti receive\n") {
+	if all := d.shows(name); !strings.Contains(all, "-- Mail for "+name+" To read it, run \"tutti receive\".\n") {
 		t.Errorf("shown: %q", all)
 	}
 	a.ok("tutti_send", object{"to": after, "text": "x"})

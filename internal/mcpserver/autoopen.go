@@ -14,27 +14,45 @@ import (
 	"tutti/internal/registry"
 )
 
-// autoOpen connects the agent that is served and opens its session.
-func (v *server) autoOpen(ctx context.Context) error {
+// host is that of the agent that is served.
+func (v *server) host() string {
+	switch {
+	case v.o.host != "":
+		return v.o.host
+	case v.o.instance != "":
+		return v.o.instance.Host()
+	}
+	return address.DefaultHost
+}
+
+// autoOpen connects the agent that is served and opens its connection. A call proves that there is a conversation, which may get a
+// new agent; without one the server of a program that has not named its conversation waits for that, see package identity.
+func (v *server) autoOpen(ctx context.Context, called bool) error {
 	b, err := v.world(ctx)
 	if err != nil {
 		return err
 	}
-	host := v.o.host
-	if host == "" {
-		host = address.DefaultHost
-		if v.o.instance != "" {
-			host = v.o.instance.Host()
-		}
-	}
+	host := v.host()
 	q, err := v.app.Request(v.facts, app.Agent{Instance: v.o.instance, Host: host, Name: v.o.name, Scope: v.o.scope})
 	if err != nil {
 		return err
 	}
+	if talk := v.talking(); talk != "" && q.Session == "" && v.o.instance == "" {
+		q.Session, q.Source = talk, identity.SourceEnv
+	}
+	q.Serves = !called && q.Session == ""
 	r, err := b.World.Connect(ctx, q, time.Now())
 	if err != nil {
 		return err
 	}
+	if q.Session != "" {
+		v.talks(q.Session)
+	}
+	return v.openAs(ctx, b, r, host, q.Scopes)
+}
+
+// openAs opens the connection of an agent.
+func (v *server) openAs(ctx context.Context, b *bus, r *identity.Result, host string, scopes []string) error {
 	v.mu.Lock()
 	v.own = r.Instance
 	v.mu.Unlock()
@@ -43,9 +61,9 @@ func (v *server) autoOpen(ctx context.Context) error {
 	}
 	start := presence.Start{
 		Instance: r.Instance, Host: host, Name: r.Name, Workspace: workspace(r.Workspace), Launch: v.launch(host),
-		Interests: presence.Interests{Scopes: q.Scopes},
+		Interests: presence.Interests{Scopes: scopes},
 	}
-	if len(q.Scopes) == 0 {
+	if len(scopes) == 0 {
 		start.Interests.Scopes = []string{identity.DefaultScope}
 	}
 	s, peers, err := v.open(ctx, b, start)
@@ -72,9 +90,12 @@ func (v *server) open(ctx context.Context, b *bus, s presence.Start) (*presence.
 		}
 		s.Workspace = workspace(w)
 	}
-	var extra map[string][]byte
+	extra := map[string][]byte{}
 	if p, ok := v.facts.AgentProcess(); ok {
 		extra = identity.AgentMembers(p.ID)
+	}
+	if talk := v.talking(); talk != "" {
+		extra[identity.AgentConversation] = identity.ConversationMember(talk)
 	}
 	own, peers, err := b.attend.Open(ctx, s, extra)
 	if err == nil {

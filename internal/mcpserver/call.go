@@ -163,7 +163,10 @@ func (v *server) run(ctx context.Context, t *tool, c *call) (*canonjson.Object, 
 		}
 	}
 	if v.o.autoOpen {
-		if err := v.connect(ctx); err != nil {
+		if err := v.goesOver(ctx, v.sessionIn(c.args.Meta)); err != nil {
+			v.log(withHint(err))
+		}
+		if err := v.connect(ctx, true); err != nil {
 			v.log(withHint(err))
 		}
 	}
@@ -182,7 +185,7 @@ func haltMember(s halt.State) []byte {
 	err := s.Err("")
 	var o canonjson.Object
 	o.Bool("active", true)
-	o.Str("text", halt.Active)
+	o.Str("text", halt.Refused)
 	o.Str("why", clip(err.Error(), maxWord))
 	o.Str("hint", "your user has stopped all agents: send nothing, and wait for your user")
 	return o.Bytes()
@@ -199,8 +202,8 @@ func failed(err error) mcpwire.Result {
 	}
 	text, hint := strings.Join(lines, "\n"), hintOf(err)
 	if halted, ok := errors.AsType[*halt.Error](err); ok {
-		text = strings.TrimSuffix(halt.Active, ".") + ": " + halted.Error()
-		hint = "your user has stopped all agents: send nothing, and wait for your user; " + hint
+		text = "halt active: " + halted.Error()
+		hint = "your user has stopped all agents: send nothing, and wait for your user"
 	}
 	if refused, ok := errors.AsType[*post.RefusedError](err); ok && len(refused.Candidates) > 0 {
 		var o canonjson.Object

@@ -198,3 +198,32 @@ func (p *player) fill(line string) string {
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(line, "<home>", p.home), "<bus>", p.root)
 }
+
+// TestAnswerAcknowledged: an answer that wait brings needs no second call, and shown mail can be listed.
+func TestAnswerAcknowledged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.start("a", []string{"--auto-open", "--host", "claude", "--tools", "lean"})
+	me := a.me()
+	b := r.start("b", []string{"--auto-open", "--host", "codex"})
+	you := b.me()
+	answered := make(chan answer, 1)
+	go func() { answered <- a.ok("tutti_send", object{"to": you, "text": "a question", "wait": 20}) }()
+	got := b.ok("tutti_receive", object{"wait": 20}).list("messages")
+	if len(got) != 1 {
+		t.Fatalf("received %v", got)
+	}
+	b.ok("tutti_reply", object{"id": got[0].str("id"), "text": "an answer"})
+	if r := <-answered; r["acknowledged"] != true {
+		t.Fatalf("the answer is not acknowledged: %v", r)
+	}
+	b.ok("tutti_send", object{"to": me, "text": "one more"})
+	a.ok("tutti_receive", object{"wait": 20})
+	shown := a.ok("tutti_receive", object{"unacknowledged": true}).list("messages")
+	if len(shown) != 1 || shown[0].str("text") != "one more" {
+		t.Errorf("shown and not acknowledged: %v", shown)
+	}
+	if next := a.ok("tutti_status", nil).str("next"); !strings.Contains(next, "unacknowledged") || strings.Contains(next, "h2a_inbox") {
+		t.Errorf("status: %q", next)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"tutti/internal/driver"
 	"tutti/internal/envelope"
 	"tutti/internal/halt"
+	"tutti/internal/identity"
 	"tutti/internal/mailbox"
 	"tutti/internal/notify"
 	"tutti/internal/presence"
@@ -33,6 +35,8 @@ type knocker struct {
 	ladder  *wake.Ladder
 	bell    *wake.Bell // nil: no hook is heard
 	stop    context.CancelFunc
+	may     func() bool // the agent may be woken: no halt has stopped it
+	means   []wake.Rung
 
 	mu    sync.Mutex // guards what follows; a leaf
 	heard time.Time  // when the agent last did anything that this process knows of
@@ -54,13 +58,14 @@ func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker 
 		return nil
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	k := &knocker{v: v, b: b, own: s, program: program, stop: stop, heard: time.Now()}
+	k := &knocker{v: v, b: b, own: s, program: program, stop: stop, may: may, heard: time.Now()}
 	times := timesOf(config)
 	if !program.Wake.Can() { // people are not told at once of an agent that may be at work
 		times.Quiet = max(times.Quiet, times.Climb)
 	}
+	k.means = k.rungs(config)
 	k.ladder = wake.NewLadder(wake.LadderOptions{
-		Rungs: k.rungs(config), Times: times, Unread: k.unread, May: may, Mine: k.mine, Ended: k.sheet(),
+		Rungs: k.means, Times: times, Unread: k.unread, May: may, Mine: k.mine, Ended: k.sheet(),
 		Note: k.note, Log: v.log,
 	})
 	if !v.knocks.CompareAndSwap(nil, k) { // it is whole: a call may come in now
@@ -78,6 +83,9 @@ func (k *knocker) listen() {
 	if name := k.program.Talk.Variable; name != "" {
 		whose = k.v.facts.Env(name)
 	}
+	if talk := k.v.talking(); talk != "" {
+		whose = talk
+	}
 	if whose == "" { // the program passes nothing on; its hooks know which agent they are
 		whose = string(k.own.Instance.Canonical())
 	}
@@ -85,7 +93,7 @@ func (k *knocker) listen() {
 	if err == nil {
 		k.bell, err = wake.Listen(wake.BellOptions{
 			Place: wake.Place{Home: home, Env: k.v.facts.Env}, Host: k.program.Name, Whose: whose, Heard: k.hears,
-			Closed: func() bool { return halt.Read().Halted },
+			Released: k.released,
 		})
 	}
 	if err != nil {
@@ -96,7 +104,10 @@ func (k *knocker) listen() {
 // hears is told what a hook says.
 func (k *knocker) hears(w wake.Word) {
 	k.acted()
-	k.b.attend.Active(k.own.SessionID) // the other sessions of the agent shall know which one was active last
+	k.activeNow()
+	if w.Conversation != "" {
+		go k.v.hearsOf(w)
+	}
 	if w.Conversation != "" {
 		k.mu.Lock()
 		k.talks = w.Conversation
@@ -105,6 +116,11 @@ func (k *knocker) hears(w wake.Word) {
 	if w.Conversation != "" && k.program.Talk.Meta != nil {
 		k.v.thread.CompareAndSwap(nil, &w.Conversation) // what its calls say outranks it
 	}
+	k.tells(w)
+}
+
+// tells passes on to the ladder what a hook says.
+func (k *knocker) tells(w wake.Word) {
 	e, known := k.program.Hooks.Event(w.Event)
 	switch {
 	case w.Waits:
@@ -127,12 +143,8 @@ func (k *knocker) acted() {
 
 func (k *knocker) Mail() { k.ladder.Mail() }
 
-func (k *knocker) Halt() {
-	k.ladder.Halt()
-	if k.bell != nil {
-		k.bell.Dismiss()
-	}
-}
+// Halt leaves the hook that waits where it is: without it the agent could not be woken after the halt.
+func (k *knocker) Halt() { k.ladder.Halt() }
 
 func (k *knocker) Close() {
 	k.stop()
@@ -149,6 +161,7 @@ func (v *server) called(meta []byte) (done func()) {
 		return func() {}
 	}
 	k.acted()
+	k.activeNow()
 	if find := k.program.Talk.Meta; find != nil {
 		if id := find(meta); id != "" {
 			v.thread.Store(&id)
@@ -316,25 +329,59 @@ func (k *knocker) talk() string {
 	return k.talks
 }
 
-// mine tells whether this session of the agent is the one that was active last. The others have said so with their last
-// heartbeat.
+// mine tells whether this connection of the agent is the one to be woken: the one whose conversation was begun or taken up last, else
+// the one that was active last.
 func (k *knocker) mine(ctx context.Context) bool {
-	all, err := k.b.Presence.Of(ctx, k.own.Instance, time.Now())
-	if err != nil {
+	others, err := k.others(ctx)
+	if err != nil || len(others) == 0 {
 		return true // better twice than never
+	}
+	if talk := k.v.talking(); talk != "" && k.v.o.instance == "" {
+		current, err := k.b.Identity.Current(ctx, k.own.Instance, k.workspace(), k.v.facts.Place(), time.Now())
+		switch {
+		case err != nil || current == "":
+		case current == talk:
+			return true
+		case slices.ContainsFunc(others, func(s *presence.Session) bool { return identity.ConversationOf(s) == current }):
+			return false
+		}
 	}
 	k.mu.Lock()
 	heard := k.heard
 	k.mu.Unlock()
-	for _, s := range all {
-		if s.SessionID == k.own.SessionID || s.PID == k.own.PID {
-			continue
-		}
+	for _, s := range others {
 		if at, ok := envelope.ParseTime(s.MCPActivityAt); ok && at.After(heard) {
 			return false
 		}
 	}
 	return true
+}
+
+func (k *knocker) workspace() string {
+	if w := k.own.Workspace; w != nil {
+		return w.ID
+	}
+	return ""
+}
+
+// others are the connections of the agent that other processes hold.
+func (k *knocker) others(ctx context.Context) ([]*presence.Session, error) {
+	all, err := k.b.Presence.Of(ctx, k.own.Instance, time.Now())
+	return slices.DeleteFunc(all, func(s *presence.Session) bool {
+		return s.SessionID == k.own.SessionID || s.PID == k.own.PID || s.Ended(k.b.Identity.Machine)
+	}), err
+}
+
+// activeNow says that the agent is active here. Where it has other connections they are to know at once.
+func (k *knocker) activeNow() {
+	k.b.attend.Active(k.own.SessionID)
+	k.b.absent.Work(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), noteWithin)
+		defer cancel()
+		if others, err := k.others(ctx); err == nil && len(others) > 0 {
+			k.b.attend.ActiveNow(k.own.SessionID)
+		}
+	})
 }
 
 // noteWithin bounds the writing of one line of the record.

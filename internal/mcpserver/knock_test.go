@@ -81,7 +81,7 @@ func (r *rig) recorded(what string) {
 	}
 }
 
-// TestWakesByHook: mail for an idle agent ends the hook that waits, once however much comes; halt ends it without a word, and
+// TestWakesByHook: mail for an idle agent ends the hook that waits, once however much comes; it stays through a halt, and
 // what comes after a halt wakes nobody before the agent was let go on.
 func TestWakesByHook(t *testing.T) {
 	t.Parallel()
@@ -113,9 +113,11 @@ func TestWakesByHook(t *testing.T) {
 	r.ends("a newer one waits", next, false)
 	r.stays("everything was read", hook)
 	r.run("halt", "a test")
-	r.ends("halted", hook, false)
+	r.stays("halted", hook)
 	r.run("resume")
+	stayed := hook
 	hook = r.hook("Stop")
+	r.ends("a newer one waits", stayed, false)
 	b.ok("tutti_send", object{"to": me, "text": "after the halt"})
 	r.stays("not let go on", hook)
 	a.ok("tutti_receive", nil)
@@ -144,12 +146,15 @@ func TestWakesByHook(t *testing.T) {
 func TestWakesTheLastActive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	first := r.start("a", []string{"--auto-open", "--host", "claude"}, "CLAUDE_CODE_SESSION_ID="+talk)
+	me := first.me()
+	first.end(0)
 	start := func(conversation string) *server {
-		return r.start("a", []string{"--auto-open", "--host", "claude"}, "CLAUDE_CODE_SESSION_ID="+conversation, "H2A_HEARTBEAT_INTERVAL_MS=100")
+		return r.start("a", []string{"--auto-open", "--host", "claude", "--instance", me}, "CLAUDE_CODE_SESSION_ID="+conversation)
 	}
 	const other = "11111111-7a0f-4e2b-9c55-0d6f3b1a2c3d"
 	one, two := start(talk), start(other)
-	me := one.me()
+	one.me()
 	if got := two.me(); got != me {
 		t.Fatalf("two conversations in one folder are %s and %s", me, got)
 	}
@@ -171,7 +176,7 @@ func TestWakesTheLastActive(t *testing.T) {
 					t.Errorf("%s was woken, which was not active last", c.Conversation)
 				}
 			}()
-			time.Sleep(300 * time.Millisecond) // several heartbeats
+			time.Sleep(300 * time.Millisecond) // much less than a heartbeat: what is active is written at once
 		}
 		return hook
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -156,15 +157,80 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestLean: the lean set has no tool of older programs, and little schema.
+// TestLean: the lean set lists what a model needs daily, with little schema; the other tools still answer calls by name.
 func TestLean(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	s := r.start("a", []string{"--tools", "lean"})
+	s := r.start("a", []string{"--auto-open", "--host", "claude", "--tools", "lean"})
 	s.write(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	line := s.line()
-	if strings.Contains(line, `"name":"h2a_`) || !strings.Contains(line, `"tutti_send"`) || len(line) > 12000 {
+	for _, name := range []string{"tutti_send", "tutti_receive", "h2a_blockage_raise", "h2a_conductor"} {
+		if !strings.Contains(line, `"name":"`+name+`"`) {
+			t.Errorf("%s is not listed", name)
+		}
+	}
+	if strings.Contains(line, `"h2a_inbox"`) || strings.Contains(line, `"tutti_lease_take"`) || len(line) > 12000 {
 		t.Errorf("%d bytes: %.300s", len(line), line)
+	}
+	s.ok("h2a_discover_instances", nil)
+	if a := s.refused("not found", "tutti_negotiation", object{"negotiationId": "nego:none"}); !strings.Contains(a.str("hint"), `"tutti negotiate open"`) {
+		t.Errorf("under lean a hint names a tool that is not listed: %v", a)
+	}
+	s.refused("'to' must be a string", "tutti_send", object{"to": 5, "text": "x"})
+
+	// No answer of any tool, listed or not, names a tool that is not listed, beside the one that was called.
+	var all struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(line), &all); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, tool := range all.Result.Tools {
+		listed[tool.Name] = true
+	}
+	me := s.me()
+	r.run("negotiate", "open", "--id", "nego:turn", "--scope", "scope:default", "--parties", me+",codex:b:0123456789ab", "--subject", "policy", "--instance", me)
+	unlisted := regexp.MustCompile(`\b(tutti|h2a)_[a-z_]+`)
+	calls := []struct {
+		tool string
+		args object
+	}{
+		{"tutti_negotiation", object{"negotiationId": "nego:turn"}},
+		{"tutti_negotiation", object{}},
+		{"tutti_status", object{}},
+		{"tutti_peers", object{"all": true}},
+		{"tutti_receive", object{}},
+		{"tutti_read", object{"id": "env:none"}},
+		{"tutti_thread", object{"thread": "thr:none"}},
+		{"tutti_ack", object{"ids": []string{"env:none"}}},
+		{"tutti_reply", object{"id": "env:none", "text": "x"}},
+		{"tutti_send", object{"to": "codex:none", "text": "x"}},
+		{"tutti_send", object{"to": "codex:none:0123456789ab", "text": "x"}},
+		{"h2a_inbox", object{"action": "pop", "instance": me, "envelopeId": "env:none"}},
+		{"h2a_inbox", object{"action": "pop", "instance": "codex:none:0123456789ab", "envelopeId": "env:none"}},
+		{"h2a_blockage_raise", object{"instance": "codex:none:0123456789ab", "reason": "x"}},
+		{"h2a_blockage_list", object{}},
+		{"h2a_blockage_resolve", object{"instance": me}},
+		{"h2a_conductor", object{}},
+		{"h2a_conductor_claim", object{"instance": "codex:none:0123456789ab"}},
+		{"h2a_conductor_release", object{"instance": me}},
+	}
+	for _, c := range calls {
+		got, _ := json.Marshal(s.call(c.tool, c.args))
+		for _, name := range unlisted.FindAllString(string(got), -1) {
+			if !listed[name] && name != c.tool {
+				t.Errorf("%s %v names %s: %s", c.tool, c.args, name, got)
+			}
+		}
+		if c.args["negotiationId"] != nil && !strings.Contains(string(got), "tutti negotiate offer nego:turn FILE") {
+			t.Errorf("yourTurn: %s", got)
+		}
+	}
+	nobody := r.start("n", []string{"--tools", "lean"})
+	got, _ := json.Marshal(nobody.call("tutti_send", object{"to": me, "text": "x"}))
+	if name := unlisted.FindString(string(got)); name != "" {
+		t.Errorf("a server without an agent names %s: %s", name, got)
 	}
 }
 

@@ -12,7 +12,10 @@ import (
 )
 
 // A nobodyError reports a connection that belongs to no agent yet.
-type nobodyError struct{ why error }
+type nobodyError struct {
+	why  error
+	lean bool // the tool that opens a session is not listed
+}
 
 func (e *nobodyError) Error() string {
 	text := "it is not known which agent speaks through this connection"
@@ -23,6 +26,9 @@ func (e *nobodyError) Error() string {
 }
 
 func (e *nobodyError) Hint() string {
+	if e.lean {
+		return `have the server started with mcp-serve --auto-open --host HOST, which connects an agent; "tutti host setup" does so`
+	}
 	return `call h2a_session_open {"instance":"HOST:NAME:ID"} with the id of your agent, or have the server started with ` +
 		`mcp-serve --auto-open --host HOST, which connects one`
 }
@@ -84,9 +90,9 @@ func (v *server) speaker(ctx context.Context, b *bus, peek bool) (*identity.Spea
 	case err != nil && ctx.Err() != nil:
 		return nil, err
 	case err != nil:
-		return nil, &nobodyError{why: reason(err)}
+		return nil, &nobodyError{why: reason(err), lean: v.o.lean}
 	case s.Instance.Canonical().Host() == identity.Human:
-		return nil, &nobodyError{}
+		return nil, &nobodyError{lean: v.o.lean}
 	}
 	return s, nil
 }
@@ -102,8 +108,13 @@ func reason(err error) error {
 	return err
 }
 
-// conversation is the id of the conversation that the environment names. Only an agent program sets it.
-func (v *server) conversation() string { return v.facts.Env("CLAUDE_CODE_SESSION_ID") }
+// conversation is the id of the conversation as hooks named it last, else as the environment does. Only an agent CLI sets that.
+func (v *server) conversation() string {
+	if talk := v.talking(); talk != "" && v.host() == "claude" {
+		return talk
+	}
+	return v.facts.Env("CLAUDE_CODE_SESSION_ID")
+}
 
 // as is a speaker with the instance of this connection.
 func (v *server) as(i address.Instance) *identity.Speaker {

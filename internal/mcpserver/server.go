@@ -51,6 +51,8 @@ type server struct {
 	tried      time.Time        // when that was tried last
 	own        address.Instance // of the flag, or connected at start
 	opened     address.Instance // of the session that was opened last
+	talk       string           // conversation of the agent, by the id that hooks give; "": not known
+	unnamed    *wake.Bell       // where a hook names the conversation of a server that has no agent yet
 	registered address.Instance // that was registered here before there was any of these
 }
 
@@ -78,7 +80,7 @@ func (v *server) begin(ctx context.Context) {
 	defer close(v.begun)
 	var err error
 	if v.o.autoOpen {
-		err = v.connect(ctx)
+		err = v.connect(ctx, false)
 	} else {
 		_, err = v.world(ctx)
 	}
@@ -91,11 +93,11 @@ func (v *server) begin(ctx context.Context) {
 const retryAfter = 5 * time.Second
 
 // connect opens the session of the start unless it was opened, or was tried a moment ago.
-func (v *server) connect(ctx context.Context) error {
+func (v *server) connect(ctx context.Context, called bool) error {
 	v.connecting.Lock()
 	defer v.connecting.Unlock()
 	v.mu.Lock()
-	settled := v.connected || time.Since(v.tried) < retryAfter
+	settled := v.connected || time.Since(v.tried) < retryAfter && !(called && v.unnamed != nil)
 	if !settled {
 		v.tried = time.Now()
 	}
@@ -103,9 +105,14 @@ func (v *server) connect(ctx context.Context) error {
 	if settled {
 		return nil
 	}
-	if err := v.autoOpen(ctx); err != nil {
+	err := v.autoOpen(ctx, called)
+	if errors.Is(err, identity.ErrUnnamed) {
+		v.awaitName()
+	}
+	if err != nil {
 		return fmt.Errorf("no session was opened: %w", err)
 	}
+	v.isNamed()
 	v.mu.Lock()
 	v.connected = true
 	v.mu.Unlock()
@@ -231,6 +238,7 @@ func (v *server) leave() {
 		if b == nil {
 			return
 		}
+		v.isNamed()
 		ctx, cancel := context.WithTimeout(context.Background(), leaveFor)
 		defer cancel()
 		b.attend.Leave(ctx)

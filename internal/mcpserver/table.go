@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"strings"
 
 	"tutti/internal/canonjson"
 	"tutti/internal/mcpwire"
@@ -13,7 +14,7 @@ type tool struct {
 	does   string // for the model, with the words by which one would search
 	effect effect
 	again  bool // to call it twice does no more than to call it once
-	older  bool // of older programs: left out of the lean set
+	older  bool // of older programs
 	// busless: run is called without a bus, too, with why there is none.
 	busless bool
 	props   []prop
@@ -169,10 +170,10 @@ var tools = []tool{
 	},
 	{
 		name: "tutti_send", effect: acts, run: plain(send),
-		does: "Send a message to another agent (peer), signed in your name. The answer says whether it was delivered (live), deposited (waits until the agent wakes) " +
-			"or refused. With wait it brings the reply, if one comes in time.",
+		does: "Send a message to another agent (peer), signed in your name. The answer says whether it was delivered (live), deposited (waits until the agent starts) " +
+			"or refused, and reads says when the agent looks at it. With wait it brings the reply, if one comes in time.",
 		props: []prop{
-			{"to", described(aString, "agent: HOST:LABEL, or the full id HOST:LABEL:ID as tutti_peers lists it"), true},
+			{"to", described(aString, "agent: its name, HOST:LABEL, or the full id HOST:LABEL:ID as tutti_peers lists it"), true},
 			{"text", described(aString, "what to say"), true},
 			{"thread", described(aString, "thread to go on with; left out, a new one begins"), false},
 			{"replyTo", described(aString, "id of the message that this answers"), false},
@@ -182,8 +183,8 @@ var tools = []tool{
 	{
 		name: "tutti_receive", effect: acts, run: plain(receive),
 		does: "Receive your new messages (mail, inbox), oldest first, and mark them as shown. With wait it waits for the first one. " +
-			"They stay until tutti_ack or tutti_reply.",
-		props: []prop{limitProp, waitProp},
+			"They stay until tutti_ack or tutti_reply; with unacknowledged it lists those that were shown and are still there.",
+		props: []prop{limitProp, waitProp, {"unacknowledged", described(`{"type":"boolean"}`, "list what was shown before and not acknowledged"), false}},
 	},
 	{
 		name: "tutti_reply", effect: acts, run: plain(reply),
@@ -228,16 +229,42 @@ var tools = []tool{
 	},
 }
 
+// lean are the tools that "--tools lean" lists: what a model needs daily. The others are not listed and still answer calls, because
+// skills of older programs call them by name.
+var lean = map[string]bool{
+	"tutti_peers": true, "tutti_send": true, "tutti_reply": true, "tutti_receive": true, "tutti_ack": true, "tutti_read": true,
+	"tutti_thread": true, "tutti_status": true,
+	"h2a_blockage_raise": true, "h2a_blockage_list": true, "h2a_blockage_resolve": true,
+	"h2a_conductor": true, "h2a_conductor_claim": true, "h2a_conductor_release": true,
+}
+
+// shell is the command that does what a tool does, for hints where the tool is not listed.
+var shell = map[string]string{
+	"h2a_inbox read": `"tutti inbox"`, "h2a_open_negotiation": `"tutti negotiate open"`, "h2a_offer": `"tutti negotiate offer"`,
+	"h2a_counteroffer": `"tutti negotiate counter"`, "h2a_stabilize": `"tutti negotiate stabilize"`,
+	"tutti_negotiation": `"tutti negotiate show"`, "tutti_negotiate": `"tutti negotiate sign"`,
+	"h2a_register_instance": `"tutti register"`, "h2a_session_open": `"tutti connect"`, "h2a_discover_sessions": `"tutti discover"`,
+}
+
+// toolName names a tool in a hint: by its name where it is listed, else by the command that does the same.
+func (v *server) toolName(tool string) string {
+	name, _, _ := strings.Cut(tool, " ")
+	if command := shell[tool]; command != "" && !v.lists(name) {
+		return command
+	}
+	return tool
+}
+
+// lists tells whether tools/list names a tool.
+func (v *server) lists(tool string) bool { return !v.o.lean || lean[tool] }
+
 // offered are the tools of this server.
 func (v *server) offered() []mcpwire.Tool {
 	var all []mcpwire.Tool
 	for i := range tools {
 		t := &tools[i]
-		if t.older && v.o.lean {
-			continue
-		}
 		all = append(all, mcpwire.Tool{
-			Name: t.name, Description: t.does, Schema: t.schema(),
+			Name: t.name, Description: t.does, Schema: t.schema(), Unlisted: !v.lists(t.name),
 			// What is taken goes to an archive, so nothing is ever destroyed.
 			ReadOnly: t.readOnly(), Idempotent: t.again,
 			Call: func(ctx context.Context, a *mcpwire.Args) mcpwire.Result { return v.serve(ctx, t, a) },

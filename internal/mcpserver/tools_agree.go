@@ -73,7 +73,7 @@ func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 			e, err = n.Accept(ctx, id, a, hash, now())
 		}
 	} else {
-		err = c.refuse("the acts are accept, reject, withdraw, expire and abandon; h2a_counteroffer counters", "unknown act %q", clip(act, maxWord))
+		err = c.refuse("the acts are accept, reject, withdraw, expire and abandon; "+c.toolName("h2a_counteroffer")+" counters", "unknown act %q", clip(act, maxWord))
 	}
 	if err != nil {
 		return nil, c.about(id, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tutti/internal/address"
+	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/declaration"
 	"tutti/internal/journal"
@@ -24,7 +25,7 @@ func (c *call) standingOf(ctx context.Context, id string) (*canonjson.Object, er
 	for most := maxShown; ; most /= 2 {
 		o := standing(id, s, most)
 		if own != nil {
-			o.Opt("yourTurn", turn(id, s, own.Instance))
+			o.Opt("yourTurn", c.turn(id, s, own.Instance))
 		}
 		if most == 1 || mcpwire.Fits(o.Bytes()) {
 			return o, nil
@@ -93,25 +94,34 @@ func offered(f *negotiation.Offered) []byte {
 	return o.Bytes()
 }
 
-// turn is what somebody can do now, as calls that lack at most an artifact; "" when it is the turn of others.
-func turn(id string, s *negotiation.Standing, own address.Instance) string {
+// turn is what an agent can do now, as calls that lack at most an artifact; "" when it is the turn of others. Where a tool is not
+// listed it is the command that does the same.
+func (v *server) turn(id string, s *negotiation.Standing, own address.Instance) string {
 	quote := func(text string) string { return string(canonjson.AppendString(nil, text)) }
 	deal := `{"negotiationId":` + quote(clip(id, maxWord))
 	mine := `,"instance":` + quote(string(own))
 	latest := s.Latest()
+	next := func(tool, args, verb, rest string) string {
+		if v.lists(tool) {
+			return tool + " " + deal + args + "}"
+		}
+		return "tutti negotiate " + verb + " " + app.QuoteArg(clip(id, maxWord)) + rest
+	}
 	switch {
 	case s.Record == nil || !s.Record.Involved(own) || s.State.Terminal():
 		return ""
 	case s.Final != nil || s.State == negotiation.Accepted:
-		return "h2a_stabilize " + deal + "}"
+		return next("h2a_stabilize", "", "stabilize", "")
 	case latest == nil:
-		return "h2a_offer " + deal + mine + `,"artifact":…}`
+		return next("h2a_offer", mine+`,"artifact":…`, "offer", " FILE")
 	}
 	for _, step := range s.Next {
 		if address.Instance(step.Who).Canonical() == own.Canonical() {
 			hash := quote(latest.Hash)
-			return "tutti_negotiation " + deal + `,"show":"artifact"}, then tutti_negotiate ` + deal + `,"act":"accept","artifactHash":` + hash +
-				"}, or h2a_counteroffer " + deal + mine + `,"artifact":…,"baseArtifactHash":` + hash + "}, or tutti_negotiate " + deal + `,"act":"reject","reason":"…"}`
+			return next("tutti_negotiation", `,"show":"artifact"`, "show", "") +
+				", then " + next("tutti_negotiate", `,"act":"accept","artifactHash":`+hash, "sign", " FILE") +
+				", or " + next("h2a_counteroffer", mine+`,"artifact":…,"baseArtifactHash":`+hash, "counter", " FILE --base "+latest.Hash) +
+				", or " + next("tutti_negotiate", `,"act":"reject","reason":"…"`, "reject", " --reason WHY")
 		}
 	}
 	return ""

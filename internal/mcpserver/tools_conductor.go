@@ -22,7 +22,7 @@ func (c *call) where() (conductor.Where, error) {
 	given := c.text("workspaceId")
 	if given != "" {
 		if err := address.Check(given); err != nil || given[0] == '-' {
-			return conductor.Where{}, c.refuse("give the workspaceId of a session as h2a_discover_sessions shows it, or a folder as workspacePath", "%q is no id of a workspace", clip(given, maxWord))
+			return conductor.Where{}, c.refuse("give the workspaceId of a session as "+c.toolName("h2a_discover_sessions")+" shows it, or a folder as workspacePath", "%q is no id of a workspace", clip(given, maxWord))
 		}
 		return conductor.Where{ID: given}, nil
 	}
@@ -96,7 +96,7 @@ func (c *call) sit(ctx context.Context, do func(*conductor.Desk, context.Context
 	}
 	r, err := do(c.Conductor(), ctx, s, time.Now())
 	if none, ok := errors.AsType[*conductor.NotLiveError](err); ok {
-		return nil, c.refuse("h2a_session_open opens a session of yours here; only who is live in a workspace can conduct it", "%s", none)
+		return nil, c.refuse(c.toolName("h2a_session_open")+" opens a session of yours here; only who is live in a workspace can conduct it", "%s", none)
 	}
 	if err != nil {
 		return nil, err

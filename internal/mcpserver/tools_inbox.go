@@ -204,7 +204,7 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.O
 		err = mailbox.ErrNoMessage
 	}
 	if errors.Is(err, mailbox.ErrNoMessage) {
-		return nil, c.refuse("h2a_inbox read lists what is there", "no envelope %s in the inbox of %s", clip(id, maxWord), who)
+		return nil, c.refuse(c.toolName("h2a_inbox read")+" lists what is there", "no envelope %s in the inbox of %s", clip(id, maxWord), who)
 	}
 	if err != nil {
 		return nil, err
@@ -248,5 +248,5 @@ func (c *call) mayTake(ctx context.Context, own, who address.Instance) error {
 	if slices.ContainsFunc(sources, func(s mailbox.Source) bool { return s.Owner == who.Mailbox() && !s.Channel }) {
 		return nil
 	}
-	return &foreignError{what: fmt.Sprintf("nothing is taken out of the mailbox of %s", who), own: own, hint: "h2a_inbox read shows what lies there; only its owner takes it"}
+	return &foreignError{what: fmt.Sprintf("nothing is taken out of the mailbox of %s", who), own: own, hint: c.toolName("h2a_inbox read") + " shows what is there; only its owner takes it"}
 }

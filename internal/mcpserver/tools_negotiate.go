@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/address"
+	"tutti/internal/app"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/identity"
@@ -332,11 +333,15 @@ func appendJournal(ctx context.Context, c *call) (*canonjson.Object, error) {
 // about is an error in the words of existing programs, where others look for them.
 func (c *call) about(id string, err error) error {
 	if errors.Is(err, negotiation.ErrNotFound) {
-		return c.refuse("h2a_open_negotiation begins one; tutti_negotiation lists those that there are", "negotiation %s not found", clip(id, maxWord))
+		return c.refuse(c.toolName("h2a_open_negotiation")+" begins one; "+c.toolName("tutti_negotiation")+" lists those that there are", "negotiation %s not found", clip(id, maxWord))
 	}
 	if stale, ok := errors.AsType[*negotiation.StaleError](err); ok {
-		return c.refuse(fmt.Sprintf(`look at it with tutti_negotiation {"negotiationId":%[1]s,"show":"artifact"}, then rebase: %[2]s {"negotiationId":%[1]s,"instance":%[3]s,"artifact":…,"baseArtifactHash":"%[4]s"}`,
-			canonjson.AppendString(nil, clip(id, maxWord)), c.tool, canonjson.AppendString(nil, string(stale.By)), stale.Latest.Hash),
+		look := fmt.Sprintf(`tutti_negotiation {"negotiationId":%s,"show":"artifact"}`, canonjson.AppendString(nil, clip(id, maxWord)))
+		if !c.lists("tutti_negotiation") {
+			look = "tutti negotiate show " + app.QuoteArg(clip(id, maxWord))
+		}
+		return c.refuse(fmt.Sprintf(`look at it with %[5]s, then rebase: %[2]s {"negotiationId":%[1]s,"instance":%[3]s,"artifact":…,"baseArtifactHash":"%[4]s"}`,
+			canonjson.AppendString(nil, clip(id, maxWord)), c.tool, canonjson.AppendString(nil, string(stale.By)), stale.Latest.Hash, look),
 			"stale: the latest offer is %s (entry %d, by %s), and this one answers %s", stale.Latest.Hash, stale.Latest.Index, word(string(stale.Latest.By)), clip(stale.Given, maxWord))
 	}
 	return err

@@ -170,7 +170,8 @@ func (c *call) describeOwn(ctx context.Context, o *canonjson.Object, own *identi
 	case unread > 0:
 		o.Str("next", "tutti_receive shows the new mail")
 	case len(found) > 0:
-		o.Str("next", "shown before and not acknowledged: tutti_reply answers, tutti_ack puts away, h2a_inbox read lists")
+		o.Str("next", "shown before and not acknowledged: tutti_reply answers, tutti_ack puts away, "+
+			`tutti_receive {"unacknowledged":true} lists`)
 	}
 	return nil
 }

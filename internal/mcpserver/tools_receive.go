@@ -3,9 +3,11 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"tutti/internal/canonjson"
 	"tutti/internal/halt"
+	"tutti/internal/mailbox"
 	"tutti/internal/mcpwire"
 	"tutti/internal/post"
 )
@@ -75,7 +77,7 @@ func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 		c.cleared.Store(true)
 	}
 	if c.cleared.Load() {
-		head.Str("haltCleared", halt.Cleared)
+		head.Str("haltCleared", halt.EndText())
 		c.whenSent(func() error { c.cleared.Store(false); return nil })
 	}
 	r := post.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
@@ -83,6 +85,9 @@ func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 		c.log(err.Error()) // only hooks stay silent for it
 	}
 	limit := max(1, c.count("limit", mostMessages, mostMessages))
+	if again, _ := canonjson.Bool(c.raw("unacknowledged")); again {
+		return c.unacknowledged(ctx, r, head, limit)
+	}
 	var h *hints
 	if wait := c.wait(); wait > 0 {
 		if h, err = c.hear(ctx, own.Instance, wait); err != nil {
@@ -111,6 +116,48 @@ func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 }
 
+// unacknowledged lists the messages that this agent was shown and did not acknowledge, oldest first. It marks nothing.
+func (c *call) unacknowledged(ctx context.Context, r post.Reader, head *canonjson.Object, limit int) (*canonjson.Object, error) {
+	found, unfit, err := c.Mail.List(ctx, r.Instance, mailbox.Query{Exact: true, Brief: true, States: true})
+	if err != nil {
+		return nil, err
+	}
+	t := &tray{head: head}
+	left := 0
+	for _, m := range slices.Backward(found) {
+		if !m.State.SeenBy(r.Instance) {
+			continue
+		}
+		if left > 0 || len(t.messages) == limit {
+			left++
+			continue
+		}
+		switch err := c.Mail.Load(ctx, m); {
+		case errors.Is(err, mailbox.ErrNoMessage), isUnfit(err):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		item, err := c.let(ctx, m)
+		if err != nil {
+			continue // the user's settings hold it back by now
+		}
+		if !t.takes(item) {
+			left++
+		}
+	}
+	o := copyOf(head)
+	o.Raw("messages", array(t.messages))
+	o.Int("left", int64(left))
+	if left > 0 {
+		o.Str("more", "acknowledge or answer some of these, and call again for the rest")
+	}
+	if len(unfit) > 0 {
+		o.Int("unfit", int64(len(unfit)))
+	}
+	return o, nil
+}
+
 // take claims what one answer has room for behind its head. What it claims was shown when the client has the answer: until
 // then it is offered again. found: there was something.
 func (c *call) take(ctx context.Context, r post.Reader, head *canonjson.Object, limit int) (o *canonjson.Object, found bool, err error) {
@@ -130,7 +177,7 @@ func (c *call) take(ctx context.Context, r post.Reader, head *canonjson.Object, 
 	o.Raw("messages", array(t.claimed(got)))
 	tail(o, got.Left, len(got.Held), len(got.Strange))
 	if len(got.Items) == 0 && got.Left == 0 {
-		o.Str("remark", "no new mail; tutti_status says whether some waits that was shown before")
+		o.Str("remark", "no new mail; {\"unacknowledged\":true} lists what was shown before")
 	}
 	if len(got.Items) > 0 {
 		c.whenSent(func() error { return c.office.Shown(context.WithoutCancel(ctx), r, got) })

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ import (
 func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 	to, err := c.need("to")
 	if err != nil {
+		if raw := c.raw("to"); raw != nil && canonjson.Kind(raw) != canonjson.TypeString {
+			return nil, c.refuse("write HOST:LABEL, or the full id as tutti_peers shows it", "'to' must be a string, not %s", clip(string(raw), maxWord))
+		}
 		return nil, err
 	}
 	text, err := c.say("text")
@@ -31,7 +35,7 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := post.Letter{From: own, To: address.Instance(to), Text: text, Thread: c.text("thread"), ReplyTo: c.text("replyTo")}
+	l := post.Letter{From: own, To: address.Instance(to), Text: text, Thread: c.text("thread"), ReplyTo: c.text("replyTo"), Near: c.app.Place().Path}
 	if n := max(len(l.Thread), len(l.ReplyTo)); n > maxWord {
 		return nil, c.refuse("tutti_receive and tutti_send name the thread and the id of each message", "an id of %d bytes; none has more than %d", n, maxWord)
 	}
@@ -53,7 +57,7 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return nil, err
 	}
 	c.deposited(c.bus, own, &r)
-	o := receipt(&r)
+	o := c.receipt(ctx, &r, "")
 	if wait > 0 {
 		c.answer(ctx, h, own, &r, o, wait)
 	}
@@ -61,8 +65,9 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 }
 
 // receipt is what became of a letter.
-func receipt(r *post.Receipt) *canonjson.Object {
+func (c *call) receipt(ctx context.Context, r *post.Receipt, remark string) *canonjson.Object {
 	var o canonjson.Object
+	reads := c.office.Outlook(context.WithoutCancel(ctx), r.To).Reads
 	o.Bool("ok", true)
 	o.Str("outcome", string(r.Outcome))
 	o.Str("id", r.ID)
@@ -72,15 +77,24 @@ func receipt(r *post.Receipt) *canonjson.Object {
 		o.Str("asked", string(r.Asked))
 	}
 	o.Bool("live", r.Live > 0)
+	o.Str("reads", string(reads))
 	if !r.Stored.IsZero() {
 		o.Str("stored", envelope.Stamp(r.Stored))
 	}
 	o.Str("trace", "tutti thread --trace "+r.ID) // ids of ours need no quotes
 	o.Opt("reason", r.Decision.Reason)
 	if r.Outcome == post.Deposited && r.Decision.Reason == "" {
-		o.Str("reason", "it has no live session now; the message waits for its wake")
+		o.Str("reason", "it has no live session now; the message waits until it starts")
 	}
+	o.Opt("remark", cmp.Or(remark, readsRemark[reads]))
 	return &o
+}
+
+// readsRemark says what a sender has to know of a reader that is not woken.
+var readsRemark = map[post.Reads]string{
+	post.ReadsLater:   "nothing wakes this agent: the message waits until it looks, at its next prompt",
+	post.ReadsStopped: "a halt stopped this agent, and it is not woken: the message waits until its user has let it go on",
+	post.ReadsUnknown: "no agent has this id: most likely the message is never read",
 }
 
 // answer waits for the reply to a letter and adds it. What comes after the message was sent must not undo that, so an answer
@@ -107,8 +121,17 @@ func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *p
 		return
 	}
 	o.Raw("answer", raw)
+	o.Bool("acknowledged", true)
 	c.whenSent(func() error {
-		return c.office.Shown(context.WithoutCancel(ctx), reader, &post.Taken{Items: []post.Item{*item}})
+		ctx := context.WithoutCancel(ctx)
+		if err := c.office.Shown(ctx, reader, &post.Taken{Items: []post.Item{*item}}); err != nil {
+			return err
+		}
+		_, err := c.office.Ack(ctx, reader, []string{item.ID})
+		if errors.Is(err, mailbox.ErrNoMessage) {
+			return nil // another connection of this agent was faster
+		}
+		return err
 	})
 }
 
@@ -116,7 +139,7 @@ func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *p
 func noAnswer(h *hints, wait time.Duration, err error) string {
 	switch halted, ok := errors.AsType[*halt.Error](context.Cause(h.ctx)); {
 	case ok:
-		return halt.Active + " " + halted.Error()
+		return halt.Refused + " " + halted.Error()
 	case h.ctx.Err() != nil:
 		return fmt.Sprintf("no answer within %s; when it comes, tutti_receive shows it", wait)
 	}
@@ -143,12 +166,13 @@ func reply(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return nil, err
 	}
 	c.deposited(c.bus, own, &r)
-	o := receipt(&r)
+	remark := ""
+	if err != nil {
+		remark = "the answer was sent; the message itself is still in the mailbox: " + clip(err.Error(), maxWord)
+	}
+	o := c.receipt(ctx, &r, remark)
 	o.Str("replyTo", id)
 	o.Bool("acknowledged", err == nil)
-	if err != nil {
-		o.Str("remark", "the answer was sent; the message itself is still in the mailbox: "+clip(err.Error(), maxWord))
-	}
 	return o, nil
 }
 

@@ -84,10 +84,13 @@ func (s *Server) describe() {
 			s.log(fmt.Sprintf("two tools are called %q", t.Name))
 			continue
 		}
-		if len(s.tools) > 0 {
+		s.tools[t.Name] = t
+		if t.Unlisted {
+			continue
+		}
+		if list[len(list)-1] != '[' {
 			list = append(list, ',')
 		}
-		s.tools[t.Name] = t
 		list = s.appendTool(list, t)
 	}
 	s.list = append(list, "]}"...)

@@ -14,6 +14,9 @@ type Tool struct {
 	Description string
 	Schema      []byte // raw JSON of inputSchema, written as it is; nothing is checked against it
 
+	// Unlisted leaves the tool out of tools/list. It still answers calls.
+	Unlisted bool
+
 	// The hints of the protocol. All are written for every tool, and openWorldHint is always false: one client runs
 	// without asking only tools that are marked read-only, or as neither destructive nor open.
 	ReadOnly    bool

@@ -59,4 +59,4 @@ func (o *Office) lastHalt() (time.Time, error) {
 }
 
 // errUnknownHalt reports a memory of halts that was damaged: there was one, and when is not known.
-var errUnknownHalt = errors.New(`when the last halt was is not known, so that no agent counts as one whose user has let it go on; "tutti halt" and "tutti resume" write it anew`)
+var errUnknownHalt = errors.New(`when the last halt was is not known, so that no agent counts as one whose user has let it go on; your user can write it anew (docs/halt.md)`)

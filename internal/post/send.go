@@ -42,6 +42,9 @@ type Letter struct {
 	Raw     []byte    // a whole envelope: missing members are filled in; outranks Text, Kind and Body
 	// Judged is Raw as it was parsed, when [envelope.Problems] found none in it and it bears its signatures: it is stored as it is.
 	Judged *envelope.Envelope
+	// Near is the folder of the caller. With it an address that alone means several agents, or names no host, may still mean one:
+	// see peers.Book.Choose. "": it may not.
+	Near string
 	// Exact keeps an address as it is: an alias gets its own mailbox although one live agent answers to it, and an
 	// unknown full id is accepted with a reason.
 	Exact bool
@@ -61,7 +64,8 @@ type Receipt struct {
 	Stored     time.Time // when it was durable, as it stands in the trail; zero when it was refused, or nobody knows
 	Signed     bool
 	Decision   peers.Decision
-	Err        error // why it was refused
+	Outlook    Outlook // when it is read; filled in by faces that say it
+	Err        error   // why it was refused
 }
 
 // Members adds what the address of a letter was found to mean, as existing programs write it.
@@ -130,6 +134,9 @@ func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
 	p.minted = l.ID == "" && !p.whole
 	if p.err = c.standing(ctx, l); p.err != nil {
 		return
+	}
+	if p.minted { // here and not when it is sealed, which several processors do: ids follow the order of the letters
+		l.ID = string(address.NewEnvelope(p.now))
 	}
 	if p.err = c.address(ctx, l, &p.r); p.err == nil && l.Judged == nil && !(p.whole && signed(l.Raw)) { // another signature would change its bytes
 		p.key, p.keyErr = c.key(l.From.Instance)
@@ -224,6 +231,18 @@ func (c *counter) address(ctx context.Context, l *Letter, r *Receipt) error {
 		}
 		if c.found != nil {
 			c.found[l.To] = found
+		}
+	}
+	if found.Kind == peers.Refuse && l.Near != "" && !l.Exact {
+		who, decision, err := c.o.Book.Choose(ctx, string(l.To), l.Near, found.Decision, c.o.Now())
+		if err != nil {
+			return err
+		}
+		if found.Decision = decision; who != "" {
+			if found, err = c.o.Book.Resolve(ctx, string(who), c.o.Now()); err != nil {
+				return err
+			}
+			r.To = who
 		}
 	}
 	r.Decision, r.Live = found.Decision, found.Live

@@ -58,10 +58,10 @@ func (p *Presence) ttl() time.Duration {
 	return Expiry
 }
 
-// Expired tells whether a session counts no more: it was closed, its heartbeat is no time, or is older than ttl at now. One
-// from the future, where the clock of its owner is early, is as old as its record, so that it does not stay for an hour when
-// the owner has died; existing readers wait until the clock has caught up. Times are compared in whole milliseconds, as they
-// are written.
+// Expired reports whether a session counts no more by its record alone: it was closed, or its heartbeat is not a time or is older
+// than ttl at now. A heartbeat more than envelope.MaxSkew in the future is as old as its record, so that a dead owner whose clock
+// was early does not stay; existing readers wait until the clock has caught up. Times are compared in whole milliseconds, as they
+// are written. [Absent] also looks at the process.
 func Expired(s *Session, now time.Time, ttl time.Duration) bool {
 	if s.State == Closed || s.State == StateExpired {
 		return true
@@ -115,7 +115,7 @@ func (p *Presence) Fresh(ctx context.Context, now time.Time) ([]*Session, error)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(s *Session) bool { return Expired(s, now, p.ttl()) }), nil
+	return slices.DeleteFunc(all, func(s *Session) bool { return Absent(s, now, p.ttl()) }), nil
 }
 
 // All returns every session, expired ones too, in the order in which they began, and what lies there and is none. The error is
@@ -195,7 +195,7 @@ func (p *Presence) InChannel(ctx context.Context, channel string, now time.Time)
 
 // counts tells which sessions are there.
 func (p *Presence) counts(now time.Time) func(*Session) bool {
-	return func(s *Session) bool { return !Expired(s, now, p.ttl()) }
+	return func(s *Session) bool { return !Absent(s, now, p.ttl()) }
 }
 
 func latestFirst(list []*Session) {

@@ -2,6 +2,8 @@ package presence
 
 import (
 	"strconv"
+	"sync"
+	"time"
 
 	"tutti/internal/canonjson"
 	"tutti/internal/proc"
@@ -37,6 +39,17 @@ func OwnerMembers(id proc.ID, space string) map[string][]byte {
 type Machine struct {
 	Boot, Space string
 	Alive       func(proc.ID) bool
+}
+
+// Here is the machine of this process.
+var Here = sync.OnceValue(func() Machine {
+	return Machine{Boot: proc.BootID(), Space: proc.Space(), Alive: proc.ID.Alive}
+})
+
+// Absent reports whether a session does not count as live: it has expired, or its process on this machine has ended. This is the
+// one rule on who is live.
+func Absent(s *Session, now time.Time, ttl time.Duration) bool {
+	return Expired(s, now, ttl) || s.Ended(Here())
 }
 
 // Ended tells whether a session is one of a process that has provably ended: of its owner, or of the agent program that it serves.

@@ -41,7 +41,7 @@ func (p *Presence) Shown(ctx context.Context, i address.Instance, now time.Time)
 		return nil, err
 	}
 	for _, s := range found {
-		if !Expired(s, now, p.ttl()) {
+		if !Absent(s, now, p.ttl()) {
 			fresh = append(fresh, s)
 			continue
 		}

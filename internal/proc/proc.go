@@ -42,14 +42,20 @@ var self = sync.OnceValue(func() ID {
 // Of returns the ID of the process that has the pid now. ErrGone: there is none, or it has ended and only waits for its parent
 // to take notice.
 func Of(pid int) (ID, error) {
+	id, _, err := Named(pid)
+	return id, err
+}
+
+// Named is Of with the short name of the process, for one look; see Comm.
+func Named(pid int) (id ID, comm string, err error) {
 	st, err := status(pid)
 	if err != nil {
-		return ID{}, err
+		return ID{}, "", err
 	}
 	if st.dead {
-		return ID{}, fmt.Errorf("process %d: %w", pid, ErrGone)
+		return ID{}, "", fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
-	return ID{pid, st.start, BootID()}, nil
+	return ID{pid, st.start, BootID()}, st.comm, nil
 }
 
 // Alive reports whether exactly this process still runs. One that is stopped or belongs to somebody else runs; one that has ended
@@ -146,3 +152,7 @@ type stat struct {
 	session int
 	tty     int // as in Process
 }
+
+// Terminal returns the name of a terminal by the number of its device, as [Process] has it: "pts/3". It returns "" where there is none,
+// or it is of another kind.
+func Terminal(tty int) string { return terminal(tty) }

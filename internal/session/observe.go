@@ -30,7 +30,7 @@ type Report struct {
 	At       time.Time
 	View     *View
 	Sessions []Found // of the rows, in their order, then those that have none
-	// Background are the servers that programs of these sessions keep for all their screens. They outlive the sessions.
+	// Background are the servers that were started in these sessions and serve all screens of their program. They outlive them.
 	Background []Background
 }
 
@@ -215,12 +215,20 @@ func (l *looker) processes() []proc.Process {
 	return l.all
 }
 
-// background finds the servers that programs of these sessions keep.
+// background finds the servers that programs of these sessions keep: those that carry the mark of one of them, or run below it.
+// The same program may serve other sessions and other users of this machine, which is nothing that this report is about.
 func (l *looker) background(sessions []Found) (found []Background) {
-	kinds := map[string]*driver.Driver{}
+	kinds, owners, firsts := map[string]*driver.Driver{}, map[string]bool{}, map[proc.ID]bool{}
 	for i := range sessions {
-		if d, ok := driver.Kind(sessions[i].Kind); ok && d.Life.Serves != nil {
+		f := &sessions[i]
+		if d, ok := driver.Kind(f.Kind); ok && d.Life.Serves != nil {
 			kinds[d.Name] = d
+		}
+		if f.Row != nil && f.Row.OwnerID != "" {
+			owners[f.Row.OwnerID] = true
+		}
+		if f.Process.PID > 1 {
+			firsts[f.Process] = true
 		}
 	}
 	for _, d := range kinds {
@@ -228,12 +236,25 @@ func (l *looker) background(sessions []Found) (found []Background) {
 			if !slices.Contains(d.Life.Comms, p.Comm) {
 				continue
 			}
-			if argv, err := proc.Cmdline(p.PID); err == nil && d.Life.Serves(argv) {
+			if argv, err := proc.Cmdline(p.PID); err == nil && d.Life.Serves(argv) && belongs(p, owners, firsts) {
 				found = append(found, Background{d.Name, p.ID})
 			}
 		}
 	}
 	return found
+}
+
+// belongs tells whether a process was started in one of the sessions.
+func belongs(p proc.Process, owners map[string]bool, firsts map[proc.ID]bool) bool {
+	if owner, ok, err := proc.Getenv(p.PID, Variable); err == nil && ok && owners[owner] {
+		return true
+	}
+	for id := range proc.Ancestors(p.PID) {
+		if firsts[id] {
+			return true
+		}
+	}
+	return false
 }
 
 // skips are the arguments of a command that let its program do things without asking.

@@ -11,12 +11,14 @@ import (
 // Install would do to it or to what it names. Nothing is done. A folder of old without the skill is passed over.
 func Look(q *Request) (all []Result) {
 	for _, f := range q.folders() {
-		if f.old && !f.has(q) {
+		if (f.old || f.spare) && !f.has(q) {
 			continue
 		}
 		parts := q.look(&f, Parts(f.form, f.titles), q.wanted)
 		r := parts[len(parts)-1].Result
 		switch {
+		case f.old && r.State != Left && r.State != Failed:
+			r.State = Updated // Install removes it
 		case r.State == Left && f.scope == driver.User && r.Why != notOurs && Ours(through(r.Path)):
 			r.State = Updated // behind a link, of another release
 		case r.State == Same:

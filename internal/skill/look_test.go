@@ -69,13 +69,13 @@ func TestLook(t *testing.T) {
 		})
 	}
 	q := request(t, "codex", "gemini")
-	if got := Look(q); len(got) != 2 || got[1].Path != filepath.Join(q.Place.Home, ".gemini/commands/h2a.toml") {
+	if got := Look(q); len(got) != 1 || got[0].Path != filepath.Join(q.Place.Home, ".agents/skills/h2a/SKILL.md") {
 		t.Errorf("of two programs: %+v", got)
 	}
 	old := q.write(t, ".codex/skills/h2a/SKILL.md", earlier)
 	Install(q)
 	q.write(t, ".codex/skills/h2a/SKILL.md", earlier)
-	if got := Look(q); len(got) != 3 || got[0].State != Same || got[1].Path != old || got[1].State != Updated || got[2].State != Same {
+	if got := Look(q); len(got) != 2 || got[0].State != Same || got[1].Path != old || got[1].State != Updated {
 		t.Errorf("with a folder of old: %+v", got)
 	}
 }

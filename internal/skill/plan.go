@@ -93,7 +93,8 @@ type folder struct {
 	base   string
 	form   driver.Form
 	scope  driver.Scope
-	old    bool // only where the skill was before
+	old    bool // the programs read a newer folder: a skill of ours in here would be a second one
+	spare  bool // the older programs had only the other folder of the program
 	strict bool
 	titles []string
 }
@@ -130,15 +131,17 @@ func (q *Request) folders() []folder {
 			}
 			base := filepath.Clean(f.Path(q.Place))
 			old := f.Old && !q.Strict && slices.ContainsFunc(d.Skills.Folders, func(o driver.Folder) bool {
-				return o.Scope == q.Scope && !o.Old && o.Form == f.Form
+				return o.Scope == q.Scope && !o.Old
 			})
 			strict := q.Strict && (f.Old || !known)
+			spare := q.Strict && !q.Sessions && known && !f.Old
 			if n := slices.IndexFunc(all, func(o folder) bool { return o.base == base && o.form == f.Form }); n >= 0 {
 				all[n].old = all[n].old && old
+				all[n].spare = all[n].spare && spare
 				all[n].strict = all[n].strict || strict
 				continue
 			}
-			all = append(all, folder{base: base, form: f.Form, scope: q.Scope, old: old, strict: strict, titles: q.titles(base, f.Form)})
+			all = append(all, folder{base: base, form: f.Form, scope: q.Scope, old: old, spare: spare, strict: strict, titles: q.titles(base, f.Form)})
 		}
 	}
 	return all

@@ -25,15 +25,20 @@ const (
 	programPerm = 0o755
 )
 
-// Install puts the skill into the folders that the programs read. A folder of old that has a newer one for the same form beside
-// it gets the skill only when it had it, or an old one, before: a program that reads both lists the skill twice. What goes wrong in one folder keeps no other from its own.
+// Install puts the skill into one of the folders that each program reads. It removes an unedited skill of ours from the older
+// folder of a program: Codex lists a second one twice, and Gemini CLI renames both commands. What goes wrong in one folder keeps
+// no other from its own.
 func Install(q *Request) *Report {
 	r := &Report{Base: q.base()}
 	for _, f := range q.folders() {
 		if !q.Sessions {
 			old := q.prune(&f)
 			r.Old = append(r.Old, old...)
-			if f.old && len(old) == 0 && !f.has(q) {
+			if f.spare && !f.has(q) {
+				continue
+			}
+			if f.old {
+				r.Files = append(r.Files, q.remove(&f, Parts(f.form, f.titles))...)
 				continue
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/boundtest"
 	"tutti/internal/cli"
+	"tutti/internal/codexserver"
 	"tutti/internal/commstest"
 	"tutti/internal/host"
 	"tutti/internal/mcpserver"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		verbs = append(append(verbs, cli.DrumbeatVerbs(nil, cli.RemoteParts{})...), cli.RemoteVerbs(cli.RemoteParts{})...)
 		cli.MainHeavy(append(append(verbs, cli.HostVerbs(host.Editor{
 			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
-		})...), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
+		})...), cli.HaltVerb(codexserver.StopIn), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
 	}
 	os.Exit(commstest.Main(m))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -311,8 +310,7 @@ func (one *absentee) tell(ctx context.Context) (told bool, err error) {
 	}
 	what := "It has no session now, and is shown its mail when it comes back."
 	if one.who.Host() == identity.Human {
-		_, what, _ = strings.Cut(Sentence, ": ")
-		what = "To read it, " + what
+		what = `To read it, run "tutti receive".`
 	}
 	return one.a.o.Say(ctx, one.who, what)
 }

@@ -20,6 +20,10 @@ type Word struct {
 	Event        string // as the program spells it
 	Works        bool   // the agent works, whatever the event says
 	Waits        bool   // it stays, and waits for mail
+	// Ask and GoOn come from a person who has lifted a halt: what the agent waits for, or that it goes on. Instance names the agent,
+	// "" any that a halt stopped.
+	Ask, GoOn bool
+	Instance  string
 }
 
 // BellOptions say where a bell hangs. Place, Host and Whose are needed.
@@ -30,8 +34,8 @@ type BellOptions struct {
 	// Heard is called with the words, one after the other, in the order in which the hooks came, but for those of hooks that
 	// wait; a word that comes behind that of a later hook is passed over. It must not block. Nil: nobody.
 	Heard func(Word)
-	// Closed tells whether nobody may wait now. Nil: never.
-	Closed func() bool
+	// Released answers a word with Ask or GoOn. It may take some seconds. Nil: nobody answers.
+	Released func(Word) Held
 }
 
 // A Bell is the socket at which the hooks of one session are heard, and wait. It is safe for concurrent use.
@@ -46,7 +50,7 @@ type Bell struct {
 	hearing sync.Mutex // guards last, and is held while a word is heard
 	last    uint64     // number of the hook that was heard last
 
-	mu     sync.Mutex // guards what follows; a leaf
+	mu     sync.Mutex // guards what follows, and name; a leaf
 	waits  *visitor   // nil: nobody
 	guests map[*visitor]bool
 	over   bool
@@ -170,8 +174,14 @@ func (b *Bell) listen(v *visitor) {
 	if !ok {
 		return
 	}
-	if w.Waits && !b.stay(v) {
+	if w.Ask || w.GoOn {
+		if b.o.Released != nil {
+			_ = writeLine(v.f, b.o.Released(w).line()) // who has gone away does not want to know
+		}
 		return
+	}
+	if w.Waits {
+		b.stay(v)
 	}
 	b.hear(v, w)
 	if !w.Waits || v.f.SetReadDeadline(time.Time{}) != nil {
@@ -200,10 +210,7 @@ func (b *Bell) hear(v *visitor, w Word) {
 
 // stay has a hook wait in place of the one that did until now: a program starts a new one at each end of a turn, and the old
 // one would answer for a turn that is over.
-func (b *Bell) stay(v *visitor) bool {
-	if b.o.Closed != nil && b.o.Closed() {
-		return false
-	}
+func (b *Bell) stay(v *visitor) {
 	b.mu.Lock()
 	old := b.waits
 	b.waits = v
@@ -211,7 +218,21 @@ func (b *Bell) stay(v *visitor) bool {
 	if old != nil {
 		old.f.Close()
 	}
-	return b.o.Closed == nil || !b.o.Closed() // nobody might have been there yet when all were dismissed
+}
+
+// Belongs gives the bell to a conversation, or an agent: hooks of that one find it from now on, and no others do.
+func (b *Bell) Belongs(whose string) error {
+	name := tagFor(b.o.Host, whose, os.Getpid()).String()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over || name == b.name {
+		return nil
+	}
+	if err := unix.Renameat(int(b.folder.Fd()), b.name, int(b.folder.Fd()), name); err != nil {
+		return fmt.Errorf("hear the hooks of a conversation: %w", err)
+	}
+	b.name = name
+	return nil
 }
 
 // Waited tells whether a hook waits.
@@ -256,21 +277,10 @@ func (b *Bell) Ring(ctx context.Context) (there bool, err error) {
 	return true, errUnheard
 }
 
-// Dismiss ends all waiting: the hooks leave without a word.
-func (b *Bell) Dismiss() {
-	b.mu.Lock()
-	v := b.waits
-	b.waits = nil
-	b.mu.Unlock()
-	if v != nil {
-		v.f.Close()
-	}
-}
-
 // Close takes the bell down. Hooks that wait leave without a word.
 func (b *Bell) Close() {
 	b.mu.Lock()
-	first := !b.over
+	first, name := !b.over, b.name
 	b.over = true
 	for v := range b.guests {
 		v.f.Close()
@@ -279,7 +289,7 @@ func (b *Bell) Close() {
 	if !first {
 		return
 	}
-	_ = unix.Unlinkat(int(b.folder.Fd()), b.name, 0)
+	_ = unix.Unlinkat(int(b.folder.Fd()), name, 0)
 	b.socket.Close()
 	b.work.Wait()
 	b.folder.Close()
@@ -297,12 +307,17 @@ func (w Word) line() []byte {
 	o.Bool("works", w.Works)
 	o.Str("conversation", w.Conversation)
 	o.Str("event", w.Event)
+	if w.Ask || w.GoOn {
+		o.Bool("ask", w.Ask)
+		o.Bool("goOn", w.GoOn)
+		o.Str("instance", w.Instance)
+	}
 	return o.Bytes()
 }
 
 func parseWord(line []byte) (Word, bool) {
-	var v [4][]byte
-	if !canonjson.Pick(line, []string{"waits", "conversation", "event", "works"}, v[:]) {
+	var v [7][]byte
+	if !canonjson.Pick(line, []string{"waits", "conversation", "event", "works", "ask", "goOn", "instance"}, v[:]) {
 		return Word{}, false
 	}
 	var w Word
@@ -310,5 +325,8 @@ func parseWord(line []byte) (Word, bool) {
 	w.Conversation, _ = canonjson.String(v[1])
 	w.Event, _ = canonjson.String(v[2])
 	w.Works, _ = canonjson.Bool(v[3])
+	w.Ask, _ = canonjson.Bool(v[4])
+	w.GoOn, _ = canonjson.Bool(v[5])
+	w.Instance, _ = canonjson.String(v[6])
 	return w, true
 }

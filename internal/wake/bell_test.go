@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -103,9 +102,6 @@ func TestWaiting(t *testing.T) {
 	if there, _ := b.Ring(t.Context()); there {
 		t.Error("a hook hears the bell twice")
 	}
-	third := p.wait("Stop")
-	b.Dismiss()
-	p.ends("halted", third, false)
 	fourth := p.wait("Stop")
 	b.Close()
 	p.ends("the session is over", fourth, false)
@@ -159,31 +155,43 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestClosedForWaiting(t *testing.T) {
+// TestRelease: a person who has lifted a halt hears from each server what its agent waits for, and the hook waits on meanwhile.
+func TestRelease(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
-	b, err := Listen(BellOptions{Place: p.place, Host: "claude", Whose: talk, Closed: func() bool { return true }})
+	words := make(chan Word, 4)
+	held := Held{Instance: "claude:api:3f2a9c01b7de", Conversation: talk, Stopped: true, Unread: 2}
+	b, err := Listen(BellOptions{Place: p.place, Host: "claude", Whose: talk, Released: func(w Word) Held {
+		words <- w
+		return held
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	p.ends("halted", p.goes("Stop", 0), false)
-}
-
-// TestClosedMeanwhile: everything is halted, and all who wait are dismissed, while a hook is just coming.
-func TestClosedMeanwhile(t *testing.T) {
-	t.Parallel()
-	p := newPost(t)
-	var asked atomic.Int32
-	b, err := Listen(BellOptions{Place: p.place, Host: "claude", Whose: talk, Closed: func() bool { return asked.Add(1) > 1 }})
+	silent, err := Listen(BellOptions{Place: p.place, Host: "codex", Whose: "of another build"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
-	p.ends("halted", p.goes("Stop", 0), false)
-	if b.Waited() {
-		t.Error("it still counts as waiting")
+	defer silent.Close()
+	waits := p.goes("Stop", 0)
+	for end := time.Now().Add(5 * time.Second); !b.Waited(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no hook waits")
+		}
 	}
+	for _, w := range []Word{{Ask: true}, {GoOn: true, Instance: held.Instance}} {
+		if got := Release(p.place, w, 5*time.Second); len(got) != 1 || got[0] != held {
+			t.Errorf("got %+v", got)
+		}
+		if got := <-words; got != w {
+			t.Errorf("the server heard %+v, want %+v", got, w)
+		}
+	}
+	if there, err := b.Ring(t.Context()); !there || err != nil {
+		t.Errorf("the bell says %v, %v", there, err)
+	}
+	p.ends("after the halt", waits, true)
 }
 
 // TestWaitsForNobody: of a hook whose program ended only the shell between them nobody hears how it ends. The bell says so.

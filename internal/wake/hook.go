@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tutti/internal/driver"
-	"tutti/internal/halt"
 )
 
 // startsWithin is how much later than the first hooks of a conversation its server may come: programs start both at once, and a
@@ -13,8 +12,8 @@ import (
 const startsWithin = 3 * time.Second
 
 // Await is a hook that waits in the background: the answer says that there is mail, or nothing. It ends at once where nobody would
-// be woken: the program cannot be, it does one task and waits for all that it has started, or everything is halted. An error is
-// for a log.
+// be woken: the program cannot be, or it does one task and waits for all that it has started. It waits through a halt, so that the agent can
+// be woken afterwards. An error is for a log.
 func Await(ctx context.Context, p Place, d *driver.Driver, event string, input []byte) (driver.Answer, error) {
 	call, err := d.Hooks.Read(event, input)
 	if err != nil {
@@ -25,7 +24,7 @@ func Await(ctx context.Context, p Place, d *driver.Driver, event string, input [
 		env = func(string) string { return "" }
 	}
 	answer, wakes := d.Hooks.Rouse(call.Event, Sentence)
-	if !wakes || d.Wake.Alone != nil && d.Wake.Alone(env) || halt.Read().Halted {
+	if !wakes || d.Wake.Alone != nil && d.Wake.Alone(env) {
 		return driver.Answer{}, nil
 	}
 	if call.Conversation == "" && d.Hooks.Conversation != "" {

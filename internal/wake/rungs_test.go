@@ -100,7 +100,7 @@ func TestChannel(t *testing.T) {
 		sent = method + " " + string(params)
 		return nil
 	})
-	want := `notifications/claude/channel {"content":"You have mail: run tutti receive","meta":{}}`
+	want := `notifications/claude/channel {"content":"You have mail. If it is not shown here, call tutti_receive.","meta":{}}`
 	if a := r.Try(t.Context()); !a.Did || a.Counts || sent != want {
 		t.Errorf("%+v, sent %s, want %s", a, sent, want)
 	}

@@ -120,6 +120,7 @@ func (c Caller) findIn(folder *os.File) (*os.File, error) {
 // order are the sockets at which the server of this session may listen, the best first.
 func (c Caller) order(all []string) []string {
 	own := [2]tag{tagFor(c.Host, c.Conversation, 0), tagFor(c.Host, c.Instance, 0)}
+	unnamed := tagFor(c.Host, Unnamed, 0).key
 	var byKey [2][]tag
 	var others []tag
 	for _, name := range all {
@@ -149,11 +150,25 @@ func (c Caller) order(all []string) []string {
 	}
 	// A conversation may get a new id while its server goes on under the old one: the program that has started both is known.
 	above = above[:min(len(above), nearest)]
-	return texts(slices.DeleteFunc(others, func(t tag) bool {
+	others = slices.DeleteFunc(others, func(t tag) bool {
 		parent, err := proc.Parent(t.pid)
 		return err != nil || parent <= 1 || !slices.Contains(above, parent)
-	}))
+	})
+	order.Stable(others, func(x, y *tag) int { // one that waits for its conversation is meant rather than one that has another
+		return rank(x.key != unnamed) - rank(y.key != unnamed)
+	})
+	return texts(others)
 }
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}
+
+// Unnamed is whose bell that of a server is that does not know its conversation and has no agent yet.
+const Unnamed = "?"
 
 // nearest is how many steps up the program of a hook stands at most: it starts a shell, which starts us. Farther up an agent
 // may stand that runs the program of the hook as a tool.

@@ -17,8 +17,9 @@ package wake
 
 import "time"
 
-// Sentence is all that an agent is told.
-const Sentence = "You have mail: run tutti receive"
+// Sentence is all that an agent is told. It names the tool, because a shell command can open a permission dialog, and asks for no
+// call where a hook has shown the mail beside it.
+const Sentence = "You have mail. If it is not shown here, call tutti_receive."
 
 // The means, as they stand in the trail.
 const (

@@ -81,7 +81,7 @@ func (w *Watch) lookAtPeer(ctx context.Context, k store.Key) (seen, error) {
 		return now, err
 	}
 	if s, err := presence.ParseDoc(doc); err == nil { // else nobody's, as above
-		now.session, now.absent = s, presence.Expired(s, w.o.Now(), w.o.Expiry)
+		now.session, now.absent = s, presence.Absent(s, w.o.Now(), w.o.Expiry)
 	}
 	return now, nil
 }

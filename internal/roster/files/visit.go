@@ -13,6 +13,7 @@ import (
 
 	"tutti/internal/atomicfile"
 	"tutti/internal/filelock"
+	"tutti/internal/gitexclude"
 	"tutti/internal/roster"
 	"tutti/internal/yamltext"
 )
@@ -52,6 +53,9 @@ func (r *Registry) find(create bool) (place, error) {
 		if create {
 			if err := os.MkdirAll(folder, 0o700); err != nil {
 				return place{}, err
+			}
+			if name := filepath.Base(folder); name == roster.Folder || name == roster.OldFolder {
+				_ = gitexclude.Exclude(folder) // a registry that git offers is a nuisance, and not a fault
 			}
 		}
 		if folder, err = filepath.EvalSymlinks(folder); err == nil {

@@ -27,6 +27,10 @@ func (s *Store) fail(op string, k store.Key, err error) error {
 		// One file that somebody else keeps to himself must not hide those beside it.
 		return &store.UnfitError{Key: k, Where: pathOf(k), Why: "this user may not read it"}
 	}
+	if k.Name == "" && k.Owner != "" && errors.Is(err, fs.ErrPermission) {
+		// Nor must the folder of one owner hide those of others.
+		return &store.UnfitError{Key: k, Where: folderPath(k.Kind, k.Owner), Why: "this user may not open it"}
+	}
 	return &opError{op, k, err}
 }
 

@@ -101,7 +101,7 @@ func (e *SchemaError) Error() string {
 
 // Hint says what to type.
 func (e *SchemaError) Hint() string {
-	return fmt.Sprintf("\"store migrate --from %s --to %s\" brings it over", e.Found, e.Want)
+	return "use the release that made this bus, or name another bus: --root DIR"
 }
 
 // Open opens the folder at path, which the user named: links in it are followed. It costs one open of the folder and one
