@@ -33,6 +33,12 @@ type turn struct {
 	raw     []byte
 }
 
+// gist is the end of what it was asked, for the log of a test that failed.
+func (t turn) gist() string {
+	last := t.raw[max(0, len(t.raw)-600):]
+	return fmt.Sprintf("%d tools offered, calls done %v, and at the end %s", len(t.offered), t.done, last)
+}
+
 // An exchange is a call that the model made before, and what the program says came of it.
 type exchange struct{ tool, text string }
 

@@ -53,7 +53,7 @@ func gather(t *testing.T, a agent, wrapped bool) *troupe {
 	}
 	known := registered(a).steps(t, step{tool: "tutti_status", args: with(object{})})
 	m := newModel(t, func(now turn) move {
-		if bytes.Contains(now.raw, []byte("who am I")) && !bytes.Contains(now.raw, []byte("go on,")) && len(now.offered) > 0 {
+		if bytes.Contains(now.raw, []byte("who am I")) && !bytes.Contains(now.raw, []byte("carry on after that,")) && len(now.offered) > 0 {
 			return known(now)
 		}
 		return move{say: "done"}
@@ -137,6 +137,9 @@ func (s *troupe) turn(texts ...string) (found turn) {
 			}
 		}
 		if time.Now().After(end) {
+			for _, now := range s.m.seen() {
+				s.t.Logf("the model was asked: %s", now.gist())
+			}
 			s.t.Fatalf("the model was never told %q", texts)
 		}
 	}
@@ -221,7 +224,7 @@ func TestSessions(t *testing.T) {
 			s.apart(all)
 			s.killed(all...)
 			for i, m := range all {
-				again := s.begins("resume", m.Name, "--prompt", "go on, "+m.Name+"!", "--ready", "2m", "--json")
+				again := s.begins("resume", m.Name, "--prompt", "carry on after that, "+m.Name+"!", "--ready", "2m", "--json")
 				if again.Session.Instance != m.Session.Instance || again.Anew {
 					t.Errorf("%s was %s and is %+v", m.Name, m.Session.Instance, again)
 				}
@@ -229,7 +232,7 @@ func TestSessions(t *testing.T) {
 					t.Errorf("the conversation of %s was %s and is %s", m.Name, id, again.conversation())
 				}
 				t.Logf("%s: conversation %s, %s", m.Name, again.conversation(), again.Found)
-				now := s.turn("go on, "+m.Name+"!", "who am I, "+m.Name+"?")
+				now := s.turn("carry on after that, "+m.Name+"!", "who am I, "+m.Name+"?")
 				if bytes.Contains(now.raw, []byte("who am I, "+all[1-i].Name)) {
 					t.Errorf("%s has the conversation of %s", m.Name, all[1-i].Name)
 				}

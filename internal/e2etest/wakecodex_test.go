@@ -95,7 +95,7 @@ func TestCodexNamesItsConversation(t *testing.T) {
 	s.begins()
 	s.until("the model knows its status", func() bool { return s.asked(s.me) })
 	tutti(t, s.d.home, "send", "--as", s.ben, "--id", "env:named", s.me, "a text that is not queued")
-	s.until("the sentence reaches the model", func() bool { return s.asked("tutti receive") })
+	s.until("the sentence reaches the model", func() bool { return s.asked("You have mail") })
 	if s.asked("is not queued") {
 		t.Error("the text of the peer was queued")
 	}
