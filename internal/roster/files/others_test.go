@@ -147,7 +147,8 @@ func TestHalfWritten(t *testing.T) {
 			b := newBench(t, two)
 			b.names()
 			// While the file is half written it is always just written: what is waited for is the other program, and not a time.
-			var whole atomic.Bool
+			// Time goes on at a look that begins after the file is whole: an earlier one may have read the half.
+			var written, whole atomic.Bool
 			b.now = func() time.Time {
 				if info, err := os.Stat(b.path); err == nil && !whole.Load() {
 					return info.ModTime()
@@ -159,12 +160,17 @@ func TestHalfWritten(t *testing.T) {
 			}
 			looked := make(chan struct{})
 			var once sync.Once
-			b.step = func(string) { once.Do(func() { close(looked) }) }
+			b.step = func(at string) {
+				if at == "locked" && written.Load() {
+					whole.Store(true)
+				}
+				once.Do(func() { close(looked) })
+			}
 			wrote := make(chan error)
 			go func() {
 				<-looked
 				err := os.WriteFile(b.path, []byte(strings.Replace(two, "status: stopped", "status: archived", 1)), 0o600)
-				whole.Store(true)
+				written.Store(true)
 				wrote <- err
 			}()
 			b.set("a", roster.Terminated)
