@@ -68,12 +68,20 @@ func (c *Call) flushLong() error {
 
 // flush writes what was printed. A reader that has gone away is no error: what it wanted, it has.
 func (c *Call) flush() error {
+	if err := c.write(); !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	return nil
+}
+
+// write is flush for output that must have arrived: a reader that has gone away is an error.
+func (c *Call) write() error {
 	if len(c.out) == 0 {
 		return nil
 	}
 	_, err := c.outFile.Write(c.out)
 	c.out = c.out[:0]
-	if err == nil || errors.Is(err, syscall.EPIPE) {
+	if err == nil {
 		return nil
 	}
 	return failIO("", err, "write standard output")

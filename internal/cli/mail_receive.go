@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"tutti/internal/canonjson"
@@ -22,6 +24,7 @@ func runReceive(ctx context.Context, c *Call) error {
 		return err
 	}
 	defer d.Close()
+	signal.Ignore(syscall.SIGPIPE) // it would end the process with its claim on the messages
 	t, err := c.waitMail(ctx, d)
 	if err != nil {
 		return err
@@ -33,11 +36,7 @@ func runReceive(ctx context.Context, c *Call) error {
 	} else {
 		c.shown(d, t)
 	}
-	// A message is shown when it is written, and not before: what an interrupt or a full disk cuts off comes again.
-	if err := c.flush(); err != nil {
-		return err
-	}
-	if err := d.office.Shown(ctx, d.reader(), t); err != nil {
+	if err := c.deliver(ctx, d, t); err != nil {
 		return err
 	}
 	if err := d.office.Engage(ctx, d.reader()); err != nil {
@@ -47,6 +46,23 @@ func runReceive(ctx context.Context, c *Call) error {
 		return c.nothingCame("no mail within " + wait.String())
 	}
 	return nil
+}
+
+// deliver writes what was printed and records its messages as shown. Messages that cannot be written are given back, so that
+// the next reader is offered them at once.
+func (c *Call) deliver(ctx context.Context, d *desk, t *post.Taken) error {
+	if len(t.Items) == 0 {
+		return c.flush()
+	}
+	err := c.write()
+	if err == nil {
+		return d.office.Shown(ctx, d.reader(), t)
+	}
+	ids := make([]string, len(t.Items))
+	for i := range t.Items {
+		ids[i] = t.Items[i].ID
+	}
+	return errors.Join(err, d.office.GiveBack(ctx, d.reader(), ids))
 }
 
 // nothingCame is exit status 2; where standard output is JSON it says so there.

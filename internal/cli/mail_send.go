@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"tutti/internal/address"
@@ -214,6 +216,7 @@ func (c *Call) await(ctx context.Context, d *desk, r *post.Receipt) error {
 			return err
 		}
 	}
+	signal.Ignore(syscall.SIGPIPE) // it would end the process with its claim on the answer
 	item, err := c.answer(ctx, d, r)
 	if c.json {
 		var answer []byte
@@ -225,8 +228,8 @@ func (c *Call) await(ctx context.Context, d *desk, r *post.Receipt) error {
 		c.line("")
 		c.show(item, time.Now(), maxShownBody)
 	}
-	if e := c.flush(); e != nil || err != nil {
-		return errors.Join(err, e)
+	if item == nil {
+		return errors.Join(err, c.flush())
 	}
-	return d.office.Shown(ctx, d.reader(), &post.Taken{Items: []post.Item{*item}})
+	return errors.Join(err, c.deliver(ctx, d, &post.Taken{Items: []post.Item{*item}}))
 }

@@ -45,6 +45,16 @@ func TestGivenBack(t *testing.T) {
 				t.Errorf("after %q of %s in %q it is free from %v on, %v", c.result, c.by, c.session, at, ever)
 			}
 		}
+		mark(Offered, alice, "", "")
+		for _, c := range []struct {
+			by      address.Instance
+			session string
+			want    bool
+		}{{bob, "", false}, {alice, "s1", false}, {alice, "", true}} {
+			if got := mark(Failed, c.by, c.session, ResultBack); got.Free(next, noon) != c.want {
+				t.Errorf("offered to a command, given back by %s in %q: free is %v", c.by, c.session, !c.want)
+			}
+		}
 		if s := mark(Offered, alice, "s2", ""); s.Free(Reader{By: alice, Session: "s3"}, noon) {
 			t.Error("a claim after it counts for nothing")
 		}

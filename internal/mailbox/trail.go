@@ -152,7 +152,7 @@ func (s *State) apply(m *Mark) {
 		s.Taken = m.At
 	case Failed:
 		s.Failed = m.At
-		if m.Result == ResultBack && s.Session != "" && s.Session == m.Session && address.Canonical(s.By) == address.Canonical(m.By) {
+		if m.Result == ResultBack && s.Session == m.Session && address.Canonical(s.By) == address.Canonical(m.By) {
 			s.Offered = time.Time{}
 		}
 	case Engaged:
