@@ -3,7 +3,7 @@
 // A session that was opened here is kept by a heartbeat until it is closed. One that somebody swept is made again; one that
 // somebody with the right to do so has closed is left closed, and so is one whose name another agent has taken: its heartbeat
 // and its pushes end, and the log says so. All heartbeats of the process come from one timer, and that is also what asks for
-// the full looks of package watch, so that an idle process wakes up for its heartbeat and for nothing else.
+// the full looks of package watch. Beside them an idle process wakes up only to look at negotiations, every 5 s.
 //
 // A push says that a peer joined, that a peer left, that a message lies in the mailbox, or that a peer is blocked, or not any more,
 // in a scope that the session follows. Each thing is told once in the life of a session: what is there when the session opens is its backlog and is marked as that; it is not told again when the
@@ -11,7 +11,7 @@
 // is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed". Who wakes idle agents
 // is told of the same messages, but for the backlog, also where the session has not asked to be told. Nothing is pushed
 // before the agent can be told: whether the user lets pushes go out is asked when they go, not when they are kept.
-// What others add to the negotiations of the agent is told once with each heartbeat, however much it is.
+// What others add to a negotiation of the agent between two looks is told once, however much it is.
 //
 // While the halt switch is on nothing is pushed and heartbeats go on, so that a pause declares nobody dead. When the switch
 // was cleared pushes stay off until [Attendance.Engage]: the user has let the agent go on. What came meanwhile is not
@@ -79,7 +79,7 @@ type Options struct {
 	// Standing returns an error for an agent that was taken out of service: no session of it is opened, and one that is open
 	// ends with its next heartbeat. Nil: nobody ever is.
 	Standing func(ctx context.Context, i address.Instance) error
-	// Deals follows the negotiations that concern a session, with every heartbeat. Nil: nobody is told of any.
+	// Deals follows the negotiations that concern a session, every dealsEvery. Nil: nobody is told of any.
 	Deals func(s *presence.Session) Deals
 	// Alive tells whether this machine has a process of this pid; nil: package proc is asked.
 	Alive func(pid int) bool
@@ -244,7 +244,6 @@ func (a *Attendance) run(h *held, p *pushes) error {
 		a.work.Go(a.note)
 	})
 	if d := a.o.Deals; d != nil && slices.Contains(h.session().Topics, EntriesAppended) {
-		poke(h.tick) // what is there is known before anything comes
 		a.work.Go(func() { h.followDeals(ctx, d(h.session())) })
 	}
 	a.work.Go(func() {

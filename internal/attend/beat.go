@@ -102,7 +102,6 @@ func (a *Attendance) beatAll() {
 	_, full := a.clock.tick(a.o.Now(), a.o.Heartbeat)
 	for _, h := range a.all() {
 		h.beat()
-		poke(h.tick)
 	}
 	if full {
 		for _, h := range a.all() {

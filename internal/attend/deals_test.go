@@ -19,27 +19,27 @@ func (d *deals) Look(context.Context) ([]Deal, error) {
 	return []Deal{{"n:1", 1, n}}, nil
 }
 
-// TestDeals: with each heartbeat a session is told of what was added to its negotiations, but for the time in which its user lets
-// nothing be told, and it is asked for nothing more often than that.
+// TestDeals: within dealsEvery a session is told of what was added to its negotiations, but for the time in which its user lets
+// nothing be told, and the bus is asked for nothing more often than that.
 func TestDeals(t *testing.T) {
 	d := &deals{}
 	fake(t, func(o *Options) { o.Deals = func(*presence.Session) Deals { return d } }, func(t *testing.T, r *rig) {
 		r.open("sess:me")
 		r.want()
-		r.sleep(presence.Heartbeat)
+		r.sleep(dealsEvery)
 		r.want(`sess:me negotiation.event_appended {"negotiationId":"n:1","newEntries":1,"totalEntries":2}`)
 		r.halt.Store(true)
 		r.epoch.Add(1)
 		r.look <- struct{}{}
-		r.sleep(presence.Heartbeat)
+		r.sleep(dealsEvery)
 		r.want()
 		r.halt.Store(false)
 		r.look <- struct{}{}
 		r.a.Engage(me)
-		r.sleep(presence.Heartbeat)
+		r.sleep(dealsEvery)
 		r.want(`sess:me negotiation.event_appended {"negotiationId":"n:1","newEntries":1,"totalEntries":4}`)
 		if n := d.looks.Load(); n != 4 {
-			t.Errorf("looked %d times in three heartbeats", n)
+			t.Errorf("looked %d times in %s", n, 3*dealsEvery)
 		}
 		r.wantLog()
 	})

@@ -20,7 +20,6 @@ type held struct {
 	engaged atomic.Uint64      // how often its user has let it go on
 	stopped atomic.Uint64      // one more than engaged was when the switch was last looked at and found on
 	full    chan struct{}      // asks for a full look
-	tick    chan struct{}      // asks for a look at the negotiations
 	look    chan struct{}      // says that the halt switch may have changed
 
 	writing sync.Mutex   // held while its record is written, so that no heartbeat makes it again behind Close
@@ -59,7 +58,7 @@ func (a *Attendance) reserve(id address.SessionID) (*held, error) {
 	case len(a.held) >= MaxSessions:
 		return nil, ErrFull
 	}
-	h := &held{a: a, id: id, stop: func() {}, done: make(chan struct{}), full: make(chan struct{}, 1), tick: make(chan struct{}, 1)}
+	h := &held{a: a, id: id, stop: func() {}, done: make(chan struct{}), full: make(chan struct{}, 1)}
 	if a.o.Switch.Look != nil {
 		h.look = make(chan struct{}, 1)
 	}
