@@ -225,6 +225,9 @@ func lineOf(data []byte, word string) int {
 // A Setting is one effective value and where it came from.
 type Setting struct{ Name, Value, From string }
 
+// UsualValue is the origin of a value that no file sets.
+const UsualValue = "default"
+
 // Effective returns what counts, and why: each value of the file, or its default.
 func (a *App) Effective() ([]Setting, error) {
 	c, err := a.Config()
@@ -239,7 +242,7 @@ func (a *App) Effective() ([]Setting, error) {
 		if slices.Contains(c.given, name) {
 			return a.Shown(path)
 		}
-		return "default"
+		return UsualValue
 	}
 	list := func(words []string, none string) string {
 		if len(words) == 0 {

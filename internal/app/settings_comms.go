@@ -144,7 +144,7 @@ func (a *App) commsEffective(shown string) ([]Setting, error) {
 	}
 	setting := func(name string, set bool, value, usual string) Setting {
 		if !set {
-			return Setting{"comms." + name, usual, "default"}
+			return Setting{"comms." + name, usual, UsualValue}
 		}
 		return Setting{"comms." + name, value, shown}
 	}

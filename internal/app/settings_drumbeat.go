@@ -175,7 +175,7 @@ func (a *App) drumbeatEffective(shown string) ([]Setting, error) {
 	}
 	from := func(usual bool) string {
 		if usual {
-			return "default"
+			return UsualValue
 		}
 		return shown
 	}

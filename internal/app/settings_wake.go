@@ -105,7 +105,7 @@ func (a *App) wakeEffective(shown string) ([]Setting, error) {
 	}
 	from := func(usual bool) string {
 		if usual {
-			return "default"
+			return UsualValue
 		}
 		return shown
 	}

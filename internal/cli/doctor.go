@@ -168,8 +168,10 @@ func (c *Call) checkSentinel(ctx context.Context, r *report, s store.Reader) {
 // checkRoots reports where the root comes from, and other buses in play.
 func (c *Call) checkRoots(r *report, root *app.Root) {
 	if root.Source == app.FromDefault {
-		r.warn("rootSource", "root", "the bus is the default one, which all your projects share",
-			`fine for most; "tutti init ." makes one for this folder, and H2A_ROOT names any other`, nil)
+		r.warn("rootSource", "root", "the default bus, which all your projects share; \"tutti init .\" makes one for this folder", "", nil)
+		if c.under == Tutti {
+			r.findings[len(r.findings)-1].state = "ok" // a warning only for programs of h2a
+		}
 	}
 	for _, other := range c.App.OtherRoots() {
 		hint := "agents that use it are not seen here: --root " + app.QuoteArg(other)

@@ -165,7 +165,15 @@ func (c *Call) checkSettings(r *report) {
 		r.add(false, "settings", err.Error(), hintOf(err))
 		return
 	}
+	usual := 0
 	for _, s := range all {
+		if s.From == app.UsualValue && !c.verbose && !c.json {
+			usual++
+			continue
+		}
 		r.tell("settings", s.Name+" = "+s.Value+" ("+s.From+")", "")
+	}
+	if usual > 0 {
+		r.tell("settings", plural(usual, "default")+" in force; --verbose lists them", "")
 	}
 }

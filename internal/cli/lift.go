@@ -141,16 +141,16 @@ func (c *Call) sayPause(p halt.Pause, on bool) error {
 		return nil
 	}
 	if !on {
-		c.line("✓ " + Clean(p.What()) + " is no longer paused")
+		c.line("✓ " + Clean(c.App.Shown(p.What())) + " is no longer paused")
 		return nil
 	}
-	c.line("✓ " + Clean(pauseText(p)))
-	c.prose("- ", 2, "Its next tool call is denied by its hooks; other agents go on. An agent CLI without hooks of tutti is not reached.")
+	c.line("✓ " + Clean(c.pauseText(p)))
+	c.prose("- ", 2, "Hooks deny the next tool call there; other agents go on. An agent CLI without hooks of tutti is not reached.")
 	return nil
 }
 
-func pauseText(p halt.Pause) string {
-	text := p.What() + " is paused"
+func (c *Call) pauseText(p halt.Pause) string {
+	text := c.App.Shown(p.What()) + " is paused"
 	if !p.Since.IsZero() {
 		text += " since " + p.Since.Local().Format(time.RFC3339)
 	}
@@ -238,7 +238,7 @@ func readHaltNews(ctx context.Context) (n haltNews) {
 // sayHaltNews prints them. Lifts stay until the user has seen them at a terminal.
 func (c *Call) sayHaltNews(n haltNews) {
 	for _, p := range n.Pauses {
-		c.prose(c.paint(bold, "pause")+" ", 6, Clean(pauseText(p)))
+		c.prose(c.paint(bold, "pause")+" ", 6, Clean(c.pauseText(p)))
 	}
 	for i := len(n.Lifts) - 1; i >= max(0, len(n.Lifts)-maxNews); i-- {
 		c.prose(c.paint(bold, "halt ")+" ", 6, Clean(n.Lifts[i].Text()))

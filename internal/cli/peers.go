@@ -112,7 +112,7 @@ func peerJSON(r *peers.Row) []byte {
 func (c *Call) sayRows(rows []peers.Row) {
 	if len(rows) == 0 {
 		c.nothing("nobody else is live")
-		c.prose("", 0, "Not live is not idle: an agent may be at work without a session. Did the others connect to the same bus?")
+		c.prose("", 0, "An agent that is not live may still be at work. Is the one that you expect connected to the same bus?")
 		if !c.on("all") {
 			c.line("tutti discover --all lists the registered ones, too.")
 		}
@@ -128,7 +128,7 @@ func (c *Call) sayRows(rows []peers.Row) {
 	}
 	c.table(lines)
 	if dormant > 0 {
-		c.prose("", 0, fmt.Sprintf("%d of them without a live session: mail waits for them. That does not mean that they are not at work.", dormant))
+		c.prose("", 0, fmt.Sprintf("%d of them are not live: mail waits for them. They may still be at work.", dormant))
 	}
 	c.prose("", 0, `To message one of these: tutti send <instance> "<text>".`)
 }

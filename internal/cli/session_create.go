@@ -148,7 +148,7 @@ func (s *sessions) sayCreated(done *session.Created, err error) {
 		c.warn("%s: it does things without asking, because of %s", Clean(done.Row.Name), Clean(strings.Join(done.Skips, " ")))
 	}
 	if done.Former != "" {
-		c.remark(`its former conversation was %s; "tutti session resume %s --conversation %s" would have gone on with it`,
+		c.remark(`this is a new conversation; the former one was %s: "tutti session resume %s --conversation %s" continues it`,
 			Clean(done.Former), Clean(done.Row.Name), Clean(done.Former))
 	}
 }
@@ -197,7 +197,7 @@ func (s *sessions) sayUnready(r *roster.Row, edit host.Editor) {
 	}
 	q := &host.Request{Edit: edit, Place: driver.Place{Home: home, Dir: r.Pane.Cwd, Env: os.Getenv}}
 	if !q.Serves(d) {
-		s.c.remark("%s does not know the bus, and cannot read its mail there: tutti host setup --host %s", d.Title, d.Name)
+		s.c.remark("%s is not connected to the bus, so it cannot read its mail: tutti host setup --host %s", d.Title, d.Name)
 	}
 }
 

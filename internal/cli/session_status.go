@@ -289,7 +289,7 @@ func monitorText(registry string, now time.Time) string {
 	b, ok := session.ReadBeat(registry)
 	switch {
 	case !ok:
-		return `no monitor watches these sessions: "tutti session monitor" does`
+		return `nothing keeps these rows up to date: "tutti session monitor" does`
 	case !b.Process.Alive():
 		return `the monitor has ended; its last look was ` + ago(max(0, now.Sub(b.At))) + `: "tutti session monitor" starts one`
 	}

@@ -345,7 +345,7 @@ func (c *Call) sayLive(v *statusView) {
 	head := c.paint(bold, "live ") + " "
 	agents := v.elsewhere()
 	if len(agents) == 0 {
-		c.prose(head, 6, "nobody else; not live is not idle, an agent may be at work without a session")
+		c.prose(head, 6, nobodyElse(v))
 		return
 	}
 	c.line(head + plural(len(agents), "session") + " of others")
@@ -355,6 +355,15 @@ func (c *Call) sayLive(v *statusView) {
 		rows = append(rows, append([]string{"     ", line[0]}, line[2:5]...))
 	}
 	c.table(rows)
+}
+
+// nobodyElse is the line on live agents where no row shows one.
+func nobodyElse(v *statusView) string {
+	who := "nobody else"
+	if len(v.sessions) > 0 {
+		who = "nobody outside these sessions"
+	}
+	return who + "; an agent that is not live may still be at work"
 }
 
 func (c *Call) sayMail(v *statusView) {

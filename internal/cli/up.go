@@ -75,7 +75,7 @@ func Up(serve func(context.Context, app.Service) error, open Opener) Func {
 // upText says who looks after the bus.
 func upText(u *app.Up) string {
 	if u == nil {
-		return `not running; "tutti up" tells you of mail for agents who are not there`
+		return `not running; "tutti up" tells you about mail for agents that are not live`
 	}
 	return "process " + strconv.Itoa(u.ID.PID) + ", started " + ago(max(0, time.Since(u.Since)))
 }

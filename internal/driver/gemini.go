@@ -19,7 +19,8 @@ var gemini = Driver{
 			}
 			return o.Bytes()
 		},
-		Note: `A new entry says "trust": true: Gemini calls the tools of tutti without asking (--no-trust leaves that out). In a folder that Gemini was not told to trust it starts no server.`,
+		TrustNote: `A new entry says "trust": true, so Gemini calls the tools of tutti without asking. --no-trust leaves that out.`,
+		Note:      `Gemini starts no server in a folder that you have not told it to trust.`,
 	},
 	Hooks: Hooks{
 		Files: geminiSettings, Table: []string{"hooks"}, Name: true,

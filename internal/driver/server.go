@@ -30,6 +30,8 @@ type Servers struct {
 	Passes bool
 	// Note is what its user has to do beside that, "" for nothing.
 	Note string
+	// TrustNote says what the trust of a new entry permits, "" for an agent CLI without such a setting.
+	TrustNote string
 }
 
 // File returns where the server is registered in a scope.

@@ -178,7 +178,7 @@ func commonDir(worktree, git string) []string {
 	return []string{common}
 }
 
-// SetPause pauses an agent or a folder, whose real path it stores. Pausing again replaces the reason.
+// SetPause pauses an agent or a folder, whose real path it stores. Pausing again without a reason keeps the old one.
 func SetPause(agent, folder, reason string) (Pause, error) {
 	p := locate()
 	if p.state == "" {
@@ -202,6 +202,9 @@ func SetPause(agent, folder, reason string) (Pause, error) {
 	dir := p.state + pausesName
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return one, err
+	}
+	if one.Reason == "" {
+		one.Reason = readPause(dir+"/"+name, name).Reason // like a halt: without a new reason the old one stays
 	}
 	tmp := dir + "/.tmp-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	if err = writeNew(tmp, one.Since.Format(time.RFC3339)+"\t"+one.Reason+"\n", true); err == nil {

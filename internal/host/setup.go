@@ -18,7 +18,8 @@ type Plan struct {
 	Remarks []string  // what its user should know about what was found
 	Err     error     // why nothing can be done; no file is written then
 
-	kept []string // flags of the server that were kept, with their values
+	kept    []string // flags of the server that were kept, with their values
+	noTrust bool
 }
 
 // Changed tells whether there is something to be written.
@@ -31,6 +32,9 @@ func (p *Plan) Notes() (notes []string) {
 			return slices.ContainsFunc(c.Did, func(s string) bool { return strings.HasPrefix(s, what) })
 		})
 	}
+	if n := p.Driver.Servers.TrustNote; n != "" && !p.noTrust && did("server ") {
+		notes = append(notes, n)
+	}
 	if n := p.Driver.Servers.Note; n != "" && did("server ") {
 		notes = append(notes, n)
 	}
@@ -42,7 +46,7 @@ func (p *Plan) Notes() (notes []string) {
 
 // Plan finds out what is to be done for a program. It writes nothing.
 func (q *Request) Plan(d *driver.Driver) *Plan {
-	p := &Plan{Driver: d}
+	p := &Plan{Driver: d, noTrust: q.NoTrust}
 	steps := []func(*Plan) error{q.planServer, q.planHooks}
 	if q.Remove {
 		slices.Reverse(steps) // last put in, first taken out: what was made for the one holds the other

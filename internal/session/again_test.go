@@ -27,7 +27,7 @@ func TestCreateOnItsServer(t *testing.T) {
 	}
 	elsewhere := r.creator("types", func(o *Options) { o.Server = "s" + rand.Text()[:8] })
 	_, err = elsewhere.Create(t.Context(), CreateRequest{Agent: "claude"})
-	r.wants(err, Refused, "running already")
+	r.wants(err, Refused, "already running")
 	r.dies(done.Row)
 	again, err := elsewhere.Create(t.Context(), CreateRequest{Agent: "claude"})
 	if err != nil || again.Row.Name != done.Row.Name || again.Row.Server != r.name {

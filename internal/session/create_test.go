@@ -148,7 +148,7 @@ func TestCreate(t *testing.T) {
 	}
 
 	_, err = m.Create(t.Context(), CreateRequest{Agent: "claude"})
-	r.wants(err, Refused, "running already")
+	r.wants(err, Refused, "already running")
 	if again := r.row(row.Name); again.Revision != row.Revision {
 		t.Errorf("a refusal has changed the row: %s", again.JSON())
 	}

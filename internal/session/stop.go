@@ -112,8 +112,8 @@ func (m *Manager) Stop(ctx context.Context, q StopRequest) (*Stopped, error) {
 		s.row = roster.Row{Name: q.Session, Server: m.o.Server}
 	case errors.Is(err, errUnregistered), errors.Is(err, fs.ErrNotExist):
 		return nil, &Error{
-			Kind: Refused, Session: q.Session, Text: "not in the registry " + m.o.Registry.Path() + ", so nothing would tell later that it was stopped",
-			Next: `"tutti session list" shows those that are. If tmux has one of that name: create it there first (tutti session create --session ` + q.Session + "), or stop it with --force-no-yaml",
+			Kind: Refused, Session: q.Session, Text: "not in the registry " + m.o.Registry.Path(),
+			Next: `"tutti session list --all" lists all sessions. If tmux has a session of this name, register it (tutti session create --session ` + q.Session + "), or stop it with --force-no-yaml",
 		}
 	default:
 		return nil, err

@@ -21,7 +21,7 @@ func (m *Manager) unused(ctx context.Context, r *roster.Row) error {
 		return &Error{Kind: Unclear, Session: r.Name, Text: "tmux does not say whether it runs", Err: s.Err}
 	case Alive:
 		return &Error{
-			Kind: Refused, Session: r.Name, Text: "it is running already",
+			Kind: Refused, Session: r.Name, Text: "already running",
 			Next: "tutti session attach " + r.Name + "   # or: tutti session stop " + r.Name,
 		}
 	case Other:
