@@ -3,7 +3,6 @@ module tutti
 go 1.26.0
 
 require (
-	filippo.io/edwards25519 v1.2.0
 	github.com/cloudflare/circl v1.6.3
 	github.com/eclipse/paho.mqtt.golang v1.5.1
 	github.com/gorilla/websocket v1.5.3

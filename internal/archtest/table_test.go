@@ -22,12 +22,11 @@ func init() {
 		}
 	}
 	lay(place{tier: 0}, "halt", "address", "canonjson", "atomicfile", "filelock", "fswatch", "index", "orgfile",
-		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit", "order", "truepath", "gitexclude")
+		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit", "truepath", "gitexclude")
 	lay(place{tier: 1}, "store", "event", "driver", "reach", "inventory")
 	lay(place{tier: 1, line: 1}, "envelope") // what lists show of an envelope is a projection of the store's contract
 	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill", "machine", "track")
 	lay(place{tier: 2, heavy: true}, "store/natsstore", "yamltext")
-	lay(place{tier: 2, heavy: true}, "keytable")                          // a program that lives for milliseconds meets no key twice
 	lay(place{tier: 2, line: 1, heavy: true}, "settings", "roster/files") // they edit YAML; roster/files keeps the rows that roster describes
 	lay(place{tier: 3}, "declaration")                                    // pure judgement, of which profiles are made
 	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation",

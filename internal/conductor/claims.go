@@ -13,7 +13,6 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
-	"tutti/internal/order"
 	"tutti/internal/presence"
 	"tutti/internal/proc"
 	"tutti/internal/registry"
@@ -234,7 +233,7 @@ func (d *Desk) Standing(ctx context.Context, workspace string) ([]Claim, error) 
 }
 
 func sortClaims(all []Claim) {
-	order.Stable(all, func(a, b *Claim) int { return a.turn.compare(b.turn) })
+	slices.SortStableFunc(all, func(a, b Claim) int { return a.turn.compare(b.turn) })
 }
 
 // events reads what was written about a workspace, by instance, in the order in which these came.
@@ -257,7 +256,7 @@ func (d *Desk) events(ctx context.Context, ids []string) (of map[address.Instanc
 		of[who] = append(of[who], e)
 	}
 	for _, all := range of {
-		order.Stable(all, func(a, b *event) int { return strings.Compare(a.at, b.at) })
+		slices.SortStableFunc(all, func(a, b event) int { return strings.Compare(a.at, b.at) })
 	}
 	return of, whose, nil
 }

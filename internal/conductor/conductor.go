@@ -33,7 +33,6 @@ import (
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
-	"tutti/internal/order"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 	"tutti/internal/store"
@@ -211,7 +210,7 @@ func (r *Resolution) holds(c *Claim) bool {
 
 func (d *Desk) byRole(ctx context.Context, r *Resolution) error {
 	first := slices.Clone(r.Candidates)
-	order.Stable(first, func(a, b *Candidate) int { return strings.Compare(a.StartedAt, b.StartedAt) })
+	slices.SortStableFunc(first, func(a, b Candidate) int { return strings.Compare(a.StartedAt, b.StartedAt) })
 	for n := range first {
 		c := &first[n]
 		if !slices.Contains(c.Roles, registry.Conductor) {

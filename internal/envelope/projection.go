@@ -11,7 +11,6 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
-	"tutti/internal/order"
 	"tutti/internal/signature"
 	"tutti/internal/store"
 )
@@ -51,7 +50,7 @@ func (s *Summary) Time() (time.Time, bool) { return ParseTime(s.CreatedAt) }
 // KeySet names a set of keys, whatever their order and however often one is in it. The name of the empty set is not "".
 func KeySet(keys []signature.Public) string {
 	sorted := slices.Clone(keys)
-	order.Stable(sorted, func(a, b *signature.Public) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortStableFunc(sorted, func(a, b signature.Public) int { return bytes.Compare(a[:], b[:]) })
 	h := sha256.New()
 	for _, k := range slices.Compact(sorted) {
 		h.Write(k[:])

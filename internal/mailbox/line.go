@@ -9,7 +9,6 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/envelope"
-	"tutti/internal/order"
 	"tutti/internal/store"
 )
 
@@ -156,9 +155,9 @@ func (m *Mailbox) merge(ctx context.Context, sources []Source, all []Line, part 
 		}
 		bad = append(bad, copies...)
 	}
-	sorted := slices.IsSortedFunc(out, func(a, b Line) int { return compareLines(&a, &b) }) // a single folder is, as a rule
+	sorted := slices.IsSortedFunc(out, compareLines) // a single folder is, as a rule
 	if !sorted {
-		order.Stable(out, compareLines)
+		slices.SortStableFunc(out, compareLines)
 	}
 	if !sorted || len(out) != len(all) || slices.ContainsFunc(out, func(l Line) bool { return trailID(l.ID) != l.ID }) {
 		number = nil
@@ -166,7 +165,7 @@ func (m *Mailbox) merge(ctx context.Context, sources []Source, all []Line, part 
 	return out, number, bad, nil
 }
 
-func compareLines(a, b *Line) int {
+func compareLines(a, b Line) int {
 	if c := cmp.Compare(b.Order, a.Order); c != 0 {
 		return c
 	}

@@ -9,7 +9,6 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/envelope"
-	"tutti/internal/order"
 	"tutti/internal/store"
 )
 
@@ -143,7 +142,7 @@ func readEach[T any, P paper[T]](ctx context.Context, s Store, kind store.Kind, 
 			return nil, nil, err
 		}
 	}
-	order.Stable(keys, func(a, b *store.Key) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(keys, func(a, b store.Key) int { return strings.Compare(a.Name, b.Name) })
 	for _, k := range keys {
 		one := P(new(T))
 		d, err := s.Get(ctx, k)

@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"tutti/internal/address"
-	"tutti/internal/order"
 	"tutti/internal/store"
 )
 
@@ -138,7 +138,7 @@ func (m *Mailbox) remove(ctx context.Context, sources []Source, id string, to pl
 		if err != nil {
 			return got, keep(got, err)
 		}
-		order.Stable(keys, byName)
+		slices.SortStableFunc(keys, byName)
 		for _, k := range keys {
 			h, err := m.away(ctx, k, s, id, to)
 			if errors.Is(err, ErrNoMessage) || isUnfit(err) {
@@ -162,7 +162,7 @@ func (m *Mailbox) remove(ctx context.Context, sources []Source, id string, to pl
 	return got, nil
 }
 
-func byName(a, b *store.Key) int { return compareIDs(a.Name, b.Name) }
+func byName(a, b store.Key) int { return compareIDs(a.Name, b.Name) }
 
 // keep drops an error that came after the message was had: it says that a second copy may have stayed.
 func keep(got *Message, err error) error {
@@ -205,7 +205,7 @@ func (m *Mailbox) goneBefore(ctx context.Context, sources []Source, got *Message
 		if err != nil {
 			return false, err
 		}
-		order.Stable(keys, byName)
+		slices.SortStableFunc(keys, byName)
 		for _, k := range keys {
 			if !moved[k] {
 				return true, nil

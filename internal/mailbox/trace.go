@@ -3,10 +3,10 @@ package mailbox
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tutti/internal/address"
 	"tutti/internal/canonjson"
-	"tutti/internal/order"
 	"tutti/internal/store"
 )
 
@@ -34,6 +34,6 @@ func (m *Mailbox) Trace(ctx context.Context, inst address.Instance, id string) (
 			}
 		}
 	}
-	order.Stable(all, func(a, b *Mark) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(all, func(a, b Mark) int { return a.At.Compare(b.At) })
 	return all, nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"tutti/internal/address"
-	"tutti/internal/order"
 	"tutti/internal/presence"
 	"tutti/internal/registry"
 )
@@ -222,6 +221,6 @@ func (b *Book) Discover(ctx context.Context, f Filter, now time.Time) ([]Row, er
 			}
 		}
 	}
-	order.Stable(rows, compareRows)
+	slices.SortStableFunc(rows, compareRows)
 	return rows, nil
 }

@@ -33,7 +33,7 @@ func (f *Filter) takes(r Row) bool {
 		(f.Name == "" || strings.Contains(strings.ToLower(r.Name), strings.ToLower(f.Name)))
 }
 
-func compareRows(a, b *Row) int {
+func compareRows(a, b Row) int {
 	return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(string(a.Instance), string(b.Instance)),
 		cmp.Compare(a.Age, b.Age), cmp.Compare(a.SessionID, b.SessionID))
 }

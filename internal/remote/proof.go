@@ -9,7 +9,6 @@ import (
 
 	"tutti/internal/address"
 	"tutti/internal/envelope"
-	"tutti/internal/keytable"
 	"tutti/internal/signature"
 )
 
@@ -18,7 +17,7 @@ import (
 func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signature.Object) (signature.Public, Reason, error) {
 	signer := e.Actor.Instance
 	last := r.active.of(signer)
-	if key, ok := Signed(e, own, last, &r.met); ok {
+	if key, ok := Signed(e, own, last); ok {
 		return key, "", nil
 	}
 	now, err := r.Registry.Keys(ctx, signer)
@@ -29,7 +28,7 @@ func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signa
 	if known && slices.Equal(tried(now.Active), last) { // all were tried
 		return signature.Public{}, BadSignature, nil
 	}
-	key, ok := Signed(e, own, now.Active, &r.met)
+	key, ok := Signed(e, own, now.Active)
 	if ok || known { // and for nobody of whom nothing was proven yet
 		r.active.put(signer, now.Active)
 	}
@@ -74,21 +73,19 @@ const (
 	maxKeys     = 1024 // the newest count
 )
 
-// Signed returns the key under which one of the signatures verifies. Each key is tried with the first signature at least. Met
-// may be nil: then no key is quicker than another.
-func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public, met *keytable.Keys) (signature.Public, bool) {
+// Signed returns the key under which one of the signatures verifies. Each key is tried with the first signature at least.
+func Signed(e *envelope.Envelope, by []signature.Object, keys []signature.Public) (signature.Public, bool) {
 	message, err := e.SignedBytes()
 	if err != nil {
 		return signature.Public{}, false
 	}
 	left := max(maxVerified, min(len(keys), maxKeys))
 	for _, o := range by {
-		sig, ok := o.Bytes()
 		for _, key := range Newest(keys) {
 			if left--; left < 0 {
 				return signature.Public{}, false
 			}
-			if ok && met.Verify(key, message, sig[:]) {
+			if o.Verify(message, key) {
 				return key, true
 			}
 		}

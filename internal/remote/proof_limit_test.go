@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/keytable"
 	"tutti/internal/signature"
 )
 
@@ -25,7 +24,7 @@ func TestMostVerifications(t *testing.T) {
 			pool := append(slices.Repeat([]signature.Public{keys[eve].Public()}, each-1), mine)
 			for _, before := range []int{0, maxVerified/each - 1, maxVerified / each} {
 				by := append(slices.Repeat([]signature.Object{bad}, before), good)
-				_, ok := Signed(e, by, pool, new(keytable.Keys))
+				_, ok := Signed(e, by, pool)
 				if want := before < maxVerified/each; ok != want {
 					t.Errorf("%s: the signature behind %d others, %d keys: %v, want %v", what, before, each, ok, want)
 				}
@@ -34,27 +33,21 @@ func TestMostVerifications(t *testing.T) {
 	}
 }
 
-// TestNoSignature: what is no signature is none, also of a key that was met often and where most of it is one.
+// TestNoSignature: what is no signature is none, also where most of it is one.
 func TestNoSignature(t *testing.T) {
 	e, reason := Read(letter(t, "env-none", time.Now()))
 	if reason != "" {
 		t.Fatal(reason)
 	}
 	good, mine := e.Own()[0], keys[alice].Public()
-	met := new(keytable.Keys)
-	for range 10 {
-		met.Meet(mine)
-	}
 	for what, o := range map[string]signature.Object{
 		"as made":             good,
 		"of another kind":     {By: good.By, Alg: "rsa", Value: good.Value},
 		"with something more": {By: good.By, Alg: good.Alg, Value: good.Value + "=!"},
 		"with its end spoilt": {By: good.By, Alg: good.Alg, Value: good.Value[:86] + "!!"},
 	} {
-		for name, k := range map[string]*keytable.Keys{"met": met, "not met": nil} {
-			if _, ok := Signed(e, []signature.Object{o}, []signature.Public{mine}, k); ok != (what == "as made") {
-				t.Errorf("%s, %s: %v", what, name, ok)
-			}
+		if _, ok := Signed(e, []signature.Object{o}, []signature.Public{mine}); ok != (what == "as made") {
+			t.Errorf("%s: %v", what, ok)
 		}
 	}
 }

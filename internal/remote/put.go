@@ -202,7 +202,7 @@ func (s *standing) of(p *parcel) (Reason, error) {
 	case slices.Contains(s.keys, p.key):
 		return "", nil
 	}
-	if _, ok := Signed(p.e, p.e.Own(), s.keys, nil); !ok { // under none of those that are left
+	if _, ok := Signed(p.e, p.e.Own(), s.keys); !ok { // under none of those that are left
 		return BadSignature, nil
 	}
 	return "", nil

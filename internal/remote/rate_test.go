@@ -96,7 +96,7 @@ func TestManyKeys(t *testing.T) {
 			all[i] = keys[eve].Public()
 		}
 		all[at] = mine
-		if got, ok := Signed(e, e.Own(), all, nil); !ok || got != mine {
+		if got, ok := Signed(e, e.Own(), all); !ok || got != mine {
 			t.Errorf("key %d of 100 was not found", at)
 		}
 	}

@@ -24,7 +24,6 @@ import (
 	"tutti/internal/canonjson"
 	"tutti/internal/envelope"
 	"tutti/internal/halt"
-	"tutti/internal/keytable"
 	"tutti/internal/mailbox"
 	"tutti/internal/post"
 	"tutti/internal/registry"
@@ -69,7 +68,6 @@ type Receiver struct {
 	Log       func(line string)
 
 	active active
-	met    keytable.Keys
 	queue  chan *parcel
 	ended  chan struct{} // closed when nothing is put any more
 }
@@ -145,7 +143,6 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 		claim.End()
 		return TooMany(wait)
 	}
-	r.met.Meet(key) // now: what was overheard or goes elsewhere makes no key a frequent one
 	p := &parcel{e: e, key: key, size: len(body), claim: claim, done: make(chan door.Answer, 1)}
 	select {
 	case r.queue <- p:

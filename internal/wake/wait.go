@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"tutti/internal/order"
 	"tutti/internal/proc"
 )
 
@@ -144,7 +143,7 @@ func (c Caller) order(all []string) []string {
 	above := lineage()
 	for _, found := range byKey {
 		if len(found) > 0 {
-			order.Stable(found, func(x, y *tag) int { return distance(*x, above) - distance(*y, above) })
+			slices.SortStableFunc(found, func(x, y tag) int { return distance(x, above) - distance(y, above) })
 			return texts(found)
 		}
 	}
@@ -154,7 +153,7 @@ func (c Caller) order(all []string) []string {
 		parent, err := proc.Parent(t.pid)
 		return err != nil || parent <= 1 || !slices.Contains(above, parent)
 	})
-	order.Stable(others, func(x, y *tag) int { // one that waits for its conversation is meant rather than one that has another
+	slices.SortStableFunc(others, func(x, y tag) int { // one that waits for its conversation is meant rather than one that has another
 		return rank(x.key != unnamed) - rank(y.key != unnamed)
 	})
 	return texts(others)

@@ -23,7 +23,7 @@ func (r *Receiver) believe(ctx context.Context, p *push) (remote.Reason, error) 
 	if err != nil || reason != "" {
 		return reason, err
 	}
-	key, ok := remote.Signed(p.e, p.e.Own(), keys, nil)
+	key, ok := remote.Signed(p.e, p.e.Own(), keys)
 	if !ok {
 		return remote.BadSignature, nil
 	}

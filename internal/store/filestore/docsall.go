@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"tutti/internal/atomicfile"
-	"tutti/internal/order"
 	"tutti/internal/store"
 )
 
@@ -52,7 +52,7 @@ func (s *Store) GetAll(ctx context.Context, kind store.Kind, owner string, begin
 			keys = append(keys, k)
 		}
 	}
-	order.Stable(keys, func(a, b *store.Key) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(keys, func(a, b store.Key) int { return strings.Compare(a.Name, b.Name) })
 	begin(len(keys))
 	inShares(ctx, len(keys), func() func(i int) {
 		var room arena

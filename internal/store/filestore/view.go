@@ -10,7 +10,6 @@ import (
 
 	"tutti/internal/atomicfile"
 	"tutti/internal/index"
-	"tutti/internal/order"
 	"tutti/internal/store"
 )
 
@@ -257,5 +256,5 @@ func (v *view) pick(rows []index.Row, n int) {
 	if v.rows = rows[:fit]; n > 0 && n < fit {
 		v.rows = rows[:n]
 	}
-	order.Stable(v.bad, func(a, b *index.Row) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(v.bad, func(a, b index.Row) int { return strings.Compare(a.Name, b.Name) })
 }
