@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 
 	"tutti/internal/app"
@@ -146,22 +145,6 @@ func (s *sessions) manager(verb string) (*session.Manager, error) {
 		Bus:    s.bus(), Jobs: s.jobs(), Started: s.c.App.Started(),
 		Tell: func(line string) { s.c.remark("%s", Clean(line)) },
 	}), nil
-}
-
-// quickGC is how much a process that does one thing to a session may allocate before it collects. In a registry with 131 rows a create
-// took 54 ms and takes 50, a stop 38 and 31.
-const quickGC = 800
-
-// quick makes the registry fast for a verb that does one thing and ends. What it returns waits for what is still being written.
-func (s *sessions) quick() (done func()) {
-	debug.SetGCPercent(quickGC)
-	reg, err := s.registry()
-	q, ok := reg.(roster.Quick)
-	if err != nil || !ok {
-		return func() {}
-	}
-	q.Quick()
-	return func() { _ = q.Close() } // everything that was promised is written
 }
 
 // bus tells the bus of sessions.

@@ -57,7 +57,6 @@ func sessionCreate(ctx context.Context, c *Call, s *sessions, edit host.Editor) 
 			return failIO("", err, "")
 		}
 	}
-	defer s.quick()()
 	m, err := s.manager("session create")
 	if err != nil {
 		return err

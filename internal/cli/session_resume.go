@@ -42,7 +42,6 @@ func sessionResume(ctx context.Context, c *Call, s *sessions) error {
 			return err
 		}
 	}
-	defer s.quick()()
 	m, err := s.manager("session resume")
 	if err != nil {
 		return err

@@ -32,7 +32,6 @@ func sessionStop(ctx context.Context, c *Call, s *sessions) error {
 			return err
 		}
 	}
-	defer s.quick()()
 	m, err := s.manager("session stop")
 	if err != nil {
 		return err
@@ -165,7 +164,6 @@ func (s *sessions) stopAll(ctx context.Context, q session.StopRequest) error {
 
 // stopRunning ends what runs of one registry.
 func (p *part) stopRunning(ctx context.Context, q session.StopRequest) ([]*session.Stopped, error) {
-	defer p.quick()()
 	m, err := p.manager("session stop")
 	if err != nil {
 		return nil, err

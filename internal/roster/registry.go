@@ -31,15 +31,6 @@ type Keeper interface {
 	Beside(ctx context.Context) ([]byte, error)
 }
 
-// A Quick is a [Registry] that can be made fast for a process that does one thing with it and ends.
-type Quick interface {
-	// Quick lets Change return as soon as the row is written for good, though what follows from it is not written yet, and lets Rows
-	// answer from the cache where that holds.
-	Quick()
-	// Close waits until everything is written. It is called before the process ends.
-	Close() error
-}
-
 // Identity finds what programs of others have noted of a kind of program in what [Keeper.Beside] returned: the conversation that
 // it used last, and the folder in which that was. Both are "" when nothing is noted.
 func Identity(beside []byte, kind string) (id, cwd string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -39,14 +38,7 @@ func child(args []string) error {
 	}
 	ctx := context.Background()
 	switch args[0] {
-	case "crash", "quick": // the n-th step is the last
-		if args[0] == "quick" {
-			r.Quick()
-			defer func() { _ = r.Close() }()
-			if _, _, err := r.Rows(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
+	case "crash": // the n-th step is the last
 		left, err := strconv.Atoi(args[4])
 		if err != nil {
 			return err
@@ -156,49 +148,44 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 			b.exec(`UPDATE sessions SET status = 'archived', data = json_set(data, '$.status', 'archived') WHERE name = 'b'`)
 		}, "a", "a=running b=archived", "a=stopped b=archived", true},
 	} {
-		for _, how := range []string{"crash", "quick"} {
-			if how == "quick" && c.name == "" {
-				continue // a quick one looks as all do, or into the cache
-			}
-			t.Run(what+"/"+how, func(t *testing.T) {
-				t.Parallel()
-				for n := 1; ; n++ {
-					b := newBench(t, "")
-					b.old()
-					c.prepare(b)
-					out, err := b.command(how, c.name, strconv.Itoa(n)).CombinedOutput()
-					if err == nil {
-						if n < 5 {
-							t.Fatalf("only %d steps", n)
-						}
-						b.agree(c.after)
-						return
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			for n := 1; ; n++ {
+				b := newBench(t, "")
+				b.old()
+				c.prepare(b)
+				out, err := b.command("crash", c.name, strconv.Itoa(n)).CombinedOutput()
+				if err == nil {
+					if n < 5 {
+						t.Fatalf("only %d steps", n)
 					}
-					if !strings.Contains(err.Error(), "killed") {
-						t.Fatalf("step %d: %v\n%s", n, err, out)
-					}
-					rows, _, err := b.Rows(t.Context())
-					if err != nil && c.found {
-						t.Fatalf("killed at step %d: %v", n, err)
-					}
-					var names []string
-					for _, r := range rows {
-						names = append(names, r.Name+"="+string(r.Status))
-					}
-					if got := strings.Join(names, " "); got != c.before && got != c.after {
-						t.Fatalf("killed at step %d: %q, want %q or %q", n, got, c.before, c.after)
-					} else if err == nil {
-						b.agree(got)
-					}
-					// And it goes on from there.
-					b.set("z", roster.Running)
-					if c.name != "" {
-						b.set(c.name, roster.Stopped)
-						b.agree(c.after + " z=running")
-					}
+					b.agree(c.after)
+					return
 				}
-			})
-		}
+				if !strings.Contains(err.Error(), "killed") {
+					t.Fatalf("step %d: %v\n%s", n, err, out)
+				}
+				rows, _, err := b.Rows(t.Context())
+				if err != nil && c.found {
+					t.Fatalf("killed at step %d: %v", n, err)
+				}
+				var names []string
+				for _, r := range rows {
+					names = append(names, r.Name+"="+string(r.Status))
+				}
+				if got := strings.Join(names, " "); got != c.before && got != c.after {
+					t.Fatalf("killed at step %d: %q, want %q or %q", n, got, c.before, c.after)
+				} else if err == nil {
+					b.agree(got)
+				}
+				// And it goes on from there.
+				b.set("z", roster.Running)
+				if c.name != "" {
+					b.set(c.name, roster.Stopped)
+					b.agree(c.after + " z=running")
+				}
+			}
+		})
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -48,11 +47,6 @@ type database struct {
 	conn *sql.Conn
 	open bool // a transaction is open
 	full bool // something was committed that stands in the journal
-	// What it said when this connection last committed, nil when that is not known; and its version then, which changes with the commits of
-	// others only.
-	known   *stored
-	version int64
-	is      os.FileInfo // the file that was opened
 }
 
 // A stored is what a database says.
@@ -99,9 +93,6 @@ func openDatabase(ctx context.Context, path string, wait time.Duration) (*databa
 		pool.Close()
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	if d.is, err = os.Lstat(path); err != nil {
-		d.is = nil // it is not taken for a second call
-	}
 	return d, nil
 }
 
@@ -136,21 +127,13 @@ func prepare(path string) error {
 	return nil
 }
 
-// begin keeps other programs from writing, and reads all there is, unless nobody has written since this connection has. Rows that say what
+// begin keeps other programs from writing, and reads all there is. Rows that say what
 // they say in a document are not understood anew.
 func (d *database) begin(ctx context.Context, doc *document) (*stored, error) {
 	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", d.path, err)
 	}
 	d.open = true
-	known, version := d.known, d.version
-	d.known = nil
-	if err := d.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.version); err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.path, err)
-	}
-	if known != nil && version == d.version {
-		return known, nil
-	}
 	if _, err := d.conn.ExecContext(ctx, tables); err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
@@ -159,13 +142,6 @@ func (d *database) begin(ctx context.Context, doc *document) (*stored, error) {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
 	return s, nil
-}
-
-// alone tells whether nobody has written since this connection has.
-func (d *database) alone(ctx context.Context) bool {
-	var version int64
-	err := d.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
-	return err == nil && version == d.version
 }
 
 func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
@@ -345,19 +321,6 @@ func (d *database) end() {
 		d.conn.ExecContext(context.Background(), "ROLLBACK") //nolint:errcheck // closing does the same
 	}
 	d.open = false
-}
-
-// said keeps in mind what the database says after a commit.
-func (s *stored) said(put []*entry, gone []string, rest *tree, a agreement) *stored {
-	is := &stored{names: slices.Clone(s.names), rows: maps.Clone(s.rows), rest: rest, ours: a, nameless: s.nameless}
-	for _, e := range put {
-		is.add(e.row.Name, storedRow{said: e.said, row: e.row, hash: e.hash()})
-	}
-	for _, name := range gone {
-		delete(is.rows, name)
-	}
-	is.names = slices.DeleteFunc(is.names, func(name string) bool { _, here := is.rows[name]; return !here })
-	return is
 }
 
 // Result codes of SQLite.

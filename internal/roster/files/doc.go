@@ -32,8 +32,6 @@
 // what is there now. A text of theirs that another one of theirs has displaced meanwhile, without knowing it, is kept as .aside, and every
 // look tells of it. A file that looks half written is waited for. The file that was replaced stays beside it as .bak.
 //
-// A process that does one thing and ends need not wait for the database, nor open it for each call: see [Registry.Quick].
-//
 // # What is left to others
 //
 // What a row may hold is package roster's. Whether its session lives is nobody's question here. A registry on a network file system

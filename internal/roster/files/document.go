@@ -69,9 +69,6 @@ func parse(text []byte, before *document) (*document, error) {
 		return nil, err
 	}
 	d := &document{text: text, pair: -1, rest: &tree{kind: object}, lines: yamltext.LinesOf(text)}
-	if d.root = simpleText(text); d.root != nil {
-		return d, d.read(before)
-	}
 	root, err := yamltext.One(text)
 	switch {
 	case err != nil:

@@ -18,7 +18,7 @@ import (
 	"tutti/internal/roster"
 )
 
-// A Registry is the two files. It holds nothing open between calls, unless it is [Registry.Quick], and is safe for concurrent use.
+// A Registry is the two files. It holds nothing open between calls, and is safe for concurrent use.
 type Registry struct {
 	path  string // as the user named it
 	cache string // folder; "": there is no cache
@@ -30,10 +30,6 @@ type Registry struct {
 	mu   sync.Mutex // one call at a time; the lock file does the same among processes
 	last *document  // what was parsed last: most calls find the text unchanged
 	seen *look
-
-	quick bool      // see Quick
-	idle  *database // open, between two calls
-	due   *visit    // the last one, of which something is left to do
 }
 
 // A look is an agreement of both files that can be recognised without opening the database.
@@ -47,7 +43,6 @@ type look struct {
 var (
 	_ roster.Registry = (*Registry)(nil)
 	_ roster.Keeper   = (*Registry)(nil)
-	_ roster.Quick    = (*Registry)(nil)
 )
 
 // Open returns the registry whose YAML has this path; it need not exist. Rows that are read or written go into a cache below
@@ -72,9 +67,6 @@ func (r *Registry) Rows(ctx context.Context) ([]roster.Row, []roster.Problem, er
 	defer r.mu.Unlock()
 	if rows, problems, ok := r.glance(); ok {
 		return rows, problems, nil
-	}
-	if rows, ok := r.cached(); ok {
-		return rows, nil, nil
 	}
 	var rows []roster.Row
 	var problems []roster.Problem
@@ -112,22 +104,11 @@ func (r *Registry) Beside(ctx context.Context) ([]byte, error) {
 // Change implements [roster.Registry].
 func (r *Registry) Change(ctx context.Context, name string, f func(row *roster.Row, found bool) error) (roster.Row, error) {
 	r.mu.Lock()
-	if r.quick {
-		return r.changeAhead(ctx, name, f)
-	}
 	defer r.mu.Unlock()
-	return r.change(ctx, name, f, nil)
-}
-
-// change is Change. It calls made, if there is one, as soon as the YAML has the row for good.
-func (r *Registry) change(ctx context.Context, name string, f func(row *roster.Row, found bool) error, made func(roster.Row)) (roster.Row, error) {
 	var row roster.Row
 	var fault error // of f, or about the row: returned as it is
 	err := r.within(ctx, true, func(v *visit) error {
 		row, fault = v.change(name, f)
-		if made != nil {
-			v.made = func() { made(row.Clone()) }
-		}
 		return fault
 	})
 	if fault != nil {

@@ -31,9 +31,6 @@ func (v *visit) save(ctx context.Context) error {
 		}
 		// From here on the change is made: the YAML has it. A database that misses it is what a later look brings up to date.
 		v.r.step("swapped")
-		if newText && v.made != nil {
-			v.made()
-		}
 		v.backUp(old)
 		ctx = context.WithoutCancel(ctx)
 		err := v.db.write(ctx, put, gone, rest, agreed)
@@ -50,15 +47,9 @@ func (v *visit) save(ctx context.Context) error {
 		}
 		v.r.step("committed")
 	}
-	if v.r.quick {
-		v.db.end()
-		v.db.known = m.db.said(put, gone, rest, agreed)
-		v.r.keep(v)
-	} else {
-		v.db.close()
-		v.r.step("closed")
-		v.remember()
-	}
+	v.db.close()
+	v.r.step("closed")
+	v.remember()
 	v.db = nil
 	v.r.step("cached")
 	return nil

@@ -118,8 +118,7 @@ type visit struct {
 	text   []byte // of the YAML as it was found
 	exists bool   // the YAML is there
 	merged *merger
-	aside  bool   // a text of others is kept aside
-	made   func() // called once the YAML has what was changed; may be nil
+	aside  bool // a text of others is kept aside
 }
 
 func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do func(v *visit) error) (err error) {
@@ -223,7 +222,7 @@ func cutOff(text []byte) bool { return !bytes.HasSuffix(text, []byte("\n")) }
 
 func (v *visit) readDatabase(ctx context.Context, doc *document) (*stored, error) {
 	for {
-		db, err := v.r.database(ctx, v.place.db())
+		db, err := openDatabase(ctx, v.place.db(), v.r.wait)
 		var s *stored
 		if err == nil {
 			if s, err = db.begin(ctx, doc); err == nil {
