@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 
 // runCommsStatus shows what waits in the mailboxes of all projects.
 func runCommsStatus(ctx context.Context, c *Call) error {
-	debug.SetGCPercent(lookerGC) // half of its time, with 10,000 messages in 50 mailboxes; it takes 20 MiB then
 	o, _, err := c.office()
 	if err != nil {
 		return generalFault(err)

@@ -25,7 +25,6 @@ import (
 // runHook does what an event of an agent program asks for. It needs no limit of its own: what waits for others gives up by itself,
 // its program ends it where it takes too long, and being ended loses nothing. A timer would cost a tenth of it.
 func runHook(ctx context.Context, c *Call) error {
-	stretch()
 	signal.Ignore(syscall.SIGPIPE) // a program that has stopped listening is an error to log like others, and no reason to die
 	d, ok := driver.Get(c.arg(0))
 	if !ok {

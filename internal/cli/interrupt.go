@@ -15,7 +15,6 @@ func (c *Call) call(fn Func) error {
 	ctx, stop := context.Background(), func() {}
 	switch {
 	case c.Verb.Waits && c.Verb.Brief != nil && c.Verb.Brief(c):
-		stretch()
 		ctx, stop = catchLate()
 	case c.Verb.Waits:
 		probeHandles()

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,10 +21,6 @@ import (
 
 // maxBatch bounds what is read for one batch, in bytes: it is held in memory until all of it is synced.
 const maxBatch = 64 << 20
-
-// smallBatch is up to how many bytes a batch is not held up by collections of garbage, as the heap of a new process is at every
-// few megabytes. What is in use grows to some ten times the batch, nearly all of it to the end.
-const smallBatch = 2 << 20
 
 // An entry is one line of a batch.
 type entry struct {
@@ -53,9 +48,6 @@ func runBatch(ctx context.Context, c *Call) error {
 		return c.unsent(ctx, err)
 	}
 	defer d.Close()
-	if len(data) < smallBatch {
-		defer debug.SetGCPercent(debug.SetGCPercent(800))
-	}
 	entries := c.entries(data, d)
 	c.sendAll(ctx, d, entries)
 	return c.batchReport(ctx, entries)

@@ -41,15 +41,6 @@ func programName(argv0 string) (under Names, cross string) {
 	return Tutti, ""
 }
 
-// stretch lets the stack grow once, to the 16 KiB that a send needs in the end. Otherwise it grows in steps, deep in the calls,
-// and for each step the runtime finds its way through all frames and touches pages that nothing else needs: 0.07 ms of a send.
-//
-//go:noinline
-func stretch() byte {
-	var room [8 << 10]byte
-	return room[len(os.Args)%len(room)]
-}
-
 // run is a whole run of the program and returns its exit status.
 func run(heavy Heavy, daemon bool) (status int) {
 	under, cross := programName(os.Args[0])
