@@ -83,7 +83,7 @@ func (m *Mailbox) KeepCopy(ctx context.Context, from address.Instance, id string
 }
 
 // Batch runs fn with a Mailbox whose messages are durable, all of them, when Batch returns nil; before that none is. Only
-// Put, PutFit, PutOutbox and CopyAfter may be called on it, and only until fn returns; the bytes must not be changed until then. Where the store knows no batches each is by itself.
+// Put, PutFit and PutOutbox may be called on it, and only until fn returns; the bytes must not be changed until then. Where the store knows no batches each is by itself.
 func (m *Mailbox) Batch(ctx context.Context, fn func(*Mailbox) error) error {
 	b, ok := m.s.(store.Batcher)
 	if !ok {
@@ -92,26 +92,6 @@ func (m *Mailbox) Batch(ctx context.Context, fn func(*Mailbox) error) error {
 	return b.Batch(ctx, func(w store.Writer) error {
 		return fn(&Mailbox{Live: m.Live, Projection: m.Projection, s: m.s, batch: &batch{w: w, put: map[store.Key][]byte{}}, anchors: m.anchors})
 	})
-}
-
-// CopyAfter is KeepCopy for a Mailbox of a Batch: the copy is made when the messages are durable, by Copies. It tells whether
-// it will be; where not, the copy is left to KeepCopy after the batch. The bytes must not be changed until then.
-func (m *Mailbox) CopyAfter(ctx context.Context, from address.Instance, id string, raw []byte) bool {
-	if m.batch == nil || address.Check(string(from)) != nil {
-		return false
-	}
-	c, ok := m.batch.w.(store.Copier)
-	return ok && c.Copy(ctx, store.Key{Kind: store.Outbox, Owner: from.Mailbox(), Name: address.Segment(id)}, raw) == nil
-}
-
-// Copies makes those that CopyAfter has promised. It is called after Batch has returned nil; an error of Batch breaks the promise.
-func (m *Mailbox) Copies() {
-	if m.batch == nil {
-		return
-	}
-	if c, ok := m.batch.w.(store.Copier); ok {
-		c.Finish()
-	}
 }
 
 // A batch remembers what was put by it, because readers do not see that yet. It is used by one goroutine.

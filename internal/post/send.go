@@ -135,7 +135,7 @@ func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
 	if p.err = c.standing(ctx, l); p.err != nil {
 		return
 	}
-	if p.minted { // here and not when it is sealed, which several processors do: ids follow the order of the letters
+	if p.minted {
 		l.ID = string(address.NewEnvelope(p.now))
 	}
 	if p.err = c.address(ctx, l, &p.r); p.err == nil && l.Judged == nil && !(p.whole && signed(l.Raw)) { // another signature would change its bytes
@@ -143,7 +143,7 @@ func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
 	}
 }
 
-// seal writes, signs and judges. It touches nothing but the piece and its letter, so that another processor can do it ahead.
+// seal writes, signs and judges.
 func (p *piece) seal(l *Letter) {
 	if p.err != nil {
 		return

@@ -178,7 +178,7 @@ func TestHaltInABatch(t *testing.T) {
 		return halted(action)
 	}
 	var letters []Letter
-	for range 4 * stretchLetters {
+	for range 128 {
 		letters = append(letters, Letter{From: ana, To: bob.Instance, Text: "x"})
 	}
 	receipts, err := b.SendAll(t.Context(), letters)

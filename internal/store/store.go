@@ -281,14 +281,3 @@ type Viewer interface {
 type Batcher interface {
 	Batch(ctx context.Context, fn func(Writer) error) error
 }
-
-// A Copier is optional, and then the Writer of every batch is one: it takes documents that only serve memory, to be there after the
-// others. Their kind is one that need not survive a power cut. As much of the work as can be is done while the batch is made durable.
-type Copier interface {
-	// Copy takes a document. Its data must not be changed any more. It is for the time in which fn runs.
-	Copy(ctx context.Context, k Key, data []byte) error
-	// Finish creates what Copy has taken, in no order, and returns when it is done; that one fails, because its name is taken or
-	// the disk is full, is not told. It is called once, after Batch has returned nil. When Batch returns an error nothing is
-	// created.
-	Finish()
-}

@@ -36,7 +36,6 @@ func (s *Store) Batch(ctx context.Context, fn func(store.Writer) error) error {
 	if err != nil {
 		return errors.Join(err, b.discard())
 	}
-	b.copies.begin()
 	return b.publish()
 }
 
@@ -51,8 +50,6 @@ type batch struct {
 	keys   map[store.Key]store.Rev
 	full   int // how many of the staged have to survive a power cut
 	done   bool
-	failed bool // nothing of copies is to be created
-	copies copies
 }
 
 // A place is the open folder of the documents of one kind and owner.
@@ -232,7 +229,6 @@ func (b *batch) publish() error {
 		}
 		b.s.sweepMany(p.made, p.rel, p.Dir)
 	}
-	b.failed = len(errs) > 0
 	return errors.Join(errs...)
 }
 
@@ -260,7 +256,6 @@ func (b *batch) name() (errs []error) {
 
 // discard removes what will not get a name.
 func (b *batch) discard() error {
-	b.failed = true
 	var errs []error
 	for _, g := range b.staged {
 		if err := g.at.Remove(g.tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -280,9 +275,6 @@ func (b *batch) close() {
 	if !b.done {
 		b.end() // fn has panicked
 		_ = b.discard()
-	}
-	if b.failed {
-		b.copies.drop()
 	}
 	for _, p := range b.order {
 		p.Close()

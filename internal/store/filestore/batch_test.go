@@ -2,8 +2,11 @@ package filestore
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"testing"
+	"time"
 
 	"tutti/internal/atomicfile"
 	"tutti/internal/store"
@@ -47,4 +50,33 @@ func TestBatchPanics(t *testing.T) {
 	if left := temps(t, s); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}
+}
+
+// TestBatchSweeps: a batch counts for the sweep as so many documents, and its own temporary files are no part of it.
+func TestBatchSweeps(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	create(t, s, mailKey(-1), "{}")
+	old := s.where(store.Key{Kind: store.Inbox, Owner: "you", Name: "x"})
+	old = old[:len(old)-len("x.json")] + ".tutti-1-2-3.tmp"
+	write(t, old, nil)
+	then := time.Now().Add(-2 * tempAge)
+	if err := os.Chtimes(old, then, then); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Batch(t.Context(), func(w store.Writer) error {
+		for i := range sweepAfter {
+			if _, err := w.Create(t.Context(), mailKey(i), []byte("{}")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if got := temps(t, s); err != nil || len(got) > 0 {
+		t.Errorf("Batch: %v; left %q", err, got)
+	}
+}
+
+func mailKey(i int) store.Key {
+	return store.Key{Kind: store.Inbox, Owner: "you", Name: fmt.Sprint("m", i)}
 }
