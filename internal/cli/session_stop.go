@@ -17,11 +17,14 @@ import (
 
 // sessionStop ends a session, or all that run.
 func sessionStop(ctx context.Context, c *Call, s *sessions) error {
+	begun := apartFromParent()
+	if err := s.mayStop(begun != nil); err != nil {
+		return err
+	}
 	q, err := c.stopRequest()
 	if err != nil {
 		return err
 	}
-	begun := apartFromParent()
 	q.Apart = begun != nil
 	q.Begun = begun
 	if c.on("all") {
@@ -44,6 +47,26 @@ func sessionStop(ctx context.Context, c *Call, s *sessions) error {
 		c.showStopped(out, err)
 	}
 	return err
+}
+
+// mayStop refuses below an agent CLI to stop the sessions of all folders. The rest of a stop that another process has begun was
+// allowed there.
+func (s *sessions) mayStop(apart bool) error {
+	if !s.c.on("all") || s.alone() || apart && startedByUs() {
+		return nil
+	}
+	_, err := s.c.forUser("stop the sessions of all folders")
+	if f, ok := errors.AsType[*fault](err); ok {
+		f.hint = "add --here to stop those of this folder, or name a session\nto stop all, " + f.hint
+	}
+	return err
+}
+
+// startedByUs tells whether the parent of this process runs the same program.
+func startedByUs() bool {
+	parent, err := proc.Exe(os.Getppid())
+	self, selfErr := os.Executable()
+	return err == nil && selfErr == nil && parent == self
 }
 
 // stopRequest is what the command line asks for.

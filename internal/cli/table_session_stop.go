@@ -30,7 +30,7 @@ nothing, and one that tmux has lost is only written down.
 A name is looked up in this folder and among the running sessions of other folders. Where several match, nothing is stopped and
 the lines to choose from are printed. --all stops every session of this machine and asks before it reaches other folders.
 Without a terminal it leaves those running unless you add --yes, and --purge-conversation never reaches them. --here restricts
-both to this folder.
+both to this folder. An agent cannot use --all without --here or --registry: the command is refused below an agent CLI.
 
 What loses least comes first. Its own exit command is typed where the program waits for its user for certain; where a question
 is open, or may be, Escape is pressed, and no Enter, which would answer it with yes. Then it is told to end by signals while its

@@ -87,7 +87,7 @@ func gather(t *testing.T, a agent, wrapped bool) *troupe {
 			log, _ := os.ReadFile(filepath.Join(home, ".local/state/tutti/hook.log"))
 			t.Logf("hook.log: %s", log)
 		}
-		if out, err := s.tutti("session", "stop", "--all"); err != nil && !t.Failed() {
+		if out, err := s.tutti("session", "stop", "--all", "--here"); err != nil && !t.Failed() {
 			t.Errorf("stop: %v\n%s", err, out)
 		}
 		_ = exec.Command("tmux", "-L", s.tmux, "kill-server").Run()
