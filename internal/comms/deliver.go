@@ -54,16 +54,6 @@ const signatureLimit = gpg.MaxSignature
 func (b *Mailbox) Deliver(ctx context.Context, p Parcel, between func() error) (already bool, err error) {
 	s := staging{box: b, parcel: p}
 	defer s.clear()
-	if already, err = s.deliver(ctx, between); err == nil {
-		err = s.synced()
-	}
-	return already, err
-}
-
-// deliver brings the signature, and the text if it is not staged yet, and gives both their names. That they have them survives a power cut
-// once synced has returned, which has to be called.
-func (s *staging) deliver(ctx context.Context, between func() error) (already bool, err error) {
-	b, p := s.box, s.parcel
 	if err := s.stage(); err != nil {
 		return false, fmt.Errorf("write %s: %w", p.Name, err)
 	}
@@ -76,22 +66,10 @@ func (s *staging) deliver(ctx context.Context, between func() error) (already bo
 	if err != nil {
 		return false, err
 	}
-	s.syncing = make(chan error, 1)
-	go func() { s.syncing <- b.dir.Sync() }()
+	if err := b.dir.Sync(); err != nil {
+		return false, fmt.Errorf("deliver %s: %w", p.Name, err)
+	}
 	return already, nil
-}
-
-// synced waits for the disk after a delivery. If there was none, nothing is waited for.
-func (s *staging) synced() error {
-	if s == nil || s.syncing == nil {
-		return nil
-	}
-	err := <-s.syncing
-	s.syncing = nil
-	if err != nil {
-		return fmt.Errorf("deliver %s: %w", s.parcel.Name, err)
-	}
-	return nil
 }
 
 // lock keeps other deliveries of this user out, because the signature of one must not come under the text of another: without it
@@ -121,48 +99,16 @@ type staging struct {
 	box       *Mailbox
 	parcel    Parcel
 	text, sig string // temporary names, "" when there is none (any more)
-	expected  []byte // what lies under sig since before it was judged
-	syncing   chan error
-}
-
-// expect writes the signature that is to be expected, before anybody has judged it: that takes as long as gpg takes to end. What is wrong is
-// said when it is written again.
-func (s *staging) expect(signature []byte) {
-	if s == nil || signature == nil {
-		return
-	}
-	if tmp, err := s.box.stage(s.parcel.Name+signatureEnd, signature); err == nil {
-		s.sig, s.expected = tmp, signature
-	}
 }
 
 func (s *staging) stage() (err error) {
-	if s.sig != "" && !bytes.Equal(s.expected, s.parcel.Signature) {
-		s.box.dir.Remove(s.sig)
-		s.sig = ""
-	}
-	if s.parcel.Signature != nil && s.sig == "" {
+	if s.parcel.Signature != nil {
 		if s.sig, err = s.box.stage(s.parcel.Name+signatureEnd, s.parcel.Signature); err != nil {
 			return err
 		}
 	}
-	return s.stageText()
-}
-
-func (s *staging) stageText() (err error) {
-	if s.text == "" {
-		s.text, err = s.box.stage(s.parcel.Name, s.parcel.Message)
-	}
+	s.text, err = s.box.stage(s.parcel.Name, s.parcel.Message)
 	return err
-}
-
-// leave ends a staging with a mailbox of its own. There may be none.
-func (s *staging) leave() {
-	if s != nil {
-		s.clear()
-		_ = s.synced() // who wants to know has asked
-		_ = s.box.Close()
-	}
 }
 
 func (b *Mailbox) stage(name string, data []byte) (string, error) {

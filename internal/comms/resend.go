@@ -38,11 +38,7 @@ func (o *Office) resend(ctx context.Context, id string, retries int) (*Sent, err
 	case err != nil:
 		err = h.failed(sendError(err), 0)
 	case to.local.Path != "":
-		var st *staging
-		if st, err = o.deliverHere(ctx, to, nil, h.parcel, s); err == nil {
-			err = st.synced()
-		}
-		if st.leave(); err != nil {
+		if err = o.deliverHere(ctx, to, h.parcel, s); err != nil {
 			err = h.failed(sendError(err), 1)
 		} else {
 			o.settle(ctx, h, s)

@@ -95,11 +95,6 @@ func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent
 	if !to.where.Local && o.away == nil {
 		return nil, general(CodeIO, ErrHereOnly)
 	}
-	var pen *pen
-	if halted == nil && !l.DryRun && !l.NoSign {
-		pen = o.dip(ctx, l)
-		defer pen.drop()
-	}
 	out, err := o.prepare(ctx, l, to, s)
 	if err != nil {
 		return nil, err
@@ -111,18 +106,12 @@ func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent
 	if l.DryRun {
 		return s, nil
 	}
-	if pen == nil && !l.NoSign {
-		pen = o.dip(ctx, l)
-		defer pen.drop()
+	if !l.NoSign {
+		if parcel.Signature, err = o.sign(ctx, l, out.Text, s); err != nil {
+			return nil, err
+		}
 	}
-	pen.write(out.Text)
-	early := o.early(to, parcel, s, halted)
-	early.expect(pen.early())
-	if parcel.Signature, err = pen.signature(s); err != nil {
-		early.leave()
-		return nil, err
-	}
-	return o.deliver(ctx, l, to, early, parcel, s, halted)
+	return o.deliver(ctx, l, to, parcel, s, halted)
 }
 
 // A target is where a letter goes.
@@ -246,18 +235,17 @@ func readPlain(path string, limit int) ([]byte, fs.FileInfo, error) {
 }
 
 // deliver brings the signed message to its place and writes it into the record of sends.
-func (o *Office) deliver(ctx context.Context, l Letter, to target, early *staging, p Parcel, s *Sent, halted error) (*Sent, error) {
+func (o *Office) deliver(ctx context.Context, l Letter, to target, p Parcel, s *Sent, halted error) (*Sent, error) {
 	bundle := Bundle{
 		Destination: s.Destination, From: l.Sender, Project: l.Project.Path, Name: p.Name, SHA256: s.SHA256, Key: s.Key,
 		Cause: CauseSending,
 	}
 	var err error
-	defer func() { early.leave() }() // whatever it is then
 	switch {
 	case halted != nil:
 		err = o.queue(ctx, bundle, p, halted, 0)
 	case to.local.Path != "":
-		early, err = o.deliverHere(ctx, to, early, p, s)
+		err = o.deliverHere(ctx, to, p, s)
 		if fault := sendError(err); fault != nil && fault.Fault == Halted {
 			err = o.queue(ctx, bundle, p, err, 1)
 		}
@@ -269,12 +257,7 @@ func (o *Office) deliver(ctx context.Context, l Letter, to target, early *stagin
 	if err != nil {
 		return nil, err
 	}
-	// Readers see it already, so that it is recorded while the disk is at its names. Should a power cut undo them and not the record, nobody
-	// was told that it is out.
 	o.record(ctx, l.Project, s)
-	if err := early.synced(); err != nil {
-		return nil, err
-	}
 	return s, nil
 }
 
@@ -294,25 +277,6 @@ func (o *Office) queue(ctx context.Context, b Bundle, p Parcel, halted error, tr
 	return e
 }
 
-// early writes the text into a mailbox of this machine while gpg signs. Nil is no failure: then it is written with the signature, and
-// what is wrong is said there.
-func (o *Office) early(to target, p Parcel, s *Sent, halted error) *staging {
-	if to.local.Path == "" || halted != nil {
-		return nil
-	}
-	b, err := o.Mailbox(to.local) // one that is not there yet is made when there is a signature
-	if err != nil {
-		return nil
-	}
-	o.tidy(b, to, s)
-	st := &staging{box: b, parcel: p}
-	if err := st.stageText(); err != nil {
-		st.leave()
-		return nil
-	}
-	return st
-}
-
 // tidy looks at a mailbox before something is put into it.
 func (o *Office) tidy(b *Mailbox, to target, s *Sent) {
 	if b.Wide {
@@ -325,22 +289,17 @@ func (o *Office) tidy(b *Mailbox, to target, s *Sent) {
 	}
 }
 
-// deliverHere delivers into a mailbox of this machine, from what was staged early, if anything was. Who has called it waits for the disk
-// and leaves the staging, also after an error.
-func (o *Office) deliverHere(ctx context.Context, to target, early *staging, parcel Parcel, s *Sent) (*staging, error) {
-	if early == nil {
-		b, err := o.MakeMailbox(to.local)
-		if err != nil {
-			return nil, err
-		}
-		o.tidy(b, to, s)
-		early = &staging{box: b}
+// deliverHere delivers into a mailbox of this machine.
+func (o *Office) deliverHere(ctx context.Context, to target, p Parcel, s *Sent) error {
+	b, err := o.MakeMailbox(to.local)
+	if err != nil {
+		return err
 	}
-	early.parcel = parcel
-	s.Path = filepath.Join(to.local.MailboxPath(), parcel.Name)
-	var err error
-	s.Already, err = early.deliver(ctx, func() error { return o.halted("send " + parcel.Name) })
-	return early, err
+	defer b.Close()
+	o.tidy(b, to, s)
+	s.Path = filepath.Join(to.local.MailboxPath(), p.Name)
+	s.Already, err = b.Deliver(ctx, p, func() error { return o.halted("send " + p.Name) })
+	return err
 }
 
 // settle records what a bundle has kept as delivered, and removes the bundle. In this order: who is killed in between sends again, finds the

@@ -1,10 +1,13 @@
 package gpg
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 	"time"
 )
 
@@ -12,13 +15,10 @@ import (
 type call struct {
 	op    string
 	args  []string
-	stdin []byte      // nil: it has none, unless it waits
-	waits bool        // for what is to be said on its standard input
-	file  []byte      // what the process reads from descriptor 4; nil: it has none
-	max   int         // bytes that its standard output may have
-	end   string      // of a standard output that is whole
-	whole chan []byte // takes that one, as soon as it is there
-	plain bool        // speak English
+	stdin []byte
+	file  []byte // what the process reads from descriptor 4; nil: it has none
+	max   int    // bytes that its standard output may have
+	plain bool   // speak English
 }
 
 // statusFD and fileFD are the arguments that name these two: the first descriptors behind the standard ones.
@@ -37,130 +37,152 @@ type answer struct {
 var (
 	errLarge  = errors.New("gpg prints more than is taken from it")
 	errKilled = errors.New("gpg was ended by a signal")
+	errGrace  = errors.New("gpg has ended, but something holds its pipes open")
 )
 
 // grace is how long the pipes of a process that has ended may stay open: only a child that it left behind could hold them.
 const grace = time.Second
 
-// brief is how long the end of a process is known from its pipes alone. A thread that waits for it in the system keeps the monitor of the
-// runtime awake, which then takes gpg's processor from it a hundred times while it signs.
-const brief = 100 * time.Millisecond
-
 // run calls gpg. The error is nil when the process ended by itself, with whatever exit status; an answer comes with every
 // error after the start.
 func (p Program) run(ctx context.Context, c call) (answer, error) {
-	r, err := p.start(ctx, c)
+	path, err := p.path()
 	if err != nil {
 		return answer{}, err
 	}
-	return r.wait()
-}
-
-// A running is a process of gpg that has to be waited for.
-type running struct {
-	ctx    context.Context // what may end it
-	end    func()          // ends it, if it has not
-	child  *child
-	pipes  pipes
-	stdin  *intake
-	out    *limited
-	status *limited
-	said   *tail
-
-	ended chan struct{} // closed when the rest is set
-	exit  int
-	err   error
-}
-
-// start starts gpg.
-func (p Program) start(ctx context.Context, c call) (*running, error) {
-	path, err := p.path()
-	if err != nil {
-		return nil, err
-	}
 	limit := p.limit()
-	slow := fmt.Errorf("no answer within %s: %w", limit, context.DeadlineExceeded)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, slow)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s: %w", limit, context.DeadlineExceeded))
+	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
-	r := &running{
-		ctx: ctx, end: func() { giveUp(nil); cancel() },
-		out: &limited{max: c.max, over: giveUp, end: []byte(c.end), whole: c.whole}, status: &limited{max: maxStatus, over: giveUp}, said: &tail{},
-		pipes: pipes{drained: make(chan struct{})}, ended: make(chan struct{}),
-	}
-	file, err := r.connect(c)
+	defer giveUp(nil)
+
+	out, status, said := &limited{max: c.max, over: giveUp}, &limited{max: maxStatus, over: giveUp}, &tail{}
+	cmd := exec.CommandContext(ctx, path, append([]string{"--batch", "--no-tty", statusFD}, c.args...)...)
+	cmd.Env, cmd.WaitDelay = p.environ(c.plain), grace
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.stdin), out, said
+	more, err := connect(cmd, c.file, status)
 	if err == nil {
-		r.child, err = spawn(path, append([]string{path, "--batch", "--no-tty", statusFD}, c.args...), p.environ(c.plain), r.pipes.theirs)
+		err = cmd.Start()
 	}
-	r.pipes.given()
+	more.given()
 	if err != nil {
-		r.pipes.close()
-		r.end()
-		return nil, &os.PathError{Op: "start", Path: path, Err: err}
+		more.end()
+		return answer{}, &os.PathError{Op: "start", Path: path, Err: err}
 	}
-	stop := context.AfterFunc(ctx, r.child.kill)
-	r.pipes.drain(r.out, r.said, r.status)
-	if !c.waits {
-		r.stdin.say(c.stdin)
-	}
-	if file != nil {
-		file.say(c.file)
-	}
-	go r.follow(stop)
-	return r, nil
-}
-
-// connect makes the pipes, in the order of the descriptors of the process.
-func (r *running) connect(c call) (file *intake, err error) {
-	if r.stdin, err = r.pipes.reads(); err != nil {
-		return nil, err
-	}
-	for range 3 { // standard output, standard error, status
-		if err := r.pipes.writes(); err != nil {
-			return nil, err
-		}
-	}
-	if c.file != nil {
-		file, err = r.pipes.reads()
-	}
-	return file, err
-}
-
-// follow learns of the end of the process.
-func (r *running) follow(stop func() bool) {
-	defer close(r.ended)
-	soon := time.NewTimer(brief)
-	select {
-	case <-r.pipes.drained:
-	case <-soon.C:
-	}
-	soon.Stop()
-	r.exit, r.err = r.child.wait()
-	stop()
-	held := time.NewTimer(grace)
-	defer held.Stop()
-	select {
-	case <-r.pipes.drained:
-	case <-held.C:
-		r.err = errors.Join(r.err, errGrace)
-	}
-	r.pipes.close()
-	<-r.pipes.drained
-}
-
-// wait takes what gpg has to say, until it ends.
-func (r *running) wait() (answer, error) {
-	<-r.ended
-	defer r.end()
-	a := answer{status: r.status.buf.Bytes(), out: r.out.buf.Bytes(), said: r.said.last(), exit: r.exit}
-	err := r.err
-	if fault := r.pipes.fault.Load(); fault != nil && err == nil {
-		err = *fault
-	}
+	err = errors.Join(plainly(cmd.Wait()), more.end())
+	a := answer{status: status.buf.Bytes(), out: out.buf.Bytes(), said: said.last(), exit: cmd.ProcessState.ExitCode()}
 	switch {
-	case r.ctx.Err() != nil && (err != nil || r.exit != 0 || r.out.full || r.status.full):
-		return a, context.Cause(r.ctx)
-	case r.exit < 0 && err == nil:
+	case ctx.Err() != nil && (err != nil || a.exit != 0 || out.full || status.full):
+		return a, context.Cause(ctx)
+	case a.exit < 0 && err == nil:
 		err = errKilled
 	}
 	return a, err
+}
+
+// plainly is nil for a process that has ended by itself: how, its exit status tells.
+func plainly(err error) error {
+	if _, ended := errors.AsType[*exec.ExitError](err); ended {
+		return nil
+	}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return errGrace
+	}
+	return err
+}
+
+// extra are the pipes behind the standard ones.
+type extra struct {
+	theirs, ours []*os.File
+	done         chan struct{} // closed when the status has ended
+}
+
+// connect gives the process a descriptor for its status, and one from which it reads file.
+func connect(cmd *exec.Cmd, file []byte, status *limited) (*extra, error) {
+	x := &extra{done: make(chan struct{})}
+	r, w, err := os.Pipe()
+	if err != nil {
+		close(x.done)
+		return x, err
+	}
+	x.theirs, x.ours = append(x.theirs, w), append(x.ours, r)
+	go func() {
+		defer close(x.done)
+		_, _ = r.WriteTo(status) // a status that is cut off is no good one
+	}()
+	if file != nil {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return x, err
+		}
+		x.theirs, x.ours = append(x.theirs, r), append(x.ours, w)
+		go func() {
+			_, _ = w.Write(file) // a process that does not read it says so itself
+			w.Close()
+		}()
+	}
+	cmd.ExtraFiles = x.theirs
+	return x, nil
+}
+
+// given closes the ends of the process, when it has them or when there is none.
+func (x *extra) given() {
+	for _, f := range x.theirs {
+		f.Close()
+	}
+}
+
+// end takes the rest of the status of a process that has ended, and closes our ends.
+func (x *extra) end() (err error) {
+	held := time.NewTimer(grace)
+	defer held.Stop()
+	select {
+	case <-x.done:
+	case <-held.C:
+		err = errGrace
+	}
+	for _, f := range x.ours {
+		f.Close()
+	}
+	<-x.done
+	return err
+}
+
+// limited takes so many bytes; with more the process is ended.
+type limited struct {
+	buf  bytes.Buffer
+	max  int
+	full bool
+	over func(error)
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if len(p) > l.max-l.buf.Len() {
+		l.full = true
+		l.over(errLarge)
+		return 0, errLarge
+	}
+	return l.buf.Write(p)
+}
+
+// A tail keeps the end of what is written.
+type tail struct{ buf []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	if n > maxSaid {
+		p = p[n-maxSaid:]
+	}
+	if over := len(t.buf) + len(p) - maxSaid; over > 0 {
+		t.buf = t.buf[over:]
+	}
+	t.buf = append(t.buf, p...)
+	return n, nil
+}
+
+// last returns the last line that is not empty.
+func (t *tail) last() string {
+	text := strings.TrimSpace(string(t.buf))
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	return strings.TrimPrefix(strings.TrimSpace(text), "gpg: ")
 }

@@ -15,85 +15,23 @@ const maxKey = 2048
 // signArgs come before the key. A signature over text instead of bytes (textmode in gpg.conf) would also fit other line ends.
 var signArgs = []string{"--no-textmode", "--disable-dirmngr", "--no-auto-key-locate", "--armor", "--detach-sign"}
 
-// The first and the last line of a signature in armour.
-const (
-	armourBegin = "-----BEGIN PGP SIGNATURE-----"
-	armourEnd   = "-----END PGP SIGNATURE-----\n"
-)
+// armourBegin is the first line of a signature in armour.
+const armourBegin = "-----BEGIN PGP SIGNATURE-----"
 
 // Sign returns a detached signature over the data, in armour, made with the secret key that the name means to gpg: a fingerprint, a
 // key id or part of a user id. The agent may ask the person for the pass phrase, as long as the limit allows. It fails with an *Error.
 func (p Program) Sign(ctx context.Context, key string, data []byte) ([]byte, error) {
-	s := p.Begin(ctx, key)
-	s.Take(data)
-	return s.End()
-}
-
-// A Signature is being made: gpg has begun, reads its ring and waits for the data. It takes the data, and then End has to be called;
-// without data, Drop.
-type Signature struct {
-	key   string
-	whole chan []byte
-	call  *running
-	err   error
-}
-
-// Begin starts the making of a signature of data that is not there yet. What [Program.Sign] would fail with is told by End.
-func (p Program) Begin(ctx context.Context, key string) *Signature {
-	s := &Signature{key: key, whole: make(chan []byte, 1)}
+	fail := func(err error, said string) ([]byte, error) {
+		return nil, &Error{Op: "sign", Key: key, Said: said, Err: err}
+	}
 	switch {
 	case strings.TrimSpace(key) == "":
-		s.err = ErrNoKey
-		return s
+		return fail(ErrNoKey, "")
 	case len(key) > maxKey || strings.ContainsAny(key, "\x00\n\r"):
-		s.err = errors.New("no key can have that name")
-		return s
+		return fail(errors.New("no key can have that name"), "")
 	}
 	args := append(signArgs[:len(signArgs):len(signArgs)], "--local-user="+key)
-	s.call, s.err = p.start(ctx, call{op: "sign", args: args, waits: true, max: MaxSignature, end: armourEnd, whole: s.whole})
-	return s
-}
-
-// Take hands over what is to be signed. It may not be changed until End has returned.
-func (s *Signature) Take(data []byte) {
-	if s.call != nil {
-		s.call.stdin.say(data)
-	}
-}
-
-// Drop ends gpg before it was given anything, and waits until it has ended.
-func (s *Signature) Drop() {
-	if s.call == nil {
-		return
-	}
-	s.call.child.kill() // before it could take the end of its input for the end of the data
-	s.call.stdin.close()
-	_, _ = s.call.wait() // killed
-}
-
-// Early waits for the text of the signature and returns it as soon as gpg has printed it, nil if there will be none. Gpg takes a tenth of its
-// time to end after that. Whether the signature is one is told by End alone.
-func (s *Signature) Early() []byte {
-	if s.err != nil {
-		return nil
-	}
-	select {
-	case text := <-s.whole:
-		return text
-	case <-s.call.ended:
-		return nil // what was printed is told by End at once
-	}
-}
-
-// End waits for the signature.
-func (s *Signature) End() ([]byte, error) {
-	fail := func(err error, said string) ([]byte, error) {
-		return nil, &Error{Op: "sign", Key: s.key, Said: said, Err: err}
-	}
-	if s.err != nil {
-		return fail(s.err, "")
-	}
-	a, err := s.call.wait()
+	a, err := p.run(ctx, call{op: "sign", args: args, stdin: data, max: MaxSignature})
 	outcome := readSigning(a.status)
 	switch {
 	case err != nil && outcome.asking && errors.Is(err, context.DeadlineExceeded):
