@@ -15,7 +15,7 @@ import (
 )
 
 // hereFlag restricts a verb to the session registry of the folder.
-var hereFlag = Flag{Name: "here", Kind: Switch, Help: "only the sessions of this folder's registry"}
+var hereFlag = Flag{Name: "here", Kind: Switch, Help: "only sessions of this folder"}
 
 // named tells whether the user named a registry.
 func (s *sessions) named() bool {

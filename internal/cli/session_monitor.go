@@ -11,7 +11,7 @@ import (
 
 var monitorSessionVerbs = []Verb{{
 	Name: "session monitor", Under: Tutti, Group: GroupSessions, Halt: Reads, Waits: true,
-	Short: "keep the registry of agents in tmux true",
+	Short: "keep the session registry up to date",
 	Flags: []Flag{
 		registryFlag,
 		{Name: "once", Kind: Switch, Help: "look once and end"},

@@ -14,60 +14,68 @@ const (
 var stopVerbs = []Verb{
 	{
 		Name: "halt", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Lax: true, MaxArgs: -1, Anyway: true, Run: runHalt,
-		Short: "stop every agent of yours, now",
+		Short: "stop all your agents, now",
 		Args:  "[<reason>]",
 		Flags: []Flag{
-			{Name: "tailnet", Kind: Switch, Help: "also halt your other machines, by ssh: those of ~/.config/cross-agent-comms/peers.toml"},
-			{Name: "no-stop-watcher", Kind: Switch, Help: "leave the user unit cross-agent-watch running"},
-			{Name: "kill", Kind: Switch, Under: Tutti, Help: "then end the agent CLIs of this machine and what their tools run"},
+			{Name: "tailnet", Kind: Switch, Help: "also halt your other machines, listed in ~/.config/cross-agent-comms/peers.toml, over ssh"},
+			{Name: "no-stop-watcher", Kind: Switch, Help: "do not stop the user unit cross-agent-watch"},
+			{Name: "kill", Kind: Switch, Under: Tutti, Help: "also end the agent CLIs on this machine and the tools that they run"},
 			{Name: "yes", Kind: Switch, Under: Tutti, Help: "with --kill: do not ask"},
 		},
-		Does: `Sets the halt switch: nothing is sent, started or typed by any agent of yours until it is cleared. What is
-in hand ends within seconds. The reason is shown to everybody who is stopped. Halting again refreshes the reason; without
-one the old reason stays.
+		Does: `Sets the halt switch. Hooks then deny every tool call and prompt of your agents, and tutti sends, starts and types
+nothing until you clear the switch. A tool that already runs is not ended. Agents are shown the reason. If the switch
+is already set, a new reason replaces the old one; without a reason the old one stays.
 
-Then it waits up to one second and prints what it reached: a line for each agent CLI that runs here, also for those that tutti
-never met. An agent is counted as stopped when it acknowledged the halt, when its hooks deny its next tool call, or when its
-turn was interrupted.
+Then it waits up to one second and prints a line for each agent CLI that runs on this machine, including those that
+tutti never met. An agent counts as stopped when it acknowledged the halt, when its hooks deny its next tool call, or
+when its turn was interrupted. --json has the same report.
 
-With --kill it then ends these agent CLIs and what their tools run: SIGTERM, and SIGKILL after four seconds. It asks at a
-terminal first. An agent may halt, but not use --kill. Agents under another home folder or in a container are left alone.
+--kill then ends these agent CLIs and the tools that they run: SIGTERM, and SIGKILL after four seconds. It asks first
+at a terminal; elsewhere it needs --yes. An agent may halt, but may not use --kill. Agents under another home folder
+or in a container are left alone.
 
-With --tailnet the other machines follow, side by side and with 10 s each: a line for every one, and the last line begins with
-PARTIAL HALT and names those that were not halted, if there are any. The reason is the same there.
+--tailnet then halts your other machines, all at the same time, with 10 s for each. It prints a line for each machine.
+If one was not halted, the last line begins with PARTIAL HALT and names it.
 
-A wrong flag does not keep it from halting: it halts first and complains afterwards. It reads no settings and no bus.`,
+A wrong flag does not prevent the halt: it halts first and complains afterwards. It reads no settings and no bus.`,
 		Wont: "Without --kill it ends no process. It deletes no message and cuts off no transfer.",
 		Examples: `$ tutti halt 'runaway loop'
-$ tutti halt --tailnet 'disk check'
 $ tutti halt --kill
-$ touch ~/.config/cross-agent-comms/HALT    # does as much`,
-		Exit: "0 halted; 1 not every machine, or a wrong argument, or --kill was refused (this one is halted all the same); 2 an agent still runs after --kill; " +
-			"3 the switch could not be set, or --kill could not look",
+$ tutti halt --tailnet 'disk check'
+$ touch ~/.config/cross-agent-comms/HALT    # has the same effect`,
+		Exit: "0 halted; 1 wrong usage, another machine was not halted, or --kill was refused (this machine is halted all the same); 2 an agent still runs after --kill; 3 the switch could not be set, or the agents to kill could not be found",
 		CrossExit: "0 halted; 1 not every machine (this one is halted all the same), or the switch could not be set; " +
 			"64 a wrong argument (this machine is halted all the same)",
 		See: "resume",
 	},
 	{
 		Name: "resume", Under: Tutti | H2A | Cross, Group: GroupStop, Halt: Ends, Anyway: true, Run: runResume,
-		Short: "clear the halt switch",
+		Short: "lift the halt",
 		Flags: []Flag{
-			{Name: "tailnet", Kind: Switch, Help: "also clear it on your other machines, by ssh"},
+			{Name: "tailnet", Kind: Switch, Help: "also clear it on your other machines, over ssh"},
 			{Name: "no-start-watcher", Kind: Switch, Help: "do not start the user unit cross-agent-watch"},
 			{
 				Name: "session", Kind: Text, Value: "agent", Under: Tutti, Offer: OwnAgents,
-				Help: "also let this agent of yours go on, and wake it if it is idle",
+				Help: "also let this agent continue, and wake it if it is idle",
 			},
-			{Name: "wake", Kind: Switch, Under: Tutti, Help: "also let all agents go on that the halt stopped, and wake those that are idle"},
+			{Name: "wake", Kind: Switch, Under: Tutti, Help: "also let all agents continue that the halt stopped, and wake those that are idle"},
 		},
-		Does: `Clears the halt switch and starts the watcher. Sending and receiving work again, and what waited is picked up. What the halt
-has left lying is shown: messages that were kept because of it, and conversations that are open.
+		Does: `Clears the halt switch and starts the user unit cross-agent-watch if it is installed. Sending and receiving work
+again. It shows what the halt has left: messages that were kept, conversations that are open, and how many agents wait
+for you.
 
-With --tailnet the other machines follow as with halt; the last line begins with PARTIAL RESUME if not all of them did.`,
-		Wont: `It is refused below an agent CLI: only you lift a halt. It lets no agent go on by itself: an intentional stop must not be undone in silence. It says how many wait. Tell the agent of
-each session, name it with --session, or wake all with --wake, now or later.`,
+No agent continues by itself. To let one continue, type a prompt in its session, or use --session AGENT. --wake lets
+all of them continue. Both also wake an agent that is idle. --wake first prints for each agent how many tokens its
+model reads again. Both flags also work later, when nothing is halted.
+
+--tailnet also clears the switch on your other machines. If one is still halted, the last line begins with PARTIAL
+RESUME.`,
+		Wont: `It is refused below an agent CLI: only you can lift a halt. Type it in a terminal outside the agent. It does not end a
+pause: tutti unpause does.`,
 		Examples: `$ tutti resume
-$ rm ~/.config/cross-agent-comms/HALT    # does as much, but for the watcher`,
+$ tutti resume --wake
+$ tutti resume --session claude:api
+$ rm ~/.config/cross-agent-comms/HALT    # the same, but not recorded`,
 		Exit:      "0 cleared, or nothing was halted; 1 still halted, here or on another machine, or wrong usage",
 		CrossExit: "0 cleared, or nothing was halted; 1 still halted, here or on another machine; 64 wrong usage",
 		See:       "halt",
@@ -76,11 +84,13 @@ $ rm ~/.config/cross-agent-comms/HALT    # does as much, but for the watcher`,
 		Name: "pause", Under: Tutti, Group: GroupStop, Halt: Ends, MinArgs: 1, MaxArgs: -1, Offer: OwnAgents, Run: runPause,
 		Short: "deny the tools of one agent or folder",
 		Args:  "<agent>|<folder> [<reason>]",
-		Does: `Denies the tool calls and prompts of one agent, or of all agents that work in a folder, through the hooks of the agent
-CLI. Other agents go on. A folder covers everything below its real path, and the git worktrees of repositories there. A pause
-survives a restart; a pause that cannot be read counts. What has a slash is a folder, and what has a colon is an agent. An agent
-may pause only itself.`,
-		Wont: "It does not reach an agent CLI without hooks of tutti, ends no command in hand, and does not keep the agent from sending.",
+		Does: `Hooks deny the tool calls and prompts of one agent, or of all agents that work in a folder. Other agents continue. A
+folder covers everything below its real path, and the git worktrees of the repositories there. A name with a slash is
+a folder; a name with a colon is an agent. An agent may pause only itself.
+
+Pausing again with a reason replaces the reason. A pause survives a restart. A pause that cannot be read still counts.`,
+		Wont: `It does not reach an agent CLI without hooks of tutti, does not end a tool that already runs, and does not prevent the
+agent from sending with tutti send.`,
 		Examples: `$ tutti pause claude:api 'over budget'
 $ tutti pause ~/src/shop`,
 		Exit: "0 paused; 1 wrong usage, or refused below an agent CLI; 2 no such agent; 3 a file could not be written",
@@ -90,8 +100,8 @@ $ tutti pause ~/src/shop`,
 		Name: "unpause", Under: Tutti, Group: GroupStop, Halt: Ends, MinArgs: 1, MaxArgs: 1, Offer: OwnAgents, Run: runUnpause,
 		Short:    "end the pause of an agent or folder",
 		Args:     "<agent>|<folder>",
-		Does:     "Ends a pause. It is recorded and announced, as the end of a halt is.",
-		Wont:     "It is refused below an agent CLI: only you end a pause. It does not lift a halt.",
+		Does:     "Ends a pause. tutti records and announces it, as it does when a halt is lifted.",
+		Wont:     "It is refused below an agent CLI: only you can end a pause. It does not lift a halt: tutti resume does.",
 		Examples: "$ tutti unpause ~/src/shop",
 		Exit:     "0 done; 1 wrong usage, or refused below an agent CLI; 2 it is not paused; 3 a file could not be written",
 		See:      "pause, resume",
@@ -104,10 +114,11 @@ var setupVerbs = []Verb{
 		Short: "make a bus",
 		Args:  "[<folder>]",
 		Flags: []Flag{{Name: "force", Kind: TrueSwitch, Help: "also where git keeps the folder under its control"}},
-		Does: `Makes the bus that is meant (--root, H2A_ROOT, the nearest accepted .h2a, ~/h2a-workspace/.h2a), or
-<folder>/.h2a when a folder is named. A bus that it makes is accepted: verbs below that folder use it. One that is there
-already is left as it is.`,
-		Wont: "It accepts no bus that somebody else made (tutti root accept), and makes none that git tracks: whoever can push would write your agents' mail.",
+		Does: `Makes the bus that verbs use here (--root, H2A_ROOT, the nearest accepted .h2a, ~/h2a-workspace/.h2a), or
+<folder>/.h2a if you name a folder. tutti accepts a bus that it makes, so verbs below that folder use it. An existing
+bus is left as it is. In a git repository the bus gets a .gitignore, so that its private keys are not committed.`,
+		Wont: `It does not accept a bus that another program or person made (tutti root accept), and makes none in a folder that git
+tracks.`,
 		Examples: `$ tutti init
 bus ready: ~/h2a-workspace/.h2a
 $ tutti init .`,
@@ -116,7 +127,7 @@ $ tutti init .`,
 	},
 	{
 		Name: "root", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, Run: runRoot,
-		Short: "show which bus is meant, and why",
+		Short: "show which bus verbs use here, and why",
 		Does: `Shows the bus that verbs use here, where it comes from, and what else lies near. The first of these is meant: --root,
 H2A_ROOT, the nearest folder .h2a from here upwards that you made or accepted, ~/h2a-workspace/.h2a.`,
 		Wont:     "It makes nothing (tutti init does), and uses no bus that came with somebody's repository before you accept it.",
@@ -126,7 +137,7 @@ H2A_ROOT, the nearest folder .h2a from here upwards that you made or accepted, ~
 	},
 	{
 		Name: "root accept", Under: Tutti, Group: GroupSetup, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Folders, Run: runRootAccept,
-		Short: "let the bus of a folder be used",
+		Short: "allow verbs to use the bus of a folder",
 		Args:  "<path>",
 		Flags: []Flag{{Name: "force", Kind: Switch, Help: "also where git keeps the folder under its control"}},
 		Does: `Remembers, for you alone, that the bus at <path> may be used by what runs below its parent folder. The
@@ -137,7 +148,7 @@ folder is remembered by path, device and inode: another one put in its place is 
 	},
 	{
 		Name: "root drop", Under: Tutti, Group: GroupSetup, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Folders, Run: runRootDrop,
-		Short:    "take that back",
+		Short:    "withdraw that permission",
 		Args:     "<path>",
 		Does:     "Takes the acceptance of a bus back. The bus itself stays as it is.",
 		Examples: "$ tutti root drop ./.h2a",
@@ -152,23 +163,27 @@ folder is remembered by path, device and inode: another one put in its place is 
 	},
 	{
 		Name: "doctor", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Run: runDoctor, Bus: true,
-		Short: "look what is wrong, and say what to type",
+		Short: "find what is wrong and show how to repair it",
 		Flags: []Flag{
-			{Name: "scan", Kind: Text, Value: "dir", Offer: Folders, Help: "look for stray buses in the folders of this one"},
-			{Name: "prune", Kind: Switch, Help: "list mailboxes that nobody can own, and what would be done with them"},
+			{Name: "scan", Kind: Text, Value: "dir", Offer: Folders, Help: "look for other buses below this folder"},
+			{Name: "prune", Kind: Switch, Help: "list mailboxes that no agent can own"},
 			{Name: "apply", Kind: TrueSwitch, Help: "with --prune: move them to quarantine"},
 			{Name: "end", Kind: Switch, Under: Tutti, Help: "end agent CLI and MCP server processes whose session has ended"},
 			{Name: "yes", Kind: Switch, Under: Tutti, Help: "with --end: do not ask"},
 		},
-		Does: `Looks at the bus, the halt switch, the programs, the watcher and the cache, and prints for each finding the
-command that mends it. With --prune it lists mailboxes whose name cannot belong to an agent; with --apply as well, these
-are moved to the folder quarantine of the bus, whole, and named.
+		Does: `Checks the bus, the halt switch, the settings, the programs, the hooks of the agent CLIs, the file watcher and the
+cache. Each finding comes with the command that repairs it. Settings that have their default are only counted;
+--verbose lists them.
 
-It lists agent CLI and MCP server processes whose session has ended, with their memory. At a terminal it asks whether to end
-them; --end does so elsewhere, with --yes.`,
+--prune lists mailboxes that no agent can own. --prune --apply moves them to the folder quarantine of the bus, and
+names them.
+
+It lists agent CLI and MCP server processes whose session has ended, with their memory, and asks at a terminal whether
+to end them. --end ends them; without a terminal it also needs --yes. It is refused below an agent CLI.`,
 		Wont: "It deletes nothing: no mail, no mailbox, no bus.",
 		Examples: `$ tutti doctor
-$ tutti doctor --prune`,
+$ tutti doctor --prune
+$ tutti doctor --end --yes`,
 		Exit: "0 healthy; 1 wrong usage; 2 a check failed; 3 a file could not be read",
 		See:  "status, store check, root",
 	},
@@ -177,7 +192,7 @@ $ tutti doctor --prune`,
 var storeVerbs = []Verb{
 	{
 		Name: "store migrate", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Bus: true,
-		Short: "bring a bus to another version, or old file names up to date",
+		Short: "convert a bus to another version, or its file names",
 		Flags: []Flag{
 			{Name: "from", Kind: Text, Value: "version", Default: "1", Help: "the version that the bus has"},
 			{Name: "to", Kind: Text, Value: "version", Default: "1", Help: "the version that it gets"},
@@ -190,7 +205,7 @@ var storeVerbs = []Verb{
 	},
 	{
 		Name: "store kinds", Under: Tutti, Group: GroupPlumbing, Halt: Reads, Run: runStoreKinds,
-		Short:    "list the kinds of things that a bus keeps",
+		Short:    "list the kinds of documents in a bus",
 		Does:     "Lists each kind with its path below the bus, its class (how it may be written) and its limits.",
 		Examples: "$ tutti store kinds",
 		Exit:     exitPlain,
@@ -226,7 +241,7 @@ $ tutti store log trail codex:api:3f2a9c01b7de --json`,
 	},
 	{
 		Name: "store check", Under: Tutti, Group: GroupSetup, Halt: Reads, Run: runStoreCheck, Bus: true,
-		Short:    "read everything and name what is unfit",
+		Short:    "read the whole bus and name what is damaged",
 		Does:     "Reads every document and every line of every log, and names what is a link, too large, a stranger's or no JSON.",
 		Wont:     "It mends nothing and leaves everything where it is.",
 		Examples: "$ tutti store check",
@@ -238,20 +253,23 @@ $ tutti store log trail codex:api:3f2a9c01b7de --json`,
 var programVerbs = []Verb{
 	{
 		Name: "install", Under: Tutti, Group: GroupSetup, Halt: Reads, Anyway: true, Run: runInstall,
-		Short: "put tutti, tuttid and the other names where the shell finds them",
+		Short: "install tutti and its other names for the shell",
 		Flags: []Flag{
-			{Name: "dir", Kind: Text, Value: "dir", Default: "~/.local/bin", Offer: Folders, Help: "where to"},
-			{Name: "link", Kind: Switch, Help: "link to the programs where they are instead of copying them"},
-			{Name: "force", Kind: Switch, Help: "replace files that are not ours, too"},
-			{Name: "dry-run", Kind: Switch, Help: "say what would be done and do nothing"},
-			{Name: "no-man", Kind: Switch, Help: "leave the manual pages out"},
+			{Name: "dir", Kind: Text, Value: "dir", Default: "~/.local/bin", Offer: Folders, Help: "the folder"},
+			{Name: "link", Kind: Switch, Help: "link to the programs instead of copying them"},
+			{Name: "force", Kind: Switch, Help: "replace files of other programs; with --uninstall: remove even if an agent CLI still starts tutti"},
+			{Name: "dry-run", Kind: Switch, Help: "show what would be done and do nothing"},
+			{Name: "no-man", Kind: Switch, Help: "do not install manual pages"},
 			{Name: "uninstall", Kind: Switch, Help: "remove what install made"},
 		},
-		Does: `Copies tutti and tuttid and links the names under which they speak the older command lines: h2a and
-cross-agent-NAME. Running it again updates them. It says so when the folder is not where the shell looks.
+		Does: `Copies tutti and tuttid into a folder and links the names of the older command lines to them: h2a and
+cross-agent-NAME. Running it again updates them. If the folder is not in PATH, it says so. The manual pages go to
+share/man beside a folder named bin, inside any other.
 
-The manual pages go where man looks for those of programs in that folder: share/man beside a folder bin, inside any other.`,
-		Wont: "It replaces no file that is not ours without --force, and removes none. --uninstall removes no program that the settings of an agent CLI still start.",
+--uninstall removes what install made. It refuses while the settings of an agent CLI still start these programs, and
+prints the command that removes the entries (tutti host setup --remove). --uninstall --force removes the programs all
+the same.`,
+		Wont: "Without --force it replaces no file that tutti did not install. It never removes such a file.",
 		Examples: `$ tutti install --dry-run
 $ tutti install --dir ~/bin
 $ tutti install --uninstall`,
@@ -292,7 +310,7 @@ $ tutti man --dir ./man1`,
 	},
 	{
 		Name: "help", Under: Tutti, Group: GroupSetup, Halt: Indifferent, MaxArgs: 2, Offer: VerbNames, Rare: true, Run: runHelp, TextOnly: true,
-		Short: "show the verbs, or all about one",
+		Short: "show the verbs, or the help of one verb",
 		Args:  "[<verb>]",
 		Flags: []Flag{{Name: "all", Kind: Switch, Help: "all verbs, a line each, and the flags that every verb has"}},
 		Does:  "Shows the overview, or the help of one verb, which is also what --help shows behind that verb.",

@@ -3,17 +3,20 @@ package cli
 var busVerbs = []Verb{
 	{
 		Name: "status", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runStatus, Bus: true,
-		Short: "one screen: the switch, the bus, you, who is there, your mail",
+		Short: "show the halt switch, your agents and your mail",
 		Flags: []Flag{
 			{Name: "scope", Kind: Text, Value: "scope", Under: H2A, Help: "only sessions of this scope"},
-			{Name: "instance", Alias: "as", Kind: Text, Value: "id", Offer: Agents, Help: "whose mail is counted; under h2a: only sessions of this agent"},
+			{Name: "instance", Alias: "as", Kind: Text, Value: "id", Offer: Agents, Help: "count the mail of this agent; under h2a: only sessions of this agent"},
 			{Name: "name", Kind: Text, Value: "part", Under: H2A, Help: "only sessions with this in their name"},
 		},
-		Does: `Shows whether work is halted, which bus is meant, who you are on it, which agents have a live session, and how
-much mail waits for you. Agents in tmux that belong to this folder stand in a row each: name, address on the bus, what tmux has,
-conversation and job. Below stands the mail between projects: what waits for the project of this folder, and in all mailboxes
-together. tutti alone shows the same where there is a bus.`,
-		Wont: "An agent that is not listed may be at work all the same: live means only that it can be told of mail now.",
+		Does: `Shows on one screen whether work is halted, which agents of yours are live or run in tmux anywhere on this machine,
+how much mail waits, and what waits for your decision. Each session in tmux has a row: name, address on the bus, what
+tmux says, transcript, job and folder. Unread mail of your agents that are not live or cannot be woken has a line for
+each of them, then the mail between projects. Pauses, and halts that were lifted since you last looked at a terminal,
+are at the end.
+
+Without a verb, tutti shows the same if there is a bus.`,
+		Wont: `It marks no mail as shown. An agent that is not live may still be at work: live means only that mail reaches it now.`,
 		Examples: `$ tutti status
 $ tutti status --instance codex:api:3f2a9c01b7de`,
 		Exit: exitPlain,
@@ -23,14 +26,15 @@ $ tutti status --instance codex:api:3f2a9c01b7de`,
 		Name: "discover", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runDiscover, Bus: true,
 		Short: "list the agents that are live",
 		Flags: []Flag{
-			{Name: "all", Kind: Switch, Under: Tutti, Help: "the registered ones that are not live, too"},
+			{Name: "all", Kind: Switch, Under: Tutti, Help: "also list registered agents that are not live"},
 			{Name: "scope", Kind: Text, Value: "scope", Help: "only agents of this scope"},
-			{Name: "name", Kind: Text, Value: "part", Under: Tutti, Help: "only agents with this in their name, in any case"},
+			{Name: "name", Kind: Text, Value: "part", Under: Tutti, Help: "only agents with this in their name, in upper or lower case"},
 			{Name: "role", Kind: Text, Value: "role", Help: "only agents registered with this role"},
 		},
-		Does: `Lists the agents that have a live session: id, host, name, scopes, age of the last sign of life, session. Yours
+		Does: `Lists the agents that are live: id, agent CLI, name, scopes, time since the last heartbeat, connection. Your own agent
 is left out. Under h2a it lists the registrations, live or not.`,
-		Wont: "An agent that is not live may be at work: nothing should be done a second time for that reason alone.",
+		Wont: `It does not tell whether an agent is idle. An agent that is not live may still be at work, so do not repeat its work
+for that reason.`,
 		Examples: `$ tutti discover
 $ tutti discover --all --name api`,
 		Exit: exitBus,
@@ -38,20 +42,20 @@ $ tutti discover --all --name api`,
 	},
 	{
 		Name: "connect", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Needs: connectSays, Run: runConnect, Bus: true,
-		Short: "get an identity on the bus for this agent",
+		Short: "give this agent an identity on the bus",
 		Flags: []Flag{
-			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts, Help: "which agent program this is"},
-			{Name: "name", Kind: Text, Value: "name", Default: "that of the settings or of the folder", Help: "how others see it"},
-			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "take this id as it is; nothing is registered"},
-			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Under: Tutti, Help: "what a new agent works on"},
-			{Name: "role", Kind: Text, Value: "role", Under: Tutti, Choices: []string{"PRINCIPAL", "EXECUTIF", "CONDUCTOR", "AGENTS", "CONTROL", "MANDATAIRE"}, Help: "as what a new agent is registered, beside AGENTS: who signs a contract is a CONDUCTOR, a policy a CONTROL, a mandate an EXECUTIF"},
+			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts, Help: "the agent CLI"},
+			{Name: "name", Kind: Text, Value: "name", Default: "that of the settings or of the folder", Help: "the name that others see"},
+			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "use exactly this id; nothing is registered"},
+			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Under: Tutti, Help: "the scope of a new agent"},
+			{Name: "role", Kind: Text, Value: "role", Under: Tutti, Choices: []string{"PRINCIPAL", "EXECUTIF", "CONDUCTOR", "AGENTS", "CONTROL", "MANDATAIRE"}, Help: "additional role for a new agent: CONDUCTOR signs contracts, CONTROL policies, EXECUTIF mandates"},
 		},
-		Does: `Finds the identity that this conversation or this folder had before, or makes one: an id, a key pair, a
-registration. Makes the bus when there is none. The agent program that runs this is remembered, so that later verbs below
-it know who speaks. It says what to type so that the agent program runs our server; with --json it prints the entry
-for its settings. A shell of your own goes on as you, until it has the variable that is shown.`,
-		Wont: `It opens no session, and writes into no settings: agents are live while their agent program runs tutti mcp-serve.
-It changes no registration: one that is there keeps its roles. Only a person at a terminal gives a role (--role).`,
+		Does: `Finds the identity that this conversation or this folder had before, or makes one: an id, a key pair and a
+registration. If there is no bus, it makes one. tutti remembers the agent CLI that runs this, so that later verbs
+below it know which agent acts. It prints the command that registers our MCP server with the agent CLI; --json prints
+the entry for its settings. A shell of your own still acts as you, until you set the variable that is printed.`,
+		Wont: `It opens no connection and changes no settings: an agent is live while its agent CLI runs tutti mcp-serve. It does not
+change the roles of an agent that is already registered. Only a person at a terminal can give a role (--role).`,
 		Examples: `$ tutti connect --host claude
 $ tutti connect --host codex --name api --json
 $ tutti connect --host claude --name lead --role CONDUCTOR`,
@@ -60,12 +64,13 @@ $ tutti connect --host claude --name lead --role CONDUCTOR`,
 	},
 	{
 		Name: "disconnect", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Rare: true, Run: runDisconnect, Bus: true,
-		Short: "close the sessions of an agent",
+		Short: "close the connections of an agent",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose sessions"},
 			{Name: "session", Kind: Text, Value: "id", Default: "all of them", Help: "only this one"},
 		},
-		Does:     "Closes the live sessions of an agent: it is no longer listed as live. Seldom needed, as a session ends with its program.",
+		Does: `Closes the connections of an agent, so that it is no longer live. You rarely need it: a connection ends with its
+process.`,
 		Wont:     "Identity, keys and mail stay. It ends no program.",
 		Examples: "$ tutti disconnect",
 		Exit:     exitBus,
@@ -73,10 +78,10 @@ $ tutti connect --host claude --name lead --role CONDUCTOR`,
 	},
 	{
 		Name: "whoami", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Run: runWhoami, Bus: true,
-		Short: "show who speaks here, and why",
-		Flags: []Flag{{Name: "as", Kind: Text, Value: "id", Offer: OwnAgents, Help: "as if this were given to a verb that sends"}},
-		Does: `Shows the instance that a message from here would come from, how that was decided, the bus, the live sessions
-and the fingerprint of the key. It makes nothing: an identity that does not exist yet is named as such.`,
+		Short: "show which agent acts here, and why",
+		Flags: []Flag{{Name: "as", Kind: Text, Value: "id", Offer: OwnAgents, Help: "show it as if a verb had this flag"}},
+		Does: `Shows the agent that a message from here would come from, how that was decided, the bus, the connections of the agent
+and the fingerprint of its key. It makes nothing: an identity that does not exist yet is shown as such.`,
 		Examples: `$ tutti whoami
 $ tutti whoami --as codex:api`,
 		Exit: "0 somebody speaks; 1 wrong usage, or nobody can be told; 3 a file could not be read",
@@ -98,14 +103,14 @@ $ tutti whoami --as codex:api`,
 	},
 	{
 		Name: "sessions", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Run: runSessions, Bus: true,
-		Short: "list the live sessions",
+		Short: "list the connections of live agents",
 		Flags: []Flag{
 			{Name: "scope", Kind: Text, Value: "scope", Help: "only those with this scope"},
 			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "only those of this agent"},
 			{Name: "name", Kind: Text, Value: "part", Help: "only those with this in their name, in any case"},
 		},
-		Does: `Lists the sessions whose last sign of life is at most 90 seconds old. An agent may have several; discover lists
-agents, and leaves yours out.`,
+		Does: `Lists the connections whose last heartbeat is at most 90 s old. An agent may have several. discover lists agents
+instead, and leaves yours out.`,
 		Examples: `$ tutti sessions
 $ tutti sessions --name api --json`,
 		Exit: exitPlain,
@@ -113,15 +118,15 @@ $ tutti sessions --name api --json`,
 	},
 	{
 		Name: "hosts", Under: Tutti | H2A, Group: GroupBus, Halt: Indifferent, Rare: true, Run: runHosts,
-		Short:    "list the agent programs that are supported",
-		Does:     "Lists the agent programs that connect knows, as its flag --host takes them.",
+		Short:    "list the supported agent CLIs",
+		Does:     "Lists the agent CLIs that connect knows, by the names that its flag --host takes.",
 		Examples: "$ tutti hosts",
 		Exit:     "0 done; 1 wrong usage",
 		See:      "connect",
 	},
 	{
 		Name: "register", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true, Run: runRegister, Bus: true,
-		Short: "add a registration, written by hand",
+		Short: "add a registration that you wrote",
 		Args:  "<json>|@<file>|-",
 		Flags: []Flag{{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the registration"}},
 		Does: `Adds one registration to the registry. Its id must be new. Agents need no such thing: connect registers them.
@@ -152,7 +157,7 @@ $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 	},
 	{
 		Name: "keys add", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysAdd, Bus: true,
-		Short: "add a public key to an agent's registered ones",
+		Short: "register another public key of an agent",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose"},
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
@@ -165,7 +170,7 @@ terminal, until a person says so (keys trust).`,
 	},
 	{
 		Name: "keys list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runKeysList, Bus: true,
-		Short: "list an agent's keys; without one, your own and those you pinned",
+		Short: "list the keys of an agent, or yours and pinned ones",
 		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose registered keys"}},
 		Does:  "Lists the active keys of an agent. Without --instance it lists the private keys of this bus and the keys that you have pinned.",
 		Examples: `$ tutti keys list
@@ -175,7 +180,7 @@ $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 	},
 	{
 		Name: "keys revoke", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Run: runKeysRevoke, Bus: true,
-		Short: "take a public key out of use, for good",
+		Short: "revoke a public key for good",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose"},
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
@@ -189,7 +194,7 @@ prove it with. Without one the key is only forgotten here, with what was answere
 	},
 	{
 		Name: "keys trust", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Agents, Run: runKeysTrust, Bus: true,
-		Short: "pin the key that an agent has now",
+		Short: "pin the key that an agent uses now",
 		Args:  "<instance>",
 		Flags: []Flag{
 			{Name: "yes", Kind: Switch, Help: "do not ask"},

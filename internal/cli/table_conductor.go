@@ -27,7 +27,7 @@ var launchFlags = []Flag{
 var conductorVerbs = []Verb{
 	{
 		Name: "conductor", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Folders, Bus: true,
-		Short: "who conducts a workspace",
+		Short: "show which agent conducts a workspace",
 		Args:  "[<workspace>]",
 		Flags: []Flag{seatFlag},
 		Does: `Says which agent conducts the workspace, and who is live there: ask before you do something there for others, and agree with the
@@ -42,7 +42,7 @@ $ tutti conductor ~/api --json`,
 	},
 	{
 		Name: "conductor claim", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Folders, Bus: true, Rare: true,
-		Short: "take the seat of the conductor, or queue for it",
+		Short: "claim the conductor role, or queue for it",
 		Args:  "[<workspace>]",
 		Flags: []Flag{seatFlag, {Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "who claims; under h2a it must be given"}},
 		Does: `Writes a claim, signed where the key is here, behind those that stand, and says who conducts then. It is tied to the live session of
@@ -55,7 +55,7 @@ $ tutti conductor claim --instance claude:web:3f2a9c01b7de --workspace ~/web`,
 	},
 	{
 		Name: "conductor release", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, MaxArgs: 1, Offer: Folders, Bus: true, Rare: true,
-		Short:    "give it up",
+		Short:    "release the conductor role",
 		Args:     "[<workspace>]",
 		Flags:    []Flag{seatFlag, {Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose claim; under h2a it must be given"}},
 		Does:     "Takes back what the agent claims there, in every spelling of its name, live or not, and says who conducts then.",
@@ -65,7 +65,7 @@ $ tutti conductor claim --instance claude:web:3f2a9c01b7de --workspace ~/web`,
 	},
 	{
 		Name: "conductor check", Under: Tutti, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Folders, Bus: true, Rare: true, Waits: true,
-		Short: "whether somebody should be asked to conduct",
+		Short: "check whether this workspace needs a conductor",
 		Args:  "[<workspace>]",
 		Flags: []Flag{seatFlag, stalledFlag},
 		Does:  checkDoes, Wont: checkWont,

@@ -5,7 +5,7 @@ var negotiationFlag = Flag{Name: "negotiation", Kind: Text, Value: "id", Offer: 
 var declareVerbs = []Verb{
 	{
 		Name: "declare-interest", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
-		Short: "declare what one has at stake in a negotiation",
+		Short: "declare what you have at stake in a negotiation",
 		Flags: []Flag{
 			negotiationFlag, negoWhoFlag,
 			{Name: "interets", Kind: Text, Value: "words", Help: "the interests, with commas between; an empty text takes a declaration back"},
@@ -21,13 +21,13 @@ var declareVerbs = []Verb{
 	},
 	{
 		Name: "conflict-posture", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
-		Short: "who has a conflict of interest in a negotiation", Flags: []Flag{negotiationFlag},
+		Short: "list conflicts of interest in a negotiation", Flags: []Flag{negotiationFlag},
 		Does:     "Says of each required signer, and of all who have declared an interest or were flagged, how they stand, and by which criteria.",
 		Examples: "$ tutti conflict-posture --negotiation nego:pilot-1", Exit: exitAgreeLook, See: "declare-interest, escalate",
 	},
 	{
 		Name: "escalate", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
-		Short: "put something before who stands above the parties",
+		Short: "escalate a question to the parties' superior",
 		Flags: []Flag{
 			negotiationFlag, negoWhoFlag,
 			{Name: "channel", Kind: Text, Value: "word", Choices: []string{"advise", "decide", "alert"}, Help: "what is wanted of them; must be given"},
@@ -47,7 +47,7 @@ $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: 
 	},
 	{
 		Name: "dossier", Under: Tutti | H2A, Group: GroupBus, Halt: Asks, Rare: true, Bus: true,
-		Short: "what is decided, and who has to look most carefully",
+		Short: "show a decision and which parties must review it",
 		Flags: []Flag{
 			negotiationFlag,
 			{Name: "presenter", Kind: Text, Value: "id", Help: "who presents it: is there a conflict?"},
@@ -59,12 +59,12 @@ $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: 
 	},
 	{
 		Name: "confiance", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
-		Short: "how far a decision can be relied on", Flags: []Flag{negotiationFlag},
+		Short: "show how far a decision can be relied on", Flags: []Flag{negotiationFlag},
 		Does: "Says who of the required signers has not attested the present dossier, and which conflicts lie open or do not.", Examples: "$ tutti confiance --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
 		Name: "attest-comprehension", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
-		Short: "attest that one has understood a dossier",
+		Short: "attest that you have understood a dossier",
 		Flags: []Flag{
 			{Name: "negotiation", Kind: Text, Value: "id", Offer: Negotiations, Help: "the negotiation in whose journal it is to stand"},
 			negoWhoFlag,
@@ -82,7 +82,7 @@ the capability attester-comprehension. With neither --negotiation nor --to the s
 	},
 	{
 		Name: "comprehension list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
-		Short: "list what was attested in a negotiation", Flags: []Flag{negotiationFlag},
+		Short: "list the attestations of a negotiation", Flags: []Flag{negotiationFlag},
 		Does: "Lists the attestations of a journal, and to people whether they are of the present dossier.", Examples: "$ tutti comprehension list --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{

@@ -37,7 +37,7 @@ var deployVerbs = []Verb{
 	},
 	{
 		Name: "upgrade", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true,
-		Short: "look whether there is a later release",
+		Short: "check for a later release",
 		Flags: []Flag{
 			{Name: "check", Kind: Switch, Help: "answer in the form of the older program's check"},
 			{Name: "source", Kind: Text, Value: "file|url", Default: "that of TUTTI_RELEASES", Offer: Files, Under: Tutti, Help: "where releases are announced: a version, or JSON that has one"},

@@ -19,7 +19,7 @@ var (
 var drumbeatVerbs = []Verb{
 	{
 		Name: "drumbeat record", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Rare: true, Bus: true,
-		Short: "write down that an agent has stopped",
+		Short: "record that an agent has stalled",
 		Flags: []Flag{
 			drumWhoFlag,
 			{Name: "status", Kind: Text, Value: "word", Choices: []string{"working", "paused", "done", "blocked", "out-of-tokens"}, Help: "what it says of its work; must be given"},
@@ -40,7 +40,7 @@ says when it was, for drumbeat simulate.`,
 	},
 	{
 		Name: "drumbeat scan", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Rare: true, Bus: true,
-		Short: "list the agents that have stopped",
+		Short: "list stalled agents",
 		Flags: []Flag{drumMaxFlag},
 		Does: `Lists who has stopped and could be asked to go on, and who was asked often enough. To people it says also what would be due now by the entry
 alone; a program that watches sees more, as the screen of the agent.`,
@@ -50,7 +50,7 @@ alone; a program that watches sees more, as the screen of the agent.`,
 	},
 	{
 		Name: "drumbeat clear", Under: Tutti | H2A, Group: GroupSessions, Halt: Ends, Rare: true, Bus: true, MaxArgs: 1, Offer: Agents,
-		Short:    "an agent goes on, or is done: forget that it has stopped",
+		Short:    "remove the record of a stalled agent",
 		Args:     "[<agent>]",
 		Flags:    []Flag{drumWhoFlag},
 		Does:     "Takes away the entry of the agent, and what was put before you because of it. That there was neither is fine.",
@@ -59,7 +59,7 @@ alone; a program that watches sees more, as the screen of the agent.`,
 	},
 	{
 		Name: "drumbeat escalations", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Rare: true, Bus: true,
-		Short:    "list the agents that wait for you: asking them did not help",
+		Short:    "list stalled agents that need you",
 		Does:     "Lists who was put before you, the oldest first, why, and since when. One that goes on by itself is not in it any more.",
 		Examples: "$ tutti drumbeat escalations\n$ tutti drumbeat escalations --json",
 		Exit:     exitPlain, See: "drumbeat clear, status",
@@ -80,7 +80,7 @@ due before his time. A message is taken away when it was followed, or never will
 	},
 	{
 		Name: "drumbeat watch", Under: Tutti | H2A, Group: GroupSessions, Halt: Stays, Waits: true, Rare: true, Bus: true,
-		Short: "ask agents that have stopped to go on, then put them before you",
+		Short: "ask stalled agents to go on, then tell you",
 		Flags: []Flag{
 			drumBeatFlag, drumMaxFlag, drumWatchFlag, registryFlag,
 			{Name: "instance", Kind: Text, Value: "id", Default: "nobody in particular", Offer: OwnAgents, Help: "who asks, and signs what goes to other machines: agents are then left to the conductors of their workspaces first"},
@@ -114,7 +114,7 @@ shell, with the question as its last argument, has a minute, and prints {"action
 	},
 	{
 		Name: "drumbeat simulate", Under: Tutti, Group: GroupSessions, Halt: Reads, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: Files, Bus: true,
-		Short: "what would have been done on a recorded day, with other settings",
+		Short: "replay a recorded day with other settings",
 		Args:  "<file>",
 		Flags: []Flag{
 			drumBeatFlag, drumMaxFlag, drumAfterFlag, drumForceFlag, drumAgeFlag, drumSpacingFlag, drumGraceFlag, drumWindowFlag, drumProgressFlag,

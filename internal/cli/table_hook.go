@@ -2,7 +2,7 @@ package cli
 
 var hookVerbs = []Verb{{
 	Name: "hook", Under: Tutti, Group: GroupSetup, Halt: Indifferent, MinArgs: 2, MaxArgs: 2, Rare: true, Bus: true, Mute: true, TextOnly: true, Anyway: true, Run: runHook,
-	Short: "what agent programs call at their events, to be shown mail",
+	Short: "show mail to an agent; agent CLIs call this",
 	Args:  "<host> <event>",
 	Flags: []Flag{
 		{Name: "wait", Kind: Switch, Help: "wait in the background until there is mail for an agent that is idle"},

@@ -6,56 +6,59 @@ var hostNames = []string{"claude", "codex", "gemini", "opencode", "agy", "hermes
 var hostVerbs = []Verb{
 	{
 		Name: "host setup", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads,
-		Short: "put your agent programs on the bus: server and hooks",
+		Short: "connect your agent CLIs to the bus",
 		Flags: []Flag{
-			{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts, Help: "which program; all means those that are found here"},
-			{Name: "scope", Kind: Text, Value: "scope", Default: "user", Under: Tutti, Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},
-			{Name: "print", Kind: TrueSwitch, Help: "print what belongs into the settings, and write nothing; under h2a this is the rule"},
+			{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts, Help: "which agent CLI; all means those that are installed here"},
+			{Name: "scope", Kind: Text, Value: "scope", Default: "user", Under: Tutti, Choices: []string{"user", "project"}, Help: "for all your projects, or only for this folder"},
+			{Name: "print", Kind: TrueSwitch, Help: "print the entries and write nothing; the default under h2a"},
 			{Name: "diff", Kind: Switch, Under: Tutti, Help: "show what would change, and write nothing"},
-			{Name: "write", Kind: Text, Value: "file", Offer: Files, Help: "put the server into this file and nothing else anywhere; its name tells the format: .json, .jsonc, .toml, .yaml"},
-			{Name: "no-hooks", Kind: Switch, Under: Tutti, Help: "the server only"},
-			{Name: "no-server", Kind: Switch, Under: Tutti, Help: "the hooks only"},
-			{Name: "remove", Kind: Switch, Under: Tutti, Help: "take out what is ours, and nothing else"},
-			{Name: "trust-hooks", Kind: Switch, Under: Tutti, Help: "record in Codex's settings that you trust these hooks, without asking; an agent cannot"},
-			{Name: "no-trust", Kind: Switch, Under: Tutti, Help: "enter a new server without Gemini's \"trust\": true"},
-			{Name: "force", Kind: TrueSwitch, Help: "take the place of another server of the name h2a"},
+			{Name: "write", Kind: Text, Value: "file", Offer: Files, Help: "write only the server entry, into this file; its name gives the format: .json, .jsonc, .toml, .yaml"},
+			{Name: "no-hooks", Kind: Switch, Under: Tutti, Help: "only the server"},
+			{Name: "no-server", Kind: Switch, Under: Tutti, Help: "only the hooks"},
+			{Name: "remove", Kind: Switch, Under: Tutti, Help: "remove our entries and nothing else"},
+			{Name: "trust-hooks", Kind: Switch, Under: Tutti, Help: "record in Codex's settings that you trust these hooks, without asking; refused below an agent CLI"},
+			{Name: "no-trust", Kind: Switch, Under: Tutti, Help: "leave \"trust\": true out of a new entry for Gemini CLI"},
+			{Name: "force", Kind: TrueSwitch, Help: "replace another server named h2a"},
 			{Name: "no-wake", Kind: TrueSwitch, Under: H2A, Help: "leave --wake out of the entry"},
 		},
-		Does: `Registers the server of the bus, under the name h2a, and the hooks by which mail reaches a working agent in the
-settings of your agent programs. Only what is ours is written: comments, order and everything else stay as they are. What a
-file said before is kept beside it as FILE.tutti-DATE. Running it again changes nothing unless something is out of date.
+		Does: `Adds our MCP server, named h2a, and our hooks to the settings of your agent CLIs. It changes only these entries:
+comments, order and everything else stay. It keeps the earlier file beside the new one as FILE.tutti-DATE. Running it
+again changes only what is out of date.
 
-With --root the server and the hooks are told to use that bus. Without, they find it as every verb does. An entry of the
-older program is brought up to date; --root, --name, --instance and --scope of an entry that was there are kept.
+--root makes the server and the hooks use that bus. Without it they find the bus as every verb does. It updates an
+entry of the older program, and keeps --root, --name, --instance and --scope of an existing entry.
 
-Codex runs no hook before its user has trusted it. At a terminal this verb asks whether to record that trust for its own
-hooks; --trust-hooks records it. An entry for Gemini CLI says "trust": true, so that it calls our tools without asking.
+Codex runs no hook before you trust it. At a terminal, host setup offers to record that trust for its own hooks;
+--trust-hooks records it without asking. A new entry for Gemini CLI has "trust": true, so that it calls our tools
+without asking; --no-trust leaves that out.
 
---remove says what it leaves: copies of earlier settings, and the skill.
+--remove takes our entries out again, and names what it leaves: copies of earlier settings, and the skill.
 
 Under h2a it prints the entry of the older program, and --write merges it into a file.`,
-		Wont: "It starts no program, and trusts no hook and no folder in your place: it asks. A file that is damaged or read-only is left as it is.",
+		Wont: `It starts no program, and trusts no hook and no folder without asking. It leaves a damaged or read-only file as it is.`,
 		Examples: `$ tutti host setup
 $ tutti host setup --diff
-$ tutti host setup --host codex --root ~/h2a-workspace/.h2a
+$ tutti host setup --host codex --trust-hooks
+$ tutti host setup --host gemini --no-trust
 $ tutti host setup --remove
 $ h2a host setup --host claude --write .mcp.json`,
-		Exit: "0 done, or so already; 1 wrong usage, or no agent program was found; 2 settings are damaged, hold another server of that name, or somebody else keeps writing to them; 3 a file could not be read or written",
+		Exit: "0 done, or already up to date; 1 wrong usage, or no agent CLI was found; 2 settings are damaged, have another server of that name, or another program keeps writing to them; 3 a file could not be read or written",
 		See:  "install-skills, mcp-serve",
 	},
 	{
 		Name: "host status", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Waits: true,
-		Short: "look how your agent programs stand to the bus",
-		Flags: []Flag{{Name: "host", Kind: Text, Value: "host", Default: "all", Choices: skillHosts, Help: "which program; all means those that are found here"}},
-		Does: `Says of each agent program which version it is, where our server is registered, and whether hooks and skill are in
-place. Each registered server is started, exactly as the program would start it in this folder and with what the program would
-hand on of the environment, and asked for its tools and its bus; then it is ended. It connects no agent meanwhile. What
-settings of a project name is started only when it is this very program: a project may come from strangers.
+		Short: "show which agent CLIs are connected",
+		Flags: []Flag{{Name: "host", Kind: Text, Value: "host", Default: "all", Choices: skillHosts, Help: "which agent CLI; all means those that are installed here"}},
+		Does: `Shows for each agent CLI its version, where our server is registered, and whether hooks and skill are up to date. It
+also says which hooks Codex does not trust. It starts each registered server as the agent CLI would start it in this
+folder, asks it for its tools and its bus, and ends it. No agent is connected by that. From the settings of a project
+it starts only this very program, because a project may come from strangers.
 
-When two programs would use different buses their agents do not see each other: that is an error, with the line to type.
+If two agent CLIs would use different buses, their agents do not see each other: that is an error, with the command
+that repairs it.
 
-Under h2a it prints what the older program says of the programs that it knows, and looks at nothing.`,
-		Wont: "It changes no settings, and does not ask a program itself whether it likes the server.",
+Under h2a it prints what the older program says about the agent CLIs that it knows, and checks nothing.`,
+		Wont: "It changes no settings, and does not ask an agent CLI itself.",
 		Examples: `$ tutti host status
 $ tutti host status --host codex --json`,
 		Exit: "0 all is well, or nothing is registered; 1 wrong usage, or no agent program was found; 2 a registered server does not answer, settings are damaged, or two programs would use different buses; 3 a file could not be read",
@@ -63,7 +66,7 @@ $ tutti host status --host codex --json`,
 	},
 	{
 		Name: "host plugin", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads,
-		Short: "the hooks by which the older programs follow an agent",
+		Short: "print the hooks of the older programs",
 		Flags: []Flag{
 			{Name: "host", Kind: Text, Value: "host", Choices: hostNames, Help: "which program"},
 			{Name: "instance", Kind: Text, Value: "id", Offer: OwnAgents, Help: "the agent"},

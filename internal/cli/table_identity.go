@@ -4,7 +4,7 @@ package cli
 var identityVerbs = []Verb{
 	{
 		Name: "subagent spawn", Under: Tutti, Group: GroupSetup, Halt: Reads, MinArgs: 1, MaxArgs: 1, Rare: true, Bus: true,
-		Short: "give an agent a helper with a mailbox of its own",
+		Short: "give an agent a subagent with its own mailbox",
 		Args:  "<name>",
 		Flags: []Flag{
 			{Name: "parent", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "for whom it works: an agent, or a subagent"},
@@ -30,7 +30,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 	},
 	{
 		Name: "subagent list", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true,
-		Short:    "list subagents, revoked ones as well",
+		Short:    "list subagents, including revoked ones",
 		Flags:    []Flag{{Name: "parent", Kind: Text, Value: "id", Offer: Agents, Help: "only those below this one"}},
 		Does:     "Lists the subagents with their state, and what bounds them.",
 		Examples: "$ tutti subagent list --parent claude:api:3f2a9c01b7de",
@@ -50,7 +50,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 	},
 	{
 		Name: "subagent inbox", Under: H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true,
-		Short:    "list what lies in the boxes of an agent's subagents",
+		Short:    "list the mail of an agent's subagents",
 		Flags:    []Flag{{Name: "parent", Kind: Text, Value: "id", Help: "whose subagents"}},
 		Does:     "Lists the envelopes in the inbox of each subagent, revoked ones as well. Nothing is taken or marked.",
 		Examples: "$ h2a subagent inbox --parent claude:api:3f2a9c01b7de",
@@ -58,7 +58,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 	},
 	{
 		Name: "subagent audit", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true,
-		Short: "show what became of a subagent",
+		Short: "show the history of a subagent",
 		Args:  "[<id>]",
 		Flags: []Flag{
 			{Name: "id", Kind: Text, Value: "id", Under: H2A, Help: "the subagent"},
@@ -70,7 +70,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 	},
 	{
 		Name: "subagent revoke", Under: Tutti | H2A, Group: GroupSetup, Halt: Ends, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true,
-		Short: "take a subagent out of service, and all below it, for good",
+		Short: "revoke a subagent and all below it for good",
 		Args:  "[<id>]",
 		Flags: []Flag{
 			{Name: "id", Kind: Text, Value: "id", Under: H2A, Help: "the subagent"},
@@ -82,7 +82,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 	},
 	{
 		Name: "nhi report", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true,
-		Short: "say what is wrong with the identities of the bus",
+		Short: "report problems with identities and keys",
 		Flags: []Flag{longLivedFlag},
 		Does: `Judges all agents and subagents by five of the OWASP top ten risks of non-human identities: left behind (1), without
 keys (4), unbounded (5), old keys (7), shared keys (9). The others leave no trace on a bus.`,
@@ -116,7 +116,7 @@ $ tutti nhi report --long-lived-days 30 --json`,
 	},
 	{
 		Name: "nhi offboard", Under: Tutti | H2A, Group: GroupSetup, Halt: Ends, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true,
-		Short: "take an agent out of service, for good",
+		Short: "take an agent out of service for good",
 		Args:  "[<instance>]",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Under: H2A, Help: "who goes"},
@@ -133,7 +133,7 @@ refused, and mail in its name goes to quarantine. It may be repeated when it was
 	},
 	{
 		Name: "nhi export", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true,
-		Short: "print an agent's public keys as a bundle of a trust domain",
+		Short: "print an agent's public keys as JSON Web Keys",
 		Args:  "[<instance>]",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Under: H2A, Help: "whose"},

@@ -5,7 +5,7 @@ var leaseAs = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who spea
 var leaseVerbs = []Verb{
 	{
 		Name: "lease take", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: -1, Offer: Files, Bus: true, Rare: true,
-		Short: "say that you work on files, so that others keep off them",
+		Short: "reserve files that you are editing",
 		Args:  "<path>...",
 		Flags: []Flag{
 			{Name: "for", Kind: Duration, Value: "time", Default: "30m", Help: "how long, at most 24h; to take it again prolongs it"},
@@ -24,7 +24,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 	},
 	{
 		Name: "lease list", Under: Tutti, Group: GroupBus, Halt: Reads, MaxArgs: -1, Offer: Files, Bus: true, Rare: true,
-		Short:    "who works on which files",
+		Short:    "list file reservations",
 		Args:     "[<path>...]",
 		Does:     "Lists the leases that stand, or those that concern the paths: on them, above or below.",
 		Examples: "$ tutti lease list internal",
@@ -33,7 +33,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 	},
 	{
 		Name: "lease release", Under: Tutti, Group: GroupBus, Halt: Ends, MaxArgs: -1, Offer: Files, Bus: true, Rare: true,
-		Short:    "say that you are done with them",
+		Short:    "release file reservations",
 		Args:     "[<path>...]",
 		Flags:    []Flag{{Name: "all", Kind: Switch, Help: "all that are held in that name"}, leaseAs},
 		Does:     "Ends leases. Those who were warned of them or wanted them are told by mail.",

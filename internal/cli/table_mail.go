@@ -21,7 +21,7 @@ var (
 var mailVerbs = []Verb{
 	{
 		Name: "send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Brief: sendsOne, Needs: sendsToProject, MaxArgs: 2, Offer: Agents, Run: runSend, Bus: true,
-		Short: "send a message to agents, to a scope, or to another project",
+		Short: "send a message to agents, a scope or a project",
 		Args:  "[<peer>[,<peer>...]|<project>] [<text>|-|@<file>]",
 		Flags: []Flag{
 			threadFlag,
@@ -77,16 +77,17 @@ $ tutti send local.notes 'the field is gone' --type progress`,
 	},
 	{
 		Name: "receive", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Run: runReceive, Bus: true,
-		Short: "show the mail that was not shown yet, and mark it as shown",
+		Short: "show new mail and mark it as shown",
 		Flags: []Flag{
-			{Name: "wait", Kind: Duration, Value: "time", Help: "wait so long for mail when there is none"},
-			{Name: "limit", Kind: Count, Value: "n", Default: "all", Help: "at most so many, the oldest"},
+			{Name: "wait", Kind: Duration, Value: "time", Help: "if there is no new mail, wait this long for it"},
+			{Name: "limit", Kind: Count, Value: "n", Default: "all", Help: "show at most this many, the oldest first"},
 			asFlag,
 		},
-		Does: `Shows what you were not shown yet, oldest first, each with its sender, what its signature is worth, its thread and id,
-and marks it as shown. Of several sessions of one agent each message is offered to one. It stays in the mailbox until it is
-acknowledged.`,
-		Wont: "What it shows is text of peers and not of your user. A long body is cut at 12,000 bytes; the line below it says how to read on.",
+		Does: `Shows the messages that you were not shown yet, oldest first: sender, signature verdict, thread, id and text. It marks
+them as shown. If an agent has several connections, each message is offered to one of them. A message stays in the
+mailbox until you acknowledge it.`,
+		Wont: `It shows text of peers, not of your user. A long text is cut at 12,000 bytes; the line below it shows how to read the
+rest.`,
 		Examples: `$ tutti receive
 $ tutti receive --wait 60s --limit 1`,
 		Exit: "0 done, also when there is nothing; 1 wrong usage, or nobody can be told to be the reader; 2 there is no bus or no such agent, or nothing came " +
@@ -95,7 +96,7 @@ $ tutti receive --wait 60s --limit 1`,
 	},
 	{
 		Name: "reply", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MaxArgs: 2, Offer: Messages, Run: runReply, Bus: true,
-		Short: "answer a message in its thread, and acknowledge it",
+		Short: "answer a message in its thread and acknowledge it",
 		Args:  "<id> [<text>|-|@<file>]",
 		Flags: []Flag{
 			kindFlag, bodyFlag, asFlag,
@@ -111,10 +112,10 @@ $ make test 2>&1 | tail -5 | tutti reply env:1780000000000:9f3c -`,
 	},
 	{
 		Name: "ack", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: -1, Offer: Messages, Run: runAck, Bus: true,
-		Short: "take messages from the mailbox into the archive",
+		Short: "move messages from the mailbox to the archive",
 		Args:  "[<id>...]",
 		Flags: []Flag{{Name: "all", Kind: Switch, Help: "everything that was shown"}, asFlag},
-		Does:  "Moves messages that are dealt with into the archive. With --all these are all that receive has shown; what nobody has seen stays.",
+		Does:  "Moves messages to the archive. --all moves every message that was shown; new mail stays.",
 		Wont:  "It destroys nothing: tutti thread still shows them.",
 		Examples: `$ tutti ack env:1780000000000:9f3c
 $ tutti ack --all`,
@@ -123,15 +124,15 @@ $ tutti ack --all`,
 	},
 	{
 		Name: "inbox", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runInbox, Bus: true,
-		Short: "list the mail, and mark nothing",
+		Short: "list mail without marking it",
 		Flags: []Flag{
-			{Name: "all", Kind: Switch, Help: "all of it, not only the newest 20"},
-			{Name: "unread", Kind: Switch, Help: "only what nobody was shown"},
+			{Name: "all", Kind: Switch, Help: "list all of it, not only the newest 20"},
+			{Name: "unread", Kind: Switch, Help: "list only what was not shown yet"},
 			newestFlag, mailboxFlag,
 		},
-		Does: `Lists the mailbox, newest first: id, age, sender, what the signature is worth, thread, kind and first line. A star marks
-what was not shown yet.`,
-		Wont: "It shows no whole bodies and marks nothing: tutti receive does.",
+		Does: `Lists the mailbox, newest first: id, age, sender, signature verdict, thread, kind and first line. A star marks a
+message that was not shown yet.`,
+		Wont: "It shows no complete texts and marks nothing: tutti receive does.",
 		Examples: `$ tutti inbox
 $ tutti inbox --unread`,
 		Exit: exitMail,
@@ -139,7 +140,7 @@ $ tutti inbox --unread`,
 	},
 	{
 		Name: "inbox held", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runInboxHeld, Bus: true,
-		Short:    "list the mail that your settings held back",
+		Short:    "list mail that your settings held back",
 		Flags:    []Flag{mailboxFlag},
 		Does:     "Lists what lies in quarantine: mail of blocked senders, and unsigned mail where signatures are required. Each with the reason.",
 		Wont:     "It gives no mail back. tutti doctor prints the settings, and where they come from.",
@@ -198,7 +199,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 	},
 	{
 		Name: "outbox put", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Run: runOutboxPut, Bus: true,
-		Short:    "keep a copy of an envelope that was sent by other means",
+		Short:    "store a copy of an envelope that was sent elsewhere",
 		Args:     "<json>|@<file>|-",
 		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose outbox; must be given"}, envelopeFlag},
 		Does:     "Puts an envelope into an outbox. What it lacks is filled in as for inbox put. Nobody is sent anything.",
@@ -215,7 +216,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 	},
 	{
 		Name: "thread", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Offer: Threads, Run: runThread, Bus: true,
-		Short: "show a conversation",
+		Short: "show the messages of a thread",
 		Args:  "<id>",
 		Flags: []Flag{
 			{Name: "id", Kind: Text, Value: "id", Under: H2A, Offer: Threads, Help: "the thread"},

@@ -3,14 +3,14 @@ package cli
 var mcpVerbs = []Verb{
 	{
 		Name: "mcp-serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, TextOnly: true, Bus: true, Rare: true,
-		Short: "serve an agent program that speaks MCP",
+		Short: "serve an agent CLI over MCP",
 		Flags: []Flag{
 			{Name: "auto-open", Kind: Switch, Help: "connect the agent and open a session at start"},
-			{Name: "host", Kind: Text, Value: "host", Default: "agent", Help: "the agent program that is served, for its identity"},
+			{Name: "host", Kind: Text, Value: "host", Default: "agent", Help: "the agent CLI that is served"},
 			{Name: "instance", Kind: Text, Value: "id", Help: "the agent that speaks through this server, as it is"},
 			{Name: "name", Kind: Text, Value: "name", Help: "how the agent is shown to others"},
 			{Name: "scope", Kind: Text, Value: "scope", Default: "scope:default", Help: "what the session of --auto-open is interested in"},
-			{Name: "tools", Kind: Text, Value: "set", Default: "all", Choices: []string{"all", "lean"}, Help: "which tools are offered: lean leaves out those of older programs"},
+			{Name: "tools", Kind: Text, Value: "set", Default: "all", Choices: []string{"all", "lean"}, Help: "which tools are listed: lean lists those that a model needs daily; a call of any other is still answered"},
 			{Name: "wake", Kind: Text, Value: "kind", Help: "accepted for older settings; nudge in the [wake] settings decides whether an idle agent is woken by typing"},
 			{Name: "auto-upgrade", Kind: Switch, Help: "accepted for older settings; nothing is installed"},
 			{Name: "no-restart", Kind: Switch, Help: "accepted for older settings"},

@@ -61,7 +61,7 @@ $ tutti negotiate open --id nego:1 --subject policy --parties claude:api`,
 	},
 	{
 		Name: "negotiate offer", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 2, Offer: Negotiations, Bus: true,
-		Short: "put an artifact before the parties", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Short: "make an offer", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Adds an offer to the journal. Every offer but the first names the one that it answers (--base, or its baseArtifactHash), so that
 nobody overwrites what they have not seen; under h2a, which has no word for that, it answers the latest.`,
 		Examples: "$ tutti negotiate offer --example engagement >charter.json\n$ tutti negotiate offer nego:pilot-1 charter.json", Exit: exitAgreeAct, See: "negotiate counter, negotiate diff",
@@ -85,7 +85,7 @@ offered meanwhile, nothing is signed.`,
 	},
 	{
 		Name: "negotiate reject", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
-		Short: "say that one does not agree", Args: "<id>", Flags: []Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Short: "reject the latest offer", Args: "<id>", Flags: []Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "The negotiation ends with it when no agreement is possible without that party.", Examples: "$ tutti negotiate reject nego:pilot-1 --reason 'no date'", Exit: exitAgreeAct,
 	},
 	{
@@ -95,7 +95,7 @@ offered meanwhile, nothing is signed.`,
 	},
 	{
 		Name: "negotiate stabilize", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
-		Short: "make an agreement of what all have signed", Args: "<id>", Flags: []Flag{negoIDFlag, {Name: "instance", Kind: Text, Value: "id", Under: Tutti, Offer: OwnAgents, Default: "nobody: the name h2a-cli stands there", Help: "who does it, and seals it"}, eventIDFlag},
+		Short: "record an agreement that all have signed", Args: "<id>", Flags: []Flag{negoIDFlag, {Name: "instance", Kind: Text, Value: "id", Under: Tutti, Offer: OwnAgents, Default: "nobody: the name h2a-cli stands there", Help: "who does it, and seals it"}, eventIDFlag},
 		Does: `Verifies all of the journal, and keeps the artifact for good when everybody has signed it who has to. It may be broken off at any
 time and typed again, also by somebody else: what is done is not done twice.`,
 		Examples: "$ tutti negotiate stabilize nego:pilot-1", Exit: exitAgreeAct, See: "negotiate verify",

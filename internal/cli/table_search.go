@@ -3,7 +3,7 @@ package cli
 var searchVerbs = []Verb{
 	{
 		Name: "search", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MinArgs: 1, MaxArgs: -1, Bus: true, Rare: true,
-		Short: "find a text in your mail: of the bus, and between projects",
+		Short: "find text in your mail and project messages",
 		Args:  "<text>...",
 		Flags: []Flag{
 			{Name: "only", Kind: Text, Value: "kind", Choices: []string{"bus", "projects"}, Help: "only mail of the bus, or only that between projects"},

@@ -3,17 +3,17 @@ package cli
 // Flags that the verbs about agents in tmux share.
 var (
 	registryFlag = Flag{Name: "registry", Kind: Text, Value: "file", Default: "AGENT_SESSIONS_YAML, else .hermes/agent-sessions.yaml", Offer: Files, Help: "the file that lists the sessions"}
-	sessionFlag  = Flag{Name: "session", Kind: Text, Value: "name", Offer: Sessions, Help: "the session; its name alone will do, too"}
+	sessionFlag  = Flag{Name: "session", Kind: Text, Value: "name", Offer: Sessions, Help: "the session; the name alone is enough"}
 )
 
 // kindNames are the programs that can be started, as package driver has them.
 var kindNames = []string{"claude", "codex", "gemini", "opencode", "agy", "hermes", "cline", "custom"}
 
 var (
-	serverFlag = Flag{Name: "tmux-server", Kind: Text, Value: "name", Default: "TMUX_SERVER_NAME, else tmux's own", Help: "the tmux server (tmux -L); one that has to be started for it reads no settings"}
-	firstFlag  = Flag{Name: "prompt", Kind: Text, Value: "text", Help: "type this when the program is ready for it; - is standard input, @file a file"}
-	readyFlag  = Flag{Name: "ready", Kind: Duration, Value: "time", Default: "1m", Help: "how long the prompt waits for that"}
-	trustFlag  = Flag{Name: "trust-row", Kind: Switch, Help: "run what its row says, also where it may be that others have written it"}
+	serverFlag = Flag{Name: "tmux-server", Kind: Text, Value: "name", Default: "TMUX_SERVER_NAME, else tmux's own", Help: "the tmux server (tmux -L); a server that tutti starts reads no settings"}
+	firstFlag  = Flag{Name: "prompt", Kind: Text, Value: "text", Help: "type this when the agent is ready; - is standard input, @file a file"}
+	readyFlag  = Flag{Name: "ready", Kind: Duration, Value: "time", Default: "1m", Help: "how long --prompt waits until the agent is ready"}
+	trustFlag  = Flag{Name: "trust-row", Kind: Switch, Help: "run the command of the row even if you have not started it before"}
 	waitFlag   = Flag{Name: "wait", Kind: Switch, Help: "look again after 0.3 and 2 seconds, and read the screen"}
 )
 
@@ -23,57 +23,58 @@ var sessionVerbs = []Verb{
 		Short: "start an agent in tmux",
 		Args:  "[-- <argument>...]",
 		Flags: []Flag{
-			{Name: "agent", Kind: Text, Value: "program", Choices: kindNames, Help: "which agent program; custom is any: give it behind --"},
-			{Name: "session", Kind: Text, Value: "name", Offer: Sessions, Default: "made from the folder and the program", Help: "its name; alone, that of one that has ended, which is started again as it was"},
-			{Name: "workspace", Kind: Text, Value: "dir", Offer: Folders, Default: "where you are", Help: "the folder in which it works"},
+			{Name: "agent", Kind: Text, Value: "program", Choices: kindNames, Help: "the agent CLI; custom runs any program given behind --"},
+			{Name: "session", Kind: Text, Value: "name", Offer: Sessions, Default: "made from the folder and the program", Help: "its name; alone, it starts an ended session of that name again"},
+			{Name: "workspace", Kind: Text, Value: "dir", Offer: Folders, Default: "this folder", Help: "the folder in which the agent works"},
 			serverFlag, firstFlag, readyFlag, waitFlag,
-			{Name: "worktree", Kind: Text, Value: "branch", Help: "let it work in a new git worktree of this branch, beside the repository; a branch that is not there is made"},
-			{Name: "program", Kind: Text, Value: "path", Offer: Files, Help: "run this in place of the program of that name"},
-			{Name: "role", Kind: Text, Value: "text", Help: "what it is for; it never changes"},
+			{Name: "worktree", Kind: Text, Value: "branch", Help: "work in a new git worktree of this branch, beside the repository; makes the branch if there is none"},
+			{Name: "program", Kind: Text, Value: "path", Offer: Files, Help: "run this program instead of the one in PATH"},
+			{Name: "role", Kind: Text, Value: "text", Help: "what the session is for; it cannot be changed later"},
 			{Name: "job", Kind: Text, Value: "id", Help: "the job that it works on"},
-			{Name: "submit-job", Kind: Text, Value: "text", Help: "make a job of this and give it to the agent, as tutti job submit does; - is standard input, @file a file"},
+			{Name: "submit-job", Kind: Text, Value: "text", Help: "make a job of this text and give it to the agent, as tutti job submit does; - is standard input, @file a file"},
 			trustFlag, registryFlag,
 		},
-		Does: `Starts an agent program in a tmux session without a window, and writes it into the registry of this folder. What stands
-behind -- is handed to the program as it is. Its conversation gets an id that is known from the start where the program allows it
-(Claude Code, Gemini), so that it can be taken up again by exactly that. It gets your environment but for what belongs to your
-terminal, or tells of an agent that you are.
+		Does: `Starts an agent CLI in a new tmux session and records it in the session registry of this folder. Arguments behind --
+go to the agent CLI unchanged. Claude Code and Gemini CLI start under a transcript id that tutti chooses, so that
+session resume finds it. The agent gets your environment, without what belongs to your terminal or to the agent that
+you may be.
 
-It is on the bus at once, as an agent of its own: its server and its hooks speak as the same one, and two in one folder are two.
+It is an agent of its own on the bus from the start: its server and its hooks act as the same agent, and two sessions
+in one folder are two agents.
 
-It returns after one look. With --wait it looks twice more and says whether the program stayed up, and what it asks. With --prompt it
-waits until the screen shows that a line can be typed, types the text, and presses Enter only when the text stands there alone.`,
-		Wont: "It answers no question that the program asks at its start, and never adds an argument that lets it do things without being asked. " +
-			"It runs no command of a row that you have not started before: a registry may have come with a repository of somebody else.",
+It returns after one look at the session. --wait looks again twice, and says whether the agent CLI stayed up and what
+it asks. --prompt waits until the screen shows an empty input line, types the text, and presses Enter only when the
+text is there alone.`,
+		Wont: `It answers no question of the agent CLI, and adds no argument that lets it act without asking. It runs no command from
+a registry that you have not started before: a registry may come with a cloned repository.`,
 		Examples: `$ tutti session create --agent claude
 $ tutti session create --agent codex --prompt 'Look for flaws.'
 $ tutti session create --agent claude --worktree fix-login
 $ tutti session create --agent custom --session watch -- make watch`,
-		Exit: "0 done; 1 wrong usage, or refused: it runs already, no such program, or the prompt could not be given (it runs then); " +
-			"3 a file or tmux could not be reached; 4 the program did not stay up; 5 halted; 8 tmux has a session of that name that is not ours",
-		See: "session resume, host setup",
+		Exit: "0 done; 1 wrong usage, or refused: it already runs, there is no such program, or the prompt could not be typed (the session runs); 3 a file or tmux could not be reached; 4 the agent CLI did not stay up; 5 halted; 8 tmux has another session of that name",
+		See:  "session resume, host setup",
 	},
 	{
 		Name: "session resume", Under: Tutti, Group: GroupSessions, Halt: Acts, Waits: true, MaxArgs: 1, Offer: Sessions,
-		Short: "go on with the conversation of an agent that has ended",
+		Short: "continue the conversation of an ended session",
 		Args:  "[<name>]",
 		Flags: []Flag{
 			sessionFlag,
-			{Name: "all", Kind: Switch, Help: "every session that went with the machine, with tmux, or was cut off; those that were stopped stay stopped"},
-			{Name: "conversation", Kind: Text, Value: "id", Help: "the conversation, where it is not known or another one is meant"},
-			{Name: "latest", Kind: Switch, Help: "of several that it could be, the newest"},
-			{Name: "force", Kind: Switch, Help: "also where the registry says that there is nothing to go on with"},
+			{Name: "all", Kind: Switch, Help: "every session that was cut off; sessions that you stopped stay stopped"},
+			{Name: "conversation", Kind: Text, Value: "id", Help: "use this transcript"},
+			{Name: "latest", Kind: Switch, Help: "if several transcripts are possible, use the newest"},
+			{Name: "force", Kind: Switch, Help: "also if the registry says that there is nothing to continue"},
 			firstFlag, readyFlag, waitFlag, trustFlag, registryFlag,
 		},
-		Does: `Starts the program of a session again, with its own conversation, in its folder and with its own arguments, but for those that
-say which conversation it is to be. Which conversation that is: the last one of which its hooks told; the one in the registry, if it is
-still kept; the only one of that folder that was begun in its time and can be nobody else's. Where several could be meant they are
-listed, and nothing is started. One with an id of ours in which nothing was said is begun under that id. A session that runs is left
-alone.
+		Does: `Starts the agent CLI of a session again, with its transcript, in its folder and with its arguments, except those that
+choose a transcript. It takes the transcript that the hooks of the session reported last; else the one in the
+registry, if the agent CLI still has it; else the only one of that folder that fits the time of the session. If
+several could be the right one, it lists them and starts nothing. A session that runs is left alone.
 
-After a reboot, or when tmux was killed, --all takes up what was running. What cannot go on, a program of your own or one in which
-nothing was said, is left out and named; the exit status is 0 then.`,
-		Wont: "It takes no conversation that another program is in, guesses none, and runs no command of a row that you have not started before.",
+--all continues what was cut off, for instance by a reboot or the end of tmux. It names and leaves out what cannot be
+continued: a program of your own, or a conversation without a message. The exit status is then still 0.`,
+		Wont: `It takes no transcript that another program uses, guesses none, and runs no command from a registry that you have not
+started before.`,
 		Examples: `$ tutti session resume api-creator-claude
 $ tutti session resume --all
 $ tutti session resume reviewer --latest`,
@@ -83,15 +84,16 @@ $ tutti session resume reviewer --latest`,
 	},
 	{
 		Name: "session list", Under: Tutti, Group: GroupSessions, Halt: Reads, Run: runSessionList,
-		Short: "list your agents in tmux",
-		Flags: []Flag{{Name: "all", Kind: Switch, Help: "also sessions of other folders that have ended"}, hereFlag, registryFlag},
-		Does: `Lists the sessions of this folder, those of other folders that run, and the agents that you started by hand and that
-are live on a bus of yours (STATUS "live"). --here lists this folder's only. A folder is known after you started a session in it.
-With --json each has "kind" (tmux or headless), "machine" and "as_of".
+		Short: "list your sessions on this machine",
+		Flags: []Flag{{Name: "all", Kind: Switch, Help: "also list ended sessions of other folders"}, hereFlag, registryFlag},
+		Does: `Lists the sessions of this folder, the running sessions of other folders on this machine, and the agents that you
+started by hand and that are live (STATUS "live"). tutti knows a folder after you started a session in it. With --json
+each entry has "kind" (tmux or headless), "machine" and "as_of".
 
-STATUS is what the registry says, FOUND what tmux says. Each tmux server is asked once. "ended" is a program that has ended while tmux still shows its last screen, "gone" a session that
-tmux does not know, "another" one of that name which is not the one of the registry, and "?" means that tmux did not answer.`,
-		Wont: "It changes nothing, and does not look what an agent does: tutti session status does.",
+STATUS is what the registry says, FOUND is what tmux says: "alive"; "ended", the agent CLI has ended and tmux still
+shows its last screen; "gone", tmux has no such session; "another", tmux has a session of that name that is not the
+one in the registry; "?", tmux did not answer.`,
+		Wont: "It changes nothing, and does not show what an agent does: tutti session status does.",
 		Examples: `$ tutti session list
 $ tutti session list --here
 $ tutti session list --registry ~/api/.hermes/agent-sessions.yaml`,
@@ -100,19 +102,20 @@ $ tutti session list --registry ~/api/.hermes/agent-sessions.yaml`,
 	},
 	{
 		Name: "session status", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionStatus,
-		Short: "say what became of your agents in tmux, and what they do",
+		Short: "show what your sessions are doing",
 		Args:  "[<name>]",
 		Flags: []Flag{sessionFlag, hereFlag, registryFlag},
-		Does: `Compares the registries of this machine with the world and changes neither: that of this folder, and the running sessions
-of others; --here shows this folder's only. For each session: what its row says, whether tmux has it,
-what the agent does (working, idle, asking its user, limited by its provider, dead), the program in front, the folder, the
-conversation that can be taken up again, and the job. A word with a question mark is read from the screen, which is a guess.
+		Does: `Compares the session registries of this machine with tmux and the running processes: the sessions of this folder, and
+the running ones of other folders. For each session it shows what the registry and tmux say, what the agent does
+(working, idle, asking its user, limited by its provider, dead), the program in front, the folder, the transcript that
+can be resumed, and the job. A word with a question mark is read from the screen, which is a guess.
 
-The last column is "-" when row and world agree. A: the row says running, and the session is gone or its program has ended. B: a
-session has no row, or not of its name. C: the program has a conversation that the row does not know. D: the first process is
-another one. E: another program is in front than the agent. F: it works in another folder. G: the row says ended, and the session
-lives. H: the session of that name belongs to somebody else. ?: tmux did not answer, which means nothing.`,
-		Wont: "It mends nothing: tutti session monitor does, and tutti session stop ends what runs on.",
+The last column is "-" if registry and machine agree. A: the registry says running, but the session is gone or its
+agent CLI has ended. B: a session has no entry of its name. C: the agent uses a transcript that the registry does not
+know. D: the first process changed. E: another program than the agent is in front. F: it works in another folder. G:
+the registry says ended, but the session lives. H: tmux has another session of that name. ?: tmux did not answer,
+which proves nothing.`,
+		Wont: "It changes nothing: tutti session monitor updates the registry, and tutti session stop ends what still runs.",
 		Examples: `$ tutti session status
 $ tutti session status api-creator-claude --json`,
 		Exit: "0 done, whatever was found; 1 wrong usage, no such session, or the registry that you named cannot be read; 3 a file could not be read; 6 sessions of several folders have that name",
@@ -124,14 +127,15 @@ $ tutti session status api-creator-claude --json`,
 var screenVerbs = []Verb{
 	{
 		Name: "session capture", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionCapture,
-		Short: "print what an agent in tmux shows",
+		Short: "print the screen of a session",
 		Args:  "[<name>]",
 		Flags: []Flag{
 			sessionFlag, hereFlag, registryFlag,
-			{Name: "lines", Kind: Count, Value: "n", Default: "the screen", Help: "this many of the last lines, also those that have left the screen"},
+			{Name: "lines", Kind: Count, Value: "n", Default: "the screen", Help: "this many of the last lines, including those that have left the screen"},
 		},
-		Does: `Prints the screen of a session, without colours and control characters. Without a name it is the one that runs. A name is
-looked up in this folder, then in the other folders of this machine. When the session is gone it prints what its row has kept of it, and says so.`,
+		Does: `Prints the screen of a session, without colours and control characters. Without a name it takes the session that runs.
+It looks up a name in this folder, then in the other folders of this machine. For a session that is gone it prints
+what the registry kept, and says so.`,
 		Wont: "It presses no key, and does not change the size of the window.",
 		Examples: `$ tutti session capture api-creator-claude
 $ tutti session capture --lines 200`,
@@ -139,13 +143,14 @@ $ tutti session capture --lines 200`,
 	},
 	{
 		Name: "session attach", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionAttach, TextOnly: true,
-		Short: "show an agent in this terminal",
+		Short: "show a session in this terminal",
 		Args:  "[<name>]",
 		Flags: []Flag{sessionFlag, hereFlag, registryFlag},
-		Does: `Shows a session in this terminal until you leave it: Ctrl-b, then d, unless you gave tmux another key. Leaving ends
-nothing: the agent goes on. What you type goes to the agent. Where this terminal shows another session of the same tmux server it
-is switched to this one. Without a name it is the one that runs. A name is looked up in all folders of this machine.`,
-		Wont:     "It does not look whether the agent waits for an answer: that you see.",
+		Does: `Shows a session in this terminal until you detach: Ctrl-b, then d, unless you gave tmux another key. The agent then
+continues. What you type goes to the agent. If this terminal already shows a session of the same tmux server, it
+switches to this one. Without a name it takes the session that runs. It looks up a name in all folders of this
+machine.`,
+		Wont:     "It does not check whether the agent waits for an answer.",
 		Examples: `$ tutti session attach api-creator-claude`,
 		Exit:     "0 you have left; 1 wrong usage, no terminal, no such session, or it is not there; 3 tmux did not answer; 6 several run and none was named; 8 the session of that name belongs to somebody else",
 	},

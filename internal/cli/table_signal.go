@@ -4,7 +4,7 @@ package cli
 var signalVerbs = []Verb{
 	{
 		Name: "blockage raise", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, MaxArgs: 1,
-		Short: "tell the peers that an agent cannot go on", Args: "[<reason>]",
+		Short: "report a blocker to the peers", Args: "[<reason>]",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who types this", Offer: OwnAgents, Help: "who is blocked; under h2a it must be given"},
 			{Name: "reason", Kind: Text, Value: "text", Help: "by what; must be given, here or as the argument"},
@@ -19,7 +19,7 @@ var signalVerbs = []Verb{
 	},
 	{
 		Name: "blockage list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
-		Short: "who cannot go on, and by what",
+		Short: "list agents that report a blocker",
 		Flags: []Flag{
 			{Name: "active", Kind: Switch, Help: "only those that nobody has resolved"},
 			{Name: "scope", Kind: Text, Value: "scope", Help: "only those of this scope"},
@@ -30,7 +30,7 @@ var signalVerbs = []Verb{
 	},
 	{
 		Name: "blockage resolve", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Rare: true, Bus: true, MaxArgs: 1, Offer: Agents,
-		Short: "say that an agent can go on", Args: "[<agent>]",
+		Short: "report that a blocker is gone", Args: "[<agent>]",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who types this", Offer: Agents, Help: "who was blocked; under h2a it must be given"},
 			{Name: "by", Kind: Text, Value: "id", Default: "who types this; under h2a nobody", Offer: OwnAgents, Help: "who has helped"},
@@ -41,7 +41,7 @@ var signalVerbs = []Verb{
 	},
 	{
 		Name: "escalation list", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
-		Short: "what waits for somebody who decides",
+		Short: "list escalations that wait for a decision",
 		Flags: []Flag{
 			{Name: "all", Kind: Switch, Help: "also what was answered, or has passed its end"},
 			{Name: "negotiation", Kind: Text, Value: "id", Offer: Negotiations, Help: "only that of this negotiation"},
@@ -51,13 +51,13 @@ var signalVerbs = []Verb{
 	},
 	{
 		Name: "escalation show", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: Matters,
-		Short: "show one matter and its options", Args: "<id>", Flags: []Flag{ofNegotiation},
+		Short: "show one escalation and its options", Args: "<id>", Flags: []Flag{ofNegotiation},
 		Does:     "Shows the question, the options in an order that nobody chose, what applies without an answer, and what was answered.",
 		Examples: "$ tutti escalation show evt-escalate-mb1k2x-9f3c", Exit: exitBus,
 	},
 	{
 		Name: "escalation answer", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: Matters,
-		Short: "answer a matter, as the person whom it is for", Args: "<id> [<answer>]",
+		Short: "answer an escalation that is addressed to you", Args: "<id> [<answer>]",
 		Flags: []Flag{
 			{Name: "note", Kind: Text, Value: "text", Help: "what else there is to say"},
 			{Name: "instance", Kind: Text, Value: "id", Default: "you", Offer: OwnAgents, Help: "which person answers"},
@@ -72,7 +72,7 @@ told by mail.`,
 	},
 	{
 		Name: "escalation settle", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
-		Short: "record what applies because nobody has answered",
+		Short: "record the default answer of an overdue escalation",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who types this", Offer: OwnAgents, Help: "who writes it down"},
 		},

@@ -7,7 +7,7 @@ const everyHost = "all"
 
 var skillVerbs = []Verb{{
 	Name: "install-skills", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true,
-	Short: "teach your agent programs to use the bus: the skill h2a",
+	Short: "teach your agent CLIs to use the bus: the skill h2a",
 	Flags: []Flag{
 		{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts, Help: "which program; all means those that are found here"},
 		{Name: "scope", Kind: Text, Value: "scope", Default: "user; with --sessions project", Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},

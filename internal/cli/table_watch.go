@@ -3,7 +3,7 @@ package cli
 var watchVerbs = []Verb{
 	{
 		Name: "watch", Under: Tutti, Group: GroupBus, Halt: Stays, Waits: true, Run: runWatch, Bus: true,
-		Short: "follow mail and agents as they come",
+		Short: "follow mail and agents as they arrive",
 		Flags: []Flag{
 			{Name: "all", Kind: Switch, Help: "everybody's mailboxes"},
 			{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox"},
@@ -27,7 +27,7 @@ $ tutti watch --once --timeout 10m`,
 var tidyVerbs = []Verb{
 	{
 		Name: "store tidy", Under: Tutti, Group: GroupSetup, Halt: Reads, Bus: true,
-		Short: "pack old messages that were taken or sent, by month",
+		Short: "compress old sent and archived messages, by month",
 		Flags: []Flag{
 			{Name: "older", Kind: Text, Value: "age", Default: "90d", Help: "those that lie longer than this: 90d, 48h; at least a day"},
 			{Name: "dry-run", Kind: Switch, Help: "say what would be done and do nothing"},

@@ -12,7 +12,7 @@ import (
 
 var upVerbs = []Verb{{
 	Name: "up", Under: Tutti, Group: GroupBus, Halt: Stays, Waits: true, Bus: true,
-	Short: "stay, tell you of mail for absent agents, keep the others present",
+	Short: "stay running and tell you about mail for absent agents",
 	Flags: []Flag{{
 		Name: "registry", Kind: Text, Value: "files", Default: "that of the folder where you are", Offer: Files,
 		Help: "the registries of agents in tmux that are kept true, with commas between them",
