@@ -56,15 +56,16 @@ func runDiscover(ctx context.Context, c *Call) error {
 			return err
 		}
 	}
+	denied := readDenial()
 	if c.json {
 		var l list
 		for i := range rows {
-			l.raw(peerJSON(&rows[i]))
+			l.raw(peerJSON(&rows[i], denied.peer(&rows[i])))
 		}
 		c.emit(l.bytes())
 		return nil
 	}
-	c.sayRows(rows)
+	c.sayRows(rows, &denied)
 	return nil
 }
 
@@ -91,13 +92,14 @@ func withRole(ctx context.Context, w *app.World, rows []peers.Row, role string) 
 	return kept, nil
 }
 
-func peerJSON(r *peers.Row) []byte {
+func peerJSON(r *peers.Row, m mark) []byte {
 	var o canonjson.Object
 	o.Str("instance", string(r.Instance))
 	o.Str("host", r.Host)
 	o.Opt("name", r.Name)
 	o.Strs("scopes", r.Scopes)
 	o.Bool("live", r.Session != nil)
+	m.json(&o)
 	if r.Session != nil {
 		o.Str("sessionId", string(r.SessionID))
 		o.Str("heartbeatAt", r.Session.HeartbeatAt)
@@ -109,7 +111,7 @@ func peerJSON(r *peers.Row) []byte {
 }
 
 // sayRows prints the lines of discover: instance, host, name, scopes, age of the heartbeat, session.
-func (c *Call) sayRows(rows []peers.Row) {
+func (c *Call) sayRows(rows []peers.Row, denied *denial) {
 	if len(rows) == 0 {
 		c.nothing("nobody else is live")
 		c.prose("", 0, "An agent that is not live may still be at work. Is the one that you expect connected to the same bus?")
@@ -121,7 +123,7 @@ func (c *Call) sayRows(rows []peers.Row) {
 	var lines [][]string
 	dormant := 0
 	for i := range rows {
-		lines = append(lines, peerLine(&rows[i]))
+		lines = append(lines, peerLine(&rows[i], denied.peer(&rows[i])))
 		if rows[i].Session == nil {
 			dormant++
 		}
@@ -133,7 +135,7 @@ func (c *Call) sayRows(rows []peers.Row) {
 	c.prose("", 0, `To message one of these: tutti send <instance> "<text>".`)
 }
 
-func peerLine(r *peers.Row) []string {
+func peerLine(r *peers.Row, m mark) []string {
 	seen, session := "no live session", "-"
 	if r.Session != nil {
 		seen, session = agoShort(r.Age), string(r.SessionID)
@@ -145,7 +147,7 @@ func peerLine(r *peers.Row) []string {
 	if name == "" {
 		name = "-"
 	}
-	return []string{string(r.Instance), r.Host, name, strings.Join(r.Scopes, ","), seen, session}
+	return []string{string(r.Instance), r.Host, name, strings.Join(r.Scopes, ","), seen + m.words(), session}
 }
 
 // agoShort is the age of a heartbeat in the form that lists of agents have: "12s ago".

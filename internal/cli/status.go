@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,6 +79,7 @@ func runStatus(ctx context.Context, c *Call) error {
 	}
 	v.hints = v.letters.hintsTo(v.hints)
 	v.news = readHaltNews(ctx)
+	v.denied = denial{v.halted.Halted, v.news.Pauses}
 	if v.halted.Halted && c.userReads() {
 		v.hints = append(v.hints, `"tutti resume" lets the agents go on`)
 	}
@@ -151,6 +153,8 @@ type statusView struct {
 	seat     *seatView // who conducts this folder; nil: that is no question here
 	hints    []string
 	news     haltNews
+	denied   denial
+	folder   string // in which you work; "" when it is not known
 }
 
 // A mailLine is one unread message.
@@ -182,7 +186,13 @@ func (c *Call) survey(ctx context.Context, w *app.World, v *statusView) error {
 	if v.seat != nil {
 		v.seat.own = v.seat.conductor.Canonical() == me
 	}
-	v.agents = slices.DeleteFunc(v.agents, func(r peers.Row) bool { return r.Instance.Canonical() == me })
+	v.agents = slices.DeleteFunc(v.agents, func(r peers.Row) bool {
+		if r.Instance.Canonical() != me {
+			return false
+		}
+		v.folder = cmp.Or(v.folder, folderOf(&r))
+		return true
+	})
 	if err := v.mail(ctx, w); err != nil {
 		return err
 	}
@@ -252,6 +262,7 @@ func (v *statusView) json() []byte {
 		you.Str("instance", string(v.you.Instance))
 		you.Opt("role", v.you.Role)
 		you.Str("how", v.you.How)
+		v.denied.of(v.you.Instance, v.folder).json(&you)
 		o.Raw("you", you.Bytes())
 	} else {
 		o.Null("you")
@@ -261,13 +272,13 @@ func (v *statusView) json() []byte {
 	}
 	var agents, newest list
 	for i := range v.agents {
-		agents.raw(peerJSON(&v.agents[i]))
+		agents.raw(peerJSON(&v.agents[i], v.denied.peer(&v.agents[i])))
 	}
 	o.Raw("agents", agents.bytes())
 	if len(v.sessions) > 0 {
 		var all list
 		for i := range v.sessions {
-			all.raw(v.sessions[i].json())
+			all.raw(v.sessions[i].json(v.denied.session(&v.sessions[i])))
 		}
 		o.Raw("sessions", all.bytes())
 	}
@@ -336,7 +347,7 @@ func (c *Call) sayYou(v *statusView) {
 	case v.you == nil:
 		text = "nobody yet: " + Clean(whyNobody(v.nobody))
 	default:
-		text = Clean(string(v.you.Instance) + " (" + v.you.How + ")")
+		text = Clean(string(v.you.Instance)+" ("+v.you.How+")") + v.denied.of(v.you.Instance, v.folder).words()
 	}
 	c.prose(c.paint(bold, "you  ")+" ", 6, text)
 }
@@ -351,7 +362,7 @@ func (c *Call) sayLive(v *statusView) {
 	c.line(head + plural(len(agents), "session") + " of others")
 	var rows [][]string
 	for i := range agents {
-		line := peerLine(&agents[i])
+		line := peerLine(&agents[i], v.denied.peer(&agents[i]))
 		rows = append(rows, append([]string{"     ", line[0]}, line[2:5]...))
 	}
 	c.table(rows)

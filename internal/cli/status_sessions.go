@@ -138,12 +138,12 @@ func (c *Call) saySessions(v *statusView) {
 		if l.row.Job != "" {
 			work = strings.TrimSpace("job " + l.row.Job + " " + l.job)
 		}
-		rows = append(rows, []string{"     ", l.row.Name, on, foundWord(l.row, l.sight), talk, work, c.App.Shown(l.row.Pane.Cwd)})
+		rows = append(rows, []string{"     ", l.row.Name, on, foundWord(l.row, l.sight) + v.denied.session(l).words(), talk, work, c.App.Shown(l.row.Pane.Cwd)})
 	}
 	c.table(rows)
 }
 
-func (l *sessionLine) json() []byte {
+func (l *sessionLine) json(m mark) []byte {
 	var o canonjson.Object
 	o.Str("name", l.row.Name)
 	o.Str("status", string(l.row.Status))
@@ -151,6 +151,7 @@ func (l *sessionLine) json() []byte {
 	o.Opt("agent", l.row.Kind())
 	o.Opt("instance", l.row.Instance)
 	o.Bool("live", l.live)
+	m.json(&o)
 	o.Opt("conversation", l.row.Conversation())
 	o.Opt("job", l.row.Job)
 	o.Opt("jobState", l.job)

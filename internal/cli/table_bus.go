@@ -32,7 +32,8 @@ $ tutti status --instance codex:api:3f2a9c01b7de`,
 			{Name: "role", Kind: Text, Value: "role", Help: "only agents registered with this role"},
 		},
 		Does: `Lists the agents that are live: id, agent CLI, name, scopes, time since the last heartbeat, connection. Your own agent
-is left out. Under h2a it lists the registrations, live or not.`,
+is left out. "tools paused" marks an agent that a pause covers. While everything is halted, each agent of this machine is
+marked "halted". With --json these are the members paused and halted. Under h2a it lists the registrations, live or not.`,
 		Wont: `It does not tell whether an agent is idle. An agent that is not live may still be at work, so do not repeat its work
 for that reason.`,
 		Examples: `$ tutti discover

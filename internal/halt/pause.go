@@ -101,8 +101,10 @@ func readPause(file, name string) (one Pause) {
 }
 
 // PausedFor returns the pause that covers an agent that works in dir. Either may be "". Without any pause it costs one system call.
-func PausedFor(agent, dir string) (Pause, bool) {
-	all := Pauses()
+func PausedFor(agent, dir string) (Pause, bool) { return Covering(Pauses(), agent, dir) }
+
+// Covering returns the first of some pauses that covers an agent that works in dir. Either may be "".
+func Covering(all []Pause, agent, dir string) (Pause, bool) {
 	if len(all) == 0 {
 		return Pause{}, false
 	}
