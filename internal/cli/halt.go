@@ -124,7 +124,7 @@ func (c *Call) halted(watcher string, watcherErr error) {
 	c.line("✓ HALT file written: " + halt.Shown)
 	switch {
 	case watcherErr != nil:
-		c.prose("⚠ ", 2, "Watcher service not stopped: "+Clean(watcherErr.Error())+" (so says systemctl; the halt holds without it)")
+		c.prose("⚠ ", 2, "Watcher service not stopped: "+Clean(watcherErr.Error())+" (says systemctl; the halt is valid without it)")
 	case watcher == "stopped":
 		c.line("✓ Watcher service stopped (" + watchPath + ")")
 	}
@@ -264,7 +264,7 @@ func (c *Call) resumed(was halt.State, watcher string, watcherErr error) {
 	}
 	switch {
 	case watcherErr != nil:
-		c.prose("⚠ ", 2, "Watcher service not started: "+Clean(watcherErr.Error())+" (so says systemctl; whoever set up no watcher misses nothing)")
+		c.prose("⚠ ", 2, "Watcher service not started: "+Clean(watcherErr.Error())+" (says systemctl; this matters only if you installed it)")
 	case watcher == "started":
 		c.line("✓ Watcher service started (" + watchPath + ")")
 	}

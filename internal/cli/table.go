@@ -128,9 +128,9 @@ $ tutti init .`,
 	{
 		Name: "root", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, Run: runRoot,
 		Short: "show which bus verbs use here, and why",
-		Does: `Shows the bus that verbs use here, where it comes from, and what else lies near. The first of these is meant: --root,
-H2A_ROOT, the nearest folder .h2a from here upwards that you made or accepted, ~/h2a-workspace/.h2a.`,
-		Wont:     "It makes nothing (tutti init does), and uses no bus that came with somebody's repository before you accept it.",
+		Does: `Shows the bus that verbs use here, why, and which other buses are near. The first of these is used: --root, H2A_ROOT,
+the nearest folder .h2a from here upwards that you made or accepted, ~/h2a-workspace/.h2a.`,
+		Wont:     "It makes nothing (tutti init does), and does not use a bus that came with a repository before you accept it.",
 		Examples: "$ tutti root",
 		Exit:     exitPlain,
 		See:      "init",
@@ -142,7 +142,8 @@ H2A_ROOT, the nearest folder .h2a from here upwards that you made or accepted, ~
 		Flags: []Flag{{Name: "force", Kind: Switch, Help: "also where git keeps the folder under its control"}},
 		Does: `Remembers, for you alone, that the bus at <path> may be used by what runs below its parent folder. The
 folder is remembered by path, device and inode: another one put in its place is not accepted.`,
-		Wont:     "It cannot tell who made the bus: accept only one whose maker you trust. Whoever can write there can write your agents' mail.",
+		Wont: `It cannot tell who made the bus: accept only one whose maker you trust. Anyone who can write there can write your
+agents' mail.`,
 		Examples: "$ tutti root accept ./.h2a",
 		Exit:     "0 done; 1 wrong usage, or git tracks it; 2 there is no bus; 3 a file could not be written",
 	},
@@ -224,7 +225,7 @@ $ tutti store list inbox codex:api:3f2a9c01b7de`,
 		Name: "store show", Under: Tutti, Group: GroupPlumbing, Halt: Reads, MinArgs: 1, MaxArgs: 3, Offer: StoreKinds, Run: runStoreShow, Bus: true,
 		Short: "print one document",
 		Args:  "<kind> [<owner>] [<name>]",
-		Does:  "Prints a document as it lies there. On a terminal, characters that could steer it are left out.",
+		Does:  "Prints a document as it is stored. On a terminal, it leaves out control characters.",
 		Examples: `$ tutti store show schema
 $ tutti store show inbox codex:api:3f2a9c01b7de env:1780000000000:9f3c`,
 		Exit: exitBus,
@@ -297,7 +298,7 @@ $ tutti completion fish >~/.config/fish/completions/tutti.fish`,
 		},
 		Does: `Shows a page by man and the user's pager; where man is missing, the text of help. A verb of two words is given as
 two; h2a and the cross-agent commands have pages, too, and without a verb it is that of tutti. When standard
-output is no terminal it prints the source of the page.
+output is not a terminal, it prints the source of the page.
 
 With --dir it writes all pages: tutti.1, tutti-send.1 and so on. tutti install does that by itself.`,
 		Wont: "It replaces no file in --dir that it did not write.",

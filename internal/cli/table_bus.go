@@ -85,7 +85,7 @@ process.`,
 and the fingerprint of its key. It makes nothing: an identity that does not exist yet is shown as such.`,
 		Examples: `$ tutti whoami
 $ tutti whoami --as codex:api`,
-		Exit: "0 somebody speaks; 1 wrong usage, or nobody can be told; 3 a file could not be read",
+		Exit: "0 an agent acts here; 1 wrong usage, or no agent acts here; 3 a file could not be read",
 		See:  "connect, keys list",
 	},
 	{
@@ -153,7 +153,7 @@ too, for the agent that --instance names, unless --out says where the files go.`
 		Wont: "It does not register the key (keys add does), and replaces no private key without --force.",
 		Examples: `$ tutti keys generate --instance claude:api:3f2a9c01b7de
 $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
-		Exit: "0 done; 1 wrong usage; 2 there is a key already, or nobody speaks here; 3 a file could not be written",
+		Exit: "0 done; 1 wrong usage; 2 there is a key already, or no agent acts here; 3 a file could not be written",
 		See:  "connect",
 	},
 	{
@@ -163,9 +163,9 @@ $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: Agents, Help: "whose"},
 			{Name: "public-key", Kind: Text, Value: "file", Offer: Files, Help: "the public key, as PEM"},
 		},
-		Does: `Adds a public key to those that the agent's signatures are checked with. When a private key of the agent is at
-hand, the line carries a proof made with it. No answer of a person counts under a key that was added where nobody is at a
-terminal, until a person says so (keys trust).`,
+		Does: `Adds a public key to those that verify the agent's signatures. If a private key of the agent is here, the entry
+carries a proof made with it. A key of a person that was added without a terminal verifies no answer of that person
+until a person trusts it (keys trust).`,
 		Examples: "$ tutti keys add --instance claude:api:3f2a9c01b7de --public-key new.pub.pem",
 		Exit:     "0 done; 1 wrong usage; 2 it is active already, was revoked, or the agent is not registered; 3 a file could not be read or written",
 	},

@@ -2,7 +2,7 @@ package cli
 
 // Lines of exit status that verbs on mail share.
 const (
-	exitMail = "0 done; 1 wrong usage, refused, or nobody can be told to be the reader; 2 there is no bus, no such agent, or no such message; " +
+	exitMail = "0 done; 1 wrong usage, refused, or the reader cannot be determined; 2 there is no bus, no such agent, or no such message; " +
 		"3 a file could not be read or written"
 	exitTakes = exitMail + "; 5 halted"
 )
@@ -41,28 +41,31 @@ var mailVerbs = []Verb{
 			{Name: "response", Kind: Text, Value: "word", Under: Tutti, Choices: pushbackResponses, Help: "to a project: how a request answers a pushback"},
 			{Name: "restamp", Kind: Switch, Under: Tutti, Help: "to a project: write the time of now into the draft"},
 			{Name: "keep-timestamp", Kind: Switch, Under: Tutti, Help: "to a project: send the time of the draft, however old it is"},
-			{Name: "local-fallback", Kind: Switch, Under: Tutti, Help: "to a project: take a machine that nobody knows for this one"},
+			{Name: "local-fallback", Kind: Switch, Under: Tutti, Help: "to a project: treat an unknown machine as this one"},
 			{Name: "retries", Kind: Count, Value: "n", Default: "3", Under: Tutti, Help: "to a project on another machine: tries after the first"},
 			{Name: "dry-run", Kind: Switch, Under: Tutti, Help: "to a project: say what would be sent and write nothing"},
 		},
-		Does: `Signs the message, puts it into the mailbox of the recipient so that it survives a power cut, keeps a copy in the
-outbox, and says in one line what happened: delivered to an agent that is woken if it is idle; stored for one that looks at its
-next prompt, when it starts, or when its user has let it go on after a halt; or refused, with the command to type instead. A recipient is a full id as discover shows it, host:label, or a name that exactly one agent has.
-Where several agents answer to host:label, it means the one whose folder contains the current folder; otherwise it is refused
-with their full ids.
-Below stand the id, when it was stored (UTC), and what to type to see what becomes of it: thread --trace tells pushed, shown
-and acknowledged apart. With --json these are id, stored and outcome. --wait 60s --until shown says each step as it comes, and
-ends with the one that is named; with --json the member trace has all of them.
+		Does: `Signs the message, stores it durably in the mailbox of the recipient, keeps a copy in the outbox, and prints what
+happened. The agent is woken if it is idle; or it reads the message at its next prompt, when it starts, or when its
+user has let it continue after a halt. If the recipient is refused, it prints the command to type instead.
 
-The text comes from the argument, from standard input (-) or from a file (@file), and has at most 256 KiB. With --id the same
-message may be sent again: it says "already delivered". --batch syncs all messages at once; a bad line is named and the
-others go.
+A recipient is a full id as discover shows it, host:label, or a name that exactly one agent has. If several agents
+answer to host:label, it takes the one whose folder contains the current folder; otherwise it refuses and prints the
+full ids.
 
-An address with a dot and no colon is a project on a machine: laptop.career. It gets a signed message file in its mailbox, as by "tutti
-comms send". A file with a header goes as it is; any other text becomes a message with the next sequence of the conversation, and where
-something cannot be known (the type, the conversation) it is refused with the line to type. Nobody can tell whether an agent is live there: it is deposited.`,
-		Wont: `It never guesses a recipient, and never takes an agent for a project or the other way round. That an agent is not live does not mean that it is idle: nothing should be done a second
-time for that reason.`,
+It also prints the id, when the message was stored (UTC), and the command that traces it: pushed, shown and
+acknowledged. With --json these are id, stored and outcome. --wait 60s --until shown prints each step as it happens,
+and ends with the named step; with --json the member trace has all of them.
+
+The text comes from the argument, from standard input (-) or from a file (@file), and has at most 256 KiB. With --id
+you may send the same message again: it prints "already delivered". --batch syncs all messages at once; it names a bad
+line and sends the others.
+
+An address with a dot and no colon is a project on a machine: laptop.career. It gets a signed message file, as by
+"tutti comms send". A file with a header is sent as it is; any other text becomes the next message of the
+conversation. If the type or the conversation cannot be determined, it refuses and prints the command to type.`,
+		Wont: `It never guesses a recipient, and never takes an agent for a project or a project for an agent. An agent that is not
+live may still be at work, so do not repeat its work for that reason.`,
 		Examples: `$ tutti send codex:api:3f2a9c01b7de 'the schema changed, see db/014.sql'
 $ git diff --stat | tutti send codex:api,gemini:docs -
 $ tutti send codex:api 'stop the server' --wait 60s --until shown
@@ -90,7 +93,7 @@ mailbox until you acknowledge it.`,
 rest.`,
 		Examples: `$ tutti receive
 $ tutti receive --wait 60s --limit 1`,
-		Exit: "0 done, also when there is nothing; 1 wrong usage, or nobody can be told to be the reader; 2 there is no bus or no such agent, or nothing came " +
+		Exit: "0 done, also when there is nothing; 1 wrong usage, or the reader cannot be determined; 2 there is no bus or no such agent, or nothing came " +
 			"within --wait; 3 a file could not be read or written; 5 halted; 130 interrupted",
 		See: "reply, ack, inbox, watch",
 	},
@@ -140,9 +143,10 @@ $ tutti inbox --unread`,
 	},
 	{
 		Name: "inbox held", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runInboxHeld, Bus: true,
-		Short:    "list mail that your settings held back",
-		Flags:    []Flag{mailboxFlag},
-		Does:     "Lists what lies in quarantine: mail of blocked senders, and unsigned mail where signatures are required. Each with the reason.",
+		Short: "list mail that your settings held back",
+		Flags: []Flag{mailboxFlag},
+		Does: `Lists the mail in quarantine, each with the reason: mail of blocked senders, and unsigned mail if signatures are
+required.`,
 		Wont:     "It gives no mail back. tutti doctor prints the settings, and where they come from.",
 		Examples: "$ tutti inbox held",
 		Exit:     exitMail,
@@ -153,11 +157,11 @@ $ tutti inbox --unread`,
 		Short: "put an envelope into a mailbox",
 		Args:  "<json>|@<file>|-",
 		Flags: []Flag{{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose mailbox; must be given"}, envelopeFlag, asFlag},
-		Does: `Puts an envelope into the mailbox of exactly that address: an alias gets its own mailbox, and a full id that nobody has
-registered is accepted with a warning. An envelope that carries signatures is stored as it is. One without gets what it lacks
-(protocol, version, id, type, actor, time), and is signed if the key of its actor is here.
-The key of a person signs only at a terminal.`,
-		Wont:     "It does not look for the agent that is meant: tutti send does.",
+		Does: `Puts an envelope into the mailbox of exactly that address: an alias gets its own mailbox, and an unregistered full id
+is accepted with a warning. A signed envelope is stored as it is. Otherwise tutti adds what is missing (protocol,
+version, id, type, actor, time), and signs it if the key of its actor is here. The key of a person signs only at a
+terminal.`,
+		Wont:     "It does not resolve the address to an agent: tutti send does.",
 		Examples: "$ tutti inbox put --instance codex:api:3f2a9c01b7de @message.json",
 		Exit:     "0 stored, or stored already; 1 wrong usage, no envelope, or the address is refused; 2 there is no bus; 3 a file could not be written; 5 halted",
 		See:      "send",
@@ -181,8 +185,8 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 			{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox; under h2a it must be given"},
 			{Name: "envelope", Kind: Text, Value: "id", Under: H2A, Offer: Messages, Help: "the id of the message"},
 		},
-		Does:     "Moves a message into the archive and prints it. Of many that take one message one gets it.",
-		Wont:     "It answers nobody: tutti reply does, and takes the message as well.",
+		Does:     "Moves a message to the archive and prints it. If several processes take the same message, one gets it.",
+		Wont:     "It sends no answer: tutti reply does, and also acknowledges the message.",
 		Examples: "$ tutti inbox pop env:1780000000000:9f3c",
 		Exit:     exitTakes,
 		See:      "receive, ack",
@@ -202,7 +206,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 		Short:    "store a copy of an envelope that was sent elsewhere",
 		Args:     "<json>|@<file>|-",
 		Flags:    []Flag{{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose outbox; must be given"}, envelopeFlag},
-		Does:     "Puts an envelope into an outbox. What it lacks is filled in as for inbox put. Nobody is sent anything.",
+		Does:     "Puts an envelope into an outbox. Missing members are added as for inbox put. It sends nothing.",
 		Examples: "$ tutti outbox put --instance claude:api:3f2a9c01b7de @message.json",
 		Exit:     "0 stored, or stored already; 1 wrong usage, or no envelope; 2 there is no bus; 3 a file could not be written; 5 halted",
 	},

@@ -139,7 +139,7 @@ what the registry kept, and says so.`,
 		Wont: "It presses no key, and does not change the size of the window.",
 		Examples: `$ tutti session capture api-creator-claude
 $ tutti session capture --lines 200`,
-		Exit: "0 done; 1 wrong usage, no such session, or nothing is left of it; 3 tmux did not answer; 6 several run and none was named; 8 the session of that name belongs to somebody else",
+		Exit: "0 done; 1 wrong usage, no such session, or nothing is left of it; 3 tmux did not answer; 6 several run and none was named; 8 tmux has another session of that name",
 	},
 	{
 		Name: "session attach", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionAttach, TextOnly: true,
@@ -152,6 +152,6 @@ switches to this one. Without a name it takes the session that runs. It looks up
 machine.`,
 		Wont:     "It does not check whether the agent waits for an answer.",
 		Examples: `$ tutti session attach api-creator-claude`,
-		Exit:     "0 you have left; 1 wrong usage, no terminal, no such session, or it is not there; 3 tmux did not answer; 6 several run and none was named; 8 the session of that name belongs to somebody else",
+		Exit:     "0 you have detached; 1 wrong usage, no terminal, no such session, or it is gone; 3 tmux did not answer; 6 several run and none was named; 8 tmux has another session of that name",
 	},
 }

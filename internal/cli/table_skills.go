@@ -9,11 +9,11 @@ var skillVerbs = []Verb{{
 	Name: "install-skills", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true,
 	Short: "teach your agent CLIs to use the bus: the skill h2a",
 	Flags: []Flag{
-		{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts, Help: "which program; all means those that are found here"},
+		{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts, Help: "which agent CLI; all means those that are installed here"},
 		{Name: "scope", Kind: Text, Value: "scope", Default: "user; with --sessions project", Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},
 		{Name: "sessions", Kind: Switch, Under: Tutti, Help: "the skills about agents in tmux, with their scripts, in place of the skill h2a"},
-		{Name: "force", Kind: TrueSwitch, Help: "replace what somebody wrote or edited, too; it is kept beside under a dated name"},
-		{Name: "remove", Kind: Switch, Under: Tutti, Help: "take away what is as we wrote it, and nothing else"},
+		{Name: "force", Kind: TrueSwitch, Help: "also replace a skill that you wrote or edited; a dated copy is kept beside it"},
+		{Name: "remove", Kind: Switch, Under: Tutti, Help: "remove unchanged skills and nothing else"},
 		{Name: "print", Kind: Switch, Under: Tutti, Help: "print the skill and write nothing; with --json all its files"},
 	},
 	Does: `Puts the skill h2a where agent programs look for skills: what a model has to know to find other agents, write to

@@ -19,7 +19,7 @@ While the halt switch is on it stays and is silent, and says how many messages c
 		Examples: `$ tutti watch
 $ tutti watch --all --json
 $ tutti watch --once --timeout 10m`,
-		Exit: "0 --once and something came; 1 wrong usage, or nobody can be told; 2 there is no bus, no such agent, or no mailbox; 3 a file could not be read, or --timeout passed; 130 interrupted",
+		Exit: "0 --once and something came; 1 wrong usage, or the reader cannot be determined; 2 there is no bus, no such agent, or no mailbox; 3 a file could not be read, or --timeout passed; 130 interrupted",
 		See:  "receive, status",
 	},
 }
@@ -42,7 +42,7 @@ of messages that lie in no mailbox any more, where the trail has more than 4 MiB
 
 What was tidied away is no longer shown by thread or outbox; zgrep finds it. A message that is sent again under the id
 of one that was tidied away counts as new.`,
-		Wont: "It touches no mail that waits, and nothing that is no message: that is named and stays where it is.",
+		Wont: "It does not touch unread mail. It names a file that is not a message, and leaves it where it is.",
 		Examples: `$ tutti store tidy --dry-run
 $ tutti store tidy --older 180d
 $ zgrep -h 'thr:1781258400000:1f2e' ~/h2a-workspace/.h2a/tidied/*/*/*.gz`,
