@@ -268,7 +268,7 @@ func (c *Call) dealFault(err error) error {
 	case c.under == H2A:
 		f.hint = ""
 	case f.hint == negotiation.MendHint:
-		f.hint = `"tutti ` + c.Verb.Name + ` --example KIND" prints one that is sound; --force offers it all the same, which the entry will tell`
+		f.hint = `"tutti ` + c.Verb.Name + ` --example engagement" prints a valid one, and other kinds likewise; --force offers this one anyway, and the entry records that`
 	}
 	return f
 }

@@ -147,7 +147,7 @@ func (s *sessions) sayResumed(done *session.Resumed, err error) {
 	case err == nil || done.Pane.ID != "" && done.Screen == "":
 		s.sayRuns(&done.Row, &done.Pane, done.Dialog)
 		if done.Anew {
-			c.remark("nothing had been said in its conversation %s, which begins anew", Clean(done.Row.Conversation()))
+			c.remark("its conversation %s had no message, so it starts empty", Clean(done.Row.Conversation()))
 		} else {
 			c.remark("its conversation %s: %s", Clean(done.Row.Conversation()), done.Found)
 		}

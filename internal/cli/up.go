@@ -15,36 +15,32 @@ var upVerbs = []Verb{{
 	Short: "stay running and tell you about mail for absent agents",
 	Flags: []Flag{{
 		Name: "registry", Kind: Text, Value: "files", Default: "that of the folder where you are", Offer: Files,
-		Help: "the registries of agents in tmux that are kept true, with commas between them",
+		Help: "the session registries to keep up to date, separated by commas",
 	}, {
 		Name: "relauncher", Kind: Text, Value: "way", Default: "that of the settings, or logging", Choices: []string{"logging", "local-tmux", "headless", "auto"},
-		Help: "how agents are asked to go on that have stopped",
+		Help: "how stalled agents are asked to go on",
 	}},
-	Does: `Goes on in the foreground until it is interrupted, and looks after the bus as long: when mail comes for an agent of yours
-that has no session, and nobody has looked after a minute, you are told at your desktop; of mail for yourself you are told at once. That
-holds also for what "tutti send" has left there from a terminal. There is one notice for a mailbox until somebody has looked, or
-ten minutes are over and more has come, also where a server of the sender would tell as well. Where there is no desktop a
-line here says it. The table [wake] of the settings has "desktop", "climb" (the minute) and "enabled".
+	Does: `Runs until you interrupt it, and looks after the bus. If mail for an agent of yours that is not live stays unread for
+a minute, you get a desktop notice. For mail to you the notice comes at once. There is one notice for each mailbox
+until the mail is read, or until ten minutes have passed and more has come. Without a desktop it prints a line.
+"desktop", "climb" (the minute) and "enabled" in the table [wake] of the settings change this.
 
-It also keeps those agents present on the bus whose program runs in its pane of tmux, as "tutti keepalive" does; writes into the registry of
-agents in tmux what becomes of them, as "tutti session monitor" does, for the folder where it was started or for those that --registry
-names; and follows the jobs of that workspace: one that runs out of time ends with an error, and a line tells of each that asks, fails, or
-is to be accepted. A registry that has a monitor already is taken over when that ends.
+It also keeps agents in tmux live while their agent CLI runs (as "tutti keepalive" does), keeps the session registry
+of the folder where you started it up to date (as "tutti session monitor" does), and follows the jobs of that folder:
+it ends a job that runs out of time, and prints a line for a job that asks, fails or waits to be accepted. If a
+registry already has a monitor, it waits until that ends.
 
-Of agents that have stopped (drumbeat record) it says whom it would ask to go on, and asks none. With --relauncher, or "relauncher" in the
-table [drumbeat] of the settings, it does what "tutti drumbeat watch" does.
+It names stalled agents (drumbeat record), and asks none of them to go on, unless you set --relauncher, or
+"relauncher" in the table [drumbeat] of the settings: then it does what "tutti drumbeat watch" does. If an escalation
+is overdue, it records the default answer, as "tutti escalation settle" does, and prints a line.
 
-Where nobody has decided in time what was put before somebody (tutti escalate), it records in the journal of the negotiation which
-fall-back applies, as "tutti escalation settle" does, and a line says so.
+With --json each line is an object with "event", "at" and "text". With --quiet it prints only faults, on standard
+error. Only one runs for each user and bus; a second one says which process runs.
 
-It prints what it does first, then a line for each thing that happens. With --json each line is an object with "event", "at" and
-"text". With --quiet only what goes wrong is printed, on standard error.
-
-There is one for each user and bus; a second one says who runs. "tutti status" and "tutti doctor" say whether one does.
-
-While the halt switch is on it stays and is silent, and says so once; nobody is told of what came before the switch was cleared. When the
-bus is moved or removed, it says so and waits until it is back.`,
-	Wont: "It starts no agent, types nothing and takes no mail, unless a relauncher is set: then requests to ask an agent to go on are followed. It asks no network.",
+While the halt switch is set it prints that once and is then silent; mail that came before the switch was cleared
+causes no notice. If the bus is moved or removed, it says so and waits until it is back.`,
+	Wont: `It starts no agent, types nothing and takes no mail, unless a relauncher is set: then it follows requests to ask an
+agent to go on. It does not use the network.`,
 	Examples: `$ tutti up
 $ tutti up --registry ~/api.yaml,~/web.yaml
 $ tutti up --relauncher auto
