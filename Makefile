@@ -2,7 +2,7 @@
 
 # Both programs carry the same build id; a program that meets a sibling of another build says so instead of going on.
 BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X tutti/internal/cli.Build=$(BUILD)
+LDFLAGS := -s -w -X tutti/internal/faces/cli.Build=$(BUILD)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 
 .PHONY: help build demo test lint bench soak e2e fmt clean
@@ -24,7 +24,7 @@ lint: ## format, vet and static analysis, with the versions pinned in tools/go.m
 	@scripts/lint.sh
 
 bench: build ## measure what is promised and rewrite the table in README.md
-	CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/benchtool -bin bin -readme README.md $(BENCHFLAGS)
+	CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/test/bench -bin bin -readme README.md $(BENCHFLAGS)
 
 soak: ## the long versions of the tests and every fuzz target; under an hour
 	@scripts/soak.sh

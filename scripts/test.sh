@@ -41,7 +41,7 @@ $skips"
 }
 
 go vet ./...
-go vet -tags e2e ./internal/e2etest # its tests are run by make e2e
+go vet -tags e2e ./internal/test/e2etest # its tests are run by make e2e
 for os in darwin; do
 	GOOS=$os CGO_ENABLED=0 go build ./...
 	GOOS=$os CGO_ENABLED=0 go vet ./... # compiles the tests too

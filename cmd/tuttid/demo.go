@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"tutti/internal/app"
-	"tutti/internal/cli"
-	"tutti/internal/demo"
+	"tutti/internal/faces/cli"
+	"tutti/internal/faces/demo"
 )
 
 // play is the demo, with servers of this very program.

@@ -3,24 +3,24 @@ package main
 import (
 	"context"
 
-	"tutti/internal/cli"
-	"tutti/internal/codexserver"
-	"tutti/internal/daemon"
-	"tutti/internal/host"
-	"tutti/internal/job"
-	"tutti/internal/job/mqtt"
-	"tutti/internal/mcpserver"
-	"tutti/internal/remoting"
-	"tutti/internal/roster"
-	"tutti/internal/roster/files"
-	"tutti/internal/settings"
-	"tutti/internal/sysml/fetch"
-	"tutti/internal/upgrade"
+	"tutti/internal/agents/codexserver"
+	"tutti/internal/agents/settings"
+	"tutti/internal/agents/setup"
+	"tutti/internal/faces/cli"
+	"tutti/internal/faces/cli/remoting"
+	"tutti/internal/faces/cli/upgrade"
+	"tutti/internal/faces/daemon"
+	"tutti/internal/faces/mcp/server"
+	"tutti/internal/remote/fetch"
+	"tutti/internal/sessions/job"
+	"tutti/internal/sessions/job/mqtt"
+	"tutti/internal/sessions/registry"
+	"tutti/internal/sessions/registry/yaml"
 )
 
 // heavy are the verbs that only this program has.
 func heavy() cli.Heavy {
-	edit := host.Editor{
+	edit := setup.Editor{
 		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
 	}
 	verbs := append(cli.HostVerbs(edit), cli.SessionVerbs(openRegistry, edit)...)
@@ -40,15 +40,15 @@ func heavy() cli.Heavy {
 	verbs = append(verbs, cli.JobVerbs(cli.JobParts{Dial: dialBroker, Open: openRegistry})...)
 	return append(verbs,
 		cli.HeavyVerb{Name: "up", Run: cli.Up(daemon.Serve, openRegistry)},
-		cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(mcpserver.Serve)},
+		cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(server.Serve)},
 		cli.HeavyVerb{Name: "demo", Run: cli.Service(play)},
 		cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(tools)},
 	)
 }
 
 // openRegistry opens a registry of sessions.
-func openRegistry(path, cacheDir string) (roster.Registry, error) {
-	reg, err := files.Open(path, cacheDir)
+func openRegistry(path, cacheDir string) (registry.Registry, error) {
+	reg, err := yaml.Open(path, cacheDir)
 	if err != nil {
 		return nil, err // not reg: a nil one would be a registry
 	}
@@ -58,7 +58,7 @@ func openRegistry(path, cacheDir string) (roster.Registry, error) {
 // tools are those of the MCP server, as a list shows them.
 func tools() []cli.Named {
 	var all []cli.Named
-	for _, t := range mcpserver.Tools() {
+	for _, t := range server.Tools() {
 		all = append(all, cli.Named{Name: t.Name, Is: t.Does})
 	}
 	return all

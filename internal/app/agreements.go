@@ -8,9 +8,9 @@ import (
 	"sort"
 	"sync"
 
-	"tutti/internal/agreement"
-	"tutti/internal/atomicfile"
-	"tutti/internal/journal"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/journal"
+	"tutti/internal/platform/atomicfile"
 )
 
 // Agreements are the negotiations of the bus. What was verified of a journal is remembered in the cache of this user, so that the

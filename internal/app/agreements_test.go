@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tutti/internal/journal"
+	"tutti/internal/governance/journal"
 )
 
 // TestMemoryOnDisk: what is kept comes back to another process as it was, or not at all.

@@ -20,9 +20,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tutti/internal/gitexclude"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/halt"
-	"tutti/internal/plain"
+	"tutti/internal/platform/gitexclude"
 	"tutti/internal/store/filestore"
 )
 
@@ -183,4 +183,4 @@ func (a *App) Open(mode Mode) (*filestore.Store, error) {
 }
 
 // QuoteArg writes a word so that it can be pasted into a shell.
-func QuoteArg(s string) string { return plain.Word(s) }
+func QuoteArg(s string) string { return termsafe.Word(s) }

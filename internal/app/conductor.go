@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tutti/internal/address"
-	"tutti/internal/conductor"
-	"tutti/internal/identity"
-	"tutti/internal/presence"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/address"
+	"tutti/internal/governance/conductor"
 )
 
 // Machine is where this process can ask about others.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/driver"
-	"tutti/internal/identity"
+	"tutti/internal/agents/driver"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
 )
 
 // A TrackedError reports a bus that is not made, because git would carry it to and from other people.

@@ -8,21 +8,21 @@ import (
 	"slices"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/conductor"
-	"tutti/internal/drumbeat"
-	"tutti/internal/envelope"
-	"tutti/internal/escalation"
+	"tutti/internal/attention/wake"
+	"tutti/internal/attention/watchdog"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/members"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/governance/conductor"
+	"tutti/internal/governance/escalation"
 	"tutti/internal/halt"
-	"tutti/internal/identity"
-	"tutti/internal/peers"
-	"tutti/internal/post"
-	"tutti/internal/registry"
-	"tutti/internal/roster"
-	"tutti/internal/session"
+	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/lifecycle"
+	sessionregistry "tutti/internal/sessions/registry"
 	"tutti/internal/store"
-	"tutti/internal/tmux"
-	"tutti/internal/wake"
 )
 
 // Relaunchers are the ways in which agents are asked to go on: not at all, by keys in their pane, by taking up their session again, or the
@@ -33,12 +33,12 @@ var Relaunchers = []string{"logging", "local-tmux", "headless", "auto"}
 const Remote = "remote"
 
 // Drumbeat is what a drum on this bus works with, but for settings, relauncher and who is told. env is the environment.
-func (w *World) Drumbeat(office *post.Office, env func(string) string) drumbeat.Options {
-	return drumbeat.Options{
-		Book: &drumbeat.Book{Store: w.Store}, Mail: &drumbeat.Post{Office: office, Registry: w.Registry}, Halted: halt.Check, Engaged: office.Engaged,
+func (w *World) Drumbeat(office *mail.Office, env func(string) string) watchdog.Options {
+	return watchdog.Options{
+		Book: &watchdog.Book{Store: w.Store}, Mail: &watchdog.Post{Office: office, Registry: w.Registry}, Halted: halt.Check, Engaged: office.Engaged,
 		Reach: func(ctx context.Context, i address.Instance, now time.Time) (string, error) {
 			found, err := w.Book.Resolve(ctx, string(i), now)
-			if err != nil || found.Kind != peers.Refuse {
+			if err != nil || found.Kind != members.Refuse {
 				return "", err
 			}
 			return found.Reason, nil
@@ -58,7 +58,7 @@ func (w *World) Drumbeat(office *post.Office, env func(string) string) drumbeat.
 
 // TellPrincipal returns what puts one message into the mailbox of the principal with whom an agent is registered, once it is put before a person: by
 // from, and signed. Who has no principal, or is asked by it, is in the list of what waits for a person all the same. nil: from has no key here.
-func (w *World) TellPrincipal(office *post.Office, from *identity.Speaker) func(ctx context.Context, a *escalation.Alert) error {
+func (w *World) TellPrincipal(office *mail.Office, from *identity.Speaker) func(ctx context.Context, a *escalation.Alert) error {
 	if from == nil || from.Instance == "" || !w.Ring.Has(from.Instance) {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (w *World) TellPrincipal(office *post.Office, from *identity.Speaker) func(
 		if to == "" || to.Canonical() == from.Instance.Canonical() || to.Canonical() == a.Instance.Canonical() {
 			return nil
 		}
-		_, err = office.Send(ctx, post.Letter{
+		_, err = office.Send(ctx, mail.Letter{
 			From: from, To: to, Exact: true, Deposit: true,
 			Text: string(a.Instance) + " has stopped, and asking it to go on did not help (" + a.Detail + "). It waits for you: tutti drumbeat escalations",
 		})
@@ -128,9 +128,9 @@ func (w *World) workspaceOf(ctx context.Context, i address.Instance) (string, er
 	return r.Workspace.ID, nil
 }
 
-func panes(env func(string) string) drumbeat.Panes {
-	return drumbeat.Panes{
-		Servers: func() []tmux.Server { return session.Servers(env) }, Halted: halt.Check,
+func panes(env func(string) string) watchdog.Panes {
+	return watchdog.Panes{
+		Servers: func() []tmux.Server { return lifecycle.Servers(env) }, Halted: halt.Check,
 		Typing: wake.TypingWindow(env(wake.TypingVariable)),
 	}
 }
@@ -139,17 +139,17 @@ func panes(env func(string) string) drumbeat.Panes {
 type Relaunching struct {
 	Dir        string   // where the user stands: absolute, without links
 	Registries []string // paths
-	Open       func(path, cacheDir string) (roster.Registry, error)
+	Open       func(path, cacheDir string) (sessionregistry.Registry, error)
 	Env        func(name string) string
 	Environ    []string
 	Tell       func(line string)
 
-	Elsewhere drumbeat.Relauncher // asks on other machines; nil: that is not done
+	Elsewhere watchdog.Relauncher // asks on other machines; nil: that is not done
 }
 
 // Relauncher makes the one of a kind; nil: "logging", which asks nobody. "remote" is r.Elsewhere.
-func (w *World) Relauncher(kind string, r Relaunching) drumbeat.Relauncher {
-	keys, sessions := panes(r.Env), drumbeat.Sessions{Managers: func(ctx context.Context) ([]drumbeat.Managed, error) { return w.managed(ctx, r) }}
+func (w *World) Relauncher(kind string, r Relaunching) watchdog.Relauncher {
+	keys, sessions := panes(r.Env), watchdog.Sessions{Managers: func(ctx context.Context) ([]watchdog.Managed, error) { return w.managed(ctx, r) }}
 	switch kind {
 	case "local-tmux":
 		return keys
@@ -159,15 +159,15 @@ func (w *World) Relauncher(kind string, r Relaunching) drumbeat.Relauncher {
 		return r.Elsewhere
 	case "auto":
 		if r.Elsewhere != nil {
-			return drumbeat.Chain{keys, r.Elsewhere, sessions}
+			return watchdog.Chain{keys, r.Elsewhere, sessions}
 		}
-		return drumbeat.Chain{keys, sessions}
+		return watchdog.Chain{keys, sessions}
 	}
 	return nil
 }
 
 // managed are the registries that are there.
-func (w *World) managed(ctx context.Context, r Relaunching) (all []drumbeat.Managed, err error) {
+func (w *World) managed(ctx context.Context, r Relaunching) (all []watchdog.Managed, err error) {
 	if r.Open == nil {
 		return nil, nil
 	}
@@ -184,7 +184,7 @@ func (w *World) managed(ctx context.Context, r Relaunching) (all []drumbeat.Mana
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var rows []roster.Row
+		var rows []sessionregistry.Row
 		if err == nil {
 			rows, _, err = reg.Rows(ctx)
 		}
@@ -194,12 +194,12 @@ func (w *World) managed(ctx context.Context, r Relaunching) (all []drumbeat.Mana
 		if err != nil {
 			return nil, err
 		}
-		m := session.New(session.Options{
-			Registry: reg, Workspace: r.Dir, Home: home, Env: r.Env, Environ: r.Environ, Server: r.Env(session.ServerVariable),
+		m := lifecycle.New(lifecycle.Options{
+			Registry: reg, Workspace: r.Dir, Home: home, Env: r.Env, Environ: r.Environ, Server: r.Env(lifecycle.ServerVariable),
 			Halted: func() error { return halt.Check("drumbeat") }, Bus: w.App.SessionBus(r.Tell),
-			Jobs: SessionJobs(roster.Workspace(path, r.Dir), r.Dir), Started: w.App.Started(), Tell: r.Tell,
+			Jobs: SessionJobs(sessionregistry.Workspace(path, r.Dir), r.Dir), Started: w.App.Started(), Tell: r.Tell,
 		})
-		all = append(all, drumbeat.Managed{Rows: slices.Clone(rows), Resume: m.Resume})
+		all = append(all, watchdog.Managed{Rows: slices.Clone(rows), Resume: m.Resume})
 	}
 	return all, nil
 }

@@ -8,20 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/drumbeat"
+	"tutti/internal/attention/watchdog"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
 	"tutti/internal/halt"
-	"tutti/internal/identity"
-	"tutti/internal/post"
 	"tutti/internal/store"
 )
 
 // asks is a relauncher that writes down whom it asks.
 type asks struct{ who []address.Instance }
 
-func (a *asks) Try(_ context.Context, t drumbeat.Target) (drumbeat.Attempt, error) {
+func (a *asks) Try(_ context.Context, t watchdog.Target) (watchdog.Attempt, error) {
 	a.who = append(a.who, t.Instance)
-	return drumbeat.Attempt{Did: true}, nil
+	return watchdog.Attempt{Did: true}, nil
 }
 
 // TestDrumbeatOfBus: what a drum is told of a bus is what lies there. An agent without a session that has sent something lately is left alone, one that
@@ -44,14 +44,14 @@ func TestDrumbeatOfBus(t *testing.T) {
 	}
 	office.Memory = func() (halt.Entry, error) { return met, nil }
 	office.Halted = func(string) error { return nil }
-	book := &drumbeat.Book{Store: w.Store}
+	book := &watchdog.Book{Store: w.Store}
 	agent := func(name string) address.Instance {
 		t.Helper()
 		r, err := w.Identity.Connect(t.Context(), identity.Request{Host: "codex", Name: name, Place: a.Place()}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := book.Record(t.Context(), drumbeat.Stop{Instance: r.Instance, Status: "paused"}, now.Add(-time.Minute)); err != nil {
+		if _, err := book.Record(t.Context(), watchdog.Stop{Instance: r.Instance, Status: "paused"}, now.Add(-time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		return r.Instance
@@ -70,7 +70,7 @@ func TestDrumbeatOfBus(t *testing.T) {
 	o := w.Drumbeat(office, none)
 	o.Relaunch, o.Now, o.Ended = relauncher, func() time.Time { return now }, nil
 	o.Halted = func(string) error { return nil }
-	d := drumbeat.New(o)
+	d := watchdog.New(o)
 	beat := func(after time.Duration, want ...address.Instance) {
 		t.Helper()
 		now = now.Add(after)
@@ -89,7 +89,7 @@ func TestDrumbeatOfBus(t *testing.T) {
 	met = halt.Entry{Count: 1, Seen: now}
 	beat(time.Hour)
 	office.Now = func() time.Time { return now }
-	if err := office.Engage(t.Context(), post.Reader{Instance: silent}); err != nil {
+	if err := office.Engage(t.Context(), mail.Reader{Instance: silent}); err != nil {
 		t.Fatal(err)
 	}
 	beat(time.Minute, silent)

@@ -1,8 +1,8 @@
 package app
 
 import (
-	"tutti/internal/address"
-	"tutti/internal/signature"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
 )
 
 // An Endpoint is what is served to other machines by HTTP, as its user wants it. Which members count depends on what is served.

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tutti/internal/session"
-	"tutti/internal/tmux"
+	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/lifecycle"
 )
 
 // What is made ready for an agent is what it gets; for one that did not come nothing is left behind.
@@ -27,8 +27,8 @@ func TestExpected(t *testing.T) {
 		}
 		return len(names)
 	}
-	birth := func(name, owner string) session.Birth {
-		return session.Birth{Name: name, Agent: "codex", Owner: owner, Dir: home, Command: []string{"codex"}, Resume: []string{"tutti", "session", "resume", name}}
+	birth := func(name, owner string) lifecycle.Birth {
+		return lifecycle.Birth{Name: name, Agent: "codex", Owner: owner, Dir: home, Command: []string{"codex"}, Resume: []string{"tutti", "session", "resume", name}}
 	}
 	none := birth("none", "00")
 	drop := bus.Expected(t.Context(), none)

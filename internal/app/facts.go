@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tutti/internal/driver"
-	"tutti/internal/identity"
-	"tutti/internal/proc"
+	"tutti/internal/agents/driver"
+	"tutti/internal/bus/identity"
+	"tutti/internal/platform/proc"
 )
 
 // maxArgs is how many words of the command line of an ancestor is looked at: program and script stand at its beginning.

@@ -7,23 +7,23 @@ import (
 	"os"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/identity"
-	"tutti/internal/lease"
-	"tutti/internal/mailbox"
-	"tutti/internal/post"
-	"tutti/internal/presence"
-	"tutti/internal/registry"
-	"tutti/internal/truepath"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/governance/reservation"
+	"tutti/internal/platform/truepath"
 )
 
 // Leases returns what keeps who works on which file. It tells nobody what has ended.
-func (w *World) Leases() *lease.Desk {
+func (w *World) Leases() *reservation.Desk {
 	home := ""
 	if h, err := w.App.Home(); err == nil {
 		home = truepath.Of(h)
 	}
-	return &lease.Desk{Docs: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: Machine(), Home: home}
+	return &reservation.Desk{Docs: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: Machine(), Home: home}
 }
 
 // LeaseTie is the session with which a lease of an agent ends: the one that is asked for, else the live one with the latest heartbeat,
@@ -48,18 +48,18 @@ func (w *World) LeaseTie(ctx context.Context, i address.Instance, id address.Ses
 }
 
 // LeaseSpots are what paths stand for: those of folders with all that lies below.
-func LeaseSpots(paths []string) []lease.Spot {
-	all := make([]lease.Spot, len(paths))
+func LeaseSpots(paths []string) []reservation.Spot {
+	all := make([]reservation.Spot, len(paths))
 	for n, p := range paths {
 		info, err := os.Stat(p)
-		all[n] = lease.Spot{Path: p, Folder: err == nil && info.IsDir()}
+		all[n] = reservation.Spot{Path: p, Folder: err == nil && info.IsDir()}
 	}
 	return all
 }
 
 // TellEnded tells those concerned that a lease has ended, by mail in the name of who has found it; log is told of those whom no mail can
 // reach. An error: some could not be told now, and may be later, or by somebody else.
-func TellEnded(ctx context.Context, office *post.Office, from *identity.Speaker, e lease.Ending, log func(string)) error {
+func TellEnded(ctx context.Context, office *mail.Office, from *identity.Speaker, e reservation.Ending, log func(string)) error {
 	all := e.Lease.Notices(e.Why)
 	if len(all) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func TellEnded(ctx context.Context, office *post.Office, from *identity.Speaker,
 	}
 	var later []error
 	for _, n := range all { // who finds it is told like everybody: he may be a server that does so by itself
-		_, err := office.Send(ctx, post.Letter{ID: n.ID, From: from, To: n.To, Text: n.Text, Deposit: true, Unsigned: true})
+		_, err := office.Send(ctx, mail.Letter{ID: n.ID, From: from, To: n.To, Text: n.Text, Deposit: true, Unsigned: true})
 		switch _, told := errors.AsType[*mailbox.TakenIDError](err); {
 		case err == nil || told: // somebody else has, and was stopped before he took the lease away
 		case unreachable(err):
@@ -83,8 +83,8 @@ func TellEnded(ctx context.Context, office *post.Office, from *identity.Speaker,
 
 // unreachable tells whether a send failed because of whom it was for: he is nobody, several, or out of service.
 func unreachable(err error) bool {
-	_, refused := errors.AsType[*post.RefusedError](err)
-	_, unknown := errors.AsType[*post.UnknownError](err)
+	_, refused := errors.AsType[*mail.RefusedError](err)
+	_, unknown := errors.AsType[*mail.UnknownError](err)
 	_, unfit := errors.AsType[*address.Error](err)
 	return refused || unknown || unfit || errors.Is(err, registry.ErrGone)
 }

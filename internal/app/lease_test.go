@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
 	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/governance/reservation"
 	"tutti/internal/halt"
-	"tutti/internal/identity"
-	"tutti/internal/lease"
-	"tutti/internal/mailbox"
-	"tutti/internal/post"
-	"tutti/internal/registry"
 )
 
 // TestTellEnded: each is told once, whoever tells; who cannot be told for good is logged, and what may go later is an error.
@@ -49,7 +49,7 @@ func TestTellEnded(t *testing.T) {
 	if err := w.Registry.Offboard(t.Context(), registry.Tombstone{Instance: gone.Instance, At: "2026-06-12T10:00:00.000Z"}); err != nil {
 		t.Fatal(err)
 	}
-	mail := func(to *identity.Speaker) int {
+	msg := func(to *identity.Speaker) int {
 		t.Helper()
 		all, _, err := w.Mail.List(t.Context(), to.Instance, mailbox.Query{Exact: true})
 		if err != nil {
@@ -58,7 +58,7 @@ func TestTellEnded(t *testing.T) {
 		return len(all)
 	}
 	now := time.Now()
-	e := lease.Ending{Why: lease.Expired, Lease: &lease.Lease{
+	e := reservation.Ending{Why: reservation.Expired, Lease: &reservation.Lease{
 		Path: "/w/a.go", Holder: one.Instance, Since: now, Until: now, Warned: []address.Instance{two.Instance, gone.Instance, "codex", "nobody:x:y:z"},
 	}}
 	var lines []string
@@ -66,11 +66,11 @@ func TestTellEnded(t *testing.T) {
 		return app.TellEnded(t.Context(), office, from, e, func(line string) { lines = append(lines, line) })
 	}
 	halted = halt.State{Halted: true}.Err("send")
-	if err := tell(one); !errors.Is(err, halted) || mail(one)+mail(two) != 0 {
+	if err := tell(one); !errors.Is(err, halted) || msg(one)+msg(two) != 0 {
 		t.Errorf("under halt: %v", err)
 	}
 	halted = nil
-	if err := tell(gone); !errors.Is(err, registry.ErrGone) || mail(one)+mail(two) != 0 {
+	if err := tell(gone); !errors.Is(err, registry.ErrGone) || msg(one)+msg(two) != 0 {
 		t.Errorf("by who is out of service: %v", err)
 	}
 	lines = nil
@@ -78,18 +78,18 @@ func TestTellEnded(t *testing.T) {
 		if err := tell(from); err != nil {
 			t.Error(err)
 		}
-		if mail(one) != 1 || mail(two) != 1 {
-			t.Errorf("%d and %d messages, want one for each", mail(one), mail(two))
+		if msg(one) != 1 || msg(two) != 1 {
+			t.Errorf("%d and %d messages, want one for each", msg(one), msg(two))
 		}
 	}
 	if all := strings.Join(lines, "\n"); !strings.Contains(all, string(gone.Instance)) || !strings.Contains(all, "send to codex:") {
 		t.Errorf("logged:\n%s", all)
 	}
 	id := e.Lease.Notices(e.Why)[1].ID
-	if _, err := office.Ack(t.Context(), post.Reader{Instance: two.Instance}, []string{id}); err != nil {
+	if _, err := office.Ack(t.Context(), mail.Reader{Instance: two.Instance}, []string{id}); err != nil {
 		t.Fatal(err)
 	}
-	if err := tell(one); err != nil || mail(two) != 0 {
-		t.Errorf("told again what was acknowledged: %v, %d", err, mail(two))
+	if err := tell(one); err != nil || msg(two) != 0 {
+		t.Errorf("told again what was acknowledged: %v, %d", err, msg(two))
 	}
 }

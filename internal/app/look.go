@@ -3,8 +3,8 @@ package app
 import (
 	"path/filepath"
 
-	"tutti/internal/fswatch"
 	"tutti/internal/halt"
+	"tutti/internal/platform/fswatch"
 )
 
 // HaltLook returns a channel that delivers whenever the halt switch may have changed, for the functions of package halt

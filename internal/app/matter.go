@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 
-	"tutti/internal/address"
-	"tutti/internal/agreement"
-	"tutti/internal/escalation"
-	"tutti/internal/identity"
-	"tutti/internal/post"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/escalation"
 )
 
 // TellMatter puts a matter before those whom it is for, by ordinary mail of who has raised it. told are those who have it then; nobody
 // is a fact, as a matter may be for any person who looks.
-func TellMatter(ctx context.Context, bus *agreement.Bus, office *post.Office, from *identity.Speaker, negotiation, id string) (told []address.Instance, err error) {
+func TellMatter(ctx context.Context, bus *agreement.Bus, office *mail.Office, from *identity.Speaker, negotiation, id string) (told []address.Instance, err error) {
 	m, err := bus.Matter(ctx, negotiation, id)
 	if err != nil {
 		return nil, fmt.Errorf("tell of it: %w", err)
@@ -25,7 +25,7 @@ func TellMatter(ctx context.Context, bus *agreement.Bus, office *post.Office, fr
 	}
 	var errs []error
 	for _, who := range to {
-		l := post.Letter{From: from, To: who, Kind: escalation.NoticeKind, Text: m.Notice(), Body: m.NoticeBody(), Deposit: true, Unsigned: true}
+		l := mail.Letter{From: from, To: who, Kind: escalation.NoticeKind, Text: m.Notice(), Body: m.NoticeBody(), Deposit: true, Unsigned: true}
 		r, err := office.Send(ctx, l)
 		if errs = append(errs, err); err == nil {
 			told = append(told, r.To)
@@ -35,10 +35,10 @@ func TellMatter(ctx context.Context, bus *agreement.Bus, office *post.Office, fr
 }
 
 // TellAnswer tells who has raised a matter what was answered, by mail of who answers.
-func TellAnswer(ctx context.Context, office *post.Office, from *identity.Speaker, m *escalation.Matter) error {
+func TellAnswer(ctx context.Context, office *mail.Office, from *identity.Speaker, m *escalation.Matter) error {
 	if m.Answer == nil || m.Negotiation == "" || address.Check(string(m.By)) != nil || m.By.Canonical() == from.Instance.Canonical() {
 		return nil
 	}
-	_, err := office.Send(ctx, post.Letter{From: from, To: m.By, Kind: escalation.AnswerKind, Text: m.AnswerNotice(), Body: m.NoticeBody(), Deposit: true, Unsigned: true})
+	_, err := office.Send(ctx, mail.Letter{From: from, To: m.By, Kind: escalation.AnswerKind, Text: m.AnswerNotice(), Body: m.NoticeBody(), Deposit: true, Unsigned: true})
 	return err
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/atomicfile"
-	"tutti/internal/canonjson"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
 )
 
 // Names are what agents of this user were renamed to. They lie with the user, one JSON line for each:

@@ -9,27 +9,27 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/identity"
-	"tutti/internal/job"
-	"tutti/internal/presence"
-	"tutti/internal/proc"
-	"tutti/internal/roster"
-	"tutti/internal/session"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/address"
+	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/job"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
 	"tutti/internal/store"
 )
 
 // SessionBus tells the bus of agents in tmux: the one that the server of such an agent will use, which depends on the folder in
 // which it works. tell is told what a user should know once.
-func (a *App) SessionBus(tell func(line string)) session.Bus {
+func (a *App) SessionBus(tell func(line string)) lifecycle.Bus {
 	var all expected
-	return session.Bus{
-		Expected: func(ctx context.Context, b session.Birth) (drop func()) { return all.expect(ctx, a, &b, tell) },
-		Began: func(ctx context.Context, b session.Birth) (string, error) {
+	return lifecycle.Bus{
+		Expected: func(ctx context.Context, b lifecycle.Birth) (drop func()) { return all.expect(ctx, a, &b, tell) },
+		Began: func(ctx context.Context, b lifecycle.Birth) (string, error) {
 			return a.began(ctx, &b, all.take(&b), tell)
 		},
 		Ended:        a.ended,
-		Kept:         func(ctx context.Context, b session.Birth) error { return a.kept(ctx, &b) },
+		Kept:         func(ctx context.Context, b lifecycle.Birth) error { return a.kept(ctx, &b) },
 		Conversation: a.heard,
 	}
 }
@@ -49,7 +49,7 @@ func SessionJobs(workspace, dir string) func(ctx context.Context, id, event, det
 			}
 		}
 		if over {
-			return session.ErrJobOver
+			return lifecycle.ErrJobOver
 		}
 		return err
 	}
@@ -75,7 +75,7 @@ type arrival struct {
 }
 
 // arriving opens the bus for an agent.
-func (a *App) arriving(ctx context.Context, b *session.Birth, tell func(string)) (*arrival, error) {
+func (a *App) arriving(ctx context.Context, b *lifecycle.Birth, tell func(string)) (*arrival, error) {
 	at := a.in(b.Dir)
 	config, err := at.Config()
 	if err != nil {
@@ -118,7 +118,7 @@ type expected struct {
 
 // expect makes ready what an agent will need that is about to be started. What goes wrong goes wrong again when it has been, and is told
 // then. drop is called when it was not started.
-func (e *expected) expect(ctx context.Context, a *App, b *session.Birth, tell func(string)) (drop func()) {
+func (e *expected) expect(ctx context.Context, a *App, b *lifecycle.Birth, tell func(string)) (drop func()) {
 	r, err := a.arriving(ctx, b, tell)
 	if err != nil {
 		return func() {}
@@ -143,7 +143,7 @@ func (e *expected) expect(ctx context.Context, a *App, b *session.Birth, tell fu
 }
 
 // take returns what was made ready for an agent, nil for nothing.
-func (e *expected) take(b *session.Birth) *arrival {
+func (e *expected) take(b *lifecycle.Birth) *arrival {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.all[b.Owner]
@@ -152,7 +152,7 @@ func (e *expected) take(b *session.Birth) *arrival {
 }
 
 // began connects an agent that was started, and makes it present. r is what was made ready for it, nil for nothing.
-func (a *App) began(ctx context.Context, b *session.Birth, r *arrival, tell func(string)) (string, error) {
+func (a *App) began(ctx context.Context, b *lifecycle.Birth, r *arrival, tell func(string)) (string, error) {
 	if r == nil {
 		var err error
 		if r, err = a.arriving(ctx, b, tell); err != nil {
@@ -183,7 +183,7 @@ func workspaceOf(r *identity.Result) *presence.Workspace {
 }
 
 // standIn makes an agent present that was started, until its own server does. One that was quicker is what counts.
-func (w *World) standIn(ctx context.Context, b *session.Birth, s presence.Start) error {
+func (w *World) standIn(ctx context.Context, b *lifecycle.Birth, s presence.Start) error {
 	s.SessionID, s.Host, s.PID = standInID(b.Owner), b.Agent, b.Process.PID
 	if len(s.Interests.Scopes) == 0 {
 		s.Interests.Scopes = []string{identity.DefaultScope}
@@ -246,7 +246,7 @@ func (a *App) busOf(dir string, mode Mode) (*World, error) {
 }
 
 // ended takes the stand-in of a session away.
-func (a *App) ended(ctx context.Context, r *roster.Row) error {
+func (a *App) ended(ctx context.Context, r *registry.Row) error {
 	if r.Instance == "" || r.OwnerID == "" {
 		return nil
 	}
@@ -265,7 +265,7 @@ func (a *App) ended(ctx context.Context, r *roster.Row) error {
 }
 
 // kept says that an agent is there for which no server of its own says so.
-func (a *App) kept(ctx context.Context, b *session.Birth) error {
+func (a *App) kept(ctx context.Context, b *lifecycle.Birth) error {
 	if b.Instance == "" {
 		return nil
 	}
@@ -281,7 +281,7 @@ func (a *App) kept(ctx context.Context, b *session.Birth) error {
 }
 
 // standsAgain makes a stand-in for an agent whose server has ended, or has never come.
-func (w *World) standsAgain(ctx context.Context, b *session.Birth) error {
+func (w *World) standsAgain(ctx context.Context, b *lifecycle.Birth) error {
 	i := address.Instance(b.Instance)
 	there, err := w.Presence.Of(ctx, i, time.Now())
 	if err != nil || len(there) > 0 {

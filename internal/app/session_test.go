@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/identity"
-	"tutti/internal/presence"
-	"tutti/internal/proc"
-	"tutti/internal/roster"
-	"tutti/internal/session"
-	"tutti/internal/tmux"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/address"
+	"tutti/internal/platform/proc"
+	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
 )
 
 // program starts a process that stands for an agent.
@@ -36,9 +36,9 @@ func TestSessionBus(t *testing.T) {
 	a := New(Settings{Home: home, Dir: home, Getenv: func(string) string { return "" }})
 	bus := a.SessionBus(func(string) {})
 	now := func() time.Time { return time.Now() }
-	births := map[string]session.Birth{}
+	births := map[string]lifecycle.Birth{}
 	for i, name := range []string{"x-api-creator-codex", "second"} {
-		births[name] = session.Birth{
+		births[name] = lifecycle.Birth{
 			Name: name, Agent: "codex", Owner: []string{"0123456789abcdef", "fedcba9876543210"}[i], Dir: home, Process: program(t),
 			Pane: tmux.Pane{ID: "%7", Window: "@2"}, Command: []string{"codex", "--no-daemon", "a b"}, Resume: []string{"tutti", "session", "resume", name},
 		}
@@ -87,7 +87,7 @@ func TestSessionBus(t *testing.T) {
 		}
 	}
 	b := births["second"]
-	row := roster.Row{Name: b.Name, OwnerID: b.Owner, Instance: b.Instance, Pane: roster.Pane{Cwd: home}}
+	row := registry.Row{Name: b.Name, OwnerID: b.Owner, Instance: b.Instance, Pane: registry.Pane{Cwd: home}}
 	there := func() []*presence.Session {
 		all, err := w.Presence.Of(t.Context(), address.Instance(b.Instance), now())
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"tutti/internal/address"
+	"tutti/internal/core/address"
 )
 
 // A BusConfig is the table [bus] of the settings file ~/.config/tutti/config.toml:

@@ -13,10 +13,10 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"tutti/internal/comms"
-	talk "tutti/internal/conversation"
-	"tutti/internal/orgfile"
-	"tutti/internal/proc"
+	"tutti/internal/comms/exchange"
+	talk "tutti/internal/comms/protocol"
+	"tutti/internal/core/orgfile"
+	"tutti/internal/platform/proc"
 )
 
 // A CommsConfig is the table [comms] of the settings file, about the conversations between projects:
@@ -160,7 +160,7 @@ func (a *App) commsEffective(shown string) ([]Setting, error) {
 }
 
 // Office makes where the conversations of this user are led from, by the settings.
-func (a *App) Office() (*comms.Office, *CommsConfig, error) {
+func (a *App) Office() (*exchange.Office, *CommsConfig, error) {
 	home, err := a.Home()
 	if err != nil {
 		return nil, nil, err
@@ -169,7 +169,7 @@ func (a *App) Office() (*comms.Office, *CommsConfig, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &comms.Office{
+	return &exchange.Office{
 		Home: home, Host: cmp.Or(proc.Hostname(), "localhost"),
 		Roots: c.ProjectRoots, MaxMessage: c.MaxMessage, Tools: c.ExtraTools, Fallback: c.LocalFallback,
 	}, c, nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"tutti/internal/drumbeat"
+	"tutti/internal/attention/watchdog"
 )
 
 // A DrumbeatConfig is the table [drumbeat] of the settings file:
@@ -27,7 +27,7 @@ import (
 //	decider_enforce = false  # what it says is done, and not only written down
 type DrumbeatConfig struct {
 	Relauncher string
-	Settings   drumbeat.Settings // zero where nothing is set
+	Settings   watchdog.Settings // zero where nothing is set
 	Decider    []string          // program and arguments; nil: none
 
 	given []string
@@ -125,7 +125,7 @@ func parseDrumbeat(data []byte, shown string) (*DrumbeatConfig, error) {
 	}
 	c.Settings.Enforce = t.Enforce
 	if t.Decider != "" {
-		if c.Decider, err = drumbeat.Split(t.Decider); err != nil {
+		if c.Decider, err = watchdog.Split(t.Decider); err != nil {
 			return wrong("decider: " + err.Error())
 		}
 	}
@@ -155,7 +155,7 @@ func lineOfKey(data []byte, table, name string) int {
 }
 
 // CheckDrumbeat says what numbers of settings do not go together, "" when they do.
-func CheckDrumbeat(s drumbeat.Settings, decider bool) string {
+func CheckDrumbeat(s watchdog.Settings, decider bool) string {
 	const most = 1000
 	full := s.Full()
 	switch {

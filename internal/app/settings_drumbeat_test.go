@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/drumbeat"
+	"tutti/internal/attention/watchdog"
 )
 
 // TestDrumbeatSettings: what is set counts, and what cannot be meant is told with its line and what could be written; then nobody is asked.
 func TestDrumbeatSettings(t *testing.T) {
 	t.Parallel()
 	usual := DrumbeatConfig{Relauncher: "logging"}
-	all := DrumbeatConfig{Relauncher: "auto", Decider: []string{"claude", "-p", "a b"}, Settings: drumbeat.Settings{
+	all := DrumbeatConfig{Relauncher: "auto", Decider: []string{"claude", "-p", "a b"}, Settings: watchdog.Settings{
 		Interval: time.Minute, Cap: 5, MinAge: 2 * time.Minute, Spacing: 3 * time.Minute, Grace: time.Hour, DeciderAfter: 2, Enforce: true,
 	}}
 	never := usual

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"tutti/internal/wake"
+	"tutti/internal/attention/wake"
 )
 
 // A WakeConfig is the table [wake] of the settings file:

@@ -10,8 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/session"
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/sessions/lifecycle"
 )
 
 // What this user has started in sessions lies with the user, outside of every registry, for a registry may have come with a repository
@@ -22,8 +22,8 @@ import (
 const maxStarted = 1 << 20
 
 // Started remembers what this user has started in sessions.
-func (a *App) Started() session.Started {
-	return session.Started{Known: a.startedBefore, Remember: a.rememberStarted}
+func (a *App) Started() lifecycle.Started {
+	return lifecycle.Started{Known: a.startedBefore, Remember: a.rememberStarted}
 }
 
 func startedLine(command string) []byte {

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"time"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/canonjson"
-	"tutti/internal/filelock"
-	"tutti/internal/proc"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/platform/filelock"
+	"tutti/internal/platform/proc"
 )
 
 // An Up is the long-running program of this user that looks after a bus. The record of it lies with the user, in a file of its

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/agreement"
-	"tutti/internal/comms"
-	"tutti/internal/comms/survey"
-	talks "tutti/internal/conversation"
-	"tutti/internal/job"
-	"tutti/internal/roster"
+	"tutti/internal/attention/todo"
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/overview"
+	talks "tutti/internal/comms/protocol"
+	"tutti/internal/core/address"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/sessions/job"
+	"tutti/internal/sessions/registry"
 	"tutti/internal/store"
-	"tutti/internal/waiting"
 )
 
 // waitingKinds are those of which something may lie in a bus that waits for somebody.
@@ -48,58 +48,58 @@ func anyIn(dir string) bool {
 }
 
 // WaitingOnBus returns what waits for somebody on this bus.
-func (w *World) WaitingOnBus(ctx context.Context, bus *agreement.Bus, me address.Instance, now time.Time) ([]waiting.Item, error) {
-	b := waiting.Bus{Agreements: bus, Mail: w.Mail, Store: w.Store}
+func (w *World) WaitingOnBus(ctx context.Context, bus *agreement.Bus, me address.Instance, now time.Time) ([]todo.Item, error) {
+	b := todo.Bus{Agreements: bus, Mail: w.Mail, Store: w.Store}
 	return b.For(ctx, me, now)
 }
 
 // WaitingForAgent returns all that waits for an agent: on this bus, between projects and among the jobs of the folder where it works.
 // submitter is the name under which it has submitted jobs. What cannot be looked at beside the bus is left out: its own verbs tell.
-func (w *World) WaitingForAgent(ctx context.Context, bus *agreement.Bus, me address.Instance, submitter string, now time.Time) ([]waiting.Item, error) {
+func (w *World) WaitingForAgent(ctx context.Context, bus *agreement.Bus, me address.Instance, submitter string, now time.Time) ([]todo.Item, error) {
 	all, err := w.WaitingOnBus(ctx, bus, me, now)
 	if err != nil {
 		return nil, err
 	}
 	dir := w.App.WorkDir()
-	var letters, jobs []waiting.Item
+	var letters, jobs []todo.Item
 	if o, _, err := w.App.Office(); err == nil {
 		if p, in := o.ProjectAt(dir); in && anyIn(filepath.Join(p.Path, talks.MailboxFolder)) {
-			if s, err := survey.Look(ctx, w.App.Survey(o, p)); err == nil {
-				letters = waiting.Letters(s.Projects, &p, false)
+			if s, err := overview.Look(ctx, w.App.Survey(o, p)); err == nil {
+				letters = todo.Letters(s.Projects, &p, false)
 			}
 		}
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		place, _ := roster.Place(real, "", os.Getenv)
-		if b, _, err := job.At(roster.Workspace(place, real)); err == nil {
+		place, _ := registry.Place(real, "", os.Getenv)
+		if b, _, err := job.At(registry.Workspace(place, real)); err == nil {
 			if list, _, err := b.List(); err == nil {
-				jobs = waiting.Jobs(list, func() (string, bool) { return submitter, false })
+				jobs = todo.Jobs(list, func() (string, bool) { return submitter, false })
 			}
 		}
 	}
-	return waiting.Join(all, letters, jobs), nil
+	return todo.Join(all, letters, jobs), nil
 }
 
 // Survey is a look at all mailboxes in which that of a project (with no path: none) is one, also where it lies outside the project
 // folders.
-func (a *App) Survey(o *comms.Office, p comms.Project) survey.Options {
+func (a *App) Survey(o *exchange.Office, p exchange.Project) overview.Options {
 	cache, err := a.CacheDir()
 	if err != nil {
 		cache = "" // it only saves time
 	}
-	look := survey.Options{Office: o, Cache: cache}
+	look := overview.Options{Office: o, Cache: cache}
 	if p.Path == "" {
 		return look
 	}
 	outside := true
 	for _, root := range o.ProjectRoots() {
 		outside = outside && filepath.Dir(p.Path) != root
-		look.Globs = append(look.Globs, filepath.Join(survey.Literal(root), "*", talks.MailboxFolder))
+		look.Globs = append(look.Globs, filepath.Join(overview.Literal(root), "*", talks.MailboxFolder))
 	}
 	if !outside {
 		look.Globs = nil // which is quicker
 		return look
 	}
-	look.Globs = append(look.Globs, survey.Literal(p.MailboxPath()))
+	look.Globs = append(look.Globs, overview.Literal(p.MailboxPath()))
 	return look
 }

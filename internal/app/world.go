@@ -6,21 +6,21 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/envelope"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/inventory"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/members"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
 	"tutti/internal/halt"
-	"tutti/internal/identity"
-	"tutti/internal/inventory"
-	"tutti/internal/keyring"
-	"tutti/internal/mailbox"
-	"tutti/internal/peers"
-	"tutti/internal/post"
-	"tutti/internal/presence"
-	"tutti/internal/proc"
-	"tutti/internal/registry"
-	"tutti/internal/signature"
+	"tutti/internal/platform/proc"
 	"tutti/internal/store/filestore"
-	"tutti/internal/trust"
 )
 
 // A World is one bus with everything that knows something of it. Making one opens the store and reads nothing else: its
@@ -35,7 +35,7 @@ type World struct {
 	Ring     *keyring.Ring
 	Pins     *trust.Pins
 	Identity *identity.Keeper
-	Book     *peers.Book
+	Book     *members.Book
 }
 
 // World opens the bus and builds what works on it. A *NoBusError says that there is none, unless the mode is Creating.
@@ -68,7 +68,7 @@ func (a *App) World(mode Mode) (*World, error) {
 	w.Mail.Projection = &rows
 	w.Identity = &identity.Keeper{Log: s, Registry: w.Registry, Presence: w.Presence, Ring: w.Ring, Root: absolute(root.Path)}
 	w.Identity.Machine = presence.Machine{Boot: proc.BootID(), Space: proc.Space(), Alive: proc.ID.Alive}
-	w.Book = &peers.Book{Registry: w.Registry, Presence: w.Presence, Names: a.RememberedNames}
+	w.Book = &members.Book{Registry: w.Registry, Presence: w.Presence, Names: a.RememberedNames}
 	return w, nil
 }
 
@@ -112,14 +112,14 @@ func (w *World) candidates() func(address.Instance) []signature.Public {
 }
 
 // Office returns what does the work on mail here, with the user's settings for what comes in.
-func (w *World) Office() (*post.Office, error) {
+func (w *World) Office() (*mail.Office, error) {
 	config, err := w.App.Config()
 	if err != nil {
 		return nil, err
 	}
-	return &post.Office{
+	return &mail.Office{
 		Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now,
-		Policy: post.Policy{RequireSigned: config.RequireSigned, Allow: config.Allow, Block: config.Block},
+		Policy: mail.Policy{RequireSigned: config.RequireSigned, Allow: config.Allow, Block: config.Block},
 	}, nil
 }
 

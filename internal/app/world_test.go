@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/identity"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
 )
 
 func TestWorld(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
-	"tutti/internal/mailbox"
-	"tutti/internal/remote/door"
-	"tutti/internal/signature"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/remote/listen"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )
@@ -95,7 +95,7 @@ func (x *site) round(raws ...[]byte) (all []*parcel) {
 		if err != nil || seen {
 			x.t.Fatal(seen, err)
 		}
-		all = append(all, &parcel{e: e, key: keys[alice].Public(), size: len(e.Raw), claim: c, done: make(chan door.Answer, 1)})
+		all = append(all, &parcel{e: e, key: keys[alice].Public(), size: len(e.Raw), claim: c, done: make(chan listen.Answer, 1)})
 	}
 	return all
 }

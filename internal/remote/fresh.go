@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"tutti/internal/envelope"
-	"tutti/internal/remote/door"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/remote/listen"
 )
 
 // How old, and how far ahead of our clock, what comes from another machine may be. Both ends count as within.
@@ -49,7 +49,7 @@ func (r Reason) Status() int {
 }
 
 // Answer is what a client is told of a reason.
-func (r Reason) Answer() door.Answer { return door.Reason(r.Status(), string(r)) }
+func (r Reason) Answer() listen.Answer { return listen.Reason(r.Status(), string(r)) }
 
 // Fresh judges when something was made, by its own word.
 func Fresh(createdAt string, now time.Time) Reason {

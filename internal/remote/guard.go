@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/address"
+	"tutti/internal/core/address"
 	"tutti/internal/store"
 )
 

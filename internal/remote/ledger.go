@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
-	"tutti/internal/remote/door"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/remote/listen"
 	"tutti/internal/store"
 )
 
@@ -48,8 +48,8 @@ const (
 var ErrCrowded = errors.New("too much was taken in these minutes")
 
 // Crowded is the answer to that. What is made in the next minutes has room again.
-func Crowded() door.Answer {
-	a := door.Error(http.StatusServiceUnavailable, "busy")
+func Crowded() listen.Answer {
+	a := listen.Error(http.StatusServiceUnavailable, "busy")
 	a.Retry = pageLength
 	return a
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/envelope"
+	"tutti/internal/bus/envelope"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )

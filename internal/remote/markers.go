@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/canonjson"
 	"tutti/internal/store"
 )
 

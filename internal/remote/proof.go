@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"tutti/internal/address"
-	"tutti/internal/envelope"
-	"tutti/internal/signature"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
 )
 
 // proven looks for a signature among those that say they are the actor's which is one of an active key of it, and returns the key. A key

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/signature"
+	"tutti/internal/core/signature"
 )
 
 // TestMostVerifications: one envelope costs no more than so many verifications, whatever is attached to it, and what is no signature

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/signature"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 )
 
 // TestActive: keys are remembered of those who have proven one, once however they are spelled, and of no more agents and keys than is said.

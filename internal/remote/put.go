@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"slices"
 
-	"tutti/internal/address"
-	"tutti/internal/identity"
-	"tutti/internal/post"
-	"tutti/internal/remote/door"
-	"tutti/internal/signature"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
+	"tutti/internal/remote/listen"
 	"tutti/internal/store"
 )
 
@@ -35,9 +35,9 @@ func (r *Receiver) group(p *parcel) []*parcel {
 // A round is a group on its way.
 type round struct {
 	all     []*parcel
-	answers []door.Answer // as far as they are known
-	there   []int         // which of all lie in a mailbox, and are not yet remembered as taken
-	later   []func()      // what nobody has to wait for
+	answers []listen.Answer // as far as they are known
+	there   []int           // which of all lie in a mailbox, and are not yet remembered as taken
+	later   []func()        // what nobody has to wait for
 }
 
 // run puts what was found good into mailboxes, a round after the other. (To begin the next one while this is noted as taken makes smaller
@@ -56,7 +56,7 @@ func (r *Receiver) run(ctx context.Context) {
 // put delivers a group. Where one of it has the whole fail where it must not, nobody knows how far it came, and each of the others is put
 // by itself: what lies there already counts as delivered.
 func (r *Receiver) put(ctx context.Context, all []*parcel) *round {
-	d := &round{all: all, answers: make([]door.Answer, len(all))}
+	d := &round{all: all, answers: make([]listen.Answer, len(all))}
 	each := make([]int, len(all))
 	for i := range each {
 		each[i] = i
@@ -86,7 +86,7 @@ func (r *Receiver) attempt(ctx context.Context, d *round, some []int) (ok bool) 
 	}
 	receipts := r.deliver(ctx, d, good)
 	for n, i := range good {
-		if receipts[n].Outcome == post.Refused {
+		if receipts[n].Outcome == mail.Refused {
 			d.answers[i] = r.refused(receipts[n].Err)
 			continue
 		}
@@ -107,7 +107,7 @@ func (r *Receiver) finish(ctx context.Context, d *round) {
 	}
 	for i, p := range d.all {
 		if d.answers[i].Status == 0 {
-			d.answers[i] = door.Error(http.StatusInternalServerError, "apply-failed")
+			d.answers[i] = listen.Error(http.StatusInternalServerError, "apply-failed")
 		}
 		if d.answers[i].Status/100 != 2 {
 			r.Rates.Give(p.e.Actor.Instance, p.size)
@@ -209,12 +209,12 @@ func (s *standing) of(p *parcel) (Reason, error) {
 }
 
 // deliver puts some of a group into mailboxes, as mail of this machine is put there.
-func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []post.Receipt {
-	letters := make([]post.Letter, len(some))
+func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []mail.Receipt {
+	letters := make([]mail.Letter, len(some))
 	for n, i := range some {
 		p := d.all[i]
 		a := p.e.Actor
-		letters[n] = post.Letter{
+		letters[n] = mail.Letter{
 			From: &identity.Speaker{Instance: a.Instance, Role: a.Role, Scope: a.Scope}, To: p.e.Target, Raw: p.e.Raw, Judged: p.e, Arrived: true,
 			Deposit: r.Open == Anybody,
 		}
@@ -229,7 +229,7 @@ func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []post.Rec
 		return receipts
 	}
 	receipts = slices.Clone(receipts) // as they were they are still needed by remember
-	again := make([]post.Letter, len(wait))
+	again := make([]mail.Letter, len(wait))
 	for n, i := range wait {
 		again[n] = letters[i]
 		again[n].Deposit = true
@@ -244,11 +244,11 @@ func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []post.Rec
 
 // waiting returns which letters were refused because nobody is registered under a full id for which a mailbox is there: one that somebody
 // has put something into. However many they are, it looks once which mailboxes there are.
-func (r *Receiver) waiting(ctx context.Context, receipts []post.Receipt) (wait []int) {
+func (r *Receiver) waiting(ctx context.Context, receipts []mail.Receipt) (wait []int) {
 	var there map[string]bool
 	for i := range receipts {
-		unknown, ok := errors.AsType[*post.UnknownError](receipts[i].Err)
-		if !ok || receipts[i].Outcome != post.Refused {
+		unknown, ok := errors.AsType[*mail.UnknownError](receipts[i].Err)
+		if !ok || receipts[i].Outcome != mail.Refused {
 			continue
 		}
 		if there == nil {

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/remote/door"
+	"tutti/internal/core/address"
+	"tutti/internal/remote/listen"
 )
 
 // What one signer may send when nobody says otherwise. A signer that goes on all day at this rate fills 3 GiB, which is noticed; an
@@ -39,8 +39,8 @@ type share struct {
 }
 
 // TooMany is the answer to a signer who has used up its share.
-func TooMany(wait time.Duration) door.Answer {
-	a := door.Error(http.StatusTooManyRequests, "rate-limited")
+func TooMany(wait time.Duration) listen.Answer {
+	a := listen.Error(http.StatusTooManyRequests, "rate-limited")
 	a.Retry = wait
 	return a
 }

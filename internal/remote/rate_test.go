@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/signature"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
 )
 
 func agent(n int) address.Instance { return address.Instance(fmt.Sprintf("claude:many:%012d", n)) }

@@ -20,15 +20,15 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 	"tutti/internal/halt"
-	"tutti/internal/mailbox"
-	"tutti/internal/post"
-	"tutti/internal/registry"
-	"tutti/internal/remote/door"
-	"tutti/internal/signature"
+	"tutti/internal/remote/listen"
 	"tutti/internal/store"
 )
 
@@ -55,7 +55,7 @@ const MirrorKind = "mirror.instances"
 
 // A Receiver takes envelopes in.
 type Receiver struct {
-	Office   *post.Office
+	Office   *mail.Office
 	Registry *registry.Registry
 	Store    store.Reader // is asked which mailboxes there are
 	Guard    *Guard
@@ -78,13 +78,13 @@ type parcel struct {
 	key   signature.Public // under which it was found good
 	size  int              // bytes, as they came
 	claim *Claim
-	done  chan door.Answer
+	done  chan listen.Answer
 }
 
 // Serve answers what comes to a listener until the context ends. Of the options path, TLS and Halted count.
-func (r *Receiver) Serve(ctx context.Context, l net.Listener, o door.Options) error {
+func (r *Receiver) Serve(ctx context.Context, l net.Listener, o listen.Options) error {
 	r.queue, r.ended = make(chan *parcel, maxGroup), make(chan struct{})
-	r.Log = door.Calm(r.Log) // who can cause one line must not fill a disk with them
+	r.Log = listen.Calm(r.Log) // who can cause one line must not fill a disk with them
 	o.MaxBody, o.Handle, o.Log = MaxBody, r.take, r.Log
 	working, stop := context.WithCancel(context.WithoutCancel(ctx)) // what is in hand when the end comes is put all the same
 	var puts, sweep sync.WaitGroup
@@ -96,11 +96,11 @@ func (r *Receiver) Serve(ctx context.Context, l net.Listener, o door.Options) er
 		close(r.ended)
 		sweep.Wait()
 	}()
-	return door.New(o).Serve(ctx, l)
+	return listen.New(o).Serve(ctx, l)
 }
 
 // take judges a body in the order in which existing programs do, so that they understand why something is not taken.
-func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
+func (r *Receiver) take(ctx context.Context, body []byte) listen.Answer {
 	e, reason := Read(body)
 	switch {
 	case reason != "":
@@ -143,13 +143,13 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 		claim.End()
 		return TooMany(wait)
 	}
-	p := &parcel{e: e, key: key, size: len(body), claim: claim, done: make(chan door.Answer, 1)}
+	p := &parcel{e: e, key: key, size: len(body), claim: claim, done: make(chan listen.Answer, 1)}
 	select {
 	case r.queue <- p:
 	case <-ctx.Done():
 		r.Rates.Give(signer, p.size)
 		claim.End()
-		return door.Answer{}
+		return listen.Answer{}
 	}
 	select { // it is put whether or not the client is still there
 	case a := <-p.done:
@@ -160,7 +160,7 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 	case a := <-p.done: // it was put last of all
 		return a
 	default:
-		return door.Answer{}
+		return listen.Answer{}
 	}
 }
 
@@ -195,18 +195,18 @@ func For(e *envelope.Envelope, endpoints []string) bool {
 }
 
 // failed is the answer when something of ours is at fault; what it was is for the operator alone.
-func (r *Receiver) failed(err error) door.Answer {
+func (r *Receiver) failed(err error) listen.Answer {
 	if _, halted := errors.AsType[*halt.Error](err); halted {
-		return door.Halted()
+		return listen.Halted()
 	}
 	if errors.Is(err, ErrCrowded) {
 		return Crowded()
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return door.Answer{}
+		return listen.Answer{}
 	}
 	r.tell("an envelope was not taken: " + err.Error())
-	return door.Error(http.StatusInternalServerError, "apply-failed")
+	return listen.Error(http.StatusInternalServerError, "apply-failed")
 }
 
 func (r *Receiver) tell(line string) {
@@ -216,19 +216,19 @@ func (r *Receiver) tell(line string) {
 }
 
 // accepted is the answer for an envelope that lies in a mailbox.
-func accepted(to, signer address.Instance) door.Answer {
+func accepted(to, signer address.Instance) listen.Answer {
 	var o canonjson.Object
 	o.Bool("ok", true)
 	o.Str("deliveredTo", string(to))
 	o.Str("signer", string(signer))
-	return door.Answer{Status: http.StatusAccepted, Body: o.Bytes()}
+	return listen.Answer{Status: http.StatusAccepted, Body: o.Bytes()}
 }
 
 // refused is the answer for one that found no mailbox.
-func (r *Receiver) refused(err error) door.Answer {
+func (r *Receiver) refused(err error) listen.Answer {
 	var (
-		nobody  *post.RefusedError
-		unknown *post.UnknownError
+		nobody  *mail.RefusedError
+		unknown *mail.UnknownError
 		taken   *mailbox.TakenIDError
 		invalid *envelope.InvalidError
 	)

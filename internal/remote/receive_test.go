@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
-	"tutti/internal/signature"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 	"tutti/internal/store"
 )
 

@@ -13,20 +13,20 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/members"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 	"tutti/internal/halt"
-	"tutti/internal/keyring"
-	"tutti/internal/mailbox"
-	"tutti/internal/peers"
-	"tutti/internal/post"
-	"tutti/internal/presence"
-	"tutti/internal/registry"
-	"tutti/internal/remote/door"
-	"tutti/internal/signature"
+	"tutti/internal/remote/listen"
 	"tutti/internal/store/filestore"
-	"tutti/internal/trust"
 )
 
 const (
@@ -72,8 +72,8 @@ func reopen(t testing.TB, root string, change ...func(*Receiver)) *site {
 		x.register(who, keys[who].Public().PEM())
 	}
 	ring := keyring.Open(root)
-	office := &post.Office{
-		Mail: x.mail, Book: &peers.Book{Registry: x.reg, Presence: presence.New(s)}, Registry: x.reg, Ring: ring,
+	office := &mail.Office{
+		Mail: x.mail, Book: &members.Book{Registry: x.reg, Presence: presence.New(s)}, Registry: x.reg, Ring: ring,
 		Pins: trust.OpenPins(filepath.Join(filepath.Dir(root), "pins")), Halted: func(string) error { return nil }, Now: time.Now,
 	}
 	x.r = &Receiver{
@@ -83,11 +83,11 @@ func reopen(t testing.TB, root string, change ...func(*Receiver)) *site {
 	for _, f := range change {
 		f(x.r)
 	}
-	x.serve(door.Options{Path: Path})
+	x.serve(listen.Options{Path: Path})
 	return x
 }
 
-func (x *site) serve(o door.Options) {
+func (x *site) serve(o listen.Options) {
 	x.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

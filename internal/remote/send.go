@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
-	"tutti/internal/signature"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 )
 
 // The limits of a client. An endpoint answers when something is durable, which takes milliseconds; a slow line some seconds.

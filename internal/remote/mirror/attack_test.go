@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
-	"tutti/internal/plain"
-	"tutti/internal/presence"
-	"tutti/internal/registry"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/remote"
-	"tutti/internal/signature"
 	"tutti/internal/store"
 )
 
@@ -164,7 +164,7 @@ func TestText(t *testing.T) {
 		texts = append(texts, b.ID, b.Name, b.CreatedAt)
 	}
 	for _, s := range texts {
-		if plain.Clean(s) != s {
+		if termsafe.Clean(s) != s {
 			t.Errorf("kept: %q", s)
 		}
 	}

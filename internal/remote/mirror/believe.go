@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/identity"
-	"tutti/internal/presence"
-	"tutti/internal/registry"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 	"tutti/internal/remote"
-	"tutti/internal/signature"
 	"tutti/internal/store"
 )
 

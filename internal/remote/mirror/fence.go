@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
 	"tutti/internal/remote"
 	"tutti/internal/store"
 )

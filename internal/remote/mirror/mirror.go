@@ -17,15 +17,15 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
-	"tutti/internal/mailbox"
-	"tutti/internal/presence"
-	"tutti/internal/registry"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 	"tutti/internal/remote"
-	"tutti/internal/remote/door"
-	"tutti/internal/signature"
+	"tutti/internal/remote/listen"
 	"tutti/internal/store"
 )
 
@@ -48,9 +48,9 @@ const (
 )
 
 // answer is what a client is told of a reason.
-func answer(r remote.Reason) door.Answer {
+func answer(r remote.Reason) listen.Answer {
 	if r == NoAuthority {
-		return door.Reason(http.StatusUnauthorized, string(r))
+		return listen.Reason(http.StatusUnauthorized, string(r))
 	}
 	return r.Answer()
 }
@@ -82,13 +82,13 @@ type Receiver struct {
 }
 
 // Serve answers what comes to a listener until the context ends. Of the options path, TLS and Halted count.
-func (r *Receiver) Serve(ctx context.Context, l net.Listener, o door.Options) error {
-	r.Log = door.Calm(r.Log) // who can cause one line must not fill a disk with them
+func (r *Receiver) Serve(ctx context.Context, l net.Listener, o listen.Options) error {
+	r.Log = listen.Calm(r.Log) // who can cause one line must not fill a disk with them
 	o.MaxBody, o.Handle, o.Log = remote.MaxBody, r.take, r.Log
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	go r.Guard.KeepSwept(working, r.Now, r.Log)
-	return door.New(o).Serve(ctx, l)
+	return listen.New(o).Serve(ctx, l)
 }
 
 // A push is what was sent, as far as it is believed.
@@ -103,9 +103,9 @@ type push struct {
 }
 
 // take judges a body in the order in which existing programs do.
-func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
+func (r *Receiver) take(ctx context.Context, body []byte) listen.Answer {
 	if !canonjson.Valid(body) {
-		return door.Error(http.StatusBadRequest, string(remote.Malformed))
+		return listen.Error(http.StatusBadRequest, string(remote.Malformed))
 	}
 	p, reason := read(body)
 	if reason == "" {
@@ -143,9 +143,9 @@ func (r *Receiver) take(ctx context.Context, body []byte) door.Answer {
 }
 
 // apply shows what was pushed. The fence comes first: what fails after it is made good by the next push.
-func (r *Receiver) apply(ctx context.Context, p *push, claim *remote.Claim, now time.Time) door.Answer {
+func (r *Receiver) apply(ctx context.Context, p *push, claim *remote.Claim, now time.Time) listen.Answer {
 	if r.Halted != nil && r.Halted("show mirrored sessions") != nil {
-		return door.Halted()
+		return listen.Halted()
 	}
 	if !p.has {
 		return answer(StaleSeq)
@@ -168,20 +168,20 @@ func (r *Receiver) apply(ctx context.Context, p *push, claim *remote.Claim, now 
 	o.Bool("ok", true)
 	o.Strs("applied", []string{string(p.e.Actor.Instance)})
 	o.Str("signer", string(p.e.Actor.Instance))
-	return door.Answer{Status: http.StatusAccepted, Body: o.Bytes()}
+	return listen.Answer{Status: http.StatusAccepted, Body: o.Bytes()}
 }
 
-func (r *Receiver) failed(err error) door.Answer {
+func (r *Receiver) failed(err error) listen.Answer {
 	if errors.Is(err, remote.ErrCrowded) {
 		return remote.Crowded()
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return door.Answer{}
+		return listen.Answer{}
 	}
 	if r.Log != nil {
 		r.Log("a push was not shown: " + err.Error())
 	}
-	return door.Error(http.StatusInternalServerError, "apply-failed")
+	return listen.Error(http.StatusInternalServerError, "apply-failed")
 }
 
 // read reads a push, without a look at who it is from.

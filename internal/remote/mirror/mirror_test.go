@@ -14,16 +14,16 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
-	"tutti/internal/mailbox"
-	"tutti/internal/presence"
-	"tutti/internal/proc"
-	"tutti/internal/registry"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/platform/proc"
 	"tutti/internal/remote"
-	"tutti/internal/remote/door"
-	"tutti/internal/signature"
+	"tutti/internal/remote/listen"
 	"tutti/internal/store/filestore"
 )
 
@@ -70,7 +70,7 @@ func reopen(t *testing.T, root string, enrolled ...Enrolled) *site {
 	x.url = "http://" + l.Addr().String() + Path
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- x.r.Serve(ctx, l, door.Options{Path: Path}) }()
+	go func() { done <- x.r.Serve(ctx, l, listen.Options{Path: Path}) }()
 	<-swept // nobody looks at the clock from now on but whoever is asked
 	ended := false
 	x.end = func() {

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
-	"tutti/internal/presence"
-	"tutti/internal/registry"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 	"tutti/internal/remote"
-	"tutti/internal/signature"
 )
 
 // A Source is what an agent's pushes are made of.

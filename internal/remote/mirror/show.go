@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"tutti/internal/address"
-	"tutti/internal/canonjson"
-	"tutti/internal/envelope"
-	"tutti/internal/plain"
-	"tutti/internal/presence"
-	"tutti/internal/registry"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/remote"
 	"tutti/internal/store"
 )
@@ -70,7 +70,7 @@ func (r *Receiver) sessions(ctx context.Context, p *push, now time.Time) error {
 
 // nameable tells whether an id can stand where people read it, and become the name of a file.
 func nameable(id string) bool {
-	return len(id) <= maxText && address.Check(id) == nil && plain.Clean(id) == id
+	return len(id) <= maxText && address.Check(id) == nil && termsafe.Clean(id) == id
 }
 
 // errNotIts reports a key that has come to speak for another agent meanwhile.
@@ -139,12 +139,12 @@ func short(s string) string {
 	if len(s) > maxText {
 		return ""
 	}
-	return plain.Clean(s)
+	return termsafe.Clean(s)
 }
 
 // texts leaves out what is too long, or would have to be cleaned: it is compared with others.
 func texts(all []string) []string {
-	kept := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" || len(s) > maxText || plain.Clean(s) != s })
+	kept := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" || len(s) > maxText || termsafe.Clean(s) != s })
 	return kept[:min(len(kept), maxList)]
 }
 
@@ -153,7 +153,7 @@ func workspaceOf(w *registry.Workspace) *registry.Workspace {
 		return nil
 	}
 	for _, s := range []string{w.ID, w.Path, w.Host, w.Label, w.Repo} {
-		if plain.Clean(s) != s {
+		if termsafe.Clean(s) != s {
 			return nil
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/canonjson"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/atomicfile"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

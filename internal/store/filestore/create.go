@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tutti/internal/atomicfile"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

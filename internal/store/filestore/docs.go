@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tutti/internal/atomicfile"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tutti/internal/atomicfile"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

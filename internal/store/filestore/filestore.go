@@ -32,8 +32,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/fswatch"
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/platform/fswatch"
 	"tutti/internal/store"
 )
 

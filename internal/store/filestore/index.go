@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/index"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
+	"tutti/internal/store/index"
 )
 
 // The clock with which a file system stamps files ticks in 1 to 10 ms and lags behind ours (4 ms measured), so two writes within

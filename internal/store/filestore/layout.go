@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/atomicfile"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

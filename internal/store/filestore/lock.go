@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/filelock"
-	"tutti/internal/proc"
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/platform/filelock"
+	"tutti/internal/platform/proc"
 	"tutti/internal/store"
 )
 

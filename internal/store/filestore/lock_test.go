@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/proc"
+	"tutti/internal/platform/proc"
 	"tutti/internal/store"
 )
 

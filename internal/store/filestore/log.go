@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"iter"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/canonjson"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"tutti/internal/address"
-	"tutti/internal/atomicfile"
+	"tutti/internal/core/address"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/fswatch"
+	"tutti/internal/platform/fswatch"
 	"tutti/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tutti/internal/atomicfile"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

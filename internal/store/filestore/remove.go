@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"tutti/internal/atomicfile"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

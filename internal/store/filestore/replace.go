@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tutti/internal/atomicfile"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/canonjson"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/canonjson"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

@@ -3,7 +3,7 @@ package filestore
 import (
 	"time"
 
-	"tutti/internal/atomicfile"
+	"tutti/internal/platform/atomicfile"
 )
 
 // A sweepMark is what this process knows of the temporary files in a folder.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/canonjson"
-	"tutti/internal/filelock"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/platform/filelock"
 	"tutti/internal/store"
 )
 

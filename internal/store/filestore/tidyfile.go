@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/canonjson"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/index"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
+	"tutti/internal/store/index"
 )
 
 var _ store.Viewer = (*Store)(nil)

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/index"
 	"tutti/internal/store"
+	"tutti/internal/store/index"
 )
 
 // TestSettled: what may still change without showing it.

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"tutti/internal/boundtest"
 	"tutti/internal/store"
+	"tutti/internal/test/boundtest"
 )
 
 // TestRandomView does what programs do to a mailbox, and to the cache, and compares each answer with the sources. Newest is only

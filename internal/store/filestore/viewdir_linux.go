@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/index"
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/store/index"
 )
 
 // listsInodes tells whether inodesOf knows inodes, so that a name whose file was replaced is noticed without a look at each.

@@ -3,8 +3,8 @@
 package filestore
 
 import (
-	"tutti/internal/atomicfile"
-	"tutti/internal/index"
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/store/index"
 )
 
 // listsInodes tells whether inodesOf knows inodes, so that a name whose file was replaced is noticed without a look at each.

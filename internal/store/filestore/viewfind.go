@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/index"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
+	"tutti/internal/store/index"
 )
 
 // Find answers from a table of keys in the cache folder, and reads what the log has grown by since. A line is yielded only

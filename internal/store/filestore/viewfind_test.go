@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/boundtest"
-	"tutti/internal/index"
 	"tutti/internal/store"
+	"tutti/internal/store/index"
+	"tutti/internal/test/boundtest"
 )
 
 var theLog = store.Key{Kind: store.Instances}

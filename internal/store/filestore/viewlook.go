@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 
-	"tutti/internal/atomicfile"
-	"tutti/internal/index"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
+	"tutti/internal/store/index"
 )
 
 // all looks at every row and reads what is new. With same the names are those of the table.

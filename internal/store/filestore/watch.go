@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"tutti/internal/fswatch"
+	"tutti/internal/platform/fswatch"
 	"tutti/internal/store"
 )
 

@@ -1,0 +1,96 @@
+package driver
+
+import (
+	"time"
+
+	"tutti/internal/core/canonjson"
+)
+
+// Gemini CLI.
+var gemini = Driver{
+	Name: "gemini", Title: "Gemini CLI", Program: "gemini", Version: []string{"--version"}, Tried: []string{"0.61.0"},
+	Servers: Servers{
+		Files: geminiSettings, Table: []string{"mcpServers"}, Read: readEntry, Passes: true,
+		Entry: func(s Server) []byte {
+			var o canonjson.Object
+			writeEntry(&o, s)
+			if !s.NoTrust {
+				o.Bool("trust", true) // without it a run without a terminal does not offer its tools at all
+			}
+			return o.Bytes()
+		},
+		TrustNote: `A new entry says "trust": true, so Gemini calls the tools of tutti without asking. --no-trust leaves that out.`,
+		Note:      `Gemini starts no server in a folder that you have not told it to trust.`,
+	},
+	Hooks: Hooks{
+		Files: geminiSettings, Table: []string{"hooks"}, Name: true,
+		Events: []Event{
+			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second},
+			{Name: "BeforeAgent", Moment: Prompt, Timeout: 10 * time.Second},
+			{Name: "BeforeModel", Moment: Next, Timeout: 10 * time.Second},
+			{Name: "BeforeTool", Moment: Use, Timeout: 10 * time.Second, Matcher: "*", Edits: []string{"write_file", "replace", "edit"}},
+			{Name: "AfterTool", Moment: Tool, Timeout: 10 * time.Second},
+			{Name: "Notification", Moment: Ask, Timeout: 10 * time.Second},
+			{Name: "AfterAgent", Moment: Stop, Timeout: 10 * time.Second},
+			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it comes up to three times
+		},
+		Unit: time.Millisecond, Conversation: "GEMINI_SESSION_ID", Folder: "GEMINI_PROJECT_DIR", goOn: block,
+		add: func(e Event, text string) Answer {
+			switch e.Moment {
+			case Start, Prompt, Tool:
+				return addContext(e, text)
+			case Use: // whether its model hears it before the tool has run is not known; its user does
+				a := addContext(e, text)
+				a.Out = append(canonjson.Set(a.Out, "systemMessage", canonjson.AppendString(nil, text)), '\n')
+				return a
+			}
+			return Answer{}
+		},
+		// BeforeModel ends the turn and leaves the history whole. continue:false at BeforeTool or AfterTool would leave a call
+		// without its result in it.
+		deny: func(e Event, why string) Answer {
+			switch e.Moment {
+			case Prompt, Use:
+				return deny(e, why)
+			case Tool: // for the model of a Gemini that has read its settings before BeforeModel was among them
+				return addContext(e, why)
+			case Next:
+				return endTurn(why)
+			}
+			return Answer{}
+		},
+		Note: "Hooks of a project run only where Gemini was told to trust the folder.",
+	},
+	// It reads .gemini/skills, too. A skill of one name in both is complained of at each start, and the one in .agents wins.
+	Skills: Skills{Folders: []Folder{
+		{Scope: User, Path: func(p Place) string { return p.home(".agents", "skills") }},
+		{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "skills") }},
+		{Scope: User, Path: func(p Place) string { return p.home(".gemini", "commands") }, Form: Command, Old: true},
+		{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
+	}},
+	Talk: Talk{
+		Choose: geminiChoose, Resume: geminiResume,
+	},
+	Life: Life{
+		Start: start(geminiChoose), Resume: resume(isUUID, geminiResume), IsID: isUUID, Exit: "/quit", Grace: 3 * time.Second,
+		Comms: []string{"node", "gemini"}, Screen: geminiScreen, Find: geminiFind,
+		Skips:   []string{"--yolo", "-y", "--approval-mode=yolo", "--skip-trust"},
+		Choices: []Choice{{Names: []string{"--session-id"}, Value: MustValue}, {Names: []string{"--resume", "-r"}, Value: MayValue}},
+	},
+}
+
+func deny(_ Event, why string) Answer {
+	var o canonjson.Object
+	o.Str("decision", "deny")
+	o.Str("reason", why)
+	return Answer{Out: append(o.Bytes(), '\n')}
+}
+
+func geminiChoose(id string) []string { return []string{"--session-id", id} }
+
+func geminiResume(id string) []string { return []string{"--resume", id} }
+
+var geminiSettings = []File{
+	{Scope: User, Path: func(p Place) string { return p.home(".gemini", "settings.json") }},
+	{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "settings.json") }},
+}

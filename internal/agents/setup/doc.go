@@ -1,0 +1,76 @@
+// Package setup puts agent programs on the bus: it registers our server and our hooks in their settings, takes them out again,
+// and looks how things stand.
+//
+// # What is changed
+//
+// The settings belong to their user. One entry of the table of servers is ours, and the entries of hooks that call our program;
+// nothing else is touched, to the byte, and what its user has set in an entry of ours stays as well. An entry under our name
+// that starts another program stays, unless the user insists. One that hides ours in a folder is brought into line with it, or
+// told of. What is as it should be is not written again.
+//
+// # How it is written
+//
+// A [Plan] says what would be changed, and is shown as a difference; [Plan.Apply] does it. The files of one program change
+// together or not at all. Each appears whole, keeps its rights and owner, and what it said before lies beside it under a dated
+// name. A link of the user's is followed, and what it leads to is written; in a project, which may come from strangers, a link
+// out of it is not. A file that somebody else changed meanwhile is left to them, and [Request.Do] plans for it anew.
+//
+// # How it is looked at
+//
+// [Look] finds a program, its version, and what is registered. [Probe] starts the server that is registered, exactly as the
+// program would, and speaks with it. Both end what they started. What settings of a project name is not started unless it is
+// this very program (see [Request.Starts]).
+//
+// How settings are read and changed as text comes in as an [Editor], because what can read all formats is large; where they are
+// and what stands in them is the question of package driver. Nothing here asks who the user is, or prints.
+package setup
+
+import (
+	"time"
+
+	"tutti/internal/agents/driver"
+)
+
+// An Editor changes one place in the text of a settings file. Package settings has one.
+type Editor struct {
+	Get     func(f driver.Format, text []byte, path []string) (compact []byte, ok bool, err error)
+	Set     func(f driver.Format, text []byte, path []string, value []byte) ([]byte, error)
+	Replace func(f driver.Format, text []byte, path []string, value []byte) ([]byte, error)
+	Remove  func(f driver.Format, text []byte, path []string) ([]byte, error)
+	Entries func(f driver.Format, text []byte, path []string, ours func([]byte) bool, entries [][]byte) ([]byte, error)
+	Diff    func(before, after []byte) string
+}
+
+// A Request says what is wanted of the settings of programs.
+type Request struct {
+	Edit    Editor
+	Place   driver.Place
+	Scope   driver.Scope
+	Command string // our program, absolute
+	Root    string // the bus that it is told to use; "": it finds one
+	Server  bool   // the server is wanted, or to be removed
+	Hooks   bool   // and so the hooks
+	Force   bool   // take the place of somebody else's server under our name
+	Remove  bool
+	NoTrust bool      // a new server is entered without the program's own "trust"
+	Now     time.Time // for the names of what is kept
+}
+
+// A StateError reports settings that are not as they have to be for the change.
+type StateError struct {
+	Path   string
+	Reason error
+	Advice string // what to do, "" for nothing
+}
+
+func (e *StateError) Error() string {
+	if e.Path == "" {
+		return e.Reason.Error()
+	}
+	return e.Path + ": " + e.Reason.Error()
+}
+
+func (e *StateError) Unwrap() error { return e.Reason }
+
+// Hint says what to do.
+func (e *StateError) Hint() string { return e.Advice }

@@ -1,0 +1,55 @@
+package skill
+
+import (
+	"io"
+	"os"
+
+	"tutti/internal/agents/driver"
+)
+
+// Look says how the skill stands: one result for each folder of the programs, of the file that they read first, with what
+// Install would do to it or to what it names. Nothing is done. A folder of old without the skill is passed over.
+func Look(q *Request) (all []Result) {
+	for _, f := range q.folders() {
+		if (f.old || f.spare) && !f.has(q) {
+			continue
+		}
+		parts := q.look(&f, Parts(f.form, f.titles), q.wanted)
+		r := parts[len(parts)-1].Result
+		switch {
+		case f.old && r.State != Left && r.State != Failed:
+			r.State = Updated // Install removes it
+		case r.State == Left && f.scope == driver.User && r.Why != notOurs && Ours(through(r.Path)):
+			r.State = Updated // behind a link, of another release
+		case r.State == Same:
+			for _, p := range parts[:len(parts)-1] {
+				switch p.State {
+				case Left, Failed: // edited, or out of reach
+					r.State, r.Why, r.Err = p.State, p.Why, p.Err
+				case Same:
+				default:
+					r.State = Updated
+				}
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// through reads what a path leads to over links, nil when that is no file of a size like ours.
+func through(path string) []byte {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil
+	}
+	return data
+}

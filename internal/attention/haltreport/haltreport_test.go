@@ -1,0 +1,147 @@
+package haltreport
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tutti/internal/attention/hookmark"
+	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/agentproc"
+)
+
+// look reports on agents with marks. The marks are those of this very process, which runs.
+func look(t *testing.T, a agentproc.Agent, m *hookmark.Mark, change func(*Options)) Agent {
+	t.Helper()
+	state := t.TempDir()
+	self := proc.Self()
+	a.Process, a.All = self, []proc.ID{self}
+	if m != nil {
+		m.PID, m.Start, m.Boot = self.PID, self.Start, self.Boot
+		if err := hookmark.Record(state, *m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := Options{
+		Home: t.TempDir(), State: state, Build: "b2", Epoch: 3, Wait: 60 * time.Millisecond,
+		Find: func(string) ([]agentproc.Agent, error) { return []agentproc.Agent{a}, nil },
+	}
+	if change != nil {
+		change(&o)
+	}
+	r, _, err := Look(t.Context(), o)
+	if err != nil || len(r.Agents) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if n := r.Stop + r.Kill + r.Elsewhere; n != 1 {
+		t.Errorf("counted %d agents of one", n)
+	}
+	return r.Agents[0]
+}
+
+func TestStates(t *testing.T) {
+	claude := agentproc.Agent{CLI: "claude", Dir: "/src/api", TTY: "pts/3"}
+	with := func(change func(*agentproc.Agent)) agentproc.Agent {
+		a := claude
+		change(&a)
+		return a
+	}
+	for name, c := range map[string]struct {
+		a    agentproc.Agent
+		m    *hookmark.Mark
+		want State
+		text string
+	}{
+		"it acknowledged":              {claude, &hookmark.Mark{Build: "b2", Acked: 3}, Acknowledged, "acknowledged"},
+		"it acknowledged another halt": {claude, &hookmark.Mark{Build: "b2", Denies: true, Acked: 2}, Denied, "denied at its next tool call"},
+		"of another build":             {claude, &hookmark.Mark{Build: "b1", Denies: true}, Older, "hooks of an older build: only edits are denied; run host setup"},
+		"older settings":               {claude, &hookmark.Mark{Build: "b2"}, Older, "hooks of an older build"},
+		"no hooks":                     {claude, nil, NoHooks, " on pts/3: only --kill stops it"},
+		"elsewhere":                    {with(func(a *agentproc.Agent) { a.Elsewhere = true }), nil, Elsewhere, "this switch does not reach it"},
+		"opencode 2":                   {with(func(a *agentproc.Agent) { a.CLI, a.Version = "opencode", "2.0.1" }), nil, NotStopped, "not stopped by hooks"},
+		"opencode 1":                   {with(func(a *agentproc.Agent) { a.CLI, a.Version = "opencode", "1.18.33" }), &hookmark.Mark{Build: "b2", Denies: true}, Denied, "denied"},
+		"Antigravity":                  {with(func(a *agentproc.Agent) { a.CLI = "agy" }), nil, NotStopped, "not stopped by hooks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := look(t, c.a, c.m, nil)
+			if got.State != c.want || !strings.Contains(got.Text, c.text) {
+				t.Errorf("got %s %q, want %s %q", got.State, got.Text, c.want, c.text)
+			}
+			if stops := c.want == Acknowledged || c.want == Denied; got.Stops() != stops {
+				t.Errorf("it stops: %v", got.Stops())
+			}
+		})
+	}
+}
+
+// TestInstalledIsNotSeen: an entry in the settings is not taken for a hook that runs.
+func TestInstalledIsNotSeen(t *testing.T) {
+	got := look(t, agentproc.Agent{CLI: "claude"}, nil, func(o *Options) {
+		dir := filepath.Join(o.Home, ".claude")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(`{"command":"/bin/tutti hook claude PreToolUse --all-tools"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got.State != Unproven || got.Stops() {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestWaitsForAcknowledgement: what comes within the time counts.
+func TestWaitsForAcknowledgement(t *testing.T) {
+	self := proc.Self()
+	got := look(t, agentproc.Agent{CLI: "claude"}, &hookmark.Mark{Build: "b2", Denies: true}, func(o *Options) {
+		o.Wait = 20 * time.Second
+		find := o.Find
+		o.Find = func(home string) ([]agentproc.Agent, error) {
+			go func() {
+				_ = hookmark.Record(o.State, hookmark.Mark{PID: self.PID, Start: self.Start, Boot: self.Boot, Build: "b2", Acked: 3})
+			}()
+			return find(home)
+		}
+	})
+	if got.State != Acknowledged {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestInterrupts(t *testing.T) {
+	interrupt := func(err error) func(*Options) {
+		return func(o *Options) {
+			o.Interrupt = func(context.Context, agentproc.Agent) error { return err }
+		}
+	}
+	server := agentproc.Agent{CLI: "codex", Server: true, Argv: []string{"codex", "app-server", "--managed-daemon"}}
+	if got := look(t, server, nil, interrupt(nil)); got.State != Interrupted || !got.Interrupted {
+		t.Errorf("got %+v", got)
+	}
+	if got := look(t, server, &hookmark.Mark{Build: "b2", Denies: true}, interrupt(nil)); got.State != Denied || !got.Interrupted {
+		t.Errorf("got %+v", got)
+	}
+	if got := look(t, server, nil, interrupt(errors.New("no socket"))); got.State != NoHooks || got.Stops() {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestFirstLine(t *testing.T) {
+	for want, r := range map[string]Report{
+		"Halted. No agent CLI of yours runs here.":                                                             {},
+		"Halted. The only agent stops at once.":                                                                {Stop: 1},
+		"Halted. All 12 agents stop at once.":                                                                  {Stop: 12},
+		"Halted. 3 of 4 agents stop at once, 1 needs --kill.":                                                  {Stop: 3, Kill: 1},
+		"Halted. 1 of 3 agents stops at once, 2 need --kill.":                                                  {Stop: 1, Kill: 2},
+		"Halted. 0 of 1 agent stop at once, 1 needs --kill.":                                                   {Kill: 1},
+		"Halted. All 2 agents stop at once; the switch does not reach 1 under another home or in a container.": {Stop: 2, Elsewhere: 1},
+	} {
+		if got := r.First(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/attention/hookmark"
+	"tutti/internal/halt"
+)
+
+// refused decides whether the agent must stand still at this event, and says why. Every event asks here, and nowhere else.
+func (e *event) refused() (why string, must bool) {
+	s := e.o.Switch()
+	if s.Path == "" { // a home folder that nobody knows has no switch: that is a fault of the set-up, and not a halt
+		return "", false
+	}
+	if e.pause = !s.Halted; e.pause {
+		return e.paused()
+	}
+	return haltLine(s), true
+}
+
+// paused tells whether a pause covers the agent or its folder. Without any pause that costs one system call.
+func (e *event) paused() (why string, must bool) {
+	p, must := halt.PausedFor("", e.call.Dir)
+	if !must && len(halt.Pauses()) > 0 && e.o.State != "" {
+		who := string(e.r.Instance)
+		if who == "" && e.notes.load(&e.was) {
+			who = string(e.was.Instance)
+		}
+		if who == "" {
+			who = e.o.Env("TUTTI_INSTANCE")
+		}
+		p, must = halt.PausedFor(who, e.call.Dir)
+	}
+	if !must {
+		return "", false
+	}
+	text := "tutti: " + short(p.What(), maxNotice) + " is paused"
+	if !p.Since.IsZero() {
+		text += " since " + p.Since.UTC().Format(time.RFC3339)
+	}
+	switch {
+	case p.Problem != "":
+		text += ", and the reason cannot be read (" + short(p.Problem, maxNotice) + ")"
+	case p.Reason != "":
+		text += ": " + short(p.Reason, maxNotice)
+	}
+	return text + ". Your user has paused it: no tool runs and no prompt is answered here; other agents go on. Stop here.", true
+}
+
+// unrecorded says, once to each agent, that a halt ended without a recorded lift.
+func (e *event) unrecorded(known bool) (said bool, err error) {
+	m, err := e.o.Memory()
+	if err != nil || !m.Open || known && e.was.Ended == m.Count {
+		return false, nil //nolint:nilerr // it is said where the epoch counts
+	}
+	if e.call.Event.Moment == driver.Start && !known {
+		return false, nil // it has nothing to go on with, and is connected first
+	}
+	ended, first := m.Ended()
+	if !ended {
+		return false, nil
+	}
+	if first && e.o.Notice != nil {
+		e.o.Notice("the halt ended without a recorded lift")
+	}
+	err = e.say("tutti: the halt ended without a recorded lift. Ask your user before you go on with what you were doing.")
+	if err != nil || !e.said {
+		return false, err // this event cannot say it; the next one does
+	}
+	return true, e.notes.update(func(n *note) { n.Ended, n.Told = m.Count, m.Count })
+}
+
+// haltLine says who halted, since when and why. How a halt is lifted is nothing for an agent to read.
+func haltLine(s halt.State) string {
+	if s.Unreadable {
+		text := "tutti: the halt switch cannot be read"
+		if s.Problem != "" {
+			text += " (" + short(s.Problem, maxNotice) + ")"
+		}
+		return text + ", so that everything counts as halted. No tool runs and no prompt is answered. Stop here."
+	}
+	text := "tutti: halted"
+	if s.By != "" {
+		text += " by " + s.By
+	}
+	if !s.Since.IsZero() {
+		text += " since " + s.Since.UTC().Format(time.RFC3339)
+	}
+	if s.Reason != "" {
+		text += ": " + short(s.Reason, maxNotice)
+	}
+	return text + ". Your user has stopped all agents: no tool runs and no prompt is answered. Stop here."
+}
+
+// deny stops the agent as far as the event can. The answer comes first: nothing that can fail is done before it. A conversation that
+// begins now is remembered as one that was stopped.
+func (e *event) deny(why string) error {
+	if a, ok := e.hooks.Deny(e.call.Event, why); ok {
+		e.said = true
+		if _, err := e.o.Out.Write(a.Out); err != nil {
+			return fmt.Errorf("write the answer: %w", err)
+		}
+		e.acked = !e.pause
+	}
+	if e.pause {
+		return nil // a pause is no halt: the conversation goes on when it ends
+	}
+	switch e.call.Event.Moment {
+	case driver.Start, driver.Prompt, driver.Tool, driver.Stop:
+	default:
+		return nil
+	}
+	if e.o.State == "" {
+		return nil
+	}
+	if epoch := e.epoch(); e.call.Conversation != "" && !e.call.Helper && !e.notes.load(&e.was) && epoch != halt.UnknownEpoch {
+		return e.notes.update(func(n *note) { n.Epoch = max(epoch, 1) - 1 })
+	}
+	return nil
+}
+
+// mark puts down that a hook was seen in the process of the agent CLI, and that it heard of a halt.
+func (e *event) mark(err *error) {
+	if e.o.Process == nil || e.o.State == "" || e.call.Event.Moment == driver.End {
+		return
+	}
+	id, ok := e.o.Process()
+	if !ok {
+		return
+	}
+	m := hookmark.Mark{
+		PID: id.PID, Start: id.Start, Boot: id.Boot, CLI: e.o.Driver.Name, Build: e.o.Build, Denies: e.o.Denies,
+		Conversation: e.call.Conversation, Dir: e.call.Dir, Instance: string(e.r.Instance), At: e.now,
+	}
+	if e.acked {
+		if epoch := e.epoch(); epoch != halt.UnknownEpoch {
+			m.Acked = epoch
+		}
+	}
+	*err = errors.Join(*err, hookmark.Record(e.o.State, m))
+}
+
+// besideStep is how often a hook looks that waits beside a dialog.
+const besideStep = 200 * time.Millisecond
+
+// beside waits while a dialog is open, and denies the tool when a halt comes: the hook at Use has run before the dialog, so that the
+// user's yes would run the tool. It ends without a word when the dialog was answered.
+func (e *event) beside(ctx context.Context) error {
+	if !e.call.Event.Beside || e.o.Dialog == nil {
+		return nil
+	}
+	tick := time.NewTicker(besideStep)
+	defer tick.Stop()
+	for e.o.Dialog() {
+		if why, must := e.refused(); must {
+			return e.deny(why)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package hookmark
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"tutti/internal/platform/proc"
+)
+
+func own(t *testing.T) Mark {
+	t.Helper()
+	id := proc.Self()
+	return Mark{PID: id.PID, Start: id.Start, Boot: id.Boot, CLI: "claude", Build: "b1", Conversation: "c1", Dir: "/d"}
+}
+
+func all(t *testing.T, state string) []Mark {
+	t.Helper()
+	found, err := All(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func record(t *testing.T, state string, m Mark) {
+	t.Helper()
+	if err := Record(state, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRecordMerges(t *testing.T) {
+	state := t.TempDir()
+	m := own(t)
+	record(t, state, m)
+	m.Denies, m.Acked = true, 3
+	record(t, state, m)
+	m.Denies, m.Acked, m.Dir, m.Instance = false, 0, "", "claude:api"
+	record(t, state, m)
+	found := all(t, state)
+	if len(found) != 1 {
+		t.Fatalf("%d marks, want 1", len(found))
+	}
+	if got := found[0]; !got.Denies || got.Acked != 3 || got.Dir != "/d" || got.Instance != "claude:api" || got.ID() != proc.Self() {
+		t.Errorf("merged: %+v", got)
+	}
+	m.Build = "b2" // another build proved nothing yet, but a halt that was acknowledged stays so
+	record(t, state, m)
+	if got := all(t, state)[0]; got.Denies || got.Acked != 3 || got.Build != "b2" {
+		t.Errorf("after another build: %+v", got)
+	}
+}
+
+// A mark that says nothing new is not written: hooks record at every tool call.
+func TestRecordWritesOnlyNews(t *testing.T) {
+	state := t.TempDir()
+	m := own(t)
+	record(t, state, m)
+	file := filepath.Join(state, folder, name(m.ID()))
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(t, state, m)
+	after, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !os.SameFile(before, after) || before.ModTime() != after.ModTime() {
+		t.Error("the second, equal mark was written")
+	}
+}
+
+func TestAllDropsTheDead(t *testing.T) {
+	state := t.TempDir()
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := proc.Of(child.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := own(t)
+	record(t, state, m)
+	m.PID, m.Start = id.PID, id.Start
+	record(t, state, m)
+	m.PID, m.Start, m.Space = m.PID+1, 7, "pid:[1]"
+	record(t, state, m) // in another pid namespace
+	if n := len(all(t, state)); n != 2 {
+		t.Errorf("%d marks, want 2", n)
+	}
+	if err := os.WriteFile(filepath.Join(state, folder, "5-5.json"), []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait()
+	if found := all(t, state); len(found) != 1 || found[0].ID() != proc.Self() {
+		t.Errorf("after its end: %+v", found)
+	}
+	left, err := os.ReadDir(filepath.Join(state, folder))
+	if err != nil || len(left) != 2 {
+		t.Errorf("%d files are left, want 2: %v", len(left), err)
+	}
+}
+
+func TestRecordNeedsAProcess(t *testing.T) {
+	if Record(t.TempDir(), Mark{CLI: "claude"}) == nil {
+		t.Error("a mark of no process was taken")
+	}
+}

@@ -1,0 +1,119 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/address"
+)
+
+// TestEngagedElsewhere: who was let go on at a terminal is told of what comes then.
+func TestEngagedElsewhere(t *testing.T) {
+	on, fails := false, false
+	change := func(o *Options) {
+		o.Engaged = func(_ context.Context, i address.Instance) (bool, error) {
+			if fails {
+				return false, errors.New("no trail")
+			}
+			return on && i == me, nil
+		}
+	}
+	fake(t, change, func(t *testing.T, r *rig) {
+		on, fails = false, false
+		r.open("sess:me")
+		r.raise()
+		on = true // of a halt before this one: asked while the switch is on it would count for this one
+		r.put("env:0:z")
+		r.want()
+		on = false
+		r.clear()
+		r.put("env:1:a")
+		r.want()
+		fails = true
+		r.put("env:1:b")
+		r.want()
+		r.wantLog("session sess:me is told nothing: nobody knows whether its user has let it go on: no trail")
+		fails, on = false, true
+		r.put("env:2:b")
+		r.want(arrived("sess:me", "env:2:b"))
+		on = false // it is not asked any more
+		r.put("env:3:c")
+		r.want(arrived("sess:me", "env:3:c"))
+		r.raise()
+		r.clear()
+		r.put("env:4:d")
+		r.want()
+	})
+}
+
+// A waker writes down what it is told.
+type waker struct {
+	mu   sync.Mutex
+	told []string
+}
+
+func (w *waker) say(s string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, s)
+}
+func (w *waker) Mail()  { w.say("mail") }
+func (w *waker) Halt()  { w.say("halt") }
+func (w *waker) Close() { w.say("close") }
+
+// TestWaker: who wakes the agent is told of what is news, also where the session is told nothing, and of a halt.
+func TestWaker(t *testing.T) {
+	var w *waker
+	var may func() bool
+	change := func(o *Options) {
+		o.Wake = func(s *presence.Session, m func() bool) Waker {
+			if s.SessionID != "sess:me" {
+				return nil
+			}
+			may = m
+			return w
+		}
+	}
+	fake(t, change, func(t *testing.T, r *rig) {
+		w = &waker{}
+		want := func(told ...string) {
+			t.Helper()
+			synctest.Wait()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			r.same("the waker", w.told, told...)
+			w.told = nil
+		}
+		r.put("env:0:z")
+		if _, _, err := r.a.Open(t.Context(), presence.Start{SessionID: "sess:me", Instance: me, Topics: []string{}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		want()
+		r.put("env:1:a", "env:1:b")
+		want("mail", "mail")
+		if !may() {
+			t.Error("it may not")
+		}
+		r.raise()
+		want("halt")
+		r.put("env:2:c")
+		want()
+		r.clear()
+		r.put("env:3:d")
+		want()
+		if may() {
+			t.Error("it may, and was not let go on")
+		}
+		r.a.Engage(me)
+		r.put("env:4:e")
+		want("mail")
+		if _, _, err := r.a.Close(t.Context(), "sess:me", presence.Closed); err != nil {
+			t.Fatal(err)
+		}
+		want("close")
+	})
+}

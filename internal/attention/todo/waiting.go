@@ -1,0 +1,78 @@
+// Package todo gathers in one list what waits for somebody, of whatever kind, each with the command to type next: permission dialogs,
+// matters put before a person, conversations between projects that were handed over or are said to be complete, negotiations whose turn
+// it is, jobs to accept, mail that was held back, and peers that ask for help.
+//
+// It promises that everybody who asks gets the same list by the same rules: the one screen, the server of an agent and its hooks. What
+// each of them is, and who may do something about it, the packages of these things know. Texts are those of others and at most
+// [MaxAbout] bytes long; who prints one makes it harmless.
+package todo
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
+)
+
+// The kinds of things that wait, in the order in which they are shown: first what holds somebody up at this moment.
+const (
+	Permission  = "permission"
+	Escalation  = "escalation"
+	Comms       = "comms"
+	Complete    = "complete"
+	Negotiation = "negotiation"
+	Job         = "job"
+	Held        = "held"
+	Blockage    = "blockage"
+)
+
+var ranks = []string{Permission, Escalation, Comms, Complete, Negotiation, Job, Held, Blockage}
+
+// An Item is one thing that waits.
+type Item struct {
+	Kind    string
+	ID      string
+	From    string
+	About   string
+	At      time.Time // since when; zero: not known
+	Command string    // what to type
+}
+
+// Limits of a list.
+const (
+	MaxOfKind = 100 // items of a kind, the oldest: the rest is behind the commands of those
+	MaxAbout  = 500 // bytes
+)
+
+// Join makes one list of several: by kind, the oldest first.
+func Join(lists ...[]Item) []Item {
+	all := slices.Concat(lists...)
+	slices.SortStableFunc(all, func(a, b Item) int {
+		return cmp.Or(cmp.Compare(slices.Index(ranks, a.Kind), slices.Index(ranks, b.Kind)), a.At.Compare(b.At))
+	})
+	kept, of := all[:0], map[string]int{}
+	for _, i := range all {
+		if of[i.Kind]++; of[i.Kind] <= MaxOfKind {
+			i.About = termsafe.Cut(i.About, MaxAbout)
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}
+
+// JSON is one item for programs.
+func (i *Item) JSON() []byte {
+	var o canonjson.Object
+	o.Str("kind", i.Kind)
+	o.Str("id", i.ID)
+	o.Opt("from", i.From)
+	o.Str("about", i.About)
+	if !i.At.IsZero() {
+		o.Str("at", envelope.Stamp(i.At))
+	}
+	o.Str("command", i.Command)
+	return o.Bytes()
+}

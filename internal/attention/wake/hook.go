@@ -1,0 +1,42 @@
+package wake
+
+import (
+	"context"
+	"time"
+
+	"tutti/internal/agents/driver"
+)
+
+// startsWithin is how much later than the first hooks of a conversation its server may come: programs start both at once, and a
+// slow machine takes a second or two for the server. At every later event it is there, or there is none.
+const startsWithin = 3 * time.Second
+
+// Await is a hook that waits in the background: the answer says that there is mail, or nothing. It ends at once where nobody would
+// be woken: the program cannot be, or it does one task and waits for all that it has started. It waits through a halt, so that the agent can
+// be woken afterwards. An error is for a log.
+func Await(ctx context.Context, p Place, d *driver.Driver, event string, input []byte) (driver.Answer, error) {
+	call, err := d.Hooks.Read(event, input)
+	if err != nil {
+		return driver.Answer{}, err
+	}
+	env := p.Env
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	answer, wakes := d.Hooks.Rouse(call.Event, Sentence)
+	if !wakes || d.Wake.Alone != nil && d.Wake.Alone(env) {
+		return driver.Answer{}, nil
+	}
+	if call.Conversation == "" && d.Hooks.Conversation != "" {
+		call.Conversation = env(d.Hooks.Conversation)
+	}
+	patience := time.Duration(0)
+	if call.Event.Moment == driver.Start {
+		patience = startsWithin
+	}
+	c := Caller{Place: p, Host: d.Name, Conversation: call.Conversation, Event: call.Event.Name}
+	if mail, err := Wait(ctx, c, patience); err != nil || !mail {
+		return driver.Answer{}, err
+	}
+	return answer, nil
+}

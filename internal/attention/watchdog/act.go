@@ -1,0 +1,317 @@
+package watchdog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/address"
+	"tutti/internal/governance/blocker"
+	"tutti/internal/governance/escalation"
+	"tutti/internal/store"
+)
+
+// A Target is an agent that is to go on.
+type Target struct {
+	*Entry
+	Session *presence.Session // its latest of this machine, which may have expired; nil: none is known
+
+	claim *claim // nil: nobody keeps count
+}
+
+// Claim writes down that the agent is asked. A [Relauncher] calls it right before it does what cannot be taken back, and does nothing when that
+// fails: who dies after it leaves an agent that counts as asked.
+func (t Target) Claim(ctx context.Context) error {
+	if t.claim == nil {
+		return nil
+	}
+	return t.claim.take(ctx)
+}
+
+// begun tells whether something was begun that may not be done twice, or must not be done any more.
+func (t Target) begun() bool { return t.claim != nil && (t.claim.marked != nil || t.claim.refused) }
+
+// An Attempt is what came of asking an agent to go on. Of the first three at most one is set; none: there was no way to reach it, and Why says so.
+type Attempt struct {
+	Did    bool   // it was asked
+	AtWork bool   // it was seen at work, and nothing was done
+	Held   string // why it cannot be asked now, in words: a person types, or it waits for one
+	How    string // with Did, for people: "typed into pane %3"
+	Why    string
+}
+
+// A Relauncher asks an agent to go on, with a fixed sentence or by taking up its conversation again. Nothing that stands in an entry is run or
+// typed. The error of a halt that came in between is a *halt.Error; nothing was done then.
+type Relauncher interface {
+	Try(ctx context.Context, t Target) (Attempt, error)
+}
+
+// may tells whether something may be done now: the lease is ours, and nothing is halted.
+func (d *Drum) may(action string) error {
+	if err := d.hold(); err != nil {
+		return err
+	}
+	return d.o.Halted(action)
+}
+
+// What one look at an agent came to.
+type effort uint8
+
+const (
+	idles effort = iota // nothing was done, or that cost nothing
+	waits               // it was found to wait for a person, or to be at work
+	acts                // it was asked, or tried to be
+)
+
+// one does what is due about an agent.
+func (d *Drum) one(ctx context.Context, r *room, listed *stopped) (did effort, err error) {
+	if err := d.may("drumbeat"); err != nil {
+		return idles, err
+	}
+	e, err := d.o.Book.Get(ctx, listed.Instance)
+	if errors.Is(err, store.ErrNotFound) {
+		return idles, nil
+	}
+	if err != nil {
+		return idles, err
+	}
+	now := d.o.Now()
+	ruling, why, err := d.judged(ctx, r, e, now)
+	if err != nil {
+		return idles, err
+	}
+	switch ruling {
+	case Progress:
+		return idles, d.wentOn(ctx, e, why)
+	case Spent:
+		return idles, d.spent(ctx, e, why)
+	case Due:
+		if did, err := d.byMail(ctx, e.Instance); did != idles || err != nil {
+			return did, err
+		}
+		return d.due(ctx, r, e, "", now)
+	}
+	return idles, nil
+}
+
+// byMail follows the requests that lie in the mailbox of an agent that is due. Where none does, or none counts, nothing is done.
+func (d *Drum) byMail(ctx context.Context, who address.Instance) (did effort, err error) {
+	if d.o.Mail == nil || d.dry() {
+		return idles, nil
+	}
+	relanced, skipped, err := d.Requests(ctx, *d.o.Mail, who)
+	if len(relanced) > 0 {
+		return acts, err
+	}
+	for _, s := range skipped {
+		d.looked[who] = d.o.Now() // others come before it in the next beat
+		switch s.Reason {
+		case Left:
+			did = max(did, waits)
+		case Refuses, Fails, IsTerminal:
+			did = acts
+		}
+	}
+	return did, err
+}
+
+// judged judges an entry as it lies there, with what is known of its agent at this moment. What cannot be found out keeps it from being asked.
+func (d *Drum) judged(ctx context.Context, r *room, e *Entry, now time.Time) (Ruling, string, error) {
+	k := r.known(&stopped{Entry: e, who: e.Instance.Canonical()}, now)
+	at, err := d.saidAt(ctx, e.Instance)
+	if err != nil {
+		return Hold, "", err
+	}
+	k.Did = later(k.Did, known(at, now))
+	if !k.Blocked {
+		switch b, err := blocker.New(d.o.Book.Store).Get(ctx, e.Instance); {
+		case err == nil:
+			k.Blocked = b.Active()
+		case !errors.Is(err, blocker.ErrNone) && !unfit(err):
+			return Hold, "", err
+		}
+	}
+	ruling, why, _ := Judge(e, k, &d.s, now)
+	return ruling, why, nil
+}
+
+func unfit(err error) bool {
+	_, is := errors.AsType[*store.UnfitError](err)
+	return is
+}
+
+// dry tells whether nothing is done at all.
+func (d *Drum) dry() bool { return d.o.Relaunch == nil }
+
+func (d *Drum) wentOn(ctx context.Context, e *Entry, why string) error {
+	says := Event{Kind: WentOn, Count: e.RelanceCount, Text: fmt.Sprintf("%s: %s", e.Instance, why)}
+	if d.dry() {
+		d.once(e.Instance, says)
+		return nil
+	}
+	if err := d.o.Book.WentOn(ctx, e, why, d.o.Now()); err != nil {
+		return err
+	}
+	says.Instance = e.Instance
+	d.tell(says)
+	return nil
+}
+
+// spent puts an agent before its person that was asked often enough.
+func (d *Drum) spent(ctx context.Context, e *Entry, why string) error {
+	if d.dry() {
+		d.once(e.Instance, Event{Kind: Held, Count: e.RelanceCount, Text: fmt.Sprintf("%s would be put before you: %s", e.Instance, why)})
+		return nil
+	}
+	return d.raise(ctx, e, escalation.Alert{Instance: e.Instance, Reason: Exhausted, RelanceCount: e.RelanceCount, Detail: why})
+}
+
+func (d *Drum) raise(ctx context.Context, e *Entry, a escalation.Alert) error {
+	news, err := d.o.Book.Raise(ctx, e, a, d.o.Now())
+	if err != nil || !news {
+		return err
+	}
+	d.tell(Event{Kind: Raised, Instance: a.Instance, Count: a.RelanceCount, Text: fmt.Sprintf("%s waits for you: %s", a.Instance, a.Detail)})
+	if d.o.Alert == nil {
+		return nil
+	}
+	return d.o.Alert(ctx, &a)
+}
+
+// engaged tells whether the user of an agent has let it go on after the last halt.
+func (d *Drum) engaged(ctx context.Context, who address.Instance) (bool, error) {
+	if d.o.Engaged == nil {
+		return true, nil
+	}
+	return d.o.Engaged(ctx, who)
+}
+
+// due asks an agent to go on, if nothing speaks against that now. request is the message because of which that is, "" for none.
+func (d *Drum) due(ctx context.Context, r *room, e *Entry, request string, now time.Time) (did effort, err error) {
+	who := e.Instance
+	switch on, err := d.engaged(ctx, who); {
+	case err != nil:
+		return idles, err
+	case !on:
+		d.once(who, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone: its user has not let it go on since the halt", who)})
+		return idles, nil
+	}
+	if d.o.Reach != nil {
+		why, err := d.o.Reach(ctx, who, now)
+		if err != nil {
+			return idles, err
+		}
+		if why != "" {
+			d.once(who, Event{Kind: Skipped, Text: fmt.Sprintf("skip %s: %s", who, why)})
+			return idles, nil
+		}
+	}
+	deferred, says, err := d.govern(ctx, r, e, now)
+	if err != nil {
+		return idles, err
+	}
+	if deferred {
+		d.once(who, Event{Kind: Deferred, Text: says})
+		return idles, nil
+	}
+	if says != "" {
+		says = " (" + says + ")"
+	}
+	if d.dry() {
+		d.once(who, Event{Kind: WouldAsk, Count: e.RelanceCount + 1, Text: fmt.Sprintf("%s would be asked to go on, %s%s", who, nth(e.RelanceCount+1), says)})
+		return idles, nil
+	}
+	if d.o.Decider != nil && Consulted(e, &d.s) {
+		if done, err := d.consult(ctx, e); done || err != nil {
+			return acts, err
+		}
+	}
+	return d.ask(ctx, r, e, says, request)
+}
+
+// govern tells whether an agent is left to its conductor.
+func (d *Drum) govern(ctx context.Context, r *room, e *Entry, now time.Time) (deferred bool, says string, err error) {
+	if d.o.Self == "" {
+		return false, "", nil
+	}
+	seat := Seat{Self: d.o.Self}
+	if seat.SelfWorkspace, err = d.workspace(ctx, r, d.o.Self); err != nil {
+		return false, "", err
+	}
+	if seat.Target, err = d.workspace(ctx, r, e.Instance); err != nil {
+		return false, "", err
+	}
+	if seat.Target != "" && d.o.Conductor != nil {
+		if seat.Claimed, err = d.o.Conductor(ctx, seat.Target, now); err != nil {
+			return false, "", err
+		}
+	}
+	deferred, says = Govern(seat, e, &d.s, now)
+	return deferred, says, nil
+}
+
+// workspace is that of the registration, else of the latest session.
+func (d *Drum) workspace(ctx context.Context, r *room, i address.Instance) (id string, err error) {
+	if d.o.Workspace != nil {
+		if id, err = d.o.Workspace(ctx, i); err != nil || id != "" {
+			return id, err
+		}
+	}
+	if s := r.latest(i.Canonical()); s != nil && s.Workspace != nil {
+		id = s.Workspace.ID
+	}
+	return id, nil
+}
+
+// consult asks the decider and does what comes of it; done: that was all.
+func (d *Drum) consult(ctx context.Context, e *Entry) (done bool, err error) {
+	v := d.o.Decider.Ask(ctx, e)
+	if ctx.Err() != nil {
+		return true, context.Cause(ctx)
+	}
+	if err := d.may("drumbeat"); err != nil { // it took its time
+		return true, err
+	}
+	now := d.o.Now()
+	applied := Apply(v, e.WorkStatus, d.s.Enforce)
+	line := Line{Instance: e.Instance, At: now, Reason: v.Reason, Decided: v.Action, Applied: applied, Decider: d.o.Decider.name(), Enforced: d.s.Enforce}
+	if err := d.o.Book.Log(ctx, line); err != nil {
+		return true, err
+	}
+	words := fmt.Sprintf("the decider says %s of %s", v.Action, e.Instance)
+	if v.Reason != "" {
+		words += ": " + v.Reason
+	}
+	d.tell(Event{Kind: Decided, Instance: e.Instance, Count: e.RelanceCount, Text: words})
+	reason := Watchdog
+	switch applied {
+	case Relance:
+		return false, nil
+	case Finish:
+		return true, d.o.Book.WentOn(ctx, e, words, now)
+	case Reroute:
+		reason = RerouteAsk
+	}
+	if is, err := d.o.Book.Get(ctx, e.Instance); errors.Is(err, store.ErrNotFound) || err == nil && !is.same(e) {
+		return true, nil // it was cleared, or has reported, while the decider thought
+	} else if err != nil {
+		return true, err
+	}
+	// First the person, then the mark: who dies in between asks the decider again, and nobody is put away of whom no person hears.
+	if err := d.raise(ctx, e, escalation.Alert{Instance: e.Instance, Reason: reason, RelanceCount: e.RelanceCount, Detail: words}); err != nil {
+		return true, err
+	}
+	_, err = d.o.Book.PutAway(ctx, e.Instance, applied, now)
+	return true, err
+}
+
+func nth(n int) string {
+	words := [...]string{"", "for the first time", "for the second time", "for the third time"}
+	if n > 0 && n < len(words) {
+		return words[n]
+	}
+	return "time " + strconv.Itoa(n)
+}

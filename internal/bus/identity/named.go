@@ -1,0 +1,64 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tutti/internal/core/address"
+)
+
+// A ManyError reports a name that several agents answer to whose keys are here.
+type ManyError struct {
+	Name string
+	Who  []address.Instance // in the order in which they were registered
+}
+
+func (e *ManyError) Error() string {
+	return fmt.Sprintf("%s may be any of %d agents whose keys are here", e.Name, len(e.Who))
+}
+
+// Hint lists them.
+func (e *ManyError) Hint() string {
+	all := make([]string, len(e.Who))
+	for n, i := range e.Who {
+		all[n] = string(i)
+	}
+	return "write the full id: " + strings.Join(all, ", ")
+}
+
+// Meant returns the agent that a person means who names one of his own by host and label: the one agent registered under
+// them whose key lies in the keyring. Several are a *ManyError. Any other name stands for itself, as does a channel that
+// has a key of its own, which older programs give it. A full id costs nothing.
+func (k *Keeper) Meant(ctx context.Context, i address.Instance) (address.Instance, error) {
+	if !address.HostQualified(string(i)) || string(i.Canonical()) != i.Channel() || k.Ring.Has(i) {
+		return i, nil
+	}
+	all, err := k.Registry.Channel(ctx, i.Channel())
+	if err != nil {
+		return "", err
+	}
+	var own []address.Instance
+	for _, one := range all {
+		if k.Ring.Has(one) {
+			own = append(own, one)
+		}
+	}
+	switch len(own) {
+	case 0:
+		return i, nil
+	case 1:
+		return own[0], nil
+	}
+	return "", &ManyError{Name: string(i), Who: own}
+}
+
+// A NameError reports a name for an agent of one's own that does not say at which host it is.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string { return fmt.Sprintf("%q is not host-qualified", e.Name) }
+
+// Hint says what to type.
+func (e *NameError) Hint() string {
+	return `write HOST:LABEL or the full id; "tutti keys list" shows the agents whose keys are here`
+}

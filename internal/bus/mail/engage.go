@@ -1,0 +1,62 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/core/address"
+	"tutti/internal/halt"
+)
+
+// engagedID is what the line in the trail stands under that says of an agent that its user has let it go on. No line
+// about a message is of that step.
+func engagedID(i address.Instance) string { return "engaged " + string(i.Canonical()) }
+
+// Engaged tells whether the user of an agent has let it go on since the last halt was met. Without any halt he never had to.
+func (o *Office) Engaged(ctx context.Context, i address.Instance) (bool, error) {
+	last, err := o.lastHalt()
+	if err != nil || last.IsZero() {
+		return err == nil, err
+	}
+	id := engagedID(i)
+	states, err := o.Mail.State(ctx, i, []string{id})
+	return states[id].Engaged.After(last), err
+}
+
+// Engage records that the user of an agent has let it go on: with "tutti resume", or because the agent looks at its mail,
+// which it does at its user's word. While the switch is on it does nothing.
+func (o *Office) Engage(ctx context.Context, r Reader) error {
+	if last, err := o.lastHalt(); err != nil || last.IsZero() {
+		return err
+	}
+	if o.Halted("let "+string(r.Instance)+" go on") != nil {
+		return nil
+	}
+	if on, err := o.Engaged(ctx, r.Instance); err != nil || on {
+		return err
+	}
+	return o.Mail.Step(settle(ctx), r.Instance, mailbox.Mark{
+		ID: engagedID(r.Instance), Step: mailbox.Engaged, At: o.Now(), By: string(r.Instance), Session: r.Session,
+	})
+}
+
+// lastHalt is when the last halt was met; zero: there was none.
+func (o *Office) lastHalt() (time.Time, error) {
+	memory := o.Memory
+	if memory == nil {
+		memory = halt.Memory
+	}
+	e, err := memory()
+	if err != nil || e.Count == 0 {
+		return time.Time{}, err
+	}
+	if e.Seen.IsZero() { // who has gone on since then nobody can tell
+		return e.Seen, errUnknownHalt
+	}
+	return e.Seen, nil
+}
+
+// errUnknownHalt reports a memory of halts that was damaged: there was one, and when is not known.
+var errUnknownHalt = errors.New(`when the last halt was is not known, so that no agent counts as one whose user has let it go on; your user can write it anew (docs/halt.md)`)

@@ -1,0 +1,51 @@
+package mail
+
+import (
+	"strings"
+
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
+	"tutti/internal/store"
+)
+
+// Withholds says why the user's policy, or that its sender is gone, does not let a message through that was found by other ways than Receive, "" when it
+// does. What lies in an outbox is the agent's own.
+func (o *Office) Withholds(item *Item) string {
+	if item.Key.Kind == store.Outbox {
+		return ""
+	}
+	return o.Policy.refuses(item.Envelope.Actor.Instance, &item.Verdict)
+}
+
+// refuses says why the policy does not let a message through, "" when it does. No policy lets through what is in the name of
+// somebody who was taken out of service.
+func (p *Policy) refuses(from address.Instance, v *trust.Verdict) string {
+	switch w := v.Word; {
+	case v.Gone:
+		return "its sender was taken out of service"
+	case matches(p.Block, from):
+		return "its sender is blocked"
+	case len(p.Allow) > 0 && !matches(p.Allow, from):
+		return "its sender is not among those allowed"
+	case p.RequireSigned && w != trust.Verified && w != trust.NewKey:
+		return "signatures are required, and this is " + w.String()
+	}
+	return ""
+}
+
+// matches tells whether an instance is meant by one of the patterns: a full id, a channel host:label, or host:*.
+// A subagent is meant by what means its parent.
+func matches(patterns []string, who address.Instance) bool {
+	id, _, _ := strings.Cut(string(who.Canonical()), "~")
+	full := string(who.Canonical())
+	host, _, _ := strings.Cut(id, ":")
+	for _, p := range patterns {
+		switch c := address.Canonical(p); {
+		case c == full, c == id, c == address.Instance(id).Channel():
+			return true
+		case strings.HasSuffix(p, ":*") && strings.EqualFold(p[:len(p)-2], host):
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,62 @@
+package mail
+
+import (
+	"context"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
+)
+
+// Reads says when the reader of a stored message looks at it.
+type Reads string
+
+// The times at which a reader looks. They are written into JSON.
+const (
+	ReadsWoken   Reads = "woken"           // it is live and is woken when it is idle
+	ReadsLater   Reads = "when it looks"   // it is live and nothing wakes it
+	ReadsStopped Reads = "after its user"  // it is live, a halt stopped it, and its user has not let it go on
+	ReadsStart   Reads = "when it starts"  // it is not live
+	ReadsUnknown Reads = "no known reader" // no registration and no session has this id
+)
+
+// An Outlook is what a sender can know of the reader of a stored message.
+type Outlook struct {
+	Reads Reads
+	Dir   string // the folder where the reader works, "" when it is not known
+}
+
+// Outlook tells when the reader of a stored message will look at it. It promises no more than the bus and the agent CLI allow:
+// where it is in doubt, it says that nothing wakes the reader.
+func (o *Office) Outlook(ctx context.Context, to address.Instance) Outlook {
+	now := o.Now()
+	there, err := o.Book.Presence.Of(ctx, to, now)
+	if err != nil {
+		return Outlook{Reads: ReadsLater}
+	}
+	if len(there) == 0 {
+		if found, err := o.Book.Resolve(ctx, string(to), now); err == nil && found.Unknown {
+			return Outlook{Reads: ReadsUnknown}
+		}
+		return Outlook{Reads: ReadsStart}
+	}
+	var out Outlook
+	for _, s := range there {
+		if s.Workspace != nil && s.Workspace.Path != "" {
+			out.Dir = s.Workspace.Path
+			break
+		}
+	}
+	engaged, err := o.Engaged(ctx, to)
+	switch {
+	case to.Canonical().Host() == identity.Human:
+		out.Reads = ReadsLater
+	case err != nil || !engaged:
+		out.Reads = ReadsStopped
+	case driver.Wakeable(to.Canonical().Host()):
+		out.Reads = ReadsWoken
+	default:
+		out.Reads = ReadsLater
+	}
+	return out
+}

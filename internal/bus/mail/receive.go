@@ -1,0 +1,361 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
+	"tutti/internal/store"
+)
+
+// A Reader is whose mail is read, and in which of its sessions.
+type Reader struct {
+	Instance address.Instance
+	Session  string // "" for a one-shot command
+}
+
+// An Item is one message as its reader is shown it.
+type Item struct {
+	*mailbox.Message
+	Verdict trust.Verdict
+}
+
+// Taken is what one Receive gave out.
+type Taken struct {
+	Items   []Item
+	Left    int     // unread ones that the limit left
+	Held    []Item  // quarantined now, because the policy does not let them through
+	Strange []error // files in the mailbox that are no messages; they stay where they are
+}
+
+// Receive offers the reader what was not shown yet, oldest first, at most limit (0: all). What it returns is claimed: no
+// other session of the instance is offered it. The caller prints it and then calls Shown.
+func (o *Office) Receive(ctx context.Context, r Reader, limit int) (*Taken, error) {
+	return o.ReceiveWhile(ctx, r, limit, func(*Item) bool { return true })
+}
+
+// ReceiveWhile is Receive for who can show only so much at a time: room is asked for each message, oldest first, and after
+// the first one that it turns down all others are left unclaimed, too.
+func (o *Office) ReceiveWhile(ctx context.Context, r Reader, limit int, room func(*Item) bool) (*Taken, error) {
+	return o.ReceiveSome(ctx, r, limit, func(*mailbox.Message) bool { return true }, room)
+}
+
+// ReceiveSome is ReceiveWhile for who wants only some messages: wants is asked about each, in brief and with its state, oldest
+// first, before it is read and also after one that there was no room for. What is not wanted is left as if it was not there.
+func (o *Office) ReceiveSome(ctx context.Context, r Reader, limit int, wants func(*mailbox.Message) bool, room func(*Item) bool) (*Taken, error) {
+	if err := o.Halted("receive as " + string(r.Instance)); err != nil {
+		return nil, err
+	}
+	if err := o.Registry.Standing(ctx, r.Instance); err != nil {
+		return nil, fmt.Errorf("receive: %w", err)
+	}
+	who := mailbox.Reader{By: r.Instance, Session: r.Session}
+	found, strange, err := o.Mail.List(ctx, r.Instance, mailbox.Query{For: &who, Now: o.Now(), Exact: true, Brief: true})
+	if err != nil {
+		return nil, err
+	}
+	t := &Taken{Strange: strange}
+	var ids []string
+	byID := map[string]Item{}
+	j := judge{o: o, known: map[address.Instance]sender{}}
+	slices.SortFunc(found, older)
+	full := false
+	for _, m := range found {
+		if !wants(m) {
+			continue
+		}
+		if full || limit > 0 && len(ids) == limit {
+			t.Left++
+			continue
+		}
+		item, held, err := o.look(ctx, &j, r, m)
+		switch {
+		case errors.Is(err, mailbox.ErrNoMessage): // somebody else took it
+		case isUnfit(err): // it was one when it was listed
+			t.Strange = append(t.Strange, err)
+		case err != nil:
+			return nil, err
+		case held:
+			t.Held = append(t.Held, item)
+		case !room(&item):
+			full = true
+			t.Left++
+		default:
+			ids = append(ids, m.ID)
+			byID[m.ID] = item
+		}
+	}
+	claimed, err := o.Mail.Offer(ctx, r.Instance, ids, who, o.Now())
+	for _, id := range claimed { // also when the rest failed: what is claimed has to be shown
+		t.Items = append(t.Items, byID[id])
+	}
+	if len(claimed) > 0 {
+		err = nil
+	}
+	return t, err
+}
+
+// look reads a message and judges it. One that the policy does not let through goes to quarantine, which is held.
+func (o *Office) look(ctx context.Context, j *judge, r Reader, m *mailbox.Message) (item Item, held bool, err error) {
+	if err := o.Mail.Load(ctx, m); err != nil {
+		return item, false, err
+	}
+	item = Item{Message: m}
+	if item.Verdict, err = j.verdict(ctx, m.Envelope); err != nil {
+		return item, false, err
+	}
+	why := o.Policy.refuses(m.Envelope.Actor.Instance, &item.Verdict)
+	if why == "" {
+		j.meet(&item)
+		return item, false, nil
+	}
+	return item, true, o.Mail.Quarantine(settle(ctx), r.Instance, m.ID, why, o.Now())
+}
+
+// older sorts as messages were written, then as they arrived.
+func older(a, b *mailbox.Message) int {
+	return cmp.Or(cmp.Compare(a.Order, b.Order), a.Stored.Compare(b.Stored), cmp.Compare(a.ID, b.ID))
+}
+
+// Shown records that the reader has what Receive or Answer gave out, and pins the key of each sender who was met for the first
+// time. It is not done before: a key that nobody was told of must not be an old acquaintance the next time.
+func (o *Office) Shown(ctx context.Context, r Reader, t *Taken) error {
+	prints := make([]Print, len(t.Items))
+	for n := range t.Items {
+		prints[n] = t.Items[n].Print()
+	}
+	return o.Proven(ctx, r, prints)
+}
+
+// A Print is what has to be remembered of an item that was printed until it is proven that its reader has it.
+type Print struct {
+	ID    string
+	From  address.Instance
+	First signature.Public // the key of a first contact, which the reader was told of; else zero
+}
+
+// Print is what has to be remembered of an item.
+func (i *Item) Print() Print {
+	p := Print{ID: i.Envelope.ID, From: i.Envelope.Actor.Instance}
+	if i.Verdict.Word == trust.NewKey {
+		p.First = i.Verdict.Key
+	}
+	return p
+}
+
+// Proven is Shown for who comes to know of it later, in another process.
+func (o *Office) Proven(ctx context.Context, r Reader, prints []Print) error {
+	var errs []error
+	for _, p := range prints {
+		if p.First != (signature.Public{}) {
+			errs = append(errs, o.Pins.Pin(p.From, p.First, o.Now()))
+		}
+		errs = append(errs, o.Mail.Step(settle(ctx), r.Instance,
+			mailbox.Mark{ID: p.ID, Step: mailbox.Shown, By: string(r.Instance), Session: r.Session, At: o.Now()}))
+	}
+	return errors.Join(errs...)
+}
+
+// Pushed records that a reader was told of messages, and in which way (see mailbox.ResultStop).
+func (o *Office) Pushed(ctx context.Context, r Reader, ids []string, way string) error {
+	marks := make([]mailbox.Mark, len(ids))
+	for n, id := range ids {
+		marks[n] = mailbox.Mark{ID: id, Step: mailbox.Pushed, By: string(r.Instance), Session: r.Session, At: o.Now(), Result: way}
+	}
+	return o.Mail.StepAll(settle(ctx), r.Instance, marks)
+}
+
+// GiveBack records that a reader is over, and that nothing proves that it had what it was offered: others need not wait for it.
+func (o *Office) GiveBack(ctx context.Context, r Reader, ids []string) error {
+	marks := make([]mailbox.Mark, len(ids))
+	for n, id := range ids {
+		marks[n] = mailbox.Mark{ID: id, Step: mailbox.Failed, By: string(r.Instance), Session: r.Session, At: o.Now(), Result: mailbox.ResultBack}
+	}
+	return o.Mail.StepAll(settle(ctx), r.Instance, marks)
+}
+
+func isUnfit(err error) bool {
+	_, unfit := errors.AsType[*store.UnfitError](err)
+	return unfit
+}
+
+// Judge says what the signatures of a message are worth to this user.
+func (o *Office) Judge(ctx context.Context, e *envelope.Envelope) (trust.Verdict, error) {
+	j := judge{o: o}
+	return j.verdict(ctx, e)
+}
+
+// A judge remembers the senders that it has looked up, unless known is nil.
+type judge struct {
+	o     *Office
+	known map[address.Instance]sender
+}
+
+// A sender is what there is to know of one.
+type sender struct {
+	keys  trust.Keys
+	roles []string
+	met   signature.Public // the key of a first contact among the messages before; zero: there was none
+}
+
+// meet remembers the key of a first contact. Only one key can be the first: a later message with another one has a changed key,
+// although nothing is pinned until they are shown.
+func (j *judge) meet(item *Item) {
+	from := item.Envelope.Actor.Instance
+	if s, known := j.known[from]; known && item.Verdict.Word == trust.NewKey {
+		s.met = item.Verdict.Key
+		j.known[from] = s
+	}
+}
+
+func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdict, error) {
+	s, known := j.known[e.Actor.Instance]
+	if !known {
+		var err error
+		if s.keys, s.roles, err = j.o.Sender(ctx, e.Actor.Instance); err != nil {
+			return trust.Verdict{}, err
+		}
+		if j.known != nil {
+			j.known[e.Actor.Instance] = s
+		}
+	}
+	v := s.keys.Judge(e)
+	if v.Word == trust.NewKey && s.met != v.Key && s.met != (signature.Public{}) {
+		v = trust.Judge(e, s.keys.Active, s.keys.Revoked, []signature.Public{s.met})
+	}
+	v.RoleNotRegistered = trust.RoleNotRegistered(e.Actor.Role, s.roles)
+	return v, nil
+}
+
+// Sender returns what a message of an instance is judged by: its keys, and the roles that it is registered with. One that is
+// not registered has neither; of one that was taken out of service none counts.
+func (o *Office) Sender(ctx context.Context, from address.Instance) (trust.Keys, []string, error) {
+	keys, err := o.Registry.Keys(ctx, from)
+	if err != nil {
+		return trust.Keys{}, nil, err
+	}
+	pins, ok := o.Pins.Get(from)
+	if !ok {
+		if err := o.Pins.Err(); err != nil { // then nobody can say whether a key is new
+			return trust.Keys{}, nil, err
+		}
+	}
+	k := trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins}
+	switch err := o.Registry.Standing(ctx, from); {
+	case errors.Is(err, registry.ErrGone):
+		k.Gone = true
+	case err != nil:
+		return trust.Keys{}, nil, err
+	}
+	reg, err := o.Registry.Registered(ctx, from) // without grants, which anybody can write
+	if errors.Is(err, registry.ErrNotRegistered) {
+		return k, nil, nil
+	}
+	if err != nil {
+		return k, nil, err
+	}
+	return k, reg.Roles, nil
+}
+
+// Ack takes messages away from the mailbox into the archive. An id that is not there is an error beside the others.
+func (o *Office) Ack(ctx context.Context, r Reader, ids []string) (acked []string, err error) {
+	if err := o.Halted("acknowledge as " + string(r.Instance)); err != nil {
+		return nil, err
+	}
+	if err := o.Registry.Standing(ctx, r.Instance); err != nil {
+		return nil, fmt.Errorf("acknowledge: %w", err)
+	}
+	var errs []error
+	for _, id := range ids {
+		if _, err := o.Mail.Take(settle(ctx), r.Instance, id); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		acked = append(acked, id)
+		errs = append(errs, o.Mail.Step(settle(ctx), r.Instance,
+			mailbox.Mark{ID: id, Step: mailbox.Taken, By: string(r.Instance), Session: r.Session, At: o.Now()}))
+	}
+	return acked, errors.Join(errs...)
+}
+
+// AckShown takes everything that this instance was shown; what nobody has seen stays.
+func (o *Office) AckShown(ctx context.Context, r Reader) ([]string, error) {
+	if err := o.Halted("acknowledge as " + string(r.Instance)); err != nil {
+		return nil, err
+	}
+	found, _, err := o.Mail.List(ctx, r.Instance, mailbox.Query{Exact: true, Brief: true, States: true})
+	if err != nil {
+		return nil, err
+	}
+	var shown []string
+	for _, m := range found {
+		if m.State.SeenBy(r.Instance) {
+			shown = append(shown, m.ID)
+		}
+	}
+	return o.Ack(ctx, r, shown)
+}
+
+// Reply answers a message in its thread and acknowledges it. The message may have been acknowledged before.
+func (o *Office) Reply(ctx context.Context, r Reader, id string, l Letter) (Receipt, error) {
+	m, err := o.Mail.Get(ctx, r.Instance, id)
+	if err != nil {
+		return Receipt{Outcome: Refused, Err: err}, err
+	}
+	l.To, l.ReplyTo, l.Thread = m.Envelope.Actor.Instance, m.Envelope.ID, m.Envelope.ThreadID
+	receipt, err := o.Send(ctx, l)
+	if err != nil || m.Archived {
+		return receipt, err
+	}
+	_, err = o.Ack(ctx, r, []string{id})
+	return receipt, err
+}
+
+// Answer waits for the reply to a message that was sent. It looks whenever look delivers, and every second, because
+// hints of a watcher may be lost. The caller claims what it is going to print, prints it, and then calls Shown.
+func (o *Office) Answer(ctx context.Context, r Reader, id string, look <-chan struct{}) (*Item, error) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		if err := o.Registry.Standing(ctx, r.Instance); err != nil {
+			return nil, fmt.Errorf("wait for the answer: %w", err)
+		}
+		m, err := o.Mail.ReplyTo(ctx, r.Instance, id)
+		if err != nil && !errors.Is(err, mailbox.ErrNoMessage) {
+			return nil, err
+		}
+		if err == nil {
+			item, held, err := o.look(ctx, &judge{o: o}, r, m)
+			switch {
+			case held && err == nil:
+				continue // it is in quarantine now; there may be another one
+			case err == nil && !held:
+				return &item, nil
+			case err != nil && !errors.Is(err, mailbox.ErrNoMessage):
+				return nil, err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-look:
+		case <-tick.C:
+		}
+	}
+}
+
+// Claim offers the reader a message that Answer found, so that no Receive beside it shows it again. Another session that was
+// faster has it as well: who asked is still told.
+func (o *Office) Claim(ctx context.Context, r Reader, answer *Item) error {
+	_, err := o.Mail.Offer(ctx, r.Instance, []string{answer.ID}, mailbox.Reader{By: r.Instance, Session: r.Session}, o.Now())
+	return err
+}

@@ -1,0 +1,147 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"tutti/internal/core/address"
+	"tutti/internal/store"
+)
+
+// A Query says which messages a list shows.
+type Query struct {
+	Newest int  // at most so many; 0 means all
+	Exact  bool // every message is checked against its file: what decides something asks for this
+	Unread bool // only those that no reader was shown or has taken
+	// For asks only for what Offer would give this reader at Now: more than Unread where another reader was shown a
+	// message and did not acknowledge it, less where another one has a claim.
+	For   *Reader
+	Now   time.Time
+	Since time.Time // only those whose order is not before; zero means all
+	// Brief leaves Envelope nil: then no file is read that the index knows.
+	Brief  bool
+	States bool // sets State, but for Stored, also when neither Unread nor For needs it
+}
+
+func (q *Query) judges() bool { return q.Unread || q.For != nil }
+
+// wants tells whether a message qualifies of which the trail says s, nil for nothing.
+func (q *Query) wants(s *State) bool {
+	switch {
+	case s == nil:
+		return true
+	case q.Unread && s.Seen():
+		return false
+	case q.For != nil:
+		return s.Free(*q.For, q.Now)
+	}
+	return true
+}
+
+// List returns the messages of a mailbox, newest first (see envelope.Order), of equal ones by rising id. A message that
+// lies in several folders is shown once, from the first of them. Beside the list stand the errors that name the files
+// which are no messages, or have the id of another one.
+func (m *Mailbox) List(ctx context.Context, inst address.Instance, q Query) ([]*Message, []error, error) {
+	sources, err := m.lying(ctx, inst)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
+	}
+	lines, bad, err := m.lines(ctx, sources, &q)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
+	}
+	found, unfit := messages(lines)
+	bad = append(bad, unfit...)
+	if !q.Brief {
+		var unread []error
+		if found, unread, err = m.load(ctx, found); err != nil {
+			return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
+		}
+		bad = append(bad, unread...)
+	}
+	return found, bad, nil
+}
+
+// messages makes messages of lines, side by side: those of one list are kept or dropped together.
+func messages(lines []Line) (out []*Message, bad []error) {
+	all := make([]Message, len(lines))
+	out = make([]*Message, 0, len(lines))
+	for i := range lines {
+		if err := lines[i].fill(&all[i]); err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		out = append(out, &all[i])
+	}
+	return out, bad
+}
+
+func fromRow(row store.Row, s *Source) (*Message, error) {
+	m := new(Message)
+	if err := m.Summary.Decode(row.Summary); err != nil {
+		return nil, &store.UnfitError{Key: row.Key, Where: row.Key.String(), Why: err.Error()}
+	}
+	m.Key, m.ID, m.Order, m.Stored, m.Size = row.Key, m.Summary.ID, row.Order, row.Stored, row.Size
+	m.Source, m.Channel, m.Archived = s.Owner, s.Channel, row.Key.Kind == store.Archive
+	return m, nil
+}
+
+// load reads the documents of messages. One that went away meanwhile is left out.
+func (m *Mailbox) load(ctx context.Context, all []*Message) (out []*Message, bad []error, err error) {
+	for _, msg := range all {
+		full, err := m.read(ctx, msg.Key)
+		switch {
+		case err == nil:
+			msg.Envelope, msg.ID, msg.Stored, msg.Size = full.Envelope, full.ID, full.Stored, full.Size
+			out = append(out, msg)
+		case errors.Is(err, store.ErrNotFound):
+		case isUnfit(err):
+			bad = append(bad, err)
+		default:
+			return nil, nil, err
+		}
+	}
+	return out, bad, nil
+}
+
+func isUnfit(err error) bool {
+	_, unfit := errors.AsType[*store.UnfitError](err)
+	return unfit
+}
+
+// read reads one document. What is no message is an UnfitError.
+func (m *Mailbox) read(ctx context.Context, k store.Key) (*Message, error) {
+	msg, _, err := m.readRev(ctx, k)
+	return msg, err
+}
+
+func (m *Mailbox) readRev(ctx context.Context, k store.Key) (*Message, store.Rev, error) {
+	d, err := m.s.Get(ctx, k)
+	if err != nil {
+		return nil, "", err
+	}
+	msg := new(Message)
+	if err := msg.fill(&d, nil); err != nil {
+		return nil, d.Rev, err
+	}
+	return msg, d.Rev, nil
+}
+
+// compareIDs compares by UTF-16 units, as the existing programs do. It differs from the order of bytes only between
+// characters above U+FFFF and those from U+E000 on.
+func compareIDs(a, b string) int {
+	for i := 0; i < len(a) && i < len(b); i++ {
+		if a[i] != b[i] {
+			if a[i] < 0xEE || b[i] < 0xEE {
+				break
+			}
+			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+		}
+	}
+	return strings.Compare(a, b)
+}

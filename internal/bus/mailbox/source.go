@@ -1,0 +1,217 @@
+package mailbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/store"
+)
+
+// A Source is one folder that an instance reads mail from.
+type Source struct {
+	Owner   string // part of keys in the store
+	Trail   string // name of the trail in which claims on its mail stand
+	Channel bool   // read only because nobody else is there to
+}
+
+// Sources returns the folders that make up the mailbox of an instance, in the order in which they are asked: that of its
+// canonical address, that of the address as it is spelled (older programs put mail there), then the same two for each alias
+// that it owns. Mail is only ever put into the first.
+//
+// An alias is owned by the instance that claimed it first, whether that one is alive or not, and existing programs keep to
+// that. Mail for a channel would thus wait for ever when its owner never returns, or when nobody ever claimed it. So a live
+// instance also reads the channel of its own host and label as long as no owner of that is live: those are the last ones.
+// The claims stand in the trail of the channel, so the owner who returns is not offered what somebody else has in hand.
+func (m *Mailbox) Sources(ctx context.Context, inst address.Instance) ([]Source, error) {
+	return m.sources(ctx, inst, true)
+}
+
+// sources is Sources, with the folders of the channel or without.
+func (m *Mailbox) sources(ctx context.Context, inst address.Instance, channelled bool) ([]Source, error) {
+	if err := address.Check(string(inst)); err != nil {
+		return nil, fmt.Errorf("read mailbox: %w", err)
+	}
+	out := appendSource(nil, string(inst), false)
+	mine, err := m.claims(ctx, byInstance+string(inst.Canonical()))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range mine {
+		owner, err := m.owner(ctx, c.legacy)
+		if err != nil {
+			return nil, err
+		}
+		if owner == inst.Canonical() {
+			out = appendSource(out, c.legacy, false)
+		}
+	}
+	if !channelled {
+		return out, nil
+	}
+	channel, err := m.channel(ctx, inst)
+	if err != nil {
+		return nil, err
+	}
+	for _, spelling := range channel {
+		out = appendSource(out, spelling, true)
+	}
+	return out, nil
+}
+
+// appendSource adds the two folders of an address, unless they are there.
+func appendSource(out []Source, addr string, channel bool) []Source {
+	trail := address.Mailbox(addr)
+	for _, owner := range []string{trail, address.Segment(addr)} {
+		known := slices.ContainsFunc(out, func(s Source) bool { return s.Owner == owner })
+		if !known && (store.Key{Kind: store.Inbox, Owner: owner, Name: "any"}).Check() == nil {
+			out = append(out, Source{Owner: owner, Trail: trail, Channel: channel})
+		}
+	}
+	return out
+}
+
+// channel returns the spellings of the instance's channel if it may read it: it is live and no owner of any spelling is.
+func (m *Mailbox) channel(ctx context.Context, inst address.Instance) ([]string, error) {
+	name := inst.Channel()
+	if m.Live == nil || !inst.Perennial() {
+		return nil, nil
+	}
+	if live, err := m.Live(ctx, inst); err != nil || !live {
+		return nil, err
+	}
+	claims, err := m.claims(ctx, byChannel+name)
+	if err != nil {
+		return nil, err
+	}
+	spellings := []string{name}
+	for _, c := range claims {
+		if slices.Contains(spellings[1:], c.legacy) {
+			continue
+		}
+		spellings = append(spellings, c.legacy)
+		owner, err := m.owner(ctx, c.legacy)
+		if err != nil {
+			return nil, err
+		}
+		if owner == inst.Canonical() {
+			continue
+		}
+		if live, err := m.Live(ctx, owner); err != nil || live {
+			return nil, err
+		}
+	}
+	return spellings, nil
+}
+
+// lying is Sources without those folders of the channel in which nothing lies, which is nearly always. Then nobody has to find out
+// who is live, which is half the work of a list that is empty.
+func (m *Mailbox) lying(ctx context.Context, inst address.Instance) ([]Source, error) {
+	if there, err := m.inChannel(ctx, inst); err != nil || there {
+		return m.sources(ctx, inst, true)
+	}
+	return m.sources(ctx, inst, false)
+}
+
+// inChannel tells whether anything lies in a folder of an instance's channel.
+func (m *Mailbox) inChannel(ctx context.Context, inst address.Instance) (bool, error) {
+	if m.Live == nil || !inst.Perennial() || address.Check(string(inst)) != nil {
+		return false, nil
+	}
+	name := inst.Channel()
+	claims, err := m.claims(ctx, byChannel+name)
+	if err != nil {
+		return false, err
+	}
+	folders := appendSource(nil, name, true)
+	for _, c := range claims {
+		folders = appendSource(folders, c.legacy, true)
+	}
+	for _, f := range folders {
+		for _, err := range m.s.List(ctx, store.Inbox, f.Owner) {
+			if err != nil && !isUnfit(err) {
+				return false, err
+			}
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// A claim is one line of the log of aliases.
+type claim struct {
+	instance address.Instance // canonical
+	legacy   string           // as it is spelled
+	at       string
+}
+
+// Prefixes of the keys under which a line of the log of aliases is found.
+const (
+	byInstance = "i:" // canonical address of the claimant
+	byLegacy   = "l:" // the alias as it is spelled
+	byChannel  = "c:" // canonical form of the alias
+)
+
+var aliasLog = store.Key{Kind: store.Aliases}
+
+var aliasProjection = store.Projection{Name: "alias", Version: 2, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
+	c, err := parseClaim(line)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	return []string{byInstance + string(c.instance), byLegacy + c.legacy, byChannel + address.Canonical(c.legacy)}, 0, nil, nil
+}}
+
+func parseClaim(line []byte) (claim, error) {
+	var v [3][]byte
+	canonjson.Pick(line, []string{"instance", "legacyInstance", "at"}, v[:])
+	inst, ok1 := canonjson.String(v[0])
+	legacy, ok2 := canonjson.String(v[1])
+	at, ok3 := canonjson.String(v[2])
+	if !ok1 || !ok2 || !ok3 || inst == "" || address.Check(legacy) != nil {
+		return claim{}, fmt.Errorf("is no alias")
+	}
+	if whose, _, _ := strings.Cut(legacy, "~"); address.Instance(whose).Perennial() {
+		return claim{}, fmt.Errorf("gives away the mailbox of an agent")
+	}
+	return claim{address.Instance(address.Canonical(inst)), legacy, at}, nil
+}
+
+// claims returns the lines with a key, oldest first.
+func (m *Mailbox) claims(ctx context.Context, key string) ([]claim, error) {
+	var out []claim
+	for line, err := range store.FindIn(ctx, m.s, aliasLog, &aliasProjection, key) {
+		if err != nil {
+			return nil, fmt.Errorf("read aliases: %w", err)
+		}
+		if c, err := parseClaim(line.Data); err == nil {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// Claimed tells whether an address is an alias that somebody has claimed, in any spelling.
+func (m *Mailbox) Claimed(ctx context.Context, alias address.Instance) (bool, error) {
+	all, err := m.claims(ctx, byChannel+string(alias.Canonical()))
+	return len(all) > 0, err
+}
+
+// owner returns who claimed an alias first: the smallest time as a string, of equal ones the first line.
+func (m *Mailbox) owner(ctx context.Context, legacy string) (address.Instance, error) {
+	all, err := m.claims(ctx, byLegacy+legacy)
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	first := all[0]
+	for _, c := range all[1:] {
+		if c.at < first.at {
+			first = c
+		}
+	}
+	return first.instance, nil
+}

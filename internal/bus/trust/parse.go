@@ -1,0 +1,72 @@
+package trust
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"slices"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+)
+
+// parse folds the lines of the file.
+func (p *Pins) parse(data []byte) {
+	p.all, p.bound, p.lines, p.damaged = map[address.Instance]Pin{}, map[address.Instance][]Pin{}, 0, nil
+	number, bad := 0, 0
+	for rest := data; len(rest) > 0; {
+		var one []byte
+		one, rest, _ = bytes.Cut(rest, []byte{'\n'})
+		number++
+		if len(bytes.TrimSpace(one)) == 0 {
+			continue
+		}
+		p.lines++
+		pin, forgotten, ok := record(one)
+		switch {
+		case !ok:
+			if bad++; bad <= maxDamaged {
+				p.damaged = append(p.damaged, fmt.Sprintf("line %d of %s is no record", number, p.path))
+			}
+		case forgotten:
+			delete(p.all, pin.Instance)
+			delete(p.bound, pin.Instance)
+		default:
+			p.all[pin.Instance] = pin
+			if all := p.bound[pin.Instance]; pin.By == ByPerson && !slices.ContainsFunc(all, func(o Pin) bool { return o.Key == pin.Key }) {
+				p.bound[pin.Instance] = append(all, pin)
+			}
+		}
+	}
+	if bad > maxDamaged {
+		p.damaged = append(p.damaged, fmt.Sprintf("%d more lines of %s are no records", bad-maxDamaged, p.path))
+	}
+}
+
+// record reads one line.
+func record(one []byte) (pin Pin, forgotten, ok bool) {
+	var v [5][]byte
+	if !canonjson.Valid(one) || !canonjson.Pick(one, []string{"instance", "key", "by", "at", "forgotten"}, v[:]) {
+		return pin, false, false
+	}
+	who, _ := canonjson.String(v[0])
+	if who == "" {
+		return pin, false, false
+	}
+	pin.Instance = address.Instance(who).Canonical()
+	if at, ok := canonjson.String(v[3]); ok {
+		pin.At, _ = envelope.ParseTime(at)
+	}
+	if gone, _ := canonjson.Bool(v[4]); gone {
+		return pin, true, true
+	}
+	pin.By, _ = canonjson.String(v[2])
+	text, _ := canonjson.String(v[1])
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) != len(pin.Key) {
+		return pin, false, false
+	}
+	copy(pin.Key[:], key)
+	return pin, false, true
+}

@@ -1,0 +1,301 @@
+package trust
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/platform/filelock"
+)
+
+const (
+	// maxPins bounds what is read of the file: some 20,000 agents.
+	maxPins = 4 << 20
+	// compactAt is the size from which a write leaves out lines that say nothing any more.
+	compactAt = 256 << 10
+	// maxDamaged is how many damaged lines are named.
+	maxDamaged = 20
+
+	pinsPerm   fs.FileMode = 0o600
+	folderPerm fs.FileMode = 0o700
+	lockName               = ".pins.lock"
+)
+
+// ErrPinned reports that an agent has another pin already.
+var ErrPinned = errors.New("another key is pinned")
+
+// How a key came to be pinned.
+const (
+	FirstContact = "first contact" // it was the first that an envelope of the agent verified under
+	ByPerson     = "person"        // a person said so
+)
+
+// A Pin is the key that an agent is accepted with.
+type Pin struct {
+	Instance address.Instance // canonical
+	Key      signature.Public
+	At       time.Time
+	By       string // FirstContact or ByPerson
+}
+
+// Pins is one user's memory of keys: a file of lines, of which the last one on an agent counts.
+//
+//	{"instance":"claude:api:3f2a9c01b7de","key":"16x7bq…","by":"first contact","at":"2026-03-01T10:04:00.000Z"}
+//	{"instance":"claude:api:3f2a9c01b7de","forgotten":true,"at":"2026-03-02T09:00:00.000Z"}
+//
+// It is read when it is first asked for, and again when it has changed. Programs of ours that write at the same time queue
+// on a lock. All methods are safe for concurrent use.
+type Pins struct {
+	path string
+
+	mu      sync.Mutex // guards the rest; held while the file is read or written, never while calling out
+	read    bool
+	seen    atomicfile.Info
+	all     map[address.Instance]Pin
+	bound   map[address.Instance][]Pin // those that a person has said, also where another one came after
+	lines   int
+	damaged []string
+	err     error
+}
+
+// OpenPins returns the pins in the file at path, which need not exist. Nothing is read yet.
+func OpenPins(path string) *Pins { return &Pins{path: path} }
+
+// Get returns the keys that are pinned for an agent, and false when there are none. When the pins cannot be read there are
+// none either, and Err says why: nothing may be pinned, or called verified, then.
+func (p *Pins) Get(i address.Instance) ([]signature.Public, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh()
+	pin, ok := p.all[i.Canonical()]
+	if !ok {
+		return nil, false
+	}
+	return []signature.Public{pin.Key}, true
+}
+
+// All returns all pins, ordered by agent.
+func (p *Pins) All() []Pin {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh()
+	return p.sorted()
+}
+
+func (p *Pins) sorted() []Pin {
+	all := make([]Pin, 0, len(p.all))
+	for _, pin := range p.all {
+		all = append(all, pin)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Instance < all[j].Instance })
+	return all
+}
+
+// Bound returns the keys that a person has ever said to be those of an agent or person, since the last time that they were forgotten. What
+// was signed under an earlier one of them remains theirs.
+func (p *Pins) Bound(i address.Instance) (all []signature.Public) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh()
+	for _, pin := range p.bound[i.Canonical()] {
+		all = append(all, pin.Key)
+	}
+	return all
+}
+
+// Err returns why the pins could not be read.
+func (p *Pins) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh()
+	return p.err
+}
+
+// Damaged names lines of the file that are no records, and were skipped: an agent may have lost its pin with one.
+func (p *Pins) Damaged() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh()
+	return slices.Clone(p.damaged)
+}
+
+// Pin remembers the key of an agent that has none yet. The same key again is no error; another one is ErrPinned.
+func (p *Pins) Pin(i address.Instance, key signature.Public, now time.Time) error {
+	return p.change("pin key of "+string(i), func() ([]byte, error) {
+		if old, ok := p.all[i.Canonical()]; ok {
+			if old.Key == key {
+				return nil, nil
+			}
+			return nil, fmt.Errorf("%w: %s, not %s", ErrPinned, old.Key.Short(), key.Short())
+		}
+		return line(Pin{i.Canonical(), key, now, FirstContact}), nil
+	})
+}
+
+// Trust makes key the pin of an agent, whatever it was. It is for the word of a person.
+func (p *Pins) Trust(i address.Instance, key signature.Public, now time.Time) error {
+	return p.change("trust key of "+string(i), func() ([]byte, error) {
+		if old, ok := p.all[i.Canonical()]; ok && old.Key == key && old.By == ByPerson {
+			return nil, nil
+		}
+		return line(Pin{i.Canonical(), key, now, ByPerson}), nil
+	})
+}
+
+// Forget removes the pin of an agent: its next signed envelope has a new key. It reports whether there was one.
+func (p *Pins) Forget(i address.Instance, now time.Time) (was bool, err error) {
+	err = p.change("forget key of "+string(i), func() ([]byte, error) {
+		if _, was = p.all[i.Canonical()]; !was {
+			return nil, nil
+		}
+		var o canonjson.Object
+		o.Str("instance", string(i.Canonical()))
+		o.Bool("forgotten", true)
+		o.Str("at", envelope.Stamp(now))
+		return append(o.Bytes(), '\n'), nil
+	})
+	return was, err
+}
+
+func line(pin Pin) []byte {
+	var o canonjson.Object
+	o.Str("instance", string(pin.Instance))
+	o.Str("key", base64.StdEncoding.EncodeToString(pin.Key[:]))
+	o.Str("by", pin.By)
+	o.Str("at", envelope.Stamp(pin.At))
+	return append(o.Bytes(), '\n')
+}
+
+// change adds the line that decide returns, judged on the file as it is under the lock. No line means no change.
+func (p *Pins) change(what string, decide func() ([]byte, error)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.locked(decide); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+func (p *Pins) locked(decide func() ([]byte, error)) error {
+	folder := filepath.Dir(p.path)
+	if err := os.MkdirAll(folder, folderPerm); err != nil {
+		return err
+	}
+	dir, err := atomicfile.OpenDir(folder)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(context.Background(), dir.FD(), folder, filelock.Options{Kernel: lockName})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Release() }() // the pins are written: a lock that cannot be given back ends with the process
+	p.refresh()
+	if p.err != nil {
+		return p.err
+	}
+	add, err := decide()
+	if err != nil || add == nil {
+		return err
+	}
+	p.read = false // whatever happens now, look again
+	return p.write(dir, add)
+}
+
+// write adds a line and syncs it. A large file of which most lines are superseded is written anew, unless lines of it are
+// damaged: these are for a person to look at.
+func (p *Pins) write(dir *atomicfile.Dir, add []byte) error {
+	name := filepath.Base(p.path)
+	if p.seen.Size > compactAt && p.lines > 2*p.needed() && len(p.damaged) == 0 {
+		var data []byte
+		for _, pin := range p.sorted() {
+			for _, earlier := range p.bound[pin.Instance] {
+				data = append(data, line(earlier)...)
+			}
+			data = append(data, line(pin)...)
+		}
+		return dir.Replace(name, append(data, add...), pinsPerm, true)
+	}
+	if p.seen.Size+int64(len(add)) > maxPins {
+		return fmt.Errorf("%s is full: it has %d bytes", p.path, p.seen.Size)
+	}
+	f, info, made, err := dir.Append(name, maxPins)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info.Size > 0 {
+		var last [1]byte
+		if _, err := f.Pread(last[:], info.Size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' { // a crash cut the last line off: it ends here, and is reported as damaged
+			add = append([]byte{'\n'}, add...)
+		}
+	}
+	if _, err := f.Append(add); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil || !made {
+		return err
+	}
+	return dir.Sync()
+}
+
+// needed is how many lines say something.
+func (p *Pins) needed() int {
+	n := len(p.all)
+	for _, some := range p.bound {
+		n += len(some)
+	}
+	return n
+}
+
+// refresh reads the file if it is not the one that was read last.
+func (p *Pins) refresh() {
+	dir, err := atomicfile.OpenDir(filepath.Dir(p.path))
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	defer dir.Close()
+	name := filepath.Base(p.path)
+	if now, err := dir.Stat(name); p.read && err == nil && now == p.seen {
+		return
+	}
+	data, info, err := dir.Read(name, maxPins)
+	if err == nil && info.Mode&0o022 != 0 {
+		err = fmt.Errorf("others may write %s: type chmod 600 '%s'", p.path, p.path)
+	}
+	if err == nil && int(info.UID) != os.Geteuid() {
+		err = fmt.Errorf("%s belongs to user %d", p.path, info.UID)
+	}
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	p.parse(data)
+	p.read, p.seen, p.err = !info.Unstable, info, nil
+}
+
+// fail forgets what was known: a missing file has no pins, and one that cannot be trusted gives none.
+func (p *Pins) fail(err error) {
+	p.read, p.seen, p.all, p.bound, p.lines, p.damaged, p.err = false, atomicfile.Info{}, nil, nil, 0, nil, nil
+	if !errors.Is(err, fs.ErrNotExist) {
+		p.err = fmt.Errorf("read pins: %w", err)
+	}
+}

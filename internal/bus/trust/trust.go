@@ -1,0 +1,169 @@
+// Package trust says in one of five words how far an envelope can be believed to be from whom it says, and remembers for one
+// user which key each agent was first met with.
+//
+// A registry says which keys an agent has, but everybody who can write the bus can write the registry. A pin is the user's
+// own memory: it lies in the user's state folder, never on a bus. The first key that an envelope of an agent verifies under
+// is pinned by the caller; from then on another key, registered or not, is not accepted until a person has said so. A key
+// that was revoked is not accepted, pinned or not: whoever could forge the revocation can silence an agent, and not speak
+// for it.
+//
+// The judgement is a pure function. It is made at each look, because pins and keys change while envelopes do not.
+package trust
+
+import (
+	"fmt"
+	"slices"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+)
+
+// A Word is what a reader is told of an envelope's origin. The zero Word is no verdict.
+type Word uint8
+
+// The words.
+const (
+	_ Word = iota
+	// Verified: a signature of the sender verifies under a pinned key.
+	Verified
+	// NewKey: it verifies under a registered key, and the sender has no pin yet. The caller pins it.
+	NewKey
+	// KeyChanged: it verifies under a registered key, and another one is pinned.
+	KeyChanged
+	// Unsigned: there is no signature at all.
+	Unsigned
+	// BadSignature: there is a signature, and none that proves anything.
+	BadSignature
+)
+
+var words = [...]string{"no verdict", "verified", "new key", "key changed", "unsigned", "bad signature"}
+
+func (w Word) String() string {
+	if int(w) >= len(words) {
+		return words[0]
+	}
+	return words[w]
+}
+
+// A Verdict is a word with what led to it.
+type Verdict struct {
+	Word Word
+	// Key is the key that a signature of the sender verified under; the zero key when there is none.
+	Key signature.Public
+	// Detail is the reason for people, "" where the word says it all. It holds no text of the sender.
+	Detail string
+	// RoleNotRegistered is for the caller to set, from the function of that name: Judge is not told of roles.
+	RoleNotRegistered bool
+	// Gone: the sender was taken out of service, whatever its signature is worth.
+	Gone bool
+}
+
+// Keys is what there is to know of a sender's keys: those the registry has as active and as revoked, and those that the user
+// has pinned. Of a sender that is Gone none counts.
+type Keys struct {
+	Active, Revoked, Pins []signature.Public
+	Gone                  bool
+}
+
+// MaxKeys is how many keys of a sender are tried. An agent has one, or a few after it was given new ones; without a limit who
+// can write the registry could cost each reader minutes of verifying. A signature under a key beyond it is a bad one.
+const MaxKeys = 64
+
+// All returns every key that can decide a verdict, each once, in the order in which they are tried, and at most MaxKeys. It is
+// what an index of verified envelopes is made with.
+func (k Keys) All() []signature.Public {
+	all := make([]signature.Public, 0, min(len(k.Pins)+len(k.Active)+len(k.Revoked), MaxKeys))
+	for _, list := range [][]signature.Public{k.Pins, k.Active, k.Revoked} {
+		for _, key := range list {
+			if len(all) == MaxKeys {
+				return all
+			}
+			if !slices.Contains(all, key) {
+				all = append(all, key)
+			}
+		}
+	}
+	return all
+}
+
+// Judge reads the signatures of an envelope whose sender has these keys.
+func Judge(e *envelope.Envelope, active, revoked, pins []signature.Public) Verdict {
+	return Keys{Active: active, Revoked: revoked, Pins: pins}.Judge(e)
+}
+
+// uncovered is the verdict on an envelope with members that no signature covers.
+var uncovered = Verdict{Word: BadSignature, Detail: "a signature cannot cover all of it"}
+
+// Judge is the function of that name for these keys.
+func (k Keys) Judge(e *envelope.Envelope) Verdict {
+	if len(e.Signatures) > 0 && canonjson.Check(e.Raw) != nil {
+		return k.over(uncovered)
+	}
+	key, _ := e.VerifiedBy(k.All())
+	return k.Rate(len(e.Signatures), len(e.Own()), key)
+}
+
+// JudgeSummary judges a row of a list. It reports false when the row was made with other keys, or with none: then the
+// envelope has to be read.
+func JudgeSummary(s *envelope.Summary, k Keys) (Verdict, bool) {
+	switch {
+	case s.Signed == 0:
+		return k.over(Verdict{Word: Unsigned}), true
+	case !s.Whole:
+		return k.over(uncovered), true
+	case s.Own > 0 && s.KeySet != envelope.KeySet(k.All()):
+		return Verdict{}, false
+	}
+	return k.Rate(s.Signed, s.Own, s.VerifiedBy), true
+}
+
+// Rate finds the word for an envelope with so many signatures, so many of them by its actor, of which one verified under key;
+// the zero key when none did.
+func (k Keys) Rate(signed, own int, key signature.Public) Verdict {
+	return k.over(k.rate(signed, own, key))
+}
+
+// over has a verdict say that the sender is gone, if it is.
+func (k Keys) over(v Verdict) Verdict {
+	if v.Gone = k.Gone; v.Gone && v.Word != Unsigned {
+		v.Word, v.Detail = BadSignature, "its sender was taken out of service"
+	}
+	return v
+}
+
+func (k Keys) rate(signed, own int, key signature.Public) Verdict {
+	v := Verdict{Word: BadSignature, Key: key}
+	none := key == signature.Public{}
+	switch {
+	case signed == 0:
+		return Verdict{Word: Unsigned}
+	case own == 0:
+		v.Detail = "signed, but not by the sender it names"
+	case none && len(k.Active)+len(k.Revoked)+len(k.Pins) == 0:
+		v.Detail = "signed, but no key of the sender is known"
+	case none:
+		v.Detail = "it fits no key of the sender"
+	case slices.Contains(k.Revoked, key):
+		v.Detail = fmt.Sprintf("made with the key %s, which was revoked", key.Short())
+	case slices.Contains(k.Pins, key):
+		v.Word = Verified
+		if !slices.Contains(k.Active, key) {
+			v.Detail = fmt.Sprintf("the pinned key %s is not registered", key.Short())
+		}
+	case !slices.Contains(k.Active, key):
+		v.Key, v.Detail = signature.Public{}, "it fits no key of the sender"
+	case len(k.Pins) == 0:
+		v.Word, v.Detail = NewKey, fmt.Sprintf("first seen with the key %s", key.Short())
+	default:
+		v.Word = KeyChanged
+		v.Detail = fmt.Sprintf("the pinned key is %s, this one is %s", k.Pins[0].Short(), key.Short())
+	}
+	return v
+}
+
+// RoleNotRegistered reports whether an envelope claims a role that the registration of its sender does not have. A sender
+// without a registration has none.
+func RoleNotRegistered(claimed string, registered []string) bool {
+	return !slices.Contains(registered, claimed)
+}

@@ -1,0 +1,337 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"tutti/internal/comms/machines"
+	"tutti/internal/comms/protocol"
+)
+
+// DefaultRetries is how often a delivery to another machine is tried again; MaxRetries is the most that can be asked for.
+const (
+	DefaultRetries = 3
+	MaxRetries     = 20
+)
+
+// A Letter is a draft, where it goes, and how.
+type Letter struct {
+	Destination string // machine.project
+	Path        string // of the draft
+	Text        []byte // the draft itself, instead of Path
+
+	Sender  string  // slug, see Office.Sender
+	Project Project // that sends; without a path it keeps its records under the slug alone
+	Dir     string  // whose git settings may name the key
+
+	Key           string // signs; "": GPG_USER, git, the first key of the ring
+	NoSign        bool   // for tests
+	Restamp       bool   // TIMESTAMP becomes now
+	KeepTimestamp bool   // TIMESTAMP may be old
+	NoEnvelope    bool   // FROM and TO are not added
+	Fallback      bool   // an unknown machine is this one
+	QueueOnHalt   bool   // a progress that meets the halt switch is kept as a bundle
+	DryRun        bool   // everything up to the signature, and nothing is written
+	Retries       int    // on another machine; below zero: none
+}
+
+// Sender says under which name and for which project somebody sends. The first that says something decides: the name that was asked
+// for, the environment (CROSS_AGENT_FROM), the project that dir lies in, the settings, the name of the machine.
+func (o *Office) Sender(asked, env, dir, setting string) (slug string, p Project, err error) {
+	at, inProject := o.ProjectAt(dir)
+	for i, name := range []string{asked, env, at.Name, setting, o.Machine()} {
+		slug, ok := protocol.Slugify(name)
+		switch {
+		case !ok && name != "" && i < 2: // somebody has said so
+			return "", p, fmt.Errorf("sender %q: nothing in it can stand in the name of a sender", name)
+		case !ok:
+			continue
+		case inProject && at.Slug() == slug:
+			return slug, at, nil
+		}
+		if p, ok := o.BySlug(slug); ok {
+			return slug, p, nil
+		}
+		return slug, Project{Name: slug}, nil
+	}
+	return "", p, errors.New("nothing names the sender")
+}
+
+// Send delivers a letter. The error is a *SendError: Fault is the exit status, and if it has a Bundle the message is kept.
+func (o *Office) Send(ctx context.Context, l Letter) (*Sent, error) {
+	s, err := o.send(ctx, l)
+	if err != nil {
+		return s, sendError(err)
+	}
+	return s, nil
+}
+
+func (o *Office) send(ctx context.Context, l Letter) (*Sent, error) {
+	halted := o.halted("send to " + l.Destination)
+	if halted != nil && !l.QueueOnHalt {
+		return nil, halted
+	}
+	s, err := o.sendOrQueue(ctx, l, halted)
+	if e := sendError(err); halted != nil && e != nil && e.Fault != Halted {
+		// The switch comes first, whatever else is wrong.
+		return nil, &SendError{Fault: Halted, Code: CodeHalted, Err: errors.Join(halted, err)}
+	}
+	return s, err
+}
+
+// sendOrQueue sends a letter, or keeps it while halted says that the switch is on.
+func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent, error) {
+	s := &Sent{Sender: l.Sender, DryRun: l.DryRun}
+	to, err := o.destination(l, s)
+	if err != nil {
+		return nil, err
+	}
+	if !to.where.Local && o.away == nil {
+		return nil, general(CodeIO, ErrHereOnly)
+	}
+	out, err := o.prepare(ctx, l, to, s)
+	if err != nil {
+		return nil, err
+	}
+	if halted != nil && (out.Message.Type != protocol.Progress || l.DryRun) {
+		return nil, halted
+	}
+	parcel := Parcel{Name: out.Name, Message: out.Text}
+	if l.DryRun {
+		return s, nil
+	}
+	if !l.NoSign {
+		if parcel.Signature, err = o.sign(ctx, l, out.Text, s); err != nil {
+			return nil, err
+		}
+	}
+	return o.deliver(ctx, l, to, parcel, s, halted)
+}
+
+// A target is where a letter goes.
+type target struct {
+	address protocol.Address // as FROM and TO have it
+	aliases []string         // further names of the machine
+	local   Project          // with a path, when it is on this machine
+	seen    *[]string        // names of the entries of its mailbox, once somebody has looked
+	where   machines.Where
+}
+
+// destination resolves the address of a letter. A broken list of peers keeps nobody from writing to this machine.
+func (o *Office) destination(l Letter, s *Sent) (target, error) {
+	t, warnings, err := o.resolve(l.Destination, l.Fallback)
+	if err != nil {
+		return t, err
+	}
+	s.Destination = t.address.String()
+	for _, w := range warnings {
+		s.warn(w[0], w[1])
+	}
+	return t, nil
+}
+
+func (o *Office) resolve(address string, fallback bool) (t target, warnings [][2]string, err error) {
+	peers, broken := o.peers()
+	me := machines.Local{Hostname: o.Host}
+	w, err := machines.Resolve(address, me, peers, fallback || o.Fallback)
+	if broken != nil {
+		if err != nil || !w.Local || w.Guessed {
+			return t, nil, broken
+		}
+		warnings = append(warnings, [2]string{WarnPeersBroken, broken.Error()})
+	}
+	if err != nil {
+		return t, nil, err
+	}
+	t = target{where: w, address: protocol.Address{Machine: w.Peer.Name, Project: w.Project}, aliases: []string{w.Machine}}
+	if !w.Local {
+		return t, warnings, nil
+	}
+	if w.Guessed {
+		warnings = append(warnings, [2]string{WarnGuessed, "no machine is called " + w.Machine + "; it is taken for this one"})
+	}
+	t.address.Machine, t.aliases = o.Machine(), append(me.Names(), w.Machine)
+	t.seen = new([]string)
+	t.local, err = o.Project(w.Project)
+	return t, warnings, err
+}
+
+// prepare reads the draft and makes a message of it.
+func (o *Office) prepare(ctx context.Context, l Letter, to target, s *Sent) (protocol.Outgoing, error) {
+	draft := l.Text
+	if draft == nil {
+		var err error
+		if draft, err = readDraft(l.Path, o.maxMessage()); err != nil {
+			return protocol.Outgoing{}, &SendError{Fault: BadDraft, Code: CodeDraft, Err: err}
+		}
+	}
+	project := l.Sender
+	// A receiver takes no FROM that is no address, and a folder may have a name that none can have.
+	if l.Project.Path != "" && l.Project.Slug() == l.Sender && machines.ValidProject(l.Project.Name) {
+		project = l.Project.Name
+	}
+	out, problems := protocol.Prepare(protocol.Draft{
+		Text: draft, Sender: l.Sender, Now: o.now(),
+		From: protocol.Address{Machine: o.Machine(), Project: project}, To: to.address, ToMachines: to.aliases,
+		Restamp: l.Restamp, KeepTimestamp: l.KeepTimestamp, NoEnvelope: l.NoEnvelope,
+		State: func(id string) protocol.State { return o.stateFor(ctx, l, to, id, s) },
+	})
+	if len(problems) == 0 && len(out.Text) > o.maxMessage() {
+		problems = append(problems, protocol.Problem{
+			Code: protocol.CodeTooLarge, Detail: fmt.Sprintf("the message has %d bytes, and %d is the limit", len(out.Text), o.maxMessage()),
+		})
+	}
+	if len(problems) > 0 {
+		return out, &DraftError{problems}
+	}
+	s.Name, s.SHA256, s.Message, s.Advice = out.Name, out.SHA256, out.Message, out.Advice
+	s.Warnings = append(s.Warnings, out.Warnings...)
+	return out, nil
+}
+
+// stateFor is how the conversation stands. Whatever of it cannot be read is not known: the rules that rest on it are milder then.
+func (o *Office) stateFor(ctx context.Context, l Letter, to target, id string, s *Sent) protocol.State {
+	v, err := o.view(ctx, l.Project, l.Sender, id, to, l.NoSign)
+	if err != nil {
+		s.warn(WarnOneSided, "the conversation could not be read as a whole: "+err.Error())
+	}
+	return v.State
+}
+
+func readDraft(path string, limit int) ([]byte, error) {
+	data, _, err := readPlain(path, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read draft: %w", err)
+	}
+	return data, nil
+}
+
+// readPlain reads a plain file that the user names, or that has its fixed place; links to it are the user's. What is no plain file
+// is not waited for.
+func readPlain(path string, limit int) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%s: is no plain file", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err == nil && len(data) > limit {
+		err = fmt.Errorf("%s: is larger than %d bytes", path, limit)
+	}
+	return data, info, err
+}
+
+// deliver brings the signed message to its place and writes it into the record of sends.
+func (o *Office) deliver(ctx context.Context, l Letter, to target, p Parcel, s *Sent, halted error) (*Sent, error) {
+	bundle := Bundle{
+		Destination: s.Destination, From: l.Sender, Project: l.Project.Path, Name: p.Name, SHA256: s.SHA256, Key: s.Key,
+		Cause: CauseSending,
+	}
+	var err error
+	switch {
+	case halted != nil:
+		err = o.queue(ctx, bundle, p, halted, 0)
+	case to.local.Path != "":
+		err = o.deliverHere(ctx, to, p, s)
+		if fault := sendError(err); fault != nil && fault.Fault == Halted {
+			err = o.queue(ctx, bundle, p, err, 1)
+		}
+	default:
+		if err = o.away.deliver(o, ctx, l, to, bundle, p, s); err == nil {
+			return s, nil // and recorded
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.record(ctx, l.Project, s)
+	return s, nil
+}
+
+// queue keeps a message that the halt switch has stopped, and returns the error that says so.
+func (o *Office) queue(ctx context.Context, b Bundle, p Parcel, halted error, tries int) error {
+	e := sendError(halted)
+	h, err := o.keep(ctx, b, p)
+	if err != nil {
+		e.Err = errors.Join(e.Err, err)
+		return e
+	}
+	defer h.release()
+	e.Bundle = h.ID
+	if err := h.note(CauseHalted, tries, halted); err != nil {
+		e.Err = errors.Join(e.Err, err)
+	}
+	return e
+}
+
+// tidy looks at a mailbox before something is put into it.
+func (o *Office) tidy(b *Mailbox, to target, s *Sent) {
+	if b.Wide {
+		s.warn(WarnMailboxWide, "others than you can look into "+o.Shown(b.Path())+": chmod 700")
+	}
+	if *to.seen == nil {
+		s.Swept, _ = b.Sweep() // what is left is harmless
+	} else {
+		s.Swept, _ = b.sweep(*to.seen)
+	}
+}
+
+// deliverHere delivers into a mailbox of this machine.
+func (o *Office) deliverHere(ctx context.Context, to target, p Parcel, s *Sent) error {
+	b, err := o.MakeMailbox(to.local)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	o.tidy(b, to, s)
+	s.Path = filepath.Join(to.local.MailboxPath(), p.Name)
+	s.Already, err = b.Deliver(ctx, p, func() error { return o.halted("send " + p.Name) })
+	return err
+}
+
+// settle records what a bundle has kept as delivered, and removes the bundle. In this order: who is killed in between sends again, finds the
+// message there, and records it; the other way it would be delivered and nobody here would know.
+func (o *Office) settle(ctx context.Context, h *held, s *Sent) {
+	o.record(ctx, h.project(), s)
+	if err := h.drop(); err != nil {
+		s.warn(WarnBundleLeft, err.Error())
+	}
+}
+
+func causeOf(e *SendError) Cause {
+	switch {
+	case e.Fault == Halted:
+		return CauseHalted
+	case e.Code == CodeInterrupted:
+		return CauseInterrupted
+	case e.Code == CodeUndelivered:
+		return CauseUnreachable
+	}
+	return CauseRefused
+}
+
+// record writes what was delivered into the record of sends. The message is out: nothing here is a failure of the send.
+func (o *Office) record(ctx context.Context, p Project, s *Sent) {
+	m := s.Message
+	err := o.Sent(p).Add(context.WithoutCancel(ctx), SentEntry{
+		Time: o.now(), Name: s.Name, To: s.Destination, Conversation: m.Conversation, Sequence: m.Sequence, SHA256: s.SHA256,
+		Type: string(m.Type), Timestamp: m.Timestamp, ReleaseStatus: m.ReleaseStatus, InReplyTo: m.InReplyTo, Pushback: m.Response,
+		Title: m.Title, Key: s.Key,
+	})
+	if err != nil {
+		s.warn(WarnSentRecord, err.Error())
+	}
+}

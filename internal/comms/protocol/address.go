@@ -1,0 +1,14 @@
+package protocol
+
+import "tutti/internal/comms/machines"
+
+// An Address is a project on a machine, as FROM and TO name it. What a machine is called is a matter of who calls it.
+type Address struct{ Machine, Project string }
+
+// ParseAddress reads an address as package machine does. False: it is none.
+func ParseAddress(s string) (Address, bool) {
+	m, project, err := machines.Split(s)
+	return Address{m, project}, err == nil
+}
+
+func (a Address) String() string { return a.Machine + "." + a.Project }

@@ -1,0 +1,158 @@
+// Package termsafe makes text from anywhere fit to be shown: to people on a terminal, to models in what they read.
+//
+// What it lets through moves no cursor, turns no reading direction and hides nothing. It knows nothing of widths and colours.
+package termsafe
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Clean makes text from anywhere fit to be shown on one line of a terminal. Control characters, marks that turn the
+// reading direction, line separators, invisible fillers and tag characters are removed, so that no peer can move the
+// cursor, colour the screen or disguise a name; bytes that are no UTF-8 become the replacement character.
+func Clean(s string) string {
+	if Printable(s) {
+		return s
+	}
+	return cleanSlow(s, false)
+}
+
+// CleanBlock is Clean for text of several lines: line feeds stay and a tab becomes four blanks.
+func CleanBlock(s string) string {
+	if Printable(s) {
+		return s
+	}
+	return cleanSlow(s, true)
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// Printable tells whether there are only the characters from blank to tilde, which most texts that are shown consist of.
+func Printable(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		// A byte below blank, DEL, or one above ASCII sets its high bit in one of the three. Nothing carries from one
+		// byte to the next unless there is such a byte.
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if (w|(w-ones*0x20)|(w+ones))&highs != 0 {
+			return false
+		}
+	}
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func cleanSlow(s string, block bool) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range s { // bad bytes come out as U+FFFD
+		switch {
+		case block && r == '\n':
+			b.WriteByte('\n')
+		case block && r == '\t':
+			b.WriteString("    ")
+		case !Unsafe(r):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// Unsafe tells which characters are never shown.
+func Unsafe(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r <= 0x9f: // C0, DEL, C1
+		return true
+	case r < 0xad:
+		return false
+	case r == 0xad, r == 0x61c, r == 0x180e, r == 0xfeff: // soft hyphen, Arabic letter mark, vowel separator, BOM
+		return true
+	case r >= 0x200b && r <= 0x200c, r == 0x200e, r == 0x200f: // zero width space and non-joiner, direction marks
+		return true
+	case r >= 0x2028 && r <= 0x202e: // line and paragraph separator, embeddings and overrides
+		return true
+	case r >= 0x2060 && r <= 0x206f: // word joiner, invisible operators, isolates, deprecated format marks
+		return true
+	case r >= 0xfff9 && r <= 0xfffb: // interlinear annotation
+		return true
+	case r >= 0xe0000 && r <= 0xe0fff: // tags and the second block of variation selectors
+		return true
+	}
+	return false
+}
+
+// Head returns at most n bytes from the beginning of a text and cuts no character. A negative n means all.
+func Head(s string, n int) string {
+	if n < 0 || len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Cut is the beginning of a text, of at most so many bytes and without half a character at its end. What was cut shows.
+func Cut(s string, most int) string {
+	const more = "…"
+	if len(s) <= most {
+		return s
+	}
+	return Head(s, max(0, most-len(more))) + more
+}
+
+// Ago writes a past time as people say it: "3 min ago".
+func Ago(d time.Duration) string {
+	n, unit := AgoIn(d)
+	if n < 0 {
+		return "just now"
+	}
+	return strconv.Itoa(n) + unit
+}
+
+// AgoIn is Ago in parts. A negative number: the time is none that is past.
+func AgoIn(d time.Duration) (n int, unit string) {
+	switch {
+	case d < 0:
+		return -1, ""
+	case d < time.Minute:
+		return int(d / time.Second), " s ago"
+	case d < time.Hour:
+		return int(d / time.Minute), " min ago"
+	case d < 48*time.Hour:
+		return int(d / time.Hour), " h ago"
+	}
+	return int(d / (24 * time.Hour)), " days ago"
+}
+
+// Duration is a time for people, without what is zero at its end: 1m and not 1m0s.
+func Duration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// Word writes a word so that it can be pasted into a shell. What it quotes is not made fit to be shown.
+func Word(s string) string {
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=~", r))
+	}) < 0 && s[0] != '~' && s[0] != '-' {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

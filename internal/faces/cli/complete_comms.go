@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/machines"
+	"tutti/internal/comms/overview"
+)
+
+// onComms offers what the conversations between projects have names for. What cannot be read is offered by nobody.
+func (k *completer) onComms(what Source) {
+	o, _, err := k.c.App.Office()
+	if err != nil {
+		return
+	}
+	switch what {
+	case Destinations:
+		k.projects(o, "local.")
+		peers, _ := machines.ReadPeers(o.PeersPath())
+		for _, p := range peers.List {
+			k.say(p.Name+".", "projects of "+Clean(p.Host))
+		}
+	case Projects:
+		k.projects(o, "")
+	case Bundles, Conversations:
+		if k.c.comms != nil {
+			k.c.comms.offer(k, o, what)
+		} else {
+			_ = k.c.toHeavy() // if that fails, nobody is offered
+		}
+	}
+}
+
+// offerComms offers what is read from the records and mailboxes.
+func offerComms(k *completer, o *exchange.Office, what Source) {
+	switch what {
+	case Bundles:
+		bundles, _ := o.Bundles()
+		for i := range bundles[:min(len(bundles), maxOffered)] {
+			k.say(bundles[i].ID, "to "+Clean(bundles[i].Destination))
+		}
+	case Conversations:
+		k.conversations(o)
+	}
+}
+
+func (k *completer) projects(o *exchange.Office, prefix string) {
+	all, _ := o.Projects()
+	for _, p := range all[:min(len(all), maxOffered)] {
+		if Clean(p.Name) == p.Name && (prefix == "" || machines.ValidProject(p.Name)) {
+			k.say(prefix+p.Name, Clean(k.c.App.Shown(p.Path)))
+		}
+	}
+}
+
+// conversations offers those of the project that the shell is in, the open ones first.
+func (k *completer) conversations(o *exchange.Office) {
+	here, ok := o.ProjectAt(k.c.App.WorkDir())
+	if !ok {
+		return
+	}
+	cache, err := k.c.App.CacheDir()
+	if err != nil {
+		cache = ""
+	}
+	s, err := overview.Look(k.ctx, overview.Options{Office: o, Only: here.Name, Cache: cache})
+	if err != nil {
+		return
+	}
+	n := 0
+	for _, p := range s.Projects {
+		for i := range p.Conversations {
+			if n++; n > maxOffered {
+				return
+			}
+			k.say(p.Conversations[i].ID, Clean(p.Conversations[i].Line()))
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+)
+
+// runConnect finds or makes the identity of an agent, and the bus if there is none.
+func runConnect(ctx context.Context, c *Call) error { return connectAgent(ctx, c, nil) }
+
+// connectSays tells whether connect prints text under tutti. Only the heavy program reads the settings of agent CLIs, which the text
+// is about.
+func connectSays(c *Call) bool { return c.under == Tutti && !c.json }
+
+// connectAgent registers an agent; served tells whether an agent CLI starts our server on a bus.
+func connectAgent(ctx context.Context, c *Call, served func(host string, root *app.Root) bool) error {
+	host := c.value("host")
+	if host == "" {
+		return hintInstead(c.missing("host"), "--host "+strings.Join(connectHosts, "|"))
+	}
+	if err := badName("connect", c.value("name")); err != nil {
+		return err
+	}
+	if err := c.badRole(); err != nil {
+		return err
+	}
+	q, err := c.App.Request(factsOf(c.App), app.Agent{
+		Instance: address.Instance(c.value("instance")), Host: host, Name: c.value("name"), Scope: c.value("scope"),
+	})
+	if err != nil {
+		return err
+	}
+	q.Role = c.value("role")
+	w, err := c.makeWorld(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := c.mayGiveRole(ctx, w); err != nil {
+		return err
+	}
+	r, err := w.Connect(ctx, q, time.Now())
+	if role, ok := errors.AsType[*identity.RoleError](err); ok {
+		return badState(Clean(role.Hint()), "connect --role %s: %s", role.Role, Clean(role.Error()))
+	}
+	if err != nil {
+		return keyFault(err)
+	}
+	if c.json {
+		c.emit(connectJSON(w, r))
+		return nil
+	}
+	c.sayConnected(ctx, w, r, served != nil && served(r.Host, w.Root))
+	return nil
+}
+
+// badRole refuses a role where nothing is registered.
+func (c *Call) badRole() error {
+	if c.value("role") != "" && c.value("instance") != "" {
+		return usagef("connect: --instance registers nothing, so that --role has nothing to go into")
+	}
+	return nil
+}
+
+// mayGiveRole lets a person give an agent another role than AGENTS, and nobody else: whoever can sign binds others.
+func (c *Call) mayGiveRole(ctx context.Context, w *app.World) error {
+	role := c.value("role")
+	if role == "" || role == registry.Agents {
+		return nil
+	}
+	facts := factsOf(c.App)
+	s, err := w.Identity.Speak(ctx, facts, identity.Ask{Peek: true}, time.Now())
+	var unknown *identity.UnknownError
+	switch {
+	case errors.As(err, &unknown) && facts.Attended():
+		return nil
+	case err == nil && facts.Attended() && s.Instance.Canonical().Host() == identity.Human:
+		return nil
+	}
+	return refuse("type it in a terminal of your own, where TUTTI_INSTANCE is not set",
+		"connect --role %s: only a person at a terminal gives an agent a role, and none is shown to be at this one", role)
+}
+
+// makeWorld opens the bus that is meant, and makes it when there is none. What git tracks is not made.
+func (c *Call) makeWorld(ctx context.Context) (*app.World, error) {
+	root, err := c.App.Root()
+	if err != nil {
+		return nil, err
+	}
+	c.sayRoot(root)
+	w, remark, err := c.App.MakeWorld(ctx)
+	if tracked, ok := errors.AsType[*app.TrackedError](err); ok {
+		return nil, trackedFault(tracked.Shown)
+	}
+	if err != nil {
+		return nil, asIO(err)
+	}
+	if remark != nil {
+		c.warn("%s", Clean(remark.Error())) // a default or named root works without it
+	}
+	return w, nil
+}
+
+// keyFault makes what is wrong with a key file one of the state.
+func keyFault(err error) error {
+	switch {
+	case errors.Is(err, keyring.ErrExposed), errors.Is(err, keyring.ErrNoKey):
+		return &fault{code: exitState, err: err, hint: hintOf(err)}
+	}
+	return err
+}
+
+func connectJSON(w *app.World, r *identity.Result) []byte {
+	root := w.Root.Path
+	var made canonjson.Object
+	made.Str("step", "init")
+	made.Bool("ok", true)
+	made.Str("root", root)
+	var steps, follow list
+	steps.obj(&made)
+	steps.raw(hostSetup(r.Host, r.Instance, root))
+	for _, line := range followUp(r) {
+		follow.str(line)
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("root", root)
+	o.Str("host", r.Host)
+	o.Str("instance", string(r.Instance))
+	o.Raw("identity", r.JSON())
+	o.Raw("steps", steps.bytes())
+	o.Raw("followUp", follow.bytes())
+	return o.Bytes()
+}
+
+// followUp is what is left to do, one thing a line.
+func followUp(r *identity.Result) []string {
+	first := "merge the snippet into the settings of " + r.Host
+	if r.Host == identity.Remote {
+		first = "set the variables of the snippet where the remote agent runs"
+	}
+	lines := []string{first}
+	if r.PrivateKeyPath != "" {
+		lines = append(lines, "keypair ready: "+r.PrivateKeyPath)
+	}
+	if r.Host == identity.Remote { // its skill folder is on the other machine
+		return lines
+	}
+	return append(lines, "and: h2a install-skills --host "+r.Host)
+}
+
+// actionWord says how the identity was come by.
+func actionWord(a identity.Action) string {
+	switch a {
+	case identity.Reclaim:
+		return "known here before"
+	case identity.Override:
+		return "as given; nothing was made"
+	}
+	return "new"
+}
+
+// sayConnected tells a person the same.
+func (c *Call) sayConnected(ctx context.Context, w *app.World, r *identity.Result, served bool) {
+	c.printf("you are %s (%s)\n", c.paint(bold, Clean(string(r.Instance))), actionWord(r.Action))
+	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
+	if r.Name != "" {
+		rows = append(rows, []string{"  name", r.Name})
+	}
+	if role := c.value("role"); role != "" {
+		rows = append(rows, []string{"  role", role})
+	}
+	if r.PrivateKeyPath != "" {
+		key := c.App.Shown(r.PrivateKeyPath)
+		if public, err := w.Ring.Public(r.Instance); err == nil {
+			key = public.Short() + " in " + key
+		}
+		rows = append(rows, []string{"  key", key})
+	}
+	rows = append(rows, liveRows(r.Host, w.Root, served)...)
+	if s, err := c.peek(ctx, w); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
+		rows = append(rows, []string{"  speak", "as this agent in this shell:"},
+			[]string{"", "export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})
+	}
+	c.facts(rows)
+	if r.Notice != "" {
+		c.warn("%s", Clean(r.Notice))
+	}
+	c.prose("", 0, `Connected. Try tutti discover to see who else is around, or tutti send <peer> "hi" to message someone.`)
+}
+
+// runWhoami shows who speaks here. It makes nobody.
+func runWhoami(ctx context.Context, c *Call) error {
+	w, err := c.world(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	s, err := c.peek(ctx, w)
+	var unknown *identity.UnknownError
+	if err != nil && !errors.As(err, &unknown) {
+		return err
+	}
+	if unknown != nil {
+		return c.sayNobody(w, unknown)
+	}
+	v, err := c.view(ctx, w, s)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		c.emit(v.json(w))
+		return nil
+	}
+	c.sayWho(w, v)
+	return nil
+}
+
+// sayNobody tells that who speaks here has no identity yet, and how it comes about.
+func (c *Call) sayNobody(w *app.World, unknown *identity.UnknownError) error {
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Null("instance")
+		o.Str("how", unknown.Error())
+		o.Str("hint", unknown.Hint())
+		o.Str("root", w.Root.Path)
+		o.Str("rootSource", string(w.Root.Source))
+		c.emit(o.Bytes())
+		return nil
+	}
+	c.printf("nobody yet: %s\n", Clean(unknown.Error()))
+	c.line("  " + unknown.Hint())
+	c.facts([][]string{{"  bus", c.App.Shown(w.Root.Path) + " (" + w.Root.Source.Why() + ")"}})
+	return nil
+}
+
+// A whoView is what is known of who speaks.
+type whoView struct {
+	*identity.Speaker
+	sessions    []string
+	fingerprint string
+	keyFault    string // why nothing can be signed, "" when it can
+	registered  bool
+	unknownKey  bool // the key that signs is none of the registered ones that are active
+}
+
+func (c *Call) view(ctx context.Context, w *app.World, s *identity.Speaker) (*whoView, error) {
+	v := &whoView{Speaker: s}
+	live, err := w.Presence.Of(ctx, s.Instance, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range live {
+		v.sessions = append(v.sessions, string(one.SessionID))
+	}
+	key, err := w.Ring.Load(s.Instance)
+	if err == nil {
+		v.fingerprint = key.Public().Short()
+	} else {
+		v.keyFault = err.Error()
+		if hint := hintOf(err); hint != "" {
+			v.keyFault += ": " + hint
+		}
+	}
+	keys, err := w.Registry.Keys(ctx, s.Instance)
+	if err != nil {
+		return nil, err
+	}
+	v.registered = keys.ID != ""
+	v.unknownKey = v.registered && v.keyFault == "" && !slices.ContainsFunc(keys.Active, func(k signature.Public) bool { return k == key.Public() })
+	return v, nil
+}
+
+func (v *whoView) json(w *app.World) []byte {
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("instance", string(v.Instance))
+	o.Str("how", v.How)
+	o.Str("role", v.Role)
+	o.Str("scope", v.Scope)
+	o.Opt("via", v.Via)
+	o.Opt("session", v.Session)
+	o.Strs("sessions", v.sessions)
+	o.Bool("registered", v.registered)
+	o.Opt("fingerprint", v.fingerprint)
+	o.Opt("keyFault", v.keyFault)
+	o.Str("root", w.Root.Path)
+	o.Str("rootSource", string(w.Root.Source))
+	return o.Bytes()
+}
+
+func (c *Call) sayWho(w *app.World, v *whoView) {
+	as := v.Role
+	if v.Via != "" {
+		as += ", " + v.Via
+	}
+	key := v.fingerprint
+	if key == "" {
+		key = "none: " + v.keyFault
+	}
+	sessions := strings.Join(v.sessions, ", ")
+	if sessions == "" {
+		sessions = "none; no push reaches you, mail waits in the mailbox"
+	}
+	c.line(c.paint(bold, Clean(string(v.Instance))))
+	rows := [][]string{
+		{"  why", v.How},
+		{"  as", as + " in " + v.Scope},
+		{"  bus", c.App.Shown(w.Root.Path) + " (" + w.Root.Source.Why() + ")"},
+		{"  session", sessions},
+		{"  key", key},
+	}
+	if v.unknownKey {
+		rows = append(rows, []string{"  registry", "this key is not among the active ones: what it signs counts as forged"})
+	}
+	if !v.registered {
+		rows = append(rows, []string{"  registry", "not registered: nobody can verify what it signs"})
+	}
+	c.facts(rows)
+	if _, public, err := w.Ring.Files(v.Instance); err == nil && v.unknownKey {
+		c.line(Clean("→ tutti keys add --instance " + app.QuoteArg(string(v.Instance)) + " --public-key " + app.QuoteArg(public)))
+	}
+}

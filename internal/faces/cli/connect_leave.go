@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/proc"
+	"tutti/internal/store"
+)
+
+// runDisconnect closes the sessions of an agent. Their programs are left alone.
+func runDisconnect(ctx context.Context, c *Call) error {
+	w, err := c.world(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, err := c.leaving(ctx, w)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	sessions, err := w.Presence.Of(ctx, who, now)
+	if err != nil {
+		return err
+	}
+	var closed []string
+	for _, s := range sessions {
+		if only := c.value("session"); only != "" && only != string(s.SessionID) {
+			continue
+		}
+		if s.MirroredAt != "" {
+			c.warn("session %s is on another machine; it has to be closed there", Clean(string(s.SessionID)))
+			continue
+		}
+		if err := c.end(ctx, w, s); err != nil {
+			return err
+		}
+		closed = append(closed, string(s.SessionID))
+	}
+	if only := c.value("session"); only != "" && len(closed) == 0 {
+		return badState(`"tutti sessions" lists the live ones`, "%s has no live session %s here", Clean(string(who)), Clean(only))
+	}
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Strs("closed", closed)
+		c.emit(o.Bytes())
+		return nil
+	}
+	if len(closed) == 0 {
+		c.printf("%s has no live session; nothing had to be closed\n", Clean(string(who)))
+		return nil
+	}
+	c.printf("disconnected: %s (%s closed)\n", Clean(string(who)), plural(len(closed), "session"))
+	return nil
+}
+
+// end closes a session. Where the program that keeps it runs, the record stays, marked as closed: the program would only write
+// a record that is gone again, and takes one that is closed away itself.
+func (c *Call) end(ctx context.Context, w *app.World, s *presence.Session) error {
+	if !kept(s) {
+		return w.Presence.Close(ctx, s)
+	}
+	_, err := w.Presence.Amend(ctx, s.SessionID, presence.Change{State: presence.Closed})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // it ended meanwhile
+	}
+	return err
+}
+
+// kept tells whether the process that a session names runs, and is not a later one that has got its number.
+func kept(s *presence.Session) bool {
+	if s.PID <= 0 {
+		return false
+	}
+	began, alive := proc.StartTime(s.PID)
+	opened, ok := envelope.ParseTime(s.StartedAt)
+	const slack = time.Minute // somebody may have set the clock a little
+	return alive && (!ok || began.Before(opened.Add(slack)))
+}
+
+// leaving is whose sessions are closed: whoever is named, or speaks here.
+func (c *Call) leaving(ctx context.Context, w *app.World) (address.Instance, error) {
+	if i := c.value("instance"); i != "" {
+		return c.meant(ctx, w, i)
+	}
+	s, err := c.peek(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	return s.Instance, nil
+}

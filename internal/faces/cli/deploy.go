@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/deploy"
+	"tutti/internal/platform/atomicfile"
+)
+
+// DeployVerbs are the verbs that bring a bus elsewhere, and look for a later release. latest asks a source which one that is.
+func DeployVerbs(latest func(ctx context.Context, source string) (string, error)) Heavy {
+	return Heavy{
+		{Name: "deploy k8s-sidecar", Run: runDeploySidecar},
+		{Name: "deploy k8s-tenant", Run: runDeployTenant},
+		{Name: "upgrade", Run: func(ctx context.Context, c *Call) error { return runUpgrade(ctx, c, latest) }},
+	}
+}
+
+// pod is what both manifests have.
+func (c *Call) pod() deploy.Pod {
+	p := deploy.Pod{Root: c.value("root"), Image: c.value("image"), CLIVersion: c.value("cli-version")}
+	if p.Image == "" {
+		p.Image = "tutti:" + Version
+		if c.under == H2A {
+			p.Image = deploy.NPM // as that program has it
+		} else {
+			c.remark("no image of tutti is published: build %s, or name one with --image", p.Image)
+		}
+	}
+	return p
+}
+
+// deployed prints what was made, or writes its YAML.
+func (c *Call) deployed(raw []byte, err error) error {
+	if err != nil {
+		return refuse("", "%s", Clean(err.Error()))
+	}
+	v, _ := canonjson.Get(raw, "yaml")
+	text, _ := canonjson.String(v)
+	target := strings.TrimPrefix(c.Verb.Name, "deploy ")
+	path := c.value("write")
+	switch {
+	case path == "" && c.json:
+		c.emit(raw)
+	case path == "":
+		c.out = append(c.out, text...)
+	default:
+		if abs, err := filepath.Abs(path); err == nil {
+			path = abs
+		}
+		if err := atomicfile.WriteFile(path, []byte(text), 0o644); err != nil {
+			return failIO("", err, "write %s", Clean(c.value("write")))
+		}
+		if !c.json {
+			c.line("written: " + Clean(c.App.Shown(path)))
+			c.line("next:  kubectl apply --dry-run=server -f " + Clean(app.QuoteArg(c.value("write"))))
+			return nil
+		}
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("target", target)
+		o.Str("path", c.value("write"))
+		c.emit(o.Bytes())
+	}
+	return nil
+}
+
+func runDeploySidecar(_ context.Context, c *Call) error {
+	return c.deployed(deploy.Sidecar{Pod: c.pod(), Instance: c.value("instance"), Host: c.value("host")}.JSON())
+}
+
+func runDeployTenant(_ context.Context, c *Call) error {
+	t := deploy.Tenant{Pod: c.pod(), Namespace: c.value("namespace"), Storage: c.value("storage"), StorageClass: c.value("storage-class")}
+	for _, n := range []struct {
+		flag string
+		at   *int
+	}{{"replicas", &t.Replicas}, {"lease-ms", &t.LeaseMS}} {
+		if !c.isSet(n.flag) {
+			continue
+		}
+		v, err := strconv.Atoi(c.text(n.flag))
+		if err != nil || v < 1 {
+			return usagef("--%s: a whole number, 1 or more, not %s", n.flag, Clean(c.text(n.flag)))
+		}
+		*n.at = v
+	}
+	return c.deployed(t.JSON())
+}
+
+// sourceVariable names where releases are announced.
+const sourceVariable = "TUTTI_RELEASES"
+
+// Newer tells whether a version comes after another one. Both are X.Y.Z; of anything else nothing is known.
+func Newer(latest, current string) bool {
+	a, ok := version(latest)
+	b, also := version(current)
+	if !ok || !also {
+		return false
+	}
+	for n := range a {
+		if a[n] != b[n] {
+			return a[n] > b[n]
+		}
+	}
+	return false
+}
+
+func isVersion(s string) bool {
+	_, ok := version(s)
+	return ok
+}
+
+func version(s string) (v [3]uint64, ok bool) {
+	parts := strings.Split(strings.TrimSpace(s), ".")
+	if len(parts) != len(v) {
+		return v, false
+	}
+	for n, p := range parts {
+		x, err := strconv.ParseUint(p, 10, 63)
+		if err != nil || strconv.FormatUint(x, 10) != p {
+			return v, false
+		}
+		v[n] = x
+	}
+	return v, true
+}
+
+// runUpgrade looks for a later release, and says how one gets it. It replaces nothing: who runs a program decides what it is.
+func runUpgrade(ctx context.Context, c *Call, latest func(ctx context.Context, source string) (string, error)) error {
+	source := orElse(c.value("source"), os.Getenv(sourceVariable))
+	found, reason := "", ""
+	switch {
+	case source == "":
+		reason = "nobody said where releases are announced: --source FILE-OR-URL, or " + sourceVariable
+	default:
+		limited, stop := context.WithTimeout(ctx, time.Minute)
+		defer stop()
+		var err error
+		if found, err = latest(limited, source); err != nil {
+			reason = "not known: " + err.Error()
+		}
+	}
+	newer := found != "" && Newer(found, Version)
+	switch {
+	case newer:
+		reason = "get it where you got this one, compare its SHA-256 with the one announced, then type: tutti install"
+	case found != "" && !isVersion(found):
+		reason = "not known: " + found + " is no version X.Y.Z, and cannot be compared with this one"
+	case found != "":
+		reason = "nothing newer"
+	}
+	if c.json {
+		var o canonjson.Object
+		if !c.on("check") {
+			o.Bool("ok", true)
+		}
+		o.Str("current", Version)
+		switch {
+		case found != "":
+			o.Str("latest", found)
+		case !c.on("check"): // where existing programs have it in any case
+			o.Null("latest")
+		}
+		if c.on("check") {
+			o.Bool("upgradeAvailable", newer)
+			o.Bool("fromCache", false)
+		} else {
+			o.Bool("upgraded", false)
+		}
+		o.Str("reason", reason)
+		c.emit(o.Bytes())
+		return nil
+	}
+	rows := [][]string{{"current", Version}}
+	if found != "" {
+		rows = append(rows, []string{"latest", found})
+	}
+	c.facts(rows)
+	c.prose("", 0, Clean(reason))
+	return nil
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/store"
+	"tutti/internal/store/filestore"
+)
+
+// askTime bounds the question to tuttid; it answers in milliseconds.
+const askTime = 2 * time.Second
+
+func countInstances(ctx context.Context, path string) (n int) {
+	s, err := filestore.Open(path, filestore.Options{ReadOnly: true, AllowVersionMismatch: true})
+	if err != nil {
+		return 0
+	}
+	defer s.Close()
+	for _, err := range s.Read(ctx, store.Key{Kind: store.Instances}, "") {
+		if err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// checkPrograms looks at the two programs and at what the shell finds under our names.
+func (c *Call) checkPrograms(ctx context.Context, r *report) {
+	daemon, err := daemonPath()
+	if err != nil {
+		r.tell("programs", err.Error(), installHint)
+		return
+	}
+	self := filepath.Join(filepath.Dir(daemon), "tutti") // the names lead there; what runs here is mostly tuttid
+	r.tell("programs", c.App.Shown(self)+" "+Version+" (build "+BuildID()+")", "")
+	build := BuildID()
+	if !c.daemon {
+		build, err = askBuild(ctx, daemon)
+	}
+	switch {
+	case err != nil:
+		r.tell("programs", "tuttid does not answer: "+err.Error(), installHint)
+	case build != BuildID():
+		r.tell("programs", "tuttid is of another build: "+build, installHint)
+	default:
+		r.tell("programs", c.App.Shown(daemon)+" is of the same build", "")
+	}
+	c.checkNames(r, self)
+}
+
+// sibling tells whether there is a tuttid of our own build.
+func sibling(ctx context.Context) bool {
+	daemon, err := daemonPath()
+	if err != nil {
+		return false
+	}
+	build, err := askBuild(ctx, daemon)
+	return err == nil && build == BuildID()
+}
+
+// askBuild asks a tuttid for its build.
+func askBuild(ctx context.Context, daemon string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, daemon, "version", "--json")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return "", err
+	}
+	raw, _ := canonjson.Get(out, "build")
+	build, _ := canonjson.String(raw)
+	return build, nil
+}
+
+// checkNames says which of our names lead elsewhere or nowhere.
+func (c *Call) checkNames(r *report, self string) {
+	var missing, others []string
+	for _, name := range append([]string{"tutti"}, c.linkNames()...) {
+		path := firstInPath(name)
+		if path == "" {
+			missing = append(missing, name)
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(path); err != nil || !app.SameFile(real, self) {
+			others = append(others, path)
+		}
+	}
+	if len(missing) > 0 {
+		r.tell("names", "not in PATH: "+strings.Join(missing, ", "), c.namesCure(missing))
+	}
+	if len(others) > 0 {
+		r.tell("names", "another program than this one: "+strings.Join(others, ", "), "put the folder of tutti first in PATH, or remove them")
+	}
+	if len(missing)+len(others) == 0 {
+		r.tell("names", "all lead here", "")
+	}
+}
+
+// namesCure says how names come into PATH. Where install has put them it is only the folder that is missing there.
+func (c *Call) namesCure(names []string) string {
+	home, err := c.App.Home()
+	if err != nil {
+		return installHint
+	}
+	dir := filepath.Join(home, ".local/bin")
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return `"tutti install" puts them there`
+		}
+	}
+	return "they are in " + c.App.Shown(dir) + "; " + c.pathLine(dir)
+}
+
+// checkSystem looks at the kernel's watcher and at the cache.
+func (c *Call) checkSystem(r *report) {
+	home, err := c.App.Home()
+	if err != nil {
+		r.tell("home", err.Error(), "export HOME")
+		return
+	}
+	if err := app.WatcherFault(home); err != nil {
+		r.tell("watcher", "none is to be had, so everything is looked at now and then: "+err.Error(),
+			"sysctl fs.inotify.max_user_instances fs.inotify.max_user_watches")
+	} else {
+		r.tell("watcher", "changes are noticed at once", "")
+	}
+	cache, err := c.App.CacheDir()
+	if err != nil {
+		return
+	}
+	info, err := os.Lstat(cache)
+	switch {
+	case os.IsNotExist(err):
+		r.tell("cache", c.App.Shown(cache)+" (not made yet)", "")
+	case err != nil:
+		r.tell("cache", err.Error(), "it may be removed at any time: rm -r "+app.QuoteArg(cache))
+	case !info.IsDir() || info.Mode().Perm()&0o077 != 0 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid():
+		r.tell("cache", c.App.Shown(cache)+" is not a folder of yours that only you can enter; it is not used", "chmod 700 "+app.QuoteArg(cache))
+	default:
+		r.tell("cache", c.App.Shown(cache), "")
+	}
+}
+
+// checkSettings shows what counts, and where each value came from. A file that cannot be understood fails the check: verbs
+// that need a rule from it refuse to work. Where there is no tuttid that could show them, only those rules are looked at.
+func (c *Call) checkSettings(r *report) {
+	var all []app.Setting
+	var err error
+	if c.comms == nil {
+		_, err = c.App.Config()
+		r.tell("settings", "only tuttid shows them, and it cannot be asked", installHint)
+	} else {
+		all, err = c.comms.settings(c.App)
+	}
+	if err != nil {
+		r.add(false, "settings", err.Error(), hintOf(err))
+		return
+	}
+	usual := 0
+	for _, s := range all {
+		if s.From == app.UsualValue && !c.verbose && !c.json {
+			usual++
+			continue
+		}
+		r.tell("settings", s.Name+" = "+s.Value+" ("+s.From+")", "")
+	}
+	if usual > 0 {
+		r.tell("settings", plural(usual, "default")+" in force; --verbose lists them", "")
+	}
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/attention/watchdog"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+)
+
+// elsewhere is what asks agents of other machines; nil where nobody wants that: it takes --relauncher remote, or auto with somebody who signs.
+func (c *Call) elsewhere(ctx context.Context, w *app.World, p *RemoteParts) (watchdog.Relauncher, error) {
+	switch way := c.value("relauncher"); {
+	case way == app.Remote:
+	case way == "auto" && c.value("instance") != "" && (c.under != H2A || c.value("private-key") != ""):
+	default:
+		return nil, nil //nolint:nilnil // there is none
+	}
+	who, key, err := c.signer(ctx, w, "instance")
+	if errors.Is(err, keyring.ErrNoKey) && c.value("relauncher") == "auto" {
+		return nil, nil //nolint:nilnil // its other ways need no key
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Registry.Standing(ctx, who); err != nil {
+		return nil, err
+	}
+	by, err := w.SpeakerOf(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	from := envelope.Actor{Instance: who, Role: cmp.Or(c.value("role"), by.Role), Scope: cmp.Or(c.value("scope"), by.Scope)}
+	return watchdog.Elsewhere{
+		From: from, Now: time.Now,
+		Where: func(ctx context.Context, i address.Instance) (url string, away bool, err error) {
+			r, err := w.Registry.ByInstance(ctx, i)
+			if errors.Is(err, registry.ErrNotRegistered) {
+				return "", false, nil
+			}
+			if err != nil {
+				return "", false, fmt.Errorf("look up the endpoint of %s: %w", i, err)
+			}
+			return endpointURL(r), r.Mirrored(), nil
+		},
+		Seal: func(raw []byte, url string) ([]byte, error) { return p.Seal(raw, who, key, url) },
+		Post: func(ctx context.Context, url string, away bool, raw []byte) (int, error) {
+			status, _, err := p.Post(ctx, app.Destination{URL: url, Away: away}, raw)
+			return status, err
+		},
+	}, nil
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"tutti/internal/bus/mailbox"
+)
+
+func TestFolded(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		s             string
+		used, columns int
+		want          string
+	}{
+		{"one two three", 0, 0, "one two three"},
+		{"one two three", 2, 15, "one two three"},
+		{"one two three", 2, 14, "one two\n  three"},
+		{`now "tutti resume" lets`, 0, 14, "now\n\"tutti resume\"\nlets"},
+		{`now "tutti resume" lets`, 0, 10, "now\n\"tutti resume\"\nlets"},
+		{`no "end of it`, 0, 6, "no\n\"end of it"},
+		{"tutti host setup --host claude", 13, 20, "tutti host setup --host claude"},
+		{`add: export PATH="$HOME/a b":"$PATH"`, 0, 12, "add:\nexport PATH=\"$HOME/a b\":\"$PATH\""},
+		{"ein Wörtchen", 0, 12, "ein Wörtchen"},
+	} {
+		if got := folded(tc.s, tc.used, tc.columns); got != tc.want {
+			t.Errorf("%q behind %d of %d columns: got %q, want %q", tc.s, tc.used, tc.columns, got, tc.want)
+		}
+	}
+}
+
+// What stands below another row goes on there, also where it has to go on in the next line.
+func TestFactsBelow(t *testing.T) {
+	t.Parallel()
+	c := &Call{columns: 30}
+	c.facts([][]string{{"  ~/.claude.json", "server h2a registered"}, {"", "before: the former one"}})
+	const want = "  ~/.claude.json\n     server h2a registered\n     before: the former one\n"
+	if got := string(c.out); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestMarkOnTerminal(t *testing.T) {
+	t.Parallel()
+	k := &mailbox.Mark{Step: mailbox.Pushed, Result: "rewake", By: "claude:ana:a61b54f4a48b", Session: "sess:03c137c4a3d32815", At: time.Unix(0, 0)}
+	for columns, want := range map[int]string{
+		0:  "  1970-01-01T00:00:00.000Z  pushed   rewake  by claude:ana:a61b54f4a48b  in sess:03c137c4a3d32815\n",
+		80: "  1970-01-01T00:00:00.000Z  pushed   rewake by claude:ana:a61b54f4a48b in\n                                     sess:03c137c4a3d32815\n",
+		44: "  1970-01-01T00:00:00.000Z  pushed\n     rewake by claude:ana:a61b54f4a48b in\n     sess:03c137c4a3d32815\n",
+	} {
+		c := &Call{columns: columns}
+		c.showMark(k)
+		if got := string(c.out); got != want {
+			t.Errorf("%d columns: got %q, want %q", columns, got, want)
+		}
+	}
+}

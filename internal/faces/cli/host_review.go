@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"strings"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/agents/setup"
+	"tutti/internal/core/canonjson"
+)
+
+// A reviewReport is what host setup found about hooks that an agent CLI does not run before its user has reviewed them.
+type reviewReport struct {
+	driver  *driver.Driver
+	waiting []setup.Review
+	trusted bool
+	err     error
+}
+
+// reviewHooks looks for hooks that wait for the review of the user, and records the trust when the user says so: at the
+// question, or with --trust-hooks. An agent cannot say so.
+func (c *Call) reviewHooks(q *setup.Request, all []*driver.Driver, plans []*setup.Plan) (found []reviewReport) {
+	if q.Remove || !q.Hooks || q.Scope != driver.User || c.on("diff") {
+		return nil
+	}
+	for i, d := range all {
+		if plans[i].Err != nil {
+			continue
+		}
+		r := reviewReport{driver: d}
+		if r.waiting, r.err = q.Unreviewed(d); r.err == nil && len(r.waiting) == 0 {
+			continue
+		}
+		if r.err == nil && c.mayTrust(d, r.waiting) {
+			if r.err = q.Trust(d, r.waiting); r.err == nil {
+				left, err := q.Unreviewed(d) // what is switched off stays so
+				r.trusted, r.err = true, err
+				if len(left) > 0 {
+					r.waiting = left
+					r.trusted = false
+				}
+			}
+		}
+		found = append(found, r)
+	}
+	return found
+}
+
+// mayTrust tells whether the user wants the trust recorded.
+func (c *Call) mayTrust(d *driver.Driver, waiting []setup.Review) bool {
+	if c.on("trust-hooks") {
+		return true // an agent was refused before anything was written
+	}
+	if c.json || !factsOf(c.App).Attended() {
+		return false
+	}
+	c.prose("", 2, d.Title+" runs none of these hooks before you trust them: "+setup.Waiting(waiting))
+	return c.confirm("Record in its settings that you trust them?", "the trust was not recorded", "tutti host setup --host "+d.Name+" --trust-hooks") == nil
+}
+
+// trustLine is what to type.
+func trustLine(d *driver.Driver) string {
+	return "tutti host setup --host " + d.Name + " --trust-hooks"
+}
+
+// showReviews tells what became of it.
+func (c *Call) showReviews(found []reviewReport) {
+	for _, r := range found {
+		switch {
+		case r.err != nil:
+			c.warn("%s: whether it trusts the hooks is not known: %s", r.driver.Title, Clean(r.err.Error()))
+		case r.trusted:
+			c.line("✓ " + r.driver.Title + " trusts the hooks")
+		default:
+			c.warn("%s does not run these hooks: %s", r.driver.Title, setup.Waiting(r.waiting))
+			c.remark("hint: start %s and trust them there, or: %s", r.driver.Program, trustLine(r.driver))
+		}
+	}
+}
+
+// reviewNames are the events of hooks that wait.
+func reviewNames(waiting []setup.Review) (names []string) {
+	for _, r := range waiting {
+		names = append(names, r.Event)
+	}
+	return names
+}
+
+// checkReview tells in doctor of hooks that wait for the user's review.
+func (c *Call) checkReview(r *report, d *driver.Driver, place driver.Place) {
+	q := setup.Request{Place: place}
+	switch waiting, err := q.Unreviewed(d); {
+	case err != nil:
+		r.tell("hosts", d.Title+": whether it trusts the hooks is not known: "+err.Error(), "tutti host status --host "+d.Name)
+	case len(waiting) > 0:
+		r.tell("hosts", d.Title+" does not run hooks that you have not trusted: "+setup.Waiting(waiting), "start "+d.Program+" and trust them there, or: "+trustLine(d))
+	}
+}
+
+// showLeft tells after a removal what stays on the machine.
+func (c *Call) showLeft(q *setup.Request, plans []*setup.Plan) {
+	var kept []string
+	for _, p := range plans {
+		if p.Err != nil {
+			continue
+		}
+		for _, path := range q.Leaves(p) {
+			kept = append(kept, c.App.Shown(path))
+		}
+	}
+	if len(kept) > 0 {
+		c.line("left: earlier settings, kept beside: " + Clean(strings.Join(kept, ", ")))
+	}
+	var skills []string
+	for _, p := range plans {
+		for _, s := range q.LookSkills(p.Driver) {
+			if s.State != setup.Missing {
+				skills = append(skills, c.App.Shown(s.Path))
+			}
+		}
+	}
+	if len(skills) > 0 {
+		c.line("left: the skill " + Clean(strings.Join(skills, ", ")) + "; tutti install-skills --remove takes it away")
+	}
+}
+
+// reviewJSON puts what waits into the object of a program.
+func reviewJSON(o *canonjson.Object, waiting []setup.Review) {
+	if len(waiting) > 0 {
+		o.Strs("untrusted", reviewNames(waiting))
+	}
+}

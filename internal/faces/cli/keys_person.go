@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
+	"tutti/internal/governance/agreement"
+)
+
+// isPerson tells whether somebody is a person.
+func isPerson(who address.Instance) bool { return who.Canonical().Host() == identity.Human }
+
+// personOnly refuses what decides by which key a person is known, where no person can be: an agent could answer in that person's name.
+func (c *Call) personOnly(who address.Instance, what string) error {
+	if !isPerson(who) || factsOf(c.App).Attended() {
+		return nil
+	}
+	return refuse("type it in a terminal of your own, outside of any agent program",
+		"%s: it is about %s, a person, and nobody is at this terminal", what, Clean(string(who)))
+}
+
+// bindPerson has a person be known here by a key, unless other keys are known already. A person at a terminal says so.
+func bindPerson(w *app.World, who address.Instance, key signature.Public) error {
+	if !isPerson(who) || len(w.Pins.Bound(who)) > 0 {
+		return nil
+	}
+	if pinned, has := w.Pins.Get(who); has && !slices.Contains(pinned, key) {
+		return nil // another one was met first: "keys trust" asks
+	}
+	if err := w.Pins.Trust(who, key, time.Now()); err != nil {
+		return failIO("", err, "")
+	}
+	return nil
+}
+
+// addedKey remembers what a person has added: a key behind which none of the person's own stands would count for nothing.
+func addedKey(w *app.World, who address.Instance, public signature.Public, proved bool) error {
+	if !isPerson(who) {
+		return nil
+	}
+	if proved {
+		own, err := w.Ring.Public(who)
+		if err != nil {
+			return err
+		}
+		return bindPerson(w, who, own)
+	}
+	if err := w.Pins.Trust(who, public, time.Now()); err != nil {
+		return failIO("", err, "")
+	}
+	return nil
+}
+
+// revocation is what is said when a key is revoked. Of that of a person the answers that were sealed with it stay: they are named, as far as they
+// can be read. Whatever is missing for that is told, and no hindrance: a key that was stolen has to go.
+func (c *Call) revocation(ctx context.Context, w *app.World, who address.Instance, pem string) (how registry.Revocation) {
+	public, err := signature.ParsePublic(pem)
+	if err != nil || !isPerson(who) {
+		return how // what is no key has sealed nothing
+	}
+	how.Before = c.sealedBefore(c.comms.sealed(ctx, w, who, public))
+	how.By = c.prover(ctx, w, who)
+	known := w.Pins.Bound(who)
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil || how.By != nil && usable(keys, known, how.By.Public()) {
+		return how
+	}
+	switch {
+	case slices.Contains(known, public):
+		c.warn("there is no key of %s here that is known here to prove it with: the key %s is forgotten, and nothing that was answered under it counts here any more",
+			Clean(string(who)), public.Short())
+	case usable(keys, known, public):
+		c.warn("there is no key of %s here that is known here to prove it with: what is signed with %s goes on to count here", Clean(string(who)), public.Short())
+	}
+	return how
+}
+
+// sealedBefore is what a revocation names of what was sealed under a key, and says what it does not.
+func (c *Call) sealedBefore(hashes []string, problems []error) []string {
+	const most = 20
+	for n, err := range problems {
+		if n == most {
+			c.warn("and %d more", len(problems)-most)
+			break
+		}
+		c.warn("answers under this key may be missing, and no longer count then: %s", Clean(err.Error()))
+	}
+	if n := len(hashes); n > registry.MaxBefore {
+		c.warn("%s stay answered, the newest; %d older ones were answered under this key, too, and no longer count", plural(registry.MaxBefore, "matter"), n-registry.MaxBefore)
+		hashes = hashes[:registry.MaxBefore]
+	}
+	return hashes
+}
+
+// prover is the key that lies here of a person, if it is one that is in use: by it others who know the person see who revokes. nil: there is none.
+func (c *Call) prover(ctx context.Context, w *app.World, who address.Instance) *signature.Private {
+	if !w.Ring.Has(who) {
+		return nil
+	}
+	own, err := w.Ring.Load(who)
+	if err == nil {
+		var keys *registry.Keys
+		if keys, err = w.Registry.Keys(ctx, who); err == nil && !slices.Contains(keys.Active, own.Public()) {
+			return nil
+		}
+	}
+	if err != nil {
+		c.warn("the key of %s that lies here cannot prove anything: %s", Clean(string(who)), Clean(err.Error()))
+		return nil
+	}
+	return own
+}
+
+// usable tells whether a key is in use as one of somebody who is known by some keys.
+func usable(keys *registry.Keys, known []signature.Public, key signature.Public) bool {
+	return slices.ContainsFunc(keys.Held(known), func(h registry.Held) bool { return h.Key == key && !h.Revoked })
+}
+
+// stillHeld warns of a person who was taken out of service, and of whom a key goes on to count here: a tombstone is anybody's word.
+func (c *Call) stillHeld(ctx context.Context, w *app.World, who address.Instance) {
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil || !isPerson(who) {
+		return
+	}
+	for _, h := range keys.Held(w.Pins.Bound(who)) {
+		if !h.Revoked {
+			c.warn("nothing proves that %s has given up the key %s: what is answered under it goes on to count here, until tutti keys trust --forget %s, which takes away what was, too",
+				Clean(string(who)), h.Key.Short(), Clean(app.QuoteArg(string(who))))
+		}
+	}
+}
+
+// revokedKey forgets a key of a person that no other one could be shown to revoke: here the word of who is at the terminal is enough.
+func revokedKey(ctx context.Context, w *app.World, who address.Instance, pem string) error {
+	public, err := signature.ParsePublic(pem)
+	known := w.Pins.Bound(who)
+	if err != nil || !isPerson(who) || !slices.Contains(known, public) {
+		return nil
+	}
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil || !usable(keys, known, public) {
+		return err // it is seen to be revoked
+	}
+	now := time.Now()
+	if _, err := w.Pins.Forget(who, now); err != nil {
+		return failIO("", err, "")
+	}
+	for _, key := range known {
+		if key == public {
+			continue
+		}
+		if err := w.Pins.Trust(who, key, now); err != nil {
+			return failIO("", err, "")
+		}
+	}
+	return nil
+}
+
+// sealedBy are the hashes of what a person has answered under a key.
+func sealedBy(ctx context.Context, w *app.World, who address.Instance, key signature.Public) ([]string, []error) {
+	return w.Agreements().Matters().Sealed(ctx, who, key)
+}
+
+// knowsKey refuses a key under which an answer would not count. The first one that a person uses at a terminal is that person's.
+func (d *deal) knowsKey(ctx context.Context, who address.Instance, key *signature.Private) error {
+	err := d.bus.Knows(ctx, who, key.Public())
+	unknown, is := errors.AsType[*agreement.KeyError](err)
+	if is && unknown.Unknown {
+		keys, kerr := d.w.Registry.Keys(ctx, who)
+		if kerr != nil {
+			return kerr
+		}
+		if slices.Contains(keys.Active, key.Public()) {
+			if err := bindPerson(d.w, who, key.Public()); err != nil {
+				return err
+			}
+			err = d.bus.Knows(ctx, who, key.Public())
+			if err == nil {
+				d.warn("from now on %s is known here by the key %s", Clean(string(who)), key.Public().Short())
+			}
+		}
+	}
+	if _, is := errors.AsType[*agreement.KeyError](err); is {
+		return refuse(d.keyHint(ctx, who, key.Public()), "%s", Clean(err.Error()))
+	}
+	return err
+}
+
+// keyHint is what to type where the key of a person that lies here does not count.
+func (d *deal) keyHint(ctx context.Context, who address.Instance, key signature.Public) string {
+	keys, err := d.w.Registry.Keys(ctx, who)
+	_, public, ferr := d.w.Ring.Files(who)
+	name, of := Clean(app.QuoteArg(string(who))), " --public-key "+Clean(app.QuoteArg(public))
+	switch {
+	case err != nil || ferr != nil || slices.Contains(keys.Active, key):
+		return "tutti keys trust " + name + of + "   # if the key is yours"
+	case slices.Contains(keys.Revoked, key):
+		return "tutti keys generate --force --instance " + name + "   # a new pair, which is then to be added"
+	}
+	return "tutti keys add --instance " + name + of + "   # if the key is yours"
+}

@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
+	"tutti/internal/halt"
+	"tutti/internal/platform/notify"
+)
+
+// forUser refuses below an agent CLI what only the user does. Every verb that acts for the user asks here first.
+func (c *Call) forUser(action string) (*identity.Caller, error) {
+	who, err := factsOf(c.App).ForUser(action)
+	if err == nil {
+		return who, nil
+	}
+	f := &fault{code: exitUsage, err: err, hint: hintOf(err)}
+	if c.under == Tutti {
+		f.msg = c.Verb.Name
+	}
+	return nil, f
+}
+
+// userReads tells whether what is printed is read by the user at a terminal, who may be told how to lift a halt.
+func (c *Call) userReads() bool { return c.App != nil && factsOf(c.App).Attended() }
+
+// belowAgent tells whether what is printed may be read by an agent.
+func (c *Call) belowAgent() bool {
+	if c.App == nil {
+		return false
+	}
+	_, err := factsOf(c.App).ForUser("")
+	return err != nil
+}
+
+// liftOf describes a lift by that caller.
+func liftOf(who *identity.Caller) halt.Lift {
+	l := halt.Lift{At: time.Now(), How: halt.WithoutTerminal, Chain: who.Chain}
+	if who.Terminal {
+		l.How = halt.AtTerminal
+	}
+	return l
+}
+
+// announce shows a notice that a halt or a pause ended. Where there is no desktop, status and hooks still say it.
+func announce(ctx context.Context, l halt.Lift) {
+	_, _ = notify.Desktop{}.Say(ctx, "tutti", l.Text())
+}
+
+// A pauseOptions says what to pause.
+type pauseOptions struct {
+	Agent, Folder string
+	Reason        string
+}
+
+// A pauseResult is what pause and unpause print for programs.
+type pauseResult struct {
+	OK     bool         `json:"ok"`
+	Paused bool         `json:"paused"`
+	Pause  halt.Pause   `json:"pause"`
+	All    []halt.Pause `json:"pauses"`
+}
+
+func runPause(ctx context.Context, c *Call) error {
+	o, err := c.paused(ctx)
+	if err != nil {
+		return err
+	}
+	o.Reason = strings.Join(c.Args[1:], " ")
+	if _, err := c.forUser("pause another agent or a folder"); err != nil {
+		if own, e := c.ownAgent(ctx); e != nil || o.Folder != "" || own.Canonical() != address.Instance(o.Agent).Canonical() {
+			return err
+		}
+	}
+	p, err := halt.SetPause(o.Agent, o.Folder, o.Reason)
+	if err != nil {
+		return failIO("", err, "pause %s", Clean(c.arg(0)))
+	}
+	return c.sayPause(p, true)
+}
+
+// ownAgent is the agent that runs the command.
+func (c *Call) ownAgent(ctx context.Context) (address.Instance, error) {
+	w, err := c.world(app.Reading)
+	if err != nil {
+		return "", err
+	}
+	defer w.Close()
+	s, err := w.Identity.Speak(ctx, factsOf(c.App), identity.Ask{Peek: true}, time.Now())
+	if err != nil {
+		return "", err
+	}
+	return s.Instance, nil
+}
+
+func runUnpause(ctx context.Context, c *Call) error {
+	who, err := c.forUser("end a pause")
+	if err != nil {
+		return err
+	}
+	o, err := c.paused(ctx)
+	if err != nil {
+		return err
+	}
+	p := halt.Pause{Agent: o.Agent, Folder: o.Folder}
+	if err := halt.ClearPause(p); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return badState(`"tutti status" shows what is paused`, "unpause %s: it is not paused", Clean(c.arg(0)))
+		}
+		return failIO("", err, "unpause %s", Clean(c.arg(0)))
+	}
+	l := liftOf(who)
+	l.Pause = p.What()
+	if err := halt.Record(l); err != nil {
+		c.warn("the end of the pause was not recorded: %s", Clean(err.Error()))
+	}
+	announce(ctx, l)
+	return c.sayPause(p, false)
+}
+
+func (c *Call) sayPause(p halt.Pause, on bool) error {
+	if c.json {
+		r := pauseResult{OK: true, Paused: on, Pause: p, All: halt.Pauses()}
+		if r.All == nil {
+			r.All = []halt.Pause{}
+		}
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		c.emit(b)
+		return nil
+	}
+	if !on {
+		c.line("✓ " + Clean(c.App.Shown(p.What())) + " is no longer paused")
+		return nil
+	}
+	c.line("✓ " + Clean(c.pauseText(p)))
+	c.prose("- ", 2, "Hooks deny the next tool call there; other agents go on. An agent CLI without hooks of tutti is not reached.")
+	return nil
+}
+
+func (c *Call) pauseText(p halt.Pause) string {
+	text := c.App.Shown(p.What()) + " is paused"
+	if !p.Since.IsZero() {
+		text += " since " + p.Since.Local().Format(time.RFC3339)
+	}
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	if p.Problem != "" {
+		text += " (" + p.Problem + "; it counts all the same)"
+	}
+	return text
+}
+
+// paused reads which agent or folder the first argument names: what has a slash, or is "." or "..", is a folder; what has a colon
+// is an agent; another name is a folder that exists here.
+func (c *Call) paused(ctx context.Context) (o pauseOptions, err error) {
+	name := c.arg(0)
+	folder := name
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(c.App.Place().Path, folder)
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	switch {
+	case err == nil && (strings.Contains(name, "/") || name == "." || name == ".." || !strings.Contains(name, ":")):
+		if st, e := os.Stat(real); e == nil && !st.IsDir() {
+			return o, usagef("%s: is not a folder", Clean(name))
+		}
+		o.Folder = real
+		return o, nil
+	case strings.HasPrefix(name, "/") && c.Verb.Name == "unpause": // the folder is gone
+		o.Folder = filepath.Clean(name)
+		return o, nil
+	case strings.Contains(name, "/") || name == "." || name == "..":
+		return o, usagef("%s: there is no such folder", Clean(name))
+	}
+	if err := address.Check(name); err != nil {
+		return o, usagef("%s: %s", c.Verb.Name, Clean(err.Error()))
+	}
+	if !address.HostQualified(name) {
+		e := &identity.NameError{Name: name}
+		return o, badState(e.Hint(), "%s: %s", c.Verb.Name, Clean(e.Error()))
+	}
+	who := address.Instance(name)
+	w, err := c.world(app.Reading)
+	if err != nil {
+		return o, err
+	}
+	defer w.Close()
+	if who, err = w.Identity.Meant(ctx, who); err != nil {
+		return o, err
+	}
+	if c.Verb.Name == "pause" && !w.Ring.Has(who) {
+		return o, badState(`"tutti keys list" shows the agents whose keys are here`, "pause: no agent of yours is called %s", Clean(name))
+	}
+	o.Agent = string(who)
+	return o, nil
+}
+
+// A haltNews is what status shows of pauses and of ended halts.
+type haltNews struct {
+	Pauses []halt.Pause `json:"pauses"`
+	Lifts  []halt.Lift  `json:"lifts"` // those that the user has not seen
+}
+
+// maxNews is how many lifts status shows, the newest first.
+const maxNews = 5
+
+func readHaltNews(ctx context.Context) (n haltNews) {
+	if m, err := halt.Memory(); err == nil {
+		if _, first := m.Ended(); first {
+			announce(ctx, halt.Lift{How: halt.Unrecorded})
+		}
+	}
+	n.Pauses = halt.Pauses()
+	all, unseen := halt.Lifts()
+	n.Lifts = all[len(all)-unseen:]
+	if n.Pauses == nil {
+		n.Pauses = []halt.Pause{}
+	}
+	if n.Lifts == nil {
+		n.Lifts = []halt.Lift{}
+	}
+	return n
+}
+
+// sayHaltNews prints them. Lifts stay until the user has seen them at a terminal.
+func (c *Call) sayHaltNews(n haltNews) {
+	for _, p := range n.Pauses {
+		c.prose(c.paint(bold, "pause")+" ", 6, Clean(c.pauseText(p)))
+	}
+	for i := len(n.Lifts) - 1; i >= max(0, len(n.Lifts)-maxNews); i-- {
+		c.prose(c.paint(bold, "halt ")+" ", 6, Clean(n.Lifts[i].Text()))
+	}
+	if len(n.Lifts) > 0 && c.userReads() {
+		_ = halt.Seen()
+	}
+}

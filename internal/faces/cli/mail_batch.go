@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+)
+
+// maxBatch bounds what is read for one batch, in bytes: it is held in memory until all of it is synced.
+const maxBatch = 64 << 20
+
+// An entry is one line of a batch.
+type entry struct {
+	line    int
+	letter  mail.Letter
+	receipt mail.Receipt
+}
+
+// runBatch sends a message a line. A line that is wrong is named, and the others go.
+func runBatch(ctx context.Context, c *Call) error {
+	for _, f := range []string{"thread", "reply-to", "id", "kind", "body", "scope", "wait", "until"} {
+		if c.isSet(f) {
+			return usagef("--%s cannot stand beside --batch, whose lines say it each for itself", f)
+		}
+	}
+	if len(c.Args) > 0 {
+		return usagef("%q cannot stand beside --batch, whose lines say it all", Clean(c.Args[0]))
+	}
+	data, err := c.batch(ctx, c.value("batch"))
+	if err != nil {
+		return c.unsent(ctx, err)
+	}
+	d, err := c.speaker(ctx)
+	if err != nil {
+		return c.unsent(ctx, err)
+	}
+	defer d.Close()
+	entries := c.entries(data, d)
+	c.sendAll(ctx, d, entries)
+	return c.batchReport(ctx, entries)
+}
+
+// batch reads the file of a batch.
+func (c *Call) batch(ctx context.Context, name string) ([]byte, error) {
+	if name == "" {
+		return nil, usagef("--batch: which file? - is standard input")
+	}
+	return within(ctx, func() ([]byte, error) {
+		in := c.In
+		if name != "-" {
+			f, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			in = f
+		}
+		data, err := io.ReadAll(io.LimitReader(in, maxBatch+1))
+		switch {
+		case err != nil:
+			return nil, failIO("", err, "read the batch")
+		case len(data) > maxBatch:
+			return nil, refuse("split it", "the batch has more than %d bytes", maxBatch)
+		}
+		return data, nil
+	})
+}
+
+// entries reads the lines; empty ones are none.
+func (c *Call) entries(data []byte, d *desk) (all []*entry) {
+	n := 0
+	var lines [][]byte
+	for line := range bytes.Lines(data) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			all, lines = append(all, &entry{line: n}), append(lines, line)
+		}
+	}
+	deposit := c.on("deposit")
+	each(len(all), func(n int) {
+		e := all[n]
+		if err := e.read(lines[n]); err != nil {
+			e.receipt = mail.Receipt{Outcome: mail.Refused, Asked: e.letter.To, To: e.letter.To, Err: err}
+		}
+		e.letter.From, e.letter.Deposit = d.who, deposit
+	})
+	return all
+}
+
+// linesAtOnce is how many lines are read by one processor at a time: some 0.1 ms of work, so that a batch of few is read by this one.
+const linesAtOnce = 64
+
+// each calls do with each number below n, on all processors at once.
+func each(n int, do func(int)) {
+	var next atomic.Int64
+	part := func() {
+		for {
+			end := int(next.Add(linesAtOnce))
+			for i := end - linesAtOnce; i < min(end, n); i++ {
+				do(i)
+			}
+			if end >= n {
+				return
+			}
+		}
+	}
+	var all sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+linesAtOnce-1)/linesAtOnce) - 1 {
+		all.Go(part)
+	}
+	part()
+	all.Wait()
+}
+
+// read takes the members of one line. One that is not known is an error: misspelt, it would be lost in silence.
+func (e *entry) read(line []byte) error {
+	if !canonjson.Valid(line) || !canonjson.IsObject(line) {
+		return errors.New("no JSON object")
+	}
+	l := &e.letter
+	raw, _ := canonjson.Get(line, "to")
+	to, _ := canonjson.String(raw)
+	l.To = address.Instance(to) // first, so that whatever is wrong is said of somebody
+	texts := map[string]*string{"to": &to, "text": &l.Text, "thread": &l.Thread, "replyTo": &l.ReplyTo, "id": &l.ID, "kind": &l.Kind}
+	for name, value := range canonjson.Members(line) {
+		if name == "body" {
+			if !canonjson.IsObject(value) {
+				return errors.New("body is no JSON object")
+			}
+			l.Body = value
+			continue
+		}
+		p := texts[name]
+		if p == nil {
+			return fmt.Errorf("%q is not known; there are to, text, body, thread, replyTo, id and kind", Clean(name))
+		}
+		text, ok := canonjson.String(value)
+		if !ok {
+			return fmt.Errorf("%s is no string", name)
+		}
+		*p = text
+	}
+	switch {
+	case to == "":
+		return errors.New("to is missing")
+	case address.Check(to) != nil:
+		return address.Check(to)
+	case l.Body == nil && strings.TrimSpace(l.Text) == "":
+		return errors.New("it says nothing: text and body are missing")
+	case max(len(l.Text), len(l.Body)) > envelope.MaxBody:
+		return tooLong(max(len(l.Text), len(l.Body)))
+	}
+	return nil
+}
+
+// sendAll sends what can be sent, and syncs once.
+func (c *Call) sendAll(ctx context.Context, d *desk, all []*entry) {
+	var going []*entry
+	var letters []mail.Letter
+	each(len(all), func(n int) {
+		e := all[n]
+		if e.receipt.Outcome != "" {
+			return
+		}
+		asked := e.letter.To
+		if r, err := d.again(ctx, &e.letter); err != nil || r.Outcome != "" {
+			r.Asked, r.Err, e.receipt = asked, err, r
+		}
+	})
+	for _, e := range all {
+		if e.receipt.Outcome == "" {
+			going, letters = append(going, e), append(letters, e.letter)
+			continue
+		}
+		d.office.Recall(ctx, &e.receipt)
+	}
+	receipts, _ := d.office.SendAll(ctx, letters) // each receipt has the error, too
+	seen := map[address.Instance]mail.Outlook{}
+	for n, e := range going {
+		r := receipts[n]
+		r.Err = d.sameAgain(ctx, &e.letter, &r, r.Err)
+		if r.Err != nil && ctx.Err() != nil && errors.Is(r.Err, ctx.Err()) {
+			r.Err = errUnsent
+		}
+		d.office.Recall(ctx, &r)
+		c.outlook(ctx, d, &r, seen)
+		e.receipt = r
+	}
+}
+
+// batchReport prints a line for each message.
+func (c *Call) batchReport(ctx context.Context, all []*entry) error {
+	var l list
+	receipts := make([]mail.Receipt, len(all))
+	for n, e := range all {
+		receipts[n] = e.receipt
+		switch {
+		case c.json:
+			raw := c.receiptJSON(&e.receipt, letterWord(&e.letter), nil)
+			l.raw(canonjson.Set(raw, "line", strconv.AppendInt(nil, int64(e.line), 10)))
+		default:
+			c.printf("%d: ", e.line)
+			c.receiptText(&e.receipt, true)
+		}
+	}
+	if c.json {
+		c.emit(l.bytes())
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	return c.worst(receipts)
+}

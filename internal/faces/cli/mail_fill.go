@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+)
+
+// complete fills in what an unsigned envelope lacks. Who sends it is the actor that it names, else who speaks here. What may
+// not be stored is an error that names every fault.
+func (c *Call) complete(ctx context.Context, d *desk, raw []byte, signed bool) ([]byte, *identity.Speaker, error) {
+	who := &identity.Speaker{Role: identity.RoleAgent, Scope: identity.DefaultScope}
+	if !signed {
+		if actor, ok := canonjson.Get(raw, "actor"); ok {
+			named, _ := canonjson.Get(actor, "instance")
+			i, _ := canonjson.String(named)
+			who.Instance = address.Instance(i)
+		}
+		var err error
+		if who.Instance == "" {
+			if who, err = d.Identity.Speak(ctx, factsOf(c.App), identity.Ask{As: c.value("as")}, d.now); err != nil {
+				return nil, nil, whose(err)
+			}
+		}
+		a := envelope.Actor{Instance: who.Instance, Role: who.Role, Scope: who.Scope}
+		if raw, err = envelope.Fill(raw, a, d.now); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := envelope.Check(raw); err != nil {
+		return nil, nil, err
+	}
+	return raw, who, nil
+}
+
+// vouched tells whether an envelope that came unsigned may be signed with the key of its actor. That of a person signs what
+// says of itself that it is unattended and claims no person's role; anything else only where the person can be: at a terminal
+// and not below an agent program.
+func (c *Call) vouched(ctx context.Context, d *desk, raw []byte, who *identity.Speaker) (bool, error) {
+	if who.Instance.Canonical().Host() != identity.Human {
+		return true, nil
+	}
+	s, err := d.Identity.Speak(ctx, factsOf(c.App), identity.Ask{As: string(who.Instance), Peek: true}, d.now)
+	if err != nil || s.Via == "" {
+		return err == nil, err
+	}
+	e, err := envelope.Parse(raw)
+	if err != nil {
+		return false, err
+	}
+	if e.Via() == identity.Unattended && e.Actor.Role != identity.RolePerson {
+		return true, nil
+	}
+	c.warn("it is not signed for %s: nobody is at the terminal; tutti send signs, and says so in the message", Clean(string(who.Instance)))
+	return false, nil
+}

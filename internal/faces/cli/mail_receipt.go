@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+)
+
+// receipts says what became of each letter and returns the error of the whole. It writes at once: an interrupt that comes
+// now must find the word said.
+func (c *Call) receipts(ctx context.Context, all []mail.Receipt, several bool, text string) error {
+	if c.json {
+		var l list
+		for i := range all {
+			l.raw(c.receiptJSON(&all[i], text, nil))
+		}
+		if several {
+			c.emit(l.bytes())
+		} else {
+			c.emit(c.receiptJSON(&all[0], text, nil))
+		}
+	} else {
+		for i := range all {
+			c.receiptText(&all[i], several)
+		}
+		if several {
+			c.traceAll(all)
+		}
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	if !several {
+		return c.refusal(ctx, &all[0], text)
+	}
+	return c.worst(all)
+}
+
+// receiptText prints the lines of one receipt; a single refusal is an error, which is said as errors are.
+func (c *Call) receiptText(r *mail.Receipt, several bool) {
+	to := Clean(string(r.To))
+	tail := ""
+	if several && r.ID != "" {
+		tail = " · id " + Clean(r.ID)
+	}
+	switch r.Outcome {
+	case mail.Delivered, mail.Deposited:
+		say := c.outcome
+		if c.under == H2A {
+			say = outcomeH2A
+		}
+		c.prose("", 0, say(r)+tail)
+	case mail.Already:
+		c.prose("", 0, "already delivered to "+to+": the same message is there"+tail)
+	default:
+		if several {
+			c.prose("", 0, "refused: "+refusedWhy(r))
+		}
+		return
+	}
+	if several {
+		return
+	}
+	c.line("  id " + Clean(r.ID) + " · thread " + Clean(r.Thread))
+	c.line("  " + storedAt(r) + c.traceOf(r.ID))
+	if !r.Signed && r.Outcome != mail.Already {
+		c.warn("it went unsigned")
+	}
+}
+
+// outcomeH2A says what became of a message in the words of the older program.
+func outcomeH2A(r *mail.Receipt) string {
+	to, tail := Clean(string(r.To)), ""
+	if r.Asked.Canonical() != r.To.Canonical() {
+		tail = "; it is the one live agent under " + Clean(string(r.Asked))
+	}
+	if r.Outcome == mail.Delivered {
+		return "Delivered to " + to + " (live): a push goes out if it subscribed" + tail
+	}
+	return to + " is dormant — envelope deposited for its wake, and seen only then" + tail
+}
+
+// outcome says what became of a message, and when its reader looks at it.
+func (c *Call) outcome(r *mail.Receipt) string {
+	to := Clean(string(r.To))
+	var facts []string
+	if r.Asked.Canonical() != r.To.Canonical() {
+		to = Clean(string(r.Asked))
+		facts = append(facts, Clean(string(r.To)))
+	}
+	if r.Outlook.Dir != "" {
+		facts = append(facts, Clean(c.App.Shown(r.Outlook.Dir)))
+	}
+	who := to
+	if len(facts) > 0 {
+		who += " (" + strings.Join(facts, ", ") + ")"
+	}
+	switch r.Outlook.Reads {
+	case mail.ReadsWoken:
+		return "delivered to " + who + ", which is woken if it is idle"
+	case mail.ReadsStopped:
+		return "stored for " + who + ", which a halt stopped; it reads the message when its user has let it go on"
+	case mail.ReadsStart:
+		return "stored; " + who + " is not running and will see it when it starts"
+	case mail.ReadsUnknown:
+		return "stored; no agent has the id " + who
+	}
+	return "stored for " + who + ", which reads it at its next prompt"
+}
+
+// outlook adds to a receipt when its reader looks. seen remembers readers, nil: there is one message only. The older program says
+// nothing of it.
+func (c *Call) outlook(ctx context.Context, d *desk, r *mail.Receipt, seen map[address.Instance]mail.Outlook) {
+	if c.under == H2A || r.Outcome != mail.Delivered && r.Outcome != mail.Deposited {
+		return
+	}
+	one, known := seen[r.To]
+	if !known {
+		one = d.office.Outlook(context.WithoutCancel(ctx), r.To)
+		if seen != nil {
+			seen[r.To] = one
+		}
+	}
+	r.Outlook = one
+}
+
+// storedAt is when a message was stored, as traces have it; "" when nobody knows.
+func storedAt(r *mail.Receipt) string {
+	if r.Stored.IsZero() {
+		return ""
+	}
+	return "stored " + envelope.Stamp(r.Stored) + " · "
+}
+
+// traceOf is what to type to see what becomes of a message, or of a thread.
+// It works where this command was typed: it names the same agent and the same bus.
+func (c *Call) traceOf(id string) string {
+	line := "tutti thread --trace " + app.QuoteArg(Clean(id))
+	if as := c.value("as"); as != "" {
+		line += " --as " + app.QuoteArg(Clean(as))
+	}
+	if root := c.rootFlag(); root != "" {
+		line += " --root " + app.QuoteArg(Clean(root))
+	}
+	return line
+}
+
+// traceAll names what to type after a message to several, which all lie in one thread.
+func (c *Call) traceAll(all []mail.Receipt) {
+	for i := range all {
+		if all[i].Outcome != mail.Refused && all[i].Thread != "" {
+			c.line("  " + c.traceOf(all[i].Thread))
+			return
+		}
+	}
+}
+
+// refusedWhy is a refusal among several, for one line: whom it is about, and why.
+func refusedWhy(r *mail.Receipt) string {
+	why := Clean(r.Err.Error())
+	if to := Clean(string(r.Asked)); !strings.Contains(why, to) {
+		why = to + ": " + why
+	}
+	return why
+}
+
+// receiptJSON is one receipt for programs; answer is what --wait brought, nil for nothing.
+func (c *Call) receiptJSON(r *mail.Receipt, text string, answer []byte) []byte {
+	var o canonjson.Object
+	o.Bool("ok", r.Outcome != mail.Refused)
+	o.Opt("id", r.ID)
+	o.Opt("thread", r.Thread)
+	o.Str("to", string(r.To))
+	if r.Asked != r.To {
+		o.Str("asked", string(r.Asked))
+	}
+	o.Str("outcome", string(r.Outcome))
+	o.Bool("live", r.Live > 0)
+	o.Int("freshSessions", int64(r.Live))
+	o.Opt("reads", string(r.Outlook.Reads))
+	o.Bool("signed", r.Signed)
+	if !r.Stored.IsZero() {
+		o.Str("stored", envelope.Stamp(r.Stored))
+	}
+	o.Opt("resolution", string(r.Decision.Kind))
+	if r.Err != nil {
+		o.Str("reason", r.Err.Error())
+		if len(r.Decision.Candidates) > 0 {
+			o.Strs("candidates", names(r.Decision.Candidates))
+		}
+		o.Opt("hint", c.instead(r, text))
+	} else {
+		o.Opt("reason", r.Decision.Reason)
+	}
+	if answer != nil {
+		o.Raw("answer", answer)
+	}
+	return o.Bytes()
+}
+
+// refusal is the error of one letter, nil when it was not refused.
+func (c *Call) refusal(ctx context.Context, r *mail.Receipt, text string) error {
+	var no *mail.RefusedError
+	switch {
+	case r.Err == nil:
+		return nil
+	case errors.Is(r.Err, errUnsent):
+		return c.unsent(ctx, r.Err)
+	case c.under == H2A && errors.As(r.Err, &no):
+		return c.refusedH2A(r, text)
+	}
+	if hint := c.instead(r, text); hint != "" {
+		return &fault{code: exitCode(r.Err, c.under), err: r.Err, hint: hint}
+	}
+	return r.Err
+}
+
+// refusedH2A says a refusal as the older program does: a blank line, the reason, the candidates.
+func (c *Call) refusedH2A(r *mail.Receipt, text string) error {
+	fmt.Fprintf(c.errFile, "\nh2a: %s\n", Clean(r.Err.Error()))
+	if len(r.Decision.Candidates) > 0 {
+		fmt.Fprintf(c.errFile, "candidates: %s\n", Clean(strings.Join(names(r.Decision.Candidates), ", ")))
+	}
+	if hint := c.instead(r, text); hint != "" {
+		for line := range strings.SplitSeq(hint, "\n") {
+			fmt.Fprintf(c.errFile, "hint: %s\n", Clean(line))
+		}
+	}
+	return &fault{code: exitUsage}
+}
+
+// instead is what to type after a refusal: the candidates and the command for the first of them, else what the error says.
+func (c *Call) instead(r *mail.Receipt, text string) string {
+	if len(r.Decision.Candidates) == 0 {
+		hint := hintOf(r.Err)
+		if more := c.projectHint(string(r.Asked)); more != "" && nobodyThere(r.Err) {
+			hint = strings.TrimPrefix(hint+"\n"+more, "\n")
+		}
+		return hint
+	}
+	hint := ""
+	if c.under != H2A { // that names them on a line of its own
+		hint = "candidates: " + strings.Join(names(r.Decision.Candidates), ", ") + "\n"
+	}
+	to := " "
+	if c.Verb.Name == "inbox put" {
+		to = " --instance "
+	}
+	return hint + c.called() + " " + c.Verb.Name + to + app.QuoteArg(string(r.Decision.Candidates[0])) + " " + text
+}
+
+func names(all []address.Instance) []string {
+	out := make([]string, len(all))
+	for i, a := range all {
+		out[i] = string(a)
+	}
+	return out
+}
+
+// letterWord is the text of a letter as it stands in a command to type: a short one whole.
+func letterWord(l *mail.Letter) string {
+	const short = 60
+	if l.Text == "" || len(l.Text) > short || strings.ContainsAny(l.Text, "\n\r") || strings.HasPrefix(l.Text, "@") {
+		return "..."
+	}
+	return app.QuoteArg(Clean(l.Text))
+}
+
+// worst is the error of several letters: that of a halt, which stops everything, else a quiet one with the status of the
+// first that was refused. Each has been said.
+func (c *Call) worst(all []mail.Receipt) error {
+	var first error
+	for i := range all {
+		var halted *halt.Error
+		if errors.As(all[i].Err, &halted) {
+			return all[i].Err
+		}
+		if first == nil {
+			first = all[i].Err
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &fault{code: exitCode(first, c.under)}
+}

@@ -1,0 +1,375 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/core/address"
+)
+
+// An Input is what a command line says: the verb, the values of its flags, and the words that are no flag.
+type Input struct {
+	Verb  *Verb // nil: no verb was named
+	Args  []string
+	own   int // how many of Args stood before "--"
+	under Names
+	vals  []string // by the place that Verb.flag returns
+	set   uint64   // the places that were given
+	help  bool
+	warns []string // unknown flags, where they are only worth a warning
+}
+
+// parse reads a command line in the grammar of the name that the program was called by. The input is never nil; with an
+// error it holds what could be understood, so that help can be shown and a lax verb can run.
+func parse(table Table, under Names, cross string, args []string) (*Input, error) {
+	switch under {
+	case H2A:
+		return parseH2A(table, args)
+	case Cross:
+		in := &Input{under: Cross, Verb: table.find(Cross, cross, "")}
+		if in.Verb == nil {
+			return in, usageHint("tutti install", "cross-agent-%s: this program has no such command", Clean(cross))
+		}
+		return in, in.gnu(args, -1, -1)
+	}
+	in := &Input{under: Tutti}
+	word, sub := locate(table, args)
+	err := in.choose(table, args, word, sub)
+	if err != nil {
+		return in, err
+	}
+	if in.Verb != nil && in.Verb.family() == "" {
+		sub = -1
+	}
+	return in, in.gnu(args, word, sub)
+}
+
+// locate returns the places of the first two words that are neither flag nor value of a flag, -1 for a missing one. To
+// know whether a flag takes a value, before the verb is known, it asks the global flags and then those of every verb.
+func locate(table Table, args []string) (word, sub int) {
+	word = -1
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--":
+			return word, -1
+		case isFlag(a):
+			name, _, given := strings.Cut(strings.TrimLeft(a, "-"), "=")
+			if !given && takesValue(table, args, word, name) {
+				i++
+			}
+		case word < 0:
+			word = i
+			if !table.hasFamily(Tutti, a) {
+				return word, -1
+			}
+		default:
+			return word, i
+		}
+	}
+	return word, -1
+}
+
+// isFlag tells whether a word is a flag; "-" alone stands for standard input.
+func isFlag(a string) bool { return len(a) > 1 && a[0] == '-' }
+
+func takesValue(table Table, args []string, word int, name string) bool {
+	if i := (*Verb)(nil).flag(Tutti, name); i >= 0 {
+		return globals[i].Kind >= Text
+	}
+	takes := false
+	table.each(Tutti, func(v *Verb) bool {
+		if word >= 0 && v.family() != args[word] && v.Name != args[word] {
+			return true
+		}
+		if i := v.typed(Tutti, name); i >= 0 {
+			takes = v.at(i).Kind >= Text
+		}
+		return !takes
+	})
+	return takes
+}
+
+// choose sets the verb of the words found, which may be none.
+func (in *Input) choose(table Table, args []string, word, sub int) error {
+	if word < 0 {
+		return nil
+	}
+	first, second := args[word], ""
+	if sub >= 0 {
+		second = args[sub]
+	}
+	if second != "" {
+		in.Verb = table.find(Tutti, first, second)
+	}
+	if in.Verb == nil {
+		in.Verb = table.find(Tutti, first, "")
+		if in.Verb != nil && second != "" && in.Verb.MaxArgs == 0 && !in.Verb.strays(args[sub-1]) {
+			in.Verb = nil // it takes no word, so this one was meant to be a verb
+		}
+	}
+	if in.Verb != nil {
+		return nil
+	}
+	in.help = asksHelp(args)
+	if !table.hasFamily(Tutti, first) {
+		meant := verbsMeant(first, table.words(Tutti, ""))
+		if len(meant) == 0 {
+			meant = table.ending(first)
+		}
+		hint := didYouMean(meant, "tutti ")
+		if hint == "" {
+			hint = `"tutti help" lists the verbs`
+		}
+		return usageHint(hint, "%s: no such verb", Clean(first))
+	}
+	words := table.words(Tutti, first)
+	if second == "" {
+		return usageHint(`"tutti help `+first+`" says more`, "%s: which of them: %s?", first, strings.Join(words, ", "))
+	}
+	hint := didYouMean(nearest(second, words), "tutti "+first+" ")
+	if hint == "" {
+		hint = "one of: " + strings.Join(words, ", ")
+	}
+	return usageHint(hint, "%s %s: no such verb", first, Clean(second))
+}
+
+// strays tells whether a word is a flag that the verb does not have, so that the word behind it may have been meant as its value.
+func (v *Verb) strays(word string) bool {
+	name, _, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	return isFlag(word) && !given && name != "h" && v.typed(Tutti, name) < 0
+}
+
+// asksHelp tells whether help is asked for anywhere before "--".
+func asksHelp(args []string) bool {
+	for _, a := range args {
+		switch a {
+		case "-h", "--help":
+			return true
+		case "--":
+			return false
+		}
+	}
+	return false
+}
+
+// gnu reads flags that may stand anywhere, as --flag value or --flag=value, and ends them at "--". The words at the
+// places word and sub are the verb. The first fault is returned; reading goes on behind it.
+func (in *Input) gnu(args []string, word, sub int) (err error) {
+	in.room()
+	keep := func(e error) {
+		if err == nil {
+			err = e
+		}
+	}
+	own := -1
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case i == word || i == sub:
+		case a == "--":
+			own = len(in.Args)
+			in.Args = append(in.Args, args[i+1:]...)
+			i = len(args)
+		case a == "-h":
+			in.help = true
+		case !isFlag(a):
+			in.Args = append(in.Args, a)
+		default:
+			used, e := in.gnuFlag(a, args[i+1:])
+			keep(e)
+			i += used
+		}
+	}
+	if in.own = own; own < 0 {
+		in.own = len(in.Args)
+	}
+	if in.isSet("help") {
+		in.help = true
+	}
+	if err == nil && !in.help && in.Verb != nil {
+		err = in.countArgs()
+	}
+	return err
+}
+
+// gnuFlag reads one flag and returns how many of the words behind it belong to it.
+func (in *Input) gnuFlag(a string, rest []string) (used int, err error) {
+	name, val, given := strings.Cut(strings.TrimPrefix(a, "--"), "=")
+	place := -1
+	if strings.HasPrefix(a, "--") {
+		place = in.Verb.typed(in.under, name)
+	}
+	if place < 0 {
+		return 0, usageHint(in.flagHint(name), "%s: unknown flag", Clean(a))
+	}
+	f := in.Verb.at(place)
+	if f.Kind < Text {
+		switch {
+		case !given || val == "true":
+			in.put(place, "true")
+		case val == "false":
+			in.set &^= 1 << place
+		default:
+			return 0, usagef("--%s is a switch and takes no value", name)
+		}
+		return 0, nil
+	}
+	if !given {
+		if len(rest) == 0 || strings.HasPrefix(rest[0], "--") {
+			hint := "--" + name + " <" + f.Value + ">"
+			if len(rest) > 0 {
+				hint = "one that begins with two dashes is written --" + name + "=<" + f.Value + ">"
+			}
+			return 0, usageHint(hint, "--%s needs a value", name)
+		}
+		val, used = rest[0], 1
+	}
+	in.put(place, val)
+	return used, f.check(val)
+}
+
+// flagHint says which flags there are that resemble name.
+func (in *Input) flagHint(name string) string {
+	hint := didYouMean(nearest(strings.TrimLeft(name, "-"), in.flagNames()), "--")
+	if hint != "" {
+		return hint
+	}
+	if in.Verb == nil {
+		return `"tutti help" lists the flags that every verb has`
+	}
+	// Who acts is --as, whose things are looked at is --instance: the one is easily typed for the other.
+	for _, pair := range [...][2]string{{"as", "instance"}, {"instance", "as"}} {
+		if name == pair[0] && in.Verb.flag(in.under, pair[1]) >= 0 {
+			return didYouMean(pair[1:], "--")
+		}
+	}
+	return `"` + in.title() + ` --help" lists the flags`
+}
+
+// title is the verb as the user typed it: program and words.
+func (in *Input) title() string {
+	name := ""
+	if in.Verb != nil {
+		name = in.Verb.Name
+	}
+	switch in.under {
+	case Cross:
+		return "cross-agent-" + strings.TrimPrefix(name, commsFamily+" ")
+	case H2A:
+		return strings.TrimSpace("h2a " + name)
+	}
+	return strings.TrimSpace("tutti " + name)
+}
+
+// flagNames lists the flags that exist for the verb under this name.
+func (in *Input) flagNames() []string {
+	var out []string
+	if in.Verb != nil {
+		for i := range in.Verb.Flags {
+			if f := &in.Verb.Flags[i]; f.Under == 0 || f.Under&in.under != 0 {
+				out = append(out, f.Name)
+			}
+		}
+	}
+	for i := range globals {
+		if globals[i].Under&in.under != 0 {
+			out = append(out, globals[i].Name)
+		}
+	}
+	return out
+}
+
+// room makes place for the values of the verb's flags and the global ones.
+func (in *Input) room() {
+	n := len(globals)
+	if in.Verb != nil {
+		n += len(in.Verb.Flags)
+	}
+	in.vals = make([]string, n)
+}
+
+func (in *Input) put(place int, val string) {
+	in.vals[place] = val
+	in.set |= 1 << place
+}
+
+// isSet tells whether a flag was given (for a switch: and is on).
+func (in *Input) isSet(name string) bool {
+	place := in.Verb.flag(in.under, name)
+	return place >= 0 && in.set&(1<<place) != 0
+}
+
+// text returns the value of a flag, "" when it was not given.
+func (in *Input) text(name string) string {
+	if place := in.Verb.flag(in.under, name); place >= 0 && place < len(in.vals) {
+		return in.vals[place]
+	}
+	return ""
+}
+
+// countArgs tells whether there are too few or too many words beside the flags.
+func (in *Input) countArgs() error {
+	v := in.Verb
+	switch n := len(in.Args); {
+	case n < v.MinArgs:
+		return usageHint("usage: "+in.usage(), "%s: something is missing: %s", v.Name, v.argument(n))
+	case v.MaxArgs >= 0 && n > v.MaxArgs:
+		return usageHint(in.surplusHint(in.Args[v.MaxArgs]), "%s: %q is one word too many", v.Name, Clean(in.Args[v.MaxArgs]))
+	}
+	return nil
+}
+
+// argument is the n-th word that the verb wants, as help shows it.
+func (v *Verb) argument(n int) string {
+	if all := strings.Fields(v.Args); n < len(all) {
+		return strings.Trim(all[n], "[]")
+	}
+	return "an argument"
+}
+
+// surplusHint says what to type for a word that has no place: an agent is named by a flag where there is one, and a text of
+// several words wants quotes.
+func (in *Input) surplusHint(word string) string {
+	if in.Verb.Name == "resume" && in.under == Tutti {
+		if _, err := factsOf(app.New(app.Settings{})).ForUser("lift a halt"); err != nil {
+			return hintOf(err) // no agent reads how to lift a halt or a pause
+		}
+		return "one that is paused: tutti unpause " + app.QuoteArg(word) + "; after a halt: tutti resume --session " + app.QuoteArg(word)
+	}
+	for _, name := range [...]string{"as", "instance"} {
+		if in.Verb.MaxArgs == 0 && in.Verb.flag(in.under, name) >= 0 && address.HostQualified(word) {
+			return "an agent is named by a flag: --" + name + " " + Clean(app.QuoteArg(word))
+		}
+	}
+	if in.Verb.MaxArgs == 0 && in.Verb.flag(in.under, "host") >= 0 && contains(hostNames, word) {
+		return "a program is named by a flag: --host " + word
+	}
+	switch in.Verb.Name {
+	case "send":
+		return `quotes around the text, commas between recipients: ` + in.title() + ` ID,ID "TEXT"`
+	case "reply":
+		return `quotes around the text: ` + in.title() + ` ID "TEXT"`
+	}
+	return "usage: " + in.usage()
+}
+
+// check tells what is wrong with a value.
+func (f *Flag) check(val string) error {
+	switch f.Kind {
+	case Count:
+		if n, err := strconv.Atoi(val); err != nil || n < 0 {
+			return usageHint("write it like 10", "--%s: %q is no whole number", f.Name, Clean(val))
+		}
+	case Duration:
+		if d, err := time.ParseDuration(val); err != nil || d < 0 {
+			return usageHint("write it like 500ms, 10s or 2m", "--%s: %q is no duration", f.Name, Clean(val))
+		}
+	}
+	if len(f.Choices) > 0 && !contains(f.Choices, val) {
+		return usageHint("one of: "+strings.Join(f.Choices, ", "), "--%s: %q is not known", f.Name, Clean(val))
+	}
+	return nil
+}

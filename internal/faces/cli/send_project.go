@@ -1,0 +1,311 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/machines"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+)
+
+// Flags of send that mean something for one kind of address only, and of those for a project the ones that a header says as well.
+var (
+	agentFlags   = []string{"thread", "reply-to", "id", "kind", "body", "as", "deposit", "wait", "until"}
+	projectFlags = []string{"type", "conversation", "title", "sequence", "release-status", "response", "restamp", "keep-timestamp", "local-fallback", "retries", "dry-run"}
+	sketchFlags  = []string{"type", "conversation", "title", "sequence", "release-status", "response"}
+)
+
+// An addressee is what somebody who is written to is taken for, by the shape of the address alone.
+type addressee uint8
+
+const (
+	agentAddress   addressee = iota // host:label, with or without the rest: it has a colon
+	projectAddress                  // machine.project: it has a dot, and no colon
+	bareAddress                     // neither
+)
+
+func addresseeOf(to string) addressee {
+	switch {
+	case strings.Contains(to, ":"):
+		return agentAddress
+	case strings.Contains(to, "."):
+		return projectAddress
+	}
+	return bareAddress
+}
+
+// toProject tells whether the message goes to another project, and checks that nothing else was asked for beside it. h2a has agents only.
+func (c *Call) toProject() (bool, error) {
+	if c.under != Tutti || len(c.Args) == 0 || c.isSet("batch") || c.isSet("scope") {
+		return false, c.onlyFor(agentAddress)
+	}
+	var projects, agents []string
+	for one := range strings.SplitSeq(c.Args[0], ",") {
+		if one = strings.TrimSpace(one); addresseeOf(one) == projectAddress {
+			projects = append(projects, one)
+		} else {
+			agents = append(agents, one)
+		}
+	}
+	switch {
+	case len(projects) == 0:
+		return false, c.onlyFor(agentAddress)
+	case len(projects)+len(agents) > 1:
+		return false, usageHint("send to each of them by itself",
+			"send: %s was taken for a project on a machine, because it has a dot and no colon; a message to a project goes to that one alone", Clean(projects[0]))
+	}
+	return true, c.onlyFor(projectAddress)
+}
+
+// onlyFor refuses flags that say nothing about a message of this kind.
+func (c *Call) onlyFor(to addressee) error {
+	if c.under != Tutti {
+		return nil
+	}
+	wrong, taken, other := projectFlags, "an agent, because it has no dot or a colon", "a project (MACHINE.PROJECT)"
+	if to == projectAddress {
+		wrong, taken, other = agentFlags, "a project on a machine, because it has a dot and no colon", "an agent (HOST:LABEL)"
+	}
+	for _, flag := range wrong {
+		switch {
+		case !c.isSet(flag):
+		case len(c.Args) == 0 || c.isSet("scope") || c.isSet("batch"):
+			return usagef("send: --%s is for %s", flag, other)
+		default:
+			return usagef("send: %s was taken for %s; --%s is for %s", Clean(c.Args[0]), taken, flag, other)
+		}
+	}
+	return nil
+}
+
+// runSendProject delivers a draft to another project, or makes one of a text.
+func runSendProject(ctx context.Context, c *Call) error {
+	to := c.Args[0]
+	switch {
+	case len(c.Args) < 2:
+		return usageHint("put a text behind it, in quotes, or the file of a draft: @FILE; - reads standard input", "send: what is to be said?")
+	case c.on("restamp") && c.on("keep-timestamp"):
+		return usagef("send: either --restamp or --keep-timestamp")
+	}
+	retries, err := c.retries()
+	if err != nil {
+		return err
+	}
+	data, err := c.content(ctx, c.Args[1])
+	if err != nil {
+		return err
+	}
+	said := string(data)
+	if strings.TrimSpace(said) == "" {
+		return usagef("the text is empty")
+	}
+	o, set, err := c.office()
+	if err != nil {
+		return err
+	}
+	dir := c.App.WorkDir()
+	sender, project, err := o.Sender("", os.Getenv("CROSS_AGENT_FROM"), dir, set.Sender)
+	if err != nil {
+		return err
+	}
+	l := exchange.Letter{
+		Destination: to, Text: []byte(said), Sender: sender, Project: project, Dir: dir, Retries: retries,
+		Restamp: c.on("restamp"), KeepTimestamp: c.on("keep-timestamp"), Fallback: c.on("local-fallback"), DryRun: c.on("dry-run"),
+	}
+	if isDraft(said) {
+		for _, flag := range sketchFlags {
+			if c.isSet(flag) {
+				return usagef("send: the text has a header of its own; --%s is for a text without one", flag)
+			}
+		}
+	} else {
+		// Where it goes is looked at first: what is missing of a draft matters only when there is somebody to get it.
+		if err := c.leadsTo(o, to, l.Fallback); err != nil {
+			return c.projectRefused(to, err)
+		}
+		d := &sketch{c: c, office: o, project: project, self: sender, to: to, said: said}
+		s, err := d.send(ctx, &l)
+		return c.projectSaid(to, s, err)
+	}
+	s, err := o.Send(ctx, l)
+	return c.projectSaid(to, s, err)
+}
+
+// projectSaid says what became of a message to a project.
+func (c *Call) projectSaid(to string, s *exchange.Sent, err error) error {
+	var f *fault
+	if errors.As(err, &f) {
+		return err // the text is no message yet
+	}
+	if err != nil {
+		return c.projectRefused(to, err)
+	}
+	c.projectReceipt(s)
+	return nil
+}
+
+// isDraft tells whether a text is a message already: it has a header with a field of one.
+func isDraft(text string) bool {
+	h, err := parseOrg(text)
+	if err != nil {
+		return false
+	}
+	for _, key := range []string{"CONVERSATION_ID", "MESSAGE_TYPE", "SEQUENCE", "PROTOCOL_VERSION"} {
+		if _, has := h.Get(key); has {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo tells whether an address leads somewhere, as far as that is known on this machine.
+func (c *Call) leadsTo(o *exchange.Office, to string, fallback bool) error {
+	peers, broken := machines.ReadPeers(o.PeersPath())
+	w, err := machines.Resolve(to, machines.Local{Hostname: o.Host}, peers, fallback || o.Fallback)
+	switch {
+	case err != nil && broken != nil:
+		return broken
+	case err != nil:
+		return err
+	case w.Local:
+		_, err = o.Project(w.Project)
+	}
+	return err
+}
+
+// projectReceipt says what became of a message to a project, in the words and members of that to an agent. Whether anybody there is live is
+// not known, so that it is deposited.
+func (c *Call) projectReceipt(s *exchange.Sent) {
+	for _, text := range s.WarningTexts {
+		c.warn("%s", Clean(text))
+	}
+	for _, text := range s.Advice {
+		c.remark("%s", Clean(text))
+	}
+	outcome := mail.Deposited
+	if s.Already {
+		outcome = mail.Already
+	}
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("id", s.Name)
+		o.Str("thread", s.Message.Conversation)
+		o.Str("to", s.Destination)
+		if s.DryRun {
+			o.Str("outcome", "dry run")
+		} else {
+			o.Str("outcome", string(outcome))
+		}
+		o.Bool("live", false)
+		o.Int("freshSessions", 0)
+		o.Bool("signed", s.Key != "")
+		if !s.DryRun && !s.Already {
+			o.Str("stored", envelope.Stamp(time.Now()))
+		}
+		o.Raw("project", s.JSON())
+		c.emit(o.Bytes())
+		return
+	}
+	to := Clean(s.Destination)
+	switch {
+	case s.DryRun:
+		c.prose("", 0, "nothing was sent (--dry-run); it would go to the mailbox of "+to)
+	case s.Already:
+		c.prose("", 0, "already delivered to "+to+": the same message is there")
+	default:
+		c.prose("", 0, "deposited in the mailbox of "+to+", for the agents of that project")
+	}
+	c.line("  id " + Clean(s.Name) + " · thread " + Clean(s.Message.Conversation))
+	what := string(s.Message.Type) + " at sequence " + strconv.Itoa(s.Message.Sequence)
+	if s.Path != "" {
+		what += " · " + Clean(c.App.Shown(s.Path))
+	}
+	c.line("  " + what)
+}
+
+// projectRefused is the error of a message that was not delivered, with what the address was taken for, the names that are near, and the
+// exit status that send has for such a thing.
+func (c *Call) projectRefused(to string, err error) error {
+	var halted *halt.Error
+	if errors.As(err, &halted) {
+		return err
+	}
+	var sent *exchange.SendError
+	f := &fault{code: exitUsage, err: err, hint: hintOf(err)}
+	if errors.As(err, &sent) && sent.Fault == exchange.NotDelivered {
+		f.code = exitIO
+	}
+	if near := nearProjects(to, err); len(near) > 0 {
+		f.hint = didYouMean(near, "tutti send ")
+	}
+	if nowhere(err) {
+		f.hint = strings.TrimPrefix(f.hint+"\n"+to+" was taken for a project on a machine, because it has a dot and no colon; an agent is HOST:LABEL", "\n")
+	}
+	if c.json {
+		var o canonjson.Object
+		o.Bool("ok", false)
+		o.Str("to", to)
+		o.Str("outcome", string(mail.Refused))
+		o.Str("reason", err.Error())
+		o.Opt("hint", f.hint)
+		if sent != nil {
+			o.Str("reasonCode", sent.Code)
+			o.Opt("bundle", sent.Bundle)
+		}
+		c.emit(o.Bytes())
+	}
+	return f
+}
+
+// nowhere tells whether an address leads nowhere.
+func nowhere(err error) bool {
+	var address *machines.AddressError
+	var none *exchange.NoProjectError
+	var sent *exchange.SendError
+	return errors.As(err, &address) || errors.As(err, &none) || errors.As(err, &sent) && sent.Fault == exchange.NoDestination
+}
+
+// nearProjects are addresses that may have been meant.
+func nearProjects(to string, err error) (near []string) {
+	host, project, _ := strings.Cut(to, ".")
+	var address *machines.AddressError
+	var none *exchange.NoProjectError
+	switch {
+	case errors.As(err, &address):
+		for _, name := range address.Near {
+			near = append(near, name+"."+project)
+		}
+	case errors.As(err, &none):
+		for _, name := range none.Near {
+			near = append(near, host+"."+name)
+		}
+	}
+	return near
+}
+
+// projectHint says of an address that is neither what the two kinds look like, and names the project of this machine that has that name.
+func (c *Call) projectHint(to string) string {
+	if c.under != Tutti || addresseeOf(to) != bareAddress {
+		return ""
+	}
+	s := "it was taken for an agent; an agent is HOST:LABEL, a project MACHINE.PROJECT"
+	o, _, err := c.App.Office()
+	if err != nil {
+		return s
+	}
+	if all, err := o.Projects(); err == nil && slices.ContainsFunc(all, func(p exchange.Project) bool { return p.Name == to && machines.ValidProject(to) }) {
+		s += "\ndid you mean tutti send local." + app.QuoteArg(to) + "?"
+	}
+	return s
+}

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tutti/internal/agents/setup"
+	"tutti/internal/app"
+	"tutti/internal/halt"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+// An Opener opens the registry of sessions with that path. What it needs is too large for the light program.
+type Opener func(path, cacheDir string) (registry.Registry, error)
+
+// A sessionFunc is a verb about agents in tmux.
+type sessionFunc func(ctx context.Context, c *Call, s *sessions) error
+
+// SessionVerbs are the verbs about agents in tmux, with the registry that they need, and with what reads the settings of agent programs.
+func SessionVerbs(open Opener, edit setup.Editor) Heavy {
+	verb := func(name string, f sessionFunc) HeavyVerb {
+		return HeavyVerb{Name: name, Run: func(ctx context.Context, c *Call) error { return c.withSessions(ctx, open, f) }}
+	}
+	return Heavy{
+		{Name: "status", Run: withComms(func(ctx context.Context, c *Call) error {
+			c.opener = open
+			return runStatus(ctx, c)
+		})},
+		verb("session list", sessionList),
+		verb("session create", func(ctx context.Context, c *Call, s *sessions) error { return sessionCreate(ctx, c, s, edit) }),
+		verb("session resume", sessionResume),
+		verb("session status", sessionStatus),
+		verb("session stop", sessionStop),
+		verb("session capture", sessionCapture),
+		verb("session attach", sessionAttach),
+		verb("session monitor", sessionMonitor),
+	}
+}
+
+// sessions is the registry that a verb works with.
+type sessions struct {
+	c     *Call
+	dir   string // where the user stands, without links
+	path  string // of the registry, which may not be there
+	cache string
+	open  Opener // nil in the light program
+	reg   registry.Registry
+}
+
+// withSessions runs a verb on the registry that is meant.
+func (c *Call) withSessions(ctx context.Context, open Opener, f sessionFunc) error {
+	s, err := c.sessionsHere(open)
+	if err != nil {
+		return err
+	}
+	return f(ctx, c, s)
+}
+
+// sessionsHere finds the registry that is meant. It reads nothing yet.
+func (c *Call) sessionsHere(open Opener) (*sessions, error) {
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, failIO("", err, "find the folder where you are")
+	}
+	return c.sessionsOf(dir, open)
+}
+
+// sessionsOf finds the registry of a workspace, absolute and without links.
+func (c *Call) sessionsOf(dir string, open Opener) (*sessions, error) {
+	s := &sessions{c: c, open: open, dir: dir}
+	var err error
+	if s.cache, err = c.App.CacheDir(); err != nil {
+		return nil, err
+	}
+	var note string
+	s.path, note = registry.Place(s.dir, c.flagIf("registry"), os.Getenv)
+	if note != "" {
+		c.remark("%s", note)
+	}
+	return s, nil
+}
+
+// flagIf is the value of a flag that the verb may not have.
+func (c *Call) flagIf(name string) string {
+	if c.Verb.flag(c.under, name) < 0 {
+		return ""
+	}
+	return c.value(name)
+}
+
+// rows are the rows of the registry, and what is wrong with it. The light program takes them from the cache; where that does not
+// hold, it is replaced by the one that can read the file. A registry that does not exist is an error: nothing is made.
+func (s *sessions) rows(ctx context.Context) ([]registry.Row, []registry.Problem, error) {
+	if s.open == nil {
+		if rows, ok := registry.Cached(s.path, s.cache); ok {
+			return rows, nil, nil
+		}
+		return nil, nil, handOver()
+	}
+	reg, err := s.registry()
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, problems, err := reg.Rows(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, s.noRegistry()
+	}
+	return rows, problems, err
+}
+
+// registry opens the registry. In the light program it replaces the process instead.
+func (s *sessions) registry() (registry.Registry, error) {
+	if s.reg != nil {
+		return s.reg, nil
+	}
+	if s.open == nil {
+		return nil, handOver()
+	}
+	var err error
+	s.reg, err = s.open(s.path, s.cache)
+	return s.reg, err
+}
+
+// manager is what acts on the sessions. verb is named where the halt switch refuses.
+func (s *sessions) manager(verb string) (*lifecycle.Manager, error) {
+	reg, err := s.registry()
+	if err != nil {
+		return nil, err
+	}
+	home, err := s.c.App.Home()
+	if err != nil {
+		return nil, err
+	}
+	return lifecycle.New(lifecycle.Options{
+		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Environ: s.environ(), Server: s.c.sessionServer(),
+		Halted: func() error { return halt.Check(verb) },
+		Bus:    s.bus(), Jobs: s.jobs(), Started: s.c.App.Started(),
+		Tell: func(line string) { s.c.remark("%s", Clean(line)) },
+	}), nil
+}
+
+// bus tells the bus of sessions.
+func (s *sessions) bus() lifecycle.Bus {
+	return s.c.App.SessionBus(func(line string) { s.c.remark("%s", Clean(line)) })
+}
+
+// environ is the environment for programs that are started. A bus that was named is the one that their servers shall use.
+func (s *sessions) environ() []string {
+	env := os.Environ()
+	if root := absoluteRoot(s.c.rootFlag()); root != "" {
+		env = append(env, "H2A_ROOT="+root)
+	}
+	return env
+}
+
+// jobs tells the jobs of what becomes of their sessions.
+func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error {
+	return app.SessionJobs(s.workspace(), s.dir)
+}
+
+// serverVariable names the tmux server for new sessions.
+const serverVariable = lifecycle.ServerVariable
+
+// sessionServer is the tmux server for new sessions, "" for the default one.
+func (c *Call) sessionServer() string {
+	if name := c.flagIf("tmux-server"); name != "" {
+		return name
+	}
+	return os.Getenv(serverVariable)
+}
+
+// sessionName is the session that is meant, by --session or by the first word; "" when none is named.
+func (c *Call) sessionName() (string, error) {
+	flag, word := c.flagIf("session"), c.arg(0)
+	switch {
+	case flag == "":
+		return word, nil
+	case word != "" && word != flag:
+		return "", usagef("%s: either --session %s or %s, not both", c.Verb.Name, Clean(flag), Clean(word))
+	}
+	return flag, nil
+}
+
+// oneSession is the session that is meant, where one has to be.
+func (c *Call) oneSession() (string, error) {
+	name, err := c.sessionName()
+	if err == nil && name == "" {
+		err = usageHint(`"tutti session list" shows them`, "%s: which session?", c.Verb.Name)
+	}
+	return name, err
+}
+
+// sayProblems names what cannot be used in the registry.
+func (s *sessions) sayProblems(problems []registry.Problem) {
+	for _, p := range problems {
+		s.c.warn("%s: %s", Clean(s.c.App.Shown(s.path)), Clean(p.String()))
+	}
+}
+
+// sayNone says that there is nothing to show. Rows that cannot be used are sessions, too, and those may be alive.
+func (s *sessions) sayNone(problems []registry.Problem) {
+	path := Clean(s.c.App.Shown(s.path))
+	if slices.ContainsFunc(problems, func(p registry.Problem) bool { return p.Unusable }) {
+		s.c.remark("no row of %s can be used: mend what the warnings name, in that file", path)
+		return
+	}
+	s.c.remark("no sessions in %s", path)
+}
+
+// sessionExit is the exit status of an error about a session.
+func sessionExit(e *lifecycle.Error) int {
+	switch e.Kind {
+	case lifecycle.NotUp:
+		return exitNotUp
+	case lifecycle.Several:
+		return exitSeveral
+	case lifecycle.StillUp:
+		return exitStillUp
+	case lifecycle.NotTheOne:
+		return exitNotTheOne
+	case lifecycle.Unclear:
+		return exitIO
+	}
+	return exitUsage
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"strings"
+	"syscall"
+
+	"tutti/internal/core/canonjson"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+func runSessionCapture(ctx context.Context, c *Call) error {
+	return c.withSessions(ctx, nil, sessionCapture)
+}
+
+func runSessionAttach(ctx context.Context, c *Call) error {
+	return c.withSessions(ctx, nil, sessionAttach)
+}
+
+// sessionCapture prints what a session shows.
+func sessionCapture(ctx context.Context, c *Call, s *sessions) error {
+	r, err := s.meant(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := lifecycle.Capture(ctx, r, c.count("lines", 0))
+	if err != nil {
+		return err
+	}
+	if c.json {
+		var o canonjson.Object
+		o.Str("name", r.Name)
+		o.Str("found", p.Sight.State.String())
+		o.Bool("kept", p.Kept)
+		o.Strs("lines", p.Lines)
+		c.emit(o.Bytes())
+		return nil
+	}
+	if p.Kept {
+		c.remark("session %s is not there any more; this is what it showed last", Clean(r.Name))
+	}
+	if p.Sight.State == lifecycle.Dead {
+		c.remark("%s", Clean(r.Name+": "+endedText(p.Sight.Pane)))
+	}
+	for _, line := range p.Lines {
+		c.line(Clean(strings.ReplaceAll(line, "\t", "        ")))
+	}
+	return nil
+}
+
+// sessionAttach shows a session in this terminal, in place of this process.
+func sessionAttach(ctx context.Context, c *Call, s *sessions) error {
+	r, err := s.meant(ctx)
+	if err != nil {
+		return err
+	}
+	if columns(os.Stdin) == 0 || columns(os.Stdout) == 0 {
+		return refuse("tutti session capture "+r.Name, "session attach: this is no terminal")
+	}
+	inside := os.Getenv("TMUX")
+	path, argv, env, err := lifecycle.Attach(ctx, r, inside)
+	if err != nil {
+		return err
+	}
+	switch {
+	case argv[len(argv)-3] == "switch-client":
+		c.remark(`to come back: Ctrl-b L, or "tmux switch-client -l"; the agent goes on either way`)
+	case inside != "":
+		c.remark("to leave: press Ctrl-b twice, then d; the agent goes on. What you type goes to the agent")
+	default:
+		c.remark("to leave: Ctrl-b, then d; the agent goes on. What you type goes to the agent")
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	return failIO("", syscall.Exec(path, argv, env), "start tmux")
+}
+
+// meant is the row of the session that is named, or of the only one that runs.
+func (s *sessions) meant(ctx context.Context) (*registry.Row, error) {
+	name, err := s.c.sessionName()
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return s.onlyRunning(ctx)
+	}
+	if s, err = s.withSession(ctx, name); err != nil {
+		return nil, err
+	}
+	rows, problems, err := s.rows(ctx)
+	if err == nil {
+		rows, err = s.only(rows, problems, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// onlyRunning is the row of the only session that runs: in this folder, or where none does, on this machine.
+func (s *sessions) onlyRunning(ctx context.Context) (*registry.Row, error) {
+	parts, err := s.parts(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	var running []*registry.Row
+	var names []string
+	for _, far := range [...]bool{false, true} {
+		for i := range parts {
+			for n := range parts[i].rows {
+				if r := &parts[i].rows[n]; parts[i].far == far && r.Status == registry.Running {
+					running, names = append(running, r), append(names, r.Name)
+				}
+			}
+		}
+		if len(running) > 0 {
+			break
+		}
+	}
+	switch len(running) {
+	case 1:
+		return running[0], nil
+	case 0:
+		return nil, usageHint(`"tutti session list" shows them`, "%s: which session? none is said to run", s.c.Verb.Name)
+	}
+	return nil, &lifecycle.Error{Kind: lifecycle.Several, Text: s.c.Verb.Name + ": which session? These run: " + strings.Join(names, ", "), Next: "tutti " + s.c.Verb.Name + " " + names[0]}
+}

@@ -1,0 +1,258 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/members"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/mcp/wire"
+	"tutti/internal/halt"
+)
+
+// A call is one call of one tool.
+type call struct {
+	*server
+	*bus
+	tool string
+	args *wire.Args
+	sent []func() error // what is done when the client has the answer
+}
+
+// whenSent puts on record what the client has got, when it has got it. What fails then is logged: the answer is out.
+func (c *call) whenSent(f func() error) { c.sent = append(c.sent, f) }
+
+// afterwards does what was left for when the client has the answer.
+func (c *call) afterwards() {
+	for _, f := range c.sent {
+		if err := f(); err != nil {
+			c.log(c.tool + ": " + withHint(err))
+		}
+	}
+}
+
+// A missingError reports an argument that a tool cannot do without. The text is that of existing programs.
+type missingError struct{ tool, arg string }
+
+func (e *missingError) Error() string { return fmt.Sprintf("%s: missing '%s'", e.tool, e.arg) }
+
+func (c *call) missing(arg string) error { return &missingError{c.tool, arg} }
+
+// refuse is an error with what to do instead.
+func (c *call) refuse(hint, format string, args ...any) error {
+	return &refusal{text: c.tool + ": " + fmt.Sprintf(format, args...), hint: hint}
+}
+
+type refusal struct{ text, hint string }
+
+func (e *refusal) Error() string { return e.text }
+func (e *refusal) Hint() string  { return e.hint }
+
+// raw is an argument as it was spelled, nil when there is none, or null.
+func (c *call) raw(name string) []byte {
+	v, ok := canonjson.Get(c.args.Raw, name)
+	if !ok || canonjson.IsNull(v) {
+		return nil
+	}
+	return v
+}
+
+// text is a string, "" when there is none.
+func (c *call) text(name string) string {
+	s, _ := canonjson.String(c.raw(name))
+	return s
+}
+
+// need is a string that has to be there.
+func (c *call) need(name string) (string, error) {
+	s := c.text(name)
+	if s == "" {
+		return "", c.missing(name)
+	}
+	return s, nil
+}
+
+// say is a text that says something.
+func (c *call) say(name string) (string, error) {
+	s, err := c.need(name)
+	if err == nil && strings.TrimSpace(s) == "" {
+		err = c.missing(name)
+	}
+	return s, err
+}
+
+// number is a number, also one that a model has put in quotes; otherwise when there is none.
+func (c *call) number(name string, otherwise float64) float64 {
+	raw := c.raw(name)
+	if n, ok := canonjson.Float(raw); ok {
+		return n
+	}
+	if s, ok := canonjson.String(raw); ok {
+		if n, err := strconv.ParseFloat(s, 64); err == nil {
+			return n
+		}
+	}
+	return otherwise
+}
+
+// count is a whole number that is not negative, most at the most.
+func (c *call) count(name string, otherwise, most int) int {
+	n := c.number(name, float64(otherwise))
+	if !(n >= 0) {
+		return otherwise
+	}
+	return int(min(n, float64(most)))
+}
+
+// maxWait is the longest that a call waits: clients give up after a minute.
+const maxWait = 50 * time.Second
+
+// wait is how long the call may wait, in seconds.
+func (c *call) wait() time.Duration {
+	n := c.number("wait", 0)
+	if !(n > 0) {
+		return 0
+	}
+	return time.Duration(min(n, maxWait.Seconds()) * float64(time.Second))
+}
+
+// An effect is what a tool does to the bus, which says what halt means to it.
+type effect uint8
+
+const (
+	reads effect = iota // goes on under halt and says so
+	sets                // one's own things: likewise
+	ends                // is never refused
+	acts                // sends, or takes: refused under halt
+)
+
+// serve runs a tool and makes its result.
+func (v *server) serve(ctx context.Context, t *tool, a *wire.Args) wire.Result {
+	defer v.called(a.Meta)()
+	c := &call{server: v, tool: t.name, args: a}
+	o, err := v.run(ctx, t, c)
+	if err != nil {
+		return failed(err)
+	}
+	raw := o.Bytes()
+	if state := halt.Read(); state.Halted && t.effect != acts {
+		if with := canonjson.Set(raw, "halt", haltMember(state)); wire.Fits(with) {
+			raw = with
+		}
+	}
+	return wire.Result{Object: raw, Sent: c.afterwards}
+}
+
+func (v *server) run(ctx context.Context, t *tool, c *call) (*canonjson.Object, error) {
+	select {
+	case <-v.begun:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if t.effect == acts {
+		if err := halt.Check(t.name); err != nil {
+			return nil, err
+		}
+	}
+	if v.o.autoOpen {
+		if err := v.goesOver(ctx, v.sessionIn(c.args.Meta)); err != nil {
+			v.log(withHint(err))
+		}
+		if err := v.connect(ctx, true); err != nil {
+			v.log(withHint(err))
+		}
+	}
+	b, err := v.world(ctx)
+	if err == nil && t.effect != ends {
+		err = b.astray()
+	}
+	if err != nil && !t.busless {
+		return nil, err
+	}
+	c.bus = b
+	return t.run(ctx, c, err)
+}
+
+func haltMember(s halt.State) []byte {
+	err := s.Err("")
+	var o canonjson.Object
+	o.Bool("active", true)
+	o.Str("text", halt.Refused)
+	o.Str("why", clip(err.Error(), maxWord))
+	o.Str("hint", "your user has stopped all agents: send nothing, and wait for your user")
+	return o.Bytes()
+}
+
+// maxError is how much of an error is told, in bytes: it may quote what came from elsewhere.
+const maxError = 2000
+
+// failed is the result of a tool that could not do it.
+func failed(err error) wire.Result {
+	lines := strings.Split(err.Error(), "\n")
+	for n, line := range lines {
+		lines[n] = printable(line) // it may quote what came with the call
+	}
+	text, hint := strings.Join(lines, "\n"), hintOf(err)
+	if halted, ok := errors.AsType[*halt.Error](err); ok {
+		text = "halt active: " + halted.Error()
+		hint = "your user has stopped all agents: send nothing, and wait for your user"
+	}
+	if refused, ok := errors.AsType[*mail.RefusedError](err); ok && len(refused.Candidates) > 0 {
+		var o canonjson.Object
+		o.Str("error", clip(text, maxError))
+		o.Strs("candidates", candidates(refused.Candidates))
+		o.Opt("hint", clip(hint, maxError))
+		return wire.Result{Object: o.Bytes()}
+	}
+	if hint == "" {
+		return wire.Error(clip(text, maxError))
+	}
+	return wire.ErrorHint(clip(text, maxError), clip(hint, maxError))
+}
+
+// hintOf is what to do about an error, in calls of these tools where there is one; else what the error says itself.
+func hintOf(err error) string {
+	if refused, ok := errors.AsType[*mail.RefusedError](err); ok {
+		switch refused.Why {
+		case members.Ambiguous:
+			return "write the full id of one of the candidates"
+		case members.Malformed:
+			return "write HOST:LABEL, or the full id as tutti_peers shows it"
+		case members.NotHostQualified:
+			return "write HOST:LABEL, or find the full id with tutti_peers"
+		}
+		return `tutti_peers {"all":true} lists who is known; look at the spelling, and whether both use the same bus`
+	}
+	if _, ok := errors.AsType[*mail.UnknownError](err); ok {
+		return `tutti_peers {"all":true} lists who is known; a slip in the id is the most likely reason`
+	}
+	var h interface{ Hint() string }
+	switch {
+	case errors.As(err, &h):
+		return h.Hint()
+	case errors.Is(err, mailbox.ErrNoMessage):
+		return "tutti_status says what waits; tutti_receive shows new mail with its ids"
+	case errors.Is(err, keyring.ErrNoKey):
+		return `the private key of this agent is not here: "tutti connect --host HOST" makes an agent with one, ` +
+			`and mcp-serve --auto-open does so by itself`
+	}
+	return ""
+}
+
+// candidates are the agents that an address may mean, as many as can be shown.
+func candidates(all []address.Instance) []string {
+	const most = 20
+	out := make([]string, 0, most)
+	for _, i := range all[:min(len(all), most)] {
+		out = append(out, word(string(i)))
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"tutti/internal/attention/wake"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/halt"
+)
+
+// releaseTime bounds what a release may take: a pane is looked at for some seconds before anything is typed.
+const releaseTime = 9 * time.Second
+
+// released answers a person who has lifted a halt, and with GoOn lets the agent go on and wakes it. While the switch is on it does
+// nothing. An agent that no halt stopped is woken only where its name was given.
+func (k *knocker) released(w wake.Word) (h wake.Held) {
+	own := k.own.Instance.Canonical()
+	if w.Instance != "" && address.Instance(w.Instance).Canonical() != own || halt.Read().Halted {
+		return h
+	}
+	ctx, stop := context.WithTimeout(context.Background(), releaseTime)
+	defer stop()
+	h = wake.Held{Instance: string(own), Conversation: k.talk(), Stopped: !k.may()}
+	unread, _, err := k.unread(ctx)
+	if err != nil {
+		k.v.log("unread mail is not known: " + err.Error())
+	}
+	h.Unread = len(unread)
+	if !w.GoOn || !h.Stopped && w.Instance == "" {
+		return h
+	}
+	k.b.attend.Engage(k.own.Instance)
+	if err := k.b.office.Engage(ctx, mail.Reader{Instance: k.own.Instance, Session: k.talk()}); err != nil {
+		k.v.log("the agent is not let go on: " + err.Error())
+		return h
+	}
+	for _, r := range k.means {
+		if r.Name == wake.Desktop {
+			continue
+		}
+		if a := r.Try(ctx); a.Did && a.Counts && a.Err == nil {
+			h.Woken = r.Name
+			break
+		}
+	}
+	return h
+}

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/mcp/wire"
+	"tutti/internal/governance/blocker"
+)
+
+// The rows of the tools by which agents call for help.
+var (
+	blockedTool = tool{
+		name: "h2a_blockage_raise", older: true, effect: acts, run: plain(blockageRaise),
+		does: "Tell your peers that you are blocked (stuck, cannot go on, need help) and by what. Peers that follow the scope are told; left out, it is your first one. " +
+			"You have one blockage: a new one takes the place of the old. Resolve it when you go on.",
+		props: []prop{{"instance", aString, true}, {"reason", aString, true}, {"scope", aString, false}, {"needs", aString, false}},
+	}
+	blockagesTool = tool{
+		name: "h2a_blockage_list", older: true, effect: reads, again: true, run: plain(blockageList),
+		does:  "List which agents are blocked (stuck) and by what, those first that wait longest; active leaves out what was resolved.",
+		props: []prop{{"scope", aString, false}, {"active", `{"type":"boolean"}`, false}},
+	}
+	unblockedTool = tool{
+		name: "h2a_blockage_resolve", older: true, effect: ends, again: true, run: plain(blockageResolve),
+		does:  "Say that a blocked agent can go on (unblock), yourself or one that you have helped; its peers are told.",
+		props: []prop{{"instance", aString, true}, {"by", aString, false}},
+	}
+)
+
+// blockageRaise writes down what blocks the agent of this connection, or a subagent of it. Beside its declared arguments it takes on:
+// the agents that could help.
+func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
+	name, err := c.need("instance")
+	if err != nil {
+		return nil, err
+	}
+	reason, err := c.say("reason")
+	if err != nil {
+		return nil, err
+	}
+	who, err := c.actor(ctx, c.bus, address.Instance(name))
+	if err != nil {
+		return nil, err
+	}
+	b := blocker.Call{Instance: who.Instance, Reason: reason, Needs: c.text("needs"), Scope: c.text("scope")}
+	on, _ := canonjson.Strings(c.raw("on"))
+	for _, i := range on {
+		b.On = append(b.On, address.Instance(i))
+	}
+	if c.raw("scope") == nil {
+		_, scopes, err := c.Registry.Effective(ctx, b.Instance)
+		switch {
+		case err != nil && !errors.Is(err, registry.ErrNotRegistered):
+			return nil, err
+		case len(scopes) > 0:
+			b.Scope = scopes[0]
+		default:
+			b.Scope = identity.DefaultScope
+		}
+	}
+	made, replaced, err := blocker.New(c.Store).Raise(ctx, b, now())
+	if err != nil {
+		return nil, c.refuse("", "%s", err)
+	}
+	o, err := c.blockage(made)
+	if err == nil && replaced != nil && replaced.Reason != made.Reason {
+		o.Str("warning", "this takes the place of what blocked you until now: "+clip(replaced.Reason, maxWord))
+	}
+	return o, err
+}
+
+// blockage is an answer with one record.
+func (c *call) blockage(b *blocker.Blockage) (*canonjson.Object, error) {
+	raw := b.Raw
+	var whole canonjson.Object
+	whole.Raw("blockage", raw)
+	if !wire.Fits(whole.Bytes()) { // members of others, of which the record has room for many
+		var short canonjson.Object
+		short.Str("instance", word(string(b.Instance)))
+		short.Str("scope", clip(b.Scope, maxWord))
+		short.Str("reason", clip(b.Reason, maxWord))
+		short.Str("raisedAt", clip(b.RaisedAt, maxWord))
+		short.Opt("resolvedAt", clip(b.ResolvedAt, maxWord))
+		short.Opt("resolvedBy", clip(b.ResolvedBy, maxWord))
+		raw = short.Bytes()
+	}
+	var o canonjson.Object
+	o.Raw("blockage", raw)
+	return &o, nil
+}
+
+// blockageList lists who is blocked.
+func blockageList(ctx context.Context, c *call) (*canonjson.Object, error) {
+	active, _ := canonjson.Bool(c.raw("active"))
+	all, problems, err := blocker.New(c.Store).List(ctx, blocker.Filter{Active: active, Scope: c.text("scope")})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(all))
+	for n, b := range all {
+		rows[n] = row{
+			key: b.RaisedAt + " " + string(b.Instance), id: string(b.Instance),
+			make: func() ([]byte, error) { return b.Raw, nil },
+		}
+	}
+	var o canonjson.Object
+	if len(problems) > 0 {
+		o.Str("unreadable", fmt.Sprintf("%d records cannot be read", len(problems)))
+	}
+	l := c.paged("blockages", "its record is too long to be shown; tutti blockage list prints it on a command line")
+	return &o, l.fill(&o, rows)
+}
+
+// blockageResolve says that an agent can go on. Anybody may help anybody; who has helped is this agent.
+func blockageResolve(ctx context.Context, c *call) (*canonjson.Object, error) {
+	name, err := c.need("instance")
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.actor(ctx, c.bus, address.Instance(c.text("by")))
+	if err != nil {
+		return nil, err
+	}
+	b, err := blocker.New(c.Store).Resolve(ctx, address.Instance(name), own.Instance, now())
+	if errors.Is(err, blocker.ErrNone) {
+		return nil, c.refuse("h2a_blockage_list says who has one", "%s", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.blockage(b)
+}

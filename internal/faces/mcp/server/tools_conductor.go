@@ -1,0 +1,200 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/mcp/wire"
+	"tutti/internal/governance/conductor"
+	"tutti/internal/sessions/track"
+)
+
+// where is the workspace that the call names, else the one of this server.
+func (c *call) where() (conductor.Where, error) {
+	given := c.text("workspaceId")
+	if given != "" {
+		if err := address.Check(given); err != nil || given[0] == '-' {
+			return conductor.Where{}, c.refuse("give the workspaceId of a session as "+c.toolName("h2a_discover_sessions")+" shows it, or a folder as workspacePath", "%q is no id of a workspace", clip(given, maxWord))
+		}
+		return conductor.Where{ID: given}, nil
+	}
+	if given = c.text("workspacePath"); given == "" {
+		return app.Folder(c.facts.Place()), nil
+	}
+	w, err := c.app.Workspace(given)
+	if errors.Is(err, app.ErrWorkspace) {
+		err = c.refuse("workspacePath is a folder", "%s", err)
+	}
+	return w, err
+}
+
+// resolution answers with who conducts, and as many candidates as one answer takes.
+func (c *call) resolution(r *conductor.Resolution) (*canonjson.Object, error) {
+	o := r.Head()
+	r.Tail(o)
+	var all []row
+	for n := range r.Candidates {
+		all = append(all, row{key: rowKey(n), id: string(r.Candidates[n].SessionID), make: func() ([]byte, error) { return r.Candidates[n].JSON(), nil }})
+	}
+	l := c.paged("candidates", "its record is too long to be shown")
+	l.more = "h2a_conductor"
+	return o, l.fill(o, all)
+}
+
+func conductorNow(ctx context.Context, c *call) (*canonjson.Object, error) {
+	where, err := c.where()
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Conductor().Resolve(ctx, where, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return c.resolution(r)
+}
+
+func conductorClaim(ctx context.Context, c *call) (*canonjson.Object, error) {
+	return c.sit(ctx, (*conductor.Desk).Claim)
+}
+
+func conductorRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
+	return c.sit(ctx, (*conductor.Desk).Release)
+}
+
+// sit takes or gives up the seat in the name of this connection.
+func (c *call) sit(ctx context.Context, do func(*conductor.Desk, context.Context, conductor.Seat, time.Time) (*conductor.Resolution, error)) (*canonjson.Object, error) {
+	name, err := c.need("instance")
+	if err != nil {
+		return nil, err
+	}
+	who, err := c.actor(ctx, c.bus, address.Instance(name))
+	if err != nil {
+		return nil, err
+	}
+	s := conductor.Seat{Instance: who.Instance}
+	if s.Where, err = c.where(); err != nil {
+		return nil, err
+	}
+	if s.Key, err = c.Ring.Load(who.Instance); errors.Is(err, keyring.ErrNoKey) {
+		s.Key, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, own := range c.attend.Sessions() {
+		if own.Instance.Canonical() == who.Instance.Canonical() {
+			s.Session = own.SessionID
+		}
+	}
+	r, err := do(c.Conductor(), ctx, s, time.Now())
+	if none, ok := errors.AsType[*conductor.NotLiveError](err); ok {
+		return nil, c.refuse(c.toolName("h2a_session_open")+" opens a session of yours here; only who is live in a workspace can conduct it", "%s", none)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.resolution(r)
+}
+
+// advice is whether somebody should be launched to conduct.
+func (c *call) advice(ctx context.Context) (*conductor.Check, error) {
+	idle := float64(conductor.DefaultIdle)
+	if c.raw("idleMs") != nil {
+		if idle = c.number("idleMs", -1); !(idle > 0) || idle > 1e18 {
+			return nil, c.refuse("86400000 is a day", "'idleMs' is no number of milliseconds above 0")
+		}
+	}
+	where, err := c.where()
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Conductor().Resolve(ctx, where, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	id := where.ID
+	if id == "" {
+		id = r.Workspace
+	}
+	var act *conductor.Activity
+	if raw, err := (track.Program{}).Activity(ctx, id, conductor.IdleText(idle)); err == nil {
+		act, _ = conductor.ParseActivity(raw) // an answer that is none is as good as no program
+	}
+	return conductor.Advise(id, r, act), ctx.Err()
+}
+
+func conductorCheck(ctx context.Context, c *call) (*canonjson.Object, error) {
+	check, err := c.advice(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return shorter(&check.Activity, check.JSON), nil
+}
+
+// shorter makes an object with as many stalled items as one answer takes; what is left out is counted.
+func shorter(a *conductor.Activity, write func() []byte) *canonjson.Object {
+	for {
+		raw := write()
+		if len(a.Stalled) == 0 || wire.Fits(raw) {
+			var o canonjson.Object
+			for name, value := range canonjson.Members(raw) {
+				o.Raw(name, value)
+			}
+			return &o
+		}
+		half := len(a.Stalled) / 2
+		a.More += len(a.Stalled) - half
+		a.Stalled = a.Stalled[:half]
+	}
+}
+
+func conductorLaunch(ctx context.Context, c *call) (*canonjson.Object, error) {
+	check, err := c.advice(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shorter(&check.Activity, check.JSON)
+	l := conductor.Launch{Check: check, Remote: address.Instance(c.text("remote")), Leases: c.Store, Holder: "mcp-serve " + strconv.Itoa(c.pid)}
+	l.Confirm, _ = canonjson.Bool(c.raw("confirm"))
+	if l.Remote != "" {
+		if err := address.Check(string(l.Remote)); err != nil {
+			return nil, c.refuse("tutti_peers lists ids", "'remote': %s", err)
+		}
+	}
+	if name := c.text("instance"); name != "" {
+		who, err := c.actor(ctx, c.bus, address.Instance(name))
+		if err != nil {
+			return nil, err
+		}
+		l.From = who.Instance
+	}
+	l.Deliver = func(ctx context.Context, to address.Instance, raw []byte) error {
+		_, err := c.office.Send(ctx, mail.Letter{From: &identity.Speaker{Instance: l.From}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true})
+		return err
+	}
+	o, err := c.Conductor().Launch(ctx, l, time.Now())
+	if errors.Is(err, conductor.ErrNoSender) {
+		return nil, c.missing("instance")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return shorter(&check.Activity, o.JSON), nil
+}
+
+// forsake releases what an agent claimed for a session that is gone.
+func (v *server) forsake(ctx context.Context, b *bus, i address.Instance) error {
+	key, err := b.Ring.Load(i)
+	if err != nil && !errors.Is(err, keyring.ErrNoKey) {
+		return err
+	}
+	return b.Conductor().Forsake(ctx, i, key, time.Now())
+}

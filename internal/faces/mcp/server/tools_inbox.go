@@ -1,0 +1,252 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/faces/mcp/wire"
+	"tutti/internal/halt"
+)
+
+// inbox is the mailbox tool of older programs: it reads anybody's, puts into anybody's, and takes out of one's own.
+func inbox(ctx context.Context, c *call) (*canonjson.Object, error) {
+	name, err := c.need("instance")
+	if err != nil {
+		return nil, err
+	}
+	action := c.text("action")
+	if action == "put" || action == "pop" {
+		if err := halt.Check(c.tool + " " + action); err != nil {
+			return nil, err
+		}
+	}
+	who := address.Instance(name)
+	switch action {
+	case "read":
+		return c.inboxRead(ctx, who)
+	case "put":
+		return c.inboxPut(ctx, who)
+	case "pop":
+		return c.inboxPop(ctx, who)
+	case "":
+		return nil, c.missing("action")
+	}
+	return nil, c.refuse("the actions are read, put and pop", "unknown action %q: read, put or pop", clip(action, maxWord))
+}
+
+// tooLong is how a message is dealt with that no answer takes.
+const tooLong = "tutti_read shows its text in slices, tutti_ack puts it away"
+
+// inboxRead lists whole envelopes, as they were written one after the other.
+func (c *call) inboxRead(ctx context.Context, who address.Instance) (*canonjson.Object, error) {
+	found, unfit, err := c.Mail.List(ctx, who, mailbox.Query{Exact: true, Brief: true})
+	if err != nil {
+		return nil, err
+	}
+	worth := map[string]*mail.Item{}
+	withheld := 0
+	rows := make([]row, len(found))
+	for n, m := range found {
+		rows[n] = row{key: orderKey(m), id: m.ID, make: func() ([]byte, error) {
+			item, err := c.item(ctx, m)
+			if item == nil || err != nil {
+				return nil, err
+			}
+			if c.office.Withholds(item) != "" {
+				withheld++
+				return nil, nil
+			}
+			worth[m.ID] = item
+			return canonjson.Compact(item.Envelope.Raw), nil
+		}}
+	}
+	var o canonjson.Object
+	l := c.paged("envelopes", tooLong)
+	return &o, l.fillWith(&o, rows, func(o *canonjson.Object, ids []string) {
+		if len(ids) > 0 {
+			o.Raw("verification", wordsOf(ids, worth))
+			o.Str("note", peerNote)
+		}
+		if len(unfit) > 0 {
+			o.Int("unfit", int64(len(unfit)))
+		}
+		if withheld > 0 {
+			o.Int("withheld", int64(withheld)) // by the user's settings
+		}
+	})
+}
+
+// orderKey is the place of a message: by when it was written, then by name.
+func orderKey(m *mailbox.Message) string { return fmt.Sprintf("%016d %s", max(m.Order, 0), m.Key.Name) }
+
+// item is a message with its body and what its signatures are worth; nil when it was taken meanwhile, or is none any more.
+func (c *call) item(ctx context.Context, m *mailbox.Message) (*mail.Item, error) {
+	switch err := c.Mail.Load(ctx, m); {
+	case errors.Is(err, mailbox.ErrNoMessage), isUnfit(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return c.judged(ctx, m)
+}
+
+func (c *call) judged(ctx context.Context, m *mailbox.Message) (*mail.Item, error) {
+	v, err := c.office.Judge(ctx, m.Envelope)
+	return &mail.Item{Message: m, Verdict: v}, err
+}
+
+// let is judged for a message whose text is asked for by its id: what the user's settings do not let through is refused.
+func (c *call) let(ctx context.Context, m *mailbox.Message) (*mail.Item, error) {
+	item, err := c.judged(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if why := c.office.Withholds(item); why != "" {
+		return nil, c.refuse(withheldHint, "message %s is withheld: %s", word(m.ID), why)
+	}
+	return item, nil
+}
+
+// withheldHint is what a model can do about a message that its user does not want it to read.
+const withheldHint = "that is a setting of your user: ask there if you need it"
+
+// wordsOf is what the signatures of the messages on a page are worth.
+func wordsOf(ids []string, worth map[string]*mail.Item) []byte {
+	var o canonjson.Object
+	for _, id := range ids {
+		o.Str(id, worth[id].Verdict.Word.String())
+	}
+	return o.Bytes()
+}
+
+// inboxPut stores an envelope in the mailbox of exactly that address, in the name of this connection.
+func (c *call) inboxPut(ctx context.Context, to address.Instance) (*canonjson.Object, error) {
+	raw := c.raw("envelope")
+	if raw == nil {
+		return nil, c.missing("envelope")
+	}
+	if !canonjson.IsObject(raw) {
+		return nil, &envelope.InvalidError{Problems: []string{"envelope must be a JSON object"}}
+	}
+	actor, _ := canonjson.Get(raw, "actor")
+	named, _ := canonjson.Get(actor, "instance")
+	instance, _ := canonjson.String(named)
+	from, err := c.actor(ctx, c.bus, address.Instance(instance))
+	if err != nil {
+		return nil, err
+	}
+	whole, err := envelope.Fill(raw, envelope.Actor{Instance: from.Instance, Role: from.Role, Scope: from.Scope}, now())
+	if err == nil {
+		err = envelope.Check(whole)
+	}
+	if err == nil {
+		err = c.ownSignature(whole, from.Instance)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.office.Send(ctx, mail.Letter{From: from, To: to, Raw: whole, Exact: true, Deposit: true})
+	if err != nil {
+		return nil, err
+	}
+	c.deposited(c.bus, from, &r)
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("envelopeId", r.ID)
+	o.Bool("recipientLive", r.Live > 0)
+	o.Int("freshSessions", int64(r.Live))
+	r.Members(&o)
+	return &o, nil
+}
+
+// ownSignature refuses an envelope that brings signatures among which there is none by the key in the ring: it would be stored
+// as it is, in a name whose key nobody has shown.
+func (c *call) ownSignature(whole []byte, from address.Instance) error {
+	e, err := envelope.Parse(whole)
+	if err != nil || len(e.Signatures) == 0 {
+		return err
+	}
+	key, err := c.Ring.Load(from)
+	if err != nil {
+		return fmt.Errorf("sign as %s: %w", from, err)
+	}
+	own := []signature.Public{key.Public()}
+	if trust.Judge(e, own, nil, own).Word != trust.Verified {
+		return c.refuse("leave signatures out, and the server signs", "the signature that the envelope brings is not that of %s", from)
+	}
+	return nil
+}
+
+// inboxPop takes a message out of a mailbox of one's own and answers with it.
+func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.Object, error) {
+	id, err := c.need("envelopeId")
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.speaker(ctx, c.bus, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.mayTake(ctx, own.Instance, who); err != nil {
+		return nil, err
+	}
+	m, err := c.Mail.Get(ctx, who, id)
+	if err == nil && m.Archived {
+		err = mailbox.ErrNoMessage
+	}
+	if errors.Is(err, mailbox.ErrNoMessage) {
+		return nil, c.refuse(c.toolName("h2a_inbox read")+" lists what is there", "no envelope %s in the inbox of %s", clip(id, maxWord), who)
+	}
+	if err != nil {
+		return nil, err
+	}
+	item, err := c.let(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	var o canonjson.Object
+	o.Raw("envelope", m.Envelope.Raw)
+	o.Str("verification", item.Verdict.Word.String())
+	o.Str("note", peerNote)
+	if !wire.Fits(o.Bytes()) {
+		return nil, c.refuse(tooLong+"; it was not taken", "envelope %s has %d bytes, more than one answer takes", clip(id, maxWord), m.Size)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // nobody would be shown what is taken
+	}
+	r := mail.Reader{Instance: who, Session: c.session(c.bus, own)}
+	switch taken, err := c.office.Ack(ctx, r, []string{id}); {
+	case err != nil && len(taken) == 0:
+		return nil, err
+	case err != nil: // it is out of the mailbox, so it has to be shown
+		c.log(c.tool + ": " + withHint(err))
+	}
+	c.whenSent(func() error {
+		return c.office.Shown(context.WithoutCancel(ctx), r, &mail.Taken{Items: []mail.Item{*item}})
+	})
+	return &o, nil
+}
+
+// mayTake refuses mailboxes that are not those of the instance: its own, those of its subagents, and the aliases it owns.
+func (c *call) mayTake(ctx context.Context, own, who address.Instance) error {
+	if isOwn(who, own) {
+		return nil
+	}
+	sources, err := c.Mail.Sources(ctx, own)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(sources, func(s mailbox.Source) bool { return s.Owner == who.Mailbox() && !s.Channel }) {
+		return nil
+	}
+	return &foreignError{what: fmt.Sprintf("nothing is taken out of the mailbox of %s", who), own: own, hint: c.toolName("h2a_inbox read") + " shows what is there; only its owner takes it"}
+}

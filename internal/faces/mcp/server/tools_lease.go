@@ -1,0 +1,220 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/reservation"
+	"tutti/internal/halt"
+	"tutti/internal/platform/truepath"
+)
+
+// The rows of the tools about who works on which file.
+var (
+	pathsProp = prop{"paths", described(someStrings, "files, or folders with all that lies below; relative ones to the folder of this server"), false}
+
+	takeTool = tool{
+		name: "tutti_lease_take", effect: acts, again: true, run: plain(leaseTake),
+		does: "Lease (reserve) files or folders before you edit them, so that other agents are warned; nothing is locked. All paths or none. " +
+			"Refused with the holder and the end where somebody has one; you hear by mail when it ends. To take again prolongs.",
+		props: []prop{
+			{"paths", pathsProp.schema, true},
+			{"for", described(aString, "how long: 30m (usual), 2h; at most 24h"), false},
+			{"note", described(aString, "what you do there, in one line"), false},
+		},
+	}
+	listTool = tool{
+		name: "tutti_lease_list", effect: reads, again: true, run: plain(leaseList),
+		does:  "List who works on which files (leases, reservations): holder, path, until; with paths only what concerns these.",
+		props: []prop{pathsProp, limitProp, cursorProp},
+	}
+	releaseTool = tool{
+		name: "tutti_lease_release", effect: ends, again: true, run: plain(leaseRelease),
+		does:  "Release your leases on files when you are done: those on the paths, or with all every one of yours. Who waits is told.",
+		props: []prop{pathsProp, {"all", `{"type":"boolean"}`, false}},
+	}
+)
+
+// paths are the files that a call names, each as the one path that it has.
+func (c *call) paths() ([]string, error) {
+	raw := c.raw("paths")
+	given, ok := canonjson.Strings(raw)
+	if one, is := canonjson.String(raw); is {
+		given, ok = []string{one}, true
+	}
+	const most = 100
+	if raw != nil && !ok || len(given) > most || slices.Contains(given, "") {
+		return nil, c.refuse(`"paths":["src/a.go"]`, "'paths' is no list of at most %d paths", most)
+	}
+	here := c.facts.Place().Path
+	var all []string
+	for _, p := range given {
+		if p = truepath.Below(here, p); !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
+	paths, err := c.paths()
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		return nil, c.missing("paths")
+	}
+	w := reservation.Want{For: reservation.Usual, Note: c.text("note")}
+	if text := c.text("for"); text != "" {
+		if w.For, err = time.ParseDuration(text); err != nil {
+			return nil, c.refuse(`"for":"30m"`, "'for': %q is no time", clip(text, maxWord))
+		}
+	}
+	own, err := c.speaker(ctx, c.bus, false)
+	if err != nil {
+		return nil, err
+	}
+	w.Holder = own.Instance
+	for _, s := range c.attend.Sessions() {
+		if s.Instance.Canonical() == own.Instance.Canonical() {
+			w.Tie = s
+		}
+	}
+	if w.Tie == nil {
+		if w.Tie, err = c.LeaseTie(ctx, own.Instance, ""); err != nil {
+			return nil, err
+		}
+	}
+	c.sweepLeases(ctx, c.bus)
+	w.Spots = app.LeaseSpots(paths)
+	all, err := c.leaseDesk(c.bus, own).Take(ctx, w, time.Now())
+	if held, ok := errors.AsType[*reservation.HeldError](err); ok {
+		return nil, c.refuse("ask its holder with tutti_send, or work on something else: you are told by mail when it has ended", "%s", held)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.leases(all)
+}
+
+// leaseDesk keeps leases, and tells in somebody's name what has ended.
+func (v *server) leaseDesk(b *bus, own *identity.Speaker) *reservation.Desk {
+	d := b.Leases()
+	d.Tell = func(ctx context.Context, e reservation.Ending) error {
+		return app.TellEnded(ctx, b.office, own, e, v.log)
+	}
+	return d
+}
+
+// leases answers with leases, as many as one answer takes.
+func (c *call) leases(all []*reservation.Lease) (*canonjson.Object, error) {
+	var rows []row
+	for n, l := range all {
+		rows = append(rows, row{key: rowKey(n), id: clip(l.Path, maxWord), make: func() ([]byte, error) { return l.JSON(), nil }})
+	}
+	var o canonjson.Object
+	p := c.paged("leases", "its path is too long to be shown")
+	return &o, p.fill(&o, rows)
+}
+
+func leaseList(ctx context.Context, c *call) (*canonjson.Object, error) {
+	paths, err := c.paths()
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.Leases().Standing(ctx, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return c.leases(slices.DeleteFunc(all, func(l *reservation.Lease) bool { return len(paths) > 0 && !slices.ContainsFunc(paths, l.Touches) }))
+}
+
+func leaseRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
+	paths, err := c.paths()
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.speaker(ctx, c.bus, true)
+	if err != nil {
+		return nil, err
+	}
+	d := c.leaseDesk(c.bus, own)
+	if all, _ := canonjson.Bool(c.raw("all")); all {
+		every, err := d.Standing(ctx, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range every {
+			if l.Is(own.Instance) && !slices.Contains(paths, l.Path) {
+				paths = append(paths, l.Path)
+			}
+		}
+	} else if len(paths) == 0 {
+		return nil, c.missing("paths")
+	}
+	var gone []string
+	for _, path := range paths {
+		err := d.Release(ctx, path, own.Instance, time.Now())
+		if errors.Is(err, reservation.ErrNone) {
+			continue // what is wanted is so
+		}
+		if untold, ok := errors.AsType[*reservation.UntoldError](err); ok {
+			c.log(untold.Error())
+			err = nil
+		}
+		if held, ok := errors.AsType[*reservation.HeldError](err); ok {
+			return nil, c.refuse("only its holder releases it", "%s", held)
+		}
+		if err != nil {
+			return nil, err
+		}
+		gone = append(gone, clip(path, maxWord))
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Strs("released", gone[:min(len(gone), 30)])
+	o.Int("count", int64(len(gone)))
+	return &o, nil
+}
+
+// watchLeases looks from time to time for leases that have ended, and tells.
+func (v *server) watchLeases(ctx context.Context, b *bus) {
+	const beats = 3 // a minute, where heartbeats are as usual
+	tick := time.NewTicker(beats * v.o.heartbeat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			v.sweepLeases(ctx, b)
+		}
+	}
+}
+
+// sweepLeases takes leases away that have ended, and tells those concerned in the name of this connection. An agent that is stopped tells
+// nobody, nor one that has not been let go on by its user since: what has ended stays until somebody may; it holds nothing.
+func (v *server) sweepLeases(ctx context.Context, b *bus) {
+	if halt.Read().Halted || b.astray() != nil {
+		return
+	}
+	d := b.Leases()
+	if all, err := d.All(ctx); err != nil || len(all) == 0 {
+		return
+	}
+	own, err := v.speaker(ctx, b, true)
+	if err != nil {
+		return // somebody else will
+	}
+	if on, err := b.office.Engaged(ctx, own.Instance); err != nil || !on {
+		return
+	}
+	if _, err := v.leaseDesk(b, own).Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		v.log("leases that have ended: " + err.Error())
+	}
+}

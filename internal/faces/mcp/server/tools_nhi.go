@@ -1,0 +1,188 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/mcp/wire"
+	"tutti/internal/governance/nhi"
+)
+
+// posture reads all identities.
+func (c *call) posture(ctx context.Context) (*nhi.Snapshot, int, error) {
+	days := float64(0)
+	if c.raw("longLivedKeyMaxDays") != nil {
+		if days = c.number("longLivedKeyMaxDays", -1); days == 0 {
+			days = -1 // 0 stands for none given
+		}
+	}
+	n, err := nhi.Days(days)
+	if err != nil {
+		return nil, 0, c.refuse("", "longLivedKeyMaxDays: %s", err)
+	}
+	s, err := nhi.Take(ctx, c.Registry)
+	return s, n, err
+}
+
+// cutToFit makes an object with one member of which only so much is written as one answer takes: all, or half as often as needed.
+func cutToFit(member string, write func(most int) []byte) *canonjson.Object {
+	for most := 0; ; {
+		var o canonjson.Object
+		o.Raw(member, write(most))
+		if most == 1 || wire.Fits(o.Bytes()) {
+			return &o
+		}
+		if most == 0 {
+			most = 256
+			continue
+		}
+		most /= 2
+	}
+}
+
+// nhiReport says what is wrong with the identities of the bus.
+func nhiReport(ctx context.Context, c *call) (*canonjson.Object, error) {
+	s, days, err := c.posture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return cutToFit("report", s.Report(days, time.Now()).JSON), nil
+}
+
+// nhiInventory lists them.
+func nhiInventory(ctx context.Context, c *call) (*canonjson.Object, error) {
+	s, days, err := c.posture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return cutToFit("inventory", s.Inventory(days, time.Now()).JSON), nil
+}
+
+// nhiAttest signs the report in the name of the connection, with the key of the keyring unless one is given.
+func nhiAttest(ctx context.Context, c *call) (*canonjson.Object, error) {
+	name, err := c.need("instance")
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.speaker(ctx, c.bus, true)
+	if err != nil {
+		return nil, err
+	}
+	st := nhi.Statement{Instance: address.Instance(name), Role: c.text("role"), Scope: c.text("scope")}
+	if st.Instance.Canonical() != own.Instance.Canonical() {
+		return nil, &foreignError{what: fmt.Sprintf("nothing is signed in the name of %s", clip(name, maxWord)), own: own.Instance}
+	}
+	key, warning, err := c.key(st.Instance)
+	if err != nil {
+		return nil, err
+	}
+	st.Key = key
+	s, days, err := c.posture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, foreign, err := nhi.Attest(ctx, c.Registry, st, s.Report(days, time.Now()))
+	switch {
+	case errors.Is(err, nhi.ErrNoActor):
+		return nil, c.refuse("give role and scope", "%s", err)
+	case err != nil:
+		return nil, err
+	case foreign:
+		warning = "the key is not one of " + word(name) + ": nobody will believe this"
+	}
+	var o canonjson.Object
+	o.Raw("attestation", raw)
+	o.Opt("warning", warning)
+	if !wire.Fits(o.Bytes()) {
+		return nil, c.refuse("tutti nhi attest prints it on a command line", "the attestation has %d bytes, more than one answer takes", len(raw))
+	}
+	return &o, nil
+}
+
+// nhiOffboard takes an agent out of service: oneself, or one that names this agent as its principal or conductor. All others
+// are a person's to offboard, because nothing brings them back.
+func nhiOffboard(ctx context.Context, c *call) (*canonjson.Object, error) {
+	name, err := c.need("instance")
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.speaker(ctx, c.bus, true)
+	if err != nil {
+		return nil, err
+	}
+	who := address.Instance(name)
+	if err := c.mayOffboard(ctx, own.Instance, who); err != nil {
+		return nil, err
+	}
+	d := nhi.Desk{Registry: c.Registry, Presence: c.World.Presence, Log: c.Store}
+	t, err := d.Offboard(ctx, nhi.Leave{Instance: who, Reason: clip(c.text("reason"), maxError), By: own.Instance}, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return tombstone(t), nil
+}
+
+// tombstone is the answer. What it names is on record whole.
+func tombstone(t *registry.Tombstone) *canonjson.Object {
+	for {
+		var o, stone canonjson.Object
+		nhi.JSON(t, &stone)
+		o.Raw("tombstone", stone.Bytes())
+		if wire.Fits(o.Bytes()) {
+			return &o
+		}
+		t.Subagents, t.Claims, t.Sessions = t.Subagents[:len(t.Subagents)/2], t.Claims[:len(t.Claims)/2], t.Sessions[:len(t.Sessions)/2]
+	}
+}
+
+func (c *call) mayOffboard(ctx context.Context, own, who address.Instance) error {
+	if err := noPerson(who); err != nil {
+		return err
+	}
+	if own.Canonical() == who.Canonical() {
+		return nil
+	}
+	if err := c.Registry.Standing(ctx, own); err != nil {
+		return err
+	}
+	reg, err := c.Registry.Registered(ctx, who)
+	if err != nil {
+		return err
+	}
+	for _, over := range []string{reg.Principal, reg.Conductor} {
+		if over != "" && address.Canonical(over) == string(own.Canonical()) {
+			return nil
+		}
+	}
+	return &foreignError{
+		what: fmt.Sprintf("%s does not answer to this agent, and is not offboarded by it", clip(string(who), maxWord)), own: own,
+		hint: "ask your user, who can do so on a command line: tutti nhi offboard INSTANCE",
+	}
+}
+
+// nhiExport lists the public keys of an agent for other systems.
+func nhiExport(ctx context.Context, c *call) (*canonjson.Object, error) {
+	name, err := c.need("instance")
+	if err != nil {
+		return nil, err
+	}
+	domain, err := c.need("trustDomain")
+	if err != nil {
+		return nil, err
+	}
+	raw, err := nhi.Bundle(ctx, c.Registry, address.Instance(name), domain)
+	if err != nil {
+		return nil, err
+	}
+	var o canonjson.Object
+	o.Raw("bundle", raw)
+	if !wire.Fits(o.Bytes()) {
+		return nil, c.refuse("tutti nhi export prints it on a command line", "the bundle has %d bytes, more than one answer takes", len(raw))
+	}
+	return &o, nil
+}

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/store"
+)
+
+// registerInstance adds the registration of one's own agent. A connection that belongs to nobody yet may register one.
+func registerInstance(ctx context.Context, c *call) (*canonjson.Object, error) {
+	raw := c.raw("registration")
+	if raw == nil {
+		return nil, c.missing("registration")
+	}
+	reg, err := registry.Parse(raw)
+	if err != nil {
+		return nil, c.refuse("", "%s", err)
+	}
+	who := reg.Instance
+	if who == "" {
+		who = address.Instance(reg.ID)
+	}
+	if err := c.mayRegister(ctx, who, address.Instance(reg.ID)); err != nil {
+		return nil, err
+	}
+	if err := c.Registry.Register(ctx, raw); err != nil {
+		return nil, err
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("instance", reg.ID)
+	return &o, nil
+}
+
+// mayRegister refuses a registration for somebody else: who is registered is believed to be there.
+func (c *call) mayRegister(ctx context.Context, all ...address.Instance) error {
+	for _, i := range all {
+		if err := noPerson(i); err != nil {
+			return err
+		}
+	}
+	own, err := c.speaker(ctx, c.bus, true)
+	nobody, unknown := errors.AsType[*nobodyError](err)
+	if err != nil && !unknown {
+		return err
+	}
+	allowed := all[0]
+	if !unknown {
+		allowed = own.Instance
+	} else {
+		c.mu.Lock()
+		first := c.registered == ""
+		if first {
+			c.registered = allowed
+		}
+		allowed = c.registered
+		c.mu.Unlock()
+	}
+	for _, i := range all {
+		if isOwn(i, allowed) {
+			continue
+		}
+		if unknown && allowed == all[0] {
+			return c.refuse("", "id and instance of the registration are two agents: %s and %s", all[0], i)
+		}
+		if unknown {
+			return c.refuse(nobody.Hint(), "this connection has registered %s already", allowed)
+		}
+		return &foreignError{what: fmt.Sprintf("%s is not registered for others", i), own: allowed, hint: "each agent registers itself when it connects"}
+	}
+	return nil
+}
+
+// discoverInstances lists registrations as they stand.
+func discoverInstances(ctx context.Context, c *call) (*canonjson.Object, error) {
+	role, scope := c.text("role"), c.text("scope")
+	gone, err := c.Registry.Tombstones(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	for reg, err := range c.Registry.All(ctx) {
+		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+			continue // a bad line is the doctor's to tell
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, left := gone[reg.Instance.Canonical()]; left {
+			continue
+		}
+		n := len(rows)
+		rows = append(rows, row{key: fmt.Sprintf("%09d", n), id: reg.ID, make: func() ([]byte, error) {
+			ok, err := c.has(ctx, reg.Instance, role, scope)
+			if !ok || err != nil {
+				return nil, err
+			}
+			return canonjson.Compact(reg.Raw), nil
+		}})
+	}
+	var o canonjson.Object
+	l := c.paged("instances", "its registration is too long to be shown; tutti store log registry shows it on a command line")
+	return &o, l.fill(&o, rows)
+}
+
+// has tells whether an instance has a role and a scope, by registration or grant; "" is had by all.
+func (c *call) has(ctx context.Context, i address.Instance, role, scope string) (bool, error) {
+	if role == "" && scope == "" {
+		return true, nil
+	}
+	roles, scopes, err := c.Registry.Effective(ctx, i)
+	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
+		return false, err
+	}
+	return (role == "" || slices.Contains(roles, role)) && (scope == "" || slices.Contains(scopes, scope)), nil
+}

@@ -1,0 +1,244 @@
+// Package agreement joins what one bus knows of a negotiation: its journal, who is registered with which roles and keys, what was
+// declared and understood in it, and what the profile demands that the bus has chosen.
+//
+// Its parts judge for themselves: package negotiation what counts in a journal, package declaration what declarations mean,
+// package profile what is demanded. Here they are asked about each other, so that every face of the program gets the same answer.
+// An entry whose seal does not hold, or that its writer has not sealed although he seals, declares nothing here either.
+//
+// A Bus is safe for concurrent use if its store and memory are.
+package agreement
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/escalation"
+	"tutti/internal/governance/journal"
+	"tutti/internal/governance/negotiation"
+	"tutti/internal/governance/profile"
+)
+
+// A Bus is where agreements are made.
+type Bus struct {
+	store    negotiation.Store
+	registry *registry.Registry
+	journals *journal.Journal
+
+	// Persons are whom this user knows, by which keys; nil: nobody. To be set before the bus is used. What a person answers counts only
+	// under a key that they have.
+	Persons escalation.Persons
+}
+
+// New returns the agreements of a bus. Without a memory (nil) every step reads its whole journal.
+func New(s negotiation.Store, r *registry.Registry, m journal.Memory) *Bus {
+	return &Bus{store: s, registry: r, journals: journal.New(s, m)}
+}
+
+// Negotiations are those of the bus, for looking at: nothing is demanded of who only looks.
+func (b *Bus) Negotiations() *negotiation.Negotiations {
+	n := negotiation.New(b.store, b.journals, b.registry)
+	n.Advise, n.Demands = b.advise, b.demands
+	return n
+}
+
+// mProfile is the member of a record that says which profile holds for the negotiation. It is one of its terms.
+const mProfile = "profile"
+
+// holds is the profile of a negotiation, nil for none: the one with which it was opened, whatever the bus has chosen since, else
+// the choice of the bus.
+func (b *Bus) holds(ctx context.Context, r *negotiation.Record) (*profile.Profile, error) {
+	v, named := canonjson.Get(r.Raw, mProfile)
+	if !named {
+		choice, err := profile.Chosen(ctx, b.store)
+		return choice.Profile, err
+	}
+	id, _ := canonjson.String(v)
+	if id == profile.None {
+		return nil, nil
+	}
+	return profile.Named(id)
+}
+
+// For returns the negotiations for one step by somebody: the profile that holds is asked before it is taken.
+func (b *Bus) For(ctx context.Context, step profile.Step, by address.Instance) (*negotiation.Negotiations, error) {
+	n := b.Negotiations()
+	n.Gate = func(act negotiation.Event, r *negotiation.Record, artifact []byte) []string {
+		p, err := b.holds(ctx, r)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		if p == nil {
+			return nil
+		}
+		at := step
+		switch act {
+		case negotiation.Offer, negotiation.Counter:
+			at = profile.Offer
+		case negotiation.Stabilize:
+			at = profile.Stabilise
+		}
+		f, err := b.facts(ctx, at, by, r, artifact)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		return told(p.Check(at, f))
+	}
+	return n, nil
+}
+
+// Open begins a negotiation, if the profile has nothing against it. A profile that was chosen is written into the record and with it
+// into the first entry, so that a later choice does not change what was agreed.
+func (b *Bus) Open(ctx context.Context, record []byte, by address.Instance, now time.Time) (*negotiation.Record, error) {
+	choice, err := profile.Chosen(ctx, b.store)
+	if err != nil {
+		return nil, err
+	}
+	if choice.By != "" && canonjson.IsObject(record) {
+		if _, named := canonjson.Get(record, mProfile); !named {
+			record = canonjson.Set(record, mProfile, canonjson.AppendString(nil, choice.ID()))
+		}
+	}
+	if r, err := negotiation.ParseRecord(record); err == nil {
+		p, err := b.holds(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("open: %w", err)
+		}
+		if choice.Profile != nil && (p == nil || p.ID != choice.Profile.ID) {
+			return nil, fmt.Errorf("open: %w", &negotiation.RefusedError{
+				Why: []string{"the record names another profile than " + choice.Profile.ID + ", which this bus has chosen"}, Hint: "leave the member profile out",
+			})
+		}
+		if p != nil {
+			f, err := b.facts(ctx, profile.Open, by, r, nil)
+			if err != nil {
+				return nil, err
+			}
+			if why := told(p.Check(profile.Open, f)); len(why) > 0 {
+				return nil, fmt.Errorf("open: %w", &negotiation.RefusedError{Why: why})
+			}
+		}
+	}
+	return b.Negotiations().Open(ctx, record, now)
+}
+
+// told are refusals for people.
+func told(all []profile.Refusal) []string {
+	var out []string
+	for _, r := range all {
+		s := r.String()
+		if r.Command != "" {
+			command, note, _ := strings.Cut(r.Command, "   # ")
+			s += "; type `" + command + "`"
+			if note != "" {
+				s += " (" + note + ")"
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// facts are what a profile asks for. Only the steps by which somebody agrees need the journal.
+func (b *Bus) facts(ctx context.Context, step profile.Step, by address.Instance, r *negotiation.Record, artifact []byte) (profile.Facts, error) {
+	f := profile.Facts{
+		Negotiation: r.ID, Actor: string(by), Signers: names(r.RequiredSigners), Kind: declaration.KindFor(r.Subject), Artifact: artifact,
+		Roles: func(i string) []string {
+			roles, _, _ := b.registry.Effective(ctx, address.Instance(i)) // nobody is in no role
+			return roles
+		},
+		Held: func(role string) bool {
+			for e, err := range b.registry.Everybody(ctx) {
+				if err == nil && slices.Contains(e.Roles, role) {
+					return true
+				}
+			}
+			return false
+		},
+	}
+	if step == profile.Open || step == profile.Offer {
+		return f, nil
+	}
+	v, err := b.View(ctx, r.ID)
+	if err != nil {
+		return f, err
+	}
+	deciders := f.Signers
+	if r.Quorum != nil { // of a quorum those decide who sign
+		if deciders, err = b.deciders(ctx, r.ID, by, step); err != nil {
+			return f, err
+		}
+	}
+	f.Dossier, f.Postures, f.Escalated = v.DossierHash, v.Postures, v.Escalated
+	f.Confidence = declaration.Rely(deciders, v.DossierHash, v.attested, v.Postures, v.Flagged)
+	return f, nil
+}
+
+// deciders are those who have signed what was offered last, those who still have to, and who signs now.
+func (b *Bus) deciders(ctx context.Context, id string, by address.Instance, step profile.Step) ([]string, error) {
+	s, err := b.Negotiations().Status(ctx, id, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	all := names(s.Must)
+	for _, o := range s.Signed {
+		all = append(all, string(o.By))
+	}
+	if step != profile.Stabilise {
+		all = append(all, string(by))
+	}
+	return all, nil
+}
+
+func names(all []address.Instance) []string {
+	out := make([]string, len(all))
+	for n, i := range all {
+		out[n] = string(i)
+	}
+	return out
+}
+
+// advise are the escalations that stand in a journal before the end of a stabilisation: one for each required signer who has a
+// conflict, and one when the decision cannot be relied on as a whole. They advise and hold nothing up.
+func (b *Bus) advise(ctx context.Context, m negotiation.Material) ([][]byte, error) {
+	v, err := b.view(ctx, &m)
+	if err != nil {
+		return nil, err
+	}
+	var all [][]byte
+	required := names(m.Record.RequiredSigners)
+	for _, p := range v.Postures {
+		if p.Conflict == declaration.Conflict && slices.ContainsFunc(required, func(s string) bool { return same(s, p.Subject) }) {
+			all = append(all, p.Escalation())
+		}
+	}
+	if v.Confidence.Level != declaration.Established {
+		all = append(all, v.Confidence.Escalation())
+	}
+	return all, nil
+}
+
+func same(a, b string) bool { return a == b || address.Canonical(a) == address.Canonical(b) }
+
+// DeclareInterest adds a declaration of interest to a journal. a.By is whose interest it is.
+func (b *Bus) DeclareInterest(ctx context.Context, id string, a negotiation.Act, i declaration.Interest, now time.Time) (*journal.Entry, error) {
+	if !same(string(a.By), i.Subject) {
+		return nil, declaration.ErrForeign
+	}
+	return b.Negotiations().Note(ctx, id, a, "event", b.role(ctx, a.By), i.JSON(), now)
+}
+
+// role is the one under which somebody declares something: the first of his registration.
+func (b *Bus) role(ctx context.Context, i address.Instance) string {
+	if r, err := b.registry.Registered(ctx, i); err == nil && len(r.Roles) > 0 && slices.Contains(envelope.Roles, r.Roles[0]) {
+		return r.Roles[0]
+	}
+	return declaration.Conductor
+}

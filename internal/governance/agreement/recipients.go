@@ -1,0 +1,52 @@
+package agreement
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tutti/internal/core/address"
+	"tutti/internal/governance/escalation"
+)
+
+// maxTold is how many are told of a matter that is for a role.
+const maxTold = 16
+
+// Matter returns one matter of a negotiation.
+func (b *Bus) Matter(ctx context.Context, negotiation, id string) (*escalation.Matter, error) {
+	all, err := b.Matters().In(ctx, negotiation)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if m.ID == id {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("escalation %s: %w", id, escalation.ErrNone)
+}
+
+// Recipients are whom a matter is put before: whom it is for by name, or those who are registered with its role and have to do with its
+// scope, the first of them. Who raised it is none.
+func (b *Bus) Recipients(ctx context.Context, m *escalation.Matter) (all []address.Instance, err error) {
+	role := m.Role()
+	if role == "" {
+		who := address.Instance(m.Target)
+		if address.Check(m.Target) != nil || who.Canonical() == m.By.Canonical() {
+			return nil, nil
+		}
+		return []address.Instance{who}, nil
+	}
+	for e, err := range b.registry.Everybody(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == maxTold {
+			break
+		}
+		if slices.Contains(e.Roles, role) && slices.Contains(e.Scopes, m.Scope) && e.Instance.Canonical() != m.By.Canonical() {
+			all = append(all, e.Instance)
+		}
+	}
+	return all, nil
+}

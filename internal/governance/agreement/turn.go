@@ -1,0 +1,72 @@
+package agreement
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tutti/internal/core/address"
+	"tutti/internal/governance/negotiation"
+	"tutti/internal/store"
+)
+
+// A Turn is a negotiation that waits for somebody.
+type Turn struct {
+	ID      string
+	Subject string
+	State   negotiation.State
+	Offer   *negotiation.Offered // what is to be signed or answered; nil when all have signed and it is to be stabilised
+	Command string               // fit to be pasted
+}
+
+// Turns are the negotiations that wait for the signature or the answer of an instance, and those that it may complete. What cannot
+// be read is left out: the doctor tells of it, and so does a look at that negotiation.
+func (b *Bus) Turns(ctx context.Context, who address.Instance, now time.Time) ([]Turn, error) {
+	var all []Turn
+	for e, err := range b.store.List(ctx, store.Negotiation, "") {
+		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+			continue
+		}
+		if err != nil {
+			return all, err
+		}
+		if r := b.open(ctx, e.Key, who); r != nil {
+			if s, err := b.Negotiations().Status(ctx, r.ID, now); err == nil {
+				if t := turnOf(r.ID, s, who); t != nil {
+					all = append(all, *t)
+				}
+			}
+		}
+	}
+	return all, ctx.Err()
+}
+
+// open is the record at a place if the negotiation is not over by it and concerns an instance, else nil.
+func (b *Bus) open(ctx context.Context, k store.Key, who address.Instance) *negotiation.Record {
+	doc, err := b.store.Get(ctx, k)
+	if err != nil {
+		return nil
+	}
+	r, err := negotiation.ParseRecord(doc.Data)
+	if err != nil || r.Status.Terminal() || !r.Involved(who) || address.Check(r.ID) != nil || address.Segment(r.ID) != k.Name {
+		return nil
+	}
+	return r
+}
+
+func turnOf(id string, s *negotiation.Standing, who address.Instance) *Turn {
+	if s.Record == nil || s.State.Terminal() || s.Latest() == nil {
+		return nil
+	}
+	for _, step := range s.Next {
+		t := &Turn{ID: id, Subject: s.Record.Subject, State: s.State, Command: step.Command}
+		switch {
+		case s.Final != nil || s.State == negotiation.Accepted:
+			return t
+		case address.Instance(step.Who).Canonical() == who.Canonical():
+			t.Offer = s.Latest()
+			return t
+		}
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+// Package conductor says which agent conducts a workspace, and keeps the claims by which agents take that seat.
+//
+// Everything is worked out anew at each question from what is on the bus: the claims, and who is there. The first claim whose holder
+// is live in the workspace conducts; without one, the live agent registered as CONDUCTOR that has been there for longest; without
+// that, nobody, which is the ordinary state. So nobody has to notice that a conductor has died: the next one conducts as soon as its
+// session counts no more, at once where its process can be seen to have ended, else when its heartbeat has expired.
+//
+// Beyond what existing programs do, in lines that they read as their own:
+//
+//   - A claim is tied to the session, or the agent program, for which it was made ([Desk.Claim]). An agent that was stopped for a
+//     while has its seat back when it goes on; one that was started anew claims anew, behind those who came in between. A claim of
+//     existing programs is tied to nothing and counts whenever its instance is there.
+//   - To claim again changes nothing. Existing programs move such a claim back; theirs keep their place here.
+//   - All spellings of an instance are one claimant.
+//   - A claim is written later than those that stand before it, whether the clock of the machine is late or theirs was early. A line
+//     with an earlier time does not come before the claims of ours that are in the log before it.
+//   - Lines are signed where the key is at hand. Lines whose signature does not hold count for nothing, and unsigned ones do not end
+//     a signed claim, however many there are. What would count for nothing is not written.
+//
+// What conducting means is agreed among agents. Nothing is refused to others because of it, and it gives no right over them.
+//
+// The package starts nothing: it reads and writes the store, is told the time, and processes are asked about through what it is given.
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/store"
+)
+
+// A Desk answers for one bus. Its members are set once, before the first call.
+type Desk struct {
+	Log      store.Log
+	Presence *presence.Presence
+	Registry *registry.Registry
+	Machine  presence.Machine // where processes are asked about; the zero one knows of none
+}
+
+// A Where says which workspace is meant: by ID, or else by folder. Of a folder every id counts that somebody has used for it.
+type Where struct {
+	ID      string
+	Path    string              // real path
+	Derived address.WorkspaceID // the id that a folder has which nobody has named yet
+	// Durable finds the id that later programs give a folder in a repository; nil: it is not asked. It is called only when somebody
+	// is there under such an id.
+	Durable func(ctx context.Context) string
+}
+
+// A Candidate is one live session in the workspace.
+type Candidate struct {
+	*presence.Session
+	Roles []string // of its registration; none where there is no registration
+}
+
+// A Resolution says who conducts a workspace.
+type Resolution struct {
+	Workspace  string             // id, in canonical form
+	Conductor  address.Instance   // "": nobody; as the claim spells it
+	ClaimedBy  address.Instance   // "": by role, or nobody
+	Candidates []Candidate        // in the order of their records
+	Claim      *Claim             // that of the conductor, nil where it has none
+	Next       []address.Instance // live claimants behind the conductor, in the order in which they follow
+	Problem    error              // why the claims could not be read, nil when they could
+	Wrote      bool               // a claim or a release was written before: it was not so already
+
+	place presence.Place
+}
+
+// Resolve says who conducts. An error is for a bus that cannot be read.
+func (d *Desk) Resolve(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
+	r, err := d.resolve(ctx, w, now)
+	if err != nil {
+		return nil, fmt.Errorf("who conducts: %w", err)
+	}
+	return r, nil
+}
+
+func (d *Desk) resolve(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
+	look, err := d.Presence.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &Resolution{}
+	if r.Workspace, r.place, err = d.place(ctx, look, w, now); err != nil {
+		return nil, err
+	}
+	there, err := look.In(ctx, r.place, now)
+	if err != nil {
+		return nil, err
+	}
+	there = slices.DeleteFunc(there, func(s *presence.Session) bool { return s.Ended(d.Machine) })
+	if err := d.join(ctx, r, there); err != nil || len(there) == 0 {
+		return r, err
+	}
+	v := &verifier{d: d, ctx: ctx}
+	all, err := d.claims(ctx, r, v)
+	if err != nil {
+		r.Problem = err
+	}
+	return r, d.seat(ctx, r, all, v)
+}
+
+// place finds the ids of a workspace, and the one by which it is told.
+func (d *Desk) place(ctx context.Context, look *presence.Look, w Where, now time.Time) (string, presence.Place, error) {
+	if w.ID != "" {
+		id := address.Canonical(w.ID)
+		return id, presence.Place{IDs: []string{id}}, nil
+	}
+	p := presence.Place{Path: w.Path}
+	shown := address.Canonical(string(w.Derived))
+	var newest time.Time
+	add := func(id, at string) {
+		if address.Check(id) != nil || id[0] == '-' { // it goes to another program, and before people
+			return
+		}
+		id = address.Canonical(id)
+		if !slices.Contains(p.IDs, id) {
+			p.IDs = append(p.IDs, id)
+		}
+		if t, _ := envelope.ParseTime(at); t.After(newest) {
+			shown, newest = id, t
+		}
+	}
+	there, err := look.In(ctx, p, now)
+	if err != nil {
+		return "", p, err
+	}
+	for _, s := range there {
+		if s.MirroredAt != "" {
+			continue // its path is one of another machine, where the folder has an id of its own
+		}
+		add(s.Workspace.ID, s.StartedAt)
+	}
+	registered, err := d.Registry.ByWorkspacePath(ctx, w.Path)
+	if err != nil {
+		return "", p, err
+	}
+	for _, reg := range registered {
+		add(reg.Workspace.ID, reg.CreatedAt)
+	}
+	add(string(w.Derived), "")
+	if w.Durable != nil && look.Workspace(func(id string) bool { return durable(id) && !slices.Contains(p.IDs, id) }) {
+		add(w.Durable(ctx), "")
+	}
+	return shown, p, nil
+}
+
+// durable tells the ids that later programs make of a repository: ws: and a SHA-256.
+func durable(id string) bool {
+	hex, ok := strings.CutPrefix(id, "ws:")
+	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+}
+
+// join adds the roles of those who are there. A registry that cannot be read leaves them without.
+func (d *Desk) join(ctx context.Context, r *Resolution, there []*presence.Session) error {
+	all := make([]address.Instance, len(there))
+	for n, s := range there {
+		all[n] = s.Instance
+	}
+	roles, err := d.Registry.Roles(ctx, all)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	for _, s := range there {
+		r.Candidates = append(r.Candidates, Candidate{Session: s, Roles: roles[s.Instance.Canonical()]})
+	}
+	return nil
+}
+
+// seat finds who sits, of those who claim and are there, and who follows, or else by role.
+func (d *Desk) seat(ctx context.Context, r *Resolution, all []Claim, v *verifier) error {
+	for n := range all {
+		c := &all[n]
+		if !c.verified {
+			if _, stands := fold(c.events, v.all); !stands {
+				continue
+			}
+		}
+		gone, err := d.gone(ctx, c.Instance)
+		switch {
+		case err != nil || v.err != nil:
+			return errors.Join(v.err, err)
+		case gone:
+		case r.Conductor == "":
+			r.Conductor, r.ClaimedBy, r.Claim = c.Instance, c.Instance, c
+		default:
+			r.Next = append(r.Next, c.Instance)
+		}
+	}
+	if r.Conductor == "" {
+		return d.byRole(ctx, r)
+	}
+	return nil
+}
+
+// holds tells whether what a claim is tied to is there.
+func (r *Resolution) holds(c *Claim) bool {
+	return slices.ContainsFunc(r.Candidates, func(s Candidate) bool { return c.tiedTo(s.Session) })
+}
+
+func (d *Desk) byRole(ctx context.Context, r *Resolution) error {
+	first := slices.Clone(r.Candidates)
+	slices.SortStableFunc(first, func(a, b Candidate) int { return strings.Compare(a.StartedAt, b.StartedAt) })
+	for n := range first {
+		c := &first[n]
+		if !slices.Contains(c.Roles, registry.Conductor) {
+			continue
+		}
+		if gone, err := d.gone(ctx, c.Instance); gone || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		r.Conductor = c.Instance
+		break
+	}
+	return nil
+}
+
+// Is tells whether an instance, in any spelling, conducts.
+func (r *Resolution) Is(i address.Instance) bool {
+	return r.Conductor != "" && r.Conductor.Canonical() == i.Canonical()
+}
+
+// JSON writes the resolution as existing programs do, and says since when the conductor claims, and who follows.
+func (r *Resolution) JSON() []byte {
+	var all []byte
+	for n := range r.Candidates {
+		if n > 0 {
+			all = append(all, ',')
+		}
+		all = append(all, r.Candidates[n].JSON()...)
+	}
+	o := r.Head()
+	o.Raw("candidates", append(append([]byte{'['}, all...), ']'))
+	r.Tail(o)
+	return o.Bytes()
+}
+
+// Head writes what stands before the candidates.
+func (r *Resolution) Head() *canonjson.Object {
+	var o canonjson.Object
+	o.Str("workspaceId", r.Workspace)
+	orNull(&o, "conductor", r.Conductor)
+	orNull(&o, "claimedBy", r.ClaimedBy)
+	return &o
+}
+
+// Tail writes what stands behind them.
+func (r *Resolution) Tail(o *canonjson.Object) {
+	o.Bool("live", len(r.Candidates) > 0)
+	if c := r.Claim; c != nil {
+		o.Str("since", c.Since)
+		o.Bool("signed", c.Signed)
+	}
+	if len(r.Next) > 0 {
+		next := make([]string, len(r.Next))
+		for n, i := range r.Next {
+			next[n] = string(i)
+		}
+		o.Strs("next", next)
+	}
+}
+
+// JSON writes a candidate as existing programs do.
+func (c *Candidate) JSON() []byte {
+	var o canonjson.Object
+	o.Str("instance", string(c.Instance))
+	o.Opt("host", c.Host)
+	o.Opt("name", c.Name)
+	o.Strs("roles", c.Roles)
+	o.Str("startedAt", c.StartedAt)
+	o.Str("heartbeatAt", c.HeartbeatAt)
+	return o.End()
+}
+
+func orNull(o *canonjson.Object, name string, i address.Instance) {
+	if i == "" {
+		o.Null(name)
+		return
+	}
+	o.Str(name, string(i))
+}

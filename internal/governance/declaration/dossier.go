@@ -1,0 +1,165 @@
+package declaration
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tutti/internal/core/canonjson"
+)
+
+// The reasons for which somebody stands high in a dossier, in the order in which they weigh.
+const (
+	byConflict   = "conflit-declarable"
+	byHiding     = "masque-impact-collectif"
+	byAmending   = "amends-signed-artifact"
+	byScope      = "cross-scope-aval"
+	byNoCriteria = "missing-success-criteria"
+)
+
+// RankReasons are these reasons.
+var RankReasons = []string{byConflict, byHiding, byAmending, byScope, byNoCriteria}
+
+// A Matter is a negotiation as its dossier sees it.
+type Matter struct {
+	ID, Scope string
+	Artifact  []byte // the current one; nil: nothing was offered yet
+	Hash      string // of the artifact
+	Panel            // its decision scopes are not looked at: a dossier knows those of the current artifact alone
+}
+
+// A Dossier puts before everybody concerned what they decide on, in the order of who has to look most carefully.
+type Dossier struct {
+	Negotiation, Scope, Artifact string // the artifact by its hash, "" for none
+	Subjects                     []string
+	Items                        []Item
+}
+
+// An Item is what a dossier says of one subject.
+type Item struct {
+	Posture
+	Rank                               int // from 1
+	Reasons                            []string
+	CrossScope, Amends, MissesCriteria bool
+}
+
+// Compile makes the dossier of a negotiation.
+func Compile(m Matter) Dossier {
+	s := scopes{seen: map[string]bool{m.Scope: true}}
+	if m.Scope != "" {
+		s.list = append(s.list, m.Scope)
+	}
+	s.of(m.Artifact, true)
+	m.DecisionScopes = s.list
+
+	amends := KindOf(m.Artifact) == Amendment && member(m.Artifact, "baseArtifactHash") != ""
+	cross := hasNonEmpty(m.Artifact, "aval")
+	misses := KindOf(m.Artifact) == Engagement && !hasElements(m.Artifact, "successCriteria")
+	d := Dossier{Negotiation: m.ID, Scope: m.Scope, Artifact: m.Hash}
+	for _, p := range m.Postures() {
+		i := Item{Posture: p, CrossScope: cross, Amends: amends, MissesCriteria: misses}
+		i.reason()
+		d.Items = append(d.Items, i)
+		d.Subjects = append(d.Subjects, p.Subject)
+	}
+	slices.Sort(d.Subjects)
+	slices.SortStableFunc(d.Items, Item.before)
+	for n := range d.Items {
+		d.Items[n].Rank = n + 1
+	}
+	return d
+}
+
+func hasNonEmpty(object []byte, name string) bool { return member(object, name) != "" }
+
+func hasElements(object []byte, name string) bool {
+	v, _ := canonjson.Get(object, name)
+	for range canonjson.Elements(v) {
+		return true
+	}
+	return false
+}
+
+// reason gathers why the subject must look.
+func (i *Item) reason() {
+	holds := []bool{i.Conflict == Conflict, i.HidesCollective, i.Amends, i.CrossScope, i.MissesCriteria}
+	for n, yes := range holds {
+		if yes {
+			i.Reasons = append(i.Reasons, RankReasons[n])
+		}
+	}
+}
+
+// before orders items: more reasons first, then the weightier one, then by name.
+func (i Item) before(j Item) int {
+	if c := cmp.Compare(len(j.Reasons), len(i.Reasons)); c != 0 {
+		return c
+	}
+	for n := range i.Reasons {
+		if c := cmp.Compare(slices.Index(RankReasons, i.Reasons[n]), slices.Index(RankReasons, j.Reasons[n])); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(i.Subject, j.Subject)
+}
+
+// JSON returns the dossier as it is hashed.
+func (d Dossier) JSON() []byte { return d.json("") }
+
+// Dated returns the dossier as it is shown, with the time at which it was made. The time is not hashed: a dossier that is made
+// again from the same journal is the same dossier, and whoever attested it need not do so again.
+func (d Dossier) Dated(at string) []byte { return d.json(at) }
+
+func (d Dossier) json(at string) []byte {
+	var o canonjson.Object
+	o.Str("kind", "decision-dossier")
+	o.Str("negotiationId", d.Negotiation)
+	o.Str("scope", d.Scope)
+	o.Opt("artifactHash", d.Artifact)
+	o.Strs("subjects", d.Subjects)
+	o.Strs("rankReasons", RankReasons)
+	items := []byte{'['}
+	for n, i := range d.Items {
+		if n > 0 {
+			items = append(items, ',')
+		}
+		items = append(items, i.JSON()...)
+	}
+	o.Raw("items", append(items, ']'))
+	o.Opt("generatedAt", at)
+	return o.End()
+}
+
+// JSON returns what the dossier says of one subject.
+func (i Item) JSON() []byte {
+	var o canonjson.Object
+	o.Str("subject", i.Subject)
+	o.Int("rank", int64(i.Rank))
+	o.Strs("reasons", i.Reasons)
+	i.fill(&o)
+	o.Bool("masqueImpactCollectif", i.HidesCollective)
+	o.Bool("crossScopeAval", i.CrossScope)
+	o.Bool("amendsSignedArtifact", i.Amends)
+	o.Bool("missingSuccessCriteria", i.MissesCriteria)
+	return o.End()
+}
+
+// Hash returns the hash of the dossier, which is what is attested.
+func (d Dossier) Hash() (string, error) {
+	hash, err := canonjson.Hash(d.JSON())
+	if err != nil {
+		return "", fmt.Errorf("hash the dossier of %s: %w", quote(d.Negotiation), err)
+	}
+	return hash, nil
+}
+
+// Current returns which of the artifacts that were offered, in their order, is the one that is decided on: the last one with the
+// hash that the record names, else the last one. It returns -1 when nothing was offered.
+func Current(hashes []string, recorded string) int {
+	for n := len(hashes) - 1; n >= 0 && recorded != ""; n-- {
+		if hashes[n] == recorded {
+			return n
+		}
+	}
+	return len(hashes) - 1
+}

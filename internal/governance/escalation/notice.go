@@ -1,0 +1,61 @@
+package escalation
+
+import (
+	"strings"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
+)
+
+// The kinds of messages about a matter.
+const (
+	NoticeKind = kindMatter // to whom it is for
+	AnswerKind = KindAnswer // to who raised it
+)
+
+// Notice is the text of a message to whom a matter is for. Everything in it that others have written has been shortened.
+func (m *Matter) Notice() string {
+	var b strings.Builder
+	what := map[string]string{"advise": "Advice is asked for", "decide": "A decision is asked for", "alert": "A warning"}[m.Channel]
+	b.WriteString(what + " in " + m.Negotiation + ": " + m.About() + "\n")
+	for _, o := range m.Neutral(m.ID) {
+		b.WriteString("- " + o.ID)
+		if o.Text != o.ID {
+			b.WriteString(": " + o.Text)
+		}
+		b.WriteByte('\n')
+	}
+	if !m.Until.IsZero() {
+		b.WriteString("Without an answer until " + envelope.Stamp(m.Until) + " this applies: " + m.Fallback + "\n")
+	}
+	b.WriteString("A person answers, in a terminal: tutti escalation answer " + m.ID)
+	if m.Channel != "alert" {
+		b.WriteString(" ANSWER")
+	}
+	return b.String()
+}
+
+// AnswerNotice is the text of a message to who raised it: what was decided.
+func (m *Matter) AnswerNotice() string {
+	if m.Answer == nil {
+		return ""
+	}
+	s := "The answer to " + m.ID + " (" + termsafe.Cut(m.About(), maxAbout) + "): " + m.Answer.Text
+	if m.Answer.Note != "" {
+		s += "\n" + m.Answer.Note
+	}
+	return s
+}
+
+// NoticeBody is what programs read of a message about a matter.
+func (m *Matter) NoticeBody() []byte {
+	var o canonjson.Object
+	o.Str("escalation", m.ID)
+	o.Str("negotiationId", m.Negotiation)
+	o.Str("channel", m.Channel)
+	if !m.Until.IsZero() {
+		o.Str("until", envelope.Stamp(m.Until))
+	}
+	return o.Bytes()
+}

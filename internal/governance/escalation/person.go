@@ -1,0 +1,187 @@
+package escalation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
+	"tutti/internal/governance/journal"
+)
+
+// remembered are people of whom each is read once.
+type remembered struct {
+	people People
+	known  map[address.Instance]*registry.Keys
+	roles  map[address.Instance]*registry.Registration // nil: not registered
+}
+
+// maxRemembered bounds that: a journal could name a new one in each entry.
+const maxRemembered = 10_000
+
+// Keys are those of somebody, none of who is not registered.
+func (r *remembered) Keys(ctx context.Context, i address.Instance) (*registry.Keys, error) {
+	keys, known := r.known[i]
+	if known {
+		return keys, nil
+	}
+	keys, err := r.people.Keys(ctx, i)
+	if errors.Is(err, registry.ErrNotRegistered) {
+		keys, err = &registry.Keys{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.known == nil || len(r.known) >= maxRemembered {
+		r.known = map[address.Instance]*registry.Keys{}
+	}
+	r.known[i] = keys
+	return keys, nil
+}
+
+// Registered is the registration of somebody.
+func (r *remembered) Registered(ctx context.Context, i address.Instance) (*registry.Registration, error) {
+	reg, known := r.roles[i]
+	if !known {
+		var err error
+		if reg, err = r.people.Registered(ctx, i); err != nil && !errors.Is(err, registry.ErrNotRegistered) {
+			return nil, err
+		}
+		if r.roles == nil || len(r.roles) >= maxRemembered {
+			r.roles = map[address.Instance]*registry.Registration{}
+		}
+		r.roles[i] = reg
+	}
+	if reg == nil {
+		return nil, registry.ErrNotRegistered
+	}
+	return reg, nil
+}
+
+func (m *Matters) keys(ctx context.Context, i address.Instance) (*registry.Keys, error) {
+	return m.people.Keys(ctx, i)
+}
+
+// Held are the keys that are a person's own, as far as is known here: those that a person has said to be, and those that these stand
+// behind. What else the registry has for a person anybody may have written there.
+func (m *Matters) Held(ctx context.Context, who address.Instance) ([]registry.Held, error) {
+	if m.persons == nil {
+		return nil, nil
+	}
+	i := who.Canonical()
+	held, is := m.held[i]
+	if is {
+		return held, nil
+	}
+	if known := m.persons.Bound(who); len(known) > 0 {
+		keys, err := m.keys(ctx, who)
+		if err != nil {
+			return nil, err
+		}
+		held = keys.Held(known)
+	}
+	if m.held == nil || len(m.held) >= maxRemembered {
+		m.held = map[address.Instance][]registry.Held{}
+	}
+	m.held[i] = held
+	return held, nil
+}
+
+// maxTried is how many verifications may be in vain before of each writer only some keys are tried: everybody can add keys to anybody, and write
+// what none of them has sealed.
+const maxTried = 4096
+
+// tries are the keys of a writer that are tried: all, or the first and the last of them.
+func (m *Matters) tries(keys *registry.Keys) journal.Keys {
+	const some = 8
+	tried := journal.Keys{Active: keys.Active, Revoked: keys.Revoked}
+	for _, keys := range []*[]signature.Public{&tried.Active, &tried.Revoked} {
+		if n := len(*keys) - some; m.tried >= maxTried && n > some {
+			*keys = slices.Concat((*keys)[:some], (*keys)[n:])
+		}
+	}
+	return tried
+}
+
+// sealed tells under which of a person's own keys something is sealed that has a hash. A key that was revoked seals what its revocation
+// names, which was there before it; whatever else says about its own time is a claim of who has the key by now.
+func (m *Matters) sealed(ctx context.Context, who address.Instance, hash string, by func(signature.Public) bool) (key signature.Public, ok bool, err error) {
+	held, err := m.Held(ctx, who)
+	for _, h := range held {
+		if (!h.Revoked || hash != "" && slices.Contains(h.Before, hash)) && by(h.Key) {
+			return h.Key, true, nil
+		}
+	}
+	return key, false, err
+}
+
+// Sealed are the hashes of the answers that a person has given under a key, the newest first, which a revocation of that key names. Others may
+// know the person by it, so it does not matter whether anybody here has said to. What cannot be read is told in problems, and may lack.
+func (m *Matters) Sealed(ctx context.Context, who address.Instance, key signature.Public) (hashes []string, problems []error) {
+	known := *m
+	known.held = nil
+	known.persons = also{m.persons, who.Canonical(), key}
+	if m.persons != nil && m.persons.Err() != nil {
+		problems = append(problems, m.persons.Err())
+	}
+	names, err := m.journals(ctx)
+	if n := len(names) - maxJournals; n > 0 {
+		problems = append(problems, &MoreError{Left: n, What: "journals"})
+		names = names[:maxJournals]
+	}
+	if err != nil {
+		problems = append(problems, err)
+	}
+	var all []*Matter
+	for _, name := range names {
+		found, notes, err := known.in(ctx, name)
+		for _, note := range notes {
+			if _, more := errors.AsType[*MoreError](note); more { // the others are no matters
+				problems = append(problems, note)
+			}
+		}
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if all = append(all, found...); ctx.Err() != nil {
+			return nil, problems
+		}
+	}
+	alerts, bad, err := known.alerts(ctx)
+	if err != nil {
+		bad = append(bad, err)
+	}
+	all, problems = append(all, alerts...), append(problems, bad...)
+	var given []*Answer
+	for _, one := range all {
+		if a := one.Answer; a != nil && a.Key == key && a.Hash != "" && a.By.Canonical() == who.Canonical() {
+			given = append(given, a)
+		}
+	}
+	slices.SortStableFunc(given, func(a, b *Answer) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Hash, b.Hash)) })
+	for _, a := range given {
+		hashes = append(hashes, a.Hash)
+	}
+	return hashes, problems
+}
+
+// also are persons of whom one is known by one more key.
+type also struct {
+	Persons
+	who address.Instance
+	key signature.Public
+}
+
+// Bound are the keys that somebody is known by.
+func (p also) Bound(i address.Instance) (all []signature.Public) {
+	if p.Persons != nil {
+		all = p.Persons.Bound(i)
+	}
+	if i.Canonical() == p.who && !slices.Contains(all, p.key) {
+		all = append(slices.Clip(all), p.key)
+	}
+	return all
+}

@@ -1,0 +1,111 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/store/memstore"
+)
+
+// FuzzLines reads lines of any kind: none panics, and what is good to Read is good to Verify and can be added to.
+func FuzzLines(f *testing.F) {
+	f.Add([]byte(`{"protocol":"sentropic.h2a","version":"0.1","sequence":0,"contentHash":"x","id":"a"}`))
+	f.Add(bytes.Join(sealed(f), []byte("\n")))
+	f.Add([]byte("{}\n[]\nnull"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := memstore.New(memstore.Options{})
+		k, _ := KeyOf(nego)
+		for l := range bytes.SplitSeq(text, []byte("\n")) {
+			if len(l) > 0 && s.PlantLine(k, l) != nil {
+				return
+			}
+			sameReading(t, l)
+		}
+		j := New(s, &InProcess{})
+		n := 0
+		var bad error
+		for _, err := range j.Read(t.Context(), nego) {
+			if bad = err; err == nil {
+				n++
+			}
+		}
+		r, err := j.Verify(t.Context(), nego, Checks{Keys: func(context.Context, address.Instance) (Keys, error) { return knownKeys(t.Context(), alice) }})
+		if err != nil || r.Entries != n || r.Broken != (bad != nil) {
+			t.Fatalf("Read: %d, %v; Verify: %+v, %v", n, bad, r, err)
+		}
+		_, err = j.Append(t.Context(), nego, nil, Seal{}, func(Tip) ([]byte, error) { return payload("z", alice, noon), nil })
+		if (err == nil) != (bad == nil) {
+			t.Fatalf("Read: %v, Append: %v", bad, err)
+		}
+	})
+}
+
+// sameReading reads a line in one pass and in several.
+func sameReading(t *testing.T, line []byte) {
+	t.Helper()
+	h, err := read(line, true, nil)
+	e, perr := parse(line)
+	if err != nil || perr != nil {
+		if err == nil || perr == nil {
+			t.Fatalf("%q: %v in one pass, %v in several", line, err, perr)
+		}
+		return
+	}
+	content, signed, herr := e.hashes(len(e.Signatures) > 0)
+	if h.content != content || !bytes.Equal(h.signed, signed) || (h.err == nil) != (herr == nil) || h.e.EntryHash() != e.EntryHash() {
+		t.Fatalf("%q: %q %q %v %s in one pass, %q %q %v %s in several", line, h.content, h.signed, h.err, h.e.EntryHash(), content, signed, herr, e.EntryHash())
+	}
+	h.e.uncovered, e.uncovered = nil, nil // of the one text, at two places
+	one, several := fmt.Sprintf("%+v", *h.e), fmt.Sprintf("%+v", *e)
+	if one != several {
+		t.Fatalf("%q: %s in one pass, %s in several", line, one, several)
+	}
+}
+
+// Texts beyond what is kept together are the same as others.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, atOnce / 2, atOnce, atOnce + 1, 3 * atOnce} {
+		p := canonjson.Set(payload("a", alice, noon), "correlationId", canonjson.AppendString(nil, strings.Repeat("é", n)))
+		l, err := frame(Tip{}, p, Seal{alice, keyOf[alice]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameReading(t, l)
+		if e, err := parse(l); err != nil || e.CorrelationID != strings.Repeat("é", n) || e.ID != "a" || e.Actor.Instance != alice {
+			t.Errorf("%d: read %+v, %v", n, e, err)
+		}
+	}
+}
+
+// FuzzPayload frames payloads of any kind: what Check lets pass becomes an entry that reads as it was meant.
+func FuzzPayload(f *testing.F) {
+	f.Add(payload("a", alice, noon))
+	f.Add([]byte(`{"id":"a","sequence":1}`))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		s := memstore.New(memstore.Options{})
+		j := New(s, nil)
+		e, err := j.Append(t.Context(), nego, nil, Seal{}, func(Tip) ([]byte, error) { return p, nil })
+		if (err == nil) != (Check(p) == nil) && Check(p) == nil {
+			if _, signed := parseOwn(p); !signed {
+				t.Fatalf("Check lets pass what is not added: %v", err)
+			}
+		}
+		if err != nil {
+			return
+		}
+		if r, err := j.Verify(t.Context(), nego, Checks{}); err != nil || !r.OK() || r.Linked != 1 || e.ID == "" {
+			t.Fatalf("%s: %+v, %v", e.Raw, r, err)
+		}
+	})
+}
+
+func parseOwn(p []byte) (*Entry, bool) {
+	e, err := parse(p)
+	return e, err == nil && len(e.Signatures) > 0
+}

@@ -1,0 +1,115 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/profile"
+)
+
+// A Near says how far a proposal is from a profile.
+type Near struct {
+	Profile     string
+	Differences []string
+}
+
+// maxDifferences is how many differences from one profile are told.
+const maxDifferences = 20
+
+// nearest returns all profiles, the one with the fewest differences first; of equals the one with the lower letter.
+func (c *checker) nearest() []Near {
+	var all []Near
+	for _, p := range profile.All() {
+		all = append(all, Near{p.ID, c.differences(p)})
+	}
+	slices.SortStableFunc(all, func(a, b Near) int { return cmp.Compare(len(a.Differences), len(b.Differences)) })
+	return all
+}
+
+// differences says what of the proposal a profile does not allow, or asks for in vain.
+func (c *checker) differences(p *profile.Profile) (all []string) {
+	add := func(format string, args ...any) {
+		if len(all) < maxDifferences {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	allowed := func(what, value string, words []string) {
+		if value != "" && !slices.Contains(words, value) {
+			add("%s %q is none of %s", what, value, strings.Join(words, ", "))
+		}
+	}
+	held := map[string]bool{}
+	for _, a := range c.actors {
+		for _, r := range a.roles {
+			held[r] = true
+		}
+	}
+	for _, r := range p.Roles {
+		if !held[r] {
+			add("no actor is %s; a slot for it will do", r)
+		}
+	}
+	for _, a := range c.agreements {
+		if text(get(a, "kind")) == declaration.Policy {
+			allowed("adoption of "+text(get(a, "id")), text(get(a, "adoptionMode")), p.Adoption)
+		}
+	}
+	for e := range canonjson.Elements(get(c.raw, "duties")) {
+		allowed("cadence of a duty", text(get(e, "cadence")), p.Obligations.Allowed)
+	}
+	v := pick(c.raw, "disclosure", "jurisdiction", "recourse", "precedence")
+	allowed("disclosure", text(v[0]), p.Disclosure.Allowed)
+	for _, j := range words(v[1]) {
+		allowed("jurisdiction", j, p.Jurisdiction.Allowed)
+	}
+	allowed("decider of the recourse", text(get(v[2], "decider")), p.Recourse.Deciders)
+	if order := words(v[3]); v[3] != nil && !slices.Equal(order, p.Precedence.Order) {
+		add("precedence is not %s", strings.Join(p.Precedence.Order, " > "))
+	}
+	return all
+}
+
+// JSON returns what was found as programs read it.
+func (r *Result) JSON() []byte {
+	var o canonjson.Object
+	o.Bool("ok", r.OK())
+	if r.Profile == "" {
+		o.Null("profile")
+	} else {
+		o.Str("profile", r.Profile)
+	}
+	o.Raw("grid", array(len(Grid), func(n int, o *canonjson.Object) {
+		o.Str("key", Grid[n].Key)
+		o.Bool("answered", r.Answered[Grid[n].Key])
+	}))
+	o.Raw("findings", array(len(r.Findings), func(n int, o *canonjson.Object) {
+		f := r.Findings[n]
+		o.Str("code", f.Code)
+		o.Str("weight", f.Weight)
+		o.Str("subject", f.Subject)
+		o.Str("text", f.Text)
+	}))
+	o.Bool("more", r.More)
+	o.Raw("nearest", array(len(r.Nearest), func(n int, o *canonjson.Object) {
+		o.Str("profile", r.Nearest[n].Profile)
+		o.Strs("differences", r.Nearest[n].Differences)
+	}))
+	return o.End()
+}
+
+func array(n int, fill func(n int, o *canonjson.Object)) []byte {
+	out := []byte{'['}
+	for i := range n {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var o canonjson.Object
+		fill(i, &o)
+		out = append(out, o.End()...)
+	}
+	return append(out, ']')
+}

@@ -1,0 +1,339 @@
+package negotiation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/journal"
+)
+
+// A bench is what one judgement of a journal asks of the world: keys, roles, mandates. Each is asked for once.
+type bench struct {
+	ctx      context.Context
+	n        *Negotiations
+	now      time.Time // the zero time where it is not known
+	people   map[address.Instance]*person
+	mandates map[string][]mandate
+	tried    int
+	depth    int   // of mandates that were given under mandates
+	vain     int   // verifications that came to nothing
+	err      error // the first one; what was judged since counts for nothing
+}
+
+type person struct {
+	registered bool
+	roles      []string
+	scopes     []string
+	keys       journal.Keys
+	gone       map[signature.Public]time.Time // when keys were revoked, of those of which it is known
+	vain       bool                           // a signature in its name was under none of its keys
+	left       error                          // it was taken out of service; a *registry.GoneError
+	leftAt     time.Time                      // the zero time where that is not recorded
+}
+
+func (n *Negotiations) bench(ctx context.Context, now time.Time) *bench {
+	return &bench{ctx: ctx, n: n, now: now, people: map[address.Instance]*person{}, mandates: map[string][]mandate{}}
+}
+
+// maxPeople is of how many something is remembered.
+const maxPeople = 10_000
+
+func (b *bench) person(i address.Instance) *person {
+	c := i.Canonical()
+	if p := b.people[c]; p != nil {
+		return p
+	}
+	p := &person{}
+	err := b.leaving(p, i)
+	var reg *registry.Registration
+	if err == nil {
+		reg, err = b.n.people.Registered(b.ctx, i)
+	}
+	switch {
+	case err == nil:
+		p.registered, p.roles, p.scopes = true, reg.Roles, reg.Scopes
+		var keys *registry.Keys
+		if keys, err = b.n.people.Keys(b.ctx, i); err == nil {
+			p.keys = journal.Keys{Active: Tried(keys.Active), Revoked: Tried(keys.Revoked)}
+			p.gone = keys.RevokedAt()
+			for _, k := range p.keys.Revoked { // those that ended with their owner
+				if _, known := p.gone[k]; !known && !p.leftAt.IsZero() {
+					p.gone[k] = p.leftAt
+				}
+			}
+		}
+	case errors.Is(err, registry.ErrNotRegistered):
+		err = nil
+	}
+	if err != nil && b.err == nil {
+		b.err = err
+	}
+	if len(b.people) < maxPeople {
+		b.people[c] = p
+	}
+	return p
+}
+
+// leaving takes note of who was taken out of service.
+func (b *bench) leaving(p *person, i address.Instance) error {
+	err := b.n.people.Standing(b.ctx, i)
+	if gone, is := errors.AsType[*registry.GoneError](err); is {
+		p.left = gone
+		p.leftAt, _ = envelope.ParseTime(gone.At)
+		return nil
+	}
+	return err
+}
+
+// here refuses who was taken out of service.
+func (b *bench) here(i address.Instance) error {
+	if left := b.person(i).left; left != nil {
+		return refuse("see `tutti discover`", "%v", left)
+	}
+	return nil
+}
+
+// maxKeys is how many active and how many revoked keys of one instance are tried.
+const maxKeys = 16
+
+// Tried are the first keys of an instance and the latest ones. Others can have added as many as they like in between, so that
+// neither what was signed long ago nor what is signed now is out of reach.
+func Tried(keys []signature.Public) []signature.Public {
+	if len(keys) <= maxKeys {
+		return keys
+	}
+	return slices.Concat(keys[:maxKeys/2], keys[len(keys)-maxKeys/2:])
+}
+
+// maxTried is how many verifications one judgement makes at most for entries that say nothing reliable: half a second.
+const maxTried = 8192
+
+// seal looks at who has sealed an entry.
+func (b *bench) seal(e *journal.Entry) journal.Seals {
+	keys := b.person(e.Actor.Instance).keys
+	if b.tried += max(0, len(keys.Active)+len(keys.Revoked)-1) + 1; b.tried > maxTried && !e.Linked() {
+		return journal.SealElsewhere
+	}
+	return journal.SealOf(e, keys)
+}
+
+// signedText is what the agreed signature covers.
+func signedText(hash string) []byte {
+	var o canonjson.Object
+	o.Str("artifactHash", hash)
+	return o.End()
+}
+
+// contextText is what the second signature of ours covers, in canonical form.
+func contextText(hash, id, scope string, by address.Instance) []byte {
+	var o canonjson.Object
+	o.Str("artifactHash", hash)
+	o.Str("by", string(by))
+	o.Str("negotiationId", id)
+	o.Str("scope", scope)
+	return o.End()
+}
+
+func under(o signature.Object, message []byte, keys []signature.Public) bool {
+	return slices.ContainsFunc(keys, func(k signature.Public) bool { return o.Verify(message, k) })
+}
+
+// check tells what is wrong with a signature, nil for one that counts and of which there is nothing to say. former lets keys
+// count that were revoked since: for what was settled already.
+func (f *fold) check(s *Signed, former bool) *Judgement {
+	v := f.alone(s, former)
+	if v != nil && !v.Counts {
+		return v
+	}
+	for i := range f.signed {
+		o := &f.signed[i]
+		if o.Hash != s.Hash || o.who == s.who || !f.twins(o, s, former) {
+			continue
+		}
+		j := &Judgement{Index: s.Index, By: s.By, Code: CodeSameKey, Why: fmt.Sprintf("%s has signed with the same key: of a quorum they are one", o.By)}
+		if f.record.Quorum == nil {
+			j.Why, j.Counts = fmt.Sprintf("%s has signed with the same key: nothing shows that they are two", o.By), true
+			if v != nil {
+				j.Why += "; " + v.Why
+			}
+		}
+		return j
+	}
+	return v
+}
+
+// twins tells whether a signature counts in the place of another one, of a quorum, which somebody has made with the same key under
+// another name. What covers the negotiation names its signer, and anybody can have copied what does not.
+func (f *fold) twins(o, s *Signed, former bool) bool {
+	if f.record == nil {
+		return false
+	}
+	if v := f.alone(o, former); v != nil && !v.Counts || o.under != s.under {
+		return false
+	}
+	return firstOfTwins(o, s) == o
+}
+
+// firstOfTwins is the one that counts of two with one key.
+func firstOfTwins(a, b *Signed) *Signed {
+	if a.Bound != b.Bound {
+		if a.Bound {
+			return a
+		}
+		return b
+	}
+	if a.Index < b.Index {
+		return a
+	}
+	return b
+}
+
+// alone is check without a look at the other signatures.
+func (f *fold) alone(s *Signed, former bool) *Judgement {
+	if s.verdict == nil {
+		v := f.judge(s)
+		v.Index, v.By = s.Index, s.By
+		s.verdict = &v
+	}
+	v := *s.verdict
+	if v.Code == CodeRevoked && former && f.before(s) {
+		v.Counts = true
+	}
+	if v.Code == "" {
+		return nil
+	}
+	return &v
+}
+
+// before tells whether what is being settled can have been so before the key of a signature was revoked, by its own date and
+// by what others have vouched for.
+func (f *fold) before(s *Signed) bool {
+	end, known := f.b.person(s.By).gone[s.under]
+	if !known || f.ends == nil {
+		return true
+	}
+	return !after(f.ends.CreatedAt, end) && !(f.witnessed.By != "" && after(f.witnessed.Date, end))
+}
+
+func (f *fold) judge(s *Signed) Judgement {
+	no := func(code, format string, args ...any) Judgement {
+		return Judgement{Code: code, Why: fmt.Sprintf(format, args...)}
+	}
+	p := f.b.person(s.By)
+	switch {
+	case !p.registered:
+		return no(CodeUnknownKey, "%s is not registered", s.By)
+	case len(p.keys.Active)+len(p.keys.Revoked) == 0:
+		return no(CodeUnknownKey, "%s has no key in the registry", s.By)
+	}
+	if kind := f.kindOf(s.Hash); declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.roles...) {
+		return no(CodeRole, "%s is registered as %s, and %s is signed by %s", s.By, strings.Join(p.roles, ", "), kind, strings.Join(declaration.Signers(kind), ", "))
+	}
+	if p.vain && f.b.vain > maxTried {
+		return no(CodeInvalid, "too many signatures were wrong before: it was not looked at")
+	}
+	keys, revoked := p.keys.Active, false
+	at := s.early.underOne(s, keys)
+	if at < 0 {
+		keys, revoked = p.keys.Revoked, true
+		at = underOne(s, keys)
+	}
+	if at < 0 {
+		p.vain = true
+		f.b.vain += len(p.keys.Active) + len(p.keys.Revoked)
+		return no(CodeInvalid, "no key of %s has signed %s", s.By, s.Hash)
+	}
+	s.under = keys[at]
+	if s.Context != nil {
+		s.Bound = f.record != nil && (!revoked && s.early.bound(f.record.Scope) || under(*s.Context, contextText(s.Hash, f.id, f.record.Scope, s.By), keys))
+		if !s.Bound {
+			return no(CodeReplayed, "%s made it for another negotiation", s.By)
+		}
+	}
+	if last := f.last(); last != nil && last.Hash != s.Hash && !f.sealedAgain(s) {
+		return no(CodeSuperseded, "%s was replaced by %s of entry %d", s.Hash, last.Hash, last.Index)
+	}
+	switch {
+	case revoked:
+		return no(CodeRevoked, "the key of %s that made it was revoked", s.By)
+	case !s.Bound && (f.seals(s.By) || f.b.n.Strict):
+		if f.sealedAgain(s) {
+			return Judgement{Counts: true}
+		}
+		return no(CodeUnbound, "it covers the artifact alone, so it may have been made for another negotiation")
+	case !s.Bound:
+		v := no(CodeUnbound, "it covers the artifact alone, so it may have been made for another negotiation")
+		v.Counts = true
+		return v
+	}
+	return Judgement{Counts: true}
+}
+
+// sealedAgain tells whether a signature was put at its place by the signer himself: only that is a repetition, any other may be
+// a copy by somebody else.
+func (f *fold) sealedAgain(s *Signed) bool {
+	e, err := f.b.n.journals.Entry(f.b.ctx, f.id, s.At)
+	return err == nil && e.Sequence == s.Index && e.Linked() && e.NegotiationID == f.id && f.b.seal(e) == journal.SealGood
+}
+
+// kindOf is the kind of an artifact that was offered.
+func (f *fold) kindOf(hash string) string {
+	for _, o := range slices.Backward(f.offers) {
+		if o.Hash == hash {
+			return o.Kind
+		}
+	}
+	return ""
+}
+
+// signersOf are those whose signature of an artifact counts. former: also under keys that were revoked since, and whether there
+// was one.
+func (f *fold) signersOf(hash string, former bool) (all []address.Instance, rests bool) {
+	first := map[signature.Public]*Signed{}
+	var valid []*Signed
+	for i := range f.signed {
+		s := &f.signed[i]
+		if s.Hash != hash {
+			continue
+		}
+		if v := f.alone(s, former); v != nil && !v.Counts {
+			continue
+		}
+		valid = append(valid, s)
+		if o := first[s.under]; o == nil || firstOfTwins(o, s) == s {
+			first[s.under] = s
+		}
+	}
+	for _, s := range valid {
+		if f.record != nil && f.record.Quorum != nil && first[s.under] != s {
+			continue
+		}
+		all = append(all, s.By)
+		rests = rests || s.verdict.Code == CodeRevoked
+	}
+	return all, rests
+}
+
+// winner is the latest offer that all have signed who have to, nil when there is none.
+func (f *fold) winner() (*Offered, []address.Instance) {
+	if f.record == nil {
+		return nil, nil
+	}
+	for i, o := range slices.Backward(f.offers) {
+		signers, _ := f.signersOf(o.Hash, false)
+		if f.record.Complete(signers) {
+			return &f.offers[i], signers
+		}
+	}
+	return nil, nil
+}

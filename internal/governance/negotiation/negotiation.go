@@ -1,0 +1,104 @@
+package negotiation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/journal"
+	"tutti/internal/store"
+)
+
+// People are who is registered, with which roles and keys. A *registry.Registry is one.
+type People interface {
+	Registered(ctx context.Context, i address.Instance) (*registry.Registration, error)
+	Keys(ctx context.Context, i address.Instance) (*registry.Keys, error)
+	// Standing is a *registry.GoneError for who was taken out of service.
+	Standing(ctx context.Context, i address.Instance) error
+}
+
+// Negotiations are those of one bus.
+type Negotiations struct {
+	store    Store
+	journals *journal.Journal
+	people   People
+
+	// Strict: signatures that cover the artifact alone do not count, so that existing programs cannot sign. Set it before the
+	// first call, like the ones below.
+	Strict bool
+	// Gate is asked before an artifact is offered or signed and before it is stabilised, for what a chosen profile forbids: one
+	// sentence a reason. nil: nothing is forbidden. It cannot be forced.
+	Gate func(act Event, r *Record, artifact []byte) []string
+	// Demands returns what was demanded at a time before a negotiation may be settled, nil for nothing. Whoever reads an entry that
+	// settles one asks for it: who has written the entry may have asked nobody. nil: nothing is demanded.
+	Demands func(ctx context.Context, r *Record, at time.Time) (Demand, error)
+	// Advise returns the payloads of the escalations that stand between the artifact and the end of a stabilisation, each an object
+	// that becomes the payload of an escalate entry. nil: none.
+	Advise func(ctx context.Context, m Material) ([][]byte, error)
+}
+
+// Store is what negotiations need of a bus.
+type Store interface {
+	store.Docs
+	store.Log
+}
+
+// Material is what declarations and dossiers are made from.
+type Material struct {
+	Record   *Record
+	Hash     string // of the artifact in question: of what is being stabilised, else of the latest offer
+	Artifact []byte
+	Entries  []*journal.Entry
+}
+
+// New returns the negotiations of a bus.
+func New(s Store, j *journal.Journal, p People) *Negotiations {
+	return &Negotiations{store: s, journals: j, people: p}
+}
+
+// Journal is the log behind the negotiations.
+func (n *Negotiations) Journal() *journal.Journal { return n.journals }
+
+// Open begins a negotiation. Members that are not known here are kept.
+func (n *Negotiations) Open(ctx context.Context, raw []byte, now time.Time) (*Record, error) {
+	if canonjson.IsObject(raw) && member(raw, mStatus) == "" {
+		raw = canonjson.Set(raw, mStatus, []byte(`"draft"`))
+	}
+	if p := CheckRecord(raw, now); len(p) > 0 {
+		return nil, fmt.Errorf("open: %w", &RefusedError{Why: p})
+	}
+	r, err := ParseRecord(raw)
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
+	// A journal without a record is that of a negotiation whose record was lost. It does not begin anew under other terms.
+	f := newFold(n.bench(ctx, now), r.ID, r)
+	if _, err := n.journals.Catch(ctx, r.ID, f); err != nil {
+		return nil, fmt.Errorf("open %s: %w", r.ID, err)
+	}
+	if f.terms != nil && f.differ() {
+		return nil, fmt.Errorf("open %s: %w, with other terms, by its journal", r.ID, ErrOpen)
+	}
+	_, err = n.store.Create(ctx, stateKey(r.ID), lay(raw))
+	if errors.Is(err, store.ErrExists) {
+		err = ErrOpen
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", r.ID, err)
+	}
+	return r, nil
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// Pos is where an entry begins in the journal.
+type Pos = store.Pos

@@ -1,0 +1,115 @@
+package negotiation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tutti/internal/core/address"
+	"tutti/internal/core/termsafe"
+	"tutti/internal/governance/declaration"
+)
+
+var (
+	// ErrNotFound reports a negotiation of which there is neither a record nor an entry with its terms.
+	ErrNotFound = errors.New("not found")
+	// ErrOpen reports an id that is taken.
+	ErrOpen = errors.New("already open")
+	// ErrStabilized reports a negotiation that has come to its end already.
+	ErrStabilized = errors.New("already stabilized")
+	// ErrTerms reports a record that is not the one of which the journal tells.
+	ErrTerms = errors.New("state.json and the journal tell of different terms")
+	// ErrQuorum reports signatures that are missing.
+	ErrQuorum = errors.New("no artifactHash has the full quorum")
+)
+
+// A NotFoundError is ErrNotFound with the id that was asked for.
+type NotFoundError struct{ ID string }
+
+func (e *NotFoundError) Error() string { return "negotiation " + e.ID + " " + ErrNotFound.Error() }
+func (e *NotFoundError) Unwrap() error { return ErrNotFound }
+
+// A RefusedError says why an act is refused, and what to do instead.
+type RefusedError struct {
+	Why  []string
+	Hint string
+}
+
+func (e *RefusedError) Error() string {
+	s := strings.Join(e.Why, "; ")
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+func refuse(hint, format string, args ...any) error {
+	return &RefusedError{Why: []string{fmt.Sprintf(format, args...)}, Hint: hint}
+}
+
+// RoleHint says how somebody comes to sign a kind of artifact who is registered without a role that may: what is registered stays
+// as it is, and who has to sign is settled when a negotiation is opened.
+func RoleHint(by address.Instance, kind string) string {
+	may := declaration.Signers(kind)
+	if len(may) == 0 {
+		return ""
+	}
+	role := may[len(may)-1]
+	if slices.Contains(may, declaration.Conductor) {
+		role = declaration.Conductor
+	}
+	host := by.Canonical().Host()
+	if host == "human" || host == "" {
+		return "open it anew with signers that may"
+	}
+	return "an agent that may sign it is made by a person at a terminal, `tutti connect --host " + termsafe.Word(host) + " --name NAME --role " + role +
+		"`; a negotiation with it among the signers is opened anew"
+}
+
+// MendHint is the hint for an artifact that is not of the form that its kind has.
+const MendHint = "mend the artifact, or offer it all the same with --force, which the entry will tell"
+
+// openAnew is the hint for a negotiation whose terms nobody knows any more.
+const openAnew = "write it anew with `tutti negotiate open RECORD`"
+
+// A StaleError reports an offer that answers another version than the latest.
+type StaleError struct {
+	ID           string
+	By           address.Instance // whose offer it is
+	Given        string           // "": it names none
+	Latest       Offered
+	Event, Retry string
+}
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("%s. Look at what changed with `%s`, then rebase: `%s`", e.What(), command("diff", e.ID), e.Rebase())
+}
+
+// What says what is stale, without what to do.
+func (e *StaleError) What() string {
+	given := "it names no base"
+	if e.Given != "" {
+		given = "its base is " + e.Given
+	}
+	return fmt.Sprintf("stale: %s, and the latest offer is %s (entry %d, by %s)", given, e.Latest.Hash, e.Latest.Index, e.Latest.By)
+}
+
+// Rebase is the command that puts the same before the parties as an answer to the latest offer.
+func (e *StaleError) Rebase() string {
+	return command(e.Retry, e.ID, "FILE"+as(e.By), "--base", e.Latest.Hash)
+}
+
+// command is a command about a negotiation that can be pasted as it stands. Others chose the id, and what is written behind it is
+// fit for a shell already.
+func command(verb, id string, rest ...string) string {
+	return strings.Join(append([]string{"tutti negotiate", verb, termsafe.Word(id)}, rest...), " ")
+}
+
+// as is the end of a command that is typed for an instance, "" for whoever speaks.
+func as(i address.Instance) string {
+	if i == "" {
+		return ""
+	}
+	return " --instance " + termsafe.Word(string(i))
+}

@@ -1,0 +1,65 @@
+package negotiation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/store"
+)
+
+func stateKey(id string) store.Key {
+	return store.Key{Kind: store.Negotiation, Name: address.Segment(id)}
+}
+
+// lay lays a document out as existing programs do.
+func lay(raw []byte) []byte { return append(canonjson.Indent(raw), '\n') }
+
+// follow brings the status of state.json to where the journal stands, for programs that read only that. It is no loss when it
+// does not succeed: the next one to write does it, and the state is told from the journal.
+func (n *Negotiations) follow(ctx context.Context, p *place, now time.Time) {
+	state, _ := p.state(now)
+	_ = n.setStatus(ctx, p.id, nil, func(raw []byte) []byte {
+		if s := State(member(raw, mStatus)); s == state || s.Terminal() {
+			return nil
+		}
+		return canonjson.Set(raw, mStatus, canonjson.AppendString(nil, string(state)))
+	})
+}
+
+// setStatus rewrites state.json; change returns nil when it is right already. Without the document it is made of made.
+func (n *Negotiations) setStatus(ctx context.Context, id string, made []byte, change func(raw []byte) []byte) error {
+	const tries = 100
+	var err error
+	for range tries {
+		var doc store.Doc
+		doc, err = n.store.Get(ctx, stateKey(id))
+		if errors.Is(err, store.ErrNotFound) && made != nil {
+			if _, err = n.store.Create(ctx, stateKey(id), lay(change(made))); errors.Is(err, store.ErrExists) {
+				continue
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		old := doc.Data
+		if _, err := ParseRecord(old); err != nil || member(old, "id") == "" {
+			if made == nil {
+				return fmt.Errorf("state.json of %s is no record", id)
+			}
+			old = made
+		}
+		next := change(old)
+		if next == nil {
+			return nil
+		}
+		if _, err = n.store.Replace(ctx, stateKey(id), lay(next), doc.Rev); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return err
+}

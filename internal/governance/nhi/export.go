@@ -1,0 +1,77 @@
+package nhi
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+)
+
+// A NameError reports a trust domain or an instance that cannot be part of a SPIFFE id.
+type NameError struct{ What, Text, Allowed string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%s %q cannot be in a SPIFFE id", e.What, e.Text)
+}
+
+// Hint says what can.
+func (e *NameError) Hint() string { return "allowed are " + e.Allowed }
+
+// What a SPIFFE id allows, and its longest trust domain and whole length in bytes.
+const (
+	domainLetters = "abcdefghijklmnopqrstuvwxyz0123456789._-"
+	pathLetters   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + domainLetters
+	maxDomain     = 255
+	maxID         = 2048
+)
+
+var pathOf = strings.NewReplacer(":", ".", "~", "--")
+
+// SPIFFE returns the SPIFFE id of an instance in a trust domain. Two instances may come to one id, as claude:a:b and
+// claude:a.b do: it is a name for other systems, and no proof of who somebody is.
+func SPIFFE(domain string, i address.Instance) (string, error) {
+	if domain == "" || len(domain) > maxDomain || strings.Trim(domain, domainLetters) != "" {
+		return "", &NameError{"the trust domain", domain, "a-z 0-9 . _ -"}
+	}
+	path := pathOf.Replace(string(i))
+	id := "spiffe://" + domain + "/" + path
+	if strings.Trim(path, pathLetters) != "" || strings.Trim(path, ".") == "" || len(id) > maxID {
+		return "", &NameError{"the instance", string(i), "letters, digits, . _ - : and ~"}
+	}
+	return id, nil
+}
+
+// Bundle writes the active keys of an instance as a bundle of a trust domain: a set of JSON Web Keys (RFC 8037) with the PEM
+// beside each. An instance that nobody knows, or that was offboarded, has none.
+func Bundle(ctx context.Context, r *registry.Registry, i address.Instance, domain string) ([]byte, error) {
+	id, err := SPIFFE(domain, i)
+	if err != nil {
+		return nil, fmt.Errorf("export %s: %w", i, err)
+	}
+	keys, err := r.Keys(ctx, i)
+	if err != nil {
+		return nil, fmt.Errorf("export %s: %w", i, err)
+	}
+	var o canonjson.Object
+	o.Str("spiffe_id", id)
+	o.Str("trust_domain", domain)
+	o.Raw("keys", array(len(keys.Active), func(n int) []byte { return webKey(keys.Active[n]) }))
+	return o.Bytes(), nil
+}
+
+func webKey(k signature.Public) []byte {
+	var o canonjson.Object
+	o.Str("kid", k.Short())
+	o.Str("kty", "OKP")
+	o.Str("crv", "Ed25519")
+	o.Str("x", base64.RawURLEncoding.EncodeToString(k[:]))
+	o.Str("alg", "EdDSA")
+	o.Str("h2a_public_key_pem", k.PEM())
+	o.Str("h2a_use", "h2a-envelope-signing")
+	return o.Bytes()
+}

@@ -1,0 +1,196 @@
+// Package nhi looks after the identities that are no person's: what is wrong with them, what there is of them, and how one of
+// them is taken out of service so that nothing of it is accepted any more.
+//
+// The report goes by the OWASP list of the ten top risks of non-human identities. Five of them can be read off a bus: those
+// who were left behind (1), authentication without keys (4), more rights than needed (5), keys that are too old (7) and keys
+// with several owners (9). The other five, secrets that leaked, third parties, cloud configurations, environments that are not
+// apart, and people who work as an agent, leave no trace there, and the report names them as not evaluated.
+//
+// [Take] reads all that counts, once. [Report], [Inventory] and the bundle are pure functions of it.
+package nhi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
+	"tutti/internal/store"
+)
+
+// DefaultDays is the age in days from which on a key is called long-lived.
+const DefaultDays = 90
+
+// An Instance is one registered agent.
+type Instance struct {
+	ID   string
+	Role string   // all of its roles, joined by commas
+	Keys []string // PEM of those that are active
+	// Capabilities are what bounds its subagents; nil when nobody knows.
+	Capabilities []string
+	Gone         *registry.Tombstone // nil: it is in service
+}
+
+// A Subagent is one that was bound.
+type Subagent struct {
+	ID           string
+	Parent       string
+	Active       bool
+	Capabilities []string
+	Listed       bool // the binding has a list, which may be empty
+}
+
+// A Snapshot is all that a report goes by.
+type Snapshot struct {
+	Instances []Instance
+	Subagents []Subagent
+	Events    []registry.Event
+}
+
+// Take reads a snapshot.
+func Take(ctx context.Context, r *registry.Registry) (*Snapshot, error) {
+	s := &Snapshot{}
+	byOwner := map[string][]registry.Event{}
+	for e, err := range r.KeyEvents(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		s.Events = append(s.Events, e)
+		owner := address.Canonical(e.Instance)
+		byOwner[owner] = append(byOwner[owner], e)
+	}
+	stones, err := r.Tombstones(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for reg, err := range r.All(ctx) {
+		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+			continue // a bad line is the doctor's to tell
+		}
+		if err != nil {
+			return nil, err
+		}
+		i := Instance{ID: reg.ID, Role: strings.Join(reg.Roles, ","), Capabilities: reg.Capabilities}
+		for _, name := range []address.Instance{reg.Instance, address.Instance(reg.ID)} {
+			if t, ok := stones[name.Canonical()]; ok {
+				i.Gone = &t
+			}
+		}
+		if i.Gone == nil {
+			i.Keys = registry.Fold(reg.ID, reg.PublicKeys, byOwner[address.Canonical(reg.ID)]).PEM
+		}
+		s.Instances = append(s.Instances, i)
+	}
+	return s, s.takeSubagents(ctx, r, stones)
+}
+
+func (s *Snapshot) takeSubagents(ctx context.Context, r *registry.Registry, stones map[address.Instance]registry.Tombstone) error {
+	revoked := map[string]bool{}
+	for i := range stones {
+		revoked[string(i)] = true
+	}
+	for a, err := range r.Audits(ctx) {
+		if err != nil {
+			return err
+		}
+		if a.Type == registry.SubRevoked {
+			revoked[address.Canonical(a.Subagent)] = true
+		}
+	}
+	for b, err := range r.Bindings(ctx) {
+		if err != nil {
+			return err
+		}
+		s.Subagents = append(s.Subagents, Subagent{
+			ID: b.ID, Parent: b.Parent, Active: !ended(revoked, address.Canonical(b.ID)), Capabilities: b.Capabilities, Listed: b.Bounded,
+		})
+	}
+	return nil
+}
+
+// ended tells whether an address or one above it is among those that are gone.
+func ended(gone map[string]bool, id string) bool {
+	for who := range registry.Ancestry(address.Instance(id)) {
+		if gone[string(who)] {
+			return true
+		}
+	}
+	return false
+}
+
+// fingerprint names a key: 12 hexadecimal digits of the SHA-256 of its PEM text, for a text that is no key of the text itself.
+func fingerprint(pem string) string {
+	if public, err := signature.ParsePublic(pem); err == nil {
+		return public.Short()
+	}
+	sum := sha256.Sum256([]byte(pem))
+	return hex.EncodeToString(sum[:6])
+}
+
+// same is a text by which two spellings of one key are told to be one.
+func same(pem string) string {
+	if public, err := signature.ParsePublic(pem); err == nil {
+		return string(public[:])
+	}
+	return pem
+}
+
+// instance is one of the snapshot by its address in any spelling, nil for none.
+func (s *Snapshot) instance() func(id string) *Instance {
+	all := make(map[string]*Instance, len(s.Instances))
+	for n := range s.Instances {
+		if c := address.Canonical(s.Instances[n].ID); all[c] == nil {
+			all[c] = &s.Instances[n]
+		}
+	}
+	return func(id string) *Instance { return all[address.Canonical(id)] }
+}
+
+// owners are the instances of each active key, sorted, each once.
+func (s *Snapshot) owners() map[string][]string {
+	all := map[string][]string{}
+	for _, i := range s.Instances {
+		for _, pem := range i.Keys {
+			if k := same(pem); !slices.Contains(all[k], i.ID) {
+				all[k] = append(all[k], i.ID)
+			}
+		}
+	}
+	for _, list := range all {
+		slices.Sort(list)
+	}
+	return all
+}
+
+// A birth is when a key of an instance was added first.
+type birth struct{ instance, key string }
+
+// births are the times of those that an event tells of.
+func (s *Snapshot) births() map[birth]time.Time {
+	all := map[birth]time.Time{}
+	for _, e := range s.Events {
+		if e.Type != registry.Added {
+			continue
+		}
+		at, ok := parseTime(e.At)
+		b := birth{address.Canonical(e.Instance), same(e.Key)}
+		if was, known := all[b]; ok && (!known || at.Before(was)) {
+			all[b] = at
+		}
+	}
+	return all
+}
+
+// age is how old a key is in whole days; false when nobody knows.
+func age(births map[birth]time.Time, id, pem string, now time.Time) (days int, added time.Time, known bool) {
+	added, known = births[birth{address.Canonical(id), same(pem)}]
+	return int(max(0, now.Sub(added)) / day), added, known
+}
+
+const day = 24 * time.Hour

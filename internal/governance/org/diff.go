@@ -1,0 +1,127 @@
+package org
+
+import (
+	"iter"
+	"slices"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+)
+
+// A Standing is how one instance stands in a manifest and on a bus.
+type Standing struct {
+	Instance                         address.Instance
+	DeclaredRole                     string   // "": not declared
+	RegisteredRoles                  []string // nil: not registered
+	DeclaredScopes, RegisteredScopes []string
+	MissingScopes                    []string // declared, and neither registered nor granted
+}
+
+// A Diff compares a manifest with a bus. A member is matched, or missing, or in one of the other two lists of those that are
+// declared, or in both of them.
+type Diff struct {
+	Scope        string
+	Matched      []Standing
+	Missing      []Standing // declared, not registered
+	Undeclared   []Standing // registered, not declared
+	RoleMismatch []Standing
+	ScopeGaps    []Standing
+}
+
+// InSync tells whether the bus is what the manifest says.
+func (d *Diff) InSync() bool {
+	return len(d.Missing)+len(d.Undeclared)+len(d.RoleMismatch)+len(d.ScopeGaps) == 0
+}
+
+// Compare compares a manifest with all who are registered. The lists are in the order of the manifest, those that it does not
+// declare in the order of the registry.
+func Compare(o *Org, everybody iter.Seq2[registry.Effective, error]) (*Diff, error) {
+	d := &Diff{Scope: o.Scope}
+	declared := make(map[address.Instance]int, len(o.Members))
+	for n := range o.Members {
+		if c := o.Members[n].Instance.Canonical(); declared[c] == 0 {
+			declared[c] = n + 1
+		}
+	}
+	found := make([]*registry.Effective, len(o.Members))
+	for who, err := range everybody {
+		if err != nil {
+			return nil, err
+		}
+		if n := declared[who.Instance.Canonical()]; n > 0 {
+			found[n-1] = &who
+			continue
+		}
+		d.Undeclared = append(d.Undeclared, Standing{Instance: who.Instance, RegisteredRoles: who.Roles, RegisteredScopes: who.Scopes})
+	}
+	for n := range o.Members {
+		m := &o.Members[n]
+		if declared[m.Instance.Canonical()] == n+1 { // a double is no second member
+			d.stand(m, found[n])
+		}
+	}
+	return d, nil
+}
+
+func (d *Diff) stand(m *Member, who *registry.Effective) {
+	s := Standing{Instance: m.Instance, DeclaredRole: m.Role, DeclaredScopes: m.Scopes}
+	if who == nil {
+		d.Missing = append(d.Missing, s)
+		return
+	}
+	s.RegisteredRoles, s.RegisteredScopes = who.Roles, who.Scopes
+	for _, scope := range m.Scopes {
+		if !slices.Contains(who.Scopes, scope) && !slices.Contains(s.MissingScopes, scope) {
+			s.MissingScopes = append(s.MissingScopes, scope)
+		}
+	}
+	role := slices.Contains(who.Roles, m.Role)
+	if !role {
+		d.RoleMismatch = append(d.RoleMismatch, s)
+	}
+	if len(s.MissingScopes) > 0 {
+		d.ScopeGaps = append(d.ScopeGaps, s)
+	}
+	if role && len(s.MissingScopes) == 0 {
+		d.Matched = append(d.Matched, s)
+	}
+}
+
+// JSON returns the comparison as existing programs print it.
+func (d *Diff) JSON() []byte {
+	var o canonjson.Object
+	o.Str("scope", d.Scope)
+	for _, part := range []struct {
+		name string
+		all  []Standing
+	}{
+		{"matched", d.Matched},
+		{"missing", d.Missing},
+		{"undeclared", d.Undeclared},
+		{"roleMismatch", d.RoleMismatch},
+		{"scopeGaps", d.ScopeGaps},
+	} {
+		o.Raw(part.name, array(len(part.all), func(n int, e *canonjson.Object) { part.all[n].write(e) }))
+	}
+	o.Bool("inSync", d.InSync())
+	return o.Bytes()
+}
+
+func (s *Standing) write(o *canonjson.Object) {
+	o.Str("instance", string(s.Instance))
+	o.Opt("declaredRole", s.DeclaredRole)
+	for _, l := range []struct {
+		name string
+		list []string
+	}{
+		{"registeredRoles", s.RegisteredRoles},
+		{"declaredScopes", s.DeclaredScopes},
+		{"registeredScopes", s.RegisteredScopes},
+		{"missingScopes", s.MissingScopes},
+	} {
+		if l.list != nil {
+			o.Strs(l.name, l.list)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// Package org is the manifest of an organisation: who takes part, in which role and with which scopes, and who speaks to whom.
+//
+// A manifest is JSON, or a small part of YAML that one parser here reads in one way. Reading promises that what comes out is fit
+// to be compared, granted, signed and drawn: texts have bounds and no character that nobody sees, ids fit a bus, and nothing is
+// guessed. It is refused otherwise, with every place that is wrong (see [Refused]). Whether what stands there is an organisation,
+// one with a principal and without doubles, is a second question, and [Org.Problems] answers it.
+//
+// From there on the package compares a manifest with a bus, grants what is missing there, writes it into the envelopes by which it
+// is proposed and ratified, judges a ratified one, and draws it. Signing, sending and whose key is believed are the callers'.
+package org
+
+import (
+	"slices"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+)
+
+// DefaultFile is the name under which a manifest is looked for.
+const DefaultFile = "org.h2a.yaml"
+
+// MaxManifest is the most bytes that a manifest may have: those that the body of an envelope may have, by which it travels.
+const MaxManifest = 256 << 10
+
+// Roles are those that a member can have, the one with the most authority first.
+var Roles = []string{
+	registry.Principal, registry.Executif, registry.Conductor, registry.Control, registry.Mandataire, registry.Agents,
+}
+
+// An Org is a manifest.
+type Org struct {
+	Scope   string
+	Version string // "" where there is none
+	Members []Member
+	Edges   []Edge
+	// Ignored are members of the text that mean nothing here, as paths. They are in no envelope that is made of it.
+	Ignored []string
+
+	versioned, edged bool // the member is there, empty or not
+}
+
+// A Member is one instance of the organisation.
+type Member struct {
+	Instance address.Instance
+	Role     string
+	Scopes   []string
+	Rights   []string // what its mandate allows; nil where the text has none
+}
+
+// An Edge says that one member speaks to another.
+type Edge struct{ From, To address.Instance }
+
+// The codes of what is wrong with an organisation.
+const (
+	InstanceEmpty     = "instance-empty"
+	DuplicateInstance = "duplicate-instance"
+	BadRole           = "instance-bad-role"
+	NoScope           = "instance-no-scope"
+	NoPrincipal       = "no-principal"
+	UnknownInstance   = "edge-unknown-instance"
+)
+
+// Problems returns the codes of what is wrong, each once, in the order in which they come up. Ids are compared in their canonical
+// form.
+func (o *Org) Problems() []string {
+	codes := []string{}
+	unless := func(ok bool, code string) {
+		if !ok && !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	known := make(map[address.Instance]bool, len(o.Members))
+	principal := false
+	for i := range o.Members {
+		m := &o.Members[i]
+		c := m.Instance.Canonical()
+		unless(m.Instance != "", InstanceEmpty)
+		unless(m.Instance == "" || !known[c], DuplicateInstance)
+		unless(slices.Contains(Roles, m.Role), BadRole)
+		unless(len(m.Scopes) > 0, NoScope)
+		known[c] = true
+		principal = principal || m.Role == registry.Principal
+	}
+	unless(principal, NoPrincipal)
+	for _, e := range o.Edges {
+		unless(known[e.From.Canonical()] && known[e.To.Canonical()], UnknownInstance)
+	}
+	return codes
+}
+
+// Explain says what a code means, for people.
+func Explain(code string) string {
+	switch code {
+	case InstanceEmpty:
+		return "a member has no id"
+	case DuplicateInstance:
+		return "an id stands there more than once"
+	case BadRole:
+		return "a role is none of PRINCIPAL, EXECUTIF, CONDUCTOR, CONTROL, MANDATAIRE, AGENTS"
+	case NoScope:
+		return "a member has no scope"
+	case NoPrincipal:
+		return "nobody is PRINCIPAL: what is owned needs one"
+	case UnknownInstance:
+		return "commEdges names an id that is no member"
+	}
+	return code
+}
+
+// member returns the member that an id in any spelling names, nil for none.
+func (o *Org) member(i address.Instance) *Member {
+	c := i.Canonical()
+	for n := range o.Members {
+		if o.Members[n].Instance.Canonical() == c {
+			return &o.Members[n]
+		}
+	}
+	return nil
+}
+
+// Write adds the members of the manifest to an object, in the order in which existing programs write them.
+func (o *Org) Write(to *canonjson.Object) {
+	to.Str("scope", o.Scope)
+	if o.versioned {
+		to.Str("version", o.Version)
+	}
+	to.Raw("instances", array(len(o.Members), func(n int, e *canonjson.Object) {
+		m := &o.Members[n]
+		e.Str("instance", string(m.Instance))
+		e.Str("role", m.Role)
+		e.Strs("scopes", m.Scopes)
+		if m.Rights != nil {
+			e.Strs("mandateRights", m.Rights)
+		}
+	}))
+	if o.edged {
+		to.Raw("commEdges", array(len(o.Edges), func(n int, e *canonjson.Object) {
+			e.Str("from", string(o.Edges[n].From))
+			e.Str("to", string(o.Edges[n].To))
+		}))
+	}
+}
+
+// JSON returns the manifest as JSON.
+func (o *Org) JSON() []byte {
+	var to canonjson.Object
+	o.Write(&to)
+	return to.Bytes()
+}
+
+// array writes a JSON array of n objects.
+func array(n int, fill func(n int, o *canonjson.Object)) []byte {
+	out := []byte{'['}
+	for i := range n {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var o canonjson.Object
+		fill(i, &o)
+		out = append(out, o.Bytes()...)
+	}
+	return append(out, ']')
+}

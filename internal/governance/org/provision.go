@@ -1,0 +1,84 @@
+package org
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+)
+
+// A Granter gives an instance what it lacks of a role and scopes, and returns the scopes that it wrote grants for: none when it
+// lacked nothing. An instance without a registration is registry.ErrNotRegistered.
+type Granter interface {
+	GrantMissing(ctx context.Context, i address.Instance, role string, scopes []string, by string, now time.Time) ([]string, error)
+}
+
+// NotRegistered is why a member cannot be granted anything yet.
+const NotRegistered = "not-registered"
+
+// An Applied is a member that was granted something.
+type Applied struct {
+	Instance address.Instance
+	Role     string
+	Scopes   []string // of the grants
+}
+
+// A Provisioning says what became of each member.
+type Provisioning struct {
+	Scope     string
+	Applied   []Applied
+	Unchanged []address.Instance
+	Pending   []address.Instance // not registered: to be tried again when they are
+}
+
+// Provision grants each member that is registered what the manifest gives it and it lacks. Each grant is judged by what the bus
+// holds in that moment, so it can be broken off anywhere and begun again, by several at a time, and writes nothing twice. What was
+// done until an error came is returned with it. A manifest with Problems is not carried out.
+func Provision(ctx context.Context, to Granter, o *Org, by string, now time.Time) (*Provisioning, error) {
+	p := &Provisioning{Scope: o.Scope}
+	if codes := o.Problems(); len(codes) > 0 {
+		return p, &Refused{Problems: codes}
+	}
+	for i := range o.Members {
+		m := &o.Members[i]
+		given, err := to.GrantMissing(ctx, m.Instance, m.Role, m.Scopes, by, now)
+		if len(given) > 0 {
+			p.Applied = append(p.Applied, Applied{Instance: m.Instance, Role: m.Role, Scopes: given})
+		}
+		switch {
+		case errors.Is(err, registry.ErrNotRegistered):
+			p.Pending = append(p.Pending, m.Instance)
+		case err != nil:
+			return p, fmt.Errorf("grant %q its role: %w", m.Instance, err)
+		case len(given) == 0:
+			p.Unchanged = append(p.Unchanged, m.Instance)
+		}
+	}
+	return p, nil
+}
+
+// JSON returns the outcome as existing programs print it.
+func (p *Provisioning) JSON() []byte {
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("scope", p.Scope)
+	o.Raw("applied", array(len(p.Applied), func(n int, e *canonjson.Object) {
+		e.Str("instance", string(p.Applied[n].Instance))
+		e.Str("role", p.Applied[n].Role)
+		e.Strs("grantedScopes", p.Applied[n].Scopes)
+	}))
+	unchanged := make([]string, len(p.Unchanged))
+	for n, i := range p.Unchanged {
+		unchanged[n] = string(i)
+	}
+	o.Strs("unchanged", unchanged)
+	o.Raw("pending", array(len(p.Pending), func(n int, e *canonjson.Object) {
+		e.Str("instance", string(p.Pending[n]))
+		e.Str("reason", NotRegistered)
+	}))
+	return o.Bytes()
+}

@@ -1,0 +1,246 @@
+package profile_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/profile"
+	"tutti/internal/store"
+	"tutti/internal/store/memstore"
+)
+
+// The table of the four, as it is published: what each allows, the default first where it has one.
+var published = map[string]struct{ track, topology, roles, adoption, disclosure, recourse, cadence, jurisdiction, precedence, days string }{
+	"A_ENTERPRISE": {
+		"A", "enterprise-hierarchy", "PRINCIPAL EXECUTIF CONDUCTOR AGENTS CONTROL MANDATAIRE", "ratified contractual imposed acknowledged",
+		"redacted-view / full-view redacted-view evidence-package attestation hash-only", "PRINCIPAL / PRINCIPAL CONTROL EXTERNAL_AUTHORITY",
+		"monthly / daily weekly monthly quarterly yearly on-event", "private-contract / private-contract sectoral functional territorial",
+		"public-authority contractual local federated", "7 3",
+	},
+	"B_ECOSYSTEM": {
+		"B", "peer-federation", "PRINCIPAL EXECUTIF CONDUCTOR AGENTS CONTROL MANDATAIRE", "ratified contractual acknowledged",
+		"evidence-package / redacted-view evidence-package attestation hash-only", "QUORUM / QUORUM EXTERNAL_AUTHORITY RECOURSE",
+		"quarterly / monthly quarterly yearly on-event ad-hoc", "delegated / delegated private-contract sectoral functional territorial",
+		"public-authority contractual federated local", "14 7",
+	},
+	"C_GOVERNMENT_CITIZEN": {
+		"C", "public-authority", "PRINCIPAL EXECUTIF CONDUCTOR AGENTS CONTROL MANDATAIRE", "imposed acknowledged ratified",
+		"evidence-package / full-view redacted-view evidence-package attestation hash-only", "EXTERNAL_AUTHORITY / EXTERNAL_AUTHORITY RECOURSE PRINCIPAL",
+		"yearly / monthly quarterly yearly on-event", "territorial / territorial sectoral functional personal temporal delegated",
+		"public-authority contractual federated local", "30 15",
+	},
+	"D_SAFE": {
+		"D", "agile-train", "PRINCIPAL EXECUTIF CONDUCTOR AGENTS CONTROL", "ratified contractual imposed acknowledged",
+		"redacted-view / full-view redacted-view evidence-package attestation hash-only", "PRINCIPAL / PRINCIPAL CONTROL EXTERNAL_AUTHORITY",
+		"weekly / daily weekly monthly quarterly on-event", "private-contract / private-contract delegated functional sectoral territorial",
+		"public-authority contractual federated local", "2 1",
+	},
+}
+
+func TestPublishedTable(t *testing.T) {
+	t.Parallel()
+	words := func(def string, list []string) string { return def + " / " + strings.Join(list, " ") }
+	if len(profile.All()) != len(published) || len(profile.IDs) != len(published) {
+		t.Fatalf("%d profiles, %d ids", len(profile.All()), len(profile.IDs))
+	}
+	for n, p := range profile.All() {
+		want := published[p.ID]
+		got := published[p.ID]
+		got.track, got.topology, got.roles, got.adoption = p.Track, p.Topology, strings.Join(p.Roles, " "), strings.Join(p.Adoption, " ")
+		got.disclosure = words(p.Disclosure.Default, p.Disclosure.Allowed)
+		got.recourse = words(p.Recourse.Default, p.Recourse.Deciders)
+		got.cadence = words(p.Obligations.Default, p.Obligations.Allowed)
+		got.jurisdiction = words(p.Jurisdiction.Default, p.Jurisdiction.Allowed)
+		got.precedence = strings.Join(p.Precedence.Order, " ")
+		if got != want || p.ID != profile.IDs[n] || p.Rationale == "" || p.Label == "" {
+			t.Errorf("%s\n got %+v\nwant %+v", p.ID, got, want)
+		}
+		if days := [2]int{p.Obligations.GraceDays, p.Obligations.AlertDays}; want.days != strings.Trim(strings.Join(strings.Fields(sprint(days)), " "), "[]") {
+			t.Errorf("%s: days %v, want %s", p.ID, days, want.days)
+		}
+		if !slices.Equal(p.Kinds, []string{"CONTRACT", "POLICY", "ENGAGEMENT", "MANDATE", "AUTHORITY", "SIGNATURE", "ENFORCEMENT_PLAN"}) ||
+			len(p.Authorities) != 6 || len(p.Recourse.States) != 7 || !p.Recourse.Appealable {
+			t.Errorf("%s: what is common to all: %+v", p.ID, p)
+		}
+	}
+}
+
+func TestAudits(t *testing.T) {
+	t.Parallel()
+	never := []string{"resolvesConflicts", "producesProjection", "adjudicatesDecisions", "schedulesExecutions", "checksMembership"}
+	for _, p := range profile.All() {
+		c := profile.Audit(p.ID)
+		if !c.OK || c.Ready || len(c.Shipped) != 11 || !slices.Equal(c.Partial, []string{"policy-precedence"}) || len(c.Gaps) != 1 || len(c.Deferred) != 0 {
+			t.Errorf("%s: %+v", p.ID, c)
+		}
+		if got := string(c.JSON()); !strings.HasPrefix(got, `{"ok":true,"ready":false,"modelId":"`+p.ID+`"`) || !strings.Contains(got, `"deferred":[]`) {
+			t.Errorf("%s: %s", p.ID, got)
+		}
+		for n, r := range p.Rules() {
+			if !r.Audit.OK || len(r.Audit.Unresolved) != 1 || r.Audit.Never != never[n] {
+				t.Errorf("%s %s: %+v", p.ID, r.Name, r.Audit)
+			}
+			if got, want := string(r.Audit.JSON(p.ID)), `"`+never[n]+`":false}`; !strings.HasSuffix(got, want) {
+				t.Errorf("%s: %s, want %s at its end", r.Name, got, want)
+			}
+		}
+	}
+	if c := profile.Audit("E_NONE"); c.OK || c.Ready || len(c.Issues) != 1 || strings.Contains(string(c.JSON()), "modelId") {
+		t.Errorf("an unknown profile: %+v", c)
+	}
+}
+
+// TestAuditsFind changes each rule so that it is at odds with itself.
+func TestAuditsFind(t *testing.T) {
+	t.Parallel()
+	all := declaration.RecourseStates
+	for name, a := range map[string]declaration.Audit{
+		"a tier without a place":   declaration.Precedence{Order: []string{"local", "federated", "contractual"}}.Audit(),
+		"a tier twice":             declaration.Precedence{Order: append(slices.Clone(declaration.Tiers), "local")}.Audit(),
+		"no mode":                  declaration.Disclosure{}.Audit(),
+		"a default not allowed":    declaration.Disclosure{Allowed: []string{"denied"}, Default: "full-view"}.Audit(),
+		"an unknown mode":          declaration.Disclosure{Allowed: []string{"glimpse"}, Default: "glimpse"}.Audit(),
+		"no way to begin":          declaration.Recourse{States: all[1:], Deciders: []string{"QUORUM"}, Default: "QUORUM"}.Audit(),
+		"no way to end":            declaration.Recourse{States: all[:2], Deciders: []string{"QUORUM"}, Default: "QUORUM"}.Audit(),
+		"an appeal to nowhere":     declaration.Recourse{States: all[:5], Appealable: true, Deciders: []string{"QUORUM"}, Default: "QUORUM"}.Audit(),
+		"nobody decides":           declaration.Recourse{States: all, Default: "QUORUM"}.Audit(),
+		"more alert than grace":    declaration.Obligations{Allowed: []string{"daily"}, Default: "daily", AlertDays: 1}.Audit(),
+		"days below zero":          declaration.Obligations{Allowed: []string{"daily"}, Default: "daily", GraceDays: -1, AlertDays: -2}.Audit(),
+		"a reach that there isn't": declaration.Jurisdiction{Allowed: []string{"lunar"}, Default: "lunar"}.Audit(),
+	} {
+		if a.OK || len(a.Issues) == 0 || len(a.Unresolved) != 0 {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+}
+
+func TestRecourseSteps(t *testing.T) {
+	t.Parallel()
+	r := profile.All()[1].Recourse
+	for _, c := range []struct {
+		from, to, decider string
+		ok                bool
+	}{
+		{"", "requested", "", true},
+		{"requested", "accepted", "", true},
+		{"requested", "decided", "QUORUM", false},
+		{"accepted", "adjudicating", "", true},
+		{"adjudicating", "decided", "QUORUM", true},
+		{"adjudicating", "decided", "PRINCIPAL", false},
+		{"requested", "dismissed", "RECOURSE", true},
+		{"requested", "dismissed", "", false},
+		{"decided", "appealed", "", true},
+		{"appealed", "adjudicating", "", true},
+		{"closed", "requested", "", false},
+		{"decided", "closed", "", true},
+		{"bogus", "closed", "", false},
+	} {
+		if err := r.Step(c.from, c.to, c.decider); (err == nil) != c.ok {
+			t.Errorf("%s to %s before %q: %v, want %v", c.from, c.to, c.decider, err, c.ok)
+		}
+	}
+	if r.Appealable = false; r.Step("decided", "appealed", "") == nil {
+		t.Error("an appeal where none is allowed")
+	}
+}
+
+func TestRank(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		profile int
+		a, b    string
+		want    int
+	}{
+		{0, "local", "federated", 0}, {1, "local", "federated", 1}, {2, "public-authority", "local", 0}, {3, "local", "local", -1}, {3, "divine", "local", -1},
+	} {
+		got := profile.All()[c.profile].Precedence.Rank(c.a, c.b)
+		if got.Higher != c.want || !got.Escalate || got.Why == "" {
+			t.Errorf("%d: %s or %s: %+v, want %d, and that somebody decides", c.profile, c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestDisclosure(t *testing.T) {
+	t.Parallel()
+	b := profile.All()[1].Disclosure
+	if mode, err := b.Choose(""); err != nil || mode != "evidence-package" {
+		t.Errorf("default: %s, %v", mode, err)
+	}
+	if mode, err := b.Choose("full-view"); err == nil {
+		t.Errorf("full view among peers: %s", mode)
+	}
+	if got := declaration.Narrower("full-view", "attestation"); got != "attestation" {
+		t.Errorf("narrower: %s", got)
+	}
+	if got := declaration.Narrower("full-view", "bogus"); got != "denied" {
+		t.Errorf("narrower than unknown: %s", got)
+	}
+}
+
+func TestChoice(t *testing.T) {
+	t.Parallel()
+	ctx, s, now := t.Context(), memstore.New(memstore.Options{}), time.Date(2026, 6, 12, 10, 0, 0, 0, time.UTC)
+	key := store.Key{Kind: store.Profile}
+	want := func(id, by, before string) {
+		t.Helper()
+		if c, err := profile.Chosen(ctx, s); err != nil || c.ID() != id || c.By != by || c.Before != before {
+			t.Errorf("chosen: %+v, %v; want %s by %q, before %q", c, err, id, by, before)
+		}
+	}
+	want("none", "", "")
+	if _, err := profile.Use(ctx, s, "none", "x:y", now); err != nil {
+		t.Error(err)
+	}
+	want("none", "", "")
+	if _, err := profile.Use(ctx, s, "d_safe", "human:owner", now); err != nil {
+		t.Fatal(err)
+	}
+	want("D_SAFE", "human:owner", "none")
+	doc, _ := s.Get(ctx, key)
+	if _, err := profile.Use(ctx, s, "D", "x:y", now); err != nil {
+		t.Fatal(err)
+	}
+	want("D_SAFE", "human:owner", "none")
+	if _, err := s.Replace(ctx, key, []byte(strings.Replace(string(doc.Data), "{", `{"mine":1,`, 1)), doc.Rev); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profile.Use(ctx, s, "B", "x:y", now); err != nil {
+		t.Fatal(err)
+	}
+	want("B_ECOSYSTEM", "x:y", "D_SAFE")
+	if doc, _ = s.Get(ctx, key); !strings.Contains(string(doc.Data), `"mine":1`) {
+		t.Errorf("what somebody else wrote is gone: %s", doc.Data)
+	}
+	if _, err := profile.Use(ctx, s, "none", "x:y", now); err != nil {
+		t.Fatal(err)
+	}
+	want("none", "x:y", "B_ECOSYSTEM")
+	if _, err := profile.Use(ctx, s, "Z", "x:y", now); err == nil || !strings.Contains(err.Error(), "D_SAFE") {
+		t.Errorf("an unknown profile: %v", err)
+	}
+}
+
+// TestChoiceFailsClosed: a choice that nobody understands is never the same as none.
+func TestChoiceFailsClosed(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{`{`, `[]`, `7`, ``, `{}`, `{"profile":""}`, `{"profile":7}`, `{"profile":"E_LATER"}`, `{"profile":"D_SAFE","__proto__":{}}`} {
+		s := memstore.New(memstore.Options{})
+		if _, err := s.Create(t.Context(), store.Key{Kind: store.Profile}, []byte(bad)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := profile.Chosen(t.Context(), s)
+		var hint interface{ Hint() string }
+		if err == nil || !errors.As(err, &hint) || hint.Hint() == "" {
+			t.Errorf("%s: %+v, %v", bad, c, err)
+		}
+		for _, id := range []string{"none", "A_ENTERPRISE"} {
+			if c, err := profile.Use(t.Context(), s, id, "x:y", time.Now()); err != nil || c.ID() != id {
+				t.Errorf("%s, then %s: %+v, %v", bad, id, c, err)
+			}
+		}
+	}
+}

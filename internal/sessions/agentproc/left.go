@@ -1,0 +1,74 @@
+package agentproc
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tutti/internal/platform/proc"
+)
+
+// Left returns the agent CLI and MCP server processes of this user whose session has ended: an agent CLI whose terminal was closed,
+// and an MCP server of tutti or h2a whose agent CLI has ended. Those of another home folder or pid namespace are not among them.
+func Left(home string) ([]Agent, error) {
+	agents, err := Find(home)
+	if err != nil {
+		return nil, err
+	}
+	var left []Agent
+	for _, a := range agents {
+		if !a.Elsewhere && !a.Server && closedTerminal(a.Process.PID) {
+			left = append(left, a)
+		}
+	}
+	all, err := proc.List()
+	if err != nil {
+		return nil, err
+	}
+	f := finder{home: home, space: proc.Space(), uid: os.Getuid()}
+	for _, p := range all {
+		if uid, err := proc.Owner(p.PID); err != nil || uid != f.uid || p.PID == os.Getpid() || !orphan(all, p) {
+			continue
+		}
+		argv, err := proc.Cmdline(p.PID)
+		if err != nil || !servesBus(argv) || f.elsewhere(p.PID) {
+			continue
+		}
+		left = append(left, Agent{Title: "MCP server", Process: p.ID, All: []proc.ID{p.ID}, Argv: argv})
+	}
+	return left, nil
+}
+
+// closedTerminal tells whether the terminal that a process reads from no longer exists.
+func closedTerminal(pid int) bool {
+	at, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/fd/0")
+	return err == nil && strings.HasPrefix(at, "/dev/pts/") && strings.HasSuffix(at, " (deleted)")
+}
+
+// orphan tells whether the process that started this one has ended: init has it now, or the service manager of the user.
+func orphan(all []proc.Process, p proc.Process) bool {
+	if p.Parent == 1 {
+		return true
+	}
+	n := slices.IndexFunc(all, func(q proc.Process) bool { return q.PID == p.Parent })
+	return n >= 0 && all[n].Comm == "systemd"
+}
+
+// servesBus tells whether the arguments are those of an MCP server of tutti or h2a.
+func servesBus(argv []string) bool {
+	n := slices.Index(argv, "mcp-serve")
+	return n > 0 && slices.Contains([]string{"tutti", "tuttid", "h2a", "h2a.js"}, filepath.Base(argv[n-1]))
+}
+
+// Memory returns how much memory a process has resident, in bytes; 0 where that cannot be told.
+func Memory(pid int) int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}

@@ -1,0 +1,237 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tutti/internal/platform/fswatch"
+)
+
+// ErrEnough is what a function of a [Follower] returns to end it without an error.
+var ErrEnough = errors.New("enough")
+
+// A Follower says how jobs are followed.
+type Follower struct {
+	ID    string                      // one job; "" for all of the workspace
+	All   bool                        // begin with what is in the logs already
+	Ready func(polled bool) error     // called once nothing can be missed any more; polled: the system grants no watcher
+	Line  func(l *Line, j *Job) error // called for each line of a log; j is the job as it stands, nil where it cannot be read
+	State func(j *Job) error          // called when all lines of a job were told of; nil: nobody asks
+	Bad   func(id string, err error)  // called when a job cannot be read, once
+}
+
+// Follow tells of each line that comes into the logs, until ctx ends or Line returns an error. A job that runs out of time while it
+// is followed is expired. Nothing wakes up while nothing happens, where the system grants a watcher.
+func (b *Book) Follow(ctx context.Context, f Follower) error {
+	if f.ID != "" {
+		if err := CheckID(f.ID); err != nil {
+			return err
+		}
+	}
+	s := &seen{b: b, f: &f, at: map[string]*place{}, bad: map[string]string{}, due: map[string]time.Time{}, only: f.ID}
+	records := fswatch.Watch(b.Dir(), fswatch.Options{Names: func(name string) bool {
+		return name[0] != '.' && strings.HasSuffix(name, ".json") && (f.ID == "" || name == f.ID+".json")
+	}})
+	defer records.Close()
+	logs := records.C
+	if f.ID != "" { // what was dropped is seen here alone
+		sub := fswatch.Watch(b.Audit(f.ID), fswatch.Options{Names: func(name string) bool { return name == eventLog }})
+		defer sub.Close()
+		logs = sub.C
+	}
+	first := !f.All
+	for {
+		err := s.look(ctx, first)
+		if err == nil && f.Ready != nil {
+			err = f.Ready(records.Polled())
+			f.Ready = nil
+		}
+		if err == nil {
+			first = false
+			err = s.wait(ctx, records.C, logs)
+		}
+		if errors.Is(err, ErrEnough) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// lookAgain is how long a timer is relied upon while a job may run out of time: it stands still while the machine sleeps, and the clock
+// may be set.
+const lookAgain = time.Minute
+
+// wait returns when there is a reason to look again.
+func (s *seen) wait(ctx context.Context, records, logs <-chan fswatch.Event) error {
+	for {
+		var due <-chan time.Time
+		var t *time.Timer
+		next := s.next()
+		if !next.IsZero() {
+			t = time.NewTimer(min(max(time.Millisecond, next.Sub(s.b.now())), cmp.Or(s.b.again, lookAgain)))
+			due = t.C
+		}
+		early, err := s.woken(ctx, due, records, logs)
+		if t != nil {
+			t.Stop()
+		}
+		if err != nil || !early || !s.b.now().Before(next) {
+			return err
+		}
+	}
+}
+
+// woken waits for what comes first; timed: only the timer was over.
+func (s *seen) woken(ctx context.Context, due <-chan time.Time, records, logs <-chan fswatch.Event) (timed bool, err error) {
+	var e fswatch.Event
+	open := true
+	s.only = s.f.ID
+	select {
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-due:
+		return true, nil
+	case e, open = <-records:
+		if id, ok := strings.CutSuffix(e.Name, ".json"); ok && !e.Op.Rescan() {
+			s.only = id // the others are as they were
+		}
+	case _, open = <-logs:
+	}
+	if !open {
+		return false, fswatch.ErrNoWatcher
+	}
+	return false, nil
+}
+
+// seen is what a follower has told of.
+type seen struct {
+	b    *Book
+	f    *Follower
+	at   map[string]*place
+	bad  map[string]string
+	due  map[string]time.Time // when a job runs out of time
+	only string               // the job that is looked at; "": all
+}
+
+// next is when the first job runs out of time; zero: none does.
+func (s *seen) next() (first time.Time) {
+	for _, at := range s.due {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+type place struct {
+	offset int64
+	lines  int
+}
+
+// look tells what is new. skip passes over what was there before.
+func (s *seen) look(ctx context.Context, skip bool) error {
+	jobs, bad, err := s.jobs()
+	if err != nil {
+		return err
+	}
+	for _, p := range bad {
+		s.broken(p.ID, p.Err)
+	}
+	for _, j := range jobs {
+		if err := s.lines(j, skip); err != nil {
+			return err
+		}
+		if err := s.expire(ctx, j); err != nil {
+			if ctx.Err() != nil || s.f.ID != "" {
+				return err
+			}
+			s.broken(j.ID, err) // which holds up no other
+			s.due[j.ID] = s.b.now().Add(cmp.Or(s.b.again, lookAgain))
+		}
+		if s.f.State == nil {
+			continue
+		}
+		if err := s.f.State(j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// broken tells that a job cannot be read, or ended, once.
+func (s *seen) broken(id string, err error) {
+	if text := err.Error(); s.bad[id] != text {
+		s.bad[id] = text
+		if s.f.Bad != nil {
+			s.f.Bad(id, err)
+		}
+	}
+}
+
+func (s *seen) jobs() ([]*Job, []Problem, error) {
+	if s.only == "" {
+		clear(s.due)
+		return s.b.List()
+	}
+	j, err := s.b.Get(s.only)
+	switch {
+	case err == nil:
+		return []*Job{j}, nil, nil
+	case s.f.ID != "":
+		return nil, nil, err
+	}
+	delete(s.due, s.only)
+	if errors.Is(err, ErrNone) { // it went away
+		return nil, nil, nil
+	}
+	return nil, []Problem{{s.only, err}}, nil
+}
+
+// lines tells of the new lines of one log.
+func (s *seen) lines(j *Job, skip bool) error {
+	p := s.at[j.ID]
+	if p == nil {
+		p = &place{}
+		s.at[j.ID] = p
+	}
+	lines, next, err := s.b.Log(j.ID, p.offset, p.lines)
+	if err != nil {
+		return err
+	}
+	p.offset = next
+	if n := len(lines); n > 0 {
+		p.lines = lines[n-1].N
+	}
+	for i := range lines {
+		if skip {
+			break
+		}
+		if err := s.f.Line(&lines[i], j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expire ends a job whose time is over, and remembers when that of another one is.
+func (s *seen) expire(ctx context.Context, j *Job) error {
+	at, _, ok := j.Due()
+	delete(s.due, j.ID)
+	if !ok {
+		return nil
+	}
+	if s.b.now().Before(at) {
+		s.due[j.ID] = at
+		return nil
+	}
+	_, _, err := s.b.Expire(ctx, j.ID) // its line is seen with the next look, which it brings about
+	if _, over := errors.AsType[*StateError](err); over {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,252 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/registry"
+)
+
+// How a first prompt is given. A screen is looked at every tenth of a second; three looks in a row have to show that a line can be
+// typed, because programs draw their place for it before they know whether they have something to ask.
+const (
+	lookEvery  = 100 * time.Millisecond
+	looksFree  = 3
+	pastedIn   = 10 * time.Second // within which a paste is seen; pasting once more too early would double it
+	takenIn    = 20 * time.Second // within which a program that does something else comes back to it
+	onceMore   = 1500 * time.Millisecond
+	tellsEvery = 10 * time.Second
+	longWait   = 5 * time.Second // after which a screen is looked at less often
+	manyBytes  = 32 << 10        // of a paste, for which one more second is given
+	enters     = 4               // while the prompt stands there alone; a program that is still busy with its start loses some
+	pastes     = 3               // more, when nothing of it is seen: some show their place for it before they read what is typed
+)
+
+// The words of what became of a first prompt, in the row.
+const (
+	promptTaken   = "taken"
+	promptPasted  = "pasted" // it stands in the place where its user types, and nothing pressed Enter
+	promptUngiven = "not given"
+)
+
+// prompt gives the program its first prompt, when it is ready for one. Nothing is typed unless the screen shows that a line can be,
+// and Enter is pressed only where the prompt stands alone.
+func (b *begin) prompt(ctx context.Context, text string, limit time.Duration) (bool, error) {
+	if clean := tmux.Clean(text); clean != text {
+		b.m.o.Tell("control characters were left out of the prompt: to a terminal they are keys")
+		text = clean
+	}
+	if strings.TrimSpace(text) == "" {
+		return false, &Error{Kind: Refused, Session: b.row.Name, Text: "the prompt is empty; the session runs"}
+	}
+	if limit <= 0 {
+		limit = DefaultReady
+	}
+	state, err := b.give(ctx, text, limit)
+	if b.ended {
+		return false, err
+	}
+	e := b.change(ctx, func(r *registry.Row) {
+		r.Set(promptMember, canonjson.AppendString(nil, state))
+		b.noted(r)
+		if err != nil {
+			r.VisibleNote = "its first prompt: " + state + "; " + r.VisibleNote
+		}
+	})
+	return state == promptTaken, errors.Join(err, e)
+}
+
+// give returns what became of the prompt.
+func (b *begin) give(ctx context.Context, text string, limit time.Duration) (string, error) {
+	if err := b.ready(ctx, limit); err != nil {
+		return promptUngiven, err
+	}
+	if err := b.m.o.Halted(); err != nil {
+		return promptUngiven, err
+	}
+	is := func() bool { return holds(b.seen, text) }
+	limit = pastedIn + time.Duration(len(text)/manyBytes)*time.Second
+	for try := 0; ; try++ {
+		if err := b.server.Paste(ctx, b.pane.Ref(), text); err != nil {
+			return promptUngiven, b.untyped("its prompt could not be typed", err)
+		}
+		b.m.reached("pasted")
+		time.Sleep(tmux.Pause)
+		err := b.until(ctx, limit, func() bool { return is() && b.inFront() })
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errSlow) || !b.seen.Free() || !b.inFront() || try == pastes {
+			return promptPasted, b.untyped("its prompt was pasted and does not stand alone where its user types, so Enter was not pressed", err)
+		}
+	}
+	return b.submit(ctx, text, is)
+}
+
+// submit presses Enter, as long as the prompt stands there alone and is not taken.
+func (b *begin) submit(ctx context.Context, text string, is func() bool) (string, error) {
+	done := func() bool { return taken(b.seen, text) }
+	for range enters {
+		if err := b.m.o.Halted(); err != nil {
+			return promptPasted, err
+		}
+		if err := b.server.Enter(ctx, b.pane.Ref()); err != nil {
+			return promptPasted, b.untyped("its prompt was typed, and Enter could not be pressed", err)
+		}
+		err := b.until(ctx, onceMore, done)
+		if errors.Is(err, errSlow) && !(is() && b.inFront()) { // it does something else first; what is there then takes no Enter of ours
+			err = b.until(ctx, takenIn, func() bool { return done() || is() && b.inFront() })
+			if err == nil && !done() {
+				continue
+			}
+		}
+		switch {
+		case err == nil:
+			return promptTaken, nil
+		case !errors.Is(err, errSlow):
+			return promptPasted, err
+		case !is() || !b.inFront():
+			return promptPasted, b.untyped("its prompt was typed, and does not stand alone any more", nil)
+		}
+	}
+	return promptPasted, b.untyped("its prompt was typed, and its program does not take it", nil)
+}
+
+// untyped is a prompt that was not given. The session runs on.
+func (b *begin) untyped(text string, err error) error {
+	if b.ended {
+		return err
+	}
+	return &Error{Kind: Refused, Session: b.row.Name, Text: text, Err: err, Next: b.attach()}
+}
+
+// errSlow reports that what was waited for did not come.
+var errSlow = errors.New("it took too long")
+
+// until looks at the screen until what is wanted is seen.
+func (b *begin) until(ctx context.Context, limit time.Duration, is func() bool) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	end := time.Now().Add(limit)
+	for {
+		if b.looked(ctx, true) {
+			if b.visit {
+				return b.left()
+			}
+			return b.over(ctx, roundedSince(b.at))
+		}
+		if is() {
+			return nil
+		}
+		if time.Now().After(end) {
+			return errSlow
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func roundedSince(t time.Time) string { return time.Since(t).Round(100 * time.Millisecond).String() }
+
+// ready waits until a line can be typed.
+func (b *begin) ready(ctx context.Context, limit time.Duration) error {
+	free, told, next := 0, "", time.Now().Add(tellsEvery)
+	slow := time.Now().Add(longWait)
+	var halted error
+	err := b.until(ctx, limit, func() bool {
+		if halted = b.m.o.Halted(); halted != nil {
+			return true
+		}
+		if free++; !b.seen.Free() || !b.inFront() {
+			free = 0
+			if time.Now().After(slow) {
+				pause(ctx, 3*lookEvery) // what is under way there takes as long as it takes
+			}
+		}
+		state := b.state()
+		if d := Dialog(b.seen); d != "" && d != told && !b.seen.Guess || time.Now().After(next) {
+			b.m.o.Tell(fmt.Sprintf("session %s: the prompt waits: %s (%s)", b.row.Name, state, b.attach()))
+			told, next = d, time.Now().Add(tellsEvery)
+		}
+		return free >= looksFree
+	})
+	if halted != nil {
+		return halted
+	}
+	if errors.Is(err, errSlow) {
+		return &Error{
+			Kind: Refused, Session: b.row.Name,
+			Text: fmt.Sprintf("it runs, but its prompt was not given within %s: %s", limit, b.state()), Next: b.attach(),
+		}
+	}
+	return err
+}
+
+// state is what the program does, for people.
+func (b *begin) state() string {
+	switch d := Dialog(b.seen); {
+	case !b.inFront():
+		return b.pane.Command + " is in front"
+	case d != "":
+		return d
+	case b.seen.Note != "":
+		return b.seen.Note
+	case b.seen.Typed != "":
+		return "somebody has begun to type"
+	case b.seen.Doing == driver.Unknown:
+		return "it cannot be seen what it does"
+	}
+	return "it is " + b.seen.Doing.String()
+}
+
+// holds tells whether what stands in the place where its user types is this text and nothing else. Long texts are broken into lines
+// there, show a part of themselves, or are shown as a word about a paste.
+func holds(s driver.Seen, text string) bool {
+	if s.Doing != driver.Idle || !s.Prompt || s.Dialog != "" || s.Guess {
+		return false
+	}
+	return s.Holds(text) || stands(s.Typed, text)
+}
+
+// stands tells whether what is shown there is this text.
+func stands(typed, text string) bool {
+	shown, whole := squeezed(typed), squeezed(text)
+	const part = 40 // characters, of a text that does not fit
+	return shown != "" && (shown == whole || len(shown) >= part && strings.Contains(whole, shown) ||
+		(len(text) > part || strings.Contains(text, "\n")) && isPaste(typed))
+}
+
+// taken tells whether a text that stood in the place where its user types was submitted: the place is there without it, or its program
+// works, or asks something.
+func taken(s driver.Seen, text string) bool {
+	if s.Prompt {
+		return !s.Guess && !stands(s.Typed, text)
+	}
+	return s.Doing == driver.Busy || s.Dialog != "" && !s.Guess
+}
+
+// squeezed is a text without spaces and ends of lines: where a program breaks it is its own matter.
+func squeezed(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// isPaste tells whether a line is the word of a program about one paste.
+func isPaste(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, "[Pasted ") && strings.IndexByte(line, ']') == len(line)-1
+}

@@ -1,0 +1,211 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/sessions/registry"
+)
+
+// forgetLimit is how long a program may take to delete a conversation of its own.
+const forgetLimit = 30 * time.Second
+
+// purge deletes the conversation of the row: what belongs to it by name or by what stands in it, and nothing else. What it
+// deleted and what it left is told.
+func (s *stopping) purge(ctx context.Context) {
+	id := s.out.Row.Conversation()
+	if s.out.Conversation = id; id == "" {
+		s.note("no conversation is known of it: nothing was deleted")
+		return
+	}
+	find := &s.life.Find
+	if s.life.IsID == nil || !s.life.IsID(id) || find.Artefacts == nil && find.Forget == nil {
+		s.note("where its conversation %s lies is not known: nothing was deleted", id)
+		return
+	}
+	if why := s.shared(ctx, id); why != "" {
+		s.note("its conversation %s is also that of %s: nothing was deleted", id, why)
+		return
+	}
+	marked := s.artefacts(id)
+	forgot := s.forget(ctx, id)
+	for _, a := range marked {
+		a.delete(s)
+	}
+	if len(s.out.Deleted) == 0 && len(s.out.Kept) == 0 && !forgot {
+		s.note("nothing of its conversation %s was found", id)
+	}
+}
+
+// shared tells who else has the conversation, in words: another row that can go on with it, or a program that is in it; "" when nobody has.
+func (s *stopping) shared(ctx context.Context, id string) string {
+	kind := s.row.Kind()
+	rows, _, err := s.m.o.Registry.Rows(context.WithoutCancel(ctx))
+	if err != nil {
+		return "who knows whom: " + err.Error()
+	}
+	for i := range rows {
+		r := &rows[i]
+		deleted := r.Status == registry.Terminated && r.Mode == modePurge
+		if r.Name != s.row.Name && r.Kind() == kind && r.Conversation() == id && !deleted {
+			return "session " + r.Name
+		}
+	}
+	d, ok := driver.Kind(kind)
+	if !ok {
+		return ""
+	}
+	if p, used := s.m.inUse(d, s.place.Dir, id); used {
+		return fmt.Sprintf("process %d (%s)", p.PID, p.Comm)
+	}
+	return ""
+}
+
+// An artefact is one file or folder of the conversation that was found.
+type artefact struct {
+	root, name string // name is a slash path below root
+	folder     bool
+}
+
+func (a *artefact) path() string { return filepath.Join(a.root, filepath.FromSlash(a.name)) }
+
+// artefacts are those of a conversation that lie where its program keeps them and are what they are called.
+func (s *stopping) artefacts(id string) (all []artefact) {
+	if s.life.Find.Artefacts == nil {
+		return nil
+	}
+	for _, want := range s.life.Find.Artefacts(s.place, id) {
+		d, err := atomicfile.OpenDir(want.Root)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				s.keepFile(want.Root, err.Error())
+			}
+			continue
+		}
+		for _, name := range below(d, want.Path) {
+			a := artefact{root: want.Root, name: name, folder: want.Folder}
+			if why := s.unfit(d, &want, name, id); why != "" {
+				s.keepFile(a.path(), why)
+			} else {
+				all = append(all, a)
+			}
+		}
+		_ = d.Close() // only looked at
+	}
+	return all
+}
+
+func (s *stopping) keepFile(path, why string) {
+	s.out.Kept = append(s.out.Kept, Remains{Path: path, Why: why})
+}
+
+// unfit tells why something of the right name is not deleted, "" when it is what it is called.
+func (s *stopping) unfit(d *atomicfile.Dir, want *driver.Artefact, name, id string) string {
+	info, err := d.Stat(name)
+	if err != nil {
+		return err.Error()
+	}
+	kind := info.Mode & unix.S_IFMT
+	switch {
+	case kind == unix.S_IFLNK:
+		return "it is a link"
+	case want.Folder && kind != unix.S_IFDIR:
+		return "it is no folder"
+	case !want.Folder && kind != unix.S_IFREG:
+		return "it is no file"
+	case info.UID != uint32(os.Getuid()):
+		return "it belongs to somebody else"
+	case !want.Check:
+		return ""
+	}
+	c, ok := readConversation(&s.life.Find, s.place, d, name)
+	switch {
+	case !ok:
+		return "it does not say to which conversation it belongs"
+	case c.ID != id:
+		return "it belongs to conversation " + c.ID
+	case c.Dir != s.place.Dir:
+		return "it belongs to the folder " + c.Dir
+	}
+	return ""
+}
+
+// delete deletes what was found, unless it is gone by now. Nothing below a folder leads out of it.
+func (a *artefact) delete(s *stopping) {
+	d, err := atomicfile.OpenDir(a.root)
+	if err == nil {
+		defer d.Close()
+		if _, err = d.Stat(a.name); errors.Is(err, fs.ErrNotExist) {
+			s.out.Deleted = append(s.out.Deleted, a.path()) // its own program did
+			return
+		}
+	}
+	if err == nil && !a.folder {
+		err = d.Remove(a.name)
+	}
+	if err == nil && a.folder {
+		err = removeFolder(a.root, a.name)
+	}
+	if err != nil {
+		s.keepFile(a.path(), err.Error())
+		return
+	}
+	s.out.Deleted = append(s.out.Deleted, a.path())
+}
+
+func removeFolder(root, name string) error {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.RemoveAll(filepath.FromSlash(name))
+}
+
+// forget lets the program itself delete the conversation, where it can, and tells whether it did.
+func (s *stopping) forget(ctx context.Context, id string) bool {
+	d, ok := driver.Kind(s.row.Kind())
+	if s.life.Find.Forget == nil || !ok {
+		return false
+	}
+	args := s.life.Find.Forget(id)
+	program, err := exec.LookPath(d.Program)
+	if args == nil || err != nil {
+		if s.life.Find.Artefacts == nil {
+			s.note("%s deletes its conversations itself, and was not found in PATH: %s is still there", d.Title, id)
+		}
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetLimit)
+	defer cancel()
+	c := exec.CommandContext(ctx, program, args...)
+	c.WaitDelay = time.Second
+	if c.Dir = s.place.Dir; c.Dir != "" {
+		if _, err := os.Stat(c.Dir); err != nil {
+			c.Dir = s.place.Home
+		}
+	}
+	c.Env = append(os.Environ(), "HOME="+s.place.Home)
+	for _, name := range placeVariables {
+		if v := s.place.Env(name); v != "" {
+			c.Env = append(c.Env, name+"="+v)
+		}
+	}
+	out, err := c.CombinedOutput()
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // else it has done it, and left somebody behind
+		s.note("%s could not delete its conversation %s: %v: %.300s", d.Title, id, fmt.Errorf("%s: %w", d.Program, err), out)
+		return false
+	}
+	s.out.Forgot = d.Title
+	return true
+}

@@ -1,0 +1,121 @@
+package lifecycle
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A typist is a program that shows what is typed, as Claude Code does: in a box between two lines, a long paste as one word. What is
+// submitted it writes to the file "submitted". Its habits:
+//
+//	trust       first it asks whether the folder is trusted; Enter means yes, and writes the file "approved"
+//	slow        it shows nothing for a while
+//	deaf        the first Enter is lost
+//	late        and so is the first paste
+//	talks       when something is submitted it ends with status 3
+type typist struct {
+	*badAgent
+	draft string
+	asks  bool
+	deaf  bool
+	late  bool
+}
+
+func (y *typist) run() {
+	if mode, err := unix.IoctlGetTermios(0, getTermios); err == nil {
+		mode.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG
+		mode.Iflag &^= unix.ICRNL
+		_ = unix.IoctlSetTermios(0, setTermios, mode)
+	}
+	if y.has("print-env") {
+		y.write("environ", strings.Join(os.Environ(), "\x00"))
+	}
+	y.write("arguments", strings.Join(os.Args[1:], "\x00"))
+	if y.has("slow") {
+		time.Sleep(700 * time.Millisecond)
+	}
+	y.asks, y.deaf, y.late = y.has("trust"), y.has("deaf"), y.has("late")
+	fmt.Print("\x1b[?2004h\x1b]2;✳ ready\x07")
+	y.draw()
+	y.listen()
+}
+
+// listen reads keys; a paste comes in brackets, and its line feeds as carriage returns.
+func (y *typist) listen() {
+	var in []byte
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := os.Stdin.Read(buf)
+		if err != nil || n == 0 {
+			return
+		}
+		in = append(in, buf[:n]...)
+		for len(in) > 0 {
+			if bytes.HasPrefix(in, []byte("\x1b[200~")) {
+				text, rest, whole := bytes.Cut(in[6:], []byte("\x1b[201~"))
+				if !whole {
+					break
+				}
+				if !y.late {
+					y.draft += strings.ReplaceAll(string(text), "\r", "\n")
+				}
+				y.late = false
+				in = rest
+				continue
+			}
+			y.key(in[0])
+			in = in[1:]
+		}
+		y.draw()
+	}
+}
+
+func (y *typist) key(b byte) {
+	switch {
+	case b == '\r' && y.asks:
+		y.asks = false
+		y.write("approved", "yes")
+	case b == '\r' && y.deaf:
+		y.deaf = false
+	case b == '\r':
+		y.write("submitted", y.draft)
+		y.draft = ""
+		if y.has("talks") {
+			os.Exit(3)
+		}
+	case !y.asks:
+		y.draft += string(rune(b))
+	}
+}
+
+func (y *typist) draw() {
+	lines := []string{"", "● Ready."}
+	if y.asks {
+		lines = []string{
+			strings.Repeat("─", 80), " Accessing workspace:", "", " /srv/api", "", " Quick safety check: do you trust this folder?", "",
+			" ❯ 1. Yes, I trust this folder", "   2. No, exit", "", " Enter to confirm · Esc to cancel",
+		}
+	} else {
+		shown := y.draft
+		if len(shown) > 800 || strings.Count(shown, "\n") > 2 {
+			shown = fmt.Sprintf("[Pasted text #1 +%d lines]", strings.Count(shown, "\n"))
+		}
+		const wide = 150 // it breaks lines itself
+		var broken []string
+		for _, l := range strings.Split(shown, "\n") {
+			for ; len(l) > wide; l = l[wide:] {
+				broken = append(broken, l[:wide])
+			}
+			broken = append(broken, l)
+		}
+		shown = strings.Join(broken, "\n")
+		rule := strings.Repeat("─", 80)
+		lines = append(lines, rule, "❯ "+strings.ReplaceAll(shown, "\n", "\n  "), rule, "  ? for shortcuts")
+	}
+	fmt.Print("\x1b[2J\x1b[H" + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\r\n"))
+}

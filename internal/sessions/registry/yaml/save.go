@@ -1,0 +1,221 @@
+package yaml
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+
+	"tutti/internal/sessions/registry"
+)
+
+// save writes what the visit has changed, the YAML first. After an error nothing is changed.
+func (v *visit) save(ctx context.Context) error {
+	m := v.merged
+	text := m.doc.text
+	newText := !v.exists || !bytes.Equal(text, v.text)
+	if newText && len(text) == 0 {
+		newText = false // nothing to say: an empty file is not made
+	}
+	put, gone, rest, agreed := m.outcome(sumOf(text))
+	if newText || len(put)+len(gone) > 0 || !agreed.same(&m.db.ours) {
+		agreed.revision++
+		var old string
+		if newText {
+			var err error
+			if old, err = v.swap(text); err != nil {
+				return err
+			}
+		}
+		// From here on the change is made: the YAML has it. A database that misses it is what a later look brings up to date.
+		v.r.step("swapped")
+		v.backUp(old)
+		ctx = context.WithoutCancel(ctx)
+		err := v.db.write(ctx, put, gone, rest, agreed)
+		v.r.step("written")
+		if err == nil {
+			err = v.db.commit(ctx)
+		}
+		if err != nil {
+			v.r.forget()
+			if !newText {
+				return err
+			}
+			return nil //nolint:nilerr // see above
+		}
+		v.r.step("committed")
+	}
+	v.db.close()
+	v.r.step("closed")
+	v.remember()
+	v.db = nil
+	v.r.step("cached")
+	return nil
+}
+
+func (a *agreement) same(b *agreement) bool {
+	return a.known == b.known && a.yaml == b.yaml && a.rest == b.rest && maps.Equal(a.rows, b.rows)
+}
+
+// swap puts a new text in the place of the one that was read. If the file is another one by then, it is left alone. old is where the one
+// that was read is, for backUp; "" when that is done, or there was none.
+func (v *visit) swap(text []byte) (old string, err error) {
+	dir, name := v.place.dir, v.place.name
+	tmp, err := dir.Stage(text, 0o600, true)
+	if err != nil {
+		return "", err
+	}
+	v.r.step("staged")
+	if !v.exists {
+		if err := dir.Publish(tmp, dir, name); errors.Is(err, fs.ErrExist) {
+			return "", errAgain
+		} else if err != nil {
+			dir.Remove(tmp)
+			return "", err
+		}
+		v.sync()
+		return "", nil
+	}
+	switch err := dir.Exchange(tmp, dir, name); {
+	case errors.Is(err, errors.ErrUnsupported):
+		return "", v.rename(tmp)
+	case errors.Is(err, fs.ErrNotExist):
+		dir.Remove(tmp)
+		return "", errAgain
+	case err != nil:
+		dir.Remove(tmp)
+		return "", err
+	}
+	v.r.step("exchanged")
+	was, _, err := dir.Read(tmp, registry.MaxSize)
+	if err != nil || !bytes.Equal(was, v.text) {
+		return "", v.takeBack(tmp, text)
+	}
+	v.sync()
+	return tmp, nil
+}
+
+// backUp keeps the text as it was before. Nobody waits for that: to give the one before that back to the file system takes as long as to
+// write this one. That it could not be done is no reason to refuse: it is a convenience for people.
+func (v *visit) backUp(old string) {
+	if old == "" {
+		return
+	}
+	dir := v.place.dir
+	if err := dir.Rename(old, dir, v.place.name+".bak", true); err != nil {
+		dir.Remove(old)
+	}
+	v.r.step("kept")
+}
+
+// sync makes the new name survive a power cut. That it could not be done is no refusal: everybody sees the change already.
+func (v *visit) sync() {
+	_ = v.place.dir.Sync()
+}
+
+// takeBack gives the file back that somebody else has put there between our reading and our exchange. Somebody may put yet another one
+// there at every step, and may have made it from our text, which was there for a moment, without knowing theirs: the newest stays,
+// and what it has displaced is kept aside.
+func (v *visit) takeBack(tmp string, ours []byte) error {
+	dir, name := v.place.dir, v.place.name
+	theirs, _, _ := dir.Read(tmp, registry.MaxSize) // what cannot be read goes back, too
+	var err error
+	for try := range maxTries {
+		if err = dir.Exchange(tmp, dir, name); errors.Is(err, fs.ErrNotExist) {
+			if err = dir.Rename(tmp, dir, name, false); err == nil {
+				return errAgain
+			}
+		}
+		if err != nil {
+			break
+		}
+		out, _, unread := dir.Read(tmp, registry.MaxSize)
+		if unread == nil && bytes.Equal(out, ours) {
+			if try == 0 { // the first time it is our own
+				dir.Remove(tmp)
+			} else {
+				v.keepAside(tmp, out)
+			}
+			return errAgain
+		}
+		// Somebody has written once more. That is newer than what was put back, which is what comes out next.
+		ours, theirs = theirs, out
+	}
+	return errors.Join(fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, v.keepAside(tmp, theirs)), err)
+}
+
+// aside is what a text of others is called, after the name of the registry, that was displaced by another one of theirs.
+const aside = ".aside"
+
+// keepAside keeps a text that was displaced, and returns its name. Where one is kept already the new one gets a name of its own.
+func (v *visit) keepAside(tmp string, text []byte) string {
+	dir, name := v.place.dir, v.place.name+aside
+	err := dir.Rename(tmp, dir, name, false)
+	if errors.Is(err, fs.ErrExist) {
+		name += "-" + sumOf(text)[:8]
+		err = dir.Rename(tmp, dir, name, true)
+	}
+	if err != nil {
+		return tmp
+	}
+	return name
+}
+
+// rename is swap where files cannot be exchanged: a moment is left in which the writing of another program would be lost.
+func (v *visit) rename(tmp string) error {
+	dir, name := v.place.dir, v.place.name
+	now, _, err := dir.Read(name, registry.MaxSize)
+	if err == nil && !bytes.Equal(now, v.text) {
+		err = errAgain
+	}
+	if err == nil {
+		err = dir.Replace(name+".bak", v.text, 0o600, false)
+	}
+	if err == nil {
+		err = dir.Rename(tmp, dir, name, true)
+	}
+	if err != nil {
+		dir.Remove(tmp)
+		return err
+	}
+	v.sync()
+	return nil
+}
+
+// remember keeps what was agreed upon for the next call and for light programs.
+func (v *visit) remember() {
+	r, m := v.r, v.merged
+	text := m.doc.text
+	r.last = m.doc
+	read := r.now()
+	now, info, err := v.place.dir.Read(v.place.name, registry.MaxSize)
+	db := registry.DatabaseInfo(v.place.dir, v.place.name)
+	if err != nil || v.aside || info.Unstable || db.Unstable || !bytes.Equal(now, text) {
+		r.forget()
+		return
+	}
+	r.seen = &look{text: text, db: db, rows: m.rows(), problems: m.problems}
+	switch {
+	case r.cache == "":
+	case len(m.problems) > 0:
+		_ = registry.DropCache(r.path, r.cache)
+	default:
+		s := registry.Snapshot{File: info, SHA256: sumOf(text), Read: read, DB: db}
+		for _, e := range m.doc.rows {
+			s.Rows = append(s.Rows, e.raw)
+		}
+		// Without a cache light programs ask again: slower, and never wrong.
+		if registry.WriteCache(r.path, r.cache, s) != nil {
+			_ = registry.DropCache(r.path, r.cache)
+		}
+	}
+}
+
+func (r *Registry) forget() {
+	r.seen = nil
+	if r.cache != "" {
+		_ = registry.DropCache(r.path, r.cache)
+	}
+}
