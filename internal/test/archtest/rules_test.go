@@ -7,8 +7,22 @@ import (
 	"strings"
 )
 
-// checkPlaces finds packages that stand in no row of the table, have no package comment or cannot be loaded.
-func checkPlaces(g graph, table map[string]place) (faults []string) {
+// groupOf is the group in which a package stands, nil for programs, packages of others and strangers.
+func groupOf(importPath string, groups []group) *group {
+	name, _, _ := strings.Cut(strings.TrimPrefix(importPath, module+"/internal/"), "/")
+	if own(importPath) == "" || strings.HasPrefix(own(importPath), "cmd/") {
+		return nil
+	}
+	for i := range groups {
+		if groups[i].name == name {
+			return &groups[i]
+		}
+	}
+	return nil
+}
+
+// checkPlaces finds packages that stand in no group, have no package comment or cannot be loaded.
+func checkPlaces(g graph, groups []group) (faults []string) {
 	for path, p := range g {
 		name := own(path)
 		if name == "" {
@@ -17,8 +31,8 @@ func checkPlaces(g graph, table map[string]place) (faults []string) {
 		if p.Err != "" {
 			faults = append(faults, fmt.Sprintf("%s: %s", path, p.Err))
 		}
-		if _, ok := table[name]; !ok {
-			faults = append(faults, fmt.Sprintf("%s stands in no row of the table of tiers", path))
+		if groupOf(path, groups) == nil && !strings.HasPrefix(name, "cmd/") {
+			faults = append(faults, fmt.Sprintf("%s stands in no group", path))
 		}
 		if len(p.GoFiles) > 0 && p.Doc == "" {
 			faults = append(faults, fmt.Sprintf("%s has no package comment", path))
@@ -28,20 +42,26 @@ func checkPlaces(g graph, table map[string]place) (faults []string) {
 	return faults
 }
 
-// checkTiers finds imports that do not point down.
-func checkTiers(g graph, table map[string]place) (faults []string) {
+// checkGroups finds imports that the groups do not allow, with the shortest chain from the lowest package that is at fault.
+func checkGroups(g graph, groups []group) (faults []string) {
 	for path, p := range g {
-		from, ok := table[own(path)]
-		if own(path) == "" || !ok || from.test {
+		from := groupOf(path, groups)
+		if own(path) == "" || from != nil && from.name == "test" {
 			continue
 		}
 		for _, imp := range p.Imports {
-			to, ok := table[own(imp)]
-			if own(imp) == "" || !ok {
+			to := groupOf(imp, groups)
+			if to == nil {
+				if from != nil && !mayLink(from.mods, imp, g[imp]) {
+					faults = append(faults, fmt.Sprintf("%s imports %s: group %s may import %v of others", path, imp, from.name, from.mods))
+				}
 				continue
 			}
-			if why := upward(from, to); why != "" {
-				faults = append(faults, fmt.Sprintf("%s imports %s: %s", path, imp, why))
+			if to.name == "test" {
+				faults = append(faults, fmt.Sprintf("%s imports %s: that one is for tests only", path, imp))
+			} else if from != nil && to.name != from.name && to.name != "halt" && !slices.Contains(from.may, to.name) {
+				faults = append(faults, fmt.Sprintf("%s imports %s: group %s may not import group %s:%s", path, imp, from.name, to.name,
+					describe([]string{path, imp})))
 			}
 		}
 	}
@@ -49,101 +69,37 @@ func checkTiers(g graph, table map[string]place) (faults []string) {
 	return faults
 }
 
-// upward says why a package at one place may not import one at the other, "" when it may.
-func upward(from, to place) string {
-	switch {
-	case to.test:
-		return "that one is for tests only"
-	case !from.heavy && to.heavy:
-		return "a light package may not import a heavy one"
-	case to.tier > from.tier:
-		return fmt.Sprintf("tier %d imports tier %d above it", from.tier, to.tier)
-	case to.tier < from.tier:
-		return ""
-	case to.line < from.line:
-		return "" // the second line of a tier rests on the first
+// mayLink tells whether a package that is not ours may be imported by a group that may import these modules.
+func mayLink(mods []string, imp string, p *pkg) bool {
+	if p == nil || p.Standard || own(imp) != "" {
+		return true
 	}
-	return fmt.Sprintf("both stand in tier %d", from.tier)
+	return slices.ContainsFunc(mods, func(m string) bool { return m == "any" || imp == m || strings.HasPrefix(imp, m+"/") })
 }
 
-// checkOutside finds leaves that import more of the world than they may.
-func checkOutside(g graph, table map[string]place) (faults []string) {
-	for path, p := range g {
-		name := own(path)
-		if at, ok := table[name]; name == "" || !ok || at.tier != 0 {
-			continue
-		}
-		allowed, special := outside[name]
-		if !special {
-			allowed = outsideLeaf
-		}
-		for _, imp := range p.Imports {
-			q := g[imp]
-			if q == nil || q.Standard || own(imp) != "" {
-				continue
-			}
-			if !slices.ContainsFunc(allowed, func(m string) bool { return imp == m || strings.HasPrefix(imp, m+"/") }) {
-				faults = append(faults, fmt.Sprintf("%s imports %s: a leaf may import %v and the standard library", path, imp, allowed))
-			}
-		}
-	}
-	sort.Strings(faults)
-	return faults
-}
-
-// checkLight finds what a light package links and may not: one chain for each forbidden package that it reaches.
-// Programs are asked first; a package that only they bring in is then not reported a second time.
-func checkLight(g graph, table map[string]place, programs []string) (faults []string) {
-	var roots []string
-	for _, p := range programs {
-		roots = append(roots, module+"/"+p)
-	}
-	var rest []string
-	for path := range g {
-		at, ok := table[own(path)]
-		if own(path) != "" && ok && !at.heavy && !at.test && !slices.Contains(roots, path) {
-			rest = append(rest, path)
-		}
-	}
-	sort.Strings(rest)
-	shown := map[string]bool{} // last step of chains that were reported: the import that is at fault
-	for _, root := range append(roots, rest...) {
+// checkHot finds what a hot program links and may not: one chain for each forbidden package that it reaches.
+func checkHot(g graph, programs []string) (faults []string) {
+	for _, program := range programs {
+		root := module + "/" + program
 		for _, bad := range forbidden(g) {
-			way := g.chain(root, func(p *pkg) bool { return p.ImportPath == bad })
-			if way == nil {
-				continue
+			if way := g.chain(root, func(p *pkg) bool { return p.ImportPath == bad }); way != nil {
+				faults = append(faults, fmt.Sprintf("%s links %s:%s", root, bad, describe(way)))
 			}
-			step := lastOwn(way)
-			if shown[step+" "+bad] {
-				continue
-			}
-			shown[step+" "+bad] = true
-			faults = append(faults, fmt.Sprintf("%s links %s:%s", root, bad, describe(way)))
 		}
 	}
 	return faults
 }
 
-// lastOwn is the last package of ours on a chain: the one whose import has to go.
-func lastOwn(way []string) string {
-	for i := len(way) - 1; i >= 0; i-- {
-		if own(way[i]) != "" {
-			return way[i]
-		}
-	}
-	return way[0]
-}
-
-// forbidden lists the packages of a graph that nothing light may link.
+// forbidden lists the packages of a graph that no hot program may link.
 func forbidden(g graph) (bad []string) {
 	for path, p := range g {
 		switch {
 		case own(path) != "" || path == module:
 		case p.Standard:
-			if slices.Contains(notInLight, path) {
+			if slices.Contains(notInHot, path) {
 				bad = append(bad, path)
 			}
-		case slices.ContainsFunc(notInLightWords, func(w string) bool { return strings.Contains(path, w) }):
+		case slices.ContainsFunc(notInHotWords, func(w string) bool { return strings.Contains(path, w) }):
 			bad = append(bad, path)
 		}
 	}

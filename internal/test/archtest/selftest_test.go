@@ -30,55 +30,51 @@ func invent(lines ...string) graph {
 
 func TestRulesFindFaults(t *testing.T) {
 	t.Parallel()
-	places := map[string]place{
-		"leaf": {tier: 0}, "leaf2": {tier: 0}, "halt": {tier: 0}, "contract": {tier: 1}, "first": {tier: 3, line: 1}, "first2": {tier: 3, line: 1},
-		"second": {tier: 3, line: 2}, "face": {tier: 6}, "web": {tier: 6, heavy: true}, "cmd/tutti": {tier: 7},
-		"cmd/tuttid": {tier: 7, heavy: true}, "suite": {tier: 8, test: true},
+	plan := []group{
+		{"halt", nil, nil},
+		{"core", nil, nil},
+		{"platform", []string{"core"}, []string{"golang.org/x/sys"}},
+		{"faces", []string{"platform", "core"}, []string{"any"}},
+		{"test", []string{"any"}, []string{"any"}},
 	}
-	tiers := func(g graph) []string { return checkTiers(g, places) }
-	light := func(g graph) []string { return checkLight(g, places, []string{"cmd/tutti"}) }
-	outside := func(g graph) []string { return checkOutside(g, places) }
-	where := func(g graph) []string { return checkPlaces(g, places) }
+	grouped := func(g graph) []string { return checkGroups(g, plan) }
+	hot := func(g graph) []string { return checkHot(g, []string{"cmd/tutti"}) }
+	where := func(g graph) []string { return checkPlaces(g, plan) }
 	for _, c := range []struct {
 		name  string
 		rule  func(graph) []string
 		lines []string
 		want  []string // one regular expression a fault, none: the graph is fine
 	}{
-		{"down", tiers, []string{"tutti/internal/contract: tutti/internal/leaf fmt"}, nil},
-		{"up", tiers, []string{"tutti/internal/leaf: tutti/internal/contract"}, []string{`leaf imports .*contract: tier 0 imports tier 1`}},
-		{"sideways", tiers, []string{"tutti/internal/leaf: tutti/internal/leaf2"}, []string{`both stand in tier 0`}},
-		{"second line on first", tiers, []string{"tutti/internal/second: tutti/internal/first"}, nil},
-		{"first line on second", tiers, []string{"tutti/internal/first: tutti/internal/second"}, []string{`both stand in tier 3`}},
-		{"first line on first", tiers, []string{"tutti/internal/first: tutti/internal/first2"}, []string{`both stand in tier 3`}},
-		{"light on heavy", tiers, []string{"tutti/cmd/tutti: tutti/internal/web"}, []string{`light package may not import a heavy`}},
-		{"heavy on heavy", tiers, []string{"tutti/cmd/tuttid: tutti/internal/web"}, nil},
-		{"suite in a program", tiers, []string{"tutti/internal/face: tutti/internal/suite"}, []string{`for tests only`}},
-		{"suite imports upwards", tiers, []string{"tutti/internal/suite: tutti/cmd/tuttid"}, nil},
+		{"down", grouped, []string{"tutti/internal/platform/proc: tutti/internal/core/text fmt"}, nil},
+		{"up", grouped, []string{"tutti/internal/core/text: tutti/internal/platform/proc"}, []string{`group core may not import group platform`}},
+		{"within a group", grouped, []string{"tutti/internal/core/text: tutti/internal/core/address"}, nil},
+		{"halt", grouped, []string{"tutti/internal/core/text: tutti/internal/halt"}, nil},
+		{"halt on a group", grouped, []string{"tutti/internal/halt: tutti/internal/core/text"}, []string{`group halt may not import group core`}},
+		{"test support in a program", grouped, []string{"tutti/cmd/tutti: tutti/internal/test/suite"}, []string{`for tests only`}},
+		{"tests import everything", grouped, []string{"tutti/internal/test/suite: tutti/internal/faces/web golang.org/x/net"}, nil},
+		{"a module that is allowed", grouped, []string{"tutti/internal/platform/proc: golang.org/x/sys/unix os"}, nil},
+		{"a module that is not", grouped, []string{"tutti/internal/platform/proc: golang.org/x/system"}, []string{`imports golang.org/x/system`}},
+		{"halt on x/sys", grouped, []string{"tutti/internal/halt: golang.org/x/sys/unix"}, []string{`halt imports golang.org/x/sys/unix`}},
 
-		{"leaf on x/sys", outside, []string{"tutti/internal/leaf: golang.org/x/sys/unix os"}, nil},
-		{"leaf on a module", outside, []string{"tutti/internal/leaf: golang.org/x/system"}, []string{`leaf imports golang.org/x/system`}},
-		{"halt on x/sys", outside, []string{"tutti/internal/halt: golang.org/x/sys/unix"}, []string{`halt imports golang.org/x/sys/unix`}},
-
-		{"light enough", light, []string{"tutti/cmd/tutti: tutti/internal/face", "tutti/internal/face: fmt crypto/ed25519"}, nil},
+		{"hot enough", hot, []string{"tutti/cmd/tutti: tutti/internal/faces/cli", "tutti/internal/faces/cli: fmt crypto/ed25519"}, nil},
 		{
-			"chain through the standard library", light,
-			[]string{"tutti/cmd/tutti: tutti/internal/face", "tutti/internal/face: expvar", "expvar: net/http", "net/http: crypto/tls"},
+			"chain through the standard library", hot,
+			[]string{"tutti/cmd/tutti: tutti/internal/faces/cli", "tutti/internal/faces/cli: expvar", "expvar: net/http", "net/http: crypto/tls"},
 			[]string{
-				`cmd/tutti links crypto/tls:\n\ttutti/cmd/tutti\n\t  tutti/internal/face\n\t    expvar\n\t      net/http\n\t        crypto/tls$`,
-				`cmd/tutti links net/http:\n\ttutti/cmd/tutti\n\t  tutti/internal/face\n\t    expvar\n\t      net/http$`,
+				`cmd/tutti links crypto/tls:\n\ttutti/cmd/tutti\n\t  tutti/internal/faces/cli\n\t    expvar\n\t      net/http\n\t        crypto/tls$`,
+				`cmd/tutti links net/http:\n\ttutti/cmd/tutti\n\t  tutti/internal/faces/cli\n\t    expvar\n\t      net/http$`,
 			},
 		},
 		{
-			"shortest chain", light,
-			[]string{"tutti/cmd/tutti: tutti/internal/face tutti/internal/leaf", "tutti/internal/face: tutti/internal/leaf", "tutti/internal/leaf: go.yaml.in/yaml/v3"},
-			[]string{`cmd/tutti links go.yaml.in/yaml/v3:\n\ttutti/cmd/tutti\n\t  tutti/internal/leaf\n\t    go.yaml`},
+			"shortest chain", hot,
+			[]string{"tutti/cmd/tutti: tutti/internal/faces/cli tutti/internal/core/text", "tutti/internal/faces/cli: tutti/internal/core/text", "tutti/internal/core/text: go.yaml.in/yaml/v3"},
+			[]string{`cmd/tutti links go.yaml.in/yaml/v3:\n\ttutti/cmd/tutti\n\t  tutti/internal/core/text\n\t    go.yaml`},
 		},
-		{"a light package that no program links", light, []string{"tutti/internal/first: github.com/nats-io/nats.go"}, []string{`internal/first links github.com/nats-io`}},
-		{"heavy may", light, []string{"tutti/cmd/tuttid: tutti/internal/web", "tutti/internal/web: net/http html/template modernc.org/sqlite"}, nil},
+		{"the other program may", hot, []string{"tutti/cmd/tuttid: tutti/internal/faces/web", "tutti/internal/faces/web: net/http html/template modernc.org/sqlite"}, nil},
 
-		{"unknown package", where, []string{"tutti/internal/stranger:"}, []string{`stranger stands in no row`}},
-		{"known package", where, []string{"tutti/internal/leaf:"}, nil},
+		{"stranger", where, []string{"tutti/internal/stranger:"}, []string{`stranger stands in no group`}},
+		{"known package", where, []string{"tutti/internal/core/text:"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.rule(invent(c.lines...))
@@ -96,11 +92,11 @@ func TestRulesFindFaults(t *testing.T) {
 
 func TestMissingCommentAndLoadErrorAreFound(t *testing.T) {
 	t.Parallel()
-	g := invent("tutti/internal/halt:", "tutti/internal/proc:")
+	g := invent("tutti/internal/halt:", "tutti/internal/platform/proc:")
 	g["tutti/internal/halt"].Doc = ""
-	g["tutti/internal/proc"].Err = "does not parse"
-	got := strings.Join(checkPlaces(g, table), "\n")
-	want := "tutti/internal/halt has no package comment\ntutti/internal/proc: does not parse"
+	g["tutti/internal/platform/proc"].Err = "does not parse"
+	got := strings.Join(checkPlaces(g, groups), "\n")
+	want := "tutti/internal/halt has no package comment\ntutti/internal/platform/proc: does not parse"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

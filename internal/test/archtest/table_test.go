@@ -1,86 +1,56 @@
 package archtest
 
-// module is the path of this module; packages in the table are written below its internal folder.
+// module is the path of this module; groups are folders below its internal folder.
 const module = "tutti"
 
-// A place says where a package stands.
-type place struct {
-	tier  int
-	line  int  // within the tier: a second line may import the first one
-	heavy bool // may need what no light package may link
-	test  bool // for tests and tools only: may import anything, may be imported by test files alone
+// A group is a folder of internal: packages about one side of the program.
+type group struct {
+	name string
+	may  []string // the groups whose packages it may import, beside its own and halt
+	mods []string // the modules of others that it may import; "any" lets it import all
 }
 
-// table is the one list of packages, lowest tier first. Names are paths below internal/, or paths below the module for
-// programs. Rows for which there is no package yet are places that are taken; a package without a row is an error.
-var table = map[string]place{}
-
-func init() {
-	lay := func(p place, names ...string) {
-		for _, n := range names {
-			table[n] = p
-		}
+// groups is the plan of docs/architecture.md, the lowest first. A package in no group is an error.
+var groups = func() []group {
+	core := []string{"core"}
+	platform := append([]string{"platform"}, core...)
+	store := append([]string{"store"}, platform...)
+	bus := append([]string{"bus", "agents"}, store...)
+	actors := append([]string{"sessions", "governance", "comms"}, bus...)
+	app := append([]string{"app", "attention", "remote"}, actors...)
+	return []group{
+		{"halt", nil, nil}, // what stops everything may depend on nothing
+		{"core", nil, []string{"github.com/cloudflare/circl/sign/ed25519", "go.yaml.in/yaml/v3"}},
+		{"platform", core, []string{"golang.org/x/sys"}},
+		{"store", platform, []string{"golang.org/x/sys", "github.com/nats-io", "pgregory.net/rapid"}},
+		{"agents", store, []string{"any"}},
+		{"bus", bus, []string{"golang.org/x/sys"}},
+		{"comms", store, []string{"golang.org/x/sys", "github.com/pelletier/go-toml/v2"}}, // it knows no bus
+		{"sessions", bus, []string{"any"}},
+		{"governance", bus, []string{"go.yaml.in/yaml/v3", "golang.org/x/sys"}},
+		{"attention", actors, []string{"golang.org/x/sys"}},
+		{"remote", actors, []string{"any"}},
+		{"app", app, []string{"any"}},
+		{"faces", app, []string{"any"}},
+		{"test", []string{"any"}, []string{"any"}},
 	}
-	lay(place{tier: 0}, "halt", "address", "canonjson", "atomicfile", "filelock", "fswatch", "index", "orgfile",
-		"tmux", "gpg", "ssh", "proc", "signature", "plain", "textedit", "truepath", "gitexclude")
-	lay(place{tier: 1}, "store", "event", "driver", "reach", "inventory")
-	lay(place{tier: 1, line: 1}, "envelope") // what lists show of an envelope is a projection of the store's contract
-	lay(place{tier: 2}, "keyring", "trust", "store/filestore", "store/memstore", "roster", "skill", "machine", "track")
-	lay(place{tier: 2, heavy: true}, "store/natsstore", "yamltext")
-	lay(place{tier: 2, line: 1, heavy: true}, "settings", "roster/files") // they edit YAML; roster/files keeps the rows that roster describes
-	lay(place{tier: 3}, "declaration")                                    // pure judgement, of which profiles are made
-	lay(place{tier: 3, line: 1}, "registry", "presence", "mailbox", "journal", "blockage", "conversation",
-		"profile")
-	lay(place{tier: 3, line: 2}, "identity", "peers", "negotiation", "conductor", "escalation", "subagent", "org",
-		"lease", "model", "sysml")
-	lay(place{tier: 3, line: 1}, "deploy")
-	lay(place{tier: 3, line: 3}, "nhi") // who is offboarded takes its subagents along
-	lay(place{tier: 4}, "post", "session", "job", "watch", "notify", "comms", "host", "wake", "agreement")
-	lay(place{tier: 4, line: 1}, "comms/survey")
-	lay(place{tier: 4, line: 2}, "comms/watch", "waiting") // they tell of what the survey finds
-	lay(place{tier: 4, line: 3}, "hook")                   // it says at the beginning of a conversation what waits
-	lay(place{tier: 4}, "agentproc")
-	lay(place{tier: 4, line: 1}, "haltreport")
-	lay(place{tier: 4, heavy: true}, "codexserver")
-	lay(place{tier: 4, line: 1}, "attend") // it rests on watch
-	lay(place{tier: 4, line: 1}, "comms/tailnet")
-	lay(place{tier: 4, line: 1}, "drumbeat") // it asks agents to go on through session and wake
-	lay(place{tier: 4, heavy: true}, "remote/door", "mcpwire")
-	lay(place{tier: 4, line: 1, heavy: true}, "remote")                        // it delivers as post does
-	lay(place{tier: 4, line: 2, heavy: true}, "remote/mirror", "remote/drive") // they rest on its guard, its rates and its clock
-	lay(place{tier: 4, line: 1, heavy: true}, "job/mqtt")                      // it carries what job says
-	lay(place{tier: 4, heavy: true}, "sysml/fetch", "upgrade")
-	lay(place{tier: 5}, "app")
-	lay(place{tier: 6}, "cli")
-	lay(place{tier: 6, heavy: true}, "daemon", "mcpserver", "demo", "search", "remoting", "dashboard", "tui", "webui")
-	lay(place{tier: 7}, "cmd/tutti")
-	lay(place{tier: 7, heavy: true}, "cmd/tuttid")
-	lay(place{tier: 8, test: true}, "store/storetest", "store/bothtest", "vectortest", "foreigntest", "crashtest", "archtest", "benchtool", "e2etest", "mcptest", "commstest", "boundtest")
-}
+}()
 
-// outside says which modules a leaf may import. A leaf that is not named may import the system calls and nothing else.
-var outside = map[string][]string{
-	"halt":      {}, // what stops everything may depend on nothing
-	"signature": {"github.com/cloudflare/circl/sign/ed25519"},
-}
-
-var outsideLeaf = []string{"golang.org/x/sys"}
-
-// notInLight are the packages of the standard library that no light package may link, through however many steps.
-// Each costs start-up time or size that every hook and script would pay.
-var notInLight = []string{
+// notInHot are the packages of the standard library that a hot program may not link, through however many steps. Each costs
+// start-up time that every hook and script would pay.
+var notInHot = []string{
 	"net/http", "crypto/tls", "crypto/x509", "database/sql", "text/template", "html/template",
 	"testing", // linked by mistake, it brings its flags into the program
 }
 
-// notInLightWords find modules that no light package may link, whatever their present name is: a word that stands
-// anywhere in the import path of a package that is neither ours nor the standard library's.
-var notInLightWords = []string{
+// notInHotWords find modules that a hot program may not link, whatever their present name is: a word that stands anywhere in the
+// import path of a package that is neither ours nor the standard library's.
+var notInHotWords = []string{
 	"yaml", "sqlite", "nats", "/mcp", "modelcontextprotocol", "cobra", "bubbletea", "charm.land", "charmbracelet",
 }
 
-// lightPrograms are the programs that link light packages only.
-var lightPrograms = []string{"cmd/tutti"}
+// hotPrograms are the programs that hooks start.
+var hotPrograms = []string{"cmd/tutti"}
 
 // lightVerbs are the verbs that hooks and scripts call: each has its function in the light program, because a hand-over
 // would add the start of a second program to every prompt. A verb of this list that the table of package cli does not
