@@ -19,8 +19,8 @@ var claude = Driver{
 			{Scope: Project, Path: func(p Place) string { return p.dir(".mcp.json") }},
 		},
 		Table: []string{"mcpServers"}, Local: []string{"projects", "", "mcpServers"}, Entry: entry, Read: readEntry, Passes: true,
-		Note: "Claude Code asks before it calls a tool of ours, and claude -p refuses to: the rule mcp__h2a under permissions, allow in its " +
-			"settings.json lets all of them run.",
+		Note: "Claude Code asks before it calls one of our tools, and claude -p refuses. To allow them all, add the rule mcp__h2a to " +
+			"permissions.allow in its settings.json.",
 	},
 	Hooks: Hooks{
 		Files: []File{

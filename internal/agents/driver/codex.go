@@ -51,7 +51,7 @@ var codex = Driver{
 			}
 			return Answer{}
 		},
-		Note: "Codex asks once whether new hooks are to be trusted, and runs none of them before; codex exec skips them without a word.",
+		Note: "Codex runs no new hook before you trust it. It asks once; codex exec skips untrusted hooks without a message.",
 	},
 	// A skill that lies in both folders is listed twice.
 	Skills: Skills{Folders: []Folder{

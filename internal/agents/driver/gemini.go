@@ -59,7 +59,7 @@ var gemini = Driver{
 			}
 			return Answer{}
 		},
-		Note: "Hooks of a project run only where Gemini was told to trust the folder.",
+		Note: "Gemini runs hooks of a project only in a folder that you have told it to trust.",
 	},
 	// It reads .gemini/skills, too. A skill of one name in both is complained of at each start, and the one in .agents wins.
 	Skills: Skills{Folders: []Folder{

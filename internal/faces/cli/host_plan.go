@@ -30,7 +30,7 @@ func (c *Call) showSetup(q *setup.Request, plans []*setup.Plan) {
 		if q.Scope == driver.Project {
 			skills += " --scope project"
 		}
-		c.line("→ " + folded(`"`+skills+`" teaches the models when to use it; "tutti host status" looks whether all is well`, 2, c.columns))
+		c.line("→ " + folded(`"`+skills+`" teaches the models to use it; "tutti host status" checks the result`, 2, c.columns))
 	case changed || failed:
 	case c.on("diff"):
 		c.remark("nothing would change")
@@ -82,11 +82,11 @@ func (c *Call) showPlan(q *setup.Request, p *setup.Plan) {
 		}
 		state = "nothing of ours is there"
 	case !p.Changed():
-		state = "already so"
+		state = "already up to date"
 	case !q.Remove:
-		next := "sessions of " + p.Driver.Title + " that run now know it after a restart"
+		next := "restart " + p.Driver.Title + " where it runs now"
 		if !callable(p.Driver) {
-			next = p.Driver.Title + " was not found in PATH; it reads this once it is there"
+			next = p.Driver.Title + " is not in PATH; it uses this once it is installed"
 		}
 		for _, n := range append(p.Notes(), next) {
 			rows = append(rows, []string{"  next", n})

@@ -193,7 +193,7 @@ func (c *Call) sessionName() (string, error) {
 func (c *Call) oneSession() (string, error) {
 	name, err := c.sessionName()
 	if err == nil && name == "" {
-		err = usageHint(`"tutti session list" shows them`, "%s: which session?", c.Verb.Name)
+		err = usageHint(`"tutti session list" shows them`, "%s: missing session", c.Verb.Name)
 	}
 	return name, err
 }

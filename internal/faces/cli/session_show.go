@@ -124,7 +124,7 @@ func (s *sessions) onlyRunning(ctx context.Context) (*registry.Row, error) {
 	case 1:
 		return running[0], nil
 	case 0:
-		return nil, usageHint(`"tutti session list" shows them`, "%s: which session? none is said to run", s.c.Verb.Name)
+		return nil, usageHint(`"tutti session list" shows them`, "%s: no running session; name one", s.c.Verb.Name)
 	}
-	return nil, &lifecycle.Error{Kind: lifecycle.Several, Text: s.c.Verb.Name + ": which session? These run: " + strings.Join(names, ", "), Next: "tutti " + s.c.Verb.Name + " " + names[0]}
+	return nil, &lifecycle.Error{Kind: lifecycle.Several, Text: s.c.Verb.Name + ": several sessions run, name one: " + strings.Join(names, ", "), Next: "tutti " + s.c.Verb.Name + " " + names[0]}
 }

@@ -37,7 +37,7 @@ func TestHostSetup(t *testing.T) {
 			if a.host != "codex" && strings.Count(said, "mcp-serve") > 1 {
 				t.Errorf("the server is there twice:\n%s", said)
 			}
-			if out := string(tutti(t, d.home, "host", "setup", "--host", a.host)); !strings.Contains(out, "already so") {
+			if out := string(tutti(t, d.home, "host", "setup", "--host", a.host)); !strings.Contains(out, "already up to date") {
 				t.Errorf("after the program has run: %s", out)
 			}
 			if out := string(tutti(t, d.home, "host", "status", "--host", a.host)); !strings.Contains(out, "answers in ") {
