@@ -32,7 +32,7 @@ func heavy() cli.Heavy {
 	verbs = append(append(verbs, cli.IdentityVerbs()...), cli.SignalVerbs()...)
 	verbs = append(append(verbs, cli.ConductorVerbs()...), cli.LeaseVerbs()...)
 	away := cli.RemoteParts{
-		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Post, Seal: remoting.Seal,
+		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Submit, Seal: remoting.Seal,
 		Mirror: remoting.Mirror, Drive: remoting.Drive, Heard: remoting.Heard, Receive: remoting.Receive,
 	}
 	verbs = append(append(verbs, cli.DrumbeatVerbs(openRegistry, away)...), cli.RemoteVerbs(away)...)

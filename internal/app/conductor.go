@@ -19,8 +19,8 @@ func Machine() presence.Machine {
 }
 
 // Conductor returns what answers who conducts here.
-func (w *World) Conductor() *conductor.Desk {
-	return &conductor.Desk{Log: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: Machine()}
+func (w *World) Conductor() *conductor.Service {
+	return &conductor.Service{Log: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: Machine()}
 }
 
 // ErrWorkspace reports what is neither the id of a workspace nor a folder.
@@ -34,7 +34,7 @@ func (a *App) Workspace(given string) (conductor.Where, error) {
 		}
 		return conductor.Where{ID: given}, nil
 	}
-	p := a.Place()
+	p := a.Workplace()
 	if given != "" {
 		if !filepath.IsAbs(given) {
 			given = filepath.Join(p.Path, given)
@@ -48,7 +48,7 @@ func (a *App) Workspace(given string) (conductor.Where, error) {
 }
 
 // Folder is a folder as a workspace.
-func Folder(p identity.Place) conductor.Where {
+func Folder(p identity.Workplace) conductor.Where {
 	return conductor.Where{
 		Path: p.Path, Derived: identity.DeriveWorkspace(p.Machine, p.Path),
 		Durable: func(ctx context.Context) string {

@@ -33,9 +33,9 @@ var Relaunchers = []string{"logging", "local-tmux", "headless", "auto"}
 const Remote = "remote"
 
 // Drumbeat is what a drum on this bus works with, but for settings, relauncher and who is told. env is the environment.
-func (w *World) Drumbeat(office *mail.Office, env func(string) string) watchdog.Options {
+func (w *World) Drumbeat(office *mail.Service, env func(string) string) watchdog.Options {
 	return watchdog.Options{
-		Book: &watchdog.Book{Store: w.Store}, Mail: &watchdog.Post{Office: office, Registry: w.Registry}, Halted: halt.Check, Engaged: office.Engaged,
+		Book: &watchdog.Book{Store: w.Store}, Mail: &watchdog.Intake{Office: office, Registry: w.Registry}, Halted: halt.Check, Engaged: office.Engaged,
 		Reach: func(ctx context.Context, i address.Instance, now time.Time) (string, error) {
 			found, err := w.Book.Resolve(ctx, string(i), now)
 			if err != nil || found.Kind != members.Refuse {
@@ -58,7 +58,7 @@ func (w *World) Drumbeat(office *mail.Office, env func(string) string) watchdog.
 
 // TellPrincipal returns what puts one message into the mailbox of the principal with whom an agent is registered, once it is put before a person: by
 // from, and signed. Who has no principal, or is asked by it, is in the list of what waits for a person all the same. nil: from has no key here.
-func (w *World) TellPrincipal(office *mail.Office, from *identity.Speaker) func(ctx context.Context, a *escalation.Alert) error {
+func (w *World) TellPrincipal(office *mail.Service, from *identity.Speaker) func(ctx context.Context, a *escalation.Alert) error {
 	if from == nil || from.Instance == "" || !w.Ring.Has(from.Instance) {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (w *World) TellPrincipal(office *mail.Office, from *identity.Speaker) func(
 		if to == "" || to.Canonical() == from.Instance.Canonical() || to.Canonical() == a.Instance.Canonical() {
 			return nil
 		}
-		_, err = office.Send(ctx, mail.Letter{
+		_, err = office.Send(ctx, mail.Draft{
 			From: from, To: to, Exact: true, Deposit: true,
 			Text: string(a.Instance) + " has stopped, and asking it to go on did not help (" + a.Detail + "). It waits for you: tutti drumbeat escalations",
 		})

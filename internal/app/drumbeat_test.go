@@ -38,7 +38,7 @@ func TestDrumbeatOfBus(t *testing.T) {
 	defer w.Close()
 	now := time.Now()
 	var met halt.Entry
-	office, err := w.Office()
+	office, err := w.MailService()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestDrumbeatOfBus(t *testing.T) {
 	book := &watchdog.Book{Store: w.Store}
 	agent := func(name string) address.Instance {
 		t.Helper()
-		r, err := w.Identity.Connect(t.Context(), identity.Request{Host: "codex", Name: name, Place: a.Place()}, now)
+		r, err := w.Identity.Connect(t.Context(), identity.Request{Host: "codex", Name: name, Place: a.Workplace()}, now)
 		if err != nil {
 			t.Fatal(err)
 		}

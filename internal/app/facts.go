@@ -24,7 +24,7 @@ const maxArgs = 8
 func (a *App) Facts() *identity.Facts {
 	return &identity.Facts{
 		Env:       a.set.Getenv,
-		Place:     sync.OnceValue(a.Place),
+		Place:     sync.OnceValue(a.Workplace),
 		Login:     sync.OnceValue(func() string { return login(a.set.Getenv) }),
 		Terminal:  sync.OnceValue(hasTerminal),
 		Ancestors: sync.OnceValue(ancestors),
@@ -33,8 +33,8 @@ func (a *App) Facts() *identity.Facts {
 	}
 }
 
-// Place returns where the command runs: the real path of the working directory, and the machine.
-func (a *App) Place() identity.Place {
+// Workplace returns where the command runs: the real path of the working directory, and the machine.
+func (a *App) Workplace() identity.Workplace {
 	dir := a.set.Dir
 	if dir == "" {
 		dir, _ = os.Getwd() // a folder that is gone has no path, and nobody is at home there
@@ -42,7 +42,7 @@ func (a *App) Place() identity.Place {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	p := identity.Place{Path: dir, Machine: machineID()}
+	p := identity.Workplace{Path: dir, Machine: machineID()}
 	var st syscall.Stat_t
 	if syscall.Stat(dir, &st) == nil {
 		p.Folder = strconv.FormatUint(uint64(st.Dev), 36) + "." + strconv.FormatUint(st.Ino, 36)

@@ -18,12 +18,12 @@ import (
 )
 
 // Leases returns what keeps who works on which file. It tells nobody what has ended.
-func (w *World) Leases() *reservation.Desk {
+func (w *World) Leases() *reservation.Reservations {
 	home := ""
 	if h, err := w.App.Home(); err == nil {
 		home = truepath.Of(h)
 	}
-	return &reservation.Desk{Docs: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: Machine(), Home: home}
+	return &reservation.Reservations{Docs: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: Machine(), Home: home}
 }
 
 // LeaseTie is the session with which a lease of an agent ends: the one that is asked for, else the live one with the latest heartbeat,
@@ -59,7 +59,7 @@ func LeaseSpots(paths []string) []reservation.Spot {
 
 // TellEnded tells those concerned that a lease has ended, by mail in the name of who has found it; log is told of those whom no mail can
 // reach. An error: some could not be told now, and may be later, or by somebody else.
-func TellEnded(ctx context.Context, office *mail.Office, from *identity.Speaker, e reservation.Ending, log func(string)) error {
+func TellEnded(ctx context.Context, office *mail.Service, from *identity.Speaker, e reservation.Ending, log func(string)) error {
 	all := e.Lease.Notices(e.Why)
 	if len(all) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func TellEnded(ctx context.Context, office *mail.Office, from *identity.Speaker,
 	}
 	var later []error
 	for _, n := range all { // who finds it is told like everybody: he may be a server that does so by itself
-		_, err := office.Send(ctx, mail.Letter{ID: n.ID, From: from, To: n.To, Text: n.Text, Deposit: true, Unsigned: true})
+		_, err := office.Send(ctx, mail.Draft{ID: n.ID, From: from, To: n.To, Text: n.Text, Deposit: true, Unsigned: true})
 		switch _, told := errors.AsType[*mailbox.TakenIDError](err); {
 		case err == nil || told: // somebody else has, and was stopped before he took the lease away
 		case unreachable(err):

@@ -31,7 +31,7 @@ func TestTellEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	office, err := w.Office()
+	office, err := w.MailService()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestTellEnded(t *testing.T) {
 	office.Halted = func(string) error { return halted }
 	agent := func(host string) *identity.Speaker {
 		t.Helper()
-		r, err := w.Connect(t.Context(), identity.Request{Host: host, Session: host, Place: identity.Place{Path: dir, Machine: "m"}}, time.Now())
+		r, err := w.Connect(t.Context(), identity.Request{Host: host, Session: host, Place: identity.Workplace{Path: dir, Machine: "m"}}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,7 +86,7 @@ func (a *App) arriving(ctx context.Context, b *lifecycle.Birth, tell func(string
 		return nil, err
 	}
 	q := identity.Request{
-		Host: b.Agent, Session: b.Conversation, Source: identity.SourceEnv, Title: config.Name, Place: at.Place(),
+		Host: b.Agent, Session: b.Conversation, Source: identity.SourceEnv, Title: config.Name, Place: at.Workplace(),
 		Apart: true, Was: address.Instance(b.Instance),
 	}
 	if q.Session == "" {

@@ -75,7 +75,7 @@ func TestSessionBus(t *testing.T) {
 			t.Errorf("%s: %s", name, s.Raw)
 		}
 		// What runs below its process is the same agent, conversation or not.
-		below := identity.Request{Host: "codex", Place: a.in(home).Place(), Process: program(t), Above: []proc.ID{b.Process}}
+		below := identity.Request{Host: "codex", Place: a.in(home).Workplace(), Process: program(t), Above: []proc.ID{b.Process}}
 		for _, conversation := range []string{"", "thread-of-" + name} {
 			below.Session = conversation
 			if r, err := w.Connect(t.Context(), below, now()); err != nil || string(r.Instance) != b.Instance {

@@ -159,8 +159,8 @@ func (a *App) commsEffective(shown string) ([]Setting, error) {
 	}, nil
 }
 
-// Office makes where the conversations of this user are led from, by the settings.
-func (a *App) Office() (*exchange.Office, *CommsConfig, error) {
+// CommsService makes where the conversations of this user are led from, by the settings.
+func (a *App) CommsService() (*exchange.Service, *CommsConfig, error) {
 	home, err := a.Home()
 	if err != nil {
 		return nil, nil, err
@@ -169,7 +169,7 @@ func (a *App) Office() (*exchange.Office, *CommsConfig, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &exchange.Office{
+	return &exchange.Service{
 		Home: home, Host: cmp.Or(proc.Hostname(), "localhost"),
 		Roots: c.ProjectRoots, MaxMessage: c.MaxMessage, Tools: c.ExtraTools, Fallback: c.LocalFallback,
 	}, c, nil

@@ -7,17 +7,17 @@ import (
 	"os"
 )
 
-// A Place is the folder of a bus as it was when it was opened. What is open is still read and written when the folder was moved or
+// A OpenedRoot is the folder of a bus as it was when it was opened. What is open is still read and written when the folder was moved or
 // removed, without anybody else ever seeing it; so programs that run for long look.
-type Place struct {
+type OpenedRoot struct {
 	path, shown string
 	info        fs.FileInfo // nil when it could not be looked at
 }
 
-// Place remembers where the bus lies now.
-func (w *World) Place() Place {
+// OpenedRoot remembers where the bus lies now.
+func (w *World) OpenedRoot() OpenedRoot {
 	info, _ := os.Stat(w.Root.Path) // without it nothing is missed but a word of warning
-	return Place{w.Root.Path, w.App.Shown(w.Root.Path), info}
+	return OpenedRoot{w.Root.Path, w.App.Shown(w.Root.Path), info}
 }
 
 // A StrayError reports a bus that was moved, removed or replaced while it was open.
@@ -35,7 +35,7 @@ func (e *StrayError) Error() string {
 
 // Astray tells whether the bus still lies where it was found: nil, or a *StrayError. A place that cannot be looked at now is no
 // proof of anything.
-func (p Place) Astray() error {
+func (p OpenedRoot) Astray() error {
 	if p.info == nil {
 		return nil
 	}

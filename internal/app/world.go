@@ -111,13 +111,13 @@ func (w *World) candidates() func(address.Instance) []signature.Public {
 	}
 }
 
-// Office returns what does the work on mail here, with the user's settings for what comes in.
-func (w *World) Office() (*mail.Office, error) {
+// MailService returns what does the work on mail here, with the user's settings for what comes in.
+func (w *World) MailService() (*mail.Service, error) {
 	config, err := w.App.Config()
 	if err != nil {
 		return nil, err
 	}
-	return &mail.Office{
+	return &mail.Service{
 		Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now,
 		Policy: mail.Policy{RequireSigned: config.RequireSigned, Allow: config.Allow, Block: config.Block},
 	}, nil

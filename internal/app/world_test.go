@@ -26,7 +26,7 @@ func TestWorld(t *testing.T) {
 	}
 	defer w.Close()
 	ctx := context.Background()
-	r, err := w.Identity.Connect(ctx, identity.Request{Host: "codex", Name: "api", Place: a.Place()}, time.Now())
+	r, err := w.Identity.Connect(ctx, identity.Request{Host: "codex", Name: "api", Place: a.Workplace()}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

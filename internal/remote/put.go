@@ -210,11 +210,11 @@ func (s *standing) of(p *parcel) (Reason, error) {
 
 // deliver puts some of a group into mailboxes, as mail of this machine is put there.
 func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []mail.Receipt {
-	letters := make([]mail.Letter, len(some))
+	letters := make([]mail.Draft, len(some))
 	for n, i := range some {
 		p := d.all[i]
 		a := p.e.Actor
-		letters[n] = mail.Letter{
+		letters[n] = mail.Draft{
 			From: &identity.Speaker{Instance: a.Instance, Role: a.Role, Scope: a.Scope}, To: p.e.Target, Raw: p.e.Raw, Judged: p.e, Arrived: true,
 			Deposit: r.Open == Anybody,
 		}
@@ -229,7 +229,7 @@ func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []mail.Rec
 		return receipts
 	}
 	receipts = slices.Clone(receipts) // as they were they are still needed by remember
-	again := make([]mail.Letter, len(wait))
+	again := make([]mail.Draft, len(wait))
 	for n, i := range wait {
 		again[n] = letters[i]
 		again[n].Deposit = true

@@ -55,7 +55,7 @@ const MirrorKind = "mirror.instances"
 
 // A Receiver takes envelopes in.
 type Receiver struct {
-	Office   *mail.Office
+	Office   *mail.Service
 	Registry *registry.Registry
 	Store    store.Reader // is asked which mailboxes there are
 	Guard    *Guard

@@ -72,7 +72,7 @@ func reopen(t testing.TB, root string, change ...func(*Receiver)) *site {
 		x.register(who, keys[who].Public().PEM())
 	}
 	ring := keyring.Open(root)
-	office := &mail.Office{
+	office := &mail.Service{
 		Mail: x.mail, Book: &members.Book{Registry: x.reg, Presence: presence.New(s)}, Registry: x.reg, Ring: ring,
 		Pins: trust.OpenPins(filepath.Join(filepath.Dir(root), "pins")), Halted: func(string) error { return nil }, Now: time.Now,
 	}

@@ -74,8 +74,8 @@ func CheckURL(raw string) error {
 	return nil
 }
 
-// Post sends a body that is signed already. An error means that no answer came, and that nobody knows whether it was taken.
-func (c *Client) Post(ctx context.Context, to string, body []byte) (Reply, error) {
+// Submit sends a body that is signed already. An error means that no answer came, and that nobody knows whether it was taken.
+func (c *Client) Submit(ctx context.Context, to string, body []byte) (Reply, error) {
 	if err := CheckURL(to); err != nil {
 		return Reply{}, err
 	}

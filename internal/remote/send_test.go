@@ -20,11 +20,11 @@ func TestAway(t *testing.T) {
 	}))
 	defer s.Close()
 	for _, to := range []string{s.URL, strings.Replace(s.URL, "127.0.0.1", "localhost", 1)} {
-		_, err := (&Client{Away: true}).Post(t.Context(), to, []byte("{}"))
+		_, err := (&Client{Away: true}).Submit(t.Context(), to, []byte("{}"))
 		if here, ok := errors.AsType[*HereError](err); !ok || here.Hint() == "" || asked.Load() != 0 {
 			t.Errorf("%s: %v, asked %d times; want that it is not connected to", to, err, asked.Load())
 		}
-		if r, err := (&Client{}).Post(t.Context(), to, []byte("{}")); err != nil || !r.OK() || asked.Swap(0) != 1 {
+		if r, err := (&Client{}).Submit(t.Context(), to, []byte("{}")); err != nil || !r.OK() || asked.Swap(0) != 1 {
 			t.Errorf("%s, named by the user: %+v %v", to, r, err)
 		}
 	}

@@ -9,18 +9,18 @@ var agy = Driver{
 	Servers: Servers{
 		Files: []File{
 			{
-				Scope: User, Path: func(p Place) string { return p.home(".gemini", "config", "mcp_config.json") },
-				Others: func(p Place) []string { return []string{p.home(".gemini", "antigravity-cli", "mcp_config.json")} },
+				Scope: User, Path: func(p Site) string { return p.home(".gemini", "config", "mcp_config.json") },
+				Others: func(p Site) []string { return []string{p.home(".gemini", "antigravity-cli", "mcp_config.json")} },
 			},
-			{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "mcp_config.json") }},
+			{Scope: Project, Path: func(p Site) string { return p.dir(".agents", "mcp_config.json") }},
 		},
 		Table: []string{"mcpServers"}, Entry: entry, Read: readEntry,
 		Note: agyNote,
 	},
 	Skills: Skills{
 		Folders: []Folder{
-			{Scope: User, Path: func(p Place) string { return p.home(".gemini", "commands") }, Form: Command, Old: true},
-			{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
+			{Scope: User, Path: func(p Site) string { return p.home(".gemini", "commands") }, Form: Command, Old: true},
+			{Scope: Project, Path: func(p Site) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
 		},
 		Note: agyNote,
 	},

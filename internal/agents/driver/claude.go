@@ -12,11 +12,11 @@ var claude = Driver{
 	Name: "claude", Title: "Claude Code", Program: "claude", Version: []string{"--version"}, Tried: []string{"2.1.197", "2.1.329", "2.1.330"},
 	Servers: Servers{
 		Files: []File{
-			{Scope: User, Path: func(p Place) string {
+			{Scope: User, Path: func(p Site) string {
 				// The variable moves the file into the folder that it names; without it the file lies beside the folder.
 				return p.moved("CLAUDE_CONFIG_DIR", "", ".claude.json")
 			}},
-			{Scope: Project, Path: func(p Place) string { return p.dir(".mcp.json") }},
+			{Scope: Project, Path: func(p Site) string { return p.dir(".mcp.json") }},
 		},
 		Table: []string{"mcpServers"}, Local: []string{"projects", "", "mcpServers"}, Entry: entry, Read: readEntry, Passes: true,
 		Note: "Claude Code asks before it calls one of our tools, and claude -p refuses. To allow them all, add the rule mcp__h2a to " +
@@ -24,8 +24,8 @@ var claude = Driver{
 	},
 	Hooks: Hooks{
 		Files: []File{
-			{Scope: User, Path: func(p Place) string { return p.moved("CLAUDE_CONFIG_DIR", ".claude", "settings.json") }},
-			{Scope: Project, Path: func(p Place) string { return p.dir(".claude", "settings.json") }},
+			{Scope: User, Path: func(p Site) string { return p.moved("CLAUDE_CONFIG_DIR", ".claude", "settings.json") }},
+			{Scope: Project, Path: func(p Site) string { return p.dir(".claude", "settings.json") }},
 		},
 		Table: []string{"hooks"},
 		Events: []Event{
@@ -66,8 +66,8 @@ var claude = Driver{
 		},
 	},
 	Skills: Skills{Folders: []Folder{
-		{Scope: User, Path: func(p Place) string { return p.moved("CLAUDE_CONFIG_DIR", ".claude", "skills") }},
-		{Scope: Project, Path: func(p Place) string { return p.dir(".claude", "skills") }},
+		{Scope: User, Path: func(p Site) string { return p.moved("CLAUDE_CONFIG_DIR", ".claude", "skills") }},
+		{Scope: Project, Path: func(p Site) string { return p.dir(".claude", "skills") }},
 	}},
 	Talk: Talk{
 		Choose: claudeChoose, Resume: claudeResume,
@@ -84,7 +84,7 @@ var claude = Driver{
 		Start: start(claudeChoose), Resume: resume(isUUID, claudeResume), IsID: isUUID, Exit: "/exit", Grace: 3 * time.Second,
 		Comms: []string{"claude"}, Screen: claudeScreen, Find: claudeFind,
 		Skips: []string{"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode=bypassPermissions"},
-		Sheet: func(p Place, pid int) string {
+		Sheet: func(p Site, pid int) string {
 			return p.moved("CLAUDE_CONFIG_DIR", ".claude", "sessions", strconv.Itoa(pid)+".json")
 		},
 		ReadSheet: claudeSheet,
@@ -103,7 +103,7 @@ func claudeResume(id string) []string { return []string{"--resume", id} }
 
 // claudeSheet: the status is written within a tenth of a second, also when a turn is broken off, of which no hook tells. There is
 // no sheet before the questions at its start are answered, and one without a status of who does one task without a screen.
-func claudeSheet(raw []byte) (s Sheet, ok bool) {
+func claudeSheet(raw []byte) (s SelfReport, ok bool) {
 	var v [8][]byte
 	names := []string{"pid", "procStart", "status", "statusUpdatedAt", "sessionId", "cwd", "waitingFor", "kind"}
 	if len(raw) > MaxSheet || canonjson.Check(raw) != nil || !canonjson.Pick(raw, names, v[:]) {
@@ -115,7 +115,7 @@ func claudeSheet(raw []byte) (s Sheet, ok bool) {
 	if !ok || err != nil || pid <= 0 {
 		return s, false
 	}
-	s = Sheet{PID: int(pid), Start: start, Background: canonjson.Is(v[7], "bg")}
+	s = SelfReport{PID: int(pid), Start: start, Background: canonjson.Is(v[7], "bg")}
 	s.Dir, _ = canonjson.String(v[5])
 	if id, _ := canonjson.String(v[4]); isUUID(id) {
 		s.Conversation = id

@@ -10,13 +10,13 @@ import (
 var codex = Driver{
 	Name: "codex", Title: "Codex", Program: "codex", Version: []string{"--version"}, Tried: []string{"0.169.0"},
 	Servers: Servers{
-		Files: []File{{Scope: User, Format: TOML, Path: func(p Place) string { return p.moved("CODEX_HOME", ".codex", "config.toml") }}},
+		Files: []File{{Scope: User, Format: TOML, Path: func(p Site) string { return p.moved("CODEX_HOME", ".codex", "config.toml") }}},
 		Table: []string{"mcp_servers"}, Entry: entry, Read: readEntry,
 	},
 	Hooks: Hooks{
 		Files: []File{
-			{Scope: User, Path: func(p Place) string { return p.moved("CODEX_HOME", ".codex", "hooks.json") }},
-			{Scope: Project, Path: func(p Place) string { return p.dir(".codex", "hooks.json") }},
+			{Scope: User, Path: func(p Site) string { return p.moved("CODEX_HOME", ".codex", "hooks.json") }},
+			{Scope: Project, Path: func(p Site) string { return p.dir(".codex", "hooks.json") }},
 		},
 		Table: []string{"hooks"},
 		Events: []Event{
@@ -55,10 +55,10 @@ var codex = Driver{
 	},
 	// A skill that lies in both folders is listed twice.
 	Skills: Skills{Folders: []Folder{
-		{Scope: User, Path: func(p Place) string { return p.home(".agents", "skills") }},
-		{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "skills") }},
-		{Scope: User, Path: func(p Place) string { return p.moved("CODEX_HOME", ".codex", "skills") }, Old: true},
-		{Scope: Project, Path: func(p Place) string { return p.dir(".codex", "skills") }, Old: true},
+		{Scope: User, Path: func(p Site) string { return p.home(".agents", "skills") }},
+		{Scope: Project, Path: func(p Site) string { return p.dir(".agents", "skills") }},
+		{Scope: User, Path: func(p Site) string { return p.moved("CODEX_HOME", ".codex", "skills") }, Old: true},
+		{Scope: Project, Path: func(p Site) string { return p.dir(".codex", "skills") }, Old: true},
 	}},
 	Talk: Talk{
 		Resume: codexResume,

@@ -47,14 +47,14 @@ func Get(name string) (*Driver, bool) {
 	return nil, false
 }
 
-// A Place is a user on a machine, and the folder in which an agent works.
-type Place struct {
+// A Site is a user on a machine, and the folder in which an agent works.
+type Site struct {
 	Home string                   // absolute
 	Dir  string                   // absolute; "" where only the user's own settings are asked for
 	Env  func(name string) string // the environment; nil: an empty one
 }
 
-func (p Place) env(name string) string {
+func (p Site) env(name string) string {
 	if p.Env == nil {
 		return ""
 	}
@@ -62,16 +62,16 @@ func (p Place) env(name string) string {
 }
 
 // home is a path below the home folder.
-func (p Place) home(path ...string) string {
+func (p Site) home(path ...string) string {
 	return filepath.Join(slices.Insert(path, 0, p.Home)...)
 }
 
 // dir is a path below the folder in which the agent works.
-func (p Place) dir(path ...string) string { return filepath.Join(slices.Insert(path, 0, p.Dir)...) }
+func (p Site) dir(path ...string) string { return filepath.Join(slices.Insert(path, 0, p.Dir)...) }
 
 // moved is a path below the folder that a variable names, else below the home folder. A relative one counts for nothing: a
 // hook and a terminal stand in different folders.
-func (p Place) moved(variable, otherwise string, path ...string) string {
+func (p Site) moved(variable, otherwise string, path ...string) string {
 	base := p.env(variable)
 	if !filepath.IsAbs(base) {
 		base = p.home(otherwise)
@@ -104,15 +104,15 @@ const (
 // A File is a settings file of a program.
 type File struct {
 	Scope  Scope
-	Path   func(Place) string
+	Path   func(Site) string
 	Format Format
 	// Others are files that the program reads in place of Path, or before it; nil: none. One that exists and has the table is
 	// edited, so that a server does not stand in two of them.
-	Others func(Place) []string
+	Others func(Site) []string
 }
 
 // All are the paths of a file and of those that its program reads in its place.
-func (f *File) All(p Place) []string {
+func (f *File) All(p Site) []string {
 	all := []string{f.Path(p)}
 	if f.Others != nil {
 		all = append(all, f.Others(p)...)

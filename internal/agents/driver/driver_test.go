@@ -14,9 +14,9 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-var here = Place{Home: "/home/ana", Dir: "/srv/api"}
+var here = Site{Home: "/home/ana", Dir: "/srv/api"}
 
-func with(env map[string]string) Place {
+func with(env map[string]string) Site {
 	p := here
 	p.Env = func(name string) string { return env[name] }
 	return p
@@ -61,7 +61,7 @@ func TestAll(t *testing.T) {
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		file            func(Place) string
+		file            func(Site) string
 		variable, value string
 		want            string
 	}{

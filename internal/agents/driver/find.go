@@ -17,15 +17,15 @@ import (
 type Finder struct {
 	// Roots are folders below which they lie, by preference; nil: there are no files that could be read. Of several, the first
 	// counts that has a file of the form Holds, and the last one counts in any case.
-	Roots func(Place) []string
+	Roots func(Site) []string
 	// Holds is a pattern below a root, as [path.Match] takes them.
 	Holds string
 	// Files are patterns below the root of the files in which conversations of the folder may lie. Others can be among them: what
 	// Read returns has to be compared with the folder.
-	Files func(Place) []string
+	Files func(Site) []string
 	// Read reads the beginning of such a file. It reports false for what is no conversation that its user began, and for one of
 	// which nobody can say where it belongs.
-	Read func(p Place, name string, head []byte) (Conversation, bool)
+	Read func(p Site, name string, head []byte) (Conversation, bool)
 	// Context reads a line of the file of a conversation: how many tokens the model had read with the answer that it is about. It
 	// reports false for a line that does not say. Nil: no line says.
 	Context func(line []byte) (tokens int64, ok bool)
@@ -35,7 +35,7 @@ type Finder struct {
 	ReadList func(out []byte) []Conversation
 	// Artefacts is what belongs to one conversation and to no other, in files; nil for what is no id. Nil: there is nothing that
 	// could be deleted.
-	Artefacts func(p Place, id string) []Artefact
+	Artefacts func(p Site, id string) []Artefact
 	// Forget are the arguments with which the program itself deletes a conversation for good; nil: it does not.
 	Forget func(id string) []string
 }
@@ -90,8 +90,8 @@ var claudeFind = Finder{
 	// A program that Claude Code runs has the first variable with the folder of the project in it.
 	Roots: claudeRoots,
 	Holds: "*/" + anyUUID + ".jsonl",
-	Files: func(p Place) []string { return []string{claudeSlug(p.Dir) + "/" + anyUUID + ".jsonl"} },
-	Read: func(_ Place, name string, head []byte) (c Conversation, ok bool) {
+	Files: func(p Site) []string { return []string{claudeSlug(p.Dir) + "/" + anyUUID + ".jsonl"} },
+	Read: func(_ Site, name string, head []byte) (c Conversation, ok bool) {
 		c.ID = strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".jsonl")
 		if !isUUID(c.ID) {
 			return c, false
@@ -114,7 +114,7 @@ var claudeFind = Finder{
 		return c, false
 	},
 	Context: claudeContext,
-	Artefacts: func(p Place, id string) (all []Artefact) {
+	Artefacts: func(p Site, id string) (all []Artefact) {
 		if !isUUID(id) {
 			return nil
 		}
@@ -128,7 +128,7 @@ var claudeFind = Finder{
 	},
 }
 
-func claudeRoots(p Place) (roots []string) {
+func claudeRoots(p Site) (roots []string) {
 	if dir := p.env("CLAUDE_PROJECT_DIR"); filepath.IsAbs(dir) {
 		roots = append(roots, filepath.Clean(dir))
 	}
@@ -136,9 +136,9 @@ func claudeRoots(p Place) (roots []string) {
 }
 
 var codexFind = Finder{
-	Roots: func(p Place) []string { return []string{p.moved("CODEX_HOME", ".codex")} },
-	Files: func(Place) []string { return []string{"sessions/????/??/??/rollout-*-" + anyUUID + ".jsonl"} },
-	Read: func(_ Place, _ string, head []byte) (c Conversation, ok bool) {
+	Roots: func(p Site) []string { return []string{p.moved("CODEX_HOME", ".codex")} },
+	Files: func(Site) []string { return []string{"sessions/????/??/??/rollout-*-" + anyUUID + ".jsonl"} },
+	Read: func(_ Site, _ string, head []byte) (c Conversation, ok bool) {
 		line, _, whole := bytes.Cut(head, []byte("\n"))
 		if !whole {
 			return c, false
@@ -155,7 +155,7 @@ var codexFind = Finder{
 		return c, isUUID(c.ID) && c.Dir != "" && own
 	},
 	Context: codexContext,
-	Artefacts: func(p Place, id string) []Artefact {
+	Artefacts: func(p Site, id string) []Artefact {
 		if !isUUID(id) {
 			return nil
 		}
@@ -175,10 +175,10 @@ var codexFind = Finder{
 }
 
 var geminiFind = Finder{
-	Roots: func(p Place) []string { return []string{p.home(".gemini", "tmp")} },
-	Files: func(Place) []string { return []string{"*/chats/session-*.jsonl"} },
+	Roots: func(p Site) []string { return []string{p.home(".gemini", "tmp")} },
+	Files: func(Site) []string { return []string{"*/chats/session-*.jsonl"} },
 	// Of the folder it says the hash alone.
-	Read: func(p Place, _ string, head []byte) (c Conversation, ok bool) {
+	Read: func(p Site, _ string, head []byte) (c Conversation, ok bool) {
 		line, _, whole := bytes.Cut(head, []byte("\n"))
 		var v [4][]byte
 		if !whole || !canonjson.Pick(line, []string{"sessionId", "projectHash", "startTime", "kind"}, v[:]) {
@@ -193,7 +193,7 @@ var geminiFind = Finder{
 		return c, isUUID(c.ID) && c.Dir != "" && (v[3] == nil || canonjson.Is(v[3], "main"))
 	},
 	// The name has the first letters of the id alone, and a conversation that was taken up again has several files.
-	Artefacts: func(p Place, id string) []Artefact {
+	Artefacts: func(p Site, id string) []Artefact {
 		if !isUUID(id) {
 			return nil
 		}
@@ -266,15 +266,15 @@ func isOpencodeID(id string) bool { return isWord(id) && strings.HasPrefix(id, "
 
 var agyFind = Finder{
 	Roots: agyRoot,
-	Files: func(Place) []string { return []string{"cache/last_conversations.json"} },
-	Read: func(p Place, _ string, head []byte) (c Conversation, ok bool) {
+	Files: func(Site) []string { return []string{"cache/last_conversations.json"} },
+	Read: func(p Site, _ string, head []byte) (c Conversation, ok bool) {
 		if canonjson.Check(head) != nil {
 			return c, false
 		}
 		c = Conversation{ID: member(head, p.Dir), Dir: p.Dir}
 		return c, isUUID(c.ID)
 	},
-	Artefacts: func(p Place, id string) []Artefact {
+	Artefacts: func(p Site, id string) []Artefact {
 		if !isUUID(id) {
 			return nil
 		}
@@ -283,7 +283,7 @@ var agyFind = Finder{
 	},
 }
 
-func agyRoot(p Place) []string { return []string{p.home(".gemini", "antigravity-cli")} }
+func agyRoot(p Site) []string { return []string{p.home(".gemini", "antigravity-cli")} }
 
 // stamp reads a time, zero when it is none.
 func stamp(raw []byte) time.Time {

@@ -63,10 +63,10 @@ var gemini = Driver{
 	},
 	// It reads .gemini/skills, too. A skill of one name in both is complained of at each start, and the one in .agents wins.
 	Skills: Skills{Folders: []Folder{
-		{Scope: User, Path: func(p Place) string { return p.home(".agents", "skills") }},
-		{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "skills") }},
-		{Scope: User, Path: func(p Place) string { return p.home(".gemini", "commands") }, Form: Command, Old: true},
-		{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
+		{Scope: User, Path: func(p Site) string { return p.home(".agents", "skills") }},
+		{Scope: Project, Path: func(p Site) string { return p.dir(".agents", "skills") }},
+		{Scope: User, Path: func(p Site) string { return p.home(".gemini", "commands") }, Form: Command, Old: true},
+		{Scope: Project, Path: func(p Site) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
 	}},
 	Talk: Talk{
 		Choose: geminiChoose, Resume: geminiResume,
@@ -91,6 +91,6 @@ func geminiChoose(id string) []string { return []string{"--session-id", id} }
 func geminiResume(id string) []string { return []string{"--resume", id} }
 
 var geminiSettings = []File{
-	{Scope: User, Path: func(p Place) string { return p.home(".gemini", "settings.json") }},
-	{Scope: Project, Path: func(p Place) string { return p.dir(".gemini", "settings.json") }},
+	{Scope: User, Path: func(p Site) string { return p.home(".gemini", "settings.json") }},
+	{Scope: Project, Path: func(p Site) string { return p.dir(".gemini", "settings.json") }},
 }

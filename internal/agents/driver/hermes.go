@@ -4,12 +4,12 @@ package driver
 var hermes = Driver{
 	Name: "hermes", Title: "Hermes", Program: "hermes", Version: []string{"--version"},
 	Servers: Servers{
-		Files: []File{{Scope: User, Format: YAML, Path: func(p Place) string { return p.home(".hermes", "config.yaml") }}},
+		Files: []File{{Scope: User, Format: YAML, Path: func(p Site) string { return p.home(".hermes", "config.yaml") }}},
 		Table: []string{"mcp_servers"}, Entry: entry, Read: readEntry,
 	},
 	Skills: Skills{Folders: []Folder{
-		{Scope: User, Path: func(p Place) string { return p.home(".hermes", "skills") }},
-		{Scope: Project, Path: func(p Place) string { return p.dir(".agents", "skills") }},
+		{Scope: User, Path: func(p Site) string { return p.home(".hermes", "skills") }},
+		{Scope: Project, Path: func(p Site) string { return p.dir(".agents", "skills") }},
 	}},
 	Talk: Talk{Resume: hermesResume},
 	Life: Life{

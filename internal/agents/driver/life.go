@@ -27,9 +27,9 @@ type Life struct {
 	Screen func(screen, title string) Seen
 	// Sheet is the file in which a running program says what it does; nil: it writes none. It is nothing that its maker promises: what
 	// is not there, or is not as it was, means that nothing is known.
-	Sheet func(p Place, pid int) string
+	Sheet func(p Site, pid int) string
 	// ReadSheet reads that file, of which at most [MaxSheet] bytes count.
-	ReadSheet func(raw []byte) (Sheet, bool)
+	ReadSheet func(raw []byte) (SelfReport, bool)
 	// Find is where its conversations lie.
 	Find Finder
 	// Serves tells from the arguments of a process, the program among them, that it is a server which the program keeps in the
@@ -77,8 +77,8 @@ func (s Seen) Holds(line string) bool {
 // MaxSheet is the size in bytes of a sheet that is read; those that were seen have less than one thousand.
 const MaxSheet = 64 << 10
 
-// A Sheet is what a running program says of itself.
-type Sheet struct {
+// A SelfReport is what a running program says of itself.
+type SelfReport struct {
 	PID          int
 	Start        uint64 // of that process, in ticks since the machine was started: the number may have had another owner before
 	Conversation string // "" when it does not say

@@ -124,7 +124,7 @@ func TestSkipping(t *testing.T) {
 func TestReadConversation(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 11, 21, 19, 46, 13, 294e6, time.UTC)
-	in := func(dir string) Place { return Place{Home: "/home/ana", Dir: dir} }
+	in := func(dir string) Site { return Site{Home: "/home/ana", Dir: dir} }
 	mode := `{"type":"mode","mode":"normal","sessionId":"` + id1 + `"}` + "\n"
 	user := func(id, dir, more string) string {
 		return `{"parentUuid":null,` + more + `"type":"user","message":{"role":"user","content":"hello\n{\"cwd\":\"/etc\"}"},"timestamp":"2026-11-21T19:46:13.294Z","cwd":"` + dir + `","sessionId":"` + id + `"}` + "\n"
@@ -137,7 +137,7 @@ func TestReadConversation(t *testing.T) {
 	said := `{"id":"a","type":"user","content":[{"text":"hello"}]}` + "\n"
 	for name, c := range map[string]struct {
 		find       Finder
-		p          Place
+		p          Site
 		file, head string
 		want       Conversation
 		ok         bool

@@ -14,14 +14,14 @@ var opencode = Driver{
 	Servers: Servers{
 		Files: []File{
 			{
-				Scope: User, Path: func(p Place) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json") },
-				Others: func(p Place) []string {
+				Scope: User, Path: func(p Site) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json") },
+				Others: func(p Site) []string {
 					return []string{p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.jsonc")}
 				},
 			},
 			{
-				Scope: Project, Path: func(p Place) string { return p.dir("opencode.json") },
-				Others: func(p Place) []string { return []string{p.dir("opencode.jsonc")} },
+				Scope: Project, Path: func(p Site) string { return p.dir("opencode.json") },
+				Others: func(p Site) []string { return []string{p.dir("opencode.jsonc")} },
 			},
 		},
 		Table: []string{"mcp"}, Entry: opencodeEntry, Read: readOpencode, Passes: true,
@@ -29,8 +29,8 @@ var opencode = Driver{
 	Hooks: Hooks{
 		Module: true, Until: 2,
 		Files: []File{
-			{Scope: User, Path: func(p Place) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "plugin", "tutti.js") }},
-			{Scope: Project, Path: func(p Place) string { return p.dir(".opencode", "plugin", "tutti.js") }},
+			{Scope: User, Path: func(p Site) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "plugin", "tutti.js") }},
+			{Scope: Project, Path: func(p Site) string { return p.dir(".opencode", "plugin", "tutti.js") }},
 		},
 		Events: []Event{
 			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second}, // before the first prompt that a process sees of a conversation
@@ -66,8 +66,8 @@ var opencode = Driver{
 	},
 	Wake: Wake{Hooks: true},
 	Skills: Skills{Folders: []Folder{
-		{Scope: User, Path: func(p Place) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "skills") }},
-		{Scope: Project, Path: func(p Place) string { return p.dir(".opencode", "skills") }},
+		{Scope: User, Path: func(p Site) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "skills") }},
+		{Scope: Project, Path: func(p Site) string { return p.dir(".opencode", "skills") }},
 	}},
 	Talk: Talk{Resume: opencodeResume},
 	Life: Life{

@@ -34,7 +34,7 @@ type Skills struct {
 // A Folder is one of those places.
 type Folder struct {
 	Scope Scope
-	Path  func(Place) string
+	Path  func(Site) string
 	Form  Form
 	// Old: the older programs put their skill there. The program may look there or not.
 	Old bool

@@ -44,7 +44,7 @@ type Editor struct {
 // A Request says what is wanted of the settings of programs.
 type Request struct {
 	Edit    Editor
-	Place   driver.Place
+	Place   driver.Site
 	Scope   driver.Scope
 	Command string // our program, absolute
 	Root    string // the bus that it is told to use; "": it finds one

@@ -31,7 +31,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	home := t.TempDir()
 	return &desk{t: t, home: home, q: Request{
-		Edit: editor, Place: driver.Place{Home: home, Dir: filepath.Join(home, "project")}, Command: "/opt/my tools/tutti",
+		Edit: editor, Place: driver.Site{Home: home, Dir: filepath.Join(home, "project")}, Command: "/opt/my tools/tutti",
 		Server: true, Hooks: true, Now: time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC),
 	}}
 }

@@ -112,7 +112,7 @@ func (q *Request) Trust(d *driver.Driver, all []Review) error {
 }
 
 // codexFiles reads the two files: the hooks, and the settings in which the trust is kept.
-func codexFiles(p driver.Place) (hooks, config *Change, err error) {
+func codexFiles(p driver.Site) (hooks, config *Change, err error) {
 	d, _ := driver.Get("codex")
 	h, _ := d.Hooks.File(driver.User)
 	s, _ := d.Servers.File(driver.User)
@@ -191,8 +191,8 @@ func snake(event string) string {
 	return b.String()
 }
 
-// Waiting names the hooks of a review, as people read them.
-func Waiting(all []Review) string {
+// AwaitingReview names the hooks of a review, as people read them.
+func AwaitingReview(all []Review) string {
 	var words []string
 	for _, r := range all {
 		words = append(words, fmt.Sprintf("%s (%s)", r.Event, r.State))

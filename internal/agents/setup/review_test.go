@@ -25,14 +25,14 @@ func TestReview(t *testing.T) {
 		return all
 	}
 	all := look()
-	if len(all) < 5 || all[0].State != "new" || !strings.Contains(Waiting(all), "PostToolUse (new)") {
-		t.Fatalf("after setup these wait: %s", Waiting(all))
+	if len(all) < 5 || all[0].State != "new" || !strings.Contains(AwaitingReview(all), "PostToolUse (new)") {
+		t.Fatalf("after setup these wait: %s", AwaitingReview(all))
 	}
 	if err := d.q.Trust(codex, all); err != nil {
 		t.Fatal(err)
 	}
 	if left := look(); len(left) != 0 {
-		t.Errorf("after the trust these wait: %s", Waiting(left))
+		t.Errorf("after the trust these wait: %s", AwaitingReview(left))
 	}
 	text := d.read(".codex/config.toml")
 	if !strings.Contains(text, "# mine\nmodel = \"x\"\n") || !strings.Contains(text, "trusted_hash = \"sha256:aa\"") {
@@ -41,7 +41,7 @@ func TestReview(t *testing.T) {
 	d.write(".codex/config.toml", strings.Replace(text, all[0].hash, all[0].hash+"\"\nenabled = false # \"", 1), 0o600)
 	d.write(".codex/config.toml", strings.Replace(d.read(".codex/config.toml"), all[1].hash, "sha256:00", 1), 0o600)
 	if left := look(); len(left) != 2 || left[0].State != "switched off" || left[1].State != "changed" {
-		t.Errorf("one is switched off and one is changed: %s", Waiting(left))
+		t.Errorf("one is switched off and one is changed: %s", AwaitingReview(left))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 type Request struct {
 	Drivers []*driver.Driver
 	Scope   driver.Scope
-	Place   driver.Place
+	Place   driver.Site
 	// Sessions: it is the skills of the sessions that are wanted, not the skill h2a. Those lie in .agents/skills in any case, where
 	// people and instructions call their scripts.
 	Sessions bool

@@ -16,7 +16,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // request is for programs of a user who has nothing yet.
 func request(t *testing.T, names ...string) *Request {
 	t.Helper()
-	q := &Request{Place: driver.Place{Home: t.TempDir(), Dir: t.TempDir()}, Now: noon}
+	q := &Request{Place: driver.Site{Home: t.TempDir(), Dir: t.TempDir()}, Now: noon}
 	for _, n := range names {
 		d, ok := driver.Get(n)
 		if !ok {

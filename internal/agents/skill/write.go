@@ -83,7 +83,7 @@ func (f *folder) has(q *Request) bool {
 
 // open opens the folder of skills, or the nearest one above it that there is; rest then leads on. In a project no step may be
 // a link; the folders of a user may be.
-func (f *folder) open(p driver.Place) (d *atomicfile.Dir, rest string, err error) {
+func (f *folder) open(p driver.Site) (d *atomicfile.Dir, rest string, err error) {
 	if f.scope == driver.Project {
 		rel, err := filepath.Rel(p.Dir, f.base)
 		if err != nil {

@@ -228,8 +228,8 @@ func TestOldFolderWithOldSkill(t *testing.T) {
 // A folder that is of old for one program and not for another is one of today.
 func TestOldForOne(t *testing.T) {
 	t.Parallel()
-	at := func(rel string) func(driver.Place) string {
-		return func(p driver.Place) string { return filepath.Join(p.Home, rel) }
+	at := func(rel string) func(driver.Site) string {
+		return func(p driver.Site) string { return filepath.Join(p.Home, rel) }
 	}
 	q := request(t)
 	q.Drivers = []*driver.Driver{
@@ -243,8 +243,8 @@ func TestOldForOne(t *testing.T) {
 // As the older programs did it, a file that is there is a fault in a folder in which one of the programs has nothing older.
 func TestStrictForOne(t *testing.T) {
 	t.Parallel()
-	shared := func(p driver.Place) string { return filepath.Join(p.Home, "shared") }
-	older := func(p driver.Place) string { return filepath.Join(p.Home, "older") }
+	shared := func(p driver.Site) string { return filepath.Join(p.Home, "shared") }
+	older := func(p driver.Site) string { return filepath.Join(p.Home, "older") }
 	q := request(t)
 	q.Strict = true
 	q.Drivers = []*driver.Driver{{Skills: driver.Skills{Folders: []driver.Folder{{Path: shared}, {Path: older, Old: true}}}}}

@@ -243,7 +243,7 @@ func (o *Options) installed(a *agentproc.Agent) bool {
 	if !ok {
 		return false
 	}
-	path := f.Path(driver.Place{Home: o.Home, Env: a.Getenv})
+	path := f.Path(driver.Site{Home: o.Home, Env: a.Getenv})
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
 		return false

@@ -52,20 +52,20 @@ import (
 // A Bus is what a hook works on.
 type Bus struct {
 	Root   string // absolute
-	Office *mail.Office
+	Office *mail.Service
 	// Bound returns the agent of a conversation, "" when it is not known yet.
 	Bound func(ctx context.Context, conversation string) (address.Instance, error)
 	// Connect finds or makes the agent of a conversation. notice is what changed for it, mostly "".
 	Connect func(ctx context.Context, conversation string) (i address.Instance, notice string, err error)
 	Close   func() error
 	// Leases knows who works on which file; nil: nobody is asked.
-	Leases *reservation.Desk
+	Leases *reservation.Reservations
 	// Waits returns what waits for an agent beside its mail; nil: nobody is asked.
 	Waits func(ctx context.Context, i address.Instance) ([]todo.Item, error)
 }
 
-// A Place says which bus is meant.
-type Place struct {
+// A BusChoice says which bus is meant.
+type BusChoice struct {
 	Root string // that very one, which must be there; "": the one for Dir, which is made as the server of the agent would
 	Dir  string // where the agent works; "": where the hook runs
 }
@@ -77,7 +77,7 @@ type Options struct {
 	Input  []byte // what the program wrote
 	Env    func(name string) string
 	State  string // this user's folder of state
-	Open   func(ctx context.Context, p Place) (*Bus, error)
+	Open   func(ctx context.Context, p BusChoice) (*Bus, error)
 	Out    io.Writer
 	Now    func() time.Time
 	// Tell is told what the agent does when its event was dealt with, but not while it is halted: whether it works, as it
@@ -89,7 +89,7 @@ type Options struct {
 	Warner *Warner
 	// Waits is called at the beginning of a conversation before anything is done, in a program that cannot tell what waits for an agent: it
 	// puts one in its place that can, if something may wait, and returns if not. Nil: this one can.
-	Waits func(p Place) error
+	Waits func(p BusChoice) error
 	// Process is the agent CLI whose hook this is, and Build tells this program from others, for the marks of package reach. Denies: the
 	// settings that call this hook call it for all tools. Nil: no mark is made.
 	Process func() (proc.ID, bool)
@@ -233,7 +233,7 @@ func (e *event) over(ctx context.Context) (err error) {
 	if err := e.notes.forget(); err != nil || !known || len(e.was.Printed) == 0 {
 		return err
 	}
-	e.bus, err = e.o.Open(ctx, Place{Root: e.was.Root, Dir: e.call.Dir})
+	e.bus, err = e.o.Open(ctx, BusChoice{Root: e.was.Root, Dir: e.call.Dir})
 	if err != nil {
 		return err
 	}
@@ -258,9 +258,9 @@ func (e *event) epoch() uint64 {
 
 // open opens the bus and finds out who the agent is.
 func (e *event) open(ctx context.Context, known bool) (notice string, err error) {
-	e.bus, err = e.o.Open(ctx, Place{Root: e.was.Root, Dir: e.call.Dir})
+	e.bus, err = e.o.Open(ctx, BusChoice{Root: e.was.Root, Dir: e.call.Dir})
 	if e.was.Root != "" && errors.Is(err, fs.ErrNotExist) && e.call.Event.Moment == driver.Start {
-		e.bus, err = e.o.Open(ctx, Place{Dir: e.call.Dir}) // it is gone; a conversation that goes on may use another one
+		e.bus, err = e.o.Open(ctx, BusChoice{Dir: e.call.Dir}) // it is gone; a conversation that goes on may use another one
 	}
 	if err != nil {
 		return "", err

@@ -18,7 +18,7 @@ import (
 type Projects struct {
 	home  string // of this user
 	cache string // folder of caches; "": none is used
-	open  func() (*exchange.Office, exchange.ReceiveOptions, error)
+	open  func() (*exchange.Service, exchange.ReceiveOptions, error)
 	look  func(e *event, ctx context.Context, r *round, room int) error // nil: what looks is not in this program
 
 	instead func() error
@@ -26,7 +26,7 @@ type Projects struct {
 
 // Here are projects whose mail is looked at in this process. open makes the office, and says how messages are judged, by the settings. It
 // is asked only when there is something to look at.
-func Here(home, cache string, open func() (*exchange.Office, exchange.ReceiveOptions, error)) *Projects {
+func Here(home, cache string, open func() (*exchange.Service, exchange.ReceiveOptions, error)) *Projects {
 	return &Projects{home: home, cache: cache, open: open, look: (*event).look}
 }
 
@@ -220,7 +220,7 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 }
 
 // wrote looks at the conversations of a project that has written and got nothing: there is a record of that, and no mailbox.
-func (e *event) wrote(ctx context.Context, o *exchange.Office, r *round, room int) error {
+func (e *event) wrote(ctx context.Context, o *exchange.Service, r *round, room int) error {
 	sent, err := o.Sent(r.project).Entries("")
 	if err != nil {
 		return err
@@ -245,12 +245,12 @@ func (e *event) wrote(ctx context.Context, o *exchange.Office, r *round, room in
 // fresh are the messages that this conversation of the agent is to be told of, oldest first: those that wait, and since it has looked
 // first also the releases, which wait for nobody. What stands in the ledger was given to another conversation, or to a poll: it comes again
 // only where one begins, or comes into the project. At the end of a turn those that ask for no other one come with the next event.
-func (e *event) fresh(o *exchange.Office, p *overview.Project, r *round) ([]overview.Message, error) {
+func (e *event) fresh(o *exchange.Service, p *overview.Project, r *round) ([]overview.Message, error) {
 	was := e.was.Letters
 	if was.Project != p.Path {
 		was = letterNote{}
 	}
-	all := p.Waiting()
+	all := p.Unread()
 	for i := range p.Conversations {
 		c := &p.Conversations[i]
 		last := &c.Last

@@ -45,8 +45,8 @@ func newProjectRig(t *testing.T) *projectRig {
 	return g
 }
 
-func (g *projectRig) office() *exchange.Office {
-	return &exchange.Office{Home: g.home, Host: "alpha", GPG: g.ring.Program(), Now: g.now, Halt: func(action string) error {
+func (g *projectRig) office() *exchange.Service {
+	return &exchange.Service{Home: g.home, Host: "alpha", GPG: g.ring.Program(), Now: g.now, Halt: func(action string) error {
 		if s := g.state(); s.Halted {
 			return s.Err(action)
 		}
@@ -62,7 +62,7 @@ func (g *projectRig) opened() int {
 
 func (g *projectRig) inProject(event, conversation string, out *bytes.Buffer) Options {
 	o := g.options("claude", event, strings.Replace(input(event, conversation, false), "/nowhere", g.project.Path, 1), out)
-	o.Projects = Here(g.home, filepath.Join(g.home, ".cache/tutti"), func() (*exchange.Office, exchange.ReceiveOptions, error) {
+	o.Projects = Here(g.home, filepath.Join(g.home, ".cache/tutti"), func() (*exchange.Service, exchange.ReceiveOptions, error) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.opens++

@@ -19,7 +19,7 @@ type writer struct {
 	e      *event
 	r      *round
 	room   int // left, without that for head and foot
-	office *exchange.Office
+	office *exchange.Service
 	how    exchange.ReceiveOptions
 	parts  []string // of messages
 	silent []string

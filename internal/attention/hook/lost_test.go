@@ -62,7 +62,7 @@ func TestHooksBesideEachOther(t *testing.T) {
 	var out bytes.Buffer
 	o := g.options("claude", "PostToolUse", input("PostToolUse", "c1", false), &out)
 	open := o.Open
-	o.Open = func(ctx context.Context, p Place) (*Bus, error) { // it has read what is remembered
+	o.Open = func(ctx context.Context, p BusChoice) (*Bus, error) { // it has read what is remembered
 		text, _ := g.fire("claude", "SessionStart", "c1", false)
 		has(t, text, "| second")
 		return open(ctx, p)
@@ -115,7 +115,7 @@ func TestHaltMeanwhile(t *testing.T) {
 			var out bytes.Buffer
 			o := g.options(host, event, input(event, "c1", false), &out)
 			open := o.Open
-			o.Open = func(ctx context.Context, p Place) (*Bus, error) {
+			o.Open = func(ctx context.Context, p BusChoice) (*Bus, error) {
 				b, err := open(ctx, p)
 				if err == nil {
 					look := b.Office.Halted

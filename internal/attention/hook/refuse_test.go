@@ -21,7 +21,7 @@ func denies(t *testing.T, host, event, in string, s halt.State) string {
 	var out bytes.Buffer
 	_ = Run(t.Context(), Options{
 		Driver: d, Event: event, Input: []byte(in), Env: func(string) string { return "" }, Out: &out, Now: time.Now,
-		Open:   func(context.Context, Place) (*Bus, error) { return nil, errors.New("no bus") },
+		Open:   func(context.Context, BusChoice) (*Bus, error) { return nil, errors.New("no bus") },
 		Switch: func() halt.State { return s }, Memory: func() (halt.Entry, error) { return halt.Entry{}, errors.New("unknown") },
 	})
 	return denied(out.Bytes())

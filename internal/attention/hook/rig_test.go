@@ -31,7 +31,7 @@ type rig struct {
 	home string
 	dir  string
 	w    *app.World
-	post *mail.Office
+	post *mail.Service
 	bob  *identity.Speaker
 
 	waits func(ctx context.Context, i address.Instance) ([]todo.Item, error)
@@ -99,8 +99,8 @@ func (g *rig) remembered() (halt.Entry, error) {
 	return g.memory, nil
 }
 
-func (g *rig) office(w *app.World) *mail.Office {
-	o, err := w.Office()
+func (g *rig) office(w *app.World) *mail.Service {
+	o, err := w.MailService()
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func (g *rig) office(w *app.World) *mail.Office {
 func (g *rig) agent(host, name string) *identity.Speaker {
 	g.t.Helper()
 	r, err := g.w.Connect(g.t.Context(), identity.Request{
-		Host: host, Name: name, Session: name, Place: identity.Place{Path: g.t.TempDir(), Machine: "m"},
+		Host: host, Name: name, Session: name, Place: identity.Workplace{Path: g.t.TempDir(), Machine: "m"},
 	}, g.now())
 	if err != nil {
 		g.t.Fatal(err)
@@ -127,7 +127,7 @@ func (g *rig) agent(host, name string) *identity.Speaker {
 
 func (g *rig) send(to address.Instance, text string) string {
 	g.t.Helper()
-	r, err := g.post.Send(g.t.Context(), mail.Letter{From: g.bob, To: to, Text: text})
+	r, err := g.post.Send(g.t.Context(), mail.Draft{From: g.bob, To: to, Text: text})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func (g *rig) options(host, event, input string, out io.Writer) Options {
 	return Options{
 		Driver: d, Event: event, Input: []byte(input), Env: func(string) string { return "" }, State: g.statedir(),
 		Out: out, Now: g.now, Switch: g.state, Memory: g.remembered, Warner: WarnHere(),
-		Open: func(ctx context.Context, p Place) (*Bus, error) {
+		Open: func(ctx context.Context, p BusChoice) (*Bus, error) {
 			a := g.app(g.dir, p.Root)
 			var w *app.World
 			var err error
@@ -183,7 +183,7 @@ func (g *rig) options(host, event, input string, out io.Writer) Options {
 				Root: w.Root.Path, Office: g.office(w), Close: w.Close, Leases: w.Leases(), Waits: g.waits,
 				Bound: func(ctx context.Context, c string) (address.Instance, error) { return w.Identity.Bound(ctx, host, c) },
 				Connect: func(ctx context.Context, c string) (address.Instance, string, error) {
-					r, err := w.Connect(ctx, identity.Request{Host: host, Session: c, Place: identity.Place{Path: g.dir, Machine: "m"}}, g.now())
+					r, err := w.Connect(ctx, identity.Request{Host: host, Session: c, Place: identity.Workplace{Path: g.dir, Machine: "m"}}, g.now())
 					if err != nil {
 						return "", "", err
 					}

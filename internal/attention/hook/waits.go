@@ -19,7 +19,7 @@ func (e *event) elsewhere() error {
 	if _, hears := e.answer("x"); !hears {
 		return nil
 	}
-	return e.o.Waits(Place{Root: e.was.Root, Dir: e.call.Dir})
+	return e.o.Waits(BusChoice{Root: e.was.Root, Dir: e.call.Dir})
 }
 
 // waits is the line that says what waits for the agent beside mail, "" for nothing.

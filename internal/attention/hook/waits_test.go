@@ -70,7 +70,7 @@ func TestWaitsElsewhere(t *testing.T) {
 		var out bytes.Buffer
 		e := eventOf("claude", m)
 		o := g.options("claude", e, input(e, "c1", false), &out)
-		o.Waits = func(Place) error { calls++; return nil }
+		o.Waits = func(BusChoice) error { calls++; return nil }
 		if err := Run(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func holdsAny(dir string) bool {
 // warn tells an agent that is about to change a file who has said that he works on it. It never says that it may not: what a program
 // asks of its user, and whether, stays as it is.
 func (e *event) warn(ctx context.Context) (err error) {
-	if e.bus, err = e.o.Open(ctx, Place{Root: e.was.Root, Dir: e.call.Dir}); err != nil {
+	if e.bus, err = e.o.Open(ctx, BusChoice{Root: e.was.Root, Dir: e.call.Dir}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.bus.Close()) }()

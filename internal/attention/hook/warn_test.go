@@ -184,7 +184,7 @@ func TestWarnAfterHalt(t *testing.T) {
 	var out bytes.Buffer
 	o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_name":"Edit","tool_input":{"file_path":"`+filepath.Join(g.dir, "a.go")+`"}}`, &out)
 	open := o.Open
-	o.Open = func(ctx context.Context, p Place) (*Bus, error) {
+	o.Open = func(ctx context.Context, p BusChoice) (*Bus, error) {
 		g.halt(true)
 		return open(ctx, p)
 	}
@@ -203,7 +203,7 @@ func TestWarnIsCheap(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_name":"Edit","tool_input":{"file_path":"/w/a.go"}}`, &out)
-		o.Open = func(context.Context, Place) (*Bus, error) { return nil, opened }
+		o.Open = func(context.Context, BusChoice) (*Bus, error) { return nil, opened }
 		if err := Run(t.Context(), o); !errors.Is(err, want) || out.Len() > 0 {
 			t.Errorf("%s: %v, %s", when, err, &out)
 		}

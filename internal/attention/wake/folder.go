@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Place is where the sockets of a user lie.
-type Place struct {
+// A SocketDir is where the sockets of a user lie.
+type SocketDir struct {
 	Home string                   // absolute; "" where there is none
 	Env  func(name string) string // nil: an empty environment
 }
 
 // folders are where sockets may lie, the one to make them in first. A server may lack the variable that a hook has, because
 // some programs start their servers without it; so who looks for a server looks into both.
-func (p Place) folders() []string {
+func (p SocketDir) folders() []string {
 	var all []string
 	if p.Env != nil {
 		if run := p.Env("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {
@@ -38,7 +38,7 @@ func (p Place) folders() []string {
 var errNoFolder = errors.New("there is neither XDG_RUNTIME_DIR nor a home folder")
 
 // open opens the folder in which sockets are made, and makes it.
-func (p Place) open() (*os.File, error) {
+func (p SocketDir) open() (*os.File, error) {
 	err := errNoFolder
 	for n, path := range p.folders() {
 		var f *os.File

@@ -14,7 +14,7 @@ const startsWithin = 3 * time.Second
 // Await is a hook that waits in the background: the answer says that there is mail, or nothing. It ends at once where nobody would
 // be woken: the program cannot be, or it does one task and waits for all that it has started. It waits through a halt, so that the agent can
 // be woken afterwards. An error is for a log.
-func Await(ctx context.Context, p Place, d *driver.Driver, event string, input []byte) (driver.Answer, error) {
+func Await(ctx context.Context, p SocketDir, d *driver.Driver, event string, input []byte) (driver.Answer, error) {
 	call, err := d.Hooks.Read(event, input)
 	if err != nil {
 		return driver.Answer{}, err

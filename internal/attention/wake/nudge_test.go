@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if home := os.Getenv("WAKE_TEST_WAIT"); home != "" {
-		_, _ = Wait(context.Background(), Caller{Place: Place{Home: home}, Host: "claude", Conversation: talk, Event: "Stop"}, 0)
+		_, _ = Wait(context.Background(), Caller{Place: SocketDir{Home: home}, Host: "claude", Conversation: talk, Event: "Stop"}, 0)
 		return
 	}
 	dir, err := os.MkdirTemp("/tmp", "tw") // short, because the path of a socket is; and no server of the user is in it

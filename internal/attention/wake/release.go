@@ -10,8 +10,8 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// Held is what the server of an agent answers to a person who has lifted a halt. The zero Held is that of an agent that was not meant.
-type Held struct {
+// Released is what the server of an agent answers to a person who has lifted a halt. The zero Released is that of an agent that was not meant.
+type Released struct {
 	Instance     string
 	Conversation string
 	Stopped      bool   // a halt stopped the agent, and its user has not let it go on before
@@ -19,7 +19,7 @@ type Held struct {
 	Woken        string // the means by which it was woken, "" for none
 }
 
-func (h Held) line() []byte {
+func (h Released) line() []byte {
 	var o canonjson.Object
 	o.Str("instance", h.Instance)
 	o.Str("conversation", h.Conversation)
@@ -29,7 +29,7 @@ func (h Held) line() []byte {
 	return o.Bytes()
 }
 
-func parseHeld(line []byte) (h Held, ok bool) {
+func parseHeld(line []byte) (h Released, ok bool) {
 	var v [5][]byte
 	if !canonjson.IsObject(line) || !canonjson.Pick(line, []string{"instance", "conversation", "stopped", "unread", "woken"}, v[:]) {
 		return h, false
@@ -45,7 +45,7 @@ func parseHeld(line []byte) (h Held, ok bool) {
 
 // Release says a word with Ask or GoOn to all servers of this user, side by side, and returns what they answer within the time, by
 // agent. A server of an older build does not answer.
-func Release(p Place, w Word, within time.Duration) (all []Held) {
+func Release(p SocketDir, w Word, within time.Duration) (all []Released) {
 	var mu sync.Mutex
 	var work sync.WaitGroup
 	end := time.Now().Add(within)
@@ -77,13 +77,13 @@ func Release(p Place, w Word, within time.Duration) (all []Held) {
 		folder.Close()
 	}
 	work.Wait()
-	slices.SortFunc(all, func(x, y Held) int {
+	slices.SortFunc(all, func(x, y Released) int {
 		return cmp.Or(cmp.Compare(x.Instance, y.Instance), cmp.Compare(x.Conversation, y.Conversation))
 	})
 	return all
 }
 
-func say(f *os.File, w Word, end time.Time) (h Held, ok bool) {
+func say(f *os.File, w Word, end time.Time) (h Released, ok bool) {
 	defer f.Close()
 	if writeLine(f, w.line()) != nil || f.SetReadDeadline(end) != nil {
 		return h, false

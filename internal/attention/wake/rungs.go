@@ -17,7 +17,7 @@ import (
 )
 
 // RewakeRung tells the hook that waits at a bell; nil: there is none.
-func RewakeRung(bell func() *Bell) Rung {
+func RewakeRung(bell func() *Socket) Rung {
 	return Rung{Rewake, func(ctx context.Context) Attempt {
 		b := bell()
 		if b == nil {

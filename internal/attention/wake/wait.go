@@ -13,7 +13,7 @@ import (
 
 // A Caller is a hook that goes to the bell of its session. Place, Host and one of Conversation and Instance are needed.
 type Caller struct {
-	Place        Place
+	Place        SocketDir
 	Host         string
 	Conversation string
 	Instance     string // where the server may not know its conversation; "" elsewhere

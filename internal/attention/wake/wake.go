@@ -7,7 +7,7 @@
 // to the server of whoever wrote to it. An agent is knocked once, however much mail lies there,
 // and not again before it has looked. What the halt switch stops, or whoever was not let go on after it, is not knocked.
 //
-// A [Bell] is the socket of that server. A hook that waits for mail ([Wait]) sits at its other end: it takes no watcher of the
+// A [Socket] is the socket of that server. A hook that waits for mail ([Wait]) sits at its other end: it takes no watcher of the
 // kernel, looks at nothing in between, and ends when the server says so, or ends itself. Other hooks say there in passing
 // what happens ([Tell]), by which the ladder knows whether the agent works.
 //

@@ -50,7 +50,7 @@ type Relauncher interface {
 }
 
 // may tells whether something may be done now: the lease is ours, and nothing is halted.
-func (d *Drum) may(action string) error {
+func (d *Beats) may(action string) error {
 	if err := d.hold(); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ const (
 )
 
 // one does what is due about an agent.
-func (d *Drum) one(ctx context.Context, r *room, listed *stopped) (did effort, err error) {
+func (d *Beats) one(ctx context.Context, r *room, listed *stopped) (did effort, err error) {
 	if err := d.may("drumbeat"); err != nil {
 		return idles, err
 	}
@@ -98,7 +98,7 @@ func (d *Drum) one(ctx context.Context, r *room, listed *stopped) (did effort, e
 }
 
 // byMail follows the requests that lie in the mailbox of an agent that is due. Where none does, or none counts, nothing is done.
-func (d *Drum) byMail(ctx context.Context, who address.Instance) (did effort, err error) {
+func (d *Beats) byMail(ctx context.Context, who address.Instance) (did effort, err error) {
 	if d.o.Mail == nil || d.dry() {
 		return idles, nil
 	}
@@ -119,7 +119,7 @@ func (d *Drum) byMail(ctx context.Context, who address.Instance) (did effort, er
 }
 
 // judged judges an entry as it lies there, with what is known of its agent at this moment. What cannot be found out keeps it from being asked.
-func (d *Drum) judged(ctx context.Context, r *room, e *Entry, now time.Time) (Ruling, string, error) {
+func (d *Beats) judged(ctx context.Context, r *room, e *Entry, now time.Time) (Ruling, string, error) {
 	k := r.known(&stopped{Entry: e, who: e.Instance.Canonical()}, now)
 	at, err := d.saidAt(ctx, e.Instance)
 	if err != nil {
@@ -144,9 +144,9 @@ func unfit(err error) bool {
 }
 
 // dry tells whether nothing is done at all.
-func (d *Drum) dry() bool { return d.o.Relaunch == nil }
+func (d *Beats) dry() bool { return d.o.Relaunch == nil }
 
-func (d *Drum) wentOn(ctx context.Context, e *Entry, why string) error {
+func (d *Beats) wentOn(ctx context.Context, e *Entry, why string) error {
 	says := Event{Kind: WentOn, Count: e.RelanceCount, Text: fmt.Sprintf("%s: %s", e.Instance, why)}
 	if d.dry() {
 		d.once(e.Instance, says)
@@ -161,7 +161,7 @@ func (d *Drum) wentOn(ctx context.Context, e *Entry, why string) error {
 }
 
 // spent puts an agent before its person that was asked often enough.
-func (d *Drum) spent(ctx context.Context, e *Entry, why string) error {
+func (d *Beats) spent(ctx context.Context, e *Entry, why string) error {
 	if d.dry() {
 		d.once(e.Instance, Event{Kind: Held, Count: e.RelanceCount, Text: fmt.Sprintf("%s would be put before you: %s", e.Instance, why)})
 		return nil
@@ -169,7 +169,7 @@ func (d *Drum) spent(ctx context.Context, e *Entry, why string) error {
 	return d.raise(ctx, e, escalation.Alert{Instance: e.Instance, Reason: Exhausted, RelanceCount: e.RelanceCount, Detail: why})
 }
 
-func (d *Drum) raise(ctx context.Context, e *Entry, a escalation.Alert) error {
+func (d *Beats) raise(ctx context.Context, e *Entry, a escalation.Alert) error {
 	news, err := d.o.Book.Raise(ctx, e, a, d.o.Now())
 	if err != nil || !news {
 		return err
@@ -182,7 +182,7 @@ func (d *Drum) raise(ctx context.Context, e *Entry, a escalation.Alert) error {
 }
 
 // engaged tells whether the user of an agent has let it go on after the last halt.
-func (d *Drum) engaged(ctx context.Context, who address.Instance) (bool, error) {
+func (d *Beats) engaged(ctx context.Context, who address.Instance) (bool, error) {
 	if d.o.Engaged == nil {
 		return true, nil
 	}
@@ -190,7 +190,7 @@ func (d *Drum) engaged(ctx context.Context, who address.Instance) (bool, error) 
 }
 
 // due asks an agent to go on, if nothing speaks against that now. request is the message because of which that is, "" for none.
-func (d *Drum) due(ctx context.Context, r *room, e *Entry, request string, now time.Time) (did effort, err error) {
+func (d *Beats) due(ctx context.Context, r *room, e *Entry, request string, now time.Time) (did effort, err error) {
 	who := e.Instance
 	switch on, err := d.engaged(ctx, who); {
 	case err != nil:
@@ -233,11 +233,11 @@ func (d *Drum) due(ctx context.Context, r *room, e *Entry, request string, now t
 }
 
 // govern tells whether an agent is left to its conductor.
-func (d *Drum) govern(ctx context.Context, r *room, e *Entry, now time.Time) (deferred bool, says string, err error) {
+func (d *Beats) govern(ctx context.Context, r *room, e *Entry, now time.Time) (deferred bool, says string, err error) {
 	if d.o.Self == "" {
 		return false, "", nil
 	}
-	seat := Seat{Self: d.o.Self}
+	seat := Conducting{Self: d.o.Self}
 	if seat.SelfWorkspace, err = d.workspace(ctx, r, d.o.Self); err != nil {
 		return false, "", err
 	}
@@ -254,7 +254,7 @@ func (d *Drum) govern(ctx context.Context, r *room, e *Entry, now time.Time) (de
 }
 
 // workspace is that of the registration, else of the latest session.
-func (d *Drum) workspace(ctx context.Context, r *room, i address.Instance) (id string, err error) {
+func (d *Beats) workspace(ctx context.Context, r *room, i address.Instance) (id string, err error) {
 	if d.o.Workspace != nil {
 		if id, err = d.o.Workspace(ctx, i); err != nil || id != "" {
 			return id, err
@@ -267,7 +267,7 @@ func (d *Drum) workspace(ctx context.Context, r *room, i address.Instance) (id s
 }
 
 // consult asks the decider and does what comes of it; done: that was all.
-func (d *Drum) consult(ctx context.Context, e *Entry) (done bool, err error) {
+func (d *Beats) consult(ctx context.Context, e *Entry) (done bool, err error) {
 	v := d.o.Decider.Ask(ctx, e)
 	if ctx.Err() != nil {
 		return true, context.Cause(ctx)

@@ -16,7 +16,7 @@ import (
 // A claim is the mark that an agent is asked now. It is written before anything is typed, sent or started, so that who dies in between leaves an
 // agent that counts as asked, and nobody asks it a second time before its pause is over. When nothing came of it, it is taken back.
 type claim struct {
-	d       *Drum
+	d       *Beats
 	e       *Entry
 	request string
 	marked  *Entry // nil: it was not written
@@ -58,7 +58,7 @@ func (c *claim) back(ctx context.Context) error {
 }
 
 // ask asks an agent to go on, and writes down what came of it.
-func (d *Drum) ask(ctx context.Context, r *room, e *Entry, says, request string) (did effort, err error) {
+func (d *Beats) ask(ctx context.Context, r *room, e *Entry, says, request string) (did effort, err error) {
 	if same, err := d.o.Book.Get(ctx, e.Instance); err != nil || !bytes.Equal(same.Raw, e.Raw) {
 		return idles, nil // it was cleared or recorded meanwhile: the next beat sees
 	}
@@ -97,7 +97,7 @@ func (d *Drum) ask(ctx context.Context, r *room, e *Entry, says, request string)
 }
 
 // notAsked writes down why an agent was not asked.
-func (d *Drum) notAsked(ctx context.Context, e *Entry, a Attempt) (did effort, err error) {
+func (d *Beats) notAsked(ctx context.Context, e *Entry, a Attempt) (did effort, err error) {
 	now := d.o.Now()
 	switch {
 	case a.AtWork && (e.tries() == 0 || now.Sub(e.tried()) > d.s.Progress):
@@ -118,7 +118,7 @@ func (d *Drum) notAsked(ctx context.Context, e *Entry, a Attempt) (did effort, e
 }
 
 // asked tells that an agent was asked. A relauncher that took no mark gets it now.
-func (d *Drum) asked(ctx context.Context, c *claim, how string) error {
+func (d *Beats) asked(ctx context.Context, c *claim, how string) error {
 	e, now := c.e, d.o.Now()
 	n := e.RelanceCount + 1
 	marked := c.marked
@@ -164,7 +164,7 @@ func (m *member) isIn(where place, now time.Time) bool {
 
 // contested says why what is typed into a place would go to somebody else, "" where nothing tells so. An entry names a pane as it likes: that of an
 // agent who lives there by its own session is not typed into for another one, and no pane is asked in the name of one agent after the other.
-func (d *Drum) contested(r *room, t Target) string {
+func (d *Beats) contested(r *room, t Target) string {
 	where, proven := placeOf(t)
 	if where.pane == "" {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"tutti/internal/store"
 )
 
-// Options are what a [Drum] works with. Functions that are nil know nothing.
+// Options are what a [Beats] works with. Functions that are nil know nothing.
 type Options struct {
 	Book     *Book
 	Settings Settings
@@ -26,8 +26,8 @@ type Options struct {
 	// Decider is asked about agents that were asked before; nil: none is.
 	Decider *Decider
 
-	// Mail is where requests come in; nil: only [Drum.Requests] follows them.
-	Mail *Post
+	// Mail is where requests come in; nil: only [Beats.Requests] follows them.
+	Mail *Intake
 
 	// Halted is asked before each thing that is done. It is needed.
 	Halted func(action string) error
@@ -76,8 +76,8 @@ const (
 	Faulty   = "fault"
 )
 
-// A Drum makes the beats. It belongs to one goroutine.
-type Drum struct {
+// A Beats makes the beats. It belongs to one goroutine.
+type Beats struct {
 	o        Options
 	s        Settings
 	entries  cache[stopped]
@@ -92,14 +92,14 @@ type Drum struct {
 }
 
 // New returns a drum.
-func New(o Options) *Drum {
+func New(o Options) *Beats {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Tell == nil {
 		o.Tell = func(Event) {}
 	}
-	d := &Drum{o: o, s: o.Settings.Full(), said: map[address.Instance]string{}, looked: map[address.Instance]time.Time{}, typed: map[place]asked{}, settled: map[address.Instance]time.Time{}, hold: func() error { return nil }}
+	d := &Beats{o: o, s: o.Settings.Full(), said: map[address.Instance]string{}, looked: map[address.Instance]time.Time{}, typed: map[place]asked{}, settled: map[address.Instance]time.Time{}, hold: func() error { return nil }}
 	d.o.Book.Window = d.s.Window
 	d.entries = cache[stopped]{kind: store.Drumbeat, parse: parseStopped}
 	d.sessions = cache[member]{kind: store.Presence, parse: parseMember}
@@ -113,7 +113,7 @@ const busy, looks = 8, 64
 
 // Beat looks at everything once and does what is due. While everything is halted it looks at nothing. The error is for a bus that cannot be
 // read; what goes wrong with one agent is told, and the others go on.
-func (d *Drum) Beat(ctx context.Context) error {
+func (d *Beats) Beat(ctx context.Context) error {
 	if err := d.o.Halted("drumbeat"); err != nil {
 		d.once("", Event{Kind: Halted, Text: "halted: nothing is looked at"})
 		return nil
@@ -156,7 +156,7 @@ func (d *Drum) Beat(ctx context.Context) error {
 }
 
 // ends tells whether an error is about everything: a halt that came in between ends the beat, and a lease that is lost the work.
-func (d *Drum) ends(ctx context.Context, err error) error {
+func (d *Beats) ends(ctx context.Context, err error) error {
 	switch _, halted := errors.AsType[*halt.Error](err); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -180,7 +180,7 @@ type room struct {
 }
 
 // around reads entries and sessions, as far as they have changed, and finds what is due.
-func (d *Drum) around(ctx context.Context, now time.Time) (*room, error) {
+func (d *Beats) around(ctx context.Context, now time.Time) (*room, error) {
 	err := d.sessions.look(ctx, d.o.Book.Store)
 	if err == nil {
 		err = d.entries.look(ctx, d.o.Book.Store)
@@ -230,7 +230,7 @@ func (e *stopped) newer(than *stopped, now time.Time) bool {
 }
 
 // forget drops what was kept of agents that are not there any more.
-func (d *Drum) forget(r *room, now time.Time) {
+func (d *Beats) forget(r *room, now time.Time) {
 	gone := func(who address.Instance) bool { return r.entries[who.Canonical()] == nil }
 	for who := range d.said {
 		if who != "" && gone(who) && r.members[who.Canonical()] == nil {
@@ -255,7 +255,7 @@ func (d *Drum) forget(r *room, now time.Time) {
 }
 
 // judge looks at one entry.
-func (d *Drum) judge(r *room, e *stopped, now time.Time) {
+func (d *Beats) judge(r *room, e *stopped, now time.Time) {
 	if e.turn == r.turn && now.Before(e.until) {
 		return // it waits, and nothing that it was judged by is another one
 	}
@@ -302,7 +302,7 @@ func (r *room) latest(who address.Instance) (last *presence.Session) {
 	return last
 }
 
-func (d *Drum) saidAt(ctx context.Context, i address.Instance) (time.Time, error) {
+func (d *Beats) saidAt(ctx context.Context, i address.Instance) (time.Time, error) {
 	if d.o.Said == nil {
 		return time.Time{}, nil
 	}
@@ -310,13 +310,13 @@ func (d *Drum) saidAt(ctx context.Context, i address.Instance) (time.Time, error
 }
 
 // tell tells of something.
-func (d *Drum) tell(e Event) {
+func (d *Beats) tell(e Event) {
 	e.At = d.o.Now()
 	d.o.Tell(e)
 }
 
 // once tells of an agent that stands still, unless that was said last.
-func (d *Drum) once(who address.Instance, e Event) {
+func (d *Beats) once(who address.Instance, e Event) {
 	e.Instance = who
 	if is := e.Kind + " " + e.Text; d.said[who] != is {
 		d.said[who] = is

@@ -1,7 +1,7 @@
 // Package watchdog asks agents that have stopped in the middle of their work to go on, a few times and with growing pauses, and then puts them
 // before a person.
 //
-// An agent, or a hook of its program, records that it has stopped; that is an entry in a [Book]. A [Drum] looks at the entries from time to time,
+// An agent, or a hook of its program, records that it has stopped; that is an entry in a [Book]. A [Beats] looks at the entries from time to time,
 // and does what [Judge] says. [Scan] is the plain view of them that existing programs have.
 //
 // # What it promises

@@ -17,7 +17,7 @@ const forgotten = 30 * time.Minute
 
 // ended are the sessions without an entry whose program is proven to have ended. That a session is no more kept proves nothing: only those are
 // asked about at all, because the owner of one that is kept lives.
-func (d *Drum) ended(ctx context.Context, r *room, now time.Time) (all []*member) {
+func (d *Beats) ended(ctx context.Context, r *room, now time.Time) (all []*member) {
 	if d.o.Ended == nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (d *Drum) ended(ctx context.Context, r *room, now time.Time) (all []*member
 }
 
 // found records an agent whose program has ended, unless it has reported something since, or a person has settled that.
-func (d *Drum) found(ctx context.Context, r *room, m *member, now time.Time) {
+func (d *Beats) found(ctx context.Context, r *room, m *member, now time.Time) {
 	at, err := d.saidAt(ctx, m.Instance)
 	if err == nil && !at.After(m.beat) {
 		at, err = d.clearedAt(ctx, m.who)
@@ -87,7 +87,7 @@ var clearings = &store.Projection{
 func clearedKey(who address.Instance) string { return "c" + string(who.Canonical()) }
 
 // clearedAt is when the stop of an agent was last cleared, by the log; zero: never.
-func (d *Drum) clearedAt(ctx context.Context, who address.Instance) (last time.Time, err error) {
+func (d *Beats) clearedAt(ctx context.Context, who address.Instance) (last time.Time, err error) {
 	for line, err := range store.FindIn(ctx, d.o.Book.Store, logKey, clearings, clearedKey(who)) {
 		if unfit(err) {
 			continue

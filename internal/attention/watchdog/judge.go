@@ -182,8 +182,8 @@ func later(a, b time.Time) time.Time {
 
 func clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 
-// A Seat says who conducts where an agent works. Workspaces are ids in canonical form, "" where they are not known.
-type Seat struct {
+// A Conducting says who conducts where an agent works. Workspaces are ids in canonical form, "" where they are not known.
+type Conducting struct {
 	Self                  address.Instance // who drums; "": nobody in particular, and nothing is left to anybody
 	SelfWorkspace, Target string
 	Claimed               address.Instance // the live conductor of the target's workspace by claim; "": none
@@ -191,7 +191,7 @@ type Seat struct {
 
 // Govern tells whether an agent is left to the conductor of its workspace, and what is to be said about that, "" for nothing. A conductor has the
 // first word: until the agent was asked once by anybody, and no longer than the grace, because a conductor need not drum at all.
-func Govern(seat Seat, e *Entry, s *Settings, now time.Time) (deferred bool, says string) {
+func Govern(seat Conducting, e *Entry, s *Settings, now time.Time) (deferred bool, says string) {
 	if seat.Self == "" {
 		return false, ""
 	}

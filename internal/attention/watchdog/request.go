@@ -94,9 +94,9 @@ type Skip struct {
 	Target     address.Instance
 }
 
-// A Post is where requests come in.
-type Post struct {
-	Office   *mail.Office
+// A Intake is where requests come in.
+type Intake struct {
+	Office   *mail.Service
 	Registry *registry.Registry
 }
 
@@ -106,7 +106,7 @@ const mostRequests = 64
 
 // Requests follows the requests in the mailbox of an agent: those that are verified, by somebody who may ask, about an agent that has stopped. It
 // returns who was asked to go on, and what was not followed.
-func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (relanced []address.Instance, skipped []Skip, err error) {
+func (d *Beats) Requests(ctx context.Context, p Intake, owner address.Instance) (relanced []address.Instance, skipped []Skip, err error) {
 	if d.dry() {
 		return nil, nil, errors.New("there is no way to ask an agent to go on without a relauncher")
 	}
@@ -153,7 +153,7 @@ func (d *Drum) Requests(ctx context.Context, p Post, owner address.Instance) (re
 
 // request follows one request: by somebody who may ask, and by all the rules by which a beat asks. before is what came of an earlier one that was
 // left where it is: that was about the agent, and the next one would come to the same at the same price, which can be a decider's.
-func (d *Drum) request(ctx context.Context, p Post, owner address.Instance, of *mailbox.Message, before string) (result string, target address.Instance, err error) {
+func (d *Beats) request(ctx context.Context, p Intake, owner address.Instance, of *mailbox.Message, before string) (result string, target address.Instance, err error) {
 	id, m := of.ID, of.Envelope
 	q, _, whole := ParseRequest(m.Actor.Instance, m.Body)
 	if !whole {
@@ -196,7 +196,7 @@ func (d *Drum) request(ctx context.Context, p Post, owner address.Instance, of *
 }
 
 // follow does what a beat would do now about the agent of an entry: who asks for it by mail makes nobody due before his time.
-func (d *Drum) follow(ctx context.Context, e *Entry, id string, now time.Time) (result string, target address.Instance, err error) {
+func (d *Beats) follow(ctx context.Context, e *Entry, id string, now time.Time) (result string, target address.Instance, err error) {
 	r, err := d.around(ctx, now)
 	if err != nil {
 		return "", e.Instance, err
@@ -238,7 +238,7 @@ func (d *Drum) follow(ctx context.Context, e *Entry, id string, now time.Time) (
 }
 
 // may tells whether somebody may ask that an agent goes on: itself, its conductor or principal, or who shares a scope with it.
-func (p Post) may(ctx context.Context, who, target address.Instance) (bool, error) {
+func (p Intake) may(ctx context.Context, who, target address.Instance) (bool, error) {
 	if who.Canonical() == target.Canonical() {
 		return true, nil
 	}

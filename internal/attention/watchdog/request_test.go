@@ -23,7 +23,7 @@ const asker = address.Instance("codex:web:aaaaaaaaaaa1")
 // A postRig is a rig with mail, and two agents who are registered with keys.
 type postRig struct {
 	*rig
-	post Post
+	post Intake
 	keys map[address.Instance]*signature.Private
 	late time.Duration // how long after that somebody looks
 }
@@ -44,7 +44,7 @@ func newPostRig(t *testing.T, scope string) *postRig {
 		}
 	}
 	p := presence.New(s)
-	r.post = Post{Registry: reg, Office: &mail.Office{
+	r.post = Intake{Registry: reg, Office: &mail.Service{
 		Mail: mailbox.New(s), Book: &members.Book{Registry: reg, Presence: p}, Registry: reg, Ring: keyring.Open(t.TempDir()),
 		Pins: trust.OpenPins(t.TempDir() + "/pins"), Halted: func(string) error { return r.halted }, Now: time.Now,
 	}}

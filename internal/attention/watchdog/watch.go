@@ -25,17 +25,17 @@ func (s *Settings) keepFor() time.Duration { return 2*s.Interval + 30*time.Secon
 
 // Run makes beats until ctx is done. One program does so on a bus: a *store.HeldError names the one that does. When the lease is lost, because this
 // program was stopped for so long that another one took over, nothing more is done, and the error is store.ErrLost.
-func (d *Drum) Run(ctx context.Context, leases store.Leases, holder string) error {
+func (d *Beats) Run(ctx context.Context, leases store.Leases, holder string) error {
 	return d.Hold(ctx, leases, holder, d.Look)
 }
 
 // Once is Run for one beat.
-func (d *Drum) Once(ctx context.Context, leases store.Leases, holder string) error {
+func (d *Beats) Once(ctx context.Context, leases store.Leases, holder string) error {
 	return d.Hold(ctx, leases, holder, d.Beat)
 }
 
 // Hold does something as the one program that asks agents of the bus to go on.
-func (d *Drum) Hold(ctx context.Context, leases store.Leases, holder string, do func(context.Context) error) error {
+func (d *Beats) Hold(ctx context.Context, leases store.Leases, holder string, do func(context.Context) error) error {
 	keep := d.s.keepFor()
 	l, err := leases.Acquire(ctx, LeaseName, holder, keep)
 	if err != nil {
@@ -57,9 +57,9 @@ func (d *Drum) Hold(ctx context.Context, leases store.Leases, holder string, do 
 }
 
 // Look makes beats until ctx is done, without a lease: it is for a drum without a relauncher, which is in nobody's way.
-func (d *Drum) Look(ctx context.Context) error { return d.beats(ctx) }
+func (d *Beats) Look(ctx context.Context) error { return d.beats(ctx) }
 
-func (d *Drum) beats(ctx context.Context) error {
+func (d *Beats) beats(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

@@ -19,7 +19,7 @@ type Process struct {
 // Facts are what the caller knows of the command that is run. The functions are asked only when the answer counts.
 type Facts struct {
 	Env       func(name string) string // "" for what is not set
-	Place     func() Place
+	Place     func() Workplace
 	Login     func() string    // of the user, as the system knows it
 	Terminal  func() bool      // there is a controlling terminal
 	Ancestors func() []Process // the parent first, then its parent, and so on
@@ -221,7 +221,7 @@ func (f *Facts) env(name string) string {
 	return f.Env(name)
 }
 
-func (f *Facts) place() (p Place) {
+func (f *Facts) place() (p Workplace) {
 	if f.Place != nil {
 		p = f.Place()
 	}

@@ -31,7 +31,7 @@ type Request struct {
 	Minted   Minted           // what a new agent gets, if it was made before; see [Keeper.Mint]
 	Scopes   []string         // of a new registration; empty is DefaultScope
 	Role     string           // of a new registration, beside AGENTS; "" is no other. One that is there must have it: *RoleError
-	Place    Place
+	Place    Workplace
 	// Workspace is the id that a bridge supplies; "" finds it from Place.
 	Workspace string
 	// Process is the agent program, not the command that connects it. What it starts later speaks as this instance. A

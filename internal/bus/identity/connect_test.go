@@ -22,7 +22,7 @@ func TestConnectMints(t *testing.T) {
 	onBoth(t, func(t *testing.T, k *Keeper) {
 		r := connect(t, k, Request{
 			Host: "claude", Session: "c1", Source: SourceEnv, Name: "Billing API", Scopes: []string{"scope:pay"},
-			Place: Place{Path: "/srv/Ledger", Machine: "m1"},
+			Place: Workplace{Path: "/srv/Ledger", Machine: "m1"},
 		}, noon)
 		if r.Action != Mint || !r.Instance.Perennial() || r.Instance.Channel() != "claude:billing-api" || r.Legacy != "claude:Ledger" {
 			t.Errorf("a new agent: got %+v", r)
@@ -76,7 +76,7 @@ func TestConnectOrder(t *testing.T) {
 			{"its conversation", claude("c4"), Reclaim, "a session of its own"},
 			{"new conversation without a name", claude("c5"), Reclaim, "first"},
 			{"the same in the original grammar", Request{Host: "claude", Session: "c7", Reclaims: true, Place: srvAPI}, Reclaim, "first"},
-			{"other folder", Request{Host: "claude", Session: "c6", Place: Place{Path: "/srv/web", Machine: "m1"}}, Mint, ""},
+			{"other folder", Request{Host: "claude", Session: "c6", Place: Workplace{Path: "/srv/web", Machine: "m1"}}, Mint, ""},
 			{"host in other case", Request{Host: "Claude", Session: "c1", Place: srvAPI}, Reclaim, "first"},
 			{"two shells: alpha", Request{Host: "codex", Name: "alpha", Place: srvAPI}, Mint, ""},
 			{"two shells: beta", Request{Host: "codex", Name: "beta", Place: srvAPI}, Mint, ""},
@@ -106,7 +106,7 @@ func TestConnectOrder(t *testing.T) {
 func TestConnectSameProcess(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {
-		ask := func(session, name string, pid int, place Place) Request {
+		ask := func(session, name string, pid int, place Workplace) Request {
 			return Request{Host: "claude", Session: session, Name: name, Place: place, Process: proc.ID{PID: pid, Start: 7, Boot: "b"}}
 		}
 		scout := connect(t, k, ask("c1", "scout", 100, srvAPI), noon)
@@ -126,7 +126,7 @@ func TestConnectSameProcess(t *testing.T) {
 		if r := connect(t, k, ask("e1", "", 300, srvAPI), noon.Add(30*time.Second)); r.Action != Mint || r.Instance.Channel() != "claude:api" {
 			t.Errorf("a conversation without a name beside two with one: %s %s, want a new claude:api", r.Action, r.Instance)
 		}
-		if r := connect(t, k, ask("c4", "", 100, Place{Path: "/srv/web", Machine: "m1"}), noon.Add(time.Minute)); r.Instance == scout.Instance {
+		if r := connect(t, k, ask("c4", "", 100, Workplace{Path: "/srv/web", Machine: "m1"}), noon.Add(time.Minute)); r.Instance == scout.Instance {
 			t.Error("a program that serves several folders is one agent in all")
 		}
 	})
@@ -316,7 +316,7 @@ func TestConnectLongNames(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {
 		long := strings.Repeat("a", 99) + "-" + strings.Repeat("b", 155)
-		r := connect(t, k, Request{Host: "claude", Session: "c1", Place: Place{Path: "/srv/" + long, Machine: "m1"}}, noon)
+		r := connect(t, k, Request{Host: "claude", Session: "c1", Place: Workplace{Path: "/srv/" + long, Machine: "m1"}}, noon)
 		if err := address.Check(string(r.Instance) + "~scout"); err != nil || r.Workspace.Label != long {
 			t.Errorf("a folder name of 255 bytes: %v, label %q", err, r.Workspace.Label)
 		}

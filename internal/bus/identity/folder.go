@@ -31,7 +31,7 @@ func conversationOf(s *presence.Session) string {
 
 // workspaces are all ids that the folder of a place ever had, the current one first: another program may derive its id in another way,
 // and what is bound under the old one is still the folder's.
-func (k *Keeper) workspaces(ctx context.Context, current string, p Place, now time.Time) ([]string, error) {
+func (k *Keeper) workspaces(ctx context.Context, current string, p Workplace, now time.Time) ([]string, error) {
 	ids := []string{current}
 	add := func(id string) {
 		if id != "" && !slices.Contains(ids, id) {
@@ -54,7 +54,7 @@ func (k *Keeper) workspaces(ctx context.Context, current string, p Place, now ti
 
 // Current returns the conversation that was bound last to an agent in a place, "" where none is known. Of several connections of the
 // agent that one is woken: the others were left.
-func (k *Keeper) Current(ctx context.Context, i address.Instance, workspace string, p Place, now time.Time) (string, error) {
+func (k *Keeper) Current(ctx context.Context, i address.Instance, workspace string, p Workplace, now time.Time) (string, error) {
 	f, err := k.folder(ctx, i.Host(), workspace, p, now)
 	if err != nil {
 		return "", err
@@ -94,7 +94,7 @@ type folder struct {
 }
 
 // folder reads what is bound at a host in a place.
-func (k *Keeper) folder(ctx context.Context, host, workspace string, p Place, now time.Time) (*folder, error) {
+func (k *Keeper) folder(ctx context.Context, host, workspace string, p Workplace, now time.Time) (*folder, error) {
 	f := &folder{k: k, now: now, last: map[address.Instance]Binding{}, foreign: map[address.Instance]bool{}, by: map[proc.ID]Binding{}}
 	var err error
 	if f.ids, err = k.workspaces(ctx, workspace, p, now); err != nil {
@@ -156,7 +156,7 @@ func later(a, b Binding) bool {
 }
 
 // has tells whether a binding is one of this folder.
-func (f *folder) has(b Binding, p Place) bool {
+func (f *folder) has(b Binding, p Workplace) bool {
 	return slices.ContainsFunc(f.ids, func(id string) bool { return address.Canonical(id) == address.Canonical(b.Workspace) }) ||
 		p.Folder != "" && b.Folder == p.key()
 }

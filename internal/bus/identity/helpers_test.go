@@ -49,7 +49,7 @@ func onBoth(t *testing.T, test func(t *testing.T, k *Keeper)) {
 	t.Run("files", func(t *testing.T) { t.Parallel(); test(t, fileKeeper(t)) })
 }
 
-var srvAPI = Place{Path: "/srv/api", Machine: "m1"}
+var srvAPI = Workplace{Path: "/srv/api", Machine: "m1"}
 
 func claude(session string) Request {
 	return Request{Host: "claude", Session: session, Source: SourceEnv, Place: srvAPI}
@@ -93,7 +93,7 @@ func process(pid int, exe string, args ...string) Process {
 	return Process{ID: proc.ID{PID: pid, Start: uint64(pid) * 10, Boot: "boot-1"}, Exe: exe, Comm: filepath.Base(exe), Args: args}
 }
 
-func in(p Place) func() Place { return func() Place { return p } }
+func in(p Workplace) func() Workplace { return func() Workplace { return p } }
 
 func called(login string) func() string { return func() string { return login } }
 

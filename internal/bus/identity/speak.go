@@ -236,7 +236,7 @@ func (k *Keeper) ours(all []Binding) (Binding, bool) {
 }
 
 // inWorkspace returns the last bindings of a workspace, under any id that its folder ever had, the newest first.
-func (k *Keeper) inWorkspace(ctx context.Context, host, workspace string, p Place, now time.Time) ([]Binding, error) {
+func (k *Keeper) inWorkspace(ctx context.Context, host, workspace string, p Workplace, now time.Time) ([]Binding, error) {
 	ids, err := k.workspaces(ctx, workspace, p, now)
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func TestSpeak(t *testing.T) {
 			},
 			{name: "session of a process above", f: facts().below(shell, served), want: gemini, role: RoleAgent, session: "sess:live"},
 			{name: "person", f: facts(), want: ana.Instance, role: RolePerson, how: "this user"},
-			{name: "person, other folder", f: &Facts{Login: called("ana"), Terminal: func() bool { return true }, Place: in(Place{Path: "/"})}, want: ana.Instance, role: RolePerson},
+			{name: "person, other folder", f: &Facts{Login: called("ana"), Terminal: func() bool { return true }, Place: in(Workplace{Path: "/"})}, want: ana.Instance, role: RolePerson},
 			{name: "person without terminal", f: facts().alone(), want: ana.Instance, role: RoleAgent, via: Unattended},
 			{name: "person named", f: facts(), a: Ask{As: string(ana.Instance)}, want: ana.Instance, role: RolePerson},
 			{name: "person named without terminal", f: facts().alone(), a: Ask{As: string(ana.Instance)}, want: ana.Instance, role: RoleAgent, via: Unattended},
@@ -113,7 +113,7 @@ func TestSpeak(t *testing.T) {
 		}{
 			{"codex above, nobody bound to it", facts().below(shell, codexAbove), "codex", "--as codex:"},
 			{"codex above, without terminal", facts().below(codexAbove).alone(), "codex", "--as codex:"},
-			{"codex above, in a folder where none was", (&Facts{Place: in(Place{Path: "/new", Machine: "m1"}), Login: called("ana")}).below(codexAbove), "codex", "tutti connect --host codex"},
+			{"codex above, in a folder where none was", (&Facts{Place: in(Workplace{Path: "/new", Machine: "m1"}), Login: called("ana")}).below(codexAbove), "codex", "tutti connect --host codex"},
 			{"codex with the pid of one that was bound", facts().below(reused), "codex", "--as codex:"},
 			{"codex only in the environment", facts("CODEX_THREAD_ID", "t"), "codex", "--as codex:"},
 			{"claude without its conversation", facts("CLAUDECODE", "1"), "claude", "--as " + string(c1)},
@@ -341,7 +341,7 @@ func TestWorkspaceOf(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {
 		derived := string(DeriveWorkspace("m1", "/srv/api"))
-		check := func(what, want string, p Place) {
+		check := func(what, want string, p Workplace) {
 			t.Helper()
 			w, err := k.WorkspaceOf(t.Context(), "claude", p, noon)
 			if err != nil || w.ID != want || w.Path != p.Path || w.Host != "claude" {
@@ -358,8 +358,8 @@ func TestWorkspaceOf(t *testing.T) {
 			}
 		}
 		check("the newest registration", "ws:new", srvAPI)
-		check("a folder below", string(DeriveWorkspace("m1", "/srv/api/sub")), Place{Path: "/srv/api/sub", Machine: "m1"})
-		check("a path of another machine, perhaps", derived, Place{Path: "/srv/api", Machine: "m1", Shared: true})
+		check("a folder below", string(DeriveWorkspace("m1", "/srv/api/sub")), Workplace{Path: "/srv/api/sub", Machine: "m1"})
+		check("a path of another machine, perhaps", derived, Workplace{Path: "/srv/api", Machine: "m1", Shared: true})
 		if _, err := k.Presence.Open(t.Context(), presence.Start{
 			Instance:  "codex:api:aaaaaaaaaaaa",
 			Workspace: &presence.Workspace{ID: "ws:live", Path: "/srv/api", Host: "codex", Label: "api"},

@@ -15,8 +15,8 @@ import (
 	"tutti/internal/core/address"
 )
 
-// A Place is where an agent works.
-type Place struct {
+// A Workplace is where an agent works.
+type Workplace struct {
 	Path    string // real path
 	Machine string // id of the machine, see DeriveWorkspace
 	// Shared: the bus is used from several machines, so that a path found in it may be that of another one.
@@ -27,12 +27,12 @@ type Place struct {
 }
 
 // key is how a binding names the folder, so that it is found whatever id a program gives the workspace.
-func (p Place) key() string { return p.Machine + ":" + p.Path + ":" + p.Folder }
+func (p Workplace) key() string { return p.Machine + ":" + p.Path + ":" + p.Folder }
 
 // WorkspaceOf returns the workspace of a place for an agent of that host. The id is that of the newest registration or
 // fresh session in the same folder, so that programs which derive it in another way stay in one group with us; it is
 // derived only when nobody has been there.
-func (k *Keeper) WorkspaceOf(ctx context.Context, host string, p Place, now time.Time) (*registry.Workspace, error) {
+func (k *Keeper) WorkspaceOf(ctx context.Context, host string, p Workplace, now time.Time) (*registry.Workspace, error) {
 	w := &registry.Workspace{Path: p.Path, Host: host, Label: leafOf(p.Path)}
 	var newest time.Time
 	adopt := func(id, path, at string) {

@@ -40,8 +40,8 @@ const (
 	Sessions Kind = "sessions"
 )
 
-// A Place is a bus or a session registry that this user has used.
-type Place struct {
+// A Entry is a bus or a session registry that this user has used.
+type Entry struct {
 	Kind Kind `json:"kind"`
 	// Path is absolute. Its folder has no links in it.
 	Path string `json:"path"`
@@ -66,7 +66,7 @@ func name(kind Kind, path string) string {
 }
 
 // dir is the folder whose identity is compared.
-func (p *Place) dir() string {
+func (p *Entry) dir() string {
 	if p.Kind == Sessions {
 		return filepath.Dir(p.Path)
 	}
@@ -79,7 +79,7 @@ func Note(state string, kind Kind, path string) error {
 	if syscall.Lstat(filepath.Join(state, folder, name(kind, path)), &st) == nil {
 		return nil
 	}
-	p := Place{Kind: kind, Path: path, At: time.Now().UTC().Truncate(time.Second)}
+	p := Entry{Kind: kind, Path: path, At: time.Now().UTC().Truncate(time.Second)}
 	if real, err := filepath.EvalSymlinks(p.dir()); err != nil || real != p.dir() || !filepath.IsAbs(path) {
 		return fmt.Errorf("note %.200q: it is not an absolute path without links", path)
 	}
@@ -117,7 +117,7 @@ func fit(st *syscall.Stat_t) bool {
 }
 
 // All returns the places of one kind, sorted by path. An inventory that does not exist is empty.
-func All(state string, kind Kind) ([]Place, error) {
+func All(state string, kind Kind) ([]Entry, error) {
 	d, err := open(state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -130,7 +130,7 @@ func All(state string, kind Kind) ([]Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory: %w", err)
 	}
-	var all []Place
+	var all []Entry
 	for i, n := range names {
 		if i == maxPlaces {
 			break
@@ -139,7 +139,7 @@ func All(state string, kind Kind) ([]Place, error) {
 			continue
 		}
 		data, _, err := d.Read(n, maxPlace)
-		var p Place
+		var p Entry
 		if err != nil || json.Unmarshal(data, &p) != nil || p.Kind != kind || n != name(kind, p.Path) {
 			continue // not an entry that Note wrote
 		}
@@ -155,7 +155,7 @@ func All(state string, kind Kind) ([]Place, error) {
 }
 
 // there tells whether a place still is what was noted. sure: it certainly is not.
-func (p *Place) there() (there, sure bool) {
+func (p *Entry) there() (there, sure bool) {
 	real, err := filepath.EvalSymlinks(p.dir())
 	if err != nil {
 		return false, errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)

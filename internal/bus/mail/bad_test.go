@@ -31,9 +31,9 @@ func (s *turning) Get(ctx context.Context, k store.Key) (store.Doc, error) {
 func TestReceiveOfWhatTurnsBad(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
-	b.send(Letter{From: ana, To: bob.Instance, Text: "first"})
-	bad := b.send(Letter{From: ana, To: bob.Instance, Text: "second"})
-	b.send(Letter{From: ana, To: bob.Instance, Text: "third"})
+	b.send(Draft{From: ana, To: bob.Instance, Text: "first"})
+	bad := b.send(Draft{From: ana, To: bob.Instance, Text: "second"})
+	b.send(Draft{From: ana, To: bob.Instance, Text: "third"})
 
 	name := address.Segment(bad.ID)
 	path := filepath.Join(b.keeper.Root, "inbox", bob.Instance.Mailbox(), name+".json")

@@ -14,7 +14,7 @@ import (
 // SendAll sends many letters and syncs once. The receipts are in the order of the letters. Letters that could not be
 // written or addressed are refused each by itself. A halt that comes before the letters become visible refuses all, and is the
 // error. When the batch fails otherwise, some of it may lie there: each letter is then put by itself, so that each has a true word.
-func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, error) {
+func (o *Service) SendAll(ctx context.Context, letters []Draft) ([]Receipt, error) {
 	receipts, remember, halted := o.Deliver(ctx, letters)
 	remember()
 	return receipts, halted
@@ -22,7 +22,7 @@ func (o *Office) SendAll(ctx context.Context, letters []Letter) ([]Receipt, erro
 
 // Deliver is SendAll for who has to answer first: the letters are durable when it returns, and remember, which has to be called once, does
 // what only serves memory: the copies of the senders and the lines of the trails. Neither receipts nor letters may be changed before that.
-func (o *Office) Deliver(ctx context.Context, letters []Letter) (receipts []Receipt, remember func(), halted error) {
+func (o *Service) Deliver(ctx context.Context, letters []Draft) (receipts []Receipt, remember func(), halted error) {
 	s := sending{letters: letters, receipts: make([]Receipt, len(letters)), raws: make([][]byte, len(letters))}
 	err := o.Mail.Batch(settle(ctx), func(b *mailbox.Mailbox) error {
 		c := counter{o: o, mail: b, found: map[address.Instance]members.Found{}, keys: map[address.Instance]*signature.Private{}, stand: map[address.Instance]error{}}
@@ -55,13 +55,13 @@ func (o *Office) Deliver(ctx context.Context, letters []Letter) (receipts []Rece
 
 // A sending is a batch of letters and what became of each.
 type sending struct {
-	letters  []Letter
+	letters  []Draft
 	receipts []Receipt
 	raws     [][]byte
 }
 
 // putAgain stores a letter of a batch that failed. One that the batch did store is there, and keeps its word.
-func (o *Office) putAgain(ctx context.Context, r *Receipt, raw []byte) {
+func (o *Service) putAgain(ctx context.Context, r *Receipt, raw []byte) {
 	if r.Err = o.Halted("send to " + string(r.To)); r.Err == nil {
 		_, r.Err = o.Mail.Put(settle(ctx), r.To, raw)
 	} else if m, err := o.Mail.Get(settle(ctx), r.To, r.ID); err == nil && bytes.Equal(m.Envelope.Raw, raw) {
@@ -76,7 +76,7 @@ func (o *Office) putAgain(ctx context.Context, r *Receipt, raw []byte) {
 func kept(r *Receipt) bool { return r.Outcome == Delivered || r.Outcome == Deposited }
 
 // copiesAll is copies for a batch: the trails get their lines at once.
-func (o *Office) copiesAll(ctx context.Context, s *sending) {
+func (o *Service) copiesAll(ctx context.Context, s *sending) {
 	var trails []address.Instance // in the order of their first message
 	marks := map[address.Instance][]mailbox.Mark{}
 	for i := range s.receipts {

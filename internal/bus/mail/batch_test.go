@@ -12,9 +12,9 @@ import (
 func TestBatchKeepsItsOrder(t *testing.T) {
 	b := newBus(t)
 	ana, bob, eve := b.agent("claude", "ana"), b.agent("codex", "bob"), b.agent("codex", "eve")
-	letters := make([]Letter, 161)
+	letters := make([]Draft, 161)
 	for i := range letters {
-		letters[i] = Letter{From: ana, To: bob.Instance, Text: fmt.Sprint(i), ID: fmt.Sprintf("env:%04d:aa", i)}
+		letters[i] = Draft{From: ana, To: bob.Instance, Text: fmt.Sprint(i), ID: fmt.Sprintf("env:%04d:aa", i)}
 		switch {
 		case i%7 == 3:
 			letters[i].To = "codex:nobody"

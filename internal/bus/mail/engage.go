@@ -15,7 +15,7 @@ import (
 func engagedID(i address.Instance) string { return "engaged " + string(i.Canonical()) }
 
 // Engaged tells whether the user of an agent has let it go on since the last halt was met. Without any halt he never had to.
-func (o *Office) Engaged(ctx context.Context, i address.Instance) (bool, error) {
+func (o *Service) Engaged(ctx context.Context, i address.Instance) (bool, error) {
 	last, err := o.lastHalt()
 	if err != nil || last.IsZero() {
 		return err == nil, err
@@ -27,7 +27,7 @@ func (o *Office) Engaged(ctx context.Context, i address.Instance) (bool, error) 
 
 // Engage records that the user of an agent has let it go on: with "tutti resume", or because the agent looks at its mail,
 // which it does at its user's word. While the switch is on it does nothing.
-func (o *Office) Engage(ctx context.Context, r Reader) error {
+func (o *Service) Engage(ctx context.Context, r Reader) error {
 	if last, err := o.lastHalt(); err != nil || last.IsZero() {
 		return err
 	}
@@ -43,7 +43,7 @@ func (o *Office) Engage(ctx context.Context, r Reader) error {
 }
 
 // lastHalt is when the last halt was met; zero: there was none.
-func (o *Office) lastHalt() (time.Time, error) {
+func (o *Service) lastHalt() (time.Time, error) {
 	memory := o.Memory
 	if memory == nil {
 		memory = halt.Memory

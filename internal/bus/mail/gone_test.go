@@ -18,7 +18,7 @@ import (
 // offboard takes an agent out of service as the program does.
 func (b *bus) offboard(who address.Instance) *registry.Tombstone {
 	b.t.Helper()
-	d := nhi.Desk{Registry: b.Registry, Presence: b.presence, Log: b.log}
+	d := nhi.Service{Registry: b.Registry, Presence: b.presence, Log: b.log}
 	t, err := d.Offboard(b.t.Context(), nhi.Leave{Instance: who, Reason: "left"}, b.clock)
 	if err != nil {
 		b.t.Fatal(err)
@@ -41,8 +41,8 @@ func TestOffboardedIsShut(t *testing.T) {
 		t.Run(by, func(t *testing.T) {
 			b := newBus(t)
 			ana, eve := b.agent("claude", "ana"), b.agent("codex", "eve")
-			early := b.send(Letter{From: eve, To: ana.Instance, Text: "before"})
-			waiting := b.send(Letter{From: ana, To: eve.Instance, Text: "for eve"})
+			early := b.send(Draft{From: eve, To: ana.Instance, Text: "before"})
+			waiting := b.send(Draft{From: ana, To: eve.Instance, Text: "for eve"})
 			if by == "ours" {
 				b.offboard(eve.Instance)
 			} else {
@@ -54,20 +54,20 @@ func TestOffboardedIsShut(t *testing.T) {
 			ctx := t.Context()
 			reader := Reader{Instance: eve.Instance}
 			sub := &identity.Speaker{Instance: eve.Instance + "~scout", Role: eve.Role, Scope: eve.Scope}
-			_, err := b.Send(ctx, Letter{From: eve, To: ana.Instance, Text: "still here"})
+			_, err := b.Send(ctx, Draft{From: eve, To: ana.Instance, Text: "still here"})
 			isGone(t, "send", err)
-			_, err = b.Send(ctx, Letter{From: sub, To: ana.Instance, Text: "still here", Unsigned: true})
+			_, err = b.Send(ctx, Draft{From: sub, To: ana.Instance, Text: "still here", Unsigned: true})
 			isGone(t, "send as a subagent", err)
-			receipts, _ := b.SendAll(ctx, []Letter{{From: eve, To: ana.Instance, Text: "1"}, {From: ana, To: eve.Instance, Text: "2"}})
+			receipts, _ := b.SendAll(ctx, []Draft{{From: eve, To: ana.Instance, Text: "1"}, {From: ana, To: eve.Instance, Text: "2"}})
 			for _, r := range receipts {
 				isGone(t, "a batch", r.Err)
 			}
 			raw := []byte(`{"actor":{"instance":"` + string(eve.Instance) + `","role":"AGENTS","scope":"s"},"body":{"kind":"message"}}`)
-			_, err = b.Send(ctx, Letter{From: ana, To: ana.Instance, Raw: raw})
+			_, err = b.Send(ctx, Draft{From: ana, To: ana.Instance, Raw: raw})
 			isGone(t, "an envelope in its name", err)
 			for _, to := range []address.Instance{eve.Instance, eve.Instance + "~scout"} {
 				for _, exact := range []bool{false, true} {
-					_, err = b.Send(ctx, Letter{From: ana, To: to, Text: "hello", Exact: exact, Deposit: true})
+					_, err = b.Send(ctx, Draft{From: ana, To: to, Text: "hello", Exact: exact, Deposit: true})
 					isGone(t, "send to "+string(to), err)
 				}
 			}
@@ -77,7 +77,7 @@ func TestOffboardedIsShut(t *testing.T) {
 			isGone(t, "acknowledge", err)
 			_, err = b.Answer(ctx, reader, waiting.ID, nil)
 			isGone(t, "wait for an answer", err)
-			_, err = b.Reply(ctx, reader, waiting.ID, Letter{From: eve, Text: "re"})
+			_, err = b.Reply(ctx, reader, waiting.ID, Draft{From: eve, Text: "re"})
 			isGone(t, "reply", err)
 
 			key, err := b.Ring.Load(eve.Instance)
@@ -142,7 +142,7 @@ func TestOffboardedChannel(t *testing.T) {
 		t.Errorf("tombstone %+v, want one session and one key", stone)
 	}
 	b.live(eve.Instance, "sess:2") // by a program that asks nobody
-	_, err := b.Send(t.Context(), Letter{From: ana, To: "codex:eve", Text: "hello"})
+	_, err := b.Send(t.Context(), Draft{From: ana, To: "codex:eve", Text: "hello"})
 	var refused *RefusedError
 	if !errors.As(err, &refused) || refused.Why != "phantom" {
 		t.Errorf("send to its channel: %v, want one that nobody knows", err)
@@ -159,7 +159,7 @@ func TestSubagentMail(t *testing.T) {
 		t.Fatal(err)
 	}
 	scout := address.Instance(made.ID)
-	b.send(Letter{From: ana, To: scout, Text: "look there"})
+	b.send(Draft{From: ana, To: scout, Text: "look there"})
 	if got := b.receive(Reader{Instance: bob.Instance}, 0); len(got.Items) != 0 {
 		t.Errorf("the parent gets %s", texts(got))
 	}
@@ -169,12 +169,12 @@ func TestSubagentMail(t *testing.T) {
 	if _, err := subs.Revoke(t.Context(), scout, "done", b.clock); err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.Send(t.Context(), Letter{From: ana, To: scout, Text: "more"})
+	_, err = b.Send(t.Context(), Draft{From: ana, To: scout, Text: "more"})
 	isGone(t, "send to a revoked subagent", err)
-	_, err = b.Send(t.Context(), Letter{From: ana, To: scout + "~deeper", Text: "more"})
+	_, err = b.Send(t.Context(), Draft{From: ana, To: scout + "~deeper", Text: "more"})
 	isGone(t, "send below a revoked subagent", err)
 	_, err = b.Receive(t.Context(), Reader{Instance: scout}, 0)
 	isGone(t, "receive as a revoked subagent", err)
-	b.send(Letter{From: ana, To: bob.Instance, Text: "you stay"})
-	b.send(Letter{From: ana, To: bob.Instance + "~scout", Text: "another one: names keep their case"})
+	b.send(Draft{From: ana, To: bob.Instance, Text: "you stay"})
+	b.send(Draft{From: ana, To: bob.Instance + "~scout", Text: "another one: names keep their case"})
 }

@@ -10,7 +10,7 @@ import (
 
 // Withholds says why the user's policy, or that its sender is gone, does not let a message through that was found by other ways than Receive, "" when it
 // does. What lies in an outbox is the agent's own.
-func (o *Office) Withholds(item *Item) string {
+func (o *Service) Withholds(item *Item) string {
 	if item.Key.Kind == store.Outbox {
 		return ""
 	}

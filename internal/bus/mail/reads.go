@@ -28,7 +28,7 @@ type Outlook struct {
 
 // Outlook tells when the reader of a stored message will look at it. It promises no more than the bus and the agent CLI allow:
 // where it is in doubt, it says that nothing wakes the reader.
-func (o *Office) Outlook(ctx context.Context, to address.Instance) Outlook {
+func (o *Service) Outlook(ctx context.Context, to address.Instance) Outlook {
 	now := o.Now()
 	there, err := o.Book.Presence.Of(ctx, to, now)
 	if err != nil {

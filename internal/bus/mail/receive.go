@@ -39,19 +39,19 @@ type Taken struct {
 
 // Receive offers the reader what was not shown yet, oldest first, at most limit (0: all). What it returns is claimed: no
 // other session of the instance is offered it. The caller prints it and then calls Shown.
-func (o *Office) Receive(ctx context.Context, r Reader, limit int) (*Taken, error) {
+func (o *Service) Receive(ctx context.Context, r Reader, limit int) (*Taken, error) {
 	return o.ReceiveWhile(ctx, r, limit, func(*Item) bool { return true })
 }
 
 // ReceiveWhile is Receive for who can show only so much at a time: room is asked for each message, oldest first, and after
 // the first one that it turns down all others are left unclaimed, too.
-func (o *Office) ReceiveWhile(ctx context.Context, r Reader, limit int, room func(*Item) bool) (*Taken, error) {
+func (o *Service) ReceiveWhile(ctx context.Context, r Reader, limit int, room func(*Item) bool) (*Taken, error) {
 	return o.ReceiveSome(ctx, r, limit, func(*mailbox.Message) bool { return true }, room)
 }
 
 // ReceiveSome is ReceiveWhile for who wants only some messages: wants is asked about each, in brief and with its state, oldest
 // first, before it is read and also after one that there was no room for. What is not wanted is left as if it was not there.
-func (o *Office) ReceiveSome(ctx context.Context, r Reader, limit int, wants func(*mailbox.Message) bool, room func(*Item) bool) (*Taken, error) {
+func (o *Service) ReceiveSome(ctx context.Context, r Reader, limit int, wants func(*mailbox.Message) bool, room func(*Item) bool) (*Taken, error) {
 	if err := o.Halted("receive as " + string(r.Instance)); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (o *Office) ReceiveSome(ctx context.Context, r Reader, limit int, wants fun
 }
 
 // look reads a message and judges it. One that the policy does not let through goes to quarantine, which is held.
-func (o *Office) look(ctx context.Context, j *judge, r Reader, m *mailbox.Message) (item Item, held bool, err error) {
+func (o *Service) look(ctx context.Context, j *judge, r Reader, m *mailbox.Message) (item Item, held bool, err error) {
 	if err := o.Mail.Load(ctx, m); err != nil {
 		return item, false, err
 	}
@@ -128,7 +128,7 @@ func older(a, b *mailbox.Message) int {
 
 // Shown records that the reader has what Receive or Answer gave out, and pins the key of each sender who was met for the first
 // time. It is not done before: a key that nobody was told of must not be an old acquaintance the next time.
-func (o *Office) Shown(ctx context.Context, r Reader, t *Taken) error {
+func (o *Service) Shown(ctx context.Context, r Reader, t *Taken) error {
 	prints := make([]Print, len(t.Items))
 	for n := range t.Items {
 		prints[n] = t.Items[n].Print()
@@ -153,7 +153,7 @@ func (i *Item) Print() Print {
 }
 
 // Proven is Shown for who comes to know of it later, in another process.
-func (o *Office) Proven(ctx context.Context, r Reader, prints []Print) error {
+func (o *Service) Proven(ctx context.Context, r Reader, prints []Print) error {
 	var errs []error
 	for _, p := range prints {
 		if p.First != (signature.Public{}) {
@@ -166,7 +166,7 @@ func (o *Office) Proven(ctx context.Context, r Reader, prints []Print) error {
 }
 
 // Pushed records that a reader was told of messages, and in which way (see mailbox.ResultStop).
-func (o *Office) Pushed(ctx context.Context, r Reader, ids []string, way string) error {
+func (o *Service) Pushed(ctx context.Context, r Reader, ids []string, way string) error {
 	marks := make([]mailbox.Mark, len(ids))
 	for n, id := range ids {
 		marks[n] = mailbox.Mark{ID: id, Step: mailbox.Pushed, By: string(r.Instance), Session: r.Session, At: o.Now(), Result: way}
@@ -175,7 +175,7 @@ func (o *Office) Pushed(ctx context.Context, r Reader, ids []string, way string)
 }
 
 // GiveBack records that a reader is over, and that nothing proves that it had what it was offered: others need not wait for it.
-func (o *Office) GiveBack(ctx context.Context, r Reader, ids []string) error {
+func (o *Service) GiveBack(ctx context.Context, r Reader, ids []string) error {
 	marks := make([]mailbox.Mark, len(ids))
 	for n, id := range ids {
 		marks[n] = mailbox.Mark{ID: id, Step: mailbox.Failed, By: string(r.Instance), Session: r.Session, At: o.Now(), Result: mailbox.ResultBack}
@@ -189,14 +189,14 @@ func isUnfit(err error) bool {
 }
 
 // Judge says what the signatures of a message are worth to this user.
-func (o *Office) Judge(ctx context.Context, e *envelope.Envelope) (trust.Verdict, error) {
+func (o *Service) Judge(ctx context.Context, e *envelope.Envelope) (trust.Verdict, error) {
 	j := judge{o: o}
 	return j.verdict(ctx, e)
 }
 
 // A judge remembers the senders that it has looked up, unless known is nil.
 type judge struct {
-	o     *Office
+	o     *Service
 	known map[address.Instance]sender
 }
 
@@ -238,7 +238,7 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 
 // Sender returns what a message of an instance is judged by: its keys, and the roles that it is registered with. One that is
 // not registered has neither; of one that was taken out of service none counts.
-func (o *Office) Sender(ctx context.Context, from address.Instance) (trust.Keys, []string, error) {
+func (o *Service) Sender(ctx context.Context, from address.Instance) (trust.Keys, []string, error) {
 	keys, err := o.Registry.Keys(ctx, from)
 	if err != nil {
 		return trust.Keys{}, nil, err
@@ -267,7 +267,7 @@ func (o *Office) Sender(ctx context.Context, from address.Instance) (trust.Keys,
 }
 
 // Ack takes messages away from the mailbox into the archive. An id that is not there is an error beside the others.
-func (o *Office) Ack(ctx context.Context, r Reader, ids []string) (acked []string, err error) {
+func (o *Service) Ack(ctx context.Context, r Reader, ids []string) (acked []string, err error) {
 	if err := o.Halted("acknowledge as " + string(r.Instance)); err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func (o *Office) Ack(ctx context.Context, r Reader, ids []string) (acked []strin
 }
 
 // AckShown takes everything that this instance was shown; what nobody has seen stays.
-func (o *Office) AckShown(ctx context.Context, r Reader) ([]string, error) {
+func (o *Service) AckShown(ctx context.Context, r Reader) ([]string, error) {
 	if err := o.Halted("acknowledge as " + string(r.Instance)); err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (o *Office) AckShown(ctx context.Context, r Reader) ([]string, error) {
 }
 
 // Reply answers a message in its thread and acknowledges it. The message may have been acknowledged before.
-func (o *Office) Reply(ctx context.Context, r Reader, id string, l Letter) (Receipt, error) {
+func (o *Service) Reply(ctx context.Context, r Reader, id string, l Draft) (Receipt, error) {
 	m, err := o.Mail.Get(ctx, r.Instance, id)
 	if err != nil {
 		return Receipt{Outcome: Refused, Err: err}, err
@@ -322,7 +322,7 @@ func (o *Office) Reply(ctx context.Context, r Reader, id string, l Letter) (Rece
 
 // Answer waits for the reply to a message that was sent. It looks whenever look delivers, and every second, because
 // hints of a watcher may be lost. The caller claims what it is going to print, prints it, and then calls Shown.
-func (o *Office) Answer(ctx context.Context, r Reader, id string, look <-chan struct{}) (*Item, error) {
+func (o *Service) Answer(ctx context.Context, r Reader, id string, look <-chan struct{}) (*Item, error) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -355,7 +355,7 @@ func (o *Office) Answer(ctx context.Context, r Reader, id string, look <-chan st
 
 // Claim offers the reader a message that Answer found, so that no Receive beside it shows it again. Another session that was
 // faster has it as well: who asked is still told.
-func (o *Office) Claim(ctx context.Context, r Reader, answer *Item) error {
+func (o *Service) Claim(ctx context.Context, r Reader, answer *Item) error {
 	_, err := o.Mail.Offer(ctx, r.Instance, []string{answer.ID}, mailbox.Reader{By: r.Instance, Session: r.Session}, o.Now())
 	return err
 }

@@ -26,8 +26,8 @@ const (
 	Refused   Outcome = "refused"           // nothing was stored
 )
 
-// A Letter is what is to be sent.
-type Letter struct {
+// A Draft is what is to be sent.
+type Draft struct {
 	From    *identity.Speaker
 	To      address.Instance
 	Text    string // goes into the body as text
@@ -81,7 +81,7 @@ func (r *Receipt) Members(o *canonjson.Object) {
 // Send signs and stores one letter. The error of a refusal is also in the receipt; a refusal by halt, or a store that
 // failed, is returned as an error with a receipt that says refused. A context that ends before the letter is stored
 // refuses it; afterwards it no longer counts.
-func (o *Office) Send(ctx context.Context, l Letter) (Receipt, error) {
+func (o *Service) Send(ctx context.Context, l Draft) (Receipt, error) {
 	c := counter{o: o, mail: o.Mail}
 	r, raw, err := c.hand(ctx, &l)
 	if err == nil && r.Outcome != Already {
@@ -92,7 +92,7 @@ func (o *Office) Send(ctx context.Context, l Letter) (Receipt, error) {
 
 // A counter takes letters in: one of a send, or all of a batch. In a batch it remembers who was looked up.
 type counter struct {
-	o     *Office
+	o     *Service
 	mail  *mailbox.Mailbox
 	found map[address.Instance]members.Found      // nil: nothing is remembered
 	keys  map[address.Instance]*signature.Private // likewise
@@ -117,7 +117,7 @@ type piece struct {
 }
 
 // hand stores one letter in the mailbox that its address means.
-func (c *counter) hand(ctx context.Context, l *Letter) (Receipt, []byte, error) {
+func (c *counter) hand(ctx context.Context, l *Draft) (Receipt, []byte, error) {
 	var p piece
 	if p.err = c.o.Halted("send to " + string(l.To)); p.err == nil {
 		c.prepare(ctx, l, &p)
@@ -127,7 +127,7 @@ func (c *counter) hand(ctx context.Context, l *Letter) (Receipt, []byte, error) 
 }
 
 // prepare does what uses the memory of the counter, or the world around it.
-func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
+func (c *counter) prepare(ctx context.Context, l *Draft, p *piece) {
 	p.r = Receipt{Outcome: Refused, Asked: l.To, To: l.To}
 	p.now = c.o.Now()
 	p.whole = len(l.Raw) > 0
@@ -144,7 +144,7 @@ func (c *counter) prepare(ctx context.Context, l *Letter, p *piece) {
 }
 
 // seal writes, signs and judges.
-func (p *piece) seal(l *Letter) {
+func (p *piece) seal(l *Draft) {
 	if p.err != nil {
 		return
 	}
@@ -162,7 +162,7 @@ func (p *piece) seal(l *Letter) {
 }
 
 // put stores a sealed piece.
-func (c *counter) put(ctx context.Context, l *Letter, p *piece) (Receipt, []byte, error) {
+func (c *counter) put(ctx context.Context, l *Draft, p *piece) (Receipt, []byte, error) {
 	if p.r.Outcome == "" {
 		p.r = Receipt{Outcome: Refused, Asked: l.To, To: l.To}
 	}
@@ -196,7 +196,7 @@ func (c *counter) put(ctx context.Context, l *Letter, p *piece) (Receipt, []byte
 }
 
 // standing refuses a sender that was taken out of service, and an envelope in the name of one.
-func (c *counter) standing(ctx context.Context, l *Letter) error {
+func (c *counter) standing(ctx context.Context, l *Draft) error {
 	all := []address.Instance{l.From.Instance}
 	if actor, ok := canonjson.Get(l.Raw, "actor"); ok {
 		named, _ := canonjson.Get(actor, "instance")
@@ -222,7 +222,7 @@ func (c *counter) standing(ctx context.Context, l *Letter) error {
 }
 
 // address finds out whose mailbox is meant.
-func (c *counter) address(ctx context.Context, l *Letter, r *Receipt) error {
+func (c *counter) address(ctx context.Context, l *Draft, r *Receipt) error {
 	found, known := c.found[l.To]
 	if !known {
 		var err error
@@ -283,7 +283,7 @@ func (e *UnknownError) Hint() string {
 }
 
 // write makes the envelope and signs it.
-func (p *piece) write(l *Letter) error {
+func (p *piece) write(l *Draft) error {
 	switch {
 	case l.Judged != nil:
 		p.raw, p.r.ID, p.r.Thread, p.r.Signed = l.Raw, l.Judged.ID, l.Judged.ThreadID, true
@@ -304,7 +304,7 @@ func (p *piece) write(l *Letter) error {
 }
 
 // complete is write for an envelope that was written by somebody else.
-func (p *piece) complete(l *Letter) error {
+func (p *piece) complete(l *Draft) error {
 	raw, err := envelope.Fill(l.Raw, actorOf(l.From), p.now)
 	if err != nil {
 		return err
@@ -346,7 +346,7 @@ func (c *counter) key(i address.Instance) (*signature.Private, error) {
 }
 
 // draft is a letter as an envelope.
-func draft(l *Letter, r *Receipt, now time.Time) envelope.Draft {
+func draft(l *Draft, r *Receipt, now time.Time) envelope.Draft {
 	if l.ID == "" {
 		l.ID = string(address.NewEnvelope(now))
 	}
@@ -366,7 +366,7 @@ func draft(l *Letter, r *Receipt, now time.Time) envelope.Draft {
 
 // copies writes what only serves memory: the sender's copy and the line of the trail. Neither can undo a delivery, so
 // neither fails it; a sender that cannot keep copies sees it in its outbox.
-func (o *Office) copies(ctx context.Context, l *Letter, r *Receipt, raw []byte) {
+func (o *Service) copies(ctx context.Context, l *Draft, r *Receipt, raw []byte) {
 	if !l.Arrived {
 		_ = o.Mail.KeepCopy(ctx, l.From.Instance, r.ID, raw)
 	}
@@ -374,7 +374,7 @@ func (o *Office) copies(ctx context.Context, l *Letter, r *Receipt, raw []byte) 
 }
 
 // Recall says of a letter that was there already when it was stored, if that is on record.
-func (o *Office) Recall(ctx context.Context, r *Receipt) {
+func (o *Service) Recall(ctx context.Context, r *Receipt) {
 	if r.Outcome != Already || !r.Stored.IsZero() {
 		return
 	}

@@ -50,11 +50,11 @@ func TestTwoKeysAtFirstContact(t *testing.T) {
 			b := newBus(t)
 			b.Policy = c.policy
 			ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
-			b.send(Letter{From: ana, To: bob.Instance, Text: "one"})
+			b.send(Draft{From: ana, To: bob.Instance, Text: "one"})
 			b.clock = b.clock.Add(time.Second)
 			b.second(ana, bob.Instance, "env:2:bb", "two")
 			b.clock = b.clock.Add(time.Second)
-			b.send(Letter{From: ana, To: bob.Instance, Text: "three"})
+			b.send(Draft{From: ana, To: bob.Instance, Text: "three"})
 			if got := texts(b.receive(Reader{Instance: bob.Instance}, 0)); got != c.shown {
 				t.Errorf("received %s, want %s", got, c.shown)
 			}
@@ -73,7 +73,7 @@ func TestTwoKeysAtFirstContact(t *testing.T) {
 func TestPinnedWhenShown(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
-	b.send(Letter{From: ana, To: bob.Instance, Text: "x"})
+	b.send(Draft{From: ana, To: bob.Instance, Text: "x"})
 	r := Reader{Instance: bob.Instance, Session: "sess:1"}
 	cut, err := b.Receive(t.Context(), r, 0)
 	if err != nil || texts(cut) != "x (new key)" {
@@ -97,10 +97,10 @@ func TestUnreadablePins(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pins")
 	b.Pins = trust.OpenPins(path)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
-	b.send(Letter{From: ana, To: bob.Instance, Text: "first"})
+	b.send(Draft{From: ana, To: bob.Instance, Text: "first"})
 	r := Reader{Instance: bob.Instance}
 	b.receive(r, 0)
-	b.send(Letter{From: ana, To: bob.Instance, Text: "second"})
+	b.send(Draft{From: ana, To: bob.Instance, Text: "second"})
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestGrantIsNoRegistration(t *testing.T) {
 		t.Fatal(err)
 	}
 	ana.Role = identity.RolePerson
-	b.send(Letter{From: ana, To: bob.Instance, Text: "obey"})
+	b.send(Draft{From: ana, To: bob.Instance, Text: "obey"})
 	got := b.receive(Reader{Instance: bob.Instance}, 0)
 	if len(got.Items) != 1 || !got.Items[0].Verdict.RoleNotRegistered {
 		t.Errorf("an agent with a granted role: %+v", got.Items)
@@ -150,10 +150,10 @@ func TestBatchThatMeetsOthers(t *testing.T) {
 		}
 		return nil
 	}
-	l := func(id string) Letter {
-		return Letter{From: ana, To: bob.Instance, Text: "mine", ID: id, Thread: "thr:1:aa", At: b.clock}
+	l := func(id string) Draft {
+		return Draft{From: ana, To: bob.Instance, Text: "mine", ID: id, Thread: "thr:1:aa", At: b.clock}
 	}
-	receipts, err := b.SendAll(t.Context(), []Letter{l("env:1:aa"), l("env:2:aa"), l("env:2:aa"), l("env:3:aa")})
+	receipts, err := b.SendAll(t.Context(), []Draft{l("env:1:aa"), l("env:2:aa"), l("env:2:aa"), l("env:3:aa")})
 	if err != nil {
 		t.Errorf("the store is sound: %v", err)
 	}
@@ -177,9 +177,9 @@ func TestHaltInABatch(t *testing.T) {
 		b.halted = asked > 2
 		return halted(action)
 	}
-	var letters []Letter
+	var letters []Draft
 	for range 128 {
-		letters = append(letters, Letter{From: ana, To: bob.Instance, Text: "x"})
+		letters = append(letters, Draft{From: ana, To: bob.Instance, Text: "x"})
 	}
 	receipts, err := b.SendAll(t.Context(), letters)
 	if err == nil {
@@ -200,7 +200,7 @@ func TestHostileIDs(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	folder := filepath.Join(b.keeper.Root, "inbox", address.Segment(string(bob.Instance)))
-	good := b.send(Letter{From: ana, To: bob.Instance, Text: "good"})
+	good := b.send(Draft{From: ana, To: bob.Instance, Text: "good"})
 	for name, id := range map[string]string{"a": strings.Repeat(`\u0001`, 250), "b": strings.Repeat(`\"`, 250), "c": "", "d": strings.Repeat("x", 100_000)} {
 		raw := `{"protocol":"sentropic.h2a","version":"0.1","id":"` + id + `","type":"event","actor":{"instance":"x:y","role":"AGENTS","scope":"s"},"body":{},"createdAt":"2026-01-01T00:00:00.000Z"}`
 		if err := os.WriteFile(filepath.Join(folder, name+".json"), []byte(raw), 0o600); err != nil {
@@ -222,8 +222,8 @@ func TestBlockedMailThatIsGone(t *testing.T) {
 	b := newBus(t)
 	ana, eve, bob := b.agent("claude", "ana"), b.agent("claude", "eve"), b.agent("codex", "bob")
 	b.Policy = Policy{Block: []string{string(eve.Instance)}}
-	bad := b.send(Letter{From: eve, To: bob.Instance, Text: "bad"})
-	b.send(Letter{From: ana, To: bob.Instance, Text: "good"})
+	bad := b.send(Draft{From: eve, To: bob.Instance, Text: "bad"})
+	b.send(Draft{From: ana, To: bob.Instance, Text: "good"})
 	asked := 0
 	b.Now = func() time.Time {
 		if asked++; asked == 2 {
@@ -243,10 +243,10 @@ func TestAnswerKeepsToThePolicy(t *testing.T) {
 	b := newBus(t)
 	ana, eve, bob := b.agent("claude", "ana"), b.agent("claude", "eve"), b.agent("codex", "bob")
 	b.Policy = Policy{Block: []string{string(eve.Instance)}}
-	asked := b.send(Letter{From: ana, To: bob.Instance, Text: "?"})
-	b.send(Letter{From: eve, To: ana.Instance, Text: "forged", ReplyTo: asked.ID})
+	asked := b.send(Draft{From: ana, To: bob.Instance, Text: "?"})
+	b.send(Draft{From: eve, To: ana.Instance, Text: "forged", ReplyTo: asked.ID})
 	b.clock = b.clock.Add(time.Second)
-	b.send(Letter{From: bob, To: ana.Instance, Text: "true", ReplyTo: asked.ID})
+	b.send(Draft{From: bob, To: ana.Instance, Text: "true", ReplyTo: asked.ID})
 	got, err := b.Answer(t.Context(), Reader{Instance: ana.Instance}, asked.ID, nil)
 	if err != nil || got.Envelope.Text() != "true" {
 		t.Errorf("answer %+v, %v", got, err)

@@ -57,15 +57,15 @@ func (m *Mailbox) Quarantine(ctx context.Context, inst address.Instance, id, why
 // quarantined begins the result of the step that a quarantine leaves.
 const quarantined = "quarantined: "
 
-// A Held message lies in quarantine.
-type Held struct {
+// A Quarantined message lies in quarantine.
+type Quarantined struct {
 	*Message
 	Why string    // "" when the trail does not know
 	At  time.Time // zero then
 }
 
 // ListQuarantine returns what was quarantined from a mailbox, by rising id.
-func (m *Mailbox) ListQuarantine(ctx context.Context, inst address.Instance) ([]Held, []error, error) {
+func (m *Mailbox) ListQuarantine(ctx context.Context, inst address.Instance) ([]Quarantined, []error, error) {
 	sources, err := m.Sources(ctx, inst)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list quarantine of %s: %w", inst, err)
@@ -82,10 +82,10 @@ func (m *Mailbox) ListQuarantine(ctx context.Context, inst address.Instance) ([]
 	if err != nil {
 		return nil, nil, fmt.Errorf("list quarantine of %s: %w", inst, err)
 	}
-	out := make([]Held, len(all))
+	out := make([]Quarantined, len(all))
 	for n, msg := range all {
 		msg.State = states[msg.ID]
-		out[n] = Held{Message: msg}
+		out[n] = Quarantined{Message: msg}
 		if why, ok := strings.CutPrefix(msg.State.Result, quarantined); ok {
 			out[n].Why, out[n].At = why, msg.State.Failed
 		}

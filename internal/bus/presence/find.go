@@ -32,14 +32,14 @@ func (p *Presence) Look(ctx context.Context) (*Look, error) {
 	return l, nil
 }
 
-// A Place is a set of workspaces: those with one of the ids, and those that are one folder. Ids are in canonical form; an empty path is
+// A Workspaces is a set of workspaces: those with one of the ids, and those that are one folder. Ids are in canonical form; an empty path is
 // no folder.
-type Place struct {
+type Workspaces struct {
 	IDs  []string
 	Path string
 }
 
-func (w *Place) keys() []string {
+func (w *Workspaces) keys() []string {
 	var keys []string
 	for _, id := range w.IDs {
 		keys = append(keys, byWorkspace+id)
@@ -51,7 +51,7 @@ func (w *Place) keys() []string {
 }
 
 // In returns the fresh sessions of a place in the order of their records. It reads those, and no others.
-func (l *Look) In(ctx context.Context, w Place, now time.Time) ([]*Session, error) {
+func (l *Look) In(ctx context.Context, w Workspaces, now time.Time) ([]*Session, error) {
 	found, err := l.read(ctx, w.keys(), l.p.counts(now))
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ const (
 // Archive moves the messages of released conversations, with their signatures, from the mailbox to the archive of the project. Without names it
 // takes all that are released and says nothing of the others. A name that is taken in the archive stops its conversation, unless the same
 // bytes lie there. It may be repeated: what a crash has cut short is completed.
-func (o *Office) Archive(ctx context.Context, p Project, names []string, dryRun bool) ([]ArchiveReport, error) {
+func (o *Service) Archive(ctx context.Context, p Project, names []string, dryRun bool) ([]ArchiveReport, error) {
 	if err := o.halted("archive"); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (b *Mailbox) conversations() ([]string, error) {
 }
 
 // archiveOne looks what is to be moved before it looks how the conversation stands: what comes in between stays, or opens it again.
-func (o *Office) archiveOne(ctx context.Context, b *Mailbox, id string, here, dryRun bool) ArchiveReport {
+func (o *Service) archiveOne(ctx context.Context, b *Mailbox, id string, here, dryRun bool) ArchiveReport {
 	r := ArchiveReport{Conversation: id}
 	if !here {
 		r.Refused = RefusedUnknown

@@ -10,20 +10,20 @@ var ErrHereOnly = errors.New("this office writes on this machine alone")
 
 // An away is how an office writes to other machines. It is a value, so that a program that writes on this machine alone links nothing of it.
 type away struct {
-	ready    func(*Office) error // whether there is what it takes
-	deliver  func(*Office, context.Context, Letter, target, Bundle, Parcel, *Sent) error
-	dispatch func(o *Office, ctx context.Context, h *held, to target, retries int, s *Sent) error
+	ready    func(*Service) error // whether there is what it takes
+	deliver  func(*Service, context.Context, Draft, target, Bundle, SignedMessage, *Sent) error
+	dispatch func(o *Service, ctx context.Context, h *held, to target, retries int, s *Sent) error
 }
 
-var overSSH = away{ready: hasRsync, deliver: (*Office).deliverAway, dispatch: (*Office).dispatch}
+var overSSH = away{ready: hasRsync, deliver: (*Service).deliverAway, dispatch: (*Service).dispatch}
 
 // Abroad makes the office write to other machines, too, by ssh and rsync. It is called before anything is sent.
-func (o *Office) Abroad() { o.away = &overSSH }
+func (o *Service) Abroad() { o.away = &overSSH }
 
-func hasRsync(o *Office) error { return o.ssh().HasRsync() }
+func hasRsync(o *Service) error { return o.ssh().HasRsync() }
 
 // deliverAway delivers to another machine, from a bundle that is there before the first try: whatever happens, the message is kept.
-func (o *Office) deliverAway(ctx context.Context, l Letter, to target, b Bundle, p Parcel, s *Sent) error {
+func (o *Service) deliverAway(ctx context.Context, l Draft, to target, b Bundle, p SignedMessage, s *Sent) error {
 	if err := o.ssh().HasRsync(); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (o *Office) deliverAway(ctx context.Context, l Letter, to target, b Bundle,
 }
 
 // dispatch delivers what a bundle keeps, records that and removes the bundle, or writes down why it stays. It ends the hold.
-func (o *Office) dispatch(ctx context.Context, h *held, to target, retries int, s *Sent) error {
+func (o *Service) dispatch(ctx context.Context, h *held, to target, retries int, s *Sent) error {
 	done := 0
 	way, end := o.route(to.where)
 	res, err := way.deliver(ctx, errand{h.parcel, h.dir.Path()}, min(retries, MaxRetries), func(err error) {

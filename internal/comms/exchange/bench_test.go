@@ -26,7 +26,7 @@ func crowd(b *testing.B, box string, n int) {
 	}
 }
 
-func benchOffice(b *testing.B) (*Office, Project) {
+func benchOffice(b *testing.B) (*Service, Project) {
 	o := testOffice(commstest.Dir(b))
 	o.GPG = commstest.NewKeyring(b, []commstest.Who{commstest.Alice}).Program()
 	o.Now = func() time.Time { return start }
@@ -46,7 +46,7 @@ func BenchmarkSend(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				_, err := o.Send(b.Context(), Letter{
+				_, err := o.Send(b.Context(), Draft{
 					Destination: "local.notes", Sender: "web", Project: web, NoSign: true, KeepTimestamp: true,
 					Text: note{conv: fmt.Sprint("talk-", n), kind: "request", seq: 1}.text(),
 				})

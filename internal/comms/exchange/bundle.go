@@ -72,7 +72,7 @@ const (
 )
 
 // Bundles lists what waits in failed-sends, oldest first. A folder there that is no bundle is a *BundleError in the second result.
-func (o *Office) Bundles() ([]Bundle, []error) {
+func (o *Service) Bundles() ([]Bundle, []error) {
 	entries, err := os.ReadDir(o.StatePath(bundleFolder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -98,7 +98,7 @@ func (o *Office) Bundles() ([]Bundle, []error) {
 }
 
 // BundleCount is how many bundles wait. It reads no more than the names.
-func (o *Office) BundleCount() int {
+func (o *Service) BundleCount() int {
 	entries, _ := os.ReadDir(o.StatePath(bundleFolder))
 	n := 0
 	for _, e := range entries {
@@ -110,7 +110,7 @@ func (o *Office) BundleCount() int {
 }
 
 // Bundle reads one bundle by its ID or by the path of its folder. A missing one is fs.ErrNotExist.
-func (o *Office) Bundle(id string) (Bundle, error) {
+func (o *Service) Bundle(id string) (Bundle, error) {
 	d, id, err := o.openBundle(id)
 	if err != nil {
 		return Bundle{}, err
@@ -119,7 +119,7 @@ func (o *Office) Bundle(id string) (Bundle, error) {
 	return readBundle(d, id)
 }
 
-func (o *Office) openBundle(id string) (*atomicfile.Dir, string, error) {
+func (o *Service) openBundle(id string) (*atomicfile.Dir, string, error) {
 	if rest, ok := strings.CutPrefix(filepath.Clean(id), o.StatePath(bundleFolder)+"/"); ok {
 		id = rest
 	}
@@ -193,15 +193,15 @@ func optTime(o *canonjson.Object, key string, t time.Time) {
 // A held is a bundle that this process delivers or changes; nobody else does meanwhile.
 type held struct {
 	Bundle
-	parcel Parcel
-	office *Office
+	parcel SignedMessage
+	office *Service
 	dir    *atomicfile.Dir
 	lock   *filelock.Lock
 	fresh  bool // it was made by this send
 }
 
 // keep stores a message as a bundle, whole or not at all, and holds it. A bundle of the same message to the same place is used again.
-func (o *Office) keep(ctx context.Context, b Bundle, p Parcel) (*held, error) {
+func (o *Service) keep(ctx context.Context, b Bundle, p SignedMessage) (*held, error) {
 	path, err := o.makeState(bundleFolder)
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (o *Office) keep(ctx context.Context, b Bundle, p Parcel) (*held, error) {
 	return nil, fmt.Errorf("keep %s: %w", p.Name, fs.ErrNotExist)
 }
 
-func (o *Office) keepIn(ctx context.Context, top *atomicfile.Dir, b Bundle, p Parcel) (*held, error) {
+func (o *Service) keepIn(ctx context.Context, top *atomicfile.Dir, b Bundle, p SignedMessage) (*held, error) {
 	stem := strings.TrimSuffix(p.Name, ".org")
 	for n := 1; n <= 100; n++ { // as many messages of one name and second there are not
 		b.ID = stem
@@ -248,7 +248,7 @@ func (o *Office) keepIn(ctx context.Context, top *atomicfile.Dir, b Bundle, p Pa
 }
 
 // sweepBundles removes what senders that died have left half made or half removed, when it is old enough that nobody is at it.
-func (o *Office) sweepBundles() {
+func (o *Service) sweepBundles() {
 	entries, _ := os.ReadDir(o.StatePath(bundleFolder))
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), tempStart) {
@@ -260,7 +260,7 @@ func (o *Office) sweepBundles() {
 	}
 }
 
-func writeBundle(top *atomicfile.Dir, b Bundle, p Parcel) (err error) {
+func writeBundle(top *atomicfile.Dir, b Bundle, p SignedMessage) (err error) {
 	if _, err := top.Stat(b.ID); err == nil {
 		return fs.ErrExist
 	}
@@ -299,7 +299,7 @@ func writeBundle(top *atomicfile.Dir, b Bundle, p Parcel) (err error) {
 const holdTime = time.Second
 
 // hold opens a bundle for delivery. ErrInHand: another process has it. A message that is not the one that was kept is an error.
-func (o *Office) hold(ctx context.Context, id string) (h *held, err error) {
+func (o *Service) hold(ctx context.Context, id string) (h *held, err error) {
 	d, id, err := o.openBundle(id)
 	if err != nil {
 		return nil, err
@@ -332,7 +332,7 @@ func (h *held) load(id string) (err error) {
 	if hashOf(message.data) != h.SHA256 {
 		return &BundleError{id, errors.New(bundleText + " is not the message that was kept")}
 	}
-	h.parcel = Parcel{Name: h.Name, Message: message.data}
+	h.parcel = SignedMessage{Name: h.Name, Message: message.data}
 	signature, err := readOnce(h.dir, bundleSignature, signatureLimit)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || h.Key != "") {
 		return &BundleError{id, err}

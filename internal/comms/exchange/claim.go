@@ -17,10 +17,10 @@ const tidyAt = 200
 
 var claimKeys = []string{"name", "sha256", "by", "until"}
 
-func (o *Office) claims(p Project) journal { return journal{o, "ledger", p.Key() + ".claims.jsonl"} }
+func (o *Service) claims(p Project) journal { return journal{o, "ledger", p.Key() + ".claims.jsonl"} }
 
 // claim leases a message, known by its bytes, to by. It returns who has it: by itself, or another until its lease ends.
-func (o *Office) claim(ctx context.Context, p Project, name, sum, by string) (holder string, until time.Time, err error) {
+func (o *Service) claim(ctx context.Context, p Project, name, sum, by string) (holder string, until time.Time, err error) {
 	now := o.now()
 	holder, until = by, now.Add(ClaimTime)
 	err = o.claims(p).change(ctx, func(old [][]byte) ([][]byte, bool) {
@@ -64,10 +64,10 @@ func claimLine(name, sum, by string, until time.Time) []byte {
 
 var askedKeys = []string{"conversation_id", "reason"}
 
-func (o *Office) askedFor(p Project) journal { return journal{o, "ledger", p.Key() + ".asked.jsonl"} }
+func (o *Service) askedFor(p Project) journal { return journal{o, "ledger", p.Key() + ".asked.jsonl"} }
 
 // asks notes that a reply was proposed for a reason, and tells whether it is the first time in this conversation.
-func (o *Office) asks(ctx context.Context, p Project, conversation, reason string) (first bool, err error) {
+func (o *Service) asks(ctx context.Context, p Project, conversation, reason string) (first bool, err error) {
 	err = o.askedFor(p).change(ctx, func(old [][]byte) ([][]byte, bool) {
 		first = !asked(old, conversation, reason)
 		if !first {
@@ -94,7 +94,7 @@ func asked(lines [][]byte, conversation, reason string) bool {
 }
 
 // hasAsked is asks without noting anything.
-func (o *Office) hasAsked(p Project, conversation, reason string) bool {
+func (o *Service) hasAsked(p Project, conversation, reason string) bool {
 	lines, err := o.askedFor(p).read()
 	return err == nil && asked(lines, conversation, reason)
 }

@@ -18,8 +18,8 @@ import (
 	"tutti/internal/platform/gpg"
 )
 
-// A Parcel is a message as it goes out.
-type Parcel struct {
+// A SignedMessage is a message as it goes out.
+type SignedMessage struct {
 	Name      string // of the text: "….org"
 	Message   []byte
 	Signature []byte // nil: unsigned, which a receiver rejects
@@ -51,7 +51,7 @@ const signatureLimit = gpg.MaxSignature
 // between is asked (it looks at the halt switch), and the text gets its name. Already tells that the same bytes were there. When
 // nil comes back, both survive a power cut. Other bytes under the name are a *TakenError; the error of between comes back as it is,
 // and then the signature lies there alone, which is no message to anybody.
-func (b *Mailbox) Deliver(ctx context.Context, p Parcel, between func() error) (already bool, err error) {
+func (b *Mailbox) Deliver(ctx context.Context, p SignedMessage, between func() error) (already bool, err error) {
 	s := staging{box: b, parcel: p}
 	defer s.clear()
 	if err := s.stage(); err != nil {
@@ -97,7 +97,7 @@ func (b *Mailbox) lock(ctx context.Context) (unlock func(), err error) {
 // A staging is a parcel on its way into a mailbox.
 type staging struct {
 	box       *Mailbox
-	parcel    Parcel
+	parcel    SignedMessage
 	text, sig string // temporary names, "" when there is none (any more)
 }
 

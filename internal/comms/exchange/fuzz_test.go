@@ -68,7 +68,7 @@ func FuzzMailbox(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{0, 0, 1, 2, 0, 1, 1, 2, 2, 0}, 4), byte(0))              // many of other versions, ledger lost
 	f.Fuzz(func(t *testing.T, data []byte, ledger byte) {
 		r := &rig{t: t, clock: start}
-		r.Office = testOffice(t.TempDir())
+		r.Service = testOffice(t.TempDir())
 		r.Now = func() time.Time { return start.Add(time.Minute) }
 		var calls string
 		r.GPG, calls = fakeGPG(t, r.Home)

@@ -17,7 +17,7 @@ import (
 // A journal is a file of JSON objects, one a line, that only grows. Whoever appends holds the kernel lock of the file; readers need
 // none. A line that is no object is passed over, here or by whoever takes it apart: it is what a crash has left, or an edit by hand.
 type journal struct {
-	office *Office
+	office *Service
 	folder string // below the folder of records
 	name   string
 }

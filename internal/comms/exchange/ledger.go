@@ -31,7 +31,7 @@ type Entry struct {
 type Ledger struct{ j journal }
 
 // Ledger is that of a project.
-func (o *Office) Ledger(p Project) Ledger {
+func (o *Service) Ledger(p Project) Ledger {
 	return Ledger{journal{o, "ledger", p.Key() + ".jsonl"}}
 }
 

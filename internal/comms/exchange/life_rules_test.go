@@ -16,7 +16,7 @@ import (
 func (s *side) refused(kind string, seq int, more string) *SendError {
 	s.t.Helper()
 	s.later(time.Second)
-	_, err := s.Send(s.t.Context(), Letter{
+	_, err := s.Send(s.t.Context(), Draft{
 		Destination: s.to, Sender: s.p.Slug(), Project: s.p, Text: note{conv: s.conv, kind: kind, seq: seq, at: s.Now(), more: more}.text(),
 	})
 	var e *SendError
@@ -91,7 +91,7 @@ func TestDistrustAcrossMachines(t *testing.T) {
 		web.conv = "forged-" + code[len(code)-3:]
 		lab.later(time.Second)
 		web.later(time.Second)
-		sent, err := web.Send(t.Context(), Letter{
+		sent, err := web.Send(t.Context(), Draft{
 			Destination: web.to, Sender: "web", Project: web.p, Text: note{conv: web.conv, kind: "request", seq: 1, at: web.Now()}.text(),
 		})
 		if err != nil {
@@ -108,7 +108,7 @@ func TestDistrustAcrossMachines(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(lab.m.Home, ".config", "cross-agent-comms", "HALT"), nil, 0o600))
 	web.conv = "while-halted"
 	web.later(time.Second)
-	sent, err := web.Send(t.Context(), Letter{
+	sent, err := web.Send(t.Context(), Draft{
 		Destination: web.to, Sender: "web", Project: web.p, Text: note{conv: web.conv, kind: "request", seq: 1, at: web.Now()}.text(),
 	})
 	if err != nil || len(sent.Warnings) != 1 {

@@ -30,7 +30,7 @@ type side struct {
 
 func newSide(t *testing.T, m *commstest.Machine, project string, who, other commstest.Who) *side {
 	r := newRig(t)
-	r.Office.Home, r.Office.Host = m.Home, m.Name+".example"
+	r.Service.Home, r.Service.Host = m.Home, m.Name+".example"
 	r.Halt = testOffice(m.Home).Halt
 	r.keys([]commstest.Who{who}, other)
 	m.Project(project)
@@ -50,7 +50,7 @@ func (s *side) says(o *side, kind string, seq int, more string) *Judgement {
 	for _, r := range []*rig{s.rig, o.rig} {
 		r.later(time.Second)
 	}
-	sent, err := s.Send(s.t.Context(), Letter{
+	sent, err := s.Send(s.t.Context(), Draft{
 		Destination: s.to, Sender: s.p.Slug(), Project: s.p, Text: note{conv: s.conv, kind: kind, seq: seq, at: s.Now(), more: more}.text(),
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestLifeCycle(t *testing.T) {
 }
 
 // sendMany is the life of a process that sends to another machine until it is killed. It says on standard output what was reported sent.
-func sendMany(o *Office, arg string) error {
+func sendMany(o *Service, arg string) error {
 	lane, first, _ := strings.Cut(arg, ":")
 	n, err := strconv.Atoi(first)
 	if err != nil {
@@ -124,7 +124,7 @@ func sendMany(o *Office, arg string) error {
 	}
 	o.SSH = commstest.NewClient()
 	for ; ; n++ {
-		s, err := o.Send(context.Background(), Letter{
+		s, err := o.Send(context.Background(), Draft{
 			Destination: "beta.notes", Sender: lane, Project: Project{Name: lane}, KeepTimestamp: true,
 			Text: note{
 				conv: "talk-" + lane, kind: "request", seq: n, at: start.Add(time.Duration(n) * time.Second), body: strings.Repeat("text\n", n%3000),

@@ -16,7 +16,7 @@ import (
 type Mailbox struct {
 	Project Project
 	Wide    bool // others than the owner may read it or write into it
-	office  *Office
+	office  *Service
 	dir     *atomicfile.Dir
 }
 
@@ -30,20 +30,20 @@ func (e *MailboxError) Error() string { return fmt.Sprintf("mailbox %s %s", e.Pa
 
 // Mailbox opens the mailbox of a project. A missing one is fs.ErrNotExist; one that is a link, no folder or somebody else's is a
 // *MailboxError.
-func (o *Office) Mailbox(p Project) (*Mailbox, error) {
+func (o *Service) Mailbox(p Project) (*Mailbox, error) {
 	return o.mailbox(p, func(d *atomicfile.Dir) (*atomicfile.Dir, error) { return d.Sub(protocol.MailboxFolder) })
 }
 
 // MakeMailbox opens the mailbox of a project and makes it, for its owner alone, if there is none. A folder without the marker of
 // a project gets none: that is a *NoProjectError.
-func (o *Office) MakeMailbox(p Project) (*Mailbox, error) {
+func (o *Service) MakeMailbox(p Project) (*Mailbox, error) {
 	if !p.exists() {
 		return nil, &NoProjectError{Name: p.Name}
 	}
 	return o.mailbox(p, func(d *atomicfile.Dir) (*atomicfile.Dir, error) { return d.MakeSub(protocol.MailboxFolder, 0o700) })
 }
 
-func (o *Office) mailbox(p Project, open func(*atomicfile.Dir) (*atomicfile.Dir, error)) (*Mailbox, error) {
+func (o *Service) mailbox(p Project, open func(*atomicfile.Dir) (*atomicfile.Dir, error)) (*Mailbox, error) {
 	top, err := atomicfile.OpenDir(p.Path)
 	if err != nil {
 		return nil, fmt.Errorf("open project %s: %w", p.Name, err)

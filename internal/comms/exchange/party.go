@@ -26,17 +26,17 @@ func (p party) name(self string) string {
 }
 
 // elsewhere tells whether a machine that a message names is another one. A message that names none is taken for one of here.
-func (o *Office) elsewhere(name string) bool {
+func (o *Service) elsewhere(name string) bool {
 	return name != "" && !slices.Contains(machines.Local{Hostname: o.Host}.Names(), strings.ToLower(name))
 }
 
 // by is the writer of a message that came.
-func (o *Office) by(m *ThreadMessage) party {
+func (o *Service) by(m *ThreadMessage) party {
 	return party{m.From, m.Machine, o.elsewhere(m.Machine)}
 }
 
 // at is the receiver of a message that was sent.
-func (o *Office) at(address string) (p party, ok bool) {
+func (o *Service) at(address string) (p party, ok bool) {
 	a, ok := protocol.ParseAddress(address)
 	if !ok {
 		return p, false
@@ -47,7 +47,7 @@ func (o *Office) at(address string) (p party, ok bool) {
 
 // partnerOf is the other side of a conversation: who wrote first, else who was written to last, else who is about to be. Of two projects of
 // one name the one that is about to be written to is meant.
-func (o *Office) partnerOf(self string, in []ThreadMessage, out []SentEntry, to target) party {
+func (o *Service) partnerOf(self string, in []ThreadMessage, out []SentEntry, to target) party {
 	next, _ := o.at(to.address.String())
 	var first *ThreadMessage
 	for i := range in {
@@ -78,7 +78,7 @@ func (o *Office) partnerOf(self string, in []ThreadMessage, out []SentEntry, to 
 
 // sort leaves of what came and of what was sent what is of the conversation with one party, and gives the writers their names. What came
 // from a project of the same name on another machine is counted only.
-func (o *Office) sort(self string, with party, in []ThreadMessage, out []SentEntry) (kept []ThreadMessage, sent []SentEntry, strangers int) {
+func (o *Service) sort(self string, with party, in []ThreadMessage, out []SentEntry) (kept []ThreadMessage, sent []SentEntry, strangers int) {
 	for _, m := range in {
 		by := o.by(&m)
 		if by.slug == with.slug && by.slug != self && by.away != with.away {

@@ -32,7 +32,7 @@ func TestThreadWithOneOfOurName(t *testing.T) {
 		t.Errorf("after the query: %+v, %v", v, err)
 	}
 	// What it writes is judged as what the originator writes, and what the other one writes is not taken for its own.
-	if s := r.stateFor(t.Context(), Letter{Sender: "web", Project: web}, target{}, "job", &Sent{}); s.Refuses("web", protocol.Complete, "") != protocol.WarnCompleteByOriginator {
+	if s := r.stateFor(t.Context(), Draft{Sender: "web", Project: web}, target{}, "job", &Sent{}); s.Refuses("web", protocol.Complete, "") != protocol.WarnCompleteByOriginator {
 		t.Errorf("%+v", s)
 	}
 }

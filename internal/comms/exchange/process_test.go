@@ -59,13 +59,13 @@ func runRole(role string) int {
 }
 
 // testParcel is a message whose signature says which text it is for.
-func testParcel(sender string, n int) Parcel {
+func testParcel(sender string, n int) SignedMessage {
 	name, err := protocol.FormatName(start.Add(time.Duration(n)*time.Second), sender, "a-long-conversation")
 	if err != nil {
 		panic(err)
 	}
 	text := bytes.Repeat(fmt.Appendf(nil, "%s %d\n", sender, n), 1+n%200)
-	return Parcel{name, text, []byte("for " + hashOf(text))}
+	return SignedMessage{name, text, []byte("for " + hashOf(text))}
 }
 
 // whole tells what is wrong with a message that is seen in a mailbox.
@@ -85,7 +85,7 @@ func whole(box, name string) error {
 }
 
 // writeMany delivers messages, and says of each on standard output when it is reported delivered.
-func writeMany(o *Office, p Project, arg string) error {
+func writeMany(o *Service, p Project, arg string) error {
 	sender, many, _ := strings.Cut(arg, ":")
 	n, err := strconv.Atoi(many)
 	if err != nil {
@@ -316,7 +316,7 @@ func TestHaltAtAnyMoment(t *testing.T) {
 			looks++
 			return inner(action)
 		}
-		s, err := r.Send(t.Context(), Letter{
+		s, err := r.Send(t.Context(), Draft{
 			Destination: "alpha.notes", Sender: "web", Project: from, KeepTimestamp: true,
 			Text: note{conv: "talk", kind: "request", seq: i + 1, at: at}.text(),
 		})

@@ -78,7 +78,7 @@ func (p Project) exists() bool {
 }
 
 // ProjectRoots are the folders that hold the projects, absolute.
-func (o *Office) ProjectRoots() []string {
+func (o *Service) ProjectRoots() []string {
 	if len(o.Roots) == 0 {
 		return []string{filepath.Join(o.Home, "projects")}
 	}
@@ -95,7 +95,7 @@ func (o *Office) ProjectRoots() []string {
 }
 
 // Project finds a project by its name in the project folders; the first that has it wins. A missing one is a *NoProjectError.
-func (o *Office) Project(name string) (Project, error) {
+func (o *Service) Project(name string) (Project, error) {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return Project{}, &NoProjectError{Name: name}
 	}
@@ -109,7 +109,7 @@ func (o *Office) Project(name string) (Project, error) {
 }
 
 // Projects lists all projects in the project folders by name. Of two that have one name, the one in the first folder is listed.
-func (o *Office) Projects() ([]Project, error) {
+func (o *Service) Projects() ([]Project, error) {
 	var all []Project
 	var errs []error
 	seen := map[string]bool{}
@@ -132,7 +132,7 @@ func (o *Office) Projects() ([]Project, error) {
 }
 
 // near names projects that somebody who typed name may have meant.
-func (o *Office) near(name string) []string {
+func (o *Service) near(name string) []string {
 	all, _ := o.Projects()
 	names := make([]string, 0, len(all))
 	for _, p := range all {
@@ -142,7 +142,7 @@ func (o *Office) near(name string) []string {
 }
 
 // BySlug finds the project that sends under slug; ok is false when there is none or more than one.
-func (o *Office) BySlug(slug string) (p Project, ok bool) {
+func (o *Service) BySlug(slug string) (p Project, ok bool) {
 	if p, err := o.Project(slug); err == nil {
 		return p, true // the common name is a slug already
 	}
@@ -160,7 +160,7 @@ func (o *Office) BySlug(slug string) (p Project, ok bool) {
 }
 
 // ProjectAt is the project that the folder dir is in: the nearest folder above that holds .ai, or dir itself.
-func (o *Office) ProjectAt(dir string) (p Project, ok bool) {
+func (o *Service) ProjectAt(dir string) (p Project, ok bool) {
 	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
 		p := Project{Name: filepath.Base(dir), Path: dir}
 		if p.exists() {

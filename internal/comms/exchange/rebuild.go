@@ -18,7 +18,7 @@ const rebuildTime = 5 * time.Second
 // RebuildLedger makes the lines of a ledger that was lost from what lies in the mailbox: every message whose signature is good. They
 // are marked, since nobody knows what was acted on. Skip names a message that is about to be judged and left out, "" none. It
 // returns how many lines there are.
-func (o *Office) RebuildLedger(ctx context.Context, p Project, skip string) (int, error) {
+func (o *Service) RebuildLedger(ctx context.Context, p Project, skip string) (int, error) {
 	b, err := o.Mailbox(p)
 	if err != nil {
 		return 0, err
@@ -71,7 +71,7 @@ func (r *inquiry) again() bool {
 	return r.j.Records()
 }
 
-// judging marks the context of a judgement that is part of reading a conversation. [Office.view] refuses such a context.
+// judging marks the context of a judgement that is part of reading a conversation. [Service.view] refuses such a context.
 type judging struct{}
 
 // errNested reports a conversation that would be read to judge one of its own messages.

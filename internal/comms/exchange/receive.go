@@ -45,7 +45,7 @@ var ErrLedger = errors.New("the decision could not be written down")
 
 // Receive judges the message in a file. While the halt switch is on, the error is a *halt.Error, nothing was read, and the
 // decision is Halted. Any other error is a fault of this machine; the judgement is complete then if ErrLedger is in the chain.
-func (o *Office) Receive(ctx context.Context, path string, opt ReceiveOptions) (*Judgement, error) {
+func (o *Service) Receive(ctx context.Context, path string, opt ReceiveOptions) (*Judgement, error) {
 	if err := o.halted("receive " + filepath.Base(path)); err != nil {
 		return &Judgement{Decision: protocol.Receive(protocol.Inbound{}, protocol.Rules{Halted: true})}, err
 	}
@@ -74,7 +74,7 @@ func (o *Office) Receive(ctx context.Context, path string, opt ReceiveOptions) (
 
 // An inquiry is one judging of one file.
 type inquiry struct {
-	o          *Office
+	o          *Service
 	ctx        context.Context
 	opt        ReceiveOptions
 	j          Judgement
@@ -86,7 +86,7 @@ type inquiry struct {
 }
 
 // inquire finds out where the file lies and whose it is. A folder that cannot be opened is a message that is not found.
-func (o *Office) inquire(ctx context.Context, path string, opt ReceiveOptions) (*inquiry, error) {
+func (o *Service) inquire(ctx context.Context, path string, opt ReceiveOptions) (*inquiry, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (o *Office) inquire(ctx context.Context, path string, opt ReceiveOptions) (
 
 // owner is the project that a folder belongs to: for a mailbox that which it lies in, else the nearest one above. A project that is
 // written to under the name of a link has that name, first of all that under which the folder was given.
-func (o *Office) owner(folder, given string) Project {
+func (o *Service) owner(folder, given string) Project {
 	top := filepath.Dir(filepath.Dir(folder))
 	p := Project{Name: filepath.Base(top), Path: top}
 	if p.MailboxPath() != folder {
@@ -153,7 +153,7 @@ func (r *inquiry) warn(code, text string) {
 }
 
 // Signers reads the map of who may sign for whom. One that cannot be read allows nobody.
-func (o *Office) Signers() protocol.Signers {
+func (o *Service) Signers() protocol.Signers {
 	data, err := readSigners(o.SignersPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(o.SignersPath()); errors.Is(err, fs.ErrNotExist) {
@@ -333,7 +333,7 @@ func (r *inquiry) withArchive(all []protocol.Entry, id string, sequence int) []p
 }
 
 // tool tells whether a tool is there: a program on PATH, or a name of the settings.
-func (o *Office) tool(name string) bool {
+func (o *Service) tool(name string) bool {
 	if slices.Contains(o.Tools, name) {
 		return true
 	}
@@ -381,7 +381,7 @@ func (r *inquiry) note() {
 	}
 }
 
-func (o *Office) entry(d *protocol.Decision) Entry {
+func (o *Service) entry(d *protocol.Decision) Entry {
 	return Entry{
 		Time: o.now(), Name: d.Name, Conversation: d.Message.Conversation, Sequence: d.Message.Sequence, SHA256: d.SHA256,
 		Type: string(d.Message.Type), Signer: d.Signature.Fingerprint, Decision: string(d.Word),

@@ -58,7 +58,7 @@ func TestLedger(t *testing.T) {
 func TestJournalWithATornEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	j := journal{r.Office, "ledger", "x.jsonl"}
+	j := journal{r.Service, "ledger", "x.jsonl"}
 	must(t, j.add(t.Context(), []byte(`{"n":1}`)))
 	for _, torn := range []string{`{"n":2,"na`, "\x00\x00\x00", "no object\n", "\n\n", `{"n":"half}`} {
 		f, err := os.OpenFile(j.path(), os.O_APPEND|os.O_WRONLY, 0)
@@ -81,7 +81,7 @@ func TestJournalWithATornEnd(t *testing.T) {
 func TestJournalOfAWholeLineWithoutItsEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	j := journal{r.Office, "ledger", "x.jsonl"}
+	j := journal{r.Service, "ledger", "x.jsonl"}
 	must(t, os.MkdirAll(r.StatePath("ledger"), 0o700))
 	must(t, os.WriteFile(j.path(), []byte(`{"n":1}`), 0o600))
 	must(t, j.add(t.Context(), []byte(`{"n":2}`)))
@@ -97,7 +97,7 @@ func TestJournalOfMany(t *testing.T) {
 	for w := range 8 {
 		wg.Go(func() {
 			for i := range 20 {
-				j := journal{r.Office, "ledger", "x.jsonl"}
+				j := journal{r.Service, "ledger", "x.jsonl"}
 				if err := j.add(context.Background(), fmt.Appendf(nil, `{"w":%d,"i":%d}`, w, i)); err != nil {
 					t.Error(err)
 				}
@@ -105,7 +105,7 @@ func TestJournalOfMany(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	lines, err := journal{r.Office, "ledger", "x.jsonl"}.read()
+	lines, err := journal{r.Service, "ledger", "x.jsonl"}.read()
 	if err != nil || len(lines) != 160 {
 		t.Errorf("%d lines, %v; want 160", len(lines), err)
 	}
@@ -118,7 +118,7 @@ func TestJournalOfMany(t *testing.T) {
 func TestJournalOfALink(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	j := journal{r.Office, "ledger", "x.jsonl"}
+	j := journal{r.Service, "ledger", "x.jsonl"}
 	must(t, os.MkdirAll(r.StatePath("ledger"), 0o700))
 	victim := filepath.Join(r.Home, "victim")
 	must(t, os.WriteFile(victim, []byte("kept"), 0o600))
@@ -237,7 +237,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-func testBundle(r *rig, p Parcel) Bundle {
+func testBundle(r *rig, p SignedMessage) Bundle {
 	return Bundle{
 		Destination: "beta.notes", From: "web", Project: "/somewhere/web", Name: p.Name, SHA256: hashOf(p.Message), Key: "ABC",
 		Cause: CauseSending,

@@ -26,14 +26,14 @@ const lookEvery = time.Second
 
 // A route is a way to a project on another machine.
 type route struct {
-	office  *Office
+	office  *Service
 	client  *ssh.Client
 	host    ssh.Host
 	project string
 }
 
 // route makes a way on which all calls use one connection, where that can be had. The function that is returned ends it.
-func (o *Office) route(w machines.Where) (route, func()) {
+func (o *Service) route(w machines.Where) (route, func()) {
 	client, end, err := o.ssh().Share()
 	if err != nil {
 		client, end = o.ssh(), func() {}
@@ -43,7 +43,7 @@ func (o *Office) route(w machines.Where) (route, func()) {
 
 // An errand is a message on its way to another machine. What rsync brings are the files in folder, that of its bundle.
 type errand struct {
-	Parcel
+	SignedMessage
 	folder string
 }
 
@@ -92,7 +92,7 @@ func (r route) deliver(ctx context.Context, p errand, retries int, noted func(er
 }
 
 // spread makes a wait a fifth longer or shorter at most.
-func (o *Office) spread(d time.Duration) time.Duration {
+func (o *Service) spread(d time.Duration) time.Duration {
 	at := rand.Float64
 	if o.Rand != nil {
 		at = o.Rand
@@ -101,7 +101,7 @@ func (o *Office) spread(d time.Duration) time.Duration {
 }
 
 // waitFor waits and looks at the halt switch each second.
-func (o *Office) waitFor(ctx context.Context, d time.Duration, action string) error {
+func (o *Service) waitFor(ctx context.Context, d time.Duration, action string) error {
 	for d > 0 {
 		step := min(d, lookEvery)
 		if err := o.pause(ctx, step); err != nil {

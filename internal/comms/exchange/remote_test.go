@@ -27,8 +27,8 @@ func (r *rig) peers(hosts ...ssh.Host) {
 }
 
 // letter is one to the machine beta, signed.
-func (r *rig) letter(seq int) Letter {
-	return Letter{
+func (r *rig) letter(seq int) Draft {
+	return Draft{
 		Destination: "beta.notes", Sender: "web", Project: r.project("web"), Retries: DefaultRetries,
 		Text: note{conv: "talk", kind: "request", seq: seq, at: start.Add(time.Duration(seq) * time.Second)}.text(),
 	}
@@ -44,7 +44,7 @@ func remote(t *testing.T) (*rig, *commstest.Machine, string) {
 	return r, m, filepath.Join(m.Project("notes"), "inbox", "from-agents")
 }
 
-func (r *rig) fails(l Letter, fault Fault, code string) *SendError {
+func (r *rig) fails(l Draft, fault Fault, code string) *SendError {
 	r.t.Helper()
 	s, err := r.Send(r.t.Context(), l)
 	var e *SendError
@@ -55,7 +55,7 @@ func (r *rig) fails(l Letter, fault Fault, code string) *SendError {
 	return e
 }
 
-func (r *rig) sends(l Letter) *Sent {
+func (r *rig) sends(l Draft) *Sent {
 	r.t.Helper()
 	s, err := r.Send(r.t.Context(), l)
 	if err != nil {

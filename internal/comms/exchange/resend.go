@@ -11,7 +11,7 @@ import (
 
 // Resend delivers what a bundle keeps: same bytes, same name, same signature, to the same place, as it is resolved now. When it is
 // delivered the bundle is removed. The error is a *SendError.
-func (o *Office) Resend(ctx context.Context, id string, retries int) (*Sent, error) {
+func (o *Service) Resend(ctx context.Context, id string, retries int) (*Sent, error) {
 	s, err := o.resend(ctx, id, retries)
 	if err != nil {
 		return nil, sendError(err)
@@ -19,7 +19,7 @@ func (o *Office) Resend(ctx context.Context, id string, retries int) (*Sent, err
 	return s, nil
 }
 
-func (o *Office) resend(ctx context.Context, id string, retries int) (*Sent, error) {
+func (o *Service) resend(ctx context.Context, id string, retries int) (*Sent, error) {
 	if err := o.halted("send again " + id); err != nil {
 		e := sendError(err)
 		e.Bundle = id
@@ -86,7 +86,7 @@ func (h *held) failed(e *SendError, tries int) error {
 // ResendAll delivers all bundles, oldest first. Each is told, with its result or its *SendError, and those that are no bundles. It ends
 // early when the halt switch is on or ctx has ended, and returns the first fault, or that of the halt: 0 when all were delivered, or are
 // being delivered by other processes.
-func (o *Office) ResendAll(ctx context.Context, retries int, told func(id string, s *Sent, err error)) Fault {
+func (o *Service) ResendAll(ctx context.Context, retries int, told func(id string, s *Sent, err error)) Fault {
 	all, broken := o.Bundles()
 	first := Fault(0)
 	fail := func(id string, err error) Fault {

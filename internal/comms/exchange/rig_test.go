@@ -29,7 +29,7 @@ var start = time.Date(2026, 4, 27, 10, 0, 0, 0, time.UTC)
 
 // A rig is an office with a home of its own on the machine alpha.
 type rig struct {
-	*Office
+	*Service
 	t *testing.T
 
 	mu    sync.Mutex
@@ -40,7 +40,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: start}
-	r.Office = testOffice(commstest.Dir(t))
+	r.Service = testOffice(commstest.Dir(t))
 	r.Unverified = true // until it has keys
 	r.Now = func() time.Time {
 		r.mu.Lock()
@@ -60,8 +60,8 @@ func newRig(t *testing.T) *rig {
 }
 
 // testOffice halts by the switch of its own home.
-func testOffice(home string) *Office {
-	o := &Office{Home: home, Host: "Alpha.example"}
+func testOffice(home string) *Service {
+	o := &Service{Home: home, Host: "Alpha.example"}
 	o.Abroad()
 	o.Halt = func(action string) error {
 		path := filepath.Join(home, configFolder, "HALT")

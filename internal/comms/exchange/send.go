@@ -20,8 +20,8 @@ const (
 	MaxRetries     = 20
 )
 
-// A Letter is a draft, where it goes, and how.
-type Letter struct {
+// A Draft is a draft, where it goes, and how.
+type Draft struct {
 	Destination string // machine.project
 	Path        string // of the draft
 	Text        []byte // the draft itself, instead of Path
@@ -43,7 +43,7 @@ type Letter struct {
 
 // Sender says under which name and for which project somebody sends. The first that says something decides: the name that was asked
 // for, the environment (CROSS_AGENT_FROM), the project that dir lies in, the settings, the name of the machine.
-func (o *Office) Sender(asked, env, dir, setting string) (slug string, p Project, err error) {
+func (o *Service) Sender(asked, env, dir, setting string) (slug string, p Project, err error) {
 	at, inProject := o.ProjectAt(dir)
 	for i, name := range []string{asked, env, at.Name, setting, o.Machine()} {
 		slug, ok := protocol.Slugify(name)
@@ -64,7 +64,7 @@ func (o *Office) Sender(asked, env, dir, setting string) (slug string, p Project
 }
 
 // Send delivers a letter. The error is a *SendError: Fault is the exit status, and if it has a Bundle the message is kept.
-func (o *Office) Send(ctx context.Context, l Letter) (*Sent, error) {
+func (o *Service) Send(ctx context.Context, l Draft) (*Sent, error) {
 	s, err := o.send(ctx, l)
 	if err != nil {
 		return s, sendError(err)
@@ -72,7 +72,7 @@ func (o *Office) Send(ctx context.Context, l Letter) (*Sent, error) {
 	return s, nil
 }
 
-func (o *Office) send(ctx context.Context, l Letter) (*Sent, error) {
+func (o *Service) send(ctx context.Context, l Draft) (*Sent, error) {
 	halted := o.halted("send to " + l.Destination)
 	if halted != nil && !l.QueueOnHalt {
 		return nil, halted
@@ -86,7 +86,7 @@ func (o *Office) send(ctx context.Context, l Letter) (*Sent, error) {
 }
 
 // sendOrQueue sends a letter, or keeps it while halted says that the switch is on.
-func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent, error) {
+func (o *Service) sendOrQueue(ctx context.Context, l Draft, halted error) (*Sent, error) {
 	s := &Sent{Sender: l.Sender, DryRun: l.DryRun}
 	to, err := o.destination(l, s)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *Office) sendOrQueue(ctx context.Context, l Letter, halted error) (*Sent
 	if halted != nil && (out.Message.Type != protocol.Progress || l.DryRun) {
 		return nil, halted
 	}
-	parcel := Parcel{Name: out.Name, Message: out.Text}
+	parcel := SignedMessage{Name: out.Name, Message: out.Text}
 	if l.DryRun {
 		return s, nil
 	}
@@ -124,7 +124,7 @@ type target struct {
 }
 
 // destination resolves the address of a letter. A broken list of peers keeps nobody from writing to this machine.
-func (o *Office) destination(l Letter, s *Sent) (target, error) {
+func (o *Service) destination(l Draft, s *Sent) (target, error) {
 	t, warnings, err := o.resolve(l.Destination, l.Fallback)
 	if err != nil {
 		return t, err
@@ -136,7 +136,7 @@ func (o *Office) destination(l Letter, s *Sent) (target, error) {
 	return t, nil
 }
 
-func (o *Office) resolve(address string, fallback bool) (t target, warnings [][2]string, err error) {
+func (o *Service) resolve(address string, fallback bool) (t target, warnings [][2]string, err error) {
 	peers, broken := o.peers()
 	me := machines.Local{Hostname: o.Host}
 	w, err := machines.Resolve(address, me, peers, fallback || o.Fallback)
@@ -163,7 +163,7 @@ func (o *Office) resolve(address string, fallback bool) (t target, warnings [][2
 }
 
 // prepare reads the draft and makes a message of it.
-func (o *Office) prepare(ctx context.Context, l Letter, to target, s *Sent) (protocol.Outgoing, error) {
+func (o *Service) prepare(ctx context.Context, l Draft, to target, s *Sent) (protocol.Outgoing, error) {
 	draft := l.Text
 	if draft == nil {
 		var err error
@@ -196,7 +196,7 @@ func (o *Office) prepare(ctx context.Context, l Letter, to target, s *Sent) (pro
 }
 
 // stateFor is how the conversation stands. Whatever of it cannot be read is not known: the rules that rest on it are milder then.
-func (o *Office) stateFor(ctx context.Context, l Letter, to target, id string, s *Sent) protocol.State {
+func (o *Service) stateFor(ctx context.Context, l Draft, to target, id string, s *Sent) protocol.State {
 	v, err := o.view(ctx, l.Project, l.Sender, id, to, l.NoSign)
 	if err != nil {
 		s.warn(WarnOneSided, "the conversation could not be read as a whole: "+err.Error())
@@ -235,7 +235,7 @@ func readPlain(path string, limit int) ([]byte, fs.FileInfo, error) {
 }
 
 // deliver brings the signed message to its place and writes it into the record of sends.
-func (o *Office) deliver(ctx context.Context, l Letter, to target, p Parcel, s *Sent, halted error) (*Sent, error) {
+func (o *Service) deliver(ctx context.Context, l Draft, to target, p SignedMessage, s *Sent, halted error) (*Sent, error) {
 	bundle := Bundle{
 		Destination: s.Destination, From: l.Sender, Project: l.Project.Path, Name: p.Name, SHA256: s.SHA256, Key: s.Key,
 		Cause: CauseSending,
@@ -262,7 +262,7 @@ func (o *Office) deliver(ctx context.Context, l Letter, to target, p Parcel, s *
 }
 
 // queue keeps a message that the halt switch has stopped, and returns the error that says so.
-func (o *Office) queue(ctx context.Context, b Bundle, p Parcel, halted error, tries int) error {
+func (o *Service) queue(ctx context.Context, b Bundle, p SignedMessage, halted error, tries int) error {
 	e := sendError(halted)
 	h, err := o.keep(ctx, b, p)
 	if err != nil {
@@ -278,7 +278,7 @@ func (o *Office) queue(ctx context.Context, b Bundle, p Parcel, halted error, tr
 }
 
 // tidy looks at a mailbox before something is put into it.
-func (o *Office) tidy(b *Mailbox, to target, s *Sent) {
+func (o *Service) tidy(b *Mailbox, to target, s *Sent) {
 	if b.Wide {
 		s.warn(WarnMailboxWide, "others than you can look into "+o.Shown(b.Path())+": chmod 700")
 	}
@@ -290,7 +290,7 @@ func (o *Office) tidy(b *Mailbox, to target, s *Sent) {
 }
 
 // deliverHere delivers into a mailbox of this machine.
-func (o *Office) deliverHere(ctx context.Context, to target, p Parcel, s *Sent) error {
+func (o *Service) deliverHere(ctx context.Context, to target, p SignedMessage, s *Sent) error {
 	b, err := o.MakeMailbox(to.local)
 	if err != nil {
 		return err
@@ -304,7 +304,7 @@ func (o *Office) deliverHere(ctx context.Context, to target, p Parcel, s *Sent) 
 
 // settle records what a bundle has kept as delivered, and removes the bundle. In this order: who is killed in between sends again, finds the
 // message there, and records it; the other way it would be delivered and nobody here would know.
-func (o *Office) settle(ctx context.Context, h *held, s *Sent) {
+func (o *Service) settle(ctx context.Context, h *held, s *Sent) {
 	o.record(ctx, h.project(), s)
 	if err := h.drop(); err != nil {
 		s.warn(WarnBundleLeft, err.Error())
@@ -324,7 +324,7 @@ func causeOf(e *SendError) Cause {
 }
 
 // record writes what was delivered into the record of sends. The message is out: nothing here is a failure of the send.
-func (o *Office) record(ctx context.Context, p Project, s *Sent) {
+func (o *Service) record(ctx context.Context, p Project, s *Sent) {
 	m := s.Message
 	err := o.Sent(p).Add(context.WithoutCancel(ctx), SentEntry{
 		Time: o.now(), Name: s.Name, To: s.Destination, Conversation: m.Conversation, Sequence: m.Sequence, SHA256: s.SHA256,

@@ -17,7 +17,7 @@ import (
 )
 
 // local makes an office with a key, and a letter from web to notes on this machine.
-func local(t *testing.T) (r *rig, l Letter, box string) {
+func local(t *testing.T) (r *rig, l Draft, box string) {
 	t.Helper()
 	r = newRig(t)
 	r.keys([]commstest.Who{commstest.Alice})
@@ -64,17 +64,17 @@ func TestSend(t *testing.T) {
 func TestSendFails(t *testing.T) {
 	t.Parallel()
 	r, l, box := local(t)
-	draft := func(n note) Letter {
+	draft := func(n note) Draft {
 		l := l
 		l.Text = n.text()
 		return l
 	}
-	to := func(destination string) Letter {
+	to := func(destination string) Draft {
 		l := l
 		l.Destination = destination
 		return l
 	}
-	path := func(p string) Letter {
+	path := func(p string) Draft {
 		l := l
 		l.Text, l.Path = nil, p
 		return l
@@ -82,7 +82,7 @@ func TestSendFails(t *testing.T) {
 	pipe := filepath.Join(r.Home, "folder")
 	must(t, os.Mkdir(pipe, 0o700))
 	for name, c := range map[string]struct {
-		l     Letter
+		l     Draft
 		fault Fault
 		code  string
 		hint  string
@@ -92,12 +92,12 @@ func TestSendFails(t *testing.T) {
 		"unknown project":   {to("local.nots"), NoDestination, CodeNoProject, "notes"},
 		"no draft":          {path(filepath.Join(r.Home, "none.org")), BadDraft, CodeDraft, ""},
 		"a folder":          {path(pipe), BadDraft, CodeDraft, ""},
-		"no header":         {func() Letter { l := l; l.Text = []byte("text\n"); return l }(), BadDraft, protocol.CodeNoFrontmatter, ""},
+		"no header":         {func() Draft { l := l; l.Text = []byte("text\n"); return l }(), BadDraft, protocol.CodeNoFrontmatter, ""},
 		"stale":             {draft(note{conv: "talk", kind: "request", seq: 1, at: start.Add(-time.Hour)}), BadDraft, protocol.CodeStale, "--restamp"},
 		"sequence 1":        {draft(note{conv: "talk", kind: "progress", seq: 1}), BadDraft, protocol.CodeFirstSequence, ""},
 		"release":           {draft(note{conv: "talk", kind: "release", seq: 4}), BadDraft, "missing_field:RELEASE_STATUS", ""},
 		"too large":         {draft(note{conv: "talk", kind: "request", seq: 1, body: strings.Repeat("x", 1<<20)}), BadDraft, protocol.CodeTooLarge, ""},
-		"key nobody has":    {func() Letter { l := l; l.Key = "nobody@example.org"; return l }(), General, CodeSigning, "secret"},
+		"key nobody has":    {func() Draft { l := l; l.Key = "nobody@example.org"; return l }(), General, CodeSigning, "secret"},
 		"another recipient": {draft(note{conv: "talk", kind: "request", seq: 1, more: "#+TO: beta.web\n"}), BadDraft, protocol.CodeWrongRecipient, ""},
 	} {
 		e := r.fails(c.l, c.fault, c.code)
@@ -191,11 +191,11 @@ func TestQueueOnHaltOfWhatCannotBeQueued(t *testing.T) {
 	r, l, box := local(t)
 	r.halt()
 	l.QueueOnHalt = true
-	for what, change := range map[string]func(l *Letter){
-		"nowhere":     func(l *Letter) { l.Destination = "local.nowhere" },
-		"no draft":    func(l *Letter) { l.Text, l.Path = nil, "/nowhere" },
-		"no header":   func(l *Letter) { l.Text = []byte("text\n") },
-		"no such key": func(l *Letter) { l.Key, l.Text = "nobody", note{conv: "talk", kind: "progress", seq: 2}.text() },
+	for what, change := range map[string]func(l *Draft){
+		"nowhere":     func(l *Draft) { l.Destination = "local.nowhere" },
+		"no draft":    func(l *Draft) { l.Text, l.Path = nil, "/nowhere" },
+		"no header":   func(l *Draft) { l.Text = []byte("text\n") },
+		"no such key": func(l *Draft) { l.Key, l.Text = "nobody", note{conv: "talk", kind: "progress", seq: 2}.text() },
 	} {
 		bad := l
 		change(&bad)

@@ -33,7 +33,7 @@ type SentEntry struct {
 type SentRecord struct{ j journal }
 
 // Sent is the record of a project.
-func (o *Office) Sent(p Project) SentRecord {
+func (o *Service) Sent(p Project) SentRecord {
 	return SentRecord{journal{o, "sent", p.Key() + ".jsonl"}}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // sign makes the signature of a message, with the key that the letter names, else the user's, and says in s which key that was.
-func (o *Office) sign(ctx context.Context, l Letter, message []byte, s *Sent) (signature []byte, err error) {
+func (o *Service) sign(ctx context.Context, l Draft, message []byte, s *Sent) (signature []byte, err error) {
 	var listing error
 	s.Key, s.KeySource = gpg.Choose(l.Key, os.Getenv("GPG_USER"),
 		func() string { return gpg.GitKey(ctx, l.Dir) },

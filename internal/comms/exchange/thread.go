@@ -47,13 +47,13 @@ const (
 
 // Thread reads a conversation of a project. With an error the thread holds what could be read, and its state says that it is
 // one-sided. What is refused, or would be, does not count; gpg is asked about what was never judged.
-func (o *Office) Thread(ctx context.Context, p Project, id string) (Thread, error) {
+func (o *Service) Thread(ctx context.Context, p Project, id string) (Thread, error) {
 	return o.view(ctx, p, p.Slug(), id, target{}, false)
 }
 
 // view reads a conversation. To is where a message of it is about to go, the zero target nowhere: until somebody has written, that is the partner.
 // With all what is refused counts as well.
-func (o *Office) view(ctx context.Context, p Project, self, id string, to target, all bool) (Thread, error) {
+func (o *Service) view(ctx context.Context, p Project, self, id string, to target, all bool) (Thread, error) {
 	t := Thread{ID: id, Self: self}
 	if ctx.Value(judging{}) != nil {
 		return t, errNested
@@ -99,7 +99,7 @@ func (o *Office) view(ctx context.Context, p Project, self, id string, to target
 }
 
 // received is what a project got: from the mailbox, and what it has archived of earlier rounds.
-func (o *Office) received(p Project, id string, sieve *sieve) ([]ThreadMessage, error) {
+func (o *Service) received(p Project, id string, sieve *sieve) ([]ThreadMessage, error) {
 	if p.Path == "" {
 		return nil, nil
 	}
@@ -117,7 +117,7 @@ func (o *Office) received(p Project, id string, sieve *sieve) ([]ThreadMessage, 
 }
 
 // writtenBy is what a sender has put into the mailbox of another project of this machine, and the names of all entries of that.
-func (o *Office) writtenBy(to Project, sender, id string, sieve *sieve) ([]ThreadMessage, []string, error) {
+func (o *Service) writtenBy(to Project, sender, id string, sieve *sieve) ([]ThreadMessage, []string, error) {
 	b, err := o.Mailbox(to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -204,7 +204,7 @@ func machineOf(m *protocol.Message) string {
 
 // partnerHere finds the project of the partner on this machine. Where something was sent, the address says whether it is here; else a
 // project of that name is taken for it, whose mailbox then holds nothing of ours if it is another one.
-func (o *Office) partnerHere(with party, out []SentEntry) Project {
+func (o *Service) partnerHere(with party, out []SentEntry) Project {
 	if with.slug == "" || with.away {
 		return Project{}
 	}
@@ -224,7 +224,7 @@ func (o *Office) partnerHere(with party, out []SentEntry) Project {
 }
 
 // archived is what a project has archived of a conversation.
-func (o *Office) archived(p Project, id string, sieve *sieve) []ThreadMessage {
+func (o *Service) archived(p Project, id string, sieve *sieve) []ThreadMessage {
 	d, err := o.openArchive(p)
 	if err != nil {
 		return nil // most projects have none
@@ -240,7 +240,7 @@ func (o *Office) archived(p Project, id string, sieve *sieve) []ThreadMessage {
 }
 
 // openArchive opens the folder of a project's archive.
-func (o *Office) openArchive(p Project) (*atomicfile.Dir, error) {
+func (o *Service) openArchive(p Project) (*atomicfile.Dir, error) {
 	if p.Path == "" {
 		return nil, fs.ErrNotExist
 	}

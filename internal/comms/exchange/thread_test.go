@@ -20,7 +20,7 @@ func (r *rig) say(from, to string, n note) *Sent {
 	r.later(time.Second)
 	n.at = r.Now()
 	r.project(to)
-	return r.sends(Letter{Destination: "local." + to, Sender: from, Project: r.project(from), NoSign: r.GPG.Env == nil, Text: n.text()})
+	return r.sends(Draft{Destination: "local." + to, Sender: from, Project: r.project(from), NoSign: r.GPG.Env == nil, Text: n.text()})
 }
 
 func TestThread(t *testing.T) {
@@ -87,7 +87,7 @@ func TestSendKnowsTheConversation(t *testing.T) {
 	r.say("notes", "web", note{conv: "job", kind: "pushback", seq: 9})
 	r.say("web", "notes", note{conv: "job", kind: "request", seq: 10})
 	r.later(time.Second)
-	third := Letter{
+	third := Draft{
 		Destination: "local.web", Sender: "notes", Project: r.project("notes"), NoSign: true,
 		Text: note{conv: "job", kind: "pushback", seq: 11, at: r.Now()}.text(),
 	}

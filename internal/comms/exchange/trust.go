@@ -16,7 +16,7 @@ const trustTime = 5 * time.Second
 // A sieve lets pass what counts in a conversation: a message that was acted on, as the ledger has it, or would be now. What is refused changes
 // neither the next sequence nor who is awaited: anybody who can write a file could forge that.
 type sieve struct {
-	o     *Office
+	o     *Service
 	ctx   context.Context
 	p     Project
 	all   bool            // for tests: nothing is checked
@@ -28,7 +28,7 @@ type sieve struct {
 }
 
 // sieve makes one for what lies in the mailbox and the archive of a project.
-func (o *Office) sieve(ctx context.Context, p Project, id string, all bool) *sieve {
+func (o *Service) sieve(ctx context.Context, p Project, id string, all bool) *sieve {
 	s := &sieve{o: o, ctx: ctx, p: p, all: all || o.Unverified, until: time.Now().Add(trustTime)}
 	if s.all || p.Path == "" {
 		return s

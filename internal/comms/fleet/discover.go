@@ -85,7 +85,7 @@ func (e *UnknownPeerError) Hint() string {
 
 // Discover finds the projects of this machine and asks the others. A list of machines that cannot be understood is a
 // *machine.FileError, and an unknown name of one an *UnknownPeerError; the report then holds what there is here.
-func Discover(ctx context.Context, o *exchange.Office, opt Options) (*Report, error) {
+func Discover(ctx context.Context, o *exchange.Service, opt Options) (*Report, error) {
 	now := time.Now
 	if o.Now != nil {
 		now = o.Now
@@ -135,7 +135,7 @@ func Discover(ctx context.Context, o *exchange.Office, opt Options) (*Report, er
 }
 
 // local lists the projects here.
-func (r *Report) local(o *exchange.Office) {
+func (r *Report) local(o *exchange.Service) {
 	all, err := o.Projects()
 	if err != nil {
 		r.Warnings = append(r.Warnings, err.Error())

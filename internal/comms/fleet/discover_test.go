@@ -17,7 +17,7 @@ import (
 	"tutti/internal/test/commstest"
 )
 
-func discover(t *testing.T, o *exchange.Office, opt Options) *Report {
+func discover(t *testing.T, o *exchange.Service, opt Options) *Report {
 	t.Helper()
 	r, err := Discover(context.Background(), o, opt)
 	if err != nil {
@@ -50,7 +50,7 @@ func sketch(r *Report) string {
 	return strings.Join(parts, ", ")
 }
 
-func project(t *testing.T, o *exchange.Office, name string) string {
+func project(t *testing.T, o *exchange.Service, name string) string {
 	t.Helper()
 	path := filepath.Join(o.Home, "projects", name)
 	if err := os.MkdirAll(filepath.Join(path, ".ai"), 0o700); err != nil {

@@ -159,9 +159,9 @@ func TestJudge(t *testing.T) {
 }
 
 // testOffice has a home of its own on the machine alpha.
-func testOffice(t *testing.T, hostsOf ...*commstest.Machine) *exchange.Office {
+func testOffice(t *testing.T, hostsOf ...*commstest.Machine) *exchange.Service {
 	t.Helper()
-	o := &exchange.Office{Home: commstest.Dir(t), Host: "alpha", SSH: commstest.NewClient()}
+	o := &exchange.Service{Home: commstest.Dir(t), Host: "alpha", SSH: commstest.NewClient()}
 	o.SSH.Limit = 2 * time.Minute
 	var list strings.Builder
 	for _, m := range hostsOf {
@@ -171,7 +171,7 @@ func testOffice(t *testing.T, hostsOf ...*commstest.Machine) *exchange.Office {
 	return o
 }
 
-func writePeers(t *testing.T, o *exchange.Office, text string) {
+func writePeers(t *testing.T, o *exchange.Service, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(o.PeersPath()), 0o700); err != nil {
 		t.Fatal(err)

@@ -141,7 +141,7 @@ func (f *folder) known() ([]index.Row, *index.Bodies) {
 
 // allRows reads the rows of the table, in parts when it is a plain one.
 func (f *folder) allRows() ([]index.Row, error) {
-	if !f.table.Plain() || f.table.Len() <= chunk {
+	if !f.table.Whole() || f.table.Len() <= chunk {
 		return f.table.AllInto(f.rows)
 	}
 	rows := sized(f.rows, f.table.Len())

@@ -10,7 +10,7 @@ import (
 
 // JSON writes the survey for programs, as one object. Its first two members and what is in them have the names that other programs
 // know. With conversations each project has its own.
-func (s *Survey) JSON(conversations bool) []byte {
+func (s *Overview) JSON(conversations bool) []byte {
 	var o canonjson.Object
 	o.Str("scanned_at", protocol.FormatTime(s.At))
 	o.Raw("projects", array(len(s.Projects), func(i int) []byte { return s.Projects[i].json(conversations) }))

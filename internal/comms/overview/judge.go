@@ -89,7 +89,7 @@ func (w *worker) archived(b *box) []head {
 
 // outgoing finds what each project has put into the mailboxes of the others, by the slug of the sender. Of two projects with one
 // slug nobody can say which of them it was.
-func outgoing(o *exchange.Office, boxes []*box) map[*box][]*head {
+func outgoing(o *exchange.Service, boxes []*box) map[*box][]*head {
 	names := machines.Local{Hostname: o.Host}.Names()
 	owner := make(map[string]*box, len(boxes))
 	for _, b := range boxes {

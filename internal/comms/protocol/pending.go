@@ -21,8 +21,8 @@ func (m *Message) Item(name string) Item {
 	return Item{Name: name, Conversation: m.Conversation, Type: m.Type, Time: m.Time, Unreadable: m.Conversation == "" || m.Time.IsZero()}
 }
 
-// Waiting is what waits in a mailbox. Numbers are places in the list that was given.
-type Waiting struct {
+// Unread is what waits in a mailbox. Numbers are places in the list that was given.
+type Unread struct {
 	Pending    []int // in the order of the list
 	Unreadable []int // those of them that nobody can read: one warning a project
 	Latest     int   // the latest of Pending; -1: nothing waits
@@ -36,7 +36,7 @@ type Waiting struct {
 // A release that [Receive] would refuse for what can be seen from here ends nothing, and waits: one without a signature,
 // one whose name has another time, and one from more than FutureMax after now. So does one that is taken with a warning, from
 // more than FutureWarned after now: until its time has come it would hide all that is written. A zero now judges no future.
-func Pending(items []Item, releases map[string]time.Time, now time.Time) Waiting {
+func Pending(items []Item, releases map[string]time.Time, now time.Time) Unread {
 	latest := make(map[string]time.Time, len(releases))
 	for c, t := range releases {
 		latest[c] = t
@@ -50,7 +50,7 @@ func Pending(items []Item, releases map[string]time.Time, now time.Time) Waiting
 			latest[it.Conversation] = it.Time
 		}
 	}
-	w := Waiting{Latest: -1}
+	w := Unread{Latest: -1}
 	for i := range items {
 		it := &items[i]
 		if it.Unreadable {

@@ -188,7 +188,7 @@ func (w *watcher) unreleased(ctx context.Context, b *box, names []string) []stri
 			if p.Err != nil {
 				return names
 			}
-			for _, m := range p.Waiting() {
+			for _, m := range p.Unread() {
 				waits[m.Name] = true
 			}
 		}
@@ -317,7 +317,7 @@ func (w *watcher) summarize(ctx context.Context) {
 	}
 	for _, p := range s.Projects {
 		var fresh []string
-		for _, m := range p.Waiting() {
+		for _, m := range p.Unread() {
 			if !w.told[keyOf(p.Name, m.Name)] {
 				fresh = append(fresh, m.Name)
 			}
@@ -328,7 +328,7 @@ func (w *watcher) summarize(ctx context.Context) {
 	}
 }
 
-func (w *watcher) survey(ctx context.Context) (*overview.Survey, error) {
+func (w *watcher) survey(ctx context.Context) (*overview.Overview, error) {
 	return overview.Look(ctx, overview.Options{Office: w.o.Office, Globs: w.o.Globs, Cache: w.o.Cache, Halt: w.o.Halt, Now: w.o.Now})
 }
 

@@ -42,7 +42,7 @@ const (
 
 // Options say what to follow and whom to tell. Office is needed.
 type Options struct {
-	Office *exchange.Office
+	Office *exchange.Service
 	// Globs are patterns of mailbox folders, ~ for the home folder; none: the mailboxes in the project folders of the office.
 	Globs []string
 	// Log is the path of the log; "": watch.log in the folder of records; os.DevNull: none is kept.

@@ -13,8 +13,8 @@ import (
 )
 
 // office opens what the conversations between projects are led from. It says once a run that settings of another program are not read.
-func (c *Call) office() (*exchange.Office, *app.CommsConfig, error) {
-	o, set, err := c.App.Office()
+func (c *Call) office() (*exchange.Service, *app.CommsConfig, error) {
+	o, set, err := c.App.CommsService()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +76,7 @@ func generalFault(err error) error {
 }
 
 // projectHere is the project that --project names, or in which the command was called.
-func (c *Call) projectHere(o *exchange.Office) (exchange.Project, error) {
+func (c *Call) projectHere(o *exchange.Service) (exchange.Project, error) {
 	if name := c.text("project"); name != "" {
 		return c.projectNamed(o, name)
 	}
@@ -88,7 +88,7 @@ func (c *Call) projectHere(o *exchange.Office) (exchange.Project, error) {
 }
 
 // projectNamed finds a project by its name, or by the path of its folder.
-func (c *Call) projectNamed(o *exchange.Office, name string) (exchange.Project, error) {
+func (c *Call) projectNamed(o *exchange.Service, name string) (exchange.Project, error) {
 	if strings.ContainsRune(name, os.PathSeparator) || name == "." || name == ".." {
 		if p, ok := o.ProjectAt(absolute(c.App.WorkDir(), name)); ok {
 			return p, nil

@@ -21,7 +21,7 @@ import (
 // A composer makes a draft: from flags, and from answers where somebody sits at the terminal.
 type composer struct {
 	c      *Call
-	office *exchange.Office
+	office *exchange.Service
 	answer *bufio.Reader // nil: nobody is asked
 	thread exchange.Thread
 	self   string

@@ -35,7 +35,7 @@ func TestComposeAsks(t *testing.T) {
 		var asked bytes.Buffer
 		m := &composer{
 			c:      &Call{Input: in, errFile: &asked},
-			office: &exchange.Office{Home: home, Host: "here"}, answer: bufio.NewReader(strings.NewReader(c.answers)),
+			office: &exchange.Service{Home: home, Host: "here"}, answer: bufio.NewReader(strings.NewReader(c.answers)),
 			self: "web", now: time.Now(),
 		}
 		err = m.header(t.Context(), project)

@@ -26,12 +26,12 @@ import (
 type commsParts struct {
 	send    Func // to a project
 	resend  func(ctx context.Context, c *Call, bundle string, retries int) error
-	abroad  func(*exchange.Office) // makes it write to other machines, too
+	abroad  func(*exchange.Service) // makes it write to other machines, too
 	halt    func(ctx context.Context, c *Call, reason string, local error) (machines []byte, err error)
 	resume  func(ctx context.Context, c *Call, local error, absent bool) (machines []byte, err error)
 	remains func(ctx context.Context, c *Call, wasHalted bool) remains
 	letters func(ctx context.Context, c *Call) func() *letterView
-	offer   func(k *completer, o *exchange.Office, what Source)
+	offer   func(k *completer, o *exchange.Service, what Source)
 	matters func(ctx context.Context, k *completer, w *app.World)
 	waiting func(ctx context.Context, c *Call, w *app.World, v *statusView, person func() bool) error
 	// waits is what waits for an agent.
@@ -56,7 +56,7 @@ type commsParts struct {
 func withComms(verb Func) Func {
 	return func(ctx context.Context, c *Call) error {
 		c.comms = &commsParts{
-			send: runSendProject, resend: resendKept, abroad: (*exchange.Office).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
+			send: runSendProject, resend: resendKept, abroad: (*exchange.Service).Abroad, halt: haltAll, resume: resumeAll, remains: remainsOf, letters: lettersNear, offer: offerComms,
 			matters: offerMatters, waiting: waitingHere, projects: projectsHere, waits: waitingForHook, seat: seatHere, sealed: sealedBy, warner: hook.WarnHere,
 			pages: (*Call).planPages, settings: (*app.App).Effective,
 		}
@@ -69,8 +69,8 @@ func projectsHere(c *Call, home string) *hook.Projects {
 	if err != nil {
 		cache = "" // it only saves time
 	}
-	return hook.Here(home, cache, func() (*exchange.Office, exchange.ReceiveOptions, error) {
-		o, set, err := c.App.Office()
+	return hook.Here(home, cache, func() (*exchange.Service, exchange.ReceiveOptions, error) {
+		o, set, err := c.App.CommsService()
 		if err != nil {
 			return nil, exchange.ReceiveOptions{}, err
 		}
@@ -93,7 +93,7 @@ func sendsToProject(c *Call) bool {
 }
 
 // commsAbout tells whether this user has mail between projects: a mailbox, or a message that was not delivered.
-func commsAbout(o *exchange.Office) bool {
+func commsAbout(o *exchange.Service) bool {
 	if o.BundleCount() > 0 {
 		return true
 	}

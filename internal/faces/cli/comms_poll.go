@@ -16,7 +16,7 @@ import (
 // A poll is one look of an agent into the mailbox of its project.
 type poll struct {
 	c       *Call
-	office  *exchange.Office
+	office  *exchange.Service
 	project exchange.Project
 	skew    time.Duration
 	now     time.Time
@@ -128,7 +128,7 @@ func (p *poll) look(ctx context.Context) error {
 		}
 	}
 	told, decided := map[string]string{}, p.decided()
-	for _, m := range append(seen.Waiting(), p.ended(seen, decided)...) {
+	for _, m := range append(seen.Unread(), p.ended(seen, decided)...) {
 		if decided[m.Conversation][m.Name] && !p.c.on("all") {
 			continue
 		}

@@ -29,7 +29,7 @@ type pollState struct {
 const maxPollState = 4 << 20
 
 // pollPath is where the state lies. A session that claims messages counts for itself.
-func pollPath(o *exchange.Office, p exchange.Project, session string) string {
+func pollPath(o *exchange.Service, p exchange.Project, session string) string {
 	name := p.Key()
 	if slug, ok := protocol.Slugify(session); ok {
 		name += "." + slug

@@ -71,17 +71,17 @@ func (c *Call) retries() (int, error) {
 }
 
 // commsLetter is what the command line says about a send.
-func (c *Call) commsLetter(retries int) (exchange.Letter, *exchange.Office, error) {
+func (c *Call) commsLetter(retries int) (exchange.Draft, *exchange.Service, error) {
 	o, set, err := c.office()
 	if err != nil {
-		return exchange.Letter{}, nil, err
+		return exchange.Draft{}, nil, err
 	}
 	dir := c.App.WorkDir()
 	sender, project, err := o.Sender(c.text("from"), os.Getenv("CROSS_AGENT_FROM"), dir, set.Sender)
 	if err != nil {
-		return exchange.Letter{}, nil, err
+		return exchange.Draft{}, nil, err
 	}
-	l := exchange.Letter{
+	l := exchange.Draft{
 		Destination: c.arg(0), Path: c.arg(1), Sender: sender, Project: project, Dir: dir,
 		Key: c.text("key"), NoSign: c.on("no-sign"), Restamp: c.on("restamp"), KeepTimestamp: c.on("keep-timestamp"),
 		NoEnvelope: c.on("no-envelope"), Fallback: c.on("local-fallback"), QueueOnHalt: c.on("queue-on-halt"),

@@ -90,7 +90,7 @@ func wideWords(wide bool) string {
 }
 
 // project finds the folder that is meant and makes a project of it.
-func (s *projectSetup) project(o *exchange.Office) (exchange.Project, error) {
+func (s *projectSetup) project(o *exchange.Service) (exchange.Project, error) {
 	path := absolute(s.c.App.WorkDir(), ".")
 	if arg := s.c.arg(0); arg != "" {
 		path = absolute(s.c.App.WorkDir(), arg)
@@ -148,7 +148,7 @@ func (s *projectSetup) service(ctx context.Context) {
 }
 
 // machines looks at the list of other machines, and at each of them once.
-func (s *projectSetup) machines(ctx context.Context, o *exchange.Office) {
+func (s *projectSetup) machines(ctx context.Context, o *exchange.Service) {
 	r, err := fleet.Discover(ctx, o, fleet.Options{NoCache: true})
 	if err != nil {
 		s.did(false, "peers", err.Error())

@@ -42,7 +42,7 @@ func runCommsStatus(ctx context.Context, c *Call) error {
 const surveyGap = "   "
 
 // showSurvey prints the table, what is wrong below it, and what has not gone out.
-func (c *Call) showSurvey(s *overview.Survey) {
+func (c *Call) showSurvey(s *overview.Overview) {
 	name, pending := len("project"), len("pending")
 	for _, p := range s.Projects {
 		name = max(name, Width(Clean(p.Name)))

@@ -56,7 +56,7 @@ func (c *Call) others() (peers machines.Peers, net fleet.Net, err error) {
 	if err != nil {
 		return peers, net, err
 	}
-	o := exchange.Office{Home: home}
+	o := exchange.Service{Home: home}
 	peers, err = machines.ReadPeers(o.PeersPath())
 	peers.Path = o.Shown(peers.Path)
 	net.Hosts = fleet.Others(peers, machines.Local{Hostname: proc.Hostname()})
@@ -177,13 +177,13 @@ func machinesJSON(all []fleet.Result, t fleet.Tally) []byte {
 
 // haltOffice is where the conversations of this user are led from, for what resume says of them: with settings that cannot be read
 // it is the usual place.
-func (c *Call) haltOffice() (*exchange.Office, error) {
-	if o, _, err := c.App.Office(); err == nil {
+func (c *Call) haltOffice() (*exchange.Service, error) {
+	if o, _, err := c.App.CommsService(); err == nil {
 		return o, nil
 	}
 	home, err := c.App.Home()
 	if err != nil {
 		return nil, err
 	}
-	return &exchange.Office{Home: home, Host: proc.Hostname()}, nil
+	return &exchange.Service{Home: home, Host: proc.Hostname()}, nil
 }

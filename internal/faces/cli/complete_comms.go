@@ -8,7 +8,7 @@ import (
 
 // onComms offers what the conversations between projects have names for. What cannot be read is offered by nobody.
 func (k *completer) onComms(what Source) {
-	o, _, err := k.c.App.Office()
+	o, _, err := k.c.App.CommsService()
 	if err != nil {
 		return
 	}
@@ -31,7 +31,7 @@ func (k *completer) onComms(what Source) {
 }
 
 // offerComms offers what is read from the records and mailboxes.
-func offerComms(k *completer, o *exchange.Office, what Source) {
+func offerComms(k *completer, o *exchange.Service, what Source) {
 	switch what {
 	case Bundles:
 		bundles, _ := o.Bundles()
@@ -43,7 +43,7 @@ func offerComms(k *completer, o *exchange.Office, what Source) {
 	}
 }
 
-func (k *completer) projects(o *exchange.Office, prefix string) {
+func (k *completer) projects(o *exchange.Service, prefix string) {
 	all, _ := o.Projects()
 	for _, p := range all[:min(len(all), maxOffered)] {
 		if Clean(p.Name) == p.Name && (prefix == "" || machines.ValidProject(p.Name)) {
@@ -53,7 +53,7 @@ func (k *completer) projects(o *exchange.Office, prefix string) {
 }
 
 // conversations offers those of the project that the shell is in, the open ones first.
-func (k *completer) conversations(o *exchange.Office) {
+func (k *completer) conversations(o *exchange.Service) {
 	here, ok := o.ProjectAt(k.c.App.WorkDir())
 	if !ok {
 		return

@@ -16,7 +16,7 @@ func (k *completer) sessions() {
 	if err != nil {
 		return
 	}
-	path, _ := registry.Place(dir, k.registry, os.Getenv)
+	path, _ := registry.PathOf(dir, k.registry, os.Getenv)
 	rows, _ := registry.Cached(path, cache)
 	for i := range rows {
 		if i == maxOffered {

@@ -105,11 +105,11 @@ func (d *deal) sendAttested(ctx context.Context, t *agreement.Comprehension, to 
 	if to == "" {
 		return nil
 	}
-	office, err := d.w.Office()
+	office, err := d.w.MailService()
 	if err != nil {
 		return err
 	}
-	r, err := office.Send(ctx, mail.Letter{
+	r, err := office.Send(ctx, mail.Draft{
 		From: &identity.Speaker{Instance: t.Actor.Instance, Role: t.Actor.Role, Scope: t.Actor.Scope}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true,
 	})
 	if err != nil {

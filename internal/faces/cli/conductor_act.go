@@ -15,7 +15,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/conductor"
-	"tutti/internal/sessions/track"
+	"tutti/internal/sessions/tracker"
 )
 
 // ConductorVerbs are those about who conducts a workspace.
@@ -32,15 +32,15 @@ func ConductorVerbs() Heavy {
 }
 
 func runConductorClaim(ctx context.Context, c *Call) error {
-	return c.sit(ctx, (*conductor.Desk).Claim)
+	return c.sit(ctx, (*conductor.Service).Claim)
 }
 
 func runConductorRelease(ctx context.Context, c *Call) error {
-	return c.sit(ctx, (*conductor.Desk).Release)
+	return c.sit(ctx, (*conductor.Service).Release)
 }
 
 // sit takes or gives up the seat and says who conducts then.
-func (c *Call) sit(ctx context.Context, do func(*conductor.Desk, context.Context, conductor.Seat, time.Time) (*conductor.Resolution, error)) error {
+func (c *Call) sit(ctx context.Context, do func(*conductor.Service, context.Context, conductor.Request, time.Time) (*conductor.Resolution, error)) error {
 	where, err := c.workspace()
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c *Call) sit(ctx context.Context, do func(*conductor.Desk, context.Context
 		return err
 	}
 	defer w.Close()
-	s := conductor.Seat{Where: where}
+	s := conductor.Request{Where: where}
 	if s.Instance, err = c.inOwnName(ctx, w); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (c *Call) advice(ctx context.Context, w *app.World) (*conductor.Check, erro
 
 // activity is what is known of the work in a workspace, nil where nothing is.
 func activity(ctx context.Context, id string, idle float64) (*conductor.Activity, error) {
-	raw, err := track.Program{}.Activity(ctx, id, conductor.IdleText(idle))
+	raw, err := tracker.Program{}.Activity(ctx, id, conductor.IdleText(idle))
 	if err != nil {
 		return nil, err
 	}
@@ -221,12 +221,12 @@ func runConductorLaunch(ctx context.Context, c *Call) error {
 			return err
 		}
 	}
-	office, err := w.Office()
+	office, err := w.MailService()
 	if err != nil {
 		return err
 	}
 	l.Deliver = func(ctx context.Context, to address.Instance, raw []byte) error {
-		_, err := office.Send(ctx, mail.Letter{
+		_, err := office.Send(ctx, mail.Draft{
 			From: &identity.Speaker{Instance: l.From}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true,
 		})
 		return err

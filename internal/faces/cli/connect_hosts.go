@@ -115,7 +115,7 @@ func (c *Call) serves(edit setup.Editor, name string, root *app.Root) bool {
 		return false
 	}
 	dir, _ := os.Getwd() // without it only the settings of the user count
-	q := &setup.Request{Edit: edit, Place: driver.Place{Home: home, Dir: dir, Env: os.Getenv}}
+	q := &setup.Request{Edit: edit, Place: driver.Site{Home: home, Dir: dir, Env: os.Getenv}}
 	bus := namedRoot(root)
 	return slices.ContainsFunc(q.Serving(d), func(r setup.Registered) bool { return bus == "" || slices.Contains(r.Server.Args, bus) })
 }

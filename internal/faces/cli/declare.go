@@ -157,7 +157,7 @@ func (d *deal) tellMatter(ctx context.Context, by address.Instance, id string) s
 	if err != nil {
 		from = &identity.Speaker{Instance: by, Role: identity.RoleAgent, Scope: identity.DefaultScope}
 	}
-	office, err := d.w.Office()
+	office, err := d.w.MailService()
 	var told []address.Instance
 	if err == nil {
 		told, err = app.TellMatter(ctx, d.bus, office, from, d.id, id)

@@ -23,7 +23,7 @@ func (c *Call) checkHosts(r *report) {
 		return
 	}
 	self := filepath.Join(filepath.Dir(daemon), "tutti")
-	place := driver.Place{Home: home, Env: os.Getenv}
+	place := driver.Site{Home: home, Env: os.Getenv}
 	for _, d := range driver.All() {
 		found, bad := 0, ""
 		for _, path := range settingsOf(d, place) {
@@ -52,7 +52,7 @@ func (c *Call) checkHosts(r *report) {
 }
 
 // settingsOf are the files of a user in which a program can name us.
-func settingsOf(d *driver.Driver, p driver.Place) (paths []string) {
+func settingsOf(d *driver.Driver, p driver.Site) (paths []string) {
 	for _, files := range [...][]driver.File{d.Servers.Files, d.Hooks.Files} {
 		for _, f := range files {
 			if f.Scope != driver.User {

@@ -56,7 +56,7 @@ func (c *Call) span(name string) time.Duration {
 
 // drummer makes what a drum of a verb works with. away asks on other machines; nil: that is not done.
 func (c *Call) drummer(w *app.World, open Opener, away watchdog.Relauncher) (watchdog.Options, error) {
-	office, err := w.Office()
+	office, err := w.MailService()
 	if err != nil {
 		return watchdog.Options{}, err
 	}
@@ -74,7 +74,7 @@ func (c *Call) drummer(w *app.World, open Opener, away watchdog.Relauncher) (wat
 	}
 	r := app.Relaunching{Dir: dir, Open: open, Env: os.Getenv, Environ: os.Environ(), Tell: func(line string) { c.remark("%s", Clean(line)) }, Elsewhere: away}
 	for given := range strings.SplitSeq(c.flagIf("registry"), ",") {
-		path, _ := registry.Place(dir, strings.TrimSpace(given), os.Getenv)
+		path, _ := registry.PathOf(dir, strings.TrimSpace(given), os.Getenv)
 		r.Registries = append(r.Registries, path)
 	}
 	o.Relaunch = w.Relauncher(way, r)
@@ -116,7 +116,7 @@ func runDrumWatch(ctx context.Context, c *Call, open Opener, p *RemoteParts) err
 		if o.Self, err = c.checked(ctx, w, i); err != nil {
 			return err
 		}
-		office, err := w.Office()
+		office, err := w.MailService()
 		if err != nil {
 			return err
 		}
@@ -155,14 +155,14 @@ func runDrumWatch(ctx context.Context, c *Call, open Opener, p *RemoteParts) err
 }
 
 // drum makes beats until it is interrupted. One that only says what it would do needs no lease: it is in nobody's way.
-func (c *Call) drum(ctx context.Context, d *watchdog.Drum, w *app.World, dry bool) error {
+func (c *Call) drum(ctx context.Context, d *watchdog.Beats, w *app.World, dry bool) error {
 	if dry {
 		return d.Look(ctx)
 	}
 	return c.drumFault(d.Run(ctx, w.Store, watchdog.Holder("tutti drumbeat watch")))
 }
 
-func (c *Call) beatOnce(ctx context.Context, d *watchdog.Drum, w *app.World, dry bool) error {
+func (c *Call) beatOnce(ctx context.Context, d *watchdog.Beats, w *app.World, dry bool) error {
 	if dry {
 		return d.Beat(ctx)
 	}
@@ -247,7 +247,7 @@ func runDrumInbox(ctx context.Context, c *Call, open Opener) error {
 	if config.Decider != nil {
 		o.Decider = &watchdog.Decider{Argv: config.Decider}
 	}
-	office, err := w.Office()
+	office, err := w.MailService()
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func runDrumInbox(ctx context.Context, c *Call, open Opener) error {
 		d := watchdog.New(o)
 		err = d.Hold(ctx, w.Store, watchdog.Holder("tutti drumbeat relance-inbox"), func(ctx context.Context) error {
 			for _, who := range owners {
-				done, left, err := d.Requests(ctx, watchdog.Post{Office: office, Registry: w.Registry}, who)
+				done, left, err := d.Requests(ctx, watchdog.Intake{Office: office, Registry: w.Registry}, who)
 				for _, i := range done {
 					n++
 					relanced.str(string(i))

@@ -109,9 +109,9 @@ func runEscalationShow(ctx context.Context, c *Call) error {
 	return nil
 }
 
-func (d *deal) matter(ctx context.Context) (*escalation.Matter, error) {
+func (d *deal) matter(ctx context.Context) (*escalation.Escalation, error) {
 	if nego := d.value("negotiation"); nego != "" {
-		m, err := d.bus.Matter(ctx, nego, d.arg(0))
+		m, err := d.bus.Escalation(ctx, nego, d.arg(0))
 		if errors.Is(err, escalation.ErrNone) {
 			return nil, badState("tutti escalation list --all   # what there is", "%s", Clean(err.Error()))
 		}
@@ -128,7 +128,7 @@ func (d *deal) matter(ctx context.Context) (*escalation.Matter, error) {
 }
 
 // sayMatter prints a matter. What others have written is cut to what a screen takes unless all of it is wanted.
-func (d *deal) sayMatter(m *escalation.Matter, whole bool) {
+func (d *deal) sayMatter(m *escalation.Escalation, whole bool) {
 	state := m.State(d.now)
 	word := d.paint(yellow, string(state))
 	if state == escalation.Answered {
@@ -185,13 +185,13 @@ func (d *deal) sayMatter(m *escalation.Matter, whole bool) {
 }
 
 // doubtLine says who has answered under a key of which nothing is known here.
-func doubtLine(m *escalation.Matter) string {
+func doubtLine(m *escalation.Escalation) string {
 	return Clean(string(m.Doubt)) + " has answered under the key " + m.DoubtKey.Short() + ", which nobody has said here to be theirs, and which does not count; if it is: tutti keys trust " +
 		Clean(app.QuoteArg(string(m.Doubt))) + ", with --public-key where it shows another key"
 }
 
 // answerLine is what to type to answer a matter.
-func answerLine(m *escalation.Matter) string {
+func answerLine(m *escalation.Escalation) string {
 	line := "tutti escalation answer " + Clean(app.QuoteArg(m.ID))
 	if m.Channel != "alert" || len(m.Options) > 0 {
 		line += " ANSWER"
@@ -246,12 +246,12 @@ func runEscalationAnswer(ctx context.Context, c *Call) error {
 	if m.Negotiation == "" {
 		m, err = d.bus.Matters().Find(ctx, m.ID)
 	} else {
-		m, err = d.bus.Matter(ctx, m.Negotiation, m.ID)
+		m, err = d.bus.Escalation(ctx, m.Negotiation, m.ID)
 	}
 	if err != nil {
 		return err
 	}
-	office, err := d.w.Office()
+	office, err := d.w.MailService()
 	if err == nil {
 		err = app.TellAnswer(ctx, office, who, m)
 	}

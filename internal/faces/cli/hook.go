@@ -54,7 +54,7 @@ func runHook(ctx context.Context, c *Call) error {
 	return hook.Run(ctx, hook.Options{
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.outFile, Now: time.Now,
 		Process: agentProcess, Build: BuildID(), Denies: c.on("all-tools"), Dialog: c.hookDialog(d, e),
-		Open:     func(ctx context.Context, p hook.Place) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
+		Open:     func(ctx context.Context, p hook.BusChoice) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
 		Projects: c.hookProjects(input),
 		Warner:   c.hookWarner(input),
 		Notice:   func(string) { announce(ctx, halt.Lift{How: halt.Unrecorded}) },
@@ -82,11 +82,11 @@ func (c *Call) hookProjects(input []byte) *hook.Projects {
 }
 
 // hookWaits has the light program replaced where something may wait for an agent whose conversation begins.
-func (c *Call) hookWaits(input []byte) func(hook.Place) error {
+func (c *Call) hookWaits(input []byte) func(hook.BusChoice) error {
 	if c.comms != nil {
 		return nil
 	}
-	return func(p hook.Place) error {
+	return func(p hook.BusChoice) error {
 		root := p.Root
 		if root == "" {
 			r, err := app.New(app.Settings{Root: c.rootFlag(), Dir: p.Dir}).Root()
@@ -140,12 +140,12 @@ func putBack(input []byte) error {
 }
 
 // bells is where the servers of this user hear hooks.
-func (c *Call) bells() wake.Place {
+func (c *Call) bells() wake.SocketDir {
 	home, err := c.App.Home()
 	if err != nil {
 		home = "" // then there is one place less
 	}
-	return wake.Place{Home: home, Env: os.Getenv}
+	return wake.SocketDir{Home: home, Env: os.Getenv}
 }
 
 // awaitMail waits in the background of a conversation for mail, and ends as the program wants to be roused. Meanwhile it
@@ -164,7 +164,7 @@ func (c *Call) awaitMail(ctx context.Context, d *driver.Driver, event, state str
 }
 
 // hookBus opens the bus for an agent. What the command line or the environment names outranks what is remembered.
-func (c *Call) hookBus(ctx context.Context, host string, p hook.Place) (*hook.Bus, error) {
+func (c *Call) hookBus(ctx context.Context, host string, p hook.BusChoice) (*hook.Bus, error) {
 	named := address.Instance(c.text("instance"))
 	if named != "" && named.Host() != host {
 		return nil, usagef("--instance: %.100q is no agent of %s", named, host)
@@ -188,7 +188,7 @@ func (c *Call) hookBus(ctx context.Context, host string, p hook.Place) (*hook.Bu
 	if err != nil {
 		return nil, err
 	}
-	office, err := w.Office()
+	office, err := w.MailService()
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}

@@ -39,7 +39,7 @@ func (c *Call) hookDialog(d *driver.Driver, e driver.Event) func() bool {
 	if !ok {
 		return nil
 	}
-	path := d.Life.Sheet(driver.Place{Home: home, Env: os.Getenv}, id.PID)
+	path := d.Life.Sheet(driver.Site{Home: home, Env: os.Getenv}, id.PID)
 	begun, seen := time.Now(), false
 	return func() bool {
 		if !id.Alive() {
@@ -53,7 +53,7 @@ func (c *Call) hookDialog(d *driver.Driver, e driver.Event) func() bool {
 	}
 }
 
-func sheetAt(d *driver.Driver, path string) (s driver.Sheet, ok bool) {
+func sheetAt(d *driver.Driver, path string) (s driver.SelfReport, ok bool) {
 	f, err := os.Open(path)
 	if err != nil {
 		return s, false

@@ -105,7 +105,7 @@ func (c *Call) hostRequest(edit setup.Editor) (*setup.Request, []*driver.Driver,
 	if err != nil {
 		return nil, nil, failIO("", err, "")
 	}
-	q.Place = driver.Place{Home: home, Env: os.Getenv}
+	q.Place = driver.Site{Home: home, Env: os.Getenv}
 	if q.Place.Dir, err = os.Getwd(); err != nil {
 		return nil, nil, failIO("", err, "")
 	}
@@ -121,7 +121,7 @@ func (c *Call) hostRequest(edit setup.Editor) (*setup.Request, []*driver.Driver,
 
 // hostsMeant are the programs of --host: one, or those that are found, and where something is taken away all of them, of those that
 // have settings of that scope.
-func (c *Call) hostsMeant(p driver.Place, scope driver.Scope) (all []*driver.Driver, err error) {
+func (c *Call) hostsMeant(p driver.Site, scope driver.Scope) (all []*driver.Driver, err error) {
 	if d, ok := driver.Get(c.text("host")); ok {
 		return []*driver.Driver{d}, nil
 	}

@@ -53,7 +53,7 @@ func (c *Call) mayTrust(d *driver.Driver, waiting []setup.Review) bool {
 	if c.json || !factsOf(c.App).Attended() {
 		return false
 	}
-	c.prose("", 2, d.Title+" runs none of these hooks before you trust them: "+setup.Waiting(waiting))
+	c.prose("", 2, d.Title+" runs none of these hooks before you trust them: "+setup.AwaitingReview(waiting))
 	return c.confirm("Record in its settings that you trust them?", "the trust was not recorded", "tutti host setup --host "+d.Name+" --trust-hooks") == nil
 }
 
@@ -71,7 +71,7 @@ func (c *Call) showReviews(found []reviewReport) {
 		case r.trusted:
 			c.line("✓ " + r.driver.Title + " trusts the hooks")
 		default:
-			c.warn("%s does not run these hooks: %s", r.driver.Title, setup.Waiting(r.waiting))
+			c.warn("%s does not run these hooks: %s", r.driver.Title, setup.AwaitingReview(r.waiting))
 			c.remark("hint: start %s and trust them there, or: %s", r.driver.Program, trustLine(r.driver))
 		}
 	}
@@ -86,13 +86,13 @@ func reviewNames(waiting []setup.Review) (names []string) {
 }
 
 // checkReview tells in doctor of hooks that wait for the user's review.
-func (c *Call) checkReview(r *report, d *driver.Driver, place driver.Place) {
+func (c *Call) checkReview(r *report, d *driver.Driver, place driver.Site) {
 	q := setup.Request{Place: place}
 	switch waiting, err := q.Unreviewed(d); {
 	case err != nil:
 		r.tell("hosts", d.Title+": whether it trusts the hooks is not known: "+err.Error(), "tutti host status --host "+d.Name)
 	case len(waiting) > 0:
-		r.tell("hosts", d.Title+" does not run hooks that you have not trusted: "+setup.Waiting(waiting), "start "+d.Program+" and trust them there, or: "+trustLine(d))
+		r.tell("hosts", d.Title+" does not run hooks that you have not trusted: "+setup.AwaitingReview(waiting), "start "+d.Program+" and trust them there, or: "+trustLine(d))
 	}
 }
 

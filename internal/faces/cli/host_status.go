@@ -187,7 +187,7 @@ func (c *Call) showHost(v *hostView) {
 	for _, h := range v.Hooks {
 		rows = append(rows, []string{"  hooks", c.App.Shown(h.Path), h.State.String()})
 		if len(h.Waiting) > 0 {
-			rows = append(rows, []string{"", "", "not run before you trust them: " + setup.Waiting(h.Waiting)})
+			rows = append(rows, []string{"", "", "not run before you trust them: " + setup.AwaitingReview(h.Waiting)})
 		}
 	}
 	if !v.Driver.Hooks.Runs(v.Version) {

@@ -70,7 +70,7 @@ func (c *Call) startedFrom(dir string) (titles []string) {
 		return nil
 	}
 	self := filepath.Join(dir, "tutti")
-	place := driver.Place{Home: home, Env: os.Getenv}
+	place := driver.Site{Home: home, Env: os.Getenv}
 	for _, d := range driver.All() {
 		found := false
 		for _, path := range settingsOf(d, place) {

@@ -120,7 +120,7 @@ func (c *Call) prover(ctx context.Context, w *app.World, who address.Instance) *
 
 // usable tells whether a key is in use as one of somebody who is known by some keys.
 func usable(keys *registry.Keys, known []signature.Public, key signature.Public) bool {
-	return slices.ContainsFunc(keys.Held(known), func(h registry.Held) bool { return h.Key == key && !h.Revoked })
+	return slices.ContainsFunc(keys.Own(known), func(h registry.OwnKey) bool { return h.Key == key && !h.Revoked })
 }
 
 // stillHeld warns of a person who was taken out of service, and of whom a key goes on to count here: a tombstone is anybody's word.
@@ -129,7 +129,7 @@ func (c *Call) stillHeld(ctx context.Context, w *app.World, who address.Instance
 	if err != nil || !isPerson(who) {
 		return
 	}
-	for _, h := range keys.Held(w.Pins.Bound(who)) {
+	for _, h := range keys.Own(w.Pins.Bound(who)) {
 		if !h.Revoked {
 			c.warn("nothing proves that %s has given up the key %s: what is answered under it goes on to count here, until tutti keys trust --forget %s, which takes away what was, too",
 				Clean(string(who)), h.Key.Short(), Clean(app.QuoteArg(string(who))))

@@ -92,7 +92,7 @@ func (c *Call) toTrust(ctx context.Context, w *app.World, who address.Instance, 
 
 // provedGone tells whether a revocation of a key counts for who knows an instance by some keys.
 func provedGone(keys *registry.Keys, known []signature.Public, key signature.Public) bool {
-	return slices.ContainsFunc(keys.Held(known), func(h registry.Held) bool { return h.Key == key && h.Revoked })
+	return slices.ContainsFunc(keys.Own(known), func(h registry.OwnKey) bool { return h.Key == key && h.Revoked })
 }
 
 // trustKey pins a key. Where it is an earlier one of a person that one is known from now on, and mail is checked with the later one as before.

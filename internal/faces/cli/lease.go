@@ -24,8 +24,8 @@ func LeaseVerbs() Heavy {
 // A leaseDesk is what the verbs that change leases work at.
 type leaseDesk struct {
 	*app.World
-	*reservation.Desk
-	office *mail.Office
+	*reservation.Reservations
+	office *mail.Service
 	who    *identity.Speaker
 }
 
@@ -34,8 +34,8 @@ func (c *Call) leases(ctx context.Context) (*leaseDesk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &leaseDesk{World: w, Desk: w.Leases()}
-	if d.office, err = w.Office(); err == nil {
+	d := &leaseDesk{World: w, Reservations: w.Leases()}
+	if d.office, err = w.MailService(); err == nil {
 		d.who, err = c.holder(ctx, w)
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *leaseDesk) sweep(ctx context.Context, c *Call) {
 
 // files are the paths that were given, each as the one that its file has.
 func (c *Call) files() []string {
-	here := c.App.Place().Path
+	here := c.App.Workplace().Path
 	var all []string
 	for _, a := range c.Args {
 		if p := truepath.Below(here, a); !slices.Contains(all, p) {
@@ -103,7 +103,7 @@ func runLeaseTake(ctx context.Context, c *Call) error {
 		return leaseFault(err)
 	}
 	if c.json {
-		return c.listLeases(ctx, d.Desk, c.files(), now)
+		return c.listLeases(ctx, d.Reservations, c.files(), now)
 	}
 	for _, l := range taken {
 		c.line("leased until " + l.Until.Local().Format("15:04:05") + ": " + Clean(l.Path) + suffix(l))
@@ -142,7 +142,7 @@ func leaseFault(err error) error {
 }
 
 // listLeases shows the leases that stand: those on the paths, all without any.
-func (c *Call) listLeases(ctx context.Context, d *reservation.Desk, paths []string, now time.Time) error {
+func (c *Call) listLeases(ctx context.Context, d *reservation.Reservations, paths []string, now time.Time) error {
 	all, err := d.Standing(ctx, now)
 	if err != nil {
 		return err

@@ -169,7 +169,7 @@ func (c *Call) paused(ctx context.Context) (o pauseOptions, err error) {
 	name := c.arg(0)
 	folder := name
 	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(c.App.Place().Path, folder)
+		folder = filepath.Join(c.App.Workplace().Path, folder)
 	}
 	real, err := filepath.EvalSymlinks(folder)
 	switch {

@@ -21,7 +21,7 @@ import (
 // A desk is what the verbs on mail work at: a bus, the office that handles the mail on it, and who stands there.
 type desk struct {
 	*app.World
-	office *mail.Office
+	office *mail.Service
 	who    *identity.Speaker
 	now    time.Time
 }
@@ -42,7 +42,7 @@ func (c *Call) counter(mode app.Mode) (*desk, error) {
 	if w == nil {
 		return nil, err
 	}
-	o := &mail.Office{Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now}
+	o := &mail.Service{Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now}
 	return &desk{World: w, office: o, now: time.Now()}, nil
 }
 

@@ -22,7 +22,7 @@ func runReply(ctx context.Context, c *Call) error {
 	if c.arg(0) == "" {
 		return usageHint("usage: "+c.usage(), "reply: to which message?")
 	}
-	var l mail.Letter
+	var l mail.Draft
 	l.ID, l.Deposit = c.value("id"), c.on("deposit")
 	if err := c.say(ctx, &l, c.Args[1:]); err != nil {
 		return c.unsent(ctx, err)

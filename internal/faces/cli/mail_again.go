@@ -17,7 +17,7 @@ import (
 // again looks into the speaker's own outbox whether a letter whose id the caller chose was sent before. Then it is the same
 // message again, with its old time and the old signature, or it is refused. A receipt without an outcome means that the letter
 // is to be sent as it is; the letter may have been changed to the old one.
-func (d *desk) again(ctx context.Context, l *mail.Letter) (mail.Receipt, error) {
+func (d *desk) again(ctx context.Context, l *mail.Draft) (mail.Receipt, error) {
 	r := mail.Receipt{Outcome: mail.Refused, To: l.To, ID: l.ID}
 	if l.ID == "" || len(l.Raw) > 0 {
 		return mail.Receipt{}, nil
@@ -53,7 +53,7 @@ func (d *desk) again(ctx context.Context, l *mail.Letter) (mail.Receipt, error) 
 
 // sameAgain turns the refusal of an id that is taken by this very message into the word for that: it was delivered, and the
 // copy in the outbox was not written any more or is gone.
-func (d *desk) sameAgain(ctx context.Context, l *mail.Letter, r *mail.Receipt, err error) error {
+func (d *desk) sameAgain(ctx context.Context, l *mail.Draft, r *mail.Receipt, err error) error {
 	var taken *mailbox.TakenIDError
 	if !errors.As(err, &taken) || len(l.Raw) > 0 {
 		return err
@@ -78,7 +78,7 @@ func takenID(id string) error {
 
 // agrees tells whether an envelope is what the letter would have become at the time of the envelope. As what its sender was
 // taken then, and in which thread it went when the letter names none, is no difference.
-func (d *desk) agrees(old *envelope.Envelope, l *mail.Letter) bool {
+func (d *desk) agrees(old *envelope.Envelope, l *mail.Draft) bool {
 	at, ok := old.Time()
 	if !ok || old.Actor.Instance.Canonical() != d.who.Instance.Canonical() || !meant(old.Target, l.To) {
 		return false

@@ -25,7 +25,7 @@ const maxBatch = 64 << 20
 // An entry is one line of a batch.
 type entry struct {
 	line    int
-	letter  mail.Letter
+	letter  mail.Draft
 	receipt mail.Receipt
 }
 
@@ -169,7 +169,7 @@ func (e *entry) read(line []byte) error {
 // sendAll sends what can be sent, and syncs once.
 func (c *Call) sendAll(ctx context.Context, d *desk, all []*entry) {
 	var going []*entry
-	var letters []mail.Letter
+	var letters []mail.Draft
 	each(len(all), func(n int) {
 		e := all[n]
 		if e.receipt.Outcome != "" {

@@ -96,7 +96,7 @@ func runInboxPut(ctx context.Context, c *Call) error {
 	}
 	d, raw, who, vouched := p.desk, p.raw, p.who, p.vouched
 	defer d.Close()
-	l := mail.Letter{From: &identity.Speaker{}, To: d.who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
+	l := mail.Draft{From: &identity.Speaker{}, To: d.who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
 	if vouched {
 		l.From = who
 	}

@@ -266,7 +266,7 @@ func names(all []address.Instance) []string {
 }
 
 // letterWord is the text of a letter as it stands in a command to type: a short one whole.
-func letterWord(l *mail.Letter) string {
+func letterWord(l *mail.Draft) string {
 	const short = 60
 	if l.Text == "" || len(l.Text) > short || strings.ContainsAny(l.Text, "\n\r") || strings.HasPrefix(l.Text, "@") {
 		return "..."

@@ -49,7 +49,7 @@ func runSend(ctx context.Context, c *Call) error {
 	}
 	letter.From = d.who
 	if c.under != H2A {
-		letter.Near = c.App.Place().Path
+		letter.Near = c.App.Workplace().Path
 	}
 	if len(to) > 1 && letter.Thread == "" {
 		letter.Thread = string(address.NewThread(d.now)) // one conversation, whoever answers
@@ -81,7 +81,7 @@ func sendsOne(c *Call) bool {
 }
 
 // letter reads what is to be sent from the command line, and to whom. Recipients of a scope are found later.
-func (c *Call) letter(ctx context.Context) (to []address.Instance, l mail.Letter, err error) {
+func (c *Call) letter(ctx context.Context) (to []address.Instance, l mail.Draft, err error) {
 	words := c.Args
 	if c.value("scope") == "" {
 		if len(words) == 0 {
@@ -102,12 +102,12 @@ func (c *Call) letter(ctx context.Context) (to []address.Instance, l mail.Letter
 	case c.isSet("until") && c.duration("wait", 0) == 0:
 		return nil, l, usageHint("tutti send ID TEXT --wait 60s --until shown", "--until: for how long?")
 	}
-	l = mail.Letter{ID: c.value("id"), Thread: c.value("thread"), ReplyTo: c.value("reply-to"), Deposit: c.on("deposit")}
+	l = mail.Draft{ID: c.value("id"), Thread: c.value("thread"), ReplyTo: c.value("reply-to"), Deposit: c.on("deposit")}
 	return to, l, c.say(ctx, &l, words)
 }
 
 // say puts what is to be said into a letter: the text, when there is one among the words, kind and body.
-func (c *Call) say(ctx context.Context, l *mail.Letter, words []string) (err error) {
+func (c *Call) say(ctx context.Context, l *mail.Draft, words []string) (err error) {
 	l.Kind = c.value("kind")
 	if b := c.value("body"); b != "" {
 		if b == "-" && len(words) > 0 && words[0] == "-" {
@@ -176,7 +176,7 @@ func (d *desk) inScope(ctx context.Context, scope string) (to []address.Instance
 }
 
 // sendOne sends one letter. What became of it is in the receipt, whatever happened.
-func (c *Call) sendOne(ctx context.Context, d *desk, l *mail.Letter) mail.Receipt {
+func (c *Call) sendOne(ctx context.Context, d *desk, l *mail.Draft) mail.Receipt {
 	asked := l.To
 	if ctx.Err() != nil {
 		return mail.Receipt{Outcome: mail.Refused, Asked: asked, To: asked, Err: errUnsent}

@@ -202,7 +202,7 @@ func runNHIOffboard(ctx context.Context, c *Call) error {
 		}
 		return c.sealedBefore(sealedBy(ctx, w, who, key))
 	}
-	t, err := (&nhi.Desk{Registry: w.Registry, Presence: w.Presence, Log: w.Store, Sealed: sealed}).Offboard(ctx, l, time.Now())
+	t, err := (&nhi.Service{Registry: w.Registry, Presence: w.Presence, Log: w.Store, Sealed: sealed}).Offboard(ctx, l, time.Now())
 	if err != nil {
 		return c.registryFault(err)
 	}

@@ -250,7 +250,7 @@ func (k *coach) hand(ctx context.Context, raw []byte) error {
 	}
 	for i := range k.o.Members {
 		to := k.o.Members[i].Instance
-		l := mail.Letter{From: &identity.Speaker{}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
+		l := mail.Draft{From: &identity.Speaker{}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
 		if signed {
 			l.From = &identity.Speaker{Instance: k.by.Instance, Role: k.by.Role, Scope: k.by.Scope}
 		}

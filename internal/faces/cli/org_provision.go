@@ -82,7 +82,7 @@ func (c *Call) ratified(ctx context.Context, w *app.World, o *org.Org) error {
 	if err := org.Ratifies(e, o); err != nil {
 		return badState("a PRINCIPAL of the manifest ratifies it as it is now: tutti coach ratify", "the manifest is not ratified by this envelope: %s", Clean(err.Error()))
 	}
-	office := &mail.Office{Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Now: time.Now}
+	office := &mail.Service{Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Now: time.Now}
 	v, err := office.Judge(ctx, e)
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func (c *Call) release(was bool) (all []heldView) {
 }
 
 // wakeAll says what waking costs, wakes the agents, and says which could not be woken. all are the views of held.
-func (c *Call) wakeAll(held []wake.Held, all []heldView) {
+func (c *Call) wakeAll(held []wake.Released, all []heldView) {
 	marks := c.marks()
 	for i := range all {
 		all[i].context = c.contextSize(held[i], marks)
@@ -133,13 +133,13 @@ func (c *Call) marks() []hookmark.Mark {
 }
 
 // contextSize is how many tokens an agent reads again, 0 where that is not known.
-func (c *Call) contextSize(h wake.Held, marks []hookmark.Mark) int64 {
+func (c *Call) contextSize(h wake.Released, marks []hookmark.Mark) int64 {
 	d, ok := driver.Get(address.Instance(h.Instance).Host())
 	home, err := c.App.Home()
 	if !ok || err != nil {
 		return 0
 	}
-	p, talk := driver.Place{Home: home}, h.Conversation
+	p, talk := driver.Site{Home: home}, h.Conversation
 	for _, m := range marks {
 		if m.CLI == d.Name && (talk != "" && m.Conversation == talk || talk == "" && m.Instance == h.Instance) {
 			talk, p.Dir = m.Conversation, m.Dir
@@ -166,7 +166,7 @@ func sizeText(tokens int64) string {
 }
 
 // waitText says how many wait.
-func waitText(held []wake.Held) string {
+func waitText(held []wake.Released) string {
 	mail := 0
 	for _, h := range held {
 		if h.Unread > 0 {
@@ -184,7 +184,7 @@ func waitText(held []wake.Held) string {
 }
 
 // stopped are the agents that a halt stopped, each once.
-func stopped(all []wake.Held) (held []wake.Held) {
+func stopped(all []wake.Released) (held []wake.Released) {
 	seen := map[string]bool{}
 	for _, h := range all {
 		if h.Stopped && !seen[h.Instance] && address.Check(h.Instance) == nil {

@@ -67,7 +67,7 @@ func testHeavy() Heavy {
 	heavy = append(append(heavy, ConductorVerbs()...), LeaseVerbs()...)
 	heavy = append(heavy, DeployVerbs(upgrade.Latest)...)
 	away := RemoteParts{
-		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Post, Seal: remoting.Seal,
+		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Submit, Seal: remoting.Seal,
 		Mirror: remoting.Mirror, Drive: remoting.Drive, Heard: remoting.Heard, Receive: remoting.Receive,
 	}
 	heavy = append(append(heavy, DrumbeatVerbs(testJobParts().Open, away)...), RemoteVerbs(away)...)

@@ -17,7 +17,7 @@ import (
 // A projectSearch looks through what projects got.
 type projectSearch struct {
 	*search
-	office  *exchange.Office
+	office  *exchange.Service
 	signers protocol.Signers
 	max     int64
 }

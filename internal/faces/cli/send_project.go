@@ -118,7 +118,7 @@ func runSendProject(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	l := exchange.Letter{
+	l := exchange.Draft{
 		Destination: to, Text: []byte(said), Sender: sender, Project: project, Dir: dir, Retries: retries,
 		Restamp: c.on("restamp"), KeepTimestamp: c.on("keep-timestamp"), Fallback: c.on("local-fallback"), DryRun: c.on("dry-run"),
 	}
@@ -169,7 +169,7 @@ func isDraft(text string) bool {
 }
 
 // leadsTo tells whether an address leads somewhere, as far as that is known on this machine.
-func (c *Call) leadsTo(o *exchange.Office, to string, fallback bool) error {
+func (c *Call) leadsTo(o *exchange.Service, to string, fallback bool) error {
 	peers, broken := machines.ReadPeers(o.PeersPath())
 	w, err := machines.Resolve(to, machines.Local{Hostname: o.Host}, peers, fallback || o.Fallback)
 	switch {
@@ -300,7 +300,7 @@ func (c *Call) projectHint(to string) string {
 		return ""
 	}
 	s := "it was taken for an agent; an agent is HOST:LABEL, a project MACHINE.PROJECT"
-	o, _, err := c.App.Office()
+	o, _, err := c.App.CommsService()
 	if err != nil {
 		return s
 	}

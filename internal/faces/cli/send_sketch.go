@@ -19,7 +19,7 @@ import (
 // is asked for with the line to type.
 type sketch struct {
 	c       *Call
-	office  *exchange.Office
+	office  *exchange.Service
 	project exchange.Project
 	self    string // slug of the sender
 	to      string
@@ -38,7 +38,7 @@ func parseOrg(text string) (orgfile.Header, error) { return orgfile.Parse([]byte
 const tries = 5
 
 // send delivers the text. The name of a message has its second: of several in one second each later one is dated a second on.
-func (d *sketch) send(ctx context.Context, l *exchange.Letter) (s *exchange.Sent, err error) {
+func (d *sketch) send(ctx context.Context, l *exchange.Draft) (s *exchange.Sent, err error) {
 	for n := range tries {
 		d.now = time.Now().Add(time.Duration(n) * time.Second)
 		if l.Text, err = d.text(ctx); err != nil {
@@ -145,7 +145,7 @@ func (d *sketch) open(ctx context.Context) ([]string, error) {
 }
 
 // conversationsOf are the conversations of a project: those of its mailbox and archive, and those that it began and got no answer in.
-func (c *Call) conversationsOf(ctx context.Context, o *exchange.Office, p exchange.Project) ([]overview.Conversation, error) {
+func (c *Call) conversationsOf(ctx context.Context, o *exchange.Service, p exchange.Project) ([]overview.Conversation, error) {
 	found, err := c.surveyOf(ctx, o, p)
 	if err != nil || found != nil {
 		return found, err
@@ -169,11 +169,11 @@ func (c *Call) conversationsOf(ctx context.Context, o *exchange.Office, p exchan
 }
 
 // surveyOf are the conversations of a project that has a mailbox, nil when it has none.
-func (c *Call) surveyOf(ctx context.Context, o *exchange.Office, p exchange.Project) ([]overview.Conversation, error) {
+func (c *Call) surveyOf(ctx context.Context, o *exchange.Service, p exchange.Project) ([]overview.Conversation, error) {
 	if p.Path == "" {
 		return nil, nil
 	}
-	s, err := overview.Look(ctx, c.App.Survey(o, p))
+	s, err := overview.Look(ctx, c.App.OverviewOptions(o, p))
 	if err != nil {
 		return nil, err
 	}

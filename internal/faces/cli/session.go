@@ -81,7 +81,7 @@ func (c *Call) sessionsOf(dir string, open Opener) (*sessions, error) {
 		return nil, err
 	}
 	var note string
-	s.path, note = registry.Place(s.dir, c.flagIf("registry"), os.Getenv)
+	s.path, note = registry.PathOf(s.dir, c.flagIf("registry"), os.Getenv)
 	if note != "" {
 		c.remark("%s", note)
 	}

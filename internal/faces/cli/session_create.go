@@ -194,7 +194,7 @@ func (s *sessions) sayUnready(r *registry.Row, edit setup.Editor) {
 	if err != nil {
 		return
 	}
-	q := &setup.Request{Edit: edit, Place: driver.Place{Home: home, Dir: r.Pane.Cwd, Env: os.Getenv}}
+	q := &setup.Request{Edit: edit, Place: driver.Site{Home: home, Dir: r.Pane.Cwd, Env: os.Getenv}}
 	if !q.Serves(d) {
 		s.c.remark("%s is not connected to the bus, so it cannot read its mail: tutti host setup --host %s", d.Title, d.Name)
 	}

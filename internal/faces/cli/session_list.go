@@ -28,7 +28,7 @@ func sessionList(ctx context.Context, c *Call, s *sessions) error {
 		p.sayProblems(p.problems)
 		for n := range p.rows {
 			r := &p.rows[n]
-			sight := view.Sight(r)
+			sight := view.Observe(r)
 			taken.add(r.Instance)
 			all, found = append(all, lifecycle.ListedRow(r, sight, p.path, machine, now)), append(found, foundWord(r, sight))
 		}
@@ -76,7 +76,7 @@ func (s *sessions) sayNoSessions(parts []part) {
 }
 
 // foundWord says what was found of a session. Where nothing is to be found, there is nothing to say.
-func foundWord(r *registry.Row, s lifecycle.Sight) string {
+func foundWord(r *registry.Row, s lifecycle.Observation) string {
 	switch s.State {
 	case lifecycle.Alive:
 		return "alive"

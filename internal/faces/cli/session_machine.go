@@ -146,7 +146,7 @@ func glance(ctx context.Context, all []part) *lifecycle.View {
 // noteAlive notes the registry where one of its sessions is alive.
 func (p *part) noteAlive(view *lifecycle.View) {
 	for i := range p.rows {
-		if !p.far && view.Sight(&p.rows[i]).State == lifecycle.Alive {
+		if !p.far && view.Observe(&p.rows[i]).State == lifecycle.Alive {
 			p.note()
 			return
 		}

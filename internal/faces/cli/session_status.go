@@ -206,7 +206,7 @@ func tableWidth(rows [][]string) (all int) {
 // reportRow is a session in the columns of the table.
 func (s *sessions) reportRow(f *lifecycle.Found) []string {
 	status, folder, resume, work := "none", f.Pane.Path, "-", "-"
-	found := foundWord(f.Row, f.Sight)
+	found := foundWord(f.Row, f.Observation)
 	if r := f.Row; r != nil {
 		status, folder = string(r.Status), cmp.Or(r.Pane.Cwd, folder)
 		if id := r.Conversation(); id != "" {

@@ -90,7 +90,7 @@ func (c *Call) hasVerb(name string) bool {
 
 // isHere tells whether a user has a program: it can be called, or has settings. The names of those that nobody tried may be
 // those of other programs.
-func isHere(d *driver.Driver, p driver.Place) bool {
+func isHere(d *driver.Driver, p driver.Site) bool {
 	if len(d.Tried) > 0 && callable(d) {
 		return true
 	}

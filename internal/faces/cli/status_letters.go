@@ -30,7 +30,7 @@ func (c *Call) lettersNear(ctx context.Context) func() *letterView {
 		return c.comms.letters(ctx, c)
 	}
 	v := &letterView{}
-	if o, _, err := c.App.Office(); err != nil {
+	if o, _, err := c.App.CommsService(); err != nil {
 		v.err = err
 	} else if _, in := o.ProjectAt(c.App.WorkDir()); in || commsAbout(o) {
 		v.err = c.toHeavy()
@@ -41,7 +41,7 @@ func (c *Call) lettersNear(ctx context.Context) func() *letterView {
 // lettersNear begins to look at the mailboxes of all projects and returns what waits for the answer.
 func lettersNear(ctx context.Context, c *Call) func() *letterView {
 	v := &letterView{}
-	o, _, err := c.App.Office()
+	o, _, err := c.App.CommsService()
 	if err != nil {
 		v.err = err
 		return func() *letterView { return v }
@@ -55,7 +55,7 @@ func lettersNear(ctx context.Context, c *Call) func() *letterView {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		v.look(ctx, c.App.Survey(o, p))
+		v.look(ctx, c.App.OverviewOptions(o, p))
 	}()
 	return func() *letterView {
 		<-done

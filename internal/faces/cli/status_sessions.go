@@ -16,7 +16,7 @@ import (
 // A sessionLine is an agent in tmux, with all the names that it has: one row.
 type sessionLine struct {
 	row   *registry.Row
-	sight lifecycle.Sight
+	sight lifecycle.Observation
 	job   string // its state, "" when it is not known
 	asks  string // what its program asks its user, "" when that is not known
 	live  bool   // present on the bus
@@ -68,7 +68,7 @@ func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 		all := make([]sessionLine, len(running))
 		for i := range running {
 			r := &running[i]
-			all[i] = sessionLine{row: r, sight: view.Sight(r), asks: asks[i]}
+			all[i] = sessionLine{row: r, sight: view.Observe(r), asks: asks[i]}
 			if !from[i].far && all[i].sight.State == lifecycle.Alive {
 				from[i].note()
 			}

@@ -201,7 +201,7 @@ func runRoute(ctx context.Context, c *Call) error {
 	if box == "outbox" {
 		err = d.Mail.PutOutbox(ctx, d.who.Instance, raw)
 	} else {
-		l := mail.Letter{From: &identity.Speaker{}, To: d.who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
+		l := mail.Draft{From: &identity.Speaker{}, To: d.who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
 		_, err = d.office.Send(ctx, l)
 	}
 	if err != nil {

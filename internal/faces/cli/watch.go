@@ -32,7 +32,7 @@ func runWatch(ctx context.Context, c *Call) error {
 	}
 	defer w.Close()
 
-	office := mail.Office{Registry: w.Registry, Pins: w.Pins}
+	office := mail.Service{Registry: w.Registry, Pins: w.Pins}
 	o := follow.Options{Store: w.Store, Judge: office.Judge, Switch: follow.Switch{Read: halt.Settled}}
 	whose := "everybody"
 	if !c.on("all") {

@@ -45,7 +45,7 @@ var parts = []Part{{"mail", carryMail}, {"keepalive", keepalive}, {"sessions", s
 // A Site is what a part works on. It belongs to that part.
 type Site struct {
 	World  *app.World
-	Office *mail.Office
+	Office *mail.Service
 	Facts  *identity.Facts
 	Quiet  bool // nothing is printed but what is wrong
 	Flag   func(name string) string
@@ -120,7 +120,7 @@ type up struct {
 	parts  []Part
 	ready  []*sync.Once
 	world  *app.World // nil while the bus is gone, as is what follows
-	office *mail.Office
+	office *mail.Service
 }
 
 // open opens the bus. What is made once for all is made here, before parts ask for it at the same time.
@@ -128,7 +128,7 @@ func (u *up) open() (err error) {
 	if u.world, err = u.App.World(app.Writing); err != nil {
 		return err
 	}
-	if u.office, err = u.world.Office(); err != nil {
+	if u.office, err = u.world.MailService(); err != nil {
 		err = errors.Join(err, u.world.Close())
 		u.world = nil
 	}
@@ -171,7 +171,7 @@ const endFor = 700 * time.Millisecond
 // look keeps the parts going as long as the bus lies where it was found, and then waits until it is back.
 func (u *up) look(ctx context.Context) error {
 	// No name in the folder is of interest, only the folder itself.
-	place := u.world.Place()
+	place := u.world.OpenedRoot()
 	sub := fswatch.Watch(u.world.Root.Path, fswatch.Options{Names: func(string) bool { return false }})
 	defer sub.Close()
 	inner, cancel := context.WithCancel(ctx)
@@ -212,7 +212,7 @@ func ended(ctx context.Context, works *sync.WaitGroup) {
 }
 
 // astray waits until the bus does not lie where it was found; nil: ctx is done.
-func astray(ctx context.Context, place app.Place, sub *fswatch.Sub) error {
+func astray(ctx context.Context, place app.OpenedRoot, sub *fswatch.Sub) error {
 	for {
 		if err := place.Astray(); err != nil {
 			return err
@@ -243,7 +243,7 @@ func changed(ctx context.Context, sub *fswatch.Sub) bool {
 }
 
 // await waits until the bus is back, and opens it.
-func (u *up) await(ctx context.Context, place app.Place, sub *fswatch.Sub) error {
+func (u *up) await(ctx context.Context, place app.OpenedRoot, sub *fswatch.Sub) error {
 	for {
 		err := place.Astray()
 		if stray, ok := errors.AsType[*app.StrayError](err); ok && stray.Replaced {
@@ -269,7 +269,7 @@ const (
 )
 
 // keep runs a part until ctx is done, as often as it takes.
-func (u *up) keep(ctx context.Context, p Part, site *Site, place app.Place) {
+func (u *up) keep(ctx context.Context, p Part, site *Site, place app.OpenedRoot) {
 	wait := firstWait
 	for {
 		began := time.Now()

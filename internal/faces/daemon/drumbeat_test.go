@@ -138,7 +138,7 @@ func TestPrincipalTold(t *testing.T) {
 	b := prepare(t)
 	connect := func(name string) address.Instance {
 		t.Helper()
-		r, err := b.w.Identity.Connect(t.Context(), identity.Request{Host: "codex", Name: name, Place: identity.Place{Path: t.TempDir(), Machine: "m"}}, time.Now())
+		r, err := b.w.Identity.Connect(t.Context(), identity.Request{Host: "codex", Name: name, Place: identity.Workplace{Path: t.TempDir(), Machine: "m"}}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,7 @@ func isHalt(err error) bool {
 }
 
 // lapsed tells of a matter that nobody has decided in time.
-func (s *Site) lapsed(m *escalation.Matter) {
+func (s *Site) lapsed(m *escalation.Escalation) {
 	s.Tell(Event{
 		Kind: "lapsed", Text: fmt.Sprintf("nobody has answered %s of %s in time: %q applies", m.ID, m.Negotiation, m.Fallback),
 		Set: func(o *canonjson.Object) {

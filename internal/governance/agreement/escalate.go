@@ -105,7 +105,7 @@ func (b *Bus) principals(ctx context.Context) (all []registry.Effective, err err
 
 // Answer writes down what a person says to a matter: into the journal of its negotiation, or to the alert. attended says that the
 // person is at the terminal. The entry is nil for an alert.
-func (b *Bus) Answer(ctx context.Context, m *escalation.Matter, a negotiation.Act, said, note string, attended bool, now time.Time) (*journal.Entry, error) {
+func (b *Bus) Answer(ctx context.Context, m *escalation.Escalation, a negotiation.Act, said, note string, attended bool, now time.Time) (*journal.Entry, error) {
 	if err := b.Matters().May(ctx, m, a.By, attended); err != nil {
 		return nil, fmt.Errorf("answer %s: %w", m.ID, err)
 	}
@@ -122,7 +122,7 @@ func (b *Bus) Answer(ctx context.Context, m *escalation.Matter, a negotiation.Ac
 	if m.Negotiation == "" {
 		return nil, b.Matters().See(ctx, m.By, escalation.Answer{By: a.By, Text: text, Note: note, At: now}, a.Key)
 	}
-	return b.once(ctx, m, a, b.role(ctx, a.By), m.AnswerBody(text, note), now, func(is *escalation.Matter) bool { return is.Answer == nil })
+	return b.once(ctx, m, a, b.role(ctx, a.By), m.AnswerBody(text, note), now, func(is *escalation.Escalation) bool { return is.Answer == nil })
 }
 
 // A KeyError reports a key under which a person's answer would not count.
@@ -141,7 +141,7 @@ func (e *KeyError) Error() string {
 
 // Knows tells whether a person's answers count under a key: nil, or a *KeyError.
 func (b *Bus) Knows(ctx context.Context, who address.Instance, key signature.Public) error {
-	held, err := b.Matters().Held(ctx, who)
+	held, err := b.Matters().OwnKeys(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (b *Bus) Knows(ctx context.Context, who address.Instance, key signature.Pub
 	switch {
 	case err != nil:
 		return err
-	case slices.Contains(keys.Revoked, key), len(held) > 0 && !slices.ContainsFunc(held, func(h registry.Held) bool { return h.Key == key && !h.Revoked }):
+	case slices.Contains(keys.Revoked, key), len(held) > 0 && !slices.ContainsFunc(held, func(h registry.OwnKey) bool { return h.Key == key && !h.Revoked }):
 		return &KeyError{Who: who, Key: key}
 	case len(held) == 0:
 		return &KeyError{Who: who, Key: key, Unknown: true}
@@ -159,13 +159,13 @@ func (b *Bus) Knows(ctx context.Context, who address.Instance, key signature.Pub
 
 // once writes an entry to a matter if it still is to be written, also when several programs do so at the same time: the matter is read
 // again whenever its journal has grown before the entry stands there.
-func (b *Bus) once(ctx context.Context, m *escalation.Matter, a negotiation.Act, role string, body []byte, now time.Time, still func(*escalation.Matter) bool) (*journal.Entry, error) {
+func (b *Bus) once(ctx context.Context, m *escalation.Escalation, a negotiation.Act, role string, body []byte, now time.Time, still func(*escalation.Escalation) bool) (*journal.Entry, error) {
 	return b.Negotiations().NoteIf(ctx, m.Negotiation, a, "event", role, body, now, func() error {
 		all, err := b.Matters().In(ctx, m.Negotiation)
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(all, func(o *escalation.Matter) bool { return o.ID == m.ID })
+		at := slices.IndexFunc(all, func(o *escalation.Escalation) bool { return o.ID == m.ID })
 		if at < 0 || all[at].Hash != m.Hash {
 			return fmt.Errorf("escalation %s: %w", m.ID, escalation.ErrNone)
 		}
@@ -179,7 +179,7 @@ func (b *Bus) once(ctx context.Context, m *escalation.Matter, a negotiation.Act,
 // Settle records of every matter whose end has passed what applies since. It decides nothing that did not apply already, and returns
 // those of which something was written. What cannot be read or written of one negotiation is told in problems, and keeps no other from
 // being settled. Nothing is settled while it cannot be told who has answered. Who does this again and again gives the same ends each time.
-func (b *Bus) Settle(ctx context.Context, a negotiation.Act, ends *escalation.Ends, now time.Time) (done []*escalation.Matter, problems []error, err error) {
+func (b *Bus) Settle(ctx context.Context, a negotiation.Act, ends *escalation.Ends, now time.Time) (done []*escalation.Escalation, problems []error, err error) {
 	if err := b.blind(); err != nil {
 		return nil, []error{fmt.Errorf("settle: %w", err)}, nil
 	}
@@ -188,7 +188,7 @@ func (b *Bus) Settle(ctx context.Context, a negotiation.Act, ends *escalation.En
 		return nil, nil, err
 	}
 	for _, m := range due {
-		_, err := b.once(ctx, m, a, declaration.Mandataire, m.LapseBody(), now, func(is *escalation.Matter) bool {
+		_, err := b.once(ctx, m, a, declaration.Mandataire, m.LapseBody(), now, func(is *escalation.Escalation) bool {
 			return !is.Recorded && is.Answer == nil && is.Doubt == "" && b.blind() == nil
 		})
 		switch {

@@ -37,7 +37,7 @@ func (h *hall) escalate(by address.Instance, id, channel, payload string) {
 	}
 }
 
-func (h *hall) matter(id string) *escalation.Matter {
+func (h *hall) matter(id string) *escalation.Escalation {
 	h.Helper()
 	m, err := h.bus.Matters().Find(h.Context(), id)
 	if err != nil {

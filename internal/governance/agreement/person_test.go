@@ -18,7 +18,7 @@ import (
 )
 
 // say writes an answer past the rules, under whatever key.
-func (h *hall) say(who address.Instance, key *signature.Private, m *escalation.Matter, text string) {
+func (h *hall) say(who address.Instance, key *signature.Private, m *escalation.Escalation, text string) {
 	h.Helper()
 	a := negotiation.Act{By: who, Key: key}
 	if _, err := h.bus.Negotiations().Note(h.Context(), m.Negotiation, a, "event", "PRINCIPAL", m.AnswerBody(text, ""), h.now); err != nil {
@@ -186,7 +186,7 @@ func TestDoubtIsNotSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := h.now.Add(2 * time.Hour)
-	lapsed := func(who string, persons escalation.Persons, problems int) *escalation.Matter {
+	lapsed := func(who string, persons escalation.Persons, problems int) *escalation.Escalation {
 		t.Helper()
 		b := New(h.bus.store, h.bus.registry, nil)
 		b.Persons = persons

@@ -12,8 +12,8 @@ import (
 // maxTold is how many are told of a matter that is for a role.
 const maxTold = 16
 
-// Matter returns one matter of a negotiation.
-func (b *Bus) Matter(ctx context.Context, negotiation, id string) (*escalation.Matter, error) {
+// Escalation returns one matter of a negotiation.
+func (b *Bus) Escalation(ctx context.Context, negotiation, id string) (*escalation.Escalation, error) {
 	all, err := b.Matters().In(ctx, negotiation)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (b *Bus) Matter(ctx context.Context, negotiation, id string) (*escalation.M
 
 // Recipients are whom a matter is put before: whom it is for by name, or those who are registered with its role and have to do with its
 // scope, the first of them. Who raised it is none.
-func (b *Bus) Recipients(ctx context.Context, m *escalation.Matter) (all []address.Instance, err error) {
+func (b *Bus) Recipients(ctx context.Context, m *escalation.Escalation) (all []address.Instance, err error) {
 	role := m.Role()
 	if role == "" {
 		who := address.Instance(m.Target)

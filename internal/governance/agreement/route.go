@@ -36,7 +36,7 @@ const maxHeads = 10_000
 
 // route is by the plan that held when the matter was raised, so that one that is agreed on later makes nobody's answer undone. Without a
 // way in a plan it is for the PRINCIPAL whom the entry names if that is one, else for the one who is found.
-func (r *router) route(ctx context.Context, m *escalation.Matter) (to declaration.Destination, known bool, err error) {
+func (r *router) route(ctx context.Context, m *escalation.Escalation) (to declaration.Destination, known bool, err error) {
 	rec, err := r.record(ctx, m.Negotiation)
 	if err != nil || rec == nil || !slices.Contains(declaration.Channels, m.Channel) {
 		return to, false, err

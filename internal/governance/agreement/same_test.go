@@ -46,17 +46,17 @@ func TestSameID(t *testing.T) {
 	if !is || strings.Join(many.Of, " ") != "n:1 n:2" {
 		t.Fatalf("found %v, want that there are two, and where", err)
 	}
-	m, err := h.bus.Matter(t.Context(), "n:1", "evt-1")
+	m, err := h.bus.Escalation(t.Context(), "n:1", "evt-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.bus.Answer(t.Context(), m, h.act(boss), "yes", "", true, h.now); err != nil {
 		t.Fatal(err)
 	}
-	if m, err = h.bus.Matter(t.Context(), "n:1", "evt-1"); err != nil || m.Outcome(h.now) != "yes" {
+	if m, err = h.bus.Escalation(t.Context(), "n:1", "evt-1"); err != nil || m.Outcome(h.now) != "yes" {
 		t.Errorf("answered: %+v, %v", m, err)
 	}
-	if m, err = h.bus.Matter(t.Context(), "n:2", "evt-1"); err != nil || m.Answer != nil {
+	if m, err = h.bus.Escalation(t.Context(), "n:2", "evt-1"); err != nil || m.Answer != nil {
 		t.Errorf("the other one was answered with it: %+v, %v", m, err)
 	}
 }
@@ -103,7 +103,7 @@ func TestSpelling(t *testing.T) {
 		}
 		h.forge(ana, "evt-ask", fmt.Sprintf(`{"kind":"escalation","channel":"ask","payload":{"question":"q"},"route":{"target":%q}}`, boss))
 		all, problems, err := h.bus.Matters().All(t.Context())
-		there := slices.ContainsFunc(all, func(m *escalation.Matter) bool { return m.ID == "evt-ask" })
+		there := slices.ContainsFunc(all, func(m *escalation.Escalation) bool { return m.ID == "evt-ask" })
 		if err != nil || there || len(problems) != 1 || !strings.Contains(problems[0].Error(), "none of advise, decide, alert") {
 			t.Errorf("%s: %d matters, problems %v, %v; want the unknown channel told", name, len(all), problems, err)
 		}

@@ -87,7 +87,7 @@ func (v *View) conclude(g *gatherer) error {
 		Scopes: func(i string) []string { return g.person(address.Instance(i)).scopes },
 	}
 	v.Postures = panel.Postures()
-	v.Dossier = declaration.Compile(declaration.Matter{
+	v.Dossier = declaration.Compile(declaration.Subject{
 		ID: m.Record.ID, Scope: m.Record.Scope, Artifact: m.Artifact, Hash: m.Hash, Panel: panel,
 	})
 	var err error

@@ -17,8 +17,8 @@ import (
 	"tutti/internal/store"
 )
 
-// A Seat is what an agent wants to take, or give up.
-type Seat struct {
+// A Request is what an agent wants to take, or give up.
+type Request struct {
 	Where    Where
 	Instance address.Instance
 	Key      *signature.Private // signs; nil: nothing is signed
@@ -49,7 +49,7 @@ const maxTries = 100
 
 // Claim takes the seat, or a place in the queue for it, for an agent that is live in the workspace, and says who conducts then. Whose
 // claim stands has nothing to do. *NotLiveError: it has no session there. registry.ErrGone: it was taken out of service.
-func (d *Desk) Claim(ctx context.Context, s Seat, now time.Time) (*Resolution, error) {
+func (d *Service) Claim(ctx context.Context, s Request, now time.Time) (*Resolution, error) {
 	r, err := d.claim(ctx, s, now)
 	if err != nil {
 		return nil, fmt.Errorf("claim: %w", err)
@@ -57,7 +57,7 @@ func (d *Desk) Claim(ctx context.Context, s Seat, now time.Time) (*Resolution, e
 	return r, nil
 }
 
-func (d *Desk) claim(ctx context.Context, s Seat, now time.Time) (*Resolution, error) {
+func (d *Service) claim(ctx context.Context, s Request, now time.Time) (*Resolution, error) {
 	if err := d.Registry.Standing(ctx, s.Instance); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (d *Desk) claim(ctx context.Context, s Seat, now time.Time) (*Resolution, e
 }
 
 // stands tells whether a claim of an instance stands and holds, with its signature verified.
-func (d *Desk) stands(ctx context.Context, r *Resolution, i address.Instance) (bool, error) {
+func (d *Service) stands(ctx context.Context, r *Resolution, i address.Instance) (bool, error) {
 	of, _, err := d.events(ctx, r.place.IDs)
 	if err != nil {
 		return false, err
@@ -109,7 +109,7 @@ func (d *Desk) stands(ctx context.Context, r *Resolution, i address.Instance) (b
 }
 
 // wrote says who conducts when something was written.
-func (d *Desk) wrote(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
+func (d *Service) wrote(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
 	r, err := d.resolve(ctx, w, now)
 	if err != nil {
 		return nil, err
@@ -118,10 +118,10 @@ func (d *Desk) wrote(ctx context.Context, w Where, now time.Time) (*Resolution, 
 	return r, nil
 }
 
-func (s *Seat) is(i address.Instance) bool { return i.Canonical() == s.Instance.Canonical() }
+func (s *Request) is(i address.Instance) bool { return i.Canonical() == s.Instance.Canonical() }
 
 // best is the session of an agent that a claim is tied to: the one that is asked for, else one that somebody serves, the latest first.
-func (r *Resolution) best(s Seat) *presence.Session {
+func (r *Resolution) best(s Request) *presence.Session {
 	var best *presence.Session
 	for _, c := range r.Candidates {
 		switch {
@@ -136,7 +136,7 @@ func (r *Resolution) best(s Seat) *presence.Session {
 }
 
 // absent says why an agent is no candidate.
-func (d *Desk) absent(ctx context.Context, r *Resolution, s Seat, now time.Time) error {
+func (d *Service) absent(ctx context.Context, r *Resolution, s Request, now time.Time) error {
 	e := &NotLiveError{Instance: s.Instance, Workspace: r.Workspace}
 	look, err := d.Presence.Look(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func after(at, other string) string {
 // line makes a claim. It stands behind all that stand, unless their times are in the far future, and behind what was written in its own
 // name: neither a clock that is late nor one that is early takes the seat away, and existing programs go by the greatest time of an
 // instance. No two times are equal: of equal ones existing programs take the instance that came first to the log, whenever that was.
-func (d *Desk) line(ctx context.Context, r *Resolution, s Seat, to *presence.Session, now time.Time) ([]byte, error) {
+func (d *Service) line(ctx context.Context, r *Resolution, s Request, to *presence.Session, now time.Time) ([]byte, error) {
 	of, _, err := d.events(ctx, r.place.IDs)
 	if err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func sign(line []byte, by address.Instance, key *signature.Private) ([]byte, err
 
 // Release gives up what an agent claims, in every spelling of its name, whether it is live or not, and says who conducts then. Who
 // claims nothing gives up nothing. *KeyError: its claim is signed, and what is written here would not be, so that it would stay.
-func (d *Desk) Release(ctx context.Context, s Seat, now time.Time) (*Resolution, error) {
+func (d *Service) Release(ctx context.Context, s Request, now time.Time) (*Resolution, error) {
 	r, err := d.resolve(ctx, s.Where, now)
 	wrote := false
 	if err == nil {
@@ -241,7 +241,7 @@ type spelling struct {
 
 // release writes what ends the claims of an agent, and tells whether there was anything to write: for each spelling whose last line is a claim, as existing programs have it, and for the
 // claim that stands here. Where it must end, it is not written without the key for it.
-func (d *Desk) release(ctx context.Context, ids []string, s Seat, now time.Time, must bool) (wrote bool, err error) {
+func (d *Service) release(ctx context.Context, ids []string, s Request, now time.Time, must bool) (wrote bool, err error) {
 	of, _, err := d.events(ctx, ids)
 	if err != nil {
 		return false, err
@@ -290,7 +290,7 @@ func (d *Desk) release(ctx context.Context, ids []string, s Seat, now time.Time,
 
 // Forsake releases the claims of an agent that are tied to sessions which are gone: when a new one of its sessions begins, so that
 // existing programs, which know of no ties, do not have it conduct again. It writes nothing where there is nothing to release.
-func (d *Desk) Forsake(ctx context.Context, i address.Instance, key *signature.Private, now time.Time) error {
+func (d *Service) Forsake(ctx context.Context, i address.Instance, key *signature.Private, now time.Time) error {
 	ids, err := d.workspacesOf(ctx, i)
 	if err != nil || len(ids) == 0 {
 		return err
@@ -309,7 +309,7 @@ func (d *Desk) Forsake(ctx context.Context, i address.Instance, key *signature.P
 		if !stands || c.Session == "" || slices.ContainsFunc(there, c.tiedTo) {
 			continue
 		}
-		if _, err := d.release(ctx, []string{id}, Seat{Instance: i, Key: key}, now, false); err != nil {
+		if _, err := d.release(ctx, []string{id}, Request{Instance: i, Key: key}, now, false); err != nil {
 			return fmt.Errorf("release the claim of a session that is gone: %w", err)
 		}
 	}
@@ -317,7 +317,7 @@ func (d *Desk) Forsake(ctx context.Context, i address.Instance, key *signature.P
 }
 
 // workspacesOf are the ids of the workspaces about which something was written in the name of an instance.
-func (d *Desk) workspacesOf(ctx context.Context, i address.Instance) ([]string, error) {
+func (d *Service) workspacesOf(ctx context.Context, i address.Instance) ([]string, error) {
 	var ids []string
 	for line, err := range store.FindIn(ctx, d.Log, claims, rows, byInstance+string(i.Canonical())) {
 		if err != nil {

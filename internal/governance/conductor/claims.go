@@ -187,7 +187,7 @@ func lastSigned(events []event, holds func(*event) bool) int {
 
 // claims returns the claims that stand and hold, of those who are there, the oldest first. Where one line is all that an instance has, its
 // signature is not verified yet: the claim stands or falls with it, and only that of who would conduct has to be.
-func (d *Desk) claims(ctx context.Context, r *Resolution, v *verifier) ([]Claim, error) {
+func (d *Service) claims(ctx context.Context, r *Resolution, v *verifier) ([]Claim, error) {
 	of, whose, err := d.events(ctx, r.place.IDs)
 	if err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (d *Desk) claims(ctx context.Context, r *Resolution, v *verifier) ([]Claim,
 
 // Standing returns all claims that stand on a workspace, also those of agents that are not there, the oldest first. Signatures are
 // verified.
-func (d *Desk) Standing(ctx context.Context, workspace string) ([]Claim, error) {
+func (d *Service) Standing(ctx context.Context, workspace string) ([]Claim, error) {
 	of, whose, err := d.events(ctx, []string{address.Canonical(workspace)})
 	if err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func sortClaims(all []Claim) {
 }
 
 // events reads what was written about a workspace, by instance, in the order in which these came.
-func (d *Desk) events(ctx context.Context, ids []string) (of map[address.Instance][]event, whose []address.Instance, err error) {
+func (d *Service) events(ctx context.Context, ids []string) (of map[address.Instance][]event, whose []address.Instance, err error) {
 	written, err := d.written(ctx, ids)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the claims: %w", err)
@@ -263,7 +263,7 @@ func (d *Desk) events(ctx context.Context, ids []string) (of map[address.Instanc
 
 // written is what was written about a workspace, in the order of the log. The index knows that order for one id: where there are lines
 // under several, the log is gone through.
-func (d *Desk) written(ctx context.Context, ids []string) (all []event, err error) {
+func (d *Service) written(ctx context.Context, ids []string) (all []event, err error) {
 	several := 0
 	for _, id := range ids {
 		before := len(all)
@@ -304,7 +304,7 @@ func about(all []event, lines iter.Seq2[store.Line, error], ids []string) ([]eve
 
 // A verifier judges signatures with the keys that their instances have now. What keeps it from doing so is kept.
 type verifier struct {
-	d    *Desk
+	d    *Service
 	ctx  context.Context
 	keys map[address.Instance][]signature.Public
 	err  error
@@ -354,7 +354,7 @@ func (v *verifier) active(i address.Instance) []signature.Public {
 }
 
 // gone tells whether an instance was taken out of service.
-func (d *Desk) gone(ctx context.Context, i address.Instance) (bool, error) {
+func (d *Service) gone(ctx context.Context, i address.Instance) (bool, error) {
 	err := d.Registry.Standing(ctx, i)
 	if errors.Is(err, registry.ErrGone) {
 		return true, nil

@@ -7,7 +7,7 @@
 //
 // Beyond what existing programs do, in lines that they read as their own:
 //
-//   - A claim is tied to the session, or the agent program, for which it was made ([Desk.Claim]). An agent that was stopped for a
+//   - A claim is tied to the session, or the agent program, for which it was made ([Service.Claim]). An agent that was stopped for a
 //     while has its seat back when it goes on; one that was started anew claims anew, behind those who came in between. A claim of
 //     existing programs is tied to nothing and counts whenever its instance is there.
 //   - To claim again changes nothing. Existing programs move such a claim back; theirs keep their place here.
@@ -38,8 +38,8 @@ import (
 	"tutti/internal/store"
 )
 
-// A Desk answers for one bus. Its members are set once, before the first call.
-type Desk struct {
+// A Service answers for one bus. Its members are set once, before the first call.
+type Service struct {
 	Log      store.Log
 	Presence *presence.Presence
 	Registry *registry.Registry
@@ -73,11 +73,11 @@ type Resolution struct {
 	Problem    error              // why the claims could not be read, nil when they could
 	Wrote      bool               // a claim or a release was written before: it was not so already
 
-	place presence.Place
+	place presence.Workspaces
 }
 
 // Resolve says who conducts. An error is for a bus that cannot be read.
-func (d *Desk) Resolve(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
+func (d *Service) Resolve(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
 	r, err := d.resolve(ctx, w, now)
 	if err != nil {
 		return nil, fmt.Errorf("who conducts: %w", err)
@@ -85,7 +85,7 @@ func (d *Desk) Resolve(ctx context.Context, w Where, now time.Time) (*Resolution
 	return r, nil
 }
 
-func (d *Desk) resolve(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
+func (d *Service) resolve(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
 	look, err := d.Presence.Look(ctx)
 	if err != nil {
 		return nil, err
@@ -111,12 +111,12 @@ func (d *Desk) resolve(ctx context.Context, w Where, now time.Time) (*Resolution
 }
 
 // place finds the ids of a workspace, and the one by which it is told.
-func (d *Desk) place(ctx context.Context, look *presence.Look, w Where, now time.Time) (string, presence.Place, error) {
+func (d *Service) place(ctx context.Context, look *presence.Look, w Where, now time.Time) (string, presence.Workspaces, error) {
 	if w.ID != "" {
 		id := address.Canonical(w.ID)
-		return id, presence.Place{IDs: []string{id}}, nil
+		return id, presence.Workspaces{IDs: []string{id}}, nil
 	}
-	p := presence.Place{Path: w.Path}
+	p := presence.Workspaces{Path: w.Path}
 	shown := address.Canonical(string(w.Derived))
 	var newest time.Time
 	add := func(id, at string) {
@@ -162,7 +162,7 @@ func durable(id string) bool {
 }
 
 // join adds the roles of those who are there. A registry that cannot be read leaves them without.
-func (d *Desk) join(ctx context.Context, r *Resolution, there []*presence.Session) error {
+func (d *Service) join(ctx context.Context, r *Resolution, there []*presence.Session) error {
 	all := make([]address.Instance, len(there))
 	for n, s := range there {
 		all[n] = s.Instance
@@ -178,7 +178,7 @@ func (d *Desk) join(ctx context.Context, r *Resolution, there []*presence.Sessio
 }
 
 // seat finds who sits, of those who claim and are there, and who follows, or else by role.
-func (d *Desk) seat(ctx context.Context, r *Resolution, all []Claim, v *verifier) error {
+func (d *Service) seat(ctx context.Context, r *Resolution, all []Claim, v *verifier) error {
 	for n := range all {
 		c := &all[n]
 		if !c.verified {
@@ -208,7 +208,7 @@ func (r *Resolution) holds(c *Claim) bool {
 	return slices.ContainsFunc(r.Candidates, func(s Candidate) bool { return c.tiedTo(s.Session) })
 }
 
-func (d *Desk) byRole(ctx context.Context, r *Resolution) error {
+func (d *Service) byRole(ctx context.Context, r *Resolution) error {
 	first := slices.Clone(r.Candidates)
 	slices.SortStableFunc(first, func(a, b Candidate) int { return strings.Compare(a.StartedAt, b.StartedAt) })
 	for n := range first {

@@ -35,7 +35,7 @@ const (
 type stage struct {
 	t    *testing.T
 	s    storetest.Store
-	d    *conductor.Desk
+	d    *conductor.Service
 	dead map[proc.ID]bool
 }
 
@@ -45,7 +45,7 @@ func each(t *testing.T, test func(*stage)) {
 
 func on(t *testing.T, s storetest.Store) *stage {
 	g := &stage{t: t, s: s, dead: map[proc.ID]bool{}}
-	g.d = &conductor.Desk{Log: s, Presence: presence.New(s), Registry: registry.New(s), Machine: presence.Machine{
+	g.d = &conductor.Service{Log: s, Presence: presence.New(s), Registry: registry.New(s), Machine: presence.Machine{
 		Boot: "boot", Space: "space", Alive: func(id proc.ID) bool { return !g.dead[id] },
 	}}
 	return g
@@ -73,11 +73,11 @@ func (g *stage) beat(s *presence.Session, at time.Time) *presence.Session {
 	return s
 }
 
-func seat(i address.Instance) conductor.Seat {
-	return conductor.Seat{Where: conductor.Where{ID: ws}, Instance: i}
+func seat(i address.Instance) conductor.Request {
+	return conductor.Request{Where: conductor.Where{ID: ws}, Instance: i}
 }
 
-func (g *stage) claim(s conductor.Seat, at time.Time) *conductor.Resolution {
+func (g *stage) claim(s conductor.Request, at time.Time) *conductor.Resolution {
 	g.t.Helper()
 	r, err := g.d.Claim(g.t.Context(), s, at)
 	if err != nil {
@@ -257,7 +257,7 @@ func TestAtOnce(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, i := range who {
 				wg.Go(func() {
-					if _, err := g.d.Claim(g.t.Context(), conductor.Seat{Where: conductor.Where{ID: id}, Instance: i}, now); err != nil {
+					if _, err := g.d.Claim(g.t.Context(), conductor.Request{Where: conductor.Where{ID: id}, Instance: i}, now); err != nil {
 						g.t.Error(err)
 					}
 				})
@@ -372,7 +372,7 @@ func TestWhere(t *testing.T) {
 			g.t.Errorf("nobody was there: %v, %v, asked %d times", r, err, asked)
 		}
 		g.enter("sess:a", alpha, now, nil) // under another id than the derived one
-		if r := g.claim(conductor.Seat{Where: w, Instance: alpha}, now); r.Workspace != ws || r.Conductor != alpha {
+		if r := g.claim(conductor.Request{Where: w, Instance: alpha}, now); r.Workspace != ws || r.Conductor != alpha {
 			g.t.Errorf("by folder: %s", r.JSON())
 		}
 		g.conducts(now, alpha)

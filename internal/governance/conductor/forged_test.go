@@ -30,7 +30,7 @@ func (g *stage) enrol(i address.Instance) *signature.Private {
 }
 
 // signed is the seat of an agent that signs.
-func signed(i address.Instance, key *signature.Private) conductor.Seat {
+func signed(i address.Instance, key *signature.Private) conductor.Request {
 	s := seat(i)
 	s.Key = key
 	return s
@@ -148,7 +148,7 @@ func TestWrongKey(t *testing.T) {
 		if err := g.d.Registry.RevokeKey(g.t.Context(), alpha, key.Public().PEM(), now); err != nil {
 			g.t.Fatal(err)
 		}
-		for _, s := range []conductor.Seat{signed(alpha, key), signed(alpha, signature.Generate()), signed(beta, signature.Generate())} {
+		for _, s := range []conductor.Request{signed(alpha, key), signed(alpha, signature.Generate()), signed(beta, signature.Generate())} {
 			_, err := g.d.Claim(g.t.Context(), s, now)
 			if bad, ok := errors.AsType[*conductor.KeyError](err); !ok || bad.Hint() == "" || len(g.lines()) != 0 {
 				g.t.Errorf("%s claims with a wrong key: %v, %q", s.Instance, err, g.lines())

@@ -30,7 +30,7 @@ func (e *KeyError) Hint() string {
 }
 
 // signs is an error for a key that an agent does not sign with. Without one nothing is signed, which is no error.
-func (d *Desk) signs(ctx context.Context, s Seat) error {
+func (d *Service) signs(ctx context.Context, s Request) error {
 	if s.Key == nil {
 		return nil
 	}

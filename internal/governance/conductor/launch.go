@@ -72,7 +72,7 @@ type Outcome struct {
 
 // Launch goes through the gates: the advice, the cool-down, the confirmation, the sender, the one who is asked. The first that is shut
 // ends it. From the second on it holds a lock, so that of several at once one asks.
-func (d *Desk) Launch(ctx context.Context, l Launch, now time.Time) (*Outcome, error) {
+func (d *Service) Launch(ctx context.Context, l Launch, now time.Time) (*Outcome, error) {
 	o := &Outcome{Action: DidNothing, check: l.Check}
 	if l.Check.Recommendation != AdviseLaunch {
 		return o, nil
@@ -84,7 +84,7 @@ func (d *Desk) Launch(ctx context.Context, l Launch, now time.Time) (*Outcome, e
 }
 
 // alone goes through the gates while nobody else does so for the same workspace.
-func (d *Desk) alone(ctx context.Context, l *Launch, o *Outcome, now time.Time) error {
+func (d *Service) alone(ctx context.Context, l *Launch, o *Outcome, now time.Time) error {
 	lease, err := l.Leases.Acquire(ctx, "conductor-launch "+address.Segment(address.Canonical(l.Check.Workspace)), l.Holder, launching)
 	if held, ok := errors.AsType[*store.HeldError](err); ok {
 		return &BusyError{Holder: held.Holder}
@@ -112,7 +112,7 @@ func (l *Launch) still(ctx context.Context) error {
 }
 
 // gates are those behind the first one.
-func (d *Desk) gates(ctx context.Context, l *Launch, o *Outcome, now time.Time) error {
+func (d *Service) gates(ctx context.Context, l *Launch, o *Outcome, now time.Time) error {
 	last, err := d.lastSpawn(ctx, l.Check.Workspace, now)
 	switch {
 	case err != nil:
@@ -186,7 +186,7 @@ func (l *Launch) envelope(out *Outcome, now time.Time) []byte {
 }
 
 // remote is an agent that can start others and is live here: one in a pane before one that is not.
-func (d *Desk) remote(ctx context.Context, now time.Time) (address.Instance, error) {
+func (d *Service) remote(ctx context.Context, now time.Time) (address.Instance, error) {
 	all, err := d.Presence.Fresh(ctx, now)
 	if err != nil {
 		return "", err

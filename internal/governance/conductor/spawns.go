@@ -39,7 +39,7 @@ func marker(line []byte) (workspace, at string, ok bool) {
 
 // lastSpawn is the time of the latest request that is younger than the cool-down, "" when there is none. A time that cannot be read, or
 // is further in the future than clocks differ, would shut the gate for good and counts for nothing.
-func (d *Desk) lastSpawn(ctx context.Context, workspace string, now time.Time) (string, error) {
+func (d *Service) lastSpawn(ctx context.Context, workspace string, now time.Time) (string, error) {
 	id := address.Canonical(workspace)
 	var last time.Time
 	var text string
@@ -60,7 +60,7 @@ func (d *Desk) lastSpawn(ctx context.Context, workspace string, now time.Time) (
 }
 
 // mark records a request.
-func (d *Desk) mark(ctx context.Context, workspace string, to address.Instance, now time.Time) error {
+func (d *Service) mark(ctx context.Context, workspace string, to address.Instance, now time.Time) error {
 	var o canonjson.Object
 	o.Str("workspaceId", workspace)
 	o.Str("at", envelope.Stamp(now))

@@ -20,8 +20,8 @@ const (
 // RankReasons are these reasons.
 var RankReasons = []string{byConflict, byHiding, byAmending, byScope, byNoCriteria}
 
-// A Matter is a negotiation as its dossier sees it.
-type Matter struct {
+// A Subject is a negotiation as its dossier sees it.
+type Subject struct {
 	ID, Scope string
 	Artifact  []byte // the current one; nil: nothing was offered yet
 	Hash      string // of the artifact
@@ -44,7 +44,7 @@ type Item struct {
 }
 
 // Compile makes the dossier of a negotiation.
-func Compile(m Matter) Dossier {
+func Compile(m Subject) Dossier {
 	s := scopes{seen: map[string]bool{m.Scope: true}}
 	if m.Scope != "" {
 		s.list = append(s.list, m.Scope)

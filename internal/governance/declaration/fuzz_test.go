@@ -35,7 +35,7 @@ func judge(raw []byte) (artifact, separate bool) {
 	if err == nil {
 		p.Declarations = []declaration.Interest{i}
 	}
-	d := declaration.Compile(declaration.Matter{ID: "n", Scope: "s", Artifact: raw, Panel: p})
+	d := declaration.Compile(declaration.Subject{ID: "n", Scope: "s", Artifact: raw, Panel: p})
 	_, _ = d.Hash()
 	_, _ = declaration.Attests(raw, nil, nil)
 	_, _ = declaration.Flag("CONTROL", raw)

@@ -26,9 +26,9 @@ const (
 )
 
 // alerts are the agents that were put before a person because they do not go on.
-func (m *Matters) alerts(ctx context.Context) (all []*Matter, problems []error, err error) {
+func (m *Matters) alerts(ctx context.Context) (all []*Escalation, problems []error, err error) {
 	for e, err := range m.store.List(ctx, store.Escalation, "") {
-		var one *Matter
+		var one *Escalation
 		if err == nil {
 			one, err = m.alert(ctx, e.Key)
 		}
@@ -45,7 +45,7 @@ func (m *Matters) alerts(ctx context.Context) (all []*Matter, problems []error, 
 	return all, problems, nil
 }
 
-func (m *Matters) alert(ctx context.Context, k store.Key) (*Matter, error) {
+func (m *Matters) alert(ctx context.Context, k store.Key) (*Escalation, error) {
 	doc, err := m.store.Get(ctx, k)
 	if err != nil {
 		return nil, err
@@ -191,8 +191,8 @@ func (a *Alert) JSON() []byte {
 	return raw
 }
 
-func (a *Alert) matter() *Matter {
-	one := &Matter{
+func (a *Alert) matter() *Escalation {
+	one := &Escalation{
 		ID: string(a.Instance), By: a.Instance, Reason: a.Reason, Channel: "alert", Target: a.To, At: a.At, Source: "alert", Answer: a.Seen,
 	}
 	if one.Question = a.Detail; one.Question == "" {

@@ -16,7 +16,7 @@ import (
 )
 
 // May tells whether somebody may answer a matter, also by his role. attended is false where nobody has shown to be at the terminal.
-func (m *Matters) May(ctx context.Context, one *Matter, who address.Instance, attended bool) error {
+func (m *Matters) May(ctx context.Context, one *Escalation, who address.Instance, attended bool) error {
 	if err := one.May(who, attended); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (e *RoleError) Error() string {
 }
 
 // answer takes an answer if it is one: by a person who may, under that person's key, before the end.
-func (f *fold) answer(one *Matter, e *journal.Entry, said, note []byte) {
+func (f *fold) answer(one *Escalation, e *journal.Entry, said, note []byte) {
 	a := Answer{By: e.Actor.Instance}
 	a.Text, _ = canonjson.String(said)
 	a.Note, _ = canonjson.String(note)
@@ -87,7 +87,7 @@ func (f *fold) answer(one *Matter, e *journal.Entry, said, note []byte) {
 
 // doubt notes an answer under a key that the registry has for a person, now or once, and of which nothing is known here. One that is known
 // and was revoked is no matter of doubt.
-func (f *fold) doubt(one *Matter, e *journal.Entry) {
+func (f *fold) doubt(one *Escalation, e *journal.Entry) {
 	if seal := f.seal(e); seal != journal.SealGood && seal != journal.SealRevoked {
 		return
 	}
@@ -97,7 +97,7 @@ func (f *fold) doubt(one *Matter, e *journal.Entry) {
 		f.err = err
 		return
 	}
-	held, err := f.m.Held(f.ctx, who)
+	held, err := f.m.OwnKeys(f.ctx, who)
 	if err != nil {
 		f.err = err
 		return
@@ -108,7 +108,7 @@ func (f *fold) doubt(one *Matter, e *journal.Entry) {
 			f.m.tried++
 			continue
 		}
-		if !slices.ContainsFunc(held, func(h registry.Held) bool { return h.Key == key }) {
+		if !slices.ContainsFunc(held, func(h registry.OwnKey) bool { return h.Key == key }) {
 			one.Doubt, one.DoubtKey = who, key
 		}
 		return

@@ -37,7 +37,7 @@ func (n *Ends) Next() (first time.Time) {
 
 // Lapsed returns the matters whose end has passed without an answer and of which that is not on record, the oldest first. One whose answer
 // others may know to be one is none of them. Journals that cannot be read are told in problems, and read again the next time.
-func (m *Matters) Lapsed(ctx context.Context, n *Ends, now time.Time) (due []*Matter, problems []error, err error) {
+func (m *Matters) Lapsed(ctx context.Context, n *Ends, now time.Time) (due []*Escalation, problems []error, err error) {
 	names, err := m.journals(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list escalations: %w", err)
@@ -62,12 +62,12 @@ func (m *Matters) Lapsed(ctx context.Context, n *Ends, now time.Time) (due []*Ma
 		}
 		j.seen = false
 	}
-	slices.SortStableFunc(due, func(a, b *Matter) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(due, func(a, b *Escalation) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return due, problems, nil
 }
 
 // lapsed is that of one journal.
-func (m *Matters) lapsed(ctx context.Context, n *Ends, name string, now time.Time) (due []*Matter, err error) {
+func (m *Matters) lapsed(ctx context.Context, n *Ends, name string, now time.Time) (due []*Escalation, err error) {
 	// The end is taken first: what comes while the journal is read is read again.
 	end, err := store.EndOf(ctx, m.store, store.Key{Kind: store.Journal, Name: name})
 	if err != nil {

@@ -85,7 +85,7 @@ func TestNeutral(t *testing.T) {
 			t.Errorf("%s is the first one in %d of 500, want about 100: %v", o.ID, n, first)
 		}
 	}
-	m := &Matter{ID: "evt-1", Terms: TermsOf([]byte(`{"question":"q","recommended":"zebra","options":["x","y",{"id":"z"},7,{"text":"t"}]}`))}
+	m := &Escalation{ID: "evt-1", Terms: TermsOf([]byte(`{"question":"q","recommended":"zebra","options":["x","y",{"id":"z"},7,{"text":"t"}]}`))}
 	if raw := string(m.JSON(noon)); strings.Contains(raw, "zebra") || len(m.Options) != 4 {
 		t.Errorf("shown as %s, want four options and no recommendation", raw)
 	}
@@ -93,7 +93,7 @@ func TestNeutral(t *testing.T) {
 
 func TestWhoAndWhen(t *testing.T) {
 	t.Parallel()
-	m := &Matter{ID: "evt-1", Negotiation: "nego:1", Channel: "decide", Target: string(ana), Terms: Terms{Options: []Option{{"keep", "the old one"}, {"drop", "drop"}}, Until: noon.Add(time.Hour), Fallback: "drop"}}
+	m := &Escalation{ID: "evt-1", Negotiation: "nego:1", Channel: "decide", Target: string(ana), Terms: Terms{Options: []Option{{"keep", "the old one"}, {"drop", "drop"}}, Until: noon.Add(time.Hour), Fallback: "drop"}}
 	if err := m.May("HUMAN:Ana:0123456789ab", true); err != nil {
 		t.Errorf("whom it is for: %v", err)
 	}
@@ -123,7 +123,7 @@ func TestWhoAndWhen(t *testing.T) {
 	if _, err := m.Settle("drop", "", noon); !errors.Is(err, ErrClosed) || m.Outcome(noon.Add(2*time.Hour)) != "keep" {
 		t.Errorf("answered: %v, %v", err, m.Outcome(noon))
 	}
-	open := &Matter{Channel: "alert", Target: "PRINCIPAL"}
+	open := &Escalation{Channel: "alert", Target: "PRINCIPAL"}
 	if got, err := open.Settle("", "", noon); got != "seen" || err != nil || !open.For(ana) || open.For(agent) {
 		t.Errorf("an alert for nobody by name: %q, %v", got, err)
 	}
@@ -241,7 +241,7 @@ func FuzzTerms(f *testing.F) {
 				t.Errorf("%q is %+v, and written anew %+v, %v", raw, a, again, err)
 			}
 		}
-		m := &Matter{ID: "x", Payload: raw, Terms: TermsOf(raw)}
+		m := &Escalation{ID: "x", Payload: raw, Terms: TermsOf(raw)}
 		if !canonjson.Valid(raw) {
 			return
 		}

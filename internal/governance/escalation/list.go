@@ -35,7 +35,7 @@ type Persons interface {
 }
 
 // A Router finds to whom a matter goes by the rules, whatever its writer says. known is false when that cannot be told.
-type Router func(ctx context.Context, m *Matter) (to declaration.Destination, known bool, err error)
+type Router func(ctx context.Context, m *Escalation) (to declaration.Destination, known bool, err error)
 
 // Store is what matters are read from.
 type Store interface {
@@ -50,8 +50,8 @@ type Matters struct {
 	persons Persons
 	route   Router
 
-	held  map[address.Instance][]registry.Held // of whom they were asked
-	tried int                                  // verifications in vain
+	held  map[address.Instance][]registry.OwnKey // of whom they were asked
+	tried int                                    // verifications in vain
 }
 
 // New returns the matters of a bus, for one look: what is read of who is registered is read once. Without a memory of who the persons are
@@ -86,7 +86,7 @@ const (
 )
 
 // All returns the matters of all negotiations, the oldest first, and the alerts. What lies there and is none is told in problems.
-func (m *Matters) All(ctx context.Context) (all []*Matter, problems []error, err error) {
+func (m *Matters) All(ctx context.Context) (all []*Escalation, problems []error, err error) {
 	names, err := m.journals(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list escalations: %w", err)
@@ -111,7 +111,7 @@ func (m *Matters) All(ctx context.Context) (all []*Matter, problems []error, err
 		return nil, nil, fmt.Errorf("list escalations: %w", err)
 	}
 	all, problems = append(all, alerts...), append(problems, bad...)
-	slices.SortStableFunc(all, func(a, b *Matter) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(all, func(a, b *Escalation) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return all, problems, nil
 }
 
@@ -145,7 +145,7 @@ func (m *Matters) journals(ctx context.Context) (names []string, err error) {
 }
 
 // In returns the matters of one negotiation, in the order of its journal.
-func (m *Matters) In(ctx context.Context, negotiation string) ([]*Matter, error) {
+func (m *Matters) In(ctx context.Context, negotiation string) ([]*Escalation, error) {
 	k, err := journal.KeyOf(negotiation)
 	if err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ func (e *MoreError) Error() string {
 
 // in reads the matters of a journal, and what became of each; what there is beside them is told in notes. The state of the negotiation is
 // asked only when there is one.
-func (m *Matters) in(ctx context.Context, name string) (all []*Matter, notes []error, err error) {
-	f := fold{m: m, ctx: ctx, byID: map[string]*Matter{}}
+func (m *Matters) in(ctx context.Context, name string) (all []*Escalation, notes []error, err error) {
+	f := fold{m: m, ctx: ctx, byID: map[string]*Escalation{}}
 	for line, err := range store.FindIn(ctx, m.store, store.Key{Kind: store.Journal, Name: name}, lines, mark) {
 		if err != nil {
 			return nil, nil, err
@@ -212,8 +212,8 @@ func (m *Matters) ended(ctx context.Context, name string) (bool, error) {
 type fold struct {
 	m    *Matters
 	ctx  context.Context
-	all  []*Matter
-	byID map[string]*Matter
+	all  []*Escalation
+	byID map[string]*Escalation
 	more int // matters beyond those that are looked at
 
 	notes []error // entries that are none although they say so; some of them
@@ -224,7 +224,7 @@ type fold struct {
 const maxNotes = 20
 
 // matter takes an entry that puts something before somebody. Of several with one id the first stands.
-func (f *fold) matter(e *journal.Entry, one *Matter) {
+func (f *fold) matter(e *journal.Entry, one *Escalation) {
 	if first := f.byID[one.ID]; first != nil {
 		first.Repeats++
 		return
@@ -279,7 +279,7 @@ func (f *fold) take(e *journal.Entry, name string) {
 }
 
 // routed finds whom a matter is for. What its writer says of that is believed where the rules say nothing.
-func (f *fold) routed(one *Matter) {
+func (f *fold) routed(one *Escalation) {
 	if f.m.route == nil || f.err != nil {
 		return
 	}
@@ -310,17 +310,17 @@ func (e *ManyError) Error() string {
 // Find returns a matter by its id: the entry, or the agent of an alert. Of several with one id in different negotiations it is the only
 // one that is not loose, else a *ManyError names them. The alert of an agent stands before entries that bear its address: these are found
 // with their negotiation. ErrNone: there is none.
-func (m *Matters) Find(ctx context.Context, id string) (*Matter, error) {
+func (m *Matters) Find(ctx context.Context, id string) (*Escalation, error) {
 	all, _, err := m.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(one *Matter) bool {
+	all = slices.DeleteFunc(all, func(one *Escalation) bool {
 		return one.ID != id && (one.Negotiation != "" || address.Canonical(one.ID) != address.Canonical(id))
 	})
-	firm := slices.DeleteFunc(slices.Clone(all), func(one *Matter) bool { return one.Loose })
+	firm := slices.DeleteFunc(slices.Clone(all), func(one *Escalation) bool { return one.Loose })
 	for _, exact := range []bool{false, true} { // of the alerts of several spellings the very one
-		if at := slices.IndexFunc(all, func(one *Matter) bool { return one.Negotiation == "" && (one.ID == id || !exact) }); at >= 0 {
+		if at := slices.IndexFunc(all, func(one *Escalation) bool { return one.Negotiation == "" && (one.ID == id || !exact) }); at >= 0 {
 			firm = all[at : at+1 : at+1]
 		}
 	}

@@ -15,7 +15,7 @@ const (
 )
 
 // Notice is the text of a message to whom a matter is for. Everything in it that others have written has been shortened.
-func (m *Matter) Notice() string {
+func (m *Escalation) Notice() string {
 	var b strings.Builder
 	what := map[string]string{"advise": "Advice is asked for", "decide": "A decision is asked for", "alert": "A warning"}[m.Channel]
 	b.WriteString(what + " in " + m.Negotiation + ": " + m.About() + "\n")
@@ -37,7 +37,7 @@ func (m *Matter) Notice() string {
 }
 
 // AnswerNotice is the text of a message to who raised it: what was decided.
-func (m *Matter) AnswerNotice() string {
+func (m *Escalation) AnswerNotice() string {
 	if m.Answer == nil {
 		return ""
 	}
@@ -49,7 +49,7 @@ func (m *Matter) AnswerNotice() string {
 }
 
 // NoticeBody is what programs read of a message about a matter.
-func (m *Matter) NoticeBody() []byte {
+func (m *Escalation) NoticeBody() []byte {
 	var o canonjson.Object
 	o.Str("escalation", m.ID)
 	o.Str("negotiationId", m.Negotiation)

@@ -65,9 +65,9 @@ func (m *Matters) keys(ctx context.Context, i address.Instance) (*registry.Keys,
 	return m.people.Keys(ctx, i)
 }
 
-// Held are the keys that are a person's own, as far as is known here: those that a person has said to be, and those that these stand
+// OwnKeys are the keys that are a person's own, as far as is known here: those that a person has said to be, and those that these stand
 // behind. What else the registry has for a person anybody may have written there.
-func (m *Matters) Held(ctx context.Context, who address.Instance) ([]registry.Held, error) {
+func (m *Matters) OwnKeys(ctx context.Context, who address.Instance) ([]registry.OwnKey, error) {
 	if m.persons == nil {
 		return nil, nil
 	}
@@ -81,10 +81,10 @@ func (m *Matters) Held(ctx context.Context, who address.Instance) ([]registry.He
 		if err != nil {
 			return nil, err
 		}
-		held = keys.Held(known)
+		held = keys.Own(known)
 	}
 	if m.held == nil || len(m.held) >= maxRemembered {
-		m.held = map[address.Instance][]registry.Held{}
+		m.held = map[address.Instance][]registry.OwnKey{}
 	}
 	m.held[i] = held
 	return held, nil
@@ -109,7 +109,7 @@ func (m *Matters) tries(keys *registry.Keys) journal.Keys {
 // sealed tells under which of a person's own keys something is sealed that has a hash. A key that was revoked seals what its revocation
 // names, which was there before it; whatever else says about its own time is a claim of who has the key by now.
 func (m *Matters) sealed(ctx context.Context, who address.Instance, hash string, by func(signature.Public) bool) (key signature.Public, ok bool, err error) {
-	held, err := m.Held(ctx, who)
+	held, err := m.OwnKeys(ctx, who)
 	for _, h := range held {
 		if (!h.Revoked || hash != "" && slices.Contains(h.Before, hash)) && by(h.Key) {
 			return h.Key, true, nil
@@ -135,7 +135,7 @@ func (m *Matters) Sealed(ctx context.Context, who address.Instance, key signatur
 	if err != nil {
 		problems = append(problems, err)
 	}
-	var all []*Matter
+	var all []*Escalation
 	for _, name := range names {
 		found, notes, err := known.in(ctx, name)
 		for _, note := range notes {

@@ -12,7 +12,7 @@ import (
 const maxAbout = 300
 
 // About is what a matter is about, in one line: its question, else what its payload holds.
-func (m *Matter) About() string {
+func (m *Escalation) About() string {
 	if m.Question != "" {
 		return m.Question
 	}
@@ -27,7 +27,7 @@ func (m *Matter) About() string {
 }
 
 // JSON is a matter for programs, its options in neutral order.
-func (m *Matter) JSON(now time.Time) []byte {
+func (m *Escalation) JSON(now time.Time) []byte {
 	var o canonjson.Object
 	o.Str("id", m.ID)
 	o.Opt("negotiationId", m.Negotiation)

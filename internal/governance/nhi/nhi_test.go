@@ -36,7 +36,7 @@ type backend interface {
 
 // A bus is one with an agent on it that has a key.
 type bus struct {
-	*nhi.Desk
+	*nhi.Service
 	t     *testing.T
 	store backend
 	subs  *subagent.Agents
@@ -47,7 +47,7 @@ func newBus(t *testing.T, s backend) *bus {
 	t.Helper()
 	b := &bus{t: t, store: s, key: signature.Generate()}
 	r := registry.New(s)
-	b.Desk = &nhi.Desk{Registry: r, Presence: presence.New(s), Log: s}
+	b.Service = &nhi.Service{Registry: r, Presence: presence.New(s), Log: s}
 	b.subs = &subagent.Agents{Registry: r}
 	b.register(who, b.key)
 	return b

@@ -19,8 +19,8 @@ import (
 	"tutti/internal/store"
 )
 
-// A Desk takes identities out of service. Its members are set once, before the first call.
-type Desk struct {
+// A Service takes identities out of service. Its members are set once, before the first call.
+type Service struct {
 	Registry *registry.Registry
 	Presence *presence.Presence
 	Log      store.Log
@@ -42,7 +42,7 @@ type Leave struct {
 // its subagents are; its claims to conduct are released; a tombstone closes every door to it, of whatever is added later; and
 // its sessions are closed. It may be repeated, also after it was cut off, and each time adds a tombstone that says what was
 // still to be done. registry.ErrNotRegistered: there is no such instance, and nothing is done.
-func (d *Desk) Offboard(ctx context.Context, l Leave, now time.Time) (*registry.Tombstone, error) {
+func (d *Service) Offboard(ctx context.Context, l Leave, now time.Time) (*registry.Tombstone, error) {
 	t, err := d.offboard(ctx, l, now)
 	if err != nil {
 		return nil, fmt.Errorf("offboard %s: %w", l.Instance, err)
@@ -50,7 +50,7 @@ func (d *Desk) Offboard(ctx context.Context, l Leave, now time.Time) (*registry.
 	return t, nil
 }
 
-func (d *Desk) offboard(ctx context.Context, l Leave, now time.Time) (*registry.Tombstone, error) {
+func (d *Service) offboard(ctx context.Context, l Leave, now time.Time) (*registry.Tombstone, error) {
 	reg, err := d.Registry.Registered(ctx, l.Instance)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (d *Desk) offboard(ctx context.Context, l Leave, now time.Time) (*registry.
 }
 
 // bury writes the tombstone, and another one for the id of a registration that is not its instance.
-func (d *Desk) bury(ctx context.Context, reg *registry.Registration, t *registry.Tombstone) error {
+func (d *Service) bury(ctx context.Context, reg *registry.Registration, t *registry.Tombstone) error {
 	names := []address.Instance{t.Instance}
 	for _, i := range []address.Instance{reg.Instance, address.Instance(reg.ID)} {
 		known := false
@@ -111,7 +111,7 @@ func (d *Desk) bury(ctx context.Context, reg *registry.Registration, t *registry
 
 // revokeKeys revokes what is active, and what would be without the tombstone that there may be already. The key that proves it goes last: after
 // that it proves nothing.
-func (d *Desk) revokeKeys(ctx context.Context, reg *registry.Registration, own *signature.Private, now time.Time) (int, error) {
+func (d *Service) revokeKeys(ctx context.Context, reg *registry.Registration, own *signature.Private, now time.Time) (int, error) {
 	keys, err := d.Registry.Keys(ctx, reg.Instance)
 	if err != nil {
 		return 0, err
@@ -139,7 +139,7 @@ func (d *Desk) revokeKeys(ctx context.Context, reg *registry.Registration, own *
 	return revoked, nil
 }
 
-func (d *Desk) revocation(ctx context.Context, who address.Instance, pem string, own *signature.Private) (how registry.Revocation) {
+func (d *Service) revocation(ctx context.Context, who address.Instance, pem string, own *signature.Private) (how registry.Revocation) {
 	how.By = own
 	key, err := signature.ParsePublic(pem)
 	if d.Sealed != nil && err == nil {
@@ -150,7 +150,7 @@ func (d *Desk) revocation(ctx context.Context, who address.Instance, pem string,
 }
 
 // sessions are those of an instance and its subagents that are there.
-func (d *Desk) sessions(ctx context.Context, i address.Instance, now time.Time) ([]*presence.Session, error) {
+func (d *Service) sessions(ctx context.Context, i address.Instance, now time.Time) ([]*presence.Session, error) {
 	all, err := d.Presence.Fresh(ctx, now)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func of(i, other address.Instance) bool {
 	return o == c || strings.HasPrefix(o, c+"~")
 }
 
-func (d *Desk) close(ctx context.Context, i address.Instance, now time.Time) error {
+func (d *Service) close(ctx context.Context, i address.Instance, now time.Time) error {
 	all, err := d.sessions(ctx, i, now)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ type claim struct{ workspace, instance, at, what string }
 
 // releaseClaims releases what the instance, in whatever spelling, claims to conduct. A claim that is dated into the future is
 // released at that very time: the later one of two lines with one time counts.
-func (d *Desk) releaseClaims(ctx context.Context, i address.Instance, now time.Time) ([]string, error) {
+func (d *Service) releaseClaims(ctx context.Context, i address.Instance, now time.Time) ([]string, error) {
 	last := map[[2]string]*claim{}
 	var order []*claim
 	for line, err := range d.Log.Read(ctx, claims, "") {

@@ -15,7 +15,7 @@ import (
 )
 
 // planted is a document of a path, as somebody writes it by hand: as the lease that is taken on it, with some members changed.
-func planted(t *testing.T, d *reservation.Desk, path string, change map[string]string) {
+func planted(t *testing.T, d *reservation.Reservations, path string, change map[string]string) {
 	t.Helper()
 	take(t, d, reservation.Want{Spots: file(path), Holder: beta}, now)
 	for e, err := range d.Docs.List(t.Context(), store.FileLease, "") {
@@ -43,7 +43,7 @@ func planted(t *testing.T, d *reservation.Desk, path string, change map[string]s
 
 // TestByHand: what somebody writes by hand holds no more than what is taken, keeps nobody from taking, and does not stay.
 func TestByHand(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		d.Home = "/home/ana"
 		s, err := d.Presence.Open(t.Context(), presence.Start{SessionID: "sess:gamma", Instance: gamma}, now)
 		if err != nil {
@@ -98,7 +98,7 @@ func TestByHand(t *testing.T) {
 
 // TestTurnByHand: whatever stands in the document of the turn, or for parts of takes that seem to be at work, leases are taken.
 func TestTurnByHand(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		key := store.Key{Kind: store.FileLease, Name: strings.TrimSuffix(reservation.TurnFile, ".json")}
 		for n, text := range []string{"{", "7", "", `{"turn":-1}`, `{"turn":9223372036854775807,"take":""}`, `{"turn":"x","take":7}`, `{"turn":4,"take":"x"}`} {
 			path := fmt.Sprint("/t", n)
@@ -128,7 +128,7 @@ func TestTurnByHand(t *testing.T) {
 // TestLongNames: however long the names are of those who are to be told, and whatever is in a path, a lease has room for some of them, and nobody
 // is kept from anything because there is none for all.
 func TestLongNames(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		name := func(n int) address.Instance {
 			return address.Instance(fmt.Sprintf("codex:%s%02d:bbbbbbbbbbb2", strings.Repeat("x", 170), n))
 		}

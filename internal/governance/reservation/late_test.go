@@ -32,7 +32,7 @@ func (h *halting) Replace(ctx context.Context, k store.Key, data []byte, rev sto
 
 // TestLateTaker: somebody who stood still after he had read the turn does not take away what belongs to a take that has begun since.
 func TestLateTaker(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		take(t, d, reservation.Want{Spots: file("/before"), Holder: beta}, now) // there is a turn
 		other := address.Instance("claude:other:000000000009")
 		quick, late := *d, *d

@@ -2,9 +2,9 @@
 //
 // A lease is a word among peers, not a lock: nothing keeps anybody from writing. It is shown to who is about to edit the file, and he
 // decides. It is on a file, or on a folder and all that lies below; on each there is one at a time, and of several who want it at once
-// one gets it. Who wants several takes all or none, also when he is killed meanwhile ([Desk.Take]). It ends at its time, when it is
+// one gets it. Who wants several takes all or none, also when he is killed meanwhile ([Reservations.Take]). It ends at its time, when it is
 // released, when the session for which it was taken is gone, and when its holder is taken out of service. Whoever finds one that has
-// ended has those concerned told ([Desk.Tell], [Lease.Notices]): its holder, and those who were warned or wanted it. Then he takes it
+// ended has those concerned told ([Reservations.Tell], [Lease.Notices]): its holder, and those who were warned or wanted it. Then he takes it
 // away, so that none goes without a word.
 //
 // Paths are what package truepath makes of them: one file has one, however it was reached.

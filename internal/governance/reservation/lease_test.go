@@ -27,13 +27,13 @@ const (
 	gamma = address.Instance("gemini:gamma:ccccccccccc3")
 )
 
-func each(t *testing.T, test func(t *testing.T, d *reservation.Desk)) {
+func each(t *testing.T, test func(t *testing.T, d *reservation.Reservations)) {
 	bothtest.Each(t, func(t *testing.T, s storetest.Store) {
-		test(t, &reservation.Desk{Docs: s, Presence: presence.New(s), Registry: registry.New(s)})
+		test(t, &reservation.Reservations{Docs: s, Presence: presence.New(s), Registry: registry.New(s)})
 	})
 }
 
-func take(t *testing.T, d *reservation.Desk, w reservation.Want, at time.Time) *reservation.Lease {
+func take(t *testing.T, d *reservation.Reservations, w reservation.Want, at time.Time) *reservation.Lease {
 	t.Helper()
 	l, err := d.Take(t.Context(), w, at)
 	if err != nil {
@@ -47,7 +47,7 @@ func file(path string) []reservation.Spot { return []reservation.Spot{{Path: pat
 func folder(path string) []reservation.Spot { return []reservation.Spot{{Path: path, Folder: true}} }
 
 // holders are those whose leases cover a path and stand.
-func holders(t *testing.T, d *reservation.Desk, path string, at time.Time) string {
+func holders(t *testing.T, d *reservation.Reservations, path string, at time.Time) string {
 	t.Helper()
 	all, err := d.On(t.Context(), path)
 	if err != nil {
@@ -68,7 +68,7 @@ func holders(t *testing.T, d *reservation.Desk, path string, at time.Time) strin
 
 // TestTake: one holder for a path, and for what lies below a folder; a later take of his own prolongs it.
 func TestTake(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		take(t, d, reservation.Want{Spots: file("/w/a.go"), Holder: alpha, Note: "parser\n\x1b[2J"}, now)
 		take(t, d, reservation.Want{Spots: folder("/w/sub"), Holder: beta}, now)
 		for path, want := range map[string]string{"/w/a.go": "alpha", "/w/b.go": "", "/w/sub/x/y": "beta", "/w/sub": "beta", "/w/subway": "", "/": ""} {
@@ -116,7 +116,7 @@ func TestTake(t *testing.T) {
 
 // TestAtOnce: of several who take one path, and of one who takes a folder while others take its parts, the holders never overlap.
 func TestAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		for round := range 3 {
 			dir := fmt.Sprintf("/w%d", round)
 			wants := []reservation.Want{{Spots: folder(dir)}, {Spots: file(dir + "/f")}, {Spots: file(dir + "/f")}, {Spots: file(dir + "/f")}, {Spots: folder(dir)}}
@@ -147,7 +147,7 @@ func TestAtOnce(t *testing.T) {
 
 // TestEnds: by time, by the session, by the agent program, by being taken out of service; who takes it away is one, and knows whom to tell.
 func TestEnds(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		agent := map[string][]byte{presence.AgentPID: []byte("99"), presence.AgentStart: []byte("5"), presence.AgentBoot: []byte(`"boot"`)}
 		open := func(id string, i address.Instance, extra map[string][]byte) *presence.Session {
 			s, err := d.Presence.Open(t.Context(), presence.Start{SessionID: address.SessionID(id), Instance: i, Extra: extra}, now)
@@ -214,7 +214,7 @@ func TestEnds(t *testing.T) {
 		}
 		take(t, d, reservation.Want{Spots: file("/a"), Holder: gamma}, later)
 	})
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		if err := d.Registry.Register(t.Context(), registry.Build(registry.Agent{Instance: alpha, Root: "/r"}, now)); err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestEnds(t *testing.T) {
 			t.Errorf("out of service takes: %v", err)
 		}
 	})
-	each(t, func(t *testing.T, d *reservation.Desk) { // a process that can be seen to have ended
+	each(t, func(t *testing.T, d *reservation.Reservations) { // a process that can be seen to have ended
 		id := proc.ID{PID: 77, Start: 1, Boot: "boot"}
 		alive := true
 		d.Machine = presence.Machine{Boot: "boot", Space: "space", Alive: func(proc.ID) bool { return alive }}
@@ -246,7 +246,7 @@ func TestEnds(t *testing.T) {
 
 // TestRelease: the holder's to do, and those who wanted it hear of it.
 func TestRelease(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		take(t, d, reservation.Want{Spots: file("/it's"), Holder: alpha}, now)
 		if err := d.Release(t.Context(), "/it's", beta, now); !errors.As(err, new(*reservation.HeldError)) {
 			t.Errorf("by somebody else: %v", err)
@@ -273,7 +273,7 @@ func TestRelease(t *testing.T) {
 
 // TestHostile: what is no lease holds nothing, and does not stand in the way; nobody keeps a file for a year.
 func TestHostile(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		l := take(t, d, reservation.Want{Spots: file("/a"), Holder: alpha}, now)
 		var k store.Key
 		for e, err := range d.Docs.List(t.Context(), store.FileLease, "") {
@@ -307,7 +307,7 @@ func TestHostile(t *testing.T) {
 		}
 	})
 	// Who finds that a lease has ended tells of it in its own name: what a stranger has written there stays within its line.
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		w := reservation.Want{Spots: file("/w/a\n\x1b[2Jtutti: run this\u2028"), Holder: beta, For: time.Minute}
 		l := take(t, d, w, now)
 		if _, err := d.Take(t.Context(), reservation.Want{Spots: file(w.Spots[0].Path), Holder: alpha}, now); err == nil {

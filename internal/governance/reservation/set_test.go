@@ -24,7 +24,7 @@ func files(paths ...string) (all []reservation.Spot) {
 }
 
 // held are the paths that somebody holds.
-func held(t *testing.T, d *reservation.Desk, who address.Instance, at time.Time) string {
+func held(t *testing.T, d *reservation.Reservations, who address.Instance, at time.Time) string {
 	t.Helper()
 	all, err := d.Standing(t.Context(), at)
 	if err != nil {
@@ -41,7 +41,7 @@ func held(t *testing.T, d *reservation.Desk, who address.Instance, at time.Time)
 
 // TestSet: of several paths all are taken or none, and who wanted them waits for all that others hold.
 func TestSet(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		take(t, d, reservation.Want{Spots: files("/b", "/d"), Holder: beta}, now)
 		take(t, d, reservation.Want{Spots: file("/a"), Holder: alpha, For: time.Minute}, now)
 		_, err := d.Take(t.Context(), reservation.Want{Spots: files("/c", "/d", "/b", "/a"), Holder: alpha, For: time.Hour}, now)
@@ -113,7 +113,7 @@ func (m *mortal) Delete(ctx context.Context, k store.Key, old store.Rev) error {
 // TestKilled: whoever is killed while he takes several, at whichever write, has all or none; others are kept from nothing that he has not, and
 // nothing stays of it.
 func TestKilled(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		for kill := range 20 {
 			dir := fmt.Sprintf("/w%d", kill)
 			spots := files(dir+"/a", dir+"/b", dir+"/c", dir+"/old")
@@ -150,7 +150,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("what lies there: %v", err)
 		}
 	})
-	each(t, func(t *testing.T, d *reservation.Desk) { // what nobody wants again goes by itself
+	each(t, func(t *testing.T, d *reservation.Reservations) { // what nobody wants again goes by itself
 		dying := *d
 		dying.Docs = &mortal{d.Docs, 3}
 		if _, err := dying.Take(t.Context(), reservation.Want{Spots: files("/a", "/b", "/c"), Holder: alpha}, now); !errors.Is(err, errKilled) {
@@ -169,7 +169,7 @@ func TestKilled(t *testing.T) {
 }
 
 // left are the documents that lie there, but for the turn.
-func left(t *testing.T, d *reservation.Desk) (all []string) {
+func left(t *testing.T, d *reservation.Reservations) (all []string) {
 	t.Helper()
 	for e, err := range d.Docs.List(t.Context(), store.FileLease, "") {
 		if err != nil {
@@ -184,7 +184,7 @@ func left(t *testing.T, d *reservation.Desk) (all []string) {
 
 // TestCrossing: of those who take sets that cross nobody ends with a part of his.
 func TestCrossing(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		sets := [][]reservation.Spot{files("/a", "/b", "/c"), files("/c", "/d", "/a"), files("/d", "/b"), {{Path: "/", Folder: false}, {Path: "/e", Folder: true}}, files("/e/f", "/b")}
 		for round := range 5 {
 			got := make([]bool, 2*len(sets))
@@ -227,7 +227,7 @@ func TestCrossing(t *testing.T) {
 
 // TestUntold: what has ended holds nothing, and stays as long as those concerned could not be told.
 func TestUntold(t *testing.T) {
-	each(t, func(t *testing.T, d *reservation.Desk) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
 		told := map[string]int{}
 		stopped := errors.New("stopped")
 		d.Tell = func(_ context.Context, e reservation.Ending) error {

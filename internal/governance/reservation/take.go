@@ -71,7 +71,7 @@ var (
 // Take takes leases on all of the spots, or on none; those that the holder has are prolonged. Of several who want the same, or a folder and
 // a part of it, one gets it. Who is killed meanwhile has none of those that he had not. *HeldError: somebody else holds one; that it is
 // wanted was put on record.
-func (d *Desk) Take(ctx context.Context, w Want, now time.Time) ([]*Lease, error) {
+func (d *Reservations) Take(ctx context.Context, w Want, now time.Time) ([]*Lease, error) {
 	if w.For == 0 {
 		w.For = Usual
 	}
@@ -132,7 +132,7 @@ func (w *Want) name() string {
 }
 
 // check refuses what nobody can hold.
-func (d *Desk) check(ctx context.Context, w *Want) error {
+func (d *Reservations) check(ctx context.Context, w *Want) error {
 	switch {
 	case w.For < time.Second || w.For > Longest:
 		return ErrLong
@@ -160,7 +160,7 @@ func (d *Desk) check(ctx context.Context, w *Want) error {
 }
 
 // take takes once. store.ErrConflict: others were faster, or are at work; with force the next one need not wait for them.
-func (d *Desk) take(ctx context.Context, w *Want, now time.Time, force bool) ([]*Lease, []*HeldError, error) {
+func (d *Reservations) take(ctx context.Context, w *Want, now time.Time, force bool) ([]*Lease, []*HeldError, error) {
 	t, err := d.begin(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -197,7 +197,7 @@ func (d *Desk) take(ctx context.Context, w *Want, now time.Time, force bool) ([]
 }
 
 // inTheWay returns what the holder has on the spots already, and what others hold on them. What has ended there is taken away.
-func (d *Desk) inTheWay(ctx context.Context, w *Want, all []*Lease, now time.Time) (own []*Lease, held []*HeldError, err error) {
+func (d *Reservations) inTheWay(ctx context.Context, w *Want, all []*Lease, now time.Time) (own []*Lease, held []*HeldError, err error) {
 	j, mine := d.judge(now), 0
 	for _, l := range all {
 		at := slices.IndexFunc(w.Spots, func(s Spot) bool { return l.covers(s.Path) || s.Folder && within(l.Path, s.Path) })
@@ -236,7 +236,7 @@ func (d *Desk) inTheWay(ctx context.Context, w *Want, all []*Lease, now time.Tim
 var errBusy = errors.New("somebody is taking it")
 
 // parts writes the leases that the holder has not as parts of a take. Those that it wrote it returns also with an error.
-func (d *Desk) parts(ctx context.Context, w *Want, own []*Lease, p part, now time.Time) (made []*Lease, err error) {
+func (d *Reservations) parts(ctx context.Context, w *Want, own []*Lease, p part, now time.Time) (made []*Lease, err error) {
 	for _, s := range w.Spots {
 		if slices.ContainsFunc(own, func(l *Lease) bool { return l.Path == s.Path }) {
 			continue
@@ -266,7 +266,7 @@ func (w *Want) lease(s Spot, now time.Time) *Lease {
 
 // clear takes away what lies at the place of a lease and is none, or is a part of a take that never will be done. store.ErrConflict: look
 // again. errBusy: it may be done yet.
-func (d *Desk) clear(ctx context.Context, k store.Key, begun int64) error {
+func (d *Reservations) clear(ctx context.Context, k store.Key, begun int64) error {
 	doc, err := d.Docs.Get(ctx, k)
 	if err == nil {
 		l, bad := parse(doc)
@@ -289,14 +289,14 @@ func (d *Desk) clear(ctx context.Context, k store.Key, begun int64) error {
 }
 
 // undo takes away what a take has written that was not done. What stays does not count.
-func (d *Desk) undo(ctx context.Context, made []*Lease) {
+func (d *Reservations) undo(ctx context.Context, made []*Lease) {
 	for _, l := range made {
 		_, _ = d.remove(context.WithoutCancel(ctx), l)
 	}
 }
 
 // done makes whole what was taken, and prolongs what the holder had. store.ErrConflict: one of these has ended just now, and nothing is taken.
-func (d *Desk) done(ctx context.Context, w *Want, own, made []*Lease, now time.Time) (all []*Lease, err error) {
+func (d *Reservations) done(ctx context.Context, w *Want, own, made []*Lease, now time.Time) (all []*Lease, err error) {
 	for n := range made {
 		if made[n], err = d.whole(ctx, made[n]); err != nil {
 			return nil, err
@@ -317,7 +317,7 @@ func (d *Desk) done(ctx context.Context, w *Want, own, made []*Lease, now time.T
 }
 
 // prolong puts a new end to a lease of the holder.
-func (d *Desk) prolong(ctx context.Context, own, l *Lease) (*Lease, error) {
+func (d *Reservations) prolong(ctx context.Context, own, l *Lease) (*Lease, error) {
 	for range maxTries {
 		since := own.Since
 		if l.Until.After(since.Add(Longest)) { // it begins anew

@@ -49,7 +49,7 @@ func (p part) fill(o *canonjson.Object) {
 }
 
 // turn reads the state of the row. Where there is none it has no revision.
-func (d *Desk) turn(ctx context.Context) (t turn, err error) {
+func (d *Reservations) turn(ctx context.Context) (t turn, err error) {
 	doc, err := d.Docs.Get(ctx, turns)
 	if errors.Is(err, store.ErrNotFound) {
 		return t, nil
@@ -67,7 +67,7 @@ func (d *Desk) turn(ctx context.Context) (t turn, err error) {
 }
 
 // begin reads the turn, and begins the row where there is none.
-func (d *Desk) begin(ctx context.Context) (turn, error) {
+func (d *Reservations) begin(ctx context.Context) (turn, error) {
 	t, err := d.turn(ctx)
 	if err != nil || t.rev != "" {
 		return t, err
@@ -86,7 +86,7 @@ func (t turn) bytes() []byte {
 }
 
 // next makes the turn that of a take. store.ErrConflict: somebody else was faster, since t was read.
-func (d *Desk) next(ctx context.Context, t turn, take string) error {
+func (d *Reservations) next(ctx context.Context, t turn, take string) error {
 	_, err := d.Docs.Replace(ctx, turns, turn{number: t.number + 1, id: take}.bytes(), t.rev)
 	if errors.Is(err, store.ErrNotFound) {
 		err = store.ErrConflict
@@ -95,7 +95,7 @@ func (d *Desk) next(ctx context.Context, t turn, take string) error {
 }
 
 // whole writes a part of a take that is done as a lease like others.
-func (d *Desk) whole(ctx context.Context, l *Lease) (*Lease, error) {
+func (d *Reservations) whole(ctx context.Context, l *Lease) (*Lease, error) {
 	id := l.part.id
 	for range maxTries {
 		l.part = part{}
@@ -123,7 +123,7 @@ func (d *Desk) whole(ctx context.Context, l *Lease) (*Lease, error) {
 const stale = time.Minute
 
 // abandon takes away what a take has left that never was done.
-func (d *Desk) abandon(ctx context.Context, t turn, l *Lease, now time.Time) error {
+func (d *Reservations) abandon(ctx context.Context, t turn, l *Lease, now time.Time) error {
 	if l.part.begun == t.number {
 		if now.Sub(l.stored) < stale {
 			return nil // somebody is at work
@@ -138,7 +138,7 @@ func (d *Desk) abandon(ctx context.Context, t turn, l *Lease, now time.Time) err
 }
 
 // cancel ends the takes that were begun at a turn: they have to begin anew.
-func (d *Desk) cancel(ctx context.Context, t turn) error {
+func (d *Reservations) cancel(ctx context.Context, t turn) error {
 	all, err := d.list(ctx, d.read)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (d *Desk) cancel(ctx context.Context, t turn) error {
 }
 
 // settle makes whole what the take of a turn has left as parts.
-func (d *Desk) settle(ctx context.Context, t turn, all []*Lease) error {
+func (d *Reservations) settle(ctx context.Context, t turn, all []*Lease) error {
 	for n, l := range all {
 		if l.part.id == "" || l.part.id != t.id {
 			continue

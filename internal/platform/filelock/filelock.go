@@ -221,7 +221,7 @@ func (l *Lock) judge(seen sight) Judgement {
 	if len(seen.data) > maxRecord {
 		seen.data = nil // more than any record: judged as one that cannot be read
 	}
-	return Judge(Ours, Sight{
+	return Judge(Ours, Observed{
 		Content: seen.data, Modified: seen.mtime, Now: l.o.Now(),
 		Host: l.o.Host, BootID: l.o.BootID, Proc: l.proc,
 	})

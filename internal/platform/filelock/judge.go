@@ -27,8 +27,8 @@ const (
 	Steal   Verdict = "steal"   // its lease is over, or it can belong to nobody
 )
 
-// A Sight is a record as it was seen, and what one has to know to judge it.
-type Sight struct {
+// A Observed is a record as it was seen, and what one has to know to judge it.
+type Observed struct {
 	Content  []byte
 	Modified time.Time // of the file
 	Now      time.Time
@@ -56,7 +56,7 @@ const (
 )
 
 // Judge judges a record. It is a pure function but for Sight.Proc.
-func Judge(mode Mode, s Sight) Judgement {
+func Judge(mode Mode, s Observed) Judgement {
 	r, err := parseRecord(s.Content)
 	if err != nil {
 		r = record{}
@@ -82,7 +82,7 @@ func Judge(mode Mode, s Sight) Judgement {
 }
 
 // byPID: a record of another machine, or of none that can be read, is never touched.
-func (r record) byPID(s Sight) Verdict {
+func (r record) byPID(s Observed) Verdict {
 	if !r.process || r.host != s.Host || r.pid <= 0 {
 		return Wait
 	}
@@ -103,7 +103,7 @@ func (r record) byLease(now time.Time) (Verdict, time.Time) {
 }
 
 // strictly is our own rule.
-func (r record) strictly(s Sight) (Verdict, time.Time) {
+func (r record) strictly(s Observed) (Verdict, time.Time) {
 	host, pid, since := r.host, r.pid, r.started
 	if !r.process && r.lease {
 		host, pid = splitHolder(r.holder) // what a program that counts leases calls itself
@@ -128,7 +128,7 @@ func (r record) strictly(s Sight) (Verdict, time.Time) {
 
 // runs reports whether the process that wrote the record still runs. A pid proves nothing alone: since the record was written the
 // machine may have been started anew, or the pid given to another process.
-func (r record) runs(s Sight, pid int, since time.Time) bool {
+func (r record) runs(s Observed, pid int, since time.Time) bool {
 	if r.boot != "" && s.BootID != "" && r.boot != s.BootID {
 		return false
 	}

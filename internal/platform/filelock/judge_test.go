@@ -28,7 +28,7 @@ func TestVectors(t *testing.T) {
 		t.Fatalf("%d vectors, want at least 8", len(vectors.LockContent))
 	}
 	for i, v := range vectors.LockContent {
-		got := Judge(Mode(v.Mode), Sight{
+		got := Judge(Mode(v.Mode), Observed{
 			Content: []byte(v.Content), Now: v.Now, Host: v.Self,
 			Proc: func(int) (time.Time, bool) { return time.Time{}, v.PidAlive },
 		})
@@ -102,7 +102,7 @@ func TestJudge(t *testing.T) {
 		{"pid that is a group", `{"pid":-1,"hostname":"box1","startedAt":"x"}`, dead, "10:00:01", Wait, Steal, Wait, Wait, 0},
 		{"start unreadable, live", `{"pid":7,"hostname":"box1","startedAt":"x"}`, "09:00:00", "10:00:01", Wait, Steal, Wait, Wait, 0},
 	} {
-		s := Sight{
+		s := Observed{
 			Content: []byte(tt.content), Modified: at(t, "10:00:00"), Now: at(t, tt.now), Host: "box1", BootID: "this",
 			Proc: func(int) (time.Time, bool) {
 				switch tt.start {
@@ -147,7 +147,7 @@ func TestJudgeKnowsTheBoot(t *testing.T) {
 		{"boot unknown, live", "", start, true, Wait},
 		{"dead", "this", start, false, Reclaim},
 	} {
-		got := Judge(Ours, Sight{
+		got := Judge(Ours, Observed{
 			Content: appendRecord(nil, own), Modified: time.Now(), Now: time.Now(), Host: "box1", BootID: tt.boot,
 			Proc: func(int) (time.Time, bool) { return tt.start, tt.alive },
 		})

@@ -129,7 +129,7 @@ func original(f folder, mode string) (leave func() error, err error) {
 		if err != nil || mode == "lease" && len(b) == 0 {
 			continue // gone, or just made by a fellow: two of them would rob each other here, and that is not our doing
 		}
-		j := filelock.Judge(filelock.Mode(mode), filelock.Sight{Content: b, Now: time.Now(), Host: proc.Hostname(), Proc: proc.StartTime})
+		j := filelock.Judge(filelock.Mode(mode), filelock.Observed{Content: b, Now: time.Now(), Host: proc.Hostname(), Proc: proc.StartTime})
 		if j.Verdict != filelock.Wait {
 			if again, err := os.ReadFile(f.join(record)); err != nil || string(again) != string(b) {
 				continue // its owner has left between the two looks, perhaps for good

@@ -63,32 +63,32 @@ func TestScreens(t *testing.T) {
 		wants = append(wants, Want{r.ID, r.PID})
 	}
 	wants[5].PID++
-	snap, screens, err := s.Survey(ctx, append(wants[1:31], Want{"%x", 7}))
+	snap, screens, err := s.Overview(ctx, append(wants[1:31], Want{"%x", 7}))
 	if err != nil || len(snap.Panes) != n-3 || len(screens) != 29 || screens[refs[5].ID] != "" || !strings.HasPrefix(screens[refs[30].ID], "this is 30\n") {
 		t.Errorf("survey: %v, %d screens, %q", err, len(screens), screens[refs[30].ID])
 	}
-	if snap, screens, err = s.Survey(ctx, wants[29:35]); err != nil || len(snap.Panes) != n-3 || len(screens) != 5 { // 31 is gone
+	if snap, screens, err = s.Overview(ctx, wants[29:35]); err != nil || len(snap.Panes) != n-3 || len(screens) != 5 { // 31 is gone
 		t.Errorf("survey with one that is gone: %v, %d screens", err, len(screens))
 	}
 	none := empty(t)
-	surveys := func(wants []Want) (*Snapshot, map[string]string, error) { return s.ToSurvey().Survey(ctx, wants) }
+	surveys := func(wants []Want) (*Snapshot, map[string]string, error) { return s.ToSurvey().Overview(ctx, wants) }
 	for _, wants := range [][]Want{nil, wants[1:31], wants[29:35], {{"%x", 7}}} {
 		again, seen, err := surveys(wants)
 		if err != nil || len(again.Panes) != len(snap.Panes) {
 			t.Fatal(again, err)
 		}
-		_, want, err := s.Survey(ctx, slices.DeleteFunc(slices.Clone(wants), func(w Want) bool {
+		_, want, err := s.Overview(ctx, slices.DeleteFunc(slices.Clone(wants), func(w Want) bool {
 			return !slices.ContainsFunc(snap.Panes, func(p Pane) bool { return p.ID == w.ID })
 		}))
 		if err != nil || !maps.Equal(seen, want) {
 			t.Errorf("screens of %v: %q, %v; want %q", wants, seen, err, want)
 		}
 	}
-	if _, _, err := none.ToSurvey().Survey(ctx, wants[:3]); !errors.Is(err, ErrAbsent) {
+	if _, _, err := none.ToSurvey().Overview(ctx, wants[:3]); !errors.Is(err, ErrAbsent) {
 		t.Errorf("a call without a server: %v", err)
 	}
 	none.ToSurvey().Drop()
-	if _, _, err := none.Survey(ctx, wants[:3]); !errors.Is(err, ErrAbsent) {
+	if _, _, err := none.Overview(ctx, wants[:3]); !errors.Is(err, ErrAbsent) {
 		t.Errorf("survey without a server: %v", err)
 	}
 	for i, screen := range none.Screens(ctx, refs[:3], Capture{}) {

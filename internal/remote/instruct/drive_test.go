@@ -311,7 +311,7 @@ func TestMirrored(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	if err := d.Manager.Reach(t.Context(), all[0], nil, "x"); err == nil {
+	if err := d.Manager.Nudge(t.Context(), all[0], nil, "x"); err == nil {
 		t.Error("it was reached")
 	}
 }

@@ -124,7 +124,7 @@ func Calm(say func(line string)) func(line string) {
 	}
 }
 
-func (d *Door) log(line string) {
+func (d *Server) log(line string) {
 	if d.o.Log != nil {
 		d.o.Log(line)
 	}

@@ -317,7 +317,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("%s leaves the machine: %s", word, raw)
 			}
 		}
-		reply, err := (&remote.Client{}).Post(ctx, to.url, raw)
+		reply, err := (&remote.Client{}).Submit(ctx, to.url, raw)
 		if err != nil || reply.Status != 202 {
 			t.Fatalf("push %d: %d %s %v", i, reply.Status, reply.Body, err)
 		}

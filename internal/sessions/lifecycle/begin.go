@@ -279,7 +279,7 @@ func (m *Manager) birth(r *registry.Row, pane *tmux.Pane, first proc.ID) Birth {
 }
 
 // Kept tells the bus that the agent of a session is there, for who has seen its program alive.
-func (m *Manager) Kept(ctx context.Context, r *registry.Row, s Sight) error {
+func (m *Manager) Kept(ctx context.Context, r *registry.Row, s Observation) error {
 	if m.o.Bus.Kept == nil || s.State != Alive {
 		return nil
 	}

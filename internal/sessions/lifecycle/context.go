@@ -13,7 +13,7 @@ const maxTail = 2 << 20
 
 // ContextSize is how many tokens the model of a conversation reads again with its next request, by the newest line of its file that
 // says so. It reports false where the file is not found, says nothing near its end, or is reached through a link.
-func ContextSize(d *driver.Driver, p driver.Place, id string) (tokens int64, ok bool) {
+func ContextSize(d *driver.Driver, p driver.Site, id string) (tokens int64, ok bool) {
 	f := &d.Life.Find
 	if f.Artefacts == nil || f.Context == nil {
 		return 0, false

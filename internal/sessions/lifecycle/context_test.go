@@ -54,7 +54,7 @@ func TestContextSize(t *testing.T) {
 				}
 			}
 			d, _ := driver.Get(c.cli)
-			p := driver.Place{Home: home, Dir: "/srv/api"}
+			p := driver.Site{Home: home, Dir: "/srv/api"}
 			if got, ok := ContextSize(d, p, talkID); got != c.want || ok != c.ok {
 				t.Errorf("%d, %v; want %d, %v", got, ok, c.want, c.ok)
 			}

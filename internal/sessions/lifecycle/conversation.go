@@ -94,7 +94,7 @@ func (m *Manager) keeps(d *driver.Driver, dir, id string) (most keeping) {
 // there tells whether a conversation is kept so that it can be gone on with.
 func (m *Manager) there(d *driver.Driver, dir, id string) bool { return m.keeps(d, dir, id) == kept }
 
-func keptAs(f *driver.Finder, p driver.Place, a *driver.Artefact, id string) (most keeping) {
+func keptAs(f *driver.Finder, p driver.Site, a *driver.Artefact, id string) (most keeping) {
 	root, err := atomicfile.OpenDir(a.Root)
 	if err != nil {
 		return notKept
@@ -160,7 +160,7 @@ func (m *Manager) heard(ctx context.Context, d *driver.Driver, r *registry.Row) 
 
 // opened is the conversation whose file one of the processes has open for writing, and no other one; "" where that is not so. What is
 // only read tells nothing: Gemini reads those of the folder when it starts, and on a busy machine still has one open much later.
-func opened(f *driver.Finder, place driver.Place, members []proc.Process) (id string) {
+func opened(f *driver.Finder, place driver.Site, members []proc.Process) (id string) {
 	if f.Roots == nil {
 		return ""
 	}

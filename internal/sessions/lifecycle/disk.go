@@ -18,7 +18,7 @@ func (l *looker) onDisk(f *Found) {
 		return
 	}
 	dir := l.real(f.Row.Pane.Cwd)
-	all := d.Life.Find.Artefacts(driver.Place{Home: l.Home, Dir: dir, Env: l.Env}, id)
+	all := d.Life.Find.Artefacts(driver.Site{Home: l.Home, Dir: dir, Env: l.Env}, id)
 	if len(all) == 0 {
 		return
 	}

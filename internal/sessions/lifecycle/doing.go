@@ -80,13 +80,13 @@ func (l *looker) sheet(f *Found) {
 }
 
 // sheetOf returns the sheet of exactly this process, read once.
-func (l *looker) sheetOf(d *driver.Driver, id proc.ID) (driver.Sheet, bool) {
+func (l *looker) sheetOf(d *driver.Driver, id proc.ID) (driver.SelfReport, bool) {
 	if s, ok := l.sheets[id]; ok {
 		return s, s.PID != 0
 	}
-	s, ok := readSheet(&d.Life, driver.Place{Home: l.Home, Env: l.Env}, id)
+	s, ok := readSheet(&d.Life, driver.Site{Home: l.Home, Env: l.Env}, id)
 	if !ok {
-		s = driver.Sheet{}
+		s = driver.SelfReport{}
 	}
 	l.sheets[id] = s
 	return s, ok
@@ -112,7 +112,7 @@ func (l *looker) wantsScreen(r *registry.Row) bool {
 func needsScreen(word string) bool { return word == "" || word == Idle }
 
 // readSheet returns the sheet of exactly this process.
-func readSheet(life *driver.Life, place driver.Place, id proc.ID) (s driver.Sheet, ok bool) {
+func readSheet(life *driver.Life, place driver.Site, id proc.ID) (s driver.SelfReport, ok bool) {
 	if life.Sheet == nil || life.ReadSheet == nil {
 		return s, false
 	}

@@ -33,7 +33,7 @@ type Listed struct {
 }
 
 // ListedRow is a row of a registry as lists show it.
-func ListedRow(r *registry.Row, s Sight, reg, machine string, now time.Time) Listed {
+func ListedRow(r *registry.Row, s Observation, reg, machine string, now time.Time) Listed {
 	l := Listed{
 		Name: r.Name, Status: string(r.Status), Found: s.State.String(), Agent: r.Kind(), TmuxServer: r.ServerName(), Cwd: r.Pane.Cwd,
 		Conversation: r.Conversation(), Instance: r.Instance, Job: r.Job, Machine: machine, Kind: InTmux, AsOf: stamp(now), Registry: reg,

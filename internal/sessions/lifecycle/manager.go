@@ -116,11 +116,11 @@ func (m *Manager) reached(step string) {
 }
 
 // place is where the program of a session finds its own files. Programs see their folder without links.
-func (m *Manager) place(dir string) driver.Place {
+func (m *Manager) place(dir string) driver.Site {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
 		dir = real
 	}
-	return driver.Place{Home: m.o.Home, Dir: dir, Env: m.o.Env}
+	return driver.Site{Home: m.o.Home, Dir: dir, Env: m.o.Env}
 }
 
 // A Kind says what an [Error] means to a program that called.

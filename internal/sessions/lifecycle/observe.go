@@ -46,7 +46,7 @@ type Found struct {
 	// Name and Server say where it was looked for. Now is what tmux calls it meanwhile, "" for the same.
 	Name, Server, Now string
 	Kind              string // of program, "" when it is not known
-	Sight
+	Observation
 	// Drift are letters, see [Drifts]; "" when the row and the world agree.
 	Drift string
 	Doing Doing
@@ -69,8 +69,8 @@ type looker struct {
 	ctx    context.Context
 	now    time.Time
 	view   *View
-	owners map[string]tmux.Pane     // the sessions that have one, by owner
-	sheets map[proc.ID]driver.Sheet // that were read already
+	owners map[string]tmux.Pane          // the sessions that have one, by owner
+	sheets map[proc.ID]driver.SelfReport // that were read already
 	shelf  shelf
 	dirs   map[string]string // the real ones of folders that were looked up
 	all    []proc.Process    // see processes
@@ -89,7 +89,7 @@ func (o *Observer) quick(ctx context.Context, rows []registry.Row) *Report {
 }
 
 func (o *Observer) status(ctx context.Context, rows []registry.Row, whole bool) *Report {
-	l := &looker{Observer: o, ctx: ctx, now: time.Now(), owners: map[string]tmux.Pane{}, sheets: map[proc.ID]driver.Sheet{}, dirs: map[string]string{}}
+	l := &looker{Observer: o, ctx: ctx, now: time.Now(), owners: map[string]tmux.Pane{}, sheets: map[proc.ID]driver.SelfReport{}, dirs: map[string]string{}}
 	rep := &Report{Sessions: make([]Found, len(rows))}
 	wants, meanwhile := l.wantsScreen, func(v *View) {
 		for i := range rows {
@@ -138,7 +138,7 @@ func (l *looker) read(f *Found, r *registry.Row) {
 
 // row looks at one session, but not at its screen.
 func (l *looker) row(f *Found, r *registry.Row) {
-	f.Row, f.Name, f.Server, f.Kind, f.Sight = r, r.Name, r.ServerName(), r.Kind(), l.view.Sight(r)
+	f.Row, f.Name, f.Server, f.Kind, f.Observation = r, r.Name, r.ServerName(), r.Kind(), l.view.Observe(r)
 	l.renamed(f)
 	l.lost(f)
 	l.intent(f)
@@ -154,7 +154,7 @@ func (l *looker) renamed(f *Found) {
 	}
 	if pane, ok := l.owners[f.Server+" "+f.Row.OwnerID]; ok {
 		f.Now = pane.SessionName
-		f.Sight = sightOf(f.Row, pane, nil)
+		f.Observation = sightOf(f.Row, pane, nil)
 		f.remark("tmux calls it " + pane.SessionName + " now")
 	}
 }
@@ -171,7 +171,7 @@ func (l *looker) lost(f *Found) {
 	}
 	above, err := proc.Parent(id.PID)
 	if err == nil && isServer(above) && l.view.servers[f.Server].Err != nil {
-		f.Sight = Sight{Err: errSocket}
+		f.Observation = Observation{Err: errSocket}
 		if sure {
 			f.Process = id
 		}

@@ -62,7 +62,7 @@ func (mo *monitor) one(ctx context.Context, f *Found, full bool, problems []regi
 		mo.clear(f)
 		mo.talk(ctx, f, full)
 		if full && !mo.w.DryRun {
-			if err := mo.Kept(ctx, r, f.Sight); err != nil {
+			if err := mo.Kept(ctx, r, f.Observation); err != nil {
 				mo.o.Tell("session " + f.Name + ": its presence cannot be kept: " + err.Error())
 			}
 		}

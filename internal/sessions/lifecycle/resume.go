@@ -122,7 +122,7 @@ func (m *Manager) resume(ctx context.Context, q ResumeRequest, r registry.Row) (
 }
 
 // goesOn is for a session that was never away. What its row says of an end is put right.
-func (m *Manager) goesOn(ctx context.Context, q ResumeRequest, r registry.Row, s *Sight) (*Resumed, error) {
+func (m *Manager) goesOn(ctx context.Context, q ResumeRequest, r registry.Row, s *Observation) (*Resumed, error) {
 	done := &Resumed{Name: r.Name, Row: r, Pane: s.Pane, Running: true}
 	if r.Status != registry.Running || r.Intent != nil && !ours(r.Intent) { // put away, or a stop of it was cut off
 		var err error

@@ -16,7 +16,7 @@ import (
 )
 
 // placeOf is where the program of the session finds its own files: as its own environment says, and ours where that is silent.
-func (s *stopping) placeOf() driver.Place {
+func (s *stopping) placeOf() driver.Site {
 	dir := s.row.Pane.Cwd
 	if dir == "" {
 		dir = s.sight.Pane.Path
@@ -51,9 +51,9 @@ func (s *stopping) placeOf() driver.Place {
 var placeVariables = [...]string{"CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"}
 
 // sheet is what the program of the session says of itself, if it does.
-func (s *stopping) sheet() (driver.Sheet, bool) {
+func (s *stopping) sheet() (driver.SelfReport, bool) {
 	if s.life.Sheet == nil || s.life.ReadSheet == nil {
-		return driver.Sheet{}, false
+		return driver.SelfReport{}, false
 	}
 	for _, p := range s.kin {
 		if !p.Alive() {
@@ -62,7 +62,7 @@ func (s *stopping) sheet() (driver.Sheet, bool) {
 		file := s.life.Sheet(s.place, p.PID)
 		d, err := atomicfile.OpenDir(filepath.Dir(file))
 		if err != nil {
-			return driver.Sheet{}, false
+			return driver.SelfReport{}, false
 		}
 		raw, _, err := d.Read(filepath.Base(file), driver.MaxSheet)
 		_ = d.Close() // only read
@@ -73,7 +73,7 @@ func (s *stopping) sheet() (driver.Sheet, bool) {
 			return v, true
 		}
 	}
-	return driver.Sheet{}, false
+	return driver.SelfReport{}, false
 }
 
 // conversation finds the conversation of the session: the one that its program names itself or has open, the one of which its hooks
@@ -142,7 +142,7 @@ type conversation struct {
 }
 
 // conversations are those of a folder.
-func conversations(f *driver.Finder, p driver.Place) (all []conversation) {
+func conversations(f *driver.Finder, p driver.Site) (all []conversation) {
 	if f.Roots == nil || f.Read == nil || f.Files == nil {
 		return nil
 	}
@@ -162,7 +162,7 @@ func conversations(f *driver.Finder, p driver.Place) (all []conversation) {
 }
 
 // conversationRoot opens the folder below which they lie, nil when there is none: the first that has one, or the last.
-func conversationRoot(f *driver.Finder, p driver.Place) *atomicfile.Dir {
+func conversationRoot(f *driver.Finder, p driver.Site) *atomicfile.Dir {
 	roots := f.Roots(p)
 	for i, root := range roots {
 		d, err := atomicfile.OpenDir(root)
@@ -178,7 +178,7 @@ func conversationRoot(f *driver.Finder, p driver.Place) *atomicfile.Dir {
 }
 
 // readConversation reads the beginning of a file, which is no link.
-func readConversation(f *driver.Finder, p driver.Place, d *atomicfile.Dir, name string) (c conversation, ok bool) {
+func readConversation(f *driver.Finder, p driver.Site, d *atomicfile.Dir, name string) (c conversation, ok bool) {
 	file, info, err := d.Open(name, false, 0)
 	if err != nil {
 		return c, false

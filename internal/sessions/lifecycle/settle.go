@@ -57,7 +57,7 @@ func (m *Manager) settled(ctx context.Context, r registry.Row) (registry.Row, er
 func (m *Manager) settleBegin(ctx context.Context, r *registry.Row) (registry.Row, error) {
 	s := m.look(ctx, r)
 	if r.OwnerID == "" && s.State != Alive && s.State != Unknown {
-		s = Sight{State: Absent} // who begins a session gives it an owner: this one is of somebody else
+		s = Observation{State: Absent} // who begins a session gives it an owner: this one is of somebody else
 	}
 	if s.State == Unknown {
 		return *r, &Error{Kind: Unclear, Session: r.Name, Text: r.Intent.Verb + " was cut off, and tmux does not say what came of it", Err: s.Err}
@@ -106,7 +106,7 @@ func (m *Manager) settleBegin(ctx context.Context, r *registry.Row) (registry.Ro
 }
 
 // introduce tells the bus of a session whose begin was cut off before that.
-func (m *Manager) introduce(ctx context.Context, r *registry.Row, s *Sight) string {
+func (m *Manager) introduce(ctx context.Context, r *registry.Row, s *Observation) string {
 	if m.o.Bus.Began == nil {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 // A Picture is what a session shows, or showed last.
 type Picture struct {
 	Lines []string // without control characters, and without empty ones at the end
-	Sight Sight
+	Sight Observation
 	Kept  bool // the session is gone; this is what its row has kept
 }
 
@@ -80,10 +80,10 @@ func Attach(ctx context.Context, r *registry.Row, inside string) (path string, a
 }
 
 // reach finds the session of a row, for who wants to see it. One that was started anew in its place is still the one that is meant.
-func reach(ctx context.Context, r *registry.Row) (Sight, error) {
+func reach(ctx context.Context, r *registry.Row) (Observation, error) {
 	s, err := server(r)
 	if err != nil {
-		return Sight{}, err
+		return Observation{}, err
 	}
 	pane, err := s.Find(ctx, r.Name)
 	sight := sightOf(r, pane, err)

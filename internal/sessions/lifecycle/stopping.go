@@ -21,8 +21,8 @@ type stopping struct {
 	out  *Stopped
 
 	life  driver.Life
-	sight Sight
-	place driver.Place
+	sight Observation
+	place driver.Site
 	srv   tmux.Server
 	first proc.ID // of the pane; the zero ID when it is not known
 	as    registry.Row
@@ -101,7 +101,7 @@ func (s *stopping) find(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		s.sight = Sight{Err: err}
+		s.sight = Observation{Err: err}
 		return
 	}
 	var first *tmux.Pane // its user may have made others in front of it
@@ -117,7 +117,7 @@ func (s *stopping) find(ctx context.Context) {
 }
 
 // look finds the session of the row. The screen of the pane that the row names comes with the same answer of tmux.
-func (s *stopping) look(ctx context.Context) Sight {
+func (s *stopping) look(ctx context.Context) Observation {
 	want := tmux.Want{ID: s.row.Pane.ID, PID: s.row.Pane.PID}
 	s.call.Drop()
 	s.call = s.srv.ToKill(s.row.Name, want, lastScreen)

@@ -75,7 +75,7 @@ func named(workspace, name, kind, path string) bool {
 
 // stray looks at a session without a row.
 func (l *looker) stray(server string, pane tmux.Pane, kind string) Found {
-	f := Found{Name: pane.SessionName, Server: server, Kind: kind, Sight: Sight{State: Alive, Pane: pane}}
+	f := Found{Name: pane.SessionName, Server: server, Kind: kind, Observation: Observation{State: Alive, Pane: pane}}
 	if kind == "" {
 		for _, d := range driver.Kinds() { // "node" is many programs
 			if len(d.Life.Comms) > 0 && pane.Command != "node" && slices.Contains(d.Life.Comms, pane.Command) {

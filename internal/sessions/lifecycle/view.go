@@ -118,12 +118,12 @@ func (s *Served) ask(ctx context.Context, server tmux.Server, brief bool, wanted
 	if brief {
 		return server.Brief(ctx)
 	}
-	survey := server.Survey
+	survey := server.Overview
 	if wanted != nil {
 		call := server.ToSurvey()
 		defer call.Drop()
 		<-wanted
-		survey = call.Survey
+		survey = call.Overview
 	}
 	if s.Panes, s.screens, err = survey(ctx, s.wants); err == nil {
 		panes = s.Panes.Panes
@@ -151,18 +151,18 @@ func (s *Served) Absent() bool { return errors.Is(s.Err, tmux.ErrAbsent) }
 // Server returns what the tmux server of a name answered, nil when it was not asked.
 func (v *View) Server(name string) *Served { return v.servers[name] }
 
-// Sight tells what was found of the session of a row.
-func (v *View) Sight(r *registry.Row) Sight {
+// Observe tells what was found of the session of a row.
+func (v *View) Observe(r *registry.Row) Observation {
 	s := v.servers[r.ServerName()]
 	switch {
 	case s == nil:
-		return Sight{Err: errUnasked}
+		return Observation{Err: errUnasked}
 	case s.Err != nil:
 		return sightOf(r, tmux.Pane{}, s.Err)
 	}
 	pane, ok := s.byName[r.Name]
 	if !ok {
-		return Sight{State: Absent}
+		return Observation{State: Absent}
 	}
 	if v.brief {
 		return glanceOf(r, pane)
@@ -193,8 +193,8 @@ func (v *View) meet(r *registry.Row) {
 
 // glanceOf is sightOf without a look at the process: the pane says that it runs, and a pane that has the pid of the row in the same
 // boot was not started anew.
-func glanceOf(r *registry.Row, pane tmux.Pane) Sight {
-	s := Sight{State: Other, Pane: pane}
+func glanceOf(r *registry.Row, pane tmux.Pane) Observation {
+	s := Observation{State: Other, Pane: pane}
 	switch id := (proc.ID{PID: pane.PID, Start: r.Pane.StartTicks, Boot: proc.BootID()}); {
 	case r.OwnerID != pane.Owner:
 		s.Foreign = true

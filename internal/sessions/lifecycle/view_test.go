@@ -14,7 +14,7 @@ func TestEndOfAServer(t *testing.T) {
 		one := sc.begin("one", "sleep", "1000")
 		sc.do("kill-server")
 		rows := []registry.Row{one}
-		if s := Glance(t.Context(), rows).Sight(&one); s.State != Absent {
+		if s := Glance(t.Context(), rows).Observe(&one); s.State != Absent {
 			t.Fatalf("a glance: %v, %v", s.State, s.Err)
 		}
 	}

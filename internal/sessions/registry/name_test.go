@@ -124,12 +124,12 @@ func TestPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, note := Place(dir, c.flag, c.env)
+		got, note := PathOf(dir, c.flag, c.env)
 		if got != filepath.Join(dir, c.want) || !strings.Contains(note, c.note) || (c.note == "") != (note == "") {
 			t.Errorf("with %v: %s (%s), want %s (%s)", c.have, got, note, c.want, c.note)
 		}
 	}
-	if got, _ := Place("/x", "/abs/./y.yaml", none); got != "/abs/y.yaml" || Database(got) != "/abs/y.db" {
+	if got, _ := PathOf("/x", "/abs/./y.yaml", none); got != "/abs/y.yaml" || Database(got) != "/abs/y.db" {
 		t.Errorf("absolute: %s, %s", got, Database(got))
 	}
 }

@@ -83,9 +83,9 @@ const smallLog = 32 << 10
 // A search is what is looked for.
 type search struct {
 	key   string
-	found []index.Place // in the tail
-	torn  *logLine      // the last line, if it has key and no line feed: it goes into no table
-	end   int64         // where the last line that was seen ended
+	found []index.RowRef // in the tail
+	torn  *logLine       // the last line, if it has key and no line feed: it goes into no table
+	end   int64          // where the last line that was seen ended
 }
 
 // A finder is one look into a log.
@@ -107,11 +107,11 @@ type finder struct {
 	cache  cacheFile
 	keys   *index.Keys // nil: none that can be used
 	seed   uint64
-	from   int64         // what lies before is in keys
-	parsed int64         // what lies before is in keys and places
-	places []index.Place // of the tail
-	keep   bool          // a new table is to be written
-	ends   index.Ends    // of the log as it was before it was read, if keep
+	from   int64          // what lies before is in keys
+	parsed int64          // what lies before is in keys and places
+	places []index.RowRef // of the tail
+	keep   bool           // a new table is to be written
+	ends   index.Ends     // of the log as it was before it was read, if keep
 }
 
 // open opens the table if the log has only grown since it was written.
@@ -160,7 +160,7 @@ func (f *finder) readTail() error {
 		return nil
 	}
 	if f.keep {
-		f.places = make([]index.Place, 0, (f.info.Size-f.parsed)/bytesPerKey)
+		f.places = make([]index.RowRef, 0, (f.info.Size-f.parsed)/bytesPerKey)
 	}
 	sc := newScanner(f.file, f.info.Size, f.parsed, f.limit)
 	for {
@@ -194,7 +194,7 @@ func (f *finder) note(l logLine, whole bool) {
 	if err != nil {
 		return
 	}
-	at := index.Place{At: l.at, Size: uint32(l.next - 1 - l.at)}
+	at := index.RowRef{At: l.at, Size: uint32(l.next - 1 - l.at)}
 	for i := range f.searches {
 		q := &f.searches[i]
 		switch has := slices.Contains(keys, q.key); {
@@ -296,7 +296,7 @@ func (f *finder) mistrust(q *search) {
 }
 
 // line reads the line at a place and shows it if it has the key. False: the search is over.
-func (f *finder) line(q *search, p index.Place) bool {
+func (f *finder) line(q *search, p index.RowRef) bool {
 	if err := f.ctx.Err(); err != nil {
 		f.fail(err)
 		return false

@@ -247,7 +247,7 @@ func TestTwoKeysWithOneHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.Close()
-	var add []index.Place
+	var add []index.RowRef
 	for i := range 3 {
 		for p := range k.Find(index.Hash(k.Seed(), fmt.Sprint("a", i))) {
 			p.Hash = index.Hash(k.Seed(), "a1")

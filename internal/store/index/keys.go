@@ -62,9 +62,9 @@ func readEnd(r io.ReaderAt, b []byte, off int64) error {
 	return err
 }
 
-// A Place is where a line lies whose keys include one with this hash. Different keys can have the same hash, so the line
+// A RowRef is where a line lies whose keys include one with this hash. Different keys can have the same hash, so the line
 // itself must be asked.
-type Place struct {
+type RowRef struct {
 	Hash uint64
 	At   int64
 	Size uint32 // without the line feed
@@ -171,9 +171,9 @@ func (k *Keys) load(n int64) (int, error) {
 }
 
 // place returns a place of the loaded block.
-func (k *Keys) place(i int) Place {
+func (k *Keys) place(i int) RowRef {
 	b := k.block[4+i*placeSize:]
-	return Place{binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:])), binary.LittleEndian.Uint32(b[16:])}
+	return RowRef{binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:])), binary.LittleEndian.Uint32(b[16:])}
 }
 
 // guesses is how often a search trusts that hashes are spread evenly. Two hit the block of a million places nearly always;
@@ -209,8 +209,8 @@ func (k *Keys) find(h uint64) (int64, error) {
 }
 
 // Find yields the places of a hash as they lie in the log. An error ends it.
-func (k *Keys) Find(h uint64) iter.Seq2[Place, error] {
-	return func(yield func(Place, error) bool) {
+func (k *Keys) Find(h uint64) iter.Seq2[RowRef, error] {
+	return func(yield func(RowRef, error) bool) {
 		at, err := k.find(h)
 		for ; err == nil && at < k.blocks(); at++ {
 			var n int
@@ -220,7 +220,7 @@ func (k *Keys) Find(h uint64) iter.Seq2[Place, error] {
 			for i := range n {
 				// The block may have been replaced by another search of the caller's.
 				if _, err = k.load(at); err != nil {
-					yield(Place{}, err)
+					yield(RowRef{}, err)
 					return
 				}
 				if p := k.place(i); p.Hash > h || p.Hash == h && !yield(p, nil) {
@@ -229,14 +229,14 @@ func (k *Keys) Find(h uint64) iter.Seq2[Place, error] {
 			}
 		}
 		if err != nil {
-			yield(Place{}, err)
+			yield(RowRef{}, err)
 		}
 	}
 }
 
 // SaveKeys writes the places of old (nil: none) and those of add, which lie behind them in the log and were hashed with
 // the same seed.
-func (d *Dir) SaveKeys(name string, of Scope, st LogState, seed uint64, old *Keys, add []Place) error {
+func (d *Dir) SaveKeys(name string, of Scope, st LogState, seed uint64, old *Keys, add []RowRef) error {
 	slices.SortFunc(add, comparePlaces)
 	count := int64(len(add))
 	if old != nil {
@@ -265,7 +265,7 @@ func (d *Dir) SaveKeys(name string, of Scope, st LogState, seed uint64, old *Key
 	return err
 }
 
-func comparePlaces(a, b Place) int {
+func comparePlaces(a, b RowRef) int {
 	if a.Hash != b.Hash {
 		return cmp.Compare(a.Hash, b.Hash)
 	}
@@ -273,7 +273,7 @@ func comparePlaces(a, b Place) int {
 }
 
 // mergePlaces gives the places of both to take, sorted.
-func mergePlaces(old *Keys, add []Place, take func(Place)) error {
+func mergePlaces(old *Keys, add []RowRef, take func(RowRef)) error {
 	for b := int64(0); old != nil && b < old.blocks(); b++ {
 		n, err := old.load(b)
 		if err != nil {
@@ -302,7 +302,7 @@ type blockWriter struct {
 	b     []byte
 }
 
-func (w *blockWriter) add(p Place) {
+func (w *blockWriter) add(p RowRef) {
 	if len(w.b) == 0 {
 		w.b = append(w.b, 0, 0, 0, 0)
 	}

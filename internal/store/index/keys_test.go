@@ -12,11 +12,11 @@ import (
 )
 
 // places gives n lines a key each and every tenth the key "often" beside it.
-func places(seed uint64, from, n int) (all []Place) {
+func places(seed uint64, from, n int) (all []RowRef) {
 	for i := from; i < from+n; i++ {
-		all = append(all, Place{Hash(seed, fmt.Sprint("key ", i)), int64(i) * 100, 90})
+		all = append(all, RowRef{Hash(seed, fmt.Sprint("key ", i)), int64(i) * 100, 90})
 		if i%10 == 0 {
-			all = append(all, Place{Hash(seed, "often"), int64(i) * 100, 90})
+			all = append(all, RowRef{Hash(seed, "often"), int64(i) * 100, 90})
 		}
 	}
 	return all
@@ -83,9 +83,9 @@ func TestKeysFind(t *testing.T) {
 func TestKeysExtremes(t *testing.T) {
 	t.Parallel()
 	d := openDir(t)
-	var add []Place
+	var add []RowRef
 	for i := range 1000 {
-		add = append(add, Place{0, int64(i), 1}, Place{^uint64(0), int64(i), 1}, Place{1 << 40, int64(i), 1})
+		add = append(add, RowRef{0, int64(i), 1}, RowRef{^uint64(0), int64(i), 1}, RowRef{1 << 40, int64(i), 1})
 	}
 	if err := d.SaveKeys("x", scope, LogState{}, 1, nil, add); err != nil {
 		t.Fatal(err)

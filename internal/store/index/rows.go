@@ -280,7 +280,7 @@ func (t *Table) AllInto(rows []Row) ([]Row, error) {
 	if t.more != nil {
 		t.more.whole()
 	}
-	if t.Plain() {
+	if t.Whole() {
 		for pos := range t.base.count {
 			if err := t.base.fill(&rows[pos], pos); err != nil {
 				return nil, err
@@ -302,8 +302,8 @@ func (t *Table) AllInto(rows []Row) ([]Row, error) {
 	return rows[:n], nil
 }
 
-// Plain tells whether no file continues the table: its rows then lie one behind the other.
-func (t *Table) Plain() bool { return t.more == nil || t.more.count == 0 && len(t.gone) == 0 }
+// Whole tells whether no file continues the table: its rows then lie one behind the other.
+func (t *Table) Whole() bool { return t.more == nil || t.more.count == 0 && len(t.gone) == 0 }
 
 // Part fills rows with those of a plain table from a position on, without their bodies. It reads through windows of its own, so that
 // several goroutines may call it at once, each for another part.

@@ -140,11 +140,11 @@ func sendInProcess(e *env) (measured, error) {
 		return measured{}, err
 	}
 	defer w.Close()
-	office := &mail.Office{
+	office := &mail.Service{
 		Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins,
 		Halted: func(string) error { return nil }, Now: time.Now,
 	}
-	letter := mail.Letter{
+	letter := mail.Draft{
 		From: &identity.Speaker{Instance: address.Instance(t.from), Role: identity.RoleAgent, Scope: identity.DefaultScope},
 		To:   address.Instance(t.to), Text: text,
 	}

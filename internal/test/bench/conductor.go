@@ -60,7 +60,7 @@ func whoConducts(e *env) (measured, error) {
 			return 0, err
 		}
 		defer s.Close()
-		d := conductor.Desk{Log: s, Presence: presence.New(s), Registry: people.New(s), Machine: app.Machine()}
+		d := conductor.Service{Log: s, Presence: presence.New(s), Registry: people.New(s), Machine: app.Machine()}
 		r, err := d.Resolve(e.ctx, conductor.Where{Path: "/srv/here", Derived: "ws:derived"}, time.Now())
 		if err == nil && (len(r.Candidates) != liveHere || r.Conductor != agentOf(0)) {
 			err = fmt.Errorf("%d candidates, %q conducts", len(r.Candidates), r.Conductor)
@@ -105,9 +105,9 @@ func fillFleet(e *env, s *filestore.Store) error {
 			return err
 		}
 	}
-	d := conductor.Desk{Log: s, Presence: p, Registry: people.New(s)}
+	d := conductor.Service{Log: s, Presence: p, Registry: people.New(s)}
 	for n := range liveHere {
-		if _, err := d.Claim(e.ctx, conductor.Seat{Where: conductor.Where{ID: "ws:here"}, Instance: agentOf(n)}, now); err != nil {
+		if _, err := d.Claim(e.ctx, conductor.Request{Where: conductor.Where{ID: "ws:here"}, Instance: agentOf(n)}, now); err != nil {
 			return err
 		}
 	}

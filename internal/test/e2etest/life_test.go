@@ -228,7 +228,7 @@ func (s *scene) sheet(conversation string, doing driver.Doing) {
 		s.t.Fatal(err)
 	}
 	s.until("its sheet says what it does", func() bool {
-		raw, err := os.ReadFile(s.life.Sheet(driver.Place{Home: s.d.home}, pid))
+		raw, err := os.ReadFile(s.life.Sheet(driver.Site{Home: s.d.home}, pid))
 		if err != nil {
 			return false
 		}
@@ -243,7 +243,7 @@ func (s *scene) sheet(conversation string, doing driver.Doing) {
 // conversation finds the only one of the folder.
 func (s *scene) conversation() string {
 	s.t.Helper()
-	place := driver.Place{Home: s.d.home, Dir: s.d.work}
+	place := driver.Site{Home: s.d.home, Dir: s.d.work}
 	find := s.life.Find
 	var all []driver.Conversation
 	if find.List != nil {

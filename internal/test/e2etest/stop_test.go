@@ -213,7 +213,7 @@ func processesOf(home string) (left []string) {
 func (s *scene) purge(name, id string, others []string) {
 	s.t.Helper()
 	files := func(id string) (all []string) {
-		place := driver.Place{Home: s.d.home, Dir: s.d.work}
+		place := driver.Site{Home: s.d.home, Dir: s.d.work}
 		for _, a := range s.life.Find.Artefacts(place, id) {
 			found, err := filepath.Glob(filepath.Join(a.Root, a.Path))
 			if err != nil {

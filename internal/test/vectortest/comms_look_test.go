@@ -126,7 +126,7 @@ func watchHalted(t *testing.T, c kase) {
 
 // A watched is a running watcher over the mailboxes of two projects, whose notices go into a file.
 type watched struct {
-	office       *exchange.Office
+	office       *exchange.Service
 	alpha, notes exchange.Project
 	log, notices string
 	cancel       context.CancelFunc

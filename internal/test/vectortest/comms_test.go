@@ -18,10 +18,10 @@ import (
 )
 
 // commsOffice is an office in a home of its own, with the projects alpha and notes.
-func commsOffice(t *testing.T) (o *exchange.Office, alpha, notes exchange.Project) {
+func commsOffice(t *testing.T) (o *exchange.Service, alpha, notes exchange.Project) {
 	t.Helper()
 	layHalt(t, "no HALT entry")
-	o = &exchange.Office{Home: os.Getenv("HOME"), Host: "here"}
+	o = &exchange.Service{Home: os.Getenv("HOME"), Host: "here"}
 	o.Abroad()
 	for _, name := range []string{"alpha", "notes"} {
 		if err := os.MkdirAll(filepath.Join(o.Home, "projects", name, ".ai"), 0o700); err != nil {
@@ -39,10 +39,10 @@ func commsOffice(t *testing.T) (o *exchange.Office, alpha, notes exchange.Projec
 }
 
 // commsLetter is one from alpha, written now. The signature is not what is tested.
-func commsLetter(from exchange.Project, to, body string) exchange.Letter {
+func commsLetter(from exchange.Project, to, body string) exchange.Draft {
 	text := "#+TITLE: T\n#+CONVERSATION_ID: test-conv\n#+MESSAGE_TYPE: request\n#+SEQUENCE: 1\n#+TIMESTAMP: " +
 		protocol.FormatTime(time.Date(2026, 4, 27, 5, 0, 0, 0, time.FixedZone("", -5*3600))) + "\n#+PROTOCOL_VERSION: 5\n\n" + body + "\n"
-	return exchange.Letter{Destination: to, Sender: from.Name, Project: from, Text: []byte(text), KeepTimestamp: true, NoSign: true, Retries: 3}
+	return exchange.Draft{Destination: to, Sender: from.Name, Project: from, Text: []byte(text), KeepTimestamp: true, NoSign: true, Retries: 3}
 }
 
 // nameTaken sends two messages of one second.
@@ -184,7 +184,7 @@ func checkBanner(t *testing.T, err error, want string) {
 }
 
 // unreachable gives the office a machine beta to which no network leads.
-func unreachable(t *testing.T, o *exchange.Office) {
+func unreachable(t *testing.T, o *exchange.Service) {
 	t.Helper()
 	ssh255 := filepath.Join(o.Home, "ssh")
 	err := errors.Join(

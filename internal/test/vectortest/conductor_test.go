@@ -66,7 +66,7 @@ func originalFold(lines []json.RawMessage, workspace string) (active []activeCla
 var elected = time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // claimLog is a desk whose log of claims has these lines.
-func claimLog(t *testing.T, lines []json.RawMessage) (*conductor.Desk, *memstore.Store) {
+func claimLog(t *testing.T, lines []json.RawMessage) (*conductor.Service, *memstore.Store) {
 	t.Helper()
 	s := memstore.New(memstore.Options{Now: func() time.Time { return elected }})
 	for _, l := range lines {
@@ -78,11 +78,11 @@ func claimLog(t *testing.T, lines []json.RawMessage) (*conductor.Desk, *memstore
 			t.Fatal(err)
 		}
 	}
-	return &conductor.Desk{Log: s, Presence: presence.New(s), Registry: registry.New(s)}, s
+	return &conductor.Service{Log: s, Presence: presence.New(s), Registry: registry.New(s)}, s
 }
 
 // wantClaims compares the claims that stand with what the table says, or with what is wanted instead.
-func wantClaims(t *testing.T, d *conductor.Desk, name, workspace string, lines []json.RawMessage, table []activeClaim) {
+func wantClaims(t *testing.T, d *conductor.Service, name, workspace string, lines []json.RawMessage, table []activeClaim) {
 	t.Helper()
 	if got := originalFold(lines, workspace); fmt.Sprint(got) != fmt.Sprint(table) {
 		t.Errorf("%s: existing programs read %v, the table says %v", name, got, table)
@@ -257,7 +257,7 @@ func conductorLaunch(t *testing.T, c kase) {
 	}
 	c.into(t, &v)
 	s := memstore.New(memstore.Options{})
-	d := &conductor.Desk{Log: s, Presence: presence.New(s), Registry: registry.New(s)}
+	d := &conductor.Service{Log: s, Presence: presence.New(s), Registry: registry.New(s)}
 	spawns := store.Key{Kind: store.ConductorSpawns}
 	if v.LastSpawnAt != "" {
 		if err := s.PlantLine(spawns, fmt.Appendf(nil, `{"workspaceId":"WS:1","at":%q,"to":"remote:x"}`, v.LastSpawnAt)); err != nil {

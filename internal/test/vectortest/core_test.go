@@ -161,7 +161,7 @@ func lockContent(t *testing.T, c kase) {
 		NextToken                          int64
 	}
 	c.into(t, &v)
-	got := filelock.Judge(filelock.Mode(v.Mode), filelock.Sight{
+	got := filelock.Judge(filelock.Mode(v.Mode), filelock.Observed{
 		Content: []byte(v.Content), Now: v.Now, Host: v.Self,
 		Proc: func(int) (time.Time, bool) { return time.Time{}, v.PidAlive },
 	})

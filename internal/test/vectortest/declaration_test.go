@@ -90,7 +90,7 @@ func decisionDossier(t *testing.T, c kase) {
 		hashes = append(hashes, hash)
 	}
 	at := declaration.Current(hashes, "")
-	d := declaration.Compile(declaration.Matter{
+	d := declaration.Compile(declaration.Subject{
 		ID: v.Record.ID, Scope: v.Record.Scope, Artifact: v.OfferedArtifacts[at], Hash: hashes[at],
 		Panel: declaration.Panel{
 			Declarations: interests(t, v.Declarations), Signers: v.Record.RequiredSigners, Flagged: v.ControleFlags,

@@ -207,7 +207,7 @@ func remoteServeResponses(t *testing.T, c kase) {
 	}
 	dir := t.TempDir()
 	r := &remote.Receiver{
-		Office: &mail.Office{
+		Office: &mail.Service{
 			Mail: mailbox.New(s), Book: &members.Book{Registry: reg, Presence: presence.New(s)}, Registry: reg, Ring: keyring.Open(dir),
 			Pins: trust.OpenPins(filepath.Join(dir, "pins")), Halted: func(string) error { return nil }, Now: time.Now,
 		},

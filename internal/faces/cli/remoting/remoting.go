@@ -64,7 +64,7 @@ func known(e *app.Endpoint) error {
 
 // Serve takes in envelopes until the context ends.
 func Serve(ctx context.Context, w *app.World, e app.Endpoint) error {
-	office, err := w.Office()
+	office, err := w.MailService()
 	if err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func ServeDrive(ctx context.Context, w *app.World, e app.Endpoint) error {
 	return s.Serve(ctx, l, o)
 }
 
-// Post sends a signed body to an endpoint.
-func Post(ctx context.Context, to app.Destination, body []byte) (status int, answer []byte, err error) {
+// Submit sends a signed body to an endpoint.
+func Submit(ctx context.Context, to app.Destination, body []byte) (status int, answer []byte, err error) {
 	pool, err := listen.Roots(to.Roots)
 	if err != nil {
 		return 0, nil, err
@@ -136,7 +136,7 @@ func Post(ctx context.Context, to app.Destination, body []byte) (status int, ans
 	if err := halt.Check("send to " + to.URL); err != nil {
 		return 0, nil, err
 	}
-	r, err := (&remote.Client{Roots: pool, Away: to.Away}).Post(ctx, to.URL, body)
+	r, err := (&remote.Client{Roots: pool, Away: to.Away}).Submit(ctx, to.URL, body)
 	return r.Status, r.Body, err
 }
 

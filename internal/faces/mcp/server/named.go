@@ -44,7 +44,7 @@ func (v *server) awaitName() {
 		return
 	}
 	bell, err := wake.Listen(wake.BellOptions{
-		Place: wake.Place{Home: home, Env: v.facts.Env}, Host: v.host(), Whose: wake.Unnamed,
+		Place: wake.SocketDir{Home: home, Env: v.facts.Env}, Host: v.host(), Whose: wake.Unnamed,
 		Heard: func(w wake.Word) { go v.hearsOf(w) },
 	})
 	if err != nil {

@@ -15,14 +15,14 @@ const releaseTime = 9 * time.Second
 
 // released answers a person who has lifted a halt, and with GoOn lets the agent go on and wakes it. While the switch is on it does
 // nothing. An agent that no halt stopped is woken only where its name was given.
-func (k *knocker) released(w wake.Word) (h wake.Held) {
+func (k *knocker) released(w wake.Word) (h wake.Released) {
 	own := k.own.Instance.Canonical()
 	if w.Instance != "" && address.Instance(w.Instance).Canonical() != own || halt.Read().Halted {
 		return h
 	}
 	ctx, stop := context.WithTimeout(context.Background(), releaseTime)
 	defer stop()
-	h = wake.Held{Instance: string(own), Conversation: k.talk(), Stopped: !k.may()}
+	h = wake.Released{Instance: string(own), Conversation: k.talk(), Stopped: !k.may()}
 	unread, _, err := k.unread(ctx)
 	if err != nil {
 		k.v.log("unread mail is not known: " + err.Error())

@@ -52,20 +52,20 @@ type server struct {
 	own        address.Instance // of the flag, or connected at start
 	opened     address.Instance // of the session that was opened last
 	talk       string           // conversation of the agent, by the id that hooks give; "": not known
-	unnamed    *wake.Bell       // where a hook names the conversation of a server that has no agent yet
+	unnamed    *wake.Socket     // where a hook names the conversation of a server that has no agent yet
 	registered address.Instance // that was registered here before there was any of these
 }
 
 // A bus is what tools work on.
 type bus struct {
 	*app.World
-	office  *mail.Office
+	office  *mail.Service
 	agree   *agreement.Bus
 	attend  *live.Attendance
 	absent  *wake.Absent       // whom it has written to who have no session
 	unlease context.CancelFunc // ends the looking after leases
 	unlook  func()             // ends the look-out for the halt switch
-	place   app.Place          // the folder that is open
+	place   app.OpenedRoot     // the folder that is open
 }
 
 func newServer(s *app.Service, o options, log func(string)) *server {
@@ -167,13 +167,13 @@ func (v *server) openWorld(ctx context.Context) (*app.World, error) {
 
 // equip puts the parts that act into a bus.
 func (v *server) equip(w *app.World) (*bus, error) {
-	office, err := w.Office()
+	office, err := w.MailService()
 	if err != nil {
 		return nil, err
 	}
 	w.Presence.TTL = v.o.expiry
 	look, unlook := v.app.HaltLook()
-	b := &bus{World: w, office: office, agree: w.Agreements(), unlook: unlook, place: w.Place()}
+	b := &bus{World: w, office: office, agree: w.Agreements(), unlook: unlook, place: w.OpenedRoot()}
 	b.absent = v.newAbsent(b)
 	var looking context.Context
 	looking, b.unlease = context.WithCancel(context.Background())

@@ -14,7 +14,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/conductor"
-	"tutti/internal/sessions/track"
+	"tutti/internal/sessions/tracker"
 )
 
 // where is the workspace that the call names, else the one of this server.
@@ -62,15 +62,15 @@ func conductorNow(ctx context.Context, c *call) (*canonjson.Object, error) {
 }
 
 func conductorClaim(ctx context.Context, c *call) (*canonjson.Object, error) {
-	return c.sit(ctx, (*conductor.Desk).Claim)
+	return c.sit(ctx, (*conductor.Service).Claim)
 }
 
 func conductorRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
-	return c.sit(ctx, (*conductor.Desk).Release)
+	return c.sit(ctx, (*conductor.Service).Release)
 }
 
 // sit takes or gives up the seat in the name of this connection.
-func (c *call) sit(ctx context.Context, do func(*conductor.Desk, context.Context, conductor.Seat, time.Time) (*conductor.Resolution, error)) (*canonjson.Object, error) {
+func (c *call) sit(ctx context.Context, do func(*conductor.Service, context.Context, conductor.Request, time.Time) (*conductor.Resolution, error)) (*canonjson.Object, error) {
 	name, err := c.need("instance")
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (c *call) sit(ctx context.Context, do func(*conductor.Desk, context.Context
 	if err != nil {
 		return nil, err
 	}
-	s := conductor.Seat{Instance: who.Instance}
+	s := conductor.Request{Instance: who.Instance}
 	if s.Where, err = c.where(); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (c *call) advice(ctx context.Context) (*conductor.Check, error) {
 		id = r.Workspace
 	}
 	var act *conductor.Activity
-	if raw, err := (track.Program{}).Activity(ctx, id, conductor.IdleText(idle)); err == nil {
+	if raw, err := (tracker.Program{}).Activity(ctx, id, conductor.IdleText(idle)); err == nil {
 		act, _ = conductor.ParseActivity(raw) // an answer that is none is as good as no program
 	}
 	return conductor.Advise(id, r, act), ctx.Err()
@@ -177,7 +177,7 @@ func conductorLaunch(ctx context.Context, c *call) (*canonjson.Object, error) {
 		l.From = who.Instance
 	}
 	l.Deliver = func(ctx context.Context, to address.Instance, raw []byte) error {
-		_, err := c.office.Send(ctx, mail.Letter{From: &identity.Speaker{Instance: l.From}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true})
+		_, err := c.office.Send(ctx, mail.Draft{From: &identity.Speaker{Instance: l.From}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true})
 		return err
 	}
 	o, err := c.Conductor().Launch(ctx, l, time.Now())

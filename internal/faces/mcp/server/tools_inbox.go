@@ -154,7 +154,7 @@ func (c *call) inboxPut(ctx context.Context, to address.Instance) (*canonjson.Ob
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.office.Send(ctx, mail.Letter{From: from, To: to, Raw: whole, Exact: true, Deposit: true})
+	r, err := c.office.Send(ctx, mail.Draft{From: from, To: to, Raw: whole, Exact: true, Deposit: true})
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
 }
 
 // leaseDesk keeps leases, and tells in somebody's name what has ended.
-func (v *server) leaseDesk(b *bus, own *identity.Speaker) *reservation.Desk {
+func (v *server) leaseDesk(b *bus, own *identity.Speaker) *reservation.Reservations {
 	d := b.Leases()
 	d.Tell = func(ctx context.Context, e reservation.Ending) error {
 		return app.TellEnded(ctx, b.office, own, e, v.log)

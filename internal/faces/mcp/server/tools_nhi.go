@@ -119,7 +119,7 @@ func nhiOffboard(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err := c.mayOffboard(ctx, own.Instance, who); err != nil {
 		return nil, err
 	}
-	d := nhi.Desk{Registry: c.Registry, Presence: c.World.Presence, Log: c.Store}
+	d := nhi.Service{Registry: c.Registry, Presence: c.World.Presence, Log: c.Store}
 	t, err := d.Offboard(ctx, nhi.Leave{Instance: who, Reason: clip(c.text("reason"), maxError), By: own.Instance}, time.Now())
 	if err != nil {
 		return nil, err

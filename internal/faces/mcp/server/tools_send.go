@@ -35,7 +35,7 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := mail.Letter{From: own, To: address.Instance(to), Text: text, Thread: c.text("thread"), ReplyTo: c.text("replyTo"), Near: c.app.Place().Path}
+	l := mail.Draft{From: own, To: address.Instance(to), Text: text, Thread: c.text("thread"), ReplyTo: c.text("replyTo"), Near: c.app.Workplace().Path}
 	if n := max(len(l.Thread), len(l.ReplyTo)); n > maxWord {
 		return nil, c.refuse("tutti_receive and tutti_send name the thread and the id of each message", "an id of %d bytes; none has more than %d", n, maxWord)
 	}
@@ -161,7 +161,7 @@ func reply(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return nil, err
 	}
 	reader := mail.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
-	r, err := c.office.Reply(ctx, reader, id, mail.Letter{From: own, Text: text})
+	r, err := c.office.Reply(ctx, reader, id, mail.Draft{From: own, Text: text})
 	if err != nil && r.Outcome == mail.Refused {
 		return nil, err
 	}

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/escalation"
+)
+
+// TellMatter puts a matter before those whom it is for, by ordinary mail of who has raised it. told are those who have it then; nobody
+// is a fact, as a matter may be for any person who looks.
+func TellMatter(ctx context.Context, bus *agreement.Bus, office *mail.Service, from *identity.Speaker, negotiation, id string) (told []address.Instance, err error) {
+	m, err := bus.Escalation(ctx, negotiation, id)
+	if err != nil {
+		return nil, fmt.Errorf("tell of it: %w", err)
+	}
+	to, err := bus.Recipients(ctx, m)
+	if err != nil {
+		return nil, fmt.Errorf("tell of it: %w", err)
+	}
+	var errs []error
+	for _, who := range to {
+		l := mail.Draft{From: from, To: who, Kind: escalation.NoticeKind, Text: m.Notice(), Body: m.NoticeBody(), Deposit: true, Unsigned: true}
+		r, err := office.Send(ctx, l)
+		if errs = append(errs, err); err == nil {
+			told = append(told, r.To)
+		}
+	}
+	return told, errors.Join(errs...)
+}
+
+// TellAnswer tells who has raised a matter what was answered, by mail of who answers.
+func TellAnswer(ctx context.Context, office *mail.Service, from *identity.Speaker, m *escalation.Escalation) error {
+	if m.Answer == nil || m.Negotiation == "" || address.Check(string(m.By)) != nil || m.By.Canonical() == from.Instance.Canonical() {
+		return nil
+	}
+	_, err := office.Send(ctx, mail.Draft{From: from, To: m.By, Kind: escalation.AnswerKind, Text: m.AnswerNotice(), Body: m.NoticeBody(), Deposit: true, Unsigned: true})
+	return err
+}

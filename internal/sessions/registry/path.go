@@ -1,0 +1,60 @@
+package registry
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Names of the registry, below the folder of a workspace.
+const (
+	Folder    = ".hermes"
+	OldFolder = ".mam" // its name in later programs of others; used only where it is alone
+	File      = "agent-sessions.yaml"
+	Variable  = "AGENT_SESSIONS_YAML"
+)
+
+// PathOf returns where the registry of a workspace lies, whether it exists or not. A path of the user's wins: the flag, then the
+// variable. The note, for people, is not empty when there is something to be said about the choice.
+func PathOf(dir, flag string, env func(name string) string) (yamlPath, note string) {
+	for _, given := range []string{flag, env(Variable)} {
+		if given == "" {
+			continue
+		}
+		if !filepath.IsAbs(given) {
+			given = filepath.Join(dir, given)
+		}
+		return filepath.Clean(given), ""
+	}
+	ours, old := filepath.Join(dir, Folder, File), filepath.Join(dir, OldFolder, File)
+	haveOurs, haveOld := registryIn(filepath.Join(dir, Folder)), registryIn(filepath.Join(dir, OldFolder))
+	switch {
+	case haveOld && haveOurs:
+		return ours, "there are two registries, in " + Folder + " and in " + OldFolder + ": the one in " + Folder + " is used"
+	case haveOld:
+		return old, ""
+	}
+	return ours, ""
+}
+
+// Workspace is the folder that a registry belongs to, without links: the one above its own, or elsewhere for a registry that lies at
+// another place.
+func Workspace(yamlPath, elsewhere string) string {
+	dir := filepath.Dir(yamlPath)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if name := filepath.Base(dir); name == Folder || name == OldFolder {
+		return filepath.Dir(dir)
+	}
+	return elsewhere
+}
+
+// registryIn reports whether a folder has a registry, or at least its database.
+func registryIn(folder string) bool {
+	for _, name := range []string{File, "agent-sessions.db"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
