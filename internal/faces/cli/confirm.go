@@ -15,7 +15,7 @@ func (c *Call) confirm(question, undone, hint string) error {
 	}
 	in, ok := c.In.(*os.File)
 	if !ok || columns(in) == 0 {
-		return refuse(hint, "%s: there is nobody to ask", undone)
+		return refuse(hint, "%s: there is no terminal to ask at", undone)
 	}
 	c.out = append(c.out, question+" [y/N] "...)
 	if err := c.flush(); err != nil {

@@ -147,7 +147,7 @@ $ tutti inbox --unread`,
 		Flags: []Flag{mailboxFlag},
 		Does: `Lists the mail in quarantine, each with the reason: mail of blocked senders, and unsigned mail if signatures are
 required.`,
-		Wont:     "It gives no mail back. tutti doctor prints the settings, and where they come from.",
+		Wont:     "It gives no mail back. tutti doctor --verbose prints the settings and where they come from.",
 		Examples: "$ tutti inbox held",
 		Exit:     exitMail,
 		See:      "doctor",
