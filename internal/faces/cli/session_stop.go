@@ -143,7 +143,7 @@ func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
 	case !reach || agreed:
 	case !ok || columns(in) == 0:
 		reach = false
-		c.remark("%s in other folders: left running; --yes stops them, too", plural(count, "session"))
+		c.remark("%s in other folders: left running; --yes stops them too", plural(count, "session"))
 	default:
 		question := "Stop all sessions, also " + plural(count, "session") + " in " + Clean(strings.Join(far, ", ")) + "?"
 		if err := c.confirm(question, "nothing was stopped", ""); err != nil {
@@ -180,7 +180,11 @@ func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
 	if c.json {
 		c.emit(l.bytes())
 	} else if stopped == 0 && err == nil {
-		c.remark("no session runs")
+		where := ""
+		if c.on(hereFlag.Name) || len(far) > 0 && !reach {
+			where = " in this folder"
+		}
+		c.remark("no session runs%s", where)
 	}
 	return err
 }
