@@ -105,7 +105,7 @@ func (w *World) SpeakerOf(ctx context.Context, i address.Instance) (*identity.Sp
 func (w *World) lastSent(ctx context.Context, i address.Instance) (last time.Time, err error) {
 	owner := address.Segment(string(i.Canonical()))
 	for row, err := range store.ViewOf(ctx, w.Store, store.Outbox, owner, &envelope.Projection, store.Query{Newest: 1}) {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			continue
 		}
 		if err != nil {

@@ -96,6 +96,12 @@ type UnfitError struct {
 
 func (e *UnfitError) Error() string { return fmt.Sprintf("%s: %s", e.Where, e.Why) }
 
+// IsUnfit tells whether an error reports a document that cannot be used. The documents beside it can.
+func IsUnfit(err error) bool {
+	_, unfit := errors.AsType[*UnfitError](err)
+	return unfit
+}
+
 // HeldError reports a lease or a lock that somebody else holds.
 type HeldError struct {
 	Name   string

@@ -44,7 +44,7 @@ func (c *cache[T]) look(ctx context.Context, s store.Reader) error {
 	c.turn++
 	c.changed = false
 	for e, err := range s.List(ctx, c.kind, "") {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			continue
 		}
 		if err != nil {

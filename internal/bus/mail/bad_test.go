@@ -53,7 +53,7 @@ func TestReceiveOfWhatTurnsBad(t *testing.T) {
 	if len(got.Items) != 2 || got.Items[0].Envelope.Text() != "first" || got.Items[1].Envelope.Text() != "third" {
 		t.Errorf("received %s, want first and third", texts(got))
 	}
-	if len(got.Strange) != 1 || !isUnfit(got.Strange[0]) {
+	if len(got.Strange) != 1 || !store.IsUnfit(got.Strange[0]) {
 		t.Errorf("strange: %v, want the second", got.Strange)
 	}
 	s.spoil = func() { write(whole) }

@@ -80,7 +80,7 @@ func (o *Service) ReceiveSome(ctx context.Context, r Reader, limit int, wants fu
 		item, held, err := o.look(ctx, &j, r, m)
 		switch {
 		case errors.Is(err, mailbox.ErrNoMessage): // somebody else took it
-		case isUnfit(err): // it was one when it was listed
+		case store.IsUnfit(err): // it was one when it was listed
 			t.Strange = append(t.Strange, err)
 		case err != nil:
 			return nil, err
@@ -181,11 +181,6 @@ func (o *Service) GiveBack(ctx context.Context, r Reader, ids []string) error {
 		marks[n] = mailbox.Mark{ID: id, Step: mailbox.Failed, By: string(r.Instance), Session: r.Session, At: o.Now(), Result: mailbox.ResultBack}
 	}
 	return o.Mail.StepAll(settle(ctx), r.Instance, marks)
-}
-
-func isUnfit(err error) bool {
-	_, unfit := errors.AsType[*store.UnfitError](err)
-	return unfit
 }
 
 // Judge says what the signatures of a message are worth to this user.

@@ -57,7 +57,7 @@ func TestTurnsBadAfterListing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n, want := range []func(error) bool{
-			isUnfit,
+			store.IsUnfit,
 			func(err error) bool { return errors.Is(err, ErrNoMessage) },
 			func(err error) bool { return errors.Is(err, ErrNoMessage) },
 			func(err error) bool { return err == nil },
@@ -69,10 +69,10 @@ func TestTurnsBadAfterListing(t *testing.T) {
 		}
 		all, bad := w.list(t, alice, Query{})
 		wantIDs(t, "List", all, "env:4", "env:9")
-		if len(bad) != 1 || !isUnfit(bad[0]) {
+		if len(bad) != 1 || !store.IsUnfit(bad[0]) {
 			t.Errorf("faults %v, want the one that is half", bad)
 		}
-		if _, err := w.m.Take(t.Context(), alice, "env:1"); !isUnfit(err) {
+		if _, err := w.m.Take(t.Context(), alice, "env:1"); !store.IsUnfit(err) {
 			t.Errorf("Take of what is half: %v, want an UnfitError", err)
 		}
 		if _, err := w.s.Get(t.Context(), listed[0].Key); err != nil {

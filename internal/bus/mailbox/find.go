@@ -46,7 +46,7 @@ func (m *Mailbox) scan(ctx context.Context, kind store.Kind, s Source, id string
 	var out []store.Key
 	for row, err := range store.ViewOf(ctx, m.s, kind, s.Owner, m.Projection, store.Query{Exact: true}) {
 		if err != nil {
-			if isUnfit(err) {
+			if store.IsUnfit(err) {
 				continue
 			}
 			return nil, err
@@ -71,7 +71,7 @@ func (m *Mailbox) first(ctx context.Context, sources []Source, id string, kinds 
 		switch {
 		case err == nil:
 			return h, nil
-		case !isUnfit(err) && !errors.Is(err, ErrNoMessage):
+		case !store.IsUnfit(err) && !errors.Is(err, ErrNoMessage):
 			return nil, err
 		case errors.Is(miss, ErrNoMessage):
 			miss = err
@@ -94,7 +94,7 @@ func (m *Mailbox) byName(ctx context.Context, kind store.Kind, sources []Source,
 		switch {
 		case err == nil:
 			return h, nil
-		case isUnfit(err):
+		case store.IsUnfit(err):
 			miss = err
 		case !errors.Is(err, ErrNoMessage):
 			return nil, err
@@ -172,7 +172,7 @@ func (m *Mailbox) answer(ctx context.Context, kind store.Kind, newest int, sourc
 	for i := range sources {
 		for row, err := range store.ViewOf(ctx, m.s, kind, sources[i].Owner, m.Projection, store.Query{Newest: newest}) {
 			if err != nil {
-				if isUnfit(err) {
+				if store.IsUnfit(err) {
 					continue
 				}
 				return nil, fmt.Errorf("find answer to %s: %w", id, err)
@@ -186,7 +186,7 @@ func (m *Mailbox) answer(ctx context.Context, kind store.Kind, newest int, sourc
 		return nil, nil
 	}
 	full, err := m.read(ctx, best.Key)
-	if errors.Is(err, store.ErrNotFound) || isUnfit(err) {
+	if errors.Is(err, store.ErrNotFound) || store.IsUnfit(err) {
 		return nil, nil // it moved on; the next look finds it
 	}
 	if err == nil {
@@ -232,7 +232,7 @@ func (m *Mailbox) Thread(ctx context.Context, inst address.Instance, thread stri
 func (m *Mailbox) thread(ctx context.Context, kind store.Kind, s *Source, thread string) (out []*Message, bad []error, err error) {
 	for row, err := range store.ViewOf(ctx, m.s, kind, s.Owner, m.Projection, store.Query{Exact: true}) {
 		if err != nil {
-			if !isUnfit(err) {
+			if !store.IsUnfit(err) {
 				return nil, nil, err
 			}
 			bad = append(bad, err)

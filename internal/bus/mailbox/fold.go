@@ -156,7 +156,7 @@ func (m *Mailbox) foldAll(ctx context.Context, trails []string, f *fold) error {
 }
 
 // closed reports whether a folder or log cannot be opened by this user, or is not one.
-func closed(err error) bool { return isUnfit(err) || errors.Is(err, fs.ErrPermission) }
+func closed(err error) bool { return store.IsUnfit(err) || errors.Is(err, fs.ErrPermission) }
 
 // lookUp folds all lines of the messages that the trail has by now, and returns a place up to which it has read every one
 // of them, "" when it knows none. The last message is looked up first: it is the newest in most calls, and the place the best.
@@ -220,7 +220,7 @@ func (m *Mailbox) readOn(ctx context.Context, name string, from store.Pos, f *fo
 	end := from
 	for line, err := range m.s.Read(ctx, trailKey(name), from) {
 		if err != nil {
-			if _, unfit := errors.AsType[*store.UnfitError](err); unfit && line.Next != "" {
+			if store.IsUnfit(err) && line.Next != "" {
 				end = line.Next
 				continue // a torn or foreign line says nothing
 			}

@@ -111,7 +111,7 @@ func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (
 		query := store.Query{Newest: n, Exact: q.Exact, Bare: true}
 		for row, err := range store.ViewOf(ctx, m.s, store.Inbox, sources[i].Owner, m.Projection, query) {
 			if err != nil {
-				if !isUnfit(err) {
+				if !store.IsUnfit(err) {
 					return nil, nil, false, err
 				}
 				bad = append(bad, err)

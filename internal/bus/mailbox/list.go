@@ -100,18 +100,13 @@ func (m *Mailbox) load(ctx context.Context, all []*Message) (out []*Message, bad
 			msg.Envelope, msg.ID, msg.Stored, msg.Size = full.Envelope, full.ID, full.Stored, full.Size
 			out = append(out, msg)
 		case errors.Is(err, store.ErrNotFound):
-		case isUnfit(err):
+		case store.IsUnfit(err):
 			bad = append(bad, err)
 		default:
 			return nil, nil, err
 		}
 	}
 	return out, bad, nil
-}
-
-func isUnfit(err error) bool {
-	_, unfit := errors.AsType[*store.UnfitError](err)
-	return unfit
 }
 
 // read reads one document. What is no message is an UnfitError.

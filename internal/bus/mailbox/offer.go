@@ -60,7 +60,7 @@ func (m *Mailbox) byTrail(ctx context.Context, inst address.Instance, sources []
 	out := map[string][]string{}
 	for _, id := range ids {
 		c, err := m.first(ctx, sources, id, store.Inbox)
-		if errors.Is(err, ErrNoMessage) || isUnfit(err) {
+		if errors.Is(err, ErrNoMessage) || store.IsUnfit(err) {
 			continue
 		}
 		if err != nil {
@@ -82,7 +82,7 @@ func (m *Mailbox) own(ctx context.Context, inst address.Instance, sources []Sour
 		for e, err := range m.s.List(ctx, store.Inbox, sources[i].Owner) {
 			if err == nil {
 				names[e.Key.Name] = true
-			} else if !isUnfit(err) {
+			} else if !store.IsUnfit(err) {
 				return nil, err
 			}
 		}
@@ -91,7 +91,7 @@ func (m *Mailbox) own(ctx context.Context, inst address.Instance, sources []Sour
 	for _, id := range ids {
 		if !names[address.Segment(id)] {
 			_, err := m.first(ctx, sources, id, store.Inbox)
-			if errors.Is(err, ErrNoMessage) || isUnfit(err) {
+			if errors.Is(err, ErrNoMessage) || store.IsUnfit(err) {
 				continue
 			}
 			if err != nil {

@@ -164,7 +164,7 @@ func (m *Mailbox) createIn(ctx context.Context, k store.Key, id string, raw []by
 // same judges what was found under the name of a message that was to be stored.
 func same(id string, raw []byte, at store.Key, found []byte, err error) (Result, error) {
 	if err != nil {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			return Result{}, &TakenIDError{ID: id, Key: at}
 		}
 		return Result{}, err

@@ -109,7 +109,7 @@ func readAll[T any, P paper[T]](ctx context.Context, m *Mailbox, kind store.Kind
 		} else {
 			all, unfit, err = readEach[T, P](ctx, m.s, kind, &sources[i])
 		}
-		if isUnfit(err) { // the folder as a whole: the others are still read
+		if store.IsUnfit(err) { // the folder as a whole: the others are still read
 			bad = append(bad, err)
 			continue
 		}
@@ -136,7 +136,7 @@ func readEach[T any, P paper[T]](ctx context.Context, s Store, kind store.Kind, 
 		switch {
 		case err == nil:
 			keys = append(keys, e.Key)
-		case isUnfit(err):
+		case store.IsUnfit(err):
 			bad = append(bad, err)
 		default:
 			return nil, nil, err
@@ -153,7 +153,7 @@ func readEach[T any, P paper[T]](ctx context.Context, s Store, kind store.Kind, 
 		case err == nil:
 			out = append(out, one)
 		case errors.Is(err, store.ErrNotFound):
-		case isUnfit(err):
+		case store.IsUnfit(err):
 			bad = append(bad, err)
 		default:
 			return nil, nil, err
@@ -189,7 +189,7 @@ func readBulk[T any, P paper[T]](ctx context.Context, s bulk, kind store.Kind, f
 		case err == nil:
 			out = append(out, &all[i])
 		case errors.Is(err, store.ErrNotFound):
-		case isUnfit(err):
+		case store.IsUnfit(err):
 			bad = append(bad, err)
 		default:
 			return nil, nil, err

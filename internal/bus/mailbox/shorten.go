@@ -99,7 +99,7 @@ func (m *Mailbox) trailNames(ctx context.Context) ([]string, error) {
 	var all []string
 	for _, kind := range [...]store.Kind{store.Inbox, store.Archive, store.Quarantine} {
 		for owner, err := range m.s.Owners(ctx, kind) {
-			if err != nil && !isUnfit(err) {
+			if err != nil && !store.IsUnfit(err) {
 				return nil, err
 			}
 			if err == nil && trailKey(owner).Check() == nil {
@@ -114,7 +114,7 @@ func (m *Mailbox) trailNames(ctx context.Context) ([]string, error) {
 // look reads the good lines of a trail.
 func (m *Mailbox) look(ctx context.Context, name string, each func(line []byte)) error {
 	for line, err := range m.s.Read(ctx, trailKey(name), "") {
-		if err != nil && !isUnfit(err) {
+		if err != nil && !store.IsUnfit(err) {
 			return err
 		}
 		if err == nil {
@@ -128,7 +128,7 @@ func (m *Mailbox) look(ctx context.Context, name string, each func(line []byte))
 func (m *Mailbox) longer(ctx context.Context, name string, limit int64) (bool, error) {
 	size := int64(0)
 	for line, err := range m.s.Read(ctx, trailKey(name), "") {
-		if err != nil && !isUnfit(err) {
+		if err != nil && !store.IsUnfit(err) {
 			return false, err
 		}
 		if size += int64(len(line.Data)) + 1; size > limit {
@@ -145,7 +145,7 @@ func (m *Mailbox) present(ctx context.Context) (map[string]bool, error) {
 	for _, kind := range [...]store.Kind{store.Inbox, store.Quarantine} {
 		var owners []string
 		for owner, err := range m.s.Owners(ctx, kind) {
-			if err != nil && !isUnfit(err) {
+			if err != nil && !store.IsUnfit(err) {
 				return nil, err
 			}
 			if err == nil {
@@ -155,7 +155,7 @@ func (m *Mailbox) present(ctx context.Context) (map[string]bool, error) {
 		for _, owner := range owners {
 			for row, err := range store.ViewOf(ctx, m.s, kind, owner, m.Projection, store.Query{Exact: true}) {
 				if err != nil {
-					if isUnfit(err) {
+					if store.IsUnfit(err) {
 						continue
 					}
 					return nil, err

@@ -83,7 +83,7 @@ func (m *Mailbox) settle(ctx context.Context, sources []Source, part []Line) ([]
 				bad = append(bad, copied(l.ID, k))
 				continue
 			}
-			if !isUnfit(err) && !errors.Is(err, ErrNoMessage) {
+			if !store.IsUnfit(err) && !errors.Is(err, ErrNoMessage) {
 				return nil, nil, err
 			}
 		}

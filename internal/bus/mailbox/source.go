@@ -133,7 +133,7 @@ func (m *Mailbox) inChannel(ctx context.Context, inst address.Instance) (bool, e
 	}
 	for _, f := range folders {
 		for _, err := range m.s.List(ctx, store.Inbox, f.Owner) {
-			if err != nil && !isUnfit(err) {
+			if err != nil && !store.IsUnfit(err) {
 				return false, err
 			}
 			return true, nil

@@ -125,7 +125,7 @@ func (m *Mailbox) remove(ctx context.Context, sources []Source, id string, to pl
 			}
 		case errors.Is(err, ErrNoMessage):
 			rest = append(rest, s)
-		case isUnfit(err):
+		case store.IsUnfit(err):
 			miss = err
 			rest = append(rest, s)
 		default:
@@ -141,7 +141,7 @@ func (m *Mailbox) remove(ctx context.Context, sources []Source, id string, to pl
 		slices.SortStableFunc(keys, byName)
 		for _, k := range keys {
 			h, err := m.away(ctx, k, s, id, to)
-			if errors.Is(err, ErrNoMessage) || isUnfit(err) {
+			if errors.Is(err, ErrNoMessage) || store.IsUnfit(err) {
 				continue
 			}
 			if err != nil {
@@ -193,7 +193,7 @@ func (m *Mailbox) goneBefore(ctx context.Context, sources []Source, got *Message
 		if err == nil {
 			return true, nil
 		}
-		if !errors.Is(err, ErrNoMessage) && !isUnfit(err) {
+		if !errors.Is(err, ErrNoMessage) && !store.IsUnfit(err) {
 			return false, err
 		}
 	}
@@ -252,7 +252,7 @@ func (m *Mailbox) moveTwin(ctx context.Context, h *held, to place) error {
 	if err == nil && string(d.Data) == string(h.Envelope.Raw) {
 		return m.s.Delete(ctx, h.Key, h.rev)
 	}
-	if err != nil && !isUnfit(err) && !errors.Is(err, store.ErrNotFound) {
+	if err != nil && !store.IsUnfit(err) && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	sum := sha256.Sum256(h.Envelope.Raw)

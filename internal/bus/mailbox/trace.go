@@ -20,7 +20,7 @@ func (m *Mailbox) Trace(ctx context.Context, inst address.Instance, id string) (
 	var all []Mark
 	for _, name := range trails {
 		for line, err := range store.FindIn(ctx, m.s, trailKey(name), &trailProjection, trailID(id)) {
-			if isUnfit(err) {
+			if store.IsUnfit(err) {
 				continue
 			}
 			if err != nil {

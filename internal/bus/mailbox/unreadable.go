@@ -22,7 +22,7 @@ func Unreadable(ctx context.Context, s store.Docs) ([]error, error) {
 			}
 		}
 		switch {
-		case isUnfit(err):
+		case store.IsUnfit(err):
 			bad = append(bad, err)
 		case err != nil:
 			return bad, err

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
+	"tutti/internal/store"
 )
 
 // A Book looks addresses up in registry and presence. Its members are set once, before the first call; it is safe for
@@ -206,7 +207,7 @@ func (b *Book) Discover(ctx context.Context, f Filter, now time.Time) ([]Row, er
 		}
 		for r, err := range b.Registry.All(ctx) {
 			if err != nil {
-				if isUnfit(err) {
+				if store.IsUnfit(err) {
 					continue // a bad line is the doctor's to tell
 				}
 				return nil, fmt.Errorf("discover: %w", err)

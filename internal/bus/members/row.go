@@ -2,7 +2,6 @@ package members
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
-	"tutti/internal/store"
 )
 
 func sessionRow(s *presence.Session, now time.Time) Row {
@@ -36,9 +34,4 @@ func (f *Filter) takes(r Row) bool {
 func compareRows(a, b Row) int {
 	return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(string(a.Instance), string(b.Instance)),
 		cmp.Compare(a.Age, b.Age), cmp.Compare(a.SessionID, b.SessionID))
-}
-
-func isUnfit(err error) bool {
-	_, ok := errors.AsType[*store.UnfitError](err)
-	return ok
 }

@@ -25,7 +25,7 @@ func (p *Presence) Look(ctx context.Context) (*Look, error) {
 		switch {
 		case err == nil:
 			l.rows = append(l.rows, row)
-		case !isUnfit(err):
+		case !store.IsUnfit(err):
 			return nil, fmt.Errorf("look for sessions: %w", err)
 		}
 	}
@@ -103,7 +103,7 @@ func (l *Look) read(ctx context.Context, keys []string, wanted func(*Session) bo
 		}
 		s, err := l.p.read(ctx, l.rows[i].Key)
 		switch {
-		case errors.Is(err, store.ErrNotFound) || isUnfit(err):
+		case errors.Is(err, store.ErrNotFound) || store.IsUnfit(err):
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("look for sessions: %w", err)

@@ -130,7 +130,7 @@ func (p *Presence) All(ctx context.Context) (all []*Session, problems []error, e
 		case err == nil:
 			all = append(all, s)
 		case errors.Is(err, store.ErrNotFound): // it went away meanwhile
-		case isUnfit(err):
+		case store.IsUnfit(err):
 			problems = append(problems, err)
 		default:
 			return nil, nil, fmt.Errorf("list sessions: %w", err)
@@ -140,11 +140,6 @@ func (p *Presence) All(ctx context.Context) (all []*Session, problems []error, e
 		return cmp.Or(strings.Compare(a.StartedAt, b.StartedAt), cmp.Compare(a.SessionID, b.SessionID))
 	})
 	return all, problems, nil
-}
-
-func isUnfit(err error) bool {
-	_, ok := errors.AsType[*store.UnfitError](err)
-	return ok
 }
 
 // read gets one record. One that is no session is a *store.UnfitError.

@@ -348,18 +348,13 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 		all, problems, err := p.All(ctx)
-		if err != nil || len(all) != 5 || len(problems) != 1 || !isUnfit(problems[0]) {
+		if err != nil || len(all) != 5 || len(problems) != 1 || !store.IsUnfit(problems[0]) {
 			t.Errorf("All: %q, %v, %v", ids(all), problems, err)
 		}
 		if _, err := docs.Get(ctx, keyOf("unfit")); err != nil {
 			t.Errorf("what is no session was deleted by reading: %v", err)
 		}
 	})
-}
-
-func isUnfit(err error) bool {
-	_, ok := errors.AsType[*store.UnfitError](err)
-	return ok
 }
 
 func TestSweep(t *testing.T) {

@@ -112,7 +112,7 @@ func (r *Registry) Everybody(ctx context.Context) iter.Seq2[Effective, error] {
 					c := g.Instance.Canonical()
 					given[c] = append(given[c], g)
 				}
-			case !isUnfit(err):
+			case !store.IsUnfit(err):
 				yield(Effective{}, fmt.Errorf("read all grants: %w", err))
 				return
 			}
@@ -120,7 +120,7 @@ func (r *Registry) Everybody(ctx context.Context) iter.Seq2[Effective, error] {
 		seen := map[address.Instance]bool{}
 		for reg, err := range r.All(ctx) {
 			if err != nil {
-				if isUnfit(err) {
+				if store.IsUnfit(err) {
 					continue
 				}
 				yield(Effective{}, err)

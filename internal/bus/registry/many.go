@@ -25,7 +25,7 @@ func (r *Registry) Roles(ctx context.Context, all []address.Instance) (map[addre
 			switch {
 			case err == nil:
 				roles[i.Canonical()] = reg.Roles
-			case !errors.Is(err, ErrNotRegistered) && !isUnfit(err):
+			case !errors.Is(err, ErrNotRegistered) && !store.IsUnfit(err):
 				return nil, err
 			}
 		}

@@ -242,7 +242,7 @@ func (r *Registry) lines(ctx context.Context, see func(line store.Line, reg *Reg
 				err = unfit(instances, line, err)
 			}
 		}
-		if !see(line, reg, err) || err != nil && !isUnfit(err) {
+		if !see(line, reg, err) || err != nil && !store.IsUnfit(err) {
 			return
 		}
 	}
@@ -253,7 +253,7 @@ func (r *Registry) Problems(ctx context.Context) (problems []error, err error) {
 	for _, err := range r.All(ctx) {
 		switch {
 		case err == nil:
-		case isUnfit(err):
+		case store.IsUnfit(err):
 			problems = append(problems, err)
 		default:
 			return problems, err
@@ -277,7 +277,7 @@ func (r *Registry) Problems(ctx context.Context) (problems []error, err error) {
 			}
 			switch {
 			case err == nil:
-			case isUnfit(err):
+			case store.IsUnfit(err):
 				problems = append(problems, err)
 			default:
 				return problems, err
@@ -285,11 +285,6 @@ func (r *Registry) Problems(ctx context.Context) (problems []error, err error) {
 		}
 	}
 	return problems, nil
-}
-
-func isUnfit(err error) bool {
-	_, ok := errors.AsType[*store.UnfitError](err)
-	return ok
 }
 
 // unfit names a line by its position.

@@ -139,7 +139,7 @@ func (r *Registry) Offboard(ctx context.Context, t Tombstone) error {
 func (r *Registry) Tombstones(ctx context.Context) (map[address.Instance]Tombstone, error) {
 	var all map[address.Instance]Tombstone
 	for line, err := range r.log.Read(ctx, offboards, "") {
-		if isUnfit(err) {
+		if store.IsUnfit(err) {
 			continue
 		}
 		if err != nil {

@@ -178,7 +178,7 @@ func (r *Registry) Bindings(ctx context.Context) iter.Seq2[Binding, error] {
 	return func(yield func(Binding, error) bool) {
 		seen := map[string]bool{}
 		for line, err := range r.log.Read(ctx, subagents, "") {
-			if isUnfit(err) {
+			if store.IsUnfit(err) {
 				continue
 			}
 			if err != nil {
@@ -200,7 +200,7 @@ func (r *Registry) Bindings(ctx context.Context) iter.Seq2[Binding, error] {
 func (r *Registry) Audits(ctx context.Context) iter.Seq2[Audit, error] {
 	return func(yield func(Audit, error) bool) {
 		for line, err := range r.log.Read(ctx, audits, "") {
-			if isUnfit(err) {
+			if store.IsUnfit(err) {
 				continue
 			}
 			if err != nil {
@@ -241,7 +241,7 @@ func (r *Registry) Note(ctx context.Context, a Audit) error {
 func (r *Registry) KeyEvents(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for line, err := range r.log.Read(ctx, keyEvents, "") {
-			if isUnfit(err) {
+			if store.IsUnfit(err) {
 				continue
 			}
 			if err != nil {

@@ -106,7 +106,7 @@ func (t *threadDesk) keyHolders(ctx context.Context) (all []address.Instance, er
 	}
 	seen := map[address.Instance]bool{t.who.Instance.Canonical(): true}
 	for reg, err := range t.Registry.All(ctx) {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			continue // doctor names it
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package agreement
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"tutti/internal/core/address"
@@ -44,7 +43,7 @@ func (f *Follower) Look(ctx context.Context) ([]Growth, error) {
 	var all []Growth
 	there := map[string]bool{}
 	for e, err := range f.b.store.List(ctx, store.Negotiation, "") {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			continue
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package agreement
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"tutti/internal/core/address"
@@ -24,7 +23,7 @@ type Turn struct {
 func (b *Bus) Turns(ctx context.Context, who address.Instance, now time.Time) ([]Turn, error) {
 	var all []Turn
 	for e, err := range b.store.List(ctx, store.Negotiation, "") {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			continue
 		}
 		if err != nil {

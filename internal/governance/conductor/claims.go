@@ -283,7 +283,7 @@ func (d *Service) written(ctx context.Context, ids []string) (all []event, err e
 // about adds those of some lines that are events of a workspace and have a place in time.
 func about(all []event, lines iter.Seq2[store.Line, error], ids []string) ([]event, error) {
 	for line, err := range lines {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			continue
 		}
 		if err != nil {

@@ -3,7 +3,6 @@ package escalation
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -47,7 +46,7 @@ func (m *Matters) Lapsed(ctx context.Context, n *Ends, now time.Time) (due []*Es
 	}
 	for _, name := range names[:min(len(names), maxJournals)] {
 		found, err := m.lapsed(ctx, n, name, now)
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			problems = append(problems, err)
 			continue
 		}

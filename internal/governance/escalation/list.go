@@ -97,7 +97,7 @@ func (m *Matters) All(ctx context.Context) (all []*Escalation, problems []error,
 	for _, name := range names[:min(len(names), maxJournals)] {
 		found, notes, err := m.in(ctx, name)
 		problems = append(problems, notes...)
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			problems = append(problems, err)
 			continue
 		}
@@ -200,7 +200,7 @@ func (m *Matters) in(ctx context.Context, name string) (all []*Escalation, notes
 // ended tells whether a negotiation has come to its end, by its record.
 func (m *Matters) ended(ctx context.Context, name string) (bool, error) {
 	doc, err := m.store.Get(ctx, store.Key{Kind: store.Negotiation, Name: name})
-	if _, unfit := errors.AsType[*store.UnfitError](err); unfit || errors.Is(err, store.ErrNotFound) {
+	if store.IsUnfit(err) || errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
 	status, _ := canonjson.Get(doc.Data, "status")

@@ -13,7 +13,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +69,7 @@ func Take(ctx context.Context, r *registry.Registry) (*Snapshot, error) {
 		return nil, err
 	}
 	for reg, err := range r.All(ctx) {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			continue // a bad line is the doctor's to tell
 		}
 		if err != nil {

@@ -195,7 +195,7 @@ func (d *Service) releaseClaims(ctx context.Context, i address.Instance, now tim
 	last := map[[2]string]*claim{}
 	var order []*claim
 	for line, err := range d.Log.Read(ctx, claims, "") {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			continue
 		}
 		if err != nil {

@@ -119,7 +119,7 @@ func (d *Reservations) tooWide(folder string) bool {
 func (d *Reservations) read(ctx context.Context, k store.Key) (*Lease, error) {
 	doc, err := d.Docs.Get(ctx, k)
 	if err != nil {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			err = store.ErrNotFound
 		}
 		return nil, err
@@ -179,7 +179,7 @@ func (d *Reservations) list(ctx context.Context, get func(context.Context, store
 	var all []*Lease
 	for e, err := range d.Docs.List(ctx, store.FileLease, "") {
 		if err != nil {
-			if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+			if store.IsUnfit(err) {
 				continue
 			}
 			return nil, fmt.Errorf("list leases: %w", err)

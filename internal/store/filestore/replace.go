@@ -109,7 +109,7 @@ func (s *Store) exchange(k store.Key, temps *atomicfile.Dir, tmp string, d *atom
 	if back := putBack(temps, tmp, d, base, ours); back != nil {
 		return back
 	}
-	if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+	if store.IsUnfit(err) {
 		return err
 	}
 	return store.ErrConflict

@@ -3,7 +3,6 @@ package filestore
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -110,7 +109,7 @@ func viewLinesOf(t testing.TB, s store.Reader, kind store.Kind, owner string, p 
 	t.Helper()
 	var bad, rows []string
 	for row, err := range store.ViewOf(context.Background(), s, kind, owner, p, q) {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			if len(rows) > 0 {
 				t.Errorf("unfit %s after the rows", row.Key)
 			}

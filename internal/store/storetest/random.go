@@ -193,7 +193,7 @@ func class(err error) string {
 	if h, ok := errors.AsType[*store.HeldError](err); ok {
 		return "held by " + h.Holder
 	}
-	if _, ok := errors.AsType[*store.UnfitError](err); ok {
+	if store.IsUnfit(err) {
 		return "unfit"
 	}
 	return "another error"

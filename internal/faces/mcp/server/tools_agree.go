@@ -113,7 +113,7 @@ func (c *call) listed(ctx context.Context) (*canonjson.Object, error) {
 	var rows []row
 	for id, err := range c.agree.Negotiations().All(ctx) {
 		if err != nil {
-			if isUnfit(err) {
+			if store.IsUnfit(err) {
 				continue // the doctor's to tell
 			}
 			return nil, err
@@ -132,7 +132,7 @@ func (c *call) brief(ctx context.Context, id string) ([]byte, error) {
 		if r, err = negotiation.ParseRecord(doc.Data); err == nil {
 			status = string(r.Status)
 		}
-	} else if !errors.Is(err, store.ErrNotFound) && !isUnfit(err) {
+	} else if !errors.Is(err, store.ErrNotFound) && !store.IsUnfit(err) {
 		return nil, err
 	}
 	if status == "" {

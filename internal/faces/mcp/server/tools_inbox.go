@@ -15,6 +15,7 @@ import (
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/halt"
+	"tutti/internal/store"
 )
 
 // inbox is the mailbox tool of older programs: it reads anybody's, puts into anybody's, and takes out of one's own.
@@ -91,7 +92,7 @@ func orderKey(m *mailbox.Message) string { return fmt.Sprintf("%016d %s", max(m.
 // item is a message with its body and what its signatures are worth; nil when it was taken meanwhile, or is none any more.
 func (c *call) item(ctx context.Context, m *mailbox.Message) (*mail.Item, error) {
 	switch err := c.Mail.Load(ctx, m); {
-	case errors.Is(err, mailbox.ErrNoMessage), isUnfit(err):
+	case errors.Is(err, mailbox.ErrNoMessage), store.IsUnfit(err):
 		return nil, nil
 	case err != nil:
 		return nil, err

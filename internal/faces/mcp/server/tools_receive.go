@@ -10,6 +10,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/halt"
+	"tutti/internal/store"
 )
 
 // A tray is what one answer of receive has room for.
@@ -133,7 +134,7 @@ func (c *call) unacknowledged(ctx context.Context, r mail.Reader, head *canonjso
 			continue
 		}
 		switch err := c.Mail.Load(ctx, m); {
-		case errors.Is(err, mailbox.ErrNoMessage), isUnfit(err):
+		case errors.Is(err, mailbox.ErrNoMessage), store.IsUnfit(err):
 			continue
 		case err != nil:
 			return nil, err

@@ -86,7 +86,7 @@ func discoverInstances(ctx context.Context, c *call) (*canonjson.Object, error) 
 	}
 	var rows []row
 	for reg, err := range c.Registry.All(ctx) {
-		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+		if store.IsUnfit(err) {
 			continue // a bad line is the doctor's to tell
 		}
 		if err != nil {

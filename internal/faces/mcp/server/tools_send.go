@@ -15,7 +15,6 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/halt"
-	"tutti/internal/store"
 )
 
 // send sends one message, and with wait brings the answer to it.
@@ -245,10 +244,5 @@ func ack(ctx context.Context, c *call) (*canonjson.Object, error) {
 
 // maxID is how much of an id is repeated where there may be many.
 const maxID = 100
-
-func isUnfit(err error) bool {
-	_, ok := errors.AsType[*store.UnfitError](err)
-	return ok
-}
 
 func now() time.Time { return time.Now() }
