@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"tutti/internal/core/spelling"
 )
 
 // Near returns the known words that somebody may have meant who typed the given one, likeliest first and three at most: those
@@ -18,7 +20,7 @@ func Near(typed string, known []string) []string {
 	allowed := max(1, len(typed)/3)
 	var near []rated
 	for _, word := range known {
-		far := distance(typed, strings.ToLower(word))
+		far := spelling.Distance(typed, strings.ToLower(word))
 		if far > allowed && len(typed) >= 2 && strings.HasPrefix(strings.ToLower(word), typed) {
 			far = allowed
 		}
@@ -33,33 +35,4 @@ func Near(typed string, known []string) []string {
 		words = append(words, r.word)
 	}
 	return words
-}
-
-// maxCompared bounds the words that are compared: their product is the work.
-const maxCompared = 64
-
-// distance counts the changes between two words. Words that are too long are infinitely far.
-func distance(a, b string) int {
-	if len(a) > maxCompared || len(b) > maxCompared {
-		return maxCompared
-	}
-	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := range len(a) {
-		row[0] = i + 1
-		for j := range len(b) {
-			change := 1
-			if a[i] == b[j] {
-				change = 0
-			}
-			row[j+1] = min(above[j]+change, above[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, above, row = above, row, before
-	}
-	return above[len(b)]
 }

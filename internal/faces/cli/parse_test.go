@@ -181,20 +181,6 @@ func TestParseCross(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		a, b string
-		want int
-	}{
-		{"halt", "halt", 0}, {"hatl", "halt", 1}, {"hal", "halt", 1}, {"helt", "halt", 1}, {"", "abc", 3}, {"send", "status", 5},
-	} {
-		if got := distance(tc.a, tc.b); got != tc.want && !(tc.want > 3 && got > 3) {
-			t.Errorf("distance(%q, %q): got %d, want %d", tc.a, tc.b, got, tc.want)
-		}
-	}
-}
-
 func TestParseAllocates(t *testing.T) {
 	args := strings.Fields("--root /srv/bus store list --json inbox")
 	got := testing.AllocsPerRun(100, func() {

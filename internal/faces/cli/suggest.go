@@ -1,6 +1,10 @@
 package cli
 
-import "strings"
+import (
+	"strings"
+
+	"tutti/internal/core/spelling"
+)
 
 // nearest returns the words that a person who typed word may have meant, best first, at most three: those that begin
 // with it, then those at a small edit distance.
@@ -11,7 +15,7 @@ func nearest(word string, among []string) []string {
 	var out []string
 	for limit := 0; limit <= maxDistance(word) && len(out) < 3; limit++ {
 		for _, w := range among {
-			near := distance(word, w) == limit
+			near := spelling.Distance(word, w) == limit
 			if limit == 0 {
 				near = near || len(word) >= 2 && len(w) > len(word) && w[:len(word)] == word
 			}
@@ -42,37 +46,6 @@ func contains(list []string, word string) bool {
 		}
 	}
 	return false
-}
-
-// distance counts the insertions, deletions, replacements and swaps of neighbours between two words, in bytes: verbs
-// and flags are ASCII.
-func distance(a, b string) int {
-	if d := len(a) - len(b); d > 3 || d < -3 {
-		return 4 + d*d
-	}
-	var rows [3][]int
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-	}
-	for j := range rows[1] {
-		rows[1][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		before, above, here := rows[0], rows[1], rows[2]
-		here[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			here[j] = min(above[j]+1, here[j-1]+1, above[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				here[j] = min(here[j], before[j-2]+1)
-			}
-		}
-		rows[0], rows[1], rows[2] = above, here, before
-	}
-	return rows[1][len(b)]
 }
 
 // didYouMean makes a hint of suggestions: "did you mean a, b or c?", "" without any.
