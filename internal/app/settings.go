@@ -4,17 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"tutti/internal/core/address"
+	"tutti/internal/platform/smallfile"
 )
 
 // A BusConfig is the table [bus] of the settings file ~/.config/tutti/config.toml:
@@ -107,27 +105,18 @@ func (a *App) settingsText() (data []byte, shown string, err error) {
 	return data, shown, nil
 }
 
-// readConfig reads the file without blocking on what is none.
+// readConfig reads the file, which may be a link of the user's.
 func readConfig(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	data, info, err := smallfile.Read(path, maxConfig, smallfile.Follow)
 	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
+	case errors.Is(err, smallfile.ErrNotRegular):
 		return nil, errors.New("it is no file")
+	case err != nil:
+		return nil, smallfile.Cause(err)
 	case info.Mode().Perm()&0o002 != 0:
 		return nil, errors.New("everybody can write it, so its rules are nobody's: chmod 600 " + QuoteArg(filepath.Clean(path)))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		err = fmt.Errorf("more than %d bytes", maxConfig)
-	}
-	return data, err
+	return data, nil
 }
 
 // parseConfig understands the table [bus]. A member of it that does not exist is an error, because a rule that is

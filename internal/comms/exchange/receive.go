@@ -17,6 +17,7 @@ import (
 	"tutti/internal/core/orgfile"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/gpg"
+	"tutti/internal/platform/smallfile"
 )
 
 // ReceiveOptions say how a message is judged.
@@ -172,7 +173,7 @@ func (o *Service) Signers() protocol.Signers {
 const maxSigners = 1 << 20
 
 func readSigners(path string) ([]byte, error) {
-	data, info, err := readPlain(path, maxSigners)
+	data, info, err := smallfile.Read(path, maxSigners, smallfile.Follow)
 	if err == nil && info.Mode().Perm()&0o002 != 0 {
 		return nil, errors.New("everybody can write it: chmod 600")
 	}

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"syscall"
 
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/protocol"
+	"tutti/internal/platform/smallfile"
 )
 
 // DefaultRetries is how often a delivery to another machine is tried again; MaxRetries is the most that can be asked for.
@@ -205,33 +202,11 @@ func (o *Service) stateFor(ctx context.Context, l Draft, to target, id string, s
 }
 
 func readDraft(path string, limit int) ([]byte, error) {
-	data, _, err := readPlain(path, limit)
+	data, _, err := smallfile.Read(path, int64(limit), smallfile.Follow)
 	if err != nil {
 		return nil, fmt.Errorf("read draft: %w", err)
 	}
 	return data, nil
-}
-
-// readPlain reads a plain file that the user names, or that has its fixed place; links to it are the user's. What is no plain file
-// is not waited for.
-func readPlain(path string, limit int) ([]byte, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case !info.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("%s: is no plain file", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
-	if err == nil && len(data) > limit {
-		err = fmt.Errorf("%s: is larger than %d bytes", path, limit)
-	}
-	return data, info, err
 }
 
 // deliver brings the signed message to its place and writes it into the record of sends.

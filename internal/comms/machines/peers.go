@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/platform/ssh"
 )
 
@@ -78,31 +76,18 @@ func ReadPeers(path string) (Peers, error) {
 	return p, err
 }
 
-// readFile reads the file without blocking on what is none.
+// readFile reads the file, which may be a link of the user's. Callers name the path.
 func readFile(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		var at *fs.PathError
-		if errors.As(err, &at) { // the path is said by who shows the error
-			err = at.Err
-		}
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	data, info, err := smallfile.Read(path, maxFile, smallfile.Follow)
 	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
+	case errors.Is(err, smallfile.ErrNotRegular):
 		return nil, errors.New("it is no file")
+	case err != nil:
+		return nil, smallfile.Cause(err)
 	case info.Mode().Perm()&0o002 != 0:
 		return nil, errors.New("everybody can write it, and it says what is run to reach a machine: chmod 600")
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("more than %d bytes", maxFile)
-	}
-	return data, err
+	return data, nil
 }
 
 // A peerTable is one table [peers.NAME].

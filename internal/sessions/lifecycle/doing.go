@@ -1,14 +1,13 @@
 package lifecycle
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/proc"
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/registry"
 )
@@ -130,30 +129,8 @@ func readSheet(life *driver.Life, place driver.Site, id proc.ID) (s driver.SelfR
 
 // readSmall reads a regular file of at most so many bytes. Anything else there is passed by.
 func readSmall(path string, most int64) ([]byte, bool) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, false
-	}
-	defer syscall.Close(fd)
-	var info syscall.Stat_t
-	if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG || info.Size > most {
-		return nil, false
-	}
-	raw := make([]byte, min(info.Size+512, most+1)) // it may be written at this moment
-	n := 0
-	for n < len(raw) {
-		m, err := syscall.Read(fd, raw[n:])
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case err != nil:
-			return nil, false
-		case m == 0:
-			return raw[:n], true
-		}
-		n += m
-	}
-	return nil, false // it has grown by more than that
+	raw, _, err := smallfile.Read(path, most, smallfile.NoLinks)
+	return raw, err == nil
 }
 
 // screens looks at the screens of those of which it is not known yet what they do.

@@ -14,12 +14,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/smallfile"
 )
 
 const (
@@ -43,9 +42,9 @@ func Latest(ctx context.Context, source string) (string, error) {
 		shown = u.Redacted() // a password is for that place alone
 		text, err = fetch(ctx, u)
 	case bad == nil && u.Scheme == "file" && u.Path != "":
-		text, err = read(u.Path)
+		text, _, err = smallfile.Read(u.Path, maxAnswer, smallfile.Follow)
 	default:
-		text, err = read(source)
+		text, _, err = smallfile.Read(source, maxAnswer, smallfile.Follow)
 	}
 	var version string
 	if err == nil {
@@ -55,18 +54,6 @@ func Latest(ctx context.Context, source string) (string, error) {
 		return "", fmt.Errorf("ask %s for the latest version: %w", shown, err)
 	}
 	return version, nil
-}
-
-func read(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(errors.New("is no file"), err)
-	}
-	return limited(f)
 }
 
 func limited(r io.Reader) ([]byte, error) {

@@ -14,12 +14,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -29,6 +27,7 @@ import (
 
 	paho "github.com/eclipse/paho.mqtt.golang"
 
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/sessions/job"
 )
 
@@ -169,20 +168,8 @@ const maxPEM = 1 << 20
 
 // small reads a file that a project may have named: a pipe or a device holds nobody up.
 func small(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	switch at, err := f.Stat(); {
-	case err != nil:
-		return nil, err
-	case !at.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", path)
-	case at.Size() > maxPEM:
-		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", path, at.Size(), maxPEM)
-	}
-	return io.ReadAll(io.LimitReader(f, maxPEM))
+	data, _, err := smallfile.Read(path, maxPEM, smallfile.Follow)
+	return data, err
 }
 
 // await waits for an answer of the broker.

@@ -74,7 +74,7 @@ func TestPipeForCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range []job.Broker{{TLS: true, CA: path}, {TLS: true, Cert: path, Key: path}, {TLS: true, CA: "/dev/zero"}} {
-		if _, err := secrets(b); err == nil || !strings.Contains(err.Error(), "is no file") {
+		if _, err := secrets(b); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%+v: %v", b, err)
 		}
 	}
