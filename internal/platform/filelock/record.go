@@ -4,7 +4,10 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+
+	"tutti/internal/core/canonjson"
 )
 
 // timeForm is how times stand in a record: UTC, milliseconds.
@@ -48,7 +51,7 @@ func appendRecord(b []byte, r record) []byte {
 		b = append(b, `,"`...)
 		b = append(b, name...)
 		b = append(b, `":`...)
-		b = appendQuoted(b, v)
+		b = canonjson.AppendString(b, v)
 	}
 	num := func(name string, v int64) {
 		b = append(b, `,"`...)
@@ -82,7 +85,11 @@ var errNoRecord = errors.New("no lock record")
 func parseRecord(b []byte) (record, error) {
 	var r record
 	var has struct{ pid, host, started, holder, nonce, renewed, length, token bool }
-	err := eachMember(b, func(name string, v value) {
+	if !canonjson.IsObject(b) || !canonjson.Valid(b) {
+		return r, errNoRecord
+	}
+	for name, raw := range canonjson.Members(b) { // of two with one name the later counts, as for the foreign programs
+		v := valueOf(raw)
 		switch name {
 		case "pid":
 			r.pid, has.pid = 0, v.kind == number
@@ -113,9 +120,6 @@ func parseRecord(b []byte) (record, error) {
 		case "processStart":
 			r.begun, _ = v.whole()
 		}
-	})
-	if err != nil {
-		return record{}, err
 	}
 	r.process = has.pid && has.host && has.started
 	r.lease = has.holder && has.nonce && has.renewed && has.length && has.token
@@ -123,6 +127,34 @@ func parseRecord(b []byte) (record, error) {
 		r.token = 0 // a torn record hands no number on
 	}
 	return r, nil
+}
+
+// A value is what a member says. Objects, lists and literals say nothing.
+type value struct {
+	kind kind
+	text string
+	num  float64
+}
+
+type kind uint8
+
+const (
+	other kind = iota
+	text
+	number
+)
+
+func valueOf(raw []byte) (v value) {
+	switch canonjson.Kind(raw) {
+	case canonjson.TypeString:
+		v.kind = text
+		v.text, _ = canonjson.String(raw)
+		v.text = strings.ToValidUTF8(v.text, "\uFFFD") // half a pair, as others read it
+	case canonjson.TypeNumber:
+		v.kind = number
+		v.num, _ = strconv.ParseFloat(string(raw), 64) // out of range is infinite, as it is for the foreign programs
+	}
+	return v
 }
 
 // whole returns a number without a fraction that JSON readers of every kind agree on.
