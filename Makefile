@@ -5,7 +5,7 @@ BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X tutti/internal/faces/cli.Build=$(BUILD)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 
-.PHONY: help build demo test lint bench soak e2e fmt clean
+.PHONY: help build demo test lint bench soak e2e fmt module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ e2e: ## try the MCP server with official clients and real agent programs, kept i
 
 fmt: ## format all Go files
 	@scripts/lint.sh fmt
+
+module: ## change the module path everywhere: make module PATH=example.org/me/tutti
+	@scripts/module.sh "$(PATH)"
 
 clean: ## remove what was built
 	rm -rf bin
