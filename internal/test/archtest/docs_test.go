@@ -175,3 +175,56 @@ func firstWords(t *testing.T, page string, re *regexp.Regexp) map[string]bool {
 	}
 	return words
 }
+
+// TestRuleIndex keeps the index of docs/architecture.md true: each function that a row names is declared in the package named before it.
+func TestRuleIndex(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, index, _ := strings.Cut(string(text), "## Where is the rule for")
+	index, _, _ = strings.Cut(index, "\n## ")
+	named := regexp.MustCompile("`([^`]+)`")
+	checked := 0
+	for line := range strings.Lines(index) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 || !strings.Contains(cells[2], "`") {
+			continue
+		}
+		var source string
+		for _, m := range named.FindAllStringSubmatch(cells[2], -1) {
+			dir := filepath.Join(root(t), "internal", filepath.FromSlash(m[1]))
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				source = sourceOf(t, dir)
+				continue
+			}
+			name := m[1][strings.LastIndexByte(m[1], '.')+1:]
+			if !regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var )` + name + `\b`).MatchString(source) {
+				t.Errorf("docs/architecture.md: %s: there is no %s", strings.TrimSpace(cells[1]), m[1])
+			}
+			checked++
+		}
+	}
+	if checked < 30 {
+		t.Errorf("the index names only %d functions", checked)
+	}
+}
+
+// sourceOf is the text of all Go files of a folder.
+func sourceOf(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	return all.String()
+}
