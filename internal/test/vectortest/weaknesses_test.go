@@ -35,7 +35,7 @@ var weaknesses = map[int][]string{
 	22: {"attention/watchdog:TestCacheNotices", "remote:TestLedgerSwept", "bus/registry:TestFoldOfManyKeys", "store/filestore:TestTidyKeepsEveryByte"},
 	23: {"faces/cli:prune.txtar"},
 	24: {"bus/presence:TestSweep", "bus/presence:TestQuestions", "governance/conductor:TestDeadAhead"},
-	25: {"sessions/track:TestHostile", "sessions/track:TestLeft", "governance/conductor:TestParseActivity"},
+	25: {"sessions/tracker:TestHostile", "sessions/tracker:TestLeft", "governance/conductor:TestParseActivity"},
 	26: {"agents/setup:TestPluginQuotes"},
 	27: {"governance/nhi:TestSameSPIFFE", "remote:TestIDsOfAnother"},
 	28: {"governance/blocker:TestLifecycle", "governance/blocker:TestStale", "faces/mcp/server:TestBlockages", "faces/cli:blockage.txtar"},
