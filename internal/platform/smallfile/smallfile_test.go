@@ -29,8 +29,15 @@ func TestRead(t *testing.T) {
 		want  int // bytes; -1: it fails
 		is    error
 	}{
-		{"full", NoLinks, 10, nil}, {"empty", NoLinks, 0, nil}, {"large", NoLinks, -1, nil}, {"link", Follow, 10, nil}, {"link", NoLinks, -1, syscall.ELOOP},
-		{"dangling", Follow, -1, fs.ErrNotExist}, {"none", NoLinks, -1, fs.ErrNotExist}, {"folder", Follow, -1, ErrNotRegular}, {"pipe", Follow, -1, ErrNotRegular},
+		{"full", NoLinks, 10, nil},
+		{"empty", NoLinks, 0, nil},
+		{"large", NoLinks, -1, nil},
+		{"link", Follow, 10, nil},
+		{"link", NoLinks, -1, syscall.ELOOP},
+		{"dangling", Follow, -1, fs.ErrNotExist},
+		{"none", NoLinks, -1, fs.ErrNotExist},
+		{"folder", Follow, -1, ErrNotRegular},
+		{"pipe", Follow, -1, ErrNotRegular},
 		{"/dev/zero", Follow, -1, ErrNotRegular},
 	} {
 		path := c.name
