@@ -26,10 +26,10 @@ const (
 
 func sendRows() []row {
 	return []row{
-		{work: "`send`, signed and durable, whole process less a bare durable file, against the empty program", target: timesBase(2.2), round: sendAgainstFloor},
-		{work: "1,000 sends in a shell loop, against the empty program in that loop", target: rateOfBase(0.35), once: true, round: sendLoop},
-		{work: "sends in one process, signed, each durable, against a bare durable file", target: rateOfBase(0.65), round: sendInProcess},
-		{work: "`send --batch`, a message, against creating a bare file, one sync at the end of each", target: rateOfBase(0.25), once: true, round: sendBatch(true)},
+		{work: "`send`, signed and durable, whole process less a bare durable file, against the empty program", target: timesBase(2.6), round: sendAgainstFloor},
+		{work: "1,000 sends in a shell loop, against the empty program in that loop", target: rateOfBase(0.33), once: true, round: sendLoop},
+		{work: "sends in one process, signed, each durable, against a bare durable file", round: sendInProcess},
+		{work: "`send --batch`, a message, against creating a bare file, one sync at the end of each", once: true, round: sendBatch(true)},
 		{work: "the same, against bare files without a sync", once: true, round: sendBatch(false)},
 		{work: "`send` with 100,000 registrations, against an empty bus", target: timesBase(1.5), round: sendBesides(crowdRegistry)},
 		{work: "`send` with 200 live sessions, against an empty bus", target: timesBase(1.5), round: sendBesides(crowdPresence)},

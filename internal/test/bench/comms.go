@@ -16,7 +16,7 @@ import (
 // commsRows are about the messages between projects, by the commands that other programs of the protocol have, too.
 func commsRows() []row {
 	all := []row{
-		{work: "`cross-agent-send` on this machine, signed and durable, less gpg's own time, against the empty program", target: timesBase(3), round: sentToProject},
+		{work: "`cross-agent-send` on this machine, signed and durable, less gpg's own time, against the empty program", target: timesBase(4), round: sentToProject},
 		{work: "`cross-agent-recv` of one message, less gpg's own time, against the empty program", target: timesBase(3), round: receivedByProject},
 	}
 	all = append(all, surveyRows()...)
