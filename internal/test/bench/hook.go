@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -28,6 +29,8 @@ func hookRows() []row {
 	return all
 }
 
+var agentOfCodex = regexp.MustCompile(`codex:[A-Za-z0-9._-]+:[0-9a-f]+`)
+
 // A listener is a conversation of an agent whose server runs, and what its program says when a tool was used.
 type listener struct {
 	*town
@@ -45,9 +48,16 @@ func (e *env) listen() (*listener, error) {
 		t.leave()
 		return nil, err
 	}
-	if err := errors.Join(l.server.hello(), l.server.tool("tutti_status", map[string]any{})); err != nil {
+	err = errors.Join(l.server.hello(), l.server.ask("tools/call", map[string]any{
+		"name": "tutti_status", "arguments": map[string]any{}, "_meta": map[string]any{"threadId": "01997"}, // as Codex names it
+	}))
+	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
+	if l.to = agentOfCodex.FindString(l.server.answer); l.to == "" { // each conversation is an agent of its own
+		return nil, errors.Join(fmt.Errorf("no agent in %s", l.server.answer), l.close())
+	}
+	l.box = filepath.Join(l.root, "inbox", strings.ReplaceAll(l.to, ":", "__"))
 	for _, event := range []string{"SessionStart", "PostToolUse"} {
 		path := filepath.Join(t.dir, event+".json")
 		text := fmt.Sprintf(`{"session_id":"01997","transcript_path":"/t.jsonl","cwd":%q,"hook_event_name":%q,"tool_name":"Bash"}`, t.dir, event)

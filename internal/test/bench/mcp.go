@@ -16,11 +16,12 @@ import (
 // A connection is a server process with its client at the other end of the pipes. Answers are read by whoever asks, so
 // that no goroutine of ours stands between the server's write and the clock.
 type connection struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	pipe *os.File
-	out  *bufio.Reader
-	next int
+	answer string // the last one
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	pipe   *os.File
+	out    *bufio.Reader
+	next   int
 }
 
 // patience is how long an answer may take before the row fails.
@@ -87,6 +88,7 @@ func (c *connection) ask(method string, params map[string]any) error {
 	case strings.Contains(answer, `"isError":true`), strings.Contains(answer, `"error":{"code"`):
 		return fmt.Errorf("%s: %s", method, answer)
 	}
+	c.answer = answer
 	return nil
 }
 
