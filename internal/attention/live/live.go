@@ -9,7 +9,8 @@
 // in a scope that the session follows. Each thing is told once in the life of a session: what is there when the session opens is its backlog and is marked as that; it is not told again when the
 // session was swept, or when the watch had to begin anew. Pushes of one look come in the order joined, left, mail, blocked, unblocked. A push
 // is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed". Who wakes idle agents
-// is told of the same messages, but for the backlog, also where the session has not asked to be told. Nothing is pushed
+// is told of the same messages, also where the session has not asked to be told; of the backlog only what came while the session was being
+// opened, because its sender may have seen it live. Nothing is pushed
 // before the agent can be told: whether the user lets pushes go out is asked when they go, not when they are kept.
 // What others add to a negotiation of the agent between two looks is told once, however much it is.
 //

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 )
@@ -16,6 +18,7 @@ type held struct {
 	id      address.SessionID
 	stop    context.CancelFunc // ends its pushes
 	done    chan struct{}      // closed when they have ended
+	began   time.Time          // when its opening began
 	epoch   atomic.Uint64      // count of halts at which its user last let it go on
 	engaged atomic.Uint64      // how often its user has let it go on
 	stopped atomic.Uint64      // one more than engaged was when the switch was last looked at and found on
@@ -58,7 +61,7 @@ func (a *Attendance) reserve(id address.SessionID) (*held, error) {
 	case len(a.held) >= MaxSessions:
 		return nil, ErrFull
 	}
-	h := &held{a: a, id: id, stop: func() {}, done: make(chan struct{}), full: make(chan struct{}, 1)}
+	h := &held{a: a, id: id, began: a.o.Now(), stop: func() {}, done: make(chan struct{}), full: make(chan struct{}, 1)}
 	if a.o.Switch.Look != nil {
 		h.look = make(chan struct{}, 1)
 	}
@@ -94,3 +97,10 @@ func (a *Attendance) all() []*held {
 	defer a.mu.Unlock()
 	return slices.Clone(a.held)
 }
+
+// clockStep is how far the time of a file may lie behind the clock: that of file systems advances in steps of 1 to 10 ms.
+const clockStep = 10 * time.Millisecond
+
+// cameSince tells whether a message came after the opening of the session began. Its sender may have seen the session already, and was
+// told that it is live.
+func (h *held) cameSince(m *mailbox.Message) bool { return !m.Stored.Before(h.began.Add(-clockStep)) }

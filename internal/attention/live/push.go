@@ -235,6 +235,9 @@ func (p *pushes) catchUp(there []*presence.Session, mail []*mailbox.Message, how
 	p.trim(mail)
 	for _, m := range mail {
 		p.arrived(m.ID, how, m.State.Pushed.IsZero())
+		if how == backlog && p.h.cameSince(m) {
+			p.wake()
+		}
 	}
 }
 
@@ -278,14 +281,21 @@ func (p *pushes) arrived(id string, how manner, note bool) {
 	}
 	p.mail[h] = true
 	p.added++
-	if how == missed && p.waker != nil && p.h.mayPush() {
-		p.waker.Mail()
+	if how == missed {
+		p.wake()
 	}
 	pushed := p.push(EnvelopeArrived, how, func() []byte { return envelopeData(p.instance, id) })
 	if pushed && note {
 		p.h.a.notes.add(p.instance, mailbox.Mark{
 			ID: id, Step: mailbox.Pushed, At: p.h.a.o.Now(), By: string(p.instance), Session: string(p.h.id),
 		})
+	}
+}
+
+// wake says that there is mail for which the agent may be woken.
+func (p *pushes) wake() {
+	if p.waker != nil && p.h.mayPush() {
+		p.waker.Mail()
 	}
 }
 

@@ -3,9 +3,11 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
@@ -116,4 +118,41 @@ func TestWaker(t *testing.T) {
 		}
 		want("close")
 	})
+}
+
+// TestMailWhileOpening: a message that comes between the record of a session and its first look wakes the agent, what lay there before does
+// not.
+func TestMailWhileOpening(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		when func(r *rig) // called while the session is being opened
+		want string
+	}{
+		{"nothing comes", func(*rig) {}, "[]"},
+		{"a message comes", func(r *rig) { r.put("env:1:a") }, "[mail]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &waker{}
+			var r *rig
+			change := func(o *Options) {
+				o.Wake = func(*presence.Session, func() bool) Waker { return w }
+				o.Standing = func(context.Context, address.Instance) error {
+					c.when(r)
+					return nil
+				}
+			}
+			fake(t, change, func(t *testing.T, made *rig) {
+				r = made
+				r.put("env:0:z")
+				r.sleep(time.Second)
+				r.open("sess:me")
+				synctest.Wait()
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if got := fmt.Sprint(w.told); got != c.want {
+					t.Errorf("the waker was told %s, want %s", got, c.want)
+				}
+			})
+		})
+	}
 }

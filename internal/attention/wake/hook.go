@@ -7,9 +7,10 @@ import (
 	"tutti/internal/agents/driver"
 )
 
-// startsWithin is how much later than the first hooks of a conversation its server may come: programs start both at once, and a
-// slow machine takes a second or two for the server. At every later event it is there, or there is none.
-const startsWithin = 3 * time.Second
+// startsWithin is how much later than the first hooks of a conversation its server may come: programs start both at once, and a busy
+// machine was seen to take longer than 3 s for the server. An agent without a waiting hook cannot be woken before its next turn, and
+// waiting in the background costs a look each quarter of a second. At every later event the server is there, or there is none.
+const startsWithin = 30 * time.Second
 
 // Await is a hook that waits in the background: the answer says that there is mail, or nothing. It ends at once where nobody would
 // be woken: the program cannot be, or it does one task and waits for all that it has started. It waits through a halt, so that the agent can
