@@ -10,8 +10,8 @@ GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
 
-build: ## build bin/tutti and bin/tuttid
-	$(GOBUILD) -o bin/ ./cmd/tutti ./cmd/tuttid
+build: ## build bin/tutti and bin/tutti-full
+	$(GOBUILD) -o bin/ ./cmd/tutti ./cmd/tutti-full
 
 demo: build ## watch two agents meet, talk and be stopped, then sixteen agree, in home folders of their own
 	@bin/tutti demo

@@ -1,6 +1,6 @@
-// Command tutti is the program that users type: it links the fast path only.
+// Command tutti is the program that users type: it links the hot verbs only.
 package main
 
 import "tutti/internal/faces/cli"
 
-func main() { cli.Main() }
+func main() { cli.HotMain() }

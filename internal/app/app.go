@@ -99,7 +99,7 @@ func (a *App) Shown(path string) string {
 	return path
 }
 
-// NeedsDaemon tells whether the root named by flag or environment is on a backend that only tuttid links.
+// NeedsDaemon tells whether the root named by flag or environment is on a backend that only tutti-full links.
 func (a *App) NeedsDaemon() bool {
 	root := a.set.Root
 	if root == "" {

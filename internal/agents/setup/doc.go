@@ -21,8 +21,8 @@
 // program would, and speaks with it. Both end what they started. What settings of a project name is not started unless it is
 // this very program (see [Request.Starts]).
 //
-// How settings are read and changed as text comes in as an [Editor], because what can read all formats is large; where they are
-// and what stands in them is the question of package driver. Nothing here asks who the user is, or prints.
+// Package settings reads and changes the text of settings files; package driver knows where they are and what stands in them. Nothing
+// here asks who the user is, or prints.
 package setup
 
 import (
@@ -31,19 +31,8 @@ import (
 	"tutti/internal/agents/driver"
 )
 
-// An Editor changes one place in the text of a settings file. Package settings has one.
-type Editor struct {
-	Get     func(f driver.Format, text []byte, path []string) (compact []byte, ok bool, err error)
-	Set     func(f driver.Format, text []byte, path []string, value []byte) ([]byte, error)
-	Replace func(f driver.Format, text []byte, path []string, value []byte) ([]byte, error)
-	Remove  func(f driver.Format, text []byte, path []string) ([]byte, error)
-	Entries func(f driver.Format, text []byte, path []string, ours func([]byte) bool, entries [][]byte) ([]byte, error)
-	Diff    func(before, after []byte) string
-}
-
 // A Request says what is wanted of the settings of programs.
 type Request struct {
-	Edit    Editor
 	Place   driver.Site
 	Scope   driver.Scope
 	Command string // our program, absolute

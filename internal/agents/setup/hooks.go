@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 	"tutti/internal/core/canonjson"
 )
 
@@ -92,7 +93,7 @@ func quote(s string) string {
 func isHook(host, command string) bool {
 	all := words(command)
 	for i := 0; i+2 < len(all); i++ {
-		if b := base(all[i]); (b == "tutti" || b == "tuttid") && all[i+1] == "hook" && all[i+2] == host {
+		if b := base(all[i]); (b == "tutti" || b == "tutti-full" || b == "tuttid") && all[i+1] == "hook" && all[i+2] == host {
 			return true
 		}
 	}
@@ -229,7 +230,7 @@ func brought(command []byte, w *wanted) []byte {
 
 // entries makes the given ones those of ours in the list of an event. What others wrote stays, also beside ours in one entry.
 func (q *Request) entries(c *Change, format driver.Format, path []string, o claim, want []wanted, did string) error {
-	list, ok, err := q.Edit.Get(format, c.After, path)
+	list, ok, err := settings.Get(format, c.After, path)
 	if err != nil {
 		return c.damaged(err)
 	}
@@ -249,7 +250,7 @@ func (q *Request) entries(c *Change, format driver.Format, path []string, o clai
 	for _, w := range left {
 		news = append(news, w.entry)
 	}
-	return c.edit(did, func(text []byte) ([]byte, error) { return q.Edit.Entries(format, text, path, mine, news) })
+	return c.edit(did, func(text []byte) ([]byte, error) { return settings.SetListEntries(format, text, path, mine, news) })
 }
 
 func (q *Request) planHooks(p *Plan) error {
@@ -346,7 +347,7 @@ func (q *Request) serverFlags(d *driver.Driver) []string {
 			if err != nil || c.Before == nil {
 				continue
 			}
-			entry, there, err := q.Edit.Get(f.Format, c.Before, serverPath(d))
+			entry, there, err := settings.Get(f.Format, c.Before, serverPath(d))
 			if err != nil || !there {
 				continue
 			}
@@ -375,7 +376,7 @@ func flagsOf(s *driver.Server) []string {
 // dropHooks takes ours away from events at which they are not wanted.
 func (q *Request) dropHooks(p *Plan, f driver.File, c *Change, ours claim) error {
 	d := p.Driver
-	table, ok, err := q.Edit.Get(f.Format, c.After, d.Hooks.Table)
+	table, ok, err := settings.Get(f.Format, c.After, d.Hooks.Table)
 	if err != nil {
 		return c.damaged(err)
 	}
@@ -400,8 +401,8 @@ func (q *Request) dropHooks(p *Plan, f driver.File, c *Change, ours claim) error
 		p.Remarks = append(p.Remarks, "a line of yours in "+c.Path+" calls our hook, and stays: "+command)
 	}
 	// The table that we made goes with its last list.
-	if table, ok, err := q.Edit.Get(f.Format, c.After, d.Hooks.Table); err == nil && ok && string(table) == "{}" && len(names) > 0 {
-		return c.edit("", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, d.Hooks.Table) })
+	if table, ok, err := settings.Get(f.Format, c.After, d.Hooks.Table); err == nil && ok && string(table) == "{}" && len(names) > 0 {
+		return c.edit("", func(text []byte) ([]byte, error) { return settings.Remove(f.Format, text, d.Hooks.Table) })
 	}
 	return nil
 }

@@ -16,10 +16,6 @@ import (
 	"tutti/internal/agents/settings"
 )
 
-var editor = Editor{
-	Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
-}
-
 // A desk is a user with a home folder and a project.
 type desk struct {
 	t    *testing.T
@@ -31,7 +27,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	home := t.TempDir()
 	return &desk{t: t, home: home, q: Request{
-		Edit: editor, Place: driver.Site{Home: home, Dir: filepath.Join(home, "project")}, Command: "/opt/my tools/tutti",
+		Place: driver.Site{Home: home, Dir: filepath.Join(home, "project")}, Command: "/opt/my tools/tutti",
 		Server: true, Hooks: true, Now: time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC),
 	}}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 	"tutti/internal/core/canonjson"
 )
 
@@ -39,7 +40,7 @@ func (q *Request) unhide(p *Plan, format driver.Format, c *Change) error {
 			return err
 		}
 		path := append(table, driver.ServerName)
-		entry, there, err := q.Edit.Get(format, c.After, path)
+		entry, there, err := settings.Get(format, c.After, path)
 		if err != nil {
 			return c.damaged(err)
 		}
@@ -55,14 +56,14 @@ func (q *Request) unhide(p *Plan, format driver.Format, c *Change) error {
 			p.Remarks = append(p.Remarks, where+commandLine(now)+"; --force takes it out")
 			continue
 		case owner == Foreign || q.isBare(p.Driver, entry):
-			err = c.edit("server "+driver.ServerName+" that hid it in "+q.Place.Dir+" taken out", func(text []byte) ([]byte, error) { return q.Edit.Remove(format, text, path) })
+			err = c.edit("server "+driver.ServerName+" that hid it in "+q.Place.Dir+" taken out", func(text []byte) ([]byte, error) { return settings.Remove(format, text, path) })
 		default:
 			p.Remarks = append(p.Remarks, where+commandLine(want))
 			if starts(now, want) {
 				continue
 			}
 			err = c.edit("server "+driver.ServerName+" of "+q.Place.Dir+" alone brought up to date", func(text []byte) ([]byte, error) {
-				return q.Edit.Set(format, text, path, startOnly(p.Driver.Servers.Entry(want), nil))
+				return settings.Set(format, text, path, startOnly(p.Driver.Servers.Entry(want), nil))
 			})
 		}
 		if err != nil {
@@ -96,7 +97,7 @@ func (q *Request) tellHidden(p *Plan) {
 		return
 	}
 	for _, table := range q.localTables(p.Driver) {
-		entry, there, err := q.Edit.Get(f.Format, c.Before, append(table, driver.ServerName))
+		entry, there, err := settings.Get(f.Format, c.Before, append(table, driver.ServerName))
 		if err == nil && there {
 			_, s := OwnerOf(p.Driver, entry)
 			p.Remarks = append(p.Remarks, fmt.Sprintf("in this folder an entry of yours in %s hides the server %s of the project: %s", c.Path, driver.ServerName, commandLine(s)))
@@ -110,7 +111,7 @@ func (q *Request) removeLocal(p *Plan, f driver.File, c *Change) error {
 	if len(d.Servers.Local) == 0 || c.After == nil {
 		return nil
 	}
-	folders, _, err := q.Edit.Get(f.Format, c.After, d.Servers.Local[:slices.Index(d.Servers.Local, "")])
+	folders, _, err := settings.Get(f.Format, c.After, d.Servers.Local[:slices.Index(d.Servers.Local, "")])
 	if err != nil {
 		return c.damaged(err)
 	}
@@ -118,9 +119,9 @@ func (q *Request) removeLocal(p *Plan, f driver.File, c *Change) error {
 		return nil
 	}
 	here := q.localTables(d)
-	for dir, settings := range canonjson.Members(folders) {
+	for dir, table := range canonjson.Members(folders) {
 		path := append(localTable(d, dir), driver.ServerName)
-		entry, there := settings, true
+		entry, there := table, true
 		for _, name := range path[slices.Index(d.Servers.Local, "")+1:] { // not by reading all the text for each folder
 			entry, there = canonjson.Get(entry, name)
 			if !there {
@@ -133,7 +134,7 @@ func (q *Request) removeLocal(p *Plan, f driver.File, c *Change) error {
 		isHere := slices.ContainsFunc(here, func(t []string) bool { return slices.Equal(t, path[:len(path)-1]) })
 		switch owner, s := OwnerOf(d, entry); {
 		case owner == Ours:
-			err := c.edit("server "+driver.ServerName+" of "+dir+" alone removed", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+			err := c.edit("server "+driver.ServerName+" of "+dir+" alone removed", func(text []byte) ([]byte, error) { return settings.Remove(f.Format, text, path) })
 			if err != nil {
 				return err
 			}
@@ -147,7 +148,7 @@ func (q *Request) removeLocal(p *Plan, f driver.File, c *Change) error {
 // local are the servers of our name that hold in the folder of the request alone.
 func (s *Status) local(q *Request, f driver.File, c *Change) {
 	for _, table := range q.localTables(s.Driver) {
-		entry, there, err := q.Edit.Get(f.Format, c.Before, append(table, driver.ServerName))
+		entry, there, err := settings.Get(f.Format, c.Before, append(table, driver.ServerName))
 		if err != nil || !there {
 			continue
 		}

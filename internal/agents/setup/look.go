@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 	"tutti/internal/agents/skill"
 	"tutti/internal/core/canonjson"
 )
@@ -125,7 +126,7 @@ func (s *Status) servers(q *Request, seen map[string]bool) {
 		var entry []byte
 		there := true
 		if err == nil {
-			entry, there, err = q.Edit.Get(f.Format, c.Before, serverPath(s.Driver))
+			entry, there, err = settings.Get(f.Format, c.Before, serverPath(s.Driver))
 		}
 		switch {
 		case err != nil:
@@ -199,7 +200,7 @@ func (q *Request) hasHooks(d *driver.Driver, f driver.File, text []byte) bool {
 
 // ourHooks are the commands of ours in a table of hooks.
 func (q *Request) ourHooks(d *driver.Driver, f driver.File, text []byte) (all []string) {
-	table, ok, err := q.Edit.Get(f.Format, text, d.Hooks.Table)
+	table, ok, err := settings.Get(f.Format, text, d.Hooks.Table)
 	if err != nil || !ok || !canonjson.IsObject(table) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 )
 
 // A Snippet is what belongs into one settings file, as it would stand in an empty one.
@@ -19,7 +20,7 @@ type Snippet struct {
 // Snippets are what Plan would put into the files of a program.
 func (q *Request) Snippets(d *driver.Driver) (all []Snippet, err error) {
 	if f, ok := d.Servers.File(q.Scope); ok && q.Server {
-		text, err := q.Edit.Set(f.Format, nil, serverPath(d), d.Servers.Entry(q.Wanted(d)))
+		text, err := settings.Set(f.Format, nil, serverPath(d), d.Servers.Entry(q.Wanted(d)))
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +44,7 @@ func (q *Request) Snippets(d *driver.Driver) (all []Snippet, err error) {
 		for _, w := range q.commands(d, e, q.asked()) {
 			entries = append(entries, w.entry)
 		}
-		if all[n].Text, err = q.Edit.Entries(f.Format, all[n].Text, path, never, entries); err != nil {
+		if all[n].Text, err = settings.SetListEntries(f.Format, all[n].Text, path, never, entries); err != nil {
 			return nil, err
 		}
 	}
@@ -116,20 +117,20 @@ func (q *Request) planOriginal(p *Plan, path string, s driver.Server) error {
 	}
 	p.adopt(c)
 	at := append(slices.Clone(table), driver.ServerName)
-	old, there, err := q.Edit.Get(format, c.After, at)
+	old, there, err := settings.Get(format, c.After, at)
 	if err != nil {
 		if !q.Force {
 			return &StateError{Path: c.Path, Reason: err, Advice: "--force puts a new file in its place, and keeps this one beside"}
 		}
 		c.After = nil
 	}
-	put := q.Edit.Set
+	put := settings.Set
 	if there {
-		fresh, err := q.Edit.Set(format, nil, at, entry)
+		fresh, err := settings.Set(format, nil, at, entry)
 		if err != nil {
 			return err
 		}
-		wanted, _, err := q.Edit.Get(format, fresh, at)
+		wanted, _, err := settings.Get(format, fresh, at)
 		switch {
 		case err != nil:
 			return err
@@ -138,7 +139,7 @@ func (q *Request) planOriginal(p *Plan, path string, s driver.Server) error {
 		case !q.Force:
 			return &StateError{Path: c.Path, Reason: fmt.Errorf("there is another server %s", driver.ServerName), Advice: "--force replaces it; what the file said is kept beside"}
 		}
-		put = q.Edit.Replace
+		put = settings.Replace
 	}
 	return c.edit("server "+driver.ServerName+" merged", func(text []byte) ([]byte, error) { return put(format, text, at, entry) })
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 	"tutti/internal/core/canonjson"
 )
 
@@ -82,7 +83,7 @@ func (q *Request) PlanHooks(p *Plugin, path string) *Plan {
 }
 
 func (q *Request) pluginHooks(p *Plugin, c *Change) error {
-	if _, _, err := q.Edit.Get(driver.JSON, c.After, []string{"hooks"}); err != nil {
+	if _, _, err := settings.Get(driver.JSON, c.After, []string{"hooks"}); err != nil {
 		if !q.Force {
 			return &StateError{Path: c.Path, Reason: err, Advice: "--force puts a new file in its place, and keeps this one beside"}
 		}
@@ -127,7 +128,7 @@ const pluginEntry = `{"name":"h2a-drumbeat","source":{"source":"local","path":".
 
 func (q *Request) scaffold(p *Plugin, plan *Plan, s *Scaffold, dir string) error {
 	set := func(c *Change, path []string, value string) error {
-		return c.edit("", func(text []byte) ([]byte, error) { return q.Edit.Set(driver.JSON, text, path, []byte(value)) })
+		return c.edit("", func(text []byte) ([]byte, error) { return settings.Set(driver.JSON, text, path, []byte(value)) })
 	}
 	isPlugin := func(entry []byte) bool { return text(entry, "name") == "h2a-drumbeat" }
 	for _, f := range []struct {
@@ -141,7 +142,7 @@ func (q *Request) scaffold(p *Plugin, plan *Plan, s *Scaffold, dir string) error
 				}
 			}
 			return c.edit("", func(text []byte) ([]byte, error) {
-				return q.Edit.Entries(driver.JSON, text, []string{"plugins"}, isPlugin, [][]byte{[]byte(pluginEntry)})
+				return settings.SetListEntries(driver.JSON, text, []string{"plugins"}, isPlugin, [][]byte{[]byte(pluginEntry)})
 			})
 		}},
 		{s.Manifest, func(c *Change) error {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 	"tutti/internal/core/canonjson"
 )
 
@@ -87,14 +88,14 @@ func (q *Request) Trust(d *driver.Driver, all []Review) error {
 			o.Str("trusted_hash", r.hash)
 			path := []string{"hooks", "state", r.key}
 			err := c.edit("hook "+r.Event+" trusted", func(text []byte) ([]byte, error) {
-				if _, there, err := q.Edit.Get(driver.TOML, text, path); err != nil || there {
-					return q.Edit.Set(driver.TOML, text, path, o.Bytes())
+				if _, there, err := settings.Get(driver.TOML, text, path); err != nil || there {
+					return settings.Set(driver.TOML, text, path, o.Bytes())
 				}
 				if len(text) > 0 {
 					text = append(bytes.TrimRight(slices.Clone(text), "\n"), "\n\n"...)
 				}
 				text = append(text, "[hooks.state."+string(canonjson.AppendString(nil, r.key))+"]\ntrusted_hash = \""+r.hash+"\"\n"...)
-				_, _, err := q.Edit.Get(driver.TOML, text, path) // such a table does not fit behind every form
+				_, _, err := settings.Get(driver.TOML, text, path) // such a table does not fit behind every form
 				return text, err
 			})
 			if err != nil {
@@ -229,7 +230,7 @@ func (q *Request) hadTable(c *Change, f driver.Format, table []string) bool {
 		if err != nil || bytes.Contains(text, []byte("tutti")) {
 			continue
 		}
-		value, ok, err := q.Edit.Get(f, text, table)
+		value, ok, err := settings.Get(f, text, table)
 		return err == nil && ok && string(value) == "{}"
 	}
 	return false
@@ -241,8 +242,8 @@ func (q *Request) emptied(c *Change, f driver.Format, table []string, remove fun
 	if err := remove(); err != nil || c.After == nil || !q.hadTable(c, f, table) {
 		return err
 	}
-	if _, ok, err := q.Edit.Get(f, c.After, table); err != nil || ok {
+	if _, ok, err := settings.Get(f, c.After, table); err != nil || ok {
 		return err
 	}
-	return c.edit("", func([]byte) ([]byte, error) { return q.Edit.Replace(f, before, table, []byte("{}")) })
+	return c.edit("", func([]byte) ([]byte, error) { return settings.Replace(f, before, table, []byte("{}")) })
 }

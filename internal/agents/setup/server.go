@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 	"tutti/internal/core/canonjson"
 )
 
@@ -26,7 +27,7 @@ func OwnerOf(d *driver.Driver, entry []byte) (Owner, driver.Server) {
 		return Foreign, s
 	}
 	switch base(s.Command) {
-	case "tutti", "tuttid":
+	case "tutti", "tutti-full", "tuttid": // the last is the former name of the second
 		return Ours, s
 	case "h2a":
 		return Original, s
@@ -129,7 +130,7 @@ func (q *Request) serverFile(p *Plan, f driver.File) (*Change, error) {
 			if c.Before == nil {
 				continue
 			}
-			if _, ok, err := q.Edit.Get(f.Format, c.After, path); err != nil {
+			if _, ok, err := settings.Get(f.Format, c.After, path); err != nil {
 				return nil, c.damaged(err)
 			} else if ok {
 				return c, nil
@@ -155,7 +156,7 @@ func (q *Request) onlyOnce(p *Plan, f driver.File, has *Change) error {
 		if c == has || c.After == nil {
 			continue
 		}
-		entry, there, err := q.Edit.Get(f.Format, c.After, path)
+		entry, there, err := settings.Get(f.Format, c.After, path)
 		if err != nil {
 			return c.damaged(err)
 		}
@@ -163,7 +164,7 @@ func (q *Request) onlyOnce(p *Plan, f driver.File, has *Change) error {
 			continue
 		}
 		p.adopt(c)
-		err = c.edit("server "+driver.ServerName+", which stands in the other file, taken out", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+		err = c.edit("server "+driver.ServerName+", which stands in the other file, taken out", func(text []byte) ([]byte, error) { return settings.Remove(f.Format, text, path) })
 		if err != nil {
 			return err
 		}
@@ -175,14 +176,14 @@ func (q *Request) onlyOnce(p *Plan, f driver.File, has *Change) error {
 func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 	d := p.Driver
 	path := serverPath(d)
-	entry, there, err := q.Edit.Get(format, c.After, path)
+	entry, there, err := settings.Get(format, c.After, path)
 	if err != nil {
 		return c.damaged(err)
 	}
 	want := q.Wanted(d)
 	if !there {
 		err := c.edit("server "+driver.ServerName+" registered", func(text []byte) ([]byte, error) {
-			return q.Edit.Set(format, text, path, d.Servers.Entry(want))
+			return settings.Set(format, text, path, d.Servers.Entry(want))
 		})
 		if err != nil {
 			return err
@@ -198,12 +199,12 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 		}
 	case owner == Foreign:
 		err = c.edit("server "+driver.ServerName+" put in the place of another one", func(text []byte) ([]byte, error) {
-			return q.Edit.Replace(format, text, path, d.Servers.Entry(want))
+			return settings.Replace(format, text, path, d.Servers.Entry(want))
 		})
 	case owner == Original:
 		q.remarkKept(p, keepFlags(&want, now.Args))
 		err = c.edit("server "+driver.ServerName+" put in the place of the older program's", func(text []byte) ([]byte, error) {
-			return q.Edit.Set(format, text, path, startOnly(d.Servers.Entry(want), entry))
+			return settings.Set(format, text, path, startOnly(d.Servers.Entry(want), entry))
 		})
 	default:
 		q.remarkKept(p, keepFlags(&want, now.Args))
@@ -211,7 +212,7 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 			break
 		}
 		err = c.edit("server "+driver.ServerName+" brought up to date", func(text []byte) ([]byte, error) {
-			return q.Edit.Set(format, text, path, startOnly(d.Servers.Entry(want), nil))
+			return settings.Set(format, text, path, startOnly(d.Servers.Entry(want), nil))
 		})
 	}
 	if err != nil {
@@ -248,7 +249,7 @@ func startOnly(entry, older []byte) []byte {
 // retire takes out entries of a table under other names that start the same server: an agent would be there twice. One with
 // arguments of its own is only told of; and all are, where ours is removed.
 func (q *Request) retire(p *Plan, format driver.Format, c *Change, at []string) error {
-	table, _, err := q.Edit.Get(format, c.After, at)
+	table, _, err := settings.Get(format, c.After, at)
 	if err != nil || !canonjson.IsObject(table) {
 		return nil
 	}
@@ -266,7 +267,7 @@ func (q *Request) retire(p *Plan, format driver.Format, c *Change, at []string) 
 			continue
 		}
 		path := append(slices.Clone(at), name)
-		err := c.edit("server "+name+", which was the same one, taken out", func(text []byte) ([]byte, error) { return q.Edit.Remove(format, text, path) })
+		err := c.edit("server "+name+", which was the same one, taken out", func(text []byte) ([]byte, error) { return settings.Remove(format, text, path) })
 		if err != nil {
 			return err
 		}
@@ -303,7 +304,7 @@ func (q *Request) removeServer(p *Plan, f driver.File) error {
 				return err
 			}
 		}
-		entry, ok, err := q.Edit.Get(f.Format, c.After, path)
+		entry, ok, err := settings.Get(f.Format, c.After, path)
 		if err != nil {
 			return c.damaged(err)
 		}
@@ -318,7 +319,7 @@ func (q *Request) removeServer(p *Plan, f driver.File) error {
 			continue
 		}
 		err = q.emptied(c, f.Format, p.Driver.Servers.Table, func() error {
-			return c.edit("server "+driver.ServerName+" removed", func(text []byte) ([]byte, error) { return q.Edit.Remove(f.Format, text, path) })
+			return c.edit("server "+driver.ServerName+" removed", func(text []byte) ([]byte, error) { return settings.Remove(f.Format, text, path) })
 		})
 		if err != nil {
 			return err

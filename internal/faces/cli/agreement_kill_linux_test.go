@@ -16,8 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+
+	"tutti/internal/bus/registry"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/journal"
@@ -70,7 +72,7 @@ func newPact(t *testing.T, agents int) *pact {
 // begin opens a negotiation of all, in which the first has made an offer, and returns the hash of that.
 func (p *pact) begin(id string) string {
 	p.Helper()
-	list := `"` + strings.Join(instanceTexts(p.who), `","`) + `"`
+	list := `"` + joined(p.who) + `"`
 	record := fmt.Appendf(nil, `{"id":%q,"scope":"scope:default","parties":[%s],"subject":"engagement","requiredSigners":[%s]}`, id, list, list)
 	if _, err := p.bus.Open(p.Context(), record, p.who[0], time.Now()); err != nil {
 		p.Fatal(err)
@@ -109,7 +111,7 @@ func (p *pact) verify(id string, want negotiation.State) map[string]int {
 		if err != nil {
 			p.Fatal(err)
 		}
-		kinds[e.Type+" "+textOf(e.Body, "kind")]++
+		kinds[e.Type+" "+kindOf(e.Body)]++
 	}
 	return kinds
 }
@@ -285,4 +287,18 @@ func (p *pact) together(n int, args func(n int) []string) []string {
 	}
 	all.Wait()
 	return said
+}
+
+func joined(all []address.Instance) string {
+	var texts []string
+	for _, i := range all {
+		texts = append(texts, string(i))
+	}
+	return strings.Join(texts, `","`)
+}
+
+func kindOf(body []byte) string {
+	raw, _ := canonjson.Get(body, "kind")
+	kind, _ := canonjson.String(raw)
+	return kind
 }

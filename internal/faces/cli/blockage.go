@@ -17,19 +17,6 @@ import (
 	"tutti/internal/governance/blocker"
 )
 
-// SignalVerbs are the verbs by which agents call for help and people decide, which only the heavy program has.
-func SignalVerbs() Heavy {
-	return Heavy{
-		{Name: "blockage raise", Run: runBlockageRaise},
-		{Name: "blockage list", Run: runBlockageList},
-		{Name: "blockage resolve", Run: runBlockageResolve},
-		{Name: "escalation list", Run: runEscalations},
-		{Name: "escalation show", Run: runEscalationShow},
-		{Name: "escalation answer", Run: runEscalationAnswer},
-		{Name: "escalation settle", Run: runEscalationSettle},
-	}
-}
-
 // runBlockageRaise says what an agent is blocked by.
 func runBlockageRaise(ctx context.Context, c *Call) error {
 	call := blocker.Call{Reason: c.value("reason"), Needs: c.value("needs"), Scope: c.value("scope")}
@@ -89,16 +76,6 @@ func firstScope(ctx context.Context, r *registry.Registry, i address.Instance) (
 		return scopes[0], nil
 	}
 	return identity.DefaultScope, nil
-}
-
-// okWith is an object with ok before its own members.
-func okWith(raw []byte) []byte {
-	var o canonjson.Object
-	o.Bool("ok", true)
-	for name, value := range canonjson.Members(raw) {
-		o.Raw(name, value)
-	}
-	return o.Bytes()
 }
 
 // instanceArg names an agent on a command line, nothing when it is who was named by nobody.

@@ -31,12 +31,10 @@ type Call struct {
 	verbose    bool
 	color      bool // standard output is a terminal that may be coloured
 	errColor   bool
-	columns    int // of the terminal; 0: none, nothing is cut
-	errColumns int // the same of standard error
-	daemon     bool
-	alien      error       // the light program that this one replaces is of another build
-	opener     Opener      // of registries of sessions; nil in the light program
-	comms      *commsParts // of conversations between projects; nil in the light program
+	columns    int   // of the terminal; 0: none, nothing is cut
+	errColumns int   // the same of standard error
+	full       bool  // this is the full program
+	alien      error // the light program that this one replaces is of another build
 }
 
 // flushAt is the size at which printed text is written although the verb has not ended: one pipe buffer.

@@ -28,7 +28,7 @@ func TestComposeAsks(t *testing.T) {
 		{"end of input", "schema\n", "no answer"},
 		{"never right", strings.Repeat("No Slug\n", maxAnswers+1), "no answer that can be taken"},
 	} {
-		in, err := parse(verbs[:], Tutti, "", []string{"comms", "compose"})
+		in, err := parse(Join(commsMoreVerbs), Tutti, "", []string{"comms", "compose"})
 		if err != nil {
 			t.Fatal(err)
 		}

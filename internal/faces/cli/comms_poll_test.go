@@ -55,7 +55,7 @@ func TestPollPutOff(t *testing.T) {
 			if s.wrote != "" {
 				args = append(args, "--user-wrote", s.wrote)
 			}
-			in, err := parse(verbs[:], Tutti, "", args)
+			in, err := parse(Join(commsMoreVerbs), Tutti, "", args)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,9 +9,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/comms/exchange"
-	"tutti/internal/comms/machines"
 	"tutti/internal/core/canonjson"
-	"tutti/internal/platform/proc"
 )
 
 // runCommsSend delivers a draft, or what an earlier try has kept.
@@ -25,10 +23,7 @@ func runCommsSend(ctx context.Context, c *Call) error {
 		if len(c.Args) > 0 || again != "" && c.on("resend-all") {
 			return usagef("send: --resend and --resend-all stand alone: what is sent and where is in the bundle")
 		}
-		if c.comms == nil {
-			return c.toHeavy()
-		}
-		return c.comms.resend(ctx, c, again, retries)
+		return resendKept(ctx, c, again, retries)
 	case len(c.Args) < 2:
 		return usageHint("usage: "+c.usage(), "send: something is missing: %s", c.Verb.argument(len(c.Args)))
 	case c.on("restamp") && c.on("keep-timestamp"):
@@ -45,21 +40,6 @@ func runCommsSend(ctx context.Context, c *Call) error {
 	c.showSent(s)
 	return nil
 }
-
-// sendsAbroad tells whether a send takes more than two projects of this machine: another machine, maybe, or what was kept. Wrong usage is said
-// by the light program.
-func sendsAbroad(c *Call) bool {
-	switch {
-	case c.isSet("resend"), c.on("resend-all"), c.on("queue-on-halt"):
-		return true
-	case len(c.Args) < 2:
-		return false
-	}
-	return !machines.Here(c.Args[0], machines.Local{Hostname: proc.Hostname()})
-}
-
-// sendsHere is the opposite.
-func sendsHere(c *Call) bool { return !sendsAbroad(c) }
 
 // retries is how often a delivery to another machine is tried again.
 func (c *Call) retries() (int, error) {

@@ -23,7 +23,7 @@ $ cross-agent-status --conversations`,
 		See:       "comms recv, comms watch",
 	},
 	{
-		Name: "comms watch", Under: Tutti | Cross, Group: GroupBus, Halt: Stays, Waits: true, Apart: exitUsage,
+		Name: "comms watch", Under: Tutti | Cross, Group: GroupBus, Halt: Stays, Waits: true, Apart: exitUsage, Run: runCommsWatch,
 		Short: "tell of each message that comes into a mailbox",
 		Flags: []Flag{
 			{Name: "projects-glob", Kind: Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to follow"},
@@ -48,7 +48,7 @@ $ cross-agent-watch --quiet --no-notify --once`,
 
 var serviceVerbs = []Verb{
 	{
-		Name: "service install", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true,
+		Name: "service install", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, Run: runServiceInstall,
 		Short: "let systemd run the watcher of mailboxes",
 		Flags: []Flag{{Name: "no-start", Kind: Switch, Help: "only write the units"}},
 		Does: `Writes the user units cross-agent-watch.service and cross-agent-watch.path where they differ from what they should be, and
@@ -59,7 +59,7 @@ starts the path unit, which starts the watcher once a mailbox exists. While the 
 		See:      "comms watch, install",
 	},
 	{
-		Name: "service remove", Under: Tutti, Group: GroupSetup, Halt: Ends, Rare: true,
+		Name: "service remove", Under: Tutti, Group: GroupSetup, Halt: Ends, Rare: true, Run: runServiceRemove,
 		Short:    "stop the watcher and remove its units",
 		Does:     "Stops the path unit and the service, and removes the units that install wrote.",
 		Wont:     "Units of somebody else stay. The log stays.",
@@ -68,7 +68,7 @@ starts the path unit, which starts the watcher once a mailbox exists. While the 
 		See:      "service install",
 	},
 	{
-		Name: "service show", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true,
+		Name: "service show", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, Run: runServiceShow,
 		Short:    "show the units of the watcher",
 		Does:     "Shows whether the units are there, are those of this release, and what systemd says of them.",
 		Examples: "$ tutti service show",

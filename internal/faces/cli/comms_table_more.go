@@ -2,7 +2,7 @@ package cli
 
 var commsMoreVerbs = []Verb{
 	{
-		Name: "comms poll", Under: Tutti, Group: GroupBus, Halt: Asks, Apart: exitUsage,
+		Name: "comms poll", Under: Tutti, Group: GroupBus, Halt: Asks, Apart: exitUsage, Run: runCommsPoll,
 		Short: "look for messages the way an agent that polls should",
 		Flags: []Flag{
 			commsProject,
@@ -30,7 +30,7 @@ $ tutti comms poll --engage --json`,
 		See:  "comms recv, comms status, resume",
 	},
 	{
-		Name: "comms compose", Under: Tutti, Group: GroupBus, Halt: Reads,
+		Name: "comms compose", Under: Tutti, Group: GroupBus, Halt: Reads, Run: runCommsCompose,
 		Short: "write the draft of a message, asking for what is missing",
 		Flags: []Flag{
 			{Name: "out", Kind: Text, Value: "file", Offer: Files, Help: "where the draft goes, a new file (default: standard output)"},
@@ -55,7 +55,7 @@ $ tutti comms compose --conversation api --title 'Which?' --type request`,
 		See:  "comms send",
 	},
 	{
-		Name: "comms archive", Under: Tutti, Group: GroupBus, Halt: Asks, MaxArgs: -1, Offer: Conversations, Apart: exitUsage,
+		Name: "comms archive", Under: Tutti, Group: GroupBus, Halt: Asks, MaxArgs: -1, Offer: Conversations, Apart: exitUsage, Run: runCommsArchive,
 		Short: "move the messages of released conversations away",
 		Args:  "[<conversation>...]",
 		Flags: []Flag{
@@ -70,7 +70,7 @@ that begin with the conversation. Without an argument it takes all that are rele
 		See:      "comms status",
 	},
 	{
-		Name: "comms init", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MaxArgs: 1, Offer: Folders,
+		Name: "comms init", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MaxArgs: 1, Offer: Folders, Run: runCommsInit,
 		Short: "make a folder a project that others can write to",
 		Args:  "[<name>|<folder>]",
 		Flags: []Flag{
@@ -85,10 +85,3 @@ once whether it answers. A name alone means ~/projects/NAME; without one it is t
 		See:      "comms send, service install, init",
 	},
 }
-
-// The words that a header takes.
-var (
-	messageTypes      = []string{"request", "progress", "query", "pushback", "complete", "release", "escalate"}
-	releaseStatuses   = []string{"complete", "cancelled", "withdrawn-after-pushback", "abandoned-after-escalation", "abandoned-after-timeout"}
-	pushbackResponses = []string{"revise", "insist"}
-)

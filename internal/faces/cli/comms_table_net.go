@@ -2,7 +2,7 @@ package cli
 
 var commsNetVerbs = []Verb{
 	{
-		Name: "comms discover", Under: Tutti | Cross, Group: GroupBus, Halt: Reads, Waits: true, Apart: exitUsage,
+		Name: "comms discover", Under: Tutti | Cross, Group: GroupBus, Halt: Reads, Waits: true, Apart: exitUsage, Run: runCommsDiscover,
 		Short: "list projects here, and the machines that answer",
 		Flags: []Flag{
 			{Name: "enumerate-remote", Kind: Switch, Help: "also the projects of the machines that answer"},

@@ -174,16 +174,3 @@ func machinesJSON(all []fleet.Result, t fleet.Tally) []byte {
 	o.Raw("others", append(list, ']'))
 	return o.End()
 }
-
-// haltOffice is where the conversations of this user are led from, for what resume says of them: with settings that cannot be read
-// it is the usual place.
-func (c *Call) haltOffice() (*exchange.Service, error) {
-	if o, _, err := c.App.CommsService(); err == nil {
-		return o, nil
-	}
-	home, err := c.App.Home()
-	if err != nil {
-		return nil, err
-	}
-	return &exchange.Service{Home: home, Host: proc.Hostname()}, nil
-}

@@ -26,7 +26,7 @@ HOME=$PWD exec sh -c "$3"
 // tailnetCommand is a halt of all machines: this one and those that are named. It returns the folder of the others.
 func tailnetCommand(t *testing.T, machines ...string) (cmd *exec.Cmd, others string) {
 	t.Helper()
-	self, err := exec.LookPath("cross-agent-halt") // where tuttid lies beside it
+	self, err := exec.LookPath("cross-agent-halt") // where tutti-full lies beside it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestCommsPage(t *testing.T) {
 			continue
 		}
 		typed++
-		if in, err := parse(verbs[:], Tutti, "", quotedFields(command)[1:]); err != nil || in.Verb == nil {
+		if in, err := parse(verbs, Tutti, "", quotedFields(command)[1:]); err != nil || in.Verb == nil {
 			t.Errorf("%q: does not work: %v", command, err)
 		}
 	}

@@ -39,7 +39,7 @@ func runCommsWatch(ctx context.Context, c *Call) error {
 		w.Log = absolute(c.App.WorkDir(), w.Log)
 	}
 	if !c.quiet {
-		w.Line = c.watchedLine
+		w.Line = func(l watcher.Line) { c.watchedLine(l) }
 	}
 	err = watcher.Run(ctx, w)
 	switch {

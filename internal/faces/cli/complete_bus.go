@@ -12,6 +12,7 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/escalation"
 	"tutti/internal/store"
 )
 
@@ -45,11 +46,7 @@ func (k *completer) onBus(what Source) {
 	case Negotiations:
 		k.negotiations(ctx, w)
 	case Matters:
-		if k.c.comms != nil {
-			k.c.comms.matters(ctx, k, w)
-		} else {
-			_ = k.c.toHeavy() // if that fails, nobody is offered
-		}
+		offerMatters(ctx, k, w)
 	case Threads:
 		k.messages(ctx, w, true)
 		if k.trace {
@@ -227,6 +224,20 @@ func (k *completer) negotiations(ctx context.Context, w *app.World) {
 		if id != "" && Clean(id) == id && k.fits(id) {
 			k.say(id, Truncate(Clean(status+" "+subject), maxRemark))
 			said++
+		}
+	}
+}
+
+// offerMatters offers what waits for somebody.
+func offerMatters(ctx context.Context, k *completer, w *app.World) {
+	all, _, err := w.Agreements().Matters().All(ctx)
+	if err != nil {
+		return
+	}
+	now := time.Now()
+	for _, m := range all {
+		if m.State(now) == escalation.Open && k.fits(m.ID) {
+			k.say(m.ID, Truncate(Clean(m.About()), maxRemark))
 		}
 	}
 }

@@ -22,11 +22,7 @@ func (k *completer) onComms(what Source) {
 	case Projects:
 		k.projects(o, "")
 	case Bundles, Conversations:
-		if k.c.comms != nil {
-			k.c.comms.offer(k, o, what)
-		} else {
-			_ = k.c.toHeavy() // if that fails, nobody is offered
-		}
+		offerComms(k, o, what)
 	}
 }
 

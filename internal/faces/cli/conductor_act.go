@@ -18,19 +18,6 @@ import (
 	"tutti/internal/sessions/tracker"
 )
 
-// ConductorVerbs are those about who conducts a workspace.
-func ConductorVerbs() Heavy {
-	return Heavy{
-		{Name: "conductor", Run: runConductor},
-		{Name: "conductor claim", Run: runConductorClaim},
-		{Name: "conductor release", Run: runConductorRelease},
-		{Name: "conductor check", Run: runConductorCheck},
-		{Name: "conductor-launch-check", Run: runConductorCheck},
-		{Name: "conductor launch", Run: runConductorLaunch},
-		{Name: "conductor-launch", Run: runConductorLaunch},
-	}
-}
-
 func runConductorClaim(ctx context.Context, c *Call) error {
 	return c.sit(ctx, (*conductor.Service).Claim)
 }

@@ -108,14 +108,14 @@ func namedRoot(root *app.Root) string {
 }
 
 // serves tells whether an agent CLI starts our server, on the bus that is named if one is.
-func (c *Call) serves(edit setup.Editor, name string, root *app.Root) bool {
+func (c *Call) serves(name string, root *app.Root) bool {
 	d, ok := driver.Get(name)
 	home, err := c.App.Home()
 	if !ok || err != nil || len(d.Servers.Files) == 0 {
 		return false
 	}
 	dir, _ := os.Getwd() // without it only the settings of the user count
-	q := &setup.Request{Edit: edit, Place: driver.Site{Home: home, Dir: dir, Env: os.Getenv}}
+	q := &setup.Request{Place: driver.Site{Home: home, Dir: dir, Env: os.Getenv}}
 	bus := namedRoot(root)
 	return slices.ContainsFunc(q.Serving(d), func(r setup.Registered) bool { return bus == "" || slices.Contains(r.Server.Args, bus) })
 }
@@ -139,4 +139,14 @@ func liveRows(host string, root *app.Root, served bool) [][]string {
 // serverEntry is the entry of the server of the bus in the settings of an agent program: it connects the agent at each start.
 func serverEntry(host, root string) []byte {
 	return inServers(driver.Server{Command: "h2a", Args: []string{"mcp-serve", "--root", root, "--auto-open", "--host", host}})
+}
+
+// inServers is an entry where it belongs, in the form of the older program.
+func inServers(s driver.Server) []byte {
+	var entry, servers, all canonjson.Object
+	entry.Str("command", s.Command)
+	entry.Strs("args", s.Args)
+	servers.Raw(driver.ServerName, entry.Bytes())
+	all.Raw("mcpServers", servers.Bytes())
+	return all.Bytes()
 }

@@ -9,18 +9,6 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// badName refuses what cannot be the name of an agent, nil for one that can be.
-func badName(verb, name string) error {
-	switch {
-	case len(name) > app.MaxName:
-		return usageHint("a shorter one; the id that is made of a name has no more than its beginning anyway",
-			"%s: a name has at most %d bytes, this one has %d", verb, app.MaxName, len(name))
-	case Clean(name) != name:
-		return usageHint("leave them out", "%s: the name holds characters that no terminal shows", verb)
-	}
-	return nil
-}
-
 // runRename writes a name into the live sessions of an agent, and remembers it for the next one.
 func runRename(ctx context.Context, c *Call) error {
 	name := c.arg(0)

@@ -11,17 +11,9 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/deploy"
+	"tutti/internal/faces/cli/upgrade"
 	"tutti/internal/platform/atomicfile"
 )
-
-// DeployVerbs are the verbs that bring a bus elsewhere, and look for a later release. latest asks a source which one that is.
-func DeployVerbs(latest func(ctx context.Context, source string) (string, error)) Heavy {
-	return Heavy{
-		{Name: "deploy k8s-sidecar", Run: runDeploySidecar},
-		{Name: "deploy k8s-tenant", Run: runDeployTenant},
-		{Name: "upgrade", Run: func(ctx context.Context, c *Call) error { return runUpgrade(ctx, c, latest) }},
-	}
-}
 
 // pod is what both manifests have.
 func (c *Call) pod() deploy.Pod {
@@ -133,7 +125,7 @@ func version(s string) (v [3]uint64, ok bool) {
 }
 
 // runUpgrade looks for a later release, and says how one gets it. It replaces nothing: who runs a program decides what it is.
-func runUpgrade(ctx context.Context, c *Call, latest func(ctx context.Context, source string) (string, error)) error {
+func runUpgrade(ctx context.Context, c *Call) error {
 	source := orElse(c.value("source"), os.Getenv(sourceVariable))
 	found, reason := "", ""
 	switch {
@@ -143,7 +135,7 @@ func runUpgrade(ctx context.Context, c *Call, latest func(ctx context.Context, s
 		limited, stop := context.WithTimeout(ctx, time.Minute)
 		defer stop()
 		var err error
-		if found, err = latest(limited, source); err != nil {
+		if found, err = upgrade.Latest(limited, source); err != nil {
 			reason = "not known: " + err.Error()
 		}
 	}

@@ -9,9 +9,9 @@
 // and what the halt switch means to it. Parser, help, completion, manual pages and docs/reference.md come from it. It is
 // static data: nothing is built at start, nothing is registered, and no map or pattern is made.
 //
-// What is not linked into tutti is reached by replacing the process with the tuttid in the folder of our own
+// What is not linked into tutti is reached by replacing the process with the tutti-full in the folder of our own
 // executable. That happens after the halt switch was asked and the verb was parsed, so that a wrong flag or a halt
-// never costs a second program. tuttid never hands back.
+// never costs a second program. tutti-full never hands back.
 //
 // [Main] and [MainHeavy] are the only callers of os.Exit, and exitCode is the only place that turns errors into
 // numbers.

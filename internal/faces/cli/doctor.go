@@ -73,9 +73,6 @@ func runDoctor(ctx context.Context, c *Call) error {
 	if c.on("apply") && !c.isSet("prune") {
 		return usageHint("tutti doctor --prune --apply", "--apply goes with --prune")
 	}
-	if c.under == Tutti && c.comms == nil && sibling(ctx) {
-		_ = c.toHeavy() // if that fails, what is wrong is said below
-	}
 	root, err := c.App.Root()
 	if err != nil {
 		return err

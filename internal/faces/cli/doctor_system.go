@@ -15,7 +15,7 @@ import (
 	"tutti/internal/store/filestore"
 )
 
-// askTime bounds the question to tuttid; it answers in milliseconds.
+// askTime bounds the question to tutti-full; it answers in milliseconds.
 const askTime = 2 * time.Second
 
 func countInstances(ctx context.Context, path string) (n int) {
@@ -39,24 +39,24 @@ func (c *Call) checkPrograms(ctx context.Context, r *report) {
 		r.tell("programs", err.Error(), installHint)
 		return
 	}
-	self := filepath.Join(filepath.Dir(daemon), "tutti") // the names lead there; what runs here is mostly tuttid
+	self := filepath.Join(filepath.Dir(daemon), "tutti") // the names lead there; what runs here is mostly tutti-full
 	r.tell("programs", c.App.Shown(self)+" "+Version+" (build "+BuildID()+")", "")
-	build := BuildID()
-	if !c.daemon {
+	build, err := BuildID(), error(nil)
+	if real, e := os.Executable(); e != nil || real != daemon { // the program that runs is not the one in that place
 		build, err = askBuild(ctx, daemon)
 	}
 	switch {
 	case err != nil:
-		r.tell("programs", "tuttid does not answer: "+err.Error(), installHint)
+		r.tell("programs", "tutti-full does not answer: "+err.Error(), installHint)
 	case build != BuildID():
-		r.tell("programs", "tuttid is of another build: "+build, installHint)
+		r.tell("programs", "tutti-full is of another build: "+build, installHint)
 	default:
 		r.tell("programs", c.App.Shown(daemon)+" is of the same build", "")
 	}
 	c.checkNames(r, self)
 }
 
-// sibling tells whether there is a tuttid of our own build.
+// sibling tells whether there is a tutti-full of our own build.
 func sibling(ctx context.Context) bool {
 	daemon, err := daemonPath()
 	if err != nil {
@@ -66,7 +66,7 @@ func sibling(ctx context.Context) bool {
 	return err == nil && build == BuildID()
 }
 
-// askBuild asks a tuttid for its build.
+// askBuild asks a tutti-full for its build.
 func askBuild(ctx context.Context, daemon string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -151,16 +151,9 @@ func (c *Call) checkSystem(r *report) {
 }
 
 // checkSettings shows what counts, and where each value came from. A file that cannot be understood fails the check: verbs
-// that need a rule from it refuse to work. Where there is no tuttid that could show them, only those rules are looked at.
+// that need a rule from it refuse to work. Where there is no tutti-full that could show them, only those rules are looked at.
 func (c *Call) checkSettings(r *report) {
-	var all []app.Setting
-	var err error
-	if c.comms == nil {
-		_, err = c.App.Config()
-		r.tell("settings", "only tuttid shows them, and it cannot be asked", installHint)
-	} else {
-		all, err = c.comms.settings(c.App)
-	}
+	all, err := c.App.Effective()
 	if err != nil {
 		r.add(false, "settings", err.Error(), hintOf(err))
 		return

@@ -11,10 +11,11 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/remoting"
 	"tutti/internal/halt"
 )
 
-func runDrive(ctx context.Context, c *Call, p *RemoteParts) error {
+func runDrive(ctx context.Context, c *Call) error {
 	to, text := c.arg(0), c.arg(1)
 	if c.under == H2A {
 		if to, text = c.value("to"), c.value("instruction"); to == "" || text == "" {
@@ -44,7 +45,7 @@ func runDrive(ctx context.Context, c *Call, p *RemoteParts) error {
 	if o.From, o.Key, err = c.signer(ctx, w, "from"); err != nil {
 		return err
 	}
-	done, reason, err := p.Drive(ctx, w, o)
+	done, reason, err := remoting.Drive(ctx, w, o)
 	switch {
 	case err != nil:
 		return err
@@ -102,7 +103,7 @@ func driveHint(reason string) string {
 	return ""
 }
 
-func runDriveReceive(ctx context.Context, c *Call, p *RemoteParts) error {
+func runDriveReceive(ctx context.Context, c *Call) error {
 	to := c.value("to")
 	if to == "" {
 		return c.missing("to")
@@ -127,12 +128,12 @@ func runDriveReceive(ctx context.Context, c *Call, p *RemoteParts) error {
 	} else if len(in) == 0 && !c.isSet("line") {
 		return c.missing("line")
 	}
-	line, is, hook := p.Heard(in)
+	line, is, hook := remoting.Heard(in)
 	if !is && c.on("ignore-non-drive") {
 		c.ignored(hook)
 		return nil
 	}
-	err := c.received(ctx, p, line, address.Instance(to), now)
+	err := c.received(ctx, line, address.Instance(to), now)
 	if hook && err != nil && exitCode(err, c.under) != exitState {
 		return &fault{code: exitState, err: err, hint: hintOf(err)} // to a hook every other status means that the prompt may go on
 	}
@@ -152,7 +153,7 @@ func (c *Call) ignored(hook bool) {
 }
 
 // received lets a line through, or not. While the halt switch is on no instruction is.
-func (c *Call) received(ctx context.Context, p *RemoteParts, line string, to address.Instance, now time.Time) error {
+func (c *Call) received(ctx context.Context, line string, to address.Instance, now time.Time) error {
 	if err := halt.Check("let an instruction through"); err != nil {
 		return badState(hintOf(err), "%s", Clean(err.Error())) // the status of a halt would let a hook go on
 	}
@@ -161,7 +162,7 @@ func (c *Call) received(ctx context.Context, p *RemoteParts, line string, to add
 		return err
 	}
 	defer w.Close()
-	i, reason, err := p.Receive(ctx, w, line, to, now)
+	i, reason, err := remoting.Receive(ctx, w, line, to, now)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return err
@@ -184,7 +185,7 @@ func (c *Call) received(ctx context.Context, p *RemoteParts, line string, to add
 	return nil
 }
 
-func runDriveServe(ctx context.Context, c *Call, p *RemoteParts) error {
+func runDriveServe(ctx context.Context, c *Call) error {
 	e, err := c.endpoint(8788, "/h2a/drive")
 	if err != nil {
 		return err
@@ -203,5 +204,5 @@ func runDriveServe(ctx context.Context, c *Call, p *RemoteParts) error {
 		return err
 	}
 	defer w.Close()
-	return c.served(ctx, w, e, p.ServeDrive)
+	return c.served(ctx, w, e, remoting.ServeDrive)
 }

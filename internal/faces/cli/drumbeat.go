@@ -19,19 +19,6 @@ import (
 	"tutti/internal/store"
 )
 
-// DrumbeatVerbs are the verbs about agents that have stopped. Of the parts those count that sign for other machines, and send there.
-func DrumbeatVerbs(open Opener, p RemoteParts) Heavy {
-	return Heavy{
-		{Name: "drumbeat record", Run: runDrumRecord},
-		{Name: "drumbeat scan", Run: runDrumScan},
-		{Name: "drumbeat clear", Run: runDrumClear},
-		{Name: "drumbeat escalations", Run: runDrumEscalations},
-		{Name: "drumbeat relance-inbox", Run: func(ctx context.Context, c *Call) error { return runDrumInbox(ctx, c, open) }},
-		{Name: "drumbeat watch", Run: func(ctx context.Context, c *Call) error { return runDrumWatch(ctx, c, open, &p) }},
-		{Name: "drumbeat simulate", Run: runDrumSimulate},
-	}
-}
-
 // whole is the value of a flag that is a whole number, no less than least.
 func (c *Call) whole(name string, otherwise, least int) (int, error) {
 	text := c.value(name)

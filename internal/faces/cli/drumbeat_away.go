@@ -13,10 +13,11 @@ import (
 	"tutti/internal/bus/keyring"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/remoting"
 )
 
 // elsewhere is what asks agents of other machines; nil where nobody wants that: it takes --relauncher remote, or auto with somebody who signs.
-func (c *Call) elsewhere(ctx context.Context, w *app.World, p *RemoteParts) (watchdog.Relauncher, error) {
+func (c *Call) elsewhere(ctx context.Context, w *app.World) (watchdog.Relauncher, error) {
 	switch way := c.value("relauncher"); {
 	case way == app.Remote:
 	case way == "auto" && c.value("instance") != "" && (c.under != H2A || c.value("private-key") != ""):
@@ -50,9 +51,9 @@ func (c *Call) elsewhere(ctx context.Context, w *app.World, p *RemoteParts) (wat
 			}
 			return endpointURL(r), r.Mirrored(), nil
 		},
-		Seal: func(raw []byte, url string) ([]byte, error) { return p.Seal(raw, who, key, url) },
+		Seal: func(raw []byte, url string) ([]byte, error) { return remoting.Seal(raw, who, key, url) },
 		Post: func(ctx context.Context, url string, away bool, raw []byte) (int, error) {
-			status, _, err := p.Post(ctx, app.Destination{URL: url, Away: away}, raw)
+			status, _, err := remoting.Submit(ctx, app.Destination{URL: url, Away: away}, raw)
 			return status, err
 		},
 	}, nil

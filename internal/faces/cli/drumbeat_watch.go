@@ -55,7 +55,7 @@ func (c *Call) span(name string) time.Duration {
 }
 
 // drummer makes what a drum of a verb works with. away asks on other machines; nil: that is not done.
-func (c *Call) drummer(w *app.World, open Opener, away watchdog.Relauncher) (watchdog.Options, error) {
+func (c *Call) drummer(w *app.World, away watchdog.Relauncher) (watchdog.Options, error) {
 	office, err := w.MailService()
 	if err != nil {
 		return watchdog.Options{}, err
@@ -72,7 +72,7 @@ func (c *Call) drummer(w *app.World, open Opener, away watchdog.Relauncher) (wat
 	if way == "" {
 		way = app.Relaunchers[0]
 	}
-	r := app.Relaunching{Dir: dir, Open: open, Env: os.Getenv, Environ: os.Environ(), Tell: func(line string) { c.remark("%s", Clean(line)) }, Elsewhere: away}
+	r := app.Relaunching{Dir: dir, Open: openRegistry, Env: os.Getenv, Environ: os.Environ(), Tell: func(line string) { c.remark("%s", Clean(line)) }, Elsewhere: away}
 	for given := range strings.SplitSeq(c.flagIf("registry"), ",") {
 		path, _ := registry.PathOf(dir, strings.TrimSpace(given), os.Getenv)
 		r.Registries = append(r.Registries, path)
@@ -81,7 +81,7 @@ func (c *Call) drummer(w *app.World, open Opener, away watchdog.Relauncher) (wat
 	return o, nil
 }
 
-func runDrumWatch(ctx context.Context, c *Call, open Opener, p *RemoteParts) error {
+func runDrumWatch(ctx context.Context, c *Call) error {
 	s, err := c.drumSettings()
 	if err != nil {
 		return err
@@ -103,11 +103,11 @@ func runDrumWatch(ctx context.Context, c *Call, open Opener, p *RemoteParts) err
 		return err
 	}
 	defer w.Close()
-	away, err := c.elsewhere(ctx, w, p)
+	away, err := c.elsewhere(ctx, w)
 	if err != nil {
 		return err
 	}
-	o, err := c.drummer(w, open, away)
+	o, err := c.drummer(w, away)
 	if err != nil {
 		return err
 	}
@@ -229,13 +229,13 @@ func (c *Call) sayBeat(e *watchdog.Event) {
 	}
 }
 
-func runDrumInbox(ctx context.Context, c *Call, open Opener) error {
+func runDrumInbox(ctx context.Context, c *Call) error {
 	w, err := c.world(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	o, err := c.drummer(w, open, nil)
+	o, err := c.drummer(w, nil)
 	if err != nil {
 		return err
 	}

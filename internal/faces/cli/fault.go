@@ -127,3 +127,20 @@ func hintOf(err error) string {
 	}
 	return ""
 }
+
+// sessionExit is the exit status of an error about a session.
+func sessionExit(e *lifecycle.Error) int {
+	switch e.Kind {
+	case lifecycle.NotUp:
+		return exitNotUp
+	case lifecycle.Several:
+		return exitSeveral
+	case lifecycle.StillUp:
+		return exitStillUp
+	case lifecycle.NotTheOne:
+		return exitNotTheOne
+	case lifecycle.Unclear:
+		return exitIO
+	}
+	return exitUsage
+}

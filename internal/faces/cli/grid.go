@@ -220,3 +220,6 @@ func (c *Call) long(g *grid) error {
 		return c.flushLong()
 	})
 }
+
+// textShown is how many columns of a message the screen shows where no terminal sets the limit.
+const textShown = 60

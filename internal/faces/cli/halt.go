@@ -26,64 +26,39 @@ const (
 // before it is asked.
 const watcherTime = 2 * time.Second
 
-// bannerText is what stands above everything else while the switch is on.
-func bannerText(s halt.State) string {
-	text := "⚠ HALT ACTIVE"
-	if !s.Since.IsZero() {
-		text += " (since " + s.Since.Local().Format(time.RFC3339) + ")"
-	}
+// runHalt sets the switch before anything else. Whatever goes wrong afterwards is said, and halts nobody less. What a halt reached,
+// and other machines, are for the program that takes the place of this one.
+func runHalt(ctx context.Context, c *Call) error {
+	state, d, failed := c.HaltHere(ctx)
 	switch {
-	case s.Unreadable:
-		text += ": HALT file present but unreadable; treat as halted."
-	case s.Reason != "":
-		text += ": " + Clean(s.Reason)
+	case failed != nil && c.on("tailnet"):
+		return errors.Join(failed, alone(c.Verb.Name, c.handOn(nil))) // the other program tries again
+	case failed != nil:
+		return failed
+	case c.under == Tutti:
+		return c.halfHalted(c.handOn(&d), state, d.watcher)
+	case c.on("tailnet"):
+		failed = alone(c.Verb.Name, c.handOn(&d))
 	}
-	return text
+	if c.json {
+		c.emit(haltJSON(state, d.watcher, nil, func(*canonjson.Object) {}))
+	}
+	return failed
 }
 
-// runHalt sets the switch before anything else. Whatever goes wrong afterwards is said, and halts nobody less.
-func runHalt(ctx context.Context, c *Call) error {
-	reason := strings.Join(c.Args, " ")
-	var failed error
-	var state halt.State
+// HaltHere halts this machine, unless the program that this one replaces has done so.
+func (c *Call) HaltHere(ctx context.Context) (state halt.State, d done, err error) {
 	d, before := c.doneBefore()
 	if before {
 		state = halt.Read()
 	}
 	if !state.Halted {
-		state, failed = c.haltHere(ctx, reason, &d)
+		state, err = c.haltHere(ctx, c.haltReason(), &d)
 	}
-	raised := failed == nil
-	var machines []byte
-	var err error
-	if c.under == Tutti && raised && c.comms == nil {
-		return c.halfHalted(c.handOn(&d), state, d.watcher)
-	}
-	var report *haltView
-	if c.under == Tutti && raised {
-		report = c.lookAtHalt(ctx, state, d.watcher)
-	}
-	switch {
-	case !c.on("tailnet"):
-	case c.comms != nil:
-		machines, err = c.comms.halt(ctx, c, reason, failed)
-	case raised:
-		err = alone(c.Verb.Name, c.handOn(&d))
-	default:
-		err = alone(c.Verb.Name, c.handOn(nil)) // the other program tries again
-	}
-	if failed == nil {
-		failed = err
-	}
-	if report != nil {
-		report.Machines = machines
-		return errors.Join(failed, c.finishHalt(ctx, report))
-	}
-	if c.json && (raised || machines != nil) {
-		c.emit(haltJSON(state, d.watcher, nil, func(o *canonjson.Object) { o.Raw("machines", machines) }))
-	}
-	return failed
+	return state, d, err
 }
+
+func (c *Call) haltReason() string { return strings.Join(c.Args, " ") }
 
 // haltHere halts this machine, and says so.
 func (c *Call) haltHere(ctx context.Context, reason string, d *done) (halt.State, error) {
@@ -137,52 +112,48 @@ func (c *Call) halted(watcher string, watcherErr error) {
 	c.prose("- ", 2, how+"Polling does NOT auto-resume: tell the agent of each session to go on.")
 }
 
-// runResume clears the switch.
+// runResume clears the switch. Other machines, and what waits between projects, are for the program that takes the place of this one.
 func runResume(ctx context.Context, c *Call) error {
 	who, err := c.forUser("lift a halt")
 	if err != nil {
 		return err
 	}
-	var failed error
-	d, before := c.doneBefore()
-	if !before || halt.Read().Halted {
-		if failed = c.resumeHere(ctx, &d, who); failed != nil && !c.on("tailnet") {
-			return failed
-		}
-	}
-	var left remains
-	var machines []byte
+	d, failed := c.ResumeHere(ctx, who)
 	switch {
-	case c.comms == nil && c.on("tailnet") && failed != nil:
+	case failed != nil && !c.on("tailnet"):
+		return failed
+	case failed != nil:
 		_ = c.handOn(nil) // the other program tries again
-	case c.comms == nil && c.on("tailnet"):
-		err = alone(c.Verb.Name, c.handOn(&d))
-	case c.comms == nil:
-		if o, e := c.haltOffice(); e == nil && commsAbout(o) {
+	case c.on("tailnet"):
+		failed = alone(c.Verb.Name, c.handOn(&d))
+	default:
+		if o, err := c.haltOffice(); err == nil && commsAbout(o) {
 			c.remark("what waits between projects is not shown: %s", Clean(c.handOn(&d).Error()))
 		}
-	default:
-		if failed == nil {
-			if left = c.comms.remains(ctx, c, d.was.Halted); !c.json {
-				c.showRemains(left)
-			}
-		}
-		if c.on("tailnet") {
-			machines, err = c.comms.resume(ctx, c, failed, !d.was.Halted)
-		}
 	}
-	if failed == nil {
-		failed = err
+	return c.LetGoOn(ctx, &d, failed, func(*canonjson.Object) {})
+}
+
+// ResumeHere clears the switch of this machine, unless the program that this one replaces has done so.
+func (c *Call) ResumeHere(ctx context.Context, who *identity.Caller) (d done, err error) {
+	d, before := c.doneBefore()
+	if !before || halt.Read().Halted {
+		err = c.resumeHere(ctx, &d, who)
 	}
+	return d, err
+}
+
+// LetGoOn ends a resume: it says which agents wait for their user, lets those go on that are to, and prints the result for programs, with
+// what more adds to it. failed is what went wrong before.
+func (c *Call) LetGoOn(ctx context.Context, d *done, failed error, more func(*canonjson.Object)) error {
 	var agents []heldView
 	if c.under == Tutti && c.value("session") == "" && !halt.Read().Halted {
 		agents = c.release(d.was.Halted)
 	}
 	if c.json {
 		c.emit(haltJSON(halt.Read(), d.watcher, &d.was, func(o *canonjson.Object) {
-			left.json(o)
+			more(o)
 			heldJSON(o, agents)
-			o.Raw("machines", machines)
 		}))
 	}
 	if c.value("session") != "" && !halt.Read().Halted {

@@ -8,23 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tutti/internal/core/canonjson"
 	"tutti/internal/sessions/agentproc"
 )
-
-// noMore adds why there is no report.
-func noMore(why string) func(o *canonjson.Object) {
-	return func(o *canonjson.Object) { o.Str("unavailable", why) }
-}
-
-// An endedView is one agent that --kill was about, as JSON.
-type endedView struct {
-	CLI    string `json:"cli"`
-	PID    int    `json:"pid"`
-	Tools  int    `json:"tools"`  // processes of its tools
-	Killed bool   `json:"killed"` // SIGKILL was needed
-	Left   []int  `json:"left,omitempty"`
-}
 
 // killAgents ends the agent CLIs that this switch is for. An agent may set the switch and end nothing.
 func (c *Call) killAgents(ctx context.Context, all []agentproc.Agent, unavailable string) ([]endedView, error) {

@@ -20,7 +20,7 @@ func TestResumeBySSH(t *testing.T) {
 	}
 	commstest.Need(t, "ssh", "sshd", "rsync")
 	machine := commstest.NewMachine(t, "laptop", commstest.MachineOptions{Env: map[string]string{topVariable: strconv.Itoa(os.Getpid())}})
-	self, err := exec.LookPath("tutti") // this test binary, with tuttid in the same folder
+	self, err := exec.LookPath("tutti") // this test binary, with tutti-full in the same folder
 	if err != nil {
 		t.Fatal(err)
 	}

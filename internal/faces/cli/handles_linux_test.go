@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -15,51 +14,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probingVariable is set for a process that is TestProbeIsDeaf's, to "early" or "late".
+// probingVariable is set for a process that is TestProbeIsDeaf's.
 const probingVariable = "TUTTI_TEST_PROBING"
 
 // A process of our own runs a verb that catches signals and then makes package os look for handles of processes. It is traced, and the
 // process that package os starts for that, which shares its memory, must not be able to get a signal: there is no later moment at which
 // an interrupt would be certain to hit it.
 func TestProbeIsDeaf(t *testing.T) {
-	if when, ok := os.LookupEnv(probingVariable); ok {
-		probing(t, when == "late")
+	if _, ok := os.LookupEnv(probingVariable); ok {
+		probing(t)
 		return
 	}
 	t.Parallel()
-	for _, when := range []string{"early", "late"} {
-		t.Run(when, func(t *testing.T) {
-			t.Parallel()
-			masks := make(chan []uint64)
-			go func() {
-				runtime.LockOSThread() // the tracer is a thread; it ends with this function
-				masks <- traceForks(t, when)
-			}()
-			blocked := <-masks
-			if len(blocked) != 1 {
-				t.Fatalf("%d processes were started in our memory, want that of package os alone", len(blocked))
-			}
-			for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-				if blocked[0]>>(sig-1)&1 == 0 {
-					t.Errorf("%v is open in the process that package os starts (blocked: %x)", sig, blocked[0])
-				}
-			}
-		})
+	masks := make(chan []uint64)
+	go func() {
+		runtime.LockOSThread() // the tracer is a thread; it ends with this function
+		masks <- traceForks(t)
+	}()
+	blocked := <-masks
+	if len(blocked) != 1 {
+		t.Fatalf("%d processes were started in our memory, want that of package os alone", len(blocked))
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if blocked[0]>>(sig-1)&1 == 0 {
+			t.Errorf("%v is open in the process that package os starts (blocked: %x)", sig, blocked[0])
+		}
 	}
 }
 
 // probing is the traced process.
-func probing(t *testing.T, late bool) {
-	v := &Verb{Name: "probing", Waits: true}
-	if late {
-		v.Brief = func(*Call) bool { return true }
-	}
-	c := &Call{Input: &Input{Verb: v}}
+func probing(t *testing.T) {
+	c := &Call{Input: &Input{Verb: &Verb{Name: "probing", Waits: true}}}
 	c.room()
 	err := c.call(func(context.Context, *Call) error {
-		if late {
-			eventually(t, "interrupts are caught", func() bool { return !signal.Ignored(os.Interrupt) })
-		}
 		_, err := os.FindProcess(os.Getpid())
 		return err
 	})
@@ -69,7 +56,7 @@ func probing(t *testing.T, late bool) {
 }
 
 // traceForks runs the traced process and returns which signals were blocked in each process that it started in its own memory.
-func traceForks(t *testing.T, when string) (blocked []uint64) {
+func traceForks(t *testing.T) (blocked []uint64) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Error(err)
@@ -77,7 +64,7 @@ func traceForks(t *testing.T, when string) (blocked []uint64) {
 	}
 	defer null.Close()
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"probing", "-test.run=^TestProbeIsDeaf$"}, &syscall.ProcAttr{
-		Env: append(os.Environ(), probingVariable+"="+when), Files: []uintptr{null.Fd(), null.Fd(), os.Stderr.Fd()},
+		Env: append(os.Environ(), probingVariable+"=1"), Files: []uintptr{null.Fd(), null.Fd(), os.Stderr.Fd()},
 		Sys: &syscall.SysProcAttr{Ptrace: true},
 	})
 	if err != nil {

@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// Verbs returns the table, for what is generated from it: manual pages, the reference, and the tests that hold what may
-// be heavy.
-func Verbs() Table { return verbs[:] }
-
-// Heavy tells whether only the heavy program has the verb.
-func (v *Verb) Heavy() bool { return v.Run == nil }
-
 // runHelp is the verb help.
 func runHelp(_ context.Context, c *Call) error {
 	switch {
@@ -193,9 +186,6 @@ func (c *Call) familyHelp(family string) {
 	c.line("")
 	c.line(`"tutti help ` + family + ` <verb>" says all about one of them.`)
 }
-
-// usage is the usage line of the verb in hand.
-func (in *Input) usage() string { return synopsis(in.Verb, in.under) }
 
 // verbHelp prints all about a verb: what a person with a terminal and no manual needs to finish the task.
 func (c *Call) verbHelp(v *Verb) {

@@ -9,11 +9,11 @@ import (
 // helpOf runs a command line of tutti that asks for no bus and returns what it printed.
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
-	in, err := parse(verbs[:], Tutti, "", args)
+	in, err := parse(verbs, Tutti, "", args)
 	var out, errs bytes.Buffer
-	c := newCall(in, false)
+	c := newCall(in, fullProgram)
 	c.outFile, c.errFile, c.columns, c.color = &out, &errs, 0, false
-	if status := c.finish(c.perform(nil, err)); status != exitOK || errs.Len() > 0 {
+	if status := c.finish(c.perform(fullProgram, err)); status != exitOK || errs.Len() > 0 {
 		t.Fatalf("tutti %q: exit status %d, %q", args, status, errs.String())
 	}
 	return out.String()
@@ -34,7 +34,7 @@ func TestOverview(t *testing.T) {
 		}
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
-	for _, word := range Table(verbs[:]).words(Tutti, "") {
+	for _, word := range verbs.words(Tutti, "") {
 		if word != "plumbing" && !contains(words, word) {
 			t.Errorf("the overview does not name %s", word)
 		}
@@ -45,7 +45,7 @@ func TestOverview(t *testing.T) {
 func TestVerbHelp(t *testing.T) {
 	t.Parallel()
 	all := helpOf(t, "help", "--all")
-	Table(verbs[:]).each(Tutti, func(v *Verb) bool {
+	verbs.each(Tutti, func(v *Verb) bool {
 		words := strings.Fields(v.Name)
 		text := helpOf(t, append([]string{"help"}, words...)...)
 		if other := helpOf(t, append(words, "--help")...); other != text {

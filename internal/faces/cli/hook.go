@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -22,9 +21,19 @@ import (
 	"tutti/internal/halt"
 )
 
-// runHook does what an event of an agent program asks for. It needs no limit of its own: what waits for others gives up by itself,
+// HookSources are what a hook needs beyond the bus. Without them the process is replaced by a program that has them, where something may be
+// there to be said.
+type HookSources struct {
+	Projects func(c *Call, home string) *hook.Projects // leads to the mail between projects
+	Warner   func() *hook.Warner                       // reads the leases on files
+	Waits    func(ctx context.Context, c *Call, w *app.World, me address.Instance) ([]todo.Item, error)
+}
+
+func runHook(ctx context.Context, c *Call) error { return hookWith(ctx, c, nil) }
+
+// hookWith does what an event of an agent program asks for. It needs no limit of its own: what waits for others gives up by itself,
 // its program ends it where it takes too long, and being ended loses nothing. A timer would cost a tenth of it.
-func runHook(ctx context.Context, c *Call) error {
+func hookWith(ctx context.Context, c *Call, more *HookSources) error {
 	signal.Ignore(syscall.SIGPIPE) // a program that has stopped listening is an error to log like others, and no reason to die
 	d, ok := driver.Get(c.arg(0))
 	if !ok {
@@ -54,11 +63,11 @@ func runHook(ctx context.Context, c *Call) error {
 	return hook.Run(ctx, hook.Options{
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.outFile, Now: time.Now,
 		Process: agentProcess, Build: BuildID(), Denies: c.on("all-tools"), Dialog: c.hookDialog(d, e),
-		Open:     func(ctx context.Context, p hook.BusChoice) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p) },
-		Projects: c.hookProjects(input),
-		Warner:   c.hookWarner(input),
+		Open:     func(ctx context.Context, p hook.BusChoice) (*hook.Bus, error) { return c.hookBus(ctx, d.Name, p, more) },
+		Projects: c.hookProjects(input, more),
+		Warner:   c.hookWarner(input, more),
 		Notice:   func(string) { announce(ctx, halt.Lift{How: halt.Unrecorded}) },
-		Waits:    c.hookWaits(input),
+		Waits:    c.hookWaits(input, more),
 		Tell: func(call *driver.Call, i address.Instance, works bool) {
 			// Nearly nobody listens where there is no server, and nothing comes of it then.
 			_ = wake.Tell(wake.Caller{
@@ -70,20 +79,20 @@ func runHook(ctx context.Context, c *Call) error {
 }
 
 // hookProjects leads hooks to the mail between projects. The light program is replaced when some has come.
-func (c *Call) hookProjects(input []byte) *hook.Projects {
+func (c *Call) hookProjects(input []byte, more *HookSources) *hook.Projects {
 	home, err := c.App.Home()
 	if err != nil {
 		return nil
 	}
-	if c.comms != nil {
-		return c.comms.projects(c, home)
+	if more != nil {
+		return more.Projects(c, home)
 	}
 	return hook.Elsewhere(home, c.withInput(input))
 }
 
 // hookWaits has the light program replaced where something may wait for an agent whose conversation begins.
-func (c *Call) hookWaits(input []byte) func(hook.BusChoice) error {
-	if c.comms != nil {
+func (c *Call) hookWaits(input []byte, more *HookSources) func(hook.BusChoice) error {
+	if more != nil {
 		return nil
 	}
 	return func(p hook.BusChoice) error {
@@ -103,9 +112,9 @@ func (c *Call) hookWaits(input []byte) func(hook.BusChoice) error {
 }
 
 // hookWarner reads the leases on files. The light program is replaced where there may be one.
-func (c *Call) hookWarner(input []byte) *hook.Warner {
-	if c.comms != nil {
-		return c.comms.warner()
+func (c *Call) hookWarner(input []byte, more *HookSources) *hook.Warner {
+	if more != nil {
+		return more.Warner()
 	}
 	return hook.WarnElsewhere(c.withInput(input))
 }
@@ -164,7 +173,7 @@ func (c *Call) awaitMail(ctx context.Context, d *driver.Driver, event, state str
 }
 
 // hookBus opens the bus for an agent. What the command line or the environment names outranks what is remembered.
-func (c *Call) hookBus(ctx context.Context, host string, p hook.BusChoice) (*hook.Bus, error) {
+func (c *Call) hookBus(ctx context.Context, host string, p hook.BusChoice, more *HookSources) (*hook.Bus, error) {
 	named := address.Instance(c.text("instance"))
 	if named != "" && named.Host() != host {
 		return nil, usagef("--instance: %.100q is no agent of %s", named, host)
@@ -197,11 +206,8 @@ func (c *Call) hookBus(ctx context.Context, host string, p hook.BusChoice) (*hoo
 		return nil, errors.Join(err, w.Close())
 	}
 	var waits func(context.Context, address.Instance) ([]todo.Item, error)
-	if c.comms != nil {
-		waits = func(ctx context.Context, i address.Instance) ([]todo.Item, error) {
-			by, _ := c.jobActor()
-			return c.comms.waits(ctx, w, i, by)
-		}
+	if more != nil {
+		waits = func(ctx context.Context, i address.Instance) ([]todo.Item, error) { return more.Waits(ctx, c, w, i) }
 	}
 	return &hook.Bus{
 		Root: root, Office: office, Close: w.Close, Leases: w.Leases(), Waits: waits,
@@ -226,24 +232,4 @@ func (c *Call) hookBus(ctx context.Context, host string, p hook.BusChoice) (*hoo
 			return r.Instance, r.Notice, nil
 		},
 	}, nil
-}
-
-// mute ends a verb that never fails who called it.
-func (c *Call) mute(err error) int {
-	var f *fault
-	if errors.As(err, &f) && f.msg == "" && f.err == nil {
-		return f.code // it has said what it ends with
-	}
-	c.logHook(err)
-	if in, ok := c.In.(*os.File); ok && columns(in) > 0 { // a person has typed it, whom silence tells nothing
-		c.remark("%s", Clean(err.Error()))
-		c.remark(`hint: agent programs call this, with JSON on standard input; "tutti help hook" says more`)
-	}
-	return exitOK
-}
-
-func (c *Call) logHook(err error) {
-	if state, e := c.App.StateDir(); e == nil {
-		hook.Log(state, strings.Join(append([]string{c.Verb.Name}, c.Args...), " "), err, time.Now())
-	}
 }

@@ -14,22 +14,10 @@ import (
 	"tutti/internal/app"
 )
 
-// HostVerbs are the verbs about agent programs. What can edit their settings is too large for the light program, and comes in.
-func HostVerbs(edit setup.Editor) Heavy {
-	return Heavy{
-		{Name: "connect", Run: func(ctx context.Context, c *Call) error {
-			return connectAgent(ctx, c, func(host string, root *app.Root) bool { return c.serves(edit, host, root) })
-		}},
-		{Name: "host setup", Run: func(_ context.Context, c *Call) error { return runHostSetup(c, edit) }},
-		{Name: "host status", Run: func(ctx context.Context, c *Call) error { return runHostStatus(ctx, c, edit) }},
-		{Name: "host plugin", Run: func(_ context.Context, c *Call) error { return runHostPlugin(c, edit) }},
-	}
-}
-
 // runHostSetup registers the server and the hooks, or takes them out.
-func runHostSetup(c *Call, edit setup.Editor) error {
+func runHostSetup(_ context.Context, c *Call) error {
 	if c.under == H2A {
-		return c.setupAsH2A(edit)
+		return c.setupAsH2A()
 	}
 	if err := c.setupFlags(); err != nil {
 		return err
@@ -39,7 +27,7 @@ func runHostSetup(c *Call, edit setup.Editor) error {
 			return err
 		}
 	}
-	q, all, err := c.hostRequest(edit)
+	q, all, err := c.hostRequest()
 	if err != nil {
 		return err
 	}
@@ -96,9 +84,9 @@ func (c *Call) setupFlags() error {
 }
 
 // hostRequest is what the command line asks for, and of which programs.
-func (c *Call) hostRequest(edit setup.Editor) (*setup.Request, []*driver.Driver, error) {
+func (c *Call) hostRequest() (*setup.Request, []*driver.Driver, error) {
 	q := &setup.Request{
-		Edit: edit, Server: !c.on("no-server"), Hooks: !c.on("no-hooks"), Force: c.on("force"), Remove: c.on("remove"), NoTrust: c.on("no-trust"), Now: time.Now(),
+		Server: !c.on("no-server"), Hooks: !c.on("no-hooks"), Force: c.on("force"), Remove: c.on("remove"), NoTrust: c.on("no-trust"), Now: time.Now(),
 		Root: absoluteRoot(c.rootFlag()),
 	}
 	home, err := c.App.Home()
@@ -136,17 +124,6 @@ func (c *Call) hostsMeant(p driver.Site, scope driver.Scope) (all []*driver.Driv
 		return nil, refuse("tutti "+c.Verb.Name+" --host claude", "no agent program was found here; name one: %s", strings.Join(hostNames, ", "))
 	}
 	return all, nil
-}
-
-// absoluteRoot is a bus as it can be named anywhere.
-func absoluteRoot(root string) string {
-	if root == "" || strings.Contains(root, "://") {
-		return root
-	}
-	if abs, err := filepath.Abs(root); err == nil {
-		return abs
-	}
-	return root
 }
 
 // ownCommand is our program by the path that is most likely to stay: the one where install puts it, or the one in PATH, if they

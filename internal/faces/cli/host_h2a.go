@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 	"tutti/internal/agents/setup"
 	"tutti/internal/core/canonjson"
 )
 
 // setupAsH2A answers as the older program does: it prints its entry, or merges that into one file.
-func (c *Call) setupAsH2A(edit setup.Editor) error {
+func (c *Call) setupAsH2A() error {
 	d, ok := driver.Get(c.value("host"))
 	if !ok {
 		return hintInstead(c.missing("host"), "--host "+strings.Join(hostNames, "|"))
@@ -26,13 +27,13 @@ func (c *Call) setupAsH2A(edit setup.Editor) error {
 		c.aside("the server of the bus, for %s", d.Title)
 		c.aside("%s", whatReads(d))
 		c.aside("to write it: h2a host setup --host %s --write FILE", d.Name)
-		return c.printEntry(edit, d, entry)
+		return c.printEntry(d, entry)
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return failIO("", err, "")
 	}
-	q, _, err := c.hostRequest(edit)
+	q, _, err := c.hostRequest()
 	if err != nil {
 		return err
 	}
@@ -57,13 +58,13 @@ func (c *Call) setupAsH2A(edit setup.Editor) error {
 }
 
 // printEntry prints the entry as the older program does; for an agent CLI that it does not know, in the form that this CLI reads.
-func (c *Call) printEntry(edit setup.Editor, d *driver.Driver, entry driver.Server) error {
+func (c *Call) printEntry(d *driver.Driver, entry driver.Server) error {
 	f, ok := d.Servers.File(driver.User)
 	if !factOf(d.Name).later || !ok {
 		c.emit(inServers(entry))
 		return nil
 	}
-	text, err := edit.Set(f.Format, nil, append(slices.Clone(d.Servers.Table), driver.ServerName), d.Servers.Entry(entry))
+	text, err := settings.Set(f.Format, nil, append(slices.Clone(d.Servers.Table), driver.ServerName), d.Servers.Entry(entry))
 	if err != nil {
 		return failIO("", err, "")
 	}
@@ -88,14 +89,4 @@ func h2aEntry(name, root string, wake bool) driver.Server {
 		s.Args = append(s.Args, "--root", root)
 	}
 	return s
-}
-
-// inServers is an entry where it belongs, in the form of the older program.
-func inServers(s driver.Server) []byte {
-	var entry, servers, all canonjson.Object
-	entry.Str("command", s.Command)
-	entry.Strs("args", s.Args)
-	servers.Raw(driver.ServerName, entry.Bytes())
-	all.Raw("mcpServers", servers.Bytes())
-	return all.Bytes()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 	"tutti/internal/agents/setup"
 	"tutti/internal/core/canonjson"
 )
@@ -114,7 +115,7 @@ func (c *Call) showDiff(q *setup.Request, p *setup.Plan) {
 		}
 		c.line(c.paint(bold, "--- "+from))
 		c.line(c.paint(bold, "+++ "+to))
-		for line := range strings.Lines(q.Edit.Diff(ch.Before, ch.After)) {
+		for line := range strings.Lines(settings.Diff(ch.Before, ch.After)) {
 			c.line(c.diffLine(strings.TrimSuffix(line, "\n")))
 		}
 	}
@@ -160,7 +161,7 @@ func (c *Call) setupJSON(q *setup.Request, plans []*setup.Plan, reviews []review
 			}
 			o.Opt("backup", ch.Backup)
 			if c.on("diff") && p.Err == nil {
-				o.Str("diff", q.Edit.Diff(ch.Before, ch.After))
+				o.Str("diff", settings.Diff(ch.Before, ch.After))
 			}
 			files.obj(&o)
 		}

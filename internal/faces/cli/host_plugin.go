@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // runHostPlugin prints the hooks by which the older programs follow an agent, or puts them into a file.
-func runHostPlugin(c *Call, edit setup.Editor) error {
+func runHostPlugin(_ context.Context, c *Call) error {
 	d, ok := driver.Get(c.value("host"))
 	switch {
 	case !ok:
@@ -27,9 +28,9 @@ func runHostPlugin(c *Call, edit setup.Editor) error {
 	p := setup.PluginFor(d, c.value("instance"), status, c.rootFlag())
 	switch {
 	case c.value("write") != "":
-		return c.writePlugin(edit, &p)
+		return c.writePlugin(&p)
 	case c.value("scaffold") != "":
-		return c.scaffoldPlugin(edit, &p)
+		return c.scaffoldPlugin(&p)
 	}
 	if !c.json {
 		c.facts([][]string{{"record", p.Record}, {"receive", p.Receive}, {"poll", p.Poll}})
@@ -49,8 +50,8 @@ func runHostPlugin(c *Call, edit setup.Editor) error {
 }
 
 // pluginRequest is what the writing of hooks needs to know.
-func (c *Call) pluginRequest(edit setup.Editor, plan func(*setup.Request) *setup.Plan) (*setup.Plan, error) {
-	q, _, err := c.hostRequest(edit)
+func (c *Call) pluginRequest(plan func(*setup.Request) *setup.Plan) (*setup.Plan, error) {
+	q, _, err := c.hostRequest()
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (c *Call) pluginRequest(edit setup.Editor, plan func(*setup.Request) *setup
 	return p, nil
 }
 
-func (c *Call) writePlugin(edit setup.Editor, p *setup.Plugin) error {
+func (c *Call) writePlugin(p *setup.Plugin) error {
 	if !p.Writes() {
 		return refuse("print the commands, and run them as "+p.Driver.Title+" lets you", "host plugin: %s has no hooks of this form", p.Driver.Title)
 	}
@@ -74,7 +75,7 @@ func (c *Call) writePlugin(edit setup.Editor, p *setup.Plugin) error {
 	if err != nil {
 		return failIO("", err, "")
 	}
-	if _, err := c.pluginRequest(edit, func(q *setup.Request) *setup.Plan { return q.PlanHooks(p, path) }); err != nil {
+	if _, err := c.pluginRequest(func(q *setup.Request) *setup.Plan { return q.PlanHooks(p, path) }); err != nil {
 		return err
 	}
 	if !c.json {
@@ -94,7 +95,7 @@ func (c *Call) writePlugin(edit setup.Editor, p *setup.Plugin) error {
 	return nil
 }
 
-func (c *Call) scaffoldPlugin(edit setup.Editor, p *setup.Plugin) error {
+func (c *Call) scaffoldPlugin(p *setup.Plugin) error {
 	if p.Driver.Name != "codex" {
 		return refuse("--host codex", "host plugin: --scaffold makes a plug-in for Codex, and for no other program")
 	}
@@ -103,7 +104,7 @@ func (c *Call) scaffoldPlugin(edit setup.Editor, p *setup.Plugin) error {
 		return failIO("", err, "")
 	}
 	var s setup.Scaffold
-	_, err = c.pluginRequest(edit, func(q *setup.Request) (plan *setup.Plan) {
+	_, err = c.pluginRequest(func(q *setup.Request) (plan *setup.Plan) {
 		plan, s = q.PlanScaffold(p, dir)
 		return plan
 	})

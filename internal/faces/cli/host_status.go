@@ -29,11 +29,11 @@ type hostAnswer struct {
 }
 
 // runHostStatus looks how the agent programs stand to the bus.
-func runHostStatus(ctx context.Context, c *Call, edit setup.Editor) error {
+func runHostStatus(ctx context.Context, c *Call) error {
 	if c.under == H2A {
 		return c.statusAsH2A()
 	}
-	q, all, err := c.hostRequest(edit)
+	q, all, err := c.hostRequest()
 	if err != nil {
 		return err
 	}

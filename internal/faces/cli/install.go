@@ -96,10 +96,8 @@ func (c *Call) planAll(dir string) (steps []step, err error) {
 	case c.on("no-man"):
 	case c.on("uninstall"):
 		steps = append(steps, c.planPageRemoval(pageDir(dir))...)
-	case c.comms == nil: // all is there that tuttid will find there
-		return nil, c.toHeavy()
 	default:
-		steps = append(steps, c.comms.pages(c, pageDir(dir), c.on("force"))...)
+		steps = append(steps, c.planPages(pageDir(dir), c.on("force"))...)
 	}
 	return steps, nil
 }
@@ -139,7 +137,7 @@ func (c *Call) planInstall(dir string) ([]step, error) {
 	if err != nil {
 		return nil, failIO("", err, "find our own program")
 	}
-	// tuttid first: between the two steps a tutti that hands over says that the builds differ, instead of that half
+	// tutti-full first: between the two steps a tutti that hands over says that the builds differ, instead of that half
 	// of the program is missing.
 	var steps []step
 	for _, src := range []string{daemon, filepath.Join(filepath.Dir(daemon), "tutti")} {
@@ -200,7 +198,7 @@ func isOurs(path string) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		to, err := os.Readlink(path)
 		base := filepath.Base(to)
-		return err == nil && (base == "tutti" || base == "tuttid")
+		return err == nil && (base == "tutti" || base == "tutti-full")
 	}
 	if err != nil {
 		return false
@@ -233,7 +231,7 @@ func holds(r io.Reader, what []byte) bool {
 // planRemoval lists what of ours lies in the folder. What is not ours stays, and is not worth a word.
 func (c *Call) planRemoval(dir string) []step {
 	var steps []step
-	for _, name := range append(c.linkNames(), "tutti", "tuttid") {
+	for _, name := range append(c.linkNames(), "tutti", "tutti-full") {
 		path := filepath.Join(dir, name)
 		if _, err := os.Lstat(path); err != nil {
 			continue

@@ -3,7 +3,6 @@ package cli
 import (
 	"os"
 	"path/filepath"
-	"strings"
 
 	"tutti/internal/core/canonjson"
 )
@@ -88,14 +87,6 @@ func (c *Call) pathAdvice(dir string) {
 	}
 }
 
-// quoteForShell keeps "~" outside the quotes, where the shell expands it.
-func quoteForShell(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		return `"$HOME/` + rest + `"`
-	}
-	return `"` + path + `"`
-}
-
 func inPath(dir string) bool {
 	for _, p := range filepath.SplitList(os.Getenv("PATH")) {
 		if p == dir || filepath.Clean(p) == dir {
@@ -103,15 +94,4 @@ func inPath(dir string) bool {
 		}
 	}
 	return false
-}
-
-// firstInPath returns where the shell finds a program, "" for nowhere.
-func firstInPath(name string) string {
-	for _, p := range filepath.SplitList(os.Getenv("PATH")) {
-		path := filepath.Join(p, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return path
-		}
-	}
-	return ""
 }

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/job"
+	"tutti/internal/test/jobtest"
 )
 
 // patient is how long something that has to happen may take.
@@ -274,15 +275,15 @@ func TestHandOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	typed := jobFile(filepath.Join(t.TempDir(), "typed"))
+	typed := jobtest.File(filepath.Join(t.TempDir(), "typed"))
 	d := &slowly{Deliverer: typed, begun: make(chan struct{}), goOn: make(chan struct{})}
 	if _, err := b.HandOver(t.Context(), j.ID, typed, "ana"); err != nil {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
 	a := app.New(app.Settings{Home: home, Dir: home, Getenv: func(string) string { return "" }, Maker: "tutti@test"})
-	c := &Call{App: a, Input: &Input{under: Tutti, Verb: Table(verbs[:]).find(Tutti, "job", "submit")}, errFile: io.Discard, outFile: io.Discard}
-	w := c.jobWatch(b, JobParts{Deliver: typed}, j.ID)
+	c := &Call{App: a, Input: &Input{under: Tutti, Verb: Join(jobVerbs).find(Tutti, "job", "submit")}, errFile: io.Discard, outFile: io.Discard}
+	w := c.jobWatch(b, jobTools{deliver: typed}, j.ID)
 	reports(t, b, j.ID, job.Done, "it is built")
 	reports(t, b, j.ID, job.Progress, "tidying up")
 	stale := get(t, b, j.ID)

@@ -36,7 +36,8 @@ func runJobClaim(ctx context.Context, c *Call) error {
 	return nil
 }
 
-func runJobPublish(ctx context.Context, c *Call, p JobParts) error {
+func runJobPublish(ctx context.Context, c *Call) error {
+	p := jobToolsOf()
 	b, err := c.jobBook()
 	if err != nil {
 		return err
@@ -80,9 +81,9 @@ func runJobPublish(ctx context.Context, c *Call, p JobParts) error {
 }
 
 // tellBroker tells the broker that is configured, if there is one. The event is safe by now: what goes wrong is a warning.
-func (c *Call) tellBroker(ctx context.Context, b *job.Book, j *job.Job, p JobParts) {
+func (c *Call) tellBroker(ctx context.Context, b *job.Book, j *job.Job, p jobTools) {
 	broker, err := job.BrokerOf(b.Workspace, os.Getenv)
-	if errors.Is(err, job.ErrNoBroker) || p.Dial == nil {
+	if errors.Is(err, job.ErrNoBroker) {
 		return
 	}
 	if err == nil {
@@ -90,7 +91,7 @@ func (c *Call) tellBroker(ctx context.Context, b *job.Book, j *job.Job, p JobPar
 	}
 	var net job.Network
 	if err == nil {
-		net, err = p.Dial(ctx, broker)
+		net, err = p.dial(ctx, broker)
 	}
 	if err == nil {
 		_, err = b.Flush(ctx, j.ID, net)

@@ -66,7 +66,8 @@ func (c *Call) jobOrder(b *job.Book) (o job.Order, err error) {
 	return o, c.jobFault(err)
 }
 
-func runJobSubmit(ctx context.Context, c *Call, p JobParts) error {
+func runJobSubmit(ctx context.Context, c *Call) error {
+	p := jobToolsOf()
 	b, err := c.jobBook()
 	if err != nil {
 		return err
@@ -75,8 +76,6 @@ func runJobSubmit(ctx context.Context, c *Call, p JobParts) error {
 	switch {
 	case err != nil:
 		return err
-	case o.Session != "" && !p.types():
-		return refuse("without --agent-session the job waits until an agent takes it: tutti job claim", "job submit: this program cannot type into sessions")
 	case o.Type == job.Loop && (o.Session == "" || o.ReviewerSession == "" || !c.on("wait")):
 		return usagef("job submit: a loop needs --agent-session, --reviewer, --reviewer-session and --wait: somebody has to hand the work to and fro")
 	}

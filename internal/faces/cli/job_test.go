@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,53 +10,6 @@ import (
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/lifecycle"
 )
-
-// testJobParts are a terminal and a broker that are files in a folder which the environment names.
-func testJobParts() JobParts {
-	dir := os.Getenv("TUTTI_TEST_JOBS")
-	if dir == "" {
-		return JobParts{}
-	}
-	return JobParts{Deliver: jobFile(filepath.Join(dir, "typed")), Dial: func(context.Context, job.Broker) (job.Network, error) {
-		if _, err := os.Stat(filepath.Join(dir, "down")); err == nil {
-			return nil, errors.New("broker: connection refused")
-		}
-		f := jobFile(filepath.Join(dir, "broker"))
-		return f, jobFile(filepath.Join(dir, "dialled")).add("once more")
-	}}
-}
-
-type jobFile string
-
-func (f jobFile) add(text string) error {
-	out, err := os.OpenFile(string(f), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = out.WriteString(text + "\n")
-	return errors.Join(err, out.Close())
-}
-
-func (f jobFile) Deliver(_ context.Context, session, text string) error {
-	if session == "deaf" {
-		return errors.New("its program has ended")
-	}
-	return f.add("to " + session + ": " + text)
-}
-
-func (f jobFile) Owner(_ context.Context, session string) (string, error) {
-	return session + "-ff", nil
-}
-
-func (f jobFile) Publish(_ context.Context, m job.Message) error {
-	return f.add(m.Topic + " " + string(m.Payload))
-}
-
-func (f jobFile) Subscribe(context.Context, string, func([]byte, int64)) error { return nil }
-
-func (f jobFile) Back(func(error)) {}
-
-func (f jobFile) Close() error { return nil }
 
 // Whoever ends a session tells its job, wherever he stands.
 func TestTellJob(t *testing.T) {

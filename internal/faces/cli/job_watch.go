@@ -19,7 +19,7 @@ import (
 type jobWatch struct {
 	c      *Call
 	b      *job.Book
-	p      JobParts
+	p      jobTools
 	id     string     // "": all
 	relay  *jobRelay  // nil: no broker is configured
 	mu     sync.Mutex // guards warned: the network speaks up beside us
@@ -30,7 +30,7 @@ type jobWatch struct {
 	last   *job.Job
 }
 
-func (c *Call) jobWatch(b *job.Book, p JobParts, id string) *jobWatch {
+func (c *Call) jobWatch(b *job.Book, p jobTools, id string) *jobWatch {
 	return &jobWatch{c: c, b: b, p: p, id: id}
 }
 
@@ -42,7 +42,8 @@ func (w *jobWatch) close() {
 	}
 }
 
-func runJobWatch(ctx context.Context, c *Call, p JobParts) error {
+func runJobWatch(ctx context.Context, c *Call) error {
+	p := jobToolsOf()
 	b, err := c.jobBook()
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func runJobWatch(ctx context.Context, c *Call, p JobParts) error {
 	}
 	w.connect(ctx, broker, jobs...)
 	if c.on("drive") {
-		if w.id == "" || !p.types() {
+		if w.id == "" {
 			return refuse("", "job watch: --drive needs one job, and a program that can type into sessions")
 		}
 		if err := w.drive(ctx, jobs[0]); err != nil {
@@ -78,10 +79,10 @@ func runJobWatch(ctx context.Context, c *Call, p JobParts) error {
 // connect listens to the broker that is configured, if there is one, and tells it what it was not told yet. One that is away is asked
 // again as long as is followed.
 func (w *jobWatch) connect(ctx context.Context, broker job.Broker, jobs ...*job.Job) {
-	if broker.Host == "" || w.p.Dial == nil {
+	if broker.Host == "" {
 		return
 	}
-	w.relay = newJobRelay(w.b, func(ctx context.Context) (job.Network, error) { return w.p.Dial(ctx, broker) }, w.complain)
+	w.relay = newJobRelay(w.b, func(ctx context.Context) (job.Network, error) { return w.p.dial(ctx, broker) }, w.complain)
 	w.relay.halt = w.c.App.HaltLook
 	for _, j := range jobs {
 		w.relay.hear(j)
@@ -210,7 +211,7 @@ func (w *jobWatch) line(l *job.Line, j *job.Job) error {
 
 // drives tells whether this program hands the turns of a loop to and fro.
 func (w *jobWatch) drives() bool {
-	return w.p.types() && (w.c.on("drive") || w.c.Verb.Name == "job submit")
+	return (w.c.on("drive") || w.c.Verb.Name == "job submit")
 }
 
 // handOn hands a loop to whose turn it is, unless somebody else who drives it does.

@@ -92,9 +92,6 @@ func runKeysRevoke(ctx context.Context, c *Call) error {
 	if err != nil {
 		return err
 	}
-	if c.comms == nil && isPerson(who) {
-		return c.toHeavy() // which reads what was answered under the key
-	}
 	if c.under == Tutti {
 		if err := c.confirm("Revoke the key "+shortOf(pem)+" of "+Clean(string(who))+" for good?", "nothing was changed: a revoked key never becomes active again", "add --yes"); err != nil {
 			return err

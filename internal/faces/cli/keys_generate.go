@@ -61,7 +61,7 @@ func (c *Call) generate(ctx context.Context) (who address.Instance, made keyring
 	} else if c.under == H2A {
 		return "", made, c.missing("instance")
 	}
-	open := c.makeWorld
+	open := func(ctx context.Context) (*app.World, error) { return c.makeWorld(ctx) }
 	if !named {
 		open = func(context.Context) (*app.World, error) { return c.world(app.Writing) }
 	}

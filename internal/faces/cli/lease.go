@@ -16,11 +16,6 @@ import (
 	"tutti/internal/platform/truepath"
 )
 
-// LeaseVerbs are those about who works on which file.
-func LeaseVerbs() Heavy {
-	return Heavy{{Name: "lease take", Run: runLeaseTake}, {Name: "lease list", Run: runLeaseList}, {Name: "lease release", Run: runLeaseRelease}}
-}
-
 // A leaseDesk is what the verbs that change leases work at.
 type leaseDesk struct {
 	*app.World

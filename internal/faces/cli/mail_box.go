@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"tutti/internal/app"
@@ -12,37 +11,6 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
 )
-
-// given reads the envelope that a verb is given: by --json under h2a, else as a word. signed: it carries signatures, and must
-// stay as it is.
-func (c *Call) given(ctx context.Context) (raw []byte, signed bool, err error) {
-	arg := c.arg(0)
-	if c.under == H2A {
-		if arg = c.value("json"); arg == "" {
-			return nil, false, c.missing("json")
-		}
-	}
-	if arg == "" {
-		return nil, false, usageHint("usage: "+c.usage(), "%s: which envelope?", c.Verb.Name)
-	}
-	if raw, err = c.content(ctx, arg); err != nil {
-		return nil, false, err
-	}
-	if !canonjson.Valid(raw) {
-		hint := ""
-		if c.Verb.flag(c.under, "to") >= 0 {
-			hint = "without --to a whole envelope is given; --to ID says whom a text is for"
-		}
-		return nil, false, refuse(hint, "the envelope is no JSON")
-	}
-	list, ok := canonjson.Get(raw, "signatures")
-	if ok && canonjson.Kind(list) == canonjson.TypeArray {
-		for range canonjson.Elements(list) {
-			return raw, true, nil
-		}
-	}
-	return raw, ok && canonjson.Kind(list) != canonjson.TypeArray && !canonjson.IsNull(list), nil
-}
 
 // putter opens the bus for a verb that stores an envelope. Under h2a that makes the bus, as the older program does.
 func (c *Call) putter() (*desk, error) {
@@ -120,15 +88,6 @@ func runInboxPut(ctx context.Context, c *Call) error {
 		c.warn("it lies there unsigned: the key of %s is not here", Clean(string(who.Instance)))
 	}
 	return c.putSaid(&r)
-}
-
-// taken makes an id that is taken exit status 2.
-func taken(err error) error {
-	var t *mailbox.TakenIDError
-	if errors.As(err, &t) {
-		return &fault{code: exitState, err: err, hint: "give the message an id of its own; what is there is not changed"}
-	}
-	return err
 }
 
 // putSaid prints what became of a put, with the members that the older program prints.
@@ -231,14 +190,6 @@ func (c *Call) readOne(ctx context.Context, d *desk, id string) error {
 	}
 	c.show(&item, d.now, -1)
 	return nil
-}
-
-// empty is the answer of a verb of h2a where there is no bus.
-func (c *Call) empty(err error) error {
-	if err == nil {
-		c.emit([]byte("[]"))
-	}
-	return err
 }
 
 // runInboxPop takes one message and prints it.

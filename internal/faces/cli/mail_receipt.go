@@ -53,11 +53,11 @@ func (c *Call) receiptText(r *mail.Receipt, several bool) {
 	}
 	switch r.Outcome {
 	case mail.Delivered, mail.Deposited:
-		say := c.outcome
-		if c.under == H2A {
-			say = outcomeH2A
+		text := outcomeH2A(r)
+		if c.under != H2A {
+			text = c.outcome(r)
 		}
-		c.prose("", 0, say(r)+tail)
+		c.prose("", 0, text+tail)
 	case mail.Already:
 		c.prose("", 0, "already delivered to "+to+": the same message is there"+tail)
 	default:

@@ -28,10 +28,7 @@ func runSend(ctx context.Context, c *Call) error {
 	if project, err := c.toProject(); err != nil {
 		return err
 	} else if project {
-		if c.comms == nil {
-			return c.toHeavy()
-		}
-		return c.comms.send(ctx, c)
+		return runSendProject(ctx, c)
 	}
 	to, letter, err := c.letter(ctx)
 	if err != nil {
@@ -67,17 +64,6 @@ func runSend(ctx context.Context, c *Call) error {
 		return c.await(ctx, d, &receipts[0])
 	}
 	return c.receipts(ctx, receipts, len(to) > 1 || c.isSet("scope"), letterWord(&letter))
-}
-
-// sendsOne tells whether all there is to do is to store one message that is in the arguments.
-func sendsOne(c *Call) bool {
-	for _, flag := range [...]string{"batch", "scope", "wait", "timeout"} {
-		if c.isSet(flag) {
-			return false
-		}
-	}
-	elsewhere := func(arg string) bool { return arg == "-" || strings.HasPrefix(arg, "@") }
-	return addresseeOf(c.arg(0)) != projectAddress && !strings.Contains(c.arg(0), ",") && !elsewhere(c.arg(1)) && !elsewhere(c.value("body"))
 }
 
 // letter reads what is to be sent from the command line, and to whom. Recipients of a scope are found later.

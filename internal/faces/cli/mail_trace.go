@@ -13,38 +13,6 @@ import (
 	"tutti/internal/store"
 )
 
-// showTraces says what became of messages: when each was stored, what was tried to have its reader look, and when the reader was
-// offered it, shown it and took it.
-func (c *Call) showTraces(ctx context.Context, t *threadDesk) error {
-	c.sayUnfit(t.bad)
-	out := c.array()
-	for n := range t.parts {
-		m := t.parts[n].Message
-		marks, err := t.Mail.Trace(ctx, t.parts[n].reader(), m.ID)
-		if err != nil {
-			return err
-		}
-		marks = arrived(m, marks)
-		if c.json {
-			if err := out.add(traceObject(m, marks)); err != nil {
-				return err
-			}
-			continue
-		}
-		if n > 0 {
-			c.line("")
-		}
-		c.showTrace(m, marks)
-		if err := c.flushLong(); err != nil {
-			return err
-		}
-	}
-	if c.json {
-		out.end()
-	}
-	return nil
-}
-
 // arrived adds when a message came that another program has put there, which keeps no record.
 func arrived(m *mailbox.Message, marks []mailbox.Mark) []mailbox.Mark {
 	is := func(k mailbox.Mark) bool { return k.Step == mailbox.Stored }
@@ -80,6 +48,56 @@ func (c *Call) showTrace(m *mailbox.Message, marks []mailbox.Mark) {
 	}
 }
 
+// means is by what means somebody was told. A push without a word was a notification of the server, which is older than the
+// others.
+func means(k *mailbox.Mark) string {
+	if k.Step == mailbox.Pushed && k.Result == "" {
+		return "notification"
+	}
+	return k.Result
+}
+
+func traceObject(m *mailbox.Message, marks []mailbox.Mark) []byte {
+	var o canonjson.Object
+	o.Str("id", m.ID)
+	o.Str("from", string(m.Envelope.Actor.Instance))
+	o.Str("to", string(m.Envelope.Target))
+	o.Raw("trace", marksJSON(marks))
+	return o.Bytes()
+}
+
+// showTraces says what became of messages: when each was stored, what was tried to have its reader look, and when the reader was
+// offered it, shown it and took it.
+func (c *Call) showTraces(ctx context.Context, t *threadDesk) error {
+	c.sayUnfit(t.bad)
+	out := c.array()
+	for n := range t.parts {
+		m := t.parts[n].Message
+		marks, err := t.Mail.Trace(ctx, t.parts[n].reader(), m.ID)
+		if err != nil {
+			return err
+		}
+		marks = arrived(m, marks)
+		if c.json {
+			if err := out.add(traceObject(m, marks)); err != nil {
+				return err
+			}
+			continue
+		}
+		if n > 0 {
+			c.line("")
+		}
+		c.showTrace(m, marks)
+		if err := c.flushLong(); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		out.end()
+	}
+	return nil
+}
+
 // showMark prints one step.
 func (c *Call) showMark(k *mailbox.Mark) {
 	var rest []string
@@ -98,24 +116,6 @@ func (c *Call) showMark(k *mailbox.Mark) {
 		return
 	}
 	c.tableRow([]string{head, strings.Join(rest, "  ")}, []int{len(head)}, true)
-}
-
-// means is by what means somebody was told. A push without a word was a notification of the server, which is older than the
-// others.
-func means(k *mailbox.Mark) string {
-	if k.Step == mailbox.Pushed && k.Result == "" {
-		return "notification"
-	}
-	return k.Result
-}
-
-func traceObject(m *mailbox.Message, marks []mailbox.Mark) []byte {
-	var o canonjson.Object
-	o.Str("id", m.ID)
-	o.Str("from", string(m.Envelope.Actor.Instance))
-	o.Str("to", string(m.Envelope.Target))
-	o.Raw("trace", marksJSON(marks))
-	return o.Bytes()
 }
 
 // marksJSON are the steps for programs.

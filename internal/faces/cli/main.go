@@ -1,33 +1,30 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/halt"
 )
 
-// Heavy is what tuttid brings along: the functions of the verbs that the table holds without one. What cmd/tutti links
-// must not name them, so they come as values.
-type Heavy []HeavyVerb
-
-// A HeavyVerb is the function of the verb with that name.
-type HeavyVerb struct {
-	Name string
-	Run  Func
+// A Program is one of the two programs: tutti, which has the hot verbs, or the full one, which has all.
+type Program struct {
+	Table Table
+	Full  bool
+	// Help answers --help and a command line without a verb. The hot program has none: it passes these on.
+	Help func(*Call) error
+	// Passes tells whether the hot program passes this run on to the full one; nil in that.
+	Passes func(c *Call, wrong error) bool
 }
 
-// Main is the program tutti. It does not return.
-func Main() { os.Exit(run(nil, false)) }
-
-// MainHeavy is the program tuttid. It does not return.
-func MainHeavy(heavy Heavy) { os.Exit(run(heavy, true)) }
+// Main runs the program. It does not return.
+func (p *Program) Main() { os.Exit(p.run()) }
 
 // programName tells which of the programs was called, and for the cross-agent commands which one.
 func programName(argv0 string) (under Names, cross string) {
@@ -42,7 +39,7 @@ func programName(argv0 string) (under Names, cross string) {
 }
 
 // run is a whole run of the program and returns its exit status.
-func run(heavy Heavy, daemon bool) (status int) {
+func (p *Program) run() (status int) {
 	under, cross := programName(os.Args[0])
 	defer func() {
 		if p := recover(); p != nil {
@@ -50,28 +47,32 @@ func run(heavy Heavy, daemon bool) (status int) {
 			status = exitPanic // not 2, which Go would use and which has a meaning here
 		}
 	}()
-	in, err := parse(verbs[:], under, cross, os.Args[1:])
-	c := newCall(in, daemon)
-	if daemon {
-		switch e := sameBuild(); {
-		case e == nil:
-		case in.Verb == nil || !in.Verb.Anyway:
-			return c.finish(c.misfit(e))
-		case in.Verb.Mute:
-			c.logHook(e)
-		default:
-			c.alien = e
-			c.warn("%s", Clean(e.Error()))
+	in, err := parse(p.Table, under, cross, os.Args[1:])
+	c := newCall(in, p)
+	if !p.Full {
+		if in.Verb == nil && !c.isSet("version") || under == Tutti && early(os.Args[1:]) || in.Verb != nil && p.Passes(c, err) {
+			return c.finish(c.misfit(handOver()))
 		}
+		return c.finish(c.perform(p, err))
 	}
-	return c.finish(c.perform(heavy, err))
+	switch e := sameBuild(); {
+	case e == nil:
+	case in.Verb == nil || !in.Verb.Anyway:
+		return c.finish(c.misfit(e))
+	case in.Verb.Mute:
+		c.logHook(e)
+	default:
+		c.alien = e
+		c.warn("%s", Clean(e.Error()))
+	}
+	return c.finish(c.perform(p, err))
 }
 
 // maker is what a bus is marked with that is made here.
 func maker() string { return "tutti@" + Version }
 
-func newCall(in *Input, daemon bool) *Call {
-	c := &Call{Input: in, Table: verbs[:], In: os.Stdin, outFile: os.Stdout, errFile: os.Stderr, daemon: daemon}
+func newCall(in *Input, p *Program) *Call {
+	c := &Call{Input: in, Table: p.Table, In: os.Stdin, outFile: os.Stdout, errFile: os.Stderr, full: p.Full}
 	if in.vals == nil {
 		in.room()
 	}
@@ -93,22 +94,22 @@ func (c *Call) rootFlag() string {
 	return ""
 }
 
-// perform does what the command line asks for. The order is the contract: help never runs a verb, the halt switch is
-// asked before the verb begins, a wrong command line runs nothing but halt itself, and only then is the process
-// replaced if the verb needs it.
-func (c *Call) perform(heavy Heavy, wrong error) error {
+// perform does what the command line asks for. The order is the contract: help never runs a verb, the halt switch is asked before the verb
+// begins, and a wrong command line runs nothing but halt itself.
+func (c *Call) perform(p *Program, wrong error) error {
 	v := c.Verb
 	switch {
 	case c.help && (v != nil || wrong == nil):
-		return c.showHelp()
+		return p.Help(c)
 	case c.isSet("version"):
-		return runVersion(context.Background(), c)
+		c.version()
+		return nil
 	case wrong != nil && (v == nil || !v.Lax || v.Mute):
 		return wrong
 	case v == nil && c.landing():
-		return c.perform(heavy, nil)
+		return c.perform(p, nil)
 	case v == nil:
-		return c.overview()
+		return p.Help(c)
 	}
 	for _, w := range c.warns {
 		c.warn("%s", w)
@@ -118,40 +119,14 @@ func (c *Call) perform(heavy Heavy, wrong error) error {
 			return err
 		}
 	}
-	fn, err := c.function(heavy)
-	if err != nil {
-		return err
-	}
 	if v.Halt == Reads {
 		c.banner(halt.Read())
 	}
-	if err = c.call(fn); err == nil {
+	err := c.call(v.Run)
+	if err == nil {
 		err = wrong // a lax verb has run all the same
 	}
 	return err
-}
-
-// function returns what runs the verb. In tutti it does not return for a verb that needs tuttid.
-func (c *Call) function(heavy Heavy) (Func, error) {
-	if !c.daemon {
-		large := c.Verb.Bus && c.App.NeedsDaemon() || c.Verb.Needs != nil && c.Verb.Needs(c)
-		if c.Verb.Run != nil && !large {
-			return c.Verb.Run, nil
-		}
-		return nil, c.misfit(handOver())
-	}
-	for i := range heavy {
-		if heavy[i].Name == c.Verb.Name {
-			return heavy[i].Run, nil
-		}
-	}
-	switch {
-	case c.Verb.Run != nil:
-		return c.Verb.Run, nil
-	case c.Verb.Name == "plumbing handover":
-		return runHandover, nil
-	}
-	return nil, failIO(installHint, nil, "%s: this tuttid was built without it", c.Verb.Name)
 }
 
 // banner shows that the switch is on: the first line of text, and on standard error where standard output is JSON.
@@ -224,4 +199,36 @@ func (c *Call) report(err error) {
 	for line := range strings.SplitSeq(hint, "\n") {
 		c.errLine(prefix+"hint: ", 0, line)
 	}
+}
+
+// bannerText is what stands above everything else while the switch is on.
+func bannerText(s halt.State) string {
+	text := "⚠ HALT ACTIVE"
+	if !s.Since.IsZero() {
+		text += " (since " + s.Since.Local().Format(time.RFC3339) + ")"
+	}
+	switch {
+	case s.Unreadable:
+		text += ": HALT file present but unreadable; treat as halted."
+	case s.Reason != "":
+		text += ": " + Clean(s.Reason)
+	}
+	return text
+}
+
+// landing turns a bare "tutti" into status where there is a bus; elsewhere the overview helps more.
+func (c *Call) landing() bool {
+	if c.under != Tutti || c.Verb != nil {
+		return false
+	}
+	root, err := c.App.Root()
+	if err != nil || !app.IsBus(root.Path) {
+		return false
+	}
+	in, err := parse(c.Table, Tutti, "", append([]string{"status"}, os.Args[1:]...))
+	if err != nil || in.Verb == nil {
+		return false
+	}
+	c.Input = in
+	return true
 }

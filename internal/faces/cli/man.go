@@ -38,9 +38,9 @@ func (c *Call) pageOf() (page []byte, text func(), err error) {
 	under, cross := programName(name)
 	switch {
 	case name == "" || name == "tutti":
-		return c.Table.mainPage(), c.overviewTutti, nil
+		return c.Table.mainPage(), func() { c.overviewTutti() }, nil
 	case under == H2A:
-		return c.Table.h2aPage(), c.overviewH2A, nil
+		return c.Table.h2aPage(), func() { c.overviewH2A() }, nil
 	case under == Cross && c.Table.find(Cross, cross, "") != nil:
 		v := c.Table.find(Cross, cross, "")
 		return c.Table.verbPage(v, Cross), func() { c.under = Cross; c.verbHelp(v) }, nil

@@ -39,25 +39,25 @@ var (
 func TestManPages(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{}
-	for name, page := range Table(verbs[:]).manPages() {
+	for name, page := range verbs.manPages() {
 		if pages[name] != "" {
 			t.Errorf("%s: two pages", name)
 		}
 		pages[name] = string(page)
 	}
-	Table(verbs[:]).each(Tutti, func(v *Verb) bool {
+	verbs.each(Tutti, func(v *Verb) bool {
 		if page := pages[v.pageName(Tutti)+".1"]; (page == "") != v.Hidden {
 			t.Errorf("%s: hidden is %v, and its page has %d bytes", v.Name, v.Hidden, len(page))
 		}
 		return true
 	})
-	for name, page := range Table(verbs[:]).manPages() {
+	for name, page := range verbs.manPages() {
 		if pages[name] != string(page) {
 			t.Errorf("%s: differs when it is written again", name)
 		}
 	}
 	for name, page := range pages {
-		if plain := strings.TrimSuffix(name, ".1"); !Table(verbs[:]).hasPage(plain) || Table(verbs[:]).hasPage(plain+"-x") {
+		if plain := strings.TrimSuffix(name, ".1"); !verbs.hasPage(plain) || verbs.hasPage(plain+"-x") {
 			t.Errorf("%s: hasPage says otherwise", name)
 		}
 		title := strings.ReplaceAll(strings.TrimSuffix(name, ".1"), "-", `\-`)
@@ -94,7 +94,7 @@ func TestManPagesAreAccepted(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var files []string
-	for name, page := range Table(verbs[:]).manPages() {
+	for name, page := range verbs.manPages() {
 		files = append(files, filepath.Join(dir, name))
 		if err := os.WriteFile(files[len(files)-1], page, 0o600); err != nil {
 			t.Fatal(err)

@@ -12,18 +12,6 @@ import (
 	"tutti/internal/governance/profile"
 )
 
-// ModelVerbs are the verbs about how parties work together. Nobody waits for them, and their tables are long.
-func ModelVerbs() Heavy {
-	return Heavy{
-		{Name: "model list", Run: runModelList},
-		{Name: "model show", Run: runModelShow},
-		{Name: "model check", Run: runModelCheck},
-		{Name: "profile list", Run: runProfileList},
-		{Name: "profile show", Run: runProfileShow},
-		{Name: "profile use", Run: runProfileUse},
-	}
-}
-
 // modelRows are the things that can be shown, with a word on each.
 func modelRows() [][2]string {
 	rows := [][2]string{

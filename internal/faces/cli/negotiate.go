@@ -20,36 +20,6 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-// AgreementVerbs are the verbs about negotiations and what is declared in them, which only the heavy program has.
-func AgreementVerbs() Heavy {
-	return Heavy{
-		{Name: "negotiate list", Run: runNegotiateList},
-		{Name: "negotiate show", Run: runNegotiateShow},
-		{Name: "negotiate open", Run: runNegotiateOpen},
-		{Name: "negotiate offer", Run: runNegotiateOffer},
-		{Name: "negotiate counter", Run: runNegotiateOffer},
-		{Name: "negotiate sign", Run: runNegotiateSign},
-		{Name: "negotiate accept", Run: runNegotiateSign},
-		{Name: "negotiate reject", Run: runNegotiateClose},
-		{Name: "negotiate withdraw", Run: runNegotiateClose},
-		{Name: "negotiate stabilize", Run: runNegotiateStabilize},
-		{Name: "negotiate status", Run: runNegotiateStatus},
-		{Name: "negotiate diff", Run: runNegotiateDiff},
-		{Name: "negotiate journal", Run: runNegotiateJournal},
-		{Name: "negotiate verify", Run: runNegotiateVerify},
-		{Name: "negotiate dossier", Run: runDossier},
-		{Name: "negotiate event", Run: runNegotiateEvent},
-		{Name: "declare-interest", Run: runDeclareInterest},
-		{Name: "conflict-posture", Run: runConflictPosture},
-		{Name: "escalate", Run: runEscalate},
-		{Name: "dossier", Run: runDossier},
-		{Name: "confiance", Run: runConfiance},
-		{Name: "attest-comprehension", Run: runAttest},
-		{Name: "comprehension list", Run: runComprehensionList},
-		{Name: "comprehension verify", Run: runComprehensionVerify},
-	}
-}
-
 // A deal is one negotiation on an open bus, as a verb works on it.
 type deal struct {
 	*Call

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,8 +16,6 @@ import (
 	"tutti/internal/governance/profile"
 	"tutti/internal/halt"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 func runNegotiateOffer(ctx context.Context, c *Call) error {
 	if c.isSet("example") {
@@ -232,13 +229,6 @@ func instanceTexts(all []address.Instance) []string {
 		out[n] = string(i)
 	}
 	return out
-}
-
-func orElse(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // declaredAt is the time of --at, now when none was given.

@@ -200,7 +200,8 @@ func runNHIOffboard(ctx context.Context, c *Call) error {
 		if !isPerson(who) {
 			return nil
 		}
-		return c.sealedBefore(sealedBy(ctx, w, who, key))
+		hashes, problems := sealedBy(ctx, w, who, key)
+		return c.sealedBefore(hashes, problems)
 	}
 	t, err := (&nhi.Service{Registry: w.Registry, Presence: w.Presence, Log: w.Store, Sealed: sealed}).Offboard(ctx, l, time.Now())
 	if err != nil {

@@ -17,20 +17,6 @@ import (
 	"tutti/internal/governance/org"
 )
 
-// OrgVerbs are the verbs about organisations, which only the heavy program has: nothing calls them at every prompt.
-func OrgVerbs() Heavy {
-	return Heavy{
-		{Name: "org validate", Run: runOrgValidate},
-		{Name: "org show", Run: runOrgShow},
-		{Name: "org diff", Run: runOrgDiff},
-		{Name: "org provision", Run: runOrgProvision},
-		{Name: "org withdraw", Run: runOrgWithdraw},
-		{Name: "org render", Run: runOrgRender},
-		{Name: "coach propose", Run: runCoachPropose},
-		{Name: "coach ratify", Run: runCoachRatify},
-	}
-}
-
 // manifest reads the manifest that is meant. What is no manifest has been said when err is the *org.Refused of refusedManifest.
 func (c *Call) manifest() (*org.Org, error) {
 	path := c.value("file")

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -192,27 +190,6 @@ func (k *coach) key(ctx context.Context) (*signature.Private, error) {
 		return nil, refuse("--private-key FILE names it", "not ratified: %s", Clean(err.Error()))
 	}
 	return key, err
-}
-
-// keyFile reads a private key. What it holds is never shown.
-func (c *Call) keyFile(path string) (*signature.Private, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, refuse("", "read the private key: %s", Clean(err.Error()))
-	}
-	defer f.Close()
-	if at, err := f.Stat(); err == nil && at.Mode().Perm()&0o077 != 0 {
-		c.warn("others can read %s; chmod 600 ends that", Clean(path))
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
-	if err != nil {
-		return nil, refuse("", "read the private key: %s", Clean(err.Error()))
-	}
-	key, err := signature.ParsePrivate(text)
-	if err != nil {
-		return nil, refuse("", "%s: is no Ed25519 private key in PEM form", Clean(path))
-	}
-	return key, nil
 }
 
 // active holds the key against those that the bus has for who ratifies.

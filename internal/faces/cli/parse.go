@@ -72,6 +72,21 @@ func locate(table Table, args []string) (word, sub int) {
 	return word, -1
 }
 
+// early tells whether a flag that is not a global one stands before the verb. Whether such a flag takes a value only the whole table can tell.
+func early(args []string) bool {
+	for i := 0; i < len(args) && isFlag(args[i]) && args[i] != "--"; i++ {
+		name, _, given := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		g := (*Verb)(nil).flag(Tutti, name)
+		if g < 0 {
+			return true
+		}
+		if globals[g].Kind >= Text && !given {
+			i++
+		}
+	}
+	return false
+}
+
 // isFlag tells whether a word is a flag; "-" alone stands for standard input.
 func isFlag(a string) bool { return len(a) > 1 && a[0] == '-' }
 

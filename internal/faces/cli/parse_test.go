@@ -7,7 +7,7 @@ import (
 )
 
 // testTable has one verb of each shape.
-var testTable = Table{&[]Verb{
+var testTable = Join([]Verb{
 	{Name: "put", Under: Tutti | H2A, MinArgs: 1, MaxArgs: 2, Args: "<a> [<b>]", Flags: []Flag{
 		{Name: "to", Kind: Text, Value: "x"},
 		{Name: "force", Kind: TrueSwitch},
@@ -23,7 +23,7 @@ var testTable = Table{&[]Verb{
 	{Name: "store show", Under: Tutti | H2A},
 	{Name: "halt", Under: Tutti | Cross, MaxArgs: -1, Lax: true, Flags: []Flag{{Name: "tailnet"}}},
 	{Name: "old", Under: H2A},
-}}
+})
 
 // said writes an input in one line: verb, flags in the order of the table, words.
 func said(in *Input) string {
@@ -184,7 +184,7 @@ func TestParseCross(t *testing.T) {
 func TestParseAllocates(t *testing.T) {
 	args := strings.Fields("--root /srv/bus store list --json inbox")
 	got := testing.AllocsPerRun(100, func() {
-		if in, err := parse(verbs[:], Tutti, "", args); err != nil || in.Verb == nil {
+		if in, err := parse(testTable, Tutti, "", args); err != nil || in.Verb == nil {
 			t.Fatal(err)
 		}
 	})

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"tutti/internal/agents/driver"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/halt"
-	"tutti/internal/sessions/lifecycle"
 )
 
 // A denial says which agents of this machine may not use tools: all of them while everything is halted, else those that a pause
@@ -56,15 +54,6 @@ func folderOf(r *members.Row) string {
 		return s.Launch.Cwd
 	}
 	return ""
-}
-
-// session returns the mark of a session in tmux. One that does not run an agent CLI has no hooks.
-func (d *denial) session(l *sessionLine) mark {
-	_, agent := driver.Get(l.row.Kind())
-	if l.sight.State != lifecycle.Alive || !agent && l.row.Instance == "" {
-		return mark{}
-	}
-	return d.of(address.Instance(l.row.Instance), l.row.Pane.Cwd)
 }
 
 // words is the mark behind the state of an agent. "paused" alone is what an agent says of its own work.

@@ -39,9 +39,6 @@ func runHash(_ context.Context, c *Call) error {
 // spki is what stands before the 32 bytes of an Ed25519 public key in a PEM block: the encoding has no other form.
 const spki = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"
 
-// maxKeyFile bounds a key file; a key takes about 120 bytes.
-const maxKeyFile = 64 << 10
-
 // readPublicKey reads an Ed25519 public key from a PEM file.
 func readPublicKey(path string) (ed25519.PublicKey, error) {
 	f, err := os.Open(path)

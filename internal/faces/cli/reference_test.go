@@ -57,7 +57,7 @@ func referencePage() []byte {
 }
 
 func shownVerbs(g Group) (shown []*Verb) {
-	Table(verbs[:]).each(Tutti|H2A|Cross, func(v *Verb) bool {
+	verbs.each(Tutti|H2A|Cross, func(v *Verb) bool {
 		if v.Group == g && !v.Hidden {
 			shown = append(shown, v)
 		}
@@ -91,7 +91,7 @@ func verbReference(b *bytes.Buffer, v *Verb) {
 	for _, row := range exitRows(v.Exit) {
 		fmt.Fprintf(b, "| %s | %s |\n", row[0], markdown(row[1]))
 	}
-	if names := Table(verbs[:]).related(v, Tutti); len(names) > 0 {
+	if names := verbs.related(v, Tutti); len(names) > 0 {
 		for i, name := range names {
 			names[i] = fmt.Sprintf("[%s](#tutti-%s)", name, strings.ReplaceAll(name, " ", "-"))
 		}

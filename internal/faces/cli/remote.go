@@ -18,38 +18,10 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/remoting"
 	"tutti/internal/halt"
 	"tutti/internal/store"
 )
-
-// RemoteParts are what the verbs on other machines need and the light program does not link.
-type RemoteParts struct {
-	Serve, ServeMirror, ServeDrive func(ctx context.Context, w *app.World, e app.Endpoint) error
-
-	Post    func(ctx context.Context, to app.Destination, body []byte) (status int, answer []byte, err error)
-	Seal    func(raw []byte, by address.Instance, key *signature.Private, url string) ([]byte, error)
-	Mirror  func(ctx context.Context, w *app.World, p app.Push) ([]byte, error)
-	Drive   func(ctx context.Context, w *app.World, o app.Order) (done app.Driven, reason string, err error)
-	Heard   func(in []byte) (line string, is, hook bool)
-	Receive func(ctx context.Context, w *app.World, line string, to address.Instance, now time.Time) (i app.Instruction, reason string, err error)
-}
-
-// RemoteVerbs are the verbs on other machines, and those that give instructions.
-func RemoteVerbs(p RemoteParts) Heavy {
-	with := func(f func(context.Context, *Call, *RemoteParts) error) Func {
-		return func(ctx context.Context, c *Call) error { return f(ctx, c, &p) }
-	}
-	return Heavy{
-		{Name: "remote serve", Run: with(runRemoteServe)},
-		{Name: "remote send", Run: with(runRemoteSend)},
-		{Name: "remote peers", Run: runRemotePeers},
-		{Name: "remote mirror", Run: with(runMirror)},
-		{Name: "remote mirror-serve", Run: with(runMirrorServe)},
-		{Name: "drive", Run: with(runDrive)},
-		{Name: "drive receive", Run: with(runDriveReceive)},
-		{Name: "drive serve", Run: with(runDriveServe)},
-	}
-}
 
 // endpoint reads the flags that all endpoints have.
 func (c *Call) endpoint(port int, path string) (app.Endpoint, error) {
@@ -110,7 +82,7 @@ func (c *Call) served(ctx context.Context, w *app.World, e app.Endpoint, serve f
 	return &fault{code: exitUsage, err: err, hint: hintOf(err)}
 }
 
-func runRemoteServe(ctx context.Context, c *Call, p *RemoteParts) error {
+func runRemoteServe(ctx context.Context, c *Call) error {
 	e, err := c.endpoint(8787, "/h2a/envelopes")
 	if err != nil {
 		return err
@@ -123,10 +95,10 @@ func runRemoteServe(ctx context.Context, c *Call, p *RemoteParts) error {
 		return err
 	}
 	defer w.Close()
-	return c.served(ctx, w, e, p.Serve)
+	return c.served(ctx, w, e, remoting.Serve)
 }
 
-func runMirrorServe(ctx context.Context, c *Call, p *RemoteParts) error {
+func runMirrorServe(ctx context.Context, c *Call) error {
 	e, err := c.endpoint(8788, "/h2a/mirror")
 	if err != nil {
 		return err
@@ -143,7 +115,7 @@ func runMirrorServe(ctx context.Context, c *Call, p *RemoteParts) error {
 		return err
 	}
 	defer w.Close()
-	return c.served(ctx, w, e, p.ServeMirror)
+	return c.served(ctx, w, e, remoting.ServeMirror)
 }
 
 // signer is who signs, and the key. Under h2a both have to be named. A person's own key signs at a terminal, or where its file is named.
@@ -266,7 +238,7 @@ func (c *Call) destination(ctx context.Context, w *app.World, target address.Ins
 	return to, usageHint("--url http://HOST:8787/h2a/envelopes names it; tutti remote peers lists those that are known", "no endpoint is known for %s", Clean(string(target)))
 }
 
-func runRemoteSend(ctx context.Context, c *Call, p *RemoteParts) error {
+func runRemoteSend(ctx context.Context, c *Call) error {
 	if err := c.requires("url", "instance", "private-key", "json"); err != nil {
 		return err
 	}
@@ -293,10 +265,10 @@ func runRemoteSend(ctx context.Context, c *Call, p *RemoteParts) error {
 	if err != nil {
 		return err
 	}
-	if raw, err = p.Seal(raw, who, key, end.URL); err != nil {
+	if raw, err = remoting.Seal(raw, who, key, end.URL); err != nil {
 		return refuse("", "%s", Clean(err.Error()))
 	}
-	status, answer, err := p.Post(ctx, end, raw)
+	status, answer, err := remoting.Submit(ctx, end, raw)
 	if err != nil {
 		return c.unanswered(ctx, err)
 	}

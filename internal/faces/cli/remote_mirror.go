@@ -10,6 +10,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/remoting"
 	"tutti/internal/halt"
 )
 
@@ -22,7 +23,7 @@ const (
 	mostWrong  = 5 // other refusals in a row, and failures to make a push
 )
 
-func runMirror(ctx context.Context, c *Call, p *RemoteParts) error {
+func runMirror(ctx context.Context, c *Call) error {
 	every := time.Duration(0)
 	if text := c.value("interval-ms"); text != "" {
 		ms, err := strconv.Atoi(text)
@@ -38,7 +39,7 @@ func runMirror(ctx context.Context, c *Call, p *RemoteParts) error {
 		return err
 	}
 	defer w.Close()
-	m := mirroring{c: c, p: p, w: w}
+	m := mirroring{c: c, w: w}
 	m.push.URL = c.value("url")
 	if m.push.Instance, m.push.Key, err = c.signer(ctx, w, "instance"); err != nil {
 		return err
@@ -65,17 +66,16 @@ func runMirror(ctx context.Context, c *Call, p *RemoteParts) error {
 // A mirroring shows one agent elsewhere.
 type mirroring struct {
 	c    *Call
-	p    *RemoteParts
 	w    *app.World
 	push app.Push
 }
 
 func (m *mirroring) once(ctx context.Context) (status int, answer []byte, err error) {
-	raw, err := m.p.Mirror(ctx, m.w, m.push)
+	raw, err := remoting.Mirror(ctx, m.w, m.push)
 	if err != nil {
 		return 0, nil, err
 	}
-	return m.p.Post(ctx, app.Destination{URL: m.push.URL, Roots: m.c.value("ca")}, raw)
+	return remoting.Submit(ctx, app.Destination{URL: m.push.URL, Roots: m.c.value("ca")}, raw)
 }
 
 // run goes on until it is interrupted, or it is clear that no push will be taken. It is silent while the halt switch is on.

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,60 +19,33 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"tutti/internal/agents/codexserver"
-	"tutti/internal/agents/settings"
-	"tutti/internal/agents/setup"
 	"tutti/internal/app"
 	"tutti/internal/bus/identity"
-	"tutti/internal/faces/cli/remoting"
-	"tutti/internal/faces/cli/upgrade"
-	"tutti/internal/faces/daemon"
-	"tutti/internal/faces/mcp/server"
-	"tutti/internal/remote/fetch"
-	"tutti/internal/sessions/registry"
-	"tutti/internal/sessions/registry/yaml"
+	"tutti/internal/sessions/job"
 	"tutti/internal/test/boundtest"
+	"tutti/internal/test/jobtest"
 )
 
-// TestMain lets the test binary be all our programs. It is told from which one it is by its name, but a tuttid that
+// TestMain lets the test binary be all our programs. It is told from which one it is by its name, but a tutti-full that
 // tutti has handed over to keeps the name tutti, as the real one does: what tells it is the build that was passed along.
 func TestMain(m *testing.M) {
+	full := func() {
+		jobToolsOf = testJobTools
+		FullMain()
+	}
 	program := func() {
 		cutAncestors()
-		if _, handed := os.LookupEnv(buildVariable); handed {
-			MainHeavy(testHeavy())
+		self, _ := os.Executable()
+		if _, handed := os.LookupEnv(buildVariable); handed || strings.HasSuffix(self, ".test") { // a test that starts this very binary has one program only
+			full()
 		}
-		Main()
+		HotMain()
 	}
 	testscript.Main(swept{m}, map[string]func(){
 		"tutti": program, "h2a": program, "cross-agent-halt": program, "cross-agent-resume": program, "cross-agent-send": program, "cross-agent-recv": program,
 		"cross-agent-discover": program, "cross-agent-status": program, "cross-agent-watch": program,
-		"tuttid": func() { MainHeavy(testHeavy()) },
+		"tutti-full": full,
 	})
-}
-
-// testHeavy are the heavy verbs that the scripts try.
-func testHeavy() Heavy {
-	edit := setup.Editor{
-		Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
-	}
-	open := func(path, cacheDir string) (registry.Registry, error) { return yaml.Open(path, cacheDir) }
-	verbs := append(HostVerbs(edit), SessionVerbs(open, edit)...)
-	verbs = append(verbs, ModelVerbs()...)
-	heavy := append(append(append(append(verbs, CommsVerbs()...), RareVerbs()...), AgreementVerbs()...), HeavyVerb{Name: "mcp-serve", Run: Service(server.Serve)}, HeavyVerb{Name: "up", Run: Up(daemon.Serve, open)})
-	heavy = append(append(heavy, OrgVerbs()...), SysMLVerbs(func(token string) func(context.Context, string) ([]byte, error) {
-		return (&fetch.Client{Token: token}).Get
-	})...)
-	heavy = append(heavy, HaltVerb(codexserver.StopIn))
-	heavy = append(append(heavy, IdentityVerbs()...), SignalVerbs()...)
-	heavy = append(append(heavy, ConductorVerbs()...), LeaseVerbs()...)
-	heavy = append(heavy, DeployVerbs(upgrade.Latest)...)
-	away := RemoteParts{
-		Serve: remoting.Serve, ServeMirror: remoting.ServeMirror, ServeDrive: remoting.ServeDrive, Post: remoting.Submit, Seal: remoting.Seal,
-		Mirror: remoting.Mirror, Drive: remoting.Drive, Heard: remoting.Heard, Receive: remoting.Receive,
-	}
-	heavy = append(append(heavy, DrumbeatVerbs(testJobParts().Open, away)...), RemoteVerbs(away)...)
-	return append(heavy, JobVerbs(testJobParts())...)
 }
 
 // endServers ends the tmux servers that a script has left behind because it failed.
@@ -307,4 +281,19 @@ func waits(pid int) bool {
 		}
 	}
 	return false
+}
+
+// testJobTools are a terminal and a broker that are files in a folder which the environment names.
+func testJobTools() jobTools {
+	dir := os.Getenv("TUTTI_TEST_JOBS")
+	if dir == "" {
+		return jobTools{dial: dialBroker}
+	}
+	return jobTools{deliver: jobtest.File(filepath.Join(dir, "typed")), dial: func(context.Context, job.Broker) (job.Network, error) {
+		if _, err := os.Stat(filepath.Join(dir, "down")); err == nil {
+			return nil, errors.New("broker: connection refused")
+		}
+		f := jobtest.File(filepath.Join(dir, "broker"))
+		return f, jobtest.File(filepath.Join(dir, "dialled")).Add("once more")
+	}}
 }

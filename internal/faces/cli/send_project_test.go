@@ -21,7 +21,7 @@ func TestSendToAMachine(t *testing.T) {
 	ring := commstest.NewKeyring(t, []commstest.Who{commstest.Alice})
 	laptop := commstest.NewMachine(t, "laptop", commstest.MachineOptions{})
 	career := laptop.Project("career")
-	self, err := exec.LookPath("tutti") // where tuttid lies beside it
+	self, err := exec.LookPath("tutti") // where tutti-full lies beside it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,23 +4,21 @@ import (
 	"context"
 
 	"tutti/internal/app"
+	"tutti/internal/faces/mcp/server"
 )
 
-// Service makes the function of a verb that is served by another face: it gets the command line and the standard streams
-// and talks by itself. What it returns is exit status 1, as scripts around such a server expect.
-func Service(serve func(context.Context, app.Service) error) Func {
-	return func(ctx context.Context, c *Call) error {
-		err := serve(ctx, c.service())
-		if err != nil && ctx.Err() == nil {
-			return &fault{code: exitUsage, err: err, hint: hintOf(err)}
-		}
-		return err
+// runMCPServe serves an agent CLI. What goes wrong is exit status 1, as scripts around such a server expect.
+func runMCPServe(ctx context.Context, c *Call) error {
+	err := server.Serve(ctx, c.service())
+	if err != nil && ctx.Err() == nil {
+		return &fault{code: exitUsage, err: err, hint: hintOf(err)}
 	}
+	return err
 }
 
 func (c *Call) service() app.Service {
 	return app.Service{
-		App: c.App, Flag: c.flagText, Args: c.Args, In: c.In, Out: c.outFile, Err: c.errFile, Version: Version,
+		App: c.App, Flag: func(name string) string { return c.flagText(name) }, Args: c.Args, In: c.In, Out: c.outFile, Err: c.errFile, Version: Version,
 		JSON: c.json, Quiet: c.quiet, Color: c.color, Columns: c.columns,
 	}
 }
@@ -33,23 +31,18 @@ func (c *Call) flagText(name string) string {
 	return c.value(name)
 }
 
-// A Named is one row of a list that another face has: a name and what it is.
-type Named struct{ Name, Is string }
-
-// Listing makes the function of a verb that lists what another face has: the names as JSON, or a table for people.
-func Listing(rows func() []Named) Func {
-	return func(_ context.Context, c *Call) error {
-		var names list
-		var table [][]string
-		for _, r := range rows() {
-			names.str(r.Name)
-			table = append(table, []string{r.Name, firstWords(r.Is)})
-		}
-		if c.json {
-			c.emit(names.bytes())
-		} else {
-			c.facts(table)
-		}
-		return nil
+// runMCPTools lists the tools of the MCP server: the names as JSON, or a table for people.
+func runMCPTools(_ context.Context, c *Call) error {
+	var names list
+	var table [][]string
+	for _, t := range server.Tools() {
+		names.str(t.Name)
+		table = append(table, []string{t.Name, firstWords(t.Does)})
 	}
+	if c.json {
+		c.emit(names.bytes())
+	} else {
+		c.facts(table)
+	}
+	return nil
 }

@@ -8,39 +8,15 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tutti/internal/agents/setup"
 	"tutti/internal/app"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"
+	"tutti/internal/sessions/registry/yaml"
 )
-
-// An Opener opens the registry of sessions with that path. What it needs is too large for the light program.
-type Opener func(path, cacheDir string) (registry.Registry, error)
 
 // A sessionFunc is a verb about agents in tmux.
 type sessionFunc func(ctx context.Context, c *Call, s *sessions) error
-
-// SessionVerbs are the verbs about agents in tmux, with the registry that they need, and with what reads the settings of agent programs.
-func SessionVerbs(open Opener, edit setup.Editor) Heavy {
-	verb := func(name string, f sessionFunc) HeavyVerb {
-		return HeavyVerb{Name: name, Run: func(ctx context.Context, c *Call) error { return c.withSessions(ctx, open, f) }}
-	}
-	return Heavy{
-		{Name: "status", Run: withComms(func(ctx context.Context, c *Call) error {
-			c.opener = open
-			return runStatus(ctx, c)
-		})},
-		verb("session list", sessionList),
-		verb("session create", func(ctx context.Context, c *Call, s *sessions) error { return sessionCreate(ctx, c, s, edit) }),
-		verb("session resume", sessionResume),
-		verb("session status", sessionStatus),
-		verb("session stop", sessionStop),
-		verb("session capture", sessionCapture),
-		verb("session attach", sessionAttach),
-		verb("session monitor", sessionMonitor),
-	}
-}
 
 // sessions is the registry that a verb works with.
 type sessions struct {
@@ -48,21 +24,22 @@ type sessions struct {
 	dir   string // where the user stands, without links
 	path  string // of the registry, which may not be there
 	cache string
-	open  Opener // nil in the light program
 	reg   registry.Registry
 }
 
-// withSessions runs a verb on the registry that is meant.
-func (c *Call) withSessions(ctx context.Context, open Opener, f sessionFunc) error {
-	s, err := c.sessionsHere(open)
-	if err != nil {
-		return err
+// onSessions makes the function of a verb that works on the registry that is meant.
+func onSessions(f sessionFunc) Func {
+	return func(ctx context.Context, c *Call) error {
+		s, err := c.sessionsHere()
+		if err != nil {
+			return err
+		}
+		return f(ctx, c, s)
 	}
-	return f(ctx, c, s)
 }
 
 // sessionsHere finds the registry that is meant. It reads nothing yet.
-func (c *Call) sessionsHere(open Opener) (*sessions, error) {
+func (c *Call) sessionsHere() (*sessions, error) {
 	dir, err := os.Getwd()
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -70,12 +47,12 @@ func (c *Call) sessionsHere(open Opener) (*sessions, error) {
 	if err != nil {
 		return nil, failIO("", err, "find the folder where you are")
 	}
-	return c.sessionsOf(dir, open)
+	return c.sessionsOf(dir)
 }
 
 // sessionsOf finds the registry of a workspace, absolute and without links.
-func (c *Call) sessionsOf(dir string, open Opener) (*sessions, error) {
-	s := &sessions{c: c, open: open, dir: dir}
+func (c *Call) sessionsOf(dir string) (*sessions, error) {
+	s := &sessions{c: c, dir: dir}
 	var err error
 	if s.cache, err = c.App.CacheDir(); err != nil {
 		return nil, err
@@ -88,23 +65,8 @@ func (c *Call) sessionsOf(dir string, open Opener) (*sessions, error) {
 	return s, nil
 }
 
-// flagIf is the value of a flag that the verb may not have.
-func (c *Call) flagIf(name string) string {
-	if c.Verb.flag(c.under, name) < 0 {
-		return ""
-	}
-	return c.value(name)
-}
-
-// rows are the rows of the registry, and what is wrong with it. The light program takes them from the cache; where that does not
-// hold, it is replaced by the one that can read the file. A registry that does not exist is an error: nothing is made.
+// rows are the rows of the registry, and what is wrong with it. A registry that does not exist is an error: nothing is made.
 func (s *sessions) rows(ctx context.Context) ([]registry.Row, []registry.Problem, error) {
-	if s.open == nil {
-		if rows, ok := registry.Cached(s.path, s.cache); ok {
-			return rows, nil, nil
-		}
-		return nil, nil, handOver()
-	}
 	reg, err := s.registry()
 	if err != nil {
 		return nil, nil, err
@@ -116,16 +78,13 @@ func (s *sessions) rows(ctx context.Context) ([]registry.Row, []registry.Problem
 	return rows, problems, err
 }
 
-// registry opens the registry. In the light program it replaces the process instead.
+// registry opens the registry.
 func (s *sessions) registry() (registry.Registry, error) {
 	if s.reg != nil {
 		return s.reg, nil
 	}
-	if s.open == nil {
-		return nil, handOver()
-	}
 	var err error
-	s.reg, err = s.open(s.path, s.cache)
+	s.reg, err = openRegistry(s.path, s.cache)
 	return s.reg, err
 }
 
@@ -215,19 +174,11 @@ func (s *sessions) sayNone(problems []registry.Problem) {
 	s.c.remark("no sessions in %s", path)
 }
 
-// sessionExit is the exit status of an error about a session.
-func sessionExit(e *lifecycle.Error) int {
-	switch e.Kind {
-	case lifecycle.NotUp:
-		return exitNotUp
-	case lifecycle.Several:
-		return exitSeveral
-	case lifecycle.StillUp:
-		return exitStillUp
-	case lifecycle.NotTheOne:
-		return exitNotTheOne
-	case lifecycle.Unclear:
-		return exitIO
+// openRegistry opens a registry of sessions.
+func openRegistry(path, cacheDir string) (registry.Registry, error) {
+	reg, err := yaml.Open(path, cacheDir)
+	if err != nil {
+		return nil, err // not reg: a nil one would be a registry
 	}
-	return exitUsage
+	return reg, nil
 }

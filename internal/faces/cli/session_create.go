@@ -18,7 +18,7 @@ import (
 )
 
 // sessionCreate starts an agent in tmux.
-func sessionCreate(ctx context.Context, c *Call, s *sessions, edit setup.Editor) error {
+func sessionCreate(ctx context.Context, c *Call, s *sessions) error {
 	if c.own > 0 {
 		hint := "arguments for the program stand behind --"
 		if _, ok := driver.Kind(c.Args[0]); ok {
@@ -88,7 +88,7 @@ func sessionCreate(ctx context.Context, c *Call, s *sessions, edit setup.Editor)
 		}
 	}
 	if err == nil {
-		s.sayUnready(&done.Row, edit)
+		s.sayUnready(&done.Row)
 	}
 	s.sayLast(done.Screen)
 	return err
@@ -185,7 +185,7 @@ func (s *sessions) sayLast(screen string) {
 }
 
 // sayUnready says that the program does not know the bus, where it could.
-func (s *sessions) sayUnready(r *registry.Row, edit setup.Editor) {
+func (s *sessions) sayUnready(r *registry.Row) {
 	d, ok := driver.Get(r.Kind())
 	if !ok || len(d.Servers.Files) == 0 {
 		return
@@ -194,7 +194,7 @@ func (s *sessions) sayUnready(r *registry.Row, edit setup.Editor) {
 	if err != nil {
 		return
 	}
-	q := &setup.Request{Edit: edit, Place: driver.Site{Home: home, Dir: r.Pane.Cwd, Env: os.Getenv}}
+	q := &setup.Request{Place: driver.Site{Home: home, Dir: r.Pane.Cwd, Env: os.Getenv}}
 	if !q.Serves(d) {
 		s.c.remark("%s is not connected to the bus, so it cannot read its mail: tutti host setup --host %s", d.Title, d.Name)
 	}

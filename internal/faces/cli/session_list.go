@@ -10,8 +10,6 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-func runSessionList(ctx context.Context, c *Call) error { return c.withSessions(ctx, nil, sessionList) }
-
 // sessionList lists the sessions of this machine and what tmux says of each, then the agents that were started by hand.
 func sessionList(ctx context.Context, c *Call, s *sessions) error {
 	parts, err := s.parts(ctx, c.on("all"))

@@ -66,7 +66,7 @@ func (s *sessions) others() (all []*sessions) {
 	}
 	for i := range places {
 		if path := places[i].Path; path != s.path && !app.SameFolder(filepath.Dir(path), filepath.Dir(s.path)) {
-			all = append(all, &sessions{c: s.c, open: s.open, cache: s.cache, path: path, dir: registry.Workspace(path, filepath.Dir(path))})
+			all = append(all, &sessions{c: s.c, cache: s.cache, path: path, dir: registry.Workspace(path, filepath.Dir(path))})
 		}
 	}
 	return all
@@ -110,9 +110,6 @@ func (s *sessions) farParts(ctx context.Context, ended bool) (all []part, err er
 		}
 		rows, problems, err := o.rows(ctx)
 		if err != nil {
-			if s.open == nil {
-				return nil, err // the program that can read it could not be started
-			}
 			s.c.warn("%s: %s", Clean(s.c.App.Shown(o.path)), Clean(err.Error()))
 			continue
 		}

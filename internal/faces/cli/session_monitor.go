@@ -10,7 +10,7 @@ import (
 )
 
 var monitorSessionVerbs = []Verb{{
-	Name: "session monitor", Under: Tutti, Group: GroupSessions, Halt: Reads, Waits: true,
+	Name: "session monitor", Under: Tutti, Group: GroupSessions, Halt: Reads, Waits: true, Run: onSessions(sessionMonitor),
 	Short: "keep the session registry up to date",
 	Flags: []Flag{
 		registryFlag,

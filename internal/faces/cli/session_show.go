@@ -11,14 +11,6 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-func runSessionCapture(ctx context.Context, c *Call) error {
-	return c.withSessions(ctx, nil, sessionCapture)
-}
-
-func runSessionAttach(ctx context.Context, c *Call) error {
-	return c.withSessions(ctx, nil, sessionAttach)
-}
-
 // sessionCapture prints what a session shows.
 func sessionCapture(ctx context.Context, c *Call, s *sessions) error {
 	r, err := s.meant(ctx)

@@ -16,10 +16,6 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-func runSessionStatus(ctx context.Context, c *Call) error {
-	return c.withSessions(ctx, nil, sessionStatus)
-}
-
 // sessionStatus shows what has become of the sessions. It writes nothing.
 func sessionStatus(ctx context.Context, c *Call, s *sessions) error {
 	name, err := c.sessionName()

@@ -56,7 +56,7 @@ func runInstallSkills(_ context.Context, c *Call) error {
 func (c *Call) skillRequest() (*skill.Request, error) {
 	// A skill file of another program or an edited one is kept beside and replaced: left alone, it would teach what is no longer there.
 	force := c.on("force") || c.under != H2A && !c.on("sessions")
-	q := &skill.Request{Force: force, Strict: c.under == H2A, Now: time.Now(), Sessions: c.on("sessions"), Has: c.hasVerb}
+	q := &skill.Request{Force: force, Strict: c.under == H2A, Now: time.Now(), Sessions: c.on("sessions"), Has: func(name string) bool { return c.Table.has(c.under, name) }}
 	q.Place.Env = os.Getenv
 	home, err := c.App.Home()
 	if scope := c.text("scope"); scope == driver.Project.String() || q.Sessions && scope == "" {
@@ -82,11 +82,6 @@ func (c *Call) skillRequest() (*skill.Request, error) {
 	return q, nil
 }
 
-// hasVerb tells whether there is a verb of that name, or a family of them.
-func (c *Call) hasVerb(name string) bool {
-	word, sub, _ := strings.Cut(name, " ")
-	return c.Table.find(c.under, word, sub) != nil || sub == "" && c.Table.hasFamily(c.under, word)
-}
 
 // isHere tells whether a user has a program: it can be called, or has settings. The names of those that nobody tried may be
 // those of other programs.

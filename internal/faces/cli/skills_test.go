@@ -26,7 +26,7 @@ func TestSkillCommands(t *testing.T) {
 					continue
 				}
 				n++
-				in, err := parse(verbs[:], Tutti, "", words[1:])
+				in, err := parse(verbs, Tutti, "", words[1:])
 				if err != nil || len(in.warns) > 0 || in.Verb == nil && !in.help {
 					t.Errorf("%s: %s does not work: %v %v", p.Name, span, err, in.warns)
 				}
@@ -47,19 +47,18 @@ func TestSkillCommands(t *testing.T) {
 // So is every command of the skills of the sessions, and each is there as soon as its verb is.
 func TestSessionSkillCommands(t *testing.T) {
 	t.Parallel()
-	c := &Call{Input: &Input{under: Tutti}, Table: verbs[:]}
 	spans := regexp.MustCompile("`[^`\n]+`")
 	stands := strings.NewReplacer("NAME", "api-creator-claude", "DIR", ".", "ID", "7gq2mzab", " …", "")
 	n := 0
-	for _, parts := range skill.Sessions(c.hasVerb) {
+	for _, parts := range skill.Sessions(func(name string) bool { return verbs.has(Tutti, name) }) {
 		for _, p := range parts {
 			for _, span := range spans.FindAllString(p.Text, -1) {
 				words := quotedFields(stands.Replace(strings.Trim(span, "`")))
-				if words[0] != "tutti" || len(words) > 2 && !c.hasVerb(words[1]+" "+words[2]) {
+				if words[0] != "tutti" || len(words) > 2 && !verbs.has(Tutti, words[1]+" "+words[2]) {
 					continue
 				}
 				n++
-				in, err := parse(verbs[:], Tutti, "", words[1:])
+				in, err := parse(verbs, Tutti, "", words[1:])
 				if err != nil || len(in.warns) > 0 || in.Verb == nil && !in.help {
 					t.Errorf("%s: %s does not work: %v %v", p.Name, span, err, in.warns)
 				}
@@ -96,7 +95,7 @@ func TestSkillRoutes(t *testing.T) {
 		{"negotiate journal", "negotiate journal"},
 	} {
 		word, sub, _ := strings.Cut(c.verb, " ")
-		can := c.verb == "" || Table(verbs[:]).find(Tutti, word, sub) != nil
+		can := c.verb == "" || verbs.find(Tutti, word, sub) != nil
 		has := slices.ContainsFunc(skill.Routes[:], func(r skill.Route) bool { return r.Name == c.route })
 		if can != has {
 			t.Errorf("/h2a %s: is a route %v, and can be taken %v (skill.Routes)", c.route, has, can)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -25,23 +24,6 @@ import (
 	"tutti/internal/halt"
 )
 
-// landing turns a bare "tutti" into status where there is a bus; elsewhere the overview helps more.
-func (c *Call) landing() bool {
-	if c.under != Tutti || c.Verb != nil {
-		return false
-	}
-	root, err := c.App.Root()
-	if err != nil || !app.IsBus(root.Path) {
-		return false
-	}
-	in, err := parse(c.Table, Tutti, "", append([]string{"status"}, os.Args[1:]...))
-	if err != nil || in.Verb == nil {
-		return false
-	}
-	c.Input = in
-	return true
-}
-
 // runStatus shows one screen of everything; under h2a it is the inventory of live sessions.
 func runStatus(ctx context.Context, c *Call) error {
 	if c.under == H2A {
@@ -52,9 +34,6 @@ func runStatus(ctx context.Context, c *Call) error {
 		return err
 	}
 	v := &statusView{root: root, halted: halt.Read()}
-	if c.comms == nil && c.mayWait(root) {
-		v.blind = c.toHeavy()
-	}
 	near, letters := c.sessionsNear(ctx), c.lettersNear(ctx)
 	w, err := c.world(app.Reading)
 	var none *app.NoBusError
@@ -74,9 +53,7 @@ func runStatus(ctx context.Context, c *Call) error {
 	v.letters = letters()
 	person := sync.OnceValue(func() bool { _, is := c.jobActor(); return is })
 	v.waiting = v.asking(person)
-	if c.comms != nil {
-		v.blind = c.comms.waiting(ctx, c, w, v, person)
-	}
+	v.blind = waitingHere(ctx, c, w, v, person)
 	v.hints = v.letters.hintsTo(v.hints)
 	v.news = readHaltNews(ctx)
 	v.denied = denial{v.halted.Halted, v.news.Pauses}
@@ -399,6 +376,3 @@ func (c *Call) sayMail(v *statusView) {
 		c.line(fmt.Sprintf("       and %d more", more))
 	}
 }
-
-// textShown is how many columns of a message the screen shows where no terminal sets the limit.
-const textShown = 60

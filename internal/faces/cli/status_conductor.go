@@ -42,11 +42,8 @@ func (v *statusView) findSeat(ctx context.Context, c *Call, w *app.World) error 
 			return nil // who is not registered conducts by no role
 		}
 	}
-	if c.comms == nil {
-		return c.toHeavy()
-	}
 	var err error
-	v.seat, err = c.comms.seat(ctx, c, w)
+	v.seat, err = seatHere(ctx, c, w)
 	return err
 }
 

@@ -23,23 +23,8 @@ type letterView struct {
 	err      error
 }
 
-// lettersNear begins to look at the mailboxes of all projects and returns what waits for the answer. The light program is replaced by
-// the heavy one if there may be something to see.
-func (c *Call) lettersNear(ctx context.Context) func() *letterView {
-	if c.comms != nil {
-		return c.comms.letters(ctx, c)
-	}
-	v := &letterView{}
-	if o, _, err := c.App.CommsService(); err != nil {
-		v.err = err
-	} else if _, in := o.ProjectAt(c.App.WorkDir()); in || commsAbout(o) {
-		v.err = c.toHeavy()
-	}
-	return func() *letterView { return v }
-}
-
 // lettersNear begins to look at the mailboxes of all projects and returns what waits for the answer.
-func lettersNear(ctx context.Context, c *Call) func() *letterView {
+func (c *Call) lettersNear(ctx context.Context) func() *letterView {
 	v := &letterView{}
 	o, _, err := c.App.CommsService()
 	if err != nil {

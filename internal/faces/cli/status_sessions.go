@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"tutti/internal/agents/driver"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -26,7 +27,7 @@ type sessionLine struct {
 // changed since it was read last, the light program is replaced by the one that can read it.
 func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 	none := func() []sessionLine { return nil }
-	s, err := c.sessionsHere(c.opener)
+	s, err := c.sessionsHere()
 	if err != nil {
 		return none
 	}
@@ -161,4 +162,13 @@ func (l *sessionLine) json(m mark) []byte {
 	o.Str("machine", proc.Hostname())
 	o.Str("kind", lifecycle.InTmux)
 	return o.Bytes()
+}
+
+// session returns the mark of a session in tmux. One that does not run an agent CLI has no hooks.
+func (d *denial) session(l *sessionLine) mark {
+	_, agent := driver.Get(l.row.Kind())
+	if l.sight.State != lifecycle.Alive || !agent && l.row.Instance == "" {
+		return mark{}
+	}
+	return d.of(address.Instance(l.row.Instance), l.row.Pane.Cwd)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sort"
@@ -144,29 +143,6 @@ func (c *Call) showEntries(found []store.Entry) error {
 	return nil
 }
 
-// nothing says that nothing was found, and where was looked: the wrong bus is nearly always the explanation.
-func (c *Call) nothing(what string) {
-	root, err := c.App.Root()
-	if err != nil {
-		c.line(what)
-		return
-	}
-	c.prose("", 0, what+" (bus "+Clean(c.App.Shown(root.Path))+": "+root.Source.Why()+")")
-	for _, p := range root.Passed {
-		c.remark("hint: %s", Clean(p.Hint()))
-	}
-}
-
-// unfit reports what lies there and is no document, and tells whether err is of that kind.
-func (c *Call) unfit(err error) bool {
-	var u *store.UnfitError
-	if !errors.As(err, &u) {
-		return false
-	}
-	c.warn("%s", Clean(u.Error()))
-	return true
-}
-
 func (c *Call) listOwners(ctx context.Context, s store.Reader, kind store.Kind) error {
 	var owners []string
 	for o, err := range s.Owners(ctx, kind) {
@@ -227,17 +203,6 @@ func runStoreShow(ctx context.Context, c *Call) error {
 	}
 	c.raw(doc.Data)
 	return nil
-}
-
-// raw prints bytes of a file: as they are for a program, cleaned for a terminal.
-func (c *Call) raw(data []byte) {
-	if c.columns > 0 {
-		data = []byte(CleanBlock(string(data)))
-	}
-	c.out = append(c.out, data...)
-	if !bytes.HasSuffix(data, []byte("\n")) {
-		c.out = append(c.out, '\n')
-	}
 }
 
 func runStoreLog(ctx context.Context, c *Call) error {

@@ -17,24 +17,6 @@ import (
 	"tutti/internal/governance/subagent"
 )
 
-// IdentityVerbs are the verbs about subagents and about identities that are no person's.
-func IdentityVerbs() Heavy {
-	return Heavy{
-		{Name: "subagent spawn", Run: runSpawn},
-		{Name: "subagent register", Run: runSpawn},
-		{Name: "subagent list", Run: runSubagents},
-		{Name: "subagent route", Run: runRoute},
-		{Name: "subagent inbox", Run: runSubagentInbox},
-		{Name: "subagent audit", Run: runSubagentAudit},
-		{Name: "subagent revoke", Run: runSubagentRevoke},
-		{Name: "nhi report", Run: runNHIReport},
-		{Name: "nhi inventory", Run: runNHIInventory},
-		{Name: "nhi attest", Run: runNHIAttest},
-		{Name: "nhi offboard", Run: runNHIOffboard},
-		{Name: "nhi export", Run: runNHIExport},
-	}
-}
-
 // about is whom a verb is about: its argument, under h2a a flag.
 func (c *Call) about(ctx context.Context, w *app.World, flag string) (address.Instance, error) {
 	i := c.arg(0)
@@ -48,14 +30,6 @@ func (c *Call) about(ctx context.Context, w *app.World, flag string) (address.In
 		return "", usageHint("usage: "+c.usage(), "%s: which one?", c.Verb.Name)
 	}
 	return c.checked(ctx, w, i)
-}
-
-// checked is an address that was given. One's own agents may be named by host and label.
-func (c *Call) checked(ctx context.Context, w *app.World, i string) (address.Instance, error) {
-	if err := address.Check(i); err != nil {
-		return "", usagef("%s", Clean(err.Error()))
-	}
-	return c.meant(ctx, w, i)
 }
 
 // subagentFault gives what the rules of subagents refuse its exit status.
@@ -116,17 +90,6 @@ func runSpawn(ctx context.Context, c *Call) error {
 	}
 	c.printf("bound: %s\n", Clean(b.ID))
 	return nil
-}
-
-// split takes a list with commas apart; empty words do not count.
-func split(list string) []string {
-	words := []string{}
-	for w := range strings.SplitSeq(list, ",") {
-		if w = strings.TrimSpace(w); w != "" {
-			words = append(words, w)
-		}
-	}
-	return words
 }
 
 // runSubagents lists subagents.

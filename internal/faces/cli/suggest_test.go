@@ -9,7 +9,7 @@ import (
 // A word that is none of ours leads to verbs that exist, and one that is ours leads to itself.
 func TestOtherWords(t *testing.T) {
 	t.Parallel()
-	words := Table(verbs[:]).words(Tutti, "")
+	words := verbs.words(Tutti, "")
 	for _, word := range strings.Fields(`stop kill freeze abort panic quit start continue go unhalt restart list ls agents
 		peers who ps read mail check messages msg message tell write ask post join login setup answer respond follow tail listen logs
 		history conversation threads mcp serve server tools me id`) {
@@ -25,11 +25,11 @@ func TestOtherWords(t *testing.T) {
 		if got := verbsMeant(word, words); len(got) != 0 {
 			t.Errorf("%s: %q before %q", word, got, want)
 		}
-		if got := Table(verbs[:]).ending(word); len(got) != 1 || got[0] != want {
+		if got := verbs.ending(word); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: got %q, want %s", word, got, want)
 		}
 	}
-	if got := Table(verbs[:]).ending("nonsense"); len(got) != 0 {
+	if got := verbs.ending("nonsense"); len(got) != 0 {
 		t.Errorf("nonsense leads to %q", got)
 	}
 	for word, want := range map[string]string{"snd": "send", "hlt": "halt", "stat": "status"} {

@@ -10,17 +10,10 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/sysml"
+	"tutti/internal/remote/fetch"
 )
 
-// A Getter returns what gets elements from a repository with a token, "" for none.
-type Getter func(token string) func(ctx context.Context, url string) ([]byte, error)
-
-// SysMLVerbs are the verbs about models, which only the heavy program has: it speaks https.
-func SysMLVerbs(get Getter) Heavy {
-	return Heavy{{Name: "sysml verify", Run: func(ctx context.Context, c *Call) error { return runSysMLVerify(ctx, c, get) }}}
-}
-
-func runSysMLVerify(ctx context.Context, c *Call, get Getter) error {
+func runSysMLVerify(ctx context.Context, c *Call) error {
 	if c.value("public-key") == "" {
 		return c.missing("public-key")
 	}
@@ -39,7 +32,7 @@ func runSysMLVerify(ctx context.Context, c *Call, get Getter) error {
 	if err != nil {
 		return err
 	}
-	q.Get = get(token)
+	q.Get = (&fetch.Client{Token: token}).Get
 	r := sysml.Verify(ctx, q)
 	if err := ctx.Err(); err != nil {
 		return err

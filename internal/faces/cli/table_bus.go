@@ -1,48 +1,9 @@
 package cli
 
 var busVerbs = []Verb{
+	discoverRow,
 	{
-		Name: "status", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runStatus, Bus: true,
-		Short: "show the halt switch, your agents and your mail",
-		Flags: []Flag{
-			{Name: "scope", Kind: Text, Value: "scope", Under: H2A, Help: "only sessions of this scope"},
-			{Name: "instance", Alias: "as", Kind: Text, Value: "id", Offer: Agents, Help: "count the mail of this agent; under h2a: only sessions of this agent"},
-			{Name: "name", Kind: Text, Value: "part", Under: H2A, Help: "only sessions with this in their name"},
-		},
-		Does: `Shows on one screen whether work is halted, which agents of yours are live or run in tmux anywhere on this machine,
-how much mail waits, and what waits for your decision. Each session in tmux has a row: name, address on the bus, what
-tmux says, transcript, job and folder. Unread mail of your agents that are not live or cannot be woken has a line for
-each of them, then the mail between projects. Pauses, and halts that were lifted since you last looked at a terminal,
-are at the end.
-
-Without a verb, tutti shows the same if there is a bus.`,
-		Wont: `It marks no mail as shown. An agent that is not live may still be at work: live means only that mail reaches it now.`,
-		Examples: `$ tutti status
-$ tutti status --instance codex:api:3f2a9c01b7de`,
-		Exit: exitPlain,
-		See:  "inbox, discover, doctor, session status, comms status",
-	},
-	{
-		Name: "discover", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runDiscover, Bus: true,
-		Short: "list the agents that are live",
-		Flags: []Flag{
-			{Name: "all", Kind: Switch, Under: Tutti, Help: "also list registered agents that are not live"},
-			{Name: "scope", Kind: Text, Value: "scope", Help: "only agents of this scope"},
-			{Name: "name", Kind: Text, Value: "part", Under: Tutti, Help: "only agents with this in their name, in upper or lower case"},
-			{Name: "role", Kind: Text, Value: "role", Help: "only agents registered with this role"},
-		},
-		Does: `Lists the agents that are live: id, agent CLI, name, scopes, time since the last heartbeat, connection. Your own agent
-is left out. "tools paused" marks an agent that a pause covers. While everything is halted, each agent of this machine is
-marked "halted". With --json these are the members paused and halted. Under h2a it lists the registrations, live or not.`,
-		Wont: `It does not tell whether an agent is idle. An agent that is not live may still be at work, so do not repeat its work
-for that reason.`,
-		Examples: `$ tutti discover
-$ tutti discover --all --name api`,
-		Exit: exitBus,
-		See:  "send, sessions, status",
-	},
-	{
-		Name: "connect", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Needs: connectSays, Run: runConnect, Bus: true,
+		Name: "connect", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Run: runConnect, Bus: true,
 		Short: "give this agent an identity on the bus",
 		Flags: []Flag{
 			{Name: "host", Kind: Text, Value: "host", Choices: connectHosts, Help: "the agent CLI"},
@@ -77,17 +38,7 @@ process.`,
 		Exit:     exitBus,
 		See:      "connect, sessions",
 	},
-	{
-		Name: "whoami", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Run: runWhoami, Bus: true,
-		Short: "show which agent acts here, and why",
-		Flags: []Flag{{Name: "as", Kind: Text, Value: "id", Offer: OwnAgents, Help: "show it as if a verb had this flag"}},
-		Does: `Shows the agent that a message from here would come from, how that was decided, the bus, the connections of the agent
-and the fingerprint of its key. It makes nothing: an identity that does not exist yet is shown as such.`,
-		Examples: `$ tutti whoami
-$ tutti whoami --as codex:api`,
-		Exit: "0 an agent acts here; 1 wrong usage, or no agent acts here; 3 a file could not be read",
-		See:  "connect, keys list",
-	},
+	whoamiRow,
 	{
 		Name: "rename", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MaxArgs: 1, Rare: true, Run: runRename, Bus: true,
 		Short: "change the name that others see",

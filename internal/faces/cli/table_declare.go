@@ -4,7 +4,7 @@ var negotiationFlag = Flag{Name: "negotiation", Kind: Text, Value: "id", Offer: 
 
 var declareVerbs = []Verb{
 	{
-		Name: "declare-interest", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
+		Name: "declare-interest", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, Run: runDeclareInterest,
 		Short: "declare what you have at stake in a negotiation",
 		Flags: []Flag{
 			negotiationFlag, negoWhoFlag,
@@ -20,13 +20,13 @@ var declareVerbs = []Verb{
 		Exit:     exitAgreeAct, See: "conflict-posture",
 	},
 	{
-		Name: "conflict-posture", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Name: "conflict-posture", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, Run: runConflictPosture,
 		Short: "list conflicts of interest in a negotiation", Flags: []Flag{negotiationFlag},
 		Does:     "Says of each required signer, and of all who have declared an interest or were flagged, how they stand, and by which criteria.",
 		Examples: "$ tutti conflict-posture --negotiation nego:pilot-1", Exit: exitAgreeLook, See: "declare-interest, escalate",
 	},
 	{
-		Name: "escalate", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
+		Name: "escalate", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, Run: runEscalate,
 		Short: "escalate a question to the parties' superior",
 		Flags: []Flag{
 			negotiationFlag, negoWhoFlag,
@@ -46,7 +46,7 @@ var declareVerbs = []Verb{
 $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: exitAgreeAct, See: "escalation list, escalation answer",
 	},
 	{
-		Name: "dossier", Under: Tutti | H2A, Group: GroupBus, Halt: Asks, Rare: true, Bus: true,
+		Name: "dossier", Under: Tutti | H2A, Group: GroupBus, Halt: Asks, Rare: true, Bus: true, Run: runDossier,
 		Short: "show a decision and which parties must review it",
 		Flags: []Flag{
 			negotiationFlag,
@@ -58,12 +58,12 @@ $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: 
 		Examples: "$ tutti dossier --negotiation nego:pilot-1", Exit: exitAgree + "; 5 halted, with --advisory-gate", See: "confiance, attest-comprehension",
 	},
 	{
-		Name: "confiance", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Name: "confiance", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, Run: runConfiance,
 		Short: "show how far a decision can be relied on", Flags: []Flag{negotiationFlag},
 		Does: "Says who of the required signers has not attested the present dossier, and which conflicts lie open or do not.", Examples: "$ tutti confiance --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "attest-comprehension", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
+		Name: "attest-comprehension", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, Run: runAttest,
 		Short: "attest that you have understood a dossier",
 		Flags: []Flag{
 			{Name: "negotiation", Kind: Text, Value: "id", Offer: Negotiations, Help: "the negotiation in whose journal it is to stand"},
@@ -81,12 +81,12 @@ the capability attester-comprehension. With neither --negotiation nor --to the s
 		Examples: "$ tutti attest-comprehension --negotiation nego:pilot-1", Exit: exitAgreeAct, See: "dossier, comprehension list",
 	},
 	{
-		Name: "comprehension list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Name: "comprehension list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, Run: runComprehensionList,
 		Short: "list the attestations of a negotiation", Flags: []Flag{negotiationFlag},
 		Does: "Lists the attestations of a journal, and to people whether they are of the present dossier.", Examples: "$ tutti comprehension list --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "comprehension verify", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, MaxArgs: 1, Offer: Files,
+		Name: "comprehension verify", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, MaxArgs: 1, Offer: Files, Run: runComprehensionVerify,
 		Short: "verify one attestation", Args: "[<json>|<file>|-]",
 		Flags: []Flag{
 			{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the entry or message; must be given"},

@@ -1,7 +1,7 @@
 package cli
 
 var (
-	imageFlag = Flag{Name: "image", Kind: Text, Value: "name", Default: "tutti: and this version; under h2a npm-runtime", Help: "image with tutti and tuttid; npm-runtime: one that installs the older program when it starts"}
+	imageFlag = Flag{Name: "image", Kind: Text, Value: "name", Default: "tutti: and this version; under h2a npm-runtime", Help: "image with tutti and tutti-full; npm-runtime: one that installs the older program when it starts"}
 	cliFlag   = Flag{Name: "cli-version", Kind: Text, Value: "version", Default: "latest", Help: "of the older program, with npm-runtime"}
 	writeFlag = Flag{Name: "write", Kind: Text, Value: "file", Offer: Files, Help: "write the YAML into this file"}
 )
@@ -9,7 +9,7 @@ var (
 // deployVerbs bring a bus elsewhere, and look for a later release.
 var deployVerbs = []Verb{
 	{
-		Name: "deploy k8s-sidecar", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true,
+		Name: "deploy k8s-sidecar", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Run: runDeploySidecar,
 		Short: "print a Kubernetes container beside that of an agent",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "remote: and the name of the pod", Help: "whose it is"},
@@ -21,7 +21,7 @@ var deployVerbs = []Verb{
 		Exit: exitPlain, See: "deploy k8s-tenant",
 	},
 	{
-		Name: "deploy k8s-tenant", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true,
+		Name: "deploy k8s-tenant", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Run: runDeployTenant,
 		Short: "print the Kubernetes manifest of a bus for a team",
 		Flags: []Flag{
 			{Name: "namespace", Kind: Text, Value: "name", Default: "h2a", Help: "its namespace"},
@@ -36,7 +36,7 @@ var deployVerbs = []Verb{
 		Examples: "$ tutti deploy k8s-tenant --image tutti:1 --replicas 3 --write bus.yaml", Exit: exitPlain, See: "deploy k8s-sidecar",
 	},
 	{
-		Name: "upgrade", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true,
+		Name: "upgrade", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Run: runUpgrade,
 		Short: "check for a later release",
 		Flags: []Flag{
 			{Name: "check", Kind: Switch, Help: "answer in the form of the older program's check"},

@@ -18,7 +18,7 @@ var (
 // drumbeatVerbs are about agents that have stopped. Only the heavy program has their functions.
 var drumbeatVerbs = []Verb{
 	{
-		Name: "drumbeat record", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Rare: true, Bus: true,
+		Name: "drumbeat record", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Rare: true, Bus: true, Run: runDrumRecord,
 		Short: "record that an agent has stalled",
 		Flags: []Flag{
 			drumWhoFlag,
@@ -39,7 +39,7 @@ says when it was, for drumbeat simulate.`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written", See: "drumbeat watch",
 	},
 	{
-		Name: "drumbeat scan", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Rare: true, Bus: true,
+		Name: "drumbeat scan", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Rare: true, Bus: true, Run: runDrumScan,
 		Short: "list stalled agents",
 		Flags: []Flag{drumMaxFlag},
 		Does: `Lists who has stopped and could be asked to go on, and who was asked often enough. To people it says also what would be due now by the entry
@@ -49,7 +49,7 @@ alone; a program that watches sees more, as the screen of the agent.`,
 		Exit:     exitPlain, See: "drumbeat escalations",
 	},
 	{
-		Name: "drumbeat clear", Under: Tutti | H2A, Group: GroupSessions, Halt: Ends, Rare: true, Bus: true, MaxArgs: 1, Offer: Agents,
+		Name: "drumbeat clear", Under: Tutti | H2A, Group: GroupSessions, Halt: Ends, Rare: true, Bus: true, MaxArgs: 1, Offer: Agents, Run: runDrumClear,
 		Short:    "remove the record of a stalled agent",
 		Args:     "[<agent>]",
 		Flags:    []Flag{drumWhoFlag},
@@ -58,14 +58,14 @@ alone; a program that watches sees more, as the screen of the agent.`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written",
 	},
 	{
-		Name: "drumbeat escalations", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Rare: true, Bus: true,
+		Name: "drumbeat escalations", Under: Tutti | H2A, Group: GroupSessions, Halt: Reads, Rare: true, Bus: true, Run: runDrumEscalations,
 		Short:    "list stalled agents that need you",
 		Does:     "Lists who was put before you, the oldest first, why, and since when. One that goes on by itself is not in it any more.",
 		Examples: "$ tutti drumbeat escalations\n$ tutti drumbeat escalations --json",
 		Exit:     exitPlain, See: "drumbeat clear, status",
 	},
 	{
-		Name: "drumbeat relance-inbox", Under: Tutti | H2A, Group: GroupSessions, Halt: Acts, Waits: true, Rare: true, Bus: true,
+		Name: "drumbeat relance-inbox", Under: Tutti | H2A, Group: GroupSessions, Halt: Acts, Waits: true, Rare: true, Bus: true, Run: runDrumInbox,
 		Short: "follow requests by mail to ask an agent to go on",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "all agents that have stopped", Offer: Agents, Help: "only this one"},
@@ -79,7 +79,7 @@ due before his time. A message is taken away when it was followed, or never will
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read or written; 5 halted",
 	},
 	{
-		Name: "drumbeat watch", Under: Tutti | H2A, Group: GroupSessions, Halt: Stays, Waits: true, Rare: true, Bus: true,
+		Name: "drumbeat watch", Under: Tutti | H2A, Group: GroupSessions, Halt: Stays, Waits: true, Rare: true, Bus: true, Run: runDrumWatch,
 		Short: "ask stalled agents to go on, then tell you",
 		Flags: []Flag{
 			drumBeatFlag, drumMaxFlag, drumWatchFlag, registryFlag,
@@ -113,7 +113,7 @@ shell, with the question as its last argument, has a minute, and prints {"action
 		See:      "up, drumbeat simulate",
 	},
 	{
-		Name: "drumbeat simulate", Under: Tutti, Group: GroupSessions, Halt: Reads, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: Files, Bus: true,
+		Name: "drumbeat simulate", Under: Tutti, Group: GroupSessions, Halt: Reads, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: Files, Bus: true, Run: runDrumSimulate,
 		Short: "replay a recorded day with other settings",
 		Args:  "<file>",
 		Flags: []Flag{

@@ -1,11 +1,8 @@
 package cli
 
-// hostNames are the programs that package driver knows.
-var hostNames = []string{"claude", "codex", "gemini", "opencode", "agy", "hermes"}
-
 var hostVerbs = []Verb{
 	{
-		Name: "host setup", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads,
+		Name: "host setup", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Run: runHostSetup,
 		Short: "connect your agent CLIs to the bus",
 		Flags: []Flag{
 			{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts, Help: "which agent CLI; all means those that are installed here"},
@@ -46,7 +43,7 @@ $ h2a host setup --host claude --write .mcp.json`,
 		See:  "install-skills, mcp-serve",
 	},
 	{
-		Name: "host status", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Waits: true,
+		Name: "host status", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Waits: true, Run: runHostStatus,
 		Short: "show which agent CLIs are connected",
 		Flags: []Flag{{Name: "host", Kind: Text, Value: "host", Default: "all", Choices: skillHosts, Help: "which agent CLI; all means those that are installed here"}},
 		Does: `Shows for each agent CLI its version, where our server is registered, and whether hooks and skill are up to date. It
@@ -65,7 +62,7 @@ $ tutti host status --host codex --json`,
 		See:  "doctor, root",
 	},
 	{
-		Name: "host plugin", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads,
+		Name: "host plugin", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Run: runHostPlugin,
 		Short: "print the hooks of the older programs",
 		Flags: []Flag{
 			{Name: "host", Kind: Text, Value: "host", Choices: hostNames, Help: "which program"},

@@ -3,7 +3,7 @@ package cli
 // identityVerbs are about identities that are no person's. Only the heavy program has their functions.
 var identityVerbs = []Verb{
 	{
-		Name: "subagent spawn", Under: Tutti, Group: GroupSetup, Halt: Reads, MinArgs: 1, MaxArgs: 1, Rare: true, Bus: true,
+		Name: "subagent spawn", Under: Tutti, Group: GroupSetup, Halt: Reads, MinArgs: 1, MaxArgs: 1, Rare: true, Bus: true, Run: runSpawn,
 		Short: "give an agent a subagent with its own mailbox",
 		Args:  "<name>",
 		Flags: []Flag{
@@ -17,7 +17,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     "0 done; 1 wrong usage; 2 the parent is not registered, is no AGENTS, has less, is gone, or the name is taken; 3 a file could not be written",
 	},
 	{
-		Name: "subagent register", Under: H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true,
+		Name: "subagent register", Under: H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true, Run: runSpawn,
 		Short: "give an agent a helper with a mailbox of its own",
 		Flags: []Flag{
 			{Name: "parent", Kind: Text, Value: "id", Help: "for whom it works"},
@@ -29,7 +29,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     "0 done; 1 wrong usage; 2 the parent is not registered, is no AGENTS, has less, is gone, or the name is taken; 3 a file could not be written",
 	},
 	{
-		Name: "subagent list", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true,
+		Name: "subagent list", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true, Run: runSubagents,
 		Short:    "list subagents, including revoked ones",
 		Flags:    []Flag{{Name: "parent", Kind: Text, Value: "id", Offer: Agents, Help: "only those below this one"}},
 		Does:     "Lists the subagents with their state, and what bounds them.",
@@ -37,7 +37,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     exitPlain,
 	},
 	{
-		Name: "subagent route", Under: H2A, Group: GroupSetup, Halt: Acts, Rare: true, Bus: true,
+		Name: "subagent route", Under: H2A, Group: GroupSetup, Halt: Acts, Rare: true, Bus: true, Run: runRoute,
 		Short: "put an envelope into a box of a subagent",
 		Flags: []Flag{
 			{Name: "to", Kind: Text, Value: "id", Help: "the subagent"},
@@ -49,7 +49,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     "0 done; 1 wrong usage, or no envelope; 2 it is not bound, or was revoked; 3 a file could not be written; 5 halted",
 	},
 	{
-		Name: "subagent inbox", Under: H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true,
+		Name: "subagent inbox", Under: H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true, Run: runSubagentInbox,
 		Short:    "list the mail of an agent's subagents",
 		Flags:    []Flag{{Name: "parent", Kind: Text, Value: "id", Help: "whose subagents"}},
 		Does:     "Lists the envelopes in the inbox of each subagent, revoked ones as well. Nothing is taken or marked.",
@@ -57,7 +57,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     exitPlain,
 	},
 	{
-		Name: "subagent audit", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true,
+		Name: "subagent audit", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true, Run: runSubagentAudit,
 		Short: "show the history of a subagent",
 		Args:  "[<id>]",
 		Flags: []Flag{
@@ -69,7 +69,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     exitPlain,
 	},
 	{
-		Name: "subagent revoke", Under: Tutti | H2A, Group: GroupSetup, Halt: Ends, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true,
+		Name: "subagent revoke", Under: Tutti | H2A, Group: GroupSetup, Halt: Ends, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true, Run: runSubagentRevoke,
 		Short: "revoke a subagent and all below it for good",
 		Args:  "[<id>]",
 		Flags: []Flag{
@@ -81,7 +81,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     "0 done; 1 wrong usage; 2 it is not bound, or is gone already; 3 a file could not be written",
 	},
 	{
-		Name: "nhi report", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true,
+		Name: "nhi report", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true, Run: runNHIReport,
 		Short: "report problems with identities and keys",
 		Flags: []Flag{longLivedFlag},
 		Does: `Judges all agents and subagents by five of the OWASP top ten risks of non-human identities: left behind (1), without
@@ -92,7 +92,7 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		See:  "doctor",
 	},
 	{
-		Name: "nhi inventory", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true,
+		Name: "nhi inventory", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true, Run: runNHIInventory,
 		Short:    "list identities with their keys and subagents",
 		Flags:    []Flag{longLivedFlag},
 		Does:     "Lists every agent with the fingerprints and ages of its keys, who shares them, its subagents, and whether it was offboarded.",
@@ -100,7 +100,7 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		Exit:     exitPlain,
 	},
 	{
-		Name: "nhi attest", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true,
+		Name: "nhi attest", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Bus: true, Run: runNHIAttest,
 		Short: "sign the report",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "who signs"},
@@ -115,7 +115,7 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		Exit:     "0 done; 1 wrong usage, or no key; 2 role or scope is not known, the key was revoked, or the agent was offboarded; 3 a file could not be read",
 	},
 	{
-		Name: "nhi offboard", Under: Tutti | H2A, Group: GroupSetup, Halt: Ends, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true,
+		Name: "nhi offboard", Under: Tutti | H2A, Group: GroupSetup, Halt: Ends, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true, Run: runNHIOffboard,
 		Short: "take an agent out of service for good",
 		Args:  "[<instance>]",
 		Flags: []Flag{
@@ -132,7 +132,7 @@ refused, and mail in its name goes to quarantine. It may be repeated when it was
 		See:      "keys revoke",
 	},
 	{
-		Name: "nhi export", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true,
+		Name: "nhi export", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Agents, Rare: true, Bus: true, Run: runNHIExport,
 		Short: "print an agent's public keys as JSON Web Keys",
 		Args:  "[<instance>]",
 		Flags: []Flag{

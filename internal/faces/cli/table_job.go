@@ -23,7 +23,7 @@ var (
 
 var jobVerbs = []Verb{
 	{
-		Name: "job submit", Under: Tutti, Group: GroupSessions, Halt: Acts, Waits: true, MaxArgs: 1, Needs: submitNeeds, Run: submitJob,
+		Name: "job submit", Under: Tutti, Group: GroupSessions, Halt: Acts, Waits: true, MaxArgs: 1, Run: runJobSubmit,
 		Short: "give work to an agent and follow what it reports",
 		Args:  "[<prompt>|-|@<file>]",
 		Flags: []Flag{
@@ -91,7 +91,7 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 		Exit:     exitJob,
 	},
 	{
-		Name: "job watch", Under: Tutti, Group: GroupSessions, Halt: Stays, Waits: true, MaxArgs: 1, Offer: Jobs, Needs: watchNeeds, Run: watchJob,
+		Name: "job watch", Under: Tutti, Group: GroupSessions, Halt: Stays, Waits: true, MaxArgs: 1, Offer: Jobs, Run: runJobWatch,
 		Short: "follow one job, or all jobs",
 		Args:  "[<job>]",
 		Flags: []Flag{
@@ -121,7 +121,7 @@ While the halt switch is on it stays and prints nothing.`,
 		Exit:     exitJob,
 	},
 	{
-		Name: "job publish", Under: Tutti, Group: GroupSessions, Halt: Reads, MinArgs: 2, MaxArgs: -1, Offer: Jobs, Needs: brokerWanted, Run: publishJob,
+		Name: "job publish", Under: Tutti, Group: GroupSessions, Halt: Reads, MinArgs: 2, MaxArgs: -1, Offer: Jobs, Run: runJobPublish,
 		Short: "report on a job; agents call this",
 		Args:  "<job> <event> [<detail>|-|@<file>]",
 		Flags: []Flag{

@@ -4,7 +4,7 @@ var leaseAs = Flag{Name: "instance", Kind: Text, Value: "id", Default: "who spea
 
 var leaseVerbs = []Verb{
 	{
-		Name: "lease take", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: -1, Offer: Files, Bus: true, Rare: true,
+		Name: "lease take", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: -1, Offer: Files, Bus: true, Rare: true, Run: runLeaseTake,
 		Short: "reserve files that you are editing",
 		Args:  "<path>...",
 		Flags: []Flag{
@@ -23,7 +23,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 		See:  "lease list, lease release, hook",
 	},
 	{
-		Name: "lease list", Under: Tutti, Group: GroupBus, Halt: Reads, MaxArgs: -1, Offer: Files, Bus: true, Rare: true,
+		Name: "lease list", Under: Tutti, Group: GroupBus, Halt: Reads, MaxArgs: -1, Offer: Files, Bus: true, Rare: true, Run: runLeaseList,
 		Short:    "list file reservations",
 		Args:     "[<path>...]",
 		Does:     "Lists the leases that stand, or those that concern the paths: on them, above or below.",
@@ -32,7 +32,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 		See:      "lease take",
 	},
 	{
-		Name: "lease release", Under: Tutti, Group: GroupBus, Halt: Ends, MaxArgs: -1, Offer: Files, Bus: true, Rare: true,
+		Name: "lease release", Under: Tutti, Group: GroupBus, Halt: Ends, MaxArgs: -1, Offer: Files, Bus: true, Rare: true, Run: runLeaseRelease,
 		Short:    "release file reservations",
 		Args:     "[<path>...]",
 		Flags:    []Flag{{Name: "all", Kind: Switch, Help: "all that are held in that name"}, leaseAs},

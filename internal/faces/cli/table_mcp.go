@@ -2,7 +2,7 @@ package cli
 
 var mcpVerbs = []Verb{
 	{
-		Name: "mcp-serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, TextOnly: true, Bus: true, Rare: true,
+		Name: "mcp-serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, TextOnly: true, Bus: true, Rare: true, Run: runMCPServe,
 		Short: "serve an agent CLI over MCP",
 		Flags: []Flag{
 			{Name: "auto-open", Kind: Switch, Help: "connect the agent and open a session at start"},
@@ -32,7 +32,7 @@ $ h2a mcp-serve --root ~/h2a-workspace/.h2a`,
 		Exit: "0 the input has ended, or it was interrupted; 1 wrong usage, or the input or output failed",
 	},
 	{
-		Name: "mcp-tools", Under: Tutti | H2A, Group: GroupSetup, Halt: Indifferent, Rare: true,
+		Name: "mcp-tools", Under: Tutti | H2A, Group: GroupSetup, Halt: Indifferent, Rare: true, Run: runMCPTools,
 		Short:    "list the tools that mcp-serve offers",
 		Does:     "Lists the tools of the MCP server in the order in which it offers them.",
 		Examples: "$ tutti mcp-tools",

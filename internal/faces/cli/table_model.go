@@ -1,14 +1,8 @@
 package cli
 
-// profileWords are the profiles, as completion and help name them; a test holds them to be those that there are.
-var profileWords = []string{"A_ENTERPRISE", "B_ECOSYSTEM", "C_GOVERNMENT_CITIZEN", "D_SAFE"}
-
-// modelTopics are what "model show" knows beside the profiles and the patterns.
-var modelTopics = []string{"grid", "vocabulary", "invariants", "form"}
-
 var modelVerbs = []Verb{
 	{
-		Name: "model list", Under: Tutti, Group: GroupSetup, Halt: Indifferent, Rare: true,
+		Name: "model list", Under: Tutti, Group: GroupSetup, Halt: Indifferent, Rare: true, Run: runModelList,
 		Short: "what there is to describe how parties work together",
 		Does: `Lists what "tutti model show" shows: the grid of ten questions, the vocabulary, what always holds, a form to begin
 with, the patterns of the library and the profiles.`,
@@ -17,7 +11,7 @@ with, the patterns of the library and the profiles.`,
 		See:      "profile list",
 	},
 	{
-		Name: "model show", Under: Tutti, Group: GroupSetup, Halt: Indifferent, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: Topics,
+		Name: "model show", Under: Tutti, Group: GroupSetup, Halt: Indifferent, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: Topics, Run: runModelShow,
 		Short: "show grid, vocabulary, a pattern, a profile or a form",
 		Args:  "<name>",
 		Does: `Shows one of: grid, vocabulary, invariants, form, a pattern of the library (A to E), or a profile by its whole
@@ -28,7 +22,7 @@ $ tutti model show form`,
 		See:  "profile show",
 	},
 	{
-		Name: "model check", Under: Tutti, Group: GroupSetup, Halt: Indifferent, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: Files,
+		Name: "model check", Under: Tutti, Group: GroupSetup, Halt: Indifferent, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: Files, Run: runModelCheck,
 		Short: "check a proposal of how parties work together",
 		Args:  "<file>",
 		Flags: []Flag{{Name: "profile", Kind: Text, Value: "id", Default: "the one that the proposal names", Offer: Profiles, Help: "check it against this profile"}},
@@ -47,7 +41,7 @@ and worth a thought. With --json: {ok, profile, grid, findings: [{code, weight, 
 
 var profileVerbs = []Verb{
 	{
-		Name: "profile list", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true,
+		Name: "profile list", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, Run: runProfileList,
 		Short:    "list the profiles of organisation, and which one is chosen",
 		Does:     "Lists the four profiles. The one that this bus has chosen is marked; where there is no bus, none is.",
 		Examples: "$ tutti profile list",
@@ -55,7 +49,7 @@ var profileVerbs = []Verb{
 		See:      "model list",
 	},
 	{
-		Name: "profile show", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, MaxArgs: 1, Offer: Profiles,
+		Name: "profile show", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, MaxArgs: 1, Offer: Profiles, Run: runProfileShow,
 		Short: "show what a profile allows, and what it demands",
 		Args:  "[<profile>]",
 		Does: `Shows a profile, by default the one that this bus has chosen: which roles somebody must hold, how policies are adopted,
@@ -65,7 +59,7 @@ it asks for; and what has to be so before something is opened, offered, accepted
 		Exit:     exitBus,
 	},
 	{
-		Name: "profile use", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: Profiles,
+		Name: "profile use", Under: Tutti, Group: GroupSetup, Halt: Reads, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: Profiles, Run: runProfileUse,
 		Short: "choose the profile of this bus, or none",
 		Args:  "<profile>|none",
 		Flags: []Flag{asFlag},

@@ -24,12 +24,12 @@ var (
 
 var negotiateVerbs = []Verb{
 	{
-		Name: "negotiate list", Under: Tutti, Group: GroupBus, Halt: Reads, Bus: true,
+		Name: "negotiate list", Under: Tutti, Group: GroupBus, Halt: Reads, Bus: true, Run: runNegotiateList,
 		Short: "list the negotiations of the bus", Does: "One line for each: where it stands, how many have signed, and what it is about.",
 		Examples: "$ tutti negotiate list", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate show", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Name: "negotiate show", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true, Run: runNegotiateShow,
 		Short: "show where a negotiation stands, and what is missing",
 		Args:  "<id>",
 		Does: `Shows parties, state, offers, who has signed what, which entries do not count and why, what is missing, and what to type next.
@@ -39,7 +39,7 @@ All of it is told from the journal: it works without state.json.`,
 		See:      "negotiate diff, negotiate verify",
 	},
 	{
-		Name: "negotiate open", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Bus: true,
+		Name: "negotiate open", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 1, Offer: Files, Bus: true, Run: runNegotiateOpen,
 		Short: "begin a negotiation",
 		Args:  "[<json>|<file>|-]",
 		Flags: []Flag{
@@ -60,48 +60,48 @@ $ tutti negotiate open --id nego:1 --subject policy --parties claude:api`,
 		Exit: exitAgreeAct, See: "negotiate offer, profile show",
 	},
 	{
-		Name: "negotiate offer", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Name: "negotiate offer", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 2, Offer: Negotiations, Bus: true, Run: runNegotiateOffer,
 		Short: "make an offer", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Adds an offer to the journal. Every offer but the first names the one that it answers (--base, or its baseArtifactHash), so that
 nobody overwrites what they have not seen; under h2a, which has no word for that, it answers the latest.`,
 		Examples: "$ tutti negotiate offer --example engagement >charter.json\n$ tutti negotiate offer nego:pilot-1 charter.json", Exit: exitAgreeAct, See: "negotiate counter, negotiate diff",
 	},
 	{
-		Name: "negotiate counter", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Name: "negotiate counter", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MaxArgs: 2, Offer: Negotiations, Bus: true, Run: runNegotiateOffer,
 		Short: "answer an offer with another one", Args: "<id> <json>|<file>|-", Flags: []Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Adds a counter-offer. What was signed before has to be signed again.", Examples: "$ tutti negotiate counter nego:pilot-1 charter.json --base sha256:…", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate sign", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Name: "negotiate sign", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 2, Offer: Negotiations, Bus: true, Run: runNegotiateSign,
 		Short: "sign the latest offer", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []Flag{artifactFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Signs, with the key of --instance that lies here. Name the artifact, or its hash, that you have looked at: if another one was
 offered meanwhile, nothing is signed.`,
 		Wont: "The key of a person signs only at a terminal. A key in a file (--private-key) is taken with a warning.", Examples: "$ tutti negotiate sign nego:pilot-1", Exit: exitAgreeAct, See: "negotiate stabilize, keys list",
 	},
 	{
-		Name: "negotiate accept", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Name: "negotiate accept", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 2, Offer: Negotiations, Bus: true, Run: runNegotiateSign,
 		Short: "accept the latest offer, and sign it", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []Flag{negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Signs by an entry that also says, to who reads types only, that the offer is accepted.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate reject", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Name: "negotiate reject", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true, Run: runNegotiateClose,
 		Short: "reject the latest offer", Args: "<id>", Flags: []Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "The negotiation ends with it when no agreement is possible without that party.", Examples: "$ tutti negotiate reject nego:pilot-1 --reason 'no date'", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate withdraw", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Name: "negotiate withdraw", Under: Tutti, Group: GroupBus, Halt: Acts, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true, Run: runNegotiateClose,
 		Short: "take the latest offer back", Args: "<id>", Flags: []Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Ends the negotiation, by who made the latest offer, or by any party as long as there is none.", Examples: "$ tutti negotiate withdraw nego:pilot-1", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate stabilize", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Name: "negotiate stabilize", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true, Run: runNegotiateStabilize,
 		Short: "record an agreement that all have signed", Args: "<id>", Flags: []Flag{negoIDFlag, {Name: "instance", Kind: Text, Value: "id", Under: Tutti, Offer: OwnAgents, Default: "nobody: the name h2a-cli stands there", Help: "who does it, and seals it"}, eventIDFlag},
 		Does: `Verifies all of the journal, and keeps the artifact for good when everybody has signed it who has to. It may be broken off at any
 time and typed again, also by somebody else: what is done is not done twice.`,
 		Examples: "$ tutti negotiate stabilize nego:pilot-1", Exit: exitAgreeAct, See: "negotiate verify",
 	},
 	{
-		Name: "negotiate status", Under: Tutti | H2A, Group: GroupBus, Halt: Asks, MinArgs: 1, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Name: "negotiate status", Under: Tutti | H2A, Group: GroupBus, Halt: Asks, MinArgs: 1, MaxArgs: 2, Offer: Negotiations, Bus: true, Run: runNegotiateStatus,
 		Short: "tell the state in one word, or end a negotiation", Args: "<id> [<state>]",
 		Flags: []Flag{
 			{Name: "status", Kind: Text, Value: "state", Under: H2A, Help: "the state; must be given"},
@@ -113,7 +113,7 @@ it holds already.`,
 		Examples: "$ tutti negotiate status nego:pilot-1\n$ tutti negotiate status nego:pilot-1 abandoned", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate diff", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Name: "negotiate diff", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true, Run: runNegotiateDiff,
 		Short: "show two offers side by side", Args: "<id>",
 		Flags: []Flag{
 			{Name: "from", Kind: Text, Value: "hash|entry", Default: "the one before", Help: "the first of them"},
@@ -122,12 +122,12 @@ it holds already.`,
 		Does: "Compares member by member. Two spellings of one value are no difference.", Examples: "$ tutti negotiate diff nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate journal", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Name: "negotiate journal", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true, Run: runNegotiateJournal,
 		Short: "print the entries of a negotiation", Args: "<id>", Flags: []Flag{negoIDFlag},
 		Does: "Prints all entries after looking at their chain; a journal that is not there has none.", Wont: "Signatures are not looked at: negotiate verify does.", Examples: "$ tutti negotiate journal nego:pilot-1 --json", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate verify", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Name: "negotiate verify", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true, Run: runNegotiateVerify,
 		Short: "verify all of a negotiation, and name the first bad entry", Args: "<id>",
 		Does: `Reads all of the journal, verifies every signature, judges every entry, and compares the record and the artifact with what the
 journal says. It believes nothing that was written down or remembered. With --json: {ok, first, entries, findings, …}.`,
@@ -135,12 +135,12 @@ journal says. It believes nothing that was written down or remembered. With --js
 		Exit:     "0 all of it holds; 1 wrong usage; 2 it does not hold, or there is no such negotiation; 3 a file could not be read", See: "store check",
 	},
 	{
-		Name: "negotiate dossier", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true,
+		Name: "negotiate dossier", Under: Tutti, Group: GroupBus, Halt: Reads, MinArgs: 1, MaxArgs: 1, Offer: Negotiations, Bus: true, Run: runDossier,
 		Short: "what is decided, and who has to look most carefully", Args: "<id>",
 		Does: "The same as dossier without a presenter.", Examples: "$ tutti negotiate dossier nego:pilot-1", Exit: exitAgreeLook, See: "dossier, confiance",
 	},
 	{
-		Name: "negotiate event", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 2, MaxArgs: 2, Offer: Negotiations, Bus: true,
+		Name: "negotiate event", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, MinArgs: 2, MaxArgs: 2, Offer: Negotiations, Bus: true, Run: runNegotiateEvent,
 		Short: "add an entry of one's own making", Args: "<id> <json>|<file>|-",
 		Flags: []Flag{
 			negoIDFlag,

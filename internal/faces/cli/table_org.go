@@ -9,7 +9,7 @@ var manifestFlag = Flag{Name: "file", Kind: Text, Value: "file", Default: "org.h
 
 var orgVerbs = []Verb{
 	{
-		Name: "org validate", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true,
+		Name: "org validate", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true, Run: runOrgValidate,
 		Short: "check the manifest of an organisation",
 		Args:  "[<file>]",
 		Flags: []Flag{manifestFlag},
@@ -22,7 +22,7 @@ $ tutti org validate team.yaml --json`,
 		See:  "org show, org diff, org render",
 	},
 	{
-		Name: "org show", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true,
+		Name: "org show", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true, Run: runOrgShow,
 		Short:    "print the manifest of an organisation as it is read",
 		Args:     "[<file>]",
 		Flags:    []Flag{manifestFlag},
@@ -31,7 +31,7 @@ $ tutti org validate team.yaml --json`,
 		Exit:     exitOrg,
 	},
 	{
-		Name: "org diff", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true, Bus: true,
+		Name: "org diff", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true, Bus: true, Run: runOrgDiff,
 		Short: "compare a manifest with who is registered",
 		Args:  "[<file>]",
 		Flags: []Flag{manifestFlag},
@@ -43,7 +43,7 @@ roleMismatch, scopeGaps, inSync}.`,
 		See:      "org provision, discover",
 	},
 	{
-		Name: "org provision", Under: Tutti | H2A, Group: GroupSetup, Halt: Acts, Waits: true, MaxArgs: 1, Offer: Files, Rare: true, Bus: true,
+		Name: "org provision", Under: Tutti | H2A, Group: GroupSetup, Halt: Acts, Waits: true, MaxArgs: 1, Offer: Files, Rare: true, Bus: true, Run: runOrgProvision,
 		Short: "grant the members of a manifest what they lack",
 		Args:  "[<file>]",
 		Flags: []Flag{
@@ -63,7 +63,7 @@ $ tutti org provision team.yaml --by human:ana`,
 		See:  "org diff, coach ratify",
 	},
 	{
-		Name: "org withdraw", Under: Tutti, Group: GroupSetup, Halt: Ends, Rare: true, Bus: true,
+		Name: "org withdraw", Under: Tutti, Group: GroupSetup, Halt: Ends, Rare: true, Bus: true, Run: runOrgWithdraw,
 		Short: "take back what was granted to an agent",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Offer: Agents, Help: "whose grants"},
@@ -78,7 +78,7 @@ $ tutti org provision team.yaml --by human:ana`,
 		See:      "org provision",
 	},
 	{
-		Name: "org render", Under: Tutti, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true, TextOnly: true,
+		Name: "org render", Under: Tutti, Group: GroupSetup, Halt: Reads, MaxArgs: 1, Offer: Files, Rare: true, TextOnly: true, Run: runOrgRender,
 		Short: "draw an organisation",
 		Args:  "[<file>]",
 		Flags: []Flag{
@@ -93,7 +93,7 @@ $ tutti org render --format svg >org.svg`,
 		See:  "org show",
 	},
 	{
-		Name: "coach propose", Under: Tutti | H2A, Group: GroupSetup, Halt: Asks, Rare: true, Bus: true,
+		Name: "coach propose", Under: Tutti | H2A, Group: GroupSetup, Halt: Asks, Rare: true, Bus: true, Run: runCoachPropose,
 		Short: "write the envelope that proposes a manifest",
 		Flags: []Flag{
 			manifestFlag, coachAsFlag,
@@ -108,7 +108,7 @@ $ tutti coach propose --as claude:lead:3f2a9c01b7de >proposal.json`,
 		See:  "coach ratify, org validate",
 	},
 	{
-		Name: "coach ratify", Under: Tutti | H2A, Group: GroupSetup, Halt: Acts, Rare: true, Bus: true,
+		Name: "coach ratify", Under: Tutti | H2A, Group: GroupSetup, Halt: Acts, Rare: true, Bus: true, Run: runCoachRatify,
 		Short: "write and sign the envelope that ratifies a manifest",
 		Flags: []Flag{
 			manifestFlag, coachAsFlag,
@@ -132,7 +132,7 @@ var (
 )
 
 var sysmlVerbs = []Verb{{
-	Name: "sysml verify", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Waits: true, MaxArgs: 1, Offer: Files, Rare: true,
+	Name: "sysml verify", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Waits: true, MaxArgs: 1, Offer: Files, Rare: true, Run: runSysMLVerify,
 	Short: "check what an envelope says about a SysML v2 model",
 	Args:  "<json>|@<file>|-",
 	Flags: []Flag{

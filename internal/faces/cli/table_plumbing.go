@@ -82,10 +82,10 @@ member signatures is left out of what was signed, and one of them has to fit.`,
 		Exit:     exitPlain,
 	},
 	{
-		Name: "plumbing handover", Under: Tutti, Group: GroupPlumbing, Halt: Indifferent,
+		Name: "plumbing handover", Under: Tutti, Group: GroupPlumbing, Halt: Indifferent, Run: runHandover,
 		Short:    "let the heavy program answer",
-		Does:     "Is answered by tuttid, to which tutti hands over, and prints its build. It shows that the hand-over works and what it costs.",
+		Does:     "Is answered by tutti-full, to which tutti hands over, and prints its build. It shows that the hand-over works and what it costs.",
 		Examples: "$ tutti plumbing handover",
-		Exit:     "0 done; 1 wrong usage; 3 tuttid is missing or of another build",
+		Exit:     "0 done; 1 wrong usage; 3 tutti-full is missing or of another build",
 	},
 }

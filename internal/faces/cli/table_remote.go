@@ -26,7 +26,7 @@ func servePath(usual string) Flag {
 
 var remoteVerbs = []Verb{
 	{
-		Name: "remote serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, Rare: true, Bus: true,
+		Name: "remote serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, Rare: true, Bus: true, Run: runRemoteServe,
 		Short: "take in signed messages from other machines, by HTTP",
 		Flags: []Flag{
 			servePort("8787"), serveHost, servePath("/h2a/envelopes"), serveOpen, serveCert, serveKey, serveRate,
@@ -46,7 +46,7 @@ $ tutti remote serve --host 0.0.0.0 --exposed --tls-cert c.pem --tls-key k`,
 		Exit: exitServe, See: "remote send, remote peers, send",
 	},
 	{
-		Name: "remote send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Rare: true, Bus: true, MaxArgs: 1, Offer: Files,
+		Name: "remote send", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Rare: true, Bus: true, MaxArgs: 1, Offer: Files, Run: runRemoteSend,
 		Short: "send a signed message to an endpoint on another machine",
 		Args:  "<text>|<json>|@<file>|-",
 		Flags: []Flag{
@@ -65,14 +65,14 @@ $ tutti remote send @e.json --url http://127.0.0.1:8787/h2a/envelopes`,
 		Exit: exitRemote, See: "remote peers, remote serve, send",
 	},
 	{
-		Name: "remote peers", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Name: "remote peers", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, Run: runRemotePeers,
 		Short:    "agents that are reached by an endpoint, and its URL",
 		Does:     "Lists the agents whose registration names an endpoint of the kind remote, with its URL. With --json: an array of {instance, name, url}.",
 		Examples: "$ tutti remote peers",
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read", See: "remote send, register",
 	},
 	{
-		Name: "remote mirror", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Rare: true, Bus: true,
+		Name: "remote mirror", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Waits: true, Rare: true, Bus: true, Run: runMirror,
 		Short: "show an agent of this bus on another one",
 		Flags: []Flag{
 			remoteURL, remoteWho, remoteKey, remoteCA,
@@ -89,7 +89,7 @@ $ tutti remote mirror --url http://127.0.0.1:8788/h2a/mirror`,
 		Exit: exitRemote + "; 130 interrupted", See: "remote mirror-serve, status",
 	},
 	{
-		Name: "remote mirror-serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, Rare: true, Bus: true,
+		Name: "remote mirror-serve", Under: Tutti | H2A, Group: GroupBus, Halt: Stays, Waits: true, Rare: true, Bus: true, Run: runMirrorServe,
 		Short: "show agents of other buses here",
 		Flags: []Flag{
 			servePort("8788"), serveHost, servePath("/h2a/mirror"), serveOpen, serveCert, serveKey, serveRate,
@@ -116,7 +116,7 @@ var (
 
 var driveVerbs = []Verb{
 	{
-		Name: "drive", Under: Tutti | H2A, Group: GroupSessions, Halt: Acts, Waits: true, Rare: true, Bus: true, MaxArgs: 2, Offer: Agents,
+		Name: "drive", Under: Tutti | H2A, Group: GroupSessions, Halt: Acts, Waits: true, Rare: true, Bus: true, MaxArgs: 2, Offer: Agents, Run: runDrive,
 		Short: "give an agent a signed instruction, where it works",
 		Args:  "<agent> <instruction>",
 		Flags: []Flag{
@@ -142,7 +142,7 @@ $ tutti drive codex:web:3f2a9c01b7de 'go on' --driver local-tmux`,
 		See:  "send, session attach",
 	},
 	{
-		Name: "drive receive", Under: Tutti | H2A, Group: GroupSessions, Halt: Asks, Rare: true, Bus: true,
+		Name: "drive receive", Under: Tutti | H2A, Group: GroupSessions, Halt: Asks, Rare: true, Bus: true, Run: runDriveReceive,
 		Short: "let an instruction through to an agent, or not, for its hooks",
 		Flags: []Flag{
 			driveTo,
@@ -159,7 +159,7 @@ $ h2a drive receive --to codex:web:3f2a9c01b7de --stdin --ignore-non-drive`,
 		See:  "drive, drive serve",
 	},
 	{
-		Name: "drive serve", Under: Tutti | H2A, Group: GroupSessions, Halt: Stays, Waits: true, Rare: true, Bus: true,
+		Name: "drive serve", Under: Tutti | H2A, Group: GroupSessions, Halt: Stays, Waits: true, Rare: true, Bus: true, Run: runDriveServe,
 		Short: "take instructions for an agent by HTTP",
 		Flags: []Flag{
 			driveTo,

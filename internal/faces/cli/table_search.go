@@ -2,7 +2,7 @@ package cli
 
 var searchVerbs = []Verb{
 	{
-		Name: "search", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MinArgs: 1, MaxArgs: -1, Bus: true, Rare: true,
+		Name: "search", Under: Tutti, Group: GroupBus, Halt: Reads, Waits: true, MinArgs: 1, MaxArgs: -1, Bus: true, Rare: true, Run: runSearch,
 		Short: "find text in your mail and project messages",
 		Args:  "<text>...",
 		Flags: []Flag{

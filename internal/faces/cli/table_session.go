@@ -19,7 +19,7 @@ var (
 
 var sessionVerbs = []Verb{
 	{
-		Name: "session create", Under: Tutti, Group: GroupSessions, Halt: Acts, Waits: true, MaxArgs: -1,
+		Name: "session create", Under: Tutti, Group: GroupSessions, Halt: Acts, Waits: true, MaxArgs: -1, Run: onSessions(sessionCreate),
 		Short: "start an agent in tmux",
 		Args:  "[-- <argument>...]",
 		Flags: []Flag{
@@ -55,7 +55,7 @@ $ tutti session create --agent custom --session watch -- make watch`,
 		See:  "session resume, host setup",
 	},
 	{
-		Name: "session resume", Under: Tutti, Group: GroupSessions, Halt: Acts, Waits: true, MaxArgs: 1, Offer: Sessions,
+		Name: "session resume", Under: Tutti, Group: GroupSessions, Halt: Acts, Waits: true, MaxArgs: 1, Offer: Sessions, Run: onSessions(sessionResume),
 		Short: "continue the conversation of an ended session",
 		Args:  "[<name>]",
 		Flags: []Flag{
@@ -83,7 +83,7 @@ $ tutti session resume reviewer --latest`,
 		See: "session create",
 	},
 	{
-		Name: "session list", Under: Tutti, Group: GroupSessions, Halt: Reads, Run: runSessionList,
+		Name: "session list", Under: Tutti, Group: GroupSessions, Halt: Reads, Run: onSessions(sessionList),
 		Short: "list your sessions on this machine",
 		Flags: []Flag{{Name: "all", Kind: Switch, Help: "also list ended sessions of other folders"}, hereFlag, registryFlag},
 		Does: `Lists the sessions of this folder, the running sessions of other folders on this machine, and the agents that you
@@ -101,7 +101,7 @@ $ tutti session list --registry ~/api/.hermes/agent-sessions.yaml`,
 		See:  "status",
 	},
 	{
-		Name: "session status", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionStatus,
+		Name: "session status", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: onSessions(sessionStatus),
 		Short: "show what your sessions are doing",
 		Args:  "[<name>]",
 		Flags: []Flag{sessionFlag, hereFlag, registryFlag},
@@ -126,7 +126,7 @@ $ tutti session status api-creator-claude --json`,
 // screenVerbs come behind stopSessionVerbs in help.
 var screenVerbs = []Verb{
 	{
-		Name: "session capture", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionCapture,
+		Name: "session capture", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: onSessions(sessionCapture),
 		Short: "print the screen of a session",
 		Args:  "[<name>]",
 		Flags: []Flag{
@@ -142,7 +142,7 @@ $ tutti session capture --lines 200`,
 		Exit: "0 done; 1 wrong usage, no such session, or nothing is left of it; 3 tmux did not answer; 6 several run and none was named; 8 tmux has another session of that name",
 	},
 	{
-		Name: "session attach", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: runSessionAttach, TextOnly: true,
+		Name: "session attach", Under: Tutti, Group: GroupSessions, Halt: Reads, MaxArgs: 1, Offer: Sessions, Run: onSessions(sessionAttach), TextOnly: true,
 		Short: "show a session in this terminal",
 		Args:  "[<name>]",
 		Flags: []Flag{sessionFlag, hereFlag, registryFlag},

@@ -1,7 +1,7 @@
 package cli
 
 var stopSessionVerbs = []Verb{{
-	Name: "session stop", Under: Tutti, Group: GroupSessions, Halt: Ends, Waits: true, MaxArgs: 1, Offer: Sessions,
+	Name: "session stop", Under: Tutti, Group: GroupSessions, Halt: Ends, Waits: true, MaxArgs: 1, Offer: Sessions, Run: onSessions(sessionStop),
 	Short: "stop a session and keep its conversation",
 	Args:  "[<session>]",
 	Flags: []Flag{

@@ -3,7 +3,7 @@ package cli
 // signalVerbs are those by which agents call for help.
 var signalVerbs = []Verb{
 	{
-		Name: "blockage raise", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, MaxArgs: 1,
+		Name: "blockage raise", Under: Tutti | H2A, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, MaxArgs: 1, Run: runBlockageRaise,
 		Short: "report a blocker to the peers", Args: "[<reason>]",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who types this", Offer: OwnAgents, Help: "who is blocked; under h2a it must be given"},
@@ -18,7 +18,7 @@ var signalVerbs = []Verb{
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written; 5 halted", See: "escalate, status",
 	},
 	{
-		Name: "blockage list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Name: "blockage list", Under: Tutti | H2A, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, Run: runBlockageList,
 		Short: "list agents that report a blocker",
 		Flags: []Flag{
 			{Name: "active", Kind: Switch, Help: "only those that nobody has resolved"},
@@ -29,7 +29,7 @@ var signalVerbs = []Verb{
 		Examples: "$ tutti blockage list --active", Exit: exitBus,
 	},
 	{
-		Name: "blockage resolve", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Rare: true, Bus: true, MaxArgs: 1, Offer: Agents,
+		Name: "blockage resolve", Under: Tutti | H2A, Group: GroupBus, Halt: Ends, Rare: true, Bus: true, MaxArgs: 1, Offer: Agents, Run: runBlockageResolve,
 		Short: "report that a blocker is gone", Args: "[<agent>]",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who types this", Offer: Agents, Help: "who was blocked; under h2a it must be given"},
@@ -40,7 +40,7 @@ var signalVerbs = []Verb{
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent has raised none; 3 a file could not be written",
 	},
 	{
-		Name: "escalation list", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true,
+		Name: "escalation list", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, Run: runEscalations,
 		Short: "list escalations that wait for a decision",
 		Flags: []Flag{
 			{Name: "all", Kind: Switch, Help: "also what was answered, or has passed its end"},
@@ -50,13 +50,13 @@ var signalVerbs = []Verb{
 		Examples: "$ tutti escalation list", Exit: exitBus, See: "escalate, status",
 	},
 	{
-		Name: "escalation show", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: Matters,
+		Name: "escalation show", Under: Tutti, Group: GroupBus, Halt: Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: Matters, Run: runEscalationShow,
 		Short: "show one escalation and its options", Args: "<id>", Flags: []Flag{ofNegotiation},
 		Does:     "Shows the question, the options in an order that nobody chose, what applies without an answer, and what was answered.",
 		Examples: "$ tutti escalation show evt-escalate-mb1k2x-9f3c", Exit: exitBus,
 	},
 	{
-		Name: "escalation answer", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: Matters,
+		Name: "escalation answer", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: Matters, Run: runEscalationAnswer,
 		Short: "answer an escalation that is addressed to you", Args: "<id> [<answer>]",
 		Flags: []Flag{
 			{Name: "note", Kind: Text, Value: "text", Help: "what else there is to say"},
@@ -71,7 +71,7 @@ told by mail.`,
 		Exit:     "0 done; 1 wrong usage, or you may not; 2 there is no such matter, or it is closed; 3 a file could not be written; 5 halted",
 	},
 	{
-		Name: "escalation settle", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true,
+		Name: "escalation settle", Under: Tutti, Group: GroupBus, Halt: Acts, Rare: true, Bus: true, Run: runEscalationSettle,
 		Short: "record the default answer of an overdue escalation",
 		Flags: []Flag{
 			{Name: "instance", Kind: Text, Value: "id", Default: "who types this", Offer: OwnAgents, Help: "who writes it down"},

@@ -6,7 +6,7 @@ var skillHosts = []string{"claude", "codex", "gemini", "opencode", "agy", "herme
 const everyHost = "all"
 
 var skillVerbs = []Verb{{
-	Name: "install-skills", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true,
+	Name: "install-skills", Under: Tutti | H2A, Group: GroupSetup, Halt: Reads, Rare: true, Run: runInstallSkills,
 	Short: "teach your agent CLIs to use the bus: the skill h2a",
 	Flags: []Flag{
 		{Name: "host", Kind: Text, Value: "host", Default: "all; under h2a it must be given", Choices: skillHosts, Help: "which agent CLI; all means those that are installed here"},

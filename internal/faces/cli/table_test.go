@@ -41,7 +41,7 @@ func quotedFields(line string) (words []string) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	Table(verbs[:]).each(Tutti|H2A|Cross, func(v *Verb) bool {
+	verbs.each(Tutti|H2A|Cross, func(v *Verb) bool {
 		if seen[v.Name] {
 			t.Errorf("%s: stands twice in the table", v.Name)
 		}
@@ -108,7 +108,7 @@ func checkExamples(t *testing.T, v *Verb) {
 			continue
 		}
 		found = true
-		in, err := parse(verbs[:], under, cross, words[1:])
+		in, err := parse(verbs, under, cross, words[1:])
 		if err != nil || in.Verb == nil || in.Verb.Name != v.Name || len(in.warns) > 0 {
 			t.Errorf("%s: the example %q does not work: %v %v", v.Name, line, err, in.warns)
 		}
@@ -122,7 +122,7 @@ func checkExamples(t *testing.T, v *Verb) {
 func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	for line := range strings.SplitSeq(mainExamples, "\n") {
-		in, err := parse(verbs[:], Tutti, "", quotedFields(strings.TrimPrefix(line, "$ "))[1:])
+		in, err := parse(verbs, Tutti, "", quotedFields(strings.TrimPrefix(line, "$ "))[1:])
 		if err != nil || in.Verb == nil {
 			t.Errorf("%q: does not work: %v", line, err)
 		}
@@ -133,7 +133,7 @@ func TestFirstSteps(t *testing.T) {
 // named to read next must exist.
 func TestTableParts(t *testing.T) {
 	t.Parallel()
-	Table(verbs[:]).each(Tutti|H2A|Cross, func(v *Verb) bool {
+	verbs.each(Tutti|H2A|Cross, func(v *Verb) bool {
 		for _, under := range [...]Names{Tutti, Cross} {
 			last := -1
 			for _, row := range exitRows(v.exitOf(under)) {
@@ -149,7 +149,7 @@ func TestTableParts(t *testing.T) {
 		}
 		for name := range strings.SplitSeq(v.See, ", ") {
 			word, sub, _ := strings.Cut(name, " ")
-			if next := Table(verbs[:]).find(Tutti, word, sub); name != "" && (next == nil || next == v || next.Hidden) {
+			if next := verbs.find(Tutti, word, sub); name != "" && (next == nil || next == v || next.Hidden) {
 				t.Errorf("%s: there is nothing to read about %q", v.Name, name)
 			}
 		}
@@ -163,7 +163,7 @@ func TestTableParts(t *testing.T) {
 // Every flag that code asks for must be in the table: a misspelt one would read as "not given".
 func TestUnknownFlagIsNotGiven(t *testing.T) {
 	t.Parallel()
-	in, err := parse(verbs[:], Tutti, "", []string{"doctor", "--prune"})
+	in, err := parse(verbs, Tutti, "", []string{"doctor", "--prune"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func typedOnTerminal(t *testing.T, columns uint16, typed string, env []string, a
 	if err != nil {
 		t.Fatal(err)
 	}
-	self, err := exec.LookPath("tutti") // where tuttid lies beside it
+	self, err := exec.LookPath("tutti") // where tutti-full lies beside it
 	if err != nil {
 		t.Fatal(err)
 	}

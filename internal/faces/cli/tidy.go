@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"tutti/internal/app"
@@ -19,22 +18,6 @@ const (
 	// leastTidyAge is a day: a message that was taken a moment ago and is sent again must still be known.
 	leastTidyAge = 24 * time.Hour
 )
-
-// age reads a flag that takes a number of days, as in 90d, or a duration.
-func (c *Call) age(name string, otherwise time.Duration) (time.Duration, error) {
-	text := c.text(name)
-	if text == "" {
-		return otherwise, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	} else if d, err := time.ParseDuration(text); err == nil {
-		return d, nil
-	}
-	return 0, usageHint("an age is written as 90d or 48h", "--%s %s: is no age", name, Clean(text))
-}
 
 func runStoreTidy(ctx context.Context, c *Call) error {
 	older, err := c.age("older", tidyAge)

@@ -8,15 +8,6 @@ import (
 	"tutti/internal/attention/todo"
 )
 
-// mayWait tells whether there may be something that waits for somebody, on the bus or among the jobs of this folder.
-func (c *Call) mayWait(root *app.Root) bool {
-	workspace := ""
-	if s, err := c.sessionsHere(c.opener); err == nil {
-		workspace = s.workspace()
-	}
-	return app.MayWait(root.Path, workspace)
-}
-
 // asking are the sessions whose program asks its user something. An agent cannot answer for a person.
 func (v *statusView) asking(person func() bool) (all []todo.Item) {
 	for i := range v.sessions {

@@ -6,24 +6,8 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/attention/todo"
-	"tutti/internal/core/address"
-	"tutti/internal/governance/escalation"
 	"tutti/internal/sessions/job"
 )
-
-// offerMatters offers what waits for somebody.
-func offerMatters(ctx context.Context, k *completer, w *app.World) {
-	all, _, err := w.Agreements().Matters().All(ctx)
-	if err != nil {
-		return
-	}
-	now := time.Now()
-	for _, m := range all {
-		if m.State(now) == escalation.Open && k.fits(m.ID) {
-			k.say(m.ID, Truncate(Clean(m.About()), maxRemark))
-		}
-	}
-}
 
 // waitingHere finds what waits for who looks: on the bus, which may be nil, between projects, and among the jobs of this folder.
 func waitingHere(ctx context.Context, c *Call, w *app.World, v *statusView, person func() bool) error {
@@ -41,7 +25,7 @@ func waitingHere(ctx context.Context, c *Call, w *app.World, v *statusView, pers
 
 // waitingJobs are the jobs of this folder that wait for who looks.
 func (c *Call) waitingJobs() []todo.Item {
-	s, err := c.sessionsHere(c.opener)
+	s, err := c.sessionsHere()
 	if err != nil {
 		return nil
 	}
@@ -54,9 +38,4 @@ func (c *Call) waitingJobs() []todo.Item {
 		return nil
 	}
 	return todo.Jobs(all, c.jobActor)
-}
-
-// waitingForHook is what an agent is told of at the beginning of a conversation.
-func waitingForHook(ctx context.Context, w *app.World, me address.Instance, submitter string) ([]todo.Item, error) {
-	return w.WaitingForAgent(ctx, w.Agreements(), me, submitter, time.Now())
 }

@@ -3,15 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"strconv"
-	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/daemon"
 )
 
 var upVerbs = []Verb{{
-	Name: "up", Under: Tutti, Group: GroupBus, Halt: Stays, Waits: true, Bus: true,
+	Name: "up", Under: Tutti, Group: GroupBus, Halt: Stays, Waits: true, Bus: true, Run: runUp,
 	Short: "stay running and tell you about mail for absent agents",
 	Flags: []Flag{{
 		Name: "registry", Kind: Text, Value: "files", Default: "that of the folder where you are", Offer: Files,
@@ -50,30 +48,19 @@ $ tutti up --quiet`,
 	See:  "watch, status, send, keepalive, session monitor, drumbeat watch, escalation settle",
 }}
 
-// Up makes the function of the verb that goes on and on.
-func Up(serve func(context.Context, app.Service) error, open Opener) Func {
-	return func(ctx context.Context, c *Call) error {
-		s := c.service()
-		s.Open = open
-		err := serve(ctx, s)
-		other, runs := errors.AsType[*app.UpError](err)
-		stray, strayed := errors.AsType[*app.StrayError](err)
-		switch {
-		case runs:
-			return badState(other.Hint(), "%s", other)
-		case strayed:
-			return badState("tutti up   # looks after that one, if it is yours", "%s", stray)
-		}
-		return noBus(err)
+func runUp(ctx context.Context, c *Call) error {
+	s := c.service()
+	s.Open = openRegistry
+	err := daemon.Serve(ctx, s)
+	other, runs := errors.AsType[*app.UpError](err)
+	stray, strayed := errors.AsType[*app.StrayError](err)
+	switch {
+	case runs:
+		return badState(other.Hint(), "%s", other)
+	case strayed:
+		return badState("tutti up   # looks after that one, if it is yours", "%s", stray)
 	}
-}
-
-// upText says who looks after the bus.
-func upText(u *app.Up) string {
-	if u == nil {
-		return `not running; "tutti up" tells you about mail for agents that are not live`
-	}
-	return "process " + strconv.Itoa(u.ID.PID) + ", started " + ago(max(0, time.Since(u.Since)))
+	return noBus(err)
 }
 
 // checkUp says whether somebody looks after the bus. Nobody has to.
@@ -82,15 +69,4 @@ func (c *Call) checkUp(r *report, root *app.Root) {
 		return
 	}
 	r.tell("up", upText(c.App.RunningUp(root.Path)), "")
-}
-
-func upJSON(o *canonjson.Object, u *app.Up) {
-	if u == nil {
-		o.Null("up")
-		return
-	}
-	o.Within("up", func(o *canonjson.Object) {
-		o.Int("pid", int64(u.ID.PID))
-		o.Str("since", u.Since.UTC().Format(jsonTime))
-	})
 }

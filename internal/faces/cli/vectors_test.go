@@ -23,7 +23,7 @@ func TestVerbsOfH2A(t *testing.T) {
 	known := 0
 	for _, row := range rows {
 		var v *Verb
-		Table(verbs[:]).each(H2A, func(one *Verb) bool {
+		verbs.each(H2A, func(one *Verb) bool {
 			if one.Name == row.Verb {
 				v = one
 			}

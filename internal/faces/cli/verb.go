@@ -129,19 +129,17 @@ type Verb struct {
 	Exit     string // exit status: numbers in order, each with its meaning, parted by "; "
 	See      string // verbs to read about next, beside those of the same family: "receive, store list"
 	Halt     HaltClass
-	Hidden   bool             // not in overviews and completion
-	Rare     bool             // the overview only names it
-	Lax      bool             // runs in spite of wrong arguments, which are reported afterwards (halt)
-	Waits    bool             // may run long: an interrupt ends its context instead of the process
-	Brief    func(*Call) bool // of a verb that may wait: tells whether this run will not
-	Bus      bool             // works on the bus: with a nats:// root only the heavy program can
-	Needs    func(*Call) bool // tells whether this run needs the heavy program for another reason; nil: none does
-	Mute     bool             // programs call it that are not to be bothered: what goes wrong is said in the log of hooks, and is exit status 0
-	TextOnly bool             // prints text also where JSON is the rule
-	Apart    int              // exit status where the other of our two programs is missing or of another build; 0: 3
-	Decides  bool             // its exit status is a decision, and 1 is one of them: wrong usage is 64 under each name
-	Anyway   bool             // goes on in the tuttid of another build: that it is done matters more
-	Run      Func             // nil: only the heavy program has it
+	Hidden   bool // not in overviews and completion
+	Rare     bool // the overview only names it
+	Lax      bool // runs in spite of wrong arguments, which are reported afterwards (halt)
+	Waits    bool // may run long: an interrupt ends its context instead of the process
+	Bus      bool // works on the bus, which may be one that only the full program can open
+	Mute     bool // programs call it that are not to be bothered: what goes wrong is said in the log of hooks, and is exit status 0
+	TextOnly bool // prints text also where JSON is the rule
+	Apart    int  // exit status where the other of our two programs is missing or of another build; 0: 3
+	Decides  bool // its exit status is a decision, and 1 is one of them: wrong usage is 64 under each name
+	Anyway   bool // goes on in the tutti-full of another build: that it is done matters more
+	Run      Func
 
 	CrossExit string // exit status as the command cross-agent-VERB, where it differs
 }
@@ -163,16 +161,30 @@ func (v *Verb) is(word, sub string) bool {
 		v.Name[len(word)] == ' ' && v.Name[len(word)+1:] == sub
 }
 
-// A Table is the list of verbs in families, in the order of help.
-type Table []*[]Verb
+// A Table is the list of verbs, in the order of help.
+type Table []*Verb
+
+// Join makes a table of families of verbs.
+func Join(families ...[]Verb) (t Table) {
+	for _, family := range families {
+		for i := range family {
+			t = append(t, &family[i])
+		}
+	}
+	return t
+}
+
+// With returns the verb with another function: one program may do more under a name than the other.
+func (v Verb) With(run Func) Verb {
+	v.Run = run
+	return v
+}
 
 // each calls f for the verbs that exist under a name until f returns false.
 func (t Table) each(under Names, f func(*Verb) bool) {
-	for _, family := range t {
-		for i := range *family {
-			if v := &(*family)[i]; v.Under&under != 0 && !f(v) {
-				return
-			}
+	for _, v := range t {
+		if v.Under&under != 0 && !f(v) {
+			return
 		}
 	}
 }
@@ -203,6 +215,12 @@ func (t Table) hasFamily(under Names, word string) (has bool) {
 		return !has
 	})
 	return has
+}
+
+// has tells whether there is a verb of that name, of one or two words, or a family of that name.
+func (t Table) has(under Names, name string) bool {
+	word, sub, _ := strings.Cut(name, " ")
+	return t.find(under, word, sub) != nil || sub == "" && t.hasFamily(under, word)
 }
 
 // words returns what may stand where a verb is expected, or, for a family, what may follow it. Hidden verbs are left

@@ -38,17 +38,22 @@ func BuildID() string {
 
 // program is the name of the program that runs, whatever it was called.
 func (c *Call) program() string {
-	if c.daemon {
-		return "tuttid"
+	if c.full {
+		return "tutti-full"
 	}
 	return "tutti"
 }
 
-// runVersion prints who this is, on one line for people.
 func runVersion(_ context.Context, c *Call) error {
+	c.version()
+	return nil
+}
+
+// version prints who this is, on one line for people.
+func (c *Call) version() {
 	if !c.json || c.under != Tutti {
 		c.line(c.program() + " " + Version + " (build " + BuildID() + ", " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + ")")
-		return nil
+		return
 	}
 	var o canonjson.Object
 	o.Str("program", c.program())
@@ -61,5 +66,4 @@ func runVersion(_ context.Context, c *Call) error {
 		o.Int("vmhwm", bytes)
 	}
 	c.emit(o.Bytes())
-	return nil
 }

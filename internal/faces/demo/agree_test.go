@@ -15,7 +15,7 @@ import (
 // The play about an agreement comes to its end, tells what it saw, and leaves nothing.
 func TestAgreement(t *testing.T) {
 	left := elsewhere(t)
-	server := build(t, "tuttid")
+	server := build(t, "tutti-full")
 	var out bytes.Buffer
 	began := time.Now()
 	if err := Agreement(context.Background(), Options{Server: server, Version: "test", Out: &out}); err != nil {

@@ -20,7 +20,7 @@ var bin string
 
 // programs builds both programs once, into one folder, where they find each other.
 var programs = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", bin+"/", "tutti/cmd/tutti", "tutti/cmd/tuttid")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", bin+"/", "tutti/cmd/tutti", "tutti/cmd/tutti-full")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
@@ -47,10 +47,10 @@ func build(t *testing.T, name string) string {
 	return filepath.Join(bin, name)
 }
 
-// script makes a program that the demo can start in the place of tuttid.
+// script makes a program that the demo can start in the place of tutti-full.
 func script(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "tuttid")
+	path := filepath.Join(t.TempDir(), "tutti-full")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func elsewhere(t *testing.T) func() []string {
 
 func TestAllStepsAreSeen(t *testing.T) {
 	left := elsewhere(t)
-	server := build(t, "tuttid")
+	server := build(t, "tutti-full")
 	var out bytes.Buffer
 	if err := Run(context.Background(), Options{Server: server, Version: "test", Out: &out}); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
@@ -94,7 +94,7 @@ func TestAllStepsAreSeen(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	left := elsewhere(t)
-	server := build(t, "tuttid")
+	server := build(t, "tutti-full")
 	var out bytes.Buffer
 	if err := Run(context.Background(), Options{Server: server, Version: "test", Out: &out, Keep: true}); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestUnheard(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	err = Run(context.Background(), Options{Server: build(t, "tuttid"), Version: "test", Out: w})
+	err = Run(context.Background(), Options{Server: build(t, "tutti-full"), Version: "test", Out: w})
 	if !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("got %v, want a broken pipe", err)
 	}
@@ -206,38 +206,15 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// The command itself, beside something that is no tuttid.
-func TestDumbTuttid(t *testing.T) {
-	built := build(t, "tutti")
-	for name, text := range map[string]string{"answers nothing": "exec sleep 60\n", "ends at once": "exit 0\n"} {
-		t.Run(name, func(t *testing.T) {
-			tutti := filepath.Join(filepath.Dir(script(t, text)), "tutti") // beside that one, for the built pair is for all tests
-			if err := os.Link(built, tutti); err != nil {
-				t.Fatal(err)
-			}
-			began := time.Now()
-			cmd := exec.Command(tutti, "demo")
-			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-			out, err := cmd.CombinedOutput()
-			if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != 1 {
-				t.Errorf("got %v, want exit status 1", err)
-			}
-			if took := time.Since(began); took > 10*time.Second || !strings.Contains(string(out), "step start tuttid") {
-				t.Errorf("after %s it said %q, and not which step", took, out)
-			}
-		})
-	}
-}
-
 // What is advised next can be pasted.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	for called, want := range map[string]string{
-		"tutti":             `next: "tutti connect `,
-		"bin/tutti":         `next: "bin/tutti install" `,
-		"./tutti":           `next: "./tutti install" `,
-		"/opt/a b/bin/h2a":  `next: "'/opt/a b/bin/tutti' install" `,
-		"/usr/local/tuttid": `next: "/usr/local/tutti install" `,
+		"tutti":                 `next: "tutti connect `,
+		"bin/tutti":             `next: "bin/tutti install" `,
+		"./tutti":               `next: "./tutti install" `,
+		"/opt/a b/bin/h2a":      `next: "'/opt/a b/bin/tutti' install" `,
+		"/usr/local/tutti-full": `next: "/usr/local/tutti install" `,
 	} {
 		if got := Next(called); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "joins an agent of yours") {
 			t.Errorf("%s: got %s, want %s...", called, got, want)

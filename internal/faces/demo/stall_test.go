@@ -22,7 +22,7 @@ func TestStall(t *testing.T) {
 		t.Skip("SKIPPED: tmux is not installed: the play about agents who stop is not played")
 	}
 	left := elsewhere(t)
-	server := build(t, "tuttid")
+	server := build(t, "tutti-full")
 	var out bytes.Buffer
 	began := time.Now()
 	if err := Stall(context.Background(), Options{Server: server, Version: "test", Out: &out}); err != nil {

@@ -59,7 +59,7 @@ func orphan(all []proc.Process, p proc.Process) bool {
 // servesBus tells whether the arguments are those of an MCP server of tutti or h2a.
 func servesBus(argv []string) bool {
 	n := slices.Index(argv, "mcp-serve")
-	return n > 0 && slices.Contains([]string{"tutti", "tuttid", "h2a", "h2a.js"}, filepath.Base(argv[n-1]))
+	return n > 0 && slices.Contains([]string{"tutti", "tutti-full", "tuttid", "h2a", "h2a.js"}, filepath.Base(argv[n-1]))
 }
 
 // Memory returns how much memory a process has resident, in bytes; 0 where that cannot be told.

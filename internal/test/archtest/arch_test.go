@@ -25,9 +25,9 @@ func TestArchitecture(t *testing.T) {
 	t.Run("hot", func(t *testing.T) { report(t, checkHot(g, hotPrograms)) })
 	t.Run("programs", func(t *testing.T) {
 		// testing would give the full program its flags and a dependency on the test libraries.
-		way := g.chain(module+"/cmd/tuttid", func(p *pkg) bool { return p.ImportPath == "testing" })
+		way := g.chain(module+"/cmd/tutti-full", func(p *pkg) bool { return p.ImportPath == "testing" })
 		if way != nil {
-			t.Errorf("cmd/tuttid links testing:%s", describe(way))
+			t.Errorf("cmd/tutti-full links testing:%s", describe(way))
 		}
 	})
 	t.Run("verbs", func(t *testing.T) {

@@ -71,7 +71,7 @@ func TestRulesFindFaults(t *testing.T) {
 			[]string{"tutti/cmd/tutti: tutti/internal/faces/cli tutti/internal/core/text", "tutti/internal/faces/cli: tutti/internal/core/text", "tutti/internal/core/text: go.yaml.in/yaml/v3"},
 			[]string{`cmd/tutti links go.yaml.in/yaml/v3:\n\ttutti/cmd/tutti\n\t  tutti/internal/core/text\n\t    go.yaml`},
 		},
-		{"the other program may", hot, []string{"tutti/cmd/tuttid: tutti/internal/faces/web", "tutti/internal/faces/web: net/http html/template modernc.org/sqlite"}, nil},
+		{"the other program may", hot, []string{"tutti/cmd/tutti-full: tutti/internal/faces/web", "tutti/internal/faces/web: net/http html/template modernc.org/sqlite"}, nil},
 
 		{"stranger", where, []string{"tutti/internal/stranger:"}, []string{`stranger stands in no group`}},
 		{"known package", where, []string{"tutti/internal/core/text:"}, nil},

@@ -20,7 +20,7 @@ func hookRows() []row {
 	all := []row{
 		{work: "a hook with no mail, whole process", target: timesBase(2.5), round: quietHook},
 		{work: "the hook before an edit, nobody has a lease, whole process", target: timesBase(2.5), round: editHook(false)},
-		{work: "the same while another agent has a lease on the file, against a start of `tuttid`", target: timesBase(2), round: editHook(true)},
+		{work: "the same while another agent has a lease on the file, against a start of `tutti-full`", target: timesBase(2), round: editHook(true)},
 		{work: "a hook with ten unread messages, whole process", target: timesBase(4), round: tellingHook},
 	}
 	for i := range all {
@@ -180,7 +180,7 @@ func keepFiles(paths []string) (undo func() error, err error) {
 }
 
 // editHook is the hook that is called before each change of a file: on a bus where nobody has ever taken a lease, or of one that is leased.
-// There tuttid answers, once the light program has seen that it must be asked.
+// There tutti-full answers, once the light program has seen that it must be asked.
 func editHook(leased bool) func(e *env) (measured, error) {
 	return func(e *env) (m measured, err error) {
 		t, err := e.settle("hook", "lease take")
@@ -205,7 +205,7 @@ func editHook(leased bool) func(e *env) (measured, error) {
 			if _, err := t.run(t.to, "lease", "take", "a.go"); err != nil {
 				return m, err
 			}
-			bare = command{path: e.tuttid(), args: []string{"version"}, env: t.as(""), dir: t.dir}
+			bare = command{path: e.full(), args: []string{"version"}, env: t.as(""), dir: t.dir}
 		}
 		null, err := devNull()
 		if err != nil {

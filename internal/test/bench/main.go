@@ -133,7 +133,7 @@ func newEnv(ctx context.Context, bin string) (*env, error) {
 	if err == nil {
 		err = install(built, e.floor)
 	}
-	for _, name := range []string{"tutti", "tuttid"} { // the second lies beside the first
+	for _, name := range []string{"tutti", "tutti-full"} { // the second lies beside the first
 		if e := install(filepath.Join(abs, name), filepath.Join(dir, name)); err == nil && e != nil {
 			err = fmt.Errorf("%w (make build)", e)
 		}
@@ -145,8 +145,8 @@ func newEnv(ctx context.Context, bin string) (*env, error) {
 	return e, nil
 }
 
-// tuttid is the program that links everything; it lies beside the other one.
-func (e *env) tuttid() string { return filepath.Join(filepath.Dir(e.tutti), "tuttid") }
+// full is the program that links everything; it lies beside the other one.
+func (e *env) full() string { return filepath.Join(filepath.Dir(e.tutti), "tutti-full") }
 
 // install copies a program. The linker writes page by page through a mapping, and the system keeps such a file in single
 // pages until it is read anew: each process that runs it takes a twentieth longer than one of a copy, which lies in larger

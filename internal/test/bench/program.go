@@ -20,12 +20,12 @@ func programRows() []row {
 			round: func(e *env) (measured, error) { return sizeBesideFloor(e, e.tutti) },
 		},
 		{
-			subject: "program", work: "`tuttid version`, whole process", unit: seconds, target: timesBase(5),
-			round: func(e *env) (measured, error) { return startAgainstFloor(e, e.tuttid(), "version") },
+			subject: "program", work: "`tutti-full version`, whole process", unit: seconds, target: timesBase(5),
+			round: func(e *env) (measured, error) { return startAgainstFloor(e, e.full(), "version") },
 		},
 		{
-			subject: "program", work: "size of `tuttid`", unit: bytes, once: true,
-			round: func(e *env) (measured, error) { return sizeBesideFloor(e, e.tuttid()) },
+			subject: "program", work: "size of `tutti-full`", unit: bytes, once: true,
+			round: func(e *env) (measured, error) { return sizeBesideFloor(e, e.full()) },
 		},
 		{
 			subject: "program", work: "most memory a process held (VmHWM)", unit: bytes, target: within(10 << 20),

@@ -31,8 +31,8 @@ func sessionRows() []row {
 		{work: "`session list` of 10, against `tmux list-panes`", target: timesBase(2), round: listedSessions},
 		{work: "`session status` of 50, half of them with their screens", target: within(10e-3), round: statusOfMany},
 		{work: "`status` in a folder with 50 sessions, against `tmux list-panes`", round: screenOfMany},
-		{work: "`session create`, against `tmux new-session` and a third of a start of tuttid", target: timesBase(4), round: createSessions},
-		{work: "`session stop`, against `tmux kill-session` and a third of a start of tuttid", target: timesBase(4), round: stopSessions},
+		{work: "`session create`, against `tmux new-session` and a third of a start of tutti-full", target: timesBase(4), round: createSessions},
+		{work: "`session stop`, against `tmux kill-session` and a third of a start of tutti-full", target: timesBase(4), round: stopSessions},
 		{work: "from the end of a program to the word of `session monitor`", target: within(100e-3), round: deathKnown},
 	}
 	for i := range all {

@@ -178,7 +178,7 @@ func TestKilledPrograms(t *testing.T) {
 		span = longKills
 	}
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-trimpath", "-o", bin, "tutti/cmd/tutti", "tutti/cmd/tuttid")
+	build := exec.Command("go", "build", "-trimpath", "-o", bin, "tutti/cmd/tutti", "tutti/cmd/tutti-full")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)

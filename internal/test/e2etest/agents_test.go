@@ -42,7 +42,7 @@ func TestAgentsCall(t *testing.T) {
 				step{tool: "tutti_send", args: with(object{"to": ben, "text": text})},
 			))
 			wire := filepath.Join(home, "wire")
-			d := newDesk(t, a, home, m.http.URL, os.Args[0], "wire", wire, here.tuttid, "mcp-serve", "--root", root, "--auto-open", "--host", a.host, "--name", "ana")
+			d := newDesk(t, a, home, m.http.URL, os.Args[0], "wire", wire, here.full, "mcp-serve", "--root", root, "--auto-open", "--host", a.host, "--name", "ana")
 			out := d.run(t, a.ask("call the tools")...)
 			if !strings.Contains(out, "done") {
 				t.Errorf("the last words of the model are missing: %s", out)

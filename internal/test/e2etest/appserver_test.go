@@ -121,7 +121,7 @@ func TestCodexAppServerCalls(t *testing.T) {
 	ben := connect(t, home, root, "agy", "ben")
 	m := newModel(t, codex.steps(t, step{tool: "tutti_send", args: with(object{"to": ben, "text": "from the model"})}))
 	wire := filepath.Join(home, "wire")
-	d := newDesk(t, codex, home, m.http.URL, os.Args[0], "wire", wire, here.tuttid, "mcp-serve", "--root", root, "--auto-open", "--host", "codex", "--name", "ana")
+	d := newDesk(t, codex, home, m.http.URL, os.Args[0], "wire", wire, here.full, "mcp-serve", "--root", root, "--auto-open", "--host", "codex", "--name", "ana")
 	s := newAppServer(t, d)
 	defer s.end()
 

@@ -14,7 +14,7 @@ import (
 )
 
 // A setup is the built programs, the installed clients, and the command line that runs a script of theirs.
-type setup struct{ tuttid, clients, node string }
+type setup struct{ full, clients, node string }
 
 var here setup
 
@@ -31,7 +31,7 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", dir, "tutti/cmd/tutti", "tutti/cmd/tuttid")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", dir, "tutti/cmd/tutti", "tutti/cmd/tutti-full")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		panic(string(out))
@@ -45,7 +45,7 @@ func run(m *testing.M) int {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		node = "node"
 	}
-	here = setup{tuttid: filepath.Join(dir, "tuttid"), clients: clients, node: node}
+	here = setup{full: filepath.Join(dir, "tutti-full"), clients: clients, node: node}
 	return m.Run()
 }
 
@@ -75,7 +75,7 @@ func (s setup) command(t *testing.T, home string, args ...string) *exec.Cmd {
 func TestTypeScriptClientsMeet(t *testing.T) {
 	home := t.TempDir()
 	root := filepath.Join(home, "bus")
-	c := here.command(t, home, here.script(t, "meet.mjs"), here.tuttid, root)
+	c := here.command(t, home, here.script(t, "meet.mjs"), here.full, root)
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()
@@ -148,7 +148,7 @@ func TestInspectorLists(t *testing.T) {
 	inspect := func(args ...string) []byte {
 		t.Helper()
 		all := append([]string{filepath.Join(here.clients, "node_modules/.bin/mcp-inspector"), "--cli"}, args...)
-		all = append(all, "--", here.tuttid, "mcp-serve", "--root", root, "--auto-open", "--host", "claude", "--name", "ana")
+		all = append(all, "--", here.full, "mcp-serve", "--root", root, "--auto-open", "--host", "claude", "--name", "ana")
 		c := here.command(t, home, all...)
 		var errs bytes.Buffer
 		c.Stderr = &errs

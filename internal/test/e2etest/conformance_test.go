@@ -37,7 +37,7 @@ var checks = regexp.MustCompile(`(?i)passed:?\s*(\d+)/(\d+)`)
 
 func TestConformance(t *testing.T) {
 	home := t.TempDir()
-	bridge := here.command(t, home, here.script(t, "bridge.mjs"), here.tuttid, "mcp-serve", "--root", filepath.Join(home, "bus"), "--auto-open",
+	bridge := here.command(t, home, here.script(t, "bridge.mjs"), here.full, "mcp-serve", "--root", filepath.Join(home, "bus"), "--auto-open",
 		"--host", "claude", "--name", "ana")
 	in, err := bridge.StdinPipe()
 	if err != nil {

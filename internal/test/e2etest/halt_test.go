@@ -312,7 +312,7 @@ func TestDeletedProgramBreaksNoAgent(t *testing.T) {
 			home := t.TempDir()
 			d := newDesk(t, c.agent, home, m.http.URL)
 			tutti(t, home, "host", "setup", "--host", c.agent.host, "--no-server")
-			program := strings.TrimSuffix(here.tuttid, "d")
+			program := strings.TrimSuffix(here.full, "-full")
 			text := d.read(t, c.file)
 			if !strings.Contains(text, program) {
 				t.Fatal(text)

@@ -114,7 +114,7 @@ func TestAgentsHearHooks(t *testing.T) {
 // overhears has the hooks of a program started by a script that keeps what they say.
 func (d desk) overhears(t *testing.T) {
 	t.Helper()
-	tutti := strings.TrimSuffix(here.tuttid, "d")
+	tutti := strings.TrimSuffix(here.full, "-full")
 	d.write(t, "over/tutti", "#!/bin/sh\n"+
 		"case \"$*\" in *--wait*) exec "+tutti+" \"$@\" ;; esac\n"+
 		"said=$("+tutti+" \"$@\") || exit\n"+

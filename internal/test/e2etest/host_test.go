@@ -81,7 +81,7 @@ func TestHostStatusKnowsVersions(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
-			c := exec.Command(strings.TrimSuffix(here.tuttid, "d"), "host", "status", "--host", a.host)
+			c := exec.Command(strings.TrimSuffix(here.full, "-full"), "host", "status", "--host", a.host)
 			c.Dir = home
 			c.Env = []string{"HOME=" + home, "PATH=" + filepath.Dir(filepath.Join(agentPrograms(t), a.program[0])) + ":/usr/bin:/bin", "LANG=C.UTF-8"}
 			out, err := c.CombinedOutput()

@@ -215,7 +215,7 @@ func (w *windows) answersResumed(end func()) {
 	one := w.joins("first")
 	alpha := w.transcript("this is alpha")
 	end()
-	c := exec.Command(strings.TrimSuffix(here.tuttid, "d"), "connect", "--host", w.d.agent.host, "--name", "named")
+	c := exec.Command(strings.TrimSuffix(here.full, "-full"), "connect", "--host", w.d.agent.host, "--name", "named")
 	c.Dir, c.Env = w.d.work, []string{"HOME=" + w.d.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
 	if out, err := c.CombinedOutput(); err != nil {
 		w.t.Fatalf("%v\n%s", err, out)

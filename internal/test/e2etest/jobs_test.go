@@ -54,7 +54,7 @@ func openShop(t *testing.T, a agent, model script, args ...string) *shop {
 // command is tutti in the workspace.
 func (s *shop) command(args ...string) *exec.Cmd {
 	c := s.d.command(s.t)
-	c.Path, c.Args = strings.TrimSuffix(here.tuttid, "d"), append([]string{"tutti"}, args...)
+	c.Path, c.Args = strings.TrimSuffix(here.full, "-full"), append([]string{"tutti"}, args...)
 	return c
 }
 

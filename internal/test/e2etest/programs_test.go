@@ -151,7 +151,7 @@ func (d desk) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Cleanup(stop)
 	c := exec.CommandContext(ctx, all[0], append(all[1:], args...)...)
 	c.Dir = d.work
-	c.Env = append(d.agent.env(d.url), "HOME="+d.home, "PATH="+filepath.Dir(here.tuttid)+":"+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=dumb", "DBUS_SESSION_BUS_ADDRESS=disabled:")
+	c.Env = append(d.agent.env(d.url), "HOME="+d.home, "PATH="+filepath.Dir(here.full)+":"+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=dumb", "DBUS_SESSION_BUS_ADDRESS=disabled:")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) } // what it started as well
 	c.WaitDelay = 5 * time.Second

@@ -130,7 +130,7 @@ func wired(t *testing.T, a agent, steps ...step) (d desk, path string) {
 	home := t.TempDir()
 	path = filepath.Join(home, "wire")
 	m := newModel(t, a.steps(t, steps...))
-	d = newDesk(t, a, home, m.http.URL, os.Args[0], "wire", path, here.tuttid, "mcp-serve", "--root", filepath.Join(home, "bus"), "--auto-open", "--host", a.host, "--name", "ana")
+	d = newDesk(t, a, home, m.http.URL, os.Args[0], "wire", path, here.full, "mcp-serve", "--root", filepath.Join(home, "bus"), "--auto-open", "--host", a.host, "--name", "ana")
 	return d, path
 }
 

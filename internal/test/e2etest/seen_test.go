@@ -41,7 +41,7 @@ func TestAgentsKeepPushesBack(t *testing.T) {
 				step{tool: "tutti_status", args: with(object{})},
 				step{tool: "tutti_peers", args: func(now turn) object {
 					status, _ := now.result(a.tool("tutti_status"))
-					send := exec.Command(strings.TrimSuffix(here.tuttid, "d"), "send", "--root", root, "--as", ben, first(instanceIn, status), "the schema changed")
+					send := exec.Command(strings.TrimSuffix(here.full, "-full"), "send", "--root", root, "--as", ben, first(instanceIn, status), "the schema changed")
 					send.Dir, send.Env = home, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 					if out, err := send.CombinedOutput(); err != nil {
 						t.Errorf("send: %v\n%s", err, out)
@@ -51,7 +51,7 @@ func TestAgentsKeepPushesBack(t *testing.T) {
 				step{tool: "tutti_receive", args: with(object{})},
 			))
 			wire := filepath.Join(home, "wire")
-			d := newDesk(t, a, home, m.http.URL, os.Args[0], "wire", wire, here.tuttid, "mcp-serve", "--root", root, "--auto-open", "--host", a.host, "--name", "ana")
+			d := newDesk(t, a, home, m.http.URL, os.Args[0], "wire", wire, here.full, "mcp-serve", "--root", root, "--auto-open", "--host", a.host, "--name", "ana")
 			d.run(t, a.ask("call the tools")...)
 
 			passed, err := os.ReadFile(wire)

@@ -98,9 +98,9 @@ func gather(t *testing.T, a agent, wrapped bool) *troupe {
 
 // tutti runs a command of ours as the user of these agents does: in their folder, with their environment.
 func (s *troupe) tutti(args ...string) (string, error) {
-	c := exec.Command(filepath.Join(filepath.Dir(here.tuttid), "tutti"), args...)
+	c := exec.Command(filepath.Join(filepath.Dir(here.full), "tutti"), args...)
 	c.Dir = s.d.work
-	c.Env = append(s.d.command(s.t).Env, "PATH="+s.bin+":"+filepath.Dir(here.tuttid)+":"+os.Getenv("PATH"), "SHELL=/bin/sh")
+	c.Env = append(s.d.command(s.t).Env, "PATH="+s.bin+":"+filepath.Dir(here.full)+":"+os.Getenv("PATH"), "SHELL=/bin/sh")
 	var said bytes.Buffer
 	c.Stderr = &said
 	out, err := c.Output()

@@ -159,7 +159,7 @@ type stopping struct {
 // command runs session stop in the folder of the agent.
 func (s *scene) command(args ...string) (got stopping) {
 	s.t.Helper()
-	c := exec.Command(strings.TrimSuffix(here.tuttid, "d"), append([]string{"session", "stop", "--json", "--session"}, args...)...)
+	c := exec.Command(strings.TrimSuffix(here.full, "-full"), append([]string{"session", "stop", "--json", "--session"}, args...)...)
 	c.Dir = s.d.work
 	c.Env = []string{"HOME=" + s.d.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
 	for _, v := range s.d.agent.env(s.d.url) {

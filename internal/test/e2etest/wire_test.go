@@ -186,7 +186,7 @@ func readWire(t *testing.T, path string) wire {
 // tutti runs the program as a person would, in a home.
 func tutti(t *testing.T, home string, args ...string) []byte {
 	t.Helper()
-	c := exec.Command(strings.TrimSuffix(here.tuttid, "d"), args...)
+	c := exec.Command(strings.TrimSuffix(here.full, "-full"), args...)
 	c.Dir = home
 	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
 	var errs bytes.Buffer

@@ -21,7 +21,7 @@ import (
 const hostEnv = "TUTTI_TEST_HOST"
 
 func host() int {
-	c := exec.Command(filepath.Join(os.Getenv(hostEnv), "tuttid"), "mcp-serve", "--auto-open", "--host", "claude")
+	c := exec.Command(filepath.Join(os.Getenv(hostEnv), "tutti-full"), "mcp-serve", "--auto-open", "--host", "claude")
 	in, err := c.StdinPipe()
 	out, err2 := c.StdoutPipe()
 	if err := errors.Join(err, err2, c.Start()); err != nil {

@@ -24,7 +24,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if raced {
 		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 	}
-	build := exec.Command("go", append(args, "tutti/cmd/tutti", "tutti/cmd/tuttid")...)
+	build := exec.Command("go", append(args, "tutti/cmd/tutti", "tutti/cmd/tutti-full")...)
 	build.Env = append(os.Environ(), cgo)
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("%w: %s", err, out)
@@ -106,7 +106,7 @@ func (r *rig) run(args ...string) string {
 
 // serve is the command of the server of an agent program in the folder of that name.
 func (r *rig) serve(host, folder string) *exec.Cmd {
-	return r.command("tuttid", folder, "mcp-serve", "--auto-open", "--host", host)
+	return r.command("tutti-full", folder, "mcp-serve", "--auto-open", "--host", host)
 }
 
 // haltFile is where the switch of the rig's user lies.

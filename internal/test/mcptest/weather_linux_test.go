@@ -163,7 +163,7 @@ func TestNoHome(t *testing.T) {
 	const nobody = 54321 // stands in no password database
 	folder := r.home + "/w"
 	err := errors.Join(os.Mkdir(folder, 0o755), os.Chown(folder, nobody, nobody))
-	for _, dir := range []string{r.bin, r.bin + "/tuttid", r.home, filepath.Dir(r.home), filepath.Dir(filepath.Dir(r.home)), folder} {
+	for _, dir := range []string{r.bin, r.bin + "/tutti-full", r.home, filepath.Dir(r.home), filepath.Dir(filepath.Dir(r.home)), folder} {
 		err = errors.Join(err, os.Chmod(dir, 0o755)) // whatever the umask is
 	}
 	if err != nil {

@@ -67,7 +67,7 @@ func TestInputFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run("init")
-	c := r.command("tuttid", []string{"mcp-serve"})
+	c := r.command("tutti-full", []string{"mcp-serve"})
 	folder, err := os.Open(r.home)
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestFlags(t *testing.T) {
 }
 
 func exitOf(r *rig, args []string) int {
-	c := r.command("tuttid", append([]string{"mcp-serve"}, args...))
+	c := r.command("tutti-full", append([]string{"mcp-serve"}, args...))
 	_ = c.Run()
 	return c.ProcessState.ExitCode()
 }

@@ -15,8 +15,8 @@ import (
 func TestOrphan(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	server := r.command("tuttid", nil)
-	c := exec.Command("/bin/sh", "-c", fmt.Sprintf("exec 3<&0; %s mcp-serve --auto-open --host claude <&3 & wait", filepath.Join(r.bin, "tuttid")))
+	server := r.command("tutti-full", nil)
+	c := exec.Command("/bin/sh", "-c", fmt.Sprintf("exec 3<&0; %s mcp-serve --auto-open --host claude <&3 & wait", filepath.Join(r.bin, "tutti-full")))
 	c.Args[0], c.Env, c.Dir = "claude", server.Env, r.home
 	in, hold, err := os.Pipe()
 	if err != nil {

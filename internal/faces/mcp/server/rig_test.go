@@ -26,7 +26,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err := look("../../../../cmd", "../../.."); err != nil {
 		return dir, err
 	}
-	build := exec.Command("go", "build", "-o", dir+"/", "tutti/cmd/tutti", "tutti/cmd/tuttid")
+	build := exec.Command("go", "build", "-o", dir+"/", "tutti/cmd/tutti", "tutti/cmd/tutti-full")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("%w: %s", err, out)
@@ -116,7 +116,7 @@ type serverProcess struct {
 // start starts a server in a folder of that name.
 func (r *rig) start(name string, args []string, env ...string) *serverProcess {
 	r.t.Helper()
-	return r.serve(name, r.command("tuttid", append([]string{"mcp-serve"}, args...), env...))
+	return r.serve(name, r.command("tutti-full", append([]string{"mcp-serve"}, args...), env...))
 }
 
 // serve starts a command that is, or starts, a server.

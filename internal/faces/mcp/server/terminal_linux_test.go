@@ -30,7 +30,7 @@ func TestByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := r.command("tuttid", []string{"mcp-serve"})
+	c := r.command("tutti-full", []string{"mcp-serve"})
 	c.Stdin = slave
 	errs, err := c.StderrPipe()
 	if err == nil {

@@ -38,7 +38,7 @@ func TestShownIsWritten(t *testing.T) {
 	you := b.me()
 	b.end(0)
 	id := a.ok("tutti_send", object{"to": you, "text": "hello"}).str("id")
-	c := r.command("tuttid", []string{"mcp-serve", "--auto-open", "--host", "codex"})
+	c := r.command("tutti-full", []string{"mcp-serve", "--auto-open", "--host", "codex"})
 	c.Dir = b.cmd.Dir
 	in, err := c.StdinPipe()
 	if err != nil {

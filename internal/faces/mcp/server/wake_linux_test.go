@@ -21,8 +21,8 @@ import (
 func TestWakesWhoBrokeOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	like := r.command("tuttid", nil, "CLAUDE_CODE_SESSION_ID="+talk)
-	c := exec.Command("/bin/sh", "-c", fmt.Sprintf("%s mcp-serve --auto-open --host claude; exit 0", filepath.Join(r.bin, "tuttid")))
+	like := r.command("tutti-full", nil, "CLAUDE_CODE_SESSION_ID="+talk)
+	c := exec.Command("/bin/sh", "-c", fmt.Sprintf("%s mcp-serve --auto-open --host claude; exit 0", filepath.Join(r.bin, "tutti-full")))
 	c.Args[0], c.Env = "claude", like.Env
 	a := r.serve("a", c)
 	me := a.me()

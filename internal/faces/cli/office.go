@@ -22,36 +22,8 @@ func (c *Call) office() (*exchange.Service, *app.CommsConfig, error) {
 		c.remark("%s is not read; settings belong into the table [comms] of ~/.config/tutti/config.toml", Clean(c.App.Shown(old)))
 	}
 	o.Tell = func(text string) { c.remark("%s", Clean(text)) }
-	if c.comms != nil {
-		c.comms.abroad(o)
-	}
+	o.Abroad()
 	return o, set, nil
-}
-
-// CommsVerbs are the verbs about conversations between projects, and those that look into them or write to projects. What they work with
-// would make the light program a sixth larger, which hooks and agents start all day. It has what agents do with each message on this machine:
-// a send from one project of it to another, the judgement of what came, and the look at all mailboxes, which shells and bars ask for
-// again and again: to start a second program would be a fifth of its time.
-func CommsVerbs() Heavy {
-	return Heavy{
-		{Name: "comms send", Run: withComms(runCommsSend)},
-		{Name: "comms retry", Run: withComms(runCommsRetry)},
-		{Name: "comms watch", Run: runCommsWatch},
-		{Name: "comms discover", Run: runCommsDiscover},
-		{Name: "comms poll", Run: runCommsPoll},
-		{Name: "comms compose", Run: runCommsCompose},
-		{Name: "comms archive", Run: runCommsArchive},
-		{Name: "comms init", Run: runCommsInit},
-		{Name: "service install", Run: runServiceInstall},
-		{Name: "service remove", Run: runServiceRemove},
-		{Name: "service show", Run: runServiceShow},
-		{Name: "search", Run: runSearch},
-		{Name: "send", Run: withComms(runSend)},
-		{Name: "resume", Run: withComms(runResume)},
-		{Name: "__complete", Run: withComms(runComplete)},
-		{Name: "hook", Run: withComms(runHook)},
-		{Name: "keys revoke", Run: withComms(runKeysRevoke)},
-	}
 }
 
 // internalFault makes exit status 70 of what is no answer to the question that was asked: a fault of this machine must not be taken

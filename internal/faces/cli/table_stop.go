@@ -1,0 +1,3 @@
+package cli
+
+var stopVerbs = []Verb{haltRow.With(haltFully), resumeRow.With(resumeFully), pauseRow, unpauseRow}
