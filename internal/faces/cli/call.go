@@ -232,3 +232,12 @@ func (c *Call) withTimeout(ctx context.Context) (context.Context, context.Cancel
 	}
 	return ctx, func() {}
 }
+
+// clock is a time of day, with the date when that is not today.
+func clock(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}

@@ -65,7 +65,8 @@ func (c *Call) deployed(raw []byte, err error) error {
 }
 
 func runDeploySidecar(_ context.Context, c *Call) error {
-	return c.deployed(deploy.Sidecar{Pod: c.pod(), Instance: c.value("instance"), Host: c.value("host")}.JSON())
+	text, err := deploy.Sidecar{Pod: c.pod(), Instance: c.value("instance"), Host: c.value("host")}.JSON()
+	return c.deployed(text, err)
 }
 
 func runDeployTenant(_ context.Context, c *Call) error {
@@ -83,7 +84,8 @@ func runDeployTenant(_ context.Context, c *Call) error {
 		}
 		*n.at = v
 	}
-	return c.deployed(t.JSON())
+	text, err := t.JSON()
+	return c.deployed(text, err)
 }
 
 // sourceVariable names where releases are announced.

@@ -87,7 +87,7 @@ func TestAnswerAtTerminal(t *testing.T) {
 	d := newSitting(t)
 	home, run, has := d.home, d.run, d.has
 	run(0, "send", ana, "hello") // which makes the identity of this person
-	if shown := run(0, "status"); strings.Contains(shown, "wait on you") {
+	if shown := run(0, "status"); strings.Contains(shown, "wait for you") {
 		t.Errorf("something waits already:\n%s", shown)
 	}
 	d.open()
@@ -102,7 +102,7 @@ func TestAnswerAtTerminal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "gemini__c__000000000001.json"), []byte(alert), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	has(run(0, "status"), "2 things wait on you", "which schema?", "→ tutti escalation show evt-1", "→ tutti escalation answer gemini:c:000000000001")
+	has(run(0, "status"), "2 things wait for you", "which schema?", "  tutti escalation show evt-1", "  tutti escalation answer gemini:c:000000000001")
 	has(run(0, "status", "--json"), `"kind": "escalation"`, `"command": "tutti escalation show evt-1"`)
 	has(run(1, "escalation", "answer", "evt-1", "burn"), "is known here by the key", "none of the options")
 	me := d.me()
@@ -129,12 +129,12 @@ func TestAnswerAtTerminal(t *testing.T) {
 	has(run(2, "escalation", "answer", "evt-1", "drop"), "closed")
 	has(run(0, "inbox", "--all", "--instance", ana), "The answer to evt-1 (which schema?): keep")
 	has(run(0, "escalation", "answer", "gemini:c:000000000001"), "answered: seen")
-	if shown := run(0, "status"); strings.Contains(shown, "wait on you") {
+	if shown := run(0, "status"); strings.Contains(shown, "wait for you") {
 		t.Errorf("it still waits:\n%s", shown)
 	}
 	has(run(0, "negotiate", "verify", "nego:1"), "holds")
 	run(0, "blockage", "raise", "I am stuck", "--instance", ana, "--on", me)
-	has(run(0, "status"), "1 thing waits on you", "I am stuck", "→ tutti send "+ana)
+	has(run(0, "status"), "1 thing waits for you", "I am stuck", "  tutti send "+ana)
 
 	// A key that the person adds counts; and one that is revoked takes no answer away that was given under it.
 	run(0, "keys", "add", "--instance", me, "--public-key", made)

@@ -152,7 +152,7 @@ func (c *Call) sayPause(p halt.Pause, on bool) error {
 func (c *Call) pauseText(p halt.Pause) string {
 	text := c.App.Shown(p.What()) + " is paused"
 	if !p.Since.IsZero() {
-		text += " since " + p.Since.Local().Format(time.RFC3339)
+		text += " since " + clock(p.Since, time.Now())
 	}
 	if p.Reason != "" {
 		text += ": " + p.Reason
@@ -235,13 +235,13 @@ func readHaltNews(ctx context.Context) (n haltNews) {
 	return n
 }
 
-// sayHaltNews prints them. Lifts stay until the user has seen them at a terminal.
-func (c *Call) sayHaltNews(n haltNews) {
-	for _, p := range n.Pauses {
-		c.prose(c.paint(bold, "pause")+" ", 6, Clean(c.pauseText(p)))
+// sayLifts prints the lifts. They stay until the user has seen them at a terminal.
+func (c *Call) sayLifts(n haltNews) {
+	if len(n.Lifts) > 0 {
+		c.line("")
 	}
 	for i := len(n.Lifts) - 1; i >= max(0, len(n.Lifts)-maxNews); i-- {
-		c.prose(c.paint(bold, "halt ")+" ", 6, Clean(n.Lifts[i].Text()))
+		c.prose("", 0, Clean(n.Lifts[i].Text()))
 	}
 	if len(n.Lifts) > 0 && c.userReads() {
 		_ = halt.Seen()

@@ -3,13 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/bus/identity"
-	"tutti/internal/bus/inventory"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
 	"tutti/internal/sessions/lifecycle"
@@ -24,49 +21,15 @@ func (i instances) add(one string) {
 	}
 }
 
-// worlds opens the bus of this call and those of the inventory, for reading, and hands each to f. A bus that cannot be opened is
-// left out: its own verbs say why.
-func (c *Call) worlds(f func(w *app.World)) {
-	var seen []string
-	visit := func(a *app.App) {
-		root, err := a.Root()
-		if err != nil || !app.IsBus(root.Path) {
-			return
-		}
-		for _, path := range seen {
-			if app.SameFolder(path, root.Path) {
-				return
-			}
-		}
-		seen = append(seen, root.Path)
-		w, err := a.World(app.Reading)
-		if err != nil {
-			return
-		}
-		defer w.Close()
-		f(w)
-	}
-	visit(c.App)
-	state, err := c.App.StateDir()
-	if err != nil || c.rootFlag() != "" {
-		return
-	}
-	places, _ := inventory.All(state, inventory.Bus)
-	for i := range places {
-		visit(app.New(app.Settings{Root: places[i].Path}))
-	}
-}
-
 // headless are the agents that are live on a bus of this machine and in no session of a registry.
 func (s *sessions) headless(ctx context.Context, taken instances, machine string, now time.Time) (all []lifecycle.Listed) {
 	if s.c.flagIf("registry") != "" {
 		return nil
 	}
-	s.c.worlds(func(w *app.World) {
+	problems := s.c.worlds(func(w *app.World) error {
 		rows, err := w.Book.Discover(ctx, members.Filter{}, now)
 		if err != nil {
-			s.c.warn("%s: %s", Clean(s.c.App.Shown(w.Root.Path)), Clean(err.Error()))
-			return
+			return err
 		}
 		for i := range rows {
 			r := &rows[i]
@@ -74,7 +37,7 @@ func (s *sessions) headless(ctx context.Context, taken instances, machine string
 				continue
 			}
 			dir := workDir(r)
-			if s.alone() && dir != s.dir && !strings.HasPrefix(dir, s.dir+string(filepath.Separator)) {
+			if s.alone() && !below(dir, s.dir) {
 				continue
 			}
 			taken[r.Instance.Canonical()] = true
@@ -83,7 +46,11 @@ func (s *sessions) headless(ctx context.Context, taken instances, machine string
 				Machine: machine, Kind: lifecycle.Headless, AsOf: now.UTC().Truncate(time.Millisecond), Bus: w.Root.Path, PID: r.Session.PID,
 			})
 		}
+		return nil
 	})
+	for _, p := range problems {
+		s.c.warn("%s: %s", Clean(s.c.App.Shown(p.Bus)), Clean(p.Error))
+	}
 	return all
 }
 

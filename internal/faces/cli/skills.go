@@ -82,7 +82,6 @@ func (c *Call) skillRequest() (*skill.Request, error) {
 	return q, nil
 }
 
-
 // isHere tells whether a user has a program: it can be called, or has settings. The names of those that nobody tried may be
 // those of other programs.
 func isHere(d *driver.Driver, p driver.Site) bool {

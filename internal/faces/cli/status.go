@@ -3,9 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -24,48 +22,56 @@ import (
 	"tutti/internal/halt"
 )
 
-// runStatus shows one screen of everything; under h2a it is the inventory of live sessions.
+// runStatus shows one screen of all agents of this machine; under h2a it is the inventory of live sessions.
 func runStatus(ctx context.Context, c *Call) error {
 	if c.under == H2A {
+		c.banner(halt.Read())
 		return c.inventory(ctx)
 	}
 	root, err := c.App.Root()
 	if err != nil {
 		return err
 	}
-	v := &statusView{root: root, halted: halt.Read()}
+	v := &statusView{root: root, halted: halt.Read(), long: c.on("long"), whole: c.on("long") || c.json}
+	if c.json {
+		c.banner(v.halted)
+	}
+	if c.on(hereFlag.Name) {
+		v.here = folderHere()
+	}
 	near, letters := c.sessionsNear(ctx), c.lettersNear(ctx)
+	v.news = readHaltNews(ctx)
+	v.denied = denial{halted: v.halted.Halted, pauses: v.news.Pauses}
 	w, err := c.world(app.Reading)
 	var none *app.NoBusError
 	switch {
 	case errors.As(err, &none):
 		v.hints = append(v.hints, strings.Split(none.Hint(), "\n")...)
-	case err != nil:
-		return err
-	default:
+		err = nil
+	case err == nil:
 		defer w.Close()
-		v.exists, v.up = true, c.App.RunningUp(root.Path)
-		if err := c.survey(ctx, w, v); err != nil {
-			return err
-		}
+		v.exists = true
 	}
-	v.meet(near())
+	c.lookAtBuses(ctx, v)
+	if w != nil {
+		err = c.survey(ctx, w, v)
+	}
+	v.sessions = near()
+	v.tabulate(time.Now(), v.here)
 	v.letters = letters()
 	person := sync.OnceValue(func() bool { _, is := c.jobActor(); return is })
 	v.waiting = v.asking(person)
 	v.blind = waitingHere(ctx, c, w, v, person)
 	v.hints = v.letters.hintsTo(v.hints)
-	v.news = readHaltNews(ctx)
-	v.denied = denial{v.halted.Halted, v.news.Pauses}
 	if v.halted.Halted && c.userReads() {
 		v.hints = append(v.hints, `"tutti resume" lets the agents go on`)
 	}
 	if c.json {
 		c.emit(v.json())
-		return nil
+	} else {
+		c.sayStatus(v)
 	}
-	c.sayStatus(v)
-	return nil
+	return err // of the bus of this folder
 }
 
 // inventory lists the live sessions of this bus, and those mirrored from others.
@@ -111,27 +117,32 @@ const newestShown = 5
 
 // A statusView is what the one screen shows.
 type statusView struct {
-	root     *app.Root
+	root     *app.Root // of this folder
 	exists   bool
+	here     string // the folder to which --here restricts the screen; "" for the whole machine
+	long     bool   // ids, addresses and folders of buses are shown, too
+	whole    bool   // all of it is read: --long or --json
 	halted   halt.State
-	up       *app.Up // looks after the bus; nil: nobody does
-	you      *identity.Speaker
-	nobody   error // why nobody speaks here
-	agents   []members.Row
-	sessions []sessionLine // of this folder, in tmux
-	others   []members.Row // agents without those of the sessions, where there are sessions
-	unread   int
-	newest   []mailLine
-	bad      int         // files in the mailbox that are no messages
-	unseen   []agentMail // of other agents of this user that nothing wakes
+	news     haltNews
+	denied   denial
+	rows     []agentRow // of this machine
+	sessions []sessionLine
+	buses    []busView
+	problems []busProblem
 	waiting  []todo.Item
 	blind    error // why it is not known what waits
 	letters  *letterView
-	seat     *seatView // who conducts this folder; nil: that is no question here
 	hints    []string
-	news     haltNews
-	denied   denial
-	folder   string // in which you work; "" when it is not known
+	// Of the bus of this folder:
+	up     *app.Up // looks after it; nil: nothing does
+	you    *identity.Speaker
+	nobody error         // why it is not known who you are
+	folder string        // in which you work; "" when it is not known
+	agents []members.Row // that are live, without you
+	unread int
+	newest []mailLine
+	bad    int       // files in your mailbox that are not messages
+	seat   *seatView // who conducts this folder; nil: that is not a question here
 }
 
 // A mailLine is one unread message.
@@ -143,15 +154,18 @@ type mailLine struct {
 
 // survey fills the view from the bus.
 func (c *Call) survey(ctx context.Context, w *app.World, v *statusView) error {
-	var err error
-	if v.agents, err = w.Book.Discover(ctx, members.Filter{}, time.Now()); err != nil {
-		return err
+	for i := range v.buses {
+		if v.buses[i].own {
+			v.agents = slices.Clone(v.buses[i].agents)
+		}
 	}
-	if err := v.findSeat(ctx, c, w); err != nil {
-		return err
+	if v.whole {
+		v.up = c.App.RunningUp(v.root.Path)
+		if err := v.findSeat(ctx, c, w); err != nil {
+			return err
+		}
 	}
 	v.you, v.nobody = c.whose(ctx, w)
-	v.unseen = unseen(ctx, w, v)
 	if v.you == nil {
 		var unknown *identity.UnknownError
 		if !errors.As(v.nobody, &unknown) {
@@ -173,7 +187,7 @@ func (c *Call) survey(ctx context.Context, w *app.World, v *statusView) error {
 	if err := v.mail(ctx, w); err != nil {
 		return err
 	}
-	if v.unread > 0 {
+	if v.unread > 0 && c.json {
 		v.hints = append(v.hints, `"tutti receive" shows the mail`)
 	}
 	return nil
@@ -198,7 +212,7 @@ func (v *statusView) mail(ctx context.Context, w *app.World) error {
 		return err
 	}
 	v.unread, v.bad = len(all), len(bad)
-	if v.unread == 0 {
+	if v.unread == 0 || !v.whole {
 		return nil
 	}
 	newest, _, err := w.Mail.List(ctx, v.you.Instance, mailbox.Query{Unread: true, Newest: newestShown})
@@ -223,156 +237,4 @@ func (v *statusView) mail(ctx context.Context, w *app.World) error {
 		})
 	}
 	return nil
-}
-
-func (v *statusView) json() []byte {
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Bool("halted", v.halted.Halted)
-	o.Opt("haltReason", v.halted.Reason)
-	o.Str("root", v.root.Path)
-	o.Str("rootSource", string(v.root.Source))
-	o.Bool("exists", v.exists)
-	upJSON(&o, v.up)
-	if v.you != nil {
-		var you canonjson.Object
-		you.Str("instance", string(v.you.Instance))
-		you.Opt("role", v.you.Role)
-		you.Str("how", v.you.How)
-		v.denied.of(v.you.Instance, v.folder).json(&you)
-		o.Raw("you", you.Bytes())
-	} else {
-		o.Null("you")
-		if v.nobody != nil {
-			o.Str("nobody", whyNobody(v.nobody))
-		}
-	}
-	var agents, newest list
-	for i := range v.agents {
-		agents.raw(peerJSON(&v.agents[i], v.denied.peer(&v.agents[i])))
-	}
-	o.Raw("agents", agents.bytes())
-	if len(v.sessions) > 0 {
-		var all list
-		for i := range v.sessions {
-			all.raw(v.sessions[i].json(v.denied.session(&v.sessions[i])))
-		}
-		o.Raw("sessions", all.bytes())
-	}
-	o.Int("unread", int64(v.unread))
-	for _, m := range v.newest {
-		var one canonjson.Object
-		one.Str("id", m.id)
-		one.Str("from", m.from)
-		one.Str("trust", m.word.String())
-		one.Str("at", m.at.UTC().Format(jsonTime))
-		newest.obj(&one)
-	}
-	o.Raw("newest", newest.bytes())
-	if len(v.unseen) > 0 {
-		o.Raw("unseen", marshal(v.unseen))
-	}
-	v.seat.json(&o)
-	o.Raw("waiting", v.waitingJSON())
-	if v.blind != nil {
-		o.Str("waitingFault", v.blind.Error())
-	}
-	o.Raw("comms", v.letters.json())
-	o.Strs("hints", v.hints)
-	if b, err := json.Marshal(v.news.Pauses); err == nil {
-		o.Raw("pauses", b)
-	}
-	if b, err := json.Marshal(v.news.Lifts); err == nil {
-		o.Raw("lifts", b)
-	}
-	return o.Bytes()
-}
-
-// sayStatus prints the screen.
-func (c *Call) sayStatus(v *statusView) {
-	c.prose("", 0, v.answer())
-	if !v.exists || v.root.Source != app.FromDefault {
-		bus := c.App.Shown(v.root.Path) + " (" + v.root.Source.Why() + ")"
-		if !v.exists {
-			bus = "none at " + bus
-		}
-		c.prose(c.paint(bold, "bus  ")+" ", 6, Clean(bus))
-	}
-	if !v.exists {
-		c.saySessions(v)
-		c.sayLetters(v.letters)
-	} else {
-		c.sayYou(v)
-		c.saySessions(v)
-		c.sayLive(v)
-		c.saySeat(v.seat)
-		c.sayMail(v)
-		c.sayUnseen(v)
-		c.sayLetters(v.letters)
-		c.prose(c.paint(bold, "up   ")+" ", 6, upText(v.up))
-	}
-	c.sayHaltNews(v.news)
-	c.sayWaiting(v)
-	for _, h := range v.hints {
-		c.line("→ " + Clean(h))
-	}
-}
-
-func (c *Call) sayYou(v *statusView) {
-	text := ""
-	switch {
-	case v.you == nil:
-		text = "nobody yet: " + Clean(whyNobody(v.nobody))
-	default:
-		text = Clean(string(v.you.Instance)+" ("+v.you.How+")") + v.denied.of(v.you.Instance, v.folder).words()
-	}
-	c.prose(c.paint(bold, "you  ")+" ", 6, text)
-}
-
-func (c *Call) sayLive(v *statusView) {
-	head := c.paint(bold, "live ") + " "
-	agents := v.elsewhere()
-	if len(agents) == 0 {
-		c.prose(head, 6, nobodyElse(v))
-		return
-	}
-	c.line(head + plural(len(agents), "session") + " of others")
-	var rows [][]string
-	for i := range agents {
-		line := peerLine(&agents[i], v.denied.peer(&agents[i]))
-		rows = append(rows, append([]string{"     ", line[0]}, line[2:5]...))
-	}
-	c.table(rows)
-}
-
-// nobodyElse is the line on live agents where no row shows one.
-func nobodyElse(v *statusView) string {
-	who := "nobody else"
-	if len(v.sessions) > 0 {
-		who = "nobody outside these sessions"
-	}
-	return who + "; an agent that is not live may still be at work"
-}
-
-func (c *Call) sayMail(v *statusView) {
-	if v.you == nil {
-		return
-	}
-	text := "nothing unread"
-	if v.unread > 0 {
-		text = fmt.Sprintf("%d unread", v.unread)
-	}
-	if v.bad > 0 {
-		text += "; " + plural(v.bad, "file") + " that cannot be read as a message"
-	}
-	c.line(c.paint(bold, "mail ") + " " + text)
-	var rows [][]string
-	for _, m := range v.newest {
-		first, _, _ := strings.Cut(strings.TrimSpace(m.text), "\n")
-		rows = append(rows, []string{"     ", m.from, m.word.String(), ago(max(0, time.Since(m.at))), Truncate(Clean(first), textShown)})
-	}
-	c.table(rows)
-	if more := v.unread - len(v.newest); more > 0 {
-		c.line(fmt.Sprintf("       and %d more", more))
-	}
 }

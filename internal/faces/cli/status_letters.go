@@ -74,6 +74,11 @@ func (v *letterView) none() bool {
 	return v == nil || v.err == nil && v.here == nil && v.boxes == 0 && v.failed == 0
 }
 
+// notable tells whether something waits, was not delivered, or cannot be looked at.
+func (v *letterView) notable() bool {
+	return v != nil && (v.err != nil || v.waiting > 0 || v.failed > 0 || v.trouble > 0)
+}
+
 // sayLetters prints a line for the project of this folder, and one for all together.
 func (c *Call) sayLetters(v *letterView) {
 	if v.none() {

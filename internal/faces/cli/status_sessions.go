@@ -3,10 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"tutti/internal/agents/driver"
-	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/proc"
@@ -16,11 +14,12 @@ import (
 
 // A sessionLine is an agent in tmux, with all the names that it has: one row.
 type sessionLine struct {
-	row   *registry.Row
-	sight lifecycle.Observation
-	job   string // its state, "" when it is not known
-	asks  string // what its program asks its user, "" when that is not known
-	live  bool   // present on the bus
+	row      *registry.Row
+	registry string // path
+	sight    lifecycle.Observation
+	doing    lifecycle.Doing
+	job      string // its state, "" when it is not known
+	live     bool   // present on a bus
 }
 
 // sessionsNear begins to look at the sessions of this machine that run, and returns what waits for the answer. Where the registry has
@@ -53,7 +52,7 @@ func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 		return none
 	}
 	var view *lifecycle.View
-	var asks []string
+	var doing []lifecycle.Doing
 	o, err := s.observer()
 	if err != nil {
 		return none
@@ -61,7 +60,7 @@ func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		view, asks = o.Asks(ctx, running)
+		view, doing = o.Doings(ctx, running)
 	}()
 	return func() []sessionLine {
 		state := statesOfJobs(parts)
@@ -69,7 +68,7 @@ func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 		all := make([]sessionLine, len(running))
 		for i := range running {
 			r := &running[i]
-			all[i] = sessionLine{row: r, sight: view.Observe(r), asks: asks[i]}
+			all[i] = sessionLine{row: r, registry: from[i].path, sight: view.Observe(r), doing: doing[i]}
 			if !from[i].far && all[i].sight.State == lifecycle.Alive {
 				from[i].note()
 			}
@@ -81,67 +80,12 @@ func (c *Call) sessionsNear(ctx context.Context) func() []sessionLine {
 	}
 }
 
-// meet joins sessions with those who are on the bus: an agent in tmux is told of once.
-func (v *statusView) meet(sessions []sessionLine) {
-	v.sessions = sessions
-	if len(sessions) == 0 {
-		return
+// asks is what the program of a session asks its user, "" when it asks nothing or that is not known.
+func (l *sessionLine) asks() string {
+	if l.doing.Word == lifecycle.Asking {
+		return l.doing.Asks
 	}
-	there := map[address.Instance]bool{}
-	for i := range v.agents {
-		there[v.agents[i].Instance.Canonical()] = true
-	}
-	if v.you != nil {
-		there[v.you.Instance.Canonical()] = true
-	}
-	shown := map[address.Instance]bool{}
-	for i := range v.sessions {
-		if r := v.sessions[i].row; r.Instance != "" {
-			one := address.Instance(r.Instance).Canonical()
-			v.sessions[i].live = there[one]
-			shown[one] = true
-		}
-	}
-	for i := range v.agents {
-		if !shown[v.agents[i].Instance.Canonical()] {
-			v.others = append(v.others, v.agents[i])
-		}
-	}
-}
-
-// elsewhere are the agents that are not in a row of tmux.
-func (v *statusView) elsewhere() []members.Row {
-	if len(v.sessions) == 0 {
-		return v.agents
-	}
-	return v.others
-}
-
-func (c *Call) saySessions(v *statusView) {
-	if len(v.sessions) == 0 {
-		return
-	}
-	c.line(c.paint(bold, "tmux ") + " " + plural(len(v.sessions), "session"))
-	var rows [][]string
-	for i := range v.sessions {
-		l := &v.sessions[i]
-		on := "not on the bus"
-		if l.row.Instance != "" {
-			on = l.row.Instance
-			if !l.live {
-				on += " (not live)"
-			}
-		}
-		talk, work := "-", "-"
-		if id := l.row.Conversation(); id != "" {
-			talk = short(id)
-		}
-		if l.row.Job != "" {
-			work = strings.TrimSpace("job " + l.row.Job + " " + l.job)
-		}
-		rows = append(rows, []string{"     ", l.row.Name, on, foundWord(l.row, l.sight) + v.denied.session(l).words(), talk, work, c.App.Shown(l.row.Pane.Cwd)})
-	}
-	c.table(rows)
+	return ""
 }
 
 func (l *sessionLine) json(m mark) []byte {
@@ -156,7 +100,7 @@ func (l *sessionLine) json(m mark) []byte {
 	o.Opt("conversation", l.row.Conversation())
 	o.Opt("job", l.row.Job)
 	o.Opt("jobState", l.job)
-	o.Opt("asks", l.asks)
+	o.Opt("asks", l.asks())
 	o.Str("tmuxServer", cmp.Or(l.row.ServerName(), "default"))
 	o.Opt("cwd", l.row.Pane.Cwd)
 	o.Str("machine", proc.Hostname())
