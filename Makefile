@@ -2,7 +2,7 @@
 
 # Both programs carry the same build id; a program that meets a sibling of another build says so instead of going on.
 BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X tutti/internal/faces/cli.Build=$(BUILD)
+LDFLAGS := -s -w -X tutti/internal/faces/cli/kit.Build=$(BUILD)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 
 .PHONY: help build demo test lint bench soak e2e fmt module clean

@@ -1,6 +1,6 @@
-// Command tutti-full is the program that tutti hands over to: it links everything.
+// Command tutti-full has all verbs. tutti puts it in its own place for those that it does not have.
 package main
 
-import "tutti/internal/faces/cli"
+import "tutti/internal/faces/cli/cmd"
 
-func main() { cli.FullMain() }
+func main() { cmd.Main() }

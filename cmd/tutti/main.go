@@ -1,6 +1,6 @@
 // Command tutti is the program that users type: it links the hot verbs only.
 package main
 
-import "tutti/internal/faces/cli"
+import "tutti/internal/faces/cli/fast"
 
-func main() { cli.HotMain() }
+func main() { fast.Main() }

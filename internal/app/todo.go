@@ -22,7 +22,7 @@ import (
 var waitingKinds = [...]store.Kind{store.Escalation, store.Blockage, store.Negotiation, store.Quarantine}
 
 // MayWait tells whether something may lie in a bus, or among the jobs of a workspace ("" for none), that waits for somebody. It looks
-// whether there are such folders: most have none, and what lies in them only the heavy program can read.
+// whether there are such folders: most have none, and what lies in them only the full program can read.
 func MayWait(root, workspace string) bool {
 	for _, k := range waitingKinds {
 		top, _, _ := strings.Cut(k.Spec().Path, "/")

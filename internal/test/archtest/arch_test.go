@@ -1,6 +1,8 @@
 package archtest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"tutti/internal/test/boundtest"
@@ -30,9 +32,13 @@ func TestArchitecture(t *testing.T) {
 			t.Errorf("cmd/tutti-full links testing:%s", describe(way))
 		}
 	})
-	t.Run("verbs", func(t *testing.T) {
-		report(t, checkVerbs(verbsOf(t, g[module+"/internal/faces/cli"]), lightVerbs, mustHave))
+	t.Run("seam", func(t *testing.T) {
+		way := g.chain(module+"/cmd/tutti", func(p *pkg) bool { return p.ImportPath == fullVerbs || strings.HasPrefix(p.ImportPath, fullVerbs+"/") })
+		if way != nil {
+			t.Errorf("cmd/tutti links verbs that only the full program has:%s", describe(way))
+		}
 	})
+	t.Run("folders", func(t *testing.T) { report(t, checkFolders(g)) })
 	t.Run("length", func(t *testing.T) { report(t, checkLength(t, g)) })
 	t.Run("document", func(t *testing.T) { report(t, checkDocument(t, g)) })
 	t.Run("skips", func(t *testing.T) { report(t, checkSkips(t, g)) })
@@ -53,4 +59,14 @@ func TestTrackedText(t *testing.T) {
 			t.Error(f)
 		}
 	}
+}
+
+// checkFolders finds packages with more files than a person looks through.
+func checkFolders(g graph) (faults []string) {
+	for path, p := range g {
+		if strings.HasPrefix(path, module+"/") && len(p.GoFiles) > maxFiles {
+			faults = append(faults, fmt.Sprintf("%s has %d files, at most %d", path, len(p.GoFiles), maxFiles))
+		}
+	}
+	return faults
 }

@@ -97,7 +97,7 @@ func size(n int64) string {
 // checkDocument compares the list of packages in docs/architecture.md with the tree.
 func checkDocument(t *testing.T, g graph) (faults []string) {
 	t.Helper()
-	listed := firstWords(t, "architecture.md", regexp.MustCompile("(?m)^\\| [^|]*\\| `([a-z0-9/]+)` \\|"))
+	listed := firstWords(t, "architecture.md", regexp.MustCompile("(?m)^\\| [^|]*\\| `([a-z0-9/-]+)` \\|"))
 	for path := range g {
 		if name := own(path); name != "" && !listed[name] {
 			faults = append(faults, "docs/architecture.md does not list "+name)
@@ -134,10 +134,10 @@ func TestDependencyDocument(t *testing.T) {
 	}
 }
 
-// TestExitCodeDocument keeps the table of docs/exit-codes.md the one of package cli.
+// TestExitCodeDocument keeps the table of docs/exit-codes.md the one of package kit.
 func TestExitCodeDocument(t *testing.T) {
 	t.Parallel()
-	src, err := os.ReadFile(filepath.Join(root(t), "internal", "faces", "cli", "fault.go"))
+	src, err := os.ReadFile(filepath.Join(root(t), "internal", "faces", "cli", "kit", "fault.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestExitCodeDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inSource := regexp.MustCompile(`(?m)^\t(exit[A-Z]\w*)\s*=\s*(\d+)`).FindAllStringSubmatch(string(src), -1)
+	inSource := regexp.MustCompile(`(?m)^\t(Exit[A-Z]\w*)\s*=\s*(\d+)`).FindAllStringSubmatch(string(src), -1)
 	if len(inSource) < 5 {
 		t.Fatalf("only %d exit codes found in the source", len(inSource))
 	}

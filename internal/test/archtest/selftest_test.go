@@ -57,18 +57,18 @@ func TestRulesFindFaults(t *testing.T) {
 		{"a module that is not", grouped, []string{"tutti/internal/platform/proc: golang.org/x/system"}, []string{`imports golang.org/x/system`}},
 		{"halt on x/sys", grouped, []string{"tutti/internal/halt: golang.org/x/sys/unix"}, []string{`halt imports golang.org/x/sys/unix`}},
 
-		{"hot enough", hot, []string{"tutti/cmd/tutti: tutti/internal/faces/cli", "tutti/internal/faces/cli: fmt crypto/ed25519"}, nil},
+		{"hot enough", hot, []string{"tutti/cmd/tutti: tutti/internal/faces/cli/fast", "tutti/internal/faces/cli/fast: fmt crypto/ed25519"}, nil},
 		{
 			"chain through the standard library", hot,
-			[]string{"tutti/cmd/tutti: tutti/internal/faces/cli", "tutti/internal/faces/cli: expvar", "expvar: net/http", "net/http: crypto/tls"},
+			[]string{"tutti/cmd/tutti: tutti/internal/faces/cli/fast", "tutti/internal/faces/cli/fast: expvar", "expvar: net/http", "net/http: crypto/tls"},
 			[]string{
-				`cmd/tutti links crypto/tls:\n\ttutti/cmd/tutti\n\t  tutti/internal/faces/cli\n\t    expvar\n\t      net/http\n\t        crypto/tls$`,
-				`cmd/tutti links net/http:\n\ttutti/cmd/tutti\n\t  tutti/internal/faces/cli\n\t    expvar\n\t      net/http$`,
+				`cmd/tutti links crypto/tls:\n\ttutti/cmd/tutti\n\t  tutti/internal/faces/cli/fast\n\t    expvar\n\t      net/http\n\t        crypto/tls$`,
+				`cmd/tutti links net/http:\n\ttutti/cmd/tutti\n\t  tutti/internal/faces/cli/fast\n\t    expvar\n\t      net/http$`,
 			},
 		},
 		{
 			"shortest chain", hot,
-			[]string{"tutti/cmd/tutti: tutti/internal/faces/cli tutti/internal/core/text", "tutti/internal/faces/cli: tutti/internal/core/text", "tutti/internal/core/text: go.yaml.in/yaml/v3"},
+			[]string{"tutti/cmd/tutti: tutti/internal/faces/cli/fast tutti/internal/core/text", "tutti/internal/faces/cli/fast: tutti/internal/core/text", "tutti/internal/core/text: go.yaml.in/yaml/v3"},
 			[]string{`cmd/tutti links go.yaml.in/yaml/v3:\n\ttutti/cmd/tutti\n\t  tutti/internal/core/text\n\t    go.yaml`},
 		},
 		{"the other program may", hot, []string{"tutti/cmd/tutti-full: tutti/internal/faces/web", "tutti/internal/faces/web: net/http html/template modernc.org/sqlite"}, nil},

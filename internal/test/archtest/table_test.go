@@ -52,18 +52,11 @@ var notInHotWords = []string{
 // hotPrograms are the programs that hooks start.
 var hotPrograms = []string{"cmd/tutti"}
 
-// lightVerbs are the verbs that hooks and scripts call: each has its function in the light program, because a hand-over
-// would add the start of a second program to every prompt. A verb of this list that the table of package cli does not
-// have is no fault; those of mustHave are there in any case.
-var (
-	lightVerbs = []string{
-		"halt", "resume", "version", "send", "reply", "receive", "ack", "inbox", "hook", "whoami",
-		"plumbing wait-halt", "root", "store list", "store show", "store log", "comms send", "comms recv",
-	}
-	mustHave = []string{"halt", "resume", "version"}
-)
+// fullVerbs is the folder of the verbs that only the full program has.
+const fullVerbs = module + "/internal/faces/cli/cmd"
 
 const (
 	maxLines     = 500 // of a file of the program
 	maxTestLines = 800 // of a test file: tables are long
+	maxFiles     = 45  // of a package, without tests
 )

@@ -180,7 +180,7 @@ func keepFiles(paths []string) (undo func() error, err error) {
 }
 
 // editHook is the hook that is called before each change of a file: on a bus where nobody has ever taken a lease, or of one that is leased.
-// There tutti-full answers, once the light program has seen that it must be asked.
+// There tutti-full answers, once tutti has seen that it must be asked.
 func editHook(leased bool) func(e *env) (measured, error) {
 	return func(e *env) (m measured, err error) {
 		t, err := e.settle("hook", "lease take")

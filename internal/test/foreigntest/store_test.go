@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"tutti/internal/core/address"
-	"tutti/internal/faces/cli"
+	"tutti/internal/faces/cli/cmd"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )
@@ -34,7 +34,7 @@ const actor = "claude:api:3f2a9c01b7de"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(programEnv) != "" {
-		cli.Main()
+		cmd.Main()
 	}
 	side := os.Getenv(sideEnv)
 	if side == "" {

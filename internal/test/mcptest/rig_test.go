@@ -94,7 +94,7 @@ func (r *rig) command(program, folder string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a command of the light program and returns what it prints.
+// run runs a command of tutti and returns what it prints.
 func (r *rig) run(args ...string) string {
 	r.t.Helper()
 	out, err := r.command("tutti", "", args...).CombinedOutput()

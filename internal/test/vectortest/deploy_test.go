@@ -3,7 +3,7 @@ package vectortest
 import (
 	"testing"
 
-	"tutti/internal/faces/cli"
+	"tutti/internal/faces/cli/cmd/setup"
 	"tutti/internal/faces/cli/deploy"
 )
 
@@ -26,7 +26,7 @@ func upgradeIsNewer(t *testing.T, c kase) {
 		Expect          bool
 	}
 	c.into(t, &v)
-	if got := cli.Newer(v.Latest, v.Current); got != v.Expect {
+	if got := setup.Newer(v.Latest, v.Current); got != v.Expect {
 		t.Errorf("%q after %q: %v, want %v", v.Latest, v.Current, got, v.Expect)
 	}
 }

@@ -8,18 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"tutti/internal/faces/cli"
-	"tutti/internal/faces/mcp/server"
 )
-
-func toolNames() []cli.Named {
-	var all []cli.Named
-	for _, t := range server.Tools() {
-		all = append(all, cli.Named{Name: t.Name, Is: t.Does})
-	}
-	return all
-}
 
 // A described is one tool as the server lists it.
 type described struct {

@@ -2,7 +2,6 @@ package vectortest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -12,11 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tutti/internal/agents/codexserver"
-	"tutti/internal/agents/settings"
-	"tutti/internal/agents/setup"
-	"tutti/internal/faces/cli"
-	"tutti/internal/faces/mcp/server"
+	"tutti/internal/faces/cli/cmd"
 	"tutti/internal/governance/org"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
@@ -27,15 +22,7 @@ const asProgram = "TUTTI_VECTORS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		verbs := slices.Concat(cli.CommsVerbs(), cli.RareVerbs(), cli.AgreementVerbs(), cli.IdentityVerbs(), cli.OrgVerbs(),
-			cli.SysMLVerbs(func(string) func(context.Context, string) ([]byte, error) { return nil }))
-		verbs = append(verbs, cli.SignalVerbs()...)
-		verbs = append(append(verbs, cli.ConductorVerbs()...), cli.LeaseVerbs()...)
-		verbs = append(verbs, cli.DeployVerbs(func(context.Context, string) (string, error) { return "", errors.New("nobody is there") })...)
-		verbs = append(append(verbs, cli.DrumbeatVerbs(nil, cli.RemoteParts{})...), cli.RemoteVerbs(cli.RemoteParts{})...)
-		cli.MainHeavy(append(append(verbs, cli.HostVerbs(setup.Editor{
-			Get: settings.Get, Set: settings.Set, Replace: settings.Replace, Remove: settings.Remove, Entries: settings.SetListEntries, Diff: settings.Diff,
-		})...), cli.HaltVerb(codexserver.StopIn), cli.HeavyVerb{Name: "mcp-serve", Run: cli.Service(server.Serve)}, cli.HeavyVerb{Name: "mcp-tools", Run: cli.Listing(toolNames)}))
+		cmd.Main()
 	}
 	os.Exit(commstest.Main(m))
 }

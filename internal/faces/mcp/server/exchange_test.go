@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tutti/internal/faces/cli"
+	"tutti/internal/faces/cli/kit"
 )
 
 var update = flag.Bool("update", false, "write what the servers answer into the files of testdata/exchanges")
@@ -172,8 +172,8 @@ func (p *player) named(line string) string {
 	line = nobody.ReplaceAllString(line, "$1")
 	line = strings.ReplaceAll(line, p.home, "<home>")
 	line = strings.ReplaceAll(line, p.root, "<bus>")
-	line = strings.ReplaceAll(line, `"`+cli.Version+`"`, `"<release>"`)
-	line = strings.ReplaceAll(line, `\"`+cli.Version+`\"`, `\"<release>\"`)
+	line = strings.ReplaceAll(line, `"`+kit.Version+`"`, `"<release>"`)
+	line = strings.ReplaceAll(line, `\"`+kit.Version+`\"`, `\"<release>\"`)
 	for _, v := range varying {
 		for _, found := range v.is.FindAllStringSubmatch(line, -1) {
 			name := p.names[found[1]]

@@ -322,7 +322,7 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// TestHandOver: the light program serves by becoming the heavy one, under both names.
+// TestHandOver: tutti serves by becoming tutti-full, under both names.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -1,0 +1,226 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"os"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/journal"
+)
+
+func runAttest(ctx context.Context, c *kit.Call) error {
+	id, to := c.Value("negotiation"), c.Value("to")
+	switch {
+	case id != "" && to != "":
+		return kit.Usagef("%s: either --negotiation or --to, not both", c.Verb.Name)
+	case c.Value("dossier") == "" && (c.Under == kit.H2A || id == ""):
+		return c.Missing("dossier")
+	}
+	d, err := dealOf(c, app.Writing, id)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	t, err := d.attest(ctx)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return d.sendAttested(ctx, t, address.Instance(to))
+	}
+	e, err := t.Journal(ctx, id, d.now)
+	if err != nil {
+		return dealFault(d.Call, err)
+	}
+	if d.JSON {
+		d.Emit(e.Raw)
+		return nil
+	}
+	d.Line("attested (entry " + kit.Itoa(e.Sequence) + " of " + kit.Clean(id) + ")")
+	d.Line("next:  tutti confiance --negotiation " + kit.Clean(app.QuoteArg(id)))
+	return nil
+}
+
+// attest signs that --instance has understood the dossier.
+func (d *deal) attest(ctx context.Context) (*agreement.Comprehension, error) {
+	at, when, err := d.declaredAt()
+	if err != nil {
+		return nil, err
+	}
+	a, err := d.act(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	dossier, err := d.dossierHash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.bus.Attest(ctx, a, agreement.Attesting{Dossier: dossier, At: at, Role: d.Value("role"), Scope: d.Value("scope"), Created: when})
+	if err != nil {
+		return nil, dealFault(d.Call, err)
+	}
+	return t, nil
+}
+
+// dossierHash is that of what was understood: a hash, a file, or the present dossier of the negotiation.
+func (d *deal) dossierHash(ctx context.Context) (string, error) {
+	arg := d.Value("dossier")
+	switch {
+	case declaration.IsHash(arg):
+		return arg, nil
+	case arg != "":
+		f, err := os.Open(arg)
+		if err != nil {
+			return "", kit.FailIO("", err, "read the dossier")
+		}
+		defer f.Close()
+		text, err := kit.ReadAll(f, arg)
+		if err != nil {
+			return "", err
+		}
+		return declaration.HashOf(text)
+	}
+	v, err := d.bus.View(ctx, d.id)
+	if err != nil {
+		return "", dealFault(d.Call, err)
+	}
+	return v.DossierHash, nil
+}
+
+// sendAttested prints the attestation as a message, and delivers it where that was asked for.
+func (d *deal) sendAttested(ctx context.Context, t *agreement.Comprehension, to address.Instance) error {
+	raw, err := t.Message(d.now)
+	if err != nil {
+		return err
+	}
+	d.Emit(raw)
+	if to == "" {
+		return nil
+	}
+	office, err := d.w.MailService()
+	if err != nil {
+		return err
+	}
+	r, err := office.Send(ctx, mail.Draft{
+		From: &identity.Speaker{Instance: t.Actor.Instance, Role: t.Actor.Role, Scope: t.Actor.Scope}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true,
+	})
+	if err != nil {
+		return err
+	}
+	d.Remark("%s: %s", kit.Clean(string(to)), r.Outcome)
+	return nil
+}
+
+func runComprehensionList(ctx context.Context, c *kit.Call) error {
+	d, v, err := decision(ctx, c, app.Reading)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if c.JSON {
+		all := c.Array()
+		for _, e := range v.Attestations {
+			if err := all.Add(e.Raw); err != nil {
+				return err
+			}
+		}
+		all.End()
+		return nil
+	}
+	if len(v.Attestations) == 0 {
+		c.Line("nobody has attested anything")
+	}
+	var rows [][]string
+	for _, e := range v.Attestations {
+		a, _ := declaration.ParseAttestation(e.Body)
+		word := c.Paint(kit.Green, "the present dossier")
+		switch {
+		case !v.Valid(e):
+			word = c.Paint(kit.Red, "not signed by an active key of its subject")
+		case a.Dossier != v.DossierHash:
+			word = c.Paint(kit.Yellow, "another dossier, "+shortHash(a.Dossier))
+		}
+		rows = append(rows, []string{kit.Itoa(e.Sequence), kit.Clean(a.Subject), word + d.since(e.CreatedAt)})
+	}
+	c.Rows(rows)
+	return nil
+}
+
+// runComprehensionVerify looks at one attestation alone. It needs no bus.
+func runComprehensionVerify(ctx context.Context, c *kit.Call) error {
+	arg := c.Arg(0)
+	if c.Under == kit.H2A {
+		arg = c.Value("json")
+	}
+	switch {
+	case arg == "" && c.Under == kit.H2A:
+		return c.Missing("json")
+	case arg == "":
+		arg = "-"
+	}
+	if c.Value("public-key") == "" {
+		return c.Missing("public-key")
+	}
+	raw, err := document(ctx, c, arg, "the attestation")
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(c.Value("public-key"))
+	if err != nil {
+		return kit.FailIO("", err, "read the public key")
+	}
+	defer f.Close()
+	text, err := kit.ReadAll(f, c.Value("public-key"))
+	if err != nil {
+		return err
+	}
+	key, err := signature.ParsePublic(string(text))
+	if err != nil {
+		return kit.FailIO("", nil, "%s: %s", kit.Clean(c.Value("public-key")), kit.Clean(err.Error()))
+	}
+	body, _ := canonjson.Get(raw, "body")
+	a, ok := declaration.Attests(body, signaturesOf(raw), func(string) []signature.Public { return []signature.Public{key} })
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", ok)
+		if ok {
+			o.Str("kind", "comprehension-attestation")
+			o.Str("subject", a.Subject)
+			o.Str("dossierHash", a.Dossier)
+		}
+		c.Emit(o.End())
+	}
+	switch {
+	case !ok && c.JSON:
+		return &kit.Fault{Code: kit.ExitState} // it is said
+	case !ok:
+		return kit.BadState("", "it is no attestation that its subject has signed with that key")
+	case !c.JSON:
+		c.Line("holds: " + kit.Clean(a.Subject) + " has understood " + a.Dossier)
+	}
+	return nil
+}
+
+// signaturesOf are the signatures of an entry or message.
+func signaturesOf(raw []byte) []signature.Object {
+	v, _ := canonjson.Get(raw, "signatures")
+	var all []signature.Object
+	for s := range canonjson.Elements(v) {
+		if o, ok := journal.ReadSignature(s); ok && len(all) < envelope.MaxSignatures {
+			all = append(all, o)
+		}
+	}
+	return all
+}

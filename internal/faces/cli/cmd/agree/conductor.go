@@ -1,0 +1,147 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/governance/conductor"
+)
+
+// workspace is the one that --workspace names, else the one here.
+func workspace(c *kit.Call) (conductor.Where, error) {
+	given := c.Value("workspace")
+	word := given == "" && c.Under == kit.Tutti && c.Verb.MaxArgs > 0
+	if word {
+		given = c.Arg(0)
+	}
+	w, err := c.App.Workspace(given)
+	if errors.Is(err, app.ErrWorkspace) {
+		return w, kit.UsageHint(aWorkspace, "--workspace: %s", kit.Clean(err.Error()))
+	}
+	if err != nil || given == "" || w.ID != "" || c.Under != kit.Tutti {
+		return w, err
+	}
+	if _, gone := os.Stat(w.Path); gone != nil {
+		if word && !strings.ContainsRune(given, filepath.Separator) { // rather a verb that is none than a folder that was
+			return w, kit.UsageHint(otherSeat(c, given), "%s: there is no folder %s here", c.Verb.Name, kit.Clean(given))
+		}
+		c.Warn("there is no folder %s now", kit.Clean(w.Path))
+	}
+	return w, nil
+}
+
+const aWorkspace = "a workspace is a folder, or an id that begins with ws:"
+
+// otherSeat says what may be meant by a word that is no folder: verbs that are spelled like it, or end with it.
+func otherSeat(c *kit.Call, word string) string {
+	if c.Verb.Name != "conductor" {
+		return aWorkspace
+	}
+	words := c.Table.Words(kit.Tutti, "conductor")
+	meant := kit.Nearest(word, words)
+	for _, w := range words {
+		if strings.HasSuffix(word, "-"+w) && !slices.Contains(meant, w) {
+			meant = append(meant, w)
+		}
+	}
+	if len(meant) > 0 {
+		return kit.DidYouMean(meant, "tutti conductor ")
+	}
+	return aWorkspace + "; the verbs are " + strings.Join(words, ", ")
+}
+
+// runConductor says who conducts a workspace.
+func runConductor(ctx context.Context, c *kit.Call) error {
+	where, err := workspace(c)
+	if err != nil {
+		return err
+	}
+	w, err := c.Reads()
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		id := where.ID
+		if id == "" {
+			id = string(where.Derived)
+		}
+		showConductor(c, &conductor.Resolution{Workspace: id}, where)
+		return nil
+	}
+	defer w.Close()
+	r, err := w.Conductor().Resolve(ctx, where, time.Now())
+	if err != nil {
+		return err
+	}
+	showConductor(c, r, where)
+	return nil
+}
+
+func showConductor(c *kit.Call, r *conductor.Resolution, where conductor.Where) {
+	if r.Problem != nil {
+		c.Warn("the claims could not be read, so nobody conducts by one: %s", kit.Clean(r.Problem.Error()))
+	}
+	if c.JSON {
+		c.Emit(r.JSON())
+		return
+	}
+	place := kit.Clean(r.Workspace)
+	if where.Path != "" {
+		place = kit.Clean(where.Path) + " (" + place + ")"
+	}
+	if r.Conductor == "" {
+		c.Line("nobody conducts " + place)
+	} else {
+		c.Line(kit.Clean(string(r.Conductor)) + " conducts " + place + HowConducts(r))
+	}
+	for _, i := range r.Next {
+		c.Line("  then " + kit.Clean(string(i)))
+	}
+	if len(r.Candidates) == 0 {
+		c.Line("no agent is live there")
+		return
+	}
+	var rows [][]string
+	for _, s := range r.Candidates {
+		name, seen := s.Name, s.HeartbeatAt
+		if name == "" {
+			name = "-"
+		}
+		if at, ok := envelope.ParseTime(seen); ok {
+			seen = fast.AgoShort(max(0, time.Since(at)))
+		}
+		rows = append(rows, []string{string(s.Instance), name, strings.Join(s.Roles, ","), seen})
+	}
+	c.Rows(rows)
+	if r.Conductor == "" {
+		c.Line(`"tutti conductor claim" takes the seat`)
+	}
+}
+
+// HowConducts says by what, and since when.
+func HowConducts(r *conductor.Resolution) string {
+	claim := r.Claim
+	if claim == nil {
+		return ", by its role"
+	}
+	word := ""
+	if at, ok := envelope.ParseTime(claim.Since); ok {
+		word = ", since " + kit.Ago(max(0, time.Since(at)))
+	}
+	if !claim.Signed {
+		word += " (unsigned)"
+	}
+	return word
+}

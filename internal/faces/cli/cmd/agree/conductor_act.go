@@ -1,0 +1,255 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/governance/conductor"
+	"tutti/internal/sessions/tracker"
+)
+
+func runConductorClaim(ctx context.Context, c *kit.Call) error {
+	return sit(ctx, c, (*conductor.Service).Claim)
+}
+
+func runConductorRelease(ctx context.Context, c *kit.Call) error {
+	return sit(ctx, c, (*conductor.Service).Release)
+}
+
+// sit takes or gives up the seat and says who conducts then.
+func sit(ctx context.Context, c *kit.Call, do func(*conductor.Service, context.Context, conductor.Request, time.Time) (*conductor.Resolution, error)) error {
+	where, err := workspace(c)
+	if err != nil {
+		return err
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	s := conductor.Request{Where: where}
+	if s.Instance, err = inOwnName(ctx, c, w); err != nil {
+		return err
+	}
+	if s.Key, err = w.Ring.Load(s.Instance); errors.Is(err, keyring.ErrNoKey) {
+		s.Key, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.Key == nil {
+		c.Warn("the key of %s is not here: what is written is not signed", kit.Clean(string(s.Instance)))
+	}
+	r, err := do(w.Conductor(), ctx, s, time.Now())
+	if err != nil {
+		return conductorFault(c, err)
+	}
+	if !r.Wrote && !c.JSON {
+		c.Remark(map[bool]string{true: "%s claims nothing there: there was nothing to give up", false: "%s had claimed already: nothing has changed"}[c.Verb.Halt == kit.Ends], kit.Clean(string(s.Instance)))
+	}
+	showConductor(c, r, where)
+	same := func(i address.Instance) bool { return i.Canonical() == s.Instance.Canonical() }
+	if place := slices.IndexFunc(r.Next, same); place >= 0 && !c.JSON {
+		c.Remark("%s follows, with %d before it", kit.Clean(string(s.Instance)), place+1)
+	}
+	return nil
+}
+
+func conductorFault(c *kit.Call, err error) error {
+	code := kit.ExitState
+	if c.Under == kit.H2A {
+		code = kit.ExitUsage // the only one that its users know here
+	}
+	if none, ok := errors.AsType[*conductor.NotLiveError](err); ok {
+		return &kit.Fault{Code: code, Err: none, Next: none.Hint()}
+	}
+	if bad, ok := errors.AsType[*conductor.KeyError](err); ok {
+		return &kit.Fault{Code: code, Err: bad, Next: bad.Hint()}
+	}
+	if busy, ok := errors.AsType[*conductor.BusyError](err); ok {
+		return &kit.Fault{Code: code, Err: busy, Next: busy.Hint()}
+	}
+	if errors.Is(err, registry.ErrGone) {
+		return &kit.Fault{Code: code, Err: err, Next: kit.HintOf(err)}
+	}
+	return c.RegistryFault(err)
+}
+
+// inOwnName is in whose name something is written that concerns others: who speaks here, or whom --instance names. An agent speaks for
+// itself and its subagents alone; a person for those agents whose keys are here.
+func inOwnName(ctx context.Context, c *kit.Call, w *app.World) (address.Instance, error) {
+	own, nobody := c.Peek(ctx, w)
+	i := c.Value("instance")
+	if i == "" {
+		if c.Under == kit.H2A {
+			return "", c.Missing("instance")
+		}
+		if nobody != nil {
+			return "", kit.Whose(nobody)
+		}
+		return own.Instance, nil
+	}
+	who, err := c.Checked(ctx, w, i)
+	if err != nil {
+		return "", err
+	}
+	agent := nobody == nil && own.Instance.Canonical().Host() != identity.Human
+	switch {
+	case agent && !identity.Covers(own.Instance, who):
+		return "", kit.Refuse("leave --instance out: "+string(own.Instance)+" speaks here", "nothing is done in the name of %s by another agent", kit.Clean(string(who)))
+	case !agent && c.Under != kit.H2A && !w.Ring.Has(who):
+		return "", kit.Refuse(`"tutti keys list" shows the agents whose keys are here`, "the key of %s is not here: it is not yours to speak for", kit.Clean(string(who)))
+	}
+	return who, nil
+}
+
+// advice asks who conducts and what is known of the work.
+func advice(ctx context.Context, c *kit.Call, w *app.World) (*conductor.Check, error) {
+	idle, err := conductor.Idle(c.Value("idle-ms"))
+	if err != nil || c.IsSet("idle-ms") && c.Value("idle-ms") == "" {
+		return nil, kit.UsageHint("--idle-ms 86400000 is a day", "--idle-ms: a number of milliseconds above 0, not %s", kit.Clean(c.Text("idle-ms")))
+	}
+	where, err := workspace(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &conductor.Resolution{Workspace: string(where.Derived)}
+	if w != nil {
+		if r, err = w.Conductor().Resolve(ctx, where, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	id := where.ID
+	if id == "" {
+		id = r.Workspace
+	}
+	act, err := activity(ctx, id, idle)
+	if err != nil && (c.Verbose || !c.JSON && r.Conductor == "") { // else it makes no difference
+		c.Remark("%s", kit.Clean(err.Error()))
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return conductor.Advise(id, r, act), nil
+}
+
+// activity is what is known of the work in a workspace, nil where nothing is.
+func activity(ctx context.Context, id string, idle float64) (*conductor.Activity, error) {
+	raw, err := tracker.Program{}.Activity(ctx, id, conductor.IdleText(idle))
+	if err != nil {
+		return nil, err
+	}
+	return conductor.ParseActivity(raw)
+}
+
+func runConductorCheck(ctx context.Context, c *kit.Call) error {
+	w, err := c.Reads()
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		defer w.Close()
+	}
+	check, err := advice(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	if check.Recommendation == conductor.AdviseLaunch {
+		c.Remark(`DRY-RUN: nothing was sent; %s`, `"tutti conductor launch --confirm" asks a remote agent to start a conductor`)
+	}
+	if c.JSON {
+		c.Emit(check.JSON())
+		return nil
+	}
+	c.Line("advice: " + check.Recommendation + "; " + kit.Clean(check.Reason))
+	showStalled(c, &check.Activity)
+	return nil
+}
+
+func showStalled(c *kit.Call, a *conductor.Activity) {
+	var rows [][]string
+	for _, s := range a.Stalled {
+		rows = append(rows, []string{s.ID, s.Title, s.Reason, s.Since})
+	}
+	c.Rows(rows)
+	if a.More > 0 {
+		c.Line("and " + strconv.Itoa(a.More) + " more")
+	}
+}
+
+func runConductorLaunch(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	check, err := advice(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	l := conductor.Launch{Check: check, Confirm: c.On("confirm"), Remote: address.Instance(c.Value("remote")), Leases: w.Store, Holder: "process " + strconv.Itoa(os.Getpid())}
+	if l.Remote != "" {
+		if err := address.Check(string(l.Remote)); err != nil {
+			return kit.Usagef("--remote: %s", kit.Clean(err.Error()))
+		}
+	}
+	if l.Confirm && check.Recommendation == conductor.AdviseLaunch && (c.Under != kit.H2A || c.Value("instance") != "") {
+		if l.From, err = inOwnName(ctx, c, w); err != nil {
+			return err
+		}
+	}
+	office, err := w.MailService()
+	if err != nil {
+		return err
+	}
+	l.Deliver = func(ctx context.Context, to address.Instance, raw []byte) error {
+		_, err := office.Send(ctx, mail.Draft{
+			From: &identity.Speaker{Instance: l.From}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true,
+		})
+		return err
+	}
+	o, err := w.Conductor().Launch(ctx, l, time.Now())
+	switch {
+	case errors.Is(err, conductor.ErrNoSender):
+		return c.Missing("instance")
+	case err != nil:
+		return conductorFault(c, err)
+	}
+	if c.JSON {
+		c.Emit(o.JSON())
+		return nil
+	}
+	sayLaunch(c, o, check)
+	return nil
+}
+
+func sayLaunch(c *kit.Call, o *conductor.Outcome, check *conductor.Check) {
+	switch o.Action {
+	case conductor.DidNothing:
+		c.Line("nothing to ask for: " + kit.Clean(check.Reason))
+	case conductor.DidCool:
+		c.Line("a conductor was asked for at " + kit.Clean(o.Last) + ": not again within 30 minutes")
+	case conductor.DidPreview:
+		c.Line("would ask for a conductor: " + kit.Clean(check.Reason))
+		showStalled(c, &check.Activity)
+		c.Line("nothing was sent: --confirm sends it")
+	case conductor.DidNotFind:
+		c.Line("no live remote agent is here to be asked: --remote ID names one")
+	case conductor.DidEmit:
+		c.Line("asked " + kit.Clean(string(o.To)) + " to start a conductor")
+	}
+}

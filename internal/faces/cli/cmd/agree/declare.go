@@ -1,0 +1,324 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/negotiation"
+	"tutti/internal/halt"
+)
+
+func runDeclareInterest(ctx context.Context, c *kit.Call) error {
+	said := c.IsSet("interets") || c.IsSet("interests")
+	words := kit.OrElse(c.Text("interets"), c.Text("interests"))
+	if c.Under == kit.H2A {
+		said, words = c.Value("interets") != "", c.Value("interets")
+	}
+	if !said {
+		return c.Missing("interets")
+	}
+	d, err := openDeal(c, app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	at, when, err := d.declaredAt()
+	if err != nil {
+		return err
+	}
+	a, err := d.act(ctx, false)
+	if err != nil {
+		return err
+	}
+	i, err := declaration.NewInterest(string(a.By), commaList(words), commaList(c.Value("bindings")), c.On("masque-impact-collectif"), at)
+	if err != nil {
+		return kit.Refuse("", "%s", kit.Clean(err.Error()))
+	}
+	e, err := d.bus.DeclareInterest(ctx, d.id, a, i, when)
+	if err != nil {
+		return dealFault(c, err)
+	}
+	if c.JSON {
+		c.Emit(e.Raw)
+		return nil
+	}
+	c.Line("declared (entry " + kit.Itoa(e.Sequence) + " of " + kit.Clean(d.id) + ")")
+	c.Line("next:  tutti conflict-posture --negotiation " + kit.Clean(app.QuoteArg(d.id)))
+	return nil
+}
+
+// decision opens the bus and reads a negotiation as a decision. The caller closes the deal.
+func decision(ctx context.Context, c *kit.Call, mode app.Mode) (*deal, *agreement.View, error) {
+	d, err := openDeal(c, mode)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := d.bus.View(ctx, d.id)
+	if err != nil {
+		d.close()
+		return nil, nil, dealFault(c, err)
+	}
+	return d, v, nil
+}
+
+func runConflictPosture(ctx context.Context, c *kit.Call) error {
+	d, v, err := decision(ctx, c, app.Reading)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if c.JSON {
+		var l kit.List
+		for _, p := range v.Postures {
+			l.Raw(p.JSON())
+		}
+		var o canonjson.Object
+		o.Str("negotiationId", d.id)
+		o.Raw("postures", l.Bytes())
+		c.Emit(o.End())
+		return nil
+	}
+	for _, p := range v.Postures {
+		c.Line(kit.Clean(p.Subject) + "  " + postureWord(c, p))
+		if p.Declaration != nil {
+			c.Prose("  declared: ", len("  declared: "), kit.Clean(strings.Join(p.Declaration.Interests, ", ")))
+		}
+		if p.Conflict == declaration.Conflict && !v.Escalated(p.Subject) {
+			c.Line("  next:  tutti escalate --negotiation " + kit.Clean(app.QuoteArg(d.id)) + " --instance " + kit.Clean(app.QuoteArg(p.Subject)) + " --channel decide")
+		}
+	}
+	if len(v.Postures) == 0 {
+		c.Line("nobody is concerned")
+	}
+	return nil
+}
+
+// postureWord is a posture for people: what it is called, and why.
+func postureWord(c *kit.Call, p declaration.Posture) string {
+	means, code := map[string]string{
+		declaration.NoConflict: "no interest declared", declaration.Watched: "an interest, no conflict", declaration.Conflict: "a conflict of interest",
+	}[p.Conflict], kit.Yellow
+	if p.Conflict == declaration.NoConflict {
+		return p.Conflict + " (" + means + ")"
+	}
+	if p.Conflict == declaration.Conflict {
+		code = kit.Red
+	}
+	s := c.Paint(code, p.Conflict) + " (" + means
+	if len(p.Criteria) > 0 {
+		s += ": " + strings.Join(p.Criteria, ", ")
+	}
+	return s + "; is shown: " + p.Disclosure + ")"
+}
+
+func runEscalate(ctx context.Context, c *kit.Call) error {
+	if c.Value("channel") == "" {
+		return c.Missing("channel")
+	}
+	d, v, err := decision(ctx, c, app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	a, err := d.act(ctx, false)
+	if err != nil {
+		return err
+	}
+	var payload []byte
+	if arg := c.Value("payload"); arg != "" {
+		if payload, err = document(ctx, c, arg, "the payload"); err != nil {
+			return err
+		}
+	} else if p, ok := v.Posture(a.By); ok && p.Conflict == declaration.Conflict && c.Value("question") == "" {
+		payload = p.Escalation()
+	} else if c.Value("question") == "" {
+		return kit.UsageHint("--question TEXT, or --payload JSON, says what it is about", "escalate: %s has declared no conflict that could be put before anybody", kit.Clean(string(a.By)))
+	}
+	if payload, err = matterTerms(c, payload, d.now); err != nil {
+		return err
+	}
+	e, err := d.bus.Escalate(ctx, d.id, a, c.Value("channel"), payload, d.now)
+	if err != nil {
+		return dealFault(c, err)
+	}
+	told := d.tellMatter(ctx, a.By, e.ID)
+	return d.said(ctx, e, "escalated: "+e.ID+told)
+}
+
+// tellMatter puts a matter before whom it is for, and says who that is. It stands in the journal already: what fails is only said.
+func (d *deal) tellMatter(ctx context.Context, by address.Instance, id string) string {
+	from, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: string(by), Peek: true}, d.now)
+	if err != nil {
+		from = &identity.Speaker{Instance: by, Role: identity.RoleAgent, Scope: identity.DefaultScope}
+	}
+	office, err := d.w.MailService()
+	var told []address.Instance
+	if err == nil {
+		told, err = app.TellMatter(ctx, d.bus, office, from, d.id, id)
+	}
+	if err != nil {
+		d.Warn("not everybody was told by mail, the matter stands in the journal: %s", kit.Clean(err.Error()))
+	}
+	if len(told) == 0 {
+		return ", no mail: any person may answer it"
+	}
+	text := ", mail to "
+	for n, who := range told {
+		if n > 0 {
+			text += ", "
+		}
+		text += kit.Clean(string(who))
+	}
+	return text
+}
+
+// runDossier compiles the dossier of a negotiation.
+func runDossier(ctx context.Context, c *kit.Call) error {
+	gate := c.On("advisory-gate")
+	mode := app.Reading
+	if gate {
+		if err := halt.Check("dossier --advisory-gate"); err != nil {
+			return err
+		}
+		mode = app.Writing
+	} else if c.Verb.Halt == kit.Asks {
+		c.Banner(halt.Read())
+	}
+	d, v, err := decision(ctx, c, mode)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	var o canonjson.Object
+	o.Str("negotiationId", d.id)
+	o.Raw("dossier", v.Dossier.JSON())
+	o.Str("dossierHash", v.DossierHash)
+	presenter := c.Value("presenter")
+	biased := presenter != "" && declaration.Biased(presenter, v.Postures)
+	if presenter != "" {
+		bias := biasJSON(presenter, v)
+		o.Raw("presenterBias", bias)
+		if gate && biased {
+			a := negotiation.Act{By: negotiation.Steward, EventID: c.Value("event-id")}
+			e, err := d.bus.Escalate(ctx, d.id, a, "alert", canonjson.Set(bias, "disposition", []byte(`"advisory-only"`)), d.now)
+			if err != nil {
+				return dealFault(c, err)
+			}
+			o.Within("advisoryEvent", func(o *canonjson.Object) {
+				o.Str("id", e.ID)
+				o.Int("sequence", int64(e.Sequence))
+			})
+		}
+	}
+	if c.JSON {
+		c.Emit(o.End())
+		return nil
+	}
+	d.dossier(ctx, v)
+	if biased {
+		c.Warn("%s has a conflict of interest and should not present this", kit.Clean(presenter))
+	}
+	return nil
+}
+
+func biasJSON(presenter string, v *agreement.View) []byte {
+	var o canonjson.Object
+	o.Str("kind", "presenterBias")
+	o.Str("presenter", presenter)
+	o.Bool("biased", declaration.Biased(presenter, v.Postures))
+	if p, ok := v.Posture(address.Instance(presenter)); ok {
+		o.Str("postureConflit", p.Conflict)
+		o.Strs("criteres", p.Criteria)
+	}
+	return o.End()
+}
+
+// reasonWords says what a reason means by which somebody stands high in a dossier.
+func reasonWords(reason string) string {
+	switch reason {
+	case "conflit-declarable":
+		return "has a conflict of interest"
+	case "masque-impact-collectif":
+		return "its interest can hide what this means for all"
+	case "amends-signed-artifact":
+		return "it amends what was signed"
+	case "cross-scope-aval":
+		return "it leads into another scope"
+	case "missing-success-criteria":
+		return "nothing says when it has succeeded"
+	}
+	return reason
+}
+
+func (d *deal) dossier(ctx context.Context, v *agreement.View) {
+	d.Facts([][]string{{"dossier", v.DossierHash}, {"about", kit.Clean(v.Dossier.Scope)}, {"artifact", kit.OrElse(v.Dossier.Artifact, "none was offered yet")}})
+	for _, i := range v.Dossier.Items {
+		var why []string
+		for _, r := range i.Reasons {
+			why = append(why, reasonWords(r))
+		}
+		head := kit.Itoa(i.Rank) + ". " + kit.Clean(i.Subject) + ": "
+		d.Prose(head, kit.Width(head), kit.OrElse(strings.Join(why, "; "), "nothing beyond the matter itself"))
+	}
+	d.nextAttest(ctx, v)
+}
+
+// nextAttest names who has not attested the present dossier and may.
+func (d *deal) nextAttest(ctx context.Context, v *agreement.View) {
+	for _, s := range v.Confidence.Missing {
+		r, err := d.w.Registry.Registered(ctx, address.Instance(s))
+		if err == nil && declaration.MayAttest(r.Roles, r.Capabilities) {
+			d.Line("next:  tutti attest-comprehension --negotiation " + kit.Clean(app.QuoteArg(d.id)) + " --instance " + kit.Clean(app.QuoteArg(s)))
+			return
+		}
+	}
+	if len(v.Confidence.Missing) > 0 {
+		d.Remark("none of those who have not attested may: it takes the role PRINCIPAL, EXECUTIF or MANDATAIRE, or AGENTS with the capability %s", declaration.AttestRight)
+	}
+}
+
+func runConfiance(ctx context.Context, c *kit.Call) error {
+	d, v, err := decision(ctx, c, app.Reading)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if c.JSON {
+		var o canonjson.Object
+		o.Str("negotiationId", d.id)
+		o.Raw("posture", v.Confidence.JSON())
+		c.Emit(o.End())
+		return nil
+	}
+	k := v.Confidence
+	word, code := "can be relied on", kit.Green
+	switch k.Level {
+	case declaration.Reserved:
+		word, code = "can be relied on, with conflicts that lie open", kit.Yellow
+	case declaration.NotEstablished:
+		word, code = "cannot be relied on yet", kit.Red
+	}
+	c.Line(kit.Clean(d.id) + "  " + c.Paint(code, k.Level) + ": the decision " + word)
+	c.Facts([][]string{{"  dossier", k.Dossier}})
+	for _, row := range []struct {
+		head string
+		all  []string
+	}{{"not attested", k.Missing}, {"attested an older dossier", k.Stale}, {"declared conflict", k.Disclosed}, {"undeclared conflict", k.Undisclosed}} {
+		if len(row.all) > 0 {
+			head := "  " + row.head + ": "
+			c.Prose(head, len(head), kit.Clean(strings.Join(row.all, " ")))
+		}
+	}
+	d.nextAttest(ctx, v)
+	return nil
+}

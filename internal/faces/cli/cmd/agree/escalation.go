@@ -1,0 +1,318 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/escalation"
+	"tutti/internal/governance/negotiation"
+)
+
+// matterTerms writes what the flags say into the payload of a matter.
+func matterTerms(c *kit.Call, payload []byte, now time.Time) ([]byte, error) {
+	t := escalation.Terms{Question: c.Value("question"), Fallback: c.Value("fallback"), Trigger: c.Value("trigger"), Domain: c.Value("domain")}
+	for _, o := range kit.Split(c.Value("options")) {
+		id, text, _ := strings.Cut(o, "=")
+		t.Options = append(t.Options, escalation.Option{ID: strings.TrimSpace(id), Text: strings.TrimSpace(cmp.Or(text, id))})
+	}
+	if c.Value("for") != "" {
+		d, err := time.ParseDuration(c.Value("for"))
+		if err != nil || d <= 0 {
+			return nil, kit.UsageHint("--for 30m, 4h", "--for: a time, not %s", kit.Clean(c.Value("for")))
+		}
+		t.Until = now.Add(d)
+	}
+	if len(t.Options) == 0 && t.Question == "" && t.Until.IsZero() && t.Fallback == "" && t.Trigger == "" && t.Domain == "" {
+		return payload, nil
+	}
+	next := t.Payload(payload)
+	whole := escalation.TermsOf(next)
+	if err := whole.Check(now); err != nil {
+		return nil, kit.Usagef("%s", kit.Clean(err.Error()))
+	}
+	return next, nil
+}
+
+// matters opens the bus for a verb about what waits for somebody.
+func matters(c *kit.Call, mode app.Mode) (*deal, error) {
+	d := &deal{Call: c, now: time.Now()}
+	var err error
+	if d.w, err = c.World(mode); err != nil {
+		return d, err
+	}
+	d.bus = d.w.Agreements()
+	if err := d.w.Pins.Err(); err != nil {
+		c.Warn("whose answers count cannot be told now: %s", kit.Clean(err.Error()))
+	}
+	return d, nil
+}
+
+// runEscalations lists what waits for somebody.
+func runEscalations(ctx context.Context, c *kit.Call) error {
+	d, err := matters(c, app.Reading)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	all, problems, err := d.bus.Matters().All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		c.Warn("left out: %s", kit.Clean(p.Error()))
+	}
+	nego := c.Value("negotiation")
+	shown := 0
+	var out kit.List
+	for _, m := range all {
+		if m.State(d.now) != escalation.Open && !c.On("all") || nego != "" && m.Negotiation != nego {
+			continue
+		}
+		shown++
+		if c.JSON {
+			out.Raw(m.JSON(d.now))
+			continue
+		}
+		d.sayMatter(m, false)
+	}
+	if c.JSON {
+		c.Emit(out.Bytes())
+	} else if shown == 0 {
+		c.Nothing("nothing waits for anybody")
+	}
+	return nil
+}
+
+// runEscalationShow shows one matter, with its options in neutral order.
+func runEscalationShow(ctx context.Context, c *kit.Call) error {
+	d, err := matters(c, app.Reading)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	m, err := d.matter(ctx)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(m.JSON(d.now))
+		return nil
+	}
+	d.sayMatter(m, true)
+	return nil
+}
+
+func (d *deal) matter(ctx context.Context) (*escalation.Escalation, error) {
+	if nego := d.Value("negotiation"); nego != "" {
+		m, err := d.bus.Escalation(ctx, nego, d.Arg(0))
+		if errors.Is(err, escalation.ErrNone) {
+			return nil, kit.BadState("tutti escalation list --all   # what there is", "%s", kit.Clean(err.Error()))
+		}
+		return m, err
+	}
+	m, err := d.bus.Matters().Find(ctx, d.Arg(0))
+	if many, is := errors.AsType[*escalation.ManyError](err); is {
+		return nil, kit.BadState("name the negotiation: tutti escalation show --negotiation "+kit.Clean(app.QuoteArg(many.Of[0]))+" "+kit.Clean(app.QuoteArg(many.ID)), "%s", kit.Clean(err.Error()))
+	}
+	if errors.Is(err, escalation.ErrNone) {
+		return nil, kit.BadState("tutti escalation list --all   # what there is", "%s", kit.Clean(err.Error()))
+	}
+	return m, err
+}
+
+// sayMatter prints a matter. What others have written is cut to what a screen takes unless all of it is wanted.
+func (d *deal) sayMatter(m *escalation.Escalation, whole bool) {
+	state := m.State(d.now)
+	word := d.Paint(kit.Yellow, string(state))
+	if state == escalation.Answered {
+		word = d.Paint(kit.Green, string(state))
+	}
+	d.Line(kit.Clean(m.ID) + "  " + kit.Clean(m.Channel) + "  " + word + "  from " + kit.Clean(string(m.By)) + ", " + kit.Ago(max(0, d.now.Sub(m.At))))
+	about := m.About()
+	if !whole {
+		about = kit.Truncate(about, kit.TextShown*2)
+	}
+	d.Prose("  ", 2, kit.Clean(about))
+	if text := m.Mismatch(); text != "" {
+		d.Prose("  ! ", 4, kit.Clean(text))
+	}
+	if m.Repeats > 0 {
+		d.Prose("  ! ", 4, "its id is also that of "+kit.Plural(m.Repeats, "more line")+" in a journal: this one stands")
+	}
+	if m.Doubt != "" && m.Answer == nil {
+		d.Prose("  ! ", 4, doubtLine(m))
+	}
+	if whole {
+		if m.Negotiation != "" {
+			d.Prose("  of:  ", 7, kit.Clean(m.Negotiation+", "+m.Scope))
+		}
+		d.Prose("  for: ", 7, kit.Clean(cmp.Or(m.Target, "whoever may decide; nobody was found")+strings.TrimSuffix(" ("+cmp.Or(m.Authority, m.Source)+")", " ()")))
+		for _, o := range m.Neutral(m.ID) {
+			text := "  - " + o.ID
+			if o.Text != o.ID {
+				text += ": " + o.Text
+			}
+			d.Prose("", 4, kit.Clean(text))
+		}
+	}
+	switch {
+	case m.Answer != nil:
+		text := m.Answer.Text
+		if m.Answer.Note != "" {
+			text += " (" + m.Answer.Note + ")"
+		}
+		d.Prose("  answered: ", 12, kit.Clean(text+", by "+string(m.Answer.By)))
+	case !m.Until.IsZero():
+		tense := "without an answer until "
+		if state == escalation.Lapsed {
+			tense = "nobody has answered until "
+			if m.Doubt != "" {
+				tense = "no answer that counts here came until "
+			}
+		}
+		d.Prose("  ", 2, kit.Clean(tense+m.Until.Local().Format("2006-01-02 15:04")+": "+m.Fallback))
+	}
+	if state == escalation.Open {
+		d.Line("  next:  " + answerLine(m))
+	}
+}
+
+// doubtLine says who has answered under a key of which nothing is known here.
+func doubtLine(m *escalation.Escalation) string {
+	return kit.Clean(string(m.Doubt)) + " has answered under the key " + m.DoubtKey.Short() + ", which nobody has said here to be theirs, and which does not count; if it is: tutti keys trust " +
+		kit.Clean(app.QuoteArg(string(m.Doubt))) + ", with --public-key where it shows another key"
+}
+
+// answerLine is what to type to answer a matter.
+func answerLine(m *escalation.Escalation) string {
+	line := "tutti escalation answer " + kit.Clean(app.QuoteArg(m.ID))
+	if m.Channel != "alert" || len(m.Options) > 0 {
+		line += " ANSWER"
+	}
+	return line
+}
+
+// runEscalationAnswer writes down what a person decides.
+func runEscalationAnswer(ctx context.Context, c *kit.Call) error {
+	d, err := matters(c, app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	m, err := d.matter(ctx)
+	if err != nil {
+		return err
+	}
+	d.id = m.Negotiation
+	if m.Doubt != "" && m.Answer == nil {
+		d.Warn("%s", doubtLine(m))
+	}
+	const own = "type it in a terminal of your own, outside of any agent program"
+	who, err := d.w.Identity.Speak(ctx, kit.FactsOf(c.App), identity.Ask{As: c.Value("instance")}, d.now)
+	if err != nil {
+		return kit.WithFlag(err, "--instance")
+	}
+	attended := who.Role == identity.RolePerson && who.Via == ""
+	a := negotiation.Act{By: who.Instance}
+	if attended {
+		if a.Key, err = d.w.Ring.Load(who.Instance); errors.Is(err, keyring.ErrNoKey) {
+			return kit.Refuse("tutti keys generate --instance "+app.QuoteArg(string(who.Instance)), "there is no private key of %s here to sign the answer with", kit.Clean(string(who.Instance)))
+		}
+		if err == nil {
+			err = d.knowsKey(ctx, who.Instance, a.Key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	e, err := d.bus.Answer(ctx, m, a, c.Arg(1), c.Value("note"), attended, d.now)
+	switch {
+	case errors.Is(err, escalation.ErrNotPerson):
+		return kit.Refuse(own, "%s", kit.Clean(err.Error()))
+	case errors.Is(err, escalation.ErrClosed), errors.Is(err, escalation.ErrNone):
+		return kit.BadState("tutti escalation show "+app.QuoteArg(m.ID), "%s", kit.Clean(err.Error()))
+	case err != nil && e == nil && isRule(err):
+		return dealFault(c, err)
+	case err != nil:
+		return kit.Refuse("tutti escalation show "+app.QuoteArg(m.ID)+"   # the question and its options", "%s", kit.Clean(err.Error()))
+	}
+	if m.Negotiation == "" {
+		m, err = d.bus.Matters().Find(ctx, m.ID)
+	} else {
+		m, err = d.bus.Escalation(ctx, m.Negotiation, m.ID)
+	}
+	if err != nil {
+		return err
+	}
+	office, err := d.w.MailService()
+	if err == nil {
+		err = app.TellAnswer(ctx, office, who, m)
+	}
+	if err != nil {
+		c.Warn("%s was not told by mail, the answer stands in the journal: %s", kit.Clean(string(m.By)), kit.Clean(err.Error()))
+	}
+	if c.JSON {
+		c.Emit(kit.OkWith(m.JSON(d.now)))
+		return nil
+	}
+	d.sayMatter(m, true)
+	return nil
+}
+
+// isRule tells whether a refusal is one of the rules of negotiations, or trouble with the disk.
+func isRule(err error) bool {
+	var refused *negotiation.RefusedError
+	return errors.As(err, &refused) || errors.Is(err, negotiation.ErrTerms) || errors.Is(err, negotiation.ErrNotFound)
+}
+
+// runEscalationSettle records what applies because nobody has answered.
+func runEscalationSettle(ctx context.Context, c *kit.Call) error {
+	d, err := matters(c, app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	a, err := d.act(ctx, false)
+	if err != nil {
+		return err
+	}
+	done, problems, err := d.bus.Settle(ctx, a, &escalation.Ends{}, d.now)
+	if err == nil && len(done) == 0 {
+		err = errors.Join(problems...)
+	}
+	if err != nil {
+		return dealFault(c, err)
+	}
+	for _, err := range problems {
+		c.Warn("%s", kit.Clean(err.Error()))
+	}
+	if c.JSON {
+		var all kit.List
+		for _, m := range done {
+			all.Raw(m.JSON(d.now))
+		}
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Raw("settled", all.Bytes())
+		c.Emit(o.Bytes())
+		return nil
+	}
+	if len(done) == 0 {
+		c.Nothing("nothing has passed its end without being recorded")
+	}
+	for _, m := range done {
+		c.Line("recorded: " + kit.Clean(m.ID) + ": " + kit.Clean(m.Fallback))
+	}
+	return nil
+}

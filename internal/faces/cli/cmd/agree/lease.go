@@ -1,0 +1,227 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/registry"
+	"tutti/internal/governance/reservation"
+	"tutti/internal/platform/truepath"
+)
+
+// A leaseDesk is what the verbs that change leases work at.
+type leaseDesk struct {
+	*app.World
+	*reservation.Reservations
+	office *mail.Service
+	who    *identity.Speaker
+}
+
+func leases(ctx context.Context, c *kit.Call) (*leaseDesk, error) {
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return nil, err
+	}
+	d := &leaseDesk{World: w, Reservations: w.Leases()}
+	if d.office, err = w.MailService(); err == nil {
+		d.who, err = holder(ctx, c, w)
+	}
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	d.Tell = func(ctx context.Context, e reservation.Ending) error {
+		return app.TellEnded(ctx, d.office, d.who, e, func(line string) { c.Warn("%s", kit.Clean(line)) })
+	}
+	return d, nil
+}
+
+// holder is in whose name leases are taken and released.
+func holder(ctx context.Context, c *kit.Call, w *app.World) (*identity.Speaker, error) {
+	i, err := inOwnName(ctx, c, w)
+	if err != nil {
+		return nil, err
+	}
+	own, nobody := c.Peek(ctx, w)
+	if nobody == nil && own.Instance.Canonical() == i.Canonical() {
+		return own, nil
+	}
+	return &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: identity.DefaultScope}, nil
+}
+
+// sweep takes away what has ended, and tells. That is in the name of an agent, so not as long as it waits for its user after a halt.
+func (d *leaseDesk) sweep(ctx context.Context, c *kit.Call) {
+	on, err := d.office.Engaged(ctx, d.who.Instance)
+	if err == nil && on {
+		_, err = d.Sweep(ctx, time.Now())
+	}
+	if err != nil {
+		c.Warn("leases that have ended stay: %s", kit.Clean(err.Error()))
+	}
+}
+
+// files are the paths that were given, each as the one that its file has.
+func files(c *kit.Call) []string {
+	here := c.App.Workplace().Path
+	var all []string
+	for _, a := range c.Args {
+		if p := truepath.Below(here, a); !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func runLeaseTake(ctx context.Context, c *kit.Call) error {
+	d, err := leases(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer d.World.Close()
+	d.sweep(ctx, c)
+	tie, err := d.LeaseTie(ctx, d.who.Instance, "")
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	taken, err := d.Take(ctx, reservation.Want{
+		Spots: app.LeaseSpots(files(c)), Holder: d.who.Instance, Tie: tie, For: c.Duration("for", reservation.Usual), Note: c.Text("note"),
+	}, now)
+	if err != nil {
+		return leaseFault(err)
+	}
+	if c.JSON {
+		return listLeases(ctx, c, d.Reservations, files(c), now)
+	}
+	for _, l := range taken {
+		c.Line("leased until " + l.Until.Local().Format("15:04:05") + ": " + kit.Clean(l.Path) + suffix(l))
+	}
+	if tie == nil {
+		c.Remark("%s has no live session: the lease ends at its time alone", kit.Clean(string(d.who.Instance)))
+	}
+	return nil
+}
+
+func suffix(l *reservation.Lease) string {
+	if l.Folder {
+		return "/ and all below"
+	}
+	return ""
+}
+
+// leaseFault gives what is refused its exit status.
+func leaseFault(err error) error {
+	if held, ok := errors.AsType[*reservation.HeldError](err); ok {
+		return &kit.Fault{Code: kit.ExitState, Err: held, Next: held.Hint()}
+	}
+	switch {
+	case errors.Is(err, reservation.ErrLong):
+		return kit.UsageHint("--for 30m", "--for: %s", err)
+	case errors.Is(err, reservation.ErrMany):
+		return kit.BadState("lease the folder in which they lie", "%s", err)
+	case errors.Is(err, reservation.ErrWide):
+		return kit.BadState("lease a folder in it", "%s", err)
+	case errors.Is(err, reservation.ErrNone):
+		return kit.BadState(`"tutti lease list" shows those that there are`, "%s", err)
+	case errors.Is(err, registry.ErrGone):
+		return &kit.Fault{Code: kit.ExitState, Err: err, Next: kit.HintOf(err)}
+	}
+	return err
+}
+
+// listLeases shows the leases that stand: those on the paths, all without any.
+func listLeases(ctx context.Context, c *kit.Call, d *reservation.Reservations, paths []string, now time.Time) error {
+	all, err := d.Standing(ctx, now)
+	if err != nil {
+		return err
+	}
+	var out kit.List
+	var rows [][]string
+	for _, l := range all {
+		if len(paths) > 0 && !slices.ContainsFunc(paths, l.Touches) {
+			continue
+		}
+		out.Raw(l.JSON())
+		rows = append(rows, []string{string(l.Holder), l.Path + suffix(l), "until " + l.Until.Local().Format("15:04:05"), l.Note})
+	}
+	switch {
+	case c.JSON:
+		c.Emit(out.Bytes())
+	case len(rows) == 0:
+		c.Nothing("no lease")
+	default:
+		c.Rows(rows)
+	}
+	return nil
+}
+
+func runLeaseList(ctx context.Context, c *kit.Call) error {
+	w, err := c.Reads()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return listLeases(ctx, c, w.Leases(), files(c), time.Now())
+}
+
+func runLeaseRelease(ctx context.Context, c *kit.Call) error {
+	if len(c.Args) == 0 && !c.On("all") {
+		return kit.UsageHint("--all releases all of yours", "lease release: which path?")
+	}
+	d, err := leases(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer d.World.Close()
+	paths := files(c)
+	if c.On("all") {
+		all, err := d.Standing(ctx, time.Now())
+		if err != nil {
+			return err
+		}
+		for _, l := range all {
+			if l.Is(d.who.Instance) && !slices.Contains(paths, l.Path) {
+				paths = append(paths, l.Path)
+			}
+		}
+	}
+	var gone []string
+	var refused error
+	for _, path := range paths {
+		err := d.Release(ctx, path, d.who.Instance, time.Now())
+		if untold, ok := errors.AsType[*reservation.UntoldError](err); ok {
+			c.Remark("%s is released; %s", kit.Clean(path), kit.Clean(untold.Error()))
+		} else if err != nil {
+			refused = cmp.Or(refused, err)
+			continue
+		}
+		gone = append(gone, path)
+		if !c.JSON {
+			c.Line("released: " + kit.Clean(path))
+		}
+	}
+	switch {
+	case refused != nil:
+		return leaseFault(refused)
+	case c.JSON:
+		var out kit.List
+		for _, p := range gone {
+			out.Str(p)
+		}
+		c.Emit(out.Bytes())
+	case len(gone) == 0:
+		c.Nothing("no lease of " + strings.TrimSpace(kit.Clean(string(d.who.Instance))))
+	}
+	return nil
+}

@@ -1,0 +1,324 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/journal"
+	"tutti/internal/governance/negotiation"
+)
+
+// A deal is one negotiation on an open bus, as a verb works on it.
+type deal struct {
+	*kit.Call
+	w   *app.World // nil: there is no bus, and the verb only looks
+	bus *agreement.Bus
+	id  string
+	now time.Time
+}
+
+// deal opens the bus for a verb about one negotiation. The caller closes it.
+func openDeal(c *kit.Call, mode app.Mode) (*deal, error) {
+	id := c.Arg(0)
+	switch {
+	case c.Verb.Flag(c.Under, "negotiation") >= 0:
+		if id = c.Value("negotiation"); id == "" {
+			return nil, c.Missing("negotiation")
+		}
+	case c.Under == kit.H2A:
+		if id = c.Value("id"); id == "" {
+			return nil, c.Missing("id")
+		}
+	}
+	d, err := dealOf(c, mode, id)
+	if err == nil && d.w == nil && c.Verb.Name != "negotiate journal" {
+		err = dealFault(c, &negotiation.NotFoundError{ID: id})
+	}
+	return d, err
+}
+
+// dealOf is deal where the id is known or comes later ("").
+func dealOf(c *kit.Call, mode app.Mode, id string) (*deal, error) {
+	if err := address.Check(id); id != "" && err != nil {
+		return nil, kit.Usagef("the id of the negotiation: %s", kit.Clean(err.Error()))
+	}
+	d := &deal{Call: c, id: id, now: time.Now()}
+	var err error
+	switch {
+	case mode == app.Reading:
+		d.w, err = c.Reads()
+	case c.Under == kit.H2A:
+		d.w, err = c.World(app.Creating)
+	default:
+		d.w, err = c.World(mode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.w != nil {
+		d.bus = d.w.Agreements()
+	}
+	return d, nil
+}
+
+func (d *deal) close() {
+	if d.w != nil {
+		d.w.Close()
+	}
+}
+
+// act is who acts, with the key that is to be signed with. Who must sign and has no key is refused; any other entry goes without a
+// seal then, as those of existing programs do.
+func (d *deal) act(ctx context.Context, must bool) (negotiation.Act, error) {
+	who, err := d.Subject(ctx, d.w)
+	if err != nil {
+		return negotiation.Act{}, err
+	}
+	a := negotiation.Act{
+		By: who, Mandate: d.Value("mandate"), EventID: d.Value("event-id"),
+		CausationID: d.Value("causation-id"), CorrelationID: d.Value("correlation-id"),
+	}
+	a.Key, err = d.sealKey(ctx, who, must)
+	return a, err
+}
+
+func (d *deal) sealKey(ctx context.Context, who address.Instance, must bool) (*signature.Private, error) {
+	path := d.Value("private-key")
+	if path == "" && must && d.Under == kit.H2A {
+		return nil, d.Missing("private-key")
+	}
+	if path != "" {
+		if d.w.Ring.Has(who) {
+			d.Warn("--private-key: the key of %s lies here and would have been used without it", kit.Clean(string(who)))
+		} else {
+			d.Warn("--private-key: a key in a file of one's own is less safe than one that tutti keeps (tutti keys generate)")
+		}
+		return keyArgument(d.Call, path)
+	}
+	if who.Canonical().Host() == identity.Human {
+		s, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: string(who), Peek: true}, d.now)
+		if err != nil || s.Via != "" {
+			if !must && err == nil {
+				return nil, nil
+			}
+			return nil, kit.Refuse("type it in a terminal of your own, or name the key: --private-key FILE",
+				"not signed: the key of a person signs at a terminal, and nobody is at this one")
+		}
+	}
+	key, err := d.w.Ring.Load(who)
+	if errors.Is(err, keyring.ErrNoKey) {
+		if !must {
+			return nil, nil
+		}
+		return nil, kit.Refuse("--private-key FILE names it, or tutti keys generate --instance "+app.QuoteArg(string(who))+" makes one",
+			"there is no private key of %s to sign with", kit.Clean(string(who)))
+	}
+	if err != nil || must {
+		return key, err
+	}
+	keys, err := d.w.Registry.Keys(ctx, who)
+	if err != nil || !slices.Contains(keys.Active, key.Public()) {
+		return nil, err // it would count for nothing, and whose entries have a seal is refused without one
+	}
+	return key, nil
+}
+
+// keyArgument is keyFile with exit status 3 for what cannot be read.
+func keyArgument(c *kit.Call, path string) (*signature.Private, error) {
+	key, err := c.KeyFile(path)
+	var f *kit.Fault
+	if errors.As(err, &f) {
+		f.Code = kit.ExitIO
+	}
+	return key, err
+}
+
+// document reads an argument that holds JSON. Under tutti a word that is no JSON object is a file.
+func document(ctx context.Context, c *kit.Call, arg, what string) ([]byte, error) {
+	if c.Under != kit.H2A && arg != "-" && !strings.HasPrefix(arg, "@") && !strings.HasPrefix(strings.TrimSpace(arg), "{") {
+		arg = "@" + arg
+	}
+	raw, err := kit.Within(ctx, func() ([]byte, error) { return c.Body(arg) })
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, kit.FailIO("a file, the JSON itself, or - for standard input", err, "read %s", what)
+	case err != nil:
+		return nil, err
+	case !canonjson.Valid(raw):
+		return nil, kit.Refuse("", "%s is no JSON: %s", what, whyNoJSON(raw))
+	}
+	return raw, nil
+}
+
+func whyNoJSON(raw []byte) string {
+	if err := canonjson.Check(raw); err != nil {
+		return kit.Clean(err.Error())
+	}
+	return "it cannot be read"
+}
+
+// artifact reads the artifact that is meant, and returns it with its hash. A hash stands for itself.
+func (d *deal) artifact(ctx context.Context) (raw []byte, hash string, err error) {
+	arg := d.Arg(1)
+	if d.Under == kit.H2A {
+		if arg = d.Value("artifact"); arg == "" {
+			return nil, "", d.Missing("artifact")
+		}
+	}
+	if arg == "" || declaration.IsHash(arg) {
+		return nil, arg, nil
+	}
+	if raw, err = document(ctx, d.Call, arg, "the artifact"); err != nil {
+		return nil, "", err
+	}
+	hash, err = negotiation.HashOf(raw)
+	if err != nil {
+		err = kit.Refuse("", "the artifact cannot be signed: %s", kit.Clean(err.Error()))
+	}
+	return raw, hash, err
+}
+
+// stateWords are those of refusals that existing programs report with exit status 2.
+var stateWords = []string{"no offer/counter event matches", "is not registered", "was revoked", "fails verification", "not active", "may not attest"}
+
+// dealFault gives what the rules of negotiations refuse its exit status, and the line to type.
+func dealFault(c *kit.Call, err error) error {
+	if err == nil {
+		return nil
+	}
+	var (
+		absent   *negotiation.NotFoundError
+		refused  *negotiation.RefusedError
+		stale    *negotiation.StaleError
+		broken   *journal.Fault
+		payload  *journal.PayloadError
+		artifact *negotiation.ArtifactError
+	)
+	f := &kit.Fault{Code: kit.ExitUsage, Msg: err.Error()}
+	switch {
+	case errors.As(err, &absent):
+		f.Code = kit.ExitState
+		if c.Under != kit.H2A {
+			f.Msg = absent.Error()
+		}
+		f.Next = "tutti negotiate list   # shows those that there are; tutti help negotiate open says how one begins"
+	case errors.As(err, &refused):
+		f.Msg, f.Next = strings.TrimSuffix(f.Msg, "; "+refused.Hint), refused.Hint
+		if slices.ContainsFunc(stateWords, func(w string) bool { return strings.Contains(f.Msg, w) }) {
+			f.Code = kit.ExitState
+		}
+	case errors.As(err, &payload):
+	case errors.As(err, &stale):
+		f.Code = kit.ExitState
+		if c.Under != kit.H2A {
+			f.Msg, f.Next = strings.Replace(f.Msg, stale.Error(), stale.What(), 1), withFile(c, stale.Rebase())
+			f.Next += "   # after a look at tutti negotiate diff " + app.QuoteArg(stale.ID)
+		}
+	case errors.As(err, &broken):
+		f.Code, f.Next = kit.ExitState, "tutti negotiate verify "+app.QuoteArg(broken.Negotiation)+"   # says more"
+	case errors.As(err, &artifact), errors.Is(err, negotiation.ErrOpen),
+		errors.Is(err, negotiation.ErrStabilized), errors.Is(err, negotiation.ErrQuorum), errors.Is(err, negotiation.ErrTerms), errors.Is(err, journal.ErrBusy):
+		f.Code = kit.ExitState
+	default:
+		return c.RegistryFault(err)
+	}
+	switch {
+	case c.Under == kit.H2A:
+		f.Next = ""
+	case f.Next == negotiation.MendHint:
+		f.Next = `"tutti ` + c.Verb.Name + ` --example engagement" prints a valid one, and other kinds likewise; --force offers this one anyway, and the entry records that`
+	}
+	return f
+}
+
+// withFile is a command with the file that was named instead of the word FILE.
+func withFile(c *kit.Call, command string) string {
+	if file := c.Arg(1); file != "" && file != "-" && !strings.HasPrefix(strings.TrimSpace(file), "{") {
+		return strings.Replace(command, " FILE ", " "+app.QuoteArg(file)+" ", 1)
+	}
+	return command
+}
+
+// steps are the next commands for people.
+func steps(all []negotiation.Step) []string {
+	var out []string
+	for _, s := range all {
+		command := s.Command
+		if s.Note != "" {
+			command += "   # " + s.Note
+		}
+		out = append(out, kit.Clean(command))
+	}
+	return out
+}
+
+// maxSteps is how many next commands are shown: one for each who has not signed can be many.
+const maxSteps = 3
+
+// next shows what to type next.
+func (d *deal) next(all []negotiation.Step) {
+	lines := steps(all)
+	for n, s := range lines {
+		if n == maxSteps {
+			d.Line("       and " + kit.Plural(len(lines)-n, "other"))
+			break
+		}
+		head := "next:  "
+		if n > 0 {
+			head = "       "
+		}
+		d.Line(head + s)
+	}
+}
+
+// said prints what came of an act: the entry for programs, a line and the next command for people.
+func (d *deal) said(ctx context.Context, e *journal.Entry, what string) error {
+	if d.JSON {
+		d.Emit(e.Raw)
+		return nil
+	}
+	d.Line(kit.Clean(what) + " (entry " + kit.Itoa(e.Sequence) + " of " + kit.Clean(d.id) + ")")
+	s, err := d.bus.Negotiations().Status(ctx, d.id, time.Now())
+	if err != nil {
+		return nil // it is done; how things stand is beside the point
+	}
+	d.Line("state: " + stateWord(d.Call, s.State))
+	d.next(s.Next)
+	return nil
+}
+
+// stateWord is a state in its colour.
+func stateWord(c *kit.Call, s negotiation.State) string {
+	switch {
+	case s == negotiation.Stabilized:
+		return c.Paint(kit.Green, string(s))
+	case s.Terminal():
+		return c.Paint(kit.Red, string(s))
+	}
+	return c.Paint(kit.Bold, kit.Clean(string(s)))
+}
+
+// shortHash is a hash as people compare it.
+func shortHash(hash string) string {
+	const digits = 12
+	if declaration.IsHash(hash) {
+		return hash[:len("sha256:")+digits] + "…"
+	}
+	return kit.Clean(kit.Truncate(hash, 2*digits))
+}

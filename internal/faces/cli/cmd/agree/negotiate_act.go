@@ -1,0 +1,250 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/cmd/govern"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/negotiation"
+	"tutti/internal/governance/profile"
+	"tutti/internal/halt"
+)
+
+func runNegotiateOffer(ctx context.Context, c *kit.Call) error {
+	if c.IsSet("example") {
+		return example(c)
+	}
+	if c.Under != kit.H2A && len(c.Args) < 2 {
+		return kit.UsageHint("usage: "+c.Usage()+"; --example contract prints an artifact to begin with",
+			"%s: something is missing: %s", c.Verb.Name, [...]string{"the negotiation", "the artifact"}[len(c.Args)])
+	}
+	if err := c.Requires("id", "instance", "artifact"); err != nil {
+		return err
+	}
+	d, err := openDeal(c, app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	raw, hash, err := d.artifact(ctx)
+	if err == nil && raw == nil {
+		err = kit.Usagef("%s: the artifact itself is offered, not its hash", c.Verb.Name)
+	}
+	if err != nil {
+		if there := d.bus.Negotiations().There(ctx, d.id, d.now); errors.Is(there, negotiation.ErrNotFound) {
+			return dealFault(d.Call, there)
+		}
+		return err
+	}
+	a, err := d.act(ctx, false)
+	if err != nil {
+		return err
+	}
+	o := negotiation.Offering{Artifact: raw, Base: c.Value("base"), Force: c.On("force")}
+	if c.Under == kit.H2A {
+		o.Base = negotiation.LatestBase
+	}
+	n, err := d.bus.For(ctx, profile.Offer, a.By)
+	if err != nil {
+		return govern.ChoiceFault(err)
+	}
+	act, word := n.Offer, "offered "
+	if c.Verb.Name == "negotiate counter" {
+		act, word = n.Counter, "countered with "
+	}
+	e, err := act(ctx, d.id, a, o, d.now)
+	if err != nil {
+		return dealFault(c, err)
+	}
+	return d.said(ctx, e, word+hash)
+}
+
+// example prints an artifact of the kind that --example names, to be filled in.
+func example(c *kit.Call) error {
+	text := []byte(declaration.Example(strings.ToUpper(strings.ReplaceAll(c.Value("example"), "-", "_"))))
+	if c.JSON {
+		c.Emit(text)
+	} else {
+		c.Raw(text)
+	}
+	return nil
+}
+
+func runNegotiateSign(ctx context.Context, c *kit.Call) error {
+	if err := c.Requires("id", "instance", "artifact", "private-key"); err != nil {
+		return err
+	}
+	d, err := openDeal(c, app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	_, hash, err := d.artifact(ctx)
+	if err != nil {
+		return err
+	}
+	a, err := d.act(ctx, true)
+	if err != nil {
+		return err
+	}
+	step, word := profile.Sign, "signed "
+	if c.Verb.Name == "negotiate accept" {
+		step, word = profile.Accept, "accepted and signed "
+	}
+	n, err := d.bus.For(ctx, step, a.By)
+	if err != nil {
+		return govern.ChoiceFault(err)
+	}
+	act := n.Sign
+	if step == profile.Accept {
+		act = n.Accept
+	}
+	e, err := act(ctx, d.id, a, hash, d.now)
+	if err != nil {
+		return dealFault(c, err)
+	}
+	return d.said(ctx, e, word+textOf(e.Body, "artifactHash"))
+}
+
+// textOf is a member that is a text, "" for any other.
+func textOf(raw []byte, name string) string {
+	v, _ := canonjson.Get(raw, name)
+	s, _ := canonjson.String(v)
+	return s
+}
+
+func runNegotiateClose(ctx context.Context, c *kit.Call) error {
+	to := negotiation.Rejected
+	if c.Verb.Name == "negotiate withdraw" {
+		to = negotiation.Withdrawn
+	}
+	d, err := openDeal(c, app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	return d.move(ctx, to)
+}
+
+func (d *deal) move(ctx context.Context, to negotiation.State) error {
+	a, err := d.act(ctx, false)
+	if err != nil {
+		return err
+	}
+	e, err := d.bus.Negotiations().Move(ctx, d.id, a, to, d.Value("reason"), d.now)
+	if err != nil {
+		return dealFault(d.Call, err)
+	}
+	if d.Verb.Name == "negotiate status" && d.JSON {
+		return d.emitRecord(ctx)
+	}
+	return d.said(ctx, e, string(to))
+}
+
+// emitRecord prints the record with the state as it is told from the journal.
+func (d *deal) emitRecord(ctx context.Context) error {
+	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
+	if err != nil {
+		return dealFault(d.Call, err)
+	}
+	if s.Record == nil {
+		return kit.BadState("tutti negotiate open RECORD", "the record of %s is gone, and the journal does not hold its terms", kit.Clean(d.id))
+	}
+	d.Emit(canonjson.Set(slices.Clone(s.Record.Raw), "status", canonjson.AppendString(nil, string(s.State))))
+	return nil
+}
+
+func runNegotiateStatus(ctx context.Context, c *kit.Call) error {
+	to := negotiation.State(c.Arg(1))
+	if c.Under == kit.H2A {
+		if err := c.Requires("id", "status"); err != nil {
+			return err
+		}
+		to = negotiation.State(c.Value("status"))
+	}
+	mode := app.Reading
+	if to != "" {
+		if !slices.Contains(negotiation.States, to) {
+			return kit.Usagef("unknown state %q", kit.Clean(string(to)))
+		}
+		if err := halt.Check("negotiate status"); err != nil {
+			return err
+		}
+		mode = app.Writing
+	} else {
+		c.Banner(halt.Read())
+	}
+	d, err := openDeal(c, mode)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
+	if err != nil {
+		return dealFault(c, err)
+	}
+	written := s.Record != nil && (s.Record.Status == to || to != negotiation.Expired)
+	if to != "" && (s.State != to || !written) {
+		if c.Under == kit.H2A {
+			return d.moveAsAnybody(ctx, to)
+		}
+		return d.move(ctx, to)
+	}
+	if c.JSON {
+		return d.emitRecord(ctx)
+	}
+	c.Line(string(s.State))
+	return nil
+}
+
+// moveAsAnybody is move for the older program, which does not say who moves.
+func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State) error {
+	if d.Value("instance") != "" {
+		return d.move(ctx, to)
+	}
+	s, err := d.Peek(ctx, d.w)
+	if err != nil {
+		return kit.Refuse("", "%s is set by a party, and nobody speaks here: --instance ID says who", kit.Clean(string(to)))
+	}
+	key, err := d.sealKey(ctx, s.Instance, false)
+	if err != nil {
+		return err
+	}
+	if _, err := d.bus.Negotiations().Move(ctx, d.id, negotiation.Act{By: s.Instance, Key: key}, to, "", d.now); err != nil {
+		return dealFault(d.Call, err)
+	}
+	return d.emitRecord(ctx)
+}
+
+func instanceTexts(all []address.Instance) []string {
+	out := make([]string, len(all))
+	for n, i := range all {
+		out[n] = string(i)
+	}
+	return out
+}
+
+// declaredAt is the time of --at, now when none was given.
+func (d *deal) declaredAt() (string, time.Time, error) {
+	s := d.Value("at")
+	if s == "" {
+		return envelope.Stamp(d.now), d.now, nil
+	}
+	at, ok := envelope.ParseTime(s)
+	if !ok {
+		return "", at, kit.Usagef("--at: a time like 2026-01-31T12:00:00.000Z")
+	}
+	return s, at, nil
+}

@@ -1,0 +1,154 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/negotiation"
+)
+
+func runNegotiateDiff(ctx context.Context, c *kit.Call) error {
+	d, err := openDeal(c, app.Reading)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	x, err := d.bus.Negotiations().Diff(ctx, d.id, c.Value("from"), c.Value("to"))
+	if err != nil {
+		return dealFault(c, err)
+	}
+	if c.JSON {
+		c.Emit(comparisonJSON(d.id, x))
+		return nil
+	}
+	comparison(c, x)
+	if len(x.Changes) > 0 {
+		c.Line("next:  tutti negotiate sign " + kit.Clean(app.QuoteArg(d.id)) + " " + x.To.Hash)
+	}
+	return nil
+}
+
+func comparisonJSON(id string, x *negotiation.Comparison) []byte {
+	offer := func(f negotiation.Offered) func(o *canonjson.Object) {
+		return func(o *canonjson.Object) {
+			o.Int("entry", int64(f.Index))
+			o.Str("artifactHash", f.Hash)
+			o.Str("by", string(f.By))
+		}
+	}
+	var l kit.List
+	for _, ch := range x.Changes {
+		var one canonjson.Object
+		one.Str("path", ch.Path)
+		if ch.Old != nil {
+			one.Raw("from", ch.Old)
+		}
+		if ch.New != nil {
+			one.Raw("to", ch.New)
+		}
+		l.Obj(&one)
+	}
+	var o canonjson.Object
+	o.Str("id", id)
+	o.Within("from", offer(x.From))
+	o.Within("to", offer(x.To))
+	o.Raw("changes", l.Bytes())
+	return o.End()
+}
+
+const (
+	diffColumns = 80 // where there is no terminal to ask
+	diffGap     = " │ "
+	// maxDiffLines is how many lines one value takes at most; --json shows all of it.
+	maxDiffLines = 12
+)
+
+// comparison shows two offers side by side, member by member.
+func comparison(c *kit.Call, x *negotiation.Comparison) {
+	columns := diffColumns
+	if c.Columns >= 2*diffLeast+len(" | ") {
+		columns = c.Columns
+	}
+	half := (columns - kit.Width(diffGap)) / 2
+	head := func(f negotiation.Offered) string {
+		return "entry " + kit.Itoa(f.Index) + " by " + kit.Clean(string(f.By))
+	}
+	beside(c, half, "", []string{head(x.From), shortHash(x.From.Hash)}, []string{head(x.To), shortHash(x.To.Hash)})
+	if len(x.Changes) == 0 {
+		c.Line("no difference")
+		return
+	}
+	for _, ch := range x.Changes {
+		c.Line("")
+		path := kit.Clean(ch.Path)
+		if path == "" {
+			path = "the whole"
+		}
+		c.Line(c.Paint(kit.Bold, kit.Truncate(path, columns)))
+		beside(c, half, "difference", []string{valueText(ch.Old)}, []string{valueText(ch.New)})
+	}
+}
+
+// diffLeast is the least width of a column that can be read.
+const diffLeast = 20
+
+// valueText is a JSON value in one line.
+func valueText(raw []byte) string {
+	if raw == nil {
+		return "(none)"
+	}
+	return kit.Clean(string(canonjson.Compact(raw)))
+}
+
+// beside prints two texts in two columns. Colours tell the old from the new.
+func beside(c *kit.Call, half int, kind string, left, right []string) {
+	var a, b []string
+	for _, s := range left {
+		a = append(a, chopped(s, half)...)
+	}
+	for _, s := range right {
+		b = append(b, chopped(s, half)...)
+	}
+	for n := range max(len(a), len(b)) {
+		l, r := at(a, n), at(b, n)
+		l += strings.Repeat(" ", max(0, half-kit.Width(l)))
+		if kind != "" {
+			l, r = c.Paint(kit.Red, l), c.Paint(kit.Green, r)
+		}
+		c.Line(strings.TrimRight(l+diffGap+r, " "))
+	}
+}
+
+func at(lines []string, n int) string {
+	if n < len(lines) {
+		return lines[n]
+	}
+	return ""
+}
+
+// chopped breaks a text into lines of a width, and says when there is more than is shown.
+func chopped(s string, width int) []string {
+	var out []string
+	var line strings.Builder
+	used := 0
+	for _, r := range s {
+		w := kit.RuneWidth(r)
+		if used+w > width {
+			out = append(out, line.String())
+			line.Reset()
+			used = 0
+			if len(out) == maxDiffLines {
+				return append(out, "… --json shows all")
+			}
+		}
+		line.WriteRune(r)
+		used += w
+	}
+	return append(out, line.String())
+}

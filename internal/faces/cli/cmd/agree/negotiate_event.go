@@ -1,0 +1,97 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/negotiation"
+)
+
+func runNegotiateEvent(ctx context.Context, c *kit.Call) error {
+	d, err := openDeal(c, app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	arg := c.Arg(1)
+	if c.Under == kit.H2A {
+		if arg = c.Value("json"); arg == "" {
+			return c.Missing("json")
+		}
+	}
+	raw, err := document(ctx, c, arg, "the entry")
+	if err != nil {
+		return err
+	}
+	if !canonjson.IsObject(raw) {
+		return kit.Refuse("", "the entry is no JSON object")
+	}
+	a, raw, err := d.fillEntry(ctx, raw)
+	if err != nil {
+		return err
+	}
+	e, err := d.bus.Negotiations().Event(ctx, d.id, a, raw, d.now)
+	if err != nil {
+		return dealFault(c, err)
+	}
+	if c.JSON {
+		c.Emit(e.Raw)
+		return nil
+	}
+	c.Line("added entry " + kit.Itoa(e.Sequence) + " to " + kit.Clean(d.id))
+	return nil
+}
+
+// fillEntry adds what an entry lacks. What it names itself stays.
+func (d *deal) fillEntry(ctx context.Context, raw []byte) (negotiation.Act, []byte, error) {
+	var a negotiation.Act
+	tip, err := d.bus.Negotiations().Journal().Catch(ctx, d.id, nil)
+	if err != nil {
+		return a, nil, dealFault(d.Call, err)
+	}
+	fill := func(name, value string) {
+		if _, has := canonjson.Get(raw, name); !has && value != "" {
+			raw = canonjson.Set(raw, name, canonjson.AppendString(nil, value))
+		}
+	}
+	if actor, ok := canonjson.Get(raw, "actor"); ok {
+		a.By = address.Instance(textOf(actor, "instance"))
+	} else {
+		if a.By, err = d.subjectOr(ctx, "the entry names no actor"); err != nil {
+			return a, nil, err
+		}
+		var o canonjson.Object
+		o.Str("instance", string(a.By))
+		o.Str("role", identity.RoleAgent)
+		o.Str("scope", identity.DefaultScope)
+		raw = canonjson.Set(raw, "actor", o.End())
+	}
+	if a.By != "" {
+		if a.Key, err = d.sealKey(ctx, a.By, false); err != nil {
+			return a, nil, err
+		}
+	}
+	fill("id", address.NewEvent("event", d.now))
+	fill("type", "event")
+	fill("createdAt", envelope.Stamp(d.now))
+	fill("negotiationId", d.id)
+	fill("causationId", kit.OrElse(d.Value("causation-id"), tip.ID))
+	fill("correlationId", kit.OrElse(d.Value("correlation-id"), tip.CorrelationID))
+	return a, raw, nil
+}
+
+// subjectOr is subject; under h2a, where nobody is asked, what is missing is said.
+func (d *deal) subjectOr(ctx context.Context, missing string) (address.Instance, error) {
+	if d.Under == kit.H2A {
+		return "", kit.Refuse("", "%s", missing)
+	}
+	return d.Subject(ctx, d.w)
+}

@@ -1,0 +1,181 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/negotiation"
+)
+
+func runNegotiateOpen(ctx context.Context, c *kit.Call) error {
+	itself := func(name string) (string, error) { return name, nil }
+	raw, err := record(ctx, c, itself) // what is wrong with the words is said before the bus is opened
+	if err != nil {
+		return err
+	}
+	d, err := dealOf(c, app.Writing, "")
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	var who address.Instance
+	if c.Under != kit.H2A {
+		if s, err := c.Subject(ctx, d.w); err == nil {
+			who = s
+		} else if c.Value("instance") != "" {
+			return err
+		}
+	}
+	if c.Under != kit.H2A && c.Arg(0) == "" {
+		if raw, err = record(ctx, c, func(name string) (string, error) { return d.party(ctx, name) }); err != nil {
+			return err
+		}
+	}
+	r, err := d.bus.Open(ctx, raw, who, d.now)
+	if err != nil {
+		return dealFault(c, err)
+	}
+	d.id = r.ID
+	d.warnRoles(ctx, r)
+	if c.JSON {
+		c.Emit(r.Raw)
+		return nil
+	}
+	c.Line("opened " + kit.Clean(r.ID))
+	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
+	if err == nil {
+		d.next(s.Next)
+	}
+	return nil
+}
+
+// warnRoles tells, while nothing is offered yet, of signers whose signature under what it is about would be refused.
+func (d *deal) warnRoles(ctx context.Context, r *negotiation.Record) {
+	kind := strings.ToUpper(r.Subject)
+	if declaration.Signers(kind) == nil {
+		return
+	}
+	var unfit []string
+	var first address.Instance
+	for _, i := range r.RequiredSigners {
+		reg, err := d.w.Registry.ByInstance(ctx, i)
+		if err != nil || declaration.MaySign(kind, reg.Roles...) {
+			continue
+		}
+		if unfit = append(unfit, kit.Clean(string(i))+" is registered as "+kit.Clean(strings.Join(reg.Roles, ", "))); first == "" {
+			first = i
+		}
+	}
+	if first == "" {
+		return
+	}
+	d.Warn("%s; %s is signed by %s", strings.Join(unfit, "; "), kind, strings.Join(declaration.Signers(kind), ", "))
+	d.Remark("hint: %s", kit.Clean(negotiation.RoleHint(first, kind)))
+}
+
+// party is who is meant by a name in a list of parties: host:label stands for the one agent that is registered under it, since only
+// a whole id can act later.
+func (d *deal) party(ctx context.Context, name string) (string, error) {
+	if strings.Count(name, ":") != 1 {
+		return name, nil
+	}
+	all, err := d.w.Registry.Channel(ctx, name)
+	switch {
+	case err != nil:
+		return "", err
+	case len(all) == 0:
+		return "", kit.Refuse("tutti discover --all   # lists who is registered", "nobody is registered as %s, and only a whole id host:label:id stands for one who is not", kit.Clean(name))
+	case len(all) > 1:
+		return "", kit.Refuse("name the one that is meant: "+strings.Join(instanceTexts(all), " "), "%d agents are registered as %s", len(all), kit.Clean(name))
+	}
+	return string(all[0]), nil
+}
+
+// record is that of the negotiation to be opened: as it was given, or made of flags. who tells whom a name in a flag means.
+func record(ctx context.Context, c *kit.Call, who func(name string) (string, error)) ([]byte, error) {
+	arg := c.Arg(0)
+	if c.Under == kit.H2A {
+		if arg = c.Value("json"); arg == "" {
+			return nil, c.Missing("json")
+		}
+	}
+	var made []string
+	for _, name := range []string{"id", "scope", "subject", "parties", "signers", "quorum", "deadline"} {
+		if c.Under != kit.H2A && c.IsSet(name) {
+			made = append(made, "--"+name)
+		}
+	}
+	switch {
+	case arg != "" && len(made) > 0:
+		return nil, kit.Usagef("%s: either a record, or flags that make one (%s)", c.Verb.Name, strings.Join(made, " "))
+	case arg != "":
+		return document(ctx, c, arg, "the record")
+	}
+	for _, name := range []string{"id", "subject", "parties"} {
+		if c.Value(name) == "" {
+			return nil, c.Missing(name)
+		}
+	}
+	parties, err := mapped(commaList(c.Value("parties")), who)
+	signers := parties
+	if s := c.Value("signers"); s != "" && err == nil {
+		signers, err = mapped(commaList(s), who)
+	}
+	if err != nil {
+		return nil, err
+	}
+	scope := c.Value("scope")
+	if scope == "" {
+		scope = identity.DefaultScope
+	}
+	var o canonjson.Object
+	o.Str("id", c.Value("id"))
+	o.Str("scope", scope)
+	o.Str("subject", c.Value("subject"))
+	o.Str("status", string(negotiation.Draft))
+	o.Strs("parties", parties)
+	o.Strs("requiredSigners", signers)
+	o.Opt("deadline", c.Value("deadline"))
+	if c.IsSet("quorum") {
+		o.Within("authority", func(o *canonjson.Object) {
+			o.Str("kind", "AUTHORITY")
+			o.Str("id", c.Value("id")+"/quorum")
+			o.Str("authorityKind", "quorum")
+			o.Strs("members", signers)
+			o.Int("threshold", int64(c.Count("quorum", 0)))
+		})
+	}
+	return o.End(), nil
+}
+
+func mapped(names []string, to func(string) (string, error)) ([]string, error) {
+	var out []string
+	for _, name := range names {
+		name, err := to(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// commaList are the words between commas.
+func commaList(s string) []string {
+	var out []string
+	for w := range strings.SplitSeq(s, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}

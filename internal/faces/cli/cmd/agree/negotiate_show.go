@@ -1,0 +1,354 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/journal"
+	"tutti/internal/governance/negotiation"
+)
+
+func runNegotiateShow(ctx context.Context, c *kit.Call) error {
+	d, err := openDeal(c, app.Reading)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
+	if err != nil {
+		return dealFault(c, err)
+	}
+	if c.JSON {
+		c.Emit(standingJSON(d.id, s))
+		return nil
+	}
+	d.standing(s)
+	return nil
+}
+
+// standing shows where a negotiation stands.
+func (d *deal) standing(s *negotiation.Standing) {
+	c := d.Call
+	head := c.Paint(kit.Bold, kit.Clean(d.id)) + "  " + stateWord(c, s.State)
+	if s.Why != "" {
+		head += "  (" + kit.Clean(s.Why) + ")"
+	}
+	c.Line(head)
+	if s.Note != "" {
+		c.Prose("  ! ", 4, kit.Clean(s.Note))
+	}
+	var rows [][]string
+	if r := s.Record; r != nil {
+		about := kit.Clean(r.Subject) + " in " + kit.Clean(r.Scope)
+		if r.Deadline != "" {
+			about += ", until " + kit.Clean(r.Deadline)
+		}
+		rows = append(rows, []string{"  about", about})
+		rows = append(rows, []string{"  parties", kit.Clean(strings.Join(instanceTexts(r.Parties), " "))})
+		rows = append(rows, []string{"  to sign", kit.Clean(signersWords(r))})
+	}
+	rows = append(rows, []string{"  journal", entries(s.Entries)})
+	c.Facts(rows)
+	d.offers(s)
+	d.signatures(s)
+	d.next(s.Next)
+}
+
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return kit.Itoa(n) + " entries"
+}
+
+// signersWords say whose signatures make an agreement.
+func signersWords(r *negotiation.Record) string {
+	if r.Quorum == nil {
+		return strings.Join(instanceTexts(r.RequiredSigners), " ")
+	}
+	words := fmt.Sprintf("%d of %d: %s", r.Quorum.Threshold, len(r.Quorum.Members), strings.Join(instanceTexts(r.Quorum.Members), " "))
+	if must, _, _ := r.Missing(r.Quorum.Members); len(must) > 0 {
+		words += "; and in any case " + strings.Join(instanceTexts(must), " ")
+	}
+	return words
+}
+
+// maxOffersShown is how many offers are shown: the latest ones, which are in question.
+const maxOffersShown = 5
+
+func (d *deal) offers(s *negotiation.Standing) {
+	if len(s.Offers) == 0 {
+		d.Line("  offers: none yet")
+		return
+	}
+	shown := s.Offers[max(0, len(s.Offers)-maxOffersShown):]
+	head := "  offers"
+	if s.Total > len(shown) {
+		head += fmt.Sprintf(" (the latest %d of %d)", len(shown), s.Total)
+	}
+	d.Line(head)
+	var rows [][]string
+	for _, o := range shown {
+		what := "offer"
+		if o.Counter {
+			what = "counter"
+		}
+		if o.Kind != "" {
+			what += ", " + kit.Clean(o.Kind)
+		}
+		rows = append(rows, []string{"    entry " + kit.Itoa(o.Index), shortHash(o.Hash), kit.Clean(string(o.By)), what + d.since(o.CreatedAt)})
+	}
+	d.Rows(rows)
+}
+
+// since is how long ago a time of an entry is, for the end of a line.
+func (d *deal) since(at string) string {
+	t, ok := envelope.ParseTime(at)
+	if !ok {
+		return ""
+	}
+	if t.After(d.now) {
+		return ", dated " + t.UTC().Format(time.RFC3339)
+	}
+	return ", " + kit.Ago(d.now.Sub(t))
+}
+
+// signatures shows who has signed, who has not, who has refused, and what does not count.
+func (d *deal) signatures(s *negotiation.Standing) {
+	var rows [][]string
+	for _, o := range s.Signed {
+		note := "entry " + kit.Itoa(o.Index) + d.since(o.CreatedAt)
+		if o.Mandate != "" {
+			note += ", mandate " + kit.Clean(o.Mandate)
+		}
+		if !o.Bound {
+			note += ", covers the artifact alone"
+		}
+		rows = append(rows, []string{d.Paint(kit.Green, "  signed "), kit.Clean(string(o.By)), note})
+	}
+	for _, i := range s.Must {
+		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Clean(string(i)), "has to sign"})
+	}
+	for _, i := range s.Of {
+		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Clean(string(i)), kit.Itoa(s.More) + " more of these"})
+	}
+	for _, i := range s.Refused {
+		rows = append(rows, []string{d.Paint(kit.Red, "  refused"), kit.Clean(string(i)), "does not agree"})
+	}
+	for _, j := range s.Ignored {
+		rows = append(rows, []string{d.Paint(kit.Red, "  ignored"), kit.Clean(string(j.By)), "entry " + kit.Itoa(j.Index) + ": " + kit.Clean(j.Why)})
+	}
+	if f := s.Final; f != nil {
+		word := "being stabilised since entry " + kit.Itoa(f.Index)
+		if f.Done {
+			word = "settled with entry " + kit.Itoa(f.DoneIndex)
+		}
+		rows = append(rows, []string{d.Paint(kit.Green, "  kept   "), shortHash(f.Hash), word})
+	}
+	if len(rows) > 0 {
+		d.Rows(rows)
+	}
+}
+
+func standingJSON(id string, s *negotiation.Standing) []byte {
+	var o canonjson.Object
+	o.Str("id", id)
+	o.Str("state", string(s.State))
+	o.Opt("why", s.Why)
+	o.Opt("note", s.Note)
+	if s.Record != nil {
+		o.Raw("record", s.Record.Raw)
+	}
+	o.Bool("recordFound", s.Found)
+	o.Int("entries", int64(s.Entries))
+	var offers, signed, ignored, next kit.List
+	for _, f := range s.Offers {
+		var one canonjson.Object
+		one.Int("entry", int64(f.Index))
+		one.Str("artifactHash", f.Hash)
+		one.Opt("kind", f.Kind)
+		one.Str("by", string(f.By))
+		one.Str("createdAt", f.CreatedAt)
+		one.Bool("counter", f.Counter)
+		one.Opt("baseArtifactHash", f.Base)
+		offers.Obj(&one)
+	}
+	for _, f := range s.Signed {
+		var one canonjson.Object
+		one.Int("entry", int64(f.Index))
+		one.Str("artifactHash", f.Hash)
+		one.Str("by", string(f.By))
+		one.Str("createdAt", f.CreatedAt)
+		one.Opt("mandate", f.Mandate)
+		one.Bool("bound", f.Bound)
+		signed.Obj(&one)
+	}
+	for _, j := range s.Ignored {
+		ignored.Raw(judgementJSON(j))
+	}
+	for n, line := range steps(s.Next) {
+		var one canonjson.Object
+		one.Opt("who", s.Next[n].Who)
+		one.Str("command", line)
+		next.Obj(&one)
+	}
+	o.Raw("offers", offers.Bytes())
+	o.Int("offersInAll", int64(s.Total))
+	o.Raw("signed", signed.Bytes())
+	o.Raw("ignored", ignored.Bytes())
+	o.Strs("refused", instanceTexts(s.Refused))
+	o.Within("missing", func(o *canonjson.Object) {
+		o.Strs("must", instanceTexts(s.Must))
+		o.Int("more", int64(s.More))
+		o.Strs("of", instanceTexts(s.Of))
+	})
+	if f := s.Final; f != nil {
+		o.Within("final", func(o *canonjson.Object) {
+			o.Int("entry", int64(f.Index))
+			o.Str("artifactHash", f.Hash)
+			o.Strs("signers", instanceTexts(f.Signers))
+			o.Bool("done", f.Done)
+		})
+	}
+	o.Raw("next", next.Bytes())
+	return o.End()
+}
+
+func judgementJSON(j negotiation.Judgement) []byte {
+	var o canonjson.Object
+	o.Int("entry", int64(j.Index))
+	o.Opt("id", j.ID)
+	o.Str("by", string(j.By))
+	o.Str("code", j.Code)
+	o.Str("why", j.Why)
+	o.Bool("counts", j.Counts)
+	return o.End()
+}
+
+func runNegotiateList(ctx context.Context, c *kit.Call) error {
+	d, err := dealOf(c, app.Reading, "")
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	n := d.bus.Negotiations()
+	rows := [][]string{{"NEGOTIATION", "STATE", "SIGNED", "ABOUT"}}
+	var l kit.List
+	for id, err := range n.All(ctx) {
+		if c.Unfit(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s, err := n.Status(ctx, id, d.now)
+		if err != nil {
+			c.Warn("%s", kit.Clean(err.Error()))
+			continue
+		}
+		missing := len(s.Must) + s.More
+		if s.Record != nil && s.Latest() == nil { // nothing to sign yet, by those who will have to
+			must, more, _ := s.Record.Missing(nil)
+			missing = len(must) + more
+		}
+		var o canonjson.Object
+		o.Str("id", id)
+		o.Str("state", string(s.State))
+		o.Int("signed", int64(len(s.Signed)))
+		o.Int("missing", int64(missing))
+		o.Int("entries", int64(s.Entries))
+		about := ""
+		if s.Record != nil {
+			o.Str("subject", s.Record.Subject)
+			o.Str("scope", s.Record.Scope)
+			about = s.Record.Subject + " in " + s.Record.Scope
+		}
+		l.Obj(&o)
+		rows = append(rows, []string{kit.Clean(id), stateWord(c, s.State), fmt.Sprintf("%d of %d", len(s.Signed), len(s.Signed)+missing), kit.Clean(about)})
+	}
+	switch {
+	case c.JSON:
+		c.Emit(l.Bytes())
+	case len(rows) == 1:
+		c.Nothing("no negotiation")
+	default:
+		c.Rows(rows)
+		c.Remark("tutti negotiate show ID says what is missing")
+	}
+	return nil
+}
+
+func runNegotiateJournal(ctx context.Context, c *kit.Call) error {
+	d, err := openDeal(c, app.Reading)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if d.w == nil {
+		c.Emit([]byte("[]"))
+		return nil
+	}
+	j := d.bus.Negotiations().Journal()
+	tip, err := j.Catch(ctx, d.id, nil) // so that nothing is printed of one that is broken
+	if err != nil {
+		if f, ok := errors.AsType[*journal.Fault](err); ok && !c.JSON {
+			return d.untilFault(ctx, j, f)
+		}
+		return dealFault(c, err)
+	}
+	if c.JSON {
+		all := c.Array()
+		for e, err := range j.Read(ctx, d.id) {
+			if err == nil {
+				err = all.Add(e.Raw)
+			}
+			if err != nil {
+				return dealFault(c, err)
+			}
+		}
+		all.End()
+		return nil
+	}
+	if tip.Count == 0 {
+		c.Nothing("no entries")
+		return nil
+	}
+	return d.untilFault(ctx, j, nil)
+}
+
+// untilFault prints the entries of a journal for people, up to the first bad one.
+func (d *deal) untilFault(ctx context.Context, j *journal.Journal, f *journal.Fault) error {
+	var rows [][]string
+	for e, err := range j.Read(ctx, d.id) {
+		if err != nil {
+			break // it is f, or what has happened to the journal since: then what stands here is still true
+		}
+		what := e.Type
+		if kind := textOf(e.Body, "kind"); kind != "" && kind != what {
+			what += " " + kind
+		}
+		hash := textOf(e.Body, "artifactHash")
+		if a, ok := canonjson.Get(e.Body, "artifact"); ok {
+			hash, _ = canonjson.Hash(a)
+		}
+		if hash != "" {
+			what += " " + shortHash(hash)
+		}
+		rows = append(rows, []string{kit.Itoa(e.Sequence), kit.Clean(kit.Truncate(e.CreatedAt, 24)), kit.Clean(string(e.Actor.Instance)), kit.Clean(what)})
+	}
+	d.Rows(rows)
+	if f != nil {
+		return dealFault(d.Call, f)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/cmd/govern"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/negotiation"
+	"tutti/internal/governance/profile"
+)
+
+func runNegotiateStabilize(ctx context.Context, c *kit.Call) error {
+	d, err := openDeal(c, app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	a := negotiation.Act{EventID: c.Value("event-id")}
+	if c.Under != kit.H2A && c.Value("instance") != "" {
+		if a, err = d.act(ctx, false); err != nil {
+			return err
+		}
+	}
+	n, err := d.bus.For(ctx, profile.Stabilise, a.By)
+	if err != nil {
+		return govern.ChoiceFault(err)
+	}
+	pool, done := pool(c)
+	r, err := n.Stabilize(ctx, d.id, a, pool, d.now)
+	done()
+	if err != nil {
+		return d.unstable(ctx, err)
+	}
+	path := r.Path
+	if d.w.Root != nil {
+		path = strings.TrimSuffix(d.w.Root.Path, "/") + "/" + path
+	}
+	if c.JSON {
+		c.Emit(stabilizedJSON(r, path))
+		return nil
+	}
+	c.Line(c.Paint(kit.Green, "stabilized") + " " + kit.Clean(d.id))
+	c.Facts([][]string{
+		{"artifact", r.ArtifactHash},
+		{"signers", kit.Clean(strings.Join(instanceTexts(r.Signers), " "))},
+		{"kept as", kit.Clean(c.App.Shown(path))},
+		{"entry", kit.Itoa(r.Final.Sequence)},
+	})
+	for _, e := range r.Advisory {
+		c.Remark("entry %d advises: see tutti confiance --negotiation %s", e.Sequence, kit.Clean(app.QuoteArg(d.id)))
+	}
+	c.Line("next:  tutti negotiate verify " + kit.Clean(app.QuoteArg(d.id)))
+	return nil
+}
+
+// unstable says why nothing was stabilised, and what is missing.
+func (d *deal) unstable(ctx context.Context, err error) error {
+	f := dealFault(d.Call, err)
+	if !errors.Is(err, negotiation.ErrQuorum) || d.Under == kit.H2A {
+		return f
+	}
+	if s, err := d.bus.Negotiations().Status(ctx, d.id, d.now); err == nil && len(s.Next) > 0 {
+		return kit.HintInstead(f, steps(s.Next)[0])
+	}
+	return f
+}
+
+func stabilizedJSON(r *negotiation.Result, path string) []byte {
+	ref := func(o *canonjson.Object, e negotiation.EventRef) {
+		o.Str("id", e.ID)
+		o.Int("sequence", int64(e.Sequence))
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Raw("record", r.Record.Raw)
+	o.Str("artifactHash", r.ArtifactHash)
+	o.Strs("signers", instanceTexts(r.Signers))
+	o.Str("artifactPath", path)
+	var l kit.List
+	for _, e := range r.Advisory {
+		var one canonjson.Object
+		ref(&one, e)
+		l.Obj(&one)
+	}
+	o.Raw("advisoryEvents", l.Bytes())
+	o.Within("finalEvent", func(o *canonjson.Object) { ref(o, r.Final) })
+	return o.End()
+}

@@ -1,0 +1,218 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/journal"
+	"tutti/internal/governance/negotiation"
+)
+
+// How long a verb is silent before it says how far it is, and how often then.
+const (
+	quietFor   = time.Second
+	tellsEvery = 200 * time.Millisecond
+)
+
+// pool returns what runs the verification of a journal on all processors, and what ends its talk of progress. After a second it
+// says on a terminal how far it is.
+func pool(c *kit.Call) (journal.Pool, func()) {
+	began := time.Now()
+	last := began.Add(quietFor - tellsEvery)
+	looked, told := 0, false
+	run := func(n int, do func(i int)) {
+		spreadOver(n, do)
+		looked += n
+		if c.ErrColumns > 0 && !c.Quiet && time.Since(last) > tellsEvery {
+			last, told = time.Now(), true
+			fmt.Fprintf(c.ErrFile, "\r%d entries looked at in %s", looked/2, kit.Plural(int(time.Since(began)/time.Second), "second")) // each is read, then verified
+		}
+	}
+	return run, func() {
+		if told {
+			fmt.Fprint(c.ErrFile, "\r\x1b[K")
+		}
+	}
+}
+
+// chunk is how much of a pool's work one goroutine takes at once.
+const chunk = 4
+
+// spreadOver calls do for 0 to n-1 on all processors.
+func spreadOver(n int, do func(i int)) {
+	workers := min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk)
+	if workers <= 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var taken atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				from := int(taken.Add(chunk)) - chunk
+				if from >= n {
+					return
+				}
+				for i := from; i < min(from+chunk, n); i++ {
+					do(i)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func runNegotiateVerify(ctx context.Context, c *kit.Call) error {
+	d, err := openDeal(c, app.Reading)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	pool, done := pool(c)
+	v, err := d.bus.Negotiations().Verify(ctx, d.id, pool, d.now)
+	done()
+	if err != nil {
+		return dealFault(c, err)
+	}
+	first := firstBad(v)
+	if c.JSON {
+		c.Emit(verdictJSON(d.id, v, first))
+		if v.OK() {
+			return nil
+		}
+		return &kit.Fault{Code: kit.ExitState} // it is said
+	}
+	d.verdict(v, first)
+	if v.OK() {
+		return nil
+	}
+	return kit.BadState("tutti negotiate journal "+app.QuoteArg(d.id)+"   # prints the entries", "%s", d.broken(v, first))
+}
+
+// A bad is the first entry that does not hold.
+type bad struct {
+	entry int
+	rule  string // of the chain, or the code of a judgement
+	why   string
+}
+
+// firstBad finds it; nil when every entry holds.
+func firstBad(v *negotiation.Verdict) *bad {
+	var b *bad
+	if f := v.Report.Bad; f != nil {
+		b = &bad{f.Index, f.Rule, f.Why}
+	}
+	for _, j := range v.Entries {
+		if !j.Counts && (b == nil || j.Index < b.entry) {
+			b = &bad{j.Index, j.Code, j.Why}
+		}
+	}
+	return b
+}
+
+// broken says in one sentence that a negotiation does not hold.
+func (d *deal) broken(v *negotiation.Verdict, first *bad) string {
+	switch {
+	case first != nil && v.Report.Broken:
+		return fmt.Sprintf("%s fails verification: entry %d is the first bad one (%s)", kit.Clean(d.id), first.entry, first.rule)
+	case first != nil:
+		return fmt.Sprintf("%s: entry %d is the first that does not hold (%s)", kit.Clean(d.id), first.entry, first.rule)
+	}
+	return kit.Clean(d.id) + ": the journal holds, and what lies beside it does not say the same"
+}
+
+func (d *deal) verdict(v *negotiation.Verdict, first *bad) {
+	r := v.Report
+	if v.OK() {
+		d.Line(d.Paint(kit.Green, "holds") + "  " + kit.Clean(d.id) + "  " + stateWord(d.Call, v.Standing.State))
+	} else {
+		d.Line(d.Paint(kit.Red, "does not hold") + "  " + kit.Clean(d.id))
+	}
+	d.Facts([][]string{{"  entries", fmt.Sprintf("%d, of these %d linked to the one before, %d sealed by their writer", r.Entries, r.Linked, r.Sealed)}})
+	if first != nil {
+		head := fmt.Sprintf("  entry %d ", first.entry)
+		d.Prose(d.Paint(kit.Red, head), kit.Width(head), kit.Clean(first.rule+": "+first.why))
+		if r.Broken && r.Bad != nil {
+			d.Prose("  ", 2, fmt.Sprintf("it is line %d of journal.jsonl; nothing behind it counts", r.Bad.Index+1))
+		}
+	}
+	for _, j := range v.Entries {
+		if first != nil && j.Index == first.entry && j.Code == first.rule {
+			continue
+		}
+		head, code := fmt.Sprintf("  entry %d ", j.Index), kit.Yellow
+		word := j.Code
+		if !j.Counts {
+			code = kit.Red
+		} else {
+			word += " (counts)"
+		}
+		d.Prose(d.Paint(code, head), kit.Width(head), kit.Clean(word+": "+j.Why))
+	}
+	for _, n := range r.Notes {
+		head := fmt.Sprintf("  entry %d ", n.Index)
+		d.Prose(d.Paint(kit.Yellow, head), kit.Width(head), kit.Clean(n.Kind+": "+n.Text))
+	}
+	if r.More > 0 {
+		d.Line("  and " + kit.Plural(r.More, "note") + " more")
+	}
+	if v.Artifact != nil {
+		d.Prose(d.Paint(kit.Red, "  artifact "), len("  artifact "), kit.Clean(v.Artifact.Error()))
+	}
+	for _, p := range v.Problems {
+		d.Prose(d.Paint(kit.Red, "  record "), len("  record "), kit.Clean(p))
+	}
+	if v.OK() {
+		d.next(v.Standing.Next)
+	}
+}
+
+func verdictJSON(id string, v *negotiation.Verdict, first *bad) []byte {
+	var o canonjson.Object
+	o.Bool("ok", v.OK())
+	o.Str("id", id)
+	o.Str("state", string(v.Standing.State))
+	if first != nil {
+		o.Within("first", func(o *canonjson.Object) {
+			o.Int("entry", int64(first.entry))
+			o.Str("rule", first.rule)
+			o.Str("why", first.why)
+		})
+	}
+	o.Bool("broken", v.Report.Broken)
+	o.Int("entries", int64(v.Report.Entries))
+	o.Int("linked", int64(v.Report.Linked))
+	o.Int("sealed", int64(v.Report.Sealed))
+	var found, notes kit.List
+	for _, j := range v.Entries {
+		found.Raw(judgementJSON(j))
+	}
+	for _, n := range v.Report.Notes {
+		var one canonjson.Object
+		one.Int("entry", int64(n.Index))
+		one.Str("kind", n.Kind)
+		one.Str("text", n.Text)
+		notes.Obj(&one)
+	}
+	o.Raw("findings", found.Bytes())
+	o.Raw("notes", notes.Bytes())
+	o.Int("moreNotes", int64(v.Report.More))
+	if v.Artifact != nil {
+		o.Str("artifact", v.Artifact.Error())
+	}
+	o.Strs("problems", v.Problems)
+	return o.End()
+}

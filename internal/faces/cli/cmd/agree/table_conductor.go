@@ -1,0 +1,107 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+var seatFlag = kit.Flag{Name: "workspace", Kind: kit.Text, Value: "id|folder", Default: "the folder that one stands in", Offer: kit.Folders, Help: "which workspace: an id that begins with ws:, or a folder"}
+
+var stalledFlag = kit.Flag{Name: "idle-ms", Kind: kit.Text, Value: "ms", Default: "86400000", Help: "from which age on work counts as stalled, in milliseconds"}
+
+const (
+	exitSeat   = "0 done, also when somebody else conducts; 1 wrong usage, or it is not yours to do (under h2a also what is 2); 2 there is no bus, the agent has no live session there, or its key is not the one that counts; 3 a file could not be written; 5 halted"
+	exitLaunch = "0 done, or there was nothing to do; 1 wrong usage, or nobody is named who asks; 2 there is no bus, or another launch is under way; 3 a file could not be written; 5 halted"
+	checkDoes  = `Asks who conducts, and the program "track", where there is one on PATH, what work lies in the workspace
+(track workspace-activity --workspace ID --idle-ms N --format json; it gets 10 seconds). The advice is launch when nobody conducts and
+something is stalled, else none.`
+	checkWont  = "It sends nothing and starts nothing. A track that is missing, fails or answers nonsense is said to be unavailable, and is no error."
+	launchDoes = `Where the check advises it, asks a remote agent to start a conductor: the live one on host "remote" that is shown in a pane, else the
+first one, or the one that --remote names. Without --confirm it shows what would be asked. For one workspace there is one request in
+30 minutes, of several at once one.`
+	launchWont = "It starts no agent: whoever is asked decides. The request is signed where the key is here."
+)
+
+var launchFlags = []kit.Flag{
+	seatFlag, stalledFlag,
+	{Name: "confirm", Kind: kit.TrueSwitch, Help: "really send it"},
+	{Name: "remote", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whom to ask; nobody looks whether it is live"},
+	{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "in whose name; under h2a it must be given with --confirm"},
+}
+
+var ConductorVerbs = []kit.Verb{
+	{
+		Name: "conductor", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Folders, Bus: true, Run: runConductor,
+		Short: "show which agent conducts a workspace",
+		Args:  "[<workspace>]",
+		Flags: []kit.Flag{seatFlag},
+		Does: `Says which agent conducts the workspace, and who is live there: ask before you do something there for others, and agree with the
+conductor first. The first claim whose holder is live there conducts; without one, the agent registered as CONDUCTOR that has been
+there for longest; else nobody, which is no error. It is worked out anew each time: when a conductor dies, the next one conducts.`,
+		Wont: "It gives the conductor no rights, and keeps nobody from anything.",
+		Examples: `$ tutti conductor
+claude:web:3f2a9c01b7de conducts /home/ana/web (ws:5b1c…), since 4 min ago
+$ tutti conductor ~/api --json`,
+		Exit: kit.ExitPlain,
+		See:  "conductor claim, discover, status",
+	},
+	{
+		Name: "conductor claim", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Folders, Bus: true, Rare: true, Run: runConductorClaim,
+		Short: "claim the conductor role, or queue for it",
+		Args:  "[<workspace>]",
+		Flags: []kit.Flag{seatFlag, {Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who claims; under h2a it must be given"}},
+		Does: `Writes a claim, signed where the key is here, behind those that stand, and says who conducts then. It is tied to the live session of
+the agent: it ends with that. An agent that was stopped for a while has its place back when it goes on. To claim again changes nothing.`,
+		Wont: "It takes the seat from nobody, claims for no agent that is not live in the workspace, and for none of somebody else's.",
+		Examples: `$ tutti conductor claim
+$ tutti conductor claim --instance claude:web:3f2a9c01b7de --workspace ~/web`,
+		Exit: exitSeat,
+		See:  "conductor, conductor release",
+	},
+	{
+		Name: "conductor release", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Ends, MaxArgs: 1, Offer: kit.Folders, Bus: true, Rare: true, Run: runConductorRelease,
+		Short:    "release the conductor role",
+		Args:     "[<workspace>]",
+		Flags:    []kit.Flag{seatFlag, {Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose claim; under h2a it must be given"}},
+		Does:     "Takes back what the agent claims there, in every spelling of its name, live or not, and says who conducts then.",
+		Examples: "$ tutti conductor release",
+		Exit:     exitSeat,
+		See:      "conductor claim",
+	},
+	{
+		Name: "conductor check", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Folders, Bus: true, Rare: true, Waits: true, Run: runConductorCheck,
+		Short: "check whether this workspace needs a conductor",
+		Args:  "[<workspace>]",
+		Flags: []kit.Flag{seatFlag, stalledFlag},
+		Does:  checkDoes, Wont: checkWont,
+		Examples: "$ tutti conductor check --idle-ms 3600000",
+		Exit:     kit.ExitPlain,
+		See:      "conductor launch",
+	},
+	{
+		Name: "conductor launch", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Folders, Bus: true, Rare: true, Waits: true, Run: runConductorLaunch,
+		Short: "ask a remote agent to start a conductor",
+		Args:  "[<workspace>]",
+		Flags: launchFlags,
+		Does:  launchDoes, Wont: launchWont,
+		Examples: `$ tutti conductor launch
+$ tutti conductor launch --confirm --remote remote:bridge:3f2a9c01b7de`,
+		Exit: exitLaunch,
+		See:  "conductor check",
+	},
+	{
+		Name: "conductor-launch-check", Under: kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Bus: true, Rare: true, Waits: true, Run: runConductorCheck,
+		Short: "whether somebody should be asked to conduct",
+		Flags: []kit.Flag{seatFlag, stalledFlag},
+		Does:  checkDoes, Wont: checkWont,
+		Examples: "$ h2a conductor-launch-check --idle-ms 3600000",
+		Exit:     kit.ExitPlain,
+	},
+	{
+		Name: "conductor-launch", Under: kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Bus: true, Rare: true, Waits: true, Run: runConductorLaunch,
+		Short: "ask a remote agent to start a conductor",
+		Flags: launchFlags,
+		Does:  launchDoes, Wont: launchWont,
+		Examples: "$ h2a conductor-launch --confirm --instance claude:web:3f2a9c01b7de",
+		Exit:     exitLaunch,
+	},
+}

@@ -1,0 +1,89 @@
+package agree
+
+import (
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/kit"
+)
+
+// SignalVerbs are those by which agents call for help.
+var SignalVerbs = []kit.Verb{
+	{
+		Name: "blockage raise", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, MaxArgs: 1, Run: bus.RunBlockageRaise,
+		Short: "report a blocker to the peers", Args: "[<reason>]",
+		Flags: []kit.Flag{
+			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who is blocked; under h2a it must be given"},
+			{Name: "reason", Kind: kit.Text, Value: "text", Help: "by what; must be given, here or as the argument"},
+			{Name: "scope", Kind: kit.Text, Value: "scope", Default: "its first one", Help: "whose followers are told"},
+			{Name: "needs", Kind: kit.Text, Value: "text", Help: "what would help"},
+			{Name: "on", Kind: kit.Text, Value: "ids", Offer: kit.Agents, Help: "who could help, with commas between: their tutti status shows it"},
+		},
+		Does:     "Writes down what blocks an agent. Live peers that follow the scope, or are named, are told. An agent has one blockage: a new one takes the place of the old, which is said.",
+		Wont:     "It decides nothing and asks nobody in particular to decide: that is tutti escalate. It never expires.",
+		Examples: "$ tutti blockage raise 'the schema is missing' --on codex:api",
+		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written; 5 halted", See: "escalate, status",
+	},
+	{
+		Name: "blockage list", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: bus.RunBlockageList,
+		Short: "list agents that report a blocker",
+		Flags: []kit.Flag{
+			{Name: "active", Kind: kit.Switch, Help: "only those that nobody has resolved"},
+			{Name: "scope", Kind: kit.Text, Value: "scope", Help: "only those of this scope"},
+			{Name: "instance", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "only those in the scopes of this agent"},
+		},
+		Does:     "Lists what agents said, who waits longest first. One whose agent has had no session for a day is called stale.",
+		Examples: "$ tutti blockage list --active", Exit: kit.ExitBus,
+	},
+	{
+		Name: "blockage resolve", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Ends, Rare: true, Bus: true, MaxArgs: 1, Offer: kit.Agents, Run: bus.RunBlockageResolve,
+		Short: "report that a blocker is gone", Args: "[<agent>]",
+		Flags: []kit.Flag{
+			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.Agents, Help: "who was blocked; under h2a it must be given"},
+			{Name: "by", Kind: kit.Text, Value: "id", Default: "who types this; under h2a nobody", Offer: kit.OwnAgents, Help: "who has helped"},
+		},
+		Does:     "Marks the blockage as resolved, which its peers are told. The first who resolves it stays on record.",
+		Examples: "$ tutti blockage resolve codex:api:3f2a9c01b7de",
+		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent has raised none; 3 a file could not be written",
+	},
+	{
+		Name: "escalation list", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: runEscalations,
+		Short: "list escalations that wait for a decision",
+		Flags: []kit.Flag{
+			{Name: "all", Kind: kit.Switch, Help: "also what was answered, or has passed its end"},
+			{Name: "negotiation", Kind: kit.Text, Value: "id", Offer: kit.Negotiations, Help: "only that of this negotiation"},
+		},
+		Does:     "Lists what was put before somebody in negotiations, and the agents that stopped and do not go on, the oldest first.",
+		Examples: "$ tutti escalation list", Exit: kit.ExitBus, See: "escalate, status",
+	},
+	{
+		Name: "escalation show", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Matters, Run: runEscalationShow,
+		Short: "show one escalation and its options", Args: "<id>", Flags: []kit.Flag{ofNegotiation},
+		Does:     "Shows the question, the options in an order that nobody chose, what applies without an answer, and what was answered.",
+		Examples: "$ tutti escalation show evt-escalate-mb1k2x-9f3c", Exit: kit.ExitBus,
+	},
+	{
+		Name: "escalation answer", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: runEscalationAnswer,
+		Short: "answer an escalation that is addressed to you", Args: "<id> [<answer>]",
+		Flags: []kit.Flag{
+			{Name: "note", Kind: kit.Text, Value: "text", Help: "what else there is to say"},
+			{Name: "instance", Kind: kit.Text, Value: "id", Default: "you", Offer: kit.OwnAgents, Help: "which person answers"},
+			ofNegotiation,
+		},
+		Does: `Writes the answer into the journal of the negotiation, signed with your key; of an agent that stopped, that you have seen it. It
+needs a terminal. Where there are options the answer is one of them. The first answer counts, and none after the end. Who has asked is
+told by mail.`,
+		Wont:     "It takes no answer from an agent, also not in the name of a person, and does nothing of what it says.",
+		Examples: "$ tutti escalation answer evt-escalate-mb1k2x-9f3c keep",
+		Exit:     "0 done; 1 wrong usage, or you may not; 2 there is no such matter, or it is closed; 3 a file could not be written; 5 halted",
+	},
+	{
+		Name: "escalation settle", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, Run: runEscalationSettle,
+		Short: "record the default answer of an overdue escalation",
+		Flags: []kit.Flag{
+			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who writes it down"},
+		},
+		Does:     "Adds to the journal, of each matter whose end has passed, which fall-back applies since. That it applies does not depend on it.",
+		Examples: "$ tutti escalation settle", Exit: "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written; 5 halted",
+	},
+}
+
+var ofNegotiation = kit.Flag{Name: "negotiation", Kind: kit.Text, Value: "id", Offer: kit.Negotiations, Help: "of which, where the id is that of several matters"}

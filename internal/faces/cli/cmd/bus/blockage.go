@@ -1,0 +1,254 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tutti/internal/core/termsafe"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/blocker"
+)
+
+// RunBlockageRaise says what an agent is blocked by.
+func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
+	call := blocker.Call{Reason: c.Value("reason"), Needs: c.Value("needs"), Scope: c.Value("scope")}
+	if c.Under == kit.H2A && c.Value("instance") == "" {
+		return c.Missing("instance")
+	}
+	if call.Reason = strings.TrimSpace(kit.OrElse(c.Arg(0), call.Reason)); call.Reason == "" {
+		return c.Missing("reason")
+	}
+	mode := app.Writing
+	if c.Under == kit.H2A { // that program makes a bus where there is none
+		mode = app.Creating
+	}
+	w, err := c.World(mode)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if call.Instance, err = c.Subject(ctx, w); err != nil {
+		return err
+	}
+	for _, name := range kit.Split(c.Value("on")) {
+		who, err := c.Checked(ctx, w, name)
+		if err != nil {
+			return err
+		}
+		call.On = append(call.On, who)
+	}
+	if !c.IsSet("scope") {
+		if call.Scope, err = firstScope(ctx, w.Registry, call.Instance); err != nil {
+			return err
+		}
+	}
+	made, replaced, err := blocker.New(w.Store).Raise(ctx, call, time.Now())
+	if err != nil {
+		return kit.Refuse("", "%s", kit.Clean(err.Error()))
+	}
+	if replaced != nil && replaced.Reason != made.Reason {
+		c.Warn("this takes the place of what blocked %s until now: %s", kit.Clean(string(made.Instance)), kit.Clean(termsafe.Cut(replaced.Reason, kit.TextShown)))
+	}
+	if c.JSON {
+		c.Emit(kit.OkWith(made.Raw))
+		return nil
+	}
+	c.Prose("blocked: ", len("blocked: "), kit.Clean(string(made.Instance)+" ("+kit.OrElse(made.Scope, "in no scope")+"): "+made.Reason))
+	c.Line("next:  tutti blockage resolve" + instanceArg(c, made.Instance) + "   # when it goes on")
+	return nil
+}
+
+// firstScope is in which scope an agent calls for help that names none: its own first one.
+func firstScope(ctx context.Context, r *registry.Registry, i address.Instance) (string, error) {
+	_, scopes, err := r.Effective(ctx, i)
+	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
+		return "", err
+	}
+	if len(scopes) > 0 {
+		return scopes[0], nil
+	}
+	return identity.DefaultScope, nil
+}
+
+// instanceArg names an agent on a command line, nothing when it is who was named by nobody.
+func instanceArg(c *kit.Call, i address.Instance) string {
+	if c.Value("instance") == "" {
+		return ""
+	}
+	return " " + kit.Clean(app.QuoteArg(string(i)))
+}
+
+// RunBlockageList lists who is blocked.
+func RunBlockageList(ctx context.Context, c *kit.Call) error {
+	w, err := c.Reads()
+	if err != nil || w == nil {
+		return c.Empty(err)
+	}
+	defer w.Close()
+	f := blocker.Filter{Active: c.On("active"), Scope: c.Value("scope")}
+	if i := c.Value("instance"); i != "" {
+		who, err := c.Checked(ctx, w, i)
+		if err != nil {
+			return err
+		}
+		_, scopes, err := w.Registry.Effective(ctx, who)
+		if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
+			return err
+		}
+		f.Scopes = append([]string{}, scopes...)
+	}
+	now := time.Now()
+	all, problems, err := blocker.New(w.Store).List(ctx, f)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		c.Warn("left out: %s", kit.Clean(p.Error()))
+	}
+	stale, err := staleAmong(ctx, w, all, now)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		out := c.Array()
+		for _, b := range all {
+			raw := b.Raw
+			if stale[b] {
+				raw = canonjson.Set(raw, "stale", []byte("true"))
+			}
+			if err := out.Add(raw); err != nil {
+				return err
+			}
+		}
+		out.End()
+		return nil
+	}
+	if len(all) == 0 {
+		c.Nothing("nobody is blocked")
+		return nil
+	}
+	sayBlockages(c, all, stale, now)
+	return nil
+}
+
+// staleAmong are those whose agents have not been seen for a day. Who has been seen is only looked up where one is that old.
+func staleAmong(ctx context.Context, w *app.World, all []*blocker.Blockage, now time.Time) (map[*blocker.Blockage]bool, error) {
+	stale := map[*blocker.Blockage]bool{}
+	for _, b := range all {
+		if b.Stale(time.Time{}, now) {
+			stale[b] = true
+		}
+	}
+	if len(stale) == 0 {
+		return stale, nil
+	}
+	sessions, _, err := w.Presence.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[address.Instance]time.Time{}
+	for _, s := range sessions {
+		if at, ok := envelope.ParseTime(s.HeartbeatAt); ok && at.After(seen[s.Instance.Canonical()]) {
+			seen[s.Instance.Canonical()] = at
+		}
+	}
+	for b := range stale {
+		if !b.Stale(seen[b.Instance.Canonical()], now) {
+			delete(stale, b)
+		}
+	}
+	return stale, nil
+}
+
+func sayBlockages(c *kit.Call, all []*blocker.Blockage, stale map[*blocker.Blockage]bool, now time.Time) {
+	for _, b := range all {
+		since := ""
+		if at, ok := b.Since(); ok {
+			since = ", " + kit.Ago(max(0, now.Sub(at)))
+		}
+		word := c.Paint(kit.Red, "blocked")
+		switch {
+		case !b.Active():
+			word = c.Paint(kit.Green, "resolved")
+			if b.ResolvedBy != "" {
+				since += ", resolved by " + kit.Clean(b.ResolvedBy)
+			}
+		case stale[b]:
+			word = c.Paint(kit.Yellow, "stale") + " (nobody has seen it for a day)"
+		}
+		c.Line(kit.Clean(string(b.Instance)) + "  " + word + "  " + kit.Clean(kit.OrElse(b.Scope, "in no scope")) + since)
+		c.Prose("  ", 2, kit.Clean(b.Reason))
+		if b.Needs != "" {
+			c.Prose("  needs: ", len("  needs: "), kit.Clean(b.Needs))
+		}
+		if len(b.On) > 0 {
+			names := make([]string, len(b.On))
+			for n, i := range b.On {
+				names[n] = string(i)
+			}
+			c.Prose("  could help: ", len("  could help: "), kit.Clean(strings.Join(names, ", ")))
+		}
+	}
+}
+
+// RunBlockageResolve says that an agent can go on.
+func RunBlockageResolve(ctx context.Context, c *kit.Call) error {
+	if c.Under == kit.H2A && c.Value("instance") == "" {
+		return c.Missing("instance")
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	var who address.Instance
+	if c.Under != kit.H2A && c.Arg(0) != "" {
+		who, err = c.Checked(ctx, w, c.Arg(0))
+	} else {
+		who, err = c.Subject(ctx, w)
+	}
+	if err != nil {
+		return err
+	}
+	by := address.Instance(c.Value("by"))
+	if by != "" {
+		by, err = c.Checked(ctx, w, string(by))
+	} else if c.Under != kit.H2A {
+		if s, err := c.Peek(ctx, w); err == nil { // else nobody is named
+			by = s.Instance
+		}
+	}
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	b, err := blocker.New(w.Store).Resolve(ctx, who, by, now)
+	if errors.Is(err, blocker.ErrNone) {
+		return kit.BadState("tutti blockage list   # who has", "%s", kit.Clean(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(kit.OkWith(b.Raw))
+		return nil
+	}
+	word, when := "resolved: ", ""
+	if at, ok := envelope.ParseTime(b.ResolvedAt); ok && b.ResolvedAt != envelope.Stamp(now) {
+		word, when = "resolved already: ", ", "+kit.Ago(max(0, now.Sub(at)))
+	}
+	c.Line(word + kit.Clean(string(b.Instance)) + " (by " + kit.Clean(kit.OrElse(b.ResolvedBy, "nobody who was named")) + when + ")")
+	return nil
+}

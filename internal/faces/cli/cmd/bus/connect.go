@@ -1,0 +1,196 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+)
+
+// runConnect finds or makes the identity of an agent, and the bus if there is none.
+func runConnect(ctx context.Context, c *kit.Call) error {
+	host := c.Value("host")
+	if host == "" {
+		return kit.HintInstead(c.Missing("host"), "--host "+strings.Join(connectHosts, "|"))
+	}
+	if err := kit.BadName("connect", c.Value("name")); err != nil {
+		return err
+	}
+	if err := badRole(c); err != nil {
+		return err
+	}
+	q, err := c.App.Request(kit.FactsOf(c.App), app.Agent{
+		Instance: address.Instance(c.Value("instance")), Host: host, Name: c.Value("name"), Scope: c.Value("scope"),
+	})
+	if err != nil {
+		return err
+	}
+	q.Role = c.Value("role")
+	w, err := makeWorld(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := mayGiveRole(ctx, c, w); err != nil {
+		return err
+	}
+	r, err := w.Connect(ctx, q, time.Now())
+	if role, ok := errors.AsType[*identity.RoleError](err); ok {
+		return kit.BadState(kit.Clean(role.Hint()), "connect --role %s: %s", role.Role, kit.Clean(role.Error()))
+	}
+	if err != nil {
+		return keyFault(err)
+	}
+	if c.JSON {
+		c.Emit(connectJSON(w, r))
+		return nil
+	}
+	sayConnected(ctx, c, w, r, serves(c, r.Host, w.Root))
+	return nil
+}
+
+// badRole refuses a role where nothing is registered.
+func badRole(c *kit.Call) error {
+	if c.Value("role") != "" && c.Value("instance") != "" {
+		return kit.Usagef("connect: --instance registers nothing, so that --role has nothing to go into")
+	}
+	return nil
+}
+
+// mayGiveRole lets a person give an agent another role than AGENTS, and nobody else: whoever can sign binds others.
+func mayGiveRole(ctx context.Context, c *kit.Call, w *app.World) error {
+	role := c.Value("role")
+	if role == "" || role == registry.Agents {
+		return nil
+	}
+	facts := kit.FactsOf(c.App)
+	s, err := w.Identity.Speak(ctx, facts, identity.Ask{Peek: true}, time.Now())
+	var unknown *identity.UnknownError
+	switch {
+	case errors.As(err, &unknown) && facts.Attended():
+		return nil
+	case err == nil && facts.Attended() && s.Instance.Canonical().Host() == identity.Human:
+		return nil
+	}
+	return kit.Refuse("type it in a terminal of your own, where TUTTI_INSTANCE is not set",
+		"connect --role %s: only a person at a terminal gives an agent a role, and none is shown to be at this one", role)
+}
+
+// makeWorld opens the bus that is meant, and makes it when there is none. What git tracks is not made.
+func makeWorld(ctx context.Context, c *kit.Call) (*app.World, error) {
+	root, err := c.App.Root()
+	if err != nil {
+		return nil, err
+	}
+	c.SayRoot(root)
+	w, remark, err := c.App.MakeWorld(ctx)
+	if tracked, ok := errors.AsType[*app.TrackedError](err); ok {
+		return nil, trackedFault(tracked.Shown)
+	}
+	if err != nil {
+		return nil, kit.AsIO(err)
+	}
+	if remark != nil {
+		c.Warn("%s", kit.Clean(remark.Error())) // a default or named root works without it
+	}
+	return w, nil
+}
+
+// keyFault makes what is wrong with a key file one of the state.
+func keyFault(err error) error {
+	switch {
+	case errors.Is(err, keyring.ErrExposed), errors.Is(err, keyring.ErrNoKey):
+		return &kit.Fault{Code: kit.ExitState, Err: err, Next: kit.HintOf(err)}
+	}
+	return err
+}
+
+func connectJSON(w *app.World, r *identity.Result) []byte {
+	root := w.Root.Path
+	var made canonjson.Object
+	made.Str("step", "init")
+	made.Bool("ok", true)
+	made.Str("root", root)
+	var steps, follow kit.List
+	steps.Obj(&made)
+	steps.Raw(hostSetup(r.Host, r.Instance, root))
+	for _, line := range followUp(r) {
+		follow.Str(line)
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("root", root)
+	o.Str("host", r.Host)
+	o.Str("instance", string(r.Instance))
+	o.Raw("identity", r.JSON())
+	o.Raw("steps", steps.Bytes())
+	o.Raw("followUp", follow.Bytes())
+	return o.Bytes()
+}
+
+// followUp is what is left to do, one thing a line.
+func followUp(r *identity.Result) []string {
+	first := "merge the snippet into the settings of " + r.Host
+	if r.Host == identity.Remote {
+		first = "set the variables of the snippet where the remote agent runs"
+	}
+	lines := []string{first}
+	if r.PrivateKeyPath != "" {
+		lines = append(lines, "keypair ready: "+r.PrivateKeyPath)
+	}
+	if r.Host == identity.Remote { // its skill folder is on the other machine
+		return lines
+	}
+	return append(lines, "and: h2a install-skills --host "+r.Host)
+}
+
+// actionWord says how the identity was come by.
+func actionWord(a identity.Action) string {
+	switch a {
+	case identity.Reclaim:
+		return "known here before"
+	case identity.Override:
+		return "as given; nothing was made"
+	}
+	return "new"
+}
+
+// sayConnected tells a person the same.
+func sayConnected(ctx context.Context, c *kit.Call, w *app.World, r *identity.Result, served bool) {
+	c.Printf("you are %s (%s)\n", c.Paint(kit.Bold, kit.Clean(string(r.Instance))), actionWord(r.Action))
+	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
+	if r.Name != "" {
+		rows = append(rows, []string{"  name", r.Name})
+	}
+	if role := c.Value("role"); role != "" {
+		rows = append(rows, []string{"  role", role})
+	}
+	if r.PrivateKeyPath != "" {
+		key := c.App.Shown(r.PrivateKeyPath)
+		if public, err := w.Ring.Public(r.Instance); err == nil {
+			key = public.Short() + " in " + key
+		}
+		rows = append(rows, []string{"  key", key})
+	}
+	rows = append(rows, liveRows(r.Host, w.Root, served)...)
+	if s, err := c.Peek(ctx, w); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
+		rows = append(rows, []string{"  speak", "as this agent in this shell:"},
+			[]string{"", "export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})
+	}
+	c.Facts(rows)
+	if r.Notice != "" {
+		c.Warn("%s", kit.Clean(r.Notice))
+	}
+	c.Prose("", 0, `Connected. Try tutti discover to see who else is around, or tutti send <peer> "hi" to message someone.`)
+}

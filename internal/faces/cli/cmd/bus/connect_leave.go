@@ -1,0 +1,104 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/proc"
+	"tutti/internal/store"
+)
+
+// runDisconnect closes the sessions of an agent. Their programs are left alone.
+func runDisconnect(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, err := leaving(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	sessions, err := w.Presence.Of(ctx, who, now)
+	if err != nil {
+		return err
+	}
+	var closed []string
+	for _, s := range sessions {
+		if only := c.Value("session"); only != "" && only != string(s.SessionID) {
+			continue
+		}
+		if s.MirroredAt != "" {
+			c.Warn("session %s is on another machine; it has to be closed there", kit.Clean(string(s.SessionID)))
+			continue
+		}
+		if err := end(ctx, c, w, s); err != nil {
+			return err
+		}
+		closed = append(closed, string(s.SessionID))
+	}
+	if only := c.Value("session"); only != "" && len(closed) == 0 {
+		return kit.BadState(`"tutti sessions" lists the live ones`, "%s has no live session %s here", kit.Clean(string(who)), kit.Clean(only))
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Strs("closed", closed)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	if len(closed) == 0 {
+		c.Printf("%s has no live session; nothing had to be closed\n", kit.Clean(string(who)))
+		return nil
+	}
+	c.Printf("disconnected: %s (%s closed)\n", kit.Clean(string(who)), kit.Plural(len(closed), "session"))
+	return nil
+}
+
+// end closes a session. Where the program that keeps it runs, the record stays, marked as closed: the program would only write
+// a record that is gone again, and takes one that is closed away itself.
+func end(ctx context.Context, c *kit.Call, w *app.World, s *presence.Session) error {
+	if !kept(s) {
+		return w.Presence.Close(ctx, s)
+	}
+	_, err := w.Presence.Amend(ctx, s.SessionID, presence.Change{State: presence.Closed})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // it ended meanwhile
+	}
+	return err
+}
+
+// kept tells whether the process that a session names runs, and is not a later one that has got its number.
+func kept(s *presence.Session) bool {
+	if s.PID <= 0 {
+		return false
+	}
+	began, alive := proc.StartTime(s.PID)
+	opened, ok := envelope.ParseTime(s.StartedAt)
+	const slack = time.Minute // somebody may have set the clock a little
+	return alive && (!ok || began.Before(opened.Add(slack)))
+}
+
+// leaving is whose sessions are closed: whoever is named, or speaks here.
+func leaving(ctx context.Context, c *kit.Call, w *app.World) (address.Instance, error) {
+	if i := c.Value("instance"); i != "" {
+		return c.Meant(ctx, w, i)
+	}
+	s, err := c.Peek(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	return s.Instance, nil
+}

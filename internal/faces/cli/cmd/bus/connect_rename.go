@@ -1,0 +1,77 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/canonjson"
+)
+
+// runRename writes a name into the live sessions of an agent, and remembers it for the next one.
+func runRename(ctx context.Context, c *kit.Call) error {
+	name := c.Arg(0)
+	if c.Under == kit.H2A {
+		name = c.Value("name")
+		if c.Value("instance") == "" {
+			return c.Missing("instance")
+		}
+		if name == "" {
+			return c.Missing("name")
+		}
+	}
+	if kit.Clean(name) == "" {
+		return kit.UsageHint("usage: "+c.Usage(), "rename: the new name is missing")
+	}
+	if err := kit.BadName("rename", name); err != nil {
+		return err
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, err := c.Subject(ctx, w)
+	if err != nil {
+		return err
+	}
+	if err := fast.Knows(ctx, c, w, who); err != nil {
+		return err
+	}
+	now := time.Now()
+	sessions, err := w.Presence.Of(ctx, who, now)
+	if err != nil {
+		return err
+	}
+	if err := c.App.RememberName(who, name, now); err != nil {
+		return kit.FailIO("", err, "")
+	}
+	changed := 0
+	for _, s := range sessions {
+		if _, err := w.Presence.Amend(ctx, s.SessionID, presence.Change{Name: &name}); err != nil {
+			return err
+		}
+		changed++
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Str("name", name)
+		o.Int("sessions", int64(changed))
+		c.Emit(o.Bytes())
+		return nil
+	}
+	if changed == 0 {
+		c.Printf("%s will be called %s from its next session on; it has no live one. Until then only you see the name\n", kit.Clean(string(who)), name)
+		return nil
+	}
+	c.Printf("%s is now called %s (%s)\n", kit.Clean(string(who)), name, kit.Plural(changed, "session"))
+	return nil
+}

@@ -1,0 +1,87 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/lifecycle"
+)
+
+var KeepaliveVerbs = []kit.Verb{{
+	Name: "keepalive", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, Rare: true, Bus: true, Run: runKeepalive,
+	Short: "keep agents in tmux present on the bus",
+	Flags: []kit.Flag{
+		{Name: "interval", Kind: kit.Text, Value: "ms", Default: "30000", Help: "milliseconds between two looks, at least 1000"},
+		{Name: "once", Kind: kit.TrueSwitch, Help: "look once and end"},
+	},
+	Does: `Says of those agents that they are there whose pane of tmux, as their session on the bus names it, still runs their own program:
+the process of the session, or a program of its kind that was there when the session began. It prints a line for each: agent, session,
+pane. It looks every 30 seconds, and when tmux says that something has changed, until it is interrupted.
+
+The panes are those of all tmux servers of yours that run where tmux keeps its sockets (TMUX_TMPDIR), and of the one around.`,
+	Wont: "It keeps nobody because a pane is there: a pane outlives its program, and its number comes again. Sessions that were closed, or come from another machine, stay as they are.",
+	Examples: `$ tutti keepalive --once
+$ h2a keepalive --interval 10000`,
+	Exit: "0 --once, and it has looked; 1 wrong usage; 2 there is no bus; 3 a file could not be read or written; 130 interrupted",
+	See:  "sessions, session monitor",
+}}
+
+func runKeepalive(ctx context.Context, c *kit.Call) error {
+	every := 30 * time.Second
+	if text := c.Value("interval"); text != "" || c.IsSet("interval") {
+		const least = 1000
+		ms, err := strconv.Atoi(text)
+		if err != nil || ms < least {
+			return kit.Usagef("keepalive: --interval %s: want a whole number of milliseconds, at least %d", kit.Clean(text), least)
+		}
+		every = time.Duration(ms) * time.Millisecond
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	var failed error
+	k := lifecycle.Keepalive{
+		Presence: w.Presence, Servers: func() []tmux.Server { return lifecycle.Servers(os.Getenv) }, Every: every,
+		Kept: func(s *presence.Session) {
+			sayKept(c, s)
+			if err := c.Flush(); err != nil {
+				failed = err
+			}
+		},
+		Problem: func(err error) { c.Warn("%s", kit.Clean(err.Error())) },
+	}
+	if c.On("once") {
+		if err := k.Pass(ctx); err != nil {
+			return err
+		}
+		return failed
+	}
+	if c.Under == kit.Tutti { // it may have nothing to say for hours
+		c.Remark("looking every %s, and when tmux says that something has changed; Ctrl-C ends it", every)
+	}
+	return k.Run(ctx)
+}
+
+func sayKept(c *kit.Call, s *presence.Session) {
+	if c.Under == kit.Tutti && c.JSON {
+		var o canonjson.Object
+		o.Str("instance", string(s.Instance))
+		o.Str("sessionId", string(s.SessionID))
+		o.Str("pane", s.Launch.Tmux.Pane)
+		c.Out = append(append(c.Out, o.Bytes()...), '\n')
+		return
+	}
+	c.Line(kit.Clean(string(s.Instance)) + " " + kit.Clean(string(s.SessionID)) + " " + kit.Clean(s.Launch.Tmux.Pane))
+}

@@ -1,0 +1,347 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+)
+
+// runKeysAdd registers a further key of an agent.
+func runKeysAdd(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, pem, err := readKeyArgs(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	public, err := signature.ParsePublic(pem)
+	if err != nil {
+		return kit.UsageHint(`"tutti keys generate" makes a pair; the file that ends in .pub.pem is meant`, "%s: %s", kit.Clean(c.Text("public-key")), kit.Clean(err.Error()))
+	}
+	now := time.Now()
+	var proof *signature.Object
+	said := !IsPerson(who) || kit.FactsOf(c.App).Attended() // else it is a line as anybody could write it
+	if said {
+		if proof, err = addProof(ctx, w, who, public, now); err != nil {
+			return err
+		}
+	}
+	if err := w.Registry.AddKey(ctx, who, pem, proof, now); err != nil {
+		return c.RegistryFault(err)
+	}
+	if !said {
+		c.Warn("nobody is at this terminal: no answer of %s counts under the key %s until a person says so (tutti keys trust)", kit.Clean(string(who)), public.Short())
+	} else if err := addedKey(w, who, public, proof != nil); err != nil {
+		return err
+	}
+	return keysChanged(ctx, c, w, who, "added", public.Short())
+}
+
+// addProof signs the event that adds a key with the key that the agent has here, if that one is active: readers then see
+// that the agent itself added it. Without such a key there is no proof, and the existing programs ask for none.
+func addProof(ctx context.Context, w *app.World, who address.Instance, public signature.Public, now time.Time) (*signature.Object, error) {
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil || !w.Ring.Has(who) {
+		return nil, err
+	}
+	own, err := w.Ring.Load(who)
+	if err != nil {
+		return nil, err
+	}
+	for _, active := range keys.Active {
+		if active != own.Public() {
+			continue
+		}
+		event, err := canonjson.Canonical(registry.AddedEvent(keys.ID, public, now))
+		if err != nil {
+			return nil, err
+		}
+		proof := own.Object(string(who), event)
+		return &proof, nil
+	}
+	return nil, nil
+}
+
+// runKeysRevoke takes a key out of use.
+func runKeysRevoke(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, pem, err := readKeyArgs(ctx, c, w)
+	if err == nil {
+		err = PersonOnly(c, who, "keys revoke")
+	}
+	if err != nil {
+		return err
+	}
+	if c.Under == kit.Tutti {
+		if err := c.Confirm("Revoke the key "+shortOf(pem)+" of "+kit.Clean(string(who))+" for good?", "nothing was changed: a revoked key never becomes active again", "add --yes"); err != nil {
+			return err
+		}
+	}
+	if err := w.Registry.Revoke(ctx, who, pem, revocation(ctx, c, w, who, pem), time.Now()); err != nil {
+		if errors.Is(err, registry.ErrNotRegistered) {
+			err = kit.FailWith(registry.ErrKeyNotActive, string(who)+" is not registered")
+		}
+		return c.RegistryFault(err)
+	}
+	if err := revokedKey(ctx, w, who, pem); err != nil {
+		return err
+	}
+	short := ""
+	if public, err := signature.ParsePublic(pem); err == nil {
+		short = public.Short()
+	}
+	return keysChanged(ctx, c, w, who, "revoked", short)
+}
+
+// keyArgs reads whose key is meant, and its text.
+func readKeyArgs(ctx context.Context, c *kit.Call, w *app.World) (who address.Instance, pem string, err error) {
+	if who, err = c.Subject(ctx, w); err != nil {
+		return "", "", err
+	}
+	path := c.Value("public-key")
+	if path == "" {
+		return "", "", c.Missing("public-key")
+	}
+	pem, err = readKey(c, path)
+	return who, pem, err
+}
+
+// readKey reads the text of a public key.
+func readKey(c *kit.Call, path string) (pem string, err error) {
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		var data []byte
+		if data, err = io.ReadAll(io.LimitReader(f, 64<<10)); err == nil {
+			return string(data), nil
+		}
+	}
+	if c.Under == kit.H2A {
+		return "", kit.Usagef("%s", err)
+	}
+	return "", kit.FailIO("", err, "read the public key")
+}
+
+// keysChanged says what became of a key, and how many are active now.
+func keysChanged(ctx context.Context, c *kit.Call, w *app.World, who address.Instance, word, short string) error {
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		if word == "revoked" {
+			o.Str("status", word)
+		}
+		o.Int("keys", int64(len(keys.PEM)))
+		c.Emit(o.Bytes())
+		return nil
+	}
+	c.Printf("%s: key %s of %s; %s\n", word, short, kit.Clean(string(who)), kit.Plural(len(keys.PEM), "active key"))
+	return nil
+}
+
+// runKeysList lists the registered keys of one agent, or what this user has: private keys and pins.
+func runKeysList(ctx context.Context, c *kit.Call) error {
+	if c.Value("instance") == "" && c.Under == kit.H2A {
+		return c.Missing("instance")
+	}
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if c.Value("instance") == "" {
+		return listOwnKeys(ctx, c, w)
+	}
+	who, err := c.Meant(ctx, w, c.Value("instance"))
+	if err != nil {
+		return err
+	}
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var l kit.List
+		for _, pem := range keys.PEM {
+			l.Str(pem)
+		}
+		c.Emit(l.Bytes())
+		return nil
+	}
+	all, err := w.Registry.MirrorKeys(ctx, who)
+	if err != nil {
+		return err
+	}
+	if len(all.PEM)+len(all.Gone) == 0 {
+		c.Nothing(kit.Clean(string(who)) + " has no key here")
+		return nil
+	}
+	pinned, _ := w.Pins.Get(who)
+	var rows [][]string
+	for _, pem := range keys.PEM {
+		rows = append(rows, []string{shortOf(pem), "active", pinWord(pem, pinned)})
+	}
+	for _, pem := range keys.Gone {
+		rows = append(rows, []string{shortOf(pem), "revoked", pinWord(pem, pinned)})
+	}
+	for _, pem := range all.PEM {
+		if !slices.Contains(keys.PEM, pem) { // it came with a mirror, and proves nothing here
+			rows = append(rows, []string{shortOf(pem), "mirrored", pinWord(pem, pinned)})
+		}
+	}
+	c.Rows(rows)
+	return nil
+}
+
+// shortOf is the fingerprint that people compare; a recorded text need not be a key.
+func shortOf(pem string) string {
+	public, err := signature.ParsePublic(pem)
+	if err != nil {
+		return "no key"
+	}
+	return public.Short()
+}
+
+func pinWord(pem string, pinned []signature.Public) string {
+	public, err := signature.ParsePublic(pem)
+	for _, p := range pinned {
+		if err == nil && p == public {
+			return "pinned"
+		}
+	}
+	return ""
+}
+
+// An ownKey is one private key file of this bus.
+type ownKey struct {
+	file     string
+	instance address.Instance // "" when nobody is registered under that name
+	short    string
+}
+
+// ownKeys lists the private keys of the bus. The name of a file loses letters of the id, so the ids are asked of the
+// registry.
+func ownKeys(ctx context.Context, w *app.World) ([]ownKey, error) {
+	entries, err := os.ReadDir(filepath.Join(w.Root.Path, "keys"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]int{}
+	var own []ownKey
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".key.pem"); ok && e.Name()[0] != '.' {
+			at[name] = len(own)
+			own = append(own, ownKey{file: filepath.Join(w.Root.Path, "keys", e.Name())})
+		}
+	}
+	if len(own) == 0 {
+		return nil, nil
+	}
+	for reg, err := range w.Registry.All(ctx) {
+		if err != nil {
+			continue // a bad line names nobody
+		}
+		name, err := address.KeyName(string(reg.Instance))
+		if n, ok := at[name]; err == nil && ok && own[n].instance == "" {
+			own[n].instance = reg.Instance
+			if public, err := w.Ring.Public(reg.Instance); err == nil {
+				own[n].short = public.Short()
+			}
+		}
+	}
+	return own, nil
+}
+
+func listOwnKeys(ctx context.Context, c *kit.Call, w *app.World) error {
+	own, err := ownKeys(ctx, w)
+	if err != nil {
+		return err
+	}
+	if err := w.Pins.Err(); err != nil {
+		c.Warn("%s", kit.Clean(err.Error()))
+	}
+	pins := w.Pins.All()
+	if c.JSON {
+		c.Emit(keysJSON(own, pins))
+		return nil
+	}
+	if len(own)+len(pins) == 0 {
+		c.Nothing("no key of yours, and none pinned")
+		return nil
+	}
+	if len(own) > 0 {
+		c.Line(c.Paint(kit.Bold, "your keys"))
+		var rows [][]string
+		for _, k := range own {
+			name := string(k.instance)
+			if name == "" {
+				name = filepath.Base(k.file) + " (nobody is registered under it)"
+			}
+			rows = append(rows, []string{"  " + k.short, name})
+		}
+		c.Rows(rows)
+	}
+	if len(pins) > 0 {
+		c.Line(c.Paint(kit.Bold, "pinned keys of others"))
+		var rows [][]string
+		for _, p := range pins {
+			rows = append(rows, []string{"  " + p.Key.Short(), string(p.Instance), p.By, kit.Ago(time.Since(p.At))})
+		}
+		c.Rows(rows)
+	}
+	return nil
+}
+
+func keysJSON(own []ownKey, pins []trust.Pin) []byte {
+	var mine, theirs kit.List
+	for _, k := range own {
+		var o canonjson.Object
+		o.Opt("instance", string(k.instance))
+		o.Opt("fingerprint", k.short)
+		o.Str("privateKeyPath", k.file)
+		mine.Obj(&o)
+	}
+	for _, p := range pins {
+		var o canonjson.Object
+		o.Str("instance", string(p.Instance))
+		o.Str("fingerprint", p.Key.Short())
+		o.Str("by", p.By)
+		o.Str("at", p.At.UTC().Format(kit.JSONTime))
+		theirs.Obj(&o)
+	}
+	var all canonjson.Object
+	all.Raw("keys", mine.Bytes())
+	all.Raw("pins", theirs.Bytes())
+	return all.Bytes()
+}

@@ -1,0 +1,120 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/platform/atomicfile"
+)
+
+// runKeysGenerate makes a key pair and tells where it lies. It registers nothing.
+func runKeysGenerate(ctx context.Context, c *kit.Call) error {
+	who, made, err := generate(ctx, c)
+	if errors.Is(err, keyring.ErrKeyExists) {
+		return &kit.Fault{Code: kit.ExitState, Err: err, Next: "--force replaces it; messages signed with the old one can then not be told from forged ones"}
+	}
+	if err != nil {
+		return err
+	}
+	public := made.Key.Public()
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Str("privateKeyPath", made.Private)
+		o.Str("publicKeyPath", made.Public)
+		o.Str("publicKeyPem", public.PEM())
+		c.Emit(o.Bytes())
+		return nil
+	}
+	c.Facts([][]string{
+		{"key of", string(who)},
+		{"fingerprint", public.Short()},
+		{"private", c.App.Shown(made.Private)},
+		{"public", c.App.Shown(made.Public)},
+	})
+	c.Printf("%s\n", kit.Clean("tutti keys add --instance "+app.QuoteArg(string(who))+" --public-key "+app.QuoteArg(made.Public)+"   # registers it"))
+	return nil
+}
+
+// generate makes the key pair of whoever is named, or speaks here. For one who is named a bus is made when there is none: the
+// first key of an agent may come before everything else.
+func generate(ctx context.Context, c *kit.Call) (who address.Instance, made keyring.KeyFiles, err error) {
+	out, named := c.Value("out"), c.Value("instance") != ""
+	if named {
+		who = address.Instance(c.Value("instance"))
+		if _, _, err := address.KeyFiles(string(who)); err != nil {
+			return "", made, kit.Usagef("--instance: %s", kit.Clean(err.Error()))
+		}
+		if out != "" {
+			made, err = generateIn(out, who, c.On("force"))
+			return who, made, err
+		}
+	} else if c.Under == kit.H2A {
+		return "", made, c.Missing("instance")
+	}
+	open := func(ctx context.Context) (*app.World, error) { return makeWorld(ctx, c) }
+	if !named {
+		open = func(context.Context) (*app.World, error) { return c.World(app.Writing) }
+	}
+	w, err := open(ctx)
+	if err != nil {
+		return "", made, err
+	}
+	defer w.Close()
+	if who, err = c.Subject(ctx, w); err != nil {
+		return "", made, err
+	}
+	if out == "" && w.Ring.Has(who) {
+		if err := PersonOnly(c, who, "keys generate"); err != nil {
+			return "", made, err
+		}
+	}
+	if out != "" {
+		made, err = generateIn(out, who, c.On("force"))
+	} else {
+		made, err = w.Ring.Generate(who, c.On("force"))
+	}
+	return who, made, err
+}
+
+// generateIn makes a key pair in a folder of the user's choice, under the names that the keyring would give.
+func generateIn(dir string, who address.Instance, force bool) (keyring.KeyFiles, error) {
+	private, public, err := address.KeyFiles(string(who))
+	if err != nil {
+		return keyring.KeyFiles{}, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return keyring.KeyFiles{}, err
+	}
+	d, err := atomicfile.OpenDir(dir)
+	if err != nil {
+		return keyring.KeyFiles{}, err
+	}
+	defer d.Close()
+	made := keyring.KeyFiles{Private: filepath.Join(dir, private), Public: filepath.Join(dir, public), Key: signature.Generate()}
+	write := d.Create
+	if force {
+		write = d.Replace
+	}
+	err = write(private, made.Key.PEM(), 0o600, true)
+	if errors.Is(err, fs.ErrExist) {
+		return keyring.KeyFiles{}, kit.FailWith(keyring.ErrKeyExists, made.Private)
+	}
+	if err == nil {
+		err = d.Replace(public, []byte(made.Key.Public().PEM()), 0o644, true)
+	}
+	return made, err
+}

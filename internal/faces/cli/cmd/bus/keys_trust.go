@@ -1,0 +1,167 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+)
+
+// runKeysTrust pins the registered key of an agent, on the word of a person.
+func runKeysTrust(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who := address.Instance(c.Arg(0))
+	if err := PersonOnly(c, who, "keys trust"); err != nil {
+		return err
+	}
+	if err := w.Pins.Err(); err != nil {
+		return kit.FailIO("", err, "")
+	}
+	pinned, has := w.Pins.Get(who)
+	if c.On("forget") {
+		return forgetPin(c, w, who)
+	}
+	keys, err := w.Registry.Keys(ctx, who)
+	if err != nil {
+		return err
+	}
+	next, err := toTrust(ctx, c, w, who, keys)
+	if err != nil {
+		return err
+	}
+	before := "none"
+	if has {
+		before = pinned[0].Short()
+	}
+	if !c.JSON {
+		c.Facts([][]string{{"agent", string(who)}, {"pinned", before}, {"registered", next.Short()}})
+	}
+	if err := confirmPin(c, who, has && pinned[0] == next); err != nil {
+		return err
+	}
+	if err := trustKey(w, who, next, keys); err != nil {
+		return kit.FailIO("", err, "")
+	}
+	return pinChanged(c, who, "pinned", next.Short())
+}
+
+// toTrust is the key that is meant: that of the file, else the one added last, with which the agent signs from now on. Of a person it is the
+// last one that nobody has said to be theirs: what they have answered may be under an earlier one.
+func toTrust(ctx context.Context, c *kit.Call, w *app.World, who address.Instance, keys *registry.Keys) (next signature.Public, err error) {
+	known := w.Pins.Bound(who)
+	if path := c.Value("public-key"); path != "" {
+		pem, err := readKey(c, path)
+		if err != nil {
+			return next, err
+		}
+		if next, err = signature.ParsePublic(pem); err != nil {
+			return next, kit.Usagef("%s: %s", kit.Clean(path), kit.Clean(err.Error()))
+		}
+		const list = "tutti keys list --instance "
+		switch {
+		case slices.Contains(keys.Active, next):
+		case !slices.Contains(keys.Revoked, next):
+			return next, kit.BadState(list+app.QuoteArg(string(who)), "%s is no key of %s here", next.Short(), kit.Clean(string(who)))
+		case !IsPerson(who) || !provedGone(keys, append(known, next), next): // of a person that says what the key has sealed before
+			return next, kit.BadState(list+app.QuoteArg(string(who)), "the key %s of %s was revoked", next.Short(), kit.Clean(string(who)))
+		}
+		return next, nil
+	}
+	if len(keys.Active) == 0 {
+		return next, kit.BadState(trustHint(ctx, c, w, who), "%s has no active key here", kit.Clean(string(who)))
+	}
+	if IsPerson(who) {
+		for _, key := range slices.Backward(keys.Active) {
+			if !slices.Contains(known, key) {
+				return key, nil
+			}
+		}
+	}
+	return keys.Active[len(keys.Active)-1], nil
+}
+
+// provedGone tells whether a revocation of a key counts for who knows an instance by some keys.
+func provedGone(keys *registry.Keys, known []signature.Public, key signature.Public) bool {
+	return slices.ContainsFunc(keys.Own(known), func(h registry.OwnKey) bool { return h.Key == key && h.Revoked })
+}
+
+// trustKey pins a key. Where it is an earlier one of a person that one is known from now on, and mail is checked with the later one as before.
+func trustKey(w *app.World, who address.Instance, next signature.Public, keys *registry.Keys) error {
+	pinned, _ := w.Pins.Get(who)
+	later := slices.DeleteFunc(pinned, func(key signature.Public) bool {
+		return !IsPerson(who) || !slices.Contains(w.Pins.Bound(who), key) || slices.Index(keys.Active, key) <= slices.Index(keys.Active, next)
+	})
+	now := time.Now()
+	for _, key := range append([]signature.Public{next}, later...) {
+		if err := w.Pins.Trust(who, key, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trustHint says what to type for a name that nobody signs under. A key is pinned for a full id only: who else is called so
+// must not come to be trusted by the way.
+func trustHint(ctx context.Context, c *kit.Call, w *app.World, who address.Instance) string {
+	const otherwise = `"tutti discover --all" lists who is registered; look at the spelling, and at the bus ("tutti root")`
+	if reg, err := w.Registry.Registered(ctx, who); err == nil && reg.Mirrored() {
+		return `another bus has shown it here; "tutti keys add" takes a key over that you know to be its own`
+	}
+	if string(who) != who.Channel() {
+		return otherwise
+	}
+	all, err := w.Registry.Channel(ctx, string(who))
+	if err != nil || len(all) == 0 {
+		return otherwise
+	}
+	return "a key is pinned for a full id: " + strings.Join(fast.Names(all), ", ")
+}
+
+// confirmPin asks, unless --yes was given. Where nobody can answer nothing is pinned.
+func confirmPin(c *kit.Call, who address.Instance, same bool) error {
+	if same {
+		return nil
+	}
+	return c.Confirm("Pin this key? It should be the one that the agent's own machine shows.", "nothing was pinned",
+		"compare the fingerprint with the agent's own (tutti whoami there), then: tutti keys trust "+app.QuoteArg(string(who))+" --yes")
+}
+
+func forgetPin(c *kit.Call, w *app.World, who address.Instance) error {
+	was, err := w.Pins.Forget(who, time.Now())
+	if err != nil {
+		return kit.FailIO("", err, "")
+	}
+	if !was {
+		return kit.BadState(`"tutti keys list" shows the pins`, "no key of %s is pinned", kit.Clean(string(who)))
+	}
+	return pinChanged(c, who, "forgotten", "")
+}
+
+func pinChanged(c *kit.Call, who address.Instance, word, short string) error {
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Str("status", word)
+		o.Opt("fingerprint", short)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	c.Printf("%s: %s\n", word, strings.TrimSpace(short+" "+kit.Clean(string(who))))
+	return nil
+}

@@ -1,0 +1,263 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"fmt"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/core/canonjson"
+)
+
+// putter opens the bus for a verb that stores an envelope. Under h2a that makes the bus, as the older program does.
+func putter(c *kit.Call) (*kit.Account, error) {
+	if c.Value("instance") == "" {
+		return nil, c.Missing("instance")
+	}
+	if c.Under == kit.H2A {
+		return c.Named(app.Creating, c.Value("instance"))
+	}
+	return c.Named(app.Writing, c.Value("instance"))
+}
+
+// A parcel is an envelope that was given as a whole, and the desk at which it is put down.
+type parcel struct {
+	*kit.Account
+	raw     []byte
+	who     *identity.Speaker
+	vouched bool // who speaks may sign it; never beside those who have signed
+}
+
+// parcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. The caller closes
+// the desk.
+func readParcel(ctx context.Context, c *kit.Call) (*parcel, error) {
+	if c.Value("instance") == "" {
+		return nil, c.Missing("instance")
+	}
+	raw, signed, err := c.Given(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d, err := putter(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &parcel{Account: d}
+	if p.raw, p.who, err = fast.Complete(ctx, c, d, raw, signed); err == nil && !signed {
+		p.vouched, err = fast.Vouched(ctx, c, d, p.raw, p.who)
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// runInboxPut puts an envelope into the mailbox of exactly that address.
+func runInboxPut(ctx context.Context, c *kit.Call) error {
+	p, err := readParcel(ctx, c)
+	if err != nil {
+		return err
+	}
+	d, raw, who, vouched := p.Account, p.raw, p.who, p.vouched
+	defer d.Close()
+	l := mail.Draft{From: &identity.Speaker{}, To: d.Who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
+	if vouched {
+		l.From = who
+	}
+	r, err := d.Office.Send(ctx, l)
+	if err != nil {
+		r.Err = kit.Taken(err)
+		text := "@FILE"
+		if c.Under == kit.H2A {
+			text = "--json @FILE"
+		}
+		return fast.Refusal(ctx, c, &r, text)
+	}
+	found, err := d.Book.Resolve(ctx, string(l.To), d.Now)
+	if err != nil {
+		return err
+	}
+	if found.Unknown {
+		c.Warn("no registration has the id %s: most likely nobody reads what lies there", kit.Clean(string(l.To)))
+	}
+	if vouched && !r.Signed {
+		c.Warn("it lies there unsigned: the key of %s is not here", kit.Clean(string(who.Instance)))
+	}
+	return putSaid(c, &r)
+}
+
+// putSaid prints what became of a put, with the members that the older program prints.
+func putSaid(c *kit.Call, r *mail.Receipt) error {
+	if !c.JSON {
+		word := "stored"
+		if r.Outcome == mail.Already {
+			word = "already delivered"
+		}
+		c.Line(word + ": " + kit.Clean(r.ID) + " in the inbox of " + kit.Clean(string(r.To)))
+		if r.Decision.LiveCandidate != "" {
+			c.Line("  " + kit.Clean(r.Decision.Reason) + ", and may not read it there; tutti send delivers to it")
+		}
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("id", r.ID)
+	o.Str("mailbox", "inbox")
+	o.Str("instance", string(r.To))
+	o.Bool("recipientLive", r.Live > 0)
+	r.Members(&o)
+	c.Emit(o.Bytes())
+	return nil
+}
+
+// runOutboxPut keeps a copy of what was sent by other means.
+func runOutboxPut(ctx context.Context, c *kit.Call) error {
+	p, err := readParcel(ctx, c)
+	if err != nil {
+		return err
+	}
+	d, raw, who, vouched := p.Account, p.raw, p.who, p.vouched
+	defer d.Close()
+	if err := d.Registry.Standing(ctx, d.Who.Instance); err != nil {
+		return err
+	}
+	if vouched {
+		if err := d.Registry.Standing(ctx, who.Instance); err != nil {
+			return err
+		}
+		if key, err := d.Ring.Load(who.Instance); err == nil {
+			if raw, err = envelope.Sign(raw, who.Instance, key); err != nil {
+				return err
+			}
+		}
+	}
+	if err := d.Mail.PutOutbox(ctx, d.Who.Instance, raw); err != nil {
+		return kit.Taken(err)
+	}
+	id, _ := canonjson.Get(raw, "id")
+	text, _ := canonjson.String(id)
+	if !c.JSON {
+		c.Line("stored: " + kit.Clean(text) + " in the outbox of " + kit.Clean(string(d.Who.Instance)))
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("id", text)
+	o.Str("mailbox", "outbox")
+	o.Str("instance", string(d.Who.Instance))
+	c.Emit(o.Bytes())
+	return nil
+}
+
+// runInboxRead prints the mailbox by id, or one message in full.
+func runInboxRead(ctx context.Context, c *kit.Call) error {
+	d, err := c.Looker(ctx)
+	if err != nil || d == nil {
+		return c.Empty(err)
+	}
+	defer d.Close()
+	if id := c.Arg(0); id != "" && c.Under != kit.H2A {
+		return readOne(ctx, c, d, id)
+	}
+	if c.JSON {
+		all, bad, err := d.Mail.ReadWhole(ctx, d.Who.Instance)
+		return fast.Wholes(c, all, bad, err)
+	}
+	all, bad, err := d.Mail.Read(ctx, d.Who.Instance)
+	if err != nil {
+		return err
+	}
+	return fast.Messages(ctx, c, d, all, bad, "no mail for "+kit.Clean(string(d.Who.Instance)))
+}
+
+// readOne prints a message whole, wherever it lies.
+func readOne(ctx context.Context, c *kit.Call, d *kit.Account, id string) error {
+	m, err := d.Mail.Find(ctx, d.Who.Instance, id)
+	if err != nil {
+		return kit.NoMessage(err, fast.ListHint(c))
+	}
+	item, err := d.Judged(ctx, m)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(fast.ItemJSON(&item))
+		return nil
+	}
+	fast.Show(c, &item, d.Now, -1)
+	return nil
+}
+
+// runInboxPop takes one message and prints it.
+func runInboxPop(ctx context.Context, c *kit.Call) error {
+	id := c.Arg(0)
+	if c.Under == kit.H2A {
+		if c.Value("instance") == "" {
+			return c.Missing("instance")
+		}
+		if id = c.Value("envelope"); id == "" {
+			return c.Missing("envelope")
+		}
+	}
+	if id == "" {
+		return kit.UsageHint("usage: "+c.Usage(), "inbox pop: which message?")
+	}
+	d, err := popper(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	m, err := d.Mail.Get(ctx, d.Who.Instance, id)
+	if err == nil && m.Archived {
+		err = fmt.Errorf("take message %s of %s: %w", id, d.Who.Instance, mailbox.ErrNoMessage)
+	}
+	if err == nil {
+		_, err = d.Office.Ack(ctx, d.Reader(), []string{id})
+	}
+	if err != nil {
+		return kit.NoMessage(err, fast.ListHint(c))
+	}
+	if c.JSON {
+		c.Emit(m.Envelope.Raw)
+		return nil
+	}
+	item, err := d.Judged(ctx, m)
+	if err == nil {
+		fast.Show(c, &item, d.Now, -1)
+	}
+	return err
+}
+
+func popper(ctx context.Context, c *kit.Call) (*kit.Account, error) {
+	if i := c.Value("instance"); i != "" {
+		return c.OfOwn(ctx, app.Writing, i)
+	}
+	return c.Receiver(ctx)
+}
+
+// runOutboxRead prints what was sent.
+func runOutboxRead(ctx context.Context, c *kit.Call) error {
+	d, err := c.Looker(ctx)
+	if err != nil || d == nil {
+		return c.Empty(err)
+	}
+	defer d.Close()
+	if c.JSON {
+		all, bad, err := d.Mail.ReadOutboxWhole(ctx, d.Who.Instance)
+		return fast.Wholes(c, all, bad, err)
+	}
+	all, bad, err := d.Mail.ReadOutbox(ctx, d.Who.Instance)
+	if err != nil {
+		return err
+	}
+	return fast.Messages(ctx, c, d, all, bad, "nothing sent by "+kit.Clean(string(d.Who.Instance)))
+}

@@ -1,0 +1,186 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
+)
+
+// schemaVersion is the only version of a bus that there is.
+const schemaVersion = "1"
+
+// A renaming is one name of an old release and what it became.
+type renaming struct{ from, to, status string }
+
+// runStoreMigrate brings old names to the present form. Between versions there is nothing to do yet.
+func runStoreMigrate(_ context.Context, c *kit.Call) error {
+	from, to := orDefault(c.Text("from"), schemaVersion), orDefault(c.Text("to"), schemaVersion)
+	if from != schemaVersion || to != schemaVersion {
+		return kit.Refuse("only version 1 exists", "store migrate: no way from version %s to %s", kit.Clean(from), kit.Clean(to))
+	}
+	root, err := c.App.Root()
+	if err != nil {
+		return err
+	}
+	c.SayRoot(root)
+	if !c.On("sanitize-paths") {
+		return migrated(c, root.Path, from, to)
+	}
+	if !app.IsBus(root.Path) {
+		_, err := c.ReadBus()
+		return err
+	}
+	done, conflicts, err := sanitize(root.Path, c.On("dry-run"))
+	if err != nil {
+		return kit.FailIO("", err, "store migrate")
+	}
+	showRenamings(c, root.Path, done, conflicts)
+	if len(conflicts) > 0 {
+		return kit.BadState("move one of the two away and run it again", "store migrate: %s taken already", kit.Plural(len(conflicts), "name"))
+	}
+	return nil
+}
+
+func orDefault(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func migrated(c *kit.Call, root, from, to string) error {
+	if !c.JSON {
+		c.Line("nothing to do: version " + to + " is the present one")
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("fromVersion", from)
+	o.Str("toVersion", to)
+	o.Bool("changed", false)
+	o.Bool("dryRun", c.On("dry-run"))
+	o.Str("root", root)
+	c.Emit(o.Bytes())
+	return nil
+}
+
+// renamed lists the folders whose entries carry names made from ids, and whether these are files with an ending.
+var renamed = [...]struct {
+	folder string
+	files  bool
+}{
+	{"negotiations", false},
+	{"inbox", false},
+	{"outbox", false},
+	{"contracts", false},
+	{"engagements", false},
+	{"policies", true},
+	{"presence", true},
+}
+
+// sanitize renames what old releases named with characters that a path should not hold. A taken name is a conflict.
+func sanitize(root string, dry bool) (done, conflicts []renaming, err error) {
+	d, err := atomicfile.OpenDir(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Close()
+	for _, r := range renamed {
+		sub, err := d.Sub(r.folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return done, conflicts, err
+		}
+		names, err := sub.Names()
+		for _, name := range names {
+			if err != nil {
+				break
+			}
+			var one renaming
+			if one, err = renameOne(sub, name, r.files, dry); one.status == "conflict" {
+				conflicts = append(conflicts, inFolder(one, r.folder))
+			} else if one.status != "" {
+				done = append(done, inFolder(one, r.folder))
+			}
+		}
+		sub.Close()
+		if err != nil {
+			return done, conflicts, err
+		}
+	}
+	return done, conflicts, nil
+}
+
+func inFolder(r renaming, folder string) renaming {
+	return renaming{folder + "/" + r.from, folder + "/" + r.to, r.status}
+}
+
+func renameOne(sub *atomicfile.Dir, name string, files, dry bool) (renaming, error) {
+	want := address.Segment(name)
+	if dot := strings.LastIndexByte(name, '.'); files && dot > 0 {
+		want = address.Segment(name[:dot]) + name[dot:]
+	}
+	info, err := sub.Stat(name)
+	if want == name || strings.HasPrefix(name, ".") || err != nil || info.Regular() != files {
+		return renaming{}, nil
+	}
+	one := renaming{name, want, "renamed"}
+	if _, err := sub.Stat(want); err == nil {
+		one.status = "conflict"
+		return one, nil
+	}
+	if dry {
+		one.status = "would-rename"
+		return one, nil
+	}
+	err = sub.Rename(name, sub, want, false)
+	if errors.Is(err, fs.ErrExist) {
+		one.status, err = "conflict", nil
+	}
+	return one, err
+}
+
+func showRenamings(c *kit.Call, root string, done, conflicts []renaming) {
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", len(conflicts) == 0)
+		o.Str("root", root)
+		o.Bool("dryRun", c.On("dry-run"))
+		o.Raw("renamed", renamingsJSON(done))
+		o.Raw("conflicts", renamingsJSON(conflicts))
+		c.Emit(o.Bytes())
+		return
+	}
+	var rows [][]string
+	for _, r := range append(done, conflicts...) {
+		rows = append(rows, []string{r.status, r.from, r.to})
+	}
+	c.Rows(rows)
+	if len(rows) == 0 {
+		c.Line("all names are in the present form")
+	}
+}
+
+func renamingsJSON(all []renaming) []byte {
+	var l kit.List
+	for _, r := range all {
+		var o canonjson.Object
+		o.Str("from", r.from)
+		o.Str("to", r.to)
+		o.Str("status", r.status)
+		l.Obj(&o)
+	}
+	return l.Bytes()
+}

@@ -1,0 +1,231 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/pem"
+	"os"
+	"strings"
+	"time"
+
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/store"
+)
+
+func runCanon(_ context.Context, c *kit.Call) error {
+	raw, err := c.Body(c.Arg(0))
+	if err != nil {
+		return err
+	}
+	c.Out, err = canonjson.Append(c.Out, raw)
+	return err
+}
+
+func runHash(_ context.Context, c *kit.Call) error {
+	raw, err := c.Body(c.Arg(0))
+	if err != nil {
+		return err
+	}
+	hash, err := canonjson.Hash(raw)
+	if err != nil {
+		return err
+	}
+	c.Line(hash)
+	return nil
+}
+
+// spki is what stands before the 32 bytes of an Ed25519 public key in a PEM block: the encoding has no other form.
+const spki = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"
+
+// readPublicKey reads an Ed25519 public key from a PEM file.
+func readPublicKey(path string) (ed25519.PublicKey, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := kit.ReadAll(f, path)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > kit.MaxKeyFile {
+		return nil, kit.Refuse("", "%s: is no key", kit.Clean(path))
+	}
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "PUBLIC KEY" || len(block.Bytes) != len(spki)+ed25519.PublicKeySize ||
+		string(block.Bytes[:len(spki)]) != spki {
+		return nil, kit.Refuse("", "%s: is no Ed25519 public key in PEM form", kit.Clean(path))
+	}
+	return ed25519.PublicKey(block.Bytes[len(spki):]), nil
+}
+
+// decodeSignature reads base64 in both alphabets, padded or not. Nil means that it is none.
+func decodeSignature(s string) []byte {
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	sig, err := base64.RawStdEncoding.DecodeString(s)
+	if err != nil || len(sig) != ed25519.SignatureSize {
+		return nil
+	}
+	return sig
+}
+
+func runVerify(_ context.Context, c *kit.Call) error {
+	if c.Text("key") == "" {
+		return kit.UsageHint("--key <file>", "verify: which public key?")
+	}
+	key, err := readPublicKey(c.Text("key"))
+	if err != nil {
+		return err
+	}
+	raw, err := c.Body(c.Arg(0))
+	if err != nil {
+		return err
+	}
+	good, by, err := verifies(raw, key, c.Text("signature"), c.Text("by"))
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", good)
+		o.Opt("by", by)
+		c.Emit(o.Bytes())
+	} else if good {
+		c.Line(strings.TrimSuffix("good signature by "+kit.Clean(by), " by "))
+	}
+	switch {
+	case good:
+		return nil
+	case c.JSON:
+		return &kit.Fault{Code: kit.ExitState}
+	}
+	return kit.BadState("", "verify: the signature does not fit")
+}
+
+// verifies checks one given signature over raw, or those in its member signatures over the rest.
+func verifies(raw []byte, key ed25519.PublicKey, signature, only string) (good bool, by string, err error) {
+	if signature != "" {
+		text, err := canonjson.Canonical(raw)
+		if err != nil {
+			return false, "", err
+		}
+		sig := decodeSignature(signature)
+		return sig != nil && ed25519.Verify(key, text, sig), only, nil
+	}
+	text, err := canonjson.CanonicalWithout(raw, "signatures")
+	if err != nil {
+		return false, "", err
+	}
+	all, _ := canonjson.Get(raw, "signatures")
+	for one := range canonjson.Elements(all) {
+		parts := make([][]byte, 3)
+		canonjson.Pick(one, []string{"by", "alg", "value"}, parts)
+		by, _ := canonjson.String(parts[0])
+		alg, _ := canonjson.String(parts[1])
+		value, _ := canonjson.String(parts[2])
+		sig := decodeSignature(value)
+		if alg == "ed25519" && sig != nil && (only == "" || by == only) && ed25519.Verify(key, text, sig) {
+			return true, by, nil
+		}
+	}
+	return false, "", nil
+}
+
+// runWaitHalt waits for the switch. The time shown is from the change of the file, by the file system's clock.
+func runWaitHalt(ctx context.Context, c *kit.Call) error {
+	look, stop := c.App.HaltLook()
+	defer stop()
+	state, err := halt.WaitFor(ctx, look, !c.On("clear"))
+	if err != nil {
+		return err
+	}
+	latency := time.Since(state.Since)
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("halted", state.Halted)
+		o.Opt("reason", state.Reason)
+		if state.Halted && !state.Since.IsZero() {
+			o.Int("latencyMicros", latency.Microseconds())
+		}
+		c.Emit(o.Bytes())
+		return nil
+	}
+	switch {
+	case !state.Halted:
+		c.Line("not halted")
+	case state.Since.IsZero():
+		c.Line(kit.BannerText(state))
+	default:
+		c.Printf("%s\nnoticed after %.3f ms\n", kit.BannerText(state), float64(latency.Microseconds())/1000)
+	}
+	return nil
+}
+
+// bodyAndKey reads a key, and behind it a JSON body.
+func bodyAndKey(c *kit.Call) (store.Key, []byte, error) {
+	key, err := keyArgs(c.Args[:len(c.Args)-1])
+	if err != nil {
+		return key, nil, err
+	}
+	data, err := c.Body(c.Args[len(c.Args)-1])
+	if err == nil && !canonjson.Valid(data) {
+		err = kit.Usagef("the body is no JSON")
+	}
+	return key, data, err
+}
+
+func runStorePut(ctx context.Context, c *kit.Call) error {
+	key, data, err := bodyAndKey(c)
+	if err != nil {
+		return err
+	}
+	s, err := c.WriteBus()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	rev, err := s.Create(ctx, key, data)
+	if err != nil {
+		return err
+	}
+	return stored(c, "revision", string(rev))
+}
+
+func runStoreAppend(ctx context.Context, c *kit.Call) error {
+	key, data, err := bodyAndKey(c)
+	if err != nil {
+		return err
+	}
+	s, err := c.WriteBus()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	after := store.AnyEnd
+	if c.IsSet("after") {
+		after = store.Pos(c.Text("after"))
+	}
+	pos, err := s.Append(ctx, key, after, canonjson.Compact(data))
+	if err != nil {
+		return err
+	}
+	return stored(c, "position", string(pos))
+}
+
+func stored(c *kit.Call, name, value string) error {
+	if !c.JSON {
+		c.Line(value)
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str(name, value)
+	c.Emit(o.Bytes())
+	return nil
+}

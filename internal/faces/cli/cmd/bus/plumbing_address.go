@@ -1,0 +1,21 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+
+	"tutti/internal/core/address"
+)
+
+func runAddress(_ context.Context, c *kit.Call) error {
+	c.Line(address.Canonical(c.Arg(0)))
+	return nil
+}
+
+func runSegment(_ context.Context, c *kit.Call) error {
+	c.Line(address.Segment(c.Arg(0)))
+	return nil
+}

@@ -1,0 +1,177 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+)
+
+// runInit makes the bus that is meant, or the one of the folder that is named.
+func runInit(ctx context.Context, c *kit.Call) error {
+	if c.Under == kit.Tutti && c.Arg(0) != "" {
+		if c.RootFlag() != "" {
+			return kit.Usagef("init: either a folder or --root, not both")
+		}
+		c.App.Use(filepath.Join(c.Arg(0), ".h2a"))
+	}
+	root, err := c.App.Root()
+	if err != nil {
+		return err
+	}
+	c.SayRoot(root)
+	if !c.On("force") && app.TrackedByGit(ctx, root.Path) {
+		return trackedFault(c.App.Shown(root.Path))
+	}
+	was := app.IsBus(root.Path)
+	s, err := c.App.Open(app.Creating)
+	if err != nil {
+		return kit.AsIO(err)
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if !was {
+		if _, err := c.App.Accept(root.Path, time.Now()); err != nil {
+			c.Warn("%s", kit.Clean(err.Error())) // a default or named root works without it
+		}
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("root", root.Path)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	c.Printf("bus ready: %s\n", kit.Clean(c.App.Shown(root.Path)))
+	sayForeign(c, root, was)
+	return nil
+}
+
+// sayForeign tells that a bus which was there already is not taken up by standing near it.
+func sayForeign(c *kit.Call, root *app.Root, was bool) {
+	if !was || root.Source != app.FromFlag || filepath.Base(root.Path) != ".h2a" || c.App.IsAccepted(root.Path) {
+		return
+	}
+	c.Remark("it was there already, and is used only where --root names it")
+	c.Remark("hint: %s", kit.Clean(app.AcceptHint(root.Path)))
+}
+
+func trackedFault(path string) error {
+	return kit.Refuse("git rm -r --cached "+path+"   # and put .h2a/ into .gitignore; or --force",
+		"%s is tracked by git: whoever can push to the repository could write your agents' mail and keys", kit.Clean(path))
+}
+
+// runRoot shows which bus is meant.
+func runRoot(_ context.Context, c *kit.Call) error {
+	root, err := c.App.Root()
+	if err != nil {
+		return err
+	}
+	others := c.App.OtherRoots()
+	if c.JSON {
+		var o canonjson.Object
+		o.Str("root", root.Path)
+		o.Str("rootSource", string(root.Source))
+		o.Bool("exists", app.IsBus(root.Path))
+		o.Strs("others", others)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	c.Line(kit.Clean(root.Path))
+	c.Prose("  ", 2, root.Source.Why())
+	if !app.IsBus(root.Path) && !c.App.NeedsDaemon() {
+		c.Line(`  there is no bus yet; "tutti init" makes it`)
+	}
+	for _, o := range others {
+		c.Line("also in play: " + kit.Clean(o))
+	}
+	for _, p := range root.Passed {
+		c.Prose("  ", 2, kit.Clean(p.Hint()))
+	}
+	return nil
+}
+
+func runRootAccept(ctx context.Context, c *kit.Call) error {
+	path := c.Arg(0)
+	if !app.IsBus(path) {
+		if inner := filepath.Join(path, ".h2a"); app.IsBus(inner) {
+			path = inner
+		} else {
+			return kit.BadState(`"tutti init `+app.QuoteArg(c.Arg(0))+`" makes one`, "%s is no bus", kit.Clean(c.Arg(0)))
+		}
+	}
+	if !c.On("force") && app.TrackedByGit(ctx, path) {
+		return trackedFault(path)
+	}
+	real, err := c.App.Accept(path, time.Now())
+	if err != nil {
+		return err
+	}
+	return rootChanged(c, "accepted", real)
+}
+
+func runRootDrop(_ context.Context, c *kit.Call) error {
+	path := c.Arg(0)
+	if inner := filepath.Join(path, ".h2a"); !app.IsBus(path) && app.IsBus(inner) {
+		path = inner
+	}
+	real, err := c.App.Drop(path, time.Now())
+	if errors.Is(err, fs.ErrNotExist) {
+		return kit.BadState(`"tutti root list" shows those that are`, "%s is not among the accepted buses", kit.Clean(real))
+	}
+	if err != nil {
+		return err
+	}
+	return rootChanged(c, "dropped", real)
+}
+
+func rootChanged(c *kit.Call, word, path string) error {
+	if !c.JSON {
+		c.Printf("%s: %s\n", word, kit.Clean(path))
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str(word, path)
+	c.Emit(o.Bytes())
+	return nil
+}
+
+func runRootList(_ context.Context, c *kit.Call) error {
+	roots, err := c.App.Roots()
+	if err != nil {
+		return kit.FailIO("", err, "")
+	}
+	var l kit.List
+	var rows [][]string
+	for _, r := range roots.Accepted() {
+		state := "accepted " + kit.Ago(time.Since(r.At))
+		if !r.Still() {
+			state = "gone or replaced"
+		}
+		rows = append(rows, []string{r.Path, state})
+		var o canonjson.Object
+		o.Str("path", r.Path)
+		o.Str("acceptedAt", r.At.UTC().Format("2006-01-02T15:04:05.000Z"))
+		o.Bool("valid", r.Still())
+		l.Obj(&o)
+	}
+	switch {
+	case c.JSON:
+		c.Emit(l.Bytes())
+	case len(rows) == 0:
+		c.Line("none; the default " + "~/h2a-workspace/.h2a" + " needs no consent")
+	default:
+		c.Rows(rows)
+	}
+	return nil
+}

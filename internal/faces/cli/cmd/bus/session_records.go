@@ -1,0 +1,129 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/canonjson"
+)
+
+// A sessionFilter is what the flags of the inventories ask for.
+type sessionFilter struct{ scope, instance, name string }
+
+func readSessionFilter(c *kit.Call) sessionFilter {
+	return sessionFilter{c.Value("scope"), c.Value("instance"), strings.ToLower(c.Value("name"))}
+}
+
+func (f sessionFilter) takes(s *presence.Session) bool {
+	return (f.scope == "" || slices.Contains(s.Interests.Scopes, f.scope)) &&
+		(f.instance == "" || string(s.Instance) == f.instance) &&
+		(f.name == "" || strings.Contains(strings.ToLower(s.Name), f.name))
+}
+
+// Fresh returns the live sessions that the flags ask for; none where there is no bus to read.
+func Fresh(ctx context.Context, c *kit.Call, w *app.World) ([]*presence.Session, error) {
+	if w == nil {
+		return nil, nil
+	}
+	all, err := w.Presence.Fresh(ctx, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	f := readSessionFilter(c)
+	return slices.DeleteFunc(all, func(s *presence.Session) bool { return !f.takes(s) }), nil
+}
+
+// runSessions lists the live sessions as they are recorded.
+func runSessions(ctx context.Context, c *kit.Call) error {
+	w, err := c.Reads()
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		defer w.Close()
+	}
+	found, err := Fresh(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(SessionsJSON(found))
+		return nil
+	}
+	if len(found) == 0 {
+		c.Nothing("no live session")
+		return nil
+	}
+	var rows [][]string
+	for _, s := range found {
+		where := "here"
+		if s.MirroredAt != "" {
+			where = "another machine"
+		}
+		beat := s.HeartbeatAt
+		if at, err := time.Parse(time.RFC3339Nano, beat); err == nil {
+			beat = fast.AgoShort(max(0, time.Since(at)))
+		}
+		rows = append(rows, []string{string(s.SessionID), string(s.Instance), s.State, beat, where})
+	}
+	c.Rows(rows)
+	return nil
+}
+
+func SessionsJSON(all []*presence.Session) []byte {
+	var l kit.List
+	for _, s := range all {
+		l.Raw(canonjson.Compact(s.Raw))
+	}
+	return l.Bytes()
+}
+
+// runRegister adds a registration that was written by hand.
+func runRegister(ctx context.Context, c *kit.Call) error {
+	arg := c.Arg(0)
+	if c.Under == kit.H2A {
+		arg = c.Value("json")
+	}
+	if arg == "" {
+		if c.Under == kit.H2A {
+			return c.Missing("json")
+		}
+		return kit.UsageHint("usage: "+c.Usage(), "register: something is missing: the registration")
+	}
+	raw, err := c.Body(arg)
+	if err != nil {
+		return err
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Registry.Register(ctx, raw); err != nil {
+		return c.RegistryFault(err)
+	}
+	reg, err := registry.Parse(raw)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("id", reg.ID)
+		o.Str("root", w.Root.Path)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	c.Printf("registered: %s\n", kit.Clean(reg.ID))
+	return nil
+}

@@ -1,0 +1,141 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+
+	"tutti/internal/core/canonjson"
+	"tutti/internal/store"
+)
+
+// A Census counts what a walk over the store has met.
+type Census struct {
+	docs, lines int
+	Unfit       []string
+}
+
+func runStoreCheck(ctx context.Context, c *kit.Call) error {
+	s, err := c.ReadBus()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var found Census
+	for _, k := range store.Kinds() {
+		if err := found.kind(ctx, s, k); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", len(found.Unfit) == 0)
+		o.Int("documents", int64(found.docs))
+		o.Int("lines", int64(found.lines))
+		o.Strs("unfit", found.Unfit)
+		c.Emit(o.Bytes())
+	} else {
+		for _, u := range found.Unfit {
+			c.Line("unfit: " + kit.Clean(u))
+		}
+		c.Printf("%s, %s of logs, %d unfit\n", kit.Plural(found.docs, "document"), kit.Plural(found.lines, "line"), len(found.Unfit))
+	}
+	if len(found.Unfit) > 0 {
+		return &kit.Fault{Code: kit.ExitState}
+	}
+	return nil
+}
+
+// A Whole is what check needs of a store.
+type Whole interface {
+	store.Reader
+	store.Log
+	store.Logger
+}
+
+// kind walks over the documents or the logs of a kind.
+func (f *Census) kind(ctx context.Context, s Whole, k store.Kind) error {
+	switch {
+	case k.Spec().IsLog() && k.Spec().HasName():
+		for name, err := range s.Logs(ctx, k) {
+			if err == nil {
+				err = f.Log(ctx, s, store.Key{Kind: k, Name: name})
+			}
+			if err = f.note(err); err != nil {
+				return err
+			}
+		}
+		return nil
+	case k.Spec().IsLog():
+		return f.Log(ctx, s, store.Key{Kind: k})
+	case !k.Spec().HasOwner():
+		return f.Documents(ctx, s, k, "")
+	}
+	return f.owners(ctx, s, k, func(owner string) error { return f.Documents(ctx, s, k, owner) })
+}
+
+func (f *Census) owners(ctx context.Context, s Whole, k store.Kind, one func(string) error) error {
+	for owner, err := range s.Owners(ctx, k) {
+		if err == nil {
+			err = one(owner)
+		}
+		if err = f.note(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Census) Documents(ctx context.Context, s Whole, k store.Kind, owner string) error {
+	for e, err := range s.List(ctx, k, owner) {
+		if err == nil {
+			err = f.one(ctx, s, e.Key)
+		}
+		if err = f.note(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Census) Log(ctx context.Context, s Whole, key store.Key) error {
+	for _, err := range s.Read(ctx, key, "") {
+		if err == nil {
+			f.lines++
+		}
+		if err = f.note(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Census) one(ctx context.Context, s Whole, key store.Key) error {
+	doc, err := s.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // taken away since it was listed
+	}
+	if err != nil {
+		return err
+	}
+	f.docs++
+	if key.Kind != store.Quarantine && !canonjson.Valid(doc.Data) {
+		f.Unfit = append(f.Unfit, key.Path()+": is no JSON")
+	}
+	return nil
+}
+
+// note counts what is unfit and hands every other error on.
+func (f *Census) note(err error) error {
+	var u *store.UnfitError
+	if !errors.As(err, &u) {
+		return err
+	}
+	if why := u.Error(); !kit.Contains(f.Unfit, why) { // trails are found by the mailboxes, whose owners come up twice
+		f.Unfit = append(f.Unfit, why)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package bus
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+var MailVerbs = []kit.Verb{
+	fast.SendRow,
+	fast.ReceiveRow,
+	fast.ReplyRow,
+	fast.AckRow,
+	fast.InboxRow,
+	fast.HeldRow,
+	{
+		Name: "inbox put", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Run: runInboxPut, Bus: true,
+		Short: "put an envelope into a mailbox",
+		Args:  "<json>|@<file>|-",
+		Flags: []kit.Flag{{Name: "instance", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose mailbox; must be given"}, kit.EnvelopeFlag, kit.AsFlag},
+		Does: `Puts an envelope into the mailbox of exactly that address: an alias gets its own mailbox, and an unregistered full id
+is accepted with a warning. A signed envelope is stored as it is. Otherwise tutti adds what is missing (protocol,
+version, id, type, actor, time), and signs it if the key of its actor is here. The key of a person signs only at a
+terminal.`,
+		Wont:     "It does not resolve the address to an agent: tutti send does.",
+		Examples: "$ tutti inbox put --instance codex:api:3f2a9c01b7de @message.json",
+		Exit:     "0 stored, or stored already; 1 wrong usage, no envelope, or the address is refused; 2 there is no bus; 3 a file could not be written; 5 halted",
+		See:      "send",
+	},
+	{
+		Name: "inbox read", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Messages, Run: runInboxRead, Bus: true,
+		Short: "print the whole mailbox, or one message in full",
+		Args:  "[<id>]",
+		Flags: []kit.Flag{{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose mailbox; under h2a it must be given"}},
+		Does: `Prints all messages in the order of their ids, or the one of that id whole, however long it is and wherever it lies:
+mailbox, archive or outbox. It marks nothing. Under h2a: the envelopes as a JSON list.`,
+		Examples: `$ tutti inbox read
+$ tutti inbox read env:1780000000000:9f3c | less`,
+		Exit: fast.ExitMail,
+	},
+	{
+		Name: "inbox pop", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Messages, Run: runInboxPop, Bus: true,
+		Short: "take one message, and print it",
+		Args:  "<id>",
+		Flags: []kit.Flag{
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose mailbox; under h2a it must be given"},
+			{Name: "envelope", Kind: kit.Text, Value: "id", Under: kit.H2A, Offer: kit.Messages, Help: "the id of the message"},
+		},
+		Does:     "Moves a message to the archive and prints it. If several processes take the same message, one gets it.",
+		Wont:     "It sends no answer: tutti reply does, and also acknowledges the message.",
+		Examples: "$ tutti inbox pop env:1780000000000:9f3c",
+		Exit:     fast.ExitTakes,
+		See:      "receive, ack",
+	},
+	fast.OutboxRow,
+	{
+		Name: "outbox put", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Run: runOutboxPut, Bus: true,
+		Short:    "store a copy of an envelope that was sent elsewhere",
+		Args:     "<json>|@<file>|-",
+		Flags:    []kit.Flag{{Name: "instance", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose outbox; must be given"}, kit.EnvelopeFlag},
+		Does:     "Puts an envelope into an outbox. Missing members are added as for inbox put. It sends nothing.",
+		Examples: "$ tutti outbox put --instance claude:api:3f2a9c01b7de @message.json",
+		Exit:     "0 stored, or stored already; 1 wrong usage, or no envelope; 2 there is no bus; 3 a file could not be written; 5 halted",
+	},
+	{
+		Name: "outbox read", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runOutboxRead, Bus: true,
+		Short:    "print everything that was sent",
+		Flags:    []kit.Flag{{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose outbox; under h2a it must be given"}},
+		Does:     "Prints the copies of what was sent in the order of their ids. Under h2a: the envelopes as a JSON list.",
+		Examples: "$ tutti outbox read",
+		Exit:     fast.ExitMail,
+	},
+	fast.ThreadRow,
+}

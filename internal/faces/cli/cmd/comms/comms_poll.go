@@ -1,0 +1,285 @@
+package comms
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/overview"
+	"tutti/internal/comms/protocol"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+)
+
+// A poll is one look of an agent into the mailbox of its project.
+type poll struct {
+	c       *kit.Call
+	office  *exchange.Service
+	project exchange.Project
+	skew    time.Duration
+	now     time.Time
+
+	state pollState
+	news  []pollNews
+	open  []*overview.Conversation
+	until time.Time // the look is put off until then; zero: it was done
+}
+
+// pollNews is a message that the agent has not been told of, and what is to be done with it.
+type pollNews struct {
+	judged *exchange.Judgement
+	talk   *overview.Conversation // nil: it is in none that is known
+	say    string                 // to the user; "" for what interrupts nobody
+	answer string                 // what to type to answer it; "": none is due
+}
+
+// runCommsPoll does what an agent does when it wakes to look for messages: the switch first, then the user, then the mailbox.
+func runCommsPoll(ctx context.Context, c *kit.Call) error {
+	o, set, err := c.CommsService()
+	if err != nil {
+		return kit.GeneralFault(err)
+	}
+	project, err := c.ProjectHere(o)
+	if err != nil {
+		return err
+	}
+	p := &poll{c: c, office: o, project: project, skew: set.Skew, now: time.Now()}
+	path := pollPath(o, project, c.Text("claim"))
+	p.state = readPollState(path)
+	if s := halt.Read(); s.Halted {
+		p.state.halted = true
+		p.keep(path)
+		p.showHalted()
+		return s.Err("poll")
+	}
+	if p.stopped() {
+		p.keep(path)
+		p.showCleared()
+		return nil
+	}
+	if !p.putOff() {
+		if err := p.look(ctx); err != nil {
+			return kit.GeneralFault(err)
+		}
+	}
+	p.keep(path)
+	if c.JSON {
+		c.Emit(p.json())
+	} else {
+		p.show()
+	}
+	return nil
+}
+
+// keep writes down what the next poll has to know. Without it that one says some things again.
+func (p *poll) keep(path string) {
+	if err := p.state.write(path); err != nil {
+		p.c.Warn("what this poll has told could not be written down: %s", kit.Clean(err.Error()))
+	}
+}
+
+// stopped tells whether everything was halted since this agent's user last let it go on. Clearing a halt starts no polling again:
+// the user says so, and the agent passes that on with --engage.
+func (p *poll) stopped() bool {
+	s := &p.state
+	if s.known && !p.c.On("engage") {
+		return s.halted || !halt.Engaged(s.epoch)
+	}
+	s.known, s.halted, s.epoch = true, false, halt.Epoch()
+	return false
+}
+
+// putOff tells whether the look has to wait, because the user wrote to the agent a moment ago: until they write again, or have not
+// written for five minutes.
+func (p *poll) putOff() bool {
+	s := &p.state
+	if !p.c.IsSet("user-wrote") {
+		s.deferred = time.Time{}
+		return false
+	}
+	wrote := p.now.Add(-p.c.Duration("user-wrote", 0))
+	end := wrote.Add(protocol.DeferEnd)
+	switch {
+	case s.deferred.IsZero() && p.now.Sub(wrote) < protocol.DeferWindow:
+		s.deferred = p.now
+	case s.deferred.IsZero() || wrote.After(s.deferred) || !p.now.Before(end):
+		s.deferred = time.Time{}
+		return false
+	}
+	p.until = end
+	return true
+}
+
+// look judges what is new in the mailbox, and finds out whom the open conversations wait for.
+func (p *poll) look(ctx context.Context) error {
+	seen, err := p.survey(ctx)
+	if err != nil {
+		return err
+	}
+	if seen == nil {
+		p.count()
+		return nil
+	}
+	for i := range seen.Conversations {
+		if talk := &seen.Conversations[i]; talk.Open {
+			p.open = append(p.open, talk)
+		}
+	}
+	told, decided := map[string]string{}, p.decided()
+	for _, m := range append(seen.Unread(), p.ended(seen, decided)...) {
+		if decided[m.Conversation][m.Name] && !p.c.On("all") {
+			continue
+		}
+		code, err := p.judge(ctx, seen, m.Name)
+		if err != nil {
+			return err
+		}
+		if code != "" {
+			told[m.Name] = code
+		}
+	}
+	p.state.told = told
+	p.count()
+	return nil
+}
+
+// decided are the messages of each conversation that this project was given before. Of a ledger that was lost and made again nobody knows
+// whether it was.
+func (p *poll) decided() map[string]map[string]bool {
+	talks := map[string]map[string]bool{}
+	entries, err := p.office.Ledger(p.project).Entries("")
+	if err != nil {
+		p.c.Warn("%s", kit.Clean(err.Error()))
+	}
+	for _, e := range entries {
+		names := talks[e.Conversation]
+		if names == nil {
+			names = map[string]bool{}
+			talks[e.Conversation] = names
+		}
+		names[e.Name] = names[e.Name] || !e.Rebuilt
+	}
+	return talks
+}
+
+// survey finds the mailbox of the project, nil when there is none yet.
+func (p *poll) survey(ctx context.Context) (*overview.Project, error) {
+	cache, err := p.c.App.CacheDir()
+	if err != nil {
+		cache = "" // it only saves time
+	}
+	o := overview.Options{Office: p.office, Cache: cache}
+	if at, err := p.office.Project(p.project.Name); err != nil || at.Path != p.project.Path {
+		for _, root := range p.office.ProjectRoots() {
+			o.Globs = append(o.Globs, filepath.Join(overview.Literal(root), "*", protocol.MailboxFolder))
+		}
+		o.Globs = append(o.Globs, overview.Literal(p.project.MailboxPath()))
+	}
+	s, err := overview.Look(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, found := range s.Projects {
+		if found.Path == p.project.Path {
+			return found, found.Err
+		}
+	}
+	return nil, nil
+}
+
+// judge decides on one message and keeps it if that is news. It returns the code of what the agent was told, "" of what belongs into
+// the ledger or to another session.
+func (p *poll) judge(ctx context.Context, seen *overview.Project, name string) (code string, err error) {
+	j, err := p.office.Receive(ctx, filepath.Join(p.project.MailboxPath(), name), exchange.ReceiveOptions{
+		SkewMax: p.skew, Claim: p.c.Text("claim"), NoLedger: p.c.On("no-ledger"),
+	})
+	if err != nil && !errors.Is(err, exchange.ErrLedger) {
+		return "", err
+	}
+	for _, note := range j.Notes {
+		p.c.Warn("%s", kit.Clean(note))
+	}
+	if j.Code == protocol.CodeClaimed || j.Word == protocol.Dedup {
+		return "", nil
+	}
+	known := p.state.told[name] == j.Code && !p.c.On("all")
+	if !known {
+		p.news = append(p.news, p.newsOf(seen, j))
+	}
+	if j.Word == protocol.Process && !p.c.On("no-ledger") && err == nil {
+		return "", nil
+	}
+	return j.Code, nil
+}
+
+// newsOf says what the agent tells its user about a message, if anything.
+func (p *poll) newsOf(seen *overview.Project, j *exchange.Judgement) pollNews {
+	n := pollNews{judged: j}
+	for i := range seen.Conversations {
+		if seen.Conversations[i].ID == j.Message.Conversation {
+			n.talk = &seen.Conversations[i]
+		}
+	}
+	work := p.c.Text("work")
+	if work == "" {
+		work = "this"
+	}
+	switch {
+	case j.Word == protocol.Reject:
+		n.say = protocol.Refusal(j.Sender, j.Reason)
+	case j.Word == protocol.Process && j.Message.Type.Surfaces() && j.Message.Type != protocol.Release:
+		n.say = protocol.Surfacing(work, j.Sender, j.Message.Type)
+	}
+	n.answer = p.answer(j)
+	return n
+}
+
+// count counts polls that found nothing.
+func (p *poll) count() {
+	if len(p.news) > 0 {
+		p.state.empty = 0
+		return
+	}
+	p.state.empty++
+}
+
+// silent tells whether so many polls in a row found nothing that the user has to know.
+func (p *poll) silent() bool {
+	return p.until.IsZero() && p.state.empty > 0 && p.state.empty%protocol.EmptyPolls == 0
+}
+
+// goesOn tells whether the agent has something to poll for: a conversation that is open and does not wait for the user.
+func (p *poll) goesOn() bool {
+	for _, talk := range p.open {
+		if !talk.PollingPaused {
+			return true
+		}
+	}
+	return !p.until.IsZero()
+}
+
+// unreleased is a conversation that this project completed and whose originator has not come back for a day, nil when there is none.
+func (p *poll) unreleased() *overview.Conversation {
+	for _, talk := range p.open {
+		if talk.VerificationOverdue && talk.Receiver == p.project.Slug() {
+			return talk
+		}
+	}
+	return nil
+}
+
+// talkJSON says how a conversation stands.
+func talkJSON(o *canonjson.Object, talk *overview.Conversation) {
+	o.Str("conversation_id", talk.ID)
+	o.Str("state_line", talk.Line())
+	o.Str("awaited", string(talk.Awaited))
+	o.Opt("awaited_project", talk.AwaitedName)
+	o.Bool("paused", talk.PollingPaused)
+	o.Bool("verification_overdue", talk.VerificationOverdue)
+}

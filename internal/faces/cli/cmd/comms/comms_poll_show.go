@@ -1,0 +1,237 @@
+package comms
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/overview"
+	"tutti/internal/comms/protocol"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/atomicfile"
+)
+
+// A pollState is what a poll leaves to the next one, of one project and one session.
+type pollState struct {
+	known    bool   // somebody has polled before
+	halted   bool   // the last poll met the halt switch
+	epoch    uint64 // halts at the time when the user last let the agent go on
+	empty    int    // polls in a row that found nothing
+	deferred time.Time
+	told     map[string]string // message to the code of the decision, of those that no ledger remembers
+}
+
+// maxPollState bounds what is read: the names of ten thousand messages.
+const maxPollState = 4 << 20
+
+// pollPath is where the state lies. A session that claims messages counts for itself.
+func pollPath(o *exchange.Service, p exchange.Project, session string) string {
+	name := p.Key()
+	if slug, ok := protocol.Slugify(session); ok {
+		name += "." + slug
+	}
+	return filepath.Join(o.StatePath("poll"), name+".json")
+}
+
+// readPollState reads the state. What cannot be read is as if nobody had polled before, but that this user may have been halted.
+func readPollState(path string) pollState {
+	var s pollState
+	d, err := atomicfile.OpenDir(filepath.Dir(path))
+	if err != nil {
+		return s
+	}
+	defer d.Close()
+	data, _, err := d.Read(filepath.Base(path), maxPollState)
+	if err != nil {
+		s.known = !errors.Is(err, fs.ErrNotExist)
+		s.halted = s.known
+		return s
+	}
+	s.known, s.halted = true, true
+	if !canonjson.Valid(data) {
+		return s
+	}
+	s.told = map[string]string{}
+	for name, raw := range canonjson.Members(data) {
+		switch name {
+		case "halted":
+			s.halted = string(raw) != "false"
+		case "epoch":
+			s.epoch, _ = strconv.ParseUint(string(raw), 10, 64)
+		case "empty":
+			s.empty, _ = strconv.Atoi(string(raw))
+		case "deferred_at":
+			text, _ := canonjson.String(raw)
+			s.deferred, _ = time.Parse(time.RFC3339Nano, text)
+		case "told":
+			for message, code := range canonjson.Members(raw) {
+				s.told[message], _ = canonjson.String(code)
+			}
+		}
+	}
+	return s
+}
+
+func (s *pollState) write(path string) error {
+	var o canonjson.Object
+	o.Bool("halted", s.halted)
+	o.Raw("epoch", strconv.AppendUint(nil, s.epoch, 10))
+	o.Int("empty", int64(s.empty))
+	if !s.deferred.IsZero() {
+		o.Str("deferred_at", s.deferred.Format(time.RFC3339Nano))
+	}
+	o.Within("told", func(o *canonjson.Object) {
+		for name, code := range s.told {
+			o.Str(name, code)
+		}
+	})
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(path, o.Bytes(), 0o600)
+}
+
+// showHalted says what an agent does that meets the switch. The error that follows says why.
+func (p *poll) showHalted() {
+	if p.c.JSON {
+		var o canonjson.Object
+		o.Str("project", p.project.Name)
+		o.Bool("halted", true)
+		o.Str("remark", protocol.HaltedRemark)
+		o.Null("next_poll_seconds")
+		p.c.Emit(o.Bytes())
+		return
+	}
+	p.c.Line(protocol.HaltedRemark)
+	p.c.Prose("", 0, `end each reply to your user with that line, plan no next poll, and tell them so; a last progress "`+protocol.FarewellBody+
+		`" is kept by cross-agent-send --queue-on-halt`)
+}
+
+// showCleared says that the switch is off again, and that nothing follows from that yet.
+func (p *poll) showCleared() {
+	if p.c.JSON {
+		var o canonjson.Object
+		o.Str("project", p.project.Name)
+		o.Bool("halted", false)
+		o.Bool("halt_cleared", true)
+		o.Str("remark", protocol.ClearedRemark)
+		o.Null("next_poll_seconds")
+		p.c.Emit(o.Bytes())
+		return
+	}
+	p.c.Line(protocol.ClearedRemark)
+	p.c.Prose("", 0, "nothing was looked at; once your user has said so: tutti comms poll --engage")
+}
+
+func (p *poll) show() {
+	c := p.c
+	if !p.until.IsZero() {
+		c.Line("deferred: your user wrote a moment ago; until they write again, or " + p.until.Local().Format("15:04:05"))
+		return
+	}
+	for i := range p.news {
+		p.showNews(&p.news[i])
+	}
+	if len(p.news) == 0 {
+		c.Line("nothing new; empty poll " + strconv.Itoa(p.state.empty))
+	}
+	for _, talk := range p.open {
+		c.Line(kit.Clean(talk.Line()))
+	}
+	if p.silent() {
+		c.Prose("! ", 2, kit.Plural(p.state.empty, "empty poll")+" in a row, about "+
+			strconv.Itoa(int((time.Duration(p.state.empty)*protocol.PollCadence).Minutes()))+" minutes: tell your user that nobody answers")
+	}
+	if talk := p.unreleased(); talk != nil {
+		c.Prose("! ", 2, kit.Clean(talk.ID)+` was completed more than a day ago: send a last progress "`+protocol.UnverifiedBody+`" and stop polling for it`)
+	}
+	if p.goesOn() {
+		c.Line("next poll in " + strconv.Itoa(int(protocol.PollCadence/time.Second)) + " s")
+	} else {
+		c.Line("no conversation waits for an agent: stop polling")
+	}
+}
+
+// showNews prints one message that came: never its body.
+func (p *poll) showNews(n *pollNews) {
+	c, j := p.c, n.judged
+	c.Line("new: " + kit.Clean(j.Name))
+	c.Line("  decision: " + string(j.Word))
+	if j.Reason != "" {
+		c.Prose("  reason: ", 10, kit.Clean(j.Reason))
+	}
+	if j.Word == protocol.Process {
+		c.Line("  " + string(j.Message.Type) + " from " + kit.Clean(j.Sender) + ": " + kit.Clean(j.Message.Title))
+	}
+	if r := j.Reply; r != nil {
+		c.Prose("  answer with a "+string(r.Type)+": ", 4, kit.Clean(r.Text))
+	}
+	if j.Word != protocol.Reject {
+		c.Line("  file: " + kit.Clean(c.App.Shown(j.File)))
+	}
+	if n.talk != nil {
+		c.Line("  " + kit.Clean(n.talk.Line()) + releasedWords(n.talk))
+	}
+	if n.say != "" {
+		c.Prose("  say: ", 7, kit.Clean(n.say))
+	}
+	if n.answer != "" {
+		c.Line("  answer: " + kit.Clean(n.answer))
+	}
+}
+
+// releasedWords says how a conversation ended, "" when it has not.
+func releasedWords(talk *overview.Conversation) string {
+	if !talk.Terminal {
+		return ""
+	}
+	return ": released (" + kit.Clean(talk.ReleaseStatus) + ")"
+}
+
+func (p *poll) json() []byte {
+	var o canonjson.Object
+	o.Str("project", p.project.Name)
+	o.Bool("halted", false)
+	o.Bool("deferred", !p.until.IsZero())
+	if p.until.IsZero() {
+		o.Null("deferred_until")
+	} else {
+		o.Str("deferred_until", p.until.UTC().Format(kit.JSONTime))
+	}
+	o.Int("empty_polls", int64(p.state.empty))
+	o.Bool("tell_user_of_silence", p.silent())
+	var news, open kit.List
+	for i := range p.news {
+		n := &p.news[i]
+		var m canonjson.Object
+		m.Raw("message", n.judged.JSON())
+		m.Bool("surface", n.say != "")
+		m.Opt("say", n.say)
+		m.Opt("answer", n.answer)
+		if n.talk != nil {
+			m.Within("conversation", func(o *canonjson.Object) { talkJSON(o, n.talk) })
+		}
+		news.Obj(&m)
+	}
+	for _, talk := range p.open {
+		var m canonjson.Object
+		talkJSON(&m, talk)
+		open.Obj(&m)
+	}
+	o.Raw("new", news.Bytes())
+	o.Raw("open", open.Bytes())
+	if p.goesOn() {
+		o.Int("next_poll_seconds", int64(protocol.PollCadence/time.Second))
+	} else {
+		o.Null("next_poll_seconds")
+	}
+	return o.Bytes()
+}

@@ -1,0 +1,72 @@
+package comms
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// The state of a poll comes back as it was written, and one that is damaged lets nobody go on after a halt.
+func TestPollState(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "poll", "web-00000000.json")
+	if s := readPollState(path); s.known || s.halted {
+		t.Errorf("no file: got %+v", s)
+	}
+	want := pollState{known: true, epoch: 1 << 63, empty: 11, deferred: time.Unix(1795272785, 5).UTC(), told: map[string]string{"a.org": "signature_missing"}}
+	if err := want.write(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := readPollState(path); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if err := os.WriteFile(path, []byte(`{"halted":fal`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := readPollState(path); !s.known || !s.halted {
+		t.Errorf("a torn file: got %+v", s)
+	}
+}
+
+// A look is put off while the user writes, until they write again or have not written for five minutes.
+func TestPollPutOff(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 4, 27, 9, 0, 0, 0, time.UTC)
+	type step struct {
+		at    time.Duration // of the poll
+		wrote string        // --user-wrote, "" for none
+		off   bool
+	}
+	for _, c := range []struct {
+		name  string
+		steps []step
+	}{
+		{"nobody says when", []step{{0, "", false}}},
+		{"long ago", []step{{0, "60s", false}}},
+		{"until five minutes are over", []step{{0, "59s", true}, {241*time.Second - time.Second, "299s", true}, {241 * time.Second, "300s", false}}},
+		{"until they write again", []step{{0, "10s", true}, {270 * time.Second, "5s", false}, {540 * time.Second, "30s", true}}},
+		{"forgotten", []step{{0, "10s", true}, {time.Second, "", false}, {2 * time.Second, "12s", true}}},
+	} {
+		p := &poll{}
+		for i, s := range c.steps {
+			args := []string{"comms", "poll"}
+			if s.wrote != "" {
+				args = append(args, "--user-wrote", s.wrote)
+			}
+			in, err := kit.Parse(kit.Join(MoreVerbs), kit.Tutti, "", args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.c, p.now, p.until = &kit.Call{Input: in}, start.Add(s.at), time.Time{}
+			if got := p.putOff(); got != s.off {
+				t.Errorf("%s, step %d: put off is %v, want %v", c.name, i, got, s.off)
+			}
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package comms
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/fleet"
+	"tutti/internal/comms/machines"
+	"tutti/internal/comms/protocol"
+	"tutti/internal/core/canonjson"
+)
+
+// A setup is what was done for a project, step by step.
+type projectSetup struct {
+	c     *kit.Call
+	steps kit.List
+	bad   bool
+}
+
+// did says how a step went.
+func (s *projectSetup) did(ok bool, step, text string) {
+	s.bad = s.bad || !ok
+	if s.c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", ok)
+		o.Str("step", step)
+		o.Str("text", text)
+		s.steps.Obj(&o)
+		return
+	}
+	mark := s.c.Paint(kit.Green, "✓")
+	if !ok {
+		mark = s.c.Paint(kit.Yellow, "⚠")
+	}
+	s.c.Line(mark + " " + step + ": " + kit.Clean(text))
+}
+
+// runCommsInit makes a project ready for messages. Whatever is there already is left as it is.
+func runCommsInit(ctx context.Context, c *kit.Call) error {
+	if c.On("service") && c.On("no-service") {
+		return kit.Usagef("comms init: --service and --no-service do not go together")
+	}
+	o, _, err := c.CommsService()
+	if err != nil {
+		return kit.GeneralFault(err)
+	}
+	s := &projectSetup{c: c}
+	p, err := s.project(o)
+	if err != nil {
+		return err
+	}
+	box, err := o.MakeMailbox(p)
+	if err != nil {
+		return kit.FailIO(kit.HintOf(err), err, "init")
+	}
+	wide, path := box.Wide, box.Path()
+	if err := box.Close(); err != nil {
+		return kit.FailIO("", err, "init")
+	}
+	s.did(!wide, "mailbox", c.App.Shown(path)+wideWords(wide))
+	if c.On("service") {
+		s.service(ctx)
+	}
+	s.machines(ctx, o)
+	if c.JSON {
+		var j canonjson.Object
+		j.Bool("ok", !s.bad)
+		j.Str("project", p.Name)
+		j.Str("path", p.Path)
+		j.Str("address", o.Machine()+"."+p.Name)
+		j.Raw("steps", s.steps.Bytes())
+		c.Emit(j.Bytes())
+	} else {
+		c.Line("others on this machine write to it with: tutti comms send local." + kit.Clean(p.Name) + " FILE")
+	}
+	return nil
+}
+
+func wideWords(wide bool) string {
+	if wide {
+		return " can be entered by others: chmod 700"
+	}
+	return ""
+}
+
+// project finds the folder that is meant and makes a project of it.
+func (s *projectSetup) project(o *exchange.Service) (exchange.Project, error) {
+	path := kit.Absolute(s.c.App.WorkDir(), ".")
+	if arg := s.c.Arg(0); arg != "" {
+		path = kit.Absolute(s.c.App.WorkDir(), arg)
+		if !strings.ContainsRune(arg, filepath.Separator) && arg != "." && arg != ".." {
+			path = filepath.Join(o.ProjectRoots()[0], arg)
+		}
+	}
+	p := exchange.Project{Name: filepath.Base(path), Path: path}
+	if path == "" || path == o.Home || path == string(filepath.Separator) {
+		return p, kit.Refuse("tutti comms init NAME makes ~/projects/NAME", "%s cannot be a project", kit.Clean(s.c.App.Shown(path)))
+	}
+	if p.Slug() == "" {
+		return p, kit.Refuse("", "%s: nothing of its name can stand in the name of a sender", kit.Clean(p.Name))
+	}
+	if !machines.ValidProject(p.Name) {
+		return p, kit.Refuse("tutti comms init "+p.Slug()+"   # a name without what cannot stand in MACHINE.PROJECT", "%q: nobody could write to a project of that name", kit.Clean(p.Name))
+	}
+	mark, word := filepath.Join(path, protocol.ProjectMark), "there"
+	if info, err := os.Stat(mark); errors.Is(err, fs.ErrNotExist) {
+		word = "made"
+		if err := os.MkdirAll(mark, 0o755); err != nil {
+			return p, kit.FailIO("", err, "init")
+		}
+	} else if err != nil || !info.IsDir() {
+		return p, kit.FailIO("", err, "%s is no folder", kit.Clean(mark))
+	}
+	known, err := o.Project(p.Name)
+	ok := err == nil && known.Path == p.Path
+	text := s.c.App.Shown(path) + " (" + word + ")"
+	if !ok {
+		text += ", which lies in none of your project folders: nobody can address it (project_roots in the settings)"
+	}
+	s.did(ok, "project", text)
+	return p, nil
+}
+
+// service lets systemd run the watcher. Where that cannot be, messages come all the same.
+func (s *projectSetup) service(ctx context.Context) {
+	w, err := readWatcher(s.c)
+	if err != nil {
+		s.did(false, "watcher", err.Error()+"; "+kit.HintOf(err))
+		return
+	}
+	r, err := w.Install(ctx, !haltedNow())
+	switch {
+	case err != nil:
+		s.did(false, "watcher", err.Error())
+	case len(r.Warnings) > 0:
+		s.did(false, "watcher", strings.Join(r.Warnings, "; "))
+	case len(r.Changed) > 0:
+		s.did(true, "watcher", "its units are written")
+	default:
+		s.did(true, "watcher", "its units are there")
+	}
+}
+
+// machines looks at the list of other machines, and at each of them once.
+func (s *projectSetup) machines(ctx context.Context, o *exchange.Service) {
+	r, err := fleet.Discover(ctx, o, fleet.Options{NoCache: true})
+	if err != nil {
+		s.did(false, "peers", err.Error())
+		return
+	}
+	for _, w := range r.Warnings {
+		s.did(false, "peers", w)
+	}
+	if len(r.Peers) == 0 {
+		s.did(true, "peers", "none in "+s.c.App.Shown(r.PeersPath))
+	}
+	for i := range r.Peers {
+		p := &r.Peers[i]
+		switch {
+		case !p.Reachable:
+			s.did(false, p.Title, "unreachable ("+p.Cause()+")")
+		case p.Halted:
+			s.did(true, p.Title, "reachable, and halted")
+		default:
+			s.did(true, p.Title, "reachable in "+p.Latency.Round(time.Millisecond).String())
+		}
+	}
+}
+
+// runCommsArchive moves the messages of released conversations away from the mailbox.
+func runCommsArchive(ctx context.Context, c *kit.Call) error {
+	o, _, err := c.CommsService()
+	if err != nil {
+		return kit.GeneralFault(err)
+	}
+	p, err := c.ProjectHere(o)
+	if err != nil {
+		return err
+	}
+	reports, err := o.Archive(ctx, p, c.Args, c.On("dry-run"))
+	refused := false
+	var l kit.List
+	for i := range reports {
+		r := &reports[i]
+		refused = refused || r.Refused != "" || r.Err != nil
+		if c.JSON {
+			l.Raw(archiveJSON(r))
+		} else {
+			showArchived(c, r)
+		}
+	}
+	switch {
+	case c.JSON:
+		c.Emit(l.Bytes())
+	case len(reports) == 0 && err == nil:
+		c.Nothing("no conversation here is released")
+	}
+	if err != nil {
+		return kit.GeneralFault(err)
+	}
+	if refused {
+		return &kit.Fault{Code: kit.ExitState}
+	}
+	return nil
+}
+
+func showArchived(c *kit.Call, r *exchange.ArchiveReport) {
+	id := kit.Clean(r.Conversation)
+	switch {
+	case r.Err != nil:
+		c.Warn("%s: %s", id, kit.Clean(r.Err.Error()))
+	case r.Refused == exchange.RefusedUnknown:
+		c.Warn("%s: there is no such conversation in the mailbox", id)
+	case r.Refused != "":
+		c.Warn("%s is not over: %s", id, kit.Clean(protocol.StateLine(r.Conversation, &r.State)))
+	}
+	if len(r.Moved) == 0 {
+		return
+	}
+	word := "archived"
+	if c.On("dry-run") {
+		word = "would be archived"
+	}
+	c.Line(id + ": " + kit.Plural(len(r.Moved), "message") + " " + word)
+	if c.Verbose || c.On("dry-run") {
+		for _, m := range r.Moved {
+			c.Line("  " + kit.Clean(m.To))
+		}
+	}
+}
+
+func archiveJSON(r *exchange.ArchiveReport) []byte {
+	var moved kit.List
+	for _, m := range r.Moved {
+		var o canonjson.Object
+		o.Str("from", m.From)
+		o.Str("to", m.To)
+		moved.Obj(&o)
+	}
+	var o canonjson.Object
+	o.Str("conversation_id", r.Conversation)
+	o.Raw("moved", moved.Bytes())
+	o.Opt("refused", r.Refused)
+	if r.Err != nil {
+		o.Str("error", r.Err.Error())
+	}
+	return o.Bytes()
+}

@@ -1,0 +1,32 @@
+package comms
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+var NetVerbs = []kit.Verb{
+	{
+		Name: "comms discover", Under: kit.Tutti | kit.Cross, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, Apart: kit.ExitUsage, Run: runCommsDiscover,
+		Short: "list projects here, and the machines that answer",
+		Flags: []kit.Flag{
+			{Name: "enumerate-remote", Kind: kit.Switch, Help: "also the projects of the machines that answer"},
+			{Name: "no-cache", Kind: kit.Switch, Help: "ask every machine, also those that answered within the last 5 minutes"},
+			{Name: "peer", Kind: kit.Text, Value: "name", Default: "all", Offer: kit.Machines, Help: "this machine alone"},
+			fast.CommsJSON,
+		},
+		Does: `Lists the projects of this machine, and of each machine in ~/.config/cross-agent-comms/peers.toml whether it is reachable by
+ssh, with what ssh said if it is not. Eight are asked at once, each for 10 s at most. A project is a folder in a project folder that
+holds .ai; a machine keeps its projects in ~/projects, unless projects_root in peers.toml says otherwise.
+
+What answered is believed for 5 minutes; what did not is asked each time.`,
+		Wont: `It asks no questions: a machine whose host key is not known, or a key with a pass phrase that no agent holds, is a machine
+that is not reachable. Connect once by hand.`,
+		Examples: `$ tutti comms discover
+$ tutti comms discover --enumerate-remote --peer laptop
+$ cross-agent-discover --no-cache --json`,
+		Exit:      "0 shown, whether all were reached or not; 1 peers.toml cannot be understood, no such machine, or wrong usage; 130 interrupted",
+		CrossExit: "0 shown, whether all were reached or not; 1 peers.toml cannot be understood, or no such machine; 64 wrong usage; 130 interrupted",
+		See:       "comms send, halt",
+	},
+}

@@ -1,0 +1,2 @@
+// Package comms has the verbs on conversations between projects, the watcher of their mailboxes, and search.
+package comms

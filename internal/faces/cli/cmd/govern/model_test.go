@@ -1,0 +1,32 @@
+package govern
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"slices"
+	"testing"
+
+	"tutti/internal/governance/model"
+	"tutti/internal/governance/profile"
+)
+
+// TestModelWords holds the words of completion, which package kit has without what they stand for, to be the real ones.
+func TestModelWords(t *testing.T) {
+	t.Parallel()
+	if !slices.Equal(kit.ProfileWords, profile.IDs) {
+		t.Errorf("profiles: %q, want %q", kit.ProfileWords, profile.IDs)
+	}
+	var all []string
+	for _, r := range modelRows() {
+		all = append(all, r[0])
+	}
+	want := slices.Clone(kit.ModelTopics)
+	for _, p := range model.Library {
+		want = append(want, p.ID)
+	}
+	if want = append(want, profile.IDs...); !slices.Equal(all, want) {
+		t.Errorf("topics: %q, want %q", all, want)
+	}
+}

@@ -1,0 +1,255 @@
+package govern
+
+import (
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/governance/nhi"
+)
+
+// longLived is the age in days from which on a key is called long-lived.
+func longLived(c *kit.Call) (int, error) {
+	text := c.Value("long-lived-days")
+	if text == "" && !c.IsSet("long-lived-days") {
+		return nhi.DefaultDays, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err == nil && n > 0 {
+		n, err = nhi.Days(float64(n))
+	}
+	if err != nil || n <= 0 {
+		return 0, kit.UsageHint("--long-lived-days 90", "--long-lived-days: a whole number of days, from 1 on, not %s", kit.Clean(text))
+	}
+	return n, nil
+}
+
+// posture reads all identities. Where there is no bus there are none.
+func posture(ctx context.Context, c *kit.Call) (*nhi.Snapshot, int, error) {
+	days, err := longLived(c)
+	if err != nil {
+		return nil, 0, err
+	}
+	w, err := c.Reads()
+	if err != nil {
+		return nil, 0, err
+	}
+	if w == nil {
+		return &nhi.Snapshot{}, days, nil
+	}
+	defer w.Close()
+	s, err := nhi.Take(ctx, w.Registry)
+	return s, days, err
+}
+
+// runNHIReport says what is wrong with the identities of the bus.
+func runNHIReport(ctx context.Context, c *kit.Call) error {
+	s, days, err := posture(ctx, c)
+	if err != nil {
+		return err
+	}
+	r := s.Report(days, time.Now())
+	if c.JSON {
+		c.Emit(r.JSON(0))
+		return nil
+	}
+	const most = 10
+	for _, f := range r.Findings {
+		colour := kit.Green
+		switch f.Severity {
+		case nhi.Medium:
+			colour = kit.Yellow
+		case nhi.High:
+			colour = kit.Red
+		}
+		c.Line(fmt.Sprintf("%s %s: %s", f.Risk, c.Paint(colour, f.Severity), f.Detail))
+		for n, subject := range f.Subjects {
+			if n == most {
+				c.Line(fmt.Sprintf("  and %d more; --json names all", len(f.Subjects)-most))
+				break
+			}
+			c.Line("  " + kit.Clean(subject))
+		}
+	}
+	sum := r.Summary
+	c.Line(fmt.Sprintf("%s, %s, %d without; %s, %d revoked", kit.Plural(sum.Instances, "agent"), kit.Plural(sum.ActiveKeys, "active key"),
+		sum.WithoutKey, kit.Plural(sum.ActiveSubagents, "active subagent"), sum.RevokedSubagents))
+	return nil
+}
+
+// runNHIInventory lists identities with their keys and subagents.
+func runNHIInventory(ctx context.Context, c *kit.Call) error {
+	s, days, err := posture(ctx, c)
+	if err != nil {
+		return err
+	}
+	inv := s.Inventory(days, time.Now())
+	if c.JSON {
+		c.Emit(inv.JSON(0))
+		return nil
+	}
+	if len(inv.Entries) == 0 {
+		c.Nothing("nobody is registered")
+		return nil
+	}
+	var rows [][]string
+	for _, e := range inv.Entries {
+		var keys []string
+		for _, k := range e.Keys {
+			word := k.Fingerprint
+			if k.LongLived {
+				word += fmt.Sprintf(" (%d days old)", k.AgeDays)
+			}
+			if len(k.SharedWith) > 0 {
+				word += fmt.Sprintf(" (shared with %s)", kit.Plural(len(k.SharedWith), "other"))
+			}
+			keys = append(keys, word)
+		}
+		state := "in service"
+		if e.Gone != nil {
+			state = "offboarded"
+		}
+		if len(keys) == 0 {
+			keys = []string{"no key"}
+		}
+		rows = append(rows, []string{e.ID, state, strings.Join(keys, ", "), kit.Plural(len(e.Subagents), "subagent")})
+	}
+	c.Rows(rows)
+	return nil
+}
+
+// runNHIAttest signs the report.
+func runNHIAttest(ctx context.Context, c *kit.Call) error {
+	days, err := longLived(c)
+	if err != nil {
+		return err
+	}
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	s := nhi.Statement{Role: c.Value("role"), Scope: c.Value("scope")}
+	if s.Instance, err = c.Subject(ctx, w); err != nil {
+		return err
+	}
+	switch path := c.Value("private-key"); {
+	case path != "":
+		s.Key, err = c.KeyFile(path)
+	case c.Under == kit.H2A:
+		return c.Missing("private-key")
+	default:
+		s.Key, err = w.Ring.Load(s.Instance)
+	}
+	if err != nil {
+		return err
+	}
+	all, err := nhi.Take(ctx, w.Registry)
+	if err != nil {
+		return err
+	}
+	raw, foreign, err := nhi.Attest(ctx, w.Registry, s, all.Report(days, time.Now()))
+	switch {
+	case errors.Is(err, nhi.ErrNoActor):
+		return &kit.Fault{Code: kit.ExitState, Err: err, Next: "--role and --scope say as what; a registration would as well"}
+	case errors.Is(err, nhi.ErrRole):
+		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: "the roles are " + strings.Join(nhi.Roles(), ", ")}
+	case err != nil:
+		return c.RegistryFault(err)
+	}
+	if foreign {
+		c.Warn("the key is not one of %s: nobody will believe this", kit.Clean(string(s.Instance)))
+	}
+	c.Emit(raw)
+	return nil
+}
+
+// runNHIOffboard takes an agent out of service.
+func runNHIOffboard(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	l := nhi.Leave{Reason: c.Value("reason")}
+	if l.Instance, err = about(ctx, c, w, "instance"); err == nil {
+		err = bus.PersonOnly(c, l.Instance, "nhi offboard")
+	}
+	if err == nil && c.Under == kit.Tutti {
+		err = c.Confirm("Retire "+kit.Clean(string(l.Instance))+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
+			"tutti nhi offboard "+app.QuoteArg(string(l.Instance))+" --yes")
+	}
+	if err != nil {
+		return err
+	}
+	if by, err := c.Peek(ctx, w); err == nil { // who cannot be told is not on record
+		l.By = by.Instance
+	}
+	if bus.IsPerson(l.Instance) {
+		l.Key = bus.Prover(ctx, c, w, l.Instance)
+	}
+	sealed := func(ctx context.Context, who address.Instance, key signature.Public) []string {
+		if !bus.IsPerson(who) {
+			return nil
+		}
+		hashes, problems := bus.SealedBy(ctx, w, who, key)
+		return bus.SealedBefore(c, hashes, problems)
+	}
+	t, err := (&nhi.Service{Registry: w.Registry, Presence: w.Presence, Log: w.Store, Sealed: sealed}).Offboard(ctx, l, time.Now())
+	if err != nil {
+		return c.RegistryFault(err)
+	}
+	bus.StillHeld(ctx, c, w, l.Instance)
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		nhi.JSON(t, &o)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	c.Printf("offboarded: %s\n", kit.Clean(string(t.Instance)))
+	c.Line(fmt.Sprintf("  %s and %s revoked, %s released, %s closed, %s ended", kit.Plural(t.Keys, "key"), kit.Plural(len(t.Subagents), "subagent"),
+		kit.Plural(len(t.Claims), "claim"), kit.Plural(len(t.Sessions), "session"), kit.Plural(len(t.Grants), "grant")))
+	return nil
+}
+
+// runNHIExport prints the keys of an agent as a bundle of a trust domain.
+func runNHIExport(ctx context.Context, c *kit.Call) error {
+	if c.Value("trust-domain") == "" {
+		return c.Missing("trust-domain")
+	}
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, err := about(ctx, c, w, "instance")
+	if err != nil {
+		return err
+	}
+	if _, err := w.Registry.Registered(ctx, who); errors.Is(err, registry.ErrNotRegistered) && c.Under != kit.H2A {
+		c.Warn("%s is not registered here: its bundle is empty", kit.Clean(string(who)))
+	}
+	raw, err := nhi.Bundle(ctx, w.Registry, who, c.Value("trust-domain"))
+	if name, ok := errors.AsType[*nhi.NameError](err); ok {
+		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: name.Hint()}
+	}
+	if err != nil {
+		return err
+	}
+	c.Emit(raw)
+	return nil
+}

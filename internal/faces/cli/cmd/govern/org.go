@@ -1,0 +1,306 @@
+package govern
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/org"
+)
+
+// manifest reads the manifest that is meant. What is no manifest has been said when err is the *org.Refused of refusedManifest.
+func manifest(c *kit.Call) (*org.Org, error) {
+	path := c.Value("file")
+	if c.Under != kit.H2A && c.Arg(0) != "" {
+		if path != "" {
+			return nil, kit.Usagef("%s: either a file or --file, not both", c.Verb.Name)
+		}
+		path = c.Arg(0)
+	}
+	if path == "" {
+		path = org.DefaultFile
+	}
+	text, err := manifestText(c, path)
+	if err != nil {
+		return nil, err
+	}
+	o, err := org.Parse(text)
+	if err != nil {
+		return nil, refusedManifest(c, err)
+	}
+	for _, path := range o.Ignored {
+		c.Warn("the manifest: %s means nothing here, and is left out", kit.Clean(path))
+	}
+	return o, nil
+}
+
+func manifestText(c *kit.Call, path string) ([]byte, error) {
+	in := c.In
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, kit.FailIO(`--file names the manifest; "tutti help org validate" says what one is`, err, "read the manifest")
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, org.MaxManifest+1))
+	if err != nil {
+		return nil, kit.FailIO("", err, "read the manifest")
+	}
+	return text, nil
+}
+
+// refusedManifest says why a text is no manifest, or why a manifest is no organisation, and returns exit status 1.
+func refusedManifest(c *kit.Call, err error) error {
+	var no *org.Refused
+	if !errors.As(err, &no) {
+		return err
+	}
+	if c.JSON {
+		c.Emit(orgVerdict(no.Problems))
+		return &kit.Fault{Code: kit.ExitUsage} // it is said
+	}
+	for _, p := range no.Problems {
+		c.Line("  " + kit.Clean(explained(p)))
+	}
+	return kit.Refuse("mend it, and look again: tutti org validate", "the manifest is refused for %s", kit.Plural(len(no.Problems), "reason"))
+}
+
+// explained is a problem for people: what a code means stands behind it.
+func explained(problem string) string {
+	if means := org.Explain(problem); means != problem {
+		return problem + ": " + means
+	}
+	return problem
+}
+
+func orgVerdict(problems []string) []byte {
+	var o canonjson.Object
+	o.Bool("ok", len(problems) == 0)
+	o.Strs("errors", problems)
+	return o.Bytes()
+}
+
+// sound is manifest for verbs that act on an organisation: one with problems is refused.
+func sound(c *kit.Call) (*org.Org, error) {
+	o, err := manifest(c)
+	if err != nil {
+		return nil, err
+	}
+	if codes := o.Problems(); len(codes) > 0 {
+		return nil, refusedManifest(c, &org.Refused{Problems: codes})
+	}
+	return o, nil
+}
+
+func runOrgValidate(_ context.Context, c *kit.Call) error {
+	o, err := sound(c)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(orgVerdict([]string{}))
+		return nil
+	}
+	c.Printf("%s is an organisation of %s\n", kit.Clean(o.Scope), kit.Plural(len(o.Members), "member"))
+	return nil
+}
+
+func runOrgShow(_ context.Context, c *kit.Call) error {
+	o, err := manifest(c)
+	if err != nil {
+		return err
+	}
+	codes := o.Problems()
+	if c.JSON {
+		var out canonjson.Object
+		o.Write(&out)
+		out.Raw("validation", orgVerdict(codes))
+		c.Emit(out.Bytes())
+		return nil
+	}
+	head := o.Scope
+	if o.Version != "" {
+		head += "  version " + o.Version
+	}
+	c.Line(c.Paint(kit.Bold, kit.Clean(head)))
+	var rows [][]string
+	for i := range o.Members {
+		m := &o.Members[i]
+		row := []string{"  " + string(m.Instance), m.Role, strings.Join(m.Scopes, ", ")}
+		if len(m.Rights) > 0 {
+			row[2] += "; may " + strings.Join(m.Rights, ", ")
+		}
+		rows = append(rows, row)
+	}
+	c.Rows(rows)
+	for _, e := range o.Edges {
+		c.Line("  " + kit.Clean(string(e.From)) + " → " + kit.Clean(string(e.To)))
+	}
+	for _, code := range codes {
+		c.Line(c.Paint(kit.Red, kit.Clean(explained(code))))
+	}
+	return nil
+}
+
+func runOrgRender(_ context.Context, c *kit.Call) error {
+	o, err := manifest(c)
+	if err != nil {
+		return err
+	}
+	format := org.Tree
+	if f := c.Value("format"); f != "" {
+		format = org.Format(f)
+	}
+	c.Out = append(c.Out, org.Render(o, format)...)
+	for _, code := range o.Problems() {
+		c.Warn("%s", kit.Clean(explained(code)))
+	}
+	return nil
+}
+
+func runOrgDiff(ctx context.Context, c *kit.Call) error {
+	o, err := manifest(c)
+	if err != nil {
+		return err
+	}
+	w, err := c.Reads()
+	if err != nil {
+		return err
+	}
+	everybody := iter.Seq2[registry.Effective, error](func(func(registry.Effective, error) bool) {})
+	if w != nil {
+		defer w.Close()
+		everybody = w.Registry.Everybody(ctx)
+	}
+	d, err := org.Compare(o, everybody)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(d.JSON())
+		return nil
+	}
+	showOrgDiff(c, d)
+	return nil
+}
+
+// maxUndeclared is how many who are not declared are named to people: a bus may have many that are no concern of one organisation.
+const maxUndeclared = 20
+
+func showOrgDiff(c *kit.Call, d *org.Diff) {
+	if d.InSync() {
+		c.Printf("in sync: %s as declared, and nobody else\n", kit.Plural(len(d.Matched), "member"))
+		return
+	}
+	var rows [][]string
+	for _, s := range d.Missing {
+		rows = append(rows, []string{"missing", string(s.Instance), s.DeclaredRole + ", not registered"})
+	}
+	for _, s := range d.RoleMismatch {
+		rows = append(rows, []string{"role", string(s.Instance), "declared " + s.DeclaredRole + ", has " + strings.Join(s.RegisteredRoles, ", ")})
+	}
+	for _, s := range d.ScopeGaps {
+		rows = append(rows, []string{"scope", string(s.Instance), "lacks " + strings.Join(s.MissingScopes, ", ")})
+	}
+	for n, s := range d.Undeclared {
+		if n == maxUndeclared {
+			rows = append(rows, []string{"undeclared", fmt.Sprintf("and %d more", len(d.Undeclared)-n), "--json lists all"})
+			break
+		}
+		rows = append(rows, []string{"undeclared", string(s.Instance), strings.Join(s.RegisteredRoles, ", ")})
+	}
+	c.Rows(rows)
+	c.Printf("%s as declared\n", kit.Plural(len(d.Matched), "member"))
+	if len(d.RoleMismatch)+len(d.ScopeGaps) > 0 {
+		c.Remark(`hint: "tutti org provision" grants what is lacking`)
+	}
+}
+
+// grantor is who grants: --by, else who speaks here; under h2a nobody is asked.
+func grantor(ctx context.Context, c *kit.Call, w *app.World) (string, error) {
+	by := c.Value("by")
+	if by != "" {
+		if err := address.Check(by); err != nil {
+			return "", kit.Usagef("--by: %s", kit.Clean(err.Error()))
+		}
+		return by, nil
+	}
+	if c.Under == kit.H2A {
+		return "", nil
+	}
+	if s, err := c.Peek(ctx, w); err == nil {
+		return string(s.Instance), nil
+	}
+	return "", nil // the line then names nobody, as those of existing programs may
+}
+
+// orgBus opens the bus for a verb that writes. Under h2a that makes the bus, as the older program does.
+func orgBus(c *kit.Call) (*app.World, error) {
+	if c.Under == kit.H2A {
+		return c.World(app.Creating)
+	}
+	return c.World(app.Writing)
+}
+
+func runOrgWithdraw(ctx context.Context, c *kit.Call) error {
+	who := c.Value("instance")
+	if who == "" {
+		return c.Missing("instance")
+	}
+	if err := address.Check(who); err != nil {
+		return kit.Usagef("--instance: %s", kit.Clean(err.Error()))
+	}
+	w, err := orgBus(c)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	by, err := grantor(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	gone, err := w.Registry.Withdraw(ctx, address.Instance(who), c.Value("role"), c.Value("scope"), by, time.Now())
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var l kit.List
+		for _, g := range gone {
+			var o canonjson.Object
+			o.Str("role", g.Role)
+			o.Str("scope", g.Scope)
+			l.Obj(&o)
+		}
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", who)
+		o.Raw("withdrawn", l.Bytes())
+		c.Emit(o.Bytes())
+		return nil
+	}
+	if len(gone) == 0 {
+		c.Nothing(kit.Clean(who) + " has no such grant")
+		return nil
+	}
+	var rows [][]string
+	for _, g := range gone {
+		rows = append(rows, []string{"withdrawn", g.Role, g.Scope})
+	}
+	c.Rows(rows)
+	return nil
+}

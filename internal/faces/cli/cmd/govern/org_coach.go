@@ -1,0 +1,258 @@
+package govern
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/governance/org"
+	"tutti/internal/halt"
+)
+
+// A coach is who proposes or ratifies a manifest, and the manifest.
+type coach struct {
+	*kit.Call
+	o   *org.Org
+	d   *kit.Account // nil: no bus is needed, and none is there
+	by  envelope.Actor
+	now time.Time
+}
+
+// newCoach reads what proposing and ratifying have in common. The caller closes the desk, if there is one.
+func newCoach(ctx context.Context, c *kit.Call, role string) (*coach, error) {
+	if c.Under == kit.H2A && c.Value("as") == "" {
+		return nil, c.Missing("as")
+	}
+	if c.On("deliver") {
+		if err := halt.Check("deliver a manifest"); err != nil {
+			return nil, err
+		}
+	}
+	o, err := sound(c)
+	if err != nil {
+		return nil, err
+	}
+	k := &coach{Call: c, o: o, now: time.Now()}
+	if r := c.Value("role"); r != "" {
+		role = r
+	}
+	k.by = envelope.Actor{Role: role, Scope: o.Scope}
+	if s := c.Value("scope"); s != "" {
+		k.by.Scope = s
+	}
+	mode := app.Reading
+	if c.On("deliver") {
+		mode = app.Writing
+		if c.Under == kit.H2A {
+			mode = app.Creating
+		}
+	}
+	if k.d, err = c.Counter(mode); err != nil {
+		return nil, err
+	}
+	if err := k.who(ctx); err != nil {
+		k.close()
+		return nil, err
+	}
+	return k, nil
+}
+
+func (k *coach) close() {
+	if k.d != nil {
+		k.d.Close()
+	}
+}
+
+// who finds out who it is from.
+func (k *coach) who(ctx context.Context) error {
+	as := k.Value("as")
+	if k.Under == kit.H2A {
+		k.by.Instance = address.Instance(as)
+		if err := address.Check(as); err != nil {
+			return kit.Usagef("--as: %s", kit.Clean(err.Error()))
+		}
+		return nil
+	}
+	if as != "" && k.has(address.Instance(as)) {
+		k.by.Instance = address.Instance(as) // as the manifest spells it, also where it is no address of an agent
+		return nil
+	}
+	s, err := k.d.Identity.Speak(ctx, kit.FactsOf(k.App), identity.Ask{As: as, Peek: true}, k.now)
+	if err != nil {
+		return kit.Whose(err)
+	}
+	k.by.Instance = s.Instance
+	return nil
+}
+
+// has tells whether somebody is declared in the manifest.
+func (k *coach) has(i address.Instance) bool {
+	return slices.ContainsFunc(k.o.Members, func(m org.Member) bool { return m.Instance == i })
+}
+
+func runCoachPropose(ctx context.Context, c *kit.Call) error {
+	k, err := newCoach(ctx, c, registry.Conductor)
+	if err != nil {
+		return err
+	}
+	defer k.close()
+	draft, err := org.Draft(k.o, org.KindProposal, k.by, k.now)
+	if err != nil {
+		return err
+	}
+	raw, err := draft.Bytes()
+	if err != nil {
+		return err
+	}
+	if c.Under != kit.H2A {
+		if raw, err = k.signOwn(ctx, raw); err != nil {
+			return err
+		}
+	}
+	return k.hand(ctx, raw)
+}
+
+// signOwn signs with the key that lies here, if there is one that may sign now.
+func (k *coach) signOwn(ctx context.Context, raw []byte) ([]byte, error) {
+	key, err := k.d.Ring.Load(k.by.Instance)
+	if errors.Is(err, keyring.ErrNoKey) {
+		k.Remark("it is not signed: the key of %s is not here", kit.Clean(string(k.by.Instance)))
+		return raw, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	who := &identity.Speaker{Instance: k.by.Instance}
+	if may, err := fast.Vouched(ctx, k.Call, k.d, raw, who); err != nil || !may {
+		return raw, err
+	}
+	return envelope.Sign(raw, k.by.Instance, key)
+}
+
+func runCoachRatify(ctx context.Context, c *kit.Call) error {
+	if c.Under == kit.H2A && c.Value("private-key") == "" {
+		return c.Missing("private-key")
+	}
+	k, err := newCoach(ctx, c, registry.Principal)
+	if err != nil {
+		return err
+	}
+	defer k.close()
+	if err := org.MayRatify(k.o, k.by); err != nil {
+		return kit.Refuse("--as names a PRINCIPAL of the manifest; tutti org show lists them", "not ratified: %s", kit.Clean(err.Error()))
+	}
+	key, err := k.key(ctx)
+	if err != nil {
+		return err
+	}
+	if err := k.active(ctx, key.Public()); err != nil {
+		return err
+	}
+	draft, err := org.Draft(k.o, org.KindRatified, k.by, k.now)
+	if err != nil {
+		return err
+	}
+	raw, err := draft.Signed(k.by.Instance, key)
+	if err != nil {
+		return err
+	}
+	return k.hand(ctx, raw)
+}
+
+// key is the one that ratifies: of --private-key, else the one that lies here. That of a person signs only where the person is.
+func (k *coach) key(ctx context.Context) (*signature.Private, error) {
+	path := k.Value("private-key")
+	if path != "" {
+		return k.KeyFile(path)
+	}
+	if k.by.Instance.Canonical().Host() == identity.Human {
+		s, err := k.d.Identity.Speak(ctx, kit.FactsOf(k.App), identity.Ask{As: string(k.by.Instance), Peek: true}, k.now)
+		if err != nil {
+			return nil, err
+		}
+		if s.Via != "" {
+			return nil, kit.Refuse("type it in a terminal of your own, or name the key: --private-key FILE",
+				"not ratified: the key of a person signs at a terminal, and nobody is at this one")
+		}
+	}
+	key, err := k.d.Ring.Load(k.by.Instance)
+	if errors.Is(err, keyring.ErrNoKey) {
+		return nil, kit.Refuse("--private-key FILE names it", "not ratified: %s", kit.Clean(err.Error()))
+	}
+	return key, err
+}
+
+// active holds the key against those that the bus has for who ratifies.
+func (k *coach) active(ctx context.Context, key signature.Public) error {
+	unknown := func() error {
+		k.Warn("%s is not registered here: readers cannot tell whose key it is", kit.Clean(string(k.by.Instance)))
+		return nil
+	}
+	if k.d == nil {
+		return unknown()
+	}
+	keys, err := k.d.Registry.Keys(ctx, k.by.Instance)
+	switch {
+	case err != nil:
+		return err
+	case len(keys.PEM)+len(keys.Gone) == 0:
+		return unknown()
+	case !slices.Contains(keys.Active, key):
+		return kit.Refuse("tutti keys list --instance "+app.QuoteArg(string(k.by.Instance))+"   # lists those that are; tutti keys add adds one",
+			"not ratified: the key is not active for %s", kit.Clean(string(k.by.Instance)))
+	}
+	return nil
+}
+
+// hand prints the envelope, and delivers it where that was asked for.
+func (k *coach) hand(ctx context.Context, raw []byte) error {
+	k.Emit(raw)
+	if !k.On("deliver") {
+		return nil
+	}
+	refused := 0
+	signed := false
+	if list, ok := canonjson.Get(raw, "signatures"); ok {
+		signed = canonjson.Kind(list) == canonjson.TypeArray
+	}
+	for i := range k.o.Members {
+		to := k.o.Members[i].Instance
+		l := mail.Draft{From: &identity.Speaker{}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
+		if signed {
+			l.From = &identity.Speaker{Instance: k.by.Instance, Role: k.by.Role, Scope: k.by.Scope}
+		}
+		r, err := k.d.Office.Send(ctx, l)
+		var halted *halt.Error
+		if errors.As(err, &halted) || ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			var nobody *mail.RefusedError // who is not there yet is told by the next one that delivers
+			if !errors.As(err, &nobody) {
+				refused++
+			}
+			k.Warn("not delivered to %s: %s", kit.Clean(string(to)), kit.Clean(err.Error()))
+			continue
+		}
+		k.Remark("%s: %s", kit.Clean(string(to)), r.Outcome)
+	}
+	if refused > 0 {
+		return kit.Refuse("the same envelope can be put by hand: tutti inbox put --instance ID @FILE", "%s could not be reached", kit.Plural(refused, "member"))
+	}
+	return nil
+}

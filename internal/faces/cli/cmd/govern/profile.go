@@ -1,0 +1,258 @@
+package govern
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/profile"
+	"tutti/internal/store"
+)
+
+// chosen is the choice of the bus that is meant, and whether there is a bus.
+func chosen(ctx context.Context, c *kit.Call) (profile.Choice, bool, error) {
+	s, err := c.Open(app.Reading)
+	var none *app.NoBusError
+	if errors.As(err, &none) {
+		return profile.Choice{}, false, nil
+	}
+	if err != nil {
+		return profile.Choice{}, false, err
+	}
+	defer s.Close()
+	choice, err := profile.Chosen(ctx, s)
+	return choice, true, err
+}
+
+// ChoiceFault is that of a choice on a bus: one of a profile that is not known here is a matter of the bus, not of the command.
+func ChoiceFault(err error) error {
+	var unknown *profile.UnknownError
+	var damaged *profile.DamagedError
+	if errors.As(err, &unknown) || errors.As(err, &damaged) {
+		return kit.BadState("tutti profile use PROFILE   # chooses again", "%s", kit.Clean(err.Error()))
+	}
+	return err
+}
+
+func runProfileList(ctx context.Context, c *kit.Call) error {
+	choice, bus, err := chosen(ctx, c)
+	err = ChoiceFault(err)
+	var l kit.List
+	rows := [][]string{{"", "PROFILE", "IS", "TOPOLOGY", "RECOURSE", "CADENCE"}}
+	for _, p := range profile.All() {
+		mark, is := "", choice.Profile != nil && choice.Profile.ID == p.ID
+		if is {
+			mark = "*"
+		}
+		rows = append(rows, []string{mark, p.ID, p.Label, p.Topology, p.Recourse.Default, p.Obligations.Default})
+		var o canonjson.Object
+		o.Str("id", p.ID)
+		o.Str("label", p.Label)
+		o.Str("topology", p.Topology)
+		o.Bool("chosen", is)
+		l.Obj(&o)
+	}
+	if c.JSON {
+		c.Emit(l.Bytes())
+		return err
+	}
+	c.Rows(rows)
+	switch {
+	case err != nil:
+	case !bus:
+		c.Remark("there is no bus here that could have chosen one")
+	case choice.Profile == nil:
+		c.Remark("this bus has chosen none, and nothing is demanded: tutti profile use PROFILE")
+	}
+	return err
+}
+
+func runProfileShow(ctx context.Context, c *kit.Call) error {
+	choice, bus, err := chosen(ctx, c)
+	p := choice.Profile
+	if name := c.Arg(0); name != "" {
+		var unknown error
+		if p, unknown = profile.Named(name); unknown != nil {
+			return profileFault(unknown)
+		}
+		if err != nil {
+			c.Warn("%s", kit.Clean(err.Error()))
+		}
+	} else if err != nil {
+		return ChoiceFault(err)
+	}
+	switch {
+	case p == nil && !bus:
+		return kit.BadState("tutti profile show "+kit.ProfileWords[0], "there is no bus here that could have chosen a profile")
+	case p == nil:
+		return kit.BadState("tutti profile use PROFILE   # chooses one", "this bus has chosen no profile: nothing is demanded")
+	}
+	if choice.Profile == nil || choice.Profile.ID != p.ID {
+		choice = profile.Choice{}
+	}
+	showProfile(c, p, choice)
+	return nil
+}
+
+func runProfileUse(ctx context.Context, c *kit.Call) error {
+	id := c.Arg(0)
+	if id != profile.None {
+		if _, err := profile.Named(id); err != nil {
+			return profileFault(err)
+		}
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	by := ""
+	s, err := c.Peek(ctx, w)
+	switch {
+	case err == nil:
+		by = string(s.Instance)
+	case c.Value("as") != "":
+		return err
+	}
+	choice, err := profile.Use(ctx, w.Store, id, by, time.Now())
+	if errors.Is(err, store.ErrConflict) {
+		return kit.BadState("tutti profile show", "somebody else chose a profile at this moment")
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(choiceJSON(choice))
+		return nil
+	}
+	if choice.Profile == nil {
+		c.Line("no profile is chosen, and nothing is demanded of negotiations on this bus")
+		return nil
+	}
+	c.Line("profile of this bus: " + choice.Profile.ID)
+	c.Remark("tutti profile show says what it demands")
+	return nil
+}
+
+func choiceJSON(choice profile.Choice) []byte {
+	var o canonjson.Object
+	o.Str("profile", choice.ID())
+	o.Opt("by", choice.By)
+	o.Opt("at", choice.At)
+	o.Opt("was", choice.Before)
+	return o.End()
+}
+
+// showProfile shows a profile, and the choice of it where it is the one that was chosen.
+func showProfile(c *kit.Call, p *profile.Profile, choice profile.Choice) {
+	if c.JSON {
+		c.Emit(profileJSON(p, choice))
+		return
+	}
+	words := func(list []string) string { return strings.Join(list, " ") }
+	days := strconv.Itoa(p.Obligations.GraceDays) + " of grace, " + strconv.Itoa(p.Obligations.AlertDays) + " of alert"
+	audit := profile.Audit(p.ID)
+	rows := [][]string{
+		{"profile", p.ID + ", " + p.Label + " (" + p.Topology + ")"},
+		{"why", p.Rationale},
+		{"roles", words(p.Roles)},
+		{"policies", words(p.Adoption)},
+		{"disclosure", p.Disclosure.Default + "; also " + others(p.Disclosure.Allowed, p.Disclosure.Default)},
+		{"recourse", p.Recourse.Default + "; also " + others(p.Recourse.Deciders, p.Recourse.Default)},
+		{"cadence", p.Obligations.Default + "; also " + others(p.Obligations.Allowed, p.Obligations.Default) + "; days: " + days},
+		{"jurisdiction", p.Jurisdiction.Default + "; also " + others(p.Jurisdiction.Allowed, p.Jurisdiction.Default)},
+		{"precedence", strings.Join(p.Precedence.Order, " > ")},
+		{"escalation", words(p.Authorities)},
+		{"conflicts", declaration.EscalateNotResolve},
+		{"gaps", strings.Join(audit.Gaps, "; ")},
+	}
+	if choice.Profile != nil {
+		rows = append(rows, []string{"chosen", strings.TrimSpace(choice.At + " " + choice.By)})
+	}
+	c.Facts(rows)
+	for _, step := range profile.Steps {
+		c.Line("")
+		c.Line(c.Paint(kit.Bold, "before "+string(step)))
+		for _, g := range p.Gates(step) {
+			head := "  " + g.Name + strings.Repeat(" ", len("jurisdiction  ")-len(g.Name))
+			c.Prose(head, len(head), g.Asks)
+		}
+	}
+}
+
+// others are the words beside one.
+func others(list []string, but string) string {
+	var rest []string
+	for _, w := range list {
+		if w != but {
+			rest = append(rest, w)
+		}
+	}
+	return strings.Join(rest, " ")
+}
+
+func profileJSON(p *profile.Profile, choice profile.Choice) []byte {
+	var o canonjson.Object
+	o.Str("modelId", p.ID)
+	o.Str("label", p.Label)
+	o.Str("track", p.Track)
+	o.Str("topology", p.Topology)
+	o.Str("rationale", p.Rationale)
+	o.Str("conflictDisposition", declaration.EscalateNotResolve)
+	o.Strs("requiredRoles", p.Roles)
+	o.Strs("requiredArtifactKinds", p.Kinds)
+	o.Strs("policyAdoptionModes", p.Adoption)
+	o.Strs("escalationAuthorityKinds", p.Authorities)
+	o.Within("precedence", func(o *canonjson.Object) { o.Strs("order", p.Precedence.Order) })
+	o.Within("disclosure", func(o *canonjson.Object) {
+		o.Strs("allowed", p.Disclosure.Allowed)
+		o.Str("default", p.Disclosure.Default)
+	})
+	o.Within("recourse", func(o *canonjson.Object) {
+		o.Strs("states", p.Recourse.States)
+		o.Bool("appealable", p.Recourse.Appealable)
+		o.Strs("deciders", p.Recourse.Deciders)
+		o.Str("default", p.Recourse.Default)
+	})
+	o.Within("obligations", func(o *canonjson.Object) {
+		o.Strs("allowedCadences", p.Obligations.Allowed)
+		o.Str("defaultCadence", p.Obligations.Default)
+		o.Int("defaultGraceDays", int64(p.Obligations.GraceDays))
+		o.Int("defaultReportingThresholdDays", int64(p.Obligations.AlertDays))
+	})
+	o.Within("jurisdiction", func(o *canonjson.Object) {
+		o.Strs("allowed", p.Jurisdiction.Allowed)
+		o.Str("default", p.Jurisdiction.Default)
+	})
+	o.Raw("audit", profile.Audit(p.ID).JSON())
+	o.Within("audits", func(o *canonjson.Object) {
+		for _, r := range p.Rules() {
+			o.Raw(r.Name, r.Audit.JSON(p.ID))
+		}
+	})
+	o.Within("gates", func(o *canonjson.Object) {
+		for _, step := range profile.Steps {
+			var l kit.List
+			for _, g := range p.Gates(step) {
+				var gate canonjson.Object
+				gate.Str("name", g.Name)
+				gate.Str("asks", g.Asks)
+				l.Obj(&gate)
+			}
+			o.Raw(string(step), l.Bytes())
+		}
+	})
+	if choice.Profile != nil {
+		o.Raw("chosen", choiceJSON(choice))
+	}
+	return o.End()
+}

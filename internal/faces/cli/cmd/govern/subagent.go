@@ -1,0 +1,308 @@
+package govern
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/subagent"
+)
+
+// about is whom a verb is about: its argument, under h2a a flag.
+func about(ctx context.Context, c *kit.Call, w *app.World, flag string) (address.Instance, error) {
+	i := c.Arg(0)
+	if c.Under == kit.H2A {
+		i = c.Value(flag)
+	}
+	if i == "" {
+		if c.Under == kit.H2A {
+			return "", c.Missing(flag)
+		}
+		return "", kit.UsageHint("usage: "+c.Usage(), "%s: which one?", c.Verb.Name)
+	}
+	return c.Checked(ctx, w, i)
+}
+
+// subagentFault gives what the rules of subagents refuse its exit status.
+func subagentFault(c *kit.Call, err error) error {
+	rule, ok := errors.AsType[*subagent.RuleError](err)
+	switch {
+	case ok && rule.State():
+		return &kit.Fault{Code: kit.ExitState, Err: err, Next: rule.Hint()}
+	case ok, errors.Is(err, subagent.ErrDeep):
+		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
+	}
+	return c.RegistryFault(err)
+}
+
+// runSpawn binds a subagent.
+func runSpawn(ctx context.Context, c *kit.Call) error {
+	name := c.Arg(0)
+	if c.Under == kit.H2A {
+		switch name = c.Value("name"); {
+		case c.Value("parent") == "":
+			return c.Missing("parent")
+		case !c.IsSet("name"):
+			return c.Missing("name")
+		}
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	s := subagent.Spawn{Name: name}
+	if parent := c.Value("parent"); parent != "" {
+		s.Parent, err = c.Checked(ctx, w, parent)
+	} else {
+		var who *identity.Speaker
+		if who, err = c.Peek(ctx, w); err == nil {
+			s.Parent = who.Instance
+		}
+	}
+	if err != nil {
+		return kit.WithFlag(kit.Whose(err), "--parent")
+	}
+	if c.IsSet("capabilities") {
+		s.Bounded, s.Capabilities = true, kit.Split(c.Value("capabilities"))
+	}
+	b, err := (&subagent.Agents{Registry: w.Registry}).Spawn(ctx, s, time.Now())
+	if err != nil {
+		return subagentFault(c, err)
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("id", b.ID)
+		o.Str("parentInstance", b.Parent)
+		o.Str("root", w.Root.Path)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	c.Printf("bound: %s\n", kit.Clean(b.ID))
+	return nil
+}
+
+// runSubagents lists subagents.
+func runSubagents(ctx context.Context, c *kit.Call) error {
+	w, err := c.Reads()
+	if err != nil || w == nil {
+		return c.Empty(err)
+	}
+	defer w.Close()
+	rows, err := (&subagent.Agents{Registry: w.Registry}).List(ctx, address.Instance(c.Value("parent")))
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var l kit.List
+		for _, r := range rows {
+			l.Raw(canonjson.Set(canonjson.Compact(r.Raw), "status", canonjson.AppendString(nil, r.Status)))
+		}
+		c.Emit(l.Bytes())
+		return nil
+	}
+	if len(rows) == 0 {
+		c.Nothing("no subagent")
+		return nil
+	}
+	var table [][]string
+	for _, r := range rows {
+		may := "all that its parent may"
+		if r.Bounded {
+			may = strings.Join(append([]string{"only:"}, r.Capabilities...), " ")
+		}
+		table = append(table, []string{r.ID, r.Status, may})
+	}
+	c.Rows(table)
+	return nil
+}
+
+// runRoute puts an envelope into a box of a subagent and records it.
+func runRoute(ctx context.Context, c *kit.Call) error {
+	if c.Value("to") == "" {
+		return c.Missing("to")
+	}
+	box := c.Value("mailbox")
+	switch box {
+	case "":
+		box = "inbox"
+	case "inbox", "outbox":
+	default:
+		return kit.Usagef("--mailbox: inbox or outbox, not %s", kit.Clean(box))
+	}
+	raw, signed, err := c.Given(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := c.Named(app.Writing, c.Value("to"))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	subs := subagent.Agents{Registry: d.Registry}
+	if _, err := subs.May(ctx, d.Who.Instance); err != nil {
+		return subagentFault(c, err)
+	}
+	raw, _, err = fast.Complete(ctx, c, d, raw, signed)
+	if err != nil {
+		return err
+	}
+	e, err := envelope.Parse(raw)
+	if err != nil {
+		return err
+	}
+	if box == "outbox" {
+		err = d.Mail.PutOutbox(ctx, d.Who.Instance, raw)
+	} else {
+		l := mail.Draft{From: &identity.Speaker{}, To: d.Who.Instance, Raw: raw, Exact: true, Deposit: true, Unsigned: true}
+		_, err = d.Office.Send(ctx, l)
+	}
+	if err != nil {
+		return kit.Taken(err)
+	}
+	if err := subs.Routed(ctx, d.Who.Instance, e.ID, box, d.Now); err != nil {
+		return err
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("id", e.ID)
+	o.Str("to", string(d.Who.Instance))
+	o.Str("mailbox", box)
+	c.Emit(o.Bytes())
+	return nil
+}
+
+// runSubagentInbox lists what lies in the boxes of the subagents of one agent.
+func runSubagentInbox(ctx context.Context, c *kit.Call) error {
+	if c.Value("parent") == "" {
+		return c.Missing("parent")
+	}
+	w, err := c.Reads()
+	if err != nil || w == nil {
+		return c.Empty(err)
+	}
+	defer w.Close()
+	rows, err := (&subagent.Agents{Registry: w.Registry}).List(ctx, address.Instance(c.Value("parent")))
+	if err != nil {
+		return err
+	}
+	all := c.Array()
+	for _, r := range rows {
+		found, _, err := w.Mail.Read(ctx, address.Instance(r.ID))
+		if err != nil {
+			return err
+		}
+		var o canonjson.Object
+		o.Str("subagent", r.ID)
+		o.Raw("envelopes", envelopes(found))
+		if err := all.Add(o.Bytes()); err != nil {
+			return err
+		}
+	}
+	all.End()
+	return nil
+}
+
+func envelopes(all []*mailbox.Message) []byte {
+	var l kit.List
+	for _, m := range all {
+		l.Raw(canonjson.Compact(m.Envelope.Raw))
+	}
+	return l.Bytes()
+}
+
+// runSubagentAudit shows what became of one subagent, or of all below an agent.
+func runSubagentAudit(ctx context.Context, c *kit.Call) error {
+	i := c.Arg(0)
+	if c.Under == kit.H2A {
+		i = c.Value("id")
+	}
+	parent := c.Value("parent")
+	if i == "" && parent == "" {
+		if c.Under == kit.H2A {
+			return c.Missing("id")
+		}
+		return kit.UsageHint("usage: "+c.Usage(), "%s: which one?", c.Verb.Name)
+	}
+	w, err := c.Reads()
+	if err != nil || w == nil {
+		return c.Empty(err)
+	}
+	defer w.Close()
+	below := i == ""
+	if below {
+		i = parent
+	}
+	lines, err := (&subagent.Agents{Registry: w.Registry}).Audit(ctx, address.Instance(i), below)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var l kit.List
+		for _, a := range lines {
+			l.Raw(canonjson.Compact(a.Raw))
+		}
+		c.Emit(l.Bytes())
+		return nil
+	}
+	if len(lines) == 0 {
+		c.Nothing("nothing is on record of " + kit.Clean(i))
+		return nil
+	}
+	var table [][]string
+	for _, a := range lines {
+		what := a.Reason
+		if a.Type == registry.SubRouted {
+			what = a.Envelope + " into its " + a.Mailbox
+		}
+		table = append(table, []string{a.At, a.Subagent, a.Type, what})
+	}
+	c.Rows(table)
+	return nil
+}
+
+// runSubagentRevoke takes a subagent out of service.
+func runSubagentRevoke(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, err := about(ctx, c, w, "id")
+	if err != nil {
+		return err
+	}
+	revoked, err := (&subagent.Agents{Registry: w.Registry}).Revoke(ctx, who, c.Value("reason"), time.Now())
+	if err != nil {
+		return subagentFault(c, err)
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("id", string(who))
+		o.Str("status", subagent.Revoked)
+		o.Opt("reason", c.Value("reason"))
+		o.Strs("revokedSubagents", revoked)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	for _, id := range revoked {
+		c.Line("revoked: " + kit.Clean(id))
+	}
+	return nil
+}

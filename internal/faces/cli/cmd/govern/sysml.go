@@ -1,0 +1,120 @@
+package govern
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/governance/sysml"
+	"tutti/internal/remote/fetch"
+)
+
+func runSysMLVerify(ctx context.Context, c *kit.Call) error {
+	if c.Value("public-key") == "" {
+		return c.Missing("public-key")
+	}
+	raw, _, err := c.Given(ctx)
+	if err != nil {
+		return err
+	}
+	if err := canonjson.Check(raw); err != nil {
+		return kit.Refuse("", "the envelope: %s", kit.Clean(err.Error()))
+	}
+	q := sysml.Question{Envelope: raw, By: address.Instance(c.Value("by")), Content: c.IsSet("content-integrity"), Base: c.Value("api-base")}
+	if q.Key, err = verifyingKey(c); err != nil {
+		return err
+	}
+	token, err := bearer(ctx, c)
+	if err != nil {
+		return err
+	}
+	q.Get = (&fetch.Client{Token: token}).Get
+	r := sysml.Verify(ctx, q)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(r.JSON())
+	} else {
+		showVerified(c, &r)
+	}
+	if !r.OK {
+		return &kit.Fault{Code: kit.ExitState} // it is said
+	}
+	return nil
+}
+
+// verifyingKey reads --public-key.
+func verifyingKey(c *kit.Call) (key signature.Public, err error) {
+	path := c.Value("public-key")
+	f, err := os.Open(path)
+	if err != nil {
+		return key, kit.Refuse("", "read the public key: %s", kit.Clean(err.Error()))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, kit.MaxKeyFile))
+	if err == nil {
+		key, err = signature.ParsePublic(string(text))
+	}
+	if err != nil {
+		return key, kit.Refuse("", "%s: is no Ed25519 public key in PEM form", kit.Clean(path))
+	}
+	return key, nil
+}
+
+// bearer reads --auth. A token goes only where the user has said, never where an envelope says.
+func bearer(ctx context.Context, c *kit.Call) (string, error) {
+	if c.Value("auth") == "" {
+		return "", nil
+	}
+	if c.Value("api-base") == "" {
+		return "", kit.UsageHint("--api-base https://HOST/PATH names the repository that may have the token",
+			"--auth: a token does not go to an address that the envelope names")
+	}
+	text, err := c.Content(ctx, c.Value("auth"))
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", kit.Usagef("--auth: it is no token: letters, digits and marks without a blank are meant")
+	}
+	return token, nil
+}
+
+func showVerified(c *kit.Call, r *sysml.Result) {
+	word, code := "it holds", kit.Green
+	if !r.OK {
+		word, code = "it does not hold: "+r.Reason, kit.Red
+	}
+	c.Line(c.Paint(code, kit.Clean(word)))
+	if r.Ref == nil {
+		return
+	}
+	rows := [][]string{{"  project", r.Ref.Project}, {"  commit", r.Ref.Commit}}
+	if r.Ref.Element != "" {
+		rows = append(rows, []string{"  element", r.Ref.Element})
+	}
+	rows = append(rows, []string{"  signature", yesNo(r.Signed, "fits the key", "does not fit the key")})
+	if r.Looked {
+		rows = append(rows, []string{"  content", yesNo(r.Verified, "is what was signed", "is not shown to be what was signed")})
+	} else if r.OK {
+		rows = append(rows, []string{"  content", "not looked at; --content-integrity does"})
+	}
+	c.Facts(rows)
+}
+
+func yesNo(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}

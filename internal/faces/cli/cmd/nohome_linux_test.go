@@ -1,0 +1,47 @@
+package cmd
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestHostWithoutHome: without HOME it is the home folder of the account that counts, as for everything else; who has none is
+// told so, and nothing is written anywhere.
+func TestHostWithoutHome(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody without an account")
+	}
+	dir, err := os.MkdirTemp("", "nohome") // the folder of the test is closed to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	const nobody = 54321
+	if err := os.Chown(dir, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"host setup --host codex", "host setup --host codex --print", "host setup --remove", "host status", "install-skills --host codex", "install-skills --remove",
+	} {
+		cmd := exec.Command("/proc/self/exe", strings.Fields(args)...)
+		cmd.Args[0], cmd.Dir = "tutti", dir
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), kit.BuildVariable + "=" + kit.BuildID()}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != kit.ExitIO || !strings.Contains(string(out), "no home folder: set HOME to its absolute path") {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}

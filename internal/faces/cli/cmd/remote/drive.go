@@ -1,0 +1,212 @@
+package remote
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/remoting"
+	"tutti/internal/halt"
+)
+
+func runDrive(ctx context.Context, c *kit.Call) error {
+	to, text := c.Arg(0), c.Arg(1)
+	if c.Under == kit.H2A {
+		if to, text = c.Value("to"), c.Value("instruction"); to == "" || text == "" {
+			return c.Missing(map[bool]string{true: "to", false: "instruction"}[to == ""])
+		}
+	}
+	if to == "" || text == "" {
+		return kit.UsageHint("usage: "+c.Usage(), "drive: whom, and to do what?")
+	}
+	if err := address.Check(to); err != nil {
+		return kit.Usagef("%s", kit.Clean(err.Error()))
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	o := app.Order{
+		To: address.Instance(to), Instruction: text, Way: cmp.Or(c.Value("driver"), "auto"), Host: c.Value("host"), Nonce: c.Value("nonce"), At: c.Value("at"),
+		Environ: os.Environ(), Tell: func(line string) { c.Remark("%s", kit.Clean(line)) },
+	}
+	if c.Under == kit.Tutti { // a label serves as for other verbs
+		if o.To, err = w.Identity.Meant(ctx, o.To); err != nil {
+			return err
+		}
+	}
+	if o.From, o.Key, err = Signer(ctx, c, w, "from"); err != nil {
+		return err
+	}
+	done, reason, err := remoting.Drive(ctx, w, o)
+	switch {
+	case err != nil:
+		return err
+	case reason != "":
+		who := o.To
+		if _, err := w.Registry.Registered(ctx, who); err == nil {
+			who = o.From
+		}
+		return kit.BadState(driveHint(reason), "%s", driveText(reason, o.From, o.To, who))
+	}
+	showDriven(c, &o, &done)
+	if done.Err == nil {
+		return nil
+	}
+	return &kit.Fault{Code: kit.ExitState, Err: done.Err, Next: kit.HintOf(done.Err)}
+}
+
+func showDriven(c *kit.Call, o *app.Order, done *app.Driven) {
+	if !c.JSON {
+		if done.Err == nil {
+			c.Line("given to " + kit.Clean(string(o.To)) + " by " + done.Way)
+		} else if done.Way == "logging" {
+			c.Line(kit.Clean(done.Line))
+		}
+		return
+	}
+	var j canonjson.Object
+	j.Bool("ok", true)
+	j.Str("from", string(o.From))
+	j.Str("to", string(o.To))
+	j.Str("driver", cmp.Or(done.Way, o.Way))
+	j.Bool("driven", done.Err == nil)
+	j.Str("instructionLine", done.Line)
+	c.Emit(j.Bytes())
+}
+
+// driveText is a reason for people; programs look for the word. unknown is who of both is not registered, where that is the reason.
+func driveText(reason string, from, to, unknown address.Instance) string {
+	switch reason {
+	case "unauthorized":
+		return "unauthorized: " + kit.Clean(string(from)) + " may not give instructions to " + kit.Clean(string(to))
+	case "missing-registration":
+		return "missing-registration: " + kit.Clean(string(unknown)) + " is not registered here"
+	}
+	return reason
+}
+
+func driveHint(reason string) string {
+	switch reason {
+	case "unauthorized":
+		return "the registration of the agent names who conducts it; tutti send asks it instead of telling it"
+	case "missing-registration":
+		return "tutti discover --all lists who is registered"
+	}
+	return ""
+}
+
+func runDriveReceive(ctx context.Context, c *kit.Call) error {
+	to := c.Value("to")
+	if to == "" {
+		return c.Missing("to")
+	}
+	if err := address.Check(to); err != nil {
+		return kit.Usagef("--to: %s", kit.Clean(err.Error()))
+	}
+	now := time.Now()
+	if text := c.Value("now"); text != "" {
+		ms, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return kit.Usagef("--now %s: a number of milliseconds is meant", kit.Clean(text))
+		}
+		now = time.UnixMilli(ms)
+	}
+	in := []byte(c.Value("line"))
+	if c.On("stdin") {
+		var err error
+		if in, err = c.Body("-"); err != nil {
+			return err
+		}
+	} else if len(in) == 0 && !c.IsSet("line") {
+		return c.Missing("line")
+	}
+	line, is, hook := remoting.Heard(in)
+	if !is && c.On("ignore-non-drive") {
+		ignored(c, hook)
+		return nil
+	}
+	err := received(ctx, c, line, address.Instance(to), now)
+	if hook && err != nil && kit.ExitCode(err, c.Under) != kit.ExitState {
+		return &kit.Fault{Code: kit.ExitState, Err: err, Next: kit.HintOf(err)} // to a hook every other status means that the prompt may go on
+	}
+	return err
+}
+
+// ignored says that a text is no instruction, but not to a hook: what that prints goes before the model at each prompt.
+func ignored(c *kit.Call, hook bool) {
+	if hook || !c.JSON {
+		return
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Bool("ignored", true)
+	o.Str("reason", "non-drive")
+	c.Emit(o.Bytes())
+}
+
+// received lets a line through, or not. While the halt switch is on no instruction is.
+func received(ctx context.Context, c *kit.Call, line string, to address.Instance, now time.Time) error {
+	if err := halt.Check("let an instruction through"); err != nil {
+		return kit.BadState(kit.HintOf(err), "%s", kit.Clean(err.Error())) // the status of a halt would let a hook go on
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	i, reason, err := remoting.Receive(ctx, w, line, to, now)
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		return kit.FailIO("", err, "drive receive")
+	}
+	if reason != "" {
+		return kit.BadState("", "%s", reason)
+	}
+	if !c.JSON {
+		c.Line("from " + kit.Clean(string(i.From)) + ": " + kit.Clean(i.Text))
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("from", string(i.From))
+	o.Str("to", string(i.To))
+	o.Str("instruction", i.Text)
+	c.Emit(o.Bytes())
+	return nil
+}
+
+func runDriveServe(ctx context.Context, c *kit.Call) error {
+	e, err := endpoint(c, 8788, "/h2a/drive")
+	if err != nil {
+		return err
+	}
+	if e.To = address.Instance(c.Value("to")); e.To == "" {
+		return c.Missing("to")
+	}
+	if err := address.Check(string(e.To)); err != nil {
+		return kit.Usagef("--to: %s", kit.Clean(err.Error()))
+	}
+	if e.Command = c.Value("inject-command"); e.Command == "" {
+		return c.Missing("inject-command")
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return served(ctx, c, w, e, remoting.ServeDrive)
+}

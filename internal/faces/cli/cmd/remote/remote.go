@@ -1,0 +1,386 @@
+package remote
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/remoting"
+	"tutti/internal/halt"
+	"tutti/internal/store"
+)
+
+// endpoint reads the flags that all endpoints have.
+func endpoint(c *kit.Call, port int, path string) (app.Endpoint, error) {
+	text := cmp.Or(c.Value("port"), strconv.Itoa(port))
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 65535 {
+		return app.Endpoint{}, kit.Usagef("--port %s: a number from 0 to 65535 is meant", kit.Clean(text))
+	}
+	e := app.Endpoint{
+		Host: cmp.Or(c.Value("host"), "127.0.0.1"), Port: n, Path: cmp.Or(c.Value("path"), path), Exposed: c.On("exposed"),
+		Cert: c.Value("tls-cert"), Key: c.Value("tls-key"), Environ: os.Environ(),
+		Log: func(line string) { c.Warn("%s", kit.Clean(line)) },
+	}
+	if text := c.Value("rate"); text != "" {
+		if n, err = strconv.Atoi(text); err != nil || n < 1 {
+			return e, kit.Usagef("--rate %s: a whole number from 1 on is meant", kit.Clean(text))
+		}
+		e.Rate = float64(n)
+	}
+	if all := c.Value("known-as"); all != "" {
+		e.KnownAs = strings.Split(all, ",")
+	}
+	e.Ready = func(url string) {
+		if c.JSON && c.Under == kit.Tutti {
+			var o canonjson.Object
+			o.Str("event", "listening")
+			o.Str("url", url)
+			c.Out = append(append(c.Out, o.Bytes()...), '\n')
+		} else {
+			who := c.Prefix() // under h2a with the verb
+			if c.Under == kit.Tutti {
+				who += ": " + c.Verb.Name
+			}
+			c.Line(who + ": listening on " + url)
+		}
+		_ = c.Flush() // whoever has gone needs no word; the endpoint goes on
+		if e.Exposed && e.Cert == "" {
+			c.Warn("other machines can reach it, and what they send travels in clear text; --tls-cert and --tls-key change that")
+		}
+	}
+	return e, nil
+}
+
+// served runs an endpoint until it is ended. What keeps it from beginning is exit status 1.
+func served(ctx context.Context, c *kit.Call, w *app.World, e app.Endpoint, serve func(context.Context, *app.World, app.Endpoint) error) error {
+	err := serve(ctx, w, e)
+	var op interface { // of the network, and not of a file: *net.OpError, without the package that the light program has no use for
+		error
+		Unwrap() error
+		Temporary() bool
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &op):
+		return kit.Refuse("--port 0 takes a free one", "%s", kit.Clean(err.Error()))
+	}
+	return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
+}
+
+func runRemoteServe(ctx context.Context, c *kit.Call) error {
+	e, err := endpoint(c, 8787, "/h2a/envelopes")
+	if err != nil {
+		return err
+	}
+	if e.Recipients = cmp.Or(c.Value("recipients"), "known"); e.Recipients != "registered" && e.Recipients != "known" && e.Recipients != "any" {
+		return kit.Usagef("--recipients %s: registered, known or any is meant", kit.Clean(e.Recipients))
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return served(ctx, c, w, e, remoting.Serve)
+}
+
+func runMirrorServe(ctx context.Context, c *kit.Call) error {
+	e, err := endpoint(c, 8788, "/h2a/mirror")
+	if err != nil {
+		return err
+	}
+	if file := c.Value("enrolled-keys-file"); file != "" {
+		if e.Enrolled, err = c.Body("@" + file); err != nil {
+			return kit.Refuse("", "read the enrolled keys: %s", kit.Clean(err.Error()))
+		}
+	} else {
+		e.Variable = os.Getenv("H2A_MIRROR_ENROLLED_KEYS")
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return served(ctx, c, w, e, remoting.ServeMirror)
+}
+
+// Signer is who signs, and the key. Under h2a both have to be named. A person's own key signs at a terminal, or where its file is named.
+func Signer(ctx context.Context, c *kit.Call, w *app.World, flag string) (who address.Instance, key *signature.Private, err error) {
+	if c.Under == kit.H2A {
+		for _, name := range []string{flag, "private-key"} {
+			if c.Value(name) == "" {
+				return "", nil, c.Missing(name)
+			}
+		}
+	}
+	named := c.Value(flag)
+	switch {
+	case named == "":
+		s, err := c.Peek(ctx, w)
+		if err != nil {
+			return "", nil, err
+		}
+		who = s.Instance
+	case address.Check(named) != nil:
+		return "", nil, kit.Usagef("--%s: %s", flag, kit.Clean(address.Check(named).Error()))
+	default:
+		if who, err = c.Meant(ctx, w, named); err != nil {
+			return "", nil, err
+		}
+	}
+	if path := c.Value("private-key"); path != "" {
+		key, err = c.KeyFile(path)
+		return who, key, err
+	}
+	if who.Canonical().Host() == identity.Human {
+		s, err := w.Identity.Speak(ctx, kit.FactsOf(c.App), identity.Ask{As: string(who), Peek: true}, time.Now())
+		if err != nil {
+			return "", nil, err
+		}
+		if s.Via != "" {
+			return "", nil, kit.Refuse("type it in a terminal of your own, or name the key: --private-key FILE",
+				"the key of a person signs at a terminal, and nobody is at this one")
+		}
+	}
+	key, err = w.Ring.Load(who)
+	return who, key, err
+}
+
+// peers are the agents that an endpoint leads to.
+func remotePeers(ctx context.Context, c *kit.Call, w *app.World, each func(r *registry.Registration, url string)) error {
+	for r, err := range w.Registry.All(ctx) {
+		if errors.As(err, new(*store.UnfitError)) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if u := EndpointURL(r); u != "" && w.Registry.Standing(ctx, r.Instance) == nil {
+			each(r, u)
+		}
+	}
+	return nil
+}
+
+// EndpointURL is the first endpoint of the kind remote, "" for none.
+func EndpointURL(r *registry.Registration) string {
+	for _, e := range r.Endpoints {
+		if e.Kind == registry.Remote && e.URI != "" {
+			return e.URI
+		}
+	}
+	return ""
+}
+
+func runRemotePeers(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	var all kit.List
+	var rows [][]string
+	err = remotePeers(ctx, c, w, func(r *registry.Registration, url string) {
+		var o canonjson.Object
+		o.Str("instance", string(r.Instance))
+		o.Opt("name", r.Name)
+		o.Str("url", url)
+		all.Raw(o.Bytes())
+		rows = append(rows, []string{string(r.Instance), r.Name, url})
+	})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(all.Bytes())
+		return nil
+	}
+	if len(rows) == 0 {
+		c.Nothing("no agent here is reached by an endpoint")
+		return nil
+	}
+	c.Rows(rows)
+	return nil
+}
+
+// destination is where an envelope goes: --url, else the endpoint of its target.
+func destination(ctx context.Context, c *kit.Call, w *app.World, target address.Instance) (to app.Destination, err error) {
+	to.URL, to.Roots = c.Value("url"), c.Value("ca")
+	if to.URL != "" {
+		return to, nil
+	}
+	if c.Under == kit.H2A || target == "" {
+		return to, c.Missing("url")
+	}
+	r, err := w.Registry.Registered(ctx, target)
+	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
+		return to, err
+	}
+	if err == nil {
+		if to.URL, to.Away = EndpointURL(r), r.Mirrored(); to.URL != "" {
+			return to, nil
+		}
+	}
+	return to, kit.UsageHint("--url http://HOST:8787/h2a/envelopes names it; tutti remote peers lists those that are known", "no endpoint is known for %s", kit.Clean(string(target)))
+}
+
+func runRemoteSend(ctx context.Context, c *kit.Call) error {
+	if err := c.Requires("url", "instance", "private-key", "json"); err != nil {
+		return err
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	who, key, err := Signer(ctx, c, w, "instance")
+	if err != nil {
+		return err
+	}
+	if err := w.Registry.Standing(ctx, who); err != nil {
+		return err
+	}
+	raw, err := remoteLetter(ctx, c, w, who)
+	if err != nil {
+		return err
+	}
+	target, _ := canonjson.Get(raw, "target")
+	named, _ := canonjson.Get(target, "instance")
+	to, _ := canonjson.String(named)
+	end, err := destination(ctx, c, w, address.Instance(to))
+	if err != nil {
+		return err
+	}
+	if raw, err = remoting.Seal(raw, who, key, end.URL); err != nil {
+		return kit.Refuse("", "%s", kit.Clean(err.Error()))
+	}
+	status, answer, err := remoting.Submit(ctx, end, raw)
+	if err != nil {
+		return unanswered(ctx, c, err)
+	}
+	if status/100 == 2 {
+		if e, err := envelope.Parse(raw); err == nil {
+			_ = w.Mail.KeepCopy(ctx, who, e.ID, raw) // it serves memory only
+		}
+	}
+	return answered(c, status, answer)
+}
+
+// remoteLetter is the envelope that is to be signed.
+func remoteLetter(ctx context.Context, c *kit.Call, w *app.World, who address.Instance) ([]byte, error) {
+	a := envelope.Actor{Instance: who, Role: registry.Agents, Scope: registry.DefaultScope}
+	if r, err := w.Registry.Registered(ctx, who); err == nil {
+		if len(r.Roles) > 0 {
+			a.Role = r.Roles[0]
+		}
+		if len(r.Scopes) > 0 {
+			a.Scope = r.Scopes[0]
+		}
+	}
+	now := time.Now()
+	if to := c.Value("to"); to != "" && c.Under == kit.Tutti {
+		if err := address.Check(to); err != nil {
+			return nil, kit.Usagef("--to: %s", kit.Clean(err.Error()))
+		}
+		text, err := c.Words(ctx, c.Arg(0))
+		if err != nil {
+			return nil, err
+		}
+		d := envelope.Draft{Actor: a, Target: address.Instance(to), ThreadID: string(address.NewThread(now)), Created: now, Text: text}
+		return d.Bytes()
+	}
+	raw, signed, err := c.Given(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if signed {
+		return raw, nil
+	}
+	if raw, err = envelope.Fill(raw, a, now); err != nil {
+		return nil, kit.Refuse("", "%s", kit.Clean(err.Error()))
+	}
+	return raw, nil
+}
+
+// unanswered is exit status 1 for an endpoint that has said nothing; a halt and an interrupt keep their own.
+func unanswered(ctx context.Context, c *kit.Call, err error) error {
+	if _, halted := errors.AsType[*halt.Error](err); halted || ctx.Err() != nil {
+		return err
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		serve := "remote serve"
+		if c.Verb.Name == "remote mirror" {
+			serve = "remote mirror-serve"
+		}
+		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: "nothing listens there, so it was not taken; \"tutti " + serve + "\" on that machine does, and prints its URL"}
+	}
+	return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: cmp.Or(kit.HintOf(err), "nobody knows whether it was taken; the same envelope can be sent again")}
+}
+
+// answered prints what an endpoint has said.
+func answered(c *kit.Call, status int, answer []byte) error {
+	word, _ := canonjson.Get(answer, "reason")
+	if word == nil {
+		word, _ = canonjson.Get(answer, "error")
+	}
+	reason, _ := canonjson.String(word)
+	if c.JSON {
+		var o canonjson.Object
+		o.Int("status", int64(status))
+		o.Raw("body", answer)
+		c.Emit(o.Bytes())
+	} else if status/100 == 2 {
+		to, _ := canonjson.Get(answer, "deliveredTo")
+		name, _ := canonjson.String(to)
+		c.Line(strings.TrimSpace("taken " + map[bool]string{true: "into the mailbox of " + kit.Clean(name)}[name != ""]))
+	}
+	if status/100 == 2 {
+		return nil
+	}
+	if c.JSON {
+		return &kit.Fault{Code: kit.ExitUsage} // it is said
+	}
+	return kit.Refuse(remoteHint(reason), "not taken: %s", kit.Clean(strings.TrimSpace(fmt.Sprintf("%s (status %d)", reason, status))))
+}
+
+// remoteHint says what to do about a reason.
+func remoteHint(reason string) string {
+	switch reason {
+	case "no-public-key", "unauthorized-key":
+		return "register the signer there, with its id, instance, publicKeys and scopes as its line of \"tutti store log instances\" has them here, and the roles [\"AGENTS\"] " +
+			"unless it is to have a say there: \"tutti register -\" takes that"
+	case "bad-signature", "instance-key-mismatch":
+		return "the key is not the one that is known there: tutti keys list shows which there are"
+	case "unknown-recipient":
+		return "nobody is registered there under the name of the target"
+	case "expired", "future", "invalid-timestamp":
+		return "compare the clocks of both machines; an envelope counts for five minutes"
+	case "replayed":
+		return "it had been taken before; nothing is left to do"
+	case "id-taken":
+		return "another message lies there under this id: send yours with an id of its own"
+	case "rate-limited", "busy", "halted":
+		return "the same envelope can be sent again in a while"
+	case "wrong-endpoint":
+		return "--url has to be one of those that the endpoint is known as"
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+package remote
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/remoting"
+	"tutti/internal/halt"
+)
+
+// How a mirror is kept up to date.
+const (
+	leastPush  = 5 * time.Second // between two pushes
+	firstAgain = 5 * time.Second // after the first that failed; doubled each time
+	mostAgain  = 5 * time.Minute
+	mostDenied = 3 // refusals of the agent in a row
+	mostWrong  = 5 // other refusals in a row, and failures to make a push
+)
+
+func runMirror(ctx context.Context, c *kit.Call) error {
+	every := time.Duration(0)
+	if text := c.Value("interval-ms"); text != "" {
+		ms, err := strconv.Atoi(text)
+		if every = time.Duration(ms) * time.Millisecond; err != nil || every < leastPush {
+			return kit.Usagef("--interval-ms %s: a whole number from 5000 on is meant", kit.Clean(text))
+		}
+	}
+	if c.Value("url") == "" {
+		return c.Missing("url")
+	}
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	m := mirroring{c: c, w: w}
+	m.push.URL = c.Value("url")
+	if m.push.Instance, m.push.Key, err = Signer(ctx, c, w, "instance"); err != nil {
+		return err
+	}
+	if there, err := w.Presence.Of(ctx, m.push.Instance, time.Now()); err == nil && len(there) == 0 && c.Under == kit.Tutti {
+		c.Remark("%s has no live session here: until it has one, nobody is shown there", kit.Clean(string(m.push.Instance)))
+	}
+	if every > 0 {
+		return m.run(ctx, every)
+	}
+	status, answer, err := m.once(ctx)
+	if errors.Is(err, registry.ErrNotRegistered) && c.Under == kit.H2A {
+		return &kit.Fault{Code: kit.ExitUsage, Err: err}
+	}
+	if err != nil {
+		if errors.Is(err, registry.ErrNotRegistered) || errors.Is(err, registry.ErrGone) {
+			return c.RegistryFault(err)
+		}
+		return unanswered(ctx, c, err)
+	}
+	return answered(c, status, answer)
+}
+
+// A mirroring shows one agent elsewhere.
+type mirroring struct {
+	c    *kit.Call
+	w    *app.World
+	push app.Push
+}
+
+func (m *mirroring) once(ctx context.Context) (status int, answer []byte, err error) {
+	raw, err := remoting.Mirror(ctx, m.w, m.push)
+	if err != nil {
+		return 0, nil, err
+	}
+	return remoting.Submit(ctx, app.Destination{URL: m.push.URL, Roots: m.c.Value("ca")}, raw)
+}
+
+// run goes on until it is interrupted, or it is clear that no push will be taken. It is silent while the halt switch is on.
+func (m *mirroring) run(ctx context.Context, every time.Duration) error {
+	denied, wrong, failed := 0, 0, 0
+	for {
+		status, answer, err := m.once(ctx)
+		_, halted := errors.AsType[*halt.Error](err)
+		wait := time.Duration(float64(every) * (0.9 + 0.2*rand.Float64())) // so that many do not come at once
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case halted:
+		case err != nil && (errors.Is(err, registry.ErrNotRegistered) || errors.Is(err, registry.ErrGone)):
+			if wrong++; wrong == mostWrong {
+				return m.c.RegistryFault(err)
+			}
+		case err != nil, status >= 500, status == 429:
+			wait = min(firstAgain<<min(failed, 10), mostAgain)
+			failed++
+		case status == 401 || status == 403:
+			if denied++; denied == mostDenied {
+				return answered(m.c, status, answer)
+			}
+		case status/100 != 2:
+			if wrong++; wrong == mostWrong {
+				return answered(m.c, status, answer)
+			}
+		default:
+			denied, wrong, failed = 0, 0, 0
+		}
+		if !halted {
+			m.say(status, answer, err)
+		}
+		if e := m.c.Flush(); e != nil {
+			return e
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// say prints what became of a push, in one line.
+func (m *mirroring) say(status int, answer []byte, err error) {
+	if m.c.JSON {
+		var o canonjson.Object
+		o.Int("status", int64(status))
+		o.Raw("body", answer)
+		if err != nil {
+			o.Str("error", err.Error())
+		}
+		m.c.Out = append(append(m.c.Out, o.Bytes()...), '\n')
+		return
+	}
+	at := time.Now().Format(time.TimeOnly)
+	switch {
+	case err != nil:
+		m.c.Line(at + " no answer: " + kit.Clean(err.Error()))
+	case status/100 == 2:
+		m.c.Line(at + " shown")
+	default:
+		m.c.Line(at + " not taken: " + kit.Clean(string(answer)) + " (status " + strconv.Itoa(status) + ")")
+	}
+}

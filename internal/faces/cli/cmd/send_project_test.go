@@ -1,0 +1,67 @@
+package cmd
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tutti/internal/test/boundtest"
+	"tutti/internal/test/commstest"
+)
+
+// One verb reaches a project on another machine, by the real ssh and rsync; what does not arrive is exit status 3, and kept.
+func TestSendToAMachine(t *testing.T) {
+	t.Parallel()
+	if boundtest.Race {
+		t.Skip("it starts programs that have one goroutine each")
+	}
+	commstest.Need(t, "ssh", "sshd", "rsync", "gpg")
+	ring := commstest.NewKeyring(t, []commstest.Who{commstest.Alice})
+	laptop := commstest.NewMachine(t, "laptop", commstest.MachineOptions{})
+	career := laptop.Project("career")
+	self, err := exec.LookPath("tutti") // where tutti-full lies beside it
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := commstest.Dir(t)
+	web := filepath.Join(home, "projects", "web")
+	peers := filepath.Join(home, ".config", "cross-agent-comms", "peers.toml")
+	for _, dir := range []string{filepath.Join(web, ".ai"), filepath.Dir(peers)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(peers, []byte(commstest.PeerTOML(laptop.Host())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	send := func(args ...string) (string, int) {
+		cmd := exec.Command(self, append([]string{"send"}, args...)...)
+		cmd.Dir = web
+		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GNUPGHOME=" + ring.Home}
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	out, code := send("laptop.career", "Where do the figures come from?", "--conversation", "figures")
+	if code != 0 || !strings.Contains(out, "deposited in the mailbox of laptop.career") || !strings.Contains(out, "request at sequence 1") {
+		t.Fatalf("exit status %d:\n%s", code, out)
+	}
+	found, _ := filepath.Glob(filepath.Join(career, "inbox/from-agents/*-from-web-figures.org*"))
+	if len(found) != 2 {
+		t.Errorf("the mailbox has %q, want a message and its signature", found)
+	}
+	out, code = send("laptop.carer", "x", "--conversation", "figures", "--type", "query")
+	if code != kit.ExitUsage || !strings.Contains(out, "laptop.carer was taken for a project on a machine") {
+		t.Errorf("a project that is not there: exit status %d:\n%s", code, out)
+	}
+	laptop.Stop()
+	out, code = send("laptop.career", "and since when?", "--type", "query", "--retries", "0")
+	if code != kit.ExitIO || !strings.Contains(out, "tutti comms retry ") {
+		t.Errorf("a machine that is away: exit status %d:\n%s", code, out)
+	}
+}

@@ -1,0 +1,366 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/attention/watchdog"
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/blocker"
+	"tutti/internal/governance/escalation"
+	"tutti/internal/store"
+)
+
+// whole is the value of a flag that is a whole number, no less than least.
+func whole(c *kit.Call, name string, otherwise, least int) (int, error) {
+	text := c.Value(name)
+	if text == "" && !c.IsSet(name) {
+		return otherwise, nil
+	}
+	const most = 1 << 30
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, kit.Usagef("--%s %s: want a whole number, at least %d", name, kit.Clean(text), least)
+	}
+	return n, nil
+}
+
+func runDrumRecord(ctx context.Context, c *kit.Call) error {
+	s := watchdog.Stop{Status: c.Value("status")}
+	if c.Under == kit.H2A && c.Value("instance") == "" {
+		return c.Missing("instance")
+	}
+	if s.Status == "" {
+		return c.Missing("status")
+	}
+	if command := c.Value("command"); command != "" {
+		s.Launch = &presence.Launch{Cwd: c.Value("cwd"), Command: command, ResumeCommand: c.Value("resume-command"), TTY: c.Value("tty")}
+		if s.Launch.Cwd == "" {
+			s.Launch.Cwd, _ = os.Getwd() // one that cannot be found out stays empty
+		}
+		if session, pane := c.Value("tmux-session"), c.Value("tmux-pane"); session != "" && pane != "" {
+			s.Launch.Tmux = &presence.Tmux{Session: session, Window: c.Value("tmux-window"), Pane: pane}
+		}
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if s.Instance, err = c.Subject(ctx, w); err != nil {
+		return err
+	}
+	if err := s.Check(); err != nil {
+		return kit.Usagef("%s", kit.Clean(err.Error()))
+	}
+	e, err := (&watchdog.Book{Store: w.Store}).Record(ctx, s, time.Now())
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(e.Instance))
+		o.Str("workStatus", e.WorkStatus)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	words := "recorded: " + kit.Clean(string(e.Instance)) + " " + e.WorkStatus
+	if e.RelanceCount > 0 {
+		words += ", asked to go on " + times(e.RelanceCount) + " lately"
+	}
+	c.Line(words)
+	return nil
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return kit.Itoa(n) + " times"
+}
+
+// drumBook opens the bus for reading. Without a bus there is nothing.
+func drumBook(c *kit.Call) (*watchdog.Book, func(), error) {
+	w, err := c.Reads()
+	if err != nil || w == nil {
+		return nil, func() {}, err
+	}
+	return &watchdog.Book{Store: w.Store}, func() { w.Close() }, nil
+}
+
+func runDrumScan(ctx context.Context, c *kit.Call) error {
+	most, err := whole(c, "max-relances", watchdog.Cap, 0)
+	if err != nil {
+		return err
+	}
+	b, done, err := drumBook(c)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var all []*watchdog.Entry
+	if b != nil {
+		var problems []error
+		if all, problems, err = b.All(ctx); err != nil {
+			return err
+		}
+		drumProblems(c, problems)
+	}
+	findings, exhausted := watchdog.Scan(all, most)
+	if c.JSON {
+		var found, spent kit.List
+		for _, f := range findings {
+			found.Raw(f.JSON())
+		}
+		for _, e := range exhausted {
+			spent.Raw(canonjson.Compact(e.Raw))
+		}
+		var o canonjson.Object
+		o.Raw("findings", found.Bytes())
+		o.Raw("exhausted", spent.Bytes())
+		c.Emit(o.Bytes())
+		return nil
+	}
+	blocked, err := blockedAgents(ctx, c, b)
+	if err != nil {
+		return err
+	}
+	sayStopped(c, all, most, blocked)
+	return nil
+}
+
+// blockedAgents are those that have said what they are blocked by, in canonical form.
+func blockedAgents(ctx context.Context, c *kit.Call, b *watchdog.Book) (map[address.Instance]bool, error) {
+	blocked := map[address.Instance]bool{}
+	if b == nil {
+		return blocked, nil
+	}
+	all, problems, err := blocker.List(ctx, b.Store, blocker.Filter{Active: true})
+	drumProblems(c, problems)
+	for _, one := range all {
+		blocked[one.Instance.Canonical()] = true
+	}
+	return blocked, err
+}
+
+func drumProblems(c *kit.Call, problems []error) {
+	for _, err := range problems {
+		c.Warn("%s", kit.Clean(err.Error()))
+	}
+}
+
+// sayStopped lists the entries for people.
+func sayStopped(c *kit.Call, all []*watchdog.Entry, most int, blocked map[address.Instance]bool) {
+	if len(all) == 0 {
+		c.Nothing("no agent is recorded as stopped")
+		return
+	}
+	s := watchdog.Settings{Cap: most}
+	if most == 0 {
+		s.Cap = -1
+	}
+	s = s.Full()
+	now := time.Now()
+	var rows [][]string
+	for _, e := range all {
+		since := ""
+		if !e.StoppedAt.IsZero() {
+			since = kit.Ago(max(0, now.Sub(e.StoppedAt)))
+		}
+		rows = append(rows, []string{kit.Clean(string(e.Instance)), e.WorkStatus, since, dueWords(e, watchdog.Known{Blocked: blocked[e.Instance.Canonical()]}, &s, now)})
+	}
+	c.Rows(rows)
+}
+
+// dueWords says what is due by an entry, and little beside it.
+func dueWords(e *watchdog.Entry, k watchdog.Known, s *watchdog.Settings, now time.Time) string {
+	asked := ""
+	if e.RelanceCount > 0 {
+		asked = ", asked " + times(e.RelanceCount)
+	}
+	switch ruling, why, until := watchdog.Judge(e, k, s, now); ruling {
+	case watchdog.Due:
+		return "due" + asked
+	case watchdog.Wait:
+		words := "due in " + until.Sub(now).Round(time.Second).String()
+		if why != "" {
+			words += ": " + why
+		}
+		return words + asked
+	case watchdog.Spent:
+		return "waits for you: " + kit.Clean(why)
+	default:
+		return kit.Clean(why) + asked
+	}
+}
+
+func runDrumClear(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	var who address.Instance
+	if i := c.Arg(0); i != "" && c.Under != kit.H2A {
+		if c.Value("instance") != "" {
+			return kit.Usagef("the agent was given twice")
+		}
+		who, err = c.Checked(ctx, w, i)
+	} else {
+		who, err = c.Subject(ctx, w)
+	}
+	if err != nil {
+		return err
+	}
+	b := &watchdog.Book{Store: w.Store}
+	known := knows(ctx, b, who)
+	if err := b.Clear(ctx, who, time.Now()); err != nil {
+		return err
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("instance", string(who))
+		o.Bool("cleared", true)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	if !known {
+		c.Line("nothing to clear: " + kit.Clean(string(who)) + " was not recorded as stopped")
+		return nil
+	}
+	c.Line("cleared: " + kit.Clean(string(who)))
+	return nil
+}
+
+// knows tells whether a book has anything about an agent. What cannot be read is something.
+func knows(ctx context.Context, b *watchdog.Book, who address.Instance) bool {
+	if _, err := b.Get(ctx, who); !errors.Is(err, store.ErrNotFound) {
+		return true
+	}
+	all, problems, err := b.Alerts(ctx)
+	return err != nil || len(problems) > 0 || slices.ContainsFunc(all, func(a *escalation.Alert) bool { return a.Instance.Canonical() == who.Canonical() })
+}
+
+func runDrumEscalations(ctx context.Context, c *kit.Call) error {
+	b, done, err := drumBook(c)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var all []*escalation.Alert
+	if b != nil {
+		var problems []error
+		if all, problems, err = b.Alerts(ctx); err != nil {
+			return err
+		}
+		drumProblems(c, problems)
+	}
+	if c.JSON {
+		var l kit.List
+		for _, a := range all {
+			l.Raw(canonjson.Compact(a.Raw))
+		}
+		c.Emit(l.Bytes())
+		return nil
+	}
+	if len(all) == 0 {
+		c.Nothing("no agent waits for you")
+		return nil
+	}
+	var rows [][]string
+	for _, a := range all {
+		why := a.Detail
+		if why == "" {
+			why = a.Reason
+		}
+		rows = append(rows, []string{kit.Clean(string(a.Instance)), kit.Ago(max(0, time.Since(a.At))), kit.Clean(why)})
+	}
+	c.Rows(rows)
+	c.Remark("to let one go on: tutti drumbeat clear %s", kit.Clean(app.QuoteArg(string(all[0].Instance))))
+	return nil
+}
+
+func runDrumSimulate(_ context.Context, c *kit.Call) error {
+	s, err := drumSettings(c)
+	if err != nil {
+		return err
+	}
+	in, path := c.In, c.Arg(0)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return kit.FailIO(`the log of this bus: tutti store log drumbeat-decisions | tutti drumbeat simulate -`, err, "drumbeat simulate")
+		}
+		defer f.Close()
+		in = f
+	}
+	day, err := watchdog.ReadDay(in)
+	if err != nil {
+		return kit.FailIO("", err, "drumbeat simulate: %s", kit.Clean(path))
+	}
+	if len(day.Lines) == 0 {
+		return kit.Refuse("drumbeat record and drumbeat watch write such lines; to see them: tutti store log drumbeat-decisions", "drumbeat simulate: nothing in %s is a line of the log of a drumbeat", kit.Clean(path))
+	}
+	if day.Bad > 0 {
+		c.Warn("%s no line of that log", isAre(day.Bad))
+	}
+	sayReplay(c, day.Replay(*s))
+	return nil
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "1 line is"
+	}
+	return kit.Itoa(n) + " lines are"
+}
+
+func sayReplay(c *kit.Call, r *watchdog.Replay) {
+	if c.JSON {
+		var steps kit.List
+		for i := range r.Steps {
+			steps.Raw(r.Steps[i].JSON())
+		}
+		var o canonjson.Object
+		o.Str("from", r.From.UTC().Format(kit.JSONTime))
+		o.Str("to", r.To.UTC().Format(kit.JSONTime))
+		o.Int("agents", int64(r.Agents))
+		o.Int("stops", int64(r.Stops))
+		o.Raw("steps", steps.Bytes())
+		o.Within("would", func(o *canonjson.Object) {
+			o.Int("relanced", int64(r.Asked))
+			o.Int("escalated", int64(r.Raised))
+			o.Int("wentOn", int64(r.Ended))
+		})
+		o.Within("was", func(o *canonjson.Object) {
+			o.Int("relanced", int64(r.WasAsked))
+			o.Int("escalated", int64(r.WasRaised))
+		})
+		c.Emit(o.Bytes())
+		return
+	}
+	var rows [][]string
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		rows = append(rows, []string{s.At.Local().Format(time.DateTime), kit.Clean(string(s.Instance)), kit.Clean(s.Text)})
+	}
+	c.Rows(rows)
+	c.Line(fmt.Sprintf("%s, %s, from %s to %s", kit.Plural(r.Agents, "agent"), kit.Plural(r.Stops, "stop"),
+		r.From.Local().Format(time.DateTime), r.To.Local().Format(time.DateTime)))
+	c.Line(fmt.Sprintf("asked %s (it was %d), put before a person %s (it was %d), gone on by themselves %s",
+		times(r.Asked), r.WasAsked, times(r.Raised), r.WasRaised, times(r.Ended)))
+}

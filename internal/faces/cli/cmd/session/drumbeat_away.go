@@ -1,0 +1,65 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/cmd/remote"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/attention/watchdog"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/remoting"
+)
+
+// elsewhere is what asks agents of other machines; nil where nobody wants that: it takes --relauncher remote, or auto with somebody who signs.
+func elsewhere(ctx context.Context, c *kit.Call, w *app.World) (watchdog.Relauncher, error) {
+	switch way := c.Value("relauncher"); {
+	case way == app.Remote:
+	case way == "auto" && c.Value("instance") != "" && (c.Under != kit.H2A || c.Value("private-key") != ""):
+	default:
+		return nil, nil //nolint:nilnil // there is none
+	}
+	who, key, err := remote.Signer(ctx, c, w, "instance")
+	if errors.Is(err, keyring.ErrNoKey) && c.Value("relauncher") == "auto" {
+		return nil, nil //nolint:nilnil // its other ways need no key
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Registry.Standing(ctx, who); err != nil {
+		return nil, err
+	}
+	by, err := w.SpeakerOf(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	from := envelope.Actor{Instance: who, Role: cmp.Or(c.Value("role"), by.Role), Scope: cmp.Or(c.Value("scope"), by.Scope)}
+	return watchdog.Elsewhere{
+		From: from, Now: time.Now,
+		Where: func(ctx context.Context, i address.Instance) (url string, away bool, err error) {
+			r, err := w.Registry.ByInstance(ctx, i)
+			if errors.Is(err, registry.ErrNotRegistered) {
+				return "", false, nil
+			}
+			if err != nil {
+				return "", false, fmt.Errorf("look up the endpoint of %s: %w", i, err)
+			}
+			return remote.EndpointURL(r), r.Mirrored(), nil
+		},
+		Seal: func(raw []byte, url string) ([]byte, error) { return remoting.Seal(raw, who, key, url) },
+		Post: func(ctx context.Context, url string, away bool, raw []byte) (int, error) {
+			status, _, err := remoting.Submit(ctx, app.Destination{URL: url, Away: away}, raw)
+			return status, err
+		},
+	}, nil
+}

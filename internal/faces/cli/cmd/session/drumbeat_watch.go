@@ -1,0 +1,319 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/attention/watchdog"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/sessions/registry"
+	"tutti/internal/store"
+)
+
+// drumSettings are the settings that flags give.
+func drumSettings(c *kit.Call) (*watchdog.Settings, error) {
+	const least = 1000
+	ms, err := whole(c, "interval-ms", 0, least)
+	if err != nil {
+		return nil, err
+	}
+	most, err := whole(c, "max-relances", watchdog.Cap, 0)
+	if err != nil {
+		return nil, err
+	}
+	if most == 0 {
+		most = -1 // never
+	}
+	after, err := whole(c, "decider-after", 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	s := &watchdog.Settings{
+		Interval: time.Duration(ms) * time.Millisecond, Cap: most, DeciderAfter: after, Enforce: c.On("decider-enforce"),
+		MinAge: span(c, "min-age"), Spacing: span(c, "spacing"), Grace: span(c, "grace"), Window: span(c, "window"), Progress: span(c, "progress"),
+	}
+	if why := app.CheckDrumbeat(*s, c.IsSet("decider-after")); why != "" {
+		why = strings.NewReplacer("decider_after", "--decider-after", "max_relances", "--max-relances").Replace(why)
+		return nil, kit.Usagef("%s", why)
+	}
+	return s, nil
+}
+
+// span is a duration that h2a does not have.
+func span(c *kit.Call, name string) time.Duration {
+	if c.Verb.Flag(c.Under, name) < 0 {
+		return 0
+	}
+	return c.Duration(name, 0)
+}
+
+// drummer makes what a drum of a verb works with. away asks on other machines; nil: that is not done.
+func drummer(c *kit.Call, w *app.World, away watchdog.Relauncher) (watchdog.Options, error) {
+	office, err := w.MailService()
+	if err != nil {
+		return watchdog.Options{}, err
+	}
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return watchdog.Options{}, kit.FailIO("", err, "find the folder where you are")
+	}
+	o := w.Drumbeat(office, os.Getenv)
+	way := c.Value("relauncher")
+	if way == "" {
+		way = app.Relaunchers[0]
+	}
+	r := app.Relaunching{Dir: dir, Open: OpenRegistry, Env: os.Getenv, Environ: os.Environ(), Tell: func(line string) { c.Remark("%s", kit.Clean(line)) }, Elsewhere: away}
+	for given := range strings.SplitSeq(c.FlagIf("registry"), ",") {
+		path, _ := registry.PathOf(dir, strings.TrimSpace(given), os.Getenv)
+		r.Registries = append(r.Registries, path)
+	}
+	o.Relaunch = w.Relauncher(way, r)
+	return o, nil
+}
+
+func runDrumWatch(ctx context.Context, c *kit.Call) error {
+	s, err := drumSettings(c)
+	if err != nil {
+		return err
+	}
+	var decider *watchdog.Decider
+	if line := c.Value("decider"); line != "" {
+		decider = &watchdog.Decider{}
+		if line != "logging" {
+			if decider.Argv, err = watchdog.Split(line); err != nil {
+				return kit.Usagef("--decider: %s", kit.Clean(err.Error()))
+			}
+		}
+	}
+	if why := app.CheckDrumbeat(*s, decider != nil); why != "" {
+		return kit.Usagef("%s", why)
+	}
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	away, err := elsewhere(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	o, err := drummer(c, w, away)
+	if err != nil {
+		return err
+	}
+	o.Settings, o.Decider = *s, decider
+	if i := c.Value("instance"); i != "" {
+		if o.Self, err = c.Checked(ctx, w, i); err != nil {
+			return err
+		}
+		office, err := w.MailService()
+		if err != nil {
+			return err
+		}
+		by, err := w.SpeakerOf(ctx, o.Self)
+		if err != nil {
+			return err
+		}
+		o.Alert = w.TellPrincipal(office, by)
+	}
+	var failed error
+	told := 0
+	o.Tell = func(e watchdog.Event) {
+		told++
+		sayBeat(c, &e)
+		if err := c.Flush(); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	sayDrum(c, w, &o)
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	d := watchdog.New(o)
+	if c.Verb.Flag(c.Under, "once") >= 0 && c.On("once") {
+		err := errors.Join(beatOnce(ctx, c, d, w, o.Relaunch == nil), failed)
+		if err == nil && told == 0 {
+			c.Remark("nothing is due now; tutti drumbeat scan lists who has stopped, and when each is due")
+		}
+		return err
+	}
+	err = drum(ctx, c, d, w, o.Relaunch == nil)
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// drum makes beats until it is interrupted. One that only says what it would do needs no lease: it is in nobody's way.
+func drum(ctx context.Context, c *kit.Call, d *watchdog.Beats, w *app.World, dry bool) error {
+	if dry {
+		return d.Look(ctx)
+	}
+	return drumFault(c, d.Run(ctx, w.Store, watchdog.Holder("tutti drumbeat watch")))
+}
+
+func beatOnce(ctx context.Context, c *kit.Call, d *watchdog.Beats, w *app.World, dry bool) error {
+	if dry {
+		return d.Beat(ctx)
+	}
+	return drumFault(c, d.Once(ctx, w.Store, watchdog.Holder("tutti drumbeat watch")))
+}
+
+// drumFault says who does it.
+func drumFault(c *kit.Call, err error) error {
+	other, held := errors.AsType[*store.HeldError](err)
+	switch {
+	case held:
+		return kit.BadState("when that has ended this one can; to see what is due: tutti drumbeat watch --relauncher logging",
+			"%s: agents are asked to go on by another program already: %s, until %s at least", c.Verb.Name, kit.Clean(other.Holder), other.Until.Local().Format(time.TimeOnly))
+	case errors.Is(err, store.ErrLost):
+		return kit.BadState("tutti drumbeat watch   # once that has ended", "%s: this program was stopped for so long that another one took over", c.Verb.Name)
+	}
+	return err
+}
+
+func sayDrum(c *kit.Call, w *app.World, o *watchdog.Options) {
+	full := o.Settings.Full()
+	way := c.Value("relauncher")
+	if way == "" {
+		way = app.Relaunchers[0]
+	}
+	decider := "none"
+	if o.Decider != nil {
+		decider = "logging"
+		if o.Decider.Argv != nil {
+			decider = o.Decider.Argv[0]
+		}
+	}
+	if c.JSON && c.Under == kit.Tutti {
+		var j canonjson.Object
+		j.Str("event", "watching")
+		j.Str("root", w.Root.Path)
+		j.Int("intervalMs", full.Interval.Milliseconds())
+		j.Str("relauncher", way)
+		j.Str("decider", decider)
+		c.Out = append(append(c.Out, j.Bytes()...), '\n')
+		return
+	}
+	root := w.Root.Path
+	if c.Under == kit.Tutti {
+		root = c.App.Shown(root)
+	}
+	c.Line(fmt.Sprintf("drumbeat: root %s, every %s, relauncher %s, decider %s", kit.Clean(root), full.Interval, way, kit.Clean(decider)))
+}
+
+func sayBeat(c *kit.Call, e *watchdog.Event) {
+	switch {
+	case c.JSON && c.Under == kit.Tutti:
+		var o canonjson.Object
+		o.Str("event", e.Kind)
+		o.Str("at", e.At.UTC().Format(kit.JSONTime))
+		o.Opt("instance", string(e.Instance))
+		o.Int("relanceCount", int64(e.Count))
+		o.Str("text", kit.Clean(e.Text))
+		c.Out = append(append(c.Out, o.Bytes()...), '\n')
+	case e.Fault:
+		c.Warn("%s", kit.Clean(e.Text))
+	default:
+		c.Line(e.At.Local().Format(time.TimeOnly) + " " + kit.Clean(e.Text))
+	}
+}
+
+func runDrumInbox(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	o, err := drummer(c, w, nil)
+	if err != nil {
+		return err
+	}
+	config, err := c.App.Drumbeat() // the rules are those by which tutti up asks
+	if err != nil {
+		return err
+	}
+	o.Settings = config.Settings
+	if config.Decider != nil {
+		o.Decider = &watchdog.Decider{Argv: config.Decider}
+	}
+	office, err := w.MailService()
+	if err != nil {
+		return err
+	}
+	var owners []address.Instance
+	if i := c.Value("instance"); i != "" {
+		who, err := c.Checked(ctx, w, i)
+		if err != nil {
+			return err
+		}
+		owners = []address.Instance{who}
+	} else {
+		all, _, err := o.Book.All(ctx)
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			owners = append(owners, e.Instance)
+		}
+	}
+	var relanced, skipped kit.List
+	n, m := 0, 0
+	if o.Relaunch != nil {
+		d := watchdog.New(o)
+		err = d.Hold(ctx, w.Store, watchdog.Holder("tutti drumbeat relance-inbox"), func(ctx context.Context) error {
+			for _, who := range owners {
+				done, left, err := d.Requests(ctx, watchdog.Intake{Office: office, Registry: w.Registry}, who)
+				for _, i := range done {
+					n++
+					relanced.Str(string(i))
+				}
+				for _, s := range left {
+					m++
+					skipped.Raw(skipJSON(&s))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return drumFault(c, err)
+		}
+	} else {
+		c.Remark("with --relauncher logging nobody is asked, and no mail is touched; --relauncher auto follows requests")
+	}
+	if c.JSON {
+		var j canonjson.Object
+		j.Bool("ok", true)
+		j.Raw("relanced", relanced.Bytes())
+		j.Raw("skipped", skipped.Bytes())
+		c.Emit(j.Bytes())
+		return nil
+	}
+	c.Line(fmt.Sprintf("asked to go on by mail: %d; not followed: %d", n, m))
+	return nil
+}
+
+func skipJSON(s *watchdog.Skip) []byte {
+	var o canonjson.Object
+	o.Str("envelopeId", s.ID)
+	o.Str("reason", s.Reason)
+	o.Opt("target", string(s.Target))
+	return o.Bytes()
+}

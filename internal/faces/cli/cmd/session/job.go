@@ -1,0 +1,98 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"tutti/internal/halt"
+	"tutti/internal/sessions/job"
+	"tutti/internal/sessions/job/mqtt"
+)
+
+// A JobTools is what jobs need beyond files.
+type JobTools struct {
+	// Dial connects to a broker.
+	Dial func(ctx context.Context, b job.Broker) (job.Network, error)
+	// Deliver types in place of what is in the registry of sessions; nil: that types. It is for tests.
+	Deliver job.Deliverer
+}
+
+// JobToolsOf returns those of this program. Tests have their own.
+var JobToolsOf = func() JobTools { return JobTools{Dial: DialBroker} }
+
+// DialBroker connects to the broker that is told of jobs.
+func DialBroker(ctx context.Context, b job.Broker) (job.Network, error) {
+	c, err := mqtt.Dial(ctx, b)
+	if err != nil {
+		return nil, err // not c: a nil one would be a network
+	}
+	return c, nil
+}
+
+// deliverer types into the sessions of the workspace that has the jobs.
+func (p *JobTools) deliverer(c *kit.Call, b *job.Book) (job.Deliverer, error) {
+	if p.Deliver != nil {
+		return p.Deliver, nil
+	}
+	s, err := sessionsOf(c, b.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return s.manager(c.Verb.Name)
+}
+
+// jobBook opens the jobs that are meant.
+func jobBook(c *kit.Call) (*job.Book, error) {
+	b, note, err := FindJobs(c)
+	if err != nil {
+		return nil, kit.FailIO("", err, "%s", c.Verb.Name)
+	}
+	if note != "" {
+		c.Remark("%s", kit.Clean(note))
+	}
+	return b, nil
+}
+
+func FindJobs(c *kit.Call) (*job.Book, string, error) {
+	if dir := c.Text("workspace"); dir != "" {
+		return job.At(dir)
+	}
+	if c.Verb.Name == "job submit" || c.Verb.Name == "job register" { // a new job is one of the folder where one stands
+		return job.At(".")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, "", err
+	}
+	return job.Find(dir)
+}
+
+// jobFault turns what can be wrong with a job into an exit status.
+func jobFault(c *kit.Call, err error) error {
+	var (
+		state   *job.StateError
+		damaged *job.DamagedError
+		public  *job.PublicError
+		halted  *halt.Error
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &halted):
+		return err
+	case errors.Is(err, job.ErrNone):
+		return &kit.Fault{Code: kit.ExitState, Err: err, Next: `"tutti job list" shows those of this workspace, --workspace names another one`}
+	case errors.As(err, &state), errors.As(err, &damaged):
+		return &kit.Fault{Code: kit.ExitState, Err: err}
+	case errors.As(err, &public):
+		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: public.Hint()}
+	case kit.ExitCode(err, c.Under) == kit.ExitUsage:
+		return &kit.Fault{Code: kit.ExitUsage, Err: err}
+	}
+	return err
+}

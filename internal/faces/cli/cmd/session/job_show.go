@@ -1,0 +1,237 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/core/canonjson"
+	"tutti/internal/sessions/job"
+)
+
+func runJobList(_ context.Context, c *kit.Call) error {
+	b, err := jobBook(c)
+	if err != nil {
+		return err
+	}
+	all, bad, err := b.List()
+	if err != nil {
+		return jobFault(c, err)
+	}
+	for _, p := range bad {
+		c.Warn("%s", kit.Clean(p.Err.Error()))
+	}
+	if want := c.Text("status"); want != "" {
+		all = slices.DeleteFunc(all, func(j *job.Job) bool { return string(j.Status) != want })
+	}
+	switch {
+	case c.JSON:
+		out := c.Array()
+		for _, j := range all {
+			if err := out.Add(jobJSON(c, b, j)); err != nil {
+				return err
+			}
+		}
+		out.End()
+	case len(all) == 0:
+		c.Remark("no jobs in %s", kit.Clean(b.Dir()))
+	default:
+		now := time.Now()
+		g := kit.GridFor(len(all), 5)
+		for _, j := range all {
+			g.Add(kit.Clean(j.ID), jobState(j, now), kit.Clean(cmp.Or(j.Session, j.Agent, "-")), kit.Ago(now.Sub(j.Created)), kit.Clean(fast.FirstLine(j.Prompt, "")))
+		}
+		if err := c.Long(g); err != nil {
+			return err
+		}
+	}
+	if len(bad) > 0 {
+		return &kit.Fault{Code: kit.ExitState}
+	}
+	return nil
+}
+
+// jobState says in a few words where a job stands.
+func jobState(j *job.Job, now time.Time) string {
+	text := string(j.Status)
+	switch {
+	case j.Verdict != "":
+		text += ", " + kit.Clean(string(j.Verdict))
+	case j.Status == job.StatusCompleted:
+		text += ", to be accepted"
+	case j.Waits(now):
+		text += ", waits until its agent rests"
+	case j.Status == job.StatusRunning && j.Last == job.Permission:
+		text += ", asks for a permission"
+	case j.Status == job.StatusRunning && j.Type == job.Loop:
+		text += ", " + kit.Clean(cmp.Or(j.Phase, job.Work)) + " " + strconv.Itoa(max(j.Round, 1))
+	}
+	if at, which, ok := j.Due(); ok && now.After(at) {
+		text += ", overdue (" + which + ")"
+	}
+	return text
+}
+
+// runJobStatus is show under the name and with the flag of the older program.
+func runJobStatus(ctx context.Context, c *kit.Call) error {
+	id, word := c.Text("job"), c.Arg(0)
+	switch {
+	case id == "" && word == "":
+		return c.Missing("job")
+	case id == "":
+		id = word
+	case word != "" && word != id:
+		return kit.Usagef("job status: either --job %s or %s, not both", kit.Clean(id), kit.Clean(word))
+	}
+	return showJob(ctx, c, id)
+}
+
+func runJobShow(ctx context.Context, c *kit.Call) error { return showJob(ctx, c, c.Arg(0)) }
+
+func showJob(_ context.Context, c *kit.Call, id string) error {
+	b, err := jobBook(c)
+	if err != nil {
+		return err
+	}
+	j, err := b.Get(id)
+	if err != nil {
+		return jobFault(c, err)
+	}
+	if c.JSON {
+		c.Emit(jobJSON(c, b, j))
+		return nil
+	}
+	now := time.Now()
+	rows := [][]string{{"job", j.ID}, {"status", jobState(j, now)}}
+	add := func(name, text string) {
+		if text != "" {
+			rows = append(rows, []string{name, text})
+		}
+	}
+	add("agent", strings.TrimSpace(j.Agent+" "+j.Session))
+	add("reviewer", strings.TrimSpace(j.Reviewer+" "+j.ReviewerSession))
+	add("submitted", strings.TrimSpace(kit.Ago(now.Sub(j.Created))+" by "+j.Submitter))
+	add("claimed by", j.ClaimedBy)
+	if j.LastSeq > 0 {
+		add("last event", strconv.FormatInt(j.LastSeq, 10)+" "+string(j.Last)+" "+kit.Ago(now.Sub(j.Heard))+": "+fast.FirstLine(j.Detail, "-"))
+	}
+	if at, which, ok := j.Due(); ok {
+		add("ends", at.Local().Format("15:04:05")+" ("+which+")")
+	}
+	if j.Verdict != "" {
+		add(string(j.Verdict), strings.TrimSpace("by "+j.VerdictBy+" "+j.Note))
+	}
+	add("log", b.Audit(j.ID))
+	c.Facts(rows)
+	c.Printf("\n%s\n", strings.TrimRight(kit.CleanBlock(j.Prompt), "\n"))
+	if j.Status == job.StatusCompleted && j.Verdict == "" {
+		c.Remark(`its agent says that it is done; look, then "tutti job accept %s" or "tutti job reject %s"`, j.ID, j.ID)
+	}
+	return nil
+}
+
+func runJobLogs(_ context.Context, c *kit.Call) error {
+	b, err := jobBook(c)
+	if err != nil {
+		return err
+	}
+	if c.On("list") || c.Arg(0) == "" {
+		if c.Arg(0) != "" {
+			return kit.Usagef("job logs: either --list or a job")
+		}
+		return listLogs(c, b)
+	}
+	lines, _, err := b.Log(c.Arg(0), 0, 0)
+	if err != nil {
+		return jobFault(c, err)
+	}
+	if len(lines) == 0 {
+		return kit.BadState(`"tutti job logs" lists those that there are`, "job logs: there is no log of job %s", kit.Clean(c.Arg(0)))
+	}
+	for i := range lines {
+		jobLine(c, &lines[i], false)
+		if err := c.FlushLong(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listLogs lists what is kept, also of jobs whose record is gone.
+func listLogs(c *kit.Call, b *job.Book) error {
+	found, err := os.ReadDir(filepath.Dir(b.Audit("x")))
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	var ids kit.List
+	for _, f := range found {
+		if !f.IsDir() || job.CheckID(f.Name()) != nil {
+			continue
+		}
+		if c.JSON {
+			ids.Str(f.Name())
+			continue
+		}
+		c.Line(f.Name() + "  " + kit.Clean(b.Audit(f.Name())))
+	}
+	if c.JSON {
+		c.Emit(ids.Bytes())
+	}
+	return nil
+}
+
+// jobLine prints a line of a log. many: of more than one job.
+func jobLine(c *kit.Call, l *job.Line, many bool) {
+	switch {
+	case !c.JSON:
+		c.Line(jobText(l, many))
+	case !canonjson.Valid(l.Raw):
+		var o canonjson.Object
+		o.Str("event", "unreadable")
+		o.Str("job_id", l.Job)
+		o.Int("line", int64(l.N))
+		c.Line(string(o.Bytes()))
+	default:
+		c.Line(string(l.Raw))
+	}
+}
+
+// jobText is a line of a log for people. Everything in it may come from others.
+func jobText(l *job.Line, many bool) string {
+	text := l.Received.Local().Format("15:04:05")
+	if l.Received.IsZero() {
+		text = "--:--:--"
+	}
+	if many {
+		text += " " + kit.Clean(l.Job)
+	}
+	text += " " + cmp.Or(kit.Truncate(kit.Clean(l.What), 40), "(no line of a log)")
+	detail, reason := "", l.Reason
+	if l.Event != nil {
+		detail = l.Event.Detail
+		text += " " + strconv.FormatInt(l.Event.Seq, 10)
+		if role := l.Event.Role(); role != "" {
+			text += " " + kit.Truncate(kit.Clean(role), 20)
+		}
+	}
+	if l.Via != "" && l.Via != job.ByAgent {
+		text += " (" + kit.Truncate(kit.Clean(l.Via), 20) + ")"
+	}
+	if reason != "" {
+		text += ": " + kit.Clean(reason)
+	}
+	if detail != "" {
+		text += ": " + kit.Clean(strings.ReplaceAll(detail, "\n", " "))
+	}
+	return text
+}

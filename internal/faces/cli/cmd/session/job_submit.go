@@ -1,0 +1,159 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/core/canonjson"
+	"tutti/internal/sessions/job"
+)
+
+// timeFlag reads a time: as everywhere, or in whole seconds, as the older programs have it.
+func timeFlag(c *kit.Call, name string, otherwise time.Duration) (time.Duration, error) {
+	text := c.Text(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 1e8 {
+		return time.Duration(n) * time.Second, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 && d.Truncate(time.Second) == d {
+		return d, nil
+	}
+	return 0, kit.Usagef("%s: --%s %.40q is no time in whole seconds: 90, 2m, 1h", c.Verb.Name, name, text)
+}
+
+// jobOrder reads what is to be done.
+func jobOrder(c *kit.Call, b *job.Book) (o job.Order, err error) {
+	text := c.Text("prompt")
+	if c.Arg(0) != "" {
+		if text != "" {
+			return o, kit.Usagef("%s: the prompt stands either behind --prompt or as an argument", c.Verb.Name)
+		}
+		text = c.Arg(0)
+	}
+	prompt, err := c.Body(text)
+	if err != nil {
+		return o, err
+	}
+	o = job.Order{
+		Prompt: string(prompt), Agent: c.Text("agent"), Session: c.Text("agent-session"), Reviewer: c.Text("reviewer"),
+		ReviewerSession: c.Text("reviewer-session"), Rounds: c.Count("rounds", job.DefaultRounds), Type: job.Type(c.Text("type")),
+	}
+	if o.Type == "single" {
+		o.Type = job.Single
+	}
+	for name := range strings.SplitSeq(c.Text("artifacts"), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			o.Artifacts = append(o.Artifacts, name)
+		}
+	}
+	if o.Timeout, err = timeFlag(c, "total", job.DefaultTimeout); err != nil {
+		return o, err
+	}
+	if o.Idle, err = timeFlag(c, "idle-timeout", job.DefaultIdle); err != nil {
+		return o, err
+	}
+	o.Submitter, _ = c.JobActor()
+	if o.Broker, err = job.BrokerOf(b.Workspace, os.Getenv); errors.Is(err, job.ErrNoBroker) {
+		err = nil
+	}
+	return o, jobFault(c, err)
+}
+
+func runJobSubmit(ctx context.Context, c *kit.Call) error {
+	p := JobToolsOf()
+	b, err := jobBook(c)
+	if err != nil {
+		return err
+	}
+	o, err := jobOrder(c, b)
+	switch {
+	case err != nil:
+		return err
+	case o.Type == job.Loop && (o.Session == "" || o.ReviewerSession == "" || !c.On("wait")):
+		return kit.Usagef("job submit: a loop needs --agent-session, --reviewer, --reviewer-session and --wait: somebody has to hand the work to and fro")
+	}
+	j, err := b.Register(ctx, o)
+	if err != nil {
+		return jobFault(c, err)
+	}
+	w := newJobWatch(c, b, p, j.ID)
+	defer w.close()
+	if c.On("wait") {
+		w.connect(ctx, o.Broker, j) // before anybody begins, so that nothing is missed
+	}
+	if o.Session != "" {
+		d, err := p.deliverer(c, b)
+		if err == nil {
+			_, err = b.HandOver(ctx, j.ID, d, o.Submitter)
+		}
+		if err != nil {
+			w.ungiven(ctx, j.ID)
+			return jobFault(c, fmt.Errorf("job %s: %w", j.ID, err))
+		}
+		if j, err = b.Get(j.ID); err != nil {
+			return jobFault(c, err)
+		}
+	}
+	sayNewJob(c, b, j)
+	if !c.On("wait") {
+		return nil
+	}
+	return w.wait(ctx)
+}
+
+func runJobRegister(ctx context.Context, c *kit.Call) error {
+	b, err := jobBook(c)
+	if err != nil {
+		return err
+	}
+	o, err := jobOrder(c, b)
+	if err != nil {
+		return err
+	}
+	j, err := b.Register(ctx, o)
+	if err != nil {
+		return jobFault(c, err)
+	}
+	sayNewJob(c, b, j)
+	return nil
+}
+
+// sayNewJob says what was made, and what to type next.
+func sayNewJob(c *kit.Call, b *job.Book, j *job.Job) {
+	switch {
+	case c.JSON && c.On("wait"): // lines follow
+		c.Line(string(jobJSON(c, b, j)))
+	case c.JSON:
+		c.Emit(jobJSON(c, b, j))
+	default:
+		where := "waits until an agent takes it: tutti job claim"
+		if j.Status != job.StatusPending {
+			where = "given to " + kit.Clean(j.Session)
+		}
+		c.Printf("job %s: %s\n", j.ID, where)
+		c.Facts([][]string{{"", "follow", "tutti job watch " + j.ID}, {"", "log", b.Audit(j.ID)}})
+	}
+}
+
+// jobJSON is a job without its key.
+func jobJSON(c *kit.Call, b *job.Book, j *job.Job) []byte {
+	raw := canonjson.Set(j.Public(), "audit", canonjson.AppendString(nil, b.Audit(j.ID)))
+	if at, which, ok := j.Due(); ok {
+		var o canonjson.Object
+		o.Str("at", at.UTC().Format(kit.JSONTime))
+		o.Str("of", which)
+		raw = canonjson.Set(raw, "due", o.Bytes())
+	}
+	return canonjson.Compact(raw)
+}

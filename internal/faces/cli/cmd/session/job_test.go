@@ -1,0 +1,42 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tutti/internal/app"
+	"tutti/internal/sessions/job"
+	"tutti/internal/sessions/lifecycle"
+)
+
+// Whoever ends a session tells its job, wherever he stands.
+func TestTellJob(t *testing.T) {
+	t.Parallel()
+	ws := t.TempDir()
+	deep := filepath.Join(ws, "a", "b")
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := job.At(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ workspace, dir string }{{ws, t.TempDir()}, {t.TempDir(), deep}} {
+		j, err := b.Register(t.Context(), job.Order{Prompt: "p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell := app.SessionJobs(c.workspace, c.dir)
+		if err := errors.Join(tell(t.Context(), j.ID, "progress", "terminating"), tell(t.Context(), j.ID, "error", "stopped by operator")); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if err := tell(t.Context(), j.ID, "completed", "again"); !errors.Is(err, lifecycle.ErrJobOver) {
+			t.Errorf("%+v: told of one that is over: %v", c, err)
+		}
+		if got, err := b.Get(j.ID); err != nil || got.Status != job.StatusError || got.Detail != "stopped by operator" {
+			t.Errorf("%+v: %+v %v", c, got, err)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/agents/setup"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/job"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+// sessionCreate starts an agent in tmux.
+func sessionCreate(ctx context.Context, c *kit.Call, s *sessions) error {
+	if c.Own > 0 {
+		hint := "arguments for the program stand behind --"
+		if _, ok := driver.Kind(c.Args[0]); ok {
+			hint = "--agent " + c.Args[0]
+		}
+		return kit.UsageHint(hint, "session create: %s: it is not said what that is", kit.Clean(c.Args[0]))
+	}
+	q := lifecycle.CreateRequest{
+		Agent: c.Text("agent"), Name: c.Text("session"), Server: c.Text("tmux-server"), Program: c.Text("program"), Branch: c.Text("worktree"),
+		Role: c.Text("role"), Job: c.Text("job"), Wait: c.On("wait"), Ready: c.Duration("ready", 0),
+		Trust: c.On("trust-row"), Typed: c.IsSet("submit-job"),
+	}
+	for _, name := range [...]string{"session", "workspace", "worktree", "role", "prompt", "program", "job", "submit-job"} {
+		if c.IsSet(name) && c.Text(name) == "" {
+			return kit.Usagef("session create: --%s is empty", name)
+		}
+	}
+	if c.IsSet("submit-job") && (c.IsSet("prompt") || c.IsSet("job")) {
+		return kit.Usagef("session create: --submit-job makes a job and types it, so --prompt and --job do not go with it")
+	}
+	if len(c.Args) > 0 {
+		q.Argv = c.Args
+	}
+	task, err := c.Body(c.Text("submit-job"))
+	if err != nil {
+		return err
+	}
+	if q.Dir, err = absoluteIf(c.Text("workspace")); err != nil {
+		return kit.FailIO("", err, "")
+	}
+	if q.Prompt, err = sessionPrompt(c); err != nil {
+		return err
+	}
+	if strings.Contains(q.Program, "/") {
+		if q.Program, err = absoluteIf(q.Program); err != nil {
+			return kit.FailIO("", err, "")
+		}
+	}
+	m, err := s.manager("session create")
+	if err != nil {
+		return err
+	}
+	done, err := m.Create(ctx, q)
+	if done == nil {
+		return err
+	}
+	if done.Row.Status == registry.Running {
+		s.Note()
+	}
+	var work *job.Job
+	book, _, e := job.At(s.Workspace())
+	if err == nil && len(task) > 0 {
+		if err = e; err == nil {
+			work, err = submitTo(ctx, c, book, m, &done.Row, string(task))
+		}
+	}
+	if c.JSON {
+		raw := createdJSON(done, err == nil)
+		if work != nil {
+			raw = canonjson.Set(raw, "job", jobJSON(c, book, work))
+		}
+		c.Emit(raw)
+	} else {
+		s.sayCreated(done, err)
+		if work != nil {
+			sayNewJob(c, book, work)
+		}
+	}
+	if err == nil {
+		s.sayUnready(&done.Row)
+	}
+	s.sayLast(done.Screen)
+	return err
+}
+
+// submitTo gives a job to the agent of a session that was just begun. The job is there when its agent did not get it, too.
+func submitTo(ctx context.Context, c *kit.Call, b *job.Book, m *lifecycle.Manager, r *registry.Row, prompt string) (*job.Job, error) {
+	o := job.Order{Prompt: prompt, Agent: r.Kind(), Session: "tmux:" + r.Name, Timeout: job.DefaultTimeout, Idle: job.DefaultIdle}
+	o.Submitter, _ = c.JobActor()
+	var err error
+	if o.Broker, err = job.BrokerOf(b.Workspace, os.Getenv); err != nil && !errors.Is(err, job.ErrNoBroker) {
+		return nil, jobFault(c, err)
+	}
+	j, err := b.Register(ctx, o)
+	if err != nil {
+		return nil, jobFault(c, err)
+	}
+	r.Job = j.ID
+	_, err = b.HandOver(ctx, j.ID, m, o.Submitter)
+	if now, e := b.Get(j.ID); e == nil {
+		j = now
+	}
+	return j, jobFault(c, err)
+}
+
+// absoluteIf makes a path absolute, if there is one.
+func absoluteIf(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	return filepath.Abs(path)
+}
+
+// sessionPrompt is the first prompt, "" for none.
+func sessionPrompt(c *kit.Call) (string, error) {
+	if !c.IsSet("prompt") {
+		if c.IsSet("ready") {
+			return "", kit.Usagef("%s: --ready says how long --prompt waits, which is missing", c.Verb.Name)
+		}
+		return "", nil
+	}
+	text, err := c.Body(c.Text("prompt"))
+	return strings.TrimRight(string(text), "\r\n"), err
+}
+
+// sayCreated says what was started.
+func (s *sessions) sayCreated(done *lifecycle.Created, err error) {
+	c := s.c
+	if err == nil || done.Row.Status == registry.Running {
+		s.sayRuns(&done.Row, &done.Pane, done.Dialog)
+	}
+	if done.Worktree != "" {
+		c.Line("worktree: " + kit.Clean(c.App.Shown(done.Worktree)))
+	}
+	if len(done.Skips) > 0 {
+		c.Warn("%s: it does things without asking, because of %s", kit.Clean(done.Row.Name), kit.Clean(strings.Join(done.Skips, " ")))
+	}
+	if done.Former != "" {
+		c.Remark(`this is a new conversation; the former one was %s: "tutti session resume %s --conversation %s" continues it`,
+			kit.Clean(done.Former), kit.Clean(done.Row.Name), kit.Clean(done.Former))
+	}
+}
+
+// sayRuns says of a session what its user needs next.
+func (s *sessions) sayRuns(r *registry.Row, pane *tmux.Pane, dialog string) {
+	c := s.c
+	title := r.Kind()
+	if d, ok := driver.Kind(title); ok && d.Name != "custom" {
+		title = d.Title
+	} else if len(r.StartArgv) > 0 {
+		title = filepath.Base(r.StartArgv[0])
+	}
+	where := ""
+	if r.ServerName() != "default" {
+		where = "tmux -L " + r.Server + ", "
+	}
+	c.Printf("%s: %s runs in %s (%spane %s, process %d)\n", kit.Clean(r.Name), kit.Clean(title), kit.Clean(c.App.Shown(r.Pane.Cwd)), where, pane.ID, r.Pane.PID)
+	if r.Instance != "" {
+		c.Line("on the bus as " + kit.Clean(r.Instance))
+	}
+	if dialog != "" {
+		c.Line(kit.Clean(dialog))
+	}
+	c.Line("tutti session attach " + kit.Clean(r.Name))
+}
+
+// sayLast shows the last lines of a program that has ended, on standard error.
+func (s *sessions) sayLast(screen string) {
+	const most = 20
+	lines := slices.DeleteFunc(strings.Split(screen, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	for _, l := range lines[max(0, len(lines)-most):] {
+		s.c.ErrLine("  ", 0, kit.Clean(l))
+	}
+}
+
+// sayUnready says that the program does not know the bus, where it could.
+func (s *sessions) sayUnready(r *registry.Row) {
+	d, ok := driver.Get(r.Kind())
+	if !ok || len(d.Servers.Files) == 0 {
+		return
+	}
+	home, err := s.c.App.Home()
+	if err != nil {
+		return
+	}
+	q := &setup.Request{Place: driver.Site{Home: home, Dir: r.Pane.Cwd, Env: os.Getenv}}
+	if !q.Serves(d) {
+		s.c.Remark("%s is not connected to the bus, so it cannot read its mail: tutti host setup --host %s", d.Title, d.Name)
+	}
+}
+
+func createdJSON(done *lifecycle.Created, ok bool) []byte {
+	var o canonjson.Object
+	o.Bool("ok", ok)
+	o.Str("name", done.Row.Name)
+	o.Raw("session", done.Row.JSON())
+	o.Strs("looks", done.Looks)
+	o.Opt("dialog", done.Dialog)
+	o.Bool("prompted", done.Prompted)
+	o.Opt("formerConversation", done.Former)
+	o.Opt("worktree", done.Worktree)
+	if len(done.Skips) > 0 {
+		o.Strs("skips", done.Skips)
+	}
+	o.Opt("screen", done.Screen)
+	return o.Bytes()
+}

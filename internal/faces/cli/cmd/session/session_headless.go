@@ -1,0 +1,71 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/members"
+	"tutti/internal/core/address"
+	"tutti/internal/sessions/lifecycle"
+)
+
+// Instances are agents by their canonical address.
+type Instances map[address.Instance]bool
+
+func (i Instances) Add(one string) {
+	if one != "" {
+		i[address.Instance(one).Canonical()] = true
+	}
+}
+
+// headless are the agents that are live on a bus of this machine and in no session of a registry.
+func (s *sessions) headless(ctx context.Context, taken Instances, machine string, now time.Time) (all []lifecycle.Listed) {
+	if s.c.FlagIf("registry") != "" {
+		return nil
+	}
+	problems := s.c.Worlds(func(w *app.World) error {
+		rows, err := w.Book.Discover(ctx, members.Filter{}, now)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			r := &rows[i]
+			if r.Session == nil || r.Session.MirroredAt != "" || r.Instance.Host() == identity.Human || taken[r.Instance.Canonical()] {
+				continue
+			}
+			dir := WorkDir(r)
+			if s.alone() && !kit.Below(dir, s.dir) {
+				continue
+			}
+			taken[r.Instance.Canonical()] = true
+			all = append(all, lifecycle.Listed{
+				Name: string(r.Instance), Status: "live", Found: lifecycle.Alive.String(), Agent: r.Host, Cwd: dir, Instance: string(r.Instance),
+				Machine: machine, Kind: lifecycle.Headless, AsOf: now.UTC().Truncate(time.Millisecond), Bus: w.Root.Path, PID: r.Session.PID,
+			})
+		}
+		return nil
+	})
+	for _, p := range problems {
+		s.c.Warn("%s: %s", kit.Clean(s.c.App.Shown(p.Bus)), kit.Clean(p.Error))
+	}
+	return all
+}
+
+// WorkDir is the folder in which a live agent works, "" when its connection does not say.
+func WorkDir(r *members.Row) string {
+	dir := ""
+	if r.Session != nil && r.Session.Workspace != nil {
+		dir = r.Session.Workspace.Path
+	}
+	if r.Session != nil && r.Session.Launch != nil {
+		dir = cmp.Or(dir, r.Session.Launch.Cwd)
+	}
+	return dir
+}

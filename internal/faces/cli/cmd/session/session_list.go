@@ -1,0 +1,96 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+// sessionList lists the sessions of this machine and what tmux says of each, then the agents that were started by hand.
+func sessionList(ctx context.Context, c *kit.Call, s *sessions) error {
+	parts, err := s.Parts(ctx, c.On("all"))
+	if err != nil {
+		return err
+	}
+	view := glance(ctx, parts)
+	now, machine := time.Now(), proc.Hostname()
+	var all []lifecycle.Listed
+	var found []string // what people read, beside each
+	taken := Instances{}
+	for i := range parts {
+		p := &parts[i]
+		p.SayProblems(p.Problems)
+		for n := range p.Rows {
+			r := &p.Rows[n]
+			sight := view.Observe(r)
+			taken.Add(r.Instance)
+			all, found = append(all, lifecycle.ListedRow(r, sight, p.Path, machine, now)), append(found, FoundWord(r, sight))
+		}
+	}
+	for _, l := range s.headless(ctx, taken, machine, now) {
+		all, found = append(all, l), append(found, "alive")
+	}
+	if c.JSON {
+		rows := c.Array()
+		for i := range all {
+			if err := rows.Add(kit.Marshal(&all[i])); err != nil {
+				return err
+			}
+		}
+		rows.End()
+		return nil
+	}
+	if len(all) == 0 {
+		s.sayNoSessions(parts)
+		return nil
+	}
+	g := kit.GridFor(len(all)+1, 5)
+	g.Add("SESSION", "STATUS", "FOUND", "AGENT", "FOLDER")
+	for i := range all {
+		l := &all[i]
+		g.Add(kit.Clean(l.Name), kit.Clean(l.Status), found[i], kit.Clean(cmp.Or(l.Agent, "-")), kit.Clean(c.App.Shown(cmp.Or(l.Cwd, "-"))))
+	}
+	return c.Long(g)
+}
+
+// sayNoSessions says that there is nothing to show. A registry whose rows cannot be used is named: its sessions may be alive.
+func (s *sessions) sayNoSessions(parts []Part) {
+	for i := range parts {
+		if len(parts[i].Problems) > 0 {
+			parts[i].sayNone(parts[i].Problems)
+			return
+		}
+	}
+	s.c.Line("no sessions")
+	if above := s.above(); above != "" && s.missing() {
+		s.c.Remark("--registry %s is the nearest registry above", kit.Clean(s.c.App.Shown(above)))
+		return
+	}
+	s.c.Remark(`"tutti session create --agent claude" starts one`)
+}
+
+// FoundWord says what was found of a session. Where nothing is to be found, there is nothing to say.
+func FoundWord(r *registry.Row, s lifecycle.Observation) string {
+	switch s.State {
+	case lifecycle.Alive:
+		return "alive"
+	case lifecycle.Dead:
+		return "ended"
+	case lifecycle.Other:
+		return "another"
+	case lifecycle.Absent:
+		if r != nil && r.Status == registry.Running {
+			return "gone"
+		}
+		return "-"
+	}
+	return "?"
+}

@@ -1,0 +1,207 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/inventory"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+// HereFlag restricts a verb to the session registry of the folder.
+var HereFlag = kit.Flag{Name: "here", Kind: kit.Switch, Help: "only sessions of this folder"}
+
+// named tells whether the user named a registry.
+func (s *sessions) named() bool {
+	return s.c.FlagIf("registry") != "" || os.Getenv(registry.Variable) != ""
+}
+
+// alone tells whether one registry is used and no other: the user named it, or asked for that of this folder.
+func (s *sessions) alone() bool {
+	return s.named() || s.c.Verb.Flag(s.c.Under, HereFlag.Name) >= 0 && s.c.On(HereFlag.Name)
+}
+
+// missing tells that the registry does not exist, which costs two system calls and no other program.
+func (s *sessions) missing() bool {
+	for _, path := range [...]string{s.Path, registry.Database(s.Path)} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// Note remembers the registry in the inventory. It is called where a session of ours was started or seen alive in it: a registry
+// that came with a cloned repository cannot show that, so that standing in its folder does not add it.
+func (s *sessions) Note() {
+	state, err := s.c.App.StateDir()
+	if err != nil {
+		return
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(s.Path))
+	if err != nil {
+		return
+	}
+	_ = inventory.Note(state, inventory.Sessions, filepath.Join(dir, filepath.Base(s.Path))) // without it, verbs elsewhere show less
+}
+
+// others are the registries of other folders in the inventory.
+func (s *sessions) others() (all []*sessions) {
+	if s.alone() {
+		return nil
+	}
+	state, err := s.c.App.StateDir()
+	if err != nil {
+		return nil
+	}
+	places, err := inventory.All(state, inventory.Sessions)
+	if err != nil {
+		s.c.Warn("%s", kit.Clean(err.Error()))
+	}
+	for i := range places {
+		if path := places[i].Path; path != s.Path && !app.SameFolder(filepath.Dir(path), filepath.Dir(s.Path)) {
+			all = append(all, &sessions{c: s.c, cache: s.cache, Path: path, dir: registry.Workspace(path, filepath.Dir(path))})
+		}
+	}
+	return all
+}
+
+// A Part is one registry that was read.
+type Part struct {
+	*sessions
+	Rows     []registry.Row
+	Problems []registry.Problem
+	Far      bool // of another folder
+}
+
+// Parts reads the registry of this folder and those of the inventory, the former first. Of other folders only sessions that run, or
+// with which something was begun, are taken unless ended is set. A registry of another folder that cannot be read is named, and hides
+// no other.
+func (s *sessions) Parts(ctx context.Context, ended bool) ([]Part, error) {
+	var all []Part
+	if s.named() || !s.missing() {
+		rows, problems, err := s.rows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Part{sessions: s, Rows: rows, Problems: problems})
+	}
+	more, err := s.farParts(ctx, ended)
+	return append(all, more...), err
+}
+
+// OtherParts are the parts of other folders, where that of this one cannot be read.
+func (s *sessions) OtherParts(ctx context.Context) []Part {
+	all, _ := s.farParts(ctx, false)
+	return all
+}
+
+// farParts reads the registries of other folders, see parts.
+func (s *sessions) farParts(ctx context.Context, ended bool) (all []Part, err error) {
+	for _, o := range s.others() {
+		if o.missing() {
+			continue
+		}
+		rows, problems, err := o.rows(ctx)
+		if err != nil {
+			s.c.Warn("%s: %s", kit.Clean(s.c.App.Shown(o.Path)), kit.Clean(err.Error()))
+			continue
+		}
+		p := Part{sessions: o, Problems: problems, Far: true}
+		for i := range rows {
+			if ended || Busy(&rows[i]) {
+				p.Rows = append(p.Rows, rows[i])
+			}
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// Busy tells whether a row runs, or something was begun with it.
+func Busy(r *registry.Row) bool { return r.Status == registry.Running || r.Intent != nil }
+
+// glance looks at the sessions of all parts at once, and notes the registries in which one is alive.
+func glance(ctx context.Context, all []Part) *lifecycle.View {
+	var rows []registry.Row
+	for i := range all {
+		rows = append(rows, all[i].Rows...)
+	}
+	view := lifecycle.Glance(ctx, rows)
+	for i := range all {
+		all[i].noteAlive(view)
+	}
+	return view
+}
+
+// noteAlive notes the registry where one of its sessions is alive.
+func (p *Part) noteAlive(view *lifecycle.View) {
+	for i := range p.Rows {
+		if !p.Far && view.Observe(&p.Rows[i]).State == lifecycle.Alive {
+			p.Note()
+			return
+		}
+	}
+}
+
+// finds returns the registry that has a session of that name: this folder's, where it has a row of it, or that of another folder
+// where one runs. It is nil where none has. Several are an error that names a line to paste for each.
+func (s *sessions) finds(ctx context.Context, name string) (*sessions, error) {
+	all, err := s.Parts(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	var found []*sessions
+	for i := range all {
+		for n := range all[i].Rows {
+			if all[i].Rows[n].Name == name {
+				found = append(found, all[i].sessions)
+				break
+			}
+		}
+		for _, p := range all[i].Problems {
+			if !all[i].Far && p.Unusable && p.Name == name {
+				found = append(found, all[i].sessions)
+				break
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	}
+	var lines, folders []string
+	for _, f := range found {
+		folders = append(folders, s.c.App.Shown(f.Workspace()))
+		lines = append(lines, "tutti "+s.c.Verb.Name+" "+app.QuoteArg(name)+" --registry "+app.QuoteArg(f.Path))
+	}
+	return nil, &lifecycle.Error{
+		Kind: lifecycle.Several, Session: name, Text: "sessions of this name are in " + strings.Join(folders, " and "),
+		Next: strings.Join(lines, "\n"),
+	}
+}
+
+// withSession is the registry with which a verb about one session works: see finds. Where none has the session, it is this folder's,
+// which says so.
+func (s *sessions) withSession(ctx context.Context, name string) (*sessions, error) {
+	if name == "" || s.alone() {
+		return s, nil
+	}
+	found, err := s.finds(ctx, name)
+	if err != nil || found == nil {
+		return s, err
+	}
+	return found, nil
+}

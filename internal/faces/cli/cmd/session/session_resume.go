@@ -1,0 +1,199 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tutti/internal/core/canonjson"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+// sessionResume goes on with a conversation, or with all that were cut off.
+func sessionResume(ctx context.Context, c *kit.Call, s *sessions) error {
+	name, err := sessionName(c)
+	if err != nil {
+		return err
+	}
+	q := lifecycle.ResumeRequest{
+		Name: name, Conversation: c.Text("conversation"), Latest: c.On("latest"), Force: c.On("force"), Wait: c.On("wait"), Ready: c.Duration("ready", 0),
+		Trust: c.On("trust-row"),
+	}
+	for _, flag := range [...]string{"session", "conversation", "prompt"} {
+		if c.IsSet(flag) && c.Text(flag) == "" {
+			return kit.Usagef("session resume: --%s is empty", flag)
+		}
+	}
+	if q.Prompt, err = sessionPrompt(c); err != nil {
+		return err
+	}
+	switch {
+	case c.On("all") && name != "":
+		return kit.Usagef("session resume: --all and the name of a session do not go together")
+	case c.On("all") && q.Conversation != "":
+		return kit.Usagef("session resume: --all takes each session's own conversation, and --conversation names one")
+	case c.On("all") && q.Trust:
+		return kit.Usagef("session resume: --all and --trust-row do not go together: what a row runs is to be read first, one by one")
+	case !c.On("all"):
+		if q.Name, err = oneSession(c); err != nil {
+			return err
+		}
+	}
+	m, err := s.manager("session resume")
+	if err != nil {
+		return err
+	}
+	if c.On("all") {
+		return s.resumeAll(ctx, m, q)
+	}
+	done, err := m.Resume(ctx, q)
+	if errors.Is(err, fs.ErrNotExist) && done == nil {
+		return s.noRegistry()
+	}
+	if done == nil {
+		return err
+	}
+	if done.Row.Status == registry.Running {
+		s.Note()
+	}
+	if c.JSON {
+		c.Emit(resumedJSON(done, err))
+	} else {
+		s.sayResumed(done, err)
+	}
+	s.sayLast(done.Screen)
+	return err
+}
+
+// noRegistry says that there is none. One of a folder above is named and not taken: whose sessions are meant is not guessed.
+func (s *sessions) noRegistry() error {
+	hint := `it is made with the first session ("tutti help session"); --registry names another one`
+	if above := s.above(); above != "" {
+		hint = "--registry " + s.c.App.Shown(above) + " is the nearest one above"
+	}
+	return kit.Refuse(hint, "there is no registry of sessions at %s", s.c.App.Shown(s.Path))
+}
+
+// above is the nearest registry of a folder above this one, "" where there is none or this one was named.
+func (s *sessions) above() string {
+	file := filepath.Join(filepath.Base(filepath.Dir(s.Path)), filepath.Base(s.Path))
+	if filepath.Join(s.dir, file) != s.Path {
+		return ""
+	}
+	for dir := filepath.Dir(s.dir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if above := filepath.Join(dir, file); isFile(above) {
+			return above
+		}
+	}
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// resumeAll takes up what was cut off. The first that could not be is what it ends with; what was left out is no failure.
+func (s *sessions) resumeAll(ctx context.Context, m *lifecycle.Manager, q lifecycle.ResumeRequest) error {
+	all, err := m.ResumeAll(ctx, q)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.noRegistry()
+	}
+	if err != nil && len(all) == 0 {
+		return err
+	}
+	c := s.c
+	var l kit.List
+	for _, done := range all {
+		if c.JSON {
+			l.Raw(resumedJSON(done, done.Err))
+			err = errors.Join(err, done.Err)
+			continue
+		}
+		if left := done.Left; left != nil {
+			c.Remark("%s is left out: %s", kit.Clean(done.Name), kit.Clean(left.Text+"; "+left.Next))
+			continue
+		}
+		s.sayResumed(done, done.Err)
+		s.sayLast(done.Screen)
+		if done.Err != nil && err == nil {
+			err = done.Err
+		} else if done.Err != nil {
+			c.Warn("%s", kit.Clean(done.Err.Error()))
+		}
+	}
+	switch {
+	case c.JSON:
+		c.Emit(l.Bytes())
+	case len(all) == 0:
+		c.Remark("no session was cut off")
+	}
+	return err
+}
+
+// sayResumed says what goes on.
+func (s *sessions) sayResumed(done *lifecycle.Resumed, err error) {
+	c := s.c
+	for _, one := range done.Candidates {
+		c.Line(kit.Clean(one.String()))
+	}
+	switch {
+	case done.Running:
+		c.Printf("%s runs already (process %d)\n", kit.Clean(done.Name), done.Row.Pane.PID)
+		c.Line("tutti session attach " + kit.Clean(done.Name))
+	case err == nil || done.Pane.ID != "" && done.Screen == "":
+		s.sayRuns(&done.Row, &done.Pane, done.Dialog)
+		if done.Anew {
+			c.Remark("its conversation %s had no message, so it starts empty", kit.Clean(done.Row.Conversation()))
+		} else {
+			c.Remark("its conversation %s: %s", kit.Clean(done.Row.Conversation()), done.Found)
+		}
+	}
+}
+
+func resumedJSON(done *lifecycle.Resumed, err error) []byte {
+	var o canonjson.Object
+	o.Bool("ok", err == nil && done.Left == nil)
+	o.Str("name", done.Name)
+	if err != nil {
+		o.Str("error", err.Error())
+	}
+	if done.Left != nil {
+		o.Str("left", done.Left.Text)
+	}
+	o.Bool("running", done.Running)
+	o.Bool("anew", done.Anew)
+	o.Opt("found", done.Found)
+	if len(done.Row.Status) > 0 {
+		o.Raw("session", done.Row.JSON())
+	}
+	if len(done.Candidates) > 0 {
+		var l kit.List
+		for _, one := range done.Candidates {
+			var k canonjson.Object
+			k.Str("id", one.ID)
+			if !one.Began.IsZero() {
+				k.Str("began", one.Began.UTC().Format("2006-01-02T15:04:05Z"))
+			}
+			if !one.Changed.IsZero() {
+				k.Str("changed", one.Changed.UTC().Format("2006-01-02T15:04:05Z"))
+			}
+			l.Raw(k.Bytes())
+		}
+		o.Raw("candidates", l.Bytes())
+	}
+	if len(done.Looks) > 0 {
+		o.Strs("looks", done.Looks)
+	}
+	o.Opt("dialog", done.Dialog)
+	o.Bool("prompted", done.Prompted)
+	o.Opt("screen", done.Screen)
+	return o.Bytes()
+}

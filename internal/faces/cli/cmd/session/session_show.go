@@ -1,0 +1,126 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"os"
+	"strings"
+	"syscall"
+
+	"tutti/internal/core/canonjson"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+// sessionCapture prints what a session shows.
+func sessionCapture(ctx context.Context, c *kit.Call, s *sessions) error {
+	r, err := s.meant(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := lifecycle.Capture(ctx, r, c.Count("lines", 0))
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Str("name", r.Name)
+		o.Str("found", p.Sight.State.String())
+		o.Bool("kept", p.Kept)
+		o.Strs("lines", p.Lines)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	if p.Kept {
+		c.Remark("session %s is not there any more; this is what it showed last", kit.Clean(r.Name))
+	}
+	if p.Sight.State == lifecycle.Dead {
+		c.Remark("%s", kit.Clean(r.Name+": "+endedText(p.Sight.Pane)))
+	}
+	for _, line := range p.Lines {
+		c.Line(kit.Clean(strings.ReplaceAll(line, "\t", "        ")))
+	}
+	return nil
+}
+
+// sessionAttach shows a session in this terminal, in place of this process.
+func sessionAttach(ctx context.Context, c *kit.Call, s *sessions) error {
+	r, err := s.meant(ctx)
+	if err != nil {
+		return err
+	}
+	if kit.Columns(os.Stdin) == 0 || kit.Columns(os.Stdout) == 0 {
+		return kit.Refuse("tutti session capture "+r.Name, "session attach: this is no terminal")
+	}
+	inside := os.Getenv("TMUX")
+	path, argv, env, err := lifecycle.Attach(ctx, r, inside)
+	if err != nil {
+		return err
+	}
+	switch {
+	case argv[len(argv)-3] == "switch-client":
+		c.Remark(`to come back: Ctrl-b L, or "tmux switch-client -l"; the agent goes on either way`)
+	case inside != "":
+		c.Remark("to leave: press Ctrl-b twice, then d; the agent goes on. What you type goes to the agent")
+	default:
+		c.Remark("to leave: Ctrl-b, then d; the agent goes on. What you type goes to the agent")
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	return kit.FailIO("", syscall.Exec(path, argv, env), "start tmux")
+}
+
+// meant is the row of the session that is named, or of the only one that runs.
+func (s *sessions) meant(ctx context.Context) (*registry.Row, error) {
+	name, err := sessionName(s.c)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return s.onlyRunning(ctx)
+	}
+	if s, err = s.withSession(ctx, name); err != nil {
+		return nil, err
+	}
+	rows, problems, err := s.rows(ctx)
+	if err == nil {
+		rows, err = s.only(rows, problems, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// onlyRunning is the row of the only session that runs: in this folder, or where none does, on this machine.
+func (s *sessions) onlyRunning(ctx context.Context) (*registry.Row, error) {
+	parts, err := s.Parts(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	var running []*registry.Row
+	var names []string
+	for _, far := range [...]bool{false, true} {
+		for i := range parts {
+			for n := range parts[i].Rows {
+				if r := &parts[i].Rows[n]; parts[i].Far == far && r.Status == registry.Running {
+					running, names = append(running, r), append(names, r.Name)
+				}
+			}
+		}
+		if len(running) > 0 {
+			break
+		}
+	}
+	switch len(running) {
+	case 1:
+		return running[0], nil
+	case 0:
+		return nil, kit.UsageHint(`"tutti session list" shows them`, "%s: no running session; name one", s.c.Verb.Name)
+	}
+	return nil, &lifecycle.Error{Kind: lifecycle.Several, Text: s.c.Verb.Name + ": several sessions run, name one: " + strings.Join(names, ", "), Next: "tutti " + s.c.Verb.Name + " " + names[0]}
+}

@@ -1,0 +1,375 @@
+package session
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+// sessionStop ends a session, or all that run.
+func sessionStop(ctx context.Context, c *kit.Call, s *sessions) error {
+	begun := apartFromParent()
+	if err := s.mayStop(begun != nil); err != nil {
+		return err
+	}
+	q, err := stopRequest(c)
+	if err != nil {
+		return err
+	}
+	q.Apart = begun != nil
+	q.Begun = begun
+	if c.On("all") {
+		return s.stopAll(ctx, q)
+	}
+	if !q.ForceNoYAML {
+		if s, err = s.withSession(ctx, q.Session); err != nil {
+			return err
+		}
+	}
+	m, err := s.manager("session stop")
+	if err != nil {
+		return err
+	}
+	out, err := m.Stop(ctx, q)
+	if inside, ok := errors.AsType[*lifecycle.Error](err); ok && inside.Kind == lifecycle.Inside {
+		return stopApart(c, q.Session)
+	}
+	if out != nil && (err == nil || len(out.Steps) > 0) {
+		showStopped(c, out, err)
+	}
+	return err
+}
+
+// mayStop refuses below an agent CLI to stop the sessions of all folders. The rest of a stop that another process has begun was
+// allowed there.
+func (s *sessions) mayStop(apart bool) error {
+	if !s.c.On("all") || s.alone() || apart && startedByUs() {
+		return nil
+	}
+	_, err := s.c.ForUser("stop the sessions of all folders")
+	if f, ok := errors.AsType[*kit.Fault](err); ok {
+		f.Next = "add --here to stop those of this folder, or name a session\nto stop all, " + f.Next
+	}
+	return err
+}
+
+// startedByUs tells whether the parent of this process runs the same program.
+func startedByUs() bool {
+	parent, err := proc.Exe(os.Getppid())
+	self, selfErr := os.Executable()
+	return err == nil && selfErr == nil && parent == self
+}
+
+// stopRequest is what the command line asks for.
+func stopRequest(c *kit.Call) (q lifecycle.StopRequest, err error) {
+	q = lifecycle.StopRequest{
+		Reason: c.Text("reason"), Purge: c.On("purge-conversation"), Yes: c.On("yes"), ForceNoYAML: c.On("force-no-yaml"), Force: c.On("force"),
+		Grace: c.Duration("grace", 0), NoKeys: c.On("no-keys"), WithDaemon: c.On("with-daemon"), JobEvent: c.Text("job-event"),
+	}
+	if c.On("all") {
+		if name, err := sessionName(c); err != nil || name != "" {
+			return q, kit.Usagef("session stop: --all and the name of a session do not go together")
+		}
+		if q.ForceNoYAML || q.Force {
+			return q, kit.Usagef("session stop: --all ends what the registry has; --force and --force-no-yaml take the name of a session")
+		}
+	} else if q.Session, err = oneSession(c); err != nil {
+		return q, err
+	}
+	switch mode := c.Text("mode"); mode {
+	case "hard":
+		q.Mode = lifecycle.Hard
+	case "soft":
+		q.Mode = lifecycle.Soft
+	}
+	for _, old := range [...]struct{ flag, now string }{
+		{"mode", "a stop is graceful, and --purge-conversation deletes the conversation"},
+		{"capture-id", "the id of the conversation is always kept"},
+		{"graceful", "that is how every session is stopped"},
+	} {
+		if c.IsSet(old.flag) {
+			c.Remark("--%s is of older programs: %s", old.flag, old.now)
+		}
+	}
+	if q.Purge && !q.Yes {
+		q.Yes, err = confirmPurge(c, q.Session)
+	}
+	return q, err
+}
+
+// confirmPurge asks. Where nobody can answer nothing is done.
+func confirmPurge(c *kit.Call, name string) (bool, error) {
+	what := "the conversation of " + kit.Clean(name)
+	if name == "" {
+		what = "the conversations of all sessions of this folder"
+	}
+	err := c.Confirm("Stop and delete "+what+" for good?", "nothing was done: --purge-conversation deletes the conversation for good", "add --yes")
+	return err == nil, err
+}
+
+// stopAll ends all that run: in this folder, and on the rest of this machine where the user agreed to it. Scripts call it for the
+// sessions of their folder, so that without a terminal it reaches others only with --yes. A purge never leaves the folder.
+func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
+	c := s.c
+	parts, err := s.Parts(ctx, false)
+	if err != nil {
+		return err
+	}
+	var far []string
+	count := 0
+	for i := range parts {
+		running := 0
+		for n := range parts[i].Rows {
+			if parts[i].Rows[n].Status == registry.Running {
+				running++
+			}
+		}
+		if parts[i].Far && running > 0 {
+			far, count = append(far, c.App.Shown(parts[i].Workspace())), count+running
+		}
+	}
+	reach := len(far) > 0 && !q.Purge
+	agreed := c.On("yes")
+	switch in, ok := c.In.(*os.File); {
+	case !reach || agreed:
+	case !ok || kit.Columns(in) == 0:
+		reach = false
+		c.Remark("%s in other folders: left running; --yes stops them too", kit.Plural(count, "session"))
+	default:
+		question := "Stop all sessions, also " + kit.Plural(count, "session") + " in " + kit.Clean(strings.Join(far, ", ")) + "?"
+		if err := c.Confirm(question, "nothing was stopped", ""); err != nil {
+			return err
+		}
+		agreed = true
+	}
+	if !q.Apart && os.Getenv(lifecycle.Variable) != "" { // this process may run in one of them
+		if agreed && !c.On("yes") {
+			return stopApart(c, "all sessions", "--yes")
+		}
+		return stopApart(c, "all sessions")
+	}
+	var l kit.List
+	var failed []error
+	stopped := 0
+	for i := range parts {
+		if parts[i].Far && !reach {
+			continue
+		}
+		all, err := parts[i].stopRunning(ctx, q)
+		failed = append(failed, err)
+		stopped += len(all)
+		for _, out := range all {
+			switch {
+			case c.JSON:
+				l.Raw(stoppedJSON(out, out.Err))
+			case out.Err == nil:
+				stoppedText(c, out)
+			}
+		}
+	}
+	err = errors.Join(failed...)
+	if c.JSON {
+		c.Emit(l.Bytes())
+	} else if stopped == 0 && err == nil {
+		where := ""
+		if c.On(HereFlag.Name) || len(far) > 0 && !reach {
+			where = " in this folder"
+		}
+		c.Remark("no session runs%s", where)
+	}
+	return err
+}
+
+// stopRunning ends what runs of one registry.
+func (p *Part) stopRunning(ctx context.Context, q lifecycle.StopRequest) ([]*lifecycle.Stopped, error) {
+	m, err := p.manager("session stop")
+	if err != nil {
+		return nil, err
+	}
+	return m.StopAll(ctx, q)
+}
+
+func showStopped(c *kit.Call, out *lifecycle.Stopped, err error) {
+	if c.JSON {
+		c.Emit(stoppedJSON(out, err))
+	} else if err == nil {
+		stoppedText(c, out)
+	}
+	if err != nil {
+		for _, n := range out.Notes {
+			c.Remark("%s", kit.Clean(n))
+		}
+	}
+}
+
+// stoppedText says what came of a stop. The first words are what scripts look for; where many are stopped, each line begins with
+// what has become of which.
+func stoppedText(c *kit.Call, out *lifecycle.Stopped) {
+	name, many := kit.Clean(out.Session), c.On("all")
+	if out.Already {
+		text := "already " + string(out.Was) + " (" + strings.Join(endedWhy(&out.Row), ", ") + ")"
+		if many {
+			text = name + ": " + text
+		}
+		c.Line(text)
+		stopNotes(c, out)
+		return
+	}
+	how := ""
+	switch {
+	case out.Gone && many:
+		how = ", tmux already dead"
+	case out.Gone:
+		c.Line("tmux already dead")
+	}
+	word := string(out.Row.Status)
+	if out.Row.Name == "" {
+		word = "ended"
+	}
+	switch {
+	case out.Lives:
+		how = ": it goes on in tmux"
+	case len(out.Steps) > 0:
+		how += " in " + out.Took.Round(10*time.Millisecond).String() + ": " + strings.Join(out.Steps, ", ")
+	}
+	c.Line(c.Paint(kit.Bold, word+" "+name) + how)
+	var rows [][]string
+	if id := out.Conversation; id != "" && len(out.Deleted) == 0 && out.Row.Mode != "purge" {
+		rows = append(rows, []string{"  conversation", kit.Clean(id) + ", kept"})
+	}
+	for _, path := range out.Deleted {
+		rows = append(rows, []string{"  deleted", kit.Clean(c.App.Shown(path))})
+	}
+	if out.Forgot != "" {
+		rows = append(rows, []string{"  deleted", "by " + out.Forgot + " itself: " + kit.Clean(out.Conversation)})
+	}
+	for _, k := range out.Kept {
+		rows = append(rows, []string{"  left", kit.Clean(c.App.Shown(k.Path)) + ": " + kit.Clean(k.Why)})
+	}
+	for _, b := range out.Apart {
+		hint := ""
+		if b.Program {
+			hint = "; --with-daemon ends it"
+		}
+		rows = append(rows, []string{"  lives on", "process " + strconv.Itoa(b.PID) + " (" + kit.Clean(b.Comm) + "), " + b.Is + hint})
+	}
+	c.Facts(rows)
+	stopNotes(c, out)
+}
+
+func stopNotes(c *kit.Call, out *lifecycle.Stopped) {
+	for _, n := range out.Notes {
+		c.Remark("%s", kit.Clean(n))
+	}
+}
+
+// endedWhy is when and why a session ended, as far as its row says.
+func endedWhy(r *registry.Row) []string {
+	at := r.StoppedAt
+	switch r.Status {
+	case registry.Terminated:
+		at = r.TerminatedAt
+	case registry.Archived:
+		at = r.ArchivedAt
+	}
+	var all []string
+	if !at.IsZero() {
+		all = append(all, at.UTC().Format(time.RFC3339))
+	}
+	if r.StopReason != "" {
+		all = append(all, kit.Clean(r.StopReason))
+	} else if r.VisibleNote != "" {
+		all = append(all, kit.Clean(r.VisibleNote))
+	}
+	return all
+}
+
+func stoppedJSON(out *lifecycle.Stopped, failed error) []byte {
+	var o canonjson.Object
+	o.Bool("ok", failed == nil)
+	if failed != nil {
+		o.Str("error", failed.Error())
+	}
+	o.Str("session", out.Session)
+	o.Opt("was", string(out.Was))
+	o.Opt("status", string(out.Row.Status))
+	o.Bool("already", out.Already)
+	o.Bool("tmux_already_dead", out.Gone)
+	if !out.Row.StoppedAt.IsZero() {
+		o.Str("stopped_at", out.Row.StoppedAt.UTC().Format(time.RFC3339))
+	}
+	o.Opt("reason", out.Row.StopReason)
+	o.Opt("conversation", out.Conversation)
+	o.Strs("steps", out.Steps)
+	o.Int("took_ms", out.Took.Milliseconds())
+	var ended, left, apart, kept kit.List
+	for _, p := range out.Ended {
+		ended.Raw(processJSON(p.PID, p.Comm, ""))
+	}
+	for _, p := range out.Left {
+		left.Raw(processJSON(p.PID, p.Comm, ""))
+	}
+	for _, b := range out.Apart {
+		apart.Raw(processJSON(b.PID, b.Comm, b.Is))
+	}
+	o.Raw("ended", ended.Bytes())
+	o.Raw("left", left.Bytes())
+	o.Raw("lives_on", apart.Bytes())
+	o.Strs("deleted", out.Deleted)
+	for _, k := range out.Kept {
+		var one canonjson.Object
+		one.Str("path", k.Path)
+		one.Str("why", k.Why)
+		kept.Obj(&one)
+	}
+	o.Raw("kept", kept.Bytes())
+	o.Strs("notes", out.Notes)
+	return o.Bytes()
+}
+
+func processJSON(pid int, comm, is string) []byte {
+	var o canonjson.Object
+	o.Int("pid", int64(pid))
+	o.Str("name", comm)
+	o.Opt("is", is)
+	return o.Bytes()
+}
+
+// apartVariable tells the process that stops a session for one that runs in it: it holds the number of the pipe on which it says
+// that it has begun.
+const apartVariable = "TUTTI_STOP_APART"
+
+// apartFromParent returns what says that a stop has begun, nil where nobody waits for that.
+func apartFromParent() func() {
+	fd, err := strconv.Atoi(os.Getenv(apartVariable))
+	if os.Unsetenv(apartVariable) != nil || err != nil || fd <= 2 {
+		return nil
+	}
+	pipe := os.NewFile(uintptr(fd), "begun")
+	parent, parentErr := proc.Of(os.Getppid())
+	return sync.OnceFunc(func() {
+		_, _ = pipe.Write([]byte{1}) // who has gone on meanwhile does not mind
+		_ = pipe.Close()
+		if parentErr == nil { // it has something to say, and as long as it runs this process is found below the session
+			ctx, cancel := context.WithTimeout(context.Background(), parentLimit)
+			defer cancel()
+			proc.Gone(ctx, []proc.ID{parent})
+		}
+	})
+}
+
+// parentLimit is how long the process that has handed a stop over may take to end.
+const parentLimit = time.Second

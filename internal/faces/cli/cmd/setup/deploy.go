@@ -1,0 +1,186 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/deploy"
+	"tutti/internal/faces/cli/upgrade"
+	"tutti/internal/platform/atomicfile"
+)
+
+// pod is what both manifests have.
+func pod(c *kit.Call) deploy.Pod {
+	p := deploy.Pod{Root: c.Value("root"), Image: c.Value("image"), CLIVersion: c.Value("cli-version")}
+	if p.Image == "" {
+		p.Image = "tutti:" + kit.Version
+		if c.Under == kit.H2A {
+			p.Image = deploy.NPM // as that program has it
+		} else {
+			c.Remark("no image of tutti is published: build %s, or name one with --image", p.Image)
+		}
+	}
+	return p
+}
+
+// deployed prints what was made, or writes its YAML.
+func deployed(c *kit.Call, raw []byte, err error) error {
+	if err != nil {
+		return kit.Refuse("", "%s", kit.Clean(err.Error()))
+	}
+	v, _ := canonjson.Get(raw, "yaml")
+	text, _ := canonjson.String(v)
+	target := strings.TrimPrefix(c.Verb.Name, "deploy ")
+	path := c.Value("write")
+	switch {
+	case path == "" && c.JSON:
+		c.Emit(raw)
+	case path == "":
+		c.Out = append(c.Out, text...)
+	default:
+		if abs, err := filepath.Abs(path); err == nil {
+			path = abs
+		}
+		if err := atomicfile.WriteFile(path, []byte(text), 0o644); err != nil {
+			return kit.FailIO("", err, "write %s", kit.Clean(c.Value("write")))
+		}
+		if !c.JSON {
+			c.Line("written: " + kit.Clean(c.App.Shown(path)))
+			c.Line("next:  kubectl apply --dry-run=server -f " + kit.Clean(app.QuoteArg(c.Value("write"))))
+			return nil
+		}
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("target", target)
+		o.Str("path", c.Value("write"))
+		c.Emit(o.Bytes())
+	}
+	return nil
+}
+
+func runDeploySidecar(_ context.Context, c *kit.Call) error {
+	text, err := deploy.Sidecar{Pod: pod(c), Instance: c.Value("instance"), Host: c.Value("host")}.JSON()
+	return deployed(c, text, err)
+}
+
+func runDeployTenant(_ context.Context, c *kit.Call) error {
+	t := deploy.Tenant{Pod: pod(c), Namespace: c.Value("namespace"), Storage: c.Value("storage"), StorageClass: c.Value("storage-class")}
+	for _, n := range []struct {
+		flag string
+		at   *int
+	}{{"replicas", &t.Replicas}, {"lease-ms", &t.LeaseMS}} {
+		if !c.IsSet(n.flag) {
+			continue
+		}
+		v, err := strconv.Atoi(c.Text(n.flag))
+		if err != nil || v < 1 {
+			return kit.Usagef("--%s: a whole number, 1 or more, not %s", n.flag, kit.Clean(c.Text(n.flag)))
+		}
+		*n.at = v
+	}
+	text, err := t.JSON()
+	return deployed(c, text, err)
+}
+
+// sourceVariable names where releases are announced.
+const sourceVariable = "TUTTI_RELEASES"
+
+// Newer tells whether a version comes after another one. Both are X.Y.Z; of anything else nothing is known.
+func Newer(latest, current string) bool {
+	a, ok := version(latest)
+	b, also := version(current)
+	if !ok || !also {
+		return false
+	}
+	for n := range a {
+		if a[n] != b[n] {
+			return a[n] > b[n]
+		}
+	}
+	return false
+}
+
+func isVersion(s string) bool {
+	_, ok := version(s)
+	return ok
+}
+
+func version(s string) (v [3]uint64, ok bool) {
+	parts := strings.Split(strings.TrimSpace(s), ".")
+	if len(parts) != len(v) {
+		return v, false
+	}
+	for n, p := range parts {
+		x, err := strconv.ParseUint(p, 10, 63)
+		if err != nil || strconv.FormatUint(x, 10) != p {
+			return v, false
+		}
+		v[n] = x
+	}
+	return v, true
+}
+
+// runUpgrade looks for a later release, and says how one gets it. It replaces nothing: who runs a program decides what it is.
+func runUpgrade(ctx context.Context, c *kit.Call) error {
+	source := kit.OrElse(c.Value("source"), os.Getenv(sourceVariable))
+	found, reason := "", ""
+	switch {
+	case source == "":
+		reason = "nobody said where releases are announced: --source FILE-OR-URL, or " + sourceVariable
+	default:
+		limited, stop := context.WithTimeout(ctx, time.Minute)
+		defer stop()
+		var err error
+		if found, err = upgrade.Latest(limited, source); err != nil {
+			reason = "not known: " + err.Error()
+		}
+	}
+	newer := found != "" && Newer(found, kit.Version)
+	switch {
+	case newer:
+		reason = "get it where you got this one, compare its SHA-256 with the one announced, then type: tutti install"
+	case found != "" && !isVersion(found):
+		reason = "not known: " + found + " is no version X.Y.Z, and cannot be compared with this one"
+	case found != "":
+		reason = "nothing newer"
+	}
+	if c.JSON {
+		var o canonjson.Object
+		if !c.On("check") {
+			o.Bool("ok", true)
+		}
+		o.Str("current", kit.Version)
+		switch {
+		case found != "":
+			o.Str("latest", found)
+		case !c.On("check"): // where existing programs have it in any case
+			o.Null("latest")
+		}
+		if c.On("check") {
+			o.Bool("upgradeAvailable", newer)
+			o.Bool("fromCache", false)
+		} else {
+			o.Bool("upgraded", false)
+		}
+		o.Str("reason", reason)
+		c.Emit(o.Bytes())
+		return nil
+	}
+	rows := [][]string{{"current", kit.Version}}
+	if found != "" {
+		rows = append(rows, []string{"latest", found})
+	}
+	c.Facts(rows)
+	c.Prose("", 0, kit.Clean(reason))
+	return nil
+}

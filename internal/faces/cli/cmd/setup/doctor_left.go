@@ -1,0 +1,61 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/cmd/stop"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"fmt"
+
+	"tutti/internal/sessions/agentproc"
+)
+
+// checkLeft names agent CLI and MCP server processes whose session has ended.
+func checkLeft(c *kit.Call, r *report) {
+	home, err := c.App.Home()
+	if err != nil {
+		return
+	}
+	r.left, err = agentproc.Left(home)
+	if err != nil {
+		r.tell("processes", err.Error(), "")
+		return
+	}
+	for i := range r.left {
+		a := &r.left[i]
+		why := "its agent CLI has ended"
+		if a.CLI != "" {
+			why = "its terminal was closed"
+		}
+		r.tell("processes", fmt.Sprintf("%s, pid %d, %d MiB: %s", a.Title, a.Process.PID, agentproc.Memory(a.Process.PID)>>20, why), "tutti doctor --end")
+	}
+}
+
+// endLeft ends these processes: with --end, or when the user says so at a terminal.
+func endLeft(ctx context.Context, c *kit.Call, r *report) error {
+	if len(r.left) == 0 || !c.On("end") && (c.JSON || !c.UserReads()) {
+		return nil
+	}
+	if _, err := c.ForUser("end processes"); err != nil {
+		return err
+	}
+	question := fmt.Sprintf("End %d processes whose session has ended, and what they run?", len(r.left))
+	if err := c.Confirm(question, "no process was ended", "tutti doctor --end --yes"); err != nil {
+		if c.On("end") {
+			return err
+		}
+		return nil
+	}
+	ended, err := agentproc.End(ctx, r.left, agentproc.Grace)
+	if err != nil {
+		return kit.FailIO("", err, "end processes")
+	}
+	for i := range ended {
+		if !c.JSON {
+			c.Line(stop.EndedLine(&ended[i]))
+		}
+	}
+	return nil
+}

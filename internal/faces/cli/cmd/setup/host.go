@@ -1,0 +1,192 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/agents/setup"
+	"tutti/internal/app"
+)
+
+// runHostSetup registers the server and the hooks, or takes them out.
+func runHostSetup(_ context.Context, c *kit.Call) error {
+	if c.Under == kit.H2A {
+		return setupAsH2A(c)
+	}
+	if err := setupFlags(c); err != nil {
+		return err
+	}
+	if c.On("trust-hooks") {
+		if _, err := c.ForUser("record that you trust hooks"); err != nil {
+			return err
+		}
+	}
+	q, all, err := hostRequest(c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.On("print"):
+		return printSetup(c, q, all)
+	case c.IsSet("write"):
+		return setupFile(c, q, all[0])
+	}
+	var plans []*setup.Plan
+	for _, d := range all {
+		plan := func() *setup.Plan { return q.Plan(d) }
+		if c.On("diff") {
+			plans = append(plans, plan())
+		} else {
+			plans = append(plans, q.Do(plan))
+		}
+	}
+	if c.JSON {
+		setupJSON(c, q, plans, reviewHooks(c, q, all, plans))
+		return setupFault(c, plans)
+	}
+	showSetup(c, q, plans)
+	if q.Remove && !c.On("diff") {
+		showLeft(c, q, plans)
+	}
+	showReviews(c, reviewHooks(c, q, all, plans))
+	return setupFault(c, plans)
+}
+
+// setupFlags tells which flags do not go together.
+func setupFlags(c *kit.Call) error {
+	var modes []string
+	for _, name := range [...]string{"print", "diff", "write"} {
+		if c.IsSet(name) {
+			modes = append(modes, "--"+name)
+		}
+	}
+	switch {
+	case len(modes) > 1:
+		return kit.Usagef("host setup: %s do not go together", strings.Join(modes, " and "))
+	case c.On("no-hooks") && c.On("no-server"):
+		return kit.Usagef("host setup: --no-hooks and --no-server leave nothing to do")
+	case c.On("trust-hooks") && (c.On("remove") || len(modes) > 0 || c.On("no-hooks") || c.Text("scope") == driver.Project.String()):
+		return kit.Usagef("host setup: --trust-hooks is for hooks that are installed, in the settings of the user")
+	case c.On("remove") && (c.On("print") || c.IsSet("write")):
+		return kit.Usagef("host setup: --remove and %s do not go together", modes[0])
+	case c.IsSet("write") && (c.On("no-server") || c.Text("scope") == driver.Project.String()):
+		return kit.Usagef("host setup: --write puts the server into the one file that it names: --no-server and --scope do not go together with it")
+	case c.IsSet("write") && !namesHost(c):
+		return kit.UsageHint("--host "+strings.Join(kit.HostNames, "|"), "host setup: --write needs to know for which program")
+	}
+	return nil
+}
+
+// hostRequest is what the command line asks for, and of which programs.
+func hostRequest(c *kit.Call) (*setup.Request, []*driver.Driver, error) {
+	q := &setup.Request{
+		Server: !c.On("no-server"), Hooks: !c.On("no-hooks"), Force: c.On("force"), Remove: c.On("remove"), NoTrust: c.On("no-trust"), Now: time.Now(),
+		Root: kit.AbsoluteRoot(c.RootFlag()),
+	}
+	home, err := c.App.Home()
+	if err != nil {
+		return nil, nil, kit.FailIO("", err, "")
+	}
+	q.Place = driver.Site{Home: home, Env: os.Getenv}
+	if q.Place.Dir, err = os.Getwd(); err != nil {
+		return nil, nil, kit.FailIO("", err, "")
+	}
+	if c.Text("scope") == driver.Project.String() {
+		q.Scope = driver.Project
+	}
+	if q.Command, err = ownCommand(home); err != nil {
+		return nil, nil, kit.FailIO(kit.InstallHint, err, "find our own program")
+	}
+	all, err := hostsMeant(c, q.Place, q.Scope)
+	return q, all, err
+}
+
+// hostsMeant are the programs of --host: one, or those that are found, and where something is taken away all of them, of those that
+// have settings of that scope.
+func hostsMeant(c *kit.Call, p driver.Site, scope driver.Scope) (all []*driver.Driver, err error) {
+	if d, ok := driver.Get(c.Text("host")); ok {
+		return []*driver.Driver{d}, nil
+	}
+	for _, d := range driver.All() {
+		_, serves := d.Servers.File(scope)
+		_, hooks := d.Hooks.File(scope)
+		if (serves || hooks) && (c.On("remove") || isHere(d, p)) {
+			all = append(all, d)
+		}
+	}
+	if len(all) == 0 {
+		return nil, kit.Refuse("tutti "+c.Verb.Name+" --host claude", "no agent program was found here; name one: %s", strings.Join(kit.HostNames, ", "))
+	}
+	return all, nil
+}
+
+// ownCommand is our program by the path that is most likely to stay: the one where install puts it, or the one in PATH, if they
+// are this very program; else where it lies.
+func ownCommand(home string) (string, error) {
+	daemon, err := kit.FullPath()
+	if err != nil {
+		return "", err
+	}
+	self := filepath.Join(filepath.Dir(daemon), "tutti")
+	paths := []string{filepath.Join(home, ".local/bin/tutti")}
+	if path, err := exec.LookPath("tutti"); err == nil && filepath.IsAbs(path) {
+		paths = append(paths, path)
+	}
+	for _, path := range paths {
+		if app.SameFile(path, self) {
+			return path, nil
+		}
+	}
+	return self, nil
+}
+
+// setupFault is what went wrong, of all programs that were asked for.
+func setupFault(c *kit.Call, plans []*setup.Plan) error {
+	var all []error
+	code := kit.ExitState
+	hint := ""
+	for _, p := range plans {
+		if p.Err == nil {
+			continue
+		}
+		fault := hostFault(p.Err)
+		if kit.ExitCode(fault, c.Under) == kit.ExitIO {
+			code = kit.ExitIO
+		}
+		if hint == "" {
+			hint = kit.HintOf(fault)
+		}
+		all = append(all, &titled{p.Driver.Title, fault})
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &kit.Fault{Code: code, Err: errors.Join(all...), Next: hint}
+}
+
+// A titled error is of one program.
+type titled struct {
+	title string
+	err   error
+}
+
+func (t *titled) Error() string { return t.title + ": " + t.err.Error() }
+func (t *titled) Unwrap() error { return t.err }
+
+// hostFault gives an error of package host its exit status: the state of settings, or files that cannot be reached.
+func hostFault(err error) error {
+	if _, ok := errors.AsType[*setup.StateError](err); ok {
+		return &kit.Fault{Code: kit.ExitState, Err: err, Next: kit.HintOf(err)}
+	}
+	return kit.FailIO(kit.HintOf(err), err, "")
+}

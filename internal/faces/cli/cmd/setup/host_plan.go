@@ -1,0 +1,243 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
+	"tutti/internal/agents/setup"
+	"tutti/internal/core/canonjson"
+)
+
+// showSetup tells a person what was done, or with --diff what would be.
+func showSetup(c *kit.Call, q *setup.Request, plans []*setup.Plan) {
+	before := len(c.Out)
+	for _, p := range plans {
+		if c.On("diff") {
+			showDiff(c, q, p)
+		} else {
+			showPlan(c, q, p)
+		}
+	}
+	changed := slices.ContainsFunc(plans, (*setup.Plan).Changed)
+	failed := slices.ContainsFunc(plans, func(p *setup.Plan) bool { return p.Err != nil })
+	switch {
+	case changed && !failed && !q.Remove && !c.On("diff"):
+		skills := "tutti install-skills"
+		if q.Scope == driver.Project {
+			skills += " --scope project"
+		}
+		c.Line("→ " + kit.Folded(`"`+skills+`" teaches the models to use it; "tutti host status" checks the result`, 2, c.Columns))
+	case changed || failed:
+	case c.On("diff"):
+		c.Remark("nothing would change")
+	case q.Remove && len(c.Out) == before:
+		c.Line("nothing of ours is in the settings of any agent program")
+	}
+}
+
+// callable tells whether a program can be called.
+func callable(d *driver.Driver) bool {
+	_, err := exec.LookPath(d.Program)
+	return err == nil
+}
+
+// namesHost tells whether one program was asked for, and not those that are found.
+func namesHost(c *kit.Call) bool { return c.IsSet("host") && c.Text("host") != EveryHost }
+
+func showPlan(c *kit.Call, q *setup.Request, p *setup.Plan) {
+	var rows [][]string
+	for _, ch := range p.Changes {
+		if p.Err != nil && !ch.Written() {
+			continue
+		}
+		for i, did := range ch.Did {
+			path := c.App.Shown(ch.Path)
+			if i > 0 {
+				path = ""
+			}
+			rows = append(rows, []string{"  " + path, did})
+		}
+		if ch.Backup != "" {
+			rows = append(rows, []string{"", "before: " + c.App.Shown(ch.Backup)})
+		}
+	}
+	if p.Err == nil {
+		for _, r := range p.Remarks {
+			rows = append(rows, []string{"  note", r})
+		}
+	}
+	state := ""
+	switch {
+	case p.Err != nil && len(rows) == 0:
+		state = "nothing was changed, see below"
+	case p.Err != nil:
+		state = "only in part, see below"
+	case q.Remove && !p.Changed():
+		if len(p.Remarks) == 0 && !namesHost(c) {
+			return // it may not even be installed
+		}
+		state = "nothing of ours is there"
+	case !p.Changed():
+		state = "already up to date"
+	case !q.Remove:
+		next := "restart " + p.Driver.Title + " where it runs now"
+		if !callable(p.Driver) {
+			next = p.Driver.Title + " is not in PATH; it uses this once it is installed"
+		}
+		for _, n := range append(p.Notes(), next) {
+			rows = append(rows, []string{"  next", n})
+		}
+	}
+	if state != "" {
+		state = ": " + state
+	}
+	c.Line(c.Paint(kit.Bold, p.Driver.Title) + state)
+	c.Facts(rows)
+}
+
+// showDiff prints what would change, in the form that patch reads.
+func showDiff(c *kit.Call, q *setup.Request, p *setup.Plan) {
+	for _, ch := range p.Changes {
+		if p.Err != nil || !ch.Changed() {
+			continue
+		}
+		from, to := kit.Clean(ch.Path), kit.Clean(ch.Path)
+		if ch.Before == nil {
+			from = os.DevNull
+		}
+		if ch.After == nil {
+			to = os.DevNull
+		}
+		c.Line(c.Paint(kit.Bold, "--- "+from))
+		c.Line(c.Paint(kit.Bold, "+++ "+to))
+		for line := range strings.Lines(settings.Diff(ch.Before, ch.After)) {
+			c.Line(diffLine(c, strings.TrimSuffix(line, "\n")))
+		}
+	}
+	for _, r := range p.Remarks {
+		c.Remark("%s: %s", p.Driver.Title, kit.Clean(r))
+	}
+}
+
+// diffLine shows a line of a difference. Tabs and the end of a line stay as they are: patch compares them.
+func diffLine(c *kit.Call, line string) string {
+	line, end := strings.CutSuffix(line, "\r")
+	parts := strings.Split(line, "\t")
+	for i, p := range parts {
+		parts[i] = kit.Clean(p)
+	}
+	if line = strings.Join(parts, "\t"); end {
+		line += "\r"
+	}
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return c.Paint(kit.Green, line)
+	case strings.HasPrefix(line, "-"):
+		return c.Paint(kit.Red, line)
+	}
+	return line
+}
+
+// setupJSON says the same for programs.
+func setupJSON(c *kit.Call, q *setup.Request, plans []*setup.Plan, reviews []reviewReport) {
+	var hosts kit.List
+	ok := true
+	for _, p := range plans {
+		var files kit.List
+		for _, ch := range p.Changes {
+			var o canonjson.Object
+			o.Str("path", ch.Path)
+			does := p.Err == nil && ch.Changed() || ch.Written()
+			o.Bool("changed", does)
+			if does {
+				o.Strs("did", ch.Did)
+			} else {
+				o.Strs("did", nil)
+			}
+			o.Opt("backup", ch.Backup)
+			if c.On("diff") && p.Err == nil {
+				o.Str("diff", settings.Diff(ch.Before, ch.After))
+			}
+			files.Obj(&o)
+		}
+		var o canonjson.Object
+		o.Str("host", p.Driver.Name)
+		o.Bool("ok", p.Err == nil)
+		o.Bool("installed", callable(p.Driver))
+		o.Bool("changed", p.Err == nil && p.Changed())
+		o.Raw("files", files.Bytes())
+		o.Strs("remarks", p.Remarks)
+		if p.Err != nil {
+			ok = false
+			o.Str("error", p.Err.Error())
+		} else if !q.Remove {
+			o.Strs("next", p.Notes())
+		}
+		for _, r := range reviews {
+			if r.driver == p.Driver && !r.trusted {
+				reviewJSON(&o, r.waiting)
+			}
+		}
+		hosts.Obj(&o)
+	}
+	var o canonjson.Object
+	o.Bool("ok", ok)
+	o.Str("scope", q.Scope.String())
+	o.Str("command", q.Command)
+	o.Raw("hosts", hosts.Bytes())
+	c.Emit(o.Bytes())
+}
+
+// printSetup prints what belongs into each file, as it would stand in an empty one.
+func printSetup(c *kit.Call, q *setup.Request, all []*driver.Driver) error {
+	var rows kit.List
+	for _, d := range all {
+		snippets, err := q.Snippets(d)
+		if err != nil {
+			return hostFault(err)
+		}
+		if p := q.Plan(d); len(snippets) == 0 && namesHost(c) && p.Err != nil {
+			return hostFault(p.Err)
+		}
+		for _, s := range snippets {
+			if !c.JSON {
+				c.Line("# " + d.Title + ": " + c.App.Shown(s.Path))
+				c.Out = append(c.Out, s.Text...)
+				continue
+			}
+			var o canonjson.Object
+			o.Str("host", d.Name)
+			o.Str("path", s.Path)
+			o.Str("text", string(s.Text))
+			rows.Obj(&o)
+		}
+	}
+	if c.JSON {
+		c.Emit(rows.Bytes())
+	}
+	return nil
+}
+
+// setupFile puts the server into one file that the user names.
+func setupFile(c *kit.Call, q *setup.Request, d *driver.Driver) error {
+	path, err := filepath.Abs(c.Text("write"))
+	if err != nil {
+		return kit.FailIO("", err, "")
+	}
+	p := q.Do(func() *setup.Plan { return q.PlanFile(d, path) })
+	if c.JSON {
+		setupJSON(c, q, []*setup.Plan{p}, nil)
+	} else {
+		showPlan(c, q, p)
+	}
+	return setupFault(c, []*setup.Plan{p})
+}

@@ -1,0 +1,138 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/agents/setup"
+	"tutti/internal/core/canonjson"
+)
+
+// runHostPlugin prints the hooks by which the older programs follow an agent, or puts them into a file.
+func runHostPlugin(_ context.Context, c *kit.Call) error {
+	d, ok := driver.Get(c.Value("host"))
+	switch {
+	case !ok:
+		return kit.HintInstead(c.Missing("host"), "--host "+strings.Join(kit.HostNames, "|"))
+	case c.Value("instance") == "":
+		return c.Missing("instance")
+	case c.Value("write") != "" && c.Value("scaffold") != "":
+		return kit.Usagef("host plugin: --write and --scaffold do not go together")
+	}
+	status := c.Value("status")
+	if status == "" {
+		status = "paused"
+	}
+	p := setup.PluginFor(d, c.Value("instance"), status, c.RootFlag())
+	switch {
+	case c.Value("write") != "":
+		return writePlugin(c, &p)
+	case c.Value("scaffold") != "":
+		return scaffoldPlugin(c, &p)
+	}
+	if !c.JSON {
+		c.Facts([][]string{{"record", p.Record}, {"receive", p.Receive}, {"poll", p.Poll}})
+		c.Remark("%s", p.Hint())
+		return nil
+	}
+	var o canonjson.Object
+	o.Str("host", d.Name)
+	o.Str("mechanism", p.Mechanism)
+	o.Bool("push", p.Push)
+	o.Str("hint", p.Hint())
+	o.Str("record", p.Record)
+	o.Str("receive", p.Receive)
+	o.Str("poll", p.Poll)
+	c.Emit(o.Bytes())
+	return nil
+}
+
+// pluginRequest is what the writing of hooks needs to know.
+func pluginRequest(c *kit.Call, plan func(*setup.Request) *setup.Plan) (*setup.Plan, error) {
+	q, _, err := hostRequest(c)
+	if err != nil {
+		return nil, err
+	}
+	p := q.Do(func() *setup.Plan { return plan(q) })
+	if p.Err != nil {
+		return nil, hostFault(p.Err)
+	}
+	for _, ch := range p.Changes {
+		if ch.Backup != "" {
+			c.Remark("before: %s", kit.Clean(c.App.Shown(ch.Backup)))
+		}
+	}
+	return p, nil
+}
+
+func writePlugin(c *kit.Call, p *setup.Plugin) error {
+	if !p.Writes() {
+		return kit.Refuse("print the commands, and run them as "+p.Driver.Title+" lets you", "host plugin: %s has no hooks of this form", p.Driver.Title)
+	}
+	path, err := filepath.Abs(c.Value("write"))
+	if err != nil {
+		return kit.FailIO("", err, "")
+	}
+	if _, err := pluginRequest(c, func(q *setup.Request) *setup.Plan { return q.PlanHooks(p, path) }); err != nil {
+		return err
+	}
+	if !c.JSON {
+		c.Line(p.Driver.Title + ": " + setup.PluginHook + " in " + kit.Clean(c.App.Shown(path)))
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("host", p.Driver.Name)
+	o.Str("written", c.Value("write"))
+	o.Str("mechanism", p.Mechanism)
+	o.Str("hook", setup.PluginHook)
+	if p.Driver.Name == "codex" {
+		o.Str("pluginHint", p.Driver.Hooks.Note)
+	}
+	c.Emit(o.Bytes())
+	return nil
+}
+
+func scaffoldPlugin(c *kit.Call, p *setup.Plugin) error {
+	if p.Driver.Name != "codex" {
+		return kit.Refuse("--host codex", "host plugin: --scaffold makes a plug-in for Codex, and for no other program")
+	}
+	dir, err := filepath.Abs(c.Value("scaffold"))
+	if err != nil {
+		return kit.FailIO("", err, "")
+	}
+	var s setup.Scaffold
+	_, err = pluginRequest(c, func(q *setup.Request) (plan *setup.Plan) {
+		plan, s = q.PlanScaffold(p, dir)
+		return plan
+	})
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		rows := [][]string{{"marketplace", c.App.Shown(s.Marketplace)}, {"manifest", c.App.Shown(s.Manifest)}, {"hooks", c.App.Shown(s.Hooks)}}
+		for _, line := range s.Trust(dir) {
+			rows = append(rows, []string{"next", line})
+		}
+		c.Facts(rows)
+		return nil
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("host", p.Driver.Name)
+	o.Str("scaffolded", dir)
+	o.Str("marketplace", s.Marketplace)
+	o.Str("manifest", s.Manifest)
+	o.Str("hooks", s.Hooks)
+	o.Str("mechanism", p.Mechanism)
+	o.Str("hook", setup.PluginHook)
+	o.Strs("trust", s.Trust(dir))
+	c.Emit(o.Bytes())
+	return nil
+}

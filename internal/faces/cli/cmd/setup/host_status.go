@@ -1,0 +1,385 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/agents/setup"
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+)
+
+// A hostView is one program, with what its servers answered.
+type hostView struct {
+	*setup.Status
+	answers []hostAnswer // one for each server
+}
+
+type hostAnswer struct {
+	*setup.Answer
+	err   error
+	asked bool
+}
+
+// runHostStatus looks how the agent programs stand to the bus.
+func runHostStatus(ctx context.Context, c *kit.Call) error {
+	if c.Under == kit.H2A {
+		return statusAsH2A(c)
+	}
+	q, all, err := hostRequest(c)
+	if err != nil {
+		return err
+	}
+	views := make([]hostView, len(all))
+	var wg sync.WaitGroup
+	for i, d := range all {
+		wg.Go(func() { views[i] = lookAt(ctx, q, d) })
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	fault := statusFault(c, views)
+	if c.JSON {
+		hostStatusJSON(c, views, fault)
+	} else {
+		for i := range views {
+			showHost(c, &views[i])
+		}
+	}
+	return fault
+}
+
+func lookAt(ctx context.Context, q *setup.Request, d *driver.Driver) hostView {
+	v := hostView{Status: q.Look(ctx, d)}
+	v.answers = make([]hostAnswer, len(v.Servers))
+	for i := range v.Servers {
+		if s := &v.Servers[i]; q.Starts(s) {
+			v.answers[i].asked = true
+			v.answers[i].Answer, v.answers[i].err = q.Probe(ctx, d, s)
+		}
+	}
+	return v
+}
+
+// statusFault is what is wrong, nil when all is well.
+func statusFault(c *kit.Call, views []hostView) error {
+	var all []error
+	var hints []string
+	for i := range views {
+		v := &views[i]
+		again := "tutti host setup --host " + v.Driver.Name
+		for j := range v.Servers {
+			switch s := &v.Servers[j]; {
+			case s.Err != nil:
+				all = append(all, &titled{v.Driver.Title, s.Err})
+				hints = append(hints, "mend "+c.App.Shown(s.Path)+" by hand")
+			case v.answers[j].err != nil:
+				all = append(all, &titled{v.Driver.Title, v.answers[j].err})
+				hints = append(hints, again)
+			}
+		}
+		for _, h := range v.Hooks {
+			if h.Err != nil {
+				all = append(all, &titled{v.Driver.Title, h.Err})
+			}
+		}
+	}
+	if err, cure := apart(c, views); err != nil {
+		all, hints = append(all, err), append(hints, cure...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &kit.Fault{Code: kit.ExitState, Err: errors.Join(all...), Next: strings.Join(hints, "\n")}
+}
+
+// apart tells of programs that would use different buses, and what brings them together: on the bus of this terminal, or where
+// none is there on that of the first.
+func apart(c *kit.Call, views []hostView) (err error, cure []string) {
+	type user struct {
+		name, root string
+		scope      driver.Scope
+	}
+	var users []user
+	for i := range views {
+		for j, a := range views[i].answers {
+			if a.Answer != nil && a.Root != "" && !views[i].Hidden(&views[i].Servers[j]) && !views[i].Servers[j].Off {
+				users = append(users, user{views[i].Driver.Name, a.Root, views[i].Servers[j].Scope})
+			}
+		}
+	}
+	if len(users) == 0 {
+		return nil, nil
+	}
+	common := users[0].root
+	if root, e := c.App.Root(); e == nil {
+		for _, u := range users {
+			if sameBus(u.root, root.Path) {
+				common = u.root
+			}
+		}
+	}
+	var words []string
+	differ := false
+	for _, u := range users {
+		words = append(words, u.name+": "+c.App.Shown(u.root))
+		if sameBus(u.root, common) {
+			continue
+		}
+		differ = true
+		line := "tutti host setup --host " + u.name + " --root " + app.QuoteArg(common)
+		if u.scope == driver.Project {
+			line += " --scope project"
+		}
+		cure = append(cure, line)
+	}
+	if !differ {
+		return nil, nil
+	}
+	return kit.BadState("", "the programs would use different buses, and their agents not see each other: %s", strings.Join(words, ", ")), cure
+}
+
+func sameBus(a, b string) bool { return a == b || app.SameFolder(a, b) }
+
+// stoppedByHooks tells whether hooks are in place that a halt stops this program with.
+func (v *hostView) stoppedByHooks() bool {
+	return v.Driver.Hooks.Runs(v.Version) && slices.ContainsFunc(v.Hooks, func(h setup.HookFile) bool { return h.State == setup.InPlace })
+}
+
+// showHost tells a person of one program.
+func showHost(c *kit.Call, v *hostView) {
+	head := c.Paint(kit.Bold, v.Driver.Title)
+	switch {
+	case v.Program == "":
+		head += ": not found in PATH"
+	case v.Version != "":
+		head += " " + kit.Clean(v.Version)
+	}
+	c.Line(head)
+	var rows [][]string
+	for i := range v.Servers {
+		s := &v.Servers[i]
+		rows = append(rows, []string{"  server", c.App.Shown(s.Path), serverWords(s, v.answers[i].asked)})
+		if a := v.answers[i].Answer; a != nil && a.Problem != "" && !absent(a.Root) {
+			rows = append(rows, []string{"", "", "it says: " + a.Problem})
+		}
+		if s.Off {
+			rows = append(rows, []string{"", "", "switched off in the settings"})
+		}
+		if s.Scope == driver.Local {
+			rows = append(rows, []string{"", "", "in this folder alone, where it takes the place of the others"})
+		}
+		if answer := answerWords(c, &v.answers[i]); answer != "" {
+			rows = append(rows, []string{"", "", answer})
+		}
+	}
+	if len(v.Servers) == 0 {
+		rows = append(rows, []string{"  server", "not registered"})
+	}
+	for _, h := range v.Hooks {
+		rows = append(rows, []string{"  hooks", c.App.Shown(h.Path), h.State.String()})
+		if len(h.Waiting) > 0 {
+			rows = append(rows, []string{"", "", "not run before you trust them: " + setup.AwaitingReview(h.Waiting)})
+		}
+	}
+	if !v.Driver.Hooks.Runs(v.Version) {
+		rows = append(rows, []string{"  hooks", "not stopped by hooks", "this version runs none of ours"})
+	}
+	if len(v.Driver.Hooks.Files) == 0 {
+		rows = append(rows, []string{"  hooks", "none are known", ""})
+	}
+	for _, s := range v.Skills {
+		remark := s.State.String()
+		if s.Edited {
+			remark += ", edited"
+		}
+		rows = append(rows, []string{"  skill", c.App.Shown(s.Path), remark})
+	}
+	c.Facts(rows)
+	for _, h := range v.Hooks {
+		if len(h.Waiting) > 0 && h.State == setup.InPlace {
+			c.Line("  → " + trustLine(v.Driver) + "    # or start " + v.Driver.Program + ", and trust them there")
+		}
+	}
+	for _, cure := range v.cures() {
+		c.Line("  → " + cure) // in one piece: it is copied from there
+	}
+}
+
+// cures are the lines to type for what is missing or out of date. What somebody edited is left to him.
+func (v *hostView) cures() (all []string) {
+	var prep [driver.Project + 1]bool
+	prep[driver.User] = len(v.Servers) == 0
+	for i := range v.Servers {
+		switch s := &v.Servers[i]; {
+		case s.Err != nil || s.Owner == setup.Foreign || s.Current:
+		case s.Scope == driver.Project:
+			prep[driver.Project] = true
+		default: // that of one folder stands in the file of the user, and is dealt with there
+			prep[driver.User] = true
+		}
+	}
+	// Who has put it into a project alone misses nothing in the settings of the user.
+	alone := len(v.Servers) > 0 && !slices.ContainsFunc(v.Servers, func(s setup.Registered) bool { return s.Scope != driver.Project })
+	for _, h := range v.Hooks {
+		if h.State == setup.Outdated || h.State == setup.Missing && !alone {
+			prep[h.Scope] = true
+		}
+	}
+	var skills [driver.Project + 1]bool
+	for _, s := range v.Skills {
+		if !s.Edited && (s.State == setup.Missing || s.State == setup.Outdated) {
+			skills[s.Scope] = true
+		}
+	}
+	for i, need := range [...]*[driver.Project + 1]bool{&prep, &skills} {
+		line := [...]string{"tutti host setup --host ", "tutti install-skills --host "}[i] + v.Driver.Name
+		if need[driver.User] {
+			all = append(all, line)
+		}
+		if need[driver.Project] {
+			all = append(all, line+" --scope project")
+		}
+	}
+	return all
+}
+
+func serverWords(s *setup.Registered, asked bool) string {
+	switch {
+	case s.Err != nil:
+		return "cannot be read, see below"
+	case s.Owner == setup.Foreign:
+		return "another program, which is not asked: " + s.Server.Command
+	case !asked:
+		return "of the project, and not simply this program, so it is not started: " + s.Server.Command
+	case s.Owner == setup.Original:
+		return "as the older program registers it: " + s.Server.Command
+	case !s.Current:
+		return "outdated: " + s.Server.Command
+	}
+	return s.Server.Command
+}
+
+// absent tells whether there is nothing at a path, which is no problem of a bus: it is made at the first start.
+func absent(path string) bool {
+	_, err := os.Stat(path)
+	return path != "" && errors.Is(err, fs.ErrNotExist)
+}
+
+func answerWords(c *kit.Call, a *hostAnswer) string {
+	switch {
+	case a.err != nil:
+		return "does not answer, see below"
+	case a.Answer == nil:
+		return ""
+	}
+	text := "answers in " + a.Took.Round(time.Millisecond).String() + " with " + kit.Plural(a.Tools, "tool")
+	if a.Root != "" {
+		text += "; bus " + c.App.Shown(a.Root)
+	}
+	return text
+}
+
+// hostStatusJSON says the same for programs.
+func hostStatusJSON(c *kit.Call, views []hostView, fault error) {
+	var hosts kit.List
+	for i := range views {
+		v := &views[i]
+		var o canonjson.Object
+		o.Str("host", v.Driver.Name)
+		o.Bool("installed", v.Program != "")
+		o.Opt("program", v.Program)
+		o.Opt("version", v.Version)
+		o.Strs("tried", v.Driver.Tried)
+		o.Bool("stoppedByHooks", v.stoppedByHooks())
+		var servers, hooks, skills kit.List
+		for j := range v.Servers {
+			servers.Raw(serverJSON(&v.Servers[j], &v.answers[j]))
+		}
+		for _, h := range v.Hooks {
+			var row canonjson.Object
+			row.Str("path", h.Path)
+			row.Str("scope", h.Scope.String())
+			row.Str("state", h.State.String())
+			reviewJSON(&row, h.Waiting)
+			hooks.Obj(&row)
+		}
+		for _, s := range v.Skills {
+			var row canonjson.Object
+			row.Str("path", s.Path)
+			row.Str("scope", s.Scope.String())
+			row.Str("state", s.State.String())
+			row.Bool("edited", s.Edited)
+			skills.Obj(&row)
+		}
+		o.Raw("servers", servers.Bytes())
+		o.Raw("hooks", hooks.Bytes())
+		o.Raw("skills", skills.Bytes())
+		hosts.Obj(&o)
+	}
+	var o canonjson.Object
+	o.Bool("ok", fault == nil)
+	o.Raw("hosts", hosts.Bytes())
+	c.Emit(o.Bytes())
+}
+
+func serverJSON(s *setup.Registered, a *hostAnswer) []byte {
+	var o canonjson.Object
+	o.Str("path", s.Path)
+	o.Str("scope", s.Scope.String())
+	o.Str("command", s.Server.Command)
+	o.Strs("args", s.Server.Args)
+	o.Str("owner", [...]string{"foreign", "tutti", "h2a"}[s.Owner])
+	o.Bool("current", s.Current)
+	o.Bool("off", s.Off)
+	if err := errors.Join(s.Err, a.err); err != nil {
+		o.Str("error", err.Error())
+	}
+	if a.Answer != nil {
+		o.Str("server", a.Name)
+		o.Opt("release", a.Version)
+		o.Int("tools", int64(a.Tools))
+		o.Opt("root", a.Root)
+		o.Opt("rootSource", a.Source)
+		o.Opt("problem", a.Problem)
+		o.Int("ms", a.Took.Milliseconds())
+	}
+	return o.Bytes()
+}
+
+// statusAsH2A prints what the older program says of its hosts; it looks at nothing.
+func statusAsH2A(c *kit.Call) error {
+	want := c.Value("host")
+	var hosts kit.List
+	for _, h := range bus.HostFacts {
+		if want == "" && h.Later || want != "" && want != EveryHost && h.Name != want {
+			continue
+		}
+		var o canonjson.Object
+		o.Str("host", h.Name)
+		o.Int("wave", 1)
+		o.Bool("mcpAdapterShipped", true)
+		o.Bool("hostSetupShipped", true)
+		o.Bool("hostScenarioShipped", true)
+		o.Str("summary", h.Reads)
+		hosts.Obj(&o)
+	}
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Raw("hosts", hosts.Bytes())
+	c.Emit(o.Bytes())
+	return nil
+}

@@ -1,0 +1,329 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/app"
+)
+
+// Marker stands in both programs, so that install tells one of ours from a stranger's file of the same name without
+// running it.
+const Marker = "tutti program file, marker 7f6c1f0a9b2d"
+
+// marker keeps the text in the data of the program; a constant that nobody reads would not be linked.
+var marker = []byte(Marker)
+
+// A step is one thing that install does, or found done.
+type step struct {
+	Path string // of the file
+	Does string // "copy", "link", "write", "keep", "remove", "refuse"
+	To   string // source of a copy, target of a link
+	page []byte // of a manual page: what is written; nil for a program
+}
+
+// runInstall lays programs and links, or takes them away.
+func runInstall(_ context.Context, c *kit.Call) error {
+	dir, err := installDir(c)
+	if err != nil {
+		return err
+	}
+	steps, err := planAll(c, dir)
+	if err != nil {
+		return err
+	}
+	if foreign := refused(steps); len(foreign) > 0 && !c.On("uninstall") {
+		hint := "--force replaces them"
+		if steps[len(steps)-1].page != nil {
+			hint += "; --no-man leaves the manual pages out"
+		}
+		return kit.BadState(hint, "not ours, and in the way: %s", kit.Clean(strings.Join(foreign, ", ")))
+	}
+	if users := startedFrom(c, dir); c.On("uninstall") && len(users) > 0 && !c.On("force") {
+		hint := "tutti host setup --remove    # then again; --force removes the programs all the same"
+		if !c.On("dry-run") {
+			return kit.BadState(hint, "nothing was removed: the settings of %s still start %s, and each hook would fail", kit.Clean(strings.Join(users, ", ")), kit.Clean(c.App.Shown(filepath.Join(dir, "tutti"))))
+		}
+		c.Remark("first: %s", hint)
+	}
+	if !c.On("dry-run") {
+		if err := carryOut(steps); err != nil {
+			return kit.FailIO("", err, "install")
+		}
+	}
+	showSteps(c, dir, steps)
+	return nil
+}
+
+// startedFrom names the agent CLIs whose settings start the program that is installed in a folder.
+func startedFrom(c *kit.Call, dir string) (titles []string) {
+	home, err := c.App.Home()
+	if err != nil {
+		return nil
+	}
+	self := filepath.Join(dir, "tutti")
+	place := driver.Site{Home: home, Env: os.Getenv}
+	for _, d := range driver.All() {
+		found := false
+		for _, path := range settingsOf(d, place) {
+			for _, at := range namedIn(path) {
+				found = found || at == self || app.SameFile(at, self)
+			}
+		}
+		if found {
+			titles = append(titles, d.Title)
+		}
+	}
+	return titles
+}
+
+// planAll lists the steps for the programs and for the manual pages.
+func planAll(c *kit.Call, dir string) (steps []step, err error) {
+	if c.On("uninstall") {
+		steps = planRemoval(c, dir)
+	} else if steps, err = planInstall(c, dir); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.On("no-man"):
+	case c.On("uninstall"):
+		steps = append(steps, planPageRemoval(c, PageDir(dir))...)
+	default:
+		steps = append(steps, planPages(c, PageDir(dir), c.On("force"))...)
+	}
+	return steps, nil
+}
+
+// refused returns the files that are not ours and in the way.
+func refused(steps []step) (paths []string) {
+	for i := range steps {
+		if steps[i].Does == "refuse" {
+			paths = append(paths, steps[i].Path)
+		}
+	}
+	return paths
+}
+
+func installDir(c *kit.Call) (string, error) {
+	if dir := c.Text("dir"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	home, err := c.App.Home()
+	return filepath.Join(home, ".local/bin"), err
+}
+
+// linkNames are the other names of the program: those under which the table has verbs.
+func linkNames(c *kit.Call) []string {
+	names := []string{"h2a"}
+	c.Table.Each(kit.Cross, func(v *kit.Verb) bool {
+		if !v.Hidden {
+			names = append(names, "cross-agent-"+v.CrossName())
+		}
+		return true
+	})
+	return names
+}
+
+func planInstall(c *kit.Call, dir string) ([]step, error) {
+	daemon, err := kit.FullPath()
+	if err != nil {
+		return nil, kit.FailIO("", err, "find our own program")
+	}
+	// tutti-full first: between the two steps a tutti that hands over says that the builds differ, instead of that half
+	// of the program is missing.
+	var steps []step
+	for _, src := range []string{daemon, filepath.Join(filepath.Dir(daemon), "tutti")} {
+		if _, err := os.Stat(src); err != nil {
+			return nil, kit.FailIO(`build both programs ("make build") and run the new one: bin/tutti install`, err, "")
+		}
+		s := step{Path: filepath.Join(dir, filepath.Base(src)), Does: "copy", To: src}
+		if c.On("link") {
+			s.Does = "link"
+		}
+		steps = append(steps, check(c, s))
+	}
+	for _, name := range linkNames(c) {
+		steps = append(steps, check(c, step{Path: filepath.Join(dir, name), Does: "link", To: "tutti"}))
+	}
+	return steps, nil
+}
+
+// check looks at what lies where a step wants to put something.
+func check(c *kit.Call, s step) step {
+	path := s.Path
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil: // nothing there, or the step itself will say why not
+	case s.Does == "link" && linksTo(path, s.To), s.Does == "copy" && sameFile(path, s.To):
+		s.Does = "keep"
+	case info.IsDir(), !isOurs(path) && !c.On("force"):
+		s.Does = "refuse"
+	}
+	return s
+}
+
+func linksTo(path, target string) bool {
+	to, err := os.Readlink(path)
+	return err == nil && to == target
+}
+
+// sameFile tells whether two paths lead to one file, or to two with the same bytes. A link counts as another one: a
+// copy was asked for.
+func sameFile(a, b string) bool {
+	one, err1 := os.Lstat(a)
+	two, err2 := os.Stat(b)
+	if err1 != nil || err2 != nil || !one.Mode().IsRegular() || one.Size() != two.Size() {
+		return false
+	}
+	if os.SameFile(one, two) {
+		return true
+	}
+	x, err1 := os.ReadFile(a)
+	y, err2 := os.ReadFile(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// isOurs tells whether a file, or what a link leads to, is one of our programs. A link whose target is gone is ours when
+// it leads to a program of our name.
+func isOurs(path string) bool {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		to, err := os.Readlink(path)
+		base := filepath.Base(to)
+		return err == nil && (base == "tutti" || base == "tutti-full")
+	}
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() < int64(len(marker)) {
+		return false
+	}
+	return holds(f, marker)
+}
+
+// holds looks for bytes in a stream without keeping more than a piece of it.
+func holds(r io.Reader, what []byte) bool {
+	buf := make([]byte, 256<<10)
+	kept := 0
+	for {
+		n, err := r.Read(buf[kept:])
+		if bytes.Contains(buf[:kept+n], what) {
+			return true
+		}
+		if err != nil || n == 0 {
+			return false
+		}
+		end := kept + n
+		kept = min(end, len(what)-1)
+		copy(buf, buf[end-kept:end])
+	}
+}
+
+// planRemoval lists what of ours lies in the folder. What is not ours stays, and is not worth a word.
+func planRemoval(c *kit.Call, dir string) []step {
+	var steps []step
+	for _, name := range append(linkNames(c), "tutti", "tutti-full") {
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		s := step{Path: path, Does: "remove"}
+		if !isOurs(path) {
+			s.Does = "refuse"
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+func carryOut(steps []step) error {
+	made := ""
+	for _, s := range steps {
+		var err error
+		if dir := filepath.Dir(s.Path); dir != made {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			made = dir
+		}
+		switch s.Does {
+		case "copy":
+			err = copyProgram(s.To, s.Path)
+		case "link":
+			err = replaceLink(s.To, s.Path)
+		case "write":
+			err = placeFile(bytes.NewReader(s.page), s.Path, 0o644)
+		case "remove":
+			err = os.Remove(s.Path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyProgram puts a copy of a program at path.
+func copyProgram(src, path string) error {
+	from, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return placeFile(from, path, 0o755)
+}
+
+// placeFile puts a file at path in one step: the old one may be a program that is running.
+func placeFile(from io.Reader, path string, perm fs.FileMode) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+		}
+	}()
+	if _, err = io.Copy(tmp, from); err != nil {
+		return err
+	}
+	if err = tmp.Chmod(perm); err != nil {
+		return err
+	}
+	if perm&0o111 != 0 { // a page that a power cut took is written again; a program may be all that can do so
+		if err = tmp.Sync(); err != nil {
+			return err
+		}
+	}
+	if err = tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// replaceLink puts a link at path in one step.
+func replaceLink(target, path string) error {
+	tmp := fmt.Sprintf("%s/.%s-%d", filepath.Dir(path), filepath.Base(path), os.Getpid())
+	if err := os.Symlink(target, tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		os.Remove(tmp)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"os"
+	"path/filepath"
+
+	"tutti/internal/core/canonjson"
+)
+
+var stepWords = [...][3]string{ // done, planned
+	{"copy", "copied", "would copy"},
+	{"link", "linked", "would link"},
+	{"write", "wrote", "would write"},
+	{"keep", "up to date", "up to date"},
+	{"remove", "removed", "would remove"},
+	{"refuse", "left, not ours", "would leave, not ours"},
+}
+
+// showSteps says what was done. Manual pages are many and of one kind: people are told how many there are of each fate,
+// and by name of those that are not ours.
+func showSteps(c *kit.Call, dir string, steps []step) {
+	column := 1
+	if c.On("dry-run") {
+		column = 2
+	}
+	var l kit.List
+	var rows, counted [][]string
+	for _, w := range stepWords {
+		pages := 0
+		for _, s := range steps {
+			if s.Does == w[0] && s.page != nil {
+				pages++
+			}
+		}
+		if pages > 0 {
+			counted = append(counted, []string{w[column], kit.Plural(pages, "manual page") + " in " + c.App.Shown(PageDir(dir))})
+		}
+	}
+	for _, s := range steps {
+		var o canonjson.Object
+		o.Str("path", s.Path)
+		o.Str("step", s.Does)
+		o.Opt("to", s.To)
+		l.Obj(&o)
+		for _, w := range stepWords {
+			if w[0] == s.Does && s.page == nil {
+				rows = append(rows, []string{w[column], c.App.Shown(s.Path)})
+			}
+		}
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Bool("dryRun", c.On("dry-run"))
+		o.Raw("steps", l.Bytes())
+		o.Bool("inPath", inPath(dir))
+		c.Emit(o.Bytes())
+		return
+	}
+	rows = append(rows, counted...)
+	c.Rows(rows)
+	if len(rows) == 0 {
+		c.Line("nothing of ours in " + kit.Clean(c.App.Shown(dir)))
+	}
+	if !c.On("uninstall") {
+		pathAdvice(c, dir)
+		manAdvice(c, dir)
+	}
+}
+
+// pathLine is how a folder comes into PATH.
+func pathLine(c *kit.Call, dir string) string {
+	return `add this line to your shell's start file: export PATH=` + kit.QuoteForShell(c.App.Shown(dir)) + `:"$PATH"`
+}
+
+// pathAdvice says when the shell does not look into the folder, or finds another program first.
+func pathAdvice(c *kit.Call, dir string) {
+	if !inPath(dir) {
+		c.Remark("%s is not in PATH", kit.Clean(c.App.Shown(dir)))
+		c.Remark("hint: %s", pathLine(c, dir))
+		return
+	}
+	for _, name := range append([]string{"tutti"}, linkNames(c)...) {
+		if first := kit.FirstInPath(name); first != "" && filepath.Dir(first) != dir {
+			c.Remark("%s comes first in PATH, so %s still means that one", kit.Clean(first), name)
+		}
+	}
+}
+
+func inPath(dir string) bool {
+	for _, p := range filepath.SplitList(os.Getenv("PATH")) {
+		if p == dir || filepath.Clean(p) == dir {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,53 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+
+	"tutti/internal/app"
+	"tutti/internal/faces/mcp/server"
+)
+
+// runMCPServe serves an agent CLI. What goes wrong is exit status 1, as scripts around such a server expect.
+func runMCPServe(ctx context.Context, c *kit.Call) error {
+	err := server.Serve(ctx, service(c))
+	if err != nil && ctx.Err() == nil {
+		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
+	}
+	return err
+}
+
+func service(c *kit.Call) app.Service {
+	return app.Service{
+		App: c.App, Flag: func(name string) string { return flagText(c, name) }, Args: c.Args, In: c.In, Out: c.OutFile, Err: c.ErrFile, Version: kit.Version,
+		JSON: c.JSON, Quiet: c.Quiet, Color: c.Color, Columns: c.Columns,
+	}
+}
+
+// flagText is the value of a flag, "true" for a switch that is on, and "" for one that was not given.
+func flagText(c *kit.Call, name string) string {
+	if i := c.Verb.Flag(c.Under, name); i >= 0 && c.Verb.At(i).Kind <= kit.TrueSwitch && c.On(name) {
+		return "true"
+	}
+	return c.Value(name)
+}
+
+// runMCPTools lists the tools of the MCP server: the names as JSON, or a table for people.
+func runMCPTools(_ context.Context, c *kit.Call) error {
+	var names kit.List
+	var table [][]string
+	for _, t := range server.Tools() {
+		names.Str(t.Name)
+		table = append(table, []string{t.Name, fast.FirstWords(t.Does)})
+	}
+	if c.JSON {
+		c.Emit(names.Bytes())
+	} else {
+		c.Facts(table)
+	}
+	return nil
+}

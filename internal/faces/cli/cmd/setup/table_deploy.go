@@ -1,0 +1,54 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+var (
+	imageFlag = kit.Flag{Name: "image", Kind: kit.Text, Value: "name", Default: "tutti: and this version; under h2a npm-runtime", Help: "image with tutti and tutti-full; npm-runtime: one that installs the older program when it starts"}
+	cliFlag   = kit.Flag{Name: "cli-version", Kind: kit.Text, Value: "version", Default: "latest", Help: "of the older program, with npm-runtime"}
+	writeFlag = kit.Flag{Name: "write", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "write the YAML into this file"}
+)
+
+// DeployVerbs bring a bus elsewhere, and look for a later release.
+var DeployVerbs = []kit.Verb{
+	{
+		Name: "deploy k8s-sidecar", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Run: runDeploySidecar,
+		Short: "print a Kubernetes container beside that of an agent",
+		Flags: []kit.Flag{
+			{Name: "instance", Kind: kit.Text, Value: "id", Default: "remote: and the name of the pod", Help: "whose it is"},
+			{Name: "host", Kind: kit.Text, Value: "word", Default: "remote", Help: "of which kind the agent is"},
+			imageFlag, cliFlag, writeFlag,
+		},
+		Does: "Prints what is added to the pod of an agent, as YAML: the container that serves a bus, and its volumes. Nobody in it is root, and only the volumes can be written. --root says where the bus lies in the container; otherwise that is /workspace/.h2a.",
+		Wont: "It talks to no cluster, and builds and publishes no image.", Examples: "$ tutti deploy k8s-sidecar --image tutti:1 --write sidecar.yaml",
+		Exit: kit.ExitPlain, See: "deploy k8s-tenant",
+	},
+	{
+		Name: "deploy k8s-tenant", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Run: runDeployTenant,
+		Short: "print the Kubernetes manifest of a bus for a team",
+		Flags: []kit.Flag{
+			{Name: "namespace", Kind: kit.Text, Value: "name", Default: "h2a", Help: "its namespace"},
+			{Name: "replicas", Kind: kit.Text, Value: "number", Default: "2", Help: "how many pods serve it"},
+			{Name: "storage", Kind: kit.Text, Value: "size", Default: "1Gi", Help: "of the volume that they share"},
+			{Name: "storage-class", Kind: kit.Text, Value: "name", Default: "that of the cluster", Help: "a class that can be written from several nodes"},
+			{Name: "lease-ms", Kind: kit.Text, Value: "number", Default: "30000", Help: "after how many milliseconds a lock of another pod is taken over"},
+			imageFlag, cliFlag, writeFlag,
+		},
+		Does:     "Prints a namespace, its quota, a volume and the pods, as YAML. The quota is what the pods ask for, so they are replaced one by one. --root says where the bus lies in the pods; otherwise that is /workspace/.h2a.",
+		Wont:     "It talks to no cluster, and builds and publishes no image.",
+		Examples: "$ tutti deploy k8s-tenant --image tutti:1 --replicas 3 --write bus.yaml", Exit: kit.ExitPlain, See: "deploy k8s-sidecar",
+	},
+	{
+		Name: "upgrade", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Run: runUpgrade,
+		Short: "check for a later release",
+		Flags: []kit.Flag{
+			{Name: "check", Kind: kit.Switch, Help: "answer in the form of the older program's check"},
+			{Name: "source", Kind: kit.Text, Value: "file|url", Default: "that of TUTTI_RELEASES", Offer: kit.Files, Under: kit.Tutti, Help: "where releases are announced: a version, or JSON that has one"},
+		},
+		Does:     "Asks where releases are announced which is the latest, for at most 15 s, and says how one gets it. Without such a place, or without an answer, it says so.",
+		Wont:     "It replaces no program and keeps no answer. Nothing else in tutti asks for releases.",
+		Examples: "$ tutti upgrade --source https://example.org/tutti/latest",
+		Exit:     "0 answered, also when nothing is known; 1 wrong usage", See: "install, version",
+	},
+}

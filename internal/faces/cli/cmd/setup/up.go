@@ -1,0 +1,78 @@
+package setup
+
+import (
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/cmd/status"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+
+	"tutti/internal/app"
+	"tutti/internal/faces/daemon"
+)
+
+var UpVerbs = []kit.Verb{{
+	Name: "up", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Bus: true, Run: runUp,
+	Short: "stay running and tell you about mail for absent agents",
+	Flags: []kit.Flag{{
+		Name: "registry", Kind: kit.Text, Value: "files", Default: "that of the folder where you are", Offer: kit.Files,
+		Help: "the session registries to keep up to date, separated by commas",
+	}, {
+		Name: "relauncher", Kind: kit.Text, Value: "way", Default: "that of the settings, or logging", Choices: []string{"logging", "local-tmux", "headless", "auto"},
+		Help: "how stalled agents are asked to go on",
+	}},
+	Does: `Runs until you interrupt it, and looks after the bus. If mail for an agent of yours that is not live stays unread for
+a minute, you get a desktop notice. For mail to you the notice comes at once. There is one notice for each mailbox
+until the mail is read, or until ten minutes have passed and more has come. Without a desktop it prints a line.
+"desktop", "climb" (the minute) and "enabled" in the table [wake] of the settings change this.
+
+It also keeps agents in tmux live while their agent CLI runs (as "tutti keepalive" does), keeps the session registry
+of the folder where you started it up to date (as "tutti session monitor" does), and follows the jobs of that folder:
+it ends a job that runs out of time, and prints a line for a job that asks, fails or waits to be accepted. If a
+registry already has a monitor, it waits until that ends.
+
+It names stalled agents (drumbeat record), and asks none of them to go on, unless you set --relauncher, or
+"relauncher" in the table [drumbeat] of the settings: then it does what "tutti drumbeat watch" does. If an escalation
+is overdue, it records the default answer, as "tutti escalation settle" does, and prints a line.
+
+With --json each line is an object with "event", "at" and "text". With --quiet it prints only faults, on standard
+error. Only one runs for each user and bus; a second one says which process runs.
+
+While the halt switch is set it prints that once and is then silent; mail that came before the switch was cleared
+causes no notice. If the bus is moved or removed, it says so and waits until it is back.`,
+	Wont: `It starts no agent, types nothing and takes no mail, unless a relauncher is set: then it follows requests to ask an
+agent to go on. It does not use the network.`,
+	Examples: `$ tutti up
+$ tutti up --registry ~/api.yaml,~/web.yaml
+$ tutti up --relauncher auto
+$ tutti up --json
+$ tutti up --quiet`,
+	Exit: "0 its terminal was closed; 1 wrong usage, or the settings cannot be read; 2 there is no bus, another one runs, or the bus was replaced; 3 a file could not be read or written, or --timeout passed; 130 interrupted",
+	See:  "watch, status, send, keepalive, session monitor, drumbeat watch, escalation settle",
+}}
+
+func runUp(ctx context.Context, c *kit.Call) error {
+	s := service(c)
+	s.Open = session.OpenRegistry
+	err := daemon.Serve(ctx, s)
+	other, runs := errors.AsType[*app.UpError](err)
+	stray, strayed := errors.AsType[*app.StrayError](err)
+	switch {
+	case runs:
+		return kit.BadState(other.Hint(), "%s", other)
+	case strayed:
+		return kit.BadState("tutti up   # looks after that one, if it is yours", "%s", stray)
+	}
+	return kit.NoBus(err)
+}
+
+// checkUp says whether somebody looks after the bus. Nobody has to.
+func checkUp(c *kit.Call, r *report, root *app.Root) {
+	if !r.rootOK {
+		return
+	}
+	r.tell("up", status.UpText(c.App.RunningUp(root.Path)), "")
+}

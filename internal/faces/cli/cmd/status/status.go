@@ -1,0 +1,247 @@
+package status
+
+import (
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/attention/todo"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/members"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+)
+
+// runStatus shows one screen of all agents of this machine; under h2a it is the inventory of live sessions.
+func runStatus(ctx context.Context, c *kit.Call) error {
+	if c.Under == kit.H2A {
+		c.Banner(halt.Read())
+		return inventory(ctx, c)
+	}
+	root, err := c.App.Root()
+	if err != nil {
+		return err
+	}
+	v := &statusView{root: root, halted: halt.Read(), long: c.On("long"), whole: c.On("long") || c.JSON}
+	if c.JSON {
+		c.Banner(v.halted)
+	}
+	if c.On(session.HereFlag.Name) {
+		v.here = folderHere()
+	}
+	near, letters := sessionsNear(ctx, c), lettersNear(ctx, c)
+	v.news = kit.ReadHaltNews(ctx)
+	v.denied = fast.Denial{Halted: v.halted.Halted, Pauses: v.news.Pauses}
+	w, err := c.World(app.Reading)
+	var none *app.NoBusError
+	switch {
+	case errors.As(err, &none):
+		v.hints = append(v.hints, strings.Split(none.Hint(), "\n")...)
+		err = nil
+	case err == nil:
+		defer w.Close()
+		v.exists = true
+	}
+	lookAtBuses(ctx, c, v)
+	if w != nil {
+		err = survey(ctx, c, w, v)
+	}
+	v.sessions = near()
+	v.tabulate(time.Now(), v.here)
+	v.letters = letters()
+	person := sync.OnceValue(func() bool { _, is := c.JobActor(); return is })
+	v.waiting = v.asking(person)
+	v.blind = waitingHere(ctx, c, w, v, person)
+	v.hints = v.letters.hintsTo(v.hints)
+	if v.halted.Halted && c.UserReads() {
+		v.hints = append(v.hints, `"tutti resume" lets the agents go on`)
+	}
+	if c.JSON {
+		c.Emit(v.json())
+	} else {
+		sayStatus(c, v)
+	}
+	return err // of the bus of this folder
+}
+
+// inventory lists the live sessions of this bus, and those mirrored from others.
+func inventory(ctx context.Context, c *kit.Call) error {
+	w, err := c.Reads()
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		defer w.Close()
+	}
+	found, err := bus.Fresh(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	var direct, indirect []*presence.Session
+	for _, s := range found {
+		if s.MirroredAt != "" {
+			indirect = append(indirect, s)
+		} else {
+			direct = append(direct, s)
+		}
+	}
+	root, err := c.App.Root()
+	if err != nil {
+		return err
+	}
+	var counts, o canonjson.Object
+	counts.Int("direct", int64(len(direct)))
+	counts.Int("indirect", int64(len(indirect)))
+	counts.Int("total", int64(len(found)))
+	o.Bool("ok", true)
+	o.Str("root", root.Path)
+	o.Raw("counts", counts.Bytes())
+	o.Raw("direct", bus.SessionsJSON(direct))
+	o.Raw("indirect", bus.SessionsJSON(indirect))
+	c.Emit(o.Bytes())
+	return nil
+}
+
+// newestShown is how many unread messages the screen names.
+const newestShown = 5
+
+// A statusView is what the one screen shows.
+type statusView struct {
+	root     *app.Root // of this folder
+	exists   bool
+	here     string // the folder to which --here restricts the screen; "" for the whole machine
+	long     bool   // ids, addresses and folders of buses are shown, too
+	whole    bool   // all of it is read: --long or --json
+	halted   halt.State
+	news     kit.HaltNews
+	denied   fast.Denial
+	rows     []agentRow // of this machine
+	sessions []sessionLine
+	buses    []busView
+	problems []kit.BusProblem
+	waiting  []todo.Item
+	blind    error // why it is not known what waits
+	letters  *letterView
+	hints    []string
+	// Of the bus of this folder:
+	up     *app.Up // looks after it; nil: nothing does
+	you    *identity.Speaker
+	nobody error         // why it is not known who you are
+	folder string        // in which you work; "" when it is not known
+	agents []members.Row // that are live, without you
+	unread int
+	newest []mailLine
+	bad    int       // files in your mailbox that are not messages
+	seat   *seatView // who conducts this folder; nil: that is not a question here
+}
+
+// A mailLine is one unread message.
+type mailLine struct {
+	id, from, text string
+	word           trust.Word
+	at             time.Time
+}
+
+// survey fills the view from the bus.
+func survey(ctx context.Context, c *kit.Call, w *app.World, v *statusView) error {
+	for i := range v.buses {
+		if v.buses[i].own {
+			v.agents = slices.Clone(v.buses[i].agents)
+		}
+	}
+	if v.whole {
+		v.up = c.App.RunningUp(v.root.Path)
+		if err := v.findSeat(ctx, c, w); err != nil {
+			return err
+		}
+	}
+	v.you, v.nobody = whose(ctx, c, w)
+	if v.you == nil {
+		var unknown *identity.UnknownError
+		if !errors.As(v.nobody, &unknown) {
+			v.hints = append(v.hints, kit.HintOf(v.nobody))
+		}
+		return nil
+	}
+	me := v.you.Instance.Canonical()
+	if v.seat != nil {
+		v.seat.own = v.seat.conductor.Canonical() == me
+	}
+	v.agents = slices.DeleteFunc(v.agents, func(r members.Row) bool {
+		if r.Instance.Canonical() != me {
+			return false
+		}
+		v.folder = cmp.Or(v.folder, fast.FolderOf(&r))
+		return true
+	})
+	if err := v.mail(ctx, w); err != nil {
+		return err
+	}
+	if v.unread > 0 && c.JSON {
+		v.hints = append(v.hints, `"tutti receive" shows the mail`)
+	}
+	return nil
+}
+
+// whose is who speaks here, or whom --instance names.
+func whose(ctx context.Context, c *kit.Call, w *app.World) (*identity.Speaker, error) {
+	if i := c.Value("instance"); i != "" {
+		if err := address.Check(i); err != nil {
+			return nil, err
+		}
+		who, err := c.Meant(ctx, w, i)
+		return &identity.Speaker{Instance: who, How: "--instance"}, err
+	}
+	return c.Peek(ctx, w)
+}
+
+// mail counts what is unread and judges the newest of it.
+func (v *statusView) mail(ctx context.Context, w *app.World) error {
+	all, bad, err := w.Mail.List(ctx, v.you.Instance, mailbox.Query{Unread: true, Brief: true})
+	if err != nil {
+		return err
+	}
+	v.unread, v.bad = len(all), len(bad)
+	if v.unread == 0 || !v.whole {
+		return nil
+	}
+	newest, _, err := w.Mail.List(ctx, v.you.Instance, mailbox.Query{Unread: true, Newest: newestShown})
+	if err != nil {
+		return err
+	}
+	for _, m := range newest {
+		from := m.Envelope.Actor.Instance
+		keys, err := w.Registry.Keys(ctx, from)
+		if err != nil {
+			return err
+		}
+		pins, _ := w.Pins.Get(from)
+		gone := w.Registry.Standing(ctx, from)
+		if gone != nil && !errors.Is(gone, registry.ErrGone) {
+			return gone
+		}
+		verdict := trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins, Gone: gone != nil}.Judge(m.Envelope)
+		v.newest = append(v.newest, mailLine{
+			id: m.ID, from: string(from), text: m.Envelope.Text(), word: verdict.Word,
+			at: time.UnixMilli(m.Order),
+		})
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package status
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/members"
+	"tutti/internal/core/address"
+	"tutti/internal/store"
+)
+
+// An agentMail is unread mail of an agent of this user that nothing wakes.
+type agentMail struct {
+	Instance address.Instance `json:"instance"`
+	Unread   int              `json:"unread"`
+	Live     bool             `json:"live"`
+	Bus      string           `json:"bus"`
+
+	own   bool   // it is on the bus of this folder
+	short string // an address that is enough for verbs on that bus
+}
+
+// A busView is one bus as status sees it.
+type busView struct {
+	path   string
+	own    bool          // the bus of this folder
+	agents []members.Row // live, one row for each connection, the latest first
+	unread map[address.Instance]int
+	unseen []agentMail
+}
+
+// lookAtBuses reads the agents and the unread mail of all buses of this machine.
+func lookAtBuses(ctx context.Context, c *kit.Call, v *statusView) {
+	now := time.Now()
+	var mailboxes []kit.BusProblem
+	buses := c.Worlds(func(w *app.World) error {
+		b := busView{path: w.Root.Path, own: app.SameFolder(w.Root.Path, v.root.Path), unread: map[address.Instance]int{}}
+		var err error
+		if b.agents, err = w.Book.Discover(ctx, members.Filter{}, now); err != nil {
+			return err
+		}
+		mailboxes = append(mailboxes, b.count(ctx, w)...)
+		v.buses = append(v.buses, b)
+		return nil
+	})
+	v.problems = slices.Concat(buses, mailboxes)
+}
+
+// live returns the row of a live agent, of a channel the first one that answers to it, and nil for none.
+func (b *busView) live(who address.Instance) *members.Row {
+	for i := range b.agents {
+		if one := b.agents[i].Instance; one.Canonical() == who || !who.Perennial() && address.Instance(one.Channel()).Canonical() == who {
+			return &b.agents[i]
+		}
+	}
+	return nil
+}
+
+// count counts the unread mail of each live agent and of each agent whose key is here.
+func (b *busView) count(ctx context.Context, w *app.World) (problems []kit.BusProblem) {
+	for owner, err := range w.Store.Owners(ctx, store.Inbox) {
+		if err != nil {
+			continue // "tutti doctor" names a folder that is not a mailbox
+		}
+		who := address.Instance(address.SegmentToAddress(owner)).Canonical()
+		if who.Mailbox() != owner || who.Host() == identity.Human {
+			continue
+		}
+		live := b.live(who)
+		if live != nil {
+			who = live.Instance.Canonical() // it reads the mail of its channel
+		} else if !mine(ctx, w, who) {
+			continue
+		}
+		if _, counted := b.unread[who]; counted {
+			continue
+		}
+		mail, _, err := w.Mail.List(ctx, who, mailbox.Query{Unread: true, Brief: true})
+		if err != nil {
+			problems = append(problems, kit.BusProblem{Bus: b.path, Agent: who, Error: err.Error()})
+			continue
+		}
+		b.unread[who] = len(mail)
+		if len(mail) > 0 && (live == nil || !driver.Wakeable(who.Host())) && mine(ctx, w, who) {
+			b.unseen = append(b.unseen, agentMail{
+				Instance: who, Unread: len(mail), Live: live != nil, Bus: b.path, own: b.own, short: shortest(ctx, w, who),
+			})
+		}
+	}
+	return problems
+}
+
+// mine tells whether the keys of an agent are here; for a channel, those of any agent that has its label.
+func mine(ctx context.Context, w *app.World, who address.Instance) bool {
+	if who.Perennial() {
+		return w.Ring.Has(who)
+	}
+	all, err := w.Registry.Channel(ctx, who.Channel())
+	return err == nil && slices.ContainsFunc(all, w.Ring.Has)
+}
+
+// shortest is an agent's channel where no other agent of this user has the same one, else its whole address.
+func shortest(ctx context.Context, w *app.World, who address.Instance) string {
+	all, err := w.Registry.Channel(ctx, who.Channel())
+	others := slices.ContainsFunc(all, func(i address.Instance) bool { return i.Canonical() != who && w.Ring.Has(i) })
+	if err != nil || who.Perennial() && others {
+		return string(who)
+	}
+	return who.Channel()
+}
+
+// folderHere is the folder in which the command was typed, without links, "" when it cannot be told.
+func folderHere() string {
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return ""
+	}
+	return dir
+}

@@ -1,0 +1,90 @@
+package status
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/members"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/store"
+)
+
+// A seatView is who conducts this folder, as far as that is a question: somebody does, or several agents work here and nobody does.
+type seatView struct {
+	conductor address.Instance // "": nobody
+	own       bool             // who looks conducts
+	how       string           // by what, and since when
+	agents    int              // that are live here
+	next      int              // that have claimed the seat behind the conductor
+}
+
+// findSeat finds out who conducts here. Mostly that is no question: nobody has claimed the seat, and one agent works here.
+func (v *statusView) findSeat(ctx context.Context, c *kit.Call, w *app.World) error {
+	here := 0
+	path := c.App.WorkDir()
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	at := slices.DeleteFunc(slices.Clone(v.agents), func(r members.Row) bool {
+		return r.Session == nil || r.Session.Workspace == nil || r.Session.Workspace.Path != "" && r.Session.Workspace.Path != path
+	})
+	if here = len(at); here == 0 {
+		return nil
+	}
+	if here == 1 && !claimsIn(w.Root.Path) {
+		r, err := w.Registry.Registered(ctx, at[0].Instance)
+		if err != nil || !slices.Contains(r.Roles, registry.Conductor) {
+			return nil // who is not registered conducts by no role
+		}
+	}
+	var err error
+	v.seat, err = seatHere(ctx, c, w)
+	return err
+}
+
+// claimsIn tells whether anybody has ever claimed a seat on a bus.
+func claimsIn(root string) bool {
+	i, err := os.Lstat(filepath.Join(root, store.ConductorClaims.Spec().Path))
+	return err == nil && i.Size() > 0
+}
+
+func saySeat(c *kit.Call, s *seatView) {
+	if s == nil {
+		return
+	}
+	text := "nobody conducts the " + kit.Plural(s.agents, "agent") + ` here: "tutti conductor" says who could`
+	if s.conductor != "" {
+		text = kit.Clean(string(s.conductor)) + " conducts here" + s.how
+		if s.own {
+			text = "you conduct here" + s.how
+		}
+		if s.next > 0 {
+			text += ", then " + kit.Plural(s.next, "other")
+		}
+	}
+	c.Prose(c.Paint(kit.Bold, "lead ")+" ", 6, text)
+}
+
+func (s *seatView) json(o *canonjson.Object) {
+	if s == nil {
+		return
+	}
+	o.Within("conductor", func(o *canonjson.Object) {
+		if s.conductor == "" {
+			o.Null("instance")
+		} else {
+			o.Str("instance", string(s.conductor))
+		}
+		o.Int("agents", int64(s.agents))
+		o.Int("next", int64(s.next))
+	})
+}

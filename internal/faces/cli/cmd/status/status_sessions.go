@@ -1,0 +1,124 @@
+package status
+
+import (
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+// A sessionLine is an agent in tmux, with all the names that it has: one row.
+type sessionLine struct {
+	row      *registry.Row
+	registry string // path
+	sight    lifecycle.Observation
+	doing    lifecycle.Doing
+	job      string // its state, "" when it is not known
+	live     bool   // present on a bus
+}
+
+// sessionsNear begins to look at the sessions of this machine that run, and returns what waits for the answer. Where the registry has
+// changed since it was read last, the light program is replaced by the one that can read it.
+func sessionsNear(ctx context.Context, c *kit.Call) func() []sessionLine {
+	none := func() []sessionLine { return nil }
+	s, err := session.SessionsHere(c)
+	if err != nil {
+		return none
+	}
+	parts, err := s.Parts(ctx, false)
+	if err != nil {
+		c.Warn("%s", kit.Clean(err.Error()))
+		if parts = s.OtherParts(ctx); len(parts) == 0 {
+			return none
+		}
+	}
+	var running []registry.Row
+	var from []*session.Part
+	for i := range parts {
+		p := &parts[i]
+		p.SayProblems(p.Problems)
+		for n := range p.Rows {
+			if session.Busy(&p.Rows[n]) {
+				running, from = append(running, p.Rows[n]), append(from, p)
+			}
+		}
+	}
+	if len(running) == 0 {
+		return none
+	}
+	var view *lifecycle.View
+	var doing []lifecycle.Doing
+	o, err := s.Observer()
+	if err != nil {
+		return none
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		view, doing = o.Doings(ctx, running)
+	}()
+	return func() []sessionLine {
+		state := session.StatesOfJobs(parts)
+		<-done
+		all := make([]sessionLine, len(running))
+		for i := range running {
+			r := &running[i]
+			all[i] = sessionLine{row: r, registry: from[i].Path, sight: view.Observe(r), doing: doing[i]}
+			if !from[i].Far && all[i].sight.State == lifecycle.Alive {
+				from[i].Note()
+			}
+			if r.Job != "" {
+				all[i].job = state(r.Job)
+			}
+		}
+		return all
+	}
+}
+
+// asks is what the program of a session asks its user, "" when it asks nothing or that is not known.
+func (l *sessionLine) asks() string {
+	if l.doing.Word == lifecycle.Asking {
+		return l.doing.Asks
+	}
+	return ""
+}
+
+func (l *sessionLine) json(m fast.Mark) []byte {
+	var o canonjson.Object
+	o.Str("name", l.row.Name)
+	o.Str("status", string(l.row.Status))
+	o.Str("found", l.sight.State.String())
+	o.Opt("agent", l.row.Kind())
+	o.Opt("instance", l.row.Instance)
+	o.Bool("live", l.live)
+	m.Json(&o)
+	o.Opt("conversation", l.row.Conversation())
+	o.Opt("job", l.row.Job)
+	o.Opt("jobState", l.job)
+	o.Opt("asks", l.asks())
+	o.Str("tmuxServer", cmp.Or(l.row.ServerName(), "default"))
+	o.Opt("cwd", l.row.Pane.Cwd)
+	o.Str("machine", proc.Hostname())
+	o.Str("kind", lifecycle.InTmux)
+	return o.Bytes()
+}
+
+// session returns the mark of a session in tmux. One that does not run an agent CLI has no hooks.
+func ofSession(d *fast.Denial, l *sessionLine) fast.Mark {
+	_, agent := driver.Get(l.row.Kind())
+	if l.sight.State != lifecycle.Alive || !agent && l.row.Instance == "" {
+		return fast.Mark{}
+	}
+	return d.Of(address.Instance(l.row.Instance), l.row.Pane.Cwd)
+}

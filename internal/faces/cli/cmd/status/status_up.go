@@ -1,0 +1,32 @@
+package status
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"strconv"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/core/canonjson"
+)
+
+// UpText says who looks after the bus.
+func UpText(u *app.Up) string {
+	if u == nil {
+		return `not running; "tutti up" tells you about mail for agents that are not live`
+	}
+	return "process " + strconv.Itoa(u.ID.PID) + ", started " + kit.Ago(max(0, time.Since(u.Since)))
+}
+
+func upJSON(o *canonjson.Object, u *app.Up) {
+	if u == nil {
+		o.Null("up")
+		return
+	}
+	o.Within("up", func(o *canonjson.Object) {
+		o.Int("pid", int64(u.ID.PID))
+		o.Str("since", u.Since.UTC().Format(kit.JSONTime))
+	})
+}

@@ -1,0 +1,150 @@
+package status
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/app"
+	"tutti/internal/attention/todo"
+	"tutti/internal/core/address"
+	"tutti/internal/sessions/lifecycle"
+)
+
+// A waitLine is one thing that waits for the user, with the command to paste.
+type waitLine struct{ text, command string }
+
+// waits are all things that wait: first what holds an agent up, then your own mail, then mail of agents that nothing wakes.
+func waits(c *kit.Call, v *statusView) (all []waitLine) {
+	for i := range v.waiting {
+		all = append(all, waitLine{v.waitText(&v.waiting[i]), v.waiting[i].Command})
+	}
+	if v.unread > 0 {
+		command := "tutti receive"
+		if who := c.Value("instance"); who != "" {
+			command += " --as " + app.QuoteArg(who)
+		}
+		all = append(all, waitLine{"you have " + kit.Plural(v.unread, "unread message"), command})
+	}
+	for _, m := range v.unseen() {
+		text := v.called(m.Instance) + " has " + kit.Plural(m.Unread, "unread message") + ", "
+		if m.Live {
+			text += "cannot be woken"
+		} else {
+			text += "not live"
+		}
+		all = append(all, waitLine{text, unseenCommand(c, v, &m)})
+	}
+	return all
+}
+
+// unseen are the agents of this user, other than you, that have unread mail and that are not live or cannot be woken.
+func (v *statusView) unseen() (all []agentMail) {
+	for i := range v.buses {
+		b := &v.buses[i]
+		for _, m := range b.unseen {
+			you := b.own && v.you != nil && m.Instance == v.you.Instance.Canonical()
+			if !you && (v.here == "" || b.own) {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// unseenCommand is what has an agent read its mail, where its session runs here, else what shows that mail.
+func unseenCommand(c *kit.Call, v *statusView, m *agentMail) string {
+	for i := range v.sessions {
+		l := &v.sessions[i]
+		if _, agent := driver.Get(l.row.Kind()); agent && l.sight.State == lifecycle.Alive && l.row.Instance != "" &&
+			address.Instance(l.row.Instance).Canonical() == m.Instance {
+			return "tutti session attach " + app.QuoteArg(l.row.Name) + ` # and type: read your mail`
+		}
+	}
+	command := "tutti inbox --as " + app.QuoteArg(m.short)
+	if !m.own {
+		command += " --root " + pathArg(c, m.Bus)
+	}
+	return command
+}
+
+// pathArg writes a path so that it can be pasted into a shell, the home folder as "~".
+func pathArg(c *kit.Call, path string) string {
+	if rest, ok := strings.CutPrefix(c.App.Shown(path), "~/"); ok {
+		return "~/" + app.QuoteArg(rest)
+	}
+	return app.QuoteArg(path)
+}
+
+// waitText is one thing that waits, in words.
+func (v *statusView) waitText(i *todo.Item) string {
+	text := i.About
+	switch i.Kind {
+	case todo.Permission, todo.Comms, todo.Complete:
+	case todo.Job:
+		text = "job " + i.ID + " " + text
+	case todo.Blockage:
+		text = v.called(address.Instance(i.From)) + " is blocked: " + text
+	case todo.Held:
+		text = "mail from " + v.called(address.Instance(i.From)) + " is held back: " + text
+	case todo.Negotiation:
+		text = "negotiation " + i.ID + ": " + text
+	default:
+		if i.From != "" {
+			text = v.called(address.Instance(i.From)) + " asks: " + text
+		}
+	}
+	if !i.At.IsZero() {
+		text += " (" + kit.Ago(max(0, time.Since(i.At))) + ")"
+	}
+	return text
+}
+
+const (
+	waitingShown = 10              // things that wait, at most
+	waitingWide  = 3 * 60          // columns of one of them, at most
+	sketchWide   = 80              // columns of the screen where no terminal sets the limit
+	waitsHead    = "Waits for you" // heading
+)
+
+// sayWaits prints what waits, each with its command: behind it where both fit in a line, else below it.
+func sayWaits(c *kit.Call, v *statusView, all []waitLine) {
+	if len(all) == 0 && v.blind == nil {
+		return
+	}
+	c.Line("")
+	c.Line(c.Paint(kit.Yellow, waitsHead))
+	if v.blind != nil {
+		c.Prose("  ", 2, "not known, because it cannot be read: "+kit.Clean(v.blind.Error()))
+	}
+	more := len(all) - waitingShown
+	if more > 0 && !v.long {
+		all = all[:waitingShown]
+	}
+	wide, room := 0, cmp.Or(c.Columns, sketchWide)
+	for _, w := range all {
+		if n := kit.Width(kit.Clean(w.text)); n+kit.Width(kit.Clean(w.command))+9 <= room {
+			wide = max(wide, n)
+		}
+	}
+	for n, w := range all {
+		head := fmt.Sprintf("  %*d  ", len(strconv.Itoa(len(all))), n+1)
+		text, command := kit.Truncate(kit.Clean(w.text), waitingWide), kit.Clean(w.command)
+		if pad := wide - kit.Width(text); pad >= 0 && len(head)+wide+3+kit.Width(command) <= room {
+			c.Line(head + text + strings.Repeat(" ", pad+3) + command)
+			continue
+		}
+		c.Prose(head, len(head), text)
+		c.Line(strings.Repeat(" ", len(head)) + command)
+	}
+	if more > 0 && !v.long {
+		c.Line("      and " + strconv.Itoa(more) + ` more: "tutti status --long" shows all`)
+	}
+}

@@ -1,0 +1,180 @@
+package stop
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/fleet"
+	"tutti/internal/comms/machines"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/proc"
+)
+
+// An order is a halt or a resume of all machines, in its words.
+type order struct {
+	doing  string // first word of the lines
+	did    string // what stands behind the mark of a machine that is as it should be
+	absent string // the same where nothing was to be done
+	title  string // of the last line, and its two other words
+	done   string
+	verb   string
+	unit   string // what was to become of the watcher
+	give   func(ctx context.Context, n fleet.Net, told func(fleet.Result)) []fleet.Result
+}
+
+// here is what this machine is called in the list of those that are left.
+const here = "this machine"
+
+// haltAll halts the other machines. This one has been halted by then, or local says why not.
+func haltAll(ctx context.Context, c *kit.Call, reason string, local error) (hosts []byte, err error) {
+	return toAll(ctx, c, local, false, order{
+		doing: "Halting", did: "HALT file written", title: "HALT", done: "halted", verb: "halt", unit: "stopped",
+		give: func(ctx context.Context, n fleet.Net, told func(fleet.Result)) []fleet.Result {
+			return n.Halt(ctx, reason, !c.On("no-stop-watcher"), told)
+		},
+	})
+}
+
+// resumeAll clears the switch of the other machines. That of this one has been cleared by then, or local says why not; it was not
+// set if absent.
+func resumeAll(ctx context.Context, c *kit.Call, local error, absent bool) (hosts []byte, err error) {
+	return toAll(ctx, c, local, absent, order{
+		doing: "Resuming", did: "HALT file removed", absent: "nothing was halted", title: "RESUME", done: "resumed", verb: "resume", unit: "started",
+		give: func(ctx context.Context, n fleet.Net, told func(fleet.Result)) []fleet.Result {
+			return n.Resume(ctx, !c.On("no-start-watcher"), told)
+		},
+	})
+}
+
+// Others reads which machines there are beside this one. No settings are read: a halt must not depend on them.
+func Others(c *kit.Call) (peers machines.Peers, net fleet.Net, err error) {
+	home, err := c.App.Home()
+	if err != nil {
+		return peers, net, err
+	}
+	o := exchange.Service{Home: home}
+	peers, err = machines.ReadPeers(o.PeersPath())
+	peers.Path = o.Shown(peers.Path)
+	net.Hosts = fleet.Others(peers, machines.Local{Hostname: proc.Hostname()})
+	return peers, net, err
+}
+
+// toAll gives the order, prints a line for each machine as soon as it and those before it are done, and returns them for programs. An
+// interrupt ends the waiting, and who has not answered by then is among those that are left. The error is exit status 1.
+func toAll(ctx context.Context, c *kit.Call, local error, absent bool, o order) (hosts []byte, err error) {
+	peers, net, err := Others(c)
+	for _, w := range peers.Warnings {
+		c.Warn("%s: %s", kit.Clean(peers.Path), kit.Clean(w))
+	}
+	if err != nil {
+		return nil, unreadable(c, peers, err, o)
+	}
+	if len(net.Hosts) == 0 {
+		why := "names no other machine"
+		if !peers.Exists {
+			why = "does not exist"
+		}
+		c.Warn("%s %s, so this machine is the only one", kit.Clean(peers.Path), why)
+	}
+	titles := append(fleet.Titles(net.Hosts), "locally")
+	width := 0
+	for _, t := range titles {
+		width = max(width, len(o.doing)+1+kit.Width(kit.Clean(t)))
+	}
+	say := func(title, note string, ok bool) {
+		mark := c.Paint(kit.Green, "✓")
+		if !ok {
+			mark = c.Paint(kit.Red, "✗")
+		}
+		if !c.JSON {
+			c.Line(kit.Pad(o.doing+" "+kit.Clean(title), width) + "  " + mark + " (" + kit.Clean(note) + ")")
+		}
+	}
+	all := give(ctx, c, net, o, func(r fleet.Result) { say(r.Title, o.note(r), r.Err == nil) })
+	note := o.did
+	switch {
+	case local != nil:
+		note = local.Error()
+	case absent:
+		note = o.absent
+	}
+	say("locally", note, local == nil)
+	tally := fleet.Count(all, local, here)
+	if !c.JSON {
+		c.Line(kit.Clean(tally.Line(o.title, o.done, o.verb)))
+	}
+	hosts = machinesJSON(all, tally)
+	if len(tally.Left) > 0 && local == nil {
+		err = &kit.Fault{Code: kit.ExitUsage} // the lines have said it
+	}
+	return hosts, err
+}
+
+// give gives the order, and tells what became of it while it goes on. A reader of ours that has gone, or reads no further, must keep
+// no machine from being halted.
+func give(ctx context.Context, c *kit.Call, net fleet.Net, o order, tell func(fleet.Result)) (all []fleet.Result) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE) // else it would end the process
+	defer signal.Stop(gone)
+	results := make(chan fleet.Result, len(net.Hosts))
+	go func() {
+		all = o.give(ctx, net, func(r fleet.Result) { results <- r })
+		close(results)
+	}()
+	_ = c.Flush() // what was done here is seen before anybody else is waited for
+	for r := range results {
+		tell(r)
+		_ = c.Flush()
+	}
+	return all
+}
+
+// note says what has become of a machine, in the words that stand in the brackets.
+func (o *order) note(r fleet.Result) string {
+	switch note := r.Note(o.unit); {
+	case r.Err != nil:
+		return r.Cause()
+	case r.Absent && note != "":
+		return o.absent + "; " + note
+	case r.Absent:
+		return o.absent
+	case note != "":
+		return o.did + "; " + note
+	}
+	return o.did
+}
+
+// unreadable says that nobody knows which other machines there are.
+func unreadable(c *kit.Call, peers machines.Peers, err error, o order) error {
+	var at *machines.FileError
+	if errors.As(err, &at) {
+		at.Path = peers.Path
+	}
+	if !c.JSON {
+		c.Line("PARTIAL " + o.title + ": nobody knows which other machines there are; each needs manual " + o.verb + ".")
+	}
+	return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
+}
+
+func machinesJSON(all []fleet.Result, t fleet.Tally) []byte {
+	var o canonjson.Object
+	o.Int("done", int64(t.Done))
+	o.Int("all", int64(t.All))
+	o.Strs("left", t.Left)
+	list := []byte{'['}
+	for _, r := range all {
+		list = append(comma(list), r.JSON()...)
+	}
+	o.Raw("others", append(list, ']'))
+	return o.End()
+}

@@ -1,0 +1,66 @@
+package stop
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+
+	"tutti/internal/core/canonjson"
+)
+
+// haltFully halts this machine, looks at what that reached, and halts other machines.
+func haltFully(ctx context.Context, c *kit.Call) error {
+	state, d, failed := fast.HaltHere(ctx, c)
+	raised := failed == nil
+	var report *fast.HaltView
+	if c.Under == kit.Tutti && raised {
+		report = lookAtHalt(ctx, c, state, d.Watcher)
+	}
+	var machines []byte
+	if c.On("tailnet") {
+		var err error
+		if machines, err = haltAll(ctx, c, fast.HaltReason(c), failed); failed == nil {
+			failed = err
+		}
+	}
+	if report != nil {
+		report.Machines = machines
+		return errors.Join(failed, finishHalt(ctx, c, report))
+	}
+	if c.JSON && (raised || machines != nil) {
+		c.Emit(fast.HaltJSON(state, d.Watcher, nil, func(o *canonjson.Object) { o.Raw("machines", machines) }))
+	}
+	return failed
+}
+
+// resumeFully clears the switch here and on other machines, and says what the halt has left lying.
+func resumeFully(ctx context.Context, c *kit.Call) error {
+	who, err := c.ForUser("lift a halt")
+	if err != nil {
+		return err
+	}
+	d, failed := fast.ResumeHere(ctx, c, who)
+	if failed != nil && !c.On("tailnet") {
+		return failed
+	}
+	var left remains
+	if failed == nil {
+		if left = remainsOf(ctx, c, d.Was.Halted); !c.JSON {
+			showRemains(c, left)
+		}
+	}
+	var machines []byte
+	if c.On("tailnet") {
+		if machines, err = resumeAll(ctx, c, failed, !d.Was.Halted); failed == nil {
+			failed = err
+		}
+	}
+	return fast.LetGoOn(ctx, c, &d, failed, func(o *canonjson.Object) {
+		left.json(o)
+		o.Raw("machines", machines)
+	})
+}

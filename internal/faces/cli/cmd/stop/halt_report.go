@@ -1,0 +1,88 @@
+package stop
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"time"
+
+	"tutti/internal/agents/codexserver"
+	"tutti/internal/attention/haltreport"
+	"tutti/internal/halt"
+	"tutti/internal/sessions/agentproc"
+)
+
+// reportTime is how long the report of a halt waits for agents that can still acknowledge it.
+const reportTime = time.Second
+
+// haltReached looks at what a halt reached, and ends the turns of Codex meanwhile.
+func haltReached(ctx context.Context, c *kit.Call) (*haltreport.Report, []agentproc.Agent, error) {
+	home, err := c.App.Home()
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := c.App.StateDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	o := haltreport.Options{Home: home, State: state, Build: kit.BuildID(), Wait: reportTime}
+	if c.On("tailnet") {
+		o.Wait = reportTime / 4 // the other machines wait to be halted
+	}
+	if e, err := halt.Memory(); err == nil {
+		o.Epoch = e.Count
+	}
+	o.Interrupt = func(ctx context.Context, server agentproc.Agent) error {
+		folder := server.Getenv("CODEX_HOME")
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(home, ".codex")
+		}
+		_, err := codexserver.StopIn(ctx, folder)
+		return err
+	}
+	return haltreport.Look(ctx, o)
+}
+
+// lookAtHalt finds out what the halt reached, and prints it unless JSON was asked for.
+func lookAtHalt(ctx context.Context, c *kit.Call, state halt.State, watcher string) *fast.HaltView {
+	v := &fast.HaltView{OK: state.Halted, Halted: state.Halted, Path: state.Path, Reason: state.Reason, Watcher: watcher}
+	if !state.Since.IsZero() {
+		v.Since = state.Since.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	switch {
+	case c.Alien != nil:
+		v.Unavailable = kit.Clean(c.Alien.Error())
+	default:
+		var err error
+		if v.Report, v.Agents, err = haltReached(ctx, c); err != nil {
+			v.Report, v.Unavailable = nil, kit.Clean(err.Error())
+		}
+	}
+	fast.SayHalted(c, v)
+	return v
+}
+
+// finishHalt ends the agents where that was asked for, and says how to go on where a person reads it.
+func finishHalt(ctx context.Context, c *kit.Call, v *fast.HaltView) (err error) {
+	if c.On("kill") {
+		v.Ended, err = killAgents(ctx, c, v.Agents, v.Unavailable)
+	}
+	if c.JSON {
+		raw, e := json.Marshal(v)
+		if e != nil {
+			return e
+		}
+		c.Emit(raw)
+		return err
+	}
+	if err == nil && !c.On("tailnet") && kit.FactsOf(c.App).Attended() {
+		c.Line("")
+		c.Line(`Continue with "tutti resume".`)
+	}
+	return err
+}

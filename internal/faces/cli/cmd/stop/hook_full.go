@@ -1,0 +1,43 @@
+package stop
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/attention/hook"
+	"tutti/internal/attention/todo"
+	"tutti/internal/comms/exchange"
+	"tutti/internal/core/address"
+)
+
+// hookFully is the hook with all that there may be to say.
+func hookFully(ctx context.Context, c *kit.Call) error {
+	return fast.HookWith(ctx, c, &fast.HookSources{Projects: projectsHere, Warner: hook.WarnHere, Waits: waitingForHook})
+}
+
+// projectsHere leads hooks to the mail between projects. Settings are read only when some has come.
+func projectsHere(c *kit.Call, home string) *hook.Projects {
+	cache, err := c.App.CacheDir()
+	if err != nil {
+		cache = "" // it only saves time
+	}
+	return hook.Here(home, cache, func() (*exchange.Service, exchange.ReceiveOptions, error) {
+		o, set, err := c.App.CommsService()
+		if err != nil {
+			return nil, exchange.ReceiveOptions{}, err
+		}
+		return o, exchange.ReceiveOptions{SkewMax: set.Skew}, nil
+	})
+}
+
+// waitingForHook is what an agent is told of at the beginning of a conversation.
+func waitingForHook(ctx context.Context, c *kit.Call, w *app.World, me address.Instance) ([]todo.Item, error) {
+	by, _ := c.JobActor()
+	return w.WaitingForAgent(ctx, w.Agreements(), me, by, time.Now())
+}

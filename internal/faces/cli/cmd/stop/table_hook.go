@@ -1,0 +1,8 @@
+package stop
+
+import (
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
+)
+
+var HookVerbs = []kit.Verb{fast.HookRow.With(hookFully)}

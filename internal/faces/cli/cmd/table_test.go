@@ -1,0 +1,179 @@
+package cmd
+
+import (
+	"tutti/internal/faces/cli/docs"
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// quotedFields splits a line as a shell does with single quotes, and drops what stands behind "#", "|" and ">".
+func quotedFields(line string) (words []string) {
+	var b strings.Builder
+	quoted, has := false, false
+	end := func() {
+		if has {
+			words = append(words, b.String())
+		}
+		b.Reset()
+		has = false
+	}
+	for _, r := range line {
+		switch {
+		case r == '\'':
+			quoted, has = !quoted, true
+		case quoted:
+			b.WriteRune(r)
+		case r == '#' || r == '|' || r == '>' || r == ')':
+			end()
+			return words
+		case r == ' ':
+			end()
+		default:
+			b.WriteRune(r)
+			has = true
+		}
+	}
+	end()
+	return words
+}
+
+// What help says must be true: every example is read without a fault and names the verb that it explains.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	verbs.Each(kit.Tutti|kit.H2A|kit.Cross, func(v *kit.Verb) bool {
+		if seen[v.Name] {
+			t.Errorf("%s: stands twice in the table", v.Name)
+		}
+		seen[v.Name] = true
+		if v.Short == "" || v.Does == "" || v.Exit == "" || v.Examples == "" || v.Under == 0 || v.Group >= kit.GroupEnd {
+			t.Errorf("%s: a part of its help, its names or its group is missing", v.Name)
+		}
+		if strings.HasSuffix(v.Short, ".") || strings.HasSuffix(v.Exit, ".") {
+			t.Errorf("%s: the one line and the exit status end without a full stop, which the page adds", v.Name)
+		}
+		if v.MaxArgs >= 0 && v.MinArgs > v.MaxArgs || (v.MaxArgs != 0) != (v.Args != "") {
+			t.Errorf("%s: %d to %d arguments do not fit %q", v.Name, v.MinArgs, v.MaxArgs, v.Args)
+		}
+		if len(v.Flags)+len(kit.Globals) > 64 {
+			t.Errorf("%s: more flags than bits", v.Name)
+		}
+		names := map[string]bool{}
+		for i := range v.Flags {
+			f := &v.Flags[i]
+			if names[f.Name] || f.Help == "" || (f.Kind >= kit.Text) != (f.Value != "") {
+				t.Errorf("%s --%s: stands twice, has no help, or its value has no name", v.Name, f.Name)
+			}
+			names[f.Name] = true
+		}
+		for i := range v.Flags {
+			f := &v.Flags[i]
+			under := f.Under
+			if under == 0 {
+				under = v.Under
+			}
+			if g := (*kit.Verb)(nil).Flag(under, f.Name); g >= 0 {
+				t.Errorf("%s --%s: hides a flag that means the same everywhere", v.Name, f.Name)
+			}
+		}
+		checkExamples(t, v)
+		return true
+	})
+}
+
+// otherPrograms are those that an example may begin with beside ours. One of ours stands behind them, or the line does
+// what the verb does.
+var otherPrograms = []string{"touch", "rm", "zgrep", "git", "make", "source"}
+
+func checkExamples(t *testing.T, v *kit.Verb) {
+	t.Helper()
+	found := false
+	for line := range strings.SplitSeq(v.Examples, "\n") {
+		if kit.Width(line) > kit.HelpWidth-len("    ") {
+			t.Errorf("%s: the example %q is wider than a terminal", v.Name, line)
+		}
+		command, ok := strings.CutPrefix(line, "$ ")
+		if !ok {
+			continue
+		}
+		words := quotedFields(command)
+		under, cross := kit.ProgramName(words[0])
+		if i := strings.Index(command, "tutti "); kit.Contains(otherPrograms, words[0]) {
+			if i < 0 {
+				continue
+			}
+			words = quotedFields(command[i:])
+		} else if under == kit.Tutti && words[0] != "tutti" {
+			t.Errorf("%s: the example %q begins with a program that nobody knows", v.Name, line)
+			continue
+		}
+		found = true
+		in, err := kit.Parse(verbs, under, cross, words[1:])
+		if err != nil || in.Verb == nil || in.Verb.Name != v.Name || len(in.Warns) > 0 {
+			t.Errorf("%s: the example %q does not work: %v %v", v.Name, line, err, in.Warns)
+		}
+	}
+	if !found {
+		t.Errorf("%s: no example that can be pasted", v.Name)
+	}
+}
+
+// The page of the whole program shows how to begin: those lines must work, too.
+func TestFirstSteps(t *testing.T) {
+	t.Parallel()
+	for line := range strings.SplitSeq(docs.MainExamples, "\n") {
+		in, err := kit.Parse(verbs, kit.Tutti, "", quotedFields(strings.TrimPrefix(line, "$ "))[1:])
+		if err != nil || in.Verb == nil {
+			t.Errorf("%q: does not work: %v", line, err)
+		}
+	}
+}
+
+// Exit status is read by help, by manual pages and by the reference: numbers in order, each with its meaning. What is
+// named to read next must exist.
+func TestTableParts(t *testing.T) {
+	t.Parallel()
+	verbs.Each(kit.Tutti|kit.H2A|kit.Cross, func(v *kit.Verb) bool {
+		for _, under := range [...]kit.Names{kit.Tutti, kit.Cross} {
+			last := -1
+			for _, row := range docs.ExitRows(docs.ExitOf(v, under)) {
+				n, err := strconv.Atoi(row[0])
+				if err != nil || n <= last || row[1] == "" {
+					t.Errorf("%s: exit status %q: %q is no number behind %d with a meaning", v.Name, docs.ExitOf(v, under), row, last)
+				}
+				last = n
+			}
+			if !v.Hidden && !v.Mute && !strings.Contains(docs.ExitOf(v, under), "; 1 ") {
+				t.Errorf("%s: exit status %q: a command line may be wrong, and then it is 1", v.Name, docs.ExitOf(v, under))
+			}
+		}
+		for name := range strings.SplitSeq(v.See, ", ") {
+			word, sub, _ := strings.Cut(name, " ")
+			if next := verbs.Find(kit.Tutti, word, sub); name != "" && (next == nil || next == v || next.Hidden) {
+				t.Errorf("%s: there is nothing to read about %q", v.Name, name)
+			}
+		}
+		if w := kit.Width(v.Short); !v.Hidden && w > kit.HelpWidth-docs.OverviewColumn {
+			t.Errorf("%s: %q takes %d columns, and a row of the overview has %d", v.Name, v.Short, w, kit.HelpWidth-docs.OverviewColumn)
+		}
+		return true
+	})
+}
+
+// Every flag that code asks for must be in the table: a misspelt one would read as "not given".
+func TestUnknownFlagIsNotGiven(t *testing.T) {
+	t.Parallel()
+	in, err := kit.Parse(verbs, kit.Tutti, "", []string{"doctor", "--prune"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &kit.Call{Input: in}
+	if !c.On("prune") || c.On("apply") || c.On("no such flag") || c.Text("root") != "" {
+		t.Errorf("doctor --prune: got prune %v, apply %v, unknown %v", c.On("prune"), c.On("apply"), c.On("no such flag"))
+	}
+}

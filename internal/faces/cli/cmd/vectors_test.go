@@ -1,0 +1,54 @@
+package cmd
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// What the older program's command line knows of a verb, ours knows under that name, too: flags, and which are switches.
+func TestVerbsOfH2A(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../../../testdata/vectors/h2a-cli-verbs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []struct {
+		Verb  string
+		Flags struct{ Required, Optional, Switches []string }
+	}
+	if err := json.Unmarshal(data, &rows); err != nil {
+		t.Fatal(err)
+	}
+	known := 0
+	for _, row := range rows {
+		var v *kit.Verb
+		verbs.Each(kit.H2A, func(one *kit.Verb) bool {
+			if one.Name == row.Verb {
+				v = one
+			}
+			return v == nil
+		})
+		if v == nil {
+			continue
+		}
+		known++
+		for _, name := range append(row.Flags.Required, row.Flags.Optional...) {
+			if place := v.Flag(kit.H2A, name); place < 0 || v.At(place).Kind < kit.Text {
+				t.Errorf("%s --%s: should take a value", row.Verb, name)
+			}
+		}
+		for _, name := range row.Flags.Switches {
+			if place := v.Flag(kit.H2A, name); place < 0 || v.At(place).Kind >= kit.Text {
+				t.Errorf("%s --%s: should be a switch", row.Verb, name)
+			}
+		}
+	}
+	if known < 3 {
+		t.Errorf("only %d verbs of the vectors are in the table: was a file or a name changed?", known)
+	}
+}

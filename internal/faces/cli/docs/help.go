@@ -1,0 +1,237 @@
+package docs
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"strings"
+)
+
+// RunHelp is the verb help.
+func RunHelp(_ context.Context, c *kit.Call) error {
+	switch {
+	case len(c.Args) == 0 && c.On("all"):
+		everyVerb(c)
+		return nil
+	case len(c.Args) == 0:
+		OverviewTutti(c)
+		return nil
+	}
+	v, err := VerbOf(c, "help")
+	switch {
+	case v != nil:
+		VerbHelp(c, v)
+	case err == nil:
+		familyHelp(c, c.Arg(0))
+	}
+	return err
+}
+
+// VerbOf returns the verb that the arguments name. It is nil without an error when they name a family.
+func VerbOf(c *kit.Call, asked string) (*kit.Verb, error) {
+	first, second := c.Arg(0), c.Arg(1)
+	if second == "" {
+		first, second, _ = strings.Cut(first, " ") // tutti help 'store list'
+	}
+	v := c.Table.Find(kit.Tutti, first, second)
+	switch {
+	case v != nil, second == "" && c.Table.HasFamily(kit.Tutti, first):
+		return v, nil
+	case c.Table.HasFamily(kit.Tutti, first):
+		words := c.Table.Words(kit.Tutti, first)
+		hint := kit.DidYouMean(kit.Nearest(second, words), "tutti "+asked+" "+first+" ")
+		if hint == "" {
+			hint = "one of: " + strings.Join(words, ", ")
+		}
+		return nil, kit.UsageHint(hint, "%s %s: no such verb", first, kit.Clean(second))
+	case c.Table.Find(kit.Tutti, first, "") != nil:
+		return nil, kit.UsageHint("tutti "+asked+" "+first, "%s is one word: %q has no place", first, kit.Clean(second))
+	}
+	hint := kit.DidYouMean(kit.VerbsMeant(first, c.Table.Words(kit.Tutti, "")), "tutti "+asked+" ")
+	if hint == "" {
+		hint = `"tutti help --all" lists the verbs`
+	}
+	return nil, kit.UsageHint(hint, "%s: no such verb", kit.Clean(strings.Join(c.Args, " ")))
+}
+
+// ShowHelp answers --help and -h. It never runs a verb.
+func ShowHelp(c *kit.Call) error {
+	if c.Verb == nil {
+		return overview(c)
+	}
+	VerbHelp(c, c.Verb)
+	return nil
+}
+
+// overview shows what there is, for the name that was called.
+func overview(c *kit.Call) error {
+	if c.Under == kit.H2A {
+		OverviewH2A(c)
+	} else {
+		OverviewTutti(c)
+	}
+	return nil
+}
+
+// about says in one line what this is.
+const about = "Coding agents find each other, send signed messages, and stop at one command."
+
+// OverviewColumn is where the second column of the overview begins.
+const OverviewColumn = 14
+
+// OverviewTutti shows on one screen what a newcomer needs. Verbs that are seldom needed are only named, families stand
+// for their verbs, and plumbing is left to the list of everything.
+func OverviewTutti(c *kit.Call) {
+	c.Line("Usage: tutti <verb> [<flag>...] [<argument>...]")
+	c.Line("")
+	filled(c, about)
+	for g := range kit.GroupEnd {
+		if g == kit.GroupPlumbing {
+			continue
+		}
+		c.Line("")
+		c.Line(c.Paint(kit.Bold, kit.GroupTitles[g]))
+		rare := overviewGroup(c, g)
+		if len(rare) > 0 {
+			helpRow(c, "  also", strings.Join(rare, ", "), OverviewColumn)
+		}
+	}
+	c.Line("")
+	var flags []string
+	for i := range kit.Globals {
+		flags = append(flags, Unbroken(kit.Globals[i].Label()))
+	}
+	filled(c, "Every verb takes "+strings.Join(flags, ", ")+".")
+	c.Line("")
+	filled(c, `"tutti help <verb>" says all about one verb, with examples; "tutti help --all" lists all verbs and flags.`)
+}
+
+// overviewGroup shows the rows of a group and returns the verbs that are only named.
+func overviewGroup(c *kit.Call, g kit.Group) (rare []string) {
+	shown := ""
+	c.Table.Each(kit.Tutti, func(v *kit.Verb) bool {
+		family := v.Family()
+		switch {
+		case v.Group != g || v.Hidden || family != "" && family == shown:
+		case v.Rare && family == "":
+			rare = append(rare, v.Name)
+		case v.Rare && !kit.Contains(rare, family) && c.Table.Find(kit.Tutti, family, "") == nil:
+			rare = append(rare, family)
+		case v.Rare:
+		case family == "":
+			helpRow(c, "  "+v.Name, v.Short, OverviewColumn)
+		case c.Table.Find(kit.Tutti, family, "") == nil:
+			shown = family
+			helpRow(c, "  "+family, oneLine(c.Table.Words(kit.Tutti, family)), OverviewColumn)
+		}
+		return true
+	})
+	return rare
+}
+
+// oneLine are the verbs of a family in the overview. Of a large one the first stand there.
+func oneLine(words []string) string {
+	text, room := strings.Join(words, ", "), kit.HelpWidth-OverviewColumn
+	if kit.Width(text) <= room {
+		return text
+	}
+	n := len(words) - 1
+	for n > 1 && kit.Width(strings.Join(words[:n], ", "))+len(", …") > room {
+		n--
+	}
+	return strings.Join(words[:n], ", ") + ", …"
+}
+
+// nameColumn is where the second column of help begins: all groups of a page share it.
+const nameColumn = 26
+
+// everyVerb lists all verbs and the flags that each of them has.
+func everyVerb(c *kit.Call) {
+	for g := range kit.GroupEnd {
+		c.Line(c.Paint(kit.Bold, kit.GroupTitles[g]))
+		c.Table.Each(kit.Tutti, func(v *kit.Verb) bool {
+			if v.Group == g && !v.Hidden {
+				helpRow(c, "  "+v.Name, v.Short, nameColumn)
+			}
+			return true
+		})
+		c.Line("")
+	}
+	c.Line(c.Paint(kit.Bold, "Flags that every verb has"))
+	flagRows(c, kit.Globals[:])
+}
+
+func OverviewH2A(c *kit.Call) {
+	c.Line("h2a: agents of several hosts share one bus")
+	c.Line("")
+	c.Line("Usage:")
+	c.Table.Each(kit.H2A, func(v *kit.Verb) bool {
+		if !v.Hidden {
+			c.Line("  " + kit.UsageLine(v, kit.H2A))
+		}
+		return true
+	})
+	c.Line("")
+	c.Line("Hosts: codex, claude, gemini, agy")
+}
+
+// familyHelp shows the verbs of one family.
+func familyHelp(c *kit.Call, family string) {
+	c.Line("Usage: tutti " + family + " <verb>")
+	c.Line("")
+	c.Table.Each(kit.Tutti, func(v *kit.Verb) bool {
+		if v.Family() == family && !v.Hidden {
+			helpRow(c, "  "+v.Name, v.Short, nameColumn)
+		}
+		return true
+	})
+	c.Line("")
+	c.Line(`"tutti help ` + family + ` <verb>" says all about one of them.`)
+}
+
+// VerbHelp prints all about a verb: what a person with a terminal and no manual needs to finish the task.
+func VerbHelp(c *kit.Call, v *kit.Verb) {
+	c.Line("Usage: " + kit.Synopsis(v, c.Under))
+	c.Line("")
+	filled(c, v.Does)
+	if v.Wont != "" {
+		c.Line("")
+		filled(c, v.Wont)
+	}
+	if flags := v.FlagsUnder(c.Under); len(flags) > 0 {
+		c.Line("")
+		c.Line("Flags:")
+		flagRows(c, flags)
+	}
+	c.Line("")
+	c.Line("Example:")
+	for line := range strings.SplitSeq(v.Examples, "\n") {
+		c.Line("    " + line)
+	}
+	c.Line("")
+	c.Line("Exit status:")
+	for _, row := range ExitRows(ExitOf(v, c.Under)) {
+		helpRow(c, "  "+row[0], row[1], len("  130  "))
+	}
+	if c.Under != kit.Tutti {
+		return
+	}
+	c.Line("")
+	if names := Related(c.Table, v, kit.Tutti); len(names) > 0 {
+		for i, name := range names {
+			names[i] = Unbroken("tutti " + name)
+		}
+		filled(c, "See also: "+strings.Join(names, ", "))
+	}
+	c.Line(`Flags that every verb has: "tutti help".`)
+}
+
+func flagRows(c *kit.Call, flags []kit.Flag) {
+	for i := range flags {
+		if f := &flags[i]; f.Under == 0 || f.Under&c.Under != 0 {
+			helpRow(c, "  "+f.Label(), Explained(f), nameColumn)
+		}
+	}
+}

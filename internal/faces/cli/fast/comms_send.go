@@ -1,0 +1,275 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/comms/exchange"
+	"tutti/internal/core/canonjson"
+)
+
+// runCommsSend delivers a draft, or what an earlier try has kept.
+func runCommsSend(ctx context.Context, c *kit.Call) error {
+	retries, err := retries(c)
+	if err != nil {
+		return err
+	}
+	switch again := c.Text("resend"); {
+	case again != "" || c.On("resend-all"):
+		if len(c.Args) > 0 || again != "" && c.On("resend-all") {
+			return kit.Usagef("send: --resend and --resend-all stand alone: what is sent and where is in the bundle")
+		}
+		return resendKept(ctx, c, again, retries)
+	case len(c.Args) < 2:
+		return kit.UsageHint("usage: "+c.Usage(), "send: something is missing: %s", c.Verb.Argument(len(c.Args)))
+	case c.On("restamp") && c.On("keep-timestamp"):
+		return kit.Usagef("send: either --restamp or --keep-timestamp")
+	}
+	l, o, err := commsLetter(c, retries)
+	if err != nil {
+		return kit.GeneralFault(err)
+	}
+	s, err := o.Send(ctx, l)
+	if err != nil {
+		return commsUnsent(c, err)
+	}
+	showSent(c, s)
+	return nil
+}
+
+// retries is how often a delivery to another machine is tried again.
+func retries(c *kit.Call) (int, error) {
+	n := c.Count("retries", exchange.DefaultRetries)
+	if n > exchange.MaxRetries {
+		return 0, kit.UsageHint("0 to 20", "--retries: %d is too many", n)
+	}
+	return n, nil
+}
+
+// commsLetter is what the command line says about a send.
+func commsLetter(c *kit.Call, retries int) (exchange.Draft, *exchange.Service, error) {
+	o, set, err := c.CommsService()
+	if err != nil {
+		return exchange.Draft{}, nil, err
+	}
+	dir := c.App.WorkDir()
+	sender, project, err := o.Sender(c.Text("from"), os.Getenv("CROSS_AGENT_FROM"), dir, set.Sender)
+	if err != nil {
+		return exchange.Draft{}, nil, err
+	}
+	l := exchange.Draft{
+		Destination: c.Arg(0), Path: c.Arg(1), Sender: sender, Project: project, Dir: dir,
+		Key: c.Text("key"), NoSign: c.On("no-sign"), Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"),
+		NoEnvelope: c.On("no-envelope"), Fallback: c.On("local-fallback"), QueueOnHalt: c.On("queue-on-halt"),
+		DryRun: c.On("dry-run"), Retries: retries,
+	}
+	if l.Path == "-" {
+		l.Path = ""
+		l.Text, err = kit.ReadAll(c.In, "standard input")
+		if l.Text == nil {
+			l.Text = []byte{}
+		}
+	}
+	return l, o, err
+}
+
+// commsUnsent says why a message was not delivered, in the exit status of the command.
+func commsUnsent(c *kit.Call, err error) error {
+	var e *exchange.SendError
+	if !errors.As(err, &e) {
+		return kit.GeneralFault(err)
+	}
+	if c.JSON {
+		c.Emit(e.JSON())
+	}
+	hint := e.Hint()
+	if kept := `"tutti comms retry ` + e.Bundle + `" sends it`; e.Bundle != "" && !strings.Contains(hint, kept) {
+		hint = strings.TrimPrefix(hint+"\nthe message is kept; "+kept, "\n")
+	}
+	if e.Code == exchange.CodeInterrupted && e.Bundle != "" {
+		c.Remark("%s", kit.Clean(hint)) // an interrupt is not reported otherwise
+	}
+	return &kit.Fault{Code: int(e.Fault), Err: e, Next: hint}
+}
+
+// showSent prints the name of the message, and on standard error what there is to say about it.
+func showSent(c *kit.Call, s *exchange.Sent) {
+	for _, text := range s.WarningTexts {
+		c.Warn("%s", kit.Clean(text))
+	}
+	for _, text := range s.Advice {
+		c.Remark("%s", kit.Clean(text))
+	}
+	if c.JSON {
+		c.Emit(s.JSON())
+		return
+	}
+	c.Line(kit.Clean(s.Name))
+	where := s.Destination
+	if s.Path != "" {
+		where += " (" + c.App.Shown(s.Path) + ")"
+	}
+	switch {
+	case s.DryRun:
+		c.Remark("nothing was sent (--dry-run); it would go to %s", kit.Clean(s.Destination))
+	case s.Already:
+		c.Remark("already there, the same bytes: %s", kit.Clean(where))
+	case s.Key == "":
+		c.Remark("delivered without a signature, so that its receiver refuses it: %s", kit.Clean(where))
+	default:
+		c.Remark("delivered to %s", kit.Clean(where))
+	}
+}
+
+// resend delivers one bundle, or with an empty name all of them.
+func resendKept(ctx context.Context, c *kit.Call, id string, retries int) error {
+	o, _, err := c.CommsService()
+	if err != nil {
+		return kit.GeneralFault(err)
+	}
+	if id != "" {
+		s, err := o.Resend(ctx, id, retries)
+		if err != nil {
+			return commsUnsent(c, err)
+		}
+		showSent(c, s)
+		return nil
+	}
+	var done kit.List
+	n := 0
+	var stopped *exchange.SendError
+	worst := o.ResendAll(ctx, retries, func(id string, s *exchange.Sent, err error) {
+		n++
+		if e := (*exchange.SendError)(nil); errors.As(err, &e) && e.Fault == exchange.Halted {
+			stopped = e // it is said last, with the line by which it is known
+			if !c.JSON {
+				return
+			}
+		}
+		resent(c, &done, id, s, err)
+	})
+	if c.JSON {
+		c.Emit(done.Bytes())
+	} else if n == 0 {
+		c.Nothing("no message waits to be sent again")
+	}
+	if stopped != nil {
+		return &kit.Fault{Code: int(stopped.Fault), Err: stopped, Next: stopped.Hint()}
+	}
+	if worst != 0 {
+		return &kit.Fault{Code: int(worst)}
+	}
+	return nil
+}
+
+// resent tells what became of one bundle of many.
+func resent(c *kit.Call, done *kit.List, id string, s *exchange.Sent, err error) {
+	var e *exchange.SendError
+	errors.As(err, &e)
+	if c.JSON {
+		var o canonjson.Object
+		o.Str("bundle", id)
+		switch {
+		case err == nil:
+			o.Raw("sent", s.JSON())
+		case e != nil:
+			o.Raw("failed", e.JSON())
+		default:
+			o.Str("failed", err.Error())
+		}
+		done.Obj(&o)
+		return
+	}
+	if err != nil {
+		c.Warn("%s: %s", kit.Clean(id), kit.Clean(err.Error()))
+		return
+	}
+	showSent(c, s)
+}
+
+// RunCommsRetry lists what was not delivered, or sends it again.
+func RunCommsRetry(ctx context.Context, c *kit.Call) error {
+	retries, err := retries(c)
+	switch {
+	case err != nil:
+		return err
+	case c.On("all") && c.Arg(0) != "":
+		return kit.Usagef("retry: either a bundle or --all")
+	case c.On("all") || c.Arg(0) != "":
+		return resendKept(ctx, c, c.Arg(0), retries)
+	}
+	o, _, err := c.CommsService()
+	if err != nil {
+		return kit.GeneralFault(err)
+	}
+	bundles, bad := o.Bundles()
+	for _, e := range bad {
+		c.Warn("%s", kit.Clean(e.Error()))
+	}
+	if c.JSON {
+		var l kit.List
+		for _, b := range bundles {
+			l.Raw(bundleJSON(&b))
+		}
+		c.Emit(l.Bytes())
+		return nil
+	}
+	if len(bundles) == 0 {
+		c.Nothing("no message waits to be sent again")
+		return nil
+	}
+	for _, b := range bundles {
+		c.Line(kit.Clean(b.ID))
+		c.Prose("  ", 2, "to "+kit.Clean(b.Destination)+", "+causeWords(&b))
+	}
+	c.Line("")
+	c.Line("tutti comms retry " + app.QuoteArg(kit.Clean(bundles[0].ID)) + "   # or --all")
+	c.Line("given up by removing its folder below " + kit.Clean(c.App.Shown(o.StatePath("failed-sends"))))
+	return nil
+}
+
+func bundleJSON(b *exchange.Bundle) []byte {
+	var o canonjson.Object
+	o.Str("bundle", b.ID)
+	o.Raw("send", b.JSON())
+	return o.Bytes()
+}
+
+func triesWords(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return strconv.Itoa(n) + " tries"
+}
+
+// causeWords says why a message is kept.
+func causeWords(b *exchange.Bundle) string {
+	text := "kept: "
+	switch b.Cause {
+	case exchange.CauseHalted:
+		text += "the halt switch was on"
+	case exchange.CauseUnreachable:
+		text += "not reached"
+	case exchange.CauseRefused:
+		text += "refused there"
+	case exchange.CauseInterrupted:
+		text += "interrupted"
+	default:
+		text += "its delivery was cut off"
+	}
+	if b.Tries > 0 {
+		text += ", after " + triesWords(b.Tries)
+	}
+	if b.LastError != "" {
+		text += ": " + kit.Clean(b.LastError)
+	}
+	return text
+}

@@ -1,0 +1,307 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+)
+
+// The user units of the mailbox watcher. The path unit goes first: it would start the service again.
+const (
+	watchPath    = "cross-agent-watch.path"
+	watchService = "cross-agent-watch.service"
+)
+
+// watcherTime bounds what is asked of systemd. A user manager that hangs must not hold up a halt, which is complete
+// before it is asked.
+const watcherTime = 2 * time.Second
+
+// runHalt sets the switch before anything else. Whatever goes wrong afterwards is said, and halts nobody less. What a halt reached,
+// and other machines, are for the program that takes the place of this one.
+func runHalt(ctx context.Context, c *kit.Call) error {
+	state, d, failed := HaltHere(ctx, c)
+	switch {
+	case failed != nil && c.On("tailnet"):
+		return errors.Join(failed, alone(c.Verb.Name, handOn(c, nil))) // the other program tries again
+	case failed != nil:
+		return failed
+	case c.Under == kit.Tutti:
+		return halfHalted(c, handOn(c, &d), state, d.Watcher)
+	case c.On("tailnet"):
+		failed = alone(c.Verb.Name, handOn(c, &d))
+	}
+	if c.JSON {
+		c.Emit(HaltJSON(state, d.Watcher, nil, func(*canonjson.Object) {}))
+	}
+	return failed
+}
+
+// HaltHere halts this machine, unless the program that this one replaces has done so.
+func HaltHere(ctx context.Context, c *kit.Call) (state halt.State, d done, err error) {
+	d, before := doneBefore(c)
+	if before {
+		state = halt.Read()
+	}
+	if !state.Halted {
+		state, err = haltHere(ctx, c, HaltReason(c), &d)
+	}
+	return state, d, err
+}
+
+func HaltReason(c *kit.Call) string { return strings.Join(c.Args, " ") }
+
+// haltHere halts this machine, and says so.
+func haltHere(ctx context.Context, c *kit.Call, reason string, d *done) (halt.State, error) {
+	state, warnings, err := halt.Raise(reason)
+	d.Watcher = "left alone"
+	var watcherErr error
+	switch {
+	case c.Under == kit.Tutti && !watcherInstalled():
+		d.Watcher = "not installed"
+	case !c.On("no-stop-watcher"):
+		d.Watcher = "stopped"
+		if watcherErr = systemctl(ctx, "stop", watchPath, watchService); watcherErr != nil {
+			d.Watcher = "not stopped: " + watcherErr.Error()
+		}
+	}
+	for _, w := range warnings {
+		c.Warn("%s", kit.Clean(w.Error()))
+	}
+	if err != nil {
+		code := kit.ExitIO
+		if c.Under == kit.Cross {
+			code = kit.ExitUsage // the page knows no other number for it
+		}
+		return state, &kit.Fault{Code: code, Err: err, Next: "make it by hand: mkdir -p ~/.config/cross-agent-comms && touch " + halt.Shown}
+	}
+	switch {
+	case c.Under == kit.Tutti:
+		if watcherErr != nil {
+			c.Warn("the mail watcher was not stopped: %s", kit.Clean(watcherErr.Error()))
+		}
+	case !c.JSON:
+		halted(c, d.Watcher, watcherErr)
+	}
+	return state, nil
+}
+
+func halted(c *kit.Call, watcher string, watcherErr error) {
+	c.Line("✓ HALT file written: " + halt.Shown)
+	switch {
+	case watcherErr != nil:
+		c.Prose("⚠ ", 2, "Watcher service not stopped: "+kit.Clean(watcherErr.Error())+" (says systemctl; the halt is valid without it)")
+	case watcher == "stopped":
+		c.Line("✓ Watcher service stopped (" + watchPath + ")")
+	}
+	c.Prose("- ", 2, "In-flight sends finish the step in hand (seconds); new sends are blocked.")
+	c.Prose("- ", 2, "Agents that poll stop within one cadence (~5 min).")
+	how := "`cross-agent-resume` clears HALT. "
+	if c.BelowAgent() {
+		how = "" // no agent reads how to lift a halt
+	}
+	c.Prose("- ", 2, how+"Polling does NOT auto-resume: tell the agent of each session to go on.")
+}
+
+// runResume clears the switch. Other machines, and what waits between projects, are for the program that takes the place of this one.
+func runResume(ctx context.Context, c *kit.Call) error {
+	who, err := c.ForUser("lift a halt")
+	if err != nil {
+		return err
+	}
+	d, failed := ResumeHere(ctx, c, who)
+	switch {
+	case failed != nil && !c.On("tailnet"):
+		return failed
+	case failed != nil:
+		_ = handOn(c, nil) // the other program tries again
+	case c.On("tailnet"):
+		failed = alone(c.Verb.Name, handOn(c, &d))
+	default:
+		if o, err := HaltOffice(c); err == nil && commsAbout(o) {
+			c.Remark("what waits between projects is not shown: %s", kit.Clean(handOn(c, &d).Error()))
+		}
+	}
+	return LetGoOn(ctx, c, &d, failed, func(*canonjson.Object) {})
+}
+
+// ResumeHere clears the switch of this machine, unless the program that this one replaces has done so.
+func ResumeHere(ctx context.Context, c *kit.Call, who *identity.Caller) (d done, err error) {
+	d, before := doneBefore(c)
+	if !before || halt.Read().Halted {
+		err = resumeHere(ctx, c, &d, who)
+	}
+	return d, err
+}
+
+// LetGoOn ends a resume: it says which agents wait for their user, lets those go on that are to, and prints the result for programs, with
+// what more adds to it. failed is what went wrong before.
+func LetGoOn(ctx context.Context, c *kit.Call, d *done, failed error, more func(*canonjson.Object)) error {
+	var agents []heldView
+	if c.Under == kit.Tutti && c.Value("session") == "" && !halt.Read().Halted {
+		agents = release(c, d.Was.Halted)
+	}
+	if c.JSON {
+		c.Emit(HaltJSON(halt.Read(), d.Watcher, &d.Was, func(o *canonjson.Object) {
+			more(o)
+			heldJSON(o, agents)
+		}))
+	}
+	if c.Value("session") != "" && !halt.Read().Halted {
+		if err := letGoOn(ctx, c); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// resumeHere clears the switch of this machine, and says so.
+func resumeHere(ctx context.Context, c *kit.Call, d *done, who *identity.Caller) error {
+	var err error
+	d.Watcher = "left alone"
+	if d.Was, err = halt.ClearBy(kit.LiftOf(who)); err != nil {
+		return &kit.Fault{Code: kit.ExitUsage, Err: err}
+	}
+	if d.Was.Halted {
+		kit.Announce(ctx, kit.LiftOf(who))
+	}
+	var watcherErr error
+	switch {
+	case c.Under == kit.Tutti && !watcherInstalled():
+		d.Watcher = "not installed"
+	case !c.On("no-start-watcher"):
+		d.Watcher = "started"
+		if watcherErr = systemctl(ctx, "start", watchPath); watcherErr != nil {
+			d.Watcher = "not started: " + watcherErr.Error()
+		}
+	}
+	if !c.JSON {
+		resumed(c, d.Was, d.Watcher, watcherErr)
+	}
+	return nil
+}
+
+// letGoOn is the user's word for one agent: what comes for it is put before it again.
+func letGoOn(ctx context.Context, c *kit.Call) error {
+	name := address.Instance(c.Value("session"))
+	if err := address.Check(string(name)); err != nil {
+		return kit.Usagef("--session: %s", kit.Clean(err.Error()))
+	}
+	if !address.HostQualified(string(name)) {
+		e := &identity.NameError{Name: string(name)}
+		return kit.BadState(e.Hint(), "--session: %s", kit.Clean(e.Error()))
+	}
+	d, err := c.Counter(app.Writing)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	who, err := d.Identity.Meant(ctx, name)
+	if err != nil {
+		return fmt.Errorf("--session: %w", err)
+	}
+	if !d.Ring.Has(who) {
+		return kit.BadState(`"tutti keys list" shows the agents whose keys are here`, "--session: no agent of yours is called %s", kit.Clean(string(name)))
+	}
+	if err := d.Office.Engage(ctx, mail.Reader{Instance: who}); err != nil {
+		return err
+	}
+	wakeOne(c, string(who.Canonical()))
+	return nil
+}
+
+func resumed(c *kit.Call, was halt.State, watcher string, watcherErr error) {
+	if !was.Halted {
+		c.Line("✓ Nothing was halted: there is no " + halt.Shown)
+	} else {
+		text := "✓ HALT file removed: " + halt.Shown
+		if !was.Since.IsZero() {
+			text += " (set " + kit.Ago(time.Since(was.Since))
+			if was.Reason != "" {
+				text += ": " + kit.Clean(was.Reason)
+			}
+			text += ")"
+		}
+		c.Prose("", 0, text)
+	}
+	switch {
+	case watcherErr != nil:
+		c.Prose("⚠ ", 2, "Watcher service not started: "+kit.Clean(watcherErr.Error())+" (says systemctl; this matters only if you installed it)")
+	case watcher == "started":
+		c.Line("✓ Watcher service started (" + watchPath + ")")
+	}
+	if c.Under == kit.Tutti {
+		if !was.Halted {
+			return
+		}
+		c.Prose("- ", 2, "Sending and receiving work again. No agent goes on by itself.")
+		return
+	}
+	c.Prose("- ", 2, "Sending and receiving work again; the watcher picks up the messages that were held.")
+	c.Prose("- ", 2, "Polling does NOT restart by itself: tell the agent of each session to go on.")
+}
+
+// HaltJSON is what both verbs print for programs; was is the state that was cleared.
+func HaltJSON(s halt.State, watcher string, was *halt.State, more func(o *canonjson.Object)) []byte {
+	var o canonjson.Object
+	o.Bool("ok", s.Halted == (was == nil))
+	o.Bool("halted", s.Halted)
+	o.Str("path", s.Path)
+	if was != nil {
+		o.Bool("wasHalted", was.Halted)
+		s.Reason, s.Since = was.Reason, was.Since
+	}
+	o.Opt("reason", s.Reason)
+	if !s.Since.IsZero() {
+		o.Str("since", s.Since.UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	o.Str("watcher", watcher)
+	more(&o)
+	return o.Bytes()
+}
+
+// systemctl asks the user's service manager to start or stop units, one after the other, all within watcherTime. The
+// error is that of the first unit: the others only exist with it.
+func systemctl(ctx context.Context, what string, units ...string) error {
+	program, err := exec.LookPath("systemctl")
+	if err != nil {
+		return errors.New("systemctl is not installed")
+	}
+	ctx, cancel := context.WithTimeout(ctx, watcherTime)
+	defer cancel()
+	var first error
+	for _, unit := range units {
+		cmd := exec.CommandContext(ctx, program, "--user", "--quiet", what, unit)
+		cmd.WaitDelay = 100 * time.Millisecond
+		out, err := cmd.CombinedOutput()
+		if ctx.Err() != nil {
+			return fmt.Errorf("systemctl did not answer within %v", watcherTime)
+		}
+		if err != nil && first == nil {
+			first = errors.New(FirstLine(string(out), err.Error()))
+		}
+	}
+	return first
+}
+
+// FirstLine returns the first line of s, or otherwise when there is none.
+func FirstLine(s, otherwise string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

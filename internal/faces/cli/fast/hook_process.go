@@ -1,0 +1,111 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/attention/hookmark"
+	"tutti/internal/halt"
+	"tutti/internal/platform/proc"
+)
+
+// agentProcess is the agent CLI that has started this hook: the parent, or the one above it where that is the shell of the hook.
+func agentProcess() (proc.ID, bool) {
+	id, comm, err := proc.Named(os.Getppid())
+	if err == nil && slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "ash"}, comm) {
+		var above int
+		if above, err = proc.Parent(id.PID); err == nil {
+			id, err = proc.Of(above)
+		}
+	}
+	return id, err == nil && id.PID > 1
+}
+
+// dialogWithin is how much later than its hook a dialog may be reported as open.
+const dialogWithin = 10 * time.Second
+
+// hookDialog tells whether the dialog is open for which the hook was started, by what the agent CLI says of itself; nil where the CLI shows
+// none beside a hook, or nobody sits at it.
+func hookDialog(c *kit.Call, d *driver.Driver, e driver.Event) func() bool {
+	home, err := c.App.Home()
+	if !e.Beside || err != nil || d.Life.Sheet == nil || d.Wake.Alone != nil && d.Wake.Alone(os.Getenv) {
+		return nil
+	}
+	id, ok := agentProcess()
+	if !ok {
+		return nil
+	}
+	path := d.Life.Sheet(driver.Site{Home: home, Env: os.Getenv}, id.PID)
+	begun, seen := time.Now(), false
+	return func() bool {
+		if !id.Alive() {
+			return false
+		}
+		if s, ok := sheetAt(d, path); ok && s.PID == id.PID && s.Doing == driver.Asking {
+			seen = true
+			return true
+		}
+		return !seen && time.Since(begun) < dialogWithin
+	}
+}
+
+func sheetAt(d *driver.Driver, path string) (s driver.SelfReport, ok bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return s, false
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, driver.MaxSheet+1))
+	if err != nil {
+		return s, false
+	}
+	return d.Life.ReadSheet(raw)
+}
+
+// acknowledge puts down each halt that comes, in the mark of the agent CLI process, until the function that it returns is called.
+func acknowledge(ctx context.Context, c *kit.Call, d *driver.Driver, state string) (stop func()) {
+	id, ok := agentProcess()
+	if !ok {
+		return func() {}
+	}
+	mark := func() {
+		m, err := halt.Memory()
+		if err != nil {
+			return
+		}
+		err = hookmark.Record(state, hookmark.Mark{PID: id.PID, Start: id.Start, Boot: id.Boot, CLI: d.Name, Build: kit.BuildID(), Acked: m.Count})
+		if err != nil {
+			c.LogHook(err)
+		}
+	}
+	look, unwatch := c.App.HaltLook()
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for halted := true; ; halted = !halted {
+			if _, err := halt.WaitFor(ctx, look, halted); err != nil {
+				return
+			}
+			if halted {
+				mark()
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		unwatch()
+		if halt.Read().Halted { // it ended because of the halt, and the goroutine may not have been there in time
+			mark()
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+)
+
+// maxBatch bounds what is read for one batch, in bytes: it is held in memory until all of it is synced.
+const maxBatch = 64 << 20
+
+// An entry is one line of a batch.
+type entry struct {
+	line    int
+	letter  mail.Draft
+	receipt mail.Receipt
+}
+
+// runBatch sends a message a line. A line that is wrong is named, and the others go.
+func runBatch(ctx context.Context, c *kit.Call) error {
+	for _, f := range []string{"thread", "reply-to", "id", "kind", "body", "scope", "wait", "until"} {
+		if c.IsSet(f) {
+			return kit.Usagef("--%s cannot stand beside --batch, whose lines say it each for itself", f)
+		}
+	}
+	if len(c.Args) > 0 {
+		return kit.Usagef("%q cannot stand beside --batch, whose lines say it all", kit.Clean(c.Args[0]))
+	}
+	data, err := batch(ctx, c, c.Value("batch"))
+	if err != nil {
+		return unsent(ctx, c, err)
+	}
+	d, err := c.Speaker(ctx)
+	if err != nil {
+		return unsent(ctx, c, err)
+	}
+	defer d.Close()
+	entries := entries(c, data, d)
+	sendAll(ctx, c, d, entries)
+	return batchReport(ctx, c, entries)
+}
+
+// batch reads the file of a batch.
+func batch(ctx context.Context, c *kit.Call, name string) ([]byte, error) {
+	if name == "" {
+		return nil, kit.Usagef("--batch: which file? - is standard input")
+	}
+	return kit.Within(ctx, func() ([]byte, error) {
+		in := c.In
+		if name != "-" {
+			f, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			in = f
+		}
+		data, err := io.ReadAll(io.LimitReader(in, maxBatch+1))
+		switch {
+		case err != nil:
+			return nil, kit.FailIO("", err, "read the batch")
+		case len(data) > maxBatch:
+			return nil, kit.Refuse("split it", "the batch has more than %d bytes", maxBatch)
+		}
+		return data, nil
+	})
+}
+
+// entries reads the lines; empty ones are none.
+func entries(c *kit.Call, data []byte, d *kit.Account) (all []*entry) {
+	n := 0
+	var lines [][]byte
+	for line := range bytes.Lines(data) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			all, lines = append(all, &entry{line: n}), append(lines, line)
+		}
+	}
+	deposit := c.On("deposit")
+	each(len(all), func(n int) {
+		e := all[n]
+		if err := e.read(lines[n]); err != nil {
+			e.receipt = mail.Receipt{Outcome: mail.Refused, Asked: e.letter.To, To: e.letter.To, Err: err}
+		}
+		e.letter.From, e.letter.Deposit = d.Who, deposit
+	})
+	return all
+}
+
+// linesAtOnce is how many lines are read by one processor at a time: some 0.1 ms of work, so that a batch of few is read by this one.
+const linesAtOnce = 64
+
+// each calls do with each number below n, on all processors at once.
+func each(n int, do func(int)) {
+	var next atomic.Int64
+	part := func() {
+		for {
+			end := int(next.Add(linesAtOnce))
+			for i := end - linesAtOnce; i < min(end, n); i++ {
+				do(i)
+			}
+			if end >= n {
+				return
+			}
+		}
+	}
+	var all sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+linesAtOnce-1)/linesAtOnce) - 1 {
+		all.Go(part)
+	}
+	part()
+	all.Wait()
+}
+
+// read takes the members of one line. One that is not known is an error: misspelt, it would be lost in silence.
+func (e *entry) read(line []byte) error {
+	if !canonjson.Valid(line) || !canonjson.IsObject(line) {
+		return errors.New("no JSON object")
+	}
+	l := &e.letter
+	raw, _ := canonjson.Get(line, "to")
+	to, _ := canonjson.String(raw)
+	l.To = address.Instance(to) // first, so that whatever is wrong is said of somebody
+	texts := map[string]*string{"to": &to, "text": &l.Text, "thread": &l.Thread, "replyTo": &l.ReplyTo, "id": &l.ID, "kind": &l.Kind}
+	for name, value := range canonjson.Members(line) {
+		if name == "body" {
+			if !canonjson.IsObject(value) {
+				return errors.New("body is no JSON object")
+			}
+			l.Body = value
+			continue
+		}
+		p := texts[name]
+		if p == nil {
+			return fmt.Errorf("%q is not known; there are to, text, body, thread, replyTo, id and kind", kit.Clean(name))
+		}
+		text, ok := canonjson.String(value)
+		if !ok {
+			return fmt.Errorf("%s is no string", name)
+		}
+		*p = text
+	}
+	switch {
+	case to == "":
+		return errors.New("to is missing")
+	case address.Check(to) != nil:
+		return address.Check(to)
+	case l.Body == nil && strings.TrimSpace(l.Text) == "":
+		return errors.New("it says nothing: text and body are missing")
+	case max(len(l.Text), len(l.Body)) > envelope.MaxBody:
+		return kit.TooLong(max(len(l.Text), len(l.Body)))
+	}
+	return nil
+}
+
+// sendAll sends what can be sent, and syncs once.
+func sendAll(ctx context.Context, c *kit.Call, d *kit.Account, all []*entry) {
+	var going []*entry
+	var letters []mail.Draft
+	each(len(all), func(n int) {
+		e := all[n]
+		if e.receipt.Outcome != "" {
+			return
+		}
+		asked := e.letter.To
+		if r, err := again(ctx, d, &e.letter); err != nil || r.Outcome != "" {
+			r.Asked, r.Err, e.receipt = asked, err, r
+		}
+	})
+	for _, e := range all {
+		if e.receipt.Outcome == "" {
+			going, letters = append(going, e), append(letters, e.letter)
+			continue
+		}
+		d.Office.Recall(ctx, &e.receipt)
+	}
+	receipts, _ := d.Office.SendAll(ctx, letters) // each receipt has the error, too
+	seen := map[address.Instance]mail.Outlook{}
+	for n, e := range going {
+		r := receipts[n]
+		r.Err = sameAgain(ctx, d, &e.letter, &r, r.Err)
+		if r.Err != nil && ctx.Err() != nil && errors.Is(r.Err, ctx.Err()) {
+			r.Err = errUnsent
+		}
+		d.Office.Recall(ctx, &r)
+		outlook(ctx, c, d, &r, seen)
+		e.receipt = r
+	}
+}
+
+// batchReport prints a line for each message.
+func batchReport(ctx context.Context, c *kit.Call, all []*entry) error {
+	var l kit.List
+	receipts := make([]mail.Receipt, len(all))
+	for n, e := range all {
+		receipts[n] = e.receipt
+		switch {
+		case c.JSON:
+			raw := receiptJSON(c, &e.receipt, letterWord(&e.letter), nil)
+			l.Raw(canonjson.Set(raw, "line", strconv.AppendInt(nil, int64(e.line), 10)))
+		default:
+			c.Printf("%d: ", e.line)
+			receiptText(c, &e.receipt, true)
+		}
+	}
+	if c.JSON {
+		c.Emit(l.Bytes())
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	return worst(c, receipts)
+}

@@ -1,0 +1,356 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+	"tutti/internal/store"
+)
+
+// DefaultNewest is how many messages a list shows when nobody says otherwise: a screen.
+const DefaultNewest = 20
+
+// maxCell is the width that one column of a list takes on a terminal at most: names have up to 255 bytes, and one of them
+// should not push all others off the screen.
+const maxCell = 44
+
+// runInbox lists the mailbox.
+func runInbox(ctx context.Context, c *kit.Call) error {
+	d, err := c.Looker(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	q := mailbox.Query{Newest: c.Count("newest", DefaultNewest), Brief: true, States: true, Unread: c.On("unread")}
+	if c.On("all") {
+		if c.IsSet("newest") {
+			return kit.Usagef("inbox: either --all or --newest, not both")
+		}
+		q.Newest = 0
+	}
+	found, bad, err := d.Mail.Lines(ctx, d.Who.Instance, q)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return inboxJSON(ctx, c, d, found, bad)
+	}
+	sheets, err := inboxSheets(ctx, c, d, found)
+	if err != nil {
+		return err
+	}
+	shown, unread := 0, 0
+	for i := range sheets {
+		bad = append(bad, sheets[i].bad...)
+		shown, unread = shown+len(sheets[i].rows.Ends), unread+sheets[i].unread
+	}
+	sayUnfit(c, bad)
+	for i := range sheets {
+		if err := c.Long(sheets[i].rows); err != nil {
+			return err
+		}
+	}
+	inboxFoot(c, d, shown, unread, q)
+	return nil
+}
+
+// A sheet is a part of a list as it is printed.
+type sheet struct {
+	rows   *kit.Grid
+	unread int     // of the rows
+	bad    []error // what is no row
+}
+
+// The rows of a long list are made by several goroutines: that is as much work as to look at the files of its messages. Each
+// looks up the senders that it meets, so it gets some hundred rows at least.
+const (
+	leastOfSheet = 500
+	mostSheets   = 4
+)
+
+// inboxSheets makes the rows of a list, in order and aligned, in as many sheets as are worth it.
+func inboxSheets(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line) ([]sheet, error) {
+	sheets := make([]sheet, max(1, min(mostSheets, runtime.GOMAXPROCS(0), len(found)/leastOfSheet)))
+	errs := make([]error, len(sheets))
+	var others sync.WaitGroup
+	for i := range sheets {
+		part := found[i*len(found)/len(sheets) : (i+1)*len(found)/len(sheets)]
+		fill := func() { errs[i] = inboxRows(ctx, c, d, part, &sheets[i]) }
+		if i < len(sheets)-1 {
+			others.Go(fill)
+		} else {
+			fill()
+		}
+	}
+	others.Wait()
+	for i := range sheets {
+		sheets[0].rows.Align(sheets[i].rows)
+	}
+	for i := range sheets {
+		sheets[i].rows.Widths = sheets[0].rows.Widths
+	}
+	return sheets, cmp.Or(errs...)
+}
+
+// inboxRows makes the rows of a sheet and counts what is unread among them.
+func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line, to *sheet) error {
+	judge := Judge(d)
+	to.rows = kit.GridFor(len(found), 7)
+	var s envelope.Summary
+	var age kit.Ager
+	for i := range found {
+		l := &found[i]
+		if err := l.Summary(&s); err != nil {
+			to.bad = append(to.bad, err)
+			continue
+		}
+		v, err := judge(ctx, l.Key(), &s)
+		if err != nil {
+			return err
+		}
+		star := " "
+		if !l.Seen() {
+			star = "*"
+			to.unread++
+		}
+		word := v.Word.String()
+		if v.RoleNotRegistered {
+			word += ", role not registered"
+		}
+		to.rows.Add(star, Cell(c, s.ID), age.Ago(d.Now.Sub(time.UnixMilli(l.Order))), Cell(c, string(s.Actor.Instance)), word,
+			Cell(c, s.ThreadID), subject(&s))
+	}
+	return nil
+}
+
+// inboxJSON is the list for programs.
+func inboxJSON(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line, bad []error) error {
+	judge := Judge(d)
+	out := c.Array()
+	for i := range found {
+		m, err := found[i].Message()
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		v, err := judge(ctx, m.Key, &m.Summary)
+		if err != nil {
+			return err
+		}
+		if err := out.Add(listedJSON(m, v)); err != nil {
+			return err
+		}
+	}
+	sayUnfit(c, bad)
+	out.End()
+	return nil
+}
+
+// inboxFoot says what there is to do. Unread mail below what was listed is not counted: that would cost more than the list.
+func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
+	switch {
+	case n == 0 && q.Unread:
+		c.Line("nothing unread for " + kit.Clean(string(d.Who.Instance)))
+	case n == 0:
+		c.Prose("", 0, "no mail for "+kit.Clean(string(d.Who.Instance))+" (bus "+kit.Clean(c.App.Shown(d.Root.Path))+": "+d.Root.Source.Why()+")")
+	case unread == 0:
+		c.Line("nothing unread among these")
+	case unread == n && n == q.Newest:
+		c.Printf("%d unread or more; tutti receive shows them\n", unread)
+	default:
+		c.Printf("%d unread; tutti receive shows them\n", unread)
+	}
+}
+
+// row is one message of a list: id, age, who, a word, thread, kind and first line.
+func rowOf(c *kit.Call, now time.Time, m *mailbox.Message, who, word string) []string {
+	s := &m.Summary
+	return []string{Cell(c, s.ID), kit.Ago(now.Sub(time.UnixMilli(m.Order))), Cell(c, who), word, Cell(c, s.ThreadID), subject(s)}
+}
+
+// subject is kind and first line, clean.
+func subject(s *envelope.Summary) string {
+	if s.Kind != "" && s.Kind != "message" {
+		return "[" + kit.Clean(s.Kind) + "] " + FirstWords(s.Preview)
+	}
+	return FirstWords(s.Preview)
+}
+
+func Cell(c *kit.Call, s string) string {
+	if s = kit.Clean(s); c.Columns > 0 {
+		return kit.Truncate(s, maxCell)
+	}
+	return s
+}
+
+func listedJSON(m *mailbox.Message, v trust.Verdict) []byte {
+	o := summaryJSON(m)
+	o.Str("verdict", v.Word.String())
+	o.Opt("verdictDetail", v.Detail)
+	o.Bool("roleNotRegistered", v.RoleNotRegistered)
+	o.Bool("unread", !m.State.Seen())
+	return o.Bytes()
+}
+
+func summaryJSON(m *mailbox.Message) *canonjson.Object {
+	s := &m.Summary
+	o := &canonjson.Object{}
+	o.Str("id", s.ID)
+	o.Str("from", string(s.Actor.Instance))
+	o.Opt("to", string(s.Target))
+	o.Str("role", s.Actor.Role)
+	o.Opt("kind", s.Kind)
+	o.Opt("thread", s.ThreadID)
+	o.Opt("replyTo", s.ReplyTo)
+	o.Str("createdAt", s.CreatedAt)
+	messageJSON(o, m)
+	o.Str("preview", s.Preview)
+	o.Int("size", int64(s.Size))
+	return o
+}
+
+// A sender is whom a list has met: his keys, and the verdict on his message before.
+type sender struct {
+	keys    trust.Keys
+	roles   []string
+	judged  bool // proof and verdict are those of a message
+	proof   proof
+	verdict trust.Verdict
+}
+
+// A proof is what the verdict on a message of a sender depends on.
+type proof struct {
+	signed, own  int
+	whole        bool
+	by           signature.Public
+	keySet, role string
+}
+
+// Judge returns what judges the messages of a list. It looks up each sender once, and opens a message only when its row does
+// not say which key it was verified with.
+func Judge(d *kit.Account) func(context.Context, store.Key, *envelope.Summary) (trust.Verdict, error) {
+	known := map[address.Instance]*sender{}
+	return func(ctx context.Context, at store.Key, m *envelope.Summary) (v trust.Verdict, err error) {
+		from := known[m.Actor.Instance]
+		p := proof{m.Signed, m.Own, m.Whole, m.VerifiedBy, m.KeySet, m.Actor.Role}
+		switch {
+		case from == nil:
+			from = &sender{}
+			if from.keys, from.roles, err = d.Office.Sender(ctx, m.Actor.Instance); err != nil {
+				return v, err
+			}
+			known[m.Actor.Instance] = from
+		case from.judged && from.proof == p:
+			return from.verdict, nil
+		}
+		v, ok := trust.JudgeSummary(m, from.keys)
+		if !ok {
+			doc, err := d.Store.Get(ctx, at)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return v, err
+			}
+			if e, err := envelope.Parse(doc.Data); err == nil { // else it was taken meanwhile, and has no verdict any more
+				v = from.keys.Judge(e)
+			}
+		}
+		v.RoleNotRegistered = trust.RoleNotRegistered(m.Actor.Role, from.roles)
+		if ok {
+			from.judged, from.proof, from.verdict = true, p, v
+		}
+		return v, nil
+	}
+}
+
+// runOutbox lists what was sent.
+func runOutbox(ctx context.Context, c *kit.Call) error {
+	d, err := c.Looker(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	var l kit.List
+	var rows [][]string
+	var bad []error
+	q := store.Query{Newest: c.Count("newest", DefaultNewest)}
+	for row, err := range store.ViewOf(ctx, d.Store, store.Outbox, d.Who.Instance.Mailbox(), d.Mail.Projection, q) {
+		var unfit *store.UnfitError
+		if errors.As(err, &unfit) {
+			bad = append(bad, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s, err := envelope.Decode(row.Summary)
+		if err != nil {
+			return err
+		}
+		m := &mailbox.Message{Key: row.Key, Summary: s, ID: s.ID, Order: row.Order, Stored: row.Stored}
+		if c.JSON {
+			l.Obj(summaryJSON(m))
+			continue
+		}
+		rows = append(rows, rowOf(c, d.Now, m, "to "+string(s.Target), ""))
+	}
+	sayUnfit(c, bad)
+	switch {
+	case c.JSON:
+		c.Emit(l.Bytes())
+	case len(rows) == 0:
+		c.Line("nothing sent by " + kit.Clean(string(d.Who.Instance)))
+	default:
+		c.Rows(rows)
+	}
+	return nil
+}
+
+// runInboxHeld lists what the settings held back.
+func runInboxHeld(ctx context.Context, c *kit.Call) error {
+	d, err := c.Looker(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	found, bad, err := d.Mail.ListQuarantine(ctx, d.Who.Instance)
+	if err != nil {
+		return err
+	}
+	sayUnfit(c, bad)
+	var l kit.List
+	var rows [][]string
+	for i := range found {
+		m := found[i].Message
+		m.Summary = m.Envelope.Summary()
+		why := found[i].Why
+		if c.JSON {
+			o := summaryJSON(m)
+			o.Opt("reason", why)
+			l.Obj(o)
+			continue
+		}
+		rows = append(rows, rowOf(c, d.Now, m, string(m.Summary.Actor.Instance), why))
+	}
+	switch {
+	case c.JSON:
+		c.Emit(l.Bytes())
+	case len(rows) == 0:
+		c.Line("nothing is held back from " + kit.Clean(string(d.Who.Instance)))
+	default:
+		c.Rows(rows)
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+)
+
+// receipts says what became of each letter and returns the error of the whole. It writes at once: an interrupt that comes
+// now must find the word said.
+func showReceipts(ctx context.Context, c *kit.Call, all []mail.Receipt, several bool, text string) error {
+	if c.JSON {
+		var l kit.List
+		for i := range all {
+			l.Raw(receiptJSON(c, &all[i], text, nil))
+		}
+		if several {
+			c.Emit(l.Bytes())
+		} else {
+			c.Emit(receiptJSON(c, &all[0], text, nil))
+		}
+	} else {
+		for i := range all {
+			receiptText(c, &all[i], several)
+		}
+		if several {
+			traceAll(c, all)
+		}
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	if !several {
+		return Refusal(ctx, c, &all[0], text)
+	}
+	return worst(c, all)
+}
+
+// receiptText prints the lines of one receipt; a single refusal is an error, which is said as errors are.
+func receiptText(c *kit.Call, r *mail.Receipt, several bool) {
+	to := kit.Clean(string(r.To))
+	tail := ""
+	if several && r.ID != "" {
+		tail = " · id " + kit.Clean(r.ID)
+	}
+	switch r.Outcome {
+	case mail.Delivered, mail.Deposited:
+		text := outcomeH2A(r)
+		if c.Under != kit.H2A {
+			text = outcome(c, r)
+		}
+		c.Prose("", 0, text+tail)
+	case mail.Already:
+		c.Prose("", 0, "already delivered to "+to+": the same message is there"+tail)
+	default:
+		if several {
+			c.Prose("", 0, "refused: "+refusedWhy(r))
+		}
+		return
+	}
+	if several {
+		return
+	}
+	c.Line("  id " + kit.Clean(r.ID) + " · thread " + kit.Clean(r.Thread))
+	c.Line("  " + storedAt(r) + traceOf(c, r.ID))
+	if !r.Signed && r.Outcome != mail.Already {
+		c.Warn("it went unsigned")
+	}
+}
+
+// outcomeH2A says what became of a message in the words of the older program.
+func outcomeH2A(r *mail.Receipt) string {
+	to, tail := kit.Clean(string(r.To)), ""
+	if r.Asked.Canonical() != r.To.Canonical() {
+		tail = "; it is the one live agent under " + kit.Clean(string(r.Asked))
+	}
+	if r.Outcome == mail.Delivered {
+		return "Delivered to " + to + " (live): a push goes out if it subscribed" + tail
+	}
+	return to + " is dormant — envelope deposited for its wake, and seen only then" + tail
+}
+
+// outcome says what became of a message, and when its reader looks at it.
+func outcome(c *kit.Call, r *mail.Receipt) string {
+	to := kit.Clean(string(r.To))
+	var facts []string
+	if r.Asked.Canonical() != r.To.Canonical() {
+		to = kit.Clean(string(r.Asked))
+		facts = append(facts, kit.Clean(string(r.To)))
+	}
+	if r.Outlook.Dir != "" {
+		facts = append(facts, kit.Clean(c.App.Shown(r.Outlook.Dir)))
+	}
+	who := to
+	if len(facts) > 0 {
+		who += " (" + strings.Join(facts, ", ") + ")"
+	}
+	switch r.Outlook.Reads {
+	case mail.ReadsWoken:
+		return "delivered to " + who + ", which is woken if it is idle"
+	case mail.ReadsStopped:
+		return "stored for " + who + ", which a halt stopped; it reads the message when its user has let it go on"
+	case mail.ReadsStart:
+		return "stored; " + who + " is not running and will see it when it starts"
+	case mail.ReadsUnknown:
+		return "stored; no agent has the id " + who
+	}
+	return "stored for " + who + ", which reads it at its next prompt"
+}
+
+// outlook adds to a receipt when its reader looks. seen remembers readers, nil: there is one message only. The older program says
+// nothing of it.
+func outlook(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt, seen map[address.Instance]mail.Outlook) {
+	if c.Under == kit.H2A || r.Outcome != mail.Delivered && r.Outcome != mail.Deposited {
+		return
+	}
+	one, known := seen[r.To]
+	if !known {
+		one = d.Office.Outlook(context.WithoutCancel(ctx), r.To)
+		if seen != nil {
+			seen[r.To] = one
+		}
+	}
+	r.Outlook = one
+}
+
+// storedAt is when a message was stored, as traces have it; "" when nobody knows.
+func storedAt(r *mail.Receipt) string {
+	if r.Stored.IsZero() {
+		return ""
+	}
+	return "stored " + envelope.Stamp(r.Stored) + " · "
+}
+
+// traceOf is what to type to see what becomes of a message, or of a thread.
+// It works where this command was typed: it names the same agent and the same bus.
+func traceOf(c *kit.Call, id string) string {
+	line := "tutti thread --trace " + app.QuoteArg(kit.Clean(id))
+	if as := c.Value("as"); as != "" {
+		line += " --as " + app.QuoteArg(kit.Clean(as))
+	}
+	if root := c.RootFlag(); root != "" {
+		line += " --root " + app.QuoteArg(kit.Clean(root))
+	}
+	return line
+}
+
+// traceAll names what to type after a message to several, which all lie in one thread.
+func traceAll(c *kit.Call, all []mail.Receipt) {
+	for i := range all {
+		if all[i].Outcome != mail.Refused && all[i].Thread != "" {
+			c.Line("  " + traceOf(c, all[i].Thread))
+			return
+		}
+	}
+}
+
+// refusedWhy is a refusal among several, for one line: whom it is about, and why.
+func refusedWhy(r *mail.Receipt) string {
+	why := kit.Clean(r.Err.Error())
+	if to := kit.Clean(string(r.Asked)); !strings.Contains(why, to) {
+		why = to + ": " + why
+	}
+	return why
+}
+
+// receiptJSON is one receipt for programs; answer is what --wait brought, nil for nothing.
+func receiptJSON(c *kit.Call, r *mail.Receipt, text string, answer []byte) []byte {
+	var o canonjson.Object
+	o.Bool("ok", r.Outcome != mail.Refused)
+	o.Opt("id", r.ID)
+	o.Opt("thread", r.Thread)
+	o.Str("to", string(r.To))
+	if r.Asked != r.To {
+		o.Str("asked", string(r.Asked))
+	}
+	o.Str("outcome", string(r.Outcome))
+	o.Bool("live", r.Live > 0)
+	o.Int("freshSessions", int64(r.Live))
+	o.Opt("reads", string(r.Outlook.Reads))
+	o.Bool("signed", r.Signed)
+	if !r.Stored.IsZero() {
+		o.Str("stored", envelope.Stamp(r.Stored))
+	}
+	o.Opt("resolution", string(r.Decision.Kind))
+	if r.Err != nil {
+		o.Str("reason", r.Err.Error())
+		if len(r.Decision.Candidates) > 0 {
+			o.Strs("candidates", Names(r.Decision.Candidates))
+		}
+		o.Opt("hint", instead(c, r, text))
+	} else {
+		o.Opt("reason", r.Decision.Reason)
+	}
+	if answer != nil {
+		o.Raw("answer", answer)
+	}
+	return o.Bytes()
+}
+
+// Refusal is the error of one letter, nil when it was not refused.
+func Refusal(ctx context.Context, c *kit.Call, r *mail.Receipt, text string) error {
+	var no *mail.RefusedError
+	switch {
+	case r.Err == nil:
+		return nil
+	case errors.Is(r.Err, errUnsent):
+		return unsent(ctx, c, r.Err)
+	case c.Under == kit.H2A && errors.As(r.Err, &no):
+		return refusedH2A(c, r, text)
+	}
+	if hint := instead(c, r, text); hint != "" {
+		return &kit.Fault{Code: kit.ExitCode(r.Err, c.Under), Err: r.Err, Next: hint}
+	}
+	return r.Err
+}
+
+// refusedH2A says a refusal as the older program does: a blank line, the reason, the candidates.
+func refusedH2A(c *kit.Call, r *mail.Receipt, text string) error {
+	fmt.Fprintf(c.ErrFile, "\nh2a: %s\n", kit.Clean(r.Err.Error()))
+	if len(r.Decision.Candidates) > 0 {
+		fmt.Fprintf(c.ErrFile, "candidates: %s\n", kit.Clean(strings.Join(Names(r.Decision.Candidates), ", ")))
+	}
+	if hint := instead(c, r, text); hint != "" {
+		for line := range strings.SplitSeq(hint, "\n") {
+			fmt.Fprintf(c.ErrFile, "hint: %s\n", kit.Clean(line))
+		}
+	}
+	return &kit.Fault{Code: kit.ExitUsage}
+}
+
+// instead is what to type after a refusal: the candidates and the command for the first of them, else what the error says.
+func instead(c *kit.Call, r *mail.Receipt, text string) string {
+	if len(r.Decision.Candidates) == 0 {
+		hint := kit.HintOf(r.Err)
+		if more := projectHint(c, string(r.Asked)); more != "" && kit.NobodyThere(r.Err) {
+			hint = strings.TrimPrefix(hint+"\n"+more, "\n")
+		}
+		return hint
+	}
+	hint := ""
+	if c.Under != kit.H2A { // that names them on a line of its own
+		hint = "candidates: " + strings.Join(Names(r.Decision.Candidates), ", ") + "\n"
+	}
+	to := " "
+	if c.Verb.Name == "inbox put" {
+		to = " --instance "
+	}
+	return hint + called(c) + " " + c.Verb.Name + to + app.QuoteArg(string(r.Decision.Candidates[0])) + " " + text
+}
+
+func Names(all []address.Instance) []string {
+	out := make([]string, len(all))
+	for i, a := range all {
+		out[i] = string(a)
+	}
+	return out
+}
+
+// letterWord is the text of a letter as it stands in a command to type: a short one whole.
+func letterWord(l *mail.Draft) string {
+	const short = 60
+	if l.Text == "" || len(l.Text) > short || strings.ContainsAny(l.Text, "\n\r") || strings.HasPrefix(l.Text, "@") {
+		return "..."
+	}
+	return app.QuoteArg(kit.Clean(l.Text))
+}
+
+// worst is the error of several letters: that of a halt, which stops everything, else a quiet one with the status of the
+// first that was refused. Each has been said.
+func worst(c *kit.Call, all []mail.Receipt) error {
+	var first error
+	for i := range all {
+		var halted *halt.Error
+		if errors.As(all[i].Err, &halted) {
+			return all[i].Err
+		}
+		if first == nil {
+			first = all[i].Err
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &kit.Fault{Code: kit.ExitCode(first, c.Under)}
+}

@@ -1,0 +1,224 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/store"
+)
+
+// lookAgain is how often mail is looked for while waiting, beside the hints of the store's watcher: they may be lost, and a
+// claim of another session that runs out gives none.
+const lookAgain = 10 * time.Second
+
+// runReceive shows what was not shown yet.
+func runReceive(ctx context.Context, c *kit.Call) error {
+	d, err := c.Receiver(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	signal.Ignore(syscall.SIGPIPE) // it would end the process with its claim on the messages
+	t, err := waitMail(ctx, c, d)
+	if err != nil {
+		return err
+	}
+	sayHeld(c, t)
+	sayUnfit(c, t.Strange)
+	if c.JSON {
+		c.Emit(takenJSON(d, t))
+	} else {
+		shown(c, d, t)
+	}
+	if err := deliver(ctx, c, d, t); err != nil {
+		return err
+	}
+	if err := d.Office.Engage(ctx, d.Reader()); err != nil {
+		c.Warn("%s", kit.Clean(err.Error()))
+	}
+	if wait := c.Duration("wait", 0); wait > 0 && len(t.Items) == 0 {
+		return nothingCame(c, "no mail within "+wait.String())
+	}
+	return nil
+}
+
+// deliver writes what was printed and records its messages as shown. Messages that cannot be written are given back, so that
+// the next reader is offered them at once.
+func deliver(ctx context.Context, c *kit.Call, d *kit.Account, t *mail.Taken) error {
+	if len(t.Items) == 0 {
+		return c.Flush()
+	}
+	err := c.Write()
+	if err == nil {
+		return d.Office.Shown(ctx, d.Reader(), t)
+	}
+	ids := make([]string, len(t.Items))
+	for i := range t.Items {
+		ids[i] = t.Items[i].ID
+	}
+	return errors.Join(err, d.Office.GiveBack(ctx, d.Reader(), ids))
+}
+
+// nothingCame is exit status 2; where standard output is JSON it says so there.
+func nothingCame(c *kit.Call, what string) error {
+	if c.JSON {
+		return &kit.Fault{Code: kit.ExitState}
+	}
+	return kit.BadState("", "%s: %s", c.Verb.Name, what)
+}
+
+// waitMail takes what is there, and with --wait what comes first.
+func waitMail(ctx context.Context, c *kit.Call, d *kit.Account) (*mail.Taken, error) {
+	take := func() (*mail.Taken, error) {
+		// What is claimed has to be shown, so an interrupt does not come in between.
+		return d.Office.Receive(context.WithoutCancel(ctx), d.Reader(), c.Count("limit", 0))
+	}
+	wait := c.Duration("wait", 0)
+	if wait == 0 {
+		return take()
+	}
+	ctx, stop := waiting(ctx, c, wait)
+	defer stop()
+	look, err := hints(ctx, d)
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		t, err := take()
+		if err != nil || len(t.Items)+len(t.Held) > 0 {
+			return t, err
+		}
+		select {
+		case _, open := <-look:
+			if !open {
+				look = nil // ctx has ended
+			}
+		case <-tick.C:
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errWaited) {
+				return t, nil
+			}
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// errWaited ends a wait whose time is over.
+var errWaited = errors.New("waited long enough")
+
+// waiting is a context for a verb that waits: it ends after wait with errWaited, and at once when the halt switch is set.
+func waiting(ctx context.Context, c *kit.Call, wait time.Duration) (context.Context, func()) {
+	look, unlook := c.App.HaltLook()
+	halting, stop := halt.Context(ctx, look)
+	waiting, cancel := context.WithTimeoutCause(halting, wait, errWaited)
+	return waiting, func() { cancel(); stop(); unlook() }
+}
+
+// hints returns a channel that delivers when something may have come into one of the folders of the reader. It is armed
+// when hints returns. Without a watcher it is nil.
+func hints(ctx context.Context, d *kit.Account) (<-chan store.Change, error) {
+	sources, err := d.Mail.Sources(ctx, d.Who.Instance)
+	if err != nil {
+		return nil, err
+	}
+	var scopes []store.Scope
+	for _, s := range sources {
+		scopes = append(scopes, store.Scope{Kind: store.Inbox, Owner: s.Owner})
+	}
+	return d.Store.Watch(ctx, scopes)
+}
+
+// answer waits for the reply to a letter.
+func answer(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) (*mail.Item, error) {
+	wait := c.Duration("wait", 0)
+	ctx, stop := waiting(ctx, c, wait)
+	defer stop()
+	changes, err := hints(ctx, d)
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	look := make(chan struct{}, 1)
+	if changes != nil {
+		go func() { // ends with ctx, which closes changes
+			for range changes {
+				select {
+				case look <- struct{}{}:
+				default:
+				}
+			}
+		}()
+	}
+	if err := d.KeepTo(c); err != nil {
+		return nil, err
+	}
+	item, err := d.Office.Answer(ctx, d.Reader(), r.ID, look)
+	if err == nil {
+		return item, d.Office.Claim(context.WithoutCancel(ctx), d.Reader(), item)
+	}
+	if ctx.Err() == nil {
+		return nil, err
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, errWaited) {
+		return nil, cause
+	}
+	return nil, nothingCame(c, "no answer within "+wait.String()+"; when it comes, "+called(c)+" receive shows it")
+}
+
+// shown prints what was taken.
+func shown(c *kit.Call, d *kit.Account, t *mail.Taken) {
+	if len(t.Items) == 0 {
+		if c.Duration("wait", 0) == 0 {
+			c.Prose("", 0, "no new mail for "+kit.Clean(string(d.Who.Instance))+"; "+called(c)+" inbox lists what was shown and not acknowledged")
+		}
+		return
+	}
+	now := time.Now()
+	for i := range t.Items {
+		if i > 0 {
+			c.Line("")
+		}
+		Show(c, &t.Items[i], now, maxShownBody)
+	}
+	c.Line("")
+	if t.Left > 0 {
+		c.Printf("%d more; %s receive shows them\n", t.Left, called(c))
+	}
+	c.Printf("to answer: %s reply <id> <text>; dealt with: %s ack <id>, or ack --all\n", called(c), called(c))
+}
+
+// sayHeld names what the settings of the user held back.
+func sayHeld(c *kit.Call, t *mail.Taken) {
+	if n := len(t.Held); n > 0 {
+		c.Warn("%s held back by your settings; \"tutti inbox held\" lists them with the reason", kit.Plural(n, "message"))
+	}
+}
+
+func takenJSON(d *kit.Account, t *mail.Taken) []byte {
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("instance", string(d.Who.Instance))
+	var items, held kit.List
+	for i := range t.Items {
+		items.Raw(ItemJSON(&t.Items[i]))
+	}
+	for i := range t.Held {
+		held.Str(t.Held[i].Envelope.ID)
+	}
+	o.Raw("messages", items.Bytes())
+	o.Int("left", int64(t.Left))
+	o.Raw("held", held.Bytes())
+	o.Int("unfit", int64(len(t.Strange)))
+	return o.Bytes()
+}

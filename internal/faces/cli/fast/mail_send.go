@@ -1,0 +1,225 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/members"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+)
+
+// errUnsent is what an interrupt leaves of a recipient whose turn had not come.
+var errUnsent = errors.New("interrupted, nothing was sent")
+
+// runSend sends to one recipient, to several, to a scope, or a batch; or to a project.
+func runSend(ctx context.Context, c *kit.Call) error {
+	if c.IsSet("batch") {
+		return runBatch(ctx, c)
+	}
+	if project, err := toProject(c); err != nil {
+		return err
+	} else if project {
+		return runSendProject(ctx, c)
+	}
+	to, letter, err := letter(ctx, c)
+	if err != nil {
+		return unsent(ctx, c, err)
+	}
+	d, err := c.Speaker(ctx)
+	if err != nil {
+		return unsent(ctx, c, err)
+	}
+	defer d.Close()
+	if scope := c.Value("scope"); scope != "" {
+		if to, err = inScope(ctx, d, scope); err != nil {
+			return unsent(ctx, c, err)
+		}
+	}
+	letter.From = d.Who
+	if c.Under != kit.H2A {
+		letter.Near = c.App.Workplace().Path
+	}
+	if len(to) > 1 && letter.Thread == "" {
+		letter.Thread = string(address.NewThread(d.Now)) // one conversation, whoever answers
+	}
+	receipts := make([]mail.Receipt, 0, len(to))
+	for _, p := range to {
+		l := letter
+		l.To = p
+		receipts = append(receipts, sendOne(ctx, c, d, &l))
+	}
+	if c.Duration("wait", 0) > 0 && receipts[0].Outcome != mail.Refused {
+		if c.IsSet("until") {
+			return awaitStep(ctx, c, d, &receipts[0])
+		}
+		return await(ctx, c, d, &receipts[0])
+	}
+	return showReceipts(ctx, c, receipts, len(to) > 1 || c.IsSet("scope"), letterWord(&letter))
+}
+
+// letter reads what is to be sent from the command line, and to whom. Recipients of a scope are found later.
+func letter(ctx context.Context, c *kit.Call) (to []address.Instance, l mail.Draft, err error) {
+	words := c.Args
+	if c.Value("scope") == "" {
+		if len(words) == 0 {
+			return nil, l, kit.UsageHint(`"tutti discover" lists who is there; then: tutti send ID "TEXT"`, "%s: to whom?", c.Verb.Name)
+		}
+		if to, err = recipients(words[0]); err != nil {
+			return nil, l, err
+		}
+		words = words[1:]
+	}
+	switch {
+	case len(words) > 1:
+		return nil, l, kit.Usagef("%s: either recipients or --scope, not both", c.Verb.Name)
+	case len(to) != 1 && c.Value("id") != "":
+		return nil, l, kit.Usagef("--id names one message, and several recipients get one each")
+	case len(to) != 1 && c.Duration("wait", 0) > 0:
+		return nil, l, kit.Usagef("--wait waits for the answer of one recipient")
+	case c.IsSet("until") && c.Duration("wait", 0) == 0:
+		return nil, l, kit.UsageHint("tutti send ID TEXT --wait 60s --until shown", "--until: for how long?")
+	}
+	l = mail.Draft{ID: c.Value("id"), Thread: c.Value("thread"), ReplyTo: c.Value("reply-to"), Deposit: c.On("deposit")}
+	return to, l, say(ctx, c, &l, words)
+}
+
+// say puts what is to be said into a letter: the text, when there is one among the words, kind and body.
+func say(ctx context.Context, c *kit.Call, l *mail.Draft, words []string) (err error) {
+	l.Kind = c.Value("kind")
+	if b := c.Value("body"); b != "" {
+		if b == "-" && len(words) > 0 && words[0] == "-" {
+			return kit.Usagef("text and body cannot both come from standard input")
+		}
+		if l.Body, err = object(ctx, c, b); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(words) > 0:
+		l.Text, err = c.Words(ctx, words[0])
+		return err
+	case l.Body == nil:
+		return kit.UsageHint("put the text behind it, in quotes; - reads it from standard input, @FILE from a file", "%s: what is to be said?", c.Verb.Name)
+	}
+	return nil
+}
+
+// object reads the JSON object of --body.
+func object(ctx context.Context, c *kit.Call, arg string) ([]byte, error) {
+	data, err := c.Content(ctx, arg)
+	switch {
+	case err != nil:
+		return nil, err
+	case !canonjson.Valid(data) || !canonjson.IsObject(data):
+		return nil, kit.UsageHint(`write it like {"kind":"status","done":true}`, "--body: it is no JSON object")
+	case len(data) > envelope.MaxBody:
+		return nil, kit.TooLong(len(data))
+	}
+	return data, nil
+}
+
+// recipients reads a list of addresses; one that is in it twice counts once.
+func recipients(list string) (to []address.Instance, err error) {
+	for one := range strings.SplitSeq(list, ",") {
+		one = strings.TrimSpace(one)
+		if one == "" {
+			return nil, kit.UsageHint(`"tutti discover" lists who is there`, "an empty recipient in %q", kit.Clean(list))
+		}
+		if err := address.Check(one); err != nil {
+			return nil, kit.Usagef("%s", kit.Clean(err.Error()))
+		}
+		if i := address.Instance(one); !slices.ContainsFunc(to, func(o address.Instance) bool { return o.Canonical() == i.Canonical() }) {
+			to = append(to, i)
+		}
+	}
+	return to, nil
+}
+
+// inScope are the live agents of a scope but the speaker.
+func inScope(ctx context.Context, d *kit.Account, scope string) (to []address.Instance, err error) {
+	rows, err := d.Book.Discover(ctx, members.Filter{Scope: scope}, d.Now)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if r.Instance.Canonical() != d.Who.Instance.Canonical() && !slices.Contains(to, r.Instance) {
+			to = append(to, r.Instance)
+		}
+	}
+	if len(to) == 0 {
+		return nil, kit.Refuse(`"tutti discover" lists who is live, with their scopes`, "no other agent of %s is live", kit.Clean(scope))
+	}
+	return to, nil
+}
+
+// sendOne sends one letter. What became of it is in the receipt, whatever happened.
+func sendOne(ctx context.Context, c *kit.Call, d *kit.Account, l *mail.Draft) mail.Receipt {
+	asked := l.To
+	if ctx.Err() != nil {
+		return mail.Receipt{Outcome: mail.Refused, Asked: asked, To: asked, Err: errUnsent}
+	}
+	r, err := again(ctx, d, l)
+	if err == nil && r.Outcome == "" {
+		r, err = d.Office.Send(ctx, *l)
+		err = sameAgain(ctx, d, l, &r, err)
+	}
+	r.Asked = asked
+	d.Office.Recall(ctx, &r)
+	outlook(ctx, c, d, &r, nil)
+	if err != nil {
+		r.Outcome, r.Err = mail.Refused, err
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			r.Err = errUnsent
+		}
+		c.Guess(ctx, d, &r)
+	}
+	return r
+}
+
+// unsent says what an interrupt or --timeout meant when it came before anything was sent. The caller of a verb is silent
+// about both.
+func unsent(ctx context.Context, c *kit.Call, err error) error {
+	if ctx.Err() != nil {
+		fmt.Fprintf(c.ErrFile, "%s: %s %s: %v\n", c.Prefix(), c.ErrPaint(kit.Red, "error:"), mail.Refused, errUnsent)
+	}
+	return err
+}
+
+// await waits for the answer to a letter that was sent, and shows it. The word on the letter itself is said before.
+func await(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) error {
+	if !c.JSON {
+		receiptText(c, r, false)
+		if err := c.Flush(); err != nil {
+			return err
+		}
+	}
+	signal.Ignore(syscall.SIGPIPE) // it would end the process with its claim on the answer
+	item, err := answer(ctx, c, d, r)
+	if c.JSON {
+		var answer []byte
+		if item != nil {
+			answer = ItemJSON(item)
+		}
+		c.Emit(receiptJSON(c, r, "", answer))
+	} else if item != nil {
+		c.Line("")
+		Show(c, item, time.Now(), maxShownBody)
+	}
+	if item == nil {
+		return errors.Join(err, c.Flush())
+	}
+	return errors.Join(err, deliver(ctx, c, d, &mail.Taken{Items: []mail.Item{*item}}))
+}

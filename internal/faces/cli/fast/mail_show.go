@@ -1,0 +1,213 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
+	"tutti/internal/store"
+)
+
+// maxShownBody is how much of one body is shown at once, in bytes: what a model is given beside its work should not crowd
+// that out.
+const maxShownBody = 12000
+
+// notUser stands above every body that is shown.
+const (
+	notUser = "text of a peer, not of your user:"
+	own     = "sent from here:"
+)
+
+// Wholes prints messages as they stand.
+func Wholes(c *kit.Call, all []*mailbox.Whole, bad []error, err error) error {
+	if err != nil {
+		return err
+	}
+	sayUnfit(c, bad)
+	out := c.Array()
+	for _, w := range all {
+		if err := out.Add(w.Raw); err != nil {
+			return err
+		}
+	}
+	out.End()
+	return nil
+}
+
+// Messages prints messages one after the other: the envelopes as JSON, or as people read them.
+func Messages(ctx context.Context, c *kit.Call, d *kit.Account, all []*mailbox.Message, bad []error, none string) error {
+	return messagesBy(ctx, c, d, all, bad, none, fromOnly)
+}
+
+// messagesBy is messages; ends names the sender of each, and its recipient where that is not plain.
+func messagesBy(ctx context.Context, c *kit.Call, d *kit.Account, all []*mailbox.Message, bad []error, none string, ends func(*envelope.Envelope) string) error {
+	sayUnfit(c, bad)
+	if c.JSON {
+		out := c.Array()
+		for _, m := range all {
+			if err := out.Add(m.Envelope.Raw); err != nil {
+				return err
+			}
+		}
+		out.End()
+		return nil
+	}
+	if len(all) == 0 {
+		c.Line(none)
+	}
+	for n, m := range all {
+		item, err := d.Judged(ctx, m)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			c.Line("")
+		}
+		showBy(c, &item, d.Now, maxShownBody, ends)
+		if err := c.FlushLong(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Show prints one message. Each line of the body stands behind a bar, so that no body can look like the lines around it.
+func Show(c *kit.Call, item *mail.Item, now time.Time, limit int) {
+	showBy(c, item, now, limit, fromOnly)
+}
+
+func showBy(c *kit.Call, item *mail.Item, now time.Time, limit int, ends func(*envelope.Envelope) string) {
+	e := item.Envelope
+	c.Line(c.Paint(kit.Bold, ends(e)) + " — " + c.Word(item.Verdict) + " — " +
+		kit.Ago(now.Sub(time.UnixMilli(item.Order))))
+	c.Line("id " + kit.Clean(e.ID) + facts(e))
+	for _, note := range notes(item) {
+		c.Line(c.Paint(kit.Yellow, "! "+note))
+	}
+	if item.Key.Kind == store.Outbox {
+		c.Line(own)
+	} else {
+		c.Line(notUser)
+	}
+	text := e.Text()
+	cut := termsafe.Head(text, limit)
+	for line := range strings.SplitSeq(strings.TrimRight(kit.CleanBlock(cut), "\n"), "\n") {
+		quoted(c, line)
+	}
+	if len(cut) < len(text) {
+		c.Printf("cut after %d of %d bytes; the whole: %s inbox read %s\n", len(cut), len(text), called(c), app.QuoteArg(kit.Clean(e.ID)))
+	}
+}
+
+// quoted prints one line of a body behind a bar. A terminal would go on at its left edge with a line that is too long, where
+// a body could then write what looks like ours, so it is broken here.
+func quoted(c *kit.Call, line string) {
+	for c.Columns > minQuoted && kit.Width(line) > c.Columns-2 {
+		part := strings.TrimSuffix(kit.Truncate(line, c.Columns-1), "…") // one column less than that, and whole characters
+		if part == "" {
+			break
+		}
+		c.Line("| " + part)
+		line = line[len(part):]
+	}
+	c.Line("| " + line)
+}
+
+// minQuoted is the narrowest terminal on which lines are broken: on one that is narrower nothing is legible anyway.
+const minQuoted = 8
+
+// facts are what is known of a message beside its sender, for one line.
+func facts(e *envelope.Envelope) string {
+	s := ""
+	for _, f := range [][2]string{{"thread", e.ThreadID}, {"kind", e.Kind()}, {"answers", e.ReplyTo}} {
+		if f[1] != "" {
+			s += " · " + f[0] + " " + kit.Clean(f[1])
+		}
+	}
+	return s
+}
+
+// notes are what a reader should know before reading. None holds a text of the sender but the role, which is one of six.
+func notes(item *mail.Item) []string {
+	var all []string
+	if v := item.Verdict; v.Detail != "" && v.Word != trust.Verified {
+		all = append(all, kit.Clean(v.Detail))
+	}
+	if item.Verdict.RoleNotRegistered {
+		all = append(all, "role not registered: it claims to be "+kit.Clean(item.Envelope.Actor.Role))
+	}
+	if item.Envelope.Via() != "" {
+		all = append(all, "sent without a person at the terminal: "+kit.Clean(termsafe.Head(item.Envelope.Via(), 40)))
+	}
+	if item.Channel {
+		all = append(all, "sent to the label, not to you alone: you read it because no owner of the label is live")
+	}
+	return all
+}
+
+// FirstWords is a text as a list shows it: its first line with something on it.
+func FirstWords(s string) string {
+	s = strings.TrimSpace(kit.CleanBlock(s))
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		s = strings.TrimSpace(s[:i])
+	}
+	return s
+}
+
+// called is the name under which verbs are typed.
+func called(c *kit.Call) string {
+	if c.Under == kit.H2A {
+		return "h2a"
+	}
+	return "tutti"
+}
+
+// ItemJSON is a message for programs, with the whole envelope.
+func ItemJSON(item *mail.Item) []byte {
+	e := item.Envelope
+	var o canonjson.Object
+	o.Str("id", e.ID)
+	o.Str("from", string(e.Actor.Instance))
+	o.Str("role", e.Actor.Role)
+	o.Str("verdict", item.Verdict.Word.String())
+	o.Opt("verdictDetail", item.Verdict.Detail)
+	o.Bool("roleNotRegistered", item.Verdict.RoleNotRegistered)
+	o.Str("provenance", "peer")
+	messageJSON(&o, item.Message)
+	o.Raw("envelope", e.Raw)
+	return o.Bytes()
+}
+
+// messageJSON adds what the store knows of a message.
+func messageJSON(o *canonjson.Object, m *mailbox.Message) {
+	o.Str("receivedAt", envelope.Stamp(m.Stored))
+	if m.Channel {
+		o.Bool("channel", true)
+	}
+	if m.Archived {
+		o.Bool("archived", true)
+	}
+}
+
+// sayUnfit names the files of a mailbox that are no messages. They hide nothing else, and are left where they are.
+func sayUnfit(c *kit.Call, bad []error) {
+	const most = 5
+	for n, err := range bad {
+		if n == most {
+			c.Warn("and %d more; \"tutti store check\" lists them", len(bad)-most)
+			return
+		}
+		c.Warn("not shown: %s", kit.Clean(err.Error()))
+	}
+}

@@ -1,0 +1,117 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/protocol"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+	"tutti/internal/platform/proc"
+)
+
+// toFull replaces the process by the full program. It returns only if that failed.
+func toFull(c *kit.Call) error {
+	if c.Full {
+		return kit.FailIO(kit.InstallHint, nil, "%s: this tutti-full was built without it", c.Verb.Name)
+	}
+	return kit.HandOver()
+}
+
+// doneVariable tells tutti-full what the tutti that it replaces has done already.
+const doneVariable = "TUTTI_DONE"
+
+// A done is what has been done on this machine when the others are turned to.
+type done struct {
+	Watcher string     // what became of it
+	Was     halt.State // before a resume
+}
+
+var doneMembers = []string{"verb", "watcher", "halted", "reason", "since"}
+
+// handOn replaces the process by the one that goes on, and tells it what is done; nil: nothing is. It returns only if that failed.
+func handOn(c *kit.Call, d *done) error {
+	os.Unsetenv(doneVariable)
+	if d != nil {
+		var o canonjson.Object
+		o.Str("verb", c.Verb.Name)
+		o.Str("watcher", d.Watcher)
+		o.Bool("halted", d.Was.Halted)
+		o.Str("reason", d.Was.Reason)
+		if !d.Was.Since.IsZero() {
+			o.Int("since", d.Was.Since.UnixNano())
+		}
+		os.Setenv(doneVariable, string(o.Bytes()))
+	}
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE) // a reader that has gone away must not keep us from going on
+	defer signal.Stop(gone)
+	_ = c.Flush()
+	defer os.Unsetenv(doneVariable)
+	return toFull(c)
+}
+
+// doneBefore is what the tutti that was replaced by this process has done. Children do not inherit it.
+func doneBefore(c *kit.Call) (d done, ok bool) {
+	text, ok := os.LookupEnv(doneVariable)
+	if os.Unsetenv(doneVariable); !ok || !c.Full {
+		return d, false
+	}
+	var v [5][]byte
+	if raw := []byte(text); !canonjson.IsObject(raw) || !canonjson.Pick(raw, doneMembers, v[:]) {
+		return d, false
+	}
+	if verb, _ := canonjson.String(v[0]); verb != c.Verb.Name {
+		return d, false
+	}
+	d.Watcher, ok = canonjson.String(v[1])
+	d.Was.Halted, _ = canonjson.Bool(v[2])
+	d.Was.Reason, _ = canonjson.String(v[3])
+	if ns, has := canonjson.Int(v[4]); has {
+		d.Was.Since = time.Unix(0, ns).UTC()
+	}
+	return d, ok
+}
+
+// alone is the error of an order for all machines that only this one got.
+func alone(verb string, err error) error {
+	return &kit.Fault{Code: kit.ExitUsage, Err: fmt.Errorf("no other machine was told to %s: %w", verb, err), Next: kit.HintOf(err)}
+}
+
+// HaltOffice is where the conversations of this user are led from, for what resume says of them: with settings that cannot be read
+// it is the usual place.
+func HaltOffice(c *kit.Call) (*exchange.Service, error) {
+	if o, _, err := c.App.CommsService(); err == nil {
+		return o, nil
+	}
+	home, err := c.App.Home()
+	if err != nil {
+		return nil, err
+	}
+	return &exchange.Service{Home: home, Host: proc.Hostname()}, nil
+}
+
+// commsAbout tells whether this user has mail between projects: a mailbox, or a message that was not delivered.
+func commsAbout(o *exchange.Service) bool {
+	if o.BundleCount() > 0 {
+		return true
+	}
+	for _, root := range o.ProjectRoots() {
+		entries, _ := os.ReadDir(root)
+		for _, e := range entries {
+			if _, err := os.Lstat(filepath.Join(root, e.Name(), protocol.MailboxFolder)); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+package fast
+
+import (
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/members"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+)
+
+// A Denial says which agents of this machine may not use tools: all of them while everything is halted, else those that a pause
+// covers.
+type Denial struct {
+	Halted bool
+	Pauses []halt.Pause
+}
+
+func readDenial() Denial { return Denial{halt.Read().Halted, halt.Pauses()} }
+
+// A Mark says of one agent whether it may not use tools, and why.
+type Mark struct{ Halted, Paused bool }
+
+// Of returns the mark of an agent that works in dir. Either may be "". Nothing denies tools to a person.
+func (d *Denial) Of(who address.Instance, dir string) Mark {
+	if who.Canonical().Host() == identity.Human {
+		return Mark{}
+	}
+	_, paused := halt.Covering(d.Pauses, string(who.Canonical()), dir)
+	return Mark{d.Halted, paused}
+}
+
+// Peer returns the mark of an agent of the bus. The switch and the pauses of this machine reach none on another one, and an agent that
+// is not live has nothing to halt.
+func (d *Denial) Peer(r *members.Row) Mark {
+	s := r.Session
+	switch {
+	case s == nil:
+		m := d.Of(r.Instance, "")
+		m.Halted = false
+		return m
+	case s.MirroredAt != "":
+		return Mark{}
+	}
+	return d.Of(r.Instance, FolderOf(r))
+}
+
+// FolderOf returns the folder in which an agent works, "" when it is not known.
+func FolderOf(r *members.Row) string {
+	switch s := r.Session; {
+	case s == nil:
+	case s.Workspace != nil:
+		return s.Workspace.Path
+	case s.Launch != nil:
+		return s.Launch.Cwd
+	}
+	return ""
+}
+
+// Words is the mark behind the state of an agent. "paused" alone is what an agent says of its own work.
+func (m Mark) Words() string {
+	switch {
+	case m.Halted:
+		return ", halted"
+	case m.Paused:
+		return ", tools paused"
+	}
+	return ""
+}
+
+func (m Mark) Json(o *canonjson.Object) {
+	o.Bool("halted", m.Halted)
+	o.Bool("paused", m.Paused)
+}

@@ -1,0 +1,211 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"strconv"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/attention/hookmark"
+	"tutti/internal/attention/wake"
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/lifecycle"
+)
+
+// Times for the servers of agents to answer. A wake may look at a pane for some seconds.
+const (
+	heldTime = 500 * time.Millisecond
+	wakeTime = 10 * time.Second
+)
+
+// A heldView is an agent that a halt stopped, as JSON.
+type heldView struct {
+	instance, woken string
+	unread          int
+	context         int64 // tokens that its model reads again when it is woken; 0: not known
+}
+
+// heldJSON adds the agents that were stopped.
+func heldJSON(o *canonjson.Object, all []heldView) {
+	list := []byte{'['}
+	for i, v := range all {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		var one canonjson.Object
+		one.Str("instance", v.instance)
+		one.Int("unread", int64(v.unread))
+		if v.context > 0 {
+			one.Int("contextTokens", v.context)
+		}
+		one.Opt("woken", v.woken)
+		list = append(list, one.Bytes()...)
+	}
+	if len(all) > 0 {
+		o.Raw("stopped", append(list, ']'))
+	}
+}
+
+// release says how many agents wait for their user after a halt, and with --wake lets them go on.
+func release(c *kit.Call, was bool) (all []heldView) {
+	held := stopped(wake.Release(bells(c), wake.Word{Ask: true}, heldTime))
+	if len(held) == 0 {
+		if !c.JSON && (was || c.On("wake")) {
+			c.Line("- No agent waits.")
+		}
+		return nil
+	}
+	for _, h := range held {
+		all = append(all, heldView{instance: h.Instance, unread: h.Unread})
+	}
+	if !c.JSON {
+		c.Prose("- ", 2, waitText(held))
+	}
+	if c.On("wake") {
+		wakeAll(c, held, all)
+		return all
+	}
+	if c.JSON {
+		return all
+	}
+	c.Prose("- ", 2, `Type a prompt there, or wake them: "tutti resume --wake", "tutti resume --session AGENT".`)
+	for _, v := range all {
+		c.Line("  " + kit.Clean(v.instance) + "  " + strconv.Itoa(v.unread) + " unread")
+	}
+	return all
+}
+
+// wakeAll says what waking costs, wakes the agents, and says which could not be woken. all are the views of held.
+func wakeAll(c *kit.Call, held []wake.Released, all []heldView) {
+	marks := marks(c)
+	for i := range all {
+		all[i].context = contextSize(c, held[i], marks)
+	}
+	if !c.JSON {
+		c.Prose("- ", 2, "Waking them makes each model read its whole context again:")
+		for _, v := range all {
+			c.Line("  " + kit.Clean(v.instance) + "  " + sizeText(v.context))
+		}
+		_ = c.Flush()
+	}
+	woken, answered := map[string]string{}, map[string]bool{}
+	for _, h := range wake.Release(bells(c), wake.Word{GoOn: true}, wakeTime) {
+		answered[h.Instance] = true
+		if h.Woken != "" {
+			woken[h.Instance] = h.Woken
+		}
+	}
+	asleep := 0
+	for i := range all {
+		v := &all[i]
+		v.woken = woken[v.instance]
+		text := "woken (" + v.woken + ")"
+		switch {
+		case v.woken != "":
+		case answered[v.instance]:
+			asleep++
+			text = "not woken: no hook of it waits and nothing could be typed there"
+		default:
+			asleep++
+			text = "not woken: its server did not answer"
+		}
+		if !c.JSON {
+			c.Line("  " + kit.Clean(v.instance) + "  " + kit.Clean(text))
+		}
+	}
+	if asleep > 0 && !c.JSON {
+		c.Prose("- ", 2, strconv.Itoa(asleep)+" of "+strconv.Itoa(len(all))+" could not be woken and will go on at the next prompt that you type there.")
+	}
+}
+
+// marks are those that hooks left for the agent CLI processes; without them some sizes are not known.
+func marks(c *kit.Call) []hookmark.Mark {
+	state, err := c.App.StateDir()
+	if err != nil {
+		return nil
+	}
+	all, err := hookmark.All(state)
+	if err != nil {
+		c.Remark("what hooks noted cannot be read: %s", kit.Clean(err.Error()))
+	}
+	return all
+}
+
+// contextSize is how many tokens an agent reads again, 0 where that is not known.
+func contextSize(c *kit.Call, h wake.Released, marks []hookmark.Mark) int64 {
+	d, ok := driver.Get(address.Instance(h.Instance).Host())
+	home, err := c.App.Home()
+	if !ok || err != nil {
+		return 0
+	}
+	p, talk := driver.Site{Home: home}, h.Conversation
+	for _, m := range marks {
+		if m.CLI == d.Name && (talk != "" && m.Conversation == talk || talk == "" && m.Instance == h.Instance) {
+			talk, p.Dir = m.Conversation, m.Dir
+			p.Env = func(name string) string {
+				value, _, _ := proc.Getenv(m.PID, name)
+				return value
+			}
+			break
+		}
+	}
+	n, _ := lifecycle.ContextSize(d, p, talk)
+	return n
+}
+
+// sizeText is the size of a context for people.
+func sizeText(tokens int64) string {
+	switch {
+	case tokens <= 0:
+		return "size unknown"
+	case tokens < 1000:
+		return strconv.FormatInt(tokens, 10) + " tokens"
+	}
+	return "about " + strconv.FormatInt((tokens+500)/1000, 10) + ",000 tokens"
+}
+
+// waitText says how many wait.
+func waitText(held []wake.Released) string {
+	mail := 0
+	for _, h := range held {
+		if h.Unread > 0 {
+			mail++
+		}
+	}
+	text := strconv.Itoa(len(held)) + " agents wait for you"
+	if len(held) == 1 {
+		text = "1 agent waits for you"
+	}
+	if mail > 0 {
+		text += ", " + strconv.Itoa(mail) + " with unread mail"
+	}
+	return text + "."
+}
+
+// stopped are the agents that a halt stopped, each once.
+func stopped(all []wake.Released) (held []wake.Released) {
+	seen := map[string]bool{}
+	for _, h := range all {
+		if h.Stopped && !seen[h.Instance] && address.Check(h.Instance) == nil {
+			seen[h.Instance] = true
+			held = append(held, h)
+		}
+	}
+	return held
+}
+
+// wakeOne wakes an agent that its user has let go on.
+func wakeOne(c *kit.Call, instance string) {
+	for _, h := range wake.Release(bells(c), wake.Word{GoOn: true, Instance: instance}, wakeTime) {
+		if h.Woken != "" {
+			c.Remark("%s goes on: it was woken (%s)", kit.Clean(instance), kit.Clean(h.Woken))
+			return
+		}
+	}
+	c.Remark("%s goes on: at its next step it is shown what has come", kit.Clean(instance))
+}

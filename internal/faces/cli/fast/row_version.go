@@ -1,0 +1,15 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+var VersionRow = kit.Verb{
+	Name: "version", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, Rare: true, Run: kit.RunVersion,
+	Short: "print version and build",
+	Does:  "Prints the version and the build. Both programs of one build carry the same one.",
+	Examples: `$ tutti version
+$ tutti version --json`,
+	Exit: "0 done; 1 wrong usage",
+	See:  "install",
+}

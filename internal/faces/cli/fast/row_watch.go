@@ -1,0 +1,27 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+var WatchRow = kit.Verb{
+	Name: "watch", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Run: runWatch, Bus: true,
+	Short: "follow mail and agents as they arrive",
+	Flags: []kit.Flag{
+		{Name: "all", Kind: kit.Switch, Help: "everybody's mailboxes"},
+		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose mailbox"},
+		{Name: "once", Kind: kit.Switch, Help: "end after the first message, or the first agent that came or went"},
+	},
+	Does: `Prints a line for each message that arrives and for each session of an agent that joins or leaves, until it is
+interrupted. What was there before is not printed. With --json each line is an object, and the first one, "watching", says
+that from now on nothing is missed. A session that ended without a word is noticed after 90 seconds, at the latest a minute
+later.
+
+While the halt switch is on it stays and is silent, and says how many messages came meanwhile when the switch is cleared.`,
+	Wont: "It marks nothing as read and takes nothing: tutti receive does.",
+	Examples: `$ tutti watch
+$ tutti watch --all --json
+$ tutti watch --once --timeout 10m`,
+	Exit: "0 --once and something came; 1 wrong usage, or the reader cannot be determined; 2 there is no bus, no such agent, or no mailbox; 3 a file could not be read, or --timeout passed; 130 interrupted",
+	See:  "receive, status",
+}

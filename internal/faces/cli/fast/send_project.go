@@ -1,0 +1,245 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/machines"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+)
+
+// runSendProject delivers a draft to another project, or makes one of a text.
+func runSendProject(ctx context.Context, c *kit.Call) error {
+	to := c.Args[0]
+	switch {
+	case len(c.Args) < 2:
+		return kit.UsageHint("put a text behind it, in quotes, or the file of a draft: @FILE; - reads standard input", "send: what is to be said?")
+	case c.On("restamp") && c.On("keep-timestamp"):
+		return kit.Usagef("send: either --restamp or --keep-timestamp")
+	}
+	retries, err := retries(c)
+	if err != nil {
+		return err
+	}
+	data, err := c.Content(ctx, c.Args[1])
+	if err != nil {
+		return err
+	}
+	said := string(data)
+	if strings.TrimSpace(said) == "" {
+		return kit.Usagef("the text is empty")
+	}
+	o, set, err := c.CommsService()
+	if err != nil {
+		return err
+	}
+	dir := c.App.WorkDir()
+	sender, project, err := o.Sender("", os.Getenv("CROSS_AGENT_FROM"), dir, set.Sender)
+	if err != nil {
+		return err
+	}
+	l := exchange.Draft{
+		Destination: to, Text: []byte(said), Sender: sender, Project: project, Dir: dir, Retries: retries,
+		Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"), Fallback: c.On("local-fallback"), DryRun: c.On("dry-run"),
+	}
+	if isDraft(said) {
+		for _, flag := range sketchFlags {
+			if c.IsSet(flag) {
+				return kit.Usagef("send: the text has a header of its own; --%s is for a text without one", flag)
+			}
+		}
+	} else {
+		// Where it goes is looked at first: what is missing of a draft matters only when there is somebody to get it.
+		if err := leadsTo(c, o, to, l.Fallback); err != nil {
+			return projectRefused(c, to, err)
+		}
+		d := &sketch{c: c, office: o, project: project, self: sender, to: to, said: said}
+		s, err := d.send(ctx, &l)
+		return projectSaid(c, to, s, err)
+	}
+	s, err := o.Send(ctx, l)
+	return projectSaid(c, to, s, err)
+}
+
+// projectSaid says what became of a message to a project.
+func projectSaid(c *kit.Call, to string, s *exchange.Sent, err error) error {
+	var f *kit.Fault
+	if errors.As(err, &f) {
+		return err // the text is no message yet
+	}
+	if err != nil {
+		return projectRefused(c, to, err)
+	}
+	projectReceipt(c, s)
+	return nil
+}
+
+// isDraft tells whether a text is a message already: it has a header with a field of one.
+func isDraft(text string) bool {
+	h, err := parseOrg(text)
+	if err != nil {
+		return false
+	}
+	for _, key := range []string{"CONVERSATION_ID", "MESSAGE_TYPE", "SEQUENCE", "PROTOCOL_VERSION"} {
+		if _, has := h.Get(key); has {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo tells whether an address leads somewhere, as far as that is known on this machine.
+func leadsTo(c *kit.Call, o *exchange.Service, to string, fallback bool) error {
+	peers, broken := machines.ReadPeers(o.PeersPath())
+	w, err := machines.Resolve(to, machines.Local{Hostname: o.Host}, peers, fallback || o.Fallback)
+	switch {
+	case err != nil && broken != nil:
+		return broken
+	case err != nil:
+		return err
+	case w.Local:
+		_, err = o.Project(w.Project)
+	}
+	return err
+}
+
+// projectReceipt says what became of a message to a project, in the words and members of that to an agent. Whether anybody there is live is
+// not known, so that it is deposited.
+func projectReceipt(c *kit.Call, s *exchange.Sent) {
+	for _, text := range s.WarningTexts {
+		c.Warn("%s", kit.Clean(text))
+	}
+	for _, text := range s.Advice {
+		c.Remark("%s", kit.Clean(text))
+	}
+	outcome := mail.Deposited
+	if s.Already {
+		outcome = mail.Already
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Str("id", s.Name)
+		o.Str("thread", s.Message.Conversation)
+		o.Str("to", s.Destination)
+		if s.DryRun {
+			o.Str("outcome", "dry run")
+		} else {
+			o.Str("outcome", string(outcome))
+		}
+		o.Bool("live", false)
+		o.Int("freshSessions", 0)
+		o.Bool("signed", s.Key != "")
+		if !s.DryRun && !s.Already {
+			o.Str("stored", envelope.Stamp(time.Now()))
+		}
+		o.Raw("project", s.JSON())
+		c.Emit(o.Bytes())
+		return
+	}
+	to := kit.Clean(s.Destination)
+	switch {
+	case s.DryRun:
+		c.Prose("", 0, "nothing was sent (--dry-run); it would go to the mailbox of "+to)
+	case s.Already:
+		c.Prose("", 0, "already delivered to "+to+": the same message is there")
+	default:
+		c.Prose("", 0, "deposited in the mailbox of "+to+", for the agents of that project")
+	}
+	c.Line("  id " + kit.Clean(s.Name) + " · thread " + kit.Clean(s.Message.Conversation))
+	what := string(s.Message.Type) + " at sequence " + strconv.Itoa(s.Message.Sequence)
+	if s.Path != "" {
+		what += " · " + kit.Clean(c.App.Shown(s.Path))
+	}
+	c.Line("  " + what)
+}
+
+// projectRefused is the error of a message that was not delivered, with what the address was taken for, the names that are near, and the
+// exit status that send has for such a thing.
+func projectRefused(c *kit.Call, to string, err error) error {
+	var halted *halt.Error
+	if errors.As(err, &halted) {
+		return err
+	}
+	var sent *exchange.SendError
+	f := &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
+	if errors.As(err, &sent) && sent.Fault == exchange.NotDelivered {
+		f.Code = kit.ExitIO
+	}
+	if near := nearProjects(to, err); len(near) > 0 {
+		f.Next = kit.DidYouMean(near, "tutti send ")
+	}
+	if nowhere(err) {
+		f.Next = strings.TrimPrefix(f.Next+"\n"+to+" was taken for a project on a machine, because it has a dot and no colon; an agent is HOST:LABEL", "\n")
+	}
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", false)
+		o.Str("to", to)
+		o.Str("outcome", string(mail.Refused))
+		o.Str("reason", err.Error())
+		o.Opt("hint", f.Next)
+		if sent != nil {
+			o.Str("reasonCode", sent.Code)
+			o.Opt("bundle", sent.Bundle)
+		}
+		c.Emit(o.Bytes())
+	}
+	return f
+}
+
+// nowhere tells whether an address leads nowhere.
+func nowhere(err error) bool {
+	var address *machines.AddressError
+	var none *exchange.NoProjectError
+	var sent *exchange.SendError
+	return errors.As(err, &address) || errors.As(err, &none) || errors.As(err, &sent) && sent.Fault == exchange.NoDestination
+}
+
+// nearProjects are addresses that may have been meant.
+func nearProjects(to string, err error) (near []string) {
+	host, project, _ := strings.Cut(to, ".")
+	var address *machines.AddressError
+	var none *exchange.NoProjectError
+	switch {
+	case errors.As(err, &address):
+		for _, name := range address.Near {
+			near = append(near, name+"."+project)
+		}
+	case errors.As(err, &none):
+		for _, name := range none.Near {
+			near = append(near, host+"."+name)
+		}
+	}
+	return near
+}
+
+// projectHint says of an address that is neither what the two kinds look like, and names the project of this machine that has that name.
+func projectHint(c *kit.Call, to string) string {
+	if c.Under != kit.Tutti || AddresseeOf(to) != BareAddress {
+		return ""
+	}
+	s := "it was taken for an agent; an agent is HOST:LABEL, a project MACHINE.PROJECT"
+	o, _, err := c.App.CommsService()
+	if err != nil {
+		return s
+	}
+	if all, err := o.Projects(); err == nil && slices.ContainsFunc(all, func(p exchange.Project) bool { return p.Name == to && machines.ValidProject(to) }) {
+		s += "\ndid you mean tutti send local." + app.QuoteArg(to) + "?"
+	}
+	return s
+}

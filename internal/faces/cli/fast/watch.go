@@ -1,0 +1,228 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/follow"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/bus/presence"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/halt"
+)
+
+// errSeen ends a watch that was to see one thing.
+var errSeen = errors.New("seen")
+
+// maxShown is the width of the first line of a message where no terminal sets one.
+const maxShown = 400
+
+func runWatch(ctx context.Context, c *kit.Call) error {
+	if c.On("all") && c.Text("instance") != "" {
+		return kit.Usagef("watch: either --all or --instance, not both")
+	}
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+
+	office := mail.Service{Registry: w.Registry, Pins: w.Pins}
+	o := follow.Options{Store: w.Store, Judge: office.Judge, Switch: follow.Switch{Read: halt.Settled}}
+	whose := "everybody"
+	if !c.On("all") {
+		if whose, o.Mailboxes, err = mailboxes(ctx, c, w); err != nil {
+			return err
+		}
+	}
+	look, stop := c.App.HaltLook()
+	defer stop()
+	o.Switch.Look = look
+	err = follow.New(o).Run(ctx, func(e follow.Event) error { return watched(c, &e, whose) })
+	if errors.Is(err, errSeen) {
+		return nil
+	}
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// mailboxes finds out whose mail is watched, and returns what lists the folders that it lies in.
+func mailboxes(ctx context.Context, c *kit.Call, w *app.World) (whose string, list func(context.Context) ([]string, error), err error) {
+	reader, err := w.Identity.Reader(ctx, kit.FactsOf(c.App), identity.Ask{Instance: c.Text("instance"), Peek: true}, time.Now())
+	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok {
+		return "", nil, kit.BadState(unknown.Hint()+"\ntutti watch --all   # watches everybody's", "watch: %s", unknown.Error())
+	}
+	if err != nil {
+		return "", nil, kit.WithFlag(err, "--instance")
+	}
+	if err := c.KnownSpeaker(ctx, w, reader); err != nil {
+		return "", nil, err
+	}
+	return string(reader.Instance), func(ctx context.Context) ([]string, error) {
+		sources, err := w.Mail.Sources(ctx, reader.Instance)
+		owners := make([]string, 0, len(sources))
+		for _, s := range sources {
+			owners = append(owners, s.Owner)
+		}
+		return owners, err
+	}, nil
+}
+
+// watched prints an event at once. Ctrl-C between two of them loses none that was printed.
+func watched(c *kit.Call, e *follow.Event, whose string) error {
+	switch {
+	case c.JSON:
+		c.Out = append(append(c.Out, eventJSON(e)...), '\n')
+	case e.Kind == follow.Watching:
+		if e.Polled {
+			c.Warn("the system grants no watcher: looking once a second")
+		}
+		c.Remark("watching the mail of %s, and who comes and goes", kit.Clean(whose))
+	case e.Kind == follow.Unfit:
+		c.Warn("%s", kit.Clean(e.Err.Error()))
+	default:
+		sayEvent(c, e)
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	if c.On("once") && (e.Kind == follow.Mail || e.Kind == follow.Joined || e.Kind == follow.Left) {
+		return errSeen
+	}
+	return nil
+}
+
+// sayEvent prints an event for people. On a terminal the text of a message that does not fit behind the rest has a line of its
+// own, cut at the edge; the rest is never cut, because the worth of the signature stands last in it.
+func sayEvent(c *kit.Call, e *follow.Event) {
+	const stamp = "15:04:05 "
+	line, text := e.At.Local().Format(stamp)+eventLine(c, e), ""
+	if e.Kind == follow.Mail {
+		line, text = line+":", firstOf(e.Message.Text())
+	}
+	switch {
+	case text == "":
+		c.Line(line)
+	case c.Columns > 0 && kit.Width(line)+1+kit.Width(text) > c.Columns:
+		c.Line(line)
+		c.Line(kit.Truncate(strings.Repeat(" ", len(stamp))+text, c.Columns))
+	default:
+		c.Line(line + " " + text)
+	}
+}
+
+// eventLine writes an event but for the text of a message. All that comes from others is cleaned.
+func eventLine(c *kit.Call, e *follow.Event) string {
+	switch e.Kind {
+	case follow.Mail:
+		m := e.Message
+		line := "mail " + kit.Clean(m.ID) + " from " + kit.Clean(string(m.Actor.Instance))
+		if c.On("all") {
+			line += " to " + kit.Clean(e.Mailbox)
+		}
+		line += " (" + verdictText(e.Verdict, m.Actor.Role)
+		if via := m.Via(); via != "" {
+			line += ", " + kit.Truncate(kit.Clean(via), 20)
+		}
+		return line + ")"
+	case follow.Joined, follow.Left:
+		line := string(e.Kind) + " " + kit.Clean(string(e.Session.Instance))
+		if e.Session.Name != "" {
+			line += " " + kit.Clean(e.Session.Name)
+		}
+		return line + " (" + kit.Clean(string(e.Session.SessionID)) + ")"
+	case follow.Halted:
+		line := "halted"
+		if e.Reason != "" {
+			line += ": " + kit.Clean(e.Reason)
+		}
+		return line + "; silent until it is cleared"
+	case follow.Resumed:
+		line := "halt cleared"
+		if e.Missed > 0 {
+			line += "; " + kit.Plural(e.Missed, "message") + " came meanwhile: tutti inbox --unread"
+		}
+		return line
+	}
+	return string(e.Kind)
+}
+
+// firstOf is the first line of a text that has more than blanks on it.
+func firstOf(text string) string {
+	return kit.Truncate(kit.Clean(FirstLine(text, "")), maxShown)
+}
+
+// verdictText is the word for a signature, and beside it what the sender claims without having it.
+func verdictText(v *trust.Verdict, role string) string {
+	if v == nil {
+		return "not checked"
+	}
+	text := v.Word.String()
+	if v.RoleNotRegistered {
+		text += ", role " + kit.Clean(role) + " not registered"
+	}
+	return text
+}
+
+func eventJSON(e *follow.Event) []byte {
+	var o canonjson.Object
+	o.Str("event", string(e.Kind))
+	o.Str("at", e.At.UTC().Format(kit.JSONTime))
+	switch e.Kind {
+	case follow.Watching:
+		o.Int("mailboxes", int64(e.Mailboxes))
+		o.Bool("polled", e.Polled)
+	case follow.Mail:
+		mailJSON(&o, e)
+	case follow.Joined, follow.Left:
+		sessionJSON(&o, e.Session)
+	case follow.Halted:
+		o.Opt("reason", e.Reason)
+		if !e.Since.IsZero() {
+			o.Str("since", e.Since.UTC().Format(kit.JSONTime))
+		}
+	case follow.Resumed:
+		o.Int("missed", int64(e.Missed))
+	case follow.Unfit:
+		o.Str("mailbox", e.Mailbox)
+		o.Str("why", e.Err.Error())
+	}
+	return o.Bytes()
+}
+
+func mailJSON(o *canonjson.Object, e *follow.Event) {
+	m := e.Message
+	o.Str("id", m.ID)
+	o.Str("from", string(m.Actor.Instance))
+	o.Opt("to", string(m.Target))
+	o.Str("mailbox", e.Mailbox)
+	o.Str("role", m.Actor.Role)
+	o.Opt("kind", m.Kind())
+	o.Str("text", firstOf(m.Text()))
+	o.Opt("via", m.Via())
+	o.Opt("threadId", m.ThreadID)
+	o.Opt("replyTo", m.ReplyTo)
+	o.Str("createdAt", m.CreatedAt)
+	if e.Verdict != nil {
+		o.Str("signature", e.Verdict.Word.String())
+		o.Bool("roleNotRegistered", e.Verdict.RoleNotRegistered)
+	}
+}
+
+func sessionJSON(o *canonjson.Object, s *presence.Session) {
+	o.Str("sessionId", string(s.SessionID))
+	o.Str("instance", string(s.Instance))
+	o.Opt("name", s.Name)
+	o.Opt("host", s.Host)
+}

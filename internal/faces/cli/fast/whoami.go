@@ -1,0 +1,152 @@
+package fast
+
+import (
+	"tutti/internal/faces/cli/kit"
+)
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
+)
+
+// runWhoami shows who speaks here. It makes nobody.
+func runWhoami(ctx context.Context, c *kit.Call) error {
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	s, err := c.Peek(ctx, w)
+	var unknown *identity.UnknownError
+	if err != nil && !errors.As(err, &unknown) {
+		return err
+	}
+	if unknown != nil {
+		return sayNobody(c, w, unknown)
+	}
+	v, err := view(ctx, c, w, s)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(v.json(w))
+		return nil
+	}
+	sayWho(c, w, v)
+	return nil
+}
+
+// sayNobody tells that who speaks here has no identity yet, and how it comes about.
+func sayNobody(c *kit.Call, w *app.World, unknown *identity.UnknownError) error {
+	if c.JSON {
+		var o canonjson.Object
+		o.Bool("ok", true)
+		o.Null("instance")
+		o.Str("how", unknown.Error())
+		o.Str("hint", unknown.Hint())
+		o.Str("root", w.Root.Path)
+		o.Str("rootSource", string(w.Root.Source))
+		c.Emit(o.Bytes())
+		return nil
+	}
+	c.Printf("nobody yet: %s\n", kit.Clean(unknown.Error()))
+	c.Line("  " + unknown.Hint())
+	c.Facts([][]string{{"  bus", c.App.Shown(w.Root.Path) + " (" + w.Root.Source.Why() + ")"}})
+	return nil
+}
+
+// A whoView is what is known of who speaks.
+type whoView struct {
+	*identity.Speaker
+	sessions    []string
+	fingerprint string
+	keyFault    string // why nothing can be signed, "" when it can
+	registered  bool
+	unknownKey  bool // the key that signs is none of the registered ones that are active
+}
+
+func view(ctx context.Context, c *kit.Call, w *app.World, s *identity.Speaker) (*whoView, error) {
+	v := &whoView{Speaker: s}
+	live, err := w.Presence.Of(ctx, s.Instance, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range live {
+		v.sessions = append(v.sessions, string(one.SessionID))
+	}
+	key, err := w.Ring.Load(s.Instance)
+	if err == nil {
+		v.fingerprint = key.Public().Short()
+	} else {
+		v.keyFault = err.Error()
+		if hint := kit.HintOf(err); hint != "" {
+			v.keyFault += ": " + hint
+		}
+	}
+	keys, err := w.Registry.Keys(ctx, s.Instance)
+	if err != nil {
+		return nil, err
+	}
+	v.registered = keys.ID != ""
+	v.unknownKey = v.registered && v.keyFault == "" && !slices.ContainsFunc(keys.Active, func(k signature.Public) bool { return k == key.Public() })
+	return v, nil
+}
+
+func (v *whoView) json(w *app.World) []byte {
+	var o canonjson.Object
+	o.Bool("ok", true)
+	o.Str("instance", string(v.Instance))
+	o.Str("how", v.How)
+	o.Str("role", v.Role)
+	o.Str("scope", v.Scope)
+	o.Opt("via", v.Via)
+	o.Opt("session", v.Session)
+	o.Strs("sessions", v.sessions)
+	o.Bool("registered", v.registered)
+	o.Opt("fingerprint", v.fingerprint)
+	o.Opt("keyFault", v.keyFault)
+	o.Str("root", w.Root.Path)
+	o.Str("rootSource", string(w.Root.Source))
+	return o.Bytes()
+}
+
+func sayWho(c *kit.Call, w *app.World, v *whoView) {
+	as := v.Role
+	if v.Via != "" {
+		as += ", " + v.Via
+	}
+	key := v.fingerprint
+	if key == "" {
+		key = "none: " + v.keyFault
+	}
+	sessions := strings.Join(v.sessions, ", ")
+	if sessions == "" {
+		sessions = "none; no push reaches you, mail waits in the mailbox"
+	}
+	c.Line(c.Paint(kit.Bold, kit.Clean(string(v.Instance))))
+	rows := [][]string{
+		{"  why", v.How},
+		{"  as", as + " in " + v.Scope},
+		{"  bus", c.App.Shown(w.Root.Path) + " (" + w.Root.Source.Why() + ")"},
+		{"  session", sessions},
+		{"  key", key},
+	}
+	if v.unknownKey {
+		rows = append(rows, []string{"  registry", "this key is not among the active ones: what it signs counts as forged"})
+	}
+	if !v.registered {
+		rows = append(rows, []string{"  registry", "not registered: nobody can verify what it signs"})
+	}
+	c.Facts(rows)
+	if _, public, err := w.Ring.Files(v.Instance); err == nil && v.unknownKey {
+		c.Line(kit.Clean("→ tutti keys add --instance " + app.QuoteArg(string(v.Instance)) + " --public-key " + app.QuoteArg(public)))
+	}
+}

@@ -1,0 +1,184 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
+	"tutti/internal/store"
+)
+
+// jsonTime is how times stand in JSON: UTC with milliseconds.
+const JSONTime = "2006-01-02T15:04:05.000Z"
+
+// FactsOf collects what is known of the command that runs. Tests put what cuts the chain of processes at the test.
+var FactsOf = (*app.App).Facts
+
+// World opens the bus for a verb, with all that works on it. Only a verb that creates makes one.
+func (c *Call) World(mode app.Mode) (*app.World, error) {
+	root, err := c.App.Root()
+	if err != nil {
+		return nil, err
+	}
+	c.SayRoot(root)
+	w, err := c.App.World(mode)
+	return w, NoBus(err)
+}
+
+// Reads opens the bus for a verb of the older program that only reads. Where there is none, that program makes one and
+// finds nothing in it; ours makes none, says so, and finds nothing either: the world is nil then, and so is the error.
+func (c *Call) Reads() (*app.World, error) {
+	w, err := c.World(app.Reading)
+	var none *app.NoBusError
+	if c.Under == H2A && errors.As(err, &none) {
+		c.Warn("%s", Clean(err.Error()))
+		return nil, nil
+	}
+	return w, err
+}
+
+// Value returns the value of a flag, "" when none was given. Under h2a a flag without a value reads "true".
+func (c *Call) Value(name string) string {
+	if v := c.Text(name); c.Under != H2A || v != "true" {
+		return v
+	}
+	return ""
+}
+
+// Missing reports a flag that the verb cannot do without.
+func (c *Call) Missing(name string) error {
+	if c.Under == H2A { // its lines begin with the verb already
+		return UsageHint("usage: "+c.Usage(), "--%s is missing", name)
+	}
+	hint := "usage: " + c.Usage()
+	if place := c.Verb.Flag(c.Under, name); place >= 0 {
+		f := c.Verb.At(place)
+		hint = "--" + name + " <" + f.Value + ">: " + f.Help
+		if len(f.Choices) > 0 {
+			hint += ": " + strings.Join(f.Choices, ", ")
+		}
+	}
+	return UsageHint(hint, "%s: --%s is missing", c.Verb.Name, name)
+}
+
+// Requires refuses a call of the older program that lacks one of these flags, before any value of the others is looked at: its
+// callers go by which flag is named. Under our own name most of them have a default or a place of their own.
+func (c *Call) Requires(names ...string) error {
+	if c.Under != H2A {
+		return nil
+	}
+	for _, name := range names {
+		if c.Value(name) == "" {
+			return c.Missing(name)
+		}
+	}
+	return nil
+}
+
+// HintInstead gives a fault another line to type.
+func HintInstead(err error, hint string) error {
+	var f *Fault
+	if errors.As(err, &f) {
+		f.Next = hint
+	}
+	return err
+}
+
+// WhyNobody says why nobody speaks here, without what was being done when it turned out.
+func WhyNobody(err error) string {
+	var unknown *identity.UnknownError
+	var none *identity.NoIdentityError
+	switch {
+	case errors.As(err, &unknown):
+		return unknown.Error()
+	case errors.As(err, &none):
+		return none.Error()
+	}
+	return err.Error()
+}
+
+// Peek tells who speaks without making anybody. An *identity.UnknownError means that nobody has an identity here yet.
+func (c *Call) Peek(ctx context.Context, w *app.World) (*identity.Speaker, error) {
+	s, err := w.Identity.Speak(ctx, FactsOf(c.App), identity.Ask{As: c.Value("as"), Peek: true}, time.Now())
+	if err != nil && c.Verb.Flag(c.Under, "as") < 0 {
+		err = WithFlag(err, "--instance")
+	}
+	return s, err
+}
+
+// Meant is whom --instance names: under tutti host:label stands for the one agent under it whose key is here. Under h2a, and
+// for a key that is still to be made, the name stands for itself.
+func (c *Call) Meant(ctx context.Context, w *app.World, i string) (address.Instance, error) {
+	if c.Under == H2A || c.Verb.Name == "keys generate" {
+		return address.Instance(i), nil
+	}
+	who, err := w.Identity.Meant(ctx, address.Instance(i))
+	if err != nil {
+		return "", fmt.Errorf("--instance: %w", err)
+	}
+	return who, nil
+}
+
+// Subject is whom a verb is about: --instance, else who speaks here. Under h2a it has to be named.
+func (c *Call) Subject(ctx context.Context, w *app.World) (address.Instance, error) {
+	if i := c.Value("instance"); i != "" {
+		if err := address.Check(i); err != nil {
+			return "", Usagef("--instance: %s", Clean(err.Error()))
+		}
+		return c.Meant(ctx, w, i)
+	}
+	if c.Under == H2A {
+		return "", c.Missing("instance")
+	}
+	s, err := c.Peek(ctx, w)
+	if err != nil {
+		var unknown *identity.UnknownError
+		if errors.As(err, &unknown) {
+			return "", BadState("--instance ID says whose; "+unknown.Hint(), "%s", err)
+		}
+		return "", err
+	}
+	return s.Instance, nil
+}
+
+// RegistryFault gives what the registry refuses its exit status and the line to type.
+func (c *Call) RegistryFault(err error) error {
+	f := &Fault{Code: ExitUsage, Err: err}
+	switch {
+	case errors.Is(err, registry.ErrNotRegistered):
+		f.Code, f.Next = ExitState, `"tutti discover --all" lists who is registered`
+	case errors.Is(err, registry.ErrRegistered):
+		f.Code, f.Next = ExitState, "a registration is never changed: take another id, or go on with this one"
+	case errors.Is(err, registry.ErrKeyActive):
+		f.Code, f.Next = ExitState, "nothing has to be done"
+	case errors.Is(err, registry.ErrKeyRevoked):
+		f.Code, f.Next = ExitState, `"tutti keys generate" makes another one`
+	case errors.Is(err, registry.ErrKeyNotActive):
+		f.Code, f.Next = ExitState, `"tutti keys list --instance ID" lists the active ones`
+	case errors.Is(err, registry.ErrGone):
+		f.Code, f.Next = ExitState, HintOf(err)
+	case errors.Is(err, registry.ErrBound):
+		f.Code, f.Next = ExitState, "a subagent is never changed: take another name, or go on with this one"
+	case errors.Is(err, registry.ErrNotBound):
+		f.Code, f.Next = ExitState, `"tutti subagent list" lists those that there are`
+	case errors.Is(err, registry.ErrProof), errors.Is(err, signature.ErrKey):
+	case errors.Is(err, store.ErrConflict):
+		f.Code = ExitState
+	default:
+		return err
+	}
+	if c.Under == H2A {
+		f.Next = "" // the verbs of the hints are not its own
+	}
+	return f
+}
+
+// FailWith is an error that says more than the one it is.
+func FailWith(err error, what string) error { return fmt.Errorf("%w: %s", err, what) }

@@ -1,0 +1,249 @@
+package kit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
+	"tutti/internal/halt"
+	"tutti/internal/platform/notify"
+)
+
+// ForUser refuses below an agent CLI what only the user does. Every verb that acts for the user asks here first.
+func (c *Call) ForUser(action string) (*identity.Caller, error) {
+	who, err := FactsOf(c.App).ForUser(action)
+	if err == nil {
+		return who, nil
+	}
+	f := &Fault{Code: ExitUsage, Err: err, Next: HintOf(err)}
+	if c.Under == Tutti {
+		f.Msg = c.Verb.Name
+	}
+	return nil, f
+}
+
+// UserReads tells whether what is printed is read by the user at a terminal, who may be told how to lift a halt.
+func (c *Call) UserReads() bool { return c.App != nil && FactsOf(c.App).Attended() }
+
+// BelowAgent tells whether what is printed may be read by an agent.
+func (c *Call) BelowAgent() bool {
+	if c.App == nil {
+		return false
+	}
+	_, err := FactsOf(c.App).ForUser("")
+	return err != nil
+}
+
+// LiftOf describes a lift by that caller.
+func LiftOf(who *identity.Caller) halt.Lift {
+	l := halt.Lift{At: time.Now(), How: halt.WithoutTerminal, Chain: who.Chain}
+	if who.Terminal {
+		l.How = halt.AtTerminal
+	}
+	return l
+}
+
+// Announce shows a notice that a halt or a pause ended. Where there is no desktop, status and hooks still say it.
+func Announce(ctx context.Context, l halt.Lift) {
+	_, _ = notify.Desktop{}.Say(ctx, "tutti", l.Text())
+}
+
+// A pauseOptions says what to pause.
+type pauseOptions struct {
+	Agent, Folder string
+	Reason        string
+}
+
+// A pauseResult is what pause and unpause print for programs.
+type pauseResult struct {
+	OK     bool         `json:"ok"`
+	Paused bool         `json:"paused"`
+	Pause  halt.Pause   `json:"pause"`
+	All    []halt.Pause `json:"pauses"`
+}
+
+func RunPause(ctx context.Context, c *Call) error {
+	o, err := c.paused(ctx)
+	if err != nil {
+		return err
+	}
+	o.Reason = strings.Join(c.Args[1:], " ")
+	if _, err := c.ForUser("pause another agent or a folder"); err != nil {
+		if own, e := c.ownAgent(ctx); e != nil || o.Folder != "" || own.Canonical() != address.Instance(o.Agent).Canonical() {
+			return err
+		}
+	}
+	p, err := halt.SetPause(o.Agent, o.Folder, o.Reason)
+	if err != nil {
+		return FailIO("", err, "pause %s", Clean(c.Arg(0)))
+	}
+	return c.sayPause(p, true)
+}
+
+// ownAgent is the agent that runs the command.
+func (c *Call) ownAgent(ctx context.Context) (address.Instance, error) {
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return "", err
+	}
+	defer w.Close()
+	s, err := w.Identity.Speak(ctx, FactsOf(c.App), identity.Ask{Peek: true}, time.Now())
+	if err != nil {
+		return "", err
+	}
+	return s.Instance, nil
+}
+
+func RunUnpause(ctx context.Context, c *Call) error {
+	who, err := c.ForUser("end a pause")
+	if err != nil {
+		return err
+	}
+	o, err := c.paused(ctx)
+	if err != nil {
+		return err
+	}
+	p := halt.Pause{Agent: o.Agent, Folder: o.Folder}
+	if err := halt.ClearPause(p); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return BadState(`"tutti status" shows what is paused`, "unpause %s: it is not paused", Clean(c.Arg(0)))
+		}
+		return FailIO("", err, "unpause %s", Clean(c.Arg(0)))
+	}
+	l := LiftOf(who)
+	l.Pause = p.What()
+	if err := halt.Record(l); err != nil {
+		c.Warn("the end of the pause was not recorded: %s", Clean(err.Error()))
+	}
+	Announce(ctx, l)
+	return c.sayPause(p, false)
+}
+
+func (c *Call) sayPause(p halt.Pause, on bool) error {
+	if c.JSON {
+		r := pauseResult{OK: true, Paused: on, Pause: p, All: halt.Pauses()}
+		if r.All == nil {
+			r.All = []halt.Pause{}
+		}
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		c.Emit(b)
+		return nil
+	}
+	if !on {
+		c.Line("✓ " + Clean(c.App.Shown(p.What())) + " is no longer paused")
+		return nil
+	}
+	c.Line("✓ " + Clean(c.PauseText(p)))
+	c.Prose("- ", 2, "Hooks deny the next tool call there; other agents go on. An agent CLI without hooks of tutti is not reached.")
+	return nil
+}
+
+func (c *Call) PauseText(p halt.Pause) string {
+	text := c.App.Shown(p.What()) + " is paused"
+	if !p.Since.IsZero() {
+		text += " since " + Clock(p.Since, time.Now())
+	}
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	if p.Problem != "" {
+		text += " (" + p.Problem + "; it counts all the same)"
+	}
+	return text
+}
+
+// paused reads which agent or folder the first argument names: what has a slash, or is "." or "..", is a folder; what has a colon
+// is an agent; another name is a folder that exists here.
+func (c *Call) paused(ctx context.Context) (o pauseOptions, err error) {
+	name := c.Arg(0)
+	folder := name
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(c.App.Workplace().Path, folder)
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	switch {
+	case err == nil && (strings.Contains(name, "/") || name == "." || name == ".." || !strings.Contains(name, ":")):
+		if st, e := os.Stat(real); e == nil && !st.IsDir() {
+			return o, Usagef("%s: is not a folder", Clean(name))
+		}
+		o.Folder = real
+		return o, nil
+	case strings.HasPrefix(name, "/") && c.Verb.Name == "unpause": // the folder is gone
+		o.Folder = filepath.Clean(name)
+		return o, nil
+	case strings.Contains(name, "/") || name == "." || name == "..":
+		return o, Usagef("%s: there is no such folder", Clean(name))
+	}
+	if err := address.Check(name); err != nil {
+		return o, Usagef("%s: %s", c.Verb.Name, Clean(err.Error()))
+	}
+	if !address.HostQualified(name) {
+		e := &identity.NameError{Name: name}
+		return o, BadState(e.Hint(), "%s: %s", c.Verb.Name, Clean(e.Error()))
+	}
+	who := address.Instance(name)
+	w, err := c.World(app.Reading)
+	if err != nil {
+		return o, err
+	}
+	defer w.Close()
+	if who, err = w.Identity.Meant(ctx, who); err != nil {
+		return o, err
+	}
+	if c.Verb.Name == "pause" && !w.Ring.Has(who) {
+		return o, BadState(`"tutti keys list" shows the agents whose keys are here`, "pause: no agent of yours is called %s", Clean(name))
+	}
+	o.Agent = string(who)
+	return o, nil
+}
+
+// A HaltNews is what status shows of pauses and of ended halts.
+type HaltNews struct {
+	Pauses []halt.Pause `json:"pauses"`
+	Lifts  []halt.Lift  `json:"lifts"` // those that the user has not seen
+}
+
+// maxNews is how many lifts status shows, the newest first.
+const maxNews = 5
+
+func ReadHaltNews(ctx context.Context) (n HaltNews) {
+	if m, err := halt.Memory(); err == nil {
+		if _, first := m.Ended(); first {
+			Announce(ctx, halt.Lift{How: halt.Unrecorded})
+		}
+	}
+	n.Pauses = halt.Pauses()
+	all, unseen := halt.Lifts()
+	n.Lifts = all[len(all)-unseen:]
+	if n.Pauses == nil {
+		n.Pauses = []halt.Pause{}
+	}
+	if n.Lifts == nil {
+		n.Lifts = []halt.Lift{}
+	}
+	return n
+}
+
+// SayLifts prints the lifts. They stay until the user has seen them at a terminal.
+func (c *Call) SayLifts(n HaltNews) {
+	if len(n.Lifts) > 0 {
+		c.Line("")
+	}
+	for i := len(n.Lifts) - 1; i >= max(0, len(n.Lifts)-maxNews); i-- {
+		c.Prose("", 0, Clean(n.Lifts[i].Text()))
+	}
+	if len(n.Lifts) > 0 && c.UserReads() {
+		_ = halt.Seen()
+	}
+}

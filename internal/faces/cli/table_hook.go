@@ -1,3 +1,0 @@
-package cli
-
-var hookVerbs = []Verb{hookRow.With(hookFully)}
