@@ -1,10 +1,6 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -17,6 +13,7 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/journal"
 	"tutti/internal/test/boundtest"
 )

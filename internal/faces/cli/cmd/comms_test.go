@@ -1,10 +1,6 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
 )

@@ -1,12 +1,10 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"strings"
 	"testing"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // On a terminal that is too narrow for a list each message still shows its text, and nothing that is said once is cut.

@@ -1,14 +1,12 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/docs"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"tutti/internal/faces/cli/docs"
+	"tutti/internal/faces/cli/kit"
 )
 
 // helpOf runs a command line of tutti that asks for no bus and returns what it printed.

@@ -1,10 +1,6 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"os"
 	"os/exec"
@@ -15,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // mailHome is a home folder with a bus and two agents on it.

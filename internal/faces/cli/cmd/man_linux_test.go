@@ -1,14 +1,12 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // On a terminal the page goes through the program man, which is given no file name and no shell; where there is none, or it

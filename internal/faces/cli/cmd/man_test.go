@@ -1,12 +1,6 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/cmd/setup"
-	"tutti/internal/faces/cli/docs"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"os"
 	"os/exec"
@@ -14,6 +8,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"tutti/internal/faces/cli/cmd/setup"
+	"tutti/internal/faces/cli/docs"
+	"tutti/internal/faces/cli/kit"
 )
 
 func TestEscapeRoff(t *testing.T) {

@@ -1,16 +1,14 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // TestHostWithoutHome: without HOME it is the home folder of the account that counts, as for everything else; who has none is

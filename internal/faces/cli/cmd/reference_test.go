@@ -1,11 +1,6 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/docs"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"flag"
 	"fmt"
@@ -13,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tutti/internal/faces/cli/docs"
+	"tutti/internal/faces/cli/kit"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/reference.md")

@@ -1,12 +1,6 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/cmd/session"
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
@@ -27,6 +21,9 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/identity"
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/jobtest"

@@ -1,16 +1,13 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
 )

@@ -1,11 +1,6 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/cmd/setup"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +8,8 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/skill"
+	"tutti/internal/faces/cli/cmd/setup"
+	"tutti/internal/faces/cli/kit"
 )
 
 // What stands for something of the user's in the skill, where the parser is choosy.

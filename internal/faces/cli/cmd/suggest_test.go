@@ -1,13 +1,11 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // A word that is none of ours leads to verbs that exist, and one that is ours leads to itself.

@@ -1,14 +1,12 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/docs"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tutti/internal/faces/cli/docs"
+	"tutti/internal/faces/cli/kit"
 )
 
 // quotedFields splits a line as a shell does with single quotes, and drops what stands behind "#", "|" and ">".

@@ -1,10 +1,6 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 	"os/exec"
 	"strconv"
@@ -12,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // onTerminal runs the program with a terminal of the given width as its output and returns what it showed there.

@@ -1,13 +1,11 @@
 package cmd
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // What the older program's command line knows of a verb, ours knows under that name, too: flags, and which are switches.

@@ -1,12 +1,10 @@
 package docs
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"strings"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // RunHelp is the verb help.

@@ -1,10 +1,10 @@
 package docs
 
 import (
+	"strings"
+
 	"tutti/internal/faces/cli/kit"
 )
-
-import "strings"
 
 // helpColumns is the width that help is laid out for here.
 func helpColumns(c *kit.Call) int {

@@ -1,12 +1,10 @@
 package docs
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"iter"
 	"strings"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // PageName is the name of a verb's page, without the section.

@@ -1,12 +1,10 @@
 package docs
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"fmt"
 	"strings"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // A Roff writes a manual page in the man macros that groff and mandoc share. The same input gives the same bytes.

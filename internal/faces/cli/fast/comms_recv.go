@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"strings"
@@ -12,6 +8,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 

@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -14,6 +10,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runCommsSend delivers a draft, or what an earlier try has kept.

@@ -1,16 +1,13 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"encoding/json"
 	"os"
 	"path/filepath"
 
 	"tutti/internal/attention/haltreport"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/agentproc"
 )

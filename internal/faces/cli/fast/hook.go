@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +18,7 @@ import (
 	"tutti/internal/attention/wake"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 

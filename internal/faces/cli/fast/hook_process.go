@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"io"
 	"os"
@@ -13,6 +9,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/attention/hookmark"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
 )

@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"context"
 	"errors"
@@ -21,6 +17,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // maxBatch bounds what is read for one batch, in bytes: it is held in memory until all of it is synced.

@@ -1,16 +1,13 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // Complete fills in what an unsigned envelope lacks. Who sends it is the actor that it names, else who speaks here. What may

@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"errors"
@@ -18,6 +14,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
 

@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"strings"
 	"time"
@@ -16,6 +12,7 @@ import (
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
 

@@ -1,14 +1,11 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"testing"
 	"time"
 
 	"tutti/internal/bus/mailbox"
+	"tutti/internal/faces/cli/kit"
 )
 
 func TestMarkOnTerminal(t *testing.T) {

@@ -1,12 +1,10 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"strings"
 	"testing"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // A body is broken at the edge of the terminal behind its bar, so that none of it comes to stand at the left edge.

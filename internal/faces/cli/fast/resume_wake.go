@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"strconv"
 	"time"
 
@@ -13,6 +9,7 @@ import (
 	"tutti/internal/attention/wake"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"
 )

@@ -1,11 +1,9 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"strings"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // Flags of send that mean something for one kind of address only, and of those for a project the ones that a header says as well.

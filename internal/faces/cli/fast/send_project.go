@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -19,6 +15,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/machines"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 

@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"strconv"
@@ -17,6 +13,7 @@ import (
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/orgfile"
 	"tutti/internal/core/termsafe"
+	"tutti/internal/faces/cli/kit"
 )
 
 // A sketch is a text that becomes a message to another project. What flags do not say is taken from how things stand, and what cannot be known

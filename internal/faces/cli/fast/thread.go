@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"context"
 	"errors"
@@ -17,6 +13,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
 

@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"strings"
@@ -17,6 +13,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 

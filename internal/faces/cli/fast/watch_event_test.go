@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +8,7 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/follow"
 	"tutti/internal/bus/trust"
+	"tutti/internal/faces/cli/kit"
 )
 
 // A narrow terminal shows of a message who wrote it, what the signature is worth, and the beginning of the text.

@@ -1,10 +1,6 @@
 package fast
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"slices"
@@ -15,6 +11,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runWhoami shows who speaks here. It makes nobody.

@@ -1,11 +1,6 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -16,6 +11,8 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/conductor"
 )
 

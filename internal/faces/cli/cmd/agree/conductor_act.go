@@ -1,10 +1,6 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -18,6 +14,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/conductor"
 	"tutti/internal/sessions/tracker"
 )

@@ -1,10 +1,6 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"errors"
@@ -15,6 +11,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/governance/negotiation"
 )

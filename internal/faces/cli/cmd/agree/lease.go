@@ -1,10 +1,6 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"errors"
@@ -16,6 +12,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/registry"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/platform/truepath"
 )

@@ -1,10 +1,6 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"io/fs"
@@ -18,6 +14,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/journal"

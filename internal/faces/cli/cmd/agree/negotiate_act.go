@@ -1,11 +1,6 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/cmd/govern"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"slices"
@@ -16,6 +11,8 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/cmd/govern"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/governance/profile"

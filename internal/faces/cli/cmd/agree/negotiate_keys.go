@@ -1,11 +1,6 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/cmd/bus"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"slices"
@@ -13,6 +8,8 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/agreement"
 )
 

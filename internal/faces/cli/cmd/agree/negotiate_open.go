@@ -1,10 +1,6 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"strings"
 
@@ -12,6 +8,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/negotiation"
 )

@@ -1,10 +1,6 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +10,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 )

@@ -1,17 +1,14 @@
 package agree
 
 import (
-	"tutti/internal/faces/cli/cmd/govern"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"strings"
 
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/cmd/govern"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/governance/profile"
 )

@@ -1,16 +1,10 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"strings"
 	"time"
-
-	"tutti/internal/core/termsafe"
 
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
@@ -18,6 +12,8 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/blocker"
 )
 

@@ -1,10 +1,6 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"strings"
@@ -16,6 +12,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runConnect finds or makes the identity of an agent, and the bus if there is none.

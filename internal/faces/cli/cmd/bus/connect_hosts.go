@@ -1,10 +1,6 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"os"
 	"slices"
@@ -14,6 +10,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // connectHosts are the agent programs that connect takes, in the words of the older command line.

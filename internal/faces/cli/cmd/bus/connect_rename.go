@@ -1,17 +1,14 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runRename writes a name into the live sessions of an agent, and remembers it for the next one.

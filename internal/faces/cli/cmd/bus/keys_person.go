@@ -1,10 +1,6 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"slices"
 	"time"
@@ -14,6 +10,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/kit"
 )
 
 // IsPerson tells whether somebody is a person.

@@ -1,11 +1,6 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"slices"
 	"strings"
@@ -16,6 +11,8 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runKeysTrust pins the registered key of an agent, on the word of a person.

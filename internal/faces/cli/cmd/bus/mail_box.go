@@ -1,11 +1,6 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"fmt"
 
@@ -15,6 +10,8 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 )
 
 // putter opens the bus for a verb that stores an envelope. Under h2a that makes the bus, as the older program does.

@@ -1,10 +1,6 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -14,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/store"
 )

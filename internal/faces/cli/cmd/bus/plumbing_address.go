@@ -1,13 +1,10 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/kit"
 )
 
 func runAddress(_ context.Context, c *kit.Call) error {

@@ -1,11 +1,6 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"slices"
 	"strings"
@@ -15,6 +10,8 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 )
 
 // A sessionFilter is what the flags of the inventories ask for.

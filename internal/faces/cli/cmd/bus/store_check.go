@@ -1,14 +1,11 @@
 package bus
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
 

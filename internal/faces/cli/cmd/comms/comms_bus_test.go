@@ -1,16 +1,13 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"slices"
 	"strings"
 	"testing"
 
 	"tutti/internal/comms/protocol"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 )
 
 // The words that flags take are those of the protocol.

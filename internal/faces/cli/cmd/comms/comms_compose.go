@@ -1,10 +1,6 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bufio"
 	"context"
 	"errors"
@@ -20,6 +16,7 @@ import (
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/orgfile"
+	"tutti/internal/faces/cli/kit"
 )
 
 // A composer makes a draft: from flags, and from answers where somebody sits at the terminal.

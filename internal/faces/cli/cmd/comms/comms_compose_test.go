@@ -1,10 +1,6 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bufio"
 	"bytes"
 	"os"
@@ -14,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/comms/exchange"
+	"tutti/internal/faces/cli/kit"
 )
 
 // Somebody at a terminal is asked for what no flag says, and again after an answer that cannot be.

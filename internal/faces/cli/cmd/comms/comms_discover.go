@@ -1,10 +1,6 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +10,7 @@ import (
 
 	"tutti/internal/comms/fleet"
 	"tutti/internal/comms/machines"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runCommsDiscover lists what there is here and on the other machines.

@@ -1,10 +1,6 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"path/filepath"
@@ -14,6 +10,7 @@ import (
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 

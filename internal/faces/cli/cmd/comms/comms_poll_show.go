@@ -1,10 +1,6 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"errors"
 	"io/fs"
 	"os"
@@ -16,6 +12,7 @@ import (
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
 )
 

@@ -1,15 +1,13 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // The state of a poll comes back as it was written, and one that is damaged lets nobody go on after a halt.

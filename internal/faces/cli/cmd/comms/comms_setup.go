@@ -1,10 +1,6 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"io/fs"
@@ -18,6 +14,7 @@ import (
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // A setup is what was done for a project, step by step.

@@ -1,15 +1,12 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"strconv"
 	"strings"
 
 	"tutti/internal/comms/overview"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 

@@ -1,10 +1,6 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -14,6 +10,7 @@ import (
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/watcher"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runCommsWatch follows the mailboxes until it is interrupted.

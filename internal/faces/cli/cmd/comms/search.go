@@ -1,11 +1,6 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"errors"
@@ -17,6 +12,8 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
 

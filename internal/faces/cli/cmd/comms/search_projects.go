@@ -1,10 +1,6 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"io/fs"
@@ -14,6 +10,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/orgfile"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/gpg"
 )

@@ -1,10 +1,6 @@
 package govern
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"slices"
@@ -12,6 +8,7 @@ import (
 	"strings"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/model"
 	"tutti/internal/governance/profile"
 )

@@ -1,13 +1,10 @@
 package govern
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"slices"
 	"testing"
 
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/model"
 	"tutti/internal/governance/profile"
 )

@@ -1,11 +1,6 @@
 package govern
 
 import (
-	"tutti/internal/faces/cli/cmd/bus"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +13,8 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/nhi"
 )
 

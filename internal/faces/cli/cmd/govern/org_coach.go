@@ -1,11 +1,6 @@
 package govern
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"slices"
@@ -20,6 +15,8 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/org"
 	"tutti/internal/halt"
 )

@@ -1,10 +1,6 @@
 package govern
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -16,6 +12,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/registry"
 	"tutti/internal/bus/trust"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/org"
 )
 

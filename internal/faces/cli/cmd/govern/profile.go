@@ -1,10 +1,6 @@
 package govern
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"strconv"
@@ -13,6 +9,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/profile"
 	"tutti/internal/store"

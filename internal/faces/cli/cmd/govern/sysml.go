@@ -1,10 +1,6 @@
 package govern
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"io"
 	"os"
@@ -13,6 +9,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/sysml"
 	"tutti/internal/remote/fetch"
 )

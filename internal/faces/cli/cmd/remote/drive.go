@@ -1,10 +1,6 @@
 package remote
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"errors"
@@ -15,6 +11,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/cli/remoting"
 	"tutti/internal/halt"
 )

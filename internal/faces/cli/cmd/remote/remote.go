@@ -1,10 +1,6 @@
 package remote
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"errors"
@@ -22,6 +18,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/cli/remoting"
 	"tutti/internal/halt"
 	"tutti/internal/store"

@@ -1,10 +1,6 @@
 package remote
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -14,6 +10,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/cli/remoting"
 	"tutti/internal/halt"
 )

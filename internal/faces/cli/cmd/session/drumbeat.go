@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +14,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/blocker"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/store"

@@ -1,11 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/cmd/remote"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"errors"
@@ -18,6 +13,8 @@ import (
 	"tutti/internal/bus/keyring"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/cmd/remote"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/cli/remoting"
 )
 

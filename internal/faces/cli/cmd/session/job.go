@@ -1,14 +1,11 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
 
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/job/mqtt"

@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"io"
@@ -17,6 +13,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/job"
 	"tutti/internal/test/jobtest"

@@ -1,11 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"os"
@@ -16,6 +11,8 @@ import (
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 )
 

@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"io/fs"
@@ -13,6 +9,7 @@ import (
 	"slices"
 
 	"tutti/internal/app"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"

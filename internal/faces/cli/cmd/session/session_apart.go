@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"errors"
 	"io"
 	"os"
@@ -13,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 )
 

@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -15,6 +11,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/lifecycle"

@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"time"
@@ -13,6 +9,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 )
 

@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"io/fs"
@@ -14,6 +10,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/inventory"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"
 )

@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"io/fs"
@@ -12,6 +8,7 @@ import (
 	"path/filepath"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"
 )

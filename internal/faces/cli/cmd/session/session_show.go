@@ -1,16 +1,13 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"os"
 	"strings"
 	"syscall"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"
 )

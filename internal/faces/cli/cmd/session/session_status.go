@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"os"
@@ -14,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/lifecycle"

@@ -1,14 +1,11 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"

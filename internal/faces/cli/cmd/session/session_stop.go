@@ -1,10 +1,6 @@
 package session
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -14,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"

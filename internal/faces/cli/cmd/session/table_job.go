@@ -2,9 +2,8 @@ package session
 
 import (
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/sessions/job"
 )
-
-import "tutti/internal/sessions/job"
 
 // Lines of exit status that verbs about jobs share.
 const (

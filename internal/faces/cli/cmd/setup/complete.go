@@ -1,15 +1,12 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/cmd/stop"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"strings"
 
 	"tutti/internal/app"
+	"tutti/internal/faces/cli/cmd/stop"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
 

@@ -1,11 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"slices"
 	"strings"
@@ -17,6 +12,8 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/store"
 )

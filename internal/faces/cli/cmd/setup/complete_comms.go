@@ -1,13 +1,10 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/overview"
+	"tutti/internal/faces/cli/kit"
 )
 
 // onComms offers what the conversations between projects have names for. What cannot be read is offered by nobody.

@@ -1,12 +1,9 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/registry"
 )
 

@@ -1,10 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/demo"
 )
 

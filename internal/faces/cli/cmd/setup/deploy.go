@@ -1,10 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"os"
 	"path/filepath"
@@ -15,6 +11,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/deploy"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/cli/upgrade"
 	"tutti/internal/platform/atomicfile"
 )

@@ -1,10 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"strings"
@@ -13,6 +9,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/platform/gitexclude"
 	"tutti/internal/sessions/agentproc"

@@ -1,10 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +9,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/app"
+	"tutti/internal/faces/cli/kit"
 )
 
 // versionWithin is how long doctor waits for a program to say its version.

@@ -1,14 +1,11 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/cmd/stop"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"fmt"
 
+	"tutti/internal/faces/cli/cmd/stop"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/agentproc"
 )
 

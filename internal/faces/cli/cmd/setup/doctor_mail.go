@@ -1,11 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/cmd/bus"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +17,8 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 )

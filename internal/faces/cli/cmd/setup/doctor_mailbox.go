@@ -1,11 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/cmd/bus"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"fmt"
 	"path/filepath"
@@ -16,6 +11,8 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
 

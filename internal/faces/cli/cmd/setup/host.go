@@ -1,10 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -16,6 +12,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/app"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runHostSetup registers the server and the hooks, or takes them out.

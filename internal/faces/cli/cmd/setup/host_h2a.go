@@ -1,11 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/cmd/bus"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,6 +10,8 @@ import (
 	"tutti/internal/agents/settings"
 	"tutti/internal/agents/setup"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/kit"
 )
 
 // setupAsH2A answers as the older program does: it prints its entry, or merges that into one file.

@@ -1,10 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +11,7 @@ import (
 	"tutti/internal/agents/settings"
 	"tutti/internal/agents/setup"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // showSetup tells a person what was done, or with --diff what would be.

@@ -1,10 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"path/filepath"
 	"strings"
@@ -12,6 +8,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runHostPlugin prints the hooks by which the older programs follow an agent, or puts them into a file.

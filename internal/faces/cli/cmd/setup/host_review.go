@@ -1,15 +1,12 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"strings"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // A reviewReport is what host setup found about hooks that an agent CLI does not run before its user has reviewed them.

@@ -1,11 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/cmd/bus"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"io/fs"
@@ -19,6 +14,8 @@ import (
 	"tutti/internal/agents/setup"
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/kit"
 )
 
 // A hostView is one program, with what its servers answered.

@@ -1,10 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"context"
 	"errors"
@@ -17,6 +13,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/app"
+	"tutti/internal/faces/cli/kit"
 )
 
 // Marker stands in both programs, so that install tells one of ours from a stranger's file of the same name without

@@ -1,14 +1,11 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"os"
 	"path/filepath"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 var stepWords = [...][3]string{ // done, planned

@@ -1,11 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/docs"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bytes"
 	"context"
 	"io"
@@ -14,6 +9,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	"tutti/internal/faces/cli/docs"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runMan shows a page, prints it, or writes all of them.

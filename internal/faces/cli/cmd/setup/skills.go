@@ -1,10 +1,6 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"os"
 	"slices"
@@ -14,6 +10,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/skill"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // runInstallSkills puts the skill where agent programs look, or takes it away.

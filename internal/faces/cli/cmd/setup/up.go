@@ -1,16 +1,13 @@
 package setup
 
 import (
-	"tutti/internal/faces/cli/cmd/session"
-	"tutti/internal/faces/cli/cmd/status"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 
 	"tutti/internal/app"
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/cmd/status"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/daemon"
 )
 

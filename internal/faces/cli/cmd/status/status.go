@@ -1,13 +1,6 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/cmd/bus"
-	"tutti/internal/faces/cli/cmd/session"
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 	"errors"
@@ -26,6 +19,10 @@ import (
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/cmd/bus"
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 

@@ -1,12 +1,6 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/cmd/session"
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"slices"
 	"strings"
@@ -16,6 +10,9 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"

@@ -1,10 +1,6 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"os"
 	"path/filepath"
@@ -17,6 +13,7 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
 

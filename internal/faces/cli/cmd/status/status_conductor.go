@@ -1,10 +1,6 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"os"
 	"path/filepath"
@@ -15,6 +11,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
 

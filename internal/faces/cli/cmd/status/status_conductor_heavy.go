@@ -1,16 +1,13 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/cmd/agree"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/cmd/agree"
+	"tutti/internal/faces/cli/kit"
 )
 
 // seatHere is who conducts the folder here, nil where that is no question.

@@ -1,10 +1,6 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"strconv"
 
@@ -12,6 +8,7 @@ import (
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // A letterView is what the one screen shows of the mail between projects.

@@ -1,13 +1,11 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"fmt"
 	"strings"
 	"time"
+
+	"tutti/internal/faces/cli/kit"
 )
 
 // sayDetails prints what --long adds below the table: the bus of this folder, who you are there, who conducts, your newest mail, the

@@ -1,11 +1,6 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/cmd/session"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"slices"
 	"strconv"
@@ -14,6 +9,8 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 

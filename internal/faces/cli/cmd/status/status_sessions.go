@@ -1,18 +1,15 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/cmd/session"
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"context"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"

@@ -1,15 +1,12 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"strconv"
 	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 )
 
 // UpText says who looks after the bus.

@@ -1,10 +1,6 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"cmp"
 	"fmt"
 	"strconv"
@@ -15,6 +11,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 )
 

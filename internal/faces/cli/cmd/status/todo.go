@@ -1,12 +1,9 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"tutti/internal/app"
 	"tutti/internal/attention/todo"
+	"tutti/internal/faces/cli/kit"
 )
 
 // asking are the sessions whose program asks its user something. An agent cannot answer for a person.

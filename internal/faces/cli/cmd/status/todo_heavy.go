@@ -1,16 +1,13 @@
 package status
 
 import (
-	"tutti/internal/faces/cli/cmd/session"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/attention/todo"
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 )
 

@@ -1,17 +1,14 @@
 package stop
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"fmt"
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 

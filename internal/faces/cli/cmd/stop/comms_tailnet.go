@@ -1,10 +1,6 @@
 package stop
 
 import (
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 	"os"
@@ -15,6 +11,7 @@ import (
 	"tutti/internal/comms/fleet"
 	"tutti/internal/comms/machines"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 )
 

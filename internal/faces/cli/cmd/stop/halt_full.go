@@ -1,15 +1,12 @@
 package stop
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"errors"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 )
 
 // haltFully halts this machine, looks at what that reached, and halts other machines.

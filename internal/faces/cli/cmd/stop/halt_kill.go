@@ -1,11 +1,6 @@
 package stop
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"bufio"
 	"context"
 	"io"
@@ -13,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/agentproc"
 )
 

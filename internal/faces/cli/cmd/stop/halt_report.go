@@ -1,11 +1,6 @@
 package stop
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"encoding/json"
 	"path/filepath"
@@ -13,6 +8,8 @@ import (
 
 	"tutti/internal/agents/codexserver"
 	"tutti/internal/attention/haltreport"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/agentproc"
 )

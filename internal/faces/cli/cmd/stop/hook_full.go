@@ -1,11 +1,6 @@
 package stop
 
 import (
-	"tutti/internal/faces/cli/fast"
-	"tutti/internal/faces/cli/kit"
-)
-
-import (
 	"context"
 	"time"
 
@@ -14,6 +9,8 @@ import (
 	"tutti/internal/attention/todo"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/fast"
+	"tutti/internal/faces/cli/kit"
 )
 
 // hookFully is the hook with all that there may be to say.
