@@ -41,6 +41,47 @@ func Left(home string) ([]Agent, error) {
 	return left, nil
 }
 
+// A Server is an MCP server of tutti that runs.
+type Server struct {
+	Process proc.ID
+	Program string // path of its executable, as it was when it was started
+	Gone    bool   // that file was replaced or removed since
+	Dir     string // in which it runs, which is where its agent CLI was started; "": not known
+	Parent  string // name of the process that started it, mostly of the agent CLI; "": not known
+}
+
+// Servers returns the MCP servers of tutti of this user, those of this home folder and pid namespace.
+func Servers(home string) ([]Server, error) {
+	all, err := proc.List()
+	if err != nil {
+		return nil, err
+	}
+	f := finder{home: home, space: proc.Space(), uid: os.Getuid()}
+	var servers []Server
+	for _, p := range all {
+		if uid, err := proc.Owner(p.PID); err != nil || uid != f.uid || p.PID == os.Getpid() {
+			continue
+		}
+		argv, err := proc.Cmdline(p.PID)
+		if err != nil || !servesBus(argv) || f.elsewhere(p.PID) {
+			continue
+		}
+		dir := "/proc/" + strconv.Itoa(p.PID)
+		program, err := os.Readlink(dir + "/exe")
+		if err != nil {
+			continue // it has ended, or is a program of h2a that is not ours to judge
+		}
+		s := Server{Process: p.ID}
+		s.Program, s.Gone = strings.CutSuffix(program, " (deleted)")
+		s.Dir, _ = os.Readlink(dir + "/cwd")
+		if n := slices.IndexFunc(all, func(q proc.Process) bool { return q.PID == p.Parent }); n >= 0 {
+			s.Parent = all[n].Comm
+		}
+		servers = append(servers, s)
+	}
+	return servers, nil
+}
+
 // closedTerminal tells whether the terminal that a process reads from no longer exists.
 func closedTerminal(pid int) bool {
 	at, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/fd/0")

@@ -99,6 +99,7 @@ func runDoctor(ctx context.Context, c *kit.Call) error {
 		checkSystem(c, &r)
 		checkUp(c, &r, root)
 		checkLeft(c, &r)
+		checkServers(c, &r)
 	}
 	showReport(c, &r, root)
 	if err := endLeft(ctx, c, &r); err != nil {

@@ -3,7 +3,9 @@ package setup
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
+	"tutti/internal/app"
 	"tutti/internal/faces/cli/cmd/stop"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/agentproc"
@@ -27,6 +29,27 @@ func checkLeft(c *kit.Call, r *report) {
 			why = "its terminal was closed"
 		}
 		r.tell("processes", fmt.Sprintf("%s, pid %d, %d MiB: %s", a.Title, a.Process.PID, agentproc.Memory(a.Process.PID)>>20, why), "tutti doctor --end")
+	}
+}
+
+// checkServers names the MCP servers that go on with another build than this one, because it was installed after they were started.
+func checkServers(c *kit.Call, r *report) {
+	home, err := c.App.Home()
+	full, err2 := kit.FullPath()
+	if err != nil || err2 != nil {
+		return
+	}
+	servers, err := agentproc.Servers(home)
+	if err != nil {
+		return // "processes" has said so
+	}
+	for i := range servers {
+		s := &servers[i]
+		if b := filepath.Base(s.Program); b != "tutti-full" && b != formerName || !s.Gone && app.SameFile(s.Program, full) {
+			continue
+		}
+		text := fmt.Sprintf("the server of %s in %s, pid %d, is of another build", kit.OrElse(s.Parent, "an agent"), c.App.Shown(s.Dir), s.Process.PID)
+		r.tell("servers", text, "end that agent and resume its conversation; a session: tutti session stop NAME, then tutti session resume NAME")
 	}
 }
 

@@ -16,12 +16,8 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// Marker stands in both programs, so that install tells one of ours from a stranger's file of the same name without
-// running it.
-const Marker = "tutti program file, marker 7f6c1f0a9b2d"
-
-// marker keeps the text in the data of the program; a constant that nobody reads would not be linked.
-var marker = []byte(Marker)
+// formerName is what tutti-full was called. Settings of agent CLIs may start it by that name.
+const formerName = "tuttid"
 
 // A step is one thing that install does, or found done.
 type step struct {
@@ -154,6 +150,9 @@ func planInstall(c *kit.Call, dir string) ([]step, error) {
 	for _, name := range linkNames(c) {
 		steps = append(steps, check(c, step{Path: filepath.Join(dir, name), Does: "link", To: "tutti"}))
 	}
+	if old := filepath.Join(dir, formerName); isOurs(old) { // last: until then the old tutti goes on with its old program
+		steps = append(steps, check(c, step{Path: old, Does: "link", To: "tutti-full"}))
+	}
 	return steps, nil
 }
 
@@ -199,16 +198,16 @@ func isOurs(path string) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		to, err := os.Readlink(path)
 		base := filepath.Base(to)
-		return err == nil && (base == "tutti" || base == "tutti-full")
+		return err == nil && (base == "tutti" || base == "tutti-full" || base == formerName)
 	}
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() < int64(len(marker)) {
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() < int64(len(kit.Marker)) {
 		return false
 	}
-	return holds(f, marker)
+	return holds(f, []byte(kit.Marker))
 }
 
 // holds looks for bytes in a stream without keeping more than a piece of it.
@@ -232,7 +231,7 @@ func holds(r io.Reader, what []byte) bool {
 // planRemoval lists what of ours lies in the folder. What is not ours stays, and is not worth a word.
 func planRemoval(c *kit.Call, dir string) []step {
 	var steps []step
-	for _, name := range append(linkNames(c), "tutti", "tutti-full") {
+	for _, name := range append(linkNames(c), "tutti", "tutti-full", formerName) {
 		path := filepath.Join(dir, name)
 		if _, err := os.Lstat(path); err != nil {
 			continue

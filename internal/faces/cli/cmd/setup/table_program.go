@@ -48,7 +48,8 @@ var ProgramVerbs = []kit.Verb{
 			{Name: "uninstall", Kind: kit.Switch, Help: "remove what install made"},
 		},
 		Does: `Copies tutti and tutti-full into a folder and links the names of the older command lines to them: h2a and
-cross-agent-NAME. Running it again updates them. If the folder is not in PATH, it says so. The manual pages go to
+cross-agent-NAME. Running it again updates them. If tutti-full still has its former name there, tuttid, that name leads to
+the new program, so that settings which start it keep working; tutti doctor names agents whose server is of the former build. If the folder is not in PATH, it says so. The manual pages go to
 share/man beside a folder named bin, inside any other.
 
 --uninstall removes what install made. It refuses while the settings of an agent CLI still start these programs, and
