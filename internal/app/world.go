@@ -67,6 +67,7 @@ func (a *App) World(mode Mode) (*World, error) {
 	rows := envelope.ProjectionWith(rowVersion, w.candidates())
 	w.Mail.Projection = &rows
 	w.Identity = &identity.Keeper{Log: s, Registry: w.Registry, Presence: w.Presence, Ring: w.Ring, Root: absolute(root.Path)}
+	w.Identity.Names = a.RememberedNames
 	w.Identity.Machine = presence.Machine{Boot: proc.BootID(), Space: proc.Space(), Alive: proc.ID.Alive}
 	w.Book = &members.Book{Registry: w.Registry, Presence: w.Presence, Names: a.RememberedNames}
 	return w, nil

@@ -45,6 +45,8 @@ type Keeper struct {
 	Root     string // of the bus, as it stands in the endpoint of a registration
 	// Machine is asked which processes are alive; where it is empty no process counts as alive.
 	Machine presence.Machine
+	// Names returns what agents were renamed to, by their canonical ids. It may be nil.
+	Names func() map[address.Instance]string
 }
 
 // Human is the host of people: human:ana:3f2a9c01b7de.

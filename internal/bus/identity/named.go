@@ -1,11 +1,14 @@
 package identity
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"tutti/internal/core/address"
+	"tutti/internal/store"
 )
 
 // A ManyError reports a name that several agents answer to whose keys are here.
@@ -53,7 +56,43 @@ func (k *Keeper) Meant(ctx context.Context, i address.Instance) (address.Instanc
 	return "", &ManyError{Name: string(i), Who: own}
 }
 
-// A NameError reports a name for an agent of one's own that does not say at which host it is.
+// Named returns the agent that the user means by a name: host and label, or a full id, as [Keeper.Meant] reads them, else the one
+// agent with a key here that has the word as its name or label. Several are a *ManyError, none is a *NameError.
+func (k *Keeper) Named(ctx context.Context, name string) (address.Instance, error) {
+	if address.HostQualified(name) {
+		return k.Meant(ctx, address.Instance(name))
+	}
+	if err := address.Check(name); err != nil {
+		return "", err
+	}
+	renamed := map[address.Instance]string{}
+	if k.Names != nil {
+		renamed = k.Names()
+	}
+	var own []address.Instance
+	for reg, err := range k.Registry.All(ctx) {
+		if _, unfit := errors.AsType[*store.UnfitError](err); unfit {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		i := reg.Instance
+		called := strings.EqualFold(cmp.Or(renamed[i.Canonical()], reg.Name), name) || i.Perennial() && i.Label() == address.Slug(name)
+		if called && i.Canonical().Host() != Human && k.Ring.Has(i) {
+			own = append(own, i)
+		}
+	}
+	switch len(own) {
+	case 0:
+		return "", &NameError{Name: name}
+	case 1:
+		return own[0], nil
+	}
+	return "", &ManyError{Name: name, Who: own}
+}
+
+// A NameError reports a name without a host that no agent with a key here has.
 type NameError struct{ Name string }
 
 func (e *NameError) Error() string { return fmt.Sprintf("%q is not host-qualified", e.Name) }

@@ -129,10 +129,10 @@ func (k *Keeper) named(ctx context.Context, f *Facts, name, how string) (*Speake
 	if err := address.Check(name); err != nil {
 		return nil, fmt.Errorf("%s: %w", how, err)
 	}
-	if !address.HostQualified(name) {
+	if f.Reclaims && !address.HostQualified(name) {
 		return nil, fmt.Errorf("%s: %w", how, &NameError{Name: name})
 	}
-	who, err := k.Meant(ctx, address.Instance(name))
+	who, err := k.Named(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", how, err)
 	}

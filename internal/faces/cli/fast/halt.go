@@ -193,20 +193,16 @@ func resumeHere(ctx context.Context, c *kit.Call, d *done, who *identity.Caller)
 
 // letGoOn is the user's word for one agent: what comes for it is put before it again.
 func letGoOn(ctx context.Context, c *kit.Call) error {
-	name := address.Instance(c.Value("session"))
-	if err := address.Check(string(name)); err != nil {
+	name := c.Value("session")
+	if err := address.Check(name); err != nil {
 		return kit.Usagef("--session: %s", kit.Clean(err.Error()))
-	}
-	if !address.HostQualified(string(name)) {
-		e := &identity.NameError{Name: string(name)}
-		return kit.BadState(e.Hint(), "--session: %s", kit.Clean(e.Error()))
 	}
 	d, err := c.Counter(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	who, err := d.Identity.Meant(ctx, name)
+	who, err := d.Identity.Named(ctx, name)
 	if err != nil {
 		return fmt.Errorf("--session: %w", err)
 	}

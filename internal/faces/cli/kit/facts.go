@@ -113,13 +113,16 @@ func (c *Call) Peek(ctx context.Context, w *app.World) (*identity.Speaker, error
 	return s, err
 }
 
-// Meant is whom --instance names: under tutti host:label stands for the one agent under it whose key is here. Under h2a, and
-// for a key that is still to be made, the name stands for itself.
+// Meant is whom --instance names: under tutti a name, or host:label, means the one agent with it whose key is here. Under h2a,
+// and for a key that is still to be made, the name means itself, as does one that no agent has.
 func (c *Call) Meant(ctx context.Context, w *app.World, i string) (address.Instance, error) {
 	if c.Under == H2A || c.Verb.Name == "keys generate" {
 		return address.Instance(i), nil
 	}
-	who, err := w.Identity.Meant(ctx, address.Instance(i))
+	who, err := w.Identity.Named(ctx, i)
+	if _, none := errors.AsType[*identity.NameError](err); none {
+		return address.Instance(i), nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("--instance: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -164,7 +165,7 @@ func (c *Call) PauseText(p halt.Pause) string {
 }
 
 // paused reads which agent or folder the first argument names: what has a slash, or is "." or "..", is a folder; what has a colon
-// is an agent; another name is a folder that exists here.
+// is an agent; another name is a folder that exists here, else an agent.
 func (c *Call) paused(ctx context.Context) (o pauseOptions, err error) {
 	name := c.Arg(0)
 	folder := name
@@ -188,18 +189,14 @@ func (c *Call) paused(ctx context.Context) (o pauseOptions, err error) {
 	if err := address.Check(name); err != nil {
 		return o, Usagef("%s: %s", c.Verb.Name, Clean(err.Error()))
 	}
-	if !address.HostQualified(name) {
-		e := &identity.NameError{Name: name}
-		return o, BadState(e.Hint(), "%s: %s", c.Verb.Name, Clean(e.Error()))
-	}
-	who := address.Instance(name)
 	w, err := c.World(app.Reading)
 	if err != nil {
 		return o, err
 	}
 	defer w.Close()
-	if who, err = w.Identity.Meant(ctx, who); err != nil {
-		return o, err
+	who, err := w.Identity.Named(ctx, name)
+	if err != nil {
+		return o, fmt.Errorf("%s: %w", c.Verb.Name, err)
 	}
 	if c.Verb.Name == "pause" && !w.Ring.Has(who) {
 		return o, BadState(`"tutti keys list" shows the agents whose keys are here`, "pause: no agent of yours is called %s", Clean(name))
