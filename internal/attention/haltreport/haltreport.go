@@ -264,12 +264,12 @@ func (a *Agent) words(denies bool) string {
 	text := map[State]string{
 		Acknowledged: "acknowledged",
 		Denied:       "denied at its next tool call",
-		Interrupted:  "its turn was interrupted; no hook that denies was seen in it",
-		Older:        "hooks of an older build: only edits are denied; run host setup",
-		Unproven:     "hooks are installed and none was seen in it, " + a.where() + ": only --kill stops it for certain",
-		NoHooks:      "has no hooks, " + a.where() + ": only --kill stops it",
-		NotStopped:   "not stopped by hooks, " + a.where() + ": only --kill stops it",
-		Elsewhere:    "other home or container, " + a.where() + ": this switch does not reach it",
+		Interrupted:  "turn interrupted, no hook seen",
+		Older:        "older hooks deny only edits; run tutti host setup",
+		Unproven:     "no hook seen yet, " + a.where() + ": needs --kill",
+		NoHooks:      "has no hooks, " + a.where() + ": needs --kill",
+		NotStopped:   "no hook stops it, " + a.where() + ": needs --kill",
+		Elsewhere:    "other home or container: not reached",
 	}[a.State]
 	if a.Interrupted && denies {
 		text += "; its turn was interrupted"
@@ -319,17 +319,23 @@ func verb(n int, one, many string) string {
 	return many
 }
 
-// Lines are the agents, in columns.
+// Lines are the agents, in columns. Agents of one name have their process in the line.
 func (r *Report) Lines() []string {
 	var names, clis int
+	called := map[string]int{}
 	cli := func(a *Agent) string { return strings.TrimSpace(a.CLI + " " + a.Version) }
 	for i := range r.Agents {
 		names, clis = max(names, len(r.Agents[i].Name)), max(clis, len(cli(&r.Agents[i])))
+		called[r.Agents[i].Name]++
 	}
 	var out []string
 	for i := range r.Agents {
 		a := &r.Agents[i]
-		out = append(out, "  "+pad(a.Name, names)+"   "+pad(cli(a), clis)+"   "+cmp.Or(a.Text, string(a.State)))
+		text := cmp.Or(a.Text, string(a.State))
+		if called[a.Name] > 1 && !strings.Contains(text, a.where()) {
+			text += ", " + a.where()
+		}
+		out = append(out, "  "+pad(a.Name, names)+"   "+pad(cli(a), clis)+"   "+text)
 	}
 	return out
 }

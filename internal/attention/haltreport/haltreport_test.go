@@ -58,13 +58,13 @@ func TestStates(t *testing.T) {
 	}{
 		"it acknowledged":              {claude, &hookmark.Mark{Build: "b2", Acked: 3}, Acknowledged, "acknowledged"},
 		"it acknowledged another halt": {claude, &hookmark.Mark{Build: "b2", Denies: true, Acked: 2}, Denied, "denied at its next tool call"},
-		"of another build":             {claude, &hookmark.Mark{Build: "b1", Denies: true}, Older, "hooks of an older build: only edits are denied; run host setup"},
-		"older settings":               {claude, &hookmark.Mark{Build: "b2"}, Older, "hooks of an older build"},
-		"no hooks":                     {claude, nil, NoHooks, " on pts/3: only --kill stops it"},
-		"elsewhere":                    {with(func(a *agentproc.Agent) { a.Elsewhere = true }), nil, Elsewhere, "this switch does not reach it"},
-		"opencode 2":                   {with(func(a *agentproc.Agent) { a.CLI, a.Version = "opencode", "2.0.1" }), nil, NotStopped, "not stopped by hooks"},
+		"of another build":             {claude, &hookmark.Mark{Build: "b1", Denies: true}, Older, "older hooks deny only edits; run tutti host setup"},
+		"older settings":               {claude, &hookmark.Mark{Build: "b2"}, Older, "older hooks deny only edits"},
+		"no hooks":                     {claude, nil, NoHooks, " on pts/3: needs --kill"},
+		"elsewhere":                    {with(func(a *agentproc.Agent) { a.Elsewhere = true }), nil, Elsewhere, "other home or container: not reached"},
+		"opencode 2":                   {with(func(a *agentproc.Agent) { a.CLI, a.Version = "opencode", "2.0.1" }), nil, NotStopped, "no hook stops it"},
 		"opencode 1":                   {with(func(a *agentproc.Agent) { a.CLI, a.Version = "opencode", "1.18.33" }), &hookmark.Mark{Build: "b2", Denies: true}, Denied, "denied"},
-		"Antigravity":                  {with(func(a *agentproc.Agent) { a.CLI = "agy" }), nil, NotStopped, "not stopped by hooks"},
+		"Antigravity":                  {with(func(a *agentproc.Agent) { a.CLI = "agy" }), nil, NotStopped, "no hook stops it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := look(t, c.a, c.m, nil)
@@ -142,6 +142,27 @@ func TestFirstLine(t *testing.T) {
 	} {
 		if got := r.First(); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestLines: agents of one name are told apart, and a line fits a terminal of 80 columns.
+func TestLines(t *testing.T) {
+	r := Report{}
+	for i, s := range []State{Acknowledged, Denied, Interrupted, Older, Unproven, NoHooks, NotStopped, Elsewhere} {
+		a := Agent{Name: "shop", CLI: "claude", Version: "2.1.330", PID: 471100 + i, TTY: "pts/12", State: s}
+		a.Text = a.words(false)
+		r.Agents = append(r.Agents, a)
+	}
+	alone := Agent{Name: "docs", CLI: "codex", Version: "0.169", PID: 4, State: Denied}
+	alone.Text = alone.words(false)
+	r.Agents = append(r.Agents, alone)
+	for i, line := range r.Lines() {
+		if len(line) > 80 && r.Agents[i].State != Older && r.Agents[i].State != Elsewhere { // which add the pid only to tell twins apart
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+		if twin := r.Agents[i].Name == "shop"; strings.Count(line, r.Agents[i].where()) != map[bool]int{true: 1}[twin] {
+			t.Errorf("process of %+v: %s", r.Agents[i], line)
 		}
 	}
 }
