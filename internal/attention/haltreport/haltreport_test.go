@@ -146,7 +146,7 @@ func TestFirstLine(t *testing.T) {
 	}
 }
 
-// TestLines: agents of one name are told apart, and a line fits a terminal of 80 columns.
+// TestLines: a line tells agents of one name apart, and fits a terminal of 80 columns.
 func TestLines(t *testing.T) {
 	r := Report{}
 	for i, s := range []State{Acknowledged, Denied, Interrupted, Older, Unproven, NoHooks, NotStopped, Elsewhere} {
