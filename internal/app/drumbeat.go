@@ -139,7 +139,7 @@ func panes(env func(string) string) watchdog.Panes {
 type Relaunching struct {
 	Dir        string   // where the user stands: absolute, without links
 	Registries []string // paths
-	Open       func(path, cacheDir string) (sessionregistry.Registry, error)
+	Open       func(path string) (sessionregistry.Registry, error)
 	Env        func(name string) string
 	Environ    []string
 	Tell       func(line string)
@@ -171,16 +171,12 @@ func (w *World) managed(ctx context.Context, r Relaunching) (all []watchdog.Mana
 	if r.Open == nil {
 		return nil, nil
 	}
-	cache, err := w.App.CacheDir()
-	if err != nil {
-		return nil, err
-	}
 	home, err := w.App.Home()
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range r.Registries {
-		reg, err := r.Open(path, cache)
+		reg, err := r.Open(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -20,5 +20,5 @@ type Service struct {
 	Color   bool      // Out is a terminal that may be coloured
 	Columns int       // width of Out where it is a terminal, else 0
 	// Open opens a registry of agents in tmux; nil where the face has no need of one.
-	Open func(path, cacheDir string) (registry.Registry, error)
+	Open func(path string) (registry.Registry, error)
 }

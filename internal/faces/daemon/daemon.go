@@ -49,7 +49,7 @@ type Site struct {
 	Facts  *identity.Facts
 	Quiet  bool // nothing is printed but what is wrong
 	Flag   func(name string) string
-	Open   func(path, cacheDir string) (registry.Registry, error) // a registry of agents in tmux; nil: there are none
+	Open   func(path string) (registry.Registry, error) // a registry of agents in tmux; nil: there are none
 
 	part  string
 	says  *teller

@@ -105,15 +105,11 @@ func (r *keptRegistry) keep(ctx context.Context) {
 // monitor is one monitor at work.
 func (r *keptRegistry) monitor(ctx context.Context) error {
 	a := r.World.App
-	cache, err := a.CacheDir()
-	if err != nil {
-		return err
-	}
 	home, err := a.Home()
 	if err != nil {
 		return err
 	}
-	reg, err := r.Open(r.path, cache)
+	reg, err := r.Open(r.path)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // openRegistry opens a registry as the program does.
-func openRegistry(path, cacheDir string) (registry.Registry, error) {
-	reg, err := yaml.Open(path, cacheDir)
+func openRegistry(path string) (registry.Registry, error) {
+	reg, err := yaml.Open(path)
 	if err != nil {
 		return nil, err
 	}

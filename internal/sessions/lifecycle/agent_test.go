@@ -263,7 +263,7 @@ func newRig(t *testing.T) *rig {
 	if r.srv, err = tmux.Named(r.name); err != nil {
 		t.Fatal(err)
 	}
-	if r.reg, err = yaml.Open(filepath.Join(r.dir, ".hermes", "agent-sessions.yaml"), ""); err != nil {
+	if r.reg, err = yaml.Open(filepath.Join(r.dir, ".hermes", "agent-sessions.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	r.m = r.manager()

@@ -28,7 +28,7 @@ const (
 
 func beginUntil(what string) int {
 	verb, step, _ := strings.Cut(what, " ")
-	reg, err := yaml.Open(os.Getenv(registryVariable), "")
+	reg, err := yaml.Open(os.Getenv(registryVariable))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

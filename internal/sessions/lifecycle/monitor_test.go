@@ -37,7 +37,7 @@ func newPatrol(t *testing.T) *patrol {
 		t.Fatal(err)
 	}
 	var err error
-	if p.reg, err = yaml.Open(path, ""); err != nil {
+	if p.reg, err = yaml.Open(path); err != nil {
 		t.Fatal(err)
 	}
 	p.m = New(Options{Registry: p.reg, Workspace: p.ws, Home: p.home, Server: p.name})

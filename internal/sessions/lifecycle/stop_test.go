@@ -322,7 +322,7 @@ const stepVariable = "TUTTI_TEST_STEP"
 
 // stopUntil stops the session "one" and is killed at a step.
 func stopUntil(step string) int {
-	reg, err := yaml.Open(os.Getenv("TUTTI_TEST_REGISTRY"), "")
+	reg, err := yaml.Open(os.Getenv("TUTTI_TEST_REGISTRY"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

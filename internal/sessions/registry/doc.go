@@ -2,8 +2,7 @@
 //
 // The registry is a YAML file that people edit and that programs of others read and write, with a database beside it. This
 // package knows neither: a [Row] is read from a JSON object and written as one, and whoever keeps the files hands it over as a
-// [Registry] (roster/files does). So everything that only looks at sessions stays free of YAML and SQLite. Looking is served by
-// [Cached], which gives the rows as they were last read from the file, as long as the file is the very one that was read.
+// [Registry] (package yaml does).
 //
 // # Rows keep what they do not know
 //

@@ -25,34 +25,6 @@ func Parse(raw []byte) (r Row, remarks []string, err error) {
 	return r, remarks, r.Check()
 }
 
-// A room is memory for the lists of many rows, so that each row need not ask for its own. A list that outgrows its part moves out.
-type room struct {
-	names   []string
-	members []Member
-	own     []Own
-}
-
-// The parts of a room that a row takes: what is usual.
-const (
-	roomNames, roomPane = 28, 6
-	roomExtra           = 4
-	roomBlank           = 4
-)
-
-func newRoom(rows int) *room {
-	return &room{make([]string, rows*(roomNames+roomPane)), make([]Member, rows*(roomExtra+roomBlank)), make([]Own, rows)}
-}
-
-func take[T any](from *[]T, n int) (part []T) {
-	part, *from = (*from)[:0:n], (*from)[n:]
-	return part
-}
-
-func (m *room) furnish(r *Row) {
-	r.order, r.Pane.order = take(&m.names, roomNames), take(&m.names, roomPane)
-	r.Extra, r.blank, r.Own = take(&m.members, roomExtra), take(&m.members, roomBlank), take(&m.own, 1)
-}
-
 // read takes the members of an object. It reports whether there is a pane among them.
 func (r *Row) read(v value) (remarks []string, pane bool) {
 	var seen uint64 // places in the table that came up

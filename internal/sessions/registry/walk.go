@@ -7,7 +7,7 @@ import (
 )
 
 // A value is a part of a text of valid, compact JSON, as bytes and as a string: what is read out of it is cut out of the string and
-// not copied. Rows are read at every look of a light program, and most of what they are made of is short strings.
+// not copied.
 type value struct {
 	b []byte
 	s string

@@ -93,7 +93,7 @@ func TestLookWhileSomebodyHoldsTheLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := Open(b.path, b.cache)
+	other, err := Open(b.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestDatabaseThatMayNotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	r, err := Open(filepath.Join(dir, "p", "agent-sessions.yaml"), "")
+	r, err := Open(filepath.Join(dir, "p", "agent-sessions.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,11 +203,6 @@ func TestSomebodyHasTheDatabaseOpen(t *testing.T) {
 	if got := b.names(); got != "a=terminated b=running" {
 		t.Errorf("rows %s", got)
 	}
-	for _, r := range cachedRows(b) {
-		if r.Status != registry.Terminated && r.Status != registry.Running {
-			t.Errorf("a stale row from the cache: %s", r.JSON())
-		}
-	}
 	if err := reader.Rollback(); err != nil {
 		t.Fatal(err)
 	}
@@ -236,11 +231,6 @@ func TestSomebodyHasTheDatabaseOpen(t *testing.T) {
 	b.agree("a=archived b=running")
 }
 
-func cachedRows(b *bench) []registry.Row {
-	rows, _ := registry.Cached(b.path, b.cache)
-	return rows
-}
-
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
@@ -249,7 +239,7 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink(b.path, link); err != nil {
 		t.Fatal(err)
 	}
-	other, err := Open(link, b.cache)
+	other, err := Open(link)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,14 +251,8 @@ func TestLinks(t *testing.T) {
 	}
 	b.agree("a=archived b=stopped")
 	b.set("a", registry.Stopped)
-	if _, ok := registry.Cached(link, b.cache); ok {
-		t.Error("the cache of the link is stale, and was used")
-	}
 	if got := l.names(); got != "a=stopped b=stopped" {
 		t.Errorf("through the link: %s", got)
-	}
-	if _, ok := registry.Cached(link, b.cache); !ok {
-		t.Error("no cache of the link")
 	}
 	if list, _ := os.ReadDir(dir); len(list) != 1 {
 		t.Errorf("beside the link: %v", list)
@@ -277,7 +261,7 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "gone"), nowhere); err != nil {
 		t.Fatal(err)
 	}
-	lost, err := Open(nowhere, "")
+	lost, err := Open(nowhere)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +302,7 @@ func TestOddNamesOfFolders(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b", "a?b=c", "a#b", "a%20b", "é", "a'b\"c", "a&_pragma=x"} {
 		dir := filepath.Join(t.TempDir(), name)
-		r, err := Open(filepath.Join(dir, "x.y.yaml"), "")
+		r, err := Open(filepath.Join(dir, "x.y.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -439,7 +423,7 @@ func TestWhereNothingMayBeWritten(t *testing.T) {
 	t.Cleanup(func() { os.Chmod(filepath.Join(dir, "p"), 0o755); os.RemoveAll(dir) })
 	os.Chmod(dir, 0o755)
 	path := filepath.Join(dir, "p", "agent-sessions.yaml")
-	r, err := Open(path, "")
+	r, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

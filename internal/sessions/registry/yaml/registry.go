@@ -20,8 +20,7 @@ import (
 
 // A Registry is the two files. It holds nothing open between calls, and is safe for concurrent use.
 type Registry struct {
-	path  string // as the user named it
-	cache string // folder; "": there is no cache
+	path string // as the user named it
 
 	now  func() time.Time
 	wait time.Duration     // for another program that holds the lock or the database
@@ -45,9 +44,8 @@ var (
 	_ registry.Keeper   = (*Registry)(nil)
 )
 
-// Open returns the registry whose YAML has this path; it need not exist. Rows that are read or written go into a cache below
-// cacheDir for [registry.Cached]; "" is none. Where the path is a link, everything lies beside what it leads to.
-func Open(path, cacheDir string) (*Registry, error) {
+// Open returns the registry whose YAML has this path; it need not exist. Where the path is a link, everything lies beside what it leads to.
+func Open(path string) (*Registry, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -55,7 +53,7 @@ func Open(path, cacheDir string) (*Registry, error) {
 	if filepath.Ext(abs) == ".db" {
 		return nil, fmt.Errorf("open registry %s: this is the name of its database", path)
 	}
-	return &Registry{path: abs, cache: cacheDir, now: time.Now, wait: busyFor, step: func(string) {}}, nil
+	return &Registry{path: abs, now: time.Now, wait: busyFor, step: func(string) {}}, nil
 }
 
 // Path returns the absolute path of the YAML as it was named.

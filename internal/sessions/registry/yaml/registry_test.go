@@ -28,7 +28,7 @@ func newBench(t testing.TB, text string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(filepath.Join(dir, ".hermes", "agent-sessions.yaml"), filepath.Join(dir, "cache"))
+	r, err := Open(filepath.Join(dir, ".hermes", "agent-sessions.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func (b *bench) stored() string {
 	return strings.Join(out, " ")
 }
 
-// agree fails unless both files and the cache say the same.
+// agree fails unless both files say the same.
 func (b *bench) agree(want string) {
 	b.t.Helper()
 	sorted := func(s string) string { l := strings.Fields(s); slices.Sort(l); return strings.Join(l, " ") }
@@ -158,14 +158,6 @@ func (b *bench) agree(want string) {
 	}
 	if s := b.stored(); s != sorted(want) {
 		b.t.Errorf("database: %s, want %s", s, sorted(want))
-	}
-	rows, ok := registry.Cached(b.path, b.cache)
-	var cached []string
-	for _, r := range rows {
-		cached = append(cached, r.Name+"="+string(r.Status))
-	}
-	if !ok || strings.Join(cached, " ") != got {
-		b.t.Errorf("cache: %v %v, want %s", ok, cached, got)
 	}
 }
 
@@ -292,9 +284,6 @@ func TestEditsByHand(t *testing.T) {
 	}
 	if s := b.stored(); s != "a=terminated b=stopped" {
 		t.Errorf("the database lost the row: %s", s)
-	}
-	if _, ok := registry.Cached(b.path, b.cache); ok {
-		t.Error("the cache hides a problem")
 	}
 	var invalid *registry.InvalidError
 	if _, err := b.Change(t.Context(), "a", func(*registry.Row, bool) error { return nil }); !errors.As(err, &invalid) || invalid.Line != 3 {
@@ -482,7 +471,7 @@ func TestWhereFilesCannotBeExchanged(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
-	other, err := Open(b.path, b.cache)
+	other, err := Open(b.path)
 	if err != nil {
 		t.Fatal(err)
 	}

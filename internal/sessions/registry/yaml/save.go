@@ -51,7 +51,6 @@ func (v *visit) save(ctx context.Context) error {
 	v.r.step("closed")
 	v.remember()
 	v.db = nil
-	v.r.step("cached")
 	return nil
 }
 
@@ -184,12 +183,11 @@ func (v *visit) rename(tmp string) error {
 	return nil
 }
 
-// remember keeps what was agreed upon for the next call and for light programs.
+// remember keeps what was agreed upon for the next call.
 func (v *visit) remember() {
 	r, m := v.r, v.merged
 	text := m.doc.text
 	r.last = m.doc
-	read := r.now()
 	now, info, err := v.place.dir.Read(v.place.name, registry.MaxSize)
 	db := registry.DatabaseInfo(v.place.dir, v.place.name)
 	if err != nil || v.aside || info.Unstable || db.Unstable || !bytes.Equal(now, text) {
@@ -197,25 +195,6 @@ func (v *visit) remember() {
 		return
 	}
 	r.seen = &look{text: text, db: db, rows: m.rows(), problems: m.problems}
-	switch {
-	case r.cache == "":
-	case len(m.problems) > 0:
-		_ = registry.DropCache(r.path, r.cache)
-	default:
-		s := registry.Snapshot{File: info, SHA256: sumOf(text), Read: read, DB: db}
-		for _, e := range m.doc.rows {
-			s.Rows = append(s.Rows, e.raw)
-		}
-		// Without a cache light programs ask again: slower, and never wrong.
-		if registry.WriteCache(r.path, r.cache, s) != nil {
-			_ = registry.DropCache(r.path, r.cache)
-		}
-	}
 }
 
-func (r *Registry) forget() {
-	r.seen = nil
-	if r.cache != "" {
-		_ = registry.DropCache(r.path, r.cache)
-	}
-}
+func (r *Registry) forget() { r.seen = nil }

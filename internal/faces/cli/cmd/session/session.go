@@ -21,11 +21,10 @@ type sessionFunc func(ctx context.Context, c *kit.Call, s *sessions) error
 
 // sessions is the registry that a verb works with.
 type sessions struct {
-	c     *kit.Call
-	dir   string // where the user stands, without links
-	Path  string // of the registry, which may not be there
-	cache string
-	reg   registry.Registry
+	c    *kit.Call
+	dir  string // where the user stands, without links
+	Path string // of the registry, which may not be there
+	reg  registry.Registry
 }
 
 // onSessions makes the function of a verb that works on the registry that is meant.
@@ -54,10 +53,6 @@ func SessionsHere(c *kit.Call) (*sessions, error) {
 // sessionsOf finds the registry of a workspace, absolute and without links.
 func sessionsOf(c *kit.Call, dir string) (*sessions, error) {
 	s := &sessions{c: c, dir: dir}
-	var err error
-	if s.cache, err = c.App.CacheDir(); err != nil {
-		return nil, err
-	}
 	var note string
 	s.Path, note = registry.PathOf(s.dir, c.FlagIf("registry"), os.Getenv)
 	if note != "" {
@@ -85,7 +80,7 @@ func (s *sessions) registry() (registry.Registry, error) {
 		return s.reg, nil
 	}
 	var err error
-	s.reg, err = OpenRegistry(s.Path, s.cache)
+	s.reg, err = OpenRegistry(s.Path)
 	return s.reg, err
 }
 
@@ -176,8 +171,8 @@ func (s *sessions) sayNone(problems []registry.Problem) {
 }
 
 // OpenRegistry opens a registry of sessions.
-func OpenRegistry(path, cacheDir string) (registry.Registry, error) {
-	reg, err := yaml.Open(path, cacheDir)
+func OpenRegistry(path string) (registry.Registry, error) {
+	reg, err := yaml.Open(path)
 	if err != nil {
 		return nil, err // not reg: a nil one would be a registry
 	}

@@ -67,7 +67,7 @@ func (s *sessions) others() (all []*sessions) {
 	}
 	for i := range places {
 		if path := places[i].Path; path != s.Path && !app.SameFolder(filepath.Dir(path), filepath.Dir(s.Path)) {
-			all = append(all, &sessions{c: s.c, cache: s.cache, Path: path, dir: registry.Workspace(path, filepath.Dir(path))})
+			all = append(all, &sessions{c: s.c, Path: path, dir: registry.Workspace(path, filepath.Dir(path))})
 		}
 	}
 	return all

@@ -1,24 +1,33 @@
 package setup
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 
+	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/registry"
 )
 
-// sessions offers the names of the sessions in the registry that is meant, as they were last read: nothing is started for an offer.
+// sessions offers the names of the sessions in the registry that is meant. Nothing is made for an offer.
 func (k *completer) sessions() {
 	dir, err := os.Getwd()
 	if err != nil {
 		return
 	}
-	cache, err := k.c.App.CacheDir()
+	path, _ := registry.PathOf(dir, k.registry, os.Getenv)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	reg, err := session.OpenRegistry(path)
 	if err != nil {
 		return
 	}
-	path, _ := registry.PathOf(dir, k.registry, os.Getenv)
-	rows, _ := registry.Cached(path, cache)
+	rows, _, err := reg.Rows(k.ctx)
+	if err != nil {
+		return
+	}
 	for i := range rows {
 		if i == maxOffered {
 			return
