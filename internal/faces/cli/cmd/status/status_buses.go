@@ -74,37 +74,46 @@ func (b *busView) count(ctx context.Context, w *app.World) (problems []kit.BusPr
 		if who.Mailbox() != owner || who.Host() == identity.Human {
 			continue
 		}
-		live := b.live(who)
-		if live != nil {
-			who = live.Instance.Canonical() // it reads the mail of its channel
-		} else if !mine(ctx, w, who) {
-			continue
-		}
-		if _, counted := b.unread[who]; counted {
-			continue
-		}
-		mail, _, err := w.Mail.List(ctx, who, mailbox.Query{Unread: true, Brief: true})
-		if err != nil {
+		if err := b.countOne(ctx, w, who); err != nil {
 			problems = append(problems, kit.BusProblem{Bus: b.path, Agent: who, Error: err.Error()})
-			continue
-		}
-		b.unread[who] = len(mail)
-		if len(mail) > 0 && (live == nil || !driver.Wakeable(who.Host())) && mine(ctx, w, who) {
-			b.unseen = append(b.unseen, agentMail{
-				Instance: who, Unread: len(mail), Live: live != nil, Bus: b.path, own: b.own, short: shortest(ctx, w, who),
-			})
 		}
 	}
 	return problems
 }
 
+// countOne counts the unread mail of an agent, if it is live or its key is here.
+func (b *busView) countOne(ctx context.Context, w *app.World, who address.Instance) error {
+	live := b.live(who)
+	if live != nil {
+		who = live.Instance.Canonical() // it reads the mail of its channel
+	}
+	if _, counted := b.unread[who]; counted {
+		return nil
+	}
+	own, err := mine(ctx, w, who)
+	if err != nil || live == nil && !own {
+		return err
+	}
+	mail, _, err := w.Mail.List(ctx, who, mailbox.Query{Unread: true, Brief: true})
+	if err != nil {
+		return err
+	}
+	b.unread[who] = len(mail)
+	if len(mail) > 0 && own && (live == nil || !driver.Wakeable(who.Host())) {
+		b.unseen = append(b.unseen, agentMail{
+			Instance: who, Unread: len(mail), Live: live != nil, Bus: b.path, own: b.own, short: shortest(ctx, w, who),
+		})
+	}
+	return nil
+}
+
 // mine tells whether the keys of an agent are here; for a channel, those of any agent that has its label.
-func mine(ctx context.Context, w *app.World, who address.Instance) bool {
+func mine(ctx context.Context, w *app.World, who address.Instance) (bool, error) {
 	if who.Perennial() {
-		return w.Ring.Has(who)
+		return w.Ring.Has(who), nil
 	}
 	all, err := w.Registry.Channel(ctx, who.Channel())
-	return err == nil && slices.ContainsFunc(all, w.Ring.Has)
+	return slices.ContainsFunc(all, w.Ring.Has), err
 }
 
 // shortest is an agent's channel where no other agent of this user has the same one, else its whole address.
