@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"tutti/internal/faces/cli/cmd/setup"
-	"tutti/internal/faces/cli/deploy"
 )
 
 func k8sQuota(t *testing.T, c kase) {
@@ -14,7 +13,7 @@ func k8sQuota(t *testing.T, c kase) {
 		Expect      struct{ CPU, Memory string }
 	}
 	c.into(t, &v)
-	cpu, memory, err := deploy.Quota(v.Replicas, v.CPU, v.Memory)
+	cpu, memory, err := setup.Quota(v.Replicas, v.CPU, v.Memory)
 	if err != nil || cpu != v.Expect.CPU || memory != v.Expect.Memory {
 		t.Errorf("%d of %s and %s: %s and %s, %v; want %+v", v.Replicas, v.CPU, v.Memory, cpu, memory, err, v.Expect)
 	}

@@ -12,7 +12,6 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/faces/cli/remoting"
 	"tutti/internal/halt"
 )
 
@@ -34,7 +33,7 @@ func runDrive(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	o := app.Order{
+	o := Order{
 		To: address.Instance(to), Instruction: text, Way: cmp.Or(c.Value("driver"), "auto"), Host: c.Value("host"), Nonce: c.Value("nonce"), At: c.Value("at"),
 		Environ: os.Environ(), Tell: func(line string) { c.Remark("%s", kit.Clean(line)) },
 	}
@@ -46,7 +45,7 @@ func runDrive(ctx context.Context, c *kit.Call) error {
 	if o.From, o.Key, err = Signer(ctx, c, w, "from"); err != nil {
 		return err
 	}
-	done, reason, err := remoting.Drive(ctx, w, o)
+	done, reason, err := Drive(ctx, w, o)
 	switch {
 	case err != nil:
 		return err
@@ -64,7 +63,7 @@ func runDrive(ctx context.Context, c *kit.Call) error {
 	return &kit.Fault{Code: kit.ExitState, Err: done.Err, Next: kit.HintOf(done.Err)}
 }
 
-func showDriven(c *kit.Call, o *app.Order, done *app.Driven) {
+func showDriven(c *kit.Call, o *Order, done *Driven) {
 	if !c.JSON {
 		if done.Err == nil {
 			c.Line("given to " + kit.Clean(string(o.To)) + " by " + done.Way)
@@ -129,7 +128,7 @@ func runDriveReceive(ctx context.Context, c *kit.Call) error {
 	} else if len(in) == 0 && !c.IsSet("line") {
 		return c.Missing("line")
 	}
-	line, is, hook := remoting.Heard(in)
+	line, is, hook := Heard(in)
 	if !is && c.On("ignore-non-drive") {
 		ignored(c, hook)
 		return nil
@@ -163,7 +162,7 @@ func received(ctx context.Context, c *kit.Call, line string, to address.Instance
 		return err
 	}
 	defer w.Close()
-	i, reason, err := remoting.Receive(ctx, w, line, to, now)
+	i, reason, err := Receive(ctx, w, line, to, now)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return err
@@ -205,5 +204,5 @@ func runDriveServe(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	return served(ctx, c, w, e, remoting.ServeDrive)
+	return served(ctx, c, w, e, ServeDrive)
 }

@@ -19,19 +19,18 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/faces/cli/remoting"
 	"tutti/internal/halt"
 	"tutti/internal/store"
 )
 
 // endpoint reads the flags that all endpoints have.
-func endpoint(c *kit.Call, port int, path string) (app.Endpoint, error) {
+func endpoint(c *kit.Call, port int, path string) (Endpoint, error) {
 	text := cmp.Or(c.Value("port"), strconv.Itoa(port))
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > 65535 {
-		return app.Endpoint{}, kit.Usagef("--port %s: a number from 0 to 65535 is meant", kit.Clean(text))
+		return Endpoint{}, kit.Usagef("--port %s: a number from 0 to 65535 is meant", kit.Clean(text))
 	}
-	e := app.Endpoint{
+	e := Endpoint{
 		Host: cmp.Or(c.Value("host"), "127.0.0.1"), Port: n, Path: cmp.Or(c.Value("path"), path), Exposed: c.On("exposed"),
 		Cert: c.Value("tls-cert"), Key: c.Value("tls-key"), Environ: os.Environ(),
 		Log: func(line string) { c.Warn("%s", kit.Clean(line)) },
@@ -67,7 +66,7 @@ func endpoint(c *kit.Call, port int, path string) (app.Endpoint, error) {
 }
 
 // served runs an endpoint until it is ended. What keeps it from beginning is exit status 1.
-func served(ctx context.Context, c *kit.Call, w *app.World, e app.Endpoint, serve func(context.Context, *app.World, app.Endpoint) error) error {
+func served(ctx context.Context, c *kit.Call, w *app.World, e Endpoint, serve func(context.Context, *app.World, Endpoint) error) error {
 	err := serve(ctx, w, e)
 	var op interface { // of the network, and not of a file: *net.OpError, without the package that the light program has no use for
 		error
@@ -96,7 +95,7 @@ func runRemoteServe(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	return served(ctx, c, w, e, remoting.Serve)
+	return served(ctx, c, w, e, Serve)
 }
 
 func runMirrorServe(ctx context.Context, c *kit.Call) error {
@@ -116,7 +115,7 @@ func runMirrorServe(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	return served(ctx, c, w, e, remoting.ServeMirror)
+	return served(ctx, c, w, e, ServeMirror)
 }
 
 // Signer is who signs, and the key. Under h2a both have to be named. A person's own key signs at a terminal, or where its file is named.
@@ -219,7 +218,7 @@ func runRemotePeers(ctx context.Context, c *kit.Call) error {
 }
 
 // destination is where an envelope goes: --url, else the endpoint of its target.
-func destination(ctx context.Context, c *kit.Call, w *app.World, target address.Instance) (to app.Destination, err error) {
+func destination(ctx context.Context, c *kit.Call, w *app.World, target address.Instance) (to Destination, err error) {
 	to.URL, to.Roots = c.Value("url"), c.Value("ca")
 	if to.URL != "" {
 		return to, nil
@@ -266,10 +265,10 @@ func runRemoteSend(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	if raw, err = remoting.Seal(raw, who, key, end.URL); err != nil {
+	if raw, err = Seal(raw, who, key, end.URL); err != nil {
 		return kit.Refuse("", "%s", kit.Clean(err.Error()))
 	}
-	status, answer, err := remoting.Submit(ctx, end, raw)
+	status, answer, err := Submit(ctx, end, raw)
 	if err != nil {
 		return unanswered(ctx, c, err)
 	}

@@ -11,7 +11,6 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/faces/cli/remoting"
 	"tutti/internal/halt"
 )
 
@@ -68,15 +67,15 @@ func runMirror(ctx context.Context, c *kit.Call) error {
 type mirroring struct {
 	c    *kit.Call
 	w    *app.World
-	push app.Push
+	push Push
 }
 
 func (m *mirroring) once(ctx context.Context) (status int, answer []byte, err error) {
-	raw, err := remoting.Mirror(ctx, m.w, m.push)
+	raw, err := Mirror(ctx, m.w, m.push)
 	if err != nil {
 		return 0, nil, err
 	}
-	return remoting.Submit(ctx, app.Destination{URL: m.push.URL, Roots: m.c.Value("ca")}, raw)
+	return Submit(ctx, Destination{URL: m.push.URL, Roots: m.c.Value("ca")}, raw)
 }
 
 // run goes on until it is interrupted, or it is clear that no push will be taken. It is silent while the halt switch is on.

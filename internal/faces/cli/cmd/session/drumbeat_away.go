@@ -15,7 +15,6 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/cmd/remote"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/faces/cli/remoting"
 )
 
 // elsewhere is what asks agents of other machines; nil where nobody wants that: it takes --relauncher remote, or auto with somebody who signs.
@@ -53,9 +52,9 @@ func elsewhere(ctx context.Context, c *kit.Call, w *app.World) (watchdog.Relaunc
 			}
 			return remote.EndpointURL(r), r.Mirrored(), nil
 		},
-		Seal: func(raw []byte, url string) ([]byte, error) { return remoting.Seal(raw, who, key, url) },
+		Seal: func(raw []byte, url string) ([]byte, error) { return remote.Seal(raw, who, key, url) },
 		Post: func(ctx context.Context, url string, away bool, raw []byte) (int, error) {
-			status, _, err := remoting.Submit(ctx, app.Destination{URL: url, Away: away}, raw)
+			status, _, err := remote.Submit(ctx, remote.Destination{URL: url, Away: away}, raw)
 			return status, err
 		},
 	}, nil

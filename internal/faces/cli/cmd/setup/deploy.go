@@ -10,19 +10,17 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
-	"tutti/internal/faces/cli/deploy"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/faces/cli/upgrade"
 	"tutti/internal/platform/atomicfile"
 )
 
 // pod is what both manifests have.
-func pod(c *kit.Call) deploy.Pod {
-	p := deploy.Pod{Root: c.Value("root"), Image: c.Value("image"), CLIVersion: c.Value("cli-version")}
+func pod(c *kit.Call) Pod {
+	p := Pod{Root: c.Value("root"), Image: c.Value("image"), CLIVersion: c.Value("cli-version")}
 	if p.Image == "" {
 		p.Image = "tutti:" + kit.Version
 		if c.Under == kit.H2A {
-			p.Image = deploy.NPM // as that program has it
+			p.Image = NPM // as that program has it
 		} else {
 			c.Remark("no image of tutti is published: build %s, or name one with --image", p.Image)
 		}
@@ -66,12 +64,12 @@ func deployed(c *kit.Call, raw []byte, err error) error {
 }
 
 func runDeploySidecar(_ context.Context, c *kit.Call) error {
-	text, err := deploy.Sidecar{Pod: pod(c), Instance: c.Value("instance"), Host: c.Value("host")}.JSON()
+	text, err := Sidecar{Pod: pod(c), Instance: c.Value("instance"), Host: c.Value("host")}.JSON()
 	return deployed(c, text, err)
 }
 
 func runDeployTenant(_ context.Context, c *kit.Call) error {
-	t := deploy.Tenant{Pod: pod(c), Namespace: c.Value("namespace"), Storage: c.Value("storage"), StorageClass: c.Value("storage-class")}
+	t := Tenant{Pod: pod(c), Namespace: c.Value("namespace"), Storage: c.Value("storage"), StorageClass: c.Value("storage-class")}
 	for _, n := range []struct {
 		flag string
 		at   *int
@@ -138,7 +136,7 @@ func runUpgrade(ctx context.Context, c *kit.Call) error {
 		limited, stop := context.WithTimeout(ctx, time.Minute)
 		defer stop()
 		var err error
-		if found, err = upgrade.Latest(limited, source); err != nil {
+		if found, err = Latest(limited, source); err != nil {
 			reason = "not known: " + err.Error()
 		}
 	}

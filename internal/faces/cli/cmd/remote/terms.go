@@ -1,4 +1,4 @@
-package app
+package remote
 
 import (
 	"tutti/internal/core/address"

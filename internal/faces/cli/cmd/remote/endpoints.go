@@ -1,6 +1,4 @@
-// Package remoting puts together what is served to other machines, and sent there: the endpoints of packages remote, mirror and drive on
-// the bus of a user. Who has read a command line hands it the wishes of that user, and says what came of it.
-package remoting
+package remote
 
 import (
 	"context"
@@ -25,7 +23,7 @@ import (
 )
 
 // openListener opens the address of an endpoint, and says where it is.
-func openListener(e *app.Endpoint, o *listen.Options) (net.Listener, error) {
+func openListener(e *Endpoint, o *listen.Options) (net.Listener, error) {
 	if e.Path == "" || e.Path[0] != '/' {
 		return nil, fmt.Errorf("path %q: it begins with a slash", e.Path)
 	}
@@ -50,10 +48,10 @@ func scheme(conf *tls.Config) string {
 	return "https"
 }
 
-func rates(e *app.Endpoint) *remote.Rates { return &remote.Rates{PerSecond: e.Rate} }
+func rates(e *Endpoint) *remote.Rates { return &remote.Rates{PerSecond: e.Rate} }
 
 // known checks the URLs under which an endpoint is known.
-func known(e *app.Endpoint) error {
+func known(e *Endpoint) error {
 	for _, u := range e.KnownAs {
 		if err := remote.CheckURL(u); err != nil {
 			return err
@@ -63,7 +61,7 @@ func known(e *app.Endpoint) error {
 }
 
 // Serve takes in envelopes until the context ends.
-func Serve(ctx context.Context, w *app.World, e app.Endpoint) error {
+func Serve(ctx context.Context, w *app.World, e Endpoint) error {
 	office, err := w.MailService()
 	if err != nil {
 		return err
@@ -84,7 +82,7 @@ func Serve(ctx context.Context, w *app.World, e app.Endpoint) error {
 }
 
 // ServeMirror shows the agents of other buses until the context ends.
-func ServeMirror(ctx context.Context, w *app.World, e app.Endpoint) error {
+func ServeMirror(ctx context.Context, w *app.World, e Endpoint) error {
 	var enrolled []mirror.Enrolled
 	var err error
 	switch {
@@ -116,7 +114,7 @@ func gate(w *app.World, now func() time.Time) *instruct.Gate {
 }
 
 // ServeDrive takes instructions for one agent until the context ends.
-func ServeDrive(ctx context.Context, w *app.World, e app.Endpoint) error {
+func ServeDrive(ctx context.Context, w *app.World, e Endpoint) error {
 	s := instruct.Server{Gate: gate(w, time.Now), To: e.To, Inject: instruct.Injector(e.Command, e.Environ), Halted: halt.Check, Log: e.Log}
 	s.Gate.Rates = rates(&e)
 	var o listen.Options
@@ -128,7 +126,7 @@ func ServeDrive(ctx context.Context, w *app.World, e app.Endpoint) error {
 }
 
 // Submit sends a signed body to an endpoint.
-func Submit(ctx context.Context, to app.Destination, body []byte) (status int, answer []byte, err error) {
+func Submit(ctx context.Context, to Destination, body []byte) (status int, answer []byte, err error) {
 	pool, err := listen.Roots(to.Roots)
 	if err != nil {
 		return 0, nil, err
@@ -149,7 +147,7 @@ func Seal(raw []byte, by address.Instance, key *signature.Private, url string) (
 }
 
 // Mirror makes a signed push.
-func Mirror(ctx context.Context, w *app.World, p app.Push) ([]byte, error) {
+func Mirror(ctx context.Context, w *app.World, p Push) ([]byte, error) {
 	if err := remote.CheckURL(p.URL); err != nil {
 		return nil, err
 	}
@@ -158,7 +156,7 @@ func Mirror(ctx context.Context, w *app.World, p app.Push) ([]byte, error) {
 }
 
 // Drive gives an instruction. reason is why it may not be given, and then nothing was signed.
-func Drive(ctx context.Context, w *app.World, o app.Order) (done app.Driven, reason string, err error) {
+func Drive(ctx context.Context, w *app.World, o Order) (done Driven, reason string, err error) {
 	why, err := gate(w, time.Now).Authorize(ctx, o.From, o.To)
 	if err != nil || why != "" {
 		return done, string(why), err
@@ -208,11 +206,11 @@ func Heard(in []byte) (line string, is, hook bool) {
 const swept = 4
 
 // Receive judges a line that was put before an agent. reason is why it was not let through.
-func Receive(ctx context.Context, w *app.World, line string, to address.Instance, now time.Time) (i app.Instruction, reason string, err error) {
+func Receive(ctx context.Context, w *app.World, line string, to address.Instance, now time.Time) (i Instruction, reason string, err error) {
 	g := gate(w, func() time.Time { return now })
 	l, why, err := g.Pass(ctx, line, to)
 	if err == nil && why == "" {
 		_, _ = g.Guard.Sweep(ctx, swept, time.Now()) // what stays is swept the next time
 	}
-	return app.Instruction{From: l.From, To: l.To, Text: l.Instruction}, string(why), err
+	return Instruction{From: l.From, To: l.To, Text: l.Instruction}, string(why), err
 }

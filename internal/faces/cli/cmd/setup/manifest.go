@@ -1,10 +1,8 @@
-// Package deploy writes Kubernetes manifests for a bus: a container beside that of an agent, or a bus for a team. It writes text and
-// talks to no cluster.
-//
-// What is written holds what the API takes, and what a careful administrator asks for: nobody is root, nothing but the
+package setup
+
+// The manifests hold what the API of Kubernetes takes, and what a careful administrator asks for: nobody is root, nothing but the
 // volumes can be written, a variable is defined before it is used, the server keeps its standard input, and a rolling update
 // stays within the quota. Numbers are those of existing programs.
-package deploy
 
 import (
 	"errors"

@@ -1,9 +1,4 @@
-// Package upgrade asks where releases are announced which one is the latest.
-//
-// It asks one place that its user has named: a file, or an address by https. The answer is a version on a line of its own, or JSON
-// with the member "version". It waits for at most 15 seconds, reads little, goes nowhere else than it was sent, and fetches and
-// replaces no program.
-package upgrade
+package setup
 
 import (
 	"bytes"
@@ -30,7 +25,9 @@ const (
 	maxVersion = 64
 )
 
-// Latest returns the latest version that a source announces.
+// Latest returns the latest version that a source announces. It asks the one place that the user has named: a file, or an address
+// by https. The answer is a version on a line of its own, or JSON with the member "version". It waits for at most [Limit], reads little,
+// goes nowhere else than it was sent, and fetches and replaces no program.
 func Latest(ctx context.Context, source string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, Limit)
 	defer stop()

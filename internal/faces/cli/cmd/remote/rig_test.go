@@ -1,4 +1,4 @@
-package remoting
+package remote
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 type target struct {
 	name, path string
 	most       int                                      // bytes of a body
-	serve      func(*app.World, *app.Endpoint) error    // as its verb does
+	serve      func(*app.World, *Endpoint) error        // as its verb does
 	good       func(t *testing.T, change change) []byte // a signed body that is taken, as change leaves it before it is signed
 	url, addr  string
 	end        func()
@@ -155,12 +155,12 @@ func reopen(t *testing.T, home string) *site {
 	ctx, cancel := context.WithCancel(t.Context())
 	x := &site{t: t, home: home, w: w}
 	x.all = []*target{
-		{name: "remote serve", path: remote.Path, most: remote.MaxBody, good: letter, serve: func(w *app.World, e *app.Endpoint) error { return Serve(ctx, w, *e) }},
-		{name: "mirror-serve", path: mirror.Path, most: remote.MaxBody, good: push, serve: func(w *app.World, e *app.Endpoint) error {
+		{name: "remote serve", path: remote.Path, most: remote.MaxBody, good: letter, serve: func(w *app.World, e *Endpoint) error { return Serve(ctx, w, *e) }},
+		{name: "mirror-serve", path: mirror.Path, most: remote.MaxBody, good: push, serve: func(w *app.World, e *Endpoint) error {
 			e.Enrolled = []byte(`[{"instance":"` + string(far) + `","key":` + string(canonjson.AppendString(nil, keys[far].Public().PEM())) + `}]`)
 			return ServeMirror(ctx, w, *e)
 		}},
-		{name: "drive serve", path: instruct.Path, most: instruct.MaxBody, good: order, serve: func(w *app.World, e *app.Endpoint) error {
+		{name: "drive serve", path: instruct.Path, most: instruct.MaxBody, good: order, serve: func(w *app.World, e *Endpoint) error {
 			e.To, e.Command, e.Environ = worker, "cat >>'"+home+"/driven'", os.Environ()
 			return ServeDrive(ctx, w, *e)
 		}},
@@ -187,7 +187,7 @@ func reopen(t *testing.T, home string) *site {
 func (x *site) begin(one *target) {
 	x.t.Helper()
 	ready, done := make(chan string, 1), make(chan error, 1)
-	e := app.Endpoint{Host: "127.0.0.1", Path: one.path, Rate: 1e6, Ready: func(url string) { ready <- url }, Log: func(line string) { x.t.Logf("operator of %s: %s", one.name, line) }}
+	e := Endpoint{Host: "127.0.0.1", Path: one.path, Rate: 1e6, Ready: func(url string) { ready <- url }, Log: func(line string) { x.t.Logf("operator of %s: %s", one.name, line) }}
 	go func() { done <- one.serve(x.w, &e) }()
 	select {
 	case one.url = <-ready:
@@ -257,6 +257,6 @@ func (one *target) head(length int) string {
 }
 
 // itself is an order of an agent to itself.
-func itself(who address.Instance) app.Order {
-	return app.Order{From: who, To: who, Instruction: "go on", Key: keys[who], Way: "auto", Tell: func(string) {}}
+func itself(who address.Instance) Order {
+	return Order{From: who, To: who, Instruction: "go on", Key: keys[who], Way: "auto", Tell: func(string) {}}
 }
