@@ -23,7 +23,9 @@ type agentRow struct {
 	Agent    string           `json:"agent"` // what people call it
 	CLI      string           `json:"cli,omitempty"`
 	Folder   string           `json:"folder,omitempty"`
-	Doing    string           `json:"doing,omitempty"` // in words; "" when it is not known
+	Doing    string           `json:"doing,omitempty"` // "" when it is not known
+	Asks     string           `json:"asks,omitempty"`  // what a waiting agent asks its user
+	Guess    bool             `json:"guess,omitempty"` // Doing is what its screen looks like
 	Since    time.Time        `json:"since,omitzero"`
 	Unread   int              `json:"unread"`
 	Live     bool             `json:"live"`
@@ -129,11 +131,9 @@ func sessionAgent(l *sessionLine) agentRow {
 	}
 	switch l.sight.State {
 	case lifecycle.Alive:
-		r.Doing = l.doing.Word
+		r.Doing, r.Guess = l.doing.Word, l.doing.Guess
 		if r.Doing == lifecycle.Asking {
-			r.Doing = "waiting: " + l.doing.Asks
-		} else if r.Doing != "" && l.doing.Guess {
-			r.Doing += "?"
+			r.Doing, r.Asks, r.Guess = "waiting", l.doing.Asks, false
 		}
 	case lifecycle.Other:
 		r.Doing = "another program runs there"
@@ -168,6 +168,12 @@ func (v *statusView) tellApart() {
 // doing is what an agent does, in words, and since when that is known.
 func (v *statusView) doing(r *agentRow) (text string, since time.Time) {
 	text, since = r.Doing, r.Since
+	switch {
+	case r.Asks != "":
+		text += ": " + r.Asks
+	case r.Guess && text != "":
+		text += "?"
+	}
 	var more []string
 	switch m := (fast.Mark{Halted: r.Halted, Paused: r.Paused}); {
 	case m.Halted:
