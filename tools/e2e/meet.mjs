@@ -7,12 +7,12 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
-const [tutti-full, root] = process.argv.slice(2);
+const [server, root] = process.argv.slice(2);
 const say = (seen, more) => console.log(JSON.stringify({ seen, ...more }));
 
 async function join(host, name) {
   const transport = new StdioClientTransport({
-    command: tutti-full,
+    command: server,
     args: ["mcp-serve", "--root", root, "--auto-open", "--host", host, "--name", name],
     env: process.env,
     stderr: "inherit",

@@ -1,6 +1,7 @@
 package wake
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
@@ -209,6 +210,36 @@ func TestWaitsForNobody(t *testing.T) {
 	_ = shell.Wait()
 	if there, err := b.Ring(t.Context()); !there || !errors.Is(err, errUnheard) {
 		t.Errorf("the bell says %v, %v", there, err)
+	}
+}
+
+// TestMeetsNobody: a hook that looks for a server gives up when its agent CLI has ended.
+func TestMeetsNobody(t *testing.T) {
+	t.Parallel()
+	shell := exec.Command("/bin/sh", "-c", `"$0" & wait`, os.Args[0])
+	shell.Env = append(os.Environ(), "WAKE_TEST_MEET="+t.TempDir())
+	out, hook, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	shell.Stdout = hook
+	err = shell.Start()
+	hook.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "waiting" {
+		t.Fatalf("the hook says %q", lines.Text())
+	}
+	_ = shell.Process.Kill()
+	_ = shell.Wait()
+	if err := out.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if !lines.Scan() || lines.Text() != "ended" {
+		t.Errorf("the hook says %q: %v", lines.Text(), lines.Err())
 	}
 }
 

@@ -24,6 +24,12 @@ func TestMain(m *testing.M) {
 		screen(how)
 		return
 	}
+	if home := os.Getenv("WAKE_TEST_MEET"); home != "" {
+		fmt.Println("waiting")
+		_, _ = Wait(context.Background(), Caller{Place: SocketDir{Home: home}, Host: "claude", Conversation: talk, Event: "SessionStart"}, time.Hour)
+		fmt.Println("ended")
+		return
+	}
 	if home := os.Getenv("WAKE_TEST_WAIT"); home != "" {
 		_, _ = Wait(context.Background(), Caller{Place: SocketDir{Home: home}, Host: "claude", Conversation: talk, Event: "Stop"}, 0)
 		return

@@ -41,7 +41,7 @@ func Tell(c Caller) error {
 // of ctx when it ended first.
 func Wait(ctx context.Context, c Caller, patience time.Duration) (mail bool, err error) {
 	parent := os.Getppid()
-	f, err := c.meet(ctx, patience)
+	f, err := c.meet(ctx, patience, parent)
 	if err != nil {
 		return false, fmt.Errorf("wait for mail: %w", err)
 	}
@@ -67,13 +67,13 @@ const (
 	lastStep  = 250 * time.Millisecond
 )
 
-// meet finds the server, also one that comes later than its hook.
-func (c Caller) meet(ctx context.Context, patience time.Duration) (*os.File, error) {
+// meet finds the server, also one that comes later than its hook. It gives up when the agent CLI has ended, whose process is parent.
+func (c Caller) meet(ctx context.Context, patience time.Duration, parent int) (*os.File, error) {
 	step := firstStep
 	for end := time.Now().Add(patience); ; {
 		f, err := c.find()
 		left := time.Until(end)
-		if err == nil || left <= 0 {
+		if err == nil || left <= 0 || os.Getppid() != parent {
 			return f, err
 		}
 		again := time.NewTimer(min(step, left))
