@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,8 +26,12 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if home := os.Getenv("WAKE_TEST_MEET"); home != "" {
-		fmt.Println("waiting")
-		_, _ = Wait(context.Background(), Caller{Place: SocketDir{Home: home}, Host: "claude", Conversation: talk, Event: "SessionStart"}, time.Hour)
+		looks := sync.OnceFunc(func() { fmt.Println("waiting") })
+		place := SocketDir{Home: home, Env: func(string) string { // it is asked at each look
+			looks()
+			return ""
+		}}
+		_, _ = Wait(context.Background(), Caller{Place: place, Host: "claude", Conversation: talk, Event: "SessionStart"}, time.Hour)
 		fmt.Println("ended")
 		return
 	}
