@@ -85,17 +85,25 @@ func (k *Keeper) Named(ctx context.Context, name string) (address.Instance, erro
 	}
 	switch len(own) {
 	case 0:
-		return "", &NameError{Name: name}
+		return "", &NameError{Name: name, Own: true}
 	case 1:
 		return own[0], nil
 	}
 	return "", &ManyError{Name: name, Who: own}
 }
 
-// A NameError reports a name without a host that no agent with a key here has.
-type NameError struct{ Name string }
+// A NameError reports a name without a host.
+type NameError struct {
+	Name string
+	Own  bool // it was looked for among the agents with a key here
+}
 
-func (e *NameError) Error() string { return fmt.Sprintf("%q is not host-qualified", e.Name) }
+func (e *NameError) Error() string {
+	if e.Own {
+		return fmt.Sprintf("no agent of yours is called %q", e.Name)
+	}
+	return fmt.Sprintf("%q is not host-qualified", e.Name)
+}
 
 // Hint says what to type.
 func (e *NameError) Hint() string {
