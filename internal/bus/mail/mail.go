@@ -5,7 +5,7 @@
 // A message that was received is offered to one session, verified, and shown with what the verification said; it leaves the
 // mailbox only when it is acknowledged, and then into the archive.
 //
-// It asks the halt switch before anything that sends or takes. Who an address means is the question of package peers, who
+// It asks the halt switch before anything that sends or takes. Who an address means is the question of package members, who
 // speaks that of identity, where bytes lie that of mailbox, whose key is believed that of trust; no face writes to a mailbox
 // but through here. Reading without taking (inbox, threads) needs no post.
 package mail
