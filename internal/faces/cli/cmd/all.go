@@ -18,7 +18,7 @@ import (
 var verbs = kit.Join(
 	stop.Verbs, status.Verbs, bus.AgentVerbs, bus.MailVerbs, comms.SearchVerbs, bus.KeyVerbs, bus.WatchVerbs, setup.UpVerbs,
 	comms.Verbs, comms.MoreVerbs, comms.LookVerbs, comms.NetVerbs, session.Verbs, session.StopVerbs, session.ScreenVerbs,
-	session.MonitorVerbs, bus.KeepaliveVerbs, session.JobVerbs, setup.MCPVerbs, stop.HookVerbs, bus.RootVerbs,
+	session.MonitorVerbs, bus.KeepaliveVerbs, session.JobVerbs, setup.MCPVerbs, setup.HookVerbs, bus.RootVerbs,
 	setup.DoctorVerbs, comms.ServiceVerbs, bus.StoreVerbs, bus.TidyVerbs, setup.HostVerbs, setup.SkillVerbs,
 	govern.IdentityVerbs, agree.NegotiateVerbs, agree.DeclareVerbs, agree.SignalVerbs, setup.DeployVerbs,
 	agree.ConductorVerbs, agree.LeaseVerbs, govern.OrgVerbs, govern.ModelVerbs, govern.ProfileVerbs, govern.SysMLVerbs,

@@ -210,7 +210,7 @@ the JSON and the exit status of that program.
 A flag is followed by its value unless the next word begins with two dashes; without one its value is true. Help for one
 verb never runs it. An unknown flag is worth a warning and changes nothing. Standard output is JSON.`
 
-// h2aPage is the page of the older name.
+// H2APage is the page of the older name.
 func H2APage(t kit.Table) []byte {
 	r := newPage("h2a")
 	r.section("NAME")

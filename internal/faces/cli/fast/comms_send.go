@@ -126,7 +126,7 @@ func showSent(c *kit.Call, s *exchange.Sent) {
 	}
 }
 
-// resend delivers one bundle, or with an empty name all of them.
+// resendKept delivers one bundle, or with an empty name all of them.
 func resendKept(ctx context.Context, c *kit.Call, id string, retries int) error {
 	o, _, err := c.CommsService()
 	if err != nil {

@@ -33,7 +33,8 @@ func runHalt(ctx context.Context, c *kit.Call) error {
 	state, d, failed := HaltHere(ctx, c)
 	switch {
 	case failed != nil && c.On("tailnet"):
-		return errors.Join(failed, alone(c.Verb.Name, handOn(c, nil))) // the other program tries again
+		_ = handOn(c, nil) // the other program tries again
+		return failed
 	case failed != nil:
 		return failed
 	case c.Under == kit.Tutti:
@@ -59,6 +60,7 @@ func HaltHere(ctx context.Context, c *kit.Call) (state halt.State, d done, err e
 	return state, d, err
 }
 
+// HaltReason is the reason on the command line, "" for none.
 func HaltReason(c *kit.Call) string { return strings.Join(c.Args, " ") }
 
 // haltHere halts this machine, and says so.

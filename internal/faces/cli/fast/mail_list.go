@@ -173,7 +173,7 @@ func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
 	}
 }
 
-// row is one message of a list: id, age, who, a word, thread, kind and first line.
+// rowOf is one message of a list: id, age, who, a word, thread, kind and first line.
 func rowOf(c *kit.Call, now time.Time, m *mailbox.Message, who, word string) []string {
 	s := &m.Summary
 	return []string{Cell(c, s.ID), kit.Ago(now.Sub(time.UnixMilli(m.Order))), Cell(c, who), word, Cell(c, s.ThreadID), subject(s)}

@@ -15,7 +15,7 @@ import (
 	"tutti/internal/halt"
 )
 
-// receipts says what became of each letter and returns the error of the whole. It writes at once: an interrupt that comes
+// showReceipts says what became of each letter and returns the error of the whole. It writes at once: an interrupt that comes
 // now must find the word said.
 func showReceipts(ctx context.Context, c *kit.Call, all []mail.Receipt, several bool, text string) error {
 	if c.JSON {

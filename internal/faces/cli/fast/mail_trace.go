@@ -69,7 +69,7 @@ func traceObject(m *mailbox.Message, marks []mailbox.Mark) []byte {
 
 // showTraces says what became of messages: when each was stored, what was tried to have its reader look, and when the reader was
 // offered it, shown it and took it.
-func showTraces(ctx context.Context, c *kit.Call, t *threadDesk) error {
+func showTraces(ctx context.Context, c *kit.Call, t *threadReader) error {
 	sayUnfit(c, t.bad)
 	out := c.Array()
 	for n := range t.parts {

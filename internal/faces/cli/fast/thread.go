@@ -29,7 +29,7 @@ func runThread(ctx context.Context, c *kit.Call) error {
 	case id == "":
 		return kit.UsageHint("usage: "+c.Usage()+"\n\"tutti inbox\" and \"tutti outbox\" show the ids of messages and threads", "thread: which one?")
 	}
-	t, err := openThreadDesk(ctx, c)
+	t, err := openThreadReader(ctx, c)
 	if err != nil || t == nil {
 		return c.Empty(err)
 	}
@@ -61,8 +61,8 @@ func runThread(ctx context.Context, c *kit.Call) error {
 	return messagesBy(ctx, c, t.Account, all, t.bad, "nothing in this thread", ends)
 }
 
-// A threadDesk is a desk, and the messages of a thread found in the mailboxes of its readers.
-type threadDesk struct {
+// A threadReader is an account, and the messages of a thread found in its mailboxes.
+type threadReader struct {
 	*kit.Account
 	readers []address.Instance
 	across  bool // the user looks through the mailboxes of all agents whose keys are here
@@ -76,9 +76,9 @@ type threadPart struct {
 	of address.Instance
 }
 
-// threadDesk opens the bus for one who reads a thread. A user who names no agent reads the threads of all agents whose keys are
+// openThreadReader opens the bus for one who reads a thread. A user who names no agent reads the threads of all agents whose keys are
 // here, and needs no mailbox for it.
-func openThreadDesk(ctx context.Context, c *kit.Call) (*threadDesk, error) {
+func openThreadReader(ctx context.Context, c *kit.Call) (*threadReader, error) {
 	d, err := c.Looker(ctx)
 	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok && unknown.Person {
 		if d, err = c.Counter(app.Reading); err == nil {
@@ -88,7 +88,7 @@ func openThreadDesk(ctx context.Context, c *kit.Call) (*threadDesk, error) {
 	if d == nil || err != nil {
 		return nil, err
 	}
-	t := &threadDesk{Account: d, readers: []address.Instance{d.Who.Instance}}
+	t := &threadReader{Account: d, readers: []address.Instance{d.Who.Instance}}
 	if c.Under == kit.H2A || c.Value("instance") != "" || d.Who.Instance != "" && d.Who.Instance.Canonical().Host() != identity.Human {
 		return t, nil
 	}
@@ -101,7 +101,7 @@ func openThreadDesk(ctx context.Context, c *kit.Call) (*threadDesk, error) {
 }
 
 // keyHolders returns the registered agents whose keys are here, and the user's own mailbox before them where there is one.
-func (t *threadDesk) keyHolders(ctx context.Context) (all []address.Instance, err error) {
+func (t *threadReader) keyHolders(ctx context.Context) (all []address.Instance, err error) {
 	if t.Who.Instance != "" {
 		all = append(all, t.Who.Instance)
 	}
@@ -122,7 +122,7 @@ func (t *threadDesk) keyHolders(ctx context.Context) (all []address.Instance, er
 }
 
 // find finds the thread with this id. If there is none, it finds the message with this id, with its thread if whole says so.
-func (t *threadDesk) find(ctx context.Context, id string, whole bool) error {
+func (t *threadReader) find(ctx context.Context, id string, whole bool) error {
 	if err := t.thread(ctx, id); err != nil || len(t.parts) > 0 {
 		return err
 	}
@@ -150,7 +150,7 @@ func (t *threadDesk) find(ctx context.Context, id string, whole bool) error {
 }
 
 // thread finds the messages of a thread in all mailboxes of the readers.
-func (t *threadDesk) thread(ctx context.Context, id string) error {
+func (t *threadReader) thread(ctx context.Context, id string) error {
 	for _, who := range t.readers {
 		all, bad, err := t.Mail.Thread(ctx, who, id)
 		if err != nil {
@@ -174,7 +174,7 @@ func (t *threadDesk) thread(ctx context.Context, id string) error {
 
 // add adds messages. Of the copies of a message with the same bytes only one is kept, that of its reader before that of its sender.
 // A message that only has the id of another one is kept beside it.
-func (t *threadDesk) add(found []threadPart) {
+func (t *threadReader) add(found []threadPart) {
 	for _, p := range found {
 		same := func(q threadPart) bool { return q.ID == p.ID && bytes.Equal(q.Envelope.Raw, p.Envelope.Raw) }
 		switch i := slices.IndexFunc(t.parts, same); {

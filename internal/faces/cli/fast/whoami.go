@@ -14,7 +14,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// runWhoami shows who speaks here. It makes nobody.
+// runWhoami shows who speaks here. It registers no agent.
 func runWhoami(ctx context.Context, c *kit.Call) error {
 	w, err := c.World(app.Reading)
 	if err != nil {

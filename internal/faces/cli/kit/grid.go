@@ -193,7 +193,7 @@ func (c *Call) pad(n int, used *int) {
 	*used += n
 }
 
-// table prints rows in aligned columns, and cleans them.
+// Rows prints rows in aligned columns, and cleans them.
 func (c *Call) Rows(rows [][]string) { c.aligned(rows, false) }
 
 // Facts is a table of which nothing may be cut, on a terminal of any width.

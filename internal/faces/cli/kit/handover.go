@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the release. Build names one build of both programs; the Makefile sets it by -ldflags
-// "-X tutti/internal/faces/cli.Build=...". Without it the revision of the source tree stands in.
+// "-X tutti/internal/faces/cli/kit.Build=...". Without it the revision of the source tree stands in.
 var (
 	Version = "0.1.0"
 	Build   string
@@ -24,7 +24,7 @@ const InstallHint = `"tutti install" puts both programs of one build in place`
 // missingHint is the same where the other program, which has "tutti install", is missing.
 const missingHint = "install tutti again, which puts both programs into one folder"
 
-// daemonPath returns where tutti-full has to lie: in the folder of our own executable, links resolved. It is never looked
+// FullPath returns where tutti-full has to lie: in the folder of our own executable, links resolved. It is never looked
 // for in PATH, where anybody's may be first.
 func FullPath() (string, error) {
 	self, err := os.Executable()

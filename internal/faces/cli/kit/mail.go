@@ -48,12 +48,12 @@ func (c *Call) Counter(mode app.Mode) (*Account, error) {
 
 // Speaker opens the bus for one who sends.
 func (c *Call) Speaker(ctx context.Context) (*Account, error) {
-	return c.desk(ctx, app.Writing, (*identity.Keeper).Speak, identity.Ask{As: c.Value("as")})
+	return c.account(ctx, app.Writing, (*identity.Keeper).Speak, identity.Ask{As: c.Value("as")})
 }
 
 // Receiver opens the bus for one who is shown mail, or takes it. What may be shown is for the user's settings to say.
 func (c *Call) Receiver(ctx context.Context) (*Account, error) {
-	d, err := c.desk(ctx, app.Writing, (*identity.Keeper).Reader, identity.Ask{As: c.Value("as")})
+	d, err := c.account(ctx, app.Writing, (*identity.Keeper).Reader, identity.Ask{As: c.Value("as")})
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +65,14 @@ func (c *Call) Receiver(ctx context.Context) (*Account, error) {
 }
 
 // Looker opens the bus for one who looks and changes nothing: at the mailbox of --instance, else at his own. Under h2a it has
-// to be named, and where there is no bus the desk is nil: nothing lies there.
+// to be named, and where there is no bus the account is nil.
 func (c *Call) Looker(ctx context.Context) (*Account, error) {
 	i := c.Value("instance")
 	switch {
 	case i == "" && c.Under == H2A:
 		return nil, c.Missing("instance")
 	case i == "":
-		d, err := c.desk(ctx, app.Reading, (*identity.Keeper).Reader, identity.Ask{Peek: true})
+		d, err := c.account(ctx, app.Reading, (*identity.Keeper).Reader, identity.Ask{Peek: true})
 		if err == nil && d != nil {
 			if err = c.KnownSpeaker(ctx, d.World, d.Who); err != nil {
 				d.Close()
@@ -115,7 +115,7 @@ func (c *Call) Named(mode app.Mode, i string) (*Account, error) {
 // A finder tells who is meant.
 type finder func(*identity.Keeper, context.Context, *identity.Facts, identity.Ask, time.Time) (*identity.Speaker, error)
 
-func (c *Call) desk(ctx context.Context, mode app.Mode, find finder, ask identity.Ask) (*Account, error) {
+func (c *Call) account(ctx context.Context, mode app.Mode, find finder, ask identity.Ask) (*Account, error) {
 	d, err := c.Counter(mode)
 	if err != nil {
 		return nil, err

@@ -80,6 +80,7 @@ func (p *Program) run() (status int) {
 // Maker is what a bus is marked with that is made here.
 func Maker() string { return "tutti@" + Version }
 
+// NewCall is one run of a program, for what its command line says.
 func NewCall(in *Input, p *Program) *Call {
 	c := &Call{Input: in, Table: p.Table, In: os.Stdin, OutFile: os.Stdout, ErrFile: os.Stderr, Full: p.Full}
 	if in.vals == nil {

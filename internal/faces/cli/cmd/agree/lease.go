@@ -17,20 +17,20 @@ import (
 	"tutti/internal/platform/truepath"
 )
 
-// A leaseDesk is what the verbs that change leases work at.
-type leaseDesk struct {
+// A leaseWork is what the verbs that change leases work on.
+type leaseWork struct {
 	*app.World
 	*reservation.Reservations
 	office *mail.Service
 	who    *identity.Speaker
 }
 
-func leases(ctx context.Context, c *kit.Call) (*leaseDesk, error) {
+func leases(ctx context.Context, c *kit.Call) (*leaseWork, error) {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return nil, err
 	}
-	d := &leaseDesk{World: w, Reservations: w.Leases()}
+	d := &leaseWork{World: w, Reservations: w.Leases()}
 	if d.office, err = w.MailService(); err == nil {
 		d.who, err = holder(ctx, c, w)
 	}
@@ -58,7 +58,7 @@ func holder(ctx context.Context, c *kit.Call, w *app.World) (*identity.Speaker, 
 }
 
 // sweep takes away what has ended, and tells. That is in the name of an agent, so not as long as it waits for its user after a halt.
-func (d *leaseDesk) sweep(ctx context.Context, c *kit.Call) {
+func (d *leaseWork) sweep(ctx context.Context, c *kit.Call) {
 	on, err := d.office.Engaged(ctx, d.who.Instance)
 	if err == nil && on {
 		_, err = d.Sweep(ctx, time.Now())

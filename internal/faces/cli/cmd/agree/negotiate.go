@@ -30,7 +30,7 @@ type deal struct {
 	now time.Time
 }
 
-// deal opens the bus for a verb about one negotiation. The caller closes it.
+// openDeal opens the bus for a verb about one negotiation. The caller closes it.
 func openDeal(c *kit.Call, mode app.Mode) (*deal, error) {
 	id := c.Arg(0)
 	switch {

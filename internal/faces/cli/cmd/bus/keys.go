@@ -114,7 +114,7 @@ func runKeysRevoke(ctx context.Context, c *kit.Call) error {
 	return keysChanged(ctx, c, w, who, "revoked", short)
 }
 
-// keyArgs reads whose key is meant, and its text.
+// readKeyArgs reads whose key is meant, and its text.
 func readKeyArgs(ctx context.Context, c *kit.Call, w *app.World) (who address.Instance, pem string, err error) {
 	if who, err = c.Subject(ctx, w); err != nil {
 		return "", "", err

@@ -25,7 +25,7 @@ func putter(c *kit.Call) (*kit.Account, error) {
 	return c.Named(app.Writing, c.Value("instance"))
 }
 
-// A parcel is an envelope that was given as a whole, and the desk at which it is put down.
+// A parcel is an envelope that was given as a whole, and the account that stores it.
 type parcel struct {
 	*kit.Account
 	raw     []byte
@@ -33,8 +33,8 @@ type parcel struct {
 	vouched bool // who speaks may sign it; never beside those who have signed
 }
 
-// parcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. The caller closes
-// the desk.
+// readParcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. The caller closes
+// the account.
 func readParcel(ctx context.Context, c *kit.Call) (*parcel, error) {
 	if c.Value("instance") == "" {
 		return nil, c.Missing("instance")

@@ -17,7 +17,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// A setup is what was done for a project, step by step.
+// A projectSetup is what was done for a project, step by step.
 type projectSetup struct {
 	c     *kit.Call
 	steps kit.List

@@ -82,7 +82,7 @@ func watchProgram() (string, error) {
 	return "", kit.BadState(`"tutti install" puts it into ~/.local/bin`, "%s is not there", name)
 }
 
-// watcher is the service of this user.
+// readWatcher returns the service of this user.
 func readWatcher(c *kit.Call) (watcher.Service, error) {
 	o, _, err := c.CommsService()
 	if err != nil {

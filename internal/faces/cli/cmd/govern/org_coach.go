@@ -30,7 +30,7 @@ type coach struct {
 	now time.Time
 }
 
-// newCoach reads what proposing and ratifying have in common. The caller closes the desk, if there is one.
+// newCoach reads what proposing and ratifying have in common. The caller closes the account, if there is one.
 func newCoach(ctx context.Context, c *kit.Call, role string) (*coach, error) {
 	if c.Under == kit.H2A && c.Value("as") == "" {
 		return nil, c.Missing("as")

@@ -160,7 +160,7 @@ func Signer(ctx context.Context, c *kit.Call, w *app.World, flag string) (who ad
 	return who, key, err
 }
 
-// peers are the agents that an endpoint leads to.
+// remotePeers are the agents that an endpoint leads to.
 func remotePeers(ctx context.Context, c *kit.Call, w *app.World, each func(r *registry.Registration, url string)) error {
 	for r, err := range w.Registry.All(ctx) {
 		if errors.As(err, new(*store.UnfitError)) {

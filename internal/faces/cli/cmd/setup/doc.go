@@ -1,2 +1,2 @@
-// Package setup has the verbs that connect agent CLIs, install and check tutti, serve it, and explain it.
+// Package setup has the verbs that connect agent CLIs to the bus, install and check tutti, and explain it.
 package setup

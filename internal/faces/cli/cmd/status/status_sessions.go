@@ -111,7 +111,7 @@ func (l *sessionLine) json(m fast.Mark) []byte {
 	return o.Bytes()
 }
 
-// session returns the mark of a session in tmux. One that does not run an agent CLI has no hooks.
+// ofSession returns the mark of a session in tmux. One that does not run an agent CLI has no hooks.
 func ofSession(d *fast.Denial, l *sessionLine) fast.Mark {
 	_, agent := driver.Get(l.row.Kind())
 	if l.sight.State != lifecycle.Alive || !agent && l.row.Instance == "" {

@@ -1,3 +1,2 @@
-// Package stop is what halt and resume do beyond the switch: whom the halt reached, other machines, and what it left lying. It also has the
-// hook with everything that it can say.
+// Package stop is what halt and resume do beyond the switch: whom the halt reached, other machines, and what it left lying.
 package stop
