@@ -16,9 +16,6 @@ import (
 // statuses are what an agent can be recorded with.
 var statuses = []string{presence.Working, presence.Paused, presence.Done, presence.Blocked, presence.OutOfTokens}
 
-// Statuses returns what an agent can be recorded with.
-func Statuses() []string { return slices.Clone(statuses) }
-
 // The ways in which an entry is put away for good. Only a new record takes it up again.
 const (
 	Escalate = "escalate"

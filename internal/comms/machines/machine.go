@@ -162,12 +162,6 @@ func Resolve(address string, local Local, peers Peers, fallback bool) (Where, er
 	}
 }
 
-// Here tells whether an address means this machine whatever the list of peers has.
-func Here(address string, local Local) bool {
-	machine, _, err := Split(address)
-	return err == nil && slices.Contains(local.Names(), machine)
-}
-
 // named returns the peer of that name, or else those whose host begins with it as a label.
 func (p Peers) named(machine string) (found []ssh.Host) {
 	if h, ok := p.Get(machine); ok {

@@ -48,14 +48,6 @@ func (s *scopes) within(raw []byte) {
 	}
 }
 
-// ScopesOf returns the scopes that an artifact touches: its scope, and what it leads to (aval, scopeAval), each a text, an
-// object with a scope, or an array of these.
-func ScopesOf(artifact []byte) []string {
-	var s scopes
-	s.of(artifact, false)
-	return s.list
-}
-
 // DecisionScopes returns the scopes that a negotiation decides on: its own, and those of every artifact that was offered.
 func DecisionScopes(own string, artifacts ...[]byte) []string {
 	s := scopes{seen: map[string]bool{own: true}}

@@ -32,20 +32,15 @@ type Served struct {
 	screens map[string]string // those that came, by the id of the pane
 }
 
-// Observe looks at all tmux servers that rows name, and at those of the further names, at the same time. It takes as long as the
-// slowest of them, at most tmux.Limit or as long as the context.
-func Observe(ctx context.Context, rows []registry.Row, more ...string) *View {
-	return observe(ctx, rows, nil, nil, more)
-}
-
-// Glance is [Observe] for who wants to know quickly which sessions are there. It takes the word of the row for when its process began.
+// Glance tells quickly which sessions are there. It takes the word of the row for when its process began.
 func Glance(ctx context.Context, rows []registry.Row) *View {
 	v := &View{servers: map[string]*Served{}, brief: true}
 	v.observe(ctx, rows, nil, nil, nil)
 	return v
 }
 
-// observe is Observe, with the screens of some rows, and with what is done meanwhile; or both are nil.
+// observe looks at all tmux servers that rows name, and at those of the further names, at the same time, with the screens of some rows and
+// what is done meanwhile; both may be nil. It takes as long as the slowest of them, at most tmux.Limit or as long as the context.
 func observe(ctx context.Context, rows []registry.Row, screens func(*registry.Row) bool, meanwhile func(*View), more []string) *View {
 	v := &View{servers: map[string]*Served{}}
 	v.observe(ctx, rows, screens, meanwhile, more)
