@@ -68,8 +68,7 @@ func TestHaltStandsStill(t *testing.T) {
 				t.Parallel()
 				l := &loop{next: func() move { return c.call(command) }}
 				s := haltable(t, c.agent, l, c.args)
-				s.enter("loop on")
-				s.until("it works", func() bool { return len(s.ticks()) > 0 })
+				s.tell("loop on", "it works", func() bool { return len(s.ticks()) > 0 })
 				raised := time.Now()
 				tutti(t, s.d.home, "halt", "--no-stop-watcher", "runaway loop")
 				took := s.stands(l, raised)
@@ -82,8 +81,7 @@ func TestHaltStandsStill(t *testing.T) {
 				}
 				ticks, asked := len(s.ticks()), len(s.m.seen())
 				s.shows("it rests", driver.Seen.Free)
-				s.enter("loop on, once more")
-				s.until("the screen says why", func() bool {
+				s.tell("loop on, once more", "the screen says why", func() bool {
 					return strings.Contains(s.keys("capture-pane", "-p", "-J", "-S", "-", "-t", "="+s.name+":"), "runaway loop")
 				})
 				s.stands(l, raised)
@@ -173,8 +171,14 @@ func TestHaltReachesClaudesOwnTools(t *testing.T) {
 				return move{tool: "SendMessage", args: object{"to": "other", "message": "go on", "summary": "Go on"}}
 			})
 			s := haltable(t, seated(version), l, []string{"--allowedTools", "SendMessage", "--permission-mode", "default"})
-			s.enter("loop on")
-			<-thinks
+			s.tell("loop on", "it thinks", func() bool {
+				select {
+				case <-thinks:
+					return true
+				default:
+					return false
+				}
+			})
 			raised := time.Now()
 			tutti(t, s.d.home, "halt", "--no-stop-watcher", "runaway loop")
 			close(goOn)
@@ -203,8 +207,7 @@ func TestHaltReachesClaudesOwnTools(t *testing.T) {
 				return main()
 			}
 			l.mu.Unlock()
-			s.enter("loop on")
-			s.until("its subagent works", func() bool { return len(s.ticks()) > 2 })
+			s.tell("loop on", "its subagent works", func() bool { return len(s.ticks()) > 2 })
 			raised := time.Now()
 			tutti(t, s.d.home, "halt", "--no-stop-watcher", "runaway loop")
 			took := s.stands(l, raised)
@@ -233,8 +236,7 @@ func TestHaltClosesADialog(t *testing.T) {
 				return found
 			}
 			asks := func(now driver.Seen) bool { return now.Doing == driver.Asking }
-			s.enter("loop on")
-			s.shows("it asks", asks)
+			s.tell("loop on", "it asks", func() bool { return asks(s.look()) })
 			s.until("a hook waits beside the dialog", beside)
 			l.mu.Lock()
 			l.next = nil
@@ -246,8 +248,7 @@ func TestHaltClosesADialog(t *testing.T) {
 			l.mu.Lock()
 			l.next = func() move { return bash("touch approved") }
 			l.mu.Unlock()
-			s.enter("loop on")
-			s.shows("it asks again", asks)
+			s.tell("loop on", "it asks again", func() bool { return asks(s.look()) })
 			s.until("a hook waits beside the dialog", beside)
 			raised := time.Now()
 			tutti(t, s.d.home, "halt", "--no-stop-watcher", "runaway loop")

@@ -101,12 +101,11 @@ func lives(t *testing.T, a agent, ask move, args []string) {
 	if s.life.Sheet != nil {
 		s.sheet(chosen, driver.Idle)
 	}
-	s.enter("take long")
-	s.shows("it works", func(now driver.Seen) bool { return now.Doing == driver.Busy })
+	s.tell("take long", "it works", func() bool { return s.look().Doing == driver.Busy })
 	close(goOn)
 	s.shows("it rests again", driver.Seen.Free)
-	s.enter("clean up")
-	s.shows("it asks", func(now driver.Seen) bool {
+	s.tell("clean up", "it asks", func() bool {
+		now := s.look()
 		return now.Doing == driver.Asking && strings.Contains(now.Dialog, "tool") && !now.Guess
 	})
 	if s.life.Sheet != nil {
@@ -196,22 +195,27 @@ func (s *scene) enter(line string) {
 	}
 }
 
-// say enters a line, and waits until the program has its answer, which is "done", on its screen and rests. A screen that is drawn anew
-// can show an empty prompt for a moment, so that a line looks as if it were taken; Enter is pressed again when it stands there later.
-func (s *scene) say(line string) {
+// tell enters a line, and waits until what it brings about is there. A screen that is drawn anew can show an empty prompt for a moment,
+// so that a line looks as if it were taken; Enter is pressed again when it stands there later.
+func (s *scene) tell(line, what string, done func() bool) {
 	s.t.Helper()
 	s.enter(line)
-	answered := func() bool {
-		return strings.Contains(s.keys("capture-pane", "-p", "-t", "="+s.name+":"), "done") && s.look().Free()
-	}
-	for n := 0; !s.within(5*time.Second, answered); n++ {
+	for n := 0; !s.within(5*time.Second, done); n++ {
 		if n == 24 {
-			s.t.Fatalf("%q has no answer: %+v\n%s", line, s.look(), s.keys("capture-pane", "-p", "-t", "="+s.name+":"))
+			s.t.Fatalf("%q, %s: in vain: %+v\n%s", line, what, s.look(), s.keys("capture-pane", "-p", "-t", "="+s.name+":"))
 		}
 		if s.look().Holds(line) {
 			s.keys("send-keys", "-t", "="+s.name+":", "Enter")
 		}
 	}
+}
+
+// say is tell with a line whose answer is "done", the first on this screen.
+func (s *scene) say(line string) {
+	s.t.Helper()
+	s.tell(line, "it answers", func() bool {
+		return strings.Contains(s.keys("capture-pane", "-p", "-t", "="+s.name+":"), "done") && s.look().Free()
+	})
 }
 
 // within looks until something is so, for at most this long.

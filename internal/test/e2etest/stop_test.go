@@ -90,11 +90,9 @@ func stops(t *testing.T, a agent, ask move, args []string) {
 		s.say("hello")
 		switch state {
 		case "working":
-			s.enter("take long")
-			s.shows("it works", func(now driver.Seen) bool { return now.Doing == driver.Busy })
+			s.tell("take long", "it works", func() bool { return s.look().Doing == driver.Busy })
 		case "asking":
-			s.enter("clean up")
-			s.shows("it asks", func(now driver.Seen) bool { return now.Doing == driver.Asking })
+			s.tell("clean up", "it asks", func() bool { return s.look().Doing == driver.Asking })
 		}
 		id := s.stop(state)
 		if known.Talk.Choose != nil && id != chosen || !s.life.IsID(id) || slices.Contains(ids, id) {
