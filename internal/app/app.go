@@ -1,5 +1,5 @@
 // Package app builds one of everything from settings: it knows where the user's files lie, which bus is meant, and how
-// a store is opened. It is the only package that knows all types; faces ask it and do not know each other.
+// a store is opened. Faces ask it and do not know each other. What the full program alone needs is wired by package full.
 //
 // Everything is made when it is first asked for. [New] reads nothing, so a verb that needs no bus (halt, version) costs
 // none and works where there is none.
@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tutti/internal/app/config"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/halt"
 	"tutti/internal/platform/gitexclude"
@@ -42,7 +43,7 @@ type App struct {
 	set  Settings
 	root *Root
 
-	config *BusConfig // as read, nil before
+	config *config.Bus // as read, nil before
 }
 
 // New returns an App that has looked at nothing yet.
@@ -51,6 +52,13 @@ func New(s Settings) *App {
 		s.Getenv = os.Getenv
 	}
 	return &App{set: s}
+}
+
+// In returns the App as it would be in another folder.
+func (a *App) In(dir string) *App {
+	set := a.set
+	set.Dir = dir
+	return New(set)
 }
 
 // errNoHome says that no path of the user can be made.

@@ -45,9 +45,9 @@ func insideWorkTree(dir string) bool {
 	}
 }
 
-// repository is what git says of a folder: the root commits of its history, and the name of the linked work tree it lies in, "" for the
+// Repository is what git says of a folder: the root commits of its history, and the name of the linked work tree it lies in, "" for the
 // main one. ok is false without git, outside of a repository, and where git is too slow.
-func repository(ctx context.Context, dir string) (roots []string, worktree string, ok bool) {
+func Repository(ctx context.Context, dir string) (roots []string, worktree string, ok bool) {
 	git, err := exec.LookPath("git")
 	if err != nil || !insideWorkTree(dir) {
 		return nil, "", false

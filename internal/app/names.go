@@ -21,10 +21,6 @@ import (
 // A registration is never changed, so the name in it is the first one only; presence has the present name, and ends with
 // the session. What is remembered here is for the next session; until then this user sees it, and nobody else.
 
-// MaxName is the longest name of an agent in bytes. An agent that nobody names is called like its folder, so it is what
-// file systems allow for one.
-const MaxName = 255
-
 // maxNames bounds what is read of the file: some 10,000 agents.
 const maxNames = 1 << 20
 

@@ -1,20 +1,14 @@
 package app
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"tutti/internal/attention/todo"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
 	talks "tutti/internal/comms/protocol"
-	"tutti/internal/core/address"
-	"tutti/internal/governance/agreement"
 	"tutti/internal/sessions/job"
-	"tutti/internal/sessions/registry"
 	"tutti/internal/store"
 )
 
@@ -26,7 +20,7 @@ var waitingKinds = [...]store.Kind{store.Escalation, store.Blockage, store.Negot
 func MayWait(root, workspace string) bool {
 	for _, k := range waitingKinds {
 		top, _, _ := strings.Cut(k.Spec().Path, "/")
-		if anyIn(filepath.Join(root, top)) {
+		if AnyIn(filepath.Join(root, top)) {
 			return true
 		}
 	}
@@ -34,10 +28,11 @@ func MayWait(root, workspace string) bool {
 		return false
 	}
 	b, _, err := job.At(workspace)
-	return err == nil && anyIn(b.Dir())
+	return err == nil && AnyIn(b.Dir())
 }
 
-func anyIn(dir string) bool {
+// AnyIn tells whether a folder has anything in it.
+func AnyIn(dir string) bool {
 	d, err := os.Open(dir)
 	if err != nil {
 		return false
@@ -45,39 +40,6 @@ func anyIn(dir string) bool {
 	defer d.Close()
 	names, _ := d.Readdirnames(1)
 	return len(names) > 0
-}
-
-// WaitingOnBus returns what waits for somebody on this bus.
-func (w *World) WaitingOnBus(ctx context.Context, bus *agreement.Bus, me address.Instance, now time.Time) ([]todo.Item, error) {
-	b := todo.Bus{Agreements: bus, Mail: w.Mail, Store: w.Store}
-	return b.For(ctx, me, now)
-}
-
-// WaitingForAgent returns all that waits for an agent: on this bus, between projects and among the jobs of the folder where it works.
-// submitter is the name under which it has submitted jobs. What cannot be looked at beside the bus is left out: its own verbs tell.
-func (w *World) WaitingForAgent(ctx context.Context, bus *agreement.Bus, me address.Instance, submitter string, now time.Time) ([]todo.Item, error) {
-	all, err := w.WaitingOnBus(ctx, bus, me, now)
-	if err != nil {
-		return nil, err
-	}
-	dir := w.App.WorkDir()
-	var letters, jobs []todo.Item
-	if o, _, err := w.App.CommsService(); err == nil {
-		if p, in := o.ProjectAt(dir); in && anyIn(filepath.Join(p.Path, talks.MailboxFolder)) {
-			if s, err := overview.Look(ctx, w.App.OverviewOptions(o, p)); err == nil {
-				letters = todo.Letters(s.Projects, &p, false)
-			}
-		}
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		place, _ := registry.PathOf(real, "", os.Getenv)
-		if b, _, err := job.At(registry.Workspace(place, real)); err == nil {
-			if list, _, err := b.List(); err == nil {
-				jobs = todo.Jobs(list, func() (string, bool) { return submitter, false })
-			}
-		}
-	}
-	return todo.Join(all, letters, jobs), nil
 }
 
 // OverviewOptions is a look at all mailboxes in which that of a project (with no path: none) is one, also where it lies outside the project

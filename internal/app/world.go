@@ -18,9 +18,11 @@ import (
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
+	"tutti/internal/governance/reservation"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
-	"tutti/internal/store/filestore"
+	"tutti/internal/platform/truepath"
+	"tutti/internal/store"
 )
 
 // A World is one bus with everything that knows something of it. Making one opens the store and reads nothing else: its
@@ -28,7 +30,7 @@ import (
 type World struct {
 	App      *App
 	Root     *Root
-	Store    *filestore.Store
+	Store    Store
 	Registry *registry.Registry
 	Presence *presence.Presence
 	Mail     *mailbox.Mailbox
@@ -36,6 +38,17 @@ type World struct {
 	Pins     *trust.Pins
 	Identity *identity.Keeper
 	Book     *members.Book
+}
+
+// A Store is what a bus needs of the place where it is kept: a folder, or a NATS server.
+type Store interface {
+	store.Docs
+	store.Log
+	store.Leases
+	store.Ender
+	store.Logger
+	store.Watcher
+	Close() error
 }
 
 // World opens the bus and builds what works on it. A *NoBusError says that there is none, unless the mode is Creating.
@@ -66,7 +79,7 @@ func (a *App) World(mode Mode) (*World, error) {
 	w.Mail.Live = w.live
 	rows := envelope.ProjectionWith(rowVersion, w.candidates())
 	w.Mail.Projection = &rows
-	w.Identity = &identity.Keeper{Log: s, Registry: w.Registry, Presence: w.Presence, Ring: w.Ring, Root: absolute(root.Path)}
+	w.Identity = &identity.Keeper{Log: s, Registry: w.Registry, Presence: w.Presence, Ring: w.Ring, Root: Absolute(root.Path)}
 	w.Identity.Names = a.RememberedNames
 	w.Identity.Machine = presence.Machine{Boot: proc.BootID(), Space: proc.Space(), Alive: proc.ID.Alive}
 	w.Book = &members.Book{Registry: w.Registry, Presence: w.Presence, Names: a.RememberedNames}
@@ -81,7 +94,7 @@ func (a *App) noteBus(root *Root) {
 	}
 	path := root.Path
 	if root.Source != FromDir { // those were looked up already
-		if path, err = filepath.EvalSymlinks(absolute(path)); err != nil {
+		if path, err = filepath.EvalSymlinks(Absolute(path)); err != nil {
 			return
 		}
 	}
@@ -139,10 +152,19 @@ func (a *App) PinsPath() (string, error) {
 	return filepath.Join(dir, "pins"), err
 }
 
-// absolute makes a root one that other processes find, too. One that cannot be made absolute stays as it was given.
-func absolute(path string) string {
+// Absolute makes a root one that other processes find, too. One that cannot be made absolute stays as it was given.
+func Absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}
 	return path
+}
+
+// Leases returns what keeps who works on which file. It tells nobody what has ended.
+func (w *World) Leases() *reservation.Reservations {
+	home := ""
+	if h, err := w.App.Home(); err == nil {
+		home = truepath.Of(h)
+	}
+	return &reservation.Reservations{Docs: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: presence.Here(), Home: home}
 }

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/halt"
@@ -81,10 +82,10 @@ func (s *Site) cleared() time.Time {
 	return s.says.clear
 }
 
-// Serve goes on until ctx is done, or its terminal is closed. A *app.UpError says that there is one already.
-func Serve(ctx context.Context, s app.Service) error { return serve(ctx, s, parts) }
+// Serve goes on until ctx is done, or its terminal is closed. A *full.UpError says that there is one already.
+func Serve(ctx context.Context, s full.Service) error { return serve(ctx, s, parts) }
 
-func serve(ctx context.Context, s app.Service, parts []Part) error {
+func serve(ctx context.Context, s full.Service, parts []Part) error {
 	outer := ctx
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
@@ -93,7 +94,7 @@ func serve(ctx context.Context, s app.Service, parts []Part) error {
 		return err
 	}
 	defer u.close()
-	release, err := s.App.HoldUp(ctx, u.world.Root.Path)
+	release, err := full.HoldUp(ctx, s.App, u.world.Root.Path)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func serve(ctx context.Context, s app.Service, parts []Part) error {
 
 // An up is one run.
 type up struct {
-	app.Service
+	full.Service
 	says   *teller
 	parts  []Part
 	ready  []*sync.Once

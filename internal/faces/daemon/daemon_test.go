@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 )
 
 // patience is how long something that has to happen may take.
@@ -47,7 +48,7 @@ func (p *page) shows(t *testing.T, want string) {
 }
 
 // service is the program in a home of its own, with a bus.
-func service(t *testing.T) (app.Service, *page) {
+func service(t *testing.T) (full.Service, *page) {
 	t.Helper()
 	dir := t.TempDir()
 	none := func(string) string { return "" }
@@ -60,7 +61,7 @@ func service(t *testing.T) (app.Service, *page) {
 		t.Fatal(err)
 	}
 	out := &page{}
-	return app.Service{App: a, Flag: none, Out: out, Err: out, Version: "test"}, out
+	return full.Service{App: a, Flag: none, Out: out, Err: out, Version: "test"}, out
 }
 
 // TestParts: a part that fails is begun again after a while and says why; one that has nothing to do is left alone, and what a
@@ -201,19 +202,19 @@ func TestOne(t *testing.T) {
 	if err := os.Symlink(root.Path, link); err != nil {
 		t.Fatal(err)
 	}
-	release, err := s.App.HoldUp(t.Context(), root.Path)
+	release, err := full.HoldUp(t.Context(), s.App, root.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := s.App.RunningUp(link)
+	u := full.RunningUp(s.App, link)
 	if u == nil || u.ID.PID != os.Getpid() || u.Root == "" || time.Since(u.Since).Abs() > time.Minute {
 		t.Fatalf("running: %+v", u)
 	}
-	_, err = s.App.HoldUp(t.Context(), link)
-	if held, ok := errors.AsType[*app.UpError](err); !ok || held.Up == nil || held.Up.ID != u.ID {
+	_, err = full.HoldUp(t.Context(), s.App, link)
+	if held, ok := errors.AsType[*full.UpError](err); !ok || held.Up == nil || held.Up.ID != u.ID {
 		t.Errorf("a second one: %v", err)
 	}
-	again, err := s.App.HoldUp(t.Context(), other)
+	again, err := full.HoldUp(t.Context(), s.App, other)
 	if err != nil {
 		t.Errorf("for another bus: %v", err)
 	} else {
@@ -228,7 +229,7 @@ func TestOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	if u := s.App.RunningUp(root.Path); u != nil {
+	if u := full.RunningUp(s.App, root.Path); u != nil {
 		t.Errorf("after the end: %+v", u)
 	}
 	for name, text := range map[string]string{
@@ -238,10 +239,10 @@ func TestOne(t *testing.T) {
 		if err := os.WriteFile(records[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if u := s.App.RunningUp(root.Path); u != nil {
+		if u := full.RunningUp(s.App, root.Path); u != nil {
 			t.Errorf("%s: running: %+v", name, u)
 		}
-		release, err := s.App.HoldUp(t.Context(), root.Path)
+		release, err := full.HoldUp(t.Context(), s.App, root.Path)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

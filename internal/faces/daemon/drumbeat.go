@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/watchdog"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/canonjson"
@@ -19,7 +19,7 @@ import (
 // drum is the part that asks agents to go on that have stopped, as the settings want it; without a word there it only says whom it would ask. Of
 // several programs on a bus one does it: while that is another one, this one waits.
 func drum(ctx context.Context, s *Site) error {
-	config, err := s.World.App.Drumbeat()
+	config, err := full.DrumbeatConfigOf(s.World.App)
 	if err != nil {
 		return err
 	}
@@ -34,9 +34,9 @@ func drum(ctx context.Context, s *Site) error {
 	if err != nil {
 		return err
 	}
-	o := s.World.Drumbeat(s.Office, s.Facts.Env)
+	o := full.Drumbeat(s.World, s.Office, s.Facts.Env)
 	o.Settings = config.Settings
-	o.Relaunch = s.World.Relauncher(way, app.Relaunching{
+	o.Relaunch = full.Relauncher(s.World, way, full.Relaunching{
 		Dir: dir, Registries: s.registries(dir), Open: s.Open, Env: s.Facts.Env, Environ: os.Environ(), Tell: s.Fault,
 	})
 	if config.Decider != nil {
@@ -76,7 +76,7 @@ func (s *Site) raised(ctx context.Context, a *escalation.Alert) error {
 	if err != nil {
 		return nil //nolint:nilerr // the line says it in any case
 	}
-	tell := s.World.TellPrincipal(s.Office, by)
+	tell := full.TellPrincipal(s.World, s.Office, by)
 	if tell == nil {
 		return nil
 	}

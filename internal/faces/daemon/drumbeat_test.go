@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/watchdog"
 	"tutti/internal/bus/identity"
 	people "tutti/internal/bus/registry"
@@ -49,7 +50,7 @@ func besideAs(t *testing.T, root, settings string, env func(string) string, part
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = serve(ctx, app.Service{App: a, Flag: none, Out: out, Err: out, Version: "test"}, parts)
+		_ = serve(ctx, full.Service{App: a, Flag: none, Out: out, Err: out, Version: "test"}, parts)
 	}()
 	b := begun{out, func() { cancel(); <-done }}
 	t.Cleanup(b.stop)
@@ -92,7 +93,7 @@ func TestTwoDrum(t *testing.T) {
 func TestLapse(t *testing.T) {
 	t.Parallel()
 	b := prepare(t)
-	bus := b.w.Agreements()
+	bus := full.Agreements(b.w)
 	now := time.Now()
 	ana := address.Instance("claude:ana:0a0a0a0a0a0a")
 	act := negotiation.Act{By: ana, Key: signature.Generate()}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"tutti/internal/app/full"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/escalation"
@@ -30,7 +31,7 @@ func settlerID() address.Instance {
 // escalations is the part that records of matters which nobody has decided in time what applies since, in the journals of their negotiations.
 func escalations(ctx context.Context, s *Site) error {
 	s.Ready("records what applies where nobody has decided in time")
-	bus, by, ends, said := s.World.Agreements(), settlerID(), &escalation.Ends{}, map[string]bool{}
+	bus, by, ends, said := full.Agreements(s.World), settlerID(), &escalation.Ends{}, map[string]bool{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

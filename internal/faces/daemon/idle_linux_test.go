@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 )
 
 // childVariable makes the test binary the program itself, with that folder as its bus.
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := app.New(app.Settings{Root: root})
-	err := Serve(ctx, app.Service{App: a, Flag: func(string) string { return "" }, Out: os.Stdout, Err: os.Stderr, Version: "test", Open: openRegistry})
+	err := Serve(ctx, full.Service{App: a, Flag: func(string) string { return "" }, Out: os.Stdout, Err: os.Stderr, Version: "test", Open: openRegistry})
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -69,7 +70,7 @@ func TestIdle(t *testing.T) {
 			t.Fatalf("at the start it says %q", lines.Text())
 		}
 	}
-	if s.App.RunningUp(root.Path) == nil {
+	if full.RunningUp(s.App, root.Path) == nil {
 		t.Error("it is not on record")
 	}
 	quiet := false

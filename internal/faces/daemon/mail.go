@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
-	"tutti/internal/app"
+	"tutti/internal/app/config"
 	"tutti/internal/attention/wake"
 	"tutti/internal/bus/follow"
 	"tutti/internal/bus/identity"
@@ -34,7 +34,7 @@ const bySession = "up"
 // mailer tells people of mail for those of their agents who are not there, and of their own.
 type mailer struct {
 	*Site
-	config  *app.WakeConfig
+	config  *config.Wake
 	times   wake.Times
 	desktop notify.Desktop
 	absent  *wake.Absent

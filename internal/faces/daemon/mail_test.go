@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
@@ -19,7 +20,7 @@ type bench struct {
 	t   *testing.T
 	out *page
 	w   *app.World
-	s   app.Service
+	s   full.Service
 }
 
 // begin begins it, with a short climb and no desktop.

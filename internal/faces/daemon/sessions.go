@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/halt"
 	"tutti/internal/platform/fswatch"
@@ -120,7 +120,7 @@ func (r *keptRegistry) monitor(ctx context.Context) error {
 	m := lifecycle.New(lifecycle.Options{
 		Registry: reg, Workspace: r.dir, Home: home, Env: r.Facts.Env, Server: r.Facts.Env(lifecycle.ServerVariable),
 		Halted: func() error { return halt.Check("up") },
-		Bus:    a.SessionBus(r.Fault), Jobs: app.SessionJobs(workspace, r.dir), Tell: r.Fault,
+		Bus:    full.SessionBus(a, r.Fault), Jobs: full.SessionJobs(workspace, r.dir), Tell: r.Fault,
 	})
 	o := &lifecycle.Observer{Home: home, Env: r.Facts.Env, Workspace: workspace}
 	if server := r.Facts.Env(lifecycle.ServerVariable); server != "" {

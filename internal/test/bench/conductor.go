@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"tutti/internal/app"
 	"tutti/internal/bus/presence"
 	people "tutti/internal/bus/registry"
 	"tutti/internal/core/address"
@@ -60,7 +59,7 @@ func whoConducts(e *env) (measured, error) {
 			return 0, err
 		}
 		defer s.Close()
-		d := conductor.Service{Log: s, Presence: presence.New(s), Registry: people.New(s), Machine: app.Machine()}
+		d := conductor.Service{Log: s, Presence: presence.New(s), Registry: people.New(s), Machine: presence.Here()}
 		r, err := d.Resolve(e.ctx, conductor.Where{Path: "/srv/here", Derived: "ws:derived"}, time.Now())
 		if err == nil && (len(r.Candidates) != liveHere || r.Conductor != agentOf(0)) {
 			err = fmt.Errorf("%d candidates, %q conducts", len(r.Candidates), r.Conductor)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/faces/mcp/server"
 )
 
@@ -124,7 +125,7 @@ func FuzzServer(f *testing.F) {
 			t.Skip("too large, or it says the last line itself")
 		}
 		home := folder(t)
-		service := app.Service{
+		service := full.Service{
 			App: app.New(app.Settings{Root: filepath.Join(home, "bus"), Home: home, Dir: home, Getenv: func(string) string { return "" }}),
 			Flag: func(name string) string {
 				return map[string]string{"auto-open": "true", "host": "claude"}[name]

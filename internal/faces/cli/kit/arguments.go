@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/config"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -20,9 +21,9 @@ import (
 // BadName refuses what cannot be the name of an agent, nil for one that can be.
 func BadName(verb, name string) error {
 	switch {
-	case len(name) > app.MaxName:
+	case len(name) > config.MaxName:
 		return UsageHint("a shorter one; the id that is made of a name has no more than its beginning anyway",
-			"%s: a name has at most %d bytes, this one has %d", verb, app.MaxName, len(name))
+			"%s: a name has at most %d bytes, this one has %d", verb, config.MaxName, len(name))
 	case Clean(name) != name:
 		return UsageHint("leave them out", "%s: the name holds characters that no terminal shows", verb)
 	}

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"tutti/internal/app"
+	"tutti/internal/app/config"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/halt"
 )
 
 // CommsService opens what the conversations between projects are led from. It says once a run that settings of another program are not read.
-func (c *Call) CommsService() (*exchange.Service, *app.CommsConfig, error) {
+func (c *Call) CommsService() (*exchange.Service, *config.Comms, error) {
 	o, set, err := c.App.CommsService()
 	if err != nil {
 		return nil, nil, err

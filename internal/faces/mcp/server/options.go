@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"tutti/internal/agents/setup"
-	"tutti/internal/app"
+	"tutti/internal/app/config"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 )
@@ -33,7 +34,7 @@ const (
 	maxExpiry    = 24 * time.Hour
 )
 
-func optionsOf(s *app.Service, getenv func(string) string) (options, error) {
+func optionsOf(s *full.Service, getenv func(string) string) (options, error) {
 	o := options{
 		autoOpen: s.Flag("auto-open") != "", host: s.Flag("host"), instance: address.Instance(s.Flag("instance")),
 		name: s.Flag("name"), scope: s.Flag("scope"), lean: s.Flag("tools") == "lean",
@@ -49,8 +50,8 @@ func optionsOf(s *app.Service, getenv func(string) string) (options, error) {
 			return o, fmt.Errorf("--instance: %w", err)
 		}
 	}
-	if len(o.name) > app.MaxName {
-		return o, fmt.Errorf("--name has %d bytes, a name has at most %d", len(o.name), app.MaxName)
+	if len(o.name) > config.MaxName {
+		return o, fmt.Errorf("--name has %d bytes, a name has at most %d", len(o.name), config.MaxName)
 	}
 	o.heartbeat = o.span(getenv, "H2A_HEARTBEAT_INTERVAL_MS", presence.Heartbeat, minHeartbeat, maxHeartbeat)
 	o.expiry = o.span(getenv, "H2A_SESSION_EXPIRY_MS", presence.Expiry, minExpiry, maxExpiry)
@@ -80,7 +81,7 @@ func (o *options) span(getenv func(string) string, name string, otherwise, least
 }
 
 // remark says which flags of older settings have no effect.
-func (o *options) remark(s *app.Service) {
+func (o *options) remark(s *full.Service) {
 	switch kind := s.Flag("wake"); kind {
 	case "", "logging":
 	case "headless":

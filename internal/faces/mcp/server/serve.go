@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/faces/mcp/wire"
 )
 
@@ -30,7 +30,7 @@ const leaveFor = 700 * time.Millisecond
 
 // Serve runs the server until the end of its input, of ctx or of the agent program, or until the terminal is closed. An error says that the input
 // or the output failed.
-func Serve(ctx context.Context, s app.Service) error {
+func Serve(ctx context.Context, s full.Service) error {
 	log := logger(&s)
 	o, err := optionsOf(&s, os.Getenv)
 	if err != nil {
@@ -77,7 +77,7 @@ func Serve(ctx context.Context, s app.Service) error {
 const linePrefix = "h2a mcp-serve: "
 
 // logger writes whole lines, from any goroutine.
-func logger(s *app.Service) func(string) {
+func logger(s *full.Service) func(string) {
 	var mu sync.Mutex
 	return func(line string) {
 		mu.Lock()

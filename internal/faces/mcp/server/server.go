@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/config"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/live"
 	"tutti/internal/attention/wake"
 	"tutti/internal/bus/follow"
@@ -37,7 +39,7 @@ type server struct {
 	thread  atomic.Pointer[string]  // conversation of the agent, as its calls or its hooks name it; nil: not known
 	knocks  atomic.Pointer[knocker] // wakes the agent; nil: nobody does
 	cleared atomic.Bool             // a halt was cleared, and the agent has not been told
-	waking  func() *app.WakeConfig  // the settings, as they were when they were first asked for
+	waking  func() *config.Wake     // the settings, as they were when they were first asked for
 	begun   chan struct{}           // closed when the agent is connected, or could not be
 	left    sync.Once
 	opening sync.Mutex // held while the bus is opened
@@ -68,7 +70,7 @@ type bus struct {
 	place   app.OpenedRoot     // the folder that is open
 }
 
-func newServer(s *app.Service, o options, log func(string)) *server {
+func newServer(s *full.Service, o options, log func(string)) *server {
 	v := &server{o: o, app: s.App, facts: s.App.Facts(), log: log, cli: s.Version, pid: os.Getpid(), begun: make(chan struct{}), own: o.instance}
 	v.waking = sync.OnceValue(v.readWaking)
 	return v
@@ -173,7 +175,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	}
 	w.Presence.TTL = v.o.expiry
 	look, unlook := v.app.HaltLook()
-	b := &bus{World: w, office: office, agree: w.Agreements(), unlook: unlook, place: w.OpenedRoot()}
+	b := &bus{World: w, office: office, agree: full.Agreements(w), unlook: unlook, place: w.OpenedRoot()}
 	b.absent = v.newAbsent(b)
 	var looking context.Context
 	looking, b.unlease = context.WithCancel(context.Background())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/lifecycle"
@@ -23,7 +24,7 @@ func TestStandIn(t *testing.T) {
 	plain := r.start("ana", []string{"--auto-open", "--host", "codex"}) // somebody else of that host works there, too
 	other := plain.me()
 	a := app.New(app.Settings{Root: r.root, Home: r.home, Dir: dir, Getenv: func(string) string { return "" }})
-	who, err := a.SessionBus(func(string) {}).Began(t.Context(), lifecycle.Birth{
+	who, err := full.SessionBus(a, func(string) {}).Began(t.Context(), lifecycle.Birth{
 		Name: "reviewer", Agent: "codex", Owner: "0123456789abcdef", Dir: dir, Process: proc.Self(), Pane: tmux.Pane{ID: "%0"},
 	})
 	if err != nil || who == other {

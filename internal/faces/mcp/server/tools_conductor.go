@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
 	"tutti/internal/bus/mail"
@@ -27,10 +27,10 @@ func (c *call) where() (conductor.Where, error) {
 		return conductor.Where{ID: given}, nil
 	}
 	if given = c.text("workspacePath"); given == "" {
-		return app.Folder(c.facts.Place()), nil
+		return full.Folder(c.facts.Place()), nil
 	}
-	w, err := c.app.Workspace(given)
-	if errors.Is(err, app.ErrWorkspace) {
+	w, err := full.Workspace(c.app, given)
+	if errors.Is(err, full.ErrWorkspace) {
 		err = c.refuse("workspacePath is a folder", "%s", err)
 	}
 	return w, err
@@ -54,7 +54,7 @@ func conductorNow(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.Conductor().Resolve(ctx, where, time.Now())
+	r, err := full.Conductor(c.World).Resolve(ctx, where, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (c *call) sit(ctx context.Context, do func(*conductor.Service, context.Cont
 			s.Session = own.SessionID
 		}
 	}
-	r, err := do(c.Conductor(), ctx, s, time.Now())
+	r, err := do(full.Conductor(c.World), ctx, s, time.Now())
 	if none, ok := errors.AsType[*conductor.NotLiveError](err); ok {
 		return nil, c.refuse(c.toolName("h2a_session_open")+" opens a session of yours here; only who is live in a workspace can conduct it", "%s", none)
 	}
@@ -116,7 +116,7 @@ func (c *call) advice(ctx context.Context) (*conductor.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.Conductor().Resolve(ctx, where, time.Now())
+	r, err := full.Conductor(c.World).Resolve(ctx, where, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func conductorLaunch(ctx context.Context, c *call) (*canonjson.Object, error) {
 		_, err := c.office.Send(ctx, mail.Draft{From: &identity.Speaker{Instance: l.From}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true})
 		return err
 	}
-	o, err := c.Conductor().Launch(ctx, l, time.Now())
+	o, err := full.Conductor(c.World).Launch(ctx, l, time.Now())
 	if errors.Is(err, conductor.ErrNoSender) {
 		return nil, c.missing("instance")
 	}
@@ -196,5 +196,5 @@ func (v *server) forsake(ctx context.Context, b *bus, i address.Instance) error 
 	if err != nil && !errors.Is(err, keyring.ErrNoKey) {
 		return err
 	}
-	return b.Conductor().Forsake(ctx, i, key, time.Now())
+	return full.Conductor(b.World).Forsake(ctx, i, key, time.Now())
 }

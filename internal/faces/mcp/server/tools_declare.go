@@ -3,7 +3,7 @@ package server
 import (
 	"context"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -134,7 +134,7 @@ func (c *call) tellMatter(ctx context.Context, by address.Instance, negotiation,
 	if err != nil {
 		return nil, err
 	}
-	who, err := app.TellMatter(ctx, c.agree, c.office, from, negotiation, id)
+	who, err := full.TellMatter(ctx, c.agree, c.office, from, negotiation, id)
 	told := make([]string, len(who))
 	for n, i := range who {
 		told[n] = word(string(i))

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/reservation"
@@ -86,12 +86,12 @@ func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
 		}
 	}
 	if w.Tie == nil {
-		if w.Tie, err = c.LeaseTie(ctx, own.Instance, ""); err != nil {
+		if w.Tie, err = full.LeaseTie(ctx, c.World, own.Instance, ""); err != nil {
 			return nil, err
 		}
 	}
 	c.sweepLeases(ctx, c.bus)
-	w.Spots = app.LeaseSpots(paths)
+	w.Spots = full.LeaseSpots(paths)
 	all, err := c.leaseDesk(c.bus, own).Take(ctx, w, time.Now())
 	if held, ok := errors.AsType[*reservation.HeldError](err); ok {
 		return nil, c.refuse("ask its holder with tutti_send, or work on something else: you are told by mail when it has ended", "%s", held)
@@ -106,7 +106,7 @@ func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
 func (v *server) leaseDesk(b *bus, own *identity.Speaker) *reservation.Reservations {
 	d := b.Leases()
 	d.Tell = func(ctx context.Context, e reservation.Ending) error {
-		return app.TellEnded(ctx, b.office, own, e, v.log)
+		return full.TellEnded(ctx, b.office, own, e, v.log)
 	}
 	return d
 }

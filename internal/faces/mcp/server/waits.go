@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/canonjson"
 )
@@ -17,7 +18,7 @@ func (c *call) waitsOnYou(ctx context.Context, o *canonjson.Object, own *identit
 	if id := c.thread.Load(); id != nil {
 		submitter = own.Instance.Host() + ":" + *id
 	}
-	all, err := c.WaitingForAgent(ctx, c.agree, own.Instance, submitter, now())
+	all, err := full.WaitingForAgent(ctx, c.World, c.agree, own.Instance, submitter, now())
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errOver) {
 		o.Str("waitsOnYouFault", word(err.Error())) // the rest of the status still helps
 		return nil

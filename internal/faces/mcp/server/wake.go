@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
-	"tutti/internal/app"
+	"tutti/internal/app/config"
 	"tutti/internal/attention/wake"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
@@ -187,7 +187,7 @@ func (v *server) capabilities() map[string]any {
 }
 
 // rungs are the means by which this agent can be woken, the mildest first.
-func (k *knocker) rungs(config *app.WakeConfig) []wake.Rung {
+func (k *knocker) rungs(set *config.Wake) []wake.Rung {
 	w := &k.program.Wake
 	var all []wake.Rung
 	if w.Channel != "" {
@@ -201,13 +201,13 @@ func (k *knocker) rungs(config *app.WakeConfig) []wake.Rung {
 	}
 	agent, known := k.v.facts.AgentProcess()
 	screen, err := tmux.FromEnv(k.v.facts.Env("TMUX"))
-	if config.Nudge && known && err == nil && agent.Agent() == k.program.Name {
+	if set.Nudge && known && err == nil && agent.Agent() == k.program.Name {
 		all = append(all, wake.NudgeRung(wake.Nudger{
 			Server: screen, Agent: agent.ID, Halted: func() error { return halt.Check("type into a pane") },
 			Typing: wake.TypingWindow(k.v.facts.Env(wake.TypingVariable)),
 		}, k.program))
 	}
-	if config.Desktop {
+	if set.Desktop {
 		all = append(all, wake.DesktopRung(func(ctx context.Context) (bool, error) {
 			return k.v.desktop().Say(ctx, "Mail for "+string(k.own.Instance.Canonical()), "It is not at work, and has not looked at it yet.")
 		}))
@@ -216,21 +216,21 @@ func (k *knocker) rungs(config *app.WakeConfig) []wake.Rung {
 }
 
 // readWaking reads what the user has set about waking. What cannot be understood is said, and counts for nothing.
-func (v *server) readWaking() *app.WakeConfig {
-	config, err := v.app.Wake()
+func (v *server) readWaking() *config.Wake {
+	set, err := v.app.Wake()
 	if err != nil {
 		v.log(withHint(err) + "; agents are woken as usual")
 	}
-	return config
+	return set
 }
 
-func timesOf(config *app.WakeConfig) wake.Times {
+func timesOf(set *config.Wake) wake.Times {
 	times := wake.Usual()
-	if config.Quiet > 0 {
-		times.Quiet = config.Quiet
+	if set.Quiet > 0 {
+		times.Quiet = set.Quiet
 	}
-	if config.Climb > 0 {
-		times.Climb = config.Climb
+	if set.Climb > 0 {
+		times.Climb = set.Climb
 	}
 	return times
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -23,8 +23,8 @@ func workspace(c *kit.Call) (conductor.Where, error) {
 	if word {
 		given = c.Arg(0)
 	}
-	w, err := c.App.Workspace(given)
-	if errors.Is(err, app.ErrWorkspace) {
+	w, err := full.Workspace(c.App, given)
+	if errors.Is(err, full.ErrWorkspace) {
 		return w, kit.UsageHint(aWorkspace, "--workspace: %s", kit.Clean(err.Error()))
 	}
 	if err != nil || given == "" || w.ID != "" || c.Under != kit.Tutti {
@@ -78,7 +78,7 @@ func runConductor(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	defer w.Close()
-	r, err := w.Conductor().Resolve(ctx, where, time.Now())
+	r, err := full.Conductor(w).Resolve(ctx, where, time.Now())
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
 	"tutti/internal/bus/mail"
@@ -51,7 +52,7 @@ func sit(ctx context.Context, c *kit.Call, do func(*conductor.Service, context.C
 	if s.Key == nil {
 		c.Warn("the key of %s is not here: what is written is not signed", kit.Clean(string(s.Instance)))
 	}
-	r, err := do(w.Conductor(), ctx, s, time.Now())
+	r, err := do(full.Conductor(w), ctx, s, time.Now())
 	if err != nil {
 		return conductorFault(c, err)
 	}
@@ -126,7 +127,7 @@ func advice(ctx context.Context, c *kit.Call, w *app.World) (*conductor.Check, e
 	}
 	r := &conductor.Resolution{Workspace: string(where.Derived)}
 	if w != nil {
-		if r, err = w.Conductor().Resolve(ctx, where, time.Now()); err != nil {
+		if r, err = full.Conductor(w).Resolve(ctx, where, time.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -219,7 +220,7 @@ func runConductorLaunch(ctx context.Context, c *kit.Call) error {
 		})
 		return err
 	}
-	o, err := w.Conductor().Launch(ctx, l, time.Now())
+	o, err := full.Conductor(w).Launch(ctx, l, time.Now())
 	switch {
 	case errors.Is(err, conductor.ErrNoSender):
 		return c.Missing("instance")

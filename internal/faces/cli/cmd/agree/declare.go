@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -161,7 +162,7 @@ func (d *deal) tellMatter(ctx context.Context, by address.Instance, id string) s
 	office, err := d.w.MailService()
 	var told []address.Instance
 	if err == nil {
-		told, err = app.TellMatter(ctx, d.bus, office, from, d.id, id)
+		told, err = full.TellMatter(ctx, d.bus, office, from, d.id, id)
 	}
 	if err != nil {
 		d.Warn("not everybody was told by mail, the matter stands in the journal: %s", kit.Clean(err.Error()))

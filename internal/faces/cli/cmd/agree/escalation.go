@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
 	"tutti/internal/core/canonjson"
@@ -48,7 +49,7 @@ func matters(c *kit.Call, mode app.Mode) (*deal, error) {
 	if d.w, err = c.World(mode); err != nil {
 		return d, err
 	}
-	d.bus = d.w.Agreements()
+	d.bus = full.Agreements(d.w)
 	if err := d.w.Pins.Err(); err != nil {
 		c.Warn("whose answers count cannot be told now: %s", kit.Clean(err.Error()))
 	}
@@ -254,7 +255,7 @@ func runEscalationAnswer(ctx context.Context, c *kit.Call) error {
 	}
 	office, err := d.w.MailService()
 	if err == nil {
-		err = app.TellAnswer(ctx, office, who, m)
+		err = full.TellAnswer(ctx, office, who, m)
 	}
 	if err != nil {
 		c.Warn("%s was not told by mail, the answer stands in the journal: %s", kit.Clean(string(m.By)), kit.Clean(err.Error()))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/registry"
@@ -39,7 +40,7 @@ func leases(ctx context.Context, c *kit.Call) (*leaseWork, error) {
 		return nil, err
 	}
 	d.Tell = func(ctx context.Context, e reservation.Ending) error {
-		return app.TellEnded(ctx, d.office, d.who, e, func(line string) { c.Warn("%s", kit.Clean(line)) })
+		return full.TellEnded(ctx, d.office, d.who, e, func(line string) { c.Warn("%s", kit.Clean(line)) })
 	}
 	return d, nil
 }
@@ -87,13 +88,13 @@ func runLeaseTake(ctx context.Context, c *kit.Call) error {
 	}
 	defer d.World.Close()
 	d.sweep(ctx, c)
-	tie, err := d.LeaseTie(ctx, d.who.Instance, "")
+	tie, err := full.LeaseTie(ctx, d.World, d.who.Instance, "")
 	if err != nil {
 		return err
 	}
 	now := time.Now()
 	taken, err := d.Take(ctx, reservation.Want{
-		Spots: app.LeaseSpots(files(c)), Holder: d.who.Instance, Tie: tie, For: c.Duration("for", reservation.Usual), Note: c.Text("note"),
+		Spots: full.LeaseSpots(files(c)), Holder: d.who.Instance, Tie: tie, For: c.Duration("for", reservation.Usual), Note: c.Text("note"),
 	}, now)
 	if err != nil {
 		return leaseFault(err)

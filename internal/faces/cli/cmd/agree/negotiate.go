@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
 	"tutti/internal/core/address"
@@ -69,7 +70,7 @@ func dealOf(c *kit.Call, mode app.Mode, id string) (*deal, error) {
 		return nil, err
 	}
 	if d.w != nil {
-		d.bus = d.w.Agreements()
+		d.bus = full.Agreements(d.w)
 	}
 	return d, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
@@ -165,5 +166,5 @@ func revokedKey(ctx context.Context, w *app.World, who address.Instance, pem str
 
 // SealedBy are the hashes of what a person has answered under a key.
 func SealedBy(ctx context.Context, w *app.World, who address.Instance, key signature.Public) ([]string, []error) {
-	return w.Agreements().Matters().Sealed(ctx, who, key)
+	return full.Agreements(w).Matters().Sealed(ctx, who, key)
 }

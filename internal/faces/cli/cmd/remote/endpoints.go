@@ -60,6 +60,18 @@ func known(e *Endpoint) error {
 	return nil
 }
 
+// guardOf keeps on the bus which envelopes came, so that none counts twice.
+func guardOf(w *app.World) (*remote.Guard, error) {
+	log, ok := w.Store.(interface {
+		store.Log
+		store.Shrinker
+	})
+	if !ok {
+		return nil, errors.New("the bus is on a server: other buses can only reach one that is a folder")
+	}
+	return &remote.Guard{Memory: &remote.Ledger{Log: log}}, nil
+}
+
 // Serve takes in envelopes until the context ends.
 func Serve(ctx context.Context, w *app.World, e Endpoint) error {
 	office, err := w.MailService()
@@ -69,8 +81,12 @@ func Serve(ctx context.Context, w *app.World, e Endpoint) error {
 	if err := known(&e); err != nil {
 		return err
 	}
+	guard, err := guardOf(w)
+	if err != nil {
+		return err
+	}
 	r := remote.Receiver{
-		Office: office, Registry: w.Registry, Store: w.Store, Guard: &remote.Guard{Memory: &remote.Ledger{Log: w.Store}}, Rates: rates(&e),
+		Office: office, Registry: w.Registry, Store: w.Store, Guard: guard, Rates: rates(&e),
 		Open: remote.Recipients(e.Recipients), Endpoints: e.KnownAs, Now: time.Now, Log: e.Log,
 	}
 	var o listen.Options
@@ -97,8 +113,12 @@ func ServeMirror(ctx context.Context, w *app.World, e Endpoint) error {
 	if err != nil {
 		return err
 	}
+	guard, err := guardOf(w)
+	if err != nil {
+		return err
+	}
 	r := mirror.Receiver{
-		Registry: w.Registry, Presence: w.Presence, Mail: w.Mail, Docs: w.Store, Guard: &remote.Guard{Memory: &remote.Ledger{Log: w.Store}}, Rates: rates(&e),
+		Registry: w.Registry, Presence: w.Presence, Mail: w.Mail, Docs: w.Store, Guard: guard, Rates: rates(&e),
 		Enrolled: enrolled, Endpoints: e.KnownAs, Halted: halt.Check, Now: time.Now, Log: e.Log,
 	}
 	var o listen.Options

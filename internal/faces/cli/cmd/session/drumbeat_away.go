@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/watchdog"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/keyring"
@@ -20,7 +21,7 @@ import (
 // elsewhere is what asks agents of other machines; nil where nobody wants that: it takes --relauncher remote, or auto with somebody who signs.
 func elsewhere(ctx context.Context, c *kit.Call, w *app.World) (watchdog.Relauncher, error) {
 	switch way := c.Value("relauncher"); {
-	case way == app.Remote:
+	case way == full.Remote:
 	case way == "auto" && c.Value("instance") != "" && (c.Under != kit.H2A || c.Value("private-key") != ""):
 	default:
 		return nil, nil //nolint:nilnil // there is none
@@ -35,7 +36,7 @@ func elsewhere(ctx context.Context, c *kit.Call, w *app.World) (watchdog.Relaunc
 	if err := w.Registry.Standing(ctx, who); err != nil {
 		return nil, err
 	}
-	by, err := w.SpeakerOf(ctx, who)
+	by, err := full.SpeakerOf(ctx, w, who)
 	if err != nil {
 		return nil, err
 	}

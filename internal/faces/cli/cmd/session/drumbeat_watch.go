@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/watchdog"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -40,8 +41,8 @@ func drumSettings(c *kit.Call) (*watchdog.Settings, error) {
 		Interval: time.Duration(ms) * time.Millisecond, Cap: most, DeciderAfter: after, Enforce: c.On("decider-enforce"),
 		MinAge: span(c, "min-age"), Spacing: span(c, "spacing"), Grace: span(c, "grace"), Window: span(c, "window"), Progress: span(c, "progress"),
 	}
-	if why := app.CheckDrumbeat(*s, c.IsSet("decider-after")); why != "" {
-		why = strings.NewReplacer("decider_after", "--decider-after", "max_relances", "--max-relances").Replace(why)
+	if setting, why := full.CheckDrumbeat(*s, c.IsSet("decider-after")); why != "" {
+		why = strings.NewReplacer("decider_after", "--decider-after", "max_relances", "--max-relances").Replace(setting + ": " + why)
 		return nil, kit.Usagef("%s", why)
 	}
 	return s, nil
@@ -68,17 +69,17 @@ func drummer(c *kit.Call, w *app.World, away watchdog.Relauncher) (watchdog.Opti
 	if err != nil {
 		return watchdog.Options{}, kit.FailIO("", err, "find the folder where you are")
 	}
-	o := w.Drumbeat(office, os.Getenv)
+	o := full.Drumbeat(w, office, os.Getenv)
 	way := c.Value("relauncher")
 	if way == "" {
-		way = app.Relaunchers[0]
+		way = full.Relaunchers[0]
 	}
-	r := app.Relaunching{Dir: dir, Open: OpenRegistry, Env: os.Getenv, Environ: os.Environ(), Tell: func(line string) { c.Remark("%s", kit.Clean(line)) }, Elsewhere: away}
+	r := full.Relaunching{Dir: dir, Open: OpenRegistry, Env: os.Getenv, Environ: os.Environ(), Tell: func(line string) { c.Remark("%s", kit.Clean(line)) }, Elsewhere: away}
 	for given := range strings.SplitSeq(c.FlagIf("registry"), ",") {
 		path, _ := registry.PathOf(dir, strings.TrimSpace(given), os.Getenv)
 		r.Registries = append(r.Registries, path)
 	}
-	o.Relaunch = w.Relauncher(way, r)
+	o.Relaunch = full.Relauncher(w, way, r)
 	return o, nil
 }
 
@@ -96,8 +97,8 @@ func runDrumWatch(ctx context.Context, c *kit.Call) error {
 			}
 		}
 	}
-	if why := app.CheckDrumbeat(*s, decider != nil); why != "" {
-		return kit.Usagef("%s", why)
+	if setting, why := full.CheckDrumbeat(*s, decider != nil); why != "" {
+		return kit.Usagef("%s: %s", setting, why)
 	}
 	w, err := c.World(app.Writing)
 	if err != nil {
@@ -121,11 +122,11 @@ func runDrumWatch(ctx context.Context, c *kit.Call) error {
 		if err != nil {
 			return err
 		}
-		by, err := w.SpeakerOf(ctx, o.Self)
+		by, err := full.SpeakerOf(ctx, w, o.Self)
 		if err != nil {
 			return err
 		}
-		o.Alert = w.TellPrincipal(office, by)
+		o.Alert = full.TellPrincipal(w, office, by)
 	}
 	var failed error
 	told := 0
@@ -184,10 +185,10 @@ func drumFault(c *kit.Call, err error) error {
 }
 
 func sayDrum(c *kit.Call, w *app.World, o *watchdog.Options) {
-	full := o.Settings.Full()
+	set := o.Settings.Full()
 	way := c.Value("relauncher")
 	if way == "" {
-		way = app.Relaunchers[0]
+		way = full.Relaunchers[0]
 	}
 	decider := "none"
 	if o.Decider != nil {
@@ -200,7 +201,7 @@ func sayDrum(c *kit.Call, w *app.World, o *watchdog.Options) {
 		var j canonjson.Object
 		j.Str("event", "watching")
 		j.Str("root", w.Root.Path)
-		j.Int("intervalMs", full.Interval.Milliseconds())
+		j.Int("intervalMs", set.Interval.Milliseconds())
 		j.Str("relauncher", way)
 		j.Str("decider", decider)
 		c.Out = append(append(c.Out, j.Bytes()...), '\n')
@@ -210,7 +211,7 @@ func sayDrum(c *kit.Call, w *app.World, o *watchdog.Options) {
 	if c.Under == kit.Tutti {
 		root = c.App.Shown(root)
 	}
-	c.Line(fmt.Sprintf("drumbeat: root %s, every %s, relauncher %s, decider %s", kit.Clean(root), full.Interval, way, kit.Clean(decider)))
+	c.Line(fmt.Sprintf("drumbeat: root %s, every %s, relauncher %s, decider %s", kit.Clean(root), set.Interval, way, kit.Clean(decider)))
 }
 
 func sayBeat(c *kit.Call, e *watchdog.Event) {
@@ -240,7 +241,7 @@ func runDrumInbox(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	config, err := c.App.Drumbeat() // the rules are those by which tutti up asks
+	config, err := full.DrumbeatConfigOf(c.App) // the rules are those by which tutti up asks
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/lifecycle"
 )
@@ -28,7 +28,7 @@ func TestTellJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tell := app.SessionJobs(c.workspace, c.dir)
+		tell := full.SessionJobs(c.workspace, c.dir)
 		if err := errors.Join(tell(t.Context(), j.ID, "progress", "terminating"), tell(t.Context(), j.ID, "error", "stopped by operator")); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/lifecycle"
@@ -97,14 +97,14 @@ func (s *sessions) manager(verb string) (*lifecycle.Manager, error) {
 	return lifecycle.New(lifecycle.Options{
 		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Environ: s.environ(), Server: sessionServer(s.c),
 		Halted: func() error { return halt.Check(verb) },
-		Bus:    s.bus(), Jobs: s.jobs(), Started: s.c.App.Started(),
+		Bus:    s.bus(), Jobs: s.jobs(), Started: full.Started(s.c.App),
 		Tell: func(line string) { s.c.Remark("%s", kit.Clean(line)) },
 	}), nil
 }
 
 // bus tells the bus of sessions.
 func (s *sessions) bus() lifecycle.Bus {
-	return s.c.App.SessionBus(func(line string) { s.c.Remark("%s", kit.Clean(line)) })
+	return full.SessionBus(s.c.App, func(line string) { s.c.Remark("%s", kit.Clean(line)) })
 }
 
 // environ is the environment for programs that are started. A bus that was named is the one that their servers shall use.
@@ -118,7 +118,7 @@ func (s *sessions) environ() []string {
 
 // jobs tells the jobs of what becomes of their sessions.
 func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error {
-	return app.SessionJobs(s.Workspace(), s.dir)
+	return full.SessionJobs(s.Workspace(), s.dir)
 }
 
 // serverVariable names the tmux server for new sessions.

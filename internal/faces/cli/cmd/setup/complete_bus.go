@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mailbox"
@@ -232,7 +233,7 @@ func (k *completer) negotiations(ctx context.Context, w *app.World) {
 
 // offerMatters offers what waits for somebody.
 func offerMatters(ctx context.Context, k *completer, w *app.World) {
-	all, _, err := w.Agreements().Matters().All(ctx)
+	all, _, err := full.Agreements(w).Matters().All(ctx)
 	if err != nil {
 		return
 	}

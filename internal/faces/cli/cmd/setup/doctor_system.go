@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/config"
+	"tutti/internal/app/full"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
@@ -144,14 +146,14 @@ func checkSystem(c *kit.Call, r *report) {
 // checkSettings shows what counts, and where each value came from. A file that cannot be understood fails the check: verbs
 // that need a rule from it refuse to work. Where there is no tutti-full that could show them, only those rules are looked at.
 func checkSettings(c *kit.Call, r *report) {
-	all, err := c.App.Effective()
+	all, err := full.Effective(c.App)
 	if err != nil {
 		r.add(false, "settings", err.Error(), kit.HintOf(err))
 		return
 	}
 	usual := 0
 	for _, s := range all {
-		if s.From == app.UsualValue && !c.Verbose && !c.JSON {
+		if s.From == config.UsualValue && !c.Verbose && !c.JSON {
 			usual++
 			continue
 		}

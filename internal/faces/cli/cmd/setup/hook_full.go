@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/hook"
 	"tutti/internal/attention/todo"
 	"tutti/internal/comms/exchange"
@@ -36,5 +37,5 @@ func projectsHere(c *kit.Call, home string) *hook.Projects {
 // waitingForHook is what an agent is told of at the beginning of a conversation.
 func waitingForHook(ctx context.Context, c *kit.Call, w *app.World, me address.Instance) ([]todo.Item, error) {
 	by, _ := c.JobActor()
-	return w.WaitingForAgent(ctx, w.Agreements(), me, by, time.Now())
+	return full.WaitingForAgent(ctx, w, full.Agreements(w), me, by, time.Now())
 }

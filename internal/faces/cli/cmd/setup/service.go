@@ -3,7 +3,7 @@ package setup
 import (
 	"context"
 
-	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/mcp/server"
@@ -18,8 +18,8 @@ func runMCPServe(ctx context.Context, c *kit.Call) error {
 	return err
 }
 
-func service(c *kit.Call) app.Service {
-	return app.Service{
+func service(c *kit.Call) full.Service {
+	return full.Service{
 		App: c.App, Flag: func(name string) string { return flagText(c, name) }, Args: c.Args, In: c.In, Out: c.OutFile, Err: c.ErrFile, Version: kit.Version,
 		JSON: c.JSON, Quiet: c.Quiet, Color: c.Color, Columns: c.Columns,
 	}

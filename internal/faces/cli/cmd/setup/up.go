@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/cmd/status"
 	"tutti/internal/faces/cli/kit"
@@ -55,7 +56,7 @@ func runUp(ctx context.Context, c *kit.Call) error {
 	s := service(c)
 	s.Open = session.OpenRegistry
 	err := daemon.Serve(ctx, s)
-	other, runs := errors.AsType[*app.UpError](err)
+	other, runs := errors.AsType[*full.UpError](err)
 	stray, strayed := errors.AsType[*app.StrayError](err)
 	switch {
 	case runs:
@@ -71,5 +72,5 @@ func checkUp(c *kit.Call, r *report, root *app.Root) {
 	if !r.rootOK {
 		return
 	}
-	r.tell("up", status.UpText(c.App.RunningUp(root.Path)), "")
+	r.tell("up", status.UpText(full.RunningUp(c.App, root.Path)), "")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/todo"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mailbox"
@@ -138,7 +139,7 @@ type statusView struct {
 	letters  *letterView
 	hints    []string
 	// Of the bus of this folder:
-	up     *app.Up // looks after it; nil: nothing does
+	up     *full.Up // looks after it; nil: nothing does
 	you    *identity.Speaker
 	nobody error         // why it is not known who you are
 	folder string        // in which you work; "" when it is not known
@@ -164,7 +165,7 @@ func survey(ctx context.Context, c *kit.Call, w *app.World, v *statusView) error
 		}
 	}
 	if v.whole {
-		v.up = c.App.RunningUp(v.root.Path)
+		v.up = full.RunningUp(c.App, v.root.Path)
 		if err := v.findSeat(ctx, c, w); err != nil {
 			return err
 		}

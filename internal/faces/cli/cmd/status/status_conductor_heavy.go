@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/cmd/agree"
 	"tutti/internal/faces/cli/kit"
@@ -12,11 +13,11 @@ import (
 
 // seatHere is who conducts the folder here, nil where that is no question.
 func seatHere(ctx context.Context, c *kit.Call, w *app.World) (*seatView, error) {
-	where, err := c.App.Workspace("")
+	where, err := full.Workspace(c.App, "")
 	if err != nil {
 		return nil, err
 	}
-	r, err := w.Conductor().Resolve(ctx, where, time.Now())
+	r, err := full.Conductor(w).Resolve(ctx, where, time.Now())
 	if err != nil {
 		return nil, err
 	}

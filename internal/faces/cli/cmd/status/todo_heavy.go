@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/todo"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/kit"
@@ -16,7 +17,7 @@ func waitingHere(ctx context.Context, c *kit.Call, w *app.World, v *statusView, 
 	var onBus, letters []todo.Item
 	var err error
 	if w != nil && v.you != nil {
-		onBus, err = w.WaitingOnBus(ctx, w.Agreements(), v.you.Instance, time.Now())
+		onBus, err = full.WaitingOnBus(ctx, w, full.Agreements(w), v.you.Instance, time.Now())
 	}
 	if v.letters != nil {
 		letters = todo.Letters(v.letters.projects, v.letters.here, person())

@@ -1,4 +1,4 @@
-package app
+package full
 
 import (
 	"crypto/sha256"
@@ -8,6 +8,7 @@ import (
 	"sort"
 	"sync"
 
+	"tutti/internal/app"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/journal"
 	"tutti/internal/platform/atomicfile"
@@ -15,18 +16,18 @@ import (
 
 // Agreements are the negotiations of the bus. What was verified of a journal is remembered in the cache of this user, so that the
 // next process reads only what came since.
-func (w *World) Agreements() *agreement.Bus {
-	b := agreement.New(w.Store, w.Registry, w.journals())
+func Agreements(w *app.World) *agreement.Bus {
+	b := agreement.New(w.Store, w.Registry, journals(w))
 	b.Persons = w.Pins
 	return b
 }
 
-func (w *World) journals() journal.Memory {
+func journals(w *app.World) journal.Memory {
 	cache, err := w.App.CacheDir()
 	if err != nil {
 		return &journal.InProcess{}
 	}
-	return &lazily{disk: &onDisk{dir: filepath.Join(cache, "journals"), root: absolute(w.Root.Path)}}
+	return &lazily{disk: &onDisk{dir: filepath.Join(cache, "journals"), root: app.Absolute(w.Root.Path)}}
 }
 
 // lazily is a memory in this process, of which what is far enough behind is written to disk: a file takes more than half as long as

@@ -1,4 +1,4 @@
-package app
+package full
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/attention/watchdog"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
@@ -30,8 +31,8 @@ func TestDrumbeatOfBus(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	none := func(string) string { return "" }
-	a := New(Settings{Home: home, Dir: home, Getenv: none})
-	w, err := a.World(Creating)
+	a := app.New(app.Settings{Home: home, Dir: home, Getenv: none})
+	w, err := a.World(app.Creating)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestDrumbeatOfBus(t *testing.T) {
 	silent, reports := agent("silent"), agent("reports")
 	report(reports)
 	relauncher := &asks{}
-	o := w.Drumbeat(office, none)
+	o := Drumbeat(w, office, none)
 	o.Relaunch, o.Now, o.Ended = relauncher, func() time.Time { return now }, nil
 	o.Halted = func(string) error { return nil }
 	d := watchdog.New(o)

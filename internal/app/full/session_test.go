@@ -1,4 +1,4 @@
-package app
+package full
 
 import (
 	"os/exec"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
@@ -33,8 +34,8 @@ func program(t *testing.T) proc.ID {
 func TestSessionBus(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	a := New(Settings{Home: home, Dir: home, Getenv: func(string) string { return "" }})
-	bus := a.SessionBus(func(string) {})
+	a := app.New(app.Settings{Home: home, Dir: home, Getenv: func(string) string { return "" }})
+	bus := SessionBus(a, func(string) {})
 	now := func() time.Time { return time.Now() }
 	births := map[string]lifecycle.Birth{}
 	for i, name := range []string{"x-api-creator-codex", "second"} {
@@ -59,7 +60,7 @@ func TestSessionBus(t *testing.T) {
 	if who["second"] == who["x-api-creator-codex"] || address.Instance(who["second"]).Canonical().Label() != "second" {
 		t.Errorf("the two are %v", who)
 	}
-	w, err := a.World(Writing)
+	w, err := a.World(app.Writing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestSessionBus(t *testing.T) {
 			t.Errorf("%s: %s", name, s.Raw)
 		}
 		// What runs below its process is the same agent, conversation or not.
-		below := identity.Request{Host: "codex", Place: a.in(home).Workplace(), Process: program(t), Above: []proc.ID{b.Process}}
+		below := identity.Request{Host: "codex", Place: a.In(home).Workplace(), Process: program(t), Above: []proc.ID{b.Process}}
 		for _, conversation := range []string{"", "thread-of-" + name} {
 			below.Session = conversation
 			if r, err := w.Connect(t.Context(), below, now()); err != nil || string(r.Instance) != b.Instance {

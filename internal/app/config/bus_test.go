@@ -1,4 +1,4 @@
-package app
+package config
 
 import (
 	"errors"
@@ -9,33 +9,38 @@ import (
 	"testing"
 )
 
-func configured(t *testing.T, text string) *App {
+// read reads a file with this text.
+func read(t *testing.T, text string) (*File, error) {
 	t.Helper()
-	home := t.TempDir()
-	path := filepath.Join(home, ".config/tutti/config.toml")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(t.TempDir(), "config.toml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return New(Settings{Home: home})
+	return Read(path, "~/.config/tutti/config.toml")
 }
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	a := configured(t, "[other]\nx = 1\n\n[comms]\nsender = \"web\"\n\n[bus]\nrequire_signed = true\nallow = [\"claude:api\", \"codex:*\"]\nscope = \"scope:shop\"\n")
-	c, err := a.Config()
+	f, err := read(t, "[other]\nx = 1\n\n[comms]\nsender = \"web\"\n\n[bus]\nrequire_signed = true\nallow = [\"claude:api\", \"codex:*\"]\nscope = \"scope:shop\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Bus()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !c.RequireSigned || !slices.Equal(c.Allow, []string{"claude:api", "codex:*"}) || c.Block != nil || c.Scope != "scope:shop" || c.Name != "" {
 		t.Errorf("got %+v", c)
 	}
-	all, err := a.Effective()
+	all, err := f.BusSettings()
 	if err != nil {
 		t.Fatal(err)
 	}
+	talks, err := f.CommsSettings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, talks...)
 	for _, want := range []Setting{
 		{"require_signed", "true", "~/.config/tutti/config.toml"},
 		{"block", "nobody", "default"},
@@ -47,7 +52,10 @@ func TestConfig(t *testing.T) {
 			t.Errorf("effective: got %v, want %v among them", all, want)
 		}
 	}
-	if c, err = New(Settings{Home: t.TempDir()}).Config(); err != nil || c.RequireSigned {
+	if f, err = Read(filepath.Join(t.TempDir(), "config.toml"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = f.Bus(); err != nil || c.RequireSigned {
 		t.Errorf("without a file: got %+v, %v", c, err)
 	}
 }
@@ -68,14 +76,17 @@ func TestConfigFaults(t *testing.T) {
 		{"long name", "[bus]\nname = \"" + strings.Repeat("n", 256) + "\"\n", 2, "at most 255"},
 		{"star in the wrong place", "[bus]\nallow = [\"a:b:*\"]\n", 2, "names no sender"},
 		{"twice", "[bus]\nscope = \"a\"\nscope = \"b\"\n", 3, ""},
-		{"too large", "#" + strings.Repeat(" ", maxConfig), 0, "more than"},
+		{"too large", "#" + strings.Repeat(" ", maxSize), 0, "more than"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := configured(t, tc.text).Config()
-			var e *ConfigError
+			f, err := read(t, tc.text)
+			if err == nil {
+				_, err = f.Bus()
+			}
+			var e *Error
 			if !errors.As(err, &e) {
-				t.Fatalf("%q: got %v, want a ConfigError", tc.text[:min(60, len(tc.text))], err)
+				t.Fatalf("%q: got %v, want an Error", tc.text[:min(60, len(tc.text))], err)
 			}
 			if e.Line != tc.line || !strings.Contains(e.Why, tc.why) || !strings.HasPrefix(err.Error(), "settings ~/.config/tutti/config.toml") {
 				t.Errorf("%q: got line %d, %v, want line %d, %q", tc.text[:min(60, len(tc.text))], e.Line, err, tc.line, tc.why)
@@ -86,15 +97,18 @@ func TestConfigFaults(t *testing.T) {
 
 func TestConfigThatEverybodyCanWrite(t *testing.T) {
 	t.Parallel()
-	a := configured(t, "[bus]\nallow = [\"claude:*\"]\n")
-	path, err := a.ConfigPath()
-	if err != nil {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte("[bus]\nallow = [\"claude:*\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Config(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	f, err := Read(path, "config.toml")
+	if err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("got %v, want the line to type", err)
+	}
+	if b, err := f.Bus(); err != nil || b.Allow != nil {
+		t.Errorf("got %+v, %v: the rules of such a file must not count", b, err)
 	}
 }

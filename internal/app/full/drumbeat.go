@@ -1,4 +1,4 @@
-package app
+package full
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/attention/wake"
 	"tutti/internal/attention/watchdog"
 	"tutti/internal/bus/envelope"
@@ -33,7 +34,7 @@ var Relaunchers = []string{"logging", "local-tmux", "headless", "auto"}
 const Remote = "remote"
 
 // Drumbeat is what a drum on this bus works with, but for settings, relauncher and who is told. env is the environment.
-func (w *World) Drumbeat(office *mail.Service, env func(string) string) watchdog.Options {
+func Drumbeat(w *app.World, office *mail.Service, env func(string) string) watchdog.Options {
 	return watchdog.Options{
 		Book: &watchdog.Book{Store: w.Store}, Mail: &watchdog.Intake{Office: office, Registry: w.Registry}, Halted: halt.Check, Engaged: office.Engaged,
 		Reach: func(ctx context.Context, i address.Instance, now time.Time) (string, error) {
@@ -43,10 +44,10 @@ func (w *World) Drumbeat(office *mail.Service, env func(string) string) watchdog
 			}
 			return found.Reason, nil
 		},
-		Said:      w.lastSent,
-		Workspace: w.workspaceOf,
+		Said:      func(ctx context.Context, i address.Instance) (time.Time, error) { return lastSent(ctx, w, i) },
+		Workspace: func(ctx context.Context, i address.Instance) (string, error) { return workspaceOf(ctx, w, i) },
 		Conductor: func(ctx context.Context, workspace string, now time.Time) (address.Instance, error) {
-			r, err := w.Conductor().Resolve(ctx, conductor.Where{ID: workspace}, now)
+			r, err := Conductor(w).Resolve(ctx, conductor.Where{ID: workspace}, now)
 			if err != nil {
 				return "", err
 			}
@@ -58,7 +59,7 @@ func (w *World) Drumbeat(office *mail.Service, env func(string) string) watchdog
 
 // TellPrincipal returns what puts one message into the mailbox of the principal with whom an agent is registered, once it is put before a person: by
 // from, and signed. Who has no principal, or is asked by it, is in the list of what waits for a person all the same. nil: from has no key here.
-func (w *World) TellPrincipal(office *mail.Service, from *identity.Speaker) func(ctx context.Context, a *escalation.Alert) error {
+func TellPrincipal(w *app.World, office *mail.Service, from *identity.Speaker) func(ctx context.Context, a *escalation.Alert) error {
 	if from == nil || from.Instance == "" || !w.Ring.Has(from.Instance) {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (w *World) TellPrincipal(office *mail.Service, from *identity.Speaker) func
 }
 
 // SpeakerOf is somebody with the first role and the first scope that he has here, AGENTS and scope:default where he has none.
-func (w *World) SpeakerOf(ctx context.Context, i address.Instance) (*identity.Speaker, error) {
+func SpeakerOf(ctx context.Context, w *app.World, i address.Instance) (*identity.Speaker, error) {
 	s := &identity.Speaker{Instance: i, Role: "AGENTS", Scope: "scope:default"}
 	roles, scopes, err := w.Registry.Effective(ctx, i)
 	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
@@ -102,7 +103,7 @@ func (w *World) SpeakerOf(ctx context.Context, i address.Instance) (*identity.Sp
 }
 
 // lastSent is when an agent last sent something, by when its copy came to lie there; zero: never.
-func (w *World) lastSent(ctx context.Context, i address.Instance) (last time.Time, err error) {
+func lastSent(ctx context.Context, w *app.World, i address.Instance) (last time.Time, err error) {
 	owner := address.Segment(string(i.Canonical()))
 	for row, err := range store.ViewOf(ctx, w.Store, store.Outbox, owner, &envelope.Projection, store.Query{Newest: 1}) {
 		if store.IsUnfit(err) {
@@ -117,7 +118,7 @@ func (w *World) lastSent(ctx context.Context, i address.Instance) (last time.Tim
 }
 
 // workspaceOf is the id of the workspace that an agent is registered with, "" where it is not, or with none.
-func (w *World) workspaceOf(ctx context.Context, i address.Instance) (string, error) {
+func workspaceOf(ctx context.Context, w *app.World, i address.Instance) (string, error) {
 	r, err := w.Registry.ByInstance(ctx, i)
 	if errors.Is(err, registry.ErrNotRegistered) {
 		return "", nil
@@ -148,8 +149,8 @@ type Relaunching struct {
 }
 
 // Relauncher makes the one of a kind; nil: "logging", which asks nobody. "remote" is r.Elsewhere.
-func (w *World) Relauncher(kind string, r Relaunching) watchdog.Relauncher {
-	keys, sessions := panes(r.Env), watchdog.Sessions{Managers: func(ctx context.Context) ([]watchdog.Managed, error) { return w.managed(ctx, r) }}
+func Relauncher(w *app.World, kind string, r Relaunching) watchdog.Relauncher {
+	keys, sessions := panes(r.Env), watchdog.Sessions{Managers: func(ctx context.Context) ([]watchdog.Managed, error) { return managed(ctx, w, r) }}
 	switch kind {
 	case "local-tmux":
 		return keys
@@ -167,7 +168,7 @@ func (w *World) Relauncher(kind string, r Relaunching) watchdog.Relauncher {
 }
 
 // managed are the registries that are there.
-func (w *World) managed(ctx context.Context, r Relaunching) (all []watchdog.Managed, err error) {
+func managed(ctx context.Context, w *app.World, r Relaunching) (all []watchdog.Managed, err error) {
 	if r.Open == nil {
 		return nil, nil
 	}
@@ -192,8 +193,8 @@ func (w *World) managed(ctx context.Context, r Relaunching) (all []watchdog.Mana
 		}
 		m := lifecycle.New(lifecycle.Options{
 			Registry: reg, Workspace: r.Dir, Home: home, Env: r.Env, Environ: r.Environ, Server: r.Env(lifecycle.ServerVariable),
-			Halted: func() error { return halt.Check("drumbeat") }, Bus: w.App.SessionBus(r.Tell),
-			Jobs: SessionJobs(sessionregistry.Workspace(path, r.Dir), r.Dir), Started: w.App.Started(), Tell: r.Tell,
+			Halted: func() error { return halt.Check("drumbeat") }, Bus: SessionBus(w.App, r.Tell),
+			Jobs: SessionJobs(sessionregistry.Workspace(path, r.Dir), r.Dir), Started: Started(w.App), Tell: r.Tell,
 		})
 		all = append(all, watchdog.Managed{Rows: slices.Clone(rows), Resume: m.Resume})
 	}

@@ -1,4 +1,4 @@
-package app
+package full
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
@@ -14,26 +15,16 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/reservation"
-	"tutti/internal/platform/truepath"
 )
-
-// Leases returns what keeps who works on which file. It tells nobody what has ended.
-func (w *World) Leases() *reservation.Reservations {
-	home := ""
-	if h, err := w.App.Home(); err == nil {
-		home = truepath.Of(h)
-	}
-	return &reservation.Reservations{Docs: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: Machine(), Home: home}
-}
 
 // LeaseTie is the session with which a lease of an agent ends: the one that is asked for, else the live one with the latest heartbeat,
 // one that a server keeps before one that stands in. Nil: there is none, and the lease ends at its time.
-func (w *World) LeaseTie(ctx context.Context, i address.Instance, id address.SessionID) (*presence.Session, error) {
+func LeaseTie(ctx context.Context, w *app.World, i address.Instance, id address.SessionID) (*presence.Session, error) {
 	there, err := w.Presence.Of(ctx, i, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	here := Machine()
+	here := presence.Here()
 	var best *presence.Session
 	for _, s := range there {
 		switch {

@@ -1,12 +1,15 @@
-package app
+package full
 
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"tutti/internal/app/config"
 	"tutti/internal/attention/watchdog"
 )
 
@@ -49,16 +52,21 @@ func TestDrumbeatSettings(t *testing.T) {
 		"no table":            {"drumbeat = 1\n", usual, "line 1"},
 		"no TOML":             {"[drumbeat\n", usual, "line 1"},
 	} {
-		got, err := parseDrumbeat([]byte(c.text), "~/config.toml")
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := config.Read(path, "~/config.toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := DrumbeatSettings(f)
 		fault := ""
 		if err != nil {
 			fault = err.Error()
 		}
-		if got != nil {
-			got.given = nil
-		}
-		var config *ConfigError
-		if got == nil || fmt.Sprint(*got) != fmt.Sprint(c.want) || (c.fault == "") != (err == nil) || !strings.Contains(fault, c.fault) || err != nil && !errors.As(err, &config) {
+		var fileError *config.Error
+		if got == nil || fmt.Sprint(*got) != fmt.Sprint(c.want) || (c.fault == "") != (err == nil) || !strings.Contains(fault, c.fault) || err != nil && !errors.As(err, &fileError) {
 			t.Errorf("%s: got %+v, %v; want %+v and the fault %q", name, got, err, c.want, c.fault)
 		}
 	}

@@ -1,16 +1,18 @@
-package app
+package full
 
 import (
 	"os"
 	"strings"
 	"testing"
+
+	"tutti/internal/app"
 )
 
 func TestStarted(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	a := New(Settings{Home: home})
-	s := a.Started()
+	a := app.New(app.Settings{Home: home})
+	s := Started(a)
 	if yes, err := s.Known("a\x00b"); yes || err != nil {
 		t.Fatalf("before: %v, %v", yes, err)
 	}
@@ -27,7 +29,7 @@ func TestStarted(t *testing.T) {
 			t.Errorf("%q: %v, %v", command, yes, err)
 		}
 	}
-	path, err := a.startedPath()
+	path, err := startedPath(a)
 	if err != nil {
 		t.Fatal(err)
 	}

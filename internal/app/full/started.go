@@ -1,4 +1,4 @@
-package app
+package full
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tutti/internal/app"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/sessions/lifecycle"
 )
@@ -22,8 +23,8 @@ import (
 const maxStarted = 1 << 20
 
 // Started remembers what this user has started in sessions.
-func (a *App) Started() lifecycle.Started {
-	return lifecycle.Started{Known: a.startedBefore, Remember: a.rememberStarted}
+func Started(a *app.App) lifecycle.Started {
+	return lifecycle.Started{Known: func(command string) (bool, error) { return startedBefore(a, command) }, Remember: func(command string) error { return rememberStarted(a, command) }}
 }
 
 func startedLine(command string) []byte {
@@ -31,13 +32,13 @@ func startedLine(command string) []byte {
 	return append(hex.AppendEncode(nil, sum[:]), '\n')
 }
 
-func (a *App) startedPath() (string, error) {
+func startedPath(a *app.App) (string, error) {
 	dir, err := a.StateDir()
 	return filepath.Join(dir, "started"), err
 }
 
-func (a *App) startedBefore(command string) (bool, error) {
-	path, err := a.startedPath()
+func startedBefore(a *app.App, command string) (bool, error) {
+	path, err := startedPath(a)
 	if err != nil {
 		return false, err
 	}
@@ -62,8 +63,8 @@ func readStarted(path string) ([]byte, error) {
 }
 
 // rememberStarted keeps a command. A line is written in one step, so two programs that do so at one moment lose none.
-func (a *App) rememberStarted(command string) error {
-	path, err := a.startedPath()
+func rememberStarted(a *app.App, command string) error {
+	path, err := startedPath(a)
 	if err != nil {
 		return err
 	}

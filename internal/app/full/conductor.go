@@ -1,4 +1,4 @@
-package app
+package full
 
 import (
 	"context"
@@ -7,27 +7,23 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tutti/internal/app"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/conductor"
 )
 
-// Machine is where this process can ask about others.
-func Machine() presence.Machine {
-	return presence.Here()
-}
-
 // Conductor returns what answers who conducts here.
-func (w *World) Conductor() *conductor.Service {
-	return &conductor.Service{Log: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: Machine()}
+func Conductor(w *app.World) *conductor.Service {
+	return &conductor.Service{Log: w.Store, Presence: w.Presence, Registry: w.Registry, Machine: presence.Here()}
 }
 
 // ErrWorkspace reports what is neither the id of a workspace nor a folder.
 var ErrWorkspace = errors.New("is no workspace")
 
 // Workspace is the workspace that somebody names: its id, which begins with ws:, a folder, or with "" the one here.
-func (a *App) Workspace(given string) (conductor.Where, error) {
+func Workspace(a *app.App, given string) (conductor.Where, error) {
 	if strings.HasPrefix(strings.ToLower(given), "ws:") {
 		if err := address.Check(given); err != nil || len(given) == len("ws:") {
 			return conductor.Where{}, fmt.Errorf("%.100q %w", given, ErrWorkspace)
@@ -52,7 +48,7 @@ func Folder(p identity.Workplace) conductor.Where {
 	return conductor.Where{
 		Path: p.Path, Derived: identity.DeriveWorkspace(p.Machine, p.Path),
 		Durable: func(ctx context.Context) string {
-			roots, worktree, ok := repository(ctx, p.Path)
+			roots, worktree, ok := app.Repository(ctx, p.Path)
 			if !ok {
 				return ""
 			}

@@ -1,4 +1,4 @@
-package app
+package full
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/filelock"
@@ -55,12 +56,12 @@ func (e *UpError) Hint() string {
 const maxUp = 16 << 10
 
 // upPlace returns where the record of a bus lies: the folder, and the name without its ending.
-func (a *App) upPlace(root string) (dir, key, real string, err error) {
+func upPlace(a *app.App, root string) (dir, key, real string, err error) {
 	state, err := a.StateDir()
 	if err != nil {
 		return "", "", "", err
 	}
-	if real, err = filepath.EvalSymlinks(absolute(root)); err != nil {
+	if real, err = filepath.EvalSymlinks(app.Absolute(root)); err != nil {
 		return "", "", "", err
 	}
 	sum := sha256.Sum256([]byte(real))
@@ -68,8 +69,8 @@ func (a *App) upPlace(root string) (dir, key, real string, err error) {
 }
 
 // RunningUp returns what looks after a bus, nil when nothing does, or nobody can tell.
-func (a *App) RunningUp(root string) *Up {
-	dir, key, _, err := a.upPlace(root)
+func RunningUp(a *app.App, root string) *Up {
+	dir, key, _, err := upPlace(a, root)
 	if err != nil {
 		return nil
 	}
@@ -108,8 +109,8 @@ func readUp(d *atomicfile.Dir, key string) *Up {
 }
 
 // HoldUp makes this process the one that looks after a bus, until release. A *UpError says that another one does.
-func (a *App) HoldUp(ctx context.Context, root string) (release func(), err error) {
-	dir, key, real, err := a.upPlace(root)
+func HoldUp(ctx context.Context, a *app.App, root string) (release func(), err error) {
+	dir, key, real, err := upPlace(a, root)
 	if err != nil {
 		return nil, fmt.Errorf("look for another tutti up: %w", err)
 	}

@@ -1,10 +1,11 @@
-package app
+package full
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
+	"tutti/internal/app"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/lifecycle"
 )
@@ -13,8 +14,8 @@ import (
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	a := New(Settings{Home: home, Dir: home, Getenv: func(string) string { return "" }})
-	bus := a.SessionBus(func(string) {})
+	a := app.New(app.Settings{Home: home, Dir: home, Getenv: func(string) string { return "" }})
+	bus := SessionBus(a, func(string) {})
 	keys := func() int {
 		t.Helper()
 		root, err := a.Root()

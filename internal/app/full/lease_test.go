@@ -1,4 +1,4 @@
-package app_test
+package full_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
@@ -63,7 +64,7 @@ func TestTellEnded(t *testing.T) {
 	}}
 	var lines []string
 	tell := func(from *identity.Speaker) error {
-		return app.TellEnded(t.Context(), office, from, e, func(line string) { lines = append(lines, line) })
+		return full.TellEnded(t.Context(), office, from, e, func(line string) { lines = append(lines, line) })
 	}
 	halted = halt.State{Halted: true}.Err("send")
 	if err := tell(one); !errors.Is(err, halted) || msg(one)+msg(two) != 0 {

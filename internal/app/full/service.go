@@ -1,14 +1,15 @@
-package app
+package full
 
 import (
 	"io"
 
+	"tutti/internal/app"
 	"tutti/internal/sessions/registry"
 )
 
 // A Service is what a face that serves by itself is given by the one that read the command line: neither knows the other.
 type Service struct {
-	App     *App
+	App     *app.App
 	Flag    func(name string) string // value of a flag, "true" for a switch that is on, "" when it was not given
 	Args    []string                 // what stands on the command line beside flags
 	In      io.Reader

@@ -1,4 +1,4 @@
-package app
+package full
 
 import (
 	"context"
@@ -9,9 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/lifecycle"
@@ -21,16 +23,18 @@ import (
 
 // SessionBus tells the bus of agents in tmux: the one that the server of such an agent will use, which depends on the folder in
 // which it works. tell is told what a user should know once.
-func (a *App) SessionBus(tell func(line string)) lifecycle.Bus {
+func SessionBus(a *app.App, tell func(line string)) lifecycle.Bus {
 	var all expected
 	return lifecycle.Bus{
 		Expected: func(ctx context.Context, b lifecycle.Birth) (drop func()) { return all.expect(ctx, a, &b, tell) },
 		Began: func(ctx context.Context, b lifecycle.Birth) (string, error) {
-			return a.began(ctx, &b, all.take(&b), tell)
+			return began(ctx, a, &b, all.take(&b), tell)
 		},
-		Ended:        a.ended,
-		Kept:         func(ctx context.Context, b lifecycle.Birth) error { return a.kept(ctx, &b) },
-		Conversation: a.heard,
+		Ended: func(ctx context.Context, r *registry.Row) error { return ended(ctx, a, r) },
+		Kept:  func(ctx context.Context, b lifecycle.Birth) error { return kept(ctx, a, &b) },
+		Conversation: func(ctx context.Context, agent, dir string, first proc.ID) (string, error) {
+			return heard(ctx, a, agent, dir, first)
+		},
 	}
 }
 
@@ -55,13 +59,6 @@ func SessionJobs(workspace, dir string) func(ctx context.Context, id, event, det
 	}
 }
 
-// in is the program as it would be in another folder.
-func (a *App) in(dir string) *App {
-	set := a.set
-	set.Dir = dir
-	return New(set)
-}
-
 // conversationOf stands for the conversation of a session as long as its program has not chosen one.
 func conversationOf(owner string) string { return "tmux:" + owner }
 
@@ -70,13 +67,13 @@ func standInID(owner string) address.SessionID { return address.SessionID("sess:
 
 // An arrival is an agent on its way to the bus: the bus, open, and what it says of itself there.
 type arrival struct {
-	w *World
+	w *app.World
 	q identity.Request
 }
 
 // arriving opens the bus for an agent.
-func (a *App) arriving(ctx context.Context, b *lifecycle.Birth, tell func(string)) (*arrival, error) {
-	at := a.in(b.Dir)
+func arriving(ctx context.Context, a *app.App, b *lifecycle.Birth, tell func(string)) (*arrival, error) {
+	at := a.In(b.Dir)
 	config, err := at.Config()
 	if err != nil {
 		return nil, err
@@ -118,8 +115,8 @@ type expected struct {
 
 // expect makes ready what an agent will need that is about to be started. What goes wrong goes wrong again when it has been, and is told
 // then. drop is called when it was not started.
-func (e *expected) expect(ctx context.Context, a *App, b *lifecycle.Birth, tell func(string)) (drop func()) {
-	r, err := a.arriving(ctx, b, tell)
+func (e *expected) expect(ctx context.Context, a *app.App, b *lifecycle.Birth, tell func(string)) (drop func()) {
+	r, err := arriving(ctx, a, b, tell)
 	if err != nil {
 		return func() {}
 	}
@@ -152,10 +149,10 @@ func (e *expected) take(b *lifecycle.Birth) *arrival {
 }
 
 // began connects an agent that was started, and makes it present. r is what was made ready for it, nil for nothing.
-func (a *App) began(ctx context.Context, b *lifecycle.Birth, r *arrival, tell func(string)) (string, error) {
+func began(ctx context.Context, a *app.App, b *lifecycle.Birth, r *arrival, tell func(string)) (string, error) {
 	if r == nil {
 		var err error
-		if r, err = a.arriving(ctx, b, tell); err != nil {
+		if r, err = arriving(ctx, a, b, tell); err != nil {
 			return "", err
 		}
 	}
@@ -170,11 +167,11 @@ func (a *App) began(ctx context.Context, b *lifecycle.Birth, r *arrival, tell fu
 	if c.Notice != "" {
 		tell(c.Notice)
 	}
-	err = r.w.standIn(ctx, b, presence.Start{Instance: c.Instance, Name: c.Name, Workspace: workspaceOf(c), Interests: presence.Interests{Scopes: r.q.Scopes}})
+	err = standIn(ctx, r.w, b, presence.Start{Instance: c.Instance, Name: c.Name, Workspace: workspaceIn(c), Interests: presence.Interests{Scopes: r.q.Scopes}})
 	return string(c.Instance), errors.Join(err, r.leave(c.Instance))
 }
 
-func workspaceOf(r *identity.Result) *presence.Workspace {
+func workspaceIn(r *identity.Result) *presence.Workspace {
 	w := r.Workspace
 	if w == nil {
 		return nil
@@ -183,7 +180,7 @@ func workspaceOf(r *identity.Result) *presence.Workspace {
 }
 
 // standIn makes an agent present that was started, until its own server does. One that was quicker is what counts.
-func (w *World) standIn(ctx context.Context, b *lifecycle.Birth, s presence.Start) error {
+func standIn(ctx context.Context, w *app.World, b *lifecycle.Birth, s presence.Start) error {
 	s.SessionID, s.Host, s.PID = standInID(b.Owner), b.Agent, b.Process.PID
 	if len(s.Interests.Scopes) == 0 {
 		s.Interests.Scopes = []string{identity.DefaultScope}
@@ -202,7 +199,7 @@ func (w *World) standIn(ctx context.Context, b *lifecycle.Birth, s presence.Star
 	if err != nil {
 		return err
 	}
-	served, err := w.serves(ctx, s.Instance, b.Process)
+	served, err := serves(ctx, w, s.Instance, b.Process)
 	if err == nil && served {
 		err = w.Presence.Close(ctx, made)
 	}
@@ -210,7 +207,7 @@ func (w *World) standIn(ctx context.Context, b *lifecycle.Birth, s presence.Star
 }
 
 // serves tells whether a server that was started below a process says that an agent is there.
-func (w *World) serves(ctx context.Context, i address.Instance, above proc.ID) (bool, error) {
+func serves(ctx context.Context, w *app.World, i address.Instance, above proc.ID) (bool, error) {
 	all, err := w.Presence.Of(ctx, i, time.Now())
 	if err != nil {
 		return false, err
@@ -231,14 +228,14 @@ func (w *World) serves(ctx context.Context, i address.Instance, above proc.ID) (
 func quoted(argv []string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {
-		words[i] = QuoteArg(arg)
+		words[i] = termsafe.Word(arg)
 	}
 	return strings.Join(words, " ")
 }
 
 // busOf opens the bus of the agents in a folder. Nil: there is none.
-func (a *App) busOf(dir string, mode Mode) (*World, error) {
-	w, err := a.in(dir).World(mode)
+func busOf(a *app.App, dir string, mode app.Mode) (*app.World, error) {
+	w, err := a.In(dir).World(mode)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -246,11 +243,11 @@ func (a *App) busOf(dir string, mode Mode) (*World, error) {
 }
 
 // ended takes the stand-in of a session away.
-func (a *App) ended(ctx context.Context, r *registry.Row) error {
+func ended(ctx context.Context, a *app.App, r *registry.Row) error {
 	if r.Instance == "" || r.OwnerID == "" {
 		return nil
 	}
-	w, err := a.busOf(r.Pane.Cwd, Writing)
+	w, err := busOf(a, r.Pane.Cwd, app.Writing)
 	if w == nil || err != nil {
 		return err
 	}
@@ -265,23 +262,23 @@ func (a *App) ended(ctx context.Context, r *registry.Row) error {
 }
 
 // kept says that an agent is there for which no server of its own says so.
-func (a *App) kept(ctx context.Context, b *lifecycle.Birth) error {
+func kept(ctx context.Context, a *app.App, b *lifecycle.Birth) error {
 	if b.Instance == "" {
 		return nil
 	}
-	w, err := a.busOf(b.Dir, Writing)
+	w, err := busOf(a, b.Dir, app.Writing)
 	if w == nil || err != nil {
 		return err
 	}
 	_, err = w.Presence.Keep(ctx, standInID(b.Owner), time.Now())
 	if errors.Is(err, store.ErrNotFound) {
-		err = w.standsAgain(ctx, b)
+		err = standsAgain(ctx, w, b)
 	}
 	return errors.Join(err, w.Close())
 }
 
 // standsAgain makes a stand-in for an agent whose server has ended, or has never come.
-func (w *World) standsAgain(ctx context.Context, b *lifecycle.Birth) error {
+func standsAgain(ctx context.Context, w *app.World, b *lifecycle.Birth) error {
 	i := address.Instance(b.Instance)
 	there, err := w.Presence.Of(ctx, i, time.Now())
 	if err != nil || len(there) > 0 {
@@ -297,12 +294,12 @@ func (w *World) standsAgain(ctx context.Context, b *lifecycle.Birth) error {
 		}
 		s.Interests.Scopes = reg.Scopes
 	}
-	return w.standIn(ctx, b, s)
+	return standIn(ctx, w, b, s)
 }
 
 // heard is the last conversation of the program that a process began.
-func (a *App) heard(ctx context.Context, agent, dir string, first proc.ID) (string, error) {
-	w, err := a.busOf(dir, Reading)
+func heard(ctx context.Context, a *app.App, agent, dir string, first proc.ID) (string, error) {
+	w, err := busOf(a, dir, app.Reading)
 	if w == nil || err != nil {
 		return "", err
 	}
