@@ -34,6 +34,10 @@ var Everybody = []Who{Alice, Bob, Expired, Revoked, Locked}
 // believe in.
 const pastDay = "20200101T120000"
 
+// laterThatDay is when Expired signs. The faked clock of gpg goes on: a key that took a second to make is of that second, and signs
+// nothing before it.
+const laterThatDay = "20200101T123000"
+
 // A person is the key of somebody, as it was when it was made.
 type person struct {
 	fingerprint string
@@ -275,7 +279,7 @@ func Sign(t testing.TB, who Who, data []byte) []byte {
 	k := signers.keyring(t)
 	args := []string{"--batch", "--no-tty", "--armor", "--detach-sign", "--local-user", Fingerprint(t, who)}
 	if who == Expired {
-		args = append([]string{"--faked-system-time", pastDay}, args...)
+		args = append([]string{"--faked-system-time", laterThatDay}, args...)
 	}
 	asc, err := runProgram(gpgEnv(k), string(data), "gpg", args...)
 	if err != nil {
