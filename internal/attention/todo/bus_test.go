@@ -22,7 +22,7 @@ func TestMore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := &Bus{Agreements: agreement.New(s, registry.New(s), nil), Store: s}
+	b := &Bus{Agreements: agreement.New(s, registry.New(s)), Store: s}
 	for who, want := range map[address.Instance]bool{"human:ana:0123456789ab": true, "claude:a:000000000001": false} {
 		all, err := b.matters(t.Context(), who, noon)
 		if got := slices.ContainsFunc(all, func(i Item) bool { return i.ID == "more" }); err != nil || got != want {

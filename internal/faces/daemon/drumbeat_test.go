@@ -124,7 +124,7 @@ func TestLapse(t *testing.T) {
 	if err != nil || len(all) != 2 || !all[0].Recorded || !all[1].Recorded {
 		t.Errorf("afterwards %+v, %v", all, err)
 	}
-	if v, err := bus.Negotiations().Verify(t.Context(), "n:1", nil, time.Now()); err != nil || !v.OK() {
+	if v, err := bus.Negotiations().Verify(t.Context(), "n:1", time.Now()); err != nil || !v.OK() {
 		t.Errorf("the journal: %+v, %v", v, err)
 	}
 	if text := p.out.String(); strings.Count(text, "nobody has answered") != 2 {

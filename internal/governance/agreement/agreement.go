@@ -5,7 +5,7 @@
 // package profile what is demanded. Here they are asked about each other, so that every face of the program gets the same answer.
 // An entry whose seal does not hold, or that its writer has not sealed although he seals, declares nothing here either.
 //
-// A Bus is safe for concurrent use if its store and memory are.
+// A Bus is safe for concurrent use if its store is.
 package agreement
 
 import (
@@ -37,9 +37,9 @@ type Bus struct {
 	Persons escalation.Persons
 }
 
-// New returns the agreements of a bus. Without a memory (nil) every step reads its whole journal.
-func New(s negotiation.Store, r *registry.Registry, m journal.Memory) *Bus {
-	return &Bus{store: s, registry: r, journals: journal.New(s, m)}
+// New returns the agreements of a bus.
+func New(s negotiation.Store, r *registry.Registry) *Bus {
+	return &Bus{store: s, registry: r, journals: journal.New(s)}
 }
 
 // Negotiations are those of the bus, for looking at: nothing is demanded of who only looks.

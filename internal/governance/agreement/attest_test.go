@@ -67,7 +67,7 @@ func (h *hall) view() *View {
 func newHall(t *testing.T) *hall {
 	s := memstore.New(memstore.Options{})
 	known := known{}
-	bus := New(s, registry.New(s), &journal.InProcess{})
+	bus := New(s, registry.New(s))
 	bus.Persons = known
 	return &hall{
 		T: t, bus: bus, known: known, now: time.Date(2026, 6, 12, 12, 0, 0, 0, time.UTC),

@@ -23,7 +23,7 @@ func (h *hall) plant(by address.Instance, body string, at time.Time) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	tip, err := journal.New(h.bus.store, nil).Catch(h.Context(), "n:1", nil)
+	tip, err := journal.New(h.bus.store).Catch(h.Context(), "n:1", nil)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func (h *hall) sign(all ...address.Instance) {
 // state is where the negotiation stands to a program that remembers nothing.
 func (h *hall) state() *negotiation.Standing {
 	h.Helper()
-	s, err := New(h.bus.store, registry.New(h.bus.store), nil).Negotiations().Status(h.Context(), "n:1", h.now)
+	s, err := New(h.bus.store, registry.New(h.bus.store)).Negotiations().Status(h.Context(), "n:1", h.now)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func (h *hall) use(id string, at time.Time) {
 func (h *hall) stabilize() error {
 	n, err := h.bus.For(h.Context(), profile.Stabilise, "")
 	if err == nil {
-		_, err = n.Stabilize(h.Context(), "n:1", negotiation.Act{}, nil, h.now)
+		_, err = n.Stabilize(h.Context(), "n:1", negotiation.Act{}, h.now)
 	}
 	return err
 }
@@ -103,7 +103,7 @@ func TestSettledPastTheProfile(t *testing.T) {
 			if s := h.state(); s.Final != nil || s.State != negotiation.Accepted {
 				t.Fatalf("settled by a word of anybody: %+v", s.Final)
 			}
-			v, err := h.bus.Negotiations().Verify(t.Context(), "n:1", nil, h.now)
+			v, err := h.bus.Negotiations().Verify(t.Context(), "n:1", h.now)
 			if err != nil || v.OK() || len(v.Entries) != 2 || v.Entries[0].Code != negotiation.CodeGated || !strings.Contains(v.Entries[0].Why, "attested") {
 				t.Errorf("%+v, %v", v, err)
 			}

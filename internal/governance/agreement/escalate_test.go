@@ -136,7 +136,7 @@ func TestLapse(t *testing.T) {
 	if !ends.Next().IsZero() {
 		t.Errorf("the next end is %s, want none", ends.Next())
 	}
-	v, err := h.bus.Negotiations().Verify(h.Context(), "n:1", nil, later)
+	v, err := h.bus.Negotiations().Verify(h.Context(), "n:1", later)
 	if err != nil || !strings.Contains(fmt.Sprint(v.OK()), "true") {
 		t.Errorf("the journal afterwards: %+v, %v", v, err)
 	}
@@ -169,7 +169,7 @@ func TestRoutedByPlan(t *testing.T) {
 	if _, err := n.Sign(h.Context(), "n:plan", h.act(boss), "", h.now); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Stabilize(h.Context(), "n:plan", h.act(ana), nil, h.now); err != nil {
+	if _, err := n.Stabilize(h.Context(), "n:plan", h.act(ana), h.now); err != nil {
 		t.Fatal(err)
 	}
 	h.escalate(ana, "evt-1", "decide", `{"question":"q","trigger":"quality"}`)

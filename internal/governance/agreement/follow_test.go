@@ -52,7 +52,7 @@ func TestFollow(t *testing.T) {
 	if turns, err := h.bus.Turns(t.Context(), a, h.now); err != nil || len(turns) != 1 || turns[0].Offer != nil || turns[0].State != negotiation.Accepted {
 		t.Errorf("turns when all have signed: %+v, %v", turns, err)
 	}
-	if _, err := h.bus.Negotiations().Stabilize(t.Context(), "n:1", negotiation.Act{}, nil, h.now); err != nil {
+	if _, err := h.bus.Negotiations().Stabilize(t.Context(), "n:1", negotiation.Act{}, h.now); err != nil {
 		t.Fatal(err)
 	}
 	look("signed and stabilised", own, Growth{"n:1", 4, 6})

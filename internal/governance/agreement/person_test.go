@@ -84,7 +84,7 @@ func TestKeyOfAPerson(t *testing.T) {
 	if m := h.matter("evt-1"); m.Answer == nil || m.Answer.Text != "yes" {
 		t.Errorf("under the person's next key: %+v", m.Answer)
 	}
-	b := New(h.bus.store, h.bus.registry, nil) // of somebody who knows no person
+	b := New(h.bus.store, h.bus.registry) // of somebody who knows no person
 	if m, err := b.Matters().Find(t.Context(), "evt-1"); err != nil || m.Answer != nil {
 		t.Errorf("for who knows nobody: %+v, %v", m.Answer, err)
 	}
@@ -188,7 +188,7 @@ func TestDoubtIsNotSettled(t *testing.T) {
 	later := h.now.Add(2 * time.Hour)
 	lapsed := func(who string, persons escalation.Persons, problems int) *escalation.Escalation {
 		t.Helper()
-		b := New(h.bus.store, h.bus.registry, nil)
+		b := New(h.bus.store, h.bus.registry)
 		b.Persons = persons
 		done, told, err := b.Settle(t.Context(), h.act(bob), &escalation.Ends{}, later)
 		if err != nil || len(done) > 0 || len(told) != problems {
@@ -206,7 +206,7 @@ func TestDoubtIsNotSettled(t *testing.T) {
 	}
 	lapsed("who cannot tell", blind{}, 1)
 	// Revoked since: it was still an answer for who knows the person.
-	before, problems := New(h.bus.store, h.bus.registry, nil).Matters().Sealed(t.Context(), boss, key) // of whom nobody is known to
+	before, problems := New(h.bus.store, h.bus.registry).Matters().Sealed(t.Context(), boss, key) // of whom nobody is known to
 	if len(problems) > 0 || len(before) != 1 {
 		t.Fatal(before, problems)
 	}

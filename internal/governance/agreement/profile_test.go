@@ -10,7 +10,6 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
-	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/governance/profile"
 	"tutti/internal/store/memstore"
@@ -33,7 +32,7 @@ func TestProfileOfTheOpening(t *testing.T) {
 		}
 	}
 	who := address.Instance("claude:a0:000000000000")
-	b := New(s, people, &journal.InProcess{})
+	b := New(s, people)
 	record := func(id, more string) []byte {
 		return fmt.Appendf(nil, `{"id":%q,"scope":"scope:x","parties":[%q],"subject":"engagement","requiredSigners":[%q]%s}`, id, who, who, more)
 	}

@@ -10,7 +10,6 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/escalation"
-	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 )
 
@@ -29,7 +28,7 @@ func (h *hall) agree(id, ways string, by, signer address.Instance) {
 	if _, err := n.Sign(h.Context(), id, h.act(signer), "", h.now); err != nil {
 		h.Fatal(err)
 	}
-	if _, err := n.Stabilize(h.Context(), id, h.act(by), nil, h.now); err != nil {
+	if _, err := n.Stabilize(h.Context(), id, h.act(by), h.now); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -174,7 +173,7 @@ func TestOnceTogether(t *testing.T) {
 	open := h.matter("evt-2")
 	var wg sync.WaitGroup
 	for n := range 8 {
-		b := New(h.bus.store, h.bus.registry, &journal.InProcess{}) // as another program would
+		b := New(h.bus.store, h.bus.registry) // as another program would
 		b.Persons = h.known
 		wg.Go(func() {
 			if _, _, err := b.Settle(h.Context(), h.act(ana), &escalation.Ends{}, later); err != nil {

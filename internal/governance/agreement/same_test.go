@@ -13,7 +13,6 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/escalation"
-	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
@@ -142,7 +141,7 @@ func TestOneLookAtTheRegistry(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	s := &counted{Store: memstore.New(memstore.Options{})}
-	h.bus = New(s, registry.New(s), &journal.InProcess{})
+	h.bus = New(s, registry.New(s))
 	h.bus.Persons = h.known
 	ana, bob := h.enter("ana", "CONDUCTOR"), h.enter("bob", "CONDUCTOR")
 	h.person("boss", "PRINCIPAL", "scope:x")

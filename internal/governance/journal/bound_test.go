@@ -33,7 +33,7 @@ func TestBound(t *testing.T) {
 		if os.MkdirAll(filepath.Dir(path), 0o700) != nil || os.WriteFile(path, append(raw, '\n'), 0o600) != nil {
 			t.Fatal("no journal")
 		}
-		j := journal.New(m, nil)
+		j := journal.New(m)
 		if _, err := j.Catch(t.Context(), "nego:1", nil); err == nil {
 			t.Error("it is good")
 		}

@@ -19,7 +19,7 @@ func TestNotCovered(t *testing.T) {
 		"__proto__":                   {`"text":`, `"__proto__":{"text":"I owe you all"},"text":`},
 	} {
 		s := memstore.New(memstore.Options{})
-		j := New(s, nil)
+		j := New(s)
 		add(t, j, "a", alice, noon)
 		add(t, j, "b", bob, noon)
 		all := lines(t, s)
@@ -43,7 +43,7 @@ func TestNotCovered(t *testing.T) {
 func TestSignedBefore(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(memstore.Options{})
-	j := New(s, nil)
+	j := New(s)
 	add(t, j, "a", bob, noon)
 	signed, err := envelope.Sign(payload("b", alice, noon), alice, keyOf[alice])
 	if err != nil {

@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 
 	"tutti/internal/bus/envelope"
@@ -74,126 +72,22 @@ func parse(raw []byte) (*Entry, error) {
 	if !canonjson.Pick(raw, members, v[:]) {
 		return nil, errors.New("is no JSON object")
 	}
-	return take(raw, &v), nil
-}
-
-// A hashed is an entry with the hashes that are compared with what it says of itself.
-type hashed struct {
-	e       *Entry
-	content string // the hash of the payload
-	signed  []byte // what the signature of the writer covers, if that was asked for and there is one
-	err     error  // why it has no canonical form
-}
-
-// read is parse and hashes, in one pass over a line that is as it should be. What is signed is written to room, where it fits.
-func read(raw []byte, sealed bool, room []byte) (h hashed, err error) {
-	d, derr := canonjson.Dissect(raw)
-	if derr != nil {
-		if h.e, err = parse(raw); err == nil {
-			h.content, h.signed, h.err = h.e.hashes(sealed && len(h.e.Signatures) > 0)
-		}
-		return h, err
-	}
-	defer d.Free()
-	var v [16][]byte
-	for name, value := range d.Members() {
-		if n := memberNumber(name); n >= 0 {
-			v[n] = value
-		}
-	}
-	h.e = take(raw, &v)
-	h.e.entryHash, h.content = d.Hash(), d.HashWithout(inFrame)
-	if sealed && len(h.e.Signatures) > 0 {
-		h.signed = d.AppendWithout(room[:0], outsideSeal)
-	}
-	return h, nil
-}
-
-// memberNumber is the place of a name in members, -1 for any other.
-func memberNumber(name []byte) int {
-	for n, m := range members {
-		if string(name) == m {
-			return n
-		}
-	}
-	return -1
-}
-
-func inFrame(name []byte) bool { return isFrame(string(name)) }
-
-func outsideSeal(name []byte) bool { return string(name) == mSigs || inFrame(name) }
-
-// take takes the members of a line.
-func take(raw []byte, v *[16][]byte) *Entry {
-	e := &Entry{Raw: raw, Sequence: -1, hasPrev: v[3] != nil, link: v[5], Body: v[10]}
-	if n, ok := canonjson.Int(v[2]); ok && n >= 0 {
-		e.Sequence = int(n)
-	}
-	e.protocol, e.version = usual(v[0], envelope.Protocol), usual(v[1], envelope.Version)
-	e.Signatures = readSignatures(v[6])
 	var a [4][]byte
 	if v[9] != nil {
 		canonjson.Pick(v[9], actorMembers, a[:])
 	}
-	texts([]source{
-		{v[3], &e.PrevHash},
-		{v[4], &e.ContentHash},
-		{v[7], &e.ID},
-		{v[8], &e.Type},
-		{v[11], &e.CreatedAt},
-		{v[12], &e.NegotiationID},
-		{v[13], &e.BaseArtifactHash},
-		{v[14], &e.CausationID},
-		{v[15], &e.CorrelationID},
-		{a[0], (*string)(&e.Actor.Instance)},
-		{a[1], &e.Actor.Role},
-		{a[2], &e.Actor.Scope},
-		{a[3], &e.Actor.Mandate},
-	})
-	return e
-}
-
-// A source is a raw text and what becomes of it.
-type source struct {
-	raw []byte
-	to  *string
-}
-
-// atOnce is up to how many bytes of text are kept as one piece of memory.
-const atOnce = 1 << 10
-
-// texts decodes several texts. They share their memory, as a long journal has many; long ones have their own, as who keeps one of
-// them would keep all.
-func texts(all []source) {
-	var room [atOnce]byte
-	var ends [16]int
-	buf := room[:0]
-	for n, s := range all {
-		if s.raw != nil {
-			buf, _ = canonjson.AppendText(buf, s.raw)
-		}
-		ends[n] = len(buf)
+	e := &Entry{
+		Raw: raw, Sequence: -1, PrevHash: text(v[3]), ContentHash: text(v[4]),
+		ID: text(v[7]), Type: text(v[8]), Body: v[10], CreatedAt: text(v[11]), NegotiationID: text(v[12]),
+		Actor:            envelope.Actor{Instance: address.Instance(text(a[0])), Role: text(a[1]), Scope: text(a[2]), Mandate: text(a[3])},
+		BaseArtifactHash: text(v[13]), CausationID: text(v[14]), CorrelationID: text(v[15]),
+		Signatures: readSignatures(v[6]),
+		protocol:   text(v[0]), version: text(v[1]), hasPrev: v[3] != nil, link: v[5],
 	}
-	whole, start := "", 0
-	if len(buf) <= atOnce {
-		whole = string(buf)
+	if n, ok := canonjson.Int(v[2]); ok && n >= 0 {
+		e.Sequence = int(n)
 	}
-	for n, s := range all {
-		if len(buf) <= atOnce {
-			*s.to = whole[start:ends[n]]
-		} else {
-			*s.to = string(buf[start:ends[n]])
-		}
-		start = ends[n]
-	}
-}
-
-// usual is the text that raw is, which nearly always is the same.
-func usual(raw []byte, same string) string {
-	if raw != nil && canonjson.Is(raw, same) {
-		return same
-	}
-	return text(raw)
+	return e, nil
 }
 
 func text(raw []byte) string {
@@ -227,8 +121,7 @@ func ReadSignature(raw []byte) (signature.Object, bool) {
 	if raw == nil || !canonjson.Pick(raw, signatureMembers, v[:]) {
 		return signature.Object{}, false
 	}
-	o := signature.Object{Alg: usual(v[1], signature.Alg)}
-	texts([]source{{v[0], &o.By}, {v[2], &o.Value}})
+	o := signature.Object{By: text(v[0]), Alg: text(v[1]), Value: text(v[2])}
 	return o, o.By != "" && o.Value != ""
 }
 
@@ -253,11 +146,9 @@ func (e *Entry) EntryHash() string {
 }
 
 // Tip is the end of a journal whose last entry this is.
-func (e *Entry) Tip() Tip { return e.tip() }
-
-func (e *Entry) tip() Tip {
+func (e *Entry) Tip() Tip {
 	return Tip{
-		Count: e.Sequence + 1, At: e.At, Pos: e.Next, ContentHash: e.ContentHash, EntryHash: e.EntryHash(),
+		Count: e.Sequence + 1, Pos: e.Next, ContentHash: e.ContentHash, EntryHash: e.EntryHash(),
 		ID: inherited(e.ID), CorrelationID: inherited(e.CorrelationID),
 	}
 }
@@ -287,28 +178,8 @@ func (e *Entry) payload() []byte {
 	return append(out, '}')
 }
 
-// hashes returns the hash of the payload and, when sealed is asked for, what the signature of the writer covers: the canonical
-// form of the payload without its signatures.
-func (e *Entry) hashes(sealed bool) (content string, signed []byte, err error) {
-	p := e.payload()
-	canonical, err := canonjson.Canonical(p)
-	if err != nil {
-		return "", nil, err
-	}
-	if sealed {
-		signed = canonjson.Delete(canonical, mSigs) // what is canonical stays so
-	}
-	return hashOf(canonical), signed, err
-}
-
-// hashOf names bytes that are canonical already.
-func hashOf(canonical []byte) string {
-	sum := sha256.Sum256(canonical)
-	const prefix = "sha256:"
-	out := make([]byte, len(prefix), len(prefix)+2*len(sum))
-	copy(out, prefix)
-	return string(hex.AppendEncode(out, sum[:]))
-}
+// content is the hash of the payload.
+func (e *Entry) content() (string, error) { return canonjson.Hash(e.payload()) }
 
 // Own returns the signatures that say they are by the actor of the entry. Only these can seal it.
 func (e *Entry) Own() []signature.Object {
@@ -323,6 +194,5 @@ func (e *Entry) Own() []signature.Object {
 
 // SignedBytes returns what the signature of the writer covers.
 func (e *Entry) SignedBytes() ([]byte, error) {
-	_, signed, err := e.hashes(true)
-	return signed, err
+	return canonjson.CanonicalWithout(e.payload(), mSigs)
 }

@@ -3,12 +3,9 @@ package journal
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/store/memstore"
 )
 
@@ -24,9 +21,8 @@ func FuzzLines(f *testing.F) {
 			if len(l) > 0 && s.PlantLine(k, l) != nil {
 				return
 			}
-			sameReading(t, l)
 		}
-		j := New(s, &InProcess{})
+		j := New(s)
 		n := 0
 		var bad error
 		for _, err := range j.Read(t.Context(), nego) {
@@ -45,51 +41,13 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// sameReading reads a line in one pass and in several.
-func sameReading(t *testing.T, line []byte) {
-	t.Helper()
-	h, err := read(line, true, nil)
-	e, perr := parse(line)
-	if err != nil || perr != nil {
-		if err == nil || perr == nil {
-			t.Fatalf("%q: %v in one pass, %v in several", line, err, perr)
-		}
-		return
-	}
-	content, signed, herr := e.hashes(len(e.Signatures) > 0)
-	if h.content != content || !bytes.Equal(h.signed, signed) || (h.err == nil) != (herr == nil) || h.e.EntryHash() != e.EntryHash() {
-		t.Fatalf("%q: %q %q %v %s in one pass, %q %q %v %s in several", line, h.content, h.signed, h.err, h.e.EntryHash(), content, signed, herr, e.EntryHash())
-	}
-	h.e.uncovered, e.uncovered = nil, nil // of the one text, at two places
-	one, several := fmt.Sprintf("%+v", *h.e), fmt.Sprintf("%+v", *e)
-	if one != several {
-		t.Fatalf("%q: %s in one pass, %s in several", line, one, several)
-	}
-}
-
-// Texts beyond what is kept together are the same as others.
-func TestLongTexts(t *testing.T) {
-	t.Parallel()
-	for _, n := range []int{1, atOnce / 2, atOnce, atOnce + 1, 3 * atOnce} {
-		p := canonjson.Set(payload("a", alice, noon), "correlationId", canonjson.AppendString(nil, strings.Repeat("é", n)))
-		l, err := frame(Tip{}, p, Seal{alice, keyOf[alice]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sameReading(t, l)
-		if e, err := parse(l); err != nil || e.CorrelationID != strings.Repeat("é", n) || e.ID != "a" || e.Actor.Instance != alice {
-			t.Errorf("%d: read %+v, %v", n, e, err)
-		}
-	}
-}
-
 // FuzzPayload frames payloads of any kind: what Check lets pass becomes an entry that reads as it was meant.
 func FuzzPayload(f *testing.F) {
 	f.Add(payload("a", alice, noon))
 	f.Add([]byte(`{"id":"a","sequence":1}`))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		s := memstore.New(memstore.Options{})
-		j := New(s, nil)
+		j := New(s)
 		e, err := j.Append(t.Context(), nego, nil, Seal{}, func(Tip) ([]byte, error) { return p, nil })
 		if (err == nil) != (Check(p) == nil) && Check(p) == nil {
 			if _, signed := parseOwn(p); !signed {

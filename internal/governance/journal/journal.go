@@ -7,15 +7,15 @@
 // of the whole entry before, and a signature of the writer over the payload, that is over the link, too. A journal that was
 // linked again, with entries put in, taken out or moved, is found as long as one sealed entry stands behind the place.
 //
-// Adding an entry costs the same however long the journal is. What was verified once is remembered ([Memory]) with the hash of
-// its last entry, and only what came after it is read. [Journal.Verify] believes no memory and reads everything.
+// Each look at a journal, and each addition, reads all of it: a negotiation has tens of entries. [Journal.Verify] also verifies
+// every signature.
 //
 // The package knows no rule of negotiations: who may write what is judged by its callers, who bring a [Fold], a summary of
 // entries that is brought up to date before each addition, and are asked again when somebody else was faster. No lock is held
 // meanwhile. Where a journal lies is the store's concern, and what runs at the same time the caller's: nothing here starts a
 // goroutine.
 //
-// A Journal is safe for concurrent use if its store and memory are.
+// A Journal is safe for concurrent use if its store is.
 package journal
 
 import (
@@ -41,13 +41,10 @@ const tries = 1000
 var ErrBusy = errors.New("the journal is being written by too many at once; try again")
 
 // A Journal reads and writes the journals of one bus, by the ids of their negotiations.
-type Journal struct {
-	log store.Log
-	mem Memory
-}
+type Journal struct{ log store.Log }
 
-// New returns the journals of a bus. Without a memory (nil) every addition reads the whole journal.
-func New(log store.Log, mem Memory) *Journal { return &Journal{log: log, mem: mem} }
+// New returns the journals of a bus.
+func New(log store.Log) *Journal { return &Journal{log: log} }
 
 // KeyOf returns where the journal of a negotiation lies.
 func KeyOf(id string) (store.Key, error) {
@@ -60,7 +57,7 @@ func KeyOf(id string) (store.Key, error) {
 // A Tip is the end of a journal as far as it was read and found good.
 type Tip struct {
 	Count         int       // of the entries; the next one has this sequence
-	At, Pos       store.Pos // where the last entry begins and ends
+	Pos           store.Pos // where the last entry ends
 	ContentHash   string    // of the last entry, "" when there is none
 	EntryHash     string    // of the last entry as a whole
 	ID            string    // of the last entry, "" where it is too long for the next one to name it
@@ -69,10 +66,9 @@ type Tip struct {
 
 // A Fold is what a caller makes of entries, one after the other. It is called by one goroutine at a time.
 type Fold interface {
-	// Restore makes the fold what Save returned for it, nil: what it is before the first entry. False: saved is none of its own.
-	Restore(saved []byte) bool
+	// Reset makes the fold what it is before the first entry.
+	Reset()
 	Add(e *Entry)
-	Save() []byte
 }
 
 // A Seal is by whom an entry is signed. The zero Seal leaves it unsigned.
@@ -83,84 +79,20 @@ type Seal struct {
 
 // Catch brings a fold (nil: none) to the end of a journal and tells where that is. What the fold held before is lost. A journal
 // that does not exist is empty. An error that is a *Fault says which entry is the first bad one.
-func (j *Journal) Catch(ctx context.Context, id string, f Fold) (Tip, error) {
-	k, err := KeyOf(id)
-	if err != nil {
-		return Tip{}, fmt.Errorf("read the journal of %q: %w", id, err)
-	}
-	if tip, err := j.fromMemory(ctx, id, k, f); err == nil {
-		return tip, nil
-	} else if ctx.Err() != nil {
-		return Tip{}, ctx.Err()
-	}
-	// Nothing is remembered, or not of this journal: all of it is read, and who is at fault is told from that.
+func (j *Journal) Catch(ctx context.Context, id string, f Fold) (tip Tip, err error) {
 	if f != nil {
-		f.Restore(nil)
+		f.Reset()
 	}
-	tip, err := j.on(ctx, id, k, Tip{}, f)
-	if err == nil && tip.Count > 0 {
-		j.keep(id, tip, f)
-	}
-	return tip, err
-}
-
-var errNoMemory = errors.New("nothing is remembered")
-
-// fromMemory begins where the memory ends. The last entry that it knows is read again and must be the same.
-func (j *Journal) fromMemory(ctx context.Context, id string, k store.Key, f Fold) (Tip, error) {
-	if j.mem == nil {
-		return Tip{}, errNoMemory
-	}
-	old, saved, ok := recall(j.mem.Recall(place(id, f)), id, f)
-	if !ok || old.Count == 0 || f != nil && (saved == nil || !f.Restore(saved)) {
-		return Tip{}, errNoMemory
-	}
-	var last *Entry
-	for line, err := range j.log.Read(ctx, k, old.At) {
+	for e, err := range j.Read(ctx, id) {
 		if err != nil {
 			return Tip{}, err
 		}
-		if last, err = parse(line.Data); err != nil {
-			return Tip{}, err
-		}
-		break
-	}
-	if last == nil || last.EntryHash() != old.EntryHash {
-		return Tip{}, errNoMemory
-	}
-	tip, err := j.on(ctx, id, k, old, f)
-	if err == nil && tip.Count > old.Count {
-		j.keep(id, tip, f)
-	}
-	return tip, err
-}
-
-// on reads on from a tip.
-func (j *Journal) on(ctx context.Context, id string, k store.Key, tip Tip, f Fold) (Tip, error) {
-	for e, err := range j.entries(ctx, id, k, tip) {
-		if err != nil {
-			return Tip{}, err
-		}
-		tip = e.tip()
+		tip = e.Tip()
 		if f != nil {
 			f.Add(e)
 		}
 	}
 	return tip, nil
-}
-
-func (j *Journal) keep(id string, tip Tip, f Fold) {
-	if j.mem != nil {
-		j.mem.Keep(place(id, f), remember(id, tip, f))
-	}
-}
-
-// place keeps what is known with a fold and without one apart, so that who has no fold does not make others lose theirs.
-func place(id string, f Fold) string {
-	if f == nil {
-		return id + " (bare)"
-	}
-	return id
 }
 
 // Append adds one entry. The fold (nil: none) is brought to the end, then payload is called: it judges and returns the payload,
@@ -223,9 +155,6 @@ func (j *Journal) append(ctx context.Context, id string, k store.Key, f Fold, se
 	e.At, e.Next = tip.Pos, end
 	if f != nil {
 		f.Add(e)
-	}
-	if end != tip.Pos { // a foreign writer in the same instant: the next reader finds out
-		j.keep(id, e.tip(), f)
 	}
 	return e, nil
 }

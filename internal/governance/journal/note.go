@@ -10,23 +10,23 @@ import (
 )
 
 // note tells what is odd about a good entry.
-func (v *verifier) note(w *work) {
-	e, by := w.e, w.e.Actor.Instance.Canonical()
-	switch w.seal {
+func (v *verifier) note(e *Entry, seal Seals) {
+	by := e.Actor.Instance.Canonical()
+	switch seal {
 	case SealGood, SealRevoked:
 		if len(v.seals) < maxWriters {
 			v.seals[by] = true
 		}
-		if w.seal == SealRevoked {
-			v.add(e, NoteRevoked, fmt.Sprintf("sealed by %s with a key that was revoked since", e.Actor.Instance))
+		if seal == SealRevoked {
+			v.tell(e, NoteRevoked, fmt.Sprintf("sealed by %s with a key that was revoked since", e.Actor.Instance))
 		}
 	case SealNoKey:
-		v.add(e, NoteUnknown, fmt.Sprintf("%s has no key in the registry: nothing proves that it wrote this", e.Actor.Instance))
+		v.tell(e, NoteUnknown, fmt.Sprintf("%s has no key in the registry: nothing proves that it wrote this", e.Actor.Instance))
 	case SealElsewhere:
-		v.add(e, NoteForeign, fmt.Sprintf("bears a signature of %s that does not cover the entry", e.Actor.Instance))
+		v.tell(e, NoteForeign, fmt.Sprintf("bears a signature of %s that does not cover the entry", e.Actor.Instance))
 	case Unsealed:
 		if v.seals[by] {
-			v.add(e, NoteUnsealed, fmt.Sprintf("%s has sealed its earlier entries and not this one: somebody else may have written it", e.Actor.Instance))
+			v.tell(e, NoteUnsealed, fmt.Sprintf("%s has sealed its earlier entries and not this one: somebody else may have written it", e.Actor.Instance))
 		}
 	}
 	v.noteTime(e, by)
@@ -43,7 +43,7 @@ func (v *verifier) noteID(e *Entry) {
 	}
 	name := maphash.String(v.seed, e.ID)
 	if first, there := v.ids[name]; there {
-		v.add(e, NoteTwice, fmt.Sprintf("has the id of entry %d", first))
+		v.tell(e, NoteTwice, fmt.Sprintf("has the id of entry %d", first))
 	} else if len(v.ids) < maxIDs {
 		v.ids[name] = e.Sequence
 	}
@@ -58,11 +58,11 @@ func (v *verifier) noteTime(e *Entry, by address.Instance) {
 	}
 	switch own := v.last[by]; {
 	case !v.c.Now.IsZero() && at.Sub(v.c.Now) > envelope.MaxSkew:
-		v.add(e, NoteFuture, fmt.Sprintf("dated %s, which is %s from now", e.CreatedAt, round(at.Sub(v.c.Now))))
+		v.tell(e, NoteFuture, fmt.Sprintf("dated %s, which is %s from now", e.CreatedAt, round(at.Sub(v.c.Now))))
 	case !own.IsZero() && own.Sub(at) > envelope.MaxSkew:
-		v.add(e, NoteBackward, fmt.Sprintf("dated %s, %s before an earlier entry of the same writer: back-dated", e.CreatedAt, round(own.Sub(at))))
+		v.tell(e, NoteBackward, fmt.Sprintf("dated %s, %s before an earlier entry of the same writer: back-dated", e.CreatedAt, round(own.Sub(at))))
 	case v.latest.Sub(at) > envelope.MaxSkew:
-		v.add(e, NoteBackward, fmt.Sprintf("dated %s, %s before an entry that stands before it: back-dated, or two clocks differ", e.CreatedAt, round(v.latest.Sub(at))))
+		v.tell(e, NoteBackward, fmt.Sprintf("dated %s, %s before an entry that stands before it: back-dated, or two clocks differ", e.CreatedAt, round(v.latest.Sub(at))))
 	}
 	if len(v.last) < maxWriters && at.After(v.last[by]) {
 		v.last[by] = at
@@ -74,7 +74,7 @@ func (v *verifier) noteTime(e *Entry, by address.Instance) {
 
 func round(d time.Duration) time.Duration { return d.Round(time.Second) }
 
-func (v *verifier) add(e *Entry, kind, text string) {
+func (v *verifier) tell(e *Entry, kind, text string) {
 	if len(v.r.Notes) == MaxNotes {
 		v.r.More++
 		return

@@ -49,21 +49,10 @@ func (j *Journal) ReadBehind(ctx context.Context, id string, tip Tip) iter.Seq2[
 			yield(nil, fmt.Errorf("read the journal of %q: %w", id, err))
 			return
 		}
-		for e, err := range j.entries(ctx, id, k, tip) {
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// entries yields what stands behind a tip.
-func (j *Journal) entries(ctx context.Context, id string, k store.Key, tip Tip) iter.Seq2[*Entry, error] {
-	return func(yield func(*Entry, error) bool) {
 		for line, err := range j.log.Read(ctx, k, tip.Pos) {
-			var h hashed
+			e := &Entry{}
 			if err == nil {
-				if h, err = read(line.Data, false, nil); err != nil {
+				if e, err = parse(line.Data); err != nil {
 					err = &Fault{id, tip.Count, RuleLine, err.Error()}
 				}
 			} else if unfit, ok := errors.AsType[*store.UnfitError](err); ok {
@@ -71,10 +60,9 @@ func (j *Journal) entries(ctx context.Context, id string, k store.Key, tip Tip) 
 			} else {
 				err = fmt.Errorf("read the journal of %q: %w", id, err)
 			}
-			e := h.e
 			if err == nil {
 				e.At, e.Next = line.At, line.Next
-				if rule, why := judge(tip, e, h.content, h.err); rule != "" {
+				if rule, why := judge(tip, e); rule != "" {
 					err = &Fault{id, tip.Count, rule, why}
 				}
 			}
@@ -85,13 +73,14 @@ func (j *Journal) entries(ctx context.Context, id string, k store.Key, tip Tip) 
 			if !yield(e, nil) {
 				return
 			}
-			tip = e.tip()
+			tip = e.Tip()
 		}
 	}
 }
 
-// judge looks at an entry behind a tip; content is the hash of its payload, or herr why it has none. rule is "" for a good one.
-func judge(tip Tip, e *Entry, content string, herr error) (rule, why string) {
+// judge looks at an entry behind a tip. rule is "" for a good one.
+func judge(tip Tip, e *Entry) (rule, why string) {
+	content, err := e.content()
 	switch {
 	case e.protocol != envelope.Protocol:
 		return RuleProtocol, fmt.Sprintf("it is %q, not %q", e.protocol, envelope.Protocol)
@@ -103,8 +92,8 @@ func judge(tip Tip, e *Entry, content string, herr error) (rule, why string) {
 		return RulePrev, "the first entry follows no other"
 	case tip.Count > 0 && e.PrevHash != tip.ContentHash:
 		return RulePrev, fmt.Sprintf("it names %s, and the entry before has %s", e.PrevHash, tip.ContentHash)
-	case herr != nil:
-		return RuleContent, "the payload has no canonical form: " + herr.Error()
+	case err != nil:
+		return RuleContent, "the payload has no canonical form: " + err.Error()
 	case e.ContentHash != content:
 		return RuleContent, fmt.Sprintf("it names %s, and the payload has %s: the entry was changed", e.ContentHash, content)
 	case e.EntryHash() == "":

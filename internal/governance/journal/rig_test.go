@@ -3,9 +3,6 @@ package journal
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,23 +59,9 @@ func knownKeys(_ context.Context, by address.Instance) (Keys, error) {
 	return Keys{}, nil
 }
 
-// allCores is a pool as programs have it.
-func allCores(n int, do func(int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	wg.Wait()
-}
-
 func verify(t testing.TB, j *Journal) *Report {
 	t.Helper()
-	r, err := j.Verify(t.Context(), nego, Checks{Keys: knownKeys, Pool: allCores, Now: noon.Add(time.Hour)})
+	r, err := j.Verify(t.Context(), nego, Checks{Keys: knownKeys, Now: noon.Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +108,7 @@ func laid(t testing.TB, all ...[]byte) *Journal {
 			t.Fatal(err)
 		}
 	}
-	return New(s, nil)
+	return New(s)
 }
 
 // relink computes the frames of lines anew, as a dishonest writer would.
@@ -138,7 +121,7 @@ func relink(t testing.TB, all [][]byte) [][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, _, err := e.hashes(false)
+		content, err := e.content()
 		if err != nil {
 			t.Fatal(err)
 		}

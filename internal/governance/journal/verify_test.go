@@ -20,7 +20,7 @@ import (
 func sealed(t testing.TB) [][]byte {
 	t.Helper()
 	s := memstore.New(memstore.Options{})
-	j := New(s, nil)
+	j := New(s)
 	for n := range 6 {
 		by := alice
 		if n%2 == 1 {
@@ -113,7 +113,7 @@ func TestForgedAtTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tip := last.tip()
+	tip := last.Tip()
 	other := signature.Generate()
 	tests := []struct {
 		name string
@@ -235,7 +235,7 @@ func TestDates(t *testing.T) {
 	}
 	for _, c := range tests {
 		s := memstore.New(memstore.Options{})
-		j := New(s, nil)
+		j := New(s)
 		for n, by := range c.by {
 			add(t, j, fmt.Sprint(n), by, noon.Add(c.at[n]))
 		}
@@ -265,14 +265,14 @@ func TestVerifyWithoutKeys(t *testing.T) {
 	}
 }
 
-// A long journal passes through several batches, and what is found stands in the right one.
+// What is found in a long journal is told of the right entry.
 func TestVerifyLong(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(memstore.Options{})
 	k, _ := KeyOf(nego)
 	tip := Tip{}
 	var all [][]byte
-	for n := range 2*batch + 10 {
+	for n := range 500 {
 		seal := Seal{}
 		if n%64 == 0 {
 			seal = Seal{alice, keyOf[alice]}
@@ -285,14 +285,14 @@ func TestVerifyLong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tip = e.tip()
+		tip = e.Tip()
 		all = append(all, l)
 		if err := s.PlantLine(k, l); err != nil {
 			t.Fatal(err)
 		}
 	}
 	seen := 0
-	r, err := New(s, nil).Verify(t.Context(), nego, Checks{Keys: knownKeys, Pool: allCores, Also: func(e *Entry, _ Seals, _ any) {
+	r, err := New(s).Verify(t.Context(), nego, Checks{Keys: knownKeys, Also: func(e *Entry, _ Seals) {
 		if e.Sequence != seen {
 			t.Errorf("entry %d is told as number %d", e.Sequence, seen)
 		}
@@ -301,7 +301,7 @@ func TestVerifyLong(t *testing.T) {
 	if err != nil || !r.OK() || r.Entries != len(all) || seen != len(all) || len(r.Notes) != MaxNotes || r.More == 0 {
 		t.Errorf("%d entries, %d told, %d notes and %d more, %v", r.Entries, seen, len(r.Notes), r.More, err)
 	}
-	for _, at := range []int{0, batch - 1, batch, 2*batch + 9} {
+	for _, at := range []int{0, 255, 499} {
 		c := slices.Clone(all)
 		c[at] = edit(c[at], "about", "aboot")
 		if r := verify(t, laid(t, c...)); r.Bad == nil || r.Bad.Index != at {

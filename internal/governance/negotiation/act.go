@@ -10,6 +10,7 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/journal"
 )
@@ -155,6 +156,14 @@ func (n *Negotiations) sign(ctx context.Context, id string, a Act, hash, typ, ve
 	}
 	n.follow(ctx, p, now)
 	return e, nil
+}
+
+func signatureJSON(s signature.Object) []byte {
+	var o canonjson.Object
+	o.Str("by", s.By)
+	o.Str("alg", s.Alg)
+	o.Str("value", s.Value)
+	return o.End()
 }
 
 // maySign refuses a signature that would not count, and returns what is signed.

@@ -93,7 +93,7 @@ func TestCopiedSignature(t *testing.T) {
 	if len(s.Signed) != 1 || s.Signed[0].By != bob || len(s.Ignored) != 1 || s.Ignored[0].Code != CodeSameKey {
 		t.Errorf("%+v, ignored %+v", s.Signed, s.Ignored)
 	}
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, ErrQuorum) {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrQuorum) {
 		t.Errorf("one key made a quorum of two: %v", err)
 	}
 	r.sign(alice)
@@ -234,7 +234,7 @@ func TestOffboarded(t *testing.T) {
 					_, err := r.n.Note(t.Context(), nego, a, "event", "CONDUCTOR", []byte(`{"kind":"x"}`), r.tick())
 					return err
 				},
-				"settle":   func() error { _, err := r.n.Stabilize(t.Context(), nego, a, nil, r.tick()); return err },
+				"settle":   func() error { _, err := r.n.Stabilize(t.Context(), nego, a, r.tick()); return err },
 				"own word": func() error { return r.raw(who, "event", `{"kind":"x"}`, "") },
 			} {
 				if err := act(); err == nil {

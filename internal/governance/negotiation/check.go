@@ -144,6 +144,12 @@ func contextText(hash, id, scope string, by address.Instance) []byte {
 	return o.End()
 }
 
+// underOne is the place of the key that has signed an artifact, -1 for none.
+func underOne(s *Signed, keys []signature.Public) int {
+	text := signedText(s.Hash)
+	return slices.IndexFunc(keys, func(k signature.Public) bool { return s.Object.Verify(text, k) })
+}
+
 func under(o signature.Object, message []byte, keys []signature.Public) bool {
 	return slices.ContainsFunc(keys, func(k signature.Public) bool { return o.Verify(message, k) })
 }
@@ -243,7 +249,7 @@ func (f *fold) judge(s *Signed) Judgement {
 		return no(CodeInvalid, "too many signatures were wrong before: it was not looked at")
 	}
 	keys, revoked := p.keys.Active, false
-	at := s.early.underOne(s, keys)
+	at := underOne(s, keys)
 	if at < 0 {
 		keys, revoked = p.keys.Revoked, true
 		at = underOne(s, keys)
@@ -255,7 +261,7 @@ func (f *fold) judge(s *Signed) Judgement {
 	}
 	s.under = keys[at]
 	if s.Context != nil {
-		s.Bound = f.record != nil && (!revoked && s.early.bound(f.record.Scope) || under(*s.Context, contextText(s.Hash, f.id, f.record.Scope, s.By), keys))
+		s.Bound = f.record != nil && under(*s.Context, contextText(s.Hash, f.id, f.record.Scope, s.By), keys)
 		if !s.Bound {
 			return no(CodeReplayed, "%s made it for another negotiation", s.By)
 		}

@@ -85,9 +85,9 @@ func crash(t *testing.T, first, second int, late bool) {
 	r.sign(alice, bob)
 	for _, left := range []int{first, second} {
 		d := &dying{Store: r.store, left: left, late: late}
-		n := New(d, journal.New(d, &journal.InProcess{}), registry.New(r.store))
+		n := New(d, journal.New(d), registry.New(r.store))
 		n.Advise = advice
-		if _, err := n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); (err == nil) == d.dead && !errors.Is(err, ErrStabilized) {
+		if _, err := n.Stabilize(t.Context(), nego, Act{}, r.tick()); (err == nil) == d.dead && !errors.Is(err, ErrStabilized) {
 			t.Fatalf("after %d steps: %v", left, err)
 		}
 		// Whoever looks now sees a negotiation that is agreed on or stabilised, and nothing in between can be slipped in.
@@ -101,7 +101,7 @@ func crash(t *testing.T, first, second int, late bool) {
 	}
 	r.n = r.fresh()
 	r.n.Advise = advice
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); err != nil && !errors.Is(err, ErrStabilized) {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); err != nil && !errors.Is(err, ErrStabilized) {
 		t.Fatal(err)
 	}
 	r.want(Stabilized)
@@ -123,7 +123,7 @@ func TestForeignBetween(t *testing.T) {
 	r.offer(alice, "a")
 	r.sign(alice, bob)
 	d := &dying{Store: r.store, left: 1}
-	if _, err := New(d, journal.New(d, nil), registry.New(r.store)).Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, errDead) {
+	if _, err := New(d, journal.New(d), registry.New(r.store)).Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, errDead) {
 		t.Fatal(err)
 	}
 	r.foreign(carol, "counter", `{"artifact":`+string(charter("b"))+`}`)
@@ -147,7 +147,7 @@ func TestTaken(t *testing.T) {
 	if _, err := r.store.Create(t.Context(), key, charter("else")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick())
+	_, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick())
 	if _, ok := errors.AsType[*ArtifactError](err); !ok || count(t, r.store, bodyStabilizing) != 0 {
 		t.Errorf("%v", err)
 	}

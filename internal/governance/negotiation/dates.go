@@ -53,9 +53,6 @@ func (f *fold) untimely(e *journal.Entry) bool {
 		return false
 	}
 	if !f.b.now.IsZero() && at.Sub(f.b.now) > maxApart {
-		if first, known := envelope.ParseTime(f.ahead); !known || at.Before(first) {
-			f.ahead = e.CreatedAt
-		}
 		f.tell(e, false, CodeAhead, "it is dated %s, which has not come yet", e.CreatedAt)
 		return true
 	}
@@ -64,21 +61,6 @@ func (f *fold) untimely(e *journal.Entry) bool {
 		return true
 	}
 	return false
-}
-
-// fresh tells whether what was folded at another time is what it would come to now.
-func (f *fold) fresh() bool {
-	if f.b.now.IsZero() {
-		return true
-	}
-	if at, ok := envelope.ParseTime(f.ahead); ok && at.Sub(f.b.now) <= maxApart {
-		return false
-	}
-	if f.final == nil {
-		return true
-	}
-	at, ok := envelope.ParseTime(f.final.At)
-	return !ok || at.Sub(f.b.now) <= maxApart
 }
 
 // clock refuses to agree behind an entry that is dated far ahead: who has written it could say later that the keys of the others were

@@ -16,7 +16,7 @@ func (r *rig) sealedAt(a Act, typ, body string, at time.Time) {
 	r.t.Helper()
 	payload := fmt.Sprintf(`{"id":"evt-%d","type":%q,"actor":%s,"body":%s,"createdAt":%q}`,
 		at.UnixMilli(), typ, actor(a.By, "CONDUCTOR", "scope:pilot", a.Mandate), body, envelope.Stamp(at))
-	_, err := journal.New(r.store, nil).Append(r.t.Context(), nego, nil, journal.Seal{By: a.By, Key: a.Key}, func(journal.Tip) ([]byte, error) { return []byte(payload), nil })
+	_, err := journal.New(r.store).Append(r.t.Context(), nego, nil, journal.Seal{By: a.By, Key: a.Key}, func(journal.Tip) ([]byte, error) { return []byte(payload), nil })
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestDatedAhead(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "clock") || !strings.Contains(err.Error(), string(bob)) {
 		t.Errorf("signed behind an entry of next week: %v", err)
 	}
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); err == nil {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); err == nil {
 		t.Error("stabilised")
 	}
 	// By programs that do not look: it settles nothing, neither now nor when a key is revoked.
@@ -189,7 +189,7 @@ func TestClocksApart(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		r.now = noon.AddDate(0, 0, 1) // the deadline has passed between the last signature and the end
-		if _, err := other.Stabilize(ctx, nego, Act{}, nil, b()); err != nil {
+		if _, err := other.Stabilize(ctx, nego, Act{}, b()); err != nil {
 			t.Fatal(name, err)
 		}
 		r.want(Stabilized)
@@ -210,7 +210,7 @@ func TestDeadlineBetween(t *testing.T) {
 	if _, err := r.n.Sign(t.Context(), nego, r.act(bob), "", r.tick()); err == nil || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("signed after the deadline: %v", err)
 	}
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); err == nil {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); err == nil {
 		t.Error("stabilised after the deadline what not all have signed")
 	}
 	r.want(Expired)

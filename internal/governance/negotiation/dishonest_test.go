@@ -59,7 +59,7 @@ func TestAdviceForged(t *testing.T) {
 	r.sign(alice, bob)
 	advice := []byte(`{"kind":"postureConflit","subject":"x"}`)
 	r.n.Advise = func(context.Context, Material) ([][]byte, error) { return nil, errors.New("interrupted") }
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); err == nil {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); err == nil {
 		t.Fatal("not interrupted")
 	}
 	r.n.Advise = func(context.Context, Material) ([][]byte, error) { return [][]byte{advice}, nil }
@@ -129,7 +129,7 @@ func TestOneKeyTwice(t *testing.T) {
 	if _, err := r.n.Sign(t.Context(), nego, r.act(second), "", r.tick()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, ErrQuorum) {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrQuorum) {
 		t.Errorf("one key made a quorum of two: %v", err)
 	}
 	if v := r.verify(); !strings.Contains(codes(v), "2:same-key") {
@@ -334,7 +334,7 @@ func (r *rig) grantBy(boss address.Instance, mandate []byte) {
 		_, err = r.n.Sign(r.t.Context(), id, a, "", noon)
 	}
 	if err == nil {
-		_, err = r.n.Stabilize(r.t.Context(), id, Act{}, nil, noon)
+		_, err = r.n.Stabilize(r.t.Context(), id, Act{}, noon)
 	}
 	if err != nil {
 		r.t.Fatal(err)

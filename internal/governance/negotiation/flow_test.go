@@ -31,7 +31,7 @@ func TestAgreement(t *testing.T) {
 			if s := r.status(); len(s.Signed) != 1 || len(s.Must) != 1 || s.Must[0] != bob || len(s.Next) != 1 || !strings.Contains(s.Next[0].Command, "tutti negotiate sign "+nego) {
 				t.Errorf("%+v", s)
 			}
-			if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, ErrQuorum) || !strings.Contains(err.Error(), string(bob)) {
+			if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrQuorum) || !strings.Contains(err.Error(), string(bob)) {
 				t.Errorf("stabilised without a signature: %v", err)
 			}
 			r.sign(bob)
@@ -48,7 +48,7 @@ func TestAgreement(t *testing.T) {
 			if err != nil || string(doc.Data) != string(canonjson.Indent(charter("second")))+"\n" {
 				t.Errorf("%s, %v", doc.Data, err)
 			}
-			if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, ErrStabilized) {
+			if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrStabilized) {
 				t.Errorf("stabilised twice: %v", err)
 			}
 			if _, err := r.n.Offer(t.Context(), nego, r.act(alice), Offering{Artifact: charter("x"), Base: LatestBase}, r.tick()); !errors.Is(err, ErrStabilized) {
@@ -358,7 +358,7 @@ func TestRoles(t *testing.T) {
 	if v := r.verify(); codes(v) != "1:role" {
 		t.Error(codes(v))
 	}
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, ErrQuorum) || !strings.Contains(err.Error(), "role") {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrQuorum) || !strings.Contains(err.Error(), "role") {
 		t.Error(err)
 	}
 }

@@ -50,7 +50,6 @@ type Signed struct {
 	verdict   *Judgement        // what checking said; nil: not checked yet
 	who       address.Instance  // By in its canonical form
 	under     signature.Public  // the key that has made it, of one that was verified
-	early     *early            // what was verified of it already; nil: nothing
 	Bound     bool              // to this negotiation; of one that counts
 }
 
@@ -77,7 +76,6 @@ type fold struct {
 	b      *bench
 	id     string
 	record *Record // nil: not known
-	rev    string  // names the terms that it was made with
 
 	terms     []byte // of the first entry that holds some
 	termsAt   int
@@ -94,28 +92,20 @@ type fold struct {
 
 	told  func(Judgement) // nil: nobody asks
 	ends  *journal.Entry  // what settles, while that is judged
-	ahead string          // the earliest date of what would have settled and is dated in the future
 	court *court          // what is demanded before a settlement; nil: not asked yet
 }
 
 func newFold(b *bench, id string, r *Record) *fold {
-	f := &fold{b: b, id: id}
-	if r != nil {
-		f.know(r)
-	}
-	f.clear()
+	f := &fold{b: b, id: id, record: r}
+	f.Reset()
 	return f
 }
 
-func (f *fold) know(r *Record) {
-	f.record = r
-	f.rev, _ = canonjson.Hash(r.terms())
-}
-
-func (f *fold) clear() {
+// Reset makes the fold what it is before the first entry.
+func (f *fold) Reset() {
 	f.terms, f.termsAt, f.state, f.ended, f.offers, f.total = nil, 0, Draft, 0, nil, 0
 	f.court = nil
-	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed, f.ahead = nil, nil, nil, set{}, set{}, dated{}, ""
+	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed = nil, nil, nil, set{}, set{}, dated{}
 }
 
 func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...any) {
@@ -125,10 +115,10 @@ func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...
 }
 
 // Add judges one entry behind those before it.
-func (f *fold) Add(e *journal.Entry) { f.add(e, nil, nil) }
+func (f *fold) Add(e *journal.Entry) { f.add(e, nil) }
 
-// add is Add for who knows already what the seal of the entry proves, and perhaps what its body holds.
-func (f *fold) add(e *journal.Entry, seal *journal.Seals, known *early) {
+// add is Add for who knows already what the seal of the entry proves.
+func (f *fold) add(e *journal.Entry, seal *journal.Seals) {
 	if f.terms == nil {
 		f.addTerms(e)
 	}
@@ -136,7 +126,7 @@ func (f *fold) add(e *journal.Entry, seal *journal.Seals, known *early) {
 	artifact, has := canonjson.Get(e.Body, "artifact")
 	switch {
 	case kind == bodySignature:
-		f.sign(e, seal, known)
+		f.sign(e, seal)
 	case kind == bodyStabilizing || kind == bodyStabilized:
 		f.settle(e, seal, kind)
 	case (e.Type == "propose" || e.Type == "counter") && has:
@@ -161,7 +151,7 @@ func (f *fold) addTerms(e *journal.Entry) {
 	f.terms, f.termsAt = bytes.Clone(t), e.Sequence
 	if f.record == nil {
 		if r, err := fromTerms(t); err == nil {
-			f.know(r)
+			f.record = r
 		}
 	}
 }

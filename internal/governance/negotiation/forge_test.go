@@ -35,7 +35,7 @@ func TestForeign(t *testing.T) {
 		t.Errorf("%s", codes(v))
 	}
 	r.n.Strict = true
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, ErrQuorum) {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrQuorum) {
 		t.Errorf("strict, and unbound signatures count: %v", err)
 	}
 	r.n = r.fresh()
@@ -137,7 +137,7 @@ func revoke(t *testing.T, r *rig, i address.Instance) {
 func sealedBy(t *testing.T, r *rig, by address.Instance, key *signature.Private, typ, body string) {
 	t.Helper()
 	payload := fmt.Sprintf(`{"id":"evt-forged","type":%q,"actor":{"instance":%q,"role":"CONDUCTOR","scope":"scope:pilot"},"body":%s,"createdAt":%q}`, typ, by, body, envelope.Stamp(r.tick()))
-	_, err := journal.New(r.store, nil).Append(t.Context(), nego, nil, journal.Seal{By: by, Key: key}, func(journal.Tip) ([]byte, error) { return []byte(payload), nil })
+	_, err := journal.New(r.store).Append(t.Context(), nego, nil, journal.Seal{By: by, Key: key}, func(journal.Tip) ([]byte, error) { return []byte(payload), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestForgeries(t *testing.T) {
 			if s := r.status(); len(s.Signed) > 0 || s.State != Proposed && s.State != Countered {
 				t.Errorf("it has had an effect: %+v", s)
 			}
-			if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, ErrQuorum) {
+			if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrQuorum) {
 				t.Errorf("stabilised: %v", err)
 			}
 			if strings.Contains(c.name, "revoked") {
@@ -186,7 +186,7 @@ func TestRevokedMeanwhile(t *testing.T) {
 	r.want(Accepted)
 	revoke(t, r, bob)
 	r.want(Proposed)
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, ErrQuorum) || !strings.Contains(err.Error(), "revoked") {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrQuorum) || !strings.Contains(err.Error(), "revoked") {
 		t.Errorf("%v", err)
 	}
 	key := signature.Generate()
@@ -270,7 +270,7 @@ func TestTermsChanged(t *testing.T) {
 		t.Errorf("signed: %v", err)
 	}
 	r.foreignSign(bob, hashOf(t, charter("a")))
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); !errors.Is(err, ErrTerms) {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrTerms) {
 		t.Errorf("stabilised: %v", err)
 	}
 }
@@ -350,7 +350,7 @@ func TestClocks(t *testing.T) {
 	if _, err := n.Sign(ctx, nego, r.act(bob), "", early(4)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Stabilize(ctx, nego, r.act(bob), nil, early(5)); err != nil {
+	if _, err := n.Stabilize(ctx, nego, r.act(bob), early(5)); err != nil {
 		t.Fatal(err)
 	}
 	r.now = early(6)
@@ -368,11 +368,11 @@ func TestDeafRegistry(t *testing.T) {
 	r.open()
 	r.offer(alice, "a")
 	r.sign(alice, bob)
-	n := New(r.store, journal.New(r.store, nil), deaf{})
+	n := New(r.store, journal.New(r.store), deaf{})
 	if _, err := n.Status(t.Context(), nego, r.now); !errors.Is(err, errDeaf) {
 		t.Errorf("status: %v", err)
 	}
-	if _, err := n.Stabilize(t.Context(), nego, Act{}, nil, r.now); !errors.Is(err, errDeaf) {
+	if _, err := n.Stabilize(t.Context(), nego, Act{}, r.now); !errors.Is(err, errDeaf) {
 		t.Errorf("stabilize: %v", err)
 	}
 }

@@ -47,11 +47,11 @@ func FuzzJournal(f *testing.F) {
 		if (err == nil) != (ferr == nil) || err == nil && (s.State != fresh.State || len(s.Signed) != len(fresh.Signed) || s.Total != fresh.Total) {
 			t.Fatalf("remembered %+v (%v), fresh %+v (%v)", s, err, fresh, ferr)
 		}
-		v, verr := r.n.Verify(t.Context(), nego, nil, r.now)
+		v, verr := r.n.Verify(t.Context(), nego, r.now)
 		if err == nil && (verr != nil || v.Standing.State != s.State) {
 			t.Fatalf("status %+v, verify %+v (%v)", s, v, verr)
 		}
-		_, err = r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick())
+		_, err = r.n.Stabilize(t.Context(), nego, Act{}, r.tick())
 		if err == nil && r.status().State != Stabilized {
 			t.Fatal("stabilised, and it is not")
 		}
@@ -60,7 +60,7 @@ func FuzzJournal(f *testing.F) {
 
 // relinked gives a line the frame that it should have at its place, so that more of them come through the chain.
 func relinked(t *testing.T, s store.Log, l []byte) []byte {
-	tip, err := journal.New(s, nil).Catch(t.Context(), nego, nil)
+	tip, err := journal.New(s).Catch(t.Context(), nego, nil)
 	if err != nil || !canonjson.Valid(l) || !canonjson.IsObject(l) {
 		return l
 	}

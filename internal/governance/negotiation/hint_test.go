@@ -117,11 +117,11 @@ func TestEventIDs(t *testing.T) {
 		t.Errorf("an id for the second time: %v", err)
 	}
 	r.sign(alice, bob)
-	if _, err := r.n.Stabilize(t.Context(), nego, Act{EventID: "evt:mine"}, nil, r.tick()); !errors.As(err, &refused) {
+	if _, err := r.n.Stabilize(t.Context(), nego, Act{EventID: "evt:mine"}, r.tick()); !errors.As(err, &refused) {
 		t.Errorf("stabilised under an id that is taken: %v", err)
 	}
 	r.want(Accepted)
-	res, err := r.n.Stabilize(t.Context(), nego, Act{EventID: "evt:end"}, nil, r.tick())
+	res, err := r.n.Stabilize(t.Context(), nego, Act{EventID: "evt:end"}, r.tick())
 	if err != nil || res.Final.ID != "evt:end" {
 		t.Fatalf("%+v, %v", res, err)
 	}

@@ -43,7 +43,7 @@ func TestHostile(t *testing.T) {
 			r.open()
 			r.foreign(alice, "propose", `{"artifact":`+string(charter("a"))+`}`)
 			k, _ := journal.KeyOf(nego)
-			tip, err := journal.New(m, nil).Catch(t.Context(), nego, nil)
+			tip, err := journal.New(m).Catch(t.Context(), nego, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

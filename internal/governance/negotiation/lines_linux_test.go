@@ -82,7 +82,7 @@ func TestOddLines(t *testing.T) {
 			if c.index >= 0 && v.OK() {
 				t.Error("it holds")
 			}
-			if _, err := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick()); (err == nil) != (c.index < 0) {
+			if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); (err == nil) != (c.index < 0) {
 				t.Errorf("stabilised: %v", err)
 			}
 		})

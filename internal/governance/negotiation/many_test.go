@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ func takePart(root, who string) error {
 		return err
 	}
 	defer s.Close()
-	all := New(s, journal.New(s, &journal.InProcess{}), registry.New(s))
+	all := New(s, journal.New(s), registry.New(s))
 	ctx, a := context.Background(), Act{By: memberName(n), Key: key}
 	for round := range 2 {
 		_, err := all.Counter(ctx, nego, a, Offering{Artifact: charter(fmt.Sprint(who, round)), Base: LatestBase}, time.Now())
@@ -94,7 +95,9 @@ func TestManyProcesses(t *testing.T) {
 		}
 	}
 	r.now = time.Now()
-	r.open(`parties=`+string(list(all, quoted)), `requiredSigners=`+string(list(all, quoted)))
+	names := fmt.Sprintf("%q", all)
+	names = strings.ReplaceAll(names, " ", ",")
+	r.open(`parties=`+names, `requiredSigners=`+names)
 	if _, err := r.n.Offer(t.Context(), nego, r.act(all[0]), Offering{Artifact: charter("begin")}, r.now); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +130,7 @@ func TestManyProcesses(t *testing.T) {
 	for n := range results {
 		wg.Go(func() {
 			var err error
-			if results[n], err = r.fresh().Stabilize(t.Context(), nego, Act{}, nil, r.now); err != nil && !errors.Is(err, ErrStabilized) {
+			if results[n], err = r.fresh().Stabilize(t.Context(), nego, Act{}, r.now); err != nil && !errors.Is(err, ErrStabilized) {
 				t.Error(err)
 			}
 		})
@@ -138,5 +141,3 @@ func TestManyProcesses(t *testing.T) {
 		t.Errorf("%s %v", codes(v), v.Problems)
 	}
 }
-
-func quoted(i address.Instance) []byte { return fmt.Appendf(nil, "%q", i) }

@@ -80,8 +80,8 @@ func (f *fold) firstBase() string {
 }
 
 // sign takes a signature. Whether it counts is looked at when it matters, as verifying costs time.
-func (f *fold) sign(e *journal.Entry, seal *journal.Seals, known *early) {
-	s := Signed{early: known, Index: e.Sequence, At: e.At, By: e.Actor.Instance, who: e.Actor.Instance.Canonical(), CreatedAt: e.CreatedAt, Mandate: e.Actor.Mandate, Hash: member(e.Body, "artifactHash")}
+func (f *fold) sign(e *journal.Entry, seal *journal.Seals) {
+	s := Signed{Index: e.Sequence, At: e.At, By: e.Actor.Instance, who: e.Actor.Instance.Canonical(), CreatedAt: e.CreatedAt, Mandate: e.Actor.Mandate, Hash: member(e.Body, "artifactHash")}
 	o, _ := canonjson.Get(e.Body, "signature")
 	var ok bool
 	if s.Object, ok = journal.ReadSignature(o); !ok || s.Hash == "" {

@@ -39,6 +39,8 @@ type Negotiations struct {
 	// Advise returns the payloads of the escalations that stand between the artifact and the end of a stabilisation, each an object
 	// that becomes the payload of an escalate entry. nil: none.
 	Advise func(ctx context.Context, m Material) ([][]byte, error)
+	// Looked is told how many entries a verification has looked at, for who shows how far it is. nil: nobody does.
+	Looked func(entries int)
 }
 
 // Store is what negotiations need of a bus.

@@ -59,7 +59,7 @@ func TestOddFiles(t *testing.T) {
 				}
 				r.n = r.fresh()
 				start := time.Now()
-				v, err := r.n.Verify(t.Context(), nego, nil, r.now)
+				v, err := r.n.Verify(t.Context(), nego, r.now)
 				if err == nil && v.OK() {
 					t.Error("it holds")
 				}
@@ -67,7 +67,7 @@ func TestOddFiles(t *testing.T) {
 				_, _ = r.n.Offer(t.Context(), nego, r.act(alice), Offering{Artifact: charter("b"), Base: LatestBase}, r.tick())
 				_, _ = r.n.Sign(t.Context(), nego, r.act(bob), "", r.tick())
 				_, _ = r.n.Open(t.Context(), record(), r.now)
-				_, stab := r.n.Stabilize(t.Context(), nego, Act{}, nil, r.tick())
+				_, stab := r.n.Stabilize(t.Context(), nego, Act{}, r.tick())
 				if took := time.Since(start); took > 20*time.Second {
 					t.Errorf("it took %v", took)
 				}

@@ -76,7 +76,7 @@ func (r *rig) register(i address.Instance, roles ...string) {
 
 // fresh is another program on the same bus.
 func (r *rig) fresh() *Negotiations {
-	return New(r.store, journal.New(r.store, &journal.InProcess{}), registry.New(r.store))
+	return New(r.store, journal.New(r.store), registry.New(r.store))
 }
 
 func (r *rig) tick() time.Time {
@@ -143,7 +143,7 @@ func (r *rig) sign(all ...address.Instance) {
 
 func (r *rig) stabilize() *Result {
 	r.t.Helper()
-	res, err := r.n.Stabilize(r.t.Context(), nego, Act{}, nil, r.tick())
+	res, err := r.n.Stabilize(r.t.Context(), nego, Act{}, r.tick())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func (r *rig) want(state State) {
 
 func (r *rig) verify() *Verdict {
 	r.t.Helper()
-	v, err := r.fresh().Verify(r.t.Context(), nego, nil, r.now)
+	v, err := r.fresh().Verify(r.t.Context(), nego, r.now)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func (r *rig) foreignAt(by address.Instance, typ, body string, at time.Time, ext
 // plant frames a payload behind the journal.
 func (r *rig) plant(payload []byte) {
 	r.t.Helper()
-	tip, err := journal.New(r.store, nil).Catch(r.t.Context(), nego, nil)
+	tip, err := journal.New(r.store).Catch(r.t.Context(), nego, nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}

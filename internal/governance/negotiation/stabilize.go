@@ -40,14 +40,14 @@ var errMoved = errors.New("the journal has grown")
 
 // Stabilize makes an agreement of what all have signed who have to. Its steps are an entry that settles the negotiation, the
 // artifact, what advises, an entry that closes it, and the record. It may be interrupted after any of them and done again: what is
-// there already is not done twice. Of several who do it at once each gets the same result. pool verifies signatures.
-func (n *Negotiations) Stabilize(ctx context.Context, id string, a Act, pool journal.Pool, now time.Time) (*Result, error) {
+// there already is not done twice. Of several who do it at once each gets the same result.
+func (n *Negotiations) Stabilize(ctx context.Context, id string, a Act, now time.Time) (*Result, error) {
 	if a.By == "" {
 		a.By, a.Key = Steward, nil
 	}
 	const tries = 1000
 	for range tries {
-		r, err := n.stabilize(ctx, id, a, pool, now)
+		r, err := n.stabilize(ctx, id, a, now)
 		if !errors.Is(err, errMoved) {
 			if err != nil {
 				return nil, fmt.Errorf("stabilize %s: %w", id, err)
@@ -61,8 +61,8 @@ func (n *Negotiations) Stabilize(ctx context.Context, id string, a Act, pool jou
 	return nil, fmt.Errorf("stabilize %s: %w", id, journal.ErrBusy)
 }
 
-func (n *Negotiations) stabilize(ctx context.Context, id string, a Act, pool journal.Pool, now time.Time) (*Result, error) {
-	w, err := n.witness(ctx, id, pool, true, now)
+func (n *Negotiations) stabilize(ctx context.Context, id string, a Act, now time.Time) (*Result, error) {
+	w, err := n.witness(ctx, id, true, now)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (n *Negotiations) step(ctx context.Context, w *witness, a Act, now time.Tim
 		return nil, err
 	}
 	w.tip = journal.Tip{Count: e.Sequence + 1, EntryHash: e.EntryHash()}
-	f.add(e, nil, nil)
+	f.add(e, nil)
 	return e, nil
 }
 

@@ -27,7 +27,7 @@ type witness struct {
 const maxTold = 1000
 
 // witness reads all of a journal. all: its entries are wanted.
-func (n *Negotiations) witness(ctx context.Context, id string, pool journal.Pool, all bool, now time.Time) (*witness, error) {
+func (n *Negotiations) witness(ctx context.Context, id string, all bool, now time.Time) (*witness, error) {
 	p, err := n.find(ctx, id, now)
 	if err != nil {
 		return nil, err
@@ -42,13 +42,15 @@ func (n *Negotiations) witness(ctx context.Context, id string, pool journal.Pool
 		Keys: func(_ context.Context, by address.Instance) (journal.Keys, error) {
 			return p.f.b.person(by).keys, p.f.b.err
 		},
-		Pool: pool, Now: now, Beside: p.f.beside(),
-		Also: func(e *journal.Entry, s journal.Seals, beside any) {
+		Now: now,
+		Also: func(e *journal.Entry, s journal.Seals) {
 			if all {
 				w.entries = append(w.entries, e)
 			}
-			known, _ := beside.(*early)
-			p.f.add(e, &s, known)
+			p.f.add(e, &s)
+			if n.Looked != nil {
+				n.Looked(e.Sequence + 1)
+			}
 			if a, ok := canonjson.Get(e.Body, "artifact"); ok && (e.Type == "propose" || e.Type == "counter") {
 				if hash, err := canonjson.Hash(a); err == nil && w.artifacts[hash] == nil {
 					w.artifacts[hash] = a
@@ -116,9 +118,9 @@ func (v *Verdict) OK() bool {
 	return true
 }
 
-// Verify reads all of a negotiation and believes nothing but signatures. pool verifies them.
-func (n *Negotiations) Verify(ctx context.Context, id string, pool journal.Pool, now time.Time) (*Verdict, error) {
-	w, err := n.witness(ctx, id, pool, false, now)
+// Verify reads all of a negotiation and believes nothing but signatures.
+func (n *Negotiations) Verify(ctx context.Context, id string, now time.Time) (*Verdict, error) {
+	w, err := n.witness(ctx, id, false, now)
 	if err != nil {
 		return nil, fmt.Errorf("verify %s: %w", id, err)
 	}
@@ -139,7 +141,7 @@ func (n *Negotiations) Verify(ctx context.Context, id string, pool journal.Pool,
 
 // Material returns what declarations and dossiers are made from. Signatures are not looked at.
 func (n *Negotiations) Material(ctx context.Context, id string) (*Material, error) {
-	w, err := n.witness(ctx, id, nil, true, time.Time{})
+	w, err := n.witness(ctx, id, true, time.Time{})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", id, err)
 	}

@@ -2,37 +2,26 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"tutti/internal/bus/envelope"
 	people "tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/agreement"
-	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/governance/profile"
-	"tutti/internal/store"
 	"tutti/internal/store/filestore"
-	"tutti/internal/store/memstore"
 )
 
 const (
 	conductors = 15
 	quorum     = 3
-	longest    = 100_000 // entries of the longest journal
-	verified   = 5_000   // entries of the one that is verified: half a second of signatures
 	nego       = "nego:bench"
 )
 
@@ -40,9 +29,6 @@ func agreementRows() []row {
 	all := []row{
 		{work: "16 register, 3 of 15 sign, verified: in one process", target: within(0.150), round: agreeInside},
 		{work: "16 register, 3 of 15 sign, verified: 23 processes", target: within(2), round: agreeApart},
-		{work: "append to a journal of 100,000 entries, bare: an empty one", target: timesBase(2), once: true, round: appendLong},
-		{work: "the same by `negotiate event`, a process each", target: timesBase(2), once: true, round: appendApart},
-		{work: "`negotiate verify`, a signature, bare: ed25519 alone on all processors", target: rateOfBase(0.75), round: verifyLong},
 	}
 	for i := range all {
 		all[i].subject = "agreements"
@@ -122,7 +108,7 @@ func agreeInside(e *env) (measured, error) {
 			return measured{}, err
 		}
 	}
-	err = c.agree(e.ctx, agreement.New(s, reg, &journal.InProcess{}))
+	err = c.agree(e.ctx, agreement.New(s, reg))
 	return measured{value: time.Since(began).Seconds()}, err
 }
 
@@ -143,10 +129,10 @@ func (c *council) agree(ctx context.Context, bus *agreement.Bus) error {
 			return err
 		}
 	}
-	if _, err := n.Stabilize(ctx, nego, negotiation.Act{}, everyCore, time.Now()); err != nil {
+	if _, err := n.Stabilize(ctx, nego, negotiation.Act{}, time.Now()); err != nil {
 		return err
 	}
-	v, err := n.Verify(ctx, nego, everyCore, time.Now())
+	v, err := n.Verify(ctx, nego, time.Now())
 	if err == nil && !v.OK() {
 		err = errors.New("the agreement does not hold")
 	}
@@ -192,130 +178,4 @@ func agreeApart(e *env) (measured, error) {
 		}
 	}
 	return measured{value: time.Since(began).Seconds()}, nil
-}
-
-// everyCore runs a verification on all processors, in pieces as the program does.
-func everyCore(n int, do func(i int)) {
-	const piece = 4
-	var taken atomic.Int64
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for from := int(taken.Add(piece)) - piece; from < n; from = int(taken.Add(piece)) - piece {
-				for i := from; i < min(from+piece, n); i++ {
-					do(i)
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// entry is a payload as long as most are.
-func entry(n int, by address.Instance) []byte {
-	return fmt.Appendf(nil, `{"id":"evt-%d","type":"event","actor":{"instance":%q,"role":"CONDUCTOR","scope":"scope:bench"},"body":{"kind":"note","n":%d},"createdAt":%q,"negotiationId":%q}`,
-		n, by, n, envelope.Stamp(time.Now()), nego)
-}
-
-// framed are entries as existing programs write them, without link and seal: a hundred thousand of ours would take minutes.
-func framed(n int, c *council) ([][]byte, error) {
-	var lines [][]byte
-	prev := ""
-	for i := range n {
-		payload := entry(i, c.all[1])
-		content, err := canonjson.Hash(payload)
-		if err != nil {
-			return nil, err
-		}
-		var o canonjson.Object
-		o.Str("protocol", envelope.Protocol)
-		o.Str("version", envelope.Version)
-		o.Int("sequence", int64(i))
-		o.Opt("prevHash", prev)
-		o.Str("contentHash", content)
-		head := o.End()
-		lines = append(lines, append(append(head[:len(head)-1], ','), payload[1:]...))
-		prev = content
-	}
-	return lines, nil
-}
-
-// sealed are entries of ours.
-func sealed(ctx context.Context, n int, c *council, k store.Key, seal journal.Seal) ([][]byte, error) {
-	m := memstore.New(memstore.Options{})
-	j := journal.New(m, &journal.InProcess{})
-	for i := range n {
-		if _, err := j.Append(ctx, nego, nil, seal, func(journal.Tip) ([]byte, error) { return entry(i, c.all[1]), nil }); err != nil {
-			return nil, err
-		}
-	}
-	var lines [][]byte
-	for l, err := range m.Read(ctx, k, "") {
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, append([]byte(nil), l.Data...))
-	}
-	return lines, nil
-}
-
-// A bareSeal is what has to be verified of an entry whatever else is done.
-type bareSeal struct{ message, signature []byte }
-
-// bareSeals are those of a journal: to verify one and the same again and again would be quicker, as a processor learns it.
-func bareSeals(ctx context.Context, j *journal.Journal) ([]bareSeal, error) {
-	var all []bareSeal
-	for e, err := range j.Read(ctx, nego) {
-		if err != nil {
-			return nil, err
-		}
-		message, err := e.SignedBytes()
-		if err != nil {
-			return nil, err
-		}
-		sig, err := base64.StdEncoding.DecodeString(e.Own()[0].Value)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, bareSeal{message, sig})
-	}
-	return all, nil
-}
-
-// verifyLong sets a whole verification against the bare signatures of the same journal, per signature.
-func verifyLong(e *env) (measured, error) {
-	c := newCouncil()
-	s, err := journalOf(e, verified, c, journal.Seal{By: c.all[1], Key: c.keys[1]})
-	if err != nil {
-		return measured{}, err
-	}
-	defer s.Close()
-	n := agreement.New(s, people.New(s), nil).Negotiations()
-	bare, err := bareSeals(e.ctx, n.Journal())
-	if err != nil {
-		return measured{}, err
-	}
-	pub := c.keys[1].Public()
-	m, err := inTurns(e.ctx, 3, func(int) (time.Duration, error) {
-		began := time.Now()
-		v, err := n.Verify(e.ctx, nego, everyCore, began)
-		if err == nil && v.Report.Sealed != verified {
-			err = fmt.Errorf("%d of %d seals hold", v.Report.Sealed, verified)
-		}
-		return time.Since(began), err
-	}, func(int) (time.Duration, error) {
-		began := time.Now()
-		var bad atomic.Int64
-		everyCore(len(bare), func(i int) {
-			if !ed25519.Verify(pub[:], bare[i].message, bare[i].signature) {
-				bad.Add(1)
-			}
-		})
-		took := time.Since(began)
-		if len(bare) != verified || bad.Load() > 0 {
-			return 0, fmt.Errorf("%d of %d bare signatures do not hold", bad.Load(), len(bare))
-		}
-		return took, nil
-	})
-	return measured{m.value / verified, m.base / verified}, err
 }

@@ -29,7 +29,7 @@ var (
 func init() { ops = append(ops, theSteps) }
 
 func negotiations(s *filestore.Store) *negotiation.Negotiations {
-	n := negotiation.New(s, chain.New(s, nil), registry.New(s))
+	n := negotiation.New(s, chain.New(s), registry.New(s))
 	n.Advise = func(context.Context, negotiation.Material) ([][]byte, error) {
 		return [][]byte{[]byte(`{"kind":"postureConfiance"}`)}, nil
 	}
@@ -55,7 +55,7 @@ func agree(ctx context.Context, s *filestore.Store) error {
 }
 
 func stabilise(ctx context.Context, s *filestore.Store) error {
-	_, err := negotiations(s).Stabilize(ctx, agreed, negotiation.Act{}, nil, theTime)
+	_, err := negotiations(s).Stabilize(ctx, agreed, negotiation.Act{}, theTime)
 	return err
 }
 
@@ -68,7 +68,7 @@ func stabilisedOnce(ctx context.Context, s *filestore.Store, acked bool) error {
 	if err := stabilise(ctx, s); err != nil && !errors.Is(err, negotiation.ErrStabilized) {
 		return err
 	}
-	v, err := n.Verify(ctx, agreed, nil, theTime)
+	v, err := n.Verify(ctx, agreed, theTime)
 	if err != nil || !v.OK() {
 		return fmt.Errorf("verified: %+v: %w", v, err)
 	}

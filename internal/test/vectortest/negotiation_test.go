@@ -33,7 +33,7 @@ func agreements(t *testing.T, id string, record []byte, entries []json.RawMessag
 			t.Fatal(err)
 		}
 	}
-	n := negotiation.New(s, journal.New(s, nil), people)
+	n := negotiation.New(s, journal.New(s), people)
 	if record != nil {
 		if _, err := n.Open(t.Context(), record, tableTime); err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func journalOf(t *testing.T, c kase) {
 		t.Errorf("the journal lies at %s (%v), want %s", key.Path(), err, v.JournalFile)
 	}
 	n, _ := agreements(t, id, v.Negotiation, v.Entries)
-	got, err := n.Verify(t.Context(), id, nil, tableTime)
+	got, err := n.Verify(t.Context(), id, tableTime)
 	if err != nil || got.Report.OK() != v.Verification.OK || got.Report.Entries != len(v.Entries) {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -86,14 +86,14 @@ func journalOf(t *testing.T, c kase) {
 	}
 
 	n, s := agreements(t, id, v.Negotiation, v.Entries[:len(v.Entries)-1])
-	res, err := n.Stabilize(t.Context(), id, negotiation.Act{}, nil, tableTime)
+	res, err := n.Stabilize(t.Context(), id, negotiation.Act{}, tableTime)
 	if err != nil || res.ArtifactHash != v.WinnerHash || res.Path != v.StabilizedArtifactFile {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	if doc, err := s.Get(t.Context(), negotiation.ArtifactKey(res.Artifact, res.ArtifactHash)); err != nil || !bytes.HasSuffix(doc.Data, []byte("}\n")) {
 		t.Errorf("%s, %v", doc.Data, err)
 	}
-	if got, err := n.Verify(t.Context(), id, nil, tableTime); err != nil || !got.OK() {
+	if got, err := n.Verify(t.Context(), id, tableTime); err != nil || !got.OK() {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -107,7 +107,7 @@ func journalFault(t *testing.T, c kase) {
 	}
 	c.into(t, &v)
 	_, s := agreements(t, "nego:pilot-1", nil, v.Entries)
-	r, err := journal.New(s, nil).Verify(t.Context(), "nego:pilot-1", journal.Checks{})
+	r, err := journal.New(s).Verify(t.Context(), "nego:pilot-1", journal.Checks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,6 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/agreement"
-	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/store/filestore"
 	"tutti/internal/test/boundtest"
@@ -47,7 +46,7 @@ func newPact(t *testing.T, agents int) *pact {
 	}
 	t.Cleanup(func() { s.Close() })
 	people := registry.New(s)
-	p.bus = agreement.New(s, people, &journal.InProcess{})
+	p.bus = agreement.New(s, people)
 	if err := os.MkdirAll(filepath.Join(p.root, "keys"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +101,7 @@ func (p *pact) tutti(args ...string) *exec.Cmd {
 // verify reads everything anew and returns how many entries of each kind there are.
 func (p *pact) verify(id string, want negotiation.State) map[string]int {
 	p.Helper()
-	v, err := p.bus.Negotiations().Verify(p.Context(), id, nil, time.Now())
+	v, err := p.bus.Negotiations().Verify(p.Context(), id, time.Now())
 	if err != nil || !v.OK() || len(v.Entries) > 0 || v.Standing.State != want {
 		p.Fatalf("%s: %+v, %v", id, v, err)
 	}

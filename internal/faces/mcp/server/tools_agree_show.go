@@ -290,7 +290,7 @@ func confidence(c declaration.Confidence) []byte {
 
 // verified reads everything and believes nothing but signatures. What is wrong is no error of the call.
 func (c *call) verified(ctx context.Context, id string) (*canonjson.Object, error) {
-	v, err := c.agree.Negotiations().Verify(ctx, id, pool, now())
+	v, err := c.agree.Negotiations().Verify(ctx, id, now())
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"tutti/internal/app"
@@ -254,7 +251,7 @@ func stabilize(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := n.Stabilize(ctx, id, a, pool, now())
+	r, err := n.Stabilize(ctx, id, a, now())
 	if err != nil {
 		return nil, c.about(id, err)
 	}
@@ -287,20 +284,6 @@ func shortened(all []address.Instance) []string {
 		out = append(out, word(string(i)))
 	}
 	return out
-}
-
-// pool verifies signatures on all processors that there are.
-func pool(n int, do func(int)) {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	all.Wait()
 }
 
 // appendJournal adds an event as it was given, but for what it lacks. It is by this connection, and signed so.

@@ -29,8 +29,8 @@ func runNegotiateStabilize(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return govern.ChoiceFault(err)
 	}
-	pool, done := pool(c)
-	r, err := n.Stabilize(ctx, d.id, a, pool, d.now)
+	done := progress(c, n)
+	r, err := n.Stabilize(ctx, d.id, a, d.now)
 	done()
 	if err != nil {
 		return d.unstable(ctx, err)

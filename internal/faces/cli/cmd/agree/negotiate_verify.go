@@ -3,15 +3,11 @@ package agree
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 )
 
@@ -21,55 +17,21 @@ const (
 	tellsEvery = 200 * time.Millisecond
 )
 
-// pool returns what runs the verification of a journal on all processors, and what ends its talk of progress. After a second it
-// says on a terminal how far it is.
-func pool(c *kit.Call) (journal.Pool, func()) {
+// progress says on a terminal how far a verification is that takes more than a second. What it returns takes the words away.
+func progress(c *kit.Call, n *negotiation.Negotiations) (done func()) {
 	began := time.Now()
-	last := began.Add(quietFor - tellsEvery)
-	looked, told := 0, false
-	run := func(n int, do func(i int)) {
-		spreadOver(n, do)
-		looked += n
+	last, told := began.Add(quietFor-tellsEvery), false
+	n.Looked = func(entries int) {
 		if c.ErrColumns > 0 && !c.Quiet && time.Since(last) > tellsEvery {
 			last, told = time.Now(), true
-			fmt.Fprintf(c.ErrFile, "\r%d entries looked at in %s", looked/2, kit.Plural(int(time.Since(began)/time.Second), "second")) // each is read, then verified
+			fmt.Fprintf(c.ErrFile, "\r%d entries looked at in %s", entries, kit.Plural(int(time.Since(began)/time.Second), "second"))
 		}
 	}
-	return run, func() {
+	return func() {
 		if told {
 			fmt.Fprint(c.ErrFile, "\r\x1b[K")
 		}
 	}
-}
-
-// chunk is how much of a pool's work one goroutine takes at once.
-const chunk = 4
-
-// spreadOver calls do for 0 to n-1 on all processors.
-func spreadOver(n int, do func(i int)) {
-	workers := min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk)
-	if workers <= 1 {
-		for i := range n {
-			do(i)
-		}
-		return
-	}
-	var taken atomic.Int64
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for {
-				from := int(taken.Add(chunk)) - chunk
-				if from >= n {
-					return
-				}
-				for i := from; i < min(from+chunk, n); i++ {
-					do(i)
-				}
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func runNegotiateVerify(ctx context.Context, c *kit.Call) error {
@@ -78,8 +40,9 @@ func runNegotiateVerify(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer d.close()
-	pool, done := pool(c)
-	v, err := d.bus.Negotiations().Verify(ctx, d.id, pool, d.now)
+	n := d.bus.Negotiations()
+	done := progress(c, n)
+	v, err := n.Verify(ctx, d.id, d.now)
 	done()
 	if err != nil {
 		return dealFault(c, err)
