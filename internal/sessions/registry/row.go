@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -57,7 +58,6 @@ type Row struct {
 	StartCommand  string // start_command: for people, never executed
 	StartArgv     []string
 	Attachments   []byte // mcp_attachments: raw JSON
-	Own           []Own  // the conversation ids, one member for each kind of program that the row has one for
 	PreviousIDs   []string
 	Job           string // delegate_job_id
 	Instance      string // instance: address on the bus
@@ -73,10 +73,7 @@ type Row struct {
 
 	Revision int64 // revision: raised by every change of the row through a Registry
 
-	Extra []Member // members that are not known here, raw
-
-	order []string // names of all members as they were read
-	blank []Member // known members whose value is null, empty or not understood, raw
+	object // conversation ids are among its extra members, see Field
 }
 
 // A Pane is where a session's program runs.
@@ -86,14 +83,9 @@ type Pane struct {
 	Cwd        string // cwd: absolute path
 	ID         string // id: %7
 	StartTicks uint64 // start_ticks: start of the process, clock ticks since boot
-	Extra      []Member
 
-	order []string
-	blank []Member
+	object
 }
-
-// An Own is a conversation id of the row in the member that belongs to a kind of program. ID is "" where the member is null.
-type Own struct{ Field, ID string }
 
 // A Member is a member of an object: a name and raw, compact JSON.
 type Member struct {
@@ -147,25 +139,17 @@ func (r *Row) Kind() string {
 
 // Conversation returns the id of the session's own conversation, "" when it is not known.
 func (r *Row) Conversation() string {
-	field := Field(r.Kind())
-	for _, o := range r.Own {
-		if o.Field == field {
-			return o.ID
-		}
-	}
-	return ""
+	id, _ := canonjson.String(r.Get(Field(r.Kind())))
+	return id
 }
 
 // SetConversation records the conversation id for a kind of program. With an id of "" the place is kept: the member is null.
 func (r *Row) SetConversation(kind, id string) {
-	field := Field(kind)
-	for i := range r.Own {
-		if r.Own[i].Field == field {
-			r.Own[i].ID = id
-			return
-		}
+	raw := text(id)
+	if raw == nil {
+		raw = []byte("null")
 	}
-	r.Own = append(r.Own, Own{field, id})
+	r.Set(Field(kind), raw)
 }
 
 // Forget moves the conversation id to PreviousIDs, newest first, and leaves null in its place. It returns the id.
@@ -187,21 +171,16 @@ func (r *Row) ServerName() string {
 }
 
 // Get returns the raw value of a member that is not known here, nil when it is not there.
-func (r *Row) Get(name string) []byte {
-	for _, m := range r.Extra {
-		if m.Name == name {
-			return m.Raw
-		}
-	}
-	return nil
-}
+func (r *Row) Get(name string) []byte { return find(r.extra, name) }
 
 // Set puts a member that is not known here; raw is valid JSON, and nil removes the member.
 func (r *Row) Set(name string, raw []byte) {
-	r.Extra = setMember(slices.Clone(r.Extra), name, raw)
+	r.extra = setMember(r.extra, name, raw)
 }
 
+// setMember returns a copy of a list with another value for a member, without it for nil.
 func setMember(list []Member, name string, raw []byte) []Member {
+	list = slices.Clone(list)
 	i := slices.IndexFunc(list, func(m Member) bool { return m.Name == name })
 	switch {
 	case raw == nil && i >= 0:
@@ -219,12 +198,12 @@ func setMember(list []Member, name string, raw []byte) []Member {
 // both of its members.
 func (r *Row) Clear(names ...string) {
 	for _, name := range names {
-		if i := indexOf(name, 0); i >= 0 {
-			fields[i].clear(r)
+		for _, f := range r.fields() {
+			if f.name == name {
+				reflect.ValueOf(f.value).Elem().SetZero()
+			}
 		}
-		r.blank = setMember(slices.Clone(r.blank), name, nil)
-		r.blank = setMember(r.blank, name+epochSuffix, nil)
-		r.Own = slices.DeleteFunc(slices.Clone(r.Own), func(o Own) bool { return o.Field == name })
+		r.blank = setMember(setMember(r.blank, name, nil), name+epochSuffix, nil)
 		r.Set(name, nil)
 	}
 }
@@ -232,9 +211,8 @@ func (r *Row) Clear(names ...string) {
 // Clone returns a copy that shares nothing that its methods change.
 func (r *Row) Clone() Row {
 	c := *r
-	c.StartArgv, c.PreviousIDs, c.Own = slices.Clone(r.StartArgv), slices.Clone(r.PreviousIDs), slices.Clone(r.Own)
-	c.Extra, c.blank, c.order = slices.Clone(r.Extra), slices.Clone(r.blank), slices.Clone(r.order)
-	c.Pane.Extra, c.Pane.blank, c.Pane.order = slices.Clone(r.Pane.Extra), slices.Clone(r.Pane.blank), slices.Clone(r.Pane.order)
+	c.StartArgv, c.PreviousIDs = slices.Clone(r.StartArgv), slices.Clone(r.PreviousIDs)
+	c.object, c.Pane.object = r.object.clone(), r.Pane.object.clone()
 	if r.Intent != nil {
 		i := *r.Intent
 		c.Intent = &i

@@ -87,8 +87,8 @@ func TestConversationFields(t *testing.T) {
 			t.Errorf("%s: conversation %q", kind, r.Conversation())
 		}
 		r.PreviousIDs = []string{"zero", "one"}
-		if id := r.Forget(); id != "one" || !slices.Equal(r.PreviousIDs, []string{"one", "zero"}) || r.Conversation() != "" || len(r.Own) != 1 {
-			t.Errorf("%s: forgot %q: %v %v", kind, id, r.PreviousIDs, r.Own)
+		if id := r.Forget(); id != "one" || !slices.Equal(r.PreviousIDs, []string{"one", "zero"}) || r.Conversation() != "" || string(r.Get(want)) != "null" {
+			t.Errorf("%s: forgot %q: %v %v", kind, id, r.PreviousIDs, r.Get(want))
 		}
 	}
 }
