@@ -1,7 +1,6 @@
 package yaml
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -127,9 +126,8 @@ func prepare(path string) error {
 	return nil
 }
 
-// begin keeps other programs from writing, and reads all there is. Rows that say what
-// they say in a document are not understood anew.
-func (d *database) begin(ctx context.Context, doc *document) (*stored, error) {
+// begin keeps other programs from writing, and reads all there is.
+func (d *database) begin(ctx context.Context) (*stored, error) {
 	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", d.path, err)
 	}
@@ -137,14 +135,14 @@ func (d *database) begin(ctx context.Context, doc *document) (*stored, error) {
 	if _, err := d.conn.ExecContext(ctx, tables); err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
-	s, err := d.read(ctx, doc)
+	s, err := d.read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
 	return s, nil
 }
 
-func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
+func (d *database) read(ctx context.Context) (*stored, error) {
 	s := &stored{rows: map[string]storedRow{}, rest: &tree{kind: object}}
 	var state []byte
 	// A view that calls itself a table has no rowid: what it would compute is not asked for.
@@ -169,10 +167,6 @@ func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
 		}
 		if !name.Valid {
 			s.nameless = true
-			continue
-		}
-		if e := doc.find(name.String); e != nil && e.bad == nil && e.row.Name == name.String && bytes.Equal(e.raw, data) {
-			s.add(name.String, storedRow{said: e.said, row: e.row, hash: e.hash()})
 			continue
 		}
 		s.put(name.String, data)
@@ -206,10 +200,6 @@ func (s *stored) put(name string, data []byte) {
 			r.bad = &registry.InvalidError{Name: name, Reason: "in the database it stands under another name"}
 		}
 	}
-	s.add(name, r)
-}
-
-func (s *stored) add(name string, r storedRow) {
 	if _, have := s.rows[name]; !have {
 		s.names = append(s.names, name)
 	}
@@ -298,29 +288,17 @@ func (d *database) commit(ctx context.Context) error {
 	return err
 }
 
-// close gives the database back, and what is open in it up.
+// close gives the database back, and what is open in it up. The journal is emptied, so that what was committed stands in the one
+// file; another program that reads at this moment may keep it from that.
 func (d *database) close() {
-	d.settle()
-	d.conn.Close()
-	d.pool.Close()
-}
-
-// settle ends what is open. The journal is emptied, so that what was committed stands in the one file; another program that reads at
-// this moment may keep it from that.
-func (d *database) settle() {
-	d.end()
-	if d.full {
-		d.conn.ExecContext(context.Background(), "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
-	}
-	d.full = false
-}
-
-// end gives up what is open.
-func (d *database) end() {
 	if d.open {
 		d.conn.ExecContext(context.Background(), "ROLLBACK") //nolint:errcheck // closing does the same
 	}
-	d.open = false
+	if d.full {
+		d.conn.ExecContext(context.Background(), "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)") //nolint:errcheck // another program reads: the next one does it
+	}
+	d.conn.Close()
+	d.pool.Close()
 }
 
 // Result codes of SQLite.

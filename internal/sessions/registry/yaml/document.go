@@ -44,16 +44,10 @@ type entry struct {
 	raw  []byte // what it says, as JSON; nil: it cannot be read
 	bad  error  // an *InvalidError: why it cannot be used
 	odd  []string
-	sum  string // see hash
 }
 
-// hash is that of what the row says. It is made once.
-func (e *entry) hash() string {
-	if e.sum == "" {
-		e.sum = hashOf(e.said)
-	}
-	return e.sum
-}
+// hash is that of what the row says.
+func (e *entry) hash() string { return hashOf(e.said) }
 
 func (d *document) list() *yaml.Node {
 	if d.pair < 0 {
@@ -62,9 +56,8 @@ func (d *document) list() *yaml.Node {
 	return d.root.Content[d.pair+1]
 }
 
-// parse reads a text. Errors are of type *yamltext.Fault and are about the whole of it; what is wrong with one row stands with the row. Of
-// a row that says what it said in another document before, which may be nil, the meaning is taken from there.
-func parse(src []byte, before *document) (*document, error) {
+// parse reads a text. Errors are of type *yamltext.Fault and are about the whole of it; what is wrong with one row stands with the row.
+func parse(src []byte) (*document, error) {
 	if err := checkText(src); err != nil {
 		return nil, err
 	}
@@ -79,7 +72,7 @@ func parse(src []byte, before *document) (*document, error) {
 		return nil, faultAt(root, "a registry is a mapping with the member %s", rowsKey)
 	}
 	d.root = root
-	return d, d.read(before)
+	return d, d.read()
 }
 
 func checkText(src []byte) error {
@@ -93,7 +86,7 @@ func checkText(src []byte) error {
 }
 
 // read takes the root apart.
-func (d *document) read(before *document) error {
+func (d *document) read() error {
 	r := &reader{}
 	rest := &yaml.Node{Kind: yaml.MappingNode, Line: d.root.Line}
 	for i := 0; i+1 < len(d.root.Content); i += 2 {
@@ -118,13 +111,9 @@ func (d *document) read(before *document) error {
 	if seq.Kind != yaml.SequenceNode {
 		return faultAt(seq, "%s is no list", rowsKey)
 	}
-	for i, n := range seq.Content {
+	for _, n := range seq.Content {
 		e := &entry{node: n}
-		var was *entry
-		if before != nil && i < len(before.rows) {
-			was = before.rows[i]
-		}
-		if err := e.read(r, was); errors.Is(err, errBomb) {
+		if err := e.read(r); errors.Is(err, errBomb) {
 			return err
 		}
 		d.rows = append(d.rows, e)
@@ -134,7 +123,7 @@ func (d *document) read(before *document) error {
 }
 
 // read understands one row. The error is returned for the caller that wants to know its cause, too.
-func (e *entry) read(r *reader, was *entry) error {
+func (e *entry) read(r *reader) error {
 	said, err := r.tree(e.node, 0, false)
 	if err != nil {
 		fault := &coretext.Fault{}
@@ -143,10 +132,6 @@ func (e *entry) read(r *reader, was *entry) error {
 		return err
 	}
 	e.said, e.raw = said, said.json(nil)
-	if was != nil && was.bad == nil && bytes.Equal(was.raw, e.raw) {
-		e.raw, e.row, e.odd, e.sum = was.raw, was.row, was.odd, was.sum
-		return nil
-	}
 	e.row, e.odd, err = registry.Parse(e.raw)
 	var invalid *registry.InvalidError
 	if errors.As(err, &invalid) {

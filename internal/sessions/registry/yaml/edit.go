@@ -162,7 +162,7 @@ func (d *document) verified(name string, line int, changes []text.Splice, good f
 	if err != nil {
 		return nil, err
 	}
-	is, err := parse(src, d)
+	is, err := parse(src)
 	if err != nil {
 		return nil, unsafeError(name, line, "afterwards the file could not be read: %v", err)
 	}

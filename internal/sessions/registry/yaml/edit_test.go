@@ -12,7 +12,7 @@ import (
 
 // edited changes a row of a text as Change does, or adds it.
 func edited(text []byte, name string, f func(r *registry.Row)) ([]byte, error) {
-	d, err := parse(text, nil)
+	d, err := parse(text)
 	if err != nil {
 		return nil, err
 	}

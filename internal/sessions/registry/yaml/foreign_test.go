@@ -195,7 +195,7 @@ func TestBesideTheRows(t *testing.T) {
 				if want := `{"agent_identities":` + c.want + `}`; err != nil || string(beside) != want {
 					t.Errorf("%s: %s, %v, want %s", where, beside, err, want)
 				}
-				b.seen, b.last = nil, nil
+				b.seen = nil
 			}
 			b.agree("a=running b=stopped")
 		})
@@ -375,7 +375,7 @@ func TestTagsBeforeAnyWord(t *testing.T) {
 		"!!float '[1]'": `"[1]"`, "!!float 'null'": `"null"`, "!!float 1.50": "1.50", "!!int true": `"true"`, ".inf": `".inf"`, "0o17": "15", "+1": "1",
 		"18446744073709551615": "18446744073709551615", "2026-11-21": `"2026-11-21"`, "!x {a: !y 1}": `{"a":"1"}`, "!!null x": "null",
 	} {
-		d, err := parse([]byte("x: "+text+"\n"), nil)
+		d, err := parse([]byte("x: " + text + "\n"))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -422,7 +422,7 @@ func TestManyOfEverything(t *testing.T) {
 			if _, problems := b.rows(); !strings.Contains(problems, c.problem) || c.problem == "" && problems != "" {
 				t.Errorf("problems %.300q, want one about %q", problems, c.problem)
 			}
-			b.seen, b.last = nil, nil
+			b.seen = nil
 			b.set("one more", registry.Running)
 			if took := time.Since(begin); took > 20*time.Second {
 				t.Errorf("it took %s", took)

@@ -175,7 +175,7 @@ func TestPropertyOfEditing(t *testing.T) {
 		if bytes.HasSuffix(got, []byte("\n")) != strings.HasSuffix(src, "\n") && len(src) == len(strings.Join(segments, "")) {
 			t.Fatalf("the end of the last line:\n%q\nbecame\n%q", src, got)
 		}
-		is, err := parse(got, nil)
+		is, err := parse(got)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +235,7 @@ func FuzzEdit(f *testing.F) {
 		f.Add(src)
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		d, err := parse(src, nil)
+		d, err := parse(src)
 		if err != nil {
 			return
 		}
@@ -251,7 +251,7 @@ func FuzzEdit(f *testing.F) {
 			if !bytes.HasPrefix(got, src[:from]) || !bytes.HasSuffix(got, src[to:]) {
 				t.Fatalf("row %d of\n%q\nbecame\n%q", i, src, got)
 			}
-			is, err := parse(got, nil)
+			is, err := parse(got)
 			if err != nil || is.rows[i].row.StopReason != "api_error" || len(is.rows) != len(d.rows) || !d.sameRows(is.rows, i) {
 				t.Fatalf("%v\n%q\nbecame\n%q", err, src, got)
 			}

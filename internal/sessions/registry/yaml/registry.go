@@ -27,7 +27,6 @@ type Registry struct {
 	step func(name string) // of tests: between two steps of a change
 
 	mu   sync.Mutex // one call at a time; the lock file does the same among processes
-	last *document  // what was parsed last: most calls find the text unchanged
 	seen *look
 }
 
@@ -185,7 +184,7 @@ func (r *Registry) plainRows(ctx context.Context, note string) ([]registry.Row, 
 		if err != nil {
 			return nil, nil, fmt.Errorf("read registry: %w", err)
 		}
-		read, fault := r.parse(text)
+		read, fault := parse(text)
 		switch patient := r.now().Before(until); {
 		case patient && (info.Unstable || r.justWritten(info) && (halfWritten(text, fault) || cutOff(text))):
 			if err := pause(ctx); err != nil {

@@ -187,7 +187,6 @@ func (v *visit) rename(tmp string) error {
 func (v *visit) remember() {
 	r, m := v.r, v.merged
 	text := m.doc.text
-	r.last = m.doc
 	now, info, err := v.place.dir.Read(v.place.name, registry.MaxSize)
 	db := registry.DatabaseInfo(v.place.dir, v.place.name)
 	if err != nil || v.aside || info.Unstable || db.Unstable || !bytes.Equal(now, text) {

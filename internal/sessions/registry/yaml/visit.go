@@ -177,7 +177,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 		return fmt.Errorf("%s: %w", v.r.path, errReadOnly)
 	}
 	fresh := patient && v.exists && v.r.justWritten(info)
-	doc, fault := v.r.parse(v.text)
+	doc, fault := parse(v.text)
 	if fresh && halfWritten(v.text, fault) {
 		return errFresh
 	}
@@ -189,7 +189,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 		return fmt.Errorf("%s leads to a file without %s: it is no registry", v.r.path, rowsKey)
 	}
 	v.r.step("read")
-	stored, err := v.readDatabase(ctx, doc)
+	stored, err := v.readDatabase(ctx)
 	if err != nil {
 		return err
 	}
@@ -220,12 +220,12 @@ func halfWritten(src []byte, fault error) bool {
 // cutOff reports whether a text ends within a line. People may leave it so; who writes it piece by piece does not.
 func cutOff(src []byte) bool { return !bytes.HasSuffix(src, []byte("\n")) }
 
-func (v *visit) readDatabase(ctx context.Context, doc *document) (*stored, error) {
+func (v *visit) readDatabase(ctx context.Context) (*stored, error) {
 	for {
 		db, err := openDatabase(ctx, v.place.db(), v.r.wait)
 		var s *stored
 		if err == nil {
-			if s, err = db.begin(ctx, doc); err == nil {
+			if s, err = db.begin(ctx); err == nil {
 				v.db = db
 				v.r.step("begun")
 				return s, nil
@@ -254,18 +254,6 @@ func (v *visit) putAside(why error) error {
 		return fmt.Errorf("%s: the database was damaged and is kept as %s, and there is no YAML to make it again from: %w", v.r.path, kept, why)
 	}
 	return nil
-}
-
-// parse reads a text, unless it is the one that was read last.
-func (r *Registry) parse(src []byte) (*document, error) {
-	if r.last != nil && bytes.Equal(r.last.text, src) {
-		return r.last, nil
-	}
-	d, err := parse(src, r.last)
-	if err == nil {
-		r.last = d
-	}
-	return d, err
 }
 
 func (r *Registry) syntax(err error) error {
