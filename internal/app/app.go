@@ -13,12 +13,17 @@
 package app
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"tutti/internal/app/config"
 	"tutti/internal/core/termsafe"
@@ -92,8 +97,14 @@ func (a *App) below(rel string) (string, error) {
 	return filepath.Join(home, rel), nil
 }
 
-// Shown writes a path for people: the home folder as "~".
+// Shown writes a path for people: the home folder as "~", and the address of a server without its password.
 func (a *App) Shown(path string) string {
+	if OnServer(path) {
+		if u, err := url.Parse(path); err == nil {
+			return u.Redacted()
+		}
+		return "nats://…"
+	}
 	home, err := a.Home()
 	if err != nil || home == "/" {
 		return path
@@ -113,11 +124,29 @@ func (a *App) NeedsDaemon() bool {
 	if root == "" {
 		root = a.set.Getenv("H2A_ROOT")
 	}
-	return strings.HasPrefix(root, natsScheme)
+	return OnServer(root)
 }
 
-// natsScheme begins a root that is not a folder.
-const natsScheme = "nats://"
+// OnServer tells whether a root is the address of a server, nats://HOST:PORT/NAME, and not a folder.
+func OnServer(root string) bool { return strings.HasPrefix(root, "nats://") }
+
+// OpenServer opens a bus on a server. Only the full program links what it needs: it is nil in the other.
+var OpenServer func(ctx context.Context, address string, mode Mode) (Store, error)
+
+// keyFolder returns where the keys of this user's agents on a bus are: in the folder of the bus, or for a bus on a server in one of this
+// user's own.
+func (a *App) keyFolder(root *Root) (string, error) {
+	if !OnServer(root.Path) {
+		return root.Path, nil
+	}
+	state, err := a.StateDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(root.Path))
+	dir := filepath.Join(state, "buses", hex.EncodeToString(sum[:8]))
+	return dir, os.MkdirAll(dir, 0o700)
+}
 
 // A Mode says what a verb wants of the bus.
 type Mode uint8
@@ -158,14 +187,42 @@ func (e *NoBusError) Is(target error) bool { return target == fs.ErrNotExist }
 // Use makes path the root, whatever else names one.
 func (a *App) Use(path string) { a.root = &Root{Path: path, Source: FromFlag} }
 
-// Open opens the bus. A *NoBusError says that there is none, unless the mode is Creating.
-func (a *App) Open(mode Mode) (*filestore.Store, error) {
+// serverTime bounds how long a server may take to answer at first.
+const serverTime = 10 * time.Second
+
+// Open opens the bus, in a folder or on a server. A *NoBusError says that there is none, unless the mode is Creating.
+func (a *App) Open(mode Mode) (Store, error) {
 	root, err := a.Root()
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(root.Path, natsScheme) {
-		return nil, fmt.Errorf("open %s: this program was built without the NATS backend", root.Path)
+	if !OnServer(root.Path) {
+		s, err := a.OpenFolder(mode)
+		if err != nil {
+			return nil, err // not a nil *filestore.Store, which would be a Store
+		}
+		return s, nil
+	}
+	if OpenServer == nil {
+		return nil, fmt.Errorf("open %s: only tutti-full reaches a bus on a server", a.Shown(root.Path))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), serverTime)
+	defer cancel()
+	s, err := OpenServer(ctx, root.Path, mode)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", a.Shown(root.Path), err)
+	}
+	return s, nil
+}
+
+// OpenFolder opens a bus that is a folder, for work on its files. A *NoBusError says that there is none, unless the mode is Creating.
+func (a *App) OpenFolder(mode Mode) (*filestore.Store, error) {
+	root, err := a.Root()
+	if err != nil {
+		return nil, err
+	}
+	if OnServer(root.Path) {
+		return nil, fmt.Errorf("open %s: this works on the files of a bus, and this one is on a server", a.Shown(root.Path))
 	}
 	cache, err := a.CacheDir()
 	if err != nil {

@@ -71,8 +71,11 @@ func folderID(path string) (id FolderID, ok bool) {
 	return FolderID{uint64(st.Dev), st.Ino}, true
 }
 
-// IsBus tells whether a folder holds a bus: a sentinel or a registry.
+// IsBus tells whether a folder holds a bus: a sentinel or a registry. A server has one as soon as it is used.
 func IsBus(path string) bool {
+	if OnServer(path) {
+		return true
+	}
 	var st syscall.Stat_t
 	if syscall.Stat(path, &st) != nil {
 		return false // what nearly every folder above the working directory says, in one call

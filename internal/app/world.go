@@ -65,6 +65,10 @@ func (a *App) World(mode Mode) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
+	keys, err := a.keyFolder(root)
+	if err != nil {
+		return nil, err
+	}
 	if mode != Reading {
 		a.noteBus(root)
 	}
@@ -73,7 +77,7 @@ func (a *App) World(mode Mode) (*World, error) {
 		Registry: registry.New(s),
 		Presence: presence.New(s),
 		Mail:     mailbox.New(s),
-		Ring:     keyring.Open(root.Path),
+		Ring:     keyring.Open(keys),
 		Pins:     trust.OpenPins(pins),
 	}
 	w.Mail.Live = w.live
@@ -154,6 +158,9 @@ func (a *App) PinsPath() (string, error) {
 
 // Absolute makes a root one that other processes find, too. One that cannot be made absolute stays as it was given.
 func Absolute(path string) string {
+	if OnServer(path) {
+		return path
+	}
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}

@@ -61,8 +61,10 @@ func upPlace(a *app.App, root string) (dir, key, real string, err error) {
 	if err != nil {
 		return "", "", "", err
 	}
-	if real, err = filepath.EvalSymlinks(app.Absolute(root)); err != nil {
-		return "", "", "", err
+	if real = root; !app.OnServer(root) {
+		if real, err = filepath.EvalSymlinks(app.Absolute(root)); err != nil {
+			return "", "", "", err
+		}
 	}
 	sum := sha256.Sum256([]byte(real))
 	return filepath.Join(state, "up"), hex.EncodeToString(sum[:8]), real, nil

@@ -16,7 +16,7 @@ func (c *Call) Open(mode app.Mode) (*filestore.Store, error) {
 		return nil, err
 	}
 	c.SayRoot(root)
-	return c.App.Open(mode)
+	return c.App.OpenFolder(mode)
 }
 
 func (c *Call) SayRoot(root *app.Root) {

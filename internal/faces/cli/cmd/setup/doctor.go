@@ -114,7 +114,11 @@ func runDoctor(ctx context.Context, c *kit.Call) error {
 // checkBus does the checks that decide, and returns the open bus, nil when there is none that can be read.
 func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *filestore.Store {
 	where := c.App.Shown(root.Path) + " (" + root.Source.Why() + ")"
-	s, err := c.App.Open(app.Reading)
+	if app.OnServer(root.Path) {
+		checkServer(ctx, c, r, where)
+		return nil
+	}
+	s, err := c.App.OpenFolder(app.Reading)
 	var schema *filestore.SchemaError
 	var none *app.NoBusError
 	switch {
@@ -140,6 +144,25 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 			"tutti init --root "+app.QuoteArg(root.Path))
 	}
 	checkSentinel(ctx, c, r, s)
+	checkLive(ctx, r, s)
+	return s
+}
+
+// checkServer looks at a bus on a server, which has no files to be checked.
+func checkServer(ctx context.Context, c *kit.Call, r *report, where string) {
+	s, err := c.App.Open(app.Reading)
+	if err != nil {
+		r.rootText, r.schemaText, r.liveT = err.Error(), "not read", "not read"
+		r.add(false, "bus", err.Error(), "")
+		return
+	}
+	defer s.Close()
+	r.rootOK, r.schemaOK = true, true
+	r.add(true, "bus", where, "")
+	checkLive(ctx, r, s)
+}
+
+func checkLive(ctx context.Context, r *report, s store.Docs) {
 	live, err := presence.New(s).Fresh(ctx, time.Now())
 	r.live = len(live)
 	if r.liveOK = err == nil; !r.liveOK {
@@ -148,7 +171,6 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 	} else {
 		r.add(true, "sessions", kit.Plural(r.live, "live session"), "")
 	}
-	return s
 }
 
 func checkSentinel(ctx context.Context, c *kit.Call, r *report, s store.Reader) {
