@@ -22,6 +22,7 @@ import (
 	"tutti/internal/halt"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	sessionregistry "tutti/internal/sessions/registry"
 	"tutti/internal/store"
 )
@@ -131,7 +132,7 @@ func workspaceOf(ctx context.Context, w *app.World, i address.Instance) (string,
 
 func panes(env func(string) string) watchdog.Panes {
 	return watchdog.Panes{
-		Servers: func() []tmux.Server { return lifecycle.Servers(env) }, Halted: halt.Check,
+		Servers: func() []tmux.Server { return observe.Servers(env) }, Halted: halt.Check,
 		Typing: wake.TypingWindow(env(wake.TypingVariable)),
 	}
 }
@@ -192,7 +193,7 @@ func managed(ctx context.Context, w *app.World, r Relaunching) (all []watchdog.M
 			return nil, err
 		}
 		m := lifecycle.New(lifecycle.Options{
-			Registry: reg, Workspace: r.Dir, Home: home, Env: r.Env, Environ: r.Environ, Server: r.Env(lifecycle.ServerVariable),
+			Registry: reg, Workspace: r.Dir, Home: home, Env: r.Env, Environ: r.Environ, Server: r.Env(observe.ServerVariable),
 			Halted: func() error { return halt.Check("drumbeat") }, Bus: SessionBus(w.App, r.Tell),
 			Jobs: SessionJobs(sessionregistry.Workspace(path, r.Dir), r.Dir), Started: Started(w.App), Tell: r.Tell,
 		})

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -62,7 +63,7 @@ type Panes struct {
 
 // Try is of [Relauncher].
 func (p Panes) Try(ctx context.Context, t Target) (Attempt, error) {
-	found, err := lifecycle.Inhabitants(ctx, p.Servers(), inhabitant(t))
+	found, err := observe.Inhabitants(ctx, p.Servers(), inhabitant(t))
 	switch {
 	case err != nil:
 		return Attempt{Held: "tmux does not say what its panes are: " + err.Error()}, nil
@@ -129,8 +130,8 @@ func rests(seen driver.Seen) (a Attempt, yes bool) {
 }
 
 // inhabitant says whom to look for in panes: by a session that was kept until about the stop or after it, else by what the stop was recorded with.
-func inhabitant(t Target) lifecycle.Inhabitant {
-	q := lifecycle.Inhabitant{Kind: t.Instance.Canonical().Host(), By: t.StoppedAt}
+func inhabitant(t Target) observe.Inhabitant {
+	q := observe.Inhabitant{Kind: t.Instance.Canonical().Host(), By: t.StoppedAt}
 	recorded := t.Launch != nil && t.Launch.Tmux != nil
 	if s := t.Session; s != nil && s.Launch != nil && s.Launch.Tmux != nil {
 		beat, _ := envelope.ParseTime(s.HeartbeatAt)
@@ -172,7 +173,7 @@ func (p Panes) Ended(ctx context.Context, s *presence.Session) bool {
 	if _, known := driver.Kind(host); !known {
 		return false
 	}
-	found, err := lifecycle.Inhabitants(ctx, p.Servers(), lifecycle.Inhabitant{Kind: host, Pane: s.Launch.Tmux.Pane, Session: s.Launch.Tmux.Session, By: began})
+	found, err := observe.Inhabitants(ctx, p.Servers(), observe.Inhabitant{Kind: host, Pane: s.Launch.Tmux.Pane, Session: s.Launch.Tmux.Session, By: began})
 	return err == nil && len(found) == 0
 }
 

@@ -8,7 +8,8 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/tmux"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/monitor"
+	"tutti/internal/sessions/observe"
 )
 
 // keepEvery is the time between two looks at the panes: a session that nobody keeps counts as gone after three of them.
@@ -19,8 +20,8 @@ const keepEvery = presence.Expiry / 3
 func keepalive(ctx context.Context, s *Site) error {
 	known := map[address.SessionID]bool{}
 	said := map[string]bool{}
-	k := lifecycle.Keepalive{
-		Presence: s.World.Presence, Servers: func() []tmux.Server { return lifecycle.Servers(s.Facts.Env) },
+	k := monitor.Keepalive{
+		Presence: s.World.Presence, Servers: func() []tmux.Server { return observe.Servers(s.Facts.Env) },
 		Kept: func(p *presence.Session) {
 			if known[p.SessionID] {
 				return

@@ -17,6 +17,8 @@ import (
 	"tutti/internal/platform/fswatch"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/monitor"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -83,7 +85,7 @@ func (r *keptRegistry) keep(ctx context.Context) {
 			wait = firstWait
 		}
 		text := r.World.App.Shown(r.path) + ": " + err.Error()
-		switch other, held := errors.AsType[*lifecycle.WatchedError](err); {
+		switch other, held := errors.AsType[*monitor.WatchedError](err); {
 		case errors.Is(err, fs.ErrNotExist):
 			look = r.appears(ctx, look)
 			said = ""
@@ -118,19 +120,19 @@ func (r *keptRegistry) monitor(ctx context.Context) error {
 	}
 	workspace := registry.Workspace(r.path, r.dir)
 	m := lifecycle.New(lifecycle.Options{
-		Registry: reg, Workspace: r.dir, Home: home, Env: r.Facts.Env, Server: r.Facts.Env(lifecycle.ServerVariable),
+		Registry: reg, Workspace: r.dir, Home: home, Env: r.Facts.Env, Server: r.Facts.Env(observe.ServerVariable),
 		Halted: func() error { return halt.Check("up") },
 		Bus:    full.SessionBus(a, r.Fault), Jobs: full.SessionJobs(workspace, r.dir), Tell: r.Fault,
 	})
-	o := &lifecycle.Observer{Home: home, Env: r.Facts.Env, Workspace: workspace}
-	if server := r.Facts.Env(lifecycle.ServerVariable); server != "" {
+	o := &observe.Observer{Home: home, Env: r.Facts.Env, Workspace: workspace}
+	if server := r.Facts.Env(observe.ServerVariable); server != "" {
 		o.Servers = []string{server}
 	}
-	return m.Monitor(ctx, lifecycle.Watching{Observer: o, Tell: func(d lifecycle.Difference) { r.difference(&d) }})
+	return monitor.Run(ctx, m, monitor.Watching{Observer: o, Tell: func(d monitor.Difference) { r.difference(&d) }})
 }
 
 // difference tells of what was found when something was done about it, could not be, or is left to the user.
-func (r *keptRegistry) difference(d *lifecycle.Difference) {
+func (r *keptRegistry) difference(d *monitor.Difference) {
 	text := d.Found
 	if d.Session != "" {
 		text = d.Session + ": " + text
@@ -139,7 +141,7 @@ func (r *keptRegistry) difference(d *lifecycle.Difference) {
 	case d.Err != nil:
 		r.Fault(text + "; it could not be " + d.Does + ": " + d.Err.Error())
 		return
-	case d.Class == "begin", d.Does == lifecycle.LooksAgain:
+	case d.Class == "begin", d.Does == monitor.LooksAgain:
 		return
 	case d.Done:
 		text += "; " + d.Does

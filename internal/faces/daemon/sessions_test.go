@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/monitor"
 	"tutti/internal/sessions/registry"
 	"tutti/internal/sessions/registry/yaml"
 )
@@ -71,7 +71,7 @@ func TestSessions(t *testing.T) {
 	}
 	write(path, row("lost", "before", 4242))
 	out.shows(t, " sessions: lost: the machine was started anew; terminated\n")
-	if beat, ok := lifecycle.ReadBeat(path); !ok || beat.Process.PID != os.Getpid() {
+	if beat, ok := monitor.ReadBeat(path); !ok || beat.Process.PID != os.Getpid() {
 		t.Errorf("the beat: %+v, %v", beat, ok)
 	}
 	// A second one waits, and takes over.

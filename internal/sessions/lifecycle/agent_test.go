@@ -23,6 +23,7 @@ import (
 
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 	"tutti/internal/sessions/registry/yaml"
 )
@@ -69,7 +70,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv("TMUX_TMPDIR", dir)
 	os.Unsetenv("TMUX")
-	os.Unsetenv(Variable)
+	os.Unsetenv(observe.Variable)
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for most of their time
 		fmt.Fprintln(os.Stderr, err)
@@ -356,7 +357,7 @@ func (r *rig) start(name, owner, program, modes string) tmux.Pane {
 	}
 	env := []string{modeVariable + "=" + modes, shotsVariable + "=" + shots, dirVariable + "=" + dir, "HOME=" + r.home()}
 	if owner != "" {
-		env = append(env, Variable+"="+owner)
+		env = append(env, observe.Variable+"="+owner)
 	}
 	pane, err := r.srv.New(r.t.Context(), tmux.Spec{
 		Name: name, Dir: r.dir, Argv: []string{link, "now"}, Env: env, Owner: owner, Isolated: true, Width: 100, Height: 40,

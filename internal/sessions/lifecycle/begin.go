@@ -14,13 +14,14 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
 // The verbs that begin a session, as they stand in intents.
 const (
-	verbCreate = "create"
-	verbResume = "resume"
+	VerbCreate = "create"
+	VerbResume = "resume"
 )
 
 // stepClaimed is the step of such an intent: nothing was started yet. What was done since is found by looking.
@@ -211,7 +212,7 @@ func (b *begin) known(ctx context.Context) error {
 	err = b.change(ctx, func(r *registry.Row) {
 		b.m.lives(r, &b.pane, b.first)
 		now := registry.Stamp(b.m.o.Now())
-		if b.verb == verbResume {
+		if b.verb == VerbResume {
 			r.ResumedAt = now
 		}
 		r.Set(looksMember, []byte(`["`+lookStart+`"]`))
@@ -278,12 +279,14 @@ func (m *Manager) birth(r *registry.Row, pane *tmux.Pane, first proc.ID) Birth {
 	}
 }
 
-// Kept tells the bus that the agent of a session is there, for who has seen its program alive.
-func (m *Manager) Kept(ctx context.Context, r *registry.Row, s Observation) error {
-	if m.o.Bus.Kept == nil || s.State != Alive {
-		return nil
+// KeepPresent tells the bus that the agent of a session is there, whose program was just seen alive.
+func (m *Manager) KeepPresent(ctx context.Context, r *registry.Row, s *observe.Observation) {
+	if m.o.Bus.Kept == nil || s.State != observe.Alive {
+		return
 	}
-	return m.o.Bus.Kept(ctx, m.birth(r, &s.Pane, s.Process))
+	if err := m.o.Bus.Kept(ctx, m.birth(r, &s.Pane, s.Process)); err != nil {
+		m.o.Tell("session " + r.Name + ": its presence cannot be kept: " + err.Error())
+	}
 }
 
 // change changes the row of the session, if it is still the one of this owner.

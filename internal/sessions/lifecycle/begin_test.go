@@ -51,7 +51,7 @@ func beginUntil(what string) int {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 	}
-	if verb == verbCreate {
+	if verb == VerbCreate {
 		_, err = m.Create(context.Background(), CreateRequest{Agent: "claude", Name: "a"})
 	} else {
 		_, err = m.Resume(context.Background(), ResumeRequest{Name: "a"})
@@ -110,14 +110,14 @@ func (r *rig) said(id string, change ...func(path string)) {
 // finds out what runs.
 func TestBeginKilled(t *testing.T) {
 	t.Parallel()
-	for _, verb := range []string{verbCreate, "again", verbResume} {
+	for _, verb := range []string{VerbCreate, "again", VerbResume} {
 		for _, step := range []string{"claimed", "made", "started", "told", "recorded"} {
 			t.Run(verb+" "+step, func(t *testing.T) {
 				t.Parallel()
 				r := newRig(t)
 				m := r.creator("types")
 				was := ""
-				if verb != verbCreate {
+				if verb != VerbCreate {
 					done, err := m.Create(t.Context(), CreateRequest{Agent: "claude", Name: "a"})
 					if err != nil {
 						t.Fatal(err)
@@ -128,7 +128,7 @@ func TestBeginKilled(t *testing.T) {
 				}
 				do := verb
 				if verb == "again" {
-					do = verbCreate
+					do = VerbCreate
 				}
 				r.cutOff(do, step)
 				before := r.row("a")
@@ -157,7 +157,7 @@ func TestBeginKilled(t *testing.T) {
 					if inTmux != nil || row.Status != registry.Running || row.Pane.PID != pane.PID || row.OwnerID != pane.Owner || row.Pane.StartTicks == 0 {
 						t.Errorf("it runs in %+v: %s", pane, row.JSON())
 					}
-					if do == verbResume && row.Conversation() != was {
+					if do == VerbResume && row.Conversation() != was {
 						t.Errorf("its conversation was %s, and is %s", was, row.Conversation())
 					}
 				}
@@ -166,7 +166,7 @@ func TestBeginKilled(t *testing.T) {
 				}
 				// And whoever wants it now gets it, once.
 				done, err := m.Resume(t.Context(), ResumeRequest{Name: "a"})
-				if verb == verbCreate && step == "claimed" {
+				if verb == VerbCreate && step == "claimed" {
 					r.wants(err, Nothing, "nothing to go on with")
 					return
 				}

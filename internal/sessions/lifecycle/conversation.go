@@ -3,18 +3,16 @@ package lifecycle
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"tutti/internal/agents/driver"
-	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -31,7 +29,7 @@ func (m *Manager) candidates(ctx context.Context, d *driver.Driver, dir string) 
 	if d.Life.Find.List != nil {
 		found, err = askedOf(ctx, d, place.Dir)
 	}
-	for _, c := range conversations(&d.Life.Find, place) {
+	for _, c := range observe.Transcripts(&d.Life.Find, place) {
 		if c.Silent {
 			continue
 		}
@@ -68,50 +66,9 @@ func askedOf(ctx context.Context, d *driver.Driver, dir string) ([]Candidate, er
 	return found, nil
 }
 
-// A keeping is what is kept of a conversation.
-type keeping uint8
-
-const (
-	notKept keeping = iota
-	silent          // something of its name, with which its program does not go on: nothing was said in it
-	kept
-)
-
-// keeps tells what is kept of a conversation. Where a program keeps them elsewhere than in files it counts as kept.
-func (m *Manager) keeps(d *driver.Driver, dir, id string) (most keeping) {
-	f, place := &d.Life.Find, m.place(dir)
-	if f.Artefacts == nil {
-		return kept
-	}
-	for _, a := range f.Artefacts(place, id) {
-		if !a.Folder {
-			most = max(most, keptAs(f, place, &a, id))
-		}
-	}
-	return most
-}
-
 // there tells whether a conversation is kept so that it can be gone on with.
-func (m *Manager) there(d *driver.Driver, dir, id string) bool { return m.keeps(d, dir, id) == kept }
-
-func keptAs(f *driver.Finder, p driver.Site, a *driver.Artefact, id string) (most keeping) {
-	root, err := atomicfile.OpenDir(a.Root)
-	if err != nil {
-		return notKept
-	}
-	defer root.Close()
-	for _, name := range below(root, a.Path) {
-		if !a.Check {
-			return kept
-		}
-		switch c, ok := readConversation(f, p, root, name); {
-		case !ok && c.Cut, ok && c.ID == id && !c.Silent: // of one that is cut its name has to do
-			return kept
-		case !ok || c.ID == id:
-			most = silent
-		}
-	}
-	return most
+func (m *Manager) there(d *driver.Driver, dir, id string) bool {
+	return observe.Keeps(d, m.place(dir), id) == observe.Kept
 }
 
 // exists tells whether the conversation of a row has been begun.
@@ -129,16 +86,16 @@ func (m *Manager) Conversation(ctx context.Context, r *registry.Row, first proc.
 	}
 	place := m.place(r.Pane.Cwd)
 	if first.Alive() {
-		members, err := family(r, first)
+		members, err := observe.Processes(r, first)
 		if err != nil {
 			return "", err
 		}
 		for _, p := range members {
-			if s, ok := readSheet(&d.Life, place, p.ID); ok && s.Conversation != "" {
+			if s, ok := observe.ReadSelfReport(&d.Life, place, p.ID); ok && s.Conversation != "" {
 				return s.Conversation, nil
 			}
 		}
-		if id := opened(&d.Life.Find, place, members); id != "" {
+		if id := observe.OpenTranscript(&d.Life.Find, place, members); id != "" {
 			return id, nil
 		}
 	}
@@ -158,47 +115,6 @@ func (m *Manager) heard(ctx context.Context, d *driver.Driver, r *registry.Row) 
 	return id, nil
 }
 
-// opened is the conversation whose file one of the processes has open for writing, and no other one; "" where that is not so. What is
-// only read tells nothing: Gemini reads those of the folder when it starts, and on a busy machine still has one open much later.
-func opened(f *driver.Finder, place driver.Site, members []proc.Process) (id string) {
-	if f.Roots == nil {
-		return ""
-	}
-	d := conversationRoot(f, place)
-	if d == nil {
-		return ""
-	}
-	defer d.Close()
-	root, err := filepath.EvalSymlinks(d.Path())
-	if err != nil {
-		return ""
-	}
-	fits := func(rel string) bool {
-		return slices.ContainsFunc(f.Files(place), func(pattern string) bool { ok, err := path.Match(pattern, rel); return ok && err == nil })
-	}
-	for _, p := range members {
-		open, err := proc.Written(p.ID)
-		if errors.Is(err, errors.ErrUnsupported) {
-			return ""
-		}
-		for _, name := range open {
-			rel, below := strings.CutPrefix(name, root+"/")
-			if !below || !fits(rel) {
-				continue
-			}
-			c, ok := readConversation(f, place, d, rel)
-			switch {
-			case !ok || c.Dir != place.Dir || c.ID == id:
-			case id != "":
-				return ""
-			default:
-				id = c.ID
-			}
-		}
-	}
-	return id
-}
-
 // inUse returns the process that has a conversation open, if there is one: two that write to it would spoil it.
 func (m *Manager) inUse(d *driver.Driver, dir, id string) (proc.Process, bool) {
 	all, err := proc.List()
@@ -209,7 +125,7 @@ func (m *Manager) inUse(d *driver.Driver, dir, id string) (proc.Process, bool) {
 		if p.ID == proc.Self() || !slices.Contains(d.Life.Comms, p.Comm) {
 			continue
 		}
-		if s, ok := readSheet(&d.Life, m.place(dir), p.ID); ok && s.Conversation != "" {
+		if s, ok := observe.ReadSelfReport(&d.Life, m.place(dir), p.ID); ok && s.Conversation != "" {
 			if s.Conversation == id {
 				return p, true
 			}

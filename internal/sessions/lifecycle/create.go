@@ -110,7 +110,7 @@ func (c *creation) claim(ctx context.Context) error {
 			return errTaken
 		}
 		*r = c.now.Clone()
-		r.Intent = c.m.intent(verbCreate)
+		r.Intent = c.m.intent(VerbCreate)
 		if c.before != nil {
 			r.Set(beforeMember, c.before.JSON())
 		}

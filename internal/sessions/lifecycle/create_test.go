@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -130,7 +131,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("in tmux: %+v, %v; owner %q", pane, err, row.OwnerID)
 	}
 	env := strings.Split(r.out("environ"), "\x00")
-	for _, want := range []string{"API_KEY=of ours", Variable + "=" + row.OwnerID, HomeVariable + "=" + r.dir} {
+	for _, want := range []string{"API_KEY=of ours", observe.Variable + "=" + row.OwnerID, observe.HomeVariable + "=" + r.dir} {
 		if !slices.Contains(env, want) {
 			t.Errorf("the program lacks %s", want)
 		}

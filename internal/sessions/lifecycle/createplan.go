@@ -85,7 +85,7 @@ func (c *creation) kind() error {
 	case !ok:
 		return &Error{Kind: Refused, Session: c.q.Name, Text: fmt.Sprintf("%.100q is no agent program that is known", name), Next: "--agent " + strings.Join(kindNames(), "|")}
 	}
-	c.b = &begin{m: c.m, verb: verbCreate, kind: d}
+	c.b = &begin{m: c.m, verb: VerbCreate, kind: d}
 	if (c.q.Prompt != "" || c.q.Typed) && d.Life.Screen == nil {
 		return &Error{
 			Kind: Refused, Session: c.q.Name, Text: "its screen is not known, so nobody can tell when something may be typed into " + d.Title,

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -76,17 +77,17 @@ func (m *Manager) visit(ctx context.Context, name string) (*begin, error) {
 	if b.kind, known = driver.Kind(r.Kind()); !known || b.kind.Life.Screen == nil {
 		return nil, &Error{Kind: Refused, Session: name, Text: "its screen is not known, so nobody can tell when something may be typed into " + r.Kind()}
 	}
-	s := m.look(ctx, &r)
+	s := observe.Look(ctx, &r)
 	switch s.State {
-	case Unknown:
+	case observe.Unknown:
 		return nil, &Error{Kind: Unclear, Session: name, Text: "tmux does not say whether it runs", Err: s.Err, Next: "tutti session status " + name}
-	case Other:
+	case observe.Other:
 		return nil, &Error{Kind: NotTheOne, Session: name, Text: "what tmux has under that name is not what the registry says", Next: "tutti session status " + name}
-	case Absent, Dead:
+	case observe.Absent, observe.Dead:
 		return nil, b.left()
 	}
 	b.pane, b.first = s.Pane, s.Process
-	b.server, err = server(&r)
+	b.server, err = observe.ServerOf(&r)
 	return b, err
 }
 

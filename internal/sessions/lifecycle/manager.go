@@ -13,13 +13,6 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// Variable is in the environment of everything that runs in a session. Its value is the owner of the session.
-const Variable = "TUTTI_SESSION"
-
-// HomeVariable is there, too. Its value is the workspace that the registry belongs to: the folder in which the agent works may be
-// another one.
-const HomeVariable = "TUTTI_WORKSPACE"
-
 // Options is what a Manager works with.
 type Options struct {
 	Registry registry.Registry
@@ -72,7 +65,7 @@ type Bus struct {
 // A Birth is what the bus is told of a session that has begun.
 type Birth struct {
 	Name, Agent  string
-	Owner        string // of the session, see [Variable]
+	Owner        string // of the session, see [observe.Variable]
 	Conversation string // "" as long as the program has not chosen one
 	Dir          string
 	Instance     string // the address that the session had before; "" for a new one
@@ -107,6 +100,9 @@ func New(o Options) *Manager {
 	}
 	return &Manager{o: o, clear: clearLimit}
 }
+
+// Registry returns the registry whose sessions it manages.
+func (m *Manager) Registry() registry.Registry { return m.o.Registry }
 
 // reached is called between two steps. Tests end the process there.
 func (m *Manager) reached(step string) {

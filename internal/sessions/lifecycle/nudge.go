@@ -10,6 +10,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -27,12 +28,12 @@ func (m *Manager) Nudge(ctx context.Context, s *presence.Session, servers []tmux
 	if strings.ContainsAny(text, "\r\n") {
 		return &Error{Kind: Refused, Session: name, Text: "the text has more than one line, and each would be submitted by itself"}
 	}
-	if !keepable(s) {
+	if !observe.InLocalPane(s) {
 		return &Error{Kind: Refused, Session: name, Text: "its session names no pane of this machine"}
 	}
-	kind, ok := driver.Kind(hostOf(s))
+	kind, ok := driver.Kind(observe.ProgramOf(s))
 	if !ok || kind.Life.Screen == nil {
-		return &Error{Kind: Refused, Session: name, Text: "its screen is not known, so nobody can tell when something may be typed into " + hostOf(s)}
+		return &Error{Kind: Refused, Session: name, Text: "its screen is not known, so nobody can tell when something may be typed into " + observe.ProgramOf(s)}
 	}
 	pane, server, err := livingPane(ctx, s, servers)
 	if err != nil {
@@ -65,7 +66,7 @@ func livingPane(ctx context.Context, s *presence.Session, servers []tmux.Server)
 			continue
 		}
 		at := slices.IndexFunc(snap.Panes, func(p tmux.Pane) bool {
-			return p.ID == s.Launch.Tmux.Pane && livesIn(s, p, processes)
+			return p.ID == s.Launch.Tmux.Pane && observe.LivesIn(s, p, processes)
 		})
 		if at < 0 {
 			continue

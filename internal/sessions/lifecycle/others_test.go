@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/registry"
 )
@@ -60,7 +59,7 @@ func TestStopUsersDeadPane(t *testing.T) {
 	t.Parallel()
 	for name, intent := range map[string]*registry.Intent{
 		"plain":                      nil,
-		"with a create that was cut": {Verb: verbCreate, PID: 1, Start: 1, Boot: "before"},
+		"with a create that was cut": {Verb: VerbCreate, PID: 1, Start: 1, Boot: "before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +94,7 @@ func TestSettleTakesNothing(t *testing.T) {
 	r.tmux("new-session", "-d", "-s", "main", "--", "cat", "-")
 	r.write(&registry.Row{Name: "main"}, func(row *registry.Row) {
 		row.Status, row.Server, row.Agent = registry.Running, r.name, "claude"
-		row.Intent = &registry.Intent{Verb: verbCreate, PID: 1, Start: 1, Boot: "before"}
+		row.Intent = &registry.Intent{Verb: VerbCreate, PID: 1, Start: 1, Boot: "before"}
 		row.Pane = registry.Pane{PID: os.Getpid(), Cmd: "claude", Cwd: r.dir}
 	})
 	row, err := r.m.Settle(t.Context(), "main")
@@ -215,96 +214,5 @@ func TestForgottenWithSomebodyLeft(t *testing.T) {
 	out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true, Yes: true})
 	if err != nil || out.Forgot == "" || len(out.Notes) > 0 {
 		t.Errorf("%+v, %v", out, err)
-	}
-}
-
-// TestStopOldRowUnreachable: a row of an older program has the pid alone. As long as that may live in a tmux server that cannot be asked
-// nothing is called dead.
-func TestStopOldRowUnreachable(t *testing.T) {
-	t.Parallel()
-	p := newPatrol(t)
-	row := p.begin("a-creator-claude", p.program("claude"), "1000")
-	row.OwnerID, row.BootID, row.Pane.StartTicks = "", "", 0
-	p.do("set-option", "-u", "-t", "=a-creator-claude:", "@owner_id")
-	p.put(row)
-	socket := p.do("display-message", "-p", "#{socket_path}")
-	server, err := strconv.Atoi(p.do("display-message", "-p", "#{pid}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(socket); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Kill(server, syscall.SIGTERM) }) // our server
-	p.reconcile(false)
-	if got := p.row(row.Name); got.Status != registry.Running || !p.heard("? a-creator-claude") {
-		t.Errorf("%s, told %q", got.JSON(), p.told)
-	}
-	_, err = p.m.Stop(t.Context(), StopRequest{Session: row.Name})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Unclear {
-		t.Errorf("stop: %v", err)
-	}
-}
-
-// TestNotLost: the user has ended a session of an older program; nothing of it was lost.
-func TestNotLost(t *testing.T) {
-	t.Parallel()
-	p := newPatrol(t)
-	p.begin("hold", "sleep", "1000")
-	row := registry.Row{Name: "a-creator-claude", Status: registry.Running, Server: p.name, Pane: registry.Pane{PID: 1 << 22, Cmd: "claude", Cwd: p.ws}}
-	p.put(row)
-	p.reconcile(false)
-	if got := p.row(row.Name); got.Status != registry.Terminated || wasLost(&got) {
-		t.Errorf("got %s", got.JSON())
-	}
-}
-
-// TestUnknownIntent: what another program was about to do nobody here brings to an end.
-func TestUnknownIntent(t *testing.T) {
-	t.Parallel()
-	p := newPatrol(t)
-	p.begin("hold", "sleep", "1000")
-	row := registry.Row{
-		Name: "a-creator-claude", Status: registry.Running, Server: p.name, BootID: proc.BootID(), OwnerID: "0123", Pane: registry.Pane{PID: 1 << 22, Cmd: "claude", Cwd: p.ws, StartTicks: 5},
-		Intent: &registry.Intent{Verb: "move", PID: 1, Start: 1, Boot: "before"},
-	}
-	p.put(row)
-	p.reconcile(false)
-	if got := p.row(row.Name); got.Status != registry.Running || got.Intent == nil || !p.heard("move was cut off") {
-		t.Errorf("got %s, told %q", got.JSON(), p.told)
-	}
-}
-
-// TestStraysOfOthers: a session that belongs to the registry of another workspace is not taken, wherever its program has gone.
-func TestStraysOfOthers(t *testing.T) {
-	t.Parallel()
-	sc := newScene(t)
-	inner := filepath.Join(sc.ws, "inner")
-	if err := os.Mkdir(inner, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, home := range map[string]string{"theirs": inner, "ours": sc.ws} {
-		_, err := sc.server.New(t.Context(), tmux.Spec{
-			Name: name, Dir: inner, Argv: []string{"sleep", "1000"}, Owner: "0123" + name, Isolated: true,
-			Env: []string{Variable + "=0123" + name, HomeVariable + "=" + home},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"theirs", "ours"} {
-		sc.until("tmux knows its folder", func() bool {
-			p, err := sc.server.Find(t.Context(), name)
-			return err == nil && p.Path == inner
-		})
-	}
-	o := sc.observer()
-	o.Servers = []string{sc.name}
-	var names []string
-	for _, f := range o.Status(t.Context(), nil).Sessions {
-		names = append(names, f.Name)
-	}
-	if strings.Join(names, " ") != "ours" {
-		t.Errorf("found %q", names)
 	}
 }

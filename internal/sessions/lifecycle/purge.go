@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/atomicfile"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -92,7 +93,7 @@ func (s *stopping) artefacts(id string) (all []artefact) {
 			}
 			continue
 		}
-		for _, name := range below(d, want.Path) {
+		for _, name := range observe.Below(d, want.Path) {
 			a := artefact{root: want.Root, name: name, folder: want.Folder}
 			if why := s.unfit(d, &want, name, id); why != "" {
 				s.keepFile(a.path(), why)
@@ -128,7 +129,7 @@ func (s *stopping) unfit(d *atomicfile.Dir, want *driver.Artefact, name, id stri
 	case !want.Check:
 		return ""
 	}
-	c, ok := readConversation(&s.life.Find, s.place, d, name)
+	c, ok := observe.ReadTranscript(&s.life.Find, s.place, d, name)
 	switch {
 	case !ok:
 		return "it does not say to which conversation it belongs"

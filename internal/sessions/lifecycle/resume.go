@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -69,13 +70,13 @@ func (m *Manager) Resume(ctx context.Context, q ResumeRequest) (*Resumed, error)
 }
 
 func (m *Manager) resume(ctx context.Context, q ResumeRequest, r registry.Row) (*Resumed, error) {
-	if s := m.look(ctx, &r); s.State == Alive {
+	if s := observe.Look(ctx, &r); s.State == observe.Alive {
 		return m.goesOn(ctx, q, r, &s)
 	}
 	if err := m.o.Halted(); err != nil {
 		return nil, err
 	}
-	b := &begin{m: m, verb: verbResume}
+	b := &begin{m: m, verb: VerbResume}
 	var err error
 	if b.kind, err = m.resumable(&r, q.Prompt); err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func (m *Manager) resume(ctx context.Context, q ResumeRequest, r registry.Row) (
 	if err := b.vouched(whole, r.Name, r.Pane.Cwd, q.Trust); err != nil {
 		return nil, err
 	}
-	if b.server, err = server(&r); err != nil {
+	if b.server, err = observe.ServerOf(&r); err != nil {
 		return nil, &Error{Kind: Refused, Session: r.Name, Text: "it cannot be taken up again", Err: err}
 	}
 	id, err := m.which(ctx, q, &r, b.kind, done)
@@ -122,7 +123,7 @@ func (m *Manager) resume(ctx context.Context, q ResumeRequest, r registry.Row) (
 }
 
 // goesOn is for a session that was never away. What its row says of an end is put right.
-func (m *Manager) goesOn(ctx context.Context, q ResumeRequest, r registry.Row, s *Observation) (*Resumed, error) {
+func (m *Manager) goesOn(ctx context.Context, q ResumeRequest, r registry.Row, s *observe.Observation) (*Resumed, error) {
 	done := &Resumed{Name: r.Name, Row: r, Pane: s.Pane, Running: true}
 	if r.Status != registry.Running || r.Intent != nil && !ours(r.Intent) { // put away, or a stop of it was cut off
 		var err error
@@ -216,7 +217,7 @@ func (b *begin) again(ctx context.Context, r registry.Row, id string) error {
 			row.Forget()
 			row.SetConversation(b.kind.Name, id)
 		}
-		row.OwnerID, row.Intent = owner, b.m.intent(verbResume)
+		row.OwnerID, row.Intent = owner, b.m.intent(VerbResume)
 		row.Set(beforeMember, r.JSON())
 		return nil
 	})

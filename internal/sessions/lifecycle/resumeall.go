@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -60,10 +61,10 @@ func (m *Manager) oneOfAll(ctx context.Context, q ResumeRequest) (*Resumed, erro
 	if err != nil || r.Status != registry.Running && !wasLost(&r) {
 		return nil, err
 	}
-	switch s := m.look(ctx, &r); {
-	case s.State == Alive:
+	switch s := observe.Look(ctx, &r); {
+	case s.State == observe.Alive:
 		q.Prompt = "" // it is for those that were away
-	case s.State == Dead && s.Pane.Dead && s.Pane.Status >= 0:
+	case s.State == observe.Dead && s.Pane.Dead && s.Pane.Status >= 0:
 		return nil, &Error{
 			Kind: Nothing, Session: r.Name, Text: fmt.Sprintf("its program has ended by itself, with status %d", s.Pane.Status),
 			Next: "tutti session resume " + r.Name,

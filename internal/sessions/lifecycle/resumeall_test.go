@@ -109,7 +109,7 @@ func TestResumeAllLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.edit("busy", func(row *registry.Row) {
-		row.Intent = &registry.Intent{Verb: verbStop, Step: "ending", At: m.o.Now(), PID: by.PID, Start: by.Start, Boot: by.Boot}
+		row.Intent = &registry.Intent{Verb: VerbStop, Step: "ending", At: m.o.Now(), PID: by.PID, Start: by.Start, Boot: by.Boot}
 	})
 	r.edit("foreign", func(row *registry.Row) { row.StartArgv = []string{"claude", "--settings", "theirs"} })
 	all, err := m.ResumeAll(t.Context(), ResumeRequest{})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -59,17 +60,17 @@ type Stopped struct {
 	Exited  bool            // the program had ended before, its last screen was still shown
 	// Steps are what it took to end it, in order.
 	Steps        []string
-	Conversation string         // "" when it is not known
-	Deleted      []string       // what a purge deleted
-	Kept         []Remains      // what a purge left
-	Forgot       string         // the program that was told to delete it itself, by its title; "" for none
-	Ended        []proc.Process // what belonged to the session
-	Left         []proc.Process // what could not be ended
-	Apart        []Bystander    // what was started in it and lives on
-	Notes        []string       // what a user should know besides
-	Took         time.Duration  // of the ladder
-	Lives        bool           // it was put away, and goes on in tmux
-	Err          error          // of [Manager.StopAll]: why it was not stopped, or what could not be written
+	Conversation string              // "" when it is not known
+	Deleted      []string            // what a purge deleted
+	Kept         []Remains           // what a purge left
+	Forgot       string              // the program that was told to delete it itself, by its title; "" for none
+	Ended        []proc.Process      // what belonged to the session
+	Left         []proc.Process      // what could not be ended
+	Apart        []observe.Bystander // what was started in it and lives on
+	Notes        []string            // what a user should know besides
+	Took         time.Duration       // of the ladder
+	Lives        bool                // it was put away, and goes on in tmux
+	Err          error               // of [Manager.StopAll]: why it was not stopped, or what could not be written
 }
 
 // A Remains is something of the conversation that a purge did not delete.

@@ -17,6 +17,7 @@ import (
 
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 	"tutti/internal/sessions/registry/yaml"
 )
@@ -152,7 +153,7 @@ func TestStopDead(t *testing.T) {
 				t.Errorf("gone: %v, want %v", out.Gone, c.gone)
 			}
 			r.stopped(&row)
-			if s := r.m.look(t.Context(), &near); !strings.Contains(name, "killed") && !strings.Contains(name, "outlived") && s.State != Alive {
+			if s := observe.Look(t.Context(), &near); !strings.Contains(name, "killed") && !strings.Contains(name, "outlived") && s.State != observe.Alive {
 				t.Errorf("another session: %+v", s)
 			}
 		})
@@ -277,7 +278,7 @@ func TestStopRenamed(t *testing.T) {
 	if p, err := r.srv.Find(t.Context(), "one"); err != nil || p.Dead || p.Command != "cat" {
 		t.Errorf("the user's own session: %+v, %v", p, err)
 	}
-	if proc.WithEnv(Variable, row.OwnerID) != nil {
+	if proc.WithEnv(observe.Variable, row.OwnerID) != nil {
 		t.Error("something of it still runs")
 	}
 }
@@ -385,7 +386,7 @@ func TestStopKilled(t *testing.T) {
 				if r.wrote("one", "approved") {
 					t.Error("the question was answered with yes")
 				}
-				if other := r.row("bystander"); other.Status != registry.Running || r.m.look(t.Context(), &other).State != Alive {
+				if other := r.row("bystander"); other.Status != registry.Running || observe.Look(t.Context(), &other).State != observe.Alive {
 					t.Errorf("another session: %s", other.JSON())
 				}
 			})
@@ -411,7 +412,7 @@ func TestStopInterrupted(t *testing.T) {
 	if half.Status != registry.Running || half.Intent == nil || half.Intent.PID != 0 {
 		t.Errorf("the row: %s", half.JSON())
 	}
-	if s := r.m.look(t.Context(), &half); s.State != Alive {
+	if s := observe.Look(t.Context(), &half); s.State != observe.Alive {
 		t.Errorf("the session: %+v", s)
 	}
 	r.m.at = nil
@@ -531,7 +532,7 @@ func TestStopInside(t *testing.T) {
 	r := newRig(t)
 	row := r.begin("one", "idle")
 	r.m.o.Env = func(name string) string {
-		if name == Variable {
+		if name == observe.Variable {
 			return row.OwnerID
 		}
 		return ""
@@ -553,7 +554,7 @@ func TestStopServer(t *testing.T) {
 	row := r.begin("one", "idle")
 	inner := newRig(t)
 	c := exec.Command("tmux", "-u", "-f", "/dev/null", "-L", inner.name, "new-session", "-d", "-s", "inner", "--", "cat", "-")
-	c.Env = append(os.Environ(), Variable+"="+row.OwnerID)
+	c.Env = append(os.Environ(), observe.Variable+"="+row.OwnerID)
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -569,7 +570,7 @@ func TestStopServer(t *testing.T) {
 		t.Errorf("what the user has in that server: %+v, %v", p, err)
 	}
 	// The server of a session is not a part of it, though it carries its mark.
-	if s := inner.m.look(t.Context(), &other); s.State != Alive {
+	if s := observe.Look(t.Context(), &other); s.State != observe.Alive {
 		t.Fatalf("a session in that server: %+v", s)
 	}
 	if _, err := inner.m.Stop(t.Context(), StopRequest{Session: "two"}); err != nil {
@@ -665,7 +666,7 @@ func TestStopModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	soft := r.row("soft")
-	if soft.Status != registry.Archived || soft.ArchivedAt.IsZero() || r.m.look(t.Context(), &soft).State != Alive {
+	if soft.Status != registry.Archived || soft.ArchivedAt.IsZero() || observe.Look(t.Context(), &soft).State != observe.Alive {
 		t.Errorf("soft: %s", soft.JSON())
 	}
 	if _, err := r.m.Stop(t.Context(), StopRequest{Session: "soft"}); err != nil {

@@ -18,6 +18,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 )
 
 // TestStops ends each program by "tutti session stop" while it rests, while it works, and while it asks whether a tool may be used:
@@ -68,7 +69,7 @@ func stops(t *testing.T, a agent, ask move, args []string) {
 	})
 	home, owner := t.TempDir(), strings.ToLower(rand.Text()[:16])
 	env := a.env
-	a.env = func(url string) []string { return append(env(url), lifecycle.Variable+"="+owner) }
+	a.env = func(url string) []string { return append(env(url), observe.Variable+"="+owner) }
 	s := &scene{sitting: &sitting{t: t, m: m, tmux: "e" + rand.Text()[:8]}, life: &known.Life}
 	s.d = desk{agent: a, home: home, work: filepath.Join(home, "a_b"), url: m.http.URL}
 	if err := os.MkdirAll(filepath.Join(s.d.work, ".hermes"), 0o700); err != nil {

@@ -16,7 +16,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/monitor"
 	"tutti/internal/store/memstore"
 )
 
@@ -48,7 +48,7 @@ func keepalive(t *testing.T, c kase) {
 		}
 	}
 	var refreshed []string
-	k := lifecycle.Keepalive{
+	k := monitor.Keepalive{
 		Presence: p, Servers: func() []tmux.Server { return []tmux.Server{server} },
 		Now:     func() time.Time { return began.Add(time.Duration(age) * time.Millisecond) },
 		Kept:    func(s *presence.Session) { refreshed = append(refreshed, string(s.SessionID)) },

@@ -11,7 +11,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 )
 
 // Times for the servers of agents to answer. A wake may look at a pane for some seconds.
@@ -151,7 +151,7 @@ func contextSize(c *kit.Call, h wake.Released, marks []hookmark.Mark) int64 {
 			break
 		}
 	}
-	n, _ := lifecycle.ContextSize(d, p, talk)
+	n, _ := observe.ContextSize(d, p, talk)
 	return n
 }
 

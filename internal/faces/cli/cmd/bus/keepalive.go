@@ -11,7 +11,8 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/monitor"
+	"tutti/internal/sessions/observe"
 )
 
 var KeepaliveVerbs = []kit.Verb{{
@@ -49,8 +50,8 @@ func runKeepalive(ctx context.Context, c *kit.Call) error {
 	}
 	defer w.Close()
 	var failed error
-	k := lifecycle.Keepalive{
-		Presence: w.Presence, Servers: func() []tmux.Server { return lifecycle.Servers(os.Getenv) }, Every: every,
+	k := monitor.Keepalive{
+		Presence: w.Presence, Servers: func() []tmux.Server { return observe.Servers(os.Getenv) }, Every: every,
 		Kept: func(s *presence.Session) {
 			sayKept(c, s)
 			if err := c.Flush(); err != nil {

@@ -19,6 +19,7 @@ import (
 	"tutti/internal/remote/listen"
 	"tutti/internal/remote/mirror"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/store"
 )
 
@@ -190,7 +191,7 @@ func Drive(ctx context.Context, w *app.World, o Order) (done Driven, reason stri
 	d := instruct.Deliverer{
 		Registry: w.Registry, Presence: w.Presence, Manager: m, Halted: halt.Check, Env: o.Environ, Now: time.Now,
 		Servers: func() []tmux.Server {
-			return lifecycle.Servers(func(name string) string { return lookup(o.Environ, name) })
+			return observe.Servers(func(name string) string { return lookup(o.Environ, name) })
 		},
 	}
 	way, err := d.Deliver(ctx, l, o.Host, instruct.Way(o.Way))

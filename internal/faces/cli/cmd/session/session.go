@@ -12,6 +12,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 	"tutti/internal/sessions/registry/yaml"
 )
@@ -122,7 +123,7 @@ func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) e
 }
 
 // serverVariable names the tmux server for new sessions.
-const serverVariable = lifecycle.ServerVariable
+const serverVariable = observe.ServerVariable
 
 // sessionServer is the tmux server for new sessions, "" for the default one.
 func sessionServer(c *kit.Call) string {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 )
 
 // stopApart goes on in another process, for this one would end with its own session in the middle. That one has a session of
@@ -39,7 +39,7 @@ func stopApart(c *kit.Call, what string, more ...string) error {
 	defer begun.Close()
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return name == lifecycle.Variable || name == "TMUX" || name == "TMUX_PANE"
+		return name == observe.Variable || name == "TMUX" || name == "TMUX_PANE"
 	})
 	p := &exec.Cmd{
 		Path: self, Args: append(slices.Clone(os.Args), more...), Env: append(env, kit.BuildVariable+"="+kit.BuildID(), apartVariable+"=3"),

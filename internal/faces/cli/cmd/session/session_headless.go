@@ -10,7 +10,7 @@ import (
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 )
 
 // Instances are agents by their canonical address.
@@ -23,7 +23,7 @@ func (i Instances) Add(one string) {
 }
 
 // headless are the agents that are live on a bus of this machine and in no session of a registry.
-func (s *sessions) headless(ctx context.Context, taken Instances, machine string, now time.Time) (all []lifecycle.Listed) {
+func (s *sessions) headless(ctx context.Context, taken Instances, machine string, now time.Time) (all []observe.Listed) {
 	if s.c.FlagIf("registry") != "" {
 		return nil
 	}
@@ -42,9 +42,9 @@ func (s *sessions) headless(ctx context.Context, taken Instances, machine string
 				continue
 			}
 			taken[r.Instance.Canonical()] = true
-			all = append(all, lifecycle.Listed{
-				Name: string(r.Instance), Status: "live", Found: lifecycle.Alive.String(), Agent: r.Host, Cwd: dir, Instance: string(r.Instance),
-				Machine: machine, Kind: lifecycle.Headless, AsOf: now.UTC().Truncate(time.Millisecond), Bus: w.Root.Path, PID: r.Session.PID,
+			all = append(all, observe.Listed{
+				Name: string(r.Instance), Status: "live", Found: observe.Alive.String(), Agent: r.Host, Cwd: dir, Instance: string(r.Instance),
+				Machine: machine, Kind: observe.Headless, AsOf: now.UTC().Truncate(time.Millisecond), Bus: w.Root.Path, PID: r.Session.PID,
 			})
 		}
 		return nil

@@ -7,7 +7,7 @@ import (
 
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -19,7 +19,7 @@ func sessionList(ctx context.Context, c *kit.Call, s *sessions) error {
 	}
 	view := glance(ctx, parts)
 	now, machine := time.Now(), proc.Hostname()
-	var all []lifecycle.Listed
+	var all []observe.Listed
 	var found []string // what people read, beside each
 	taken := Instances{}
 	for i := range parts {
@@ -29,7 +29,7 @@ func sessionList(ctx context.Context, c *kit.Call, s *sessions) error {
 			r := &p.Rows[n]
 			sight := view.Observe(r)
 			taken.Add(r.Instance)
-			all, found = append(all, lifecycle.ListedRow(r, sight, p.Path, machine, now)), append(found, FoundWord(r, sight))
+			all, found = append(all, observe.ListedRow(r, sight, p.Path, machine, now)), append(found, FoundWord(r, sight))
 		}
 	}
 	for _, l := range s.headless(ctx, taken, machine, now) {
@@ -75,15 +75,15 @@ func (s *sessions) sayNoSessions(parts []Part) {
 }
 
 // FoundWord says what was found of a session. Where nothing is to be found, there is nothing to say.
-func FoundWord(r *registry.Row, s lifecycle.Observation) string {
+func FoundWord(r *registry.Row, s observe.Observation) string {
 	switch s.State {
-	case lifecycle.Alive:
+	case observe.Alive:
 		return "alive"
-	case lifecycle.Dead:
+	case observe.Dead:
 		return "ended"
-	case lifecycle.Other:
+	case observe.Other:
 		return "another"
-	case lifecycle.Absent:
+	case observe.Absent:
 		if r != nil && r.Status == registry.Running {
 			return "gone"
 		}

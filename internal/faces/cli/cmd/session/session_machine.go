@@ -12,6 +12,7 @@ import (
 	"tutti/internal/bus/inventory"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -129,12 +130,12 @@ func (s *sessions) farParts(ctx context.Context, ended bool) (all []Part, err er
 func Busy(r *registry.Row) bool { return r.Status == registry.Running || r.Intent != nil }
 
 // glance looks at the sessions of all parts at once, and notes the registries in which one is alive.
-func glance(ctx context.Context, all []Part) *lifecycle.View {
+func glance(ctx context.Context, all []Part) *observe.View {
 	var rows []registry.Row
 	for i := range all {
 		rows = append(rows, all[i].Rows...)
 	}
-	view := lifecycle.Glance(ctx, rows)
+	view := observe.Glance(ctx, rows)
 	for i := range all {
 		all[i].noteAlive(view)
 	}
@@ -142,9 +143,9 @@ func glance(ctx context.Context, all []Part) *lifecycle.View {
 }
 
 // noteAlive notes the registry where one of its sessions is alive.
-func (p *Part) noteAlive(view *lifecycle.View) {
+func (p *Part) noteAlive(view *observe.View) {
 	for i := range p.Rows {
-		if !p.Far && view.Observe(&p.Rows[i]).State == lifecycle.Alive {
+		if !p.Far && view.Observe(&p.Rows[i]).State == observe.Alive {
 			p.Note()
 			return
 		}

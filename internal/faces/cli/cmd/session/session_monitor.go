@@ -7,7 +7,7 @@ import (
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/monitor"
 )
 
 var MonitorVerbs = []kit.Verb{{
@@ -50,30 +50,30 @@ func sessionMonitor(ctx context.Context, c *kit.Call, s *sessions) error {
 		return err
 	}
 	var failed error
-	w := lifecycle.Watching{Observer: o, DryRun: c.On("dry-run"), Tell: func(d lifecycle.Difference) {
+	w := monitor.Watching{Observer: o, DryRun: c.On("dry-run"), Tell: func(d monitor.Difference) {
 		difference(c, &d)
 		if err := c.Flush(); err != nil && failed == nil {
 			failed = err
 		}
 	}}
 	if c.On("once") {
-		if err = m.Reconcile(ctx, w); err == nil {
+		if err = monitor.Reconcile(ctx, m, w); err == nil {
 			err = failed
 		}
 	} else {
 		w.Ready = func() {
 			c.Remark("watching the sessions of %s; Ctrl-C ends it, and no session", kit.Clean(c.App.Shown(s.Path)))
 		}
-		err = m.Monitor(ctx, w)
+		err = monitor.Run(ctx, m, w)
 	}
-	if _, ok := errors.AsType[*lifecycle.WatchedError](err); ok {
+	if _, ok := errors.AsType[*monitor.WatchedError](err); ok {
 		return kit.Refuse("tutti session status", "session monitor: %s", err.Error())
 	}
 	return err
 }
 
 // difference says what was found and what is done about it.
-func difference(c *kit.Call, d *lifecycle.Difference) {
+func difference(c *kit.Call, d *monitor.Difference) {
 	if c.JSON || c.On("emit-diff") {
 		var o canonjson.Object
 		o.Str("at", d.At.UTC().Format(kit.JSONTime))
@@ -95,7 +95,7 @@ func difference(c *kit.Call, d *lifecycle.Difference) {
 		line += "; it could not be " + d.Does + ": " + kit.Clean(d.Err.Error())
 	case d.Done:
 		line += "; " + d.Does
-	case d.Does == lifecycle.LooksAgain && c.On("dry-run"):
+	case d.Does == monitor.LooksAgain && c.On("dry-run"):
 		line += "; it would be looked at again"
 	case d.Does != "" && c.On("dry-run"):
 		line += "; would be " + d.Does

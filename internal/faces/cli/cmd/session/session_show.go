@@ -9,6 +9,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -34,7 +35,7 @@ func sessionCapture(ctx context.Context, c *kit.Call, s *sessions) error {
 	if p.Kept {
 		c.Remark("session %s is not there any more; this is what it showed last", kit.Clean(r.Name))
 	}
-	if p.Sight.State == lifecycle.Dead {
+	if p.Sight.State == observe.Dead {
 		c.Remark("%s", kit.Clean(r.Name+": "+endedText(p.Sight.Pane)))
 	}
 	for _, line := range p.Lines {

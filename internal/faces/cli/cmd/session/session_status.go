@@ -13,7 +13,8 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/job"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/monitor"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -59,7 +60,7 @@ func sessionStatus(ctx context.Context, c *kit.Call, s *sessions) error {
 	}
 	rep := o.Status(ctx, rows)
 	for i, p := range from {
-		if !p.Far && rep.Sessions[i].State == lifecycle.Alive {
+		if !p.Far && rep.Sessions[i].State == observe.Alive {
 			p.Note()
 		}
 	}
@@ -88,12 +89,12 @@ func StatesOfJobs(parts []Part) func(id string) string {
 }
 
 // Observer looks at sessions.
-func (s *sessions) Observer() (*lifecycle.Observer, error) {
+func (s *sessions) Observer() (*observe.Observer, error) {
 	home, err := s.c.App.Home()
 	if err != nil {
 		return nil, err
 	}
-	o := &lifecycle.Observer{Home: home, Env: os.Getenv, Workspace: s.Workspace(), Job: s.jobState()}
+	o := &observe.Observer{Home: home, Env: os.Getenv, Workspace: s.Workspace(), Job: s.jobState()}
 	if server := sessionServer(s.c); server != "" {
 		o.Servers = []string{server}
 	}
@@ -137,7 +138,7 @@ func (s *sessions) only(rows []registry.Row, problems []registry.Problem, name s
 }
 
 // sayReport shows a report to people.
-func (s *sessions) sayReport(rep *lifecycle.Report, parts []Part) {
+func (s *sessions) sayReport(rep *observe.Report, parts []Part) {
 	c := s.c
 	if len(rep.Sessions) == 0 {
 		s.sayNoSessions(parts)
@@ -156,7 +157,7 @@ func (s *sessions) sayReport(rep *lifecycle.Report, parts []Part) {
 			c.Prose(kit.Clean(f.Name)+": ", kit.Width(kit.Clean(f.Name))+2, kit.Clean(text))
 		}
 	}
-	for _, d := range lifecycle.Drifts {
+	for _, d := range observe.Drifts {
 		if strings.Contains(letters, d.Letter) {
 			c.Prose(d.Letter+"  ", 3, d.Means)
 		}
@@ -201,7 +202,7 @@ func TableWidth(rows [][]string) (all int) {
 }
 
 // reportRow is a session in the columns of the table.
-func (s *sessions) reportRow(f *lifecycle.Found) []string {
+func (s *sessions) reportRow(f *observe.Found) []string {
 	status, folder, resume, work := "none", f.Pane.Path, "-", "-"
 	found := FoundWord(f.Row, f.Observation)
 	if r := f.Row; r != nil {
@@ -228,8 +229,8 @@ func short(id string) string {
 }
 
 // doesWord says what an agent does; a guess has a question mark.
-func doesWord(f *lifecycle.Found) string {
-	if f.Row != nil && f.Row.Status != registry.Running && f.Doing.Word == lifecycle.Gone {
+func doesWord(f *observe.Found) string {
+	if f.Row != nil && f.Row.Status != registry.Running && f.Doing.Word == observe.Gone {
 		return "-"
 	}
 	word := f.Doing.Word
@@ -243,14 +244,14 @@ func doesWord(f *lifecycle.Found) string {
 }
 
 // remarksOf are what people should know of a session beside the table.
-func remarksOf(f *lifecycle.Found) (all []string) {
+func remarksOf(f *observe.Found) (all []string) {
 	if f.Doing.Asks != "" {
 		all = append(all, "asks: "+f.Doing.Asks)
 	}
 	if f.Doing.Note != "" {
 		all = append(all, f.Doing.Note)
 	}
-	if f.State == lifecycle.Dead && f.Pane.Dead {
+	if f.State == observe.Dead && f.Pane.Dead {
 		all = append(all, endedText(f.Pane))
 	}
 	if len(f.Skips) > 0 {
@@ -283,7 +284,7 @@ func title(kind string) string {
 
 // monitorText says whether somebody keeps the registry up to date.
 func monitorText(reg string, now time.Time) string {
-	b, ok := lifecycle.ReadBeat(reg)
+	b, ok := monitor.ReadBeat(reg)
 	switch {
 	case !ok:
 		return `nothing keeps these rows up to date: "tutti session monitor" does`

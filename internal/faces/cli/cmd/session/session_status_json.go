@@ -7,12 +7,13 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/monitor"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
 // reportJSON is a report for programs.
-func (s *sessions) reportJSON(rep *lifecycle.Report, parts []Part, from []*Part) []byte {
+func (s *sessions) reportJSON(rep *observe.Report, parts []Part, from []*Part) []byte {
 	var o canonjson.Object
 	o.Int("schema_version", 1)
 	o.Str("generated_at", rep.At.UTC().Format(kit.JSONTime))
@@ -70,7 +71,7 @@ func (s *sessions) reportJSON(rep *lifecycle.Report, parts []Part, from []*Part)
 		behind.Obj(&one)
 	}
 	o.Raw("background", behind.Bytes())
-	if b, ok := lifecycle.ReadBeat(s.Path); ok {
+	if b, ok := monitor.ReadBeat(s.Path); ok {
 		o.Raw("monitor", beatJSON(&b, rep.At))
 	} else {
 		o.Null("monitor")
@@ -78,7 +79,7 @@ func (s *sessions) reportJSON(rep *lifecycle.Report, parts []Part, from []*Part)
 	return o.End()
 }
 
-func beatJSON(b *lifecycle.Beat, now time.Time) []byte {
+func beatJSON(b *monitor.Beat, now time.Time) []byte {
 	var o canonjson.Object
 	o.Int("pid", int64(b.Process.PID))
 	o.Bool("alive", b.Process.Alive())
@@ -91,12 +92,12 @@ func beatJSON(b *lifecycle.Beat, now time.Time) []byte {
 const foundRoom = 896
 
 // foundJSON is one session for programs.
-func foundJSON(f *lifecycle.Found, reg string, now time.Time) []byte {
+func foundJSON(f *observe.Found, reg string, now time.Time) []byte {
 	var o canonjson.Object
 	o.Room(foundRoom)
 	o.Str("name", f.Name)
 	o.Str("machine", proc.Hostname())
-	o.Str("kind", lifecycle.InTmux)
+	o.Str("kind", observe.InTmux)
 	o.Str("as_of", now.UTC().Format(kit.JSONTime))
 	o.Opt("registry", reg)
 	o.Str("tmux_server", f.Server)
@@ -107,7 +108,7 @@ func foundJSON(f *lifecycle.Found, reg string, now time.Time) []byte {
 		o.Null("status")
 	}
 	o.Str("found", f.State.String())
-	o.Bool("tmux_alive", f.State == lifecycle.Alive || f.State == lifecycle.Other && !f.Foreign)
+	o.Bool("tmux_alive", f.State == observe.Alive || f.State == observe.Other && !f.Foreign)
 	o.Str("drift", cmp.Or(f.Drift, "-"))
 	o.Opt("agent", f.Kind)
 	o.Opt("state", f.Doing.Word)
@@ -148,7 +149,7 @@ func foundJSON(f *lifecycle.Found, reg string, now time.Time) []byte {
 }
 
 // rowFoundJSON adds what the row says.
-func rowFoundJSON(o *canonjson.Object, f *lifecycle.Found) {
+func rowFoundJSON(o *canonjson.Object, f *observe.Found) {
 	r := f.Row
 	if r == nil {
 		return

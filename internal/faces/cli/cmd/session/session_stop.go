@@ -13,6 +13,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -152,7 +153,7 @@ func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
 		}
 		agreed = true
 	}
-	if !q.Apart && os.Getenv(lifecycle.Variable) != "" { // this process may run in one of them
+	if !q.Apart && os.Getenv(observe.Variable) != "" { // this process may run in one of them
 		if agreed && !c.On("yes") {
 			return stopApart(c, "all sessions", "--yes")
 		}

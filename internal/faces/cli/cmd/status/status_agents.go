@@ -15,7 +15,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 )
 
 // An agentRow is one agent of this machine in the table of status.
@@ -67,7 +67,7 @@ func (v *statusView) tabulate(now time.Time, here string) {
 				}
 			}
 		}
-		row.Machine, row.Kind, row.AsOf = machine, lifecycle.InTmux, as
+		row.Machine, row.Kind, row.AsOf = machine, observe.InTmux, as
 		row.set(ofSession(&v.denied, l))
 		v.rows = append(v.rows, row)
 	}
@@ -85,7 +85,7 @@ func (v *statusView) tabulate(now time.Time, here string) {
 			taken.Add(string(who))
 			row := agentRow{
 				Agent: cmp.Or(r.Name, who.Label()), CLI: r.Host, Folder: session.WorkDir(r), Doing: r.Session.WorkStatus, Unread: v.unreadOf(who), Live: true,
-				Instance: who, Bus: b.path, Machine: machine, Kind: lifecycle.Headless, AsOf: as,
+				Instance: who, Bus: b.path, Machine: machine, Kind: observe.Headless, AsOf: as,
 			}
 			if r.Session.MirroredAt != "" {
 				row.Machine, row.Mirrored = "", true
@@ -123,19 +123,19 @@ func (v *statusView) unreadOf(who address.Instance) (n int) {
 // sessionAgent is the row of a session in tmux, as far as tmux and its program tell.
 func sessionAgent(l *sessionLine) agentRow {
 	r := agentRow{
-		Agent: l.row.Name, CLI: l.row.Kind(), Folder: l.row.Pane.Cwd, Since: l.doing.Since, Live: l.sight.State == lifecycle.Alive,
+		Agent: l.row.Name, CLI: l.row.Kind(), Folder: l.row.Pane.Cwd, Since: l.doing.Since, Live: l.sight.State == observe.Alive,
 		Session: l.row.Name, Server: cmp.Or(l.row.ServerName(), "default"), Registry: l.registry, session: l,
 	}
 	if l.row.Instance != "" {
 		r.Instance = address.Instance(l.row.Instance).Canonical()
 	}
 	switch l.sight.State {
-	case lifecycle.Alive:
+	case observe.Alive:
 		r.Doing, r.Guess = l.doing.Word, l.doing.Guess
-		if r.Doing == lifecycle.Asking {
+		if r.Doing == observe.Asking {
 			r.Doing, r.Asks, r.Guess = "waiting", l.doing.Asks, false
 		}
-	case lifecycle.Other:
+	case observe.Other:
 		r.Doing = "another program runs there"
 	default:
 		if found := session.FoundWord(l.row, l.sight); found != "?" && found != "-" {

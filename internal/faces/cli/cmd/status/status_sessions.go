@@ -11,7 +11,7 @@ import (
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -19,8 +19,8 @@ import (
 type sessionLine struct {
 	row      *registry.Row
 	registry string // path
-	sight    lifecycle.Observation
-	doing    lifecycle.Doing
+	sight    observe.Observation
+	doing    observe.Doing
 	job      string // its state, "" when it is not known
 	live     bool   // present on a bus
 }
@@ -54,8 +54,8 @@ func sessionsNear(ctx context.Context, c *kit.Call) func() []sessionLine {
 	if len(running) == 0 {
 		return none
 	}
-	var view *lifecycle.View
-	var doing []lifecycle.Doing
+	var view *observe.View
+	var doing []observe.Doing
 	o, err := s.Observer()
 	if err != nil {
 		return none
@@ -72,7 +72,7 @@ func sessionsNear(ctx context.Context, c *kit.Call) func() []sessionLine {
 		for i := range running {
 			r := &running[i]
 			all[i] = sessionLine{row: r, registry: from[i].Path, sight: view.Observe(r), doing: doing[i]}
-			if !from[i].Far && all[i].sight.State == lifecycle.Alive {
+			if !from[i].Far && all[i].sight.State == observe.Alive {
 				from[i].Note()
 			}
 			if r.Job != "" {
@@ -85,7 +85,7 @@ func sessionsNear(ctx context.Context, c *kit.Call) func() []sessionLine {
 
 // asks is what the program of a session asks its user, "" when it asks nothing or that is not known.
 func (l *sessionLine) asks() string {
-	if l.doing.Word == lifecycle.Asking {
+	if l.doing.Word == observe.Asking {
 		return l.doing.Asks
 	}
 	return ""
@@ -107,14 +107,14 @@ func (l *sessionLine) json(m fast.Mark) []byte {
 	o.Str("tmuxServer", cmp.Or(l.row.ServerName(), "default"))
 	o.Opt("cwd", l.row.Pane.Cwd)
 	o.Str("machine", proc.Hostname())
-	o.Str("kind", lifecycle.InTmux)
+	o.Str("kind", observe.InTmux)
 	return o.Bytes()
 }
 
 // ofSession returns the mark of a session in tmux. One that does not run an agent CLI has no hooks.
 func ofSession(d *fast.Denial, l *sessionLine) fast.Mark {
 	_, agent := driver.Get(l.row.Kind())
-	if l.sight.State != lifecycle.Alive || !agent && l.row.Instance == "" {
+	if l.sight.State != observe.Alive || !agent && l.row.Instance == "" {
 		return fast.Mark{}
 	}
 	return d.Of(address.Instance(l.row.Instance), l.row.Pane.Cwd)

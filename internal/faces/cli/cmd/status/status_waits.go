@@ -12,7 +12,7 @@ import (
 	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 )
 
 // A waitLine is one thing that waits for the user, with the command to paste.
@@ -60,7 +60,7 @@ func (v *statusView) unseen() (all []agentMail) {
 func unseenCommand(c *kit.Call, v *statusView, m *agentMail) string {
 	for i := range v.sessions {
 		l := &v.sessions[i]
-		if _, agent := driver.Get(l.row.Kind()); agent && l.sight.State == lifecycle.Alive && l.row.Instance != "" &&
+		if _, agent := driver.Get(l.row.Kind()); agent && l.sight.State == observe.Alive && l.row.Instance != "" &&
 			address.Instance(l.row.Instance).Canonical() == m.Instance {
 			return "tutti session attach " + app.QuoteArg(l.row.Name) + ` # and type: read your mail`
 		}

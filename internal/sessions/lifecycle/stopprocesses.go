@@ -1,0 +1,115 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/observe"
+)
+
+// A kinship is a look at who belongs to a session.
+type kinship struct {
+	owner string
+	first proc.ID
+	kin   []proc.Process
+	apart []observe.Bystander
+	since uint64
+	err   error
+	done  chan struct{}
+}
+
+// relatives are those of the session at this moment. A look that was begun while tmux was asked is of no other moment, if it was at the
+// session that was found.
+func (s *stopping) relatives() (kin []proc.Process, apart []observe.Bystander, err error) {
+	k := s.early
+	s.early = nil
+	if k == nil || k.owner != s.as.OwnerID || k.first != s.first {
+		return observe.ProcessesSince(&s.as, s.first, &s.since)
+	}
+	<-k.done
+	s.since = k.since
+	return k.kin, k.apart, k.err
+}
+
+// gather adds who belongs to the session now to who did before. Where nobody does, nobody can be started in it any more.
+func (s *stopping) gather() {
+	kin, apart, err := s.relatives()
+	if err != nil {
+		s.note("the processes could not be listed: %v", err)
+		return
+	}
+	s.empty = len(kin) == 0
+	for _, p := range kin {
+		if !slices.ContainsFunc(s.kin, func(o proc.Process) bool { return o.ID == p.ID }) {
+			s.kin = append(s.kin, p)
+		}
+	}
+	for _, b := range apart {
+		if !slices.ContainsFunc(s.out.Apart, func(o observe.Bystander) bool { return o.ID == b.ID }) {
+			s.out.Apart = append(s.out.Apart, b)
+		}
+	}
+}
+
+// alive are those of the session that still run.
+func (s *stopping) alive() (all []proc.Process) {
+	for _, p := range s.kin {
+		if p.Alive() {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// allGone waits until processes have ended, and tells whether they have.
+func allGone(ctx context.Context, limit time.Duration, all ...proc.ID) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return len(proc.Gone(ctx, all)) == 0
+}
+
+// daemons ends the background server of the program, if that is wanted, and keeps in mind who else lives on.
+func (s *stopping) daemons(ctx context.Context) error {
+	s.out.Apart = slices.DeleteFunc(s.out.Apart, func(b observe.Bystander) bool { return !b.Alive() })
+	if !s.q.WithDaemon {
+		return nil
+	}
+	all, err := proc.List()
+	if err != nil {
+		return err
+	}
+	var left []observe.Bystander
+	for _, b := range s.out.Apart {
+		if !b.Program {
+			left = append(left, b)
+			continue
+		}
+		tree := proc.Tree(all, b.ID)
+		for _, p := range tree {
+			_ = proc.Signal(p.ID, syscall.SIGTERM) // as above
+		}
+		if !allGone(ctx, restGrace, ids(tree)...) {
+			for _, p := range tree {
+				_ = proc.Signal(p.ID, syscall.SIGKILL)
+			}
+			allGone(ctx, killLimit, ids(tree)...)
+		}
+		s.kin = append(s.kin, tree...)
+	}
+	s.out.Apart = left
+	return nil
+}
+
+// listed lists processes as people look for them.
+func listed(ps []proc.Process) string {
+	var all []string
+	for _, p := range ps {
+		all = append(all, fmt.Sprintf("%d (%s)", p.PID, p.Comm))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,185 @@
+package observe
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/platform/proc"
+	"tutti/internal/platform/smallfile"
+	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/registry"
+)
+
+// Doing is what an agent does.
+type Doing struct {
+	// Word is working, idle, asking, limited (its provider does not let it go on) or dead; "" when it is not known.
+	Word string
+	// From says who tells: "tmux" and "system" of the dead, "program" when it writes so itself, "screen" when it only looks like it.
+	From string
+	// Guess: it is what it looks like.
+	Guess bool
+	// Asks is what it asks or shows, in words, "" when that is not known.
+	Asks string
+	// Note is what else it shows that its user should know.
+	Note  string
+	Since time.Time // zero when that is not known
+}
+
+// The words.
+const (
+	Working = "working"
+	Idle    = "idle"
+	Asking  = "asking"
+	Limited = "limited"
+	Gone    = "dead"
+)
+
+// word is that of a driver.
+func word(d driver.Doing) string {
+	switch d {
+	case driver.Idle:
+		return Idle
+	case driver.Busy:
+		return Working
+	case driver.Asking:
+		return Asking
+	case driver.Limited:
+		return Limited
+	}
+	return ""
+}
+
+// sheet reads what the program writes of itself. It counts only as that of a process of this session: the number in its name may
+// have had another owner.
+func (l *looker) sheet(f *Found) {
+	d, ok := driver.Kind(f.Kind)
+	if !ok || d.Life.Sheet == nil || d.Life.ReadSheet == nil {
+		return
+	}
+	sheet, ok := l.sheetOf(d, f.Process)
+	if !ok && slices.Contains(d.Life.Comms, f.Pane.Command) { // the program may be below the one that was started
+		for _, p := range proc.Tree(l.processes(), f.Process) {
+			if p.ID == f.Process {
+				continue
+			}
+			if sheet, ok = l.sheetOf(d, p.ID); ok {
+				break
+			}
+		}
+	}
+	if !ok {
+		return
+	}
+	f.Conversation = sheet.Conversation
+	if w := word(sheet.Doing); w != "" {
+		f.Doing = Doing{Word: w, From: "program", Asks: sheet.Asks, Since: sheet.Since}
+	}
+}
+
+// sheetOf returns the sheet of exactly this process, read once.
+func (l *looker) sheetOf(d *driver.Driver, id proc.ID) (driver.SelfReport, bool) {
+	if s, ok := l.sheets[id]; ok {
+		return s, s.PID != 0
+	}
+	s, ok := ReadSelfReport(&d.Life, driver.Site{Home: l.Home, Env: l.Env}, id)
+	if !ok {
+		s = driver.SelfReport{}
+	}
+	l.sheets[id] = s
+	return s, ok
+}
+
+// wantsScreen tells before tmux is asked whether the screen of a row will be needed, as far as that can be said by then: to ask for
+// it later takes as long as the first question.
+func (l *looker) wantsScreen(r *registry.Row) bool {
+	d, ok := driver.Kind(r.Kind())
+	if r.Status != registry.Running || !ok || d.Life.Screen == nil {
+		return false
+	}
+	id, ok := FirstProcess(r)
+	if !ok || d.Life.Sheet == nil || d.Life.ReadSheet == nil {
+		return ok
+	}
+	sheet, ok := l.sheetOf(d, id)
+	return !ok || needsScreen(word(sheet.Doing))
+}
+
+// needsScreen tells whether the screen may say more than a program writes of itself: nothing, or that it is idle, because that it was
+// stopped by a limit it does not write.
+func needsScreen(word string) bool { return word == "" || word == Idle }
+
+// readSheet returns the sheet of exactly this process.
+func ReadSelfReport(life *driver.Life, place driver.Site, id proc.ID) (s driver.SelfReport, ok bool) {
+	if life.Sheet == nil || life.ReadSheet == nil {
+		return s, false
+	}
+	path := life.Sheet(place, id.PID)
+	if path == "" || !filepath.IsAbs(path) {
+		return s, false
+	}
+	raw, ok := readSmall(path, driver.MaxSheet)
+	if !ok {
+		return s, false
+	}
+	s, ok = life.ReadSheet(raw)
+	return s, ok && s.PID == id.PID && s.Start == id.Start
+}
+
+// readSmall reads a regular file of at most so many bytes. Anything else there is passed by.
+func readSmall(path string, most int64) ([]byte, bool) {
+	raw, _, err := smallfile.Read(path, most, smallfile.NoLinks)
+	return raw, err == nil
+}
+
+// screens looks at the screens of those of which it is not known yet what they do.
+func (l *looker) screens(sessions []Found) {
+	refs, places := map[string][]tmux.Ref{}, map[string][]int{}
+	for i := range sessions {
+		f := &sessions[i]
+		if f.State == Dead || f.State == Absent && f.Process == (proc.ID{}) {
+			f.Doing = Doing{Word: Gone, From: "tmux"}
+			continue
+		}
+		d, ok := driver.Kind(f.Kind)
+		if f.State != Alive || !ok || d.Life.Screen == nil || !needsScreen(f.Doing.Word) {
+			continue
+		}
+		if r := f.Row; r != nil && r.Pane.PID == f.Pane.PID {
+			if text, ok := l.view.servers[f.Server].screens[f.Pane.ID]; ok {
+				f.seen(text)
+				continue
+			}
+		}
+		refs[f.Server], places[f.Server] = append(refs[f.Server], f.Pane.Ref()), append(places[f.Server], i)
+	}
+	for name, panes := range refs {
+		s, err := tmux.Named(name)
+		if err != nil {
+			continue // no pane of it was found, then
+		}
+		for n, screen := range s.Screens(l.ctx, panes, tmux.Capture{}) {
+			if f := &sessions[places[name][n]]; screen.Err == nil {
+				f.seen(screen.Text)
+			}
+		}
+	}
+}
+
+// seen adds what the screen of a session says.
+func (f *Found) seen(screen string) {
+	d, _ := driver.Kind(f.Kind)
+	s := d.Life.Screen(screen, f.Pane.Title)
+	if f.Doing.From == "program" {
+		if s.Doing == driver.Limited {
+			f.Doing = Doing{Word: Limited, From: "screen", Guess: true}
+		}
+		f.Doing.Note = s.Note
+		return
+	}
+	f.Doing = Doing{Word: word(s.Doing), From: "screen", Guess: true, Asks: s.Dialog, Note: s.Note}
+	if f.Doing.Word == "" && f.Doing.Asks == "" && f.Doing.Note == "" {
+		f.Doing = Doing{}
+	}
+}
