@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tutti/internal/comms/exchange"
@@ -45,22 +46,12 @@ func AnyIn(dir string) bool {
 // OverviewOptions is a look at all mailboxes in which that of a project (with no path: none) is one, also where it lies outside the project
 // folders.
 func (a *App) OverviewOptions(o *exchange.Service, p exchange.Project) overview.Options {
-	cache, err := a.CacheDir()
-	if err != nil {
-		cache = "" // it only saves time
-	}
-	look := overview.Options{Office: o, Cache: cache}
-	if p.Path == "" {
+	look := overview.Options{Office: o}
+	if p.Path == "" || slices.Contains(o.ProjectRoots(), filepath.Dir(p.Path)) {
 		return look
 	}
-	outside := true
 	for _, root := range o.ProjectRoots() {
-		outside = outside && filepath.Dir(p.Path) != root
 		look.Globs = append(look.Globs, filepath.Join(overview.Literal(root), "*", talks.MailboxFolder))
-	}
-	if !outside {
-		look.Globs = nil // which is quicker
-		return look
 	}
 	look.Globs = append(look.Globs, overview.Literal(p.MailboxPath()))
 	return look

@@ -16,18 +16,17 @@ import (
 // Projects is what conversations between projects are known by: mail that lies in files of the project in whose folder an agent
 // works, and not on the bus.
 type Projects struct {
-	home  string // of this user
-	cache string // folder of caches; "": none is used
-	open  func() (*exchange.Service, exchange.ReceiveOptions, error)
-	look  func(e *event, ctx context.Context, r *round, room int) error // nil: what looks is not in this program
+	home string // of this user
+	open func() (*exchange.Service, exchange.ReceiveOptions, error)
+	look func(e *event, ctx context.Context, r *round, room int) error // nil: what looks is not in this program
 
 	instead func() error
 }
 
 // Here are projects whose mail is looked at in this process. open makes the office, and says how messages are judged, by the settings. It
 // is asked only when there is something to look at.
-func Here(home, cache string, open func() (*exchange.Service, exchange.ReceiveOptions, error)) *Projects {
-	return &Projects{home: home, cache: cache, open: open, look: (*event).look}
+func Here(home string, open func() (*exchange.Service, exchange.ReceiveOptions, error)) *Projects {
+	return &Projects{home: home, open: open, look: (*event).look}
 }
 
 // Elsewhere are projects whose mail another program looks at, because what judges messages is large, and mostly none have come. instead is
@@ -180,7 +179,7 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 		return err
 	}
 	s, err := overview.Look(ctx, overview.Options{
-		Office: o, Globs: []string{overview.Literal(r.project.MailboxPath())}, Cache: e.o.Projects.cache, Halt: e.o.Switch, Now: e.o.Now,
+		Office: o, Globs: []string{overview.Literal(r.project.MailboxPath())}, Halt: e.o.Switch, Now: e.o.Now,
 	})
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func (g *projectRig) opened() int {
 
 func (g *projectRig) inProject(event, conversation string, out *bytes.Buffer) Options {
 	o := g.options("claude", event, strings.Replace(input(event, conversation, false), "/nowhere", g.project.Path, 1), out)
-	o.Projects = Here(g.home, filepath.Join(g.home, ".cache/tutti"), func() (*exchange.Service, exchange.ReceiveOptions, error) {
+	o.Projects = Here(g.home, func() (*exchange.Service, exchange.ReceiveOptions, error) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.opens++

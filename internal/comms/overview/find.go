@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tutti/internal/comms/exchange"
@@ -95,7 +94,3 @@ func Owner(mailbox string) exchange.Project {
 	}
 	return exchange.Project{Name: filepath.Base(path), Path: path}
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }
-
-func compareText(a, b string) int { return strings.Compare(a, b) }

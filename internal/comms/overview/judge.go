@@ -1,11 +1,11 @@
 package overview
 
 import (
-	"errors"
-	"io/fs"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,17 +15,8 @@ import (
 	"tutti/internal/platform/atomicfile"
 )
 
-// A worker looks at mailboxes.
-type worker struct {
-	Options
-	at    time.Time
-	cache cache
-	grain time.Duration
-}
-
-// look reads a mailbox and the archive of its project.
-func (w *worker) look(b *box) {
-	b.at = w.at
+// look reads the mailbox and the archive of its project.
+func (b *box) look() {
 	top, rel := b.Path, protocol.MailboxFolder
 	if top == b.Mailbox { // one of another name
 		top, rel = filepath.Dir(top), filepath.Base(top)
@@ -40,17 +31,19 @@ func (w *worker) look(b *box) {
 		b.fail(err)
 		return
 	}
-	f := &folder{dir: d, shelf: w.cache.shelf("mailbox", b.Mailbox), now: time.Now(), grain: w.grain}
-	if err := f.scan(); err != nil {
+	heads, foreign, err := scan(d, false)
+	if err != nil {
 		b.fail(err)
 		return
 	}
-	b.heads = f.heads
-	b.Messages, b.Foreign = len(b.heads), len(f.foreign)
+	b.heads, b.Messages, b.Foreign = heads, len(heads), len(foreign)
 	if b.Foreign > 0 {
-		b.warn(WarnForeign, counted(b.Foreign, "file is no message", "files are no messages")+": "+f.foreign[0])
+		b.warn(WarnForeign, counted(b.Foreign, "file is no message", "files are no messages")+": "+foreign[0])
 	}
-	b.archive = w.archived(b)
+	if a, err := openFolder(b.Path, protocol.ArchiveFolder); err == nil { // most projects have none
+		defer a.Close()
+		b.archive, _, _ = scan(a, true)
+	}
 }
 
 func (b *box) fail(err error) {
@@ -65,26 +58,12 @@ func (b *box) inspect(d *atomicfile.Dir) error {
 		return err
 	}
 	if int(self.UID) != os.Geteuid() {
-		return &exchange.MailboxError{Path: b.Mailbox, Why: "belongs to another user (uid " + itoa(int(self.UID)) + ")"}
+		return &exchange.MailboxError{Path: b.Mailbox, Why: "belongs to another user (uid " + strconv.Itoa(int(self.UID)) + ")"}
 	}
 	if self.Mode&0o077 != 0 {
 		b.warn(WarnWide, "others than you may look into the mailbox: chmod 700 "+b.Mailbox)
 	}
 	return nil
-}
-
-// archived reads the archive of a project; most have none.
-func (w *worker) archived(b *box) []head {
-	d, err := openFolder(b.Path, protocol.ArchiveFolder)
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	f := &folder{dir: d, archive: true, shelf: w.cache.shelf("archive", b.Path), now: time.Now(), grain: w.grain}
-	if f.scan() != nil {
-		return nil
-	}
-	return f.heads
 }
 
 // outgoing finds what each project has put into the mailboxes of the others, by the slug of the sender. Of two projects with one
@@ -115,29 +94,16 @@ func outgoing(o *exchange.Service, boxes []*box) map[*box][]*head {
 }
 
 // judge says what waits in a mailbox, and how its conversations stand.
-func (w *worker) judge(b *box, theirs []*head) {
+func (b *box) judge(o *exchange.Service, theirs []*head) {
 	if b.Err != nil {
 		return
 	}
-	sent, err := w.sent(b.Project.Project)
+	sent, err := sentHeads(o, b.Project.Project)
 	if err != nil {
 		b.warn(WarnSent, err.Error())
 	}
-	var m *scratch
-	var t *threads
-	names := machines.Local{Hostname: w.Office.Host}.Names()
-	both := [...]func(){
-		func() { b.pending(released(sent, theirs, w.at)) },
-		func() { m, t = b.collect(names, sent, theirs) },
-	}
-	if len(b.heads) > chunk {
-		parallel(len(both), func(i int) { both[i]() })
-	} else {
-		both[0]()
-		both[1]()
-	}
-	defer scratches.Put(m)
-	b.fold(t, err != nil)
+	b.pending(released(sent, theirs, b.at))
+	b.fold(b.collect(machines.Local{Hostname: o.Host}.Names(), sent, theirs), err != nil)
 }
 
 // released are the releases that lie elsewhere: those that the project wrote.
@@ -162,10 +128,7 @@ func released(sent []head, theirs []*head, now time.Time) map[string]time.Time {
 }
 
 func (b *box) pending(releases map[string]time.Time) {
-	m := scratches.Get().(*scratch)
-	defer scratches.Put(m)
-	m.items = sized(m.items, len(b.heads))
-	items := m.items
+	items := make([]protocol.Item, len(b.heads))
 	for i := range b.heads {
 		items[i] = b.heads[i].item()
 		if b.heads[i].unsigned {
@@ -210,139 +173,70 @@ func literal(heads []head) int {
 
 // A thread is a conversation while its messages are collected.
 type thread struct {
-	id      string
-	events  []protocol.Event
-	count   int
-	first   protocol.Event // of those that came
-	to      string         // whom the last own message went to
-	waiting int
+	events []protocol.Event
+	first  protocol.Event // of those that came
+	to     string         // whom the last own message went to
 }
 
-// threads are those of a mailbox.
-type threads struct {
-	list  []thread
-	place map[string]int
-	last  int // the place that was asked for last; -1: none
-}
-
-// find returns the place of a thread. As a rule a message is of the conversation of the one before it.
-func (t *threads) find(id string) (int, bool) {
-	if t.last >= 0 && t.list[t.last].id == id {
-		return t.last, true
+// collect sorts all messages of a project by their conversations.
+func (b *box) collect(names []string, sent []head, theirs []*head) map[string]*thread {
+	slug, threads := b.Slug(), map[string]*thread{}
+	of := func(h *head) *thread {
+		if threads[h.conv] == nil {
+			threads[h.conv] = &thread{}
+		}
+		return threads[h.conv]
 	}
-	i, ok := t.place[id]
-	if ok {
-		t.last = i
+	came := func(h *head) {
+		t, e, here := of(h), h.event(), h.here(names)
+		if e.From == slug && !here {
+			e.From = h.host + "." + slug // a project of our name, and another one
+		}
+		t.events = append(t.events, e)
+		if e.From != slug && (t.first.From == "" || protocol.Compare(e, t.first) < 0) {
+			t.first = e
+		}
 	}
-	return i, ok
-}
-
-// of is find for a thread that may be a new one.
-func (t *threads) of(id string) int {
-	i, ok := t.find(id)
-	if !ok {
-		i = len(t.list)
-		t.place[id], t.last = i, i
-		t.list = append(t.list, thread{id: id})
-	}
-	return i
-}
-
-// An arrival is a message that came, and the place of its thread.
-type arrival struct {
-	h  *head
-	at int
-}
-
-// collect sorts all messages of a project by their conversations. Their events lie in the memory of the scratch.
-func (b *box) collect(names []string, sent []head, theirs []*head) (*scratch, *threads) {
-	m, slug := scratches.Get().(*scratch), b.Slug()
-	t := &threads{place: map[string]int{}, last: -1}
-	came := sized(m.came, len(b.heads)+len(b.archive)+len(theirs))[:0]
-	m.came = came
 	for _, list := range [...][]head{b.heads, b.archive} {
 		for i := range list {
 			if h := &list[i]; h.counts() && (h.sender != slug || !h.here(names)) {
-				came = append(came, arrival{h, t.of(h.conv)})
+				came(h)
 			}
 		}
 	}
 	for _, h := range theirs {
-		came = append(came, arrival{h, t.of(h.conv)})
-	}
-	for _, a := range came {
-		t.list[a.at].count++
+		came(h)
 	}
 	for i := range sent {
-		t.list[t.of(sent[i].conv)].count++ // which may have made it
-	}
-	m.events = sized(m.events, len(came)+len(sent))
-	room := m.events
-	for i := range t.list {
-		n := t.list[i].count
-		t.list[i].events, room = room[:0:n], room[n:]
-	}
-	for _, a := range came {
-		th, e := &t.list[a.at], a.h.event()
-		if e.From == slug && !a.h.here(names) {
-			e.From = a.h.host + "." + slug // a project of our name, and another one
-		}
-		th.events = append(th.events, e)
-		if e.From != slug && (th.first.From == "" || protocol.Compare(e, th.first) < 0) {
-			th.first = e
-		}
-	}
-	for i := range sent {
-		th := &t.list[t.of(sent[i].conv)]
-		th.events = append(th.events, sent[i].event())
+		t := of(&sent[i])
+		t.events = append(t.events, sent[i].event())
 		if sent[i].host != "" {
-			th.to = sent[i].host
+			t.to = sent[i].host
 		}
 	}
-	return m, t
+	return threads
 }
-
-// awaited counts for each thread what waits of it.
-func (b *box) awaited(t *threads) {
-	for _, i := range b.waiting {
-		if at, ok := t.find(b.heads[i].conv); ok {
-			t.list[at].waiting++
-		}
-	}
-}
-
-// folds is how many conversations one worker takes at a time.
-const folds = 64
 
 // fold says how each conversation stands.
-func (b *box) fold(t *threads, unread bool) {
-	b.awaited(t)
-	slug, list := b.Slug(), t.list
-	all := make([]Conversation, len(list))
-	parallel((len(list)+folds-1)/folds, func(part int) {
-		for i := part * folds; i < min((part+1)*folds, len(list)); i++ {
-			t, c := &list[i], &all[i]
-			c.ID, c.Partner, c.Waiting = t.id, t.first.From, t.waiting
-			if c.Partner == "" {
-				c.Partner = t.to
-			}
-			c.State = protocol.Fold(t.events, protocol.View{Now: b.at, Self: slug, Partner: c.Partner, Missing: unread})
-		}
-	})
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
+func (b *box) fold(threads map[string]*thread, unread bool) {
+	waiting := map[string]int{}
+	for _, i := range b.waiting {
+		waiting[b.heads[i].conv]++
 	}
-	slices.SortFunc(order, func(i, j int) int { return compareConversations(&all[i], &all[j]) })
-	b.Conversations = make([]Conversation, len(all))
-	for i, from := range order {
-		b.Conversations[i] = all[from]
+	b.Conversations = make([]Conversation, 0, len(threads))
+	for id, t := range threads {
+		c := Conversation{ID: id, Partner: cmp.Or(t.first.From, t.to), Waiting: waiting[id]}
+		c.State = protocol.Fold(t.events, protocol.View{Now: b.at, Self: b.Slug(), Partner: c.Partner, Missing: unread})
+		b.Conversations = append(b.Conversations, c)
+	}
+	slices.SortFunc(b.Conversations, compareConversations)
+	for i := range b.Conversations {
 		b.warnOf(&b.Conversations[i])
 	}
 }
 
 // compareConversations orders them for people: the open ones first, then those in which something happened last.
-func compareConversations(a, b *Conversation) int {
+func compareConversations(a, b Conversation) int {
 	if a.Open != b.Open {
 		if a.Open {
 			return -1
@@ -384,8 +278,5 @@ func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return itoa(n) + " " + many
+	return strconv.Itoa(n) + " " + many
 }
-
-// Missing reports whether the mailbox went while it was looked at.
-func (p *Project) Missing() bool { return errors.Is(p.Err, fs.ErrNotExist) }

@@ -4,10 +4,7 @@
 // # What is promised
 //
 // Nothing is changed: no message is opened for more than the 16 KiB in which its header ends, none is verified, moved or
-// removed. What was read of a header is kept below the cache folder, and believed as long as path, size, times and inode of
-// the file are what they were; ten thousand messages then cost ten thousand looks at a file and no read. The cache may be deleted
-// at any time, and a survey that cannot use it is slower and says the same. Who asks twice in a tick of the file system's clock
-// is not told old things: what is that young is read again.
+// removed. Each look reads the headers anew, which takes about 10 ms for a thousand messages.
 //
 // A mailbox shows one direction of a conversation only. The other one comes from the record of what the project has sent, and
 // from the mailboxes of the other projects that are looked at ([Project.Conversations]). What a project itself released waits no
@@ -19,9 +16,9 @@ package overview
 
 import (
 	"context"
-	"runtime"
 	"slices"
-	"sync"
+	"strconv"
+	"strings"
 	"time"
 
 	"tutti/internal/comms/exchange"
@@ -38,13 +35,9 @@ type Options struct {
 	// Only is the name of a project: no other one is told. All are looked at nevertheless, because the messages of its
 	// partners' mailboxes count.
 	Only string
-	// Cache is the folder of caches, ~/.cache/tutti; "": none is used.
-	Cache string
 
 	Halt func() halt.State // nil: halt.Read
 	Now  func() time.Time  // nil: time.Now
-
-	settled bool // for tests: all files count as old
 }
 
 // A Overview is what was seen.
@@ -107,7 +100,7 @@ func (p *Project) Unread() []Message {
 
 // Has tells whether a message of that name lies in the mailbox.
 func (p *Project) Has(name string) bool {
-	_, found := slices.BinarySearchFunc(p.heads, name, func(h head, name string) int { return compareText(h.name, name) })
+	_, found := slices.BinarySearchFunc(p.heads, name, func(h head, name string) int { return strings.Compare(h.name, name) })
 	return found
 }
 
@@ -135,7 +128,7 @@ type Conversation struct {
 
 // Line is how replies of agents mention a conversation.
 func (c *Conversation) Line() string {
-	return c.ID + " at sequence " + itoa(c.Last.Sequence) + ", awaiting " + string(c.Awaited)
+	return c.ID + " at sequence " + strconv.Itoa(c.Last.Sequence) + ", awaiting " + string(c.Awaited)
 }
 
 // A Warning is something that a user should know.
@@ -175,21 +168,18 @@ func Look(ctx context.Context, o Options) (*Overview, error) {
 	}
 	boxes, warnings := find(&o)
 	s.Warnings = warnings
-	w := &worker{Options: o, at: s.At, cache: openCache(o.Cache), grain: grain}
-	if o.settled {
-		w.grain = -grain
-	}
-	defer w.cache.close()
-	parallel(len(boxes), func(i int) {
-		if ctx.Err() == nil {
-			w.look(boxes[i])
+	for _, b := range boxes {
+		if b.at = s.At; ctx.Err() == nil {
+			b.look()
 		}
-	})
+	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	sent := outgoing(o.Office, boxes)
-	parallel(len(boxes), func(i int) { w.judge(boxes[i], sent[boxes[i]]) })
+	for _, b := range boxes {
+		b.judge(o.Office, sent[b])
+	}
 	for _, b := range boxes {
 		if o.Only == "" || b.Name == o.Only {
 			s.Projects = append(s.Projects, &b.Project)
@@ -203,7 +193,7 @@ func Look(ctx context.Context, o Options) (*Overview, error) {
 		if c := protocol.CompareProjects(a.Name, a.Pending, b.Name, b.Pending); c != 0 {
 			return c
 		}
-		return compareText(a.Path, b.Path)
+		return strings.Compare(a.Path, b.Path)
 	})
 	s.bundles(o.Office)
 	return s, nil
@@ -218,33 +208,4 @@ func (s *Overview) bundles(o *exchange.Service) {
 	for _, err := range errs {
 		s.Warnings = append(s.Warnings, Warning{"", WarnBundle, err.Error()})
 	}
-}
-
-// parallel calls do for 0 to n-1, several at once.
-func parallel(n int, do func(i int)) {
-	workers := min(n, runtime.GOMAXPROCS(0))
-	if workers <= 1 {
-		for i := range n {
-			do(i)
-		}
-		return
-	}
-	var work sync.WaitGroup
-	var mu sync.Mutex
-	next := 0
-	for range workers {
-		work.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= n {
-					return
-				}
-				do(i)
-			}
-		})
-	}
-	work.Wait()
 }

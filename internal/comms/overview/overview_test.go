@@ -32,7 +32,6 @@ func newRig(t testing.TB) *rig {
 	now := func() time.Time { return start.Add(time.Hour) }
 	r.Options = Options{
 		Office: &exchange.Service{Home: home, Host: "Alpha.example", Now: now},
-		Cache:  filepath.Join(home, ".cache", "tutti"),
 		Halt:   func() halt.State { return halt.State{} },
 		Now:    now,
 	}
@@ -99,6 +98,9 @@ func (s *Overview) codes() []string {
 	return list
 }
 
+// see checks what is seen now.
+func see(r *rig, check func(s *Overview)) { check(r.look()) }
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -106,22 +108,10 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// both looks without tables, with tables of files that are too young to be believed, and with such as are believed.
-func both(t *testing.T, r *rig, check func(t *testing.T, s *Overview)) {
-	t.Helper()
-	must(t, os.RemoveAll(r.Cache))
-	for i, when := range []string{"cold", "young", "settling", "settled"} {
-		r.settled = i > 1
-		t.Run(when, func(t *testing.T) { check(t, r.look()) })
-	}
-	r.settled = false
-}
-
-// TestTablesFollow changes a mailbox between two looks that believe their tables.
-func TestTablesFollow(t *testing.T) {
+// TestChanges changes a mailbox between two looks.
+func TestChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.settled = true
 	web := r.project("web")
 	in := func(name string) string { return filepath.Join(web.MailboxPath(), name) }
 	first := r.put(web, note{from: "notes", conv: "a", kind: protocol.Request, seq: 1})
@@ -148,45 +138,10 @@ func TestTablesFollow(t *testing.T) {
 		}, [4]int{3, 3, 1, 0}},
 	} {
 		step.change()
-		for range 2 {
-			p := r.look().of("web")
-			if got := [4]int{p.Messages, p.Pending, p.Unsigned, p.Foreign}; got != step.want {
-				t.Errorf("%s: messages, waiting, unsigned, foreign %v; want %v", step.what, got, step.want)
-			}
+		p := r.look().of("web")
+		if got := [4]int{p.Messages, p.Pending, p.Unsigned, p.Foreign}; got != step.want {
+			t.Errorf("%s: messages, waiting, unsigned, foreign %v; want %v", step.what, got, step.want)
 		}
-	}
-}
-
-// TestDamagedTables: whatever has become of the cache, the answer is the same.
-func TestDamagedTables(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.settled = true
-	web := r.project("web")
-	for i := range 20 {
-		r.put(web, note{from: "notes", conv: fmt.Sprintf("talk-%d", i), kind: protocol.Request, seq: 1, after: time.Duration(i) * time.Second})
-	}
-	want := string(r.look().JSON(true))
-	files, err := filepath.Glob(filepath.Join(r.Cache, "*", "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("tables %q, %v; want some", files, err)
-	}
-	for _, file := range files {
-		whole, err := os.ReadFile(file)
-		must(t, err)
-		for at := 0; at < len(whole); at += 37 {
-			broken := slices.Clone(whole)
-			broken[at] ^= 0x55
-			must(t, os.WriteFile(file, broken, 0o600))
-			if got := string(r.look().JSON(true)); got != want {
-				t.Fatalf("with byte %d of %s changed:\n%s\nwant\n%s", at, filepath.Base(file), got, want)
-			}
-		}
-	}
-	must(t, os.RemoveAll(r.Cache))
-	must(t, os.WriteFile(r.Cache, nil, 0o600)) // no folder can be made there
-	if got := string(r.look().JSON(true)); got != want {
-		t.Errorf("without a cache:\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -197,7 +152,7 @@ func TestOriginatorsMailboxClears(t *testing.T) {
 	r.put(notes, note{from: "web", conv: "question", kind: protocol.Request, seq: 1})
 	r.put(web, note{from: "notes", conv: "question", kind: protocol.Progress, seq: 2, after: time.Minute})
 	r.put(web, note{from: "notes", conv: "question", kind: protocol.Complete, seq: 3, after: 2 * time.Minute})
-	both(t, r, func(t *testing.T, s *Overview) {
+	see(r, func(s *Overview) {
 		if p := s.of("web"); p.Pending != 2 || p.Literal != 2 || p.Latest == nil || p.Latest.Sequence != 3 || p.Latest.Age != 58*time.Minute {
 			t.Errorf("before the release web has %d pending, %d by the letter, latest %+v; want 2, 2, sequence 3", p.Pending, p.Literal, p.Latest)
 		}
@@ -209,7 +164,7 @@ func TestOriginatorsMailboxClears(t *testing.T) {
 		}
 	})
 	r.put(notes, note{from: "web", conv: "question", kind: protocol.Release, seq: 4, after: 3 * time.Minute, more: "#+RELEASE_STATUS: complete\n"})
-	both(t, r, func(t *testing.T, s *Overview) {
+	see(r, func(s *Overview) {
 		for name, want := range map[string][2]int{"web": {0, 2}, "notes": {0, 0}} {
 			p := s.of(name)
 			if p.Pending != want[0] || p.Literal != want[1] || p.Latest != nil || p.Conversations[0].Open {
@@ -231,14 +186,13 @@ func TestReleaseInTheRecordOfSends(t *testing.T) {
 		Time: start, Name: "20260427T100300Z-from-web-far.org", To: "beta.notes", Conversation: "far", Sequence: 3, Type: "release",
 		Timestamp: protocol.FormatTime(start.Add(3 * time.Minute)), ReleaseStatus: "complete", SHA256: "x",
 	}))
-	both(t, r, func(t *testing.T, s *Overview) {
+	see(r, func(s *Overview) {
 		if p := s.of("web"); p.Pending != 0 || p.Literal != 1 {
 			t.Errorf("%d pending, %d by the letter; want 0, 1", p.Pending, p.Literal)
 		}
 	})
 }
 
-// TestLongRecordOfSends has a record that is kept in a table.
 func TestLongRecordOfSends(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -257,7 +211,7 @@ func TestLongRecordOfSends(t *testing.T) {
 	r.put(web, note{from: "notes", conv: "talk-7", kind: protocol.Complete, seq: 2, after: time.Second})
 	check := func(want int, open bool) {
 		t.Helper()
-		both(t, r, func(t *testing.T, s *Overview) {
+		see(r, func(s *Overview) {
 			p := s.of("web")
 			i := slices.IndexFunc(p.Conversations, func(c Conversation) bool { return c.ID == "talk-7" })
 			if p.Pending != want || len(p.Conversations) != 80 || i < 0 || p.Conversations[i].Open != open || p.Conversations[i].Partner != "notes" {
@@ -268,9 +222,6 @@ func TestLongRecordOfSends(t *testing.T) {
 	check(1, true)
 	add("talk-7", protocol.Release, 3, "beta.notes")
 	check(0, false)
-	if tables, _ := filepath.Glob(filepath.Join(r.Cache, "comms", "sent-*")); len(tables) == 0 {
-		t.Error("there is no table of the record")
-	}
 }
 
 func TestUnsignedReleaseEndsNothing(t *testing.T) {
@@ -279,7 +230,7 @@ func TestUnsignedReleaseEndsNothing(t *testing.T) {
 	web := r.project("web")
 	r.put(web, note{from: "notes", conv: "q", kind: protocol.Request, seq: 1})
 	name := r.put(web, note{from: "notes", conv: "q", kind: protocol.Release, seq: 2, after: time.Minute, more: "#+RELEASE_STATUS: complete\n", unsigned: true})
-	both(t, r, func(t *testing.T, s *Overview) {
+	see(r, func(s *Overview) {
 		p := s.of("web")
 		if p.Pending != 2 || p.Literal != 0 || p.Unsigned != 1 || !p.Conversations[0].Open {
 			t.Errorf("%d pending, %d by the letter, %d unsigned, open %v; want 2, 0, 1, true", p.Pending, p.Literal, p.Unsigned, p.Conversations[0].Open)
@@ -289,7 +240,7 @@ func TestUnsignedReleaseEndsNothing(t *testing.T) {
 		}
 	})
 	must(t, os.WriteFile(filepath.Join(web.MailboxPath(), name+".asc"), []byte("x"), 0o600))
-	both(t, r, func(t *testing.T, s *Overview) {
+	see(r, func(s *Overview) {
 		if p := s.of("web"); p.Pending != 0 || p.Unsigned != 0 {
 			t.Errorf("with its signature: %d pending, %d unsigned; want 0, 0", p.Pending, p.Unsigned)
 		}
@@ -322,7 +273,7 @@ func TestStrangeFiles(t *testing.T) {
 	must(t, os.Mkdir(in("artifacts"), 0o700))
 	must(t, os.WriteFile(in(".tmp.0123456789abcdef.x.org"), nil, 0o600))
 	must(t, os.WriteFile(in("draft.org"), nil, 0o600))
-	both(t, r, func(t *testing.T, s *Overview) {
+	see(r, func(s *Overview) {
 		p := s.of("web")
 		if p.Messages != 3 || p.Pending != 3 || p.Literal != 3 || p.Unreadable != 2 || p.Foreign != 1 || p.Unsigned != 1 {
 			t.Errorf("%d messages, %d pending, %d by the letter, %d unreadable, %d foreign, %d unsigned; want 3, 3, 3, 2, 1, 1",
@@ -385,7 +336,7 @@ func TestOverdueAndArchived(t *testing.T) {
 		must(t, os.Rename(filepath.Join(notes.MailboxPath(), name), filepath.Join(folder, to)))
 		must(t, os.Rename(filepath.Join(notes.MailboxPath(), name+".asc"), filepath.Join(folder, to+".asc")))
 	}
-	both(t, r, func(t *testing.T, s *Overview) {
+	see(r, func(s *Overview) {
 		if want := []string{"notes verification_overdue", "web verification_overdue"}; !slices.Equal(s.codes(), want) {
 			t.Errorf("warnings %v; want %v", s.Warnings, want)
 		}

@@ -14,7 +14,7 @@ func TestOneOfOurName(t *testing.T) {
 	web := r.project("web")
 	r.put(web, note{from: "web", conv: "job", kind: protocol.Request, seq: 1, more: "#+FROM: beta.web\n"})
 	r.put(web, note{from: "web", conv: "job", kind: protocol.Query, seq: 2, after: time.Minute, more: "#+FROM: beta.web\n"})
-	both(t, r, func(t *testing.T, s *Overview) {
+	see(r, func(s *Overview) {
 		all := s.of("web").Conversations
 		if len(all) != 1 {
 			t.Fatalf("%+v", all)

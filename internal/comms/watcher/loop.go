@@ -329,7 +329,7 @@ func (w *watcher) summarize(ctx context.Context) {
 }
 
 func (w *watcher) survey(ctx context.Context) (*overview.Overview, error) {
-	return overview.Look(ctx, overview.Options{Office: w.o.Office, Globs: w.o.Globs, Cache: w.o.Cache, Halt: w.o.Halt, Now: w.o.Now})
+	return overview.Look(ctx, overview.Options{Office: w.o.Office, Globs: w.o.Globs, Halt: w.o.Halt, Now: w.o.Now})
 }
 
 func (w *watcher) summary(p *overview.Project, fresh []string, halted bool) {

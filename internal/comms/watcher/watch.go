@@ -50,7 +50,6 @@ type Options struct {
 	Once     bool // tell of what is there, and come back
 	NoNotify bool
 	Rescan   time.Duration // between two looks at everything; 0: DefaultRescan
-	Cache    string        // the folder of caches, ~/.cache/tutti; "": none is used
 
 	// NotifyCommand is what the user wants to be called for a notice, with {title} and {body} in its arguments; none: what there is.
 	NotifyCommand []string

@@ -2,7 +2,6 @@ package atomicfile
 
 import (
 	"io/fs"
-	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -82,37 +81,6 @@ func (d *Dir) Stat(name string) (Info, error) {
 	i, err := lstatAt(fd, base)
 	if err != nil {
 		return Info{}, &fs.PathError{Op: "stat", Path: d.join(name), Err: err}
-	}
-	return i, nil
-}
-
-// A Glance looks at many files of one folder. [Dir.Stat] notes for each call that the handle is in use; processors that do so at once
-// wait for each other's caches. A Glance notes it once.
-type Glance struct{ d *Dir }
-
-// Glance begins to look. Close ends it, and belongs to each one that was begun; until then the folder stays open.
-func (d *Dir) Glance() (Glance, error) {
-	if err := d.enter(); err != nil {
-		return Glance{}, err
-	}
-	return Glance{d}, nil
-}
-
-// Close ends it.
-func (g Glance) Close() error { return g.d.leave() }
-
-// Stat is [Dir.Stat] for a name without a slash. Several goroutines may call it at once.
-func (g Glance) Stat(name string) (Info, error) {
-	err := check(name)
-	if err == nil && strings.IndexByte(name, '/') >= 0 {
-		err = fs.ErrInvalid
-	}
-	if err != nil {
-		return Info{}, g.d.fail("stat", name, err)
-	}
-	i, err := lstatAt(g.d.fd, name)
-	if err != nil {
-		return Info{}, &fs.PathError{Op: "stat", Path: g.d.join(name), Err: err}
 	}
 	return i, nil
 }

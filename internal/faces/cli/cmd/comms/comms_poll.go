@@ -167,18 +167,7 @@ func (p *poll) decided() map[string]map[string]bool {
 
 // survey finds the mailbox of the project, nil when there is none yet.
 func (p *poll) survey(ctx context.Context) (*overview.Project, error) {
-	cache, err := p.c.App.CacheDir()
-	if err != nil {
-		cache = "" // it only saves time
-	}
-	o := overview.Options{Office: p.office, Cache: cache}
-	if at, err := p.office.Project(p.project.Name); err != nil || at.Path != p.project.Path {
-		for _, root := range p.office.ProjectRoots() {
-			o.Globs = append(o.Globs, filepath.Join(overview.Literal(root), "*", protocol.MailboxFolder))
-		}
-		o.Globs = append(o.Globs, overview.Literal(p.project.MailboxPath()))
-	}
-	s, err := overview.Look(ctx, o)
+	s, err := overview.Look(ctx, p.c.App.OverviewOptions(p.office, p.project))
 	if err != nil {
 		return nil, err
 	}

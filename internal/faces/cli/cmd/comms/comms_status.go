@@ -16,11 +16,7 @@ func runCommsStatus(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	cache, err := c.App.CacheDir()
-	if err != nil {
-		cache = "" // it only saves time
-	}
-	look := overview.Options{Office: o, Only: c.Text("project"), Cache: cache}
+	look := overview.Options{Office: o, Only: c.Text("project")}
 	if glob := c.Text("projects-glob"); glob != "" {
 		look.Globs = []string{overview.Pattern(o.Home, glob)}
 	}

@@ -19,14 +19,10 @@ func runCommsWatch(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	cache, err := c.App.CacheDir()
-	if err != nil {
-		cache = "" // it only saves time
-	}
 	look, stop := c.App.HaltLook()
 	defer stop()
 	w := watcher.Options{
-		Office: o, Log: c.Text("log"), Once: c.On("once"), NoNotify: c.On("no-notify"), Cache: cache,
+		Office: o, Log: c.Text("log"), Once: c.On("once"), NoNotify: c.On("no-notify"),
 		Rescan: time.Duration(c.Count("rescan", 0)) * time.Second, NotifyCommand: set.NotifyCommand, HaltLook: look,
 		Warn: func(text string) { c.Warn("%s", kit.Clean(text)) },
 	}

@@ -55,11 +55,7 @@ func (k *completer) conversations(o *exchange.Service) {
 	if !ok {
 		return
 	}
-	cache, err := k.c.App.CacheDir()
-	if err != nil {
-		cache = ""
-	}
-	s, err := overview.Look(k.ctx, overview.Options{Office: o, Only: here.Name, Cache: cache})
+	s, err := overview.Look(k.ctx, overview.Options{Office: o, Only: here.Name})
 	if err != nil {
 		return
 	}

@@ -21,11 +21,7 @@ func hookFully(ctx context.Context, c *kit.Call) error {
 
 // projectsHere leads hooks to the mail between projects. Settings are read only when some has come.
 func projectsHere(c *kit.Call, home string) *hook.Projects {
-	cache, err := c.App.CacheDir()
-	if err != nil {
-		cache = "" // it only saves time
-	}
-	return hook.Here(home, cache, func() (*exchange.Service, exchange.ReceiveOptions, error) {
+	return hook.Here(home, func() (*exchange.Service, exchange.ReceiveOptions, error) {
 		o, set, err := c.App.CommsService()
 		if err != nil {
 			return nil, exchange.ReceiveOptions{}, err

@@ -42,11 +42,7 @@ func remainsOf(ctx context.Context, c *kit.Call, wasHalted bool) (r remains) {
 	if !wasHalted {
 		return r
 	}
-	cache, err := c.App.CacheDir()
-	if err != nil {
-		cache = "" // it only saves time
-	}
-	s, err := overview.Look(ctx, overview.Options{Office: o, Cache: cache, Halt: func() halt.State { return halt.State{} }})
+	s, err := overview.Look(ctx, overview.Options{Office: o, Halt: func() halt.State { return halt.State{} }})
 	if err != nil {
 		return r
 	}
