@@ -135,7 +135,7 @@ func (c *change) judge(j *Job, payload []byte, size int64) (e *Event, reason str
 		}
 		return e, "", nil
 	}
-	lines, err := c.b.around(j.ID, e.Seq)
+	lines, _, err := c.b.Log(j.ID, 0, 0)
 	if err != nil {
 		return e, "", err
 	}

@@ -100,12 +100,12 @@ func TestForeignTopic(t *testing.T) {
 		if _, damaged := errors.AsType[*DamagedError](err); !damaged || len(p.all) > 0 {
 			t.Errorf("%q: %v; %v was published", topic, err, p.all)
 		}
-		if err := b.CheckTopic(b.mustGet(t, j.ID)); err == nil {
+		if err := b.mustGet(t, j.ID).CheckTopic(); err == nil {
 			t.Errorf("%q: it is listened to", topic)
 		}
 	}
 	j := &Job{ID: "a1", TopicPrefix: "team/jobs/a1"}
-	if err := j.checkTopic(); err != nil {
+	if err := j.CheckTopic(); err != nil {
 		t.Error(err)
 	}
 }

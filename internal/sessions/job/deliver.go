@@ -19,16 +19,10 @@ type Deliverer interface {
 	// Deliver types text into the session and returns nil when its agent has it. While the halt switch is on it types nothing and
 	// returns a *halt.Error. It may wait for some minutes until the agent rests.
 	Deliver(ctx context.Context, session, text string) error
-}
-
-// An Owners tells the id that the processes of a session carry in [SessionVariable]. A Deliverer that is one lets the hooks of
-// the agent report by themselves.
-type Owners interface {
+	// Owner returns the id that the processes of a session carry in [SessionVariable]: it lets the hooks of the agent report by
+	// themselves. Where there is none, the agent has to report by itself.
 	Owner(ctx context.Context, session string) (string, error)
-}
-
-// An Assigner writes into the registry on which job a session works. A Deliverer that is one does so before anything is typed.
-type Assigner interface {
+	// Assign writes into the registry on which job a session works. It is called before anything is typed.
 	Assign(ctx context.Context, session, job string) error
 }
 
@@ -110,7 +104,7 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		if owner != "" {
 			_ = b.bind(owner, bound{job: id, role: role}) // without it the agent has to report by itself, as it is told to
 		}
-		text = j.brief(b)
+		text = b.Brief(j)
 		note := func(n *canonjson.Object) { n.Str("session", session); n.Str("turn", j.turnOf()) }
 		if err := c.note(j, strings.TrimSpace(handing), note); err != nil {
 			return err
@@ -128,10 +122,7 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		return false, err
 	}
 	name := strings.TrimPrefix(session, "tmux:")
-	if a, ok := d.(Assigner); ok {
-		err = a.Assign(ctx, name, id)
-	}
-	if err == nil {
+	if err = d.Assign(ctx, name, id); err == nil {
 		err = b.deliver(ctx, d, before, text)
 	}
 	return err == nil, errors.Join(err, b.wasTyped(context.WithoutCancel(ctx), before, session, owner, err))
@@ -171,11 +162,10 @@ func (b *Book) owner(ctx context.Context, id string, d Deliverer) (session, owne
 		return "", "", err
 	}
 	session, _ = j.whose()
-	o, ok := d.(Owners)
-	if !ok || session == "" {
-		return session, "", nil
+	if session == "" {
+		return "", "", nil
 	}
-	if owner, err = o.Owner(ctx, strings.TrimPrefix(session, "tmux:")); err != nil || CheckID(owner) != nil {
+	if owner, err = d.Owner(ctx, strings.TrimPrefix(session, "tmux:")); err != nil || CheckID(owner) != nil {
 		return session, "", nil // why nothing can be typed there is told by who tries
 	}
 	return session, owner, nil
@@ -223,14 +213,12 @@ func (b *Book) wasTyped(ctx context.Context, before *Job, session, owner string,
 	return err
 }
 
-// Brief is what the agent of a job is told, with the job in it.
-func (b *Book) Brief(j *Job) string { return j.brief(b) }
-
 // Bind lets the hooks of a session report on a job that its agent has claimed.
 func (b *Book) Bind(session, id string) error { return b.bind(session, bound{job: id}) }
 
-// brief is what is typed. Of what an agent has said there is nothing in it: that is read by a command.
-func (j *Job) brief(b *Book) string {
+// Brief is what the agent of a job is told, with the job in it. Of what another agent has said there is nothing in it: that is read
+// by a command.
+func (b *Book) Brief(j *Job) string {
 	command := func(verb, rest string) string {
 		return fmt.Sprintf("    tutti job %s %s%s --workspace %s\n", verb, j.ID, rest, quote(b.Workspace))
 	}

@@ -31,7 +31,7 @@ func (b *Book) Follow(ctx context.Context, f Follower) error {
 			return err
 		}
 	}
-	s := &seen{b: b, f: &f, at: map[string]*place{}, bad: map[string]string{}, due: map[string]time.Time{}, only: f.ID}
+	s := &seen{b: b, f: &f, at: map[string]*place{}, bad: map[string]string{}, due: map[string]time.Time{}}
 	records := fswatch.Watch(b.Dir(), fswatch.Options{Names: func(name string) bool {
 		return name[0] != '.' && strings.HasSuffix(name, ".json") && (f.ID == "" || name == f.ID+".json")
 	}})
@@ -88,18 +88,13 @@ func (s *seen) wait(ctx context.Context, records, logs <-chan fswatch.Event) err
 
 // woken waits for what comes first; timed: only the timer was over.
 func (s *seen) woken(ctx context.Context, due <-chan time.Time, records, logs <-chan fswatch.Event) (timed bool, err error) {
-	var e fswatch.Event
 	open := true
-	s.only = s.f.ID
 	select {
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	case <-due:
 		return true, nil
-	case e, open = <-records:
-		if id, ok := strings.CutSuffix(e.Name, ".json"); ok && !e.Op.Rescan() {
-			s.only = id // the others are as they were
-		}
+	case _, open = <-records:
 	case _, open = <-logs:
 	}
 	if !open {
@@ -110,12 +105,11 @@ func (s *seen) woken(ctx context.Context, due <-chan time.Time, records, logs <-
 
 // seen is what a follower has told of.
 type seen struct {
-	b    *Book
-	f    *Follower
-	at   map[string]*place
-	bad  map[string]string
-	due  map[string]time.Time // when a job runs out of time
-	only string               // the job that is looked at; "": all
+	b   *Book
+	f   *Follower
+	at  map[string]*place
+	bad map[string]string
+	due map[string]time.Time // when a job runs out of time
 }
 
 // next is when the first job runs out of time; zero: none does.
@@ -174,22 +168,12 @@ func (s *seen) broken(id string, err error) {
 }
 
 func (s *seen) jobs() ([]*Job, []Problem, error) {
-	if s.only == "" {
-		clear(s.due)
+	clear(s.due)
+	if s.f.ID == "" {
 		return s.b.List()
 	}
-	j, err := s.b.Get(s.only)
-	switch {
-	case err == nil:
-		return []*Job{j}, nil, nil
-	case s.f.ID != "":
-		return nil, nil, err
-	}
-	delete(s.due, s.only)
-	if errors.Is(err, ErrNone) { // it went away
-		return nil, nil, nil
-	}
-	return nil, []Problem{{s.only, err}}, nil
+	j, err := s.b.Get(s.f.ID)
+	return []*Job{j}, nil, err
 }
 
 // lines tells of the new lines of one log.
@@ -221,7 +205,6 @@ func (s *seen) lines(j *Job, skip bool) error {
 // expire ends a job whose time is over, and remembers when that of another one is.
 func (s *seen) expire(ctx context.Context, j *Job) error {
 	at, _, ok := j.Due()
-	delete(s.due, j.ID)
 	if !ok {
 		return nil
 	}

@@ -174,7 +174,7 @@ func TestHostileRecords(t *testing.T) {
 	}
 	topic := b.mustRegister(t, order())
 	topic.TopicPrefix = "#"
-	if err := topic.checkTopic(); err == nil {
+	if err := topic.CheckTopic(); err == nil {
 		t.Error("a topic with a wildcard is taken")
 	}
 }

@@ -237,11 +237,7 @@ func (b *Book) catchUp(j *Job) error {
 	if found && last <= j.LastSeq || !found && size <= tailSize {
 		return nil
 	}
-	from, _, err := b.near(j.ID, j.LastSeq+1)
-	if err != nil {
-		return err
-	}
-	lines, _, err := b.Log(j.ID, from, 0)
+	lines, _, err := b.Log(j.ID, 0, 0)
 	if err != nil {
 		return err
 	}

@@ -79,18 +79,14 @@ func (b *Book) flush(ctx context.Context, id string, p Publisher) (sent int, err
 	if err != nil {
 		return 0, err
 	}
-	if err := j.checkTopic(); err != nil {
+	if err := j.CheckTopic(); err != nil {
 		return 0, err
 	}
 	told := b.readNow(id).published
 	if told >= j.LastSeq {
 		return 0, nil
 	}
-	from, _, err := b.near(id, told+1)
-	if err != nil {
-		return 0, err
-	}
-	lines, _, err := b.Log(id, from, 0)
+	lines, _, err := b.Log(id, 0, 0)
 	if err != nil {
 		return 0, err
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -111,13 +112,6 @@ type DamagedError struct{ Path, Why string }
 
 func (e *DamagedError) Error() string { return "job record " + e.Path + ": " + e.Why }
 
-var recordKeys = []string{
-	"schema_version", "job_id", "status", "created_at", "updated_at", "prompt", "agent", "agent_session", "topic_prefix",
-	"timeout_sec", "idle_timeout_sec", "expected_artifacts", "last_seq", "auth_token", "type", "reviewer", "reviewer_session",
-	"phase", "round", "max_rounds", "submitter", "claimed_by", "running_since", "last_event_at", "last_event", "last_detail",
-	"verdict", "verdict_by", "verdict_at", "verdict_note", "handed", "handed_at",
-}
-
 // parseRecord reads a record.
 func parseRecord(raw []byte, id, path string) (*Job, error) {
 	damaged := func(format string, args ...any) (*Job, error) {
@@ -126,14 +120,10 @@ func parseRecord(raw []byte, id, path string) (*Job, error) {
 	if err := canonjson.Check(raw); err != nil {
 		return damaged("%v", err)
 	}
-	v := make([][]byte, len(recordKeys))
-	if !canonjson.Pick(raw, recordKeys, v) {
+	if !canonjson.IsObject(raw) {
 		return damaged("no JSON object")
 	}
-	of := make(map[string][]byte, len(recordKeys))
-	for i, key := range recordKeys {
-		of[key] = v[i]
-	}
+	of := maps.Collect(canonjson.Members(raw))
 	text := func(key string) string { s, _ := canonjson.String(of[key]); return s }
 	number := func(key string) int64 { n, _ := canonjson.Int(of[key]); return n }
 	seconds := func(key string) time.Duration {
@@ -226,18 +216,15 @@ func (j *Job) Public() []byte {
 // Topic is where events of the job are published.
 func (j *Job) Topic() string { return j.TopicPrefix + "/events" }
 
-// checkTopic tells why a topic of a record cannot be used: a record may come with a project from anybody. A wildcard would subscribe to
+// CheckTopic tells why the topic of a record cannot be used: a record may come with a project from anybody. A wildcard would subscribe to
 // what others say, and what is published anywhere but under a job may switch something.
-func (j *Job) checkTopic() error {
+func (j *Job) CheckTopic() error {
 	p := j.TopicPrefix
 	if len(p) > 200 || strings.HasPrefix(p, "$") || strings.ContainsAny(p, "#+\x00\n") || !strings.HasSuffix(p, "/jobs/"+j.ID) {
 		return &DamagedError{j.ID + ".json", fmt.Sprintf("topic_prefix %.80q does not end in /jobs/%s, and no broker is told", p, j.ID)}
 	}
 	return nil
 }
-
-// CheckTopic tells why nobody should listen to what a record names as the topic of its job.
-func (b *Book) CheckTopic(j *Job) error { return j.checkTopic() }
 
 // apply changes the state of a job by an event that was taken. The error is the reason for which it is dropped instead.
 func (j *Job) apply(e *Event, received time.Time) error {

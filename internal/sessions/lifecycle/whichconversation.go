@@ -159,11 +159,7 @@ func endOf(r *registry.Row) time.Time {
 
 // noted is the conversation that a program of others has noted for the folder.
 func (m *Manager) noted(ctx context.Context, r *registry.Row, d *driver.Driver) (string, error) {
-	k, ok := m.o.Registry.(registry.Keeper)
-	if !ok {
-		return "", nil
-	}
-	beside, err := k.Beside(ctx)
+	beside, err := m.o.Registry.Beside(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -21,17 +21,14 @@ type Registry interface {
 	// An error means that nothing was changed. A row that cannot be changed without damage to the file, or that cannot be used,
 	// is an *InvalidError.
 	Change(ctx context.Context, name string, f func(r *Row, found bool) error) (Row, error)
+	// Beside returns what the file has beside the rows, as a JSON object: agent_identities, and whatever else people and programs
+	// have put there.
+	Beside(ctx context.Context) ([]byte, error)
 	// Path returns the path of the file.
 	Path() string
 }
 
-// A Keeper is a [Registry] that also tells what its file has beside the rows.
-type Keeper interface {
-	// Beside returns it as a JSON object: agent_identities, and whatever else people and programs have put there.
-	Beside(ctx context.Context) ([]byte, error)
-}
-
-// Identity finds what programs of others have noted of a kind of program in what [Keeper.Beside] returned: the conversation that
+// Identity finds what programs of others have noted of a kind of program in what [Registry.Beside] returned: the conversation that
 // it used last, and the folder in which that was. Both are "" when nothing is noted.
 func Identity(beside []byte, kind string) (id, cwd string) {
 	all, _ := canonjson.Get(beside, "agent_identities")

@@ -32,6 +32,8 @@ func (f File) Owner(_ context.Context, session string) (string, error) {
 	return session + "-ff", nil
 }
 
+func (f File) Assign(context.Context, string, string) error { return nil }
+
 func (f File) Publish(_ context.Context, m job.Message) error {
 	return f.Add(m.Topic + " " + string(m.Payload))
 }

@@ -3,12 +3,12 @@ package yaml
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
-	"slices"
 	"time"
 
 	"modernc.org/sqlite"
@@ -63,17 +63,16 @@ type storedRow struct {
 	said *tree
 	row  registry.Row
 	hash string
-	bad  error
+	bad  *registry.InvalidError
 	old  bool // it stands where it stood before there was a table
 }
 
 // An agreement is what the two files last said in common.
 type agreement struct {
-	known    bool
-	revision int64
-	yaml     string            // SHA-256 of the text
-	rows     map[string]string // name to hash
-	rest     string            // hash
+	Revision int64             `json:"revision"`
+	YAML     string            `json:"yaml_sha256"` // of the text
+	Rest     string            `json:"rest"`        // hash
+	Rows     map[string]string `json:"rows"`        // name to hash; nil: there was none
 }
 
 // openDatabase opens a database, and makes it when it is missing.
@@ -195,8 +194,9 @@ func (s *stored) put(name string, data []byte) {
 	if canonjson.Valid(data) && canonjson.IsObject(data) {
 		r.said = fromJSON(data)
 		r.hash = hashOf(r.said)
-		r.row, _, r.bad = registry.Parse(data)
-		if r.bad == nil && r.row.Name != name {
+		row, _, err := registry.Parse(data)
+		r.row, r.bad = row, nil
+		if !errors.As(err, &r.bad) && row.Name != name {
 			r.bad = &registry.InvalidError{Name: name, Reason: "in the database it stands under another name"}
 		}
 	}
@@ -215,41 +215,17 @@ func hashOf(t *tree) string {
 	return sum
 }
 
-func readAgreement(t *tree) agreement {
-	a := agreement{rows: map[string]string{}}
-	sum, rows := t.at("yaml_sha256"), t.at("rows")
-	if sum == nil || rows == nil || rows.kind != object {
-		return a
-	}
-	a.known, a.yaml = true, sum.text
-	if n := t.at("revision"); n != nil {
-		a.revision, _ = canonjson.Int([]byte(n.text))
-	}
-	if r := t.at("rest"); r != nil {
-		a.rest = r.text
-	}
-	for i, name := range rows.names {
-		a.rows[name] = rows.kids[i].text
+// readAgreement reads what was remembered. What cannot be understood is none.
+func readAgreement(t *tree) (a agreement) {
+	if t == nil || json.Unmarshal(t.json(nil), &a) != nil {
+		return agreement{}
 	}
 	return a
 }
 
-func (a *agreement) tree() *tree {
-	rows := &tree{kind: object}
-	for name := range a.rows {
-		rows.names = append(rows.names, name)
-	}
-	slices.Sort(rows.names)
-	for _, name := range rows.names {
-		rows.kids = append(rows.kids, &tree{kind: word, text: a.rows[name]})
-	}
-	return &tree{
-		kind:  object,
-		names: []string{"revision", "yaml_sha256", "rest", "rows"},
-		kids: []*tree{
-			{kind: number, text: fmt.Sprint(a.revision)}, {kind: word, text: a.yaml}, {kind: word, text: a.rest}, rows,
-		},
-	}
+func (a *agreement) tree() (*tree, error) {
+	raw, err := json.Marshal(a)
+	return fromJSON(raw), err
 }
 
 // write brings the tables up to date within the open transaction.
@@ -267,7 +243,11 @@ func (d *database) write(ctx context.Context, put []*entry, gone []string, rest 
 			return fmt.Errorf("write %s: %w", d.path, err)
 		}
 	}
-	state := string(rest.with(ourKey, a.tree()).json(nil))
+	ours, err := a.tree()
+	if err != nil {
+		return err
+	}
+	state := string(rest.with(ourKey, ours).json(nil))
 	// Others may have made the table without a key for ON CONFLICT.
 	did, err := d.conn.ExecContext(ctx, "UPDATE state SET data = ? WHERE id = 1", state)
 	if err == nil {

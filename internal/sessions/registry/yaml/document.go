@@ -8,7 +8,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/core/text"
-	coretext "tutti/internal/core/text"
 	"tutti/internal/sessions/registry"
 )
 
@@ -28,7 +27,7 @@ func (e *SyntaxError) Error() string {
 // A document is the text of a registry that was understood.
 type document struct {
 	text  []byte
-	lines coretext.Lines
+	lines text.Lines
 	root  *yaml.Node        // a mapping; nil: the text says nothing
 	pair  int               // root.Content[pair] is the key of the rows; -1: there is none
 	rows  []*entry          // in the order of the file
@@ -41,8 +40,8 @@ type entry struct {
 	node *yaml.Node
 	said *tree // nil: it cannot be read
 	row  registry.Row
-	raw  []byte // what it says, as JSON; nil: it cannot be read
-	bad  error  // an *InvalidError: why it cannot be used
+	raw  []byte                 // what it says, as JSON; nil: it cannot be read
+	bad  *registry.InvalidError // why it cannot be used
 	odd  []string
 }
 
@@ -61,8 +60,8 @@ func parse(src []byte) (*document, error) {
 	if err := checkText(src); err != nil {
 		return nil, err
 	}
-	d := &document{text: src, pair: -1, rest: &tree{kind: object}, lines: coretext.LinesOf(src)}
-	root, err := coretext.One(src)
+	d := &document{text: src, pair: -1, rest: &tree{kind: object}, lines: text.LinesOf(src)}
+	root, err := text.One(src)
 	switch {
 	case err != nil:
 		return nil, err
@@ -77,10 +76,10 @@ func parse(src []byte) (*document, error) {
 
 func checkText(src []byte) error {
 	if len(src) > registry.MaxSize {
-		return &coretext.Fault{Line: 1, Reason: fmt.Sprintf("the text has %d bytes, and %d are the limit", len(src), registry.MaxSize)}
+		return &text.Fault{Line: 1, Reason: fmt.Sprintf("the text has %d bytes, and %d are the limit", len(src), registry.MaxSize)}
 	}
 	if at, reason := text.Flaw(src); at >= 0 {
-		return &coretext.Fault{Line: text.Line(src, at), Reason: reason}
+		return &text.Fault{Line: text.Line(src, at), Reason: reason}
 	}
 	return nil
 }
@@ -126,7 +125,7 @@ func (d *document) read() error {
 func (e *entry) read(r *reader) error {
 	said, err := r.tree(e.node, 0, false)
 	if err != nil {
-		fault := &coretext.Fault{}
+		fault := &text.Fault{}
 		errors.As(err, &fault)
 		e.bad = &registry.InvalidError{Name: nameOf(e.node), Line: fault.Line, Reason: fault.Reason}
 		return err

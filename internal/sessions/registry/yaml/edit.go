@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/core/text"
-	coretext "tutti/internal/core/text"
 	"tutti/internal/sessions/registry"
 )
 
@@ -115,7 +114,7 @@ func (d *document) rowRange(e *entry) (from, limit int) {
 	seq := d.list()
 	if seq.Style&yaml.FlowStyle != 0 {
 		at := d.offset(e.node)
-		return at, coretext.SkipFlow(d.text, at)
+		return at, text.SkipFlow(d.text, at)
 	}
 	limit = d.listEnd()
 	if i := slices.Index(d.rows, e); i+1 < len(d.rows) {
@@ -155,7 +154,7 @@ func (d *document) sameRows(rows []*entry, but int) bool {
 
 // verified makes changes and reads the text again. Unless it says what was meant, nothing is changed.
 func (d *document) verified(name string, line int, changes []text.Splice, good func(is *document) bool) (*document, error) {
-	if i := coretext.OddBreak(d.text); i >= 0 {
+	if i := text.OddBreak(d.text); i >= 0 {
 		return nil, unsafeError(name, text.Line(d.text, i), "the line has an unusual end in it")
 	}
 	src, err := text.Apply(d.text, changes...)
@@ -208,21 +207,21 @@ func (d *document) addSplices(rows []*tree) ([]text.Splice, error) {
 		s := &splicer{d: d, name: rowsKey, manner: m}
 		if d.root.Style&yaml.FlowStyle != 0 {
 			quoted := d.quoted(d.root)
-			s.flowInsert(d.root, coretext.Spell(rowsKey, quoted)+": ["+flows(rows, quoted)+"]")
+			s.flowInsert(d.root, text.Spell(rowsKey, quoted)+": ["+flows(rows, quoted)+"]")
 			return s.out, s.err
 		}
-		s.insert(coretext.ContentEnd(d.text, 0, d.end(), 0), rowsKey+":"+m.eol+m.lines(rows))
+		s.insert(text.ContentEnd(d.text, 0, d.end(), 0), rowsKey+":"+m.eol+m.lines(rows))
 		return s.out, s.err
 	case seq.Anchor != "" || seq.Kind == yaml.AliasNode:
 		return nil, unsafeError(nameIn(rows), seq.Line, "the list of rows has an anchor")
 	case seq.Style&yaml.FlowStyle != 0 && len(seq.Content) > 0:
 		last := d.offset(seq.Content[len(seq.Content)-1])
-		at := coretext.SkipFlow(d.text, last)
+		at := text.SkipFlow(d.text, last)
 		return []text.Splice{text.Put(at, at, ", "+flows(rows, d.quoted(seq.Content[0])))}, nil
 	case seq.Kind == yaml.ScalarNode || len(seq.Content) == 0:
 		return d.addFirst(seq, rows, m)
 	}
-	return d.insertAt(coretext.ContentEnd(d.text, 0, d.listEnd(), m.dash+1), m.lines(rows)), nil
+	return d.insertAt(text.ContentEnd(d.text, 0, d.listEnd(), m.dash+1), m.lines(rows)), nil
 }
 
 // addBehind puts rows behind blank lines and comments, too: they may belong to a text of the last row.
@@ -240,16 +239,16 @@ func (d *document) addFirst(seq *yaml.Node, rows []*tree, m manner) ([]text.Spli
 	at := d.offset(key)
 	if d.root.Style&yaml.FlowStyle != 0 {
 		from := d.offset(seq)
-		return []text.Splice{text.Put(from, coretext.SkipFlow(d.text, from), "["+flows(rows, d.quoted(d.root))+"]")}, nil
+		return []text.Splice{text.Put(from, text.SkipFlow(d.text, from), "["+flows(rows, d.quoted(d.root))+"]")}, nil
 	}
 	line := text.LineEnd(d.text, at)
 	if seq.Kind == yaml.ScalarNode && seq.Value == "" {
 		return d.insertAt(line, m.lines(rows)), nil
 	}
 	from := d.offset(seq)
-	end := coretext.SkipFlow(d.text, from)
+	end := text.SkipFlow(d.text, from)
 	if seq.Kind == yaml.ScalarNode {
-		end = coretext.PlainEnd(d.text, from)
+		end = text.PlainEnd(d.text, from)
 	}
 	if seq.Line != key.Line || end > line {
 		return nil, unsafeError(nameIn(rows), key.Line, "the empty list stands on a line of its own")

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func (m *merger) run() {
 		}
 		m.frozen[name], m.unusable[name] = true, e.bad
 		nameless = nameless || name == ""
-		m.problem(name, lineOf(e), true, "%s", reasonOf(e.bad))
+		m.problem(name, cmp.Or(e.bad.Line, e.node.Line), true, "%s", e.bad.Reason)
 	}
 	var missing []string // in the file
 	for _, name := range m.db.names {
@@ -57,29 +58,15 @@ func (m *merger) run() {
 	m.rest()
 }
 
-func lineOf(e *entry) int {
-	if bad, ok := e.bad.(*registry.InvalidError); ok && bad.Line > 0 { //nolint:errorlint // it is made here, and never wrapped
-		return bad.Line
-	}
-	return e.node.Line
-}
-
-func reasonOf(err error) string {
-	if bad, ok := err.(*registry.InvalidError); ok { //nolint:errorlint // as above
-		return bad.Reason
-	}
-	return err.Error()
-}
-
 // both judges a row that stands in both files.
 func (m *merger) both(e *entry, s storedRow) {
 	name, here, base := e.row.Name, e.hash(), m.base(e.row.Name)
 	switch {
 	case here == s.hash:
 	case s.bad != nil && here == base:
-		m.leave(e, reasonOf(s.bad))
+		m.leave(e, s.bad.Reason)
 	case s.bad != nil:
-		m.problem(name, e.node.Line, false, "what the database says of it cannot be used (%s); the file counts", reasonOf(s.bad))
+		m.problem(name, e.node.Line, false, "what the database says of it cannot be used (%s); the file counts", s.bad.Reason)
 	case here == base:
 		m.adopt(e, s)
 	case s.row.Role != "" && s.row.Role != e.row.Role:
@@ -103,7 +90,7 @@ func (m *merger) base(name string) string {
 	if m.yamlGone {
 		return ""
 	}
-	return m.db.ours.rows[name]
+	return m.db.ours.Rows[name]
 }
 
 // adopt takes a row into the file that another program has changed in the database.
@@ -131,7 +118,7 @@ func (m *merger) onlyStored(name string, s storedRow, nameless bool) bool {
 	switch {
 	case s.bad != nil:
 		m.frozen[name], m.unusable[name] = true, s.bad
-		m.problem(name, 0, true, "%s", reasonOf(s.bad))
+		m.problem(name, 0, true, "%s", s.bad.Reason)
 	case base != "" && base == s.hash && nameless:
 		m.frozen[name] = true
 		m.unusable[name] = &registry.InvalidError{Name: name, Reason: "a row of the file has lost its name, and may be this one"}
@@ -175,8 +162,8 @@ func (m *merger) addAll(names []string) {
 func (m *merger) rest() {
 	here, there := m.doc.rest.with(ourKey, nil), m.db.rest
 	hash := hashOf(here)
-	theirs := hash == m.db.ours.rest // nobody has edited it in the file
-	if hash == hashOf(there) || !m.yamlGone && !theirs && m.db.ours.known && hashOf(there) == m.db.ours.rest {
+	theirs := hash == m.db.ours.Rest // nobody has edited it in the file
+	if hash == hashOf(there) || !m.yamlGone && !theirs && m.db.ours.Rows != nil && hashOf(there) == m.db.ours.Rest {
 		return
 	}
 	ops := slices.DeleteFunc(diff(here, here, there), func(o op) bool { return o.v == nil })
@@ -225,12 +212,12 @@ func (m *merger) rows() (rows []registry.Row) {
 
 // outcome returns what the database has to learn, and what is agreed upon afterwards. text is the hash of the YAML.
 func (m *merger) outcome(sum string) (put []*entry, gone []string, rest *tree, a agreement) {
-	a = agreement{known: true, revision: m.db.ours.revision, yaml: sum, rows: map[string]string{}}
+	a = agreement{Revision: m.db.ours.Revision, YAML: sum, Rows: map[string]string{}}
 	rest = m.doc.rest.with(ourKey, nil).with(rowsKey, nil)
-	a.rest = hashOf(rest)
+	a.Rest = hashOf(rest)
 	for name := range m.frozen {
-		if base, ok := m.db.ours.rows[name]; ok {
-			a.rows[name] = base
+		if base, ok := m.db.ours.Rows[name]; ok {
+			a.Rows[name] = base
 		}
 	}
 	for _, e := range m.doc.rows {
@@ -238,13 +225,13 @@ func (m *merger) outcome(sum string) (put []*entry, gone []string, rest *tree, a
 			continue
 		}
 		hash := e.hash()
-		a.rows[e.row.Name] = hash
+		a.Rows[e.row.Name] = hash
 		if s, ok := m.db.rows[e.row.Name]; !ok || s.hash != hash || s.bad != nil || s.old {
 			put = append(put, e)
 		}
 	}
 	for _, name := range m.db.names {
-		if _, ok := a.rows[name]; !ok && !m.frozen[name] {
+		if _, ok := a.Rows[name]; !ok && !m.frozen[name] {
 			gone = append(gone, name)
 		}
 	}

@@ -38,10 +38,7 @@ type look struct {
 	problems []registry.Problem
 }
 
-var (
-	_ registry.Registry = (*Registry)(nil)
-	_ registry.Keeper   = (*Registry)(nil)
-)
+var _ registry.Registry = (*Registry)(nil)
 
 // Open returns the registry whose YAML has this path; it need not exist. Where the path is a link, everything lies beside what it leads to.
 func Open(path string) (*Registry, error) {
@@ -83,7 +80,7 @@ func (r *Registry) Rows(ctx context.Context) ([]registry.Row, []registry.Problem
 	return nil, nil, fmt.Errorf("read registry: %w", r.advised(err))
 }
 
-// Beside implements [registry.Keeper].
+// Beside implements [registry.Registry].
 func (r *Registry) Beside(ctx context.Context) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,7 +21,7 @@ func (v *visit) save(ctx context.Context) error {
 	}
 	put, gone, rest, agreed := m.outcome(sumOf(text))
 	if newText || len(put)+len(gone) > 0 || !agreed.same(&m.db.ours) {
-		agreed.revision++
+		agreed.Revision++
 		var old string
 		if newText {
 			var err error
@@ -55,7 +55,7 @@ func (v *visit) save(ctx context.Context) error {
 }
 
 func (a *agreement) same(b *agreement) bool {
-	return a.known == b.known && a.yaml == b.yaml && a.rest == b.rest && maps.Equal(a.rows, b.rows)
+	return a.YAML == b.YAML && a.Rest == b.Rest && maps.Equal(a.Rows, b.Rows)
 }
 
 // swap puts a new text in the place of the one that was read. If the file is another one by then, it is left alone. old is where the one

@@ -8,7 +8,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/core/text"
-	coretext "tutti/internal/core/text"
 )
 
 // A splicer collects the changes of text that carry out ops on one mapping. The first refusal ends it.
@@ -70,7 +69,7 @@ func (s *splicer) mapping(n *yaml.Node, said *tree, limit int, ops []op) {
 		done[name] = true
 	}
 	if len(added) > 0 {
-		s.insert(coretext.ContentEnd(s.d.text, 0, limit, indent), string(added))
+		s.insert(text.ContentEnd(s.d.text, 0, limit, indent), string(added))
 	}
 }
 
@@ -124,9 +123,9 @@ func (s *splicer) keyPlace(k *yaml.Node) (at int, alone bool) {
 func (s *splicer) valueEnd(k, v *yaml.Node, limit int) int {
 	first := text.LineEnd(s.d.text, s.d.offset(k))
 	if v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-		return coretext.ContentEnd(s.d.text, first, limit, 1<<30)
+		return text.ContentEnd(s.d.text, first, limit, 1<<30)
 	}
-	return coretext.ContentEnd(s.d.text, first, limit, k.Column)
+	return text.ContentEnd(s.d.text, first, limit, k.Column)
 }
 
 func (s *splicer) removeMember(n *yaml.Node, i, limit int) {
@@ -209,7 +208,7 @@ func (s *splicer) remark(k, v *yaml.Node, end int) (src string, ok bool) {
 	switch {
 	case v.Kind == yaml.ScalarNode && v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		from = s.d.offset(v)
-		to = coretext.PlainEnd(whole, from) // of the mark; what follows on other lines is text
+		to = text.PlainEnd(whole, from) // of the mark; what follows on other lines is text
 	case v.Kind == yaml.ScalarNode || v.Kind == yaml.AliasNode:
 		if at, behind, found := s.inline(k, v, end); found && bytes.IndexByte(whole[from:at], '#') < 0 {
 			to = behind
@@ -238,7 +237,7 @@ func (s *splicer) inline(k, v *yaml.Node, end int) (from, to int, ok bool) {
 			return 0, 0, false
 		}
 		if k.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
-			at = coretext.SkipQuoted(src, at)
+			at = text.SkipQuoted(src, at)
 		} else {
 			at += len(k.Value)
 		}
@@ -248,13 +247,13 @@ func (s *splicer) inline(k, v *yaml.Node, end int) (from, to int, ok bool) {
 	from = s.d.offset(v)
 	switch {
 	case v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
-		return from, coretext.SkipQuoted(src, from), true
+		return from, text.SkipQuoted(src, from), true
 	case v.Style&yaml.FlowStyle != 0:
-		to = coretext.SkipFlow(src, from)
+		to = text.SkipFlow(src, from)
 		return from, to, !s.remarksWithin(from, to)
 	case v.Kind == yaml.ScalarNode || v.Kind == yaml.AliasNode:
 		// A comment ends a plain word: there is none but on its last line.
-		return from, coretext.PlainEnd(src, max(from, text.LineStart(src, end-1))), true
+		return from, text.PlainEnd(src, max(from, text.LineStart(src, end-1))), true
 	}
 	return 0, 0, false
 }
@@ -292,7 +291,7 @@ func (s *splicer) items(v *yaml.Node, end int, t *tree) bool {
 	}
 	starts[len(v.Content)] = end
 	for i := head; i < len(old)-tail; i++ {
-		s.out = append(s.out, text.Put(starts[i], coretext.ContentEnd(s.d.text, starts[i], starts[i+1], 1<<30), ""))
+		s.out = append(s.out, text.Put(starts[i], text.ContentEnd(s.d.text, starts[i], starts[i+1], 1<<30), ""))
 	}
 	var src []byte
 	for _, k := range t.kids[head : len(t.kids)-tail] {
@@ -317,7 +316,7 @@ func (s *splicer) flowMapping(n *yaml.Node, said *tree, ops []op) {
 		case o.v == nil && len(o.path) == 1:
 			removed = true
 		case i < 0:
-			added = append(added, coretext.Spell(name, quoted)+": "+applied(said, opsOn(ops, name)).at(name).flow(quoted))
+			added = append(added, text.Spell(name, quoted)+": "+applied(said, opsOn(ops, name)).at(name).flow(quoted))
 		default:
 			v := n.Content[i+1]
 			from := s.d.offset(v)
@@ -325,7 +324,7 @@ func (s *splicer) flowMapping(n *yaml.Node, said *tree, ops []op) {
 				s.refuse(v.Line, "%s has an anchor, a tag or no value", name)
 				return
 			}
-			to := coretext.SkipFlow(s.d.text, from)
+			to := text.SkipFlow(s.d.text, from)
 			if s.remarksWithin(from, to) {
 				s.refuse(v.Line, "there may be comments in %s", name)
 				return
@@ -360,14 +359,14 @@ func (s *splicer) flowInsert(n *yaml.Node, src string) {
 		s.refuse(last.Line, "the last member has no value")
 		return
 	}
-	at := coretext.SkipFlow(s.d.text, s.d.offset(last))
+	at := text.SkipFlow(s.d.text, s.d.offset(last))
 	s.out = append(s.out, text.Put(at, at, ", "+src))
 }
 
 // flowWhole writes a mapping in braces anew.
 func (s *splicer) flowWhole(n *yaml.Node, t *tree, quoted bool) {
 	from := s.d.offset(n)
-	to := coretext.SkipFlow(s.d.text, from)
+	to := text.SkipFlow(s.d.text, from)
 	if bytes.ContainsRune(s.d.text[from:to], '#') || slices.ContainsFunc(n.Content, referring) {
 		s.refuse(n.Line, "there may be comments or references in the braces")
 		return

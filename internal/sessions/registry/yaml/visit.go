@@ -194,11 +194,11 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 		return err
 	}
 	v.merged = &merger{doc: doc, db: stored, yamlGone: doc.root == nil}
-	if fresh && !v.merged.yamlGone && sumOf(v.text) != stored.ours.yaml { // what both have agreed on is whole
+	if fresh && !v.merged.yamlGone && sumOf(v.text) != stored.ours.YAML { // what both have agreed on is whole
 		if cutOff(v.text) {
 			return errFresh
 		}
-		for name := range stored.ours.rows {
+		for name := range stored.ours.Rows {
 			if doc.find(name) == nil {
 				return errFresh
 			}

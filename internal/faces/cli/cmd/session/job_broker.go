@@ -222,7 +222,7 @@ func (r *jobRelay) keep(ids []string) {
 }
 
 func (r *jobRelay) subscribe(ctx context.Context, j *job.Job) error {
-	if err := r.b.CheckTopic(j); err != nil {
+	if err := j.CheckTopic(); err != nil {
 		r.heard[j.ID] = true
 		r.complain(err)
 		return nil
