@@ -3,6 +3,7 @@ package registry
 import (
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Names of the registry, below the folder of a workspace.
@@ -57,4 +58,12 @@ func registryIn(folder string) bool {
 		}
 	}
 	return false
+}
+
+// MaxSize is the largest registry that is read, in bytes: 400 rows with a full screen each.
+const MaxSize = 8 << 20
+
+// Database returns the path of the database that belongs to a registry.
+func Database(yamlPath string) string {
+	return strings.TrimSuffix(yamlPath, filepath.Ext(yamlPath)) + ".db"
 }

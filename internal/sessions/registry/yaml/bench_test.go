@@ -52,15 +52,7 @@ func BenchmarkChange(b *testing.B) {
 
 func BenchmarkRows(b *testing.B) {
 	for _, n := range []int{1, 50} {
-		b.Run(fmt.Sprint("first/", n), func(b *testing.B) {
-			r := newBench(b, rowsOf(n))
-			r.names()
-			for b.Loop() {
-				r.seen = nil
-				r.names()
-			}
-		})
-		b.Run(fmt.Sprint("again/", n), func(b *testing.B) {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			r := newBench(b, rowsOf(n))
 			for b.Loop() {
 				if _, _, err := r.Rows(b.Context()); err != nil {

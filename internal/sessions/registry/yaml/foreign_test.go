@@ -195,7 +195,6 @@ func TestBesideTheRows(t *testing.T) {
 				if want := `{"agent_identities":` + c.want + `}`; err != nil || string(beside) != want {
 					t.Errorf("%s: %s, %v, want %s", where, beside, err, want)
 				}
-				b.seen = nil
 			}
 			b.agree("a=running b=stopped")
 		})
@@ -243,10 +242,8 @@ func TestRowThatBecameUnusableInTheDatabase(t *testing.T) {
 			if rows, problems := b.rows(); rows != "a=running b=stopped" || !strings.Contains(problems, "not taken over") || status(b) != "paused" {
 				t.Errorf("%s: rows %s, problems %s, status %s", what, rows, problems, status(b))
 			}
-			b.seen = nil
 		}
 		b.set("a", registry.Stopped)
-		b.seen = nil
 		b.agree("a=stopped b=stopped")
 
 		// Where the file was edited, too, it counts.
@@ -255,7 +252,6 @@ func TestRowThatBecameUnusableInTheDatabase(t *testing.T) {
 		if rows, problems := b.rows(); rows != "a=archived b=stopped" || !strings.Contains(problems, "the file counts") {
 			t.Errorf("%s: rows %s, problems %s", what, rows, problems)
 		}
-		b.seen = nil
 		b.agree("a=archived b=stopped")
 	}
 }
@@ -274,7 +270,6 @@ func TestFileOfSomebodyWhoDidNotKnow(t *testing.T) {
 	if rows != "a=stopped b=stopped" || !strings.Contains(problems, `"a": the file has its revision 1, and there was a revision 2`) || !strings.Contains(problems, `"b"`) {
 		t.Errorf("rows %s, problems %s", rows, problems)
 	}
-	b.seen = nil
 	b.agree("a=stopped b=stopped")
 	// An edit of what is there is no such thing.
 	b.edit("x_more: 1", "x_more: 2")
@@ -422,7 +417,6 @@ func TestManyOfEverything(t *testing.T) {
 			if _, problems := b.rows(); !strings.Contains(problems, c.problem) || c.problem == "" && problems != "" {
 				t.Errorf("problems %.300q, want one about %q", problems, c.problem)
 			}
-			b.seen = nil
 			b.set("one more", registry.Running)
 			if took := time.Since(begin); took > 20*time.Second {
 				t.Errorf("it took %s", took)

@@ -214,7 +214,7 @@ func TestSomebodyHasTheDatabaseOpen(t *testing.T) {
 	if _, err := holder.Exec("BEGIN EXCLUSIVE"); err != nil {
 		t.Fatal(err)
 	}
-	b.seen, b.wait = nil, 50*time.Millisecond
+	b.wait = 50 * time.Millisecond
 	if got, odd := b.rows(); got != "a=stopped b=running" || !strings.Contains(odd, "holds the database") {
 		t.Errorf("rows %s, problems %s", got, odd)
 	}
@@ -370,7 +370,6 @@ func TestDatabaseWithAProgramInIt(t *testing.T) {
 	b.names()
 	b.exec(`CREATE TRIGGER t AFTER INSERT ON sessions BEGIN UPDATE sessions SET data = json_set(data, '$.start_argv', json('["evil"]')) WHERE name = new.name; END`)
 	b.set("n", registry.Running)
-	b.seen = nil
 	b.names() // what the trigger wrote is a change of another program
 	b.exec("DROP TRIGGER t")
 	b.set("n", registry.Stopped)
@@ -378,7 +377,6 @@ func TestDatabaseWithAProgramInIt(t *testing.T) {
 	if err := os.Truncate(registry.Database(b.path), maxDatabase+1); err != nil {
 		t.Fatal(err)
 	}
-	b.seen = nil
 	if _, _, err := b.Rows(t.Context()); err == nil || !strings.Contains(err.Error(), "limit") {
 		t.Errorf("a database beyond the limit: %v", err)
 	}

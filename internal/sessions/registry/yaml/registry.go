@@ -1,7 +1,6 @@
 package yaml
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/filelock"
 	"tutti/internal/sessions/registry"
 )
@@ -26,16 +24,7 @@ type Registry struct {
 	wait time.Duration     // for another program that holds the lock or the database
 	step func(name string) // of tests: between two steps of a change
 
-	mu   sync.Mutex // one call at a time; the lock file does the same among processes
-	seen *look
-}
-
-// A look is an agreement of both files that can be recognised without opening the database.
-type look struct {
-	text     []byte
-	db       atomicfile.Info
-	rows     []registry.Row
-	problems []registry.Problem
+	mu sync.Mutex // one call at a time; the lock file does the same among processes
 }
 
 var _ registry.Registry = (*Registry)(nil)
@@ -59,9 +48,6 @@ func (r *Registry) Path() string { return r.path }
 func (r *Registry) Rows(ctx context.Context) ([]registry.Row, []registry.Problem, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if rows, problems, ok := r.glance(); ok {
-		return rows, problems, nil
-	}
 	var rows []registry.Row
 	var problems []registry.Problem
 	err := r.within(ctx, false, func(v *visit) error {
@@ -112,28 +98,6 @@ func (r *Registry) Change(ctx context.Context, name string, f func(row *registry
 		return registry.Row{}, fmt.Errorf("change session %s: %w", name, r.advised(err))
 	}
 	return row, nil
-}
-
-// glance returns the rows of the last agreement if nobody has touched either file since.
-func (r *Registry) glance() ([]registry.Row, []registry.Problem, bool) {
-	if r.seen == nil {
-		return nil, nil, false
-	}
-	p, err := r.find(false)
-	if err != nil {
-		return nil, nil, false
-	}
-	defer p.dir.Close()
-	text, info, err := p.dir.Read(p.name, registry.MaxSize)
-	db := registry.DatabaseInfo(p.dir, p.name)
-	if err != nil || info.Unstable || db.Unstable || db != r.seen.db || !bytes.Equal(text, r.seen.text) {
-		return nil, nil, false
-	}
-	rows := make([]registry.Row, len(r.seen.rows))
-	for i := range rows {
-		rows[i] = r.seen.rows[i].Clone()
-	}
-	return rows, r.seen.problems, true
 }
 
 var errReadOnly = errors.New("the file may not be written")

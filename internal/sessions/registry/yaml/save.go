@@ -39,7 +39,6 @@ func (v *visit) save(ctx context.Context) error {
 			err = v.db.commit(ctx)
 		}
 		if err != nil {
-			v.r.forget()
 			if !newText {
 				return err
 			}
@@ -49,7 +48,6 @@ func (v *visit) save(ctx context.Context) error {
 	}
 	v.db.close()
 	v.r.step("closed")
-	v.remember()
 	v.db = nil
 	return nil
 }
@@ -182,18 +180,3 @@ func (v *visit) rename(tmp string) error {
 	v.sync()
 	return nil
 }
-
-// remember keeps what was agreed upon for the next call.
-func (v *visit) remember() {
-	r, m := v.r, v.merged
-	text := m.doc.text
-	now, info, err := v.place.dir.Read(v.place.name, registry.MaxSize)
-	db := registry.DatabaseInfo(v.place.dir, v.place.name)
-	if err != nil || v.aside || info.Unstable || db.Unstable || !bytes.Equal(now, text) {
-		r.forget()
-		return
-	}
-	r.seen = &look{text: text, db: db, rows: m.rows(), problems: m.problems}
-}
-
-func (r *Registry) forget() { r.seen = nil }

@@ -118,7 +118,6 @@ type visit struct {
 	text   []byte // of the YAML as it was found
 	exists bool   // the YAML is there
 	merged *merger
-	aside  bool // a text of others is kept aside
 }
 
 func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do func(v *visit) error) (err error) {
@@ -142,7 +141,7 @@ func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do 
 		}
 	}()
 	r.step("locked")
-	if create && r.seen == nil {
+	if create {
 		_, _ = p.dir.Sweep(r.now().Add(-time.Hour)) // what a crash has left
 	}
 	if err := v.read(ctx, patient); err != nil {
@@ -150,7 +149,6 @@ func (r *Registry) visit(ctx context.Context, p place, create, patient bool, do 
 	}
 	v.merged.run()
 	if _, err := p.dir.Stat(p.name + aside); err == nil {
-		v.aside = true
 		v.merged.problem("", 0, false, "others wrote twice in one moment: what the second did not know of is kept in %s%s; take from it what is missing, and delete it", p.name, aside)
 	}
 	if !create && !v.exists && len(v.merged.doc.text) == 0 && len(v.merged.problems) == 0 {
