@@ -67,7 +67,7 @@ const (
 )
 
 // one does what is due about an agent.
-func (d *Beats) one(ctx context.Context, r *room, listed *stopped) (did effort, err error) {
+func (d *Beats) one(ctx context.Context, r *room, listed *Entry) (did effort, err error) {
 	if err := d.may("drumbeat"); err != nil {
 		return idles, err
 	}
@@ -120,7 +120,7 @@ func (d *Beats) byMail(ctx context.Context, who address.Instance) (did effort, e
 
 // judged judges an entry as it lies there, with what is known of its agent at this moment. What cannot be found out keeps it from being asked.
 func (d *Beats) judged(ctx context.Context, r *room, e *Entry, now time.Time) (Ruling, string, error) {
-	k := r.known(&stopped{Entry: e, who: e.Instance.Canonical()}, now)
+	k := r.known(e, now)
 	at, err := d.saidAt(ctx, e.Instance)
 	if err != nil {
 		return Hold, "", err
@@ -130,17 +130,12 @@ func (d *Beats) judged(ctx context.Context, r *room, e *Entry, now time.Time) (R
 		switch b, err := blocker.New(d.o.Book.Store).Get(ctx, e.Instance); {
 		case err == nil:
 			k.Blocked = b.Active()
-		case !errors.Is(err, blocker.ErrNone) && !unfit(err):
+		case !errors.Is(err, blocker.ErrNone) && !store.IsUnfit(err):
 			return Hold, "", err
 		}
 	}
 	ruling, why, _ := Judge(e, k, &d.s, now)
 	return ruling, why, nil
-}
-
-func unfit(err error) bool {
-	_, is := errors.AsType[*store.UnfitError](err)
-	return is
 }
 
 // dry tells whether nothing is done at all.

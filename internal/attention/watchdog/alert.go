@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tutti/internal/core/address"
@@ -68,9 +69,11 @@ func another(before, a *escalation.Alert, e *Entry, now time.Time) bool {
 
 // Alerts returns the agents that were put before a person, the oldest first, and what lies there and is no alert.
 func (b *Book) Alerts(ctx context.Context) (all []*escalation.Alert, problems []error, err error) {
-	return read(ctx, b.Store, store.Escalation, escalation.ParseAlert, func(a, b *escalation.Alert) int {
+	all, problems, err = read(ctx, b.Store, store.Escalation, func(d store.Doc) (*escalation.Alert, error) { return escalation.ParseAlert(d.Data) })
+	slices.SortFunc(all, func(a, b *escalation.Alert) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Instance, b.Instance))
 	})
+	return all, problems, err
 }
 
 // settle takes an alert away.

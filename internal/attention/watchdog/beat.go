@@ -10,6 +10,7 @@ import (
 
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
+	"tutti/internal/governance/blocker"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/halt"
 	"tutti/internal/store"
@@ -78,17 +79,13 @@ const (
 
 // A Beats makes the beats. It belongs to one goroutine.
 type Beats struct {
-	o        Options
-	s        Settings
-	entries  cache[stopped]
-	sessions cache[member]
-	blocked  cache[told]
-	said     map[address.Instance]string    // what was said last of an agent that stands still
-	looked   map[address.Instance]time.Time // when somebody last tried to have an agent go on
-	typed    map[place]asked
-	settled  map[address.Instance]time.Time // when the stop of an agent was cleared whose program has ended
-	room     room
-	hold     func() error // the lease is still ours
+	o       Options
+	s       Settings
+	said    map[address.Instance]string    // what was said last of an agent that stands still
+	looked  map[address.Instance]time.Time // when somebody last tried to have an agent go on
+	typed   map[place]asked
+	settled map[address.Instance]time.Time // when the stop of an agent was cleared whose program has ended
+	hold    func() error                   // the lease is still ours
 }
 
 // New returns a drum.
@@ -101,9 +98,6 @@ func New(o Options) *Beats {
 	}
 	d := &Beats{o: o, s: o.Settings.Full(), said: map[address.Instance]string{}, looked: map[address.Instance]time.Time{}, typed: map[place]asked{}, settled: map[address.Instance]time.Time{}, hold: func() error { return nil }}
 	d.o.Book.Window = d.s.Window
-	d.entries = cache[stopped]{kind: store.Drumbeat, parse: parseStopped}
-	d.sessions = cache[member]{kind: store.Presence, parse: parseMember}
-	d.blocked = cache[told]{kind: store.Blockage, parse: parseTold}
 	return d
 }
 
@@ -125,7 +119,7 @@ func (d *Beats) Beat(ctx context.Context) error {
 		return err
 	}
 	for _, s := range d.ended(ctx, room, now) {
-		d.found(ctx, room, s, now)
+		d.found(ctx, s, now)
 	}
 	acted, looked := 0, 0
 	for _, e := range room.due {
@@ -141,9 +135,6 @@ func (d *Beats) Beat(ctx context.Context) error {
 		}
 		if err != nil {
 			d.once(e.Instance, Event{Kind: Faulty, Text: err.Error(), Fault: true})
-		}
-		if room.members == nil { // a look in between has failed: what is around is not known any more
-			return nil
 		}
 		switch did {
 		case acts:
@@ -170,54 +161,46 @@ func (d *Beats) ends(ctx context.Context, err error) error {
 
 var errHalted = errors.New("halted")
 
-// A room is what lies on the bus at one moment.
+// A room is what lies on the bus at one moment. It serves to find out what is to be looked at: whatever is done is judged on the document itself.
 type room struct {
-	due     []*stopped // by how long nobody has looked at them
-	entries map[address.Instance]*stopped
+	due     []*Entry // by how long nobody has looked at them
+	entries map[address.Instance]*Entry
 	members map[address.Instance][]*member
 	blocked map[address.Instance]bool
-	turn    uint64 // another one when an entry, a session or a blockage is another one
 }
 
-// around reads entries and sessions, as far as they have changed, and finds what is due.
+// around reads entries, sessions and blockages, and finds what is due.
 func (d *Beats) around(ctx context.Context, now time.Time) (*room, error) {
-	err := d.sessions.look(ctx, d.o.Book.Store)
-	if err == nil {
-		err = d.entries.look(ctx, d.o.Book.Store)
-	}
-	if err == nil {
-		err = d.blocked.look(ctx, d.o.Book.Store)
-	}
+	members, _, err := read(ctx, d.o.Book.Store, store.Presence, parseMember)
 	if err != nil {
-		d.room = room{turn: d.room.turn + 1} // what has changed is not known any more
 		return nil, err
 	}
-	r := &d.room
-	if d.sessions.changed || d.entries.changed || d.blocked.changed {
-		r.turn++
+	entries, _, err := read(ctx, d.o.Book.Store, store.Drumbeat, parseOwn)
+	if err != nil {
+		return nil, err
 	}
-	if d.sessions.changed || r.members == nil {
-		r.members = make(map[address.Instance][]*member, len(d.sessions.rows))
-		d.sessions.each(func(m *member) { r.members[m.who] = append(r.members[m.who], m) })
+	blocked, _, err := blocker.List(ctx, d.o.Book.Store, blocker.Filter{Active: true})
+	if err != nil {
+		return nil, err
 	}
-	if d.entries.changed || r.entries == nil {
-		r.entries = make(map[address.Instance]*stopped, len(d.entries.rows))
-		d.entries.each(func(e *stopped) {
-			if other := r.entries[e.who]; other == nil || e.newer(other, now) {
-				r.entries[e.who] = e
-			}
-		})
+	r := &room{entries: map[address.Instance]*Entry{}, members: map[address.Instance][]*member{}, blocked: map[address.Instance]bool{}}
+	for _, m := range members {
+		r.members[m.who] = append(r.members[m.who], m)
 	}
-	if d.blocked.changed || r.blocked == nil {
-		r.blocked = map[address.Instance]bool{}
-		d.blocked.each(func(b *told) { r.blocked[b.who] = b.who != "" })
+	for _, e := range entries {
+		who := e.Instance.Canonical()
+		if other := r.entries[who]; other == nil || e.newer(other, now) {
+			r.entries[who] = e
+		}
 	}
-	r.due = nil
+	for _, b := range blocked {
+		r.blocked[b.Instance.Canonical()] = true
+	}
 	for _, e := range r.entries {
 		d.judge(r, e, now)
 	}
-	unseen := func(e *stopped) time.Time { return later(known(e.StoppedAt, now), d.looked[e.Instance]) }
-	slices.SortFunc(r.due, func(a, b *stopped) int {
+	unseen := func(e *Entry) time.Time { return later(known(e.StoppedAt, now), d.looked[e.Instance]) }
+	slices.SortFunc(r.due, func(a, b *Entry) int {
 		return cmp.Or(unseen(a).Compare(unseen(b)), cmp.Compare(a.Instance, b.Instance))
 	})
 	d.forget(r, now)
@@ -225,7 +208,7 @@ func (d *Beats) around(ctx context.Context, now time.Time) (*room, error) {
 }
 
 // newer tells which of two entries of one agent counts, which is recorded in two spellings: it is one agent, and is asked as one.
-func (e *stopped) newer(than *stopped, now time.Time) bool {
+func (e *Entry) newer(than *Entry, now time.Time) bool {
 	return cmp.Or(known(e.StoppedAt, now).Compare(known(than.StoppedAt, now)), cmp.Compare(e.Instance, than.Instance)) > 0
 }
 
@@ -255,16 +238,8 @@ func (d *Beats) forget(r *room, now time.Time) {
 }
 
 // judge looks at one entry.
-func (d *Beats) judge(r *room, e *stopped, now time.Time) {
-	if e.turn == r.turn && now.Before(e.until) {
-		return // it waits, and nothing that it was judged by is another one
-	}
-	ruling, why, until := Judge(e.Entry, r.known(e, now), &d.s, now)
-	e.turn, e.until = r.turn, until
-	if ruling != Wait {
-		e.until = time.Time{}
-	}
-	switch ruling {
+func (d *Beats) judge(r *room, e *Entry, now time.Time) {
+	switch ruling, why, until := Judge(e, r.known(e, now), &d.s, now); ruling {
 	case Due, Spent, Progress:
 		r.due = append(r.due, e)
 	case Hold:
@@ -279,10 +254,11 @@ func (d *Beats) judge(r *room, e *stopped, now time.Time) {
 }
 
 // known is what the sessions of an agent say of it.
-func (r *room) known(e *stopped, now time.Time) (k Known) {
-	k.Blocked = r.blocked[e.who]
+func (r *room) known(e *Entry, now time.Time) (k Known) {
+	who := e.Instance.Canonical()
+	k.Blocked = r.blocked[who]
 	var said time.Time
-	for _, m := range r.members[e.who] {
+	for _, m := range r.members[who] {
 		k.Did = later(k.Did, known(m.at, now))
 		if m.WorkStatus != "" && m.beat.After(e.StoppedAt) && m.present(now) && (k.Says == "" || m.beat.After(said)) {
 			k.Says, said = m.WorkStatus, m.beat // of several sessions that which was kept last

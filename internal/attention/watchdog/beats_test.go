@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -510,43 +509,6 @@ func TestStoppedForLong(t *testing.T) {
 	}
 	if err := d.Beat(t.Context()); !errors.Is(err, store.ErrLost) || len(r.asked) != 1 {
 		t.Errorf("%d were asked, and it ended with %v", len(r.asked), err)
-	}
-}
-
-// TestCacheNotices: what changes between beats is seen, also in place and with the same size.
-func TestCacheNotices(t *testing.T) {
-	t.Parallel()
-	s, err := filestore.Open(t.TempDir()+"/.h2a", filestore.Options{Create: true, CreatedBy: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	b := &Book{Store: s}
-	c := cache[stopped]{kind: store.Drumbeat, parse: parseStopped}
-	look := func() (all []string) {
-		if err := c.look(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-		c.each(func(e *stopped) { all = append(all, e.WorkStatus+string(e.who)) })
-		slices.Sort(all)
-		return all
-	}
-	if got := look(); len(got) != 0 {
-		t.Errorf("got %q", got)
-	}
-	for _, status := range []string{"paused", "paused", "blocked", "working"} {
-		if _, err := b.Record(t.Context(), Stop{Instance: "Claude:API:3f2a9c01b7de", Status: status}, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		if got := look(); len(got) != 1 || got[0] != status+string(who) {
-			t.Errorf("got %q, want %s", got, status)
-		}
-	}
-	if err := b.Clear(t.Context(), "Claude:API:3f2a9c01b7de", time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	if got := look(); len(got) != 0 || len(c.rows) != 0 {
-		t.Errorf("got %q", got)
 	}
 }
 

@@ -55,11 +55,25 @@ func (b *Book) Get(ctx context.Context, i address.Instance) (*Entry, error) {
 
 // All returns the entries by instance, and what lies there and is none.
 func (b *Book) All(ctx context.Context) (all []*Entry, problems []error, err error) {
-	return read(ctx, b.Store, store.Drumbeat, ParseEntry, func(a, b *Entry) int { return cmp.Compare(a.Instance, b.Instance) })
+	all, problems, err = read(ctx, b.Store, store.Drumbeat, func(d store.Doc) (*Entry, error) { return ParseEntry(d.Data) })
+	slices.SortFunc(all, func(a, b *Entry) int { return cmp.Compare(a.Instance, b.Instance) })
+	return all, problems, err
+}
+
+// parseOwn reads an entry that lies under the name of its agent: one under another name speaks for nobody.
+func parseOwn(d store.Doc) (*Entry, error) {
+	e, err := ParseEntry(d.Data)
+	if err == nil {
+		err = address.Check(string(e.Instance))
+	}
+	if err == nil && entryKey(e.Instance) != d.Key {
+		err = errors.New("is that of another agent than its name says")
+	}
+	return e, err
 }
 
 // read reads the documents of a kind.
-func read[T any](ctx context.Context, s store.Reader, kind store.Kind, parse func([]byte) (*T, error), order func(a, b *T) int) (all []*T, problems []error, err error) {
+func read[T any](ctx context.Context, s store.Reader, kind store.Kind, parse func(store.Doc) (*T, error)) (all []*T, problems []error, err error) {
 	for e, err := range s.List(ctx, kind, "") {
 		var d store.Doc
 		if err == nil {
@@ -67,21 +81,20 @@ func read[T any](ctx context.Context, s store.Reader, kind store.Kind, parse fun
 		}
 		var one *T
 		if err == nil {
-			if one, err = parse(d.Data); err != nil {
+			if one, err = parse(d); err != nil {
 				err = &store.UnfitError{Key: e.Key, Where: e.Key.String(), Why: err.Error()}
 			}
 		}
-		switch _, unfit := errors.AsType[*store.UnfitError](err); {
+		switch {
 		case err == nil:
 			all = append(all, one)
 		case errors.Is(err, store.ErrNotFound): // it went away meanwhile
-		case unfit:
+		case store.IsUnfit(err):
 			problems = append(problems, err)
 		default:
 			return nil, nil, fmt.Errorf("list %s: %w", kind, err)
 		}
 	}
-	slices.SortFunc(all, order)
 	return all, problems, nil
 }
 
@@ -119,8 +132,7 @@ func (b *Book) change(ctx context.Context, i address.Instance, edit func(*Entry)
 	k := entryKey(i)
 	for range again {
 		d, err := b.Store.Get(ctx, k)
-		_, unfit := errors.AsType[*store.UnfitError](err)
-		if err != nil && (unfit || !errors.Is(err, store.ErrNotFound)) {
+		if err != nil && (store.IsUnfit(err) || !errors.Is(err, store.ErrNotFound)) {
 			return err
 		}
 		there := err == nil

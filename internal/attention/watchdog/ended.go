@@ -46,7 +46,7 @@ func (d *Beats) ended(ctx context.Context, r *room, now time.Time) (all []*membe
 }
 
 // found records an agent whose program has ended, unless it has reported something since, or a person has settled that.
-func (d *Beats) found(ctx context.Context, r *room, m *member, now time.Time) {
+func (d *Beats) found(ctx context.Context, m *member, now time.Time) {
 	at, err := d.saidAt(ctx, m.Instance)
 	if err == nil && !at.After(m.beat) {
 		at, err = d.clearedAt(ctx, m.who)
@@ -64,12 +64,9 @@ func (d *Beats) found(ctx context.Context, r *room, m *member, now time.Time) {
 	if d.o.Relaunch == nil {
 		return // nothing is written either
 	}
-	e, err := d.o.Book.Record(ctx, Stop{Instance: m.Instance, Status: presence.Paused, Launch: m.Launch, Origin: Ended}, now)
-	if err != nil {
+	if _, err := d.o.Book.Record(ctx, Stop{Instance: m.Instance, Status: presence.Paused, Launch: m.Launch, Origin: Ended}, now); err != nil {
 		d.tell(Event{Kind: Faulty, Instance: m.Instance, Text: err.Error(), Fault: true})
-		return
 	}
-	r.entries[m.who] = &stopped{Entry: e, who: m.who} // until the next look, which finds it
 }
 
 // clearings makes the rows of the log of decisions: only what was cleared is found there. The log only grows, and is asked at each beat while the
@@ -89,7 +86,7 @@ func clearedKey(who address.Instance) string { return "c" + string(who.Canonical
 // clearedAt is when the stop of an agent was last cleared, by the log; zero: never.
 func (d *Beats) clearedAt(ctx context.Context, who address.Instance) (last time.Time, err error) {
 	for line, err := range store.FindIn(ctx, d.o.Book.Store, logKey, clearings, clearedKey(who)) {
-		if unfit(err) {
+		if store.IsUnfit(err) {
 			continue
 		}
 		if err != nil {
