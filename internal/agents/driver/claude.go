@@ -39,31 +39,13 @@ var claude = Driver{
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Wakes: true},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it is cut off after one and a half, whatever is written
 		},
-		Unit: time.Second, MaxAgain: 8, Conversation: "CLAUDE_CODE_SESSION_ID", Folder: "CLAUDE_PROJECT_DIR", goOn: block,
-		add: func(e Event, text string) Answer {
-			switch e.Moment {
-			case Start, Prompt, Use, Tool:
-				return addContext(e, text)
-			}
-			return Answer{}
-		},
+		Unit: time.Second, MaxAgain: 8, Conversation: "CLAUDE_CODE_SESSION_ID", Folder: "CLAUDE_PROJECT_DIR",
+		add: map[Moment]reply{Start: addContext, Prompt: addContext, Use: addContext, Tool: addContext},
 		// A denied tool alone does not end a turn in 2.1.197, and continue:false at PreToolUse lets the tool run: the turn ends at
 		// PostToolBatch, or at PostToolUse where an older release has written the settings. No entry has "onFailure":"block",
 		// which 2.1.330 knows: it would turn each fault of ours, a slow machine included, into a blocked tool while nothing is
 		// halted. Three events stop the agent one after the other, so that one that fails lets one tool run.
-		deny: func(e Event, why string) Answer {
-			switch e.Moment {
-			case Prompt:
-				return block(e, why)
-			case Use:
-				return denyTool(e, why)
-			case Tool, Next:
-				return endTurn(why)
-			case Ask:
-				return denyAsked(e, why, true)
-			}
-			return Answer{}
-		},
+		deny: map[Moment]reply{Prompt: block, Use: denyTool, Tool: endTurn, Next: endTurn, Ask: interruptAsked},
 	},
 	Skills: Skills{Folders: []Folder{
 		{Scope: User, Path: func(p Site) string { return p.moved("CLAUDE_CONFIG_DIR", ".claude", "skills") }},

@@ -28,29 +28,12 @@ var codex = Driver{
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Kept: true},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second, Kept: true}, // it warns of more than it gives
 		},
-		Unit: time.Second, goOn: block,
-		add: func(e Event, text string) Answer {
-			switch e.Moment {
-			case Start, Prompt, Tool:
-				return addContext(e, text)
-			}
-			return Answer{}
-		},
+		Unit: time.Second,
+		add:  map[Moment]reply{Start: addContext, Prompt: addContext, Tool: addContext},
 		// Any other form lets the tool run: continue:false, a member that it does not know, a deny without a reason. No event
-		// ends the turn, and write_stdin to a shell that runs reaches no event.
-		deny: func(e Event, why string) Answer {
-			switch e.Moment {
-			case Prompt:
-				return block(e, why)
-			case Use:
-				return denyTool(e, why)
-			case Tool: // for the model of a Codex whose user has not reviewed PreToolUse yet
-				return addContext(e, why)
-			case Ask:
-				return denyAsked(e, why, false)
-			}
-			return Answer{}
-		},
+		// ends the turn, and write_stdin to a shell that runs reaches no event. At Tool it is for the model of a Codex whose user has
+		// not reviewed PreToolUse yet.
+		deny: map[Moment]reply{Prompt: block, Use: denyTool, Tool: addContext, Ask: denyAsked},
 		Note: "Codex runs no new hook before you trust it. It asks once; codex exec skips untrusted hooks without a message.",
 	},
 	// A skill that lies in both folders is listed twice.

@@ -34,31 +34,12 @@ var gemini = Driver{
 			{Name: "AfterAgent", Moment: Stop, Timeout: 10 * time.Second},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it comes up to three times
 		},
-		Unit: time.Millisecond, Conversation: "GEMINI_SESSION_ID", Folder: "GEMINI_PROJECT_DIR", goOn: block,
-		add: func(e Event, text string) Answer {
-			switch e.Moment {
-			case Start, Prompt, Tool:
-				return addContext(e, text)
-			case Use: // whether its model hears it before the tool has run is not known; its user does
-				a := addContext(e, text)
-				a.Out = append(canonjson.Set(a.Out, "systemMessage", canonjson.AppendString(nil, text)), '\n')
-				return a
-			}
-			return Answer{}
-		},
+		Unit: time.Millisecond, Conversation: "GEMINI_SESSION_ID", Folder: "GEMINI_PROJECT_DIR",
+		add: map[Moment]reply{Start: addContext, Prompt: addContext, Use: geminiUse, Tool: addContext},
 		// BeforeModel ends the turn and leaves the history whole. continue:false at BeforeTool or AfterTool would leave a call
-		// without its result in it.
-		deny: func(e Event, why string) Answer {
-			switch e.Moment {
-			case Prompt, Use:
-				return deny(e, why)
-			case Tool: // for the model of a Gemini that has read its settings before BeforeModel was among them
-				return addContext(e, why)
-			case Next:
-				return endTurn(why)
-			}
-			return Answer{}
-		},
+		// without its result in it. At Tool it is for the model of a Gemini that has read its settings before BeforeModel was
+		// among them.
+		deny: map[Moment]reply{Prompt: deny, Use: deny, Tool: addContext, Next: endTurn},
 		Note: "Gemini runs hooks of a project only in a folder that you have told it to trust.",
 	},
 	// It reads .gemini/skills, too. A skill of one name in both is complained of at each start, and the one in .agents wins.
@@ -77,6 +58,13 @@ var gemini = Driver{
 		Skips:   []string{"--yolo", "-y", "--approval-mode=yolo", "--skip-trust"},
 		Choices: []Choice{{Names: []string{"--session-id"}, Value: MustValue}, {Names: []string{"--resume", "-r"}, Value: MayValue}},
 	},
+}
+
+// geminiUse: whether its model hears it before the tool has run is not known; its user does.
+func geminiUse(e Event, text string) Answer {
+	a := addContext(e, text)
+	a.Out = append(canonjson.Set(a.Out, "systemMessage", canonjson.AppendString(nil, text)), '\n')
+	return a
 }
 
 func deny(_ Event, why string) Answer {

@@ -74,11 +74,10 @@ type Hooks struct {
 	Conversation string
 	// Folder is the variable in which a hook finds the folder that the program was started in, "" for none. The one that the
 	// input names may be where its agent has gone since.
-	Folder    string
-	add, goOn func(e Event, text string) Answer
-	// deny makes the answer that stops the agent at an event, empty where the event cannot stop it. A slightly wrong form lets
-	// the tool run: each form was measured.
-	deny func(e Event, why string) Answer
+	Folder string
+	// add puts a text before the model, at the moments that have a place for one; deny stops the agent, at those that can. A
+	// slightly wrong form lets the tool run: each form was measured.
+	add, deny map[Moment]reply
 	// Note is what its user has to do beside that, "" for nothing.
 	Note string
 }
@@ -187,33 +186,32 @@ type Answer struct {
 	Status   int
 }
 
-// Add makes the answer that puts a text before the model, beside what its user says. Where an event has no place for one the
-// answer is empty, and ok false.
-func (h *Hooks) Add(e Event, text string) (a Answer, ok bool) {
-	if h.add == nil || text == "" {
+// A reply makes the answer to an event that carries a text.
+type reply func(e Event, text string) Answer
+
+// to answers an event with a text, if it has both.
+func (r reply) to(e Event, text string) (a Answer, ok bool) {
+	if r == nil || text == "" {
 		return Answer{}, false
 	}
-	a = h.add(e, text)
-	return a, len(a.Out)+len(a.Err) > 0
+	return r(e, text), true
 }
+
+// Add makes the answer that puts a text before the model, beside what its user says. Where an event has no place for one the
+// answer is empty, and ok false.
+func (h *Hooks) Add(e Event, text string) (a Answer, ok bool) { return h.add[e.Moment].to(e, text) }
 
 // GoOn makes the answer that asks for one more turn at Stop, with a text for the model.
 func (h *Hooks) GoOn(e Event, text string) (a Answer, ok bool) {
-	if h.goOn == nil || text == "" || e.Moment != Stop {
+	if e.Moment != Stop {
 		return Answer{}, false
 	}
-	return h.goOn(e, text), true
+	return reply(block).to(e, text)
 }
 
 // Deny makes the answer that stops the agent at an event: the tool does not run, the prompt is not answered, or the turn ends.
 // Where the event cannot do that the answer is empty, and ok false.
-func (h *Hooks) Deny(e Event, why string) (a Answer, ok bool) {
-	if h.deny == nil || why == "" {
-		return Answer{}, false
-	}
-	a = h.deny(e, why)
-	return a, len(a.Out) > 0
-}
+func (h *Hooks) Deny(e Event, why string) (a Answer, ok bool) { return h.deny[e.Moment].to(e, why) }
 
 // Rouse makes the answer with which a command that waits in the background wakes its agent, with a text for the model.
 func (h *Hooks) Rouse(e Event, text string) (a Answer, ok bool) {
@@ -241,7 +239,7 @@ func block(_ Event, text string) Answer {
 }
 
 // endTurn is the answer that several programs take as the end of a turn.
-func endTurn(why string) Answer {
+func endTurn(_ Event, why string) Answer {
 	var o canonjson.Object
 	o.Bool("continue", false)
 	o.Str("stopReason", why)
@@ -258,9 +256,13 @@ func denyTool(e Event, why string) Answer {
 	return Answer{Out: append(o.Bytes(), '\n')}
 }
 
-// denyAsked is the answer of several programs at Ask. interrupt ends the turn; a program that does not know the member takes the
-// whole answer for invalid.
-func denyAsked(e Event, why string, interrupt bool) Answer {
+// denyAsked is the answer of several programs at Ask.
+func denyAsked(e Event, why string) Answer { return asked(e, why, false) }
+
+// interruptAsked is denyAsked that ends the turn. A program that does not know this member takes the whole answer for invalid.
+func interruptAsked(e Event, why string) Answer { return asked(e, why, true) }
+
+func asked(e Event, why string, interrupt bool) Answer {
 	var o, specific, decision canonjson.Object
 	decision.Str("behavior", "deny")
 	decision.Str("message", why)

@@ -41,28 +41,9 @@ var opencode = Driver{
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Wakes: true},
 			{Name: "SessionEnd", Moment: End, Timeout: 10 * time.Second},
 		},
-		goOn: block,
-		add: func(e Event, text string) Answer {
-			switch e.Moment {
-			case Start, Prompt, Use, Tool:
-				return addContext(e, text)
-			}
-			return Answer{}
-		},
+		add: map[Moment]reply{Start: addContext, Prompt: addContext, Use: addContext, Tool: addContext},
 		// The plugin aborts the turn at each of them.
-		deny: func(e Event, why string) Answer {
-			switch e.Moment {
-			case Prompt:
-				return block(e, why)
-			case Use:
-				return denyTool(e, why)
-			case Tool:
-				return endTurn(why)
-			case Ask:
-				return denyAsked(e, why, false)
-			}
-			return Answer{}
-		},
+		deny: map[Moment]reply{Prompt: block, Use: denyTool, Tool: endTurn, Ask: denyAsked},
 	},
 	Wake: Wake{Hooks: true},
 	Skills: Skills{Folders: []Folder{
