@@ -24,15 +24,12 @@ var agy = Driver{
 		},
 		Note: agyNote,
 	},
-	Talk: Talk{Resume: agyResume},
 	// Its screen is not known, so that the line to leave is never typed.
 	Life: Life{
-		Start: start(nil), Resume: resume(isUUID, agyResume), IsID: isUUID, Exit: "Exit", Grace: 3 * time.Second,
+		ResumeBy: "--conversation", IsID: isUUID, Exit: "Exit", Grace: 3 * time.Second,
 		Comms: []string{"agy"}, Find: agyFind,
 		Choices: []Choice{{Names: []string{"--conversation"}, Value: MustValue}, {Names: []string{"--continue", "-c"}}},
 	},
 }
-
-func agyResume(id string) []string { return []string{"--conversation", id} }
 
 const agyNote = `run "agy plugin import gemini", then "agy plugin enable h2a"`

@@ -51,10 +51,7 @@ var claude = Driver{
 		{Scope: User, Path: func(p Site) string { return p.moved("CLAUDE_CONFIG_DIR", ".claude", "skills") }},
 		{Scope: Project, Path: func(p Site) string { return p.dir(".claude", "skills") }},
 	}},
-	Talk: Talk{
-		Choose: claudeChoose, Resume: claudeResume,
-		Variable: "CLAUDE_CODE_SESSION_ID",
-	},
+	Talk: Talk{Variable: "CLAUDE_CODE_SESSION_ID"},
 	Wake: Wake{
 		Hooks: true, Channel: "notifications/claude/channel", Capability: "claude/channel", Nudge: true,
 		Alone: func(env func(string) string) bool {
@@ -63,7 +60,7 @@ var claude = Driver{
 		},
 	},
 	Life: Life{
-		Start: start(claudeChoose), Resume: resume(isUUID, claudeResume), IsID: isUUID, Exit: "/exit", Grace: 3 * time.Second,
+		Choose: "--session-id", ResumeBy: "--resume", IsID: isUUID, Exit: "/exit", Grace: 3 * time.Second,
 		Comms: []string{"claude"}, Screen: claudeScreen, Find: claudeFind,
 		Skips: []string{"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode=bypassPermissions"},
 		Sheet: func(p Site, pid int) string {
@@ -78,10 +75,6 @@ var claude = Driver{
 		},
 	},
 }
-
-func claudeChoose(id string) []string { return []string{"--session-id", id} }
-
-func claudeResume(id string) []string { return []string{"--resume", id} }
 
 // claudeSheet: the status is written within a tenth of a second, also when a turn is broken off, of which no hook tells. There is
 // no sheet before the questions at its start are answered, and one without a status of who does one task without a screen.

@@ -44,7 +44,6 @@ var codex = Driver{
 		{Scope: Project, Path: func(p Site) string { return p.dir(".codex", "skills") }, Old: true},
 	}},
 	Talk: Talk{
-		Resume: codexResume,
 		Meta: func(meta []byte) string {
 			if id := member(meta, "threadId"); id != "" {
 				return id
@@ -63,7 +62,7 @@ var codex = Driver{
 	}},
 	// Without the first argument its server stays behind when the screen is gone.
 	Life: Life{
-		Start: start(nil, codexAlone), Resume: resume(isUUID, codexResume, codexAlone), IsID: isUUID, Exit: "/quit", Grace: 8 * time.Second,
+		Fixed: []string{"--no-daemon"}, ResumeBy: "resume", IsID: isUUID, Exit: "/quit", Grace: 8 * time.Second,
 		Comms: []string{"codex", "node"}, Screen: codexScreen, Find: codexFind, Serves: codexServes,
 		Skips: []string{
 			"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--dangerously-bypass-hook-trust", "--ask-for-approval=never", "-a=never",
@@ -76,12 +75,8 @@ var codex = Driver{
 	},
 }
 
-const codexAlone = "--no-daemon"
-
 // codexServes: there are two such processes, the server and one that brings it up to date.
 func codexServes(argv []string) bool {
 	at := slices.Index(argv, "app-server")
 	return at > 0 && (slices.Contains(argv[at:], "--managed-daemon") || slices.Contains(argv[at:], "pid-update-loop"))
 }
-
-func codexResume(id string) []string { return []string{"resume", id} }

@@ -49,11 +49,8 @@ var gemini = Driver{
 		{Scope: User, Path: func(p Site) string { return p.home(".gemini", "commands") }, Form: Command, Old: true},
 		{Scope: Project, Path: func(p Site) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
 	}},
-	Talk: Talk{
-		Choose: geminiChoose, Resume: geminiResume,
-	},
 	Life: Life{
-		Start: start(geminiChoose), Resume: resume(isUUID, geminiResume), IsID: isUUID, Exit: "/quit", Grace: 3 * time.Second,
+		Choose: "--session-id", ResumeBy: "--resume", IsID: isUUID, Exit: "/quit", Grace: 3 * time.Second,
 		Comms: []string{"node", "gemini"}, Screen: geminiScreen, Find: geminiFind,
 		Skips:   []string{"--yolo", "-y", "--approval-mode=yolo", "--skip-trust"},
 		Choices: []Choice{{Names: []string{"--session-id"}, Value: MustValue}, {Names: []string{"--resume", "-r"}, Value: MayValue}},
@@ -73,10 +70,6 @@ func deny(_ Event, why string) Answer {
 	o.Str("reason", why)
 	return Answer{Out: append(o.Bytes(), '\n')}
 }
-
-func geminiChoose(id string) []string { return []string{"--session-id", id} }
-
-func geminiResume(id string) []string { return []string{"--resume", id} }
 
 var geminiSettings = []File{
 	{Scope: User, Path: func(p Site) string { return p.home(".gemini", "settings.json") }},

@@ -11,12 +11,9 @@ var hermes = Driver{
 		{Scope: User, Path: func(p Site) string { return p.home(".hermes", "skills") }},
 		{Scope: Project, Path: func(p Site) string { return p.dir(".agents", "skills") }},
 	}},
-	Talk: Talk{Resume: hermesResume},
 	Life: Life{
-		Start: start(nil), Resume: resume(isWord, hermesResume), IsID: isWord, Exit: "/quit", Grace: unknownGrace,
+		ResumeBy: "--resume", IsID: isWord, Exit: "/quit", Grace: unknownGrace,
 		Comms: []string{"hermes", "python", "python3"}, Skips: []string{"--yolo"},
 		Choices: []Choice{{Names: []string{"--resume", "-r"}, Value: MustValue}, {Names: []string{"--continue", "-c"}, Value: MayValue}},
 	},
 }
-
-func hermesResume(id string) []string { return []string{"--resume", id} }

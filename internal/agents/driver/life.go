@@ -9,11 +9,12 @@ import (
 // Life is how a program for the terminal is begun, seen and ended there. What is not known of a program is empty: its screen is
 // then not read, and nothing is typed into it.
 type Life struct {
-	// Start makes the arguments that begin a session. The own ones of its user come last, and no argument is added that lets the
-	// program do things without being asked.
-	Start func(Begin) []string
-	// Resume makes the arguments that go on with a conversation; they are nil for what is no id. Nil: it cannot.
-	Resume func(id string, b Begin) []string
+	// Fixed are the arguments that come first whenever it is started.
+	Fixed []string
+	// Choose is the argument before the id of ours, a UUID, under which a conversation begins; "": the program chooses.
+	Choose string
+	// ResumeBy is the argument before the id of the conversation that it goes on with; "": it cannot.
+	ResumeBy string
 	// IsID tells whether a text can be the id of a conversation. It is asked before an id goes into arguments or paths.
 	IsID func(id string) bool
 	// Exit is the line that its user types to leave, "" when that is not known. It may be typed where [Seen.Free] says so, and
@@ -43,7 +44,7 @@ type Life struct {
 
 // Begin says how a session is begun.
 type Begin struct {
-	// Conversation is the id that it shall have, a UUID; "": the program chooses. It counts where [Talk.Choose] is there.
+	// Conversation is the id that it shall have, a UUID; "": the program chooses. It counts where [Life.Choose] is there.
 	Conversation string
 	Args         []string // own ones of its user
 }
@@ -120,25 +121,22 @@ func skips(skip, arg, next string) bool {
 	return ok && (plain(rest) == "="+value || len(flag) == 2 && plain(rest) == value)
 }
 
-// start makes the function that begins a session: fixed arguments, an id if the program takes one, then those of its user.
-func start(choose func(id string) []string, fixed ...string) func(Begin) []string {
-	return func(b Begin) []string {
-		args := slices.Clone(fixed)
-		if choose != nil && b.Conversation != "" {
-			args = append(args, choose(b.Conversation)...)
-		}
-		return append(args, b.Args...)
+// Start makes the arguments that begin a session. The own ones of its user come last, and no argument is added that lets the
+// program do things without being asked.
+func (l *Life) Start(b Begin) []string {
+	args := slices.Clone(l.Fixed)
+	if l.Choose != "" && b.Conversation != "" {
+		args = append(args, l.Choose, b.Conversation)
 	}
+	return append(args, b.Args...)
 }
 
-// resume makes the function that goes on with a conversation.
-func resume(is func(id string) bool, with func(id string) []string, fixed ...string) func(string, Begin) []string {
-	return func(id string, b Begin) []string {
-		if !is(id) {
-			return nil
-		}
-		return slices.Concat(fixed, with(id), b.Args)
+// Resume makes the arguments that go on with a conversation; they are nil for what is no id, and where the program cannot.
+func (l *Life) Resume(id string, b Begin) []string {
+	if l.ResumeBy == "" || !l.IsID(id) {
+		return nil
 	}
+	return slices.Concat(l.Fixed, []string{l.ResumeBy, id}, b.Args)
 }
 
 // isUUID tells whether a text has the form of a UUID, in small letters as all these programs write it.

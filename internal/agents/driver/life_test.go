@@ -28,11 +28,8 @@ func TestKinds(t *testing.T) {
 	}
 	for _, d := range Kinds() {
 		l := d.Life
-		if l.Start == nil || l.IsID == nil || l.Grace < time.Second || l.Grace > 10*time.Second {
+		if l.IsID == nil || l.Grace < time.Second || l.Grace > 10*time.Second {
 			t.Errorf("%s: %+v", d.Name, l)
-		}
-		if (l.Resume == nil) != (d.Talk.Resume == nil) {
-			t.Errorf("%s: it resumes in one place only", d.Name)
 		}
 		// What was tried has to be complete: nothing is typed without a screen that can be read.
 		if len(d.Tried) > 0 && (l.Screen == nil || l.Exit == "" || len(l.Comms) == 0 || l.Find.Roots == nil && l.Find.List == nil) {
@@ -63,7 +60,7 @@ func TestStart(t *testing.T) {
 		if found := d.Life.Skipping(d.Life.Start(Begin{Conversation: id1})); found != nil {
 			t.Errorf("%s is started with %q", name, found)
 		}
-		if d.Life.Resume == nil {
+		if d.Life.ResumeBy == "" {
 			continue
 		}
 		id := id1

@@ -50,15 +50,12 @@ var opencode = Driver{
 		{Scope: User, Path: func(p Site) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "skills") }},
 		{Scope: Project, Path: func(p Site) string { return p.dir(".opencode", "skills") }},
 	}},
-	Talk: Talk{Resume: opencodeResume},
 	Life: Life{
-		Start: start(nil), Resume: resume(isOpencodeID, opencodeResume), IsID: isOpencodeID, Exit: "/exit", Grace: 3 * time.Second,
+		ResumeBy: "--session", IsID: isOpencodeID, Exit: "/exit", Grace: 3 * time.Second,
 		Comms: []string{"opencode", "node"}, Screen: opencodeScreen, Find: opencodeFind, Skips: []string{"--auto"},
 		Choices: []Choice{{Names: []string{"--session", "-s"}, Value: MustValue}, {Names: []string{"--continue", "-c"}}, {Names: []string{"--fork"}, Anew: true}},
 	},
 }
-
-func opencodeResume(id string) []string { return []string{"--session", id} }
 
 // opencodeEntry: program and arguments are one list.
 func opencodeEntry(s Server) []byte {

@@ -7,10 +7,8 @@ import "time"
 // Cline. Nothing here was tried: what stands here is from its documentation.
 var cline = Driver{
 	Name: "cline", Title: "Cline", Program: "cline", Version: []string{"--version"},
-	Talk: Talk{Resume: func(id string) []string { return []string{"--taskId", id} }},
 	Life: Life{
-		Start: start(nil), IsID: isWord, Grace: unknownGrace, Comms: []string{"node", "cline"}, Skips: []string{"--yolo", "-y"},
-		Resume:  resume(isWord, func(id string) []string { return []string{"--taskId", id} }),
+		ResumeBy: "--taskId", IsID: isWord, Grace: unknownGrace, Comms: []string{"node", "cline"}, Skips: []string{"--yolo", "-y"},
 		Choices: []Choice{{Names: []string{"--taskId"}, Value: MustValue}},
 	},
 }
@@ -18,7 +16,7 @@ var cline = Driver{
 // custom is a program of its user's choice. Its first argument is the program.
 var custom = Driver{
 	Name: "custom", Title: "another program",
-	Life: Life{Start: start(nil), IsID: isWord, Grace: unknownGrace},
+	Life: Life{IsID: isWord, Grace: unknownGrace},
 }
 
 // unknownGrace is how long a program is given of which nobody knows how long it takes.

@@ -2,12 +2,8 @@ package driver
 
 import "tutti/internal/core/canonjson"
 
-// Talk is how a conversation of a program is named, and taken up again.
+// Talk is how a conversation of a program is named.
 type Talk struct {
-	// Choose makes the arguments that begin a conversation under an id of ours, a UUID; nil: the program chooses.
-	Choose func(id string) []string
-	// Resume makes the arguments that go on with a conversation; nil: not known.
-	Resume func(id string) []string
 	// Variable is in the environment of its servers, and of what its model runs, "" for none.
 	Variable string
 	// Meta finds the id in the _meta of a tool call; nil: it is not there.

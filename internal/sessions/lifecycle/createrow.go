@@ -97,7 +97,7 @@ func (c *creation) command(r *registry.Row) ([]string, error) {
 	rest, id, chosen := d.Life.Unchosen(c.own)
 	c.b.program, c.b.own = program, rest
 	begin := driver.Begin{Args: c.own}
-	if d.Talk.Choose != nil && !chosen {
+	if d.Life.Choose != "" && !chosen {
 		id = address.NewUUID()
 		begin.Conversation = id
 	}

@@ -178,12 +178,12 @@ func (m *Manager) resumable(r *registry.Row, prompt string) (*driver.Driver, err
 	switch {
 	case !ok:
 		return nil, &Error{Kind: Refused, Session: r.Name, Text: fmt.Sprintf("its program %.100q is none that is known", r.Kind())}
-	case d.Life.Resume == nil && d.Program == "":
+	case d.Life.ResumeBy == "" && d.Program == "":
 		return nil, &Error{
 			Kind: Nothing, Session: r.Name, Text: "a program of your own has no conversation to go on with",
 			Next: "to start it again: tutti session create --session " + r.Name,
 		}
-	case d.Life.Resume == nil:
+	case d.Life.ResumeBy == "":
 		return nil, &Error{
 			Kind: Nothing, Session: r.Name, Text: "it is not known how " + d.Title + " goes on with a conversation",
 			Next: "tutti session create --session " + r.Name,

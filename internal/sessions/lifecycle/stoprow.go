@@ -84,7 +84,7 @@ func (s *stopping) begin(ctx context.Context) error {
 
 // keep notes the conversation in the row. A place for one that is not known is kept, too.
 func (s *stopping) keep(r *registry.Row, id string) {
-	if kind := r.Kind(); kind != "" && (id != "" || s.life.Resume != nil) {
+	if kind := r.Kind(); kind != "" && (id != "" || s.life.ResumeBy != "") {
 		if id != "" && r.Conversation() != id {
 			r.Forget()
 		}

@@ -112,7 +112,7 @@ func (s *stopping) conversation(ctx context.Context) string {
 	if v, ok := s.sheet(); ok && v.Conversation != "" {
 		return v.Conversation
 	}
-	if s.bare || s.life.Resume == nil { // of a program without conversations nobody tells
+	if s.bare || s.life.ResumeBy == "" { // of a program without conversations nobody tells
 		return s.row.Conversation()
 	}
 	if id := observe.OpenTranscript(&s.life.Find, s.place, s.kin); id != "" {

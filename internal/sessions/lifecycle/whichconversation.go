@@ -68,7 +68,7 @@ func (m *Manager) which(ctx context.Context, q ResumeRequest, r *registry.Row, d
 			Kind: Several, Session: r.Name, Text: text, Next: fmt.Sprintf("tutti session resume %s --conversation %s   # or --latest", r.Name, others[0].ID),
 		}
 	}
-	if d.Life.IsID(id) && d.Talk.Choose != nil { // a row can have anything there, and others may have written it
+	if d.Life.IsID(id) && d.Life.Choose != "" { // a row can have anything there, and others may have written it
 		done.Found, done.Anew = foundRow, true
 		if of == observe.Silent { // it takes no id twice
 			return address.NewUUID(), nil

@@ -96,7 +96,7 @@ func stops(t *testing.T, a agent, ask move, args []string) {
 			s.tell("clean up", "it asks", func() bool { return s.look().Doing == driver.Asking })
 		}
 		id := s.stop(state)
-		if known.Talk.Choose != nil && id != chosen || !s.life.IsID(id) || slices.Contains(ids, id) {
+		if known.Life.Choose != "" && id != chosen || !s.life.IsID(id) || slices.Contains(ids, id) {
 			t.Errorf("%s: the conversation is %q, chosen was %s, those before %q", state, id, chosen, ids)
 		}
 		ids = append(ids, id)
