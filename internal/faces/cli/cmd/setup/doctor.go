@@ -19,34 +19,56 @@ import (
 
 // A finding is one thing that doctor looked at.
 type finding struct {
-	name  string
-	state string // "ok", "warning" or "failed"
-	text  string
-	hint  string // what to type
+	Name    string `json:"name"`
+	State   string `json:"state"` // "ok", "warning" or "failed"
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"` // what to type
+}
+
+// A warning is a finding in the form that h2a prints.
+type warning struct {
+	Type     string     `json:"type"`
+	Path     string     `json:"path,omitempty"`
+	Kind     string     `json:"kind,omitempty"`
+	Count    int        `json:"count,omitempty"`
+	Examples []string   `json:"examples,omitempty"`
+	Buses    []strayBus `json:"buses,omitempty"`
+	Message  string     `json:"message"`
+}
+
+// An outcome is what came of a check that decides whether the bus is healthy.
+type outcome struct {
+	OK      bool   `json:"ok"`
+	Version string `json:"version,omitempty"`
+	Count   *int   `json:"count,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // A report is what doctor found. The four checks decide whether the bus is healthy; everything else is a warning.
 type report struct {
-	findings []finding
-	warnings kit.List // for programs, in the form that h2a prints
-	failed   bool
+	OK       bool      `json:"ok"`
+	Root     string    `json:"root"`
+	Warnings []warning `json:"warnings"`
+	Checks   struct {
+		Root   outcome `json:"rootExists"`
+		Schema outcome `json:"schemaSentinel"`
+		Live   outcome `json:"liveSessions"`
+		Binary outcome `json:"cliBinary"`
+	} `json:"checks"`
+	RootSource app.Source       `json:"rootSource"`
+	Moved      []mailboxFinding `json:"pruned,omitzero"`
+	Prune      []mailboxFinding `json:"wouldPrune,omitzero"`
+	Findings   []finding        `json:"findings,omitzero"`
 
-	rootOK, schemaOK, liveOK    bool
-	rootText, schemaText, liveT string
-	version                     string
-	live                        int
-
-	prune []mailboxFinding
-	moved []mailboxFinding
-	left  []agentproc.Agent // processes whose session has ended
+	left []agentproc.Agent // processes whose session has ended
 }
 
 func (r *report) add(ok bool, name, text, hint string) {
 	state := "ok"
 	if !ok {
-		state, r.failed = "failed", true
+		state, r.OK = "failed", false
 	}
-	r.findings = append(r.findings, finding{name, state, text, hint})
+	r.Findings = append(r.Findings, finding{name, state, text, hint})
 }
 
 // tell adds what is worth knowing; a hint makes it a warning.
@@ -55,19 +77,13 @@ func (r *report) tell(name, text, hint string) {
 	if hint != "" {
 		state = "warning"
 	}
-	r.findings = append(r.findings, finding{name, state, text, hint})
+	r.Findings = append(r.Findings, finding{name, state, text, hint})
 }
 
-// warn adds a warning in both forms. more holds members of its own.
-func (r *report) warn(kind, name, text, hint string, more func(*canonjson.Object)) {
-	var o canonjson.Object
-	o.Str("type", kind)
-	if more != nil {
-		more(&o)
-	}
-	o.Str("message", text)
-	r.warnings.Obj(&o)
-	r.findings = append(r.findings, finding{name, "warning", text, hint})
+// warn adds a warning in both forms.
+func (r *report) warn(name, hint string, w warning) {
+	r.Warnings = append(r.Warnings, w)
+	r.Findings = append(r.Findings, finding{name, "warning", w.Message, hint})
 }
 
 func runDoctor(ctx context.Context, c *kit.Call) error {
@@ -79,7 +95,11 @@ func runDoctor(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	c.SayRoot(root)
-	var r report
+	r := report{OK: true, Root: root.Path, Warnings: []warning{}, RootSource: root.Source}
+	r.Checks.Live.Count, r.Checks.Binary.OK = new(int), true
+	if c.IsSet("prune") {
+		r.Moved, r.Prune = []mailboxFinding{}, []mailboxFinding{}
+	}
 	s := checkBus(ctx, c, &r, root)
 	if s != nil {
 		defer s.Close()
@@ -101,11 +121,11 @@ func runDoctor(ctx context.Context, c *kit.Call) error {
 		checkLeft(c, &r)
 		checkServers(c, &r)
 	}
-	showReport(c, &r, root)
+	showReport(c, &r)
 	if err := endLeft(ctx, c, &r); err != nil {
 		return err
 	}
-	if r.failed {
+	if !r.OK {
 		return &kit.Fault{Code: kit.ExitState}
 	}
 	return nil
@@ -118,24 +138,26 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 		checkServer(ctx, c, r, where)
 		return nil
 	}
+	checks := &r.Checks
 	s, err := c.App.OpenFolder(app.Reading)
 	var schema *filestore.SchemaError
 	var none *app.NoBusError
 	switch {
 	case err == nil:
-		r.rootOK = true
+		checks.Root.OK = true
 		r.add(true, "bus", where, "")
 	case errors.As(err, &none):
-		r.rootText, r.schemaText, r.liveT = err.Error(), "no bus", "no bus"
+		checks.Root.Message, checks.Schema.Message, checks.Live.Message = err.Error(), "no bus", "no bus"
 		r.add(false, "bus", err.Error(), none.Hint())
 		return nil
 	case errors.As(err, &schema):
-		r.rootOK, r.version, r.schemaText, r.liveT = true, schema.Found, err.Error(), "not read"
+		checks.Root.OK, checks.Schema.Version = true, schema.Found
+		checks.Schema.Message, checks.Live.Message = err.Error(), "not read"
 		r.add(true, "bus", where, "")
 		r.add(false, "schema", err.Error(), schema.Hint())
 		return nil
 	default:
-		r.rootText, r.schemaText, r.liveT = err.Error(), "not read", "not read"
+		checks.Root.Message, checks.Schema.Message, checks.Live.Message = err.Error(), "not read", "not read"
 		r.add(false, "bus", err.Error(), "")
 		return nil
 	}
@@ -150,48 +172,50 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 
 // checkServer looks at a bus on a server, which has no files to be checked.
 func checkServer(ctx context.Context, c *kit.Call, r *report, where string) {
+	checks := &r.Checks
 	s, err := c.App.Open(app.Reading)
 	if err != nil {
-		r.rootText, r.schemaText, r.liveT = err.Error(), "not read", "not read"
+		checks.Root.Message, checks.Schema.Message, checks.Live.Message = err.Error(), "not read", "not read"
 		r.add(false, "bus", err.Error(), "")
 		return
 	}
 	defer s.Close()
-	r.rootOK, r.schemaOK = true, true
+	checks.Root.OK, checks.Schema.OK = true, true
 	r.add(true, "bus", where, "")
 	checkLive(ctx, r, s)
 }
 
 func checkLive(ctx context.Context, r *report, s store.Docs) {
 	live, err := presence.New(s).Fresh(ctx, time.Now())
-	r.live = len(live)
-	if r.liveOK = err == nil; !r.liveOK {
-		r.liveT = err.Error()
-		r.add(false, "sessions", r.liveT, "")
+	check := &r.Checks.Live
+	*check.Count = len(live)
+	if check.OK = err == nil; err != nil {
+		check.Message = err.Error()
+		r.add(false, "sessions", err.Error(), "")
 	} else {
-		r.add(true, "sessions", kit.Plural(r.live, "live session"), "")
+		r.add(true, "sessions", kit.Plural(len(live), "live session"), "")
 	}
 }
 
 func checkSentinel(ctx context.Context, c *kit.Call, r *report, s store.Reader) {
 	doc, err := s.Get(ctx, store.Key{Kind: store.Schema})
 	if err != nil {
-		r.schemaText = "sentinel: " + err.Error()
-		r.add(false, "schema", r.schemaText, `"tutti init" writes it`)
+		r.Checks.Schema.Message = "sentinel: " + err.Error()
+		r.add(false, "schema", r.Checks.Schema.Message, `"tutti init" writes it`)
 		return
 	}
 	raw, _ := canonjson.Get(doc.Data, "version")
-	r.version, _ = canonjson.String(raw)
-	r.schemaOK = true
-	r.add(true, "schema", "version "+r.version, "")
+	r.Checks.Schema.Version, _ = canonjson.String(raw)
+	r.Checks.Schema.OK = true
+	r.add(true, "schema", "version "+r.Checks.Schema.Version, "")
 }
 
 // checkRoots reports where the root comes from, and other buses in play.
 func checkRoots(c *kit.Call, r *report, root *app.Root) {
 	if root.Source == app.FromDefault {
-		r.warn("rootSource", "root", "the default bus, which all your projects share; \"tutti init .\" makes one for this folder", "", nil)
+		r.warn("root", "", warning{Type: "rootSource", Message: "the default bus, which all your projects share; \"tutti init .\" makes one for this folder"})
 		if c.Under == kit.Tutti {
-			r.findings[len(r.findings)-1].state = "ok" // a warning only for programs of h2a
+			r.Findings[len(r.Findings)-1].State = "ok" // a warning only for programs of h2a
 		}
 	}
 	for _, other := range c.App.OtherRoots() {
@@ -201,7 +225,7 @@ func checkRoots(c *kit.Call, r *report, root *app.Root) {
 				hint = p.Hint()
 			}
 		}
-		r.warn("splitBrain", "root", "another bus is in play: "+other, hint, func(o *canonjson.Object) { o.Str("path", other) })
+		r.warn("root", hint, warning{Type: "splitBrain", Path: other, Message: "another bus is in play: " + other})
 	}
 	if _, err := c.App.Roots(); err != nil {
 		r.tell("root", err.Error(), "chmod 600 ~/.local/state/tutti/roots, after a look at who wrote it")
@@ -222,57 +246,20 @@ func checkHalt(c *kit.Call, r *report) {
 }
 
 // showReport prints the report for people or for programs.
-func showReport(c *kit.Call, r *report, root *app.Root) {
+func showReport(c *kit.Call, r *report) {
 	if c.JSON {
-		c.Emit(reportJSON(c, r, root))
+		if c.Under != kit.Tutti {
+			r.Findings = nil
+		}
+		c.Emit(kit.Marshal(r))
 		return
 	}
 	marks := map[string]string{"ok": c.Paint(kit.Green, "✓"), "warning": c.Paint(kit.Yellow, "⚠"), "failed": c.Paint(kit.Red, "✗")}
-	for _, f := range r.findings {
-		c.Prose(marks[f.state]+" "+kit.Pad(f.name, 9)+" ", 12, kit.Clean(f.text))
-		for line := range strings.Lines(f.hint) {
+	for _, f := range r.Findings {
+		c.Prose(marks[f.State]+" "+kit.Pad(f.Name, 9)+" ", 12, kit.Clean(f.Message))
+		for line := range strings.Lines(f.Hint) {
 			c.Line("              → " + kit.Folded(kit.Clean(strings.TrimSuffix(line, "\n")), 16, c.Columns))
 		}
 	}
 	showPrune(c, r)
-}
-
-func reportJSON(c *kit.Call, r *report, root *app.Root) []byte {
-	check := func(ok bool, message string, more func(*canonjson.Object)) []byte {
-		var o canonjson.Object
-		o.Bool("ok", ok)
-		if more != nil {
-			more(&o)
-		}
-		o.Opt("message", message)
-		return o.Bytes()
-	}
-	var checks canonjson.Object
-	checks.Raw("rootExists", check(r.rootOK, r.rootText, nil))
-	checks.Raw("schemaSentinel", check(r.schemaOK, r.schemaText, func(o *canonjson.Object) { o.Opt("version", r.version) }))
-	checks.Raw("liveSessions", check(r.liveOK, r.liveT, func(o *canonjson.Object) { o.Int("count", int64(r.live)) }))
-	checks.Raw("cliBinary", check(true, "", nil))
-	var o canonjson.Object
-	o.Bool("ok", !r.failed)
-	o.Str("root", root.Path)
-	o.Raw("warnings", r.warnings.Bytes())
-	o.Raw("checks", checks.Bytes())
-	o.Str("rootSource", string(root.Source))
-	if c.IsSet("prune") {
-		o.Raw("pruned", pruneJSON(r.moved))
-		o.Raw("wouldPrune", pruneJSON(r.prune))
-	}
-	if c.Under == kit.Tutti {
-		var l kit.List
-		for _, f := range r.findings {
-			var one canonjson.Object
-			one.Str("name", f.name)
-			one.Str("state", f.state)
-			one.Str("message", f.text)
-			one.Opt("hint", f.hint)
-			l.Obj(&one)
-		}
-		o.Raw("findings", l.Bytes())
-	}
-	return o.Bytes()
 }

@@ -25,10 +25,16 @@ import (
 
 // A mailboxFinding is a mailbox whose name cannot be that of an agent.
 type mailboxFinding struct {
-	name  string // of the folder
-	path  string
-	class string
-	mail  int // documents in it
+	Name  string `json:"name"` // of the folder
+	Path  string `json:"path"`
+	Class string `json:"class"`
+	Mail  int    `json:"mail"` // documents in it
+}
+
+// A strayBus is a bus below a folder that was searched.
+type strayBus struct {
+	Path      string `json:"path"`
+	Instances int    `json:"instances"`
 }
 
 // The classes of such mailboxes, as reports name them.
@@ -143,7 +149,7 @@ func checkMailboxes(ctx context.Context, c *kit.Call, r *report, s bus.Whole, ro
 		}
 		classes[class] = append(classes[class], name)
 		if c.IsSet("prune") {
-			r.prune = append(r.prune, mailboxFinding{name, filepath.Join(root.Path, "inbox", name), class, countMail(ctx, s, name)})
+			r.Prune = append(r.Prune, mailboxFinding{name, filepath.Join(root.Path, "inbox", name), class, countMail(ctx, s, name)})
 		}
 	}
 	var doubles []string
@@ -157,15 +163,15 @@ func checkMailboxes(ctx context.Context, c *kit.Call, r *report, s bus.Whole, ro
 	if slices.ContainsFunc(doubles, func(name string) bool { return kit.Contains(misread, name) }) {
 		both = "see below: no agent reads " + strings.Join(misread[:min(5, len(misread))], ", ")
 	}
-	hygiene(c, r, "caseDuplicates", doubles, "the same mailbox in two spellings", both)
+	hygiene(r, "caseDuplicates", doubles, "the same mailbox in two spellings", both)
 	if c.Under == kit.Tutti {
 		if err := checkLetters(ctx, c, r, s, root, misread); err != nil {
 			return err
 		}
 	}
-	hygiene(c, r, hostless, classes[hostless], "mailboxes without the name of a host", pruneHint)
-	hygiene(c, r, phantom, classes[phantom], "mailboxes whose third part is no id", pruneHint)
-	sort.Slice(r.prune, func(i, j int) bool { return r.prune[i].name < r.prune[j].name })
+	hygiene(r, hostless, classes[hostless], "mailboxes without the name of a host", pruneHint)
+	hygiene(r, phantom, classes[phantom], "mailboxes whose third part is no id", pruneHint)
+	slices.SortFunc(r.Prune, func(a, b mailboxFinding) int { return strings.Compare(a.Name, b.Name) })
 	if c.On("apply") {
 		return quarantine(r, root)
 	}
@@ -174,18 +180,16 @@ func checkMailboxes(ctx context.Context, c *kit.Call, r *report, s bus.Whole, ro
 
 const pruneHint = `"tutti doctor --prune" lists them and says what can be done`
 
-func hygiene(c *kit.Call, r *report, kind string, names []string, text, hint string) {
+func hygiene(r *report, kind string, names []string, text, hint string) {
 	if len(names) == 0 {
 		return
 	}
 	sort.Strings(names)
 	examples := names[:min(5, len(names))]
-	r.warn("inboxHygiene", "mail", fmt.Sprintf("%d %s: %s", len(names), text, strings.Join(examples, ", ")), hint,
-		func(o *canonjson.Object) {
-			o.Str("kind", kind)
-			o.Int("count", int64(len(names)))
-			o.Strs("examples", examples)
-		})
+	r.warn("mail", hint, warning{
+		Type: "inboxHygiene", Kind: kind, Count: len(names), Examples: examples,
+		Message: fmt.Sprintf("%d %s: %s", len(names), text, strings.Join(examples, ", ")),
+	})
 }
 
 func countMail(ctx context.Context, s store.Reader, owner string) (n int) {
@@ -200,7 +204,7 @@ func countMail(ctx context.Context, s store.Reader, owner string) (n int) {
 // quarantine moves the mailboxes that were listed, whole and by one rename each, so that nothing in them is lost and a
 // program that writes there at that moment writes into what was moved.
 func quarantine(r *report, root *app.Root) error {
-	if len(r.prune) == 0 {
+	if len(r.Prune) == 0 {
 		return nil
 	}
 	d, err := atomicfile.OpenDir(root.Path)
@@ -218,47 +222,34 @@ func quarantine(r *report, root *app.Root) error {
 		return kit.FailIO("", err, "prune")
 	}
 	defer to.Close()
-	for len(r.prune) > 0 {
-		m := r.prune[0]
-		name := m.name
-		err := from.Rename(m.name, to, name, false)
+	for len(r.Prune) > 0 {
+		m := r.Prune[0]
+		name := m.Name
+		err := from.Rename(m.Name, to, name, false)
 		for n := 2; errors.Is(err, fs.ErrExist) && n < 100; n++ {
-			name = fmt.Sprintf("%s-%d", m.name, n)
-			err = from.Rename(m.name, to, name, false)
+			name = fmt.Sprintf("%s-%d", m.Name, n)
+			err = from.Rename(m.Name, to, name, false)
 		}
 		if err != nil {
 			return kit.FailIO("", err, "prune")
 		}
-		m.path = filepath.Join(root.Path, "quarantine", name)
-		r.moved, r.prune = append(r.moved, m), r.prune[1:]
+		m.Path = filepath.Join(root.Path, "quarantine", name)
+		r.Moved, r.Prune = append(r.Moved, m), r.Prune[1:]
 	}
 	return nil
 }
 
-func pruneJSON(found []mailboxFinding) []byte {
-	var l kit.List
-	for _, m := range found {
-		var o canonjson.Object
-		o.Str("name", m.name)
-		o.Str("path", m.path)
-		o.Str("class", m.class)
-		o.Int("mail", int64(m.mail))
-		l.Obj(&o)
-	}
-	return l.Bytes()
-}
-
 func showPrune(c *kit.Call, r *report) {
-	for _, m := range r.moved {
-		c.Printf("moved to quarantine: %s (%s)\n", kit.Clean(c.App.Shown(m.path)), kit.Plural(m.mail, "message"))
+	for _, m := range r.Moved {
+		c.Printf("moved to quarantine: %s (%s)\n", kit.Clean(c.App.Shown(m.Path)), kit.Plural(m.Mail, "message"))
 	}
-	for _, m := range r.prune {
-		c.Printf("would go to quarantine: %s (%s, %s)\n", kit.Clean(c.App.Shown(m.path)), m.class, kit.Plural(m.mail, "message"))
+	for _, m := range r.Prune {
+		c.Printf("would go to quarantine: %s (%s, %s)\n", kit.Clean(c.App.Shown(m.Path)), m.Class, kit.Plural(m.Mail, "message"))
 	}
 	switch {
-	case len(r.prune) > 0:
+	case len(r.Prune) > 0:
 		c.Line("nothing was changed; this moves them: " + "tutti doctor --prune --apply")
-	case c.IsSet("prune") && len(r.moved) == 0:
+	case c.IsSet("prune") && len(r.Moved) == 0:
 		c.Line("no mailbox to prune")
 	}
 }
@@ -270,7 +261,7 @@ func checkStray(ctx context.Context, c *kit.Call, r *report, dir string, root *a
 		r.tell("scan", err.Error(), "name a folder that can be read")
 		return
 	}
-	var l kit.List
+	var buses []strayBus
 	var found []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name(), ".h2a")
@@ -278,16 +269,12 @@ func checkStray(ctx context.Context, c *kit.Call, r *report, dir string, root *a
 			continue
 		}
 		found = append(found, path)
-		var o canonjson.Object
-		o.Str("path", path)
-		o.Int("instances", int64(countInstances(ctx, path)))
-		l.Obj(&o)
+		buses = append(buses, strayBus{path, countInstances(ctx, path)})
 	}
 	if len(found) == 0 {
 		r.tell("scan", "no stray bus below "+dir, "")
 		return
 	}
-	r.warn("strayBuses", "scan", "stray buses: "+strings.Join(found, ", "),
-		"each may hold keys and unread mail: look first (tutti store check --root PATH), then remove it by hand",
-		func(o *canonjson.Object) { o.Raw("buses", l.Bytes()) })
+	r.warn("scan", "each may hold keys and unread mail: look first (tutti store check --root PATH), then remove it by hand",
+		warning{Type: "strayBuses", Buses: buses, Message: "stray buses: " + strings.Join(found, ", ")})
 }

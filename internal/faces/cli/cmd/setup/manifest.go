@@ -1,10 +1,13 @@
 package setup
 
-// The manifests hold what the API of Kubernetes takes, and what a careful administrator asks for: nobody is root, nothing but the
-// volumes can be written, a variable is defined before it is used, the server keeps its standard input, and a rolling update
-// stays within the quota. Numbers are those of existing programs.
+// The manifests in manifest.tmpl hold what the API of Kubernetes takes, and what a careful administrator asks for: nobody is root (the user is
+// one that no image gives anything to, as images without a shell have it), nothing but the volumes can be written, a variable is defined before
+// it is used, the server keeps its standard input, and a rolling update stays within the quota. Numbers are those of existing programs.
 
 import (
+	"bytes"
+	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"math"
@@ -12,18 +15,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 )
 
-// What a pod asks for, and what it may use at most.
-const (
-	cpuRequest, memoryRequest = "50m", "64Mi"
-	cpuLimit, memoryLimit     = "200m", "256Mi"
-	// nobody is a user that no image gives anything to, as images without a shell have it.
-	nobody = 65532
-)
+//go:embed manifest.tmpl
+var manifestText string
+
+var manifests = template.Must(template.New("manifest").Funcs(template.FuncMap{
+	"json": func(s string) string { return string(canonjson.AppendString(nil, s)) },
+}).Parse(manifestText))
+
+// manifest is the JSON of one of the templates.
+func manifest(name string, of any) []byte {
+	var b bytes.Buffer
+	if err := manifests.ExecuteTemplate(&b, name, of); err != nil {
+		panic(err) // the tests make each
+	}
+	return canonjson.Compact(b.Bytes())
+}
+
+// What a pod asks for, as in the template.
+const cpuRequest, memoryRequest = "50m", "64Mi"
 
 // NPM stands for an image with the older program, which is installed when the container starts.
 const NPM = "npm-runtime"
@@ -42,7 +57,15 @@ type Pod struct {
 	Root       string // "": DefaultRoot
 	Image      string // of tutti, or NPM; must be given
 	CLIVersion string // of the older program, with NPM; "": latest
+	Volume     string // in which the bus lies
+	Env        []Env  // beside those that all containers have
 }
+
+// An Env is a variable of a container.
+type Env struct{ Name, Value string }
+
+// podName stands for the name that the cluster gives the pod.
+const podName = "$(POD_NAME)"
 
 func (p *Pod) check() error {
 	if p.Root == "" {
@@ -70,8 +93,16 @@ func only(s, letters string) bool {
 	return s != "" && strings.Trim(s, letters) == ""
 }
 
-// script is what the container runs: every value comes from the environment, so that none is read by the shell.
-func (p *Pod) script() string {
+// Container is the image that the cluster starts.
+func (p *Pod) Container() string {
+	if p.Image == NPM {
+		return npmImage
+	}
+	return p.Image
+}
+
+// Script is what the container runs: every value comes from the environment, so that none is read by the shell.
+func (p *Pod) Script() string {
 	program := "tutti"
 	lines := []string{"set -eu"}
 	if p.Image == NPM {
@@ -85,86 +116,6 @@ func (p *Pod) script() string {
 	return strings.Join(append(lines, `exec tutti mcp-serve --root "$H2A_ROOT" --instance "$H2A_INSTANCE"`), "\n")
 }
 
-// An env is a variable of a container.
-type env struct{ name, value string }
-
-// podName is the variable that the cluster fills in. It stands before those that use it.
-const podName = "POD_NAME"
-
-func envJSON(all []env) []byte {
-	var name, field, from canonjson.Object
-	field.Str("fieldPath", "metadata.name")
-	from.Raw("fieldRef", field.Bytes())
-	name.Str("name", podName)
-	name.Raw("valueFrom", from.Bytes())
-	out := [][]byte{name.Bytes()}
-	for _, e := range all {
-		var o canonjson.Object
-		o.Str("name", e.name)
-		o.Str("value", e.value)
-		out = append(out, o.Bytes())
-	}
-	return array(out...)
-}
-
-// container is the one that serves the bus.
-func (p *Pod) container(name, volume string, vars []env) []byte {
-	image := p.Image
-	if image == NPM {
-		image = npmImage
-	}
-	vars = append([]env{{"HOME", scratch}, {"H2A_ROOT", p.Root}}, vars...)
-	var o canonjson.Object
-	o.Str("name", name)
-	o.Str("image", image)
-	o.Strs("command", []string{"sh", "-c"})
-	o.Strs("args", []string{p.script()})
-	o.Raw("env", envJSON(vars))
-	o.Raw("volumeMounts", array(mount(volume, p.Root), mount("h2a-tmp", scratch)))
-	o.Bool("stdin", true)
-	o.Within("resources", func(o *canonjson.Object) {
-		amounts := func(cpu, memory string) func(o *canonjson.Object) {
-			return func(o *canonjson.Object) { o.Str("cpu", cpu); o.Str("memory", memory) }
-		}
-		o.Within("requests", amounts(cpuRequest, memoryRequest))
-		o.Within("limits", amounts(cpuLimit, memoryLimit))
-	})
-	o.Within("securityContext", func(o *canonjson.Object) {
-		o.Bool("runAsNonRoot", true)
-		o.Int("runAsUser", nobody)
-		o.Bool("allowPrivilegeEscalation", false)
-		o.Bool("readOnlyRootFilesystem", true)
-		o.Within("capabilities", func(o *canonjson.Object) { o.Strs("drop", []string{"ALL"}) })
-		o.Within("seccompProfile", func(o *canonjson.Object) { o.Str("type", "RuntimeDefault") })
-	})
-	return o.Bytes()
-}
-
-func mount(name, at string) []byte {
-	var o canonjson.Object
-	o.Str("name", name)
-	o.Str("mountPath", at)
-	return o.Bytes()
-}
-
-func emptyDir(name string) []byte {
-	var o canonjson.Object
-	o.Str("name", name)
-	o.Raw("emptyDir", []byte("{}"))
-	return o.Bytes()
-}
-
-func array(all ...[]byte) []byte {
-	out := []byte{'['}
-	for n, one := range all {
-		if n > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, one...)
-	}
-	return append(out, ']')
-}
-
 // A Sidecar is a container beside that of an agent, with a bus that both see.
 type Sidecar struct {
 	Pod
@@ -174,12 +125,7 @@ type Sidecar struct {
 
 // JSON is {"target","container","volume","volumes","mainContainerVolumeMount","yaml"}: what is added to the pod of an agent.
 func (s Sidecar) JSON() ([]byte, error) {
-	if s.Host == "" {
-		s.Host = "remote"
-	}
-	if s.Instance == "" {
-		s.Instance = "remote:$(" + podName + ")"
-	}
+	s.Host, s.Instance = cmp.Or(s.Host, "remote"), cmp.Or(s.Instance, "remote:"+podName)
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -188,19 +134,13 @@ func (s Sidecar) JSON() ([]byte, error) {
 			return nil, err
 		}
 	}
-	container := s.container("h2a-mcp", "h2a-workspace", []env{{"H2A_INSTANCE", s.Instance}, {"H2A_HOST", s.Host}})
-	volumes := array(emptyDir("h2a-workspace"), emptyDir("h2a-tmp"))
-	var doc canonjson.Object
-	doc.Raw("containers", array(container))
-	doc.Raw("volumes", volumes)
-	var o canonjson.Object
-	o.Str("target", "k8s-sidecar")
-	o.Raw("container", container)
-	o.Raw("volume", emptyDir("h2a-workspace"))
-	o.Raw("volumes", volumes)
-	o.Raw("mainContainerVolumeMount", mount("h2a-workspace", s.Root))
-	o.Str("yaml", YAML(doc.Bytes()))
-	return o.Bytes(), nil
+	s.Volume, s.Env = "h2a-workspace", []Env{{"H2A_INSTANCE", s.Instance}, {"H2A_HOST", s.Host}}
+	return withYAML(manifest("sidecar", &s), YAML(manifest("pod", &s))), nil
+}
+
+// withYAML adds the member "yaml".
+func withYAML(raw []byte, text string) []byte {
+	return canonjson.Set(raw, "yaml", canonjson.AppendString(nil, text))
 }
 
 // A Tenant is a bus for a team: a namespace with a quota, a volume that all pods see, and the pods.
@@ -211,6 +151,7 @@ type Tenant struct {
 	Storage      string // "": 1Gi
 	StorageClass string // "": that of the cluster
 	LeaseMS      int    // 0: 30000
+	CPU, Memory  string // that all pods ask for together; they are found out
 }
 
 // Limits of a tenant: more pods, or a longer lease, is a slip of the finger.
@@ -220,17 +161,8 @@ const (
 )
 
 func (t *Tenant) fill() error {
-	for _, d := range []struct{ at, value *string }{{&t.Namespace, ptr("h2a")}, {&t.Storage, ptr("1Gi")}} {
-		if *d.at == "" {
-			*d.at = *d.value
-		}
-	}
-	if t.Replicas == 0 {
-		t.Replicas = 2
-	}
-	if t.LeaseMS == 0 {
-		t.LeaseMS = 30_000
-	}
+	t.Namespace, t.Storage = cmp.Or(t.Namespace, "h2a"), cmp.Or(t.Storage, "1Gi")
+	t.Replicas, t.LeaseMS = cmp.Or(t.Replicas, 2), cmp.Or(t.LeaseMS, 30_000)
 	if err := t.check(); err != nil {
 		return err
 	}
@@ -251,90 +183,26 @@ func (t *Tenant) fill() error {
 	if _, err := bytesOf(t.Storage); err != nil {
 		return fmt.Errorf("the storage: %w", err)
 	}
-	return nil
+	var err error
+	t.CPU, t.Memory, err = Quota(t.Replicas, cpuRequest, memoryRequest)
+	return err
 }
-
-func ptr(s string) *string { return &s }
 
 // JSON is {"target","documents":[Namespace, ResourceQuota, PersistentVolumeClaim, Deployment],"yaml"}.
 func (t Tenant) JSON() ([]byte, error) {
 	if err := t.fill(); err != nil {
 		return nil, err
 	}
-	cpu, memory, err := Quota(t.Replicas, cpuRequest, memoryRequest)
-	if err != nil {
-		return nil, err
+	t.Volume = "h2a-store"
+	t.Env = []Env{{"H2A_LOCK_MODE", "lease"}, {"H2A_LEASE_MS", strconv.Itoa(t.LeaseMS)}, {"H2A_INSTANCE", "h2a:" + podName}}
+	var docs [][]byte
+	var texts []string
+	for _, name := range []string{"namespace", "quota", "claim", "deployment"} {
+		d := manifest(name, &t)
+		docs, texts = append(docs, d), append(texts, YAML(d))
 	}
-	docs := [][]byte{
-		document("v1", "Namespace", t.Namespace, "", nil),
-		document("v1", "ResourceQuota", "h2a-quota", t.Namespace, func(o *canonjson.Object) {
-			o.Within("hard", func(o *canonjson.Object) {
-				o.Str("requests.cpu", cpu)
-				o.Str("requests.memory", memory)
-				o.Str("persistentvolumeclaims", "1")
-			})
-		}),
-		document("v1", "PersistentVolumeClaim", "h2a-store", t.Namespace, func(o *canonjson.Object) {
-			o.Strs("accessModes", []string{"ReadWriteMany"})
-			o.Opt("storageClassName", t.StorageClass)
-			o.Within("resources", func(o *canonjson.Object) {
-				o.Within("requests", func(o *canonjson.Object) { o.Str("storage", t.Storage) })
-			})
-		}),
-		document("apps/v1", "Deployment", "h2a", t.Namespace, t.deployment),
-	}
-	var text strings.Builder
-	for n, d := range docs {
-		if n > 0 {
-			text.WriteString("---\n")
-		}
-		text.WriteString(YAML(d))
-	}
-	var o canonjson.Object
-	o.Str("target", "k8s-tenant")
-	o.Raw("documents", array(docs...))
-	o.Str("yaml", text.String())
-	return o.Bytes(), nil
-}
-
-func document(api, kind, name, namespace string, spec func(o *canonjson.Object)) []byte {
-	var o canonjson.Object
-	o.Str("apiVersion", api)
-	o.Str("kind", kind)
-	o.Within("metadata", func(o *canonjson.Object) {
-		o.Str("name", name)
-		o.Opt("namespace", namespace)
-		o.Within("labels", func(o *canonjson.Object) { o.Str("app.kubernetes.io/part-of", "h2a") })
-	})
-	if spec != nil {
-		o.Within("spec", spec)
-	}
-	return o.Bytes()
-}
-
-func (t *Tenant) deployment(o *canonjson.Object) {
-	label := func(o *canonjson.Object) { o.Str("app", "h2a") }
-	vars := []env{
-		{"H2A_LOCK_MODE", "lease"}, {"H2A_LEASE_MS", strconv.Itoa(t.LeaseMS)}, {"H2A_INSTANCE", "h2a:$(" + podName + ")"},
-	}
-	o.Int("replicas", int64(t.Replicas))
-	o.Within("selector", func(o *canonjson.Object) { o.Within("matchLabels", label) })
-	o.Within("strategy", func(o *canonjson.Object) { // within the quota, which is what all pods ask for
-		o.Str("type", "RollingUpdate")
-		o.Within("rollingUpdate", func(o *canonjson.Object) { o.Int("maxSurge", 0); o.Int("maxUnavailable", 1) })
-	})
-	o.Within("template", func(o *canonjson.Object) {
-		o.Within("metadata", func(o *canonjson.Object) { o.Within("labels", label) })
-		o.Within("spec", func(o *canonjson.Object) {
-			o.Bool("automountServiceAccountToken", false)
-			o.Within("securityContext", func(o *canonjson.Object) { o.Int("fsGroup", nobody) })
-			o.Raw("containers", array(t.container("h2a-mcp", "h2a-store", vars)))
-			var claim canonjson.Object
-			claim.Str("name", "h2a-store")
-			claim.Within("persistentVolumeClaim", func(o *canonjson.Object) { o.Str("claimName", "h2a-store") })
-			o.Raw("volumes", array(claim.Bytes(), emptyDir("h2a-tmp")))
-		})
-	})
+	raw := slices.Concat([]byte(`{"target":"k8s-tenant","documents":[`), bytes.Join(docs, []byte(",")), []byte("]}"))
+	return withYAML(raw, strings.Join(texts, "---\n")), nil
 }
 
 // Quota is what so many pods ask for together: thousandths of a processor, and mebibytes.

@@ -1,9 +1,10 @@
 package setup
 
 import (
-	"fmt"
+	"slices"
 	"strings"
-	"unicode"
+
+	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/core/canonjson"
 )
@@ -11,97 +12,38 @@ import (
 // YAML writes JSON as YAML that says the same to every reader: each text stands in double quotes, on one line.
 func YAML(raw []byte) string {
 	var b strings.Builder
-	block(&b, raw, "", "")
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(yamlNode(raw)); err != nil {
+		panic(err) // a node of JSON can always be written
+	}
 	return b.String()
 }
 
-// block writes a value whose first line begins with head and whose others begin with indent.
-func block(b *strings.Builder, raw []byte, head, indent string) {
+// yamlWords are what some readers take for something else than a text.
+var yamlWords = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+
+func yamlNode(raw []byte) *yaml.Node {
 	switch canonjson.Kind(raw) {
 	case canonjson.TypeObject:
-		lead, empty := head, true
+		n := &yaml.Node{Kind: yaml.MappingNode}
 		for name, value := range canonjson.Members(raw) {
-			b.WriteString(lead + key(name) + ":")
-			member(b, value, indent)
-			lead, empty = indent, false
+			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name}
+			if slices.Contains(yamlWords, strings.ToLower(name)) || !only(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ./-") {
+				key.Style = yaml.DoubleQuotedStyle
+			}
+			n.Content = append(n.Content, key, yamlNode(value))
 		}
-		if empty {
-			b.WriteString(head + "{}\n")
-		}
+		return n
 	case canonjson.TypeArray:
-		lead, empty := head, true
+		n := &yaml.Node{Kind: yaml.SequenceNode}
 		for e := range canonjson.Elements(raw) {
-			block(b, e, lead+"- ", indent+"  ")
-			lead, empty = indent, false
+			n.Content = append(n.Content, yamlNode(e))
 		}
-		if empty {
-			b.WriteString(head + "[]\n")
-		}
-	default:
-		b.WriteString(head + scalar(raw) + "\n")
+		return n
 	}
-}
-
-// member writes what stands behind a name and its colon.
-func member(b *strings.Builder, value []byte, indent string) {
-	switch canonjson.Kind(value) {
-	case canonjson.TypeObject:
-		if len(canonjson.Compact(value)) == 2 {
-			b.WriteString(" {}\n")
-			return
-		}
-		b.WriteByte('\n')
-		block(b, value, indent+"  ", indent+"  ")
-	case canonjson.TypeArray:
-		if len(canonjson.Compact(value)) == 2 {
-			b.WriteString(" []\n")
-			return
-		}
-		b.WriteByte('\n')
-		block(b, value, indent+"  ", indent+"  ")
-	default:
-		b.WriteString(" " + scalar(value) + "\n")
-	}
-}
-
-// key is the name of a member: bare where every reader takes it for a text.
-func key(name string) string {
-	switch strings.ToLower(name) {
-	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
-		return quoted(name)
-	}
-	if only(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ./-") && !strings.HasPrefix(name, "-") {
-		return name
-	}
-	return quoted(name)
-}
-
-// scalar writes what is neither an object nor an array.
-func scalar(raw []byte) string {
 	if text, ok := canonjson.String(raw); ok {
-		return quoted(text)
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: yaml.DoubleQuotedStyle}
 	}
-	return string(canonjson.Compact(raw))
-}
-
-// quoted writes a text. What cannot be seen is written by its number: in YAML more of it ends a line than in JSON, and a reader may refuse it
-// or, as a pair of surrogates, read something else.
-func quoted(text string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, `\U%08X`, r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: string(canonjson.Compact(raw))}
 }

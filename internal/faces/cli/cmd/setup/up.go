@@ -69,7 +69,7 @@ func runUp(ctx context.Context, c *kit.Call) error {
 
 // checkUp says whether somebody looks after the bus. Nobody has to.
 func checkUp(c *kit.Call, r *report, root *app.Root) {
-	if !r.rootOK {
+	if !r.Checks.Root.OK {
 		return
 	}
 	r.tell("up", status.UpText(full.RunningUp(c.App, root.Path)), "")
