@@ -82,14 +82,13 @@ func (m *Mailbox) lines(ctx context.Context, sources []Source, q *Query) (found 
 	// Who wants the newest of those that qualify has to look further down as long as there are not enough.
 	for n := q.Newest; ; n *= 4 {
 		var more bool
-		var number map[string]int32
 		if found, bad, more, err = m.rows(ctx, sources, n, q); err == nil {
 			var copies []error
-			if found, number, copies, err = m.merge(ctx, sources, found, n > 0); err != nil {
+			if found, copies, err = m.merge(ctx, sources, found, n > 0); err != nil {
 				return nil, nil, err
 			}
 			bad = append(bad, copies...)
-			found, err = m.judge(ctx, sources, found, number, q)
+			found, err = m.judge(ctx, sources, found, q)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -108,7 +107,7 @@ func (m *Mailbox) lines(ctx context.Context, sources []Source, q *Query) (found 
 func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (out []Line, bad []error, more bool, err error) {
 	for i := range sources {
 		got := 0
-		query := store.Query{Newest: n, Exact: q.Exact, Bare: true}
+		query := store.Query{Newest: n, Exact: q.Exact}
 		for row, err := range store.ViewOf(ctx, m.s, store.Inbox, sources[i].Owner, m.Projection, query) {
 			if err != nil {
 				if !store.IsUnfit(err) {
@@ -142,27 +141,20 @@ func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (
 }
 
 // merge makes one list of the rows of all folders: a message of each id, in the order of a list. part: it is a part of the
-// mailbox. number says where the message of an id is then; nil: that would have to be found out, or an id stands in trails by
-// another name.
-func (m *Mailbox) merge(ctx context.Context, sources []Source, all []Line, part bool) (out []Line, number map[string]int32, bad []error, err error) {
-	number, lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].ID, all[i].Key() })
+// mailbox.
+func (m *Mailbox) merge(ctx context.Context, sources []Source, all []Line, part bool) (out []Line, bad []error, err error) {
+	lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].ID, all[i].Key() })
 	out = left(all, lost)
 	if part {
 		// The message whose id a file of another name has may be older than what was looked at.
 		var copies []error
 		if out, copies, err = m.settle(ctx, sources, out); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		bad = append(bad, copies...)
 	}
-	sorted := slices.IsSortedFunc(out, compareLines) // a single folder is, as a rule
-	if !sorted {
-		slices.SortStableFunc(out, compareLines)
-	}
-	if !sorted || len(out) != len(all) || slices.ContainsFunc(out, func(l Line) bool { return trailID(l.ID) != l.ID }) {
-		number = nil
-	}
-	return out, number, bad, nil
+	slices.SortStableFunc(out, compareLines)
+	return out, bad, nil
 }
 
 func compareLines(a, b Line) int {
@@ -172,56 +164,29 @@ func compareLines(a, b Line) int {
 	return compareIDs(a.ID, b.ID)
 }
 
-// judge sets the states and drops what is not asked for. With a limit the newest are looked up first, and no more than are
-// needed to fill it. number is that of merge.
-func (m *Mailbox) judge(ctx context.Context, sources []Source, all []Line, number map[string]int32, q *Query) ([]Line, error) {
+// judge sets the states and drops what is not asked for.
+func (m *Mailbox) judge(ctx context.Context, sources []Source, all []Line, q *Query) ([]Line, error) {
 	if !q.judges() {
 		if !q.States {
 			return all, nil
 		}
 		if q.Newest > 0 && len(all) > q.Newest {
-			all, number = all[:q.Newest], nil
+			all = all[:q.Newest]
 		}
 	}
-	trails := trailsOf(sources)
+	f := newFold(nil)
+	f.bare = true
+	for i := range all {
+		f.states[trailID(all[i].ID)] = nil
+	}
+	if err := m.foldAll(ctx, trailsOf(sources), f); err != nil {
+		return nil, err
+	}
 	out := all[:0]
-	for few := q.Newest > 0 && q.Newest <= fewIDs; len(all) > 0; few = false {
-		part := all
-		if few {
-			part = all[:min(len(all), fewIDs)]
-		}
-		all = all[len(part):]
-		if err := m.setStates(ctx, trails, part, number); err != nil {
-			return nil, err
-		}
-		number = nil
-		for i := range part {
-			if q.wants(part[i].State) {
-				out = append(out, part[i])
-			}
-		}
-		if q.Newest > 0 && len(out) >= q.Newest {
-			break
+	for _, l := range all {
+		if l.State = f.of(l.ID); q.wants(l.State) {
+			out = append(out, l)
 		}
 	}
 	return out, nil
-}
-
-// setStates asks the trails. With number, which says where the messages of part stand, nothing has to be put down first.
-func (m *Mailbox) setStates(ctx context.Context, trails []string, part []Line, number map[string]int32) error {
-	f := &fold{number: number, bare: true}
-	if len(part) != len(number) || len(part) <= fewIDs {
-		f = foldFor(len(part))
-		f.bare = true
-		for i := range part {
-			f.want(part[i].ID)
-		}
-	}
-	if err := m.foldAll(ctx, trails, f); err != nil || f.states == nil {
-		return err
-	}
-	for i := range part {
-		part[i].State = f.of(part[i].ID)
-	}
-	return nil
 }

@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"tutti/internal/bus/envelope"
@@ -44,32 +43,13 @@ type Mailbox struct {
 	// of envelope.ProjectionWith are. It is set before the first call.
 	Projection *store.Projection
 
-	s       Store
-	batch   *batch // nil outside of Batch
-	anchors *anchors
+	s     Store
+	batch *batch // nil outside of Batch
 }
 
 // New returns the mail in a store.
 func New(s Store) *Mailbox {
-	return &Mailbox{Projection: &envelope.Projection, s: s, anchors: &anchors{of: map[string]store.Pos{}}}
-}
-
-// anchors are places in trails that were read to before. Any will do to read on from, a late one spares reading.
-type anchors struct {
-	mu sync.Mutex
-	of map[string]store.Pos
-}
-
-func (a *anchors) get(trail string) store.Pos {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.of[trail]
-}
-
-func (a *anchors) set(trail string, p store.Pos) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.of[trail] = p
+	return &Mailbox{Projection: &envelope.Projection, s: s}
 }
 
 // A Message is one message of a mailbox.

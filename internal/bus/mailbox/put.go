@@ -90,7 +90,7 @@ func (m *Mailbox) Batch(ctx context.Context, fn func(*Mailbox) error) error {
 		return fn(m)
 	}
 	return b.Batch(ctx, func(w store.Writer) error {
-		return fn(&Mailbox{Live: m.Live, Projection: m.Projection, s: m.s, batch: &batch{w: w, put: map[store.Key][]byte{}}, anchors: m.anchors})
+		return fn(&Mailbox{Live: m.Live, Projection: m.Projection, s: m.s, batch: &batch{w: w, put: map[store.Key][]byte{}}})
 	})
 }
 

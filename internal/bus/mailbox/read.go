@@ -102,13 +102,7 @@ func (w *Whole) place() (id string, k store.Key) { return w.id, w.key }
 // readAll reads all folders of a kind, by rising id, what has one id in the order of the folders.
 func readAll[T any, P paper[T]](ctx context.Context, m *Mailbox, kind store.Kind, sources []Source) (out []P, bad []error, err error) {
 	for i := range sources {
-		var all []P
-		var unfit []error
-		if s, ok := m.s.(bulk); ok {
-			all, unfit, err = readBulk[T, P](ctx, s, kind, &sources[i])
-		} else {
-			all, unfit, err = readEach[T, P](ctx, m.s, kind, &sources[i])
-		}
+		all, unfit, err := readEach[T, P](ctx, m.s, kind, &sources[i])
 		if store.IsUnfit(err) { // the folder as a whole: the others are still read
 			bad = append(bad, err)
 			continue
@@ -123,9 +117,7 @@ func readAll[T any, P paper[T]](ctx context.Context, m *Mailbox, kind store.Kind
 		y, _ := b.place()
 		return compareIDs(x, y)
 	}
-	if !slices.IsSortedFunc(out, byID) { // they are by name, as a rule
-		slices.SortStableFunc(out, byID)
-	}
+	slices.SortStableFunc(out, byID)
 	return out, bad, nil
 }
 
@@ -152,42 +144,6 @@ func readEach[T any, P paper[T]](ctx context.Context, s Store, kind store.Kind, 
 		switch {
 		case err == nil:
 			out = append(out, one)
-		case errors.Is(err, store.ErrNotFound):
-		case store.IsUnfit(err):
-			bad = append(bad, err)
-		default:
-			return nil, nil, err
-		}
-	}
-	return out, bad, nil
-}
-
-// A bulk store reads all documents of a folder faster than one after the other. begin is told how many there may be; each
-// gets them by number, in the order of their names, or why one is none. Several calls of each run at the same time.
-type bulk interface {
-	GetAll(ctx context.Context, kind store.Kind, owner string, begin func(n int), each func(i int, d store.Doc, err error)) error
-}
-
-// readBulk is readEach for a store that can read in bulk.
-func readBulk[T any, P paper[T]](ctx context.Context, s bulk, kind store.Kind, from *Source) (out []P, bad []error, err error) {
-	var all []T // side by side: they are kept or dropped together
-	var errs []error
-	err = s.GetAll(ctx, kind, from.Owner, func(n int) {
-		all, errs = make([]T, n), make([]error, n)
-	}, func(i int, d store.Doc, err error) {
-		if err == nil {
-			err = P(&all[i]).fill(&d, from)
-		}
-		errs[i] = err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	out = make([]P, 0, len(all))
-	for i, err := range errs {
-		switch {
-		case err == nil:
-			out = append(out, &all[i])
 		case errors.Is(err, store.ErrNotFound):
 		case store.IsUnfit(err):
 			bad = append(bad, err)

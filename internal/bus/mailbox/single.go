@@ -17,21 +17,21 @@ import (
 func own(id string, k store.Key) bool { return k.Name == address.Segment(id) }
 
 // single chooses of the messages with one id the first one that lies under its name, or else the first. of tells id and place
-// of each of n, chosen is where the one of an id stands, lost are all others: nil when there are none. The errors name the
+// of each of n, lost are all others: nil when there are none. The errors name the
 // files of a mailbox that have an id of a message which lies under its name; in the archive there are some of our own making.
-func single(n int, of func(i int) (id string, k store.Key)) (chosen map[string]int32, lost map[int]bool, bad []error) {
-	chosen = make(map[string]int32, n)
+func single(n int, of func(i int) (id string, k store.Key)) (lost map[int]bool, bad []error) {
+	chosen := make(map[string]int, n)
 	for i := range n {
 		id, k := of(i)
 		was, known := chosen[id]
 		if !known {
-			chosen[id] = int32(i)
+			chosen[id] = i
 			continue
 		}
 		loser := i
-		_, best := of(int(was))
+		_, best := of(was)
 		if own(id, k) && !own(id, best) {
-			chosen[id], loser = int32(i), int(was)
+			chosen[id], loser = i, was
 			k, best = best, k
 		}
 		if lost == nil {
@@ -42,7 +42,7 @@ func single(n int, of func(i int) (id string, k store.Key)) (chosen map[string]i
 			bad = append(bad, copied(id, k))
 		}
 	}
-	return chosen, lost, bad
+	return lost, bad
 }
 
 // left returns what was not lost, in the memory of all.
@@ -61,7 +61,7 @@ func left[T any](all []T, lost map[int]bool) []T {
 
 // singles is single for what was made of documents.
 func singles[T any, P paper[T]](all []P) ([]P, []error) {
-	_, lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].place() })
+	lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].place() })
 	return left(all, lost), bad
 }
 

@@ -182,7 +182,7 @@ func At(ctx context.Context, r store.Reader, k store.Key) (*Blockage, error) {
 // List returns the blockages that a filter takes: those first that were raised first. What lies there and is none is told in
 // problems.
 func List(ctx context.Context, r store.Reader, f Filter) (all []*Blockage, problems []error, err error) {
-	for row, err := range store.ViewOf(ctx, r, store.Blockage, "", records, store.Query{Exact: true, Bare: true}) {
+	for row, err := range store.ViewOf(ctx, r, store.Blockage, "", records, store.Query{Exact: true}) {
 		var one *Blockage
 		switch {
 		case err == nil && row.Summary != "":
