@@ -90,8 +90,9 @@ func Refused(q Request, owner address.Instance, e *Entry, s *Settings, now time.
 
 // A Skip is a request that was not followed.
 type Skip struct {
-	ID, Reason string
-	Target     address.Instance
+	ID     string           `json:"envelopeId"`
+	Reason string           `json:"reason"`
+	Target address.Instance `json:"target,omitempty"`
 }
 
 // A Intake is where requests come in.

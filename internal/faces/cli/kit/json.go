@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -14,9 +13,6 @@ import (
 
 // A List builds one JSON array of values that are JSON already.
 type List struct{ buf []byte }
-
-// Room makes room for so many bytes.
-func (l *List) Room(n int) { l.buf = slices.Grow(l.buf, n) }
 
 func (l *List) Raw(val []byte) {
 	if len(l.buf) == 0 {

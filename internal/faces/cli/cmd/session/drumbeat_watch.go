@@ -141,34 +141,31 @@ func runDrumWatch(ctx context.Context, c *kit.Call) error {
 	if err := c.Flush(); err != nil {
 		return err
 	}
-	d := watchdog.New(o)
-	if c.Verb.Flag(c.Under, "once") >= 0 && c.On("once") {
-		err := errors.Join(beatOnce(ctx, c, d, w, o.Relaunch == nil), failed)
-		if err == nil && told == 0 {
-			c.Remark("nothing is due now; tutti drumbeat scan lists who has stopped, and when each is due")
-		}
-		return err
-	}
-	err = drum(ctx, c, d, w, o.Relaunch == nil)
-	if failed != nil {
+	once := c.Verb.Flag(c.Under, "once") >= 0 && c.On("once")
+	err = drum(ctx, c, watchdog.New(o), w, o.Relaunch == nil, once)
+	switch {
+	case failed != nil && once:
+		return errors.Join(err, failed)
+	case failed != nil:
 		return failed
+	case once && err == nil && told == 0:
+		c.Remark("nothing is due now; tutti drumbeat scan lists who has stopped, and when each is due")
 	}
 	return err
 }
 
-// drum makes beats until it is interrupted. One that only says what it would do needs no lease: it is in nobody's way.
-func drum(ctx context.Context, c *kit.Call, d *watchdog.Beats, w *app.World, dry bool) error {
-	if dry {
-		return d.Look(ctx)
-	}
-	return drumFault(c, d.Run(ctx, w.Store, watchdog.Holder("tutti drumbeat watch")))
-}
-
-func beatOnce(ctx context.Context, c *kit.Call, d *watchdog.Beats, w *app.World, dry bool) error {
-	if dry {
+// drum makes beats until it is interrupted, or one. What only says what it would do needs no lease: it is in nobody's way.
+func drum(ctx context.Context, c *kit.Call, d *watchdog.Beats, w *app.World, dry, once bool) error {
+	const holder = "tutti drumbeat watch"
+	switch {
+	case dry && once:
 		return d.Beat(ctx)
+	case dry:
+		return d.Look(ctx)
+	case once:
+		return drumFault(c, d.Once(ctx, w.Store, watchdog.Holder(holder)))
 	}
-	return drumFault(c, d.Once(ctx, w.Store, watchdog.Holder("tutti drumbeat watch")))
+	return drumFault(c, d.Run(ctx, w.Store, watchdog.Holder(holder)))
 }
 
 // drumFault says who does it.
@@ -269,21 +266,17 @@ func runDrumInbox(ctx context.Context, c *kit.Call) error {
 			owners = append(owners, e.Instance)
 		}
 	}
-	var relanced, skipped kit.List
-	n, m := 0, 0
+	said := struct {
+		OK       bool               `json:"ok"`
+		Relanced []address.Instance `json:"relanced"`
+		Skipped  []watchdog.Skip    `json:"skipped"`
+	}{true, []address.Instance{}, []watchdog.Skip{}}
 	if o.Relaunch != nil {
 		d := watchdog.New(o)
 		err = d.Hold(ctx, w.Store, watchdog.Holder("tutti drumbeat relance-inbox"), func(ctx context.Context) error {
 			for _, who := range owners {
 				done, left, err := d.Requests(ctx, watchdog.Intake{Office: office, Registry: w.Registry}, who)
-				for _, i := range done {
-					n++
-					relanced.Str(string(i))
-				}
-				for _, s := range left {
-					m++
-					skipped.Raw(skipJSON(&s))
-				}
+				said.Relanced, said.Skipped = append(said.Relanced, done...), append(said.Skipped, left...)
 				if err != nil {
 					return err
 				}
@@ -297,21 +290,9 @@ func runDrumInbox(ctx context.Context, c *kit.Call) error {
 		c.Remark("with --relauncher logging nobody is asked, and no mail is touched; --relauncher auto follows requests")
 	}
 	if c.JSON {
-		var j canonjson.Object
-		j.Bool("ok", true)
-		j.Raw("relanced", relanced.Bytes())
-		j.Raw("skipped", skipped.Bytes())
-		c.Emit(j.Bytes())
+		c.Emit(kit.Marshal(said))
 		return nil
 	}
-	c.Line(fmt.Sprintf("asked to go on by mail: %d; not followed: %d", n, m))
+	c.Line(fmt.Sprintf("asked to go on by mail: %d; not followed: %d", len(said.Relanced), len(said.Skipped)))
 	return nil
-}
-
-func skipJSON(s *watchdog.Skip) []byte {
-	var o canonjson.Object
-	o.Str("envelopeId", s.ID)
-	o.Str("reason", s.Reason)
-	o.Opt("target", string(s.Target))
-	return o.Bytes()
 }

@@ -43,16 +43,18 @@ func (p *JobTools) deliverer(c *kit.Call, b *job.Book) (job.Deliverer, error) {
 	return s.manager(c.Verb.Name)
 }
 
-// jobBook opens the jobs that are meant.
-func jobBook(c *kit.Call) (*job.Book, error) {
-	b, note, err := FindJobs(c)
-	if err != nil {
-		return nil, kit.FailIO("", err, "%s", c.Verb.Name)
+// onJobs makes the function of a verb that works on the jobs that are meant.
+func onJobs(f func(ctx context.Context, c *kit.Call, b *job.Book) error) kit.Func {
+	return func(ctx context.Context, c *kit.Call) error {
+		b, note, err := FindJobs(c)
+		if err != nil {
+			return kit.FailIO("", err, "%s", c.Verb.Name)
+		}
+		if note != "" {
+			c.Remark("%s", kit.Clean(note))
+		}
+		return jobFault(c, f(ctx, c, b))
 	}
-	if note != "" {
-		c.Remark("%s", kit.Clean(note))
-	}
-	return b, nil
 }
 
 func FindJobs(c *kit.Call) (*job.Book, string, error) {
@@ -76,11 +78,12 @@ func jobFault(c *kit.Call, err error) error {
 		damaged *job.DamagedError
 		public  *job.PublicError
 		halted  *halt.Error
+		fault   *kit.Fault
 	)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &halted):
+	case errors.As(err, &halted), errors.As(err, &fault):
 		return err
 	case errors.Is(err, job.ErrNone):
 		return &kit.Fault{Code: kit.ExitState, Err: err, Next: `"tutti job list" shows those of this workspace, --workspace names another one`}

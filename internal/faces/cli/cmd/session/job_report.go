@@ -14,15 +14,11 @@ import (
 	"tutti/internal/sessions/job"
 )
 
-func runJobClaim(ctx context.Context, c *kit.Call) error {
-	b, err := jobBook(c)
-	if err != nil {
-		return err
-	}
+func runJobClaim(ctx context.Context, c *kit.Call, b *job.Book) error {
 	by, _ := c.JobActor()
 	j, err := b.Claim(ctx, c.Arg(0), c.Text("agent"), by)
 	if err != nil {
-		return jobFault(c, err)
+		return err
 	}
 	if session, ok := strings.CutPrefix(by, "session:"); ok {
 		if err := b.Bind(session, j.ID); err != nil {
@@ -37,12 +33,8 @@ func runJobClaim(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func runJobPublish(ctx context.Context, c *kit.Call) error {
+func runJobPublish(ctx context.Context, c *kit.Call, b *job.Book) error {
 	p := JobToolsOf()
-	b, err := jobBook(c)
-	if err != nil {
-		return err
-	}
 	detail := strings.Join(c.Args[min(2, len(c.Args)):], " ")
 	if c.Text("detail") != "" {
 		detail = strings.TrimSpace(detail + " " + c.Text("detail"))
@@ -70,7 +62,7 @@ func runJobPublish(ctx context.Context, c *kit.Call) error {
 	}
 	e, j, err := b.Publish(ctx, c.Arg(0), d, job.ByAgent)
 	if err != nil {
-		return jobFault(c, err)
+		return err
 	}
 	tellBroker(ctx, c, b, j, p)
 	if c.JSON {
@@ -107,38 +99,25 @@ func tellBroker(ctx context.Context, c *kit.Call, b *job.Book, j *job.Job, p Job
 	}
 }
 
-func runJobCancel(ctx context.Context, c *kit.Call) error {
-	b, err := jobBook(c)
-	if err != nil {
-		return err
-	}
+func runJobCancel(ctx context.Context, c *kit.Call, b *job.Book) error {
 	by, _ := c.JobActor()
 	j, again, err := b.Cancel(ctx, c.Arg(0), by, c.Text("reason"))
 	if err != nil {
-		return jobFault(c, err)
+		return err
 	}
 	return sayJob(c, b, j, "cancelled", again)
 }
 
-func runJobAccept(ctx context.Context, c *kit.Call) error {
-	return judgeJob(ctx, c, job.Accepted, c.Text("note"))
-}
-
-func runJobReject(ctx context.Context, c *kit.Call) error {
-	return judgeJob(ctx, c, job.Rejected, c.Text("reason"))
-}
-
-func judgeJob(ctx context.Context, c *kit.Call, v job.Verdict, note string) error {
-	b, err := jobBook(c)
-	if err != nil {
-		return err
+// judgeJob makes the function of a verb that gives a verdict; the flag has what else there is to say.
+func judgeJob(v job.Verdict, flag string) func(ctx context.Context, c *kit.Call, b *job.Book) error {
+	return func(ctx context.Context, c *kit.Call, b *job.Book) error {
+		by, person := c.JobActor()
+		j, again, err := b.Judge(ctx, c.Arg(0), v, by, person, c.Text(flag))
+		if err != nil {
+			return err
+		}
+		return sayJob(c, b, j, string(v), again)
 	}
-	by, person := c.JobActor()
-	j, again, err := b.Judge(ctx, c.Arg(0), v, by, person, note)
-	if err != nil {
-		return jobFault(c, err)
-	}
-	return sayJob(c, b, j, string(v), again)
 }
 
 // sayJob says what was done with a job.

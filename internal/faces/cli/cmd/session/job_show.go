@@ -16,14 +16,10 @@ import (
 	"tutti/internal/sessions/job"
 )
 
-func runJobList(_ context.Context, c *kit.Call) error {
-	b, err := jobBook(c)
-	if err != nil {
-		return err
-	}
+func runJobList(_ context.Context, c *kit.Call, b *job.Book) error {
 	all, bad, err := b.List()
 	if err != nil {
-		return jobFault(c, err)
+		return err
 	}
 	for _, p := range bad {
 		c.Warn("%s", kit.Clean(p.Err.Error()))
@@ -80,7 +76,7 @@ func jobState(j *job.Job, now time.Time) string {
 }
 
 // runJobStatus is show under the name and with the flag of the older program.
-func runJobStatus(ctx context.Context, c *kit.Call) error {
+func runJobStatus(_ context.Context, c *kit.Call, b *job.Book) error {
 	id, word := c.Text("job"), c.Arg(0)
 	switch {
 	case id == "" && word == "":
@@ -90,19 +86,15 @@ func runJobStatus(ctx context.Context, c *kit.Call) error {
 	case word != "" && word != id:
 		return kit.Usagef("job status: either --job %s or %s, not both", kit.Clean(id), kit.Clean(word))
 	}
-	return showJob(ctx, c, id)
+	return showJob(c, b, id)
 }
 
-func runJobShow(ctx context.Context, c *kit.Call) error { return showJob(ctx, c, c.Arg(0)) }
+func runJobShow(_ context.Context, c *kit.Call, b *job.Book) error { return showJob(c, b, c.Arg(0)) }
 
-func showJob(_ context.Context, c *kit.Call, id string) error {
-	b, err := jobBook(c)
-	if err != nil {
-		return err
-	}
+func showJob(c *kit.Call, b *job.Book, id string) error {
 	j, err := b.Get(id)
 	if err != nil {
-		return jobFault(c, err)
+		return err
 	}
 	if c.JSON {
 		c.Emit(jobJSON(c, b, j))
@@ -137,11 +129,7 @@ func showJob(_ context.Context, c *kit.Call, id string) error {
 	return nil
 }
 
-func runJobLogs(_ context.Context, c *kit.Call) error {
-	b, err := jobBook(c)
-	if err != nil {
-		return err
-	}
+func runJobLogs(_ context.Context, c *kit.Call, b *job.Book) error {
 	if c.On("list") || c.Arg(0) == "" {
 		if c.Arg(0) != "" {
 			return kit.Usagef("job logs: either --list or a job")
@@ -150,7 +138,7 @@ func runJobLogs(_ context.Context, c *kit.Call) error {
 	}
 	lines, _, err := b.Log(c.Arg(0), 0, 0)
 	if err != nil {
-		return jobFault(c, err)
+		return err
 	}
 	if len(lines) == 0 {
 		return kit.BadState(`"tutti job logs" lists those that there are`, "job logs: there is no log of job %s", kit.Clean(c.Arg(0)))

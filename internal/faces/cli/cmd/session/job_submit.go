@@ -67,12 +67,8 @@ func jobOrder(c *kit.Call, b *job.Book) (o job.Order, err error) {
 	return o, jobFault(c, err)
 }
 
-func runJobSubmit(ctx context.Context, c *kit.Call) error {
+func runJobSubmit(ctx context.Context, c *kit.Call, b *job.Book) error {
 	p := JobToolsOf()
-	b, err := jobBook(c)
-	if err != nil {
-		return err
-	}
 	o, err := jobOrder(c, b)
 	switch {
 	case err != nil:
@@ -82,9 +78,9 @@ func runJobSubmit(ctx context.Context, c *kit.Call) error {
 	}
 	j, err := b.Register(ctx, o)
 	if err != nil {
-		return jobFault(c, err)
+		return err
 	}
-	w := newJobWatch(c, b, p, j.ID)
+	w := &jobWatch{c: c, b: b, p: p, id: j.ID}
 	defer w.close()
 	if c.On("wait") {
 		w.connect(ctx, o.Broker, j) // before anybody begins, so that nothing is missed
@@ -99,7 +95,7 @@ func runJobSubmit(ctx context.Context, c *kit.Call) error {
 			return jobFault(c, fmt.Errorf("job %s: %w", j.ID, err))
 		}
 		if j, err = b.Get(j.ID); err != nil {
-			return jobFault(c, err)
+			return err
 		}
 	}
 	sayNewJob(c, b, j)
@@ -109,18 +105,14 @@ func runJobSubmit(ctx context.Context, c *kit.Call) error {
 	return w.wait(ctx)
 }
 
-func runJobRegister(ctx context.Context, c *kit.Call) error {
-	b, err := jobBook(c)
-	if err != nil {
-		return err
-	}
+func runJobRegister(ctx context.Context, c *kit.Call, b *job.Book) error {
 	o, err := jobOrder(c, b)
 	if err != nil {
 		return err
 	}
 	j, err := b.Register(ctx, o)
 	if err != nil {
-		return jobFault(c, err)
+		return err
 	}
 	sayNewJob(c, b, j)
 	return nil

@@ -32,10 +32,6 @@ type jobWatch struct {
 	last   *job.Job
 }
 
-func newJobWatch(c *kit.Call, b *job.Book, p JobTools, id string) *jobWatch {
-	return &jobWatch{c: c, b: b, p: p, id: id}
-}
-
 func (w *jobWatch) close() {
 	w.relay.close()
 	w.relay = nil
@@ -44,27 +40,23 @@ func (w *jobWatch) close() {
 	}
 }
 
-func runJobWatch(ctx context.Context, c *kit.Call) error {
+func runJobWatch(ctx context.Context, c *kit.Call, b *job.Book) error {
 	p := JobToolsOf()
-	b, err := jobBook(c)
+	w := &jobWatch{c: c, b: b, p: p, id: c.Arg(0)}
+	defer w.close()
+	jobs := make([]*job.Job, 1)
+	var err error
+	if w.id != "" {
+		jobs[0], err = b.Get(w.id)
+	} else {
+		jobs, _, err = b.List()
+	}
 	if err != nil {
 		return err
 	}
-	w := newJobWatch(c, b, p, c.Arg(0))
-	defer w.close()
-	var jobs []*job.Job
-	if w.id != "" {
-		j, err := b.Get(w.id)
-		if err != nil {
-			return jobFault(c, err)
-		}
-		jobs = append(jobs, j)
-	} else if jobs, _, err = b.List(); err != nil {
-		return jobFault(c, err)
-	}
 	broker, err := job.BrokerOf(b.Workspace, os.Getenv)
 	if err != nil && !errors.Is(err, job.ErrNoBroker) {
-		return jobFault(c, err)
+		return err
 	}
 	w.connect(ctx, broker, jobs...)
 	if c.On("drive") {
@@ -72,7 +64,7 @@ func runJobWatch(ctx context.Context, c *kit.Call) error {
 			return kit.Refuse("", "job watch: --drive needs one job, and a program that can type into sessions")
 		}
 		if err := w.drive(ctx, jobs[0]); err != nil {
-			return jobFault(c, err)
+			return err
 		}
 	}
 	return w.wait(ctx)
@@ -149,8 +141,7 @@ func (w *jobWatch) wait(ctx context.Context) error {
 	}
 	err := w.b.Follow(ctx, job.Follower{
 		ID: w.id, All: w.id != "",
-		Ready: func(polled bool) error { return w.ready(polled) },
-		Line:  func(l *job.Line, j *job.Job) error { return w.line(l, j) },
+		Ready: w.ready, Line: w.line,
 		State: func(j *job.Job) error { return w.state(ctx, j) },
 		Bad:   func(_ string, err error) { w.complain(err) },
 	})

@@ -98,7 +98,7 @@ func (s *sessions) manager(verb string) (*lifecycle.Manager, error) {
 	return lifecycle.New(lifecycle.Options{
 		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Environ: s.environ(), Server: sessionServer(s.c),
 		Halted: func() error { return halt.Check(verb) },
-		Bus:    s.bus(), Jobs: s.jobs(), Started: full.Started(s.c.App),
+		Bus:    s.bus(), Jobs: full.SessionJobs(s.Workspace(), s.dir), Started: full.Started(s.c.App),
 		Tell: func(line string) { s.c.Remark("%s", kit.Clean(line)) },
 	}), nil
 }
@@ -117,20 +117,12 @@ func (s *sessions) environ() []string {
 	return env
 }
 
-// jobs tells the jobs of what becomes of their sessions.
-func (s *sessions) jobs() func(ctx context.Context, job, event, detail string) error {
-	return full.SessionJobs(s.Workspace(), s.dir)
-}
-
-// serverVariable names the tmux server for new sessions.
-const serverVariable = observe.ServerVariable
-
 // sessionServer is the tmux server for new sessions, "" for the default one.
 func sessionServer(c *kit.Call) string {
 	if name := c.FlagIf("tmux-server"); name != "" {
 		return name
 	}
-	return os.Getenv(serverVariable)
+	return os.Getenv(observe.ServerVariable)
 }
 
 // sessionName is the session that is meant, by --session or by the first word; "" when none is named.

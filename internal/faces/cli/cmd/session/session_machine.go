@@ -94,18 +94,11 @@ func (s *sessions) Parts(ctx context.Context, ended bool) ([]Part, error) {
 		}
 		all = append(all, Part{sessions: s, Rows: rows, Problems: problems})
 	}
-	more, err := s.farParts(ctx, ended)
-	return append(all, more...), err
+	return append(all, s.FarParts(ctx, ended)...), nil
 }
 
-// OtherParts are the parts of other folders, where that of this one cannot be read.
-func (s *sessions) OtherParts(ctx context.Context) []Part {
-	all, _ := s.farParts(ctx, false)
-	return all
-}
-
-// farParts reads the registries of other folders, see parts.
-func (s *sessions) farParts(ctx context.Context, ended bool) (all []Part, err error) {
+// FarParts reads the registries of other folders, see Parts.
+func (s *sessions) FarParts(ctx context.Context, ended bool) (all []Part) {
 	for _, o := range s.others() {
 		if o.missing() {
 			continue
@@ -123,7 +116,7 @@ func (s *sessions) farParts(ctx context.Context, ended bool) (all []Part, err er
 		}
 		all = append(all, p)
 	}
-	return all, nil
+	return all
 }
 
 // Busy tells whether a row runs, or something was begun with it.

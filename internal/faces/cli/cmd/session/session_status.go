@@ -106,13 +106,10 @@ func (s *sessions) Workspace() string { return registry.Workspace(s.Path, s.dir)
 
 // jobState tells the states of jobs.
 func (s *sessions) jobState() func(id string) string {
-	var book *job.Book
 	return func(id string) string {
-		if book == nil {
-			var err error
-			if book, _, err = job.At(s.Workspace()); err != nil {
-				return ""
-			}
+		book, _, err := job.At(s.Workspace())
+		if err != nil {
+			return ""
 		}
 		j, err := book.Get(id)
 		if err != nil {

@@ -40,7 +40,6 @@ func (s *sessions) reportJSON(rep *observe.Report, parts []Part, from []*Part) [
 		o.Null("tmux_version")
 	}
 	o.Str("registry", s.Path)
-	all.Room(len(rep.Sessions) * foundRoom)
 	for i := range rep.Sessions {
 		reg := ""
 		if i < len(from) {
@@ -48,9 +47,7 @@ func (s *sessions) reportJSON(rep *observe.Report, parts []Part, from []*Part) [
 		}
 		all.Raw(foundJSON(&rep.Sessions[i], reg, rep.At))
 	}
-	sessions := all.Bytes()
-	o.Room(len(sessions) + foundRoom)
-	o.Raw("sessions", sessions)
+	o.Raw("sessions", all.Bytes())
 	o.Raw("servers", servers.Bytes())
 	for i := range parts {
 		for _, p := range parts[i].Problems {
@@ -76,7 +73,7 @@ func (s *sessions) reportJSON(rep *observe.Report, parts []Part, from []*Part) [
 	} else {
 		o.Null("monitor")
 	}
-	return o.End()
+	return o.Bytes()
 }
 
 func beatJSON(b *monitor.Beat, now time.Time) []byte {
@@ -88,13 +85,9 @@ func beatJSON(b *monitor.Beat, now time.Time) []byte {
 	return o.Bytes()
 }
 
-// foundRoom is what a session takes in JSON, in bytes, with a long path in it.
-const foundRoom = 896
-
 // foundJSON is one session for programs.
 func foundJSON(f *observe.Found, reg string, now time.Time) []byte {
 	var o canonjson.Object
-	o.Room(foundRoom)
 	o.Str("name", f.Name)
 	o.Str("machine", proc.Hostname())
 	o.Str("kind", observe.InTmux)
@@ -145,7 +138,7 @@ func foundJSON(f *observe.Found, reg string, now time.Time) []byte {
 	if f.Err != nil {
 		o.Str("error", f.Err.Error())
 	}
-	return o.End()
+	return o.Bytes()
 }
 
 // rowFoundJSON adds what the row says.

@@ -36,7 +36,7 @@ func sessionsNear(ctx context.Context, c *kit.Call) func() []sessionLine {
 	parts, err := s.Parts(ctx, false)
 	if err != nil {
 		c.Warn("%s", kit.Clean(err.Error()))
-		if parts = s.OtherParts(ctx); len(parts) == 0 {
+		if parts = s.FarParts(ctx, false); len(parts) == 0 {
 			return none
 		}
 	}
