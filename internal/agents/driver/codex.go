@@ -33,7 +33,7 @@ var codex = Driver{
 		// Any other form lets the tool run: continue:false, a member that it does not know, a deny without a reason. No event
 		// ends the turn, and write_stdin to a shell that runs reaches no event. At Tool it is for the model of a Codex whose user has
 		// not reviewed PreToolUse yet.
-		deny: map[Moment]reply{Prompt: block, Use: denyTool, Tool: addContext, Ask: denyAsked},
+		deny: map[Moment]reply{Prompt: block, Use: denyTool, Tool: tell, Ask: denyAsked},
 		Note: "Codex runs no new hook before you trust it. It asks once; codex exec skips untrusted hooks without a message.",
 	},
 	// A skill that lies in both folders is listed twice.

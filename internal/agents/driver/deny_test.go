@@ -40,6 +40,9 @@ func TestDeny(t *testing.T) {
 			if _, ok := d.Hooks.Deny(e, ""); ok {
 				t.Errorf("%s: a denial without a reason lets the tool run in Codex", name)
 			}
+			if told := name == "codex PostToolUse" || name == "gemini AfterTool"; a.Told != told {
+				t.Errorf("%s: Told is %v: only these two cannot stop the agent", name, a.Told)
+			}
 			delete(want, name)
 		}
 	}

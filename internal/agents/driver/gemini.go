@@ -39,7 +39,7 @@ var gemini = Driver{
 		// BeforeModel ends the turn and leaves the history whole. continue:false at BeforeTool or AfterTool would leave a call
 		// without its result in it. At Tool it is for the model of a Gemini that has read its settings before BeforeModel was
 		// among them.
-		deny: map[Moment]reply{Prompt: deny, Use: deny, Tool: addContext, Next: endTurn},
+		deny: map[Moment]reply{Prompt: deny, Use: deny, Tool: tell, Next: endTurn},
 		Note: "Gemini runs hooks of a project only in a folder that you have told it to trust.",
 	},
 	// It reads .gemini/skills, too. A skill of one name in both is complained of at each start, and the one in .agents wins.

@@ -184,6 +184,8 @@ func edited(input []byte) (files []string) {
 type Answer struct {
 	Out, Err []byte
 	Status   int
+	// Told: the answer of [Hooks.Deny] only tells the model that it must stop. The agent goes on all the same.
+	Told bool
 }
 
 // A reply makes the answer to an event that carries a text.
@@ -210,7 +212,7 @@ func (h *Hooks) GoOn(e Event, text string) (a Answer, ok bool) {
 }
 
 // Deny makes the answer that stops the agent at an event: the tool does not run, the prompt is not answered, or the turn ends.
-// Where the event cannot do that the answer is empty, and ok false.
+// Where the event can only tell the model so, the answer is Told. Where it cannot do that either the answer is empty, and ok false.
 func (h *Hooks) Deny(e Event, why string) (a Answer, ok bool) { return h.deny[e.Moment].to(e, why) }
 
 // Rouse makes the answer with which a command that waits in the background wakes its agent, with a text for the model.
@@ -228,6 +230,13 @@ func addContext(e Event, text string) Answer {
 	specific.Str("additionalContext", text)
 	o.Raw("hookSpecificOutput", specific.Bytes())
 	return Answer{Out: append(o.Bytes(), '\n')}
+}
+
+// tell is the answer of an event that cannot deny: the model reads why, and goes on.
+func tell(e Event, why string) Answer {
+	a := addContext(e, why)
+	a.Told = true
+	return a
 }
 
 // block is the answer that several programs take as the wish for one more turn.

@@ -3,8 +3,8 @@
 // It promises:
 //
 //   - [Look] names every agent CLI process of this user once, also those that tutti never met, with one of the states below.
-//   - An agent counts as stopped only on evidence: it acknowledged this halt, its all-tools hook of this build was seen in that very
-//     process, or its turn was interrupted. What a settings file says is not evidence.
+//   - An agent counts as stopped only on evidence: its all-tools hook was seen in that very process, of this build or of the one that
+//     acknowledged this halt there, or its turn was interrupted. What a settings file says is not evidence.
 //   - It waits only as long as an agent that can still acknowledge has not done so, and never longer than asked.
 //
 // It changes nothing and ends nothing. Which processes are agent CLIs is left to package agentproc, and what hooks record to package
@@ -163,10 +163,22 @@ func (o *Options) interrupt(ctx context.Context, all []agentproc.Agent) chan int
 	return done
 }
 
-// markOf is the mark of an agent, the one that acknowledged last where several of its processes have one.
-func markOf(a *agentproc.Agent, marks []hookmark.Mark) (m hookmark.Mark, ok bool) {
+// acked tells whether a process acknowledged the halt that counts.
+func (o *Options) acked(m *hookmark.Mark) bool { return o.Epoch > 0 && m.Acked == o.Epoch }
+
+// markOf is the mark of an agent, the one that tells most where several of its processes have one.
+func (o *Options) markOf(a *agentproc.Agent, marks []hookmark.Mark) (m hookmark.Mark, ok bool) {
+	tells := func(m *hookmark.Mark) (n int) {
+		if o.acked(m) {
+			n += 2
+		}
+		if m.Denies {
+			n++
+		}
+		return n
+	}
 	for _, one := range marks {
-		if a.Has(one.ID()) && (!ok || one.Acked > m.Acked || one.Acked == m.Acked && one.Denies && !m.Denies) {
+		if a.Has(one.ID()) && (!ok || tells(&one) > tells(&m)) {
 			m, ok = one, true
 		}
 	}
@@ -176,7 +188,7 @@ func markOf(a *agentproc.Agent, marks []hookmark.Mark) (m hookmark.Mark, ok bool
 // pending tells whether an agent that could acknowledge has not done so: a hook of this build was seen in it.
 func (o *Options) pending(all []agentproc.Agent, marks []hookmark.Mark) bool {
 	for i := range all {
-		if m, ok := markOf(&all[i], marks); ok && !all[i].Elsewhere && m.Build == o.Build && !(o.Epoch > 0 && m.Acked == o.Epoch) {
+		if m, ok := o.markOf(&all[i], marks); ok && !all[i].Elsewhere && m.Build == o.Build && !o.acked(&m) {
 			return true
 		}
 	}
@@ -184,7 +196,7 @@ func (o *Options) pending(all []agentproc.Agent, marks []hookmark.Mark) bool {
 }
 
 func (o *Options) judge(a *agentproc.Agent, marks []hookmark.Mark, ended map[proc.ID]bool) Agent {
-	m, marked := markOf(a, marks)
+	m, marked := o.markOf(a, marks)
 	out := Agent{
 		CLI: a.CLI, Version: a.Version, PID: a.Process.PID, TTY: a.TTY, Dir: a.Dir, Instance: m.Instance, Server: a.Server,
 		Interrupted: ended[a.Process] || ended[a.Served],
@@ -193,7 +205,7 @@ func (o *Options) judge(a *agentproc.Agent, marks []hookmark.Mark, ended map[pro
 	switch {
 	case a.Elsewhere:
 		out.State = Elsewhere
-	case marked && o.Epoch > 0 && m.Acked == o.Epoch:
+	case marked && m.Denies && o.acked(&m):
 		out.State = Acknowledged
 	case unhookable(a):
 		out.State = NotStopped
@@ -209,6 +221,9 @@ func (o *Options) judge(a *agentproc.Agent, marks []hookmark.Mark, ended map[pro
 		out.State = NoHooks
 	}
 	out.Text = out.words(marked && m.Build == o.Build && m.Denies)
+	if out.State == Older && o.acked(&m) {
+		out.Text = "told of the halt, only edits are denied; run tutti host setup"
+	}
 	return out
 }
 

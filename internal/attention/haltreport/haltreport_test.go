@@ -56,7 +56,9 @@ func TestStates(t *testing.T) {
 		want State
 		text string
 	}{
-		"it acknowledged":              {claude, &hookmark.Mark{Build: "b2", Acked: 3}, Acknowledged, "acknowledged"},
+		"it acknowledged":              {claude, &hookmark.Mark{Build: "b2", Denies: true, Acked: 3}, Acknowledged, "acknowledged"},
+		"hooks of another build did":   {claude, &hookmark.Mark{Build: "b1", Denies: true, Acked: 3}, Acknowledged, "acknowledged"},
+		"it was only told":             {claude, &hookmark.Mark{Build: "b2", Acked: 3}, Older, "told of the halt, only edits are denied; run tutti host setup"},
 		"it acknowledged another halt": {claude, &hookmark.Mark{Build: "b2", Denies: true, Acked: 2}, Denied, "denied at its next tool call"},
 		"of another build":             {claude, &hookmark.Mark{Build: "b1", Denies: true}, Older, "older hooks deny only edits; run tutti host setup"},
 		"older settings":               {claude, &hookmark.Mark{Build: "b2"}, Older, "older hooks deny only edits"},
@@ -102,7 +104,7 @@ func TestWaitsForAcknowledgement(t *testing.T) {
 		find := o.Find
 		o.Find = func(home string) ([]agentproc.Agent, error) {
 			go func() {
-				_ = hookmark.Record(o.State, hookmark.Mark{PID: self.PID, Start: self.Start, Boot: self.Boot, Build: "b2", Acked: 3})
+				_ = hookmark.Record(o.State, hookmark.Mark{PID: self.PID, Start: self.Start, Boot: self.Boot, Build: "b2", Denies: true, Acked: 3})
 			}()
 			return find(home)
 		}

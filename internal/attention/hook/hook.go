@@ -161,7 +161,7 @@ type event struct {
 	more  bool // one more turn was asked for
 	at    place
 	said  bool // something was printed
-	acked bool // the agent was told that it is halted
+	acked bool // a halt has stopped the agent at this event
 	pause bool // it is paused, not halted
 }
 

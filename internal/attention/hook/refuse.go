@@ -105,7 +105,7 @@ func (e *event) deny(why string) error {
 		if _, err := e.o.Out.Write(a.Out); err != nil {
 			return fmt.Errorf("write the answer: %w", err)
 		}
-		e.acked = !e.pause
+		e.acked = !e.pause && !a.Told
 	}
 	if e.pause {
 		return nil // a pause is no halt: the conversation goes on when it ends

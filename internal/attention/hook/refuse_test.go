@@ -99,6 +99,26 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// TestToldIsNotAcknowledged: an answer that only tells the model of the halt is no acknowledgement, because the agent goes on.
+func TestToldIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]uint64{"codex": 0, "gemini": 0, "claude": 1} {
+		g := newRig(t)
+		g.halt(true)
+		event := eventOf(host, driver.Tool)
+		var out bytes.Buffer
+		o := g.options(host, event, input(event, "c1", false), &out)
+		o.Build, o.Process = "b1", func() (proc.ID, bool) { return proc.Self(), true }
+		if err := Run(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		all, err := hookmark.All(o.State)
+		if err != nil || len(all) != 1 || all[0].Acked != want || out.Len() == 0 {
+			t.Errorf("%s: %+v, %v, answer %s", host, all, err, out.Bytes())
+		}
+	}
+}
+
 // TestBeside: a hook beside an open dialog waits, and denies when a halt comes; it leaves without a word when the dialog was answered.
 func TestBeside(t *testing.T) {
 	t.Parallel()

@@ -40,8 +40,8 @@ type Mark struct {
 	Instance     string `json:"instance,omitempty"`
 	// Denies: in this process the all-tools hook of this build was seen, so that its next tool call is denied under halt.
 	Denies bool `json:"denies"`
-	// Acked is the number of the last halt (halt.Memory) that this process acknowledged: by a denied tool, a blocked prompt
-	// or its waiting hook. Zero: none.
+	// Acked is the number of the last halt (halt.Memory) that this process acknowledged: by a denied tool, a blocked prompt, an
+	// ended turn or its waiting hook. Zero: none.
 	Acked uint64    `json:"acked"`
 	At    time.Time `json:"at"` // when the mark was last written
 }
@@ -62,8 +62,8 @@ func name(id proc.ID) string {
 	return strconv.Itoa(id.PID) + "-" + strconv.FormatUint(id.Start, 10) + suffix
 }
 
-// Record merges m into the mark of its process below the folder of state. Empty texts keep what the mark said, and Denies and
-// Acked only grow while the build stays the same.
+// Record merges m into the mark of its process below the folder of state. Empty texts keep what the mark said. While the build
+// stays the same, Denies stays once it is set, and Acked until another halt is acknowledged.
 func Record(state string, m Mark) error {
 	if m.PID <= 1 || m.Boot == "" || !filepath.IsAbs(state) {
 		return errors.New("record the reach of a hook: no process or no folder is named")
@@ -108,8 +108,13 @@ func (m *Mark) keep(old *Mark) {
 			*t.to = t.from
 		}
 	}
-	m.Denies = m.Denies || old.Denies && old.Build == m.Build
-	m.Acked = max(m.Acked, old.Acked)
+	if old.Build != m.Build {
+		return
+	}
+	m.Denies = m.Denies || old.Denies
+	if m.Acked == 0 { // a lost counter begins anew: the halt that was acknowledged last may have a lower number
+		m.Acked = old.Acked
+	}
 }
 
 // write replaces the file, without waiting for the disk: a mark dies with the boot. Two hooks of one process may write at once;

@@ -46,10 +46,23 @@ func TestRecordMerges(t *testing.T) {
 	if got := found[0]; !got.Denies || got.Acked != 3 || got.Dir != "/d" || got.Instance != "claude:api" || got.ID() != proc.Self() {
 		t.Errorf("merged: %+v", got)
 	}
-	m.Build = "b2" // another build proved nothing yet, but a halt that was acknowledged stays so
+	m.Build = "b2" // another build has proved and acknowledged nothing yet
 	record(t, state, m)
-	if got := all(t, state)[0]; got.Denies || got.Acked != 3 || got.Build != "b2" {
+	if got := all(t, state)[0]; got.Denies || got.Acked != 0 || got.Build != "b2" {
 		t.Errorf("after another build: %+v", got)
+	}
+}
+
+// TestRecordAfterLostCounter: when the counter of halts was lost and begins anew, the next halt is acknowledged all the same.
+func TestRecordAfterLostCounter(t *testing.T) {
+	state := t.TempDir()
+	m := own(t)
+	m.Acked = 7
+	record(t, state, m)
+	m.Acked = 1
+	record(t, state, m)
+	if got := all(t, state)[0]; got.Acked != 1 {
+		t.Errorf("the last halt that was acknowledged: %d, want 1", got.Acked)
 	}
 }
 
