@@ -160,9 +160,10 @@ type event struct {
 	r     mail.Reader
 	more  bool // one more turn was asked for
 	at    place
-	said  bool // something was printed
-	acked bool // a halt has stopped the agent at this event
-	pause bool // it is paused, not halted
+	lets  uint64 // the halt after which its user has let it go on, which is to be said; 0: nothing is
+	said  bool   // something was printed
+	acked bool   // a halt has stopped the agent at this event
+	pause bool   // it is paused, not halted
 }
 
 // folder is where the agent program was started, as far as it tells.
@@ -339,7 +340,7 @@ func (e *event) stopped(ctx context.Context, epoch uint64) (bool, error) {
 	case err != nil:
 		return true, err
 	case on:
-		return false, e.notes.update(func(n *note) { n.Epoch = epoch })
+		return false, e.goesOn(epoch)
 	case e.call.Event.Moment != driver.Prompt || e.was.Told == epoch:
 		return true, nil
 	}
@@ -347,6 +348,18 @@ func (e *event) stopped(ctx context.Context, epoch uint64) (bool, error) {
 		return true, err
 	}
 	return true, e.notes.update(func(n *note) { n.Told = epoch })
+}
+
+// goesOn notes that the user of the agent has let it go on after a halt. Where the last that it heard of us was to stop, it is told so,
+// once, at an event that can say it.
+func (e *event) goesOn(epoch uint64) error {
+	if e.was.Told == epoch {
+		return e.notes.update(func(n *note) { n.Epoch = epoch })
+	}
+	if m := e.call.Event.Moment; m == driver.Prompt || m == driver.Tool {
+		e.lets = epoch
+	}
+	return nil
 }
 
 // The ways in which an agent is told, as they stand in the trail.
@@ -388,6 +401,9 @@ func (e *event) mail(ctx context.Context, notice string) (err error) {
 	}
 	if err := e.write(text); err != nil {
 		return errors.Join(doubt, ours.back(e), err)
+	}
+	if e.lets > 0 {
+		doubt = errors.Join(doubt, e.notes.update(func(n *note) { n.Epoch = e.lets }))
 	}
 	e.more = e.call.Event.Moment == driver.Stop
 	if len(t.Items) == 0 {

@@ -203,6 +203,38 @@ func TestTwoConversations(t *testing.T) {
 	has(t, text, "0 unread messages", "not acknowledged: 1")
 }
 
+// TestGoesOn: an agent that was told to stop, and that its user lets go on without a word of its own, is told so once, with its mail and
+// without any.
+func TestGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, host := range hosts {
+		g := newRig(t)
+		me := g.whose(host, "c1")
+		prompt, stop := eventOf(host, driver.Prompt), eventOf(host, driver.Stop)
+		for _, mailed := range []bool{false, true} {
+			g.halt(true)
+			g.fire(host, prompt, "c1", false)
+			g.halt(false)
+			if mailed {
+				g.send(me, "one thing")
+			}
+			if err := g.post.Engage(t.Context(), mail.Reader{Instance: me}); err != nil {
+				t.Fatal(err)
+			}
+			if !mailed {
+				g.fire(host, stop, "c1", false) // it cannot say it
+			}
+			text, _ := g.fire(host, prompt, "c1", false)
+			if !strings.HasPrefix(text, strings.TrimSuffix(goOnLine, "\n")) || strings.Contains(text, "one thing") != mailed {
+				t.Errorf("%s, mail %v: %q", host, mailed, text)
+			}
+			if text, _ := g.fire(host, prompt, "c1", false); text != "" {
+				t.Errorf("%s: told again: %q", host, text)
+			}
+		}
+	}
+}
+
 func TestHalt(t *testing.T) {
 	t.Parallel()
 	for _, host := range hosts {

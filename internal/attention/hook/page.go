@@ -75,12 +75,18 @@ func (p *page) left() []string {
 	return p.wanted[p.full:]
 }
 
+// goOnLine is said once to an agent that its user has let go on after a halt.
+const goOnLine = "tutti: your user lets you continue after the halt: go on with what you were doing.\n"
+
 // text is the page with what was claimed of it, "" when there is nothing to say.
 func (p *page) text(t *mail.Taken) string {
 	start := p.e.call.Event.Moment == driver.Start
 	if len(t.Items) == 0 {
-		if start && (p.seen > 0 || p.notice != "" || p.waits != "") {
+		switch {
+		case start && (p.seen > 0 || p.notice != "" || p.waits != ""):
 			return strings.TrimSuffix(p.head(t.Left, p.seen), "\n")
+		case p.e.lets > 0:
+			return strings.TrimSuffix(goOnLine, "\n")
 		}
 		return ""
 	}
@@ -109,7 +115,11 @@ func (p *page) head(n, seen int) string {
 	case driver.Stop:
 		return "tutti: before you stop: " + plural(n, "message") + " for you that you have not seen.\n"
 	}
-	return "tutti: " + plural(n, "new message") + " for you.\n"
+	s := "tutti: " + plural(n, "new message") + " for you.\n"
+	if p.e.lets > 0 {
+		s = goOnLine + s
+	}
+	return s
 }
 
 // foot is what stands last.

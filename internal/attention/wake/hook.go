@@ -12,7 +12,7 @@ import (
 // waiting in the background costs a look each quarter of a second. At every later event the server is there, or there is none.
 const startsWithin = 30 * time.Second
 
-// Await is a hook that waits in the background: the answer says that there is mail, or nothing. It ends at once where nobody would
+// Await is a hook that waits in the background: the answer says that there is mail, that the agent goes on, or nothing. It ends at once where nobody would
 // be woken: the program cannot be, or it does one task and waits for all that it has started. It waits through a halt, so that the agent can
 // be woken afterwards. An error is for a log.
 func Await(ctx context.Context, p SocketDir, d *driver.Driver, event string, input []byte) (driver.Answer, error) {
@@ -24,7 +24,7 @@ func Await(ctx context.Context, p SocketDir, d *driver.Driver, event string, inp
 	if env == nil {
 		env = func(string) string { return "" }
 	}
-	answer, wakes := d.Hooks.Rouse(call.Event, Sentence)
+	_, wakes := d.Hooks.Rouse(call.Event, Sentence)
 	if !wakes || d.Wake.Alone != nil && d.Wake.Alone(env) {
 		return driver.Answer{}, nil
 	}
@@ -36,8 +36,10 @@ func Await(ctx context.Context, p SocketDir, d *driver.Driver, event string, inp
 		patience = startsWithin
 	}
 	c := Caller{Place: p, Host: d.Name, Conversation: call.Conversation, Event: call.Event.Name}
-	if mail, err := Wait(ctx, c, patience); err != nil || !mail {
+	text, err := Wait(ctx, c, patience)
+	if err != nil || text == "" {
 		return driver.Answer{}, err
 	}
+	answer, _ := d.Hooks.Rouse(call.Event, text)
 	return answer, nil
 }

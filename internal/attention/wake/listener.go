@@ -247,8 +247,8 @@ const hearWithin = 2 * time.Second
 
 var errUnheard = errors.New("the hook that waited does not answer")
 
-// Ring tells the hook that waits that there is mail. there is false when none waits. An error says that it did not answer.
-func (b *Socket) Ring(ctx context.Context) (there bool, err error) {
+// Ring has the hook that waits say [Sentence] or [GoOn]. there is false when none waits. An error says that it did not answer.
+func (b *Socket) Ring(ctx context.Context, say string) (there bool, err error) {
 	b.mu.Lock()
 	v := b.waits
 	b.waits = nil
@@ -257,7 +257,11 @@ func (b *Socket) Ring(ctx context.Context) (there bool, err error) {
 		return false, nil
 	}
 	defer v.f.Close() // who heard it is gone already
-	if err := writeLine(v.f, []byte(mailLine)); err != nil {
+	line := mailLine
+	if say == GoOn {
+		line = goOnLine
+	}
+	if err := writeLine(v.f, []byte(line)); err != nil {
 		return true, errUnheard
 	}
 	late := time.NewTimer(hearWithin)
@@ -295,9 +299,10 @@ func (b *Socket) Close() {
 	b.folder.Close()
 }
 
-// What is said at a bell: a hook says a Word, and is told that there is mail, and says that it heard it.
+// What is said at a bell: a hook says a Word, and is told that there is mail or that its agent goes on, and says that it heard it.
 const (
 	mailLine  = "mail"
+	goOnLine  = "go on"
 	heardLine = "heard"
 )
 

@@ -57,7 +57,7 @@ func (p *post) goes(event string, patience time.Duration) <-chan end {
 	out := make(chan end, 1)
 	go func() {
 		mail, err := Wait(p.t.Context(), p.caller(event), patience)
-		out <- end{mail, err}
+		out <- end{mail == Sentence, err}
 	}()
 	return out
 }
@@ -90,17 +90,17 @@ func TestWaiting(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
 	b := p.bell(talk)
-	if there, err := b.Ring(t.Context()); there || err != nil || b.Waited() {
+	if there, err := b.Ring(t.Context(), Sentence); there || err != nil || b.Waited() {
 		t.Errorf("nobody waits, and the bell says %v, %v", there, err)
 	}
 	first := p.wait("SessionStart")
 	second := p.wait("Stop")
 	p.ends("a newer one waits", first, false)
-	if there, err := b.Ring(t.Context()); !there || err != nil {
+	if there, err := b.Ring(t.Context(), Sentence); !there || err != nil {
 		t.Errorf("the bell says %v, %v", there, err)
 	}
 	p.ends("there is mail", second, true)
-	if there, _ := b.Ring(t.Context()); there {
+	if there, _ := b.Ring(t.Context(), Sentence); there {
 		t.Error("a hook hears the bell twice")
 	}
 	fourth := p.wait("Stop")
@@ -124,7 +124,7 @@ func TestWaitIsLate(t *testing.T) {
 	waits := p.goes("SessionStart", 10*time.Second)
 	b := p.bell(talk) // comes later, or not: the hook finds it
 	p.word(Word{Conversation: talk, Event: "SessionStart", Waits: true})
-	b.Ring(t.Context())
+	b.Ring(t.Context(), Sentence)
 	p.ends("there is mail", waits, true)
 	began = time.Now()
 	b.Close()
@@ -189,7 +189,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("the server heard %+v, want %+v", got, w)
 		}
 	}
-	if there, err := b.Ring(t.Context()); !there || err != nil {
+	if there, err := b.Ring(t.Context(), Sentence); !there || err != nil {
 		t.Errorf("the bell says %v, %v", there, err)
 	}
 	p.ends("after the halt", waits, true)
@@ -208,7 +208,7 @@ func TestWaitsForNobody(t *testing.T) {
 	p.word(Word{Conversation: talk, Event: "Stop", Waits: true})
 	_ = shell.Process.Kill()
 	_ = shell.Wait()
-	if there, err := b.Ring(t.Context()); !there || !errors.Is(err, errUnheard) {
+	if there, err := b.Ring(t.Context(), Sentence); !there || !errors.Is(err, errUnheard) {
 		t.Errorf("the bell says %v, %v", there, err)
 	}
 }
@@ -283,7 +283,7 @@ func TestRubbish(t *testing.T) {
 	}
 	waits := p.goes("Stop", 10*time.Second)
 	p.word(Word{Conversation: talk, Event: "Stop", Waits: true})
-	b.Ring(t.Context())
+	b.Ring(t.Context(), Sentence)
 	p.ends("there is mail", waits, true)
 }
 
@@ -307,7 +307,7 @@ func TestTwoServers(t *testing.T) {
 	}
 	b := p.bell(talk)
 	waits := p.wait("Stop")
-	if there, err := b.Ring(t.Context()); !there || err != nil {
+	if there, err := b.Ring(t.Context(), Sentence); !there || err != nil {
 		t.Errorf("the hook is not at its own server: %v, %v", there, err)
 	}
 	p.ends("there is mail", waits, true)

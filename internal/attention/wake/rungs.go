@@ -16,24 +16,24 @@ import (
 	"tutti/internal/platform/tmux"
 )
 
-// RewakeRung tells the hook that waits at a bell; nil: there is none.
-func RewakeRung(bell func() *Socket) Rung {
+// RewakeRung tells the hook that waits at a bell to say [Sentence] or [GoOn]; nil: there is none.
+func RewakeRung(bell func() *Socket, say string) Rung {
 	return Rung{Rewake, func(ctx context.Context) Attempt {
 		b := bell()
 		if b == nil {
 			return Attempt{}
 		}
-		there, err := b.Ring(ctx)
+		there, err := b.Ring(ctx, say)
 		return Attempt{Did: there, Counts: true, Err: err}
 	}}
 }
 
 // ChannelRung sends the notification of a program that may listen to it. Nothing ever tells whether it does, so it never
 // counts.
-func ChannelRung(method string, notify func(method string, params []byte) error) Rung {
+func ChannelRung(method string, notify func(method string, params []byte) error, say string) Rung {
 	return Rung{Channel, func(context.Context) Attempt {
 		var o canonjson.Object
-		o.Str("content", Sentence)
+		o.Str("content", say)
 		o.Raw("meta", []byte("{}"))
 		if err := notify(method, o.Bytes()); err != nil {
 			return Attempt{Err: err}
@@ -57,7 +57,7 @@ const maxSaid = 4 << 10
 
 // QueueRung has a program put the sentence before a conversation of its own. find returns the program that serves the
 // agent, and conversation the id, "" as long as it is not known.
-func QueueRung(make func(conversation, text string) []string, find func() (Program, error), conversation func(context.Context) string) Rung {
+func QueueRung(make func(conversation, text string) []string, find func() (Program, error), conversation func(context.Context) string, say string) Rung {
 	return Rung{Queue, func(ctx context.Context) Attempt {
 		id := conversation(ctx)
 		if id == "" || strings.HasPrefix(id, "-") {
@@ -67,7 +67,7 @@ func QueueRung(make func(conversation, text string) []string, find func() (Progr
 		if err != nil {
 			return Attempt{Err: err}
 		}
-		if err := p.run(ctx, make(id, Sentence)); err != nil {
+		if err := p.run(ctx, make(id, say)); err != nil {
 			return Attempt{Did: true, Err: err}
 		}
 		return Attempt{Did: true, Counts: true}

@@ -44,7 +44,7 @@ func TestQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := fake(t, c.script+"\n")
-			r := QueueRung(codex.Wake.Queue, func() (Program, error) { return p, nil }, func(context.Context) string { return c.id })
+			r := QueueRung(codex.Wake.Queue, func() (Program, error) { return p, nil }, func(context.Context) string { return c.id }, Sentence)
 			a := r.Try(t.Context())
 			fault := ""
 			if a.Err != nil {
@@ -64,7 +64,7 @@ func TestQueueHangs(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "child")
 	p := fake(t, "sh -c 'echo $$ > "+mark+"; exec sleep 60' & wait\n")
 	ctx, stop := context.WithCancelCause(t.Context())
-	r := QueueRung(codex.Wake.Queue, func() (Program, error) { return p, nil }, func(context.Context) string { return thread })
+	r := QueueRung(codex.Wake.Queue, func() (Program, error) { return p, nil }, func(context.Context) string { return thread }, Sentence)
 	out := make(chan Attempt, 1)
 	go func() { out <- r.Try(ctx) }()
 	var child []byte
@@ -99,7 +99,7 @@ func TestChannel(t *testing.T) {
 	r := ChannelRung(claude.Wake.Channel, func(method string, params []byte) error {
 		sent = method + " " + string(params)
 		return nil
-	})
+	}, Sentence)
 	want := `notifications/claude/channel {"content":"You have mail. If it is not shown here, call tutti_receive.","meta":{}}`
 	if a := r.Try(t.Context()); !a.Did || a.Counts || sent != want {
 		t.Errorf("%+v, sent %s, want %s", a, sent, want)
@@ -132,18 +132,20 @@ func TestAwait(t *testing.T) {
 		t.Errorf("these took %v", took)
 	}
 	b := p.bell(talk)
-	out := make(chan driver.Answer, 1)
-	go func() {
-		a, err := Await(t.Context(), p.place, claude, "Stop", []byte(`{"hook_event_name":"Stop","session_id":"`+talk+`"}`))
-		if err != nil {
-			t.Error(err)
+	for _, say := range []string{Sentence, GoOn} {
+		out := make(chan driver.Answer, 1)
+		go func() {
+			a, err := Await(t.Context(), p.place, claude, "Stop", []byte(`{"hook_event_name":"Stop","session_id":"`+talk+`"}`))
+			if err != nil {
+				t.Error(err)
+			}
+			out <- a
+		}()
+		p.word(Word{Conversation: talk, Event: "Stop", Waits: true})
+		b.Ring(t.Context(), say)
+		if a := <-out; a.Status != 2 || string(a.Err) != say+"\n" || len(a.Out) > 0 {
+			t.Errorf("%+v", a)
 		}
-		out <- a
-	}()
-	p.word(Word{Conversation: talk, Event: "Stop", Waits: true})
-	b.Ring(t.Context())
-	if a := <-out; a.Status != 2 || string(a.Err) != Sentence+"\n" || len(a.Out) > 0 {
-		t.Errorf("%+v", a)
 	}
 }
 

@@ -34,31 +34,32 @@ func Tell(c Caller) error {
 	return writeLine(f, Word{Conversation: c.Conversation, Event: c.Event, Works: c.Works}.line())
 }
 
-// Wait waits until there is mail for an agent that is idle, and returns true then. It returns false when nobody is to be
-// told any more: the session is over, a newer hook waits, or everything was halted.
+// Wait waits until an agent that is idle is to be woken, and returns what it is told: [Sentence] or [GoOn]. It returns "" when nobody
+// is to be told any more: the session is over, or a newer hook waits.
 //
 // For patience a server may be missing, because it is just being started; after that the error is ErrNobody. The error is that
 // of ctx when it ended first.
-func Wait(ctx context.Context, c Caller, patience time.Duration) (mail bool, err error) {
+func Wait(ctx context.Context, c Caller, patience time.Duration) (text string, err error) {
 	parent := os.Getppid()
 	f, err := c.meet(ctx, patience, parent)
 	if err != nil {
-		return false, fmt.Errorf("wait for mail: %w", err)
+		return "", fmt.Errorf("wait for mail: %w", err)
 	}
 	defer f.Close()
 	defer context.AfterFunc(ctx, func() { f.Close() })()
 	if writeLine(f, Word{Waits: true, Conversation: c.Conversation, Event: c.Event}.line()) != nil {
-		return false, ctx.Err()
+		return "", ctx.Err()
 	}
 	line, err := readLine(f)
-	if err != nil || string(line) != mailLine {
-		return false, ctx.Err()
+	text = map[string]string{mailLine: Sentence, goOnLine: GoOn}[string(line)]
+	if err != nil || text == "" {
+		return "", ctx.Err()
 	}
 	if os.Getppid() != parent {
-		return false, nil // nobody is left who would take notice of how it ends: the server shall try something else
+		return "", nil // nobody is left who would take notice of how it ends: the server shall try something else
 	}
 	_ = writeLine(f, []byte(heardLine)) // a server that is just ending has no record to keep
-	return true, nil
+	return text, nil
 }
 
 // Steps between two looks for a server that is being started.

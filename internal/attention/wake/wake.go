@@ -11,7 +11,7 @@
 // kernel, looks at nothing in between, and ends when the server says so, or ends itself. Other hooks say there in passing
 // what happens ([Tell]), by which the ladder knows whether the agent works.
 //
-// Nothing that a peer wrote is ever said, queued or typed: all means carry [Sentence] and nothing else. That an agent was
+// Nothing that a peer wrote is ever said, queued or typed: all means carry [Sentence] or [GoOn] and nothing else. That an agent was
 // knocked proves nothing; what it was shown stands in the trail of its mailbox beside the knocks.
 package wake
 
@@ -20,6 +20,9 @@ import "time"
 // Sentence is all that an agent is told. It names the tool, because a shell command can open a permission dialog, and asks for no
 // call where a hook has shown the mail beside it.
 const Sentence = "You have mail. If it is not shown here, call tutti_receive."
+
+// GoOn is all that an agent without mail is told when its user lets it continue, as after a halt.
+const GoOn = "Your user lets you continue. Go on with what you were doing."
 
 // The means, as they stand in the trail.
 const (

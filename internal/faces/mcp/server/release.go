@@ -36,7 +36,11 @@ func (k *knocker) released(w wake.Word) (h wake.Released) {
 		k.v.log("the agent is not let go on: " + err.Error())
 		return h
 	}
-	for _, r := range k.means {
+	means := k.means
+	if h.Unread == 0 { // it would look for mail that is not there
+		means = k.goOn
+	}
+	for _, r := range means {
 		if r.Name == wake.Desktop {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/attention/hookmark"
+	"tutti/internal/attention/wake"
 	"tutti/internal/platform/proc"
 )
 
@@ -100,7 +101,7 @@ func TestTwelveGoOn(t *testing.T) {
 	}
 	t.Logf("all go on after %v", time.Since(began))
 	for n, c := range hooks {
-		if c.ProcessState.ExitCode() != 2 {
+		if c.ProcessState.ExitCode() != 2 || c.Stderr.(*bytes.Buffer).String() != wake.GoOn+"\n" { // it has no mail
 			t.Errorf("hook %d ends with %v: %s", n, c.ProcessState, c.Stderr)
 		}
 		if !strings.Contains(out, "  "+names[n]+"  woken (rewake)\n") {

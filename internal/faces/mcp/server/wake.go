@@ -37,6 +37,7 @@ type knocker struct {
 	stop    context.CancelFunc
 	may     func() bool // the agent may be woken: no halt has stopped it
 	means   []wake.Rung
+	goOn    []wake.Rung // the same, for an agent without mail whose user lets it continue
 
 	mu    sync.Mutex // guards what follows; a leaf
 	heard time.Time  // when the agent last did anything that this process knows of
@@ -63,7 +64,7 @@ func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker 
 	if !program.Wake.Can() { // people are not told at once of an agent that may be at work
 		times.Quiet = max(times.Quiet, times.Climb)
 	}
-	k.means = k.rungs(config)
+	k.means, k.goOn = k.rungs(config, wake.Sentence), k.rungs(config, wake.GoOn)
 	k.ladder = wake.NewLadder(wake.LadderOptions{
 		Rungs: k.means, Times: times, Unread: k.unread, May: may, Mine: k.mine, Ended: k.sheet(),
 		Note: k.note, Log: v.log,
@@ -186,25 +187,25 @@ func (v *server) capabilities() map[string]any {
 	return nil
 }
 
-// rungs are the means by which this agent can be woken, the mildest first.
-func (k *knocker) rungs(set *config.Wake) []wake.Rung {
+// rungs are the means by which this agent can be woken with a sentence, the mildest first.
+func (k *knocker) rungs(set *config.Wake, say string) []wake.Rung {
 	w := &k.program.Wake
 	var all []wake.Rung
 	if w.Channel != "" {
-		all = append(all, wake.ChannelRung(w.Channel, k.v.wire.Notify))
+		all = append(all, wake.ChannelRung(w.Channel, k.v.wire.Notify, say))
 	}
 	if w.Hooks {
-		all = append(all, wake.RewakeRung(func() *wake.Socket { return k.bell }))
+		all = append(all, wake.RewakeRung(func() *wake.Socket { return k.bell }, say))
 	}
 	if w.Queue != nil {
-		all = append(all, wake.QueueRung(w.Queue, k.find, k.conversation))
+		all = append(all, wake.QueueRung(w.Queue, k.find, k.conversation, say))
 	}
 	agent, known := k.v.facts.AgentProcess()
 	screen, err := tmux.FromEnv(k.v.facts.Env("TMUX"))
 	if set.Nudge && known && err == nil && agent.Agent() == k.program.Name {
 		all = append(all, wake.NudgeRung(wake.Nudger{
 			Server: screen, Agent: agent.ID, Halted: func() error { return halt.Check("type into a pane") },
-			Typing: wake.TypingWindow(k.v.facts.Env(wake.TypingVariable)),
+			Typing: wake.TypingWindow(k.v.facts.Env(wake.TypingVariable)), Say: say,
 		}, k.program))
 	}
 	if set.Desktop {
