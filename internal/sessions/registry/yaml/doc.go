@@ -1,5 +1,5 @@
 // Package yaml keeps the registry of agent sessions: a YAML file that people edit, and the database that belongs to it, in the
-// formats that other programs read and write. It is the [roster.Registry] of the programs that link YAML and SQLite.
+// formats that other programs read and write. It is the [registry.Registry] of the programs that link YAML and SQLite.
 //
 // # Two files, one truth
 //
@@ -34,6 +34,6 @@
 //
 // # What is left to others
 //
-// What a row may hold is package roster's. Whether its session lives is nobody's question here. A registry on a network file system
+// What a row may hold is package registry's. Whether its session lives is nobody's question here. A registry on a network file system
 // is only as safe as the locks there.
 package yaml

@@ -13,17 +13,6 @@ import (
 
 const rowsKey = "tmux_sessions"
 
-// A SyntaxError is a registry that cannot be understood as a whole.
-type SyntaxError struct {
-	Path   string
-	Line   int
-	Reason string
-}
-
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("%s: line %d: %s", e.Path, e.Line, e.Reason)
-}
-
 // A document is the text of a registry that was understood.
 type document struct {
 	text  []byte
@@ -55,7 +44,7 @@ func (d *document) list() *yaml.Node {
 	return d.root.Content[d.pair+1]
 }
 
-// parse reads a text. Errors are of type *yamltext.Fault and are about the whole of it; what is wrong with one row stands with the row.
+// parse reads a text. Errors are of type *text.Fault and are about the whole of it; what is wrong with one row stands with the row.
 func parse(src []byte) (*document, error) {
 	if err := checkText(src); err != nil {
 		return nil, err

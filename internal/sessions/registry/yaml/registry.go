@@ -152,7 +152,7 @@ func (r *Registry) plainRows(ctx context.Context, note string) ([]registry.Row, 
 				return nil, nil, fmt.Errorf("read registry: %w", err)
 			}
 		case fault != nil:
-			return nil, nil, fmt.Errorf("read registry: %w", r.syntax(fault))
+			return nil, nil, fmt.Errorf("read registry: %s: %w", r.path, fault)
 		default:
 			doc = read
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/core/text"
 	"tutti/internal/sessions/registry"
 )
 
@@ -308,7 +309,7 @@ func TestEditsByHand(t *testing.T) {
 	b.edit("- nam: b", "- name: b")
 	b.agree("a=stopped b=running")
 	b.write(b.yaml() + "tmux_sessions: []\n")
-	var syntax *SyntaxError
+	var syntax *text.Fault
 	if _, _, err := b.Rows(t.Context()); !errors.As(err, &syntax) || syntax.Line == 0 {
 		t.Errorf("two lists: %v", err)
 	}

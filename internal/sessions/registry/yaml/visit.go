@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"tutti/internal/core/text"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/filelock"
 	"tutti/internal/platform/gitexclude"
@@ -180,7 +179,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 		return errFresh
 	}
 	if fault != nil {
-		return v.r.syntax(fault)
+		return fmt.Errorf("%s: %w", v.r.path, fault)
 	}
 	if v.place.linked && len(bytes.TrimSpace(v.text)) > 0 && doc.pair < 0 {
 		// A link that came with the work of others could lead to any file of the user's.
@@ -252,14 +251,6 @@ func (v *visit) putAside(why error) error {
 		return fmt.Errorf("%s: the database was damaged and is kept as %s, and there is no YAML to make it again from: %w", v.r.path, kept, why)
 	}
 	return nil
-}
-
-func (r *Registry) syntax(err error) error {
-	var fault *text.Fault
-	if errors.As(err, &fault) {
-		return &SyntaxError{Path: r.path, Line: fault.Line, Reason: fault.Reason}
-	}
-	return err
 }
 
 // change lets f change one row.
