@@ -3,6 +3,7 @@ package halt
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +23,7 @@ const (
 	AtTerminal      = "terminal"
 	WithoutTerminal = "no-terminal"
 	Unrecorded      = "unrecorded" // the switch went without a recorded lift
+	begun           = "paused"     // not an end: a pause began. One that is gone without a line after this one was deleted.
 )
 
 // A Lift records that a halt or a pause ended.
@@ -113,11 +115,12 @@ func (l *Lift) recorded(p *place) bool {
 	return recordLocked(p, *l) == nil
 }
 
-// Lifts returns the recorded lifts, the oldest first, and how many of the newest the user has not seen.
-func Lifts() (all []Lift, unseen int) {
+// Lifts returns the recorded lifts, the oldest first, how many of the newest the user has not seen, and where the record ends, which
+// is what [Seen] wants.
+func Lifts() (all []Lift, unseen int, end int64) {
 	p := locate()
 	if p.state == "" {
-		return nil, 0
+		return nil, 0, 0
 	}
 	data, start := readTail(p.state + liftsName)
 	seenText, _ := readSmall(p.state+seenName, 64)
@@ -125,14 +128,52 @@ func Lifts() (all []Lift, unseen int) {
 	at := start
 	for line := range strings.Lines(data) {
 		at += int64(len(line))
-		if l, ok := parseLift(line); ok {
+		if l, ok := parseLift(line); ok && l.How != begun {
 			all = append(all, l)
 			if at > seen {
 				unseen++
 			}
 		}
 	}
-	return all, unseen
+	return all, unseen, at
+}
+
+// LostPauses records the pauses that are gone though nothing recorded their end, and returns what was paused. Each is returned to one
+// caller, which announces it.
+func LostPauses() (lost []string) {
+	p := locate()
+	if p.state == "" {
+		return nil
+	}
+	data, _ := readTail(p.state + liftsName)
+	if !strings.Contains(data, "\t"+begun+"\t") {
+		return nil
+	}
+	unlock, err := lockCounter(p)
+	if err != nil {
+		return nil
+	}
+	defer unlock()
+	open := map[string]bool{}
+	data, _ = readTail(p.state + liftsName)
+	for line := range strings.Lines(data) {
+		if l, ok := parseLift(line); ok && l.Pause != "" {
+			open[l.Pause] = l.How == begun
+		}
+	}
+	for _, one := range Pauses() {
+		if one.What() == "everything" {
+			return nil // what is paused cannot be read now
+		}
+		delete(open, one.What())
+	}
+	for what, is := range open {
+		if is && recordLocked(p, Lift{How: Unrecorded, Pause: what}) == nil {
+			lost = append(lost, what)
+		}
+	}
+	slices.Sort(lost)
+	return lost
 }
 
 // readTail reads the end of a file, and where that begins.
@@ -153,14 +194,13 @@ func readTail(name string) (text string, start int64) {
 	return string(buf[:n]), start
 }
 
-// Seen records that the user has seen all lifts so far.
-func Seen() error {
+// Seen records that the user has seen all lifts up to where the record of them ended, as [Lifts] returned it.
+func Seen(end int64) error {
 	p := locate()
-	var st syscall.Stat_t
-	if p.state == "" || lstat(p.state+liftsName, &st) != nil {
+	if p.state == "" || end == 0 {
 		return nil
 	}
-	return os.WriteFile(p.state+seenName, []byte(strconv.FormatInt(st.Size, 10)+"\n"), 0o600)
+	return os.WriteFile(p.state+seenName, []byte(strconv.FormatInt(end, 10)+"\n"), 0o600)
 }
 
 // Ended looks at a switch that is off although nothing recorded its lift: the entry of the last halt is still open. first is true
@@ -179,7 +219,7 @@ func (e *Entry) Ended() (unrecorded, first bool) {
 	if err != nil || !whole || !now.Open || now.Count != e.Count || present() {
 		return false, false
 	}
-	all, _ := Lifts()
+	all, _, _ := Lifts()
 	for _, l := range all {
 		if l.Count == now.Count && l.Pause == "" && l.How == Unrecorded {
 			return true, false
@@ -191,7 +231,7 @@ func (e *Entry) Ended() (unrecorded, first bool) {
 // EndText says to an agent how the last halt ended, and what follows for it.
 func EndText() string {
 	const then = "; go on with what you were doing only if your user says so"
-	all, _ := Lifts()
+	all, _, _ := Lifts()
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Pause != "" {
 			continue

@@ -1,6 +1,8 @@
 package halt
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,13 +14,17 @@ import (
 )
 
 // Each pause is a file in ~/.local/state/tutti/pauses. Its name is what is paused, so that a file that cannot be read still counts
-// for that agent or folder: "agent=" or "folder=" and the name, escaped as in a URL. Its content is the time, a tab and the reason.
+// for that agent or folder: "agent=" or "folder=" and the name, escaped as in a URL. Its content is the time, a tab and the reason. A
+// folder whose escaped path is too long for a file name has "digest=" and the digest of the path as its name, and the path as the first
+// line of its content; if that cannot be read, the pause covers everything.
 const (
 	pausesName   = "/pauses"
 	agentPrefix  = "agent="
 	folderPrefix = "folder="
+	digestPrefix = "digest="
 	// maxPauseName bounds the name of a file: file systems take 255 bytes.
 	maxPauseName = 250
+	maxPath      = 16 << 10 // of a quoted path: Linux takes 4,096 bytes
 )
 
 // A Pause says which agent or folder may not use tools.
@@ -46,10 +52,14 @@ func (p *Pause) file() (string, error) {
 	if p.Agent == "" {
 		name = folderPrefix + url.QueryEscape(p.Folder)
 	}
-	if len(name) > maxPauseName {
-		return "", fmt.Errorf("pause %s: the name is too long", p.What())
+	switch {
+	case len(name) <= maxPauseName:
+		return name, nil
+	case p.Agent != "":
+		return "", fmt.Errorf("the name of the agent is longer than %d bytes", maxPauseName)
 	}
-	return name, nil
+	sum := sha256.Sum256([]byte(p.Folder))
+	return digestPrefix + hex.EncodeToString(sum[:]), nil
 }
 
 // Pauses returns all pauses. A folder of pauses that cannot be read is one that covers everything, and so is a file in it whose
@@ -84,15 +94,24 @@ func readPause(file, name string) (one Pause) {
 		one.Agent = what
 	case err == nil && kind+"=" == folderPrefix && filepath.IsAbs(what):
 		one.Folder = what
-	default:
+	case kind+"=" != digestPrefix:
 		one.Problem = "the name of " + clean(file) + " does not say what is paused"
 	}
-	text, err := readSmall(file, maxReason)
+	text, err := readSmall(file, maxReason+maxPath)
 	if err != nil {
 		one.Problem = err.Error()
 		return one
 	}
-	since, reason, _ := strings.Cut(string(text), "\t")
+	rest := string(text)
+	if kind+"=" == digestPrefix {
+		var quoted string
+		quoted, rest, _ = strings.Cut(rest, "\n")
+		if one.Folder, err = strconv.Unquote(quoted); err != nil || !filepath.IsAbs(one.Folder) {
+			one.Folder, one.Problem = "", "the content of "+clean(file)+" does not say what is paused"
+			return one
+		}
+	}
+	since, reason, _ := strings.Cut(rest, "\t")
 	if one.Since, err = time.Parse(time.RFC3339, since); err != nil && one.Problem == "" {
 		one.Problem = "its content is damaged"
 	}
@@ -209,31 +228,40 @@ func SetPause(agent, folder, reason string) (Pause, error) {
 		one.Reason = readPause(dir+"/"+name, name).Reason // like a halt: without a new reason the old one stays
 	}
 	tmp := dir + "/.tmp-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	if err = writeNew(tmp, one.Since.Format(time.RFC3339)+"\t"+one.Reason+"\n", true); err == nil {
+	text := one.Since.Format(time.RFC3339) + "\t" + one.Reason + "\n"
+	if strings.HasPrefix(name, digestPrefix) {
+		text = strconv.Quote(one.Folder) + "\n" + text
+	}
+	if err = writeNew(tmp, text, true); err == nil {
 		err = os.Rename(tmp, dir+"/"+name)
 	}
 	if err != nil {
 		_ = os.Remove(tmp)
 		return one, err
 	}
-	return one, syncFolder(dir)
+	return one, errors.Join(syncFolder(dir), Record(Lift{At: one.Since, How: begun, Pause: one.What()}))
 }
 
-// ClearPause ends a pause. Without a pause of that agent or folder it is an error of kind os.ErrNotExist. Callers check first that
-// the user ends it.
-func ClearPause(one Pause) error {
+// ClearPause ends a pause and records how; recorded is false when only that failed. Without a pause of that agent or folder it is an
+// error of kind os.ErrNotExist. Callers check first that the user ends it.
+func ClearPause(one Pause, how Lift) (recorded bool, err error) {
 	p := locate()
 	if p.state == "" {
-		return errors.New("end the pause: " + p.problem)
+		return false, errors.New("end the pause: " + p.problem)
 	}
 	name, err := one.file()
 	if err != nil {
-		return err
+		return false, err
+	}
+	unlock, locked := lockCounter(p) // LostPauses must not look in between
+	if locked == nil {
+		defer unlock()
 	}
 	dir := p.state + pausesName
 	if err := os.Remove(dir + "/" + name); err != nil {
-		return err
+		return false, err
 	}
 	_ = os.Remove(dir) // only when it was the last: the look of hooks is then cheapest
-	return nil
+	how.Pause = one.What()
+	return locked == nil && recordLocked(p, how) == nil, nil
 }

@@ -3,6 +3,7 @@ package halt
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,7 +67,7 @@ func TestPausedFor(t *testing.T) {
 		t.Errorf("the pause of the folder: %+v", p)
 	}
 	for _, p := range Pauses() {
-		if err := ClearPause(p); err != nil {
+		if recorded, err := ClearPause(p, Lift{How: AtTerminal}); err != nil || !recorded {
 			t.Error(err)
 		}
 	}
@@ -113,17 +114,17 @@ func TestLifts(t *testing.T) {
 	if _, err := ClearBy(Lift{How: WithoutTerminal, Chain: []string{"bash (pid 7)", "a\tb"}}); err != nil {
 		t.Fatal(err)
 	}
-	all, unseen := Lifts()
+	all, unseen, end := Lifts()
 	if len(all) != 1 || unseen != 1 || all[0].Count != 1 || all[0].How != WithoutTerminal || len(all[0].Chain) != 2 {
 		t.Fatalf("lifts: %+v, %d unseen", all, unseen)
 	}
 	if !strings.Contains(EndText(), "without a terminal") {
 		t.Errorf("what agents are told: %s", EndText())
 	}
-	if err := Seen(); err != nil {
+	if err := Seen(end); err != nil {
 		t.Fatal(err)
 	}
-	if _, unseen = Lifts(); unseen != 0 {
+	if _, unseen, _ = Lifts(); unseen != 0 {
 		t.Errorf("%d unseen lifts after they were seen", unseen)
 	}
 	if m, _ := Memory(); m.Open {
@@ -147,5 +148,42 @@ func TestLifts(t *testing.T) {
 	}
 	if !strings.Contains(EndText(), "without a recorded lift") {
 		t.Errorf("what agents are told: %s", EndText())
+	}
+}
+
+// TestLostPause: a pause that is deleted is noticed once, and one that was ended is not.
+func TestLostPause(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	long := filepath.Join(os.Getenv("HOME"), strings.Repeat("a long name/", 20)+strings.Repeat("ж", 100))
+	if err := os.MkdirAll(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Pause{{Agent: "claude:api:0a1b2c3d4e5f"}, {Agent: "codex:web:0a1b2c3d4e5f"}, {Folder: long}} {
+		if _, err := SetPause(p.Agent, p.Folder, "over budget"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, on := PausedFor("", filepath.Join(long, "below"))
+	if !on || p.Folder != long || p.Reason != "over budget" || p.Problem != "" {
+		t.Errorf("a folder with a long path: %+v, %t", p, on)
+	}
+	if lost := LostPauses(); len(lost) > 0 {
+		t.Errorf("lost: %q, want none", lost)
+	}
+	if recorded, err := ClearPause(Pause{Agent: "codex:web:0a1b2c3d4e5f"}, Lift{How: AtTerminal}); err != nil || !recorded {
+		t.Fatal(recorded, err)
+	}
+	if err := os.RemoveAll(filepath.Join(os.Getenv("HOME"), ".local/state/tutti", pausesName)); err != nil {
+		t.Fatal(err)
+	}
+	if lost := LostPauses(); !slices.Equal(lost, []string{long, "claude:api:0a1b2c3d4e5f"}) {
+		t.Errorf("lost: %q, want the folder and claude:api", lost)
+	}
+	if lost := LostPauses(); len(lost) > 0 {
+		t.Errorf("lost again: %q", lost)
+	}
+	all, unseen, _ := Lifts()
+	if len(all) != 3 || unseen != 3 || all[1].How != Unrecorded || all[1].Text() != "the pause of "+all[1].Pause+" ended without a recorded lift" {
+		t.Errorf("lifts: %+v, %d unseen", all, unseen)
 	}
 }

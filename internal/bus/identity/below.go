@@ -35,6 +35,16 @@ func (k *Keeper) below(ctx context.Context, f *Facts, now time.Time) (*Speaker, 
 	return k.inSession(ctx, above, now)
 }
 
+// Above returns the agent that runs this command, by the processes above it alone: a variable, which anyone can set, does not count.
+// "" when no process above is an agent of this user, or one process is several.
+func (k *Keeper) Above(ctx context.Context, f *Facts, now time.Time) (address.Instance, error) {
+	s, _, err := k.below(ctx, f, now)
+	if err != nil || s == nil {
+		return "", err
+	}
+	return s.Instance, nil
+}
+
 // only is the one agent that a process is, or all that it could be.
 func (k *Keeper) only(p Process, found []Binding) (*Speaker, []address.Instance) {
 	var who []address.Instance

@@ -14,7 +14,7 @@ const envManaged = "TUTTI_SESSION"
 // A Caller describes the processes of a command that may act for the user.
 type Caller struct {
 	Chain    []string // "bash (pid 100)", the parent first
-	Terminal bool     // it has a controlling terminal
+	Terminal bool     // an interactive shell leads its terminal
 }
 
 // A NotUserError refuses a command that acts for the user because it runs below an agent CLI.
@@ -63,10 +63,14 @@ func title(host string) string {
 func (f *Facts) ForUser(action string) (*Caller, error) {
 	above := f.ancestors()
 	led := f.led(above)
-	c := &Caller{Terminal: f.Terminal != nil && f.Terminal()}
+	c := &Caller{Terminal: led}
 	server := false // a terminal multiplexer is between the command and the process
 	for _, p := range above {
-		if host := p.Agent(); host != "" && !(server && led) {
+		host := p.Agent()
+		if host == "" {
+			host = p.otherAgent()
+		}
+		if host != "" && !(server && led) {
 			return nil, &NotUserError{Host: host, PID: p.ID.PID, Action: action}
 		}
 		server = server || p.multiplexer()
@@ -86,14 +90,37 @@ func (f *Facts) ForUser(action string) (*Caller, error) {
 	return c, nil
 }
 
-// led tells whether an interactive shell leads the terminal of the command and is one of the processes above it.
+// otherAgents are agent CLIs that tutti does not connect. They must not act for the user either.
+var otherAgents = [...]string{
+	"aider", "amp", "auggie", "cline", "copilot", "crush", "cursor-agent", "droid", "goose", "kimi", "kiro-cli", "q", "qwen",
+}
+
+// otherAgent returns the name of such an agent CLI if the process is one. Scripts that an interpreter runs count by their own name.
+func (p *Process) otherAgent() string {
+	names := []string{p.name()}
+	if len(p.Args) > 1 && interpreter(p.name()) && !strings.HasPrefix(p.Args[1], "-") {
+		names = append(names, strings.TrimSuffix(path.Base(p.Args[1]), ".js"))
+	}
+	for _, n := range names {
+		if slices.Contains(otherAgents[:], strings.ToLower(n)) {
+			return n
+		}
+	}
+	return ""
+}
+
+// led tells whether an interactive shell leads the terminal of the command and is one of the processes above it. Programs that run a
+// shell as another user may lead the terminal in its place.
 func (f *Facts) led(above []Process) bool {
 	if f.Leader == nil || f.Terminal == nil || !f.Terminal() {
 		return false
 	}
 	leader := f.Leader()
 	i := slices.IndexFunc(above, func(p Process) bool { return p.ID == leader })
-	return i >= 0 && above[i].interactive()
+	if i < 0 || !above[i].interactive() && !slices.Contains([]string{"sudo", "su", "doas"}, above[i].name()) {
+		return false
+	}
+	return slices.ContainsFunc(above[:i+1], func(p Process) bool { return p.interactive() })
 }
 
 func (p *Process) name() string {

@@ -61,7 +61,7 @@ func attendance(f *Facts, agent string) (role, via string) {
 	return RoleAgent, Unattended
 }
 
-// Attended tells whether a person can be there to decide: at a terminal, and not below an agent CLI; see ForUser.
+// Attended tells whether a person can be there to decide: in an interactive shell at a terminal, and not below an agent CLI; see ForUser.
 func (f *Facts) Attended() bool {
 	c, err := f.ForUser("decide this")
 	return err == nil && c.Terminal

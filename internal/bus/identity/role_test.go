@@ -36,7 +36,7 @@ func TestConnectWithRole(t *testing.T) {
 	})
 }
 
-// TestAttended: a person can be where there is a terminal and no agent program.
+// TestAttended: a person can be where a shell leads the terminal and no agent CLI is between.
 func TestAttended(t *testing.T) {
 	t.Parallel()
 	claude := process(800, "/usr/bin/claude", "claude")
@@ -45,7 +45,8 @@ func TestAttended(t *testing.T) {
 		f    *Facts
 		want bool
 	}{
-		{"at a terminal", facts(), true},
+		{"in a shell at a terminal", at(100, true, nil, process(100, "/bin/bash", "bash")), true},
+		{"at a terminal without a shell", facts(), false},
 		{"without one", facts().alone(), false},
 		{"below an agent program", facts().below(claude), false},
 		{"nothing known", &Facts{}, false},

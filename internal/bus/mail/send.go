@@ -233,7 +233,7 @@ func (c *counter) address(ctx context.Context, l *Draft, r *Receipt) error {
 			c.found[l.To] = found
 		}
 	}
-	if found.Kind == members.Refuse && l.Near != "" && !l.Exact {
+	if (found.Kind == members.Refuse || found.Kind == members.DeliverDormant) && l.Near != "" && !l.Exact {
 		who, decision, err := c.o.Book.Choose(ctx, string(l.To), l.Near, found.Decision, c.o.Now())
 		if err != nil {
 			return err

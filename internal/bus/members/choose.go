@@ -10,12 +10,14 @@ import (
 	"tutti/internal/core/address"
 )
 
-// Choose returns the one agent that a refused address means to a caller in the folder dir: of several live agents under a channel
-// the one whose folder contains dir, and for a name without a host the one agent that has it as its name or label. Where several
-// have the name, the returned decision refuses it with their full ids.
+// Choose returns the one agent that an address means to a caller in the folder dir: of several agents under a channel, live or all
+// of them not, the one whose folder contains dir, and for a name without a host the one agent that has it as its name or label.
+// Where several remain, the returned decision refuses the address with their full ids.
 func (b *Book) Choose(ctx context.Context, target, dir string, d Decision, now time.Time) (address.Instance, Decision, error) {
-	switch d.Why {
-	case Ambiguous:
+	switch {
+	case d.Kind == DeliverDormant:
+		return b.chooseDormant(ctx, target, dir, d)
+	case d.Why == Ambiguous:
 		var near []address.Instance
 		for _, who := range d.Candidates {
 			there, err := b.Presence.Of(ctx, who, now)
@@ -31,7 +33,7 @@ func (b *Book) Choose(ctx context.Context, target, dir string, d Decision, now t
 		if len(near) == 1 {
 			return near[0], d, nil
 		}
-	case NotHostQualified:
+	case d.Why == NotHostQualified:
 		rows, err := b.Discover(ctx, Filter{Registered: true}, now)
 		if err != nil {
 			return "", d, err
@@ -49,12 +51,49 @@ func (b *Book) Choose(ctx context.Context, target, dir string, d Decision, now t
 		case len(named) == 1:
 			return named[0], d, nil
 		case len(named) > 1:
-			d.Why, d.Candidates = Ambiguous, named
-			d.Reason = fmt.Sprintf("ambiguous: %d agents are called %s", len(named), target)
-			d.Hint = "write the full id of one of them: " + list(named)
+			d = ambiguous(named, "are called "+target)
 		}
 	}
 	return "", d, nil
+}
+
+// chooseDormant chooses among agents under a channel of which none is live. A single one needs no choice.
+func (b *Book) chooseDormant(ctx context.Context, target, dir string, d Decision) (address.Instance, Decision, error) {
+	all, _, err := b.Registry.Under(ctx, address.Instance(target).Channel())
+	if err != nil {
+		return "", d, err
+	}
+	gone, err := b.Registry.Tombstones(ctx)
+	if err != nil {
+		return "", d, err
+	}
+	all = slices.DeleteFunc(under(address.Instance(target).Channel(), all), func(i address.Instance) bool { return left(gone, i) })
+	if len(all) < 2 {
+		return "", d, nil
+	}
+	var near []address.Instance
+	for _, who := range all {
+		r, err := b.Registry.ByInstance(ctx, who)
+		if err != nil {
+			return "", d, err
+		}
+		if r.Workspace != nil && contains(r.Workspace.Path, dir) {
+			near = append(near, who)
+		}
+	}
+	if len(near) == 1 {
+		return near[0], d, nil
+	}
+	return "", ambiguous(all, "answer to "+target), nil
+}
+
+// ambiguous refuses an address that several agents have.
+func ambiguous(all []address.Instance, have string) Decision {
+	return Decision{
+		Kind: Refuse, Why: Ambiguous, Candidates: all,
+		Reason: fmt.Sprintf("ambiguous: %d agents %s", len(all), have),
+		Hint:   "write the full id of one of them: " + list(all),
+	}
 }
 
 // contains reports whether dir is the folder or lies below it.

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +80,7 @@ func RunPause(ctx context.Context, c *Call) error {
 	}
 	o.Reason = strings.Join(c.Args[1:], " ")
 	if _, err := c.ForUser("pause another agent or a folder"); err != nil {
-		if own, e := c.ownAgent(ctx); e != nil || o.Folder != "" || own.Canonical() != address.Instance(o.Agent).Canonical() {
+		if own, e := c.ownAgent(ctx); e != nil || own == "" || o.Folder != "" || own.Canonical() != address.Instance(o.Agent).Canonical() {
 			return err
 		}
 	}
@@ -89,18 +91,14 @@ func RunPause(ctx context.Context, c *Call) error {
 	return c.sayPause(p, true)
 }
 
-// ownAgent is the agent that runs the command.
+// ownAgent is the agent below which the command runs.
 func (c *Call) ownAgent(ctx context.Context) (address.Instance, error) {
 	w, err := c.World(app.Reading)
 	if err != nil {
 		return "", err
 	}
 	defer w.Close()
-	s, err := w.Identity.Speak(ctx, FactsOf(c.App), identity.Ask{Peek: true}, time.Now())
-	if err != nil {
-		return "", err
-	}
-	return s.Instance, nil
+	return w.Identity.Above(ctx, FactsOf(c.App), time.Now())
 }
 
 func RunUnpause(ctx context.Context, c *Call) error {
@@ -113,16 +111,16 @@ func RunUnpause(ctx context.Context, c *Call) error {
 		return err
 	}
 	p := halt.Pause{Agent: o.Agent, Folder: o.Folder}
-	if err := halt.ClearPause(p); err != nil {
+	l := LiftOf(who)
+	recorded, err := halt.ClearPause(p, l)
+	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return BadState(`"tutti status" shows what is paused`, "unpause %s: it is not paused", Clean(c.Arg(0)))
 		}
 		return FailIO("", err, "unpause %s", Clean(c.Arg(0)))
 	}
-	l := LiftOf(who)
-	l.Pause = p.What()
-	if err := halt.Record(l); err != nil {
-		c.Warn("the end of the pause was not recorded: %s", Clean(err.Error()))
+	if l.Pause = p.What(); !recorded {
+		c.Warn("the end of the pause was not recorded")
 	}
 	Announce(ctx, l)
 	return c.sayPause(p, false)
@@ -157,6 +155,9 @@ func (c *Call) PauseText(p halt.Pause) string {
 	}
 	if p.Reason != "" {
 		text += ": " + p.Reason
+	}
+	if p.Folder != "" {
+		text = "folder " + text
 	}
 	if p.Problem != "" {
 		text += " (" + p.Problem + "; it counts all the same)"
@@ -209,9 +210,10 @@ func (c *Call) paused(ctx context.Context) (o pauseOptions, err error) {
 type HaltNews struct {
 	Pauses []halt.Pause `json:"pauses"`
 	Lifts  []halt.Lift  `json:"lifts"` // those that the user has not seen
+	end    int64        // up to which the record of lifts was read
 }
 
-// maxNews is how many lifts status shows, the newest first.
+// maxNews is how many lifts status shows: first those without a terminal, which may be an agent's, then the newest.
 const maxNews = 5
 
 func ReadHaltNews(ctx context.Context) (n HaltNews) {
@@ -221,8 +223,11 @@ func ReadHaltNews(ctx context.Context) (n HaltNews) {
 		}
 	}
 	n.Pauses = halt.Pauses()
-	all, unseen := halt.Lifts()
-	n.Lifts = all[len(all)-unseen:]
+	for _, what := range halt.LostPauses() {
+		Announce(ctx, halt.Lift{How: halt.Unrecorded, Pause: what})
+	}
+	all, unseen, end := halt.Lifts()
+	n.Lifts, n.end = all[len(all)-unseen:], end
 	if n.Pauses == nil {
 		n.Pauses = []halt.Pause{}
 	}
@@ -237,10 +242,24 @@ func (c *Call) SayLifts(n HaltNews) {
 	if len(n.Lifts) > 0 {
 		c.Line("")
 	}
-	for i := len(n.Lifts) - 1; i >= max(0, len(n.Lifts)-maxNews); i-- {
-		c.Prose("", 0, Clean(n.Lifts[i].Text()))
+	shown := slices.Clone(n.Lifts)
+	slices.Reverse(shown)
+	slices.SortStableFunc(shown, func(a, b halt.Lift) int { return cmp.Compare(ownLift(a), ownLift(b)) })
+	for i := range shown[:min(maxNews, len(shown))] {
+		c.Prose("", 0, Clean(shown[i].Text()))
+	}
+	if more := len(shown) - maxNews; more > 0 {
+		c.Prose("", 0, fmt.Sprintf("and %d more; ~/.local/state/tutti/lifts has all of them", more))
 	}
 	if len(n.Lifts) > 0 && c.UserReads() {
-		_ = halt.Seen()
+		_ = halt.Seen(n.end)
 	}
+}
+
+// ownLift is 1 for a lift in an interactive shell, which is the user's own, and 0 for others.
+func ownLift(l halt.Lift) int {
+	if l.How == halt.AtTerminal {
+		return 1
+	}
+	return 0
 }
