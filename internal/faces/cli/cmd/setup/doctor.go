@@ -147,7 +147,7 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 		checks.Root.OK = true
 		r.add(true, "bus", where, "")
 	case errors.As(err, &none) && c.Under == kit.Tutti && root.Source == app.FromDefault:
-		r.rootText, r.schemaText, r.liveT = err.Error(), "no bus", "no bus"
+		checks.Root.Message, checks.Schema.Message, checks.Live.Message = err.Error(), "no bus", "no bus"
 		r.add(true, "bus", "none yet; the first agent that connects makes "+c.App.Shown(root.Path), "")
 		return nil
 	case errors.As(err, &none):
