@@ -44,20 +44,6 @@ type Reply struct {
 	Body   []byte // JSON; nil when the answer is none
 }
 
-// OK tells whether the envelope was taken.
-func (r Reply) OK() bool { return r.Status/100 == 2 }
-
-// Word is the reason or the error that the answer names, "" for none.
-func (r Reply) Word() string {
-	for _, member := range []string{"reason", "error"} {
-		raw, _ := canonjson.Get(r.Body, member)
-		if s, ok := canonjson.String(raw); ok && s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
 // CheckURL returns what is wrong with the URL of an endpoint.
 func CheckURL(raw string) error {
 	u, err := url.Parse(raw)

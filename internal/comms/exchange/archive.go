@@ -185,7 +185,7 @@ func (b *Mailbox) archive(id string, moves []Move) (moved []Move, err error) {
 
 // moves are the messages of a conversation, and where they go.
 func (b *Mailbox) moves(id string) ([]Move, error) {
-	messages, _, err := b.messages(id, "", FromMailbox, nil)
+	messages, err := b.messages(id, "", FromMailbox, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -241,10 +241,6 @@ func (b *Mailbox) Sweep() (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("sweep mailbox of %s: %w", b.Project.Name, err)
 	}
-	return b.sweep(names)
-}
-
-func (b *Mailbox) sweep(names []string) (n int, err error) {
 	before := b.office.now().Add(-leftAfter).UnixNano()
 	for _, name := range names {
 		if !ourTemp(name) {

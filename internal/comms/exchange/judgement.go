@@ -17,31 +17,31 @@ func (j *Judgement) JSON() []byte {
 	o.Str("reason", j.Reason)
 	o.Str("file", j.File)
 	o.Str("name", j.Name)
-	orNull(&o, "project", j.Project.Name)
-	orNull(&o, "sha256", j.SHA256)
-	orNull(&o, "title", m.Title)
-	orNull(&o, "conversation_id", m.Conversation)
-	orNull(&o, "message_type", string(m.Type))
+	o.OrNull("project", j.Project.Name)
+	o.OrNull("sha256", j.SHA256)
+	o.OrNull("title", m.Title)
+	o.OrNull("conversation_id", m.Conversation)
+	o.OrNull("message_type", string(m.Type))
 	if m.Sequence > 0 {
 		o.Int("sequence", int64(m.Sequence))
 	} else {
 		o.Null("sequence")
 	}
-	orNull(&o, "timestamp", m.Timestamp)
+	o.OrNull("timestamp", m.Timestamp)
 	if m.Time.IsZero() {
 		o.Null("timestamp_utc")
 	} else {
 		o.Str("timestamp_utc", m.Time.UTC().Format(time.RFC3339Nano))
 	}
-	orNull(&o, "protocol_version", m.Version)
-	orNull(&o, "release_status", m.ReleaseStatus)
-	orNull(&o, "sender", j.Sender)
-	orNull(&o, "from", m.From)
-	orNull(&o, "to", m.To)
+	o.OrNull("protocol_version", m.Version)
+	o.OrNull("release_status", m.ReleaseStatus)
+	o.OrNull("sender", j.Sender)
+	o.OrNull("from", m.From)
+	o.OrNull("to", m.To)
 	o.Within("signature", j.signature)
 	o.Strs("missing_tools", j.MissingTools)
 	o.Strs("collides_with", j.CollidesWith)
-	orNull(&o, "duplicate_of", j.DuplicateOf)
+	o.OrNull("duplicate_of", j.DuplicateOf)
 	o.Bool("seen_before", j.SeenBefore)
 	if r := j.Reply; r == nil {
 		o.Null("suggested_reply")
@@ -63,7 +63,7 @@ func (j *Judgement) JSON() []byte {
 func (j *Judgement) signature(o *canonjson.Object) {
 	o.Bool("checked", j.Checked)
 	o.Bool("valid", j.Signature.Valid)
-	orNull(o, "fingerprint", j.Signature.Fingerprint)
-	orNull(o, "user", j.Signature.User)
+	o.OrNull("fingerprint", j.Signature.Fingerprint)
+	o.OrNull("user", j.Signature.User)
 	o.Bool("bound", j.Bound)
 }

@@ -84,13 +84,6 @@ func (b *Mailbox) Close() error { return b.dir.Close() }
 // Path returns the path of the folder, for messages.
 func (b *Mailbox) Path() string { return b.dir.Path() }
 
-// A Listing is what lies in a mailbox, each list in the order of the names, which for messages is that of their stamps.
-type Listing struct {
-	Messages []string // everything that a message may be called
-	Unsigned []string // those of them beside which no signature lies
-	Foreign  []string // plain files with names of no message; never touched
-}
-
 // List looks into the mailbox. Foreign files are told, never touched; so is a message beside which no signature lies.
 func (b *Mailbox) List() (protocol.Listing, error) {
 	names, err := b.dir.Names()

@@ -64,7 +64,7 @@ func TestThreadOfTwoOfOneName(t *testing.T) {
 	if err != nil || len(v.Messages) != 3 || !v.State.Terminal || v.State.NextSequence != 10 || v.Strangers != 1 {
 		t.Errorf("with the one elsewhere: %+v, %v", v, err)
 	}
-	near := target{address: protocol.Address{Machine: "alpha", Project: "web"}, local: web, seen: new([]string)}
+	near := target{address: protocol.Address{Machine: "alpha", Project: "web"}, local: web}
 	if v, err = r.view(t.Context(), notes, "notes", "job", near, false); err != nil || len(v.Messages) != 2 || v.State.NextSequence != 3 {
 		t.Errorf("with the one here, by its address: %+v, %v", v, err)
 	}

@@ -43,13 +43,11 @@ func (o *Service) resend(ctx context.Context, id string, retries int) (*Sent, er
 		} else {
 			o.settle(ctx, h, s)
 		}
-	case o.away == nil:
-		err = h.failed(general(CodeIO, ErrHereOnly), 0)
 	default:
-		if err = o.away.ready(o); err != nil {
+		if err = o.ssh().HasRsync(); err != nil {
 			err = h.failed(sendError(err), 0)
 		} else {
-			err = o.away.dispatch(o, ctx, h, to, retries, s)
+			err = o.dispatch(ctx, h, to, retries, s)
 		}
 	}
 	if err != nil {

@@ -51,13 +51,13 @@ func (s *Sent) JSON() []byte {
 	var o canonjson.Object
 	o.Str("name", s.Name)
 	o.Str("destination", s.Destination)
-	orNull(&o, "path", s.Path)
+	o.OrNull("path", s.Path)
 	o.Str("sender", s.Sender)
 	o.Str("conversation_id", s.Message.Conversation)
 	o.Str("message_type", string(s.Message.Type))
 	o.Int("sequence", int64(s.Message.Sequence))
 	o.Str("sha256", s.SHA256)
-	orNull(&o, "key", s.Key)
+	o.OrNull("key", s.Key)
 	o.Bool("delivered", !s.DryRun)
 	o.Bool("already", s.Already)
 	o.Bool("dry_run", s.DryRun)
@@ -74,8 +74,8 @@ func (e *SendError) JSON() []byte {
 	o.Int("exit", int64(e.Fault))
 	o.Str("reason_code", e.Code)
 	o.Str("reason", e.Error())
-	orNull(&o, "hint", e.Hint())
-	orNull(&o, "bundle", e.Bundle)
+	o.OrNull("hint", e.Hint())
+	o.OrNull("bundle", e.Bundle)
 	return escaped(o.End())
 }
 
@@ -98,12 +98,4 @@ func escaped(raw []byte) []byte {
 		}
 	}
 	return out
-}
-
-func orNull(o *canonjson.Object, key, value string) {
-	if value == "" {
-		o.Null(key)
-		return
-	}
-	o.Str(key, value)
 }

@@ -62,7 +62,6 @@ func newRig(t *testing.T) *rig {
 // testOffice halts by the switch of its own home.
 func testOffice(home string) *Service {
 	o := &Service{Home: home, Host: "Alpha.example"}
-	o.Abroad()
 	o.Halt = func(action string) error {
 		path := filepath.Join(home, configFolder, "HALT")
 		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {

@@ -89,9 +89,6 @@ func (o *Service) sendOrQueue(ctx context.Context, l Draft, halted error) (*Sent
 	if err != nil {
 		return nil, err
 	}
-	if !to.where.Local && o.away == nil {
-		return nil, general(CodeIO, ErrHereOnly)
-	}
 	out, err := o.prepare(ctx, l, to, s)
 	if err != nil {
 		return nil, err
@@ -116,7 +113,6 @@ type target struct {
 	address protocol.Address // as FROM and TO have it
 	aliases []string         // further names of the machine
 	local   Project          // with a path, when it is on this machine
-	seen    *[]string        // names of the entries of its mailbox, once somebody has looked
 	where   machines.Where
 }
 
@@ -154,7 +150,6 @@ func (o *Service) resolve(address string, fallback bool) (t target, warnings [][
 		warnings = append(warnings, [2]string{WarnGuessed, "no machine is called " + w.Machine + "; it is taken for this one"})
 	}
 	t.address.Machine, t.aliases = o.Machine(), append(me.Names(), w.Machine)
-	t.seen = new([]string)
 	t.local, err = o.Project(w.Project)
 	return t, warnings, err
 }
@@ -225,7 +220,7 @@ func (o *Service) deliver(ctx context.Context, l Draft, to target, p SignedMessa
 			err = o.queue(ctx, bundle, p, err, 1)
 		}
 	default:
-		if err = o.away.deliver(o, ctx, l, to, bundle, p, s); err == nil {
+		if err = o.deliverAway(ctx, l, to, bundle, p, s); err == nil {
 			return s, nil // and recorded
 		}
 	}
@@ -253,15 +248,11 @@ func (o *Service) queue(ctx context.Context, b Bundle, p SignedMessage, halted e
 }
 
 // tidy looks at a mailbox before something is put into it.
-func (o *Service) tidy(b *Mailbox, to target, s *Sent) {
+func (o *Service) tidy(b *Mailbox, s *Sent) {
 	if b.Wide {
 		s.warn(WarnMailboxWide, "others than you can look into "+o.Shown(b.Path())+": chmod 700")
 	}
-	if *to.seen == nil {
-		s.Swept, _ = b.Sweep() // what is left is harmless
-	} else {
-		s.Swept, _ = b.sweep(*to.seen)
-	}
+	s.Swept, _ = b.Sweep() // what is left is harmless
 }
 
 // deliverHere delivers into a mailbox of this machine.
@@ -271,7 +262,7 @@ func (o *Service) deliverHere(ctx context.Context, to target, p SignedMessage, s
 		return err
 	}
 	defer b.Close()
-	o.tidy(b, to, s)
+	o.tidy(b, s)
 	s.Path = filepath.Join(to.local.MailboxPath(), p.Name)
 	s.Already, err = b.Deliver(ctx, p, func() error { return o.halted("send " + p.Name) })
 	return err

@@ -54,8 +54,6 @@ type Service struct {
 	Unverified bool
 	SSH        *ssh.Client // nil: the zero Client
 
-	away *away // nil: this machine alone
-
 	Halt  func(action string) error                        // nil: halt.Check
 	Now   func() time.Time                                 // nil: time.Now
 	Pause func(ctx context.Context, d time.Duration) error // waits; nil: by a timer

@@ -70,13 +70,9 @@ func (o *Service) view(ctx context.Context, p Project, self, id string, to targe
 	var theirs []ThreadMessage
 	theirErr := outErr
 	if partner.Path != "" {
-		var seen []string
 		sieve := o.sieve(ctx, partner, id, all)
 		sieve.sent = namesOf(out)
-		theirs, seen, theirErr = o.writtenBy(partner, self, id, sieve)
-		if to.seen != nil && partner.Path == to.local.Path {
-			*to.seen = seen
-		}
+		theirs, theirErr = o.writtenBy(partner, self, id, sieve)
 	}
 	for i := range out {
 		t.Messages = append(t.Messages, out[i].message(self))
@@ -107,7 +103,7 @@ func (o *Service) received(p Project, id string, sieve *sieve) ([]ThreadMessage,
 	var all []ThreadMessage
 	if err == nil {
 		defer b.Close()
-		all, _, err = b.messages(id, "", FromMailbox, sieve)
+		all, err = b.messages(id, "", FromMailbox, sieve)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // nobody has written yet
@@ -116,26 +112,27 @@ func (o *Service) received(p Project, id string, sieve *sieve) ([]ThreadMessage,
 	return all, errors.Join(err, sieve.fault())
 }
 
-// writtenBy is what a sender has put into the mailbox of another project of this machine, and the names of all entries of that.
-func (o *Service) writtenBy(to Project, sender, id string, sieve *sieve) ([]ThreadMessage, []string, error) {
+// writtenBy is what a sender has put into the mailbox of another project of this machine.
+func (o *Service) writtenBy(to Project, sender, id string, sieve *sieve) ([]ThreadMessage, error) {
 	b, err := o.Mailbox(to)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer b.Close()
-	all, names, err := b.messages(id, sender, FromPartner, sieve)
+	all, err := b.messages(id, sender, FromPartner, sieve)
 	// A project of our name on another machine may have written there, too.
-	return slices.DeleteFunc(all, func(m ThreadMessage) bool { return o.elsewhere(m.Machine) }), names, err
+	return slices.DeleteFunc(all, func(m ThreadMessage) bool { return o.elsewhere(m.Machine) }), err
 }
 
-// messages reads the headers of the messages of a conversation, of one sender or of all, and returns the names of all entries, too. What
+// messages reads the headers of the messages of a conversation, of one sender or of all. What
 // cannot be read, and what the sieve holds back, is left out; nil holds back nothing.
-func (b *Mailbox) messages(id, sender string, source Source, sieve *sieve) (all []ThreadMessage, names []string, err error) {
-	if names, err = b.dir.Names(); err != nil {
-		return nil, nil, err
+func (b *Mailbox) messages(id, sender string, source Source, sieve *sieve) (all []ThreadMessage, err error) {
+	names, err := b.dir.Names()
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range names {
 		n, ok := belongs(name, id)
@@ -146,7 +143,7 @@ func (b *Mailbox) messages(id, sender string, source Source, sieve *sieve) (all 
 			all = append(all, ThreadMessage{m.Event(name, n.Sender), m.Title, source, machineOf(&m)})
 		}
 	}
-	return all, names, nil
+	return all, nil
 }
 
 // belongs tells whether a file may be a message of a conversation, by its name.

@@ -103,7 +103,7 @@ func (p *Peer) restore(raw []byte, now time.Time) bool {
 // keep writes what is known now. What was kept before and holds on does not become younger by that.
 func (c *cache) keep(peers []Peer, now time.Time) error {
 	old, changed := false, false
-	var list []byte
+	var list [][]byte
 	for _, p := range peers {
 		_, had := c.kept[p.Host.Name]
 		delete(c.kept, p.Host.Name)
@@ -116,13 +116,13 @@ func (c *cache) keep(peers []Peer, now time.Time) error {
 		default:
 			changed = true
 		}
-		list = append(append(list, ','), p.JSON()...)
+		list = append(list, p.JSON())
 	}
 	if !changed {
 		return nil
 	}
 	for _, raw := range c.kept { // of machines that were not asked about
-		list, old = append(append(list, ','), raw...), true
+		list, old = append(list, raw), true
 	}
 	if old && !c.written.IsZero() {
 		now = c.written
@@ -130,7 +130,7 @@ func (c *cache) keep(peers []Peer, now time.Time) error {
 	var o canonjson.Object
 	o.Str("written_at", stamp(now))
 	o.Str("key", c.key)
-	o.Within("result", func(o *canonjson.Object) { o.Raw("peers", array(list)) })
+	o.Within("result", func(o *canonjson.Object) { o.Each("peers", len(list), func(i int) []byte { return list[i] }) })
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}

@@ -17,23 +17,17 @@ func (r *Report) JSON() []byte {
 	o.Str("hostname", r.Hostname)
 	o.Within("halt", func(o *canonjson.Object) {
 		o.Bool("active", r.Halt.Halted)
-		strOrNull(o, "reason", r.Halt.Reason)
+		o.OrNull("reason", r.Halt.Reason)
 		timeOrNull(o, "since", r.Halt.Since)
 	})
-	var list []byte
-	for _, p := range r.Local {
+	o.Each("local", len(r.Local), func(i int) []byte {
 		var one canonjson.Object
-		one.Str("name", p.Name)
-		one.Str("path", p.Path)
-		strOrNull(&one, "mailbox", p.Mailbox)
-		list = append(append(list, ','), one.End()...)
-	}
-	o.Raw("local", array(list))
-	list = nil
-	for _, p := range r.Peers {
-		list = append(append(list, ','), p.JSON()...)
-	}
-	o.Raw("peers", array(list))
+		one.Str("name", r.Local[i].Name)
+		one.Str("path", r.Local[i].Path)
+		one.OrNull("mailbox", r.Local[i].Mailbox)
+		return one.End()
+	})
+	o.Each("peers", len(r.Peers), func(i int) []byte { return r.Peers[i].JSON() })
 	o.Bool("cached", r.Cached)
 	if r.Cached {
 		o.Int("cache_age_seconds", int64(r.CacheAge/time.Second))
@@ -42,15 +36,6 @@ func (r *Report) JSON() []byte {
 	}
 	o.Strs("warnings", r.Warnings)
 	return o.End()
-}
-
-// array makes one of elements that each have a comma before them.
-func array(list []byte) []byte {
-	if len(list) == 0 {
-		return []byte("[]")
-	}
-	list[0] = '['
-	return append(list, ']')
 }
 
 // JSON is a machine for programs. What is not known is null.
@@ -65,7 +50,7 @@ func (p Peer) JSON() []byte {
 		o.Null("latency_ms")
 	}
 	timeOrNull(&o, "last_seen", p.LastSeen)
-	strOrNull(&o, "error", p.Cause())
+	o.OrNull("error", p.Cause())
 	if p.Reachable && p.Err == nil {
 		o.Bool("halted", p.Halted)
 	} else {
@@ -96,14 +81,6 @@ func (r Result) JSON() []byte {
 	o.Opt("watcher_error", causeOf(r.Watcher))
 	o.Int("took_ms", r.Took.Milliseconds())
 	return o.End()
-}
-
-func strOrNull(o *canonjson.Object, key, s string) {
-	if s == "" {
-		o.Null(key)
-		return
-	}
-	o.Str(key, s)
 }
 
 func timeOrNull(o *canonjson.Object, key string, t time.Time) {

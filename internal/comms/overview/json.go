@@ -13,43 +13,24 @@ import (
 func (s *Overview) JSON(conversations bool) []byte {
 	var o canonjson.Object
 	o.Str("scanned_at", protocol.FormatTime(s.At))
-	o.Raw("projects", array(len(s.Projects), func(i int) []byte { return s.Projects[i].json(conversations) }))
+	o.Each("projects", len(s.Projects), func(i int) []byte { return s.Projects[i].json(conversations) })
 	o.Raw("halt", haltJSON(s.Halt, s.At.Location()))
 	o.Int("failed_sends", int64(s.Failed))
-	o.Raw("warnings", array(len(s.Warnings), func(i int) []byte {
+	o.Each("warnings", len(s.Warnings), func(i int) []byte {
 		w := &s.Warnings[i]
 		var o canonjson.Object
-		orNull(&o, "project", w.Project)
+		o.OrNull("project", w.Project)
 		o.Str("code", w.Code)
 		o.Str("text", w.Text)
 		return o.End()
-	}))
+	})
 	return o.End()
-}
-
-func array(n int, item func(i int) []byte) []byte {
-	b := []byte{'['}
-	for i := range n {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, item(i)...)
-	}
-	return append(b, ']')
-}
-
-func orNull(o *canonjson.Object, key, value string) {
-	if value == "" {
-		o.Null(key)
-		return
-	}
-	o.Str(key, value)
 }
 
 func haltJSON(s halt.State, zone *time.Location) []byte {
 	var o canonjson.Object
 	o.Bool("active", s.Halted)
-	orNull(&o, "reason", s.Reason)
+	o.OrNull("reason", s.Reason)
 	if s.Since.IsZero() {
 		o.Null("since")
 	} else {
@@ -77,7 +58,7 @@ func (p *Project) json(conversations bool) []byte {
 		o.Str("error", p.Err.Error())
 	}
 	if conversations {
-		o.Raw("conversations", array(len(p.Conversations), func(i int) []byte { return p.Conversations[i].json() }))
+		o.Each("conversations", len(p.Conversations), func(i int) []byte { return p.Conversations[i].json() })
 	}
 	return o.End()
 }
@@ -85,28 +66,28 @@ func (p *Project) json(conversations bool) []byte {
 func (c *Conversation) json() []byte {
 	var o canonjson.Object
 	o.Str("id", c.ID)
-	orNull(&o, "partner", c.Partner)
-	orNull(&o, "originator", c.Originator)
-	orNull(&o, "receiver", c.Receiver)
+	o.OrNull("partner", c.Partner)
+	o.OrNull("originator", c.Originator)
+	o.OrNull("receiver", c.Receiver)
 	o.Bool("open", c.Open)
 	o.Str("awaited", string(c.Awaited))
-	orNull(&o, "awaited_project", c.AwaitedName)
+	o.OrNull("awaited_project", c.AwaitedName)
 	o.Int("sequence", int64(c.Last.Sequence))
 	o.Int("next_sequence", int64(c.NextSequence))
-	orNull(&o, "last_type", string(c.Last.Type))
+	o.OrNull("last_type", string(c.Last.Type))
 	if c.Last.Time.IsZero() {
 		o.Null("last_at")
 	} else {
 		o.Str("last_at", protocol.FormatTime(c.Last.Time))
 	}
 	o.Int("pending_count", int64(c.Waiting))
-	orNull(&o, "release_status", c.ReleaseStatus)
+	o.OrNull("release_status", c.ReleaseStatus)
 	o.Bool("verification_overdue", c.VerificationOverdue)
 	o.Bool("reply_overdue", c.ReplyOverdue)
 	o.Bool("stalled", c.Stalled)
 	o.Bool("paused", c.PollingPaused)
 	o.Bool("one_sided", c.OneSided)
-	orNull(&o, "next_must_be", string(c.NextMustBe))
+	o.OrNull("next_must_be", string(c.NextMustBe))
 	o.Strs("warnings", c.Warnings)
 	return o.End()
 }

@@ -2,9 +2,7 @@ package protocol
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 )
@@ -88,15 +86,12 @@ type State struct {
 // warning, and its number counts.
 func Fold(events []Event, v View) State {
 	f := folder{v: v}
-	list := events
-	if !inOrder(events, v.Now) {
-		list = slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return tooLate(e.Time, v.Now) })
-		if len(list) < len(events) {
-			f.warn(WarnFuture)
-		}
-		sort.SliceStable(list, func(i, j int) bool { return Compare(list[i], list[j]) < 0 })
-		list = slices.CompactFunc(list, func(a, b Event) bool { return a.Name != "" && a.From == b.From && Compare(a, b) == 0 })
+	list := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return tooLate(e.Time, v.Now) })
+	if len(list) < len(events) {
+		f.warn(WarnFuture)
 	}
+	slices.SortStableFunc(list, Compare)
+	list = slices.CompactFunc(list, func(a, b Event) bool { return a.Name != "" && a.From == b.From && Compare(a, b) == 0 })
 	f.s.NextSequence = 1
 	for i := range list {
 		e := &list[i]
@@ -109,16 +104,6 @@ func Fold(events []Event, v View) State {
 	}
 	f.finish(list)
 	return f.s
-}
-
-// inOrder reports whether events are in their order already, none twice and none too far in the future, as those of a mailbox mostly are.
-func inOrder(events []Event, now time.Time) bool {
-	for i := range events {
-		if tooLate(events[i].Time, now) || i > 0 && Compare(events[i-1], events[i]) >= 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // A folder is one run of Fold.
@@ -350,21 +335,12 @@ func oneSided(list []Event, rounds int) bool {
 
 // gaps reports whether there are fewer sequences than the highest of them.
 func gaps(list []Event) bool {
-	highest, few := 0, uint64(0)
-	var many map[int]bool
+	highest, seen := 0, map[int]bool{}
 	for i := range list {
-		n := list[i].Sequence
-		highest = max(highest, n)
-		switch {
-		case 0 <= n && n < 64:
-			few |= 1 << n
-		case many == nil:
-			many = map[int]bool{n: true}
-		default:
-			many[n] = true
-		}
+		highest = max(highest, list[i].Sequence)
+		seen[list[i].Sequence] = true
 	}
-	return bits.OnesCount64(few)+len(many) < highest
+	return len(seen) < highest
 }
 
 // Refuses returns what is to be said of a message that a side is about to write: CodeCapReached if it must not be sent,

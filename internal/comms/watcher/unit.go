@@ -44,21 +44,24 @@ type Service struct {
 
 // A Unit is one of the two as it is now.
 type Unit struct {
-	Name    string
-	Path    string
-	There   bool
-	Own     bool   // it was written here
-	Current bool   // it is what Install would write
-	Active  string // what systemd says, "active", "inactive", "failed"; "": it cannot be asked
-	Enabled string // "enabled", "disabled", "static"; "": it cannot be asked
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	There   bool   `json:"exists"`
+	Own     bool   `json:"own"`               // it was written here
+	Current bool   `json:"current"`           // it is what Install would write
+	Active  string `json:"active,omitempty"`  // what systemd says, "active", "inactive", "failed"; "": it cannot be asked
+	Enabled string `json:"enabled,omitempty"` // "enabled", "disabled", "static"; "": it cannot be asked
 }
 
 // A Report is what was done. Trouble with systemd is a warning: the units are files, and take effect when it reads them.
 type Report struct {
-	Units    []Unit
-	Changed  []string // paths that were written or removed
-	Warnings []string
+	Units    []Unit   `json:"units"`
+	Changed  []string `json:"changed"` // paths that were written or removed
+	Warnings []string `json:"warnings"`
 }
+
+// newReport is a report on nothing yet, whose lists are lists for programs as well.
+func newReport() Report { return Report{Changed: []string{}, Warnings: []string{}} }
 
 // A ForeignUnitError reports a unit of that name that somebody else has written.
 type ForeignUnitError struct{ Path string }
@@ -135,7 +138,7 @@ func quoted(s string) string {
 // Install writes the units where they differ and has systemd start the watcher, unless start is false, as while everything is halted:
 // then it begins with the next session of the user. A unit of somebody else is a *ForeignUnitError, and nothing is written.
 func (s Service) Install(ctx context.Context, start bool) (Report, error) {
-	var r Report
+	r := newReport()
 	if strings.ContainsAny(s.Program+s.Home, "\n\r") || !filepath.IsAbs(s.Program) {
 		return r, fmt.Errorf("install service: %q is no path that a unit can hold", s.Program)
 	}
@@ -184,7 +187,7 @@ func (s Service) session() []string {
 
 // Remove stops the watcher and removes the units. Those of somebody else stay, with a warning; none is no error.
 func (s Service) Remove(ctx context.Context) (Report, error) {
-	var r Report
+	r := newReport()
 	any := false
 	for _, u := range s.look() {
 		any = any || u.There && (u.Own || u.Current)
@@ -215,7 +218,7 @@ func (s Service) Remove(ctx context.Context) (Report, error) {
 
 // Show tells how the units are. Trouble with systemd is a warning.
 func (s Service) Show(ctx context.Context) Report {
-	var r Report
+	r := newReport()
 	r.Units = s.states(ctx)
 	if len(r.Units) > 0 && r.Units[0].Active == "" {
 		r.Warnings = append(r.Warnings, noManager)

@@ -80,6 +80,28 @@ func (o *Object) Null(key string) {
 	o.buf = append(o.buf, "null"...)
 }
 
+// OrNull appends a string, null for the empty one.
+func (o *Object) OrNull(key, value string) {
+	if value == "" {
+		o.Null(key)
+		return
+	}
+	o.Str(key, value)
+}
+
+// Each appends an array of n values, which are JSON already.
+func (o *Object) Each(key string, n int, value func(i int) []byte) {
+	o.key(key)
+	o.buf = append(o.buf, '[')
+	for i := range n {
+		if i > 0 {
+			o.buf = append(o.buf, ',')
+		}
+		o.buf = appendCompact(o.buf, value(i))
+	}
+	o.buf = append(o.buf, ']')
+}
+
 // Raw adds a value that is valid JSON already, without the white space in it, so that the object stays one line. An
 // empty raw adds no member: what Get did not find stays absent.
 func (o *Object) Raw(key string, raw []byte) {

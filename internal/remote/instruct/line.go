@@ -10,9 +10,7 @@ package instruct
 
 import (
 	"strings"
-	"time"
 
-	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
@@ -115,9 +113,6 @@ func (l *Line) Verify(keys []signature.Public) bool {
 	}
 	return false
 }
-
-// Time is when the line was made, by its own word.
-func (l *Line) Time() (time.Time, bool) { return envelope.ParseTime(l.At) }
 
 // id is under what the line is remembered as taken.
 func (l *Line) id() string { return "drive:" + l.From + ":" + l.To + ":" + l.Nonce }

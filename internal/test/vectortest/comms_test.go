@@ -22,7 +22,6 @@ func commsOffice(t *testing.T) (o *exchange.Service, alpha, notes exchange.Proje
 	t.Helper()
 	layHalt(t, "no HALT entry")
 	o = &exchange.Service{Home: os.Getenv("HOME"), Host: "here"}
-	o.Abroad()
 	for _, name := range []string{"alpha", "notes"} {
 		if err := os.MkdirAll(filepath.Join(o.Home, "projects", name, ".ai"), 0o700); err != nil {
 			t.Fatal(err)
@@ -147,7 +146,6 @@ func commsHalted(t *testing.T, c kase) {
 			return halt.Check(action)
 		}
 	case v.When == "during back-off":
-		o.Abroad()
 		to = "beta.notes"
 		unreachable(t, o)
 		o.Pause = func(context.Context, time.Duration) error { raise(); return nil }

@@ -23,7 +23,6 @@ func (c *Call) CommsService() (*exchange.Service, *config.Comms, error) {
 		c.Remark("%s is not read; settings belong into the table [comms] of ~/.config/tutti/config.toml", Clean(c.App.Shown(old)))
 	}
 	o.Tell = func(text string) { c.Remark("%s", Clean(text)) }
-	o.Abroad()
 	return o, set, nil
 }
 

@@ -50,7 +50,7 @@ func runCommsPoll(ctx context.Context, c *kit.Call) error {
 	path := pollPath(o, project, c.Text("claim"))
 	p.state = readPollState(path)
 	if s := halt.Read(); s.Halted {
-		p.state.halted = true
+		p.state.Halted = true
 		p.keep(path)
 		p.showHalted()
 		return s.Err("poll")
@@ -86,9 +86,9 @@ func (p *poll) keep(path string) {
 func (p *poll) stopped() bool {
 	s := &p.state
 	if s.known && !p.c.On("engage") {
-		return s.halted || !halt.Engaged(s.epoch)
+		return s.Halted || !halt.Engaged(s.Epoch)
 	}
-	s.known, s.halted, s.epoch = true, false, halt.Epoch()
+	s.known, s.Halted, s.Epoch = true, false, halt.Epoch()
 	return false
 }
 
@@ -97,16 +97,16 @@ func (p *poll) stopped() bool {
 func (p *poll) putOff() bool {
 	s := &p.state
 	if !p.c.IsSet("user-wrote") {
-		s.deferred = time.Time{}
+		s.Deferred = time.Time{}
 		return false
 	}
 	wrote := p.now.Add(-p.c.Duration("user-wrote", 0))
 	end := wrote.Add(protocol.DeferEnd)
 	switch {
-	case s.deferred.IsZero() && p.now.Sub(wrote) < protocol.DeferWindow:
-		s.deferred = p.now
-	case s.deferred.IsZero() || wrote.After(s.deferred) || !p.now.Before(end):
-		s.deferred = time.Time{}
+	case s.Deferred.IsZero() && p.now.Sub(wrote) < protocol.DeferWindow:
+		s.Deferred = p.now
+	case s.Deferred.IsZero() || wrote.After(s.Deferred) || !p.now.Before(end):
+		s.Deferred = time.Time{}
 		return false
 	}
 	p.until = end
@@ -141,7 +141,7 @@ func (p *poll) look(ctx context.Context) error {
 			told[m.Name] = code
 		}
 	}
-	p.state.told = told
+	p.state.Told = told
 	p.count()
 	return nil
 }
@@ -194,7 +194,7 @@ func (p *poll) judge(ctx context.Context, seen *overview.Project, name string) (
 	if j.Code == protocol.CodeClaimed || j.Word == protocol.Dedup {
 		return "", nil
 	}
-	known := p.state.told[name] == j.Code && !p.c.On("all")
+	known := p.state.Told[name] == j.Code && !p.c.On("all")
 	if !known {
 		p.news = append(p.news, p.newsOf(seen, j))
 	}
@@ -229,15 +229,15 @@ func (p *poll) newsOf(seen *overview.Project, j *exchange.Judgement) pollNews {
 // count counts polls that found nothing.
 func (p *poll) count() {
 	if len(p.news) > 0 {
-		p.state.empty = 0
+		p.state.Empty = 0
 		return
 	}
-	p.state.empty++
+	p.state.Empty++
 }
 
 // silent tells whether so many polls in a row found nothing that the user has to know.
 func (p *poll) silent() bool {
-	return p.until.IsZero() && p.state.empty > 0 && p.state.empty%protocol.EmptyPolls == 0
+	return p.until.IsZero() && p.state.Empty > 0 && p.state.Empty%protocol.EmptyPolls == 0
 }
 
 // goesOn tells whether the agent has something to poll for: a conversation that is open and does not wait for the user.

@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -18,12 +19,12 @@ import (
 
 // A pollState is what a poll leaves to the next one, of one project and one session.
 type pollState struct {
-	known    bool   // somebody has polled before
-	halted   bool   // the last poll met the halt switch
-	epoch    uint64 // halts at the time when the user last let the agent go on
-	empty    int    // polls in a row that found nothing
-	deferred time.Time
-	told     map[string]string // message to the code of the decision, of those that no ledger remembers
+	known    bool              // somebody has polled before
+	Halted   bool              `json:"halted"` // the last poll met the halt switch
+	Epoch    uint64            `json:"epoch"`  // halts at the time when the user last let the agent go on
+	Empty    int               `json:"empty"`  // polls in a row that found nothing
+	Deferred time.Time         `json:"deferred_at,omitzero"`
+	Told     map[string]string `json:"told"` // message to the code of the decision, of those that no ledger remembers
 }
 
 // maxPollState bounds what is read: the names of ten thousand messages.
@@ -49,51 +50,24 @@ func readPollState(path string) pollState {
 	data, _, err := d.Read(filepath.Base(path), maxPollState)
 	if err != nil {
 		s.known = !errors.Is(err, fs.ErrNotExist)
-		s.halted = s.known
+		s.Halted = s.known
 		return s
 	}
-	s.known, s.halted = true, true
-	if !canonjson.Valid(data) {
-		return s
-	}
-	s.told = map[string]string{}
-	for name, raw := range canonjson.Members(data) {
-		switch name {
-		case "halted":
-			s.halted = string(raw) != "false"
-		case "epoch":
-			s.epoch, _ = strconv.ParseUint(string(raw), 10, 64)
-		case "empty":
-			s.empty, _ = strconv.Atoi(string(raw))
-		case "deferred_at":
-			text, _ := canonjson.String(raw)
-			s.deferred, _ = time.Parse(time.RFC3339Nano, text)
-		case "told":
-			for message, code := range canonjson.Members(raw) {
-				s.told[message], _ = canonjson.String(code)
-			}
-		}
+	s.known, s.Halted = true, true
+	if json.Unmarshal(data, &s) != nil {
+		return pollState{known: true, Halted: true}
 	}
 	return s
 }
 
 func (s *pollState) write(path string) error {
-	var o canonjson.Object
-	o.Bool("halted", s.halted)
-	o.Raw("epoch", strconv.AppendUint(nil, s.epoch, 10))
-	o.Int("empty", int64(s.empty))
-	if !s.deferred.IsZero() {
-		o.Str("deferred_at", s.deferred.Format(time.RFC3339Nano))
+	if s.Told == nil {
+		s.Told = map[string]string{}
 	}
-	o.Within("told", func(o *canonjson.Object) {
-		for name, code := range s.told {
-			o.Str(name, code)
-		}
-	})
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(path, o.Bytes(), 0o600)
+	return atomicfile.WriteFile(path, kit.Marshal(s), 0o600)
 }
 
 // showHalted says what an agent does that meets the switch. The error that follows says why.
@@ -138,14 +112,14 @@ func (p *poll) show() {
 		p.showNews(&p.news[i])
 	}
 	if len(p.news) == 0 {
-		c.Line("nothing new; empty poll " + strconv.Itoa(p.state.empty))
+		c.Line("nothing new; empty poll " + strconv.Itoa(p.state.Empty))
 	}
 	for _, talk := range p.open {
 		c.Line(kit.Clean(talk.Line()))
 	}
 	if p.silent() {
-		c.Prose("! ", 2, kit.Plural(p.state.empty, "empty poll")+" in a row, about "+
-			strconv.Itoa(int((time.Duration(p.state.empty)*protocol.PollCadence).Minutes()))+" minutes: tell your user that nobody answers")
+		c.Prose("! ", 2, kit.Plural(p.state.Empty, "empty poll")+" in a row, about "+
+			strconv.Itoa(int((time.Duration(p.state.Empty)*protocol.PollCadence).Minutes()))+" minutes: tell your user that nobody answers")
 	}
 	if talk := p.unreleased(); talk != nil {
 		c.Prose("! ", 2, kit.Clean(talk.ID)+` was completed more than a day ago: send a last progress "`+protocol.UnverifiedBody+`" and stop polling for it`)
@@ -203,7 +177,7 @@ func (p *poll) json() []byte {
 	} else {
 		o.Str("deferred_until", p.until.UTC().Format(kit.JSONTime))
 	}
-	o.Int("empty_polls", int64(p.state.empty))
+	o.Int("empty_polls", int64(p.state.Empty))
 	o.Bool("tell_user_of_silence", p.silent())
 	var news, open kit.List
 	for i := range p.news {

@@ -14,10 +14,10 @@ import (
 func TestPollState(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "poll", "web-00000000.json")
-	if s := readPollState(path); s.known || s.halted {
+	if s := readPollState(path); s.known || s.Halted {
 		t.Errorf("no file: got %+v", s)
 	}
-	want := pollState{known: true, epoch: 1 << 63, empty: 11, deferred: time.Unix(1795272785, 5).UTC(), told: map[string]string{"a.org": "signature_missing"}}
+	want := pollState{known: true, Epoch: 1 << 63, Empty: 11, Deferred: time.Unix(1795272785, 5).UTC(), Told: map[string]string{"a.org": "signature_missing"}}
 	if err := want.write(path); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestPollState(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"halted":fal`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s := readPollState(path); !s.known || !s.halted {
+	if s := readPollState(path); !s.known || !s.Halted {
 		t.Errorf("a torn file: got %+v", s)
 	}
 }

@@ -147,7 +147,7 @@ func showService(c *kit.Call, r *watcher.Report) {
 		c.Warn("%s", kit.Clean(w))
 	}
 	if c.JSON {
-		c.Emit(serviceJSON(r))
+		c.Emit(kit.Marshal(r))
 		return
 	}
 	for _, path := range r.Changed {
@@ -172,24 +172,4 @@ func showService(c *kit.Call, r *watcher.Report) {
 		}
 		c.Line(u.Name + ": " + state)
 	}
-}
-
-func serviceJSON(r *watcher.Report) []byte {
-	var units kit.List
-	for _, u := range r.Units {
-		var o canonjson.Object
-		o.Str("name", u.Name)
-		o.Str("path", u.Path)
-		o.Bool("exists", u.There)
-		o.Bool("own", u.Own)
-		o.Bool("current", u.Current)
-		o.Opt("active", u.Active)
-		o.Opt("enabled", u.Enabled)
-		units.Obj(&o)
-	}
-	var o canonjson.Object
-	o.Raw("units", units.Bytes())
-	o.Strs("changed", r.Changed)
-	o.Strs("warnings", r.Warnings)
-	return o.Bytes()
 }

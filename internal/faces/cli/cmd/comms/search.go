@@ -116,39 +116,23 @@ func (s *search) find(text string) (snippet string, ok bool) {
 		return "", false
 	}
 	// Small letters may take more or fewer bytes than the capitals: what is shown is then beside it by some, and still text.
-	at = min(at, len(flat))
-	begin, end := back(flat, at, around), ahead(flat, min(at+len(s.words), len(flat)), around)
-	if snippet = flat[begin:end]; begin > 0 {
-		snippet = "…" + snippet
-	}
-	if end < len(flat) {
-		snippet += "…"
-	}
-	return snippet, true
-}
-
-// back is the place n characters before another one.
-func back(s string, at, n int) int {
-	for at > 0 && !utf8.RuneStart(s[min(at, len(s)-1)]) {
+	at, end := min(at, len(flat)), min(at+len(s.words), len(flat))
+	for at > 0 && at < len(flat) && !utf8.RuneStart(flat[at]) {
 		at--
 	}
-	for ; n > 0 && at > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(s[:at])
-		at -= size
+	for end < len(flat) && !utf8.RuneStart(flat[end]) {
+		end++
 	}
-	return at
-}
-
-// ahead is the place n characters behind another one.
-func ahead(s string, at, n int) int {
-	for at < len(s) && !utf8.RuneStart(s[at]) {
-		at++
+	before, behind := []rune(flat[:at]), []rune(flat[end:])
+	if snippet = flat[at:end]; len(before) > around {
+		snippet = "…" + string(before[len(before)-around:]) + snippet
+	} else {
+		snippet = string(before) + snippet
 	}
-	for ; n > 0 && at < len(s); n-- {
-		_, size := utf8.DecodeRuneInString(s[at:])
-		at += size
+	if len(behind) > around {
+		return snippet + string(behind[:around]) + "…", true
 	}
-	return at
+	return snippet + string(behind), true
 }
 
 // searchBus looks through what an agent got: its mailbox and what it took.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -68,11 +69,7 @@ func endpoint(c *kit.Call, port int, path string) (Endpoint, error) {
 // served runs an endpoint until it is ended. What keeps it from beginning is exit status 1.
 func served(ctx context.Context, c *kit.Call, w *app.World, e Endpoint, serve func(context.Context, *app.World, Endpoint) error) error {
 	err := serve(ctx, w, e)
-	var op interface { // of the network, and not of a file: *net.OpError, without the package that the light program has no use for
-		error
-		Unwrap() error
-		Temporary() bool
-	}
+	var op *net.OpError // of the network, and not of a file
 	switch {
 	case err == nil:
 		return nil

@@ -89,31 +89,20 @@ func retryWord(c *kit.Call) string {
 }
 
 func (r remains) json(o *canonjson.Object) {
-	held := []byte{'['}
-	for _, b := range r.held {
+	o.Each("held", len(r.held), func(i int) []byte {
 		var one canonjson.Object
-		one.Str("id", b.ID)
-		one.Str("destination", b.Destination)
-		held = append(comma(held), one.End()...)
-	}
-	o.Raw("held", append(held, ']'))
-	open := []byte{'['}
-	for _, conv := range r.open {
+		one.Str("id", r.held[i].ID)
+		one.Str("destination", r.held[i].Destination)
+		return one.End()
+	})
+	o.Each("open", len(r.open), func(i int) []byte {
+		conv := &r.open[i]
 		var one canonjson.Object
 		one.Str("project", conv.project)
 		one.Str("conversation", conv.ID)
 		one.Str("partner", conv.Partner)
 		one.Str("awaited", conv.AwaitedName)
 		one.Int("waiting", int64(conv.Waiting))
-		open = append(comma(open), one.End()...)
-	}
-	o.Raw("open", append(open, ']'))
-}
-
-// comma parts an element of an array from the one before it.
-func comma(list []byte) []byte {
-	if len(list) > 1 {
-		list = append(list, ',')
-	}
-	return list
+		return one.End()
+	})
 }

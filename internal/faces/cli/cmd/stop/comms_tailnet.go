@@ -168,10 +168,6 @@ func machinesJSON(all []fleet.Result, t fleet.Tally) []byte {
 	o.Int("done", int64(t.Done))
 	o.Int("all", int64(t.All))
 	o.Strs("left", t.Left)
-	list := []byte{'['}
-	for _, r := range all {
-		list = append(comma(list), r.JSON()...)
-	}
-	o.Raw("others", append(list, ']'))
+	o.Each("others", len(all), func(i int) []byte { return all[i].JSON() })
 	return o.End()
 }
