@@ -50,19 +50,6 @@ func (f *Follower) News(known map[address.Instance]address.Instance, all []*Bloc
 	return blocked, unblocked, now
 }
 
-// One is News for one blockage of which it is known that it changed. known is brought in line with it.
-func (f *Follower) One(known map[address.Instance]address.Instance, b *Blockage) (blocked, unblocked bool) {
-	i := b.Instance.Canonical()
-	_, was := known[i]
-	is := f.concerns(b)
-	if is {
-		known[i] = b.Instance
-	} else {
-		delete(known, i)
-	}
-	return is && !was, was && !is
-}
-
 // maxTold is how much of a text goes into a push, in bytes: the list has the whole.
 const maxTold = 1 << 10
 
