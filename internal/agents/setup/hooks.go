@@ -9,6 +9,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/settings"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 )
 
 // commands are those of ours at an event, each as it stands in the list of the event. told are the flags of the server that they
@@ -121,37 +122,8 @@ func isPlainHook(command string) bool {
 }
 
 // words are those of a simple command line, without their quotes.
-func words(command string) (all []string) {
-	var word strings.Builder
-	begun, in := false, rune(0)
-	escaped := false
-	for _, r := range command {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && in != '\'':
-			escaped, begun = true, true
-		case in != 0 && r == in:
-			in = 0
-		case in != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			in, begun = r, true
-		case r == ' ' || r == '\t' || r == '\n':
-			if begun {
-				all = append(all, word.String())
-				word.Reset()
-			}
-			begun = false
-		default:
-			word.WriteRune(r)
-			begun = true
-		}
-	}
-	if begun {
-		all = append(all, word.String())
-	}
+func words(command string) []string {
+	all, _ := termsafe.Words(command)
 	return all
 }
 

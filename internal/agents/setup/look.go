@@ -181,7 +181,7 @@ func (s *Status) hooks(q *Request, seen map[string]bool) {
 		h.State, h.Err = Unreadable, p.Err
 	case !p.Changed():
 		h.State = InPlace
-	case q.hasHooks(s.Driver, f, p.Changes[0].Before):
+	case len(q.ourHooks(s.Driver, f, p.Changes[0].Before)) > 0:
 		h.State = Outdated
 	}
 	if h.State == Missing && h.Scope == driver.Project {
@@ -191,11 +191,6 @@ func (s *Status) hooks(q *Request, seen map[string]bool) {
 		h.Waiting, h.Err = q.Unreviewed(s.Driver)
 	}
 	s.Hooks = append(s.Hooks, h)
-}
-
-// hasHooks tells whether something of ours is in a table of hooks.
-func (q *Request) hasHooks(d *driver.Driver, f driver.File, text []byte) bool {
-	return len(q.ourHooks(d, f, text)) > 0
 }
 
 // ourHooks are the commands of ours in a table of hooks.

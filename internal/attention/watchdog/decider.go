@@ -6,13 +6,87 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
+	"slices"
 	"syscall"
 	"time"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/presence"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 )
+
+// What a decider can say, and what can be done.
+const (
+	Relance = "relance"
+	Finish  = "finish"
+)
+
+var actions = []string{Relance, Finish, Escalate, Reroute}
+
+// A Verdict is what a decider says of an agent that stands still.
+type Verdict struct {
+	Action string
+	Reason string // in its words; "" for none
+}
+
+// maxReason bounds how much of a reason is kept, in bytes: it goes into a line of a log.
+const maxReason = 1 << 10
+
+// ParseVerdict reads the first object that stands in what a decider printed. What is no object, or has no action that is known, is a request
+// to go on: a decider that fails must not put anybody away.
+func ParseVerdict(said []byte) Verdict {
+	v := Verdict{Action: Relance}
+	raw := object(said)
+	if raw == nil || !canonjson.Valid(raw) {
+		return v
+	}
+	var got [2][]byte
+	canonjson.Pick(raw, []string{"action", "reason"}, got[:])
+	if action := text(got[0]); slices.Contains(actions, action) {
+		v.Action = action
+		v.Reason = shortened(text(got[1]), maxReason)
+	}
+	return v
+}
+
+// object is the first text between braces that belong together; nil: there is none. Braces in strings are none.
+func object(said []byte) []byte {
+	depth, begin, quoted := 0, -1, false
+	for i := 0; i < len(said); i++ {
+		switch c := said[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = begin >= 0 && !quoted
+		case quoted:
+		case c == '{':
+			if depth++; depth == 1 {
+				begin = i
+			}
+		case c == '}' && depth > 0:
+			if depth--; depth == 0 {
+				return said[begin : i+1]
+			}
+		}
+	}
+	return nil
+}
+
+// Apply is what is done at a verdict. Unless it is enforced the agent is asked to go on, whatever the verdict; and unfinished work is never
+// dropped: whoever calls it finished is put before a person.
+func Apply(v Verdict, status string, enforce bool) string {
+	switch {
+	case !enforce:
+		return Relance
+	case v.Action == Finish && status != presence.Done:
+		return Escalate
+	}
+	return v.Action
+}
+
+// Consulted tells whether the decider is asked about an entry.
+func Consulted(e *Entry, s *Settings) bool { return e.RelanceCount >= s.DeciderAfter }
 
 // A Decider is a program that says what is to become of an agent that was asked to go on and still stands still. It is started without a shell,
 // with the question as its last argument; it reads nothing, and what it writes on standard error is dropped.
@@ -26,42 +100,13 @@ const (
 	maxSaid      = 64 << 10 // bytes of what it prints: a verdict has a hundred
 )
 
-// Split makes an argument list of a line, as a shell would that knows words and quotes, and nothing else.
+// Split makes an argument list of a line.
 func Split(line string) (argv []string, err error) {
-	var word strings.Builder
-	begun, quote := false, rune(0)
-	escaped := false
-	for _, c := range line {
-		switch {
-		case escaped:
-			word.WriteRune(c)
-			escaped = false
-		case c == '\\' && quote != '\'':
-			escaped, begun = true, true
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(c)
-		case c == '\'' || c == '"':
-			quote, begun = c, true
-		case c == ' ' || c == '\t' || c == '\n':
-			if begun {
-				argv = append(argv, word.String())
-				word.Reset()
-			}
-			begun = false
-		default:
-			word.WriteRune(c)
-			begun = true
-		}
-	}
-	if quote != 0 || escaped {
+	argv, whole := termsafe.Words(line)
+	switch {
+	case !whole:
 		return nil, fmt.Errorf("%q ends within quotes", line)
-	}
-	if begun {
-		argv = append(argv, word.String())
-	}
-	if len(argv) == 0 {
+	case len(argv) == 0:
 		return nil, errors.New("it names no program")
 	}
 	return argv, nil

@@ -156,3 +156,38 @@ func Word(s string) string {
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
+
+// Words are the words of a line, as a shell would have them that knows words and quotes, and nothing else. whole is false where the line
+// ends within quotes.
+func Words(line string) (words []string, whole bool) {
+	var word strings.Builder
+	begun, quote, escaped := false, rune(0), false
+	for _, c := range line {
+		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped, begun = true, true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, begun = c, true
+		case c == ' ' || c == '\t' || c == '\n':
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			begun = false
+		default:
+			word.WriteRune(c)
+			begun = true
+		}
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, quote == 0 && !escaped
+}
