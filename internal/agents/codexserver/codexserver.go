@@ -33,11 +33,6 @@ const maxMessage = 4 << 20
 // maxThreads bounds how many threads are ended.
 const maxThreads = 1000
 
-// StopIn is [Stop] of the server that belongs to a folder of Codex.
-func StopIn(ctx context.Context, codexHome string) (threads int, err error) {
-	return Stop(ctx, Socket(codexHome))
-}
-
 // Stop ends the turn and the background commands of each thread that the server behind socket has loaded, and returns how many
 // threads these are. It takes no longer than ctx allows.
 func Stop(ctx context.Context, socket string) (threads int, err error) {

@@ -9,14 +9,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/core/text"
-	coretext "tutti/internal/core/text"
 )
 
 // A yamlDoc is a text of YAML with one document. Only mappings are changed, in block and in flow style.
 type yamlDoc struct {
 	text  []byte
 	root  *yaml.Node // a mapping; nil: the text says nothing
-	lines coretext.Lines
+	lines text.Lines
 	val   *value
 	eol   string
 	unit  int // columns by which a mapping is indented
@@ -24,11 +23,11 @@ type yamlDoc struct {
 }
 
 func parseYAML(src []byte) (*yamlDoc, error) {
-	if i := coretext.OddBreak(src); i >= 0 {
+	if i := text.OddBreak(src); i >= 0 {
 		return nil, fault(src, i, "an unusual end of a line")
 	}
 	d := &yamlDoc{text: src, val: &value{kind: object}, eol: text.EOL(src), unit: 2, dash: 2}
-	root, err := coretext.One(src)
+	root, err := text.One(src)
 	if err != nil {
 		return nil, yamlFault(err)
 	}
@@ -42,7 +41,7 @@ func parseYAML(src []byte) (*yamlDoc, error) {
 	if v.kind != object {
 		return nil, &SyntaxError{Line: root.Line, Column: root.Column, Reason: "the text is " + v.what() + ", and no table"}
 	}
-	d.root, d.val, d.lines = root, v, coretext.LinesOf(src)
+	d.root, d.val, d.lines = root, v, text.LinesOf(src)
 	d.look(root)
 	return d, nil
 }
@@ -50,9 +49,9 @@ func parseYAML(src []byte) (*yamlDoc, error) {
 func (d *yamlDoc) value() *value { return d.val }
 
 func yamlFault(err error) error {
-	var fault *coretext.Fault
+	var fault *text.Fault
 	switch {
-	case errors.Is(err, coretext.ErrSecond):
+	case errors.Is(err, text.ErrSecond):
 		return fmt.Errorf("%w: %w", err, ErrUnsafe)
 	case errors.As(err, &fault):
 		return &SyntaxError{Line: fault.Line, Reason: fault.Reason}
@@ -168,7 +167,7 @@ func (d *yamlDoc) look(root *yaml.Node) {
 
 // render appends the lines of a member in block style.
 func (d *yamlDoc) render(dst []byte, name string, v *value, indent int) []byte {
-	dst = append(append(dst, strings.Repeat(" ", indent)...), coretext.Spell(name, false)...)
+	dst = append(append(dst, strings.Repeat(" ", indent)...), text.Spell(name, false)...)
 	dst = append(dst, ':')
 	if v.kind == scalar || len(v.kids) == 0 {
 		dst = append(append(append(dst, ' '), yamlFlow(v)...), d.eol...)
@@ -190,7 +189,7 @@ func (d *yamlDoc) render(dst []byte, name string, v *value, indent int) []byte {
 func yamlFlow(v *value) string {
 	switch {
 	case v.kind == scalar && v.tag == tagString:
-		return coretext.Spell(v.plain, false)
+		return text.Spell(v.plain, false)
 	case v.kind == scalar:
 		return v.text
 	}
@@ -198,7 +197,7 @@ func yamlFlow(v *value) string {
 	for i, k := range v.kids {
 		parts[i] = yamlFlow(k)
 		if v.kind == object {
-			parts[i] = coretext.Spell(v.names[i], false) + ": " + parts[i]
+			parts[i] = text.Spell(v.names[i], false) + ": " + parts[i]
 		}
 	}
 	if v.kind == object {

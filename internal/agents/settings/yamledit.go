@@ -8,7 +8,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tutti/internal/core/text"
-	coretext "tutti/internal/core/text"
 )
 
 // A yamlPlace is a member of a mapping.
@@ -66,7 +65,7 @@ func (d *yamlDoc) span(p *yamlPlace) (from, to int, err error) {
 	if err := d.checkEnd(); err != nil {
 		return 0, 0, err
 	}
-	return from, coretext.ContentEnd(d.text, text.LineEnd(d.text, at), p.limit, p.key().Column), nil
+	return from, text.ContentEnd(d.text, text.LineEnd(d.text, at), p.limit, p.key().Column), nil
 }
 
 // checkEnd refuses a text with a mark for its end: nothing may come behind it.
@@ -108,13 +107,13 @@ func (d *yamlDoc) insertIn(m *yaml.Node, limit int, key string, v *value) ([]byt
 		return nil, fmt.Errorf("line %d: this table has an anchor or a tag: %w", m.Line, ErrUnsafe)
 	}
 	if m.Style&yaml.FlowStyle != 0 {
-		src := coretext.Spell(key, false) + ": " + yamlFlow(v)
+		src := text.Spell(key, false) + ": " + yamlFlow(v)
 		if len(m.Content) > 0 {
 			at := d.offset(m.Content[0])
 			return apply(d.text, text.Put(at, at, src+", "))
 		}
 		at := d.offset(m)
-		end := coretext.SkipFlow(d.text, at)
+		end := text.SkipFlow(d.text, at)
 		if end < at+2 || d.text[at] != '{' || !text.Blank(d.text[at+1:end-1]) {
 			return nil, fmt.Errorf("line %d: there are comments in this table: %w", m.Line, ErrUnsafe)
 		}
@@ -128,7 +127,7 @@ func (d *yamlDoc) insertIn(m *yaml.Node, limit int, key string, v *value) ([]byt
 		return nil, err
 	}
 	last := m.Content[len(m.Content)-2]
-	at := coretext.ContentEnd(d.text, text.LineEnd(d.text, d.offset(last)), limit, first.Column-1)
+	at := text.ContentEnd(d.text, text.LineEnd(d.text, d.offset(last)), limit, first.Column-1)
 	return d.insertLines(at, key, v, first.Column-1)
 }
 
@@ -156,13 +155,13 @@ func (d *yamlDoc) replace(path []string, v *value) ([]byte, error) {
 	old := p.val()
 	at := d.offset(old)
 	if p.in.Style&yaml.FlowStyle != 0 {
-		return apply(d.text, text.Put(at, coretext.SkipFlow(d.text, at), yamlFlow(v)))
+		return apply(d.text, text.Put(at, text.SkipFlow(d.text, at), yamlFlow(v)))
 	}
 	word := old.Kind == yaml.ScalarNode && old.Value != "" && old.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
 	if word && v.kind == scalar && old.Line == p.key().Line {
-		end := coretext.SkipFlow(d.text, at)
+		end := text.SkipFlow(d.text, at)
 		if old.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
-			end = coretext.PlainEnd(d.text, at)
+			end = text.PlainEnd(d.text, at)
 		}
 		return apply(d.text, text.Put(at, end, yamlFlow(v)))
 	}
@@ -233,7 +232,7 @@ func (d *yamlDoc) removeOnly(path []string, up *yamlPlace, from, to int) ([]byte
 		return d.remove(path[:len(path)-1])
 	}
 	colon := d.offset(up.key())
-	if colon = coretext.SkipFlow(d.text, colon); colon >= len(d.text) || d.text[colon] != ':' {
+	if colon = text.SkipFlow(d.text, colon); colon >= len(d.text) || d.text[colon] != ':' {
 		return nil, fmt.Errorf("line %d: there is no room for an empty table: %w", up.key().Line, ErrUnsafe)
 	}
 	if to == len(d.text) && d.text[to-1] != '\n' {
@@ -245,20 +244,20 @@ func (d *yamlDoc) removeOnly(path []string, up *yamlPlace, from, to int) ([]byte
 // commented says whether there may be a comment in a table in braces.
 func (d *yamlDoc) commented(n *yaml.Node) bool {
 	at := d.offset(n)
-	return bytes.Contains(d.text[at:coretext.SkipFlow(d.text, at)], []byte("#"))
+	return bytes.Contains(d.text[at:text.SkipFlow(d.text, at)], []byte("#"))
 }
 
 // removeFlow takes a member out of a mapping in flow style.
 func (d *yamlDoc) removeFlow(p *yamlPlace) ([]byte, error) {
-	from, end := d.offset(p.key()), coretext.SkipFlow(d.text, d.offset(p.val()))
+	from, end := d.offset(p.key()), text.SkipFlow(d.text, d.offset(p.val()))
 	to := end
 	switch {
 	case !p.last():
 		to = d.offset(p.in.Content[p.pair+2])
 	case p.only():
-		from, to = d.offset(p.in)+1, coretext.SkipFlow(d.text, d.offset(p.in))-1
+		from, to = d.offset(p.in)+1, text.SkipFlow(d.text, d.offset(p.in))-1
 	default:
-		from = coretext.SkipFlow(d.text, d.offset(p.in.Content[p.pair-1]))
+		from = text.SkipFlow(d.text, d.offset(p.in.Content[p.pair-1]))
 	}
 	if from > to || bytes.Contains(d.text[min(end, to):to], []byte("#")) {
 		return nil, fmt.Errorf("line %d: there may be comments in this table: %w", p.key().Line, ErrUnsafe)

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"tutti/internal/app"
+	"tutti/internal/core/termsafe"
 )
 
 // Options say how the demo is played.
@@ -156,7 +157,7 @@ func Next(called string) string {
 	return `next: "` + app.QuoteArg(dir+"tutti") + ` install" puts tutti where your shell finds it, ` + connect
 }
 
-// say prints one line, the name of an agent first. What comes from a server is plain by then: see clean.
+// say prints one line, the name of an agent first. What comes from a server is cleaned here.
 func (p *play) say(who, format string, args ...any) {
 	name := fmt.Sprintf("%-5s", who)
 	if p.Color && who != "" {
@@ -166,7 +167,7 @@ func (p *play) say(who, format string, args ...any) {
 		}
 		name = "\x1b[" + code + "m" + name + "\x1b[0m"
 	}
-	if _, err := fmt.Fprintf(p.Out, "%s %s\n", name, fold(clean(fmt.Sprintf(format, args...)), p.Columns)); err != nil && p.unheard == nil {
+	if _, err := fmt.Fprintf(p.Out, "%s %s\n", name, fold(termsafe.Clean(fmt.Sprintf(format, args...)), p.Columns)); err != nil && p.unheard == nil {
 		p.unheard = err
 	}
 }
@@ -195,16 +196,6 @@ func fold(s string, columns int) string {
 	return out.String()
 }
 
-// clean leaves out control characters: the texts come back from other processes.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return -1
-		}
-		return r
-	}, s)
-}
-
 // run runs a verb of the program in the home of the play and returns what it printed.
 func (p *play) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -213,7 +204,7 @@ func (p *play) run(ctx context.Context, args ...string) (string, error) {
 	cmd.Args[0], cmd.Env, cmd.Dir = "tutti", p.env, p.home
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("tutti %s: %w: %s", strings.Join(args, " "), err, clean(string(out)))
+		return "", fmt.Errorf("tutti %s: %w: %s", strings.Join(args, " "), err, termsafe.Clean(string(out)))
 	}
 	return string(out), nil
 }

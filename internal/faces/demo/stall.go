@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tutti/internal/attention/watchdog"
+	"tutti/internal/core/termsafe"
 )
 
 // stall is the play of two agents who stop.
@@ -111,7 +112,7 @@ func (p *play) tmux(ctx context.Context, args ...string) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // nor does the one that a terminal sends to all
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, clean(string(out)))
+		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, termsafe.Clean(string(out)))
 	}
 	return string(out), nil
 }
@@ -241,7 +242,7 @@ func (p *play) next(ctx context.Context, said *tail, kinds ...string) error {
 			return fmt.Errorf("tutti drumbeat watch does not say %q", kinds)
 		case b, ok := <-p.halting.events:
 			if !ok {
-				return fmt.Errorf("tutti drumbeat watch has ended: %s", clean(said.String()))
+				return fmt.Errorf("tutti drumbeat watch has ended: %s", termsafe.Clean(said.String()))
 			}
 			for _, kind := range kinds {
 				if b.Event == kind {
@@ -317,14 +318,14 @@ func (p *play) bobsMark(ctx context.Context) (at time.Time, err error) {
 		}
 	}
 	if err := json.Unmarshal([]byte(out), &scan); err != nil {
-		return at, fmt.Errorf("tutti drumbeat scan --json: %w: %s", err, clean(out))
+		return at, fmt.Errorf("tutti drumbeat scan --json: %w: %s", err, termsafe.Clean(out))
 	}
 	for _, e := range scan.Exhausted {
 		if e.Instance == bobID {
 			return e.LastRelanceAt, nil
 		}
 	}
-	return at, fmt.Errorf("tutti drumbeat scan does not say that bob was asked twice: %s", clean(out))
+	return at, fmt.Errorf("tutti drumbeat scan does not say that bob was asked twice: %s", termsafe.Clean(out))
 }
 
 // typed compares what the agents were given with the one sentence.
@@ -380,7 +381,7 @@ func (p *play) waitsOnYou(ctx context.Context) error {
 		Waiting []struct{ Kind, ID, About, Command string }
 	}
 	if err := json.Unmarshal([]byte(out), &status); err != nil {
-		return fmt.Errorf("tutti status --json: %w: %s", err, clean(out))
+		return fmt.Errorf("tutti status --json: %w: %s", err, termsafe.Clean(out))
 	}
 	for _, w := range status.Waiting {
 		if w.ID == bobID {
@@ -388,5 +389,5 @@ func (p *play) waitsOnYou(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("tutti status does not say that bob waits on you: %s", clean(out))
+	return fmt.Errorf("tutti status does not say that bob waits on you: %s", termsafe.Clean(out))
 }

@@ -35,3 +35,5 @@ func waitingForHook(ctx context.Context, c *kit.Call, w *app.World, me address.I
 	by, _ := c.JobActor()
 	return full.WaitingForAgent(ctx, w, full.Agreements(w), me, by, time.Now())
 }
+
+var HookVerbs = []kit.Verb{fast.HookRow.With(hookFully)}

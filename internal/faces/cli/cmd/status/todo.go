@@ -1,9 +1,15 @@
 package status
 
 import (
+	"context"
+	"time"
+
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/todo"
+	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/sessions/job"
 )
 
 // asking are the sessions whose program asks its user something. An agent cannot answer for a person.
@@ -26,4 +32,35 @@ func (v *statusView) waitingJSON() []byte {
 		all.Raw(v.waiting[n].JSON())
 	}
 	return all.Bytes()
+}
+
+// waitingHere finds what waits for who looks: on the bus, which may be nil, between projects, and among the jobs of this folder.
+func waitingHere(ctx context.Context, c *kit.Call, w *app.World, v *statusView, person func() bool) error {
+	var onBus, letters []todo.Item
+	var err error
+	if w != nil && v.you != nil {
+		onBus, err = full.WaitingOnBus(ctx, w, full.Agreements(w), v.you.Instance, time.Now())
+	}
+	if v.letters != nil {
+		letters = todo.Letters(v.letters.projects, v.letters.here, person())
+	}
+	v.waiting = todo.Join(v.waiting, onBus, letters, waitingJobs(c))
+	return err
+}
+
+// waitingJobs are the jobs of this folder that wait for who looks.
+func waitingJobs(c *kit.Call) []todo.Item {
+	s, err := session.SessionsHere(c)
+	if err != nil {
+		return nil
+	}
+	b, _, err := job.At(s.Workspace())
+	if err != nil {
+		return nil
+	}
+	all, _, err := b.List()
+	if err != nil {
+		return nil
+	}
+	return todo.Jobs(all, c.JobActor)
 }

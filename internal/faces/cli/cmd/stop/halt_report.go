@@ -39,7 +39,7 @@ func haltReached(ctx context.Context, c *kit.Call) (*haltreport.Report, []agentp
 		if !filepath.IsAbs(folder) {
 			folder = filepath.Join(home, ".codex")
 		}
-		_, err := codexserver.StopIn(ctx, folder)
+		_, err := codexserver.Stop(ctx, codexserver.Socket(folder))
 		return err
 	}
 	return haltreport.Look(ctx, o)

@@ -1,10 +1,17 @@
 package setup
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/overview"
+	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/sessions/registry"
 )
 
 // onComms offers what the conversations between projects have names for. What cannot be read is offered by nobody.
@@ -22,14 +29,6 @@ func (k *completer) onComms(what kit.Source) {
 		}
 	case kit.Projects:
 		k.projects(o, "")
-	case kit.Bundles, kit.Conversations:
-		offerComms(k, o, what)
-	}
-}
-
-// offerComms offers what is read from the records and mailboxes.
-func offerComms(k *completer, o *exchange.Service, what kit.Source) {
-	switch what {
 	case kit.Bundles:
 		bundles, _ := o.Bundles()
 		for i := range bundles[:min(len(bundles), maxOffered)] {
@@ -66,6 +65,52 @@ func (k *completer) conversations(o *exchange.Service) {
 				return
 			}
 			k.say(p.Conversations[i].ID, kit.Clean(p.Conversations[i].Line()))
+		}
+	}
+}
+
+// sessions offers the names of the sessions in the registry that is meant. Nothing is made for an offer.
+func (k *completer) sessions() {
+	dir, err := os.Getwd()
+	if err != nil {
+		return
+	}
+	path, _ := registry.PathOf(dir, k.registry, os.Getenv)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	reg, err := session.OpenRegistry(path)
+	if err != nil {
+		return
+	}
+	rows, _, err := reg.Rows(k.ctx)
+	if err != nil {
+		return
+	}
+	for i := range rows {
+		if i == maxOffered {
+			return
+		}
+		if r := &rows[i]; harmless(r.Name) {
+			k.say(r.Name, kit.Truncate(kit.Clean(string(r.Status)+" "+r.Kind()), maxRemark))
+		}
+	}
+}
+
+// jobs offers the jobs of the workspace, the newest first. A fault offers nothing.
+func (k *completer) jobs() {
+	b, _, err := session.FindJobs(k.c)
+	if err != nil {
+		return
+	}
+	all, _, err := b.List()
+	if err != nil {
+		return
+	}
+	for n := len(all) - 1; n >= 0 && n >= len(all)-maxOffered; n-- {
+		j := all[n]
+		if k.fits(j.ID) {
+			k.say(j.ID, kit.Truncate(kit.Clean(string(j.Status)+" "+fast.FirstLine(j.Prompt, "")), maxRemark))
 		}
 	}
 }
