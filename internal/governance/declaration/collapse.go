@@ -8,23 +8,19 @@ import (
 
 // An Own says what is peculiar to one of the three kinds that must not be run together.
 type Own struct {
-	Kind, Profile       string
-	Durable, Executable bool
-	// What an artifact of the kind may do with others.
-	ContainsPolicies, ReferencesPolicies, InstantiatesEngagements bool
-	Fields                                                        []string // that the other two must not carry
+	Kind, Profile string
+	Fields        []string // that the other two must not carry
 }
 
 // Owns are the three: what parties owe each other, a rule that lasts, and work that is done.
 var Owns = []Own{
 	{
-		Kind: Contract, Profile: "normative-container", Durable: true,
-		ContainsPolicies: true, ReferencesPolicies: true, InstantiatesEngagements: true,
+		Kind: Contract, Profile: "normative-container",
 		Fields: []string{"parties", "clauses", "engagements", "signatures", "obligations", "rights"},
 	},
-	{Kind: Policy, Profile: "durable-rule", Durable: true, Fields: []string{"rule", "sourceAuthority", "adoptionMode", "parameters"}},
+	{Kind: Policy, Profile: "durable-rule", Fields: []string{"rule", "sourceAuthority", "adoptionMode", "parameters"}},
 	{
-		Kind: Engagement, Profile: "operational-executable", Executable: true, ReferencesPolicies: true,
+		Kind: Engagement, Profile: "operational-executable",
 		Fields: []string{"charter", "roleBindings", "controls", "successCriteria", "contractId", "amendments", "status"},
 	},
 }
@@ -63,14 +59,4 @@ func Separate(artifact []byte) Separation {
 		}
 	}
 	return Separation{OK: len(f.list) == 0, Kind: kind, Profile: Owns[at].Profile, Issues: f.all()}
-}
-
-// JSON returns the judgement as programs read it.
-func (s Separation) JSON() []byte {
-	var o canonjson.Object
-	o.Bool("ok", s.OK)
-	o.Opt("kind", s.Kind)
-	o.Opt("profile", s.Profile)
-	o.Strs("issues", s.Issues)
-	return o.End()
 }

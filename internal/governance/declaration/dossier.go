@@ -103,14 +103,9 @@ func (i Item) before(j Item) int {
 	return cmp.Compare(i.Subject, j.Subject)
 }
 
-// JSON returns the dossier as it is hashed.
-func (d Dossier) JSON() []byte { return d.json("") }
-
-// Dated returns the dossier as it is shown, with the time at which it was made. The time is not hashed: a dossier that is made
-// again from the same journal is the same dossier, and whoever attested it need not do so again.
-func (d Dossier) Dated(at string) []byte { return d.json(at) }
-
-func (d Dossier) json(at string) []byte {
+// JSON returns the dossier as it is hashed. It holds no time: a dossier that is made again from the same journal is the same
+// dossier, and whoever attested it need not do so again.
+func (d Dossier) JSON() []byte {
 	var o canonjson.Object
 	o.Str("kind", "decision-dossier")
 	o.Str("negotiationId", d.Negotiation)
@@ -126,7 +121,6 @@ func (d Dossier) json(at string) []byte {
 		items = append(items, i.JSON()...)
 	}
 	o.Raw("items", append(items, ']'))
-	o.Opt("generatedAt", at)
 	return o.End()
 }
 
@@ -151,15 +145,4 @@ func (d Dossier) Hash() (string, error) {
 		return "", fmt.Errorf("hash the dossier of %s: %w", quote(d.Negotiation), err)
 	}
 	return hash, nil
-}
-
-// Current returns which of the artifacts that were offered, in their order, is the one that is decided on: the last one with the
-// hash that the record names, else the last one. It returns -1 when nothing was offered.
-func Current(hashes []string, recorded string) int {
-	for n := len(hashes) - 1; n >= 0 && recorded != ""; n-- {
-		if hashes[n] == recorded {
-			return n
-		}
-	}
-	return len(hashes) - 1
 }

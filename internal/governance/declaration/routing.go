@@ -104,21 +104,3 @@ func Escalate(routes []Route, q Request, fallback string) Destination {
 	}
 	return d
 }
-
-// JSON returns the answer as programs read it.
-func (d Destination) JSON() []byte {
-	var o canonjson.Object
-	o.Bool("ok", d.OK)
-	o.Str("scope", d.Scope)
-	o.Str("channel", d.Channel)
-	o.Opt("trigger", d.Trigger)
-	o.Opt("domain", d.Domain)
-	if d.OK {
-		o.Str("authorityKind", d.Authority)
-		o.Str("target", d.Target)
-		o.Str("source", d.Source)
-	} else {
-		o.Strs("issues", d.Issues)
-	}
-	return o.End()
-}

@@ -18,9 +18,6 @@ const (
 	SVG     Format = "svg"     // a picture
 )
 
-// Formats are all of them.
-var Formats = []string{string(Tree), string(Mermaid), string(Dot), string(SVG)}
-
 // Render draws an organisation. It draws what stands there, also where Problems has something to say: a member without an id is
 // drawn as one, an edge to nobody leads to a node of that name. No text of the manifest means anything to the program that draws:
 // all of it is escaped. A text that ends with a line feed is returned, nil for a format that there is not.

@@ -118,69 +118,6 @@ func TestAuditsFind(t *testing.T) {
 	}
 }
 
-func TestRecourseSteps(t *testing.T) {
-	t.Parallel()
-	r := profile.All()[1].Recourse
-	for _, c := range []struct {
-		from, to, decider string
-		ok                bool
-	}{
-		{"", "requested", "", true},
-		{"requested", "accepted", "", true},
-		{"requested", "decided", "QUORUM", false},
-		{"accepted", "adjudicating", "", true},
-		{"adjudicating", "decided", "QUORUM", true},
-		{"adjudicating", "decided", "PRINCIPAL", false},
-		{"requested", "dismissed", "RECOURSE", true},
-		{"requested", "dismissed", "", false},
-		{"decided", "appealed", "", true},
-		{"appealed", "adjudicating", "", true},
-		{"closed", "requested", "", false},
-		{"decided", "closed", "", true},
-		{"bogus", "closed", "", false},
-	} {
-		if err := r.Step(c.from, c.to, c.decider); (err == nil) != c.ok {
-			t.Errorf("%s to %s before %q: %v, want %v", c.from, c.to, c.decider, err, c.ok)
-		}
-	}
-	if r.Appealable = false; r.Step("decided", "appealed", "") == nil {
-		t.Error("an appeal where none is allowed")
-	}
-}
-
-func TestRank(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		profile int
-		a, b    string
-		want    int
-	}{
-		{0, "local", "federated", 0}, {1, "local", "federated", 1}, {2, "public-authority", "local", 0}, {3, "local", "local", -1}, {3, "divine", "local", -1},
-	} {
-		got := profile.All()[c.profile].Precedence.Rank(c.a, c.b)
-		if got.Higher != c.want || !got.Escalate || got.Why == "" {
-			t.Errorf("%d: %s or %s: %+v, want %d, and that somebody decides", c.profile, c.a, c.b, got, c.want)
-		}
-	}
-}
-
-func TestDisclosure(t *testing.T) {
-	t.Parallel()
-	b := profile.All()[1].Disclosure
-	if mode, err := b.Choose(""); err != nil || mode != "evidence-package" {
-		t.Errorf("default: %s, %v", mode, err)
-	}
-	if mode, err := b.Choose("full-view"); err == nil {
-		t.Errorf("full view among peers: %s", mode)
-	}
-	if got := declaration.Narrower("full-view", "attestation"); got != "attestation" {
-		t.Errorf("narrower: %s", got)
-	}
-	if got := declaration.Narrower("full-view", "bogus"); got != "denied" {
-		t.Errorf("narrower than unknown: %s", got)
-	}
-}
-
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	ctx, s, now := t.Context(), memstore.New(memstore.Options{}), time.Date(2026, 6, 12, 10, 0, 0, 0, time.UTC)

@@ -89,7 +89,7 @@ func decisionDossier(t *testing.T, c kase) {
 		}
 		hashes = append(hashes, hash)
 	}
-	at := declaration.Current(hashes, "")
+	at := len(hashes) - 1 // the latest
 	d := declaration.Compile(declaration.Subject{
 		ID: v.Record.ID, Scope: v.Record.Scope, Artifact: v.OfferedArtifacts[at], Hash: hashes[at],
 		Panel: declaration.Panel{
