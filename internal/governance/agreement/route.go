@@ -17,12 +17,11 @@ import (
 // and is for one look.
 type router struct {
 	b       *Bus
-	records map[string]*negotiation.Record     // by negotiation; nil: its terms are not known
-	plans   map[string][]negotiation.Agreement // by scope
-	heads   map[string]string                  // the PRINCIPAL of a negotiation where none is named
-	are     map[head]bool
-	chiefs  []registry.Effective // all who are PRINCIPAL, if looked
-	looked  bool
+	records escalation.Memo[string, *negotiation.Record]     // by negotiation; nil: its terms are not known
+	plans   escalation.Memo[string, []negotiation.Agreement] // by scope
+	heads   escalation.Memo[string, string]                  // the PRINCIPAL of a negotiation where none is named
+	are     escalation.Memo[head, bool]
+	chiefs  escalation.Memo[string, []registry.Effective] // all who hold a role
 }
 
 // A head is somebody who may be the PRINCIPAL of a negotiation.
@@ -30,9 +29,6 @@ type head struct {
 	of  string
 	who address.Instance
 }
-
-// maxHeads is how many are remembered: every matter may name another one.
-const maxHeads = 10_000
 
 // route is by the plan that held when the matter was raised, so that one that is agreed on later makes nobody's answer undone. Without a
 // way in a plan it is for the PRINCIPAL whom the entry names if that is one, else for the one who is found.
@@ -63,81 +59,35 @@ func (r *router) route(ctx context.Context, m *escalation.Escalation) (to declar
 
 // principals are those of Bus, looked for once: everybody who is registered has to be read.
 func (r *router) principals(ctx context.Context) ([]registry.Effective, error) {
-	if !r.looked {
-		all, err := r.b.principals(ctx)
-		if err != nil {
-			return nil, err
-		}
-		r.chiefs, r.looked = all, true
-	}
-	return r.chiefs, nil
+	return r.chiefs.Get(registry.Principal, func() ([]registry.Effective, error) { return r.b.principals(ctx) })
 }
 
 // principal is that of Bus, found once for a negotiation.
 func (r *router) principal(ctx context.Context, id string, rec *negotiation.Record) (string, error) {
-	who, found := r.heads[id]
-	if found {
-		return who, nil
-	}
-	who, err := r.b.principal(ctx, rec, r.principals)
-	if err != nil {
-		return "", err
-	}
-	if r.heads == nil {
-		r.heads = map[string]string{}
-	}
-	r.heads[id] = who
-	return who, nil
+	return r.heads.Get(id, func() (string, error) { return r.b.principal(ctx, rec, r.principals) })
 }
 
 func (r *router) isPrincipal(ctx context.Context, id string, rec *negotiation.Record, who address.Instance) (bool, error) {
-	h := head{id, who}
-	is, found := r.are[h]
-	if found {
-		return is, nil
-	}
-	is, err := r.b.isPrincipal(ctx, rec, who)
-	if err != nil {
-		return false, err
-	}
-	if r.are == nil || len(r.are) >= maxHeads {
-		r.are = map[head]bool{}
-	}
-	r.are[h] = is
-	return is, nil
+	return r.are.Get(head{id, who}, func() (bool, error) { return r.b.isPrincipal(ctx, rec, who) })
 }
 
 func (r *router) record(ctx context.Context, id string) (*negotiation.Record, error) {
-	rec, read := r.records[id]
-	if read {
-		return rec, nil
-	}
-	s, err := r.b.Negotiations().Status(ctx, id, time.Time{})
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err == nil:
-		rec = s.Record
-	}
-	if r.records == nil {
-		r.records = map[string]*negotiation.Record{}
-	}
-	r.records[id] = rec
-	return rec, nil
+	return r.records.Get(id, func() (*negotiation.Record, error) {
+		s, err := r.b.Negotiations().Status(ctx, id, time.Time{})
+		if err != nil {
+			return nil, ctx.Err()
+		}
+		return s.Record, nil
+	})
 }
 
 // plan is the enforcement plan that held for a scope at a time, nil for none. What says no time of itself has always held.
 func (r *router) plan(ctx context.Context, scope string, at time.Time) ([]byte, error) {
-	all, read := r.plans[scope]
-	if !read {
-		var err error
-		if all, err = r.b.Negotiations().AllAgreed(ctx, planKind, scope, time.Time{}); err != nil {
-			return nil, err
-		}
-		if r.plans == nil {
-			r.plans = map[string][]negotiation.Agreement{}
-		}
-		r.plans[scope] = all
+	all, err := r.plans.Get(scope, func() ([]negotiation.Agreement, error) {
+		return r.b.Negotiations().AllAgreed(ctx, planKind, scope, time.Time{})
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range all {
 		if !p.At.After(at) {

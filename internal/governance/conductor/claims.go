@@ -128,8 +128,6 @@ type Claim struct {
 
 	workspace string // as its line spells it
 	turn      turn
-	events    []event // of this instance, oldest first
-	verified  bool    // the signatures of all of them were; else there is one event, or none is signed
 }
 
 // tiedTo tells whether a claim counts while that session is there.
@@ -148,7 +146,6 @@ func (c *Claim) tiedTo(s *presence.Session) bool {
 // last one for which holds says so counts, and ends what was before it: the others never held, or were overtaken. What is not signed
 // counts until there is a signed claim, and after its signed release.
 func fold(events []event, holds func(*event) bool) (c Claim, stands bool) {
-	c.events = events
 	from := lastSigned(events, holds)
 	for n := max(from, 0); n < len(events); n++ {
 		e := &events[n]
@@ -185,51 +182,42 @@ func lastSigned(events []event, holds func(*event) bool) int {
 	return -1
 }
 
-// claims returns the claims that stand and hold, of those who are there, the oldest first. Where one line is all that an instance has, its
-// signature is not verified yet: the claim stands or falls with it, and only that of who would conduct has to be.
-func (d *Service) claims(ctx context.Context, r *Resolution, v *verifier) ([]Claim, error) {
-	of, whose, err := d.events(ctx, r.place.IDs)
-	if err != nil {
-		return nil, err
-	}
+// claims returns the claims that stand and hold, of those who are there, the oldest first.
+func (d *Service) claims(ctx context.Context, r *Resolution) ([]Claim, error) {
 	live := map[address.Instance]bool{}
 	for _, c := range r.Candidates {
 		live[c.Instance.Canonical()] = true
 	}
-	var all []Claim
-	for _, who := range whose {
-		if !live[who] {
-			continue
-		}
-		c, stands := v.judge(of[who])
-		if v.err != nil {
-			return nil, v.err
-		}
-		if stands && r.holds(&c) {
-			all = append(all, c)
-		}
-	}
-	sortClaims(all)
-	return all, nil
+	all, err := d.standing(ctx, r.place.IDs, func(who address.Instance) bool { return live[who] })
+	return slices.DeleteFunc(all, func(c Claim) bool { return !r.holds(&c) }), err
 }
 
-// Standing returns all claims that stand on a workspace, also those of agents that are not there, the oldest first. Signatures are
-// verified.
+// Standing returns all claims that stand on a workspace, also those of agents that are not there, the oldest first.
 func (d *Service) Standing(ctx context.Context, workspace string) ([]Claim, error) {
-	of, whose, err := d.events(ctx, []string{address.Canonical(workspace)})
+	return d.standing(ctx, []string{address.Canonical(workspace)}, func(address.Instance) bool { return true })
+}
+
+// standing are the claims that stand of some instances. Signatures are verified.
+func (d *Service) standing(ctx context.Context, ids []string, of func(address.Instance) bool) ([]Claim, error) {
+	events, whose, err := d.events(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	v := &verifier{d: d, ctx: ctx}
 	var all []Claim
 	for _, who := range whose {
-		if c, stands := fold(of[who], v.all); stands {
-			c.verified = true
+		if !of(who) {
+			continue
+		}
+		if c, stands := fold(events[who], v.all); stands {
 			all = append(all, c)
+		}
+		if v.err != nil {
+			return nil, v.err
 		}
 	}
 	sortClaims(all)
-	return all, v.err
+	return all, nil
 }
 
 func sortClaims(all []Claim) {
@@ -308,19 +296,6 @@ type verifier struct {
 	ctx  context.Context
 	keys map[address.Instance][]signature.Public
 	err  error
-}
-
-// judge folds the events of one instance, and verifies their signatures where more than one of them counts.
-func (v *verifier) judge(events []event) (Claim, bool) {
-	signed := slices.ContainsFunc(events, func(e event) bool { return e.signature != nil })
-	if len(events) == 1 || !signed {
-		c, stands := fold(events, taken)
-		c.verified = !signed
-		return c, stands
-	}
-	c, stands := fold(events, v.all)
-	c.verified = true
-	return c, stands
 }
 
 // taken takes a signature as it is.

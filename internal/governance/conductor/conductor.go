@@ -24,7 +24,6 @@ package conductor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,12 +101,11 @@ func (d *Service) resolve(ctx context.Context, w Where, now time.Time) (*Resolut
 	if err := d.join(ctx, r, there); err != nil || len(there) == 0 {
 		return r, err
 	}
-	v := &verifier{d: d, ctx: ctx}
-	all, err := d.claims(ctx, r, v)
+	all, err := d.claims(ctx, r)
 	if err != nil {
 		r.Problem = err
 	}
-	return r, d.seat(ctx, r, all, v)
+	return r, d.seat(ctx, r, all)
 }
 
 // place finds the ids of a workspace, and the one by which it is told.
@@ -178,18 +176,13 @@ func (d *Service) join(ctx context.Context, r *Resolution, there []*presence.Ses
 }
 
 // seat finds who sits, of those who claim and are there, and who follows, or else by role.
-func (d *Service) seat(ctx context.Context, r *Resolution, all []Claim, v *verifier) error {
+func (d *Service) seat(ctx context.Context, r *Resolution, all []Claim) error {
 	for n := range all {
 		c := &all[n]
-		if !c.verified {
-			if _, stands := fold(c.events, v.all); !stands {
-				continue
-			}
-		}
 		gone, err := d.gone(ctx, c.Instance)
 		switch {
-		case err != nil || v.err != nil:
-			return errors.Join(v.err, err)
+		case err != nil:
+			return err
 		case gone:
 		case r.Conductor == "":
 			r.Conductor, r.ClaimedBy, r.Claim = c.Instance, c.Instance, c

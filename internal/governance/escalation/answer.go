@@ -92,7 +92,7 @@ func (f *fold) doubt(one *Escalation, e *journal.Entry) {
 		return
 	}
 	who := e.Actor.Instance
-	keys, err := f.m.keys(f.ctx, who)
+	keys, err := f.m.people.Keys(f.ctx, who)
 	if err != nil {
 		f.err = err
 		return
@@ -117,7 +117,7 @@ func (f *fold) doubt(one *Escalation, e *journal.Entry) {
 
 // seal is what the seal of an entry proves.
 func (f *fold) seal(e *journal.Entry) journal.Seals {
-	keys, err := f.m.keys(f.ctx, e.Actor.Instance)
+	keys, err := f.m.people.Keys(f.ctx, e.Actor.Instance)
 	if err != nil {
 		f.err = err
 		return journal.SealBad

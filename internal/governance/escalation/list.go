@@ -50,8 +50,8 @@ type Matters struct {
 	persons Persons
 	route   Router
 
-	held  map[address.Instance][]registry.OwnKey // of whom they were asked
-	tried int                                    // verifications in vain
+	held  Memo[address.Instance, []registry.OwnKey]
+	tried int // verifications in vain
 }
 
 // New returns the matters of a bus, for one look: what is read of who is registered is read once. Without a memory of who the persons are
@@ -241,7 +241,7 @@ func (f *fold) matter(e *journal.Entry, one *Escalation) {
 		f.more++
 	default:
 		if seal != journal.SealGood && seal != journal.SealRevoked {
-			keys, err := f.m.keys(f.ctx, one.By)
+			keys, err := f.m.people.Keys(f.ctx, one.By)
 			if f.err = err; err == nil {
 				one.Loose = len(keys.Active)+len(keys.Revoked) > 0
 			}

@@ -12,57 +12,60 @@ import (
 	"tutti/internal/governance/journal"
 )
 
-// remembered are people of whom each is read once.
-type remembered struct {
-	people People
-	known  map[address.Instance]*registry.Keys
-	roles  map[address.Instance]*registry.Registration // nil: not registered
-}
+// A Memo remembers what was asked for, for one look. The zero value is ready.
+type Memo[K comparable, V any] struct{ known map[K]V }
 
 // maxRemembered bounds that: a journal could name a new one in each entry.
 const maxRemembered = 10_000
 
+// Get returns what find has found for a key; an error is not remembered.
+func (m *Memo[K, V]) Get(k K, find func() (V, error)) (V, error) {
+	v, known := m.known[k]
+	if known {
+		return v, nil
+	}
+	v, err := find()
+	if err != nil {
+		return v, err
+	}
+	if m.known == nil || len(m.known) >= maxRemembered {
+		m.known = map[K]V{}
+	}
+	m.known[k] = v
+	return v, nil
+}
+
+// remembered are people of whom each is read once.
+type remembered struct {
+	people People
+	keys   Memo[address.Instance, *registry.Keys]
+	roles  Memo[address.Instance, *registry.Registration] // nil: not registered
+}
+
 // Keys are those of somebody, none of who is not registered.
 func (r *remembered) Keys(ctx context.Context, i address.Instance) (*registry.Keys, error) {
-	keys, known := r.known[i]
-	if known {
-		return keys, nil
-	}
-	keys, err := r.people.Keys(ctx, i)
-	if errors.Is(err, registry.ErrNotRegistered) {
-		keys, err = &registry.Keys{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if r.known == nil || len(r.known) >= maxRemembered {
-		r.known = map[address.Instance]*registry.Keys{}
-	}
-	r.known[i] = keys
-	return keys, nil
+	return r.keys.Get(i, func() (*registry.Keys, error) {
+		keys, err := r.people.Keys(ctx, i)
+		if errors.Is(err, registry.ErrNotRegistered) {
+			return &registry.Keys{}, nil
+		}
+		return keys, err
+	})
 }
 
 // Registered is the registration of somebody.
 func (r *remembered) Registered(ctx context.Context, i address.Instance) (*registry.Registration, error) {
-	reg, known := r.roles[i]
-	if !known {
-		var err error
-		if reg, err = r.people.Registered(ctx, i); err != nil && !errors.Is(err, registry.ErrNotRegistered) {
-			return nil, err
+	reg, err := r.roles.Get(i, func() (*registry.Registration, error) {
+		reg, err := r.people.Registered(ctx, i)
+		if errors.Is(err, registry.ErrNotRegistered) {
+			return nil, nil
 		}
-		if r.roles == nil || len(r.roles) >= maxRemembered {
-			r.roles = map[address.Instance]*registry.Registration{}
-		}
-		r.roles[i] = reg
+		return reg, err
+	})
+	if err == nil && reg == nil {
+		err = registry.ErrNotRegistered
 	}
-	if reg == nil {
-		return nil, registry.ErrNotRegistered
-	}
-	return reg, nil
-}
-
-func (m *Matters) keys(ctx context.Context, i address.Instance) (*registry.Keys, error) {
-	return m.people.Keys(ctx, i)
+	return reg, err
 }
 
 // OwnKeys are the keys that are a person's own, as far as is known here: those that a person has said to be, and those that these stand
@@ -71,23 +74,17 @@ func (m *Matters) OwnKeys(ctx context.Context, who address.Instance) ([]registry
 	if m.persons == nil {
 		return nil, nil
 	}
-	i := who.Canonical()
-	held, is := m.held[i]
-	if is {
-		return held, nil
-	}
-	if known := m.persons.Bound(who); len(known) > 0 {
-		keys, err := m.keys(ctx, who)
+	return m.held.Get(who.Canonical(), func() ([]registry.OwnKey, error) {
+		known := m.persons.Bound(who)
+		if len(known) == 0 {
+			return nil, nil
+		}
+		keys, err := m.people.Keys(ctx, who)
 		if err != nil {
 			return nil, err
 		}
-		held = keys.Own(known)
-	}
-	if m.held == nil || len(m.held) >= maxRemembered {
-		m.held = map[address.Instance][]registry.OwnKey{}
-	}
-	m.held[i] = held
-	return held, nil
+		return keys.Own(known), nil
+	})
 }
 
 // maxTried is how many verifications may be in vain before of each writer only some keys are tried: everybody can add keys to anybody, and write
@@ -122,7 +119,7 @@ func (m *Matters) sealed(ctx context.Context, who address.Instance, hash string,
 // know the person by it, so it does not matter whether anybody here has said to. What cannot be read is told in problems, and may lack.
 func (m *Matters) Sealed(ctx context.Context, who address.Instance, key signature.Public) (hashes []string, problems []error) {
 	known := *m
-	known.held = nil
+	known.held = Memo[address.Instance, []registry.OwnKey]{}
 	known.persons = also{m.persons, who.Canonical(), key}
 	if m.persons != nil && m.persons.Err() != nil {
 		problems = append(problems, m.persons.Err())
