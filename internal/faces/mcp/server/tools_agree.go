@@ -29,7 +29,7 @@ var (
 		},
 	}
 	answerTool = tool{
-		name: "tutti_negotiate", effect: acts, run: plain(negotiate),
+		name: "tutti_negotiate", effect: acts, run: plain(inDeal(negotiate)),
 		does: "Answer the latest offer of a negotiation: accept signs it, reject refuses it, withdraw takes your own back; expire and abandon end a negotiation that comes to nothing.",
 		props: []prop{
 			{"negotiationId", aString, true},
@@ -44,11 +44,7 @@ var (
 func rowKey(n int) string { return fmt.Sprintf("%09d", n) }
 
 // negotiate does what is done to an offer beside countering it, in the name of this connection.
-func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("negotiationId")
-	if err != nil {
-		return nil, err
-	}
+func negotiate(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
 	act, err := c.need("act")
 	if err != nil {
 		return nil, err
@@ -76,7 +72,7 @@ func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 		err = c.refuse("the acts are accept, reject, withdraw, expire and abandon; "+c.toolName("h2a_counteroffer")+" counters", "unknown act %q", clip(act, maxWord))
 	}
 	if err != nil {
-		return nil, c.about(id, err)
+		return nil, err
 	}
 	return entry(e, ""), nil
 }

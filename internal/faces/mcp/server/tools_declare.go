@@ -8,6 +8,8 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/journal"
+	"tutti/internal/governance/negotiation"
 )
 
 // The rows of the tools by which somebody declares something in a negotiation.
@@ -31,7 +33,7 @@ var (
 		},
 	}
 	declareTool = tool{
-		name: "h2a_declare_conflit_interet", older: true, effect: acts, run: plain(declare),
+		name: "h2a_declare_conflit_interet", older: true, effect: acts, run: plain(writes(declare)),
 		does: "Declare your own interests in what is negotiated (conflict of interest), so that others can judge; bindings are the scopes to which they bind you.",
 		props: []prop{
 			{"negotiationId", aString, true},
@@ -44,12 +46,12 @@ var (
 		},
 	}
 	postureTool = tool{
-		name: "h2a_conflict_posture", older: true, effect: reads, again: true, run: plain(conflictPosture),
+		name: "h2a_conflict_posture", older: true, effect: reads, again: true, run: plain(inDeal(conflictPosture)),
 		does:  "Show how everybody concerned in a negotiation stands towards a conflict of interest (posture), and by which criteria.",
 		props: []prop{{"negotiationId", aString, true}},
 	}
 	escalateTool = tool{
-		name: "h2a_escalate", older: true, effect: acts, run: plain(escalate),
+		name: "h2a_escalate", older: true, effect: acts, run: plain(inDeal(escalate)),
 		does: "Escalate: put a matter of a negotiation before who stands above the parties. advise asks for advice, decide for a decision, alert only tells.",
 		props: []prop{
 			{"negotiationId", aString, true},
@@ -92,15 +94,7 @@ func (c *call) stamp(name string) (string, error) {
 }
 
 // declare puts interests on record. Everybody declares their own.
-func declare(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("negotiationId")
-	if err != nil {
-		return nil, err
-	}
-	a, warning, err := c.act(ctx)
-	if err != nil {
-		return nil, err
-	}
+func declare(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.Entry, error) {
 	interests, ok := canonjson.Strings(c.raw("interets"))
 	if !ok || len(interests) == 0 {
 		return nil, c.missing("interets")
@@ -121,11 +115,7 @@ func declare(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if len(i.Interests) == 0 {
 		return nil, c.refuse("say what you have at stake", "interets has nothing but white space")
 	}
-	e, err := c.agree.DeclareInterest(ctx, id, a, i, now())
-	if err != nil {
-		return nil, c.about(id, err)
-	}
-	return entry(e, warning), nil
+	return c.agree.DeclareInterest(ctx, id, a, i, now())
 }
 
 // tellMatter puts a matter before whom it is for, and returns who that is.
@@ -143,14 +133,10 @@ func (c *call) tellMatter(ctx context.Context, by address.Instance, negotiation,
 }
 
 // conflictPosture lists how everybody stands.
-func conflictPosture(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("negotiationId")
-	if err != nil {
-		return nil, err
-	}
+func conflictPosture(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
 	v, err := c.agree.View(ctx, id)
 	if err != nil {
-		return nil, c.about(id, err)
+		return nil, err
 	}
 	rows := make([]row, len(v.Postures))
 	for n, p := range v.Postures {
@@ -163,11 +149,7 @@ func conflictPosture(ctx context.Context, c *call) (*canonjson.Object, error) {
 }
 
 // escalate adds an escalation to a journal.
-func escalate(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("negotiationId")
-	if err != nil {
-		return nil, err
-	}
+func escalate(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
 	a, warning, err := c.act(ctx)
 	if err != nil {
 		return nil, err
@@ -178,7 +160,7 @@ func escalate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	e, err := c.agree.Escalate(ctx, id, a, channel, c.raw("payload"), now())
 	if err != nil {
-		return nil, c.about(id, err)
+		return nil, err
 	}
 	o := entry(e, warning)
 	told, err := c.tellMatter(ctx, a.By, id, e.ID)

@@ -28,17 +28,17 @@ var (
 		props: []prop{{"record", anObject, true}},
 	}
 	offerTool = tool{
-		name: "h2a_offer", older: true, effect: acts, run: plain(offer),
+		name: "h2a_offer", older: true, effect: acts, run: plain(writes(offer)),
 		does:  "Offer (propose) an artifact in a negotiation, signed in your name. It answers the latest offer; baseArtifactHash says which one you have seen, and a newer one then refuses yours.",
 		props: offerProps,
 	}
 	counterTool = tool{
-		name: "h2a_counteroffer", older: true, effect: acts, run: plain(counteroffer),
+		name: "h2a_counteroffer", older: true, effect: acts, run: plain(writes(counteroffer)),
 		does:  "Counter the latest offer of a negotiation with another artifact (counter-offer), signed in your name; baseArtifactHash as for h2a_offer.",
 		props: offerProps,
 	}
 	signTool = tool{
-		name: "h2a_sign", older: true, effect: acts, run: plain(sign),
+		name: "h2a_sign", older: true, effect: acts, run: plain(writes(sign)),
 		does: "Sign the latest offer of a negotiation; artifact is what you have looked at, whole, or its hash. An empty privateKeyPem takes the key of the keyring, " +
 			"which is the safe way.",
 		props: []prop{
@@ -50,12 +50,12 @@ var (
 		},
 	}
 	stabilizeTool = tool{
-		name: "h2a_stabilize", older: true, effect: acts, run: plain(stabilize),
+		name: "h2a_stabilize", older: true, effect: acts, run: plain(inDeal(stabilize)),
 		does:  "Make an agreement of an offer that all have signed who have to (quorum): checks every signature, keeps the artifact, closes the negotiation.",
 		props: []prop{{"negotiationId", aString, true}, {"eventId", aString, false}},
 	}
 	appendTool = tool{
-		name: "h2a_append_journal", older: true, effect: acts, run: plain(appendJournal),
+		name: "h2a_append_journal", older: true, effect: acts, run: plain(inDeal(appendJournal)),
 		does:  "Append an event of your own making (type, body) to the journal of a negotiation, in your name. What it lacks is filled in.",
 		props: []prop{{"negotiationId", aString, true}, {"payload", anObject, true}},
 	}
@@ -71,9 +71,34 @@ var offerProps = []prop{
 // anything is the schema of an argument that may be any JSON value.
 const anything = `{}`
 
-// negotiations for one step: what the profile of the bus demands is asked before it is taken.
-func (c *call) negotiations(ctx context.Context, step profile.Step, by address.Instance) (*negotiation.Negotiations, error) {
-	return c.agree.For(ctx, step, by)
+// inDeal is the function of a tool about one negotiation, which it has to name.
+func inDeal(run func(ctx context.Context, c *call, id string) (*canonjson.Object, error)) func(context.Context, *call) (*canonjson.Object, error) {
+	return func(ctx context.Context, c *call) (*canonjson.Object, error) {
+		id, err := c.need("negotiationId")
+		if err != nil {
+			return nil, err
+		}
+		o, err := run(ctx, c, id)
+		if err != nil {
+			return nil, c.about(id, err)
+		}
+		return o, nil
+	}
+}
+
+// writes is inDeal for a tool that adds one entry in the name of its instance.
+func writes(write func(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.Entry, error)) func(context.Context, *call) (*canonjson.Object, error) {
+	return inDeal(func(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
+		a, warning, err := c.act(ctx)
+		if err != nil {
+			return nil, err
+		}
+		e, err := write(ctx, c, id, a)
+		if err != nil {
+			return nil, err
+		}
+		return entry(e, warning), nil
+	})
 }
 
 // act is by whom something is done, under the key in the ring, or one that came with the call, and then with a warning.
@@ -149,28 +174,20 @@ func record(o *canonjson.Object, r *negotiation.Record) {
 	*o = *with
 }
 
-func offer(ctx context.Context, c *call) (*canonjson.Object, error) {
-	return c.propose(ctx, (*negotiation.Negotiations).Offer)
+func offer(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.Entry, error) {
+	return c.propose(ctx, id, a, (*negotiation.Negotiations).Offer)
 }
 
-func counteroffer(ctx context.Context, c *call) (*canonjson.Object, error) {
-	return c.propose(ctx, (*negotiation.Negotiations).Counter)
+func counteroffer(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.Entry, error) {
+	return c.propose(ctx, id, a, (*negotiation.Negotiations).Counter)
 }
 
-func (c *call) propose(ctx context.Context, do func(*negotiation.Negotiations, context.Context, string, negotiation.Act, negotiation.Offering, time.Time) (*journal.Entry, error)) (*canonjson.Object, error) {
-	id, err := c.need("negotiationId")
-	if err != nil {
-		return nil, err
-	}
-	a, warning, err := c.act(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) propose(ctx context.Context, id string, a negotiation.Act, do func(*negotiation.Negotiations, context.Context, string, negotiation.Act, negotiation.Offering, time.Time) (*journal.Entry, error)) (*journal.Entry, error) {
 	artifact := c.raw("artifact")
 	if artifact == nil {
 		return nil, c.missing("artifact")
 	}
-	n, err := c.negotiations(ctx, profile.Offer, a.By)
+	n, err := c.agree.For(ctx, profile.Offer, a.By)
 	if err != nil {
 		return nil, err
 	}
@@ -179,42 +196,27 @@ func (c *call) propose(ctx context.Context, do func(*negotiation.Negotiations, c
 	if of.Base == "" {
 		of.Base = negotiation.LatestBase // existing programs have no way to name one
 	}
-	e, err := do(n, ctx, id, a, of, now())
-	if err != nil {
-		return nil, c.about(id, err)
-	}
-	return entry(e, warning), nil
+	return do(n, ctx, id, a, of, now())
 }
 
 // sign signs what was offered last, if that is what the caller has looked at.
-func sign(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("negotiationId")
-	if err != nil {
-		return nil, err
-	}
-	a, warning, err := c.act(ctx)
-	if err != nil {
-		return nil, err
-	}
+func sign(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.Entry, error) {
 	artifact := c.raw("artifact")
 	if artifact == nil {
 		return nil, c.missing("artifact")
 	}
 	hash, isText := canonjson.String(artifact)
 	if !isText {
+		var err error
 		if hash, err = negotiation.HashOf(artifact); err != nil {
 			return nil, c.refuse("", "artifact: %s", err)
 		}
 	}
-	n, err := c.negotiations(ctx, profile.Sign, a.By)
+	n, err := c.agree.For(ctx, profile.Sign, a.By)
 	if err != nil {
 		return nil, err
 	}
-	e, err := n.Sign(ctx, id, a, hash, now())
-	if err != nil {
-		return nil, c.about(id, err)
-	}
-	return entry(e, warning), nil
+	return n.Sign(ctx, id, a, hash, now())
 }
 
 // entry is the answer of a tool that wrote one. One that no answer takes is named.
@@ -238,22 +240,18 @@ func entry(e *journal.Entry, warning string) *canonjson.Object {
 }
 
 // stabilize makes the agreement, in the name of this connection.
-func stabilize(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("negotiationId")
-	if err != nil {
-		return nil, err
-	}
+func stabilize(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
 	a, _, err := c.actAs(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	n, err := c.negotiations(ctx, profile.Stabilise, a.By)
+	n, err := c.agree.For(ctx, profile.Stabilise, a.By)
 	if err != nil {
 		return nil, err
 	}
 	r, err := n.Stabilize(ctx, id, a, now())
 	if err != nil {
-		return nil, c.about(id, err)
+		return nil, err
 	}
 	var o, final canonjson.Object
 	final.Str("id", r.Final.ID)
@@ -287,11 +285,7 @@ func shortened(all []address.Instance) []string {
 }
 
 // appendJournal adds an event as it was given, but for what it lacks. It is by this connection, and signed so.
-func appendJournal(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("negotiationId")
-	if err != nil {
-		return nil, err
-	}
+func appendJournal(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
 	raw := c.raw("payload")
 	switch {
 	case raw == nil:
@@ -308,7 +302,7 @@ func appendJournal(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	e, err := c.agree.Negotiations().Event(ctx, id, a, c.filled(ctx, raw, named, a), now())
 	if err != nil {
-		return nil, c.about(id, err)
+		return nil, err
 	}
 	return entry(e, ""), nil
 }

@@ -120,14 +120,9 @@ func (d *deal) sendAttested(ctx context.Context, t *agreement.Comprehension, to 
 	return nil
 }
 
-func runComprehensionList(ctx context.Context, c *kit.Call) error {
-	d, v, err := decision(ctx, c, app.Reading)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	if c.JSON {
-		all := c.Array()
+func runComprehensionList(ctx context.Context, d *deal, v *agreement.View) error {
+	if d.JSON {
+		all := d.Array()
 		for _, e := range v.Attestations {
 			if err := all.Add(e.Raw); err != nil {
 				return err
@@ -137,21 +132,21 @@ func runComprehensionList(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	if len(v.Attestations) == 0 {
-		c.Line("nobody has attested anything")
+		d.Line("nobody has attested anything")
 	}
 	var rows [][]string
 	for _, e := range v.Attestations {
 		a, _ := declaration.ParseAttestation(e.Body)
-		word := c.Paint(kit.Green, "the present dossier")
+		word := d.Paint(kit.Green, "the present dossier")
 		switch {
 		case !v.Valid(e):
-			word = c.Paint(kit.Red, "not signed by an active key of its subject")
+			word = d.Paint(kit.Red, "not signed by an active key of its subject")
 		case a.Dossier != v.DossierHash:
-			word = c.Paint(kit.Yellow, "another dossier, "+shortHash(a.Dossier))
+			word = d.Paint(kit.Yellow, "another dossier, "+shortHash(a.Dossier))
 		}
 		rows = append(rows, []string{kit.Itoa(e.Sequence), kit.Clean(a.Subject), word + d.since(e.CreatedAt)})
 	}
-	c.Rows(rows)
+	d.Rows(rows)
 	return nil
 }
 

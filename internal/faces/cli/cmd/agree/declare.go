@@ -69,13 +69,20 @@ func decision(ctx context.Context, c *kit.Call, mode app.Mode) (*deal, *agreemen
 	return d, v, nil
 }
 
-func runConflictPosture(ctx context.Context, c *kit.Call) error {
-	d, v, err := decision(ctx, c, app.Reading)
-	if err != nil {
-		return err
+// onDecision is a verb that shows a negotiation as a decision.
+func onDecision(run func(context.Context, *deal, *agreement.View) error) kit.Func {
+	return func(ctx context.Context, c *kit.Call) error {
+		d, v, err := decision(ctx, c, app.Reading)
+		if err != nil {
+			return err
+		}
+		defer d.close()
+		return run(ctx, d, v)
 	}
-	defer d.close()
-	if c.JSON {
+}
+
+func runConflictPosture(ctx context.Context, d *deal, v *agreement.View) error {
+	if d.JSON {
 		var l kit.List
 		for _, p := range v.Postures {
 			l.Raw(p.JSON())
@@ -83,20 +90,20 @@ func runConflictPosture(ctx context.Context, c *kit.Call) error {
 		var o canonjson.Object
 		o.Str("negotiationId", d.id)
 		o.Raw("postures", l.Bytes())
-		c.Emit(o.End())
+		d.Emit(o.End())
 		return nil
 	}
 	for _, p := range v.Postures {
-		c.Line(kit.Clean(p.Subject) + "  " + postureWord(c, p))
+		d.Line(kit.Clean(p.Subject) + "  " + postureWord(d.Call, p))
 		if p.Declaration != nil {
-			c.Prose("  declared: ", len("  declared: "), kit.Clean(strings.Join(p.Declaration.Interests, ", ")))
+			d.Prose("  declared: ", len("  declared: "), kit.Clean(strings.Join(p.Declaration.Interests, ", ")))
 		}
 		if p.Conflict == declaration.Conflict && !v.Escalated(p.Subject) {
-			c.Line("  next:  tutti escalate --negotiation " + kit.Clean(app.QuoteArg(d.id)) + " --instance " + kit.Clean(app.QuoteArg(p.Subject)) + " --channel decide")
+			d.Line("  next:  tutti escalate --negotiation " + kit.Clean(app.QuoteArg(d.id)) + " --instance " + kit.Clean(app.QuoteArg(p.Subject)) + " --channel decide")
 		}
 	}
 	if len(v.Postures) == 0 {
-		c.Line("nobody is concerned")
+		d.Line("nobody is concerned")
 	}
 	return nil
 }
@@ -285,17 +292,12 @@ func (d *deal) nextAttest(ctx context.Context, v *agreement.View) {
 	}
 }
 
-func runConfiance(ctx context.Context, c *kit.Call) error {
-	d, v, err := decision(ctx, c, app.Reading)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	if c.JSON {
+func runConfiance(ctx context.Context, d *deal, v *agreement.View) error {
+	if d.JSON {
 		var o canonjson.Object
 		o.Str("negotiationId", d.id)
 		o.Raw("posture", v.Confidence.JSON())
-		c.Emit(o.End())
+		d.Emit(o.End())
 		return nil
 	}
 	k := v.Confidence
@@ -306,15 +308,15 @@ func runConfiance(ctx context.Context, c *kit.Call) error {
 	case declaration.NotEstablished:
 		word, code = "cannot be relied on yet", kit.Red
 	}
-	c.Line(kit.Clean(d.id) + "  " + c.Paint(code, k.Level) + ": the decision " + word)
-	c.Facts([][]string{{"  dossier", k.Dossier}})
+	d.Line(kit.Clean(d.id) + "  " + d.Paint(code, k.Level) + ": the decision " + word)
+	d.Facts([][]string{{"  dossier", k.Dossier}})
 	for _, row := range []struct {
 		head string
 		all  []string
 	}{{"not attested", k.Missing}, {"attested an older dossier", k.Stale}, {"declared conflict", k.Disclosed}, {"undeclared conflict", k.Undisclosed}} {
 		if len(row.all) > 0 {
 			head := "  " + row.head + ": "
-			c.Prose(head, len(head), kit.Clean(strings.Join(row.all, " ")))
+			d.Prose(head, len(head), kit.Clean(strings.Join(row.all, " ")))
 		}
 	}
 	d.nextAttest(ctx, v)

@@ -42,69 +42,60 @@ func matterTerms(c *kit.Call, payload []byte, now time.Time) ([]byte, error) {
 	return next, nil
 }
 
-// matters opens the bus for a verb about what waits for somebody.
-func matters(c *kit.Call, mode app.Mode) (*deal, error) {
-	d := &deal{Call: c, now: time.Now()}
-	var err error
-	if d.w, err = c.World(mode); err != nil {
-		return d, err
+// onMatters is a verb about what waits for somebody.
+func onMatters(mode app.Mode, run func(context.Context, *deal) error) kit.Func {
+	return func(ctx context.Context, c *kit.Call) error {
+		w, err := c.World(mode)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		if err := w.Pins.Err(); err != nil {
+			c.Warn("whose answers count cannot be told now: %s", kit.Clean(err.Error()))
+		}
+		return run(ctx, &deal{Call: c, w: w, bus: full.Agreements(w), now: time.Now()})
 	}
-	d.bus = full.Agreements(d.w)
-	if err := d.w.Pins.Err(); err != nil {
-		c.Warn("whose answers count cannot be told now: %s", kit.Clean(err.Error()))
-	}
-	return d, nil
 }
 
 // runEscalations lists what waits for somebody.
-func runEscalations(ctx context.Context, c *kit.Call) error {
-	d, err := matters(c, app.Reading)
-	if err != nil {
-		return err
-	}
-	defer d.close()
+func runEscalations(ctx context.Context, d *deal) error {
 	all, problems, err := d.bus.Matters().All(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range problems {
-		c.Warn("left out: %s", kit.Clean(p.Error()))
+		d.Warn("left out: %s", kit.Clean(p.Error()))
 	}
-	nego := c.Value("negotiation")
+	nego := d.Value("negotiation")
 	shown := 0
 	var out kit.List
 	for _, m := range all {
-		if m.State(d.now) != escalation.Open && !c.On("all") || nego != "" && m.Negotiation != nego {
+		if m.State(d.now) != escalation.Open && !d.On("all") || nego != "" && m.Negotiation != nego {
 			continue
 		}
 		shown++
-		if c.JSON {
+		if d.JSON {
 			out.Raw(m.JSON(d.now))
 			continue
 		}
 		d.sayMatter(m, false)
 	}
-	if c.JSON {
-		c.Emit(out.Bytes())
+	if d.JSON {
+		d.Emit(out.Bytes())
 	} else if shown == 0 {
-		c.Nothing("nothing waits for anybody")
+		d.Nothing("nothing waits for anybody")
 	}
 	return nil
 }
 
 // runEscalationShow shows one matter, with its options in neutral order.
-func runEscalationShow(ctx context.Context, c *kit.Call) error {
-	d, err := matters(c, app.Reading)
-	if err != nil {
-		return err
-	}
-	defer d.close()
+func runEscalationShow(ctx context.Context, d *deal) error {
 	m, err := d.matter(ctx)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Emit(m.JSON(d.now))
+	if d.JSON {
+		d.Emit(m.JSON(d.now))
 		return nil
 	}
 	d.sayMatter(m, true)
@@ -202,12 +193,7 @@ func answerLine(m *escalation.Escalation) string {
 }
 
 // runEscalationAnswer writes down what a person decides.
-func runEscalationAnswer(ctx context.Context, c *kit.Call) error {
-	d, err := matters(c, app.Writing)
-	if err != nil {
-		return err
-	}
-	defer d.close()
+func runEscalationAnswer(ctx context.Context, d *deal) error {
 	m, err := d.matter(ctx)
 	if err != nil {
 		return err
@@ -217,7 +203,7 @@ func runEscalationAnswer(ctx context.Context, c *kit.Call) error {
 		d.Warn("%s", doubtLine(m))
 	}
 	const own = "type it in a terminal of your own, outside of any agent program"
-	who, err := d.w.Identity.Speak(ctx, kit.FactsOf(c.App), identity.Ask{As: c.Value("instance")}, d.now)
+	who, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: d.Value("instance")}, d.now)
 	if err != nil {
 		return kit.WithFlag(err, "--instance")
 	}
@@ -234,14 +220,14 @@ func runEscalationAnswer(ctx context.Context, c *kit.Call) error {
 			return err
 		}
 	}
-	e, err := d.bus.Answer(ctx, m, a, c.Arg(1), c.Value("note"), attended, d.now)
+	e, err := d.bus.Answer(ctx, m, a, d.Arg(1), d.Value("note"), attended, d.now)
 	switch {
 	case errors.Is(err, escalation.ErrNotPerson):
 		return kit.Refuse(own, "%s", kit.Clean(err.Error()))
 	case errors.Is(err, escalation.ErrClosed), errors.Is(err, escalation.ErrNone):
 		return kit.BadState("tutti escalation show "+app.QuoteArg(m.ID), "%s", kit.Clean(err.Error()))
 	case err != nil && e == nil && isRule(err):
-		return dealFault(c, err)
+		return dealFault(d.Call, err)
 	case err != nil:
 		return kit.Refuse("tutti escalation show "+app.QuoteArg(m.ID)+"   # the question and its options", "%s", kit.Clean(err.Error()))
 	}
@@ -258,10 +244,10 @@ func runEscalationAnswer(ctx context.Context, c *kit.Call) error {
 		err = full.TellAnswer(ctx, office, who, m)
 	}
 	if err != nil {
-		c.Warn("%s was not told by mail, the answer stands in the journal: %s", kit.Clean(string(m.By)), kit.Clean(err.Error()))
+		d.Warn("%s was not told by mail, the answer stands in the journal: %s", kit.Clean(string(m.By)), kit.Clean(err.Error()))
 	}
-	if c.JSON {
-		c.Emit(kit.OkWith(m.JSON(d.now)))
+	if d.JSON {
+		d.Emit(kit.OkWith(m.JSON(d.now)))
 		return nil
 	}
 	d.sayMatter(m, true)
@@ -275,12 +261,7 @@ func isRule(err error) bool {
 }
 
 // runEscalationSettle records what applies because nobody has answered.
-func runEscalationSettle(ctx context.Context, c *kit.Call) error {
-	d, err := matters(c, app.Writing)
-	if err != nil {
-		return err
-	}
-	defer d.close()
+func runEscalationSettle(ctx context.Context, d *deal) error {
 	a, err := d.act(ctx, false)
 	if err != nil {
 		return err
@@ -290,12 +271,12 @@ func runEscalationSettle(ctx context.Context, c *kit.Call) error {
 		err = errors.Join(problems...)
 	}
 	if err != nil {
-		return dealFault(c, err)
+		return dealFault(d.Call, err)
 	}
 	for _, err := range problems {
-		c.Warn("%s", kit.Clean(err.Error()))
+		d.Warn("%s", kit.Clean(err.Error()))
 	}
-	if c.JSON {
+	if d.JSON {
 		var all kit.List
 		for _, m := range done {
 			all.Raw(m.JSON(d.now))
@@ -303,14 +284,14 @@ func runEscalationSettle(ctx context.Context, c *kit.Call) error {
 		var o canonjson.Object
 		o.Bool("ok", true)
 		o.Raw("settled", all.Bytes())
-		c.Emit(o.Bytes())
+		d.Emit(o.Bytes())
 		return nil
 	}
 	if len(done) == 0 {
-		c.Nothing("nothing has passed its end without being recorded")
+		d.Nothing("nothing has passed its end without being recorded")
 	}
 	for _, m := range done {
-		c.Line("recorded: " + kit.Clean(m.ID) + ": " + kit.Clean(m.Fallback))
+		d.Line("recorded: " + kit.Clean(m.ID) + ": " + kit.Clean(m.Fallback))
 	}
 	return nil
 }

@@ -51,6 +51,18 @@ func openDeal(c *kit.Call, mode app.Mode) (*deal, error) {
 	return d, err
 }
 
+// onDeal is a verb about one negotiation.
+func onDeal(mode app.Mode, run func(context.Context, *deal) error) kit.Func {
+	return func(ctx context.Context, c *kit.Call) error {
+		d, err := openDeal(c, mode)
+		if err != nil {
+			return err
+		}
+		defer d.close()
+		return run(ctx, d)
+	}
+}
+
 // dealOf is deal where the id is known or comes later ("").
 func dealOf(c *kit.Call, mode app.Mode, id string) (*deal, error) {
 	if err := address.Check(id); id != "" && err != nil {

@@ -122,17 +122,11 @@ func textOf(raw []byte, name string) string {
 	return s
 }
 
-func runNegotiateClose(ctx context.Context, c *kit.Call) error {
-	to := negotiation.Rejected
-	if c.Verb.Name == "negotiate withdraw" {
-		to = negotiation.Withdrawn
+func runNegotiateClose(ctx context.Context, d *deal) error {
+	if d.Verb.Name == "negotiate withdraw" {
+		return d.move(ctx, negotiation.Withdrawn)
 	}
-	d, err := openDeal(c, app.Writing)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	return d.move(ctx, to)
+	return d.move(ctx, negotiation.Rejected)
 }
 
 func (d *deal) move(ctx context.Context, to negotiation.State) error {

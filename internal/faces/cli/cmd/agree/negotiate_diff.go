@@ -10,23 +10,18 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-func runNegotiateDiff(ctx context.Context, c *kit.Call) error {
-	d, err := openDeal(c, app.Reading)
+func runNegotiateDiff(ctx context.Context, d *deal) error {
+	x, err := d.bus.Negotiations().Diff(ctx, d.id, d.Value("from"), d.Value("to"))
 	if err != nil {
-		return err
+		return dealFault(d.Call, err)
 	}
-	defer d.close()
-	x, err := d.bus.Negotiations().Diff(ctx, d.id, c.Value("from"), c.Value("to"))
-	if err != nil {
-		return dealFault(c, err)
-	}
-	if c.JSON {
-		c.Emit(comparisonJSON(d.id, x))
+	if d.JSON {
+		d.Emit(comparisonJSON(d.id, x))
 		return nil
 	}
-	comparison(c, x)
+	comparison(d.Call, x)
 	if len(x.Changes) > 0 {
-		c.Line("next:  tutti negotiate sign " + kit.Clean(app.QuoteArg(d.id)) + " " + x.To.Hash)
+		d.Line("next:  tutti negotiate sign " + kit.Clean(app.QuoteArg(d.id)) + " " + x.To.Hash)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package agree
 import (
 	"context"
 
-	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
@@ -12,19 +11,14 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-func runNegotiateEvent(ctx context.Context, c *kit.Call) error {
-	d, err := openDeal(c, app.Writing)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	arg := c.Arg(1)
-	if c.Under == kit.H2A {
-		if arg = c.Value("json"); arg == "" {
-			return c.Missing("json")
+func runNegotiateEvent(ctx context.Context, d *deal) error {
+	arg := d.Arg(1)
+	if d.Under == kit.H2A {
+		if arg = d.Value("json"); arg == "" {
+			return d.Missing("json")
 		}
 	}
-	raw, err := document(ctx, c, arg, "the entry")
+	raw, err := document(ctx, d.Call, arg, "the entry")
 	if err != nil {
 		return err
 	}
@@ -37,13 +31,13 @@ func runNegotiateEvent(ctx context.Context, c *kit.Call) error {
 	}
 	e, err := d.bus.Negotiations().Event(ctx, d.id, a, raw, d.now)
 	if err != nil {
-		return dealFault(c, err)
+		return dealFault(d.Call, err)
 	}
-	if c.JSON {
-		c.Emit(e.Raw)
+	if d.JSON {
+		d.Emit(e.Raw)
 		return nil
 	}
-	c.Line("added entry " + kit.Itoa(e.Sequence) + " to " + kit.Clean(d.id))
+	d.Line("added entry " + kit.Itoa(e.Sequence) + " to " + kit.Clean(d.id))
 	return nil
 }
 

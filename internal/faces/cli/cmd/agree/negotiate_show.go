@@ -15,18 +15,13 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-func runNegotiateShow(ctx context.Context, c *kit.Call) error {
-	d, err := openDeal(c, app.Reading)
-	if err != nil {
-		return err
-	}
-	defer d.close()
+func runNegotiateShow(ctx context.Context, d *deal) error {
 	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
 	if err != nil {
-		return dealFault(c, err)
+		return dealFault(d.Call, err)
 	}
-	if c.JSON {
-		c.Emit(standingJSON(d.id, s))
+	if d.JSON {
+		d.Emit(standingJSON(d.id, s))
 		return nil
 	}
 	d.standing(s)
@@ -285,39 +280,34 @@ func runNegotiateList(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func runNegotiateJournal(ctx context.Context, c *kit.Call) error {
-	d, err := openDeal(c, app.Reading)
-	if err != nil {
-		return err
-	}
-	defer d.close()
+func runNegotiateJournal(ctx context.Context, d *deal) error {
 	if d.w == nil {
-		c.Emit([]byte("[]"))
+		d.Emit([]byte("[]"))
 		return nil
 	}
 	j := d.bus.Negotiations().Journal()
 	tip, err := j.Catch(ctx, d.id, nil) // so that nothing is printed of one that is broken
 	if err != nil {
-		if f, ok := errors.AsType[*journal.Fault](err); ok && !c.JSON {
+		if f, ok := errors.AsType[*journal.Fault](err); ok && !d.JSON {
 			return d.untilFault(ctx, j, f)
 		}
-		return dealFault(c, err)
+		return dealFault(d.Call, err)
 	}
-	if c.JSON {
-		all := c.Array()
+	if d.JSON {
+		all := d.Array()
 		for e, err := range j.Read(ctx, d.id) {
 			if err == nil {
 				err = all.Add(e.Raw)
 			}
 			if err != nil {
-				return dealFault(c, err)
+				return dealFault(d.Call, err)
 			}
 		}
 		all.End()
 		return nil
 	}
 	if tip.Count == 0 {
-		c.Nothing("no entries")
+		d.Nothing("no entries")
 		return nil
 	}
 	return d.untilFault(ctx, j, nil)

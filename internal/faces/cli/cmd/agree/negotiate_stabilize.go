@@ -13,14 +13,10 @@ import (
 	"tutti/internal/governance/profile"
 )
 
-func runNegotiateStabilize(ctx context.Context, c *kit.Call) error {
-	d, err := openDeal(c, app.Writing)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	a := negotiation.Act{EventID: c.Value("event-id")}
-	if c.Under != kit.H2A && c.Value("instance") != "" {
+func runNegotiateStabilize(ctx context.Context, d *deal) error {
+	a := negotiation.Act{EventID: d.Value("event-id")}
+	if d.Under != kit.H2A && d.Value("instance") != "" {
+		var err error
 		if a, err = d.act(ctx, false); err != nil {
 			return err
 		}
@@ -29,7 +25,7 @@ func runNegotiateStabilize(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return govern.ChoiceFault(err)
 	}
-	done := progress(c, n)
+	done := progress(d.Call, n)
 	r, err := n.Stabilize(ctx, d.id, a, d.now)
 	done()
 	if err != nil {
@@ -39,21 +35,21 @@ func runNegotiateStabilize(ctx context.Context, c *kit.Call) error {
 	if d.w.Root != nil {
 		path = strings.TrimSuffix(d.w.Root.Path, "/") + "/" + path
 	}
-	if c.JSON {
-		c.Emit(stabilizedJSON(r, path))
+	if d.JSON {
+		d.Emit(stabilizedJSON(r, path))
 		return nil
 	}
-	c.Line(c.Paint(kit.Green, "stabilized") + " " + kit.Clean(d.id))
-	c.Facts([][]string{
+	d.Line(d.Paint(kit.Green, "stabilized") + " " + kit.Clean(d.id))
+	d.Facts([][]string{
 		{"artifact", r.ArtifactHash},
 		{"signers", kit.Clean(strings.Join(instanceTexts(r.Signers), " "))},
-		{"kept as", kit.Clean(c.App.Shown(path))},
+		{"kept as", kit.Clean(d.App.Shown(path))},
 		{"entry", kit.Itoa(r.Final.Sequence)},
 	})
 	for _, e := range r.Advisory {
-		c.Remark("entry %d advises: see tutti confiance --negotiation %s", e.Sequence, kit.Clean(app.QuoteArg(d.id)))
+		d.Remark("entry %d advises: see tutti confiance --negotiation %s", e.Sequence, kit.Clean(app.QuoteArg(d.id)))
 	}
-	c.Line("next:  tutti negotiate verify " + kit.Clean(app.QuoteArg(d.id)))
+	d.Line("next:  tutti negotiate verify " + kit.Clean(app.QuoteArg(d.id)))
 	return nil
 }
 

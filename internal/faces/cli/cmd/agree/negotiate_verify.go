@@ -34,22 +34,17 @@ func progress(c *kit.Call, n *negotiation.Negotiations) (done func()) {
 	}
 }
 
-func runNegotiateVerify(ctx context.Context, c *kit.Call) error {
-	d, err := openDeal(c, app.Reading)
-	if err != nil {
-		return err
-	}
-	defer d.close()
+func runNegotiateVerify(ctx context.Context, d *deal) error {
 	n := d.bus.Negotiations()
-	done := progress(c, n)
+	done := progress(d.Call, n)
 	v, err := n.Verify(ctx, d.id, d.now)
 	done()
 	if err != nil {
-		return dealFault(c, err)
+		return dealFault(d.Call, err)
 	}
 	first := firstBad(v)
-	if c.JSON {
-		c.Emit(verdictJSON(d.id, v, first))
+	if d.JSON {
+		d.Emit(verdictJSON(d.id, v, first))
 		if v.OK() {
 			return nil
 		}

@@ -24,7 +24,7 @@ var DeclareVerbs = []kit.Verb{
 		Exit:     exitAgreeAct, See: "conflict-posture",
 	},
 	{
-		Name: "conflict-posture", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: runConflictPosture,
+		Name: "conflict-posture", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: onDecision(runConflictPosture),
 		Short: "list conflicts of interest in a negotiation", Flags: []kit.Flag{negotiationFlag},
 		Does:     "Says of each required signer, and of all who have declared an interest or were flagged, how they stand, and by which criteria.",
 		Examples: "$ tutti conflict-posture --negotiation nego:pilot-1", Exit: exitAgreeLook, See: "declare-interest, escalate",
@@ -62,7 +62,7 @@ $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: 
 		Examples: "$ tutti dossier --negotiation nego:pilot-1", Exit: exitAgree + "; 5 halted, with --advisory-gate", See: "confiance, attest-comprehension",
 	},
 	{
-		Name: "confiance", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: runConfiance,
+		Name: "confiance", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: onDecision(runConfiance),
 		Short: "show how far a decision can be relied on", Flags: []kit.Flag{negotiationFlag},
 		Does: "Says who of the required signers has not attested the present dossier, and which conflicts lie open or do not.", Examples: "$ tutti confiance --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
@@ -85,7 +85,7 @@ the capability attester-comprehension. With neither --negotiation nor --to the s
 		Examples: "$ tutti attest-comprehension --negotiation nego:pilot-1", Exit: exitAgreeAct, See: "dossier, comprehension list",
 	},
 	{
-		Name: "comprehension list", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: runComprehensionList,
+		Name: "comprehension list", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: onDecision(runComprehensionList),
 		Short: "list the attestations of a negotiation", Flags: []kit.Flag{negotiationFlag},
 		Does: "Lists the attestations of a journal, and to people whether they are of the present dossier.", Examples: "$ tutti comprehension list --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},

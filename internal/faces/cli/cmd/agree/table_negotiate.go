@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"tutti/internal/app"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -33,7 +34,7 @@ var NegotiateVerbs = []kit.Verb{
 		Examples: "$ tutti negotiate list", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate show", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateShow,
+		Name: "negotiate show", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateShow),
 		Short: "show where a negotiation stands, and what is missing",
 		Args:  "<id>",
 		Does: `Shows parties, state, offers, who has signed what, which entries do not count and why, what is missing, and what to type next.
@@ -88,17 +89,17 @@ offered meanwhile, nothing is signed.`,
 		Does: "Signs by an entry that also says, to who reads types only, that the offer is accepted.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate reject", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateClose,
+		Name: "negotiate reject", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
 		Short: "reject the latest offer", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "The negotiation ends with it when no agreement is possible without that party.", Examples: "$ tutti negotiate reject nego:pilot-1 --reason 'no date'", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate withdraw", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateClose,
+		Name: "negotiate withdraw", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
 		Short: "take the latest offer back", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Ends the negotiation, by who made the latest offer, or by any party as long as there is none.", Examples: "$ tutti negotiate withdraw nego:pilot-1", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate stabilize", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateStabilize,
+		Name: "negotiate stabilize", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateStabilize),
 		Short: "record an agreement that all have signed", Args: "<id>", Flags: []kit.Flag{negoIDFlag, {Name: "instance", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "nobody: the name h2a-cli stands there", Help: "who does it, and seals it"}, eventIDFlag},
 		Does: `Verifies all of the journal, and keeps the artifact for good when everybody has signed it who has to. It may be broken off at any
 time and typed again, also by somebody else: what is done is not done twice.`,
@@ -117,7 +118,7 @@ it holds already.`,
 		Examples: "$ tutti negotiate status nego:pilot-1\n$ tutti negotiate status nego:pilot-1 abandoned", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate diff", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateDiff,
+		Name: "negotiate diff", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateDiff),
 		Short: "show two offers side by side", Args: "<id>",
 		Flags: []kit.Flag{
 			{Name: "from", Kind: kit.Text, Value: "hash|entry", Default: "the one before", Help: "the first of them"},
@@ -126,12 +127,12 @@ it holds already.`,
 		Does: "Compares member by member. Two spellings of one value are no difference.", Examples: "$ tutti negotiate diff nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate journal", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateJournal,
+		Name: "negotiate journal", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateJournal),
 		Short: "print the entries of a negotiation", Args: "<id>", Flags: []kit.Flag{negoIDFlag},
 		Does: "Prints all entries after looking at their chain; a journal that is not there has none.", Wont: "Signatures are not looked at: negotiate verify does.", Examples: "$ tutti negotiate journal nego:pilot-1 --json", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate verify", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateVerify,
+		Name: "negotiate verify", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateVerify),
 		Short: "verify all of a negotiation, and name the first bad entry", Args: "<id>",
 		Does: `Reads all of the journal, verifies every signature, judges every entry, and compares the record and the artifact with what the
 journal says. It believes nothing that was written down or remembered. With --json: {ok, first, entries, findings, …}.`,
@@ -144,7 +145,7 @@ journal says. It believes nothing that was written down or remembered. With --js
 		Does: "The same as dossier without a presenter.", Examples: "$ tutti negotiate dossier nego:pilot-1", Exit: exitAgreeLook, See: "dossier, confiance",
 	},
 	{
-		Name: "negotiate event", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 2, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateEvent,
+		Name: "negotiate event", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 2, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateEvent),
 		Short: "add an entry of one's own making", Args: "<id> <json>|<file>|-",
 		Flags: []kit.Flag{
 			negoIDFlag,

@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"tutti/internal/app"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/kit"
 )
@@ -45,7 +46,7 @@ var SignalVerbs = []kit.Verb{
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent has raised none; 3 a file could not be written",
 	},
 	{
-		Name: "escalation list", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: runEscalations,
+		Name: "escalation list", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: onMatters(app.Reading, runEscalations),
 		Short: "list escalations that wait for a decision",
 		Flags: []kit.Flag{
 			{Name: "all", Kind: kit.Switch, Help: "also what was answered, or has passed its end"},
@@ -55,13 +56,13 @@ var SignalVerbs = []kit.Verb{
 		Examples: "$ tutti escalation list", Exit: kit.ExitBus, See: "escalate, status",
 	},
 	{
-		Name: "escalation show", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Matters, Run: runEscalationShow,
+		Name: "escalation show", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Matters, Run: onMatters(app.Reading, runEscalationShow),
 		Short: "show one escalation and its options", Args: "<id>", Flags: []kit.Flag{ofNegotiation},
 		Does:     "Shows the question, the options in an order that nobody chose, what applies without an answer, and what was answered.",
 		Examples: "$ tutti escalation show evt-escalate-mb1k2x-9f3c", Exit: kit.ExitBus,
 	},
 	{
-		Name: "escalation answer", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: runEscalationAnswer,
+		Name: "escalation answer", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runEscalationAnswer),
 		Short: "answer an escalation that is addressed to you", Args: "<id> [<answer>]",
 		Flags: []kit.Flag{
 			{Name: "note", Kind: kit.Text, Value: "text", Help: "what else there is to say"},
@@ -76,7 +77,7 @@ told by mail.`,
 		Exit:     "0 done; 1 wrong usage, or you may not; 2 there is no such matter, or it is closed; 3 a file could not be written; 5 halted",
 	},
 	{
-		Name: "escalation settle", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, Run: runEscalationSettle,
+		Name: "escalation settle", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, Run: onMatters(app.Writing, runEscalationSettle),
 		Short: "record the default answer of an overdue escalation",
 		Flags: []kit.Flag{
 			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who writes it down"},
