@@ -197,12 +197,16 @@ func Sign(raw []byte, by address.Instance, key *signature.Private) ([]byte, erro
 			list.WriteByte(',')
 		}
 	}
-	s := key.Object(string(by), message)
+	list.Write(SignatureJSON(key.Object(string(by), message)))
+	list.WriteByte(']')
+	return canonjson.Set(canonjson.Delete(raw, "signatures"), "signatures", list.Bytes()), nil
+}
+
+// SignatureJSON is a signature as it stands in documents.
+func SignatureJSON(s signature.Object) []byte {
 	var o canonjson.Object
 	o.Str("by", s.By)
 	o.Str("alg", s.Alg)
 	o.Str("value", s.Value)
-	list.Write(o.Bytes())
-	list.WriteByte(']')
-	return canonjson.Set(canonjson.Delete(raw, "signatures"), "signatures", list.Bytes()), nil
+	return o.Bytes()
 }

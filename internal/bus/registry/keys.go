@@ -306,11 +306,7 @@ func withProof(event []byte, proof *signature.Object, active []signature.Public)
 	if !slices.ContainsFunc(active, func(k signature.Public) bool { return proof.Verify(signed, k) }) {
 		return nil, ErrProof
 	}
-	var o canonjson.Object
-	o.Str("by", proof.By)
-	o.Str("alg", proof.Alg)
-	o.Str("value", proof.Value)
-	return canonjson.Set(event, mProof, o.Bytes()), nil
+	return canonjson.Set(event, mProof, envelope.SignatureJSON(*proof)), nil
 }
 
 // RevokeKey takes a key from an instance, for good. It writes an event for each text under which the key is recorded, as

@@ -186,3 +186,15 @@ func KeyFiles(id string) (private, public string, err error) {
 	}
 	return name + ".key.pem", name + ".pub.pem", nil
 }
+
+// Texts are instances as texts.
+func Texts(all []Instance) []string {
+	out := make([]string, len(all))
+	for n, i := range all {
+		out[n] = string(i)
+	}
+	return out
+}
+
+// Same tells whether two names mean one agent.
+func Same(a, b string) bool { return a == b || Canonical(a) == Canonical(b) }

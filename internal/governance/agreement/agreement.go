@@ -149,7 +149,7 @@ func told(all []profile.Refusal) []string {
 // facts are what a profile asks for. Only the steps by which somebody agrees need the journal.
 func (b *Bus) facts(ctx context.Context, step profile.Step, by address.Instance, r *negotiation.Record, artifact []byte) (profile.Facts, error) {
 	f := profile.Facts{
-		Negotiation: r.ID, Actor: string(by), Signers: names(r.RequiredSigners), Kind: declaration.KindFor(r.Subject), Artifact: artifact,
+		Negotiation: r.ID, Actor: string(by), Signers: address.Texts(r.RequiredSigners), Kind: declaration.KindFor(r.Subject), Artifact: artifact,
 		Roles: func(i string) []string {
 			roles, _, _ := b.registry.Effective(ctx, address.Instance(i)) // nobody is in no role
 			return roles
@@ -187,7 +187,7 @@ func (b *Bus) deciders(ctx context.Context, id string, by address.Instance, step
 	if err != nil {
 		return nil, err
 	}
-	all := names(s.Must)
+	all := address.Texts(s.Must)
 	for _, o := range s.Signed {
 		all = append(all, string(o.By))
 	}
@@ -195,14 +195,6 @@ func (b *Bus) deciders(ctx context.Context, id string, by address.Instance, step
 		all = append(all, string(by))
 	}
 	return all, nil
-}
-
-func names(all []address.Instance) []string {
-	out := make([]string, len(all))
-	for n, i := range all {
-		out[n] = string(i)
-	}
-	return out
 }
 
 // advise are the escalations that stand in a journal before the end of a stabilisation: one for each required signer who has a
@@ -213,9 +205,9 @@ func (b *Bus) advise(ctx context.Context, m negotiation.Material) ([][]byte, err
 		return nil, err
 	}
 	var all [][]byte
-	required := names(m.Record.RequiredSigners)
+	required := address.Texts(m.Record.RequiredSigners)
 	for _, p := range v.Postures {
-		if p.Conflict == declaration.Conflict && slices.ContainsFunc(required, func(s string) bool { return same(s, p.Subject) }) {
+		if p.Conflict == declaration.Conflict && slices.ContainsFunc(required, func(s string) bool { return address.Same(s, p.Subject) }) {
 			all = append(all, p.Escalation())
 		}
 	}
@@ -225,11 +217,9 @@ func (b *Bus) advise(ctx context.Context, m negotiation.Material) ([][]byte, err
 	return all, nil
 }
 
-func same(a, b string) bool { return a == b || address.Canonical(a) == address.Canonical(b) }
-
 // DeclareInterest adds a declaration of interest to a journal. a.By is whose interest it is.
 func (b *Bus) DeclareInterest(ctx context.Context, id string, a negotiation.Act, i declaration.Interest, now time.Time) (*journal.Entry, error) {
-	if !same(string(a.By), i.Subject) {
+	if !address.Same(string(a.By), i.Subject) {
 		return nil, declaration.ErrForeign
 	}
 	return b.Negotiations().Note(ctx, id, a, "event", b.role(ctx, a.By), i.JSON(), now)

@@ -145,9 +145,5 @@ func (t *Comprehension) Message(now time.Time) ([]byte, error) {
 }
 
 func (t *Comprehension) signatures() []byte {
-	var o canonjson.Object
-	o.Str("by", t.Own.By)
-	o.Str("alg", t.Own.Alg)
-	o.Str("value", t.Own.Value)
-	return append(append([]byte{'['}, o.End()...), ']')
+	return append(append([]byte{'['}, envelope.SignatureJSON(t.Own)...), ']')
 }

@@ -83,7 +83,7 @@ func (h *hall) open(who ...address.Instance) {
 // openWith is open with more members of the record.
 func (h *hall) openWith(more string, who ...address.Instance) {
 	h.Helper()
-	list := `"` + strings.Join(names(who), `","`) + `"`
+	list := `"` + strings.Join(address.Texts(who), `","`) + `"`
 	record := fmt.Appendf(nil, `{"id":"n:1","scope":"scope:x","parties":[%s],"subject":"engagement","requiredSigners":[%s]%s}`, list, list, more)
 	if _, err := h.bus.Open(h.Context(), record, who[0], h.now); err != nil {
 		h.Fatal(err)

@@ -65,12 +65,12 @@ func (d *demand) Against(hash string, artifact []byte, signers []address.Instanc
 	if err := v.conclude(d.g); err != nil {
 		return []string{err.Error()}
 	}
-	deciders := names(m.Record.RequiredSigners)
+	deciders := address.Texts(m.Record.RequiredSigners)
 	if m.Record.Quorum != nil {
-		deciders = names(signers)
+		deciders = address.Texts(signers)
 	}
 	return told(d.profile.Check(profile.Stabilise, profile.Facts{
-		Negotiation: m.Record.ID, Signers: names(m.Record.RequiredSigners), Kind: declaration.KindFor(m.Record.Subject), Artifact: artifact,
+		Negotiation: m.Record.ID, Signers: address.Texts(m.Record.RequiredSigners), Kind: declaration.KindFor(m.Record.Subject), Artifact: artifact,
 		Held:    func(string) bool { return true },
 		Dossier: v.DossierHash, Postures: v.Postures, Escalated: v.Escalated,
 		Confidence: declaration.Rely(deciders, v.DossierHash, v.attested, v.Postures, v.Flagged),

@@ -83,7 +83,7 @@ func (v *View) conclude(g *gatherer) error {
 	m := v.Material
 	panel := declaration.Panel{
 		Declarations: v.declared, DecisionScopes: declaration.DecisionScopes(m.Record.Scope, v.artifacts...),
-		Signers: names(m.Record.RequiredSigners), Flagged: v.Flagged,
+		Signers: address.Texts(m.Record.RequiredSigners), Flagged: v.Flagged,
 		Scopes: func(i string) []string { return g.person(address.Instance(i)).scopes },
 	}
 	v.Postures = panel.Postures()
@@ -144,7 +144,7 @@ func (v *View) Escalated(subject string) bool {
 // Posture is how somebody stands; false: nobody has asked about him.
 func (v *View) Posture(of address.Instance) (declaration.Posture, bool) {
 	for _, p := range v.Postures {
-		if same(p.Subject, string(of)) {
+		if address.Same(p.Subject, string(of)) {
 			return p, true
 		}
 	}

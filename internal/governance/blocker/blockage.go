@@ -147,11 +147,7 @@ func (c *Call) over(old []byte, now time.Time) []byte {
 	o.Str("reason", c.Reason)
 	o.Opt("needs", c.Needs)
 	if len(c.On) > 0 {
-		on := make([]string, len(c.On))
-		for n, i := range c.On {
-			on[n] = string(i)
-		}
-		o.Strs("on", on)
+		o.Strs("on", address.Texts(c.On))
 	}
 	o.Str("raisedAt", envelope.Stamp(now))
 	if canonjson.Valid(old) && canonjson.IsObject(old) {

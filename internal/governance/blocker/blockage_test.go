@@ -101,12 +101,12 @@ func TestForeign(t *testing.T) {
 		plant("a", `{"reason":"r","instance":"a"`)
 		plant("b", `{"reason":1,"instance":"b"}`)
 		plant("c", `[]`)
-		plant("d", `{"instance":"d","reason":"`+strings.Repeat("x", 3*longest)+`","scope":"scope:big"}`)
+		plant("d", `{"instance":"d","reason":"`+strings.Repeat("x", 6000)+`","scope":"scope:big"}`)
 		all, problems, err := b.List(t.Context(), Filter{})
 		if err != nil || len(all) != 2 || len(problems) != 4 {
 			t.Errorf("listed %d, %d problems %v, %v; want 2 and 4", len(all), len(problems), problems, err)
 		}
-		if all, _, _ = b.List(t.Context(), Filter{Scope: "scope:big", Active: true}); len(all) != 1 || len(all[0].Reason) != 3*longest {
+		if all, _, _ = b.List(t.Context(), Filter{Scope: "scope:big", Active: true}); len(all) != 1 || len(all[0].Reason) != 6000 {
 			t.Errorf("the large one: %v", all)
 		}
 		if _, err := b.Get(t.Context(), bob); err == nil || errors.Is(err, ErrNone) {

@@ -18,7 +18,7 @@ import (
 // Blockages are those of one bus. They are safe for concurrent use if their store is.
 type Blockages struct{ docs store.Docs }
 
-// New returns the blockages of a bus. Documents that are also a store.Viewer are asked as one.
+// New returns the blockages of a bus.
 func New(docs store.Docs) *Blockages { return &Blockages{docs} }
 
 func key(i address.Instance) store.Key {
@@ -145,26 +145,6 @@ func (f *Filter) takes(b *Blockage) bool {
 	return (!f.Active || b.Active()) && (f.Scope == "" || b.Scope == f.Scope) && (f.Scopes == nil || slices.Contains(f.Scopes, b.Scope))
 }
 
-// longest is the length up to which a record is kept whole in the index, in bytes. Most have some hundred.
-const longest = 2 << 10
-
-// records are the documents themselves, so that a list is one look at each file and no opening.
-var records = &store.Projection{
-	Name: "blockages", Version: 1,
-	Make: func(data []byte, _ time.Time) ([]string, int64, []byte, error) {
-		b, err := Parse(data)
-		if err != nil {
-			return nil, 0, nil, err
-		}
-		at, _ := b.Since()
-		raw := canonjson.Compact(data)
-		if len(raw) > longest {
-			raw = nil
-		}
-		return nil, at.UnixMilli(), raw, nil
-	},
-}
-
 // List is the function List for this bus.
 func (b *Blockages) List(ctx context.Context, f Filter) (all []*Blockage, problems []error, err error) {
 	return List(ctx, b.docs, f)
@@ -182,13 +162,10 @@ func At(ctx context.Context, r store.Reader, k store.Key) (*Blockage, error) {
 // List returns the blockages that a filter takes: those first that were raised first. What lies there and is none is told in
 // problems.
 func List(ctx context.Context, r store.Reader, f Filter) (all []*Blockage, problems []error, err error) {
-	for row, err := range store.ViewOf(ctx, r, store.Blockage, "", records, store.Query{Exact: true}) {
+	for e, err := range r.List(ctx, store.Blockage, "") {
 		var one *Blockage
-		switch {
-		case err == nil && row.Summary != "":
-			one, err = read(row.Key, []byte(row.Summary))
-		case err == nil:
-			one, err = At(ctx, r, row.Key)
+		if err == nil {
+			one, err = At(ctx, r, e.Key)
 		}
 		switch _, unfit := errors.AsType[*store.UnfitError](err); {
 		case err == nil:

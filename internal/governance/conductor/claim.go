@@ -208,12 +208,7 @@ func sign(line []byte, by address.Instance, key *signature.Private) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	sig := key.Object(string(by.Canonical()), message)
-	var o canonjson.Object
-	o.Str("by", sig.By)
-	o.Str("alg", sig.Alg)
-	o.Str("value", sig.Value)
-	return canonjson.Set(line, "signature", o.End()), nil
+	return canonjson.Set(line, "signature", envelope.SignatureJSON(key.Object(string(by.Canonical()), message))), nil
 }
 
 // Release gives up what an agent claims, in every spelling of its name, whether it is live or not, and says who conducts then. Who

@@ -258,11 +258,7 @@ func (r *Resolution) Tail(o *canonjson.Object) {
 		o.Bool("signed", c.Signed)
 	}
 	if len(r.Next) > 0 {
-		next := make([]string, len(r.Next))
-		for n, i := range r.Next {
-			next[n] = string(i)
-		}
-		o.Strs("next", next)
+		o.Strs("next", address.Texts(r.Next))
 	}
 }
 

@@ -100,7 +100,7 @@ func ParseInterest(body []byte) (Interest, error) {
 // with an empty one what an opponent declared.
 func InterestBy(actor string, body []byte) (Interest, error) {
 	i, err := ParseInterest(body)
-	if err == nil && !same(actor, i.Subject) {
+	if err == nil && !address.Same(actor, i.Subject) {
 		err = fmt.Errorf("declaration of interest of %s by %s: %w", quote(i.Subject), quote(actor), ErrForeign)
 	}
 	return i, err
@@ -124,9 +124,6 @@ func (i Interest) JSON() []byte {
 	o.Str("at", i.At)
 	return o.End()
 }
-
-// same tells whether two names mean one agent.
-func same(a, b string) bool { return a == b || address.Canonical(a) == address.Canonical(b) }
 
 // agents is a set of names, whatever their spelling.
 type agents map[string]bool

@@ -140,5 +140,5 @@ func (p Posture) Escalation() []byte {
 
 // Biased tells whether who presents a matter has a conflict in it.
 func Biased(presenter string, postures []Posture) bool {
-	return slices.ContainsFunc(postures, func(p Posture) bool { return p.Conflict == Conflict && same(p.Subject, presenter) })
+	return slices.ContainsFunc(postures, func(p Posture) bool { return p.Conflict == Conflict && address.Same(p.Subject, presenter) })
 }

@@ -226,12 +226,7 @@ func (m *Matters) See(ctx context.Context, agent address.Instance, a Answer, key
 			}
 			raw = canonjson.Set(raw, s[0], canonjson.AppendString(nil, s[1]))
 		}
-		seal := key.Object(string(a.By), alert.seenWords(&a))
-		var o canonjson.Object
-		o.Str("by", seal.By)
-		o.Str("alg", seal.Alg)
-		o.Str("value", seal.Value)
-		raw = canonjson.Set(raw, mSeal, o.Bytes())
+		raw = canonjson.Set(raw, mSeal, envelope.SignatureJSON(key.Object(string(a.By), alert.seenWords(&a))))
 		if _, err = m.store.Replace(ctx, k, append(canonjson.Indent(raw), '\n'), doc.Rev); !errors.Is(err, store.ErrConflict) {
 			break
 		}

@@ -1,6 +1,7 @@
 package negotiation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
-	"tutti/internal/core/signature"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/journal"
 )
@@ -66,7 +66,7 @@ func (n *Negotiations) propose(ctx context.Context, id string, a Act, o Offering
 		}
 		forced := faults
 		if kind := declaration.KindFor(p.f.record.Subject); kind != "" && kind != declaration.KindOf(o.Artifact) {
-			why := fmt.Sprintf("the negotiation is about a %s, and the artifact is a %s", kind, firstOf(declaration.KindOf(o.Artifact), "thing without a kind"))
+			why := fmt.Sprintf("the negotiation is about a %s, and the artifact is a %s", kind, cmp.Or(declaration.KindOf(o.Artifact), "thing without a kind"))
 			if !o.Force {
 				return draft{}, refuse("", "%s", why)
 			}
@@ -85,7 +85,7 @@ func (n *Negotiations) propose(ctx context.Context, id string, a Act, o Offering
 
 // base is what an offer answers, or a *StaleError.
 func (p *place) base(by address.Instance, o Offering, ev Event) (string, error) {
-	given := firstOf(o.Base, member(o.Artifact, "baseArtifactHash"))
+	given := cmp.Or(o.Base, member(o.Artifact, "baseArtifactHash"))
 	last := p.f.last()
 	switch {
 	case last == nil && (o.Base == "" || o.Base == LatestBase):
@@ -147,8 +147,8 @@ func (n *Negotiations) sign(ctx context.Context, id string, a Act, hash, typ, ve
 		var body canonjson.Object
 		body.Str("kind", bodySignature)
 		body.Str("artifactHash", hash)
-		body.Raw("signature", signatureJSON(a.Key.Object(string(a.By), signedText(hash))))
-		body.Raw("context", signatureJSON(a.Key.Object(string(a.By), contextText(hash, id, p.f.record.Scope, a.By))))
+		body.Raw("signature", envelope.SignatureJSON(a.Key.Object(string(a.By), signedText(hash))))
+		body.Raw("context", envelope.SignatureJSON(a.Key.Object(string(a.By), contextText(hash, id, p.f.record.Scope, a.By))))
 		return draft{kind: verb, typ: typ, role: "CONDUCTOR", body: body.End()}, nil
 	})
 	if err != nil {
@@ -156,14 +156,6 @@ func (n *Negotiations) sign(ctx context.Context, id string, a Act, hash, typ, ve
 	}
 	n.follow(ctx, p, now)
 	return e, nil
-}
-
-func signatureJSON(s signature.Object) []byte {
-	var o canonjson.Object
-	o.Str("by", s.By)
-	o.Str("alg", s.Alg)
-	o.Str("value", s.Value)
-	return o.End()
 }
 
 // maySign refuses a signature that would not count, and returns what is signed.
@@ -177,7 +169,7 @@ func (p *place) maySign(a Act, hash string, state State, now time.Time) (string,
 	}
 	r := p.f.record
 	if !r.MaySign(a.By) {
-		return "", refuse("", "the agreement does not ask for a signature of %s; it asks for %v", a.By, texts(r.RequiredSigners))
+		return "", refuse("", "the agreement does not ask for a signature of %s; it asks for %v", a.By, address.Texts(r.RequiredSigners))
 	}
 	if hash == "" {
 		hash = last.Hash
@@ -234,7 +226,7 @@ func (n *Negotiations) close(ctx context.Context, id string, a Act, ev Event, ty
 			return draft{}, err
 		}
 		var body canonjson.Object
-		body.Str("kind", firstOf(kind, typ))
+		body.Str("kind", cmp.Or(kind, typ))
 		if last := p.f.last(); last != nil {
 			body.Str("artifactHash", last.Hash)
 		}

@@ -87,7 +87,7 @@ func TestCopiedSignature(t *testing.T) {
 	hash := hashOf(t, charter("a"))
 	r.sign(bob)
 	o := r.keys[bob].Object(string(thief), signedText(hash))
-	r.foreign(thief, "event", fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s}`, hash, signatureJSON(o)))
+	r.foreign(thief, "event", fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s}`, hash, envelope.SignatureJSON(o)))
 	r.sign(bob) // once more: his stands behind the copy now
 	s := r.status()
 	if len(s.Signed) != 1 || s.Signed[0].By != bob || len(s.Ignored) != 1 || s.Ignored[0].Code != CodeSameKey {
@@ -307,8 +307,8 @@ func TestSubagents(t *testing.T) {
 			}
 		}
 		hash := hashOf(t, charter("a"))
-		r.foreign(who, "event", fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s}`, hash, signatureJSON(r.keys[bob].Object(string(bob), signedText(hash)))))
-		r.foreign(who, "event", fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s}`, hash, signatureJSON(r.keys[bob].Object(string(who), signedText(hash)))))
+		r.foreign(who, "event", fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s}`, hash, envelope.SignatureJSON(r.keys[bob].Object(string(bob), signedText(hash)))))
+		r.foreign(who, "event", fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s}`, hash, envelope.SignatureJSON(r.keys[bob].Object(string(who), signedText(hash)))))
 	}
 	if s := r.status(); len(s.Signed) != 0 || s.Total != 1 {
 		t.Errorf("%+v", s)

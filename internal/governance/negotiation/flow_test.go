@@ -304,7 +304,7 @@ func TestQuorum(t *testing.T) {
 		members = append(members, i)
 		r.register(i, registry.Conductor)
 	}
-	all := `["` + strings.Join(texts(members), `","`) + `"]`
+	all := `["` + strings.Join(address.Texts(members), `","`) + `"]`
 	r.open(`requiredSigners=["`+string(alice)+`"]`, `authority={"kind":"AUTHORITY","id":"auth:five","authorityKind":"quorum","members":`+all+`,"threshold":3}`)
 	r.offer(alice, "a")
 	r.sign(members[0], members[1])

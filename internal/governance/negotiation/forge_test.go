@@ -84,7 +84,7 @@ var forgeries = []forgery{
 	{"signature replayed from another negotiation", func(t *testing.T, r *rig) {
 		hash := hashOf(t, charter("a"))
 		body := signBody(bob, r.keys[bob], hash)
-		context := signatureJSON(r.keys[bob].Object(string(bob), contextText(hash, "nego:other", "scope:pilot", bob)))
+		context := envelope.SignatureJSON(r.keys[bob].Object(string(bob), contextText(hash, "nego:other", "scope:pilot", bob)))
 		r.foreign(bob, "event", strings.TrimSuffix(body, "}")+`,"context":`+string(context)+"}")
 	}, "1:replayed"},
 	{"whole entry replayed from another negotiation", func(t *testing.T, r *rig) {

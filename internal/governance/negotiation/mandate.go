@@ -74,7 +74,7 @@ func (m mandate) allows(b *bench, id string, by address.Instance, scope, act str
 		}
 	}
 	if !m.given(b) {
-		return fmt.Sprintf("the mandate %s was signed by %v: by nobody of %s beside who has it", id, texts(m.givers), m.scope)
+		return fmt.Sprintf("the mandate %s was signed by %v: by nobody of %s beside who has it", id, address.Texts(m.givers), m.scope)
 	}
 	return ""
 }

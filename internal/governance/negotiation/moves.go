@@ -1,6 +1,7 @@
 package negotiation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -205,7 +206,7 @@ func (f *fold) mayEnd(by address.Instance, ev Event, at string) string {
 			return "it expires by the clock: who is one of several cannot say so for the others"
 		}
 		if t, ok := envelope.ParseTime(at); r.end().IsZero() || !ok || !t.After(r.end()) {
-			return "it expires when its deadline has passed, and that is " + firstOf(r.Deadline, "not set")
+			return "it expires when its deadline has passed, and that is " + cmp.Or(r.Deadline, "not set")
 		}
 	}
 	return ""

@@ -95,12 +95,5 @@ func (n *Negotiations) Open(ctx context.Context, raw []byte, now time.Time) (*Re
 	return r, nil
 }
 
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // Pos is where an entry begins in the journal.
 type Pos = store.Pos

@@ -163,14 +163,6 @@ func CheckRecord(raw []byte, now time.Time) (problems []string) {
 	return problems
 }
 
-func texts(all []address.Instance) []string {
-	out := make([]string, len(all))
-	for n, i := range all {
-		out[n] = string(i)
-	}
-	return out
-}
-
 func join(states []State) string {
 	var b []string
 	for _, s := range states {

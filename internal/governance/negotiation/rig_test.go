@@ -232,7 +232,7 @@ func (r *rig) foreignSign(by address.Instance, hash string) {
 }
 
 func signBody(by address.Instance, key *signature.Private, hash string) string {
-	return fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s}`, hash, signatureJSON(key.Object(string(by), signedText(hash))))
+	return fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s}`, hash, envelope.SignatureJSON(key.Object(string(by), signedText(hash))))
 }
 
 func (r *rig) lines() [][]byte {

@@ -1,6 +1,7 @@
 package negotiation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,10 +157,10 @@ func (p *place) lacks() string {
 	must, more, of := p.f.record.Missing(signed)
 	var parts []string
 	if len(must) > 0 {
-		parts = append(parts, "signatures of "+strings.Join(texts(must), " "))
+		parts = append(parts, "signatures of "+strings.Join(address.Texts(must), " "))
 	}
 	if more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more of %s", more, strings.Join(texts(of), " ")))
+		parts = append(parts, fmt.Sprintf("%d more of %s", more, strings.Join(address.Texts(of), " ")))
 	}
 	for i := range p.f.signed {
 		if v := p.f.check(&p.f.signed[i], false); v != nil && !v.Counts {
@@ -207,7 +208,7 @@ func (n *Negotiations) settle(ctx context.Context, w *witness, a Act, now time.T
 	var body canonjson.Object
 	body.Str("kind", bodyStabilizing)
 	body.Str("artifactHash", winner.Hash)
-	body.Strs("signers", texts(signers))
+	body.Strs("signers", address.Texts(signers))
 	a.EventID = "" // the id that was asked for is that of the last entry
 	if _, err := n.step(ctx, w, a, now, draft{kind: "stabilizing", typ: "event", role: "MANDATAIRE", body: body.End()}); err != nil {
 		return err
@@ -252,7 +253,7 @@ func (n *Negotiations) mayKeep(ctx context.Context, key store.Key, hash string) 
 		return err
 	}
 	if got, err := canonjson.HashWhole(doc.Data); err != nil || got != hash {
-		return &ArtifactError{key.Path(), fmt.Sprintf("another artifact lies there already (%s); give this one another id, or amend that one", firstOf(got, "unreadable"))}
+		return &ArtifactError{key.Path(), fmt.Sprintf("another artifact lies there already (%s); give this one another id, or amend that one", cmp.Or(got, "unreadable"))}
 	}
 	return nil
 }
@@ -315,7 +316,7 @@ func (n *Negotiations) closeUp(ctx context.Context, w *witness, a Act, r *Result
 	var body canonjson.Object
 	body.Str("kind", bodyStabilized)
 	body.Str("artifactHash", r.ArtifactHash)
-	body.Strs("signers", texts(r.Signers))
+	body.Strs("signers", address.Texts(r.Signers))
 	body.Str("artifactPath", r.Path)
 	_, err := n.step(ctx, w, a, now, draft{kind: "stabilize", typ: "event", role: "MANDATAIRE", body: body.End()})
 	return err

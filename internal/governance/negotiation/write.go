@@ -1,6 +1,7 @@
 package negotiation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -122,8 +123,8 @@ func (p *place) payload(d draft, a Act, tip journal.Tip, now time.Time) []byte {
 	o.Str("createdAt", envelope.Stamp(now))
 	o.Str("negotiationId", p.id)
 	o.Opt("baseArtifactHash", d.base)
-	o.Opt("causationId", firstOf(a.CausationID, tip.ID))
-	o.Opt("correlationId", firstOf(a.CorrelationID, tip.CorrelationID))
+	o.Opt("causationId", cmp.Or(a.CausationID, tip.ID))
+	o.Opt("correlationId", cmp.Or(a.CorrelationID, tip.CorrelationID))
 	if p.f.terms == nil {
 		o.Raw(mTerms, p.f.record.terms())
 	}
@@ -158,7 +159,7 @@ func (p *place) may(a Act, act string, ev Event, state State, now time.Time) err
 			return refuse("", "%s", why)
 		}
 	} else if !r.Involved(a.By) {
-		return refuse(fmt.Sprintf("the parties are %s; act as one of them, or name a mandate with --mandate", strings.Join(texts(r.Parties), " ")),
+		return refuse(fmt.Sprintf("the parties are %s; act as one of them, or name a mandate with --mandate", strings.Join(address.Texts(r.Parties), " ")),
 			"%s is no party of %s", a.By, p.id)
 	}
 	return p.mayKey(a)

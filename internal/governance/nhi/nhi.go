@@ -20,6 +20,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
+	"tutti/internal/governance/subagent"
 	"tutti/internal/store"
 )
 
@@ -86,41 +87,17 @@ func Take(ctx context.Context, r *registry.Registry) (*Snapshot, error) {
 		}
 		s.Instances = append(s.Instances, i)
 	}
-	return s, s.takeSubagents(ctx, r, stones)
+	return s, s.takeSubagents(ctx, r)
 }
 
-func (s *Snapshot) takeSubagents(ctx context.Context, r *registry.Registry, stones map[address.Instance]registry.Tombstone) error {
-	revoked := map[string]bool{}
-	for i := range stones {
-		revoked[string(i)] = true
-	}
-	for a, err := range r.Audits(ctx) {
-		if err != nil {
-			return err
-		}
-		if a.Type == registry.SubRevoked {
-			revoked[address.Canonical(a.Subagent)] = true
-		}
-	}
-	for b, err := range r.Bindings(ctx) {
-		if err != nil {
-			return err
-		}
+func (s *Snapshot) takeSubagents(ctx context.Context, r *registry.Registry) error {
+	all, err := (&subagent.Agents{Registry: r}).List(ctx, "")
+	for _, b := range all {
 		s.Subagents = append(s.Subagents, Subagent{
-			ID: b.ID, Parent: b.Parent, Active: !ended(revoked, address.Canonical(b.ID)), Capabilities: b.Capabilities, Listed: b.Bounded,
+			ID: b.ID, Parent: b.Parent, Active: b.Status == subagent.Active, Capabilities: b.Capabilities, Listed: b.Bounded,
 		})
 	}
-	return nil
-}
-
-// ended tells whether an address or one above it is among those that are gone.
-func ended(gone map[string]bool, id string) bool {
-	for who := range registry.Ancestry(address.Instance(id)) {
-		if gone[string(who)] {
-			return true
-		}
-	}
-	return false
+	return err
 }
 
 // fingerprint names a key: 12 hexadecimal digits of the SHA-256 of its PEM text, for a text that is no key of the text itself.

@@ -3,6 +3,7 @@ package org
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -233,19 +234,10 @@ func (s *shaper) edge(path string, n *node) (e Edge, ok bool) {
 // only notes the members of a mapping that mean nothing.
 func (s *shaper) only(n *node, path string, known ...string) {
 	for _, key := range n.keys {
-		if !contains(known, key) && len(s.ignored) < maxReported {
+		if !slices.Contains(known, key) && len(s.ignored) < maxReported {
 			s.ignored = append(s.ignored, join(path, termsafe.Head(termsafe.Clean(key), 80)))
 		}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
 }
 
 func join(path, key string) string {

@@ -71,11 +71,7 @@ func (p *Provisioning) JSON() []byte {
 		e.Str("role", p.Applied[n].Role)
 		e.Strs("grantedScopes", p.Applied[n].Scopes)
 	}))
-	unchanged := make([]string, len(p.Unchanged))
-	for n, i := range p.Unchanged {
-		unchanged[n] = string(i)
-	}
-	o.Strs("unchanged", unchanged)
+	o.Strs("unchanged", address.Texts(p.Unchanged))
 	o.Raw("pending", array(len(p.Pending), func(n int, e *canonjson.Object) {
 		e.Str("instance", string(p.Pending[n]))
 		e.Str("reason", NotRegistered)

@@ -156,10 +156,10 @@ func either(list []string, none string) string {
 // conflict looks at who takes the step, and before stabilising at everybody.
 func (g *gates) conflict() {
 	for _, p := range g.f.Postures {
-		if g.step != Stabilise && !same(p.Subject, g.f.Actor) {
+		if g.step != Stabilise && !address.Same(p.Subject, g.f.Actor) {
 			continue
 		}
-		undisclosed := slices.ContainsFunc(g.f.Confidence.Undisclosed, func(s string) bool { return same(s, p.Subject) })
+		undisclosed := slices.ContainsFunc(g.f.Confidence.Undisclosed, func(s string) bool { return address.Same(s, p.Subject) })
 		switch {
 		case undisclosed:
 			g.refuse(g.line("declare-interest", p.Subject, "--interets WHAT"),
@@ -174,11 +174,11 @@ func (g *gates) conflict() {
 // attention looks at who signs, and before stabilising at everybody who had to.
 func (g *gates) attention() {
 	for _, s := range g.f.Confidence.Missing {
-		if g.step != Stabilise && !same(s, g.f.Actor) {
+		if g.step != Stabilise && !address.Same(s, g.f.Actor) {
 			continue
 		}
 		why := "has not attested that it has understood the dossier"
-		if slices.ContainsFunc(g.f.Confidence.Stale, func(o string) bool { return same(o, s) }) {
+		if slices.ContainsFunc(g.f.Confidence.Stale, func(o string) bool { return address.Same(o, s) }) {
 			why = "has attested an older dossier than the present one"
 		}
 		g.refuse(g.line("attest-comprehension", s, "--dossier "+g.f.Dossier), "%q %s", s, why)
@@ -197,5 +197,3 @@ func quoted(s string) string {
 	}
 	return termsafe.Word(s)
 }
-
-func same(a, b string) bool { return a == b || address.Canonical(a) == address.Canonical(b) }

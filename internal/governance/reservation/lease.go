@@ -154,8 +154,8 @@ func (l *Lease) fill(o *canonjson.Object) {
 	o.Str("since", envelope.Stamp(l.Since))
 	o.Str("until", envelope.Stamp(l.Until))
 	o.Opt("note", l.Note)
-	o.Strs("warned", texts(l.Warned))
-	o.Strs("waits", texts(l.Waits))
+	o.Strs("warned", address.Texts(l.Warned))
+	o.Strs("waits", address.Texts(l.Waits))
 }
 
 // JSON writes a lease for programs.
@@ -163,14 +163,6 @@ func (l *Lease) JSON() []byte {
 	var o canonjson.Object
 	l.fill(&o)
 	return o.End()
-}
-
-func texts(all []address.Instance) []string {
-	out := make([]string, len(all))
-	for n, i := range all {
-		out[n] = string(i)
-	}
-	return out
 }
 
 // name is the key of a path: what it ends with, for people, and a hash of all of it.

@@ -137,23 +137,15 @@ type ends map[address.Instance]bool
 
 // gone reads it once for many.
 func (a *Agents) gone(ctx context.Context) (ends, error) {
-	e := ends{}
-	stones, err := a.Registry.Tombstones(ctx)
+	e, err := a.revoked(ctx)
 	if err != nil {
 		return nil, err
 	}
+	stones, err := a.Registry.Tombstones(ctx)
 	for i := range stones {
 		e[i] = true
 	}
-	for line, err := range a.Registry.Audits(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if line.Type == registry.SubRevoked {
-			e[address.Instance(line.Subagent).Canonical()] = true
-		}
-	}
-	return e, nil
+	return e, err
 }
 
 // has tells whether an instance or an ancestor of it is gone.

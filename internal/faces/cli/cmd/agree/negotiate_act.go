@@ -9,7 +9,6 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
-	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/govern"
 	"tutti/internal/faces/cli/kit"
@@ -217,14 +216,6 @@ func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State) error {
 		return dealFault(d.Call, err)
 	}
 	return d.emitRecord(ctx)
-}
-
-func instanceTexts(all []address.Instance) []string {
-	out := make([]string, len(all))
-	for n, i := range all {
-		out[n] = string(i)
-	}
-	return out
 }
 
 // declaredAt is the time of --at, now when none was given.

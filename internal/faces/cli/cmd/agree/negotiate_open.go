@@ -92,7 +92,7 @@ func (d *deal) party(ctx context.Context, name string) (string, error) {
 	case len(all) == 0:
 		return "", kit.Refuse("tutti discover --all   # lists who is registered", "nobody is registered as %s, and only a whole id host:label:id stands for one who is not", kit.Clean(name))
 	case len(all) > 1:
-		return "", kit.Refuse("name the one that is meant: "+strings.Join(instanceTexts(all), " "), "%d agents are registered as %s", len(all), kit.Clean(name))
+		return "", kit.Refuse("name the one that is meant: "+strings.Join(address.Texts(all), " "), "%d agents are registered as %s", len(all), kit.Clean(name))
 	}
 	return string(all[0]), nil
 }

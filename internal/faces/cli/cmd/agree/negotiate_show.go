@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/journal"
@@ -46,7 +47,7 @@ func (d *deal) standing(s *negotiation.Standing) {
 			about += ", until " + kit.Clean(r.Deadline)
 		}
 		rows = append(rows, []string{"  about", about})
-		rows = append(rows, []string{"  parties", kit.Clean(strings.Join(instanceTexts(r.Parties), " "))})
+		rows = append(rows, []string{"  parties", kit.Clean(strings.Join(address.Texts(r.Parties), " "))})
 		rows = append(rows, []string{"  to sign", kit.Clean(signersWords(r))})
 	}
 	rows = append(rows, []string{"  journal", entries(s.Entries)})
@@ -66,11 +67,11 @@ func entries(n int) string {
 // signersWords say whose signatures make an agreement.
 func signersWords(r *negotiation.Record) string {
 	if r.Quorum == nil {
-		return strings.Join(instanceTexts(r.RequiredSigners), " ")
+		return strings.Join(address.Texts(r.RequiredSigners), " ")
 	}
-	words := fmt.Sprintf("%d of %d: %s", r.Quorum.Threshold, len(r.Quorum.Members), strings.Join(instanceTexts(r.Quorum.Members), " "))
+	words := fmt.Sprintf("%d of %d: %s", r.Quorum.Threshold, len(r.Quorum.Members), strings.Join(address.Texts(r.Quorum.Members), " "))
 	if must, _, _ := r.Missing(r.Quorum.Members); len(must) > 0 {
-		words += "; and in any case " + strings.Join(instanceTexts(must), " ")
+		words += "; and in any case " + strings.Join(address.Texts(must), " ")
 	}
 	return words
 }
@@ -198,17 +199,17 @@ func standingJSON(id string, s *negotiation.Standing) []byte {
 	o.Int("offersInAll", int64(s.Total))
 	o.Raw("signed", signed.Bytes())
 	o.Raw("ignored", ignored.Bytes())
-	o.Strs("refused", instanceTexts(s.Refused))
+	o.Strs("refused", address.Texts(s.Refused))
 	o.Within("missing", func(o *canonjson.Object) {
-		o.Strs("must", instanceTexts(s.Must))
+		o.Strs("must", address.Texts(s.Must))
 		o.Int("more", int64(s.More))
-		o.Strs("of", instanceTexts(s.Of))
+		o.Strs("of", address.Texts(s.Of))
 	})
 	if f := s.Final; f != nil {
 		o.Within("final", func(o *canonjson.Object) {
 			o.Int("entry", int64(f.Index))
 			o.Str("artifactHash", f.Hash)
-			o.Strs("signers", instanceTexts(f.Signers))
+			o.Strs("signers", address.Texts(f.Signers))
 			o.Bool("done", f.Done)
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tutti/internal/app"
+	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/govern"
 	"tutti/internal/faces/cli/kit"
@@ -42,7 +43,7 @@ func runNegotiateStabilize(ctx context.Context, d *deal) error {
 	d.Line(d.Paint(kit.Green, "stabilized") + " " + kit.Clean(d.id))
 	d.Facts([][]string{
 		{"artifact", r.ArtifactHash},
-		{"signers", kit.Clean(strings.Join(instanceTexts(r.Signers), " "))},
+		{"signers", kit.Clean(strings.Join(address.Texts(r.Signers), " "))},
 		{"kept as", kit.Clean(d.App.Shown(path))},
 		{"entry", kit.Itoa(r.Final.Sequence)},
 	})
@@ -74,7 +75,7 @@ func stabilizedJSON(r *negotiation.Result, path string) []byte {
 	o.Bool("ok", true)
 	o.Raw("record", r.Record.Raw)
 	o.Str("artifactHash", r.ArtifactHash)
-	o.Strs("signers", instanceTexts(r.Signers))
+	o.Strs("signers", address.Texts(r.Signers))
 	o.Str("artifactPath", path)
 	var l kit.List
 	for _, e := range r.Advisory {
