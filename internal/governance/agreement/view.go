@@ -2,12 +2,9 @@ package agreement
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"time"
 
 	"tutti/internal/bus/envelope"
-	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
@@ -60,7 +57,7 @@ func (b *Bus) view(ctx context.Context, m *negotiation.Material) (*View, error) 
 // begin is a view of nothing yet.
 func (b *Bus) begin(ctx context.Context, m *negotiation.Material) (*View, *gatherer) {
 	return &View{Material: m, lastSaid: map[string]int{}, valid: map[int]bool{}, escalated: map[string]int{}},
-		&gatherer{b: b, ctx: ctx, people: map[string]*person{}, sealers: map[string]bool{}}
+		&gatherer{b: b, ctx: ctx, people: map[string]*negotiation.Person{}, sealers: map[string]bool{}}
 }
 
 // add takes an entry behind those before it.
@@ -84,7 +81,7 @@ func (v *View) conclude(g *gatherer) error {
 	panel := declaration.Panel{
 		Declarations: v.declared, DecisionScopes: declaration.DecisionScopes(m.Record.Scope, v.artifacts...),
 		Signers: address.Texts(m.Record.RequiredSigners), Flagged: v.Flagged,
-		Scopes: func(i string) []string { return g.person(address.Instance(i)).scopes },
+		Scopes: func(i string) []string { return g.person(address.Instance(i)).Scopes },
 	}
 	v.Postures = panel.Postures()
 	v.Dossier = declaration.Compile(declaration.Subject{
@@ -155,78 +152,42 @@ func (v *View) Posture(of address.Instance) (declaration.Posture, bool) {
 type gatherer struct {
 	b       *Bus
 	ctx     context.Context
-	people  map[string]*person
+	people  map[string]*negotiation.Person
 	sealers map[string]bool // who has sealed an entry so far
 	back    bool            // it is asked how things stood when the entries were written
 	tried   int             // verifications
 	err     error
 }
 
-type person struct {
-	roles, scopes []string
-	keys          journal.Keys
-	gone          map[signature.Public]time.Time // when keys were revoked, of those of which it is known
-}
-
-func (g *gatherer) person(i address.Instance) *person {
+func (g *gatherer) person(i address.Instance) *negotiation.Person {
 	c := string(i.Canonical())
-	if p := g.people[c]; p != nil {
-		return p
-	}
-	p := &person{}
-	g.people[c] = p
-	r, err := g.b.registry.Registered(g.ctx, i)
-	switch {
-	case errors.Is(err, registry.ErrNotRegistered):
-		return p
-	case err == nil:
-		p.roles, p.scopes = r.Roles, r.Scopes
-		var keys *registry.Keys
-		if keys, err = g.b.registry.Keys(g.ctx, i); err == nil {
-			p.keys = journal.Keys{Active: negotiation.Tried(keys.Active), Revoked: negotiation.Tried(keys.Revoked)}
-			p.gone, err = g.ends(i, keys)
+	p := g.people[c]
+	if p == nil {
+		var err error
+		if p, err = negotiation.PersonOf(g.ctx, g.b.registry, i); err != nil && g.err == nil {
+			g.err = err
 		}
-	}
-	if err != nil && g.err == nil {
-		g.err = err
+		g.people[c] = p
 	}
 	return p
-}
-
-// ends are when keys were revoked; those of who was offboarded ended with him.
-func (g *gatherer) ends(i address.Instance, keys *registry.Keys) (map[signature.Public]time.Time, error) {
-	all := keys.RevokedAt()
-	err := g.b.registry.Standing(g.ctx, i)
-	gone, is := errors.AsType[*registry.GoneError](err)
-	if !is {
-		return all, err
-	}
-	if at, ok := envelope.ParseTime(gone.At); ok {
-		for _, k := range keys.Revoked {
-			if _, known := all[k]; !known {
-				all[k] = at
-			}
-		}
-	}
-	return all, nil
 }
 
 // attesting are the keys under which an attestation in an entry is believed.
 func (g *gatherer) attesting(e *journal.Entry) func(i string) []signature.Public {
 	return func(i string) []signature.Public {
 		p := g.person(address.Instance(i))
-		return append(slices.Clip(p.keys.Active), g.then(p, e)...)
+		return append(slices.Clip(p.Keys.Active), g.then(p, e)...)
 	}
 }
 
 // then are the keys that were in use when an entry was written, by its date, and were revoked since. Only who looks back asks.
-func (g *gatherer) then(p *person, e *journal.Entry) (keys []signature.Public) {
+func (g *gatherer) then(p *negotiation.Person, e *journal.Entry) (keys []signature.Public) {
 	at, ok := envelope.ParseTime(e.CreatedAt)
 	if !g.back || !ok {
 		return nil
 	}
-	for _, k := range p.keys.Revoked {
-		if end, known := p.gone[k]; known && at.Sub(end) <= envelope.MaxSkew {
+	for _, k := range p.Keys.Revoked {
+		if end, known := p.Gone[k]; known && at.Sub(end) <= envelope.MaxSkew {
 			keys = append(keys, k)
 		}
 	}
@@ -237,10 +198,10 @@ func (g *gatherer) then(p *person, e *journal.Entry) (keys []signature.Public) {
 // journal without registering anybody, and a flag only makes others look.
 func (g *gatherer) may(e *journal.Entry, role string) bool {
 	p := g.person(e.Actor.Instance)
-	if len(p.roles) == 0 {
+	if len(p.Roles) == 0 {
 		return true
 	}
-	for _, r := range p.roles {
+	for _, r := range p.Roles {
 		if r == role {
 			return true
 		}
@@ -276,7 +237,7 @@ func (g *gatherer) seal(e *journal.Entry) journal.Seals {
 		return journal.SealOf(e, journal.Keys{})
 	}
 	p := g.person(e.Actor.Instance)
-	keys := p.keys
+	keys := p.Keys
 	if then := g.then(p, e); len(then) > 0 {
 		keys.Active = append(slices.Clip(keys.Active), then...)
 	}

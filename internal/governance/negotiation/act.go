@@ -183,7 +183,7 @@ func (p *place) maySign(a Act, hash string, state State, now time.Time) (string,
 		}
 		return "", refuse("see `"+command("show", p.id)+"`", "no offer/counter event matches %s", hash)
 	}
-	roles := p.f.b.person(a.By).roles
+	roles := p.f.b.person(a.By).Roles
 	if kinds := declaration.Signers(last.Kind); kinds != nil && !declaration.MaySign(last.Kind, roles...) {
 		return "", refuse(RoleHint(a.By, last.Kind), "%s is registered as %s, and %s is signed by %s", a.By, strings.Join(roles, ", "), last.Kind, strings.Join(kinds, ", "))
 	}

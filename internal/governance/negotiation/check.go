@@ -30,15 +30,21 @@ type bench struct {
 	err      error // the first one; what was judged since counts for nothing
 }
 
-type person struct {
+// A Person is what the registry tells of an instance.
+type Person struct {
+	Roles  []string
+	Scopes []string
+	Keys   journal.Keys
+	Gone   map[signature.Public]time.Time // when keys were revoked, of those of which it is known
+
 	registered bool
-	roles      []string
-	scopes     []string
-	keys       journal.Keys
-	gone       map[signature.Public]time.Time // when keys were revoked, of those of which it is known
-	vain       bool                           // a signature in its name was under none of its keys
-	left       error                          // it was taken out of service; a *registry.GoneError
-	leftAt     time.Time                      // the zero time where that is not recorded
+	left       error     // it was taken out of service; a *registry.GoneError
+	leftAt     time.Time // the zero time where that is not recorded
+}
+
+type person struct {
+	*Person
+	vain bool // a signature in its name was under none of its keys
 }
 
 func (n *Negotiations) bench(ctx context.Context, now time.Time) *bench {
@@ -53,28 +59,8 @@ func (b *bench) person(i address.Instance) *person {
 	if p := b.people[c]; p != nil {
 		return p
 	}
-	p := &person{}
-	err := b.leaving(p, i)
-	var reg *registry.Registration
-	if err == nil {
-		reg, err = b.n.people.Registered(b.ctx, i)
-	}
-	switch {
-	case err == nil:
-		p.registered, p.roles, p.scopes = true, reg.Roles, reg.Scopes
-		var keys *registry.Keys
-		if keys, err = b.n.people.Keys(b.ctx, i); err == nil {
-			p.keys = journal.Keys{Active: Tried(keys.Active), Revoked: Tried(keys.Revoked)}
-			p.gone = keys.RevokedAt()
-			for _, k := range p.keys.Revoked { // those that ended with their owner
-				if _, known := p.gone[k]; !known && !p.leftAt.IsZero() {
-					p.gone[k] = p.leftAt
-				}
-			}
-		}
-	case errors.Is(err, registry.ErrNotRegistered):
-		err = nil
-	}
+	of, err := PersonOf(b.ctx, b.n.people, i)
+	p := &person{Person: of}
 	if err != nil && b.err == nil {
 		b.err = err
 	}
@@ -84,15 +70,38 @@ func (b *bench) person(i address.Instance) *person {
 	return p
 }
 
-// leaving takes note of who was taken out of service.
-func (b *bench) leaving(p *person, i address.Instance) error {
-	err := b.n.people.Standing(b.ctx, i)
+// PersonOf asks the registry about an instance. It is never nil: of who is not registered it tells nothing. Keys that ended with
+// their owner, who was taken out of service, were revoked then.
+func PersonOf(ctx context.Context, people People, i address.Instance) (*Person, error) {
+	p := &Person{}
+	err := people.Standing(ctx, i)
 	if gone, is := errors.AsType[*registry.GoneError](err); is {
-		p.left = gone
+		p.left, err = gone, nil
 		p.leftAt, _ = envelope.ParseTime(gone.At)
-		return nil
 	}
-	return err
+	if err != nil {
+		return p, err
+	}
+	reg, err := people.Registered(ctx, i)
+	if errors.Is(err, registry.ErrNotRegistered) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	p.registered, p.Roles, p.Scopes = true, reg.Roles, reg.Scopes
+	keys, err := people.Keys(ctx, i)
+	if err != nil {
+		return p, err
+	}
+	p.Keys = journal.Keys{Active: tried(keys.Active), Revoked: tried(keys.Revoked)}
+	p.Gone = keys.RevokedAt()
+	for _, k := range p.Keys.Revoked {
+		if _, known := p.Gone[k]; !known && !p.leftAt.IsZero() {
+			p.Gone[k] = p.leftAt
+		}
+	}
+	return p, nil
 }
 
 // here refuses who was taken out of service.
@@ -106,9 +115,9 @@ func (b *bench) here(i address.Instance) error {
 // maxKeys is how many active and how many revoked keys of one instance are tried.
 const maxKeys = 16
 
-// Tried are the first keys of an instance and the latest ones. Others can have added as many as they like in between, so that
+// tried are the first keys of an instance and the latest ones. Others can have added as many as they like in between, so that
 // neither what was signed long ago nor what is signed now is out of reach.
-func Tried(keys []signature.Public) []signature.Public {
+func tried(keys []signature.Public) []signature.Public {
 	if len(keys) <= maxKeys {
 		return keys
 	}
@@ -120,7 +129,7 @@ const maxTried = 8192
 
 // seal looks at who has sealed an entry.
 func (b *bench) seal(e *journal.Entry) journal.Seals {
-	keys := b.person(e.Actor.Instance).keys
+	keys := b.person(e.Actor.Instance).Keys
 	if b.tried += max(0, len(keys.Active)+len(keys.Revoked)-1) + 1; b.tried > maxTried && !e.Linked() {
 		return journal.SealElsewhere
 	}
@@ -224,7 +233,7 @@ func (f *fold) alone(s *Signed, former bool) *Judgement {
 // before tells whether what is being settled can have been so before the key of a signature was revoked, by its own date and
 // by what others have vouched for.
 func (f *fold) before(s *Signed) bool {
-	end, known := f.b.person(s.By).gone[s.under]
+	end, known := f.b.person(s.By).Gone[s.under]
 	if !known || f.ends == nil {
 		return true
 	}
@@ -239,24 +248,24 @@ func (f *fold) judge(s *Signed) Judgement {
 	switch {
 	case !p.registered:
 		return no(CodeUnknownKey, "%s is not registered", s.By)
-	case len(p.keys.Active)+len(p.keys.Revoked) == 0:
+	case len(p.Keys.Active)+len(p.Keys.Revoked) == 0:
 		return no(CodeUnknownKey, "%s has no key in the registry", s.By)
 	}
-	if kind := f.kindOf(s.Hash); declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.roles...) {
-		return no(CodeRole, "%s is registered as %s, and %s is signed by %s", s.By, strings.Join(p.roles, ", "), kind, strings.Join(declaration.Signers(kind), ", "))
+	if kind := f.kindOf(s.Hash); declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.Roles...) {
+		return no(CodeRole, "%s is registered as %s, and %s is signed by %s", s.By, strings.Join(p.Roles, ", "), kind, strings.Join(declaration.Signers(kind), ", "))
 	}
 	if p.vain && f.b.vain > maxTried {
 		return no(CodeInvalid, "too many signatures were wrong before: it was not looked at")
 	}
-	keys, revoked := p.keys.Active, false
+	keys, revoked := p.Keys.Active, false
 	at := underOne(s, keys)
 	if at < 0 {
-		keys, revoked = p.keys.Revoked, true
+		keys, revoked = p.Keys.Revoked, true
 		at = underOne(s, keys)
 	}
 	if at < 0 {
 		p.vain = true
-		f.b.vain += len(p.keys.Active) + len(p.keys.Revoked)
+		f.b.vain += len(p.Keys.Active) + len(p.Keys.Revoked)
 		return no(CodeInvalid, "no key of %s has signed %s", s.By, s.Hash)
 	}
 	s.under = keys[at]

@@ -83,10 +83,10 @@ func after(date string, t time.Time) bool {
 
 // revokedBefore tells whether all keys that somebody had and has no longer were revoked before a date.
 func (p *person) revokedBefore(date string) bool {
-	for _, k := range p.keys.Revoked {
-		if t, known := p.gone[k]; !known || !after(date, t) {
+	for _, k := range p.Keys.Revoked {
+		if t, known := p.Gone[k]; !known || !after(date, t) {
 			return false
 		}
 	}
-	return len(p.keys.Revoked) > 0
+	return len(p.Keys.Revoked) > 0
 }

@@ -55,7 +55,7 @@ const (
 // nobody for what is not his.
 func (m mandate) given(b *bench) bool {
 	return slices.ContainsFunc(m.givers, func(i address.Instance) bool {
-		return i.Canonical() != address.Instance(m.instance).Canonical() && slices.Contains(b.person(i).scopes, m.scope)
+		return i.Canonical() != address.Instance(m.instance).Canonical() && slices.Contains(b.person(i).Scopes, m.scope)
 	})
 }
 

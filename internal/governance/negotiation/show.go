@@ -205,7 +205,7 @@ func (b *bench) mayBear(payload []byte) error {
 	if err != nil || len(e.Own()) == 0 {
 		return nil // what is wrong with it is told by the journal
 	}
-	keys := b.person(e.Actor.Instance).keys
+	keys := b.person(e.Actor.Instance).Keys
 	if len(keys.Active)+len(keys.Revoked) == 0 || journal.SealOf(e, keys) == journal.SealGood {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (n *Negotiations) witness(ctx context.Context, id string, all bool, now tim
 	}
 	w.report, err = n.journals.Verify(ctx, id, journal.Checks{
 		Keys: func(_ context.Context, by address.Instance) (journal.Keys, error) {
-			return p.f.b.person(by).keys, p.f.b.err
+			return p.f.b.person(by).Keys, p.f.b.err
 		},
 		Now: now,
 		Also: func(e *journal.Entry, s journal.Seals) {

@@ -180,11 +180,11 @@ func (p *place) mayKey(a Act) error {
 func (b *bench) mayKey(a Act) error {
 	person := b.person(a.By)
 	switch pub := a.Key.Public(); {
-	case slices.Contains(person.keys.Revoked, pub):
+	case slices.Contains(person.Keys.Revoked, pub):
 		return refuse("make a new one with `tutti keys generate"+as(a.By)+"`", "the key of %s was revoked", a.By)
 	case !person.registered:
 		return refuse("register it with `tutti connect`", "%s is not registered", a.By)
-	case !slices.Contains(person.keys.Active, pub):
+	case !slices.Contains(person.Keys.Active, pub):
 		return refuse("see `tutti keys list`", "the key does not belong to %s: fingerprint %s is not among its active ones", a.By, pub.Short())
 	}
 	return nil
