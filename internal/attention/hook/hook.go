@@ -42,7 +42,6 @@ import (
 	"tutti/internal/attention/todo"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
-	"tutti/internal/comms/protocol"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/halt"
@@ -130,7 +129,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	e.call.Dir = e.folder()
 	e.notes = notesFor(o.State, o.Driver.Name, e.call.Conversation)
-	if why, must := e.refused(); must {
+	why, must := e.refused()
+	if !must {
+		why, must = e.unengaged(ctx)
+	}
+	if must {
 		return errors.Join(e.deny(why), err)
 	}
 	switch {
@@ -155,7 +158,9 @@ type event struct {
 	hooks *driver.Hooks
 	now   time.Time
 	notes *notes
-	was   note // what is remembered of the conversation
+	was   note // what is remembered of the conversation, once it is loaded
+	known bool // something is
+	read  bool // was and known are loaded
 	bus   *Bus
 	r     mail.Reader
 	more  bool // one more turn was asked for
@@ -163,7 +168,7 @@ type event struct {
 	lets  uint64 // the halt after which its user has let it go on, which is to be said; 0: nothing is
 	said  bool   // something was printed
 	acked bool   // a halt has stopped the agent at this event
-	pause bool   // it is paused, not halted
+	halts bool   // the switch is on
 }
 
 // folder is where the agent program was started, as far as it tells.
@@ -196,12 +201,15 @@ func (e *event) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, e.report(ctx)) }()
 	defer e.tell()
-	known := e.notes.load(&e.was)
+	known := e.load()
 	doubtful := errors.Join(e.elsewhere(), e.replace())
 	defer func() { err = errors.Join(err, doubtful) }()
 	epoch := e.epoch()
 	if !known {
 		e.was = note{Epoch: epoch}
+	}
+	if err := e.prompted(known, epoch); err != nil {
+		doubtful = errors.Join(doubtful, err)
 	}
 	if said, err := e.unrecorded(known); said || err != nil {
 		return err
@@ -218,19 +226,10 @@ func (e *event) run(ctx context.Context) (err error) {
 	return errors.Join(doubt, e.mail(ctx, notice))
 }
 
-// waitsForUser tells whether there was a halt since the user of the agent has set it to work, see stopped.
-func (e *event) waitsForUser(ctx context.Context) (bool, error) {
-	epoch := e.epoch()
-	if e.was.Epoch == epoch && epoch != halt.UnknownEpoch {
-		return false, nil
-	}
-	return e.stopped(ctx, epoch)
-}
-
 // over forgets the conversation. What it was given and nothing proves that it had is free for the next one: a user may begin a new
 // conversation before he has said anything in this one.
 func (e *event) over(ctx context.Context) (err error) {
-	known := e.notes.load(&e.was)
+	known := e.load()
 	if err := e.notes.forget(); err != nil || !known || len(e.was.Printed) == 0 {
 		return err
 	}
@@ -326,40 +325,6 @@ func (e *event) prove(ctx context.Context) error {
 			n.Printed[i].Lost = p.Lost || slices.Contains(lost, p.ID)
 		}
 	}))
-}
-
-// stopped tells whether a halt has stopped the agent and its user has not let it go on since. At the first thing that its user
-// says it is told so.
-func (e *event) stopped(ctx context.Context, epoch uint64) (bool, error) {
-	if epoch == halt.UnknownEpoch {
-		_, err := e.o.Memory()
-		return true, err
-	}
-	on, err := e.bus.Office.Engaged(ctx, e.r.Instance)
-	switch {
-	case err != nil:
-		return true, err
-	case on:
-		return false, e.goesOn(epoch)
-	case e.call.Event.Moment != driver.Prompt || e.was.Told == epoch:
-		return true, nil
-	}
-	if err := e.say(clearedLine() + e.remark(" End this one reply", protocol.ClearedRemark)); err != nil {
-		return true, err
-	}
-	return true, e.notes.update(func(n *note) { n.Told = epoch })
-}
-
-// goesOn notes that the user of the agent has let it go on after a halt. Where the last that it heard of us was to stop, it is told so,
-// once, at an event that can say it.
-func (e *event) goesOn(epoch uint64) error {
-	if e.was.Told == epoch {
-		return e.notes.update(func(n *note) { n.Epoch = epoch })
-	}
-	if m := e.call.Event.Moment; m == driver.Prompt || m == driver.Tool {
-		e.lets = epoch
-	}
-	return nil
 }
 
 // The ways in which an agent is told, as they stand in the trail.

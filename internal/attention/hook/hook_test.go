@@ -266,13 +266,17 @@ func TestHalt(t *testing.T) {
 				t.Errorf("something was done under halt: %+v", s)
 			}
 			g.halt(false)
-			silent("cleared", tool, "c1")
+			for _, event := range []string{tool, eventOf(host, driver.Use)} { // it was at work, and its user has said nothing since
+				text, _ := g.fire(host, event, "c1", false)
+				has(t, text, "tutti: all agents were halted. Your user has not let you go on since")
+			}
 			silent("cleared", stop, "c1")
 			for _, c := range []string{"c1", "born halted"} {
 				text, _ := g.fire(host, prompt, c, false)
 				has(t, text, "was lifted", "only if your user says so")
 				silent("told", prompt, c)
 				silent("told", tool, c)
+				silent("told", eventOf(host, driver.Use), c)
 				silent("told", stop, c)
 			}
 			g.later(time.Second)

@@ -444,8 +444,9 @@ func TestLettersHalted(t *testing.T) {
 		t.Errorf("an agent of no project: %q", text)
 	}
 	g.halt(false)
-	g.silent("cleared", "PostToolUse")
-	text, _ := g.at("UserPromptSubmit")
+	text, _ := g.at("PostToolUse")
+	has(t, text, "Your user has not let you go on since")
+	text, _ = g.at("UserPromptSubmit")
 	has(t, text, "was lifted", `"(HALT cleared; cross-agent comms ready to resume — say so to re-engage polling.)"`)
 	if strings.Contains(text, "each reply") {
 		t.Errorf("it is for one reply: %q", text)

@@ -26,6 +26,7 @@ type note struct {
 	Instance address.Instance // who the agent is there
 	Epoch    uint64           // halts there had been when its user last set it to work
 	Told     uint64           // halts there had been when it was told last that one was cleared
+	Prompted uint64           // halts there had been when its user last typed a prompt after one
 	Ended    uint64           // the last halt of which it was told that no lift was recorded
 	Printed  []printed        // what is not proven to have been shown
 	Letters  letterNote       // what is remembered of the mail between projects
@@ -85,6 +86,14 @@ func (s *notes) load(n *note) bool {
 	}
 	defer d.Close()
 	return s.read(d, n)
+}
+
+// load reads what is remembered of the conversation, once.
+func (e *event) load() (known bool) {
+	if !e.read {
+		e.read, e.known = true, e.notes.load(&e.was)
+	}
+	return e.known
 }
 
 func (s *notes) read(d *atomicfile.Dir, n *note) bool {
@@ -164,12 +173,12 @@ func (s *notes) sweep(now time.Time) {
 }
 
 var (
-	noteMembers    = []string{"root", "instance", "epoch", "told", "printed", "letters", "ended"}
+	noteMembers    = []string{"root", "instance", "epoch", "told", "printed", "letters", "ended", "prompted"}
 	printedMembers = []string{"id", "from", "first", "event", "at", "lost", "twice"}
 )
 
 func parseNote(data []byte) (n note, ok bool) {
-	var v [7][]byte
+	var v [8][]byte
 	if canonjson.Check(data) != nil || !canonjson.Pick(data, noteMembers, v[:]) {
 		return n, false
 	}
@@ -181,8 +190,10 @@ func parseNote(data []byte) (n note, ok bool) {
 			*to = uint64(k)
 		}
 	}
-	if k, ok := canonjson.Int(v[6]); ok && k >= 0 {
-		n.Ended = uint64(k)
+	for i, to := range []*uint64{&n.Ended, &n.Prompted} {
+		if k, ok := canonjson.Int(v[6+i]); ok && k >= 0 {
+			*to = uint64(k)
+		}
 	}
 	for raw := range canonjson.Elements(v[4]) {
 		var w [7][]byte
@@ -212,6 +223,9 @@ func (n *note) bytes() []byte {
 	o.Int("told", int64(n.Told))
 	if n.Ended > 0 {
 		o.Int("ended", int64(n.Ended))
+	}
+	if n.Prompted > 0 {
+		o.Int("prompted", int64(n.Prompted))
 	}
 	list := []byte{'['}
 	for i, p := range n.Printed {

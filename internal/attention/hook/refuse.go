@@ -17,7 +17,7 @@ func (e *event) refused() (why string, must bool) {
 	if s.Path == "" { // a home folder that nobody knows has no switch: that is a fault of the set-up, and not a halt
 		return "", false
 	}
-	if e.pause = !s.Halted; e.pause {
+	if e.halts = s.Halted; !s.Halted {
 		return e.paused()
 	}
 	return haltLine(s), true
@@ -28,7 +28,7 @@ func (e *event) paused() (why string, must bool) {
 	p, must := halt.PausedFor("", e.call.Dir)
 	if !must && len(halt.Pauses()) > 0 && e.o.State != "" {
 		who := string(e.r.Instance)
-		if who == "" && e.notes.load(&e.was) {
+		if who == "" && e.load() {
 			who = string(e.was.Instance)
 		}
 		if who == "" {
@@ -50,29 +50,6 @@ func (e *event) paused() (why string, must bool) {
 		text += ": " + short(p.Reason, maxNotice)
 	}
 	return text + ". Your user has paused it: no tool runs and no prompt is answered here; other agents go on. Stop here.", true
-}
-
-// unrecorded says, once to each agent, that a halt ended without a recorded lift.
-func (e *event) unrecorded(known bool) (said bool, err error) {
-	m, err := e.o.Memory()
-	if err != nil || !m.Open || known && e.was.Ended == m.Count {
-		return false, nil //nolint:nilerr // it is said where the epoch counts
-	}
-	if e.call.Event.Moment == driver.Start && !known {
-		return false, nil // it has nothing to go on with, and is connected first
-	}
-	ended, first := m.Ended()
-	if !ended {
-		return false, nil
-	}
-	if first && e.o.Notice != nil {
-		e.o.Notice("the halt ended without a recorded lift")
-	}
-	err = e.say("tutti: the halt ended without a recorded lift. Ask your user before you go on with what you were doing.")
-	if err != nil || !e.said {
-		return false, err // this event cannot say it; the next one does
-	}
-	return true, e.notes.update(func(n *note) { n.Ended, n.Told = m.Count, m.Count })
 }
 
 // haltLine says who halted, since when and why. How a halt is lifted is nothing for an agent to read.
@@ -105,9 +82,9 @@ func (e *event) deny(why string) error {
 		if _, err := e.o.Out.Write(a.Out); err != nil {
 			return fmt.Errorf("write the answer: %w", err)
 		}
-		e.acked = !e.pause && !a.Told
+		e.acked = e.halts && !a.Told
 	}
-	if e.pause {
+	if !e.halts {
 		return nil // a pause is no halt: the conversation goes on when it ends
 	}
 	switch e.call.Event.Moment {
@@ -118,7 +95,7 @@ func (e *event) deny(why string) error {
 	if e.o.State == "" {
 		return nil
 	}
-	if epoch := e.epoch(); e.call.Conversation != "" && !e.call.Helper && !e.notes.load(&e.was) && epoch != halt.UnknownEpoch {
+	if epoch := e.epoch(); e.call.Conversation != "" && !e.call.Helper && !e.load() && epoch != halt.UnknownEpoch {
 		return e.notes.update(func(n *note) { n.Epoch = max(epoch, 1) - 1 })
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/attention/hookmark"
+	"tutti/internal/bus/mail"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
 )
@@ -115,6 +116,43 @@ func TestToldIsNotAcknowledged(t *testing.T) {
 		all, err := hookmark.All(o.State)
 		if err != nil || len(all) != 1 || all[0].Acked != want || out.Len() == 0 {
 			t.Errorf("%s: %+v, %v, answer %s", host, all, err, out.Bytes())
+		}
+	}
+}
+
+// TestDeniedUntilEngaged: an agent in the middle of a command when a halt comes and goes is denied its next tool, and its turn ends, until
+// its user types a prompt or lets it go on. A conversation that begins later is not.
+func TestDeniedUntilEngaged(t *testing.T) {
+	t.Parallel()
+	for _, host := range hosts {
+		for _, byPrompt := range []bool{true, false} {
+			g := newRig(t)
+			me := g.whose(host, "c1")
+			use, next := eventOf(host, driver.Use), eventOf(host, driver.Next)
+			g.halt(true)
+			g.halt(false)
+			for _, event := range []string{use, next} {
+				if event == "" { // Codex
+					continue
+				}
+				if text, _ := g.fire(host, event, "c1", false); !strings.HasPrefix(text, "tutti: all agents were halted. ") {
+					t.Errorf("%s %s: %q", host, event, text)
+				}
+			}
+			g.whose(host, "c2")
+			if byPrompt { // also where the bus cannot be opened
+				var out bytes.Buffer
+				o := g.options(host, eventOf(host, driver.Prompt), input(eventOf(host, driver.Prompt), "c1", false), &out)
+				o.Open = func(context.Context, BusChoice) (*Bus, error) { return nil, errors.New("no bus") }
+				_ = Run(t.Context(), o)
+			} else if err := g.post.Engage(t.Context(), mail.Reader{Instance: me}); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []string{"c1", "c2"} {
+				if text, _ := g.fire(host, use, c, false); text != "" {
+					t.Errorf("%s, prompt %v, conversation %s: %q", host, byPrompt, c, text)
+				}
+			}
 		}
 	}
 }

@@ -236,6 +236,14 @@ func answer(t *testing.T, raw []byte) (text string, turn bool) {
 
 // denied is the reason in an answer that stops the agent, "" in others.
 func denied(raw []byte) string {
+	begins := func(text string) bool {
+		for _, with := range []string{"tutti: halted", "tutti: the halt switch", "tutti: all agents were halted. ", endedLine + ". Your"} {
+			if strings.HasPrefix(text, with) {
+				return true
+			}
+		}
+		return false
+	}
 	for _, path := range [][]string{
 		{"stopReason"}, {"reason"}, {"hookSpecificOutput", "permissionDecisionReason"}, {"hookSpecificOutput", "decision", "message"},
 	} {
@@ -245,7 +253,7 @@ func denied(raw []byte) string {
 				v, ok = canonjson.Get(v, name)
 			}
 		}
-		if text, _ := canonjson.String(v); ok && (strings.HasPrefix(text, "tutti: halted") || strings.HasPrefix(text, "tutti: the halt switch")) {
+		if text, _ := canonjson.String(v); ok && begins(text) {
 			return text
 		}
 	}

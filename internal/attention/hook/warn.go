@@ -40,7 +40,7 @@ func WarnElsewhere(replace func() error) *Warner {
 
 // edits is what happens before a file is changed. Nothing was done yet when another program takes over.
 func (e *event) edits(ctx context.Context) error {
-	if e.o.Warner == nil || len(e.call.Files) == 0 || !e.notes.load(&e.was) || e.was.Root == "" || e.was.Instance == "" {
+	if e.o.Warner == nil || len(e.call.Files) == 0 || !e.load() || e.was.Root == "" || e.was.Instance == "" {
 		return nil
 	}
 	if !holdsAny(filepath.Join(e.was.Root, leaseFolder)) {

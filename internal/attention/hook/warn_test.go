@@ -127,6 +127,7 @@ func TestWarn(t *testing.T) {
 				t.Errorf("under halt: %q", got)
 			}
 			g.halt(false)
+			g.fire(host, eventOf(host, driver.Prompt), "c1", false)
 			g.later(reservation.Usual)
 			if got := g.edit(host, "c1", file); got != "" {
 				t.Errorf("after its end: %q", got)
@@ -160,7 +161,9 @@ func TestWarnAfterHalt(t *testing.T) {
 		t.Errorf("under halt: %q", got)
 	}
 	g.halt(false)
-	quiet("before it was told that the halt was cleared")
+	if got := g.edit("claude", "c1", "a.go"); !strings.HasPrefix(got, "tutti: all agents were halted. ") {
+		t.Errorf("before its user has typed a prompt: %q", got)
+	}
 	if got, _ := g.fire("claude", "UserPromptSubmit", "c1", false); !strings.Contains(got, halt.Cleared) {
 		t.Errorf("at the prompt: %q", got)
 	}
@@ -173,7 +176,7 @@ func TestWarnAfterHalt(t *testing.T) {
 	g.halt(true)
 	g.halt(false)
 	g.later(time.Second)
-	if got := g.edit("claude", "c1", "a.go"); got != "" {
+	if got := g.edit("claude", "c1", "a.go"); strings.Contains(got, "leased") {
 		t.Errorf("after another halt: %q", got)
 	}
 
@@ -181,6 +184,7 @@ func TestWarnAfterHalt(t *testing.T) {
 	if err := g.post.Engage(t.Context(), mail.Reader{Instance: me}); err != nil {
 		t.Fatal(err)
 	}
+	g.fire("claude", "UserPromptSubmit", "c1", false)
 	var out bytes.Buffer
 	o := g.options("claude", "PreToolUse", `{"session_id":"c1","tool_name":"Edit","tool_input":{"file_path":"`+filepath.Join(g.dir, "a.go")+`"}}`, &out)
 	open := o.Open
