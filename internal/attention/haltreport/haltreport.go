@@ -36,7 +36,8 @@ const (
 	Denied       State = "denied"      // at its next tool call
 	Interrupted  State = "interrupted" // its turn was ended through the background server of its CLI
 	Older        State = "older_hooks" // hooks of an older build, or as one has installed them
-	Unproven     State = "unproven"    // hooks are installed, and none was seen in it
+	Unproven     State = "unproven"    // hooks are installed, and none that denies was seen in it
+	Unreviewed   State = "unreviewed"  // its CLI does not run the hook before tools until its user has reviewed it
 	NoHooks      State = "no_hooks"
 	NotStopped   State = "not_stopped" // hooks do not stop this version of this CLI
 	Elsewhere    State = "elsewhere"   // another home or pid namespace
@@ -75,7 +76,7 @@ type Report struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Options say what is looked at. All but Wait, Interrupt and Find are needed.
+// Options say what is looked at. All but Wait, Interrupt, Unreviewed and Find are needed.
 type Options struct {
 	Home  string // of the user
 	State string // folder of this user's state
@@ -85,6 +86,8 @@ type Options struct {
 	Wait time.Duration
 	// Interrupt ends the turns that a background server runs. Nil: nothing is interrupted.
 	Interrupt func(ctx context.Context, server agentproc.Agent) error
+	// Unreviewed tells whether the CLI of an agent waits for its user's review of the hook before tools. Nil: none does.
+	Unreviewed func(a *agentproc.Agent) bool
 	// Find finds the agents; nil: agentproc.Find.
 	Find func(home string) ([]agentproc.Agent, error)
 }
@@ -213,18 +216,31 @@ func (o *Options) judge(a *agentproc.Agent, marks []hookmark.Mark, ended map[pro
 		out.State = Denied
 	case out.Interrupted:
 		out.State = Interrupted
-	case marked: // of another build, or called by settings that another build wrote
-		out.State = Older
-	case o.installed(a):
-		out.State = Unproven
 	default:
-		out.State = NoHooks
+		out.State = o.unseen(a, marked)
 	}
 	out.Text = out.words(marked && m.Build == o.Build && m.Denies)
-	if out.State == Older && o.acked(&m) {
+	switch {
+	case out.State == Older && o.acked(&m):
 		out.Text = "told of the halt, only edits are denied; run tutti host setup"
+	case out.State == Unproven && marked:
+		out.Text = "no tool call seen yet: needs --kill"
 	}
 	return out
+}
+
+// unseen is the state of an agent in which no hook that denies was seen. marked: another hook of ours was.
+func (o *Options) unseen(a *agentproc.Agent, marked bool) State {
+	any, denies := o.installed(a)
+	switch {
+	case denies && o.Unreviewed != nil && o.Unreviewed(a):
+		return Unreviewed
+	case marked && !denies: // of another build, or called by settings that another build wrote
+		return Older
+	case marked || any:
+		return Unproven
+	}
+	return NoHooks
 }
 
 // name is what people call the agent: the label of its address, else its folder.
@@ -248,23 +264,31 @@ func unhookable(a *agentproc.Agent) bool {
 // maxSettings bounds a settings file that is read, in bytes.
 const maxSettings = 4 << 20
 
-// installed tells whether the user's settings of a CLI name a hook of ours.
-func (o *Options) installed(a *agentproc.Agent) bool {
+// installed tells whether the user's settings of a CLI name any hook of ours, and whether they name the one that denies every tool.
+func (o *Options) installed(a *agentproc.Agent) (any, denies bool) {
 	d, ok := driver.Get(a.CLI)
 	if !ok {
-		return false
+		return false, false
 	}
 	f, ok := d.Hooks.File(driver.User)
 	if !ok {
-		return false
+		return false, false
 	}
 	path := f.Path(driver.Site{Home: o.Home, Env: a.Getenv})
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
-		return false
+		return false, false
 	}
 	raw, err := os.ReadFile(path)
-	return err == nil && strings.Contains(string(raw), " hook "+a.CLI+" ")
+	if err != nil {
+		return false, false
+	}
+	for _, e := range d.Hooks.Events {
+		if e.Moment == driver.Use {
+			denies = denies || strings.Contains(string(raw), " hook "+a.CLI+" "+e.Name+" --all-tools")
+		}
+	}
+	return strings.Contains(string(raw), " hook "+a.CLI+" "), denies
 }
 
 func (a *Agent) where() string {
@@ -282,6 +306,7 @@ func (a *Agent) words(denies bool) string {
 		Interrupted:  "turn interrupted, no hook seen",
 		Older:        "older hooks deny only edits; run tutti host setup",
 		Unproven:     "no hook seen yet, " + a.where() + ": needs --kill",
+		Unreviewed:   "waits for your review of its hooks: needs --kill",
 		NoHooks:      "has no hooks, " + a.where() + ": needs --kill",
 		NotStopped:   "no hook stops it, " + a.where() + ": needs --kill",
 		Elsewhere:    "other home or container: not reached",

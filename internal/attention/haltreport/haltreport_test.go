@@ -96,6 +96,36 @@ func TestInstalledIsNotSeen(t *testing.T) {
 	}
 }
 
+// TestNoToolYet: a Codex whose settings name the hook before tools, and that has not run it, is not said to have older hooks.
+func TestNoToolYet(t *testing.T) {
+	codex := agentproc.Agent{CLI: "codex", Dir: "/src/api"}
+	set := func(reviewed bool) func(*Options) {
+		return func(o *Options) {
+			dir := filepath.Join(o.Home, ".codex")
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			text := `{"command":"[ -x /bin/tutti ] || exit 0; exec /bin/tutti hook codex PreToolUse --all-tools"}`
+			if err := os.WriteFile(filepath.Join(dir, "hooks.json"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o.Unreviewed = func(*agentproc.Agent) bool { return !reviewed }
+		}
+	}
+	for _, m := range []*hookmark.Mark{nil, {Build: "b2"}, {Build: "b1", Denies: true}} {
+		got := look(t, codex, m, set(true))
+		if want := "yet"; got.State != Unproven || !strings.Contains(got.Text, want) || m != nil && got.Text != "no tool call seen yet: needs --kill" {
+			t.Errorf("reviewed, mark %+v: %+v", m, got)
+		}
+		if got = look(t, codex, m, set(false)); got.State != Unreviewed || got.Stops() || got.Text != "waits for your review of its hooks: needs --kill" {
+			t.Errorf("not reviewed, mark %+v: %+v", m, got)
+		}
+	}
+	if got := look(t, codex, &hookmark.Mark{Build: "b2", Denies: true}, set(false)); got.State != Denied {
+		t.Errorf("its hook was seen: %+v", got)
+	}
+}
+
 // TestWaitsForAcknowledgement: what comes within the time counts.
 func TestWaitsForAcknowledgement(t *testing.T) {
 	self := proc.Self()
@@ -151,7 +181,7 @@ func TestFirstLine(t *testing.T) {
 // TestLines: a line tells agents of one name apart, and fits a terminal of 80 columns.
 func TestLines(t *testing.T) {
 	r := Report{}
-	for i, s := range []State{Acknowledged, Denied, Interrupted, Older, Unproven, NoHooks, NotStopped, Elsewhere} {
+	for i, s := range []State{Acknowledged, Denied, Interrupted, Older, Unproven, Unreviewed, NoHooks, NotStopped, Elsewhere} {
 		a := Agent{Name: "shop", CLI: "claude", Version: "2.1.330", PID: 471100 + i, TTY: "pts/12", State: s}
 		a.Text = a.words(false)
 		r.Agents = append(r.Agents, a)
@@ -160,7 +190,7 @@ func TestLines(t *testing.T) {
 	alone.Text = alone.words(false)
 	r.Agents = append(r.Agents, alone)
 	for i, line := range r.Lines() {
-		if len(line) > 80 && r.Agents[i].State != Older && r.Agents[i].State != Elsewhere { // which add the pid only to tell twins apart
+		if len(line) > 80 && r.Agents[i].State != Older && r.Agents[i].State != Unreviewed && r.Agents[i].State != Elsewhere { // which add the pid only to tell twins apart
 			t.Errorf("%d columns: %s", len(line), line)
 		}
 		if twin := r.Agents[i].Name == "shop"; strings.Count(line, r.Agents[i].where()) != map[bool]int{true: 1}[twin] {

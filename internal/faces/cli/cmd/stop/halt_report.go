@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tutti/internal/agents/codexserver"
+	"tutti/internal/agents/driver"
+	"tutti/internal/agents/setup"
 	"tutti/internal/attention/haltreport"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -42,7 +45,22 @@ func haltReached(ctx context.Context, c *kit.Call) (*haltreport.Report, []agentp
 		_, err := codexserver.Stop(ctx, codexserver.Socket(folder))
 		return err
 	}
+	o.Unreviewed = func(a *agentproc.Agent) bool { return unreviewed(home, a) }
 	return haltreport.Look(ctx, o)
+}
+
+// unreviewed tells whether an agent CLI waits for its user's review of the hook before tools, by the look of "tutti host status".
+func unreviewed(home string, a *agentproc.Agent) bool {
+	d, ok := driver.Get(a.CLI)
+	if !ok {
+		return false
+	}
+	q := setup.Request{Place: driver.Site{Home: home, Env: a.Getenv}}
+	all, err := q.Unreviewed(d)
+	return err == nil && slices.ContainsFunc(all, func(r setup.Review) bool {
+		e, _ := d.Hooks.Event(r.Event)
+		return e.Moment == driver.Use
+	})
 }
 
 // lookAtHalt finds out what the halt reached, and prints it unless JSON was asked for.
