@@ -14,6 +14,7 @@ import (
 type Released struct {
 	Instance     string
 	Conversation string
+	Dir          string // where it works, "" when it is not known
 	Stopped      bool   // a halt stopped the agent, and its user has not let it go on before
 	Unread       int    // messages
 	Woken        string // the means by which it was woken, "" for none
@@ -23,6 +24,7 @@ func (h Released) line() []byte {
 	var o canonjson.Object
 	o.Str("instance", h.Instance)
 	o.Str("conversation", h.Conversation)
+	o.Opt("dir", h.Dir)
 	o.Bool("stopped", h.Stopped)
 	o.Int("unread", int64(h.Unread))
 	o.Str("woken", h.Woken)
@@ -30,8 +32,8 @@ func (h Released) line() []byte {
 }
 
 func parseHeld(line []byte) (h Released, ok bool) {
-	var v [5][]byte
-	if !canonjson.IsObject(line) || !canonjson.Pick(line, []string{"instance", "conversation", "stopped", "unread", "woken"}, v[:]) {
+	var v [6][]byte
+	if !canonjson.IsObject(line) || !canonjson.Pick(line, []string{"instance", "conversation", "stopped", "unread", "woken", "dir"}, v[:]) {
 		return h, false
 	}
 	h.Instance, _ = canonjson.String(v[0])
@@ -40,6 +42,7 @@ func parseHeld(line []byte) (h Released, ok bool) {
 	n, _ := canonjson.Int(v[3])
 	h.Unread = int(n)
 	h.Woken, _ = canonjson.String(v[4])
+	h.Dir, _ = canonjson.String(v[5])
 	return h, h.Instance != ""
 }
 

@@ -6,6 +6,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
+	"tutti/internal/halt"
 )
 
 // Reads says when the reader of a stored message looks at it.
@@ -16,6 +17,7 @@ const (
 	ReadsWoken   Reads = "woken"           // it is live and is woken when it is idle
 	ReadsLater   Reads = "when it looks"   // it is live and nothing wakes it
 	ReadsStopped Reads = "after its user"  // it is live, a halt stopped it, and its user has not let it go on
+	ReadsPaused  Reads = "after the pause" // it is live, and its user has paused it or its folder
 	ReadsStart   Reads = "when it starts"  // it is not live
 	ReadsUnknown Reads = "no known reader" // no registration and no session has this id
 )
@@ -48,9 +50,12 @@ func (o *Service) Outlook(ctx context.Context, to address.Instance) Outlook {
 		}
 	}
 	engaged, err := o.Engaged(ctx, to)
+	_, paused := halt.PausedFor(string(to.Canonical()), out.Dir)
 	switch {
 	case to.Canonical().Host() == identity.Human:
 		out.Reads = ReadsLater
+	case paused:
+		out.Reads = ReadsPaused
 	case err != nil || !engaged:
 		out.Reads = ReadsStopped
 	case driver.Wakeable(to.Canonical().Host()):

@@ -109,6 +109,8 @@ func outcome(c *kit.Call, r *mail.Receipt) string {
 		return "delivered to " + who + ", which is woken if it is idle"
 	case mail.ReadsStopped:
 		return "stored for " + who + ", which a halt stopped; it reads the message when its user has let it go on"
+	case mail.ReadsPaused:
+		return "stored for " + who + ", which is paused; it reads the message after the pause"
 	case mail.ReadsStart:
 		return "stored; " + who + " is not running and will see it when it starts"
 	case mail.ReadsUnknown:

@@ -92,10 +92,10 @@ $ tutti pause ~/src/shop`,
 }
 
 var UnpauseRow = kit.Verb{
-	Name: "unpause", Under: kit.Tutti, Group: kit.GroupStop, Halt: kit.Ends, MinArgs: 1, MaxArgs: 1, Offer: kit.OwnAgents, Run: kit.RunUnpause,
+	Name: "unpause", Under: kit.Tutti, Group: kit.GroupStop, Halt: kit.Ends, MinArgs: 1, MaxArgs: 1, Offer: kit.OwnAgents, Run: runUnpause,
 	Short:    "end the pause of an agent or folder",
 	Args:     "<agent>|<folder>",
-	Does:     "Ends a pause. tutti records and announces it, as it does when a halt is lifted.",
+	Does:     "Ends a pause. tutti records and announces it, as it does when a halt is lifted. It wakes no agent: it says how many of\nthose that were paused have unread mail. Mail that comes later wakes them as usual.",
 	Wont:     "It is refused below an agent CLI: only you can end a pause. It does not lift a halt: tutti resume does.",
 	Examples: "$ tutti unpause ~/src/shop",
 	Exit:     "0 done; 1 wrong usage, or refused below an agent CLI; 2 it is not paused; 3 a file could not be written",

@@ -101,31 +101,33 @@ func (c *Call) ownAgent(ctx context.Context) (address.Instance, error) {
 	return w.Identity.Above(ctx, FactsOf(c.App), time.Now())
 }
 
-func RunUnpause(ctx context.Context, c *Call) error {
+// EndPause ends the pause that the first argument names, and returns it. Only the user may.
+func EndPause(ctx context.Context, c *Call) (p halt.Pause, err error) {
 	who, err := c.ForUser("end a pause")
 	if err != nil {
-		return err
+		return p, err
 	}
 	o, err := c.paused(ctx)
 	if err != nil {
-		return err
+		return p, err
 	}
-	p := halt.Pause{Agent: o.Agent, Folder: o.Folder}
+	p = halt.Pause{Agent: o.Agent, Folder: o.Folder}
 	l := LiftOf(who)
 	recorded, err := halt.ClearPause(p, l)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return BadState(`"tutti status" shows what is paused`, "unpause %s: it is not paused", Clean(c.Arg(0)))
+			return p, BadState(`"tutti status" shows what is paused`, "unpause %s: it is not paused", Clean(c.Arg(0)))
 		}
-		return FailIO("", err, "unpause %s", Clean(c.Arg(0)))
+		return p, FailIO("", err, "unpause %s", Clean(c.Arg(0)))
 	}
 	if l.Pause = p.What(); !recorded {
 		c.Warn("the end of the pause was not recorded")
 	}
 	Announce(ctx, l)
-	return c.sayPause(p, false)
+	return p, c.sayPause(p, false)
 }
 
+// sayPause prints a pause that began or ended.
 func (c *Call) sayPause(p halt.Pause, on bool) error {
 	if c.JSON {
 		r := pauseResult{OK: true, Paused: on, Pause: p, All: halt.Pauses()}

@@ -22,7 +22,7 @@ func (k *knocker) released(w wake.Word) (h wake.Released) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), releaseTime)
 	defer stop()
-	h = wake.Released{Instance: string(own), Conversation: k.talk(), Stopped: !k.may()}
+	h = wake.Released{Instance: string(own), Dir: k.folder(), Conversation: k.talk(), Stopped: !k.may()}
 	unread, _, err := k.unread(ctx)
 	if err != nil {
 		k.v.log("unread mail is not known: " + err.Error())
@@ -34,6 +34,9 @@ func (k *knocker) released(w wake.Word) (h wake.Released) {
 	k.b.attend.Engage(k.own.Instance)
 	if err := k.b.office.Engage(ctx, mail.Reader{Instance: k.own.Instance, Session: k.talk()}); err != nil {
 		k.v.log("the agent is not let go on: " + err.Error())
+		return h
+	}
+	if k.paused() { // its prompt would be blocked, and no hook would wait any more
 		return h
 	}
 	means := k.means
@@ -50,4 +53,21 @@ func (k *knocker) released(w wake.Word) (h wake.Released) {
 		}
 	}
 	return h
+}
+
+// folder is where the agent works, "" when it is not known.
+func (k *knocker) folder() string {
+	switch s := k.own; {
+	case s.Workspace != nil:
+		return s.Workspace.Path
+	case s.Launch != nil:
+		return s.Launch.Cwd
+	}
+	return ""
+}
+
+// paused tells whether a pause covers the agent or its folder. Its hooks block the prompt with which it would be woken.
+func (k *knocker) paused() bool {
+	_, is := halt.PausedFor(string(k.own.Instance.Canonical()), k.folder())
+	return is
 }

@@ -119,3 +119,44 @@ func TestTwelveGoOn(t *testing.T) {
 		t.Log(out)
 	}
 }
+
+// TestPausedIsNotWoken: mail does not wake a paused agent, whose prompt would be blocked and of which no hook would wait any more. The sender
+// and unpause say so, and mail after the pause wakes it.
+func TestPausedIsNotWoken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const talk = "0b5e4d1c-7a0f-4e2b-9c55-0d6f3b1a2c77"
+	env := []string{"CLAUDE_CODE_SESSION_ID=" + talk, "CLAUDE_CODE_ENTRYPOINT=cli"}
+	me := r.start("api", []string{"--auto-open", "--host", "claude"}, env...).me()
+	c := r.command("tutti", []string{"hook", "claude", "Stop", "--wait"}, env...)
+	c.Dir = filepath.Join(r.home, "api")
+	c.Stdin = strings.NewReader(`{"hook_event_name":"Stop","session_id":"` + talk + `","cwd":"` + c.Dir + `"}`)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill() })
+	waitsThere(t, c)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	r.run("pause", c.Dir)
+	if out := r.run("send", me, "first"); !strings.Contains(out, "which is paused; it reads the message after the pause") {
+		t.Errorf("send says %s", out)
+	}
+	select {
+	case <-ended:
+		t.Fatal("a paused agent was woken")
+	case <-time.After(time.Second):
+	}
+	if out := r.run("unpause", c.Dir); !strings.Contains(out, "1 agent there has unread mail.") || !strings.Contains(out, "  "+me+"  1 unread") {
+		t.Errorf("unpause says %s", out)
+	}
+	r.run("send", me, "second")
+	select {
+	case <-ended:
+		if c.ProcessState.ExitCode() != 2 {
+			t.Errorf("the hook ends with %v", c.ProcessState)
+		}
+	case <-time.After(patience):
+		t.Error("mail after the pause does not wake it")
+	}
+}

@@ -93,6 +93,7 @@ func (c *call) receipt(ctx context.Context, r *mail.Receipt, remark string) *can
 var readsRemark = map[mail.Reads]string{
 	mail.ReadsLater:   "nothing wakes this agent: the message waits until it looks, at its next prompt",
 	mail.ReadsStopped: "a halt stopped this agent, and it is not woken: the message waits until its user has let it go on",
+	mail.ReadsPaused:  "the user has paused this agent, and it is not woken: the message waits until the pause ends",
 	mail.ReadsUnknown: "no agent has this id: most likely the message is never read",
 }
 

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,7 +17,6 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/presence"
-	"tutti/internal/core/address"
 	"tutti/internal/halt"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/notify"
@@ -66,7 +64,7 @@ func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker 
 	}
 	k.means, k.goOn = k.rungs(config, wake.Sentence), k.rungs(config, wake.GoOn)
 	k.ladder = wake.NewLadder(wake.LadderOptions{
-		Rungs: k.means, Times: times, Unread: k.unread, May: may, Mine: k.mine, Ended: k.sheet(),
+		Rungs: k.means, Times: times, Unread: k.unread, May: func() bool { return may() && !k.paused() }, Mine: k.mine, Ended: k.sheet(),
 		Note: k.note, Log: v.log,
 	})
 	if !v.knocks.CompareAndSwap(nil, k) { // it is whole: a call may come in now
@@ -383,22 +381,4 @@ func (k *knocker) activeNow() {
 			k.b.attend.ActiveNow(k.own.SessionID)
 		}
 	})
-}
-
-// noteWithin bounds the writing of one line of the record.
-const noteWithin = 5 * time.Second
-
-// note puts a knock on record.
-func (k *knocker) note(m mailbox.Mark) {
-	k.v.record(k.b, k.own.Instance, k.own.Instance, k.own.SessionID, m)
-}
-
-// record puts what was tried for a reader into the trail of its mailbox.
-func (v *server) record(b *bus, reader, by address.Instance, session address.SessionID, m mailbox.Mark) {
-	ctx, cancel := context.WithTimeout(context.Background(), noteWithin)
-	defer cancel()
-	m.By, m.Session = string(by), string(session)
-	if err := b.Mail.Step(ctx, reader, m); err != nil && !errors.Is(err, mailbox.ErrNoMessage) {
-		v.log(fmt.Sprintf("a knock is not on record: %v", err))
-	}
 }
