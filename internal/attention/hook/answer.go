@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
 
 	"tutti/internal/agents/driver"
@@ -17,8 +18,15 @@ func (e *event) answer(text string) (driver.Answer, bool) {
 	return e.hooks.Add(e.call.Event, text)
 }
 
+// errHalted reports that a halt came before the answer was printed. The denial was printed instead.
+var errHalted = errors.New("a halt came before the answer was printed")
+
+// write prints the answer. Whether the agent must stand still is asked right before: what is printed cannot be taken back.
 func (e *event) write(text string) error {
 	a, _ := e.answer(text)
+	if why, must := e.refused(); must {
+		return errors.Join(errHalted, e.deny(why))
+	}
 	e.said = true
 	if _, err := e.o.Out.Write(a.Out); err != nil {
 		return fmt.Errorf("write the answer: %w", err)

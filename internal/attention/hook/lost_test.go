@@ -3,11 +3,14 @@ package hook
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/bus/mail"
+	"tutti/internal/halt"
 )
 
 // A turn that was broken off may have taken its mail with it: the next prompt brings it again, once.
@@ -137,5 +140,39 @@ func TestHaltMeanwhile(t *testing.T) {
 				t.Errorf("%s %s: the trail says %+v", host, event, s)
 			}
 		}
+	}
+}
+
+// TestHaltBeforePrinting: a halt that comes right before the answer is printed is heard: the prompt is denied, and the mail is brought again.
+func TestHaltBeforePrinting(t *testing.T) {
+	t.Parallel()
+	for _, host := range hosts {
+		g := newRig(t)
+		me := g.whose(host, "c1")
+		g.send(me, "not now")
+		event := eventOf(host, driver.Prompt)
+		var out bytes.Buffer
+		o := g.options(host, event, input(event, "c1", false), &out)
+		looks := 0
+		o.Switch = func() halt.State {
+			if looks++; looks == 3 { // at its beginning, before the mail is claimed, before it is printed
+				g.halt(true)
+			}
+			return g.state()
+		}
+		if err := Run(t.Context(), o); !errors.Is(err, errHalted) {
+			t.Errorf("%s: %v", host, err)
+		}
+		if text, _ := answer(t, out.Bytes()); !strings.HasPrefix(text, "tutti: halted by ana") {
+			t.Errorf("%s: %q", host, text)
+		}
+		g.halt(false)
+		g.fire(host, event, "c1", false)
+		g.later(time.Minute)
+		if err := g.post.Engage(t.Context(), mail.Reader{Instance: me}); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := g.fire(host, event, "c1", false)
+		has(t, text, "not now")
 	}
 }
