@@ -107,7 +107,7 @@ func Look(ctx context.Context, o Options) (*Report, []agentproc.Agent, error) {
 	}
 	ctx, stop := context.WithTimeout(ctx, o.Wait)
 	defer stop()
-	r := &Report{}
+	r := &Report{Agents: []Agent{}}
 	done := o.interrupt(ctx, all)
 	var marks []hookmark.Mark
 	for {

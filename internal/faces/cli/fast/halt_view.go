@@ -26,7 +26,8 @@ type HaltView struct {
 	Ended       []EndedView        `json:"ended,omitempty"`
 	Machines    json.RawMessage    `json:"machines,omitempty"`
 
-	Agents []agentproc.Agent
+	// Agents are for --kill alone. Their command lines can hold prompts and keys.
+	Agents []agentproc.Agent `json:"-"`
 }
 
 // SayHalted prints the report as text.
