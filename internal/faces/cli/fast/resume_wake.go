@@ -50,9 +50,14 @@ func heldJSON(o *canonjson.Object, all []heldView) {
 
 // release says how many agents wait for their user after a halt, and with --wake lets them go on.
 func release(c *kit.Call, was bool) (all []heldView) {
-	held := stopped(wake.Release(bells(c), wake.Word{Ask: true}, heldTime))
+	there := wake.Release(bells(c), wake.Word{Ask: true}, heldTime)
+	held, alone := stopped(there), []hookmark.Mark(nil)
+	if was {
+		alone = unconnected(marks(c), there)
+	}
+	sayUnconnected(c, alone)
 	if len(held) == 0 {
-		if !c.JSON && (was || c.On("wake")) {
+		if !c.JSON && (was || c.On("wake")) && len(alone) == 0 {
 			c.Line("- No agent waits.")
 		}
 		return nil
