@@ -47,6 +47,10 @@ func TestClaudeIsWokenAfterAHalt(t *testing.T) {
 				}
 				s.rests()
 			}
+			tutti(t, s.d.home, "halt", "--no-stop-watcher", "stop")
+			tutti(t, s.d.home, "resume", "--wake")
+			s.until("an agent without mail reads that it may go on", func() bool { return s.asked(wake.GoOn) })
+			s.rests()
 		})
 	}
 }
