@@ -210,10 +210,23 @@ func (a *App) Open(mode Mode) (Store, error) {
 	defer cancel()
 	s, err := OpenServer(ctx, root.Path, mode)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", a.Shown(root.Path), err)
+		return nil, &ServerError{Shown: a.Shown(root.Path), Err: err}
 	}
 	return s, nil
 }
+
+// A ServerError reports that the server of a bus cannot be used now.
+type ServerError struct {
+	Shown string // its address, for people
+	Err   error
+}
+
+func (e *ServerError) Error() string { return "open " + e.Shown + ": " + e.Err.Error() }
+
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// Hint says what to look at.
+func (e *ServerError) Hint() string { return "check that the NATS server runs there with JetStream, and the address" }
 
 // OpenFolder opens a bus that is a folder, for work on its files. A *NoBusError says that there is none, unless the mode is Creating.
 func (a *App) OpenFolder(mode Mode) (*filestore.Store, error) {

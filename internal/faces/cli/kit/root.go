@@ -42,9 +42,12 @@ func AsIO(err error) error {
 func NoBus(err error) error {
 	var none *app.NoBusError
 	var schema *filestore.SchemaError
+	var server *app.ServerError
 	switch {
 	case errors.As(err, &none):
 		return &Fault{Code: ExitState, Err: err, Next: none.Hint()}
+	case errors.As(err, &server):
+		return &Fault{Code: ExitIO, Err: err, Next: server.Hint()}
 	case errors.As(err, &schema):
 		return &Fault{Code: ExitState, Err: err, Next: schema.Hint()}
 	}
