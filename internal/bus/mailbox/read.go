@@ -16,93 +16,47 @@ import (
 // messages with one id the one in the first folder counts, of those that lie under its name. Beside them stand the errors
 // that name what is no message.
 func (m *Mailbox) Read(ctx context.Context, inst address.Instance) ([]*Message, []error, error) {
-	return inbox[Message](ctx, m, inst)
-}
-
-// ReadWhole is Read for who passes the messages on as they are.
-func (m *Mailbox) ReadWhole(ctx context.Context, inst address.Instance) ([]*Whole, []error, error) {
-	return inbox[Whole](ctx, m, inst)
-}
-
-// ReadOutbox is Read for the copies of what an instance sent.
-func (m *Mailbox) ReadOutbox(ctx context.Context, inst address.Instance) ([]*Message, []error, error) {
-	return outbox[Message](ctx, m, inst)
-}
-
-// ReadOutboxWhole is ReadWhole for these.
-func (m *Mailbox) ReadOutboxWhole(ctx context.Context, inst address.Instance) ([]*Whole, []error, error) {
-	return outbox[Whole](ctx, m, inst)
-}
-
-func inbox[T any, P paper[T]](ctx context.Context, m *Mailbox, inst address.Instance) ([]P, []error, error) {
 	sources, err := m.Sources(ctx, inst)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read mail of %s: %w", inst, err)
 	}
-	out, bad, err := readAll[T, P](ctx, m, store.Inbox, sources)
+	out, bad, err := m.readAll(ctx, store.Inbox, sources)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read mail of %s: %w", inst, err)
 	}
-	out, bad = firsts(out, bad)
-	return out, bad, nil
+	out, copies := singles(out)
+	return out, append(bad, copies...), nil
 }
 
-func outbox[T any, P paper[T]](ctx context.Context, m *Mailbox, inst address.Instance) ([]P, []error, error) {
+// ReadOutbox is Read for the copies of what an instance sent.
+func (m *Mailbox) ReadOutbox(ctx context.Context, inst address.Instance) ([]*Message, []error, error) {
 	if err := address.Check(string(inst)); err != nil {
 		return nil, nil, fmt.Errorf("read outbox: %w", err)
 	}
-	out, bad, err := readAll[T, P](ctx, m, store.Outbox, appendSource(nil, string(inst), false))
+	out, bad, err := m.readAll(ctx, store.Outbox, appendSource(nil, string(inst), false))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read outbox of %s: %w", inst, err)
 	}
-	out, bad = firsts(out, bad)
-	return out, bad, nil
+	out, copies := singles(out)
+	return out, append(bad, copies...), nil
 }
 
-// A paper is what is made of a document of a mailbox.
-type paper[T any] interface {
-	*T
-	// fill makes an empty one that of a document, which lies in s. What is no message is an UnfitError.
-	fill(d *store.Doc, s *Source) error
-	place() (id string, k store.Key)
-}
-
-// fill makes an empty message that of a document.
-func (m *Message) fill(d *store.Doc, s *Source) error {
+// fromDoc is a document as a message. What is none is an UnfitError.
+func fromDoc(d *store.Doc) (*Message, error) {
 	e, err := envelope.Parse(d.Data)
 	if err != nil {
-		return &store.UnfitError{Key: d.Key, Where: d.Key.String(), Why: err.Error()}
+		return nil, &store.UnfitError{Key: d.Key, Where: d.Key.String(), Why: err.Error()}
 	}
-	m.Key, m.Envelope, m.ID, m.Order, m.Stored = d.Key, e, e.ID, envelope.Order(e.CreatedAt, d.Stored), d.Stored
-	m.Size, m.Source, m.Archived = int64(len(d.Data)), d.Key.Owner, d.Key.Kind == store.Archive
-	m.Channel = s != nil && s.Channel
-	return nil
+	return &Message{
+		Key: d.Key, Envelope: e, ID: e.ID, Order: envelope.Order(e.CreatedAt, d.Stored), Stored: d.Stored,
+		Size: int64(len(d.Data)), Source: d.Key.Owner, Archived: d.Key.Kind == store.Archive,
+	}, nil
 }
-
-func (m *Message) place() (id string, k store.Key) { return m.ID, m.Key }
-
-// A Whole is a message as it stands. That it is one has been looked at, and no more.
-type Whole struct {
-	Raw []byte // not to be changed
-	id  string
-	key store.Key
-}
-
-func (w *Whole) fill(d *store.Doc, _ *Source) error {
-	id, err := envelope.IDOf(d.Data)
-	if err != nil {
-		return &store.UnfitError{Key: d.Key, Where: d.Key.String(), Why: err.Error()}
-	}
-	w.Raw, w.id, w.key = d.Data, id, d.Key
-	return nil
-}
-
-func (w *Whole) place() (id string, k store.Key) { return w.id, w.key }
 
 // readAll reads all folders of a kind, by rising id, what has one id in the order of the folders.
-func readAll[T any, P paper[T]](ctx context.Context, m *Mailbox, kind store.Kind, sources []Source) (out []P, bad []error, err error) {
+func (m *Mailbox) readAll(ctx context.Context, kind store.Kind, sources []Source) (out []*Message, bad []error, err error) {
 	for i := range sources {
-		all, unfit, err := readEach[T, P](ctx, m.s, kind, &sources[i])
+		all, unfit, err := m.readFolder(ctx, kind, &sources[i])
 		if store.IsUnfit(err) { // the folder as a whole: the others are still read
 			bad = append(bad, err)
 			continue
@@ -112,19 +66,14 @@ func readAll[T any, P paper[T]](ctx context.Context, m *Mailbox, kind store.Kind
 		}
 		out, bad = append(out, all...), append(bad, unfit...)
 	}
-	byID := func(a, b P) int {
-		x, _ := a.place()
-		y, _ := b.place()
-		return compareIDs(x, y)
-	}
-	slices.SortStableFunc(out, byID)
+	slices.SortStableFunc(out, func(a, b *Message) int { return compareIDs(a.ID, b.ID) })
 	return out, bad, nil
 }
 
-// readEach reads one folder, a document after the other, by rising name.
-func readEach[T any, P paper[T]](ctx context.Context, s Store, kind store.Kind, from *Source) (out []P, bad []error, err error) {
+// readFolder reads one folder, a document after the other, by rising name.
+func (m *Mailbox) readFolder(ctx context.Context, kind store.Kind, from *Source) (out []*Message, bad []error, err error) {
 	var keys []store.Key
-	for e, err := range s.List(ctx, kind, from.Owner) {
+	for e, err := range m.s.List(ctx, kind, from.Owner) {
 		switch {
 		case err == nil:
 			keys = append(keys, e.Key)
@@ -136,14 +85,11 @@ func readEach[T any, P paper[T]](ctx context.Context, s Store, kind store.Kind, 
 	}
 	slices.SortStableFunc(keys, func(a, b store.Key) int { return strings.Compare(a.Name, b.Name) })
 	for _, k := range keys {
-		one := P(new(T))
-		d, err := s.Get(ctx, k)
-		if err == nil {
-			err = one.fill(&d, from)
-		}
+		msg, err := m.read(ctx, k)
 		switch {
 		case err == nil:
-			out = append(out, one)
+			msg.Channel = from.Channel
+			out = append(out, msg)
 		case errors.Is(err, store.ErrNotFound):
 		case store.IsUnfit(err):
 			bad = append(bad, err)

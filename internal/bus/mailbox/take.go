@@ -70,14 +70,10 @@ func (m *Mailbox) ListQuarantine(ctx context.Context, inst address.Instance) ([]
 	if err != nil {
 		return nil, nil, fmt.Errorf("list quarantine of %s: %w", inst, err)
 	}
-	all, bad, err := readAll[Message](ctx, m, store.Quarantine, sources)
-	ids := make([]string, len(all))
-	for n, msg := range all {
-		ids[n] = msg.ID
-	}
+	all, bad, err := m.readAll(ctx, store.Quarantine, sources)
 	var states map[string]State
 	if err == nil {
-		states, err = m.states(ctx, trailsOf(sources), ids)
+		states, err = m.states(ctx, trailsOf(sources), idsOf(all))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("list quarantine of %s: %w", inst, err)
