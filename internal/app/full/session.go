@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"tutti/internal/app"
@@ -24,12 +23,8 @@ import (
 // SessionBus tells the bus of agents in tmux: the one that the server of such an agent will use, which depends on the folder in
 // which it works. tell is told what a user should know once.
 func SessionBus(a *app.App, tell func(line string)) lifecycle.Bus {
-	var all expected
 	return lifecycle.Bus{
-		Expected: func(ctx context.Context, b lifecycle.Birth) (drop func()) { return all.expect(ctx, a, &b, tell) },
-		Began: func(ctx context.Context, b lifecycle.Birth) (string, error) {
-			return began(ctx, a, &b, all.take(&b), tell)
-		},
+		Began: func(ctx context.Context, b lifecycle.Birth) (string, error) { return began(ctx, a, &b, tell) },
 		Ended: func(ctx context.Context, r *registry.Row) error { return ended(ctx, a, r) },
 		Kept:  func(ctx context.Context, b lifecycle.Birth) error { return kept(ctx, a, &b) },
 		Conversation: func(ctx context.Context, agent, dir string, first proc.ID) (string, error) {
@@ -98,77 +93,22 @@ func arriving(ctx context.Context, a *app.App, b *lifecycle.Birth, tell func(str
 	return &arrival{w, q}, nil
 }
 
-// leave closes the bus, and takes away what was made for an agent that did not come, or goes on under an id that it had.
-func (r *arrival) leave(is address.Instance) error {
-	var err error
-	if !r.q.Minted.Is(is) {
-		err = r.w.Identity.Drop(r.q.Minted)
-	}
-	return errors.Join(err, r.w.Close())
-}
-
-// expected are the agents that are about to be started, by the owners of their sessions.
-type expected struct {
-	mu  sync.Mutex
-	all map[string]*arrival
-}
-
-// expect makes ready what an agent will need that is about to be started. What goes wrong goes wrong again when it has been, and is told
-// then. drop is called when it was not started.
-func (e *expected) expect(ctx context.Context, a *app.App, b *lifecycle.Birth, tell func(string)) (drop func()) {
+// began connects an agent that was started, and makes it present.
+func began(ctx context.Context, a *app.App, b *lifecycle.Birth, tell func(string)) (string, error) {
 	r, err := arriving(ctx, a, b, tell)
 	if err != nil {
-		return func() {}
-	}
-	if ws, err := r.w.Identity.WorkspaceOf(ctx, r.q.Host, r.q.Place, time.Now()); err == nil {
-		r.q.Workspace = ws.ID
-	}
-	if r.q.Was == "" && r.q.Named { // nobody else can know it: its owner, or its conversation, was just made
-		r.q.Minted, _ = r.w.Identity.Mint(r.q)
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.all == nil {
-		e.all = map[string]*arrival{}
-	}
-	e.all[b.Owner] = r
-	return func() {
-		if r := e.take(b); r != nil {
-			_ = r.leave("") // a key that nobody knows of hurts nobody
-		}
-	}
-}
-
-// take returns what was made ready for an agent, nil for nothing.
-func (e *expected) take(b *lifecycle.Birth) *arrival {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r := e.all[b.Owner]
-	delete(e.all, b.Owner)
-	return r
-}
-
-// began connects an agent that was started, and makes it present. r is what was made ready for it, nil for nothing.
-func began(ctx context.Context, a *app.App, b *lifecycle.Birth, r *arrival, tell func(string)) (string, error) {
-	if r == nil {
-		var err error
-		if r, err = arriving(ctx, a, b, tell); err != nil {
-			return "", err
-		}
+		return "", err
 	}
 	r.q.Process = b.Process
 	c, err := r.w.Connect(ctx, r.q, time.Now())
 	if err != nil {
 		return "", errors.Join(err, r.w.Close()) // its key may be bound by now
 	}
-	if b.Called != nil {
-		b.Called(string(c.Instance))
-	}
 	if c.Notice != "" {
 		tell(c.Notice)
 	}
 	err = standIn(ctx, r.w, b, presence.Start{Instance: c.Instance, Name: c.Name, Workspace: workspaceIn(c), Interests: presence.Interests{Scopes: r.q.Scopes}})
-	return string(c.Instance), errors.Join(err, r.leave(c.Instance))
+	return string(c.Instance), errors.Join(err, r.w.Close())
 }
 
 func workspaceIn(r *identity.Result) *presence.Workspace {

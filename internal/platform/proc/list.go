@@ -147,8 +147,3 @@ func WithEnv(name, value string) []Process {
 	sort.Slice(all, func(i, j int) bool { return all[i].PID < all[j].PID })
 	return all
 }
-
-// Carrying returns those of some processes that [WithEnv] would return. To ask for few of them takes little.
-func Carrying(all []Process, name, value string) []Process {
-	return carrying(all, []byte(name+"="+value))
-}

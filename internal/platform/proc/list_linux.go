@@ -3,7 +3,6 @@ package proc
 import (
 	"bytes"
 	"os"
-	"runtime"
 	"strconv"
 	"syscall"
 
@@ -33,67 +32,39 @@ func pids() ([]int, error) {
 	return all, nil
 }
 
-// half is from how many processes on two processors look at them. One takes 4 µs.
-const half = 64
-
 func list() ([]Process, error) {
 	numbers, err := pids()
 	if err != nil {
 		return nil, err
 	}
-	if len(numbers) < half || runtime.GOMAXPROCS(0) < 2 {
-		return looked(numbers), nil
-	}
-	second := make(chan []Process, 1)
-	middle := len(numbers) / 2
-	go func() { second <- looked(numbers[middle:]) }()
-	return append(looked(numbers[:middle]), <-second...), nil
-}
-
-// looked are those that run.
-func looked(numbers []int) []Process {
 	all := make([]Process, 0, len(numbers))
 	for _, pid := range numbers {
 		if st, err := status(pid); err == nil && !st.dead { // it may have ended since
 			all = append(all, st.process(pid))
 		}
 	}
-	return all
+	return all, nil
 }
 
 // withEnv looks at the status of who carries the entry before and after it reads the environment again: only then it is that of one
 // process. Of the others nothing else is read.
-func withEnv(entry []byte) []Process {
+func withEnv(entry []byte) (found []Process) {
 	numbers, err := pids()
 	if err != nil {
 		return nil
 	}
-	all := make([]Process, len(numbers))
-	for i, pid := range numbers {
-		all[i].PID = pid
-	}
-	return carrying(all, entry)
-}
-
-// carrying takes a process without a start for whoever has its pid.
-func carrying(all []Process, entry []byte) []Process {
-	var found []Process
 	buf := make([]byte, 16<<10)
-	uid := uint32(os.Getuid())
-	for _, p := range all {
-		var owner unix.Stat_t
-		if unix.Stat(path(p.PID, ""), &owner) != nil || owner.Uid != uid {
+	uid := os.Getuid()
+	for _, pid := range numbers {
+		if owner, err := Owner(pid); err != nil || owner != uid || !carries(pid, entry, buf) { // as nearly all
 			continue
 		}
-		if !carries(p.PID, entry, buf) { // as nearly all
+		before, err := status(pid)
+		if err != nil || before.dead || !carries(pid, entry, buf) {
 			continue
 		}
-		before, err := status(p.PID)
-		if err != nil || before.dead || p.Start != 0 && p.Start != before.start || !carries(p.PID, entry, buf) {
-			continue
-		}
-		if st, err := status(p.PID); err == nil && !st.dead && st.start == before.start {
-			found = append(found, st.process(p.PID))
+		if st, err := status(pid); err == nil && !st.dead && st.start == before.start {
+			found = append(found, st.process(pid))
 		}
 	}
 	return found

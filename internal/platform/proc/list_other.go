@@ -33,16 +33,11 @@ func listed(question string, args ...int) ([]Process, error) {
 	return all, nil
 }
 
-func withEnv(entry []byte) []Process {
+func withEnv(entry []byte) (found []Process) {
 	all, err := listed("kern.proc.uid", os.Getuid())
 	if err != nil {
 		return nil
 	}
-	return carrying(all, entry)
-}
-
-func carrying(all []Process, entry []byte) []Process {
-	var found []Process
 	for _, p := range all {
 		if hasEntry(p.PID, string(entry)) && p.Alive() {
 			found = append(found, p)

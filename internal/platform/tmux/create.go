@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,32 +50,27 @@ var ErrRenamed = errors.New("tmux does not take the name as it is")
 // is expanded or run. A *DuplicateError: the name is taken, nothing was made. fs.ErrNotExist and exec.ErrNotFound: there is no such
 // folder or program, nothing was made. After an error of another kind a session may have been made; its owner tells.
 func (s Server) New(ctx context.Context, spec Spec) (Pane, error) {
-	return s.newBy(ctx, spec, nil)
-}
-
-// newBy is New; its first call is one that was begun before, if there is one.
-func (s Server) newBy(ctx context.Context, spec Spec, call *Call) (Pane, error) {
-	p, err := s.create(ctx, spec, call)
+	p, err := s.create(ctx, spec)
 	if err != nil {
 		return Pane{}, fmt.Errorf("make session %q: %w", spec.Name, err)
 	}
 	return p, nil
 }
 
-func (s Server) create(ctx context.Context, spec Spec, call *Call) (Pane, error) {
+func (s Server) create(ctx context.Context, spec Spec) (Pane, error) {
 	argv, err := spec.check()
 	if err != nil {
 		return Pane{}, err
 	}
-	script := spec.script(argv)
+	at := slices.DeleteFunc(s.at(), func(arg string) bool { return arg == "-N" }) // it may start a server
+	if spec.Isolated {
+		at = append(at, "-f", os.DevNull)
+	}
 	var out []byte
 	var failed error
 	err = whileEnding(ctx, bornLimit, func() error {
-		if call == nil || call.heard(ctx) != nil {
-			call = s.toMake(spec.Isolated)
-		}
-		out, failed = call.say(ctx, script)
-		call = nil
+		how := &exec.Cmd{Args: at, Env: serverEnv(), Dir: "/", Stdin: strings.NewReader(spec.script(argv))} // the server keeps no folder busy
+		out, failed = s.call(ctx, how, []string{"start-server", ";", "source-file", "-"})
 		if len(out) > 0 { // it was made, and has gone with its server
 			return nil
 		}
@@ -106,7 +104,7 @@ func (s Server) made(spec Spec, out []byte, failed error) (Pane, error) {
 		failed = fmt.Errorf("%w: %q", ErrRenamed, p.SessionName)
 	}
 	if failed != nil {
-		return Pane{}, errors.Join(failed, s.end(p, false, func(args []string) ([]byte, error) { return s.ask(context.Background(), args...) }))
+		return Pane{}, errors.Join(failed, s.end(context.Background(), p, false))
 	}
 	p.Owner, p.Command, p.Path = spec.Owner, "", spec.Dir
 	return p, nil

@@ -34,6 +34,12 @@ func (s Server) find(ctx context.Context, name string) (Pane, error) {
 	return snap.first(name)
 }
 
+// A Want is a pane whose screen is asked for before anybody has looked whether it is there: its id, and its first process.
+type Want struct {
+	ID  string // "%7"
+	PID int
+}
+
 // FindShown is [Server.Find], with the text of the pane that is expected there, by the same call and as of the same moment. Where another
 // pane was found, or none of that id with that first process is there, the text is missing; [Server.Capture] may have it, or tell why.
 func (s Server) FindShown(ctx context.Context, name string, want Want, c Capture) (Pane, string, error) {
@@ -42,28 +48,13 @@ func (s Server) FindShown(ctx context.Context, name string, want Want, c Capture
 		return p, "", err
 	}
 	mark := rand.Text() // nobody can write it on a screen before
-	out, err := s.ask(ctx, append(findCommand(name), showCommand(want, c, mark)...)...)
+	// Where there is no such pane the call ends there; the list came before.
+	out, err := s.ask(ctx, "list-panes", "-F", paneFormat(), "-a", "-f", equal("session_name", name), ";",
+		"if-shell", "-F", "-t", want.ID, equal("pane_pid", strconv.Itoa(want.PID)), "display-message -p "+mark+" ; "+c.command(Ref{ID: want.ID}))
 	if err != nil && (!errors.Is(err, ErrAbsent) || len(out) == 0) {
 		return Pane{}, "", fmt.Errorf("find session %q: %w", name, err)
 	}
-	return s.shown(ctx, name, want, mark, string(out))
-}
-
-// findCommand lists the panes of a session.
-func findCommand(name string) []string {
-	return []string{"list-panes", "-F", paneFormat(), "-a", "-f", equal("session_name", name)}
-}
-
-// showCommand follows another command, and prints a mark and the text of a pane, if it is the one that is expected.
-func showCommand(want Want, c Capture, mark string) []string {
-	return []string{
-		";", "if-shell", "-F", "-t", want.ID, equal("pane_pid", strconv.Itoa(want.PID)), "display-message -p " + mark + " ; " + c.command(Ref{ID: want.ID}),
-	}
-}
-
-// shown reads what both have printed. Where there is no such pane the call ends there; the list came before.
-func (s Server) shown(ctx context.Context, name string, want Want, mark, out string) (Pane, string, error) {
-	listed, text, _ := strings.Cut(out, mark+"\n")
+	listed, text, _ := strings.Cut(string(out), mark+"\n")
 	snap, err := s.read([]byte(listed))
 	var p Pane
 	if err == nil {
@@ -101,18 +92,14 @@ func (s *Snapshot) first(name string) (Pane, error) {
 // belongs to [Pane.Owner]; who has reason to doubt the owner compares it first. ErrAbsent: there is no such session any more.
 // ErrChanged, ErrOwner: nothing was done.
 func (s Server) Kill(ctx context.Context, pane Pane) error {
-	return s.kill(pane, func(args []string) ([]byte, error) { return s.ask(ctx, args...) })
-}
-
-func (s Server) kill(pane Pane, run func(args []string) ([]byte, error)) error {
-	if err := s.end(pane, true, run); err != nil {
+	if err := s.end(ctx, pane, true); err != nil {
 		return fmt.Errorf("end session %s %q: %w", pane.Session, pane.SessionName, err)
 	}
 	return nil
 }
 
 // end ends a session. An owner that was not noted yet is not compared.
-func (s Server) end(pane Pane, owned bool, run func(args []string) ([]byte, error)) error {
+func (s Server) end(ctx context.Context, pane Pane, owned bool) error {
 	if pane.Server <= 0 || pane.Started <= 0 || !isID(pane.Session, '$') {
 		return fmt.Errorf("server %d: not a session that was listed", pane.Server)
 	}
@@ -125,10 +112,8 @@ func (s Server) end(pane Pane, owned bool, run func(args []string) ([]byte, erro
 		guard = "#{&&:" + guard + "," + equal(ownerOption, pane.Owner) + "}"
 	}
 	target := pane.Session + ":"
-	out, err := run([]string{
-		"if-shell", "-F", "-t", target, guard, sayOK + " ; kill-session -t " + pane.Session,
-		"display-message -p -t " + target + " '" + refused + "#{pid} #{start_time} #{session_id}'",
-	})
+	out, err := s.ask(ctx, "if-shell", "-F", "-t", target, guard, sayOK+" ; kill-session -t "+pane.Session,
+		"display-message -p -t "+target+" '"+refused+"#{pid} #{start_time} #{session_id}'")
 	if err != nil {
 		return err
 	}

@@ -34,18 +34,3 @@ func ending(pid int) (ended func() bool, stop func(), err error) {
 // withUs lets a program end when this one is killed. The system goes by the thread that started it, which lasts as long as this program:
 // should it end before, another waiter follows.
 func withUs() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
-
-// awaitEnd waits until a child has ended, and leaves it to be waited for.
-func awaitEnd(pid int) {
-	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
-}
-
-// endHandle returns a handle of a child that can be read when it has ended, -1 where there is none to be had.
-func endHandle(pid int) int {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return -1
-	}
-	return fd
-}

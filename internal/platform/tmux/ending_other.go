@@ -14,9 +14,3 @@ func ending(int) (ended func() bool, stop func(), err error) { return nil, nil, 
 
 // withUs: who waits for a server when this program is killed ends with the next signal.
 func withUs() *syscall.SysProcAttr { return nil }
-
-// awaitEnd has nothing to wait with here.
-func awaitEnd(int) {}
-
-// endHandle has nothing to give here.
-func endHandle(int) int { return -1 }

@@ -223,8 +223,6 @@ func TestAskedAtTheEndOfAServer(t *testing.T) {
 	for what, f := range map[string]func() error{
 		"find":    func() error { _, err := s.Find(t.Context(), "a"); return err },
 		"panes":   func() error { _, err := s.Panes(t.Context()); return err },
-		"all":     func() error { _, _, err := s.Overview(t.Context(), nil); return err },
-		"brief":   func() error { _, err := s.Brief(t.Context()); return err },
 		"capture": func() error { _, err := s.Capture(t.Context(), pane.Ref(), Capture{}); return err },
 		"kill":    func() error { return s.Kill(t.Context(), pane) },
 		"watch":   func() error { _, err := s.Watch(t.Context()); return err },

@@ -59,40 +59,31 @@ func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte,
 		}
 		return nil, err
 	}
-	one := &spawn{
-		path: program, args: append(append([]string{program}, how.Args...), args...), env: how.Env, dir: how.Dir,
-		out: &limited{max: maxOutput}, err: &limited{max: maxErrors, drop: true},
-	}
-	if how.Stdin != nil {
-		text, err := io.ReadAll(how.Stdin)
-		if err != nil {
-			return nil, err
-		}
-		one.in = string(text)
-	}
-	return s.answer(ctx, args[0], one)
-}
-
-// answer waits for what a call comes to.
-func (s Server) answer(ctx context.Context, command string, one *spawn) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errSlow)
 	defer cancel()
-	err := one.run(ctx)
-	if err == nil {
-		return one.out.buf.Bytes(), nil
+	out, said := &limited{max: maxOutput}, &limited{max: maxErrors, drop: true}
+	cmd := exec.CommandContext(ctx, program, append(how.Args, args...)...)
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = how.Env, how.Dir, how.Stdin, out, said, linger
+	err = cmd.Run()
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // what it has written is there
+		return out.buf.Bytes(), nil
 	}
-	if one.out.full {
+	if out.full {
 		err = errLarge // what the program said when nobody read on is no reason
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	text := strings.TrimRight(one.err.buf.String(), "\n")
+	text := strings.TrimRight(said.buf.String(), "\n")
 	if saysAbsent(text) {
 		err = ErrAbsent
 	}
-	return one.out.buf.Bytes(), &CommandError{Command: command, Server: s.String(), Said: text, Err: err}
+	return out.buf.Bytes(), &CommandError{Command: args[0], Server: s.String(), Said: text, Err: err}
 }
+
+// linger is how long the pipes of a client that has ended are waited for. What it has written is read long before; a program that was
+// started in the same moment, or a server that is being born, may hold them for longer and has nothing to say.
+const linger = Limit
 
 // How long a server may take to end once it has begun to, and tells whoever comes that it "exited unexpectedly": some milliseconds, on a
 // machine that does much else a hundred times that, because its clients have to go first.

@@ -41,7 +41,7 @@ type waiter struct {
 	failures []time.Time     // when this one and those before it ended without a signal
 	over     chan struct{}   // closed when it has ended
 	err      error           // when over: nil after a signal, and when the server ended in order
-	said     *output         // when over
+	said     *limited        // when over
 	end      context.CancelFunc
 }
 
@@ -55,27 +55,21 @@ func (w *Watcher) wait() (*waiter, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(w.ctx)
-	v := &waiter{over: make(chan struct{}), end: func() { cancel(context.Canceled) }}
-	if v.said, err = newOutput(limited{max: maxErrors, drop: true}); err != nil {
-		cancel(err)
-		return nil, err
-	}
+	v := &waiter{over: make(chan struct{}), end: func() { cancel(context.Canceled) }, said: &limited{max: maxErrors, drop: true}}
 	cmd := exec.CommandContext(ctx, program, append(w.s.at(), waitCommands()...)...)
-	cmd.Env, cmd.Dir, cmd.Stderr = environ(), "/", v.said.write
+	cmd.Env, cmd.Dir, cmd.Stderr, cmd.WaitDelay = environ(), "/", v.said, linger
 	cmd.SysProcAttr = withUs()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		v.said.abandon()
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		cancel(err)
 		return nil, err
 	}
-	v.said.begin()
 	slow := time.AfterFunc(Limit, func() { cancel(errSlow) })
 	// The end of the client does not end its output: a server that hangs has a copy of it on the way.
 	deaf := context.AfterFunc(ctx, func() { _ = out.Close() })
@@ -92,7 +86,9 @@ func (w *Watcher) wait() (*waiter, error) {
 	}
 	go func() {
 		v.err = cmd.Wait()
-		v.said.end()
+		if errors.Is(v.err, exec.ErrWaitDelay) {
+			v.err = nil
+		}
 		cancel(context.Canceled)
 		close(v.over)
 	}()
@@ -108,7 +104,6 @@ func (w *Watcher) failed(ctx context.Context, v *waiter, cmd *exec.Cmd, cancel c
 	if ended := cmd.Wait(); errors.Is(err, io.EOF) && ended != nil {
 		err = ended
 	}
-	v.said.end()
 	cancel(err)
 	text := strings.TrimRight(v.said.buf.String(), "\n")
 	switch {

@@ -57,14 +57,11 @@ type begin struct {
 	first   proc.ID // of the pane
 	at      time.Time
 	seen    driver.Seen
-	screen  string        // the last one that was looked at
-	ended   bool          // its end was found
-	marked  bool          // somebody else has written that end
-	visit   bool          // it was begun before: what becomes of it is not ours to write down
-	where   string        // the id of the pane that is visited; "": that of the session of the row
-	opened  chan struct{} // closed when the bus has made ready what it can; nil: it does not
-	drop    func()        // takes that back
-	call    *tmux.Call    // that is to make the session; nil: it was not begun
+	screen  string // the last one that was looked at
+	ended   bool   // its end was found
+	marked  bool   // somebody else has written that end
+	visit   bool   // it was begun before: what becomes of it is not ours to write down
+	where   string // the id of the pane that is visited; "": that of the session of the row
 }
 
 // newOwner makes the owner of a session.
@@ -94,54 +91,19 @@ var errTaken = errors.New("somebody else is at work on it")
 // start starts the program. What it returns as an error is that nothing runs.
 func (b *begin) start(ctx context.Context) error {
 	if err := b.m.o.Halted(); err != nil {
-		b.unexpect()
 		return err
 	}
 	b.remember()
-	b.expect(ctx)
 	var err error
 	b.at = b.m.o.Now()
-	if b.call == nil {
-		b.call = b.server.ToMake(b.row.Name, isolated(&b.row))
-	}
-	defer b.call.Drop()
-	b.pane, err = b.call.New(ctx, tmux.Spec{
+	b.pane, err = b.server.New(ctx, tmux.Spec{
 		Name: b.row.Name, Dir: b.row.Pane.Cwd, Argv: b.argv, Env: passed(b.m.o.Environ, b.row.OwnerID, b.m.home()), Owner: b.row.OwnerID,
-		Isolated: isolated(&b.row),
+		Isolated: b.row.ServerName() != "default",
 	})
 	if err != nil {
 		err = b.notStarted(ctx, err)
 	}
-	if err != nil {
-		b.unexpect()
-	}
 	return err
-}
-
-// isolated tells whether a server that is started for a row reads no settings of its user.
-func isolated(r *registry.Row) bool { return r.ServerName() != "default" }
-
-// expect has the bus make ready what it can while tmux starts the program.
-func (b *begin) expect(ctx context.Context) {
-	if b.m.o.Bus.Expected == nil || b.opened != nil {
-		return
-	}
-	b.opened = make(chan struct{})
-	birth := b.m.birth(&b.row, &tmux.Pane{}, proc.ID{})
-	go func() {
-		defer close(b.opened)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
-		defer cancel()
-		b.drop = b.m.o.Bus.Expected(ctx, birth)
-	}()
-}
-
-// unexpect takes back what was made ready for a program that does not run.
-func (b *begin) unexpect() {
-	if b.opened != nil {
-		<-b.opened
-		b.drop()
-	}
 }
 
 // home is the workspace of the registry; of one that lies elsewhere, where the user stands.
@@ -192,21 +154,21 @@ func (b *begin) adrift(ctx context.Context, err error) bool {
 	return true
 }
 
-// known tells the bus, looks at the session for the first time, and writes both down. What the bus has to do beside is done meanwhile. The
+// announce tells the bus, looks at the session for the first time, and writes both down. The
 // error is of kind NotUp when the program has ended.
-func (b *begin) known(ctx context.Context) error {
+func (b *begin) announce(ctx context.Context) error {
 	id, err := proc.Of(b.pane.PID)
 	if err == nil {
 		b.first = id
 	}
 	b.m.reached("started")
-	address, told := b.telling(ctx)
-	if instance := <-address; instance != "" {
-		b.row.Instance = instance
+	if b.first.PID != 0 {
+		if instance := b.tellBus(ctx); instance != "" {
+			b.row.Instance = instance
+		}
 	}
 	b.m.reached("told")
 	if b.endedAtOnce(ctx) {
-		<-told
 		return b.over(ctx, lookStart)
 	}
 	err = b.change(ctx, func(r *registry.Row) {
@@ -218,7 +180,6 @@ func (b *begin) known(ctx context.Context) error {
 		r.Set(looksMember, []byte(`["`+lookStart+`"]`))
 		r.Intent = nil
 	})
-	<-told
 	b.m.reached("recorded")
 	return err
 }
@@ -243,32 +204,19 @@ func (m *Manager) present(r *registry.Row, pane *tmux.Pane, first proc.ID) {
 // busLimit is how long the bus may take to be told; it takes some milliseconds.
 const busLimit = 10 * time.Second
 
-// telling tells the bus that the agent is there. It hands over the agent's address as soon as that is certain, "" for none, and closes told
-// when the bus was told all. That it cannot be told is no reason to end the agent.
-func (b *begin) telling(ctx context.Context) (address <-chan string, told <-chan struct{}) {
-	is, done := make(chan string, 2), make(chan struct{})
-	if b.m.o.Bus.Began == nil || b.first.PID == 0 {
-		b.unexpect()
-		close(is)
-		close(done)
-		return is, done
+// tellBus tells the bus that the agent is there, and returns the agent's address, "" for none. That the bus cannot be told is no reason to
+// end the agent.
+func (b *begin) tellBus(ctx context.Context) string {
+	if b.m.o.Bus.Began == nil {
+		return ""
 	}
-	name, birth := b.row.Name, b.m.birth(&b.row, &b.pane, b.first)
-	birth.Called = func(instance string) { is <- instance }
-	go func() {
-		defer close(done)
-		if b.opened != nil {
-			<-b.opened
-		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
-		defer cancel()
-		instance, err := b.m.o.Bus.Began(ctx, birth)
-		if err != nil {
-			b.m.o.Tell(fmt.Sprintf("session %s is not on the bus yet: %v", name, err))
-		}
-		is <- instance // nobody waits for it a second time
-	}()
-	return is, done
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busLimit)
+	defer cancel()
+	instance, err := b.m.o.Bus.Began(ctx, b.m.birth(&b.row, &b.pane, b.first))
+	if err != nil {
+		b.m.o.Tell(fmt.Sprintf("session %s is not on the bus yet: %v", b.row.Name, err))
+	}
+	return instance
 }
 
 // birth is what the bus is told of a session.

@@ -86,7 +86,7 @@ func (m *Manager) Conversation(ctx context.Context, r *registry.Row, first proc.
 	}
 	place := m.place(r.Pane.Cwd)
 	if first.Alive() {
-		members, err := observe.Processes(r, first)
+		members, _, err := observe.Processes(r, first)
 		if err != nil {
 			return "", err
 		}

@@ -54,24 +54,10 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (*Created, error)
 		return nil, err
 	}
 	c := &creation{m: m, q: q}
-	c.ask()
-	defer func() {
-		if c.early.Drop(); c.b != nil {
-			c.b.call.Drop()
-		}
-	}()
 	if err := c.plan(ctx); err != nil {
 		return nil, err
 	}
-	if c.b.call == nil {
-		c.b.call = c.toMake() // it finds its way while the row is written
-	}
-	if c.tree == nil { // else its folder is not there yet
-		c.b.row = c.now
-		c.b.expect(ctx)
-	}
 	if err := c.claim(ctx); err != nil {
-		c.b.unexpect()
 		return nil, err
 	}
 	m.reached("claimed")
@@ -100,7 +86,6 @@ type creation struct {
 	taken  string        // which part of the command is the row's, and not said now: whole or programOnly; "" for none
 	former string
 	tree   *worktree
-	early  *tmux.Call // that asks for the session and is to make it; nil: it is not known yet where, or it was taken
 }
 
 // claim writes what is about to be done. Whoever was quicker wins.
@@ -169,7 +154,7 @@ func (c *creation) makeTree(ctx context.Context) error {
 // begun does what comes after the start.
 func (c *creation) begun(ctx context.Context) (*Created, error) {
 	b := c.b
-	err := b.known(ctx)
+	err := b.announce(ctx)
 	if err == nil && c.q.Wait && c.q.Prompt == "" {
 		err = b.wait(ctx)
 	}

@@ -187,29 +187,9 @@ func (c *creation) free(ctx context.Context) error {
 	return nil
 }
 
-// ask has tmux look for the session before it is known what the registry says, if it is said which one and where.
-func (c *creation) ask() {
-	if c.q.Name == "" || c.q.Server == "" || registry.CheckName(c.q.Name) != nil {
-		return
-	}
-	if s, err := tmux.Named(c.q.Server); err == nil {
-		c.early = s.ToMake(c.q.Name, c.q.Server != "default")
-	}
-}
-
-// toMake begins the call that is to make the session, if that was not done by ask.
-func (c *creation) toMake() *tmux.Call {
-	if call := c.early; call != nil {
-		c.early = nil
-		return call
-	}
-	return c.b.server.ToMake(c.q.Name, c.server() != "default")
-}
-
 // unknown looks whether tmux has a session of a name without a row. If not tmux, its own answer to the making of the session does.
 func (c *creation) unknown(ctx context.Context) error {
-	c.b.call = c.toMake()
-	pane, err := c.b.call.Find(ctx)
+	pane, err := c.b.server.Find(ctx, c.q.Name)
 	switch {
 	case errors.Is(err, tmux.ErrAbsent):
 		return nil

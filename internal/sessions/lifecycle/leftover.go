@@ -88,7 +88,7 @@ func (m *Manager) noneLeft(ctx context.Context, r *registry.Row) error {
 	if !ok && r.OwnerID == "" {
 		return nil
 	}
-	left, err := observe.Processes(r, first)
+	left, _, err := observe.Processes(r, first)
 	if err != nil || len(left) == 0 {
 		return err
 	}

@@ -47,9 +47,6 @@ type Started struct {
 
 // A Bus is what the bus is told of sessions. The agent of a session is there from its first moment, before its own server has come up.
 type Bus struct {
-	// Expected is called when the program of a session is about to be started, beside that: what can be made ready for Began is made
-	// ready. The process and the pane are not known yet. drop is called when nothing was started after all. It may be nil.
-	Expected func(ctx context.Context, b Birth) (drop func())
 	// Began is called when the program of a session has been started. It returns the agent's address, which is kept in the row.
 	Began func(ctx context.Context, b Birth) (instance string, err error)
 	// Ended is called when a session has ended: what kept its agent present is taken away.
@@ -73,8 +70,6 @@ type Birth struct {
 	Pane         tmux.Pane
 	Command      []string // as it was started
 	Resume       []string // as it would be taken up again; nil where that is not known
-	// Called is told the address as soon as it is certain, before Began has done the rest; nil: nobody waits for it.
-	Called func(instance string)
 }
 
 // A Manager does what is done to the sessions of one registry. It is safe for concurrent use.

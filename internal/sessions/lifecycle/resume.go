@@ -250,7 +250,7 @@ func (b *begin) again(ctx context.Context, r registry.Row, id string) error {
 
 // goOn does what comes after the start.
 func (b *begin) goOn(ctx context.Context, q ResumeRequest, done *Resumed) error {
-	err := b.known(ctx)
+	err := b.announce(ctx)
 	if err == nil && q.Prompt != "" {
 		done.Prompted, err = b.prompt(ctx, q.Prompt, q.Ready)
 	}

@@ -631,10 +631,10 @@ func TestStopStillUp(t *testing.T) {
 	row := r.begin("one", "busy", func(row *registry.Row) { row.Job = "job1" })
 	s := &stopping{m: r.m, q: StopRequest{Session: "one"}, row: row, out: &Stopped{Session: "one", Row: row}, srv: r.srv}
 	s.find(t.Context())
-	if err := s.known(t.Context()); err != nil {
+	if err := s.judge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.begin(t.Context()); err != nil {
+	if err := s.recordIntent(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	err := s.finish(t.Context(), s.fail(StillUp, nil, "still alive after everything was tried: 7 (stuck)", ""))

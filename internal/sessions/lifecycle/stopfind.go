@@ -28,13 +28,10 @@ type stopping struct {
 	first proc.ID // of the pane; the zero ID when it is not known
 	as    registry.Row
 	shown string         // the screen as it was found with the session; "" when it has to be asked for
-	early *kinship       // a look at who belongs to the session that was begun before it was found; nil: there is none
 	kin   []proc.Process // of every look so far
-	since uint64         // see relatives
 	empty bool           // the last look found nobody
 	began time.Time
-	told  chan error // what the bus said of the end; nil: it was not told yet
-	call  *tmux.Call // that is to end the session; nil: it was not begun
+	told  bool // the bus was told of the end
 }
 
 func (s *stopping) note(format string, args ...any) {
@@ -53,7 +50,6 @@ func (s *stopping) run(ctx context.Context) (err error) {
 	if s.srv, err = observe.ServerOf(&s.row); err != nil {
 		return s.fail(Refused, err, "its tmux server cannot be meant", "edit "+s.m.o.Registry.Path())
 	}
-	defer func() { s.call.Drop() }()
 	if s.q.Mode == Soft && !s.bare {
 		return s.archive(ctx)
 	}
@@ -72,23 +68,22 @@ func (s *stopping) once(ctx context.Context) error {
 	if err := s.turn(ctx); err != nil {
 		return err
 	}
-	s.ahead()
 	s.find(ctx)
 	ended := s.row.Status != registry.Running && !s.bare
 	lives := s.sight.State == observe.Alive || s.sight.State == observe.Other && !s.sight.Foreign
 	if ended && !(lives && (s.q.Force || s.q.Purge || s.row.Status == registry.Archived)) {
 		return s.ended(ctx, lives)
 	}
-	if err := s.known(ctx); err != nil {
+	if err := s.judge(ctx); err != nil {
 		return err
 	}
 	if !s.q.Apart && s.within() {
 		return s.fail(Inside, nil, "this program runs in it, and would end with it", "run it from another terminal")
 	}
-	if err := s.begin(ctx); err != nil {
+	if err := s.recordIntent(ctx); err != nil {
 		return err
 	}
-	return s.finish(ctx, s.climb(ctx))
+	return s.finish(ctx, s.endProcesses(ctx))
 }
 
 // find looks for the session: under its name, and, where there is none or one of somebody else, by its owner. Users rename sessions.
@@ -120,9 +115,7 @@ func (s *stopping) find(ctx context.Context) {
 // look finds the session of the row. The screen of the pane that the row names comes with the same answer of tmux.
 func (s *stopping) look(ctx context.Context) observe.Observation {
 	want := tmux.Want{ID: s.row.Pane.ID, PID: s.row.Pane.PID}
-	s.call.Drop()
-	s.call = s.srv.ToKill(s.row.Name, want, lastScreen)
-	pane, screen, err := s.call.FindShown(ctx, lastScreen)
+	pane, screen, err := s.srv.FindShown(ctx, s.row.Name, want, lastScreen)
 	if s.shown = ""; err == nil && pane.ID == want.ID && pane.PID == want.PID {
 		s.shown = screen
 	}
@@ -195,8 +188,8 @@ func (s *stopping) ended(ctx context.Context, lives bool) error {
 	return s.write(ctx, s.final)
 }
 
-// known judges what was found in tmux.
-func (s *stopping) known(ctx context.Context) error {
+// judge judges what was found in tmux.
+func (s *stopping) judge(ctx context.Context) error {
 	switch v := s.sight; v.State {
 	case observe.Unknown:
 		return s.fail(Unclear, v.Err, "tmux did not answer, and nothing was done", "")

@@ -12,33 +12,9 @@ import (
 	"tutti/internal/sessions/observe"
 )
 
-// A kinship is a look at who belongs to a session.
-type kinship struct {
-	owner string
-	first proc.ID
-	kin   []proc.Process
-	apart []observe.Bystander
-	since uint64
-	err   error
-	done  chan struct{}
-}
-
-// relatives are those of the session at this moment. A look that was begun while tmux was asked is of no other moment, if it was at the
-// session that was found.
-func (s *stopping) relatives() (kin []proc.Process, apart []observe.Bystander, err error) {
-	k := s.early
-	s.early = nil
-	if k == nil || k.owner != s.as.OwnerID || k.first != s.first {
-		return observe.ProcessesSince(&s.as, s.first, &s.since)
-	}
-	<-k.done
-	s.since = k.since
-	return k.kin, k.apart, k.err
-}
-
 // gather adds who belongs to the session now to who did before. Where nobody does, nobody can be started in it any more.
 func (s *stopping) gather() {
-	kin, apart, err := s.relatives()
+	kin, apart, err := observe.Processes(&s.as, s.first)
 	if err != nil {
 		s.note("the processes could not be listed: %v", err)
 		return

@@ -41,13 +41,12 @@ func (s *stopping) same(r *registry.Row) bool {
 		r.ServerName() == s.row.ServerName()
 }
 
-// begin writes what is about to be done, with what will be gone afterwards: the screen, and which conversation it was.
-func (s *stopping) begin(ctx context.Context) error {
+// recordIntent writes what is about to be done, with what will be gone afterwards: the screen, and which conversation it was.
+func (s *stopping) recordIntent(ctx context.Context) error {
 	s.m.reached("begin")
-	shown := s.showing(ctx)
+	screen := s.screen(ctx)
 	s.gather()
 	s.place = s.placeOf()
-	screen := shown()
 	found := s.conversation(ctx)
 	s.m.reached("captured")
 	self := proc.Self()
@@ -160,7 +159,6 @@ func (s *stopping) final(r *registry.Row) {
 func (s *stopping) finish(ctx context.Context, failed error) error {
 	s.out.Took = time.Since(s.began)
 	if failed != nil {
-		s.awaitBus()
 		return errors.Join(failed, s.cutOff(ctx, failed))
 	}
 	if s.q.Purge {
@@ -172,8 +170,7 @@ func (s *stopping) finish(ctx context.Context, failed error) error {
 	} else {
 		s.tellJob(ctx, "error", "stopped by operator")
 	}
-	s.farewell(ctx)
-	s.awaitBus()
+	s.tellBus(ctx)
 	s.m.reached("unwritten")
 	if err := s.write(ctx, s.final); err != nil {
 		return fmt.Errorf("session %s has ended, but its row could not be written: %w", s.row.Name, err)
@@ -182,30 +179,13 @@ func (s *stopping) finish(ctx context.Context, failed error) error {
 	return nil
 }
 
-// bidFarewell tells the bus of the end as soon as the program has ended, while what it has left behind is looked after.
-func (s *stopping) bidFarewell(ctx context.Context) {
-	if s.first.PID > 1 && !s.first.Alive() {
-		s.farewell(ctx)
-	}
-}
-
-// farewell tells the bus of the end, once.
-func (s *stopping) farewell(ctx context.Context) {
-	f := s.m.o.Bus.Ended
-	if f == nil || s.bare || s.told != nil {
+// tellBus tells the bus of the end, once.
+func (s *stopping) tellBus(ctx context.Context) {
+	if s.m.o.Bus.Ended == nil || s.bare || s.told {
 		return
 	}
-	s.told = make(chan error, 1)
-	row := s.out.Row.Clone()
-	go func() { s.told <- f(context.WithoutCancel(ctx), &row) }()
-}
-
-// awaitBus waits until the bus was told, if it is being told.
-func (s *stopping) awaitBus() {
-	if s.told == nil {
-		return
-	}
-	if err := <-s.told; err != nil {
+	s.told = true
+	if err := s.m.o.Bus.Ended(context.WithoutCancel(ctx), &s.out.Row); err != nil {
 		s.note("the bus could not be told: %v", err)
 	}
 }

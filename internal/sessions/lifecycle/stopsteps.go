@@ -14,7 +14,7 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// How long the steps of the ladder wait, beside the grace of the program.
+// How long the steps wait, beside the grace of the program.
 const (
 	clearLimit = 300 * time.Millisecond // for a question to go after Escape
 	drawLimit  = time.Second            // for a program that rests to draw what was typed, and to say of itself that it rests: on a busy machine 300 ms were too few
@@ -25,24 +25,8 @@ const (
 	killRounds = 4                      // looks for what was started while the rest was killed
 )
 
-// ahead looks who belongs to the session as its row knows it, while tmux is asked for it.
-func (s *stopping) ahead() {
-	s.early = nil
-	first, ok := observe.FirstProcess(&s.row)
-	if !ok || s.bare {
-		return
-	}
-	k := &kinship{owner: s.row.OwnerID, first: first, done: make(chan struct{})}
-	s.early = k
-	row := s.row.Clone()
-	go func() {
-		defer close(k.done)
-		k.kin, k.apart, k.err = observe.ProcessesSince(&row, first, &k.since)
-	}()
-}
-
-// climb is the ladder: each step is taken only when the one before did not do.
-func (s *stopping) climb(ctx context.Context) error {
+// endProcesses ends everything that belongs to the session: each step is taken only when the one before did not do.
+func (s *stopping) endProcesses(ctx context.Context) error {
 	leads := s.first.PID > 1 && s.first.Alive()
 	if leads && s.leave(ctx) {
 		s.m.reached("typed")
@@ -55,7 +39,9 @@ func (s *stopping) climb(ctx context.Context) error {
 		s.term(ctx)
 	}
 	s.m.reached("signalled")
-	s.bidFarewell(ctx)
+	if s.first.PID > 1 && !s.first.Alive() {
+		s.tellBus(ctx)
+	}
 	s.rest(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -237,7 +223,7 @@ func (s *stopping) close(ctx context.Context) error {
 	if s.sight.State == observe.Absent {
 		return nil
 	}
-	switch err := s.call.Kill(ctx, s.sight.Pane); {
+	switch err := s.srv.Kill(ctx, s.sight.Pane); {
 	case err == nil:
 		s.took(StepKill)
 	case errors.Is(err, tmux.ErrAbsent):
@@ -310,30 +296,21 @@ const stillAlive = "still alive after everything was tried: "
 // lastScreen is what a row keeps of a screen.
 var lastScreen = tmux.Capture{History: 200, Joined: true}
 
-// showing asks tmux for the last screen, as the row keeps it. It is there when what is returned returns; others work meanwhile.
-func (s *stopping) showing(ctx context.Context) (screen func() string) {
+// screen is what the session shows last, as its row keeps it; "" where that cannot be read.
+func (s *stopping) screen(ctx context.Context) string {
 	if s.sight.State == observe.Absent || s.sight.State == observe.Unknown {
-		return func() string { return "" }
+		return ""
 	}
 	text := s.shown
-	var err error
-	done := make(chan struct{})
-	ref, dead := s.sight.Pane.Ref(), s.sight.State == observe.Dead
-	go func() {
-		defer close(done)
-		if text == "" {
-			text, err = s.srv.Capture(ctx, ref, lastScreen)
-		}
-	}()
-	return func() string {
-		<-done
-		if err != nil {
+	if text == "" {
+		var err error
+		if text, err = s.srv.Capture(ctx, s.sight.Pane.Ref(), lastScreen); err != nil {
 			s.note("its screen could not be read: %v", err)
 			return ""
 		}
-		if dead {
-			text = lastWords(text)
-		}
-		return registry.Screen(text)
 	}
+	if s.sight.State == observe.Dead {
+		text = lastWords(text)
+	}
+	return registry.Screen(text)
 }

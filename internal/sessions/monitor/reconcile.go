@@ -157,7 +157,7 @@ func (mo *monitor) settle(ctx context.Context, f *observe.Found) {
 		return
 	}
 	first, _ := observe.FirstProcess(f.Row)
-	kin, err := observe.Processes(f.Row, first)
+	kin, _, err := observe.Processes(f.Row, first)
 	switch {
 	case err != nil || f.State == observe.Unknown:
 		d.Does = ""

@@ -9,7 +9,6 @@ import (
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/smallfile"
 	"tutti/internal/platform/tmux"
-	"tutti/internal/sessions/registry"
 )
 
 // Doing is what an agent does.
@@ -58,13 +57,11 @@ func (l *looker) sheet(f *Found) {
 	if !ok || d.Life.Sheet == nil || d.Life.ReadSheet == nil {
 		return
 	}
-	sheet, ok := l.sheetOf(d, f.Process)
+	place := driver.Site{Home: l.Home, Env: l.Env}
+	sheet, ok := ReadSelfReport(&d.Life, place, f.Process)
 	if !ok && slices.Contains(d.Life.Comms, f.Pane.Command) { // the program may be below the one that was started
-		for _, p := range proc.Tree(l.processes(), f.Process) {
-			if p.ID == f.Process {
-				continue
-			}
-			if sheet, ok = l.sheetOf(d, p.ID); ok {
+		for _, p := range proc.Tree(l.all(), f.Process) {
+			if sheet, ok = ReadSelfReport(&d.Life, place, p.ID); ok {
 				break
 			}
 		}
@@ -78,39 +75,11 @@ func (l *looker) sheet(f *Found) {
 	}
 }
 
-// sheetOf returns the sheet of exactly this process, read once.
-func (l *looker) sheetOf(d *driver.Driver, id proc.ID) (driver.SelfReport, bool) {
-	if s, ok := l.sheets[id]; ok {
-		return s, s.PID != 0
-	}
-	s, ok := ReadSelfReport(&d.Life, driver.Site{Home: l.Home, Env: l.Env}, id)
-	if !ok {
-		s = driver.SelfReport{}
-	}
-	l.sheets[id] = s
-	return s, ok
-}
-
-// wantsScreen tells before tmux is asked whether the screen of a row will be needed, as far as that can be said by then: to ask for
-// it later takes as long as the first question.
-func (l *looker) wantsScreen(r *registry.Row) bool {
-	d, ok := driver.Kind(r.Kind())
-	if r.Status != registry.Running || !ok || d.Life.Screen == nil {
-		return false
-	}
-	id, ok := FirstProcess(r)
-	if !ok || d.Life.Sheet == nil || d.Life.ReadSheet == nil {
-		return ok
-	}
-	sheet, ok := l.sheetOf(d, id)
-	return !ok || needsScreen(word(sheet.Doing))
-}
-
 // needsScreen tells whether the screen may say more than a program writes of itself: nothing, or that it is idle, because that it was
 // stopped by a limit it does not write.
 func needsScreen(word string) bool { return word == "" || word == Idle }
 
-// readSheet returns the sheet of exactly this process.
+// ReadSelfReport returns what a program writes of itself, if it is that of exactly this process.
 func ReadSelfReport(life *driver.Life, place driver.Site, id proc.ID) (s driver.SelfReport, ok bool) {
 	if life.Sheet == nil || life.ReadSheet == nil {
 		return s, false
@@ -119,18 +88,12 @@ func ReadSelfReport(life *driver.Life, place driver.Site, id proc.ID) (s driver.
 	if path == "" || !filepath.IsAbs(path) {
 		return s, false
 	}
-	raw, ok := readSmall(path, driver.MaxSheet)
-	if !ok {
+	raw, _, err := smallfile.Read(path, driver.MaxSheet, smallfile.NoLinks)
+	if err != nil {
 		return s, false
 	}
 	s, ok = life.ReadSheet(raw)
 	return s, ok && s.PID == id.PID && s.Start == id.Start
-}
-
-// readSmall reads a regular file of at most so many bytes. Anything else there is passed by.
-func readSmall(path string, most int64) ([]byte, bool) {
-	raw, _, err := smallfile.Read(path, most, smallfile.NoLinks)
-	return raw, err == nil
 }
 
 // screens looks at the screens of those of which it is not known yet what they do.
@@ -145,12 +108,6 @@ func (l *looker) screens(sessions []Found) {
 		d, ok := driver.Kind(f.Kind)
 		if f.State != Alive || !ok || d.Life.Screen == nil || !needsScreen(f.Doing.Word) {
 			continue
-		}
-		if r := f.Row; r != nil && r.Pane.PID == f.Pane.PID {
-			if text, ok := l.view.servers[f.Server].screens[f.Pane.ID]; ok {
-				f.seen(text)
-				continue
-			}
 		}
 		refs[f.Server], places[f.Server] = append(refs[f.Server], f.Pane.Ref()), append(places[f.Server], i)
 	}

@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"tutti/internal/agents/driver"
@@ -69,38 +71,39 @@ type looker struct {
 	ctx    context.Context
 	now    time.Time
 	view   *View
-	owners map[string]tmux.Pane          // the sessions that have one, by owner
-	sheets map[proc.ID]driver.SelfReport // that were read already
-	shelf  shelf
-	dirs   map[string]string // the real ones of folders that were looked up
-	all    []proc.Process    // see processes
-	listed bool
+	owners map[string]tmux.Pane // the sessions that have one, by owner
+	all    func() []proc.Process
 }
 
 // Status looks at the sessions of rows: at all tmux servers that they name, each asked once, at what the programs write of
 // themselves, and at the screens of those that write nothing. ctx limits how long it takes; what did not answer by then is unknown.
 func (o *Observer) Status(ctx context.Context, rows []registry.Row) *Report {
-	return o.status(ctx, rows, true)
+	l, rep := o.look(ctx, rows)
+	for i := range rows {
+		l.read(&rep.Sessions[i], &rows[i])
+	}
+	rep.Sessions = append(rep.Sessions, l.strays(rows)...)
+	l.screens(rep.Sessions)
+	rep.Background = l.background(rep.Sessions)
+	rep.judge()
+	return rep
 }
 
-// Quick is Status without screens, jobs, and what lies on disk.
+// Quick is Status without screens, jobs, and what is stored on disk.
 func (o *Observer) Quick(ctx context.Context, rows []registry.Row) *Report {
-	return o.status(ctx, rows, false)
+	l, rep := o.look(ctx, rows)
+	rep.Sessions = append(rep.Sessions, l.strays(rows)...)
+	rep.judge()
+	return rep
 }
 
-func (o *Observer) status(ctx context.Context, rows []registry.Row, whole bool) *Report {
-	l := &looker{Observer: o, ctx: ctx, now: time.Now(), owners: map[string]tmux.Pane{}, sheets: map[proc.ID]driver.SelfReport{}, dirs: map[string]string{}}
-	rep := &Report{Sessions: make([]Found, len(rows))}
-	wants, meanwhile := l.wantsScreen, func(v *View) {
-		for i := range rows {
-			l.read(&rep.Sessions[i], &rows[i])
-			v.meet(&rows[i])
-		}
-	}
-	if !whole {
-		wants, meanwhile = nil, nil
-	}
-	l.view = observe(ctx, rows, wants, meanwhile, o.Servers)
+// look looks at the sessions of rows, but not at their screens.
+func (o *Observer) look(ctx context.Context, rows []registry.Row) (*looker, *Report) {
+	l := &looker{Observer: o, ctx: ctx, owners: map[string]tmux.Pane{}, view: NewView(ctx, rows, o.Servers...), now: time.Now()}
+	l.all = sync.OnceValue(func() []proc.Process {
+		all, _ := proc.List() // without it, less is known
+		return all
+	})
 	if o.Now != nil {
 		l.now = o.Now()
 	}
@@ -111,24 +114,21 @@ func (o *Observer) status(ctx context.Context, rows []registry.Row, whole bool) 
 			}
 		}
 	}
-	rep.At, rep.View = l.now, l.view
+	rep := &Report{At: l.now, View: l.view, Sessions: make([]Found, len(rows))}
 	for i := range rows {
 		l.row(&rep.Sessions[i], &rows[i])
 	}
-	rep.Sessions = append(rep.Sessions, l.strays(rows)...)
-	if whole {
-		l.screens(rep.Sessions)
-		rep.Background = l.background(rep.Sessions)
-	}
+	return l, rep
+}
+
+func (rep *Report) judge() {
 	for i := range rep.Sessions {
 		rep.Sessions[i].judge()
 	}
-	return rep
 }
 
-// read finds out what a row says of a session, and what lies on disk.
+// read finds out what a row says of a session, and what is stored on disk.
 func (l *looker) read(f *Found, r *registry.Row) {
-	f.Row, f.Kind = r, r.Kind()
 	f.Skips = skips(f.Kind, r.StartArgv)
 	if r.Job != "" && l.Job != nil {
 		f.Job = l.Job(r.Job)
@@ -206,15 +206,6 @@ func (l *looker) atIt(in *registry.Intent) bool {
 
 func (f *Found) remark(text string) { f.Remarks = append(f.Remarks, text) }
 
-// processes are all processes, asked for once and when they are needed.
-func (l *looker) processes() []proc.Process {
-	if !l.listed {
-		l.listed = true
-		l.all, _ = proc.List() // without it, less is known
-	}
-	return l.all
-}
-
 // background finds the servers that programs of these sessions keep: those that carry the mark of one of them, or run below it.
 // The same program may serve other sessions and other users of this machine, which is nothing that this report is about.
 func (l *looker) background(sessions []Found) (found []Background) {
@@ -232,7 +223,7 @@ func (l *looker) background(sessions []Found) (found []Background) {
 		}
 	}
 	for _, d := range kinds {
-		for _, p := range l.processes() {
+		for _, p := range l.all() {
 			if !slices.Contains(d.Life.Comms, p.Comm) {
 				continue
 			}
@@ -264,4 +255,24 @@ func skips(kind string, argv []string) []string {
 		return nil
 	}
 	return d.Life.Skipping(argv[1:])
+}
+
+// Doings tells which sessions are there and, row by row, what an agent does. The zero value means that it is not known. Where a program
+// asks its user, [Doing.Asks] is never "".
+func (o *Observer) Doings(ctx context.Context, rows []registry.Row) (*View, []Doing) {
+	only := *o
+	only.Workspace = ""
+	l, rep := only.look(ctx, rows)
+	l.screens(rep.Sessions)
+	all := make([]Doing, len(rows))
+	for i := range rows {
+		f := &rep.Sessions[i]
+		if rep.View.Observe(&rows[i]).State != Alive {
+			continue
+		}
+		if all[i] = f.Doing; f.Doing.Word == Asking {
+			all[i].Asks = cmp.Or(f.Doing.Asks, "something")
+		}
+	}
+	return rep.View, all
 }

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"slices"
 	"strings"
 
 	"tutti/internal/agents/driver"
@@ -18,29 +17,17 @@ type Bystander struct {
 	Program bool
 }
 
-// family returns everything that belongs to a session: the tree below its first process, who is still in its terminal or its
-// session of processes, and who has left all that but was started with its owner in the environment. This process, wherever it
-// runs, is left out with the programs that it runs, and so are bystanders.
-func Processes(r *registry.Row, first proc.ID) ([]proc.Process, error) {
-	var since uint64
-	kin, _, err := ProcessesSince(r, first, &since)
-	return kin, err
-}
-
-// relatives are the family of a session, and the bystanders among them. since is when its tmux server was started, 0 as long as nobody
-// knows; it is found out as long as the first process lives. The mark of a session is in no process that is older.
-func ProcessesSince(r *registry.Row, first proc.ID, since *uint64) (kin []proc.Process, apart []Bystander, err error) {
+// Processes returns everything that belongs to a session: the tree below its first process, what is still in its terminal or its
+// session of processes, and what has left all that but was started with its owner in the environment. This process, wherever it
+// runs, is left out with the programs that it runs, and so are bystanders, which are returned apart.
+func Processes(r *registry.Row, first proc.ID) (kin []proc.Process, apart []Bystander, err error) {
 	all, err := proc.List()
 	if err != nil {
 		return nil, nil, err
 	}
-	if *since == 0 {
-		*since = bornIn(all, first)
-	}
 	var marked []proc.Process
 	if r.OwnerID != "" {
-		young := slices.DeleteFunc(slices.Clone(all), func(p proc.Process) bool { return p.Start < *since })
-		marked = proc.Carrying(young, Variable, r.OwnerID)
+		marked = proc.WithEnv(Variable, r.OwnerID)
 	}
 	f := &familiar{r: r, all: all, above: map[int]bool{}, below: map[int][]proc.Process{}, seen: map[proc.ID]bool{proc.Self(): true}}
 	for _, p := range proc.Tree(all, proc.Self()) { // the programs with which we look, when an agent stops its own session
@@ -73,22 +60,6 @@ func ProcessesSince(r *registry.Row, first proc.ID, since *uint64) (kin []proc.P
 	}
 	f.add(first, roots)
 	return f.kin, f.apart, nil
-}
-
-// bornIn is the start of the tmux server that has started a process, 0 when that is not known: of one that has lost it, the parent is an
-// older process.
-func bornIn(all []proc.Process, first proc.ID) uint64 {
-	for _, p := range all {
-		if p.ID != first {
-			continue
-		}
-		for _, above := range all {
-			if above.PID == p.Parent && above.Start <= p.Start {
-				return above.Start
-			}
-		}
-	}
-	return 0
 }
 
 // familiar tells who belongs together.

@@ -34,10 +34,10 @@ type Observation struct {
 	Err               error // with Unknown
 }
 
-// server is the tmux server of a row.
+// ServerOf is the tmux server of a row.
 func ServerOf(r *registry.Row) (tmux.Server, error) { return tmux.Named(r.Server) }
 
-// sightOf judges what was found under the name of a row, or why nothing was.
+// Judge judges what was found under the name of a row, or why nothing was.
 func Judge(r *registry.Row, pane tmux.Pane, err error) Observation {
 	switch {
 	case errors.Is(err, tmux.ErrAbsent):
@@ -45,16 +45,11 @@ func Judge(r *registry.Row, pane tmux.Pane, err error) Observation {
 	case err != nil:
 		return Observation{Err: err}
 	}
-	return sightBy(r, pane, proc.Of)
-}
-
-// sightBy is sightOf with another way to look at processes.
-func sightBy(r *registry.Row, pane tmux.Pane, of func(pid int) (proc.ID, error)) Observation {
 	s := Observation{State: Other, Pane: pane}
 	if s.Foreign = r.OwnerID != pane.Owner; s.Foreign {
 		return s
 	}
-	id, err := of(pane.PID)
+	id, err := proc.Of(pane.PID)
 	switch {
 	case pane.Dead, errors.Is(err, proc.ErrGone): // tmux may not have noticed yet
 		if s.Foreign = !endedThere(r, &pane); !s.Foreign {
@@ -84,7 +79,7 @@ func isOf(r *registry.Row, id proc.ID) bool {
 	return r.Pane.PID == id.PID && (r.Pane.StartTicks == 0 || r.Pane.StartTicks == id.Start) && (r.BootID == "" || r.BootID == id.Boot)
 }
 
-// process is the first process of the row's pane as the row remembers it. ok is false when the row says too little to signal
+// FirstProcess is the first process of the row's pane as the row remembers it. ok is false when the row says too little to signal
 // anybody, or when it is of another boot.
 func FirstProcess(r *registry.Row) (id proc.ID, ok bool) {
 	if r.Pane.PID <= 1 || r.Pane.StartTicks == 0 || r.BootID != proc.BootID() {
@@ -93,7 +88,7 @@ func FirstProcess(r *registry.Row) (id proc.ID, ok bool) {
 	return proc.ID{PID: r.Pane.PID, Start: r.Pane.StartTicks, Boot: r.BootID}, true
 }
 
-// remembered is process, and for a row of an older program, which has the pid alone, whoever has that pid now. sure is false then: it is
+// RememberedProcess is FirstProcess, and for a row of an older program, which has the pid alone, whoever has that pid now. sure is false then: it is
 // enough to say nothing for certain, and not enough to signal anybody.
 func RememberedProcess(r *registry.Row) (id proc.ID, sure bool) {
 	if id, sure = FirstProcess(r); sure || r.Pane.PID <= 1 || r.Pane.StartTicks != 0 || EarlierBoot(r) {
@@ -113,7 +108,7 @@ const Variable = "TUTTI_SESSION"
 // another one.
 const HomeVariable = "TUTTI_WORKSPACE"
 
-// look finds the session of a row.
+// Look finds the session of a row.
 func Look(ctx context.Context, r *registry.Row) Observation {
 	s, err := ServerOf(r)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// TestSightOf judges what tmux has under the name of a row.
-func TestSightOf(t *testing.T) {
+// TestJudge judges what tmux has under the name of a row.
+func TestJudge(t *testing.T) {
 	t.Parallel()
 	self := proc.Self()
 	row := registry.Row{Name: "a", OwnerID: "o1", BootID: self.Boot, Pane: registry.Pane{PID: self.PID, StartTicks: self.Start}}

@@ -14,7 +14,7 @@ func TestEndOfAServer(t *testing.T) {
 		one := sc.Begin("one", "sleep", "1000")
 		sc.Do("kill-server")
 		rows := []registry.Row{one}
-		if s := Glance(t.Context(), rows).Observe(&one); s.State != Absent {
+		if s := NewView(t.Context(), rows).Observe(&one); s.State != Absent {
 			t.Fatalf("a glance: %v, %v", s.State, s.Err)
 		}
 	}

@@ -128,7 +128,7 @@ func glance(ctx context.Context, all []Part) *observe.View {
 	for i := range all {
 		rows = append(rows, all[i].Rows...)
 	}
-	view := observe.Glance(ctx, rows)
+	view := observe.NewView(ctx, rows)
 	for i := range all {
 		all[i].noteAlive(view)
 	}
