@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,11 +29,6 @@ const DefaultHost = "agent"
 
 // remoteHost is the host of agents behind a bridge.
 const remoteHost = "remote"
-
-// KnownHost reports whether an agent program of this name can be connected. Any other host is still an address.
-func KnownHost(host string) bool {
-	return slices.Contains([]string{"codex", "claude", "gemini", "agy", remoteHost}, host)
-}
 
 // parts returns host, label and third part, without the name of a subagent, and how many parts there are.
 func (i Instance) parts() (p [3]string, n int) {

@@ -132,12 +132,3 @@ func TestBridged(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
-
-func TestKnownHost(t *testing.T) {
-	t.Parallel()
-	for host, want := range map[string]bool{"claude": true, "codex": true, "gemini": true, "agy": true, "remote": true, "agent": false, "Claude": false, "": false} {
-		if KnownHost(host) != want {
-			t.Errorf("KnownHost(%q): got %v", host, !want)
-		}
-	}
-}

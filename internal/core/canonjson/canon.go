@@ -1,5 +1,10 @@
 package canonjson
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 // Canonical returns the canonical form of raw, which is one JSON value.
 func Canonical(raw []byte) ([]byte, error) {
 	out, err := Append(make([]byte, 0, len(raw)), raw)
@@ -15,7 +20,6 @@ func Covered(raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.free()
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -28,7 +32,6 @@ func Append(dst, raw []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	defer p.free()
 	return p.append(dst, "", false)
 }
 
@@ -49,7 +52,6 @@ func AppendWithout(dst, raw []byte, member string) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	defer p.free()
 	if raw[p.start] != '{' {
 		return dst, faultKind.at(p.start)
 	}
@@ -69,19 +71,16 @@ func hash(raw []byte, check func(*parser) error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer p.free()
 	if err := check(p); err != nil {
 		return "", err
 	}
-	out, err := p.append(p.out[:0], "", false)
+	out, err := p.append(make([]byte, 0, len(raw)), "", false)
 	if err != nil {
 		return "", err
 	}
-	p.out = out
-	return hashOf(out), nil
+	sum := sha256.Sum256(out)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
-
-const hashPrefix = "sha256:"
 
 // append writes the canonical form of what was parsed. With skip, the top-level object loses the member called without.
 func (p *parser) append(dst []byte, without string, skip bool) ([]byte, error) {

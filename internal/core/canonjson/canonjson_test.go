@@ -270,28 +270,20 @@ func TestAppendStringRoundTrip(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector makes pools forget")
-	}
 	raw := []byte(envelope)
-	dst := make([]byte, 0, 2*len(raw))
-	var key, value []byte
+	var value []byte
 	for name, c := range map[string]struct {
 		most float64
 		do   func()
 	}{
-		"Valid":  {0, func() { Valid(raw) }},
-		"Append": {0, func() { dst, _ = Append(dst[:0], raw) }},
-		"Check":  {0, func() { _ = Check(raw) }},
-		"Hash":   {1, func() { _, _ = Hash(raw) }},
-		"Get":    {0, func() { value, _ = Get(raw, "signatures") }},
+		"Valid": {0, func() { Valid(raw) }},
+		"Get":   {0, func() { value, _ = Get(raw, "signatures") }},
 	} {
-		// A collection may empty the pool between two runs: hence an average, and a little room.
-		if got := testing.AllocsPerRun(200, c.do); got > c.most+0.5 {
+		if got := testing.AllocsPerRun(200, c.do); got > c.most {
 			t.Errorf("%s of an envelope: %v allocations, want at most %v", name, got, c.most)
 		}
 	}
-	_, _ = key, value
+	_ = value
 }
 
 func TestAppendFloatIsECMAScript(t *testing.T) {

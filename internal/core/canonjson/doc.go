@@ -124,7 +124,6 @@ func Check(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	defer p.free()
 	return p.check()
 }
 
@@ -135,7 +134,6 @@ func Whole(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	defer p.free()
 	return p.whole()
 }
 

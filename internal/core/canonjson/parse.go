@@ -3,10 +3,8 @@ package canonjson
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strconv"
-	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -18,9 +16,8 @@ const proto = "__proto__"
 const maxText = 1 << 30
 
 // A parser holds what must be known of a text before it can be written in another order: its objects, each with its
-// members sorted. Arrays and plain values are read again from the text. Memory is proportional to the number of members
-// (where a text begins with thousands of short ones, to those that would fit into it), time to the length of the text and
-// to sorting.
+// members sorted. Arrays and plain values are read again from the text. Memory is proportional to the number of members,
+// time to the length of the text and to sorting.
 type parser struct {
 	src     []byte
 	start   int      // where the value begins
@@ -28,9 +25,6 @@ type parser struct {
 	sorted  []member // of closed objects, those of one object together and sorted
 	open    []member // of objects that are still open, innermost last
 	decoded []byte   // keys that are spelled with escapes
-	out     []byte   // scratch for Hash and Dissect
-	scratch []byte   // for a part of what is dissected
-	parts   []part   // for Dissect
 	proto   int      // offset of the first member called __proto__, -1 without one
 	twice   int      // offset of a member of whose name its object has a later one, -1 without one
 	huge    int      // offset of the first number beyond the range of doubles, -1 without one
@@ -43,32 +37,21 @@ type object struct {
 }
 
 type member struct {
-	prefix        uint64 // first eight bytes of the decoded key, so that most comparisons need no more
-	index         int64  // value of an integer-like key, -1 for others
-	key, keyEnd   int32  // the decoded key: in decoded if escaped, in src if not
-	name, nameEnd int32  // the name in src, with its quotes
+	index         int64 // value of an integer-like key, -1 for others
+	key, keyEnd   int32 // the decoded key: in decoded if escaped, in src if not
+	name, nameEnd int32 // the name in src, with its quotes
 	value         int32
 	valueEnd      int32
 	object        int32 // number of the first object that opens at or behind value
 	escaped       bool
 }
 
-var parsers = sync.Pool{New: func() any { return new(parser) }}
-
-// keepMembers bounds what a parser may hold on to between two uses: about 200 KiB of members.
-const keepMembers = 4096
-
-// parse reads one value. The parser must be given back with free.
+// parse reads one value.
 func parse(raw []byte) (*parser, error) {
 	if len(raw) > maxText {
 		return nil, faultSize.at(maxText)
 	}
-	p := parsers.Get().(*parser)
-	*p = parser{
-		src: raw, objects: p.objects[:0], sorted: p.sorted[:0], open: p.open[:0], decoded: p.decoded[:0], out: p.out[:0],
-		scratch: p.scratch[:0], parts: p.parts[:0],
-		proto: -1, huge: -1, twice: -1,
-	}
+	p := &parser{src: raw, proto: -1, huge: -1, twice: -1}
 	p.start = space(raw, 0)
 	i, f := p.parseValue(p.start, 0)
 	if f == fine {
@@ -77,18 +60,9 @@ func parse(raw []byte) (*parser, error) {
 		}
 	}
 	if f != fine {
-		p.free()
 		return nil, f.at(i)
 	}
 	return p, nil
-}
-
-func (p *parser) free() {
-	p.src = nil
-	if cap(p.sorted) <= keepMembers && cap(p.open) <= keepMembers && cap(p.objects) <= keepMembers && cap(p.parts) <= keepMembers &&
-		cap(p.out) <= 1<<20 && cap(p.scratch) <= 1<<20 {
-		parsers.Put(p)
-	}
 }
 
 func (p *parser) parseValue(i, depth int) (int, fault) {
@@ -190,26 +164,15 @@ func (p *parser) parseMember(i, depth int) (int, fault) {
 		m.keyEnd = int32(len(p.decoded))
 	}
 	key := p.key(&m)
-	m.prefix, m.index = prefix(key), index(key)
+	m.index = index(key)
 	if p.proto < 0 && string(key) == proto {
 		p.proto = i
 	}
 	own := len(p.open)
-	if own == cap(p.open) && own >= keepMembers {
-		p.open = slices.Grow(p.open, p.ahead(own, i))
-	}
 	p.open = append(p.open, m)
 	at, f = p.parseValue(at, depth)
 	p.open[own].valueEnd = int32(at)
 	return at, f
-}
-
-// ahead is how many more members to expect of a text of which so many have come up to i: room that grows step by step is copied again and
-// again, and a hostile text has a member for each few bytes. It is never more than there can be: the shortest one takes five bytes.
-func (p *parser) ahead(members, i int) int {
-	rest := int64(len(p.src) - i)
-	likely := int64(members)*rest/int64(max(i, 1)) + int64(members/16)
-	return int(min(likely, rest/5)) + 1
 }
 
 func (p *parser) key(m *member) []byte {
@@ -222,13 +185,9 @@ func (p *parser) key(m *member) []byte {
 // close sorts the members of an object, keeps the last of each name, and returns end.
 func (p *parser) close(number, base, end int) int {
 	all := p.open[base:]
-	p.sort(all)
+	slices.SortFunc(all, func(a, b member) int { return cmp.Or(p.compare(&a, &b), cmp.Compare(a.name, b.name)) })
 	first := len(p.sorted)
-	if base == 0 && first == 0 { // no other object has members so far, as a rule none ever: they need not be copied
-		p.sorted, p.open = all[:0], p.sorted
-	} else {
-		p.open = p.open[:base]
-	}
+	p.open = p.open[:base]
 	for n := range all {
 		if n+1 < len(all) && p.compare(&all[n], &all[n+1]) == 0 {
 			p.twice = int(all[n].name)
@@ -238,26 +197,6 @@ func (p *parser) close(number, base, end int) int {
 	}
 	p.objects[number] = object{first: int32(first), last: int32(len(p.sorted)), end: int32(end), next: int32(len(p.objects))}
 	return end
-}
-
-// sort orders members by name, those of one name by their place in the text. Objects are small or already in order,
-// as a rule.
-func (p *parser) sort(all []member) {
-	if len(all) > 24 {
-		slices.SortFunc(all, func(a, b member) int {
-			return cmp.Or(p.compare(&a, &b), cmp.Compare(a.name, b.name))
-		})
-		return
-	}
-	for n := 1; n < len(all); n++ {
-		m := all[n]
-		k := n
-		for k > 0 && p.compare(&all[k-1], &m) > 0 {
-			all[k] = all[k-1]
-			k--
-		}
-		all[k] = m
-	}
 }
 
 // compare orders two names: integer-like ones first, by value, the others by UTF-16 code units.
@@ -271,20 +210,7 @@ func (p *parser) compare(a, b *member) int {
 		}
 		return cmp.Compare(a.index, b.index)
 	}
-	if a.prefix != b.prefix && (a.prefix|b.prefix)&highs == 0 {
-		return cmp.Compare(a.prefix, b.prefix)
-	}
 	return compareUTF16(p.key(a), p.key(b))
-}
-
-// prefix returns the first eight bytes of key as a number that orders as they do.
-func prefix(key []byte) uint64 {
-	if len(key) >= 8 {
-		return binary.BigEndian.Uint64(key)
-	}
-	var b [8]byte
-	copy(b[:], key)
-	return binary.BigEndian.Uint64(b[:])
 }
 
 // index returns the value of a key that ECMAScript takes for an array index: decimal, no leading zero, at most 2^32-2.

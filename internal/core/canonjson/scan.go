@@ -1,10 +1,6 @@
 package canonjson
 
-import (
-	"encoding/binary"
-	"math/bits"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // space returns the offset of the first byte at or behind i that is no white space.
 func space(b []byte, i int) int {
@@ -138,27 +134,11 @@ func name(b []byte, i int) (end, quote int, escaped bool, f fault) {
 	return i + 1, quote, escaped, fine
 }
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
 // str passes over a string whose first byte behind the opening quote is at i. It returns the offset behind the closing
 // quote and whether there are escapes in it.
 func str(b []byte, i int) (end int, escaped bool, f fault) {
 	for {
-		// Eight bytes at a time while none of them is a quote, a backslash, a control character or above ASCII. A
-		// subtraction sets the high bit of such a byte; it may also set it in a byte behind, but the first is right.
-		for i+8 <= len(b) {
-			w := binary.LittleEndian.Uint64(b[i:])
-			m := (w | (w - ones*0x20) | ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones)) & highs
-			if m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				break
-			}
-			i += 8
-		}
-		for i < len(b) && plain(b[i]) { // the last seven bytes of the text
+		for i < len(b) && plain(b[i]) {
 			i++
 		}
 		if i >= len(b) {

@@ -1,5 +1,0 @@
-//go:build !race
-
-package canonjson
-
-const underRace = false
