@@ -258,6 +258,7 @@ type Projection struct {
 type Query struct {
 	Newest int  // the n rows with the highest order, highest first; 0 means all
 	Exact  bool // every row is checked against its source; an in-place overwrite is then never missed
+	Bare   bool // the rows are for a list: all are kept, and nobody asks for their Keys, which may then be nil
 }
 
 // A Row is one document as its projection shows it.

@@ -233,7 +233,7 @@ func (one *absentee) unread(ctx context.Context) (ids []string, again time.Time,
 	if ours, err := one.a.Ours(ctx, one.who); err != nil || live || !ours {
 		return nil, again, err
 	}
-	all, _, err := one.a.o.Mail.List(ctx, one.who, mailbox.Query{Brief: true, States: true}) // whoever reads the mailbox says what is no message
+	all, _, err := one.a.o.Mail.Lines(ctx, one.who, mailbox.Query{States: true}) // whoever reads the mailbox says what is no message
 	if err != nil {
 		return nil, again, err
 	}
@@ -241,20 +241,20 @@ func (one *absentee) unread(ctx context.Context) (ids []string, again time.Time,
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	var kept []string
-	for _, m := range all {
-		s, mine := &m.State, slices.Contains(one.sent, m.ID)
-		if s.Seen() {
+	for i := range all {
+		s, mine := all[i].State, slices.Contains(one.sent, all[i].ID)
+		if s != nil && s.Seen() {
 			continue
 		}
-		if s.Result == Desktop && now.Sub(s.Pushed).Abs() < Usual().Again {
+		if s != nil && s.Result == Desktop && now.Sub(s.Pushed).Abs() < Usual().Again {
 			return nil, time.Time{}, nil // one knock is enough, whoever knocked
 		}
 		if !mine {
 			continue
 		}
-		kept = append(kept, m.ID)
-		if s.Free(nobody, now) {
-			ids = append(ids, m.ID)
+		kept = append(kept, all[i].ID)
+		if s == nil || s.Free(nobody, now) {
+			ids = append(ids, all[i].ID)
 		} else if at, ever := s.FreeAt(nobody); ever && (again.IsZero() || at.Before(again)) {
 			again = at
 		}

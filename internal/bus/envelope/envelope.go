@@ -111,15 +111,33 @@ func members(raw []byte) (m [mEnd][]byte, ok bool) {
 	return m, ok
 }
 
+// guarded picks the members of an envelope that lies in a mailbox, if it is one.
+func guarded(raw []byte) (m [mEnd][]byte, err error) {
+	m, ok := members(raw)
+	if !ok {
+		return m, fmt.Errorf("read envelope: %w: no JSON object", ErrInvalid)
+	}
+	if p := guard(&m); p != "" {
+		return m, fmt.Errorf("read envelope: %w: %s", ErrInvalid, p)
+	}
+	return m, nil
+}
+
+// IDOf is Parse for who passes an envelope on as it is, and wants to know no more of it than its id.
+func IDOf(raw []byte) (string, error) {
+	m, err := guarded(raw)
+	if err != nil {
+		return "", err
+	}
+	return text(m[mID]), nil
+}
+
 // Parse reads an envelope that lies in a mailbox. The error says what the first fault is; its chain has ErrInvalid. raw
 // belongs to the envelope from then on.
 func Parse(raw []byte) (*Envelope, error) {
-	m, ok := members(raw)
-	if !ok {
-		return nil, fmt.Errorf("read envelope: %w: no JSON object", ErrInvalid)
-	}
-	if p := guard(&m); p != "" {
-		return nil, fmt.Errorf("read envelope: %w: %s", ErrInvalid, p)
+	m, err := guarded(raw)
+	if err != nil {
+		return nil, err
 	}
 	a := actorOf(m[mActor])
 	target, _ := canonjson.Get(m[mTarget], "instance")

@@ -251,3 +251,12 @@ func number(rest *string) (int, bool) {
 	}
 	return 0, false
 }
+
+// SummaryID returns the id of an encoded summary without looking at the rest.
+func SummaryID(data string) (string, error) {
+	n, ok := number(&data)
+	if !ok || n > len(data) {
+		return "", errSummary
+	}
+	return data[:n], nil
+}

@@ -108,6 +108,7 @@ type piece struct {
 	r      Receipt
 	now    time.Time
 	raw    []byte
+	fit    mailbox.Fit
 	key    *signature.Private // who signs with it; nil: nobody does
 	keyErr error              // why there is none
 	minted bool               // the id is ours, and another one will do as well
@@ -151,9 +152,12 @@ func (p *piece) seal(l *Draft) {
 		return
 	}
 	if p.whole && l.Judged == nil {
-		if p.err = envelope.Check(p.raw); p.err != nil {
-			p.err = fmt.Errorf("put message for %s: %w", p.r.To, p.err)
-		}
+		p.fit, p.err = mailbox.Judge(p.raw)
+	} else {
+		p.fit, p.err = mailbox.Written(p.r.ID, p.raw)
+	}
+	if p.err != nil {
+		p.err = fmt.Errorf("put message for %s: %w", p.r.To, p.err)
 	}
 }
 
@@ -168,7 +172,7 @@ func (c *counter) put(ctx context.Context, l *Draft, p *piece) (Receipt, []byte,
 			p.err = fmt.Errorf("send to %s: nothing was sent: %w", p.r.To, err)
 			break
 		}
-		put, p.err = c.mail.PutChecked(settle(ctx), p.r.To, p.r.ID, p.raw)
+		put, p.err = c.mail.PutFit(settle(ctx), p.r.To, p.fit)
 		if _, taken := errors.AsType[*mailbox.TakenIDError](p.err); !taken || !p.minted || try+1 == mints {
 			break
 		}

@@ -13,21 +13,40 @@ import (
 
 // A fold is the states of the messages that somebody asks for, as far as the trail has been read.
 type fold struct {
-	states map[string]*State // by the id as it stands in the trail; nil: the trail says nothing of it
-	bare   bool              // that a message was stored is not noted: of most in a long list that is all there is to say
-	buf    []byte            // scratch
+	ids    []string         // as they stand in the trail; nil where number was there before
+	number map[string]int32 // of these
+	states []*State         // by number; nil: the trail says nothing of it
+	bare   bool             // that a message was stored is not noted: of most in a long list that is all there is to say
+	buf    []byte           // scratch
 }
 
 func newFold(ids []string) *fold {
-	f := &fold{states: make(map[string]*State, len(ids))}
+	f := foldFor(len(ids))
 	for _, id := range ids {
-		f.states[trailID(id)] = nil
+		f.want(id)
 	}
 	return f
 }
 
+func foldFor(n int) *fold {
+	return &fold{ids: make([]string, 0, n), number: make(map[string]int32, n)}
+}
+
+func (f *fold) want(id string) {
+	t := trailID(id)
+	if _, known := f.number[t]; !known {
+		f.number[t] = int32(len(f.ids))
+		f.ids = append(f.ids, t)
+	}
+}
+
 // of returns what is known of a message, nil when that is nothing.
-func (f *fold) of(id string) *State { return f.states[trailID(id)] }
+func (f *fold) of(id string) *State {
+	if f.states == nil {
+		return nil
+	}
+	return f.states[f.number[trailID(id)]]
+}
 
 func (f *fold) free(id string, r Reader, now time.Time) bool {
 	s := f.of(id)
@@ -67,7 +86,7 @@ func (f *fold) add(line []byte) {
 	var v [markEnd][]byte
 	canonjson.Pick(line, markMembers, v[:])
 	f.buf, _ = canonjson.AppendText(f.buf[:0], v[markID])
-	s, wanted := f.states[string(f.buf)]
+	n, wanted := f.number[string(f.buf)]
 	if len(f.buf) == 0 || !wanted || f.bare && canonjson.Is(v[markStep], string(Stored)) {
 		return
 	}
@@ -75,11 +94,13 @@ func (f *fold) add(line []byte) {
 	if !ok {
 		return
 	}
-	if s == nil {
-		s = new(State)
-		f.states[string(f.buf)] = s
+	if f.states == nil {
+		f.states = make([]*State, len(f.number))
 	}
-	s.apply(&mark)
+	if f.states[n] == nil {
+		f.states[n] = new(State)
+	}
+	f.states[n].apply(&mark)
 }
 
 var (
@@ -119,8 +140,15 @@ func (m *Mailbox) states(ctx context.Context, trails, ids []string) (map[string]
 // foldAll reads of trails what they say of the messages of a fold. The first trail is the reader's own; another one that cannot be
 // read says nothing, so that it does not hide the mail of the others.
 func (m *Mailbox) foldAll(ctx context.Context, trails []string, f *fold) error {
+	_, indexed := m.s.(store.Viewer)
 	for n, name := range trails {
-		if _, err := m.readOn(ctx, name, "", f); err != nil && !(n > 0 && closed(err)) {
+		var err error
+		if indexed && len(f.number) <= fewIDs {
+			_, err = m.lookUp(ctx, name, f)
+		} else {
+			_, err = m.readOn(ctx, name, "", f)
+		}
+		if err != nil && !(n > 0 && closed(err)) {
 			return err
 		}
 	}
@@ -129,6 +157,47 @@ func (m *Mailbox) foldAll(ctx context.Context, trails []string, f *fold) error {
 
 // closed reports whether a folder or log cannot be opened by this user, or is not one.
 func closed(err error) bool { return store.IsUnfit(err) || errors.Is(err, fs.ErrPermission) }
+
+// lookUp folds all lines of the messages that the trail has by now, and returns a place up to which it has read every one
+// of them, "" when it knows none. The last message is looked up first: it is the newest in most calls, and the place the best.
+func (m *Mailbox) lookUp(ctx context.Context, name string, f *fold) (store.Pos, error) {
+	place := m.anchors.get(name)
+	if s, ok := m.s.(seeker); ok && len(f.ids) > 0 {
+		first, last := f.ids[len(f.ids)-1], store.Pos("")
+		err := s.FindEach(ctx, trailKey(name), &trailProjection, f.ids, func(id string, line store.Line) bool {
+			f.add(line.Data)
+			if id == first {
+				last = line.Next
+			}
+			return true
+		})
+		if place == "" {
+			place = last // all searches are made in the log as it was at one time
+		}
+		return place, err
+	}
+	for n := len(f.ids) - 1; n >= 0; n-- {
+		last := store.Pos("")
+		for line, err := range store.FindIn(ctx, m.s, trailKey(name), &trailProjection, f.ids[n]) {
+			if err != nil {
+				return "", err
+			}
+			f.add(line.Data)
+			last = line.Next
+		}
+		// Only what the first search met will do: all others come later, and see everything before it. What a later
+		// search meets may lie behind a line that was added for an earlier one in between.
+		if place == "" && n == len(f.ids)-1 {
+			place = last
+		}
+	}
+	return place, nil
+}
+
+// A seeker looks for several keys in one go: see filestore.Store.FindEach.
+type seeker interface {
+	FindEach(ctx context.Context, log store.Key, p *store.Projection, keys []string, see func(key string, l store.Line) bool) error
+}
 
 // A quick store folds a long log faster than it hands out lines one by one: see filestore.Store.ReadAll.
 type quick interface {
@@ -142,7 +211,11 @@ func (m *Mailbox) readOn(ctx context.Context, name string, from store.Pos, f *fo
 		if from != "" && errors.Is(err, store.ErrConflict) {
 			return m.readOn(ctx, name, "", f)
 		}
-		return end, err
+		if err != nil {
+			return "", err
+		}
+		m.anchors.set(name, end)
+		return end, nil
 	}
 	end := from
 	for line, err := range m.s.Read(ctx, trailKey(name), from) {
@@ -159,5 +232,6 @@ func (m *Mailbox) readOn(ctx context.Context, name string, from store.Pos, f *fo
 		f.add(line.Data)
 		end = line.Next
 	}
+	m.anchors.set(name, end)
 	return end, nil
 }

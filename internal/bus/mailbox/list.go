@@ -1,7 +1,6 @@
 package mailbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,128 +28,57 @@ type Query struct {
 	States bool // sets State, but for Stored, also when neither Unread nor For needs it
 }
 
-// wants tells whether a message qualifies of which the trail says s.
+func (q *Query) judges() bool { return q.Unread || q.For != nil }
+
+// wants tells whether a message qualifies of which the trail says s, nil for nothing.
 func (q *Query) wants(s *State) bool {
-	if q.Unread && s.Seen() {
+	switch {
+	case s == nil:
+		return true
+	case q.Unread && s.Seen():
 		return false
+	case q.For != nil:
+		return s.Free(*q.For, q.Now)
 	}
-	return q.For == nil || s.Free(*q.For, q.Now)
+	return true
 }
 
 // List returns the messages of a mailbox, newest first (see envelope.Order), of equal ones by rising id. A message that
 // lies in several folders is shown once, from the first of them. Beside the list stand the errors that name the files
 // which are no messages, or have the id of another one.
 func (m *Mailbox) List(ctx context.Context, inst address.Instance, q Query) ([]*Message, []error, error) {
-	found, bad, err := m.list(ctx, inst, &q)
-	if err == nil && !q.Brief {
-		var unread []error
-		found, unread, err = m.load(ctx, found)
-		bad = append(bad, unread...)
-	}
+	sources, err := m.lying(ctx, inst)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
 	}
-	return found, bad, nil
-}
-
-// list is List in brief.
-func (m *Mailbox) list(ctx context.Context, inst address.Instance, q *Query) (found []*Message, bad []error, err error) {
-	sources, err := m.lying(ctx, inst)
+	lines, bad, err := m.lines(ctx, sources, &q)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
 	}
-	// Who wants the newest of those that qualify has to look further down as long as there are not enough.
-	for n := q.Newest; ; n *= 4 {
-		var more bool
-		var copies []error
-		if found, bad, more, err = m.rows(ctx, sources, n, q); err != nil {
-			return nil, nil, err
+	found, unfit := messages(lines)
+	bad = append(bad, unfit...)
+	if !q.Brief {
+		var unread []error
+		if found, unread, err = m.load(ctx, found); err != nil {
+			return nil, nil, fmt.Errorf("list mail of %s: %w", inst, err)
 		}
-		found, copies = singles(found)
-		bad = append(bad, copies...)
-		if n > 0 {
-			// The message whose id a file of another name has may be older than what was looked at.
-			if found, copies, err = m.settle(ctx, sources, found); err != nil {
-				return nil, nil, err
-			}
-			bad = append(bad, copies...)
-		}
-		slices.SortStableFunc(found, newestFirst)
-		if found, err = m.judge(ctx, sources, found, q); err != nil {
-			return nil, nil, err
-		}
-		if !more || len(found) >= q.Newest {
-			break
-		}
-	}
-	if q.Newest > 0 && len(found) > q.Newest {
-		found = found[:q.Newest]
+		bad = append(bad, unread...)
 	}
 	return found, bad, nil
 }
 
-func newestFirst(a, b *Message) int {
-	return cmp.Or(cmp.Compare(b.Order, a.Order), compareIDs(a.ID, b.ID))
-}
-
-// rows returns the newest n messages of each source. more: there may be others below.
-func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (out []*Message, bad []error, more bool, err error) {
-	for i := range sources {
-		got := 0
-		query := store.Query{Newest: n, Exact: q.Exact}
-		for row, err := range store.ViewOf(ctx, m.s, store.Inbox, sources[i].Owner, m.Projection, query) {
-			if err != nil {
-				if !store.IsUnfit(err) {
-					return nil, nil, false, err
-				}
-				bad = append(bad, err)
-				continue
-			}
-			got++
-			if !q.Since.IsZero() && row.Order < q.Since.UnixMilli() {
-				got = 0 // none below is wanted
-				break
-			}
-			msg, err := fromRow(row, &sources[i])
-			if err != nil {
-				bad = append(bad, err)
-				continue
-			}
-			out = append(out, msg)
+// messages makes messages of lines, side by side: those of one list are kept or dropped together.
+func messages(lines []Line) (out []*Message, bad []error) {
+	all := make([]Message, len(lines))
+	out = make([]*Message, 0, len(lines))
+	for i := range lines {
+		if err := lines[i].fill(&all[i]); err != nil {
+			bad = append(bad, err)
+			continue
 		}
-		more = more || n > 0 && got >= n
+		out = append(out, &all[i])
 	}
-	return out, bad, more, nil
-}
-
-// judge sets the states and drops what is not asked for.
-func (m *Mailbox) judge(ctx context.Context, sources []Source, all []*Message, q *Query) ([]*Message, error) {
-	judges := q.Unread || q.For != nil
-	if !judges && !q.States {
-		return all, nil
-	}
-	if !judges && q.Newest > 0 {
-		all = all[:min(len(all), q.Newest)]
-	}
-	f := newFold(idsOf(all))
-	f.bare = true
-	if err := m.foldAll(ctx, trailsOf(sources), f); err != nil {
-		return nil, err
-	}
-	for _, msg := range all {
-		if s := f.of(msg.ID); s != nil {
-			msg.State = *s
-		}
-	}
-	return slices.DeleteFunc(all, func(msg *Message) bool { return !q.wants(&msg.State) }), nil
-}
-
-func idsOf(all []*Message) []string {
-	ids := make([]string, len(all))
-	for n, msg := range all {
-		ids[n] = msg.ID
-	}
-	return ids
+	return out, bad
 }
 
 func fromRow(row store.Row, s *Source) (*Message, error) {
@@ -192,8 +120,11 @@ func (m *Mailbox) readRev(ctx context.Context, k store.Key) (*Message, store.Rev
 	if err != nil {
 		return nil, "", err
 	}
-	msg, err := fromDoc(&d)
-	return msg, d.Rev, err
+	msg := new(Message)
+	if err := msg.fill(&d, nil); err != nil {
+		return nil, d.Rev, err
+	}
+	return msg, d.Rev, nil
 }
 
 // compareIDs compares by UTF-16 units, as the existing programs do. It differs from the order of bytes only between

@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"tutti/internal/bus/envelope"
@@ -43,13 +44,32 @@ type Mailbox struct {
 	// of envelope.ProjectionWith are. It is set before the first call.
 	Projection *store.Projection
 
-	s     Store
-	batch *batch // nil outside of Batch
+	s       Store
+	batch   *batch // nil outside of Batch
+	anchors *anchors
 }
 
 // New returns the mail in a store.
 func New(s Store) *Mailbox {
-	return &Mailbox{Projection: &envelope.Projection, s: s}
+	return &Mailbox{Projection: &envelope.Projection, s: s, anchors: &anchors{of: map[string]store.Pos{}}}
+}
+
+// anchors are places in trails that were read to before. Any will do to read on from, a late one spares reading.
+type anchors struct {
+	mu sync.Mutex
+	of map[string]store.Pos
+}
+
+func (a *anchors) get(trail string) store.Pos {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.of[trail]
+}
+
+func (a *anchors) set(trail string, p store.Pos) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.of[trail] = p
 }
 
 // A Message is one message of a mailbox.

@@ -71,9 +71,6 @@ func (m *Mailbox) byTrail(ctx context.Context, inst address.Instance, sources []
 	return out, nil
 }
 
-// fewIDs is the number of messages up to which each is looked up by itself.
-const fewIDs = 48
-
 // own leaves out what does not lie in the folders of the instance itself. It was listed while the channel was read as well, and somebody
 // else who reads that has taken it since, or its owner has come: a claim in the trail of the instance would be seen by neither.
 func (m *Mailbox) own(ctx context.Context, inst address.Instance, sources []Source, ids []string) ([]string, error) {
@@ -112,7 +109,7 @@ func (m *Mailbox) offer(ctx context.Context, name string, ids []string, r Reader
 		return nil
 	}
 	f := newFold(ids)
-	end, err := m.readOn(ctx, name, "", f)
+	end, err := m.fold(ctx, name, f)
 	for n := 0; err == nil && n < len(ids); {
 		id := ids[n]
 		if won[id] || !f.free(id, r, now) {
@@ -132,5 +129,20 @@ func (m *Mailbox) offer(ctx context.Context, name string, ids []string, r Reader
 			err = aerr
 		}
 	}
+	if err == nil {
+		m.anchors.set(name, end)
+	}
 	return err
+}
+
+// fold reads a trail to its end, as little of it as will do.
+func (m *Mailbox) fold(ctx context.Context, name string, f *fold) (store.Pos, error) {
+	from := store.Pos("")
+	if _, indexed := m.s.(store.Viewer); indexed && len(f.ids) <= fewIDs {
+		var err error
+		if from, err = m.lookUp(ctx, name, f); err != nil {
+			return "", err
+		}
+	}
+	return m.readOn(ctx, name, from, f)
 }

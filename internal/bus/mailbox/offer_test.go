@@ -11,7 +11,6 @@ import (
 
 	"tutti/internal/core/address"
 	"tutti/internal/store"
-	"tutti/internal/store/filestore"
 )
 
 func (w *world) offer(t *testing.T, who address.Instance, r Reader, now time.Time, ids ...string) string {
@@ -113,9 +112,37 @@ func TestTrailLines(t *testing.T) {
 	})
 }
 
-// A line that comes between the reading of the trail and the claim is not overlooked.
-func TestOfferBetween(t *testing.T) {
+// A Mailbox that has read the trail before goes on from there, also when the trail was made anew in between.
+func TestOfferAfterTrailIsGone(t *testing.T) {
 	t.Parallel()
+	everywhere(t, func(t *testing.T, w *world) {
+		w.offer(t, alice, Reader{alice, "1"}, noon, "env:1", "env:2")
+		w.m.anchors.set(alice.Mailbox(), "no such place")
+		if got := w.offer(t, alice, Reader{alice, "2"}, noon, "env:1", "env:3"); got != "env:3" {
+			t.Errorf("got %q, want env:3", got)
+		}
+	})
+}
+
+// A line that comes between the search for one message and that for another is not overlooked.
+func TestOfferBetweenSearches(t *testing.T) {
+	t.Parallel()
+	t.Run("one by one", func(t *testing.T) {
+		offerBetween(t, func(cut *between) Store {
+			return struct {
+				store.Docs
+				store.Log
+				store.Viewer
+			}{cut.Store, cut.Store, cut}
+		})
+	})
+	t.Run("at once", func(t *testing.T) {
+		offerBetween(t, func(cut *between) Store { return cut })
+	})
+}
+
+func offerBetween(t *testing.T, through func(*between) Store) {
+	t.Helper()
 	s, _ := files(t)
 	m := New(s)
 	for _, id := range []string{"a", "b", "c"} {
@@ -124,31 +151,21 @@ func TestOfferBetween(t *testing.T) {
 		}
 	}
 	cut := &between{Store: s}
-	cut.after = func() {
-		cut.after = func() {}
-		other := New(s)
-		for _, id := range []string{"c", "a"} {
-			if got, err := other.Offer(t.Context(), alice, []string{id}, Reader{alice, "2"}, noon); err != nil || len(got) != 1 {
-				t.Errorf("the other one's Offer of %s: got %q, %v", id, got, err)
+	cut.before = func(key string) {
+		if key == "a" { // searched last: c has been searched already
+			cut.before = func(string) {}
+			other := New(s)
+			for _, id := range []string{"c", "a"} {
+				if got, err := other.Offer(t.Context(), alice, []string{id}, Reader{alice, "2"}, noon); err != nil || len(got) != 1 {
+					t.Errorf("the other one's Offer of %s: got %q, %v", id, got, err)
+				}
 			}
 		}
 	}
-	got, err := New(cut).Offer(t.Context(), alice, []string{"a", "b", "c"}, Reader{alice, "1"}, noon)
+	got, err := New(through(cut)).Offer(t.Context(), alice, []string{"a", "b", "c"}, Reader{alice, "1"}, noon)
 	if err != nil || strings.Join(got, " ") != "b" {
 		t.Errorf("got %q, %v; want b alone", got, err)
 	}
-}
-
-// between is a store of files that says when a trail was read.
-type between struct {
-	*filestore.Store
-	after func()
-}
-
-func (b *between) ReadAll(ctx context.Context, k store.Key, from store.Pos, each func([]byte)) (store.Pos, error) {
-	end, err := b.Store.ReadAll(ctx, k, from, each)
-	b.after()
-	return end, err
 }
 
 // Many put while few receive and acknowledge, as commands, in one session, and in several: each message is had by one.

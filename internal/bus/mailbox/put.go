@@ -20,23 +20,41 @@ type Result struct {
 // Put stores a message in the mailbox of an address, whole or not at all, durably. What makes it invalid is an
 // *envelope.InvalidError, an id under whose name something else lies, in the mailbox or in the archive, a *TakenIDError.
 func (m *Mailbox) Put(ctx context.Context, to address.Instance, raw []byte) (Result, error) {
-	id, err := checked(raw)
+	f, err := Judge(raw)
 	if err != nil {
 		return Result{}, fmt.Errorf("put message for %s: %w", to, err)
 	}
-	return m.PutChecked(ctx, to, id, raw)
+	return m.PutFit(ctx, to, f)
 }
 
-// PutChecked is Put for a message that was found to have no [envelope.Problems], or was written by [envelope.Draft]. id is the one in it.
-func (m *Mailbox) PutChecked(ctx context.Context, to address.Instance, id string, raw []byte) (Result, error) {
+// A Fit is a message that was found fit to be stored.
+type Fit struct {
+	id  string
+	raw []byte
+}
+
+// Judge is the part of Put that touches no store and may be done ahead: what makes a message invalid is its error.
+func Judge(raw []byte) (Fit, error) {
+	id, err := checked(raw)
+	return Fit{id, raw}, err
+}
+
+// Written is Judge for what [envelope.Draft] has written and [envelope.Sign] has signed in this very process: it was judged
+// there, and a second time would be a tenth of the work of a send. It also is for what was found to have no [envelope.Problems]
+// just before. id is the one in it.
+func Written(id string, raw []byte) (Fit, error) {
+	if err := address.Check(id); err != nil {
+		return Fit{}, err
+	}
+	return Fit{id, raw}, nil
+}
+
+// PutFit is Put for a message that was found fit.
+func (m *Mailbox) PutFit(ctx context.Context, to address.Instance, f Fit) (Result, error) {
 	if err := address.Check(string(to)); err != nil {
 		return Result{}, fmt.Errorf("put message: %w", err)
 	}
-	err := address.Check(id)
-	var r Result
-	if err == nil {
-		r, err = m.create(ctx, store.Key{Kind: store.Inbox, Owner: to.Mailbox()}, id, raw)
-	}
+	r, err := m.create(ctx, store.Key{Kind: store.Inbox, Owner: to.Mailbox()}, f.id, f.raw)
 	if err != nil {
 		return Result{}, fmt.Errorf("put message for %s: %w", to, err)
 	}
@@ -65,14 +83,14 @@ func (m *Mailbox) KeepCopy(ctx context.Context, from address.Instance, id string
 }
 
 // Batch runs fn with a Mailbox whose messages are durable, all of them, when Batch returns nil; before that none is. Only
-// Put, PutChecked and PutOutbox may be called on it, and only until fn returns; the bytes must not be changed until then. Where the store knows no batches each is by itself.
+// Put, PutFit and PutOutbox may be called on it, and only until fn returns; the bytes must not be changed until then. Where the store knows no batches each is by itself.
 func (m *Mailbox) Batch(ctx context.Context, fn func(*Mailbox) error) error {
 	b, ok := m.s.(store.Batcher)
 	if !ok {
 		return fn(m)
 	}
 	return b.Batch(ctx, func(w store.Writer) error {
-		return fn(&Mailbox{Live: m.Live, Projection: m.Projection, s: m.s, batch: &batch{w: w, put: map[store.Key][]byte{}}})
+		return fn(&Mailbox{Live: m.Live, Projection: m.Projection, s: m.s, batch: &batch{w: w, put: map[store.Key][]byte{}}, anchors: m.anchors})
 	})
 }
 
@@ -100,19 +118,13 @@ func checked(raw []byte) (id string, err error) {
 // create stores a message under the name of its id.
 func (m *Mailbox) create(ctx context.Context, k store.Key, id string, raw []byte) (Result, error) {
 	k.Name = address.Segment(id)
-	put := m.s.Create
 	if m.batch != nil {
-		if before, ok := m.batch.put[k]; ok {
-			return same(id, raw, k, before, nil)
-		}
-		put = m.batch.w.Create
+		return m.createIn(ctx, k, id, raw)
 	}
 	var err error
 	for range tries {
-		if _, err = put(ctx, k, raw); err == nil {
-			if m.batch != nil {
-				m.batch.put[k] = raw
-			}
+		_, err = m.s.Create(ctx, k, raw)
+		if err == nil {
 			return Result{Key: k}, nil
 		}
 		taken, ok := errors.AsType[*store.ExistsError](err)
@@ -126,6 +138,27 @@ func (m *Mailbox) create(ctx context.Context, k store.Key, id string, raw []byte
 		return same(id, raw, taken.Key, d.Data, gerr)
 	}
 	return Result{}, err
+}
+
+// createIn is create for a batch.
+func (m *Mailbox) createIn(ctx context.Context, k store.Key, id string, raw []byte) (Result, error) {
+	if before, ok := m.batch.put[k]; ok {
+		return same(id, raw, k, before, nil)
+	}
+	_, err := m.batch.w.Create(ctx, k, raw)
+	if err == nil {
+		m.batch.put[k] = raw
+		return Result{Key: k}, nil
+	}
+	taken, ok := errors.AsType[*store.ExistsError](err)
+	if !ok {
+		return Result{}, err
+	}
+	d, gerr := m.s.Get(ctx, taken.Key)
+	if errors.Is(gerr, store.ErrNotFound) {
+		return Result{}, err
+	}
+	return same(id, raw, taken.Key, d.Data, gerr)
 }
 
 // same judges what was found under the name of a message that was to be stored.

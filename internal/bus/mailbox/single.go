@@ -16,25 +16,53 @@ import (
 // own tells whether a message lies under the name of its id.
 func own(id string, k store.Key) bool { return k.Name == address.Segment(id) }
 
-// singles keeps of the messages with one id the first one that lies under its name, or else the first. The errors name the
+// single chooses of the messages with one id the first one that lies under its name, or else the first. of tells id and place
+// of each of n, chosen is where the one of an id stands, lost are all others: nil when there are none. The errors name the
 // files of a mailbox that have an id of a message which lies under its name; in the archive there are some of our own making.
-func singles(all []*Message) (kept []*Message, bad []error) {
-	chosen := make(map[string]*Message, len(all))
-	for _, msg := range all {
-		best, lost := chosen[msg.ID], msg
-		if best == nil {
-			chosen[msg.ID] = msg
+func single(n int, of func(i int) (id string, k store.Key)) (chosen map[string]int32, lost map[int]bool, bad []error) {
+	chosen = make(map[string]int32, n)
+	for i := range n {
+		id, k := of(i)
+		was, known := chosen[id]
+		if !known {
+			chosen[id] = int32(i)
 			continue
 		}
-		if own(msg.ID, msg.Key) && !own(msg.ID, best.Key) {
-			best, lost = msg, best
-			chosen[msg.ID] = msg
+		loser := i
+		_, best := of(int(was))
+		if own(id, k) && !own(id, best) {
+			chosen[id], loser = int32(i), int(was)
+			k, best = best, k
 		}
-		if own(msg.ID, best.Key) && !own(msg.ID, lost.Key) && lost.Key.Kind == store.Inbox {
-			bad = append(bad, copied(msg.ID, lost.Key))
+		if lost == nil {
+			lost = map[int]bool{}
+		}
+		lost[loser] = true
+		if own(id, best) && !own(id, k) && k.Kind == store.Inbox {
+			bad = append(bad, copied(id, k))
 		}
 	}
-	return slices.DeleteFunc(all, func(msg *Message) bool { return chosen[msg.ID] != msg }), bad
+	return chosen, lost, bad
+}
+
+// left returns what was not lost, in the memory of all.
+func left[T any](all []T, lost map[int]bool) []T {
+	if lost == nil {
+		return all
+	}
+	kept := all[:0]
+	for i, one := range all {
+		if !lost[i] {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+// singles is single for what was made of documents.
+func singles[T any, P paper[T]](all []P) ([]P, []error) {
+	_, lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].place() })
+	return left(all, lost), bad
 }
 
 func copied(id string, k store.Key) error {
@@ -45,19 +73,43 @@ func copied(id string, k store.Key) error {
 }
 
 // settle drops from a part of a mailbox the files that have the id of a message which lies under its name outside of that part.
-func (m *Mailbox) settle(ctx context.Context, sources []Source, part []*Message) (kept []*Message, bad []error, err error) {
-	for _, msg := range part {
-		if !own(msg.ID, msg.Key) {
-			_, err := m.byName(ctx, store.Inbox, sources, msg.ID)
+func (m *Mailbox) settle(ctx context.Context, sources []Source, part []Line) ([]Line, []error, error) {
+	kept := part[:0]
+	var bad []error
+	for _, l := range part {
+		if k := l.Key(); !own(l.ID, k) {
+			_, err := m.byName(ctx, store.Inbox, sources, l.ID)
 			if err == nil {
-				bad = append(bad, copied(msg.ID, msg.Key))
+				bad = append(bad, copied(l.ID, k))
 				continue
 			}
 			if !store.IsUnfit(err) && !errors.Is(err, ErrNoMessage) {
 				return nil, nil, err
 			}
 		}
-		kept = append(kept, msg)
+		kept = append(kept, l)
 	}
 	return kept, bad, nil
+}
+
+// firsts is singles for what is sorted by id, and adds its errors to bad.
+func firsts[T any, P paper[T]](all []P, bad []error) ([]P, []error) {
+	kept := all[:0]
+	for len(all) > 0 {
+		n := 1
+		for id, _ := all[0].place(); n < len(all); n++ {
+			if next, _ := all[n].place(); next != id {
+				break
+			}
+		}
+		same := all[:n]
+		all = all[n:]
+		if n > 1 {
+			var copies []error
+			same, copies = singles[T](slices.Clone(same)) // which leaves what follows as it is
+			bad = append(bad, copies...)
+		}
+		kept = append(kept, same...)
+	}
+	return kept, bad
 }

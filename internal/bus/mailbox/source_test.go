@@ -3,11 +3,36 @@ package mailbox
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 
 	"tutti/internal/core/address"
+	"tutti/internal/store"
+	"tutti/internal/store/filestore"
 )
+
+// between is a store of files that says which line is about to be searched.
+type between struct {
+	*filestore.Store
+	before func(key string)
+}
+
+func (b *between) Find(ctx context.Context, log store.Key, p *store.Projection, key string) iter.Seq2[store.Line, error] {
+	if log.Kind == store.Trail {
+		b.before(key)
+	}
+	return b.Store.Find(ctx, log, p, key)
+}
+
+// FindEach lets what comes in between come when all searches are done.
+func (b *between) FindEach(ctx context.Context, log store.Key, p *store.Projection, keys []string, see func(string, store.Line) bool) error {
+	err := b.Store.FindEach(ctx, log, p, keys, see)
+	if log.Kind == store.Trail {
+		b.before(keys[0])
+	}
+	return err
+}
 
 func (w *world) owners(t *testing.T, who address.Instance) []string {
 	t.Helper()

@@ -313,6 +313,10 @@ func trailsOf(sources []Source) []string {
 	return out
 }
 
+// fewIDs is up to how many messages are looked up one by one: a look-up takes some 0.1 ms, reading a trail of 10,000 messages
+// some 20 ms.
+const fewIDs = 48
+
 // State returns what the trail says of messages; those of which it says nothing have a zero State.
 func (m *Mailbox) State(ctx context.Context, inst address.Instance, ids []string) (map[string]State, error) {
 	trails, err := m.trails(ctx, inst)

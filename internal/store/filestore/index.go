@@ -4,12 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
 
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
 	"tutti/internal/store/index"
 )
@@ -31,6 +31,11 @@ func (s *Store) settled(id index.Stat, now time.Time) bool {
 	return max(id.Mtime, id.Ctime) <= now.Add(-grain).UnixNano()
 }
 
+// statOf is the identity of a source.
+func statOf(i atomicfile.Info) index.Stat {
+	return index.Stat{Dev: i.Dev, Ino: i.Ino, Size: i.Size, Mtime: i.Mtime, Ctime: i.Ctime}
+}
+
 // buildName is the version of the program. The programs of one build share their tables. What a build from changed
 // sources computes otherwise shows in the version of the projection.
 var buildName = sync.OnceValue(func() string {
@@ -49,7 +54,7 @@ type cacheFile struct {
 	of   index.Scope
 }
 
-// cacheFor opens the cache folder of this root for a document folder, which is a key without a name.
+// cacheFor opens the cache folder of this root for a document folder (a key without name) or a log.
 func (s *Store) cacheFor(k store.Key, p *store.Projection) cacheFile {
 	if s.cacheDir == "" {
 		return cacheFile{}
@@ -62,7 +67,7 @@ func (s *Store) cacheFor(k store.Key, p *store.Projection) cacheFile {
 	if err != nil {
 		return cacheFile{}
 	}
-	subject := k.Kind.String() + "\x00" + k.Owner
+	subject := k.Kind.String() + "\x00" + k.Owner + "\x00" + k.Name
 	id := sha256.Sum256([]byte(subject + "\x00" + p.Name))
 	return cacheFile{
 		dir:  dir,
@@ -92,25 +97,10 @@ func (s *Store) cacheName() (string, bool) {
 	return hex.EncodeToString(id[:16]), true
 }
 
-// open opens the table, nil when there is none that can be used.
-func (c cacheFile) open() *index.Table {
-	if c.dir == nil {
-		return nil
-	}
-	t, err := c.dir.OpenTable(c.name, c.of)
-	if errors.Is(err, index.ErrBad) {
-		c.discard()
-	}
-	if err != nil {
-		return nil
-	}
-	return t
-}
-
 // discard throws the table away.
 func (c cacheFile) discard() {
 	if c.dir != nil {
-		c.dir.Discard(c.name)
+		c.dir.Remove(c.name)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tutti/internal/store"
 )
@@ -66,5 +67,57 @@ func TestReadAllOfNothing(t *testing.T) {
 	}
 	if _, err := s.ReadAll(t.Context(), aliases, "1-5-00000000", none); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("a place in a log that is not there: %v, want ErrConflict", err)
+	}
+}
+
+// TestFindEachIsFind compares a search for several keys with one for each, in a log that is read and in one with a table.
+func TestFindEachIsFind(t *testing.T) {
+	t.Parallel()
+	p := &store.Projection{Name: "first", Version: 1, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
+		return []string{string(line[2:3]), "x" + string(line[3:4])}, 0, nil, nil
+	}}
+	for _, lines := range []int{0, 1, 100, 9000} {
+		s := newStore(t)
+		var b strings.Builder
+		for n := range lines {
+			fmt.Fprintf(&b, "[\"%02d%d\"]\n", n%100, n)
+		}
+		path := filepath.Join(s.path, filepath.FromSlash(aliases.Path()))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		keys := []string{"3", "none", "x7", "0"}
+		for range 2 { // the second time with the table of the first
+			got := map[string][]store.Line{}
+			err := s.FindEach(t.Context(), aliases, p, keys, func(key string, l store.Line) bool {
+				got[key] = append(got[key], l)
+				return true
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range keys {
+				var want []store.Line
+				for l, err := range s.Find(t.Context(), aliases, p, key) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					want = append(want, l)
+				}
+				if !slices.EqualFunc(got[key], want, func(a, b store.Line) bool {
+					return string(a.Data) == string(b.Data) && a.At == b.At && a.Next == b.Next
+				}) {
+					t.Errorf("%d lines, key %q: FindEach saw %d, Find %d", lines, key, len(got[key]), len(want))
+				}
+			}
+		}
+		seen := 0
+		err := s.FindEach(t.Context(), aliases, p, keys, func(string, store.Line) bool { seen++; return false })
+		if err != nil || seen > 1 {
+			t.Errorf("%d lines: %d were shown to who wanted one, %v", lines, seen, err)
+		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/filelock"
 	"tutti/internal/store"
-	"tutti/internal/store/index"
 )
 
 // tidyRoot is the folder of what was tidied away. It is ours: the existing programs do not know it, and no kind lies in it, so
@@ -290,7 +289,7 @@ func (p *packing) removeAll(ctx context.Context) (docs int, size int64, err erro
 		}
 		file := fileName(o.key)
 		now, err := p.from.Stat(file)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && index.StatOf(now) != index.StatOf(o.info) {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && statOf(now) != statOf(o.info) {
 			continue
 		}
 		if err == nil {

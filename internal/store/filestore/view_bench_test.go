@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"tutti/internal/store"
@@ -91,4 +92,55 @@ func BenchmarkView10000(b *testing.B) {
 			r.view(b, newest, 20)
 		}
 	})
+}
+
+func BenchmarkFind100000(b *testing.B) {
+	r := newRig(b)
+	r.writeLog(manyEntries(0, benchLines, 250))
+	r.settle()
+	find := func(b *testing.B, s *Store, n int) {
+		count := 0
+		for _, err := range s.Find(context.Background(), theLog, byKeys(nil), fmt.Sprint("a", n)) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			count++
+		}
+		if count != 1 {
+			b.Fatalf("a%d: %d lines, want one", n, count)
+		}
+	}
+	next := benchLines
+	b.Run("warm", func(b *testing.B) {
+		b.ReportAllocs()
+		find(b, r.s, 0)
+		for i := 0; b.Loop(); i++ {
+			find(b, r.s, i*7919%benchLines)
+		}
+	})
+	b.Run("oneNewLine", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			r.writeLog(manyEntries(next, 1, 250))
+			next++
+			b.StartTimer()
+			find(b, r.s, next-1)
+		}
+	})
+	b.Run("indexDeleted", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			os.RemoveAll(r.cache)
+			b.StartTimer()
+			find(b, r.s, 5)
+		}
+	})
+	b.Run("noCache", func(b *testing.B) {
+		for b.Loop() {
+			find(b, r.plain, 5)
+		}
+	})
+	if files, _ := filepath.Glob(filepath.Join(r.cache, "*", "*.keys")); len(files) != 1 {
+		b.Errorf("%d tables, want one", len(files))
+	}
 }

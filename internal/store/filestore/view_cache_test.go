@@ -61,8 +61,7 @@ func TestUnsettledIsNotBelieved(t *testing.T) {
 			var add []index.Row
 			drop := []index.Row{row} // the first one: without it the table lacks a name or a content
 			if change(&st, &row) {
-				row.Keys, row.Summary = nil, "wrong"
-				add = append(add, row)
+				add = append(add, index.NewRow(row, nil, []byte("wrong")))
 			}
 			if err := c.dir.SaveTable(c.name, c.of, st, tab, drop, add); err != nil {
 				t.Fatal(err)

@@ -33,7 +33,10 @@ func TestRandomView(t *testing.T) {
 			for i := range 250 {
 				what := w.step(i)
 				s := []*Store{w.s, other}[w.rng.IntN(2)]
-				q := store.Query{Newest: w.rng.IntN(30), Exact: w.inPlace || w.rng.IntN(3) == 0}
+				q := store.Query{Newest: w.rng.IntN(30), Exact: w.inPlace || w.rng.IntN(3) == 0, Bare: w.rng.IntN(3) == 0}
+				if q.Bare && w.rng.IntN(2) == 0 {
+					q.Newest = 0
+				}
 				sameLines(t, fmt.Sprintf("step %d: %s, %+v", i, what, q), viewLines(t, s, listing(nil), q), w.naive(q))
 			}
 		})

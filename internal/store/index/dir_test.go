@@ -33,7 +33,7 @@ func TestDirRefusesWhatOthersCanWrite(t *testing.T) {
 		t.Error("a link was taken for the cache folder")
 	}
 	d := openDir(t)
-	if err := os.Symlink("/etc/passwd", filepath.Join(d.Path(), "x.rows")); err != nil {
+	if err := os.Symlink("/etc/passwd", filepath.Join(d.path, "x.rows")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.OpenTable("x", scope); !errors.Is(err, ErrBad) {
@@ -44,8 +44,8 @@ func TestDirRefusesWhatOthersCanWrite(t *testing.T) {
 func TestFilesArePrivateAndSwept(t *testing.T) {
 	t.Parallel()
 	d := openDir(t)
-	old := filepath.Join(d.Path(), ".tutti-1-2-crashed.tmp")
-	young := filepath.Join(d.Path(), ".tutti-1-2-writing.tmp")
+	old := filepath.Join(d.path, tempPrefix+"crashed")
+	young := filepath.Join(d.path, tempPrefix+"writing")
 	for _, p := range []string{old, young} {
 		if err := os.WriteFile(p, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -55,18 +55,38 @@ func TestFilesArePrivateAndSwept(t *testing.T) {
 	if err := os.Chtimes(old, past, past); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.SaveTable("x", scope, State{}, nil, nil, rows(0, sweepFrom)); err != nil {
+	if err := d.SaveTable("x", scope, State{}, nil, nil, rows(0, moreFrom)); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	entries, _ := os.ReadDir(d.Path())
+	entries, _ := os.ReadDir(d.path)
 	for _, e := range entries {
 		names = append(names, e.Name())
 		if i, _ := e.Info(); i.Mode() != 0o600 {
 			t.Errorf("%s has mode %v, want 0600", e.Name(), i.Mode())
 		}
 	}
-	if want := []string{".tutti-1-2-writing.tmp", "x.rows"}; !slices.Equal(names, want) {
+	if want := []string{tempPrefix + "writing", "x.rows"}; !slices.Equal(names, want) {
 		t.Errorf("files %v, want %v", names, want)
+	}
+}
+
+// TestWriteFails: nothing is left behind and the old table stays.
+func TestWriteFails(t *testing.T) {
+	t.Parallel()
+	d := openDir(t)
+	if err := d.SaveTable("x", scope, State{}, nil, nil, rows(0, 3)); err != nil {
+		t.Fatal(err)
+	}
+	s := d.create(10)
+	s.add([]byte("short"))
+	if err := s.commit("x.rows", 10); err == nil {
+		t.Error("a short file was committed")
+	}
+	if all, _, _, err := readAll(d, "x", scope); err != nil || len(all) != 3 {
+		t.Errorf("%d rows, %v; want the old 3", len(all), err)
+	}
+	if entries, _ := os.ReadDir(d.path); len(entries) != 1 {
+		t.Errorf("%d files left, want 1", len(entries))
 	}
 }

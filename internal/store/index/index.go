@@ -1,28 +1,25 @@
-// Package index is the file format of derived tables, which let a list be answered without reading every source again.
+// Package index is the file format of derived indexes: tables that let a list or a search be answered without reading every source again.
 //
-// A [Table] has one row for each document of a folder, best first, so that the first n rows cost reading n rows. It lives in
-// a cache folder ([Dir]) that is ours alone, may be deleted at any time, and is never written in place: a reader sees an old
-// table or a new one.
+// A row table ([Table]) holds one row for each document of a folder, best first, so that the first n rows cost reading n
+// rows. A key table ([Keys]) says where in a log the lines with a key lie. Both live in a cache folder ([Dir]) that is
+// ours alone, may be deleted at any time, and are never written in place: a reader sees an old table or a new one.
 //
-// Every byte of a file is covered by a checksum that is checked before the byte is believed. A table that is damaged, or was
-// made by another program build, of another subject or for another projection, gives [ErrBad] and never a wrong or a missing
-// row. The answer to ErrBad is always the same: throw the table away and build it from its source. Checksums are no
+// The promise is about damage: every byte of a file is covered by a checksum that is looked at before the byte is
+// believed. A table that was cut, mixed or changed, by whatever accident, gives [ErrBad] and never a wrong row, a missing
+// row or a wrong place. A table that was made by another program build, of another subject or for another projection is
+// ErrBad too. The answer to ErrBad is always the same: throw the table away and build it from its source. Checksums are no
 // signatures: whoever can write the cache folder can forge a table, which is why the folder is checked.
 //
 // Whether a row still tells the truth about its source, when to look and what to keep are questions of the callers.
 // Nothing here is synced to disk: a power cut costs the table, not an answer.
 //
-// A [Dir] is safe for concurrent use, a [Table] belongs to one goroutine at a time. Writers do not lock: of two at once the
-// last rename wins, and what each of them wrote is right.
+// A [Dir] is safe for concurrent use. A [Table] and a [Keys] belong to one goroutine at a time. Writers do not lock: of two
+// at once the last rename wins, and what each of them wrote is right.
 package index
 
 import (
-	"cmp"
 	"errors"
-	"slices"
-	"strings"
-
-	"tutti/internal/platform/atomicfile"
+	"hash/crc32"
 )
 
 // ErrBad reports a table that cannot be used: damaged, of another format, or of something else than was asked for.
@@ -34,7 +31,7 @@ var ErrUnsafe = errors.New("cache folder is not private")
 // A Scope says what a table is derived from and by what. A table with another scope is ErrBad.
 type Scope struct {
 	Build      string // the program that made the table; another build may compute something else
-	Subject    string // the source: kind and owner
+	Subject    string // the source: kind and owner, or the log
 	Projection string
 	Version    int // of the projection
 }
@@ -47,50 +44,12 @@ type Stat struct {
 	Mtime, Ctime int64
 }
 
-// StatOf is the identity of a file or a folder.
-func StatOf(i atomicfile.Info) Stat {
-	return Stat{Dev: i.Dev, Ino: i.Ino, Size: i.Size, Mtime: i.Mtime, Ctime: i.Ctime}
-}
+// Every table has its checksums by CRC-32 with the IEEE polynomial. It finds what the Castagnoli one finds (all single
+// bytes, all bursts up to four), and its tables are ready 0.13 ms sooner, in programs that live for three.
+func sum(seed uint32, b []byte) uint32 { return crc32.Update(seed, crc32.IEEETable, b) }
 
-// A State is what a table says of its folder as a whole.
-type State struct {
-	Folder  Stat  // before its names were listed
-	Settled bool  // a later change of the folder shows in Folder
-	Full    int64 // when every row was last looked at, nanoseconds since 1970
-}
-
-// Flags of a row.
-type Flags uint16
-
-const (
-	// Unsettled: the source was so young when it was read that a later write need not show in its Stat.
-	Unsettled Flags = 1 << iota
-	// Unfit: the source is no document. The summary says why; the row has no place in the order.
-	Unfit
-)
-
-// A Row is what a table knows of one document.
-type Row struct {
-	Name    string
-	ID      Stat
-	Flags   Flags
-	Order   int64
-	Stored  int64 // nanoseconds since 1970
-	Keys    []string
-	Summary string
-}
-
-// Same tells whether two rows have the same content.
-func (r *Row) Same(o *Row) bool {
-	return r.Name == o.Name && r.ID == o.ID && r.Flags == o.Flags && r.Order == o.Order && r.Stored == o.Stored &&
-		slices.Equal(r.Keys, o.Keys) && r.Summary == o.Summary
-}
-
-// Compare is the order of a list: falling order, equal orders by rising name, and behind them what is unfit.
-func Compare(a, b Row) int {
-	return cmp.Or(
-		cmp.Compare(a.Flags&Unfit, b.Flags&Unfit),
-		cmp.Compare(b.Order, a.Order),
-		strings.Compare(a.Name, b.Name),
-	)
+// seedOf makes the seed of a checksum of the piece n of a file. With it a piece that lies in another place, or is left from
+// an older file, does not pass.
+func seedOf(nonce uint64, n int) uint32 {
+	return uint32(nonce) ^ uint32(nonce>>32) ^ uint32(n)*0x9e3779b1
 }

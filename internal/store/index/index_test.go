@@ -30,7 +30,7 @@ func openDir(t testing.TB) *Dir {
 func row(i int) Row {
 	r := Row{
 		Name: fmt.Sprintf("m-%05d", i*7919%100003), Order: int64(i / 3), Stored: int64(i),
-		ID: Stat{Dev: 1, Ino: uint64(i), Size: int64(i), Mtime: 1795548980069281365 + int64(i), Ctime: 6},
+		ID: Stat{Dev: 1, Ino: uint64(i), Size: int64(i), Mtime: 5, Ctime: 6},
 	}
 	if i%50 == 7 {
 		r.Flags = Unsettled
@@ -38,11 +38,7 @@ func row(i int) Row {
 	if i%50 == 8 {
 		r.Flags = Unfit
 	}
-	if keys := []string{"id:" + r.Name, "from:claude"}; i%3 > 0 {
-		r.Keys = keys[:i%3]
-	}
-	r.Summary = strings.Repeat(r.Name, i%5)
-	return r
+	return NewRow(r, []string{"id:" + r.Name, "from:claude"}[:i%3], []byte(strings.Repeat(r.Name, i%5)))
 }
 
 func rows(from, to int) []Row {
@@ -54,43 +50,51 @@ func rows(from, to int) []Row {
 }
 
 // show prints everything a row holds.
-func show(r Row) string {
-	return fmt.Sprintf("%s %v %d %d %d %q %q", r.Name, r.ID, r.Flags, r.Order, r.Stored, r.Keys, r.Summary)
+func show(r Row) (string, error) {
+	keys, summary, err := r.Body()
+	return fmt.Sprintf("%s %v %d %d %d %q %q", r.Name, r.ID, r.Flags, r.Order, r.Stored, keys, summary), err
 }
 
-func showAll(rows []Row) []string {
+func showAll(t testing.TB, rows []Row) []string {
+	t.Helper()
 	rows = slices.Clone(rows)
-	slices.SortFunc(rows, Compare)
+	slices.SortFunc(rows, func(a, b Row) int { return Compare(&a, &b) })
 	var all []string
 	for _, r := range rows {
-		all = append(all, show(r))
+		s, err := show(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
 	}
 	return all
 }
 
-// readAll reads a whole table the way its users do. loose are the rows that came first.
+// readAll reads a whole table the way its users do.
 func readAll(d *Dir, name string, of Scope) (all, loose []string, st State, err error) {
 	tab, err := d.OpenTable(name, of)
 	if err != nil {
 		return nil, nil, State{}, err
 	}
 	defer tab.Close()
-	others := 0
 	for r, err := range tab.Rows() {
-		switch {
-		case err != nil:
-			return nil, nil, State{}, err
-		case r.Flags == 0:
-			others++
-		case others == 0:
-			loose = append(loose, r.Name)
+		var s string
+		if err == nil {
+			s, err = show(r)
 		}
+		if err != nil {
+			return nil, nil, State{}, err
+		}
+		all = append(all, s)
 	}
-	rows, err := tab.All()
-	if err == nil && (tab.Len() != len(rows) || len(loose)+others != len(rows)) {
-		err = fmt.Errorf("Len() = %d, rows = %d", tab.Len(), len(rows))
+	rows, err := tab.Loose()
+	for _, r := range rows {
+		loose = append(loose, r.Name)
 	}
-	return showAll(rows), loose, tab.State(), err
+	if err == nil && tab.Len() != len(all) {
+		err = fmt.Errorf("Len() = %d, rows = %d", tab.Len(), len(all))
+	}
+	return all, loose, tab.State(), err
 }
 
 func looseOf(rows []Row) (names []string) {
@@ -107,7 +111,7 @@ func TestTableKeepsRows(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 100, 3000} {
 		d := openDir(t)
-		st := State{Folder: Stat{1, 2, 3, 4, 5}, Settled: true, Full: 7}
+		st := State{Folder: Stat{1, 2, 3, 4, 5}, Settled: true, Scanned: 6, Full: 7}
 		if err := d.SaveTable("x", scope, st, nil, nil, rows(0, n)); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +119,7 @@ func TestTableKeepsRows(t *testing.T) {
 		if err != nil || got != st {
 			t.Fatalf("%d rows: state %v, %v, want %v", n, got, err, st)
 		}
-		if want := showAll(rows(0, n)); !slices.Equal(all, want) {
+		if want := showAll(t, rows(0, n)); !slices.Equal(all, want) {
 			t.Errorf("%d rows: got %d: %v\nwant %v", n, len(all), all, want)
 		}
 		slices.Sort(loose)
@@ -125,7 +129,7 @@ func TestTableKeepsRows(t *testing.T) {
 	}
 }
 
-// TestUpdates does random changes to a table and compares it with a list after each.
+// TestUpdates does random changes to a table, large enough for a file of changes, and compares it with a list after each.
 func TestUpdates(t *testing.T) {
 	boundtest.OneGoroutine(t)
 	t.Parallel()
@@ -140,6 +144,7 @@ func TestUpdates(t *testing.T) {
 		for _, r := range rows(0, n) {
 			have[r.Name] = r
 		}
+		continued := 0
 		for step := range 80 {
 			tab, err := d.OpenTable("x", scope)
 			if err != nil {
@@ -154,7 +159,7 @@ func TestUpdates(t *testing.T) {
 					drop = append(drop, r)
 					delete(have, r.Name)
 					if rng.IntN(2) == 0 { // changed, not gone
-						c := Row{Name: r.Name, Order: rng.Int64N(1000), ID: Stat{Ino: 9}, Summary: "changed"}
+						c := NewRow(Row{Name: r.Name, Order: rng.Int64N(1000), ID: Stat{Ino: 9}}, nil, []byte("changed"))
 						add, have[r.Name] = append(add, c), c
 					}
 				}
@@ -163,11 +168,14 @@ func TestUpdates(t *testing.T) {
 				add, next = append(add, row(next)), next+1
 				have[add[len(add)-1].Name] = add[len(add)-1]
 			}
-			st := State{Full: int64(step)}
+			st := State{Scanned: int64(step)}
 			if err := d.SaveTable("x", scope, st, tab, drop, add); err != nil {
 				t.Fatal(err)
 			}
 			tab.Close()
+			if _, err := os.Stat(filepath.Join(d.path, "x.more")); err == nil {
+				continued++
+			}
 			var want []Row
 			for _, r := range have {
 				want = append(want, r)
@@ -176,13 +184,16 @@ func TestUpdates(t *testing.T) {
 			if err != nil || got != st {
 				t.Fatalf("step %d: state %v, %v", step, got, err)
 			}
-			if want := showAll(want); !slices.Equal(all, want) {
+			if want := showAll(t, want); !slices.Equal(all, want) {
 				t.Fatalf("step %d: got %d rows, want %d", step, len(all), len(want))
 			}
 			slices.Sort(loose)
 			if want := looseOf(want); !slices.Equal(loose, want) {
 				t.Fatalf("step %d: loose %v, want %v", step, loose, want)
 			}
+		}
+		if (continued > 0) != (n > moreFrom) || continued == 80 {
+			t.Errorf("%d rows: %d of 80 updates were continuations", n, continued)
 		}
 	}
 }
@@ -191,11 +202,7 @@ func TestUpdates(t *testing.T) {
 func TestNewestReadsLittle(t *testing.T) {
 	t.Parallel()
 	d := openDir(t)
-	many := rows(0, 10_000)
-	for i := range many {
-		many[i].Flags = 0
-	}
-	if err := d.SaveTable("x", scope, State{}, nil, nil, many); err != nil {
+	if err := d.SaveTable("x", scope, State{}, nil, nil, rows(0, 10_000)); err != nil {
 		t.Fatal(err)
 	}
 	tab, err := d.OpenTable("x", scope)
@@ -208,15 +215,17 @@ func TestNewestReadsLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Flags != 0 {
-			continue
+		if _, _, err := r.Body(); err != nil {
+			t.Fatal(err)
 		}
 		if n++; n == 20 {
 			break
 		}
 	}
-	if len(tab.data) > 2*firstRead {
-		t.Errorf("20 of 10,000 rows read %d bytes", len(tab.data))
+	for what, s := range map[string]*section{"entries": &tab.base.entries, "names": &tab.base.names, "bodies": &tab.base.bodies} {
+		if s.at+int64(len(s.buf)) > 2*firstWindow {
+			t.Errorf("20 of 10,000 rows read %d bytes of %s", s.at+int64(len(s.buf)), what)
+		}
 	}
 }
 
@@ -265,14 +274,15 @@ func TestTableDamage(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{12, 600} {
 		d := openDir(t)
-		if err := d.SaveTable("x", scope, State{Full: 1}, nil, nil, rows(0, n)); err != nil {
+		if err := d.SaveTable("x", scope, State{Scanned: 1}, nil, nil, rows(0, n)); err != nil {
 			t.Fatal(err)
 		}
+		old, _, _, _ := readAll(d, "x", scope)
 		tab, err := d.OpenTable("x", scope)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.SaveTable("x", scope, State{Full: 2}, tab, nil, rows(n, n+5)); err != nil {
+		if err := d.SaveTable("x", scope, State{Scanned: 2}, tab, nil, rows(n, n+5)); err != nil {
 			t.Fatal(err)
 		}
 		tab.Close()
@@ -280,7 +290,7 @@ func TestTableDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad := 0
+		bad, older := 0, 0
 		try := func(what string) {
 			got, _, st, err := readAll(d, "x", scope)
 			switch {
@@ -288,23 +298,46 @@ func TestTableDamage(t *testing.T) {
 				bad++
 			case err != nil:
 				t.Fatalf("%s: %v", what, err)
+			case st.Scanned == 1 && slices.Equal(got, old) && strings.HasPrefix(what, "x.more"):
+				older++ // without its continuation it is the older table
 			default:
 				t.Fatalf("%s: state %v, %d rows, not noticed", what, st, len(got))
 			}
 		}
-		flipEach(t, filepath.Join(d.Path(), "x.rows"), try)
+		flipEach(t, filepath.Join(d.path, "x.rows"), try)
+		if n > moreFrom {
+			flipEach(t, filepath.Join(d.path, "x.more"), try)
+			if older == 0 {
+				t.Error("no damage of x.more left the older table")
+			}
+		}
 		if got, _, _, err := readAll(d, "x", scope); err != nil || !slices.Equal(got, now) || bad == 0 {
 			t.Errorf("afterwards: %v, %d rows, %d times bad", err, len(got), bad)
 		}
 	}
 }
 
-// TestTableOfSomethingElse: a table of another scope is not used.
-func TestTableOfSomethingElse(t *testing.T) {
+// TestPartsThatDoNotBelong: a continuation of an older table is not used, nor is a table of something else.
+func TestPartsThatDoNotBelong(t *testing.T) {
 	t.Parallel()
 	d := openDir(t)
-	if err := d.SaveTable("x", scope, State{}, nil, nil, rows(0, 5)); err != nil {
+	save := func(n int, of Scope) {
+		if err := d.SaveTable("x", of, State{}, nil, nil, rows(0, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(500, scope)
+	tab, err := d.OpenTable("x", scope)
+	if err != nil {
 		t.Fatal(err)
+	}
+	defer tab.Close()
+	save(400, scope) // another program, meanwhile
+	if err := d.SaveTable("x", scope, State{}, tab, nil, rows(500, 503)); err != nil {
+		t.Fatal(err)
+	}
+	if all, _, _, err := readAll(d, "x", scope); err != nil || len(all) != 400 {
+		t.Errorf("%d rows, %v; want the 400 of the newer table", len(all), err)
 	}
 	for _, of := range []Scope{
 		{"b2", scope.Subject, scope.Projection, 3},
@@ -316,8 +349,8 @@ func TestTableOfSomethingElse(t *testing.T) {
 			t.Errorf("scope %+v: %v, want ErrBad", of, err)
 		}
 	}
-	d.Discard("x")
+	d.Remove("x")
 	if _, err := d.OpenTable("x", scope); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("after Discard: %v, want not exist", err)
+		t.Errorf("after Remove: %v, want not exist", err)
 	}
 }

@@ -17,12 +17,11 @@ import (
 )
 
 const (
-	sends      = 100  // timed sends a round, in turns with what they are compared with
-	looped     = 1000 // sends of the shell loop
-	batched    = 2000 // messages of a batch
-	batches    = 8    // how often a batch is sent, each time into a folder of its own
-	sessions   = 200  // live ones
-	registered = 1000 // agents
+	sends    = 100  // timed sends a round, in turns with what they are compared with
+	looped   = 1000 // sends of the shell loop
+	batched  = 2000 // messages of a batch
+	batches  = 8    // how often a batch is sent, each time into a folder of its own
+	sessions = 200  // live ones
 )
 
 func sendRows() []row {
@@ -32,7 +31,7 @@ func sendRows() []row {
 		{work: "sends in one process, signed, each durable, against a bare durable file", round: sendInProcess},
 		{work: "`send --batch`, a message, against creating a bare file, one sync at the end of each", once: true, round: sendBatch(true)},
 		{work: "the same, against bare files without a sync", once: true, round: sendBatch(false)},
-		{work: "`send` with 1,000 registrations, against an empty bus", target: timesBase(1.5), round: sendBesides(crowdRegistry)},
+		{work: "`send` with 100,000 registrations, against an empty bus", target: timesBase(1.5), round: sendBesides(crowdRegistry)},
 		{work: "`send` with 200 live sessions, against an empty bus", target: timesBase(1.5), round: sendBesides(crowdPresence)},
 	}
 }
@@ -251,7 +250,7 @@ func sendBesides(crowd func(*town) error) func(*env) (measured, error) {
 			return measured{}, err
 		}
 		defer null.Close()
-		if _, err := full.send().time(null); err != nil { // what is made once
+		if _, err := full.send().time(null); err != nil { // builds the index, once
 			return measured{}, err
 		}
 		settleDown()
@@ -262,7 +261,7 @@ func sendBesides(crowd func(*town) error) func(*env) (measured, error) {
 // crowdRegistry adds registrations of others to those of the two agents.
 func crowdRegistry(t *town) error {
 	var b strings.Builder
-	for i := range registered {
+	for i := range lines {
 		fmt.Fprintf(&b, `{"id":%[1]q,"instance":%[1]q,"roles":["AGENTS"],"scopes":["scope:default"],"capabilities":[],"endpoints":[],`+
 			`"publicKeys":[],"acceptedPolicies":[],"createdAt":"2026-01-01T00:00:00.000Z"}`+"\n", instance(i))
 	}
@@ -293,5 +292,3 @@ func crowdPresence(t *town) error {
 	}
 	return nil
 }
-
-func instance(i int) string { return fmt.Sprintf("claude:project-%d:%012x", i%50, i) }

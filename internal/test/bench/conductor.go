@@ -16,13 +16,13 @@ import (
 const (
 	liveAll   = 1_000
 	liveHere  = 20
-	fleet     = 1_000 // registrations
+	fleet     = 100_000 // registrations
 	resolving = 50
 )
 
 func conductorRows() []row {
 	return []row{{
-		subject: "conductor", work: "who conducts: 1,000 live sessions, 20 of them here, 1,000 registrations", target: timesBase(4), round: whoConducts,
+		subject: "conductor", work: "who conducts: 1,000 live sessions, 20 of them here, 100,000 registrations", target: timesBase(4), round: whoConducts,
 	}}
 }
 

@@ -18,6 +18,7 @@ import (
 // Sizes of the stores: a year of a busy team in one inbox, and every registration it ever made.
 const (
 	messages  = 10_000
+	lines     = 100_000
 	newest    = 20  // what an inbox listing shows
 	creates   = 150 // durable creates a round, in turns with the bare loop
 	questions = 25  // how often a view is asked in one round
@@ -34,6 +35,8 @@ func storeRows() []row {
 		{work: "the same, index deleted before", round: asked(inbox, 2, true, one(newest, false))},
 		{work: "all of 10,000 messages, each checked", target: within(30e-3), round: asked(inbox, questions, false, one(0, true))},
 		{work: "the same, index deleted before", round: asked(inbox, 2, true, one(0, true))},
+		{work: "one key in a log of 100,000 lines", target: within(0.2e-3), round: asked(registry, questions, false, (*box).find)},
+		{work: "the same, index deleted before", round: asked(registry, 2, true, (*box).find)},
 	}
 	all := []row{{work: "durable create of a message, against bare system calls", target: rateOfBase(0.9), round: createAgainstBare}}
 	all = append(all, views...)
@@ -179,6 +182,25 @@ func (b *box) view(q store.Query) error {
 	return nil
 }
 
+func (b *box) find() error {
+	s, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	n := 0
+	for _, err := range s.Find(b.ctx, store.Key{Kind: store.Instances}, &registrations, instance(lines/2)) {
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	if n != 1 {
+		return fmt.Errorf("the log has %d lines of that key, want 1", n)
+	}
+	return nil
+}
+
 // owner is whose inbox is filled.
 const owner = "claude_api"
 
@@ -194,6 +216,16 @@ var listing = store.Projection{Name: "bench-inbox", Version: 1, Make: func(data 
 	return []string{id}, when.UnixNano(), values[2], err
 }}
 
+// registrations finds the lines of an instance.
+var registrations = store.Projection{Name: "bench-instances", Version: 1, Make: func(data []byte, _ time.Time) ([]string, int64, []byte, error) {
+	raw, ok := canonjson.Get(data, "instance")
+	id, isString := canonjson.String(raw)
+	if !ok || !isString {
+		return nil, 0, nil, fmt.Errorf("no registration: %q", data)
+	}
+	return []string{id}, 0, nil, nil
+}}
+
 func messageName(i int) string { return fmt.Sprintf("msg-%08d", i) }
 
 // message is an envelope of the usual size, about 700 bytes, a second after the one before.
@@ -202,6 +234,8 @@ func message(i int) []byte {
 	return fmt.Appendf(nil, `{"body":%q,"createdAt":%q,"from":"codex:web:%012x","id":%q,"to":"claude:api"}`,
 		strings.Repeat("the schema changed, see db/014.sql; ", 16), at, i, messageName(i))
 }
+
+func instance(i int) string { return fmt.Sprintf("claude:project-%d:%012x", i%50, i) }
 
 // inbox writes the messages as the originals do, without syncing each.
 func inbox(root string) error {
@@ -215,4 +249,16 @@ func inbox(root string) error {
 		}
 	}
 	return nil
+}
+
+// registry writes a log of registrations.
+func registry(root string) error {
+	var b strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&b, `{"createdAt":"2026-01-01T00:00:00Z","host":"claude","instance":%q,"workspace":"/srv/project-%d"}`+"\n", instance(i), i%50)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "registry"), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, "registry", "instances.jsonl"), []byte(b.String()), 0o600)
 }

@@ -1,8 +1,11 @@
 package fast
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 	"time"
 
 	"tutti/internal/bus/envelope"
@@ -10,6 +13,7 @@ import (
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -35,44 +39,121 @@ func runInbox(ctx context.Context, c *kit.Call) error {
 		}
 		q.Newest = 0
 	}
-	found, bad, err := d.Mail.List(ctx, d.Who.Instance, q)
+	found, bad, err := d.Mail.Lines(ctx, d.Who.Instance, q)
 	if err != nil {
 		return err
 	}
+	if c.JSON {
+		return inboxJSON(ctx, c, d, found, bad)
+	}
+	sheets, err := inboxSheets(ctx, c, d, found)
+	if err != nil {
+		return err
+	}
+	shown, unread := 0, 0
+	for i := range sheets {
+		bad = append(bad, sheets[i].bad...)
+		shown, unread = shown+len(sheets[i].rows.Ends), unread+sheets[i].unread
+	}
 	sayUnfit(c, bad)
+	for i := range sheets {
+		if err := c.Long(sheets[i].rows); err != nil {
+			return err
+		}
+	}
+	inboxFoot(c, d, shown, unread, q)
+	return nil
+}
+
+// A sheet is a part of a list as it is printed.
+type sheet struct {
+	rows   *kit.Grid
+	unread int     // of the rows
+	bad    []error // what is no row
+}
+
+// The rows of a long list are made by several goroutines: that is as much work as to look at the files of its messages. Each
+// looks up the senders that it meets, so it gets some hundred rows at least.
+const (
+	leastOfSheet = 500
+	mostSheets   = 4
+)
+
+// inboxSheets makes the rows of a list, in order and aligned, in as many sheets as are worth it.
+func inboxSheets(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line) ([]sheet, error) {
+	sheets := make([]sheet, max(1, min(mostSheets, runtime.GOMAXPROCS(0), len(found)/leastOfSheet)))
+	errs := make([]error, len(sheets))
+	var others sync.WaitGroup
+	for i := range sheets {
+		part := found[i*len(found)/len(sheets) : (i+1)*len(found)/len(sheets)]
+		fill := func() { errs[i] = inboxRows(ctx, c, d, part, &sheets[i]) }
+		if i < len(sheets)-1 {
+			others.Go(fill)
+		} else {
+			fill()
+		}
+	}
+	others.Wait()
+	for i := range sheets {
+		sheets[0].rows.Align(sheets[i].rows)
+	}
+	for i := range sheets {
+		sheets[i].rows.Widths = sheets[0].rows.Widths
+	}
+	return sheets, cmp.Or(errs...)
+}
+
+// inboxRows makes the rows of a sheet and counts what is unread among them.
+func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line, to *sheet) error {
 	judge := Judge(d)
-	out, rows, unread := c.Array(), kit.GridFor(len(found), 7), 0
-	for _, m := range found {
+	to.rows = kit.GridFor(len(found), 7)
+	var s envelope.Summary
+	var age kit.Ager
+	for i := range found {
+		l := &found[i]
+		if err := l.Summary(&s); err != nil {
+			to.bad = append(to.bad, err)
+			continue
+		}
+		v, err := judge(ctx, l.Key(), &s)
+		if err != nil {
+			return err
+		}
+		star := " "
+		if !l.Seen() {
+			star = "*"
+			to.unread++
+		}
+		word := v.Word.String()
+		if v.RoleNotRegistered {
+			word += ", role not registered"
+		}
+		to.rows.Add(star, Cell(c, s.ID), age.Ago(d.Now.Sub(time.UnixMilli(l.Order))), Cell(c, string(s.Actor.Instance)), word,
+			Cell(c, s.ThreadID), subject(&s))
+	}
+	return nil
+}
+
+// inboxJSON is the list for programs.
+func inboxJSON(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line, bad []error) error {
+	judge := Judge(d)
+	out := c.Array()
+	for i := range found {
+		m, err := found[i].Message()
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
 		v, err := judge(ctx, m.Key, &m.Summary)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			if err := out.Add(listedJSON(m, v)); err != nil {
-				return err
-			}
-			continue
+		if err := out.Add(listedJSON(m, v)); err != nil {
+			return err
 		}
-		star, word := " ", v.Word.String()
-		if !m.State.Seen() {
-			star = "*"
-			unread++
-		}
-		if v.RoleNotRegistered {
-			word += ", role not registered"
-		}
-		s := &m.Summary
-		rows.Add(star, Cell(c, s.ID), kit.Ago(d.Now.Sub(time.UnixMilli(m.Order))), Cell(c, string(s.Actor.Instance)), word,
-			Cell(c, s.ThreadID), subject(s))
 	}
-	if c.JSON {
-		out.End()
-		return nil
-	}
-	if err := c.Long(rows); err != nil {
-		return err
-	}
-	inboxFoot(c, d, len(found), unread, q)
+	sayUnfit(c, bad)
+	out.End()
 	return nil
 }
 
@@ -139,22 +220,39 @@ func summaryJSON(m *mailbox.Message) *canonjson.Object {
 	return o
 }
 
+// A sender is whom a list has met: his keys, and the verdict on his message before.
+type sender struct {
+	keys    trust.Keys
+	roles   []string
+	judged  bool // proof and verdict are those of a message
+	proof   proof
+	verdict trust.Verdict
+}
+
+// A proof is what the verdict on a message of a sender depends on.
+type proof struct {
+	signed, own  int
+	whole        bool
+	by           signature.Public
+	keySet, role string
+}
+
 // Judge returns what judges the messages of a list. It looks up each sender once, and opens a message only when its row does
 // not say which key it was verified with.
 func Judge(d *kit.Account) func(context.Context, store.Key, *envelope.Summary) (trust.Verdict, error) {
-	type sender struct {
-		keys  trust.Keys
-		roles []string
-	}
 	known := map[address.Instance]*sender{}
 	return func(ctx context.Context, at store.Key, m *envelope.Summary) (v trust.Verdict, err error) {
 		from := known[m.Actor.Instance]
-		if from == nil {
+		p := proof{m.Signed, m.Own, m.Whole, m.VerifiedBy, m.KeySet, m.Actor.Role}
+		switch {
+		case from == nil:
 			from = &sender{}
 			if from.keys, from.roles, err = d.Office.Sender(ctx, m.Actor.Instance); err != nil {
 				return v, err
 			}
 			known[m.Actor.Instance] = from
+		case from.judged && from.proof == p:
+			return from.verdict, nil
 		}
 		v, ok := trust.JudgeSummary(m, from.keys)
 		if !ok {
@@ -167,6 +265,9 @@ func Judge(d *kit.Account) func(context.Context, store.Key, *envelope.Summary) (
 			}
 		}
 		v.RoleNotRegistered = trust.RoleNotRegistered(m.Actor.Role, from.roles)
+		if ok {
+			from.judged, from.proof, from.verdict = true, p, v
+		}
 		return v, nil
 	}
 }

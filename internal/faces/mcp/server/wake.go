@@ -297,18 +297,19 @@ func (k *knocker) sheet() (ended func(since time.Time) bool) {
 // unread are the messages that nobody was shown, the newest first. One that somebody is about to be shown is not among them;
 // again is when the first of these is free, because nothing proved by then that it was shown: a hook may have been killed.
 func (k *knocker) unread(ctx context.Context) (ids []string, again time.Time, err error) {
-	all, _, err := k.b.Mail.List(ctx, k.own.Instance, mailbox.Query{Brief: true, States: true}) // whoever reads the mailbox says what is no message
+	all, bad, err := k.b.Mail.Lines(ctx, k.own.Instance, mailbox.Query{States: true})
 	if err != nil {
 		return nil, again, err
 	}
+	_ = bad // whoever reads the mailbox says so
 	now := time.Now()
 	me := mailbox.Reader{By: k.own.Instance, Session: k.talk()}
-	for _, m := range all {
-		switch s := &m.State; {
-		case s.Seen():
-		case s.Free(me, now):
-			ids = append(ids, m.ID)
-		default:
+	for i := range all {
+		s := all[i].State
+		switch {
+		case s == nil || !s.Seen() && s.Free(me, now):
+			ids = append(ids, all[i].ID)
+		case !s.Seen():
 			if at, ever := s.FreeAt(me); ever && (again.IsZero() || at.Before(again)) {
 				again = at
 			}

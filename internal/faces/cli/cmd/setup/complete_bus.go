@@ -149,7 +149,7 @@ func (k *completer) sent(ctx context.Context, w *app.World) {
 	}
 	var m envelope.Summary
 	said := 0
-	for row, err := range store.ViewOf(ctx, w.Store, store.Outbox, who.Mailbox(), w.Mail.Projection, store.Query{Newest: maxMail}) {
+	for row, err := range store.ViewOf(ctx, w.Store, store.Outbox, who.Mailbox(), w.Mail.Projection, store.Query{Newest: maxMail, Bare: true}) {
 		if err != nil || m.Decode(row.Summary) != nil || !k.fits(m.ID) {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tutti/internal/store"
+	"tutti/internal/store/index"
 	"tutti/internal/test/boundtest"
 )
 
@@ -90,7 +91,40 @@ func manyEntries(from, n, pad int) []byte {
 	return b
 }
 
-// TestLogsThatChange: the log is not what it was when it was searched before.
+func TestFindReadsLittle(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.writeLog(manyEntries(0, 2000, 200))
+	r.settle()
+	made := 0
+	p := byKeys(&made)
+	for _, c := range []struct {
+		what string
+		do   func()
+		key  string
+		want int
+	}{
+		{"first", func() {}, "a7", 2000 + 1},
+		{"again", func() {}, "a7", 1},
+		{"what is not there", func() {}, "never", 0},
+		{"many", func() {}, "b3", 200},
+		{"ten more", func() { r.writeLog(manyEntries(2000, 10, 200)) }, "a2003", 10 + 1},
+		{"many more", func() { r.writeLog(manyEntries(2010, 1000, 200)); r.settle() }, "a2999", 1010 + 1},
+		{"from then on", func() {}, "a2999", 1},
+		{"cut", func() { os.Truncate(r.logPath(), 1000); r.settle() }, "a2", 4 + 1},
+		{"version of the projection", func() { p.Version++ }, "a2", 4 + 1},
+	} {
+		c.do()
+		made = 0
+		got := findLines(t, r.s, p, c.key)
+		if made != c.want {
+			t.Errorf("%s: %d lines were read, want %d", c.what, made, c.want)
+		}
+		sameLines(t, c.what, got, findLines(t, struct{ store.Log }{r.plain}, byKeys(nil), c.key))
+	}
+}
+
+// TestLogsThatChange: the log is not what it was when its table was written.
 func TestLogsThatChange(t *testing.T) {
 	t.Parallel()
 	whole := manyEntries(0, 300, 200)
@@ -143,6 +177,87 @@ func TestLogsThatChange(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSmallLogHasNoTable: what is read at once is found without a table, up to the very size.
+func TestSmallLogHasNoTable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.s.smallLog = smallLog
+	filler := func() int64 {
+		info, err := os.Stat(r.logPath())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return smallLog - info.Size()
+	}
+	r.writeLog(manyEntries(0, 20, 20))
+	r.writeLog(append(logEntry(20, "full", "b1", int(filler())-len(logEntry(20, "full", "b1", 0))-1), '\n'))
+	r.settle()
+	r.checkFind("of the size", r.s, "a3", "b1", "full", "none")
+	c := r.s.cacheFor(theLog, byKeys(nil))
+	defer c.close()
+	if k, err := c.dir.OpenKeys(c.name, c.of); err == nil || filler() != 0 {
+		k.Close()
+		t.Errorf("a log with %d bytes to the limit has a table", filler())
+	}
+	r.writeLog(manyEntries(21, 1, 20))
+	r.settle()
+	r.checkFind("larger", r.s, "a3", "b1", "full", "a21", "none")
+	k, err := c.dir.OpenKeys(c.name, c.of)
+	if err != nil {
+		t.Fatalf("a larger log has no table: %v", err)
+	}
+	k.Close()
+}
+
+// TestUnsettledLogIsNotBelieved: a table from within the tick of a change may lack what the log has.
+func TestUnsettledLogIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.writeLog(manyEntries(0, 300, 200))
+	r.settle()
+	r.checkFind("before", r.s, "a5")
+	c := r.s.cacheFor(theLog, byKeys(nil))
+	defer c.close()
+	k, err := c.dir.OpenKeys(c.name, c.of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	st := k.State()
+	st.Settled = false
+	if err := c.dir.SaveKeys(c.name, c.of, st, k.Seed(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.checkFind("after", r.s, "a5", "b5")
+}
+
+// TestTwoKeysWithOneHash: their line has two places in the table and is one answer, and a line with another key is none.
+func TestTwoKeysWithOneHash(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.writeLog(manyEntries(0, 3, 20))
+	r.settle()
+	r.checkFind("before", r.s, "a1")
+	c := r.s.cacheFor(theLog, byKeys(nil))
+	defer c.close()
+	k, err := c.dir.OpenKeys(c.name, c.of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	var add []index.RowRef
+	for i := range 3 {
+		for p := range k.Find(index.Hash(k.Seed(), fmt.Sprint("a", i))) {
+			p.Hash = index.Hash(k.Seed(), "a1")
+			add = append(add, p, p)
+		}
+	}
+	if err := c.dir.SaveKeys(c.name, c.of, k.State(), k.Seed(), nil, add); err != nil || len(add) != 6 {
+		t.Fatal(len(add), err)
+	}
+	r.checkFind("after", r.s, "a1")
 }
 
 func TestFindOddLines(t *testing.T) {
@@ -216,7 +331,7 @@ func TestFindStopsWhenTold(t *testing.T) {
 	}
 }
 
-// TestRandomFind does what programs do to a log and compares each answer with the source.
+// TestRandomFind does what programs do to a log, and to the cache, and compares each answer with the source.
 func TestRandomFind(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(4)
@@ -247,7 +362,7 @@ func (w *world) logStep(i int) string {
 		}
 		return info.Size()
 	}
-	switch n := w.rng.IntN(14); {
+	switch n := w.rng.IntN(16); {
 	case n < 5:
 		w.s.Append(context.Background(), theLog, store.AnyEnd, line)
 		return "own append"
@@ -275,6 +390,12 @@ func (w *world) logStep(i int) string {
 	case n == 12:
 		w.settle()
 		return "settle"
+	case n == 13:
+		w.damage()
+		return "cache damaged"
+	case n == 14:
+		os.RemoveAll(w.cache)
+		return "cache deleted"
 	}
 	if size() > 8<<10 || size() == 0 {
 		return "nothing" // an overwrite between the ends of a log that grows is not promised to be seen

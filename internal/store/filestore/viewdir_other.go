@@ -1,0 +1,31 @@
+//go:build !linux
+
+package filestore
+
+import (
+	"tutti/internal/platform/atomicfile"
+	"tutti/internal/store/index"
+)
+
+// listsInodes tells whether inodesOf knows inodes, so that a name whose file was replaced is noticed without a look at each.
+const listsInodes = false
+
+// inodesOf lists the names in a folder that are wanted; the inodes are not known.
+func inodesOf(d *atomicfile.Dir, n int, wanted func(name string) bool) (map[string]uint64, error) {
+	names, err := d.Names()
+	all := make(map[string]uint64, max(n, len(names)))
+	for _, name := range names {
+		if wanted(name) {
+			all[name] = 0
+		}
+	}
+	return all, err
+}
+
+// identifier returns what tells the identity of the files of a folder by name.
+func identifier(d *atomicfile.Dir) func(name string) (index.Stat, bool) {
+	return func(name string) (index.Stat, bool) {
+		info, err := d.Stat(name)
+		return statOf(info), err == nil
+	}
+}
