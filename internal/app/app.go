@@ -226,7 +226,9 @@ func (e *ServerError) Error() string { return "open " + e.Shown + ": " + e.Err.E
 func (e *ServerError) Unwrap() error { return e.Err }
 
 // Hint says what to look at.
-func (e *ServerError) Hint() string { return "check that the NATS server runs there with JetStream, and the address" }
+func (e *ServerError) Hint() string {
+	return "check that the NATS server runs there with JetStream, and the address"
+}
 
 // OpenFolder opens a bus that is a folder, for work on its files. A *NoBusError says that there is none, unless the mode is Creating.
 func (a *App) OpenFolder(mode Mode) (*filestore.Store, error) {

@@ -101,10 +101,10 @@ func (e *event) prompted(known bool, epoch uint64) error {
 // endedLine is said of a halt whose switch went away.
 const endedLine = "tutti: the halt ended without a recorded lift"
 
-// unrecorded says, once to each agent, that a halt ended without a recorded lift.
+// unrecorded says, once to each agent that was there before, that a halt ended without a recorded lift.
 func (e *event) unrecorded(known bool) (said bool, err error) {
 	m, err := e.o.Memory()
-	if err != nil || !m.Open || known && e.was.Ended == m.Count {
+	if err != nil || !m.Open || known && (e.was.Ended == m.Count || e.was.Epoch == m.Count) {
 		return false, nil //nolint:nilerr // it is said where the epoch counts
 	}
 	if e.call.Event.Moment == driver.Start && !known {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"tutti/internal/agents/driver"
@@ -25,7 +26,11 @@ func (e *event) refused() (why string, must bool) {
 
 // paused tells whether a pause covers the agent or its folder. Without any pause that costs one system call.
 func (e *event) paused() (why string, must bool) {
-	p, must := halt.PausedFor("", e.call.Dir)
+	dir := e.call.Dir
+	if dir == "" { // damaged input
+		dir, _ = os.Getwd()
+	}
+	p, must := halt.PausedFor("", dir)
 	if !must && len(halt.Pauses()) > 0 && e.o.State != "" {
 		who := string(e.r.Instance)
 		if who == "" && e.load() {
@@ -34,7 +39,7 @@ func (e *event) paused() (why string, must bool) {
 		if who == "" {
 			who = e.o.Env("TUTTI_INSTANCE")
 		}
-		p, must = halt.PausedFor(who, e.call.Dir)
+		p, must = halt.PausedFor(who, dir)
 	}
 	if !must {
 		return "", false
@@ -49,7 +54,7 @@ func (e *event) paused() (why string, must bool) {
 	case p.Reason != "":
 		text += ": " + short(p.Reason, maxNotice)
 	}
-	return text + ". Your user has paused it: no tool runs and no prompt is answered here; other agents go on. Stop here.", true
+	return text + ". No tool runs and no prompt is answered here; other agents go on. Stop here.", true
 }
 
 // haltLine says who halted, since when and why. How a halt is lifted is nothing for an agent to read.

@@ -3,6 +3,7 @@ package cmd
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,8 @@ func onTerminal(t *testing.T, columns uint16, env []string, args ...string) stri
 	return shown
 }
 
-// typedOnTerminal is onTerminal for a program that asks: typed is what it reads. It also returns the exit status.
+// typedOnTerminal is onTerminal for a program that asks: typed is what it reads, below an interactive shell, as a person has it. It also
+// returns the exit status.
 func typedOnTerminal(t *testing.T, columns uint16, typed string, env []string, args ...string) (string, int) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -48,11 +50,14 @@ func typedOnTerminal(t *testing.T, columns uint16, typed string, env []string, a
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = "tutti"
-	cmd.Env = append(append(os.Environ(), "TERM=xterm", "NO_COLOR="), env...)
+	if typed != "" {
+		cmd = exec.Command("/bin/bash", "--noprofile", "--rcfile", shellLine(t, self, args))
+	}
+	cmd.Env = append(append(os.Environ(), "TERM=xterm", "NO_COLOR=", "HISTFILE="), env...)
 	cmd.Stdout, cmd.Stderr = slave, slave
 	if typed != "" {
 		cmd.Stdin = slave
-		cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true} // as a person has it
+		cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
 		if _, err := master.WriteString(typed); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +77,25 @@ func typedOnTerminal(t *testing.T, columns uint16, typed string, env []string, a
 		}
 	}
 	cmd.Wait()
-	return strings.ReplaceAll(shown.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+	text := strings.ReplaceAll(shown.String(), "\r\n", "\n")
+	if typed != "" {
+		text = strings.TrimSuffix(text, "exit\n") // the shell's
+	}
+	return text, cmd.ProcessState.ExitCode()
+}
+
+// shellLine returns a file with the lines by which an interactive shell runs a program and ends with its exit status.
+func shellLine(t *testing.T, program string, args []string) string {
+	t.Helper()
+	var line strings.Builder
+	for _, a := range append([]string{program}, args...) {
+		line.WriteString("'" + strings.ReplaceAll(a, "'", `'\''`) + "' ")
+	}
+	path := filepath.Join(t.TempDir(), "rc")
+	if err := os.WriteFile(path, []byte(line.String()+"\nexit $?\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // Colours, cutting and cleaning are for terminals; each way to switch the colours off works.
