@@ -181,7 +181,7 @@ func (c *Call) report(err error) {
 		return
 	case errors.As(err, &halted):
 		first := halt.Active
-		if c.Under == Tutti && !c.UserReads() {
+		if c.Under == Tutti && c.BelowAgent() {
 			first = halt.Refused
 		}
 		fmt.Fprintln(c.ErrFile, first)
