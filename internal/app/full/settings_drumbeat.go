@@ -127,7 +127,10 @@ func drumbeatValues(f *config.File) ([]config.Setting, error) {
 	all := c.Settings.Full()
 	return f.Settings("drumbeat", [][2]string{
 		{"relauncher", c.Relauncher},
-		{"interval", all.Interval.String()}, {"min_age", all.MinAge.String()}, {"spacing", all.Spacing.String()}, {"grace", all.Grace.String()},
+		{"interval", all.Interval.String()},
+		{"min_age", all.MinAge.String()},
+		{"spacing", all.Spacing.String()},
+		{"grace", all.Grace.String()},
 		{"max_relances", fmt.Sprint(all.Cap)},
 		{"decider", strings.Join(c.Decider, " ")},
 	}), nil

@@ -85,7 +85,7 @@ func (e *event) letGoOn(ctx context.Context) bool {
 	if err != nil {
 		return false // its user can type a prompt, for which no bus is needed
 	}
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	on, err := b.Office.Engaged(ctx, e.was.Instance)
 	return on && err == nil
 }

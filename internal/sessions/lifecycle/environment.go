@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"slices"
 	"strings"
+
 	"tutti/internal/sessions/observe"
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"time"
+
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/observe"

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"

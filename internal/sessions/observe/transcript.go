@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/proc"

@@ -70,8 +70,13 @@ func (p *Pane) fields() []field {
 
 func (in *Intent) fields() []field {
 	return []field{
-		{"verb", &in.Verb}, {"step", &in.Step}, {"at", &in.At}, {"at_epoch", (*epoch)(&in.At)},
-		{"pid", &in.PID}, {"start_ticks", &in.Start}, {"boot_id", &in.Boot},
+		{"verb", &in.Verb},
+		{"step", &in.Step},
+		{"at", &in.At},
+		{"at_epoch", (*epoch)(&in.At)},
+		{"pid", &in.PID},
+		{"start_ticks", &in.Start},
+		{"boot_id", &in.Boot},
 	}
 }
 

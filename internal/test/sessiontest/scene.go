@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/registry"
