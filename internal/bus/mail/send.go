@@ -43,7 +43,7 @@ type Draft struct {
 	// Judged is Raw as it was parsed, when [envelope.Problems] found none in it and it bears its signatures: it is stored as it is.
 	Judged *envelope.Envelope
 	// Near is the folder of the caller. With it an address that alone means several agents, or names no host, may still mean one:
-	// see peers.Book.Choose. "": it may not.
+	// see members.Book.Choose. "": it may not.
 	Near string
 	// Exact keeps an address as it is: an alias gets its own mailbox although one live agent answers to it, and an
 	// unknown full id is accepted with a reason.

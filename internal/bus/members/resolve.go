@@ -3,7 +3,7 @@
 // [Resolve] is the rule that every message passes before it is sent, a pure function of the address and of who is live and
 // registered under its channel. [Book] asks registry and presence for just what one address needs, so that the cost of a
 // send does not grow with the number of agents. Neither ever changes where a message goes: they say what is there, and
-// package post decides.
+// package mail decides.
 //
 // Not live means that no push reaches the agent now. It does not mean idle: an agent that works without a session reads as
 // not live, and no text of this package says otherwise.
