@@ -167,7 +167,7 @@ func Absolute(path string) string {
 	return path
 }
 
-// Leases returns what keeps who works on which file. It tells nobody what has ended.
+// Leases returns the file reservations of this bus. It sends no mail about those that have ended.
 func (w *World) Leases() *reservation.Reservations {
 	home := ""
 	if h, err := w.App.Home(); err == nil {

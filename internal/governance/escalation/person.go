@@ -42,7 +42,7 @@ type remembered struct {
 	roles  Memo[address.Instance, *registry.Registration] // nil: not registered
 }
 
-// Keys are those of somebody, none of who is not registered.
+// Keys returns the keys of a person; none for one who is not registered.
 func (r *remembered) Keys(ctx context.Context, i address.Instance) (*registry.Keys, error) {
 	return r.keys.Get(i, func() (*registry.Keys, error) {
 		keys, err := r.people.Keys(ctx, i)
