@@ -86,15 +86,6 @@ func readWhole() (s State, mark int64) {
 	}
 }
 
-// Wait blocks until the switch is no longer as it was at the time of the call, and returns what it is
-// then. The error is the cause of ctx when that ended first. look is as for [Context].
-//
-// A halt that is cleared and raised again between two looks is not a change. A caller that has read
-// the switch before uses [WaitFor], which cannot miss what happened in between.
-func Wait(ctx context.Context, look <-chan struct{}) (State, error) {
-	return WaitFor(ctx, look, !present())
-}
-
 // WaitFor blocks until the switch is on (halted) or off (not halted), at once if it is already, and
 // returns its state. The error is the cause of ctx when that ended first. look is as for [Context].
 func WaitFor(ctx context.Context, look <-chan struct{}, halted bool) (State, error) {

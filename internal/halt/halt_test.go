@@ -369,7 +369,7 @@ func TestWait(t *testing.T) {
 	}
 	look, done := make(chan struct{}), make(chan result, 1)
 	go func() {
-		s, err := Wait(ctx, look)
+		s, err := WaitFor(ctx, look, true)
 		done <- result{s, err}
 	}()
 	look <- struct{}{}
@@ -379,7 +379,7 @@ func TestWait(t *testing.T) {
 		t.Fatalf("Wait = %+v, %v; want halted", r.s, r.err)
 	}
 	go func() {
-		s, err := Wait(ctx, nil)
+		s, err := WaitFor(ctx, nil, false)
 		done <- result{s, err}
 	}()
 	cleared := make(chan struct{}) // Clear still writes to the state folder after the entry is gone

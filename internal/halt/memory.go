@@ -82,16 +82,6 @@ func Memory() (Entry, error) {
 	return e, err
 }
 
-// Note counts the present halt unless that has been done. [Check] and [Read] call it when they meet
-// one; it returns nil when nothing is halted, and an error when the counter cannot be written.
-func Note() error {
-	s, mark := read()
-	if !s.Halted {
-		return nil
-	}
-	return note(mark)
-}
-
 // note counts the halt that was just met and has this mark.
 func note(mark int64) error {
 	p := locate()

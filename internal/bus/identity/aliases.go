@@ -43,21 +43,6 @@ func (k *Keeper) recordAliases(ctx context.Context, i, legacy address.Instance, 
 	return nil
 }
 
-// firstAliases is recordAliases for an agent that was just made, of which no line can tell yet: all are added at once.
-func (k *Keeper) firstAliases(ctx context.Context, i, legacy address.Instance, now time.Time) error {
-	var lines [][]byte
-	if isChannel(legacy) {
-		lines = append(lines, aliasLine(i, legacy, now))
-	}
-	if own := address.Instance(i.Channel()); own != legacy.Canonical() && isChannel(own) {
-		lines = append(lines, aliasLine(i, own, now))
-	}
-	if err := store.ExtendWith(ctx, k.Log, aliasesLog, lines); err != nil {
-		return fmt.Errorf("record the aliases of %s: %w", i, err)
-	}
-	return nil
-}
-
 // isChannel tells whether a channel has a mailbox. That of a folder whose name cannot be one has none.
 func isChannel(alias address.Instance) bool {
 	return address.Check(string(alias)) == nil && address.HostQualified(string(alias))

@@ -28,7 +28,6 @@ type Request struct {
 	Serves   bool             // a server that does not know its conversation: no agent is made while another one is live, see ErrUnnamed
 	Reclaims bool             // goes on under the newest id of the workspace, live or not, as existing programs do
 	Was      address.Instance // under which it goes on if that is ours, where its conversation is bound to none
-	Minted   Minted           // what a new agent gets, if it was made before; see [Keeper.Mint]
 	Scopes   []string         // of a new registration; empty is DefaultScope
 	Role     string           // of a new registration, beside AGENTS; "" is no other. One that is there must have it: *RoleError
 	Place    Workplace
@@ -361,14 +360,15 @@ func covers(all []Binding, i address.Instance, p proc.ID) bool {
 // mint makes id and key of a new agent, once, however often the binding has to be tried.
 func (c *claim) mint() (Binding, error) {
 	if c.minted == "" {
-		m, err := c.q.Minted, error(nil)
-		if m.instance == "" || c.number > 1 {
-			m, err = c.k.mint(c.q.Host, numbered(label(c.result.Name), c.number))
-		}
-		if err != nil {
+		uuid := address.NewUUID()
+		i := address.Perennial(c.q.Host, label(numbered(label(c.result.Name), c.number)), uuid)
+		if err := address.Check(string(i)); err != nil {
 			return Binding{}, err
 		}
-		c.uuid, c.minted = m.uuid, m.instance
+		if _, err := c.k.Ring.Generate(i, false); err != nil {
+			return Binding{}, err
+		}
+		c.uuid, c.minted = uuid, i
 	}
 	b := Binding{Instance: c.minted, UUID: c.uuid, Named: c.q.Name != "" || c.q.Named}
 	if len(c.q.Scopes) > 0 {

@@ -27,11 +27,7 @@ func (c *claim) finish(ctx context.Context, b Binding) error {
 	if err := c.k.register(ctx, c.registration(b), c.now); err != nil {
 		return err
 	}
-	record := c.k.recordAliases
-	if c.q.Minted.Is(b.Instance) { // nobody else can be at it, as can be with a conversation that others know
-		record = c.k.firstAliases
-	}
-	if err := record(ctx, b.Instance, r.Legacy, c.now); err != nil {
+	if err := c.k.recordAliases(ctx, b.Instance, r.Legacy, c.now); err != nil {
 		return err
 	}
 	return c.paths()

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -221,27 +220,6 @@ func (r *Ring) Generate(i address.Instance, force bool) (KeyFiles, error) {
 		return KeyFiles{}, fmt.Errorf("generate key of %s: %w", i, err)
 	}
 	return made, nil
-}
-
-// Remove takes a pair of keys away that Generate has made and that nobody has been told of: no registration, no signature, no peer. A
-// private key that is another one by now stays, with its public half.
-func (r *Ring) Remove(k KeyFiles) error {
-	now, _, err := read(k.Private)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err == nil && !bytes.Equal(now, k.Key.PEM()):
-		return nil
-	case err == nil:
-		err = os.Remove(k.Private)
-	}
-	if err == nil {
-		err = os.Remove(k.Public)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove key %s: %w", k.Private, err)
-	}
-	return nil
 }
 
 // read reads a small plain file in four system calls: signing is part of every send. It follows no link in the last step and

@@ -204,21 +204,6 @@ func (s *Session) beat() time.Time {
 	return t
 }
 
-// Launched returns how an agent was started: the launch context of the session with the latest heartbeat that has one, nil when
-// none has.
-func Launched(sessions []*Session) *Launch {
-	var best *Session
-	for _, s := range sessions {
-		if s.Launch != nil && (best == nil || s.beat().After(best.beat())) {
-			best = s
-		}
-	}
-	if best == nil {
-		return nil
-	}
-	return best.Launch
-}
-
 // The reasons of a stall.
 const (
 	StalledIdle      = "idle"           // it said to be at work or paused, and has fallen silent

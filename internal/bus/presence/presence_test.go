@@ -392,23 +392,3 @@ func TestSweep(t *testing.T) {
 		}
 	})
 }
-
-func TestLaunched(t *testing.T) {
-	t.Parallel()
-	at := func(beat, command string) *presence.Session {
-		s := &presence.Session{HeartbeatAt: beat}
-		if command != "" {
-			s.Launch = &presence.Launch{Command: command}
-		}
-		return s
-	}
-	if got := presence.Launched([]*presence.Session{
-		at("2026-06-12T10:00:00.000Z", "a"), at("2026-06-12T10:00:01.000Z", "b"),
-		at("2026-06-12T10:00:02.000Z", ""), at("soon", "c"),
-	}); got == nil || got.Command != "b" {
-		t.Errorf("Launched: %+v, want b", got)
-	}
-	if got := presence.Launched(nil); got != nil {
-		t.Errorf("Launched of nothing: %+v", got)
-	}
-}

@@ -216,29 +216,6 @@ func random(n int) []byte {
 	return b
 }
 
-// Time returns when a message was made, if its id has the usual form. It is the sender's word.
-func (m MessageID) Time() (time.Time, bool) { return stamp(string(m), "env:") }
-
-// Time returns when a thread was begun, if its id has the usual form. It is the sender's word.
-func (t ThreadID) Time() (time.Time, bool) { return stamp(string(t), "thr:") }
-
-// stamp reads the milliseconds of <prefix><ms>:<4 lower-case digits>.
-func stamp(id, prefix string) (time.Time, bool) {
-	id, ok := strings.CutPrefix(id, prefix)
-	ms, tail, _ := strings.Cut(id, ":")
-	if !ok || !isHex(tail, 4) || tail != strings.ToLower(tail) || ms == "" || ms[0] == '-' || ms[0] == '+' {
-		return time.Time{}, false
-	}
-	n, err := strconv.ParseInt(ms, 10, 64)
-	if err != nil || n > maxMillis {
-		return time.Time{}, false
-	}
-	return time.UnixMilli(n).UTC(), true
-}
-
-// maxMillis is the last millisecond of the year 9999, behind which a time cannot be written as RFC 3339.
-const maxMillis = 253402300799999
-
 // Minted reports whether a session id has the form that NewSession gives. Others are taken as well.
 func (s SessionID) Minted() bool {
 	id, ok := strings.CutPrefix(string(s), "sess:")
