@@ -113,26 +113,17 @@ func Cut(s string, most int) string {
 
 // Ago writes a past time as people say it: "3 min ago".
 func Ago(d time.Duration) string {
-	n, unit := AgoIn(d)
-	if n < 0 {
-		return "just now"
-	}
-	return strconv.Itoa(n) + unit
-}
-
-// AgoIn is Ago in parts. A negative number: the time is none that is past.
-func AgoIn(d time.Duration) (n int, unit string) {
 	switch {
 	case d < 0:
-		return -1, ""
+		return "just now"
 	case d < time.Minute:
-		return int(d / time.Second), " s ago"
+		return strconv.Itoa(int(d/time.Second)) + " s ago"
 	case d < time.Hour:
-		return int(d / time.Minute), " min ago"
+		return strconv.Itoa(int(d/time.Minute)) + " min ago"
 	case d < 48*time.Hour:
-		return int(d / time.Hour), " h ago"
+		return strconv.Itoa(int(d/time.Hour)) + " h ago"
 	}
-	return int(d / (24 * time.Hour)), " days ago"
+	return strconv.Itoa(int(d/(24*time.Hour))) + " days ago"
 }
 
 // Duration is a time for people, without what is zero at its end: 1m and not 1m0s.

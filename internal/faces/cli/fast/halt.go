@@ -12,7 +12,6 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
@@ -43,7 +42,7 @@ func runHalt(ctx context.Context, c *kit.Call) error {
 		failed = alone(c.Verb.Name, handOn(c, &d))
 	}
 	if c.JSON {
-		c.Emit(HaltJSON(state, d.Watcher, nil, func(*canonjson.Object) {}))
+		c.Emit(kit.Marshal(ViewOfHalt(state, d.Watcher)))
 	}
 	return failed
 }
@@ -134,7 +133,7 @@ func runResume(ctx context.Context, c *kit.Call) error {
 			c.Remark("what waits between projects is not shown: %s", kit.Clean(handOn(c, &d).Error()))
 		}
 	}
-	return LetGoOn(ctx, c, &d, failed, func(*canonjson.Object) {})
+	return LetGoOn(ctx, c, &d, failed, &HaltView{})
 }
 
 // ResumeHere clears the switch of this machine, unless the program that this one replaces has done so.
@@ -146,18 +145,18 @@ func ResumeHere(ctx context.Context, c *kit.Call, who *identity.Caller) (d done,
 	return d, err
 }
 
-// LetGoOn ends a resume: it says which agents wait for their user, lets those go on that are to, and prints the result for programs, with
-// what more adds to it. failed is what went wrong before.
-func LetGoOn(ctx context.Context, c *kit.Call, d *done, failed error, more func(*canonjson.Object)) error {
-	var agents []heldView
+// LetGoOn ends a resume: it says which agents wait for their user, lets those go on that are to, and prints the result for programs. v has
+// what the halt left, and the other machines. failed is what went wrong before.
+func LetGoOn(ctx context.Context, c *kit.Call, d *done, failed error, v *HaltView) error {
 	if c.Under == kit.Tutti && c.Value("session") == "" && !halt.Read().Halted {
-		agents = release(c, d.Was.Halted)
+		v.Stopped = release(c, d.Was.Halted)
 	}
 	if c.JSON {
-		c.Emit(HaltJSON(halt.Read(), d.Watcher, &d.Was, func(o *canonjson.Object) {
-			more(o)
-			heldJSON(o, agents)
-		}))
+		now := halt.Read()
+		v.OK, v.Halted, v.Path, v.WasHalted = !now.Halted, now.Halted, now.Path, &d.Was.Halted
+		v.because(d.Was)
+		v.Watcher = d.Watcher
+		c.Emit(kit.Marshal(v))
 	}
 	if c.Value("session") != "" && !halt.Read().Halted {
 		if err := letGoOn(ctx, c); err != nil {
@@ -247,25 +246,6 @@ func resumed(c *kit.Call, was halt.State, watcher string, watcherErr error) {
 	}
 	c.Prose("- ", 2, "Sending and receiving work again; the watcher picks up the messages that were held.")
 	c.Prose("- ", 2, "Polling does NOT restart by itself: tell the agent of each session to go on.")
-}
-
-// HaltJSON is what both verbs print for programs; was is the state that was cleared.
-func HaltJSON(s halt.State, watcher string, was *halt.State, more func(o *canonjson.Object)) []byte {
-	var o canonjson.Object
-	o.Bool("ok", s.Halted == (was == nil))
-	o.Bool("halted", s.Halted)
-	o.Str("path", s.Path)
-	if was != nil {
-		o.Bool("wasHalted", was.Halted)
-		s.Reason, s.Since = was.Reason, was.Since
-	}
-	o.Opt("reason", s.Reason)
-	if !s.Since.IsZero() {
-		o.Str("since", s.Since.UTC().Format("2006-01-02T15:04:05.000Z"))
-	}
-	o.Str("watcher", watcher)
-	more(&o)
-	return o.Bytes()
 }
 
 // systemctl asks the user's service manager to start or stop units, one after the other, all within watcherTime. The

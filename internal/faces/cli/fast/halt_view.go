@@ -6,28 +6,62 @@ import (
 	"path/filepath"
 
 	"tutti/internal/attention/haltreport"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/agentproc"
 )
 
-// A HaltView is what "tutti halt --json" prints.
+// A HaltView is what "tutti halt --json" and "tutti resume --json" print.
 type HaltView struct {
-	OK      bool   `json:"ok"`
-	Halted  bool   `json:"halted"`
-	Path    string `json:"path"`
-	Reason  string `json:"reason,omitempty"`
-	Since   string `json:"since,omitempty"`
-	Watcher string `json:"watcher"`
+	OK        bool   `json:"ok"`
+	Halted    bool   `json:"halted"`
+	Path      string `json:"path"`
+	WasHalted *bool  `json:"wasHalted,omitempty"` // of a resume
+	Reason    string `json:"reason,omitempty"`
+	Since     string `json:"since,omitempty"`
+	Watcher   string `json:"watcher"`
 	// Report is missing where it is not available; Unavailable says why.
 	Report      *haltreport.Report `json:"report,omitempty"`
 	Unavailable string             `json:"unavailable,omitempty"`
 	Ended       []EndedView        `json:"ended,omitempty"`
+	Held        []HeldMessage      `json:"held,omitzero"`
+	Open        []OpenConversation `json:"open,omitzero"`
 	Machines    json.RawMessage    `json:"machines,omitempty"`
+	Stopped     []StoppedAgent     `json:"stopped,omitempty"`
 
 	// Agents are for --kill alone. Their command lines can hold prompts and keys.
 	Agents []agentproc.Agent `json:"-"`
+}
+
+// A HeldMessage is a message between projects that was kept because of a halt.
+type HeldMessage struct {
+	ID          string `json:"id"`
+	Destination string `json:"destination"`
+}
+
+// An OpenConversation was open when the halt was cleared.
+type OpenConversation struct {
+	Project string `json:"project"`
+	ID      string `json:"conversation"`
+	Partner string `json:"partner"`
+	Awaited string `json:"awaited"`
+	Waiting int    `json:"waiting"`
+	Line    string `json:"-"` // how it stands, for people
+}
+
+// ViewOfHalt is the view of a halt before anything else is known of it.
+func ViewOfHalt(s halt.State, watcher string) *HaltView {
+	v := &HaltView{OK: s.Halted, Halted: s.Halted, Path: s.Path, Watcher: watcher}
+	v.because(s)
+	return v
+}
+
+// because adds why and since when everything is, or was, halted.
+func (v *HaltView) because(s halt.State) {
+	v.Reason = s.Reason
+	if !s.Since.IsZero() {
+		v.Since = s.Since.UTC().Format(kit.JSONTime)
+	}
 }
 
 // SayHalted prints the report as text.
@@ -54,11 +88,12 @@ func SayHalted(c *kit.Call, v *HaltView) {
 
 // halfHalted is a halt without the program that reports: err says why that could not be started. The switch is set.
 func halfHalted(c *kit.Call, err error, state halt.State, watcher string) error {
-	v := HaltView{OK: true, Halted: true, Path: state.Path, Watcher: watcher, Unavailable: kit.Clean(err.Error())}
+	v := ViewOfHalt(state, watcher)
+	v.Unavailable = kit.Clean(err.Error())
 	if c.JSON {
-		c.Emit(HaltJSON(state, watcher, nil, noMore(v.Unavailable)))
+		c.Emit(kit.Marshal(v))
 	} else {
-		SayHalted(c, &v)
+		SayHalted(c, v)
 	}
 	switch {
 	case c.On("tailnet"):
@@ -92,11 +127,6 @@ func watcherInstalled() bool {
 		}
 	}
 	return false
-}
-
-// noMore adds why there is no report.
-func noMore(why string) func(o *canonjson.Object) {
-	return func(o *canonjson.Object) { o.Str("unavailable", why) }
 }
 
 // An EndedView is one agent that --kill was about, as JSON.

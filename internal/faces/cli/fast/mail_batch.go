@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
@@ -83,47 +80,20 @@ func batch(ctx context.Context, c *kit.Call, name string) ([]byte, error) {
 // entries reads the lines; empty ones are none.
 func entries(c *kit.Call, data []byte, d *kit.Account) (all []*entry) {
 	n := 0
-	var lines [][]byte
+	deposit := c.On("deposit")
 	for line := range bytes.Lines(data) {
 		n++
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			all, lines = append(all, &entry{line: n}), append(lines, line)
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
 		}
-	}
-	deposit := c.On("deposit")
-	each(len(all), func(n int) {
-		e := all[n]
-		if err := e.read(lines[n]); err != nil {
+		e := &entry{line: n}
+		if err := e.read(line); err != nil {
 			e.receipt = mail.Receipt{Outcome: mail.Refused, Asked: e.letter.To, To: e.letter.To, Err: err}
 		}
 		e.letter.From, e.letter.Deposit = d.Who, deposit
-	})
+		all = append(all, e)
+	}
 	return all
-}
-
-// linesAtOnce is how many lines are read by one processor at a time: some 0.1 ms of work, so that a batch of few is read by this one.
-const linesAtOnce = 64
-
-// each calls do with each number below n, on all processors at once.
-func each(n int, do func(int)) {
-	var next atomic.Int64
-	part := func() {
-		for {
-			end := int(next.Add(linesAtOnce))
-			for i := end - linesAtOnce; i < min(end, n); i++ {
-				do(i)
-			}
-			if end >= n {
-				return
-			}
-		}
-	}
-	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (n+linesAtOnce-1)/linesAtOnce) - 1 {
-		all.Go(part)
-	}
-	part()
-	all.Wait()
 }
 
 // read takes the members of one line. One that is not known is an error: misspelt, it would be lost in silence.
@@ -171,17 +141,13 @@ func (e *entry) read(line []byte) error {
 func sendAll(ctx context.Context, c *kit.Call, d *kit.Account, all []*entry) {
 	var going []*entry
 	var letters []mail.Draft
-	each(len(all), func(n int) {
-		e := all[n]
-		if e.receipt.Outcome != "" {
-			return
-		}
-		asked := e.letter.To
-		if r, err := again(ctx, d, &e.letter); err != nil || r.Outcome != "" {
-			r.Asked, r.Err, e.receipt = asked, err, r
-		}
-	})
 	for _, e := range all {
+		if e.receipt.Outcome == "" {
+			asked := e.letter.To
+			if r, err := again(ctx, d, &e.letter); err != nil || r.Outcome != "" {
+				r.Asked, r.Err, e.receipt = asked, err, r
+			}
+		}
 		if e.receipt.Outcome == "" {
 			going, letters = append(going, e), append(letters, e.letter)
 			continue

@@ -1,11 +1,8 @@
 package fast
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"runtime"
-	"sync"
 	"time"
 
 	"tutti/internal/bus/envelope"
@@ -46,92 +43,46 @@ func runInbox(ctx context.Context, c *kit.Call) error {
 	if c.JSON {
 		return inboxJSON(ctx, c, d, found, bad)
 	}
-	sheets, err := inboxSheets(ctx, c, d, found)
+	rows, unread, unfit, err := inboxRows(ctx, c, d, found)
 	if err != nil {
 		return err
 	}
-	shown, unread := 0, 0
-	for i := range sheets {
-		bad = append(bad, sheets[i].bad...)
-		shown, unread = shown+len(sheets[i].rows.Ends), unread+sheets[i].unread
+	sayUnfit(c, append(bad, unfit...))
+	if err := c.Long(rows); err != nil {
+		return err
 	}
-	sayUnfit(c, bad)
-	for i := range sheets {
-		if err := c.Long(sheets[i].rows); err != nil {
-			return err
-		}
-	}
-	inboxFoot(c, d, shown, unread, q)
+	inboxFoot(c, d, len(rows.Ends), unread, q)
 	return nil
 }
 
-// A sheet is a part of a list as it is printed.
-type sheet struct {
-	rows   *kit.Grid
-	unread int     // of the rows
-	bad    []error // what is no row
-}
-
-// The rows of a long list are made by several goroutines: that is as much work as to look at the files of its messages. Each
-// looks up the senders that it meets, so it gets some hundred rows at least.
-const (
-	leastOfSheet = 500
-	mostSheets   = 4
-)
-
-// inboxSheets makes the rows of a list, in order and aligned, in as many sheets as are worth it.
-func inboxSheets(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line) ([]sheet, error) {
-	sheets := make([]sheet, max(1, min(mostSheets, runtime.GOMAXPROCS(0), len(found)/leastOfSheet)))
-	errs := make([]error, len(sheets))
-	var others sync.WaitGroup
-	for i := range sheets {
-		part := found[i*len(found)/len(sheets) : (i+1)*len(found)/len(sheets)]
-		fill := func() { errs[i] = inboxRows(ctx, c, d, part, &sheets[i]) }
-		if i < len(sheets)-1 {
-			others.Go(fill)
-		} else {
-			fill()
-		}
-	}
-	others.Wait()
-	for i := range sheets {
-		sheets[0].rows.Align(sheets[i].rows)
-	}
-	for i := range sheets {
-		sheets[i].rows.Widths = sheets[0].rows.Widths
-	}
-	return sheets, cmp.Or(errs...)
-}
-
-// inboxRows makes the rows of a sheet and counts what is unread among them.
-func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line, to *sheet) error {
+// inboxRows makes the rows of a list and counts what is unread among them. bad is what is no row.
+func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line) (rows *kit.Grid, unread int, bad []error, err error) {
 	judge := Judge(d)
-	to.rows = kit.GridFor(len(found), 7)
+	rows = kit.GridFor(len(found), 7)
 	var s envelope.Summary
-	var age kit.Ager
 	for i := range found {
 		l := &found[i]
 		if err := l.Summary(&s); err != nil {
-			to.bad = append(to.bad, err)
+			bad = append(bad, err)
 			continue
 		}
 		v, err := judge(ctx, l.Key(), &s)
 		if err != nil {
-			return err
+			return nil, 0, nil, err
 		}
 		star := " "
 		if !l.Seen() {
 			star = "*"
-			to.unread++
+			unread++
 		}
 		word := v.Word.String()
 		if v.RoleNotRegistered {
 			word += ", role not registered"
 		}
-		to.rows.Add(star, Cell(c, s.ID), age.Ago(d.Now.Sub(time.UnixMilli(l.Order))), Cell(c, string(s.Actor.Instance)), word,
+		rows.Add(star, Cell(c, s.ID), kit.Ago(d.Now.Sub(time.UnixMilli(l.Order))), Cell(c, string(s.Actor.Instance)), word,
 			Cell(c, s.ThreadID), subject(&s))
 	}
-	return nil
+	return rows, unread, bad, nil
 }
 
 // inboxJSON is the list for programs.

@@ -1,16 +1,15 @@
 package fast
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
@@ -29,25 +28,17 @@ const doneVariable = "TUTTI_DONE"
 
 // A done is what has been done on this machine when the others are turned to.
 type done struct {
+	Verb    string
 	Watcher string     // what became of it
 	Was     halt.State // before a resume
 }
-
-var doneMembers = []string{"verb", "watcher", "halted", "reason", "since"}
 
 // handOn replaces the process by the one that goes on, and tells it what is done; nil: nothing is. It returns only if that failed.
 func handOn(c *kit.Call, d *done) error {
 	os.Unsetenv(doneVariable)
 	if d != nil {
-		var o canonjson.Object
-		o.Str("verb", c.Verb.Name)
-		o.Str("watcher", d.Watcher)
-		o.Bool("halted", d.Was.Halted)
-		o.Str("reason", d.Was.Reason)
-		if !d.Was.Since.IsZero() {
-			o.Int("since", d.Was.Since.UnixNano())
-		}
-		os.Setenv(doneVariable, string(o.Bytes()))
+		d.Verb = c.Verb.Name
+		os.Setenv(doneVariable, string(kit.Marshal(d)))
 	}
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE) // a reader that has gone away must not keep us from going on
@@ -63,20 +54,10 @@ func doneBefore(c *kit.Call) (d done, ok bool) {
 	if os.Unsetenv(doneVariable); !ok || !c.Full {
 		return d, false
 	}
-	var v [5][]byte
-	if raw := []byte(text); !canonjson.IsObject(raw) || !canonjson.Pick(raw, doneMembers, v[:]) {
-		return d, false
+	if err := json.Unmarshal([]byte(text), &d); err != nil || d.Verb != c.Verb.Name {
+		return done{}, false
 	}
-	if verb, _ := canonjson.String(v[0]); verb != c.Verb.Name {
-		return d, false
-	}
-	d.Watcher, ok = canonjson.String(v[1])
-	d.Was.Halted, _ = canonjson.Bool(v[2])
-	d.Was.Reason, _ = canonjson.String(v[3])
-	if ns, has := canonjson.Int(v[4]); has {
-		d.Was.Since = time.Unix(0, ns).UTC()
-	}
-	return d, ok
+	return d, true
 }
 
 // alone is the error of an order for all machines that only this one got.

@@ -8,7 +8,6 @@ import (
 	"tutti/internal/attention/hookmark"
 	"tutti/internal/attention/wake"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/observe"
@@ -20,36 +19,16 @@ const (
 	wakeTime = 10 * time.Second
 )
 
-// A heldView is an agent that a halt stopped, as JSON.
-type heldView struct {
-	instance, woken string
-	unread          int
-	context         int64 // tokens that its model reads again when it is woken; 0: not known
-}
-
-// heldJSON adds the agents that were stopped.
-func heldJSON(o *canonjson.Object, all []heldView) {
-	list := []byte{'['}
-	for i, v := range all {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		var one canonjson.Object
-		one.Str("instance", v.instance)
-		one.Int("unread", int64(v.unread))
-		if v.context > 0 {
-			one.Int("contextTokens", v.context)
-		}
-		one.Opt("woken", v.woken)
-		list = append(list, one.Bytes()...)
-	}
-	if len(all) > 0 {
-		o.Raw("stopped", append(list, ']'))
-	}
+// A StoppedAgent is an agent that a halt stopped.
+type StoppedAgent struct {
+	Instance string `json:"instance"`
+	Unread   int    `json:"unread"`
+	Context  int64  `json:"contextTokens,omitempty"` // that its model reads again when it is woken; 0: not known
+	Woken    string `json:"woken,omitempty"`
 }
 
 // release says how many agents wait for their user after a halt, and with --wake lets them go on.
-func release(c *kit.Call, was bool) (all []heldView) {
+func release(c *kit.Call, was bool) (all []StoppedAgent) {
 	there := wake.Release(bells(c), wake.Word{Ask: true}, heldTime)
 	held, alone := stopped(there), []hookmark.Mark(nil)
 	if was {
@@ -63,7 +42,7 @@ func release(c *kit.Call, was bool) (all []heldView) {
 		return nil
 	}
 	for _, h := range held {
-		all = append(all, heldView{instance: h.Instance, unread: h.Unread})
+		all = append(all, StoppedAgent{Instance: h.Instance, Unread: h.Unread})
 	}
 	if !c.JSON {
 		c.Prose("- ", 2, waitText(held))
@@ -77,21 +56,21 @@ func release(c *kit.Call, was bool) (all []heldView) {
 	}
 	c.Prose("- ", 2, `Type a prompt there, or wake them: "tutti resume --wake", "tutti resume --session AGENT".`)
 	for _, v := range all {
-		c.Line("  " + kit.Clean(v.instance) + "  " + strconv.Itoa(v.unread) + " unread")
+		c.Line("  " + kit.Clean(v.Instance) + "  " + strconv.Itoa(v.Unread) + " unread")
 	}
 	return all
 }
 
 // wakeAll says what waking costs, wakes the agents, and says which could not be woken. all are the views of held.
-func wakeAll(c *kit.Call, held []wake.Released, all []heldView) {
+func wakeAll(c *kit.Call, held []wake.Released, all []StoppedAgent) {
 	marks := marks(c)
 	for i := range all {
-		all[i].context = contextSize(c, held[i], marks)
+		all[i].Context = contextSize(c, held[i], marks)
 	}
 	if !c.JSON {
 		c.Prose("- ", 2, "Waking them makes each model read its whole context again:")
 		for _, v := range all {
-			c.Line("  " + kit.Clean(v.instance) + "  " + sizeText(v.context))
+			c.Line("  " + kit.Clean(v.Instance) + "  " + sizeText(v.Context))
 		}
 		_ = c.Flush()
 	}
@@ -105,11 +84,11 @@ func wakeAll(c *kit.Call, held []wake.Released, all []heldView) {
 	asleep := 0
 	for i := range all {
 		v := &all[i]
-		v.woken = woken[v.instance]
-		text := "woken (" + v.woken + ")"
+		v.Woken = woken[v.Instance]
+		text := "woken (" + v.Woken + ")"
 		switch {
-		case v.woken != "":
-		case answered[v.instance]:
+		case v.Woken != "":
+		case answered[v.Instance]:
 			asleep++
 			text = "not woken: no hook of it waits and nothing could be typed there"
 		default:
@@ -117,7 +96,7 @@ func wakeAll(c *kit.Call, held []wake.Released, all []heldView) {
 			text = "not woken: its server did not answer"
 		}
 		if !c.JSON {
-			c.Line("  " + kit.Clean(v.instance) + "  " + kit.Clean(text))
+			c.Line("  " + kit.Clean(v.Instance) + "  " + kit.Clean(text))
 		}
 	}
 	if asleep > 0 && !c.JSON {

@@ -202,21 +202,6 @@ const maxColumn = 48
 // Ago is [termsafe.Ago].
 func Ago(d time.Duration) string { return termsafe.Ago(d) }
 
-// An Ager is ago for many times, of which those that stand together are often alike.
-type Ager struct {
-	n    int
-	unit string
-	text string
-}
-
-func (a *Ager) Ago(d time.Duration) string {
-	n, unit := termsafe.AgoIn(d)
-	if a.text == "" || n != a.n || unit != a.unit {
-		*a = Ager{n, unit, Ago(d)}
-	}
-	return a.text
-}
-
 // Plural writes a number with its noun.
 func Plural(n int, noun string) string {
 	if n == 1 {

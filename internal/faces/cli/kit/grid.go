@@ -34,16 +34,6 @@ func (g *Grid) Add(cells ...string) {
 	g.Ends = append(g.Ends, len(g.cells))
 }
 
-// Align makes the columns of g as wide as those of another grid at least.
-func (g *Grid) Align(other *Grid) {
-	for i, w := range other.Widths {
-		if i == len(g.Widths) {
-			g.Widths = append(g.Widths, 0)
-		}
-		g.Widths[i] = max(g.Widths[i], w)
-	}
-}
-
 // Rows calls see with each row.
 func (g *Grid) Rows(see func(row []string) error) error {
 	from := 0

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -29,7 +28,9 @@ func haltFully(ctx context.Context, c *kit.Call) error {
 		return errors.Join(failed, finishHalt(ctx, c, report))
 	}
 	if c.JSON && (raised || machines != nil) {
-		c.Emit(fast.HaltJSON(state, d.Watcher, nil, func(o *canonjson.Object) { o.Raw("machines", machines) }))
+		v := fast.ViewOfHalt(state, d.Watcher)
+		v.Machines = machines
+		c.Emit(kit.Marshal(v))
 	}
 	return failed
 }
@@ -44,20 +45,16 @@ func resumeFully(ctx context.Context, c *kit.Call) error {
 	if failed != nil && !c.On("tailnet") {
 		return failed
 	}
-	var left remains
+	v := &fast.HaltView{Held: []fast.HeldMessage{}, Open: []fast.OpenConversation{}}
 	if failed == nil {
-		if left = remainsOf(ctx, c, d.Was.Halted); !c.JSON {
-			showRemains(c, left)
+		if findRemains(ctx, c, d.Was.Halted, v); !c.JSON {
+			showRemains(c, v)
 		}
 	}
-	var machines []byte
 	if c.On("tailnet") {
-		if machines, err = resumeAll(ctx, c, failed, !d.Was.Halted); failed == nil {
+		if v.Machines, err = resumeAll(ctx, c, failed, !d.Was.Halted); failed == nil {
 			failed = err
 		}
 	}
-	return fast.LetGoOn(ctx, c, &d, failed, func(o *canonjson.Object) {
-		left.json(o)
-		o.Raw("machines", machines)
-	})
+	return fast.LetGoOn(ctx, c, &d, failed, v)
 }

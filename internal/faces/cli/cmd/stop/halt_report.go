@@ -2,7 +2,6 @@ package stop
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"time"
@@ -65,10 +64,7 @@ func unreviewed(home string, a *agentproc.Agent) bool {
 
 // lookAtHalt finds out what the halt reached, and prints it unless JSON was asked for.
 func lookAtHalt(ctx context.Context, c *kit.Call, state halt.State, watcher string) *fast.HaltView {
-	v := &fast.HaltView{OK: state.Halted, Halted: state.Halted, Path: state.Path, Reason: state.Reason, Watcher: watcher}
-	if !state.Since.IsZero() {
-		v.Since = state.Since.UTC().Format("2006-01-02T15:04:05.000Z")
-	}
+	v := fast.ViewOfHalt(state, watcher)
 	switch {
 	case c.Alien != nil:
 		v.Unavailable = kit.Clean(c.Alien.Error())
@@ -88,11 +84,7 @@ func finishHalt(ctx context.Context, c *kit.Call, v *fast.HaltView) (err error) 
 		v.Ended, err = killAgents(ctx, c, v.Agents, v.Unavailable)
 	}
 	if c.JSON {
-		raw, e := json.Marshal(v)
-		if e != nil {
-			return e
-		}
-		c.Emit(raw)
+		c.Emit(kit.Marshal(v))
 		return err
 	}
 	if err == nil && !c.On("tailnet") && kit.FactsOf(c.App).Attended() {
