@@ -48,12 +48,12 @@ type push struct {
 }
 
 // join starts a server for an agent and says hello to it.
-func (p *play) join(ctx context.Context, host, name string) (*agent, error) {
+func (p *play) join(ctx context.Context, host, name string) *agent {
 	return p.start(ctx, name, "--auto-open", "--host", host, "--name", name)
 }
 
 // start starts a server with these flags. It is safe for concurrent use.
-func (p *play) start(ctx context.Context, name string, flags ...string) (*agent, error) {
+func (p *play) start(ctx context.Context, name string, flags ...string) *agent {
 	cmd := exec.Command(p.Server, append([]string{"mcp-serve", "--root", p.root}, flags...)...)
 	cmd.Env, cmd.Dir = p.env, p.home
 	a := &agent{name: name, pushes: make(chan push, 64), said: &tail{}, calls: map[string]int{}}
@@ -66,13 +66,13 @@ func (p *play) start(ctx context.Context, name string, flags ...string) (*agent,
 	session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
 	if err != nil {
 		transport.close()
-		return nil, a.fault(err)
+		check(a.fault(err))
 	}
 	a.session = session
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.agents = append(p.agents, a)
-	return a, nil
+	return a
 }
 
 // leave ends the connection, and with it the server.
@@ -86,8 +86,8 @@ func (a *agent) leave() error {
 }
 
 // call asks for a tool. The answer is the object that the server gave as text; failed says that the server calls it an
-// error, which is not one of call.
-func (a *agent) call(ctx context.Context, tool string, args map[string]any) (answer map[string]any, failed bool, err error) {
+// error.
+func (a *agent) call(ctx context.Context, tool string, args map[string]any) (answer map[string]any, failed bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	a.calls[tool]++
@@ -96,33 +96,42 @@ func (a *agent) call(ctx context.Context, tool string, args map[string]any) (ans
 	}
 	r, err := a.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
-		return nil, false, a.fault(err)
+		check(a.fault(err))
 	}
 	if len(r.Content) != 1 {
-		return nil, false, fmt.Errorf("%s answered with %d pieces of content instead of 1", tool, len(r.Content))
+		check(fmt.Errorf("%s answered with %d pieces of content instead of 1", tool, len(r.Content)))
 	}
 	text, ok := r.Content[0].(*mcp.TextContent)
 	if !ok {
-		return nil, false, fmt.Errorf("%s answered with no text", tool)
+		check(fmt.Errorf("%s answered with no text", tool))
 	}
 	if err := json.Unmarshal([]byte(text.Text), &answer); err != nil {
-		return nil, false, fmt.Errorf("%s: the answer is no JSON object: %w", tool, err)
+		check(fmt.Errorf("%s: the answer is no JSON object: %w", tool, err))
 	}
-	return answer, r.IsError, nil
+	return answer, r.IsError
+}
+
+// ask is a call that has to come out well.
+func (a *agent) ask(ctx context.Context, tool string, args map[string]any) map[string]any {
+	answer, failed := a.call(ctx, tool, args)
+	if failed {
+		check(fmt.Errorf("%s answered: %s", tool, text(answer, "error")))
+	}
+	return answer
 }
 
 // told waits for a push that a function accepts, and drops those before it.
-func (a *agent) told(ctx context.Context, what string, wanted func(*push) bool) (*push, error) {
+func (a *agent) told(ctx context.Context, what string, wanted func(*push) bool) *push {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		select {
 		case n := <-a.pushes:
 			if wanted(&n) {
-				return &n, nil
+				return &n
 			}
 		case <-ctx.Done():
-			return nil, a.fault(fmt.Errorf("%s was not told that %s", a.name, what))
+			check(a.fault(fmt.Errorf("%s was not told that %s", a.name, what)))
 		}
 	}
 }

@@ -50,7 +50,7 @@ type party struct {
 }
 
 // all does something for every party, a few at a time: each has a server of its own.
-func (d *deal) all(do func(*party) error) error {
+func (d *deal) all(do func(*party)) {
 	const atOnce = 4
 	faults := make([]error, len(d.people))
 	slots := make(chan struct{}, atOnce)
@@ -59,17 +59,15 @@ func (d *deal) all(do func(*party) error) error {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			faults[n] = do(who)
+			faults[n] = caught(func() { do(who) })
 		})
 	}
 	wg.Wait()
-	return errors.Join(faults...)
+	check(errors.Join(faults...))
 }
 
-func (p *play) makeKeys(ctx context.Context) error {
-	if _, err := p.run(ctx, "init", "--root", p.root); err != nil {
-		return err
-	}
+func (p *play) makeKeys(ctx context.Context) {
+	p.run(ctx, "init", "--root", p.root)
 	d := &p.deal
 	d.began = time.Now()
 	d.people = append(d.people, &party{name: principal, id: "claude:" + principal + ":000000000000", role: "PRINCIPAL"})
@@ -77,78 +75,55 @@ func (p *play) makeKeys(ctx context.Context) error {
 		name := fmt.Sprintf("c%02d", n+1)
 		d.people = append(d.people, &party{name: name, id: fmt.Sprintf("codex:%s:%012x", name, n+1), role: "CONDUCTOR"})
 	}
-	return d.all(func(who *party) error {
-		out, err := p.run(ctx, "keys", "generate", "--instance", who.id, "--root", p.root, "--json")
+	d.all(func(who *party) {
+		out := p.run(ctx, "keys", "generate", "--instance", who.id, "--root", p.root, "--json")
 		var made struct{ PublicKeyPem string }
-		if err == nil {
-			err = json.Unmarshal([]byte(out), &made)
-		}
+		check(json.Unmarshal([]byte(out), &made))
 		who.key = made.PublicKeyPem
-		return err
 	})
 }
 
-func (p *play) allJoin(ctx context.Context) error {
-	err := p.deal.all(func(who *party) (err error) {
-		who.agent, err = p.start(ctx, who.name, "--instance", who.id)
-		return err
-	})
-	if err == nil {
-		p.say("", "%d agents join, each over MCP with a server of its own: %s, %d more", len(p.deal.people), p.deal.people[0].id, conductors)
-	}
-	return err
+func (p *play) allJoin(ctx context.Context) {
+	p.deal.all(func(who *party) { who.agent = p.start(ctx, who.name, "--instance", who.id) })
+	p.say("", "%d agents join, each over MCP with a server of its own: %s, %d more", len(p.deal.people), p.deal.people[0].id, conductors)
 }
 
-func (p *play) allRegister(ctx context.Context) error {
-	err := p.deal.all(func(who *party) error {
-		_, err := who.ask(ctx, "h2a_register_instance", map[string]any{"registration": map[string]any{
+func (p *play) allRegister(ctx context.Context) {
+	p.deal.all(func(who *party) {
+		who.ask(ctx, "h2a_register_instance", map[string]any{"registration": map[string]any{
 			"id": who.id, "instance": who.id, "roles": []string{who.role}, "scopes": []string{"scope:parser"}, "capabilities": []string{},
 			"endpoints": []string{}, "publicKeys": []string{who.key}, "acceptedPolicies": []string{}, "createdAt": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
 		}})
-		return err
 	})
-	if err != nil {
-		return err
-	}
 	const atOnce = "5" // a registration is long
 	for role, many := range map[string]int{"PRINCIPAL": 1, "CONDUCTOR": conductors} {
 		seen, cursor := 0, ""
 		for more := true; more; more = cursor != "" {
-			got, err := p.deal.people[0].ask(ctx, "h2a_discover_instances", map[string]any{"role": role, "limit": atOnce, "cursor": cursor})
-			if err != nil {
-				return err
-			}
+			got := p.deal.people[0].ask(ctx, "h2a_discover_instances", map[string]any{"role": role, "limit": atOnce, "cursor": cursor})
 			all, _ := got["instances"].([]any)
 			seen, cursor = seen+len(all), text(got, "next")
 		}
 		if seen != many {
-			return fmt.Errorf("%d are registered as %s, and should be %d", seen, role, many)
+			check(fmt.Errorf("%d are registered as %s, and should be %d", seen, role, many))
 		}
 	}
 	p.say("", "h2a_register_instance: one as PRINCIPAL, %d as CONDUCTOR, each with its public key", conductors)
-	return nil
 }
 
-func (p *play) opens(ctx context.Context) error {
+func (p *play) opens(ctx context.Context) {
 	var all, signers []string
 	for n, who := range p.deal.people {
 		if all = append(all, who.id); n > 0 {
 			signers = append(signers, who.id)
 		}
 	}
-	got, err := p.deal.people[0].ask(ctx, "h2a_open_negotiation", map[string]any{"record": map[string]any{
+	got := p.deal.people[0].ask(ctx, "h2a_open_negotiation", map[string]any{"record": map[string]any{
 		"id": dealID, "scope": "scope:parser", "subject": "engagement", "status": "draft", "parties": all, "requiredSigners": signers,
 		"authority": map[string]any{"kind": "AUTHORITY", "id": "auth:parser", "authorityKind": "quorum", "members": signers, "threshold": threshold},
 	}})
-	if err != nil {
-		return err
-	}
 	record, _ := got["record"].(map[string]any)
-	if err := want("the negotiation", text(record, "id"), dealID); err != nil {
-		return err
-	}
+	want("the negotiation", text(record, "id"), dealID)
 	p.say(principal, "h2a_open_negotiation %s: %d of %d conductors have to sign", dealID, threshold, conductors)
-	return nil
 }
 
 // charter is what they agree on.
@@ -161,38 +136,27 @@ func (p *play) charter(criteria ...string) map[string]any {
 }
 
 // put offers something, or counters with it, and returns the number of the entry.
-func (p *play) put(ctx context.Context, who *party, tool, base string, criteria ...string) (entry float64, err error) {
+func (p *play) put(ctx context.Context, who *party, tool, base string, criteria ...string) (entry float64) {
 	args := map[string]any{"negotiationId": dealID, "instance": who.id, "artifact": p.charter(criteria...)}
 	if base != "" {
 		args["baseArtifactHash"] = base
 	}
-	got, err := who.ask(ctx, tool, args)
-	if err != nil {
-		return 0, err
-	}
+	got := who.ask(ctx, tool, args)
 	e, _ := got["entry"].(map[string]any)
 	entry, _ = e["sequence"].(float64)
-	status, err := who.ask(ctx, "tutti_negotiation", map[string]any{"negotiationId": dealID})
-	if err != nil {
-		return 0, err
-	}
+	status := who.ask(ctx, "tutti_negotiation", map[string]any{"negotiationId": dealID})
 	latest, _ := status["latest"].(map[string]any)
 	p.deal.hash = text(latest, "artifactHash")
-	return entry, want("who made the latest offer", text(latest, "by"), who.id)
+	want("who made the latest offer", text(latest, "by"), who.id)
+	return entry
 }
 
-func (p *play) offers(ctx context.Context) error {
+func (p *play) offers(ctx context.Context) {
 	paula, c04 := p.deal.people[0], p.deal.people[4]
-	n, err := p.put(ctx, paula, "h2a_offer", "", "the tests pass")
-	if err != nil {
-		return err
-	}
+	n := p.put(ctx, paula, "h2a_offer", "", "the tests pass")
 	p.say(principal, "h2a_offer: entry %.0f, %s", n, brief(p.deal.hash))
-	if n, err = p.put(ctx, c04, "h2a_counteroffer", p.deal.hash, "the tests pass", "the fuzzer runs for 24 hours"); err != nil {
-		return err
-	}
+	n = p.put(ctx, c04, "h2a_counteroffer", p.deal.hash, "the tests pass", "the fuzzer runs for 24 hours")
 	p.say(c04.name, "h2a_counteroffer: entry %.0f, %s, with one criterion more", n, brief(p.deal.hash))
-	return nil
 }
 
 // brief is a hash as people compare it.
@@ -201,30 +165,24 @@ func brief(hash string) string {
 	return hash[:min(len(hash), most)]
 }
 
-func (p *play) tooLate(ctx context.Context) error {
+func (p *play) tooLate(ctx context.Context) {
 	c09, c01 := p.deal.people[9], p.deal.people[1]
 	stale := map[string]any{
 		"negotiationId": dealID, "instance": c09.id, "artifact": p.charter("it is fast"), "baseArtifactHash": "sha256:" + strings.Repeat("0", 64),
 	}
-	if err := p.isRefused(ctx, c09, "h2a_counteroffer", stale, "stale"); err != nil {
-		return err
-	}
+	p.isRefused(ctx, c09, "h2a_counteroffer", stale, "stale")
 	former := map[string]any{"negotiationId": dealID, "instance": c01.id, "artifact": p.charter("the tests pass"), "privateKeyPem": ""}
-	return p.isRefused(ctx, c01, "h2a_sign", former, "superseded")
+	p.isRefused(ctx, c01, "h2a_sign", former, "superseded")
 }
 
 // isRefused expects that a call is refused with a word.
-func (p *play) isRefused(ctx context.Context, who *party, tool string, args map[string]any, with string) error {
-	answer, failed, err := who.call(ctx, tool, args)
-	if err != nil {
-		return err
-	}
+func (p *play) isRefused(ctx context.Context, who *party, tool string, args map[string]any, with string) {
+	answer, failed := who.call(ctx, tool, args)
 	why := text(answer, "error")
 	if !failed || !strings.Contains(why, with) {
-		return fmt.Errorf("%s of %s was not refused as %s: %v", tool, who.name, with, answer)
+		check(fmt.Errorf("%s of %s was not refused as %s: %v", tool, who.name, with, answer))
 	}
 	p.say(who.name, "%s is refused: %s", tool, inShort(strings.TrimPrefix(why, tool+": ")))
-	return nil
 }
 
 // inShort is a refusal without what to do instead, its hashes as people compare them.
@@ -240,115 +198,77 @@ func inShort(why string) string {
 
 var hashes = regexp.MustCompile("sha256:[0-9a-f]{64}")
 
-func (p *play) threeSign(ctx context.Context) error {
+func (p *play) threeSign(ctx context.Context) {
 	for n, who := range []*party{p.deal.people[2], p.deal.people[7], p.deal.people[11]} {
 		if n == threshold-1 {
-			args := map[string]any{"negotiationId": dealID}
-			if err := p.isRefused(ctx, p.deal.people[0], "h2a_stabilize", args, "1 more of"); err != nil {
-				return err
-			}
+			p.isRefused(ctx, p.deal.people[0], "h2a_stabilize", map[string]any{"negotiationId": dealID}, "1 more of")
 		}
-		got, err := who.ask(ctx, "tutti_negotiation", map[string]any{"negotiationId": dealID, "show": "artifact"})
-		if err != nil {
-			return err
-		}
-		got, err = who.ask(ctx, "h2a_sign", map[string]any{"negotiationId": dealID, "instance": who.id, "artifact": got["artifact"]})
-		if err != nil {
-			return err
-		}
+		got := who.ask(ctx, "tutti_negotiation", map[string]any{"negotiationId": dealID, "show": "artifact"})
+		got = who.ask(ctx, "h2a_sign", map[string]any{"negotiationId": dealID, "instance": who.id, "artifact": got["artifact"]})
 		e, _ := got["entry"].(map[string]any)
 		body, _ := e["body"].(map[string]any)
-		if err := want("what was signed", text(body, "artifactHash"), p.deal.hash); err != nil {
-			return err
-		}
+		want("what was signed", text(body, "artifactHash"), p.deal.hash)
 		p.say(who.name, "reads it, h2a_sign: entry %.0f, with the key in its own ring", e["sequence"])
 	}
-	return nil
 }
 
-func (p *play) agrees(ctx context.Context) error {
-	got, err := p.deal.people[0].ask(ctx, "h2a_stabilize", map[string]any{"negotiationId": dealID})
-	if err != nil {
-		return err
-	}
-	if err := want("what was agreed on", text(got, "artifactHash"), p.deal.hash); err != nil {
-		return err
-	}
+func (p *play) agrees(ctx context.Context) {
+	got := p.deal.people[0].ask(ctx, "h2a_stabilize", map[string]any{"negotiationId": dealID})
+	want("what was agreed on", text(got, "artifactHash"), p.deal.hash)
 	path := text(got, "artifactPath")
 	kept, err := os.Stat(filepath.Join(p.root, path))
-	if err != nil {
-		return err
-	}
+	check(err)
 	signers, _ := got["signers"].([]any)
 	p.say(principal, "h2a_stabilize: signed by %d, kept in %s (%d bytes)", len(signers), path, kept.Size())
 	p.say("", "from the first key to here: %s", time.Since(p.deal.began).Round(time.Millisecond))
-	return nil
 }
 
-func (p *play) holds(ctx context.Context) error {
+func (p *play) holds(ctx context.Context) {
 	c15 := p.deal.people[conductors]
-	got, err := c15.ask(ctx, "tutti_negotiation", map[string]any{"negotiationId": dealID, "show": "verify"})
-	if err != nil {
-		return err
-	}
+	got := c15.ask(ctx, "tutti_negotiation", map[string]any{"negotiationId": dealID, "show": "verify"})
 	if got["ok"] != true {
-		return fmt.Errorf("the journal does not hold: %v", got)
+		check(fmt.Errorf("the journal does not hold: %v", got))
 	}
 	p.say(c15.name, "verifies: %s, %.0f entries, %.0f linked, %.0f sealed by their writers", text(got, "state"), got["entries"], got["linked"], got["sealed"])
-	out, code, err := p.verify(ctx)
-	if err != nil {
-		return err
-	}
+	out, code := p.verify(ctx)
 	if code != 0 {
-		return fmt.Errorf("tutti negotiate verify ended with %d: %s", code, out)
+		check(fmt.Errorf("tutti negotiate verify ended with %d: %s", code, out))
 	}
 	p.say("you", "tutti negotiate verify %s: %s", dealID, strings.Join(strings.Fields(firstLine(out)), " "))
-	return nil
 }
 
 // verify runs the verb that verifies a journal.
-func (p *play) verify(ctx context.Context) (out string, code int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, p.Server, "negotiate", "verify", dealID, "--root", p.root)
-	cmd.Args[0], cmd.Env, cmd.Dir = "tutti", p.env, p.home
-	text, err := cmd.CombinedOutput()
-	if _, ended := errors.AsType[*exec.ExitError](err); ended && ctx.Err() == nil {
-		err = nil
+func (p *play) verify(ctx context.Context) (out string, code int) {
+	out, err := p.output(ctx, "negotiate", "verify", dealID, "--root", p.root)
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.Exited() {
+		return out, ended.ExitCode()
 	}
-	return string(text), cmd.ProcessState.ExitCode(), err
+	check(err)
+	return out, 0
 }
 
 // oneByte changes what c04 offered, as somebody could who may write the files, and has it found.
-func (p *play) oneByte(ctx context.Context) error {
+func (p *play) oneByte(ctx context.Context) {
 	path := filepath.Join("negotiations", strings.ReplaceAll(dealID, ":", "__"), "journal.jsonl")
 	data, err := os.ReadFile(filepath.Join(p.root, path))
-	if err != nil {
-		return err
-	}
+	check(err)
 	at := bytes.Index(data, []byte("24 hours"))
 	if at < 0 {
-		return fmt.Errorf("%s does not hold what was offered", path)
+		check(fmt.Errorf("%s does not hold what was offered", path))
 	}
 	data[at] = '1'
-	if err := os.WriteFile(filepath.Join(p.root, path), data, 0o600); err != nil {
-		return err
-	}
+	check(os.WriteFile(filepath.Join(p.root, path), data, 0o600))
 	line := bytes.Count(data[:at], []byte("\n"))
 	p.say("", "somebody makes 14 hours of 24: byte %d of %s", at, path)
-	out, code, err := p.verify(ctx)
-	if err != nil {
-		return err
-	}
+	out, code := p.verify(ctx)
 	named := fmt.Sprintf("entry %d ", line)
 	if code == 0 || !strings.Contains(out, named) {
-		return fmt.Errorf("tutti negotiate verify ended with %d and did not name entry %d: %s", code, line, out)
+		check(fmt.Errorf("tutti negotiate verify ended with %d and did not name entry %d: %s", code, line, out))
 	}
 	for text := range strings.SplitSeq(out, "\n") {
 		if strings.Contains(text, named) {
 			p.say("you", "tutti negotiate verify, exit status %d: %s", code, hashes.ReplaceAllStringFunc(strings.TrimSpace(text), brief))
-			return nil
+			return
 		}
 	}
-	return nil
 }

@@ -56,7 +56,7 @@ type play struct {
 // A step prints what it saw.
 type step struct {
 	name string
-	run  func(*play, context.Context) error
+	run  func(*play, context.Context) // ends the play by check
 }
 
 // meeting is the play of agents who meet.
@@ -90,7 +90,7 @@ func perform(ctx context.Context, o Options, steps []step) (err error) {
 	p := &play{Options: o, home: home, root: filepath.Join(home, "bus"), env: environment(home)}
 	defer func() { err = errors.Join(err, p.cleanUp(err == nil)) }()
 	for _, s := range steps {
-		if err := s.run(p, ctx); err != nil {
+		if err := caught(func() { s.run(p, ctx) }); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -100,6 +100,31 @@ func perform(ctx context.Context, o Options, steps []step) (err error) {
 			return p.unheard
 		}
 	}
+	return nil
+}
+
+// A failure is what check panics with.
+type failure struct{ error }
+
+// check ends the step, and with it the play, unless err is nil. It works below caught only, in the same goroutine.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// caught does something and returns what ended it by check.
+func caught(do func()) (err error) {
+	defer func() {
+		switch end := recover().(type) {
+		case nil:
+		case failure:
+			err = end.error
+		default:
+			panic(end)
+		}
+	}()
+	do()
 	return nil
 }
 
@@ -196,22 +221,28 @@ func fold(s string, columns int) string {
 	return out.String()
 }
 
-// run runs a verb of the program in the home of the play and returns what it printed.
-func (p *play) run(ctx context.Context, args ...string) (string, error) {
+// run runs a verb of the program in the home of the play and returns what it printed. The verb has to succeed.
+func (p *play) run(ctx context.Context, args ...string) string {
+	out, err := p.output(ctx, args...)
+	if err != nil {
+		check(fmt.Errorf("tutti %s: %w: %s", strings.Join(args, " "), err, termsafe.Clean(out)))
+	}
+	return out
+}
+
+// output is run for a verb that may fail.
+func (p *play) output(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.Server, args...)
 	cmd.Args[0], cmd.Env, cmd.Dir = "tutti", p.env, p.home
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("tutti %s: %w: %s", strings.Join(args, " "), err, termsafe.Clean(string(out)))
-	}
-	return string(out), nil
+	return string(out), err
 }
 
 // file looks for the document of a message in the mailboxes, and returns its path below the bus and its size.
-func (p *play) file(id string) (path string, size int64, err error) {
-	err = filepath.WalkDir(filepath.Join(p.root, "inbox"), func(at string, d os.DirEntry, err error) error {
+func (p *play) file(id string) (path string, size int64) {
+	check(filepath.WalkDir(filepath.Join(p.root, "inbox"), func(at string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path != "" {
 			return err
 		}
@@ -220,11 +251,11 @@ func (p *play) file(id string) (path string, size int64, err error) {
 			path, size = strings.TrimPrefix(at, p.root+string(filepath.Separator)), int64(len(data))
 		}
 		return err
-	})
-	if err == nil && path == "" {
-		err = fmt.Errorf("there is no signed file with the message %s", id)
+	}))
+	if path == "" {
+		check(fmt.Errorf("there is no signed file with the message %s", id))
 	}
-	return path, size, err
+	return path, size
 }
 
 // firstLine is a text up to its first line feed.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,13 +61,11 @@ const (
 )
 
 // moveIn starts a server of tmux of our own, and in it a program for each agent that looks as one to all who look at it.
-func (p *play) moveIn(ctx context.Context) error {
+func (p *play) moveIn(ctx context.Context) {
 	if _, err := exec.LookPath("tmux"); err != nil {
-		return errors.New("tmux is not installed")
+		check(errors.New("tmux is not installed"))
 	}
-	if _, err := p.run(ctx, "init", "--root", p.root); err != nil {
-		return err
-	}
+	p.run(ctx, "init", "--root", p.root)
 	h := &p.halting
 	h.asked = map[string][]time.Time{}
 	var err error
@@ -75,31 +74,23 @@ func (p *play) moveIn(ctx context.Context) error {
 	if len(base) > most {
 		base = "/tmp"
 	}
-	if h.sockets, err = os.MkdirTemp(base, "td"); err != nil {
-		return err
-	}
+	h.sockets, err = os.MkdirTemp(base, "td")
+	check(err)
 	h.server = "demo" + rand.Text()[:8]
 	p.env = append(p.env, "TMUX_TMPDIR="+h.sockets, "DEMO_TUTTI="+p.Server, "DEMO_BUS="+p.root)
 	p.ends = append(p.ends, p.moveOut)
 	program := filepath.Join(p.home, "claude")
-	if err := os.WriteFile(program, scripted, 0o700); err != nil {
-		return err
-	}
+	check(os.WriteFile(program, scripted, 0o700))
 	for _, who := range [...][3]string{{"ana", anaID, "goes on"}, {"bob", bobID, "stops again"}} {
 		// The sentence has to fit into one line of the screen.
 		_, err := p.tmux(ctx, "-f", "/dev/null", "new-session", "-d", "-s", who[0], "-x", "120", "-y", "20", "--", program, who[0], who[1], who[2])
-		if err != nil {
-			return err
-		}
+		check(err)
 	}
 	p.say("", "two agents live in tmux (a server of their own, -L %s): ana, bob", h.server)
 	for _, id := range [...]string{anaID, bobID} {
-		if _, err := p.run(ctx, "send", id, "Run the tests, please.", "--deposit", "--root", p.root); err != nil {
-			return err
-		}
+		p.run(ctx, "send", id, "Run the tests, please.", "--deposit", "--root", p.root)
 	}
 	p.say("you", "tutti send to both: Run the tests, please.")
-	return nil
 }
 
 // tmux runs a command of it in our server. It is a matter of milliseconds, and no interrupt ends it: one that is ended while it starts the server
@@ -145,71 +136,53 @@ func killed(first int) {
 }
 
 // until waits for something that is a matter of moments.
-func until(ctx context.Context, what string, is func() (bool, error)) error {
+func until(ctx context.Context, what string, is func() bool) {
 	const long = 20 * time.Second // on a machine that is busy
-	for end := time.Now().Add(long); ; {
-		ok, err := is()
-		if ok || err != nil {
-			return err
-		}
+	for end := time.Now().Add(long); !is(); {
 		if time.Now().After(end) {
-			return fmt.Errorf("it does not happen that %s", what)
+			check(fmt.Errorf("it does not happen that %s", what))
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			check(context.Cause(ctx))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-func (p *play) bothStop(ctx context.Context) error {
-	err := until(ctx, "both stop", func() (bool, error) {
-		out, err := p.run(ctx, "drumbeat", "scan", "--root", p.root)
-		return strings.Contains(out, anaID) && strings.Contains(out, bobID), err
+func (p *play) bothStop(ctx context.Context) {
+	until(ctx, "both stop", func() bool {
+		out := p.run(ctx, "drumbeat", "scan", "--root", p.root)
+		return strings.Contains(out, anaID) && strings.Contains(out, bobID)
 	})
-	if err != nil {
-		return err
-	}
 	for _, who := range [...]string{"ana", "bob"} {
 		screen, err := p.tmux(ctx, "capture-pane", "-p", "-t", "="+who+":")
-		if err != nil {
-			return err
-		}
+		check(err)
 		p.say(who, "stops in the middle of its work: %q; a hook runs tutti drumbeat record --status paused", strings.TrimPrefix(firstLine(screen), "● "))
 	}
-	return nil
 }
 
 // settings make the play short: times of seconds, not of minutes.
 var settings = []string{"--interval-ms", "1000", "--min-age", "1ms", "--spacing", "500ms", "--progress", "500ms", "--max-relances", "2", "--json"}
 
-func (p *play) dryRun(ctx context.Context) error {
-	out, err := p.run(ctx, append([]string{"drumbeat", "watch", "--once", "--root", p.root}, settings...)...)
-	if err != nil {
-		return err
-	}
+func (p *play) dryRun(ctx context.Context) {
+	out := p.run(ctx, append([]string{"drumbeat", "watch", "--once", "--root", p.root}, settings...)...)
 	if n := strings.Count(out, `"event":"would-relance"`); n != 2 {
-		return fmt.Errorf("tutti drumbeat watch would ask %d agents: %s", n, out)
+		check(fmt.Errorf("tutti drumbeat watch would ask %d agents: %s", n, out))
 	}
 	p.say("you", "tutti drumbeat watch: would ask both, and asks nobody; nothing is written")
-	return nil
 }
 
 // drums starts the program that asks.
-func (p *play) drums(ctx context.Context) error {
+func (p *play) drums(ctx context.Context) {
 	h := &p.halting
 	cmd := exec.Command(p.Server, append([]string{"drumbeat", "watch", "--relauncher", "local-tmux", "--root", p.root}, settings...)...)
 	cmd.Args[0], cmd.Env, cmd.Dir = "tutti", p.env, p.home
 	said := &tail{}
 	cmd.Stderr = said
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
+	check(err)
+	check(cmd.Start())
 	h.watch, h.events = cmd, make(chan beat, 64)
 	go func() {
 		defer close(h.events)
@@ -222,33 +195,28 @@ func (p *play) drums(ctx context.Context) error {
 	}()
 	p.say("you", "tutti drumbeat watch --relauncher local-tmux (times of seconds instead of minutes)")
 	for len(h.asked) < 2 {
-		if err := p.next(ctx, said, watchdog.Asked); err != nil {
-			return err
-		}
+		p.next(ctx, said, watchdog.Asked)
 	}
-	return nil
 }
 
 // next waits for the next event of a kind, and tells of it.
-func (p *play) next(ctx context.Context, said *tail, kinds ...string) error {
+func (p *play) next(ctx context.Context, said *tail, kinds ...string) {
 	const long = 30 * time.Second // on a machine that is busy
 	timer := time.NewTimer(long)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			check(context.Cause(ctx))
 		case <-timer.C:
-			return fmt.Errorf("tutti drumbeat watch does not say %q", kinds)
+			check(fmt.Errorf("tutti drumbeat watch does not say %q", kinds))
 		case b, ok := <-p.halting.events:
 			if !ok {
-				return fmt.Errorf("tutti drumbeat watch has ended: %s", termsafe.Clean(said.String()))
+				check(fmt.Errorf("tutti drumbeat watch has ended: %s", termsafe.Clean(said.String())))
 			}
-			for _, kind := range kinds {
-				if b.Event == kind {
-					p.happened(&b)
-					return nil
-				}
+			if slices.Contains(kinds, b.Event) {
+				p.happened(&b)
+				return
 			}
 		}
 	}
@@ -275,42 +243,32 @@ func (p *play) happened(b *beat) {
 	p.say(name, "%s", words)
 }
 
-func (p *play) twice(ctx context.Context) error {
-	_, err := p.run(ctx, "drumbeat", "watch", "--relauncher", "local-tmux", "--root", p.root)
-	if err == nil || !strings.Contains(err.Error(), "by another program already: tutti drumbeat watch, process ") {
-		return fmt.Errorf("a second program was not told who asks: %w", err)
+func (p *play) twice(ctx context.Context) {
+	out, err := p.output(ctx, "drumbeat", "watch", "--relauncher", "local-tmux", "--root", p.root)
+	if err == nil || !strings.Contains(out, "by another program already: tutti drumbeat watch, process ") {
+		check(fmt.Errorf("a second program was not told who asks: %w: %s", err, termsafe.Clean(out)))
 	}
 	p.say("you", "the same once more: agents are asked by process %d already", p.halting.watch.Process.Pid)
-	return nil
 }
 
-func (p *play) recovers(ctx context.Context) error {
+func (p *play) recovers(ctx context.Context) {
 	h := &p.halting
 	for len(h.asked["went on"]) == 0 || len(h.asked["put before you"]) == 0 {
-		if err := p.next(ctx, &tail{}, watchdog.Asked, watchdog.WentOn, watchdog.Raised); err != nil {
-			return err
-		}
+		p.next(ctx, &tail{}, watchdog.Asked, watchdog.WentOn, watchdog.Raised)
 	}
 	if a, b := len(h.asked["ana"]), len(h.asked["bob"]); a != 1 || b != 2 {
-		return fmt.Errorf("ana was asked %d times and bob %d times; want 1 and 2", a, b)
+		check(fmt.Errorf("ana was asked %d times and bob %d times; want 1 and 2", a, b))
 	}
-	marked, err := p.bobsMark(ctx)
-	if err != nil {
-		return err
-	}
+	marked := p.bobsMark(ctx)
 	first, second := h.asked["bob"][0], h.asked["bob"][1]
 	if gap, last := second.Sub(first), h.asked["put before you"][0].Sub(marked); gap < 500*time.Millisecond || last < time.Second {
-		return fmt.Errorf("bob was left alone for %s and then for %s; want half a second and a second at least", gap, last)
+		check(fmt.Errorf("bob was left alone for %s and then for %s; want half a second and a second at least", gap, last))
 	}
-	return nil
 }
 
 // bobsMark is when bob was marked as asked, for the last time. Patience counts from there: what is typed, and said, comes a moment after it.
-func (p *play) bobsMark(ctx context.Context) (at time.Time, err error) {
-	out, err := p.run(ctx, "drumbeat", "scan", "--max-relances", "2", "--root", p.root, "--json")
-	if err != nil {
-		return at, err
-	}
+func (p *play) bobsMark(ctx context.Context) (at time.Time) {
+	out := p.run(ctx, "drumbeat", "scan", "--max-relances", "2", "--root", p.root, "--json")
 	var scan struct {
 		Exhausted []struct {
 			Instance      string
@@ -318,46 +276,39 @@ func (p *play) bobsMark(ctx context.Context) (at time.Time, err error) {
 		}
 	}
 	if err := json.Unmarshal([]byte(out), &scan); err != nil {
-		return at, fmt.Errorf("tutti drumbeat scan --json: %w: %s", err, termsafe.Clean(out))
+		check(fmt.Errorf("tutti drumbeat scan --json: %w: %s", err, termsafe.Clean(out)))
 	}
 	for _, e := range scan.Exhausted {
 		if e.Instance == bobID {
-			return e.LastRelanceAt, nil
+			return e.LastRelanceAt
 		}
 	}
-	return at, fmt.Errorf("tutti drumbeat scan does not say that bob was asked twice: %s", termsafe.Clean(out))
+	check(fmt.Errorf("tutti drumbeat scan does not say that bob was asked twice: %s", termsafe.Clean(out)))
+	return at
 }
 
 // typed compares what the agents were given with the one sentence.
-func (p *play) typed(context.Context) error {
+func (p *play) typed(context.Context) {
 	for who, times := range map[string]int{"ana": 1, "bob": 2} {
 		got, err := os.ReadFile(filepath.Join(p.home, "got-"+who))
-		if err != nil {
-			return err
-		}
+		check(err)
 		if want := strings.Repeat(watchdog.Sentence+"\n", times); string(got) != want {
-			return fmt.Errorf("%s was typed into the pane of %s, and should be %q", got, who, want)
+			check(fmt.Errorf("%s was typed into the pane of %s, and should be %q", got, who, want))
 		}
 	}
 	p.say("", "typed into their panes, and nothing else: %q", watchdog.Sentence)
-	return nil
 }
 
-func (p *play) waits(ctx context.Context) error {
-	out, err := p.run(ctx, "drumbeat", "scan", "--root", p.root)
-	if err != nil {
-		return err
+func (p *play) waits(ctx context.Context) {
+	onlyBob := func(verb string) string {
+		out := p.run(ctx, "drumbeat", verb, "--root", p.root)
+		if strings.Contains(out, anaID) || !strings.Contains(out, bobID) {
+			check(fmt.Errorf("tutti drumbeat %s should name bob and not ana: %s", verb, out))
+		}
+		return out
 	}
-	if strings.Contains(out, anaID) || !strings.Contains(out, bobID) {
-		return fmt.Errorf("tutti drumbeat scan should name bob and not ana: %s", out)
-	}
-	out, err = p.run(ctx, "drumbeat", "escalations", "--root", p.root)
-	if err != nil {
-		return err
-	}
-	if strings.Contains(out, anaID) || !strings.Contains(out, bobID) {
-		return fmt.Errorf("tutti drumbeat escalations should name bob and not ana: %s", out)
-	}
+	onlyBob("scan")
+	out := onlyBob("escalations")
 	found := false
 	for line := range strings.Lines(out) { // remarks stand between them
 		if words := strings.Fields(line); len(words) > 0 && words[0] == bobID {
@@ -366,28 +317,25 @@ func (p *play) waits(ctx context.Context) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("tutti drumbeat escalations has no row for bob: %s", out)
+		check(fmt.Errorf("tutti drumbeat escalations has no row for bob: %s", out))
 	}
-	return p.waitsOnYou(ctx)
+	p.waitsOnYou(ctx)
 }
 
 // waitsOnYou looks at the list of all that waits.
-func (p *play) waitsOnYou(ctx context.Context) error {
-	out, err := p.run(ctx, "status", "--root", p.root, "--json")
-	if err != nil {
-		return err
-	}
+func (p *play) waitsOnYou(ctx context.Context) {
+	out := p.run(ctx, "status", "--root", p.root, "--json")
 	var status struct {
 		Waiting []struct{ Kind, ID, About, Command string }
 	}
 	if err := json.Unmarshal([]byte(out), &status); err != nil {
-		return fmt.Errorf("tutti status --json: %w: %s", err, termsafe.Clean(out))
+		check(fmt.Errorf("tutti status --json: %w: %s", err, termsafe.Clean(out)))
 	}
 	for _, w := range status.Waiting {
 		if w.ID == bobID {
 			p.say("you", "tutti status, what waits on you: %s %s: %s; %s", w.Kind, w.ID, w.About, w.Command)
-			return nil
+			return
 		}
 	}
-	return fmt.Errorf("tutti status does not say that bob waits on you: %s", termsafe.Clean(out))
+	check(fmt.Errorf("tutti status does not say that bob waits on you: %s", termsafe.Clean(out)))
 }
