@@ -22,9 +22,10 @@ import (
 type call struct {
 	*server
 	*bus
-	tool string
-	args *wire.Args
-	sent []func() error // what is done when the client has the answer
+	tool  string
+	args  *wire.Args
+	noBus error          // why there is no bus
+	sent  []func() error // what is done when the client has the answer
 }
 
 // whenSent puts on record what the client has got, when it has got it. What fails then is logged: the answer is out.
@@ -39,22 +40,38 @@ func (c *call) afterwards() {
 	}
 }
 
-// A missingError reports an argument that a tool cannot do without. The text is that of existing programs.
-type missingError struct{ tool, arg string }
-
-func (e *missingError) Error() string { return fmt.Sprintf("%s: missing '%s'", e.tool, e.arg) }
-
-func (c *call) missing(arg string) error { return &missingError{c.tool, arg} }
-
-// refuse is an error with what to do instead.
-func (c *call) refuse(hint, format string, args ...any) error {
-	return &refusal{text: c.tool + ": " + fmt.Sprintf(format, args...), hint: hint}
-}
-
+// A refusal is an error with what to do instead.
 type refusal struct{ text, hint string }
 
 func (e *refusal) Error() string { return e.text }
 func (e *refusal) Hint() string  { return e.hint }
+
+// refuse is a refusal of this tool.
+func (c *call) refuse(hint, format string, args ...any) error {
+	return &refusal{c.tool + ": " + fmt.Sprintf(format, args...), hint}
+}
+
+// missing reports an argument that a tool cannot do without. The text is that of existing programs.
+func (c *call) missing(arg string) error { return c.refuse("", "missing '%s'", arg) }
+
+// complete refuses a call that lacks a text or an object that its tool needs. The other kinds of arguments are the tool's to check, and so is
+// the private key, which older tools must be given and may be empty.
+func (c *call) complete(t *tool) error {
+	for _, p := range t.props {
+		if !p.needed || p.name == "privateKeyPem" {
+			continue
+		}
+		raw := c.raw(p.name)
+		isText := p.schema == aString || strings.HasPrefix(p.schema, strings.TrimSuffix(aString, "}")+`,"description"`)
+		switch {
+		case p.name == "to" && raw != nil && canonjson.Kind(raw) != canonjson.TypeString:
+			return c.refuse("write HOST:LABEL, or the full id as tutti_peers shows it", "'to' must be a string, not %s", clip(string(raw), maxWord))
+		case isText && c.text(p.name) == "", p.schema == anObject && raw == nil:
+			return c.missing(p.name)
+		}
+	}
+	return nil
+}
 
 // raw is an argument as it was spelled, nil when there is none, or null.
 func (c *call) raw(name string) []byte {
@@ -177,8 +194,15 @@ func (v *server) run(ctx context.Context, t *tool, c *call) (*canonjson.Object, 
 	if err != nil && !t.busless {
 		return nil, err
 	}
-	c.bus = b
-	return t.run(ctx, c, err)
+	c.bus, c.noBus = b, err
+	if err := c.complete(t); err != nil {
+		return nil, err
+	}
+	o, err := t.run(ctx, c)
+	if err != nil {
+		return nil, c.inDeal(err)
+	}
+	return o, nil
 }
 
 func haltMember(s halt.State) []byte {

@@ -33,34 +33,19 @@ func (e *nobodyError) Hint() string {
 		`mcp-serve --auto-open --host HOST, which connects one`
 }
 
-// A foreignError reports a call that would speak, or take, for somebody else.
-type foreignError struct {
-	what string // what was asked for
-	own  address.Instance
-	hint string // what to do instead; "" for an actor that is not that of the connection
-}
-
-func (e *foreignError) Error() string { return fmt.Sprintf("%s; this connection is %s", e.what, e.own) }
-
-func (e *foreignError) Hint() string {
-	if e.hint != "" {
-		return e.hint
+// foreign refuses what would speak, or take, for somebody else than own. what was asked for, and hint says what to do instead; "" for an actor
+// that is not that of the connection.
+func foreign(own address.Instance, what, hint string) error {
+	if hint == "" {
+		hint = fmt.Sprintf("use %s, or a subagent of it (%s~NAME); leave the member out and it is filled in", own, own)
 	}
-	return fmt.Sprintf("use %s, or a subagent of it (%s~NAME); leave the member out and it is filled in", e.own, e.own)
+	return &refusal{fmt.Sprintf("%s; this connection is %s", what, own), hint}
 }
 
-// A personError reports a call that would make the connection that of a person.
-type personError struct{ who address.Instance }
-
-func (e *personError) Error() string {
-	return string(e.who) + " is a person, and behind this connection is none"
-}
-
-func (e *personError) Hint() string { return "connect as an agent: HOST:NAME:ID" }
-
+// noPerson refuses to make the connection that of a person.
 func noPerson(i address.Instance) error {
 	if i.Canonical().Host() == identity.Human {
-		return &personError{i}
+		return &refusal{string(i) + " is a person, and behind this connection is none", "connect as an agent: HOST:NAME:ID"}
 	}
 	return nil
 }
@@ -138,7 +123,7 @@ func (v *server) actor(ctx context.Context, b *bus, i address.Instance) (*identi
 		return own, nil
 	}
 	if !isOwn(i, own.Instance) {
-		return nil, &foreignError{what: fmt.Sprintf("nothing is written in the name of %s", i), own: own.Instance}
+		return nil, foreign(own.Instance, fmt.Sprintf("nothing is written in the name of %s", i), "")
 	}
 	sub := *own
 	sub.Instance = i

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,24 @@ func (c *call) paged(member, hint string) list {
 		limit: c.count("limit", 0, 1<<20), cursor: c.text("cursor"),
 	}
 }
+
+// page adds a page of rows to an object, by the arguments that every list has.
+func (c *call) page(o *canonjson.Object, member, hint string, rows []row) (*canonjson.Object, error) {
+	l := c.paged(member, hint)
+	return o, l.fill(o, rows)
+}
+
+// numbered are the rows of a list that has its order already.
+func numbered[T any](all []T, id func(T) string, element func(T) []byte) []row {
+	rows := make([]row, len(all))
+	for n, one := range all {
+		rows[n] = row{key: rowKey(n), id: id(one), make: func() ([]byte, error) { return element(one), nil }}
+	}
+	return rows
+}
+
+// rowKey is the place of a row in such a list.
+func rowKey(n int) string { return fmt.Sprintf("%09d", n) }
 
 // maxOmitted is how many rows of one page are named because they are too long; a page ends at the next one.
 const maxOmitted = 10
@@ -144,14 +163,7 @@ func copyOf(o *canonjson.Object) *canonjson.Object {
 
 // array joins values that are JSON.
 func array(all [][]byte) []byte {
-	out := []byte{'['}
-	for n, v := range all {
-		if n > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, v...)
-	}
-	return append(out, ']')
+	return slices.Concat([]byte("["), bytes.Join(all, []byte(",")), []byte("]"))
 }
 
 // maxWord is the most that is told of an id, name or address of others, in bytes: what we write ourselves is shorter.

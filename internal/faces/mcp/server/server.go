@@ -189,23 +189,17 @@ func (v *server) equip(w *app.World) (*bus, error) {
 	return b, nil
 }
 
-// A strayError reports a bus that was moved, removed or replaced while it was open.
-type strayError struct{ *app.StrayError }
-
-func (e strayError) Hint() string {
-	if e.Replaced {
-		return "this server has to be started again to use that one: ask your user"
-	}
-	return "somebody moved or removed it while it was in use: ask your user; when it is back where it was, this server goes on"
-}
-
 // astray tells whether the bus that is open still lies where it was found.
 func (b *bus) astray() error {
 	err := b.place.Astray()
-	if stray, ok := errors.AsType[*app.StrayError](err); ok {
-		return strayError{stray}
+	stray, ok := errors.AsType[*app.StrayError](err)
+	switch {
+	case !ok:
+		return err
+	case stray.Replaced:
+		return &refusal{err.Error(), "this server has to be started again to use that one: ask your user"}
 	}
-	return err
+	return &refusal{err.Error(), "somebody moved or removed it while it was in use: ask your user; when it is back where it was, this server goes on"}
 }
 
 // push tells the client what a session is to know.

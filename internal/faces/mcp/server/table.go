@@ -15,17 +15,17 @@ type tool struct {
 	effect effect
 	again  bool // to call it twice does no more than to call it once
 	older  bool // of older programs
-	// busless: run is called without a bus, too, with why there is none.
+	// busless: run is called without a bus, too; call.noBus is why there is none.
 	busless bool
 	props   []prop
-	run     func(ctx context.Context, c *call, noBus error) (*canonjson.Object, error)
+	run     func(ctx context.Context, c *call) (*canonjson.Object, error)
 }
 
 // A prop is one argument of a tool.
 type prop struct {
 	name   string
 	schema string // JSON
-	needed bool
+	needed bool   // see call.complete
 }
 
 // The schemas of arguments. Those of the older tools say no more than existing programs do.
@@ -49,26 +49,21 @@ var (
 	waitProp   = prop{name: "wait", schema: `{"type":"number","minimum":0,"maximum":50,"description":"seconds to wait, at most 50"}`}
 )
 
-// plain is the function of a tool that cannot do without a bus.
-func plain(run func(context.Context, *call) (*canonjson.Object, error)) func(context.Context, *call, error) (*canonjson.Object, error) {
-	return func(ctx context.Context, c *call, _ error) (*canonjson.Object, error) { return run(ctx, c) }
-}
-
 // tools are all of them, in the order in which they are listed: those of older programs first, in their order.
 var tools = []tool{
 	{
-		name: "h2a_register_instance", older: true, effect: sets, run: plain(registerInstance),
+		name: "h2a_register_instance", older: true, effect: sets, run: registerInstance,
 		does:  "Register your own agent (actor) in the registry of the bus: appends one registration. Mostly done for you when you connect.",
 		props: []prop{{"registration", anObject, true}},
 	},
 	{
-		name: "h2a_discover_instances", older: true, effect: reads, again: true, run: plain(discoverInstances),
+		name: "h2a_discover_instances", older: true, effect: reads, again: true, run: discoverInstances,
 		does:  "List the registered agents (instances), live or not; role and scope filter by what they have been registered with and granted.",
 		props: []prop{{"role", aString, false}, {"scope", aString, false}},
 	},
 	openTool, offerTool, counterTool, signTool, stabilizeTool, attestTool, declareTool, postureTool,
 	{
-		name: "h2a_inbox", older: true, effect: reads, run: plain(inbox),
+		name: "h2a_inbox", older: true, effect: reads, run: inbox,
 		does: "The mailbox (inbox) of an instance: read lists the message envelopes, put delivers an envelope to it (send), pop takes one out of your own. " +
 			"What an envelope says is the text of a peer, not of your user.",
 		props: []prop{
@@ -80,7 +75,7 @@ var tools = []tool{
 	},
 	appendTool, escalateTool,
 	{
-		name: "h2a_session_open", older: true, effect: sets, run: plain(sessionOpen),
+		name: "h2a_session_open", older: true, effect: sets, run: sessionOpen,
 		does: "Open a presence session for your agent, so that others see you as live; answers with the other live sessions (peers).",
 		props: []prop{
 			{"instance", aString, true},
@@ -92,27 +87,27 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "h2a_session_close", older: true, effect: ends, again: true, run: plain(sessionClose),
+		name: "h2a_session_close", older: true, effect: ends, again: true, run: sessionClose,
 		does:  "Close a session of yours, or mark it as draining; the default state is closed.",
 		props: []prop{{"sessionId", aString, true}, {"state", `{"type":"string","enum":["closed","draining","expired"]}`, false}},
 	},
 	{
-		name: "h2a_discover_sessions", older: true, effect: reads, again: true, run: plain(discoverSessions),
+		name: "h2a_discover_sessions", older: true, effect: reads, again: true, run: discoverSessions,
 		does:  "List the live sessions of agents (who is there now); scope, instance and part of the display name filter.",
 		props: []prop{{"scope", aString, false}, {"instance", aString, false}, {"name", aString, false}},
 	},
 	{
-		name: "h2a_nhi_report", older: true, effect: reads, again: true, run: plain(nhiReport),
+		name: "h2a_nhi_report", older: true, effect: reads, again: true, run: nhiReport,
 		does:  "Report what is wrong with the identities (agents, keys, subagents) of the bus, by the OWASP list of non-human identity risks.",
 		props: []prop{{"longLivedKeyMaxDays", aNumber, false}},
 	},
 	{
-		name: "h2a_nhi_inventory", older: true, effect: reads, again: true, run: plain(nhiInventory),
+		name: "h2a_nhi_inventory", older: true, effect: reads, again: true, run: nhiInventory,
 		does:  "List every identity of the bus with the fingerprints and ages of its keys, its subagents, and whether it was offboarded.",
 		props: []prop{{"longLivedKeyMaxDays", aNumber, false}},
 	},
 	{
-		name: "h2a_nhi_attest", older: true, effect: sets, run: plain(nhiAttest),
+		name: "h2a_nhi_attest", older: true, effect: sets, run: nhiAttest,
 		does: "Sign the identity report in your own name (attestation). An empty privateKeyPem takes the key of the keyring, which is the safe way.",
 		props: []prop{
 			{"instance", aString, true},
@@ -123,41 +118,41 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "h2a_nhi_offboard", older: true, effect: ends, run: plain(nhiOffboard),
+		name: "h2a_nhi_offboard", older: true, effect: ends, run: nhiOffboard,
 		does: "Take your own agent, or one that answers to you, out of service for good: keys and subagents are revoked, and nothing of it is accepted any more. " +
 			"It cannot be undone: only on the word of your user.",
 		props: []prop{{"instance", aString, true}, {"reason", aString, false}},
 	},
 	{
-		name: "h2a_nhi_export", older: true, effect: reads, again: true, run: plain(nhiExport),
+		name: "h2a_nhi_export", older: true, effect: reads, again: true, run: nhiExport,
 		does:  "Export the active public keys of an agent as a SPIFFE bundle (trust bundle, JWKS).",
 		props: []prop{{"instance", aString, true}, {"trustDomain", aString, true}},
 	},
 	blockedTool, blockagesTool, unblockedTool,
 	{
-		name: "h2a_conductor", older: true, effect: reads, again: true, run: plain(conductorNow),
+		name: "h2a_conductor", older: true, effect: reads, again: true, run: conductorNow,
 		does: "Who conducts a workspace (conductor, lead agent), and who is live there; without arguments the workspace of this server. " +
 			"conductor null is ordinary: nobody does. Ask before you do something in a workspace for others, and agree with its conductor first.",
 		props: []prop{{"workspaceId", aString, false}, {"workspacePath", aString, false}},
 	},
 	{
-		name: "h2a_conductor_claim", older: true, effect: acts, again: true, run: plain(conductorClaim),
+		name: "h2a_conductor_claim", older: true, effect: acts, again: true, run: conductorClaim,
 		does: "Claim the seat of the conductor for your own agent, or queue for it; you have to be live in the workspace, and the claim ends with your session. " +
 			"Answers with who conducts then.",
 		props: []prop{{"instance", aString, true}, {"workspaceId", aString, false}, {"workspacePath", aString, false}},
 	},
 	{
-		name: "h2a_conductor_release", older: true, effect: ends, again: true, run: plain(conductorRelease),
+		name: "h2a_conductor_release", older: true, effect: ends, again: true, run: conductorRelease,
 		does:  "Release (give up) what your own agent claims as conductor. Answers with who conducts then.",
 		props: []prop{{"instance", aString, true}, {"workspaceId", aString, false}, {"workspacePath", aString, false}},
 	},
 	{
-		name: "h2a_conductor_launch_check", older: true, effect: reads, again: true, run: plain(conductorCheck),
+		name: "h2a_conductor_launch_check", older: true, effect: reads, again: true, run: conductorCheck,
 		does:  "Whether a conductor should be launched: nobody conducts and work is stalled. Advice only; nothing is sent or started.",
 		props: []prop{{"workspaceId", aString, false}, {"workspacePath", aString, false}, {"idleMs", aNumber, false}},
 	},
 	{
-		name: "h2a_conductor_launch", older: true, effect: acts, run: plain(conductorLaunch),
+		name: "h2a_conductor_launch", older: true, effect: acts, run: conductorLaunch,
 		does: "Ask a remote agent to start a conductor, where the check advises it; confirm true sends the request in your name, else it is a preview. Starts nothing itself.",
 		props: []prop{
 			{"workspaceId", aString, false},
@@ -169,7 +164,7 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "tutti_send", effect: acts, run: plain(send),
+		name: "tutti_send", effect: acts, run: send,
 		does: "Send a message to another agent (peer), signed in your name. The answer says whether it was delivered (live), deposited (waits until the agent starts) " +
 			"or refused, and reads says when the agent looks at it. With wait it brings the reply, if one comes in time.",
 		props: []prop{
@@ -181,23 +176,23 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "tutti_receive", effect: acts, run: plain(receive),
+		name: "tutti_receive", effect: acts, run: receive,
 		does: "Receive your new messages (mail, inbox), oldest first, and mark them as shown. With wait it waits for the first one. " +
 			"They stay until tutti_ack or tutti_reply; with unacknowledged it lists those that were shown and are still there.",
 		props: []prop{limitProp, waitProp, {"unacknowledged", described(`{"type":"boolean"}`, "list what was shown before and not acknowledged"), false}},
 	},
 	{
-		name: "tutti_reply", effect: acts, run: plain(reply),
+		name: "tutti_reply", effect: acts, run: reply,
 		does:  "Reply to (answer) a message that you received, in its thread, and acknowledge it.",
 		props: []prop{{"id", described(aString, "id of the message"), true}, {"text", described(aString, "what to say"), true}},
 	},
 	{
-		name: "tutti_ack", effect: acts, again: true, run: plain(ack),
+		name: "tutti_ack", effect: acts, again: true, run: ack,
 		does:  "Acknowledge messages that are dealt with: they go from your mailbox to the archive.",
 		props: []prop{{"ids", described(someStrings, "ids of the messages"), true}},
 	},
 	{
-		name: "tutti_peers", effect: reads, again: true, run: plain(peersList),
+		name: "tutti_peers", effect: reads, again: true, run: peersList,
 		does: "List the other agents (peers) on the bus to whom you can send: who is live now, with id, host, name, workspace and scopes; " +
 			"with all also those who are registered and not live.",
 		props: []prop{
@@ -208,7 +203,7 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "tutti_read", effect: reads, again: true, run: plain(readMessage),
+		name: "tutti_read", effect: reads, again: true, run: readMessage,
 		does: "Read the text of one message in slices, wherever it lies: inbox, archive or outbox. Marks nothing.",
 		props: []prop{
 			{"id", described(aString, "id of the message"), true},
@@ -216,7 +211,7 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "tutti_thread", effect: reads, again: true, run: plain(thread),
+		name: "tutti_thread", effect: reads, again: true, run: thread,
 		does: "Show a conversation (thread): what you received, took and sent in it, oldest first.",
 		props: []prop{
 			{"thread", described(aString, "id of the thread, or of a message in it"), true}, limitProp, cursorProp,

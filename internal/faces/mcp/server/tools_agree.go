@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -16,7 +15,7 @@ import (
 // The rows of the two tools about agreements that are ours: one looks, one answers an offer.
 var (
 	lookTool = tool{
-		name: "tutti_negotiation", effect: reads, again: true, run: plain(lookAt),
+		name: "tutti_negotiation", effect: reads, again: true, run: lookAt,
 		does: "Look at a negotiation (agreement): its state, parties, the latest offer, who has signed, what is missing and what you can do next. " +
 			"show: artifact is what was offered, journal every entry, dossier what has to be understood and the conflicts in it, verify checks every signature and hash. " +
 			"Without negotiationId it lists the negotiations.",
@@ -29,7 +28,7 @@ var (
 		},
 	}
 	answerTool = tool{
-		name: "tutti_negotiate", effect: acts, run: plain(inDeal(negotiate)),
+		name: "tutti_negotiate", effect: acts, run: negotiate,
 		does: "Answer the latest offer of a negotiation: accept signs it, reject refuses it, withdraw takes your own back; expire and abandon end a negotiation that comes to nothing.",
 		props: []prop{
 			{"negotiationId", aString, true},
@@ -40,16 +39,13 @@ var (
 	}
 )
 
-// rowKey is the place of a row in a list that has its order already.
-func rowKey(n int) string { return fmt.Sprintf("%09d", n) }
-
 // negotiate does what is done to an offer beside countering it, in the name of this connection.
-func negotiate(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
+func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	act, err := c.need("act")
 	if err != nil {
 		return nil, err
 	}
-	a, _, err := c.actAs(ctx, address.Instance(c.text("instance")))
+	a, _, err := c.act(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +56,7 @@ func negotiate(ctx context.Context, c *call, id string) (*canonjson.Object, erro
 	ends := map[string]negotiation.State{
 		"reject": negotiation.Rejected, "withdraw": negotiation.Withdrawn, "expire": negotiation.Expired, "abandon": negotiation.Abandoned,
 	}
+	id := c.text("negotiationId")
 	var e *journal.Entry
 	if to, is := ends[act]; is {
 		e, err = n.Move(ctx, id, a, to, clip(c.text("reason"), maxError), now())
@@ -79,29 +76,24 @@ func negotiate(ctx context.Context, c *call, id string) (*canonjson.Object, erro
 
 // lookAt shows one negotiation, or lists them.
 func lookAt(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, show := c.text("negotiationId"), c.text("show")
-	var o *canonjson.Object
-	var err error
-	switch {
-	case id == "":
+	id := c.text("negotiationId")
+	if id == "" {
 		return c.listed(ctx)
-	case show == "" || show == "status":
-		o, err = c.standingOf(ctx, id)
-	case show == "artifact":
-		o, err = c.artifact(ctx, id)
-	case show == "journal":
-		o, err = c.journal(ctx, id)
-	case show == "dossier":
-		o, err = c.dossier(ctx, id)
-	case show == "verify":
-		o, err = c.verified(ctx, id)
+	}
+	switch show := c.text("show"); show {
+	case "", "status":
+		return c.standingOf(ctx, id)
+	case "artifact":
+		return c.artifact(ctx, id)
+	case "journal":
+		return c.journal(ctx, id)
+	case "dossier":
+		return c.dossier(ctx, id)
+	case "verify":
+		return c.verified(ctx, id)
 	default:
 		return nil, c.refuse("status, artifact, journal, dossier or verify", "it is not known how to show %q", clip(show, maxWord))
 	}
-	if err != nil {
-		return nil, c.about(id, err)
-	}
-	return o, nil
 }
 
 // listed are the negotiations of the bus, by their records.
@@ -116,9 +108,7 @@ func (c *call) listed(ctx context.Context) (*canonjson.Object, error) {
 		}
 		rows = append(rows, row{key: clip(address.Segment(id), maxWord), id: id, make: func() ([]byte, error) { return c.brief(ctx, id) }})
 	}
-	var o canonjson.Object
-	l := c.paged("negotiations", "its record is too long to be shown")
-	return &o, l.fill(&o, rows)
+	return c.page(new(canonjson.Object), "negotiations", "its record is too long to be shown", rows)
 }
 
 func (c *call) brief(ctx context.Context, id string) ([]byte, error) {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"sort"
 	"strings"
 
 	"tutti/internal/app"
@@ -74,7 +73,7 @@ func standing(id string, s *negotiation.Standing, most int) *canonjson.Object {
 		o.Int("moreOfTheQuorum", int64(s.More))
 	}
 	if len(s.Ignored) > 0 {
-		o.Raw("ignored", judgements(s.Ignored[:min(len(s.Ignored), most)]))
+		o.Each("ignored", min(len(s.Ignored), most), func(n int) []byte { return judgement(s.Ignored[n]) })
 	}
 	if s.Final != nil {
 		o.Str("agreed", s.Final.Hash)
@@ -127,16 +126,8 @@ func (v *server) turn(id string, s *negotiation.Standing, own address.Instance) 
 	return ""
 }
 
-// judgements say of single entries what there is to say.
-func judgements(all []negotiation.Judgement) []byte {
-	rows := make([][]byte, len(all))
-	for n := range all {
-		rows[n] = judgement(&all[n])
-	}
-	return array(rows)
-}
-
-func judgement(j *negotiation.Judgement) []byte {
+// judgement says of an entry what there is to say.
+func judgement(j negotiation.Judgement) []byte {
 	var o canonjson.Object
 	o.Int("entry", int64(j.Index))
 	o.Str("by", word(string(j.By)))
@@ -180,32 +171,12 @@ func (c *call) artifact(ctx context.Context, id string) (*canonjson.Object, erro
 	if wire.Fits(o.Bytes()) {
 		return o, nil
 	}
-	return sliceOf(string(raw), c.count("offset", 0, len(raw)), whole), nil
-}
-
-// sliceOf is as much of a text, from an offset on, as an answer takes that begins as made says.
-func sliceOf(text string, from int, begin func() *canonjson.Object) *canonjson.Object {
-	for from > 0 && from < len(text) && text[from]&0xc0 == 0x80 {
-		from-- // into the character that begins before it
-	}
-	cut := func(n int) *canonjson.Object {
-		o := begin()
-		part := head(text[from:], n)
-		o.Str("text", part)
-		o.Int("offset", int64(from))
-		o.Int("size", int64(len(text)))
-		if end := from + len(part); end < len(text) {
-			o.Int("nextOffset", int64(end))
+	o, _ = slice(string(raw), c.count("offset", 0, len(raw)), whole, func(o *canonjson.Object, end int) {
+		if end < len(raw) {
 			o.Str("more", `there is more: call again with "offset" set to the value of "nextOffset"`)
 		}
-		return o
-	}
-	rest := len(text) - from
-	if o := cut(rest); wire.Fits(o.Bytes()) {
-		return o
-	}
-	n := sort.Search(min(rest, wire.MaxResult), func(n int) bool { return !wire.Fits(cut(n + 1).Bytes()) })
-	return cut(max(n, 4)) // the longest character
+	})
+	return o, nil
 }
 
 // journal lists the entries. One that is broken is named behind those before it.
@@ -241,8 +212,7 @@ func (c *call) journal(ctx context.Context, id string) (*canonjson.Object, error
 	if bad != nil {
 		o.Raw("bad", fault(bad))
 	}
-	l := c.paged("entries", `"show":"artifact" shows what was offered in slices`)
-	return &o, l.fill(&o, rows)
+	return c.page(&o, "entries", `"show":"artifact" shows what was offered in slices`, rows)
 }
 
 func fault(f *journal.Fault) []byte {
@@ -259,18 +229,14 @@ func (c *call) dossier(ctx context.Context, id string) (*canonjson.Object, error
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]row, len(v.Dossier.Items))
-	for n, i := range v.Dossier.Items {
-		rows[n] = row{key: rowKey(n), id: i.Subject, make: func() ([]byte, error) { return i.JSON(), nil }}
-	}
 	var o canonjson.Object
 	o.Str("negotiationId", word(id))
 	o.Str("dossierHash", v.DossierHash)
 	o.Str("scope", word(v.Dossier.Scope))
 	o.Opt("artifactHash", v.Dossier.Artifact)
 	o.Raw("confiance", confidence(v.Confidence))
-	l := c.paged("items", "it is too long to be shown")
-	return &o, l.fill(&o, rows)
+	rows := numbered(v.Dossier.Items, func(i declaration.Item) string { return i.Subject }, declaration.Item.JSON)
+	return c.page(&o, "items", "it is too long to be shown", rows)
 }
 
 // confidence is how far a decision can be relied on; of long lists, how many there are.
@@ -310,10 +276,6 @@ func (c *call) verified(ctx context.Context, id string) (*canonjson.Object, erro
 	if len(v.Problems) > 0 {
 		o.Str("problems", clip(printable(strings.Join(v.Problems, "; ")), maxError))
 	}
-	rows := make([]row, len(v.Entries))
-	for n := range v.Entries {
-		rows[n] = row{key: rowKey(n), id: v.Entries[n].ID, make: func() ([]byte, error) { return judgement(&v.Entries[n]), nil }}
-	}
-	l := c.paged("judged", "it is too long to be shown")
-	return &o, l.fill(&o, rows)
+	rows := numbered(v.Entries, func(j negotiation.Judgement) string { return j.ID }, judgement)
+	return c.page(&o, "judged", "it is too long to be shown", rows)
 }

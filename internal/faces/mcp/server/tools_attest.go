@@ -35,7 +35,7 @@ func attest(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if id := c.text("negotiationId"); id != "" {
 		e, err := t.Journal(ctx, id, now())
 		if err != nil {
-			return nil, c.about(id, err)
+			return nil, err
 		}
 		return entry(e, warning), nil
 	}

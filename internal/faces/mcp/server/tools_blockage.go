@@ -16,18 +16,18 @@ import (
 // The rows of the tools by which agents call for help.
 var (
 	blockedTool = tool{
-		name: "h2a_blockage_raise", older: true, effect: acts, run: plain(blockageRaise),
+		name: "h2a_blockage_raise", older: true, effect: acts, run: blockageRaise,
 		does: "Tell your peers that you are blocked (stuck, cannot go on, need help) and by what. Peers that follow the scope are told; left out, it is your first one. " +
 			"You have one blockage: a new one takes the place of the old. Resolve it when you go on.",
 		props: []prop{{"instance", aString, true}, {"reason", aString, true}, {"scope", aString, false}, {"needs", aString, false}},
 	}
 	blockagesTool = tool{
-		name: "h2a_blockage_list", older: true, effect: reads, again: true, run: plain(blockageList),
+		name: "h2a_blockage_list", older: true, effect: reads, again: true, run: blockageList,
 		does:  "List which agents are blocked (stuck) and by what, those first that wait longest; active leaves out what was resolved.",
 		props: []prop{{"scope", aString, false}, {"active", `{"type":"boolean"}`, false}},
 	}
 	unblockedTool = tool{
-		name: "h2a_blockage_resolve", older: true, effect: ends, again: true, run: plain(blockageResolve),
+		name: "h2a_blockage_resolve", older: true, effect: ends, again: true, run: blockageResolve,
 		does:  "Say that a blocked agent can go on (unblock), yourself or one that you have helped; its peers are told.",
 		props: []prop{{"instance", aString, true}, {"by", aString, false}},
 	}
@@ -36,15 +36,11 @@ var (
 // blockageRaise writes down what blocks the agent of this connection, or a subagent of it. Beside its declared arguments it takes on:
 // the agents that could help.
 func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
-	name, err := c.need("instance")
-	if err != nil {
-		return nil, err
-	}
 	reason, err := c.say("reason")
 	if err != nil {
 		return nil, err
 	}
-	who, err := c.actor(ctx, c.bus, address.Instance(name))
+	who, err := c.actor(ctx, c.bus, address.Instance(c.text("instance")))
 	if err != nil {
 		return nil, err
 	}
@@ -113,21 +109,16 @@ func blockageList(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if len(problems) > 0 {
 		o.Str("unreadable", fmt.Sprintf("%d records cannot be read", len(problems)))
 	}
-	l := c.paged("blockages", "its record is too long to be shown; tutti blockage list prints it on a command line")
-	return &o, l.fill(&o, rows)
+	return c.page(&o, "blockages", "its record is too long to be shown; tutti blockage list prints it on a command line", rows)
 }
 
 // blockageResolve says that an agent can go on. Anybody may help anybody; who has helped is this agent.
 func blockageResolve(ctx context.Context, c *call) (*canonjson.Object, error) {
-	name, err := c.need("instance")
-	if err != nil {
-		return nil, err
-	}
 	own, err := c.actor(ctx, c.bus, address.Instance(c.text("by")))
 	if err != nil {
 		return nil, err
 	}
-	b, err := blocker.New(c.Store).Resolve(ctx, address.Instance(name), own.Instance, now())
+	b, err := blocker.New(c.Store).Resolve(ctx, address.Instance(c.text("instance")), own.Instance, now())
 	if errors.Is(err, blocker.ErrNone) {
 		return nil, c.refuse("h2a_blockage_list says who has one", "%s", err)
 	}

@@ -40,10 +40,7 @@ func (c *call) where() (conductor.Where, error) {
 func (c *call) resolution(r *conductor.Resolution) (*canonjson.Object, error) {
 	o := r.Head()
 	r.Tail(o)
-	var all []row
-	for n := range r.Candidates {
-		all = append(all, row{key: rowKey(n), id: string(r.Candidates[n].SessionID), make: func() ([]byte, error) { return r.Candidates[n].JSON(), nil }})
-	}
+	all := numbered(r.Candidates, func(k conductor.Candidate) string { return string(k.SessionID) }, func(k conductor.Candidate) []byte { return k.JSON() })
 	l := c.paged("candidates", "its record is too long to be shown")
 	l.more = "h2a_conductor"
 	return o, l.fill(o, all)
@@ -71,11 +68,7 @@ func conductorRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
 
 // sit takes or gives up the seat in the name of this connection.
 func (c *call) sit(ctx context.Context, do func(*conductor.Service, context.Context, conductor.Request, time.Time) (*conductor.Resolution, error)) (*canonjson.Object, error) {
-	name, err := c.need("instance")
-	if err != nil {
-		return nil, err
-	}
-	who, err := c.actor(ctx, c.bus, address.Instance(name))
+	who, err := c.actor(ctx, c.bus, address.Instance(c.text("instance")))
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // The rows of the tools by which somebody declares something in a negotiation.
 var (
 	attestTool = tool{
-		name: "h2a_attest_comprehension", older: true, effect: acts, run: plain(attest),
+		name: "h2a_attest_comprehension", older: true, effect: acts, run: attest,
 		does: "Attest that you have understood what is decided: the dossier, given whole or by its hash (tutti_negotiation shows it). It binds nobody to agree. " +
 			"Goes into the journal of the negotiation, or without one comes back as a signed envelope. An empty privateKeyPem takes the key of the keyring.",
 		props: []prop{
@@ -33,7 +33,7 @@ var (
 		},
 	}
 	declareTool = tool{
-		name: "h2a_declare_conflit_interet", older: true, effect: acts, run: plain(writes(declare)),
+		name: "h2a_declare_conflit_interet", older: true, effect: acts, run: writes(declare),
 		does: "Declare your own interests in what is negotiated (conflict of interest), so that others can judge; bindings are the scopes to which they bind you.",
 		props: []prop{
 			{"negotiationId", aString, true},
@@ -46,12 +46,12 @@ var (
 		},
 	}
 	postureTool = tool{
-		name: "h2a_conflict_posture", older: true, effect: reads, again: true, run: plain(inDeal(conflictPosture)),
+		name: "h2a_conflict_posture", older: true, effect: reads, again: true, run: conflictPosture,
 		does:  "Show how everybody concerned in a negotiation stands towards a conflict of interest (posture), and by which criteria.",
 		props: []prop{{"negotiationId", aString, true}},
 	}
 	escalateTool = tool{
-		name: "h2a_escalate", older: true, effect: acts, run: plain(inDeal(escalate)),
+		name: "h2a_escalate", older: true, effect: acts, run: escalate,
 		does: "Escalate: put a matter of a negotiation before who stands above the parties. advise asks for advice, decide for a decision, alert only tells.",
 		props: []prop{
 			{"negotiationId", aString, true},
@@ -133,23 +133,20 @@ func (c *call) tellMatter(ctx context.Context, by address.Instance, negotiation,
 }
 
 // conflictPosture lists how everybody stands.
-func conflictPosture(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
+func conflictPosture(ctx context.Context, c *call) (*canonjson.Object, error) {
+	id := c.text("negotiationId")
 	v, err := c.agree.View(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]row, len(v.Postures))
-	for n, p := range v.Postures {
-		rows[n] = row{key: rowKey(n), id: p.Subject, make: func() ([]byte, error) { return p.JSON(), nil }}
-	}
 	var o canonjson.Object
 	o.Str("negotiationId", word(id))
-	l := c.paged("postures", "its declaration is too long to be shown; tutti_negotiation with show journal names the entry")
-	return &o, l.fill(&o, rows)
+	rows := numbered(v.Postures, func(p declaration.Posture) string { return p.Subject }, declaration.Posture.JSON)
+	return c.page(&o, "postures", "its declaration is too long to be shown; tutti_negotiation with show journal names the entry", rows)
 }
 
 // escalate adds an escalation to a journal.
-func escalate(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
+func escalate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	a, warning, err := c.act(ctx)
 	if err != nil {
 		return nil, err
@@ -158,6 +155,7 @@ func escalate(ctx context.Context, c *call, id string) (*canonjson.Object, error
 	if err != nil {
 		return nil, err
 	}
+	id := c.text("negotiationId")
 	e, err := c.agree.Escalate(ctx, id, a, channel, c.raw("payload"), now())
 	if err != nil {
 		return nil, err

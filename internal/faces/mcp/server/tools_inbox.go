@@ -20,17 +20,13 @@ import (
 
 // inbox is the mailbox tool of older programs: it reads anybody's, puts into anybody's, and takes out of one's own.
 func inbox(ctx context.Context, c *call) (*canonjson.Object, error) {
-	name, err := c.need("instance")
-	if err != nil {
-		return nil, err
-	}
 	action := c.text("action")
 	if action == "put" || action == "pop" {
 		if err := halt.Check(c.tool + " " + action); err != nil {
 			return nil, err
 		}
 	}
-	who := address.Instance(name)
+	who := address.Instance(c.text("instance"))
 	switch action {
 	case "read":
 		return c.inboxRead(ctx, who)
@@ -189,9 +185,9 @@ func (c *call) ownSignature(whole []byte, from address.Instance) error {
 
 // inboxPop takes a message out of a mailbox of one's own and answers with it.
 func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.Object, error) {
-	id, err := c.need("envelopeId")
-	if err != nil {
-		return nil, err
+	id := c.text("envelopeId")
+	if id == "" {
+		return nil, c.missing("envelopeId")
 	}
 	own, err := c.speaker(ctx, c.bus, false)
 	if err != nil {
@@ -249,5 +245,5 @@ func (c *call) mayTake(ctx context.Context, own, who address.Instance) error {
 	if slices.ContainsFunc(sources, func(s mailbox.Source) bool { return s.Owner == who.Mailbox() && !s.Channel }) {
 		return nil
 	}
-	return &foreignError{what: fmt.Sprintf("nothing is taken out of the mailbox of %s", who), own: own, hint: c.toolName("h2a_inbox read") + " shows what is there; only its owner takes it"}
+	return foreign(own, fmt.Sprintf("nothing is taken out of the mailbox of %s", who), c.toolName("h2a_inbox read")+" shows what is there; only its owner takes it")
 }

@@ -19,7 +19,7 @@ var (
 	pathsProp = prop{"paths", described(someStrings, "files, or folders with all that lies below; relative ones to the folder of this server"), false}
 
 	takeTool = tool{
-		name: "tutti_lease_take", effect: acts, again: true, run: plain(leaseTake),
+		name: "tutti_lease_take", effect: acts, again: true, run: leaseTake,
 		does: "Lease (reserve) files or folders before you edit them, so that other agents are warned; nothing is locked. All paths or none. " +
 			"Refused with the holder and the end where somebody has one; you hear by mail when it ends. To take again prolongs.",
 		props: []prop{
@@ -29,12 +29,12 @@ var (
 		},
 	}
 	listTool = tool{
-		name: "tutti_lease_list", effect: reads, again: true, run: plain(leaseList),
+		name: "tutti_lease_list", effect: reads, again: true, run: leaseList,
 		does:  "List who works on which files (leases, reservations): holder, path, until; with paths only what concerns these.",
 		props: []prop{pathsProp, limitProp, cursorProp},
 	}
 	releaseTool = tool{
-		name: "tutti_lease_release", effect: ends, again: true, run: plain(leaseRelease),
+		name: "tutti_lease_release", effect: ends, again: true, run: leaseRelease,
 		does:  "Release your leases on files when you are done: those on the paths, or with all every one of yours. Who waits is told.",
 		props: []prop{pathsProp, {"all", `{"type":"boolean"}`, false}},
 	}
@@ -113,13 +113,8 @@ func (v *server) leaseDesk(b *bus, own *identity.Speaker) *reservation.Reservati
 
 // leases answers with leases, as many as one answer takes.
 func (c *call) leases(all []*reservation.Lease) (*canonjson.Object, error) {
-	var rows []row
-	for n, l := range all {
-		rows = append(rows, row{key: rowKey(n), id: clip(l.Path, maxWord), make: func() ([]byte, error) { return l.JSON(), nil }})
-	}
-	var o canonjson.Object
-	p := c.paged("leases", "its path is too long to be shown")
-	return &o, p.fill(&o, rows)
+	rows := numbered(all, func(l *reservation.Lease) string { return clip(l.Path, maxWord) }, (*reservation.Lease).JSON)
+	return c.page(new(canonjson.Object), "leases", "its path is too long to be shown", rows)
 }
 
 func leaseList(ctx context.Context, c *call) (*canonjson.Object, error) {

@@ -22,23 +22,23 @@ import (
 // causationId, correlationId and mandate, and of an offer baseArtifactHash and force.
 var (
 	openTool = tool{
-		name: "h2a_open_negotiation", older: true, effect: acts, run: plain(openNegotiation),
+		name: "h2a_open_negotiation", older: true, effect: acts, run: openNegotiation,
 		does: "Open a negotiation: who (parties, requiredSigners) is to agree on what (subject contract, policy, engagement or amendment) in which scope. " +
 			"Members of record: id, scope, parties, subject, requiredSigners; optional deadline, authority (a quorum).",
 		props: []prop{{"record", anObject, true}},
 	}
 	offerTool = tool{
-		name: "h2a_offer", older: true, effect: acts, run: plain(writes(offer)),
+		name: "h2a_offer", older: true, effect: acts, run: writes(offer),
 		does:  "Offer (propose) an artifact in a negotiation, signed in your name. It answers the latest offer; baseArtifactHash says which one you have seen, and a newer one then refuses yours.",
 		props: offerProps,
 	}
 	counterTool = tool{
-		name: "h2a_counteroffer", older: true, effect: acts, run: plain(writes(counteroffer)),
+		name: "h2a_counteroffer", older: true, effect: acts, run: writes(counteroffer),
 		does:  "Counter the latest offer of a negotiation with another artifact (counter-offer), signed in your name; baseArtifactHash as for h2a_offer.",
 		props: offerProps,
 	}
 	signTool = tool{
-		name: "h2a_sign", older: true, effect: acts, run: plain(writes(sign)),
+		name: "h2a_sign", older: true, effect: acts, run: writes(sign),
 		does: "Sign the latest offer of a negotiation; artifact is what you have looked at, whole, or its hash. An empty privateKeyPem takes the key of the keyring, " +
 			"which is the safe way.",
 		props: []prop{
@@ -50,12 +50,12 @@ var (
 		},
 	}
 	stabilizeTool = tool{
-		name: "h2a_stabilize", older: true, effect: acts, run: plain(inDeal(stabilize)),
+		name: "h2a_stabilize", older: true, effect: acts, run: stabilize,
 		does:  "Make an agreement of an offer that all have signed who have to (quorum): checks every signature, keeps the artifact, closes the negotiation.",
 		props: []prop{{"negotiationId", aString, true}, {"eventId", aString, false}},
 	}
 	appendTool = tool{
-		name: "h2a_append_journal", older: true, effect: acts, run: plain(inDeal(appendJournal)),
+		name: "h2a_append_journal", older: true, effect: acts, run: appendJournal,
 		does:  "Append an event of your own making (type, body) to the journal of a negotiation, in your name. What it lacks is filled in.",
 		props: []prop{{"negotiationId", aString, true}, {"payload", anObject, true}},
 	}
@@ -71,43 +71,25 @@ var offerProps = []prop{
 // anything is the schema of an argument that may be any JSON value.
 const anything = `{}`
 
-// inDeal is the function of a tool about one negotiation, which it has to name.
-func inDeal(run func(ctx context.Context, c *call, id string) (*canonjson.Object, error)) func(context.Context, *call) (*canonjson.Object, error) {
-	return func(ctx context.Context, c *call) (*canonjson.Object, error) {
-		id, err := c.need("negotiationId")
-		if err != nil {
-			return nil, err
-		}
-		o, err := run(ctx, c, id)
-		if err != nil {
-			return nil, c.about(id, err)
-		}
-		return o, nil
-	}
-}
-
-// writes is inDeal for a tool that adds one entry in the name of its instance.
+// writes is the function of a tool that adds one entry to a negotiation in the name of its instance.
 func writes(write func(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.Entry, error)) func(context.Context, *call) (*canonjson.Object, error) {
-	return inDeal(func(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
+	return func(ctx context.Context, c *call) (*canonjson.Object, error) {
 		a, warning, err := c.act(ctx)
 		if err != nil {
 			return nil, err
 		}
-		e, err := write(ctx, c, id, a)
+		e, err := write(ctx, c, c.text("negotiationId"), a)
 		if err != nil {
 			return nil, err
 		}
 		return entry(e, warning), nil
-	})
+	}
 }
 
-// act is by whom something is done, under the key in the ring, or one that came with the call, and then with a warning.
-func (c *call) act(ctx context.Context) (a negotiation.Act, warning string, err error) {
-	name, err := c.need("instance")
-	if err != nil {
-		return a, "", err
-	}
-	return c.actAs(ctx, address.Instance(name))
+// act is by whom something is done, under the key in the ring, or one that came with the call, and then with a warning: the instance that the call
+// names, else that of the connection.
+func (c *call) act(ctx context.Context) (negotiation.Act, string, error) {
+	return c.actAs(ctx, address.Instance(c.text("instance")))
 }
 
 func (c *call) actAs(ctx context.Context, who address.Instance) (a negotiation.Act, warning string, err error) {
@@ -141,15 +123,11 @@ func (c *call) key(i address.Instance) (k *signature.Private, warning string, er
 
 // openNegotiation begins one. Nothing is signed for it: its terms stand in the first entry of who acts first.
 func openNegotiation(ctx context.Context, c *call) (*canonjson.Object, error) {
-	raw := c.raw("record")
-	if raw == nil {
-		return nil, c.missing("record")
-	}
 	own, err := c.speaker(ctx, c.bus, false)
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.agree.Open(ctx, raw, own.Instance, now())
+	r, err := c.agree.Open(ctx, c.raw("record"), own.Instance, now())
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +218,7 @@ func entry(e *journal.Entry, warning string) *canonjson.Object {
 }
 
 // stabilize makes the agreement, in the name of this connection.
-func stabilize(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
+func stabilize(ctx context.Context, c *call) (*canonjson.Object, error) {
 	a, _, err := c.actAs(ctx, "")
 	if err != nil {
 		return nil, err
@@ -249,7 +227,7 @@ func stabilize(ctx context.Context, c *call, id string) (*canonjson.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	r, err := n.Stabilize(ctx, id, a, now())
+	r, err := n.Stabilize(ctx, c.text("negotiationId"), a, now())
 	if err != nil {
 		return nil, err
 	}
@@ -285,12 +263,9 @@ func shortened(all []address.Instance) []string {
 }
 
 // appendJournal adds an event as it was given, but for what it lacks. It is by this connection, and signed so.
-func appendJournal(ctx context.Context, c *call, id string) (*canonjson.Object, error) {
+func appendJournal(ctx context.Context, c *call) (*canonjson.Object, error) {
 	raw := c.raw("payload")
-	switch {
-	case raw == nil:
-		return nil, c.missing("payload")
-	case !canonjson.IsObject(raw):
+	if !canonjson.IsObject(raw) {
 		return nil, c.refuse("", "payload must be a JSON object")
 	}
 	named, _ := canonjson.Get(raw, "actor")
@@ -300,15 +275,19 @@ func appendJournal(ctx context.Context, c *call, id string) (*canonjson.Object, 
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.agree.Negotiations().Event(ctx, id, a, c.filled(ctx, raw, named, a), now())
+	e, err := c.agree.Negotiations().Event(ctx, c.text("negotiationId"), a, c.filled(ctx, raw, named, a), now())
 	if err != nil {
 		return nil, err
 	}
 	return entry(e, ""), nil
 }
 
-// about is an error in the words of existing programs, where others look for them.
-func (c *call) about(id string, err error) error {
+// inDeal is an error of a call about a negotiation in the words of existing programs, where others look for them.
+func (c *call) inDeal(err error) error {
+	id := c.text("negotiationId")
+	if id == "" {
+		return err
+	}
 	if errors.Is(err, negotiation.ErrNotFound) {
 		return c.refuse(c.toolName("h2a_open_negotiation")+" begins one; "+c.toolName("tutti_negotiation")+" lists those that there are", "negotiation %s not found", clip(id, maxWord))
 	}

@@ -65,23 +65,19 @@ func nhiInventory(ctx context.Context, c *call) (*canonjson.Object, error) {
 
 // nhiAttest signs the report in the name of the connection, with the key of the keyring unless one is given.
 func nhiAttest(ctx context.Context, c *call) (*canonjson.Object, error) {
-	name, err := c.need("instance")
-	if err != nil {
-		return nil, err
-	}
+	name := c.text("instance")
 	own, err := c.speaker(ctx, c.bus, true)
 	if err != nil {
 		return nil, err
 	}
 	st := nhi.Statement{Instance: address.Instance(name), Role: c.text("role"), Scope: c.text("scope")}
 	if st.Instance.Canonical() != own.Instance.Canonical() {
-		return nil, &foreignError{what: fmt.Sprintf("nothing is signed in the name of %s", clip(name, maxWord)), own: own.Instance}
+		return nil, foreign(own.Instance, fmt.Sprintf("nothing is signed in the name of %s", clip(name, maxWord)), "")
 	}
-	key, warning, err := c.key(st.Instance)
-	if err != nil {
+	var warning string
+	if st.Key, warning, err = c.key(st.Instance); err != nil {
 		return nil, err
 	}
-	st.Key = key
 	s, days, err := c.posture(ctx)
 	if err != nil {
 		return nil, err
@@ -107,15 +103,11 @@ func nhiAttest(ctx context.Context, c *call) (*canonjson.Object, error) {
 // nhiOffboard takes an agent out of service: oneself, or one that names this agent as its principal or conductor. All others
 // are a person's to offboard, because nothing brings them back.
 func nhiOffboard(ctx context.Context, c *call) (*canonjson.Object, error) {
-	name, err := c.need("instance")
-	if err != nil {
-		return nil, err
-	}
 	own, err := c.speaker(ctx, c.bus, true)
 	if err != nil {
 		return nil, err
 	}
-	who := address.Instance(name)
+	who := address.Instance(c.text("instance"))
 	if err := c.mayOffboard(ctx, own.Instance, who); err != nil {
 		return nil, err
 	}
@@ -159,23 +151,13 @@ func (c *call) mayOffboard(ctx context.Context, own, who address.Instance) error
 			return nil
 		}
 	}
-	return &foreignError{
-		what: fmt.Sprintf("%s does not answer to this agent, and is not offboarded by it", clip(string(who), maxWord)), own: own,
-		hint: "ask your user, who can do so on a command line: tutti nhi offboard INSTANCE",
-	}
+	return foreign(own, fmt.Sprintf("%s does not answer to this agent, and is not offboarded by it", clip(string(who), maxWord)),
+		"ask your user, who can do so on a command line: tutti nhi offboard INSTANCE")
 }
 
 // nhiExport lists the public keys of an agent for other systems.
 func nhiExport(ctx context.Context, c *call) (*canonjson.Object, error) {
-	name, err := c.need("instance")
-	if err != nil {
-		return nil, err
-	}
-	domain, err := c.need("trustDomain")
-	if err != nil {
-		return nil, err
-	}
-	raw, err := nhi.Bundle(ctx, c.Registry, address.Instance(name), domain)
+	raw, err := nhi.Bundle(ctx, c.Registry, address.Instance(c.text("instance")), c.text("trustDomain"))
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,7 @@ func peersList(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if len(rows) == 0 {
 		o.Str("remark", nobodyElse(all, c.text("scope")+c.text("name") != ""))
 	}
-	l := c.paged("peers", "its record is too long to be shown")
-	return &o, l.fill(&o, rows)
+	return c.page(&o, "peers", "its record is too long to be shown", rows)
 }
 
 // nobodyElse says what an empty list means.
@@ -86,12 +85,12 @@ func peerJSON(r *members.Row) []byte {
 }
 
 // status says who one is, what waits, and what is wrong. It answers without a bus, too.
-func status(ctx context.Context, c *call, noBus error) (*canonjson.Object, error) {
+func status(ctx context.Context, c *call) (*canonjson.Object, error) {
 	var o canonjson.Object
-	if noBus != nil {
+	if c.noBus != nil {
 		o.Bool("ok", false)
-		o.Str("problem", clip(noBus.Error(), maxError))
-		o.Opt("hint", clip(hintOf(noBus), maxError))
+		o.Str("problem", clip(c.noBus.Error(), maxError))
+		o.Opt("hint", clip(hintOf(c.noBus), maxError))
 		if root, err := c.app.Root(); err == nil { // where it would be
 			o.Str("root", word(root.Path))
 			o.Str("rootSource", string(root.Source))

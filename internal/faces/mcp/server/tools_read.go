@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sort"
 
-	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/mcp/wire"
@@ -14,15 +13,11 @@ import (
 
 // readMessage shows a slice of the text of one message, wherever it lies.
 func readMessage(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("id")
-	if err != nil {
-		return nil, err
-	}
 	own, err := c.speaker(ctx, c.bus, true)
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.Mail.Find(ctx, own.Instance, id)
+	m, err := c.Mail.Find(ctx, own.Instance, c.text("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -30,45 +25,62 @@ func readMessage(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := item.Envelope.Text()
+	e := item.Envelope
+	text := e.Text()
 	from := c.count("offset", 0, len(text))
+	begin := func() *canonjson.Object {
+		var o canonjson.Object
+		o.Str("id", word(e.ID))
+		o.Str("from", word(string(e.Actor.Instance)))
+		verification(&o, item)
+		return &o
+	}
+	next := func(o *canonjson.Object, end int) {
+		if end < len(text) {
+			o.Str("next", readOn(word(e.ID), end))
+		}
+	}
+	o, enough := slice(text, from, begin, func(o *canonjson.Object, end int) {
+		next(o, end)
+		if from == 0 { // what the text does not begin with is not repeated
+			if data := dataOf(e); len(data) <= maxData {
+				o.Raw("data", data)
+			}
+			about(o, item)
+		}
+	})
+	if !enough {
+		o, _ = slice(text, from, begin, next)
+	}
+	return o, nil
+}
+
+// slice is as much of a text, from an offset on, as an answer takes that begins as begin says and ends, behind a text that goes up to end, as
+// finish does. enough: it is the rest, or something worth reading.
+func slice(text string, from int, begin func() *canonjson.Object, finish func(o *canonjson.Object, end int)) (o *canonjson.Object, enough bool) {
 	for from > 0 && from < len(text) && text[from]&0xc0 == 0x80 {
 		from-- // into the character that begins before it
 	}
-	return slice(item, text, from), nil
-}
-
-// slice is as much of a text, from an offset on, as one answer takes. What the text does not begin with is not repeated.
-func slice(item *mail.Item, text string, from int) *canonjson.Object {
-	cut := func(n int, bare bool) *canonjson.Object {
-		var o canonjson.Object
-		o.Str("id", word(item.Envelope.ID))
-		o.Str("from", word(string(item.Envelope.Actor.Instance)))
-		verification(&o, item)
+	cut := func(n int) *canonjson.Object {
+		o := begin()
 		part := head(text[from:], n)
 		o.Str("text", part)
 		o.Int("offset", int64(from))
 		o.Int("size", int64(len(text)))
-		if end := from + len(part); end < len(text) {
+		end := from + len(part)
+		if end < len(text) {
 			o.Int("nextOffset", int64(end))
-			o.Str("next", readOn(word(item.Envelope.ID), end))
 		}
-		if from == 0 && !bare {
-			if data := dataOf(item.Envelope); len(data) <= maxData {
-				o.Raw("data", data)
-			}
-			about(&o, item)
-		}
-		return &o
+		finish(o, end)
+		return o
 	}
 	rest := len(text) - from
-	if whole := cut(rest, false); wire.Fits(whole.Bytes()) {
-		return whole
+	if o := cut(rest); wire.Fits(o.Bytes()) {
+		return o, true
 	}
-	bare := !wire.Fits(cut(min(rest, minText), false).Bytes())
 	// The largest part that fits. Below utf8's four bytes nothing would be shown, and one would go on for ever.
-	n := sort.Search(min(rest, wire.MaxResult), func(n int) bool { return !wire.Fits(cut(n+1, bare).Bytes()) })
-	return cut(max(n, 4), bare)
+	n := sort.Search(min(rest, wire.MaxResult), func(n int) bool { return !wire.Fits(cut(n + 1).Bytes()) })
+	return cut(max(n, 4)), n >= min(rest, minText)
 }
 
 // maxThreadText is how much of each text is shown where a whole conversation is.
@@ -76,14 +88,11 @@ const maxThreadText = 2000
 
 // thread shows a conversation.
 func thread(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("thread")
-	if err != nil {
-		return nil, err
-	}
 	own, err := c.speaker(ctx, c.bus, true)
 	if err != nil {
 		return nil, err
 	}
+	id := c.text("thread")
 	all, unfit, err := c.Mail.Thread(ctx, own.Instance, id)
 	if err != nil {
 		return nil, err
@@ -121,6 +130,5 @@ func thread(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if len(unfit) > 0 {
 		o.Int("unfit", int64(len(unfit)))
 	}
-	l := c.paged("messages", tooLong)
-	return &o, l.fill(&o, rows)
+	return c.page(&o, "messages", tooLong, rows)
 }

@@ -15,9 +15,6 @@ import (
 // registerInstance adds the registration of one's own agent. A connection that belongs to nobody yet may register one.
 func registerInstance(ctx context.Context, c *call) (*canonjson.Object, error) {
 	raw := c.raw("registration")
-	if raw == nil {
-		return nil, c.missing("registration")
-	}
 	reg, err := registry.Parse(raw)
 	if err != nil {
 		return nil, c.refuse("", "%s", err)
@@ -72,7 +69,7 @@ func (c *call) mayRegister(ctx context.Context, all ...address.Instance) error {
 		if unknown {
 			return c.refuse(nobody.Hint(), "this connection has registered %s already", allowed)
 		}
-		return &foreignError{what: fmt.Sprintf("%s is not registered for others", i), own: allowed, hint: "each agent registers itself when it connects"}
+		return foreign(allowed, fmt.Sprintf("%s is not registered for others", i), "each agent registers itself when it connects")
 	}
 	return nil
 }
@@ -95,8 +92,7 @@ func discoverInstances(ctx context.Context, c *call) (*canonjson.Object, error) 
 		if _, left := gone[reg.Instance.Canonical()]; left {
 			continue
 		}
-		n := len(rows)
-		rows = append(rows, row{key: fmt.Sprintf("%09d", n), id: reg.ID, make: func() ([]byte, error) {
+		rows = append(rows, row{key: rowKey(len(rows)), id: reg.ID, make: func() ([]byte, error) {
 			ok, err := c.has(ctx, reg.Instance, role, scope)
 			if !ok || err != nil {
 				return nil, err
@@ -104,9 +100,7 @@ func discoverInstances(ctx context.Context, c *call) (*canonjson.Object, error) 
 			return canonjson.Compact(reg.Raw), nil
 		}})
 	}
-	var o canonjson.Object
-	l := c.paged("instances", "its registration is too long to be shown; tutti store log registry shows it on a command line")
-	return &o, l.fill(&o, rows)
+	return c.page(new(canonjson.Object), "instances", "its registration is too long to be shown; tutti store log registry shows it on a command line", rows)
 }
 
 // has tells whether an instance has a role and a scope, by registration or grant; "" is had by all.

@@ -19,13 +19,6 @@ import (
 
 // send sends one message, and with wait brings the answer to it.
 func send(ctx context.Context, c *call) (*canonjson.Object, error) {
-	to, err := c.need("to")
-	if err != nil {
-		if raw := c.raw("to"); raw != nil && canonjson.Kind(raw) != canonjson.TypeString {
-			return nil, c.refuse("write HOST:LABEL, or the full id as tutti_peers shows it", "'to' must be a string, not %s", clip(string(raw), maxWord))
-		}
-		return nil, err
-	}
 	text, err := c.say("text")
 	if err != nil {
 		return nil, err
@@ -34,7 +27,7 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := mail.Draft{From: own, To: address.Instance(to), Text: text, Thread: c.text("thread"), ReplyTo: c.text("replyTo"), Near: c.app.Workplace().Path}
+	l := mail.Draft{From: own, To: address.Instance(c.text("to")), Text: text, Thread: c.text("thread"), ReplyTo: c.text("replyTo"), Near: c.app.Workplace().Path}
 	if n := max(len(l.Thread), len(l.ReplyTo)); n > maxWord {
 		return nil, c.refuse("tutti_receive and tutti_send name the thread and the id of each message", "an id of %d bytes; none has more than %d", n, maxWord)
 	}
@@ -148,10 +141,6 @@ func noAnswer(h *hints, wait time.Duration, err error) string {
 
 // reply answers a message in its thread and acknowledges it.
 func reply(ctx context.Context, c *call) (*canonjson.Object, error) {
-	id, err := c.need("id")
-	if err != nil {
-		return nil, err
-	}
 	text, err := c.say("text")
 	if err != nil {
 		return nil, err
@@ -161,6 +150,7 @@ func reply(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return nil, err
 	}
 	reader := mail.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
+	id := c.text("id")
 	r, err := c.office.Reply(ctx, reader, id, mail.Draft{From: own, Text: text})
 	if err != nil && r.Outcome == mail.Refused {
 		return nil, err

@@ -16,10 +16,7 @@ import (
 
 // sessionOpen opens a session of this process. A connection that was given no agent is that of the session from then on.
 func sessionOpen(ctx context.Context, c *call) (*canonjson.Object, error) {
-	name, err := c.need("instance")
-	if err != nil {
-		return nil, err
-	}
+	name := c.text("instance")
 	who := address.Instance(name)
 	if err := address.Check(name); err != nil {
 		return nil, c.refuse("", "%s", err)
@@ -31,7 +28,7 @@ func sessionOpen(ctx context.Context, c *call) (*canonjson.Object, error) {
 	own := c.own
 	c.mu.Unlock()
 	if own != "" && !isOwn(who, own) {
-		return nil, &foreignError{what: fmt.Sprintf("no session is opened for %s", who), own: own, hint: "leave it to that agent, or open one for " + string(own)}
+		return nil, foreign(own, fmt.Sprintf("no session is opened for %s", who), "leave it to that agent, or open one for "+string(own))
 	}
 	start, err := c.start(who)
 	if err != nil {
@@ -106,10 +103,7 @@ var sessionStates = []string{presence.Closed, presence.Draining, presence.StateE
 
 // sessionClose ends a session of this process, or one of the same agent.
 func sessionClose(ctx context.Context, c *call) (*canonjson.Object, error) {
-	name, err := c.need("sessionId")
-	if err != nil {
-		return nil, err
-	}
+	name := c.text("sessionId")
 	state := c.text("state")
 	if state == "" {
 		state = presence.Closed
@@ -166,7 +160,7 @@ func (c *call) closeOther(ctx context.Context, id address.SessionID, state strin
 		return nil, err
 	}
 	if !isOwn(s.Instance, own.Instance) {
-		return nil, &foreignError{what: fmt.Sprintf("the session %s is that of %s", id, s.Instance), own: own.Instance, hint: "only the agent that a session belongs to closes it"}
+		return nil, foreign(own.Instance, fmt.Sprintf("the session %s is that of %s", id, s.Instance), "only the agent that a session belongs to closes it")
 	}
 	if state == presence.Closed || state == presence.StateExpired {
 		return s, c.Presence.Close(ctx, s)
@@ -185,9 +179,7 @@ func discoverSessions(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return scope != "" && !slices.Contains(s.Interests.Scopes, scope) || instance != "" && string(s.Instance) != instance ||
 			name != "" && !strings.Contains(strings.ToLower(s.Name), name)
 	})
-	var o canonjson.Object
-	l := c.paged("sessions", "the record is too long to be shown")
-	return &o, l.fill(&o, sessionRows(all))
+	return c.page(new(canonjson.Object), "sessions", "the record is too long to be shown", sessionRows(all))
 }
 
 // sessionRows are sessions as they are recorded, in the order in which they began.

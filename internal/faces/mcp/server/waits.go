@@ -26,16 +26,11 @@ func (c *call) waitsOnYou(ctx context.Context, o *canonjson.Object, own *identit
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	list := []byte{'['}
-	for n := range all[:min(len(all), waitsShown)] {
-		i := all[n]
-		i.ID, i.From, i.About = word(i.ID), word(i.From), printable(clip(i.About, maxWord))
-		if n > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, i.JSON()...)
-	}
 	o.Int("waitsOnYou", int64(len(all)))
-	o.Raw("waits", append(list, ']'))
+	o.Each("waits", min(len(all), waitsShown), func(n int) []byte {
+		i := all[n]
+		i.ID, i.From, i.About = word(i.ID), word(i.From), word(i.About)
+		return i.JSON()
+	})
 	return nil
 }
