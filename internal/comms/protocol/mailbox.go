@@ -92,6 +92,8 @@ const (
 	Rescan         // events were lost
 )
 
+func (a Action) String() string { return [...]string{"ignore", "notify", "log_only", "rescan"}[a] }
+
 // OnEvent returns what a watcher does when an entry was created in a mailbox or moved into it; lost: the system had more
 // events than it kept, and the name says nothing.
 func OnEvent(name string, folder, lost bool) Action {

@@ -41,6 +41,9 @@ func (p Panel) judge() *judge {
 	return j
 }
 
+// Of says how one subject stands.
+func (p Panel) Of(subject string) Posture { return p.judge().of(subject) }
+
 // Postures says how everybody stands who is concerned: who must sign, who has declared something, who was flagged.
 func (p Panel) Postures() []Posture {
 	j := p.judge()

@@ -45,20 +45,8 @@ var AuthorityKinds = []string{"PRINCIPAL", "EXECUTIF", "QUORUM", "CONTROL", "EXT
 // AdoptionModes are the ways in which a policy comes to hold.
 var AdoptionModes = []string{"ratified", "contractual", "imposed", "acknowledged"}
 
-// Tiers are the origins of a policy, of which one can take precedence of another.
-var Tiers = []string{"public-authority", "contractual", "federated", "local"}
-
-// DisclosureModes are how much of something is shown, from nothing to all.
-var DisclosureModes = []string{"denied", "hash-only", "attestation", "evidence-package", "redacted-view", "full-view"}
-
 // RecourseStates are the states of a recourse against a decision.
 var RecourseStates = []string{"requested", "accepted", "dismissed", "adjudicating", "decided", "appealed", "closed"}
-
-// Cadences are how often an obligation recurs.
-var Cadences = []string{"daily", "weekly", "monthly", "quarterly", "yearly", "on-event", "ad-hoc"}
-
-// Jurisdictions are the kinds of reach that a rule can have.
-var Jurisdictions = []string{"territorial", "sectoral", "functional", "personal", "temporal", "delegated", "private-contract"}
 
 // Kinds are the kinds of artifact, in the order of their tables.
 var Kinds = []string{Contract, Policy, Engagement, Amendment, Mandate, Authority, Signature, EnforcementPlan}

@@ -33,8 +33,7 @@ const (
 func All() []*Profile {
 	all := []*Profile{enterprise(), ecosystem(), government(), safe()}
 	for _, p := range all {
-		p.Kinds, p.Authorities = kinds, declaration.AuthorityKinds
-		p.Shipped, p.Partial = shipped, partial
+		p.Conflicts, p.Kinds, p.Authorities = declaration.EscalateNotResolve, kinds, declaration.AuthorityKinds
 		p.Recourse.States, p.Recourse.Appealable = declaration.RecourseStates, true
 	}
 	return all
@@ -45,15 +44,15 @@ func enterprise() *Profile {
 		ID: "A_ENTERPRISE", Label: "Enterprise", Track: "A", Topology: "enterprise-hierarchy",
 		Rationale: "One head, who hands down mandates; rules come from above, and within the house everybody may see much.",
 		Roles:     roles, Adoption: declaration.AdoptionModes,
-		Precedence: declaration.Precedence{Order: []string{publicAuthority, contractual, local, federated}},
-		Disclosure: declaration.Disclosure{
+		Precedence: Precedence{Order: []string{publicAuthority, contractual, local, federated}},
+		Disclosure: Choices{
 			Allowed: []string{"full-view", "redacted-view", "evidence-package", "attestation", "hash-only"}, Default: "redacted-view",
 		},
-		Recourse: declaration.Recourse{Deciders: []string{"PRINCIPAL", "CONTROL", "EXTERNAL_AUTHORITY"}, Default: "PRINCIPAL"},
-		Obligations: declaration.Obligations{
+		Recourse: Recourse{Deciders: []string{"PRINCIPAL", "CONTROL", "EXTERNAL_AUTHORITY"}, Default: "PRINCIPAL"},
+		Obligations: Obligations{
 			Allowed: []string{"daily", "weekly", "monthly", "quarterly", "yearly", "on-event"}, Default: "monthly", GraceDays: 7, AlertDays: 3,
 		},
-		Jurisdiction: declaration.Jurisdiction{
+		Jurisdiction: Choices{
 			Allowed: []string{"private-contract", "sectoral", "functional", "territorial"}, Default: "private-contract",
 		},
 	}
@@ -64,15 +63,15 @@ func ecosystem() *Profile {
 		ID: "B_ECOSYSTEM", Label: "Ecosystem of organisations", Track: "B", Topology: "peer-federation",
 		Rationale: "Peers without a head: nobody imposes a rule on another, a quorum decides, and evidence stands in for insight.",
 		Roles:     roles, Adoption: []string{"ratified", "contractual", "acknowledged"},
-		Precedence: declaration.Precedence{Order: []string{publicAuthority, contractual, federated, local}},
-		Disclosure: declaration.Disclosure{
+		Precedence: Precedence{Order: []string{publicAuthority, contractual, federated, local}},
+		Disclosure: Choices{
 			Allowed: []string{"redacted-view", "evidence-package", "attestation", "hash-only"}, Default: "evidence-package",
 		},
-		Recourse: declaration.Recourse{Deciders: []string{"QUORUM", "EXTERNAL_AUTHORITY", "RECOURSE"}, Default: "QUORUM"},
-		Obligations: declaration.Obligations{
+		Recourse: Recourse{Deciders: []string{"QUORUM", "EXTERNAL_AUTHORITY", "RECOURSE"}, Default: "QUORUM"},
+		Obligations: Obligations{
 			Allowed: []string{"monthly", "quarterly", "yearly", "on-event", "ad-hoc"}, Default: "quarterly", GraceDays: 14, AlertDays: 7,
 		},
-		Jurisdiction: declaration.Jurisdiction{
+		Jurisdiction: Choices{
 			Allowed: []string{"delegated", "private-contract", "sectoral", "functional", "territorial"}, Default: "delegated",
 		},
 	}
@@ -83,15 +82,15 @@ func government() *Profile {
 		ID: "C_GOVERNMENT_CITIZEN", Label: "Government and citizen", Track: "C", Topology: publicAuthority,
 		Rationale: "An authority that imposes rules and is bound by them; recourse leads outside of it, and nothing rests on a private contract.",
 		Roles:     roles, Adoption: []string{"imposed", "acknowledged", "ratified"},
-		Precedence: declaration.Precedence{Order: []string{publicAuthority, contractual, federated, local}},
-		Disclosure: declaration.Disclosure{
+		Precedence: Precedence{Order: []string{publicAuthority, contractual, federated, local}},
+		Disclosure: Choices{
 			Allowed: []string{"full-view", "redacted-view", "evidence-package", "attestation", "hash-only"}, Default: "evidence-package",
 		},
-		Recourse: declaration.Recourse{Deciders: []string{"EXTERNAL_AUTHORITY", "RECOURSE", "PRINCIPAL"}, Default: "EXTERNAL_AUTHORITY"},
-		Obligations: declaration.Obligations{
+		Recourse: Recourse{Deciders: []string{"EXTERNAL_AUTHORITY", "RECOURSE", "PRINCIPAL"}, Default: "EXTERNAL_AUTHORITY"},
+		Obligations: Obligations{
 			Allowed: []string{"monthly", "quarterly", "yearly", "on-event"}, Default: "yearly", GraceDays: 30, AlertDays: 15,
 		},
-		Jurisdiction: declaration.Jurisdiction{
+		Jurisdiction: Choices{
 			Allowed: []string{"territorial", "sectoral", "functional", "personal", "temporal", "delegated"}, Default: "territorial",
 		},
 	}
@@ -103,15 +102,15 @@ func safe() *Profile {
 		Rationale:  "One owner and many streams of work in short cadence; nobody stands between who decides and who works.",
 		Roles:      slices.DeleteFunc(slices.Clone(roles), func(r string) bool { return r == declaration.Mandataire }),
 		Adoption:   declaration.AdoptionModes,
-		Precedence: declaration.Precedence{Order: []string{publicAuthority, contractual, federated, local}},
-		Disclosure: declaration.Disclosure{
+		Precedence: Precedence{Order: []string{publicAuthority, contractual, federated, local}},
+		Disclosure: Choices{
 			Allowed: []string{"full-view", "redacted-view", "evidence-package", "attestation", "hash-only"}, Default: "redacted-view",
 		},
-		Recourse: declaration.Recourse{Deciders: []string{"PRINCIPAL", "CONTROL", "EXTERNAL_AUTHORITY"}, Default: "PRINCIPAL"},
-		Obligations: declaration.Obligations{
+		Recourse: Recourse{Deciders: []string{"PRINCIPAL", "CONTROL", "EXTERNAL_AUTHORITY"}, Default: "PRINCIPAL"},
+		Obligations: Obligations{
 			Allowed: []string{"daily", "weekly", "monthly", "quarterly", "on-event"}, Default: "weekly", GraceDays: 2, AlertDays: 1,
 		},
-		Jurisdiction: declaration.Jurisdiction{
+		Jurisdiction: Choices{
 			Allowed: []string{"private-contract", "delegated", "functional", "sectoral", "territorial"}, Default: "private-contract",
 		},
 	}

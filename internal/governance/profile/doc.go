@@ -13,33 +13,56 @@ package profile
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	"tutti/internal/core/canonjson"
-	"tutti/internal/governance/declaration"
 )
 
 // A Profile is how an organisation of one kind goes about agreements.
 type Profile struct {
-	ID        string
-	Label     string
-	Track     string // the letter by which it is called
-	Topology  string
-	Rationale string
+	ID        string `json:"modelId"`
+	Label     string `json:"label"`
+	Track     string `json:"track"` // the letter by which it is called
+	Topology  string `json:"topology"`
+	Rationale string `json:"rationale"`
+	Conflicts string `json:"conflictDisposition"`
 
-	Roles       []string // that somebody must hold
-	Kinds       []string // of artifact, that it works with
-	Adoption    []string // how a policy may come to hold
-	Authorities []string // to which can be escalated
+	Roles       []string `json:"requiredRoles"`            // that somebody must hold
+	Kinds       []string `json:"requiredArtifactKinds"`    // of artifact, that it works with
+	Adoption    []string `json:"policyAdoptionModes"`      // how a policy may come to hold
+	Authorities []string `json:"escalationAuthorityKinds"` // to which can be escalated
 
-	Precedence   declaration.Precedence
-	Disclosure   declaration.Disclosure
-	Recourse     declaration.Recourse
-	Obligations  declaration.Obligations
-	Jurisdiction declaration.Jurisdiction
+	Precedence   Precedence  `json:"precedence"`
+	Disclosure   Choices     `json:"disclosure"`
+	Recourse     Recourse    `json:"recourse"`
+	Obligations  Obligations `json:"obligations"`
+	Jurisdiction Choices     `json:"jurisdiction"`
+}
 
-	Shipped, Partial, Deferred []string // what of it programs can do, and how far
+// Choices are the words that a profile allows, in the order in which they are declared, and the one that holds where nothing else is
+// said.
+type Choices struct {
+	Allowed []string `json:"allowed"`
+	Default string   `json:"default"`
+}
+
+// Precedence is the order of the tiers from which policies come, the highest first.
+type Precedence struct {
+	Order []string `json:"order"`
+}
+
+// Recourse is how a decision can be fought: through which states, and before whom.
+type Recourse struct {
+	States     []string `json:"states"`
+	Appealable bool     `json:"appealable"`
+	Deciders   []string `json:"deciders"` // of declaration.AuthorityKinds
+	Default    string   `json:"default"`  // who decides where nothing else is said
+}
+
+// Obligations is how duties recur.
+type Obligations struct {
+	Allowed   []string `json:"allowedCadences"`
+	Default   string   `json:"defaultCadence"`
+	GraceDays int      `json:"defaultGraceDays"`              // after the day on which one is due
+	AlertDays int      `json:"defaultReportingThresholdDays"` // before it
 }
 
 // IDs are those of the profiles, in the order of their letters.
@@ -75,75 +98,38 @@ func Named(id string) (*Profile, error) {
 
 // A Compatibility says how far programs can do what a profile asks for.
 type Compatibility struct {
-	OK    bool // everything in it is known
-	Ready bool // and nothing is done in part, or later
-	ID    string
-	Label string
-
-	Issues, Gaps, Shipped, Partial, Deferred []string
+	OK       bool     `json:"ok"`    // everything in it is known, as it is of the built-in profiles
+	Ready    bool     `json:"ready"` // and nothing is done in part
+	ID       string   `json:"modelId"`
+	Label    string   `json:"label"`
+	Issues   []string `json:"issues"`
+	Gaps     []string `json:"gaps"`
+	Shipped  []string `json:"shipped"`
+	Partial  []string `json:"partial"`
+	Deferred []string `json:"deferred"`
 }
 
-// Audit judges the profile with that id.
-func Audit(id string) Compatibility {
-	i := slices.Index(IDs, id)
-	if i < 0 {
-		return Compatibility{Issues: []string{(&UnknownError{id}).Error()}}
+// Compatibility judges the profile.
+func (p *Profile) Compatibility() Compatibility {
+	c := Compatibility{OK: true, ID: p.ID, Label: p.Label, Issues: []string{}, Shipped: shipped, Partial: partial, Deferred: []string{}}
+	for _, part := range partial {
+		c.Gaps = append(c.Gaps, part+" is done in part")
 	}
-	return All()[i].audit()
-}
-
-func (p *Profile) audit() Compatibility {
-	c := Compatibility{ID: p.ID, Label: p.Label, Shipped: p.Shipped, Partial: p.Partial, Deferred: p.Deferred}
-	known := func(what string, all, used []string) {
-		for _, u := range used {
-			if !slices.Contains(all, u) {
-				c.Issues = append(c.Issues, fmt.Sprintf("%s: %q is none of %v", what, u, all))
-			}
-		}
-	}
-	known("roles", roles, p.Roles)
-	known("artifact kinds", declaration.Kinds, p.Kinds)
-	known("policy adoption", declaration.AdoptionModes, p.Adoption)
-	known("escalation authorities", declaration.AuthorityKinds, p.Authorities)
-	for _, partial := range p.Partial {
-		c.Gaps = append(c.Gaps, partial+" is done in part")
-	}
-	for _, deferred := range p.Deferred {
-		c.Gaps = append(c.Gaps, deferred+" is not done yet")
-	}
-	c.OK = len(c.Issues) == 0
-	c.Ready = c.OK && len(c.Gaps) == 0
 	return c
 }
 
-// JSON returns the judgement as programs read it.
-func (c Compatibility) JSON() []byte {
-	var o canonjson.Object
-	o.Bool("ok", c.OK)
-	o.Bool("ready", c.Ready)
-	o.Opt("modelId", c.ID)
-	o.Opt("label", c.Label)
-	o.Strs("issues", c.Issues)
-	o.Strs("gaps", c.Gaps)
-	o.Strs("shipped", c.Shipped)
-	o.Strs("partial", c.Partial)
-	o.Strs("deferred", c.Deferred)
-	return o.End()
-}
-
-// A Rule is the audit of one of the five rules of a profile, with the word by which the rule is called.
+// A Rule is one of the five rules that each profile declares.
 type Rule struct {
-	Name  string
-	Audit declaration.Audit
+	Name       string
+	Unresolved string // what the rule leaves to people, by its nature
+	Never      string // what programs do not do with the rule: a member of its audit that is always false
 }
 
-// Rules returns the audits of the five rules of the profile.
-func (p *Profile) Rules() []Rule {
-	return []Rule{
-		{"precedence", p.Precedence.Audit()},
-		{"disclosure", p.Disclosure.Audit()},
-		{"recourse", p.Recourse.Audit()},
-		{"obligations", p.Obligations.Audit()},
-		{"jurisdiction", p.Jurisdiction.Audit()},
-	}
+// Rules are those of each profile.
+var Rules = []Rule{
+	{"precedence", "which of two policies of one tier holds is left to the authority of the scope", "resolvesConflicts"},
+	{"disclosure", "what a view leaves out is decided by who shows it", "producesProjection"},
+	{"recourse", "who is right is decided by people", "adjudicatesDecisions"},
+	{"obligations", "what recurs on an event, or when it is asked for, is due when somebody says so", "schedulesExecutions"},
+	{"jurisdiction", "whether somebody falls under it is not looked up anywhere", "checksMembership"},
 }

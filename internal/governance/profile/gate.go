@@ -54,9 +54,9 @@ func (r Refusal) String() string { return r.Gate + ": " + r.Reason }
 
 // A Gate is one demand.
 type Gate struct {
-	Name  string
-	Steps []Step
-	Asks  string // in the words of the profile that was asked
+	Name  string `json:"name"`
+	Steps []Step `json:"-"`
+	Asks  string `json:"asks"` // in the words of the profile that was asked
 	check func(g *gates)
 }
 

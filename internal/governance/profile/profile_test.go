@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/profile"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
@@ -69,51 +68,12 @@ func TestPublishedTable(t *testing.T) {
 	}
 }
 
-func TestAudits(t *testing.T) {
+func TestCompatibility(t *testing.T) {
 	t.Parallel()
-	never := []string{"resolvesConflicts", "producesProjection", "adjudicatesDecisions", "schedulesExecutions", "checksMembership"}
 	for _, p := range profile.All() {
-		c := profile.Audit(p.ID)
-		if !c.OK || c.Ready || len(c.Shipped) != 11 || !slices.Equal(c.Partial, []string{"policy-precedence"}) || len(c.Gaps) != 1 || len(c.Deferred) != 0 {
+		c := p.Compatibility()
+		if !c.OK || c.Ready || c.ID != p.ID || len(c.Shipped) != 11 || !slices.Equal(c.Partial, []string{"policy-precedence"}) || len(c.Gaps) != 1 {
 			t.Errorf("%s: %+v", p.ID, c)
-		}
-		if got := string(c.JSON()); !strings.HasPrefix(got, `{"ok":true,"ready":false,"modelId":"`+p.ID+`"`) || !strings.Contains(got, `"deferred":[]`) {
-			t.Errorf("%s: %s", p.ID, got)
-		}
-		for n, r := range p.Rules() {
-			if !r.Audit.OK || len(r.Audit.Unresolved) != 1 || r.Audit.Never != never[n] {
-				t.Errorf("%s %s: %+v", p.ID, r.Name, r.Audit)
-			}
-			if got, want := string(r.Audit.JSON(p.ID)), `"`+never[n]+`":false}`; !strings.HasSuffix(got, want) {
-				t.Errorf("%s: %s, want %s at its end", r.Name, got, want)
-			}
-		}
-	}
-	if c := profile.Audit("E_NONE"); c.OK || c.Ready || len(c.Issues) != 1 || strings.Contains(string(c.JSON()), "modelId") {
-		t.Errorf("an unknown profile: %+v", c)
-	}
-}
-
-// TestAuditsFind changes each rule so that it is at odds with itself.
-func TestAuditsFind(t *testing.T) {
-	t.Parallel()
-	all := declaration.RecourseStates
-	for name, a := range map[string]declaration.Audit{
-		"a tier without a place":   declaration.Precedence{Order: []string{"local", "federated", "contractual"}}.Audit(),
-		"a tier twice":             declaration.Precedence{Order: append(slices.Clone(declaration.Tiers), "local")}.Audit(),
-		"no mode":                  declaration.Disclosure{}.Audit(),
-		"a default not allowed":    declaration.Disclosure{Allowed: []string{"denied"}, Default: "full-view"}.Audit(),
-		"an unknown mode":          declaration.Disclosure{Allowed: []string{"glimpse"}, Default: "glimpse"}.Audit(),
-		"no way to begin":          declaration.Recourse{States: all[1:], Deciders: []string{"QUORUM"}, Default: "QUORUM"}.Audit(),
-		"no way to end":            declaration.Recourse{States: all[:2], Deciders: []string{"QUORUM"}, Default: "QUORUM"}.Audit(),
-		"an appeal to nowhere":     declaration.Recourse{States: all[:5], Appealable: true, Deciders: []string{"QUORUM"}, Default: "QUORUM"}.Audit(),
-		"nobody decides":           declaration.Recourse{States: all, Default: "QUORUM"}.Audit(),
-		"more alert than grace":    declaration.Obligations{Allowed: []string{"daily"}, Default: "daily", AlertDays: 1}.Audit(),
-		"days below zero":          declaration.Obligations{Allowed: []string{"daily"}, Default: "daily", GraceDays: -1, AlertDays: -2}.Audit(),
-		"a reach that there isn't": declaration.Jurisdiction{Allowed: []string{"lunar"}, Default: "lunar"}.Audit(),
-	} {
-		if a.OK || len(a.Issues) == 0 || len(a.Unresolved) != 0 {
-			t.Errorf("%s: %+v", name, a)
 		}
 	}
 }

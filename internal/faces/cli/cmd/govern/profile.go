@@ -10,7 +10,6 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/profile"
 	"tutti/internal/store"
 )
@@ -157,7 +156,6 @@ func showProfile(c *kit.Call, p *profile.Profile, choice profile.Choice) {
 	}
 	words := func(list []string) string { return strings.Join(list, " ") }
 	days := strconv.Itoa(p.Obligations.GraceDays) + " of grace, " + strconv.Itoa(p.Obligations.AlertDays) + " of alert"
-	audit := profile.Audit(p.ID)
 	rows := [][]string{
 		{"profile", p.ID + ", " + p.Label + " (" + p.Topology + ")"},
 		{"why", p.Rationale},
@@ -169,8 +167,8 @@ func showProfile(c *kit.Call, p *profile.Profile, choice profile.Choice) {
 		{"jurisdiction", p.Jurisdiction.Default + "; also " + others(p.Jurisdiction.Allowed, p.Jurisdiction.Default)},
 		{"precedence", strings.Join(p.Precedence.Order, " > ")},
 		{"escalation", words(p.Authorities)},
-		{"conflicts", declaration.EscalateNotResolve},
-		{"gaps", strings.Join(audit.Gaps, "; ")},
+		{"conflicts", p.Conflicts},
+		{"gaps", strings.Join(p.Compatibility().Gaps, "; ")},
 	}
 	if choice.Profile != nil {
 		rows = append(rows, []string{"chosen", strings.TrimSpace(choice.At + " " + choice.By)})
@@ -198,58 +196,24 @@ func others(list []string, but string) string {
 }
 
 func profileJSON(p *profile.Profile, choice profile.Choice) []byte {
-	var o canonjson.Object
-	o.Str("modelId", p.ID)
-	o.Str("label", p.Label)
-	o.Str("track", p.Track)
-	o.Str("topology", p.Topology)
-	o.Str("rationale", p.Rationale)
-	o.Str("conflictDisposition", declaration.EscalateNotResolve)
-	o.Strs("requiredRoles", p.Roles)
-	o.Strs("requiredArtifactKinds", p.Kinds)
-	o.Strs("policyAdoptionModes", p.Adoption)
-	o.Strs("escalationAuthorityKinds", p.Authorities)
-	o.Within("precedence", func(o *canonjson.Object) { o.Strs("order", p.Precedence.Order) })
-	o.Within("disclosure", func(o *canonjson.Object) {
-		o.Strs("allowed", p.Disclosure.Allowed)
-		o.Str("default", p.Disclosure.Default)
-	})
-	o.Within("recourse", func(o *canonjson.Object) {
-		o.Strs("states", p.Recourse.States)
-		o.Bool("appealable", p.Recourse.Appealable)
-		o.Strs("deciders", p.Recourse.Deciders)
-		o.Str("default", p.Recourse.Default)
-	})
-	o.Within("obligations", func(o *canonjson.Object) {
-		o.Strs("allowedCadences", p.Obligations.Allowed)
-		o.Str("defaultCadence", p.Obligations.Default)
-		o.Int("defaultGraceDays", int64(p.Obligations.GraceDays))
-		o.Int("defaultReportingThresholdDays", int64(p.Obligations.AlertDays))
-	})
-	o.Within("jurisdiction", func(o *canonjson.Object) {
-		o.Strs("allowed", p.Jurisdiction.Allowed)
-		o.Str("default", p.Jurisdiction.Default)
-	})
-	o.Raw("audit", profile.Audit(p.ID).JSON())
-	o.Within("audits", func(o *canonjson.Object) {
-		for _, r := range p.Rules() {
-			o.Raw(r.Name, r.Audit.JSON(p.ID))
-		}
-	})
-	o.Within("gates", func(o *canonjson.Object) {
-		for _, step := range profile.Steps {
-			var l kit.List
-			for _, g := range p.Gates(step) {
-				var gate canonjson.Object
-				gate.Str("name", g.Name)
-				gate.Str("asks", g.Asks)
-				l.Obj(&gate)
-			}
-			o.Raw(string(step), l.Bytes())
-		}
-	})
-	if choice.Profile != nil {
-		o.Raw("chosen", choiceJSON(choice))
+	var audits, gates canonjson.Object
+	for _, r := range profile.Rules {
+		audits.Within(r.Name, func(o *canonjson.Object) {
+			o.Bool("ok", true)
+			o.Str("profileId", p.ID)
+			o.Strs("issues", nil)
+			o.Strs("unresolved", []string{r.Unresolved})
+			o.Bool(r.Never, false)
+		})
 	}
-	return o.End()
+	for _, step := range profile.Steps {
+		gates.Raw(string(step), kit.Marshal(p.Gates(step)))
+	}
+	raw := canonjson.Set(kit.Marshal(p), "audit", kit.Marshal(p.Compatibility()))
+	raw = canonjson.Set(raw, "audits", audits.End())
+	raw = canonjson.Set(raw, "gates", gates.End())
+	if choice.Profile != nil {
+		raw = canonjson.Set(raw, "chosen", choiceJSON(choice))
+	}
+	return raw
 }
