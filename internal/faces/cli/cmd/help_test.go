@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestOverview(t *testing.T) {
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
 	for _, word := range verbs.Words(kit.Tutti, "") {
-		if word != "plumbing" && !kit.Contains(words, word) {
+		if word != "plumbing" && !slices.Contains(words, word) {
 			t.Errorf("the overview does not name %s", word)
 		}
 	}
@@ -48,7 +49,7 @@ func TestOverview(t *testing.T) {
 func TestVerbHelp(t *testing.T) {
 	t.Parallel()
 	all := helpOf(t, "help", "--all")
-	verbs.Each(kit.Tutti, func(v *kit.Verb) bool {
+	for v := range verbs.Of(kit.Tutti) {
 		words := strings.Fields(v.Name)
 		text := helpOf(t, append([]string{"help"}, words...)...)
 		if other := helpOf(t, append(words, "--help")...); other != text {
@@ -67,8 +68,7 @@ func TestVerbHelp(t *testing.T) {
 		if strings.Contains(all, "\n  "+v.Name+" ") == v.Hidden {
 			t.Errorf("help --all: %s: hidden is %v", v.Name, v.Hidden)
 		}
-		return true
-	})
+	}
 }
 
 func TestFill(t *testing.T) {

@@ -49,12 +49,11 @@ func TestManPages(t *testing.T) {
 		}
 		pages[name] = string(page)
 	}
-	verbs.Each(kit.Tutti, func(v *kit.Verb) bool {
+	for v := range verbs.Of(kit.Tutti) {
 		if page := pages[docs.PageName(v, kit.Tutti)+".1"]; (page == "") != v.Hidden {
 			t.Errorf("%s: hidden is %v, and its page has %d bytes", v.Name, v.Hidden, len(page))
 		}
-		return true
-	})
+	}
 	for name, page := range docs.ManPages(verbs) {
 		if pages[name] != string(page) {
 			t.Errorf("%s: differs when it is written again", name)

@@ -60,12 +60,11 @@ func referencePage() []byte {
 }
 
 func shownVerbs(g kit.Group) (shown []*kit.Verb) {
-	verbs.Each(kit.Tutti|kit.H2A|kit.Cross, func(v *kit.Verb) bool {
+	for v := range verbs.Of(kit.Tutti | kit.H2A | kit.Cross) {
 		if v.Group == g && !v.Hidden {
 			shown = append(shown, v)
 		}
-		return true
-	})
+	}
 	return shown
 }
 

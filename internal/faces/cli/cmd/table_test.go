@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func quotedFields(line string) (words []string) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	verbs.Each(kit.Tutti|kit.H2A|kit.Cross, func(v *kit.Verb) bool {
+	for v := range verbs.Of(kit.Tutti | kit.H2A | kit.Cross) {
 		if seen[v.Name] {
 			t.Errorf("%s: stands twice in the table", v.Name)
 		}
@@ -80,8 +81,7 @@ func TestTable(t *testing.T) {
 			}
 		}
 		checkExamples(t, v)
-		return true
-	})
+	}
 }
 
 // otherPrograms are those that an example may begin with beside ours. One of ours stands behind them, or the line does
@@ -101,7 +101,7 @@ func checkExamples(t *testing.T, v *kit.Verb) {
 		}
 		words := quotedFields(command)
 		under, cross := kit.ProgramName(words[0])
-		if i := strings.Index(command, "tutti "); kit.Contains(otherPrograms, words[0]) {
+		if i := strings.Index(command, "tutti "); slices.Contains(otherPrograms, words[0]) {
 			if i < 0 {
 				continue
 			}
@@ -136,7 +136,7 @@ func TestFirstSteps(t *testing.T) {
 // named to read next must exist.
 func TestTableParts(t *testing.T) {
 	t.Parallel()
-	verbs.Each(kit.Tutti|kit.H2A|kit.Cross, func(v *kit.Verb) bool {
+	for v := range verbs.Of(kit.Tutti | kit.H2A | kit.Cross) {
 		for _, under := range [...]kit.Names{kit.Tutti, kit.Cross} {
 			last := -1
 			for _, row := range docs.ExitRows(docs.ExitOf(v, under)) {
@@ -159,8 +159,7 @@ func TestTableParts(t *testing.T) {
 		if w := kit.Width(v.Short); !v.Hidden && w > kit.HelpWidth-docs.OverviewColumn {
 			t.Errorf("%s: %q takes %d columns, and a row of the overview has %d", v.Name, v.Short, w, kit.HelpWidth-docs.OverviewColumn)
 		}
-		return true
-	})
+	}
 }
 
 // Every flag that code asks for must be in the table: a misspelt one would read as "not given".

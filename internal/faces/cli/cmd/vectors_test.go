@@ -25,12 +25,11 @@ func TestVerbsOfH2A(t *testing.T) {
 	known := 0
 	for _, row := range rows {
 		var v *kit.Verb
-		verbs.Each(kit.H2A, func(one *kit.Verb) bool {
+		for one := range verbs.Of(kit.H2A) {
 			if one.Name == row.Verb {
 				v = one
 			}
-			return v == nil
-		})
+		}
 		if v == nil {
 			continue
 		}

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"tutti/internal/faces/cli/kit"
@@ -109,13 +110,13 @@ func OverviewTutti(c *kit.Call) {
 // overviewGroup shows the rows of a group and returns the verbs that are only named.
 func overviewGroup(c *kit.Call, g kit.Group) (rare []string) {
 	shown := ""
-	c.Table.Each(kit.Tutti, func(v *kit.Verb) bool {
+	for v := range c.Table.Shown(kit.Tutti) {
 		family := v.Family()
 		switch {
-		case v.Group != g || v.Hidden || family != "" && family == shown:
+		case v.Group != g || family != "" && family == shown:
 		case v.Rare && family == "":
 			rare = append(rare, v.Name)
-		case v.Rare && !kit.Contains(rare, family) && c.Table.Find(kit.Tutti, family, "") == nil:
+		case v.Rare && !slices.Contains(rare, family) && c.Table.Find(kit.Tutti, family, "") == nil:
 			rare = append(rare, family)
 		case v.Rare:
 		case family == "":
@@ -124,8 +125,7 @@ func overviewGroup(c *kit.Call, g kit.Group) (rare []string) {
 			shown = family
 			helpRow(c, "  "+family, oneLine(c.Table.Words(kit.Tutti, family)), OverviewColumn)
 		}
-		return true
-	})
+	}
 	return rare
 }
 
@@ -149,12 +149,11 @@ const nameColumn = 26
 func everyVerb(c *kit.Call) {
 	for g := range kit.GroupEnd {
 		c.Line(c.Paint(kit.Bold, kit.GroupTitles[g]))
-		c.Table.Each(kit.Tutti, func(v *kit.Verb) bool {
-			if v.Group == g && !v.Hidden {
+		for v := range c.Table.Shown(kit.Tutti) {
+			if v.Group == g {
 				helpRow(c, "  "+v.Name, v.Short, nameColumn)
 			}
-			return true
-		})
+		}
 		c.Line("")
 	}
 	c.Line(c.Paint(kit.Bold, "Flags that every verb has"))
@@ -165,12 +164,9 @@ func OverviewH2A(c *kit.Call) {
 	c.Line("h2a: agents of several hosts share one bus")
 	c.Line("")
 	c.Line("Usage:")
-	c.Table.Each(kit.H2A, func(v *kit.Verb) bool {
-		if !v.Hidden {
-			c.Line("  " + kit.UsageLine(v, kit.H2A))
-		}
-		return true
-	})
+	for v := range c.Table.Shown(kit.H2A) {
+		c.Line("  " + kit.UsageLine(v, kit.H2A))
+	}
 	c.Line("")
 	c.Line("Hosts: codex, claude, gemini, agy")
 }
@@ -179,12 +175,11 @@ func OverviewH2A(c *kit.Call) {
 func familyHelp(c *kit.Call, family string) {
 	c.Line("Usage: tutti " + family + " <verb>")
 	c.Line("")
-	c.Table.Each(kit.Tutti, func(v *kit.Verb) bool {
-		if v.Family() == family && !v.Hidden {
+	for v := range c.Table.Shown(kit.Tutti) {
+		if v.Family() == family {
 			helpRow(c, "  "+v.Name, v.Short, nameColumn)
 		}
-		return true
-	})
+	}
 	c.Line("")
 	c.Line(`"tutti help ` + family + ` <verb>" says all about one of them.`)
 }

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"slices"
 	"strings"
 
 	"tutti/internal/faces/cli/kit"
@@ -109,13 +110,12 @@ func Related(t kit.Table, v *kit.Verb, under kit.Names) []string {
 	}
 	var others []string
 	family, _, _ := strings.Cut(v.Name, " ")
-	t.Each(under, func(other *kit.Verb) bool {
+	for other := range t.Shown(under) {
 		first, _, _ := strings.Cut(other.Name, " ")
-		if other != v && first == family && !other.Hidden && !kit.Contains(names, other.Name) {
+		if other != v && first == family && !slices.Contains(names, other.Name) {
 			others = append(others, other.Name)
 		}
-		return true
-	})
+	}
 	if len(others) < maxRelated {
 		names = append(names, others...)
 	}

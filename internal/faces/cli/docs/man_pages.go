@@ -19,13 +19,10 @@ func ManPages(t kit.Table) iter.Seq2[string, []byte] {
 			return
 		}
 		for _, under := range [...]kit.Names{kit.Tutti, kit.Cross} {
-			stopped := false
-			t.Each(under, func(v *kit.Verb) bool {
-				stopped = !v.Hidden && !yield(PageName(v, under)+".1", VerbPage(t, v, under))
-				return !stopped
-			})
-			if stopped {
-				return
+			for v := range t.Shown(under) {
+				if !yield(PageName(v, under)+".1", VerbPage(t, v, under)) {
+					return
+				}
 			}
 		}
 	}
@@ -33,14 +30,14 @@ func ManPages(t kit.Table) iter.Seq2[string, []byte] {
 
 // HasPage tells whether there is a page of that name, which is without the section. It writes none.
 func HasPage(t kit.Table, name string) bool {
-	found := name == "tutti" || name == "h2a"
 	for _, under := range [...]kit.Names{kit.Tutti, kit.Cross} {
-		t.Each(under, func(v *kit.Verb) bool {
-			found = found || !v.Hidden && PageName(v, under) == name
-			return !found
-		})
+		for v := range t.Shown(under) {
+			if PageName(v, under) == name {
+				return true
+			}
+		}
 	}
-	return found
+	return name == "tutti" || name == "h2a"
 }
 
 // VerbPage is the page of one verb, under tutti or as a command of its own.
@@ -167,14 +164,13 @@ func MainPage(t kit.Table) []byte {
 	r.section("VERBS")
 	for g := range kit.GroupEnd {
 		r.part(kit.GroupTitles[g])
-		t.Each(kit.Tutti, func(v *kit.Verb) bool {
-			if v.Group == g && !v.Hidden {
+		for v := range t.Shown(kit.Tutti) {
+			if v.Group == g {
 				r.raw(".TP")
 				r.Line(boldRoff(PageName(v, kit.Tutti)) + "(1)")
 				r.Line(EscapeRoff(v.Short))
 			}
-			return true
-		})
+		}
 	}
 	r.section("OPTIONS")
 	r.flags(kit.Globals[:], kit.Tutti)
@@ -188,12 +184,9 @@ func MainPage(t kit.Table) []byte {
 	r.code(MainExamples)
 	r.section("SEE ALSO")
 	names := []string{"h2a"}
-	t.Each(kit.Cross, func(v *kit.Verb) bool {
-		if !v.Hidden {
-			names = append(names, PageName(v, kit.Cross))
-		}
-		return true
-	})
+	for v := range t.Shown(kit.Cross) {
+		names = append(names, PageName(v, kit.Cross))
+	}
 	r.pages(names)
 	return r.B
 }
@@ -220,12 +213,9 @@ func H2APage(t kit.Table) []byte {
 	r.section("DESCRIPTION")
 	r.prose(h2aText)
 	r.section("VERBS")
-	t.Each(kit.H2A, func(v *kit.Verb) bool {
-		if !v.Hidden {
-			r.tagged(kit.UsageLine(v, kit.H2A), v.Short)
-		}
-		return true
-	})
+	for v := range t.Shown(kit.H2A) {
+		r.tagged(kit.UsageLine(v, kit.H2A), v.Short)
+	}
 	r.section("OPTIONS")
 	r.flags(kit.Globals[:], kit.H2A)
 	r.section("EXIT STATUS")

@@ -48,17 +48,16 @@ func runInbox(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	sayUnfit(c, append(bad, unfit...))
-	if err := c.Long(rows); err != nil {
+	if err := c.Long(&rows); err != nil {
 		return err
 	}
-	inboxFoot(c, d, len(rows.Ends), unread, q)
+	inboxFoot(c, d, len(rows.Rows), unread, q)
 	return nil
 }
 
 // inboxRows makes the rows of a list and counts what is unread among them. bad is what is no row.
-func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line) (rows *kit.Grid, unread int, bad []error, err error) {
+func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line) (rows kit.Grid, unread int, bad []error, err error) {
 	judge := Judge(d)
-	rows = kit.GridFor(len(found), 7)
 	var s envelope.Summary
 	for i := range found {
 		l := &found[i]
@@ -68,7 +67,7 @@ func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox
 		}
 		v, err := judge(ctx, l.Key(), &s)
 		if err != nil {
-			return nil, 0, nil, err
+			return rows, 0, nil, err
 		}
 		star := " "
 		if !l.Seen() {

@@ -8,42 +8,21 @@ import (
 
 // A Grid is rows of cells that are printed in aligned columns, two blanks apart. What comes in is clean.
 type Grid struct {
-	cells  []string // of all rows, one behind the other
-	Ends   []int    // of each row, in cells
-	Widths []int    // of each column
-}
-
-// GridFor makes room for so many rows of so many cells.
-func GridFor(rows, columns int) *Grid {
-	return &Grid{cells: make([]string, 0, rows*columns), Ends: make([]int, 0, rows)}
+	Rows   [][]string
+	Widths []int // of each column
 }
 
 // Add adds a row. The last cell of a row has nothing behind it that would have to be aligned.
 func (g *Grid) Add(cells ...string) {
+	g.Rows = append(g.Rows, cells)
 	for i, cell := range cells {
-		g.cells = append(g.cells, cell)
 		if i == len(g.Widths) {
 			g.Widths = append(g.Widths, 0)
 		}
-		if i < len(cells)-1 {
-			if w := Width(cell); w <= maxColumn {
-				g.Widths[i] = max(g.Widths[i], w)
-			}
+		if w := Width(cell); i < len(cells)-1 && w <= maxColumn {
+			g.Widths[i] = max(g.Widths[i], w)
 		}
 	}
-	g.Ends = append(g.Ends, len(g.cells))
-}
-
-// Rows calls see with each row.
-func (g *Grid) Rows(see func(row []string) error) error {
-	from := 0
-	for _, end := range g.Ends {
-		if err := see(g.cells[from:end]); err != nil {
-			return err
-		}
-		from = end
-	}
-	return nil
 }
 
 // What a row does on a terminal that is too narrow for it: its cells go on in the next line, that far in. The last cell,
@@ -197,18 +176,20 @@ func (c *Call) aligned(rows [][]string, whole bool) {
 		}
 		g.Add(row...)
 	}
-	_ = g.Rows(func(row []string) error { // which never fails
+	for _, row := range g.Rows {
 		c.TableRow(row, g.Widths, whole)
-		return nil
-	})
+	}
 }
 
 // Long prints a grid that may be long, and writes it as it goes.
 func (c *Call) Long(g *Grid) error {
-	return g.Rows(func(row []string) error {
+	for _, row := range g.Rows {
 		c.TableRow(row, g.Widths, false)
-		return c.FlushLong()
-	})
+		if err := c.FlushLong(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // TextShown is how many columns of a message the screen shows where no terminal sets the limit.

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,17 +95,15 @@ func takesValue(table Table, args []string, word int, name string) bool {
 	if i := (*Verb)(nil).Flag(Tutti, name); i >= 0 {
 		return Globals[i].Kind >= Text
 	}
-	takes := false
-	table.Each(Tutti, func(v *Verb) bool {
+	for v := range table.Of(Tutti) {
 		if word >= 0 && v.Family() != args[word] && v.Name != args[word] {
+			continue
+		}
+		if i := v.Typed(Tutti, name); i >= 0 && v.At(i).Kind >= Text {
 			return true
 		}
-		if i := v.Typed(Tutti, name); i >= 0 {
-			takes = v.At(i).Kind >= Text
-		}
-		return !takes
-	})
-	return takes
+	}
+	return false
 }
 
 // choose sets the verb of the words found, which may be none.
@@ -359,7 +358,7 @@ func (in *Input) surplusHint(word string) string {
 			return "an agent is named by a flag: --" + name + " " + Clean(app.QuoteArg(word))
 		}
 	}
-	if in.Verb.MaxArgs == 0 && in.Verb.Flag(in.Under, "host") >= 0 && Contains(HostNames, word) {
+	if in.Verb.MaxArgs == 0 && in.Verb.Flag(in.Under, "host") >= 0 && slices.Contains(HostNames, word) {
 		return "a program is named by a flag: --host " + word
 	}
 	switch in.Verb.Name {
@@ -383,7 +382,7 @@ func (f *Flag) check(val string) error {
 			return UsageHint("write it like 500ms, 10s or 2m", "--%s: %q is no duration", f.Name, Clean(val))
 		}
 	}
-	if len(f.Choices) > 0 && !Contains(f.Choices, val) {
+	if len(f.Choices) > 0 && !slices.Contains(f.Choices, val) {
 		return UsageHint("one of: "+strings.Join(f.Choices, ", "), "--%s: %q is not known", f.Name, Clean(val))
 	}
 	return nil

@@ -3,7 +3,6 @@ package kit
 import (
 	"bytes"
 	"errors"
-	"strconv"
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/store"
@@ -25,15 +24,6 @@ func (c *Call) Empty(err error) error {
 		c.Emit([]byte("[]"))
 	}
 	return err
-}
-
-func Itoa(n int) string { return strconv.Itoa(n) }
-
-func OrElse(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // Nothing says that nothing was found, and where was looked: the wrong bus is nearly always the explanation.

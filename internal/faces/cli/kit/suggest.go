@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"slices"
 	"strings"
 
 	"tutti/internal/core/spelling"
@@ -19,7 +20,7 @@ func Nearest(word string, among []string) []string {
 			if limit == 0 {
 				near = near || len(word) >= 2 && len(w) > len(word) && w[:len(word)] == word
 			}
-			if near && len(out) < 3 && !Contains(out, w) {
+			if near && len(out) < 3 && !slices.Contains(out, w) {
 				out = append(out, w)
 			}
 		}
@@ -37,15 +38,6 @@ func maxDistance(word string) int {
 		return 2
 	}
 	return 3
-}
-
-func Contains(list []string, word string) bool {
-	for _, w := range list {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 // DidYouMean makes a hint of suggestions: "did you mean a, b or c?", "" without any.
@@ -71,7 +63,7 @@ func DidYouMean(words []string, prefix string) string {
 func VerbsMeant(word string, verbs []string) []string {
 	var out []string
 	for _, v := range OtherWords(word) {
-		if first, _, _ := strings.Cut(v, " "); Contains(verbs, first) {
+		if first, _, _ := strings.Cut(v, " "); slices.Contains(verbs, first) {
 			out = append(out, v)
 		}
 	}
@@ -83,58 +75,44 @@ func VerbsMeant(word string, verbs []string) []string {
 
 // Ending returns the verbs of two words of which the second one is word, at most three: who types "mirror" means one of a family.
 func (t Table) Ending(word string) (out []string) {
-	t.Each(Tutti, func(v *Verb) bool {
-		if f := v.Family(); f != "" && !v.Hidden && v.Name[len(f)+1:] == word {
+	for v := range t.Shown(Tutti) {
+		if f := v.Family(); f != "" && v.Name[len(f)+1:] == word && len(out) < 3 {
 			out = append(out, v.Name)
 		}
-		return len(out) < 3
-	})
+	}
 	return out
+}
+
+// otherWords are words that are no verbs, and the verbs that do what they ask for.
+var otherWords = [...]struct{ typed, verbs string }{
+	{"stop kill", "session stop"},
+	{"freeze abort panic quit", "halt"},
+	{"start", "connect, resume"},
+	{"continue go unhalt restart", "resume"},
+	{"list ls agents peers who ps", "discover"},
+	{"read mail check messages", "receive, inbox"},
+	{"msg message tell write ask post", "send"},
+	{"join login", "connect, install"},
+	{"setup configure config", "host setup, connect, install"},
+	{"plugin plugins", "host plugin"},
+	{"hooks", "host setup, hook"},
+	{"skill skills", "install-skills"},
+	{"wake nudge ping", "send"},
+	{"trace track", "thread --trace"},
+	{"answer respond", "reply"},
+	{"follow tail listen logs", "watch"},
+	{"history conversation threads", "thread"},
+	{"mcp serve server", "mcp-serve, mcp-tools"},
+	{"tools", "mcp-tools"},
+	{"me id", "whoami"},
 }
 
 // OtherWords are the verbs that do what a word asks for that is none.
 func OtherWords(word string) []string {
-	switch word {
-	case "stop", "kill":
-		return []string{"session stop"}
-	case "freeze", "abort", "panic", "quit":
-		return []string{"halt"}
-	case "start":
-		return []string{"connect", "resume"}
-	case "continue", "go", "unhalt", "restart":
-		return []string{"resume"}
-	case "list", "ls", "agents", "peers", "who", "ps":
-		return []string{"discover"}
-	case "read", "mail", "check", "messages":
-		return []string{"receive", "inbox"}
-	case "msg", "message", "tell", "write", "ask", "post":
-		return []string{"send"}
-	case "join", "login":
-		return []string{"connect", "install"}
-	case "setup", "configure", "config":
-		return []string{"host setup", "connect", "install"}
-	case "plugin", "plugins":
-		return []string{"host plugin"}
-	case "hooks":
-		return []string{"host setup", "hook"}
-	case "skill", "skills":
-		return []string{"install-skills"}
-	case "wake", "nudge", "ping":
-		return []string{"send"}
-	case "trace", "track":
-		return []string{"thread --trace"}
-	case "answer", "respond":
-		return []string{"reply"}
-	case "follow", "tail", "listen", "logs":
-		return []string{"watch"}
-	case "history", "conversation", "threads":
-		return []string{"thread"}
-	case "mcp", "serve", "server":
-		return []string{"mcp-serve", "mcp-tools"}
-	case "tools":
-		return []string{"mcp-tools"}
-	case "me", "id":
-		return []string{"whoami"}
+	for _, o := range &otherWords {
+		if slices.Contains(strings.Fields(o.typed), word) {
+			return strings.Split(o.verbs, ", ")
+		}
 	}
 	return nil
 }

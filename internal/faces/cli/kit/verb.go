@@ -2,6 +2,7 @@ package kit
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -180,11 +181,24 @@ func (v Verb) With(run Func) Verb {
 	return v
 }
 
-// Each calls f for the verbs that exist under a name until f returns false.
-func (t Table) Each(under Names, f func(*Verb) bool) {
-	for _, v := range t {
-		if v.Under&under != 0 && !f(v) {
-			return
+// Of yields the verbs that exist under a name.
+func (t Table) Of(under Names) iter.Seq[*Verb] {
+	return func(yield func(*Verb) bool) {
+		for _, v := range t {
+			if v.Under&under != 0 && !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Shown yields those of them that are not hidden.
+func (t Table) Shown(under Names) iter.Seq[*Verb] {
+	return func(yield func(*Verb) bool) {
+		for v := range t.Of(under) {
+			if !v.Hidden && !yield(v) {
+				return
+			}
 		}
 	}
 }
@@ -198,23 +212,23 @@ func (v *Verb) CrossName() string {
 }
 
 // Find returns the verb of one or two words, nil when there is none. The name of a cross-agent command is one word.
-func (t Table) Find(under Names, word, sub string) (found *Verb) {
-	t.Each(under, func(v *Verb) bool {
+func (t Table) Find(under Names, word, sub string) *Verb {
+	for v := range t.Of(under) {
 		if v.is(word, sub) || under == Cross && sub == "" && v.CrossName() == word {
-			found = v
+			return v
 		}
-		return found == nil
-	})
-	return found
+	}
+	return nil
 }
 
 // HasFamily tells whether there are verbs of two words that begin with word.
-func (t Table) HasFamily(under Names, word string) (has bool) {
-	t.Each(under, func(v *Verb) bool {
-		has = v.Family() == word
-		return !has
-	})
-	return has
+func (t Table) HasFamily(under Names, word string) bool {
+	for v := range t.Of(under) {
+		if v.Family() == word {
+			return true
+		}
+	}
+	return false
 }
 
 // Has tells whether there is a verb of that name, of one or two words, or a family of that name.
@@ -227,11 +241,11 @@ func (t Table) Has(under Names, name string) bool {
 // out.
 func (t Table) Words(under Names, family string) []string {
 	var out []string
-	t.Each(under, func(v *Verb) bool {
+	for v := range t.Shown(under) {
 		word := v.Name
 		switch f := v.Family(); {
-		case v.Hidden || family != "" && f != family:
-			return true
+		case family != "" && f != family:
+			continue
 		case family != "":
 			word = v.Name[len(family)+1:]
 		case f != "":
@@ -240,8 +254,7 @@ func (t Table) Words(under Names, family string) []string {
 		if len(out) == 0 || out[len(out)-1] != word {
 			out = append(out, word)
 		}
-		return true
-	})
+	}
 	return out
 }
 

@@ -3,6 +3,7 @@ package agree
 import (
 	"context"
 	"os"
+	"strconv"
 
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
@@ -45,7 +46,7 @@ func runAttest(ctx context.Context, c *kit.Call) error {
 		d.Emit(e.Raw)
 		return nil
 	}
-	d.Line("attested (entry " + kit.Itoa(e.Sequence) + " of " + kit.Clean(id) + ")")
+	d.Line("attested (entry " + strconv.Itoa(e.Sequence) + " of " + kit.Clean(id) + ")")
 	d.Line("next:  tutti confiance --negotiation " + kit.Clean(app.QuoteArg(id)))
 	return nil
 }
@@ -144,7 +145,7 @@ func runComprehensionList(ctx context.Context, d *deal, v *agreement.View) error
 		case a.Dossier != v.DossierHash:
 			word = d.Paint(kit.Yellow, "another dossier, "+shortHash(a.Dossier))
 		}
-		rows = append(rows, []string{kit.Itoa(e.Sequence), kit.Clean(a.Subject), word + d.since(e.CreatedAt)})
+		rows = append(rows, []string{strconv.Itoa(e.Sequence), kit.Clean(a.Subject), word + d.since(e.CreatedAt)})
 	}
 	d.Rows(rows)
 	return nil

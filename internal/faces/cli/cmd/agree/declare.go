@@ -1,7 +1,9 @@
 package agree
 
 import (
+	"cmp"
 	"context"
+	"strconv"
 	"strings"
 
 	"tutti/internal/app"
@@ -18,7 +20,7 @@ import (
 
 func runDeclareInterest(ctx context.Context, c *kit.Call) error {
 	said := c.IsSet("interets") || c.IsSet("interests")
-	words := kit.OrElse(c.Text("interets"), c.Text("interests"))
+	words := cmp.Or(c.Text("interets"), c.Text("interests"))
 	if c.Under == kit.H2A {
 		said, words = c.Value("interets") != "", c.Value("interets")
 	}
@@ -50,7 +52,7 @@ func runDeclareInterest(ctx context.Context, c *kit.Call) error {
 		c.Emit(e.Raw)
 		return nil
 	}
-	c.Line("declared (entry " + kit.Itoa(e.Sequence) + " of " + kit.Clean(d.id) + ")")
+	c.Line("declared (entry " + strconv.Itoa(e.Sequence) + " of " + kit.Clean(d.id) + ")")
 	c.Line("next:  tutti conflict-posture --negotiation " + kit.Clean(app.QuoteArg(d.id)))
 	return nil
 }
@@ -266,14 +268,14 @@ func reasonWords(reason string) string {
 }
 
 func (d *deal) dossier(ctx context.Context, v *agreement.View) {
-	d.Facts([][]string{{"dossier", v.DossierHash}, {"about", kit.Clean(v.Dossier.Scope)}, {"artifact", kit.OrElse(v.Dossier.Artifact, "none was offered yet")}})
+	d.Facts([][]string{{"dossier", v.DossierHash}, {"about", kit.Clean(v.Dossier.Scope)}, {"artifact", cmp.Or(v.Dossier.Artifact, "none was offered yet")}})
 	for _, i := range v.Dossier.Items {
 		var why []string
 		for _, r := range i.Reasons {
 			why = append(why, reasonWords(r))
 		}
-		head := kit.Itoa(i.Rank) + ". " + kit.Clean(i.Subject) + ": "
-		d.Prose(head, kit.Width(head), kit.OrElse(strings.Join(why, "; "), "nothing beyond the matter itself"))
+		head := strconv.Itoa(i.Rank) + ". " + kit.Clean(i.Subject) + ": "
+		d.Prose(head, kit.Width(head), cmp.Or(strings.Join(why, "; "), "nothing beyond the matter itself"))
 	}
 	d.nextAttest(ctx, v)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -303,7 +304,7 @@ func (d *deal) said(ctx context.Context, e *journal.Entry, what string) error {
 		d.Emit(e.Raw)
 		return nil
 	}
-	d.Line(kit.Clean(what) + " (entry " + kit.Itoa(e.Sequence) + " of " + kit.Clean(d.id) + ")")
+	d.Line(kit.Clean(what) + " (entry " + strconv.Itoa(e.Sequence) + " of " + kit.Clean(d.id) + ")")
 	s, err := d.bus.Negotiations().Status(ctx, d.id, time.Now())
 	if err != nil {
 		return nil // it is done; how things stand is beside the point

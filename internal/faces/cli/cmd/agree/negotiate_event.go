@@ -1,7 +1,9 @@
 package agree
 
 import (
+	"cmp"
 	"context"
+	"strconv"
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
@@ -37,7 +39,7 @@ func runNegotiateEvent(ctx context.Context, d *deal) error {
 		d.Emit(e.Raw)
 		return nil
 	}
-	d.Line("added entry " + kit.Itoa(e.Sequence) + " to " + kit.Clean(d.id))
+	d.Line("added entry " + strconv.Itoa(e.Sequence) + " to " + kit.Clean(d.id))
 	return nil
 }
 
@@ -74,8 +76,8 @@ func (d *deal) fillEntry(ctx context.Context, raw []byte) (negotiation.Act, []by
 	fill("type", "event")
 	fill("createdAt", envelope.Stamp(d.now))
 	fill("negotiationId", d.id)
-	fill("causationId", kit.OrElse(d.Value("causation-id"), tip.ID))
-	fill("correlationId", kit.OrElse(d.Value("correlation-id"), tip.CorrelationID))
+	fill("causationId", cmp.Or(d.Value("causation-id"), tip.ID))
+	fill("correlationId", cmp.Or(d.Value("correlation-id"), tip.CorrelationID))
 	return a, raw, nil
 }
 

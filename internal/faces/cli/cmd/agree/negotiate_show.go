@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,7 +62,7 @@ func entries(n int) string {
 	if n == 1 {
 		return "1 entry"
 	}
-	return kit.Itoa(n) + " entries"
+	return strconv.Itoa(n) + " entries"
 }
 
 // signersWords say whose signatures make an agreement.
@@ -99,7 +100,7 @@ func (d *deal) offers(s *negotiation.Standing) {
 		if o.Kind != "" {
 			what += ", " + kit.Clean(o.Kind)
 		}
-		rows = append(rows, []string{"    entry " + kit.Itoa(o.Index), shortHash(o.Hash), kit.Clean(string(o.By)), what + d.since(o.CreatedAt)})
+		rows = append(rows, []string{"    entry " + strconv.Itoa(o.Index), shortHash(o.Hash), kit.Clean(string(o.By)), what + d.since(o.CreatedAt)})
 	}
 	d.Rows(rows)
 }
@@ -120,7 +121,7 @@ func (d *deal) since(at string) string {
 func (d *deal) signatures(s *negotiation.Standing) {
 	var rows [][]string
 	for _, o := range s.Signed {
-		note := "entry " + kit.Itoa(o.Index) + d.since(o.CreatedAt)
+		note := "entry " + strconv.Itoa(o.Index) + d.since(o.CreatedAt)
 		if o.Mandate != "" {
 			note += ", mandate " + kit.Clean(o.Mandate)
 		}
@@ -133,18 +134,18 @@ func (d *deal) signatures(s *negotiation.Standing) {
 		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Clean(string(i)), "has to sign"})
 	}
 	for _, i := range s.Of {
-		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Clean(string(i)), kit.Itoa(s.More) + " more of these"})
+		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Clean(string(i)), strconv.Itoa(s.More) + " more of these"})
 	}
 	for _, i := range s.Refused {
 		rows = append(rows, []string{d.Paint(kit.Red, "  refused"), kit.Clean(string(i)), "does not agree"})
 	}
 	for _, j := range s.Ignored {
-		rows = append(rows, []string{d.Paint(kit.Red, "  ignored"), kit.Clean(string(j.By)), "entry " + kit.Itoa(j.Index) + ": " + kit.Clean(j.Why)})
+		rows = append(rows, []string{d.Paint(kit.Red, "  ignored"), kit.Clean(string(j.By)), "entry " + strconv.Itoa(j.Index) + ": " + kit.Clean(j.Why)})
 	}
 	if f := s.Final; f != nil {
-		word := "being stabilised since entry " + kit.Itoa(f.Index)
+		word := "being stabilised since entry " + strconv.Itoa(f.Index)
 		if f.Done {
-			word = "settled with entry " + kit.Itoa(f.DoneIndex)
+			word = "settled with entry " + strconv.Itoa(f.DoneIndex)
 		}
 		rows = append(rows, []string{d.Paint(kit.Green, "  kept   "), shortHash(f.Hash), word})
 	}
@@ -332,7 +333,7 @@ func (d *deal) untilFault(ctx context.Context, j *journal.Journal, f *journal.Fa
 		if hash != "" {
 			what += " " + shortHash(hash)
 		}
-		rows = append(rows, []string{kit.Itoa(e.Sequence), kit.Clean(kit.Truncate(e.CreatedAt, 24)), kit.Clean(string(e.Actor.Instance)), kit.Clean(what)})
+		rows = append(rows, []string{strconv.Itoa(e.Sequence), kit.Clean(kit.Truncate(e.CreatedAt, 24)), kit.Clean(string(e.Actor.Instance)), kit.Clean(what)})
 	}
 	d.Rows(rows)
 	if f != nil {

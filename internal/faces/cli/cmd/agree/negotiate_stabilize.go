@@ -3,6 +3,7 @@ package agree
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"tutti/internal/app"
@@ -45,7 +46,7 @@ func runNegotiateStabilize(ctx context.Context, d *deal) error {
 		{"artifact", r.ArtifactHash},
 		{"signers", kit.Clean(strings.Join(address.Texts(r.Signers), " "))},
 		{"kept as", kit.Clean(d.App.Shown(path))},
-		{"entry", kit.Itoa(r.Final.Sequence)},
+		{"entry", strconv.Itoa(r.Final.Sequence)},
 	})
 	for _, e := range r.Advisory {
 		d.Remark("entry %d advises: see tutti confiance --negotiation %s", e.Sequence, kit.Clean(app.QuoteArg(d.id)))

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -23,7 +24,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 	if c.Under == kit.H2A && c.Value("instance") == "" {
 		return c.Missing("instance")
 	}
-	if call.Reason = strings.TrimSpace(kit.OrElse(c.Arg(0), call.Reason)); call.Reason == "" {
+	if call.Reason = strings.TrimSpace(cmp.Or(c.Arg(0), call.Reason)); call.Reason == "" {
 		return c.Missing("reason")
 	}
 	mode := app.Writing
@@ -61,7 +62,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 		c.Emit(kit.OkWith(made.Raw))
 		return nil
 	}
-	c.Prose("blocked: ", len("blocked: "), kit.Clean(string(made.Instance)+" ("+kit.OrElse(made.Scope, "in no scope")+"): "+made.Reason))
+	c.Prose("blocked: ", len("blocked: "), kit.Clean(string(made.Instance)+" ("+cmp.Or(made.Scope, "in no scope")+"): "+made.Reason))
 	c.Line("next:  tutti blockage resolve" + instanceArg(c, made.Instance) + "   # when it goes on")
 	return nil
 }
@@ -184,7 +185,7 @@ func sayBlockages(c *kit.Call, all []*blocker.Blockage, stale map[*blocker.Block
 		case stale[b]:
 			word = c.Paint(kit.Yellow, "stale") + " (nobody has seen it for a day)"
 		}
-		c.Line(kit.Clean(string(b.Instance)) + "  " + word + "  " + kit.Clean(kit.OrElse(b.Scope, "in no scope")) + since)
+		c.Line(kit.Clean(string(b.Instance)) + "  " + word + "  " + kit.Clean(cmp.Or(b.Scope, "in no scope")) + since)
 		c.Prose("  ", 2, kit.Clean(b.Reason))
 		if b.Needs != "" {
 			c.Prose("  needs: ", len("  needs: "), kit.Clean(b.Needs))
@@ -245,6 +246,6 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call) error {
 	if at, ok := envelope.ParseTime(b.ResolvedAt); ok && b.ResolvedAt != envelope.Stamp(now) {
 		word, when = "resolved already: ", ", "+kit.Ago(max(0, now.Sub(at)))
 	}
-	c.Line(word + kit.Clean(string(b.Instance)) + " (by " + kit.Clean(kit.OrElse(b.ResolvedBy, "nobody who was named")) + when + ")")
+	c.Line(word + kit.Clean(string(b.Instance)) + " (by " + kit.Clean(cmp.Or(b.ResolvedBy, "nobody who was named")) + when + ")")
 	return nil
 }

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
@@ -131,7 +132,7 @@ func (f *Census) note(err error) error {
 	if !errors.As(err, &u) {
 		return err
 	}
-	if why := u.Error(); !kit.Contains(f.Unfit, why) { // trails are found by the mailboxes, whose owners come up twice
+	if why := u.Error(); !slices.Contains(f.Unfit, why) { // trails are found by the mailboxes, whose owners come up twice
 		f.Unfit = append(f.Unfit, why)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -205,7 +206,7 @@ func (m *composer) value(q question) (string, error) {
 // refuses says what is wrong with an answer, "" when nothing is.
 func (q *question) refuses(answer string) string {
 	switch {
-	case len(q.words) > 0 && !kit.Contains(q.words, answer):
+	case len(q.words) > 0 && !slices.Contains(q.words, answer):
 		return fmt.Sprintf("%q is none of %s", kit.Clean(answer), strings.Join(q.words, ", "))
 	case q.wrong != nil:
 		return q.wrong(answer)

@@ -86,7 +86,7 @@ func times(n int) string {
 	if n == 1 {
 		return "once"
 	}
-	return kit.Itoa(n) + " times"
+	return strconv.Itoa(n) + " times"
 }
 
 // drumBook opens the bus for reading. Without a bus there is nothing.
@@ -323,7 +323,7 @@ func isAre(n int) string {
 	if n == 1 {
 		return "1 line is"
 	}
-	return kit.Itoa(n) + " lines are"
+	return strconv.Itoa(n) + " lines are"
 }
 
 func sayReplay(c *kit.Call, r *watchdog.Replay) {

@@ -40,11 +40,11 @@ func runJobList(_ context.Context, c *kit.Call, b *job.Book) error {
 		c.Remark("no jobs in %s", kit.Clean(b.Dir()))
 	default:
 		now := time.Now()
-		g := kit.GridFor(len(all), 5)
+		var g kit.Grid
 		for _, j := range all {
 			g.Add(kit.Clean(j.ID), jobState(j, now), kit.Clean(cmp.Or(j.Session, j.Agent, "-")), kit.Ago(now.Sub(j.Created)), kit.Clean(fast.FirstLine(j.Prompt, "")))
 		}
-		if err := c.Long(g); err != nil {
+		if err := c.Long(&g); err != nil {
 			return err
 		}
 	}

@@ -49,13 +49,13 @@ func sessionList(ctx context.Context, c *kit.Call, s *sessions) error {
 		s.sayNoSessions(parts)
 		return nil
 	}
-	g := kit.GridFor(len(all)+1, 5)
+	var g kit.Grid
 	g.Add("SESSION", "STATUS", "FOUND", "AGENT", "FOLDER")
 	for i := range all {
 		l := &all[i]
 		g.Add(kit.Clean(l.Name), kit.Clean(l.Status), found[i], kit.Clean(cmp.Or(l.Agent, "-")), kit.Clean(c.App.Shown(cmp.Or(l.Cwd, "-"))))
 	}
-	return c.Long(g)
+	return c.Long(&g)
 }
 
 // sayNoSessions says that there is nothing to show. A registry whose rows cannot be used is named: its sessions may be alive.

@@ -151,10 +151,9 @@ func (k *completer) say(word, remark string) {
 
 func (k *completer) verbs() {
 	said := ""
-	k.c.Table.Each(k.under, func(v *kit.Verb) bool {
+	for v := range k.c.Table.Shown(k.under) {
 		f := v.Family()
 		switch {
-		case v.Hidden:
 		case k.family != "" && f == k.family:
 			k.say(v.Name[len(f)+1:], v.Short)
 		case k.family != "" || f != "" && f == said:
@@ -166,8 +165,7 @@ func (k *completer) verbs() {
 		default:
 			k.say(v.Name, v.Short)
 		}
-		return true
-	})
+	}
 }
 
 func (k *completer) flags() {

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -127,7 +128,7 @@ func version(s string) (v [3]uint64, ok bool) {
 
 // runUpgrade looks for a later release, and says how one gets it. It replaces nothing: who runs a program decides what it is.
 func runUpgrade(ctx context.Context, c *kit.Call) error {
-	source := kit.OrElse(c.Value("source"), os.Getenv(sourceVariable))
+	source := cmp.Or(c.Value("source"), os.Getenv(sourceVariable))
 	found, reason := "", ""
 	switch {
 	case source == "":

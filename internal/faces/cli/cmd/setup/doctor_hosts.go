@@ -3,6 +3,7 @@ package setup
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ func settingsOf(d *driver.Driver, p driver.Site) (paths []string) {
 				continue
 			}
 			for _, path := range f.All(p) {
-				if !kit.Contains(paths, path) {
+				if !slices.Contains(paths, path) {
 					paths = append(paths, path)
 				}
 			}
@@ -101,7 +102,7 @@ func pathsOfOurs(text string) (all []string) {
 			if begin == 0 || line[begin] != '/' {
 				begin = 1 + strings.LastIndexAny(line[:end], " \t[=:\"'")
 			}
-			if at := line[begin:end]; filepath.IsAbs(at) && !kit.Contains(all, at) {
+			if at := line[begin:end]; filepath.IsAbs(at) && !slices.Contains(all, at) {
 				all = append(all, at)
 			}
 		}

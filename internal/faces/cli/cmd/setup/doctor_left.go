@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -48,7 +49,7 @@ func checkServers(c *kit.Call, r *report) {
 		if b := filepath.Base(s.Program); b != "tutti-full" && b != formerName || !s.Gone && app.SameFile(s.Program, full) {
 			continue
 		}
-		text := fmt.Sprintf("the server of %s in %s, pid %d, is of another build", kit.OrElse(s.Parent, "an agent"), c.App.Shown(s.Dir), s.Process.PID)
+		text := fmt.Sprintf("the server of %s in %s, pid %d, is of another build", cmp.Or(s.Parent, "an agent"), c.App.Shown(s.Dir), s.Process.PID)
 		r.tell("servers", text, "end that agent and resume its conversation; a session: tutti session stop NAME, then tutti session resume NAME")
 	}
 }

@@ -160,7 +160,7 @@ func checkMailboxes(ctx context.Context, c *kit.Call, r *report, s bus.Whole, ro
 		}
 	}
 	both := "mail in both is read; nothing has to be done"
-	if slices.ContainsFunc(doubles, func(name string) bool { return kit.Contains(misread, name) }) {
+	if slices.ContainsFunc(doubles, func(name string) bool { return slices.Contains(misread, name) }) {
 		both = "see below: no agent reads " + strings.Join(misread[:min(5, len(misread))], ", ")
 	}
 	hygiene(r, "caseDuplicates", doubles, "the same mailbox in two spellings", both)

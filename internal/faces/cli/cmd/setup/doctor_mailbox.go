@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -75,7 +76,7 @@ func checkLetters(ctx context.Context, c *kit.Call, r *report, s bus.Whole, root
 	}
 	bad := mail.Unfit[:0]
 	for _, u := range mail.Unfit {
-		if !kit.Contains(told, u) {
+		if !slices.Contains(told, u) {
 			bad = append(bad, u)
 		}
 	}

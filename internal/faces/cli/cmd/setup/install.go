@@ -120,12 +120,9 @@ func installDir(c *kit.Call) (string, error) {
 // linkNames are the other names of the program: those under which the table has verbs.
 func linkNames(c *kit.Call) []string {
 	names := []string{"h2a"}
-	c.Table.Each(kit.Cross, func(v *kit.Verb) bool {
-		if !v.Hidden {
-			names = append(names, "cross-agent-"+v.CrossName())
-		}
-		return true
-	})
+	for v := range c.Table.Shown(kit.Cross) {
+		names = append(names, "cross-agent-"+v.CrossName())
+	}
 	return names
 }
 

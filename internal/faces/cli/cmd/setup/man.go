@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tutti/internal/faces/cli/docs"
@@ -189,7 +190,7 @@ func isOurPage(path string) bool {
 func manAdvice(c *kit.Call, programs string) {
 	where := filepath.SplitList(os.Getenv("MANPATH"))
 	tree := filepath.Dir(PageDir(programs))
-	if c.On("no-man") || len(where) == 0 || kit.Contains(where, "") || kit.Contains(where, tree) {
+	if c.On("no-man") || len(where) == 0 || slices.Contains(where, "") || slices.Contains(where, tree) {
 		return
 	}
 	c.Remark("%s is not in MANPATH, so man does not look there", kit.Clean(c.App.Shown(tree)))

@@ -137,19 +137,16 @@ func sayAgents(c *kit.Call, v *statusView) {
 		}
 		rows = append(rows, []string{kit.Clean(r.Agent), kit.Clean(cmp.Or(r.CLI, "-")), kit.Clean(place(c, r)), kit.Clean(cmp.Or(doing, "-")), age, unread})
 	}
-	g := kit.GridFor(len(rows), len(rows[0]))
+	var g kit.Grid
 	for _, row := range fitted(rows, c.Columns) {
 		g.Add(row...)
 	}
-	n := 0
-	_ = g.Rows(func(row []string) error { // which never fails
+	for n, row := range g.Rows {
 		c.TableRow(row, g.Widths, false)
 		if v.long && n > 0 {
 			c.Prose("    ", 4, kit.Clean(details(c, &v.rows[n-1])))
 		}
-		n++
-		return nil
-	})
+	}
 }
 
 // leastColumn is the width below which a column is not shortened.
