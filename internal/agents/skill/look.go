@@ -1,10 +1,8 @@
 package skill
 
 import (
-	"io"
-	"os"
-
 	"tutti/internal/agents/driver"
+	"tutti/internal/platform/smallfile"
 )
 
 // Look says how the skill stands: one result for each folder of the programs, of the file that they read first, with what
@@ -39,15 +37,7 @@ func Look(q *Request) (all []Result) {
 
 // through reads what a path leads to over links, nil when that is no file of a size like ours.
 func through(path string) []byte {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	data, _, err := smallfile.Read(path, maxFile, smallfile.Follow)
 	if err != nil {
 		return nil
 	}

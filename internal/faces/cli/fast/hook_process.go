@@ -2,7 +2,6 @@ package fast
 
 import (
 	"context"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
+	"tutti/internal/platform/smallfile"
 )
 
 // agentProcess is the agent CLI that has started this hook: the parent, or the one above it where that is the shell of the hook.
@@ -55,12 +55,7 @@ func hookDialog(c *kit.Call, d *driver.Driver, e driver.Event) func() bool {
 }
 
 func sheetAt(d *driver.Driver, path string) (s driver.SelfReport, ok bool) {
-	f, err := os.Open(path)
-	if err != nil {
-		return s, false
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, driver.MaxSheet+1))
+	raw, _, err := smallfile.Read(path, driver.MaxSheet, smallfile.Follow)
 	if err != nil {
 		return s, false
 	}

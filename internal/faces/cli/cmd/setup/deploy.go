@@ -5,9 +5,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
@@ -95,15 +95,7 @@ const sourceVariable = "TUTTI_RELEASES"
 func Newer(latest, current string) bool {
 	a, ok := version(latest)
 	b, also := version(current)
-	if !ok || !also {
-		return false
-	}
-	for n := range a {
-		if a[n] != b[n] {
-			return a[n] > b[n]
-		}
-	}
-	return false
+	return ok && also && slices.Compare(a[:], b[:]) > 0
 }
 
 func isVersion(s string) bool {
@@ -129,15 +121,10 @@ func version(s string) (v [3]uint64, ok bool) {
 // runUpgrade looks for a later release, and says how one gets it. It replaces nothing: who runs a program decides what it is.
 func runUpgrade(ctx context.Context, c *kit.Call) error {
 	source := cmp.Or(c.Value("source"), os.Getenv(sourceVariable))
-	found, reason := "", ""
-	switch {
-	case source == "":
-		reason = "nobody said where releases are announced: --source FILE-OR-URL, or " + sourceVariable
-	default:
-		limited, stop := context.WithTimeout(ctx, time.Minute)
-		defer stop()
+	found, reason := "", "nobody said where releases are announced: --source FILE-OR-URL, or "+sourceVariable
+	if source != "" {
 		var err error
-		if found, err = Latest(limited, source); err != nil {
+		if found, err = Latest(ctx, source); err != nil {
 			reason = "not known: " + err.Error()
 		}
 	}

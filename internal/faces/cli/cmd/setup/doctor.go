@@ -71,6 +71,11 @@ func (r *report) add(ok bool, name, text, hint string) {
 	r.Findings = append(r.Findings, finding{name, state, text, hint})
 }
 
+// noBus says why the bus was not opened, and what that means for the checks of what is in it.
+func (r *report) noBus(err error, rest string) {
+	r.Checks.Root.Message, r.Checks.Schema.Message, r.Checks.Live.Message = err.Error(), rest, rest
+}
+
 // tell adds what is worth knowing; a hint makes it a warning.
 func (r *report) tell(name, text, hint string) {
 	state := "ok"
@@ -147,11 +152,11 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 		checks.Root.OK = true
 		r.add(true, "bus", where, "")
 	case errors.As(err, &none) && c.Under == kit.Tutti && root.Source == app.FromDefault:
-		checks.Root.Message, checks.Schema.Message, checks.Live.Message = err.Error(), "no bus", "no bus"
+		r.noBus(err, "no bus")
 		r.add(true, "bus", "none yet; the first agent that connects makes "+c.App.Shown(root.Path), "")
 		return nil
 	case errors.As(err, &none):
-		checks.Root.Message, checks.Schema.Message, checks.Live.Message = err.Error(), "no bus", "no bus"
+		r.noBus(err, "no bus")
 		r.add(false, "bus", err.Error(), none.Hint())
 		return nil
 	case errors.As(err, &schema):
@@ -161,7 +166,7 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 		r.add(false, "schema", err.Error(), schema.Hint())
 		return nil
 	default:
-		checks.Root.Message, checks.Schema.Message, checks.Live.Message = err.Error(), "not read", "not read"
+		r.noBus(err, "not read")
 		r.add(false, "bus", err.Error(), "")
 		return nil
 	}
@@ -179,7 +184,7 @@ func checkServer(ctx context.Context, c *kit.Call, r *report, where string) {
 	checks := &r.Checks
 	s, err := c.App.Open(app.Reading)
 	if err != nil {
-		checks.Root.Message, checks.Schema.Message, checks.Live.Message = err.Error(), "not read", "not read"
+		r.noBus(err, "not read")
 		r.add(false, "bus", err.Error(), "")
 		return
 	}

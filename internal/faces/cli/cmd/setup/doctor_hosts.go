@@ -11,6 +11,7 @@ import (
 	"tutti/internal/agents/setup"
 	"tutti/internal/app"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/platform/smallfile"
 )
 
 // versionWithin is how long doctor waits for a program to say its version.
@@ -72,10 +73,7 @@ func settingsOf(d *driver.Driver, p driver.Site) (paths []string) {
 
 // namedIn are the absolute paths in a file that lead to a program of our name.
 func namedIn(path string) (all []string) {
-	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() || i.Size() > maxSettings {
-		return nil
-	}
-	raw, err := os.ReadFile(path)
+	raw, _, err := smallfile.Read(path, maxSettings, smallfile.Follow)
 	if err != nil {
 		return nil
 	}

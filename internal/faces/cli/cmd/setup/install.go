@@ -14,6 +14,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/app"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/platform/smallfile"
 )
 
 // formerName is what tutti-full was called. Settings of agent CLIs may start it by that name.
@@ -142,29 +143,38 @@ func planInstall(c *kit.Call, dir string) ([]step, error) {
 		if c.On("link") {
 			s.Does = "link"
 		}
-		steps = append(steps, check(c, s))
+		steps = append(steps, check(s, c.On("force")))
 	}
 	for _, name := range linkNames(c) {
-		steps = append(steps, check(c, step{Path: filepath.Join(dir, name), Does: "link", To: "tutti"}))
+		steps = append(steps, check(step{Path: filepath.Join(dir, name), Does: "link", To: "tutti"}, c.On("force")))
 	}
 	if old := filepath.Join(dir, formerName); isOurs(old) { // last: until then the old tutti goes on with its old program
-		steps = append(steps, check(c, step{Path: old, Does: "link", To: "tutti-full"}))
+		steps = append(steps, check(step{Path: old, Does: "link", To: "tutti-full"}, c.On("force")))
 	}
 	return steps, nil
 }
 
 // check looks at what lies where a step wants to put something.
-func check(c *kit.Call, s step) step {
-	path := s.Path
+func check(s step, force bool) step {
+	path, ours := s.Path, isOurs
+	if s.page != nil {
+		ours = isOurPage
+	}
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil: // nothing there, or the step itself will say why not
-	case s.Does == "link" && linksTo(path, s.To), s.Does == "copy" && sameFile(path, s.To):
+	case s.Does == "link" && linksTo(path, s.To), s.Does == "copy" && sameFile(path, s.To), s.Does == "write" && says(path, s.page):
 		s.Does = "keep"
-	case info.IsDir(), !isOurs(path) && !c.On("force"):
+	case info.IsDir(), !ours(path) && !force:
 		s.Does = "refuse"
 	}
 	return s
+}
+
+// says tells whether a page is written already.
+func says(path string, page []byte) bool {
+	data, _, err := smallfile.Read(path, int64(len(page)), smallfile.NoLinks)
+	return err == nil && bytes.Equal(data, page)
 }
 
 func linksTo(path, target string) bool {
@@ -191,39 +201,17 @@ func sameFile(a, b string) bool {
 // isOurs tells whether a file, or what a link leads to, is one of our programs. A link whose target is gone is ours when
 // it leads to a program of our name.
 func isOurs(path string) bool {
-	f, err := os.Open(path)
+	data, _, err := smallfile.Read(path, maxProgram, smallfile.Follow)
 	if errors.Is(err, fs.ErrNotExist) {
 		to, err := os.Readlink(path)
 		base := filepath.Base(to)
 		return err == nil && (base == "tutti" || base == "tutti-full" || base == formerName)
 	}
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() < int64(len(kit.Marker)) {
-		return false
-	}
-	return holds(f, []byte(kit.Marker))
+	return err == nil && bytes.Contains(data, []byte(kit.Marker))
 }
 
-// holds looks for bytes in a stream without keeping more than a piece of it.
-func holds(r io.Reader, what []byte) bool {
-	buf := make([]byte, 256<<10)
-	kept := 0
-	for {
-		n, err := r.Read(buf[kept:])
-		if bytes.Contains(buf[:kept+n], what) {
-			return true
-		}
-		if err != nil || n == 0 {
-			return false
-		}
-		end := kept + n
-		kept = min(end, len(what)-1)
-		copy(buf, buf[end-kept:end])
-	}
-}
+// maxProgram is the size from which a file is not searched for our mark.
+const maxProgram = 512 << 20
 
 // planRemoval lists what of ours lies in the folder. What is not ours stays, and is not worth a word.
 func planRemoval(c *kit.Call, dir string) []step {

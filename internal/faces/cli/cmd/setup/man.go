@@ -115,7 +115,7 @@ func planPages(c *kit.Call, dir string, force bool) []step {
 	known := map[string]bool{}
 	for name, page := range docs.ManPages(c.Table) {
 		known[name] = true
-		steps = append(steps, checkPage(step{Path: filepath.Join(dir, name), Does: "write", page: page}, force))
+		steps = append(steps, check(step{Path: filepath.Join(dir, name), Does: "write", page: page}, force))
 	}
 	for _, path := range oldPages(dir) {
 		if !known[filepath.Base(path)] && isOurPage(path) {
@@ -123,21 +123,6 @@ func planPages(c *kit.Call, dir string, force bool) []step {
 		}
 	}
 	return steps
-}
-
-func checkPage(s step, force bool) step {
-	info, err := os.Lstat(s.Path)
-	if err != nil {
-		return s // nothing there, or the step itself will say why not
-	}
-	data, err := os.ReadFile(s.Path)
-	switch {
-	case info.Mode().IsRegular() && err == nil && bytes.Equal(data, s.page):
-		s.Does = "keep"
-	case info.IsDir(), !isOurPage(s.Path) && !force:
-		s.Does = "refuse"
-	}
-	return s
 }
 
 // planPageRemoval lists the pages of ours in a folder.
