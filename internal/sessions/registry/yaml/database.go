@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -125,8 +126,8 @@ func prepare(path string) error {
 	return nil
 }
 
-// begin keeps other programs from writing, and reads all there is.
-func (d *database) begin(ctx context.Context) (*stored, error) {
+// begin keeps other programs from writing, and reads all there is. Rows that say what they say in the document are taken from there.
+func (d *database) begin(ctx context.Context, doc *document) (*stored, error) {
 	if _, err := d.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", d.path, err)
 	}
@@ -134,14 +135,14 @@ func (d *database) begin(ctx context.Context) (*stored, error) {
 	if _, err := d.conn.ExecContext(ctx, tables); err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
-	s, err := d.read(ctx)
+	s, err := d.read(ctx, doc)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.path, err)
 	}
 	return s, nil
 }
 
-func (d *database) read(ctx context.Context) (*stored, error) {
+func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
 	s := &stored{rows: map[string]storedRow{}, rest: &tree{kind: object}}
 	var state []byte
 	// A view that calls itself a table has no rowid: what it would compute is not asked for.
@@ -166,6 +167,10 @@ func (d *database) read(ctx context.Context) (*stored, error) {
 		}
 		if !name.Valid {
 			s.nameless = true
+			continue
+		}
+		if e := doc.find(name.String); e != nil && e.bad == nil && e.row.Name == name.String && bytes.Equal(e.raw, data) {
+			s.add(name.String, storedRow{said: e.said, row: e.row, hash: e.hash()})
 			continue
 		}
 		s.put(name.String, data)
@@ -200,6 +205,10 @@ func (s *stored) put(name string, data []byte) {
 			r.bad = &registry.InvalidError{Name: name, Reason: "in the database it stands under another name"}
 		}
 	}
+	s.add(name, r)
+}
+
+func (s *stored) add(name string, r storedRow) {
 	if _, have := s.rows[name]; !have {
 		s.names = append(s.names, name)
 	}

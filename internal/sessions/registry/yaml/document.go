@@ -32,10 +32,16 @@ type entry struct {
 	raw  []byte                 // what it says, as JSON; nil: it cannot be read
 	bad  *registry.InvalidError // why it cannot be used
 	odd  []string
+	sum  string // see hash
 }
 
-// hash is that of what the row says.
-func (e *entry) hash() string { return hashOf(e.said) }
+// hash is that of what the row says. It is computed once.
+func (e *entry) hash() string {
+	if e.sum == "" {
+		e.sum = hashOf(e.said)
+	}
+	return e.sum
+}
 
 func (d *document) list() *yaml.Node {
 	if d.pair < 0 {

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,7 +25,8 @@ type Registry struct {
 	wait time.Duration     // for another program that holds the lock or the database
 	step func(name string) // of tests: between two steps of a change
 
-	mu sync.Mutex // one call at a time; the lock file does the same among processes
+	mu   sync.Mutex // one call at a time; the lock file does the same among processes
+	last *document  // what was read or written last: a verb looks several times, and mostly finds the same text
 }
 
 var _ registry.Registry = (*Registry)(nil)
@@ -145,7 +147,7 @@ func (r *Registry) plainRows(ctx context.Context, note string) ([]registry.Row, 
 		if err != nil {
 			return nil, nil, fmt.Errorf("read registry: %w", err)
 		}
-		read, fault := parse(text)
+		read, fault := r.parse(text)
 		switch patient := r.now().Before(until); {
 		case patient && (info.Unstable || r.justWritten(info) && (halfWritten(text, fault) || cutOff(text))):
 			if err := pause(ctx); err != nil {
@@ -163,6 +165,18 @@ func (r *Registry) plainRows(ctx context.Context, note string) ([]registry.Row, 
 		m.problem("", 0, false, "%s", note)
 	}
 	return m.rows(), m.problems, nil
+}
+
+// parse reads a text, unless it is the one that was read or written last.
+func (r *Registry) parse(text []byte) (*document, error) {
+	if r.last != nil && bytes.Equal(r.last.text, text) {
+		return r.last, nil
+	}
+	d, err := parse(text)
+	if err == nil {
+		r.last = d
+	}
+	return d, err
 }
 
 func sumOf(text []byte) string {

@@ -46,6 +46,7 @@ func (v *visit) save(ctx context.Context) error {
 		}
 		v.r.step("committed")
 	}
+	v.r.last = m.doc
 	v.db.close()
 	v.r.step("closed")
 	v.db = nil

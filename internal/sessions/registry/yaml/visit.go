@@ -174,7 +174,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 		return fmt.Errorf("%s: %w", v.r.path, errReadOnly)
 	}
 	fresh := patient && v.exists && v.r.justWritten(info)
-	doc, fault := parse(v.text)
+	doc, fault := v.r.parse(v.text)
 	if fresh && halfWritten(v.text, fault) {
 		return errFresh
 	}
@@ -186,7 +186,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 		return fmt.Errorf("%s leads to a file without %s: it is no registry", v.r.path, rowsKey)
 	}
 	v.r.step("read")
-	stored, err := v.readDatabase(ctx)
+	stored, err := v.readDatabase(ctx, doc)
 	if err != nil {
 		return err
 	}
@@ -217,12 +217,12 @@ func halfWritten(src []byte, fault error) bool {
 // cutOff reports whether a text ends within a line. People may leave it so; who writes it piece by piece does not.
 func cutOff(src []byte) bool { return !bytes.HasSuffix(src, []byte("\n")) }
 
-func (v *visit) readDatabase(ctx context.Context) (*stored, error) {
+func (v *visit) readDatabase(ctx context.Context, doc *document) (*stored, error) {
 	for {
 		db, err := openDatabase(ctx, v.place.db(), v.r.wait)
 		var s *stored
 		if err == nil {
-			if s, err = db.begin(ctx); err == nil {
+			if s, err = db.begin(ctx, doc); err == nil {
 				v.db = db
 				v.r.step("begun")
 				return s, nil
