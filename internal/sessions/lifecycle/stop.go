@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"tutti/internal/agents/driver"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
@@ -121,6 +122,50 @@ func (m *Manager) Stop(ctx context.Context, q StopRequest) (*Stopped, error) {
 	}
 	err = s.run(ctx)
 	return s.out, err
+}
+
+// run is the whole of it.
+func (s *stopping) run(ctx context.Context) (err error) {
+	if d, ok := driver.Kind(s.row.Kind()); ok {
+		s.life = d.Life
+	}
+	if s.srv, err = observe.ServerOf(&s.row); err != nil {
+		return s.fail(Refused, err, "its tmux server cannot be meant", "edit "+s.m.o.Registry.Path())
+	}
+	if s.q.Mode == Soft && !s.bare {
+		return s.archive(ctx)
+	}
+	for {
+		if err = s.once(ctx); !errors.Is(err, errBusy) {
+			return err
+		}
+	}
+}
+
+// errBusy reports that somebody else was faster.
+var errBusy = errors.New("somebody else is at it")
+
+// once waits for its turn and stops the session.
+func (s *stopping) once(ctx context.Context) error {
+	if err := s.turn(ctx); err != nil {
+		return err
+	}
+	s.find(ctx)
+	ended := s.row.Status != registry.Running && !s.bare
+	lives := s.sight.State == observe.Alive || s.sight.State == observe.Other && !s.sight.Foreign
+	if ended && !(lives && (s.q.Force || s.q.Purge || s.row.Status == registry.Archived)) {
+		return s.ended(ctx, lives)
+	}
+	if err := s.judge(ctx); err != nil {
+		return err
+	}
+	if !s.q.Apart && s.within() {
+		return s.fail(Inside, nil, "this program runs in it, and would end with it", "run it from another terminal")
+	}
+	if err := s.recordIntent(ctx); err != nil {
+		return err
+	}
+	return s.finish(ctx, s.endProcesses(ctx))
 }
 
 // StopAll stops every session that runs, several at a time, and returns what came of each in the order of the registry. The error is all

@@ -42,50 +42,6 @@ func (s *stopping) fail(kind Kind, err error, text, next string) error {
 	return &Error{Kind: kind, Session: s.row.Name, Text: text, Err: err, Next: next}
 }
 
-// run is the whole of it.
-func (s *stopping) run(ctx context.Context) (err error) {
-	if d, ok := driver.Kind(s.row.Kind()); ok {
-		s.life = d.Life
-	}
-	if s.srv, err = observe.ServerOf(&s.row); err != nil {
-		return s.fail(Refused, err, "its tmux server cannot be meant", "edit "+s.m.o.Registry.Path())
-	}
-	if s.q.Mode == Soft && !s.bare {
-		return s.archive(ctx)
-	}
-	for {
-		if err = s.once(ctx); !errors.Is(err, errBusy) {
-			return err
-		}
-	}
-}
-
-// errBusy reports that somebody else was faster.
-var errBusy = errors.New("somebody else is at it")
-
-// once waits for its turn and stops the session.
-func (s *stopping) once(ctx context.Context) error {
-	if err := s.turn(ctx); err != nil {
-		return err
-	}
-	s.find(ctx)
-	ended := s.row.Status != registry.Running && !s.bare
-	lives := s.sight.State == observe.Alive || s.sight.State == observe.Other && !s.sight.Foreign
-	if ended && !(lives && (s.q.Force || s.q.Purge || s.row.Status == registry.Archived)) {
-		return s.ended(ctx, lives)
-	}
-	if err := s.judge(ctx); err != nil {
-		return err
-	}
-	if !s.q.Apart && s.within() {
-		return s.fail(Inside, nil, "this program runs in it, and would end with it", "run it from another terminal")
-	}
-	if err := s.recordIntent(ctx); err != nil {
-		return err
-	}
-	return s.finish(ctx, s.endProcesses(ctx))
-}
-
 // find looks for the session: under its name, and, where there is none or one of somebody else, by its owner. Users rename sessions.
 func (s *stopping) find(ctx context.Context) {
 	s.sight = s.look(ctx)
