@@ -1,9 +1,7 @@
 package app
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,10 +22,7 @@ import (
 // maxNames bounds what is read of the file: some 10,000 agents.
 const maxNames = 1 << 20
 
-func (a *App) namesPath() (string, error) {
-	dir, err := a.StateDir()
-	return filepath.Join(dir, "names"), err
-}
+const namesFile = "names"
 
 // RememberedName returns what an agent was renamed to last, "" when it never was.
 func (a *App) RememberedName(i address.Instance) string {
@@ -52,10 +47,11 @@ func (a *App) RememberedNames() map[address.Instance]string {
 // RememberName keeps the name of an agent. Of two programs that do so at one moment for two agents one name may be lost,
 // which is why presence has it as well.
 func (a *App) RememberName(i address.Instance, name string, now time.Time) error {
-	path, err := a.namesPath()
+	dir, err := a.StateDir()
 	if err != nil {
 		return err
 	}
+	path := filepath.Join(dir, namesFile)
 	lines, err := a.names()
 	if err != nil {
 		return err
@@ -74,7 +70,7 @@ func (a *App) RememberName(i address.Instance, name string, now time.Time) error
 	if len(all) > maxNames {
 		return fmt.Errorf("remember name: %s is full", path)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("remember name: %w", err)
 	}
 	if err := atomicfile.WriteFile(path, all, 0o600); err != nil {
@@ -84,22 +80,7 @@ func (a *App) RememberName(i address.Instance, name string, now time.Time) error
 }
 
 func (a *App) names() ([]string, error) {
-	path, err := a.namesPath()
-	if err != nil {
-		return nil, err
-	}
-	d, err := atomicfile.OpenDir(filepath.Dir(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read names: %w", err)
-	}
-	defer d.Close()
-	data, _, err := d.Read(filepath.Base(path), maxNames)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	data, err := a.ReadState(namesFile, maxNames)
 	if err != nil {
 		return nil, fmt.Errorf("read names: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -199,11 +200,8 @@ func (a *App) OtherRoots() []string {
 		all = append(all, path)
 	}
 	for _, path := range all {
-		known := SameFolder(path, root.Path)
-		for _, o := range others {
-			known = known || SameFolder(o, path)
-		}
-		if !known {
+		same := func(other string) bool { return SameFolder(other, path) }
+		if !same(root.Path) && !slices.ContainsFunc(others, same) {
 			others = append(others, path)
 		}
 	}

@@ -3,9 +3,11 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -70,10 +72,7 @@ func (r *Roots) state(path string, id FolderID) consent {
 	return answer
 }
 
-func (a *App) rootsPath() (string, error) {
-	dir, err := a.StateDir()
-	return filepath.Join(dir, "roots"), err
-}
+const rootsFile = "roots"
 
 // loadRoots is Roots without the error: a list that cannot be trusted accepts nothing.
 func (a *App) loadRoots() *Roots {
@@ -86,10 +85,11 @@ func (a *App) loadRoots() *Roots {
 
 // Roots reads the list. A list that others may write, or that belongs to somebody else, is an error and accepts nothing.
 func (a *App) Roots() (*Roots, error) {
-	path, err := a.rootsPath()
+	dir, err := a.StateDir()
 	if err != nil {
 		return nil, err
 	}
+	path := filepath.Join(dir, rootsFile)
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Roots{}, nil
@@ -101,16 +101,8 @@ func (a *App) Roots() (*Roots, error) {
 	if err := ours(f, path); err != nil {
 		return nil, err
 	}
-	data := make([]byte, maxRoots)
-	n := 0
-	for n < len(data) {
-		m, err := f.Read(data[n:])
-		n += m
-		if m == 0 || err != nil {
-			break
-		}
-	}
-	return parseRoots(string(data[:n])), nil
+	data, _ := io.ReadAll(io.LimitReader(f, maxRoots)) // what comes before a fault counts
+	return parseRoots(string(data)), nil
 }
 
 // ours tells whether a file of the list may be believed.
@@ -153,11 +145,8 @@ func parseRoots(text string) *Roots {
 func (r *Roots) Accepted() []Record {
 	var out []Record
 	for i, rec := range r.Records {
-		last := rec.State == stateAccepted
-		for _, later := range r.Records[i+1:] {
-			last = last && (later.Path != rec.Path || later.State == stateNamed)
-		}
-		if last {
+		changed := func(later Record) bool { return later.Path == rec.Path && later.State != stateNamed }
+		if rec.State == stateAccepted && !slices.ContainsFunc(r.Records[i+1:], changed) {
 			out = append(out, rec)
 		}
 	}
@@ -224,36 +213,13 @@ func (a *App) TellOnce(now time.Time) []Passed {
 
 // toldSince tells whether the user was told of the folder that replaced an accepted one.
 func (r *Roots) toldSince(p Passed) bool {
-	for _, rec := range r.Records {
-		if rec.State == stateNamed && rec.Path == p.Path && rec.ID == p.ID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Records, func(rec Record) bool { return rec.State == stateNamed && rec.Path == p.Path && rec.ID == p.ID })
 }
 
-// addRecord adds a line with one write, which is whole or not there for every other reader.
+// addRecord adds a line.
 func (a *App) addRecord(state, path string, id FolderID, now time.Time) error {
-	file, err := a.rootsPath()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("remember root: %w", err)
-	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return fmt.Errorf("remember root: %w", err)
-	}
 	line := fmt.Sprintf("%s %d %d %s %s\n", state, id.Dev, id.Ino, now.UTC().Format(time.RFC3339), strconv.Quote(path))
-	_, err = f.WriteString(line)
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err := a.AddState(rootsFile, line); err != nil {
 		return fmt.Errorf("remember root: %w", err)
 	}
 	return nil

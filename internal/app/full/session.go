@@ -107,16 +107,8 @@ func began(ctx context.Context, a *app.App, b *lifecycle.Birth, tell func(string
 	if c.Notice != "" {
 		tell(c.Notice)
 	}
-	err = standIn(ctx, r.w, b, presence.Start{Instance: c.Instance, Name: c.Name, Workspace: workspaceIn(c), Interests: presence.Interests{Scopes: r.q.Scopes}})
+	err = standIn(ctx, r.w, b, presence.Start{Instance: c.Instance, Name: c.Name, Workspace: (*presence.Workspace)(c.Workspace), Interests: presence.Interests{Scopes: r.q.Scopes}})
 	return string(c.Instance), errors.Join(err, r.w.Close())
-}
-
-func workspaceIn(r *identity.Result) *presence.Workspace {
-	w := r.Workspace
-	if w == nil {
-		return nil
-	}
-	return &presence.Workspace{ID: w.ID, Path: w.Path, Host: w.Host, Label: w.Label, Repo: w.Repo}
 }
 
 // standIn makes an agent present that was started, until its own server does. One that was quicker is what counts.
@@ -229,9 +221,7 @@ func standsAgain(ctx context.Context, w *app.World, b *lifecycle.Birth) error {
 		if s.Name == "" {
 			s.Name = reg.Name
 		}
-		if o := reg.Workspace; o != nil {
-			s.Workspace = &presence.Workspace{ID: o.ID, Path: o.Path, Host: o.Host, Label: o.Label, Repo: o.Repo}
-		}
+		s.Workspace = (*presence.Workspace)(reg.Workspace)
 		s.Interests.Scopes = reg.Scopes
 	}
 	return standIn(ctx, w, b, s)

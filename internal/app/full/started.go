@@ -1,17 +1,12 @@
 package full
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"strings"
 
 	"tutti/internal/app"
-	"tutti/internal/platform/atomicfile"
 	"tutti/internal/sessions/lifecycle"
 )
 
@@ -24,67 +19,42 @@ const maxStarted = 1 << 20
 
 // Started remembers what this user has started in sessions.
 func Started(a *app.App) lifecycle.Started {
-	return lifecycle.Started{Known: func(command string) (bool, error) { return startedBefore(a, command) }, Remember: func(command string) error { return rememberStarted(a, command) }}
+	s := started{a}
+	return lifecycle.Started{Known: s.known, Remember: s.remember}
 }
 
-func startedLine(command string) []byte {
-	sum := sha256.Sum256([]byte(command))
-	return append(hex.AppendEncode(nil, sum[:]), '\n')
+type started struct{ *app.App }
+
+const startedFile = "started"
+
+func startedLine(command string) string {
+	return fmt.Sprintf("%x\n", sha256.Sum256([]byte(command)))
 }
 
-func startedPath(a *app.App) (string, error) {
-	dir, err := a.StateDir()
-	return filepath.Join(dir, "started"), err
-}
-
-func startedBefore(a *app.App, command string) (bool, error) {
-	path, err := startedPath(a)
+func (s started) read() (string, error) {
+	data, err := s.ReadState(startedFile, maxStarted)
 	if err != nil {
-		return false, err
+		return "", fmt.Errorf("read commands: %w", err)
 	}
-	data, err := readStarted(path)
-	return bytes.Contains(data, startedLine(command)), err
+	return string(data), nil
 }
 
-func readStarted(path string) ([]byte, error) {
-	d, err := atomicfile.OpenDir(filepath.Dir(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read commands: %w", err)
-	}
-	defer d.Close()
-	data, _, err := d.Read(filepath.Base(path), maxStarted)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read commands: %w", err)
-	}
-	return data, nil
+func (s started) known(command string) (bool, error) {
+	all, err := s.read()
+	return strings.Contains(all, startedLine(command)), err
 }
 
-// rememberStarted keeps a command. A line is written in one step, so two programs that do so at one moment lose none.
-func rememberStarted(a *app.App, command string) error {
-	path, err := startedPath(a)
-	if err != nil {
-		return err
-	}
-	data, err := readStarted(path)
+func (s started) remember(command string) error {
+	all, err := s.read()
 	line := startedLine(command)
-	if err != nil || bytes.Contains(data, line) {
+	if err != nil || strings.Contains(all, line) {
 		return err
 	}
-	if len(data)+len(line) > maxStarted {
-		return fmt.Errorf("remember command: %s is full; it may be removed", path)
+	if len(all)+len(line) > maxStarted {
+		dir, _ := s.StateDir() // it was read
+		return fmt.Errorf("remember command: %s is full; it may be removed", filepath.Join(dir, startedFile))
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("remember command: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return fmt.Errorf("remember command: %w", err)
-	}
-	_, err = f.Write(line)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := s.AddState(startedFile, line); err != nil {
 		return fmt.Errorf("remember command: %w", err)
 	}
 	return nil

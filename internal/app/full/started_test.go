@@ -2,6 +2,7 @@ package full
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,10 +30,7 @@ func TestStarted(t *testing.T) {
 			t.Errorf("%q: %v, %v", command, yes, err)
 		}
 	}
-	path, err := startedPath(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(home, ".local/state/tutti/started")
 	text, err := os.ReadFile(path)
 	info, e := os.Stat(path)
 	if err != nil || e != nil || strings.Count(string(text), "\n") != 2 || strings.Contains(string(text), "secret") || info.Mode().Perm() != 0o600 {

@@ -4,15 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/filelock"
 	"tutti/internal/platform/proc"
@@ -28,6 +27,15 @@ type Up struct {
 	ID    proc.ID
 	Since time.Time
 	Root  string // real path
+}
+
+// An upRecord is the file.
+type upRecord struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start,string"`
+	Boot  string `json:"boot"`
+	Since string `json:"since"`
+	Root  string `json:"root"`
 }
 
 // An UpError reports that there is one already.
@@ -86,24 +94,12 @@ func RunningUp(a *app.App, root string) *Up {
 
 func readUp(d *atomicfile.Dir, key string) *Up {
 	raw, _, err := d.Read(key+".json", maxUp)
-	if err != nil {
+	var r upRecord
+	if err != nil || json.Unmarshal(raw, &r) != nil || r.PID < 2 {
 		return nil
 	}
-	pid, _ := canonjson.Get(raw, "pid")
-	u := &Up{}
-	if u.ID.PID, err = strconv.Atoi(string(pid)); err != nil || u.ID.PID < 2 {
-		return nil
-	}
-	text := func(name string) string {
-		value, _ := canonjson.Get(raw, name)
-		s, _ := canonjson.String(value)
-		return s
-	}
-	if u.ID.Start, err = strconv.ParseUint(text("start"), 10, 64); err != nil {
-		return nil
-	}
-	u.ID.Boot, u.Root = text("boot"), text("root")
-	u.Since, _ = time.Parse(time.RFC3339, text("since"))
+	u := &Up{ID: proc.ID{PID: r.PID, Start: r.Start, Boot: r.Boot}, Root: r.Root}
+	u.Since, _ = time.Parse(time.RFC3339, r.Since)
 	if !u.ID.Alive() {
 		return nil
 	}
@@ -138,7 +134,12 @@ func HoldUp(ctx context.Context, a *app.App, root string) (release func(), err e
 		end()
 		return nil, &UpError{Shown: a.Shown(real), Up: u}
 	}
-	if err := d.Replace(key+".json", upRecord(real), 0o600, false); err != nil {
+	me := proc.Self()
+	raw, err := json.Marshal(upRecord{me.PID, me.Start, me.Boot, time.Now().UTC().Format(time.RFC3339), real})
+	if err == nil {
+		err = d.Replace(key+".json", append(raw, '\n'), 0o600, false)
+	}
+	if err != nil {
 		end()
 		return nil, fmt.Errorf("put tutti up on record: %w", err)
 	}
@@ -146,15 +147,4 @@ func HoldUp(ctx context.Context, a *app.App, root string) (release func(), err e
 		_ = d.Remove(key + ".json") // what names a process that is gone counts for nothing
 		end()
 	}, nil
-}
-
-func upRecord(real string) []byte {
-	me := proc.Self()
-	var o canonjson.Object
-	o.Int("pid", int64(me.PID))
-	o.Str("start", strconv.FormatUint(me.Start, 10))
-	o.Str("boot", me.Boot)
-	o.Str("since", time.Now().UTC().Format(time.RFC3339))
-	o.Str("root", real)
-	return append(o.Bytes(), '\n')
 }

@@ -10,7 +10,6 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/presence"
-	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 )
 
@@ -60,7 +59,7 @@ func (v *server) openAs(ctx context.Context, b *bus, r *identity.Result, host st
 		v.log(r.Notice)
 	}
 	start := presence.Start{
-		Instance: r.Instance, Host: host, Name: r.Name, Workspace: workspace(r.Workspace), Launch: v.launch(host),
+		Instance: r.Instance, Host: host, Name: r.Name, Workspace: (*presence.Workspace)(r.Workspace), Launch: v.launch(host),
 		Interests: presence.Interests{Scopes: scopes},
 	}
 	if len(scopes) == 0 {
@@ -88,7 +87,7 @@ func (v *server) open(ctx context.Context, b *bus, s presence.Start) (*presence.
 		if err != nil {
 			return nil, nil, err
 		}
-		s.Workspace = workspace(w)
+		s.Workspace = (*presence.Workspace)(w)
 	}
 	extra := map[string][]byte{}
 	if p, ok := v.facts.AgentProcess(); ok {
@@ -127,13 +126,6 @@ func (v *server) isBelow(s *presence.Session) bool {
 		return false
 	}
 	return slices.ContainsFunc(v.facts.Ancestors(), func(p identity.Process) bool { return identity.Serves(s.Raw, p.ID) })
-}
-
-func workspace(w *registry.Workspace) *presence.Workspace {
-	if w == nil {
-		return nil
-	}
-	return &presence.Workspace{ID: w.ID, Path: w.Path, Host: w.Host, Label: w.Label, Repo: w.Repo}
 }
 
 // launch says in which pane the agent runs. Outside of one nothing is said: the agent could not be started again from it.

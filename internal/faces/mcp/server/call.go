@@ -14,6 +14,7 @@ import (
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/halt"
 )
@@ -65,7 +66,7 @@ func (c *call) complete(t *tool) error {
 		isText := p.schema == aString || strings.HasPrefix(p.schema, strings.TrimSuffix(aString, "}")+`,"description"`)
 		switch {
 		case p.name == "to" && raw != nil && canonjson.Kind(raw) != canonjson.TypeString:
-			return c.refuse("write HOST:LABEL, or the full id as tutti_peers shows it", "'to' must be a string, not %s", clip(string(raw), maxWord))
+			return c.refuse("write HOST:LABEL, or the full id as tutti_peers shows it", "'to' must be a string, not %s", termsafe.Cut(string(raw), maxWord))
 		case isText && c.text(p.name) == "", p.schema == anObject && raw == nil:
 			return c.missing(p.name)
 		}
@@ -210,7 +211,7 @@ func haltMember(s halt.State) []byte {
 	var o canonjson.Object
 	o.Bool("active", true)
 	o.Str("text", halt.Refused)
-	o.Str("why", clip(err.Error(), maxWord))
+	o.Str("why", termsafe.Cut(err.Error(), maxWord))
 	o.Str("hint", "your user has stopped all agents: send nothing, and wait for your user")
 	return o.Bytes()
 }
@@ -231,15 +232,15 @@ func failed(err error) wire.Result {
 	}
 	if refused, ok := errors.AsType[*mail.RefusedError](err); ok && len(refused.Candidates) > 0 {
 		var o canonjson.Object
-		o.Str("error", clip(text, maxError))
+		o.Str("error", termsafe.Cut(text, maxError))
 		o.Strs("candidates", candidates(refused.Candidates))
-		o.Opt("hint", clip(hint, maxError))
+		o.Opt("hint", termsafe.Cut(hint, maxError))
 		return wire.Result{Object: o.Bytes()}
 	}
 	if hint == "" {
-		return wire.Error(clip(text, maxError))
+		return wire.Error(termsafe.Cut(text, maxError))
 	}
-	return wire.ErrorHint(clip(text, maxError), clip(hint, maxError))
+	return wire.ErrorHint(termsafe.Cut(text, maxError), termsafe.Cut(hint, maxError))
 }
 
 // hintOf is what to do about an error, in calls of these tools where there is one; else what the error says itself.

@@ -7,6 +7,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/store"
 )
@@ -33,7 +34,7 @@ func messageJSON(item *mail.Item, limit int, bare bool) []byte {
 	o.Str("from", word(string(e.Actor.Instance)))
 	verification(&o, item)
 	text := e.Text()
-	cut := head(text, limit)
+	cut := termsafe.Head(text, limit)
 	o.Str("text", cut)
 	if len(cut) < len(text) {
 		o.Bool("truncated", true)
@@ -139,4 +140,4 @@ func fitted(item *mail.Item, limit int, around func(message []byte) []byte) []by
 }
 
 // word is a name that came from others as it is shown: what a terminal would obey is left out, and it is cut.
-func word(s string) string { return printable(clip(s, maxWord)) }
+func word(s string) string { return printable(termsafe.Cut(s, maxWord)) }

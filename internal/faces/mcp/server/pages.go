@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 )
 
@@ -119,7 +120,7 @@ func (p *page) add(r row) (full bool, err error) {
 		return true, nil
 	}
 	var o canonjson.Object
-	o.Str("id", clip(r.id, maxWord))
+	o.Str("id", termsafe.Cut(r.id, maxWord))
 	o.Int("size", int64(len(raw)))
 	o.Str("hint", p.hint)
 	p.omitted, p.last = append(p.omitted, o.Bytes()), r.key
@@ -168,22 +169,3 @@ func array(all [][]byte) []byte {
 
 // maxWord is the most that is told of an id, name or address of others, in bytes: what we write ourselves is shorter.
 const maxWord = 250
-
-// clip is the beginning of a text, whole characters only; a mark says that it was cut.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return head(s, most-len("…")) + "…"
-}
-
-// head is at most n bytes from the beginning of a text, whole characters only.
-func head(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:max(n, 0)]
-}

@@ -6,6 +6,7 @@ import (
 
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/governance/profile"
@@ -59,14 +60,14 @@ func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	id := c.text("negotiationId")
 	var e *journal.Entry
 	if to, is := ends[act]; is {
-		e, err = n.Move(ctx, id, a, to, clip(c.text("reason"), maxError), now())
+		e, err = n.Move(ctx, id, a, to, termsafe.Cut(c.text("reason"), maxError), now())
 	} else if act == "accept" {
 		var hash string
 		if hash, err = c.need("artifactHash"); err == nil {
 			e, err = n.Accept(ctx, id, a, hash, now())
 		}
 	} else {
-		err = c.refuse("the acts are accept, reject, withdraw, expire and abandon; "+c.toolName("h2a_counteroffer")+" counters", "unknown act %q", clip(act, maxWord))
+		err = c.refuse("the acts are accept, reject, withdraw, expire and abandon; "+c.toolName("h2a_counteroffer")+" counters", "unknown act %q", termsafe.Cut(act, maxWord))
 	}
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func lookAt(ctx context.Context, c *call) (*canonjson.Object, error) {
 	case "verify":
 		return c.verified(ctx, id)
 	default:
-		return nil, c.refuse("status, artifact, journal, dossier or verify", "it is not known how to show %q", clip(show, maxWord))
+		return nil, c.refuse("status, artifact, journal, dossier or verify", "it is not known how to show %q", termsafe.Cut(show, maxWord))
 	}
 }
 
@@ -106,7 +107,7 @@ func (c *call) listed(ctx context.Context) (*canonjson.Object, error) {
 			}
 			return nil, err
 		}
-		rows = append(rows, row{key: clip(address.Segment(id), maxWord), id: id, make: func() ([]byte, error) { return c.brief(ctx, id) }})
+		rows = append(rows, row{key: termsafe.Cut(address.Segment(id), maxWord), id: id, make: func() ([]byte, error) { return c.brief(ctx, id) }})
 	}
 	return c.page(new(canonjson.Object), "negotiations", "its record is too long to be shown", rows)
 }

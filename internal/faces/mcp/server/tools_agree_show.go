@@ -8,6 +8,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/journal"
@@ -42,8 +43,8 @@ func standing(id string, s *negotiation.Standing, most int) *canonjson.Object {
 	}
 	o.Str("negotiationId", word(id))
 	o.Str("state", string(s.State))
-	o.Opt("why", clip(s.Why, maxWord))
-	o.Opt("remark", clip(s.Note, maxWord))
+	o.Opt("why", termsafe.Cut(s.Why, maxWord))
+	o.Opt("remark", termsafe.Cut(s.Note, maxWord))
 	o.Int("entries", int64(s.Entries))
 	o.Int("offers", int64(s.Total))
 	if r := s.Record; r != nil {
@@ -97,14 +98,14 @@ func offered(f *negotiation.Offered) []byte {
 // listed it is the command that does the same.
 func (v *server) turn(id string, s *negotiation.Standing, own address.Instance) string {
 	quote := func(text string) string { return string(canonjson.AppendString(nil, text)) }
-	deal := `{"negotiationId":` + quote(clip(id, maxWord))
+	deal := `{"negotiationId":` + quote(termsafe.Cut(id, maxWord))
 	mine := `,"instance":` + quote(string(own))
 	latest := s.Latest()
 	next := func(tool, args, verb, rest string) string {
 		if v.lists(tool) {
 			return tool + " " + deal + args + "}"
 		}
-		return "tutti negotiate " + verb + " " + app.QuoteArg(clip(id, maxWord)) + rest
+		return "tutti negotiate " + verb + " " + app.QuoteArg(termsafe.Cut(id, maxWord)) + rest
 	}
 	switch {
 	case s.Record == nil || !s.Record.Involved(own) || s.State.Terminal():
@@ -132,7 +133,7 @@ func judgement(j negotiation.Judgement) []byte {
 	o.Int("entry", int64(j.Index))
 	o.Str("by", word(string(j.By)))
 	o.Str("code", j.Code)
-	o.Str("why", clip(printable(j.Why), maxWord))
+	o.Str("why", termsafe.Cut(printable(j.Why), maxWord))
 	o.Bool("counts", j.Counts)
 	return o.Bytes()
 }
@@ -219,7 +220,7 @@ func fault(f *journal.Fault) []byte {
 	var o canonjson.Object
 	o.Int("entry", int64(f.Index))
 	o.Str("rule", f.Rule)
-	o.Str("why", clip(printable(f.Why), maxError))
+	o.Str("why", termsafe.Cut(printable(f.Why), maxError))
 	return o.Bytes()
 }
 
@@ -271,10 +272,10 @@ func (c *call) verified(ctx context.Context, id string) (*canonjson.Object, erro
 		o.Raw("bad", fault(v.Report.Bad))
 	}
 	if v.Artifact != nil {
-		o.Str("artifact", clip(printable(v.Artifact.Error()), maxError))
+		o.Str("artifact", termsafe.Cut(printable(v.Artifact.Error()), maxError))
 	}
 	if len(v.Problems) > 0 {
-		o.Str("problems", clip(printable(strings.Join(v.Problems, "; ")), maxError))
+		o.Str("problems", termsafe.Cut(printable(strings.Join(v.Problems, "; ")), maxError))
 	}
 	rows := numbered(v.Entries, func(j negotiation.Judgement) string { return j.ID }, judgement)
 	return c.page(&o, "judged", "it is too long to be shown", rows)

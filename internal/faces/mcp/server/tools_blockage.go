@@ -9,6 +9,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/blocker"
 )
@@ -66,7 +67,7 @@ func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	o, err := c.blockage(made)
 	if err == nil && replaced != nil && replaced.Reason != made.Reason {
-		o.Str("warning", "this takes the place of what blocked you until now: "+clip(replaced.Reason, maxWord))
+		o.Str("warning", "this takes the place of what blocked you until now: "+termsafe.Cut(replaced.Reason, maxWord))
 	}
 	return o, err
 }
@@ -79,11 +80,11 @@ func (c *call) blockage(b *blocker.Blockage) (*canonjson.Object, error) {
 	if !wire.Fits(whole.Bytes()) { // members of others, of which the record has room for many
 		var short canonjson.Object
 		short.Str("instance", word(string(b.Instance)))
-		short.Str("scope", clip(b.Scope, maxWord))
-		short.Str("reason", clip(b.Reason, maxWord))
-		short.Str("raisedAt", clip(b.RaisedAt, maxWord))
-		short.Opt("resolvedAt", clip(b.ResolvedAt, maxWord))
-		short.Opt("resolvedBy", clip(b.ResolvedBy, maxWord))
+		short.Str("scope", termsafe.Cut(b.Scope, maxWord))
+		short.Str("reason", termsafe.Cut(b.Reason, maxWord))
+		short.Str("raisedAt", termsafe.Cut(b.RaisedAt, maxWord))
+		short.Opt("resolvedAt", termsafe.Cut(b.ResolvedAt, maxWord))
+		short.Opt("resolvedBy", termsafe.Cut(b.ResolvedBy, maxWord))
 		raw = short.Bytes()
 	}
 	var o canonjson.Object

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/conductor"
 	"tutti/internal/sessions/tracker"
@@ -22,7 +23,7 @@ func (c *call) where() (conductor.Where, error) {
 	given := c.text("workspaceId")
 	if given != "" {
 		if err := address.Check(given); err != nil || given[0] == '-' {
-			return conductor.Where{}, c.refuse("give the workspaceId of a session as "+c.toolName("h2a_discover_sessions")+" shows it, or a folder as workspacePath", "%q is no id of a workspace", clip(given, maxWord))
+			return conductor.Where{}, c.refuse("give the workspaceId of a session as "+c.toolName("h2a_discover_sessions")+" shows it, or a folder as workspacePath", "%q is no id of a workspace", termsafe.Cut(given, maxWord))
 		}
 		return conductor.Where{ID: given}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/halt"
 	"tutti/internal/store"
@@ -37,7 +38,7 @@ func inbox(ctx context.Context, c *call) (*canonjson.Object, error) {
 	case "":
 		return nil, c.missing("action")
 	}
-	return nil, c.refuse("the actions are read, put and pop", "unknown action %q: read, put or pop", clip(action, maxWord))
+	return nil, c.refuse("the actions are read, put and pop", "unknown action %q: read, put or pop", termsafe.Cut(action, maxWord))
 }
 
 // tooLong is how a message is dealt with that no answer takes.
@@ -201,7 +202,7 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.O
 		err = mailbox.ErrNoMessage
 	}
 	if errors.Is(err, mailbox.ErrNoMessage) {
-		return nil, c.refuse(c.toolName("h2a_inbox read")+" lists what is there", "no envelope %s in the inbox of %s", clip(id, maxWord), who)
+		return nil, c.refuse(c.toolName("h2a_inbox read")+" lists what is there", "no envelope %s in the inbox of %s", termsafe.Cut(id, maxWord), who)
 	}
 	if err != nil {
 		return nil, err
@@ -215,7 +216,7 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.O
 	o.Str("verification", item.Verdict.Word.String())
 	o.Str("note", peerNote)
 	if !wire.Fits(o.Bytes()) {
-		return nil, c.refuse(tooLong+"; it was not taken", "envelope %s has %d bytes, more than one answer takes", clip(id, maxWord), m.Size)
+		return nil, c.refuse(tooLong+"; it was not taken", "envelope %s has %d bytes, more than one answer takes", termsafe.Cut(id, maxWord), m.Size)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err // nobody would be shown what is taken

@@ -9,6 +9,7 @@ import (
 	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/halt"
 	"tutti/internal/platform/truepath"
@@ -72,7 +73,7 @@ func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
 	w := reservation.Want{For: reservation.Usual, Note: c.text("note")}
 	if text := c.text("for"); text != "" {
 		if w.For, err = time.ParseDuration(text); err != nil {
-			return nil, c.refuse(`"for":"30m"`, "'for': %q is no time", clip(text, maxWord))
+			return nil, c.refuse(`"for":"30m"`, "'for': %q is no time", termsafe.Cut(text, maxWord))
 		}
 	}
 	own, err := c.speaker(ctx, c.bus, false)
@@ -113,7 +114,7 @@ func (v *server) leaseDesk(b *bus, own *identity.Speaker) *reservation.Reservati
 
 // leases answers with leases, as many as one answer takes.
 func (c *call) leases(all []*reservation.Lease) (*canonjson.Object, error) {
-	rows := numbered(all, func(l *reservation.Lease) string { return clip(l.Path, maxWord) }, (*reservation.Lease).JSON)
+	rows := numbered(all, func(l *reservation.Lease) string { return termsafe.Cut(l.Path, maxWord) }, (*reservation.Lease).JSON)
 	return c.page(new(canonjson.Object), "leases", "its path is too long to be shown", rows)
 }
 
@@ -168,7 +169,7 @@ func leaseRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		gone = append(gone, clip(path, maxWord))
+		gone = append(gone, termsafe.Cut(path, maxWord))
 	}
 	var o canonjson.Object
 	o.Bool("ok", true)

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
@@ -289,16 +290,16 @@ func (c *call) inDeal(err error) error {
 		return err
 	}
 	if errors.Is(err, negotiation.ErrNotFound) {
-		return c.refuse(c.toolName("h2a_open_negotiation")+" begins one; "+c.toolName("tutti_negotiation")+" lists those that there are", "negotiation %s not found", clip(id, maxWord))
+		return c.refuse(c.toolName("h2a_open_negotiation")+" begins one; "+c.toolName("tutti_negotiation")+" lists those that there are", "negotiation %s not found", termsafe.Cut(id, maxWord))
 	}
 	if stale, ok := errors.AsType[*negotiation.StaleError](err); ok {
-		look := fmt.Sprintf(`tutti_negotiation {"negotiationId":%s,"show":"artifact"}`, canonjson.AppendString(nil, clip(id, maxWord)))
+		look := fmt.Sprintf(`tutti_negotiation {"negotiationId":%s,"show":"artifact"}`, canonjson.AppendString(nil, termsafe.Cut(id, maxWord)))
 		if !c.lists("tutti_negotiation") {
-			look = "tutti negotiate show " + app.QuoteArg(clip(id, maxWord))
+			look = "tutti negotiate show " + app.QuoteArg(termsafe.Cut(id, maxWord))
 		}
 		return c.refuse(fmt.Sprintf(`look at it with %[5]s, then rebase: %[2]s {"negotiationId":%[1]s,"instance":%[3]s,"artifact":…,"baseArtifactHash":"%[4]s"}`,
-			canonjson.AppendString(nil, clip(id, maxWord)), c.tool, canonjson.AppendString(nil, string(stale.By)), stale.Latest.Hash, look),
-			"stale: the latest offer is %s (entry %d, by %s), and this one answers %s", stale.Latest.Hash, stale.Latest.Index, word(string(stale.Latest.By)), clip(stale.Given, maxWord))
+			canonjson.AppendString(nil, termsafe.Cut(id, maxWord)), c.tool, canonjson.AppendString(nil, string(stale.By)), stale.Latest.Hash, look),
+			"stale: the latest offer is %s (entry %d, by %s), and this one answers %s", stale.Latest.Hash, stale.Latest.Index, word(string(stale.Latest.By)), termsafe.Cut(stale.Given, maxWord))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/nhi"
 )
@@ -72,7 +73,7 @@ func nhiAttest(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	st := nhi.Statement{Instance: address.Instance(name), Role: c.text("role"), Scope: c.text("scope")}
 	if st.Instance.Canonical() != own.Instance.Canonical() {
-		return nil, foreign(own.Instance, fmt.Sprintf("nothing is signed in the name of %s", clip(name, maxWord)), "")
+		return nil, foreign(own.Instance, fmt.Sprintf("nothing is signed in the name of %s", termsafe.Cut(name, maxWord)), "")
 	}
 	var warning string
 	if st.Key, warning, err = c.key(st.Instance); err != nil {
@@ -112,7 +113,7 @@ func nhiOffboard(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return nil, err
 	}
 	d := nhi.Service{Registry: c.Registry, Presence: c.World.Presence, Log: c.Store}
-	t, err := d.Offboard(ctx, nhi.Leave{Instance: who, Reason: clip(c.text("reason"), maxError), By: own.Instance}, time.Now())
+	t, err := d.Offboard(ctx, nhi.Leave{Instance: who, Reason: termsafe.Cut(c.text("reason"), maxError), By: own.Instance}, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func (c *call) mayOffboard(ctx context.Context, own, who address.Instance) error
 			return nil
 		}
 	}
-	return foreign(own, fmt.Sprintf("%s does not answer to this agent, and is not offboarded by it", clip(string(who), maxWord)),
+	return foreign(own, fmt.Sprintf("%s does not answer to this agent, and is not offboarded by it", termsafe.Cut(string(who), maxWord)),
 		"ask your user, who can do so on a command line: tutti nhi offboard INSTANCE")
 }
 

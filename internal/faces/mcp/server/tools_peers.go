@@ -10,6 +10,7 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/halt"
 )
 
@@ -57,7 +58,7 @@ func peerKey(r *members.Row) string {
 	if r.Session != nil {
 		rank = "0"
 	}
-	return rank + " " + word(r.Host) + " " + clip(string(r.Instance), maxWord) + " " + clip(string(r.SessionID), maxWord)
+	return rank + " " + word(r.Host) + " " + termsafe.Cut(string(r.Instance), maxWord) + " " + termsafe.Cut(string(r.SessionID), maxWord)
 }
 
 // maxScopes is how many scopes of a peer are listed.
@@ -89,8 +90,8 @@ func status(ctx context.Context, c *call) (*canonjson.Object, error) {
 	var o canonjson.Object
 	if c.noBus != nil {
 		o.Bool("ok", false)
-		o.Str("problem", clip(c.noBus.Error(), maxError))
-		o.Opt("hint", clip(hintOf(c.noBus), maxError))
+		o.Str("problem", termsafe.Cut(c.noBus.Error(), maxError))
+		o.Opt("hint", termsafe.Cut(hintOf(c.noBus), maxError))
 		if root, err := c.app.Root(); err == nil { // where it would be
 			o.Str("root", word(root.Path))
 			o.Str("rootSource", string(root.Source))
@@ -116,7 +117,7 @@ func (c *call) describe(ctx context.Context, o *canonjson.Object) error {
 	o.Bool("ok", !unknown)
 	if unknown {
 		o.Null("instance")
-		o.Str("problem", clip(nobody.Error(), maxError))
+		o.Str("problem", termsafe.Cut(nobody.Error(), maxError))
 		o.Str("hint", nobody.Hint())
 	} else if err := c.describeOwn(ctx, o, own); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 )
 
@@ -63,7 +64,7 @@ func slice(text string, from int, begin func() *canonjson.Object, finish func(o 
 	}
 	cut := func(n int) *canonjson.Object {
 		o := begin()
-		part := head(text[from:], n)
+		part := termsafe.Head(text[from:], n)
 		o.Str("text", part)
 		o.Int("offset", int64(from))
 		o.Int("size", int64(len(text)))

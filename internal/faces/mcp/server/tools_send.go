@@ -13,6 +13,7 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/halt"
 )
@@ -136,7 +137,7 @@ func noAnswer(h *hints, wait time.Duration, err error) string {
 	case h.ctx.Err() != nil:
 		return fmt.Sprintf("no answer within %s; when it comes, tutti_receive shows it", wait)
 	}
-	return "the answer could not be waited for: " + clip(err.Error(), maxWord)
+	return "the answer could not be waited for: " + termsafe.Cut(err.Error(), maxWord)
 }
 
 // reply answers a message in its thread and acknowledges it.
@@ -158,7 +159,7 @@ func reply(ctx context.Context, c *call) (*canonjson.Object, error) {
 	c.deposited(c.bus, own, &r)
 	remark := ""
 	if err != nil {
-		remark = "the answer was sent; the message itself is still in the mailbox: " + clip(err.Error(), maxWord)
+		remark = "the answer was sent; the message itself is still in the mailbox: " + termsafe.Cut(err.Error(), maxWord)
 	}
 	o := c.receipt(ctx, &r, remark)
 	o.Str("replyTo", id)
@@ -195,13 +196,13 @@ func ack(ctx context.Context, c *call) (*canonjson.Object, error) {
 		case len(done) > 0:
 			acked = append(acked, id)
 		case errors.Is(err, mailbox.ErrNoMessage):
-			gone = append(gone, clip(id, maxID))
+			gone = append(gone, termsafe.Cut(id, maxID))
 		case err != nil && len(ids) == 1:
 			return nil, err
 		case err != nil:
 			var o canonjson.Object
-			o.Str("id", clip(id, maxID))
-			o.Str("why", clip(err.Error(), maxID))
+			o.Str("id", termsafe.Cut(id, maxID))
+			o.Str("why", termsafe.Cut(err.Error(), maxID))
 			failed = append(failed, o.Bytes())
 		}
 	}
@@ -213,7 +214,7 @@ func ack(ctx context.Context, c *call) (*canonjson.Object, error) {
 	o.Int("count", int64(len(acked)))
 	clipped := make([]string, len(acked))
 	for n, id := range acked {
-		clipped[n] = clip(id, maxID)
+		clipped[n] = termsafe.Cut(id, maxID)
 	}
 	o.Strs("acknowledged", clipped)
 	if len(gone) > 0 {

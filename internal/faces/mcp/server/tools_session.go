@@ -11,6 +11,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/store"
 )
 
@@ -66,7 +67,7 @@ func (c *call) start(who address.Instance) (presence.Start, error) {
 		known := presence.Topics()
 		for _, t := range topics {
 			if !slices.Contains(known, t) {
-				return s, c.refuse("the topics are "+strings.Join(known, ", "), "unknown topic %q", clip(t, maxWord))
+				return s, c.refuse("the topics are "+strings.Join(known, ", "), "unknown topic %q", termsafe.Cut(t, maxWord))
 			}
 		}
 		s.Topics = append([]string{}, topics...)
@@ -109,7 +110,7 @@ func sessionClose(ctx context.Context, c *call) (*canonjson.Object, error) {
 		state = presence.Closed
 	}
 	if !slices.Contains(sessionStates, state) {
-		return nil, c.refuse("the states are closed, draining and expired", "unknown state %q", clip(state, maxWord))
+		return nil, c.refuse("the states are closed, draining and expired", "unknown state %q", termsafe.Cut(state, maxWord))
 	}
 	id := address.SessionID(name)
 	s, held, err := c.attend.Close(ctx, id, state)
@@ -187,7 +188,7 @@ func sessionRows(all []*presence.Session) []row {
 	rows := make([]row, len(all))
 	for n, s := range all {
 		rows[n] = row{
-			key: clip(s.StartedAt, maxWord) + " " + address.Segment(string(s.SessionID)), id: string(s.SessionID),
+			key: termsafe.Cut(s.StartedAt, maxWord) + " " + address.Segment(string(s.SessionID)), id: string(s.SessionID),
 			make: func() ([]byte, error) { return canonjson.Compact(s.Raw), nil },
 		}
 	}

@@ -106,14 +106,12 @@ func (k *knocker) hears(w wake.Word) {
 	k.activeNow()
 	if w.Conversation != "" {
 		go k.v.hearsOf(w)
-	}
-	if w.Conversation != "" {
 		k.mu.Lock()
 		k.talks = w.Conversation
 		k.mu.Unlock()
-	}
-	if w.Conversation != "" && k.program.Talk.Meta != nil {
-		k.v.thread.CompareAndSwap(nil, &w.Conversation) // what its calls say outranks it
+		if k.program.Talk.Meta != nil {
+			k.v.thread.CompareAndSwap(nil, &w.Conversation) // what its calls say outranks it
+		}
 	}
 	k.tells(w)
 }
@@ -250,24 +248,20 @@ func (k *knocker) conversation(context.Context) string {
 // would start.
 func (k *knocker) find() (wake.Program, error) {
 	w := &k.program.Wake
+	var p wake.Program
 	agent, ok := k.v.facts.AgentProcess()
 	if ok && agent.Agent() == k.program.Name && agent.ID.Alive() {
-		var p wake.Program
 		if home, given, err := proc.Getenv(agent.ID.PID, w.Home); err == nil && given {
 			p.Env = []string{w.Home + "=" + home}
 		}
-		if filepath.Base(agent.Exe) == k.program.Program {
-			if _, err := os.Stat(agent.Exe); err == nil {
-				p.Path = agent.Exe
-				return p, nil
-			}
+		if _, err := os.Stat(agent.Exe); err == nil && filepath.Base(agent.Exe) == k.program.Program {
+			p.Path = agent.Exe
+			return p, nil
 		}
-		path, err := exec.LookPath(k.program.Program)
-		p.Path = path
-		return p, err
 	}
-	path, err := exec.LookPath(k.program.Program)
-	return wake.Program{Path: path}, err
+	var err error
+	p.Path, err = exec.LookPath(k.program.Program)
+	return p, err
 }
 
 // sheet looks at what the program says of itself, nil where it says nothing: whether the agent has ended its turn since a time.
@@ -297,11 +291,10 @@ func (k *knocker) sheet() (ended func(since time.Time) bool) {
 // unread are the messages that nobody was shown, the newest first. One that somebody is about to be shown is not among them;
 // again is when the first of these is free, because nothing proved by then that it was shown: a hook may have been killed.
 func (k *knocker) unread(ctx context.Context) (ids []string, again time.Time, err error) {
-	all, bad, err := k.b.Mail.Lines(ctx, k.own.Instance, mailbox.Query{States: true})
+	all, _, err := k.b.Mail.Lines(ctx, k.own.Instance, mailbox.Query{States: true}) // whoever reads the mailbox says what is unfit
 	if err != nil {
 		return nil, again, err
 	}
-	_ = bad // whoever reads the mailbox says so
 	now := time.Now()
 	me := mailbox.Reader{By: k.own.Instance, Session: k.talk()}
 	for i := range all {

@@ -2,9 +2,9 @@ package wire
 
 import (
 	"strconv"
-	"unicode/utf8"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 )
 
 // The methods that exist. The SDK knows more, and they are answered as unknown.
@@ -131,8 +131,5 @@ func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
+	return termsafe.Head(s, most) + "…"
 }
