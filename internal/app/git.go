@@ -17,18 +17,11 @@ const gitTime = 3 * time.Second
 // whoever can push to it. Without a repository above, or without git, nothing is tracked.
 func TrackedByGit(ctx context.Context, path string) bool {
 	path, err := filepath.Abs(path)
-	if err != nil || !insideWorkTree(filepath.Dir(path)) {
-		return false
-	}
-	git, err := exec.LookPath("git")
 	if err != nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
-	defer cancel()
-	cmd := gitIn(ctx, git, filepath.Dir(path), "ls-files", "-z", "--cached", "--", "./"+filepath.Base(path))
-	out, err := cmd.Output()
-	return err == nil && len(out) > 0
+	out, ok := askGit(ctx, filepath.Dir(path), "ls-files", "-z", "--cached", "--", "./"+filepath.Base(path))
+	return ok && out != ""
 }
 
 // insideWorkTree tells whether dir or one above it holds a .git entry; only then git is worth starting.
@@ -48,21 +41,12 @@ func insideWorkTree(dir string) bool {
 // Repository is what git says of a folder: the root commits of its history, and the name of the linked work tree it lies in, "" for the
 // main one. ok is false without git, outside of a repository, and where git is too slow.
 func Repository(ctx context.Context, dir string) (roots []string, worktree string, ok bool) {
-	git, err := exec.LookPath("git")
-	if err != nil || !insideWorkTree(dir) {
+	out, ok := askGit(ctx, dir, "rev-list", "--max-parents=0", "HEAD")
+	if roots = strings.Fields(out); !ok || len(roots) == 0 {
 		return nil, "", false
 	}
-	ask := func(args ...string) ([]string, bool) {
-		ctx, cancel := context.WithTimeout(ctx, gitTime)
-		defer cancel()
-		cmd := gitIn(ctx, git, dir, args...)
-		out, err := cmd.Output()
-		return strings.Fields(string(out)), err == nil
-	}
-	if roots, ok = ask("rev-list", "--max-parents=0", "HEAD"); !ok || len(roots) == 0 {
-		return nil, "", false
-	}
-	dirs, ok := ask("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+	out, ok = askGit(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+	dirs := strings.Fields(out)
 	if !ok || len(dirs) != 2 { // a path with a blank in it: nobody is told apart by a guess
 		return nil, "", false
 	}
@@ -72,8 +56,15 @@ func Repository(ctx context.Context, dir string) (roots []string, worktree strin
 	return roots, worktree, true
 }
 
-// gitIn is a question to git about a folder, whose own hooks and monitors are switched off: it may be a stranger's.
-func gitIn(ctx context.Context, git, dir string, args ...string) *exec.Cmd {
+// askGit returns what git prints about a folder, whose own hooks and monitors are switched off: it may be a stranger's. ok is false where git
+// does not say.
+func askGit(ctx context.Context, dir string, args ...string) (out string, ok bool) {
+	git, err := exec.LookPath("git")
+	if err != nil || !insideWorkTree(dir) {
+		return "", false
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, git, append([]string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
 	cmd.Dir = dir
 	for _, e := range os.Environ() {
@@ -82,5 +73,6 @@ func gitIn(ctx context.Context, git, dir string, args ...string) *exec.Cmd {
 		}
 	}
 	cmd.WaitDelay = time.Second
-	return cmd
+	text, err := cmd.Output()
+	return string(text), err == nil
 }
