@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/agreement"
 )
 
 // dealsEvery is the time between two looks at the negotiations of a session, unless the heartbeat is shorter: an agent hears of
@@ -15,13 +16,7 @@ const dealsEvery = 5 * time.Second
 // Deals are the negotiations that concern one session. They are used by one goroutine.
 type Deals interface {
 	// Look returns those to which others have added since the look before, nothing at the first one.
-	Look(ctx context.Context) ([]Deal, error)
-}
-
-// A Deal is a negotiation whose journal has grown.
-type Deal struct {
-	ID         string
-	New, Total int // entries
+	Look(ctx context.Context) ([]agreement.Growth, error)
 }
 
 // followDeals looks at the negotiations of a session every dealsEvery and tells of those in which something was done. What
@@ -63,7 +58,7 @@ func (h *held) followDeals(ctx context.Context, d Deals) {
 	}
 }
 
-func dealData(g Deal) []byte {
+func dealData(g agreement.Growth) []byte {
 	var o canonjson.Object
 	o.Str("negotiationId", g.ID)
 	o.Int("newEntries", int64(g.New))

@@ -6,17 +6,18 @@ import (
 	"testing"
 
 	"tutti/internal/bus/presence"
+	"tutti/internal/governance/agreement"
 )
 
 // deals are negotiations of which one grows by an entry between two looks, from the second look on.
 type deals struct{ looks atomic.Int64 }
 
-func (d *deals) Look(context.Context) ([]Deal, error) {
+func (d *deals) Look(context.Context) ([]agreement.Growth, error) {
 	n := int(d.looks.Add(1))
 	if n == 1 {
 		return nil, nil
 	}
-	return []Deal{{"n:1", 1, n}}, nil
+	return []agreement.Growth{{ID: "n:1", New: 1, Total: n}}, nil
 }
 
 // TestDeals: within dealsEvery a session is told of what was added to its negotiations, but for the time in which its user lets

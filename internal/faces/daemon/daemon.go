@@ -282,11 +282,7 @@ func (u *up) keep(ctx context.Context, p Part, site *Site, place app.OpenedRoot)
 			wait = firstWait
 		}
 		u.says.tell(Event{Kind: "failed", part: p.Name, Text: fmt.Sprintf("%v; again in %s", err, wait), fault: true})
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
+		pause(ctx, wait)
 		wait = min(2*wait, lastWait)
 	}
 }

@@ -47,7 +47,7 @@ func carryMail(ctx context.Context, s *Site) error {
 	m := &mailer{Site: s, times: wake.Usual(), desktop: notify.Desktop{Env: s.Facts.Env}}
 	var err error
 	if m.config, err = s.World.App.Wake(); err != nil {
-		s.Fault(oneLine(err, "") + "; people are told as usual")
+		s.Fault(err.Error() + "; people are told as usual")
 	}
 	if !m.config.Enabled {
 		s.Ready("tells of nothing: wake.enabled is off in the settings")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -131,13 +130,4 @@ func (u *up) names() []string {
 		all = append(all, p.Name)
 	}
 	return all
-}
-
-// oneLine is an error with what to do about it, in one line.
-func oneLine(err error, hint string) string {
-	text := err.Error()
-	if hint != "" {
-		text += "; " + strings.ReplaceAll(hint, "\n", "; ")
-	}
-	return text
 }

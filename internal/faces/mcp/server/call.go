@@ -12,7 +12,6 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/members"
-	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
@@ -62,12 +61,15 @@ func (c *call) complete(t *tool) error {
 		if !p.needed || p.name == "privateKeyPem" {
 			continue
 		}
-		raw := c.raw(p.name)
+		raw, text := c.raw(p.name), c.text(p.name)
+		if p.name == "text" || p.name == "reason" {
+			text = strings.TrimSpace(text) // it has to say something
+		}
 		isText := p.schema == aString || strings.HasPrefix(p.schema, strings.TrimSuffix(aString, "}")+`,"description"`)
 		switch {
 		case p.name == "to" && raw != nil && canonjson.Kind(raw) != canonjson.TypeString:
 			return c.refuse("write HOST:LABEL, or the full id as tutti_peers shows it", "'to' must be a string, not %s", termsafe.Cut(string(raw), maxWord))
-		case isText && c.text(p.name) == "", p.schema == anObject && raw == nil:
+		case isText && text == "", p.schema == anObject && raw == nil:
 			return c.missing(p.name)
 		}
 	}
@@ -96,15 +98,6 @@ func (c *call) need(name string) (string, error) {
 		return "", c.missing(name)
 	}
 	return s, nil
-}
-
-// say is a text that says something.
-func (c *call) say(name string) (string, error) {
-	s, err := c.need(name)
-	if err == nil && strings.TrimSpace(s) == "" {
-		err = c.missing(name)
-	}
-	return s, err
 }
 
 // number is a number, also one that a model has put in quotes; otherwise when there is none.
@@ -230,17 +223,13 @@ func failed(err error) wire.Result {
 		text = "halt active: " + halted.Error()
 		hint = "your user has stopped all agents: send nothing, and wait for your user"
 	}
+	var o canonjson.Object
+	o.Str("error", termsafe.Cut(text, maxError))
 	if refused, ok := errors.AsType[*mail.RefusedError](err); ok && len(refused.Candidates) > 0 {
-		var o canonjson.Object
-		o.Str("error", termsafe.Cut(text, maxError))
-		o.Strs("candidates", candidates(refused.Candidates))
-		o.Opt("hint", termsafe.Cut(hint, maxError))
-		return wire.Result{Object: o.Bytes()}
+		o.Strs("candidates", shortened(refused.Candidates))
 	}
-	if hint == "" {
-		return wire.Error(termsafe.Cut(text, maxError))
-	}
-	return wire.ErrorHint(termsafe.Cut(text, maxError), termsafe.Cut(hint, maxError))
+	o.Opt("hint", termsafe.Cut(hint, maxError))
+	return wire.Result{Object: o.Bytes()}
 }
 
 // hintOf is what to do about an error, in calls of these tools where there is one; else what the error says itself.
@@ -270,14 +259,4 @@ func hintOf(err error) string {
 			`and mcp-serve --auto-open does so by itself`
 	}
 	return ""
-}
-
-// candidates are the agents that an address may mean, as many as can be shown.
-func candidates(all []address.Instance) []string {
-	const most = 20
-	out := make([]string, 0, most)
-	for _, i := range all[:min(len(all), most)] {
-		out = append(out, word(string(i)))
-	}
-	return out
 }

@@ -38,19 +38,20 @@ func (v *server) companion(b *bus, s *presence.Session, may func() bool) live.Wa
 
 func (c companion) Mail() {
 	if c.k != nil {
-		c.k.Mail()
+		c.k.ladder.Mail()
 	}
 }
 
+// Halt leaves the hook that waits where it is: without it the agent could not be woken after the halt.
 func (c companion) Halt() {
 	if c.k != nil {
-		c.k.Halt()
+		c.k.ladder.Halt()
 	}
 }
 
 func (c companion) Close() {
 	if c.k != nil {
-		c.k.Close()
+		c.k.close()
 	}
 	if c.stop != nil {
 		c.stop()

@@ -184,7 +184,7 @@ func (v *server) equip(w *app.World) (*bus, error) {
 		Presence: w.Presence, Mail: w.Mail, Store: w.Store, Switch: follow.Switch{Read: halt.Settled, Look: look},
 		Emit: v.push, Ready: v.wire.Spoken(), Log: v.log, Heartbeat: v.o.heartbeat, Engaged: b.office.Engaged, Standing: w.Registry.Standing,
 		Wake:  func(s *presence.Session, may func() bool) live.Waker { return v.companion(b, s, may) },
-		Deals: func(s *presence.Session) live.Deals { return b.deals(s) },
+		Deals: func(s *presence.Session) live.Deals { return b.agree.Follow(s.Instance, s.Interests.Negotiations) },
 	})
 	return b, nil
 }

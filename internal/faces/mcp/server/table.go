@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"tutti/internal/bus/identity"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/mcp/wire"
 )
@@ -35,6 +36,26 @@ const (
 	anObject    = `{"type":"object"}`
 	someStrings = `{"type":"array","items":{"type":"string"}}`
 )
+
+// speaking is the function of a tool that acts as the agent of the connection, which is made if need be; looking of one that only asks who it is.
+func speaking(run asAgent) func(context.Context, *call) (*canonjson.Object, error) {
+	return run.with(false)
+}
+func looking(run asAgent) func(context.Context, *call) (*canonjson.Object, error) {
+	return run.with(true)
+}
+
+type asAgent func(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error)
+
+func (run asAgent) with(peek bool) func(context.Context, *call) (*canonjson.Object, error) {
+	return func(ctx context.Context, c *call) (*canonjson.Object, error) {
+		own, err := c.speaker(ctx, c.bus, peek)
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, c, own)
+	}
+}
 
 // described is a schema with a word on what is meant.
 func described(schema, does string) string {
@@ -107,7 +128,7 @@ var tools = []tool{
 		props: []prop{{"longLivedKeyMaxDays", aNumber, false}},
 	},
 	{
-		name: "h2a_nhi_attest", older: true, effect: sets, run: nhiAttest,
+		name: "h2a_nhi_attest", older: true, effect: sets, run: looking(nhiAttest),
 		does: "Sign the identity report in your own name (attestation). An empty privateKeyPem takes the key of the keyring, which is the safe way.",
 		props: []prop{
 			{"instance", aString, true},
@@ -118,7 +139,7 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "h2a_nhi_offboard", older: true, effect: ends, run: nhiOffboard,
+		name: "h2a_nhi_offboard", older: true, effect: ends, run: looking(nhiOffboard),
 		does: "Take your own agent, or one that answers to you, out of service for good: keys and subagents are revoked, and nothing of it is accepted any more. " +
 			"It cannot be undone: only on the word of your user.",
 		props: []prop{{"instance", aString, true}, {"reason", aString, false}},
@@ -164,7 +185,7 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "tutti_send", effect: acts, run: send,
+		name: "tutti_send", effect: acts, run: speaking(send),
 		does: "Send a message to another agent (peer), signed in your name. The answer says whether it was delivered (live), deposited (waits until the agent starts) " +
 			"or refused, and reads says when the agent looks at it. With wait it brings the reply, if one comes in time.",
 		props: []prop{
@@ -176,13 +197,13 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "tutti_receive", effect: acts, run: receive,
+		name: "tutti_receive", effect: acts, run: speaking(receive),
 		does: "Receive your new messages (mail, inbox), oldest first, and mark them as shown. With wait it waits for the first one. " +
 			"They stay until tutti_ack or tutti_reply; with unacknowledged it lists those that were shown and are still there.",
 		props: []prop{limitProp, waitProp, {"unacknowledged", described(`{"type":"boolean"}`, "list what was shown before and not acknowledged"), false}},
 	},
 	{
-		name: "tutti_reply", effect: acts, run: reply,
+		name: "tutti_reply", effect: acts, run: speaking(reply),
 		does:  "Reply to (answer) a message that you received, in its thread, and acknowledge it.",
 		props: []prop{{"id", described(aString, "id of the message"), true}, {"text", described(aString, "what to say"), true}},
 	},
@@ -203,7 +224,7 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "tutti_read", effect: reads, again: true, run: readMessage,
+		name: "tutti_read", effect: reads, again: true, run: looking(readMessage),
 		does: "Read the text of one message in slices, wherever it lies: inbox, archive or outbox. Marks nothing.",
 		props: []prop{
 			{"id", described(aString, "id of the message"), true},
@@ -211,7 +232,7 @@ var tools = []tool{
 		},
 	},
 	{
-		name: "tutti_thread", effect: reads, again: true, run: thread,
+		name: "tutti_thread", effect: reads, again: true, run: looking(thread),
 		does: "Show a conversation (thread): what you received, took and sent in it, oldest first.",
 		props: []prop{
 			{"thread", described(aString, "id of the thread, or of a message in it"), true}, limitProp, cursorProp,

@@ -10,7 +10,6 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/blocker"
 )
 
@@ -37,15 +36,11 @@ var (
 // blockageRaise writes down what blocks the agent of this connection, or a subagent of it. Beside its declared arguments it takes on:
 // the agents that could help.
 func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
-	reason, err := c.say("reason")
-	if err != nil {
-		return nil, err
-	}
 	who, err := c.actor(ctx, c.bus, address.Instance(c.text("instance")))
 	if err != nil {
 		return nil, err
 	}
-	b := blocker.Call{Instance: who.Instance, Reason: reason, Needs: c.text("needs"), Scope: c.text("scope")}
+	b := blocker.Call{Instance: who.Instance, Reason: c.text("reason"), Needs: c.text("needs"), Scope: c.text("scope")}
 	on, _ := canonjson.Strings(c.raw("on"))
 	for _, i := range on {
 		b.On = append(b.On, address.Instance(i))
@@ -65,31 +60,25 @@ func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, c.refuse("", "%s", err)
 	}
-	o, err := c.blockage(made)
-	if err == nil && replaced != nil && replaced.Reason != made.Reason {
+	o := blockage(made)
+	if replaced != nil && replaced.Reason != made.Reason {
 		o.Str("warning", "this takes the place of what blocked you until now: "+termsafe.Cut(replaced.Reason, maxWord))
 	}
-	return o, err
+	return o, nil
 }
 
-// blockage is an answer with one record.
-func (c *call) blockage(b *blocker.Blockage) (*canonjson.Object, error) {
-	raw := b.Raw
-	var whole canonjson.Object
-	whole.Raw("blockage", raw)
-	if !wire.Fits(whole.Bytes()) { // members of others, of which the record has room for many
-		var short canonjson.Object
+// blockage is an answer with one record. Others may have put many members into it.
+func blockage(b *blocker.Blockage) *canonjson.Object {
+	var o canonjson.Object
+	orBrief(&o, "blockage", b.Raw, "", func(short *canonjson.Object) {
 		short.Str("instance", word(string(b.Instance)))
 		short.Str("scope", termsafe.Cut(b.Scope, maxWord))
 		short.Str("reason", termsafe.Cut(b.Reason, maxWord))
 		short.Str("raisedAt", termsafe.Cut(b.RaisedAt, maxWord))
 		short.Opt("resolvedAt", termsafe.Cut(b.ResolvedAt, maxWord))
 		short.Opt("resolvedBy", termsafe.Cut(b.ResolvedBy, maxWord))
-		raw = short.Bytes()
-	}
-	var o canonjson.Object
-	o.Raw("blockage", raw)
-	return &o, nil
+	})
+	return &o
 }
 
 // blockageList lists who is blocked.
@@ -126,5 +115,5 @@ func blockageResolve(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.blockage(b)
+	return blockage(b), nil
 }

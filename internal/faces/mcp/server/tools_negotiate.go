@@ -23,7 +23,7 @@ import (
 // causationId, correlationId and mandate, and of an offer baseArtifactHash and force.
 var (
 	openTool = tool{
-		name: "h2a_open_negotiation", older: true, effect: acts, run: openNegotiation,
+		name: "h2a_open_negotiation", older: true, effect: acts, run: speaking(openNegotiation),
 		does: "Open a negotiation: who (parties, requiredSigners) is to agree on what (subject contract, policy, engagement or amendment) in which scope. " +
 			"Members of record: id, scope, parties, subject, requiredSigners; optional deadline, authority (a quorum).",
 		props: []prop{{"record", anObject, true}},
@@ -123,11 +123,7 @@ func (c *call) key(i address.Instance) (k *signature.Private, warning string, er
 }
 
 // openNegotiation begins one. Nothing is signed for it: its terms stand in the first entry of who acts first.
-func openNegotiation(ctx context.Context, c *call) (*canonjson.Object, error) {
-	own, err := c.speaker(ctx, c.bus, false)
-	if err != nil {
-		return nil, err
-	}
+func openNegotiation(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
 	r, err := c.agree.Open(ctx, c.raw("record"), own.Instance, now())
 	if err != nil {
 		return nil, err
@@ -139,16 +135,23 @@ func openNegotiation(ctx context.Context, c *call) (*canonjson.Object, error) {
 
 // record adds a record, or if it is too long what changes in it.
 func record(o *canonjson.Object, r *negotiation.Record) {
-	with := copyOf(o)
-	with.Raw("record", canonjson.Compact(r.Raw))
-	if !wire.Fits(with.Bytes()) {
-		with = copyOf(o)
-		var brief canonjson.Object
+	orBrief(o, "record", r.Raw, "", func(brief *canonjson.Object) {
 		brief.Str("id", word(r.ID))
 		brief.Str("status", word(string(r.Status)))
 		brief.Opt("currentArtifactHash", word(r.CurrentArtifactHash))
 		brief.Int("omitted", int64(len(r.Raw))) // bytes of the whole one
-		with.Raw("record", brief.Bytes())
+	})
+}
+
+// orBrief adds a member and a warning, if there is one. Where that is more than an answer takes the member is an object with what brief puts into it.
+func orBrief(o *canonjson.Object, member string, raw []byte, warning string, brief func(*canonjson.Object)) {
+	with := copyOf(o)
+	with.Raw(member, raw)
+	with.Opt("warning", warning)
+	if !wire.Fits(with.Bytes()) {
+		with = copyOf(o)
+		with.Within(member, brief)
+		with.Opt("warning", warning)
 	}
 	*o = *with
 }
@@ -201,21 +204,15 @@ func sign(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.
 // entry is the answer of a tool that wrote one. One that no answer takes is named.
 func entry(e *journal.Entry, warning string) *canonjson.Object {
 	var o canonjson.Object
-	o.Raw("entry", e.Raw)
-	o.Opt("warning", warning)
-	if wire.Fits(o.Bytes()) {
-		return &o
-	}
-	var brief, whole canonjson.Object
-	brief.Int("sequence", int64(e.Sequence))
-	brief.Str("contentHash", e.ContentHash)
-	brief.Str("id", word(e.ID))
-	brief.Str("type", e.Type)
-	brief.Str("createdAt", word(e.CreatedAt))
-	brief.Int("omitted", int64(len(e.Raw))) // bytes of the whole one
-	whole.Raw("entry", brief.Bytes())
-	whole.Opt("warning", warning)
-	return &whole
+	orBrief(&o, "entry", e.Raw, warning, func(brief *canonjson.Object) {
+		brief.Int("sequence", int64(e.Sequence))
+		brief.Str("contentHash", e.ContentHash)
+		brief.Str("id", word(e.ID))
+		brief.Str("type", e.Type)
+		brief.Str("createdAt", word(e.CreatedAt))
+		brief.Int("omitted", int64(len(e.Raw))) // bytes of the whole one
+	})
+	return &o
 }
 
 // stabilize makes the agreement, in the name of this connection.

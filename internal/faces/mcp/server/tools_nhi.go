@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -65,17 +66,14 @@ func nhiInventory(ctx context.Context, c *call) (*canonjson.Object, error) {
 }
 
 // nhiAttest signs the report in the name of the connection, with the key of the keyring unless one is given.
-func nhiAttest(ctx context.Context, c *call) (*canonjson.Object, error) {
+func nhiAttest(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
 	name := c.text("instance")
-	own, err := c.speaker(ctx, c.bus, true)
-	if err != nil {
-		return nil, err
-	}
 	st := nhi.Statement{Instance: address.Instance(name), Role: c.text("role"), Scope: c.text("scope")}
 	if st.Instance.Canonical() != own.Instance.Canonical() {
 		return nil, foreign(own.Instance, fmt.Sprintf("nothing is signed in the name of %s", termsafe.Cut(name, maxWord)), "")
 	}
 	var warning string
+	var err error
 	if st.Key, warning, err = c.key(st.Instance); err != nil {
 		return nil, err
 	}
@@ -103,11 +101,7 @@ func nhiAttest(ctx context.Context, c *call) (*canonjson.Object, error) {
 
 // nhiOffboard takes an agent out of service: oneself, or one that names this agent as its principal or conductor. All others
 // are a person's to offboard, because nothing brings them back.
-func nhiOffboard(ctx context.Context, c *call) (*canonjson.Object, error) {
-	own, err := c.speaker(ctx, c.bus, true)
-	if err != nil {
-		return nil, err
-	}
+func nhiOffboard(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
 	who := address.Instance(c.text("instance"))
 	if err := c.mayOffboard(ctx, own.Instance, who); err != nil {
 		return nil, err

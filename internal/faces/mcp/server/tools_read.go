@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sort"
 
+	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
@@ -13,11 +14,7 @@ import (
 )
 
 // readMessage shows a slice of the text of one message, wherever it lies.
-func readMessage(ctx context.Context, c *call) (*canonjson.Object, error) {
-	own, err := c.speaker(ctx, c.bus, true)
-	if err != nil {
-		return nil, err
-	}
+func readMessage(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
 	m, err := c.Mail.Find(ctx, own.Instance, c.text("id"))
 	if err != nil {
 		return nil, err
@@ -88,11 +85,7 @@ func slice(text string, from int, begin func() *canonjson.Object, finish func(o 
 const maxThreadText = 2000
 
 // thread shows a conversation.
-func thread(ctx context.Context, c *call) (*canonjson.Object, error) {
-	own, err := c.speaker(ctx, c.bus, true)
-	if err != nil {
-		return nil, err
-	}
+func thread(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
 	id := c.text("thread")
 	all, unfit, err := c.Mail.Thread(ctx, own.Instance, id)
 	if err != nil {

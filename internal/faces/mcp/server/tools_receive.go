@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
@@ -66,11 +67,7 @@ func (t *tray) takes(item *mail.Item) bool {
 const mostMessages = 20
 
 // receive shows what was not shown yet, and with wait what comes first.
-func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
-	own, err := c.speaker(ctx, c.bus, false)
-	if err != nil {
-		return nil, err
-	}
+func receive(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
 	head := new(canonjson.Object)
 	head.Bool("ok", true)
 	head.Str("instance", string(own.Instance))
@@ -91,6 +88,7 @@ func receive(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	var h *hints
 	if wait := c.wait(); wait > 0 {
+		var err error
 		if h, err = c.hear(ctx, own.Instance, wait); err != nil {
 			return nil, err
 		}

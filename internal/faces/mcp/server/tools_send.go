@@ -19,16 +19,8 @@ import (
 )
 
 // send sends one message, and with wait brings the answer to it.
-func send(ctx context.Context, c *call) (*canonjson.Object, error) {
-	text, err := c.say("text")
-	if err != nil {
-		return nil, err
-	}
-	own, err := c.speaker(ctx, c.bus, false)
-	if err != nil {
-		return nil, err
-	}
-	l := mail.Draft{From: own, To: address.Instance(c.text("to")), Text: text, Thread: c.text("thread"), ReplyTo: c.text("replyTo"), Near: c.app.Workplace().Path}
+func send(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
+	l := mail.Draft{From: own, To: address.Instance(c.text("to")), Text: c.text("text"), Thread: c.text("thread"), ReplyTo: c.text("replyTo"), Near: c.app.Workplace().Path}
 	if n := max(len(l.Thread), len(l.ReplyTo)); n > maxWord {
 		return nil, c.refuse("tutti_receive and tutti_send name the thread and the id of each message", "an id of %d bytes; none has more than %d", n, maxWord)
 	}
@@ -40,6 +32,7 @@ func send(ctx context.Context, c *call) (*canonjson.Object, error) {
 	wait := c.wait()
 	var h *hints
 	if wait > 0 {
+		var err error
 		if h, err = c.hear(ctx, own.Instance, wait); err != nil { // before it is sent: the answer may be fast
 			return nil, err
 		}
@@ -141,18 +134,10 @@ func noAnswer(h *hints, wait time.Duration, err error) string {
 }
 
 // reply answers a message in its thread and acknowledges it.
-func reply(ctx context.Context, c *call) (*canonjson.Object, error) {
-	text, err := c.say("text")
-	if err != nil {
-		return nil, err
-	}
-	own, err := c.speaker(ctx, c.bus, false)
-	if err != nil {
-		return nil, err
-	}
+func reply(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
 	reader := mail.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
 	id := c.text("id")
-	r, err := c.office.Reply(ctx, reader, id, mail.Draft{From: own, Text: text})
+	r, err := c.office.Reply(ctx, reader, id, mail.Draft{From: own, Text: c.text("text")})
 	if err != nil && r.Outcome == mail.Refused {
 		return nil, err
 	}

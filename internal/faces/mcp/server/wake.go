@@ -136,14 +136,7 @@ func (k *knocker) acted() {
 	k.mu.Unlock()
 }
 
-// Mail, Halt and Close make it a Waker of package attend.
-
-func (k *knocker) Mail() { k.ladder.Mail() }
-
-// Halt leaves the hook that waits where it is: without it the agent could not be woken after the halt.
-func (k *knocker) Halt() { k.ladder.Halt() }
-
-func (k *knocker) Close() {
+func (k *knocker) close() {
 	k.stop()
 	if k.bell != nil {
 		k.bell.Close()

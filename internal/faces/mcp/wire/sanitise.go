@@ -1,6 +1,10 @@
 package wire
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
 
 // maxPlain is how deep values may be nested in what every client reads: the strictest reader takes 128 levels in all.
 const maxPlain = 64
@@ -28,10 +32,10 @@ func plain(b []byte) bool {
 			i++
 		case c == '-' || c >= '0' && c <= '9':
 			end := i + 1
-			for end < len(b) && inNumber(b[end]) {
+			for end < len(b) && strings.IndexByte("0123456789.eE+-", b[end]) >= 0 {
 				end++
 			}
-			if end-i > 15 || hasExponent(b[i:end]) {
+			if end-i > 15 || bytes.ContainsAny(b[i:end], "eE") {
 				if _, err := strconv.ParseFloat(string(b[i:end]), 64); err != nil {
 					return false
 				}
@@ -42,19 +46,6 @@ func plain(b []byte) bool {
 		}
 	}
 	return true
-}
-
-func inNumber(c byte) bool {
-	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
-}
-
-func hasExponent(number []byte) bool {
-	for _, c := range number {
-		if c == 'e' || c == 'E' {
-			return true
-		}
-	}
-	return false
 }
 
 // plainText reads a string from behind its first quote. It returns where it goes on behind the last one.
