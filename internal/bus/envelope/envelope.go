@@ -123,15 +123,6 @@ func guarded(raw []byte) (m [mEnd][]byte, err error) {
 	return m, nil
 }
 
-// IDOf is Parse for who passes an envelope on as it is, and wants to know no more of it than its id.
-func IDOf(raw []byte) (string, error) {
-	m, err := guarded(raw)
-	if err != nil {
-		return "", err
-	}
-	return text(m[mID]), nil
-}
-
 // Parse reads an envelope that lies in a mailbox. The error says what the first fault is; its chain has ErrInvalid. raw
 // belongs to the envelope from then on.
 func Parse(raw []byte) (*Envelope, error) {

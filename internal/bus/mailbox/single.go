@@ -3,7 +3,6 @@ package mailbox
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"tutti/internal/core/address"
 	"tutti/internal/store"
@@ -59,9 +58,9 @@ func left[T any](all []T, lost map[int]bool) []T {
 	return kept
 }
 
-// singles is single for what was made of documents.
-func singles[T any, P paper[T]](all []P) ([]P, []error) {
-	_, lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].place() })
+// singles is single for messages.
+func singles(all []*Message) ([]*Message, []error) {
+	_, lost, bad := single(len(all), func(i int) (string, store.Key) { return all[i].ID, all[i].Key })
 	return left(all, lost), bad
 }
 
@@ -90,26 +89,4 @@ func (m *Mailbox) settle(ctx context.Context, sources []Source, part []Line) ([]
 		kept = append(kept, l)
 	}
 	return kept, bad, nil
-}
-
-// firsts is singles for what is sorted by id, and adds its errors to bad.
-func firsts[T any, P paper[T]](all []P, bad []error) ([]P, []error) {
-	kept := all[:0]
-	for len(all) > 0 {
-		n := 1
-		for id, _ := all[0].place(); n < len(all); n++ {
-			if next, _ := all[n].place(); next != id {
-				break
-			}
-		}
-		same := all[:n]
-		all = all[n:]
-		if n > 1 {
-			var copies []error
-			same, copies = singles[T](slices.Clone(same)) // which leaves what follows as it is
-			bad = append(bad, copies...)
-		}
-		kept = append(kept, same...)
-	}
-	return kept, bad
 }

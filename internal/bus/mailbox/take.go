@@ -70,7 +70,7 @@ func (m *Mailbox) ListQuarantine(ctx context.Context, inst address.Instance) ([]
 	if err != nil {
 		return nil, nil, fmt.Errorf("list quarantine of %s: %w", inst, err)
 	}
-	all, bad, err := readAll[Message](ctx, m, store.Quarantine, sources)
+	all, bad, err := m.readAll(ctx, store.Quarantine, sources)
 	ids := make([]string, len(all))
 	for n, msg := range all {
 		ids[n] = msg.ID

@@ -85,30 +85,25 @@ func (d *Dir) openFD(name string, flags int, max int64) (int, Info, error) {
 // Read reads the whole of name with the checks of [Dir.Open]. The file is looked at before and after; if it changed meanwhile it
 // is opened and read once more, and if it changed again Info.Unstable says so. Info.Size is the length of what was read.
 func (d *Dir) Read(name string, max int64) ([]byte, Info, error) {
-	return d.ReadInto(name, max, func(n int) []byte { return make([]byte, n) })
-}
-
-// ReadInto is Read for callers that read many files: room gives the memory for one, n bytes, of which the data are a part.
-func (d *Dir) ReadInto(name string, max int64, room func(n int) []byte) ([]byte, Info, error) {
 	if err := d.enter(); err != nil {
 		return nil, Info{}, err
 	}
 	defer d.leave()
-	data, info, err := d.read(name, max, room)
+	data, info, err := d.read(name, max)
 	if err == nil && info.Unstable {
-		return d.read(name, max, room)
+		return d.read(name, max)
 	}
 	return data, info, err
 }
 
-func (d *Dir) read(name string, max int64, room func(n int) []byte) ([]byte, Info, error) {
+func (d *Dir) read(name string, max int64) ([]byte, Info, error) {
 	fd, before, err := d.openFD(name, unix.O_RDONLY|openFlags, max)
 	if err != nil {
 		return nil, Info{}, err
 	}
 	defer unix.Close(fd)
 	// One byte more than there was: a full buffer tells that the file has grown, a short read that this was its end.
-	data := room(int(before.Size) + 1)
+	data := make([]byte, before.Size+1)
 	n, err := pread(fd, data, 0)
 	if err != nil {
 		return nil, Info{}, d.fail("read", name, err)

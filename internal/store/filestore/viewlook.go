@@ -2,10 +2,13 @@ package filestore
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/store"
@@ -312,4 +315,36 @@ func (v *view) unfit(k store.Key, name, why string, err error) (index.Row, bool)
 		r.Flags |= v.age(info)
 	}
 	return index.NewRow(r, nil, []byte(why)), true
+}
+
+const (
+	// maxReaders is how many goroutines look at the rows of a folder. The calls of the system, which are two thirds of the cost, do
+	// not wait for each other; beyond a few processors they wait for the folder.
+	maxReaders = 4
+	// share is how many rows one takes at a time, and below how many nobody helps it.
+	share = 64
+)
+
+// inShares calls what worker returns for each number below n, in as many goroutines as are worth it, and returns when all have
+// ended. worker is called once by each of them. When the context ends numbers are left out.
+func inShares(ctx context.Context, n int, worker func() func(i int)) {
+	var next atomic.Int64
+	run := func() {
+		do := worker()
+		for ctx.Err() == nil {
+			from := int(next.Add(share)) - share
+			if from >= n {
+				return
+			}
+			for i := from; i < min(from+share, n); i++ {
+				do(i)
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range min(maxReaders, runtime.GOMAXPROCS(0), n/share) - 1 {
+		others.Go(run)
+	}
+	run()
+	others.Wait()
 }

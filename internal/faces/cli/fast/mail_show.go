@@ -26,22 +26,6 @@ const (
 	own     = "sent from here:"
 )
 
-// Wholes prints messages as they stand.
-func Wholes(c *kit.Call, all []*mailbox.Whole, bad []error, err error) error {
-	if err != nil {
-		return err
-	}
-	sayUnfit(c, bad)
-	out := c.Array()
-	for _, w := range all {
-		if err := out.Add(w.Raw); err != nil {
-			return err
-		}
-	}
-	out.End()
-	return nil
-}
-
 // Messages prints messages one after the other: the envelopes as JSON, or as people read them.
 func Messages(ctx context.Context, c *kit.Call, d *kit.Account, all []*mailbox.Message, bad []error, none string) error {
 	return messagesBy(ctx, c, d, all, bad, none, fromOnly)

@@ -165,10 +165,6 @@ func runInboxRead(ctx context.Context, c *kit.Call) error {
 	if id := c.Arg(0); id != "" && c.Under != kit.H2A {
 		return readOne(ctx, c, d, id)
 	}
-	if c.JSON {
-		all, bad, err := d.Mail.ReadWhole(ctx, d.Who.Instance)
-		return fast.Wholes(c, all, bad, err)
-	}
 	all, bad, err := d.Mail.Read(ctx, d.Who.Instance)
 	if err != nil {
 		return err
@@ -248,10 +244,6 @@ func runOutboxRead(ctx context.Context, c *kit.Call) error {
 		return c.Empty(err)
 	}
 	defer d.Close()
-	if c.JSON {
-		all, bad, err := d.Mail.ReadOutboxWhole(ctx, d.Who.Instance)
-		return fast.Wholes(c, all, bad, err)
-	}
 	all, bad, err := d.Mail.ReadOutbox(ctx, d.Who.Instance)
 	if err != nil {
 		return err
