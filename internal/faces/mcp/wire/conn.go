@@ -25,7 +25,9 @@ type conn struct {
 	ended chan struct{} // closed when everything before the end of the input has been handed on
 	stop  chan struct{} // closed when no more lines are to be taken
 	quit  chan struct{} // closed when the SDK is to see the end
-	once  struct{ stop, quit sync.Once }
+
+	halt   func() // closes stop
+	finish func() // closes quit
 
 	last *call // the request before; only Read has it
 }
@@ -36,7 +38,7 @@ type inputLine struct {
 }
 
 func newConn(s *Server) *conn {
-	return &conn{
+	c := &conn{
 		server: s,
 		out:    s.out,
 		calls:  newCalls(),
@@ -45,6 +47,9 @@ func newConn(s *Server) *conn {
 		stop:   make(chan struct{}),
 		quit:   make(chan struct{}),
 	}
+	c.halt = sync.OnceFunc(func() { close(c.stop) })
+	c.finish = sync.OnceFunc(func() { close(c.quit) })
+	return c
 }
 
 // Connect implements mcp.Transport.
@@ -58,11 +63,6 @@ func (c *conn) Close() error {
 	c.finish()
 	return nil
 }
-
-func (c *conn) finish() { c.once.quit.Do(func() { close(c.quit) }) }
-
-// halt lets no more lines in.
-func (c *conn) halt() { c.once.stop.Do(func() { close(c.stop) }) }
 
 // pump reads the input. It is a goroutine of its own because reading cannot be interrupted: after the end of a connection
 // it stays until the input gives something or ends.
@@ -200,9 +200,7 @@ func (c *conn) before() {
 	}
 	var enough <-chan time.Time
 	if k.method == methodCall {
-		t := time.NewTimer(grace - time.Since(k.begun))
-		defer t.Stop()
-		enough = t.C
+		enough = time.After(grace - time.Since(k.begun))
 	}
 	select {
 	case <-k.done:

@@ -162,7 +162,10 @@ func (s *Server) Run(ctx context.Context) error {
 		defer close(closed)
 		_ = session.Wait()
 	}()
-	within(closed, 50*time.Millisecond)
+	select {
+	case <-closed:
+	case <-time.After(50 * time.Millisecond):
+	}
 	return err
 }
 
@@ -219,26 +222,15 @@ func (c *conn) leave() {
 
 // wait reports whether the channel was closed, or nothing can be written any more, in time.
 func (c *conn) wait(ctx context.Context, idle <-chan struct{}, most time.Duration) bool {
-	t := time.NewTimer(most)
-	defer t.Stop()
 	select {
 	case <-idle:
 		return true
 	case <-c.out.broken:
 		return true
 	case <-ctx.Done():
-	case <-t.C:
+	case <-time.After(most):
 	}
 	return false
-}
-
-func within(done <-chan struct{}, most time.Duration) {
-	t := time.NewTimer(most)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	}
 }
 
 func (s *Server) log(line string) {

@@ -53,11 +53,6 @@ func Error(text string) Result {
 	return Result{Object: errorObject(text, "")}
 }
 
-// ErrorHint is Error with what to do about it.
-func ErrorHint(text, hint string) Result {
-	return Result{Object: errorObject(text, hint)}
-}
-
 func errorObject(text, hint string) []byte {
 	var o canonjson.Object
 	o.Str("error", text)

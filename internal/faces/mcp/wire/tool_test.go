@@ -120,8 +120,6 @@ func TestErrors(t *testing.T) {
 	}{
 		{Error("no such message"), `{"error":"no such message"}`},
 		{Error("a \"b\" \n"), `{"error":"a \"b\" \n"}`},
-		{ErrorHint("no session", "call h2a_session_open"), `{"error":"no session","hint":"call h2a_session_open"}`},
-		{ErrorHint("no session", ""), `{"error":"no session"}`},
 	} {
 		if string(c.got.Object) != c.want {
 			t.Errorf("got %s, want %s", c.got.Object, c.want)
