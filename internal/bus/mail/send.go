@@ -242,6 +242,9 @@ func (c *counter) address(ctx context.Context, l *Draft, r *Receipt) error {
 			if found, err = c.o.Book.Resolve(ctx, string(who), c.o.Now()); err != nil {
 				return err
 			}
+			if decision.Kind == members.DeliverDormant && found.Kind == members.Deliver {
+				found.Decision = decision
+			}
 			r.To = who
 		}
 	}

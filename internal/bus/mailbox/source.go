@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,8 +24,8 @@ type Source struct {
 // canonical address, that of the address as it is spelled (older programs put mail there), then the same two for each alias
 // that it owns. Mail is only ever put into the first.
 //
-// An alias is owned by the instance that claimed it first, whether that one is alive or not, and existing programs keep to
-// that. Mail for a channel would thus wait for ever when its owner never returns, or when nobody ever claimed it. So a live
+// An alias is owned by the agent that is called so, and where none is, by the instance that claimed it first, whether that one
+// is alive or not: existing programs know only the second half. Mail for a channel would thus wait for ever when its owner never returns, or when nobody ever claimed it. So a live
 // instance also reads the channel of its own host and label as long as no owner of that is live: those are the last ones.
 // The claims stand in the trail of the channel, so the owner who returns is not offered what somebody else has in hand.
 func (m *Mailbox) Sources(ctx context.Context, inst address.Instance) ([]Source, error) {
@@ -40,6 +41,13 @@ func (m *Mailbox) sources(ctx context.Context, inst address.Instance, channelled
 	mine, err := m.claims(ctx, byInstance+string(inst.Canonical()))
 	if err != nil {
 		return nil, err
+	}
+	if inst.Perennial() {
+		named, err := m.claims(ctx, byChannel+inst.Channel())
+		if err != nil {
+			return nil, err
+		}
+		mine = append(mine, named...)
 	}
 	for _, c := range mine {
 		owner, err := m.owner(ctx, c.legacy)
@@ -152,18 +160,17 @@ type claim struct {
 // Prefixes of the keys under which a line of the log of aliases is found.
 const (
 	byInstance = "i:" // canonical address of the claimant
-	byLegacy   = "l:" // the alias as it is spelled
 	byChannel  = "c:" // canonical form of the alias
 )
 
 var aliasLog = store.Key{Kind: store.Aliases}
 
-var aliasProjection = store.Projection{Name: "alias", Version: 2, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
+var aliasProjection = store.Projection{Name: "alias", Version: 3, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 	c, err := parseClaim(line)
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	return []string{byInstance + string(c.instance), byLegacy + c.legacy, byChannel + address.Canonical(c.legacy)}, 0, nil, nil
+	return []string{byInstance + string(c.instance), byChannel + address.Canonical(c.legacy)}, 0, nil, nil
 }}
 
 func parseClaim(line []byte) (claim, error) {
@@ -197,21 +204,40 @@ func (m *Mailbox) claims(ctx context.Context, key string) ([]claim, error) {
 
 // Claimed tells whether an address is an alias that somebody has claimed, in any spelling.
 func (m *Mailbox) Claimed(ctx context.Context, alias address.Instance) (bool, error) {
-	all, err := m.claims(ctx, byChannel+string(alias.Canonical()))
-	return len(all) > 0, err
+	owner, err := m.Owner(ctx, alias)
+	return owner != "", err
 }
 
-// owner returns who claimed an alias first: the smallest time as a string, of equal ones the first line.
+// Owner returns the agent that reads the mail of a channel whether it is live or not, "" where there is none.
+func (m *Mailbox) Owner(ctx context.Context, channel address.Instance) (address.Instance, error) {
+	all, err := m.claims(ctx, byChannel+string(channel.Canonical()))
+	return ownerOf(all, string(channel.Canonical())), err
+}
+
+// owner returns whose an alias is as it is spelled.
 func (m *Mailbox) owner(ctx context.Context, legacy string) (address.Instance, error) {
-	all, err := m.claims(ctx, byLegacy+legacy)
-	if err != nil || len(all) == 0 {
+	channel := address.Canonical(legacy)
+	all, err := m.claims(ctx, byChannel+channel)
+	if err != nil {
 		return "", err
 	}
-	first := all[0]
-	for _, c := range all[1:] {
-		if c.at < first.at {
-			first = c
-		}
+	spelled := slices.DeleteFunc(all, func(c claim) bool { return c.legacy != legacy && !c.called(channel) })
+	return ownerOf(spelled, channel), nil
+}
+
+// called tells whether the agent of a claim is called so, and does not only work in a folder of that name.
+func (c *claim) called(channel string) bool {
+	return c.instance.Perennial() && c.instance.Channel() == channel
+}
+
+// ownerOf returns whose a channel is by its claims: the agent that is called so, else who claimed it. Of several it is the one with
+// the smallest time as a string, of equal ones the first line.
+func ownerOf(all []claim, channel string) address.Instance {
+	if slices.ContainsFunc(all, func(c claim) bool { return c.called(channel) }) {
+		all = slices.DeleteFunc(all, func(c claim) bool { return !c.called(channel) })
 	}
-	return first.instance, nil
+	if len(all) == 0 {
+		return ""
+	}
+	return slices.MinFunc(all, func(a, b claim) int { return cmp.Compare(a.at, b.at) }).instance
 }

@@ -77,6 +77,11 @@ func TestSources(t *testing.T) {
 				t.Errorf("%s is claimed: %v %v, want %v", alias, got, err, want)
 			}
 		}
+		const ana = address.Instance("claude:ana:cccccccccccc")
+		w.alias(t, ana, "claude:P", "2026-05-01T00:00:00.000Z")
+		w.alias(t, ana, "claude:ana", "2026-05-01T00:00:00.000Z")
+		w.wantOwners(t, "an agent that is called otherwise", ana, "claude__ana__cccccccccccc", "claude__ana")
+		w.wantOwners(t, "the first that is called so", first, own1, "claude__p", "claude__P", "..__x")
 
 		live := map[address.Instance]bool{second: true}
 		w.m.Live = func(_ context.Context, who address.Instance) (bool, error) { return live[who], nil }

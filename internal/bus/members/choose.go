@@ -10,6 +10,9 @@ import (
 	"tutti/internal/core/address"
 )
 
+// human is the host of people.
+const human = "human"
+
 // Choose returns the one agent that an address means to a caller in the folder dir: of several agents under a channel, live or all
 // of them not, the one whose folder contains dir, and for a name without a host the one agent that has it as its name or label.
 // Where several remain, the returned decision refuses the address with their full ids.
@@ -57,7 +60,7 @@ func (b *Book) Choose(ctx context.Context, target, dir string, d Decision, now t
 	return "", d, nil
 }
 
-// chooseDormant chooses among agents under a channel of which none is live. A single one needs no choice.
+// chooseDormant chooses among agents under a channel of which none is live.
 func (b *Book) chooseDormant(ctx context.Context, target, dir string, d Decision) (address.Instance, Decision, error) {
 	all, _, err := b.Registry.Under(ctx, address.Instance(target).Channel())
 	if err != nil {
@@ -68,8 +71,14 @@ func (b *Book) chooseDormant(ctx context.Context, target, dir string, d Decision
 		return "", d, err
 	}
 	all = slices.DeleteFunc(under(address.Instance(target).Channel(), all), func(i address.Instance) bool { return left(gone, i) })
-	if len(all) < 2 {
+	switch len(all) {
+	case 0:
 		return "", d, nil
+	case 1:
+		if all[0].Host() == human {
+			return "", d, nil // notices name a person by the label alone
+		}
+		return all[0], d, nil
 	}
 	var near []address.Instance
 	for _, who := range all {

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -83,6 +84,13 @@ func (b *busView) count(ctx context.Context, w *app.World) (problems []kit.BusPr
 
 // countOne counts the unread mail of an agent, if it is live or its key is here.
 func (b *busView) countOne(ctx context.Context, w *app.World, who address.Instance) error {
+	if !who.Perennial() {
+		owner, err := w.Mail.Owner(ctx, who)
+		if err != nil {
+			return err
+		}
+		who = cmp.Or(owner, who)
+	}
 	live := b.live(who)
 	if live != nil {
 		who = live.Instance.Canonical() // it reads the mail of its channel
