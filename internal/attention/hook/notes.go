@@ -227,28 +227,21 @@ func (n *note) bytes() []byte {
 	if n.Prompted > 0 {
 		o.Int("prompted", int64(n.Prompted))
 	}
-	list := []byte{'['}
-	for i, p := range n.Printed {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		var one canonjson.Object
-		one.Str("id", p.ID)
-		one.Str("from", string(p.From))
+	canonjson.Objects(&o, "printed", n.Printed, func(o *canonjson.Object, p printed) {
+		o.Str("id", p.ID)
+		o.Str("from", string(p.From))
 		if p.First != (signature.Public{}) {
-			one.Str("first", hex.EncodeToString(p.First[:]))
+			o.Str("first", hex.EncodeToString(p.First[:]))
 		}
-		one.Str("event", p.Event)
-		one.Int("at", p.At.UnixMilli())
+		o.Str("event", p.Event)
+		o.Int("at", p.At.UnixMilli())
 		if p.Lost {
-			one.Bool("lost", true)
+			o.Bool("lost", true)
 		}
 		if p.Twice {
-			one.Bool("twice", true)
+			o.Bool("twice", true)
 		}
-		list = append(list, one.Bytes()...)
-	}
-	o.Raw("printed", append(list, ']'))
+	})
 	if n.Letters.Project != "" || !n.Letters.Prompt.IsZero() {
 		o.Raw("letters", n.Letters.bytes())
 	}

@@ -79,25 +79,15 @@ func (t *Tombstone) line() []byte {
 		o.Strs("closedSessions", t.Sessions)
 	}
 	if len(t.Grants) > 0 {
-		o.Raw("endedGrants", grantList(t.Grants))
+		canonjson.Objects(&o, "endedGrants", t.Grants, writeGrant)
 	}
 	o.Opt("by", t.By)
 	return o.Bytes()
 }
 
-// grantList writes role and scope of each grant.
-func grantList(all []Grant) []byte {
-	list := []byte{'['}
-	for n, g := range all {
-		if n > 0 {
-			list = append(list, ',')
-		}
-		var o canonjson.Object
-		o.Str("role", g.Role)
-		o.Str("scope", g.Scope)
-		list = append(list, o.Bytes()...)
-	}
-	return append(list, ']')
+func writeGrant(o *canonjson.Object, g Grant) {
+	o.Str("role", g.Role)
+	o.Str("scope", g.Scope)
 }
 
 func parseTombstone(raw []byte) (Tombstone, error) {

@@ -102,6 +102,21 @@ func (o *Object) Each(key string, n int, value func(i int) []byte) {
 	o.buf = append(o.buf, ']')
 }
 
+// Objects adds an array with an object for each element of a list, whose members are those that fill adds.
+func Objects[T any](o *Object, key string, list []T, fill func(o *Object, one T)) {
+	o.key(key)
+	o.buf = append(o.buf, '[')
+	for i, one := range list {
+		if i > 0 {
+			o.buf = append(o.buf, ',')
+		}
+		o.buf = append(o.buf, '{')
+		fill(o, one)
+		o.buf = append(o.buf, '}')
+	}
+	o.buf = append(o.buf, ']')
+}
+
 // Raw adds a value that is valid JSON already, without the white space in it, so that the object stays one line. An
 // empty raw adds no member: what Get did not find stays absent.
 func (o *Object) Raw(key string, raw []byte) {

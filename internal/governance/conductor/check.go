@@ -151,10 +151,10 @@ func (c *Check) JSON() []byte {
 func (c *Check) fill(o *canonjson.Object) {
 	o.Str("workspaceId", c.Workspace)
 	o.Bool("trackAvailable", c.Available)
-	orNull(o, "conductor", c.Conductor)
+	o.OrNull("conductor", string(c.Conductor))
 	o.Bool("conductorLive", c.Conductor != "")
 	o.Int("pending", c.Activity.Pending)
-	o.Raw("stalled", c.Activity.list())
+	canonjson.Objects(o, "stalled", c.Activity.Stalled, writeStalled)
 	if c.Activity.More > 0 {
 		o.Int("moreStalled", int64(c.Activity.More))
 	}
@@ -166,18 +166,9 @@ func (c *Check) fill(o *canonjson.Object) {
 	}
 }
 
-func (a *Activity) list() []byte {
-	all := []byte{'['}
-	for n, s := range a.Stalled {
-		if n > 0 {
-			all = append(all, ',')
-		}
-		var o canonjson.Object
-		o.Opt("id", s.ID)
-		o.Opt("title", s.Title)
-		o.Opt("reason", s.Reason)
-		o.Opt("since", s.Since)
-		all = append(all, o.Bytes()...)
-	}
-	return append(all, ']')
+func writeStalled(o *canonjson.Object, s Stalled) {
+	o.Opt("id", s.ID)
+	o.Opt("title", s.Title)
+	o.Opt("reason", s.Reason)
+	o.Opt("since", s.Since)
 }

@@ -228,15 +228,8 @@ func (r *Resolution) Is(i address.Instance) bool {
 
 // JSON writes the resolution as existing programs do, and says since when the conductor claims, and who follows.
 func (r *Resolution) JSON() []byte {
-	var all []byte
-	for n := range r.Candidates {
-		if n > 0 {
-			all = append(all, ',')
-		}
-		all = append(all, r.Candidates[n].JSON()...)
-	}
 	o := r.Head()
-	o.Raw("candidates", append(append([]byte{'['}, all...), ']'))
+	o.Each("candidates", len(r.Candidates), func(i int) []byte { return r.Candidates[i].JSON() })
 	r.Tail(o)
 	return o.Bytes()
 }
@@ -245,8 +238,8 @@ func (r *Resolution) JSON() []byte {
 func (r *Resolution) Head() *canonjson.Object {
 	var o canonjson.Object
 	o.Str("workspaceId", r.Workspace)
-	orNull(&o, "conductor", r.Conductor)
-	orNull(&o, "claimedBy", r.ClaimedBy)
+	o.OrNull("conductor", string(r.Conductor))
+	o.OrNull("claimedBy", string(r.ClaimedBy))
 	return &o
 }
 
@@ -272,12 +265,4 @@ func (c *Candidate) JSON() []byte {
 	o.Str("startedAt", c.StartedAt)
 	o.Str("heartbeatAt", c.HeartbeatAt)
 	return o.End()
-}
-
-func orNull(o *canonjson.Object, name string, i address.Instance) {
-	if i == "" {
-		o.Null(name)
-		return
-	}
-	o.Str(name, string(i))
 }

@@ -158,7 +158,7 @@ func (c *Check) request() []byte {
 	o.Str("kind", topicLaunch)
 	o.Str("workspaceId", c.Workspace)
 	o.Strs("hostPref", hosts)
-	o.Raw("stalled", c.Activity.list())
+	canonjson.Objects(&o, "stalled", c.Activity.Stalled, writeStalled)
 	o.Str("reason", c.Reason)
 	return o.Bytes()
 }

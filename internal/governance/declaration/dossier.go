@@ -113,14 +113,7 @@ func (d Dossier) JSON() []byte {
 	o.Opt("artifactHash", d.Artifact)
 	o.Strs("subjects", d.Subjects)
 	o.Strs("rankReasons", RankReasons)
-	items := []byte{'['}
-	for n, i := range d.Items {
-		if n > 0 {
-			items = append(items, ',')
-		}
-		items = append(items, i.JSON()...)
-	}
-	o.Raw("items", append(items, ']'))
+	o.Each("items", len(d.Items), func(i int) []byte { return d.Items[i].JSON() })
 	return o.End()
 }
 

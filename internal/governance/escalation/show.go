@@ -41,17 +41,10 @@ func (m *Escalation) JSON(now time.Time) []byte {
 	o.Opt("reason", m.Reason)
 	o.Str("about", m.About())
 	if len(m.Options) > 0 {
-		all := []byte{'['}
-		for n, one := range m.Neutral(m.ID) {
-			var p canonjson.Object
-			p.Str("id", one.ID)
-			p.Str("text", one.Text)
-			if n > 0 {
-				all = append(all, ',')
-			}
-			all = append(all, p.Bytes()...)
-		}
-		o.Raw("options", append(all, ']'))
+		canonjson.Objects(&o, "options", m.Neutral(m.ID), func(o *canonjson.Object, one Option) {
+			o.Str("id", one.ID)
+			o.Str("text", one.Text)
+		})
 	}
 	o.Opt("target", m.Target)
 	o.Opt("authorityKind", m.Authority)

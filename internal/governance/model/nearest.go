@@ -77,39 +77,21 @@ func (c *checker) differences(p *profile.Profile) (all []string) {
 func (r *Result) JSON() []byte {
 	var o canonjson.Object
 	o.Bool("ok", r.OK())
-	if r.Profile == "" {
-		o.Null("profile")
-	} else {
-		o.Str("profile", r.Profile)
-	}
-	o.Raw("grid", array(len(Grid), func(n int, o *canonjson.Object) {
-		o.Str("key", Grid[n].Key)
-		o.Bool("answered", r.Answered[Grid[n].Key])
-	}))
-	o.Raw("findings", array(len(r.Findings), func(n int, o *canonjson.Object) {
-		f := r.Findings[n]
+	o.OrNull("profile", r.Profile)
+	canonjson.Objects(&o, "grid", Grid[:], func(o *canonjson.Object, q Question) {
+		o.Str("key", q.Key)
+		o.Bool("answered", r.Answered[q.Key])
+	})
+	canonjson.Objects(&o, "findings", r.Findings, func(o *canonjson.Object, f Finding) {
 		o.Str("code", f.Code)
 		o.Str("weight", f.Weight)
 		o.Str("subject", f.Subject)
 		o.Str("text", f.Text)
-	}))
+	})
 	o.Bool("more", r.More)
-	o.Raw("nearest", array(len(r.Nearest), func(n int, o *canonjson.Object) {
-		o.Str("profile", r.Nearest[n].Profile)
-		o.Strs("differences", r.Nearest[n].Differences)
-	}))
+	canonjson.Objects(&o, "nearest", r.Nearest, func(o *canonjson.Object, near Near) {
+		o.Str("profile", near.Profile)
+		o.Strs("differences", near.Differences)
+	})
 	return o.End()
-}
-
-func array(n int, fill func(n int, o *canonjson.Object)) []byte {
-	out := []byte{'['}
-	for i := range n {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		var o canonjson.Object
-		fill(i, &o)
-		out = append(out, o.End()...)
-	}
-	return append(out, ']')
 }

@@ -60,12 +60,11 @@ func Bundle(ctx context.Context, r *registry.Registry, i address.Instance, domai
 	var o canonjson.Object
 	o.Str("spiffe_id", id)
 	o.Str("trust_domain", domain)
-	o.Raw("keys", array(len(keys.Active), func(n int) []byte { return webKey(keys.Active[n]) }))
+	canonjson.Objects(&o, "keys", keys.Active, writeWebKey)
 	return o.Bytes(), nil
 }
 
-func webKey(k signature.Public) []byte {
-	var o canonjson.Object
+func writeWebKey(o *canonjson.Object, k signature.Public) {
 	o.Str("kid", k.Short())
 	o.Str("kty", "OKP")
 	o.Str("crv", "Ed25519")
@@ -73,5 +72,4 @@ func webKey(k signature.Public) []byte {
 	o.Str("alg", "EdDSA")
 	o.Str("h2a_public_key_pem", k.PEM())
 	o.Str("h2a_use", "h2a-envelope-signing")
-	return o.Bytes()
 }

@@ -103,20 +103,23 @@ func subOf(parent *Instance, sub *Subagent) Sub {
 // JSON writes one entry.
 func (e *Entry) JSON() []byte {
 	var o canonjson.Object
+	e.write(&o)
+	return o.Bytes()
+}
+
+func (e *Entry) write(o *canonjson.Object) {
 	o.Str("id", e.ID)
 	o.Opt("role", e.Role)
-	o.Raw("keys", array(len(e.Keys), func(n int) []byte { return e.Keys[n].json() }))
-	o.Raw("subagents", array(len(e.Subagents), func(n int) []byte { return e.Subagents[n].json() }))
+	canonjson.Objects(o, "keys", e.Keys, writeKey)
+	canonjson.Objects(o, "subagents", e.Subagents, writeSub)
 	o.Bool("offboarded", e.Gone != nil)
 	if e.Gone != nil {
 		o.Opt("offboardedAt", e.Gone.At)
 		o.Opt("offboardReason", e.Gone.Reason)
 	}
-	return o.Bytes()
 }
 
-func (k *Key) json() []byte {
-	var o canonjson.Object
+func writeKey(o *canonjson.Object, k Key) {
 	o.Str("fingerprint", k.Fingerprint)
 	if !k.AddedAt.IsZero() {
 		o.Str("addedAt", envelope.Stamp(k.AddedAt))
@@ -124,39 +127,25 @@ func (k *Key) json() []byte {
 	}
 	o.Bool("longLived", k.LongLived)
 	o.Strs("sharedWith", k.SharedWith)
-	return o.Bytes()
 }
 
-func (s *Sub) json() []byte {
-	var o canonjson.Object
+func writeSub(o *canonjson.Object, s Sub) {
 	o.Str("id", s.ID)
 	o.Str("status", s.Status)
 	o.Strs("capabilities", s.Capabilities)
 	o.Bool("bounded", s.Bounded)
-	return o.Bytes()
-}
-
-func array(n int, element func(int) []byte) []byte {
-	list := []byte{'['}
-	for i := range n {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, element(i)...)
-	}
-	return append(list, ']')
 }
 
 // JSON writes the inventory. At most most instances are listed, 0: all; the totals are those of all.
 func (inv *Inventory) JSON(most int) []byte {
 	var o canonjson.Object
 	o.Str("generatedAt", envelope.Stamp(inv.At))
-	shown := len(inv.Entries)
+	shown := inv.Entries
 	if most > 0 {
-		shown = min(shown, most)
+		shown = shown[:min(len(shown), most)]
 	}
-	o.Raw("instances", array(shown, func(n int) []byte { return inv.Entries[n].JSON() }))
-	if left := len(inv.Entries) - shown; left > 0 {
+	canonjson.Objects(&o, "instances", shown, func(o *canonjson.Object, e Entry) { e.write(o) })
+	if left := len(inv.Entries) - len(shown); left > 0 {
 		o.Int("instancesLeft", int64(left))
 	}
 	o.Raw("totals", inv.Totals.JSON())

@@ -181,14 +181,7 @@ func (s *Snapshot) shared() Finding {
 func (r *Report) JSON(most int) []byte {
 	var o canonjson.Object
 	o.Str("generatedAt", envelope.Stamp(r.At))
-	list := []byte{'['}
-	for n, f := range r.Findings {
-		if n > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, f.json(most)...)
-	}
-	o.Raw("findings", append(list, ']'))
+	canonjson.Objects(&o, "findings", r.Findings, func(o *canonjson.Object, f Finding) { f.write(o, most) })
 	o.Within("summary", func(o *canonjson.Object) {
 		o.Int("instances", int64(r.Summary.Instances))
 		o.Int("activeKeys", int64(r.Summary.ActiveKeys))
@@ -200,8 +193,7 @@ func (r *Report) JSON(most int) []byte {
 	return o.Bytes()
 }
 
-func (f *Finding) json(most int) []byte {
-	var o canonjson.Object
+func (f *Finding) write(o *canonjson.Object, most int) {
 	o.Str("risk", f.Risk)
 	o.Str("severity", f.Severity)
 	o.Int("count", int64(len(f.Subjects)))
@@ -214,5 +206,4 @@ func (f *Finding) json(most int) []byte {
 		o.Int("subjectsLeft", int64(left))
 	}
 	o.Str("detail", f.Detail)
-	return o.Bytes()
 }

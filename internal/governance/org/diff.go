@@ -92,23 +92,16 @@ func (d *Diff) stand(m *Member, who *registry.Effective) {
 func (d *Diff) JSON() []byte {
 	var o canonjson.Object
 	o.Str("scope", d.Scope)
-	for _, part := range []struct {
-		name string
-		all  []Standing
-	}{
-		{"matched", d.Matched},
-		{"missing", d.Missing},
-		{"undeclared", d.Undeclared},
-		{"roleMismatch", d.RoleMismatch},
-		{"scopeGaps", d.ScopeGaps},
-	} {
-		o.Raw(part.name, array(len(part.all), func(n int, e *canonjson.Object) { part.all[n].write(e) }))
-	}
+	canonjson.Objects(&o, "matched", d.Matched, writeStanding)
+	canonjson.Objects(&o, "missing", d.Missing, writeStanding)
+	canonjson.Objects(&o, "undeclared", d.Undeclared, writeStanding)
+	canonjson.Objects(&o, "roleMismatch", d.RoleMismatch, writeStanding)
+	canonjson.Objects(&o, "scopeGaps", d.ScopeGaps, writeStanding)
 	o.Bool("inSync", d.InSync())
 	return o.Bytes()
 }
 
-func (s *Standing) write(o *canonjson.Object) {
+func writeStanding(o *canonjson.Object, s Standing) {
 	o.Str("instance", string(s.Instance))
 	o.Opt("declaredRole", s.DeclaredRole)
 	for _, l := range []struct {

@@ -125,20 +125,19 @@ func (o *Org) Write(to *canonjson.Object) {
 	if o.versioned {
 		to.Str("version", o.Version)
 	}
-	to.Raw("instances", array(len(o.Members), func(n int, e *canonjson.Object) {
-		m := &o.Members[n]
+	canonjson.Objects(to, "instances", o.Members, func(e *canonjson.Object, m Member) {
 		e.Str("instance", string(m.Instance))
 		e.Str("role", m.Role)
 		e.Strs("scopes", m.Scopes)
 		if m.Rights != nil {
 			e.Strs("mandateRights", m.Rights)
 		}
-	}))
+	})
 	if o.edged {
-		to.Raw("commEdges", array(len(o.Edges), func(n int, e *canonjson.Object) {
-			e.Str("from", string(o.Edges[n].From))
-			e.Str("to", string(o.Edges[n].To))
-		}))
+		canonjson.Objects(to, "commEdges", o.Edges, func(e *canonjson.Object, edge Edge) {
+			e.Str("from", string(edge.From))
+			e.Str("to", string(edge.To))
+		})
 	}
 }
 
@@ -147,18 +146,4 @@ func (o *Org) JSON() []byte {
 	var to canonjson.Object
 	o.Write(&to)
 	return to.Bytes()
-}
-
-// array writes a JSON array of n objects.
-func array(n int, fill func(n int, o *canonjson.Object)) []byte {
-	out := []byte{'['}
-	for i := range n {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		var o canonjson.Object
-		fill(i, &o)
-		out = append(out, o.Bytes()...)
-	}
-	return append(out, ']')
 }

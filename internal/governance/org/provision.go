@@ -66,15 +66,15 @@ func (p *Provisioning) JSON() []byte {
 	var o canonjson.Object
 	o.Bool("ok", true)
 	o.Str("scope", p.Scope)
-	o.Raw("applied", array(len(p.Applied), func(n int, e *canonjson.Object) {
-		e.Str("instance", string(p.Applied[n].Instance))
-		e.Str("role", p.Applied[n].Role)
-		e.Strs("grantedScopes", p.Applied[n].Scopes)
-	}))
+	canonjson.Objects(&o, "applied", p.Applied, func(o *canonjson.Object, a Applied) {
+		o.Str("instance", string(a.Instance))
+		o.Str("role", a.Role)
+		o.Strs("grantedScopes", a.Scopes)
+	})
 	o.Strs("unchanged", address.Texts(p.Unchanged))
-	o.Raw("pending", array(len(p.Pending), func(n int, e *canonjson.Object) {
-		e.Str("instance", string(p.Pending[n]))
-		e.Str("reason", NotRegistered)
-	}))
+	canonjson.Objects(&o, "pending", p.Pending, func(o *canonjson.Object, i address.Instance) {
+		o.Str("instance", string(i))
+		o.Str("reason", NotRegistered)
+	})
 	return o.Bytes()
 }

@@ -88,17 +88,10 @@ func (b *Beat) write(reg string) error {
 	o.Str("began_at", b.Began.UTC().Format(time.RFC3339))
 	o.Str("at", b.At.UTC().Format(time.RFC3339))
 	o.Int("pass", b.Pass)
-	var all []byte
-	for i, s := range b.Servers {
-		if i > 0 {
-			all = append(all, ',')
-		}
-		var one canonjson.Object
-		one.Str("name", s.Name)
-		one.Str("result", s.Result)
-		all = append(all, one.Bytes()...)
-	}
-	o.Raw("servers", append(append([]byte{'['}, all...), ']'))
+	canonjson.Objects(&o, "servers", b.Servers, func(o *canonjson.Object, s Heard) {
+		o.Str("name", s.Name)
+		o.Str("result", s.Result)
+	})
 	path := BeatPath(reg)
 	dir, err := atomicfile.OpenDir(filepath.Dir(path))
 	if err != nil {

@@ -165,41 +165,25 @@ func standingJSON(id string, s *negotiation.Standing) []byte {
 	}
 	o.Bool("recordFound", s.Found)
 	o.Int("entries", int64(s.Entries))
-	var offers, signed, ignored, next kit.List
-	for _, f := range s.Offers {
-		var one canonjson.Object
-		one.Int("entry", int64(f.Index))
-		one.Str("artifactHash", f.Hash)
-		one.Opt("kind", f.Kind)
-		one.Str("by", string(f.By))
-		one.Str("createdAt", f.CreatedAt)
-		one.Bool("counter", f.Counter)
-		one.Opt("baseArtifactHash", f.Base)
-		offers.Obj(&one)
-	}
-	for _, f := range s.Signed {
-		var one canonjson.Object
-		one.Int("entry", int64(f.Index))
-		one.Str("artifactHash", f.Hash)
-		one.Str("by", string(f.By))
-		one.Str("createdAt", f.CreatedAt)
-		one.Opt("mandate", f.Mandate)
-		one.Bool("bound", f.Bound)
-		signed.Obj(&one)
-	}
-	for _, j := range s.Ignored {
-		ignored.Raw(judgementJSON(j))
-	}
-	for n, line := range steps(s.Next) {
-		var one canonjson.Object
-		one.Opt("who", s.Next[n].Who)
-		one.Str("command", line)
-		next.Obj(&one)
-	}
-	o.Raw("offers", offers.Bytes())
+	canonjson.Objects(&o, "offers", s.Offers, func(o *canonjson.Object, f negotiation.Offered) {
+		o.Int("entry", int64(f.Index))
+		o.Str("artifactHash", f.Hash)
+		o.Opt("kind", f.Kind)
+		o.Str("by", string(f.By))
+		o.Str("createdAt", f.CreatedAt)
+		o.Bool("counter", f.Counter)
+		o.Opt("baseArtifactHash", f.Base)
+	})
 	o.Int("offersInAll", int64(s.Total))
-	o.Raw("signed", signed.Bytes())
-	o.Raw("ignored", ignored.Bytes())
+	canonjson.Objects(&o, "signed", s.Signed, func(o *canonjson.Object, f negotiation.Signed) {
+		o.Int("entry", int64(f.Index))
+		o.Str("artifactHash", f.Hash)
+		o.Str("by", string(f.By))
+		o.Str("createdAt", f.CreatedAt)
+		o.Opt("mandate", f.Mandate)
+		o.Bool("bound", f.Bound)
+	})
+	canonjson.Objects(&o, "ignored", s.Ignored, writeJudgement)
 	o.Strs("refused", address.Texts(s.Refused))
 	o.Within("missing", func(o *canonjson.Object) {
 		o.Strs("must", address.Texts(s.Must))
@@ -214,19 +198,23 @@ func standingJSON(id string, s *negotiation.Standing) []byte {
 			o.Bool("done", f.Done)
 		})
 	}
-	o.Raw("next", next.Bytes())
+	lines := steps(s.Next)
+	o.Each("next", len(lines), func(n int) []byte {
+		var one canonjson.Object
+		one.Opt("who", s.Next[n].Who)
+		one.Str("command", lines[n])
+		return one.End()
+	})
 	return o.End()
 }
 
-func judgementJSON(j negotiation.Judgement) []byte {
-	var o canonjson.Object
+func writeJudgement(o *canonjson.Object, j negotiation.Judgement) {
 	o.Int("entry", int64(j.Index))
 	o.Opt("id", j.ID)
 	o.Str("by", string(j.By))
 	o.Str("code", j.Code)
 	o.Str("why", j.Why)
 	o.Bool("counts", j.Counts)
-	return o.End()
 }
 
 func runNegotiateList(ctx context.Context, c *kit.Call) error {

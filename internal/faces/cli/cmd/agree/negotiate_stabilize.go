@@ -78,13 +78,7 @@ func stabilizedJSON(r *negotiation.Result, path string) []byte {
 	o.Str("artifactHash", r.ArtifactHash)
 	o.Strs("signers", address.Texts(r.Signers))
 	o.Str("artifactPath", path)
-	var l kit.List
-	for _, e := range r.Advisory {
-		var one canonjson.Object
-		ref(&one, e)
-		l.Obj(&one)
-	}
-	o.Raw("advisoryEvents", l.Bytes())
+	canonjson.Objects(&o, "advisoryEvents", r.Advisory, ref)
 	o.Within("finalEvent", func(o *canonjson.Object) { ref(o, r.Final) })
 	return o.End()
 }

@@ -8,6 +8,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 )
 
@@ -151,19 +152,12 @@ func verdictJSON(id string, v *negotiation.Verdict, first *bad) []byte {
 	o.Int("entries", int64(v.Report.Entries))
 	o.Int("linked", int64(v.Report.Linked))
 	o.Int("sealed", int64(v.Report.Sealed))
-	var found, notes kit.List
-	for _, j := range v.Entries {
-		found.Raw(judgementJSON(j))
-	}
-	for _, n := range v.Report.Notes {
-		var one canonjson.Object
-		one.Int("entry", int64(n.Index))
-		one.Str("kind", n.Kind)
-		one.Str("text", n.Text)
-		notes.Obj(&one)
-	}
-	o.Raw("findings", found.Bytes())
-	o.Raw("notes", notes.Bytes())
+	canonjson.Objects(&o, "findings", v.Entries, writeJudgement)
+	canonjson.Objects(&o, "notes", v.Report.Notes, func(o *canonjson.Object, n journal.Note) {
+		o.Int("entry", int64(n.Index))
+		o.Str("kind", n.Kind)
+		o.Str("text", n.Text)
+	})
 	o.Int("moreNotes", int64(v.Report.More))
 	if v.Artifact != nil {
 		o.Str("artifact", v.Artifact.Error())
