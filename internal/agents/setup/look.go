@@ -147,6 +147,12 @@ func member(raw []byte, name string) []byte {
 	return v
 }
 
+// text is a member that is a text, "" when there is none.
+func text(raw []byte, name string) string {
+	s, _ := canonjson.String(member(raw, name))
+	return s
+}
+
 // registered is an entry as it was found.
 func (s *Status) registered(q *Request, scope driver.Scope, path string, entry []byte) Registered {
 	r := Registered{Scope: scope, Path: path}

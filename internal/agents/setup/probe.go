@@ -3,6 +3,7 @@ package setup
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
-	"tutti/internal/core/canonjson"
 )
 
 // An Answer is what a server said of itself.
@@ -124,79 +124,79 @@ type talk struct {
 }
 
 func (t *talk) ask() (*Answer, error) {
-	hello, err := t.call(1, "initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"tutti-host-status","version":"1"}}`)
-	if err != nil {
+	var hello struct {
+		ServerInfo struct{ Name, Version string }
+	}
+	if err := t.call(1, "initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"tutti-host-status","version":"1"}}`, &hello); err != nil {
 		return nil, err
 	}
-	a := &Answer{}
-	info, _ := canonjson.Get(hello, "serverInfo")
-	a.Name, a.Version = text(info, "name"), text(info, "version")
+	a := &Answer{Name: hello.ServerInfo.Name, Version: hello.ServerInfo.Version}
 	if _, err := io.WriteString(t.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
 		return nil, errSilent
 	}
-	listed, err := t.call(2, "tools/list", `{}`)
-	if err != nil {
+	var listed struct {
+		Tools []struct{ Name string }
+	}
+	if err := t.call(2, "tools/list", `{}`, &listed); err != nil {
 		return nil, err
 	}
-	tools, _ := canonjson.Get(listed, "tools")
-	tells := false
-	if isList(tools) {
-		for tool := range canonjson.Elements(tools) {
-			a.Tools++
-			tells = tells || text(tool, "name") == "tutti_status"
+	a.Tools = len(listed.Tools)
+	for _, tool := range listed.Tools {
+		if tool.Name == "tutti_status" {
+			t.status(a)
+			break
 		}
-	}
-	if tells {
-		t.status(a)
 	}
 	return a, nil
 }
 
 // status asks for the bus. That it cannot be told is no fault of the connection.
 func (t *talk) status(a *Answer) {
-	result, err := t.call(3, "tools/call", `{"name":"tutti_status","arguments":{}}`)
-	if err != nil {
+	var result struct {
+		Content []struct{ Text string }
+	}
+	if err := t.call(3, "tools/call", `{"name":"tutti_status","arguments":{}}`, &result); err != nil {
 		a.Problem = err.Error()
 		return
 	}
-	content, _ := canonjson.Get(result, "content")
-	if !isList(content) {
-		return
-	}
-	for part := range canonjson.Elements(content) {
-		said := []byte(text(part, "text"))
-		if !canonjson.Valid(said) || !canonjson.IsObject(said) {
+	for _, part := range result.Content {
+		var said struct {
+			Root, RootSource, Problem string
+			Instance                  json.RawMessage
+		}
+		if json.Unmarshal([]byte(part.Text), &said) != nil {
 			continue
 		}
-		a.Root, a.Source = text(said, "root"), text(said, "rootSource")
-		if _, knows := canonjson.Get(said, "instance"); !knows { // else it has a bus, and only no agent, as is right while we look
-			a.Problem = text(said, "problem")
+		a.Root, a.Source = said.Root, said.RootSource
+		if said.Instance == nil { // else it has a bus, and only no agent, as is right while we look
+			a.Problem = said.Problem
 		}
 	}
 }
 
-// call sends a request and returns the result. What else the server says meanwhile is passed over.
-func (t *talk) call(id int, method, params string) ([]byte, error) {
+// call sends a request and reads the result. What else the server says meanwhile is passed over, and so is a member of another type.
+func (t *talk) call(id int, method, params string, result any) error {
 	if _, err := fmt.Fprintf(t.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params); err != nil {
-		return nil, fmt.Errorf("%w: it has ended", errSilent)
+		return fmt.Errorf("%w: it has ended", errSilent)
 	}
 	for {
 		line, err := t.line()
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s: it has ended", errSilent, method)
+			return fmt.Errorf("%w: %s: it has ended", errSilent, method)
 		}
-		if !canonjson.Valid(line) || !canonjson.IsObject(line) {
+		var m struct {
+			ID     json.RawMessage
+			Result json.RawMessage
+			Error  *struct{ Message string }
+		}
+		if json.Unmarshal(line, &m) != nil || string(m.ID) != fmt.Sprint(id) {
 			continue
 		}
-		got, _ := canonjson.Get(line, "id")
-		if string(got) != fmt.Sprint(id) {
-			continue
+		if m.Error != nil {
+			return fmt.Errorf("%s is refused: %.200s", method, m.Error.Message)
 		}
-		if fault, ok := canonjson.Get(line, "error"); ok {
-			return nil, fmt.Errorf("%s is refused: %.200s", method, text(fault, "message"))
-		}
-		result, _ := canonjson.Get(line, "result")
-		return result, nil
+		_ = json.Unmarshal(m.Result, result)
+		return nil
 	}
 }
 
@@ -213,11 +213,4 @@ func (t *talk) line() ([]byte, error) {
 		}
 		return line, err
 	}
-}
-
-// text is a member that is a text, "" when there is none.
-func text(raw []byte, name string) string {
-	v, _ := canonjson.Get(raw, name)
-	s, _ := canonjson.String(v)
-	return s
 }

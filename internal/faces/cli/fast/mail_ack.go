@@ -6,7 +6,6 @@ import (
 
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -69,19 +68,20 @@ func runAck(ctx context.Context, c *kit.Call) error {
 	defer d.Close()
 	if c.On("all") {
 		ids, err := d.Office.AckShown(ctx, d.Reader())
-		return errors.Join(acked(c, ids, nil, nil), err)
+		return errors.Join(acked(c, ids, nil), err)
 	}
 	var ids []string
-	var failed []string
+	var failed []unacked
 	var errs []error
 	for _, id := range c.Args {
 		if _, err := d.Office.Ack(ctx, d.Reader(), []string{id}); err != nil {
-			failed, errs = append(failed, id), append(errs, kit.NoMessage(err, ListHint(c)))
+			err = kit.NoMessage(err, ListHint(c))
+			failed, errs = append(failed, unacked{id, err.Error()}), append(errs, err)
 			continue
 		}
 		ids = append(ids, id)
 	}
-	if err := acked(c, ids, failed, errs); err != nil {
+	if err := acked(c, ids, failed); err != nil {
 		return err
 	}
 	if len(errs) == 1 {
@@ -90,21 +90,23 @@ func runAck(ctx context.Context, c *kit.Call) error {
 	return errors.Join(errs...)
 }
 
+// An ackReport is what ack prints for programs.
+type ackReport struct {
+	OK     bool      `json:"ok"`
+	Acked  []string  `json:"acked"`
+	Failed []unacked `json:"failed"`
+}
+
+// An unacked message could not be taken.
+type unacked struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+}
+
 // acked says what was taken.
-func acked(c *kit.Call, ids, failed []string, errs []error) error {
+func acked(c *kit.Call, ids []string, failed []unacked) error {
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", len(failed) == 0)
-		o.Strs("acked", ids)
-		var l kit.List
-		for n, id := range failed {
-			var f canonjson.Object
-			f.Str("id", id)
-			f.Str("reason", errs[n].Error())
-			l.Obj(&f)
-		}
-		o.Raw("failed", l.Bytes())
-		c.Emit(o.Bytes())
+		c.Emit(kit.Marshal(&ackReport{len(failed) == 0, append([]string{}, ids...), append([]unacked{}, failed...)}))
 		return c.Flush()
 	}
 	for _, id := range ids {

@@ -123,6 +123,18 @@ func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
 	}
 }
 
+// list prints a list of messages: l is it for programs, none is said where there are none.
+func list(c *kit.Call, l *kit.List, rows [][]string, none string) {
+	switch {
+	case c.JSON:
+		c.Emit(l.Bytes())
+	case len(rows) == 0:
+		c.Line(kit.Clean(none))
+	default:
+		c.Rows(rows)
+	}
+}
+
 // rowOf is one message of a list: id, age, who, a word, thread, kind and first line.
 func rowOf(c *kit.Call, now time.Time, m *mailbox.Message, who, word string) []string {
 	s := &m.Summary
@@ -254,14 +266,7 @@ func runOutbox(ctx context.Context, c *kit.Call) error {
 		rows = append(rows, rowOf(c, d.Now, m, "to "+string(s.Target), ""))
 	}
 	sayUnfit(c, bad)
-	switch {
-	case c.JSON:
-		c.Emit(l.Bytes())
-	case len(rows) == 0:
-		c.Line("nothing sent by " + kit.Clean(string(d.Who.Instance)))
-	default:
-		c.Rows(rows)
-	}
+	list(c, &l, rows, "nothing sent by "+string(d.Who.Instance))
 	return nil
 }
 
@@ -291,13 +296,6 @@ func runInboxHeld(ctx context.Context, c *kit.Call) error {
 		}
 		rows = append(rows, rowOf(c, d.Now, m, string(m.Summary.Actor.Instance), why))
 	}
-	switch {
-	case c.JSON:
-		c.Emit(l.Bytes())
-	case len(rows) == 0:
-		c.Line("nothing is held back from " + kit.Clean(string(d.Who.Instance)))
-	default:
-		c.Rows(rows)
-	}
+	list(c, &l, rows, "nothing is held back from "+string(d.Who.Instance))
 	return nil
 }

@@ -90,12 +90,24 @@ func waitMail(ctx context.Context, c *kit.Call, d *kit.Account) (*mail.Taken, er
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
+	var t *mail.Taken
+	err = poll(ctx, look, func() (bool, error) {
+		t, err = take()
+		return err == nil && len(t.Items)+len(t.Held) > 0, err
+	})
+	if errors.Is(err, errWaited) {
+		err = nil
+	}
+	return t, err
+}
+
+// poll calls try at once, at each hint, and now and then, until that is done or fails. When ctx ends before, the error is why it ended.
+func poll(ctx context.Context, look <-chan store.Change, try func() (done bool, err error)) error {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for {
-		t, err := take()
-		if err != nil || len(t.Items)+len(t.Held) > 0 {
-			return t, err
+		if done, err := try(); done || err != nil {
+			return err
 		}
 		select {
 		case _, open := <-look:
@@ -104,10 +116,7 @@ func waitMail(ctx context.Context, c *kit.Call, d *kit.Account) (*mail.Taken, er
 			}
 		case <-tick.C:
 		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), errWaited) {
-				return t, nil
-			}
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -186,7 +195,7 @@ func shown(c *kit.Call, d *kit.Account, t *mail.Taken) {
 		if i > 0 {
 			c.Line("")
 		}
-		Show(c, &t.Items[i], now, maxShownBody)
+		Show(c, &t.Items[i], now, maxShownBody, FromOnly)
 	}
 	c.Line("")
 	if t.Left > 0 {

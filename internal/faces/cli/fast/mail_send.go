@@ -213,7 +213,7 @@ func await(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) er
 		c.Emit(receiptJSON(c, r, "", answer))
 	} else if item != nil {
 		c.Line("")
-		Show(c, item, time.Now(), maxShownBody)
+		Show(c, item, time.Now(), maxShownBody, FromOnly)
 	}
 	if item == nil {
 		return errors.Join(err, c.Flush())

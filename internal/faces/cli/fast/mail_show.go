@@ -26,13 +26,9 @@ const (
 	own     = "sent from here:"
 )
 
-// Messages prints messages one after the other: the envelopes as JSON, or as people read them.
-func Messages(ctx context.Context, c *kit.Call, d *kit.Account, all []*mailbox.Message, bad []error, none string) error {
-	return messagesBy(ctx, c, d, all, bad, none, fromOnly)
-}
-
-// messagesBy is messages; ends names the sender of each, and its recipient where that is not plain.
-func messagesBy(ctx context.Context, c *kit.Call, d *kit.Account, all []*mailbox.Message, bad []error, none string, ends func(*envelope.Envelope) string) error {
+// Messages prints messages one after the other: the envelopes as JSON, or as people read them. ends names the sender of each, and its
+// recipient where that is not plain.
+func Messages(ctx context.Context, c *kit.Call, d *kit.Account, all []*mailbox.Message, bad []error, none string, ends Ends) error {
 	sayUnfit(c, bad)
 	if c.JSON {
 		out := c.Array()
@@ -55,7 +51,7 @@ func messagesBy(ctx context.Context, c *kit.Call, d *kit.Account, all []*mailbox
 		if n > 0 {
 			c.Line("")
 		}
-		showBy(c, &item, d.Now, maxShownBody, ends)
+		Show(c, &item, d.Now, maxShownBody, ends)
 		if err := c.FlushLong(); err != nil {
 			return err
 		}
@@ -64,11 +60,7 @@ func messagesBy(ctx context.Context, c *kit.Call, d *kit.Account, all []*mailbox
 }
 
 // Show prints one message. Each line of the body stands behind a bar, so that no body can look like the lines around it.
-func Show(c *kit.Call, item *mail.Item, now time.Time, limit int) {
-	showBy(c, item, now, limit, fromOnly)
-}
-
-func showBy(c *kit.Call, item *mail.Item, now time.Time, limit int, ends func(*envelope.Envelope) string) {
+func Show(c *kit.Call, item *mail.Item, now time.Time, limit int, ends Ends) {
 	e := item.Envelope
 	c.Line(c.Paint(kit.Bold, ends(e)) + " — " + c.Word(item.Verdict) + " — " +
 		kit.Ago(now.Sub(time.UnixMilli(item.Order))))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
@@ -54,29 +53,17 @@ func steps(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt, se
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for {
+	err = poll(ctx, look, func() (bool, error) {
 		marks, err := d.Mail.Trace(context.WithoutCancel(ctx), r.To, r.ID)
 		if err == nil {
 			err = see(marks)
 		}
-		if err != nil || reached(marks, until) {
-			return err
-		}
-		select {
-		case _, open := <-look:
-			if !open {
-				look = nil // ctx has ended
-			}
-		case <-tick.C:
-		case <-ctx.Done():
-			if cause := context.Cause(ctx); !errors.Is(cause, errWaited) {
-				return cause
-			}
-			return nothingCame(c, "not "+until+" within "+wait.String()+"; later "+traceOf(c, r.ID)+" tells")
-		}
+		return reached(marks, until), err
+	})
+	if errors.Is(err, errWaited) {
+		return nothingCame(c, "not "+until+" within "+wait.String()+"; later "+traceOf(c, r.ID)+" tells")
 	}
+	return err
 }
 
 // reached tells whether a message is as far as that step, or further.

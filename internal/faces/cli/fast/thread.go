@@ -54,11 +54,11 @@ func runThread(ctx context.Context, c *kit.Call) error {
 	for i := range t.parts {
 		all[i] = t.parts[i].Message
 	}
-	ends := fromOnly
+	ends := Ends(FromOnly)
 	if t.across {
 		ends = fromTo
 	}
-	return messagesBy(ctx, c, t.Account, all, t.bad, "nothing in this thread", ends)
+	return Messages(ctx, c, t.Account, all, t.bad, "nothing in this thread", ends)
 }
 
 // A threadReader is an account, and the messages of a thread found in its mailboxes.
@@ -186,8 +186,11 @@ func (t *threadReader) add(found []threadPart) {
 	}
 }
 
-// fromOnly names the sender of a message, for a reader who is its recipient or its sender.
-func fromOnly(e *envelope.Envelope) string { return "from " + kit.Clean(string(e.Actor.Instance)) }
+// Ends names who wrote a message, and perhaps to whom.
+type Ends func(*envelope.Envelope) string
+
+// FromOnly names the sender of a message, for a reader who is its recipient or its sender.
+func FromOnly(e *envelope.Envelope) string { return "from " + kit.Clean(string(e.Actor.Instance)) }
 
 // fromTo names both ends of a message.
-func fromTo(e *envelope.Envelope) string { return fromOnly(e) + " to " + kit.Clean(string(e.Target)) }
+func fromTo(e *envelope.Envelope) string { return FromOnly(e) + " to " + kit.Clean(string(e.Target)) }

@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
@@ -29,12 +30,12 @@ func runWhoami(ctx context.Context, c *kit.Call) error {
 	if unknown != nil {
 		return sayNobody(c, w, unknown)
 	}
-	v, err := view(ctx, c, w, s)
+	v, err := view(ctx, w, s)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		c.Emit(v.json(w))
+		c.Emit(kit.Marshal(v))
 		return nil
 	}
 	sayWho(c, w, v)
@@ -62,57 +63,51 @@ func sayNobody(c *kit.Call, w *app.World, unknown *identity.UnknownError) error 
 
 // A whoView is what is known of who speaks.
 type whoView struct {
-	*identity.Speaker
-	sessions    []string
-	fingerprint string
-	keyFault    string // why nothing can be signed, "" when it can
-	registered  bool
-	unknownKey  bool // the key that signs is none of the registered ones that are active
+	OK          bool             `json:"ok"`
+	Instance    address.Instance `json:"instance"`
+	How         string           `json:"how"`
+	Role        string           `json:"role"`
+	Scope       string           `json:"scope"`
+	Via         string           `json:"via,omitempty"`
+	Session     string           `json:"session,omitempty"`
+	Sessions    []string         `json:"sessions"`
+	Registered  bool             `json:"registered"`
+	Fingerprint string           `json:"fingerprint,omitempty"`
+	KeyFault    string           `json:"keyFault,omitempty"` // why nothing can be signed
+	Root        string           `json:"root"`
+	RootSource  app.Source       `json:"rootSource"`
+
+	unknownKey bool // the key that signs is none of the registered ones that are active
 }
 
-func view(ctx context.Context, c *kit.Call, w *app.World, s *identity.Speaker) (*whoView, error) {
-	v := &whoView{Speaker: s}
+func view(ctx context.Context, w *app.World, s *identity.Speaker) (*whoView, error) {
+	v := &whoView{
+		OK: true, Instance: s.Instance, How: s.How, Role: s.Role, Scope: s.Scope, Via: s.Via, Session: s.Session, Sessions: []string{},
+		Root: w.Root.Path, RootSource: w.Root.Source,
+	}
 	live, err := w.Presence.Of(ctx, s.Instance, time.Now())
 	if err != nil {
 		return nil, err
 	}
 	for _, one := range live {
-		v.sessions = append(v.sessions, string(one.SessionID))
+		v.Sessions = append(v.Sessions, string(one.SessionID))
 	}
 	key, err := w.Ring.Load(s.Instance)
 	if err == nil {
-		v.fingerprint = key.Public().Short()
+		v.Fingerprint = key.Public().Short()
 	} else {
-		v.keyFault = err.Error()
+		v.KeyFault = err.Error()
 		if hint := kit.HintOf(err); hint != "" {
-			v.keyFault += ": " + hint
+			v.KeyFault += ": " + hint
 		}
 	}
 	keys, err := w.Registry.Keys(ctx, s.Instance)
 	if err != nil {
 		return nil, err
 	}
-	v.registered = keys.ID != ""
-	v.unknownKey = v.registered && v.keyFault == "" && !slices.ContainsFunc(keys.Active, func(k signature.Public) bool { return k == key.Public() })
+	v.Registered = keys.ID != ""
+	v.unknownKey = v.Registered && v.KeyFault == "" && !slices.ContainsFunc(keys.Active, func(k signature.Public) bool { return k == key.Public() })
 	return v, nil
-}
-
-func (v *whoView) json(w *app.World) []byte {
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("instance", string(v.Instance))
-	o.Str("how", v.How)
-	o.Str("role", v.Role)
-	o.Str("scope", v.Scope)
-	o.Opt("via", v.Via)
-	o.Opt("session", v.Session)
-	o.Strs("sessions", v.sessions)
-	o.Bool("registered", v.registered)
-	o.Opt("fingerprint", v.fingerprint)
-	o.Opt("keyFault", v.keyFault)
-	o.Str("root", w.Root.Path)
-	o.Str("rootSource", string(w.Root.Source))
-	return o.Bytes()
 }
 
 func sayWho(c *kit.Call, w *app.World, v *whoView) {
@@ -120,11 +115,11 @@ func sayWho(c *kit.Call, w *app.World, v *whoView) {
 	if v.Via != "" {
 		as += ", " + v.Via
 	}
-	key := v.fingerprint
+	key := v.Fingerprint
 	if key == "" {
-		key = "none: " + v.keyFault
+		key = "none: " + v.KeyFault
 	}
-	sessions := strings.Join(v.sessions, ", ")
+	sessions := strings.Join(v.Sessions, ", ")
 	if sessions == "" {
 		sessions = "none; no push reaches you, mail waits in the mailbox"
 	}
@@ -139,7 +134,7 @@ func sayWho(c *kit.Call, w *app.World, v *whoView) {
 	if v.unknownKey {
 		rows = append(rows, []string{"  registry", "this key is not among the active ones: what it signs counts as forged"})
 	}
-	if !v.registered {
+	if !v.Registered {
 		rows = append(rows, []string{"  registry", "not registered: nobody can verify what it signs"})
 	}
 	c.Facts(rows)

@@ -169,7 +169,7 @@ func runInboxRead(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	return fast.Messages(ctx, c, d, all, bad, "no mail for "+kit.Clean(string(d.Who.Instance)))
+	return fast.Messages(ctx, c, d, all, bad, "no mail for "+kit.Clean(string(d.Who.Instance)), fast.FromOnly)
 }
 
 // readOne prints a message whole, wherever it lies.
@@ -186,7 +186,7 @@ func readOne(ctx context.Context, c *kit.Call, d *kit.Account, id string) error 
 		c.Emit(fast.ItemJSON(&item))
 		return nil
 	}
-	fast.Show(c, &item, d.Now, -1)
+	fast.Show(c, &item, d.Now, -1, fast.FromOnly)
 	return nil
 }
 
@@ -225,7 +225,7 @@ func runInboxPop(ctx context.Context, c *kit.Call) error {
 	}
 	item, err := d.Judged(ctx, m)
 	if err == nil {
-		fast.Show(c, &item, d.Now, -1)
+		fast.Show(c, &item, d.Now, -1, fast.FromOnly)
 	}
 	return err
 }
@@ -248,5 +248,5 @@ func runOutboxRead(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	return fast.Messages(ctx, c, d, all, bad, "nothing sent by "+kit.Clean(string(d.Who.Instance)))
+	return fast.Messages(ctx, c, d, all, bad, "nothing sent by "+kit.Clean(string(d.Who.Instance)), fast.FromOnly)
 }
