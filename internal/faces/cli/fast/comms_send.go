@@ -97,14 +97,19 @@ func commsUnsent(c *kit.Call, err error) error {
 	return &kit.Fault{Code: int(e.Fault), Err: e, Next: hint}
 }
 
-// showSent prints the name of the message, and on standard error what there is to say about it.
-func showSent(c *kit.Call, s *exchange.Sent) {
+// sayAdvice says on standard error what there is to say about a message that was sent.
+func sayAdvice(c *kit.Call, s *exchange.Sent) {
 	for _, text := range s.WarningTexts {
 		c.Warn("%s", kit.Clean(text))
 	}
 	for _, text := range s.Advice {
 		c.Remark("%s", kit.Clean(text))
 	}
+}
+
+// showSent prints the name of the message, and on standard error what there is to say about it.
+func showSent(c *kit.Call, s *exchange.Sent) {
+	sayAdvice(c, s)
 	if c.JSON {
 		c.Emit(s.JSON())
 		return
@@ -214,7 +219,10 @@ func RunCommsRetry(ctx context.Context, c *kit.Call) error {
 	if c.JSON {
 		var l kit.List
 		for _, b := range bundles {
-			l.Raw(bundleJSON(&b))
+			var o canonjson.Object
+			o.Str("bundle", b.ID)
+			o.Raw("send", b.JSON())
+			l.Obj(&o)
 		}
 		c.Emit(l.Bytes())
 		return nil
@@ -233,20 +241,6 @@ func RunCommsRetry(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func bundleJSON(b *exchange.Bundle) []byte {
-	var o canonjson.Object
-	o.Str("bundle", b.ID)
-	o.Raw("send", b.JSON())
-	return o.Bytes()
-}
-
-func triesWords(n int) string {
-	if n == 1 {
-		return "1 try"
-	}
-	return strconv.Itoa(n) + " tries"
-}
-
 // causeWords says why a message is kept.
 func causeWords(b *exchange.Bundle) string {
 	text := "kept: "
@@ -262,8 +256,11 @@ func causeWords(b *exchange.Bundle) string {
 	default:
 		text += "its delivery was cut off"
 	}
-	if b.Tries > 0 {
-		text += ", after " + triesWords(b.Tries)
+	switch {
+	case b.Tries == 1:
+		text += ", after 1 try"
+	case b.Tries > 1:
+		text += ", after " + strconv.Itoa(b.Tries) + " tries"
 	}
 	if b.LastError != "" {
 		text += ": " + kit.Clean(b.LastError)

@@ -65,17 +65,8 @@ func HaltReason(c *kit.Call) string { return strings.Join(c.Args, " ") }
 // haltHere halts this machine, and says so.
 func haltHere(ctx context.Context, c *kit.Call, reason string, d *done) (halt.State, error) {
 	state, warnings, err := halt.Raise(reason)
-	d.Watcher = "left alone"
 	var watcherErr error
-	switch {
-	case c.Under == kit.Tutti && !watcherInstalled():
-		d.Watcher = "not installed"
-	case !c.On("no-stop-watcher"):
-		d.Watcher = "stopped"
-		if watcherErr = systemctl(ctx, "stop", watchPath, watchService); watcherErr != nil {
-			d.Watcher = "not stopped: " + watcherErr.Error()
-		}
-	}
+	d.Watcher, watcherErr = watcher(ctx, c, "stop", "stopped", watchPath, watchService)
 	for _, w := range warnings {
 		c.Warn("%s", kit.Clean(w.Error()))
 	}
@@ -177,15 +168,7 @@ func resumeHere(ctx context.Context, c *kit.Call, d *done, who *identity.Caller)
 		kit.Announce(ctx, kit.LiftOf(who))
 	}
 	var watcherErr error
-	switch {
-	case c.Under == kit.Tutti && !watcherInstalled():
-		d.Watcher = "not installed"
-	case !c.On("no-start-watcher"):
-		d.Watcher = "started"
-		if watcherErr = systemctl(ctx, "start", watchPath); watcherErr != nil {
-			d.Watcher = "not started: " + watcherErr.Error()
-		}
-	}
+	d.Watcher, watcherErr = watcher(ctx, c, "start", "started", watchPath)
 	if !c.JSON {
 		resumed(c, d.Was, d.Watcher, watcherErr)
 	}
@@ -246,6 +229,20 @@ func resumed(c *kit.Call, was halt.State, watcher string, watcherErr error) {
 	}
 	c.Prose("- ", 2, "Sending and receiving work again; the watcher picks up the messages that were held.")
 	c.Prose("- ", 2, "Polling does NOT restart by itself: tell the agent of each session to go on.")
+}
+
+// watcher starts or stops the mail watcher, unless a flag says not to, and says what became of it.
+func watcher(ctx context.Context, c *kit.Call, verb, done string, units ...string) (word string, err error) {
+	switch {
+	case c.Under == kit.Tutti && !watcherInstalled():
+		return "not installed", nil
+	case c.On("no-" + verb + "-watcher"):
+		return "left alone", nil
+	}
+	if err = systemctl(ctx, verb, units...); err != nil {
+		return "not " + done + ": " + err.Error(), err
+	}
+	return done, nil
 }
 
 // systemctl asks the user's service manager to start or stop units, one after the other, all within watcherTime. The

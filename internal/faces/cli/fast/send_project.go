@@ -117,12 +117,7 @@ func leadsTo(c *kit.Call, o *exchange.Service, to string, fallback bool) error {
 // projectReceipt says what became of a message to a project, in the words and members of that to an agent. Whether anybody there is live is
 // not known, so that it is deposited.
 func projectReceipt(c *kit.Call, s *exchange.Sent) {
-	for _, text := range s.WarningTexts {
-		c.Warn("%s", kit.Clean(text))
-	}
-	for _, text := range s.Advice {
-		c.Remark("%s", kit.Clean(text))
-	}
+	sayAdvice(c, s)
 	outcome := mail.Deposited
 	if s.Already {
 		outcome = mail.Already

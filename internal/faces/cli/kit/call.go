@@ -181,15 +181,14 @@ const (
 	dim    = "2"
 )
 
-func (c *Call) Paint(code, s string) string {
-	if !c.Color {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
+// Paint colours what goes to standard output.
+func (c *Call) Paint(code, s string) string { return paint(c.Color, code, s) }
 
-func (c *Call) ErrPaint(code, s string) string {
-	if !c.errColor {
+// ErrPaint colours what goes to standard error.
+func (c *Call) ErrPaint(code, s string) string { return paint(c.errColor, code, s) }
+
+func paint(on bool, code, s string) string {
+	if !on {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"

@@ -3,7 +3,6 @@ package kit
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -134,11 +133,7 @@ func (c *Call) sayPause(p halt.Pause, on bool) error {
 		if r.All == nil {
 			r.All = []halt.Pause{}
 		}
-		b, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		c.Emit(b)
+		c.Emit(Marshal(r))
 		return nil
 	}
 	if !on {

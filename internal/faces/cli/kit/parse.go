@@ -281,29 +281,14 @@ func (in *Input) title() string {
 // flagNames lists the flags that exist for the verb under this name.
 func (in *Input) flagNames() []string {
 	var out []string
-	if in.Verb != nil {
-		for i := range in.Verb.Flags {
-			if f := &in.Verb.Flags[i]; f.Under == 0 || f.Under&in.Under != 0 {
-				out = append(out, f.Name)
-			}
-		}
-	}
-	for i := range Globals {
-		if Globals[i].Under&in.Under != 0 {
-			out = append(out, Globals[i].Name)
-		}
+	for _, f := range in.Verb.Takes(in.Under) {
+		out = append(out, f.Name)
 	}
 	return out
 }
 
 // room makes place for the values of the verb's flags and the global ones.
-func (in *Input) room() {
-	n := len(Globals)
-	if in.Verb != nil {
-		n += len(in.Verb.Flags)
-	}
-	in.vals = make([]string, n)
-}
+func (in *Input) room() { in.vals = make([]string, in.Verb.places()) }
 
 func (in *Input) put(place int, val string) {
 	in.vals[place] = val

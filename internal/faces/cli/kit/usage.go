@@ -40,7 +40,7 @@ func UsageLine(v *Verb, under Names) string {
 func (v *Verb) FlagsUnder(under Names) []Flag {
 	var flags []Flag
 	for i := range v.Flags {
-		if f := &v.Flags[i]; f.Under == 0 || f.Under&under != 0 {
+		if f := &v.Flags[i]; f.in(under) {
 			flags = append(flags, *f)
 		}
 	}

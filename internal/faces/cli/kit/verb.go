@@ -260,23 +260,35 @@ func (t Table) Words(under Names, family string) []string {
 
 // Flag returns the place of a flag among the verb's own and the global ones (after them), -1 when there is none.
 func (v *Verb) Flag(under Names, name string) int {
-	if v != nil {
-		for i := range v.Flags {
-			if f := &v.Flags[i]; f.Name == name && (f.Under == 0 || f.Under&under != 0) {
-				return i
-			}
-		}
-	}
-	for i := range Globals {
-		if f := &Globals[i]; f.Name == name && f.Under&under != 0 {
-			if v == nil {
-				return i
-			}
-			return len(v.Flags) + i
+	for place, f := range v.Takes(under) {
+		if f.Name == name {
+			return place
 		}
 	}
 	return -1
 }
+
+// Takes yields the verb's own flags that exist under a name, and then the global ones, with their places.
+func (v *Verb) Takes(under Names) iter.Seq2[int, *Flag] {
+	return func(yield func(int, *Flag) bool) {
+		for place := range v.places() {
+			if f := v.At(place); f.in(under) && !yield(place, f) {
+				return
+			}
+		}
+	}
+}
+
+// places is how many flags there are, under all names.
+func (v *Verb) places() int {
+	if v == nil {
+		return len(Globals)
+	}
+	return len(v.Flags) + len(Globals)
+}
+
+// in tells whether the flag exists under a name, where its verb does.
+func (f *Flag) in(under Names) bool { return f.Under == 0 || f.Under&under != 0 }
 
 // Typed is flag for a name from a command line, where a flag may also be called by its alias.
 func (v *Verb) Typed(under Names, name string) int {
@@ -284,7 +296,7 @@ func (v *Verb) Typed(under Names, name string) int {
 	if place >= 0 || v == nil || under != Tutti || name == "" {
 		return place
 	}
-	return slices.IndexFunc(v.Flags, func(f Flag) bool { return f.Alias == name && (f.Under == 0 || f.Under&under != 0) })
+	return slices.IndexFunc(v.Flags, func(f Flag) bool { return f.Alias == name && f.in(under) })
 }
 
 // At returns the flag at a place that flag or typed returned.

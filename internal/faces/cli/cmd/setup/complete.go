@@ -169,17 +169,8 @@ func (k *completer) verbs() {
 }
 
 func (k *completer) flags() {
-	if k.verb != nil {
-		for i := range k.verb.Flags {
-			if f := &k.verb.Flags[i]; f.Under == 0 || f.Under&k.under != 0 {
-				k.say("--"+f.Name, f.Help)
-			}
-		}
-	}
-	for i := range kit.Globals {
-		if kit.Globals[i].Under&k.under != 0 {
-			k.say("--"+kit.Globals[i].Name, kit.Globals[i].Help)
-		}
+	for _, f := range k.verb.Takes(k.under) {
+		k.say("--"+f.Name, f.Help)
 	}
 }
 
