@@ -54,11 +54,11 @@ type Result struct {
 
 // An Old is a skill of the older programs that was found.
 type Old struct {
-	Name  string
-	Path  string
-	Moved string // where it is kept now; "": it was left, because
-	Why   string
-	Err   error // it could not be moved
+	Name  string `json:"name"`
+	Path  string `json:"path"`
+	Moved string `json:"moved,omitempty"` // where it is kept now; "": it was left, because
+	Why   string `json:"why,omitempty"`
+	Err   error  `json:"-"` // it could not be moved
 }
 
 // A Report is what was done.

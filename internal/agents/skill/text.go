@@ -137,9 +137,9 @@ func Ours(file []byte) bool {
 
 // A Part is one file of the skill.
 type Part struct {
-	Name    string // below the folder of skills, with slashes
-	Text    string
-	Program bool // it can be run
+	Name    string `json:"name"` // below the folder of skills, with slashes
+	Text    string `json:"text"`
+	Program bool   `json:"-"` // it can be run
 }
 
 // Parts are the files of the skill in a form. The titles are those of the programs that read them; only a command names them.

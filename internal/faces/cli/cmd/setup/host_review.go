@@ -78,14 +78,6 @@ func showReviews(c *kit.Call, found []reviewReport) {
 	}
 }
 
-// reviewNames are the events of hooks that wait.
-func reviewNames(waiting []setup.Review) (names []string) {
-	for _, r := range waiting {
-		names = append(names, r.Event)
-	}
-	return names
-}
-
 // checkReview tells in doctor of hooks that wait for the user's review.
 func checkReview(c *kit.Call, r *report, d *driver.Driver, place driver.Site) {
 	q := setup.Request{Place: place}
@@ -126,7 +118,11 @@ func showLeft(c *kit.Call, q *setup.Request, plans []*setup.Plan) {
 
 // reviewJSON puts what waits into the object of a program.
 func reviewJSON(o *canonjson.Object, waiting []setup.Review) {
-	if len(waiting) > 0 {
-		o.Strs("untrusted", reviewNames(waiting))
+	var events []string
+	for _, r := range waiting {
+		events = append(events, r.Event)
+	}
+	if len(events) > 0 {
+		o.Strs("untrusted", events)
 	}
 }

@@ -22,9 +22,9 @@ const formerName = "tuttid"
 
 // A step is one thing that install does, or found done.
 type step struct {
-	Path string // of the file
-	Does string // "copy", "link", "write", "keep", "remove", "refuse"
-	To   string // source of a copy, target of a link
+	Path string `json:"path"`         // of the file
+	Does string `json:"step"`         // "copy", "link", "write", "keep", "remove", "refuse"
+	To   string `json:"to,omitempty"` // source of a copy, target of a link
 	page []byte // of a manual page: what is written; nil for a program
 }
 

@@ -24,7 +24,6 @@ func showSteps(c *kit.Call, dir string, steps []step) {
 	if c.On("dry-run") {
 		column = 2
 	}
-	var l kit.List
 	var rows, counted [][]string
 	for _, w := range stepWords {
 		pages := 0
@@ -38,11 +37,6 @@ func showSteps(c *kit.Call, dir string, steps []step) {
 		}
 	}
 	for _, s := range steps {
-		var o canonjson.Object
-		o.Str("path", s.Path)
-		o.Str("step", s.Does)
-		o.Opt("to", s.To)
-		l.Obj(&o)
 		for _, w := range stepWords {
 			if w[0] == s.Does && s.page == nil {
 				rows = append(rows, []string{w[column], c.App.Shown(s.Path)})
@@ -53,7 +47,7 @@ func showSteps(c *kit.Call, dir string, steps []step) {
 		var o canonjson.Object
 		o.Bool("ok", true)
 		o.Bool("dryRun", c.On("dry-run"))
-		o.Raw("steps", l.Bytes())
+		o.Raw("steps", kit.Marshal(append([]step{}, steps...)))
 		o.Bool("inPath", inPath(dir))
 		c.Emit(o.Bytes())
 		return

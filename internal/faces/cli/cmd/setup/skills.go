@@ -116,16 +116,7 @@ func printSkill(c *kit.Call, q *skill.Request) error {
 		}
 		return nil
 	}
-	var l kit.List
-	for _, p := range parts {
-		var o canonjson.Object
-		o.Str("name", p.Name)
-		o.Str("text", p.Text)
-		l.Obj(&o)
-	}
-	var o canonjson.Object
-	o.Raw("files", l.Bytes())
-	c.Emit(o.Bytes())
+	c.Emit(kit.Marshal(map[string][]skill.Part{"files": append([]skill.Part{}, parts...)}))
 	return nil
 }
 
@@ -186,7 +177,7 @@ func importHint(q *skill.Request) string {
 
 // skillsJSON says each file with what became of it.
 func skillsJSON(c *kit.Call, q *skill.Request, r *skill.Report) {
-	var files, old kit.List
+	var files kit.List
 	for i := range r.Files {
 		f := &r.Files[i]
 		var o canonjson.Object
@@ -200,20 +191,11 @@ func skillsJSON(c *kit.Call, q *skill.Request, r *skill.Report) {
 		o.Opt("why", f.Why)
 		files.Obj(&o)
 	}
-	for i := range r.Old {
-		f := &r.Old[i]
-		var o canonjson.Object
-		o.Str("name", f.Name)
-		o.Str("path", f.Path)
-		o.Opt("moved", f.Moved)
-		o.Opt("why", f.Why)
-		old.Obj(&o)
-	}
 	var o canonjson.Object
 	o.Bool("ok", r.Complete() && r.Err() == nil)
 	o.Str("scope", q.Scope.String())
 	o.Raw("files", files.Bytes())
-	o.Raw("old", old.Bytes())
+	o.Raw("old", kit.Marshal(append([]skill.Old{}, r.Old...)))
 	if !c.On("remove") {
 		o.Opt("importHint", importHint(q))
 	}

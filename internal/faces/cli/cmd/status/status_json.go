@@ -1,8 +1,6 @@
 package status
 
 import (
-	"encoding/json"
-
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -69,11 +67,7 @@ func (v *statusView) json() []byte {
 	if len(v.problems) > 0 {
 		o.Raw("problems", kit.Marshal(v.problems))
 	}
-	if b, err := json.Marshal(v.news.Pauses); err == nil {
-		o.Raw("pauses", b)
-	}
-	if b, err := json.Marshal(v.news.Lifts); err == nil {
-		o.Raw("lifts", b)
-	}
+	o.Raw("pauses", kit.Marshal(v.news.Pauses))
+	o.Raw("lifts", kit.Marshal(v.news.Lifts))
 	return o.Bytes()
 }
