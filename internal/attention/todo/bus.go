@@ -59,6 +59,10 @@ func (b *Bus) matters(ctx context.Context, me address.Instance, now time.Time) (
 			command = "tutti escalation answer " + termsafe.Word(m.ID)
 		}
 		about := m.About()
+		if person && m.Negotiation == agreement.QuestionsOf(m.By) {
+			command = "tutti answer " + termsafe.Word(m.ID) + " ANSWER"
+			about += m.Choices()
+		}
 		if text := m.Mismatch(); text != "" {
 			about = termsafe.Cut(about, MaxAbout/2) + " (" + text + ")"
 		}

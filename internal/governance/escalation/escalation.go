@@ -111,6 +111,18 @@ func (m *Escalation) Outcome(now time.Time) string {
 // Person tells whether the target is a person, who alone may answer then.
 func (m *Escalation) Person() bool { return address.Instance(m.Target).Canonical().Host() == human }
 
+// Choices are the possible answers behind a question, " (yes, no)"; "" where any answer will do.
+func (m *Escalation) Choices() string {
+	var ids []string
+	for _, o := range m.Options {
+		ids = append(ids, o.ID)
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(ids, ", ") + ")"
+}
+
 // Role is the role that is meant, "" where an address or nobody is. Of a role only a person who is registered with it may answer.
 func (m *Escalation) Role() string {
 	if r := strings.ToUpper(m.Target); slices.Contains(envelope.Roles, r) {

@@ -14,6 +14,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/escalation"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/halt"
 )
@@ -151,7 +152,9 @@ func runEscalate(ctx context.Context, c *kit.Call) error {
 	} else if c.Value("question") == "" {
 		return kit.UsageHint("--question TEXT, or --payload JSON, says what it is about", "escalate: %s has declared no conflict that could be put before anybody", kit.Clean(string(a.By)))
 	}
-	if payload, err = matterTerms(c, payload, d.now); err != nil {
+	if payload, err = matterTerms(c, escalation.Terms{
+		Question: c.Value("question"), Fallback: c.Value("fallback"), Trigger: c.Value("trigger"), Domain: c.Value("domain"),
+	}, payload, d.now); err != nil {
 		return err
 	}
 	e, err := d.bus.Escalate(ctx, d.id, a, c.Value("channel"), payload, d.now)

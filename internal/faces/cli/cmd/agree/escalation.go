@@ -18,8 +18,7 @@ import (
 )
 
 // matterTerms writes what the flags say into the payload of a matter.
-func matterTerms(c *kit.Call, payload []byte, now time.Time) ([]byte, error) {
-	t := escalation.Terms{Question: c.Value("question"), Fallback: c.Value("fallback"), Trigger: c.Value("trigger"), Domain: c.Value("domain")}
+func matterTerms(c *kit.Call, t escalation.Terms, payload []byte, now time.Time) ([]byte, error) {
 	for _, o := range kit.Split(c.Value("options")) {
 		id, text, _ := strings.Cut(o, "=")
 		t.Options = append(t.Options, escalation.Option{ID: strings.TrimSpace(id), Text: strings.TrimSpace(cmp.Or(text, id))})
@@ -198,6 +197,11 @@ func runEscalationAnswer(ctx context.Context, d *deal) error {
 	if err != nil {
 		return err
 	}
+	return d.answer(ctx, m, d.Arg(1))
+}
+
+// answer writes down what a person says to a matter.
+func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string) error {
 	d.id = m.Negotiation
 	if m.Doubt != "" && m.Answer == nil {
 		d.Warn("%s", doubtLine(m))
@@ -220,7 +224,7 @@ func runEscalationAnswer(ctx context.Context, d *deal) error {
 			return err
 		}
 	}
-	e, err := d.bus.Answer(ctx, m, a, d.Arg(1), d.Value("note"), attended, d.now)
+	e, err := d.bus.Answer(ctx, m, a, text, d.Value("note"), attended, d.now)
 	switch {
 	case errors.Is(err, escalation.ErrNotPerson):
 		return kit.Refuse(own, "%s", kit.Clean(err.Error()))

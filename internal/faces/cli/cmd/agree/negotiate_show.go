@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"tutti/internal/governance/agreement"
 
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
@@ -237,6 +238,9 @@ func runNegotiateList(ctx context.Context, c *kit.Call) error {
 		if err != nil {
 			c.Warn("%s", kit.Clean(err.Error()))
 			continue
+		}
+		if c.Under == kit.Tutti && s.Record != nil && len(s.Record.Parties) == 1 && id == agreement.QuestionsOf(s.Record.Parties[0]) {
+			continue // nothing is agreed there: tutti escalation list shows the questions
 		}
 		missing := len(s.Must) + s.More
 		if s.Record != nil && s.Latest() == nil { // nothing to sign yet, by those who will have to

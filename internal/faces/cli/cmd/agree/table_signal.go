@@ -9,6 +9,36 @@ import (
 // SignalVerbs are those by which agents call for help.
 var SignalVerbs = []kit.Verb{
 	{
+		Name: "ask", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, Waits: true, MinArgs: 1, MaxArgs: 1, Run: onMatters(app.Writing, runAsk),
+		Short: "ask your user a question and wait for the answer", Args: "<question>",
+		Flags: []kit.Flag{
+			{Name: "options", Kind: kit.Text, Value: "words", Help: "the possible answers, with commas between; each a word, or WORD=what it means"},
+			{Name: "for", Kind: kit.Duration, Value: "time", Help: "how long the question stands; then --default applies"},
+			{Name: "default", Kind: kit.Text, Value: "word", Help: "the answer that applies when nobody has answered by then"},
+			{Name: "wait", Kind: kit.Duration, Value: "time", Default: "until it is answered", Help: "how long to wait here; the question stays open"},
+			{Name: "no-wait", Kind: kit.TrueSwitch, Help: "print the id of the question and go on; the answer comes as mail"},
+			kit.AsFlag,
+		},
+		Does: "Puts a question of an agent to its user: it stands in tutti status, and comes as a notice of the desktop and as mail where the user has a mailbox. Prints the answer and nothing else. The user answers with tutti answer.",
+		Wont: "It takes no answer from an agent.",
+		Examples: `$ tutti ask 'Which database?' --options postgres,sqlite
+$ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
+		Exit: "0 answered, or its default applies; 1 wrong usage; 2 there is no bus, or --wait is over; 3 a file could not be written; 5 halted; 130 interrupted: the question stays", See: "answer, escalation list",
+	},
+	{
+		Name: "answer", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runAnswer),
+		Short: "answer a question that an agent asked you", Args: "[<id>] <answer>",
+		Flags: []kit.Flag{
+			{Name: "note", Kind: kit.Text, Value: "text", Help: "what else there is to say"},
+			{Name: "instance", Kind: kit.Text, Value: "id", Default: "you", Offer: kit.OwnAgents, Help: "which person answers"},
+			ofNegotiation,
+		},
+		Does:     "Answers the question that is open, or the one with this id. Where there are options the answer is one of them. The answer is signed with your key, and the agent that asked gets it at once. It needs a terminal outside of any agent program.",
+		Wont:     "It takes no answer from an agent, also not in the name of a person.",
+		Examples: "$ tutti answer postgres\n$ tutti answer evt-escalation-mb1k2x-9f3c yes --note 'after the backup'",
+		Exit:     "0 done; 1 wrong usage, you may not, or several questions are open; 2 no question is open, or it is closed; 3 a file could not be written; 5 halted", See: "ask, escalation list",
+	},
+	{
 		Name: "blockage raise", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, MaxArgs: 1, Run: bus.RunBlockageRaise,
 		Short: "report a blocker to the peers", Args: "[<reason>]",
 		Flags: []kit.Flag{

@@ -7,6 +7,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/app/full"
 	"tutti/internal/attention/todo"
+	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
@@ -38,8 +39,12 @@ func (v *statusView) waitingJSON() []byte {
 func waitingHere(ctx context.Context, c *kit.Call, w *app.World, v *statusView, person func() bool) error {
 	var onBus, letters []todo.Item
 	var err error
-	if w != nil && v.you != nil {
-		onBus, err = full.WaitingOnBus(ctx, w, full.Agreements(w), v.you.Instance, time.Now())
+	if w != nil && (v.you != nil || person()) {
+		me := address.Instance("human:anybody") // who has no identity yet is asked what any person may answer
+		if v.you != nil {
+			me = v.you.Instance
+		}
+		onBus, err = full.WaitingOnBus(ctx, w, full.Agreements(w), me, time.Now())
 	}
 	if v.letters != nil {
 		letters = todo.Letters(v.letters.projects, v.letters.here, person())

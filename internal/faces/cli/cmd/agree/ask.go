@@ -1,0 +1,161 @@
+package agree
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/app/full"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/escalation"
+	"tutti/internal/governance/negotiation"
+	"tutti/internal/platform/notify"
+)
+
+// askOptions are the flags of ask.
+type askOptions struct {
+	question  string
+	noWait    bool
+	wait      time.Duration // 0: until it is answered
+	byDefault string
+}
+
+// runAsk puts a question to the user, and prints the answer.
+func runAsk(ctx context.Context, d *deal) error {
+	o := askOptions{question: d.Arg(0), noWait: d.On("no-wait"), byDefault: d.Value("default")}
+	if text := d.Value("wait"); text != "" {
+		var err error
+		if o.wait, err = time.ParseDuration(text); err != nil || o.wait <= 0 {
+			return kit.UsageHint("--wait 30s, 10m", "--wait: a time, not %s", kit.Clean(text))
+		}
+	}
+	if d.Value("for") != "" && o.byDefault == "" {
+		return kit.UsageHint("--default ANSWER", "--for says how long the question stands; --default says what applies then")
+	}
+	terms, err := askTerms(d, o)
+	if err != nil {
+		return err
+	}
+	from, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: d.Value("as")}, d.now)
+	if err != nil {
+		return kit.WithFlag(err, "--as")
+	}
+	if from.Role == identity.RolePerson {
+		return kit.Refuse("tutti send AGENT TEXT asks an agent", "ask is for agents: it puts a question to you")
+	}
+	a := negotiation.Act{By: from.Instance}
+	if a.Key, err = d.sealKey(ctx, from.Instance, false); err != nil {
+		return err
+	}
+	m, err := d.bus.Ask(ctx, a, from.Scope, terms, d.now)
+	if err != nil {
+		return dealFault(d.Call, err)
+	}
+	d.id = m.Negotiation
+	d.tellUser(ctx, from, m)
+	if !o.noWait {
+		if m, err = d.await(ctx, o, from, m); err != nil {
+			return err
+		}
+	}
+	return d.sayAsked(m, o)
+}
+
+// askTerms are the terms of the question that the flags describe.
+func askTerms(d *deal, o askOptions) (t escalation.Terms, err error) {
+	payload, err := matterTerms(d.Call, escalation.Terms{Question: o.question, Fallback: o.byDefault}, nil, d.now)
+	return escalation.TermsOf(payload), err
+}
+
+// tellUser tells the user of a question, by mail where a person is registered and by a notice of the desktop.
+func (d *deal) tellUser(ctx context.Context, from *identity.Speaker, m *escalation.Escalation) {
+	office, err := d.w.MailService()
+	if err == nil {
+		_, err = full.TellMatter(ctx, d.bus, office, from, m.Negotiation, m.ID)
+	}
+	if err != nil {
+		d.Warn("the question stands, but no mail tells of it: %s", kit.Clean(err.Error()))
+	}
+	_, _ = notify.Desktop{Env: kit.FactsOf(d.App).Env}.Say(ctx, kit.Clean(string(m.By))+" asks you", kit.Clean(m.About())) // many machines have no desktop
+}
+
+// await waits for the answer to a question.
+func (d *deal) await(ctx context.Context, o askOptions, from *identity.Speaker, m *escalation.Escalation) (*escalation.Escalation, error) {
+	if d.ErrColumns > 0 {
+		d.Remark("waiting for your user, who answers with: tutti answer ANSWER")
+	}
+	waiting := ctx
+	if o.wait > 0 {
+		var stop context.CancelFunc
+		waiting, stop = context.WithTimeout(ctx, o.wait)
+		defer stop()
+	}
+	m, err := full.AwaitAnswer(waiting, d.App, d.w, d.bus, m)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = nil // the question stays open, which is said
+	}
+	if err == nil && m.Answer != nil {
+		err = d.takeAnswer(ctx, from, m)
+	}
+	return m, err
+}
+
+func (d *deal) takeAnswer(ctx context.Context, from *identity.Speaker, m *escalation.Escalation) error {
+	office, err := d.w.MailService()
+	if err != nil {
+		return err
+	}
+	return full.TakeAnswer(ctx, office, mail.Reader{Instance: from.Instance, Session: from.Session}, m)
+}
+
+// sayAsked prints the answer alone, so that a script can use it; of a question that is still open, how it is answered.
+func (d *deal) sayAsked(m *escalation.Escalation, o askOptions) error {
+	asked := agreement.AskedOf(m, time.Now())
+	open := m.State(time.Now()) == escalation.Open
+	switch {
+	case d.JSON:
+		d.Emit(kit.Marshal(asked))
+	case open:
+		d.Line(kit.Clean(m.ID))
+	default:
+		d.Line(kit.Clean(asked.Answer))
+	}
+	if !open && m.Answer == nil {
+		d.Remark("nobody has answered in time: this is the default")
+	}
+	if open && !o.noWait {
+		return kit.BadState("the answer will come as mail; tutti escalation show "+app.QuoteArg(m.ID), "not answered yet")
+	}
+	return nil
+}
+
+// runAnswer is escalation answer, for the one question that is open or the one that is named.
+func runAnswer(ctx context.Context, d *deal) error {
+	if d.Arg(1) != "" {
+		return runEscalationAnswer(ctx, d)
+	}
+	all, _, err := d.bus.Matters().All(ctx)
+	if err != nil {
+		return err
+	}
+	var open []*escalation.Escalation
+	for _, m := range all {
+		if m.State(d.now) == escalation.Open && m.Channel != "alert" {
+			open = append(open, m)
+		}
+	}
+	switch len(open) {
+	case 0:
+		return kit.BadState("tutti escalation list --all   # what was asked before", "no question is open")
+	case 1:
+		return d.answer(ctx, open[0], d.Arg(0))
+	}
+	for _, m := range open {
+		d.Line("tutti answer " + kit.Clean(app.QuoteArg(m.ID)) + " ANSWER   # " + kit.Clean(kit.Truncate(m.About()+m.Choices(), kit.TextShown)))
+	}
+	return kit.Refuse("one of the lines above", "%d questions are open: name the one that you answer", len(open))
+}
