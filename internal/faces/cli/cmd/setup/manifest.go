@@ -8,7 +8,9 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -35,8 +37,8 @@ func manifest(name string, of any) []byte {
 	return canonjson.Compact(b.Bytes())
 }
 
-// What a pod asks for, as in the template: thousandths of a processor, and mebibytes.
-const cpuRequest, memoryRequest = 50, 64
+// What a pod asks for, as in the template.
+const cpuRequest, memoryRequest = "50m", "64Mi"
 
 // NPM stands for an image with the older program, which is installed when the container starts.
 const NPM = "npm-runtime"
@@ -178,11 +180,12 @@ func (t *Tenant) fill() error {
 	case t.LeaseMS < 1 || t.LeaseMS > maxLease:
 		return fmt.Errorf("the lease is 1 to %d milliseconds", maxLease)
 	}
-	if !isAmount(t.Storage) {
-		return fmt.Errorf("the storage: %q is no amount, like 50m or 64Mi", t.Storage)
+	if _, err := bytesOf(t.Storage); err != nil {
+		return fmt.Errorf("the storage: %w", err)
 	}
-	t.CPU, t.Memory = fmt.Sprintf("%dm", t.Replicas*cpuRequest), fmt.Sprintf("%dMi", t.Replicas*memoryRequest)
-	return nil
+	var err error
+	t.CPU, t.Memory, err = Quota(t.Replicas, cpuRequest, memoryRequest)
+	return err
 }
 
 // JSON is {"target","documents":[Namespace, ResourceQuota, PersistentVolumeClaim, Deployment],"yaml"}.
@@ -202,6 +205,35 @@ func (t Tenant) JSON() ([]byte, error) {
 	return withYAML(raw, strings.Join(texts, "---\n")), nil
 }
 
+// Quota is what so many pods ask for together: thousandths of a processor, and mebibytes.
+func Quota(replicas int, cpu, memory string) (allCPU, allMemory string, err error) {
+	milli, err := milliOf(cpu)
+	if err != nil {
+		return "", "", err
+	}
+	size, err := bytesOf(memory)
+	if err != nil {
+		return "", "", err
+	}
+	const mebi = 1 << 20
+	return fmt.Sprintf("%dm", int64(replicas)*milli), fmt.Sprintf("%dMi", int64(math.Ceil(float64(replicas)*size/mebi))), nil
+}
+
+var errAmount = errors.New("is no amount, like 50m or 64Mi")
+
+// milliOf reads processors: 50m, 0.5, 2.
+func milliOf(s string) (int64, error) {
+	digits, milli := strings.CutSuffix(s, "m")
+	n, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !only(digits, "0123456789.") || n <= 0 || n > 1e9 {
+		return 0, fmt.Errorf("%q %w", s, errAmount)
+	}
+	if !milli {
+		n *= 1000
+	}
+	return int64(math.Ceil(n)), nil
+}
+
 var units = []struct {
 	name string
 	size float64
@@ -219,13 +251,13 @@ var units = []struct {
 	{"", 1},
 }
 
-// isAmount tells whether a text is an amount of storage: 64Mi, 1Gi, 500M.
-func isAmount(s string) bool {
+// bytesOf reads memory or storage: 64Mi, 1Gi, 500M.
+func bytesOf(s string) (float64, error) {
 	for _, u := range units {
 		digits, ok := strings.CutSuffix(s, u.name)
 		if n, err := strconv.ParseFloat(digits, 64); ok && err == nil && only(digits, "0123456789.") && n > 0 && n*u.size < 1<<60 {
-			return true
+			return n * u.size, nil
 		}
 	}
-	return false
+	return 0, fmt.Errorf("%q %w", s, errAmount)
 }
