@@ -10,6 +10,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/halt"
@@ -103,7 +104,7 @@ func (p *page) text(t *mail.Taken) string {
 func (p *page) head(n, seen int) string {
 	switch p.e.call.Event.Moment {
 	case driver.Start:
-		s := "tutti: you are " + field(string(p.e.r.Instance), maxField) + " on the bus of your user's agents; " + plural(n, "unread message") + ".\n"
+		s := "tutti: you are " + name(p.e.r.Instance) + " on the bus of your user's agents; " + plural(n, "unread message") + ".\n"
 		if p.notice != "" {
 			s += p.notice + "\n"
 		}
@@ -160,24 +161,26 @@ func field(s string, most int) string {
 	return "'" + fitted(strings.ReplaceAll(s, "'", "’"), most-2) + "'"
 }
 
-// simple tells whether a name can be nothing else, in a line and in a command.
-func simple(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		case i > 0 && strings.IndexByte(":._~@+-/", c) >= 0:
-		default:
-			return false
-		}
+// name is an agent as [address.Shown] has it, and no longer than a field.
+func name(i address.Instance) string {
+	s := address.Shown(string(i))
+	switch {
+	case cost(s) <= maxField:
+		return s
+	case s[0] == '\'':
+		return fitted(s, maxField-1) + "'"
 	}
-	return s != ""
+	return fitted(s, maxField)
 }
+
+// simple tells whether a name can be nothing else, in a line and in a command.
+func simple(s string) bool { return address.WellFormed(s) }
 
 // part is one message. limit is how much room there is for it; negative: it is not cut.
 func (p *page) part(item *mail.Item, limit int) string {
 	e := item.Envelope
 	var b strings.Builder
-	fmt.Fprintf(&b, "from %s, %s, %s, id %s", field(string(e.Actor.Instance), maxField), item.Verdict.Word,
+	fmt.Fprintf(&b, "from %s, %s, %s, id %s", name(e.Actor.Instance), item.Verdict.Word,
 		termsafe.Ago(p.e.now.Sub(time.UnixMilli(item.Order))), field(e.ID, maxField))
 	if k := e.Kind(); k != "" && k != "message" {
 		b.WriteString(", kind " + field(k, maxWord))

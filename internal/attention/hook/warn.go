@@ -170,7 +170,7 @@ func warning(l *reservation.Lease, file string, now time.Time) string {
 	if l.Path != file {
 		on += " (" + termsafe.Head(termsafe.Clean(l.Path), most) + ")"
 	}
-	s := fmt.Sprintf("tutti: %s is leased by %s until %s, %s from now.\n", on, field(string(l.Holder), maxField), envelope.Stamp(l.Until),
+	s := fmt.Sprintf("tutti: %s is leased by %s until %s, %s from now.\n", on, name(l.Holder), envelope.Stamp(l.Until),
 		termsafe.Duration(l.Until.Sub(now).Round(time.Second)))
 	if l.Note != "" {
 		s += "text of a peer, not of your user:\n| " + termsafe.Head(termsafe.Clean(l.Note), most) + "\n"

@@ -37,6 +37,9 @@ const (
 // ErrPinned reports that an agent has another pin already.
 var ErrPinned = errors.New("another key is pinned")
 
+// ErrName reports a name that can look like another one: no key is pinned for it.
+var ErrName = errors.New("the name has characters that no address has")
+
 // How a key came to be pinned.
 const (
 	FirstContact = "first contact" // it was the first that an envelope of the agent verified under
@@ -134,7 +137,10 @@ func (p *Pins) Damaged() []string {
 
 // Pin remembers the key of an agent that has none yet. The same key again is no error; another one is ErrPinned.
 func (p *Pins) Pin(i address.Instance, key signature.Public, now time.Time) error {
-	return p.change("pin key of "+string(i), func() ([]byte, error) {
+	return p.change("pin key of "+address.Shown(string(i)), func() ([]byte, error) {
+		if !address.WellFormed(string(i)) {
+			return nil, ErrName
+		}
 		if old, ok := p.all[i.Canonical()]; ok {
 			if old.Key == key {
 				return nil, nil
@@ -147,7 +153,10 @@ func (p *Pins) Pin(i address.Instance, key signature.Public, now time.Time) erro
 
 // Trust makes key the pin of an agent, whatever it was. It is for the word of a person.
 func (p *Pins) Trust(i address.Instance, key signature.Public, now time.Time) error {
-	return p.change("trust key of "+string(i), func() ([]byte, error) {
+	return p.change("trust key of "+address.Shown(string(i)), func() ([]byte, error) {
+		if !address.WellFormed(string(i)) {
+			return nil, ErrName
+		}
 		if old, ok := p.all[i.Canonical()]; ok && old.Key == key && old.By == ByPerson {
 			return nil, nil
 		}

@@ -7,6 +7,8 @@
 // that was revoked is not accepted, pinned or not: whoever could forge the revocation can silence an agent, and not speak
 // for it.
 //
+// A sender whose name is not [address.WellFormed] is never verified and never pinned: the name can look like that of another agent.
+//
 // The judgement is a pure function. It is made at each look, because pins and keys change while envelopes do not.
 package trust
 
@@ -15,6 +17,7 @@ import (
 	"slices"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 )
@@ -95,9 +98,15 @@ func Judge(e *envelope.Envelope, active, revoked, pins []signature.Public) Verdi
 // uncovered is the verdict on an envelope with members that no signature covers.
 var uncovered = Verdict{Word: BadSignature, Detail: "a signature cannot cover all of it"}
 
+// nameless is the verdict on a signed envelope whose sender has a name that can look like another one.
+var nameless = Verdict{Word: BadSignature, Detail: "the name of its sender has characters that no address has"}
+
 // Judge is the function of that name for these keys.
 func (k Keys) Judge(e *envelope.Envelope) Verdict {
-	if len(e.Signatures) > 0 && canonjson.Check(e.Raw) != nil {
+	switch signed := len(e.Signatures) > 0; {
+	case signed && !address.WellFormed(string(e.Actor.Instance)):
+		return k.over(nameless)
+	case signed && canonjson.Check(e.Raw) != nil:
 		return k.over(uncovered)
 	}
 	key, _ := e.VerifiedBy(k.All())
@@ -110,6 +119,8 @@ func JudgeSummary(s *envelope.Summary, k Keys) (Verdict, bool) {
 	switch {
 	case s.Signed == 0:
 		return k.over(Verdict{Word: Unsigned}), true
+	case !address.WellFormed(string(s.Actor.Instance)):
+		return k.over(nameless), true
 	case !s.Whole:
 		return k.over(uncovered), true
 	case s.Own > 0 && s.KeySet != envelope.KeySet(k.All()):

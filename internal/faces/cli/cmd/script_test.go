@@ -140,7 +140,7 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": cmdStatus, "isjson": cmdIsJSON, "bashcomplete": cmdBashComplete, "waitfor": cmdWaitFor, "plant": cmdPlant,
+			"status": cmdStatus, "isjson": cmdIsJSON, "bashcomplete": cmdBashComplete, "waitfor": cmdWaitFor, "plant": cmdPlant, "forge": cmdForge,
 		},
 	})
 }

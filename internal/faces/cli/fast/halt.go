@@ -191,7 +191,7 @@ func letGoOn(ctx context.Context, c *kit.Call) error {
 		return fmt.Errorf("--session: %w", err)
 	}
 	if !d.Ring.Has(who) {
-		return kit.BadState(`"tutti keys list" shows the agents whose keys are here`, "--session: no agent of yours is called %s", kit.Clean(string(name)))
+		return kit.BadState(`"tutti keys list" shows the agents whose keys are here`, "--session: no agent of yours is called %s", kit.Name(address.Instance(name)))
 	}
 	if err := d.Office.Engage(ctx, mail.Reader{Instance: who}); err != nil {
 		return err

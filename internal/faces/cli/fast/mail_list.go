@@ -78,7 +78,7 @@ func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox
 		if v.RoleNotRegistered {
 			word += ", role not registered"
 		}
-		rows.Add(star, Cell(c, s.ID), kit.Ago(d.Now.Sub(time.UnixMilli(l.Order))), Cell(c, string(s.Actor.Instance)), word,
+		rows.Add(star, Cell(c, s.ID), kit.Ago(d.Now.Sub(time.UnixMilli(l.Order))), Cell(c, kit.Name(s.Actor.Instance)), word,
 			Cell(c, s.ThreadID), subject(&s))
 	}
 	return rows, unread, bad, nil
@@ -111,9 +111,9 @@ func inboxJSON(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox
 func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
 	switch {
 	case n == 0 && q.Unread:
-		c.Line("nothing unread for " + kit.Clean(string(d.Who.Instance)))
+		c.Line("nothing unread for " + kit.Name(d.Who.Instance))
 	case n == 0:
-		c.Prose("", 0, "no mail for "+kit.Clean(string(d.Who.Instance))+" (bus "+kit.Clean(c.App.Shown(d.Root.Path))+": "+d.Root.Source.Why()+")")
+		c.Prose("", 0, "no mail for "+kit.Name(d.Who.Instance)+" (bus "+kit.Clean(c.App.Shown(d.Root.Path))+": "+d.Root.Source.Why()+")")
 	case unread == 0:
 		c.Line("nothing unread among these")
 	case unread == n && n == q.Newest:
@@ -263,10 +263,10 @@ func runOutbox(ctx context.Context, c *kit.Call) error {
 			l.Obj(summaryJSON(m))
 			continue
 		}
-		rows = append(rows, rowOf(c, d.Now, m, "to "+string(s.Target), ""))
+		rows = append(rows, rowOf(c, d.Now, m, "to "+kit.Name(s.Target), ""))
 	}
 	sayUnfit(c, bad)
-	list(c, &l, rows, "nothing sent by "+string(d.Who.Instance))
+	list(c, &l, rows, "nothing sent by "+kit.Name(d.Who.Instance))
 	return nil
 }
 
@@ -294,8 +294,8 @@ func runInboxHeld(ctx context.Context, c *kit.Call) error {
 			l.Obj(o)
 			continue
 		}
-		rows = append(rows, rowOf(c, d.Now, m, string(m.Summary.Actor.Instance), why))
+		rows = append(rows, rowOf(c, d.Now, m, kit.Name(m.Summary.Actor.Instance), why))
 	}
-	list(c, &l, rows, "nothing is held back from "+string(d.Who.Instance))
+	list(c, &l, rows, "nothing is held back from "+kit.Name(d.Who.Instance))
 	return nil
 }

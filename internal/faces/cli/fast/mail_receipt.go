@@ -47,7 +47,7 @@ func showReceipts(ctx context.Context, c *kit.Call, all []mail.Receipt, several 
 
 // receiptText prints the lines of one receipt; a single refusal is an error, which is said as errors are.
 func receiptText(c *kit.Call, r *mail.Receipt, several bool) {
-	to := kit.Clean(string(r.To))
+	to := kit.Name(r.To)
 	tail := ""
 	if several && r.ID != "" {
 		tail = " · id " + kit.Clean(r.ID)
@@ -79,7 +79,7 @@ func receiptText(c *kit.Call, r *mail.Receipt, several bool) {
 
 // outcomeH2A says what became of a message in the words of the older program.
 func outcomeH2A(r *mail.Receipt) string {
-	to, tail := kit.Clean(string(r.To)), ""
+	to, tail := kit.Name(r.To), ""
 	if r.Asked.Canonical() != r.To.Canonical() {
 		tail = "; it is the one live agent under " + kit.Clean(string(r.Asked))
 	}
@@ -91,11 +91,11 @@ func outcomeH2A(r *mail.Receipt) string {
 
 // outcome says what became of a message, and when its reader looks at it.
 func outcome(c *kit.Call, r *mail.Receipt) string {
-	to := kit.Clean(string(r.To))
+	to := kit.Name(r.To)
 	var facts []string
 	if r.Asked.Canonical() != r.To.Canonical() {
 		to = kit.Clean(string(r.Asked))
-		facts = append(facts, kit.Clean(string(r.To)))
+		facts = append(facts, kit.Name(r.To))
 	}
 	if r.Outlook.Dir != "" {
 		facts = append(facts, kit.Clean(c.App.Shown(r.Outlook.Dir)))

@@ -186,7 +186,7 @@ func answer(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) (
 func shown(c *kit.Call, d *kit.Account, t *mail.Taken) {
 	if len(t.Items) == 0 {
 		if c.Duration("wait", 0) == 0 {
-			c.Prose("", 0, "no new mail for "+kit.Clean(string(d.Who.Instance))+"; "+called(c)+" inbox lists what was shown and not acknowledged")
+			c.Prose("", 0, "no new mail for "+kit.Name(d.Who.Instance)+"; "+called(c)+" inbox lists what was shown and not acknowledged")
 		}
 		return
 	}

@@ -34,7 +34,7 @@ func (p *threadPart) reader() address.Instance {
 // showTrace prints a line for each step. Times are UTC, to the millisecond, as they are on record.
 func showTrace(c *kit.Call, m *mailbox.Message, marks []mailbox.Mark) {
 	head := c.Paint(kit.Bold, "id "+kit.Clean(m.ID)) + " — "
-	ends := "from " + kit.Clean(string(m.Envelope.Actor.Instance)) + " to " + kit.Clean(string(m.Envelope.Target))
+	ends := "from " + kit.Name(m.Envelope.Actor.Instance) + " to " + kit.Name(m.Envelope.Target)
 	if used := kit.Width("id " + kit.Clean(m.ID) + " — "); c.Columns > 0 && used+kit.Width(ends) > c.Columns {
 		c.Line(strings.TrimRight(head, " "))
 		c.Prose("  ", 2, ends)

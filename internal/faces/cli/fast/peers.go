@@ -25,7 +25,7 @@ func Knows(ctx context.Context, c *kit.Call, w *app.World, who address.Instance)
 	}
 	live, err := w.Presence.Of(ctx, who, time.Now())
 	if err == nil && len(live) == 0 {
-		err = kit.BadState(`"tutti discover --all" lists who is there`, "%s is neither registered nor live here", kit.Clean(string(who)))
+		err = kit.BadState(`"tutti discover --all" lists who is there`, "%s is neither registered nor live here", kit.Name(who))
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func peerLine(r *members.Row, m Mark) []string {
 	if name == "" {
 		name = "-"
 	}
-	return []string{string(r.Instance), r.Host, name, strings.Join(r.Scopes, ","), seen + m.Words(), session}
+	return []string{kit.Name(r.Instance), r.Host, name, strings.Join(r.Scopes, ","), seen + m.Words(), session}
 }
 
 // AgoShort is the age of a heartbeat in the form that lists of agents have: "12s ago".

@@ -190,7 +190,7 @@ func (t *threadReader) add(found []threadPart) {
 type Ends func(*envelope.Envelope) string
 
 // FromOnly names the sender of a message, for a reader who is its recipient or its sender.
-func FromOnly(e *envelope.Envelope) string { return "from " + kit.Clean(string(e.Actor.Instance)) }
+func FromOnly(e *envelope.Envelope) string { return "from " + kit.Name(e.Actor.Instance) }
 
 // fromTo names both ends of a message.
-func fromTo(e *envelope.Envelope) string { return FromOnly(e) + " to " + kit.Clean(string(e.Target)) }
+func fromTo(e *envelope.Envelope) string { return FromOnly(e) + " to " + kit.Name(e.Target) }

@@ -124,7 +124,7 @@ func eventLine(c *kit.Call, e *follow.Event) string {
 	switch e.Kind {
 	case follow.Mail:
 		m := e.Message
-		line := "mail " + kit.Clean(m.ID) + " from " + kit.Clean(string(m.Actor.Instance))
+		line := "mail " + kit.Clean(m.ID) + " from " + kit.Name(m.Actor.Instance)
 		if c.On("all") {
 			line += " to " + kit.Clean(e.Mailbox)
 		}
@@ -134,7 +134,7 @@ func eventLine(c *kit.Call, e *follow.Event) string {
 		}
 		return line + ")"
 	case follow.Joined, follow.Left:
-		line := string(e.Kind) + " " + kit.Clean(string(e.Session.Instance))
+		line := string(e.Kind) + " " + kit.Name(e.Session.Instance)
 		if e.Session.Name != "" {
 			line += " " + kit.Clean(e.Session.Name)
 		}

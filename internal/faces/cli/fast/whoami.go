@@ -123,7 +123,7 @@ func sayWho(c *kit.Call, w *app.World, v *whoView) {
 	if sessions == "" {
 		sessions = "none; no push reaches you, mail waits in the mailbox"
 	}
-	c.Line(c.Paint(kit.Bold, kit.Clean(string(v.Instance))))
+	c.Line(c.Paint(kit.Bold, kit.Name(v.Instance)))
 	rows := [][]string{
 		{"  why", v.How},
 		{"  as", as + " in " + v.Scope},

@@ -126,7 +126,7 @@ func (c *Call) account(ctx context.Context, mode app.Mode, find finder, ask iden
 		return nil, Whose(err)
 	}
 	if c.Verbose {
-		c.Remark("as %s (%s)", Clean(string(d.Who.Instance)), Clean(d.Who.How))
+		c.Remark("as %s (%s)", Name(d.Who.Instance), Clean(d.Who.How))
 	}
 	return d, nil
 }

@@ -35,7 +35,7 @@ func (c *Call) known(ctx context.Context, w *app.World, i address.Instance) erro
 	}
 	var commands []string
 	for _, who := range resembling(rows, i, "") {
-		commands = append(commands, c.Verb.Name+" "+flag+" "+app.QuoteArg(Clean(string(who))))
+		commands = append(commands, c.Verb.Name+" "+flag+" "+app.QuoteArg(Name(who)))
 	}
 	hint := DidYouMean(commands, "tutti ")
 	if hint == "" {

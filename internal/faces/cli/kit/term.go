@@ -5,11 +5,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tutti/internal/core/address"
 	"tutti/internal/core/termsafe"
 )
 
 // Clean is [termsafe.Clean]: text fit to be shown on one line.
 func Clean(s string) string { return termsafe.Clean(s) }
+
+// Name is an agent as it is shown on one line: [address.Shown]. A name that could look like another one is in quotes.
+func Name(i address.Instance) string { return address.Shown(string(i)) }
 
 // CleanBlock is [termsafe.CleanBlock]: text of several lines.
 func CleanBlock(s string) string { return termsafe.CleanBlock(s) }

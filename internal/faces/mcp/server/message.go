@@ -6,6 +6,7 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
@@ -31,7 +32,7 @@ func messageJSON(item *mail.Item, limit int, bare bool) []byte {
 	e := item.Envelope
 	var o canonjson.Object
 	o.Str("id", word(e.ID))
-	o.Str("from", word(string(e.Actor.Instance)))
+	o.Str("from", name(e.Actor.Instance))
 	verification(&o, item)
 	text := e.Text()
 	cut := termsafe.Head(text, limit)
@@ -57,7 +58,7 @@ func messageJSON(item *mail.Item, limit int, bare bool) []byte {
 func withheldJSON(item *mail.Item, why string) []byte {
 	var o canonjson.Object
 	o.Str("id", word(item.Envelope.ID))
-	o.Str("from", word(string(item.Envelope.Actor.Instance)))
+	o.Str("from", name(item.Envelope.Actor.Instance))
 	o.Str("withheld", why)
 	o.Str("at", word(item.Envelope.CreatedAt))
 	return o.Bytes()
@@ -138,6 +139,9 @@ func fitted(item *mail.Item, limit int, around func(message []byte) []byte) []by
 		}
 	}
 }
+
+// name is an agent as a model is shown it: in quotes where its name could look like another one.
+func name(i address.Instance) string { return word(address.Shown(string(i))) }
 
 // word is a name that came from others as it is shown: what a terminal would obey is left out, and it is cut.
 func word(s string) string { return printable(termsafe.Cut(s, maxWord)) }

@@ -71,7 +71,7 @@ func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
 func blockage(b *blocker.Blockage) *canonjson.Object {
 	var o canonjson.Object
 	orBrief(&o, "blockage", b.Raw, "", func(short *canonjson.Object) {
-		short.Str("instance", word(string(b.Instance)))
+		short.Str("instance", name(b.Instance))
 		short.Str("scope", termsafe.Cut(b.Scope, maxWord))
 		short.Str("reason", termsafe.Cut(b.Reason, maxWord))
 		short.Str("raisedAt", termsafe.Cut(b.RaisedAt, maxWord))

@@ -66,7 +66,7 @@ const maxScopes = 5
 
 func peerJSON(r *members.Row) []byte {
 	var o canonjson.Object
-	o.Str("instance", word(string(r.Instance)))
+	o.Str("instance", name(r.Instance))
 	o.Opt("name", word(r.Name))
 	o.Str("host", word(r.Host))
 	o.Bool("live", r.Session != nil)

@@ -29,7 +29,7 @@ func readMessage(ctx context.Context, c *call, own *identity.Speaker) (*canonjso
 	begin := func() *canonjson.Object {
 		var o canonjson.Object
 		o.Str("id", word(e.ID))
-		o.Str("from", word(string(e.Actor.Instance)))
+		o.Str("from", name(e.Actor.Instance))
 		verification(&o, item)
 		return &o
 	}

@@ -117,7 +117,7 @@ func (d *deal) sendAttested(ctx context.Context, t *agreement.Comprehension, to 
 	if err != nil {
 		return err
 	}
-	d.Remark("%s: %s", kit.Clean(string(to)), r.Outcome)
+	d.Remark("%s: %s", kit.Name(to), r.Outcome)
 	return nil
 }
 

@@ -50,19 +50,19 @@ func sit(ctx context.Context, c *kit.Call, do func(*conductor.Service, context.C
 		return err
 	}
 	if s.Key == nil {
-		c.Warn("the key of %s is not here: what is written is not signed", kit.Clean(string(s.Instance)))
+		c.Warn("the key of %s is not here: what is written is not signed", kit.Name(s.Instance))
 	}
 	r, err := do(full.Conductor(w), ctx, s, time.Now())
 	if err != nil {
 		return conductorFault(c, err)
 	}
 	if !r.Wrote && !c.JSON {
-		c.Remark(map[bool]string{true: "%s claims nothing there: there was nothing to give up", false: "%s had claimed already: nothing has changed"}[c.Verb.Halt == kit.Ends], kit.Clean(string(s.Instance)))
+		c.Remark(map[bool]string{true: "%s claims nothing there: there was nothing to give up", false: "%s had claimed already: nothing has changed"}[c.Verb.Halt == kit.Ends], kit.Name(s.Instance))
 	}
 	showConductor(c, r, where)
 	same := func(i address.Instance) bool { return i.Canonical() == s.Instance.Canonical() }
 	if place := slices.IndexFunc(r.Next, same); place >= 0 && !c.JSON {
-		c.Remark("%s follows, with %d before it", kit.Clean(string(s.Instance)), place+1)
+		c.Remark("%s follows, with %d before it", kit.Name(s.Instance), place+1)
 	}
 	return nil
 }
@@ -108,9 +108,9 @@ func inOwnName(ctx context.Context, c *kit.Call, w *app.World) (address.Instance
 	agent := nobody == nil && own.Instance.Canonical().Host() != identity.Human
 	switch {
 	case agent && !identity.Covers(own.Instance, who):
-		return "", kit.Refuse("leave --instance out: "+string(own.Instance)+" speaks here", "nothing is done in the name of %s by another agent", kit.Clean(string(who)))
+		return "", kit.Refuse("leave --instance out: "+string(own.Instance)+" speaks here", "nothing is done in the name of %s by another agent", kit.Name(who))
 	case !agent && c.Under != kit.H2A && !w.Ring.Has(who):
-		return "", kit.Refuse(`"tutti keys list" shows the agents whose keys are here`, "the key of %s is not here: it is not yours to speak for", kit.Clean(string(who)))
+		return "", kit.Refuse(`"tutti keys list" shows the agents whose keys are here`, "the key of %s is not here: it is not yours to speak for", kit.Name(who))
 	}
 	return who, nil
 }
@@ -248,6 +248,6 @@ func sayLaunch(c *kit.Call, o *conductor.Outcome, check *conductor.Check) {
 	case conductor.DidNotFind:
 		c.Line("no live remote agent is here to be asked: --remote ID names one")
 	case conductor.DidEmit:
-		c.Line("asked " + kit.Clean(string(o.To)) + " to start a conductor")
+		c.Line("asked " + kit.Name(o.To) + " to start a conductor")
 	}
 }

@@ -150,7 +150,7 @@ func runEscalate(ctx context.Context, c *kit.Call) error {
 	} else if p, ok := v.Posture(a.By); ok && p.Conflict == declaration.Conflict && c.Value("question") == "" {
 		payload = p.Escalation()
 	} else if c.Value("question") == "" {
-		return kit.UsageHint("--question TEXT, or --payload JSON, says what it is about", "escalate: %s has declared no conflict that could be put before anybody", kit.Clean(string(a.By)))
+		return kit.UsageHint("--question TEXT, or --payload JSON, says what it is about", "escalate: %s has declared no conflict that could be put before anybody", kit.Name(a.By))
 	}
 	if payload, err = matterTerms(c, escalation.Terms{
 		Question: c.Value("question"), Fallback: c.Value("fallback"), Trigger: c.Value("trigger"), Domain: c.Value("domain"),
@@ -187,7 +187,7 @@ func (d *deal) tellMatter(ctx context.Context, by address.Instance, id string) s
 		if n > 0 {
 			text += ", "
 		}
-		text += kit.Clean(string(who))
+		text += kit.Name(who)
 	}
 	return text
 }

@@ -126,7 +126,7 @@ func (d *deal) sayMatter(m *escalation.Escalation, whole bool) {
 	if state == escalation.Answered {
 		word = d.Paint(kit.Green, string(state))
 	}
-	d.Line(kit.Clean(m.ID) + "  " + kit.Clean(m.Channel) + "  " + word + "  from " + kit.Clean(string(m.By)) + ", " + kit.Ago(max(0, d.now.Sub(m.At))))
+	d.Line(kit.Clean(m.ID) + "  " + kit.Clean(m.Channel) + "  " + word + "  from " + kit.Name(m.By) + ", " + kit.Ago(max(0, d.now.Sub(m.At))))
 	about := m.About()
 	if !whole {
 		about = kit.Truncate(about, kit.TextShown*2)
@@ -215,7 +215,7 @@ func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string
 	a := negotiation.Act{By: who.Instance}
 	if attended {
 		if a.Key, err = d.w.Ring.Load(who.Instance); errors.Is(err, keyring.ErrNoKey) {
-			return kit.Refuse("tutti keys generate --instance "+app.QuoteArg(string(who.Instance)), "there is no private key of %s here to sign the answer with", kit.Clean(string(who.Instance)))
+			return kit.Refuse("tutti keys generate --instance "+app.QuoteArg(string(who.Instance)), "there is no private key of %s here to sign the answer with", kit.Name(who.Instance))
 		}
 		if err == nil {
 			err = d.knowsKey(ctx, who.Instance, a.Key)
@@ -248,7 +248,7 @@ func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string
 		err = full.TellAnswer(ctx, office, who, m)
 	}
 	if err != nil {
-		d.Warn("%s was not told by mail, the answer stands in the journal: %s", kit.Clean(string(m.By)), kit.Clean(err.Error()))
+		d.Warn("%s was not told by mail, the answer stands in the journal: %s", kit.Name(m.By), kit.Clean(err.Error()))
 	}
 	if d.JSON {
 		d.Emit(kit.OkWith(m.JSON(d.now)))

@@ -106,7 +106,7 @@ func runLeaseTake(ctx context.Context, c *kit.Call) error {
 		c.Line("leased until " + l.Until.Local().Format("15:04:05") + ": " + kit.Clean(l.Path) + suffix(l))
 	}
 	if tie == nil {
-		c.Remark("%s has no live session: the lease ends at its time alone", kit.Clean(string(d.who.Instance)))
+		c.Remark("%s has no live session: the lease ends at its time alone", kit.Name(d.who.Instance))
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func runLeaseRelease(ctx context.Context, c *kit.Call) error {
 		}
 		c.Emit(out.Bytes())
 	case len(gone) == 0:
-		c.Nothing("no lease of " + strings.TrimSpace(kit.Clean(string(d.who.Instance))))
+		c.Nothing("no lease of " + strings.TrimSpace(kit.Name(d.who.Instance)))
 	}
 	return nil
 }

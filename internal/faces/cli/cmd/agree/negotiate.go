@@ -116,7 +116,7 @@ func (d *deal) sealKey(ctx context.Context, who address.Instance, must bool) (*s
 	}
 	if path != "" {
 		if d.w.Ring.Has(who) {
-			d.Warn("--private-key: the key of %s lies here and would have been used without it", kit.Clean(string(who)))
+			d.Warn("--private-key: the key of %s lies here and would have been used without it", kit.Name(who))
 		} else {
 			d.Warn("--private-key: a key in a file of one's own is less safe than one that tutti keeps (tutti keys generate)")
 		}
@@ -138,7 +138,7 @@ func (d *deal) sealKey(ctx context.Context, who address.Instance, must bool) (*s
 			return nil, nil
 		}
 		return nil, kit.Refuse("--private-key FILE names it, or tutti keys generate --instance "+app.QuoteArg(string(who))+" makes one",
-			"there is no private key of %s to sign with", kit.Clean(string(who)))
+			"there is no private key of %s to sign with", kit.Name(who))
 	}
 	if err != nil || must {
 		return key, err

@@ -70,7 +70,7 @@ func comparison(c *kit.Call, x *negotiation.Comparison) {
 	}
 	half := (columns - kit.Width(diffGap)) / 2
 	head := func(f negotiation.Offered) string {
-		return "entry " + strconv.Itoa(f.Index) + " by " + kit.Clean(string(f.By))
+		return "entry " + strconv.Itoa(f.Index) + " by " + kit.Name(f.By)
 	}
 	beside(c, half, "", []string{head(x.From), shortHash(x.From.Hash)}, []string{head(x.To), shortHash(x.To.Hash)})
 	if len(x.Changes) == 0 {

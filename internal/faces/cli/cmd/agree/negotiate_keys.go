@@ -28,7 +28,7 @@ func (d *deal) knowsKey(ctx context.Context, who address.Instance, key *signatur
 			}
 			err = d.bus.Knows(ctx, who, key.Public())
 			if err == nil {
-				d.Warn("from now on %s is known here by the key %s", kit.Clean(string(who)), key.Public().Short())
+				d.Warn("from now on %s is known here by the key %s", kit.Name(who), key.Public().Short())
 			}
 		}
 	}

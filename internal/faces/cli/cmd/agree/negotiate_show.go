@@ -101,7 +101,7 @@ func (d *deal) offers(s *negotiation.Standing) {
 		if o.Kind != "" {
 			what += ", " + kit.Clean(o.Kind)
 		}
-		rows = append(rows, []string{"    entry " + strconv.Itoa(o.Index), shortHash(o.Hash), kit.Clean(string(o.By)), what + d.since(o.CreatedAt)})
+		rows = append(rows, []string{"    entry " + strconv.Itoa(o.Index), shortHash(o.Hash), kit.Name(o.By), what + d.since(o.CreatedAt)})
 	}
 	d.Rows(rows)
 }
@@ -129,7 +129,7 @@ func (d *deal) signatures(s *negotiation.Standing) {
 		if !o.Bound {
 			note += ", covers the artifact alone"
 		}
-		rows = append(rows, []string{d.Paint(kit.Green, "  signed "), kit.Clean(string(o.By)), note})
+		rows = append(rows, []string{d.Paint(kit.Green, "  signed "), kit.Name(o.By), note})
 	}
 	for _, i := range s.Must {
 		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Clean(string(i)), "has to sign"})
@@ -141,7 +141,7 @@ func (d *deal) signatures(s *negotiation.Standing) {
 		rows = append(rows, []string{d.Paint(kit.Red, "  refused"), kit.Clean(string(i)), "does not agree"})
 	}
 	for _, j := range s.Ignored {
-		rows = append(rows, []string{d.Paint(kit.Red, "  ignored"), kit.Clean(string(j.By)), "entry " + strconv.Itoa(j.Index) + ": " + kit.Clean(j.Why)})
+		rows = append(rows, []string{d.Paint(kit.Red, "  ignored"), kit.Name(j.By), "entry " + strconv.Itoa(j.Index) + ": " + kit.Clean(j.Why)})
 	}
 	if f := s.Final; f != nil {
 		word := "being stabilised since entry " + strconv.Itoa(f.Index)
@@ -325,7 +325,7 @@ func (d *deal) untilFault(ctx context.Context, j *journal.Journal, f *journal.Fa
 		if hash != "" {
 			what += " " + shortHash(hash)
 		}
-		rows = append(rows, []string{strconv.Itoa(e.Sequence), kit.Clean(kit.Truncate(e.CreatedAt, 24)), kit.Clean(string(e.Actor.Instance)), kit.Clean(what)})
+		rows = append(rows, []string{strconv.Itoa(e.Sequence), kit.Clean(kit.Truncate(e.CreatedAt, 24)), kit.Name(e.Actor.Instance), kit.Clean(what)})
 	}
 	d.Rows(rows)
 	if f != nil {

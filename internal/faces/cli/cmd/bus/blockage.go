@@ -56,7 +56,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 		return kit.Refuse("", "%s", kit.Clean(err.Error()))
 	}
 	if replaced != nil && replaced.Reason != made.Reason {
-		c.Warn("this takes the place of what blocked %s until now: %s", kit.Clean(string(made.Instance)), kit.Clean(termsafe.Cut(replaced.Reason, kit.TextShown)))
+		c.Warn("this takes the place of what blocked %s until now: %s", kit.Name(made.Instance), kit.Clean(termsafe.Cut(replaced.Reason, kit.TextShown)))
 	}
 	if c.JSON {
 		c.Emit(kit.OkWith(made.Raw))
@@ -185,7 +185,7 @@ func sayBlockages(c *kit.Call, all []*blocker.Blockage, stale map[*blocker.Block
 		case stale[b]:
 			word = c.Paint(kit.Yellow, "stale") + " (nobody has seen it for a day)"
 		}
-		c.Line(kit.Clean(string(b.Instance)) + "  " + word + "  " + kit.Clean(cmp.Or(b.Scope, "in no scope")) + since)
+		c.Line(kit.Name(b.Instance) + "  " + word + "  " + kit.Clean(cmp.Or(b.Scope, "in no scope")) + since)
 		c.Prose("  ", 2, kit.Clean(b.Reason))
 		if b.Needs != "" {
 			c.Prose("  needs: ", len("  needs: "), kit.Clean(b.Needs))
@@ -246,6 +246,6 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call) error {
 	if at, ok := envelope.ParseTime(b.ResolvedAt); ok && b.ResolvedAt != envelope.Stamp(now) {
 		word, when = "resolved already: ", ", "+kit.Ago(max(0, now.Sub(at)))
 	}
-	c.Line(word + kit.Clean(string(b.Instance)) + " (by " + kit.Clean(cmp.Or(b.ResolvedBy, "nobody who was named")) + when + ")")
+	c.Line(word + kit.Name(b.Instance) + " (by " + kit.Clean(cmp.Or(b.ResolvedBy, "nobody who was named")) + when + ")")
 	return nil
 }

@@ -165,7 +165,7 @@ func actionWord(a identity.Action) string {
 
 // sayConnected tells a person the same.
 func sayConnected(ctx context.Context, c *kit.Call, w *app.World, r *identity.Result, served bool) {
-	c.Printf("you are %s (%s)\n", c.Paint(kit.Bold, kit.Clean(string(r.Instance))), actionWord(r.Action))
+	c.Printf("you are %s (%s)\n", c.Paint(kit.Bold, kit.Name(r.Instance)), actionWord(r.Action))
 	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
 	if r.Name != "" {
 		rows = append(rows, []string{"  name", r.Name})

@@ -46,7 +46,7 @@ func runDisconnect(ctx context.Context, c *kit.Call) error {
 		closed = append(closed, string(s.SessionID))
 	}
 	if only := c.Value("session"); only != "" && len(closed) == 0 {
-		return kit.BadState(`"tutti sessions" lists the live ones`, "%s has no live session %s here", kit.Clean(string(who)), kit.Clean(only))
+		return kit.BadState(`"tutti sessions" lists the live ones`, "%s has no live session %s here", kit.Name(who), kit.Clean(only))
 	}
 	if c.JSON {
 		var o canonjson.Object
@@ -57,10 +57,10 @@ func runDisconnect(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	if len(closed) == 0 {
-		c.Printf("%s has no live session; nothing had to be closed\n", kit.Clean(string(who)))
+		c.Printf("%s has no live session; nothing had to be closed\n", kit.Name(who))
 		return nil
 	}
-	c.Printf("disconnected: %s (%s closed)\n", kit.Clean(string(who)), kit.Plural(len(closed), "session"))
+	c.Printf("disconnected: %s (%s closed)\n", kit.Name(who), kit.Plural(len(closed), "session"))
 	return nil
 }
 

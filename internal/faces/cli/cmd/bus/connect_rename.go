@@ -66,9 +66,9 @@ func runRename(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	if changed == 0 {
-		c.Printf("%s will be called %s from its next session on; it has no live one. Until then only you see the name\n", kit.Clean(string(who)), name)
+		c.Printf("%s will be called %s from its next session on; it has no live one. Until then only you see the name\n", kit.Name(who), name)
 		return nil
 	}
-	c.Printf("%s is now called %s (%s)\n", kit.Clean(string(who)), name, kit.Plural(changed, "session"))
+	c.Printf("%s is now called %s (%s)\n", kit.Name(who), name, kit.Plural(changed, "session"))
 	return nil
 }

@@ -81,5 +81,5 @@ func sayKept(c *kit.Call, s *presence.Session) {
 		c.Out = append(append(c.Out, o.Bytes()...), '\n')
 		return
 	}
-	c.Line(kit.Clean(string(s.Instance)) + " " + kit.Clean(string(s.SessionID)) + " " + kit.Clean(s.Launch.Tmux.Pane))
+	c.Line(kit.Name(s.Instance) + " " + kit.Clean(string(s.SessionID)) + " " + kit.Clean(s.Launch.Tmux.Pane))
 }

@@ -47,7 +47,7 @@ func runKeysAdd(ctx context.Context, c *kit.Call) error {
 		return c.RegistryFault(err)
 	}
 	if !said {
-		c.Warn("nobody is at this terminal: no answer of %s counts under the key %s until a person says so (tutti keys trust)", kit.Clean(string(who)), public.Short())
+		c.Warn("nobody is at this terminal: no answer of %s counts under the key %s until a person says so (tutti keys trust)", kit.Name(who), public.Short())
 	} else if err := addedKey(w, who, public, proof != nil); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func runKeysRevoke(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.Under == kit.Tutti {
-		if err := c.Confirm("Revoke the key "+shortOf(pem)+" of "+kit.Clean(string(who))+" for good?", "nothing was changed: a revoked key never becomes active again", "add --yes"); err != nil {
+		if err := c.Confirm("Revoke the key "+shortOf(pem)+" of "+kit.Name(who)+" for good?", "nothing was changed: a revoked key never becomes active again", "add --yes"); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func keysChanged(ctx context.Context, c *kit.Call, w *app.World, who address.Ins
 		c.Emit(o.Bytes())
 		return nil
 	}
-	c.Printf("%s: key %s of %s; %s\n", word, short, kit.Clean(string(who)), kit.Plural(len(keys.PEM), "active key"))
+	c.Printf("%s: key %s of %s; %s\n", word, short, kit.Name(who), kit.Plural(len(keys.PEM), "active key"))
 	return nil
 }
 
@@ -198,7 +198,7 @@ func runKeysList(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if len(all.PEM)+len(all.Gone) == 0 {
-		c.Nothing(kit.Clean(string(who)) + " has no key here")
+		c.Nothing(kit.Name(who) + " has no key here")
 		return nil
 	}
 	pinned, _ := w.Pins.Get(who)
@@ -301,7 +301,7 @@ func listOwnKeys(ctx context.Context, c *kit.Call, w *app.World) error {
 		c.Line(c.Paint(kit.Bold, "your keys"))
 		var rows [][]string
 		for _, k := range own {
-			name := string(k.instance)
+			name := kit.Name(k.instance)
 			if name == "" {
 				name = filepath.Base(k.file) + " (nobody is registered under it)"
 			}
@@ -313,7 +313,7 @@ func listOwnKeys(ctx context.Context, c *kit.Call, w *app.World) error {
 		c.Line(c.Paint(kit.Bold, "pinned keys of others"))
 		var rows [][]string
 		for _, p := range pins {
-			rows = append(rows, []string{"  " + p.Key.Short(), string(p.Instance), p.By, kit.Ago(time.Since(p.At))})
+			rows = append(rows, []string{"  " + p.Key.Short(), kit.Name(p.Instance), p.By, kit.Ago(time.Since(p.At))})
 		}
 		c.Rows(rows)
 	}

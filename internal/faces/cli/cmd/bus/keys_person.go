@@ -23,7 +23,7 @@ func PersonOnly(c *kit.Call, who address.Instance, what string) error {
 		return nil
 	}
 	return kit.Refuse("type it in a terminal of your own, outside of any agent program",
-		"%s: it is about %s, a person, and nobody is at this terminal", what, kit.Clean(string(who)))
+		"%s: it is about %s, a person, and nobody is at this terminal", what, kit.Name(who))
 }
 
 // BindPerson has a person be known here by a key, unless other keys are known already. A person at a terminal says so.
@@ -76,9 +76,9 @@ func revocation(ctx context.Context, c *kit.Call, w *app.World, who address.Inst
 	switch {
 	case slices.Contains(known, public):
 		c.Warn("there is no key of %s here that is known here to prove it with: the key %s is forgotten, and nothing that was answered under it counts here any more",
-			kit.Clean(string(who)), public.Short())
+			kit.Name(who), public.Short())
 	case usable(keys, known, public):
-		c.Warn("there is no key of %s here that is known here to prove it with: what is signed with %s goes on to count here", kit.Clean(string(who)), public.Short())
+		c.Warn("there is no key of %s here that is known here to prove it with: what is signed with %s goes on to count here", kit.Name(who), public.Short())
 	}
 	return how
 }
@@ -113,7 +113,7 @@ func Prover(ctx context.Context, c *kit.Call, w *app.World, who address.Instance
 		}
 	}
 	if err != nil {
-		c.Warn("the key of %s that lies here cannot prove anything: %s", kit.Clean(string(who)), kit.Clean(err.Error()))
+		c.Warn("the key of %s that lies here cannot prove anything: %s", kit.Name(who), kit.Clean(err.Error()))
 		return nil
 	}
 	return own
@@ -133,7 +133,7 @@ func StillHeld(ctx context.Context, c *kit.Call, w *app.World, who address.Insta
 	for _, h := range keys.Own(w.Pins.Bound(who)) {
 		if !h.Revoked {
 			c.Warn("nothing proves that %s has given up the key %s: what is answered under it goes on to count here, until tutti keys trust --forget %s, which takes away what was, too",
-				kit.Clean(string(who)), h.Key.Short(), kit.Clean(app.QuoteArg(string(who))))
+				kit.Name(who), h.Key.Short(), kit.Clean(app.QuoteArg(string(who))))
 		}
 	}
 }

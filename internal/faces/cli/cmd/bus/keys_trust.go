@@ -46,7 +46,7 @@ func runKeysTrust(ctx context.Context, c *kit.Call) error {
 		before = pinned[0].Short()
 	}
 	if !c.JSON {
-		c.Facts([][]string{{"agent", string(who)}, {"pinned", before}, {"registered", next.Short()}})
+		c.Facts([][]string{{"agent", kit.Name(who)}, {"pinned", before}, {"registered", next.Short()}})
 	}
 	if err := confirmPin(c, who, has && pinned[0] == next); err != nil {
 		return err
@@ -73,14 +73,14 @@ func toTrust(ctx context.Context, c *kit.Call, w *app.World, who address.Instanc
 		switch {
 		case slices.Contains(keys.Active, next):
 		case !slices.Contains(keys.Revoked, next):
-			return next, kit.BadState(list+app.QuoteArg(string(who)), "%s is no key of %s here", next.Short(), kit.Clean(string(who)))
+			return next, kit.BadState(list+app.QuoteArg(string(who)), "%s is no key of %s here", next.Short(), kit.Name(who))
 		case !IsPerson(who) || !provedGone(keys, append(known, next), next): // of a person that says what the key has sealed before
-			return next, kit.BadState(list+app.QuoteArg(string(who)), "the key %s of %s was revoked", next.Short(), kit.Clean(string(who)))
+			return next, kit.BadState(list+app.QuoteArg(string(who)), "the key %s of %s was revoked", next.Short(), kit.Name(who))
 		}
 		return next, nil
 	}
 	if len(keys.Active) == 0 {
-		return next, kit.BadState(trustHint(ctx, c, w, who), "%s has no active key here", kit.Clean(string(who)))
+		return next, kit.BadState(trustHint(ctx, c, w, who), "%s has no active key here", kit.Name(who))
 	}
 	if IsPerson(who) {
 		for _, key := range slices.Backward(keys.Active) {
@@ -144,7 +144,7 @@ func forgetPin(c *kit.Call, w *app.World, who address.Instance) error {
 		return kit.FailIO("", err, "")
 	}
 	if !was {
-		return kit.BadState(`"tutti keys list" shows the pins`, "no key of %s is pinned", kit.Clean(string(who)))
+		return kit.BadState(`"tutti keys list" shows the pins`, "no key of %s is pinned", kit.Name(who))
 	}
 	return pinChanged(c, who, "forgotten", "")
 }
@@ -159,6 +159,6 @@ func pinChanged(c *kit.Call, who address.Instance, word, short string) error {
 		c.Emit(o.Bytes())
 		return nil
 	}
-	c.Printf("%s: %s\n", word, strings.TrimSpace(short+" "+kit.Clean(string(who))))
+	c.Printf("%s: %s\n", word, strings.TrimSpace(short+" "+kit.Name(who)))
 	return nil
 }

@@ -84,10 +84,10 @@ func runInboxPut(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if found.Unknown {
-		c.Warn("no registration has the id %s: most likely nobody reads what lies there", kit.Clean(string(l.To)))
+		c.Warn("no registration has the id %s: most likely nobody reads what lies there", kit.Name(l.To))
 	}
 	if vouched && !r.Signed {
-		c.Warn("it lies there unsigned: the key of %s is not here", kit.Clean(string(who.Instance)))
+		c.Warn("it lies there unsigned: the key of %s is not here", kit.Name(who.Instance))
 	}
 	return putSaid(c, &r)
 }
@@ -99,7 +99,7 @@ func putSaid(c *kit.Call, r *mail.Receipt) error {
 		if r.Outcome == mail.Already {
 			word = "already delivered"
 		}
-		c.Line(word + ": " + kit.Clean(r.ID) + " in the inbox of " + kit.Clean(string(r.To)))
+		c.Line(word + ": " + kit.Clean(r.ID) + " in the inbox of " + kit.Name(r.To))
 		if r.Decision.LiveCandidate != "" {
 			c.Line("  " + kit.Clean(r.Decision.Reason) + ", and may not read it there; tutti send delivers to it")
 		}
@@ -143,7 +143,7 @@ func runOutboxPut(ctx context.Context, c *kit.Call) error {
 	id, _ := canonjson.Get(raw, "id")
 	text, _ := canonjson.String(id)
 	if !c.JSON {
-		c.Line("stored: " + kit.Clean(text) + " in the outbox of " + kit.Clean(string(d.Who.Instance)))
+		c.Line("stored: " + kit.Clean(text) + " in the outbox of " + kit.Name(d.Who.Instance))
 		return nil
 	}
 	var o canonjson.Object
@@ -169,7 +169,7 @@ func runInboxRead(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	return fast.Messages(ctx, c, d, all, bad, "no mail for "+kit.Clean(string(d.Who.Instance)), fast.FromOnly)
+	return fast.Messages(ctx, c, d, all, bad, "no mail for "+kit.Name(d.Who.Instance), fast.FromOnly)
 }
 
 // readOne prints a message whole, wherever it lies.
@@ -248,5 +248,5 @@ func runOutboxRead(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	return fast.Messages(ctx, c, d, all, bad, "nothing sent by "+kit.Clean(string(d.Who.Instance)), fast.FromOnly)
+	return fast.Messages(ctx, c, d, all, bad, "nothing sent by "+kit.Name(d.Who.Instance), fast.FromOnly)
 }

@@ -168,7 +168,7 @@ func runNHIAttest(ctx context.Context, c *kit.Call) error {
 		return c.RegistryFault(err)
 	}
 	if foreign {
-		c.Warn("the key is not one of %s: nobody will believe this", kit.Clean(string(s.Instance)))
+		c.Warn("the key is not one of %s: nobody will believe this", kit.Name(s.Instance))
 	}
 	c.Emit(raw)
 	return nil
@@ -186,7 +186,7 @@ func runNHIOffboard(ctx context.Context, c *kit.Call) error {
 		err = bus.PersonOnly(c, l.Instance, "nhi offboard")
 	}
 	if err == nil && c.Under == kit.Tutti {
-		err = c.Confirm("Retire "+kit.Clean(string(l.Instance))+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
+		err = c.Confirm("Retire "+kit.Name(l.Instance)+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
 			"tutti nhi offboard "+app.QuoteArg(string(l.Instance))+" --yes")
 	}
 	if err != nil {
@@ -217,7 +217,7 @@ func runNHIOffboard(ctx context.Context, c *kit.Call) error {
 		c.Emit(o.Bytes())
 		return nil
 	}
-	c.Printf("offboarded: %s\n", kit.Clean(string(t.Instance)))
+	c.Printf("offboarded: %s\n", kit.Name(t.Instance))
 	c.Line(fmt.Sprintf("  %s and %s revoked, %s released, %s closed, %s ended", kit.Plural(t.Keys, "key"), kit.Plural(len(t.Subagents), "subagent"),
 		kit.Plural(len(t.Claims), "claim"), kit.Plural(len(t.Sessions), "session"), kit.Plural(len(t.Grants), "grant")))
 	return nil
@@ -238,7 +238,7 @@ func runNHIExport(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if _, err := w.Registry.Registered(ctx, who); errors.Is(err, registry.ErrNotRegistered) && c.Under != kit.H2A {
-		c.Warn("%s is not registered here: its bundle is empty", kit.Clean(string(who)))
+		c.Warn("%s is not registered here: its bundle is empty", kit.Name(who))
 	}
 	raw, err := nhi.Bundle(ctx, w.Registry, who, c.Value("trust-domain"))
 	if name, ok := errors.AsType[*nhi.NameError](err); ok {

@@ -146,7 +146,7 @@ func runOrgShow(_ context.Context, c *kit.Call) error {
 	}
 	c.Rows(rows)
 	for _, e := range o.Edges {
-		c.Line("  " + kit.Clean(string(e.From)) + " → " + kit.Clean(string(e.To)))
+		c.Line("  " + kit.Name(e.From) + " → " + kit.Name(e.To))
 	}
 	for _, code := range codes {
 		c.Line(c.Paint(kit.Red, kit.Clean(explained(code))))

@@ -128,7 +128,7 @@ func runCoachPropose(ctx context.Context, c *kit.Call) error {
 func (k *coach) signOwn(ctx context.Context, raw []byte) ([]byte, error) {
 	key, err := k.d.Ring.Load(k.by.Instance)
 	if errors.Is(err, keyring.ErrNoKey) {
-		k.Remark("it is not signed: the key of %s is not here", kit.Clean(string(k.by.Instance)))
+		k.Remark("it is not signed: the key of %s is not here", kit.Name(k.by.Instance))
 		return raw, nil
 	}
 	if err != nil {
@@ -197,7 +197,7 @@ func (k *coach) key(ctx context.Context) (*signature.Private, error) {
 // active holds the key against those that the bus has for who ratifies.
 func (k *coach) active(ctx context.Context, key signature.Public) error {
 	unknown := func() error {
-		k.Warn("%s is not registered here: readers cannot tell whose key it is", kit.Clean(string(k.by.Instance)))
+		k.Warn("%s is not registered here: readers cannot tell whose key it is", kit.Name(k.by.Instance))
 		return nil
 	}
 	if k.d == nil {
@@ -211,7 +211,7 @@ func (k *coach) active(ctx context.Context, key signature.Public) error {
 		return unknown()
 	case !slices.Contains(keys.Active, key):
 		return kit.Refuse("tutti keys list --instance "+app.QuoteArg(string(k.by.Instance))+"   # lists those that are; tutti keys add adds one",
-			"not ratified: the key is not active for %s", kit.Clean(string(k.by.Instance)))
+			"not ratified: the key is not active for %s", kit.Name(k.by.Instance))
 	}
 	return nil
 }
@@ -243,10 +243,10 @@ func (k *coach) hand(ctx context.Context, raw []byte) error {
 			if !errors.As(err, &nobody) {
 				refused++
 			}
-			k.Warn("not delivered to %s: %s", kit.Clean(string(to)), kit.Clean(err.Error()))
+			k.Warn("not delivered to %s: %s", kit.Name(to), kit.Clean(err.Error()))
 			continue
 		}
-		k.Remark("%s: %s", kit.Clean(string(to)), r.Outcome)
+		k.Remark("%s: %s", kit.Name(to), r.Outcome)
 	}
 	if refused > 0 {
 		return kit.Refuse("the same envelope can be put by hand: tutti inbox put --instance ID @FILE", "%s could not be reached", kit.Plural(refused, "member"))

@@ -89,20 +89,20 @@ func ratified(ctx context.Context, c *kit.Call, w *app.World, o *org.Org) error 
 		return err
 	}
 	if v.RoleNotRegistered {
-		c.Warn("the registration of %s does not have the role %s: only this manifest says so", kit.Clean(string(e.Actor.Instance)), registry.Principal)
+		c.Warn("the registration of %s does not have the role %s: only this manifest says so", kit.Name(e.Actor.Instance), registry.Principal)
 	}
 	switch v.Word {
 	case trust.Verified:
 		return nil
 	case trust.NewKey:
-		c.Remark("ratified by %s with a key that you have not met before", kit.Clean(string(e.Actor.Instance)))
+		c.Remark("ratified by %s with a key that you have not met before", kit.Name(e.Actor.Instance))
 		return nil
 	}
 	why := v.Word.String()
 	if v.Detail != "" {
 		why += ": " + v.Detail
 	}
-	return kit.BadState(`"tutti keys list --instance ID" lists the keys that count`, "the signature of %s does not hold (%s)", kit.Clean(string(e.Actor.Instance)), kit.Clean(why))
+	return kit.BadState(`"tutti keys list --instance ID" lists the keys that count`, "the signature of %s does not hold (%s)", kit.Name(e.Actor.Instance), kit.Clean(why))
 }
 
 // asUnreadable gives a file that cannot be read exit status 3.

@@ -66,7 +66,7 @@ func runDrive(ctx context.Context, c *kit.Call) error {
 func showDriven(c *kit.Call, o *Order, done *Driven) {
 	if !c.JSON {
 		if done.Err == nil {
-			c.Line("given to " + kit.Clean(string(o.To)) + " by " + done.Way)
+			c.Line("given to " + kit.Name(o.To) + " by " + done.Way)
 		} else if done.Way == "logging" {
 			c.Line(kit.Clean(done.Line))
 		}
@@ -86,7 +86,7 @@ func showDriven(c *kit.Call, o *Order, done *Driven) {
 func driveText(reason string, from, to, unknown address.Instance) string {
 	switch reason {
 	case "unauthorized":
-		return "unauthorized: " + kit.Clean(string(from)) + " may not give instructions to " + kit.Clean(string(to))
+		return "unauthorized: " + kit.Name(from) + " may not give instructions to " + kit.Name(to)
 	case "missing-registration":
 		return "missing-registration: " + kit.Clean(string(unknown)) + " is not registered here"
 	}
@@ -173,7 +173,7 @@ func received(ctx context.Context, c *kit.Call, line string, to address.Instance
 		return kit.BadState("", "%s", reason)
 	}
 	if !c.JSON {
-		c.Line("from " + kit.Clean(string(i.From)) + ": " + kit.Clean(i.Text))
+		c.Line("from " + kit.Name(address.Instance(i.From)) + ": " + kit.Clean(i.Text))
 		return nil
 	}
 	var o canonjson.Object

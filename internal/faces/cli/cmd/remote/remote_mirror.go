@@ -45,7 +45,7 @@ func runMirror(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if there, err := w.Presence.Of(ctx, m.push.Instance, time.Now()); err == nil && len(there) == 0 && c.Under == kit.Tutti {
-		c.Remark("%s has no live session here: until it has one, nobody is shown there", kit.Clean(string(m.push.Instance)))
+		c.Remark("%s has no live session here: until it has one, nobody is shown there", kit.Name(m.push.Instance))
 	}
 	if every > 0 {
 		return m.run(ctx, every)

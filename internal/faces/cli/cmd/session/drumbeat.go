@@ -74,7 +74,7 @@ func runDrumRecord(ctx context.Context, c *kit.Call) error {
 		c.Emit(o.Bytes())
 		return nil
 	}
-	words := "recorded: " + kit.Clean(string(e.Instance)) + " " + e.WorkStatus
+	words := "recorded: " + kit.Name(e.Instance) + " " + e.WorkStatus
 	if e.RelanceCount > 0 {
 		words += ", asked to go on " + times(e.RelanceCount) + " lately"
 	}
@@ -177,7 +177,7 @@ func sayStopped(c *kit.Call, all []*watchdog.Entry, most int, blocked map[addres
 		if !e.StoppedAt.IsZero() {
 			since = kit.Ago(max(0, now.Sub(e.StoppedAt)))
 		}
-		rows = append(rows, []string{kit.Clean(string(e.Instance)), e.WorkStatus, since, dueWords(e, watchdog.Known{Blocked: blocked[e.Instance.Canonical()]}, &s, now)})
+		rows = append(rows, []string{kit.Name(e.Instance), e.WorkStatus, since, dueWords(e, watchdog.Known{Blocked: blocked[e.Instance.Canonical()]}, &s, now)})
 	}
 	c.Rows(rows)
 }
@@ -236,10 +236,10 @@ func runDrumClear(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	if !known {
-		c.Line("nothing to clear: " + kit.Clean(string(who)) + " was not recorded as stopped")
+		c.Line("nothing to clear: " + kit.Name(who) + " was not recorded as stopped")
 		return nil
 	}
-	c.Line("cleared: " + kit.Clean(string(who)))
+	c.Line("cleared: " + kit.Name(who))
 	return nil
 }
 
@@ -284,7 +284,7 @@ func runDrumEscalations(ctx context.Context, c *kit.Call) error {
 		if why == "" {
 			why = a.Reason
 		}
-		rows = append(rows, []string{kit.Clean(string(a.Instance)), kit.Ago(max(0, time.Since(a.At))), kit.Clean(why)})
+		rows = append(rows, []string{kit.Name(a.Instance), kit.Ago(max(0, time.Since(a.At))), kit.Clean(why)})
 	}
 	c.Rows(rows)
 	c.Remark("to let one go on: tutti drumbeat clear %s", kit.Clean(app.QuoteArg(string(all[0].Instance))))
@@ -353,7 +353,7 @@ func sayReplay(c *kit.Call, r *watchdog.Replay) {
 	var rows [][]string
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		rows = append(rows, []string{s.At.Local().Format(time.DateTime), kit.Clean(string(s.Instance)), kit.Clean(s.Text)})
+		rows = append(rows, []string{s.At.Local().Format(time.DateTime), kit.Name(s.Instance), kit.Clean(s.Text)})
 	}
 	c.Rows(rows)
 	c.Line(fmt.Sprintf("%s, %s, from %s to %s", kit.Plural(r.Agents, "agent"), kit.Plural(r.Stops, "stop"),

@@ -112,6 +112,9 @@ func runDoctor(ctx context.Context, c *kit.Call) error {
 			return err
 		}
 	}
+	if s != nil && c.Under == kit.Tutti {
+		checkLookAlikes(ctx, c, &r, s, root)
+	}
 	checkRoots(c, &r, root)
 	if dir := c.Text("scan"); dir != "" && dir != "true" {
 		checkStray(ctx, c, &r, dir, root)
