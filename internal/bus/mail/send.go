@@ -385,3 +385,13 @@ func (o *Service) Recall(ctx context.Context, r *Receipt) {
 		r.Stored = states[r.ID].Stored
 	}
 }
+
+// Meant is the agent that an address or a name means to a caller in the folder near, as for a message to it. The errors are those of Send.
+func (o *Service) Meant(ctx context.Context, to address.Instance, near string) (address.Instance, error) {
+	r := Receipt{To: to}
+	err := (&counter{o: o}).address(ctx, &Draft{To: to, Near: near}, &r)
+	if err == nil && !r.To.Perennial() {
+		err = &UnknownError{To: to}
+	}
+	return r.To, err
+}

@@ -250,7 +250,7 @@ var tools = []tool{
 // skills of older programs call them by name.
 var lean = map[string]bool{
 	"tutti_peers": true, "tutti_send": true, "tutti_reply": true, "tutti_receive": true, "tutti_ack": true, "tutti_read": true,
-	"tutti_thread": true, "tutti_status": true, "tutti_ask": true,
+	"tutti_thread": true, "tutti_status": true, "tutti_ask": true, "tutti_negotiate": true,
 	"h2a_blockage_raise": true, "h2a_blockage_list": true, "h2a_blockage_resolve": true,
 	"h2a_conductor": true, "h2a_conductor_claim": true, "h2a_conductor_release": true,
 }

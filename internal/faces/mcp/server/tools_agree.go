@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 
+	"tutti/internal/app/full"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
+	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/governance/profile"
@@ -30,11 +32,14 @@ var (
 	}
 	answerTool = tool{
 		name: "tutti_negotiate", effect: acts, run: negotiate,
-		does: "Answer the latest offer of a negotiation: accept signs it, reject refuses it, withdraw takes your own back; expire and abandon end a negotiation that comes to nothing.",
+		does: "Agree with other agents, signed: propose offers them a text, accept signs the latest offer (the last signature completes the agreement), " +
+			"reject refuses it, withdraw takes your own back; expire and abandon end a negotiation that comes to nothing.",
 		props: []prop{
-			{"negotiationId", aString, true},
-			{"act", `{"type":"string","enum":["accept","reject","withdraw","expire","abandon"]}`, true},
-			{"artifactHash", described(aString, "for accept: the artifact that you have looked at, so that you do not sign a newer one"), false},
+			{"act", `{"type":"string","enum":["propose","accept","reject","withdraw","expire","abandon"]}`, true},
+			{"negotiationId", described(aString, "which; for propose it is made"), false},
+			{"with", described(someStrings, "for propose: the agents that are to accept"), false},
+			{"text", described(aString, "for propose: on what"), false},
+			{"artifactHash", described(aString, "for accept: the artifact that you have looked at, so that you do not sign a newer one; left out for a proposed text, the latest"), false},
 			{"reason", described(aString, "for all others: why"), false},
 		},
 	}
@@ -43,6 +48,13 @@ var (
 // negotiate does what is done to an offer beside countering it, in the name of this connection.
 func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	act, err := c.need("act")
+	if err != nil {
+		return nil, err
+	}
+	if act == "propose" {
+		return c.proposeText(ctx)
+	}
+	id, err := c.need("negotiationId")
 	if err != nil {
 		return nil, err
 	}
@@ -57,22 +69,72 @@ func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	ends := map[string]negotiation.State{
 		"reject": negotiation.Rejected, "withdraw": negotiation.Withdrawn, "expire": negotiation.Expired, "abandon": negotiation.Abandoned,
 	}
-	id := c.text("negotiationId")
 	var e *journal.Entry
+	var r *negotiation.Result
 	if to, is := ends[act]; is {
 		e, err = n.Move(ctx, id, a, to, termsafe.Cut(c.text("reason"), maxError), now())
 	} else if act == "accept" {
-		var hash string
-		if hash, err = c.need("artifactHash"); err == nil {
-			e, err = n.Accept(ctx, id, a, hash, now())
-		}
+		e, r, err = c.accept(ctx, id, a)
 	} else {
-		err = c.refuse("the acts are accept, reject, withdraw, expire and abandon; "+c.toolName("h2a_counteroffer")+" counters", "unknown act %q", termsafe.Cut(act, maxWord))
+		err = c.refuse("the acts are propose, accept, reject, withdraw, expire and abandon; "+c.toolName("h2a_counteroffer")+" counters", "unknown act %q", termsafe.Cut(act, maxWord))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return entry(e, ""), nil
+	o := entry(e, "")
+	if r != nil {
+		o.Bool("complete", true)
+	}
+	return o, nil
+}
+
+// accept signs the latest offer. Of an artifact of a kind the hash is wanted, so that nobody signs what they have not looked at; a proposed
+// text was in the mail.
+func (c *call) accept(ctx context.Context, id string, a negotiation.Act) (*journal.Entry, *negotiation.Result, error) {
+	hash := c.text("artifactHash")
+	if hash == "" {
+		s, err := c.agree.Negotiations().Status(ctx, id, now())
+		if err != nil {
+			return nil, nil, err
+		}
+		if f := s.Latest(); f == nil || f.Kind != "" {
+			return nil, nil, c.missing("artifactHash")
+		}
+	}
+	return c.agree.Accept(ctx, id, a, hash, now())
+}
+
+// proposeText proposes a text to other agents.
+func (c *call) proposeText(ctx context.Context) (*canonjson.Object, error) {
+	from, err := c.actor(ctx, c.bus, "")
+	if err != nil {
+		return nil, err
+	}
+	names, _ := canonjson.Strings(c.raw("with"))
+	p := agreement.Proposal{Scope: from.Scope}
+	if p.Text, err = c.need("text"); err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return nil, c.missing("with")
+	}
+	if p.With, err = full.Parties(ctx, c.office, names, c.app.Workplace().Path); err != nil {
+		return nil, err
+	}
+	a, _, err := c.actAs(ctx, from.Instance)
+	if err != nil {
+		return nil, err
+	}
+	id, e, err := c.agree.Propose(ctx, a, p, now())
+	if err != nil {
+		return nil, err
+	}
+	o := entry(e, "")
+	o.Str("negotiationId", id)
+	if err := full.TellProposal(ctx, c.office, from, id, p); err != nil {
+		o.Str("warning", "the proposal stands, but not all were told by mail: "+word(err.Error()))
+	}
+	return o, nil
 }
 
 // lookAt shows one negotiation, or lists them.

@@ -95,23 +95,15 @@ func runNegotiateSign(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	step, word := profile.Sign, "signed "
-	if c.Verb.Name == "negotiate accept" {
-		step, word = profile.Accept, "accepted and signed "
-	}
-	n, err := d.bus.For(ctx, step, a.By)
+	n, err := d.bus.For(ctx, profile.Sign, a.By)
 	if err != nil {
 		return govern.ChoiceFault(err)
 	}
-	act := n.Sign
-	if step == profile.Accept {
-		act = n.Accept
-	}
-	e, err := act(ctx, d.id, a, hash, d.now)
+	e, err := n.Sign(ctx, d.id, a, hash, d.now)
 	if err != nil {
 		return dealFault(c, err)
 	}
-	return d.said(ctx, e, word+textOf(e.Body, "artifactHash"))
+	return d.said(ctx, e, "signed "+textOf(e.Body, "artifactHash"))
 }
 
 // textOf is a member that is a text, "" for any other.

@@ -84,9 +84,21 @@ offered meanwhile, nothing is signed.`,
 		Wont: "The key of a person signs only at a terminal. A key in a file (--private-key) is taken with a warning.", Examples: "$ tutti negotiate sign nego:pilot-1", Exit: exitAgreeAct, See: "negotiate stabilize, keys list",
 	},
 	{
-		Name: "negotiate accept", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateSign,
+		Name: "negotiate propose", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Bus: true, Run: runNegotiatePropose,
+		Short: "propose a text to other agents, and sign it",
+		Flags: []kit.Flag{
+			{Name: "with", Kind: kit.Text, Value: "agents", Offer: kit.Agents, Help: "who is to agree, with commas between; must be given"},
+			{Name: "text", Kind: kit.Text, Value: "text", Help: "on what; must be given"},
+			{Name: "id", Kind: kit.Text, Value: "id", Default: "a new one", Help: "what the negotiation is called"},
+			kit.AsFlag,
+		},
+		Does:     "Opens a negotiation, offers the text and signs it in your name. The others are told by mail, which wakes them, and agree with tutti negotiate accept. The last of them completes the agreement.",
+		Examples: "$ tutti negotiate propose --with codex:billing --text 'Billing owns db/, we own api/'", Exit: exitAgreeAct, See: "negotiate accept, negotiate show",
+	},
+	{
+		Name: "negotiate accept", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateAccept),
 		Short: "accept the latest offer, and sign it", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
-		Does: "Signs by an entry that also says, to who reads types only, that the offer is accepted.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct,
+		Does: "Signs by an entry that also says, to who reads types only, that the offer is accepted. The last signature that was missing also completes the agreement, as tutti negotiate stabilize does.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct, See: "negotiate propose, negotiate verify",
 	},
 	{
 		Name: "negotiate reject", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),

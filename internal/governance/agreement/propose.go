@@ -1,0 +1,87 @@
+package agreement
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/journal"
+	"tutti/internal/governance/negotiation"
+	"tutti/internal/governance/profile"
+)
+
+// ProposalKind is the kind of the message that tells a party of a proposal.
+const ProposalKind = "proposal"
+
+// A Proposal is a text on which an agent wants to agree with others.
+type Proposal struct {
+	ID    string // of the negotiation; "": a new one
+	Scope string
+	Text  string
+	With  []address.Instance // the others; every one of them has to accept
+}
+
+// Propose opens a negotiation between an agent and others, offers the text and signs it for that agent. What was done before an error
+// stays in the journal, and can be gone on with under the id that is returned.
+func (b *Bus) Propose(ctx context.Context, a negotiation.Act, p Proposal, now time.Time) (id string, e *journal.Entry, err error) {
+	if p.Text == "" || len(p.With) == 0 {
+		return "", nil, &negotiation.RefusedError{Why: []string{"a proposal has a text, and somebody else who is to accept it"}}
+	}
+	if p.ID == "" {
+		p.ID = "nego:" + address.NewEvent("", now)[len("evt-"):]
+	}
+	parties := append([]string{string(a.By)}, address.Texts(p.With)...)
+	var o canonjson.Object
+	o.Str("id", p.ID)
+	o.Str("scope", p.Scope)
+	o.Str("subject", "contract")
+	o.Strs("parties", parties)
+	o.Strs("requiredSigners", parties)
+	if _, err := b.Open(ctx, o.End(), a.By, now); err != nil {
+		return "", nil, err
+	}
+	n, err := b.For(ctx, profile.Offer, a.By)
+	if err != nil {
+		return p.ID, nil, err
+	}
+	var text canonjson.Object
+	text.Str("text", p.Text)
+	// A plain text is no artifact of a kind, and so signed by any agent: the entry says that it was offered all the same.
+	if e, err = n.Offer(ctx, p.ID, a, negotiation.Offering{Artifact: text.End(), Force: true}, now); err != nil {
+		return p.ID, nil, err
+	}
+	if n, err = b.For(ctx, profile.Sign, a.By); err != nil {
+		return p.ID, nil, err
+	}
+	e, err = n.Sign(ctx, p.ID, a, "", now)
+	return p.ID, e, err
+}
+
+// Accept accepts the offer with this hash (the latest, where it is empty) and signs it. Where that completes the agreement it is stabilised, and the result is
+// returned; nil: others have to sign yet.
+func (b *Bus) Accept(ctx context.Context, id string, a negotiation.Act, hash string, now time.Time) (*journal.Entry, *negotiation.Result, error) {
+	n, err := b.For(ctx, profile.Accept, a.By)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := n.Accept(ctx, id, a, hash, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := b.Negotiations().Status(ctx, id, now)
+	if err != nil || s.State != negotiation.Accepted {
+		return e, nil, err
+	}
+	if n, err = b.For(ctx, profile.Stabilise, a.By); err != nil {
+		return e, nil, fmt.Errorf("it is signed by all, and cannot be stabilised by %s: %w", a.By, err)
+	}
+	r, err := n.Stabilize(ctx, id, negotiation.Act{By: a.By, Key: a.Key}, now)
+	return e, r, err
+}
+
+// ProposalText is the text of the message that tells a party of a proposal.
+func ProposalText(id, text string) string {
+	return "A proposal, " + id + ":\n" + text + "\n\nIf you agree: tutti negotiate accept " + id + " (or the tool tutti_negotiate, act accept). If not: tutti negotiate reject " + id + "."
+}
