@@ -41,6 +41,7 @@ const (
 func speaking(run asAgent) func(context.Context, *call) (*canonjson.Object, error) {
 	return run.with(false)
 }
+
 func looking(run asAgent) func(context.Context, *call) (*canonjson.Object, error) {
 	return run.with(true)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
 	"tutti/internal/governance/agreement"
 
 	"tutti/internal/app"
