@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"tutti/internal/app"
@@ -15,6 +16,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/reservation"
+	"tutti/internal/platform/gitexclude"
 )
 
 // LeaseTie is the session with which a lease of an agent ends: the one that is asked for, else the live one with the latest heartbeat,
@@ -46,6 +48,30 @@ func LeaseSpots(paths []string) []reservation.Spot {
 		all[n] = reservation.Spot{Path: p, Folder: err == nil && info.IsDir()}
 	}
 	return all
+}
+
+// LeasedElsewhere are the leases of others on the same files in other worktrees of their repositories. They keep nobody from anything: what
+// both change meets when it is merged. Each holder is told by mail, once for a lease; log is told of those whom no mail can reach.
+func LeasedElsewhere(ctx context.Context, office *mail.Service, d *reservation.Reservations, from *identity.Speaker, taken []*reservation.Lease, log func(string)) ([]*reservation.Lease, error) {
+	standing, err := d.Standing(ctx, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	var all []*reservation.Lease
+	for _, mine := range taken {
+		twins := gitexclude.Twins(mine.Path)
+		for _, l := range standing {
+			if l.Is(from.Instance) || !slices.ContainsFunc(twins, l.Touches) || slices.Contains(all, l) {
+				continue
+			}
+			all = append(all, l)
+			text := fmt.Sprintf("%s works on %s, the same in another worktree as what you have reserved: %s. Agree on who changes it before both are merged.", from.Instance, mine.Path, l.Path)
+			if _, err := office.Send(ctx, mail.Draft{From: from, To: l.Holder, Text: text, Deposit: true, Unsigned: true}); err != nil {
+				log("the holder of " + l.Path + " cannot be told: " + err.Error())
+			}
+		}
+	}
+	return all, nil
 }
 
 // TellEnded tells those concerned that a lease has ended, by mail in the name of who has found it; log is told of those whom no mail can

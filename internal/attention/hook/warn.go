@@ -16,6 +16,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/reservation"
+	"tutti/internal/platform/gitexclude"
 	"tutti/internal/platform/truepath"
 	"tutti/internal/store"
 )
@@ -144,6 +145,9 @@ func (e *event) paths(file string) []string {
 			all = append(all, p)
 		}
 	}
+	for _, p := range slices.Clone(all) {
+		all = append(all, gitexclude.Twins(p)...) // what is changed there meets this change when both are merged
+	}
 	return all
 }
 
@@ -167,7 +171,10 @@ var leaseFolder = filepath.Dir(store.FileLease.Spec().Path)
 func warning(l *reservation.Lease, file string, now time.Time) string {
 	const most = 300 // bytes of a path
 	on := termsafe.Head(termsafe.Clean(file), most)
-	if l.Path != file {
+	switch {
+	case slices.ContainsFunc(gitexclude.Twins(truepath.Of(file)), l.Touches):
+		on += ", in another worktree of this repository (" + termsafe.Head(termsafe.Clean(l.Path), most) + "),"
+	case l.Path != file:
 		on += " (" + termsafe.Head(termsafe.Clean(l.Path), most) + ")"
 	}
 	s := fmt.Sprintf("tutti: %s is leased by %s until %s, %s from now.\n", on, name(l.Holder), envelope.Stamp(l.Until),

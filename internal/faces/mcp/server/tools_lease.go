@@ -93,14 +93,24 @@ func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	c.sweepLeases(ctx, c.bus)
 	w.Spots = full.LeaseSpots(paths)
-	all, err := c.leaseDesk(c.bus, own).Take(ctx, w, time.Now())
+	desk := c.leaseDesk(c.bus, own)
+	all, err := desk.Take(ctx, w, time.Now())
 	if held, ok := errors.AsType[*reservation.HeldError](err); ok {
 		return nil, c.refuse("ask its holder with tutti_send, or work on something else: you are told by mail when it has ended", "%s", held)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.leases(all)
+	elsewhere, err := full.LeasedElsewhere(ctx, c.office, desk, own, all, c.log)
+	if err != nil {
+		return nil, err
+	}
+	o, err := c.leases(all)
+	if len(elsewhere) > 0 && err == nil {
+		l := elsewhere[0]
+		o.Str("warning", word(string(l.Holder))+" has reserved the same in another worktree: "+word(l.Path)+"; agree on who changes it")
+	}
+	return o, err
 }
 
 // leaseDesk keeps leases, and tells in somebody's name what has ended.

@@ -99,6 +99,13 @@ func runLeaseTake(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return leaseFault(err)
 	}
+	elsewhere, err := full.LeasedElsewhere(ctx, d.office, d.Reservations, d.who, taken, func(line string) { c.Warn("%s", kit.Clean(line)) })
+	if err != nil {
+		return err
+	}
+	for _, l := range elsewhere {
+		c.Warn("%s has reserved the same in another worktree: %s, until %s", kit.Clean(string(l.Holder)), kit.Clean(l.Path), l.Until.Local().Format("15:04:05"))
+	}
 	if c.JSON {
 		return listLeases(ctx, c, d.Reservations, files(c), now)
 	}
