@@ -130,6 +130,13 @@ func runResume(ctx context.Context, c *kit.Call) error {
 // ResumeHere clears the switch of this machine, unless the program that this one replaces has done so.
 func ResumeHere(ctx context.Context, c *kit.Call, who *identity.Caller) (d done, err error) {
 	d, before := doneBefore(c)
+	if c.Value("session") != "" && !before {
+		o, _, err := goesOn(ctx, c, app.Reading)
+		if err != nil {
+			return d, err // before the halt is lifted
+		}
+		defer o.Close()
+	}
 	if !before || halt.Read().Halted {
 		err = resumeHere(ctx, c, &d, who)
 	}
@@ -175,24 +182,36 @@ func resumeHere(ctx context.Context, c *kit.Call, d *done, who *identity.Caller)
 	return nil
 }
 
-// letGoOn is the user's word for one agent: what comes for it is put before it again.
-func letGoOn(ctx context.Context, c *kit.Call) error {
+// goesOn finds the agent that --session names.
+func goesOn(ctx context.Context, c *kit.Call, mode app.Mode) (*kit.Account, address.Instance, error) {
 	name := c.Value("session")
 	if err := address.Check(name); err != nil {
-		return kit.Usagef("--session: %s", kit.Clean(err.Error()))
+		return nil, "", kit.Usagef("--session: %s", kit.Clean(err.Error()))
 	}
-	d, err := c.Counter(app.Writing)
+	d, err := c.Counter(mode)
+	if err != nil {
+		return nil, "", err
+	}
+	who, err := d.Identity.Named(ctx, name)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("--session: %w", err)
+	case !d.Ring.Has(who):
+		err = kit.BadState(`"tutti keys list" shows the agents whose keys are here`, "--session: no agent of yours is called %s", kit.Clean(name))
+	default:
+		return d, who, nil
+	}
+	d.Close()
+	return nil, "", err
+}
+
+// letGoOn is the user's word for one agent: what comes for it is put before it again.
+func letGoOn(ctx context.Context, c *kit.Call) error {
+	d, who, err := goesOn(ctx, c, app.Writing)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	who, err := d.Identity.Named(ctx, name)
-	if err != nil {
-		return fmt.Errorf("--session: %w", err)
-	}
-	if !d.Ring.Has(who) {
-		return kit.BadState(`"tutti keys list" shows the agents whose keys are here`, "--session: no agent of yours is called %s", kit.Name(address.Instance(name)))
-	}
 	if err := d.Office.Engage(ctx, mail.Reader{Instance: who}); err != nil {
 		return err
 	}
