@@ -17,7 +17,7 @@ const (
 	ReadsWoken   Reads = "woken"           // it is live and is woken when it is idle
 	ReadsLater   Reads = "when it looks"   // it is live and nothing wakes it
 	ReadsStopped Reads = "after its user"  // it is live, a halt stopped it, and its user has not let it go on
-	ReadsPaused  Reads = "after the pause" // it is live, and its user has paused it or its folder
+	ReadsPaused  Reads = "after the pause" // its user has paused it or its folder, live or not
 	ReadsStart   Reads = "when it starts"  // it is not live
 	ReadsUnknown Reads = "no known reader" // no registration and no session has this id
 )
@@ -25,6 +25,7 @@ const (
 // An Outlook is what a sender can know of the reader of a stored message.
 type Outlook struct {
 	Reads Reads
+	Own   bool   // the reader is the sender; filled in by faces that say it
 	Dir   string // the folder where the reader works, "" when it is not known
 }
 
@@ -39,6 +40,13 @@ func (o *Service) Outlook(ctx context.Context, to address.Instance) Outlook {
 	if len(there) == 0 {
 		if found, err := o.Book.Resolve(ctx, string(to), now); err == nil && found.Unknown {
 			return Outlook{Reads: ReadsUnknown}
+		}
+		dir := ""
+		if reg, err := o.Registry.ByInstance(ctx, to); err == nil && reg.Workspace != nil {
+			dir = reg.Workspace.Path
+		}
+		if _, paused := halt.PausedFor(string(to.Canonical()), dir); paused && to.Canonical().Host() != identity.Human {
+			return Outlook{Reads: ReadsPaused}
 		}
 		return Outlook{Reads: ReadsStart}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -104,16 +105,20 @@ func outcome(c *kit.Call, r *mail.Receipt) string {
 	if len(facts) > 0 {
 		who += " (" + strings.Join(facts, ", ") + ")"
 	}
-	switch r.Outlook.Reads {
-	case mail.ReadsWoken:
+	switch reads := r.Outlook.Reads; {
+	case r.Outlook.Own:
+		return "stored for " + who + ", which is you"
+	case r.To.Canonical().Host() == identity.Human:
+		return "stored for " + who
+	case reads == mail.ReadsWoken:
 		return "delivered to " + who + ", which is woken if it is idle"
-	case mail.ReadsStopped:
+	case reads == mail.ReadsStopped:
 		return "stored for " + who + ", which a halt stopped; it reads the message when its user has let it go on"
-	case mail.ReadsPaused:
+	case reads == mail.ReadsPaused:
 		return "stored for " + who + ", which is paused; it reads the message after the pause"
-	case mail.ReadsStart:
-		return "stored; " + who + " is not running and will see it when it starts"
-	case mail.ReadsUnknown:
+	case reads == mail.ReadsStart:
+		return "stored; " + who + " has no live connection and sees the message when it next looks"
+	case reads == mail.ReadsUnknown:
 		return "stored; no agent has the id " + who
 	}
 	return "stored for " + who + ", which reads it at its next prompt"
@@ -133,6 +138,7 @@ func outlook(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt, 
 		}
 	}
 	r.Outlook = one
+	r.Outlook.Own = d.Who != nil && d.Who.Instance.Canonical() == r.To.Canonical()
 }
 
 // storedAt is when a message was stored, as traces have it; "" when nobody knows.
