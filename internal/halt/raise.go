@@ -211,10 +211,18 @@ func ClearBy(l Lift) (State, error) {
 	return s, nil
 }
 
+// Repair is what to type where the switch is a folder, which no program of ours removes; "" where it is not.
+func (s *State) Repair() string {
+	if s.Problem != "is a directory" {
+		return ""
+	}
+	return "rm -r '" + s.Path + "'"
+}
+
 // remove unlinks the switch. A folder is not emptied: what lies in it is not ours.
 func remove(p *place, s State) error {
-	if s.Problem == "is a directory" {
-		return errors.New("clear halt: " + p.halt + " is a directory; remove it by hand: rm -r '" + p.halt + "'")
+	if fix := s.Repair(); fix != "" {
+		return errors.New("clear halt: " + p.halt + " is a directory; remove it by hand: " + fix)
 	}
 	err := syscall.Unlink(p.halt)
 	if absent(err) {

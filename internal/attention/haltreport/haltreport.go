@@ -16,6 +16,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +64,34 @@ type Agent struct {
 // Stops tells whether the agent stands still.
 func (a *Agent) Stops() bool {
 	return a.State == Acknowledged || a.State == Denied || a.State == Interrupted
+}
+
+// Short is the state in a few words, for a table.
+func (a *Agent) Short() string {
+	switch {
+	case a.Stops():
+		return "halted"
+	case a.State == Elsewhere:
+		return "not reached by the halt"
+	case a.State == Unproven:
+		return "halt not confirmed: needs halt --kill"
+	}
+	return "not stopped: needs halt --kill"
+}
+
+// Of returns the line of an agent: of its process, else of its id. Nil: there is none.
+func (r *Report) Of(pid int, instance string) *Agent {
+	if r == nil {
+		return nil
+	}
+	at := slices.IndexFunc(r.Agents, func(a Agent) bool { return pid != 0 && a.PID == pid })
+	if at < 0 {
+		at = slices.IndexFunc(r.Agents, func(a Agent) bool { return instance != "" && a.Instance == instance })
+	}
+	if at < 0 {
+		return nil
+	}
+	return &r.Agents[at]
 }
 
 // A Report is what a halt reached.

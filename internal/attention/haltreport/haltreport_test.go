@@ -198,3 +198,22 @@ func TestLines(t *testing.T) {
 		}
 	}
 }
+
+func TestShort(t *testing.T) {
+	t.Parallel()
+	r := &Report{Agents: []Agent{{PID: 7, State: NoHooks}, {PID: 8, Instance: "claude:api:aaaaaaaaaaaa", State: Acknowledged}, {PID: 9, State: Unproven}}}
+	for _, c := range []struct {
+		pid            int
+		instance, want string
+	}{
+		{7, "", "not stopped: needs halt --kill"}, {0, "claude:api:aaaaaaaaaaaa", "halted"}, {9, "claude:api:aaaaaaaaaaaa", "halt not confirmed: needs halt --kill"},
+	} {
+		if a := r.Of(c.pid, c.instance); a == nil || a.Short() != c.want {
+			t.Errorf("pid %d, %s: got %+v, want %q", c.pid, c.instance, a, c.want)
+		}
+	}
+	var none *Report
+	if r.Of(0, "") != nil || r.Of(1, "x") != nil || none.Of(7, "") != nil {
+		t.Error("a line for an agent that is not in the report")
+	}
+}

@@ -186,7 +186,7 @@ func (c *Call) report(err error) {
 		}
 		fmt.Fprintln(c.ErrFile, first)
 		if hint == "" && c.Under == Tutti && c.UserReads() {
-			hint = `"tutti resume" lets the agents go on`
+			hint = LiftHint(halt.Read())
 		}
 		fmt.Fprintf(c.ErrFile, "%s%s\n", prefix, msg)
 	case f != nil && f.bare:
@@ -224,6 +224,14 @@ func BannerText(s halt.State) string {
 		text += ": " + Clean(s.Reason)
 	}
 	return text
+}
+
+// LiftHint is what the user types to lift a halt, or to repair a switch that cannot be lifted.
+func LiftHint(s halt.State) string {
+	if fix := s.Repair(); fix != "" {
+		return "remove it by hand: " + fix
+	}
+	return `"tutti resume" lifts the halt; no agent continues by itself`
 }
 
 // landing turns a bare "tutti" into status where there is a bus; elsewhere the overview helps more.

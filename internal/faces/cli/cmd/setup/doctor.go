@@ -154,7 +154,7 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 	case err == nil:
 		checks.Root.OK = true
 		r.add(true, "bus", where, "")
-	case errors.As(err, &none) && c.Under == kit.Tutti && root.Source == app.FromDefault:
+	case errors.As(err, &none) && c.Under == kit.Tutti && root.Source == app.FromDefault && !none.Blocked():
 		r.noBus(err, "no bus")
 		r.add(true, "bus", "none yet; the first agent that connects makes "+c.App.Shown(root.Path), "")
 		return nil
@@ -250,11 +250,15 @@ func checkHalt(c *kit.Call, r *report) {
 		r.tell("halt", "not halted", "")
 		return
 	}
+	text := strings.TrimPrefix(kit.BannerText(state), "⚠ ")
+	if c.Under == kit.Tutti && state.Repair() != "" {
+		text = "halted, because the halt switch is a folder"
+	}
 	hint := ""
 	if c.UserReads() {
-		hint = `"tutti resume" lets the agents go on`
+		hint = kit.LiftHint(state)
 	}
-	r.tell("halt", strings.TrimPrefix(kit.BannerText(state), "⚠ "), hint)
+	r.Findings = append(r.Findings, finding{"halt", "warning", text, hint})
 }
 
 // showReport prints the report for people or for programs.

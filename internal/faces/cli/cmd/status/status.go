@@ -11,6 +11,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/app/full"
+	"tutti/internal/attention/haltreport"
 	"tutti/internal/attention/todo"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mailbox"
@@ -22,6 +23,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/cmd/session"
+	"tutti/internal/faces/cli/cmd/stop"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
@@ -45,6 +47,9 @@ func runStatus(ctx context.Context, c *kit.Call) error {
 		v.here = folderHere()
 	}
 	near, letters := sessionsNear(ctx, c), lettersNear(ctx, c)
+	if v.halted.Halted {
+		v.reached = stop.HaltKnown(ctx, c)
+	}
 	v.news = kit.ReadHaltNews(ctx)
 	v.denied = fast.Denial{Halted: v.halted.Halted, Pauses: v.news.Pauses}
 	w, err := c.World(app.Reading)
@@ -69,7 +74,7 @@ func runStatus(ctx context.Context, c *kit.Call) error {
 	v.blind = waitingHere(ctx, c, w, v, person)
 	v.hints = v.letters.hintsTo(v.hints)
 	if v.halted.Halted && c.UserReads() {
-		v.hints = append(v.hints, `"tutti resume" lets the agents go on`)
+		v.hints = append(v.hints, kit.LiftHint(v.halted))
 	}
 	if c.JSON {
 		c.Emit(v.json())
@@ -128,6 +133,7 @@ type statusView struct {
 	long     bool   // ids, addresses and folders of buses are shown, too
 	whole    bool   // all of it is read: --long or --json
 	halted   halt.State
+	reached  *haltreport.Report // what the halt reached; nil: nothing is halted, or that is not known
 	news     kit.HaltNews
 	denied   fast.Denial
 	rows     []agentRow // of this machine

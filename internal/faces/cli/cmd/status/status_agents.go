@@ -43,6 +43,7 @@ type agentRow struct {
 	Mirrored bool `json:"mirrored,omitempty"` // it is on another machine
 
 	session *sessionLine // nil: in none
+	pid     int          // of its program; 0: not known
 }
 
 func (r *agentRow) set(m fast.Mark) { r.Halted, r.Paused = m.Halted, m.Paused }
@@ -93,6 +94,9 @@ func (v *statusView) tabulate(now time.Time, here string) {
 					row.Machine = w.Host
 				}
 			}
+			if p, ok := r.Session.Agent(); ok {
+				row.pid = p.PID
+			}
 			row.set(v.denied.Peer(r))
 			v.rows = append(v.rows, row)
 		}
@@ -131,6 +135,7 @@ func sessionAgent(l *sessionLine) agentRow {
 	}
 	switch l.sight.State {
 	case observe.Alive:
+		r.pid = l.sight.Process.PID
 		r.Doing, r.Guess = l.doing.Word, l.doing.Guess
 		if r.Doing == observe.Asking {
 			r.Doing, r.Asks, r.Guess = "waiting", l.doing.Asks, false
@@ -177,7 +182,7 @@ func (v *statusView) doing(r *agentRow) (text string, since time.Time) {
 	var more []string
 	switch m := (fast.Mark{Halted: r.Halted, Paused: r.Paused}); {
 	case m.Halted:
-		more = append(more, "halted")
+		more = append(more, v.reach(r))
 		if text == "" {
 			since = v.halted.Since
 		}
@@ -194,6 +199,14 @@ func (v *statusView) doing(r *agentRow) (text string, since time.Time) {
 		more = slices.Insert(more, 0, text)
 	}
 	return strings.Join(more, ", "), since
+}
+
+// reach is what is known of a halt at an agent.
+func (v *statusView) reach(r *agentRow) string {
+	if a := v.reached.Of(r.pid, string(r.Instance)); a != nil {
+		return a.Short()
+	}
+	return "halt not confirmed"
 }
 
 // called is what people call an agent: the name of its row, else its name without the id.

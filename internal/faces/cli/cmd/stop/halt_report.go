@@ -21,31 +21,51 @@ const reportTime = time.Second
 
 // haltReached looks at what a halt reached, and ends the turns of Codex meanwhile.
 func haltReached(ctx context.Context, c *kit.Call) (*haltreport.Report, []agentproc.Agent, error) {
-	home, err := c.App.Home()
+	o, err := reportOptions(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := c.App.StateDir()
-	if err != nil {
-		return nil, nil, err
-	}
-	o := haltreport.Options{Home: home, State: state, Build: kit.BuildID(), Wait: reportTime}
+	o.Wait = reportTime
 	if c.On("tailnet") {
 		o.Wait = reportTime / 4 // the other machines wait to be halted
-	}
-	if e, err := halt.Memory(); err == nil {
-		o.Epoch = e.Count
 	}
 	o.Interrupt = func(ctx context.Context, server agentproc.Agent) error {
 		folder := server.Getenv("CODEX_HOME")
 		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(home, ".codex")
+			folder = filepath.Join(o.Home, ".codex")
 		}
 		_, err := codexserver.Stop(ctx, codexserver.Socket(folder))
 		return err
 	}
-	o.Unreviewed = func(a *agentproc.Agent) bool { return unreviewed(home, a) }
 	return haltreport.Look(ctx, o)
+}
+
+// HaltKnown is what is known now of a halt that was set before. It waits for no agent and ends no turn; nil: nothing is known.
+func HaltKnown(ctx context.Context, c *kit.Call) *haltreport.Report {
+	o, err := reportOptions(c)
+	if err != nil {
+		return nil
+	}
+	r, _, err := haltreport.Look(ctx, o)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+func reportOptions(c *kit.Call) (o haltreport.Options, err error) {
+	if o.Home, err = c.App.Home(); err != nil {
+		return o, err
+	}
+	if o.State, err = c.App.StateDir(); err != nil {
+		return o, err
+	}
+	o.Build = kit.BuildID()
+	if e, err := halt.Memory(); err == nil {
+		o.Epoch = e.Count
+	}
+	o.Unreviewed = func(a *agentproc.Agent) bool { return unreviewed(o.Home, a) }
+	return o, nil
 }
 
 // unreviewed tells whether an agent CLI waits for its user's review of the hook before tools, by the look of "tutti host status".
