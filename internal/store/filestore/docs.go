@@ -257,12 +257,18 @@ func ownersPath(kind store.Kind) string {
 func (s *Store) ownerNamed(d *atomicfile.Dir, k store.Key) (bool, error) {
 	info, err := d.Stat(k.Owner)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && info.Regular():
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
 		return false, s.fail("list owners of", k, err)
 	}
 	at := filepath.Join(d.Path(), k.Owner)
+	if info.Regular() {
+		if strings.Contains(k.Owner, "__") { // it is in the way of the folder of an agent
+			return false, &store.UnfitError{Key: k, Where: at, Why: "is a file, not a folder"}
+		}
+		return false, nil
+	}
 	if !info.Folder() {
 		return false, &store.UnfitError{Key: k, Where: at, Why: "is neither a folder nor a plain file"}
 	}

@@ -3,6 +3,9 @@ package bus
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"tutti/internal/core/canonjson"
@@ -23,6 +26,9 @@ func runStoreCheck(ctx context.Context, c *kit.Call) error {
 	}
 	defer s.Close()
 	var found Census
+	if why := NoInbox(s.Path()); why != "" {
+		found.Unfit = append(found.Unfit, why)
+	}
 	for _, k := range store.Kinds() {
 		if err := found.kind(ctx, s, k); err != nil {
 			return err
@@ -45,6 +51,14 @@ func runStoreCheck(ctx context.Context, c *kit.Call) error {
 		return &kit.Fault{Code: kit.ExitState}
 	}
 	return nil
+}
+
+// NoInbox says that a bus in a folder has lost the folder of its mailboxes, "" where it has not.
+func NoInbox(root string) string {
+	if _, err := os.Lstat(filepath.Join(root, "inbox")); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return "inbox: the folder of all mailboxes is missing"
 }
 
 // A Whole is what check needs of a store.
