@@ -48,7 +48,7 @@ func runInstall(_ context.Context, c *kit.Call) error {
 	if users := startedFrom(c, dir); c.On("uninstall") && len(users) > 0 && !c.On("force") {
 		hint := "tutti host setup --remove    # then again; --force removes the programs all the same"
 		if !c.On("dry-run") {
-			return kit.BadState(hint, "nothing was removed: the settings of %s still start %s, and each hook would fail", kit.Clean(strings.Join(users, ", ")), kit.Clean(c.App.Shown(filepath.Join(dir, "tutti"))))
+			return kit.BadState(hint, "nothing was removed: the settings of %s still start %s, and their hooks would do nothing", kit.Clean(strings.Join(users, ", ")), kit.Clean(c.App.Shown(filepath.Join(dir, "tutti"))))
 		}
 		c.Remark("first: %s", hint)
 	}
