@@ -85,7 +85,13 @@ func runRoot(_ context.Context, c *kit.Call) error {
 	}
 	c.Line(kit.Clean(root.Path))
 	c.Prose("  ", 2, root.Source.Why())
-	if !app.IsBus(root.Path) && !c.App.NeedsDaemon() {
+	none := app.NoBusError{Root: root}
+	switch {
+	case app.IsBus(root.Path) || c.App.NeedsDaemon():
+	case none.Blocked():
+		c.Line("  it is not a folder, so there cannot be a bus")
+		c.Line("  " + kit.Clean(none.Hint()))
+	default:
 		c.Line(`  there is no bus yet; "tutti init" makes it`)
 	}
 	for _, o := range others {
