@@ -166,14 +166,8 @@ type NoBusError struct {
 }
 
 func (e *NoBusError) Error() string {
-	if e.Blocked() {
-		return fmt.Sprintf("no bus at %s (%s): it is not a folder", e.Shown, e.Root.Source.Why())
-	}
 	return fmt.Sprintf("no bus at %s (%s)", e.Shown, e.Root.Source.Why())
 }
-
-// Blocked tells whether something that is not a folder is in the way of the bus.
-func (e *NoBusError) Blocked() bool { return Blocked(e.Root.Path) }
 
 // Blocked tells whether something that is not a folder is in the way of a bus.
 func Blocked(root string) bool {
@@ -184,11 +178,13 @@ func Blocked(root string) bool {
 	return err == nil && !info.IsDir()
 }
 
+// UnblockHint says what to type where a bus is blocked.
+func UnblockHint(root string) string {
+	return fmt.Sprintf("look at it, and move it away: mv %s %s", QuoteArg(root), QuoteArg(root+".old"))
+}
+
 // Hint says what to type.
 func (e *NoBusError) Hint() string {
-	if e.Blocked() {
-		return fmt.Sprintf("look at it, and move it away: mv %s %s", QuoteArg(e.Root.Path), QuoteArg(e.Root.Path+".old"))
-	}
 	hint := `"tutti init" makes it`
 	if e.Root.Source == FromFlag {
 		hint = fmt.Sprintf("\"tutti init --root %s\" makes it", QuoteArg(e.Root.Path))

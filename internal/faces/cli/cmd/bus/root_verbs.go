@@ -85,12 +85,11 @@ func runRoot(_ context.Context, c *kit.Call) error {
 	}
 	c.Line(kit.Clean(root.Path))
 	c.Prose("  ", 2, root.Source.Why())
-	none := app.NoBusError{Root: root}
 	switch {
 	case app.IsBus(root.Path) || c.App.NeedsDaemon():
-	case none.Blocked():
+	case app.Blocked(root.Path):
 		c.Line("  it is not a folder, so there cannot be a bus")
-		c.Line("  " + kit.Clean(none.Hint()))
+		c.Line("  " + kit.Clean(app.UnblockHint(root.Path)))
 	default:
 		c.Line(`  there is no bus yet; "tutti init" makes it`)
 	}

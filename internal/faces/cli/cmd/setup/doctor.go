@@ -154,7 +154,7 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 	case err == nil:
 		checks.Root.OK = true
 		r.add(true, "bus", where, "")
-	case errors.As(err, &none) && c.Under == kit.Tutti && root.Source == app.FromDefault && !none.Blocked():
+	case errors.As(err, &none) && c.Under == kit.Tutti && root.Source == app.FromDefault:
 		r.noBus(err, "no bus")
 		r.add(true, "bus", "none yet; the first agent that connects makes "+c.App.Shown(root.Path), "")
 		return nil
@@ -167,6 +167,10 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 		checks.Schema.Message, checks.Live.Message = err.Error(), "not read"
 		r.add(true, "bus", where, "")
 		r.add(false, "schema", err.Error(), schema.Hint())
+		return nil
+	case c.Under == kit.Tutti && app.Blocked(root.Path):
+		r.noBus(err, "not read")
+		r.add(false, "bus", c.App.Shown(root.Path)+" is not a folder, so there cannot be a bus", app.UnblockHint(root.Path))
 		return nil
 	default:
 		r.noBus(err, "not read")
