@@ -25,8 +25,9 @@ type agentMail struct {
 	Live     bool             `json:"live"`
 	Bus      string           `json:"bus"`
 
-	own   bool   // it is on the bus of this folder
-	short string // an address that is enough for verbs on that bus
+	own    bool   // it is on the bus of this folder
+	short  string // an address that is enough for verbs on that bus
+	folder string // in which it was registered; "" where that is not known
 }
 
 // A busView is one bus as status sees it.
@@ -109,7 +110,7 @@ func (b *busView) countOne(ctx context.Context, w *app.World, who address.Instan
 	b.unread[who] = len(mail)
 	if len(mail) > 0 && own && (live == nil || !driver.Wakeable(who.Host())) {
 		b.unseen = append(b.unseen, agentMail{
-			Instance: who, Unread: len(mail), Live: live != nil, Bus: b.path, own: b.own, short: shortest(ctx, w, who),
+			Instance: who, Unread: len(mail), Live: live != nil, Bus: b.path, own: b.own, short: shortest(ctx, w, who), folder: folderOf(ctx, w, who),
 		})
 	}
 	return nil
@@ -132,6 +133,14 @@ func shortest(ctx context.Context, w *app.World, who address.Instance) string {
 		return string(who)
 	}
 	return who.Channel()
+}
+
+// folderOf is the folder of an agent as it was registered, "" where that is not known.
+func folderOf(ctx context.Context, w *app.World, who address.Instance) string {
+	if r, err := w.Registry.ByInstance(ctx, who); err == nil && r.Workspace != nil {
+		return r.Workspace.Path
+	}
+	return ""
 }
 
 // folderHere is the folder in which the command was typed, without links, "" when it cannot be told.

@@ -48,7 +48,7 @@ func (v *statusView) unseen() (all []agentMail) {
 		b := &v.buses[i]
 		for _, m := range b.unseen {
 			you := b.own && v.you != nil && m.Instance == v.you.Instance.Canonical()
-			if !you && (v.here == "" || b.own) {
+			if !you && (v.here == "" || kit.Below(m.folder, v.here)) {
 				all = append(all, m)
 			}
 		}
