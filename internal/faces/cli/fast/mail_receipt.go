@@ -226,11 +226,24 @@ func Refusal(ctx context.Context, c *kit.Call, r *mail.Receipt, text string) err
 	case c.Under == kit.H2A && errors.As(r.Err, &no):
 		return refusedH2A(c, r, text)
 	}
-	if hint := instead(c, r, text); hint != "" {
-		return &kit.Fault{Code: kit.ExitCode(r.Err, c.Under), Err: r.Err, Next: hint}
+	err := r.Err
+	if c.Under == kit.Tutti && errors.As(err, &no) && kit.NobodyThere(err) {
+		err = &nobodyError{r.Asked, err}
 	}
-	return r.Err
+	if hint := instead(c, r, text); hint != "" {
+		return &kit.Fault{Code: kit.ExitCode(err, c.Under), Err: err, Next: hint}
+	}
+	return err
 }
+
+// A nobodyError says in plain words that nobody has the address of a message.
+type nobodyError struct {
+	to  address.Instance
+	err error
+}
+
+func (e *nobodyError) Error() string { return fmt.Sprintf("send: no agent is called %s", e.to) }
+func (e *nobodyError) Unwrap() error { return e.err }
 
 // refusedH2A says a refusal as the older program does: a blank line, the reason, the candidates.
 func refusedH2A(c *kit.Call, r *mail.Receipt, text string) error {
@@ -246,7 +259,8 @@ func refusedH2A(c *kit.Call, r *mail.Receipt, text string) error {
 	return &kit.Fault{Code: kit.ExitUsage}
 }
 
-// instead is what to type after a refusal: the candidates and the command for the first of them, else what the error says.
+// instead is what to type after a refusal: the command for each candidate, else what the error says. The older program has the
+// candidates on a line of their own, and the command for the first of them.
 func instead(c *kit.Call, r *mail.Receipt, text string) string {
 	if len(r.Decision.Candidates) == 0 {
 		hint := kit.HintOf(r.Err)
@@ -255,16 +269,32 @@ func instead(c *kit.Call, r *mail.Receipt, text string) string {
 		}
 		return hint
 	}
-	hint := ""
-	if c.Under != kit.H2A { // that names them on a line of its own
-		hint = "candidates: " + strings.Join(Names(r.Decision.Candidates), ", ") + "\n"
-	}
 	to := " "
 	if c.Verb.Name == "inbox put" {
 		to = " --instance "
 	}
-	return hint + called(c) + " " + c.Verb.Name + to + app.QuoteArg(string(r.Decision.Candidates[0])) + " " + text
+	all, head := r.Decision.Candidates, ""
+	switch {
+	case c.Under == kit.H2A:
+		all = all[:1]
+	case kit.NobodyThere(r.Err):
+		head = "did you mean one of these?\n"
+		if len(all) == 1 {
+			head = "did you mean this one?\n"
+		}
+	}
+	var lines []string
+	for _, who := range all[:min(len(all), shownCandidates)] {
+		lines = append(lines, called(c)+" "+c.Verb.Name+to+app.QuoteArg(string(who))+" "+text)
+	}
+	if more := len(all) - len(lines); more > 0 && c.Under != kit.H2A {
+		lines = append(lines, fmt.Sprintf("and %d more, see tutti discover --all", more))
+	}
+	return head + strings.Join(lines, "\n")
 }
+
+// shownCandidates is for how many agents a refusal shows the command.
+const shownCandidates = 8
 
 func Names(all []address.Instance) []string {
 	out := make([]string, len(all))

@@ -40,6 +40,12 @@ func runSend(ctx context.Context, c *kit.Call) error {
 		return unsent(ctx, c, err)
 	}
 	defer d.Close()
+	if err := c.KnownSpeaker(ctx, d.World, d.Who); err != nil {
+		if no, ok := errors.AsType[*kit.Fault](err); ok {
+			no.Code = kit.ExitUsage // a sender without a key is a refusal
+		}
+		return unsent(ctx, c, err)
+	}
 	if scope := c.Value("scope"); scope != "" {
 		if to, err = inScope(ctx, d, scope); err != nil {
 			return unsent(ctx, c, err)
