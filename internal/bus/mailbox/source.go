@@ -25,7 +25,8 @@ type Source struct {
 // that it owns. Mail is only ever put into the first.
 //
 // An alias is owned by the agent that is called so, and where none is, by the instance that claimed it first, whether that one
-// is alive or not: existing programs know only the second half. Mail for a channel would thus wait for ever when its owner never returns, or when nobody ever claimed it. So a live
+// is alive or not: existing programs know only the second half.
+// Mail for a channel would thus wait for ever when its owner never returns, or when nobody ever claimed it. So a live
 // instance also reads the channel of its own host and label as long as no owner of that is live: those are the last ones.
 // The claims stand in the trail of the channel, so the owner who returns is not offered what somebody else has in hand.
 func (m *Mailbox) Sources(ctx context.Context, inst address.Instance) ([]Source, error) {

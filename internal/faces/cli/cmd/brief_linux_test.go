@@ -76,7 +76,7 @@ func TestInterruptOfAShortSend(t *testing.T) {
 	s := startSlowSend(t)
 	s.Process.Signal(os.Interrupt)
 	s.lock.Close()
-	if err := s.Wait(); err != nil || !strings.HasPrefix(s.out.String(), "stored; ") {
+	if err := s.Wait(); err != nil || !strings.HasPrefix(s.out.String(), "stored ") {
 		t.Errorf("got %v, %q, want it to say that the message is stored", err, s.out.String())
 	}
 }
