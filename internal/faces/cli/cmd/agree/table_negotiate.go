@@ -93,7 +93,7 @@ offered meanwhile, nothing is signed.`,
 			kit.AsFlag,
 		},
 		Does:     "Opens a negotiation, offers the text and signs it in your name. The others are told by mail, which wakes them, and agree with tutti negotiate accept. The last of them completes the agreement.",
-		Examples: "$ tutti negotiate propose --with codex:billing --text 'Billing owns db/, we own api/'", Exit: exitAgreeAct, See: "negotiate accept, negotiate show",
+		Examples: "$ tutti negotiate propose --with codex:billing --text 'You own db/'", Exit: exitAgreeAct, See: "negotiate accept, negotiate show",
 	},
 	{
 		Name: "negotiate accept", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateAccept),
