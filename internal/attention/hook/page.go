@@ -9,7 +9,6 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
-	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
@@ -180,7 +179,7 @@ func simple(s string) bool { return address.WellFormed(s) }
 func (p *page) part(item *mail.Item, limit int) string {
 	e := item.Envelope
 	var b strings.Builder
-	fmt.Fprintf(&b, "from %s, %s, %s, id %s", name(e.Actor.Instance), item.Verdict.Word,
+	fmt.Fprintf(&b, "from %s, %s, %s, id %s", name(e.Actor.Instance), item.Verdict.Said(),
 		termsafe.Ago(p.e.now.Sub(time.UnixMilli(item.Order))), field(e.ID, maxField))
 	if k := e.Kind(); k != "" && k != "message" {
 		b.WriteString(", kind " + field(k, maxWord))
@@ -222,8 +221,8 @@ const bar = "| "
 // remarks are what is to be known before reading.
 func remarks(item *mail.Item) []string {
 	var all []string
-	if v := item.Verdict; v.Detail != "" && v.Word != trust.Verified {
-		all = append(all, short(v.Detail, maxNotice))
+	if remark := item.Verdict.Remark(); remark != "" {
+		all = append(all, short(remark, maxNotice))
 	}
 	if item.Verdict.RoleNotRegistered {
 		all = append(all, "role not registered: it claims to be "+field(item.Envelope.Actor.Role, maxWord))

@@ -11,7 +11,6 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
-	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/store"
@@ -180,11 +179,11 @@ func (d *Beats) request(ctx context.Context, p Intake, owner address.Instance, o
 	case before != "":
 		return before, q.Target, nil
 	}
-	verdict, err := p.Office.Judge(ctx, m)
+	verdict, err := p.Office.Judge(ctx, "", m)
 	if err != nil {
 		return "", q.Target, err
 	}
-	if verdict.Word != trust.Verified && verdict.Word != trust.NewKey {
+	if !verdict.Counts() {
 		return NotSigned, q.Target, nil
 	}
 	if may, err := p.may(ctx, q.Actor, owner); err != nil || !may {

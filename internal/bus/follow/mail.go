@@ -154,7 +154,7 @@ func (w *Watch) arrived(ctx context.Context, b *box, k store.Key, e *envelope.En
 	}
 	told := Event{Kind: Mail, Mailbox: k.Owner, Message: e}
 	if w.o.Judge != nil {
-		v, err := w.o.Judge(ctx, e)
+		v, err := w.o.Judge(ctx, k.Owner, e)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -84,8 +84,8 @@ type Options struct {
 	// Mailboxes returns the owners of the mailboxes that belong to one reader, asked again at each full look; a message
 	// that lies in several of them is told once. Nil: everybody's, each on its own.
 	Mailboxes func(context.Context) ([]string, error)
-	// Judge tells what the signatures of a message are worth; nil: nobody is asked.
-	Judge func(context.Context, *envelope.Envelope) (trust.Verdict, error)
+	// Judge tells what the signatures of a message in a mailbox are worth; nil: nobody is asked.
+	Judge func(ctx context.Context, mailbox string, e *envelope.Envelope) (trust.Verdict, error)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Every is the time between two full looks; 0: a minute, or a second for a store without a watcher.

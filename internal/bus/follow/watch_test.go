@@ -180,7 +180,7 @@ func TestNewMailIsToldOnce(t *testing.T) {
 		}
 		b := start(t, s, func(o *Options) {
 			only("me", "alias")(o)
-			o.Judge = func(_ context.Context, e *envelope.Envelope) (trust.Verdict, error) {
+			o.Judge = func(_ context.Context, _ string, e *envelope.Envelope) (trust.Verdict, error) {
 				if e.Text() == "forged" {
 					return trust.Verdict{}, errors.New("not checked")
 				}

@@ -20,15 +20,15 @@ func (o *Service) Withholds(item *Item) string {
 // refuses says why the policy does not let a message through, "" when it does. No policy lets through what is in the name of
 // somebody who was taken out of service.
 func (p *Policy) refuses(from address.Instance, v *trust.Verdict) string {
-	switch w := v.Word; {
+	switch {
 	case v.Gone:
 		return "its sender was taken out of service"
 	case matches(p.Block, from):
 		return "its sender is blocked"
 	case len(p.Allow) > 0 && !matches(p.Allow, from):
 		return "its sender is not among those allowed"
-	case p.RequireSigned && w != trust.Verified && w != trust.NewKey:
-		return "signatures are required, and this is " + w.String()
+	case p.RequireSigned && !v.Counts():
+		return "signatures are required, and this is " + v.Said()
 	}
 	return ""
 }

@@ -67,6 +67,9 @@ func (o *Service) ReceiveSome(ctx context.Context, r Reader, limit int, wants fu
 	var ids []string
 	byID := map[string]Item{}
 	j := judge{o: o, known: map[address.Instance]sender{}}
+	if j.to, err = o.Recipient(ctx, r.Instance); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(found, older)
 	full := false
 	for _, m := range found {
@@ -146,7 +149,7 @@ type Print struct {
 // Print is what has to be remembered of an item.
 func (i *Item) Print() Print {
 	p := Print{ID: i.Envelope.ID, From: i.Envelope.Actor.Instance}
-	if i.Verdict.Word == trust.NewKey {
+	if i.Verdict.Word == trust.NewKey && i.Verdict.Counts() {
 		p.First = i.Verdict.Key
 	}
 	return p
@@ -183,15 +186,25 @@ func (o *Service) GiveBack(ctx context.Context, r Reader, ids []string) error {
 	return o.Mail.StepAll(settle(ctx), r.Instance, marks)
 }
 
-// Judge says what the signatures of a message are worth to this user.
-func (o *Service) Judge(ctx context.Context, e *envelope.Envelope) (trust.Verdict, error) {
+// Judge says what the signatures of a message are worth to this user, and whether it is addressed to the reader; "": nobody in
+// particular reads it.
+func (o *Service) Judge(ctx context.Context, reader address.Instance, e *envelope.Envelope) (v trust.Verdict, err error) {
 	j := judge{o: o}
+	if j.to, err = o.Recipient(ctx, reader); err != nil {
+		return v, err
+	}
 	return j.verdict(ctx, e)
+}
+
+// JudgeIn is Judge for a message that lies in a mailbox, whose name is a step of a path.
+func (o *Service) JudgeIn(ctx context.Context, mailbox string, e *envelope.Envelope) (trust.Verdict, error) {
+	return o.Judge(ctx, address.Instance(address.SegmentToAddress(mailbox)), e)
 }
 
 // A judge remembers the senders that it has looked up, unless known is nil.
 type judge struct {
 	o     *Service
+	to    Recipient
 	known map[address.Instance]sender
 }
 
@@ -206,7 +219,7 @@ type sender struct {
 // although nothing is pinned until they are shown.
 func (j *judge) meet(item *Item) {
 	from := item.Envelope.Actor.Instance
-	if s, known := j.known[from]; known && item.Verdict.Word == trust.NewKey {
+	if s, known := j.known[from]; known && item.Verdict.Word == trust.NewKey && item.Verdict.Counts() {
 		s.met = item.Verdict.Key
 		j.known[from] = s
 	}
@@ -228,6 +241,7 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 		v = trust.Judge(e, s.keys.Active, s.keys.Revoked, []signature.Public{s.met})
 	}
 	v.RoleNotRegistered = trust.RoleNotRegistered(e.Actor.Role, s.roles)
+	v.AddressedTo = j.to.Elsewhere(e.Target)
 	return v, nil
 }
 

@@ -203,6 +203,15 @@ func (m *Mailbox) claims(ctx context.Context, key string) ([]claim, error) {
 	return out, nil
 }
 
+// Aliases returns the aliases that an instance has ever claimed, whoever reads their mail now.
+func (m *Mailbox) Aliases(ctx context.Context, inst address.Instance) (all []string, err error) {
+	mine, err := m.claims(ctx, byInstance+string(inst.Canonical()))
+	for _, c := range mine {
+		all = append(all, c.legacy)
+	}
+	return all, err
+}
+
 // Claimed tells whether an address is an alias that somebody has claimed, in any spelling.
 func (m *Mailbox) Claimed(ctx context.Context, alias address.Instance) (bool, error) {
 	owner, err := m.Owner(ctx, alias)

@@ -60,6 +60,37 @@ type Verdict struct {
 	RoleNotRegistered bool
 	// Gone: the sender was taken out of service, whatever its signature is worth.
 	Gone bool
+	// AddressedTo is whom the message was addressed to where that is not its reader, else "". It is for the caller to set.
+	AddressedTo address.Instance
+}
+
+// Counts reports whether the message is one of its sender to this reader: signed with a key that is pinned, or met for the first
+// time, and not addressed to another one. Nothing but this makes a message count as signed.
+func (v *Verdict) Counts() bool {
+	return (v.Word == Verified || v.Word == NewKey) && v.AddressedTo == ""
+}
+
+// Said is the verdict as a reader is told it. Of a message to another one it says so in place of a good word.
+func (v *Verdict) Said() string {
+	if v.AddressedTo == "" {
+		return v.Word.String()
+	}
+	elsewhere := "addressed to " + address.Shown(string(v.AddressedTo)) + ", not to you"
+	if v.Word == Verified || v.Word == NewKey {
+		return elsewhere
+	}
+	return v.Word.String() + ", " + elsewhere
+}
+
+// Remark is what a reader should know of the verdict beside what is Said, "" when that says it all.
+func (v *Verdict) Remark() string {
+	switch {
+	case v.AddressedTo != "" && (v.Word == Verified || v.Word == NewKey):
+		return "its signature is valid, and for another recipient: it was not sent to you"
+	case v.Word == Verified:
+		return ""
+	}
+	return v.Detail
 }
 
 // Keys is what there is to know of a sender's keys: those the registry has as active and as revoked, and those that the user

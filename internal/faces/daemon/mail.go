@@ -62,7 +62,7 @@ func carryMail(ctx context.Context, s *Site) error {
 	}()
 	look, unlook := s.World.App.HaltLook()
 	defer unlook()
-	w := follow.New(follow.Options{Store: s.World.Store, Judge: s.Office.Judge, Switch: follow.Switch{Read: halt.Settled, Look: look}})
+	w := follow.New(follow.Options{Store: s.World.Store, Judge: s.Office.JudgeIn, Switch: follow.Switch{Read: halt.Settled, Look: look}})
 	return w.Run(ctx, func(e follow.Event) error { return m.event(ctx, &e) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
@@ -74,7 +75,7 @@ func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox
 			star = "*"
 			unread++
 		}
-		word := v.Word.String()
+		word := v.Said()
 		if v.RoleNotRegistered {
 			word += ", role not registered"
 		}
@@ -160,6 +161,7 @@ func listedJSON(m *mailbox.Message, v trust.Verdict) []byte {
 	o := summaryJSON(m)
 	o.Str("verdict", v.Word.String())
 	o.Opt("verdictDetail", v.Detail)
+	o.Opt("addressedTo", string(v.AddressedTo))
 	o.Bool("roleNotRegistered", v.RoleNotRegistered)
 	o.Bool("unread", !m.State.Seen())
 	return o.Bytes()
@@ -203,7 +205,8 @@ type proof struct {
 // not say which key it was verified with.
 func Judge(d *kit.Account) func(context.Context, store.Key, *envelope.Summary) (trust.Verdict, error) {
 	known := map[address.Instance]*sender{}
-	return func(ctx context.Context, at store.Key, m *envelope.Summary) (v trust.Verdict, err error) {
+	var to *mail.Recipient
+	signed := func(ctx context.Context, at store.Key, m *envelope.Summary) (v trust.Verdict, err error) {
 		from := known[m.Actor.Instance]
 		p := proof{m.Signed, m.Own, m.Whole, m.VerifiedBy, m.KeySet, m.Actor.Role}
 		switch {
@@ -231,6 +234,20 @@ func Judge(d *kit.Account) func(context.Context, store.Key, *envelope.Summary) (
 			from.judged, from.proof, from.verdict = true, p, v
 		}
 		return v, nil
+	}
+	return func(ctx context.Context, at store.Key, m *envelope.Summary) (trust.Verdict, error) {
+		if to == nil {
+			recipient, err := d.Office.Recipient(ctx, d.Who.Instance)
+			if err != nil {
+				return trust.Verdict{}, err
+			}
+			to = &recipient
+		}
+		v, err := signed(ctx, at, m)
+		if at.Kind != store.Outbox {
+			v.AddressedTo = to.Elsewhere(m.Target)
+		}
+		return v, err
 	}
 }
 

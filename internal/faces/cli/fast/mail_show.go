@@ -9,7 +9,6 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
-	"tutti/internal/bus/trust"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/kit"
@@ -114,8 +113,8 @@ func facts(e *envelope.Envelope) string {
 // notes are what a reader should know before reading. None holds a text of the sender but the role, which is one of six.
 func notes(item *mail.Item) []string {
 	var all []string
-	if v := item.Verdict; v.Detail != "" && v.Word != trust.Verified {
-		all = append(all, kit.Clean(v.Detail))
+	if remark := item.Verdict.Remark(); remark != "" {
+		all = append(all, kit.Clean(remark))
 	}
 	if item.Verdict.RoleNotRegistered {
 		all = append(all, "role not registered: it claims to be "+kit.Clean(item.Envelope.Actor.Role))
@@ -155,6 +154,7 @@ func ItemJSON(item *mail.Item) []byte {
 	o.Str("role", e.Actor.Role)
 	o.Str("verdict", item.Verdict.Word.String())
 	o.Opt("verdictDetail", item.Verdict.Detail)
+	o.Opt("addressedTo", string(item.Verdict.AddressedTo))
 	o.Bool("roleNotRegistered", item.Verdict.RoleNotRegistered)
 	o.Str("provenance", "peer")
 	messageJSON(&o, item.Message)

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/follow"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
@@ -33,12 +35,15 @@ func runWatch(ctx context.Context, c *kit.Call) error {
 	}
 	defer w.Close()
 
-	office := mail.Service{Registry: w.Registry, Pins: w.Pins}
-	o := follow.Options{Store: w.Store, Judge: office.Judge, Switch: follow.Switch{Read: halt.Settled}}
+	office := mail.Service{Mail: w.Mail, Registry: w.Registry, Pins: w.Pins}
+	o := follow.Options{Store: w.Store, Judge: office.JudgeIn, Switch: follow.Switch{Read: halt.Settled}}
 	whose := "everybody"
 	if !c.On("all") {
 		if whose, o.Mailboxes, err = mailboxes(ctx, c, w); err != nil {
 			return err
+		}
+		o.Judge = func(ctx context.Context, _ string, e *envelope.Envelope) (trust.Verdict, error) {
+			return office.Judge(ctx, address.Instance(whose), e)
 		}
 	}
 	look, stop := c.App.HaltLook()
@@ -165,7 +170,7 @@ func verdictText(v *trust.Verdict, role string) string {
 	if v == nil {
 		return "not checked"
 	}
-	text := v.Word.String()
+	text := v.Said()
 	if v.RoleNotRegistered {
 		text += ", role " + kit.Clean(role) + " not registered"
 	}
@@ -213,6 +218,7 @@ func mailJSON(o *canonjson.Object, e *follow.Event) {
 	o.Str("createdAt", m.CreatedAt)
 	if e.Verdict != nil {
 		o.Str("signature", e.Verdict.Word.String())
+		o.Opt("addressedTo", string(e.Verdict.AddressedTo))
 		o.Bool("roleNotRegistered", e.Verdict.RoleNotRegistered)
 	}
 }

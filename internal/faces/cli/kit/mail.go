@@ -16,6 +16,7 @@ import (
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/halt"
+	"tutti/internal/store"
 )
 
 // An Account is what the verbs on mail work at: a bus, the service for the mail on it, and who speaks.
@@ -167,9 +168,17 @@ func (d *Account) KeepTo(c *Call) error {
 	return nil
 }
 
-// Judged is a message with what its signatures are worth.
+// Judged is a message with what its signatures are worth. Where a user looks through all mailboxes, its reader is the one that it was
+// found in.
 func (d *Account) Judged(ctx context.Context, m *mailbox.Message) (mail.Item, error) {
-	v, err := d.Office.Judge(ctx, m.Envelope)
+	reader := d.Who.Instance
+	if reader == "" {
+		reader = address.Instance(address.SegmentToAddress(m.Key.Owner))
+	}
+	if m.Key.Kind == store.Outbox {
+		reader = ""
+	}
+	v, err := d.Office.Judge(ctx, reader, m.Envelope)
 	return mail.Item{Message: m, Verdict: v}, err
 }
 
@@ -242,5 +251,8 @@ func (c *Call) Word(v trust.Verdict) string {
 	case trust.KeyChanged, trust.BadSignature:
 		code = Red
 	}
-	return c.Paint(code, v.Word.String())
+	if v.AddressedTo != "" {
+		code = Red
+	}
+	return c.Paint(code, v.Said())
 }

@@ -5,7 +5,6 @@ import (
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
-	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
@@ -71,10 +70,9 @@ func verification(o *canonjson.Object, item *mail.Item) {
 		return
 	}
 	v := item.Verdict
-	o.Str("verification", v.Word.String())
-	if v.Word != trust.Verified {
-		o.Opt("detail", word(v.Detail))
-	}
+	o.Str("verification", v.Said())
+	o.Opt("detail", word(v.Remark()))
+	o.Opt("addressedTo", name(v.AddressedTo))
 	if v.RoleNotRegistered {
 		o.Str("claims", word(item.Envelope.Actor.Role)+", a role that its sender is not registered with")
 	}

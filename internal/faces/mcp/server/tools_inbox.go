@@ -55,7 +55,7 @@ func (c *call) inboxRead(ctx context.Context, who address.Instance) (*canonjson.
 	rows := make([]row, len(found))
 	for n, m := range found {
 		rows[n] = row{key: orderKey(m), id: m.ID, make: func() ([]byte, error) {
-			item, err := c.item(ctx, m)
+			item, err := c.item(ctx, who, m)
 			if item == nil || err != nil {
 				return nil, err
 			}
@@ -87,24 +87,28 @@ func (c *call) inboxRead(ctx context.Context, who address.Instance) (*canonjson.
 func orderKey(m *mailbox.Message) string { return fmt.Sprintf("%016d %s", max(m.Order, 0), m.Key.Name) }
 
 // item is a message with its body and what its signatures are worth; nil when it was taken meanwhile, or is none any more.
-func (c *call) item(ctx context.Context, m *mailbox.Message) (*mail.Item, error) {
+func (c *call) item(ctx context.Context, reader address.Instance, m *mailbox.Message) (*mail.Item, error) {
 	switch err := c.Mail.Load(ctx, m); {
 	case errors.Is(err, mailbox.ErrNoMessage), store.IsUnfit(err):
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	return c.judged(ctx, m)
+	return c.judged(ctx, reader, m)
 }
 
-func (c *call) judged(ctx context.Context, m *mailbox.Message) (*mail.Item, error) {
-	v, err := c.office.Judge(ctx, m.Envelope)
+// judged is a message of a reader's with what its signatures are worth, and whether it is addressed to the reader.
+func (c *call) judged(ctx context.Context, reader address.Instance, m *mailbox.Message) (*mail.Item, error) {
+	if m.Key.Kind == store.Outbox {
+		reader = ""
+	}
+	v, err := c.office.Judge(ctx, reader, m.Envelope)
 	return &mail.Item{Message: m, Verdict: v}, err
 }
 
 // let is judged for a message whose text is asked for by its id: what the user's settings do not let through is refused.
-func (c *call) let(ctx context.Context, m *mailbox.Message) (*mail.Item, error) {
-	item, err := c.judged(ctx, m)
+func (c *call) let(ctx context.Context, reader address.Instance, m *mailbox.Message) (*mail.Item, error) {
+	item, err := c.judged(ctx, reader, m)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +125,7 @@ const withheldHint = "that is a setting of your user: ask there if you need it"
 func wordsOf(ids []string, worth map[string]*mail.Item) []byte {
 	var o canonjson.Object
 	for _, id := range ids {
-		o.Str(id, worth[id].Verdict.Word.String())
+		o.Str(id, worth[id].Verdict.Said())
 	}
 	return o.Bytes()
 }
@@ -207,13 +211,13 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.O
 	if err != nil {
 		return nil, err
 	}
-	item, err := c.let(ctx, m)
+	item, err := c.let(ctx, who, m)
 	if err != nil {
 		return nil, err
 	}
 	var o canonjson.Object
 	o.Raw("envelope", m.Envelope.Raw)
-	o.Str("verification", item.Verdict.Word.String())
+	o.Str("verification", item.Verdict.Said())
 	o.Str("note", peerNote)
 	if !wire.Fits(o.Bytes()) {
 		return nil, c.refuse(tooLong+"; it was not taken", "envelope %s has %d bytes, more than one answer takes", termsafe.Cut(id, maxWord), m.Size)

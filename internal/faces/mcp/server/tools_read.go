@@ -19,7 +19,7 @@ func readMessage(ctx context.Context, c *call, own *identity.Speaker) (*canonjso
 	if err != nil {
 		return nil, err
 	}
-	item, err := c.let(ctx, m)
+	item, err := c.let(ctx, own.Instance, m)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func thread(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Obj
 	rows := make([]row, len(all))
 	for n, m := range all {
 		rows[n] = row{key: fmt.Sprintf("%s %s", word(m.Envelope.CreatedAt), m.Key.Name), id: m.ID, make: func() ([]byte, error) {
-			item, err := c.judged(ctx, m)
+			item, err := c.judged(ctx, own.Instance, m)
 			if err != nil {
 				return nil, err
 			}

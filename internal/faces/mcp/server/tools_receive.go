@@ -137,7 +137,7 @@ func (c *call) unacknowledged(ctx context.Context, r mail.Reader, head *canonjso
 		case err != nil:
 			return nil, err
 		}
-		item, err := c.let(ctx, m)
+		item, err := c.let(ctx, r.Instance, m)
 		if err != nil {
 			continue // the user's settings hold it back by now
 		}

@@ -84,7 +84,7 @@ func ratified(ctx context.Context, c *kit.Call, w *app.World, o *org.Org) error 
 		return kit.BadState("a PRINCIPAL of the manifest ratifies it as it is now: tutti coach ratify", "the manifest is not ratified by this envelope: %s", kit.Clean(err.Error()))
 	}
 	office := &mail.Service{Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Now: time.Now}
-	v, err := office.Judge(ctx, e)
+	v, err := office.Judge(ctx, "", e)
 	if err != nil {
 		return err
 	}

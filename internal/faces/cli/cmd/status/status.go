@@ -14,10 +14,10 @@ import (
 	"tutti/internal/attention/haltreport"
 	"tutti/internal/attention/todo"
 	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/members"
 	"tutti/internal/bus/presence"
-	"tutti/internal/bus/registry"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -159,7 +159,7 @@ type statusView struct {
 // A mailLine is one unread message.
 type mailLine struct {
 	id, from, text string
-	word           trust.Word
+	verdict        trust.Verdict
 	at             time.Time
 }
 
@@ -230,20 +230,15 @@ func (v *statusView) mail(ctx context.Context, w *app.World) error {
 	if err != nil {
 		return err
 	}
+	office := mail.Service{Mail: w.Mail, Registry: w.Registry, Pins: w.Pins}
 	for _, m := range newest {
 		from := m.Envelope.Actor.Instance
-		keys, err := w.Registry.Keys(ctx, from)
+		verdict, err := office.Judge(ctx, v.you.Instance, m.Envelope)
 		if err != nil {
 			return err
 		}
-		pins, _ := w.Pins.Get(from)
-		gone := w.Registry.Standing(ctx, from)
-		if gone != nil && !errors.Is(gone, registry.ErrGone) {
-			return gone
-		}
-		verdict := trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins, Gone: gone != nil}.Judge(m.Envelope)
 		v.newest = append(v.newest, mailLine{
-			id: m.ID, from: string(from), text: m.Envelope.Text(), word: verdict.Word,
+			id: m.ID, from: string(from), text: m.Envelope.Text(), verdict: verdict,
 			at: time.UnixMilli(m.Order),
 		})
 	}

@@ -45,7 +45,8 @@ func (v *statusView) json() []byte {
 		var one canonjson.Object
 		one.Str("id", m.id)
 		one.Str("from", m.from)
-		one.Str("trust", m.word.String())
+		one.Str("trust", m.verdict.Word.String())
+		one.Opt("addressedTo", string(m.verdict.AddressedTo))
 		one.Str("at", m.at.UTC().Format(kit.JSONTime))
 		newest.Obj(&one)
 	}

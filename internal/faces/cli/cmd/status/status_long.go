@@ -55,7 +55,7 @@ func sayMail(c *kit.Call, v *statusView) {
 	var rows [][]string
 	for _, m := range v.newest {
 		first, _, _ := strings.Cut(strings.TrimSpace(m.text), "\n")
-		rows = append(rows, []string{"     ", kit.Name(address.Instance(m.from)), m.word.String(), kit.Ago(max(0, time.Since(m.at))), kit.Truncate(kit.Clean(first), kit.TextShown)})
+		rows = append(rows, []string{"     ", kit.Name(address.Instance(m.from)), m.verdict.Said(), kit.Ago(max(0, time.Since(m.at))), kit.Truncate(kit.Clean(first), kit.TextShown)})
 	}
 	c.Rows(rows)
 	if more := v.unread - len(v.newest); more > 0 {

@@ -1,0 +1,72 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+)
+
+// A Recipient is a reader as the recipient of messages. The zero Recipient is nobody in particular: every message is to it.
+type Recipient struct {
+	who     address.Instance // canonical; "": nobody in particular
+	folders []string         // the mailboxes that are read as its own
+	scopes  []string
+}
+
+// Recipient returns what decides which messages are addressed to a reader.
+func (o *Service) Recipient(ctx context.Context, reader address.Instance) (Recipient, error) {
+	if reader == "" {
+		return Recipient{}, nil
+	}
+	t := Recipient{who: reader.Canonical()}
+	sources, err := o.Mail.Sources(ctx, reader)
+	if err != nil {
+		return t, err
+	}
+	aliases, err := o.Mail.Aliases(ctx, reader)
+	if err != nil {
+		return t, err
+	}
+	for _, s := range append(sources, mailbox.Source{Owner: address.Mailbox(reader.Channel())}) {
+		t.folders = append(t.folders, s.Owner)
+	}
+	for _, a := range aliases {
+		t.folders = append(t.folders, address.Mailbox(a))
+	}
+	reg, err := o.Registry.Registered(ctx, reader)
+	if errors.Is(err, registry.ErrNotRegistered) {
+		return t, nil
+	}
+	if err == nil {
+		t.scopes = reg.Scopes
+	}
+	return t, err
+}
+
+// Elsewhere returns whom a message was addressed to where that is not the reader, "" where it is. The reader's id, label, aliases, scopes
+// and subagents are the reader, and so is the parent of a subagent. A message that names no recipient is not
+// addressed to another one.
+func (t Recipient) Elsewhere(target address.Instance) address.Instance {
+	to := target.Canonical()
+	switch {
+	case t.who == "", target == "", family(to) == family(t.who):
+		return ""
+	case slices.Contains(t.folders, to.Mailbox()), slices.Contains(t.scopes, string(target)):
+		return ""
+	}
+	if label := family(to); label != to && slices.Contains(t.folders, label.Mailbox()) { // a subagent of the label
+		return ""
+	}
+	return target
+}
+
+// family is the agent of a subagent, and of any other address that one itself.
+func family(i address.Instance) address.Instance {
+	parent, _, _ := strings.Cut(string(i), "~")
+	return address.Instance(parent)
+}
