@@ -34,6 +34,7 @@ type agentMail struct {
 type busView struct {
 	path   string
 	own    bool          // the bus of this folder
+	asleep int           // agents that are registered and not live
 	agents []members.Row // live, one row for each connection, the latest first
 	unread map[address.Instance]int
 	unseen []agentMail
@@ -46,7 +47,14 @@ func lookAtBuses(ctx context.Context, c *kit.Call, v *statusView) {
 	buses := c.Worlds(func(w *app.World) error {
 		b := busView{path: w.Root.Path, own: app.SameFolder(w.Root.Path, v.root.Path), unread: map[address.Instance]int{}}
 		var err error
-		if b.agents, err = w.Book.Discover(ctx, members.Filter{}, now); err != nil {
+		known, err := w.Book.Discover(ctx, members.Filter{Registered: true}, now)
+		b.agents = slices.DeleteFunc(known, func(r members.Row) bool {
+			if r.Session == nil && r.Instance.Canonical().Host() != identity.Human {
+				b.asleep++
+			}
+			return r.Session == nil
+		})
+		if err != nil {
 			return err
 		}
 		mailboxes = append(mailboxes, b.count(ctx, w)...)

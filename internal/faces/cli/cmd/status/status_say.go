@@ -47,7 +47,13 @@ func (v *statusView) answer(things int, more string) string {
 	if v.here != "" {
 		place = " in this folder"
 	}
-	if len(v.rows) == 0 && things == 0 && v.blind == nil && more == "" && !v.halted.Halted {
+	asleep := 0
+	for i := range v.buses {
+		if v.here == "" {
+			asleep += v.buses[i].asleep
+		}
+	}
+	if len(v.rows) == 0 && asleep == 0 && things == 0 && v.blind == nil && more == "" && !v.halted.Halted {
 		return "No agents" + place + `. Start one with "tutti session create --agent claude", or run claude in any folder after "tutti host setup".`
 	}
 	live := 0
@@ -59,6 +65,8 @@ func (v *statusView) answer(things int, more string) string {
 	text := "No agents live" + place
 	if live > 0 {
 		text = kit.Plural(live, "agent") + " live" + place
+	} else if asleep > 0 {
+		text += ", " + strconv.Itoa(asleep) + " known"
 	}
 	switch {
 	case things > 1:
