@@ -32,6 +32,9 @@ func Roles() []string {
 	return []string{registry.Principal, registry.Executif, registry.Conductor, registry.Agents, registry.Control, registry.Mandataire}
 }
 
+// AttestationKind is the kind of the envelope of an attestation.
+const AttestationKind = "nhi-attestation"
+
 // Attest signs a report: an envelope that says what the posture was at its time. foreign: the key is not one of the
 // instance's, so that no reader will believe it. ErrNoActor, ErrRole; registry.ErrGone and ErrKeyRevoked: it may not sign
 // any more.
@@ -87,7 +90,7 @@ const idHash = 16
 
 func (s *Statement) sign(report *Report) ([]byte, error) {
 	var body canonjson.Object
-	body.Str("kind", "nhi-attestation")
+	body.Str("kind", AttestationKind)
 	body.Raw("report", report.JSON(0))
 	var content canonjson.Object
 	content.Str("by", string(s.Instance))

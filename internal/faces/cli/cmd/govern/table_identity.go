@@ -119,6 +119,13 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		Exit:     "0 done; 1 wrong usage, or no key; 2 role or scope is not known, the key was revoked, or the agent was offboarded; 3 a file could not be read",
 	},
 	{
+		Name: "nhi verify", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Run: runNHIVerify,
+		Short: "verify a signed report", Args: "<file>|-",
+		Does:     "Verifies the signature of an attestation that tutti nhi attest has printed, and by whose key it is: one that you have pinned, or a new one.",
+		Examples: "$ tutti nhi verify attestation.json",
+		Exit:     "0 valid; 1 wrong usage; 2 not valid, with the reason; 3 the file could not be read", See: "nhi attest, keys trust",
+	},
+	{
 		Name: "nhi offboard", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Ends, MaxArgs: 1, Offer: kit.Agents, Rare: true, Bus: true, Run: runNHIOffboard,
 		Short: "take an agent out of service for good",
 		Args:  "[<instance>]",
