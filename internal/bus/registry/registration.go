@@ -59,6 +59,15 @@ type Endpoint struct{ Kind, URI string }
 // A Workspace is the folder in which an agent works. Ids are compared in canonical form.
 type Workspace struct{ ID, Path, Host, Label, Repo string }
 
+// Hash names what a registration says: another line about the same agent has another one. It is "" for a line that has none.
+func (r *Registration) Hash() string {
+	hash, err := canonjson.Hash(r.Raw)
+	if err != nil {
+		return ""
+	}
+	return hash
+}
+
 var errNoID = errors.New("has no id")
 
 // members are those that Parse reads, in the order of its values.

@@ -46,8 +46,8 @@ func (p *Pins) parse(data []byte) {
 
 // record reads one line.
 func record(one []byte) (pin Pin, forgotten, ok bool) {
-	var v [5][]byte
-	if !canonjson.Valid(one) || !canonjson.Pick(one, []string{"instance", "key", "by", "at", "forgotten"}, v[:]) {
+	var v [6][]byte
+	if !canonjson.Valid(one) || !canonjson.Pick(one, []string{"instance", "key", "by", "at", "forgotten", "registration"}, v[:]) {
 		return pin, false, false
 	}
 	who, _ := canonjson.String(v[0])
@@ -62,6 +62,7 @@ func record(one []byte) (pin Pin, forgotten, ok bool) {
 		return pin, true, true
 	}
 	pin.By, _ = canonjson.String(v[2])
+	pin.Registration, _ = canonjson.String(v[5])
 	text, _ := canonjson.String(v[1])
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(key) != len(pin.Key) {

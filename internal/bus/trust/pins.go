@@ -52,6 +52,8 @@ type Pin struct {
 	Key      signature.Public
 	At       time.Time
 	By       string // FirstContact or ByPerson
+	// Registration is the hash of the registration that the person accepted with the key; "": none was.
+	Registration string
 }
 
 // Pins is one user's memory of keys: a file of lines, of which the last one on an agent counts.
@@ -119,6 +121,14 @@ func (p *Pins) Bound(i address.Instance) (all []signature.Public) {
 	return all
 }
 
+// Accepted reports whether a person has accepted the registration with this hash for an agent.
+func (p *Pins) Accepted(i address.Instance, registration string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh()
+	return registration != "" && p.all[i.Canonical()].Registration == registration
+}
+
 // Err returns why the pins could not be read.
 func (p *Pins) Err() error {
 	p.mu.Lock()
@@ -147,20 +157,30 @@ func (p *Pins) Pin(i address.Instance, key signature.Public, now time.Time) erro
 			}
 			return nil, fmt.Errorf("%w: %s, not %s", ErrPinned, old.Key.Short(), key.Short())
 		}
-		return line(Pin{i.Canonical(), key, now, FirstContact}), nil
+		return line(Pin{Instance: i.Canonical(), Key: key, At: now, By: FirstContact}), nil
 	})
 }
 
-// Trust makes key the pin of an agent, whatever it was. It is for the word of a person.
+// Trust makes key the pin of an agent, whatever it was. It is for the word of a person, who has accepted no registration by it.
 func (p *Pins) Trust(i address.Instance, key signature.Public, now time.Time) error {
+	return p.Accept(i, key, "", now)
+}
+
+// Accept is Trust for a person who was shown the registration of the agent as well: its roles and scopes count from now on. The
+// registration is named by its hash; "" leaves the one that was accepted before.
+func (p *Pins) Accept(i address.Instance, key signature.Public, registration string, now time.Time) error {
 	return p.change("trust key of "+address.Shown(string(i)), func() ([]byte, error) {
 		if !address.WellFormed(string(i)) {
 			return nil, ErrName
 		}
-		if old, ok := p.all[i.Canonical()]; ok && old.Key == key && old.By == ByPerson {
+		old, ok := p.all[i.Canonical()]
+		if registration == "" {
+			registration = old.Registration
+		}
+		if ok && old.Key == key && old.By == ByPerson && old.Registration == registration {
 			return nil, nil
 		}
-		return line(Pin{i.Canonical(), key, now, ByPerson}), nil
+		return line(Pin{i.Canonical(), key, now, ByPerson, registration}), nil
 	})
 }
 
@@ -185,6 +205,7 @@ func line(pin Pin) []byte {
 	o.Str("key", base64.StdEncoding.EncodeToString(pin.Key[:]))
 	o.Str("by", pin.By)
 	o.Str("at", envelope.Stamp(pin.At))
+	o.Opt("registration", pin.Registration)
 	return append(o.Bytes(), '\n')
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
 	"tutti/internal/remote"
@@ -27,6 +28,8 @@ const (
 	Unauthorized  remote.Reason = "unauthorized"
 	InjectFailed  remote.Reason = "inject-failed"
 	TooOften      remote.Reason = "rate-limited"
+	NewKey        remote.Reason = "new-key"     // no person has said that the key is the signer's
+	KeyChanged    remote.Reason = "key-changed" // another key is pinned
 )
 
 // MaxInstruction is the longest instruction, in bytes: more belongs in a file that it names.
@@ -35,9 +38,12 @@ const MaxInstruction = 16 << 10
 // A Gate decides which instructions are let through.
 type Gate struct {
 	Registry *registry.Registry
-	Guard    *remote.Guard
-	Rates    *remote.Rates // what one signer may do; nil: as much as it likes
-	Now      func() time.Time
+	// Pins are what the user trusts: an instruction needs a key that a person has bound, and a role one that a person has accepted.
+	// nil: what the registry says is enough, as h2a specifies it.
+	Pins  *trust.Pins
+	Guard *remote.Guard
+	Rates *remote.Rates // what one signer may do; nil: as much as it likes
+	Now   func() time.Time
 }
 
 // Authorize tells whether one agent may give another one instructions: "" if so. A role alone, or that it conducts by election, gives no
@@ -61,16 +67,31 @@ func (g *Gate) Authorize(ctx context.Context, from, to address.Instance) (remote
 	if both[0].Mirrored() {
 		return Unauthorized, nil
 	}
-	return authority(both[0], both[1]), nil
+	return authority(both[0], both[1], g.Pins == nil || g.Pins.Accepted(from, both[0].Hash())), nil
 }
 
-func authority(from, to *registry.Registration) remote.Reason {
+// Bound tells whether a person has bound a key to an agent: "" if so.
+func (g *Gate) Bound(from address.Instance, key signature.Public) (remote.Reason, error) {
+	if g.Pins == nil || slices.Contains(g.Pins.Bound(from), key) {
+		return "", nil
+	}
+	if err := g.Pins.Err(); err != nil {
+		return "", err
+	}
+	if pinned, has := g.Pins.Get(from); has && !slices.Contains(pinned, key) {
+		return KeyChanged, nil
+	}
+	return NewKey, nil
+}
+
+// authority is the reason why one registration gives no right over the other. The roles of the first count if they are accepted.
+func authority(from, to *registry.Registration, accepted bool) remote.Reason {
 	who := from.Instance.Canonical()
 	is := func(named string) bool { return named != "" && address.Instance(named).Canonical() == who }
 	switch {
 	case who == to.Instance.Canonical(), is(to.Conductor), is(to.Principal):
 		return ""
-	case slices.Contains(from.Roles, registry.Principal) || slices.Contains(from.Roles, registry.Executif):
+	case accepted && (slices.Contains(from.Roles, registry.Principal) || slices.Contains(from.Roles, registry.Executif)):
 		if slices.ContainsFunc(from.Scopes, func(s string) bool { return slices.Contains(to.Scopes, s) }) {
 			return ""
 		}
@@ -112,8 +133,13 @@ func (g *Gate) proven(ctx context.Context, text string, to address.Instance) (Li
 		return l, "", err
 	case len(keys.Active) == 0:
 		return l, remote.NoKey, nil
-	case !l.Verify(keys.Active):
+	}
+	key, ok := l.VerifiedBy(keys.Active)
+	if !ok || g.Pins != nil && !address.WellFormed(l.From) {
 		return l, remote.BadSignature, nil
+	}
+	if reason, err := g.Bound(address.Instance(l.From), key); err != nil || reason != "" {
+		return l, reason, err
 	}
 	return l, remote.Fresh(l.At, g.Now()), nil
 }

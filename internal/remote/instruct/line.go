@@ -101,17 +101,23 @@ func (l *Line) Sign(key *signature.Private) error {
 
 // Verify tells whether one of the keys has signed the line, those that count for an envelope.
 func (l *Line) Verify(keys []signature.Public) bool {
+	_, ok := l.VerifiedBy(keys)
+	return ok
+}
+
+// VerifiedBy is Verify that says which key it was.
+func (l *Line) VerifiedBy(keys []signature.Public) (key signature.Public, ok bool) {
 	m, err := l.message()
 	if err != nil {
-		return false
+		return key, false
 	}
 	o := signature.Object{By: l.From, Alg: signature.Alg, Value: l.Sig}
 	for _, k := range remote.Newest(keys) {
 		if o.Verify(m, k) {
-			return true
+			return k, true
 		}
 	}
-	return false
+	return key, false
 }
 
 // id is under what the line is remembered as taken.

@@ -24,7 +24,7 @@ const (
 
 // statuses are those of the reasons; what is not among them has the status of package remote.
 var statuses = map[remote.Reason]int{
-	NotRegistered: http.StatusForbidden, Unauthorized: http.StatusForbidden, WrongTarget: http.StatusForbidden, InjectFailed: http.StatusBadGateway,
+	NewKey: http.StatusForbidden, KeyChanged: http.StatusForbidden, NotRegistered: http.StatusForbidden, Unauthorized: http.StatusForbidden, WrongTarget: http.StatusForbidden, InjectFailed: http.StatusBadGateway,
 	"payload-too-large": http.StatusRequestEntityTooLarge,
 }
 

@@ -23,7 +23,7 @@ func (d *deal) knowsKey(ctx context.Context, who address.Instance, key *signatur
 			return kerr
 		}
 		if slices.Contains(keys.Active, key.Public()) {
-			if err := bus.BindPerson(d.w, who, key.Public()); err != nil {
+			if err := bus.BindPerson(ctx, d.w, who, key.Public()); err != nil {
 				return err
 			}
 			err = d.bus.Knows(ctx, who, key.Public())

@@ -48,7 +48,7 @@ func runKeysAdd(ctx context.Context, c *kit.Call) error {
 	}
 	if !said {
 		c.Warn("nobody is at this terminal: no answer of %s counts under the key %s until a person says so (tutti keys trust)", kit.Name(who), public.Short())
-	} else if err := addedKey(w, who, public, proof != nil); err != nil {
+	} else if err := addedKey(ctx, w, who, public, proof != nil); err != nil {
 		return err
 	}
 	return keysChanged(ctx, c, w, who, "added", public.Short())

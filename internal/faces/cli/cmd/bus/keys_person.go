@@ -26,22 +26,27 @@ func PersonOnly(c *kit.Call, who address.Instance, what string) error {
 		"%s: it is about %s, a person, and nobody is at this terminal", what, kit.Name(who))
 }
 
-// BindPerson has a person be known here by a key, unless other keys are known already. A person at a terminal says so.
-func BindPerson(w *app.World, who address.Instance, key signature.Public) error {
+// BindPerson has a person be known here by a key, unless other keys are known already. A person at a terminal says so, and with that
+// accepts the person's registration.
+func BindPerson(ctx context.Context, w *app.World, who address.Instance, key signature.Public) error {
 	if !IsPerson(who) || len(w.Pins.Bound(who)) > 0 {
 		return nil
 	}
 	if pinned, has := w.Pins.Get(who); has && !slices.Contains(pinned, key) {
 		return nil // another one was met first: "keys trust" asks
 	}
-	if err := w.Pins.Trust(who, key, time.Now()); err != nil {
+	_, registration, err := shownRegistration(ctx, w, who)
+	if err != nil {
+		return err
+	}
+	if err := w.Pins.Accept(who, key, registration, time.Now()); err != nil {
 		return kit.FailIO("", err, "")
 	}
 	return nil
 }
 
 // addedKey remembers what a person has added: a key behind which none of the person's own stands would count for nothing.
-func addedKey(w *app.World, who address.Instance, public signature.Public, proved bool) error {
+func addedKey(ctx context.Context, w *app.World, who address.Instance, public signature.Public, proved bool) error {
 	if !IsPerson(who) {
 		return nil
 	}
@@ -50,7 +55,7 @@ func addedKey(w *app.World, who address.Instance, public signature.Public, prove
 		if err != nil {
 			return err
 		}
-		return BindPerson(w, who, own)
+		return BindPerson(ctx, w, who, own)
 	}
 	if err := w.Pins.Trust(who, public, time.Now()); err != nil {
 		return kit.FailIO("", err, "")

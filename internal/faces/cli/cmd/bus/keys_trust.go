@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ func runKeysTrust(ctx context.Context, c *kit.Call) error {
 	if err := PersonOnly(c, who, "keys trust"); err != nil {
 		return err
 	}
+	if _, err := kit.FactsOf(c.App).ForUser("trust a key"); err != nil {
+		return err
+	}
 	if err := w.Pins.Err(); err != nil {
 		return kit.FailIO("", err, "")
 	}
@@ -45,16 +49,32 @@ func runKeysTrust(ctx context.Context, c *kit.Call) error {
 	if has {
 		before = pinned[0].Short()
 	}
-	if !c.JSON {
-		c.Facts([][]string{{"agent", kit.Name(who)}, {"pinned", before}, {"registered", next.Short()}})
-	}
-	if err := confirmPin(c, who, has && pinned[0] == next); err != nil {
+	roles, registration, err := shownRegistration(ctx, w, who)
+	if err != nil {
 		return err
 	}
-	if err := trustKey(w, who, next, keys); err != nil {
+	if !c.JSON {
+		c.Facts([][]string{{"agent", kit.Name(who)}, {"pinned", before}, {"registered", next.Short()}, {"roles", roles}})
+	}
+	if err := confirmPin(c, who, has && pinned[0] == next && (registration == "" || w.Pins.Accepted(who, registration))); err != nil {
+		return err
+	}
+	if err := trustKey(w, who, next, registration, keys); err != nil {
 		return kit.FailIO("", err, "")
 	}
 	return pinChanged(c, who, "pinned", next.Short())
+}
+
+// shownRegistration is what a person accepts of an agent beside its key: its roles and scopes, and the hash of the registration that says so.
+func shownRegistration(ctx context.Context, w *app.World, who address.Instance) (roles, hash string, err error) {
+	reg, err := w.Registry.Registered(ctx, who)
+	switch {
+	case errors.Is(err, registry.ErrNotRegistered):
+		return "none: not registered", "", nil
+	case err != nil:
+		return "", "", err
+	}
+	return strings.Join(reg.Roles, ", ") + " in " + strings.Join(reg.Scopes, ", "), reg.Hash(), nil
 }
 
 // toTrust is the key that is meant: that of the file, else the one added last, with which the agent signs from now on. Of a person it is the
@@ -98,14 +118,14 @@ func provedGone(keys *registry.Keys, known []signature.Public, key signature.Pub
 }
 
 // trustKey pins a key. Where it is an earlier one of a person that one is known from now on, and mail is checked with the later one as before.
-func trustKey(w *app.World, who address.Instance, next signature.Public, keys *registry.Keys) error {
+func trustKey(w *app.World, who address.Instance, next signature.Public, registration string, keys *registry.Keys) error {
 	pinned, _ := w.Pins.Get(who)
 	later := slices.DeleteFunc(pinned, func(key signature.Public) bool {
 		return !IsPerson(who) || !slices.Contains(w.Pins.Bound(who), key) || slices.Index(keys.Active, key) <= slices.Index(keys.Active, next)
 	})
 	now := time.Now()
 	for _, key := range append([]signature.Public{next}, later...) {
-		if err := w.Pins.Trust(who, key, now); err != nil {
+		if err := w.Pins.Accept(who, key, registration, now); err != nil {
 			return err
 		}
 	}
@@ -134,7 +154,7 @@ func confirmPin(c *kit.Call, who address.Instance, same bool) error {
 	if same {
 		return nil
 	}
-	return c.Confirm("Pin this key? It should be the one that the agent's own machine shows.", "nothing was pinned",
+	return c.Confirm("Pin this key, and let these roles count? The key should be the one that the agent's own machine shows.", "nothing was pinned",
 		"compare the fingerprint with the agent's own (tutti whoami there), then: tutti keys trust "+app.QuoteArg(string(who))+" --yes")
 }
 

@@ -161,7 +161,8 @@ prove it with. Without one the key is only forgotten here, with what was answere
 		Does: `Shows the fingerprint of the key that you pinned and of the one that is registered now, and asks whether to pin the
 new one. Messages signed with it are then verified. A key is pinned by itself when an agent is first heard. That of a person
 is pinned by a person at a terminal, and what is answered under it counts from then on. Of several keys it is the one added
-last, of a person the last one that is not pinned yet: one after the other.`,
+last, of a person the last one that is not pinned yet: one after the other. With the key you accept the roles and scopes that are
+shown: they count for signed instructions (drive) until the registration changes. An agent cannot do this for you.`,
 		Wont: "It cannot tell whose key it is: compare the fingerprint with what the agent's own machine shows (tutti whoami).",
 		Examples: `$ tutti keys trust claude:api:3f2a9c01b7de
 $ tutti keys trust claude:api:3f2a9c01b7de --yes`,

@@ -35,7 +35,7 @@ func runDrive(ctx context.Context, c *kit.Call) error {
 	defer w.Close()
 	o := Order{
 		To: address.Instance(to), Instruction: text, Way: cmp.Or(c.Value("driver"), "auto"), Host: c.Value("host"), Nonce: c.Value("nonce"), At: c.Value("at"),
-		Environ: os.Environ(), Tell: func(line string) { c.Remark("%s", kit.Clean(line)) },
+		Specified: c.Under == kit.H2A, Environ: os.Environ(), Tell: func(line string) { c.Remark("%s", kit.Clean(line)) },
 	}
 	if c.Under == kit.Tutti { // a label serves as for other verbs
 		if o.To, err = w.Identity.Meant(ctx, o.To); err != nil {
@@ -54,7 +54,7 @@ func runDrive(ctx context.Context, c *kit.Call) error {
 		if _, err := w.Registry.Registered(ctx, who); err == nil {
 			who = o.From
 		}
-		return kit.BadState(driveHint(reason), "%s", driveText(reason, o.From, o.To, who))
+		return kit.BadState(driveHint(reason, o.From), "%s", driveText(reason, o.From, o.To, who))
 	}
 	showDriven(c, &o, &done)
 	if done.Err == nil {
@@ -87,16 +87,23 @@ func driveText(reason string, from, to, unknown address.Instance) string {
 	switch reason {
 	case "unauthorized":
 		return "unauthorized: " + kit.Name(from) + " may not give instructions to " + kit.Name(to)
+	case "new-key":
+		return "new-key: nobody has said here that this key is that of " + kit.Name(from)
+	case "key-changed":
+		return "key-changed: another key of " + kit.Name(from) + " is pinned here"
 	case "missing-registration":
 		return "missing-registration: " + kit.Clean(string(unknown)) + " is not registered here"
 	}
 	return reason
 }
 
-func driveHint(reason string) string {
+func driveHint(reason string, from address.Instance) string {
 	switch reason {
+	case "new-key", "key-changed":
+		return "in a terminal of yours, outside of any agent: tutti keys trust " + kit.Clean(app.QuoteArg(string(from)))
 	case "unauthorized":
-		return "the registration of the agent names who conducts it; tutti send asks it instead of telling it"
+		return "the registration of the agent names who conducts it, and a role counts from a registration that you have accepted (tutti keys trust); " +
+			"tutti send asks the agent instead of telling it"
 	case "missing-registration":
 		return "tutti discover --all lists who is registered"
 	}
@@ -162,7 +169,7 @@ func received(ctx context.Context, c *kit.Call, line string, to address.Instance
 		return err
 	}
 	defer w.Close()
-	i, reason, err := Receive(ctx, w, line, to, now)
+	i, reason, err := Receive(ctx, w, line, to, c.Under == kit.H2A, now)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return err
@@ -170,7 +177,11 @@ func received(ctx context.Context, c *kit.Call, line string, to address.Instance
 		return kit.FailIO("", err, "drive receive")
 	}
 	if reason != "" {
-		return kit.BadState("", "%s", reason)
+		hint := ""
+		if c.Under == kit.Tutti {
+			hint = driveHint(reason, address.Instance(i.From))
+		}
+		return kit.BadState(hint, "%s", reason)
 	}
 	if !c.JSON {
 		c.Line("from " + kit.Name(address.Instance(i.From)) + ": " + kit.Clean(i.Text))
@@ -190,6 +201,7 @@ func runDriveServe(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
+	e.Specified = c.Under == kit.H2A
 	if e.To = address.Instance(c.Value("to")); e.To == "" {
 		return c.Missing("to")
 	}

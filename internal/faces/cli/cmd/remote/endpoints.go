@@ -130,13 +130,18 @@ func ServeMirror(ctx context.Context, w *app.World, e Endpoint) error {
 	return r.Serve(ctx, l, o)
 }
 
-func gate(w *app.World, now func() time.Time) *instruct.Gate {
-	return &instruct.Gate{Registry: w.Registry, Guard: &remote.Guard{Memory: &remote.Markers{Docs: w.Store, Kind: store.DriveReplay}}, Now: now}
+// gate decides on instructions. As h2a specifies it, what the registry says is enough; tutti asks what the user trusts.
+func gate(w *app.World, specified bool, now func() time.Time) *instruct.Gate {
+	g := &instruct.Gate{Registry: w.Registry, Pins: w.Pins, Guard: &remote.Guard{Memory: &remote.Markers{Docs: w.Store, Kind: store.DriveReplay}}, Now: now}
+	if specified {
+		g.Pins = nil
+	}
+	return g
 }
 
 // ServeDrive takes instructions for one agent until the context ends.
 func ServeDrive(ctx context.Context, w *app.World, e Endpoint) error {
-	s := instruct.Server{Gate: gate(w, time.Now), To: e.To, Inject: instruct.Injector(e.Command, e.Environ), Halted: halt.Check, Log: e.Log}
+	s := instruct.Server{Gate: gate(w, e.Specified, time.Now), To: e.To, Inject: instruct.Injector(e.Command, e.Environ), Halted: halt.Check, Log: e.Log}
 	s.Gate.Rates = rates(&e)
 	var o listen.Options
 	l, err := openListener(&e, &o)
@@ -178,7 +183,11 @@ func Mirror(ctx context.Context, w *app.World, p Push) ([]byte, error) {
 
 // Drive gives an instruction. reason is why it may not be given, and then nothing was signed.
 func Drive(ctx context.Context, w *app.World, o Order) (done Driven, reason string, err error) {
-	why, err := gate(w, time.Now).Authorize(ctx, o.From, o.To)
+	g := gate(w, o.Specified, time.Now)
+	why, err := g.Bound(o.From, o.Key.Public())
+	if err == nil && why == "" {
+		why, err = g.Authorize(ctx, o.From, o.To)
+	}
 	if err != nil || why != "" {
 		return done, string(why), err
 	}
@@ -227,8 +236,8 @@ func Heard(in []byte) (line string, is, hook bool) {
 const swept = 4
 
 // Receive judges a line that was put before an agent. reason is why it was not let through.
-func Receive(ctx context.Context, w *app.World, line string, to address.Instance, now time.Time) (i Instruction, reason string, err error) {
-	g := gate(w, func() time.Time { return now })
+func Receive(ctx context.Context, w *app.World, line string, to address.Instance, specified bool, now time.Time) (i Instruction, reason string, err error) {
+	g := gate(w, specified, func() time.Time { return now })
 	l, why, err := g.Pass(ctx, line, to)
 	if err == nil && why == "" {
 		_, _ = g.Guard.Sweep(ctx, swept, time.Now()) // what stays is swept the next time

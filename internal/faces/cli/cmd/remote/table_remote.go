@@ -135,6 +135,8 @@ var DriveVerbs = []kit.Verb{
 		},
 		Does: `Signs the instruction as one line, [h2a from=… to=… nonce=… at=… sig=…] and then the words, and brings it to the agent. Only these may: the
 agent itself, the conductor or principal that its registration names, and a principal or executive who shares a scope with it.
+Under tutti the key has to be one that you have bound with "tutti keys trust", on the machine where the agent works as well, and a role counts
+only as you accepted it there. Under h2a what the registry says is enough.
 
 local-tmux types the line into the pane that the agent's newest session names, if the agent is seen to live there, to rest, and nobody has begun
 to type. headless runs its program once, in its folder, with the line on its standard input. native is a channel of the program; there is
@@ -156,7 +158,8 @@ $ tutti drive codex:web:3f2a9c01b7de 'go on' --driver local-tmux`,
 			{Name: "now", Kind: kit.Text, Value: "ms", Help: "the time, in milliseconds since 1970; for tests"},
 		},
 		Does: `Looks for a signed line in the text, and lets it through when its sender has signed it and may give it, it is for exactly this agent, fresh, and
-was not let through before: {ok, from, to, instruction}. Else one word on standard error says why not.`,
+was not let through before: {ok, from, to, instruction}. Else one word on standard error says why not. Under tutti new-key and key-changed say that you
+have not bound the key (tutti keys trust); use tutti, not h2a, in hooks and for drive serve.`,
 		Examples: `$ tutti drive receive --to codex:web:3f2a9c01b7de --stdin
 $ h2a drive receive --to codex:web:3f2a9c01b7de --stdin --ignore-non-drive`,
 		Exit: "0 it was let through, or is none and --ignore-non-drive was given; 1 wrong usage; 2 it was not let through; 3 a file could not be read or written",

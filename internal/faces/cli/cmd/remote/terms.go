@@ -19,9 +19,10 @@ type Endpoint struct {
 	Enrolled []byte // keys that may push, as they stand in their file
 	Variable string // the same, as it stands in the environment
 
-	To      address.Instance // for whom instructions are taken
-	Command string           // that injects them
-	Environ []string
+	To        address.Instance // for whom instructions are taken
+	Specified bool             // by the registry alone, as h2a specifies it
+	Command   string           // that injects them
+	Environ   []string
 
 	Ready func(url string)  // is called when it listens
 	Log   func(line string) // what its operator should know
@@ -50,6 +51,7 @@ type Order struct {
 	Nonce, At   string // "": made here
 	Environ     []string
 	Tell        func(line string)
+	Specified   bool // by the registry alone, as h2a specifies it
 }
 
 // A Driven order says what became of it.
