@@ -62,9 +62,25 @@ func HaltHere(ctx context.Context, c *kit.Call) (state halt.State, d done, err e
 // HaltReason is the reason on the command line, "" for none.
 func HaltReason(c *kit.Call) string { return strings.Join(c.Args, " ") }
 
+// haltedBefore says that a halt was on already, and which reason counts now.
+func haltedBefore(was, now halt.State) string {
+	text := "it was halted already"
+	if !was.Since.IsZero() {
+		text += " since " + was.Since.Local().Format("15:04:05")
+	}
+	if was.Reason != "" && was.Reason != now.Reason {
+		text += ", for another reason: " + kit.Clean(was.Reason)
+	}
+	return text
+}
+
 // haltHere halts this machine, and says so.
 func haltHere(ctx context.Context, c *kit.Call, reason string, d *done) (halt.State, error) {
+	was := halt.Read()
 	state, warnings, err := halt.Raise(reason)
+	if was.Halted && err == nil && c.Under == kit.Tutti && !c.JSON {
+		c.Remark("%s", haltedBefore(was, state))
+	}
 	var watcherErr error
 	d.Watcher, watcherErr = watcher(ctx, c, "stop", "stopped", watchPath, watchService)
 	for _, w := range warnings {
