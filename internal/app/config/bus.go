@@ -12,7 +12,7 @@ import (
 //
 //	[bus]
 //	require_signed = true                 # messages without a good signature go to quarantine
-//	allow = ["claude:api", "codex:*"]     # when not empty: only these senders
+//	allow = ["claude:api", "codex:*"]     # when not empty: only what these have signed
 //	block = ["gemini:docs:0a1b2c3d4e5f"]  # never these; outranks allow
 //	scope = "scope:default"               # of the agents that connect makes
 //	name  = "api"                         # their name, when --name is not given

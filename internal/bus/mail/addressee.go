@@ -70,3 +70,10 @@ func family(i address.Instance) address.Instance {
 	parent, _, _ := strings.Cut(string(i), "~")
 	return address.Instance(parent)
 }
+
+// speaksFor tells whether an agent is the one that an address means: itself, a subagent of it, or one that works under it where it is a
+// label.
+func speaksFor(from, to address.Instance) bool {
+	from, to = family(from.Canonical()), family(to.Canonical())
+	return from == to || string(to) == to.Channel() && from.Channel() == string(to)
+}

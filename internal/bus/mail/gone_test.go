@@ -75,7 +75,7 @@ func TestOffboardedIsShut(t *testing.T) {
 			isGone(t, "receive", err)
 			_, err = b.Ack(ctx, reader, []string{waiting.ID})
 			isGone(t, "acknowledge", err)
-			_, err = b.Answer(ctx, reader, waiting.ID, nil)
+			_, err = b.Answer(ctx, reader, ana.Instance, waiting.ID, nil)
 			isGone(t, "wait for an answer", err)
 			_, err = b.Reply(ctx, reader, waiting.ID, Draft{From: eve, Text: "re"})
 			isGone(t, "reply", err)

@@ -42,7 +42,7 @@ type Service struct {
 // A Policy is what the user wants of mail that comes in.
 type Policy struct {
 	RequireSigned bool     // only verified and new keys are shown; the rest goes to quarantine
-	Allow         []string // when not empty, only these senders: instance, host:label, or host:*
+	Allow         []string // when not empty, only what these have signed: instance, host:label, or host:*
 	Block         []string // never these; outranks Allow
 }
 

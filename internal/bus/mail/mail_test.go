@@ -137,7 +137,7 @@ func TestConversation(t *testing.T) {
 	if _, err := b.Ack(t.Context(), Reader{Instance: bob.Instance}, []string{first.ID}); !errors.Is(err, mailbox.ErrNoMessage) {
 		t.Errorf("the message was not acknowledged by the reply: %v", err)
 	}
-	answer, err := b.Answer(t.Context(), Reader{Instance: ana.Instance}, first.ID, nil)
+	answer, err := b.Answer(t.Context(), Reader{Instance: ana.Instance}, bob.Instance, first.ID, nil)
 	if err != nil || answer.Envelope.Text() != "hi" {
 		t.Fatalf("answer: %+v, %v", answer, err)
 	}
@@ -240,8 +240,9 @@ func TestPolicy(t *testing.T) {
 		"require signed": {Policy{RequireSigned: true}, "signed (new key)"},
 		"block":          {Policy{Block: []string{"claude:ana"}}, "plain (unsigned)"},
 		"block a host":   {Policy{Block: []string{"Gemini:*"}}, "signed (new key)"},
-		"allow":          {Policy{Allow: []string{"gemini:plain"}}, "plain (unsigned)"},
-		"block wins":     {Policy{Allow: []string{"claude:*", "gemini:*"}, Block: []string{"claude:*"}}, "plain (unsigned)"},
+		"allow":          {Policy{Allow: []string{"claude:ana"}}, "signed (new key)"},
+		"allow a name":   {Policy{Allow: []string{"gemini:plain"}}, ""}, // which anybody can write
+		"block wins":     {Policy{Allow: []string{"claude:*", "gemini:*"}, Block: []string{"claude:*"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBus(t)

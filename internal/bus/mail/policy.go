@@ -27,6 +27,8 @@ func (p *Policy) refuses(from address.Instance, v *trust.Verdict) string {
 		return "its sender is blocked"
 	case len(p.Allow) > 0 && !matches(p.Allow, from):
 		return "its sender is not among those allowed"
+	case len(p.Allow) > 0 && !v.Counts(): // anybody can write an allowed name
+		return "it claims to be from a sender who is allowed, and is " + v.Said()
 	case p.RequireSigned && !v.Counts():
 		return "signatures are required, and this is " + v.Said()
 	}

@@ -329,21 +329,25 @@ func (o *Service) Reply(ctx context.Context, r Reader, id string, l Draft) (Rece
 	return receipt, err
 }
 
-// Answer waits for the reply to a message that was sent. It looks whenever look delivers, and every second, because
+// Answer waits for the reply of whom a message was sent to. What others answer stays in the mailbox. It looks whenever look delivers, and every second, because
 // hints of a watcher may be lost. The caller claims what it is going to print, prints it, and then calls Shown.
-func (o *Service) Answer(ctx context.Context, r Reader, id string, look <-chan struct{}) (*Item, error) {
+func (o *Service) Answer(ctx context.Context, r Reader, to address.Instance, id string, look <-chan struct{}) (*Item, error) {
+	me, err := o.Recipient(ctx, r.Instance)
+	if err != nil {
+		return nil, err
+	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		if err := o.Registry.Standing(ctx, r.Instance); err != nil {
 			return nil, fmt.Errorf("wait for the answer: %w", err)
 		}
-		m, err := o.Mail.ReplyTo(ctx, r.Instance, id)
+		m, err := o.Mail.ReplyTo(ctx, r.Instance, id, func(from address.Instance) bool { return speaksFor(from, to) })
 		if err != nil && !errors.Is(err, mailbox.ErrNoMessage) {
 			return nil, err
 		}
 		if err == nil {
-			item, held, err := o.look(ctx, &judge{o: o}, r, m)
+			item, held, err := o.look(ctx, &judge{o: o, to: me}, r, m)
 			switch {
 			case held && err == nil:
 				continue // it is in quarantine now; there may be another one

@@ -238,16 +238,19 @@ func TestBlockedMailThatIsGone(t *testing.T) {
 	}
 }
 
-// TestAnswerKeepsToThePolicy: whom the user has blocked does not get through by answering.
+// TestAnswerKeepsToThePolicy: what the settings do not let through does not get through as an answer.
 func TestAnswerKeepsToThePolicy(t *testing.T) {
 	b := newBus(t)
-	ana, eve, bob := b.agent("claude", "ana"), b.agent("claude", "eve"), b.agent("codex", "bob")
-	b.Policy = Policy{Block: []string{string(eve.Instance)}}
+	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
+	b.Policy = Policy{RequireSigned: true}
 	asked := b.send(Draft{From: ana, To: bob.Instance, Text: "?"})
-	b.send(Draft{From: eve, To: ana.Instance, Text: "forged", ReplyTo: asked.ID})
+	b.send(Draft{
+		From: &identity.Speaker{Instance: bob.Instance + "~scout", Role: "AGENTS", Scope: "s"},
+		To:   ana.Instance, Text: "forged", ReplyTo: asked.ID, Unsigned: true,
+	})
 	b.clock = b.clock.Add(time.Second)
 	b.send(Draft{From: bob, To: ana.Instance, Text: "true", ReplyTo: asked.ID})
-	got, err := b.Answer(t.Context(), Reader{Instance: ana.Instance}, asked.ID, nil)
+	got, err := b.Answer(t.Context(), Reader{Instance: ana.Instance}, bob.Instance, asked.ID, nil)
 	if err != nil || got.Envelope.Text() != "true" {
 		t.Errorf("answer %+v, %v", got, err)
 	}

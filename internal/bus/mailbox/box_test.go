@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
 	"tutti/internal/store"
 )
 
@@ -268,10 +269,10 @@ func TestThreadAndAnswer(t *testing.T) {
 		if all[2].Envelope.Text() != "thanks" {
 			t.Errorf("env:3 is %q, want the copy of the inbox", all[2].Envelope.Text())
 		}
-		if got, err := w.m.ReplyTo(ctx, alice, "env:2"); err != nil || got.Envelope.ID != "env:3" {
+		if got, err := w.m.ReplyTo(ctx, alice, "env:2", anybody); err != nil || got.Envelope.ID != "env:3" {
 			t.Errorf("ReplyTo env:2: got %+v, %v", got, err)
 		}
-		if _, err := w.m.ReplyTo(ctx, alice, "env:3"); !errors.Is(err, ErrNoMessage) {
+		if _, err := w.m.ReplyTo(ctx, alice, "env:3", anybody); !errors.Is(err, ErrNoMessage) {
 			t.Errorf("ReplyTo env:3: got %v, want ErrNoMessage", err)
 		}
 		sent, _, err := w.m.ReadOutbox(ctx, alice)
@@ -307,3 +308,5 @@ func TestQuarantine(t *testing.T) {
 		}
 	})
 }
+
+func anybody(address.Instance) bool { return true }

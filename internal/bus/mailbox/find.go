@@ -148,9 +148,9 @@ func (m *Mailbox) Get(ctx context.Context, inst address.Instance, id string) (*M
 // recent is how many messages of a folder are looked at before all are: who waits for an answer looks every second.
 const recent = 64
 
-// ReplyTo returns the oldest message that says it answers the message of that id, in the mailbox or, if another session was
+// ReplyTo returns the oldest message that says it answers the message of that id, and whose sender is one of those asked, in the mailbox or, if another session was
 // faster, among those taken last. ErrNoMessage: there is none yet.
-func (m *Mailbox) ReplyTo(ctx context.Context, inst address.Instance, id string) (*Message, error) {
+func (m *Mailbox) ReplyTo(ctx context.Context, inst address.Instance, id string, asked func(address.Instance) bool) (*Message, error) {
 	sources, err := m.Sources(ctx, inst)
 	if err != nil {
 		return nil, fmt.Errorf("find answer to %s: %w", id, err)
@@ -159,7 +159,7 @@ func (m *Mailbox) ReplyTo(ctx context.Context, inst address.Instance, id string)
 		kind   store.Kind
 		newest int
 	}{{store.Inbox, recent}, {store.Archive, recent}, {store.Inbox, 0}} {
-		msg, err := m.answer(ctx, look.kind, look.newest, sources, id)
+		msg, err := m.answer(ctx, look.kind, look.newest, sources, id, asked)
 		if msg != nil || err != nil {
 			return msg, err
 		}
@@ -167,7 +167,7 @@ func (m *Mailbox) ReplyTo(ctx context.Context, inst address.Instance, id string)
 	return nil, fmt.Errorf("find answer to %s: %w", id, ErrNoMessage)
 }
 
-func (m *Mailbox) answer(ctx context.Context, kind store.Kind, newest int, sources []Source, id string) (*Message, error) {
+func (m *Mailbox) answer(ctx context.Context, kind store.Kind, newest int, sources []Source, id string, asked func(address.Instance) bool) (*Message, error) {
 	var best *Message
 	for i := range sources {
 		for row, err := range store.ViewOf(ctx, m.s, kind, sources[i].Owner, m.Projection, store.Query{Newest: newest}) {
@@ -177,7 +177,8 @@ func (m *Mailbox) answer(ctx context.Context, kind store.Kind, newest int, sourc
 				}
 				return nil, fmt.Errorf("find answer to %s: %w", id, err)
 			}
-			if msg, err := fromRow(row, &sources[i]); err == nil && msg.Summary.ReplyTo == id && (best == nil || msg.Order < best.Order) {
+			if msg, err := fromRow(row, &sources[i]); err == nil && msg.Summary.ReplyTo == id && asked(msg.Summary.Actor.Instance) &&
+				(best == nil || msg.Order < best.Order) {
 				best = msg
 			}
 		}

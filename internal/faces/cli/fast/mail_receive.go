@@ -169,7 +169,7 @@ func answer(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) (
 	if err := d.KeepTo(c); err != nil {
 		return nil, err
 	}
-	item, err := d.Office.Answer(ctx, d.Reader(), r.ID, look)
+	item, err := d.Office.Answer(ctx, d.Reader(), r.To, r.ID, look)
 	if err == nil {
 		return item, d.Office.Claim(context.WithoutCancel(ctx), d.Reader(), item)
 	}

@@ -90,7 +90,7 @@ func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *m
 	stop := c.progress(ctx, "waiting for the answer")
 	defer stop()
 	reader := mail.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
-	item, err := c.office.Answer(h.ctx, reader, r.ID, h.look)
+	item, err := c.office.Answer(h.ctx, reader, r.To, r.ID, h.look)
 	if err != nil {
 		o.Null("answer")
 		o.Str("waited", noAnswer(h, wait, err))
