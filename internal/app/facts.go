@@ -14,6 +14,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/bus/identity"
 	"tutti/internal/platform/proc"
+	"tutti/internal/platform/smallfile"
 )
 
 // maxArgs is how many words of the command line of an ancestor is looked at: program and script stand at its beginning.
@@ -71,7 +72,7 @@ func windows(d *driver.Driver, dir string) (n int) {
 // machineID returns the id of the machine that all programs of the protocol use, so that they come to the same workspaces.
 func machineID() string {
 	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
-		if data, err := os.ReadFile(path); err == nil {
+		if data, _, err := smallfile.Read(path, 4<<10, smallfile.Follow); err == nil {
 			if id := strings.TrimSpace(string(data)); id != "" {
 				return id
 			}

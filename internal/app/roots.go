@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"tutti/internal/platform/smallfile"
 )
 
 // Roots are the buses that this user made or accepted, as the file ~/.local/state/tutti/roots has them. It lies with
@@ -90,7 +91,7 @@ func (a *App) Roots() (*Roots, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, rootsFile)
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := smallfile.Open(path, smallfile.NoLinks)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Roots{}, nil
 	}

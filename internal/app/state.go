@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"tutti/internal/platform/smallfile"
 )
@@ -34,7 +33,7 @@ func (a *App) AddState(name, line string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := smallfile.Append(filepath.Join(dir, name), smallfile.NoLinks)
 	if err != nil {
 		return err
 	}

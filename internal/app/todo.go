@@ -1,7 +1,8 @@
 package app
 
 import (
-	"os"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
 	talks "tutti/internal/comms/protocol"
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/sessions/job"
 	"tutti/internal/store"
 )
@@ -32,11 +34,11 @@ func MayWait(root, workspace string) bool {
 	return err == nil && AnyIn(b.Dir())
 }
 
-// AnyIn tells whether a folder has anything in it.
+// AnyIn tells whether a folder has anything in it, or may: what cannot be opened is for the full program to name.
 func AnyIn(dir string) bool {
-	d, err := os.Open(dir)
+	d, err := smallfile.OpenDir(dir, smallfile.NoLinks)
 	if err != nil {
-		return false
+		return !errors.Is(err, fs.ErrNotExist)
 	}
 	defer d.Close()
 	names, _ := d.Readdirnames(1)

@@ -14,7 +14,6 @@ package haltreport
 import (
 	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,6 +24,7 @@ import (
 	"tutti/internal/attention/hookmark"
 	"tutti/internal/core/address"
 	"tutti/internal/platform/proc"
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/sessions/agentproc"
 )
 
@@ -304,11 +304,7 @@ func (o *Options) installed(a *agentproc.Agent) (any, denies bool) {
 		return false, false
 	}
 	path := f.Path(driver.Site{Home: o.Home, Env: a.Getenv})
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
-		return false, false
-	}
-	raw, err := os.ReadFile(path)
+	raw, _, err := smallfile.Read(path, maxSettings, smallfile.Follow)
 	if err != nil {
 		return false, false
 	}

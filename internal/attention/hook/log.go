@@ -4,10 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"tutti/internal/core/termsafe"
+	"tutti/internal/platform/smallfile"
 )
 
 const (
@@ -31,13 +31,10 @@ func Log(state, what string, err error, now time.Time) {
 	if i, err := os.Lstat(path); err == nil && i.Size() >= maxLog {
 		_ = os.Rename(path, path+".1")
 	}
-	const flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
-	f, err := os.OpenFile(path, flags, 0o600)
+	f, err := smallfile.Append(path, smallfile.NoLinks)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if i, err := f.Stat(); err == nil && i.Mode().IsRegular() {
-		_, _ = f.WriteString(line)
-	}
+	_, _ = f.WriteString(line)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/platform/gitexclude"
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/platform/truepath"
 	"tutti/internal/store"
 )
@@ -53,7 +53,7 @@ func (e *event) edits(ctx context.Context) error {
 // holdsAny tells whether a lease lies in a folder, or may: a document beside the one that puts those in a row who take
 // one, which stays.
 func holdsAny(dir string) bool {
-	f, err := os.Open(dir)
+	f, err := smallfile.OpenDir(dir, smallfile.NoLinks)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}

@@ -25,6 +25,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/proc"
+	"tutti/internal/platform/smallfile"
 )
 
 // A Mark is what hooks have seen of one agent CLI process.
@@ -137,7 +138,7 @@ func write(dir, file string, data []byte) error {
 // because this process cannot see whether they run; their files stay.
 func All(state string) ([]Mark, error) {
 	dir := filepath.Join(state, folder)
-	entries, err := os.ReadDir(dir)
+	entries, err := smallfile.ReadDir(dir, smallfile.NoLinks)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -167,18 +168,12 @@ var members = []string{"pid", "start", "boot", "space", "cli", "build", "convers
 
 // read returns ok false for what is not a mark.
 func read(file string) (m Mark, ok bool) {
-	f, err := os.Open(file)
+	data, _, err := smallfile.Read(file, maxMark-1, smallfile.NoLinks)
 	if err != nil {
 		return m, false
 	}
-	defer f.Close()
-	var buf [maxMark]byte
-	n, err := f.Read(buf[:])
-	if err != nil || n == len(buf) {
-		return m, false
-	}
 	var v [12][]byte
-	if data := buf[:n]; canonjson.Check(data) != nil || !canonjson.Pick(data, members, v[:]) {
+	if canonjson.Check(data) != nil || !canonjson.Pick(data, members, v[:]) {
 		return m, false
 	}
 	pid, _ := canonjson.Int(v[0])

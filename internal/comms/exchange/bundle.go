@@ -19,6 +19,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/filelock"
+	"tutti/internal/platform/smallfile"
 )
 
 // A Cause says why a message was not delivered.
@@ -73,7 +74,7 @@ const (
 
 // Bundles lists what waits in failed-sends, oldest first. A folder there that is no bundle is a *BundleError in the second result.
 func (o *Service) Bundles() ([]Bundle, []error) {
-	entries, err := os.ReadDir(o.StatePath(bundleFolder))
+	entries, err := smallfile.ReadDir(o.StatePath(bundleFolder), smallfile.Follow)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -99,7 +100,7 @@ func (o *Service) Bundles() ([]Bundle, []error) {
 
 // BundleCount is how many bundles wait. It reads no more than the names.
 func (o *Service) BundleCount() int {
-	entries, _ := os.ReadDir(o.StatePath(bundleFolder))
+	entries, _ := smallfile.ReadDir(o.StatePath(bundleFolder), smallfile.Follow)
 	n := 0
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
@@ -249,7 +250,7 @@ func (o *Service) keepIn(ctx context.Context, top *atomicfile.Dir, b Bundle, p S
 
 // sweepBundles removes what senders that died have left half made or half removed, when it is old enough that nobody is at it.
 func (o *Service) sweepBundles() {
-	entries, _ := os.ReadDir(o.StatePath(bundleFolder))
+	entries, _ := smallfile.ReadDir(o.StatePath(bundleFolder), smallfile.Follow)
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), tempStart) {
 			continue

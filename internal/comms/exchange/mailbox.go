@@ -10,6 +10,7 @@ import (
 
 	"tutti/internal/comms/protocol"
 	"tutti/internal/platform/atomicfile"
+	"tutti/internal/platform/smallfile"
 )
 
 // A Mailbox is the open folder of a project that messages are delivered into. Close it.
@@ -168,7 +169,7 @@ func (b *Mailbox) Artifact(ref string) (string, error) {
 	if info, err := b.dir.Stat(protocol.ArtifactFolder); err == nil && !info.Folder() {
 		return "", fmt.Errorf("artifact %q: %s is no folder of the mailbox", ref, protocol.ArtifactFolder)
 	}
-	root, err := os.OpenRoot(filepath.Join(b.Path(), protocol.ArtifactFolder))
+	root, err := smallfile.OpenRoot(filepath.Join(b.Path(), protocol.ArtifactFolder))
 	if err != nil {
 		return "", fmt.Errorf("artifact %q: %w", ref, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/protocol"
+	"tutti/internal/platform/smallfile"
 )
 
 // A Project is a folder that holds the folder .ai. Name is that of the folder.
@@ -114,7 +115,7 @@ func (o *Service) Projects() ([]Project, error) {
 	var errs []error
 	seen := map[string]bool{}
 	for _, root := range o.ProjectRoots() {
-		entries, err := os.ReadDir(root)
+		entries, err := smallfile.ReadDir(root, smallfile.Follow)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("list projects: %w", err))
 		}

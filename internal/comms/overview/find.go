@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
+	"tutti/internal/platform/smallfile"
 )
 
 // A box is a mailbox while it is looked at.
@@ -50,7 +51,7 @@ func find(o *Options) (boxes []*box, warnings []Warning) {
 // below lists the mailboxes of the folders in a project folder. It is quicker than a pattern, and as a pattern would be it is
 // silent about what it may not read.
 func below(root string) []string {
-	entries, err := os.ReadDir(root)
+	entries, err := smallfile.ReadDir(root, smallfile.Follow)
 	if err != nil {
 		return nil
 	}

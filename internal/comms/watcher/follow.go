@@ -10,6 +10,7 @@ import (
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/platform/fswatch"
+	"tutti/internal/platform/smallfile"
 )
 
 // An event is one of a mailbox or of a folder above.
@@ -148,7 +149,7 @@ func (w *watcher) expand(pattern string) []string {
 
 // matches lists the folders in a folder that a step of a pattern stands for. Hidden ones are nobody's projects.
 func matches(dir, step string) []string {
-	entries, err := os.ReadDir(dir)
+	entries, err := smallfile.ReadDir(dir, smallfile.Follow)
 	if err != nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/termsafe"
+	"tutti/internal/platform/smallfile"
 )
 
 // A Line says that a file came into the mailbox of a project.
@@ -57,7 +58,7 @@ func openLog(path string, warn func(key, text string)) *logbook {
 }
 
 func (l *logbook) open() {
-	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := smallfile.Append(l.path, smallfile.Follow)
 	if err != nil {
 		l.fail(err)
 		return
@@ -111,13 +112,13 @@ func (l *logbook) told() map[string]bool {
 	if l.path == "" {
 		return seen
 	}
-	f, err := os.Open(l.path)
+	f, err := smallfile.Open(l.path, smallfile.Follow)
 	if err != nil {
 		return seen
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return seen
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, max(info.Size()-memory, 0), memory))

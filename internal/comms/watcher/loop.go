@@ -12,6 +12,7 @@ import (
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/platform/fswatch"
+	"tutti/internal/platform/smallfile"
 )
 
 // A watcher is one run. All but the subscriptions and the notices belongs to one goroutine.
@@ -214,7 +215,7 @@ func (w *watcher) listNames(b *box) {
 
 // entries lists a mailbox by name. One that cannot be listed is as good as one that is not there yet: status tells of it.
 func entries(path string) []os.DirEntry {
-	list, _ := os.ReadDir(path)
+	list, _ := smallfile.ReadDir(path, smallfile.NoLinks)
 	return list
 }
 

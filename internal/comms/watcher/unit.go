@@ -17,6 +17,7 @@ import (
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/platform/atomicfile"
+	"tutti/internal/platform/smallfile"
 )
 
 // The units by which systemd runs the watcher for a user. The path unit starts the service once a mailbox exists, and again whenever
@@ -152,7 +153,7 @@ func (s Service) Install(ctx context.Context, start bool) (Report, error) {
 	}
 	for _, t := range s.texts() {
 		path := filepath.Join(s.folder(), t.name)
-		if old, err := os.ReadFile(path); err == nil && string(old) == t.text {
+		if old, _, err := smallfile.Read(path, maxUnit, smallfile.Follow); err == nil && string(old) == t.text {
 			continue
 		}
 		if err := atomicfile.WriteFile(path, []byte(t.text), 0o600); err != nil {
@@ -226,12 +227,15 @@ func (s Service) Show(ctx context.Context) Report {
 	return r
 }
 
+// maxUnit bounds a unit that is read, in bytes.
+const maxUnit = 64 << 10
+
 // look reads the units.
 func (s Service) look() []Unit {
 	var list []Unit
 	for _, t := range s.texts() {
 		u := Unit{Name: t.name, Path: filepath.Join(s.folder(), t.name)}
-		text, err := os.ReadFile(u.Path)
+		text, _, err := smallfile.Read(u.Path, maxUnit, smallfile.Follow)
 		u.There = !errors.Is(err, fs.ErrNotExist)
 		first, _, _ := bytes.Cut(text, []byte("\n"))
 		u.Own, u.Current = bytes.Contains(first, []byte(mark)), string(text) == t.text

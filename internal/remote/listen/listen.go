@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
+	"tutti/internal/platform/smallfile"
 )
 
 // An Address is where an endpoint is to be found.
@@ -73,14 +73,7 @@ func Roots(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
 	}
-	at, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if at.Size() > maxRoots {
-		return nil, fmt.Errorf("%s has %d bytes, at most %d are read", file, at.Size(), maxRoots)
-	}
-	text, err := os.ReadFile(file)
+	text, _, err := smallfile.Read(file, maxRoots, smallfile.Follow)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tutti/internal/platform/proc"
+	"tutti/internal/platform/smallfile"
 )
 
 // Left returns the agent CLI and MCP server processes of this user whose session has ended: an agent CLI whose terminal was closed,
@@ -105,7 +106,7 @@ func servesBus(argv []string) bool {
 
 // Memory returns how much memory a process has resident, in bytes; 0 where that cannot be told.
 func Memory(pid int) int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	text, _, err := smallfile.Read("/proc/"+strconv.Itoa(pid)+"/statm", 4<<10, smallfile.NoLinks)
 	fields := strings.Fields(string(text))
 	if err != nil || len(fields) < 2 {
 		return 0

@@ -2,10 +2,10 @@ package agentproc
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"tutti/internal/platform/smallfile"
 )
 
 var isVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]{1,40})?$`)
@@ -52,13 +52,9 @@ func packageVersion(path string) string {
 		if dir == "/" || filepath.Base(dir) == "node_modules" {
 			return ""
 		}
-		info, err := os.Lstat(filepath.Join(dir, "package.json"))
-		if err != nil || !info.Mode().IsRegular() || info.Size() > maxPackage {
-			continue
-		}
-		raw, err := os.ReadFile(filepath.Join(dir, "package.json"))
+		raw, _, err := smallfile.Read(filepath.Join(dir, "package.json"), maxPackage, smallfile.NoLinks)
 		if err != nil {
-			return ""
+			continue
 		}
 		var p struct{ Version string }
 		if json.Unmarshal(raw, &p) == nil && isVersion.MatchString(p.Version) {

@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/atomicfile"
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
@@ -165,7 +166,7 @@ func (a *artefact) delete(s *stopping) {
 }
 
 func removeFolder(root, name string) error {
-	r, err := os.OpenRoot(root)
+	r, err := smallfile.OpenRoot(root)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (s *Store) append(ctx context.Context, k store.Key, after store.Pos, text [
 			return "", store.ErrConflict // and no empty log is made
 		}
 	}
-	f, info, created, err := d.Append(base, 0)
+	f, info, created, err := d.Append(base, maxLog)
 	if err != nil {
 		return "", err
 	}

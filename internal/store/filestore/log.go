@@ -15,6 +15,9 @@ import (
 // chunk is how much of a log is read at a time. The memory of a reader is one chunk, or one line if that is longer.
 const chunk = 64 << 10
 
+// maxLog bounds a whole log: several million lines. A file that is larger on paper only, all hole, would keep every reader busy.
+const maxLog = 1 << 30
+
 // checkLog is the door of every method for logs.
 func checkLog(ctx context.Context, op string, k store.Key) error {
 	if err := ctx.Err(); err != nil {
@@ -31,7 +34,7 @@ func checkLog(ctx context.Context, op string, k store.Key) error {
 
 // openLog opens a log for reading. A missing one is store.ErrNotFound. The caller closes it.
 func (s *Store) openLog(k store.Key) (*atomicfile.File, atomicfile.Info, error) {
-	f, info, err := s.root.Open(pathOf(k), false, 0)
+	f, info, err := s.root.Open(pathOf(k), false, maxLog)
 	if err != nil {
 		return nil, info, s.fail("open", k, err)
 	}

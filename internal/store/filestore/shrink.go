@@ -14,9 +14,6 @@ import (
 
 var _ store.Shrinker = (*Store)(nil)
 
-// maxShrink bounds the log that is taken into memory to be shrunk: several million lines.
-const maxShrink = 1 << 30
-
 // Shrink puts a shorter file in the place of a log of ours, under the lock that every line is added under: who waits for it opens the
 // new file, and who reads the old one reads it to its end. Other logs are written by foreign programs that keep no lock, or
 // one that they give up after a while, and are never replaced.
@@ -52,7 +49,7 @@ func (s *Store) shrink(ctx context.Context, k store.Key, keep func(line []byte) 
 		return 0, err
 	}
 	defer h.release()
-	old, info, err := d.Read(base, maxShrink)
+	old, info, err := d.Read(base, maxLog)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"tutti/internal/platform/smallfile"
 
 	"golang.org/x/sys/unix"
 )
@@ -162,7 +163,7 @@ const sweepAge = time.Hour
 
 // sweep removes what crashed writers have left. It is called where a large table was written, which is seldom.
 func (d *Dir) sweep() {
-	f, err := os.Open(d.path)
+	f, err := smallfile.OpenDir(d.path, smallfile.NoLinks)
 	if err != nil {
 		return
 	}

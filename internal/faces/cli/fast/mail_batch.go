@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -59,7 +58,7 @@ func batch(ctx context.Context, c *kit.Call, name string) ([]byte, error) {
 	return kit.Within(ctx, func() ([]byte, error) {
 		in := c.In
 		if name != "-" {
-			f, err := os.Open(name)
+			f, err := kit.OpenNamed(name)
 			if err != nil {
 				return nil, err
 			}

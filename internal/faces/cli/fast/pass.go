@@ -13,6 +13,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
+	"tutti/internal/platform/smallfile"
 )
 
 // toFull replaces the process by the full program. It returns only if that failed.
@@ -84,7 +85,7 @@ func commsAbout(o *exchange.Service) bool {
 		return true
 	}
 	for _, root := range o.ProjectRoots() {
-		entries, _ := os.ReadDir(root)
+		entries, _ := smallfile.ReadDir(root, smallfile.Follow)
 		for _, e := range entries {
 			if _, err := os.Lstat(filepath.Join(root, e.Name(), protocol.MailboxFolder)); err == nil {
 				return true

@@ -102,7 +102,7 @@ func Taken(err error) error {
 
 // KeyFile reads a private key. What it holds is never shown.
 func (c *Call) KeyFile(path string) (*signature.Private, error) {
-	f, err := os.Open(path)
+	f, err := OpenNamed(path)
 	if err != nil {
 		return nil, Refuse("", "read the private key: %s", Clean(err.Error()))
 	}

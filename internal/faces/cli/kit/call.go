@@ -151,7 +151,7 @@ func (c *Call) Body(arg string) ([]byte, error) {
 	case arg == "-":
 		return ReadAll(c.In, "standard input")
 	case strings.HasPrefix(arg, "@"):
-		f, err := os.Open(arg[1:])
+		f, err := OpenNamed(arg[1:])
 		if err != nil {
 			return nil, err
 		}
@@ -160,6 +160,9 @@ func (c *Call) Body(arg string) ([]byte, error) {
 	}
 	return []byte(arg), nil
 }
+
+// OpenNamed opens a file that the user named on the command line. A pipe is read to its end: the shell's <(…) is one.
+func OpenNamed(path string) (*os.File, error) { return os.Open(path) }
 
 func ReadAll(r io.Reader, name string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBody+1))

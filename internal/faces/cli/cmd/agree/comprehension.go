@@ -2,7 +2,6 @@ package agree
 
 import (
 	"context"
-	"os"
 	"strconv"
 
 	"tutti/internal/app"
@@ -79,7 +78,7 @@ func (d *deal) dossierHash(ctx context.Context) (string, error) {
 	case declaration.IsHash(arg):
 		return arg, nil
 	case arg != "":
-		f, err := os.Open(arg)
+		f, err := kit.OpenNamed(arg)
 		if err != nil {
 			return "", kit.FailIO("", err, "read the dossier")
 		}
@@ -170,7 +169,7 @@ func runComprehensionVerify(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(c.Value("public-key"))
+	f, err := kit.OpenNamed(c.Value("public-key"))
 	if err != nil {
 		return kit.FailIO("", err, "read the public key")
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/platform/smallfile"
 )
 
 // runKeysAdd registers a further key of an agent.
@@ -129,7 +129,7 @@ func readKeyArgs(ctx context.Context, c *kit.Call, w *app.World) (who address.In
 
 // readKey reads the text of a public key.
 func readKey(c *kit.Call, path string) (pem string, err error) {
-	f, err := os.Open(path)
+	f, err := kit.OpenNamed(path)
 	if err == nil {
 		defer f.Close()
 		var data []byte
@@ -247,7 +247,7 @@ type ownKey struct {
 // ownKeys lists the private keys of the bus. The name of a file loses letters of the id, so the ids are asked of the
 // registry.
 func ownKeys(ctx context.Context, w *app.World) ([]ownKey, error) {
-	entries, err := os.ReadDir(filepath.Join(w.Root.Path, "keys"))
+	entries, err := smallfile.ReadDir(filepath.Join(w.Root.Path, "keys"), smallfile.NoLinks)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

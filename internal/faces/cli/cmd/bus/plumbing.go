@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/pem"
-	"os"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ const spki = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"
 
 // readPublicKey reads an Ed25519 public key from a PEM file.
 func readPublicKey(path string) (ed25519.PublicKey, error) {
-	f, err := os.Open(path)
+	f, err := kit.OpenNamed(path)
 	if err != nil {
 		return nil, err
 	}

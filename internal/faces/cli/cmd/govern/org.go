@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strings"
 	"time"
 
@@ -47,7 +46,7 @@ func manifest(c *kit.Call) (*org.Org, error) {
 func manifestText(c *kit.Call, path string) ([]byte, error) {
 	in := c.In
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := kit.OpenNamed(path)
 		if err != nil {
 			return nil, kit.FailIO(`--file names the manifest; "tutti help org validate" says what one is`, err, "read the manifest")
 		}

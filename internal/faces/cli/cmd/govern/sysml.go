@@ -3,7 +3,6 @@ package govern
 import (
 	"context"
 	"io"
-	"os"
 	"strings"
 
 	"tutti/internal/core/address"
@@ -52,7 +51,7 @@ func runSysMLVerify(ctx context.Context, c *kit.Call) error {
 // verifyingKey reads --public-key.
 func verifyingKey(c *kit.Call) (key signature.Public, err error) {
 	path := c.Value("public-key")
-	f, err := os.Open(path)
+	f, err := kit.OpenNamed(path)
 	if err != nil {
 		return key, kit.Refuse("", "read the public key: %s", kit.Clean(err.Error()))
 	}

@@ -298,7 +298,7 @@ func runDrumSimulate(_ context.Context, c *kit.Call) error {
 	}
 	in, path := c.In, c.Arg(0)
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := kit.OpenNamed(path)
 		if err != nil {
 			return kit.FailIO(`the log of this bus: tutti store log drumbeat-decisions | tutti drumbeat simulate -`, err, "drumbeat simulate")
 		}

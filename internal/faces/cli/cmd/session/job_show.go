@@ -13,6 +13,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/sessions/job"
 )
 
@@ -154,7 +155,7 @@ func runJobLogs(_ context.Context, c *kit.Call, b *job.Book) error {
 
 // listLogs lists what is kept, also of jobs whose record is gone.
 func listLogs(c *kit.Call, b *job.Book) error {
-	found, err := os.ReadDir(filepath.Dir(b.Audit("x")))
+	found, err := smallfile.ReadDir(filepath.Dir(b.Audit("x")), smallfile.NoLinks)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}

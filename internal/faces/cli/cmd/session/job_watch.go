@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/sessions/job"
 )
 
@@ -130,8 +130,7 @@ func (w *jobWatch) drive(ctx context.Context, j *job.Job) error {
 // wait follows until one job is over, or for ever.
 func (w *jobWatch) wait(ctx context.Context) error {
 	if w.id != "" && w.c.Verb.Name == "job submit" {
-		const flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NOFOLLOW
-		f, err := os.OpenFile(filepath.Join(w.b.Dir(), w.id+".subscriber.out"), flags, 0o600)
+		f, err := smallfile.Append(filepath.Join(w.b.Dir(), w.id+".subscriber.out"), smallfile.NoLinks)
 		if err == nil {
 			w.copy = f
 		}

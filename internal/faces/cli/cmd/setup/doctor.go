@@ -182,8 +182,16 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 			"tutti init --root "+app.QuoteArg(root.Path))
 	}
 	checkSentinel(ctx, c, r, s)
+	checkPlaces(c, r, root.Path)
 	checkLive(ctx, r, s)
 	return s
+}
+
+// checkPlaces names what lies where a folder or a log of the bus should, and is not one.
+func checkPlaces(c *kit.Call, r *report, root string) {
+	for _, u := range filestore.Misplaced(root) {
+		r.tell("places", c.App.Shown(u.Where)+" "+u.Why, "move it away; tutti makes folders and logs again when it needs them")
+	}
 }
 
 // checkServer looks at a bus on a server, which has no files to be checked.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -20,6 +19,7 @@ import (
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
+	"tutti/internal/platform/smallfile"
 	"tutti/internal/store"
 )
 
@@ -256,7 +256,7 @@ func showPrune(c *kit.Call, r *report) {
 
 // checkStray looks for buses one level below dir. They are named and never touched.
 func checkStray(ctx context.Context, c *kit.Call, r *report, dir string, root *app.Root) {
-	entries, err := os.ReadDir(dir)
+	entries, err := smallfile.ReadDir(dir, smallfile.Follow)
 	if err != nil {
 		r.tell("scan", err.Error(), "name a folder that can be read")
 		return

@@ -193,8 +193,8 @@ func sameFile(a, b string) bool {
 	if os.SameFile(one, two) {
 		return true
 	}
-	x, err1 := os.ReadFile(a)
-	y, err2 := os.ReadFile(b)
+	x, _, err1 := smallfile.Read(a, maxProgram, smallfile.Follow)
+	y, _, err2 := smallfile.Read(b, maxProgram, smallfile.Follow)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
@@ -259,7 +259,7 @@ func carryOut(steps []step) error {
 
 // copyProgram puts a copy of a program at path.
 func copyProgram(src, path string) error {
-	from, err := os.Open(src)
+	from, err := smallfile.Open(src, smallfile.Follow)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"tutti/internal/faces/cli/docs"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/platform/smallfile"
 )
 
 // runMan shows a page, prints it, or writes all of them.
@@ -140,7 +141,7 @@ func planPageRemoval(c *kit.Call, dir string) []step {
 
 // oldPages returns what lies in a folder under names that our pages have, or had in another release.
 func oldPages(dir string) []string {
-	entries, err := os.ReadDir(dir)
+	entries, err := smallfile.ReadDir(dir, smallfile.Follow)
 	if err != nil {
 		return nil
 	}
@@ -157,10 +158,7 @@ func oldPages(dir string) []string {
 
 // isOurPage tells whether a file is a page that we wrote. A link is not: we make none.
 func isOurPage(path string) bool {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	f, err := os.Open(path)
+	f, err := smallfile.Open(path, smallfile.NoLinks)
 	if err != nil {
 		return false
 	}

@@ -16,6 +16,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
+	"tutti/internal/store/filestore"
 )
 
 // An agentMail is unread mail of an agent of this user that nothing wakes.
@@ -61,6 +62,14 @@ func lookAtBuses(ctx context.Context, c *kit.Call, v *statusView) {
 		v.buses = append(v.buses, b)
 		return nil
 	})
+	for _, b := range v.buses {
+		if app.OnServer(b.path) {
+			continue
+		}
+		for _, u := range filestore.Misplaced(b.path) {
+			buses = append(buses, kit.BusProblem{Bus: b.path, Error: u.Where + " " + u.Why})
+		}
+	}
 	v.problems = slices.Concat(buses, mailboxes)
 }
 
