@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
 	"tutti/internal/platform/smallfile"
 )
 

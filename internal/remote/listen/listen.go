@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+
 	"tutti/internal/platform/smallfile"
 )
 

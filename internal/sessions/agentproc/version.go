@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
 	"tutti/internal/platform/smallfile"
 )
 

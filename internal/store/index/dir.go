@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
 	"tutti/internal/platform/smallfile"
 
 	"golang.org/x/sys/unix"

@@ -51,9 +51,18 @@ func (r *pipeRig) run(where string, args ...string) string {
 
 // looks are the runs that nothing in a bus may hold up. The hook of a permission request is not among them: it waits for a person.
 var looks = [][]string{
-	{"status"}, {"status", "--json"}, {"status", "--short"}, {"inbox"}, {"doctor"},
-	{"hook", "claude", "SessionStart"}, {"hook", "claude", "UserPromptSubmit"}, {"hook", "claude", "PreToolUse"}, {"hook", "claude", "PostToolUse"},
-	{"hook", "claude", "PostToolBatch"}, {"hook", "claude", "Stop"}, {"hook", "claude", "SessionEnd"},
+	{"status"},
+	{"status", "--json"},
+	{"status", "--short"},
+	{"inbox"},
+	{"doctor"},
+	{"hook", "claude", "SessionStart"},
+	{"hook", "claude", "UserPromptSubmit"},
+	{"hook", "claude", "PreToolUse"},
+	{"hook", "claude", "PostToolUse"},
+	{"hook", "claude", "PostToolBatch"},
+	{"hook", "claude", "Stop"},
+	{"hook", "claude", "SessionEnd"},
 }
 
 // TestPipesHoldNothingUp: a pipe in the place of any folder or file of a bus, of the jobs, of the session registry or of a mailbox between
