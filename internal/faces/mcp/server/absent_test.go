@@ -138,7 +138,7 @@ func TestTellsOfWhatCommandsSend(t *testing.T) {
 func TestTellsPeople(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	d := r.desk("[wake]\nclimb = \"2s\"\n")
+	d := r.desk("[wake]\nclimb = \"6s\"\n")
 	before, after := r.sleeper("before"), r.sleeper("after")
 	a := r.start("a", []string{"--auto-open", "--host", "claude"}, d.env...)
 	r.run("send", a.me(), "which table?")
