@@ -195,7 +195,7 @@ func (p *Program) Pop(actor, id string) (map[string]any, error) {
 // Log parses a whole log; blank lines are passed over, one bad line fails the reading.
 func (p *Program) Log(rel string) ([]map[string]any, error) {
 	path := filepath.Join(p.Root, rel)
-	data, err := os.ReadFile(path)
+	data, err := readLog(path)
 	if err != nil {
 		return nil, err
 	}
@@ -233,6 +233,18 @@ func (p *Program) Register(registration map[string]any) error {
 		}
 	}
 	return appendLine(filepath.Join(p.Root, "registry/instances.jsonl"), registration)
+}
+
+// readLog reads a log whose last line may just be written. A line that crosses the border of a page is seen in part for a moment by who
+// reads without a lock, whoever writes it; its own program would begin anew.
+func readLog(path string) ([]byte, error) {
+	for tries := 0; ; tries++ {
+		data, err := os.ReadFile(path)
+		if err != nil || len(data) == 0 || data[len(data)-1] == '\n' || tries == 100 {
+			return data, err
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func appendLine(path string, v any) error {
