@@ -66,10 +66,7 @@ func (o *Service) ReceiveSome(ctx context.Context, r Reader, limit int, wants fu
 	t := &Taken{Strange: strange}
 	var ids []string
 	byID := map[string]Item{}
-	j := judge{o: o, known: map[address.Instance]sender{}}
-	if j.to, err = o.Recipient(ctx, r.Instance); err != nil {
-		return nil, err
-	}
+	j := judge{o: o, known: map[address.Instance]sender{}, reader: r.Instance}
 	slices.SortFunc(found, older)
 	full := false
 	for _, m := range found {
@@ -189,10 +186,7 @@ func (o *Service) GiveBack(ctx context.Context, r Reader, ids []string) error {
 // Judge says what the signatures of a message are worth to this user, and whether it is addressed to the reader; "": nobody in
 // particular reads it.
 func (o *Service) Judge(ctx context.Context, reader address.Instance, e *envelope.Envelope) (v trust.Verdict, err error) {
-	j := judge{o: o}
-	if j.to, err = o.Recipient(ctx, reader); err != nil {
-		return v, err
-	}
+	j := judge{o: o, reader: reader}
 	return j.verdict(ctx, e)
 }
 
@@ -203,9 +197,10 @@ func (o *Service) JudgeIn(ctx context.Context, mailbox string, e *envelope.Envel
 
 // A judge remembers the senders that it has looked up, unless known is nil.
 type judge struct {
-	o     *Service
-	to    Recipient
-	known map[address.Instance]sender
+	o      *Service
+	reader address.Instance // "": nobody in particular
+	to     *Recipient       // the reader; nil: not asked yet
+	known  map[address.Instance]sender
 }
 
 // A sender is what there is to know of one.
@@ -241,8 +236,25 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 		v = trust.Judge(e, s.keys.Active, s.keys.Revoked, []signature.Public{s.met})
 	}
 	v.RoleNotRegistered = trust.RoleNotRegistered(e.Actor.Role, s.roles)
-	v.AddressedTo = j.to.Elsewhere(e.Target)
-	return v, nil
+	var err error
+	v.AddressedTo, err = j.elsewhere(ctx, e.Target)
+	return v, err
+}
+
+// elsewhere is [Recipient.Elsewhere] for the reader. What else the reader is called is found out only for a message that does not name
+// the reader itself, which nearly all do.
+func (j *judge) elsewhere(ctx context.Context, target address.Instance) (address.Instance, error) {
+	if j.reader == "" || target == "" || family(target.Canonical()) == family(j.reader.Canonical()) {
+		return "", nil
+	}
+	if j.to == nil {
+		to, err := j.o.Recipient(ctx, j.reader)
+		if err != nil {
+			return "", err
+		}
+		j.to = &to
+	}
+	return j.to.Elsewhere(target), nil
 }
 
 // Sender returns what a message of an instance is judged by: its keys, and the roles that it is registered with. One that is
@@ -332,10 +344,6 @@ func (o *Service) Reply(ctx context.Context, r Reader, id string, l Draft) (Rece
 // Answer waits for the reply of whom a message was sent to. What others answer stays in the mailbox. It looks whenever look delivers, and every second, because
 // hints of a watcher may be lost. The caller claims what it is going to print, prints it, and then calls Shown.
 func (o *Service) Answer(ctx context.Context, r Reader, to address.Instance, id string, look <-chan struct{}) (*Item, error) {
-	me, err := o.Recipient(ctx, r.Instance)
-	if err != nil {
-		return nil, err
-	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -347,7 +355,7 @@ func (o *Service) Answer(ctx context.Context, r Reader, to address.Instance, id 
 			return nil, err
 		}
 		if err == nil {
-			item, held, err := o.look(ctx, &judge{o: o, to: me}, r, m)
+			item, held, err := o.look(ctx, &judge{o: o, reader: r.Instance}, r, m)
 			switch {
 			case held && err == nil:
 				continue // it is in quarantine now; there may be another one
