@@ -50,8 +50,8 @@ func LeaseSpots(paths []string) []reservation.Spot {
 	return all
 }
 
-// LeasedElsewhere are the leases of others on the same files in other worktrees of their repositories. They keep nobody from anything: what
-// both change meets when it is merged. Each holder is told by mail, once for a lease; log is told of those whom no mail can reach.
+// LeasedElsewhere returns the leases of other agents on the same files in other worktrees of the repository. They block nothing, but
+// both changes meet in the merge. Each holder gets a mail; log gets a line for each mail that cannot be sent.
 func LeasedElsewhere(ctx context.Context, office *mail.Service, d *reservation.Reservations, from *identity.Speaker, taken []*reservation.Lease, log func(string)) ([]*reservation.Lease, error) {
 	standing, err := d.Standing(ctx, time.Now())
 	if err != nil {

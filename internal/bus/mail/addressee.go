@@ -11,10 +11,10 @@ import (
 	"tutti/internal/core/address"
 )
 
-// A Recipient is a reader as the recipient of messages. The zero Recipient is nobody in particular: every message is to it.
+// A Recipient is a reader with all names that mean it. Every message counts as addressed to the zero Recipient.
 type Recipient struct {
-	who     address.Instance // canonical; "": nobody in particular
-	folders []string         // the mailboxes that are read as its own
+	who     address.Instance // canonical; "": not known
+	folders []string         // its mailboxes
 	scopes  []string
 }
 

@@ -190,7 +190,7 @@ func (o *Service) Judge(ctx context.Context, reader address.Instance, e *envelop
 	return j.verdict(ctx, e)
 }
 
-// JudgeIn is Judge for a message that lies in a mailbox, whose name is a step of a path.
+// JudgeIn is Judge for a message in the mailbox with this folder name.
 func (o *Service) JudgeIn(ctx context.Context, mailbox string, e *envelope.Envelope) (trust.Verdict, error) {
 	return o.Judge(ctx, address.Instance(address.SegmentToAddress(mailbox)), e)
 }
@@ -198,7 +198,7 @@ func (o *Service) JudgeIn(ctx context.Context, mailbox string, e *envelope.Envel
 // A judge remembers the senders that it has looked up, unless known is nil.
 type judge struct {
 	o      *Service
-	reader address.Instance // "": nobody in particular
+	reader address.Instance // "": not known
 	to     *Recipient       // the reader; nil: not asked yet
 	known  map[address.Instance]sender
 }
@@ -341,7 +341,7 @@ func (o *Service) Reply(ctx context.Context, r Reader, id string, l Draft) (Rece
 	return receipt, err
 }
 
-// Answer waits for the reply of whom a message was sent to. What others answer stays in the mailbox. It looks whenever look delivers, and every second, because
+// Answer waits until the agent to which a message was sent has replied. Replies of other agents stay in the mailbox. It looks whenever look delivers, and every second, because
 // hints of a watcher may be lost. The caller claims what it is going to print, prints it, and then calls Shown.
 func (o *Service) Answer(ctx context.Context, r Reader, to address.Instance, id string, look <-chan struct{}) (*Item, error) {
 	tick := time.NewTicker(time.Second)

@@ -70,7 +70,7 @@ func (v *Verdict) Counts() bool {
 	return (v.Word == Verified || v.Word == NewKey) && v.AddressedTo == ""
 }
 
-// Said is the verdict as a reader is told it. Of a message to another one it says so in place of a good word.
+// Said is the verdict in words. For a message that was addressed to another agent it says so instead of "verified".
 func (v *Verdict) Said() string {
 	if v.AddressedTo == "" {
 		return v.Word.String()

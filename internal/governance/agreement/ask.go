@@ -19,7 +19,7 @@ func QuestionsOf(agent address.Instance) string { return "nego:questions:" + str
 // questions have a journal of their own, in which nothing is agreed.
 func (b *Bus) Ask(ctx context.Context, a negotiation.Act, scope string, t escalation.Terms, now time.Time) (*escalation.Escalation, error) {
 	if t.Question == "" {
-		return nil, &negotiation.RefusedError{Why: []string{"a question has a text"}}
+		return nil, &negotiation.RefusedError{Why: []string{"the question is empty"}}
 	}
 	id := QuestionsOf(a.By)
 	var o canonjson.Object

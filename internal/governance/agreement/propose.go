@@ -27,7 +27,7 @@ type Proposal struct {
 // stays in the journal, and can be gone on with under the id that is returned.
 func (b *Bus) Propose(ctx context.Context, a negotiation.Act, p Proposal, now time.Time) (id string, e *journal.Entry, err error) {
 	if p.Text == "" || len(p.With) == 0 {
-		return "", nil, &negotiation.RefusedError{Why: []string{"a proposal has a text, and somebody else who is to accept it"}}
+		return "", nil, &negotiation.RefusedError{Why: []string{"a proposal needs a text and at least one other agent"}}
 	}
 	if p.ID == "" {
 		p.ID = "nego:" + address.NewEvent("", now)[len("evt-"):]

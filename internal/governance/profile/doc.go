@@ -25,7 +25,7 @@ type Profile struct {
 	Rationale string `json:"rationale"`
 	Conflicts string `json:"conflictDisposition"`
 
-	Roles       []string `json:"requiredRoles"`            // that somebody must hold
+	Roles       []string `json:"requiredRoles"`            // each is held by at least one party
 	Kinds       []string `json:"requiredArtifactKinds"`    // of artifact, that it works with
 	Adoption    []string `json:"policyAdoptionModes"`      // how a policy may come to hold
 	Authorities []string `json:"escalationAuthorityKinds"` // to which can be escalated

@@ -1,8 +1,10 @@
-// Package gitexclude keeps what tutti puts into a git work tree out of git.
+// Package gitexclude knows git work trees, and keeps what tutti puts into one out of git.
 //
 // It promises that a folder that tutti makes there, with keys and mail in it, is not offered by "git add -A". [Ignore] writes a
 // .gitignore into a folder that belongs to tutti alone. [Exclude] lists a folder in .git/info/exclude, which no commit carries.
 // Both keep every line that is there already, and do nothing outside a work tree.
+//
+// [Twins] returns where a file stands in the other work trees of its repository.
 //
 // It starts no git: it follows the .git entry as git does. Whether git already tracks a file is for package app to ask.
 package gitexclude
