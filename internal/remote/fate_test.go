@@ -47,13 +47,13 @@ func (f *faulty) Create(ctx context.Context, k store.Key, data []byte) (store.Re
 	return (&faultyWriter{f.Store, f}).Create(ctx, k, data)
 }
 
-func (f *faulty) Extend(ctx context.Context, k store.Key, lines [][]byte) error {
+func (f *faulty) Extend(ctx context.Context, k store.Key, after store.Pos, lines [][]byte) (store.Pos, error) {
 	if f.extend != nil && k.Kind == store.RemoteReplay {
 		if err := f.extend(lines); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return f.Store.Extend(ctx, k, lines)
+	return f.Store.Extend(ctx, k, after, lines)
 }
 
 type faultyWriter struct {

@@ -225,7 +225,7 @@ func (l *Ledger) Keep(ctx context.Context, all ...Thing) error {
 			o.Strs("taken", some)
 			lines = append(lines, o.Bytes())
 		}
-		if err := store.ExtendWith(ctx, l.Log, pageKey(of), lines); err != nil {
+		if _, _, err := store.ExtendWith(ctx, l.Log, pageKey(of), store.AnyEnd, lines); err != nil {
 			return fmt.Errorf("note what was taken: %w", err)
 		}
 	}

@@ -104,16 +104,25 @@ func EndOf(ctx context.Context, l Log, log Key) (Pos, error) {
 	return end, nil
 }
 
-// ExtendWith adds lines to any Log: through its own Extender when it has one, else one by one, and then those before the one
-// that fails stay.
-func ExtendWith(ctx context.Context, l Log, k Key, lines [][]byte) error {
+// ExtendWith appends lines to any Log: through its own Extender when it has one, else one by one, and then those before the one
+// that fails stay. It returns how many were added and where the last of them ends.
+func ExtendWith(ctx context.Context, l Log, k Key, after Pos, lines [][]byte) (added int, end Pos, err error) {
 	if e, ok := l.(Extender); ok {
-		return e.Extend(ctx, k, lines)
+		if end, err = e.Extend(ctx, k, after, lines); err != nil {
+			return 0, after, err
+		}
+		return len(lines), end, nil
 	}
-	for _, line := range lines {
-		if _, err := l.Append(ctx, k, AnyEnd, line); err != nil {
-			return err
+	end = after
+	for n, line := range lines {
+		next, err := l.Append(ctx, k, after, line)
+		if err != nil {
+			return n, end, err
+		}
+		end = next
+		if after != AnyEnd {
+			after = next
 		}
 	}
-	return nil
+	return len(lines), end, nil
 }

@@ -189,9 +189,9 @@ func CheckLogs(kind Kind) error {
 
 // An Extender is optional: it adds many lines for little more than the price of one (see ExtendWith).
 type Extender interface {
-	// Extend adds lines in their order wherever the log ends, each as Append wants it. When one of them is refused none is
-	// added; a crash may leave the first of them only. Lines of others do not come between them.
-	Extend(ctx context.Context, k Key, lines [][]byte) error
+	// Extend is Append of several lines in their order. When one of them is refused none is added; a crash may leave the first
+	// of them only. Lines of others do not come between them.
+	Extend(ctx context.Context, k Key, after Pos, lines [][]byte) (Pos, error)
 }
 
 // A Shrinker is optional: it takes lines out of a log whose kind has them taken out.

@@ -155,14 +155,14 @@ func (i *Item) Print() Print {
 // Proven is Shown for who comes to know of it later, in another process.
 func (o *Service) Proven(ctx context.Context, r Reader, prints []Print) error {
 	var errs []error
-	for _, p := range prints {
+	marks := make([]mailbox.Mark, len(prints))
+	for n, p := range prints {
 		if p.First != (signature.Public{}) {
 			errs = append(errs, o.Pins.Pin(p.From, p.First, o.Now()))
 		}
-		errs = append(errs, o.Mail.Step(settle(ctx), r.Instance,
-			mailbox.Mark{ID: p.ID, Step: mailbox.Shown, By: string(r.Instance), Session: r.Session, At: o.Now()}))
+		marks[n] = mailbox.Mark{ID: p.ID, Step: mailbox.Shown, By: string(r.Instance), Session: r.Session, At: o.Now()}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.Mail.StepAll(settle(ctx), r.Instance, marks))...)
 }
 
 // Pushed records that a reader was told of messages, and in which way (see mailbox.ResultStop).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tutti/internal/core/address"
@@ -110,22 +111,27 @@ func (m *Mailbox) offer(ctx context.Context, name string, ids []string, r Reader
 	}
 	f := newFold(ids)
 	end, err := m.fold(ctx, name, f)
-	for n := 0; err == nil && n < len(ids); {
-		id := ids[n]
-		if won[id] || !f.free(id, r, now) {
-			n++
-			continue
+	for err == nil {
+		var free []string
+		var lines [][]byte
+		for _, id := range ids {
+			if !won[id] && f.free(id, r, now) && !slices.Contains(free, id) {
+				mark := Mark{ID: id, Step: Offered, At: now, By: string(r.By), Session: r.Session}
+				free, lines = append(free, id), append(lines, mark.line())
+			}
 		}
-		mark := Mark{ID: id, Step: Offered, At: now, By: string(r.By), Session: r.Session}
-		next, aerr := m.s.Append(ctx, trailKey(name), end, mark.line())
-		switch {
-		case aerr == nil:
+		if len(free) == 0 {
+			break
+		}
+		added, next, aerr := store.ExtendWith(ctx, m.s, trailKey(name), end, lines)
+		end = next
+		for _, id := range free[:added] {
 			won[id] = true
-			end = next
-			n++
+		}
+		switch {
 		case errors.Is(aerr, store.ErrConflict):
 			end, err = m.readOn(ctx, name, end, f) // somebody else was faster: judge again
-		default:
+		case aerr != nil:
 			err = aerr
 		}
 	}

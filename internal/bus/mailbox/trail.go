@@ -243,7 +243,7 @@ func (m *Mailbox) StoredAll(ctx context.Context, inst address.Instance, marks []
 		marks[n].Step = Stored
 		lines[n] = marks[n].line()
 	}
-	if err := store.ExtendWith(ctx, m.s, trailKey(inst.Mailbox()), lines); err != nil {
+	if _, _, err := store.ExtendWith(ctx, m.s, trailKey(inst.Mailbox()), store.AnyEnd, lines); err != nil {
 		return fmt.Errorf("note %s of messages: %w", Stored, err)
 	}
 	return nil
@@ -259,39 +259,49 @@ func (m *Mailbox) StepAll(ctx context.Context, inst address.Instance, marks []Ma
 	if err != nil {
 		return fmt.Errorf("note steps of messages: %w", err)
 	}
-	if len(trailsOf(sources)) > 1 {
-		for _, mark := range marks {
-			if err := m.Step(ctx, inst, mark); err != nil {
-				return err
-			}
+	trails := trailsOf(sources)
+	lines := map[string][][]byte{}
+	for _, mark := range marks {
+		if !mark.Step.known() {
+			return fmt.Errorf("note %q of message %s: no such step", mark.Step, mark.ID)
 		}
-		return nil
-	}
-	lines := make([][]byte, len(marks))
-	for n := range marks {
-		if !marks[n].Step.known() {
-			return fmt.Errorf("note %q of message %s: no such step", marks[n].Step, marks[n].ID)
+		name, err := m.trailAmong(ctx, trails, mark.ID)
+		if err != nil {
+			return fmt.Errorf("note %s of message %s: %w", mark.Step, mark.ID, err)
 		}
-		lines[n] = marks[n].line()
+		lines[name] = append(lines[name], mark.line())
 	}
-	if err := store.ExtendWith(ctx, m.s, trailKey(inst.Mailbox()), lines); err != nil {
-		return fmt.Errorf("note steps of messages: %w", err)
+	for _, name := range trails {
+		if len(lines[name]) == 0 {
+			continue
+		}
+		if _, _, err := store.ExtendWith(ctx, m.s, trailKey(name), store.AnyEnd, lines[name]); err != nil {
+			return fmt.Errorf("note steps of messages: %w", err)
+		}
 	}
 	return nil
 }
 
-// trailOf finds the trail that knows a message: nearly always there is only one that could.
+// trailOf finds the trail that knows a message.
 func (m *Mailbox) trailOf(ctx context.Context, inst address.Instance, id string) (string, error) {
 	trails, err := m.trails(ctx, inst)
-	if err != nil || len(trails) == 1 {
-		return inst.Mailbox(), err
+	if err != nil {
+		return "", err
 	}
-	for _, name := range trails {
-		for _, err := range store.FindIn(ctx, m.s, trailKey(name), &trailProjection, trailID(id)) {
-			return name, err
+	return m.trailAmong(ctx, trails, id)
+}
+
+// trailAmong finds the one of an instance's trails that knows a message: nearly always there is only one that could. It is the first,
+// the instance's own, where none does.
+func (m *Mailbox) trailAmong(ctx context.Context, trails []string, id string) (string, error) {
+	if len(trails) > 1 {
+		for _, name := range trails {
+			for _, err := range store.FindIn(ctx, m.s, trailKey(name), &trailProjection, trailID(id)) {
+				return name, err
+			}
 		}
 	}
-	return inst.Mailbox(), nil
+	return trails[0], nil
 }
 
 // trails are those of the sources of an instance, its own first.

@@ -53,7 +53,7 @@ func (g *stage) flood(line func(at string) []byte) {
 	for n := range 100 {
 		all = append(all, line(fmt.Sprintf("2026-06-12T09:30:00.%03dZ", n)))
 	}
-	if err := store.ExtendWith(g.t.Context(), g.s, store.Key{Kind: store.ConductorClaims}, all); err != nil {
+	if _, _, err := store.ExtendWith(g.t.Context(), g.s, store.Key{Kind: store.ConductorClaims}, store.AnyEnd, all); err != nil {
 		g.t.Fatal(err)
 	}
 }

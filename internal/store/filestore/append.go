@@ -25,12 +25,11 @@ func (s *Store) Append(ctx context.Context, k store.Key, after store.Pos, line [
 var _ store.Extender = (*Store)(nil)
 
 // Extend adds all lines with one write under the lock. What a crash leaves of it is whole lines and perhaps a torn tail.
-func (s *Store) Extend(ctx context.Context, k store.Key, lines [][]byte) error {
+func (s *Store) Extend(ctx context.Context, k store.Key, after store.Pos, lines [][]byte) (store.Pos, error) {
 	if len(lines) == 0 {
-		return nil
+		return after, nil
 	}
-	_, err := s.add(ctx, k, store.AnyEnd, bytes.Join(lines, []byte{'\n'}), lines)
-	return err
+	return s.add(ctx, k, after, bytes.Join(lines, []byte{'\n'}), lines)
 }
 
 // add writes text, which is lines with a line feed between them.

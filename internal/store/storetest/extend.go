@@ -14,8 +14,8 @@ func testExtend(f *fixture) {
 	k := key(store.Trail, "a")
 	extend := func(what string, lines ...[]byte) {
 		f.Helper()
-		if err := store.ExtendWith(f.ctx, f.s, k, lines); err != nil {
-			f.Errorf("%s: %v", what, err)
+		if added, _, err := store.ExtendWith(f.ctx, f.s, k, store.AnyEnd, lines); err != nil || added != len(lines) {
+			f.Errorf("%s: %d added, %v", what, added, err)
 		}
 	}
 	extend("no line for a log that does not exist")
@@ -30,14 +30,30 @@ func testExtend(f *fixture) {
 		f.Errorf("Append after what lines were added to: %v, want %v", err, store.ErrConflict)
 	}
 
+	if added, _, err := store.ExtendWith(f.ctx, f.s, k, end, [][]byte{doc("late"), doc("too")}); added != 0 || !errors.Is(err, store.ErrConflict) {
+		f.Errorf("Extend after what lines were added to: %d added, %v, want %v", added, err, store.ErrConflict)
+	}
+	end = f.append(k, store.AnyEnd, doc(8))
+	_, next, err := store.ExtendWith(f.ctx, f.s, k, end, [][]byte{doc(9), doc(10)})
+	if err != nil {
+		f.Errorf("Extend after the last line: %v", err)
+	}
+	f.append(k, next, doc(11))
+	var want [][]byte
+	for n := range 11 {
+		want = append(want, doc(n+1))
+	}
+	f.wantLines(k, want...)
+
 	e, ok := f.s.(store.Extender)
 	if !ok {
 		return
 	}
 	for _, bad := range [][]byte{nil, []byte("{\"a\":\n1}"), make([]byte, store.Trail.Spec().WriteLimit+1)} {
-		f.wantRefused(fmt.Sprintf("Extend by a good line and one of %d bytes", len(bad)), e.Extend(f.ctx, k, [][]byte{doc("good"), bad}))
+		_, err := e.Extend(f.ctx, k, store.AnyEnd, [][]byte{doc("good"), bad})
+		f.wantRefused(fmt.Sprintf("Extend by a good line and one of %d bytes", len(bad)), err)
 	}
-	f.wantLines(k, doc(1), doc(2), doc(3), doc(4), doc(5), doc(6), doc(7))
+	f.wantLines(k, want...)
 	f.togetherOnly(e)
 }
 
@@ -53,7 +69,7 @@ func (f *fixture) togetherOnly(e store.Extender) {
 				for range lines {
 					mine = append(mine, doc(fmt.Sprint(w, " ", t)))
 				}
-				if err := e.Extend(f.ctx, k, mine); err != nil {
+				if _, err := e.Extend(f.ctx, k, store.AnyEnd, mine); err != nil {
 					f.Errorf("Extend beside others: %v", err)
 				}
 			}

@@ -303,9 +303,10 @@ func (f *fixture) onDoc(k, other store.Key) map[string]error {
 // onLog calls every method of logs with a key.
 func (f *fixture) onLog(k store.Key) map[string]error {
 	_, add := f.s.Append(f.ctx, k, store.AnyEnd, doc("x"))
+	_, _, extend := store.ExtendWith(f.ctx, f.s, k, store.AnyEnd, [][]byte{doc("x")})
 	return map[string]error{
 		"Read": f.readErr(f.ctx, f.s, k, ""), "Append": add,
-		"Extend": store.ExtendWith(f.ctx, f.s, k, [][]byte{doc("x")}),
+		"Extend": extend,
 	}
 }
 

@@ -103,7 +103,7 @@ func (f *fixture) everything(ctx context.Context, s Store, k store.Key, rev stor
 	errs["Delete"] = s.Delete(ctx, k, rev)
 	errs["Move"] = s.Move(ctx, k, rev, free)
 	_, errs["Append"] = s.Append(ctx, log, store.AnyEnd, doc("x"))
-	errs["Extend"] = store.ExtendWith(ctx, s, log, [][]byte{doc("x")})
+	_, _, errs["Extend"] = store.ExtendWith(ctx, s, log, store.AnyEnd, [][]byte{doc("x")})
 	_, errs["Acquire"] = s.Acquire(ctx, "free", "a", time.Minute)
 	_, errs["Renew"] = s.Renew(ctx, l, time.Minute)
 	errs["Release"] = s.Release(ctx, l)

@@ -90,7 +90,7 @@ func fillFleet(e *env, s *filestore.Store) error {
 			Workspace: &people.Workspace{ID: id, Path: path, Host: "claude", Label: "w"},
 		}, now))
 	}
-	if err := store.ExtendWith(e.ctx, s, store.Key{Kind: store.Instances}, lines); err != nil {
+	if _, _, err := store.ExtendWith(e.ctx, s, store.Key{Kind: store.Instances}, store.AnyEnd, lines); err != nil {
 		return err
 	}
 	p := presence.New(s)

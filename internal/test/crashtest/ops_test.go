@@ -166,7 +166,8 @@ var ops = []op{
 		name:  "several lines at once",
 		setup: appendLine(journal, lineA),
 		do: func(ctx context.Context, s *filestore.Store) error {
-			return s.Extend(ctx, journal, [][]byte{lineB, lineC})
+			_, err := s.Extend(ctx, journal, store.AnyEnd, [][]byte{lineB, lineC})
+			return err
 		},
 		check: linesFollow(journal, lineA, lineB, lineC),
 	},
