@@ -71,6 +71,16 @@ type SkillFile struct {
 	Edited bool // it is not as we wrote it
 }
 
+// Installed returns the first program that is on the path, in the order for people; nil: none is.
+func Installed() *driver.Driver {
+	for _, d := range driver.All() {
+		if _, err := exec.LookPath(d.Program); err == nil {
+			return d
+		}
+	}
+	return nil
+}
+
 // Look finds out how a program stands to the bus. Of the request the command and the place count. It runs the program for its
 // version, for at most as long as ctx allows, and writes nothing.
 func (q *Request) Look(ctx context.Context, d *driver.Driver) *Status {

@@ -351,3 +351,20 @@ func TestPlugin(t *testing.T) {
 		}
 	}
 }
+
+// TestInstalled: the first program on the path in the order for people is what a hint proposes, and none where there is none.
+func TestInstalled(t *testing.T) {
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	if d := Installed(); d != nil {
+		t.Errorf("in an empty folder %s is installed", d.Name)
+	}
+	for _, name := range []string{"opencode", "codex"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if d := Installed(); d == nil || d.Name != name {
+			t.Errorf("with %s: %v", name, d)
+		}
+	}
+}

@@ -3,8 +3,10 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
+	"tutti/internal/agents/setup"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/observe"
@@ -71,7 +73,16 @@ func (s *sessions) sayNoSessions(parts []Part) {
 		s.c.Remark("--registry %s is the nearest registry above", kit.Clean(s.c.App.Shown(above)))
 		return
 	}
-	s.c.Remark(`"tutti session create --agent claude" starts one`)
+	s.c.Remark(StartHint())
+}
+
+// StartHint says how an agent is started: the first agent CLI that this machine has.
+func StartHint() string {
+	d := setup.Installed()
+	if d == nil {
+		return `No agent CLI is on the PATH. Install one, such as Claude Code or Codex; then "tutti host setup" connects it.`
+	}
+	return fmt.Sprintf(`Start one with "tutti session create --agent %s", or run %s in any folder after "tutti host setup".`, d.Name, d.Program)
 }
 
 // FoundWord says what was found of a session. Where nothing is to be found, there is nothing to say.

@@ -54,7 +54,7 @@ func (v *statusView) answer(things int, more string) string {
 		}
 	}
 	if len(v.rows) == 0 && asleep == 0 && things == 0 && v.blind == nil && more == "" && !v.halted.Halted {
-		return "No agents" + place + `. Start one with "tutti session create --agent claude", or run claude in any folder after "tutti host setup".`
+		return "No agents" + place + ". " + session.StartHint()
 	}
 	live := 0
 	for i := range v.rows {
