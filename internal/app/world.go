@@ -119,9 +119,8 @@ func (w *World) candidates() func(address.Instance) []signature.Public {
 		defer mu.Unlock()
 		all, ok := known[from]
 		if !ok {
-			if keys, err := w.Registry.Keys(context.Background(), from); err == nil {
-				pins, _ := w.Pins.Get(from)
-				all = trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins}.All()
+			if keys, err := trust.KeysOf(context.Background(), w.Registry, w.Pins, from); err == nil {
+				all = keys.All()
 			}
 			known[from] = all
 		}

@@ -233,7 +233,11 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 	}
 	v := s.keys.Judge(e)
 	if v.Word == trust.NewKey && s.met != v.Key && s.met != (signature.Public{}) {
-		v = trust.Judge(e, s.keys.Active, s.keys.Revoked, []signature.Public{s.met})
+		keys, err := j.o.Registry.Keys(ctx, e.Actor.Instance)
+		if err != nil {
+			return trust.Verdict{}, err
+		}
+		v = trust.By(keys, []signature.Public{s.met}).Judge(e)
 	}
 	v.RoleNotRegistered = trust.RoleNotRegistered(e.Actor.Role, s.roles)
 	var err error
@@ -260,17 +264,10 @@ func (j *judge) elsewhere(ctx context.Context, target address.Instance) (address
 // Sender returns what a message of an instance is judged by: its keys, and the roles that it is registered with. One that is
 // not registered has neither; of one that was taken out of service none counts.
 func (o *Service) Sender(ctx context.Context, from address.Instance) (trust.Keys, []string, error) {
-	keys, err := o.Registry.Keys(ctx, from)
+	k, err := trust.KeysOf(ctx, o.Registry, o.Pins, from)
 	if err != nil {
 		return trust.Keys{}, nil, err
 	}
-	pins, ok := o.Pins.Get(from)
-	if !ok {
-		if err := o.Pins.Err(); err != nil { // then nobody can say whether a key is new
-			return trust.Keys{}, nil, err
-		}
-	}
-	k := trust.Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pins}
 	switch err := o.Registry.Standing(ctx, from); {
 	case errors.Is(err, registry.ErrGone):
 		k.Gone = true

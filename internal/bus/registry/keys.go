@@ -78,6 +78,7 @@ type Keys struct {
 	fit map[signature.Public]*key // those of all that are one
 	raw map[string]*key           // the others, by their text
 
+	first  []signature.Public // those of the registration; of one without any, the one that was added first
 	events []Event
 }
 
@@ -98,6 +99,7 @@ func Fold(id string, registered []string, events []Event) *Keys {
 	for _, pem := range registered {
 		k.at(pem).record(pem)
 	}
+	k.first = k.begin(events)
 	for _, e := range events {
 		switch {
 		case e.Type == Added && e.Instance == id:
@@ -122,6 +124,25 @@ func Fold(id string, registered []string, events []Event) *Keys {
 	}
 	return k
 }
+
+// begin is the keys that an instance began with, of those that were taken in so far.
+func (k *Keys) begin(events []Event) (first []signature.Public) {
+	for _, one := range k.all {
+		if one.fit {
+			first = append(first, one.public)
+		}
+	}
+	for n := 0; len(first) == 0 && n < len(events); n++ {
+		if key, err := signature.ParsePublic(events[n].Key); err == nil && events[n].Type == Added && events[n].Instance == k.ID {
+			first = append(first, key)
+		}
+	}
+	return first
+}
+
+// First returns the keys with which an instance began: those of its registration, or, of one without any, the one that was added first. A
+// reader who has pinned none takes one of these for the first contact. Every later key needs a proof by an earlier one.
+func (k *Keys) First() []signature.Public { return k.first }
 
 // RevokedAt tells when keys were revoked, as far as that is recorded. Of those of an instance that was offboarded it is not.
 func (k *Keys) RevokedAt() map[signature.Public]time.Time {

@@ -121,6 +121,17 @@ func (p *Pins) Bound(i address.Instance) (all []signature.Public) {
 	return all
 }
 
+// ByPersons is the memory of those keys alone: what was only met counts for nothing in it.
+func (p *Pins) ByPersons() Memory { return bound{p} }
+
+type bound struct{ *Pins }
+
+// Get returns the keys that a person has said to be those of an agent.
+func (b bound) Get(i address.Instance) ([]signature.Public, bool) {
+	all := b.Bound(i)
+	return all, len(all) > 0
+}
+
 // Accepted reports whether a person has accepted the registration with this hash for an agent.
 func (p *Pins) Accepted(i address.Instance, registration string) bool {
 	p.mu.Lock()

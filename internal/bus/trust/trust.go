@@ -3,7 +3,9 @@
 //
 // A registry says which keys an agent has, but everybody who can write the bus can write the registry. A pin is the user's
 // own memory: it lies in the user's state folder, never on a bus. The first key that an envelope of an agent verifies under
-// is pinned by the caller; from then on another key, registered or not, is not accepted until a person has said so. A key
+// is pinned by the caller; from then on another key, registered or not, is not accepted until a person has said so, or the registry
+// has a proof by the pinned key, or by one that it stands behind: [KeysOf] finds these. Without a pin a key that was added later needs such a
+// proof by a key with which the agent began. A key
 // that was revoked is not accepted, pinned or not: whoever could forge the revocation can silence an agent, and not speak
 // for it.
 //
@@ -13,10 +15,12 @@
 package trust
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
@@ -28,11 +32,11 @@ type Word uint8
 // The words.
 const (
 	_ Word = iota
-	// Verified: a signature of the sender verifies under a pinned key.
+	// Verified: a signature of the sender verifies under a pinned key, or one that a pinned key has proven.
 	Verified
 	// NewKey: it verifies under a registered key, and the sender has no pin yet. The caller pins it.
 	NewKey
-	// KeyChanged: it verifies under a registered key, and another one is pinned.
+	// KeyChanged: it verifies under a registered key, and another one is pinned; or that key was added without a proof.
 	KeyChanged
 	// Unsigned: there is no signature at all.
 	Unsigned
@@ -93,11 +97,54 @@ func (v *Verdict) Remark() string {
 	return v.Detail
 }
 
-// Keys is what there is to know of a sender's keys: those the registry has as active and as revoked, and those that the user
-// has pinned. Of a sender that is Gone none counts.
+// Keys is what there is to know of an agent's keys: those the registry has as active and as revoked, those that the user has pinned, and
+// those that are proven: by the pinned ones or, without any, by those that the agent began with. Of an agent that is Gone none counts.
 type Keys struct {
 	Active, Revoked, Pins []signature.Public
+	Proven                []registry.OwnKey
 	Gone                  bool
+}
+
+// A Memory is which keys a user has pinned for an agent. *Pins is one.
+type Memory interface {
+	Get(i address.Instance) ([]signature.Public, bool)
+	Err() error
+}
+
+// People are who is registered, with which keys. A *registry.Registry is one.
+type People interface {
+	Keys(ctx context.Context, i address.Instance) (*registry.Keys, error)
+}
+
+// KeysOf finds what there is to know of an agent's keys. It is the one place where keys of the registry meet the pins of a user: whose
+// signature something bears is judged by what it returns, for mail, agreements, instructions and answers alike.
+func KeysOf(ctx context.Context, people People, pins Memory, who address.Instance) (Keys, error) {
+	keys, err := people.Keys(ctx, who)
+	if err != nil {
+		return Keys{}, err
+	}
+	pinned, ok := pins.Get(who)
+	if !ok {
+		if err := pins.Err(); err != nil { // then nobody can say whether a key is new
+			return Keys{}, err
+		}
+	}
+	return By(keys, pinned), nil
+}
+
+// By is KeysOf for who has read both.
+func By(keys *registry.Keys, pinned []signature.Public) Keys {
+	k := Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pinned}
+	if len(pinned) == 0 {
+		pinned = keys.First()
+	}
+	k.Proven = keys.Own(pinned)
+	return k
+}
+
+// Believed tells whether a key is the agent's own to this user: pinned, proven by a pinned one, or one of a first contact.
+func (k Keys) Believed(key signature.Public) bool {
+	return slices.Contains(k.Pins, key) || slices.ContainsFunc(k.Proven, func(o registry.OwnKey) bool { return o.Key == key })
 }
 
 // MaxKeys is how many keys of a sender are tried. An agent has one, or a few after it was given new ones; without a limit who
@@ -121,18 +168,13 @@ func (k Keys) All() []signature.Public {
 	return all
 }
 
-// Judge reads the signatures of an envelope whose sender has these keys.
-func Judge(e *envelope.Envelope, active, revoked, pins []signature.Public) Verdict {
-	return Keys{Active: active, Revoked: revoked, Pins: pins}.Judge(e)
-}
-
 // uncovered is the verdict on an envelope with members that no signature covers.
 var uncovered = Verdict{Word: BadSignature, Detail: "a signature cannot cover all of it"}
 
 // nameless is the verdict on a signed envelope whose sender has a name that can look like another one.
 var nameless = Verdict{Word: BadSignature, Detail: "the name of its sender has characters that no address has"}
 
-// Judge is the function of that name for these keys.
+// Judge reads the signatures of an envelope whose sender has these keys.
 func (k Keys) Judge(e *envelope.Envelope) Verdict {
 	switch signed := len(e.Signatures) > 0; {
 	case signed && !address.WellFormed(string(e.Actor.Instance)):
@@ -195,13 +237,23 @@ func (k Keys) rate(signed, own int, key signature.Public) Verdict {
 		}
 	case !slices.Contains(k.Active, key):
 		v.Key, v.Detail = signature.Public{}, "it fits no key of the sender"
-	case len(k.Pins) == 0:
-		v.Word, v.Detail = NewKey, fmt.Sprintf("first seen with the key %s", key.Short())
 	default:
-		v.Word = KeyChanged
-		v.Detail = fmt.Sprintf("the pinned key is %s, this one is %s", k.Pins[0].Short(), key.Short())
+		v.Word, v.Detail = k.Of(key)
 	}
 	return v
+}
+
+// Of is the word for an active key, with the reason.
+func (k Keys) Of(key signature.Public) (Word, string) {
+	switch believed := k.Believed(key); {
+	case believed && len(k.Pins) > 0:
+		return Verified, ""
+	case believed:
+		return NewKey, fmt.Sprintf("first seen with the key %s", key.Short())
+	case len(k.Pins) > 0:
+		return KeyChanged, fmt.Sprintf("the pinned key is %s, this one is %s", k.Pins[0].Short(), key.Short())
+	}
+	return KeyChanged, fmt.Sprintf("the key %s was added without a proof by an earlier key", key.Short())
 }
 
 // RoleNotRegistered reports whether an envelope claims a role that the registration of its sender does not have. A sender

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
@@ -48,7 +49,7 @@ func TestJudge(t *testing.T) {
 	}{
 		{"pinned", byOld, set(old), nil, set(old), Verified, old, ""},
 		{"first contact", byOld, set(old), nil, nil, NewKey, old, "first seen with the key " + old.Public().Short()},
-		{"second key of a stranger to us", byFresh, set(old, fresh), nil, nil, NewKey, fresh, "first seen"},
+		{"second key of a stranger to us, without a proof", byFresh, set(old, fresh), nil, nil, KeyChanged, fresh, "without a proof"},
 		{"changed", byFresh, set(old, fresh), nil, set(old), KeyChanged, fresh, old.Public().Short()},
 		{"two pins", byFresh, set(old, fresh), nil, set(old, fresh), Verified, fresh, ""},
 		{"pinned, not registered", byOld, nil, nil, set(old), Verified, old, "is not registered"},
@@ -74,7 +75,11 @@ func TestJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := Judge(e, c.active, c.revoked, c.pins)
+		k := Keys{Active: c.active, Revoked: c.revoked, Pins: c.pins}
+		if len(c.pins) == 0 && len(c.active) > 0 {
+			k.Proven = []registry.OwnKey{{Key: c.active[0]}}
+		}
+		got := k.Judge(e)
 		key := signature.Public{}
 		if c.key != nil {
 			key = c.key.Public()
@@ -82,7 +87,6 @@ func TestJudge(t *testing.T) {
 		if got.Word != c.want || got.Key != key || (c.detail == "") != (got.Detail == "") || !strings.Contains(got.Detail, c.detail) {
 			t.Errorf("%s: got %v %x %q, want %v %x %q", c.name, got.Word, got.Key[:4], got.Detail, c.want, key[:4], c.detail)
 		}
-		k := Keys{Active: c.active, Revoked: c.revoked, Pins: c.pins}
 		p := envelope.ProjectionWith(1, func(address.Instance) []signature.Public { return k.All() })
 		_, _, row, err := p.Make(c.raw, now)
 		s, err2 := envelope.Decode(string(row))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/journal"
@@ -83,7 +84,7 @@ func (m *Matters) OwnKeys(ctx context.Context, who address.Instance) ([]registry
 		if err != nil {
 			return nil, err
 		}
-		return keys.Own(known), nil
+		return trust.By(keys, known).Proven, nil
 	})
 }
 

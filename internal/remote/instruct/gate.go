@@ -70,13 +70,17 @@ func (g *Gate) Authorize(ctx context.Context, from, to address.Instance) (remote
 	return authority(both[0], both[1], g.Pins == nil || g.Pins.Accepted(from, both[0].Hash())), nil
 }
 
-// Bound tells whether a person has bound a key to an agent: "" if so.
-func (g *Gate) Bound(from address.Instance, key signature.Public) (remote.Reason, error) {
-	if g.Pins == nil || slices.Contains(g.Pins.Bound(from), key) {
+// Bound tells whether a key is that of an agent by the word of a person, who has bound it or one that has proven it: "" if so.
+func (g *Gate) Bound(ctx context.Context, from address.Instance, key signature.Public) (remote.Reason, error) {
+	if g.Pins == nil {
 		return "", nil
 	}
-	if err := g.Pins.Err(); err != nil {
+	keys, err := trust.KeysOf(ctx, g.Registry, g.Pins.ByPersons(), from)
+	if err != nil {
 		return "", err
+	}
+	if len(keys.Pins) > 0 && keys.Believed(key) {
+		return "", nil
 	}
 	if pinned, has := g.Pins.Get(from); has && !slices.Contains(pinned, key) {
 		return KeyChanged, nil
@@ -138,7 +142,7 @@ func (g *Gate) proven(ctx context.Context, text string, to address.Instance) (Li
 	if !ok || g.Pins != nil && !address.WellFormed(l.From) {
 		return l, remote.BadSignature, nil
 	}
-	if reason, err := g.Bound(address.Instance(l.From), key); err != nil || reason != "" {
+	if reason, err := g.Bound(ctx, address.Instance(l.From), key); err != nil || reason != "" {
 		return l, reason, err
 	}
 	return l, remote.Fresh(l.At, g.Now()), nil

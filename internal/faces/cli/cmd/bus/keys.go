@@ -51,7 +51,23 @@ func runKeysAdd(ctx context.Context, c *kit.Call) error {
 	} else if err := addedKey(ctx, w, who, public, proof != nil); err != nil {
 		return err
 	}
+	if err := warnUnproven(ctx, c, w, who, public); err != nil {
+		return err
+	}
 	return keysChanged(ctx, c, w, who, "added", public.Short())
+}
+
+// warnUnproven says of a key of an agent that was added what it is worth, if that is nothing.
+func warnUnproven(ctx context.Context, c *kit.Call, w *app.World, who address.Instance, public signature.Public) error {
+	if IsPerson(who) || c.Under == kit.H2A {
+		return nil
+	}
+	known, err := trust.KeysOf(ctx, w.Registry, w.Pins, who)
+	if err == nil && !known.Believed(public) {
+		c.Warn("no active key of %s lies here to prove the key %s with: what is signed with it counts for nobody until they type tutti keys trust %s",
+			kit.Name(who), public.Short(), kit.Clean(app.QuoteArg(string(who))))
+	}
+	return err
 }
 
 // addProof signs the event that adds a key with the key that the agent has here, if that one is active: readers then see
@@ -202,16 +218,17 @@ func runKeysList(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	pinned, _ := w.Pins.Get(who)
+	known := trust.By(keys, pinned)
 	var rows [][]string
 	for _, pem := range keys.PEM {
-		rows = append(rows, []string{shortOf(pem), "active", pinWord(pem, pinned)})
+		rows = append(rows, []string{shortOf(pem), "active", keyWord(pem, known)})
 	}
 	for _, pem := range keys.Gone {
-		rows = append(rows, []string{shortOf(pem), "revoked", pinWord(pem, pinned)})
+		rows = append(rows, []string{shortOf(pem), "revoked", keyWord(pem, known)})
 	}
 	for _, pem := range all.PEM {
 		if !slices.Contains(keys.PEM, pem) { // it came with a mirror, and proves nothing here
-			rows = append(rows, []string{shortOf(pem), "mirrored", pinWord(pem, pinned)})
+			rows = append(rows, []string{shortOf(pem), "mirrored", ""})
 		}
 	}
 	c.Rows(rows)
@@ -227,12 +244,18 @@ func shortOf(pem string) string {
 	return public.Short()
 }
 
-func pinWord(pem string, pinned []signature.Public) string {
+// keyWord says why a key counts as the agent's own to this user, or that nothing proves that it is.
+func keyWord(pem string, known trust.Keys) string {
 	public, err := signature.ParsePublic(pem)
-	for _, p := range pinned {
-		if err == nil && p == public {
-			return "pinned"
-		}
+	switch {
+	case err != nil:
+		return ""
+	case slices.Contains(known.Pins, public):
+		return "pinned"
+	case !known.Believed(public):
+		return "unproven"
+	case len(known.Pins) > 0:
+		return "proven by the pinned key"
 	}
 	return ""
 }

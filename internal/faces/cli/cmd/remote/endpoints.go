@@ -184,7 +184,7 @@ func Mirror(ctx context.Context, w *app.World, p Push) ([]byte, error) {
 // Drive gives an instruction. reason is why it may not be given, and then nothing was signed.
 func Drive(ctx context.Context, w *app.World, o Order) (done Driven, reason string, err error) {
 	g := gate(w, o.Specified, time.Now)
-	why, err := g.Bound(o.From, o.Key.Public())
+	why, err := g.Bound(ctx, o.From, o.Key.Public())
 	if err == nil && why == "" {
 		why, err = g.Authorize(ctx, o.From, o.To)
 	}
