@@ -8,6 +8,6 @@ import (
 // Agreements are the negotiations of the bus.
 func Agreements(w *app.World) *agreement.Bus {
 	b := agreement.New(w.Store, w.Registry)
-	b.Persons = w.Pins
+	b.Persons, b.Pins = w.Pins, w.Pins.Ever()
 	return b
 }

@@ -13,7 +13,7 @@ import (
 
 // parse folds the lines of the file.
 func (p *Pins) parse(data []byte) {
-	p.all, p.bound, p.lines, p.damaged = map[address.Instance]Pin{}, map[address.Instance][]Pin{}, 0, nil
+	p.all, p.ever, p.lines, p.damaged = map[address.Instance]Pin{}, map[address.Instance][]Pin{}, 0, nil
 	number, bad := 0, 0
 	for rest := data; len(rest) > 0; {
 		var one []byte
@@ -31,11 +31,14 @@ func (p *Pins) parse(data []byte) {
 			}
 		case forgotten:
 			delete(p.all, pin.Instance)
-			delete(p.bound, pin.Instance)
+			delete(p.ever, pin.Instance)
 		default:
 			p.all[pin.Instance] = pin
-			if all := p.bound[pin.Instance]; pin.By == ByPerson && !slices.ContainsFunc(all, func(o Pin) bool { return o.Key == pin.Key }) {
-				p.bound[pin.Instance] = append(all, pin)
+			all := p.ever[pin.Instance]
+			if at := slices.IndexFunc(all, func(o Pin) bool { return o.Key == pin.Key }); at < 0 {
+				p.ever[pin.Instance] = append(all, pin)
+			} else if pin.By == ByPerson {
+				all[at].By = ByPerson
 			}
 		}
 	}

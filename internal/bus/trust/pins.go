@@ -70,7 +70,7 @@ type Pins struct {
 	read    bool
 	seen    atomicfile.Info
 	all     map[address.Instance]Pin
-	bound   map[address.Instance][]Pin // those that a person has said, also where another one came after
+	ever    map[address.Instance][]Pin // all, also where another one came after
 	lines   int
 	damaged []string
 	err     error
@@ -115,10 +115,41 @@ func (p *Pins) Bound(i address.Instance) (all []signature.Public) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refresh()
-	for _, pin := range p.bound[i.Canonical()] {
-		all = append(all, pin.Key)
+	for _, pin := range p.ever[i.Canonical()] {
+		if pin.By == ByPerson {
+			all = append(all, pin.Key)
+		}
 	}
 	return all
+}
+
+// A Keeper is a Memory that takes a first contact, too.
+type Keeper interface {
+	Memory
+	Pin(i address.Instance, key signature.Public, now time.Time) error
+}
+
+// Ever is the memory of all keys that were pinned since the agent was last forgotten, the latest at the end. What was signed long ago, as
+// an agreement is, was signed under the key of that time.
+func (p *Pins) Ever() Keeper { return ever{p} }
+
+type ever struct{ *Pins }
+
+// Get returns the keys that were ever pinned for an agent.
+func (e ever) Get(i address.Instance) (all []signature.Public, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.refresh()
+	now := e.all[i.Canonical()]
+	for _, pin := range e.Pins.ever[i.Canonical()] {
+		if pin.Key != now.Key {
+			all = append(all, pin.Key)
+		}
+	}
+	if _, ok = e.all[i.Canonical()]; ok {
+		all = append(all, now.Key)
+	}
+	return all, ok
 }
 
 // ByPersons is the memory of those keys alone: what was only met counts for nothing in it.
@@ -264,7 +295,7 @@ func (p *Pins) write(dir *atomicfile.Dir, add []byte) error {
 	if p.seen.Size > compactAt && p.lines > 2*p.needed() && len(p.damaged) == 0 {
 		var data []byte
 		for _, pin := range p.sorted() {
-			for _, earlier := range p.bound[pin.Instance] {
+			for _, earlier := range p.ever[pin.Instance] {
 				data = append(data, line(earlier)...)
 			}
 			data = append(data, line(pin)...)
@@ -300,7 +331,7 @@ func (p *Pins) write(dir *atomicfile.Dir, add []byte) error {
 // needed is how many lines say something.
 func (p *Pins) needed() int {
 	n := len(p.all)
-	for _, some := range p.bound {
+	for _, some := range p.ever {
 		n += len(some)
 	}
 	return n
@@ -335,7 +366,7 @@ func (p *Pins) refresh() {
 
 // fail forgets what was known: a missing file has no pins, and one that cannot be trusted gives none.
 func (p *Pins) fail(err error) {
-	p.read, p.seen, p.all, p.bound, p.lines, p.damaged, p.err = false, atomicfile.Info{}, nil, nil, 0, nil, nil
+	p.read, p.seen, p.all, p.ever, p.lines, p.damaged, p.err = false, atomicfile.Info{}, nil, nil, 0, nil, nil
 	if !errors.Is(err, fs.ErrNotExist) {
 		p.err = fmt.Errorf("read pins: %w", err)
 	}

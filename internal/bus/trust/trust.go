@@ -243,6 +243,9 @@ func (k Keys) rate(signed, own int, key signature.Public) Verdict {
 	return v
 }
 
+// First tells whether the user has pinned no key of the agent yet, so that what is believed now is a first contact.
+func (k Keys) First() bool { return len(k.Pins) == 0 && len(k.Proven) > 0 }
+
 // Of is the word for an active key, with the reason.
 func (k Keys) Of(key signature.Public) (Word, string) {
 	switch believed := k.Believed(key); {
@@ -251,7 +254,7 @@ func (k Keys) Of(key signature.Public) (Word, string) {
 	case believed:
 		return NewKey, fmt.Sprintf("first seen with the key %s", key.Short())
 	case len(k.Pins) > 0:
-		return KeyChanged, fmt.Sprintf("the pinned key is %s, this one is %s", k.Pins[0].Short(), key.Short())
+		return KeyChanged, fmt.Sprintf("the pinned key is %s, this one is %s", k.Pins[len(k.Pins)-1].Short(), key.Short())
 	}
 	return KeyChanged, fmt.Sprintf("the key %s was added without a proof by an earlier key", key.Short())
 }

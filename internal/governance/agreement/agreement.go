@@ -17,6 +17,7 @@ import (
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/declaration"
@@ -35,6 +36,8 @@ type Bus struct {
 	// Persons are whom this user knows, by which keys; nil: nobody. To be set before the bus is used. What a person answers counts only
 	// under a key that they have.
 	Persons escalation.Persons
+	// Pins are the keys that this user knows others by; nil: the registry decides, as h2a specifies it. Likewise.
+	Pins trust.Keeper
 }
 
 // New returns the agreements of a bus.
@@ -45,8 +48,13 @@ func New(s negotiation.Store, r *registry.Registry) *Bus {
 // Negotiations are those of the bus, for looking at: nothing is demanded of who only looks.
 func (b *Bus) Negotiations() *negotiation.Negotiations {
 	n := negotiation.New(b.store, b.journals, b.registry)
-	n.Advise, n.Demands = b.advise, b.demands
+	n.Advise, n.Demands, n.Pins = b.advise, b.demands, b.Pins
 	return n
+}
+
+// person asks the registry and the pins about an instance.
+func (b *Bus) person(ctx context.Context, i address.Instance) (*negotiation.Person, error) {
+	return negotiation.PersonOf(ctx, b.registry, b.Pins, i)
 }
 
 // mProfile is the member of a record that says which profile holds for the negotiation. It is one of its terms.

@@ -164,7 +164,7 @@ func (g *gatherer) person(i address.Instance) *negotiation.Person {
 	p := g.people[c]
 	if p == nil {
 		var err error
-		if p, err = negotiation.PersonOf(g.ctx, g.b.registry, i); err != nil && g.err == nil {
+		if p, err = g.b.person(g.ctx, i); err != nil && g.err == nil {
 			g.err = err
 		}
 		g.people[c] = p

@@ -14,9 +14,9 @@ import (
 	"tutti/internal/store"
 )
 
-// Keys are the public keys of one instance: those that may sign now, and those that were revoked. Both are empty for who is not
-// registered.
-type Keys struct{ Active, Revoked []signature.Public }
+// Keys are the public keys of one instance: those that may sign now, those that were revoked, and those that are registered for it and that
+// the reader does not believe to be its own. All are empty for who is not registered.
+type Keys struct{ Active, Revoked, Doubted []signature.Public }
 
 // Checks are what Verify needs beside the journal.
 type Checks struct {
@@ -36,6 +36,7 @@ const (
 	SealRevoked                // under a revoked one
 	SealNoKey                  // its writer has no key
 	SealElsewhere              // its writer's signature covers something else, as that of an attestation does, or was not looked at
+	SealDoubted                // under a key that the reader does not believe to be the writer's
 	SealBad                    // under none of the writer's keys, or by somebody else only
 )
 
@@ -190,7 +191,7 @@ func (v *verifier) findKeys(ctx context.Context, w *work) error {
 		}
 	}
 	w.keys = keys
-	if v.tried += len(w.own) * (len(keys.Active) + len(keys.Revoked)); v.tried <= maxTried+2*v.r.Entries {
+	if v.tried += len(w.own) * (len(keys.Active) + len(keys.Revoked) + len(keys.Doubted)); v.tried <= maxTried+2*v.r.Entries {
 		return nil
 	}
 	// Somebody makes this cost much. What we wrote has its seal last, under a key that is in use.
@@ -198,7 +199,7 @@ func (v *verifier) findKeys(ctx context.Context, w *work) error {
 		w.own = nil
 	} else if len(w.own) > 0 {
 		w.own = w.own[len(w.own)-1:]
-		w.keys.Active, w.keys.Revoked = latest(keys.Active), latest(keys.Revoked)
+		w.keys = Keys{latest(keys.Active), latest(keys.Revoked), latest(keys.Doubted)}
 	}
 	return nil
 }
@@ -223,7 +224,7 @@ func (w *work) seal() Seals {
 		return SealBad // ours are never signed by others alone
 	case len(w.own) == 0:
 		return Unsealed
-	case len(w.keys.Active)+len(w.keys.Revoked) == 0:
+	case len(w.keys.Active)+len(w.keys.Revoked)+len(w.keys.Doubted) == 0:
 		return SealNoKey
 	}
 	signed, err := w.e.SignedBytes()
@@ -234,6 +235,8 @@ func (w *work) seal() Seals {
 		return SealGood
 	case w.under(signed, w.keys.Revoked):
 		return SealRevoked
+	case w.under(signed, w.keys.Doubted):
+		return SealDoubted
 	case w.e.link == nil || w.coversBody():
 		return SealElsewhere
 	}

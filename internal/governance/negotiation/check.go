@@ -10,6 +10,7 @@ import (
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
@@ -37,6 +38,7 @@ type Person struct {
 	Keys   journal.Keys
 	Gone   map[signature.Public]time.Time // when keys were revoked, of those of which it is known
 
+	trust      trust.Keys // as the user knows the keys; empty where the registry decides
 	registered bool
 	left       error     // it was taken out of service; a *registry.GoneError
 	leftAt     time.Time // the zero time where that is not recorded
@@ -44,7 +46,8 @@ type Person struct {
 
 type person struct {
 	*Person
-	vain bool // a signature in its name was under none of its keys
+	vain bool             // a signature in its name was under none of its keys
+	met  signature.Public // of a first contact: the key that something counted under
 }
 
 func (n *Negotiations) bench(ctx context.Context, now time.Time) *bench {
@@ -59,7 +62,7 @@ func (b *bench) person(i address.Instance) *person {
 	if p := b.people[c]; p != nil {
 		return p
 	}
-	of, err := PersonOf(b.ctx, b.n.people, i)
+	of, err := PersonOf(b.ctx, b.n.people, b.n.Pins, i)
 	p := &person{Person: of}
 	if err != nil && b.err == nil {
 		b.err = err
@@ -70,9 +73,9 @@ func (b *bench) person(i address.Instance) *person {
 	return p
 }
 
-// PersonOf asks the registry about an instance. It is never nil: of who is not registered it tells nothing. Keys that ended with
-// their owner, who was taken out of service, were revoked then.
-func PersonOf(ctx context.Context, people People, i address.Instance) (*Person, error) {
+// PersonOf asks the registry about an instance, and the pins (nil: nobody's) which of its keys are its own. It is never nil: of who is not
+// registered it tells nothing. Keys that ended with their owner, who was taken out of service, were revoked then.
+func PersonOf(ctx context.Context, people People, pins trust.Memory, i address.Instance) (*Person, error) {
 	p := &Person{}
 	err := people.Standing(ctx, i)
 	if gone, is := errors.AsType[*registry.GoneError](err); is {
@@ -95,6 +98,12 @@ func PersonOf(ctx context.Context, people People, i address.Instance) (*Person, 
 		return p, err
 	}
 	p.Keys = journal.Keys{Active: tried(keys.Active), Revoked: tried(keys.Revoked)}
+	if pins != nil {
+		if p.trust, err = trust.KeysOf(ctx, people, pins, i); err != nil {
+			return p, err
+		}
+		p.doubt(keys)
+	}
 	p.Gone = keys.RevokedAt()
 	for _, k := range p.Keys.Revoked {
 		if _, known := p.Gone[k]; !known && !p.leftAt.IsZero() {
@@ -130,7 +139,7 @@ const maxTried = 8192
 // seal looks at who has sealed an entry.
 func (b *bench) seal(e *journal.Entry) journal.Seals {
 	keys := b.person(e.Actor.Instance).Keys
-	if b.tried += max(0, len(keys.Active)+len(keys.Revoked)-1) + 1; b.tried > maxTried && !e.Linked() {
+	if b.tried += max(0, len(keys.Active)+len(keys.Revoked)+len(keys.Doubted)-1) + 1; b.tried > maxTried && !e.Linked() {
 		return journal.SealElsewhere
 	}
 	return journal.SealOf(e, keys)
@@ -248,7 +257,7 @@ func (f *fold) judge(s *Signed) Judgement {
 	switch {
 	case !p.registered:
 		return no(CodeUnknownKey, "%s is not registered", s.By)
-	case len(p.Keys.Active)+len(p.Keys.Revoked) == 0:
+	case len(p.Keys.Active)+len(p.Keys.Revoked)+len(p.Keys.Doubted) == 0:
 		return no(CodeUnknownKey, "%s has no key in the registry", s.By)
 	}
 	if kind := f.kindOf(s.Hash); declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.Roles...) {
@@ -263,12 +272,17 @@ func (f *fold) judge(s *Signed) Judgement {
 		keys, revoked = p.Keys.Revoked, true
 		at = underOne(s, keys)
 	}
+	if n := underOne(s, p.Keys.Doubted); at < 0 && n >= 0 {
+		code, why := p.doubts(s.By, p.Keys.Doubted[n])
+		return no(code, "%s", why)
+	}
 	if at < 0 {
 		p.vain = true
-		f.b.vain += len(p.Keys.Active) + len(p.Keys.Revoked)
+		f.b.vain += len(p.Keys.Active) + len(p.Keys.Revoked) + len(p.Keys.Doubted)
 		return no(CodeInvalid, "no key of %s has signed %s", s.By, s.Hash)
 	}
 	s.under = keys[at]
+	p.meets(s.under)
 	if s.Context != nil {
 		s.Bound = f.record != nil && under(*s.Context, contextText(s.Hash, f.id, f.record.Scope, s.By), keys)
 		if !s.Bound {

@@ -69,6 +69,7 @@ const (
 	maxOffers  = 64   // so many are remembered; a signature for an older one is for nothing that anybody has before him
 	maxSigned  = 4096 // so many signatures of one artifact and its forerunners
 	maxSealers = 4096
+	maxVoid    = 50
 )
 
 // A fold is what the entries of a journal come to. It is a journal.Fold.
@@ -90,6 +91,8 @@ type fold struct {
 	witnessed dated // the latest date of an entry that was sealed under an active key
 	overdue   set   // who has dated an entry after the deadline: none of theirs is early any more
 
+	void []Judgement // entries that do not count and that whoever looks at the negotiation has to know of
+
 	told  func(Judgement) // nil: nobody asks
 	ends  *journal.Entry  // what settles, while that is judged
 	court *court          // what is demanded before a settlement; nil: not asked yet
@@ -104,13 +107,17 @@ func newFold(b *bench, id string, r *Record) *fold {
 // Reset makes the fold what it is before the first entry.
 func (f *fold) Reset() {
 	f.terms, f.termsAt, f.state, f.ended, f.offers, f.total = nil, 0, Draft, 0, nil, 0
-	f.court = nil
+	f.court, f.void = nil, nil
 	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed = nil, nil, nil, set{}, set{}, dated{}
 }
 
 func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...any) {
+	j := Judgement{e.Sequence, e.ID, e.Actor.Instance, code, fmt.Sprintf(format, args...), counts}
+	if doubted := code == CodeKeyChanged || code == CodeUnproven; doubted && len(f.void) < maxVoid {
+		f.void = append(f.void, j)
+	}
 	if f.told != nil {
-		f.told(Judgement{e.Sequence, e.ID, e.Actor.Instance, code, fmt.Sprintf(format, args...), counts})
+		f.told(j)
 	}
 }
 
@@ -184,6 +191,11 @@ func (f *fold) admit(e *journal.Entry, seal *journal.Seals, act string, strict b
 	case s == journal.SealBad:
 		f.tell(e, false, CodeForged, "no key of %s has signed it", by)
 		return false
+	case s == journal.SealDoubted:
+		p := f.b.person(by)
+		code, why := p.doubts(by, p.doubtedSeal(e))
+		f.tell(e, false, code, "%s", why)
+		return false
 	case s == journal.SealRevoked && (strict || f.b.person(by).revokedBefore(e.CreatedAt)):
 		f.tell(e, false, CodeRevoked, "sealed with a key of %s that was revoked", by)
 		return false
@@ -203,6 +215,7 @@ func (f *fold) admit(e *journal.Entry, seal *journal.Seals, act string, strict b
 	}
 	if s == journal.SealGood {
 		f.witness(e)
+		f.b.person(by).meetsBy(e)
 	}
 	return true
 }

@@ -26,6 +26,8 @@ const (
 	CodeAhead      = "ahead"         // it settles with a date that has not come, or behind one that has not
 	CodeGone       = "gone"          // its writer was taken out of service before
 	CodeGated      = "profile"       // it settles what the profile that holds does not let be settled
+	CodeKeyChanged = "key-changed"   // under a key of its writer that is not the one that this user has pinned
+	CodeUnproven   = "unproven-key"  // under a key that was added to its writer without a proof by an earlier one
 	CodeUnguarded  = "unguarded"     // an artifact that the guards would have refused; it counts
 
 	// These count.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/journal"
@@ -27,6 +28,8 @@ type Negotiations struct {
 	journals *journal.Journal
 	people   People
 
+	// Pins are the keys that the user knows others by. nil: the registry decides whose a key is, as h2a specifies it.
+	Pins trust.Keeper
 	// Strict: signatures that cover the artifact alone do not count, so that existing programs cannot sign. Set it before the
 	// first call, like the ones below.
 	Strict bool

@@ -82,6 +82,7 @@ func (n *Negotiations) standing(p *place, now time.Time) *Standing {
 		}
 		s.signatures(f, hash)
 	}
+	s.Ignored = append(s.Ignored, f.void...)
 	s.Next = s.steps(p)
 	return s
 }

@@ -162,10 +162,14 @@ func (p *place) lacks() string {
 	if more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more of %s", more, strings.Join(address.Texts(of), " ")))
 	}
+	void := p.f.void
 	for i := range p.f.signed {
 		if v := p.f.check(&p.f.signed[i], false); v != nil && !v.Counts {
-			parts = append(parts, fmt.Sprintf("entry %d does not count (%s: %s)", v.Index, v.Code, v.Why))
+			void = append(slices.Clip(void), *v)
 		}
+	}
+	for _, v := range void {
+		parts = append(parts, fmt.Sprintf("entry %d does not count (%s: %s)", v.Index, v.Code, v.Why))
 	}
 	return fmt.Sprintf("%s lacks %s", last.Hash, strings.Join(parts, "; "))
 }

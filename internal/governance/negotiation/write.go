@@ -85,6 +85,7 @@ func (n *Negotiations) write(ctx context.Context, id string, a Act, now time.Tim
 	if err != nil {
 		return nil, nil, err
 	}
+	_ = n.pin(p.f.b, now) // the entry is written; what could not be pinned now is pinned by the next one
 	return e, p, nil
 }
 
@@ -184,6 +185,9 @@ func (b *bench) mayKey(a Act) error {
 		return refuse("make a new one with `tutti keys generate"+as(a.By)+"`", "the key of %s was revoked", a.By)
 	case !person.registered:
 		return refuse("register it with `tutti connect`", "%s is not registered", a.By)
+	case slices.Contains(person.Keys.Doubted, pub):
+		code, why := person.doubts(a.By, pub)
+		return refuse("", "%s: %s", code, why)
 	case !slices.Contains(person.Keys.Active, pub):
 		return refuse("see `tutti keys list`", "the key does not belong to %s: fingerprint %s is not among its active ones", a.By, pub.Short())
 	}

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
+	"tutti/internal/governance/agreement"
 	"tutti/internal/halt"
 )
 
@@ -26,6 +27,16 @@ type call struct {
 	args  *wire.Args
 	noBus error          // why there is no bus
 	sent  []func() error // what is done when the client has the answer
+}
+
+// deals are the agreements of the bus. To the tools of h2a the registry says whose a key is, as specified; the others ask the pins of the user.
+func (c *call) deals() *agreement.Bus {
+	if !strings.HasPrefix(c.tool, "h2a_") {
+		return c.agree
+	}
+	specified := *c.agree
+	specified.Pins = nil
+	return &specified
 }
 
 // whenSent puts on record what the client has got, when it has got it. What fails then is logged: the answer is out.

@@ -62,7 +62,7 @@ func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := c.agree.For(ctx, profile.Accept, a.By)
+	n, err := c.deals().For(ctx, profile.Accept, a.By)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 func (c *call) accept(ctx context.Context, id string, a negotiation.Act) (*journal.Entry, *negotiation.Result, error) {
 	hash := c.text("artifactHash")
 	if hash == "" {
-		s, err := c.agree.Negotiations().Status(ctx, id, now())
+		s, err := c.deals().Negotiations().Status(ctx, id, now())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -101,7 +101,7 @@ func (c *call) accept(ctx context.Context, id string, a negotiation.Act) (*journ
 			return nil, nil, c.missing("artifactHash")
 		}
 	}
-	return c.agree.Accept(ctx, id, a, hash, now())
+	return c.deals().Accept(ctx, id, a, hash, now())
 }
 
 // proposeText proposes a text to other agents.
@@ -125,7 +125,7 @@ func (c *call) proposeText(ctx context.Context) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, e, err := c.agree.Propose(ctx, a, p, now())
+	id, e, err := c.deals().Propose(ctx, a, p, now())
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func lookAt(ctx context.Context, c *call) (*canonjson.Object, error) {
 // listed are the negotiations of the bus, by their records.
 func (c *call) listed(ctx context.Context) (*canonjson.Object, error) {
 	var rows []row
-	for id, err := range c.agree.Negotiations().All(ctx) {
+	for id, err := range c.deals().Negotiations().All(ctx) {
 		if err != nil {
 			if store.IsUnfit(err) {
 				continue // the doctor's to tell
@@ -185,7 +185,7 @@ func (c *call) brief(ctx context.Context, id string) ([]byte, error) {
 		return nil, err
 	}
 	if status == "" {
-		s, err := c.agree.Negotiations().Status(ctx, id, now())
+		s, err := c.deals().Negotiations().Status(ctx, id, now())
 		if err != nil {
 			return nil, nil // show verify says what is wrong with it
 		}

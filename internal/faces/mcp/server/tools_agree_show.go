@@ -17,7 +17,7 @@ import (
 
 // standingOf is where a negotiation stands, from its journal, with as many names as one answer takes.
 func (c *call) standingOf(ctx context.Context, id string) (*canonjson.Object, error) {
-	s, err := c.agree.Negotiations().Status(ctx, id, now())
+	s, err := c.deals().Negotiations().Status(ctx, id, now())
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func judgement(j negotiation.Judgement) []byte {
 
 // artifact shows what was offered: as it is where one answer takes it, else its text in slices.
 func (c *call) artifact(ctx context.Context, id string) (*canonjson.Object, error) {
-	n := c.agree.Negotiations()
+	n := c.deals().Negotiations()
 	s, err := n.Status(ctx, id, now())
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (c *call) artifact(ctx context.Context, id string) (*canonjson.Object, erro
 
 // journal lists the entries. One that is broken is named behind those before it.
 func (c *call) journal(ctx context.Context, id string) (*canonjson.Object, error) {
-	j := c.agree.Negotiations().Journal()
+	j := c.deals().Negotiations().Journal()
 	var rows []row
 	var bad *journal.Fault
 	for e, err := range j.Read(ctx, id) {
@@ -203,7 +203,7 @@ func (c *call) journal(ctx context.Context, id string) (*canonjson.Object, error
 		}})
 	}
 	if len(rows) == 0 && bad == nil {
-		if _, err := c.agree.Negotiations().Status(ctx, id, now()); err != nil {
+		if _, err := c.deals().Negotiations().Status(ctx, id, now()); err != nil {
 			return nil, err
 		}
 	}
@@ -226,7 +226,7 @@ func fault(f *journal.Fault) []byte {
 
 // dossier shows what has to be understood before one decides, and how far the decision can be relied on.
 func (c *call) dossier(ctx context.Context, id string) (*canonjson.Object, error) {
-	v, err := c.agree.View(ctx, id)
+	v, err := c.deals().View(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +257,7 @@ func confidence(c declaration.Confidence) []byte {
 
 // verified reads everything and believes nothing but signatures. What is wrong is no error of the call.
 func (c *call) verified(ctx context.Context, id string) (*canonjson.Object, error) {
-	v, err := c.agree.Negotiations().Verify(ctx, id, now())
+	v, err := c.deals().Negotiations().Verify(ctx, id, now())
 	if err != nil {
 		return nil, err
 	}

@@ -39,11 +39,11 @@ func ask(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object
 	if a.Key, err = c.Ring.Load(own.Instance); err != nil {
 		return nil, err
 	}
-	m, err := c.agree.Ask(ctx, a, own.Scope, terms, now())
+	m, err := c.deals().Ask(ctx, a, own.Scope, terms, now())
 	if err != nil {
 		return nil, err
 	}
-	if _, err := full.TellMatter(ctx, c.agree, c.office, own, m.Negotiation, m.ID); err != nil {
+	if _, err := full.TellMatter(ctx, c.deals(), c.office, own, m.Negotiation, m.ID); err != nil {
 		c.log("ask: " + withHint(err)) // the question stands in the journal, and status shows it
 	}
 	if wait := c.wait(); wait > 0 {
@@ -62,7 +62,7 @@ func (c *call) awaitAnswer(ctx context.Context, own *identity.Speaker, m *escala
 	defer stop()
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	m, err := full.AwaitAnswer(waiting, c.app, c.World, c.agree, m)
+	m, err := full.AwaitAnswer(waiting, c.app, c.World, c.deals(), m)
 	if err == nil {
 		err = full.TakeAnswer(ctx, c.office, mail.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}, m)
 	}

@@ -25,7 +25,7 @@ func attest(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := c.agree.Attest(ctx, a, agreement.Attesting{Dossier: hash, At: at, Role: c.text("role"), Scope: c.text("scope"), Created: now()})
+	t, err := c.deals().Attest(ctx, a, agreement.Attesting{Dossier: hash, At: at, Role: c.text("role"), Scope: c.text("scope"), Created: now()})
 	if errors.Is(err, registry.ErrNotRegistered) {
 		return nil, c.refuse(c.toolName("h2a_register_instance")+" registers it", "%s is not registered", a.By)
 	}

@@ -115,7 +115,7 @@ func declare(ctx context.Context, c *call, id string, a negotiation.Act) (*journ
 	if len(i.Interests) == 0 {
 		return nil, c.refuse("say what you have at stake", "interets has nothing but white space")
 	}
-	return c.agree.DeclareInterest(ctx, id, a, i, now())
+	return c.deals().DeclareInterest(ctx, id, a, i, now())
 }
 
 // tellMatter puts a matter before whom it is for, and returns who that is.
@@ -124,7 +124,7 @@ func (c *call) tellMatter(ctx context.Context, by address.Instance, negotiation,
 	if err != nil {
 		return nil, err
 	}
-	who, err := full.TellMatter(ctx, c.agree, c.office, from, negotiation, id)
+	who, err := full.TellMatter(ctx, c.deals(), c.office, from, negotiation, id)
 	told := make([]string, len(who))
 	for n, i := range who {
 		told[n] = word(string(i))
@@ -135,7 +135,7 @@ func (c *call) tellMatter(ctx context.Context, by address.Instance, negotiation,
 // conflictPosture lists how everybody stands.
 func conflictPosture(ctx context.Context, c *call) (*canonjson.Object, error) {
 	id := c.text("negotiationId")
-	v, err := c.agree.View(ctx, id)
+	v, err := c.deals().View(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func escalate(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return nil, err
 	}
 	id := c.text("negotiationId")
-	e, err := c.agree.Escalate(ctx, id, a, channel, c.raw("payload"), now())
+	e, err := c.deals().Escalate(ctx, id, a, channel, c.raw("payload"), now())
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func (c *call) key(i address.Instance) (k *signature.Private, warning string, er
 
 // openNegotiation begins one. Nothing is signed for it: its terms stand in the first entry of who acts first.
 func openNegotiation(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
-	r, err := c.agree.Open(ctx, c.raw("record"), own.Instance, now())
+	r, err := c.deals().Open(ctx, c.raw("record"), own.Instance, now())
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (c *call) propose(ctx context.Context, id string, a negotiation.Act, do fun
 	if artifact == nil {
 		return nil, c.missing("artifact")
 	}
-	n, err := c.agree.For(ctx, profile.Offer, a.By)
+	n, err := c.deals().For(ctx, profile.Offer, a.By)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func sign(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.
 			return nil, c.refuse("", "artifact: %s", err)
 		}
 	}
-	n, err := c.agree.For(ctx, profile.Sign, a.By)
+	n, err := c.deals().For(ctx, profile.Sign, a.By)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func stabilize(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := c.agree.For(ctx, profile.Stabilise, a.By)
+	n, err := c.deals().For(ctx, profile.Stabilise, a.By)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,7 @@ func appendJournal(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.agree.Negotiations().Event(ctx, c.text("negotiationId"), a, c.filled(ctx, raw, named, a), now())
+	e, err := c.deals().Negotiations().Event(ctx, c.text("negotiationId"), a, c.filled(ctx, raw, named, a), now())
 	if err != nil {
 		return nil, err
 	}

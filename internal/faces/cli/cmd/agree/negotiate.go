@@ -83,7 +83,9 @@ func dealOf(c *kit.Call, mode app.Mode, id string) (*deal, error) {
 		return nil, err
 	}
 	if d.w != nil {
-		d.bus = full.Agreements(d.w)
+		if d.bus = full.Agreements(d.w); c.Under == kit.H2A {
+			d.bus.Pins = nil // the registry decides there whose a key is, as specified
+		}
 	}
 	return d, nil
 }
