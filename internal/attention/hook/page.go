@@ -227,8 +227,8 @@ func remarks(item *mail.Item) []string {
 	if item.Verdict.RoleNotRegistered {
 		all = append(all, "role not registered: it claims to be "+field(item.Envelope.Actor.Role, maxWord))
 	}
-	if via := item.Envelope.Via(); via != "" {
-		all = append(all, "sent without a person at the terminal: "+field(via, maxWord))
+	if unattended := mail.Unattended(item.Envelope); unattended != "" {
+		all = append(all, unattended)
 	}
 	if item.Channel {
 		all = append(all, "sent to the label, not to you alone")

@@ -204,8 +204,8 @@ func signaturesOf(raw []byte) (all []signature.Object, unread int) {
 // Kind returns the category that the body names, "" when it names none.
 func (e *Envelope) Kind() string { return e.bodyText("kind") }
 
-// Via returns how the message came to be sent, where its sender says so: "unattended" for a person's mailbox that was used
-// without a terminal.
+// Via returns how the sender was identified, where it says so: "unattended" where no agent CLI ran the command and nobody was at a
+// terminal. The other words are those of package identity.
 func (e *Envelope) Via() string { return e.bodyText("via") }
 
 // Text returns what a person reads: the text of the body, or the whole body in one line when it has none.

@@ -60,7 +60,7 @@ func (k *Keeper) only(p Process, found []Binding) (*Speaker, []address.Instance)
 	if len(who) != 1 {
 		return nil, who
 	}
-	s := &Speaker{Role: RoleAgent, Scope: DefaultScope, Session: last.Session, How: howBelow(p)}
+	s := &Speaker{Role: RoleAgent, Scope: DefaultScope, Session: last.Session, How: howBelow(p), Via: ViaHook}
 	return s.as(last), who
 }
 
@@ -90,7 +90,7 @@ func (k *Keeper) inSession(ctx context.Context, above []Process, now time.Time) 
 			}
 		}
 		if len(who) == 1 {
-			return &Speaker{Instance: who[0], Role: RoleAgent, Scope: DefaultScope, Session: session, How: howBelow(p)}, who, nil
+			return &Speaker{Instance: who[0], Role: RoleAgent, Scope: DefaultScope, Session: session, How: howBelow(p), Via: ViaHook}, who, nil
 		}
 		if len(who) > 1 {
 			return nil, who, nil

@@ -56,9 +56,31 @@ func (k *Keeper) serving(ctx context.Context, all []Binding) ([]Binding, error) 
 // agent program.
 func attendance(f *Facts, agent string) (role, via string) {
 	if agent == "" && f.Terminal != nil && f.Terminal() {
-		return RolePerson, ""
+		if f.Reclaims {
+			return RolePerson, ""
+		}
+		return RolePerson, ViaTerminal
 	}
 	return RoleAgent, Unattended
+}
+
+// via tells how an agent was identified that was named outright.
+func (f *Facts) via() string {
+	if _, err := f.ForUser("speak for an agent"); err != nil {
+		return ViaFlag
+	}
+	if f.Terminal != nil && f.Terminal() {
+		return ViaTerminal
+	}
+	return Unattended
+}
+
+// tied is ViaHook, which messages in the grammar of existing programs do not say.
+func (f *Facts) tied() string {
+	if f.Reclaims {
+		return ""
+	}
+	return ViaHook
 }
 
 // Attended tells whether a person can be there to decide: in an interactive shell at a terminal, and not below an agent CLI; see ForUser.

@@ -24,15 +24,20 @@ type Speaker struct {
 	Instance address.Instance
 	Role     string // what its messages may claim: RoleAgent, or RolePerson for a person at a terminal
 	Scope    string
-	// Via is "unattended" when a person's mailbox speaks while no person is shown to be there.
-	Via     string
-	Session string // id of the conversation, "" for a person
-	How     string // by which rule, for people
-	Named   bool   // by a flag or in the environment, so that the name may be wrong
+	Via      string // how it was found out who this is, which its messages say: one of the Via constants
+	Session  string // id of the conversation, "" for a person
+	How      string // by which rule, for people
+	Named    bool   // by a flag or in the environment, so that the name may be wrong
 }
 
-// Unattended is the Via of a person's mailbox without the person.
-const Unattended = "unattended"
+// How a speaker was identified. Messages say it in the bytes that are signed.
+const (
+	ViaTerminal = "terminal"   // a person at a terminal, or an agent that was named there
+	ViaHook     = "hook"       // the hooks or the server of an agent CLI have tied the process or the conversation to the agent
+	ViaMCP      = "mcp"        // the agent CLI called a tool
+	ViaFlag     = "--as"       // below an agent CLI: the agent named itself or its subagent
+	Unattended  = "unattended" // a script, cron: no agent CLI runs the command, and nobody is at a terminal
+)
 
 // A NoIdentityError reports a command below an agent program that nothing ties to an agent of the bus. It is not taken for
 // the person's own, who would then have said what an agent says.
@@ -69,9 +74,9 @@ func (e *UnknownError) Hint() string {
 	return `it is made with the first message that is sent, or by "tutti connect"`
 }
 
-// Speak tells who sends. The first that holds: --as; TUTTI_INSTANCE; the conversation that the environment names, whose
-// agent is connected when it is unknown; a process above that a binding or a session names as an agent's; the person, unless
-// an agent program is above or in the environment, which is a *NoIdentityError.
+// Speak tells who sends. The first that holds: --as; TUTTI_INSTANCE, both within what [Keeper.Represent] allows; the conversation that
+// the environment names, unless a process above is another agent's, whose agent is connected when it is unknown; a process above that
+// a binding or a session names as an agent's; the person, unless an agent program is above or in the environment, which is a *NoIdentityError.
 func (k *Keeper) Speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Speaker, error) {
 	s, err := k.speak(ctx, f, a, now)
 	if err != nil {
@@ -94,12 +99,15 @@ func (k *Keeper) Reader(ctx context.Context, f *Facts, a Ask, now time.Time) (*S
 
 func (k *Keeper) speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Speaker, error) {
 	if a.As != "" {
-		return k.named(ctx, f, a.As, "--as")
+		return k.represented(ctx, f, a.As, "--as", now)
 	}
 	if i := f.env(envInstance); i != "" {
-		return k.named(ctx, f, i, envInstance)
+		return k.represented(ctx, f, i, envInstance, now)
 	}
 	if q, variable := conversation(f, a); q.Session != "" {
+		if s, err := k.outranked(ctx, f, q, now); s != nil || err != nil {
+			return s, err
+		}
 		q.Place, q.Reclaims = f.place(), f.Reclaims
 		return k.inConversation(ctx, f, q, variable, a.Peek, now)
 	}
@@ -122,6 +130,21 @@ func (k *Keeper) speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Sp
 		return nil, &NoIdentityError{Host: host, Who: who}
 	}
 	return k.person(ctx, f, a.Peek, now)
+}
+
+// represented is named for a caller that acts, and not only looks.
+func (k *Keeper) represented(ctx context.Context, f *Facts, name, how string, now time.Time) (*Speaker, error) {
+	s, err := k.named(ctx, f, name, how)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.Represent(ctx, f, s.Instance, now); err != nil {
+		return nil, fmt.Errorf("%s: %w", how, err)
+	}
+	if s.Via == "" && !f.Reclaims {
+		s.Via = f.via()
+	}
+	return s, nil
 }
 
 // named is a speaker that was named outright. Whether this user has the key of a full id is found out when it signs.
@@ -153,7 +176,7 @@ func conversation(f *Facts, a Ask) (q Request, variable string) {
 
 // inConversation is the agent of a conversation. A known one costs one look-up in the bindings and one at its key file.
 func (k *Keeper) inConversation(ctx context.Context, f *Facts, q Request, variable string, peek bool, now time.Time) (*Speaker, error) {
-	s := &Speaker{Role: RoleAgent, Scope: DefaultScope, Session: q.Session, How: "the conversation in " + variable}
+	s := &Speaker{Role: RoleAgent, Scope: DefaultScope, Session: q.Session, How: "the conversation in " + variable, Via: f.tied()}
 	if q.Host == Remote {
 		if i := address.Bridged(q.Session); k.Ring.Has(i) {
 			s.Instance = i

@@ -48,44 +48,34 @@ func TestSpeak(t *testing.T) {
 			scope, how string
 		}{
 			{
-				name: "--as outranks all", f: facts("TUTTI_INSTANCE", "codex:b", "CLAUDE_CODE_SESSION_ID", "c1"), a: Ask{As: "codex:a"},
-				want: "codex:a", role: RoleAgent, session: "c1", how: "--as",
+				name: "--as outranks the variable", f: facts("TUTTI_INSTANCE", "codex:b"), a: Ask{As: "codex:a"},
+				want: "codex:a", role: RoleAgent, via: ViaTerminal, how: "--as",
 			},
+			{name: "variable", f: facts("TUTTI_INSTANCE", "codex:b"), want: "codex:b", role: RoleAgent, via: ViaTerminal, how: "TUTTI_INSTANCE"},
+			{name: "--as a subagent", f: facts("CLAUDE_CODE_SESSION_ID", "c1"), a: Ask{As: string(c1) + "~fix"}, want: c1 + "~fix", role: RoleAgent, via: ViaFlag, session: "c1", how: "--as"},
+			{name: "conversation", f: facts("CLAUDE_CODE_SESSION_ID", "c1"), want: c1, role: RoleAgent, via: ViaHook, session: "c1", how: "CLAUDE_CODE_SESSION_ID"},
 			{
-				name: "variable", f: facts("TUTTI_INSTANCE", "codex:b", "CLAUDE_CODE_SESSION_ID", "c1"), want: "codex:b", role: RoleAgent, session: "c1",
-				how: "TUTTI_INSTANCE",
+				name: "conversation that another agent has inherited", f: facts("CLAUDE_CODE_SESSION_ID", "c1").below(bound), want: api, role: RoleAgent, via: ViaHook,
+				scope: "scope:pay", how: "process 600 (codex)", session: fallback("codex", string(DeriveWorkspace("m1", "/srv/api"))),
 			},
+			{name: "conversation of nobody goes on in the workspace", f: facts("CLAUDE_CODE_SESSION_ID", "c2"), want: c1, role: RoleAgent, via: ViaHook, session: "c2"},
+			{name: "SESSION_ID without the host counts for nothing", f: facts("SESSION_ID", "s-1"), want: ana.Instance, role: RolePerson, via: ViaTerminal},
+			{name: "SESSION_ID with the host", f: facts("SESSION_ID", "s-1"), a: Ask{Host: Remote}, want: "remote:s-1", role: RoleAgent, via: ViaHook, session: "s-1"},
 			{
-				name: "conversation", f: facts("CLAUDE_CODE_SESSION_ID", "c1").below(bound), want: c1, role: RoleAgent, session: "c1",
-				how: "CLAUDE_CODE_SESSION_ID",
-			},
-			{name: "conversation of nobody goes on in the workspace", f: facts("CLAUDE_CODE_SESSION_ID", "c2"), want: c1, role: RoleAgent, session: "c2"},
-			{name: "SESSION_ID without the host counts for nothing", f: facts("SESSION_ID", "s-1"), want: ana.Instance, role: RolePerson},
-			{name: "SESSION_ID with the host", f: facts("SESSION_ID", "s-1"), a: Ask{Host: Remote}, want: "remote:s-1", role: RoleAgent, session: "s-1"},
-			{
-				name: "process above", f: facts().below(shell, bound), want: api, role: RoleAgent, scope: "scope:pay", how: "process 600 (codex)",
+				name: "process above", f: facts().below(shell, bound), want: api, role: RoleAgent, via: ViaHook, scope: "scope:pay", how: "process 600 (codex)",
 				session: fallback("codex", string(DeriveWorkspace("m1", "/srv/api"))),
 			},
 			{
-				name: "process above, without terminal", f: facts().below(bound).alone(), want: api, role: RoleAgent, scope: "scope:pay",
+				name: "process above, without terminal", f: facts().below(bound).alone(), want: api, role: RoleAgent, via: ViaHook, scope: "scope:pay",
 				session: fallback("codex", string(DeriveWorkspace("m1", "/srv/api"))),
 			},
-			{name: "session of a process above", f: facts().below(shell, served), want: gemini, role: RoleAgent, session: "sess:live"},
-			{name: "person", f: facts(), want: ana.Instance, role: RolePerson, how: "this user"},
-			{name: "person, other folder", f: &Facts{Login: called("ana"), Terminal: func() bool { return true }, Place: in(Workplace{Path: "/"})}, want: ana.Instance, role: RolePerson},
+			{name: "session of a process above", f: facts().below(shell, served), want: gemini, role: RoleAgent, via: ViaHook, session: "sess:live"},
+			{name: "person", f: facts(), want: ana.Instance, role: RolePerson, via: ViaTerminal, how: "this user"},
+			{name: "person, other folder", f: &Facts{Login: called("ana"), Terminal: func() bool { return true }, Place: in(Workplace{Path: "/"})}, want: ana.Instance, role: RolePerson, via: ViaTerminal},
 			{name: "person without terminal", f: facts().alone(), want: ana.Instance, role: RoleAgent, via: Unattended},
-			{name: "person named", f: facts(), a: Ask{As: string(ana.Instance)}, want: ana.Instance, role: RolePerson},
+			{name: "person named", f: facts(), a: Ask{As: string(ana.Instance)}, want: ana.Instance, role: RolePerson, via: ViaTerminal},
 			{name: "person named without terminal", f: facts().alone(), a: Ask{As: string(ana.Instance)}, want: ana.Instance, role: RoleAgent, via: Unattended},
-			{name: "person named below an agent", f: facts().below(codexAbove), a: Ask{As: string(ana.Instance)}, want: ana.Instance, role: RoleAgent, via: Unattended},
-			{
-				name: "person named in other case below an agent", f: facts().below(codexAbove), a: Ask{As: "Human:ana:aaaaaaaaaaaa"},
-				want: "Human:ana:aaaaaaaaaaaa", role: RoleAgent, via: Unattended,
-			},
-			{
-				name: "person named in an agent's environment", f: facts("CODEX_SANDBOX", "seatbelt"), a: Ask{As: string(ana.Instance)}, want: ana.Instance,
-				role: RoleAgent, via: Unattended,
-			},
-			{name: "pid of an agent, taken by a shell", f: facts().below(Process{ID: reused.ID, Exe: "/bin/zsh", Comm: "zsh"}), want: ana.Instance, role: RolePerson},
+			{name: "pid of an agent, taken by a shell", f: facts().below(Process{ID: reused.ID, Exe: "/bin/zsh", Comm: "zsh"}), want: ana.Instance, role: RolePerson, via: ViaTerminal},
 		} {
 			got, err := k.Speak(t.Context(), tt.f, tt.a, noon)
 			if err != nil {

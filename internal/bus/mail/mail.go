@@ -52,3 +52,14 @@ func actorOf(s *identity.Speaker) envelope.Actor {
 
 // settle goes on although the caller has given up: what was begun gets its word.
 func settle(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
+
+// Unattended is what a reader is told of a message that nobody sent by hand: neither a person at a terminal nor an agent CLI. "" for others.
+func Unattended(e *envelope.Envelope) string {
+	switch {
+	case e.Via() != identity.Unattended:
+		return ""
+	case e.Actor.Instance.Canonical().Host() == identity.Human:
+		return "sent without a person at the terminal: unattended"
+	}
+	return "sent by a script, not by its agent CLI: unattended"
+}

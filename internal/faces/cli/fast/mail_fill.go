@@ -41,11 +41,14 @@ func Complete(ctx context.Context, c *kit.Call, d *kit.Account, raw []byte, sign
 // says of itself that it is unattended and claims no person's role; anything else only where the person can be: at a terminal
 // and not below an agent program.
 func Vouched(ctx context.Context, c *kit.Call, d *kit.Account, raw []byte, who *identity.Speaker) (bool, error) {
+	if err := c.InName(ctx, d.World, who.Instance); err != nil {
+		return false, err
+	}
 	if who.Instance.Canonical().Host() != identity.Human {
 		return true, nil
 	}
 	s, err := d.Identity.Speak(ctx, kit.FactsOf(c.App), identity.Ask{As: string(who.Instance), Peek: true}, d.Now)
-	if err != nil || s.Via == "" {
+	if err != nil || s.Via != identity.Unattended {
 		return err == nil, err
 	}
 	e, err := envelope.Parse(raw)

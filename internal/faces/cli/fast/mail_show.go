@@ -119,8 +119,8 @@ func notes(item *mail.Item) []string {
 	if item.Verdict.RoleNotRegistered {
 		all = append(all, "role not registered: it claims to be "+kit.Clean(item.Envelope.Actor.Role))
 	}
-	if item.Envelope.Via() != "" {
-		all = append(all, "sent without a person at the terminal: "+kit.Clean(termsafe.Head(item.Envelope.Via(), 40)))
+	if unattended := mail.Unattended(item.Envelope); unattended != "" {
+		all = append(all, unattended)
 	}
 	if item.Channel {
 		all = append(all, "sent to the label, not to you alone: you read it because no owner of the label is live")

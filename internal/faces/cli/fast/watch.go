@@ -134,8 +134,8 @@ func eventLine(c *kit.Call, e *follow.Event) string {
 			line += " to " + kit.Clean(e.Mailbox)
 		}
 		line += " (" + verdictText(e.Verdict, m.Actor.Role)
-		if via := m.Via(); via != "" {
-			line += ", " + kit.Truncate(kit.Clean(via), 20)
+		if m.Via() == identity.Unattended {
+			line += ", " + identity.Unattended
 		}
 		return line + ")"
 	case follow.Joined, follow.Left:

@@ -112,7 +112,7 @@ func view(ctx context.Context, w *app.World, s *identity.Speaker) (*whoView, err
 
 func sayWho(c *kit.Call, w *app.World, v *whoView) {
 	as := v.Role
-	if v.Via != "" {
+	if v.Via == identity.Unattended {
 		as += ", " + v.Via
 	}
 	key := v.Fingerprint

@@ -129,6 +129,27 @@ func (c *Call) Meant(ctx context.Context, w *app.World, i string) (address.Insta
 	return who, nil
 }
 
+// InName refuses a command below an agent CLI that would sign, send, retire or revoke in the name of another agent. Each verb that does
+// such a thing for a name that it was given asks here; one whose speaker comes from [identity.Keeper.Speak] has been asked already.
+func (c *Call) InName(ctx context.Context, w *app.World, who address.Instance) error {
+	return w.Identity.Represent(ctx, FactsOf(c.App), who, time.Now())
+}
+
+// Actor is in whose name a verb acts: its Subject, if the caller may speak for it.
+func (c *Call) Actor(ctx context.Context, w *app.World) (address.Instance, error) {
+	who, err := c.Subject(ctx, w)
+	if err == nil {
+		err = c.InName(ctx, w, who)
+	}
+	return who, err
+}
+
+// NotOwn tells whether an error refuses an agent that would speak for another one.
+func NotOwn(err error) bool {
+	_, is := errors.AsType[*identity.NotOwnError](err)
+	return is
+}
+
 // Subject is whom a verb is about: --instance, else who speaks here. Under h2a it has to be named.
 func (c *Call) Subject(ctx context.Context, w *app.World) (address.Instance, error) {
 	if i := c.Value("instance"); i != "" {

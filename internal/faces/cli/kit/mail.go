@@ -58,6 +58,10 @@ func (c *Call) Receiver(ctx context.Context) (*Account, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.InName(ctx, d.World, d.Who.Instance); err != nil {
+		d.Close()
+		return nil, err
+	}
 	if err := c.KnownSpeaker(ctx, d.World, d.Who); err != nil {
 		d.Close()
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -87,7 +88,9 @@ func about(o *canonjson.Object, item *mail.Item) {
 	}
 	o.Opt("thread", word(e.ThreadID))
 	o.Opt("replyTo", word(e.ReplyTo))
-	o.Opt("via", word(e.Via()))
+	if e.Via() == identity.Unattended {
+		o.Str("via", identity.Unattended)
+	}
 	if item.Channel {
 		o.Bool("channel", true)
 	}

@@ -79,6 +79,7 @@ func (v *server) speaker(ctx context.Context, b *bus, peek bool) (*identity.Spea
 	case s.Instance.Canonical().Host() == identity.Human:
 		return nil, &nobodyError{lean: v.o.lean}
 	}
+	s.Via = identity.ViaMCP
 	return s, nil
 }
 
@@ -103,7 +104,7 @@ func (v *server) conversation() string {
 
 // as is a speaker with the instance of this connection.
 func (v *server) as(i address.Instance) *identity.Speaker {
-	s := &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: v.o.scope}
+	s := &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: v.o.scope, Via: identity.ViaMCP}
 	if i.Canonical().Host() == "claude" { // another host's agent may have inherited the variable
 		s.Session = v.conversation()
 	}

@@ -87,32 +87,13 @@ func conductorFault(c *kit.Call, err error) error {
 	return c.RegistryFault(err)
 }
 
-// inOwnName is in whose name something is written that concerns others: who speaks here, or whom --instance names. An agent speaks for
-// itself and its subagents alone; a person for those agents whose keys are here.
+// inOwnName is in whose name something is written that concerns others: who speaks here, or whom --instance names, if its key is here.
 func inOwnName(ctx context.Context, c *kit.Call, w *app.World) (address.Instance, error) {
-	own, nobody := c.Peek(ctx, w)
-	i := c.Value("instance")
-	if i == "" {
-		if c.Under == kit.H2A {
-			return "", c.Missing("instance")
-		}
-		if nobody != nil {
-			return "", kit.Whose(nobody)
-		}
-		return own.Instance, nil
+	who, err := c.Actor(ctx, w)
+	if err == nil && c.Under != kit.H2A && c.Value("instance") != "" {
+		err = w.Identity.Holds(who)
 	}
-	who, err := c.Checked(ctx, w, i)
-	if err != nil {
-		return "", err
-	}
-	agent := nobody == nil && own.Instance.Canonical().Host() != identity.Human
-	switch {
-	case agent && !identity.Covers(own.Instance, who):
-		return "", kit.Refuse("leave --instance out: "+string(own.Instance)+" speaks here", "nothing is done in the name of %s by another agent", kit.Name(who))
-	case !agent && c.Under != kit.H2A && !w.Ring.Has(who):
-		return "", kit.Refuse(`"tutti keys list" shows the agents whose keys are here`, "the key of %s is not here: it is not yours to speak for", kit.Name(who))
-	}
-	return who, nil
+	return who, kit.Whose(err)
 }
 
 // advice asks who conducts and what is known of the work.

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/governance/negotiation"
+	"tutti/internal/platform/notify"
 )
 
 // matterTerms writes what the flags say into the payload of a matter.
@@ -211,7 +212,7 @@ func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string
 	if err != nil {
 		return kit.WithFlag(err, "--instance")
 	}
-	attended := who.Role == identity.RolePerson && who.Via == ""
+	attended := who.Role == identity.RolePerson && who.Via != identity.Unattended
 	a := negotiation.Act{By: who.Instance}
 	if attended {
 		if a.Key, err = d.w.Ring.Load(who.Instance); errors.Is(err, keyring.ErrNoKey) {
@@ -250,12 +251,22 @@ func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string
 	if err != nil {
 		d.Warn("%s was not told by mail, the answer stands in the journal: %s", kit.Name(m.By), kit.Clean(err.Error()))
 	}
+	d.announce(ctx, m)
 	if d.JSON {
 		d.Emit(kit.OkWith(m.JSON(d.now)))
 		return nil
 	}
 	d.sayMatter(m, true)
 	return nil
+}
+
+// announce shows a notice that the user has answered: a process that passes for the user does not answer unseen. Many machines have no desktop.
+func (d *deal) announce(ctx context.Context, m *escalation.Escalation) {
+	if m.Answer == nil {
+		return
+	}
+	_, _ = notify.Desktop{Env: kit.FactsOf(d.App).Env}.Say(ctx, "You answered "+kit.Clean(string(m.By)),
+		kit.Clean(m.About()+": "+m.Answer.Text)+"\nIf this was not you: tutti halt")
 }
 
 // isRule tells whether a refusal is one of the rules of negotiations, or trouble with the disk.

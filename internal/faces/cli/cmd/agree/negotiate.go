@@ -99,7 +99,7 @@ func (d *deal) close() {
 // act is who acts, with the key that is to be signed with. Who must sign and has no key is refused; any other entry goes without a
 // seal then, as those of existing programs do.
 func (d *deal) act(ctx context.Context, must bool) (negotiation.Act, error) {
-	who, err := d.Subject(ctx, d.w)
+	who, err := d.Actor(ctx, d.w)
 	if err != nil {
 		return negotiation.Act{}, err
 	}
@@ -126,7 +126,7 @@ func (d *deal) sealKey(ctx context.Context, who address.Instance, must bool) (*s
 	}
 	if who.Canonical().Host() == identity.Human {
 		s, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: string(who), Peek: true}, d.now)
-		if err != nil || s.Via != "" {
+		if err != nil || s.Via == identity.Unattended {
 			if !must && err == nil {
 				return nil, nil
 			}

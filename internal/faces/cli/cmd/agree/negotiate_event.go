@@ -68,6 +68,9 @@ func (d *deal) fillEntry(ctx context.Context, raw []byte) (negotiation.Act, []by
 		raw = canonjson.Set(raw, "actor", o.End())
 	}
 	if a.By != "" {
+		if err = d.InName(ctx, d.w, a.By); err != nil {
+			return a, nil, err
+		}
 		if a.Key, err = d.sealKey(ctx, a.By, false); err != nil {
 			return a, nil, err
 		}
@@ -86,5 +89,5 @@ func (d *deal) subjectOr(ctx context.Context, missing string) (address.Instance,
 	if d.Under == kit.H2A {
 		return "", kit.Refuse("", "%s", missing)
 	}
-	return d.Subject(ctx, d.w)
+	return d.Actor(ctx, d.w)
 }

@@ -26,9 +26,9 @@ func runNegotiateOpen(ctx context.Context, c *kit.Call) error {
 	defer d.close()
 	var who address.Instance
 	if c.Under != kit.H2A {
-		if s, err := c.Subject(ctx, d.w); err == nil {
+		if s, err := c.Actor(ctx, d.w); err == nil {
 			who = s
-		} else if c.Value("instance") != "" {
+		} else if c.Value("instance") != "" || kit.NotOwn(err) {
 			return err
 		}
 	}

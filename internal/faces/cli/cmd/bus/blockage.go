@@ -36,7 +36,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	if call.Instance, err = c.Subject(ctx, w); err != nil {
+	if call.Instance, err = c.Actor(ctx, w); err != nil {
 		return err
 	}
 	for _, name := range kit.Split(c.Value("on")) {
@@ -221,10 +221,15 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call) error {
 	}
 	by := address.Instance(c.Value("by"))
 	if by != "" {
-		by, err = c.Checked(ctx, w, string(by))
+		if by, err = c.Checked(ctx, w, string(by)); err == nil {
+			err = c.InName(ctx, w, by)
+		}
 	} else if c.Under != kit.H2A {
-		if s, err := c.Peek(ctx, w); err == nil { // else nobody is named
+		s, nobody := c.Peek(ctx, w)
+		if nobody == nil {
 			by = s.Instance
+		} else if kit.NotOwn(nobody) { // else nobody is named
+			err = nobody
 		}
 	}
 	if err != nil {

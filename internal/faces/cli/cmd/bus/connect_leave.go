@@ -91,7 +91,11 @@ func kept(s *presence.Session) bool {
 // leaving is whose sessions are closed: whoever is named, or speaks here.
 func leaving(ctx context.Context, c *kit.Call, w *app.World) (address.Instance, error) {
 	if i := c.Value("instance"); i != "" {
-		return c.Meant(ctx, w, i)
+		who, err := c.Meant(ctx, w, i)
+		if err == nil {
+			err = c.InName(ctx, w, who)
+		}
+		return who, err
 	}
 	s, err := c.Peek(ctx, w)
 	if err != nil {

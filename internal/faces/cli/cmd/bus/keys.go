@@ -132,7 +132,7 @@ func runKeysRevoke(ctx context.Context, c *kit.Call) error {
 
 // readKeyArgs reads whose key is meant, and its text.
 func readKeyArgs(ctx context.Context, c *kit.Call, w *app.World) (who address.Instance, pem string, err error) {
-	if who, err = c.Subject(ctx, w); err != nil {
+	if who, err = c.Actor(ctx, w); err != nil {
 		return "", "", err
 	}
 	path := c.Value("public-key")

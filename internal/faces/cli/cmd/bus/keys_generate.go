@@ -74,6 +74,11 @@ func generate(ctx context.Context, c *kit.Call) (who address.Instance, made keyr
 	if who, err = c.Subject(ctx, w); err != nil {
 		return "", made, err
 	}
+	if _, err := w.Registry.Registered(ctx, who); err == nil || w.Ring.Has(who) { // else it is to be the key of a new agent
+		if err := c.InName(ctx, w, who); err != nil {
+			return "", made, err
+		}
+	}
 	if out == "" && w.Ring.Has(who) {
 		if err := PersonOnly(c, who, "keys generate"); err != nil {
 			return "", made, err

@@ -231,10 +231,19 @@ func runInboxPop(ctx context.Context, c *kit.Call) error {
 }
 
 func popper(ctx context.Context, c *kit.Call) (*kit.Account, error) {
-	if i := c.Value("instance"); i != "" {
-		return c.OfOwn(ctx, app.Writing, i)
+	i := c.Value("instance")
+	if i == "" {
+		return c.Receiver(ctx)
 	}
-	return c.Receiver(ctx)
+	d, err := c.OfOwn(ctx, app.Writing, i)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.InName(ctx, d.World, d.Who.Instance); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
 }
 
 // runOutboxRead prints what was sent.

@@ -140,7 +140,7 @@ func runNHIAttest(ctx context.Context, c *kit.Call) error {
 	}
 	defer w.Close()
 	s := nhi.Statement{Role: c.Value("role"), Scope: c.Value("scope")}
-	if s.Instance, err = c.Subject(ctx, w); err != nil {
+	if s.Instance, err = c.Actor(ctx, w); err != nil {
 		return err
 	}
 	switch path := c.Value("private-key"); {
@@ -185,6 +185,9 @@ func runNHIOffboard(ctx context.Context, c *kit.Call) error {
 	if l.Instance, err = about(ctx, c, w, "instance"); err == nil {
 		err = bus.PersonOnly(c, l.Instance, "nhi offboard")
 	}
+	if err == nil {
+		err = c.InName(ctx, w, l.Instance)
+	}
 	if err == nil && c.Under == kit.Tutti {
 		err = c.Confirm("Retire "+kit.Name(l.Instance)+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
 			"tutti nhi offboard "+app.QuoteArg(string(l.Instance))+" --yes")
@@ -192,8 +195,11 @@ func runNHIOffboard(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	if by, err := c.Peek(ctx, w); err == nil { // who cannot be told is not on record
+	switch by, err := c.Peek(ctx, w); {
+	case err == nil:
 		l.By = by.Instance
+	case kit.NotOwn(err): // who cannot be told is not on record
+		return err
 	}
 	if bus.IsPerson(l.Instance) {
 		l.Key = bus.Prover(ctx, c, w, l.Instance)

@@ -234,13 +234,17 @@ func grantor(ctx context.Context, c *kit.Call, w *app.World) (string, error) {
 		if err := address.Check(by); err != nil {
 			return "", kit.Usagef("--by: %s", kit.Clean(err.Error()))
 		}
-		return by, nil
+		return by, c.InName(ctx, w, address.Instance(by))
 	}
 	if c.Under == kit.H2A {
 		return "", nil
 	}
-	if s, err := c.Peek(ctx, w); err == nil {
+	s, err := c.Peek(ctx, w)
+	switch {
+	case err == nil:
 		return string(s.Instance), nil
+	case kit.NotOwn(err):
+		return "", err
 	}
 	return "", nil // the line then names nobody, as those of existing programs may
 }

@@ -87,7 +87,7 @@ func (k *coach) who(ctx context.Context) error {
 	}
 	if as != "" && k.has(address.Instance(as)) {
 		k.by.Instance = address.Instance(as) // as the manifest spells it, also where it is no address of an agent
-		return nil
+		return k.InName(ctx, k.d.World, k.by.Instance)
 	}
 	s, err := k.d.Identity.Speak(ctx, kit.FactsOf(k.App), identity.Ask{As: as, Peek: true}, k.now)
 	if err != nil {
@@ -182,7 +182,7 @@ func (k *coach) key(ctx context.Context) (*signature.Private, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Via != "" {
+		if s.Via == identity.Unattended {
 			return nil, kit.Refuse("type it in a terminal of your own, or name the key: --private-key FILE",
 				"not ratified: the key of a person signs at a terminal, and nobody is at this one")
 		}

@@ -116,7 +116,7 @@ func runProfileUse(ctx context.Context, c *kit.Call) error {
 	switch {
 	case err == nil:
 		by = string(s.Instance)
-	case c.Value("as") != "":
+	case c.Value("as") != "" || kit.NotOwn(err):
 		return err
 	}
 	choice, err := profile.Use(ctx, w.Store, id, by, time.Now())

@@ -64,7 +64,9 @@ func runSpawn(ctx context.Context, c *kit.Call) error {
 	defer w.Close()
 	s := subagent.Spawn{Name: name}
 	if parent := c.Value("parent"); parent != "" {
-		s.Parent, err = c.Checked(ctx, w, parent)
+		if s.Parent, err = c.Checked(ctx, w, parent); err == nil {
+			err = c.InName(ctx, w, s.Parent)
+		}
 	} else {
 		var who *identity.Speaker
 		if who, err = c.Peek(ctx, w); err == nil {
@@ -281,6 +283,9 @@ func runSubagentRevoke(ctx context.Context, c *kit.Call) error {
 	}
 	defer w.Close()
 	who, err := about(ctx, c, w, "id")
+	if err == nil {
+		err = c.InName(ctx, w, who)
+	}
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,10 @@ func Signer(ctx context.Context, c *kit.Call, w *app.World, flag string) (who ad
 	case address.Check(named) != nil:
 		return "", nil, kit.Usagef("--%s: %s", flag, kit.Clean(address.Check(named).Error()))
 	default:
-		if who, err = c.Meant(ctx, w, named); err != nil {
+		if who, err = c.Meant(ctx, w, named); err == nil {
+			err = c.InName(ctx, w, who)
+		}
+		if err != nil {
 			return "", nil, err
 		}
 	}
@@ -148,7 +151,7 @@ func Signer(ctx context.Context, c *kit.Call, w *app.World, flag string) (who ad
 		if err != nil {
 			return "", nil, err
 		}
-		if s.Via != "" {
+		if s.Via == identity.Unattended {
 			return "", nil, kit.Refuse("type it in a terminal of your own, or name the key: --private-key FILE",
 				"the key of a person signs at a terminal, and nobody is at this one")
 		}

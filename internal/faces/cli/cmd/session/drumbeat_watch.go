@@ -115,7 +115,10 @@ func runDrumWatch(ctx context.Context, c *kit.Call) error {
 	}
 	o.Settings, o.Decider = *s, decider
 	if i := c.Value("instance"); i != "" {
-		if o.Self, err = c.Checked(ctx, w, i); err != nil {
+		if o.Self, err = c.Checked(ctx, w, i); err == nil {
+			err = c.InName(ctx, w, o.Self)
+		}
+		if err != nil {
 			return err
 		}
 		office, err := w.MailService()
