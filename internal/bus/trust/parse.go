@@ -49,8 +49,8 @@ func (p *Pins) parse(data []byte) {
 
 // record reads one line.
 func record(one []byte) (pin Pin, forgotten, ok bool) {
-	var v [6][]byte
-	if !canonjson.Valid(one) || !canonjson.Pick(one, []string{"instance", "key", "by", "at", "forgotten", "registration"}, v[:]) {
+	var v [7][]byte
+	if !canonjson.Valid(one) || !canonjson.Pick(one, []string{"instance", "key", "by", "at", "forgotten", "registration", "roles"}, v[:]) {
 		return pin, false, false
 	}
 	who, _ := canonjson.String(v[0])
@@ -66,6 +66,7 @@ func record(one []byte) (pin Pin, forgotten, ok bool) {
 	}
 	pin.By, _ = canonjson.String(v[2])
 	pin.Registration, _ = canonjson.String(v[5])
+	pin.Roles, _ = canonjson.String(v[6])
 	text, _ := canonjson.String(v[1])
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(key) != len(pin.Key) {

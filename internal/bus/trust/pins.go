@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,6 +55,8 @@ type Pin struct {
 	By       string // FirstContact or ByPerson
 	// Registration is the hash of the registration that the person accepted with the key; "": none was.
 	Registration string
+	// Roles are those that the user gave the agent beside the ones of its registration.
+	Roles string // separated by spaces
 }
 
 // Pins is one user's memory of keys: a file of lines, of which the last one on an agent counts.
@@ -222,8 +225,38 @@ func (p *Pins) Accept(i address.Instance, key signature.Public, registration str
 		if ok && old.Key == key && old.By == ByPerson && old.Registration == registration {
 			return nil, nil
 		}
-		return line(Pin{i.Canonical(), key, now, ByPerson, registration}), nil
+		return line(Pin{i.Canonical(), key, now, ByPerson, registration, old.Roles}), nil
 	})
+}
+
+// GiveRole remembers a role that the user gave an agent, and its key with it as a person's word.
+func (p *Pins) GiveRole(i address.Instance, key signature.Public, role string, now time.Time) error {
+	return p.change("give "+address.Shown(string(i))+" the role "+role, func() ([]byte, error) {
+		if !address.WellFormed(string(i)) {
+			return nil, ErrName
+		}
+		old, ok := p.all[i.Canonical()]
+		if ok && old.Key != key {
+			return nil, fmt.Errorf("%w: %s, not %s", ErrPinned, old.Key.Short(), key.Short())
+		}
+		if slices.Contains(strings.Fields(old.Roles), role) && old.By == ByPerson {
+			return nil, nil
+		}
+		return line(Pin{i.Canonical(), key, now, ByPerson, old.Registration, strings.TrimSpace(old.Roles + " " + role)}), nil
+	})
+}
+
+// Given returns the roles that the user gave an agent.
+func (p *Pins) Given(i address.Instance) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh()
+	return strings.Fields(p.all[i.Canonical()].Roles)
+}
+
+// A RoleMemory knows which roles the user gave an agent.
+type RoleMemory interface {
+	Given(i address.Instance) []string
 }
 
 // Forget removes the pin of an agent: its next signed envelope has a new key. It reports whether there was one.
@@ -248,6 +281,7 @@ func line(pin Pin) []byte {
 	o.Str("by", pin.By)
 	o.Str("at", envelope.Stamp(pin.At))
 	o.Opt("registration", pin.Registration)
+	o.Opt("roles", pin.Roles)
 	return append(o.Bytes(), '\n')
 }
 

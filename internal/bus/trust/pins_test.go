@@ -68,7 +68,7 @@ func TestPins(t *testing.T) {
 			}
 		}
 	}
-	if all := p.All(); len(all) != 1 || all[0] != (Pin{ana, b, now, FirstContact, ""}) {
+	if all := p.All(); len(all) != 1 || all[0] != (Pin{ana, b, now, FirstContact, "", ""}) {
 		t.Errorf("All: %+v", all)
 	}
 	data, _ := os.ReadFile(path)
@@ -159,7 +159,7 @@ func TestPinsCompact(t *testing.T) {
 		t.Fatal(err)
 	}
 	one, _ := os.ReadFile(path)
-	filler := strings.Repeat(string(line(Pin{ana, signature.Public{1}, now, ByPerson, ""})), compactAt/100)
+	filler := strings.Repeat(string(line(Pin{ana, signature.Public{1}, now, ByPerson, "", ""})), compactAt/100)
 	if err := os.WriteFile(path, append(one, filler...), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestBound(t *testing.T) {
 	step(p.Trust(who, second, now), first, second)
 	data, err := os.ReadFile(path)
 	for len(data) <= compactAt {
-		data = append(data, line(Pin{"claude:a:000000000001", first, now, ByPerson, ""})...)
+		data = append(data, line(Pin{"claude:a:000000000001", first, now, ByPerson, "", ""})...)
 	}
 	if err := errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
 		t.Fatal(err)

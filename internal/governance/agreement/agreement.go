@@ -162,6 +162,7 @@ func (b *Bus) facts(ctx context.Context, step profile.Step, by address.Instance,
 			roles, _, _ := b.registry.Effective(ctx, address.Instance(i)) // nobody is in no role
 			return roles
 		},
+		Attests: func(i string) bool { return b.attests(ctx, i) },
 		Held: func(role string) bool {
 			for e, err := range b.registry.Everybody(ctx) {
 				if err == nil && slices.Contains(e.Roles, role) {
@@ -187,6 +188,18 @@ func (b *Bus) facts(ctx context.Context, step profile.Step, by address.Instance,
 	f.Dossier, f.Postures, f.Escalated = v.DossierHash, v.Postures, v.Escalated
 	f.Confidence = declaration.Rely(deciders, v.DossierHash, v.attested, v.Postures, v.Flagged)
 	return f, nil
+}
+
+// attests tells whether the registration of somebody lets them attest, which it does for good. Of a stranger it is demanded.
+func (b *Bus) attests(ctx context.Context, i string) bool {
+	r, err := b.registry.Registered(ctx, address.Instance(i))
+	return err != nil || declaration.MayAttest(r.Roles, r.Capabilities)
+}
+
+// Roles returns the roles of an agent as this user knows them: those of its registration, and those that the user gave it.
+func (b *Bus) Roles(ctx context.Context, i address.Instance) ([]string, error) {
+	p, err := b.person(ctx, i)
+	return p.Roles, err
 }
 
 // deciders are those who have signed what was offered last, those who still have to, and who signs now.

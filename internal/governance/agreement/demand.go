@@ -72,6 +72,7 @@ func (d *demand) Against(hash string, artifact []byte, signers []address.Instanc
 	return told(d.profile.Check(profile.Stabilise, profile.Facts{
 		Negotiation: m.Record.ID, Signers: address.Texts(m.Record.RequiredSigners), Kind: declaration.KindFor(m.Record.Subject), Artifact: artifact,
 		Held:    func(string) bool { return true },
+		Attests: func(i string) bool { return d.bus.attests(d.g.ctx, i) },
 		Dossier: v.DossierHash, Postures: v.Postures, Escalated: v.Escalated,
 		Confidence: declaration.Rely(deciders, v.DossierHash, v.attested, v.Postures, v.Flagged),
 	}))

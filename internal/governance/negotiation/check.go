@@ -98,6 +98,9 @@ func PersonOf(ctx context.Context, people People, pins trust.Memory, i address.I
 		return p, err
 	}
 	p.Keys = journal.Keys{Active: tried(keys.Active), Revoked: tried(keys.Revoked)}
+	if given, ok := pins.(trust.RoleMemory); ok {
+		p.Roles = append(slices.Clone(p.Roles), given.Given(i)...)
+	}
 	if pins != nil {
 		if p.trust, err = trust.KeysOf(ctx, people, pins, i); err != nil {
 			return p, err

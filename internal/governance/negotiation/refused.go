@@ -48,8 +48,7 @@ func refuse(hint, format string, args ...any) error {
 	return &RefusedError{Why: []string{fmt.Sprintf(format, args...)}, Hint: hint}
 }
 
-// RoleHint says how somebody comes to sign a kind of artifact who is registered without a role that may: what is registered stays
-// as it is, and who has to sign is settled when a negotiation is opened.
+// RoleHint says how somebody comes to sign a kind of artifact who has no role that may: the user gives one.
 func RoleHint(by address.Instance, kind string) string {
 	may := declaration.Signers(kind)
 	if len(may) == 0 {
@@ -59,12 +58,20 @@ func RoleHint(by address.Instance, kind string) string {
 	if slices.Contains(may, declaration.Conductor) {
 		role = declaration.Conductor
 	}
-	host := by.Canonical().Host()
-	if host == "human" || host == "" {
+	if by.Canonical().Host() == "human" {
 		return "open it anew with signers that may"
 	}
-	return "an agent that may sign it is made by a person at a terminal, `tutti connect --host " + termsafe.Word(host) + " --name NAME --role " + role +
-		"`; a negotiation with it among the signers is opened anew"
+	return roleCommand(by, role) + "   # the user types it, in a terminal of their own"
+}
+
+// mayNotSign tells whether somebody is registered without a role that may sign a kind of artifact.
+func (p *person) mayNotSign(kind string) bool {
+	return p.registered && declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.Roles...)
+}
+
+// roleCommand gives an agent a role.
+func roleCommand(i address.Instance, role string) string {
+	return "tutti role " + termsafe.Word(string(i)) + " " + role
 }
 
 // MendHint is the hint for an artifact that is not of the form that its kind has.

@@ -131,6 +131,12 @@ func (s *Standing) steps(p *place) []Step {
 	}
 	var out []Step
 	for _, i := range append(append([]address.Instance{}, s.Must...), s.Of...) {
+		kind := s.Latest().Kind
+		if p.f.b.person(i).mayNotSign(kind) { // it is not asked to
+			hint, note, _ := strings.Cut(RoleHint(i, kind), "   # ")
+			out = append(out, Step{"", hint, note})
+			continue
+		}
 		out = append(out, Step{string(i), command("sign", id) + as(i), ""})
 	}
 	return out

@@ -36,6 +36,9 @@ type Facts struct {
 
 	Roles func(instance string) []string // registered and granted
 	Held  func(role string) bool         // somebody on this bus has the role
+	// Attests tells whether an instance may attest that it has understood; nil: each may. Of a CONDUCTOR, who may sign and may not
+	// attest, no attestation is demanded.
+	Attests func(instance string) bool
 
 	Dossier    string                    // hash of the present one
 	Postures   []declaration.Posture     // of everybody concerned
@@ -103,7 +106,7 @@ func (p *Profile) gates() []Gate {
 		{"recourse", anyOffer, "a recourse is decided by one of: " + words(p.Recourse.Deciders), (*gates).recourse},
 		{"precedence", anyOffer, "a policy is of one of these tiers, the higher first: " + words(p.Precedence.Order), (*gates).precedence},
 		{"conflict", []Step{Accept, Sign, Stabilise}, "who has a conflict has declared it, and it was put before somebody above", (*gates).conflict},
-		{"attention", []Step{Sign, Stabilise}, "who signs has attested the present dossier", (*gates).attention},
+		{"attention", []Step{Sign, Stabilise}, "who signs has attested the present dossier, if that is open to their role", (*gates).attention},
 	}
 }
 
@@ -120,7 +123,7 @@ func (p *Profile) Check(step Step, f Facts) []Refusal {
 func (g *gates) roles() {
 	for _, r := range g.p.Roles {
 		if g.f.Held == nil || !g.f.Held(r) {
-			g.refuse("tutti org provision   # after an instance with role "+r+" was written into org.h2a.yaml",
+			g.refuse("tutti role AGENT "+r+"   # the user gives a role, in a terminal of their own",
 				"%s asks for a %s, and nobody on this bus is one", g.p.ID, r)
 		}
 	}
@@ -140,10 +143,18 @@ func (g *gates) signers() {
 	for _, s := range g.f.Signers {
 		if has := g.rolesOf(s); !declaration.MaySign(g.f.Kind, has...) {
 			may := declaration.Signers(g.f.Kind)
-			g.refuse("tutti org provision   # after "+quoted(s)+" was given one of these roles in org.h2a.yaml",
+			g.refuse("tutti role "+quoted(s)+" "+fitRole(may)+"   # the user gives a role, in a terminal of their own",
 				"%q may not sign a %s: it is %s, and %s may", s, g.f.Kind, either(has, "in no role"), strings.Join(may, ", "))
 		}
 	}
+}
+
+// fitRole is the role to give somebody who is to sign: of those that may, CONDUCTOR, which is not a person's.
+func fitRole(may []string) string {
+	if len(may) == 0 || slices.Contains(may, declaration.Conductor) {
+		return declaration.Conductor
+	}
+	return may[len(may)-1]
 }
 
 func either(list []string, none string) string {
@@ -174,7 +185,7 @@ func (g *gates) conflict() {
 // attention looks at who signs, and before stabilising at everybody who had to.
 func (g *gates) attention() {
 	for _, s := range g.f.Confidence.Missing {
-		if g.step != Stabilise && !address.Same(s, g.f.Actor) {
+		if g.step != Stabilise && !address.Same(s, g.f.Actor) || g.f.Attests != nil && !g.f.Attests(s) {
 			continue
 		}
 		why := "has not attested that it has understood the dossier"

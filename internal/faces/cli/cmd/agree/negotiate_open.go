@@ -64,11 +64,11 @@ func (d *deal) warnRoles(ctx context.Context, r *negotiation.Record) {
 	var unfit []string
 	var first address.Instance
 	for _, i := range r.RequiredSigners {
-		reg, err := d.w.Registry.ByInstance(ctx, i)
-		if err != nil || declaration.MaySign(kind, reg.Roles...) {
+		roles, err := d.bus.Roles(ctx, i)
+		if err != nil || len(roles) == 0 || declaration.MaySign(kind, roles...) {
 			continue
 		}
-		if unfit = append(unfit, kit.Clean(string(i))+" is registered as "+kit.Clean(strings.Join(reg.Roles, ", "))); first == "" {
+		if unfit = append(unfit, kit.Clean(string(i))+" is registered as "+kit.Clean(strings.Join(roles, ", "))); first == "" {
 			first = i
 		}
 	}

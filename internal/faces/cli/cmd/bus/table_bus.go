@@ -59,6 +59,20 @@ process.`,
 		See:      "whoami, sessions",
 	},
 	{
+		Name: "role", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 2, MaxArgs: 2, Offer: kit.Agents, Rare: true, Run: runRole, Bus: true,
+		Short: "give an agent a role",
+		Args:  "<agent> <role>",
+		Does: `Gives an existing agent one more role: PRINCIPAL, EXECUTIF, CONDUCTOR, AGENTS, CONTROL or MANDATAIRE. A role says which kinds of
+agreement the agent may sign.
+
+The role counts for you: it is remembered in your own state, with the key that the agent has now, and written on the bus as a grant.
+Other users give it themselves.`,
+		Wont:     "It is refused below an agent CLI. The registration of the agent stays as it is.",
+		Examples: "$ tutti role claude:web CONDUCTOR",
+		Exit:     kit.ExitBus,
+		See:      "negotiate open, keys trust",
+	},
+	{
 		Name: "sessions", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Run: runSessions, Bus: true,
 		Short: "list the connections of live agents",
 		Flags: []kit.Flag{
