@@ -13,15 +13,23 @@ const maxBlocked = 1000
 
 // follows are the kinds of which the watch is to tell that they changed.
 func (p *pushes) follows() []store.Kind {
-	if p.wants(blocker.PeerBlocked) || p.wants(blocker.PeerUnblocked) {
-		return []store.Kind{store.Blockage}
+	var all []store.Kind
+	if p.wantsBlocked() {
+		all = append(all, store.Blockage)
 	}
-	return nil
+	if p.h.a.o.Deals != nil && p.wants(EntriesAppended) {
+		all = append(all, store.Journal)
+	}
+	return all
+}
+
+func (p *pushes) wantsBlocked() bool {
+	return p.wants(blocker.PeerBlocked) || p.wants(blocker.PeerUnblocked)
 }
 
 // blockages looks at all blockages and tells what is news.
 func (p *pushes) blockages(ctx context.Context, how manner) error {
-	if p.follows() == nil {
+	if !p.wantsBlocked() {
 		return nil
 	}
 	all, _, err := blocker.List(ctx, p.h.a.o.Store, blocker.Filter{Active: true})
@@ -43,9 +51,15 @@ func (p *pushes) blockages(ctx context.Context, how manner) error {
 	return nil
 }
 
-// changed follows a hint that a blockage is new or another one. One that cannot be read may be in the making: what it is then is found out by the
+// changed follows a hint that a journal has grown, or that a blockage is new or another one. One that cannot be read may be in the making: what it is then is found out by the
 // next look.
 func (p *pushes) changed(ctx context.Context, k store.Key) error {
+	if k.Kind == store.Journal {
+		if k.Name != "" { // else it is a full look: the negotiations have their own
+			poke(p.h.deals)
+		}
+		return nil
+	}
 	if k.Name != "" {
 		if _, err := blocker.At(ctx, p.h.a.o.Store, k); store.IsUnfit(err) {
 			return nil

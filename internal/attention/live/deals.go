@@ -9,8 +9,8 @@ import (
 	"tutti/internal/governance/agreement"
 )
 
-// dealsEvery is the time between two looks at the negotiations of a session, unless the heartbeat is shorter: an agent hears of
-// another party's signature within that time. A look at a thousand negotiations that are over takes 5 ms.
+// dealsEvery is the time between two looks at the negotiations of a session, unless the heartbeat is shorter. Where the store tells of
+// changes the watcher asks for a look as soon as a journal has grown. A look at a thousand negotiations that are over takes 5 ms.
 const dealsEvery = 5 * time.Second
 
 // Deals are the negotiations that concern one session. They are used by one goroutine.
@@ -19,7 +19,7 @@ type Deals interface {
 	Look(ctx context.Context) ([]agreement.Growth, error)
 }
 
-// followDeals looks at the negotiations of a session every dealsEvery and tells of those in which something was done. What
+// followDeals looks at the negotiations of a session when a journal has grown and every dealsEvery, and tells of those in which something was done. What
 // happens while nothing may be pushed is not told later: who is set to work again sees with its status what waits for it.
 func (h *held) followDeals(ctx context.Context, d Deals) {
 	failing := ""
@@ -35,7 +35,7 @@ func (h *held) followDeals(ctx context.Context, d Deals) {
 		case <-ctx.Done():
 		}
 	}
-	every := time.NewTicker(min(dealsEvery, h.a.o.Heartbeat))
+	every := time.NewTicker(h.a.o.DealsEvery)
 	defer every.Stop()
 	for {
 		grown, err := d.Look(ctx)
@@ -54,6 +54,7 @@ func (h *held) followDeals(ctx context.Context, d Deals) {
 		case <-ctx.Done():
 			return
 		case <-every.C:
+		case <-h.deals:
 		}
 	}
 }

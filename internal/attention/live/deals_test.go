@@ -4,9 +4,11 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tutti/internal/bus/presence"
 	"tutti/internal/governance/agreement"
+	"tutti/internal/store"
 )
 
 // deals are negotiations of which one grows by an entry between two looks, from the second look on.
@@ -43,5 +45,41 @@ func TestDeals(t *testing.T) {
 			t.Errorf("looked %d times in %s", n, 3*dealsEvery)
 		}
 		r.wantLog()
+	})
+}
+
+// TestDealsAtOnce: what another party adds to a journal is told because the watcher of the store says so: no timer asks for a look.
+func TestDealsAtOnce(t *testing.T) {
+	d := &deals{}
+	change := func(o *Options) {
+		o.Heartbeat, o.DealsEvery = time.Hour, time.Hour
+		o.Deals = func(*presence.Session) Deals { return d }
+	}
+	const told = `sess:me negotiation.event_appended {"negotiationId":"n:1","newEntries":1,"totalEntries":2}`
+	add := func(r *rig) {
+		r.t.Helper()
+		if _, err := r.s.Append(r.t.Context(), store.Key{Kind: store.Journal, Name: "n__1"}, store.AnyEnd, []byte(`{"id":"evt:1"}`)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	fake(t, change, func(t *testing.T, r *rig) {
+		r.open("sess:me")
+		r.want()
+		add(r)
+		r.want(told)
+	})
+	t.Run("folder", func(t *testing.T) {
+		d := &deals{}
+		heard := make(chan Push, 1)
+		r := newRig(t, folder(t), func(o *Options) {
+			change(o)
+			o.Deals = func(*presence.Session) Deals { return d }
+			o.Emit = func(p Push) error { heard <- p; return nil }
+		})
+		r.open("sess:me")
+		add(r)
+		if p := <-heard; p.Topic != EntriesAppended {
+			t.Errorf("got %+v", p)
+		}
 	})
 }

@@ -3,7 +3,7 @@
 // A session that was opened here is kept by a heartbeat until it is closed. One that somebody swept is made again; one that
 // somebody with the right to do so has closed is left closed, and so is one whose name another agent has taken: its heartbeat
 // and its pushes end, and the log says so. All heartbeats of the process come from one timer, and that is also what asks for
-// the full looks of package watch. Beside them an idle process wakes up only to look at negotiations, every 5 s.
+// the full looks of package watch. Beside them an idle process wakes up only to look at negotiations, every 5 s and when a journal grows.
 //
 // A push says that a peer joined, that a peer left, that a message lies in the mailbox, or that a peer is blocked, or not any more,
 // in a scope that the session follows. Each thing is told once in the life of a session: what is there when the session opens is its backlog and is marked as that; it is not told again when the
@@ -80,8 +80,11 @@ type Options struct {
 	// Standing returns an error for an agent that was taken out of service: no session of it is opened, and one that is open
 	// ends with its next heartbeat. Nil: nobody ever is.
 	Standing func(ctx context.Context, i address.Instance) error
-	// Deals follows the negotiations that concern a session, every dealsEvery. Nil: nobody is told of any.
+	// Deals follows the negotiations that concern a session. Nil: nobody is told of any.
 	Deals func(s *presence.Session) Deals
+	// DealsEvery is the time between two looks at them where no watcher tells that a journal has grown; 0: dealsEvery, or Heartbeat if that
+	// is less.
+	DealsEvery time.Duration
 	// Alive tells whether this machine has a process of this pid; nil: package proc is asked.
 	Alive func(pid int) bool
 }
@@ -125,6 +128,9 @@ func New(o Options) *Attendance {
 	}
 	if o.Heartbeat <= 0 {
 		o.Heartbeat = presence.Heartbeat
+	}
+	if o.DealsEvery <= 0 {
+		o.DealsEvery = min(dealsEvery, o.Heartbeat)
 	}
 	if o.Epoch == nil {
 		o.Epoch = halt.Epoch

@@ -24,6 +24,7 @@ type held struct {
 	stopped atomic.Uint64      // one more than engaged was when the switch was last looked at and found on
 	full    chan struct{}      // asks for a full look
 	look    chan struct{}      // says that the halt switch may have changed
+	deals   chan struct{}      // says that a journal has grown
 
 	writing sync.Mutex   // held while its record is written, so that no heartbeat makes it again behind Close
 	ended   bool         // guarded by writing
@@ -61,7 +62,7 @@ func (a *Attendance) reserve(id address.SessionID) (*held, error) {
 	case len(a.held) >= MaxSessions:
 		return nil, ErrFull
 	}
-	h := &held{a: a, id: id, began: a.o.Now(), stop: func() {}, done: make(chan struct{}), full: make(chan struct{}, 1)}
+	h := &held{a: a, id: id, began: a.o.Now(), stop: func() {}, done: make(chan struct{}), full: make(chan struct{}, 1), deals: make(chan struct{}, 1)}
 	if a.o.Switch.Look != nil {
 		h.look = make(chan struct{}, 1)
 	}
