@@ -41,7 +41,7 @@ type Part struct {
 }
 
 // parts are all of them, in the order of the first lines.
-var parts = []Part{{"mail", carryMail}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}}
+var parts = []Part{{"mail", carryMail}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}, {"waits", waits}}
 
 // A Site is what a part works on. It belongs to that part.
 type Site struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -64,10 +65,14 @@ func (b *Bus) Destination(ctx context.Context, id, channel string, t escalation.
 	return declaration.Escalate(declaration.RoutesOf(plan), q, fallback), err
 }
 
-// principal is the PRINCIPAL to whom a matter goes that no plan leads anywhere: a party, else somebody of the scope. "": there is none.
+// principal is the PRINCIPAL to whom a matter goes that no plan leads anywhere: a party, else somebody of the scope. "": there is none, and any
+// person may answer. An agent with that role is passed over: it could not answer.
 // all returns what principals does; it is asked where no party is one.
 func (b *Bus) principal(ctx context.Context, r *negotiation.Record, all func(context.Context) ([]registry.Effective, error)) (string, error) {
 	for _, p := range r.Parties {
+		if p.Canonical().Host() != identity.Human {
+			continue
+		}
 		reg, err := b.registry.Registered(ctx, p)
 		switch {
 		case errors.Is(err, registry.ErrNotRegistered):
@@ -79,7 +84,7 @@ func (b *Bus) principal(ctx context.Context, r *negotiation.Record, all func(con
 	}
 	chiefs, err := all(ctx)
 	for _, e := range chiefs {
-		if slices.Contains(e.Scopes, r.Scope) {
+		if e.Instance.Canonical().Host() == identity.Human && slices.Contains(e.Scopes, r.Scope) {
 			return string(e.Instance), nil
 		}
 	}

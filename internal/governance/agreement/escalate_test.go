@@ -181,3 +181,25 @@ func TestRoutedByPlan(t *testing.T) {
 		t.Errorf("what the plan has no way for went to %s, want the principal", m.Target)
 	}
 }
+
+// TestMatterGoesToAPerson: an agent that is registered as PRINCIPAL could not answer, and is passed over.
+func TestMatterGoesToAPerson(t *testing.T) {
+	t.Parallel()
+	h := newHall(t)
+	ana, chief := h.enter("ana", "CONDUCTOR"), h.enter("chief", "PRINCIPAL")
+	h.open(ana, chief)
+	h.escalate(ana, "evt-1", "decide", choice)
+	m := h.matter("evt-1")
+	if to, err := h.bus.Recipients(h.Context(), m); m.Target != "" || len(to) != 0 || err != nil {
+		t.Errorf("it is for %q, and %v are told, %v", m.Target, to, err)
+	}
+	boss := h.person("boss", "PRINCIPAL", "scope:x")
+	if err := h.bus.Matters().May(h.Context(), m, boss, true); err != nil {
+		t.Errorf("no person may answer: %v", err)
+	}
+	h.escalate(ana, "evt-2", "decide", choice)
+	m = h.matter("evt-2")
+	if to, err := h.bus.Recipients(h.Context(), m); m.Target != string(boss) || len(to) != 1 || to[0] != boss || err != nil {
+		t.Errorf("it is for %q, and %v are told, %v", m.Target, to, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/escalation"
 )
@@ -27,7 +28,7 @@ func (b *Bus) Escalation(ctx context.Context, negotiation, id string) (*escalati
 }
 
 // Recipients are whom a matter is put before: whom it is for by name, or those who are registered with its role and have to do with its
-// scope, the first of them. Who raised it is none.
+// scope, the first of them. Who raised it is none. Of those with a role only persons are told, who can answer.
 func (b *Bus) Recipients(ctx context.Context, m *escalation.Escalation) (all []address.Instance, err error) {
 	role := m.Role()
 	if role == "" {
@@ -44,7 +45,7 @@ func (b *Bus) Recipients(ctx context.Context, m *escalation.Escalation) (all []a
 		if len(all) == maxTold {
 			break
 		}
-		if slices.Contains(e.Roles, role) && slices.Contains(e.Scopes, m.Scope) && e.Instance.Canonical() != m.By.Canonical() {
+		if e.Instance.Canonical().Host() == identity.Human && slices.Contains(e.Roles, role) && slices.Contains(e.Scopes, m.Scope) && e.Instance.Canonical() != m.By.Canonical() {
 			all = append(all, e.Instance)
 		}
 	}

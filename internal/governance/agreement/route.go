@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/declaration"
@@ -100,9 +101,9 @@ func (r *router) plan(ctx context.Context, scope string, at time.Time) ([]byte, 
 // planKind is the kind of artifact that says to whom matters go.
 const planKind = "ENFORCEMENT_PLAN"
 
-// isPrincipal tells whether somebody is registered as PRINCIPAL and has to do with a negotiation: as a party, or by its scope.
+// isPrincipal tells whether a person is registered as PRINCIPAL and has to do with a negotiation: as a party, or by its scope.
 func (b *Bus) isPrincipal(ctx context.Context, r *negotiation.Record, who address.Instance) (bool, error) {
-	if address.Check(string(who)) != nil {
+	if address.Check(string(who)) != nil || who.Canonical().Host() != identity.Human {
 		return false, nil
 	}
 	reg, err := b.registry.Registered(ctx, who)
