@@ -47,6 +47,9 @@ type Blockage struct {
 	Raw        []byte // the record
 }
 
+// NoticeKind is the kind of the message that tells somebody that they could help.
+const NoticeKind = "blocker"
+
 // Active tells whether nobody has resolved it.
 func (b *Blockage) Active() bool { return b.ResolvedAt == "" }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
@@ -61,6 +62,9 @@ func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return nil, c.refuse("", "%s", err)
 	}
 	o := blockage(made)
+	if err := full.TellBlocker(ctx, c.office, who, made); err != nil {
+		o.Str("remark", "it is written down, but not all who could help were told by mail: "+termsafe.Cut(err.Error(), maxWord))
+	}
 	if replaced != nil && replaced.Reason != made.Reason {
 		o.Str("warning", "this takes the place of what blocked you until now: "+termsafe.Cut(replaced.Reason, maxWord))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
@@ -58,6 +59,9 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 	if replaced != nil && replaced.Reason != made.Reason {
 		c.Warn("this takes the place of what blocked %s until now: %s", kit.Name(made.Instance), kit.Clean(termsafe.Cut(replaced.Reason, kit.TextShown)))
 	}
+	if err := tellBlocker(ctx, w, made); err != nil {
+		c.Warn("it is written down, but not all who could help were told by mail: %s", kit.Clean(err.Error()))
+	}
 	if c.JSON {
 		c.Emit(kit.OkWith(made.Raw))
 		return nil
@@ -65,6 +69,22 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 	c.Prose("blocked: ", len("blocked: "), kit.Clean(string(made.Instance)+" ("+cmp.Or(made.Scope, "in no scope")+"): "+made.Reason))
 	c.Line("next:  tutti blockage resolve" + instanceArg(c, made.Instance) + "   # when it goes on")
 	return nil
+}
+
+// tellBlocker tells those who could help by mail.
+func tellBlocker(ctx context.Context, w *app.World, b *blocker.Blockage) error {
+	if len(b.On) == 0 {
+		return nil
+	}
+	office, err := w.MailService()
+	if err != nil {
+		return err
+	}
+	from, err := full.SpeakerOf(ctx, w, b.Instance)
+	if err != nil {
+		return err
+	}
+	return full.TellBlocker(ctx, office, from, b)
 }
 
 // firstScope is in which scope an agent calls for help that names none: its own first one.

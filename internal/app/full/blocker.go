@@ -1,0 +1,31 @@
+package full
+
+import (
+	"context"
+	"errors"
+
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/governance/blocker"
+)
+
+// TellBlocker tells those who could help of a blocker by mail, which wakes them.
+func TellBlocker(ctx context.Context, office *mail.Service, from *identity.Speaker, b *blocker.Blockage) error {
+	text := "I am blocked: " + b.Reason
+	if b.Needs != "" {
+		text += "\nWhat would help: " + b.Needs
+	}
+	var o canonjson.Object
+	o.Str("reason", b.Reason)
+	o.Opt("needs", b.Needs)
+	var errs []error
+	for _, who := range b.On {
+		if who.Canonical() == b.Instance.Canonical() {
+			continue
+		}
+		_, err := office.Send(ctx, mail.Draft{From: from, To: who, Kind: blocker.NoticeKind, Text: text, Body: o.End(), Deposit: true, Unsigned: true})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
