@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/halt"
 )
@@ -14,7 +16,8 @@ import (
 // about a message is of that step.
 func engagedID(i address.Instance) string { return "engaged " + string(i.Canonical()) }
 
-// Engaged tells whether the user of an agent has let it go on since the last halt was met. Without any halt he never had to.
+// Engaged tells whether the user of an agent has let it go on since the last halt was met. Without any halt that was never needed, nor of an
+// agent that joined after the halt: it was not stopped.
 func (o *Service) Engaged(ctx context.Context, i address.Instance) (bool, error) {
 	last, err := o.lastHalt()
 	if err != nil || last.IsZero() {
@@ -22,7 +25,36 @@ func (o *Service) Engaged(ctx context.Context, i address.Instance) (bool, error)
 	}
 	id := engagedID(i)
 	states, err := o.Mail.State(ctx, i, []string{id})
-	return states[id].Engaged.After(last), err
+	if err != nil || states[id].Engaged.After(last) {
+		return err == nil, err
+	}
+	if o.Halted("look whether "+string(i)+" may go on") != nil {
+		return false, nil
+	}
+	return o.joinedAfter(ctx, i, last)
+}
+
+// joinedAfter tells whether an agent is new since a time: it was registered later, or, where nobody has registered it, all its live
+// sessions began later.
+func (o *Service) joinedAfter(ctx context.Context, i address.Instance, last time.Time) (bool, error) {
+	reg, err := o.Registry.Registered(ctx, i)
+	if err == nil {
+		at, ok := envelope.ParseTime(reg.CreatedAt)
+		return ok && at.After(last) && !at.After(o.Now()), nil
+	}
+	if !errors.Is(err, registry.ErrNotRegistered) {
+		return false, err
+	}
+	there, err := o.Book.Presence.Of(ctx, i, o.Now())
+	if err != nil || len(there) == 0 {
+		return false, err
+	}
+	for _, s := range there {
+		if at, ok := envelope.ParseTime(s.StartedAt); !ok || !at.After(last) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // Engage records that the user of an agent has let it go on: with "tutti resume", or because the agent looks at its mail,

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/bus/presence"
+	"tutti/internal/core/address"
 	"tutti/internal/halt"
 )
 
@@ -21,7 +23,8 @@ func TestEngagedUnknown(t *testing.T) {
 	if err := b.Engage(t.Context(), Reader{Instance: ana}); err == nil {
 		t.Error("it was let go on, which nobody can tell")
 	}
-	met.Seen = b.clock.Add(-time.Minute)
+	met.Seen = b.clock.Add(time.Second)
+	b.clock = b.clock.Add(time.Minute)
 	if on, err := b.Engaged(t.Context(), ana); on || err != nil {
 		t.Errorf("got %v, %v, want that it was not", on, err)
 	}
@@ -30,5 +33,41 @@ func TestEngagedUnknown(t *testing.T) {
 	}
 	if on, err := b.Engaged(t.Context(), ana); !on || err != nil {
 		t.Errorf("got %v, %v, want that it was", on, err)
+	}
+}
+
+// TestEngagedNewcomer: an agent that joined after the halt was not stopped, and its user has nothing to let go on.
+func TestEngagedNewcomer(t *testing.T) {
+	t.Parallel()
+	b := newBus(t)
+	halted := false
+	met := halt.Entry{Count: 1}
+	b.Memory = func() (halt.Entry, error) { return met, nil }
+	b.Halted = func(string) error {
+		if halted {
+			return &halt.Error{}
+		}
+		return nil
+	}
+	old := b.agent("claude", "old").Instance
+	met.Seen = b.clock.Add(time.Second)
+	b.clock = b.clock.Add(time.Minute)
+	fresh := b.agent("codex", "fresh").Instance
+	b.clock = b.clock.Add(time.Second)
+	for who, want := range map[address.Instance]bool{old: false, fresh: true, "gemini:nobody:000000000001": false} {
+		if on, err := b.Engaged(t.Context(), who); on != want || err != nil {
+			t.Errorf("%s: got %v, %v; want %v", who, on, err, want)
+		}
+	}
+	const unregistered = "gemini:new:000000000002"
+	if _, err := b.Book.Presence.Open(t.Context(), presence.Start{Instance: unregistered, PID: 1}, b.clock); err != nil {
+		t.Fatal(err)
+	}
+	if on, err := b.Engaged(t.Context(), unregistered); !on || err != nil {
+		t.Errorf("one that nobody has registered: %v, %v", on, err)
+	}
+	halted = true
+	if on, err := b.Engaged(t.Context(), fresh); on || err != nil {
+		t.Errorf("under halt: %v, %v", on, err)
 	}
 }
