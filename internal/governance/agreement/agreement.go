@@ -38,6 +38,8 @@ type Bus struct {
 	Persons escalation.Persons
 	// Pins are the keys that this user knows others by; nil: the registry decides, as h2a specifies it. Likewise.
 	Pins trust.Keeper
+	// AnySubject lets negotiations be opened about free text. Likewise.
+	AnySubject bool
 }
 
 // New returns the agreements of a bus.
@@ -48,7 +50,7 @@ func New(s negotiation.Store, r *registry.Registry) *Bus {
 // Negotiations are those of the bus, for looking at: nothing is demanded of who only looks.
 func (b *Bus) Negotiations() *negotiation.Negotiations {
 	n := negotiation.New(b.store, b.journals, b.registry)
-	n.Advise, n.Demands, n.Pins = b.advise, b.demands, b.Pins
+	n.Advise, n.Demands, n.Pins, n.AnySubject = b.advise, b.demands, b.Pins, b.AnySubject
 	return n
 }
 

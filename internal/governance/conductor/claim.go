@@ -23,6 +23,7 @@ type Request struct {
 	Instance address.Instance
 	Key      *signature.Private // signs; nil: nothing is signed
 	Session  address.SessionID  // that the claim is tied to; "": the one that is best
+	Early    bool               // without a session the claim is tied to none, as those of existing programs
 }
 
 // A NotLiveError reports an agent that claims a workspace in which it has no live session.
@@ -77,7 +78,7 @@ func (d *Service) claim(ctx context.Context, s Request, now time.Time) (*Resolut
 			return r, err
 		}
 		to := r.best(s)
-		if to == nil {
+		if to == nil && !s.Early {
 			return nil, d.absent(ctx, r, s, now)
 		}
 		if err := d.signs(ctx, s); err != nil {
@@ -185,6 +186,12 @@ func (d *Service) line(ctx context.Context, r *Resolution, s Request, to *presen
 	}
 	var o canonjson.Object
 	o.Str("type", claimed)
+	if to == nil {
+		o.Str("workspaceId", r.Workspace)
+		o.Str("instance", string(s.Instance.Canonical()))
+		o.Str("at", at)
+		return sign(o.End(), s.Instance, s.Key)
+	}
 	o.Str("workspaceId", to.Workspace.ID)
 	o.Str("instance", string(s.Instance.Canonical()))
 	o.Str("at", at)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/bus/registry"
@@ -33,6 +35,8 @@ type Negotiations struct {
 	// Strict: signatures that cover the artifact alone do not count, so that existing programs cannot sign. Set it before the
 	// first call, like the ones below.
 	Strict bool
+	// AnySubject lets a record be opened whose subject is free text, as h2a specifies it.
+	AnySubject bool
 	// Gate is asked before an artifact is offered or signed and before it is stabilised, for what a chosen profile forbids: one
 	// sentence a reason. nil: nothing is forbidden. It cannot be forced.
 	Gate func(act Event, r *Record, artifact []byte) []string
@@ -73,7 +77,11 @@ func (n *Negotiations) Open(ctx context.Context, raw []byte, now time.Time) (*Re
 	if canonjson.IsObject(raw) && member(raw, mStatus) == "" {
 		raw = canonjson.Set(raw, mStatus, []byte(`"draft"`))
 	}
-	if p := CheckRecord(raw, now); len(p) > 0 {
+	p := CheckRecord(raw, now)
+	if n.AnySubject {
+		p = slices.DeleteFunc(p, func(s string) bool { return strings.HasPrefix(s, subjectFault) })
+	}
+	if len(p) > 0 {
 		return nil, fmt.Errorf("open: %w", &RefusedError{Why: p})
 	}
 	r, err := ParseRecord(raw)

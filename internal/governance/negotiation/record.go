@@ -125,6 +125,9 @@ func member(raw []byte, name string) string {
 	return s
 }
 
+// subjectFault begins what is said of a subject that is none of Subjects.
+const subjectFault = "subject: one of "
+
 // CheckRecord says what is wrong with a record that is to be opened, all of it.
 func CheckRecord(raw []byte, now time.Time) (problems []string) {
 	if err := canonjson.Check(raw); err != nil {
@@ -143,7 +146,7 @@ func CheckRecord(raw []byte, now time.Time) (problems []string) {
 	bad(idErr == nil, "id: %v", idErr)
 	bad(r.Scope != "", "scope: a text, for example scope:default")
 	bad(len(r.Parties) > 0, "parties: at least one instance")
-	bad(slices.Contains(Subjects, r.Subject), "subject: one of %s", strings.Join(Subjects, " "))
+	bad(slices.Contains(Subjects, r.Subject), subjectFault+"%s", strings.Join(Subjects, " "))
 	bad(slices.Contains(States, r.Status), "status: unknown state %q; one of %s", r.Status, join(States))
 	bad(!r.Status.Terminal(), "status: %s is an end; begin with draft", r.Status)
 	bad(!r.flawed, "requiredSigners and members of the authority: lists of at most %d instances", maxParties)

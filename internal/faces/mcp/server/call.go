@@ -35,7 +35,7 @@ func (c *call) deals() *agreement.Bus {
 		return c.agree
 	}
 	specified := *c.agree
-	specified.Pins = nil
+	specified.Pins, specified.AnySubject = nil, true
 	return &specified
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tutti/internal/app"
@@ -173,7 +174,10 @@ func (c *call) propose(ctx context.Context, id string, a negotiation.Act, do fun
 	if err != nil {
 		return nil, err
 	}
-	force, _ := canonjson.Bool(c.raw("force"))
+	force, said := canonjson.Bool(c.raw("force"))
+	if !said {
+		force = strings.HasPrefix(c.tool, "h2a_") // existing programs offer what they like
+	}
 	of := negotiation.Offering{Artifact: artifact, Base: c.text("baseArtifactHash"), Force: force}
 	if of.Base == "" {
 		of.Base = negotiation.LatestBase // existing programs have no way to name one

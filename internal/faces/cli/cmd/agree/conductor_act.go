@@ -39,7 +39,7 @@ func sit(ctx context.Context, c *kit.Call, do func(*conductor.Service, context.C
 		return err
 	}
 	defer w.Close()
-	s := conductor.Request{Where: where}
+	s := conductor.Request{Where: where, Early: c.Under == kit.H2A}
 	if s.Instance, err = inOwnName(ctx, c, w); err != nil {
 		return err
 	}
