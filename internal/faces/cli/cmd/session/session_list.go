@@ -73,7 +73,7 @@ func (s *sessions) sayNoSessions(parts []Part) {
 		s.c.Remark("--registry %s is the nearest registry above", kit.Clean(s.c.App.Shown(above)))
 		return
 	}
-	s.c.Remark(StartHint())
+	s.c.Remark("%s", StartHint())
 }
 
 // StartHint says how an agent is started: the first agent CLI that this machine has.
