@@ -148,11 +148,12 @@ func (o *Service) archiveOne(ctx context.Context, b *Mailbox, id string, here, d
 // verified is how a conversation stands without the releases in the mailbox that are refused: they end nothing, and what waits would be put
 // away unread with them.
 func (b *Mailbox) verified(ctx context.Context, t Thread) protocol.State {
-	sieve := b.office.sieve(ctx, b.Project, t.ID, false)
+	verifier := b.office.verifier(ctx, b.Project, t.ID, false)
+	defer verifier.Close()
 	events := make([]protocol.Event, 0, len(t.Messages))
 	for i := range t.Messages {
 		m := &t.Messages[i]
-		if m.Source != FromMailbox || m.Type != protocol.Release || sieve.box(b, m.Name) {
+		if m.Source != FromMailbox || m.Type != protocol.Release || verifier.Accepts(b.dir, m.Name) {
 			events = append(events, m.Event)
 		}
 	}

@@ -229,15 +229,14 @@ func (r *inquiry) rules(in protocol.Inbound) protocol.Rules {
 
 // verify asks gpg about the signature that lies beside a message in a folder.
 func (r *inquiry) verify(d *atomicfile.Dir, name string, text []byte) protocol.Signature {
-	sig, err := readOnce(d, protocol.SignatureName(name), signatureLimit)
+	sig, err := readSignature(d, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return protocol.Signature{Code: protocol.CodeSignatureMissing, Detail: "no signature lies beside it"}
 	case err != nil:
 		return protocol.Signature{Code: protocol.CodeSignatureInvalid, Detail: err.Error()}
 	}
-	v, _ := r.o.GPG.Verify(r.ctx, sig.data, text) // an error is in the verdict, too
-	return signatureOf(v)
+	return signatureOf(r.o.verdicts.ask(r.ctx, r.o, sig, text))
 }
 
 func signatureOf(v gpg.Verdict) protocol.Signature {

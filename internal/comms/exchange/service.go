@@ -50,7 +50,8 @@ type Service struct {
 	Fallback   bool     // an unknown machine in an address is this one
 
 	GPG gpg.Program
-	// Unverified says that all messages count in a conversation, also those that are refused. For tests.
+	// Unverified says that all messages count in a conversation, also those that are refused, as they do by the letter of the
+	// protocol in a survey.
 	Unverified bool
 	SSH        *ssh.Client // nil: the zero Client
 
@@ -59,6 +60,8 @@ type Service struct {
 	Pause func(ctx context.Context, d time.Duration) error // waits; nil: by a timer
 	Rand  func() float64                                   // for spreading the waits, in [0, 1); nil: math/rand
 	Tell  func(text string)                                // what goes on during a long send, for people; nil: nobody
+
+	verdicts verdicts
 }
 
 // The folders of the protocol below the home folder. They do not follow XDG variables: every program must look in one place.

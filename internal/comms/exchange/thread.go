@@ -58,7 +58,9 @@ func (o *Service) view(ctx context.Context, p Project, self, id string, to targe
 	if ctx.Value(judging{}) != nil {
 		return t, errNested
 	}
-	in, inErr := o.received(p, id, o.sieve(ctx, p, id, all))
+	mine := o.verifier(ctx, p, id, all)
+	defer mine.Close()
+	in, inErr := o.received(p, id, mine)
 	out, outErr := o.Sent(p).Entries(id)
 	with := o.partnerOf(self, in, out, to)
 	t.Partner = with.name(self)
@@ -70,9 +72,9 @@ func (o *Service) view(ctx context.Context, p Project, self, id string, to targe
 	var theirs []ThreadMessage
 	theirErr := outErr
 	if partner.Path != "" {
-		sieve := o.sieve(ctx, partner, id, all)
-		sieve.sent = namesOf(out)
-		theirs, theirErr = o.writtenBy(partner, self, id, sieve)
+		verifier := o.verifier(ctx, partner, id, all)
+		verifier.sent = namesOf(out)
+		theirs, theirErr = o.writtenBy(partner, self, id, verifier)
 	}
 	for i := range out {
 		t.Messages = append(t.Messages, out[i].message(self))
@@ -95,7 +97,7 @@ func (o *Service) view(ctx context.Context, p Project, self, id string, to targe
 }
 
 // received is what a project got: from the mailbox, and what it has archived of earlier rounds.
-func (o *Service) received(p Project, id string, sieve *sieve) ([]ThreadMessage, error) {
+func (o *Service) received(p Project, id string, verifier *Verifier) ([]ThreadMessage, error) {
 	if p.Path == "" {
 		return nil, nil
 	}
@@ -103,17 +105,17 @@ func (o *Service) received(p Project, id string, sieve *sieve) ([]ThreadMessage,
 	var all []ThreadMessage
 	if err == nil {
 		defer b.Close()
-		all, err = b.messages(id, "", FromMailbox, sieve)
+		all, err = b.messages(id, "", FromMailbox, verifier)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // nobody has written yet
 	}
-	all = append(all, o.archived(p, id, sieve)...)
-	return all, errors.Join(err, sieve.fault())
+	all = append(all, o.archived(p, id, verifier)...)
+	return all, errors.Join(err, verifier.fault())
 }
 
 // writtenBy is what a sender has put into the mailbox of another project of this machine.
-func (o *Service) writtenBy(to Project, sender, id string, sieve *sieve) ([]ThreadMessage, error) {
+func (o *Service) writtenBy(to Project, sender, id string, verifier *Verifier) ([]ThreadMessage, error) {
 	b, err := o.Mailbox(to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -122,14 +124,14 @@ func (o *Service) writtenBy(to Project, sender, id string, sieve *sieve) ([]Thre
 		return nil, err
 	}
 	defer b.Close()
-	all, err := b.messages(id, sender, FromPartner, sieve)
+	all, err := b.messages(id, sender, FromPartner, verifier)
 	// A project of our name on another machine may have written there, too.
 	return slices.DeleteFunc(all, func(m ThreadMessage) bool { return o.elsewhere(m.Machine) }), err
 }
 
 // messages reads the headers of the messages of a conversation, of one sender or of all. What
-// cannot be read, and what the sieve holds back, is left out; nil holds back nothing.
-func (b *Mailbox) messages(id, sender string, source Source, sieve *sieve) (all []ThreadMessage, err error) {
+// cannot be read, and what the verifier holds back, is left out; nil holds back nothing.
+func (b *Mailbox) messages(id, sender string, source Source, verifier *Verifier) (all []ThreadMessage, err error) {
 	names, err := b.dir.Names()
 	if err != nil {
 		return nil, err
@@ -139,7 +141,7 @@ func (b *Mailbox) messages(id, sender string, source Source, sieve *sieve) (all 
 		if !ok || sender != "" && n.Sender != sender {
 			continue
 		}
-		if m, ok := readHead(b.dir, name); ok && m.Conversation == id && (sieve == nil || sieve.box(b, name)) {
+		if m, ok := readHead(b.dir, name); ok && m.Conversation == id && (verifier == nil || verifier.Accepts(b.dir, name)) {
 			all = append(all, ThreadMessage{m.Event(name, n.Sender), m.Title, source, machineOf(&m)})
 		}
 	}
@@ -221,7 +223,7 @@ func (o *Service) partnerHere(with party, out []SentEntry) Project {
 }
 
 // archived is what a project has archived of a conversation.
-func (o *Service) archived(p Project, id string, sieve *sieve) []ThreadMessage {
+func (o *Service) archived(p Project, id string, verifier *Verifier) []ThreadMessage {
 	d, err := o.openArchive(p)
 	if err != nil {
 		return nil // most projects have none
@@ -229,7 +231,7 @@ func (o *Service) archived(p Project, id string, sieve *sieve) []ThreadMessage {
 	defer d.Close()
 	var all []ThreadMessage
 	for _, a := range archiveNames(d, id) {
-		if m, ok := readHead(d, a.file); ok && m.Conversation == id && sieve.archive(d, a.file) {
+		if m, ok := readHead(d, a.file); ok && m.Conversation == id && verifier.AcceptsArchived(d, a.file) {
 			all = append(all, ThreadMessage{m.Event(a.message, a.sender), m.Title, FromArchive, machineOf(&m)})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 // A head is what is kept of a message.
 type head struct {
 	name     string
+	file     string // as it lies there; in an archive messages have other names
 	conv     string // "": the header cannot be read, or names none
 	sender   string // "": the name does not go with the header
 	title    string
@@ -24,6 +25,7 @@ type head struct {
 	response string
 	host     string // the machine part of FROM; "": not said
 	unsigned bool
+	refused  bool // whoever receives it refuses it, or the time did not suffice to judge it
 }
 
 func (h *head) unreadable() bool { return h.conv == "" || h.at.IsZero() }
@@ -40,13 +42,15 @@ func (h *head) event() protocol.Event {
 func (h *head) item() protocol.Item {
 	return protocol.Item{
 		Name: h.name, Conversation: h.conv, Type: h.kind, Time: h.at, Unreadable: h.unreadable(),
-		Unsigned: h.unsigned || h.kind == protocol.Release && h.sender == "",
+		Unsigned: h.unsigned || h.refused || h.kind == protocol.Release && h.sender == "",
 	}
 }
 
-// counts reports whether a message moves a conversation: an unsigned one is never acted on, nor is one whose name does not go
-// with its header.
-func (h *head) counts() bool { return !h.unsigned && h.sender != "" && !h.unreadable() && h.kind != "" }
+// counts reports whether a message moves a conversation: what is refused is never acted on, nor is what has no signature, or a name
+// that does not go with its header.
+func (h *head) counts() bool {
+	return !h.unsigned && !h.refused && h.sender != "" && !h.unreadable() && h.kind != ""
+}
 
 // nameTime is the time in the name of a message.
 func nameTime(name string) time.Time {
@@ -61,7 +65,7 @@ func nameTime(name string) time.Time {
 // readHead reads the header of a message, through a buffer of orgfile.MaxHeader bytes. What cannot be read is a head with a
 // name only. ok is false when there is nothing by that name any more, or a folder.
 func readHead(d *atomicfile.Dir, name string, archive bool, buf []byte) (h head, ok bool) {
-	h.name = name
+	h.name, h.file = name, name
 	f, info, err := d.Open(name, false, 0)
 	if err != nil {
 		info, err := d.Stat(name)

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,8 @@ import (
 	"tutti/internal/platform/atomicfile"
 )
 
-// look reads the mailbox and the archive of its project.
-func (b *box) look() {
+// look reads the mailbox and the archive of its project, and judges what may move a conversation. After until gpg is asked no more.
+func (b *box) look(ctx context.Context, o *Options, until time.Time) {
 	top, rel := b.Path, protocol.MailboxFolder
 	if top == b.Mailbox { // one of another name
 		top, rel = filepath.Dir(top), filepath.Base(top)
@@ -40,9 +41,29 @@ func (b *box) look() {
 	if b.Foreign > 0 {
 		b.warn(WarnForeign, counted(b.Foreign, "file is no message", "files are no messages")+": "+foreign[0])
 	}
-	if a, err := openFolder(b.Path, protocol.ArchiveFolder); err == nil { // most projects have none
+	a, err := openFolder(b.Path, protocol.ArchiveFolder)
+	if err == nil { // most projects have none
 		defer a.Close()
 		b.archive, _, _ = scan(a, true)
+	}
+	if !o.ByTheLetter {
+		b.sift(o.Office.Verifier(ctx, b.Project.Project, until), d, a)
+	}
+}
+
+// sift finds what is refused in the mailbox d and the archive.
+func (b *box) sift(verifier *exchange.Verifier, d, archive *atomicfile.Dir) {
+	defer verifier.Close()
+	for i := range b.heads {
+		h := &b.heads[i]
+		h.refused = h.counts() && !verifier.Accepts(d, h.file)
+	}
+	for i := range b.archive {
+		h := &b.archive[i]
+		h.refused = h.counts() && !verifier.AcceptsArchived(archive, h.file)
+	}
+	if n := verifier.Skipped(); n > 0 {
+		b.warn(WarnUnjudged, counted(n, "signature was", "signatures were")+" not checked yet and not counted: look again")
 	}
 }
 
@@ -102,42 +123,66 @@ func (b *box) judge(o *exchange.Service, theirs []*head) {
 	if err != nil {
 		b.warn(WarnSent, err.Error())
 	}
-	b.pending(released(sent, theirs, b.at))
-	b.fold(b.collect(machines.Local{Hostname: o.Host}.Names(), sent, theirs), err != nil)
+	threads := b.collect(machines.Local{Hostname: o.Host}.Names(), sent, theirs)
+	b.fold(threads, err != nil)
+	b.pending(b.released(threads))
 }
 
-// released are the releases that lie elsewhere: those that the project wrote.
-func released(sent []head, theirs []*head, now time.Time) map[string]time.Time {
+// released is until when each conversation was ended. Only who opened a conversation ends it; where nobody knows who that was, a
+// release of this project does, and one of the only writer that there is.
+func (b *box) released(threads map[string]*thread) map[string]time.Time {
 	latest := map[string]time.Time{}
-	note := func(conv string, at time.Time) {
-		if t, had := latest[conv]; (!had || at.After(t)) && protocol.Ends(at, now) {
-			latest[conv] = at
+	for i := range b.Conversations {
+		c := &b.Conversations[i]
+		if !c.Released.IsZero() {
+			latest[c.ID] = c.Released
 		}
-	}
-	for i := range sent {
-		if h := &sent[i]; h.kind == protocol.Release && !h.unreadable() {
-			note(h.conv, h.at)
+		if c.Rounds > 0 {
+			continue
 		}
-	}
-	for _, h := range theirs {
-		if h.kind == protocol.Release {
-			note(h.conv, h.at)
+		events := threads[c.ID].events
+		two := slices.ContainsFunc(events, func(e protocol.Event) bool { return e.From != events[0].From })
+		for _, e := range events {
+			ends := e.Type == protocol.Release && protocol.Ends(e.Time, b.at) && (!two || e.From == b.Slug())
+			if ends && e.Time.After(latest[c.ID]) {
+				latest[c.ID] = e.Time
+			}
 		}
 	}
 	return latest
 }
 
+// pending finds what waits. What is refused waits, too: somebody has to be told of it; but it is counted apart.
 func (b *box) pending(releases map[string]time.Time) {
 	items := make([]protocol.Item, len(b.heads))
 	for i := range b.heads {
 		items[i] = b.heads[i].item()
+		items[i].Unsigned = items[i].Unsigned || items[i].Type == protocol.Release // it is in releases, if it ends anything
 		if b.heads[i].unsigned {
 			b.Unsigned++
 		}
 	}
 	w := protocol.Pending(items, releases, b.at)
 	b.waiting, b.Pending, b.Unreadable = w.Pending, len(w.Pending), len(w.Unreadable)
+	for _, i := range b.waiting {
+		if b.heads[i].refused {
+			b.Refused, b.Pending = b.Refused+1, b.Pending-1
+		}
+	}
+	if b.Refused > 0 {
+		i := slices.IndexFunc(b.heads, func(h head) bool { return h.refused })
+		b.warn(WarnRefused, counted(b.Refused, "message is", "messages are")+" refused: "+b.heads[i].name)
+	}
 	b.Literal = literal(b.heads)
+	waiting := map[string]int{}
+	for _, i := range w.Pending {
+		if !b.heads[i].refused {
+			waiting[b.heads[i].conv]++
+		}
+	}
+	for i := range b.Conversations {
+		b.Conversations[i].Waiting = waiting[b.Conversations[i].ID]
+	}
 	if w.Latest >= 0 {
 		latest := b.message(w.Latest)
 		b.Latest = &latest
@@ -219,13 +264,9 @@ func (b *box) collect(names []string, sent []head, theirs []*head) map[string]*t
 
 // fold says how each conversation stands.
 func (b *box) fold(threads map[string]*thread, unread bool) {
-	waiting := map[string]int{}
-	for _, i := range b.waiting {
-		waiting[b.heads[i].conv]++
-	}
 	b.Conversations = make([]Conversation, 0, len(threads))
 	for id, t := range threads {
-		c := Conversation{ID: id, Partner: cmp.Or(t.first.From, t.to), Waiting: waiting[id]}
+		c := Conversation{ID: id, Partner: cmp.Or(t.first.From, t.to)}
 		c.State = protocol.Fold(t.events, protocol.View{Now: b.at, Self: b.Slug(), Partner: c.Partner, Missing: unread})
 		b.Conversations = append(b.Conversations, c)
 	}

@@ -36,6 +36,9 @@ type Options struct {
 	// partners' mailboxes count.
 	Only string
 
+	// ByTheLetter: signatures are not checked, and whatever lies there counts, as the protocol describes a survey.
+	ByTheLetter bool
+
 	Halt func() halt.State // nil: halt.Read
 	Now  func() time.Time  // nil: time.Now
 }
@@ -63,6 +66,7 @@ type Project struct {
 	Literal    int // the same by the letter: only releases that lie in this mailbox count
 	Unreadable int // of Pending: nobody can say of what conversation they are
 	Unsigned   int // of Messages
+	Refused    int // what waits and is refused by whoever receives it; not among Pending
 	Foreign    int // plain files with names of no message
 	Latest     *Message
 	// Conversations are those of the mailbox, of the record of sends and of the archive: the open ones first, then those
@@ -86,6 +90,7 @@ type Message struct {
 	Time         time.Time     // zero: it says none that can be read
 	Age          time.Duration // at the time of the survey, never below 0
 	Unsigned     bool
+	Refused      bool
 	Unreadable   bool
 }
 
@@ -108,7 +113,7 @@ func (p *Project) message(i int) Message {
 	h := &p.heads[i]
 	m := Message{
 		Name: h.name, Sender: h.sender, Title: h.title, Conversation: h.conv, Type: h.kind, Sequence: h.sequence, Time: h.at,
-		Unsigned: h.unsigned, Unreadable: h.unreadable(),
+		Unsigned: h.unsigned, Refused: h.refused, Unreadable: h.unreadable(),
 	}
 	at := h.at
 	if m.Unreadable { // what its name says is better than nothing
@@ -145,6 +150,8 @@ const (
 	WarnHeader     = "header_unreadable" // one a project
 	WarnForeign    = "foreign_files"     // one a project
 	WarnUnsigned   = "unsigned"          // one a project
+	WarnRefused    = "refused"           // one a project
+	WarnUnjudged   = "unjudged"          // one a project
 	WarnSent       = "sent_record_unreadable"
 	WarnOverdue    = "verification_overdue"
 	WarnNoReply    = "reply_overdue"
@@ -157,6 +164,9 @@ const (
 	WarnCapReached = protocol.CodeCapReached
 )
 
+// lookTime is how long a look asks gpg about messages that were never judged; most looks ask about none.
+const lookTime = 5 * time.Second
+
 // Look makes a survey. The error is the cause of ctx; all other trouble is part of the survey.
 func Look(ctx context.Context, o Options) (*Overview, error) {
 	s := &Overview{At: time.Now()}
@@ -166,11 +176,12 @@ func Look(ctx context.Context, o Options) (*Overview, error) {
 	if s.Halt = halt.Read(); o.Halt != nil {
 		s.Halt = o.Halt()
 	}
+	until := time.Now().Add(lookTime)
 	boxes, warnings := find(&o)
 	s.Warnings = warnings
 	for _, b := range boxes {
 		if b.at = s.At; ctx.Err() == nil {
-			b.look()
+			b.look(ctx, &o, until)
 		}
 	}
 	if ctx.Err() != nil {

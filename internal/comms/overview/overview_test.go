@@ -31,7 +31,7 @@ func newRig(t testing.TB) *rig {
 	r := &rig{t: t}
 	now := func() time.Time { return start.Add(time.Hour) }
 	r.Options = Options{
-		Office: &exchange.Service{Home: home, Host: "Alpha.example", Now: now},
+		Office: &exchange.Service{Home: home, Host: "Alpha.example", Now: now, Unverified: true},
 		Halt:   func() halt.State { return halt.State{} },
 		Now:    now,
 	}
@@ -407,5 +407,30 @@ func TestPatternsAndOnly(t *testing.T) {
 		if got := strings.Join(names, " "); got != c.want {
 			t.Errorf("globs %q, only %q: projects %q; want %q", c.globs, c.only, got, c.want)
 		}
+	}
+}
+
+// TestReleasesThatEndNothing: only who opened a conversation ends it. A release of the wrong side, or of somebody else, hides nothing.
+func TestReleasesThatEndNothing(t *testing.T) {
+	t.Parallel()
+	for _, by := range []struct {
+		sender string
+		want   int // that wait
+	}{{"notes", 0}, {"third", 2}, {"web", 2}} {
+		r := newRig(t)
+		web := r.project("web")
+		r.put(web, note{from: "notes", conv: "q", kind: protocol.Request, seq: 1})
+		more := "#+RELEASE_STATUS: complete\n"
+		if by.sender == "web" { // the receiver, in the mailbox of who asked
+			r.put(r.project("notes"), note{from: "web", conv: "q", kind: protocol.Release, seq: 2, after: time.Minute, more: more})
+			by.want = 1
+		} else {
+			r.put(web, note{from: by.sender, conv: "q", kind: protocol.Release, seq: 2, after: time.Minute, more: more})
+		}
+		see(r, func(s *Overview) {
+			if p := s.of("web"); p.Pending != by.want || p.Conversations[0].Open != (by.want > 0) {
+				t.Errorf("released by %s: %d wait, open %v; want %d", by.sender, p.Pending, p.Conversations[0].Open, by.want)
+			}
+		})
 	}
 }

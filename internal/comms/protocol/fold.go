@@ -61,8 +61,9 @@ type State struct {
 	AwaitedName          string // the slug of the awaited side, if it is one and known
 	Terminal             bool
 	ReleaseStatus        string
-	Open                 bool // not over, or somebody wrote after the release
-	PollingPaused        bool // until the user has decided
+	Released             time.Time // of the latest release that ended a round, or closed again what was written late; zero: none did
+	Open                 bool      // not over, or somebody wrote after the release
+	PollingPaused        bool      // until the user has decided
 
 	VerificationDue     bool // completed, and not released
 	VerificationOverdue bool // for more than ReleaseWait
@@ -170,7 +171,10 @@ func (f *folder) apply(e *Event) {
 // open begins a round.
 func (f *folder) open(e *Event, receiver string) {
 	warnings := f.s.Warnings
-	f.s = State{Originator: e.From, Receiver: receiver, Rounds: f.s.Rounds + 1, NextSequence: f.s.NextSequence, Last: *e, Warnings: warnings}
+	f.s = State{
+		Originator: e.From, Receiver: receiver, Rounds: f.s.Rounds + 1, NextSequence: f.s.NextSequence, Last: *e, Warnings: warnings,
+		Released: f.s.Released,
+	}
 	f.owner, f.ask, f.late, f.switches = Receiver, "", false, 0
 	clear(f.waiting[:])
 	f.waiting[0].some, f.waiting[0].at = true, e.Time
@@ -224,7 +228,7 @@ func (f *folder) after(e *Event, by Side) {
 		f.open(e, f.s.Originator)
 	case e.Type == Release && by == Originator:
 		f.late = false
-		f.s.ReleaseStatus = e.ReleaseStatus
+		f.s.ReleaseStatus, f.s.Released = e.ReleaseStatus, e.Time
 	default:
 		f.warn(WarnLate)
 		f.late = true
@@ -279,7 +283,7 @@ func (f *folder) act(e *Event, by Side) {
 		s.VerificationDue, s.InsistExchanges, s.PollingPaused = true, 0, false
 	case Release:
 		f.ask = ""
-		s.Terminal, s.ReleaseStatus = true, e.ReleaseStatus
+		s.Terminal, s.ReleaseStatus, s.Released = true, e.ReleaseStatus, e.Time
 		s.VerificationDue, s.PushbackOpen, s.InsistExchanges, s.PollingPaused = false, false, 0, false
 	case Escalate:
 		s.PollingPaused, s.InsistExchanges, f.switches = true, 0, 0

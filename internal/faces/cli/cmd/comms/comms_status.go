@@ -16,7 +16,7 @@ func runCommsStatus(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	look := overview.Options{Office: o, Only: c.Text("project")}
+	look := overview.Options{Office: o, Only: c.Text("project"), ByTheLetter: c.Under == kit.Cross}
 	if glob := c.Text("projects-glob"); glob != "" {
 		look.Globs = []string{overview.Pattern(o.Home, glob)}
 	}
