@@ -3,6 +3,7 @@ package setup
 import (
 	"cmp"
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,7 +66,14 @@ func deployed(c *kit.Call, raw []byte, err error) error {
 }
 
 func runDeploySidecar(_ context.Context, c *kit.Call) error {
-	text, err := Sidecar{Pod: pod(c), Instance: c.Value("instance"), Host: c.Value("host")}.JSON()
+	p := pod(c)
+	if text := c.FlagIf("uid"); text != "" {
+		var err error
+		if p.UID, err = strconv.Atoi(text); err != nil || p.UID < 1 || p.UID > math.MaxInt32 {
+			return kit.Usagef("--uid: a number from 1 to %d, not %s: nobody in the pod is root", math.MaxInt32, kit.Clean(text))
+		}
+	}
+	text, err := Sidecar{Pod: p, Instance: c.Value("instance"), Host: c.Value("host")}.JSON()
 	return deployed(c, text, err)
 }
 

@@ -49,6 +49,9 @@ const npmImage = "node:22-alpine"
 // DefaultRoot is where the bus lies in a container.
 const DefaultRoot = "/workspace/.h2a"
 
+// DefaultUID is the user in a container, whom no image gives anything to.
+const DefaultUID = 65532
+
 // scratch is the folder that a container may write beside it.
 const scratch = "/tmp"
 
@@ -57,6 +60,7 @@ type Pod struct {
 	Root       string // "": DefaultRoot
 	Image      string // of tutti, or NPM; must be given
 	CLIVersion string // of the older program, with NPM; "": latest
+	UID        int    // of the user who runs the containers; 0: DefaultUID. The files of a bus are for one user alone
 	Volume     string // in which the bus lies
 	Env        []Env  // beside those that all containers have
 }
@@ -74,6 +78,7 @@ func (p *Pod) check() error {
 	if p.CLIVersion == "" {
 		p.CLIVersion = "latest"
 	}
+	p.UID = cmp.Or(p.UID, DefaultUID)
 	switch {
 	case !path.IsAbs(p.Root) || path.Clean(p.Root) != p.Root || p.Root == "/" || strings.Contains(p.Root, ":") || address.Check(p.Root) != nil:
 		return fmt.Errorf("the root %q is no absolute path in a container", p.Root)

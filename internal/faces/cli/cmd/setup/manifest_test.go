@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -66,7 +67,7 @@ func TestSidecar(t *testing.T) {
 	t.Parallel()
 	for _, s := range []Sidecar{
 		{Pod: Pod{Image: "tutti:1"}},
-		{Pod: Pod{Image: NPM, CLIVersion: "0.66.0", Root: "/srv/a bus/.h2a"}, Instance: `claude:a"b:$(x)`, Host: "claude"},
+		{Pod: Pod{Image: NPM, CLIVersion: "0.66.0", Root: "/srv/a bus/.h2a", UID: 1000}, Instance: `claude:a"b:$(x)`, Host: "claude"},
 	} {
 		raw, err := s.JSON()
 		if err != nil {
@@ -76,6 +77,7 @@ func TestSidecar(t *testing.T) {
 			Target, YAML                                string
 			Container, Volume, MainContainerVolumeMount json.RawMessage
 			Volumes                                     []json.RawMessage
+			PodSecurityContext                          json.RawMessage
 		}
 		if err := json.Unmarshal(raw, &got); err != nil || got.Target != "k8s-sidecar" {
 			t.Fatalf("%s: %v", raw, err)
@@ -89,6 +91,11 @@ func TestSidecar(t *testing.T) {
 		pod := strict[core.PodSpec](t, []byte(got.YAML))
 		if len(pod.Containers) != 1 || !reflect.DeepEqual(pod.Containers[0], c) || len(pod.Volumes) != len(got.Volumes) {
 			t.Errorf("the YAML says something else than the JSON:\n%s", got.YAML)
+		}
+		uid := int64(cmp.Or(s.UID, DefaultUID))
+		one := strict[core.PodSecurityContext](t, got.PodSecurityContext)
+		if whole := pod.SecurityContext; whole == nil || !reflect.DeepEqual(*whole, one) || *whole.RunAsUser != uid || *whole.RunAsGroup != uid || *whole.FSGroup != uid || *c.SecurityContext.RunAsUser != uid {
+			t.Errorf("the containers of the pod do not share the bus as user %d: %+v", uid, whole)
 		}
 		mounted := map[string]bool{}
 		for _, v := range pod.Volumes {

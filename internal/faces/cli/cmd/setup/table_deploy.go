@@ -18,9 +18,10 @@ var DeployVerbs = []kit.Verb{
 		Flags: []kit.Flag{
 			{Name: "instance", Kind: kit.Text, Value: "id", Default: "remote: and the name of the pod", Help: "whose it is"},
 			{Name: "host", Kind: kit.Text, Value: "word", Default: "remote", Help: "of which kind the agent is"},
+			{Name: "uid", Kind: kit.Text, Value: "number", Under: kit.Tutti, Default: "65532", Help: "the user in all containers of the pod: that of the agent's image"},
 			imageFlag, cliFlag, writeFlag,
 		},
-		Does: "Prints what is added to the pod of an agent, as YAML: the container that serves a bus, and its volumes. Nobody in it is root, and only the volumes can be written. --root says where the bus lies in the container; otherwise that is /workspace/.h2a.",
+		Does: "Prints what is added to the pod of an agent, as YAML: the container that serves a bus, and its volumes. Nobody in it is root, and only the volumes can be written. The security context is that of the whole pod: the files of a bus can be read by one user alone, so both containers run as that user. --root says where the bus lies in the container; otherwise that is /workspace/.h2a.",
 		Wont: "It talks to no cluster, and builds and publishes no image.", Examples: "$ tutti deploy k8s-sidecar --image tutti:1 --write sidecar.yaml",
 		Exit: kit.ExitPlain, See: "deploy k8s-tenant",
 	},
