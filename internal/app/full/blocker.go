@@ -10,7 +10,7 @@ import (
 	"tutti/internal/governance/blocker"
 )
 
-// TellBlocker tells those who could help of a blocker by mail, which wakes them.
+// TellBlocker tells the agents that could help of a blocker by mail, which wakes them. A person has it in status, and tutti up tells of it.
 func TellBlocker(ctx context.Context, office *mail.Service, from *identity.Speaker, b *blocker.Blockage) error {
 	text := "I am blocked: " + b.Reason
 	if b.Needs != "" {
@@ -21,7 +21,7 @@ func TellBlocker(ctx context.Context, office *mail.Service, from *identity.Speak
 	o.Opt("needs", b.Needs)
 	var errs []error
 	for _, who := range b.On {
-		if who.Canonical() == b.Instance.Canonical() {
+		if who.Canonical() == b.Instance.Canonical() || who.Canonical().Host() == identity.Human {
 			continue
 		}
 		_, err := office.Send(ctx, mail.Draft{From: from, To: who, Kind: blocker.NoticeKind, Text: text, Body: o.End(), Deposit: true, Unsigned: true})
