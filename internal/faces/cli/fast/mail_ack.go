@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"tutti/internal/app"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
+	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -34,7 +36,7 @@ func runReply(ctx context.Context, c *kit.Call) error {
 	defer d.Close()
 	m, err := d.Mail.Get(ctx, d.Who.Instance, c.Arg(0))
 	if err != nil {
-		return unsent(ctx, c, kit.NoMessage(err, ListHint(c)))
+		return unsent(ctx, c, kit.NoMessage(err, replyHint(ctx, c, d)))
 	}
 	l.From, l.To, l.ReplyTo, l.Thread = d.Who, m.Envelope.Actor.Instance, m.Envelope.ID, m.Envelope.ThreadID
 	r := sendOne(ctx, c, d, &l)
@@ -51,6 +53,18 @@ func runReply(ctx context.Context, c *kit.Call) error {
 		return kit.FailWith(err, "the answer is sent; the message was not acknowledged")
 	}
 	return nil
+}
+
+// replyHint is what to type where no message has the id: an agent was named, perhaps.
+func replyHint(ctx context.Context, c *kit.Call, d *kit.Account) string {
+	name := c.Arg(0)
+	if !address.HostQualified(name) {
+		return ListHint(c)
+	}
+	if all, err := d.Registry.Channel(ctx, address.Instance(name).Channel()); err == nil && len(all) > 0 {
+		return "reply takes the id of a message; to write to that agent: tutti send " + kit.Clean(app.QuoteArg(name)) + " TEXT"
+	}
+	return ListHint(c)
 }
 
 // runAck takes messages away.

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -81,17 +83,43 @@ func (s *sessions) meant(ctx context.Context) (*registry.Row, error) {
 	if name == "" {
 		return s.onlyRunning(ctx)
 	}
+	here := s
 	if s, err = s.withSession(ctx, name); err != nil {
-		return nil, err
+		return nil, here.orNamed(ctx, name, err)
 	}
 	rows, problems, err := s.rows(ctx)
 	if err == nil {
 		rows, err = s.only(rows, problems, name)
 	}
 	if err != nil {
-		return nil, err
+		return nil, here.orNamed(ctx, name, err)
 	}
 	return &rows[0], nil
+}
+
+// maxNamed is how many sessions a hint names.
+const maxNamed = 8
+
+// orNamed is an error about a name, with the sessions that there are where none is called so.
+func (s *sessions) orNamed(ctx context.Context, name string, err error) error {
+	parts, none := s.Parts(ctx, true)
+	if none != nil {
+		return err
+	}
+	var names []string
+	for i := range parts {
+		for n := range parts[i].Rows {
+			names = append(names, parts[i].Rows[n].Name)
+		}
+	}
+	if len(names) == 0 || slices.Contains(names, name) {
+		return err
+	}
+	list := kit.Clean(strings.Join(names[:min(len(names), maxNamed)], ", "))
+	if more := len(names) - maxNamed; more > 0 {
+		list += " and " + strconv.Itoa(more) + " more: tutti session list"
+	}
+	return &kit.Fault{Code: kit.ExitCode(err, s.c.Under), Msg: s.c.Verb.Name + " " + kit.Clean(name) + ": there is no such session", Next: "the sessions are: " + list}
 }
 
 // onlyRunning is the row of the only session that runs: in this folder, or where none does, on this machine.
