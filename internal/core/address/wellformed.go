@@ -24,14 +24,15 @@ func alnum(c byte) bool {
 }
 
 // Shown returns an address as people and models are shown it. A well-formed one stays as it is. Any other one is put in single
-// quotes, in which a shell runs nothing, and every character outside of ASCII is written as its number.
+// quotes, in which a shell runs nothing. Every character outside of ASCII is written as its number, and so is a <, which could begin a tag
+// that a model obeys.
 func Shown(a string) string {
 	if a == "" || WellFormed(a) {
 		return a
 	}
 	quoted := strconv.QuoteToASCII(a)
 	inner := strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
-	return "'" + strings.ReplaceAll(inner, "'", `\u0027`) + "'"
+	return "'" + strings.NewReplacer("'", `\u0027`, "<", `\u003c`).Replace(inner) + "'"
 }
 
 // Skeleton returns the well-formed address that a name looks like: without what cannot be seen, with the letters of ASCII in place

@@ -12,20 +12,21 @@ import (
 
 // Clean makes text from anywhere fit to be shown on one line of a terminal. Control characters, marks that turn the
 // reading direction, line separators, invisible fillers and tag characters are removed, so that no peer can move the
-// cursor, colour the screen or disguise a name; bytes that are no UTF-8 become the replacement character.
+// cursor, colour the screen or disguise a name; bytes that are no UTF-8 become the replacement character. A < that begins a tag by which an
+// agent CLI frames what it tells its model becomes ‹: models read what is shown as well.
 func Clean(s string) string {
 	if Printable(s) {
-		return s
+		return defused(s)
 	}
-	return cleanSlow(s, false)
+	return defused(cleanSlow(s, false))
 }
 
 // CleanBlock is Clean for text of several lines: line feeds stay and a tab becomes four blanks.
 func CleanBlock(s string) string {
 	if Printable(s) {
-		return s
+		return defused(s)
 	}
-	return cleanSlow(s, true)
+	return defused(cleanSlow(s, true))
 }
 
 const (
@@ -55,20 +56,29 @@ func Printable(s string) bool {
 func cleanSlow(s string, block bool) string {
 	var b strings.Builder
 	b.Grow(len(s))
+	before := rune(0)
 	for _, r := range s { // bad bytes come out as U+FFFD
 		switch {
 		case block && r == '\n':
 			b.WriteByte('\n')
 		case block && r == '\t':
 			b.WriteString("    ")
-		case !Unsafe(r):
+		case !Unsafe(r), r == emojiSelector && pictograph(before):
 			b.WriteRune(r)
 		}
+		before = r
 	}
 	return b.String()
 }
 
-// Unsafe tells which characters are never shown.
+// emojiSelector makes the emoji of a pictograph. Behind anything else, and as one of many, it hides.
+const emojiSelector = 0xfe0f
+
+func pictograph(r rune) bool {
+	return r == 0xa9 || r == 0xae || r >= 0x203c && r <= 0x2bff && r != 0x2800 || r >= 0x1f000 && r <= 0x1faff
+}
+
+// Unsafe tells which characters are never shown. The selector of an emoji is one of them, and shown behind its pictograph alone.
 func Unsafe(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r <= 0x9f: // C0, DEL, C1
@@ -82,6 +92,10 @@ func Unsafe(r rune) bool {
 	case r >= 0x2028 && r <= 0x202e: // line and paragraph separator, embeddings and overrides
 		return true
 	case r >= 0x2060 && r <= 0x206f: // word joiner, invisible operators, isolates, deprecated format marks
+		return true
+	case r == 0x34f, r == 0x115f, r == 0x1160, r == 0x2800, r == 0x3164, r == 0xffa0: // joiner and fillers that look like nothing
+		return true
+	case r >= 0xfe00 && r <= 0xfe0f: // variation selectors
 		return true
 	case r >= 0xfff9 && r <= 0xfffb: // interlinear annotation
 		return true

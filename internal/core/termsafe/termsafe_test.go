@@ -48,3 +48,16 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+// TestFillers: what looks like nothing hides nothing, and an emoji stays one.
+func TestFillers(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"a\u3164b": "ab", "a\u115fb": "ab", "a\u2800b": "ab", "a\ufe0fb": "ab", "a\ufe00b": "ab", "a\u034fb": "ab",
+		"❤\ufe0f!": "❤\ufe0f!", "❤\ufe0f\ufe0f": "❤\ufe0f", "❤\ufe01": "❤",
+	} {
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q): got %q, want %q", in, got, want)
+		}
+	}
+}
