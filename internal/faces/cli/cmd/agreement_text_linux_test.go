@@ -147,7 +147,7 @@ func TestHostileText(t *testing.T) {
 				if len(out) > 0 && !strings.HasPrefix(verb, "org render") && (!json.Valid(out) || bytes.ContainsAny(out, "\x00\x07\x1b\r")) {
 					t.Errorf("tutti %s%s prints no JSON: %.300q", verb, form, out)
 				}
-				c := &kit.Call{Columns: 80}
+				c := &kit.Call{Input: &kit.Input{Under: kit.H2A}, Columns: 80}
 				out = c.Lay(nil, out, 0)
 			}
 			for line := range strings.Lines(string(out) + "\n" + said.String()) {
@@ -160,15 +160,19 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestLay: what does something to a terminal is spelt there, and a program gets the same value.
+// TestLay: what does something to a terminal is spelt, and a program gets the same value. Under tutti a model reads it, and it is left out.
 func TestLay(t *testing.T) {
 	t.Parallel()
 	raw := []byte("{\"a\u202e\":\"\u009b\u007f\u2028é\U000e0041\\n\"}")
+	ours := (&kit.Call{Input: &kit.Input{Under: kit.Tutti}}).Lay(nil, raw, 0)
+	if want := "{\n  \"a\": \"é\\n\",\n  \"altered\": true\n}"; string(ours) != want {
+		t.Errorf("under tutti: %q, want %q", ours, want)
+	}
 	for columns, want := range map[int]string{
-		0:  "{\n  \"a\u202e\": \"\u009b\u007f\u2028é\U000e0041\\n\"\n}",
+		0:  "{\n  \"a\\u202e\": \"\\u009b\\u007f\\u2028é\\udb40\\udc41\\n\"\n}",
 		80: "{\n  \"a\\u202e\": \"\\u009b\\u007f\\u2028é\\udb40\\udc41\\n\"\n}",
 	} {
-		got := (&kit.Call{Columns: columns}).Lay([]byte("["), raw, 0)
+		got := (&kit.Call{Input: &kit.Input{Under: kit.H2A}, Columns: columns}).Lay([]byte("["), raw, 0)
 		if string(got) != "["+want {
 			t.Errorf("%d columns: %q, want %q", columns, got, want)
 		}

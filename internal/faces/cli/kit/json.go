@@ -3,9 +3,6 @@ package kit
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
@@ -60,32 +57,18 @@ func (a *array) End() {
 	a.c.Out = append(a.c.Out, last...)
 }
 
-// Lay appends a JSON value as it is printed. On a terminal the characters that would do something to it, or to the lines around,
-// are spelt with their numbers: others have written many of the texts. A program that reads gets them as they are.
+// Lay appends a JSON value as it is printed. Others have written many of the texts, so the characters that would do something to a terminal, or
+// to what is read around them, are spelt with their numbers. Under tutti, whose output models read, texts are sanitised before.
 func (c *Call) Lay(dst, raw []byte, depth int) []byte {
-	from := len(dst)
-	dst = canonjson.AppendIndent(dst, raw, depth)
-	if c.Columns == 0 || bytes.IndexFunc(dst[from:], unsafeInJSON) < 0 {
-		return dst
+	if c.Under == Tutti {
+		raw = termsafe.SanitiseJSON(raw)
 	}
-	laid := string(dst[from:])
-	dst = dst[:from]
-	for _, r := range laid {
-		switch {
-		case !unsafeInJSON(r):
-			dst = utf8.AppendRune(dst, r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			dst = fmt.Appendf(dst, `\u%04x\u%04x`, high, low)
-		default:
-			dst = fmt.Appendf(dst, `\u%04x`, r)
-		}
-	}
-	return dst
+	return c.layWhole(dst, raw, depth)
 }
 
-// unsafeInJSON is plain.Unsafe but for the line feeds of the layout: those of texts are spelt already.
-func unsafeInJSON(r rune) bool { return r != '\n' && termsafe.Unsafe(r) }
+func (c *Call) layWhole(dst, raw []byte, depth int) []byte {
+	return termsafe.EscapeJSON(dst, canonjson.AppendIndent(nil, raw, depth))
+}
 
 // Marshal renders a result of ours. Its members are texts, numbers, times and lists of them, so that it cannot fail.
 func Marshal(v any) []byte {

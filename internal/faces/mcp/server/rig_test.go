@@ -15,6 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tutti/internal/core/termsafe"
+	"tutti/internal/test/hostile"
 )
 
 // programs builds both programs once, as they are installed, and returns their folder.
@@ -255,10 +258,36 @@ func (s *serverProcess) call(tool string, args any) answer {
 	if err := json.Unmarshal(m.Result, &res); err != nil || len(res.Content) != 1 || json.Unmarshal([]byte(res.Content[0].Text), &a) != nil {
 		s.t.Fatalf("%s: no result: %v: %.300s", tool, err, line)
 	}
+	if strings.ContainsFunc(line, termsafe.Unsafe) {
+		s.t.Errorf("%s: a character that a terminal obeys, or that is not seen: %q", tool, line)
+	}
+	if strings.HasPrefix(tool, "tutti_") {
+		s.harmless(tool, map[string]any(a))
+	}
 	if _, failed := a["error"]; res.IsError == nil || *res.IsError != failed {
 		s.t.Errorf("%s: isError does not say what the object says: %.300s", tool, line)
 	}
 	return a
+}
+
+// harmless checks every text of an answer that a model reads.
+func (s *serverProcess) harmless(tool string, v any) {
+	s.t.Helper()
+	switch v := v.(type) {
+	case string:
+		if harm := hostile.Harm(strings.ReplaceAll(v, "\t", " ")); harm != "" {
+			s.t.Errorf("%s gives a model %s", tool, harm)
+		}
+	case []any:
+		for _, one := range v {
+			s.harmless(tool, one)
+		}
+	case map[string]any:
+		for name, one := range v {
+			s.harmless(tool, name)
+			s.harmless(tool, one)
+		}
+	}
 }
 
 // ok is call for what has to succeed.

@@ -284,6 +284,7 @@ func (v *server) offered() []wire.Tool {
 		all = append(all, wire.Tool{
 			Name: t.name, Description: t.does, Schema: t.schema(), Unlisted: !v.lists(t.name),
 			// What is taken goes to an archive, so nothing is ever destroyed.
+			Whole:    !strings.HasPrefix(t.name, "tutti_"),
 			ReadOnly: t.readOnly(), Idempotent: t.again,
 			Call: func(ctx context.Context, a *wire.Args) wire.Result { return v.serve(ctx, t, a) },
 		})

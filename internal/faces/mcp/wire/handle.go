@@ -54,7 +54,7 @@ func (c *conn) call(ctx context.Context, k *call) []byte {
 	name, _ := canonjson.String(v[0])
 	tool := c.server.tools[name]
 	if tool == nil {
-		result, _ := envelop(name, Error("unknown tool: "+shorten(name, maxMethod)))
+		result, _ := envelop(name, nil, Error("unknown tool: "+shorten(name, maxMethod)))
 		return result
 	}
 	a := &Args{Raw: empty}
@@ -71,7 +71,7 @@ func (c *conn) call(ctx context.Context, k *call) []byte {
 		return nil // cancelled before it began
 	}
 	r := tool.Call(ctx, a)
-	result, why := envelop(name, r)
+	result, why := envelop(name, tool, r)
 	if why != "" {
 		c.server.log(name + ": " + why)
 	} else {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"tutti/internal/core/termsafe"
 )
 
 // ErrEnded is returned by Notify when the connection is over.
@@ -39,6 +41,7 @@ func (o *output) line(line []byte) error {
 	case o.over.Load():
 		return ErrEnded
 	}
+	line = termsafe.EscapeJSON(nil, line)
 	n, err := o.w.Write(line)
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite

@@ -25,7 +25,7 @@ func TestStrictReaders(t *testing.T) {
 		if got := plain([]byte(object)); got != want {
 			t.Errorf("%.60s: got %v, want %v", value, got, want)
 		}
-		result, why := envelop("t", Result{Object: []byte(object)})
+		result, why := envelop("t", &Tool{Whole: true}, Result{Object: []byte(object)})
 		if why != "" || strings.Contains(string(result), resultObject) != want {
 			t.Errorf("%.60s: structuredContent is not as it should be (want %v): %s %.200s", value, want, why, result)
 		}

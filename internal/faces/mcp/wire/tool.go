@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 )
 
 // A Tool is one row of tools/list, and what a call of it does.
@@ -13,6 +14,10 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      []byte // raw JSON of inputSchema, written as it is; nothing is checked against it
+
+	// Whole answers texts of peers as they are, but escaped: what a tool of an existing program gives is read by programs. What any other
+	// tool answers is sanitised, because a model reads it.
+	Whole bool
 
 	// Unlisted leaves the tool out of tools/list. It still answers calls.
 	Unlisted bool
@@ -74,7 +79,32 @@ const (
 // Fits reports whether object may be answered: whether the result with it as text has at most [MaxResult] bytes. Where
 // there is room for it a second time, it is added as structuredContent, unless some client could not read it there.
 func Fits(object []byte) bool {
-	return longest+textSize(object) <= MaxResult
+	return longest+textSize(object)+growth(object) <= MaxResult
+}
+
+// growth is the most by which an object becomes longer when it is made safe, in either way.
+func growth(object []byte) (n int) {
+	for _, r := range string(object) {
+		switch {
+		case r == '<':
+			n += len("‹") - 1
+		case r < 0x7f:
+		case termsafe.Unsafe(r):
+			n += len(`\\udbff\\udfff`)
+		}
+	}
+	if n > 0 {
+		n += bytes.Count(object, []byte{'{'}) * len(`,\"altered\":true`)
+	}
+	return n
+}
+
+// safe is an object as it may be answered.
+func (t *Tool) safe(object []byte) []byte {
+	if t != nil && t.Whole {
+		return termsafe.EscapeJSON(nil, object)
+	}
+	return termsafe.SanitiseJSON(object)
 }
 
 // textSize is the number of bytes of b as a JSON string. b is compact JSON, in which only quotes and backslashes have to be
@@ -83,9 +113,10 @@ func textSize(b []byte) int {
 	return len(b) + 2 + bytes.Count(b, []byte{'"'}) + bytes.Count(b, []byte{'\\'})
 }
 
-// envelop makes the result object of a call of the tool. why is not empty when the tool's object could not be used.
-func envelop(tool string, r Result) (result []byte, why string) {
-	object, failed, why := judge(tool, r.Object)
+// envelop makes the result object of a call of the tool, nil for one that is not known. why is not empty when the tool's object could not be
+// used.
+func envelop(name string, t *Tool, r Result) (result []byte, why string) {
+	object, failed, why := judge(name, t.safe(r.Object))
 	size := longest + textSize(object)
 	result = make([]byte, 0, size+len(resultObject)+len(object))
 	result = append(result, resultHead...)

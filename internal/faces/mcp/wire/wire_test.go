@@ -39,7 +39,7 @@ func serveWith(t testing.TB, o Options) *peer {
 	outR, outW := io.Pipe()
 	p := &peer{t: t, in: inW, out: outR, lines: make(chan string), ended: make(chan error, 1)}
 	o.Name, o.Version, o.In, o.Out = "test", "1.2.3", inR, outW
-	o.Tools = append([]Tool{{Name: "echo", Description: "gives back", Schema: object, ReadOnly: true, Call: echo}}, o.Tools...)
+	o.Tools = append([]Tool{{Name: "echo", Description: "gives back", Schema: object, Whole: true, ReadOnly: true, Call: echo}}, o.Tools...)
 	o.Log = func(line string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -42,7 +42,7 @@ func runAttest(ctx context.Context, c *kit.Call) error {
 		return dealFault(d.Call, err)
 	}
 	if d.JSON {
-		d.Emit(e.Raw)
+		d.EmitSigned(e.Raw)
 		return nil
 	}
 	d.Line("attested (entry " + strconv.Itoa(e.Sequence) + " of " + kit.Clean(id) + ")")
@@ -102,7 +102,7 @@ func (d *deal) sendAttested(ctx context.Context, t *agreement.Comprehension, to 
 	if err != nil {
 		return err
 	}
-	d.Emit(raw)
+	d.EmitSigned(raw)
 	if to == "" {
 		return nil
 	}

@@ -50,7 +50,7 @@ func runDeclareInterest(ctx context.Context, c *kit.Call) error {
 		return dealFault(c, err)
 	}
 	if c.JSON {
-		c.Emit(e.Raw)
+		c.EmitSigned(e.Raw)
 		return nil
 	}
 	c.Line("declared (entry " + strconv.Itoa(e.Sequence) + " of " + kit.Clean(d.id) + ")")

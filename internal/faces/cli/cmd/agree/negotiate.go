@@ -303,7 +303,7 @@ func (d *deal) next(all []negotiation.Step) {
 // said prints what came of an act: the entry for programs, a line and the next command for people.
 func (d *deal) said(ctx context.Context, e *journal.Entry, what string) error {
 	if d.JSON {
-		d.Emit(e.Raw)
+		d.EmitSigned(e.Raw)
 		return nil
 	}
 	d.Line(kit.Clean(what) + " (entry " + strconv.Itoa(e.Sequence) + " of " + kit.Clean(d.id) + ")")

@@ -36,7 +36,7 @@ func runNegotiateEvent(ctx context.Context, d *deal) error {
 		return dealFault(d.Call, err)
 	}
 	if d.JSON {
-		d.Emit(e.Raw)
+		d.EmitSigned(e.Raw)
 		return nil
 	}
 	d.Line("added entry " + strconv.Itoa(e.Sequence) + " to " + kit.Clean(d.id))

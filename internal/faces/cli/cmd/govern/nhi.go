@@ -170,7 +170,7 @@ func runNHIAttest(ctx context.Context, c *kit.Call) error {
 	if foreign {
 		c.Warn("the key is not one of %s: nobody will believe this", kit.Name(s.Instance))
 	}
-	c.Emit(raw)
+	c.EmitSigned(raw)
 	return nil
 }
 
@@ -253,6 +253,6 @@ func runNHIExport(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Emit(raw)
+	c.EmitSigned(raw)
 	return nil
 }

@@ -218,7 +218,7 @@ func (k *coach) active(ctx context.Context, key signature.Public) error {
 
 // hand prints the envelope, and delivers it where that was asked for.
 func (k *coach) hand(ctx context.Context, raw []byte) error {
-	k.Emit(raw)
+	k.EmitSigned(raw)
 	if !k.On("deliver") {
 		return nil
 	}
