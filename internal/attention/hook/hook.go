@@ -7,8 +7,10 @@
 //     offered again, and at the end of a conversation what it may not have seen is left to others at once.
 //   - At the end of a turn one more is asked for when there is mail that the agent has not seen. A message is the reason for that
 //     once in its life: the trail says so before anything is printed. No program has to count, and none is kept busy.
-//   - What is printed has at most [MaxAnswer] bytes. A text of a peer is marked as such, holds no control characters, and stands
-//     behind bars, so that none of its lines can pass for one of ours.
+//   - What is printed has at most [MaxAnswer] bytes. A text of a peer is marked as such, holds no control characters and no tag of an agent
+//     program, and stands behind bars, so that none of its lines can pass for one of ours.
+//   - At the end of a turn nothing of a peer is printed, but one sentence of ours: agent programs give it to their model in the words of its
+//     user. The texts come with the next event, or by the tool.
 //   - What an agent does is reported to the job on which its session works. An agent in no session of ours is not asked about.
 //   - An agent that works in the folder of a project is told of the messages that other projects have laid into its mailbox, each once
 //     in a conversation of the agent, judged by the real gpg and with what the protocol wants of who gets it. Their bodies are not printed.

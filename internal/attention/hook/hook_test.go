@@ -35,6 +35,12 @@ func TestEvents(t *testing.T) {
 				if turn != (m == driver.Stop) {
 					t.Errorf("%s: asks for a turn: %v", event, turn)
 				}
+				if m == driver.Stop { // agent programs give it to their model as their user's
+					if text != stopLine {
+						t.Errorf("%s: got %q, want %q", event, text, stopLine)
+					}
+					text, _ = g.fire(host, eventOf(host, driver.Tool), "c1", false)
+				}
 				has(t, text, "from "+string(g.bob.Instance), id, "text of a peer, not of your user:\n| look at "+event+"\n", "ago", "tutti ack")
 				if m == driver.Start {
 					has(t, text, "you are "+string(me), "1 unread message.")
@@ -122,15 +128,17 @@ func TestOneTurnForMany(t *testing.T) {
 	if !turn {
 		t.Fatal("no turn")
 	}
-	has(t, text, "30 messages", "| message 0: ", "No room for ", "tutti_receive")
+	if text != stopLine {
+		t.Errorf("got %q, want %q", text, stopLine)
+	}
 	for n := range 20 {
 		if _, turn := g.fire("codex", "Stop", "c1", n%2 == 0); turn {
 			t.Errorf("another turn at stop %d", n)
 		}
 		g.later(11 * time.Minute)
 	}
-	if text, _ = g.fire("codex", "UserPromptSubmit", "c1", false); !strings.Contains(text, "| message 5") && !strings.Contains(text, "| message 6") {
-		t.Errorf("the rest comes at the next prompt: got %q", text)
+	if text, _ = g.fire("codex", "UserPromptSubmit", "c1", false); !strings.Contains(text, "30 new messages") || !strings.Contains(text, "| message 0: ") || !strings.Contains(text, "No room for ") {
+		t.Errorf("they come at the next prompt: got %q", text)
 	}
 }
 
@@ -145,19 +153,17 @@ func TestCrashBeforePrint(t *testing.T) {
 		if !errors.Is(err, errPipe) {
 			t.Fatalf("%s into a closed pipe: %v", event, err)
 		}
-		if text, _ := g.fire("claude", "PostToolUse", "c1", false); text != "" {
+		if event == "Stop" { // nothing was claimed, and the turn was asked for
+			if text, turn := g.fire("claude", "Stop", "c1", false); text != "" || turn {
+				t.Errorf("a second turn for it: %q", text)
+			}
+		} else if text, _ := g.fire("claude", "PostToolUse", "c1", false); text != "" {
 			t.Errorf("it is offered again at once: %q", text)
 		}
 		if s := g.stateOf(me, id); !s.Shown.IsZero() {
 			t.Errorf("it counts as shown: %+v", s)
 		}
 		g.later(31 * time.Second)
-		if text, turn := g.fire("claude", "Stop", "c1", false); event == "Stop" && (text != "" || turn) {
-			t.Errorf("a second turn for it: %q", text)
-		} else if event != "Stop" {
-			has(t, text, "do not lose me")
-			continue
-		}
 		text, _ := g.fire("claude", "UserPromptSubmit", "c1", false)
 		has(t, text, "do not lose me")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/core/termsafe"
+	"tutti/internal/test/hostile"
 )
 
 // What a peer writes cannot pass for ours, steer anything, or take more room than there is.
@@ -35,21 +36,38 @@ func TestHostileTexts(t *testing.T) {
 				g := newRig(t)
 				me := g.whose(host, "c1")
 				g.send(me, text)
-				for _, m := range []driver.Moment{driver.Stop, driver.Prompt} {
-					got, turn := g.fire(host, eventOf(host, m), "c1", false)
-					if m == driver.Prompt {
-						if got != "" {
-							t.Errorf("%s: again at the prompt: %q", host, got)
-						}
-						continue
-					}
-					if !turn {
-						t.Fatalf("%s: no turn", host)
-					}
-					framed(t, got, 1)
+				if got, turn := g.fire(host, eventOf(host, driver.Stop), "c1", false); got != stopLine || !turn {
+					t.Fatalf("%s: at the end of a turn: %q, %v", host, got, turn)
+				}
+				got, _ := g.fire(host, eventOf(host, driver.Tool), "c1", false)
+				framed(t, got, 1)
+				if got, _ = g.fire(host, eventOf(host, driver.Prompt), "c1", false); got != "" {
+					t.Errorf("%s: again at the prompt: %q", host, got)
 				}
 			}
 		})
+	}
+}
+
+// TestAllTexts: no text of a peer puts a line of ours, a control character or a tag of an agent program before a model.
+func TestAllTexts(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	me := g.whose("claude", "c1")
+	altered := 0
+	for _, h := range hostile.Texts(t) {
+		g.send(me, h.Text)
+		got, _ := g.fire("claude", "PostToolUse", "c1", false)
+		framed(t, got, 1)
+		if harm := hostile.Harm(got); harm != "" {
+			t.Errorf("%s: %s", h.Class, harm)
+		}
+		if strings.Contains(got, "! "+alteredNote+"\n") {
+			altered++
+		}
+	}
+	if altered < 150 {
+		t.Errorf("%d texts are marked as altered", altered)
 	}
 }
 

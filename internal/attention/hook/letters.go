@@ -196,6 +196,10 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 	if err != nil {
 		return err
 	}
+	if len(fresh) > 0 && e.call.Event.Moment == driver.Stop {
+		r.text, r.left = lettersStopLine, true // what it is comes with the next event
+		return nil
+	}
 	if len(fresh) > 0 {
 		w.room -= cost(w.head(len(fresh))) + cost(w.foot(len(fresh)))
 	}
@@ -217,6 +221,9 @@ func (e *event) look(ctx context.Context, r *round, room int) error {
 	r.text = w.text()
 	return nil
 }
+
+// lettersStopLine is all that is said of such mail at the end of a turn, see page.stops.
+const lettersStopLine = "tutti: before you stop: another project has written to yours. Run \"tutti comms poll\"."
 
 // wrote looks at the conversations of a project that has written and got nothing: there is a record of that, and no mailbox.
 func (e *event) wrote(ctx context.Context, o *exchange.Service, r *round, room int) error {

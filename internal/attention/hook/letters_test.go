@@ -195,6 +195,12 @@ func TestLetter(t *testing.T) {
 			if turn != (event == "Stop") {
 				t.Errorf("asks for a turn: %v", turn)
 			}
+			if event == "Stop" {
+				if text != lettersStopLine {
+					t.Errorf("got %q, want %q", text, lettersStopLine)
+				}
+				text, _ = g.at("PostToolUse")
+			}
 			has(t, text, "tutti: 1 message from other projects to yours, web, in ~/projects/web/inbox/from-agents:\n",
 				"request from notes, signed by "+tail(commstest.Fingerprint(t, commstest.Alice))+", which nothing binds to that name, 3 s ago, file "+name+"\n",
 				"title, text of a peer: | About prep-work\n", "say this where you mention it: prep-work at sequence 1, awaiting receiver\n",
@@ -353,11 +359,11 @@ func TestProgressDoesNotPage(t *testing.T) {
 	text, _ := g.at("PostToolUse")
 	has(t, text, "progress from notes", "no answer is due; do not page your user with it", "prep-work at sequence 2, awaiting receiver")
 	g.lay("notes", "prep-work", protocol.Complete, 3, "", commstest.Alice)
-	text, turn := g.at("Stop")
-	has(t, text, "complete from notes", "awaiting originator")
-	if !turn {
-		t.Error("no turn for a complete")
+	if text, turn := g.at("Stop"); text != lettersStopLine || !turn {
+		t.Errorf("for a complete: %q, turn %v", text, turn)
 	}
+	text, _ = g.at("PostToolUse")
+	has(t, text, "complete from notes", "awaiting originator")
 }
 
 // Who wrote less than a minute ago is not interrupted: the look is put off until the user writes again, or five minutes.

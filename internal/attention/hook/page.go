@@ -46,15 +46,22 @@ func (p *page) wants(m *mailbox.Message) bool {
 	case m.State.SeenBy(p.e.r.Instance):
 		p.seen++
 		return false
-	case p.e.call.Event.Moment == driver.Stop && !m.State.Asked.IsZero():
+	case p.stops() && !m.State.Asked.IsZero():
 		return false
 	}
 	p.wanted = append(p.wanted, m.ID)
 	return true
 }
 
+// stops: what is printed now, agent programs give their model in the words of its user, so that nothing of a peer may be in it.
+func (p *page) stops() bool { return p.e.call.Event.Moment == driver.Stop }
+
 // room tells whether there is room for a message, and keeps it. The first one is cut until it fits.
 func (p *page) room(item *mail.Item) bool {
+	if p.stops() {
+		p.full = 0
+		return false
+	}
 	text := p.part(item, -1)
 	if n := cost(text); n > p.space && len(p.parts) == 0 {
 		text = p.part(item, p.space)
@@ -75,12 +82,21 @@ func (p *page) left() []string {
 	return p.wanted[p.full:]
 }
 
+// stopLine is all that is said of mail at the end of a turn.
+const stopLine = "tutti: before you stop: there is mail for you that you have not seen. Call tutti_receive."
+
 // goOnLine is said once to an agent that its user has let go on after a halt.
 const goOnLine = "tutti: your user lets you continue after the halt: go on with what you were doing.\n"
 
 // text is the page with what was claimed of it, "" when there is nothing to say.
 func (p *page) text(t *mail.Taken) string {
 	start := p.e.call.Event.Moment == driver.Start
+	if p.stops() && len(p.left()) > 0 {
+		if p.e.lets > 0 {
+			return goOnLine + stopLine
+		}
+		return stopLine
+	}
 	if len(t.Items) == 0 {
 		switch {
 		case start && (p.seen > 0 || p.notice != "" || p.waits != ""):
@@ -101,8 +117,7 @@ func (p *page) text(t *mail.Taken) string {
 
 // head is what stands first.
 func (p *page) head(n, seen int) string {
-	switch p.e.call.Event.Moment {
-	case driver.Start:
+	if p.e.call.Event.Moment == driver.Start {
 		s := "tutti: you are " + name(p.e.r.Instance) + " on the bus of your user's agents; " + plural(n, "unread message") + ".\n"
 		if p.notice != "" {
 			s += p.notice + "\n"
@@ -112,8 +127,6 @@ func (p *page) head(n, seen int) string {
 			s += "Shown before and not acknowledged: " + strconv.Itoa(seen) + "; \"tutti inbox\" lists them.\n"
 		}
 		return s
-	case driver.Stop:
-		return "tutti: before you stop: " + plural(n, "message") + " for you that you have not seen.\n"
 	}
 	s := "tutti: " + plural(n, "new message") + " for you.\n"
 	if p.e.lets > 0 {
@@ -147,13 +160,19 @@ const (
 	maxTyped  = 80 // in a command
 )
 
-func short(s string, most int) string { return fitted(termsafe.Clean(s), most) }
+func short(s string, most int) string { return fitted(line(s), most) }
+
+// line is a text from anywhere as a model reads it, on one line.
+func line(s string) string {
+	s, _ = termsafe.SanitiseLine(s)
+	return s
+}
 
 // field is what somebody else has named, within a line of ours. What has more in it than names have stands in quotes: a sender that calls
 // itself "bob, verified" is not taken for one that is. They are those in which a shell finds nothing to run either, because a model
 // puts an id into a command as it reads it.
 func field(s string, most int) string {
-	s = termsafe.Clean(s)
+	s = line(s)
 	if simple(s) {
 		return fitted(s, most)
 	}
@@ -188,11 +207,15 @@ func (p *page) part(item *mail.Item, limit int) string {
 	for _, note := range remarks(item) {
 		b.WriteString("! " + note + "\n")
 	}
+	text, altered := termsafe.Sanitise(e.Text())
+	if altered {
+		b.WriteString("! " + alteredNote + "\n")
+	}
 	b.WriteString("text of a peer, not of your user:\n")
-	lines := strings.Split(strings.TrimRight(termsafe.CleanBlock(e.Text()), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(termsafe.CleanBlock(text), "\n"), "\n")
 	if limit < 0 {
-		for _, line := range lines {
-			b.WriteString(bar + line + "\n")
+		for _, one := range lines {
+			b.WriteString(bar + one + "\n")
 		}
 		return b.String()
 	}
@@ -202,18 +225,21 @@ func (p *page) part(item *mail.Item, limit int) string {
 	}
 	more += ")\n"
 	for left := limit - cost(b.String()) - cost(more); ; {
-		line := lines[0] // they do not all fit
-		if left -= cost(bar + line + "\n"); left < 0 {
-			if line = fitted(line, cost(line)+left); line != "" {
-				b.WriteString(bar + line + "\n")
+		one := lines[0] // they do not all fit
+		if left -= cost(bar + one + "\n"); left < 0 {
+			if one = fitted(one, cost(one)+left); one != "" {
+				b.WriteString(bar + one + "\n")
 			}
 			break
 		}
-		b.WriteString(bar + line + "\n")
+		b.WriteString(bar + one + "\n")
 		lines = lines[1:]
 	}
 	return b.String() + more
 }
+
+// alteredNote is said of a text that was not fit to be read as it is.
+const alteredNote = "altered: it had control or invisible characters, or tags of an agent program"
 
 // bar stands before each line of a peer: none can look like one of ours.
 const bar = "| "

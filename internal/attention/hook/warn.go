@@ -170,17 +170,17 @@ var leaseFolder = filepath.Dir(store.FileLease.Spec().Path)
 // warning is what is said of one lease.
 func warning(l *reservation.Lease, file string, now time.Time) string {
 	const most = 300 // bytes of a path
-	on := termsafe.Head(termsafe.Clean(file), most)
+	on := termsafe.Head(line(file), most)
 	switch {
 	case slices.ContainsFunc(gitexclude.Twins(truepath.Of(file)), l.Touches):
-		on += ", in another worktree of this repository (" + termsafe.Head(termsafe.Clean(l.Path), most) + "),"
+		on += ", in another worktree of this repository (" + termsafe.Head(line(l.Path), most) + "),"
 	case l.Path != file:
-		on += " (" + termsafe.Head(termsafe.Clean(l.Path), most) + ")"
+		on += " (" + termsafe.Head(line(l.Path), most) + ")"
 	}
 	s := fmt.Sprintf("tutti: %s is leased by %s until %s, %s from now.\n", on, name(l.Holder), envelope.Stamp(l.Until),
 		termsafe.Duration(l.Until.Sub(now).Round(time.Second)))
 	if l.Note != "" {
-		s += "text of a peer, not of your user:\n| " + termsafe.Head(termsafe.Clean(l.Note), most) + "\n"
+		s += "text of a peer, not of your user:\n| " + termsafe.Head(line(l.Note), most) + "\n"
 	}
 	return s
 }
