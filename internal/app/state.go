@@ -43,3 +43,12 @@ func (a *App) AddState(name, line string) error {
 	}
 	return errors.Join(err, f.Close())
 }
+
+// MoveState gives a file in [App.StateDir] another name, under which what was there is replaced.
+func (a *App) MoveState(name, to string) error {
+	dir, err := a.StateDir()
+	if err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(dir, name), filepath.Join(dir, to))
+}

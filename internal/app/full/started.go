@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tutti/internal/app"
+	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/lifecycle"
 )
 
@@ -19,22 +20,50 @@ const maxStarted = 1 << 20
 
 // Started remembers what this user has started in sessions.
 func Started(a *app.App) lifecycle.Started {
-	s := started{a}
+	s := started{a, startedFile}
 	return lifecycle.Started{Known: s.known, Remember: s.remember}
 }
 
-type started struct{ *app.App }
+// Submitted remembers the jobs that this user has submitted, or has trusted. When the file is full the one before it is forgotten.
+func Submitted(a *app.App) job.Memory {
+	s, old := started{a, submittedFile}, started{a, submittedFile + ".old"}
+	return job.Memory{
+		Known: func(mark string) (bool, error) {
+			if known, err := s.known(mark); known || err != nil {
+				return known, err
+			}
+			return old.known(mark)
+		},
+		Remember: func(mark string) error {
+			if all, err := s.read(); err == nil && len(all) > maxStarted-len(startedLine("")) {
+				if err := a.MoveState(s.file, old.file); err != nil {
+					return err
+				}
+			}
+			return s.remember(mark)
+		},
+	}
+}
 
-const startedFile = "started"
+// started is one such file.
+type started struct {
+	*app.App
+	file string
+}
+
+const (
+	startedFile   = "started"
+	submittedFile = "submitted"
+)
 
 func startedLine(command string) string {
 	return fmt.Sprintf("%x\n", sha256.Sum256([]byte(command)))
 }
 
 func (s started) read() (string, error) {
-	data, err := s.ReadState(startedFile, maxStarted)
+	data, err := s.ReadState(s.file, maxStarted)
 	if err != nil {
-		return "", fmt.Errorf("read commands: %w", err)
+		return "", fmt.Errorf("read what was started: %w", err)
 	}
 	return string(data), nil
 }
@@ -52,9 +81,9 @@ func (s started) remember(command string) error {
 	}
 	if len(all)+len(line) > maxStarted {
 		dir, _ := s.StateDir() // it was read
-		return fmt.Errorf("remember command: %s is full; it may be removed", filepath.Join(dir, startedFile))
+		return fmt.Errorf("remember command: %s is full; it may be removed", filepath.Join(dir, s.file))
 	}
-	if err := s.AddState(startedFile, line); err != nil {
+	if err := s.AddState(s.file, line); err != nil {
 		return fmt.Errorf("remember command: %w", err)
 	}
 	return nil

@@ -50,6 +50,8 @@ type Book struct {
 	data      string // name of the data folder in it
 	// Halted asks the halt switch for an action; nil: package halt.
 	Halted func(action string) error
+	// Memory knows the jobs of this user. Without it every job counts as this user's.
+	Memory Memory
 	// Now is the clock; nil: time.Now.
 	Now   func() time.Time
 	again time.Duration // between two looks at the clock while a job may run out of time; 0: lookAgain

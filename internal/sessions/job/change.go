@@ -165,8 +165,9 @@ func (c *change) drop(j *Job, payload []byte, size int64, reason string) error {
 }
 
 // Claim gives the oldest pending job to whoever asks, that of an id when one is named, and only one for that kind of agent when
-// one is. Of several that ask for one job a single one gets it. ErrNone: there is none.
-func (b *Book) Claim(ctx context.Context, id, agent, by string) (j *Job, err error) {
+// one is. Of several that ask for one job a single one gets it. A job of a stranger is given only when it is named and trusted. ErrNone: there
+// is none.
+func (b *Book) Claim(ctx context.Context, id, agent, by string, trust bool) (j *Job, err error) {
 	if err := b.halted(strings.TrimSpace("start job " + id)); err != nil {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func (b *Book) Claim(ctx context.Context, id, agent, by string) (j *Job, err err
 	if id == "" {
 		return b.claimAny(ctx, agent, by)
 	}
-	return b.with(ctx, id, func(c *change, j *Job) error { return c.claim(j, by) })
+	return b.with(ctx, id, func(c *change, j *Job) error { return c.claim(j, by, trust) })
 }
 
 // sessionBy is what the name of somebody begins with who is a session; the id of the session follows.
@@ -206,13 +207,16 @@ func (b *Book) at(id string) *Job {
 	return j
 }
 
-func (c *change) claim(j *Job, by string) error {
+func (c *change) claim(j *Job, by string, trust bool) error {
 	if j.Status != StatusPending {
 		why := "it is not pending but " + string(j.Status)
 		if j.ClaimedBy != "" {
 			why += ", claimed by " + j.ClaimedBy
 		}
 		return &StateError{j.ID, why}
+	}
+	if err := c.b.vouched(j, trust); err != nil {
+		return err
 	}
 	if err := c.note(j, "claimed", func(n *canonjson.Object) { n.Opt("by", by) }); err != nil {
 		return err
@@ -226,14 +230,22 @@ func (b *Book) claimAny(ctx context.Context, agent, by string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	strangers := 0
 	for _, j := range all {
 		if j.Status != StatusPending || agent != "" && j.Agent != "" && j.Agent != agent {
 			continue
 		}
-		got, err := b.with(ctx, j.ID, func(c *change, j *Job) error { return c.claim(j, by) })
+		if b.Stranger(j) {
+			strangers++
+			continue
+		}
+		got, err := b.with(ctx, j.ID, func(c *change, j *Job) error { return c.claim(j, by, false) })
 		if _, lost := errors.AsType[*StateError](err); !lost {
 			return got, err
 		}
+	}
+	if strangers > 0 {
+		return nil, fmt.Errorf("%w that is pending and was submitted by you on this machine; %d others are pending", ErrNone, strangers)
 	}
 	return nil, fmt.Errorf("%w that is pending", ErrNone)
 }

@@ -64,14 +64,14 @@ func TestClaimHasOneWinner(t *testing.T) {
 	if j := b.mustGet(t, id); won != 1 || j.Status != StatusRunning || j.ClaimedBy == "" {
 		t.Errorf("%d winners; %s, claimed by %q", won, j.Status, j.ClaimedBy)
 	}
-	if _, err := b.Claim(t.Context(), "", "", "ana"); !errors.Is(err, ErrNone) {
+	if _, err := b.Claim(t.Context(), "", "", "ana", false); !errors.Is(err, ErrNone) {
 		t.Errorf("claim with nothing pending: %v", err)
 	}
 	codex := order()
 	codex.Agent = "codex"
 	want := b.mustRegister(t, codex).ID
 	b.mustRegister(t, order())
-	if j, err := b.Claim(t.Context(), "", "codex", "ana"); err != nil || j.ID != want {
+	if j, err := b.Claim(t.Context(), "", "codex", "ana", false); err != nil || j.ID != want {
 		t.Errorf("claim for codex: %v %v, want %s", j, err, want)
 	}
 }
@@ -294,7 +294,7 @@ func TestHalted(t *testing.T) {
 	if _, _, err := b.Publish(t.Context(), id, Draft{Kind: Started}, ByAgent); !isHalted(err) {
 		t.Errorf("started: %v", err)
 	}
-	if _, err := b.Claim(t.Context(), "", "", "ana"); !isHalted(err) {
+	if _, err := b.Claim(t.Context(), "", "", "ana", false); !isHalted(err) {
 		t.Errorf("claim: %v", err)
 	}
 	p, typed := &told{}, &typist{}

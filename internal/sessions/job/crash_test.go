@@ -178,7 +178,7 @@ func TestClaimWhileAtWork(t *testing.T) {
 	const owner = "0123456789abcdef"
 	first, second := b.mustRegister(t, order()).ID, b.mustRegister(t, order()).ID
 	claim := func(id string) error {
-		_, err := b.Claim(t.Context(), id, "", sessionBy+owner)
+		_, err := b.Claim(t.Context(), id, "", sessionBy+owner, false)
 		return err
 	}
 	if err := errors.Join(claim(first), b.Bind(owner, first)); err != nil {
@@ -189,7 +189,7 @@ func TestClaimWhileAtWork(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	if _, err := b.Claim(t.Context(), second, "", sessionBy+"another"); err != nil {
+	if _, err := b.Claim(t.Context(), second, "", sessionBy+"another", false); err != nil {
 		t.Errorf("another session: %v", err)
 	}
 	b.mustPublish(t, first, Done, "all")

@@ -98,6 +98,9 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		case j.Handed == handing+turn:
 			return &StateError{id, fmt.Sprintf("it may have been typed into %s already, or not: whoever typed was ended meanwhile", session)}
 		}
+		if err := b.vouched(j, false); err != nil {
+			return err
+		}
 		if err := c.free(owner, session, id); err != nil {
 			return err
 		}
@@ -218,7 +221,19 @@ func (b *Book) Bind(session, id string) error { return b.bind(session, bound{job
 
 // Brief is what the agent of a job is told, with the job in it. Of what another agent has said there is nothing in it: that is read
 // by a command.
-func (b *Book) Brief(j *Job) string {
+func (b *Book) Brief(j *Job) string { return b.brief(j, j.Prompt) }
+
+// Printed is Brief as it is printed: each line of what is to be done stands behind a bar, so that none looks like one of ours.
+func (b *Book) Printed(j *Job) string {
+	safe := *j
+	safe.Artifacts = nil
+	for _, name := range j.Artifacts {
+		safe.Artifacts = append(safe.Artifacts, termsafe.Clean(name))
+	}
+	return b.brief(&safe, "| "+strings.ReplaceAll(strings.TrimRight(termsafe.CleanBlock(j.Prompt), "\n"), "\n", "\n| "))
+}
+
+func (b *Book) brief(j *Job, prompt string) string {
 	command := func(verb, rest string) string {
 		return fmt.Sprintf("    tutti job %s %s%s --workspace %s\n", verb, j.ID, rest, quote(b.Workspace))
 	}
@@ -255,7 +270,7 @@ func (b *Book) Brief(j *Job) string {
 	if len(j.Artifacts) > 0 {
 		t.WriteString("These are expected to be there in the end: " + strings.Join(j.Artifacts, ", ") + "\n")
 	}
-	t.WriteString("\nThe job:\n\n" + j.Prompt + "\n")
+	t.WriteString("\nThe job:\n\n" + prompt + "\n")
 	return t.String()
 }
 

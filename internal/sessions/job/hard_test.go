@@ -33,7 +33,7 @@ func TestHaltedWhileTyping(t *testing.T) {
 	if j := b.mustGet(t, id); j.Status != StatusPending || j.LastSeq != 0 {
 		t.Errorf("got %s, last_seq %d; want pending, 0", j.Status, j.LastSeq)
 	}
-	if _, err := b.Claim(t.Context(), id, "", "bob"); err != nil {
+	if _, err := b.Claim(t.Context(), id, "", "bob", false); err != nil {
 		t.Errorf("nobody else can take it: %v", err)
 	}
 }

@@ -88,6 +88,9 @@ func (b *Book) Register(ctx context.Context, o Order) (j *Job, err error) {
 			return err
 		}
 		b.passed("registered")
+		if err := b.remember(j); err != nil {
+			return err
+		}
 		if err := c.jobs.Create(id+".json", j.bytes(), 0o600, true); err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func help(words []string) error {
 			}
 		}
 	case "claim":
-		_, err := b.Claim(ctx, words[2], "", strconv.Itoa(os.Getpid()))
+		_, err := b.Claim(ctx, words[2], "", strconv.Itoa(os.Getpid()), false)
 		return err
 	case "die":
 		b.step = func(name string) {

@@ -70,7 +70,7 @@ func TestHandOver(t *testing.T) {
 	b.mustCancel(t, stopped)
 
 	claimed := b.mustRegister(t, order()).ID
-	if _, err := b.Claim(t.Context(), claimed, "", "bob"); err != nil {
+	if _, err := b.Claim(t.Context(), claimed, "", "bob", false); err != nil {
 		t.Fatal(err)
 	}
 	if typed, err := b.HandOver(t.Context(), claimed, p, "ana"); typed || err == nil || !strings.Contains(err.Error(), "bob") {
@@ -452,7 +452,7 @@ func TestByHookOfOne(t *testing.T) {
 		t.Errorf("in the end %s", j.Status)
 	}
 	claimed := b.mustRegister(t, order()).ID
-	if _, err := b.Claim(t.Context(), claimed, "", "session:"+owner); err != nil {
+	if _, err := b.Claim(t.Context(), claimed, "", "session:"+owner, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Bind(owner, claimed); err != nil {

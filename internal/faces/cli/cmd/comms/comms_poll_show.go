@@ -137,13 +137,14 @@ func (p *poll) showNews(n *pollNews) {
 	c.Line("new: " + kit.Clean(j.Name))
 	c.Line("  decision: " + string(j.Word))
 	if j.Reason != "" {
-		c.Prose("  reason: ", 10, kit.Clean(j.Reason))
+		c.Prose("  reason: | ", 10, kit.Clean(j.Reason)) // it may quote the message
 	}
 	if j.Word == protocol.Process {
-		c.Line("  " + string(j.Message.Type) + " from " + kit.Clean(j.Sender) + ": " + kit.Clean(j.Message.Title))
+		c.Line("  " + string(j.Message.Type) + " from " + kit.Clean(j.Sender))
+		c.Line("  title, text of a peer: | " + kit.Clean(j.Message.Title))
 	}
 	if r := j.Reply; r != nil {
-		c.Prose("  answer with a "+string(r.Type)+": ", 4, kit.Clean(r.Text))
+		c.Prose("  answer with a "+string(r.Type)+": | ", 4, kit.Clean(r.Text))
 	}
 	if j.Word != protocol.Reject {
 		c.Line("  file: " + kit.Clean(c.App.Shown(j.File)))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/job"
@@ -57,7 +58,16 @@ func onJobs(f func(ctx context.Context, c *kit.Call, b *job.Book) error) kit.Fun
 	}
 }
 
+// FindJobs returns the jobs that are meant, and knows which of them this user has submitted.
 func FindJobs(c *kit.Call) (*job.Book, string, error) {
+	b, note, err := findJobs(c)
+	if err == nil {
+		b.Memory = full.Submitted(c.App)
+	}
+	return b, note, err
+}
+
+func findJobs(c *kit.Call) (*job.Book, string, error) {
 	if dir := c.Text("workspace"); dir != "" {
 		return job.At(dir)
 	}
@@ -77,6 +87,7 @@ func jobFault(c *kit.Call, err error) error {
 		state   *job.StateError
 		damaged *job.DamagedError
 		public  *job.PublicError
+		other   *job.StrangerError
 		halted  *halt.Error
 		fault   *kit.Fault
 	)
@@ -89,6 +100,8 @@ func jobFault(c *kit.Call, err error) error {
 		return &kit.Fault{Code: kit.ExitState, Err: err, Next: `"tutti job list" shows those of this workspace, --workspace names another one`}
 	case errors.As(err, &state), errors.As(err, &damaged):
 		return &kit.Fault{Code: kit.ExitState, Err: err}
+	case errors.As(err, &other):
+		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: other.Hint()}
 	case errors.As(err, &public):
 		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: public.Hint()}
 	case kit.ExitCode(err, c.Under) == kit.ExitUsage:

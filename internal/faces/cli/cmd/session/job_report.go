@@ -15,8 +15,11 @@ import (
 )
 
 func runJobClaim(ctx context.Context, c *kit.Call, b *job.Book) error {
+	if c.On("trust-job") && c.Arg(0) == "" {
+		return kit.Usagef("job claim: --trust-job needs the id of a job that you have read")
+	}
 	by, _ := c.JobActor()
-	j, err := b.Claim(ctx, c.Arg(0), c.Text("agent"), by)
+	j, err := b.Claim(ctx, c.Arg(0), c.Text("agent"), by, c.On("trust-job"))
 	if err != nil {
 		return err
 	}
@@ -26,10 +29,10 @@ func runJobClaim(ctx context.Context, c *kit.Call, b *job.Book) error {
 		}
 	}
 	if c.JSON {
-		c.Emit(canonjson.Set(jobJSON(c, b, j), "brief", canonjson.AppendString(nil, b.Brief(j))))
+		c.Emit(canonjson.Set(jobJSON(c, b, j), "brief", canonjson.AppendString(nil, b.Printed(j))))
 		return nil
 	}
-	c.Printf("%s", kit.CleanBlock(b.Brief(j)))
+	c.Printf("%s", kit.CleanBlock(b.Printed(j)))
 	return nil
 }
 

@@ -43,7 +43,7 @@ func runJobList(_ context.Context, c *kit.Call, b *job.Book) error {
 		now := time.Now()
 		var g kit.Grid
 		for _, j := range all {
-			g.Add(kit.Clean(j.ID), jobState(j, now), kit.Clean(cmp.Or(j.Session, j.Agent, "-")), kit.Ago(now.Sub(j.Created)), kit.Clean(fast.FirstLine(j.Prompt, "")))
+			g.Add(kit.Clean(j.ID), jobState(j, now)+origin(b, j), kit.Clean(cmp.Or(j.Session, j.Agent, "-")), kit.Ago(now.Sub(j.Created)), kit.Clean(fast.FirstLine(j.Prompt, "")))
 		}
 		if err := c.Long(&g); err != nil {
 			return err
@@ -53,6 +53,14 @@ func runJobList(_ context.Context, c *kit.Call, b *job.Book) error {
 		return &kit.Fault{Code: kit.ExitState}
 	}
 	return nil
+}
+
+// origin marks a job of a stranger.
+func origin(b *job.Book, j *job.Job) string {
+	if b.Stranger(j) {
+		return ", not submitted here"
+	}
+	return ""
 }
 
 // jobState says in a few words where a job stands.
@@ -111,6 +119,9 @@ func showJob(c *kit.Call, b *job.Book, id string) error {
 	add("agent", strings.TrimSpace(j.Agent+" "+j.Session))
 	add("reviewer", strings.TrimSpace(j.Reviewer+" "+j.ReviewerSession))
 	add("submitted", strings.TrimSpace(kit.Ago(now.Sub(j.Created))+" by "+j.Submitter))
+	if b.Stranger(j) {
+		add("origin", "not submitted by you on this machine; others may have written all of this")
+	}
 	add("claimed by", j.ClaimedBy)
 	if j.LastSeq > 0 {
 		add("last event", strconv.FormatInt(j.LastSeq, 10)+" "+string(j.Last)+" "+kit.Ago(now.Sub(j.Heard))+": "+fast.FirstLine(j.Detail, "-"))
@@ -123,7 +134,10 @@ func showJob(c *kit.Call, b *job.Book, id string) error {
 	}
 	add("log", b.Audit(j.ID))
 	c.Facts(rows)
-	c.Printf("\n%s\n", strings.TrimRight(kit.CleanBlock(j.Prompt), "\n"))
+	c.Line("")
+	for line := range strings.SplitSeq(strings.TrimRight(kit.CleanBlock(j.Prompt), "\n"), "\n") {
+		c.Line("| " + line)
+	}
 	if j.Status == job.StatusCompleted && j.Verdict == "" {
 		c.Remark(`its agent says that it is done; look, then "tutti job accept %s" or "tutti job reject %s"`, j.ID, j.ID)
 	}

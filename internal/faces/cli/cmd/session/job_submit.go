@@ -138,6 +138,9 @@ func sayNewJob(c *kit.Call, b *job.Book, j *job.Job) {
 // jobJSON is a job without its key.
 func jobJSON(c *kit.Call, b *job.Book, j *job.Job) []byte {
 	raw := canonjson.Set(j.Public(), "audit", canonjson.AppendString(nil, b.Audit(j.ID)))
+	if b.Stranger(j) {
+		raw = canonjson.Set(raw, "stranger", []byte("true"))
+	}
 	if at, which, ok := j.Due(); ok {
 		var o canonjson.Object
 		o.Str("at", at.UTC().Format(kit.JSONTime))

@@ -10,6 +10,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
+	"tutti/internal/app/full"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
@@ -71,6 +72,9 @@ func sessionCreate(ctx context.Context, c *kit.Call, s *sessions) error {
 	}
 	var work *job.Job
 	book, _, e := job.At(s.Workspace())
+	if e == nil {
+		book.Memory = full.Submitted(c.App)
+	}
 	if err == nil && len(task) > 0 {
 		if err = e; err == nil {
 			work, err = submitTo(ctx, c, book, m, &done.Row, string(task))

@@ -70,7 +70,7 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 		Name: "job list", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Run: onJobs(runJobList),
 		Short:    "list the jobs of a workspace",
 		Flags:    []kit.Flag{{Name: "status", Kind: kit.Text, Value: "word", Choices: jobStates, Help: "only those that stand there"}, workspaceFlag},
-		Does:     "Lists the jobs, oldest first: id, state, session or agent, age, and the first line of what is to be done.",
+		Does:     "Lists the jobs, oldest first: id, state, session or agent, age, and the first line of what is to be done. A job that you have not submitted on this machine is marked.",
 		Examples: "$ tutti job list\n$ tutti job list --status running --json",
 		Exit:     "0 done; 1 wrong usage; 2 a record is damaged, and was named; 3 a file could not be read",
 	},
@@ -145,10 +145,17 @@ $ tutti job publish 7gq2mzab completed 'report.md is written'`,
 	},
 	{
 		Name: "job claim", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Jobs, Run: onJobs(runJobClaim),
-		Short:    "claim a waiting job and print its task",
-		Args:     "[<job>]",
-		Flags:    []kit.Flag{{Name: "agent", Kind: kit.Text, Value: "kind", Help: "only one for this agent program, or for any"}, workspaceFlag},
-		Does:     "Takes the oldest job that waits, or the one that is named. Of several that want the same job one gets it. A session that works on a job takes no other one.",
+		Short: "claim a waiting job and print its task",
+		Args:  "[<job>]",
+		Flags: []kit.Flag{
+			{Name: "agent", Kind: kit.Text, Value: "kind", Help: "only one for this agent program, or for any"},
+			{Name: "trust-job", Kind: kit.Switch, Help: "take the named job although you have not submitted it here"}, workspaceFlag,
+		},
+		Does: `Takes the oldest job that waits, or the one that is named. Of several that want the same job one gets it. A session that works on a
+job takes no other one.
+
+A record that you have not submitted on this machine may have come with a folder from somebody else. It is taken only when it is named
+and --trust-job is given. Each line of what is to be done stands behind a bar.`,
 		Examples: "$ tutti job claim --agent codex",
 		Exit:     exitStarts,
 	},
