@@ -38,7 +38,7 @@ func (w *worker) order() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.jobs.Claim(w.t.Context(), j.ID, "", "session:"+w.session); err != nil {
+	if _, err := w.jobs.Claim(w.t.Context(), j.ID, "", "session:"+w.session, false); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := w.jobs.Bind(w.session, j.ID); err != nil {

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -60,12 +59,12 @@ func (e *ExposedError) Error() string {
 // Is lets errors.Is find ErrExposed.
 func (e *ExposedError) Is(target error) bool { return target == ErrExposed }
 
-// Hint returns the line to type, "" when there is none that helps.
+// Hint returns what to do, "" when there is nothing that helps. A key that others could read is not to be used again.
 func (e *ExposedError) Hint() string {
 	if e.UID >= 0 {
 		return ""
 	}
-	return "chmod 600 '" + strings.ReplaceAll(e.Path, "'", `'\''`) + "'"
+	return "others may know this key: make a new one with \"tutti keys generate --force --instance AGENT\", and register it with \"tutti keys add\""
 }
 
 // A Ring is the keys below one bus. What it says is what the files say now. It is safe for concurrent use.

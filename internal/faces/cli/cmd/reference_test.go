@@ -90,7 +90,7 @@ func verbReference(b *bytes.Buffer, v *kit.Verb) {
 	}
 	fmt.Fprintf(b, "\nFor example\n\n    %s\n\n", strings.ReplaceAll(v.Examples, "\n", "\n    "))
 	b.WriteString("| exit | |\n| --- | --- |\n")
-	for _, row := range docs.ExitRows(v.Exit) {
+	for _, row := range docs.ExitRows(docs.ExitOf(v, kit.Tutti)) {
 		fmt.Fprintf(b, "| %s | %s |\n", row[0], markdown(row[1]))
 	}
 	if names := docs.Related(verbs, v, kit.Tutti); len(names) > 0 {

@@ -81,6 +81,9 @@ func ExitOf(v *kit.Verb, under kit.Names) string {
 	if under == kit.Cross && v.CrossExit != "" {
 		return v.CrossExit
 	}
+	if under == kit.Tutti && v.Halt == kit.Makes && !strings.Contains(v.Exit, "; 5 ") {
+		return v.Exit + "; 5 halted, and an agent asks"
+	}
 	return v.Exit
 }
 

@@ -108,7 +108,7 @@ func (c *Call) KeyFile(path string) (*signature.Private, error) {
 	}
 	defer f.Close()
 	if at, err := f.Stat(); err == nil && at.Mode().Perm()&0o077 != 0 {
-		c.Warn("others can read %s; chmod 600 ends that", Clean(path))
+		c.Warn("others can read %s, and may know this key: make a new one", Clean(path))
 	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxKeyFile))
 	if err != nil {

@@ -129,7 +129,12 @@ func (c *Call) Perform(p *Program, wrong error) error {
 			return err
 		}
 	}
-	if v.Halt == Reads {
+	if v.Halt == Makes && c.Under == Tutti {
+		if err := halt.Check(v.Name); err != nil && c.BelowAgent() {
+			return err
+		}
+	}
+	if v.Halt == Reads || v.Halt == Makes {
 		c.Banner(halt.Read())
 	}
 	err := c.call(v.Run)

@@ -75,7 +75,8 @@ type Flag struct {
 // A HaltClass is what the halt switch means to a verb.
 type HaltClass uint8
 
-// The halt classes. A verb that acts is refused while the switch is on; one that reads goes on below a banner; one that
+// The halt classes. A verb that makes something (an identity, a key, a setting) is refused to agents while the switch is on, and goes on below a
+// banner for anybody else: a person may set up. A verb that acts is refused while the switch is on; one that reads goes on below a banner; one that
 // ends something is never refused and shows no banner, because it says itself what it did; one that stays, or asks for
 // itself, is left alone here; an indifferent one (version, help, completion) is read by programs that have nothing to do
 // with halting.
@@ -86,7 +87,13 @@ const (
 	Stays // runs long: stays up and falls silent by itself
 	Asks  // asks for itself, at more than one place or not in every case
 	Indifferent
+	Makes
 )
+
+// String says for the documentation what becomes of a verb.
+func (h HaltClass) String() string {
+	return [...]string{"works, below a banner", "refused", "ends something: never refused", "stays, and is silent", "refused where it acts", "works", "refused to agents"}[h]
+}
 
 // A Group is a heading of the overview.
 type Group uint8

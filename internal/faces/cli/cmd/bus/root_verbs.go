@@ -103,6 +103,9 @@ func runRoot(_ context.Context, c *kit.Call) error {
 }
 
 func runRootAccept(ctx context.Context, c *kit.Call) error {
+	if _, err := c.ForUser("accept a bus"); err != nil && c.Under == kit.Tutti {
+		return err
+	}
 	path := c.Arg(0)
 	if !app.IsBus(path) {
 		if inner := filepath.Join(path, ".h2a"); app.IsBus(inner) {

@@ -8,7 +8,7 @@ import (
 var AgentVerbs = []kit.Verb{
 	fast.DiscoverRow,
 	{
-		Name: "connect", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runConnect, Bus: true,
+		Name: "connect", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Run: runConnect, Bus: true,
 		Short: "give this agent an identity on the bus",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Choices: connectHosts, Help: "the agent CLI"},
@@ -45,7 +45,7 @@ process.`,
 	},
 	fast.WhoamiRow,
 	{
-		Name: "rename", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: 1, Rare: true, Run: runRename, Bus: true,
+		Name: "rename", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, MaxArgs: 1, Rare: true, Run: runRename, Bus: true,
 		Short: "change the name that others see",
 		Args:  "<name>",
 		Flags: []kit.Flag{
@@ -96,7 +96,7 @@ $ tutti sessions --name api --json`,
 		See:      "connect",
 	},
 	{
-		Name: "register", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Rare: true, Run: runRegister, Bus: true,
+		Name: "register", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, MaxArgs: 1, Offer: kit.Files, Rare: true, Run: runRegister, Bus: true,
 		Short: "add a registration that you wrote",
 		Args:  "<json>|@<file>|-",
 		Flags: []kit.Flag{{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the registration"}},
@@ -111,7 +111,7 @@ The form of a registration: id, instance, roles, scopes, capabilities, endpoints
 
 var KeyVerbs = []kit.Verb{
 	{
-		Name: "keys generate", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runKeysGenerate, Bus: true,
+		Name: "keys generate", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Run: runKeysGenerate, Bus: true,
 		Short: "make a key pair",
 		Flags: []kit.Flag{
 			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose"},
@@ -127,7 +127,7 @@ $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 		See:  "connect",
 	},
 	{
-		Name: "keys add", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runKeysAdd, Bus: true,
+		Name: "keys add", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Run: runKeysAdd, Bus: true,
 		Short: "register another public key of an agent",
 		Flags: []kit.Flag{
 			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose"},
@@ -164,7 +164,7 @@ prove it with. Without one the key is only forgotten here, with what was answere
 		Exit:     "0 done; 1 wrong usage, or not confirmed; 2 the key is not active; 3 a file could not be read or written",
 	},
 	{
-		Name: "keys trust", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Agents, Run: runKeysTrust, Bus: true,
+		Name: "keys trust", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Agents, Run: runKeysTrust, Bus: true,
 		Short: "pin the key that an agent uses now",
 		Args:  "<instance>",
 		Flags: []kit.Flag{

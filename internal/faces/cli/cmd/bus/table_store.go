@@ -6,7 +6,7 @@ import (
 
 var StoreVerbs = []kit.Verb{
 	{
-		Name: "store migrate", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Bus: true, Run: runStoreMigrate,
+		Name: "store migrate", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Bus: true, Run: runStoreMigrate,
 		Short: "convert a bus to another version, or its file names",
 		Flags: []kit.Flag{
 			{Name: "from", Kind: kit.Text, Value: "version", Default: "1", Help: "the version that the bus has"},

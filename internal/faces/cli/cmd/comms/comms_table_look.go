@@ -53,7 +53,7 @@ $ cross-agent-watch --quiet --no-notify --once`,
 
 var ServiceVerbs = []kit.Verb{
 	{
-		Name: "service install", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Run: runServiceInstall,
+		Name: "service install", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Rare: true, Run: runServiceInstall,
 		Short: "let systemd run the watcher of mailboxes",
 		Flags: []kit.Flag{{Name: "no-start", Kind: kit.Switch, Help: "only write the units"}},
 		Does: `Writes the user units cross-agent-watch.service and cross-agent-watch.path where they differ from what they should be, and

@@ -35,7 +35,7 @@ $ tutti comms poll --engage --json`,
 		See:  "comms recv, comms status, resume",
 	},
 	{
-		Name: "comms compose", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Run: runCommsCompose,
+		Name: "comms compose", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Makes, Run: runCommsCompose,
 		Short: "write the draft of a message, asking for what is missing",
 		Flags: []kit.Flag{
 			{Name: "out", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "where the draft goes, a new file (default: standard output)"},
@@ -75,7 +75,7 @@ that begin with the conversation. Without an argument it takes all that are rele
 		See:      "comms status",
 	},
 	{
-		Name: "comms init", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, MaxArgs: 1, Offer: kit.Folders, Run: runCommsInit,
+		Name: "comms init", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Makes, Waits: true, MaxArgs: 1, Offer: kit.Folders, Run: runCommsInit,
 		Short: "make a folder a project that others can write to",
 		Args:  "[<name>|<folder>]",
 		Flags: []kit.Flag{

@@ -7,7 +7,7 @@ import (
 // IdentityVerbs are about identities that are no person's.
 var IdentityVerbs = []kit.Verb{
 	{
-		Name: "subagent spawn", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Rare: true, Bus: true, Run: runSpawn,
+		Name: "subagent spawn", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Rare: true, Bus: true, Run: runSpawn,
 		Short: "give an agent a subagent with its own mailbox",
 		Args:  "<name>",
 		Flags: []kit.Flag{
@@ -104,7 +104,7 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		Exit:     kit.ExitPlain,
 	},
 	{
-		Name: "nhi attest", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Bus: true, Run: runNHIAttest,
+		Name: "nhi attest", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Rare: true, Bus: true, Run: runNHIAttest,
 		Short: "sign the report",
 		Flags: []kit.Flag{
 			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who signs"},

@@ -63,7 +63,7 @@ it asks for; and what has to be so before something is opened, offered, accepted
 		Exit:     kit.ExitBus,
 	},
 	{
-		Name: "profile use", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Profiles, Run: runProfileUse,
+		Name: "profile use", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Profiles, Run: runProfileUse,
 		Short: "choose the profile of this bus, or none",
 		Args:  "<profile>|none",
 		Flags: []kit.Flag{kit.AsFlag},

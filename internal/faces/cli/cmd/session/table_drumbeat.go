@@ -22,7 +22,7 @@ var (
 // DrumbeatVerbs are about agents that have stopped.
 var DrumbeatVerbs = []kit.Verb{
 	{
-		Name: "drumbeat record", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Reads, Rare: true, Bus: true, Run: runDrumRecord,
+		Name: "drumbeat record", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Makes, Rare: true, Bus: true, Run: runDrumRecord,
 		Short: "record that an agent has stalled",
 		Flags: []kit.Flag{
 			drumWhoFlag,

@@ -58,7 +58,7 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 		Exit: "0 done, or with --wait: completed; 1 wrong usage, or refused; 2 with --wait: it ended otherwise; 3 a file could not be read or written, or --timeout passed; 5 halted; 130 interrupted",
 	},
 	{
-		Name: "job register", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Rare: true, MaxArgs: 1, Run: onJobs(runJobRegister),
+		Name: "job register", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Makes, Rare: true, MaxArgs: 1, Run: onJobs(runJobRegister),
 		Short:    "make a job without starting anything",
 		Args:     "[<prompt>|-|@<file>]",
 		Flags:    []kit.Flag{promptFlag, agentFlag, totalFlag, idleFlag, artifactsFlag, newJobFlag},

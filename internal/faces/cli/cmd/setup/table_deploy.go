@@ -41,7 +41,7 @@ var DeployVerbs = []kit.Verb{
 		Examples: "$ tutti deploy k8s-tenant --image tutti:1 --replicas 3 --write bus.yaml", Exit: kit.ExitPlain, See: "deploy k8s-sidecar",
 	},
 	{
-		Name: "upgrade", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Run: runUpgrade,
+		Name: "upgrade", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Rare: true, Run: runUpgrade,
 		Short: "check for a later release",
 		Flags: []kit.Flag{
 			{Name: "check", Kind: kit.Switch, Help: "answer in the form of the older program's check"},

@@ -6,7 +6,7 @@ import (
 
 var HostVerbs = []kit.Verb{
 	{
-		Name: "host setup", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Run: runHostSetup,
+		Name: "host setup", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Run: runHostSetup,
 		Short: "connect your agent CLIs to the bus",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Default: "all; under h2a it must be given", Choices: SkillHosts, Help: "which agent CLI; all means those that are installed here"},
@@ -66,7 +66,7 @@ $ tutti host status --host codex --json`,
 		See:  "doctor, root",
 	},
 	{
-		Name: "host plugin", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Run: runHostPlugin,
+		Name: "host plugin", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Run: runHostPlugin,
 		Short: "print the hooks of the older programs",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Choices: kit.HostNames, Help: "which program"},

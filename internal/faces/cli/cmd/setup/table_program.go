@@ -37,7 +37,7 @@ $ tutti doctor --end --yes`,
 
 var ProgramVerbs = []kit.Verb{
 	{
-		Name: "install", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Anyway: true, Run: runInstall,
+		Name: "install", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Anyway: true, Run: runInstall,
 		Short: "install tutti and its other names for the shell",
 		Flags: []kit.Flag{
 			{Name: "dir", Kind: kit.Text, Value: "dir", Default: "~/.local/bin", Offer: kit.Folders, Help: "the folder"},
