@@ -137,7 +137,7 @@ func (p *poll) showNews(n *pollNews) {
 	c.Line("new: " + kit.Clean(j.Name))
 	c.Line("  decision: " + string(j.Word))
 	if j.Reason != "" {
-		c.Prose("  reason: | ", 10, kit.Clean(j.Reason)) // it may quote the message
+		c.Prose("  reason: ", 10, kit.Clean(j.Reason))
 	}
 	if j.Word == protocol.Process {
 		c.Line("  " + string(j.Message.Type) + " from " + kit.Clean(j.Sender))
