@@ -82,7 +82,11 @@ func ExitOf(v *kit.Verb, under kit.Names) string {
 		return v.CrossExit
 	}
 	if under == kit.Tutti && v.Halt == kit.Makes && !strings.Contains(v.Exit, "; 5 ") {
-		return v.Exit + "; 5 halted, and an agent asks"
+		const refused = "; 5 halted, and an agent asks"
+		if before, interrupted, ok := strings.Cut(v.Exit, "; 130 "); ok {
+			return before + refused + "; 130 " + interrupted
+		}
+		return v.Exit + refused
 	}
 	return v.Exit
 }
