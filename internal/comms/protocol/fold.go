@@ -67,6 +67,7 @@ type State struct {
 
 	VerificationDue     bool // completed, and not released
 	VerificationOverdue bool // for more than ReleaseWait
+	GaveUp              bool // the receiver has written its last progress, because the release did not come
 	PushbackOpen        bool
 	InsistExchanges     int
 	CapReached          bool
@@ -165,6 +166,7 @@ func (f *folder) apply(e *Event) {
 		f.switches++
 	}
 	f.wait(e, by)
+	f.s.GaveUp = by == Receiver && (f.s.GaveUp || e.Type == Progress && f.s.VerificationDue && e.Time.Sub(f.since) > ReleaseWait)
 	f.act(e, by)
 }
 

@@ -3,6 +3,7 @@ package comms
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -25,6 +26,7 @@ type poll struct {
 	state pollState
 	news  []pollNews
 	open  []*overview.Conversation
+	ended []ending
 	until time.Time // the look is put off until then; zero: it was done
 }
 
@@ -129,7 +131,7 @@ func (p *poll) look(ctx context.Context) error {
 		}
 	}
 	told, decided := map[string]string{}, p.decided()
-	for _, m := range append(seen.Unread(), p.ended(seen, decided)...) {
+	for _, m := range append(seen.Unread(), p.releases(seen, decided)...) {
 		if decided[m.Conversation][m.Name] && !p.c.On("all") {
 			continue
 		}
@@ -142,6 +144,7 @@ func (p *poll) look(ctx context.Context) error {
 		}
 	}
 	p.state.Told = told
+	p.giveUp(ctx)
 	p.count()
 	return nil
 }
@@ -243,21 +246,51 @@ func (p *poll) silent() bool {
 // goesOn tells whether the agent has something to poll for: a conversation that is open and does not wait for the user.
 func (p *poll) goesOn() bool {
 	for _, talk := range p.open {
-		if !talk.PollingPaused {
+		if !talk.PollingPaused && !talk.GaveUp {
 			return true
 		}
 	}
 	return !p.until.IsZero()
 }
 
-// unreleased is a conversation that this project completed and whose originator has not come back for a day, nil when there is none.
-func (p *poll) unreleased() *overview.Conversation {
+// giveUp sends the last progress of each conversation that this project completed and whose originator has not come back for a day. After
+// that it is polled for no more.
+func (p *poll) giveUp(ctx context.Context) {
 	for _, talk := range p.open {
-		if talk.VerificationOverdue && talk.Receiver == p.project.Slug() {
-			return talk
+		if !talk.VerificationOverdue || talk.GaveUp || talk.Receiver != p.project.Slug() {
+			continue
 		}
+		e := ending{talk: talk}
+		if e.to, e.err = p.lastProgress(ctx, talk); e.err == nil {
+			talk.GaveUp = true
+		}
+		p.ended = append(p.ended, e)
 	}
-	return nil
+}
+
+// An ending is a conversation that this project gave up.
+type ending struct {
+	talk *overview.Conversation
+	to   string // address
+	err  error  // the last progress did not go out
+}
+
+// lastProgress tells the originator that nobody waits for the release any more.
+func (p *poll) lastProgress(ctx context.Context, talk *overview.Conversation) (to string, err error) {
+	sent, err := p.office.Sent(p.project).Entries(talk.ID)
+	if err != nil {
+		return "", err
+	}
+	if len(sent) == 0 {
+		return "", errors.New("the address of the other project is not known")
+	}
+	to = sent[len(sent)-1].To
+	text := fmt.Sprintf("#+TITLE: Not released\n#+CONVERSATION_ID: %s\n#+MESSAGE_TYPE: %s\n#+SEQUENCE: %d\n#+TIMESTAMP: %s\n#+PROTOCOL_VERSION: 5\n\n%s\n",
+		talk.ID, protocol.Progress, talk.NextSequence, protocol.FormatTime(p.now.Truncate(time.Second)), protocol.UnverifiedBody)
+	_, err = p.office.Send(ctx, exchange.Draft{
+		Destination: to, Text: []byte(text), Sender: p.project.Slug(), Project: p.project, Dir: p.project.Path, Retries: -1,
+	})
+	return to, err
 }
 
 // talkJSON says how a conversation stands.

@@ -9,9 +9,9 @@ import (
 	"tutti/internal/comms/protocol"
 )
 
-// ended are the releases that nobody here was told of, of conversations of which something was told: they wait for nobody, and yet the
+// releases are the releases that nobody here was told of, of conversations of which something was told: they wait for nobody, and yet the
 // agent has to know that it is over, and how.
-func (p *poll) ended(seen *overview.Project, decided map[string]map[string]bool) []overview.Message {
+func (p *poll) releases(seen *overview.Project, decided map[string]map[string]bool) []overview.Message {
 	var list []overview.Message
 	for i := range seen.Conversations {
 		talk := &seen.Conversations[i]

@@ -121,8 +121,13 @@ func (p *poll) show() {
 		c.Prose("! ", 2, kit.Plural(p.state.Empty, "empty poll")+" in a row, about "+
 			strconv.Itoa(int((time.Duration(p.state.Empty)*protocol.PollCadence).Minutes()))+" minutes: tell your user that nobody answers")
 	}
-	if talk := p.unreleased(); talk != nil {
-		c.Prose("! ", 2, kit.Clean(talk.ID)+` was completed more than a day ago: send a last progress "`+protocol.UnverifiedBody+`" and stop polling for it`)
+	for _, e := range p.ended {
+		text := kit.Clean(e.talk.ID) + " was completed more than a day ago and never released. "
+		if e.err != nil {
+			c.Prose("! ", 2, text+"The last progress could not be sent, and the next poll tries again: "+kit.Clean(e.err.Error()))
+			continue
+		}
+		c.Prose("! ", 2, text+`tutti sent the last progress to `+kit.Clean(e.to)+` and stops polling for it. Tell your user.`)
 	}
 	if p.goesOn() {
 		c.Line("next poll in " + strconv.Itoa(int(protocol.PollCadence/time.Second)) + " s")
@@ -200,6 +205,15 @@ func (p *poll) json() []byte {
 	}
 	o.Raw("new", news.Bytes())
 	o.Raw("open", open.Bytes())
+	var gaveUp kit.List
+	for _, e := range p.ended {
+		var m canonjson.Object
+		m.Str("conversation_id", e.talk.ID)
+		m.Str("to", e.to)
+		m.Bool("sent", e.err == nil)
+		gaveUp.Obj(&m)
+	}
+	o.Raw("gave_up", gaveUp.Bytes())
 	if p.goesOn() {
 		o.Int("next_poll_seconds", int64(protocol.PollCadence/time.Second))
 	} else {
