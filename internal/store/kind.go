@@ -23,6 +23,7 @@ const (
 	Presence
 	Inbox
 	Outbox
+	Outgoing
 	Archive
 	Trail
 	Quarantine
@@ -118,6 +119,7 @@ var specs = [kindEnd]Spec{
 	Presence:          {Name: "presence", Path: "presence/{name}.json", Class: Owned, Durability: None, WriteLimit: 64 * kib, Bucket: "live", TempPath: ".tmp"},
 	Inbox:             {Name: "inbox", Path: "inbox/{owner}/{name}.json", Class: Once, Lock: "inbox/{owner}/.lock", MoveLocked: true, Durability: Full, WriteLimit: mib, ReadLimit: 4 * mib, Bucket: "docs"},
 	Outbox:            {Name: "outbox", Path: "outbox/{owner}/{name}.json", Class: Once, Durability: None, WriteLimit: mib, ReadLimit: 4 * mib, Bucket: "docs"},
+	Outgoing:          {Name: "outgoing", Path: "outgoing/{owner}/{name}.json", Class: Once, Durability: Full, WriteLimit: mib, ReadLimit: 4 * mib, Bucket: "docs"},
 	Archive:           {Name: "archive", Path: "archive/{owner}/{name}.json", Class: Once, Durability: None, WriteLimit: 4 * mib, Bucket: "docs"},
 	Trail:             {Name: "trail", Path: "trail/{name}.jsonl", Class: LenientLog, Durability: None, WriteLimit: kib, Bucket: "trail", Shrinks: true},
 	Quarantine:        {Name: "quarantine", Path: "quarantine/{owner}/{name}", Class: Once, Durability: Full, WriteLimit: 4 * mib, Bucket: "docs"},

@@ -63,7 +63,10 @@ type sending struct {
 // putAgain stores a letter of a batch that failed. One that the batch did store is there, and keeps its word.
 func (o *Service) putAgain(ctx context.Context, r *Receipt, raw []byte) {
 	if r.Err = o.Halted("send to " + string(r.To)); r.Err == nil {
-		_, r.Err = o.Mail.Put(settle(ctx), r.To, raw)
+		var fit mailbox.Fit
+		if fit, r.Err = mailbox.Judge(raw); r.Err == nil {
+			_, r.Err = lay(settle(ctx), o.Mail, r, fit)
+		}
 	} else if m, err := o.Mail.Get(settle(ctx), r.To, r.ID); err == nil && bytes.Equal(m.Envelope.Raw, raw) {
 		r.Err = nil
 	}
@@ -73,7 +76,9 @@ func (o *Service) putAgain(ctx context.Context, r *Receipt, raw []byte) {
 }
 
 // kept tells whether a letter gets a copy and a line in the trail.
-func kept(r *Receipt) bool { return r.Outcome == Delivered || r.Outcome == Deposited }
+func kept(r *Receipt) bool {
+	return r.Outcome == Delivered || r.Outcome == Deposited || r.Outcome == Queued
+}
 
 // copiesAll is copies for a batch: the trails get their lines at once.
 func (o *Service) copiesAll(ctx context.Context, s *sending) {
@@ -86,6 +91,10 @@ func (o *Service) copiesAll(ctx context.Context, s *sending) {
 		}
 		if !l.Arrived {
 			_ = o.Mail.KeepCopy(ctx, l.From.Instance, r.ID, s.raws[i])
+		}
+		if r.Outcome == Queued {
+			_ = o.Mail.Step(ctx, r.To, markOf(l, r))
+			continue
 		}
 		if marks[r.To] == nil {
 			trails = append(trails, r.To)

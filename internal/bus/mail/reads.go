@@ -20,6 +20,7 @@ const (
 	ReadsPaused  Reads = "after the pause" // its user has paused it or its folder, live or not
 	ReadsStart   Reads = "when it starts"  // it is not live
 	ReadsUnknown Reads = "no known reader" // no registration and no session has this id
+	ReadsCarried Reads = "after tutti up"  // it is on another machine; tutti up carries the message there
 )
 
 // An Outlook is what a sender can know of the reader of a stored message.

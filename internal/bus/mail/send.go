@@ -23,6 +23,7 @@ const (
 	Delivered Outcome = "delivered"         // stored, and a live session can be told now
 	Deposited Outcome = "deposited"         // stored, and waits until its reader wakes
 	Already   Outcome = "already delivered" // the same bytes were stored before
+	Queued    Outcome = "queued"            // its reader is on another machine: stored here, and carried there by tutti up
 	Refused   Outcome = "refused"           // nothing was stored
 )
 
@@ -64,8 +65,11 @@ type Receipt struct {
 	Stored     time.Time // when it was durable, as it stands in the trail; zero when it was refused, or nobody knows
 	Signed     bool
 	Decision   members.Decision
+	Away       string  // the endpoint of a reader on another machine; "": the reader's mailbox is here
 	Outlook    Outlook // when it is read; filled in by faces that say it
 	Err        error   // why it was refused
+
+	began time.Time // before it was stored
 }
 
 // Members adds what the address of a letter was found to mean, as existing programs write it.
@@ -130,6 +134,7 @@ func (c *counter) hand(ctx context.Context, l *Draft) (Receipt, []byte, error) {
 func (c *counter) prepare(ctx context.Context, l *Draft, p *piece) {
 	p.r = Receipt{Outcome: Refused, Asked: l.To, To: l.To}
 	p.now = c.o.Now()
+	p.r.began = p.now
 	p.whole = len(l.Raw) > 0
 	p.minted = l.ID == "" && !p.whole
 	if p.err = c.standing(ctx, l); p.err != nil {
@@ -150,6 +155,11 @@ func (p *piece) seal(l *Draft) {
 	}
 	if p.err = p.write(l); p.err != nil {
 		return
+	}
+	if p.r.Away != "" {
+		if p.err = carriable(p); p.err != nil {
+			return
+		}
 	}
 	if p.whole && l.Judged == nil {
 		p.fit, p.err = mailbox.Judge(p.raw)
@@ -172,7 +182,7 @@ func (c *counter) put(ctx context.Context, l *Draft, p *piece) (Receipt, []byte,
 			p.err = fmt.Errorf("send to %s: nothing was sent: %w", p.r.To, err)
 			break
 		}
-		put, p.err = c.mail.PutFit(settle(ctx), p.r.To, p.fit)
+		put, p.err = lay(settle(ctx), c.mail, &p.r, p.fit)
 		if _, taken := errors.AsType[*mailbox.TakenIDError](p.err); !taken || !p.minted || try+1 == mints {
 			break
 		}
@@ -183,9 +193,11 @@ func (c *counter) put(ctx context.Context, l *Draft, p *piece) (Receipt, []byte,
 	case p.err != nil:
 		p.r.Err = p.err
 		return p.r, nil, p.err
-	case put.Already:
+	case put.Already && p.r.Away == "": // what was refused by another machine and is sent again still lies in the queue
 		p.r.Outcome = Already
 		return p.r, p.raw, nil
+	case p.r.Away != "":
+		p.r.Outcome = Queued
 	case p.r.Live > 0:
 		p.r.Outcome = Delivered
 	default:
@@ -258,8 +270,13 @@ func (c *counter) address(ctx context.Context, l *Draft, r *Receipt) error {
 		return &UnknownError{To: l.To}
 	case found.Kind == members.DeliverHint:
 		r.To, r.Live = found.LiveCandidate, max(1, found.Live)
+		one, err := c.o.Book.Resolve(ctx, string(r.To), c.o.Now())
+		if err != nil {
+			return err
+		}
+		found.Away = one.Away
 	}
-	return nil
+	return c.away(l, r, found.Away)
 }
 
 // A RefusedError is an address that means nobody, or several.
@@ -373,7 +390,7 @@ func (o *Service) copies(ctx context.Context, l *Draft, r *Receipt, raw []byte) 
 	if !l.Arrived {
 		_ = o.Mail.KeepCopy(ctx, l.From.Instance, r.ID, raw)
 	}
-	_ = o.Mail.Step(ctx, r.To, mailbox.Mark{ID: r.ID, Step: mailbox.Stored, By: string(l.From.Instance), At: r.Stored})
+	_ = o.Mail.Step(ctx, r.To, markOf(l, r))
 }
 
 // Recall says of a letter that was there already when it was stored, if that is on record.

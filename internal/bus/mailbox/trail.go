@@ -26,6 +26,11 @@ const (
 	Taken   Step = "taken"   // it was acknowledged
 	Failed  Step = "failed"  // something was tried and did not work; Result says what
 	Engaged Step = "engaged" // its reader's user has set the work going again after a halt
+
+	Queued   Step = "queued"   // it waits here for another machine
+	Carrying Step = "carrying" // it is being sent there; whether it arrived is not known
+	Carried  Step = "carried"  // the other machine has it in the mailbox of its reader
+	Returned Step = "returned" // the other machine has refused it; Result says why
 )
 
 // ResultStop is the result of a push that asked for one more turn at the end of one. A message is the reason for that once.
@@ -37,7 +42,7 @@ const ResultBack = "given back"
 
 func (s Step) known() bool {
 	switch s {
-	case Stored, Pushed, Offered, Shown, Taken, Failed, Engaged:
+	case Stored, Pushed, Offered, Shown, Taken, Failed, Engaged, Queued, Carrying, Carried, Returned:
 		return true
 	}
 	return false
@@ -63,6 +68,8 @@ type Reader struct {
 // otherwise.
 type State struct {
 	Stored, Pushed, Offered, Shown, Taken, Failed, Engaged time.Time
+
+	Queued, Carrying, Carried, Returned time.Time // of a message to another machine
 
 	Asked time.Time // one more turn was asked for because of it, see ResultStop
 
@@ -157,8 +164,16 @@ func (s *State) apply(m *Mark) {
 		}
 	case Engaged:
 		s.Engaged = m.At
+	case Queued:
+		s.Queued = m.At
+	case Carrying:
+		s.Carrying = m.At
+	case Carried:
+		s.Carried = m.At
+	case Returned:
+		s.Returned = m.At
 	}
-	if m.Result != "" {
+	if m.Result != "" && m.Step != Queued && m.Step != Carrying { // of these two it is where the message goes
 		s.Result = m.Result
 	}
 }

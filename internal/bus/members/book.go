@@ -33,6 +33,15 @@ type Found struct {
 	// Unknown: the address is a full id, or a subagent of one, that no registration and no session has. Nobody is known
 	// to read what is put there.
 	Unknown bool
+	// Away: no session of it is here, and its registration, or what another bus shows of it, says that it is on another machine.
+	// An agent of this bus may be registered with an endpoint, too: who has its private key knows.
+	Away *Away
+}
+
+// An Away is how an agent on another machine is reached.
+type Away struct {
+	URL      string // its endpoint; "": none is known
+	Mirrored bool   // another bus has named it
 }
 
 // Resolve judges an address by what is on the bus now, and reads only what concerns it: for a full id its own sessions and
@@ -130,29 +139,35 @@ func (b *Book) one(ctx context.Context, f Found, i address.Instance, now time.Ti
 		return f, err
 	}
 	f.Live = len(there)
-	if f.Live > 0 {
+	if slices.ContainsFunc(there, func(s *presence.Session) bool { return s.MirroredAt == "" }) {
 		return f, nil
 	}
-	known, err := b.registered(ctx, i)
-	f.Unknown = !known
+	reg, known, err := b.registered(ctx, i)
+	f.Unknown = !known && f.Live == 0
+	switch {
+	case reg != nil && (reg.Away() != "" || reg.Mirrored()):
+		f.Away = &Away{URL: reg.Away(), Mirrored: reg.Mirrored()}
+	case f.Live > 0 && reg == nil:
+		f.Away = &Away{Mirrored: true}
+	}
 	return f, err
 }
 
-// registered tells whether a registration has the id. A subagent is known by its parent: it is registered only where
-// somebody made it so.
-func (b *Book) registered(ctx context.Context, i address.Instance) (bool, error) {
+// registered returns the registration that has the id, and whether there is one. A subagent is known by its parent: it is registered
+// only where somebody made it so.
+func (b *Book) registered(ctx context.Context, i address.Instance) (*registry.Registration, bool, error) {
 	if parent, _, ok := strings.Cut(string(i), "~"); ok {
 		i = address.Instance(parent)
 		if !i.Perennial() { // host:label~name is read by whoever works under the label
 			of, err := b.Registry.Channel(ctx, parent)
-			return len(of) > 0, err
+			return nil, len(of) > 0, err
 		}
 	}
-	_, err := b.Registry.ByInstance(ctx, i)
+	reg, err := b.Registry.ByInstance(ctx, i)
 	if errors.Is(err, registry.ErrNotRegistered) {
-		return false, nil
+		return nil, false, nil
 	}
-	return err == nil, err
+	return reg, err == nil, err
 }
 
 // A Filter chooses the rows of Discover. The zero value takes all that are live.

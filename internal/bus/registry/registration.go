@@ -119,6 +119,16 @@ func (r *Registration) Mirrored() bool {
 	return there
 }
 
+// Away is the first endpoint by which another bus is reached over HTTP, "" for none.
+func (r *Registration) Away() string {
+	for _, e := range r.Endpoints {
+		if e.Kind == Remote && e.URI != "" {
+			return e.URI
+		}
+	}
+	return ""
+}
+
 func text(raw []byte) string {
 	s, _ := canonjson.String(raw)
 	return s

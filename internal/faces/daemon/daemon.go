@@ -2,7 +2,7 @@
 //
 // It looks after one bus for one user. There is one for each: a second one says who runs, and does nothing. What it does is cut
 // into parts, each for itself: one that fails is started again after a while, and the others go on. There are: mail for those who are
-// not there, agents in tmux who are, and do not say so themselves, registries of such agents, jobs that run out of time, agents that have stopped, and
+// not there, messages to other machines, agents in tmux who are, and do not say so themselves, registries of such agents, jobs that run out of time, agents that have stopped, and
 // matters that nobody has decided in time. Whoever adds one adds a [Part] to the list.
 //
 // One line is printed for each thing that happens, with its time. While the halt switch is on it stays and is silent, which it
@@ -41,7 +41,7 @@ type Part struct {
 }
 
 // parts are all of them, in the order of the first lines.
-var parts = []Part{{"mail", carryMail}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}, {"waits", waits}}
+var parts = []Part{{"mail", carryMail}, {"remote", away}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}, {"waits", waits}}
 
 // A Site is what a part works on. It belongs to that part.
 type Site struct {
@@ -82,7 +82,7 @@ func (s *Site) cleared() time.Time {
 	return s.says.clear
 }
 
-// Serve goes on until ctx is done, or its terminal is closed. A *full.UpError says that there is one already.
+// Serve goes on until ctx is done, or its terminal is closed. A *app.UpError says that there is one already.
 func Serve(ctx context.Context, s full.Service) error { return serve(ctx, s, parts) }
 
 func serve(ctx context.Context, s full.Service, parts []Part) error {
@@ -94,7 +94,7 @@ func serve(ctx context.Context, s full.Service, parts []Part) error {
 		return err
 	}
 	defer u.close()
-	release, err := full.HoldUp(ctx, s.App, u.world.Root.Path)
+	release, err := app.HoldUp(ctx, s.App, u.world.Root.Path)
 	if err != nil {
 		return err
 	}

@@ -202,19 +202,19 @@ func TestOne(t *testing.T) {
 	if err := os.Symlink(root.Path, link); err != nil {
 		t.Fatal(err)
 	}
-	release, err := full.HoldUp(t.Context(), s.App, root.Path)
+	release, err := app.HoldUp(t.Context(), s.App, root.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := full.RunningUp(s.App, link)
+	u := app.RunningUp(s.App, link)
 	if u == nil || u.ID.PID != os.Getpid() || u.Root == "" || time.Since(u.Since).Abs() > time.Minute {
 		t.Fatalf("running: %+v", u)
 	}
-	_, err = full.HoldUp(t.Context(), s.App, link)
-	if held, ok := errors.AsType[*full.UpError](err); !ok || held.Up == nil || held.Up.ID != u.ID {
+	_, err = app.HoldUp(t.Context(), s.App, link)
+	if held, ok := errors.AsType[*app.UpError](err); !ok || held.Up == nil || held.Up.ID != u.ID {
 		t.Errorf("a second one: %v", err)
 	}
-	again, err := full.HoldUp(t.Context(), s.App, other)
+	again, err := app.HoldUp(t.Context(), s.App, other)
 	if err != nil {
 		t.Errorf("for another bus: %v", err)
 	} else {
@@ -229,7 +229,7 @@ func TestOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	if u := full.RunningUp(s.App, root.Path); u != nil {
+	if u := app.RunningUp(s.App, root.Path); u != nil {
 		t.Errorf("after the end: %+v", u)
 	}
 	for name, text := range map[string]string{
@@ -239,10 +239,10 @@ func TestOne(t *testing.T) {
 		if err := os.WriteFile(records[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if u := full.RunningUp(s.App, root.Path); u != nil {
+		if u := app.RunningUp(s.App, root.Path); u != nil {
 			t.Errorf("%s: running: %+v", name, u)
 		}
-		release, err := full.HoldUp(t.Context(), s.App, root.Path)
+		release, err := app.HoldUp(t.Context(), s.App, root.Path)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -70,7 +70,7 @@ func TestIdle(t *testing.T) {
 			t.Fatalf("at the start it says %q", lines.Text())
 		}
 	}
-	if full.RunningUp(s.App, root.Path) == nil {
+	if app.RunningUp(s.App, root.Path) == nil {
 		t.Error("it is not on record")
 	}
 	quiet := false

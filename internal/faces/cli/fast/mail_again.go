@@ -39,6 +39,18 @@ func again(ctx context.Context, d *kit.Account, l *mail.Draft) (mail.Receipt, er
 		return r, takenID(l.ID)
 	}
 	r.To, r.Thread, r.Signed = old.Target, old.ThreadID, len(old.Signatures) > 0
+	states, err := d.Mail.State(ctx, old.Target, []string{l.ID})
+	if err != nil {
+		return r, err
+	}
+	switch states[l.ID].Way().Step {
+	case mailbox.Queued, mailbox.Carried:
+		r.Outcome = mail.Already
+		return r, nil
+	case mailbox.Returned: // it goes there again
+		l.To, l.Raw, l.From = old.Target, old.Raw, d.Who
+		return mail.Receipt{}, nil
+	}
 	there, err := d.Mail.Get(ctx, old.Target, l.ID)
 	if err == nil && bytes.Equal(there.Envelope.Raw, old.Raw) {
 		r.Outcome = mail.Already

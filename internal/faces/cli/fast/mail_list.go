@@ -261,6 +261,7 @@ func runOutbox(ctx context.Context, c *kit.Call) error {
 	var l kit.List
 	var rows [][]string
 	var bad []error
+	var sent []*mailbox.Message
 	q := store.Query{Newest: c.Count("newest", DefaultNewest)}
 	for row, err := range store.ViewOf(ctx, d.Store, store.Outbox, d.Who.Instance.Mailbox(), d.Mail.Projection, q) {
 		var unfit *store.UnfitError
@@ -275,15 +276,47 @@ func runOutbox(ctx context.Context, c *kit.Call) error {
 		if err != nil {
 			return err
 		}
-		m := &mailbox.Message{Key: row.Key, Summary: s, ID: s.ID, Order: row.Order, Stored: row.Stored}
+		sent = append(sent, &mailbox.Message{Key: row.Key, Summary: s, ID: s.ID, Order: row.Order, Stored: row.Stored})
+	}
+	if err := carriedStates(ctx, d, sent); err != nil {
+		return err
+	}
+	for _, m := range sent {
+		way := m.State.Way()
 		if c.JSON {
-			l.Obj(summaryJSON(m))
+			o := summaryJSON(m)
+			o.Opt("carriage", string(way.Step))
+			o.Opt("carriageWhy", way.Result)
+			l.Obj(o)
 			continue
 		}
-		rows = append(rows, rowOf(c, d.Now, m, "to "+kit.Name(s.Target), ""))
+		rows = append(rows, rowOf(c, d.Now, m, "to "+kit.Name(m.Summary.Target), kit.Clean(way.Said())))
 	}
 	sayUnfit(c, bad)
 	list(c, &l, rows, "nothing sent by "+kit.Name(d.Who.Instance))
+	return nil
+}
+
+// carriedStates fills in what the trails say of messages to agents on other machines.
+func carriedStates(ctx context.Context, d *kit.Account, sent []*mailbox.Message) error {
+	by := map[address.Instance][]string{}
+	for _, m := range sent {
+		by[m.Summary.Target] = append(by[m.Summary.Target], m.ID)
+	}
+	for to, ids := range by {
+		if address.Check(string(to)) != nil {
+			continue
+		}
+		states, err := d.Mail.State(ctx, to, ids)
+		if err != nil {
+			return err
+		}
+		for _, m := range sent {
+			if m.Summary.Target == to {
+				m.State = states[m.ID]
+			}
+		}
+	}
 	return nil
 }
 

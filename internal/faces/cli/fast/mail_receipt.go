@@ -54,6 +54,8 @@ func receiptText(c *kit.Call, r *mail.Receipt, several bool) {
 		tail = " · id " + kit.Clean(r.ID)
 	}
 	switch r.Outcome {
+	case mail.Queued:
+		c.Prose("", 0, queued(c, r)+tail)
 	case mail.Delivered, mail.Deposited:
 		text := outcomeH2A(r)
 		if c.Under != kit.H2A {
@@ -88,6 +90,21 @@ func outcomeH2A(r *mail.Receipt) string {
 		return "Delivered to " + to + " (live): a push goes out if it subscribed" + tail
 	}
 	return to + " is dormant — envelope deposited for its wake, and seen only then" + tail
+}
+
+// queued says that a message waits here for another machine, and whether anything carries it there.
+func queued(c *kit.Call, r *mail.Receipt) string {
+	text := "queued for " + kit.Name(r.To) + " on " + kit.Clean(mail.Machine(r.Away))
+	if upRuns(c) {
+		return text + "; tutti up runs and carries it"
+	}
+	return text + "; tutti up carries it and does not run: start it"
+}
+
+// upRuns tells whether something carries messages of this bus to other machines.
+func upRuns(c *kit.Call) bool {
+	root, err := c.App.Root()
+	return err == nil && app.RunningUp(c.App, root.Path) != nil
 }
 
 // outcome says what became of a message, and when its reader looks at it.
@@ -127,6 +144,9 @@ func outcome(c *kit.Call, r *mail.Receipt) string {
 // outlook adds to a receipt when its reader looks. seen remembers readers, nil: there is one message only. The older program says
 // nothing of it.
 func outlook(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt, seen map[address.Instance]mail.Outlook) {
+	if r.Outcome == mail.Queued {
+		r.Outlook.Reads = mail.ReadsCarried
+	}
 	if c.Under == kit.H2A || r.Outcome != mail.Delivered && r.Outcome != mail.Deposited {
 		return
 	}
@@ -196,6 +216,10 @@ func receiptJSON(c *kit.Call, r *mail.Receipt, text string, answer []byte) []byt
 	o.Int("freshSessions", int64(r.Live))
 	o.Opt("reads", string(r.Outlook.Reads))
 	o.Bool("signed", r.Signed)
+	if r.Outcome == mail.Queued {
+		o.Str("machine", mail.Machine(r.Away))
+		o.Bool("up", upRuns(c))
+	}
 	if !r.Stored.IsZero() {
 		o.Str("stored", envelope.Stamp(r.Stored))
 	}

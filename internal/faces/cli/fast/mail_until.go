@@ -13,7 +13,7 @@ import (
 )
 
 // untilSteps are the steps that a sender may wait for, in their order.
-var untilSteps = []string{string(mailbox.Pushed), string(mailbox.Offered), string(mailbox.Shown), string(mailbox.Taken)}
+var untilSteps = []string{string(mailbox.Carried), string(mailbox.Pushed), string(mailbox.Offered), string(mailbox.Shown), string(mailbox.Taken)}
 
 // awaitStep says what becomes of a letter that was sent, each step as it comes, until the one of --until has come or --wait is
 // over. Where the output is JSON it comes at the end, with all of them.

@@ -38,6 +38,8 @@ A recipient is a full id as discover shows it, host:label, or a name that exactl
 answer to host:label, it takes the one whose folder contains the current folder; otherwise it refuses and prints the
 full ids.
 
+If the recipient is on another machine, the message is queued here, and "tutti up" carries it there; the outcome says so.
+
 It also prints the id, when the message was stored (UTC), and the command that traces it: pushed, shown and
 acknowledged. With --json these are id, stored and outcome. --wait 60s --until shown prints each step as it happens,
 and ends with the named step; with --json the member trace has all of them.
@@ -59,7 +61,7 @@ $ tutti send --scope scope:default 'I am going to rebase main'
 $ tutti send --batch messages.jsonl
 $ tutti send laptop.career @note.org
 $ tutti send local.notes 'the field is gone' --type progress`,
-	Exit: "0 delivered, deposited or already delivered; 1 wrong usage, a recipient was refused, or a message to a project was (its header, its signature); 2 there is no bus, or no answer (with --until: not that step) " +
+	Exit: "0 delivered, deposited, queued for another machine, or already delivered; 1 wrong usage, a recipient was refused, or a message to a project was (its header, its signature); 2 there is no bus, or no answer (with --until: not that step) " +
 		"came within --wait; 3 a file could not be read or written, or another machine was not reached; 5 halted; 130 interrupted",
 	See: "discover, receive, thread, outbox, comms send",
 }
@@ -147,7 +149,7 @@ var OutboxRow = kit.Verb{
 	Name: "outbox", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Run: runOutbox, Bus: true,
 	Short:    "list what you sent",
 	Flags:    []kit.Flag{kit.NewestFlag, kit.MailboxFlag},
-	Does:     "Lists the copies of what was sent, newest first: id, age, recipient, thread, kind and first line.",
+	Does:     "Lists the copies of what was sent, newest first: id, age, recipient, thread, kind and first line. Of a message to another machine also: queued, carried or refused there.",
 	Wont:     "It does not say what became of a message: tutti store log trail MAILBOX does.",
 	Examples: "$ tutti outbox --newest 5",
 	Exit:     ExitMail,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
@@ -53,7 +54,12 @@ func send(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Objec
 // receipt is what became of a letter.
 func (c *call) receipt(ctx context.Context, r *mail.Receipt, remark string) *canonjson.Object {
 	var o canonjson.Object
-	reads := c.office.Outlook(context.WithoutCancel(ctx), r.To).Reads
+	reads := mail.ReadsCarried
+	if r.Outcome != mail.Queued {
+		reads = c.office.Outlook(context.WithoutCancel(ctx), r.To).Reads
+	} else if root, err := c.app.Root(); err == nil && remark == "" && app.RunningUp(c.app, root.Path) != nil {
+		remark = "it is on another machine; tutti up runs and carries the message there"
+	}
 	o.Bool("ok", true)
 	o.Str("outcome", string(r.Outcome))
 	o.Str("id", r.ID)
@@ -81,6 +87,7 @@ var readsRemark = map[mail.Reads]string{
 	mail.ReadsLater:   "nothing wakes this agent: the message waits until it looks, at its next prompt",
 	mail.ReadsStopped: "a halt stopped this agent, and it is not woken: the message waits until its user has let it go on",
 	mail.ReadsPaused:  "the user has paused this agent, and it is not woken: the message waits until the pause ends",
+	mail.ReadsCarried: "it is on another machine; the message waits here until your user runs: tutti up",
 	mail.ReadsUnknown: "no agent has this id: most likely the message is never read",
 }
 

@@ -169,21 +169,11 @@ func remotePeers(ctx context.Context, c *kit.Call, w *app.World, each func(r *re
 		if err != nil {
 			return err
 		}
-		if u := EndpointURL(r); u != "" && w.Registry.Standing(ctx, r.Instance) == nil {
+		if u := r.Away(); u != "" && w.Registry.Standing(ctx, r.Instance) == nil {
 			each(r, u)
 		}
 	}
 	return nil
-}
-
-// EndpointURL is the first endpoint of the kind remote, "" for none.
-func EndpointURL(r *registry.Registration) string {
-	for _, e := range r.Endpoints {
-		if e.Kind == registry.Remote && e.URI != "" {
-			return e.URI
-		}
-	}
-	return ""
 }
 
 func runRemotePeers(ctx context.Context, c *kit.Call) error {
@@ -231,7 +221,7 @@ func destination(ctx context.Context, c *kit.Call, w *app.World, target address.
 		return to, err
 	}
 	if err == nil {
-		if to.URL, to.Away = EndpointURL(r), r.Mirrored(); to.URL != "" {
+		if to.URL, to.Away = r.Away(), r.Mirrored(); to.URL != "" {
 			return to, nil
 		}
 	}
@@ -361,8 +351,7 @@ func answered(c *kit.Call, status int, answer []byte) error {
 func remoteHint(reason string) string {
 	switch reason {
 	case "no-public-key", "unauthorized-key":
-		return "register the signer there, with its id, instance, publicKeys and scopes as its line of \"tutti store log instances\" has them here, and the roles [\"AGENTS\"] " +
-			"unless it is to have a say there: \"tutti register -\" takes that"
+		return "register the signer there: \"tutti register -\" there takes what \"tutti remote card --url URL\" prints here, with the roles [\"AGENTS\"]"
 	case "bad-signature", "instance-key-mismatch":
 		return "the key is not the one that is known there: tutti keys list shows which there are"
 	case "unknown-recipient":

@@ -76,6 +76,20 @@ $ tutti remote send @e.json --url http://127.0.0.1:8787/h2a/envelopes`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read", See: "remote send, register",
 	},
 	{
+		Name: "remote card", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: runRemoteCard,
+		Short: "print what another machine has to know of your agent",
+		Flags: []kit.Flag{
+			{Name: "url", Kind: kit.Text, Value: "url", Help: "where that machine reaches your remote serve; must be given"},
+			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent"},
+		},
+		Does: `Prints one line of JSON for "tutti register -" on the other machine: the id of the agent, its public key and scopes, and the endpoint
+at which its mail arrives. The role in it is AGENTS. After that machine has registered it, plain send and reply there reach the agent,
+and its messages are taken there.`,
+		Wont:     "It changes nothing and sends nothing. Bring the line over by a way that you trust: whoever changes it on the way speaks as your agent there.",
+		Examples: "$ tutti remote card --url http://127.0.0.1:8788/h2a/envelopes",
+		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent is not registered; 3 a file could not be read", See: "register, remote serve, send",
+	},
+	{
 		Name: "remote mirror", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, Rare: true, Bus: true, Run: runMirror,
 		Short: "show an agent of this bus on another one",
 		Flags: []kit.Flag{

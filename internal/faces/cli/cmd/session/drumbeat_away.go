@@ -51,7 +51,7 @@ func elsewhere(ctx context.Context, c *kit.Call, w *app.World) (watchdog.Relaunc
 			if err != nil {
 				return "", false, fmt.Errorf("look up the endpoint of %s: %w", i, err)
 			}
-			return remote.EndpointURL(r), r.Mirrored(), nil
+			return r.Away(), r.Mirrored(), nil
 		},
 		Seal: func(raw []byte, url string) ([]byte, error) { return remote.Seal(raw, who, key, url) },
 		Post: func(ctx context.Context, url string, away bool, raw []byte) (int, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"tutti/internal/app"
-	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/cmd/status"
 	"tutti/internal/faces/cli/kit"
@@ -26,6 +25,8 @@ var UpVerbs = []kit.Verb{{
 a minute, you get a desktop notice. For mail to you the notice comes at once. There is one notice for each mailbox
 until the mail is read, or until ten minutes have passed and more has come. Without a desktop it prints a line.
 "desktop", "climb" (the minute) and "enabled" in the table [wake] of the settings change this.
+
+It carries messages that you and your agents sent to agents on other machines, and tries again until they are taken.
 
 It also keeps agents in tmux live while their agent CLI runs (as "tutti keepalive" does), keeps the session registry
 of the folder where you started it up to date (as "tutti session monitor" does), and follows the jobs of that folder:
@@ -56,7 +57,7 @@ func runUp(ctx context.Context, c *kit.Call) error {
 	s := service(c)
 	s.Open = session.OpenRegistry
 	err := daemon.Serve(ctx, s)
-	other, runs := errors.AsType[*full.UpError](err)
+	other, runs := errors.AsType[*app.UpError](err)
 	stray, strayed := errors.AsType[*app.StrayError](err)
 	switch {
 	case runs:
@@ -72,5 +73,5 @@ func checkUp(c *kit.Call, r *report, root *app.Root) {
 	if !r.Checks.Root.OK {
 		return
 	}
-	r.tell("up", status.UpText(full.RunningUp(c.App, root.Path)), "")
+	r.tell("up", status.UpText(app.RunningUp(c.App, root.Path)), "")
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/app/full"
 	"tutti/internal/attention/haltreport"
 	"tutti/internal/attention/todo"
 	"tutti/internal/bus/identity"
@@ -145,11 +144,12 @@ type statusView struct {
 	letters  *letterView
 	hints    []string
 	// Of the bus of this folder:
-	up     *full.Up // looks after it; nil: nothing does
+	up     *app.Up // looks after it; nil: nothing does
 	you    *identity.Speaker
 	nobody error         // why it is not known who you are
 	folder string        // in which you work; "" when it is not known
 	agents []members.Row // that are live, without you
+	away   []carriage    // messages of this bus to agents on other machines that were not carried yet
 	unread int
 	newest []mailLine
 	bad    int       // files in your mailbox that are not messages
@@ -170,8 +170,13 @@ func survey(ctx context.Context, c *kit.Call, w *app.World, v *statusView) error
 			v.agents = slices.Clone(v.buses[i].agents)
 		}
 	}
+	if err := v.findAway(ctx, w); err != nil {
+		return err
+	}
+	if v.whole || len(v.away) > 0 {
+		v.up = app.RunningUp(c.App, v.root.Path)
+	}
 	if v.whole {
-		v.up = full.RunningUp(c.App, v.root.Path)
 		if err := v.findSeat(ctx, c, w); err != nil {
 			return err
 		}

@@ -65,6 +65,9 @@ func (v *statusView) json() []byte {
 		v.rows = []agentRow{}
 	}
 	o.Raw("machineAgents", kit.Marshal(v.rows))
+	if len(v.away) > 0 {
+		o.Raw("outgoing", kit.Marshal(v.away))
+	}
 	if len(v.problems) > 0 {
 		o.Raw("problems", kit.Marshal(v.problems))
 	}

@@ -4,20 +4,20 @@ import (
 	"strconv"
 	"time"
 
-	"tutti/internal/app/full"
+	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 )
 
 // UpText says who looks after the bus.
-func UpText(u *full.Up) string {
+func UpText(u *app.Up) string {
 	if u == nil {
 		return `not running; "tutti up" tells you about mail for agents that are not live`
 	}
 	return "process " + strconv.Itoa(u.ID.PID) + ", started " + kit.Ago(max(0, time.Since(u.Since)))
 }
 
-func upJSON(o *canonjson.Object, u *full.Up) {
+func upJSON(o *canonjson.Object, u *app.Up) {
 	if u == nil {
 		o.Null("up")
 		return

@@ -39,7 +39,7 @@ func waits(c *kit.Call, v *statusView) (all []waitLine) {
 		}
 		all = append(all, waitLine{text, unseenCommand(c, v, &m)})
 	}
-	return all
+	return append(all, v.awayWaits()...)
 }
 
 // unseen are the agents of this user, other than you, that have unread mail and that are not live or cannot be woken.

@@ -1,4 +1,4 @@
-package full
+package app
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"tutti/internal/app"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/filelock"
 	"tutti/internal/platform/proc"
@@ -64,13 +63,13 @@ func (e *UpError) Hint() string {
 const maxUp = 16 << 10
 
 // upPlace returns where the record of a bus lies: the folder, and the name without its ending.
-func upPlace(a *app.App, root string) (dir, key, real string, err error) {
+func upPlace(a *App, root string) (dir, key, real string, err error) {
 	state, err := a.StateDir()
 	if err != nil {
 		return "", "", "", err
 	}
-	if real = root; !app.OnServer(root) {
-		if real, err = filepath.EvalSymlinks(app.Absolute(root)); err != nil {
+	if real = root; !OnServer(root) {
+		if real, err = filepath.EvalSymlinks(Absolute(root)); err != nil {
 			return "", "", "", err
 		}
 	}
@@ -79,7 +78,7 @@ func upPlace(a *app.App, root string) (dir, key, real string, err error) {
 }
 
 // RunningUp returns what looks after a bus, nil when nothing does, or nobody can tell.
-func RunningUp(a *app.App, root string) *Up {
+func RunningUp(a *App, root string) *Up {
 	dir, key, _, err := upPlace(a, root)
 	if err != nil {
 		return nil
@@ -107,7 +106,7 @@ func readUp(d *atomicfile.Dir, key string) *Up {
 }
 
 // HoldUp makes this process the one that looks after a bus, until release. A *UpError says that another one does.
-func HoldUp(ctx context.Context, a *app.App, root string) (release func(), err error) {
+func HoldUp(ctx context.Context, a *App, root string) (release func(), err error) {
 	dir, key, real, err := upPlace(a, root)
 	if err != nil {
 		return nil, fmt.Errorf("look for another tutti up: %w", err)
