@@ -149,7 +149,8 @@ $ tutti job publish 7gq2mzab completed 'report.md is written'`,
 		Args:  "[<job>]",
 		Flags: []kit.Flag{
 			{Name: "agent", Kind: kit.Text, Value: "kind", Help: "only one for this agent program, or for any"},
-			{Name: "trust-job", Kind: kit.Switch, Help: "take the named job although you have not submitted it here"}, workspaceFlag,
+			{Name: "trust-job", Kind: kit.Switch, Help: "take the named job although you have not submitted it here"},
+			workspaceFlag,
 		},
 		Does: `Takes the oldest job that waits, or the one that is named. Of several that want the same job one gets it. A session that works on a
 job takes no other one.
