@@ -25,7 +25,7 @@ type head struct {
 	response string
 	host     string // the machine part of FROM; "": not said
 	unsigned bool
-	refused  bool // whoever receives it refuses it, or the time did not suffice to judge it
+	refused  bool // its receiver would refuse it, or there was no time to check its signature
 }
 
 func (h *head) unreadable() bool { return h.conv == "" || h.at.IsZero() }

@@ -128,7 +128,7 @@ func (b *box) judge(o *exchange.Service, theirs []*head) {
 	b.pending(b.released(threads))
 }
 
-// released is until when each conversation was ended. Only who opened a conversation ends it; where nobody knows who that was, a
+// released is until when each conversation was ended. Only the side that opened a conversation ends it; where that is unknown, a
 // release of this project does, and one of the only writer that there is.
 func (b *box) released(threads map[string]*thread) map[string]time.Time {
 	latest := map[string]time.Time{}
@@ -152,7 +152,7 @@ func (b *box) released(threads map[string]*thread) map[string]time.Time {
 	return latest
 }
 
-// pending finds what waits. What is refused waits, too: somebody has to be told of it; but it is counted apart.
+// pending finds what waits. A refused message waits, too, so that the user sees it; it is counted apart.
 func (b *box) pending(releases map[string]time.Time) {
 	items := make([]protocol.Item, len(b.heads))
 	for i := range b.heads {

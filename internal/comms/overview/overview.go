@@ -3,8 +3,9 @@
 //
 // # What is promised
 //
-// Nothing is changed: no message is opened for more than the 16 KiB in which its header ends, none is verified, moved or
-// removed. Each look reads the headers anew, which takes about 10 ms for a thousand messages.
+// Nothing is changed: no message is moved or removed. Each look reads the headers anew, which takes about 10 ms for a thousand
+// messages. Only messages that their receiver would accept move a conversation ([exchange.Verifier]); gpg is asked once about each
+// of them, and for a few seconds at most. With [Options.ByTheLetter] no signature is checked, and every message counts.
 //
 // A mailbox shows one direction of a conversation only. The other one comes from the record of what the project has sent, and
 // from the mailboxes of the other projects that are looked at ([Project.Conversations]). What a project itself released waits no
@@ -66,7 +67,7 @@ type Project struct {
 	Literal    int // the same by the letter: only releases that lie in this mailbox count
 	Unreadable int // of Pending: nobody can say of what conversation they are
 	Unsigned   int // of Messages
-	Refused    int // what waits and is refused by whoever receives it; not among Pending
+	Refused    int // messages that wait and that recv refuses; not among Pending
 	Foreign    int // plain files with names of no message
 	Latest     *Message
 	// Conversations are those of the mailbox, of the record of sends and of the archive: the open ones first, then those
@@ -177,6 +178,9 @@ func Look(ctx context.Context, o Options) (*Overview, error) {
 		s.Halt = o.Halt()
 	}
 	until := time.Now().Add(lookTime)
+	if end, ok := ctx.Deadline(); ok { // half of what is left, so that the look itself is in time
+		until = time.Now().Add(min(lookTime, time.Until(end)/2))
+	}
 	boxes, warnings := find(&o)
 	s.Warnings = warnings
 	for _, b := range boxes {

@@ -410,7 +410,7 @@ func TestPatternsAndOnly(t *testing.T) {
 	}
 }
 
-// TestReleasesThatEndNothing: only who opened a conversation ends it. A release of the wrong side, or of somebody else, hides nothing.
+// TestReleasesThatEndNothing: only the side that opened a conversation ends it. A release by the other side or by a third sender hides nothing.
 func TestReleasesThatEndNothing(t *testing.T) {
 	t.Parallel()
 	for _, by := range []struct {

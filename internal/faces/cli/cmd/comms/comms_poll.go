@@ -275,7 +275,7 @@ type ending struct {
 	err  error  // the last progress did not go out
 }
 
-// lastProgress tells the originator that nobody waits for the release any more.
+// lastProgress tells the originator that this project has stopped waiting for the release.
 func (p *poll) lastProgress(ctx context.Context, talk *overview.Conversation) (to string, err error) {
 	sent, err := p.office.Sent(p.project).Entries(talk.ID)
 	if err != nil {

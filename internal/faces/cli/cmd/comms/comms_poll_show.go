@@ -124,10 +124,10 @@ func (p *poll) show() {
 	for _, e := range p.ended {
 		text := kit.Clean(e.talk.ID) + " was completed more than a day ago and never released. "
 		if e.err != nil {
-			c.Prose("! ", 2, text+"The last progress could not be sent, and the next poll tries again: "+kit.Clean(e.err.Error()))
+			c.Prose("! ", 2, text+"The last progress message could not be sent; the next poll tries again: "+kit.Clean(e.err.Error()))
 			continue
 		}
-		c.Prose("! ", 2, text+`tutti sent the last progress to `+kit.Clean(e.to)+` and stops polling for it. Tell your user.`)
+		c.Prose("! ", 2, text+`tutti sent a last progress message to `+kit.Clean(e.to)+` and stops polling for it. Tell your user.`)
 	}
 	if p.goesOn() {
 		c.Line("next poll in " + strconv.Itoa(int(protocol.PollCadence/time.Second)) + " s")
