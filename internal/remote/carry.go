@@ -35,7 +35,7 @@ const (
 )
 
 // A Carrier brings what waits in the queue of a bus to other machines. Only messages that verify under the private key of their sender
-// here are carried, so that nobody has something signed by laying it into the queue. What an endpoint refuses for good stays in the queue
+// here are carried, so that a file that another program put into the queue is not signed. What an endpoint refuses for good stays in the queue
 // for a week and is not sent again; everything else is tried until it is taken. An endpoint that has the message already counts as having
 // taken it.
 //

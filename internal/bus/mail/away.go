@@ -14,7 +14,7 @@ import (
 // to it on the way.
 const MaxAway = 252 << 10
 
-// An AwayError is a recipient on another machine of which nobody has said how it is reached.
+// An AwayError refuses a recipient on another machine whose endpoint is not known here.
 type AwayError struct{ To address.Instance }
 
 func (e *AwayError) Error() string {

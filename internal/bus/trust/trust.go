@@ -132,7 +132,7 @@ func KeysOf(ctx context.Context, people People, pins Memory, who address.Instanc
 	return By(keys, pinned), nil
 }
 
-// By is KeysOf for who has read both.
+// By is KeysOf for a caller that has read the registry and the pins already.
 func By(keys *registry.Keys, pinned []signature.Public) Keys {
 	k := Keys{Active: keys.Active, Revoked: keys.Revoked, Pins: pinned}
 	if len(pinned) == 0 {

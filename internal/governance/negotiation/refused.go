@@ -48,7 +48,7 @@ func refuse(hint, format string, args ...any) error {
 	return &RefusedError{Why: []string{fmt.Sprintf(format, args...)}, Hint: hint}
 }
 
-// RoleHint says how somebody comes to sign a kind of artifact who has no role that may: the user gives one.
+// RoleHint names the command by which the user gives an agent a role that may sign a kind of artifact.
 func RoleHint(by address.Instance, kind string) string {
 	may := declaration.Signers(kind)
 	if len(may) == 0 {
@@ -64,7 +64,7 @@ func RoleHint(by address.Instance, kind string) string {
 	return roleCommand(by, role) + "   # the user types it, in a terminal of their own"
 }
 
-// mayNotSign tells whether somebody is registered without a role that may sign a kind of artifact.
+// mayNotSign tells whether an agent is registered without a role that may sign a kind of artifact.
 func (p *person) mayNotSign(kind string) bool {
 	return p.registered && declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.Roles...)
 }

@@ -149,7 +149,7 @@ func (g *gates) signers() {
 	}
 }
 
-// fitRole is the role to give somebody who is to sign: of those that may, CONDUCTOR, which is not a person's.
+// fitRole is the role to give an agent so that it can sign: CONDUCTOR where that may sign, because PRINCIPAL is a person's.
 func fitRole(may []string) string {
 	if len(may) == 0 || slices.Contains(may, declaration.Conductor) {
 		return declaration.Conductor

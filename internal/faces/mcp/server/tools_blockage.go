@@ -63,7 +63,7 @@ func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	o := blockage(made)
 	if err := full.TellBlocker(ctx, c.office, who, made); err != nil {
-		o.Str("remark", "it is written down, but not all who could help were told by mail: "+termsafe.Cut(err.Error(), maxWord))
+		o.Str("remark", "the blocker is recorded, but mail to some of the agents that could help failed: "+termsafe.Cut(err.Error(), maxWord))
 	}
 	if replaced != nil && replaced.Reason != made.Reason {
 		o.Str("warning", "this takes the place of what blocked you until now: "+termsafe.Cut(replaced.Reason, maxWord))

@@ -60,7 +60,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 		c.Warn("this takes the place of what blocked %s until now: %s", kit.Name(made.Instance), kit.Clean(termsafe.Cut(replaced.Reason, kit.TextShown)))
 	}
 	if err := tellBlocker(ctx, w, made); err != nil {
-		c.Warn("it is written down, but not all who could help were told by mail: %s", kit.Clean(err.Error()))
+		c.Warn("the blocker is recorded, but mail to some of the agents that could help failed: %s", kit.Clean(err.Error()))
 	}
 	if c.JSON {
 		c.Emit(kit.OkWith(made.Raw))

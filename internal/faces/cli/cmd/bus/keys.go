@@ -64,7 +64,7 @@ func warnUnproven(ctx context.Context, c *kit.Call, w *app.World, who address.In
 	}
 	known, err := trust.KeysOf(ctx, w.Registry, w.Pins, who)
 	if err == nil && !known.Believed(public) {
-		c.Warn("no active key of %s lies here to prove the key %s with: what is signed with it counts for nobody until they type tutti keys trust %s",
+		c.Warn("no active key of %s lies here to prove the key %s with: readers do not accept what it signs before each of them types tutti keys trust %s",
 			kit.Name(who), public.Short(), kit.Clean(app.QuoteArg(string(who))))
 	}
 	return err

@@ -85,7 +85,7 @@ $ tutti remote send @e.json --url http://127.0.0.1:8787/h2a/envelopes`,
 		Does: `Prints one line of JSON for "tutti register -" on the other machine: the id of the agent, its public key and scopes, and the endpoint
 at which its mail arrives. The role in it is AGENTS. After that machine has registered it, plain send and reply there reach the agent,
 and its messages are taken there.`,
-		Wont:     "It changes nothing and sends nothing. Bring the line over by a way that you trust: whoever changes it on the way speaks as your agent there.",
+		Wont:     "It changes nothing and sends nothing. Bring the line over by a way that you trust: a line that was changed on the way lets another machine speak as your agent.",
 		Examples: "$ tutti remote card --url http://127.0.0.1:8788/h2a/envelopes",
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent is not registered; 3 a file could not be read", See: "register, remote serve, send",
 	},

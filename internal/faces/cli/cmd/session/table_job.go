@@ -155,7 +155,7 @@ $ tutti job publish 7gq2mzab completed 'report.md is written'`,
 		Does: `Takes the oldest job that waits, or the one that is named. Of several that want the same job one gets it. A session that works on a
 job takes no other one.
 
-A record that you have not submitted on this machine may have come with a folder from somebody else. It is taken only when it is named
+A record that you have not submitted on this machine may have come with a copied folder. It is taken only when it is named
 and --trust-job is given. Each line of what is to be done stands behind a bar.`,
 		Examples: "$ tutti job claim --agent codex",
 		Exit:     exitStarts,

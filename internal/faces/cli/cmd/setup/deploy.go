@@ -70,7 +70,7 @@ func runDeploySidecar(_ context.Context, c *kit.Call) error {
 	if text := c.FlagIf("uid"); text != "" {
 		var err error
 		if p.UID, err = strconv.Atoi(text); err != nil || p.UID < 1 || p.UID > math.MaxInt32 {
-			return kit.Usagef("--uid: a number from 1 to %d, not %s: nobody in the pod is root", math.MaxInt32, kit.Clean(text))
+			return kit.Usagef("--uid: a number from 1 to %d, not %s: the pod does not run as root", math.MaxInt32, kit.Clean(text))
 		}
 	}
 	text, err := Sidecar{Pod: p, Instance: c.Value("instance"), Host: c.Value("host")}.JSON()
