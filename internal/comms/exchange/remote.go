@@ -40,7 +40,7 @@ func (o *Service) deliverAway(ctx context.Context, l Draft, to target, b Bundle,
 func (o *Service) dispatch(ctx context.Context, h *held, to target, retries int, s *Sent) error {
 	done := 0
 	way, end := o.route(to.where)
-	res, err := way.deliver(ctx, errand{h.parcel, h.dir.Path()}, min(retries, MaxRetries), func(err error) {
+	res, err := way.deliver(ctx, errand{h.parcel, h.dir.Path(), s.Message.Conversation}, min(retries, MaxRetries), func(err error) {
 		done++
 		_ = h.note(CauseSending, 1, err) // at the end it is noted again, and then it counts
 	})
@@ -51,6 +51,9 @@ func (o *Service) dispatch(ctx context.Context, h *held, to target, retries int,
 	}
 	if res.wide {
 		s.warn(WarnMailboxWide, "others than you can look into the mailbox of "+s.Destination)
+	}
+	if n := s.Message.Sequence; err == nil && !res.already && n > 0 && n <= res.highest {
+		s.Advice = append(s.Advice, fmt.Sprintf("SEQUENCE is %d, and the mailbox of %s has messages of this conversation up to %d", n, s.Destination, res.highest))
 	}
 	if err == nil {
 		o.settle(ctx, h, s)
@@ -92,7 +95,8 @@ func (o *Service) route(w machines.Where) (route, func()) {
 // An errand is a message on its way to another machine. What rsync brings are the files in folder, that of its bundle.
 type errand struct {
 	SignedMessage
-	folder string
+	folder       string
+	conversation string
 }
 
 // A remoteResult is what a delivery to another machine has come to.
@@ -101,6 +105,7 @@ type remoteResult struct {
 	tries   int
 	halted  bool // the other machine is: its mailbox fills, and nobody reads it
 	wide    bool // its mailbox is open to others
+	highest int  // sequence of the conversation in its mailbox
 	brought bool // the text was on its way once: the name was free before
 }
 
@@ -165,11 +170,11 @@ func (o *Service) waitFor(ctx context.Context, d time.Duration, action string) e
 
 // try makes one attempt: look, bring the signature, look at the switch, bring the text, look again. A *SendError is final.
 func (r route) try(ctx context.Context, p errand, res *remoteResult) error {
-	before, err := r.look(ctx, p.Name)
+	before, err := r.look(ctx, p)
 	if err != nil {
 		return err
 	}
-	res.halted, res.wide = before.halted, before.wide
+	res.halted, res.wide, res.highest = before.halted, before.wide, before.highest
 	sum, sig := hashOf(p.Message), hashOf(p.Signature)
 	if res.brought && before.text == fileUnknown {
 		before.text = sum // by an earlier try that did not hear of its end; confirm takes it for ours, too
@@ -207,7 +212,7 @@ func (r route) try(ctx context.Context, p errand, res *remoteResult) error {
 // confirm looks whether what lies there now is what was brought: a file that has the name already makes rsync leave ours behind
 // without a word.
 func (r route) confirm(ctx context.Context, p errand, sum, sig string) error {
-	after, err := r.look(ctx, p.Name)
+	after, err := r.look(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -230,7 +235,7 @@ func (r route) confirm(ctx context.Context, p errand, sum, sig string) error {
 	if err := r.push(ctx, p.folder, bundleSignature, p.Name+signatureEnd, false); err != nil {
 		return err
 	}
-	if after, err = r.look(ctx, p.Name); err != nil {
+	if after, err = r.look(ctx, p); err != nil {
 		return err
 	}
 	if after.sig != sig && after.sig != fileUnknown {
@@ -265,12 +270,12 @@ func (r route) judge(s sight, name, sum string) (there bool, err error) {
 	return false, sendError(&TakenError{where + "/" + name})
 }
 
-func (r route) look(ctx context.Context, name string) (sight, error) {
+func (r route) look(ctx context.Context, p errand) (sight, error) {
 	folder, err := r.host.Dir(r.project)
 	if err != nil {
 		return sight{}, general(CodePeers, err)
 	}
-	in, err := lookInput(folder, name)
+	in, err := lookInput(folder, p.Name, p.conversation)
 	if err != nil {
 		return sight{}, general(CodePeers, err)
 	}

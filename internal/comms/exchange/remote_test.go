@@ -113,6 +113,30 @@ func TestSendToAnotherMachine(t *testing.T) {
 	}
 }
 
+// What another sender of this project has put into the mailbox of the other machine is no secret to the next one: it says up to which
+// number the conversation has come there.
+func TestSendReadsTheNumbersThere(t *testing.T) {
+	t.Parallel()
+	r, _, box := remote(t)
+	if s := r.sends(r.letter(2)); len(s.Advice) != 1 { // 2 is not the next one here
+		t.Errorf("advice: %q", s.Advice)
+	}
+	if err := os.Remove(r.Sent(r.project("web")).Path()); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(content(t, filepath.Join(box, talk2)), "#+SEQUENCE: 2", "#+SEQUENCE: 14", 1)
+	if err := os.WriteFile(filepath.Join(box, talk2), []byte(text+"\n#+SEQUENCE: 99\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := r.sends(r.letter(1))
+	if want := "SEQUENCE is 1, and the mailbox of beta.notes has messages of this conversation up to 14"; len(s.Advice) != 1 || s.Advice[0] != want {
+		t.Errorf("advice: %q", s.Advice)
+	}
+	if s := r.sends(r.letter(1)); len(s.Advice) != 0 || !s.Already {
+		t.Errorf("sent again: %q, already %v", s.Advice, s.Already)
+	}
+}
+
 func TestSendToWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	r, m, box := remote(t)
@@ -338,8 +362,9 @@ func sameAs(box string, s *Sent) error {
 
 func TestSight(t *testing.T) {
 	t.Parallel()
-	full := "motd\ntutti-look halt on\r\ntutti-look project present\ntutti-look wide yes\ntutti-look file absent\ntutti-look file.asc ab12\ntutti-look end\nbye"
-	want := sight{halted: true, project: true, wide: true, text: "absent", sig: "ab12"}
+	full := "motd\ntutti-look halt on\r\ntutti-look project present\ntutti-look wide yes\ntutti-look file absent\ntutti-look file.asc ab12\n" +
+		"tutti-look highest 4\ntutti-look end\nbye"
+	want := sight{halted: true, project: true, wide: true, text: "absent", sig: "ab12", highest: 4}
 	if got, err := readSight([]byte(full)); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
@@ -348,8 +373,8 @@ func TestSight(t *testing.T) {
 			t.Fatalf("cut off after %q it is read as %+v", full[:i], got)
 		}
 	}
-	for _, bad := range [][2]string{{"", "x"}, {"x", ""}, {"a\nb", "x"}, {"x", "a\nb"}, {"x", "a\x00"}} {
-		if in, err := lookInput(bad[0], bad[1]); err == nil {
+	for _, bad := range [][3]string{{"", "x", "t"}, {"x", "", "t"}, {"x", "x", ""}, {"a\nb", "x", "t"}, {"x", "a\nb", "t"}, {"x", "a\x00", "t"}, {"x", "x", "t\n"}} {
+		if in, err := lookInput(bad[0], bad[1], bad[2]); err == nil {
 			t.Errorf("lookInput(%q) = %q", bad, in)
 		}
 	}

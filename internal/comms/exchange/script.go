@@ -4,16 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
-// lookScript is what another machine is asked before and after a delivery. It reads two lines, the folder of the project, seen from
-// the home folder, and the name of the message, makes the mailbox if there is none, and says how things are in lines that begin
+// lookScript is what another machine is asked before and after a delivery. It reads three lines, the folder of the project, seen from
+// the home folder, the name of the message and its conversation, makes the mailbox if there is none, and says how things are in lines that begin
 // with lookMark. Nothing that a user has written stands in it. A dangling link and a folder that may not be searched are a halt, too.
 const lookScript = `
 umask 077
 IFS= read -r p
 IFS= read -r name
+IFS= read -r conv
 say() { echo "tutti-look $*"; }
 c=$HOME/.config/cross-agent-comms
 h=off
@@ -42,6 +44,10 @@ look() {
 		elif [ -e "$f" ] || [ -L "$f" ]; then say file$e strange
 		else say file$e absent; fi
 	done
+	n=$(for f in "$b"/*-"$conv".org; do
+		if [ -f "$f" ] && ! [ -L "$f" ] && [ "$f" != "$b/$name" ]; then head -n 64 "$f" | grep -m1 '^#+SEQUENCE:'; fi
+	done 2>/dev/null | tr -cd '0-9\n' | sort -n | tail -n 1)
+	say highest "${n:-0}"
 }
 look
 say end
@@ -65,16 +71,17 @@ type sight struct {
 	wide    bool
 	text    string // SHA-256 of the file that has the name of the message
 	sig     string // of that of the signature
+	highest int    // sequence among the other messages of the conversation that lie there
 }
 
 // lookInput is what the script reads. Neither may hold a line end: names and folders are checked before, this is the last look.
-func lookInput(folder, name string) ([]byte, error) {
-	for _, s := range []string{folder, name} {
+func lookInput(folder, name, conversation string) ([]byte, error) {
+	for _, s := range []string{folder, name, conversation} {
 		if s == "" || strings.ContainsAny(s, "\n\r\x00") {
 			return nil, fmt.Errorf("%q is no path for another machine", s)
 		}
 	}
-	return []byte(folder + "\n" + name + "\n"), nil
+	return []byte(folder + "\n" + name + "\n" + conversation + "\n"), nil
 }
 
 // readSight takes the answer apart. One without its last line was cut off.
@@ -99,6 +106,8 @@ func readSight(out []byte) (s sight, err error) {
 			s.text = value
 		case "file.asc":
 			s.sig = value
+		case "highest":
+			s.highest, _ = strconv.Atoi(value) // a number that cannot be read is none
 		case "end":
 			ended = true
 		}

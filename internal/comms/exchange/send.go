@@ -183,7 +183,9 @@ func (o *Service) prepare(ctx context.Context, l Draft, to target, s *Sent) (pro
 		return out, &DraftError{problems}
 	}
 	s.Name, s.SHA256, s.Message, s.Advice = out.Name, out.SHA256, out.Message, out.Advice
-	s.Warnings = append(s.Warnings, out.Warnings...)
+	for _, code := range out.Warnings {
+		s.warn(code, protocol.SendWarning(code))
+	}
 	return out, nil
 }
 

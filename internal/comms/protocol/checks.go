@@ -54,7 +54,7 @@ func (j *judge) agreement() bool {
 	}
 	skew := skewOf(n.Stamp, m.Time)
 	if skew > j.r.SkewMax || j.r.Strict && skew > SkewSilent {
-		return j.reject(CodeTimestampMismatch, fmt.Sprintf("the time of the name, %s, is %s away from that of the header, %s",
+		return j.skewed(fmt.Sprintf("the time of the name, %s, is %s away from that of the header, %s",
 			FormatTime(n.Stamp), skew, FormatTime(m.Time.UTC())))
 	}
 	if skew > SkewSilent {
@@ -68,6 +68,17 @@ func (j *judge) agreement() bool {
 		j.warn(WarnFuture)
 	}
 	return false
+}
+
+// skewed refuses a message whose name and header disagree on the time, unless it is a copy: a sender that names files by the clock and
+// repeats one a while later has sent nothing new, and a refusal would alarm the reader.
+func (j *judge) skewed(why string) bool {
+	copied := judge{in: j.in, r: j.r, d: j.d}
+	if !j.twin && !copied.signature() && !copied.signer() && !copied.envelope() && copied.duplicate() {
+		j.d = copied.d
+		return true
+	}
+	return j.reject(CodeTimestampMismatch, why)
 }
 
 // skewOf returns how far the time of a name, a whole second, is from that of a header.
@@ -235,7 +246,7 @@ func (j *judge) collides(name string) {
 
 // accepts reports whether a file with the bytes of this message would be accepted under its own name and signature.
 func (j *judge) accepts(s Sibling) bool {
-	twin := judge{in: Inbound{Name: s.Name, Text: j.in.Text}, r: j.r, d: Decision{Header: j.d.Header, Message: j.d.Message}}
+	twin := judge{in: Inbound{Name: s.Name, Text: j.in.Text}, r: j.r, d: Decision{Header: j.d.Header, Message: j.d.Message}, twin: true}
 	twin.r.Verify = s.Verify
 	if s.Verify == nil {
 		good := j.d.Signature

@@ -175,6 +175,7 @@ type judge struct {
 	problems []Problem
 	notes    []string
 	foreign  bool // of another version: asked about once it is known who asks
+	twin     bool // a copy that is judged beside the message in hand
 }
 
 var steps = [...]struct {

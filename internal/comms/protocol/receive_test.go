@@ -254,6 +254,43 @@ func TestBothWereActedOn(t *testing.T) {
 	}
 }
 
+// A sender that names files by its clock, and repeats a draft twenty minutes later, has sent a copy. Anything else of that kind has a wrong
+// time.
+func TestCopyUnderALaterName(t *testing.T) {
+	t.Parallel()
+	text, later := aMessage(), "20260427T122000Z-from-data-lab-prep-work.org"
+	sibling := func(s Sibling) func(string, int) []Sibling {
+		return func(string, int) []Sibling { return []Sibling{s} }
+	}
+	bad := func() Signature { return Signature{Code: CodeSignatureInvalid} }
+	for _, c := range []struct {
+		name  string
+		rules func(*Rules)
+		want  string
+	}{
+		{"the first was acted on", func(r *Rules) {
+			r.Ledger = func(string, int) []Entry { return []Entry{{aName, hashOf(text), Process}} }
+		}, "dedup duplicate"},
+		{"the first lies there", func(r *Rules) { r.Siblings = sibling(Sibling{Name: aName, SHA256: hashOf(text)}) }, "dedup duplicate"},
+		{"the first is forged", func(r *Rules) { r.Siblings = sibling(Sibling{Name: aName, SHA256: hashOf(text), Verify: bad}) }, "reject timestamp_mismatch"},
+		{"the first is later still", func(r *Rules) {
+			r.Siblings = sibling(Sibling{Name: "20260427T124000Z" + aName[16:], SHA256: hashOf(text)})
+		}, "reject timestamp_mismatch"},
+		{"the first says something else", func(r *Rules) { r.Siblings = sibling(Sibling{Name: aName, SHA256: hashOf(nil)}) }, "reject timestamp_mismatch"},
+		{"the copy is forged", func(r *Rules) {
+			r.Verify, r.Siblings = bad, sibling(Sibling{Name: aName, SHA256: hashOf(text)})
+		}, "reject timestamp_mismatch"},
+		{"no first one", func(*Rules) {}, "reject timestamp_mismatch"},
+	} {
+		r := someRules()
+		r.Now = noon.Add(20 * time.Minute)
+		c.rules(&r)
+		if d := Receive(Inbound{Name: later, Text: text}, r); string(d.Word)+" "+d.Code != c.want {
+			t.Errorf("%s: got %s %s, want %s", c.name, d.Word, d.Code, c.want)
+		}
+	}
+}
+
 // Copies of one message come in, are judged in any order and again, and are archived: exactly one is acted on, and stays
 // the one.
 func TestOneCopyIsActedOn(t *testing.T) {

@@ -35,23 +35,28 @@ type sketch struct {
 
 func parseOrg(text string) (orgfile.Header, error) { return orgfile.Parse([]byte(text)) }
 
-// tries is how many messages of one second and one conversation get names of their own.
-const tries = 5
+// burstTime is how long a message waits for a second of its own. Eight processes that send fifteen messages each need 120 s.
+const burstTime = 3 * time.Minute
 
-// send delivers the text. The name of a message has its second: of several in one second each later one is dated a second on.
+// send delivers the text. The name of a message has its second, so that each message of a burst waits for the next one: a time in the
+// future would let a quick reply sort before what it answers.
 func (d *sketch) send(ctx context.Context, l *exchange.Draft) (s *exchange.Sent, err error) {
-	for n := range tries {
-		d.now = time.Now().Add(time.Duration(n) * time.Second)
+	for until := time.Now().Add(burstTime); ; {
+		d.now = time.Now()
 		if l.Text, err = d.text(ctx); err != nil {
 			return nil, err
 		}
 		s, err = d.office.Send(ctx, *l)
 		var taken *exchange.SendError
-		if !errors.As(err, &taken) || taken.Code != exchange.CodeNameTaken {
+		if !errors.As(err, &taken) || taken.Code != exchange.CodeNameTaken || d.now.After(until) {
 			return s, err
 		}
+		select {
+		case <-ctx.Done():
+			return s, context.Cause(ctx)
+		case <-time.After(time.Until(d.now.Truncate(time.Second).Add(time.Second))):
+		}
 	}
-	return s, err
 }
 
 // text is the draft.

@@ -246,7 +246,7 @@ func (m *composer) text() ([]byte, error) {
 	if code := m.thread.State.Refuses(m.self, message.Type, message.Response); code == protocol.CodeCapReached {
 		return nil, kit.Refuse("--type escalate, with both positions: the user decides", "compose: it was pushed back and insisted often enough")
 	} else if code != "" {
-		m.c.Warn("the conversation expects something else (%s)", code)
+		m.c.Warn("%s", protocol.SendWarning(code))
 	}
 	return text, nil
 }

@@ -10,7 +10,6 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
@@ -25,9 +24,17 @@ type poll struct {
 
 	state pollState
 	news  []pollNews
-	open  []*overview.Conversation
+	open  []openTalk
 	ended []ending
 	until time.Time // the look is put off until then; zero: it was done
+}
+
+// An openTalk is a conversation that is open, as this project has to see it.
+type openTalk struct {
+	*overview.Conversation
+	changed bool   // since the last poll, or --all
+	why     string // to escalate; "": nothing asks for that
+	answer  string // what to type to take the turn; "": it is not this project's
 }
 
 // pollNews is a message that the agent has not been told of, and what is to be done with it.
@@ -125,11 +132,6 @@ func (p *poll) look(ctx context.Context) error {
 		p.count()
 		return nil
 	}
-	for i := range seen.Conversations {
-		if talk := &seen.Conversations[i]; talk.Open {
-			p.open = append(p.open, talk)
-		}
-	}
 	told, decided := map[string]string{}, p.decided()
 	for _, m := range append(seen.Unread(), p.releases(seen, decided)...) {
 		if decided[m.Conversation][m.Name] && !p.c.On("all") {
@@ -144,7 +146,9 @@ func (p *poll) look(ctx context.Context) error {
 		}
 	}
 	p.state.Told = told
-	p.giveUp(ctx)
+	p.giveUp(ctx, seen)
+	p.openTalks(seen)
+	p.answerOnce()
 	p.count()
 	return nil
 }
@@ -225,7 +229,6 @@ func (p *poll) newsOf(seen *overview.Project, j *exchange.Judgement) pollNews {
 	case j.Word == protocol.Process && j.Message.Type.Surfaces() && j.Message.Type != protocol.Release:
 		n.say = protocol.Surfacing(work, j.Sender, j.Message.Type)
 	}
-	n.answer = p.answer(j)
 	return n
 }
 
@@ -255,9 +258,10 @@ func (p *poll) goesOn() bool {
 
 // giveUp sends the last progress of each conversation that this project completed and whose originator has not come back for a day. After
 // that it is polled for no more.
-func (p *poll) giveUp(ctx context.Context) {
-	for _, talk := range p.open {
-		if !talk.VerificationOverdue || talk.GaveUp || talk.Receiver != p.project.Slug() {
+func (p *poll) giveUp(ctx context.Context, seen *overview.Project) {
+	for i := range seen.Conversations {
+		talk := &seen.Conversations[i]
+		if !talk.Open || !talk.VerificationOverdue || talk.GaveUp || talk.Receiver != p.project.Slug() {
 			continue
 		}
 		e := ending{talk: talk}
@@ -291,14 +295,4 @@ func (p *poll) lastProgress(ctx context.Context, talk *overview.Conversation) (t
 		Destination: to, Text: []byte(text), Sender: p.project.Slug(), Project: p.project, Dir: p.project.Path, Retries: -1,
 	})
 	return to, err
-}
-
-// talkJSON says how a conversation stands.
-func talkJSON(o *canonjson.Object, talk *overview.Conversation) {
-	o.Str("conversation_id", talk.ID)
-	o.Str("state_line", talk.Line())
-	o.Str("awaited", string(talk.Awaited))
-	o.Opt("awaited_project", talk.AwaitedName)
-	o.Bool("paused", talk.PollingPaused)
-	o.Bool("verification_overdue", talk.VerificationOverdue)
 }

@@ -3,7 +3,6 @@ package comms
 import (
 	"slices"
 
-	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
@@ -26,39 +25,76 @@ func (p *poll) releases(seen *overview.Project, decided map[string]map[string]bo
 	return list
 }
 
-// answer is what the agent types to answer a message that it was given, "" when no answer is due.
-func (p *poll) answer(j *exchange.Judgement) string {
-	how := protocol.AnswerWith(j.Message.Type)
-	if how == "" || j.Word != protocol.Process {
-		return ""
+// openTalks finds the conversations that are open, what this project does about each, and which of them the last poll did not show as
+// they are now.
+func (p *poll) openTalks(seen *overview.Project) {
+	self, shown := p.project.Slug(), map[string]string{}
+	for i := range seen.Conversations {
+		talk := openTalk{Conversation: &seen.Conversations[i]}
+		if !talk.Open {
+			continue
+		}
+		talk.why = talk.Escalation(self)
+		if flags := talk.Answer(self); flags != "" {
+			talk.answer = send(p.addressOf(talk.ID, talk.Partner, ""), talk.ID, flags)
+		}
+		shown[talk.ID] = p.line(&talk)
+		talk.changed = p.c.On("all") || p.state.Shown[talk.ID] != shown[talk.ID]
+		p.open = append(p.open, talk)
 	}
-	return "tutti send " + p.addressOf(j) + " TEXT --conversation " + j.Message.Conversation + " " + how
+	p.state.Shown = shown
 }
 
-// addressOf is where the sender of a message is: where this project has written to before in the conversation, else a project of this
+// answerOnce puts the answer to a conversation below the last of its new messages that can be acted on. Where a conversation is not known
+// from its beginning, the message itself says what answers it.
+func (p *poll) answerOnce() {
+	answered := map[string]bool{}
+	for i := len(p.news) - 1; i >= 0; i-- {
+		n := &p.news[i]
+		id := n.judged.Message.Conversation
+		if n.judged.Word != protocol.Process || answered[id] {
+			continue
+		}
+		answered[id] = true
+		flags := protocol.AnswerWith(n.judged.Message.Type)
+		if n.talk != nil && n.talk.Rounds > 0 {
+			flags = n.talk.Answer(p.project.Slug())
+		}
+		if flags != "" {
+			n.answer = send(p.addressOf(id, n.judged.Sender, n.judged.Message.From), id, flags)
+		}
+	}
+}
+
+// send is the command that answers in a conversation.
+func send(to, conversation, flags string) string {
+	return "tutti send " + to + " TEXT --conversation " + conversation + " " + flags
+}
+
+// addressOf is where the sender of a message is, which says that it is from there: where this project has written to before in the conversation, else a project of this
 // machine, else one of a machine that the list of peers has by the name that the message gives. What nobody here knows is left to be filled in.
-func (p *poll) addressOf(j *exchange.Judgement) string {
-	if sent, err := p.office.Sent(p.project).Entries(j.Message.Conversation); err == nil {
+func (p *poll) addressOf(conversation, sender, says string) string {
+	if sent, err := p.office.Sent(p.project).Entries(conversation); err == nil {
 		for _, e := range slices.Backward(sent) {
 			if to, ok := protocol.ParseAddress(e.To); ok {
-				if slug, _ := protocol.Slugify(to.Project); slug == j.Sender {
+				if slug, _ := protocol.Slugify(to.Project); slug == sender {
 					return e.To
 				}
 			}
 		}
 	}
-	from, named := protocol.ParseAddress(j.Message.From)
+	from, named := protocol.ParseAddress(says)
 	if !named || from.Machine == p.office.Machine() {
-		if at, ok := p.office.BySlug(j.Sender); ok {
+		if at, ok := p.office.BySlug(sender); ok {
 			return "local." + at.Name
 		}
 	}
 	if !named {
-		return "MACHINE." + j.Sender
+		return "MACHINE." + sender
 	}
 	if peers, err := machines.ReadPeers(p.office.PeersPath()); err == nil {
 		if _, ok := peers.Get(from.Machine); ok {
-			return j.Message.From
+			return says
 		}
 	}
 	return "MACHINE." + from.Project

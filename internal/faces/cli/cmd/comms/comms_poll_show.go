@@ -6,13 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
 )
@@ -24,7 +25,8 @@ type pollState struct {
 	Epoch    uint64            `json:"epoch"`  // halts at the time when the user last let the agent go on
 	Empty    int               `json:"empty"`  // polls in a row that found nothing
 	Deferred time.Time         `json:"deferred_at,omitzero"`
-	Told     map[string]string `json:"told"` // message to the code of the decision, of those that no ledger remembers
+	Told     map[string]string `json:"told"`  // message to the code of the decision, of those that no ledger remembers
+	Shown    map[string]string `json:"shown"` // open conversation to the line by which it was shown last
 }
 
 // maxPollState bounds what is read: the names of ten thousand messages.
@@ -73,12 +75,7 @@ func (s *pollState) write(path string) error {
 // showHalted says what an agent does that meets the switch. The error that follows says why.
 func (p *poll) showHalted() {
 	if p.c.JSON {
-		var o canonjson.Object
-		o.Str("project", p.project.Name)
-		o.Bool("halted", true)
-		o.Str("remark", protocol.HaltedRemark)
-		o.Null("next_poll_seconds")
-		p.c.Emit(o.Bytes())
+		p.c.Emit(kit.Marshal(pollHalted{Project: p.project.Name, Halted: true, Remark: protocol.HaltedRemark}))
 		return
 	}
 	p.c.Line(protocol.HaltedRemark)
@@ -89,13 +86,7 @@ func (p *poll) showHalted() {
 // showCleared says that the switch is off again, and that nothing follows from that yet.
 func (p *poll) showCleared() {
 	if p.c.JSON {
-		var o canonjson.Object
-		o.Str("project", p.project.Name)
-		o.Bool("halted", false)
-		o.Bool("halt_cleared", true)
-		o.Str("remark", protocol.ClearedRemark)
-		o.Null("next_poll_seconds")
-		p.c.Emit(o.Bytes())
+		p.c.Emit(kit.Marshal(pollHalted{Project: p.project.Name, Cleared: true, Remark: protocol.ClearedRemark}))
 		return
 	}
 	p.c.Line(protocol.ClearedRemark)
@@ -114,12 +105,10 @@ func (p *poll) show() {
 	if len(p.news) == 0 {
 		c.Line("nothing new; empty poll " + strconv.Itoa(p.state.Empty))
 	}
-	for _, talk := range p.open {
-		c.Line(kit.Clean(talk.Line()))
-	}
+	p.showOpen()
 	if p.silent() {
 		c.Prose("! ", 2, kit.Plural(p.state.Empty, "empty poll")+" in a row, about "+
-			strconv.Itoa(int((time.Duration(p.state.Empty)*protocol.PollCadence).Minutes()))+" minutes: tell your user that nobody answers")
+			strconv.Itoa(int((time.Duration(p.state.Empty)*protocol.PollCadence).Minutes()))+" minutes: "+p.silence())
 	}
 	for _, e := range p.ended {
 		text := kit.Clean(e.talk.ID) + " was completed more than a day ago and never released. "
@@ -134,6 +123,55 @@ func (p *poll) show() {
 	} else {
 		c.Line("no conversation waits for an agent: stop polling")
 	}
+}
+
+// showOpen prints the open conversations that are not as the last poll showed them, and what is to be done about those of which nothing new
+// was shown.
+func (p *poll) showOpen() {
+	c, same := p.c, 0
+	for i := range p.open {
+		talk := &p.open[i]
+		if !talk.changed {
+			same++
+			continue
+		}
+		c.Line(kit.Clean(p.line(talk)))
+		isNews := slices.ContainsFunc(p.news, func(n pollNews) bool { return n.answer != "" && n.judged.Message.Conversation == talk.ID })
+		if talk.answer != "" && !isNews {
+			c.Line("  answer: " + kit.Clean(talk.answer))
+		}
+	}
+	if same > 0 {
+		c.Line(kit.Plural(same, "open conversation") + " as before; --all shows them")
+	}
+}
+
+// line says how an open conversation stands, whether it is this project's turn, and why to escalate if something asks for that.
+func (p *poll) line(talk *openTalk) string {
+	s := talk.Line()
+	switch {
+	case talk.why != "":
+		s += ": escalate, because " + talk.why
+	case talk.AwaitedName != "" && talk.AwaitedName == p.project.Slug():
+		s += ": your turn"
+	}
+	return s
+}
+
+// silence says what the user has to know of many empty polls.
+func (p *poll) silence() string {
+	var mine []string
+	for i := range p.open {
+		if talk := &p.open[i]; talk.AwaitedName == p.project.Slug() {
+			mine = append(mine, kit.Clean(talk.ID))
+		} else if !talk.PollingPaused && !talk.GaveUp {
+			return "tell your user that nobody answers"
+		}
+	}
+	if len(mine) == 0 {
+		return "tell your user that nobody answers"
+	}
+	return "it is your turn in " + strings.Join(mine, ", ") + "; tell your user what keeps you"
 }
 
 // showNews prints one message that came: never its body.
@@ -171,53 +209,4 @@ func releasedWords(talk *overview.Conversation) string {
 		return ""
 	}
 	return ": released (" + kit.Clean(talk.ReleaseStatus) + ")"
-}
-
-func (p *poll) json() []byte {
-	var o canonjson.Object
-	o.Str("project", p.project.Name)
-	o.Bool("halted", false)
-	o.Bool("deferred", !p.until.IsZero())
-	if p.until.IsZero() {
-		o.Null("deferred_until")
-	} else {
-		o.Str("deferred_until", p.until.UTC().Format(kit.JSONTime))
-	}
-	o.Int("empty_polls", int64(p.state.Empty))
-	o.Bool("tell_user_of_silence", p.silent())
-	var news, open kit.List
-	for i := range p.news {
-		n := &p.news[i]
-		var m canonjson.Object
-		m.Raw("message", n.judged.JSON())
-		m.Bool("surface", n.say != "")
-		m.Opt("say", n.say)
-		m.Opt("answer", n.answer)
-		if n.talk != nil {
-			m.Within("conversation", func(o *canonjson.Object) { talkJSON(o, n.talk) })
-		}
-		news.Obj(&m)
-	}
-	for _, talk := range p.open {
-		var m canonjson.Object
-		talkJSON(&m, talk)
-		open.Obj(&m)
-	}
-	o.Raw("new", news.Bytes())
-	o.Raw("open", open.Bytes())
-	var gaveUp kit.List
-	for _, e := range p.ended {
-		var m canonjson.Object
-		m.Str("conversation_id", e.talk.ID)
-		m.Str("to", e.to)
-		m.Bool("sent", e.err == nil)
-		gaveUp.Obj(&m)
-	}
-	o.Raw("gave_up", gaveUp.Bytes())
-	if p.goesOn() {
-		o.Int("next_poll_seconds", int64(protocol.PollCadence/time.Second))
-	} else {
-		o.Null("next_poll_seconds")
-	}
-	return o.Bytes()
 }

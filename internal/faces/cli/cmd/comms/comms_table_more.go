@@ -15,12 +15,13 @@ var MoreVerbs = []kit.Verb{
 			{Name: "work", Kind: kit.Text, Value: "text", Help: "what you and your user are at, for the line that tells them of a message"},
 			{Name: "claim", Kind: kit.Text, Value: "session", Help: "have new messages for this session alone, for 10 minutes, and count for it"},
 			{Name: "engage", Kind: kit.Switch, Help: "your user lets you go on after a halt was cleared"},
-			{Name: "all", Kind: kit.Switch, Help: "also messages that were told before and wait"},
+			{Name: "all", Kind: kit.Switch, Help: "also messages and conversations that were shown before"},
 			{Name: "no-ledger", Kind: kit.Switch, Help: "do not write decisions down"},
 		},
 		Does: `Looks at the halt switch first. Then it judges each message that is new, as "tutti comms recv" does, and says what to do with it,
 how its conversation stands and whom it waits for, and, if it is to be told to the user, the one line to tell them. A progress is never
-put before the user. The other open conversations follow, and when to look again.
+put before the user. The open conversations that have changed follow, with "your turn" where your project is awaited, the reason to
+escalate where the user has to decide, and one answer each, as you would type it. Last comes when to look again.
 
 With --user-wrote the look waits while your user is writing: until they write again, or for five minutes. Polls that find nothing are
 counted; after twelve, about 54 minutes, it says that your user should know.
