@@ -19,6 +19,18 @@ func (o *Service) Resend(ctx context.Context, id string, retries int) (*Sent, er
 	return s, nil
 }
 
+// GiveUp removes a bundle: its message will not be delivered.
+func (o *Service) GiveUp(ctx context.Context, id string) (Bundle, error) {
+	h, err := o.hold(ctx, id)
+	if err != nil {
+		return Bundle{}, sendError(err)
+	}
+	if err := h.drop(); err != nil {
+		return h.Bundle, sendError(err)
+	}
+	return h.Bundle, nil
+}
+
 func (o *Service) resend(ctx context.Context, id string, retries int) (*Sent, error) {
 	if err := o.halted("send again " + id); err != nil {
 		e := sendError(err)

@@ -28,6 +28,9 @@ type Sent struct {
 	Advice       []string
 	Warnings     []string // codes of package conversation and of this one
 	WarningTexts []string // what to tell people, with the facts
+
+	draft   []byte // with its time
+	stamped bool   // by this send
 }
 
 // The warnings of a send beside those of package conversation.
@@ -38,6 +41,7 @@ const (
 	WarnPeersBroken = "peers_malformed" // only this machine can be reached
 	WarnGuessed     = "machine_guessed" // an unknown machine was taken for this one
 	WarnOneSided    = "one_sided"       // only one direction of the conversation is known
+	WarnUnstamped   = "draft_unstamped" // the draft does not have the time of the message
 	WarnBundleLeft  = "bundle_left"     // the message is delivered and its bundle could not be removed
 )
 

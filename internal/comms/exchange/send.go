@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/protocol"
+	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/smallfile"
 )
 
@@ -105,7 +106,22 @@ func (o *Service) sendOrQueue(ctx context.Context, l Draft, halted error) (*Sent
 			return nil, err
 		}
 	}
+	o.stampFile(l, s)
 	return o.deliver(ctx, l, to, parcel, s, halted)
+}
+
+// stampFile writes the time of the send into the file of the draft, so that the same draft, sent again, is the same message.
+func (o *Service) stampFile(l Draft, s *Sent) {
+	if !s.stamped || l.Text != nil {
+		return
+	}
+	path, err := filepath.EvalSymlinks(l.Path)
+	if err == nil {
+		err = atomicfile.WriteFile(path, s.draft, 0o600)
+	}
+	if err != nil {
+		s.warn(WarnUnstamped, "the time could not be written into the draft: sending it again makes a second message: "+err.Error())
+	}
 }
 
 // A target is where a letter goes.
@@ -168,6 +184,8 @@ func (o *Service) prepare(ctx context.Context, l Draft, to target, s *Sent) (pro
 	if l.Project.Path != "" && l.Project.Slug() == l.Sender && machines.ValidProject(l.Project.Name) {
 		project = l.Project.Name
 	}
+	draft, s.stamped = protocol.Timed(draft, o.now())
+	s.draft = draft
 	out, problems := protocol.Prepare(protocol.Draft{
 		Text: draft, Sender: l.Sender, Now: o.now(),
 		From: protocol.Address{Machine: o.Machine(), Project: project}, To: to.address, ToMachines: to.aliases,

@@ -38,6 +38,22 @@ type Outgoing struct {
 	Warnings []string // codes, sorted
 }
 
+// TimeOfSend stands in the TIMESTAMP of a draft that gets its time when it is sent.
+const TimeOfSend = "now"
+
+// Timed writes the time into a draft that has TimeOfSend in its place, and tells whether it had.
+func Timed(draft []byte, now time.Time) ([]byte, bool) {
+	h, err := orgfile.Parse(draft)
+	if err != nil {
+		return draft, false
+	}
+	f, ok := h.Field(orgfile.Timestamp)
+	if !ok || f.Value != TimeOfSend {
+		return draft, false
+	}
+	return orgfile.Replace(draft, f, FormatTime(now)), true
+}
+
 // Prepare makes a message of a draft: the header is checked as the receiver will check it, and by the rules for who
 // writes; FROM and TO are added behind it, and the name is made. All problems are returned that are found at one go; with
 // any the message is not to be sent. The same draft gives the same bytes as long as nothing in it is rewritten: a

@@ -15,7 +15,7 @@ import (
 
 // runCommsSend delivers a draft, or what an earlier try has kept.
 func runCommsSend(ctx context.Context, c *kit.Call) error {
-	retries, err := retries(c)
+	retries, err := Retries(c)
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func runCommsSend(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-// retries is how often a delivery to another machine is tried again.
-func retries(c *kit.Call) (int, error) {
+// Retries is how often a delivery to another machine is tried again.
+func Retries(c *kit.Call) (int, error) {
 	n := c.Count("retries", exchange.DefaultRetries)
 	if n > exchange.MaxRetries {
 		return 0, kit.UsageHint("0 to 20", "--retries: %d is too many", n)
@@ -199,12 +199,16 @@ func resent(c *kit.Call, done *kit.List, id string, s *exchange.Sent, err error)
 
 // RunCommsRetry lists what was not delivered, or sends it again.
 func RunCommsRetry(ctx context.Context, c *kit.Call) error {
-	retries, err := retries(c)
+	retries, err := Retries(c)
 	switch {
 	case err != nil:
 		return err
-	case c.On("all") && c.Arg(0) != "":
-		return kit.Usagef("retry: either a bundle or --all")
+	case c.On("all") && (c.Arg(0) != "" || c.On("drop")):
+		return kit.Usagef("retry: either a bundle or --all, and --drop with a bundle")
+	case c.On("drop") && c.Arg(0) == "":
+		return kit.UsageHint("tutti comms retry lists what is kept", "retry: --drop gives up one message: name it")
+	case c.On("drop"):
+		return giveUp(ctx, c)
 	case c.On("all") || c.Arg(0) != "":
 		return resendKept(ctx, c, c.Arg(0), retries)
 	}
@@ -237,7 +241,32 @@ func RunCommsRetry(ctx context.Context, c *kit.Call) error {
 	}
 	c.Line("")
 	c.Line("tutti comms retry " + app.QuoteArg(kit.Clean(bundles[0].ID)) + "   # or --all")
-	c.Line("given up by removing its folder below " + kit.Clean(c.App.Shown(o.StatePath("failed-sends"))))
+	c.Line("tutti comms retry " + app.QuoteArg(kit.Clean(bundles[0].ID)) + " --drop   # gives it up")
+	return nil
+}
+
+// droppedJSON is what retry --drop prints with --json.
+type droppedJSON struct {
+	Bundle      string `json:"bundle"`
+	Destination string `json:"destination"`
+	Dropped     bool   `json:"dropped"`
+}
+
+// giveUp removes one message that is kept.
+func giveUp(ctx context.Context, c *kit.Call) error {
+	o, _, err := c.CommsService()
+	if err != nil {
+		return kit.GeneralFault(err)
+	}
+	b, err := o.GiveUp(ctx, c.Arg(0))
+	switch {
+	case err != nil:
+		return commsUnsent(c, err)
+	case c.JSON:
+		c.Emit(kit.Marshal(droppedJSON{b.ID, b.Destination, true}))
+	default:
+		c.Line("given up: " + kit.Clean(b.ID) + ", to " + kit.Clean(b.Destination))
+	}
 	return nil
 }
 

@@ -28,7 +28,7 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 	case c.On("restamp") && c.On("keep-timestamp"):
 		return kit.Usagef("send: either --restamp or --keep-timestamp")
 	}
-	retries, err := retries(c)
+	retries, err := Retries(c)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (m *composer) header(ctx context.Context, project exchange.Project) (err er
 	m.sequence, _ = strconv.Atoi(sequence)
 	m.lines = append(m.lines,
 		"TITLE: "+m.title, "CONVERSATION_ID: "+m.id, "MESSAGE_TYPE: "+m.kind, "SEQUENCE: "+sequence,
-		"TIMESTAMP: "+protocol.FormatTime(m.now), "PROTOCOL_VERSION: "+protocol.Version)
+		"TIMESTAMP: "+protocol.TimeOfSend, "PROTOCOL_VERSION: "+protocol.Version)
 	return m.more()
 }
 
@@ -232,7 +232,8 @@ func (m *composer) text() ([]byte, error) {
 		text = append(text, "#+"+line+"\n"...)
 	}
 	text = append(text, body...)
-	h, err := orgfile.Parse(text)
+	stamped, _ := protocol.Timed(text, m.now)
+	h, err := orgfile.Parse(stamped)
 	if err != nil {
 		return nil, kit.Usagef("compose: %s", kit.Clean(err.Error()))
 	}

@@ -289,10 +289,15 @@ func (p *poll) lastProgress(ctx context.Context, talk *overview.Conversation) (t
 		return "", errors.New("the address of the other project is not known")
 	}
 	to = sent[len(sent)-1].To
-	text := fmt.Sprintf("#+TITLE: Not released\n#+CONVERSATION_ID: %s\n#+MESSAGE_TYPE: %s\n#+SEQUENCE: %d\n#+TIMESTAMP: %s\n#+PROTOCOL_VERSION: 5\n\n%s\n",
-		talk.ID, protocol.Progress, talk.NextSequence, protocol.FormatTime(p.now.Truncate(time.Second)), protocol.UnverifiedBody)
-	_, err = p.office.Send(ctx, exchange.Draft{
-		Destination: to, Text: []byte(text), Sender: p.project.Slug(), Project: p.project, Dir: p.project.Path, Retries: -1,
-	})
+	_, err = sendProgress(ctx, p.office, talk, exchange.Draft{
+		Destination: to, Sender: p.project.Slug(), Project: p.project, Dir: p.project.Path, Retries: -1,
+	}, "Not released", protocol.UnverifiedBody)
 	return to, err
+}
+
+// sendProgress sends a progress message that is the next one of a conversation.
+func sendProgress(ctx context.Context, o *exchange.Service, talk *overview.Conversation, d exchange.Draft, title, body string) (*exchange.Sent, error) {
+	d.Text = fmt.Appendf(nil, "#+TITLE: %s\n#+CONVERSATION_ID: %s\n#+MESSAGE_TYPE: %s\n#+SEQUENCE: %d\n#+TIMESTAMP: %s\n#+PROTOCOL_VERSION: %s\n\n%s\n",
+		title, talk.ID, protocol.Progress, talk.NextSequence, protocol.TimeOfSend, protocol.Version, body)
+	return o.Send(ctx, d)
 }

@@ -79,8 +79,8 @@ func (p *poll) showHalted() {
 		return
 	}
 	p.c.Line(protocol.HaltedRemark)
-	p.c.Prose("", 0, `end each reply to your user with that line, plan no next poll, and tell them so; a last progress "`+protocol.FarewellBody+
-		`" is kept by cross-agent-send --queue-on-halt`)
+	p.c.Prose("", 0, `end each reply to your user with that line, plan no next poll, and tell them so; "tutti comms farewell" keeps a last progress "`+
+		protocol.FarewellBody+`" for each open conversation`)
 }
 
 // showCleared says that the switch is off again, and that nothing follows from that yet.

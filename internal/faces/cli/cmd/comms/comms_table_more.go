@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"tutti/internal/comms/protocol"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -36,6 +37,19 @@ $ tutti comms poll --engage --json`,
 		See:  "comms recv, comms status, resume",
 	},
 	{
+		Name: "comms farewell", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Asks, Waits: true, MaxArgs: 1, Run: runCommsFarewell, Apart: kit.ExitPanic,
+		Short: "tell the other side of each open conversation that you pause",
+		Args:  "[<text>]",
+		Flags: []kit.Flag{fast.CommsProject, fast.CommsRetries},
+		Does: `Sends one progress message to each open conversation of the project, with the text, or "` + protocol.FarewellBody + `". While everything is
+halted the messages are kept, and "tutti comms retry --all" sends them after the halt.`,
+		Wont: "It ends no conversation, and writes to none that waits for the user.",
+		Examples: `$ tutti comms farewell 'Back on Monday'
+$ tutti comms farewell --project notes`,
+		Exit: "0 all were told, or there is nobody to tell; " + fast.ExitSend,
+		See:  "comms poll, comms retry, halt",
+	},
+	{
 		Name: "comms compose", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Makes, Run: runCommsCompose,
 		Short: "write the draft of a message, asking for what is missing",
 		Flags: []kit.Flag{
@@ -51,10 +65,10 @@ $ tutti comms poll --engage --json`,
 			{Name: "body", Kind: kit.Text, Value: "text|-|@file", Help: "what it says"},
 			{Name: "from", Kind: kit.Text, Value: "name", Help: "the sender, as for send"},
 		},
-		Does: `Makes a draft that "tutti comms send" takes as it is: the header with the next sequence of the conversation and the time of now,
-and the body, if there is one. On a terminal it asks for what no flag says; elsewhere that is a usage error. What the protocol does not allow
+		Does: `Makes a draft that "tutti comms send" takes as it is: the header with the next sequence of the conversation,
+and the body, if there is one. The time is written when it is sent, so that you may work on the draft for as long as you like. On a terminal it asks for what no flag says; elsewhere that is a usage error. What the protocol does not allow
 (a first message that is no request, another insisting where an escalate is due) is refused here already.`,
-		Wont: "It sends nothing and writes over no file. A draft that is more than ten minutes old wants send --restamp.",
+		Wont: "It sends nothing and writes over no file.",
 		Examples: `$ tutti comms compose --out q.org
 $ tutti comms compose --conversation api --title 'Which?' --type request`,
 		Exit: "0 written; 1 wrong usage, or the protocol refuses it; 2 the file is there already; 3 a file could not be read or written",
