@@ -256,9 +256,14 @@ type Projection struct {
 
 // A Query chooses the rows of a View.
 type Query struct {
-	Newest int  // the n rows with the highest order, highest first; 0 means all
-	Exact  bool // every row is checked against its source; an in-place overwrite is then never missed
-	Bare   bool // the rows are for a list: all are kept, and nobody asks for their Keys, which may then be nil
+	Newest int // the n rows with the highest order, highest first; 0 means all
+	// Oldest asks for the n rows with the lowest order, each checked against its source. A store may answer with more, and
+	// answers with fewer only when there are no more. Of a crowd of tens of thousands it may miss a document that came since
+	// the last query of another form. Oldest goes with neither Newest nor Exact.
+	Oldest int
+	Part   *bool // for Oldest: set to true when the answer leaves rows out
+	Exact  bool  // every row is checked against its source; an in-place overwrite is then never missed
+	Bare   bool  // the rows are for a list: all are kept, and nobody asks for their Keys, which may then be nil
 }
 
 // A Row is one document as its projection shows it.

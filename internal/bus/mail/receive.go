@@ -33,6 +33,7 @@ type Item struct {
 type Taken struct {
 	Items   []Item
 	Left    int     // unread ones that the limit left
+	More    bool    // there may be more of these than Left says, because the mailbox is too large to look at all
 	Held    []Item  // quarantined now, because the policy does not let them through
 	Strange []error // files in the mailbox that are no messages; they stay where they are
 }
@@ -59,39 +60,51 @@ func (o *Service) ReceiveSome(ctx context.Context, r Reader, limit int, wants fu
 		return nil, fmt.Errorf("receive: %w", err)
 	}
 	who := mailbox.Reader{By: r.Instance, Session: r.Session}
-	found, strange, err := o.Mail.List(ctx, r.Instance, mailbox.Query{For: &who, Now: o.Now(), Exact: true, Brief: true})
-	if err != nil {
-		return nil, err
-	}
-	t := &Taken{Strange: strange}
+	t := &Taken{}
 	var ids []string
 	byID := map[string]Item{}
 	j := judge{o: o, known: map[address.Instance]sender{}, reader: r.Instance}
-	slices.SortFunc(found, older)
+	var gone []error
 	full := false
-	for _, m := range found {
-		if !wants(m) {
-			continue
-		}
-		if full || limit > 0 && len(ids) == limit {
-			t.Left++
-			continue
-		}
-		item, held, err := o.look(ctx, &j, r, m)
-		switch {
-		case errors.Is(err, mailbox.ErrNoMessage): // somebody else took it
-		case store.IsUnfit(err): // it was one when it was listed
-			t.Strange = append(t.Strange, err)
-		case err != nil:
+	asked := map[string]bool{} // of a large mailbox, more is listed until there is enough
+	for n := max(window, limit+1); ; n *= 4 {
+		found, part, strange, err := o.Mail.Oldest(ctx, r.Instance, n, mailbox.Query{For: &who, Now: o.Now()})
+		if err != nil {
 			return nil, err
-		case held:
-			t.Held = append(t.Held, item)
-		case !room(&item):
-			full = true
-			t.Left++
-		default:
-			ids = append(ids, m.ID)
-			byID[m.ID] = item
+		}
+		slices.SortFunc(found, older)
+		for _, m := range found {
+			if asked[m.ID] {
+				continue
+			}
+			asked[m.ID] = true
+			if !wants(m) {
+				continue
+			}
+			if full || limit > 0 && len(ids) == limit {
+				t.Left++
+				continue
+			}
+			item, held, err := o.look(ctx, &j, r, m)
+			switch {
+			case errors.Is(err, mailbox.ErrNoMessage): // somebody else took it
+			case store.IsUnfit(err): // it was one when it was listed
+				gone = append(gone, err)
+			case err != nil:
+				return nil, err
+			case held:
+				t.Held = append(t.Held, item)
+			case !room(&item):
+				full = true
+				t.Left++
+			default:
+				ids = append(ids, m.ID)
+				byID[m.ID] = item
+			}
+		}
+		t.Strange = append(strange, gone...)
+		if t.More = part; !part || t.Left > 0 {
+			break
 		}
 	}
 	claimed, err := o.Mail.Offer(ctx, r.Instance, ids, who, o.Now())
@@ -120,6 +133,9 @@ func (o *Service) look(ctx context.Context, j *judge, r Reader, m *mailbox.Messa
 	}
 	return item, true, o.Mail.Quarantine(settle(ctx), r.Instance, m.ID, why, o.Now())
 }
+
+// window is how many messages of a mailbox too large to be looked at as a whole are looked at first.
+const window = 64
 
 // older sorts as messages were written, then as they arrived.
 func older(a, b *mailbox.Message) int {

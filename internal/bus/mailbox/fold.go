@@ -163,18 +163,17 @@ func closed(err error) bool { return store.IsUnfit(err) || errors.Is(err, fs.Err
 func (m *Mailbox) lookUp(ctx context.Context, name string, f *fold) (store.Pos, error) {
 	place := m.anchors.get(name)
 	if s, ok := m.s.(seeker); ok && len(f.ids) > 0 {
-		first, last := f.ids[len(f.ids)-1], store.Pos("")
-		err := s.FindEach(ctx, trailKey(name), &trailProjection, f.ids, func(id string, line store.Line) bool {
+		// All searches are made in the log as it is after this: whoever reads on from here meets nothing of the millions of
+		// lines that may lie behind those of an old message.
+		end, err := store.EndOf(ctx, m.s, trailKey(name))
+		if err != nil {
+			return place, err
+		}
+		err = s.FindEach(ctx, trailKey(name), &trailProjection, f.ids, func(_ string, line store.Line) bool {
 			f.add(line.Data)
-			if id == first {
-				last = line.Next
-			}
 			return true
 		})
-		if place == "" {
-			place = last // all searches are made in the log as it was at one time
-		}
-		return place, err
+		return end, err
 	}
 	for n := len(f.ids) - 1; n >= 0; n-- {
 		last := store.Pos("")

@@ -83,7 +83,7 @@ func (m *Mailbox) lines(ctx context.Context, sources []Source, q *Query) (found 
 	for n := q.Newest; ; n *= 4 {
 		var more bool
 		var number map[string]int32
-		if found, bad, more, err = m.rows(ctx, sources, n, q); err == nil {
+		if found, bad, more, err = m.rows(ctx, sources, store.Query{Newest: n, Exact: q.Exact, Bare: true}, q); err == nil {
 			var copies []error
 			if found, number, copies, err = m.merge(ctx, sources, found, n > 0); err != nil {
 				return nil, nil, err
@@ -104,11 +104,10 @@ func (m *Mailbox) lines(ctx context.Context, sources []Source, q *Query) (found 
 	return found, bad, nil
 }
 
-// rows returns the newest n rows of each source. more: there may be others below.
-func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (out []Line, bad []error, more bool, err error) {
+// rows returns the rows of each source that a query of the store asks for. more: there may be others below the newest.
+func (m *Mailbox) rows(ctx context.Context, sources []Source, query store.Query, q *Query) (out []Line, bad []error, more bool, err error) {
 	for i := range sources {
 		got := 0
-		query := store.Query{Newest: n, Exact: q.Exact, Bare: true}
 		for row, err := range store.ViewOf(ctx, m.s, store.Inbox, sources[i].Owner, m.Projection, query) {
 			if err != nil {
 				if !store.IsUnfit(err) {
@@ -136,7 +135,7 @@ func (m *Mailbox) rows(ctx context.Context, sources []Source, n int, q *Query) (
 			}
 			out = append(out, l)
 		}
-		more = more || n > 0 && got >= n
+		more = more || query.Newest > 0 && got >= query.Newest
 	}
 	return out, bad, more, nil
 }

@@ -28,6 +28,46 @@ type Query struct {
 	States bool // sets State, but for Stored, also when neither Unread nor For needs it
 }
 
+// Oldest returns at least the n oldest messages that a query asks for, or all of them, in the order of List and in brief. part: there may be
+// more. It reads no more of a mailbox than it has to, however many messages there are: see store.Query.
+func (m *Mailbox) Oldest(ctx context.Context, inst address.Instance, n int, q Query) (found []*Message, part bool, bad []error, err error) {
+	sources, err := m.lying(ctx, inst)
+	for oldest := n; err == nil; oldest *= 4 {
+		var lines []Line
+		if lines, bad, part, err = m.oldestLines(ctx, sources, oldest, &q); err == nil && (!part || len(lines) >= n) {
+			found, unfit := messages(lines)
+			return found, part, append(bad, unfit...), nil
+		}
+	}
+	return nil, false, nil, fmt.Errorf("list mail of %s: %w", inst, err)
+}
+
+func (m *Mailbox) oldestLines(ctx context.Context, sources []Source, n int, q *Query) (found []Line, bad []error, part bool, err error) {
+	part, found, bad, err = false, nil, nil, nil
+	found, bad, _, err = m.rows(ctx, sources, store.Query{Oldest: n, Part: &part, Bare: true}, q)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	found, number, copies, err := m.merge(ctx, sources, found, part)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	bad = append(bad, copies...)
+	if !part {
+		found, err = m.judge(ctx, sources, found, number, q)
+		return found, bad, false, err
+	}
+	// The trail of so large a mailbox is not read as a whole.
+	out := found[:0]
+	for len(found) > 0 && err == nil {
+		few := found[:min(len(found), fewIDs)]
+		found = found[len(few):]
+		few, err = m.judge(ctx, sources, few, nil, q)
+		out = append(out, few...)
+	}
+	return out, bad, true, err
+}
+
 func (q *Query) judges() bool { return q.Unread || q.For != nil }
 
 // wants tells whether a message qualifies of which the trail says s, nil for nothing.

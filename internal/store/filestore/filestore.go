@@ -73,6 +73,8 @@ type Store struct {
 
 	// smallLog is up to which size Find reads a log from its start; tests set another one.
 	smallLog int64
+	// crowd and throng are the constants of those names; tests set others.
+	crowd, throng int
 	// isLocal tells whether the file system is known to be on this machine; asked at most once, because only views need it.
 	isLocal func() bool
 	// self is the root itself: whose it is, and on which file system, as others may be mounted below it. Asked at most once, because only
@@ -120,7 +122,7 @@ func Open(path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{root: root, path: path, cacheDir: o.CacheDir, readOnly: o.ReadOnly, watcher: o.Watcher, now: o.Now, creates: map[string]sweepMark{}, smallLog: smallLog}
+	s := &Store{root: root, path: path, cacheDir: o.CacheDir, readOnly: o.ReadOnly, watcher: o.Watcher, now: o.Now, creates: map[string]sweepMark{}, smallLog: smallLog, crowd: crowd, throng: throng}
 	if s.now == nil {
 		s.now = time.Now
 	}

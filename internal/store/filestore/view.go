@@ -76,6 +76,8 @@ type view struct {
 	frozen bool // rows hold as long as their names are there
 	bare   bool // rows need no keys
 
+	partial bool // the names were not all listed
+
 	now   time.Time    // before anything was looked at
 	self  index.Stat   // of the folder, then
 	tab   *index.Table // nil: none that can be used
@@ -137,8 +139,13 @@ func (v *view) begin() error {
 // look chooses between looking at all rows and at few.
 func (v *view) look(q store.Query) error {
 	v.checked, v.errs = map[string]bool{}, nil
-	v.kept, v.drop, v.add, v.bad = nil, nil, nil, nil
+	v.kept, v.drop, v.add, v.bad, v.partial = nil, nil, nil, nil, false
 	v.state = index.State{Folder: v.self, Settled: v.s.settled(v.self, v.now), Scanned: v.now.UnixNano(), Full: v.now.UnixNano()}
+	if v.tab == nil && q.Oldest > 0 && !v.nested {
+		if done, err := v.sample(q); done || err != nil {
+			return err
+		}
+	}
 	if v.tab == nil {
 		return v.all(false, q.Newest)
 	}
@@ -151,6 +158,9 @@ func (v *view) look(q store.Query) error {
 	byInode := flat && listsInodes && v.of.Kind.Spec().Class == store.Once
 	mine := st.Folder.Dev == v.self.Dev && st.Folder.Ino == v.self.Ino
 	age := v.now.Sub(time.Unix(0, st.Full))
+	if crowd := v.tab.Len(); q.Oldest > 0 && mine && byInode && crowd >= v.s.crowd && (age >= 0 && age < fullPass || crowd >= v.s.throng) {
+		return v.oldest(same, st, q)
+	}
 	switch {
 	case q.Exact || q.Newest <= 0, age < 0 || age >= fullPass, !mine, !same && !byInode:
 		return v.all(same, q.Newest)
@@ -161,7 +171,7 @@ func (v *view) look(q store.Query) error {
 
 // save keeps what was found. Whoever cannot write the cache folder reads a little more next time.
 func (v *view) save() {
-	if v.cache.dir == nil {
+	if v.cache.dir == nil || v.partial && len(v.drop)+len(v.add) < fewChanges {
 		return
 	}
 	if v.tab != nil && len(v.drop) == 0 && len(v.add) == 0 {

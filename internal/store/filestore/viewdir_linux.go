@@ -19,9 +19,10 @@ const (
 	direntName   = 19
 )
 
-// inodesOf lists a folder: the inode of each name that is wanted. There may be some n of them. An atomicfile.Dir lists names
+// inodesOf lists a folder: the inode of each name that is wanted. There may be some n of them; with a
+// limit it stops when it has so many. An atomicfile.Dir lists names
 // only.
-func inodesOf(d *atomicfile.Dir, n int, wanted func(name string) bool) (map[string]uint64, error) {
+func inodesOf(d *atomicfile.Dir, n, limit int, wanted func(name string) bool) (map[string]uint64, error) {
 	own, err := d.Sub("") // a listing moves the position of its handle
 	if err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func inodesOf(d *atomicfile.Dir, n int, wanted func(name string) bool) (map[stri
 	defer own.Close()
 	buf := make([]byte, 64<<10)
 	all := make(map[string]uint64, n)
-	for {
+	for limit <= 0 || len(all) < limit {
 		n, err := unix.Getdents(own.FD(), buf)
 		if err == unix.EINTR {
 			continue
@@ -53,6 +54,7 @@ func inodesOf(d *atomicfile.Dir, n int, wanted func(name string) bool) (map[stri
 			b, text = b[size:], text[size:]
 		}
 	}
+	return all, nil
 }
 
 // identifier returns what tells the identity of the files of a folder by name, for one goroutine, as long as d is open. It is

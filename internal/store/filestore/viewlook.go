@@ -168,19 +168,19 @@ func (v *view) listing(same bool) (names map[string]uint64, rows []index.Row, er
 		}
 	}
 	if !same {
-		names, err = v.names()
+		names, err = v.names(0)
 	}
 	table.Wait()
 	return names, rows, cmp.Or(err, bad)
 }
 
-// names lists what may be documents, with their inodes.
-func (v *view) names() (map[string]uint64, error) {
+// names lists what may be documents, with their inodes; with a limit it stops when it has so many.
+func (v *view) names(limit int) (map[string]uint64, error) {
 	n := 64
 	if v.tab != nil {
 		n += v.tab.Len()
 	}
-	all, err := inodesOf(v.d, n, func(name string) bool {
+	all, err := inodesOf(v.d, n, limit, func(name string) bool {
 		_, ok := keyNamed(v.of.Kind, v.of.Owner, name)
 		return ok
 	})

@@ -266,6 +266,93 @@ func (t *Table) Rows() iter.Seq2[Row, error] {
 	}
 }
 
+// Upwards yields the rows from the lowest order up, the unfit ones left out. Taking the first n reads about n. An error ends it.
+func (t *Table) Upwards() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		a, b := climber{p: t.base, skip: t.gone}, climber{p: t.more}
+		a.begin()
+		b.begin()
+		for {
+			ra, rb := a.peek(), b.peek()
+			if err := cmp.Or(a.err, b.err); err != nil {
+				yield(Row{}, err)
+				return
+			}
+			next := &a
+			switch {
+			case ra == nil && rb == nil:
+				return
+			case ra == nil || rb != nil && Compare(rb, ra) > 0:
+				next = &b
+			}
+			r := *next.peek()
+			next.rows = next.rows[:len(next.rows)-1]
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A climber goes through one part from its last fit row to its first.
+type climber struct {
+	p    *part
+	skip []uint32 // positions still to be left out, rising
+	end  uint32   // what lies before has not been read
+	rows []Row    // read and not taken yet, the next one last
+	err  error
+}
+
+// climb is how many rows are read at once.
+const climb = 64
+
+// begin finds the end of the rows that are fit: those that are not come last.
+func (c *climber) begin() {
+	if c.p == nil {
+		return
+	}
+	for low, high := uint32(0), c.p.count; ; {
+		if c.end = low; low >= high {
+			return
+		}
+		mid := low + (high-low)/2
+		var r Row
+		if c.err = c.p.fill(&r, mid); c.err != nil {
+			return
+		}
+		if r.Flags&Unfit == 0 {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+}
+
+// peek returns the next row, nil at the end or after an error.
+func (c *climber) peek() *Row {
+	for len(c.rows) == 0 {
+		if c.p == nil || c.err != nil || c.end == 0 {
+			return nil
+		}
+		from := c.end - min(c.end, climb)
+		window := *c.p // its own windows: these begin anew for each stretch
+		window.entries, window.names = c.p.entries.fresh(climb*entrySize), c.p.names.fresh(climb*nameSize)
+		for pos := from; pos < c.end; pos++ {
+			if _, gone := slices.BinarySearch(c.skip, pos); gone {
+				continue
+			}
+			var r Row
+			if c.err = window.fill(&r, pos); c.err != nil {
+				return nil
+			}
+			r.from = c.p
+			c.rows = append(c.rows, r)
+		}
+		c.end = from
+	}
+	return &c.rows[len(c.rows)-1]
+}
+
 // All returns what Rows yields, without the bodies.
 func (t *Table) All() ([]Row, error) { return t.AllInto(nil) }
 

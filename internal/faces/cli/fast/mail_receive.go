@@ -199,7 +199,11 @@ func shown(c *kit.Call, d *kit.Account, t *mail.Taken) {
 	}
 	c.Line("")
 	if t.Left > 0 {
-		c.Printf("%d more; %s receive shows them\n", t.Left, called(c))
+		more := ""
+		if t.More {
+			more = "+"
+		}
+		c.Printf("%d%s more; %s receive shows them\n", t.Left, more, called(c))
 	}
 	c.Printf("to answer: %s reply <id> <text>; dealt with: %s ack <id>, or ack --all\n", called(c), called(c))
 }
@@ -224,6 +228,9 @@ func takenJSON(d *kit.Account, t *mail.Taken) []byte {
 	}
 	o.Raw("messages", items.Bytes())
 	o.Int("left", int64(t.Left))
+	if t.More {
+		o.Bool("leftAtLeast", true)
+	}
 	o.Raw("held", held.Bytes())
 	o.Int("unfit", int64(len(t.Strange)))
 	return o.Bytes()

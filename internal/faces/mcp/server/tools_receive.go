@@ -174,6 +174,9 @@ func (c *call) take(ctx context.Context, r mail.Reader, head *canonjson.Object, 
 		return nil, false, context.Cause(ctx) // nobody is shown it: it is offered again
 	}
 	o.Raw("messages", array(t.claimed(got)))
+	if got.More {
+		o.Bool("leftAtLeast", true)
+	}
 	tail(o, got.Left, len(got.Held), len(got.Strange))
 	if len(got.Items) == 0 && got.Left == 0 {
 		o.Str("remark", "no new mail; {\"unacknowledged\":true} lists what was shown before")
