@@ -343,6 +343,7 @@ func (e *event) mail(ctx context.Context, notice string) (err error) {
 	if p == nil {
 		return nil
 	}
+	e.bus.Office.Mail.ReadAliasesOnce()
 	t, err := e.bus.Office.ReceiveSome(ctx, e.r, 0, p.wants, p.room)
 	if err != nil {
 		return err

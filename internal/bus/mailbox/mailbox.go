@@ -47,7 +47,11 @@ type Mailbox struct {
 	s       Store
 	batch   *batch // nil outside of Batch
 	anchors *anchors
+	once    *aliases // nil: they are read each time
 }
+
+// ReadAliasesOnce lets a process that lives for milliseconds read the log of aliases once. Such a Mailbox belongs to one goroutine.
+func (m *Mailbox) ReadAliasesOnce() { m.once = new(aliases) }
 
 // New returns the mail in a store.
 func New(s Store) *Mailbox {

@@ -75,7 +75,7 @@ func (m *Mailbox) byTrail(ctx context.Context, inst address.Instance, sources []
 // own leaves out what does not lie in the folders of the instance itself. It was listed while the channel was read as well, and somebody
 // else who reads that has taken it since, or its owner has come: a claim in the trail of the instance would be seen by neither.
 func (m *Mailbox) own(ctx context.Context, inst address.Instance, sources []Source, ids []string) ([]string, error) {
-	if m.Live == nil || !inst.Perennial() {
+	if m.Live == nil || !inst.Perennial() || m.once != nil && !m.once.channel { // none was listed in a channel
 		return ids, nil
 	}
 	names := map[string]bool{} // of many, so that not each is read once more

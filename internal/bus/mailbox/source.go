@@ -66,6 +66,9 @@ func (m *Mailbox) sources(ctx context.Context, inst address.Instance, channelled
 	if err != nil {
 		return nil, err
 	}
+	if m.once != nil && len(channel) > 0 {
+		m.once.channel = true
+	}
 	for _, spelling := range channel {
 		out = appendSource(out, spelling, true)
 	}
@@ -141,7 +144,7 @@ func (m *Mailbox) inChannel(ctx context.Context, inst address.Instance) (bool, e
 		folders = appendSource(folders, c.legacy, true)
 	}
 	for _, f := range folders {
-		for _, err := range m.s.List(ctx, store.Inbox, f.Owner) {
+		for _, err := range store.ViewOf(ctx, m.s, store.Inbox, f.Owner, m.Projection, store.Query{Oldest: 1, Bare: true}) {
 			if err != nil && !store.IsUnfit(err) {
 				return false, err
 			}
@@ -189,8 +192,42 @@ func parseClaim(line []byte) (claim, error) {
 	return claim{address.Instance(address.Canonical(inst)), legacy, at}, nil
 }
 
+// aliases is the log of aliases as it was read once.
+type aliases struct {
+	read    bool
+	all     []claim
+	channel bool // a channel was read as well
+}
+
+func (a *aliases) load(ctx context.Context, s Store) error {
+	for line, err := range s.Read(ctx, aliasLog, "") {
+		if err != nil && !store.IsUnfit(err) {
+			return fmt.Errorf("read aliases: %w", err)
+		}
+		if c, bad := parseClaim(line.Data); err == nil && bad == nil {
+			a.all = append(a.all, c)
+		}
+	}
+	a.read = true
+	return nil
+}
+
 // claims returns the lines with a key, oldest first.
 func (m *Mailbox) claims(ctx context.Context, key string) ([]claim, error) {
+	if a := m.once; a != nil {
+		if !a.read {
+			if err := a.load(ctx, m.s); err != nil {
+				return nil, err
+			}
+		}
+		var out []claim
+		for _, c := range a.all {
+			if key == byInstance+string(c.instance) || key == byChannel+address.Canonical(c.legacy) {
+				out = append(out, c)
+			}
+		}
+		return out, nil
+	}
 	var out []claim
 	for line, err := range store.FindIn(ctx, m.s, aliasLog, &aliasProjection, key) {
 		if err != nil {
