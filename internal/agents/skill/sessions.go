@@ -26,7 +26,7 @@ var SessionSkills = [...]Session{
 		Description: "Start a coding agent (claude, codex, gemini, opencode, agy, hermes) in a tmux session of its own and register it. Use it when the user wants another agent to work beside this one.",
 	},
 	{
-		Name: "resume", Script: "resume_session.sh", Verb: "session resume", Related: []string{"create", "stop", "status"}, Before: []string{"create"},
+		Name: "resume", Script: "resume_session.sh", Verb: "session resume", Former: formerResume, Related: []string{"create", "stop", "status"}, Before: []string{"create"},
 		Description: "Go on with the conversation of an agent in tmux that was stopped or lost, also after a reboot. Use it when an agent is to come back with what it knows.",
 	},
 	{
@@ -64,6 +64,9 @@ func Sessions(has func(verb string) bool) (all [][]Part) {
 	}
 	return all
 }
+
+// formerResume: the id in the registry was enough.
+const formerResume = "set -- --row-conversation \"$@\"\n"
 
 // formerJob: submit waited until the job was over, and its --timeout was how long that might take in all. What is the value of a flag, or
 // stands behind "--", stays as it is, whatever it looks like.

@@ -162,7 +162,11 @@ func TestScriptWords(t *testing.T) {
 			cmd := exec.Command(args[0], args[1:]...)
 			cmd.Dir, cmd.Env = home, []string{"PATH=/usr/bin:/bin", "HOME=" + home}
 			out, err := cmd.Output()
-			want := strings.Join(append(strings.Fields(s.Verb), words...), "\x00") + "\x00"
+			told := strings.Fields(s.Verb)
+			if s.Name == "resume" {
+				told = append(told, "--row-conversation")
+			}
+			want := strings.Join(append(told, words...), "\x00") + "\x00"
 			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 7 || string(out) != want {
 				t.Errorf("%s, %q: %v\n got %q\nwant %q", s.Name, shell, err, out, want)
 			}

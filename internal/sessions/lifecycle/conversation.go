@@ -77,29 +77,30 @@ func (m *Manager) exists(r *registry.Row) bool {
 	return ok && d.Life.IsID(r.Conversation()) && m.there(d, r.Pane.Cwd, r.Conversation())
 }
 
-// Conversation finds out which conversation the program of a session is in now, "" when nobody knows: by what it says of itself, by
-// the file that it has open, then by what its hooks told. It is for who keeps rows right.
-func (m *Manager) Conversation(ctx context.Context, r *registry.Row, first proc.ID) (string, error) {
+// Conversation finds out which conversation the program of a session is in now, "" when that is not known, and by what: by what it says
+// of itself, by the file that it has open, then by what its hooks told. It is for callers that keep rows right.
+func (m *Manager) Conversation(ctx context.Context, r *registry.Row, first proc.ID) (string, Evidence, error) {
 	d, ok := driver.Kind(r.Kind())
 	if !ok {
-		return "", nil
+		return "", "", nil
 	}
 	place := m.place(r.Pane.Cwd)
 	if first.Alive() {
 		members, _, err := observe.Processes(r, first)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		for _, p := range members {
 			if s, ok := observe.ReadSelfReport(&d.Life, place, p.ID); ok && s.Conversation != "" {
-				return s.Conversation, nil
+				return s.Conversation, SelfReport, nil
 			}
 		}
 		if id := observe.OpenTranscript(&d.Life.Find, place, members); id != "" {
-			return id, nil
+			return id, OpenFile, nil
 		}
 	}
-	return m.heard(ctx, d, r)
+	id, err := m.heard(ctx, d, r)
+	return id, HookReport, err
 }
 
 // heard is the conversation of which the hooks of a program told last, "" for none.

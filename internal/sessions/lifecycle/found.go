@@ -69,15 +69,12 @@ func (m *Manager) RecordEnd(ctx context.Context, r *registry.Row, s *observe.Obs
 }
 
 // RecordConversation writes which conversation the program of a session is in, if its row is still what was looked at.
-func (m *Manager) RecordConversation(ctx context.Context, r *registry.Row, id string) (done bool, err error) {
+func (m *Manager) RecordConversation(ctx context.Context, r *registry.Row, id string, by Evidence) (done bool, err error) {
 	_, err = m.o.Registry.Change(ctx, r.Name, func(now *registry.Row, found bool) error {
 		if !found || now.Revision != r.Revision || now.Intent != nil {
 			return registry.ErrNoChange
 		}
-		if now.Conversation() != "" {
-			now.Forget()
-		}
-		now.SetConversation(r.Kind(), id)
+		setProven(now, r.Kind(), id, by)
 		done = true
 		return nil
 	})
@@ -98,7 +95,10 @@ func (m *Manager) Adopt(ctx context.Context, f *observe.Found) (done bool, err e
 		r.Pane.Cwd, r.CreatedAt = f.Pane.Path, registry.Stamp(f.Pane.SessionCreated)
 		r.VisibleNote = "auto-registered"
 		if f.Kind != "" {
-			r.SetConversation(f.Kind, f.Conversation)
+			r.SetConversation(f.Kind, "")
+			if f.Conversation != "" {
+				setProven(r, f.Kind, f.Conversation, SelfReport)
+			}
 		}
 		done = true
 		return nil

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,14 +153,16 @@ func TestPurgeShared(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			file, _ := r.talk(talkA, talkA, r.dir)
-			r.begin("one", "idle", func(row *registry.Row) { row.SetConversation("claude", talkA) })
+			r.begin("one", "idle", func(row *registry.Row) { setProven(row, "claude", talkA, HookReport) })
 			c.share(r)
 			out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true, Yes: true})
-			if err != nil {
+			if c.why != "" {
+				r.wants(err, Refused, c.why)
+			} else if err != nil {
 				t.Fatal(err)
 			}
 			_, err = os.Stat(file)
-			if left := err == nil; left != (c.why != "") || left == (len(out.Deleted) > 0) || !strings.Contains(fmt.Sprint(out.Notes), c.why) {
+			if left := err == nil; left != (c.why != "") || left == (len(out.Deleted) > 0) {
 				t.Errorf("it is there: %v; %+v", left, out)
 			}
 		})
@@ -174,7 +175,7 @@ func TestPurgeForeign(t *testing.T) {
 	r := newRig(t)
 	theirs, _ := r.talk(talkB, talkB, r.dir)
 	own, _ := r.talk(talkA, talkA, r.dir)
-	row := r.begin("one", "busy", func(row *registry.Row) { row.SetConversation("claude", talkA) })
+	row := r.begin("one", "busy", func(row *registry.Row) { setProven(row, "claude", talkA, HookReport) })
 	r.write(&row, func(row *registry.Row) { row.OwnerID = "somebodyelse" })
 	r.sheet(row.Pane.PID, "busy", talkB)
 	out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Force: true, Purge: true, Yes: true})
@@ -209,7 +210,7 @@ func TestForgottenWithSomebodyLeft(t *testing.T) {
 	r := newRig(t)
 	r.write(&registry.Row{Name: "one"}, func(row *registry.Row) {
 		row.Status, row.Agent, row.Pane = registry.Stopped, "codex", registry.Pane{PID: 1, Cmd: "node", Cwd: r.dir}
-		row.SetConversation("codex", talkA)
+		setProven(row, "codex", talkA, OpenFile)
 	})
 	out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true, Yes: true})
 	if err != nil || out.Forgot == "" || len(out.Notes) > 0 {

@@ -22,31 +22,61 @@ import (
 // forgetLimit is how long a program may take to delete a conversation of its own.
 const forgetLimit = 30 * time.Second
 
-// purge deletes the conversation of the row: what belongs to it by name or by what stands in it, and nothing else. What it
-// deleted and what it left is told.
-func (s *stopping) purge(ctx context.Context) {
-	id := s.out.Row.Conversation()
-	if s.out.Conversation = id; id == "" {
-		s.note("no conversation is known of it: nothing was deleted")
-		return
+// purge deletes the conversation of the row: what belongs to it by name or by what stands in it, and nothing else. The row is read
+// again, and it must still be proven that the conversation is the session's own. The error says why nothing was deleted.
+func (s *stopping) purge(ctx context.Context) error {
+	id, d, err := s.purgeable(ctx)
+	if err != nil {
+		return err
 	}
-	find := &s.life.Find
-	if s.life.IsID == nil || !s.life.IsID(id) || find.Artefacts == nil && find.Forget == nil {
-		s.note("where its conversation %s lies is not known: nothing was deleted", id)
-		return
-	}
-	if why := s.shared(ctx, id); why != "" {
-		s.note("its conversation %s is also that of %s: nothing was deleted", id, why)
-		return
-	}
+	s.out.Conversation = id
 	marked := s.artefacts(id)
-	forgot := s.forget(ctx, id)
+	forgot := s.forget(ctx, d, id)
 	for _, a := range marked {
 		a.delete(s)
 	}
-	if len(s.out.Deleted) == 0 && len(s.out.Kept) == 0 && !forgot {
-		s.note("nothing of its conversation %s was found", id)
+	if len(s.out.Deleted) > 0 || forgot {
+		return nil
 	}
+	why := "nothing of its conversation " + id + " was found"
+	for _, k := range s.out.Kept {
+		why = k.Path + " was left: " + k.Why
+	}
+	return s.undeleted(why)
+}
+
+func (s *stopping) undeleted(why string) error {
+	return s.fail(Refused, nil, "nothing was deleted: "+why, "")
+}
+
+// purgeable returns the conversation that may be deleted, and its agent CLI.
+func (s *stopping) purgeable(ctx context.Context) (id string, d *driver.Driver, err error) {
+	if s.bare {
+		return "", nil, s.undeleted("without a row no conversation is known of it")
+	}
+	ctx = context.WithoutCancel(ctx)
+	row, err := s.m.row(ctx, s.row.Name)
+	if err != nil {
+		return "", nil, err
+	}
+	if id = row.Conversation(); id == "" {
+		return "", nil, s.undeleted("no conversation is known of it")
+	}
+	find := &s.life.Find
+	d, ok := driver.Kind(row.Kind())
+	if !ok || s.life.IsID == nil || !s.life.IsID(id) || find.Artefacts == nil && find.Forget == nil {
+		return "", nil, s.undeleted("the place of its conversation " + id + " is not known")
+	}
+	if !s.same(&row) {
+		return "", nil, s.undeleted(errMoved.Error())
+	}
+	if s.m.proven(ctx, d, &row, id) == "" {
+		return "", nil, s.undeleted("nothing shows that it had conversation " + id + "; delete that in " + d.Title)
+	}
+	if why := s.shared(ctx, id); why != "" {
+		return "", nil, s.undeleted("its conversation " + id + " is also that of " + why)
+	}
+	return id, d, nil
 }
 
 // shared tells who else has the conversation, in words: another row that can go on with it, or a program that is in it; "" when nobody has.
@@ -77,6 +107,7 @@ func (s *stopping) shared(ctx context.Context, id string) string {
 type artefact struct {
 	root, name string // name is a slash path below root
 	folder     bool
+	unfit      func(d *atomicfile.Dir) string // why it is not what it is called any more
 }
 
 func (a *artefact) path() string { return filepath.Join(a.root, filepath.FromSlash(a.name)) }
@@ -95,8 +126,8 @@ func (s *stopping) artefacts(id string) (all []artefact) {
 			continue
 		}
 		for _, name := range observe.Below(d, want.Path) {
-			a := artefact{root: want.Root, name: name, folder: want.Folder}
-			if why := s.unfit(d, &want, name, id); why != "" {
+			a := artefact{root: want.Root, name: name, folder: want.Folder, unfit: func(d *atomicfile.Dir) string { return s.unfit(d, &want, name, id) }}
+			if why := a.unfit(d); why != "" {
 				s.keepFile(a.path(), why)
 			} else {
 				all = append(all, a)
@@ -151,6 +182,10 @@ func (a *artefact) delete(s *stopping) {
 			s.out.Deleted = append(s.out.Deleted, a.path()) // its own program did
 			return
 		}
+		if why := a.unfit(d); why != "" {
+			s.keepFile(a.path(), why)
+			return
+		}
 	}
 	if err == nil && !a.folder {
 		err = d.Remove(a.name)
@@ -175,9 +210,8 @@ func removeFolder(root, name string) error {
 }
 
 // forget lets the program itself delete the conversation, where it can, and tells whether it did.
-func (s *stopping) forget(ctx context.Context, id string) bool {
-	d, ok := driver.Kind(s.row.Kind())
-	if s.life.Find.Forget == nil || !ok {
+func (s *stopping) forget(ctx context.Context, d *driver.Driver, id string) bool {
+	if s.life.Find.Forget == nil {
 		return false
 	}
 	args := s.life.Find.Forget(id)

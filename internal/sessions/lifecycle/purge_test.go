@@ -109,7 +109,9 @@ func TestPurge(t *testing.T) {
 		spoil func(t *testing.T, r *rig, file, folder string)
 		id    string
 		left  bool   // the file
-		why   string // in Kept or Notes
+		why   string // in the error
+		// unproven: the row names the conversation, and nothing shows that the session had it
+		unproven bool
 	}{
 		"all of it": {},
 		"a link in place of the file": {spoil: func(t *testing.T, r *rig, file, _ string) {
@@ -135,6 +137,7 @@ func TestPurge(t *testing.T) {
 		}},
 		"an id that leads elsewhere": {id: "../../x", left: true, why: "not known"},
 		"no id":                      {id: "-", left: true, why: "no conversation is known"},
+		"not proven":                 {unproven: true, left: true, why: "nothing shows that it had conversation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +154,13 @@ func TestPurge(t *testing.T) {
 			case "-":
 				id = ""
 			}
-			row := r.begin("one", "busy", func(row *registry.Row) { row.SetConversation("claude", id); row.CreatedAt = time.Now().Add(time.Hour) })
+			row := r.begin("one", "busy", func(row *registry.Row) {
+				row.SetConversation("claude", id)
+				row.CreatedAt = time.Now().Add(time.Hour)
+				if id != "" && !c.unproven {
+					setProven(row, "claude", id, HookReport)
+				}
+			})
 			if id == "" { // what lies there is older than the session
 				r.write(&row, func(row *registry.Row) { row.CreatedAt = time.Now().Add(time.Hour) })
 			}
@@ -159,12 +168,16 @@ func TestPurge(t *testing.T) {
 				t.Fatal("nobody has agreed")
 			}
 			out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true, Yes: true})
-			if err != nil {
-				t.Fatal(err)
+			purged := len(out.Deleted) > 0
+			if purged != (err == nil) {
+				t.Fatalf("deleted %q, and %v", out.Deleted, err)
 			}
 			after := r.row("one")
-			if after.Status != registry.Terminated || after.TerminatedAt.IsZero() || after.Mode != "purge" || after.Resumable != registry.No || after.Intent != nil {
+			if purged && (after.Status != registry.Terminated || after.TerminatedAt.IsZero() || after.Mode != "purge" || after.Resumable != registry.No || after.Intent != nil) {
 				t.Errorf("the row: %s", after.JSON())
+			}
+			if !purged && (after.Status != registry.Stopped || after.Mode != "graceful" || after.Resumable != registry.Yes || after.Intent != nil) {
+				t.Errorf("the row of one that keeps its conversation: %s", after.JSON())
 			}
 			r.nothing(&row)
 			if _, err := os.Lstat(file); (err == nil) != c.left {
@@ -173,7 +186,7 @@ func TestPurge(t *testing.T) {
 			if !c.left && len(out.Deleted) == 0 {
 				t.Errorf("nothing is called deleted: %+v", out)
 			}
-			if said := fmt.Sprint(out.Kept, out.Notes); c.why != "" && !strings.Contains(said, c.why) {
+			if said := fmt.Sprint(out.Kept, out.Notes, err); c.why != "" && !strings.Contains(said, c.why) {
 				t.Errorf("it says %s, want %q", said, c.why)
 			}
 			if _, err := os.Stat(other); err != nil && !strings.Contains(name, "on the way") {
@@ -184,7 +197,7 @@ func TestPurge(t *testing.T) {
 					t.Errorf("what a link leads to: %v", err)
 				}
 			}
-			if again, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true, Yes: true}); err != nil || !again.Already {
+			if again, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true, Yes: true}); purged && (err != nil || !again.Already) || !purged && err == nil {
 				t.Errorf("again: %+v, %v", again, err)
 			}
 		})
@@ -196,7 +209,7 @@ func TestPurgeStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	file, folder := r.talk(talkA, talkA, r.dir)
-	r.begin("one", "idle", func(row *registry.Row) { row.SetConversation("claude", talkA) })
+	r.begin("one", "idle", func(row *registry.Row) { setProven(row, "claude", talkA, HookReport) })
 	if _, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Reason: "first"}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ import (
 type ResumeRequest struct {
 	Name         string
 	Conversation string // the id of the conversation, "": it is found
-	Latest       bool   // of several conversations that it could be, the newest
+	Latest       bool   // of the conversations of its folder that can be its own, the newest
+	Unproven     bool   // take the conversation of the row, and what another program noted, without a proof: the older scripts do
 	Force        bool   // also where the row says that there is nothing to go on with
 	Trust        bool   // run the command of the row, whoever has written it
 	Prompt       string
@@ -49,7 +50,6 @@ const (
 	foundGiven  = "named"
 	foundHeard  = "heard from its hooks"
 	foundRow    = "in the registry"
-	foundDisk   = "the only one on disk"
 	foundLatest = "the newest on disk"
 	foundNoted  = "noted in the registry by another program"
 )
@@ -217,6 +217,7 @@ func (b *begin) again(ctx context.Context, r registry.Row, id string) error {
 			row.Forget()
 			row.SetConversation(b.kind.Name, id)
 		}
+		row.Set(proofMember, nil) // the arguments of the new process are the proof
 		row.OwnerID, row.Intent = owner, b.m.intent(VerbResume)
 		row.Set(beforeMember, r.JSON())
 		return nil

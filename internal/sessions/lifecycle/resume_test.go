@@ -110,6 +110,7 @@ func TestResumeReboot(t *testing.T) {
 func TestResumeFinds(t *testing.T) {
 	t.Parallel()
 	one, two, old := address.NewUUID(), address.NewUUID(), address.NewUUID()
+	unknown := func(row *registry.Row) { row.SetConversation("claude", ""); row.StartArgv = row.StartArgv[:1] }
 	for name, c := range map[string]struct {
 		said  []string
 		row   func(*registry.Row)
@@ -120,18 +121,21 @@ func TestResumeFinds(t *testing.T) {
 		kind  Kind
 		part  string
 	}{
-		"nothing was said":        {row: func(row *registry.Row) { row.SetConversation("claude", "") }, kind: Nothing, part: "no conversation of it is known"},
-		"one is there":            {said: []string{one}, row: func(row *registry.Row) { row.SetConversation("claude", "") }, want: one, found: foundDisk},
-		"two are there":           {said: []string{one, two}, row: func(row *registry.Row) { row.SetConversation("claude", "") }, kind: Several, part: "which of 2"},
-		"the newest, if wanted":   {said: []string{one, two}, row: func(row *registry.Row) { row.SetConversation("claude", "") }, q: ResumeRequest{Latest: true}, want: two, found: foundLatest},
-		"one of two, by name":     {said: []string{one, two}, q: ResumeRequest{Conversation: one}, want: one, found: foundGiven},
-		"a former one is not its": {said: []string{one, old}, row: func(row *registry.Row) { row.SetConversation("claude", ""); row.PreviousIDs = []string{old} }, want: one, found: foundDisk},
+		"nothing was said":         {row: unknown, kind: Nothing, part: "no conversation of it is known"},
+		"one is there":             {said: []string{two}, row: unknown, kind: Several, part: "the only conversation of its folder is not known to be its own"},
+		"two are there":            {said: []string{one, two}, row: unknown, kind: Several, part: "none of 2"},
+		"not proven":               {said: []string{two}, row: func(row *registry.Row) { unknown(row); row.SetConversation("claude", two) }, kind: Several, part: "nothing shows that it had conversation " + two},
+		"not proven, older name":   {said: []string{two}, row: func(row *registry.Row) { unknown(row); row.SetConversation("claude", two) }, q: ResumeRequest{Unproven: true}, want: two, found: foundRow},
+		"one is there, older name": {said: []string{two}, row: unknown, q: ResumeRequest{Unproven: true}, kind: Several, part: "the only conversation"},
+		"the newest, if wanted":    {said: []string{one, two}, row: unknown, q: ResumeRequest{Latest: true}, want: two, found: foundLatest},
+		"one of two, by name":      {said: []string{one, two}, q: ResumeRequest{Conversation: one}, want: one, found: foundGiven},
+		"a former one is not its":  {said: []string{two, old}, row: func(row *registry.Row) { unknown(row); row.PreviousIDs = []string{old} }, kind: Several, part: "the only conversation"},
 		"before the session": {said: []string{one}, row: func(row *registry.Row) {
-			row.SetConversation("claude", "")
+			unknown(row)
 			row.CreatedAt = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 		}, kind: Nothing, part: "no conversation"},
-		"its hooks told":      {said: []string{one, two}, heard: two, row: func(row *registry.Row) { row.SetConversation("claude", one) }, want: two, found: foundHeard},
-		"of one that is gone": {said: []string{one}, heard: two, row: func(row *registry.Row) { row.SetConversation("claude", one) }, want: one, found: foundRow},
+		"its hooks told":      {said: []string{one, two}, heard: two, row: func(row *registry.Row) { setProven(row, "claude", one, OpenFile) }, want: two, found: foundHeard},
+		"of one that is gone": {said: []string{one}, heard: two, row: func(row *registry.Row) { setProven(row, "claude", one, OpenFile) }, want: one, found: foundRow},
 		"no id":               {q: ResumeRequest{Conversation: "--help"}, kind: Refused, part: "is no conversation"},
 		"purged": {row: func(row *registry.Row) {
 			row.Status, row.Mode, row.Resumable = registry.Terminated, "purge", registry.No
@@ -167,7 +171,7 @@ func TestResumeFinds(t *testing.T) {
 			done, err := m.Resume(t.Context(), q)
 			if c.part != "" {
 				r.wants(err, c.kind, c.part)
-				if c.kind == Several && (len(done.Candidates) != 2 || done.Candidates[0].ID != two || !strings.Contains(err.(*Error).Next, two)) {
+				if c.kind == Several && (len(done.Candidates) != len(c.said)-len(r.row("a").PreviousIDs) || done.Candidates[0].ID != two || !strings.Contains(err.(*Error).Next, two)) {
 					t.Errorf("candidates: %v", done.Candidates)
 				}
 				if after := r.row("a"); after.OwnerID != before.OwnerID || after.Intent != nil || after.Status != before.Status {
@@ -182,6 +186,35 @@ func TestResumeFinds(t *testing.T) {
 				t.Errorf("it was started with %q", args)
 			}
 		})
+	}
+}
+
+// TestResumeOthers: a session in which nothing was said takes no conversation that its user had beside it, nor does its stop, and a
+// purge deletes nothing.
+func TestResumeOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m := r.creator("types")
+	row := r.create(m, "a")
+	r.began()
+	var private string
+	r.said(address.NewUUID(), func(path string) { private = path })
+	before, err := os.ReadFile(private)
+	must(t, err)
+	stop := func(q StopRequest) error { q.Session = "a"; _, err := m.Stop(t.Context(), q); return err }
+	if err := stop(StopRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := m.Resume(t.Context(), ResumeRequest{Name: "a"}); err != nil || !done.Anew || done.Row.Conversation() != row.Conversation() {
+		t.Errorf("%+v, %v", done, err)
+	}
+	r.began()
+	r.wants(stop(StopRequest{Purge: true, Yes: true}), Refused, "nothing was deleted")
+	if now := r.row("a"); now.Status != registry.Stopped || now.Conversation() != row.Conversation() {
+		t.Errorf("the row: %s", now.JSON())
+	}
+	if after, err := os.ReadFile(private); err != nil || string(after) != string(before) {
+		t.Errorf("the conversation of the user: %q, %v", after, err)
 	}
 }
 

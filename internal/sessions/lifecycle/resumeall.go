@@ -30,7 +30,7 @@ func (m *Manager) ResumeAll(ctx context.Context, q ResumeRequest) ([]*Resumed, e
 		if ctx.Err() != nil {
 			return all, context.Cause(ctx)
 		}
-		q.Name, q.Conversation = rows[i].Name, ""
+		q.Name, q.Conversation, q.Latest = rows[i].Name, "", false // nobody looks at what each one takes
 		done, err := m.oneOfAll(ctx, q)
 		if done == nil && err == nil {
 			continue

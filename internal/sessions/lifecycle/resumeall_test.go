@@ -38,7 +38,8 @@ func TestResumeAllOnce(t *testing.T) {
 	}
 }
 
-// TestResumeAllLost: one that was lost before anybody knew its conversation is taken up with the only one that it can be.
+// TestResumeAllLost: one that was lost before its conversation was known does not take the only transcript of its
+// folder, and lists it.
 func TestResumeAllLost(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -52,8 +53,14 @@ func TestResumeAllLost(t *testing.T) {
 	id := address.NewUUID()
 	r.rolled(id, done.Row.CreatedAt)
 	r.edit("a", func(row *registry.Row) { Lost(row, m, "the machine was started anew") })
-	if all, err := m.ResumeAll(t.Context(), ResumeRequest{}); err != nil || len(all) != 1 || all[0].Err != nil || all[0].Left != nil || all[0].Row.Conversation() != id {
-		t.Errorf("%+v, %v", all, err)
+	for _, q := range []ResumeRequest{{}, {Latest: true}} {
+		all, err := m.ResumeAll(t.Context(), q)
+		if err != nil || len(all) != 1 || all[0].Err == nil || len(all[0].Candidates) != 1 || all[0].Candidates[0].ID != id {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		if row := r.row("a"); row.Conversation() != "" || row.OwnerID != done.Row.OwnerID {
+			t.Errorf("the row: %s", row.JSON())
+		}
 	}
 }
 

@@ -140,7 +140,9 @@ func (s *stopping) ended(ctx context.Context, lives bool) error {
 		return nil
 	}
 	s.place = s.placeOf()
-	s.purge(ctx)
+	if err := s.purge(ctx); err != nil {
+		return err
+	}
 	return s.write(ctx, s.final)
 }
 

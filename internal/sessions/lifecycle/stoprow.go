@@ -47,7 +47,7 @@ func (s *stopping) recordIntent(ctx context.Context) error {
 	screen := s.screen(ctx)
 	s.gather()
 	s.place = s.placeOf()
-	found := s.conversation(ctx)
+	found, by := s.conversation(ctx)
 	s.m.reached("captured")
 	self := proc.Self()
 	err := s.change(ctx, func(r *registry.Row) error {
@@ -60,7 +60,7 @@ func (s *stopping) recordIntent(ctx context.Context) error {
 		if screen != "" {
 			r.VisibleScreen = screen
 		}
-		s.keep(r, found)
+		s.keep(r, found, by)
 		return nil
 	})
 	if err != nil {
@@ -81,15 +81,15 @@ func (s *stopping) recordIntent(ctx context.Context) error {
 	return nil
 }
 
-// keep notes the conversation in the row. A place for one that is not known is kept, too.
-func (s *stopping) keep(r *registry.Row, id string) {
-	if kind := r.Kind(); kind != "" && (id != "" || s.life.ResumeBy != "") {
-		if id != "" && r.Conversation() != id {
-			r.Forget()
-		}
-		if id != "" || r.Conversation() == "" {
-			r.SetConversation(kind, id)
-		}
+// keep notes the conversation in the row, and how it is proven. A place for one that is not known is kept, too.
+func (s *stopping) keep(r *registry.Row, id string, by Evidence) {
+	kind := r.Kind()
+	switch {
+	case kind == "" || id == "" && s.life.ResumeBy == "":
+	case by != "":
+		setProven(r, kind, id, by)
+	case id == "" && r.Conversation() == "":
+		r.SetConversation(kind, "")
 	}
 }
 
@@ -161,8 +161,10 @@ func (s *stopping) finish(ctx context.Context, failed error) error {
 	if failed != nil {
 		return errors.Join(failed, s.cutOff(ctx, failed))
 	}
+	var unpurged error
 	if s.q.Purge {
-		s.purge(ctx)
+		unpurged = s.purge(ctx)
+		s.q.Purge = unpurged == nil // else it is a stop, and what it says of itself can be resumed
 	}
 	s.m.reached("ended")
 	if event := s.q.JobEvent; event != "" {
@@ -176,7 +178,7 @@ func (s *stopping) finish(ctx context.Context, failed error) error {
 		return fmt.Errorf("session %s has ended, but its row could not be written: %w", s.row.Name, err)
 	}
 	s.m.reached("written")
-	return nil
+	return unpurged
 }
 
 // tellBus tells the bus of the end, once.

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"path/filepath"
-	"slices"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/atomicfile"
@@ -72,59 +71,25 @@ func (s *stopping) sheet() (driver.SelfReport, bool) {
 	return driver.SelfReport{}, false
 }
 
-// onlyOne is the one conversation of the folder that was begun and worked on in the time of the session, and belongs to nobody else; ""
-// when there are none or several.
-func (s *stopping) onlyOne(ctx context.Context) string {
-	began := s.row.CreatedAt
-	if s.row.ResumedAt.After(began) {
-		began = s.row.ResumedAt
-	}
-	if began.IsZero() {
-		return ""
-	}
-	rows, _, err := s.m.o.Registry.Rows(ctx)
-	if err != nil {
-		return ""
-	}
-	var found []Candidate
-	for _, c := range observe.Transcripts(&s.life.Find, s.place) {
-		if !c.Changed.Before(began) && !slices.ContainsFunc(found, func(o Candidate) bool { return o.ID == c.ID }) {
-			found = append(found, Candidate{ID: c.ID, Began: c.Began, Changed: c.Changed})
-		}
-	}
-	found, sure := itsOwn(rows, &s.row, found)
-	d, ok := driver.Kind(s.row.Kind())
-	if len(found) != 1 || !sure || !ok {
-		return ""
-	}
-	if p, used := s.m.inUse(d, s.place.Dir, found[0].ID); used && !slices.ContainsFunc(s.kin, func(k proc.Process) bool { return k.ID == p.ID }) {
-		return "" // somebody else is in it
-	}
-	return found[0].ID
-}
-
-// conversation finds the conversation of the session: the one that its program names itself or has open, the one of which its hooks
-// told last, the one that the row has, or, where nothing is deleted, the only one on disk that can be it. "" when that is not certain.
-func (s *stopping) conversation(ctx context.Context) string {
+// conversation finds the conversation of the session, and how that is proven: the one that its agent CLI names itself or has open, or of
+// which its hooks told last. Else it is the one that the row has, with no new proof.
+func (s *stopping) conversation(ctx context.Context) (id string, by Evidence) {
 	if s.sight.Foreign && !s.bare { // what runs there is not the program of the row
-		return s.row.Conversation()
+		return s.row.Conversation(), ""
 	}
 	if v, ok := s.sheet(); ok && v.Conversation != "" {
-		return v.Conversation
+		return v.Conversation, SelfReport
 	}
-	if s.bare || s.life.ResumeBy == "" { // of a program without conversations nobody tells
-		return s.row.Conversation()
+	if s.bare || s.life.ResumeBy == "" {
+		return s.row.Conversation(), ""
 	}
 	if id := observe.OpenTranscript(&s.life.Find, s.place, s.kin); id != "" {
-		return id
+		return id, OpenFile
 	}
 	if d, ok := driver.Kind(s.row.Kind()); ok {
 		if id, err := s.m.heard(ctx, d, &s.row); err == nil && id != "" && s.m.there(d, s.place.Dir, id) {
-			return id
+			return id, HookReport
 		}
 	}
-	if id := s.row.Conversation(); id != "" || s.q.Purge { // what is deleted is its own for certain
-		return id
-	}
-	return s.onlyOne(ctx)
+	return s.row.Conversation(), ""
 }

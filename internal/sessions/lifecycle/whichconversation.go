@@ -14,8 +14,8 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// which finds the conversation: the one that is named; the one that its hooks told of last; the one of its row; the only one that it can
-// be of those on disk; the one that a program of others has noted. It is never guessed.
+// which finds the transcript of a session: the one that the user names; the one that its hooks reported last; the one in its row, if
+// the session's own process had it. Others of the folder are listed and never taken, unless the user asks for the latest.
 func (m *Manager) which(ctx context.Context, q ResumeRequest, r *registry.Row, d *driver.Driver, done *Resumed) (string, error) {
 	if q.Conversation != "" {
 		if !d.Life.IsID(q.Conversation) {
@@ -40,47 +40,56 @@ func (m *Manager) which(ctx context.Context, q ResumeRequest, r *registry.Row, d
 		return heard, nil
 	}
 	id, of := r.Conversation(), observe.NotKept
+	if id == "" {
+		id = startedID(&d.Life, r)
+	}
+	own := d.Life.IsID(id) && m.proven(ctx, d, r, id) != ""
 	if d.Life.IsID(id) {
 		of = observe.Keeps(d, m.place(r.Pane.Cwd), id)
 	}
-	if of == observe.Kept {
+	if of == observe.Kept && (own || q.Unproven) {
 		done.Found = foundRow
 		return id, nil
 	}
-	others, sure, err := m.others(ctx, r, d)
-	if err != nil {
-		return "", err
-	}
-	switch {
-	case len(others) == 1 && sure:
-		done.Found = foundDisk
-		return others[0].ID, nil
-	case len(others) > 0 && q.Latest:
-		done.Found = foundLatest
-		return others[0].ID, nil
-	case len(others) > 0:
-		done.Candidates = others
-		text := fmt.Sprintf("it is not known which of %d conversations was its own", len(others))
-		if len(others) == 1 {
-			text = "there is one conversation that can be its own, or that of another session of this folder"
-		}
-		return "", &Error{
-			Kind: Several, Session: r.Name, Text: text, Next: fmt.Sprintf("tutti session resume %s --conversation %s   # or --latest", r.Name, others[0].ID),
-		}
-	}
-	if d.Life.IsID(id) && d.Life.Choose != "" { // a row can have anything there, and others may have written it
+	if own && d.Life.Choose != "" && !q.Latest { // nothing was said in it, and nothing else is its own
 		done.Found, done.Anew = foundRow, true
 		if of == observe.Silent { // it takes no id twice
 			return address.NewUUID(), nil
 		}
 		return id, nil
 	}
-	if noted, err := m.noted(ctx, r, d); noted != "" || err != nil {
-		done.Found = foundNoted
-		return noted, err
+	others, err := m.others(ctx, r, d)
+	if err != nil {
+		return "", err
+	}
+	if q.Unproven && len(others) == 0 {
+		if noted, err := m.noted(ctx, r, d); noted != "" || err != nil {
+			done.Found = foundNoted
+			return noted, err
+		}
+	}
+	switch {
+	case len(others) > 0 && q.Latest:
+		done.Found = foundLatest
+		return others[0].ID, nil
+	case of == observe.Kept:
+		done.Candidates = others
+		return "", &Error{
+			Kind: Several, Session: r.Name, Text: "nothing shows that it had conversation " + id + ", which its row names",
+			Next: fmt.Sprintf("tutti session resume %s --conversation %s", r.Name, id),
+		}
+	case len(others) > 0:
+		done.Candidates = others
+		text := fmt.Sprintf("none of %d conversations of its folder is known to be its own", len(others))
+		if len(others) == 1 {
+			text = "the only conversation of its folder is not known to be its own"
+		}
+		return "", &Error{
+			Kind: Several, Session: r.Name, Text: text, Next: fmt.Sprintf("tutti session resume %s --conversation %s", r.Name, others[0].ID),
+		}
 	}
 	return "", &Error{
-		Kind: Nothing, Session: r.Name, Text: "no conversation of it is known: nothing was said in it, or its program keeps it elsewhere",
+		Kind: Nothing, Session: r.Name, Text: "no conversation of it is known: nothing was said in it, or its agent CLI keeps it elsewhere",
 		Next: "tutti session create --session " + r.Name,
 	}
 }
@@ -90,42 +99,25 @@ func formerProcess(r *registry.Row) (proc.ID, bool) {
 	return proc.ID{PID: r.Pane.PID, Start: r.Pane.StartTicks, Boot: r.BootID}, r.Pane.PID > 1 && r.BootID != ""
 }
 
-// others are the conversations of the folder that can be the row's, the newest first. sure: none of them can be that of another row.
-func (m *Manager) others(ctx context.Context, r *registry.Row, d *driver.Driver) (found []Candidate, sure bool, err error) {
-	if found, err = m.candidates(ctx, d, r.Pane.Cwd); err != nil {
-		return nil, false, err
+// others are the conversations of the folder that can be the row's, the newest first: begun in its time, and no other row's.
+func (m *Manager) others(ctx context.Context, r *registry.Row, d *driver.Driver) (own []Candidate, err error) {
+	found, err := m.candidates(ctx, d, r.Pane.Cwd)
+	if err != nil {
+		return nil, err
 	}
 	rows, _, err := m.o.Registry.Rows(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	found, sure = itsOwn(rows, r, found)
-	return found, sure, nil
-}
-
-// itsOwn leaves of the conversations of a folder those that can be a row's: begun in its time, and no other row's. sure: no other row
-// whose conversation is not known can have begun one of them.
-func itsOwn(rows []registry.Row, r *registry.Row, found []Candidate) (own []Candidate, sure bool) {
-	sure = true
 	for _, c := range found {
-		if !inTime(r, &c) || slices.Contains(r.PreviousIDs, c.ID) {
-			continue
-		}
-		taken, shared := false, false
-		for i := range rows {
-			o := &rows[i]
-			if o.Name == r.Name {
-				continue
-			}
-			taken = taken || o.Conversation() == c.ID || slices.Contains(o.PreviousIDs, c.ID)
-			shared = shared || o.Conversation() == "" && o.Kind() == r.Kind() && o.Pane.Cwd == r.Pane.Cwd && inTime(o, &c)
-		}
-		if !taken {
+		taken := slices.ContainsFunc(rows, func(o registry.Row) bool {
+			return o.Name != r.Name && o.Conversation() == c.ID || slices.Contains(o.PreviousIDs, c.ID)
+		})
+		if !taken && inTime(r, &c) {
 			own = append(own, c)
-			sure = sure && !shared
 		}
 	}
-	return own, sure
+	return own, nil
 }
 
 // inTime tells whether a conversation was begun while the session of a row was there, as far as both say.

@@ -202,15 +202,11 @@ func TestResumeShared(t *testing.T) {
 	id := address.NewUUID()
 	r.rolled(id, time.Now().Add(time.Second))
 	done, err := m.Resume(t.Context(), ResumeRequest{Name: "a"})
-	r.wants(err, Several, "another session of this folder")
+	r.wants(err, Several, "the only conversation of its folder is not known to be its own")
 	if done == nil || len(done.Candidates) != 1 || done.Candidates[0].ID != id {
 		t.Errorf("candidates: %+v", done)
 	}
-	r.edit("b", func(row *registry.Row) { // it had ended before
-		row.CreatedAt, row.StoppedAt = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
-		row.Status = registry.Stopped
-	})
-	if done, err = m.Resume(t.Context(), ResumeRequest{Name: "a"}); err != nil || done.Found != foundDisk || done.Row.Conversation() != id {
+	if done, err = m.Resume(t.Context(), ResumeRequest{Name: "a", Conversation: id}); err != nil || done.Found != foundGiven || done.Row.Conversation() != id {
 		t.Errorf("%+v, %v", done, err)
 	}
 }

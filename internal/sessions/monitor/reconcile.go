@@ -196,10 +196,10 @@ func (mo *monitor) later(ctx context.Context, f *observe.Found) (again time.Dura
 
 // talk records which conversation the program is in.
 func (mo *monitor) talk(ctx context.Context, f *observe.Found, full bool) {
-	id := f.Conversation
+	id, by := f.Conversation, lifecycle.SelfReport
 	if id == "" && full && f.Row.Conversation() == "" {
 		var err error
-		if id, err = mo.Conversation(ctx, f.Row, f.Process); err != nil {
+		if id, by, err = mo.Conversation(ctx, f.Row, f.Process); err != nil {
 			return // nothing is known
 		}
 	}
@@ -209,7 +209,7 @@ func (mo *monitor) talk(ctx context.Context, f *observe.Found, full bool) {
 	}
 	diff := Difference{Class: "C", Session: f.Name, Server: f.Server, Found: "it is in conversation " + id, Does: "recorded"}
 	if !mo.w.DryRun {
-		diff.Done, diff.Err = mo.RecordConversation(ctx, f.Row, id)
+		diff.Done, diff.Err = mo.RecordConversation(ctx, f.Row, id, by)
 	}
 	mo.tell(diff)
 }

@@ -21,7 +21,7 @@ func sessionResume(ctx context.Context, c *kit.Call, s *sessions) error {
 	}
 	q := lifecycle.ResumeRequest{
 		Name: name, Conversation: c.Text("conversation"), Latest: c.On("latest"), Force: c.On("force"), Wait: c.On("wait"), Ready: c.Duration("ready", 0),
-		Trust: c.On("trust-row"),
+		Trust: c.On("trust-row"), Unproven: c.On("row-conversation"),
 	}
 	for _, flag := range [...]string{"session", "conversation", "prompt"} {
 		if c.IsSet(flag) && c.Text(flag) == "" {
@@ -36,6 +36,8 @@ func sessionResume(ctx context.Context, c *kit.Call, s *sessions) error {
 		return kit.Usagef("session resume: --all and the name of a session do not go together")
 	case c.On("all") && q.Conversation != "":
 		return kit.Usagef("session resume: --all takes each session's own conversation, and --conversation names one")
+	case c.On("all") && q.Latest:
+		return kit.Usagef("session resume: --all takes each session's own conversation, and --latest may take another one")
 	case c.On("all") && q.Trust:
 		return kit.Usagef("session resume: --all and --trust-row do not go together: what a row runs is to be read first, one by one")
 	case !c.On("all"):

@@ -66,14 +66,15 @@ $ tutti session create --agent custom --session watch -- make watch`,
 			sessionFlag,
 			{Name: "all", Kind: kit.Switch, Help: "every session that was cut off; sessions that you stopped stay stopped"},
 			{Name: "conversation", Kind: kit.Text, Value: "id", Help: "use this transcript"},
-			{Name: "latest", Kind: kit.Switch, Help: "if several transcripts are possible, use the newest"},
+			{Name: "latest", Kind: kit.Switch, Help: "if its own transcript is not known, use the newest of the folder"},
+			{Name: "row-conversation", Kind: kit.Switch, Help: "for older scripts: use the transcript in the registry without proof"},
 			{Name: "force", Kind: kit.Switch, Help: "also if the registry says that there is nothing to continue"},
 			firstFlag, readyFlag, waitFlag, trustFlag, registryFlag,
 		},
 		Does: `Starts the agent CLI of a session again, with its transcript, in its folder and with its arguments, except those that
-choose a transcript. It takes the transcript that the hooks of the session reported last; else the one in the
-registry, if the agent CLI still has it; else the only one of that folder that fits the time of the session. If
-several could be the right one, it lists them and starts nothing. A session that runs is left alone.
+choose a transcript. It takes only a transcript that the session's own process had: the process was started with it, a
+hook reported it, or the process had its file open. If that is not known, it lists the transcripts of the folder and
+starts nothing: choose one with --conversation. A session that runs is left alone.
 
 --all continues what was cut off, for instance by a reboot or the end of tmux. It names and leaves out what cannot be
 continued: a program of your own, or a conversation without a message. The exit status is then still 0.`,

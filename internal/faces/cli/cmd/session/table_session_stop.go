@@ -42,7 +42,8 @@ the tmux session, and kills what is left. It finds processes that left the termi
 names what cannot be ended; the exit status is then 7.
 
 --purge-conversation deletes the transcript of the session where the agent CLI keeps it, and prints what it deleted.
-It also works for a stopped session. A session can stop itself: the rest of the work is done outside of it.
+It deletes only a transcript that the session's own process had (see session resume). If it deletes nothing, it says
+why, and the exit status is 1. It also works for a stopped session. A session can stop itself: the rest of the work is done outside of it.
 
 It works while the halt switch is set, and then types nothing.`,
 	Wont: `It does not detach: for that press Ctrl-b d or close the terminal, and the session continues. It names and leaves
