@@ -32,7 +32,7 @@ func newSide(t *testing.T, m *commstest.Machine, project string, who, other comm
 	r := newRig(t)
 	r.Service.Home, r.Service.Host = m.Home, m.Name+".example"
 	r.Halt = testOffice(m.Home).Halt
-	r.keys([]commstest.Who{who}, other)
+	m.SetEnv("GNUPGHOME", r.keys([]commstest.Who{who}, other).Home)
 	m.Project(project)
 	return &side{rig: r, m: m, p: Project{project, filepath.Join(m.Home, "projects", project)}, conv: "build-it"}
 }

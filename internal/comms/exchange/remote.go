@@ -40,7 +40,7 @@ func (o *Service) deliverAway(ctx context.Context, l Draft, to target, b Bundle,
 func (o *Service) dispatch(ctx context.Context, h *held, to target, retries int, s *Sent) error {
 	done := 0
 	way, end := o.route(to.where)
-	res, err := way.deliver(ctx, errand{h.parcel, h.dir.Path(), s.Message.Conversation}, min(retries, MaxRetries), func(err error) {
+	res, err := way.deliver(ctx, errand{h.parcel, h.dir.Path(), s.Message.Conversation, s.Key}, min(retries, MaxRetries), func(err error) {
 		done++
 		_ = h.note(CauseSending, 1, err) // at the end it is noted again, and then it counts
 	})
@@ -56,6 +56,7 @@ func (o *Service) dispatch(ctx context.Context, h *held, to target, retries int,
 		s.Advice = append(s.Advice, fmt.Sprintf("SEQUENCE is %d, and the mailbox of %s has messages of this conversation up to %d", n, s.Destination, res.highest))
 	}
 	if err == nil {
+		o.keyAdvice(ctx, to.where.Peer.Name, res, s)
 		o.settle(ctx, h, s)
 		return nil
 	}
@@ -97,16 +98,19 @@ type errand struct {
 	SignedMessage
 	folder       string
 	conversation string
+	key          string // that signed
 }
 
 // A remoteResult is what a delivery to another machine has come to.
 type remoteResult struct {
-	already bool
-	tries   int
-	halted  bool // the other machine is: its mailbox fills, and nobody reads it
-	wide    bool // its mailbox is open to others
-	highest int  // sequence of the conversation in its mailbox
-	brought bool // the text was on its way once: the name was free before
+	already  bool
+	tries    int
+	halted   bool   // the other machine is: its mailbox fills, and nobody reads it
+	wide     bool   // its mailbox is open to others
+	highest  int    // sequence of the conversation in its mailbox
+	stranger bool   // it does not have the key that signed
+	signs    string // fingerprint of the key that it signs with
+	brought  bool   // the text was on its way once: the name was free before
 }
 
 // deliver brings a message to the other machine, with retries. noted is told how many tries there were after each that
@@ -174,7 +178,8 @@ func (r route) try(ctx context.Context, p errand, res *remoteResult) error {
 	if err != nil {
 		return err
 	}
-	res.halted, res.wide, res.highest = before.halted, before.wide, before.highest
+	res.halted, res.wide, res.highest, res.stranger, res.signs = before.halted, before.wide, before.highest, before.strange, before.signs
+	p.key = "" // it is asked about once
 	sum, sig := hashOf(p.Message), hashOf(p.Signature)
 	if res.brought && before.text == fileUnknown {
 		before.text = sum // by an earlier try that did not hear of its end; confirm takes it for ours, too
@@ -275,7 +280,7 @@ func (r route) look(ctx context.Context, p errand) (sight, error) {
 	if err != nil {
 		return sight{}, general(CodePeers, err)
 	}
-	in, err := lookInput(folder, p.Name, p.conversation)
+	in, err := lookInput(folder, p.Name, p.conversation, p.key)
 	if err != nil {
 		return sight{}, general(CodePeers, err)
 	}

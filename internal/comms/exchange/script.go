@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// lookScript is what another machine is asked before and after a delivery. It reads three lines, the folder of the project, seen from
-// the home folder, the name of the message and its conversation, makes the mailbox if there is none, and says how things are in lines that begin
+// lookScript is what another machine is asked before and after a delivery. It reads four lines: the folder of the project, seen from
+// the home folder, the name of the message, its conversation, and the key that signed it, empty to ask about no keys. It makes the mailbox if there is none, and says how things are in lines that begin
 // with lookMark. Nothing that a user has written stands in it. A dangling link and a folder that may not be searched are a halt, too.
 const lookScript = `
 umask 077
 IFS= read -r p
 IFS= read -r name
 IFS= read -r conv
+IFS= read -r key
 say() { echo "tutti-look $*"; }
 c=$HOME/.config/cross-agent-comms
 h=off
@@ -50,6 +51,11 @@ look() {
 	say highest "${n:-0}"
 }
 look
+if [ -n "$key" ] && command -v gpg >/dev/null 2>&1; then
+` + signingKey + `
+	if [ -d "${GNUPGHOME:-$HOME/.gnupg}" ] && gpg --batch --no-tty --list-keys -- "$key" >/dev/null 2>&1; then say key known; else say key unknown; fi
+	if [ -n "$sign" ]; then say signs "$(gpg --batch --no-tty --with-colons --list-keys -- "$sign" 2>/dev/null | awk -F: '$1 == "fpr" { print $10; exit }')"; fi
+fi
 say end
 `
 
@@ -71,17 +77,22 @@ type sight struct {
 	wide    bool
 	text    string // SHA-256 of the file that has the name of the message
 	sig     string // of that of the signature
+	strange bool   // it does not have the key that signed
+	signs   string // fingerprint of the key that it signs with, "" when it has none or was not asked
 	highest int    // sequence among the other messages of the conversation that lie there
 }
 
 // lookInput is what the script reads. Neither may hold a line end: names and folders are checked before, this is the last look.
-func lookInput(folder, name, conversation string) ([]byte, error) {
+func lookInput(folder, name, conversation, key string) ([]byte, error) {
 	for _, s := range []string{folder, name, conversation} {
 		if s == "" || strings.ContainsAny(s, "\n\r\x00") {
 			return nil, fmt.Errorf("%q is no path for another machine", s)
 		}
 	}
-	return []byte(folder + "\n" + name + "\n" + conversation + "\n"), nil
+	if strings.ContainsAny(key, "\n\r\x00") {
+		key = ""
+	}
+	return []byte(folder + "\n" + name + "\n" + conversation + "\n" + key + "\n"), nil
 }
 
 // readSight takes the answer apart. One without its last line was cut off.
@@ -106,6 +117,10 @@ func readSight(out []byte) (s sight, err error) {
 			s.text = value
 		case "file.asc":
 			s.sig = value
+		case "key":
+			s.strange = value == "unknown"
+		case "signs":
+			s.signs = value
 		case "highest":
 			s.highest, _ = strconv.Atoi(value) // a number that cannot be read is none
 		case "end":

@@ -7,6 +7,20 @@ import (
 
 var NetVerbs = []kit.Verb{
 	{
+		Name: "comms trust", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Makes, Waits: true, MinArgs: 1, MaxArgs: 1, Apart: kit.ExitUsage, Offer: kit.Machines,
+		Run:   runCommsTrust,
+		Short: "get the key by which another machine signs, and trust it",
+		Args:  "<machine>",
+		Flags: []kit.Flag{{Name: "yes", Kind: kit.Switch, Help: "you have compared the fingerprint: do not ask"}},
+		Does: `Asks the machine by ssh for the public key by which it signs, shows its fingerprint, and puts it into your keyring when you say that
+it is the right one. From then on messages from that machine are verified. Each machine needs the key of the other: type it on both.`,
+		Wont: "It acts on your word alone: an agent is refused. It lets no key sign that signers.toml does not allow.",
+		Examples: `$ tutti comms trust laptop
+$ tutti comms trust laptop --yes --json`,
+		Exit: "0 the key is in your keyring; 1 the machine has no key or was not reached, you said no, or wrong usage",
+		See:  "comms send, comms discover",
+	},
+	{
 		Name: "comms discover", Under: kit.Tutti | kit.Cross, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, Apart: kit.ExitUsage, Run: runCommsDiscover,
 		Short: "list projects here, and the machines that answer",
 		Flags: []kit.Flag{

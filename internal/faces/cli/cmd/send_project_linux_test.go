@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +12,45 @@ import (
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
 )
+
+// Two machines exchange keys with one command each: the user sees the fingerprint and says whether it is right, and an agent is refused.
+func TestCommsTrust(t *testing.T) {
+	t.Parallel()
+	if boundtest.Race {
+		t.Skip("it starts programs that have one goroutine each")
+	}
+	commstest.Need(t, "ssh", "sshd", "rsync", "gpg")
+	ring, theirs := commstest.NewKeyring(t, []commstest.Who{commstest.Alice}), commstest.NewKeyring(t, []commstest.Who{commstest.Bob})
+	laptop := commstest.NewMachine(t, "laptop", commstest.MachineOptions{Env: map[string]string{"GNUPGHOME": theirs.Home}})
+	home := commstest.Dir(t)
+	peers := filepath.Join(home, ".config", "cross-agent-comms", "peers.toml")
+	if err := os.MkdirAll(filepath.Dir(peers), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(peers, []byte(commstest.PeerTOML(laptop.Host())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GNUPGHOME=" + ring.Home, topVariable + "=" + strconv.Itoa(os.Getpid())}
+	bob := commstest.Fingerprint(t, commstest.Bob)
+	has := func() bool { return ring.Program().Has(t.Context(), bob) }
+
+	out, code := typedOnTerminal(t, 120, "n\n", env, "comms", "trust", "laptop")
+	if code == 0 || has() || !strings.Contains(out, "bob <bob@example.org>") || !strings.Contains(strings.ReplaceAll(out, " ", ""), bob) {
+		t.Errorf("no: exit status %d, imported %v:\n%s", code, has(), out)
+	}
+	out, code = typedOnTerminal(t, 120, "", append(env, "CLAUDECODE=1"), "comms", "trust", "laptop", "--yes")
+	if code == 0 || has() {
+		t.Errorf("an agent: exit status %d, imported %v:\n%s", code, has(), out)
+	}
+	out, code = typedOnTerminal(t, 120, "y\n", env, "comms", "trust", "laptop")
+	if code != 0 || !has() || !strings.Contains(out, "the key of laptop is in your keyring") {
+		t.Errorf("yes: exit status %d, imported %v:\n%s", code, has(), out)
+	}
+	out, code = typedOnTerminal(t, 120, "", env, "comms", "trust", "laptop")
+	if code != 0 || !strings.Contains(out, "is in your keyring already") {
+		t.Errorf("again: exit status %d:\n%s", code, out)
+	}
+}
 
 // One verb reaches a project on another machine, by the real ssh and rsync; what does not arrive is exit status 3, and kept.
 func TestSendToAMachine(t *testing.T) {
