@@ -81,6 +81,7 @@ func (a *App) World(mode Mode) (*World, error) {
 		Pins:     trust.OpenPins(pins),
 	}
 	w.Mail.Live = w.live
+	w.Pins.Registered = w.registered
 	rows := envelope.ProjectionWith(rowVersion, w.candidates())
 	w.Mail.Projection = &rows
 	w.Identity = &identity.Keeper{Log: s, Registry: w.Registry, Presence: w.Presence, Ring: w.Ring, Root: Absolute(root.Path)}
@@ -88,6 +89,17 @@ func (a *App) World(mode Mode) (*World, error) {
 	w.Identity.Machine = presence.Machine{Boot: proc.BootID(), Space: proc.Space(), Alive: proc.ID.Alive}
 	w.Book = &members.Book{Registry: w.Registry, Presence: w.Presence, Names: a.RememberedNames}
 	return w, nil
+}
+
+// registered are the agents of the bus.
+func (w *World) registered() map[address.Instance]bool {
+	all := map[address.Instance]bool{}
+	for r, err := range w.Registry.All(context.Background()) {
+		if err == nil {
+			all[r.Instance.Canonical()] = true
+		}
+	}
+	return all
 }
 
 // noteBus remembers a bus that is used in the inventory. Without it, verbs in other folders show less.

@@ -135,7 +135,7 @@ func (o *Service) look(ctx context.Context, j *judge, r Reader, m *mailbox.Messa
 }
 
 // window is how many messages of a mailbox too large to be looked at as a whole are looked at first.
-const window = 64
+const window = 32
 
 // older sorts as messages were written, then as they arrived.
 func older(a, b *mailbox.Message) int {
@@ -171,12 +171,16 @@ func (i *Item) Print() Print {
 // Proven is Shown for who comes to know of it later, in another process.
 func (o *Service) Proven(ctx context.Context, r Reader, prints []Print) error {
 	var errs []error
+	var first []trust.Contact
 	marks := make([]mailbox.Mark, len(prints))
 	for n, p := range prints {
 		if p.First != (signature.Public{}) {
-			errs = append(errs, o.Pins.Pin(p.From, p.First, o.Now()))
+			first = append(first, trust.Contact{Instance: p.From, Key: p.First})
 		}
 		marks[n] = mailbox.Mark{ID: p.ID, Step: mailbox.Shown, By: string(r.Instance), Session: r.Session, At: o.Now()}
+	}
+	if err := o.Pins.PinAll(first, o.Now()); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, o.Mail.StepAll(settle(ctx), r.Instance, marks))...)
 }

@@ -28,13 +28,13 @@ type Query struct {
 	States bool // sets State, but for Stored, also when neither Unread nor For needs it
 }
 
-// Oldest returns at least the n oldest messages that a query asks for, or all of them, in the order of List and in brief. part: there may be
-// more. It reads no more of a mailbox than it has to, however many messages there are: see store.Query.
+// Oldest returns those of the n oldest messages that a query asks for, or of more where that is none of them, in the order of List and in
+// brief. part: there may be more, of which the caller asks with a larger n. It reads no more of a mailbox than it has to, however many messages there are: see store.Query.
 func (m *Mailbox) Oldest(ctx context.Context, inst address.Instance, n int, q Query) (found []*Message, part bool, bad []error, err error) {
 	sources, err := m.lying(ctx, inst)
 	for oldest := n; err == nil; oldest *= 4 {
 		var lines []Line
-		if lines, bad, part, err = m.oldestLines(ctx, sources, oldest, &q); err == nil && (!part || len(lines) >= n) {
+		if lines, bad, part, err = m.oldestLines(ctx, sources, oldest, &q); err == nil && (!part || len(lines) > 0) {
 			found, unfit := messages(lines)
 			return found, part, append(bad, unfit...), nil
 		}

@@ -66,7 +66,14 @@ type Pin struct {
 //
 // It is read when it is first asked for, and again when it has changed. Programs of ours that write at the same time queue
 // on a lock. All methods are safe for concurrent use.
+//
+// The file has a limit. When it is full, keys that were only met are forgotten (see dropStrangers), so that strangers who send from
+// ever new names cannot keep a person from trusting a key.
 type Pins struct {
+	// Registered returns the agents that are registered, canonical: their pins are forgotten last. nil: none are. It is set before the
+	// first call.
+	Registered func() map[address.Instance]bool
+
 	path string
 
 	mu      sync.Mutex // guards the rest; held while the file is read or written, never while calling out
@@ -192,18 +199,48 @@ func (p *Pins) Damaged() []string {
 
 // Pin remembers the key of an agent that has none yet. The same key again is no error; another one is ErrPinned.
 func (p *Pins) Pin(i address.Instance, key signature.Public, now time.Time) error {
-	return p.change("pin key of "+address.Shown(string(i)), func() ([]byte, error) {
-		if !address.WellFormed(string(i)) {
-			return nil, ErrName
-		}
-		if old, ok := p.all[i.Canonical()]; ok {
-			if old.Key == key {
-				return nil, nil
+	return p.PinAll([]Contact{{i, key}}, now)
+}
+
+// A Contact is an agent and the first key that it was met with.
+type Contact struct {
+	Instance address.Instance
+	Key      signature.Public
+}
+
+// PinAll is Pin for several agents, in one write. The errors of some keep none of the others from being pinned.
+func (p *Pins) PinAll(all []Contact, now time.Time) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var errs []error
+	err := p.change("pin keys", func() (add []byte, err error) {
+		errs = nil
+		met := map[address.Instance]signature.Public{}
+		for _, c := range all {
+			i := c.Instance.Canonical()
+			old, known := met[i]
+			if pin, ok := p.all[i]; ok {
+				old, known = pin.Key, true
 			}
-			return nil, fmt.Errorf("%w: %s, not %s", ErrPinned, old.Key.Short(), key.Short())
+			switch {
+			case !address.WellFormed(string(c.Instance)):
+				err = ErrName
+			case known && old == c.Key:
+				continue
+			case known:
+				err = fmt.Errorf("%w: %s, not %s", ErrPinned, old.Short(), c.Key.Short())
+			default:
+				met[i], err = c.Key, nil
+				add = append(add, line(Pin{Instance: i, Key: c.Key, At: now, By: FirstContact})...)
+			}
+			if err != nil {
+				errs = append(errs, fmt.Errorf("pin key of %s: %w", address.Shown(string(c.Instance)), err))
+			}
 		}
-		return line(Pin{Instance: i.Canonical(), Key: key, At: now, By: FirstContact}), nil
+		return add, nil
 	})
+	return errors.Join(append(errs, err)...)
 }
 
 // Trust makes key the pin of an agent, whatever it was. It is for the word of a person, who has accepted no registration by it.
@@ -326,15 +363,23 @@ func (p *Pins) locked(decide func() ([]byte, error)) error {
 // damaged: these are for a person to look at.
 func (p *Pins) write(dir *atomicfile.Dir, add []byte) error {
 	name := filepath.Base(p.path)
-	if p.seen.Size > compactAt && p.lines > 2*p.needed() && len(p.damaged) == 0 {
+	full := p.seen.Size+int64(len(add)) > maxPins
+	if p.seen.Size > compactAt && (full || p.lines > 2*p.needed()) && len(p.damaged) == 0 {
+		if full {
+			p.dropStrangers()
+		}
 		var data []byte
 		for _, pin := range p.sorted() {
 			for _, earlier := range p.ever[pin.Instance] {
-				data = append(data, line(earlier)...)
+				if earlier.Key != pin.Key || earlier.By != pin.By {
+					data = append(data, line(earlier)...)
+				}
 			}
 			data = append(data, line(pin)...)
 		}
-		return dir.Replace(name, append(data, add...), pinsPerm, true)
+		if data = append(data, add...); len(data) <= maxPins {
+			return dir.Replace(name, data, pinsPerm, true)
+		}
 	}
 	if p.seen.Size+int64(len(add)) > maxPins {
 		return fmt.Errorf("%s is full: it has %d bytes", p.path, p.seen.Size)
@@ -360,6 +405,31 @@ func (p *Pins) write(dir *atomicfile.Dir, add []byte) error {
 		return err
 	}
 	return dir.Sync()
+}
+
+// dropStrangers forgets half of the agents whose key was only met, those that were met longest ago, first those that are not
+// registered. What a person said stays.
+func (p *Pins) dropStrangers() {
+	var met []Pin
+	for i, pin := range p.all {
+		if pin.By != ByPerson && !slices.ContainsFunc(p.ever[i], func(e Pin) bool { return e.By == ByPerson }) {
+			met = append(met, pin)
+		}
+	}
+	registered := map[address.Instance]bool{}
+	if p.Registered != nil {
+		registered = p.Registered()
+	}
+	sort.Slice(met, func(i, j int) bool {
+		if a, b := registered[met[i].Instance], registered[met[j].Instance]; a != b {
+			return b
+		}
+		return met[i].At.Before(met[j].At)
+	})
+	for _, pin := range met[:(len(met)+1)/2] {
+		delete(p.all, pin.Instance)
+		delete(p.ever, pin.Instance)
+	}
 }
 
 // needed is how many lines say something.

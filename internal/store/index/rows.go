@@ -317,7 +317,9 @@ func (c *climber) begin() {
 		}
 		mid := low + (high-low)/2
 		var r Row
-		if c.err = c.p.fill(&r, mid); c.err != nil {
+		window := *c.p
+		window.entries, window.names = c.p.entries.fresh(0), c.p.names.fresh(0)
+		if c.err = window.fill(&r, mid); c.err != nil {
 			return
 		}
 		if r.Flags&Unfit == 0 {
