@@ -60,7 +60,7 @@ func claudeBox(lines []string) (typed string, above, below []string, ok bool) {
 	}
 	typed = strings.Trim(typed, " \u00a0")
 	for _, l := range draft[1:] {
-		ok = ok && strings.HasPrefix(l, "  ")
+		ok = ok && (l == "" || strings.HasPrefix(l, "  ")) // an empty line has lost its blanks
 		typed += "\n" + strings.TrimPrefix(l, "  ")
 	}
 	return typed, above, below, ok && claudeFoot(below, typed)

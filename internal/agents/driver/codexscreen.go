@@ -38,20 +38,33 @@ func codexPrompt(lines []string) (typed string, above []string, ok bool) {
 		return "", nil, false
 	}
 	typed, above = strings.TrimSpace(strings.TrimPrefix(lines[at], "›")), lines[:at]
-	rest := lines[at+1:]
-	for len(rest) > 0 && strings.HasPrefix(rest[0], "  ") { // a draft of several lines
-		typed += "\n" + strings.TrimPrefix(rest[0], "  ")
-		rest = rest[1:]
-	}
-	if len(rest) < 2 || len(rest) > 3 || rest[0] != "" || !strings.Contains(rest[1], " · ") {
+	draft, foot, ok := codexFoot(lines[at+1:])
+	if !ok {
 		return "", nil, false
 	}
-	for _, l := range rest[1:] {
+	for _, l := range draft { // of several lines, empty ones among them
+		if l != "" && !strings.HasPrefix(l, "  ") {
+			return "", nil, false
+		}
+		typed += "\n" + strings.TrimPrefix(l, "  ")
+	}
+	for _, l := range foot {
 		if !strings.HasPrefix(l, "  ") || isKeys(l) {
 			return "", nil, false
 		}
 	}
 	return typed, above, true
+}
+
+// codexFoot splits what stands below the first line of a draft: the rest of the draft, an empty line, and one or two lines of the foot.
+func codexFoot(below []string) (draft, foot []string, ok bool) {
+	for lines := 1; lines <= 2; lines++ {
+		at := len(below) - lines - 1
+		if at >= 0 && below[at] == "" && strings.Contains(below[at+1], " · ") {
+			return below[:at], below[at+1:], true
+		}
+	}
+	return nil, nil, false
 }
 
 // codexSays tells whether a line with one of its marks has a text, since its user said something last.

@@ -55,6 +55,9 @@ func geminiBox(lines []string) (typed string, above []string, ok bool) {
 	const foot, head, tall = 20, 3, 30 // below there can be a list of ten commands
 	bottom := lastLine(lines, isEdge('▀'))
 	top := lastLine(lines[:max(bottom, 0)], isEdge('▄'))
+	if top < 0 || bottom < 0 {
+		top, bottom = geminiPlain(lines)
+	}
 	if top < 0 || bottom-top < 2 || bottom-top > tall || len(lines)-bottom > foot {
 		return "", nil, false
 	}
@@ -85,6 +88,18 @@ func geminiBox(lines []string) (typed string, above []string, ok bool) {
 		typed += "\n" + l
 	}
 	return typed, lines[:max(0, top-head)+rule], true
+}
+
+// geminiPlain finds the empty lines above and below the box, which it has in place of edges on a terminal without true colour: below the
+// rule and the line of its mode, and above the line that names its columns.
+func geminiPlain(lines []string) (top, bottom int) {
+	bottom = lastLine(lines, func(l string) bool { return strings.HasPrefix(l, " workspace (/directory) ") }) - 1
+	rule := lastRule(lines[:max(bottom, 0)])
+	top = rule + 2
+	if rule < 0 || bottom <= top || lines[top] != "" || lines[bottom] != "" {
+		return -1, -1
+	}
+	return top, bottom
 }
 
 // isEdge finds the edges of boxes.

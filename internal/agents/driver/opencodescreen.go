@@ -1,6 +1,9 @@
 package driver
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // opencodeScreen: the user types in a box that ends in a thick line, with the model below the text and what it does below the line. A
 // question takes the place of the box and has no such line. The title says nothing.
@@ -38,7 +41,11 @@ func opencodeBox(lines []string) (typed string, foot []string, ok bool) {
 	end := lastLine(lines, func(l string) bool {
 		return strings.HasPrefix(strings.TrimSpace(l), "╹"+strings.Repeat("▀", least))
 	})
-	if end < 1 || len(lines)-end > below {
+	if end < 1 {
+		return "", nil, false
+	}
+	foot = slices.DeleteFunc(slices.Clone(lines[end+1:]), func(l string) bool { return l == "" }) // at its start the box is in the middle of the screen
+	if len(foot) >= below {
 		return "", nil, false
 	}
 	var box []string
@@ -53,7 +60,7 @@ func opencodeBox(lines []string) (typed string, foot []string, ok bool) {
 	if n := len(box); n < 4 || box[0] != "" || box[n-2] != "" || !strings.Contains(box[n-1], " · ") {
 		return "", nil, false
 	}
-	return strings.Trim(strings.Join(box[1:len(box)-2], "\n"), "\n"), lines[end+1:], true
+	return strings.Trim(strings.Join(box[1:len(box)-2], "\n"), "\n"), foot, true
 }
 
 var opencodeDialogs = []dialog{

@@ -14,10 +14,11 @@ func TestClaudePrompt(t *testing.T) {
 		typed  string
 		ok     bool
 	}{
-		"idle":             {"● done, fine\n\n✻ Churned for 4s\n\n" + rule + "\n❯\u00a0\n" + rule + "\n  ? for shortcuts · ← for agents      ● high · /effort\n\n\n", "", true},
-		"idle, newer":      {"● done\n\n      ◐ medium · /effort\n" + rule + "\n❯\u00a0\n" + rule + "\n  ⏵⏵ auto mode on (shift+tab to cycle) · ← for agents", "", true},
-		"a draft":          {"x\n" + rule + "\n❯\u00a0a draft\n" + rule + "\n", "a draft", true},
-		"a draft of lines": {"x\n" + rule + "\n❯\u00a0one\n  two\n" + rule + "\n", "one\ntwo", true},
+		"idle":                  {"● done, fine\n\n✻ Churned for 4s\n\n" + rule + "\n❯\u00a0\n" + rule + "\n  ? for shortcuts · ← for agents      ● high · /effort\n\n\n", "", true},
+		"idle, newer":           {"● done\n\n      ◐ medium · /effort\n" + rule + "\n❯\u00a0\n" + rule + "\n  ⏵⏵ auto mode on (shift+tab to cycle) · ← for agents", "", true},
+		"a draft":               {"x\n" + rule + "\n❯\u00a0a draft\n" + rule + "\n", "a draft", true},
+		"a draft of lines":      {"x\n" + rule + "\n❯\u00a0one\n  two\n" + rule + "\n", "one\ntwo", true},
+		"a draft of paragraphs": {"x\n" + rule + "\n❯\u00a0one\n\n  two\n\n\n    three\n" + rule + "\n", "one\n\ntwo\n\n\n  three", true},
 		"busy": {"✶ Pontificating…\n  ⎿  Tip: Start small\n\n" + rule + "\n❯\u00a0\n" + rule +
 			"\n  ⏵⏵ auto mode on (shift+tab to cycle) · esc to interrupt", "", false},
 		"a question":        {"❯ /model\n\n" + rule + "\n  Select model\n\n  ❯ 1. Default (recommended) ✔\n    2. Opus\n\n  Enter to set as default · Esc to cancel", "", false},
