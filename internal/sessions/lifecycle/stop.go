@@ -154,7 +154,9 @@ func (s *stopping) once(ctx context.Context) error {
 	ended := s.row.Status != registry.Running && !s.bare
 	lives := s.sight.State == observe.Alive || s.sight.State == observe.Other && !s.sight.Foreign
 	if ended && !(lives && (s.q.Force || s.q.Purge || s.row.Status == registry.Archived)) {
-		return s.ended(ctx, lives)
+		if s.remained = s.remains(); !s.remained {
+			return s.ended(ctx, lives)
+		}
 	}
 	if err := s.judge(ctx); err != nil {
 		return err

@@ -736,3 +736,29 @@ func TestStopBrokenRegistry(t *testing.T) {
 		t.Errorf("the file was changed: %v\n%s", err, now)
 	}
 }
+
+// TestStopRemains: a session whose agent CLI ended by itself, and left a process that ignores it, can be stopped and then begun again.
+func TestStopRemains(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	row := r.begin("one", "idle,daemon,stubborn")
+	r.kill(row.Pane.PID)
+	r.dead(&row)
+	r.write(&row, func(row *registry.Row) { endedRow(row, time.Now(), "its program has ended", "", false) })
+	ended := r.row("one")
+	r.wants(r.m.unused(t.Context(), &ended), Refused, "these processes of it run")
+	out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Grace: 300 * time.Millisecond})
+	if err != nil || out.Already || len(out.Ended) == 0 || !slices.Contains(out.Steps, StepTerm) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	r.nothing(&row)
+	if after := r.row("one"); after.Status != registry.Terminated || after.Resumable != registry.No || after.Intent != nil {
+		t.Errorf("the row: %s", after.JSON())
+	}
+	if err := r.m.unused(t.Context(), &ended); err != nil {
+		t.Errorf("nothing runs: %v", err)
+	}
+	if again, err := r.m.Stop(t.Context(), StopRequest{Session: "one"}); err != nil || !again.Already {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+}

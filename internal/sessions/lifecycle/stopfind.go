@@ -32,6 +32,8 @@ type stopping struct {
 	empty bool           // the last look found nobody
 	began time.Time
 	told  bool // the bus was told of the end
+	// remained: the row says already how the session ended, and processes of it still ran
+	remained bool
 }
 
 func (s *stopping) note(format string, args ...any) {

@@ -32,6 +32,21 @@ func (s *stopping) gather() {
 	}
 }
 
+// remains tells whether processes of a session run that has ended, in the registry and in tmux: its agent CLI ended by itself and left
+// them.
+func (s *stopping) remains() bool {
+	if s.sight.State != observe.Absent && s.sight.State != observe.Dead {
+		return false
+	}
+	first, known := observe.FirstProcess(&s.row)
+	if !known && s.row.OwnerID == "" {
+		return false
+	}
+	s.as, s.first = s.row.Clone(), first
+	s.gather()
+	return len(s.alive()) > 0
+}
+
 // alive are those of the session that still run.
 func (s *stopping) alive() (all []proc.Process) {
 	for _, p := range s.kin {

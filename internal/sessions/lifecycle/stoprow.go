@@ -47,7 +47,10 @@ func (s *stopping) recordIntent(ctx context.Context) error {
 	screen := s.screen(ctx)
 	s.gather()
 	s.place = s.placeOf()
-	found, by := s.conversation(ctx)
+	found, by := s.row.Conversation(), Evidence("")
+	if !s.remained {
+		found, by = s.conversation(ctx)
+	}
 	s.m.reached("captured")
 	self := proc.Self()
 	err := s.change(ctx, func(r *registry.Row) error {
@@ -147,6 +150,7 @@ func (s *stopping) final(r *registry.Row) {
 		if r.StopReason == "" || s.q.Reason != "" {
 			r.StopReason = s.reason()
 		}
+	case s.remained:
 	case s.q.Mode == Hard:
 		r.Status, r.TerminatedAt, r.Mode, r.Resumable, r.StopReason = registry.Terminated, now, modeHard, registry.Yes, s.reason()
 	default:
