@@ -253,6 +253,9 @@ func (a *App) OpenFolder(mode Mode) (*filestore.Store, error) {
 	if OnServer(root.Path) {
 		return nil, fmt.Errorf("open %s: this works on the files of a bus, and this one is on a server", a.Shown(root.Path))
 	}
+	if root.Unaccepted != nil {
+		return nil, root.Unaccepted
+	}
 	cache, err := a.CacheDir()
 	if err != nil {
 		cache = "" // indexes only save time

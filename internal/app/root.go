@@ -37,6 +37,8 @@ type Root struct {
 	Path   string // as given by the user; absolute when it was found
 	Source Source
 	Passed []Passed // buses on the way that were not used, nearest first
+	// Unaccepted says why this bus is not opened; nil: it may be.
+	Unaccepted *UnacceptedError
 }
 
 // A Passed is a bus that lies nearer than the one that is used, and is not used because this user has not accepted it.
@@ -92,7 +94,9 @@ func (a *App) Root() (*Root, error) {
 	}
 	r := &Root{Path: a.set.Root, Source: FromFlag}
 	if r.Path == "" {
-		r.Path, r.Source = a.set.Getenv("H2A_ROOT"), FromEnv
+		if r.Path, r.Source = a.set.Getenv("H2A_ROOT"), FromEnv; r.Path != "" {
+			r.Unaccepted = a.unaccepted(r.Path)
+		}
 	}
 	if r.Path == "" {
 		home, err := a.Home()

@@ -65,6 +65,12 @@ type Bus struct {
 	Waits func(ctx context.Context, i address.Instance) ([]todo.Item, error)
 }
 
+// A RefusedError reports a bus that is not opened before the user accepts it. The beginning of a conversation says so: without it the
+// hooks would fall silent, and nobody would know why.
+type RefusedError struct{ Text string }
+
+func (e *RefusedError) Error() string { return e.Text }
+
 // A BusChoice says which bus is meant.
 type BusChoice struct {
 	Root string // that very one, which must be there; "": the one for Dir, which is made as the server of the agent would
@@ -217,6 +223,10 @@ func (e *event) run(ctx context.Context) (err error) {
 		return err
 	}
 	notice, err := e.open(ctx, known)
+	var refused *RefusedError
+	if errors.As(err, &refused) && e.call.Event.Moment == driver.Start {
+		err = errors.Join(err, e.say("tutti: "+refused.Text+". You get no mail until then: tell your user."))
+	}
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@
 //   - [All] returns only places that still are the folder that was noted: same path without links, same device and inode,
 //     owned by this user, and not writable by every user. A place that is gone or was replaced is forgotten; the next use
 //     notes it again.
-//   - Being in the inventory gives a place no rights. Which bus is used, and which commands of a registry run, is decided
-//     elsewhere, as for a place that is not in the inventory.
+//   - Being in the inventory says that this user has used a place ([Has]), and nothing about its content. Which bus is used, and which
+//     commands of a registry run, is decided elsewhere.
 //
 // Callers decide what counts as use. A registry that came with a cloned repository is not used by standing in its folder.
 //
@@ -105,6 +105,22 @@ func Note(state string, kind Kind, path string) error {
 	}
 	defer d.Close()
 	return d.Replace(name(kind, path), append(data, '\n'), 0o600, false)
+}
+
+// Has tells whether a place was noted and still is what was noted.
+func Has(state string, kind Kind, path string) bool {
+	d, err := open(state)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	data, _, err := d.Read(name(kind, path), maxPlace)
+	var p Entry
+	if err != nil || json.Unmarshal(data, &p) != nil || p.Kind != kind || p.Path != path {
+		return false
+	}
+	there, _ := p.there()
+	return there
 }
 
 func open(state string) (*atomicfile.Dir, error) {

@@ -197,6 +197,10 @@ func hookBus(ctx context.Context, c *kit.Call, host string, p hook.BusChoice, mo
 	} else {
 		w, err = a.Join(ctx, func(line string) { c.LogHook(errors.New(line)) })
 	}
+	var unaccepted *app.UnacceptedError
+	if errors.As(err, &unaccepted) {
+		return nil, &hook.RefusedError{Text: unaccepted.Error() + "; " + unaccepted.Hint()}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -43,9 +43,12 @@ func NoBus(err error) error {
 	var none *app.NoBusError
 	var schema *filestore.SchemaError
 	var server *app.ServerError
+	var unaccepted *app.UnacceptedError
 	switch {
 	case errors.As(err, &none):
 		return &Fault{Code: ExitState, Err: err, Next: none.Hint()}
+	case errors.As(err, &unaccepted):
+		return &Fault{Code: ExitState, Err: err, Next: unaccepted.Hint()}
 	case errors.As(err, &server):
 		return &Fault{Code: ExitIO, Err: err, Next: server.Hint()}
 	case errors.As(err, &schema):

@@ -85,6 +85,10 @@ func runRoot(_ context.Context, c *kit.Call) error {
 	}
 	c.Line(kit.Clean(root.Path))
 	c.Prose("  ", 2, root.Source.Why())
+	if u := root.Unaccepted; u != nil {
+		c.Prose("  ", 2, kit.Clean(u.Error()))
+		c.Prose("  ", 2, kit.Clean(u.Hint()))
+	}
 	switch {
 	case app.IsBus(root.Path) || c.App.NeedsDaemon():
 	case app.Blocked(root.Path):

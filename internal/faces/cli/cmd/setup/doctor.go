@@ -150,6 +150,7 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 	s, err := c.App.OpenFolder(app.Reading)
 	var schema *filestore.SchemaError
 	var none *app.NoBusError
+	var unaccepted *app.UnacceptedError
 	switch {
 	case err == nil:
 		checks.Root.OK = true
@@ -161,6 +162,10 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 	case errors.As(err, &none):
 		r.noBus(err, "no bus")
 		r.add(false, "bus", err.Error(), none.Hint())
+		return nil
+	case errors.As(err, &unaccepted):
+		r.noBus(err, "not read")
+		r.add(false, "bus", err.Error(), unaccepted.Hint())
 		return nil
 	case errors.As(err, &schema):
 		checks.Root.OK, checks.Schema.Version = true, schema.Found
