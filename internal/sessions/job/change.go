@@ -316,9 +316,13 @@ const timeout = "timeout"
 
 // Expire ends a job that has run out of time. expired is false when it has not, which is judged under the lock.
 func (b *Book) Expire(ctx context.Context, id string) (j *Job, expired bool, err error) {
+	return b.expire(ctx, id, (*Job).Due)
+}
+
+func (b *Book) expire(ctx context.Context, id string, due func(j *Job) (at time.Time, which string, ok bool)) (j *Job, expired bool, err error) {
 	errNotYet := errors.New("not yet")
 	j, err = b.with(ctx, id, func(c *change, j *Job) error {
-		at, which, ok := j.Due()
+		at, which, ok := due(j)
 		if !ok || c.now.Before(at) {
 			return errNotYet
 		}

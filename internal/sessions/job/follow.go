@@ -21,6 +21,8 @@ type Follower struct {
 	Line  func(l *Line, j *Job) error // called for each line of a log; j is the job as it stands, nil where it cannot be read
 	State func(j *Job) error          // called when all lines of a job were told of; nil: nobody asks
 	Bad   func(id string, err error)  // called when a job cannot be read, once
+	// Total: a job that no agent has claimed runs out of time, too, when its total time has passed since it was made.
+	Total bool
 }
 
 // Follow tells of each line that comes into the logs, until ctx ends or Line returns an error. A job that runs out of time while it
@@ -202,9 +204,17 @@ func (s *seen) lines(j *Job, skip bool) error {
 	return nil
 }
 
+// dueOf tells when a job runs out of time for this follower.
+func (s *seen) dueOf(j *Job) (at time.Time, which string, ok bool) {
+	if s.f.Total && j.Status == StatusPending && j.Timeout > 0 && !j.Created.IsZero() {
+		return j.Created.Add(j.Timeout), "total", true
+	}
+	return j.Due()
+}
+
 // expire ends a job whose time is over, and remembers when that of another one is.
 func (s *seen) expire(ctx context.Context, j *Job) error {
-	at, _, ok := j.Due()
+	at, _, ok := s.dueOf(j)
 	if !ok {
 		return nil
 	}
@@ -212,7 +222,7 @@ func (s *seen) expire(ctx context.Context, j *Job) error {
 		s.due[j.ID] = at
 		return nil
 	}
-	_, _, err := s.b.Expire(ctx, j.ID) // its line is seen with the next look, which it brings about
+	_, _, err := s.b.expire(ctx, j.ID, s.dueOf) // its line is seen with the next look, which it brings about
 	if _, over := errors.AsType[*StateError](err); over {
 		return nil
 	}

@@ -143,6 +143,7 @@ func (w *jobWatch) wait(ctx context.Context) error {
 		Ready: w.ready, Line: w.line,
 		State: func(j *job.Job) error { return w.state(ctx, j) },
 		Bad:   func(_ string, err error) { w.complain(err) },
+		Total: w.c.Verb.Name == "job submit", // the caller waits no longer than that
 	})
 	if err != nil {
 		return jobFault(w.c, err)
