@@ -60,6 +60,7 @@ type Receiver struct {
 	Store    store.Reader // is asked which mailboxes there are
 	Guard    *Guard
 	Rates    *Rates
+	Unread   int        // how many messages of one signer may wait in one mailbox; 0: any number
 	Open     Recipients // "": Known
 	// Endpoints are the URLs under which this endpoint is known. An envelope that names another one in its target is not for us; with
 	// none all are taken.
@@ -68,6 +69,7 @@ type Receiver struct {
 	Log       func(line string)
 
 	active active
+	quota  quota
 	queue  chan *parcel
 	ended  chan struct{} // closed when nothing is put any more
 }
@@ -142,6 +144,19 @@ func (r *Receiver) take(ctx context.Context, body []byte) listen.Answer {
 	if wait, ok := r.Rates.Take(signer, len(body), now); !ok {
 		claim.End()
 		return TooMany(wait)
+	}
+	if r.Unread > 0 {
+		room, err := r.quota.take(ctx, r.Office.Mail, signer, e.Target, r.Unread, now)
+		if err != nil || !room {
+			claim.End()
+			r.Rates.Give(signer, len(body))
+		}
+		if err != nil {
+			return r.failed(err)
+		}
+		if !room {
+			return Full()
+		}
 	}
 	p := &parcel{e: e, key: key, size: len(body), claim: claim, done: make(chan listen.Answer, 1)}
 	select {

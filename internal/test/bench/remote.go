@@ -135,7 +135,7 @@ func openEndpoint(e *env) (*endpoint, error) {
 			return nil, err
 		}
 	}
-	p.cmd = exec.CommandContext(e.ctx, e.tutti, "remote", "serve", "--port", "0", "--rate", "1000000", "--root", p.root)
+	p.cmd = exec.CommandContext(e.ctx, e.tutti, "remote", "serve", "--port", "0", "--rate", "1000000", "--unread", "1000000000", "--root", p.root)
 	p.cmd.Env, p.cmd.Dir = home(dir), dir
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	out, err := p.cmd.StdoutPipe()

@@ -87,7 +87,7 @@ func Serve(ctx context.Context, w *app.World, e Endpoint) error {
 		return err
 	}
 	r := remote.Receiver{
-		Office: office, Registry: w.Registry, Store: w.Store, Guard: guard, Rates: rates(&e),
+		Office: office, Registry: w.Registry, Store: w.Store, Guard: guard, Rates: rates(&e), Unread: e.Unread,
 		Open: remote.Recipients(e.Recipients), Endpoints: e.KnownAs, Now: time.Now, Log: e.Log,
 	}
 	var o listen.Options

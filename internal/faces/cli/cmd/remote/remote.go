@@ -21,6 +21,7 @@ import (
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
+	"tutti/internal/remote"
 	"tutti/internal/store"
 )
 
@@ -41,6 +42,14 @@ func endpoint(c *kit.Call, port int, path string) (Endpoint, error) {
 			return e, kit.Usagef("--rate %s: a whole number from 1 on is meant", kit.Clean(text))
 		}
 		e.Rate = float64(n)
+	}
+	if c.Under == kit.Tutti {
+		e.Unread = remote.DefaultUnread
+	}
+	if text := c.Value("unread"); text != "" {
+		if e.Unread, err = strconv.Atoi(text); err != nil || e.Unread < 1 {
+			return e, kit.Usagef("--unread %s: must be a whole number from 1", kit.Clean(text))
+		}
 	}
 	if all := c.Value("known-as"); all != "" {
 		e.KnownAs = strings.Split(all, ",")

@@ -11,6 +11,7 @@ var (
 	serveCert  = kit.Flag{Name: "tls-cert", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "speak https with this certificate and its chain, in PEM form"}
 	serveKey   = kit.Flag{Name: "tls-key", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "its key"}
 	serveRate  = kit.Flag{Name: "rate", Kind: kit.Count, Value: "n", Default: "20", Help: "how much one signer may send, a second, in the long run"}
+	serveFull  = kit.Flag{Name: "unread", Kind: kit.Count, Value: "n", Default: "1000", Under: kit.Tutti, Help: "how many unacknowledged messages of one signer a mailbox may hold"}
 	serveKnown = kit.Flag{Name: "known-as", Kind: kit.Text, Value: "urls", Help: "the URLs of this endpoint, with commas; what was signed for another one is refused"}
 	remoteURL  = kit.Flag{Name: "url", Kind: kit.Text, Value: "url", Help: "the endpoint, as its server printed it"}
 	remoteCA   = kit.Flag{Name: "ca", Kind: kit.Text, Value: "file", Default: "those of the system", Offer: kit.Files, Help: "the authorities to believe, in PEM form"}
@@ -33,7 +34,7 @@ var Verbs = []kit.Verb{
 		Name: "remote serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Rare: true, Bus: true, Run: runRemoteServe,
 		Short: "take in signed messages from other machines, by HTTP",
 		Flags: []kit.Flag{
-			servePort("8787"), serveHost, servePath("/h2a/envelopes"), serveOpen, serveCert, serveKey, serveRate,
+			servePort("8787"), serveHost, servePath("/h2a/envelopes"), serveOpen, serveCert, serveKey, serveRate, serveFull,
 			{Name: "recipients", Kind: kit.Text, Value: "who", Default: "known", Choices: []string{"registered", "known", "any"}, Help: "whose mailboxes are open: agents registered here, also mailboxes that are there, or any address"},
 			serveKnown,
 		},
@@ -42,7 +43,8 @@ signed it with an active key, its time is at most five minutes old and one minut
 restart. What is answered 202 lies in the mailbox, as if it had been sent here, and survives a power cut. 409 means that it had been taken.
 
 One signer may send --rate messages a second in the long run and five seconds' worth at once; what is more is answered 429 and can be sent
-again. A body has at most 256 KiB. While the halt switch is on everything is answered 503.`,
+again. When --unread messages of a signer wait in a mailbox, further ones are answered 507 mailbox-full until some are acknowledged; a
+sender's queue keeps trying. A body has at most 256 KiB. While the halt switch is on everything is answered 503.`,
 		Wont: "It makes no tunnel: \"ssh -N -R 8787:127.0.0.1:8787 laptop\" makes it reachable there without opening it to others. It listens at no address that other machines reach unless --exposed says so, asks for no password, and keeps nothing secret without --tls-cert.",
 		Examples: `$ tutti remote serve
 $ tutti remote serve --port 0 --recipients registered --json

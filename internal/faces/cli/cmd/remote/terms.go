@@ -12,6 +12,7 @@ type Endpoint struct {
 	Exposed    bool // Host may be one that other machines reach
 	Cert, Key  string
 	Rate       float64 // what one signer may send, a second; 0: the usual
+	Unread     int     // how many messages of one signer may wait in a mailbox; 0: any number
 
 	Recipients string   // whose mailboxes are open
 	KnownAs    []string // URLs under which the endpoint is known
