@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -275,15 +276,16 @@ func (m *Mailbox) StepAll(ctx context.Context, inst address.Instance, marks []Ma
 		return fmt.Errorf("note steps of messages: %w", err)
 	}
 	trails := trailsOf(sources)
+	among, err := m.trailsAmong(ctx, trails, marks)
+	if err != nil {
+		return fmt.Errorf("note steps of messages: %w", err)
+	}
 	lines := map[string][][]byte{}
 	for _, mark := range marks {
 		if !mark.Step.known() {
 			return fmt.Errorf("note %q of message %s: no such step", mark.Step, mark.ID)
 		}
-		name, err := m.trailAmong(ctx, trails, mark.ID)
-		if err != nil {
-			return fmt.Errorf("note %s of message %s: %w", mark.Step, mark.ID, err)
-		}
+		name := cmp.Or(among[trailID(mark.ID)], trails[0])
 		lines[name] = append(lines[name], mark.line())
 	}
 	for _, name := range trails {
@@ -295,6 +297,44 @@ func (m *Mailbox) StepAll(ctx context.Context, inst address.Instance, marks []Ma
 		}
 	}
 	return nil
+}
+
+// trailsAmong is trailAmong for many messages at once: by their ids as trails have them. One that no trail knows is left out.
+func (m *Mailbox) trailsAmong(ctx context.Context, trails []string, marks []Mark) (map[string]string, error) {
+	if len(trails) < 2 {
+		return nil, nil
+	}
+	found := map[string]string{}
+	s, quick := m.s.(seeker)
+	if !quick {
+		for _, mark := range marks {
+			name, err := m.trailAmong(ctx, trails, mark.ID)
+			if err != nil {
+				return nil, err
+			}
+			found[trailID(mark.ID)] = name
+		}
+		return found, nil
+	}
+	for _, name := range trails {
+		var ids []string
+		for _, mark := range marks {
+			if id := trailID(mark.ID); found[id] == "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) == 0 {
+			break
+		}
+		err := s.FindEach(ctx, trailKey(name), &trailProjection, ids, func(id string, _ store.Line) bool {
+			found[id] = name
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // trailOf finds the trail that knows a message.
