@@ -111,7 +111,7 @@ func (s *stopping) turn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.row, s.out.Was = row, row.Status
+		s.row, s.out.Was, s.out.Row = row, row.Status, row
 	}
 }
 
