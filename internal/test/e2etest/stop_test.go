@@ -85,8 +85,9 @@ func stops(t *testing.T, a agent, ask move, args []string) {
 	var ids []string
 	for _, state := range []string{"idle", "working", "asking"} {
 		chosen := uuid()
-		s.begin(state, s.life.Start(driver.Begin{Conversation: chosen, Args: args}))
-		s.register(state, owner)
+		argv := s.life.Start(driver.Begin{Conversation: chosen, Args: args})
+		s.begin(state, argv)
+		s.register(state, owner, append([]string{s.life.Comms[0]}, argv...))
 		s.shows("it rests", driver.Seen.Free)
 		s.say("hello")
 		switch state {
@@ -105,7 +106,7 @@ func stops(t *testing.T, a agent, ask move, args []string) {
 }
 
 // register writes the row that create would have written.
-func (s *scene) register(name, owner string) {
+func (s *scene) register(name, owner string, argv []string) {
 	s.t.Helper()
 	s.keys("set-option", "-t", "="+name+":", "@owner_id", owner)
 	var pid int
@@ -115,6 +116,14 @@ func (s *scene) register(name, owner string) {
 	id, err := proc.Of(pid)
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	words, err := json.Marshal(argv)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	own := "null"
+	if _, chosen, _ := s.life.Unchosen(argv[1:]); chosen != "" {
+		own = chosen
 	}
 	path := filepath.Join(s.d.work, ".hermes/agent-sessions.yaml")
 	old, _ := os.ReadFile(path)
@@ -133,8 +142,9 @@ func (s *scene) register(name, owner string) {
       start_ticks: %d
       cmd: %s
       cwd: %s
-    %s_session_id_own: null
-`, name, s.tmux, s.d.agent.host, owner, id.Boot, time.Now().UTC().Format(time.RFC3339), pid, id.Start, s.life.Comms[0], s.d.work, s.d.agent.host)
+    start_argv: %s
+    %s_session_id_own: %s
+`, name, s.tmux, s.d.agent.host, owner, id.Boot, time.Now().UTC().Format(time.RFC3339), pid, id.Start, s.life.Comms[0], s.d.work, words, s.d.agent.host, own)
 	// A row that a program has written has its members behind those of ours; the next one follows it.
 	if err := os.WriteFile(path, append(old, row...), 0o600); err != nil {
 		s.t.Fatal(err)
