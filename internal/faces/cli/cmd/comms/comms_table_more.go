@@ -42,7 +42,7 @@ $ tutti comms poll --engage --json`,
 		Does:     "Prints one page for a model: the commands, what each type of message is for, and the rules.",
 		Wont:     "It looks at no mailbox.",
 		Examples: "$ tutti comms guide",
-		Exit:     "0; 1 wrong usage",
+		Exit:     "0 printed; 1 wrong usage",
 		See:      "comms poll, send",
 	},
 	{
