@@ -34,7 +34,7 @@ const (
 	CauseInterrupted Cause = "interrupted" // the sender was told to stop
 )
 
-// A Bundle is a signed message that was not delivered, in a folder of its own with the files message.org, message.org.asc and send.json. It is
+// A Bundle is a signed message that was not delivered, in a folder of its own with the files message.org, message.org.asc and send.json, and its artifact below artifacts. It is
 // delivered later with the same bytes under the same name, so that a receiver sees at most one message.
 type Bundle struct {
 	ID          string // name of the folder: that of the message without .org, and a number if that was taken
@@ -286,6 +286,11 @@ func writeBundle(top *atomicfile.Dir, b Bundle, p SignedMessage) (err error) {
 			return err
 		}
 	}
+	if p.Artifact != nil {
+		if err := putArtifact(d, p.Artifact); err != nil {
+			return err
+		}
+	}
 	if err := d.Create(bundleRecord, b.JSON(), 0o600, true); err != nil {
 		return err
 	}
@@ -339,6 +344,9 @@ func (h *held) load(id string) (err error) {
 		return &BundleError{id, err}
 	}
 	h.parcel.Signature = signature.data
+	if h.parcel.Artifact, err = keptArtifact(h.dir); err != nil {
+		return &BundleError{id, err}
+	}
 	return nil
 }
 

@@ -23,6 +23,7 @@ type SignedMessage struct {
 	Name      string // of the text: "….org"
 	Message   []byte
 	Signature []byte // nil: unsigned, which a receiver rejects
+	Artifact  *Artifact
 }
 
 // A TakenError reports that other bytes have the name already. They are left as they are.
@@ -52,6 +53,11 @@ const signatureLimit = gpg.MaxSignature
 // nil comes back, both survive a power cut. Other bytes under the name are a *TakenError; the error of between comes back as it is,
 // and then the signature lies there alone, which is no message to anybody.
 func (b *Mailbox) Deliver(ctx context.Context, p SignedMessage, between func() error) (already bool, err error) {
+	if p.Artifact != nil { // before the text, so that who reads that finds it
+		if err := putArtifact(b.dir, p.Artifact); err != nil {
+			return false, err
+		}
+	}
 	s := staging{box: b, parcel: p}
 	defer s.clear()
 	if err := s.stage(); err != nil {

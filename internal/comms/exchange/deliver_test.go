@@ -20,7 +20,7 @@ func TestDeliver(t *testing.T) {
 	r := newRig(t)
 	p := r.project("notes")
 	b := r.mailbox(p)
-	parcel := SignedMessage{aName, []byte("text\n"), []byte("signature")}
+	parcel := SignedMessage{Name: aName, Message: []byte("text\n"), Signature: []byte("signature")}
 	if already, err := b.Deliver(t.Context(), parcel, never); already || err != nil {
 		t.Fatalf("first time: already=%v, %v", already, err)
 	}
@@ -43,7 +43,7 @@ func TestDeliver(t *testing.T) {
 	}
 	for _, other := range []string{"", "text", "text\nmore"} {
 		var taken *TakenError
-		_, err := b.Deliver(t.Context(), SignedMessage{aName, []byte(other), []byte("x")}, never)
+		_, err := b.Deliver(t.Context(), SignedMessage{aName, []byte(other), []byte("x"), nil}, never)
 		if !errors.As(err, &taken) {
 			t.Errorf("other bytes %q: %v, want a *TakenError", other, err)
 		}
@@ -61,7 +61,7 @@ func TestDeliverOverWhatIsNoFile(t *testing.T) {
 	b := r.mailbox(r.project("notes"))
 	must(t, os.Symlink("/etc/passwd", filepath.Join(b.Path(), aName)))
 	var taken *TakenError
-	if _, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("x"), []byte("s")}, never); !errors.As(err, &taken) {
+	if _, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("x"), []byte("s"), nil}, never); !errors.As(err, &taken) {
 		t.Errorf("a link: %v, want a *TakenError", err)
 	}
 	if st, err := os.Lstat(filepath.Join(b.Path(), aName)); err != nil || st.Mode()&fs.ModeSymlink == 0 {
@@ -74,7 +74,7 @@ func TestDeliverHaltedBetween(t *testing.T) {
 	r := newRig(t)
 	b := r.mailbox(r.project("notes"))
 	stop := &halt.Error{Reason: "a test"}
-	_, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), []byte("first")}, func() error {
+	_, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), []byte("first"), nil}, func() error {
 		only(t, b.Path(), append(temps(t, b), aName+".asc")...)
 		return stop
 	})
@@ -85,7 +85,7 @@ func TestDeliverHaltedBetween(t *testing.T) {
 	if l, err := b.List(); err != nil || len(l.Messages)+len(l.Foreign)+len(l.Unsigned) != 0 {
 		t.Errorf("seen: %+v, %v; want nothing", l, err)
 	}
-	if _, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), []byte("second")}, never); err != nil {
+	if _, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), []byte("second"), nil}, never); err != nil {
 		t.Fatal(err)
 	}
 	if got := content(t, filepath.Join(b.Path(), aName+".asc")); got != "second" {
@@ -103,11 +103,11 @@ func TestDeliverCompletesWhatLiesThereUnsigned(t *testing.T) {
 	r := newRig(t)
 	b := r.mailbox(r.project("notes"))
 	must(t, os.WriteFile(filepath.Join(b.Path(), aName), []byte("text\n"), 0o600))
-	if already, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), []byte("s")}, never); !already || err != nil {
+	if already, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), []byte("s"), nil}, never); !already || err != nil {
 		t.Errorf("already=%v, %v; want true, nil", already, err)
 	}
 	only(t, b.Path(), aName, aName+".asc")
-	if _, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), nil}, never); err != nil {
+	if _, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), nil, nil}, never); err != nil {
 		t.Error(err)
 	}
 	only(t, b.Path(), aName, aName+".asc")
@@ -134,7 +134,7 @@ func TestDeliverUnsigned(t *testing.T) {
 	r := newRig(t)
 	b := r.mailbox(r.project("notes"))
 	must(t, os.WriteFile(filepath.Join(b.Path(), aName+".asc"), []byte("old"), 0o600))
-	_, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), nil}, never)
+	_, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), nil, nil}, never)
 	must(t, err)
 	only(t, b.Path(), aName)
 }
@@ -144,7 +144,7 @@ func TestDeliverKeepsItsSignature(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b := r.mailbox(r.project("notes"))
-	_, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), []byte("ours")}, func() error {
+	_, err := b.Deliver(t.Context(), SignedMessage{aName, []byte("text\n"), []byte("ours"), nil}, func() error {
 		tmp := filepath.Join(b.Path(), ".x")
 		must(t, os.WriteFile(tmp, []byte("theirs"), 0o600))
 		return os.Rename(tmp, filepath.Join(b.Path(), aName+".asc"))

@@ -52,6 +52,9 @@ func (j *Judgement) JSON() []byte {
 			o.Str("text", r.Text)
 		})
 	}
+	if len(j.Artifacts) > 0 {
+		o.Strs("artifacts", j.Artifacts)
+	}
 	o.Strs("warnings", j.Warnings)
 	if j.Code == protocol.CodeClaimed {
 		o.Str("claimed_by", j.Holder)

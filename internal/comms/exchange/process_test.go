@@ -65,7 +65,7 @@ func testParcel(sender string, n int) SignedMessage {
 		panic(err)
 	}
 	text := bytes.Repeat(fmt.Appendf(nil, "%s %d\n", sender, n), 1+n%200)
-	return SignedMessage{name, text, []byte("for " + hashOf(text))}
+	return SignedMessage{name, text, []byte("for " + hashOf(text)), nil}
 }
 
 // whole tells what is wrong with a message that is seen in a mailbox.

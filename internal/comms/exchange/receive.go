@@ -39,6 +39,8 @@ type Judgement struct {
 	Holder  string  // that has claimed it, "" nobody
 	Until   time.Time
 	Notes   []string // what went wrong beside the decision, for people
+	// Artifacts are the paths of the files that the message names and that are as it was signed with them.
+	Artifacts []string
 }
 
 // ErrLedger is in the chain of an error that the decision is good and could not be written down, which is an error when judging is strict.
@@ -58,6 +60,7 @@ func (o *Service) Receive(ctx context.Context, path string, opt ReceiveOptions) 
 	r.restoreLedger()
 	in := r.read()
 	r.j.Decision = protocol.Receive(in, r.rules(in))
+	r.artifacts(in.Text)
 	if err := r.claim(); err != nil {
 		return nil, err
 	}

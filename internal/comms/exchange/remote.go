@@ -207,6 +207,11 @@ func (r route) try(ctx context.Context, p errand, res *remoteResult) error {
 	if err := r.office.halted("send " + p.Name); err != nil {
 		return sendError(err)
 	}
+	if p.Artifact != nil {
+		if err := r.pushArtifact(ctx, p); err != nil {
+			return err
+		}
+	}
 	res.brought = true
 	if err := r.push(ctx, p.folder, bundleText, p.Name, true); err != nil {
 		return err

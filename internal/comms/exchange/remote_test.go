@@ -135,6 +135,38 @@ func TestSendReadsTheNumbersThere(t *testing.T) {
 	}
 }
 
+// A file goes to another machine beside its message, also when that is sent again later, from what was kept.
+func TestArtifactToAnotherMachine(t *testing.T) {
+	t.Parallel()
+	r, m, box := remote(t)
+	path := filepath.Join(t.TempDir(), "a b.csv")
+	must(t, os.WriteFile(path, []byte("1,2,3\n"), 0o600))
+	name := hashOf([]byte("1,2,3\n"))[:12] + "-a-b.csv"
+	l := r.letter(1)
+	l.Artifact = path
+	r.sends(l)
+	only(t, filepath.Join(box, "artifacts"), name)
+	m.Stop()
+	l = r.letter(2)
+	l.Artifact, l.Retries = path, -1
+	e := r.fails(l, NotDelivered, CodeUndelivered)
+	must(t, os.Remove(path))
+	must(t, os.RemoveAll(filepath.Join(box, "artifacts")))
+	m.Start()
+	if _, err := r.Resend(t.Context(), e.Bundle, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, filepath.Join(box, "artifacts", name)); got != "1,2,3\n" {
+		t.Errorf("it is %q there", got)
+	}
+	there := testOffice(m.Home)
+	there.Host, there.GPG, there.Now = "beta.example", r.GPG, r.Now
+	j, err := there.Receive(t.Context(), filepath.Join(box, talk2), ReceiveOptions{})
+	if err != nil || len(j.Artifacts) != 1 || filepath.Base(j.Artifacts[0]) != name {
+		t.Errorf("received with %q, %v", j.Artifacts, err)
+	}
+}
+
 func TestSendToWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	r, m, box := remote(t)

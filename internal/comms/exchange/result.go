@@ -29,8 +29,9 @@ type Sent struct {
 	Warnings     []string // codes of package conversation and of this one
 	WarningTexts []string // what to tell people, with the facts
 
-	draft   []byte // with its time
-	stamped bool   // by this send
+	draft    []byte // with its time
+	stamped  bool   // by this send
+	artifact *Artifact
 }
 
 // The warnings of a send beside those of package conversation.
@@ -61,6 +62,9 @@ func (s *Sent) JSON() []byte {
 	o.Str("message_type", string(s.Message.Type))
 	o.Int("sequence", int64(s.Message.Sequence))
 	o.Str("sha256", s.SHA256)
+	if s.artifact != nil {
+		o.Str("artifact", protocol.ArtifactFolder+"/"+s.artifact.Name)
+	}
 	o.OrNull("key", s.Key)
 	o.Bool("delivered", !s.DryRun)
 	o.Bool("already", s.Already)

@@ -34,6 +34,7 @@ type Draft struct {
 	KeepTimestamp bool   // TIMESTAMP may be old
 	NoEnvelope    bool   // FROM and TO are not added
 	Fallback      bool   // an unknown machine is this one
+	Artifact      string // path of a file that goes beside the message; "": none
 	QueueOnHalt   bool   // a progress that meets the halt switch is kept as a bundle
 	DryRun        bool   // everything up to the signature, and nothing is written
 	Retries       int    // on another machine; below zero: none
@@ -97,7 +98,7 @@ func (o *Service) sendOrQueue(ctx context.Context, l Draft, halted error) (*Sent
 	if halted != nil && (out.Message.Type != protocol.Progress || l.DryRun) {
 		return nil, halted
 	}
-	parcel := SignedMessage{Name: out.Name, Message: out.Text}
+	parcel := SignedMessage{Name: out.Name, Message: out.Text, Artifact: s.artifact}
 	if l.DryRun {
 		return s, nil
 	}
@@ -186,6 +187,13 @@ func (o *Service) prepare(ctx context.Context, l Draft, to target, s *Sent) (pro
 	}
 	draft, s.stamped = protocol.Timed(draft, o.now())
 	s.draft = draft
+	if l.Artifact != "" {
+		var err error
+		if s.artifact, err = readArtifact(l.Artifact); err != nil {
+			return protocol.Outgoing{}, err
+		}
+		draft = attached(draft, s.artifact)
+	}
 	out, problems := protocol.Prepare(protocol.Draft{
 		Text: draft, Sender: l.Sender, Now: o.now(),
 		From: protocol.Address{Machine: o.Machine(), Project: project}, To: to.address, ToMachines: to.aliases,

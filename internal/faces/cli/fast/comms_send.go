@@ -66,7 +66,7 @@ func commsLetter(c *kit.Call, retries int) (exchange.Draft, *exchange.Service, e
 		Destination: c.Arg(0), Path: c.Arg(1), Sender: sender, Project: project, Dir: dir,
 		Key: c.Text("key"), NoSign: c.On("no-sign"), Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"),
 		NoEnvelope: c.On("no-envelope"), Fallback: c.On("local-fallback"), QueueOnHalt: c.On("queue-on-halt"),
-		DryRun: c.On("dry-run"), Retries: retries,
+		DryRun: c.On("dry-run"), Retries: retries, Artifact: artifactOf(c),
 	}
 	if l.Path == "-" {
 		l.Path = ""
@@ -76,6 +76,14 @@ func commsLetter(c *kit.Call, retries int) (exchange.Draft, *exchange.Service, e
 		}
 	}
 	return l, o, err
+}
+
+// artifactOf is the path of the file that goes along, "" when none does.
+func artifactOf(c *kit.Call) string {
+	if path := c.FlagIf("artifact"); path != "" {
+		return kit.Absolute(c.App.WorkDir(), path)
+	}
+	return ""
 }
 
 // commsUnsent says why a message was not delivered, in the exit status of the command.

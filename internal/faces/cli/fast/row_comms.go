@@ -17,6 +17,7 @@ var CommsSendRow = kit.Verb{
 		{Name: "keep-timestamp", Kind: kit.Switch, Help: "send the time of the header, however old it is"},
 		{Name: "no-envelope", Kind: kit.Switch, Help: "send the bytes of the draft, without FROM and TO"},
 		{Name: "local-fallback", Kind: kit.Switch, Help: "take a machine that nobody knows for this one"},
+		CommsArtifact,
 		{Name: "queue-on-halt", Kind: kit.Switch, Help: "keep a progress message that meets the halt switch, to be sent later by hand"},
 		{Name: "resend", Kind: kit.Text, Value: "bundle", Offer: kit.Bundles, Help: "deliver what an earlier send kept, byte for byte"},
 		{Name: "resend-all", Kind: kit.Switch, Help: "the same for all that is kept"},
@@ -69,9 +70,10 @@ $ cross-agent-recv 20260427T085611Z-from-web-question.org --json`,
 
 // What several verbs of the family have.
 var (
-	CommsJSON    = kit.Flag{Name: "json", Kind: kit.Switch, Under: kit.Cross, Help: "print JSON"}
-	CommsProject = kit.Flag{Name: "project", Kind: kit.Text, Value: "name", Offer: kit.Projects, Help: "the project, where it is not the one of this folder"}
-	CommsRetries = kit.Flag{Name: "retries", Kind: kit.Count, Value: "n", Default: "3", Help: "tries after the first, on another machine: 0 to 20"}
+	CommsJSON     = kit.Flag{Name: "json", Kind: kit.Switch, Under: kit.Cross, Help: "print JSON"}
+	CommsProject  = kit.Flag{Name: "project", Kind: kit.Text, Value: "name", Offer: kit.Projects, Help: "the project, where it is not the one of this folder"}
+	CommsArtifact = kit.Flag{Name: "artifact", Kind: kit.Text, Value: "file", Offer: kit.Files, Under: kit.Tutti, Help: "deliver this file beside the message, named in it with its hash"}
+	CommsRetries  = kit.Flag{Name: "retries", Kind: kit.Count, Value: "n", Default: "3", Help: "tries after the first, on another machine: 0 to 20"}
 )
 
 // The exit status of a send, whose numbers other programs know.

@@ -26,6 +26,7 @@ var SendRow = kit.Verb{
 		{Name: "response", Kind: kit.Text, Value: "word", Under: kit.Tutti, Choices: kit.PushbackResponses, Help: "to a project: how a request answers a pushback"},
 		{Name: "restamp", Kind: kit.Switch, Under: kit.Tutti, Help: "to a project: write the time of now into the draft"},
 		{Name: "keep-timestamp", Kind: kit.Switch, Under: kit.Tutti, Help: "to a project: send the time of the draft, however old it is"},
+		{Name: "artifact", Kind: kit.Text, Value: "file", Under: kit.Tutti, Offer: kit.Files, Help: "to a project: deliver this file beside the message"},
 		{Name: "local-fallback", Kind: kit.Switch, Under: kit.Tutti, Help: "to a project: treat an unknown machine as this one"},
 		{Name: "retries", Kind: kit.Count, Value: "n", Default: "3", Under: kit.Tutti, Help: "to a project on another machine: tries after the first"},
 		{Name: "dry-run", Kind: kit.Switch, Under: kit.Tutti, Help: "to a project: say what would be sent and write nothing"},

@@ -52,6 +52,7 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 	l := exchange.Draft{
 		Destination: to, Text: []byte(said), Sender: sender, Project: project, Dir: dir, Retries: retries,
 		Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"), Fallback: c.On("local-fallback"), DryRun: c.On("dry-run"),
+		Artifact: artifactOf(c),
 	}
 	if isDraft(said) {
 		for _, flag := range sketchFlags {

@@ -192,6 +192,9 @@ func (p *poll) showNews(n *pollNews) {
 	if j.Word != protocol.Reject {
 		c.Line("  file: " + kit.Clean(c.App.Shown(j.File)))
 	}
+	for _, path := range j.Artifacts {
+		c.Line("  artifact: " + kit.Clean(c.App.Shown(path)))
+	}
 	if n.talk != nil {
 		c.Line("  " + kit.Clean(n.talk.Line()) + releasedWords(n.talk))
 	}
