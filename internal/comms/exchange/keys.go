@@ -44,8 +44,24 @@ type MachineKey struct {
 // ErrNoSigningKey says that a machine has no key to sign with.
 var ErrNoSigningKey = errors.New("has no gpg key that can sign")
 
-// FetchKey gets the public key by which another machine signs, over ssh. Nothing is imported. The error is an *machines.AddressError for a
-// machine that peers.toml does not have, an *ssh.Error or a *gpg.Error.
+// An UnknownMachineError reports a name that the list of machines does not have.
+type UnknownMachineError struct {
+	Name, List string
+	Near       []string // names that are like it
+}
+
+func (e *UnknownMachineError) Error() string { return fmt.Sprintf("no machine is called %q", e.Name) }
+
+// Hint says what to type, or where machines are listed.
+func (e *UnknownMachineError) Hint() string {
+	if len(e.Near) > 0 {
+		return "did you mean " + e.Near[0] + "?"
+	}
+	return "machines are listed in " + e.List
+}
+
+// FetchKey gets the public key by which another machine signs, over ssh. Nothing is imported. The error is an *UnknownMachineError, an *ssh.Error or
+// a *gpg.Error, or says that the machine has no key.
 func (o *Service) FetchKey(ctx context.Context, machine string) (MachineKey, error) {
 	k := MachineKey{Machine: machine}
 	peers, err := o.peers()
@@ -53,6 +69,10 @@ func (o *Service) FetchKey(ctx context.Context, machine string) (MachineKey, err
 		return k, err
 	}
 	w, err := machines.Resolve(machine+".any", machines.Local{Hostname: o.Host}, peers, false)
+	var nowhere *machines.AddressError
+	if errors.As(err, &nowhere) {
+		return k, &UnknownMachineError{Name: machine, List: o.Shown(o.PeersPath()), Near: nowhere.Near}
+	}
 	if err != nil {
 		return k, err
 	}

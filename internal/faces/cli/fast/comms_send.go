@@ -169,7 +169,7 @@ func resendKept(ctx context.Context, c *kit.Call, id string, retries int) error 
 	if c.JSON {
 		c.Emit(done.Bytes())
 	} else if n == 0 {
-		c.Nothing("no message waits to be sent again")
+		c.Line("no message waits to be sent again")
 	}
 	if stopped != nil {
 		return &kit.Fault{Code: int(stopped.Fault), Err: stopped, Next: stopped.Hint()}
@@ -240,7 +240,7 @@ func RunCommsRetry(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	if len(bundles) == 0 {
-		c.Nothing("no message waits to be sent again")
+		c.Line("no message waits to be sent again")
 		return nil
 	}
 	for _, b := range bundles {

@@ -92,7 +92,7 @@ func showFarewell(c *kit.Call, told []farewellJSON) {
 		return
 	}
 	if len(told) == 0 {
-		c.Nothing("no open conversation waits for an agent")
+		c.Line("no open conversation waits for an agent")
 	}
 	for _, f := range told {
 		where := kit.Clean(f.Conversation) + ", to " + kit.Clean(f.To)

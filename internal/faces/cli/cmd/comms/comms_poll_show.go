@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,9 +134,18 @@ func (p *poll) showOpen() {
 			same++
 			continue
 		}
-		c.Line(kit.Clean(p.line(talk)))
-		isNews := slices.ContainsFunc(p.news, func(n pollNews) bool { return n.answer != "" && n.judged.Message.Conversation == talk.ID })
-		if talk.answer != "" && !isNews {
+		shown, answered := false, false
+		for n := range p.news {
+			if one := &p.news[n]; one.judged.Message.Conversation == talk.ID {
+				shown, answered = true, answered || one.answer != ""
+			}
+		}
+		line := p.line(talk)
+		if shown && line == talk.Line() {
+			continue // the message has said so
+		}
+		c.Line(kit.Clean(line))
+		if talk.answer != "" && !answered {
 			c.Line("  answer: " + kit.Clean(talk.answer))
 		}
 	}
