@@ -105,10 +105,8 @@ func (w *writer) taken(p *overview.Project, m *overview.Message, j *exchange.Jud
 	var b strings.Builder
 	b.WriteString(string(j.Message.Type) + " from " + sender + ", " + word + ", " + termsafe.Ago(m.Age) + ", file " + field(m.Name, maxField) + "\n")
 	b.WriteString("title, text of a peer: " + bar + short(j.Message.Title, maxNotice) + "\n")
-	for i := range p.Conversations {
-		if c := &p.Conversations[i]; c.ID == j.Message.Conversation {
-			b.WriteString("say this where you mention it: " + stateLine(c) + "\n")
-		}
+	if c := p.Conversation(m.Name); c != nil {
+		b.WriteString("say this where you mention it: " + stateLine(c) + "\n")
 	}
 	if j.Word == protocol.Ask && j.Reply != nil {
 		b.WriteString("answer with one query at sequence " + strconv.Itoa(j.Reply.Sequence) + ": " + short(j.Reply.Text, maxNotice) + "\n")

@@ -24,6 +24,8 @@ type head struct {
 	release  string // RELEASE_STATUS
 	response string
 	host     string // the machine part of FROM; "": not said
+	machine  string // of one that was sent: the machine that it went to
+	key      string // of the conversation that it belongs to, see split
 	unsigned bool
 	refused  bool // its receiver would refuse it, or there was no time to check its signature
 }

@@ -135,17 +135,17 @@ func (b *box) released(threads map[string]*thread) map[string]time.Time {
 	for i := range b.Conversations {
 		c := &b.Conversations[i]
 		if !c.Released.IsZero() {
-			latest[c.ID] = c.Released
+			latest[c.key] = c.Released
 		}
 		if c.Rounds > 0 {
 			continue
 		}
-		events := threads[c.ID].events
+		events := threads[c.key].events
 		two := slices.ContainsFunc(events, func(e protocol.Event) bool { return e.From != events[0].From })
 		for _, e := range events {
 			ends := e.Type == protocol.Release && protocol.Ends(e.Time, b.at) && (!two || e.From == b.Slug())
-			if ends && e.Time.After(latest[c.ID]) {
-				latest[c.ID] = e.Time
+			if ends && e.Time.After(latest[c.key]) {
+				latest[c.key] = e.Time
 			}
 		}
 	}
@@ -157,6 +157,7 @@ func (b *box) pending(releases map[string]time.Time) {
 	items := make([]protocol.Item, len(b.heads))
 	for i := range b.heads {
 		items[i] = b.heads[i].item()
+		items[i].Conversation = b.heads[i].key
 		items[i].Unsigned = items[i].Unsigned || items[i].Type == protocol.Release // it is in releases, if it ends anything
 		if b.heads[i].unsigned {
 			b.Unsigned++
@@ -177,11 +178,11 @@ func (b *box) pending(releases map[string]time.Time) {
 	waiting := map[string]int{}
 	for _, i := range w.Pending {
 		if !b.heads[i].refused {
-			waiting[b.heads[i].conv]++
+			waiting[b.heads[i].key]++
 		}
 	}
 	for i := range b.Conversations {
-		b.Conversations[i].Waiting = waiting[b.Conversations[i].ID]
+		b.Conversations[i].Waiting = waiting[b.Conversations[i].key]
 	}
 	if w.Latest >= 0 {
 		latest := b.message(w.Latest)
@@ -218,6 +219,7 @@ func literal(heads []head) int {
 
 // A thread is a conversation while its messages are collected.
 type thread struct {
+	id     string
 	events []protocol.Event
 	first  protocol.Event // of those that came
 	to     string         // whom the last own message went to
@@ -226,16 +228,17 @@ type thread struct {
 // collect sorts all messages of a project by their conversations.
 func (b *box) collect(names []string, sent []head, theirs []*head) map[string]*thread {
 	slug, threads := b.Slug(), map[string]*thread{}
+	apart := b.split(names, sent)
 	of := func(h *head) *thread {
-		if threads[h.conv] == nil {
-			threads[h.conv] = &thread{}
+		if threads[h.key] == nil {
+			threads[h.key] = &thread{id: h.conv}
 		}
-		return threads[h.conv]
+		return threads[h.key]
 	}
 	came := func(h *head) {
 		t, e, here := of(h), h.event(), h.here(names)
-		if e.From == slug && !here {
-			e.From = h.host + "." + slug // a project of our name, and another one
+		if !here && (e.From == slug || apart[h.conv+" "+e.From]) {
+			e.From = h.host + "." + e.From // of two projects of one name the other one
 		}
 		t.events = append(t.events, e)
 		if e.From != slug && (t.first.From == "" || protocol.Compare(e, t.first) < 0) {
@@ -250,23 +253,81 @@ func (b *box) collect(names []string, sent []head, theirs []*head) map[string]*t
 		}
 	}
 	for _, h := range theirs {
+		h.key = h.conv
 		came(h)
 	}
 	for i := range sent {
 		t := of(&sent[i])
 		t.events = append(t.events, sent[i].event())
 		if sent[i].host != "" {
-			t.to = sent[i].host
+			if t.to = sent[i].host; sent[i].key != sent[i].conv {
+				t.to = sent[i].machine + "." + t.to
+			}
 		}
 	}
 	return threads
 }
 
+// split gives each message the key of its conversation. That is the name of the conversation, but where two projects of one name, on this
+// machine and on another one, both take part: what came from the other machine, or went there, is a conversation of its own. The result
+// has the pairs of conversation and project that this happened to.
+func (b *box) split(names []string, sent []head) map[string]bool {
+	slug, here, away := b.Slug(), map[string]bool{}, map[string]bool{}
+	note := func(h *head, pair string, isHere bool) {
+		h.key = h.conv
+		if isHere {
+			here[pair] = true
+		} else {
+			away[pair] = true
+		}
+	}
+	each := func(do func(h *head, pair string, machine string)) {
+		for _, list := range [...][]head{b.heads, b.archive} {
+			for i := range list {
+				h := &list[i]
+				if h.counts() && h.sender != slug {
+					do(h, h.conv+" "+h.sender, h.host)
+				} else {
+					h.key = h.conv
+				}
+			}
+		}
+		for i := range sent {
+			h := &sent[i]
+			h.key = cmp.Or(h.key, h.conv)
+			if h.host != "" && !strings.Contains(h.host, ".") {
+				do(h, h.conv+" "+h.host, h.machine)
+			}
+		}
+	}
+	known := func(machine string) bool { return machine == "" || slices.Contains(names, strings.ToLower(machine)) }
+	each(func(h *head, pair, machine string) {
+		if h.key = h.conv; machine != "" { // one that says nothing of its machine splits nothing
+			note(h, pair, known(machine))
+		}
+	})
+	both := map[string]bool{}
+	for pair := range here {
+		if away[pair] {
+			both[pair] = true
+		}
+	}
+	if len(both) == 0 {
+		return nil
+	}
+	each(func(h *head, pair, machine string) {
+		if both[pair] && !known(machine) {
+			h.key = h.conv + " " + strings.ToLower(machine)
+		}
+	})
+	return both
+}
+
 // fold says how each conversation stands.
 func (b *box) fold(threads map[string]*thread, unread bool) {
 	b.Conversations = make([]Conversation, 0, len(threads))
-	for id, t := range threads {
-		c := Conversation{ID: id, Partner: cmp.Or(t.first.From, t.to)}
+	for key, t := range threads {
+		c := Conversation{ID: t.id, key: key, Partner: cmp.Or(t.first.From, t.to)}
 		c.State = protocol.Fold(t.events, protocol.View{Now: b.at, Self: b.Slug(), Partner: c.Partner, Missing: unread})
 		b.Conversations = append(b.Conversations, c)
 	}

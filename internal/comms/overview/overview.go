@@ -110,6 +110,20 @@ func (p *Project) Has(name string) bool {
 	return found
 }
 
+// Conversation is the one that a message of the mailbox belongs to, nil when there is none.
+func (p *Project) Conversation(name string) *Conversation {
+	at, found := slices.BinarySearchFunc(p.heads, name, func(h head, name string) int { return strings.Compare(h.name, name) })
+	if !found {
+		return nil
+	}
+	for i := range p.Conversations {
+		if p.Conversations[i].key == p.heads[at].key {
+			return &p.Conversations[i]
+		}
+	}
+	return nil
+}
+
 func (p *Project) message(i int) Message {
 	h := &p.heads[i]
 	m := Message{
@@ -129,6 +143,7 @@ type Conversation struct {
 	ID      string
 	Partner string // slug; "": nobody has written and nothing was sent
 	Waiting int    // messages of it that wait
+	key     string // as its messages have it
 	protocol.State
 }
 

@@ -28,6 +28,7 @@ func sentHead(e *exchange.SentEntry, self string) head {
 	}
 	h.at, _ = protocol.ParseTime(e.Timestamp)
 	if a, ok := protocol.ParseAddress(e.To); ok {
+		h.machine = a.Machine
 		if h.host, _ = protocol.Slugify(a.Project); h.host == self {
 			h.host = a.Machine + "." + self // one of our name, elsewhere
 		}

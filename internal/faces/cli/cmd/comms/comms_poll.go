@@ -213,12 +213,7 @@ func (p *poll) judge(ctx context.Context, seen *overview.Project, name string) (
 
 // newsOf says what the agent tells its user about a message, if anything.
 func (p *poll) newsOf(seen *overview.Project, j *exchange.Judgement) pollNews {
-	n := pollNews{judged: j}
-	for i := range seen.Conversations {
-		if seen.Conversations[i].ID == j.Message.Conversation {
-			n.talk = &seen.Conversations[i]
-		}
-	}
+	n := pollNews{judged: j, talk: seen.Conversation(j.Name)}
 	work := p.c.Text("work")
 	if work == "" {
 		work = "this"

@@ -2,6 +2,7 @@ package comms
 
 import (
 	"slices"
+	"strings"
 
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/overview"
@@ -38,8 +39,9 @@ func (p *poll) openTalks(seen *overview.Project) {
 		if flags := talk.Answer(self); flags != "" {
 			talk.answer = send(p.addressOf(talk.ID, talk.Partner, ""), talk.ID, flags)
 		}
-		shown[talk.ID] = p.line(&talk)
-		talk.changed = p.c.On("all") || p.state.Shown[talk.ID] != shown[talk.ID]
+		key := talk.ID + " " + talk.Partner
+		shown[key] = p.line(&talk)
+		talk.changed = p.c.On("all") || p.state.Shown[key] != shown[key]
 		p.open = append(p.open, talk)
 	}
 	p.state.Shown = shown
@@ -61,7 +63,11 @@ func (p *poll) answerOnce() {
 			flags = n.talk.Answer(p.project.Slug())
 		}
 		if flags != "" {
-			n.answer = send(p.addressOf(id, n.judged.Sender, n.judged.Message.From), id, flags)
+			sender := n.judged.Sender
+			if n.talk != nil && strings.HasSuffix(n.talk.Partner, "."+sender) {
+				sender = n.talk.Partner
+			}
+			n.answer = send(p.addressOf(id, sender, n.judged.Message.From), id, flags)
 		}
 	}
 }
@@ -74,6 +80,14 @@ func send(to, conversation, flags string) string {
 // addressOf is where the sender of a message is, which says that it is from there: where this project has written to before in the conversation, else a project of this
 // machine, else one of a machine that the list of peers has by the name that the message gives. What nobody here knows is left to be filled in.
 func (p *poll) addressOf(conversation, sender, says string) string {
+	if machine, _, away := strings.Cut(sender, "."); away { // of two projects of one name that on another machine
+		if peers, err := machines.ReadPeers(p.office.PeersPath()); err == nil {
+			if _, ok := peers.Get(machine); ok {
+				return sender
+			}
+		}
+		return "MACHINE." + sender[len(machine)+1:]
+	}
 	if sent, err := p.office.Sent(p.project).Entries(conversation); err == nil {
 		for _, e := range slices.Backward(sent) {
 			if to, ok := protocol.ParseAddress(e.To); ok {

@@ -25,7 +25,7 @@ type pollState struct {
 	Empty    int               `json:"empty"`  // polls in a row that found nothing
 	Deferred time.Time         `json:"deferred_at,omitzero"`
 	Told     map[string]string `json:"told"`  // message to the code of the decision, of those that no ledger remembers
-	Shown    map[string]string `json:"shown"` // open conversation to the line by which it was shown last
+	Shown    map[string]string `json:"shown"` // open conversation and its partner, to the line by which it was shown last
 }
 
 // maxPollState bounds what is read: the names of ten thousand messages.
@@ -136,7 +136,7 @@ func (p *poll) showOpen() {
 		}
 		shown, answered := false, false
 		for n := range p.news {
-			if one := &p.news[n]; one.judged.Message.Conversation == talk.ID {
+			if one := &p.news[n]; one.talk == talk.Conversation {
 				shown, answered = true, answered || one.answer != ""
 			}
 		}
