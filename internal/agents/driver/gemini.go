@@ -28,14 +28,16 @@ var gemini = Driver{
 			{Name: "SessionStart", Moment: Start, Timeout: 10 * time.Second},
 			{Name: "BeforeAgent", Moment: Prompt, Timeout: 10 * time.Second},
 			{Name: "BeforeModel", Moment: Next, Timeout: 10 * time.Second},
-			{Name: "BeforeTool", Moment: Use, Timeout: 10 * time.Second, Matcher: "*", Edits: []string{"write_file", "replace", "edit"}},
-			{Name: "AfterTool", Moment: Tool, Timeout: 10 * time.Second},
+			{Name: "BeforeTool", Moment: Use, Timeout: 10 * time.Second, Matcher: "*", Edits: geminiEdits},
+			{Name: "AfterTool", Moment: Tool, Timeout: 10 * time.Second, Edits: geminiEdits},
 			{Name: "Notification", Moment: Ask, Timeout: 10 * time.Second},
 			{Name: "AfterAgent", Moment: Stop, Timeout: 10 * time.Second},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it comes up to three times
 		},
 		Unit: time.Millisecond, Conversation: "GEMINI_SESSION_ID", Folder: "GEMINI_PROJECT_DIR",
-		add: map[Moment]reply{Start: addContext, Prompt: addContext, Use: geminiUse, Tool: addContext},
+		// It adds the text to the history, and then replaces that by the history it resumes, or drops it.
+		Drops: []string{"resume", "clear"},
+		add:   map[Moment]reply{Start: addContext, Prompt: addContext, Use: geminiUse, Tool: addContext},
 		// BeforeModel ends the turn and leaves the history whole. continue:false at BeforeTool or AfterTool would leave a call
 		// without its result in it. At Tool it is for the model of a Gemini that has read its settings before BeforeModel was
 		// among them.
@@ -57,7 +59,9 @@ var gemini = Driver{
 	},
 }
 
-// geminiUse: whether its model hears it before the tool has run is not known; its user does.
+var geminiEdits = []string{"write_file", "replace", "edit"}
+
+// geminiUse is for its user: its model reads nothing of it, so that what is said of an edit is said again after the tool.
 func geminiUse(e Event, text string) Answer {
 	a := addContext(e, text)
 	a.Out = append(canonjson.Set(a.Out, "systemMessage", canonjson.AppendString(nil, text)), '\n')

@@ -42,7 +42,7 @@ type Event struct {
 	Timeout time.Duration // after which the program gives up on the command; it is written where that is possible
 	Matcher string        // the tools at which the program runs it, as it writes them; "": it has none
 	Wakes   bool          // the program lets the command wait beside the conversation, and goes on when it ends with status 2
-	// Edits are the tools that change files, at Use.
+	// Edits are the tools that change files, at Use, and at Tool where the model reads nothing of what is said at Use.
 	Edits []string
 	// Beside: at Ask, the program shows its dialog while the command runs, and takes the first of both answers. So the command
 	// waits, and denies when a halt comes while the dialog is open.
@@ -78,8 +78,15 @@ type Hooks struct {
 	// add puts a text before the model, at the moments that have a place for one; deny stops the agent, at those that can. A
 	// slightly wrong form lets the tool run: each form was measured.
 	add, deny map[Moment]reply
+	// Drops are the sources of a Start after which the model's request has nothing of what was said at it.
+	Drops []string
 	// Note is what its user has to do beside that, "" for nothing.
 	Note string
+}
+
+// EditsAfter tells whether the model learns at Tool only what is said of an edit.
+func (h *Hooks) EditsAfter() bool {
+	return slices.ContainsFunc(h.Events, func(e Event) bool { return e.Moment == Tool && len(e.Edits) > 0 })
 }
 
 // Runs tells whether a version of the program runs these hooks. One that does not say its version counts as one that does.
@@ -113,7 +120,7 @@ type Call struct {
 	Reason       string   // at End
 	Prompt       string   // at Prompt: what the user said. At most 4096 bytes are kept
 	Tool         string   // at Use, Tool and Ask: as the program spells it
-	Files        []string // at Use of a tool that changes files: what is about to be changed, as the model spells it
+	Files        []string // at Use of a tool that changes files: what is about to be changed, as the model spells it; at Tool: what was
 	Again        bool     // at Stop: this turn was asked for by a hook
 	// Helper: the event is one of an agent that the agent of the conversation has set to work. What is said then, that one
 	// hears. From documentation alone.
@@ -157,7 +164,7 @@ func (h *Hooks) Read(event string, input []byte) (Call, error) {
 		c.Prompt = c.Prompt[:keepPrompt]
 	}
 	c.Tool, _ = canonjson.String(v[10])
-	if e.Moment == Use && slices.Contains(e.Edits, c.Tool) {
+	if (e.Moment == Use || e.Moment == Tool) && slices.Contains(e.Edits, c.Tool) {
 		c.Files = edited(input)
 	}
 	c.Again, _ = canonjson.Bool(v[7])

@@ -216,6 +216,11 @@ func (e *event) run(ctx context.Context) (err error) {
 	if !known {
 		e.was = note{Epoch: epoch}
 	}
+	if e.call.Event.Moment == driver.Tool && len(e.call.Files) > 0 {
+		if err := e.edits(ctx); err != nil || e.said { // mail comes at the next event
+			return err
+		}
+	}
 	if err := e.prompted(known, epoch); err != nil {
 		doubtful = errors.Join(doubtful, err)
 	}
@@ -347,6 +352,9 @@ const (
 
 // mail puts what has come before the agent.
 func (e *event) mail(ctx context.Context, notice string) (err error) {
+	if e.call.Event.Moment == driver.Start && slices.Contains(e.hooks.Drops, e.call.Source) {
+		return nil // the next prompt brings it
+	}
 	waits, unknown := e.waits(ctx) // a fault in it must not keep mail back
 	defer func() { err = errors.Join(err, unknown) }()
 	p := e.page(notice, waits)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/agents/driver"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/termsafe"
@@ -69,7 +70,7 @@ func holdsAny(dir string) bool {
 	}
 }
 
-// warn tells an agent that is about to change a file who has said that he works on it. It never says that it may not: what a program
+// warn tells an agent that is about to change a file, or where it reads that later only has changed it, who has said that he works on it. It never says that it may not: what a program
 // asks of its user, and whether, stays as it is.
 func (e *event) warn(ctx context.Context) (err error) {
 	if e.bus, err = e.o.Open(ctx, BusChoice{Root: e.was.Root, Dir: e.call.Dir}); err != nil {
@@ -92,11 +93,18 @@ func (e *event) warn(ctx context.Context) (err error) {
 	}
 	var text strings.Builder
 	var doubt error
+	after := e.call.Event.Moment == driver.Tool
 	for _, f := range found {
 		text.WriteString(warning(f.lease, f.file, e.now))
-		doubt = errors.Join(doubt, e.bus.Leases.Warn(ctx, f.lease, e.was.Instance))
+		if after || !e.hooks.EditsAfter() { // else its user alone reads it
+			doubt = errors.Join(doubt, e.bus.Leases.Warn(ctx, f.lease, e.was.Instance))
+		}
 	}
-	return errors.Join(doubt, e.say(e.cut(text.String(), "Nothing keeps you from it. Better ask first, or work on something else: you are told by mail when the lease ends.")))
+	ending := "Nothing keeps you from it. Better ask first, or work on something else: you are told by mail when the lease ends."
+	if after {
+		ending = "You have changed it. Tell the holder what you did, and ask before you change more: you are told by mail when the lease ends."
+	}
+	return errors.Join(doubt, e.say(e.cut(text.String(), ending)))
 }
 
 // A finding is a lease of somebody else on a file.
