@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"tutti/internal/bus/inventory"
 	"tutti/internal/platform/smallfile"
 )
 
@@ -190,6 +191,11 @@ func (a *App) Drop(path string, now time.Time) (string, error) {
 	}
 	for _, rec := range a.loadRoots().Accepted() {
 		if rec.Path == real {
+			if state, err := a.StateDir(); err == nil { // what was used before needs no acceptance, so that is forgotten, too
+				if err := inventory.Forget(state, inventory.Bus, real); err != nil {
+					return real, err
+				}
+			}
 			return real, a.addRecord(stateDropped, real, id, now)
 		}
 	}

@@ -25,31 +25,37 @@ func (e *UnacceptedError) Error() string {
 // Hint says what to type to use it.
 func (e *UnacceptedError) Hint() string { return AcceptHint(e.Path) }
 
-// unaccepted tells why the bus that a variable names is not used, nil when it is. Within a work tree, or with another owner, it needs
-// the user's word; a bus that this user has made, accepted or used before has it.
+// unaccepted tells why the bus that a variable names is not used, nil when it is: what this user has used before
+// needs no acceptance.
 func (a *App) unaccepted(path string) *UnacceptedError {
 	if a.set.Original || OnServer(path) || !IsBus(path) {
 		return nil
 	}
-	real, id, ok := identify(path)
-	if !ok {
-		return nil
-	}
-	why := ""
-	var st syscall.Stat_t
-	if top, _ := gitexclude.WorkTree(real); top != "" {
-		why = "it lies in the git work tree " + a.Shown(top)
-	} else if syscall.Stat(real, &st) == nil && int(st.Uid) != os.Geteuid() {
-		why = "it belongs to another user"
-	}
-	if why == "" || a.loadRoots().state(real, id) == accepted {
-		return nil
-	}
-	if home, err := a.Home(); err == nil && SameFolder(real, filepath.Join(home, defaultRoot)) {
+	real, why, known := a.foreign(path)
+	if why == "" || known == accepted {
 		return nil
 	}
 	if state, err := a.StateDir(); err == nil && inventory.Has(state, inventory.Bus, real) {
 		return nil
 	}
 	return &UnacceptedError{Path: real, Shown: a.Shown(real), Why: why}
+}
+
+// foreign tells why others may have made a bus, "" when they cannot have: it is outside of every git work tree and belongs to this user, or
+// it is the default one. known is what the user has said of it.
+func (a *App) foreign(path string) (real, why string, known consent) {
+	real, id, ok := identify(path)
+	if !ok {
+		return real, "", unknown
+	}
+	var st syscall.Stat_t
+	if top, _ := gitexclude.WorkTree(real); top != "" {
+		why = "it lies in the git work tree " + a.Shown(top)
+	} else if syscall.Stat(real, &st) == nil && int(st.Uid) != os.Geteuid() {
+		why = "it belongs to another user"
+	}
+	if home, err := a.Home(); why == "" || err == nil && SameFolder(real, filepath.Join(home, defaultRoot)) {
+		return real, "", unknown
+	}
+	return real, why, a.loadRoots().state(real, id)
 }

@@ -114,6 +114,12 @@ func (a *App) noteBus(root *Root) {
 			return
 		}
 	}
+	// One that others may have made is used before only once its user has accepted it: a --root that anybody typed accepts nothing.
+	if !inventory.Has(state, inventory.Bus, path) {
+		if _, why, known := a.foreign(path); why != "" && known != accepted {
+			return
+		}
+	}
 	_ = inventory.Note(state, inventory.Bus, path)
 }
 

@@ -123,6 +123,19 @@ func Has(state string, kind Kind, path string) bool {
 	return there
 }
 
+// Forget removes a place. One that is not there is no error.
+func Forget(state string, kind Kind, path string) error {
+	d, err := open(state)
+	if err == nil {
+		err = d.Remove(name(kind, path))
+		d.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget %.200q: %w", path, err)
+	}
+	return nil
+}
+
 func open(state string) (*atomicfile.Dir, error) {
 	return atomicfile.OpenDir(filepath.Join(state, folder))
 }
