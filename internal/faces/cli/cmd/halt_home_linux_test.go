@@ -46,7 +46,7 @@ var haltLines = map[string]string{
 	"install":                "--dir OTHER",
 	"install-skills":         "",
 	"job claim":              "",
-	"job publish":            "JOBID",
+	"job publish":            "JOBID started",
 	"job register":           "work",
 	"job submit":             "think --agent claude",
 	"keys trust":             "ZED",

@@ -236,6 +236,12 @@ func LiftHint(s halt.State) string {
 	if fix := s.Repair(); fix != "" {
 		return "remove it by hand: " + fix
 	}
+	switch {
+	case s.Path == "":
+		return "set HOME to the absolute path of your home folder"
+	case s.Unreadable && s.Since.IsZero(): // a folder above it is at fault, which resume cannot repair
+		return "no program repairs that; make it a folder that you can search: ls -ld '" + filepath.Dir(s.Path) + "' '" + filepath.Dir(filepath.Dir(s.Path)) + "'"
+	}
 	return `"tutti resume" lifts the halt; no agent continues by itself`
 }
 

@@ -124,7 +124,7 @@ While the halt switch is on it stays and prints nothing.`,
 		Exit:     exitJob,
 	},
 	{
-		Name: "job publish", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MinArgs: 2, MaxArgs: -1, Offer: kit.Jobs, Run: onJobs(runJobPublish),
+		Name: "job publish", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Asks, MinArgs: 2, MaxArgs: -1, Offer: kit.Jobs, Run: onJobs(runJobPublish),
 		Short: "report on a job; agents call this",
 		Args:  "<job> <event> [<detail>|-|@<file>]",
 		Flags: []kit.Flag{

@@ -268,8 +268,11 @@ func checkHalt(c *kit.Call, r *report) {
 		return
 	}
 	text := strings.TrimPrefix(kit.BannerText(state), "⚠ ")
-	if c.Under == kit.Tutti && state.Repair() != "" {
+	switch {
+	case c.Under == kit.Tutti && state.Repair() != "":
 		text = "halted, because the halt switch is a folder"
+	case c.Under == kit.Tutti && state.Unreadable:
+		text = "halted, because the halt switch " + state.Path + " cannot be read: " + state.Problem
 	}
 	hint := ""
 	if c.UserReads() {
