@@ -17,7 +17,7 @@ type Memory struct {
 type StrangerError struct{ ID string }
 
 func (e *StrangerError) Error() string {
-	return "job " + e.ID + ": it was not submitted by you on this machine; others may have written it"
+	return "job " + e.ID + ": it was not submitted by you on this machine; others may have written it, or you did before an upgrade of tutti"
 }
 
 // Hint says what to do about it.
