@@ -46,7 +46,7 @@ dry=no
 [ "${1:-}" != -n ] || dry=yes
 
 while read -r dir; do
-	step "long version of $dir" env TUTTI_SOAK=1 go test -count=1 -timeout 10m "./$dir" </dev/null
+	step "long version of $dir" env TUTTI_SOAK=1 go test -count=1 -timeout 20m "./$dir" </dev/null
 done <<<"$packages"
 while read -r dir name; do
 	step "$name of $dir for $each s" fuzz "$dir" "$name"

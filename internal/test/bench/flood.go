@@ -16,11 +16,12 @@ const (
 )
 
 // floodRows are about a mailbox that somebody has filled. To make it takes a minute and 4 GB, and to list it first some minutes, so
-// there is one round.
+// there is one round, and one mailbox for both.
 func floodRows() []row {
+	f := &flooding{}
 	all := []row{
-		{work: "a hook at a prompt, 1,000,000 unread messages, whole process", target: within(10e-3), once: true, round: flooded(false)},
-		{work: "`receive --limit 5` of 1,000,000, whole process", target: within(50e-3), once: true, round: flooded(true)},
+		{work: "a hook at a prompt, 1,000,000 unread messages, whole process", target: within(10e-3), once: true, round: f.hook},
+		{work: "`receive --limit 5` of 1,000,000, whole process", target: within(50e-3), once: true, round: f.receive},
 	}
 	for i := range all {
 		all[i].subject = "flood"
@@ -63,51 +64,72 @@ func (t *town) pour(n int) error {
 	return w.Flush()
 }
 
-// flooded times a hook or a receive of a mailbox that was listed before.
-func flooded(receive bool) func(e *env) (measured, error) {
-	return func(e *env) (m measured, err error) {
-		t, err := e.settle("hook", "receive")
-		if err != nil {
-			return m, err
-		}
-		defer t.leave()
-		if err := t.pour(flood); err != nil {
-			return m, err
-		}
-		settleDown()
-		if _, err := t.run(t.to, "inbox", "--newest", "5"); err != nil {
-			return m, err
-		}
-		if _, err := t.run(t.to, "receive", "--limit", "1"); err != nil { // what is found in the trail is kept as well
-			return m, err
-		}
-		c := t.timed(t.to, "receive", "--limit", "5")
-		if !receive {
-			c = t.timed(t.to, "hook", "codex", "UserPromptSubmit", "--instance", t.to)
-		}
-		null, err := devNull()
-		if err != nil {
-			return m, err
-		}
-		defer null.Close()
-		input := filepath.Join(t.dir, "prompt.json")
-		text := fmt.Sprintf(`{"session_id":"01997","transcript_path":"/t.jsonl","cwd":%q,"hook_event_name":"UserPromptSubmit"}`, t.dir)
-		if err := os.WriteFile(input, []byte(text), 0o600); err != nil {
-			return m, err
-		}
-		if c.in, err = os.Open(input); err != nil {
-			return m, err
-		}
-		defer c.in.Close()
-		medians, err := e.inTurnsOf(floodTurns, func(int) (time.Duration, error) {
-			if _, err := c.in.Seek(0, 0); err != nil {
-				return 0, err
-			}
-			return c.time(null)
-		})
-		if err != nil {
-			return m, err
-		}
-		return measured{value: medians[0]}, nil
+// A flooding is a town with the mailbox, once one of the rows has needed it.
+type flooding struct{ t *town }
+
+// ready returns the town, whose mailbox was listed once.
+func (f *flooding) ready(e *env) (*town, error) {
+	if f.t != nil {
+		return f.t, nil
 	}
+	t, err := e.settle("hook", "receive")
+	if err != nil {
+		return nil, err
+	}
+	if err := t.pour(flood); err != nil {
+		return nil, err
+	}
+	settleDown()
+	if _, err := t.run(t.to, "inbox", "--newest", "5"); err != nil {
+		return nil, err
+	}
+	if _, err := t.run(t.to, "receive", "--limit", "1"); err != nil { // what is found in the trail is kept as well
+		return nil, err
+	}
+	f.t = t
+	return t, nil
+}
+
+func (f *flooding) hook(e *env) (measured, error) {
+	t, err := f.ready(e)
+	if err != nil {
+		return measured{}, err
+	}
+	return t.flooded(t.timed(t.to, "hook", "codex", "UserPromptSubmit", "--instance", t.to))
+}
+
+func (f *flooding) receive(e *env) (measured, error) {
+	t, err := f.ready(e)
+	if err != nil {
+		return measured{}, err
+	}
+	return t.flooded(t.timed(t.to, "receive", "--limit", "5"))
+}
+
+// flooded times a command that reads a prompt.
+func (t *town) flooded(c command) (m measured, err error) {
+	null, err := devNull()
+	if err != nil {
+		return m, err
+	}
+	defer null.Close()
+	input := filepath.Join(t.dir, "prompt.json")
+	text := fmt.Sprintf(`{"session_id":"01997","transcript_path":"/t.jsonl","cwd":%q,"hook_event_name":"UserPromptSubmit"}`, t.dir)
+	if err := os.WriteFile(input, []byte(text), 0o600); err != nil {
+		return m, err
+	}
+	if c.in, err = os.Open(input); err != nil {
+		return m, err
+	}
+	defer c.in.Close()
+	medians, err := t.e.inTurnsOf(floodTurns, func(int) (time.Duration, error) {
+		if _, err := c.in.Seek(0, 0); err != nil {
+			return 0, err
+		}
+		return c.time(null)
+	})
+	if err != nil {
+		return m, err
+	}
+	return measured{value: medians[0]}, nil
 }
