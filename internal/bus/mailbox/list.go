@@ -43,7 +43,6 @@ func (m *Mailbox) Oldest(ctx context.Context, inst address.Instance, n int, q Qu
 }
 
 func (m *Mailbox) oldestLines(ctx context.Context, sources []Source, n int, q *Query) (found []Line, bad []error, part bool, err error) {
-	part, found, bad, err = false, nil, nil, nil
 	found, bad, _, err = m.rows(ctx, sources, store.Query{Oldest: n, Part: &part, Bare: true}, q)
 	if err != nil {
 		return nil, nil, false, err
