@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/test/boundtest"
 )
 
 // haltLines has a command line for each verb that has none in [acting], and for those whose line there does nothing. The words in capitals are
@@ -198,6 +199,9 @@ func changed(a, b map[string]seenFile) []string {
 // halt; one that reads is not refused and changes nothing.
 func TestHaltHome(t *testing.T) {
 	t.Parallel()
+	if boundtest.Race {
+		t.Skip("it starts programs that have one goroutine each")
+	}
 	h := newMailHome(t)
 	bob, zed := h.a, h.b
 	file := func(name, text string) string {
