@@ -221,7 +221,7 @@ func TestHaltHome(t *testing.T) {
 		}
 		cmd.Env = []string{"HOME=" + h.home, "PATH=" + h.home + ":" + os.Getenv("PATH"), topVariable + "=" + os.Getenv(topVariable), "DBUS_SESSION_BUS_ADDRESS=disabled:"}
 		cmd.WaitDelay = time.Second
-		stuck := time.AfterFunc(3*time.Second, func() { _ = cmd.Process.Kill() })
+		stuck := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() }) // a verb that waits
 		defer stuck.Stop()
 		out, err := cmd.CombinedOutput()
 		if exit, is := errors.AsType[*exec.ExitError](err); is {
