@@ -25,8 +25,7 @@ func (e *UnacceptedError) Error() string {
 // Hint says what to type to use it.
 func (e *UnacceptedError) Hint() string { return AcceptHint(e.Path) }
 
-// unaccepted tells why the bus that a variable names is not used, nil when it is: what this user has used before
-// needs no acceptance.
+// unaccepted tells why the bus that a variable names is not used; nil: it is used. A bus that this user has used before needs no acceptance.
 func (a *App) unaccepted(path string) *UnacceptedError {
 	if a.set.Original || OnServer(path) || !IsBus(path) {
 		return nil
@@ -41,8 +40,8 @@ func (a *App) unaccepted(path string) *UnacceptedError {
 	return &UnacceptedError{Path: real, Shown: a.Shown(real), Why: why}
 }
 
-// foreign tells why others may have made a bus, "" when they cannot have: it is outside of every git work tree and belongs to this user, or
-// it is the default one. known is what the user has said of it.
+// foreign tells why others may have made a bus, "" when they cannot have: it is outside every git work tree and belongs to this user, or
+// it is the default one. known tells whether the user has accepted it.
 func (a *App) foreign(path string) (real, why string, known consent) {
 	real, id, ok := identify(path)
 	if !ok {

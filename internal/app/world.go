@@ -114,13 +114,13 @@ func (a *App) noteBus(root *Root) {
 			return
 		}
 	}
-	// One that others may have made is used before only once its user has accepted it: a --root that anybody typed accepts nothing.
-	if !inventory.Has(state, inventory.Bus, path) {
-		if _, why, known := a.foreign(path); why != "" && known != accepted {
-			return
-		}
+	if inventory.Noted(state, inventory.Bus, path) {
+		return
 	}
-	_ = inventory.Note(state, inventory.Bus, path)
+	// A bus that others may have made is noted once its user has accepted it: to type --root is not to accept.
+	if _, why, known := a.foreign(path); why == "" || known == accepted {
+		_ = inventory.Note(state, inventory.Bus, path)
+	}
 }
 
 // rowVersion is that of the rows in which lists keep which key a message was verified with.

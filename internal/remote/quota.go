@@ -12,22 +12,24 @@ import (
 )
 
 const (
-	// DefaultUnread is how many messages of one signer may wait in one mailbox when nobody says otherwise.
+	// DefaultUnread is how many messages of one signer may wait in one mailbox unless a setting says otherwise.
 	DefaultUnread = 1000
 
 	countAgain    = time.Minute // how old a count may be
 	maxCountedFor = 4096        // of how many mailboxes it is remembered
 )
 
-// Full is the answer to a signer of whom too many messages wait. It can be sent again once some were acknowledged.
+// Full is the answer to a signer who has too many unread messages in a mailbox. The message can be sent again once some of them were
+// acknowledged.
 func Full() listen.Answer {
 	a := listen.Error(http.StatusInsufficientStorage, "mailbox-full")
 	a.Retry = countAgain
 	return a
 }
 
-// A quota bounds how many messages of one signer wait in one mailbox. What waits is counted once a minute, so that a signer may exceed
-// it by nothing, and has to wait a minute after some were acknowledged.
+// A quota bounds how many messages of one signer wait in one mailbox. What waits is counted once a minute; what comes in
+// between is added to the count, so that the bound is never passed. After messages were acknowledged it takes up to a minute until there is
+// room again.
 type quota struct {
 	mu  sync.Mutex // guards all; held while a mailbox is counted
 	all map[string]*tally

@@ -3,7 +3,8 @@
 // It promises that what is answered 202 lies in the mailbox of its target, put there as mail of this machine is, survives a power
 // cut, and is not taken a second time by whoever may have overheard it, also not after a restart. What is answered otherwise was not
 // taken, or had been taken before (409 replayed), or may lie there (500); it can be sent again as long as it is fresh, and lies there
-// once. Only agents that are registered here with an active key are believed, each within its share. While the halt switch is on nothing
+// once. Only agents that are registered here with an active key are believed, each within its rate and within what of it
+// may wait unread in a mailbox. While the halt switch is on nothing
 // is taken.
 //
 // What this machine's readers make of a message (pins, policies) is theirs to decide, as for any mail. Nothing here is secret

@@ -263,7 +263,7 @@ type Query struct {
 	Oldest int
 	Part   *bool // for Oldest: set to true when the answer leaves rows out
 	Exact  bool  // every row is checked against its source; an in-place overwrite is then never missed
-	Bare   bool  // the rows are for a list: all are kept, and nobody asks for their Keys, which may then be nil
+	Bare   bool  // the rows are for a list: all are kept, and their Keys, which the caller does not read, may be nil
 }
 
 // A Row is one document as its projection shows it.

@@ -61,7 +61,7 @@ var gemini = Driver{
 
 var geminiEdits = []string{"write_file", "replace", "edit"}
 
-// geminiUse is for its user: its model reads nothing of it, so that what is said of an edit is said again after the tool.
+// geminiUse is for its user: its model does not read it, so the word about an edit is repeated after the tool.
 func geminiUse(e Event, text string) Answer {
 	a := addContext(e, text)
 	a.Out = append(canonjson.Set(a.Out, "systemMessage", canonjson.AppendString(nil, text)), '\n')

@@ -42,7 +42,7 @@ type Event struct {
 	Timeout time.Duration // after which the program gives up on the command; it is written where that is possible
 	Matcher string        // the tools at which the program runs it, as it writes them; "": it has none
 	Wakes   bool          // the program lets the command wait beside the conversation, and goes on when it ends with status 2
-	// Edits are the tools that change files, at Use, and at Tool where the model reads nothing of what is said at Use.
+	// Edits are the tools that change files: at Use, and also at Tool where the model does not read what is said at Use.
 	Edits []string
 	// Beside: at Ask, the program shows its dialog while the command runs, and takes the first of both answers. So the command
 	// waits, and denies when a halt comes while the dialog is open.
@@ -78,13 +78,13 @@ type Hooks struct {
 	// add puts a text before the model, at the moments that have a place for one; deny stops the agent, at those that can. A
 	// slightly wrong form lets the tool run: each form was measured.
 	add, deny map[Moment]reply
-	// Drops are the sources of a Start after which the model's request has nothing of what was said at it.
+	// Drops are the sources of a Start whose text never reaches the model.
 	Drops []string
 	// Note is what its user has to do beside that, "" for nothing.
 	Note string
 }
 
-// EditsAfter tells whether the model learns at Tool only what is said of an edit.
+// EditsAfter tells whether the model reads a word about an edit only after the tool.
 func (h *Hooks) EditsAfter() bool {
 	return slices.ContainsFunc(h.Events, func(e Event) bool { return e.Moment == Tool && len(e.Edits) > 0 })
 }

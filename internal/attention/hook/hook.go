@@ -11,6 +11,7 @@
 //     program, and stands behind bars, so that none of its lines can pass for one of ours.
 //   - At the end of a turn nothing of a peer is printed, but one sentence of ours: agent programs give it to their model in the words of its
 //     user. The texts come with the next event, or by the tool.
+//   - Nothing is said where the model will not read it and a later event can say it instead ([driver.Hooks.Drops]).
 //   - What an agent does is reported to the job on which its session works. An agent in no session of ours is not asked about.
 //   - An agent that works in the folder of a project is told of the messages that other projects have laid into its mailbox, each once
 //     in a conversation of the agent, judged by the real gpg and with what the protocol wants of who gets it. Their bodies are not printed.
@@ -65,8 +66,8 @@ type Bus struct {
 	Waits func(ctx context.Context, i address.Instance) ([]todo.Item, error)
 }
 
-// A RefusedError reports a bus that is not opened before the user accepts it. The beginning of a conversation says so: without it the
-// hooks would fall silent, and nobody would know why.
+// A RefusedError reports a bus that is not opened before the user accepts it. The hook says so at the beginning of a conversation:
+// otherwise hooks would fall silent without a reason that the user can see.
 type RefusedError struct{ Text string }
 
 func (e *RefusedError) Error() string { return e.Text }

@@ -70,7 +70,7 @@ func holdsAny(dir string) bool {
 	}
 }
 
-// warn tells an agent that is about to change a file, or where it reads that later only has changed it, who has said that he works on it. It never says that it may not: what a program
+// warn tells an agent that is about to change a file, or that has changed it where its model reads only what is said after a tool, who has said that he works on it. It never says that it may not: what a program
 // asks of its user, and whether, stays as it is.
 func (e *event) warn(ctx context.Context) (err error) {
 	if e.bus, err = e.o.Open(ctx, BusChoice{Root: e.was.Root, Dir: e.call.Dir}); err != nil {

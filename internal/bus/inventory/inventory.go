@@ -75,10 +75,10 @@ func (p *Entry) dir() string {
 
 // Note remembers a place, absolute and without links, below the folder of state.
 func Note(state string, kind Kind, path string) error {
-	var st syscall.Stat_t
-	if syscall.Lstat(filepath.Join(state, folder, name(kind, path)), &st) == nil {
+	if Noted(state, kind, path) {
 		return nil
 	}
+	var st syscall.Stat_t
 	p := Entry{Kind: kind, Path: path, At: time.Now().UTC().Truncate(time.Second)}
 	if real, err := filepath.EvalSymlinks(p.dir()); err != nil || real != p.dir() || !filepath.IsAbs(path) {
 		return fmt.Errorf("note %.200q: it is not an absolute path without links", path)
@@ -105,6 +105,12 @@ func Note(state string, kind Kind, path string) error {
 	}
 	defer d.Close()
 	return d.Replace(name(kind, path), append(data, '\n'), 0o600, false)
+}
+
+// Noted tells whether there is an entry for a path, whatever lies there now. It costs one system call.
+func Noted(state string, kind Kind, path string) bool {
+	var st syscall.Stat_t
+	return syscall.Lstat(filepath.Join(state, folder, name(kind, path)), &st) == nil
 }
 
 // Has tells whether a place was noted and still is what was noted.

@@ -163,8 +163,8 @@ func closed(err error) bool { return store.IsUnfit(err) || errors.Is(err, fs.Err
 func (m *Mailbox) lookUp(ctx context.Context, name string, f *fold) (store.Pos, error) {
 	place := m.anchors.get(name)
 	if s, ok := m.s.(seeker); ok && len(f.ids) > 0 {
-		// All searches are made in the log as it is after this: whoever reads on from here meets nothing of the millions of
-		// lines that may lie behind those of an old message.
+		// All searches are made in the log as it is after this. A reader that goes on from here skips the lines, perhaps
+		// millions, that follow those of an old message.
 		end, err := store.EndOf(ctx, m.s, trailKey(name))
 		if err != nil {
 			return place, err

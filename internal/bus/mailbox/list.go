@@ -28,8 +28,9 @@ type Query struct {
 	States bool // sets State, but for Stored, also when neither Unread nor For needs it
 }
 
-// Oldest returns those of the n oldest messages that a query asks for, or of more where that is none of them, in the order of List and in
-// brief. part: there may be more, of which the caller asks with a larger n. It reads no more of a mailbox than it has to, however many messages there are: see store.Query.
+// Oldest returns the messages among the n oldest that a query asks for, or among more when none of these qualify, in the order of List and
+// in brief. part: there may be more; a larger n finds them. However many messages a mailbox has, no more of it is read than that takes:
+// see store.Query.
 func (m *Mailbox) Oldest(ctx context.Context, inst address.Instance, n int, q Query) (found []*Message, part bool, bad []error, err error) {
 	sources, err := m.lying(ctx, inst)
 	for oldest := n; err == nil; oldest *= 4 {

@@ -11,6 +11,9 @@
 //
 // A sender whose name is not [address.WellFormed] is never verified and never pinned: the name can look like that of another agent.
 //
+// The pins have a limit that strangers cannot use up: when it is reached, keys that were only met are forgotten, never those that a person
+// trusted.
+//
 // The judgement is a pure function. It is made at each look, because pins and keys change while envelopes do not.
 package trust
 

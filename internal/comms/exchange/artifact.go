@@ -42,7 +42,7 @@ func readArtifact(path string) (*Artifact, error) {
 	return &Artifact{Name: hashOf(data)[:12] + "-" + name, Data: data}, nil
 }
 
-// line is what the body of the message says of it.
+// line names it, with its hash, in the body of the message.
 func (a *Artifact) line() string {
 	return "- " + protocol.ArtifactFolder + "/" + a.Name + " sha256:" + hashOf(a.Data) + "\n"
 }

@@ -7,7 +7,6 @@ import (
 
 	"tutti/internal/comms/machines"
 	"tutti/internal/platform/gpg"
-	"tutti/internal/platform/ssh"
 )
 
 // keyScript prints the public key by which the other machine signs: the one that its user has named, else the first secret key that
@@ -80,8 +79,8 @@ func (o *Service) FetchKey(ctx context.Context, machine string) (MachineKey, err
 		return k, fmt.Errorf("%s is this machine: its projects share your ring", machine)
 	}
 	k.Machine = w.Peer.Name
-	var out ssh.Output
-	if out, err = o.ssh().Run(ctx, w.Peer, keyScript, nil); err != nil {
+	out, err := o.ssh().Run(ctx, w.Peer, keyScript, nil)
+	if err != nil {
 		return k, err
 	}
 	if len(out.Stdout) == 0 {

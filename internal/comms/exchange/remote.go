@@ -105,7 +105,7 @@ type errand struct {
 type remoteResult struct {
 	already  bool
 	tries    int
-	halted   bool   // the other machine is: its mailbox fills, and nobody reads it
+	halted   bool   // the other machine is: its mailbox fills unread
 	wide     bool   // its mailbox is open to others
 	highest  int    // sequence of the conversation in its mailbox
 	stranger bool   // it does not have the key that signed

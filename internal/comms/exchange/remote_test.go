@@ -113,8 +113,7 @@ func TestSendToAnotherMachine(t *testing.T) {
 	}
 }
 
-// What another sender of this project has put into the mailbox of the other machine is no secret to the next one: it says up to which
-// number the conversation has come there.
+// A send reads the numbers of the mailbox on the other machine: another sender of this project may have gone further in the conversation.
 func TestSendReadsTheNumbersThere(t *testing.T) {
 	t.Parallel()
 	r, _, box := remote(t)

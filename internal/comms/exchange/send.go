@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"tutti/internal/comms/machines"
@@ -117,8 +119,12 @@ func (o *Service) stampFile(l Draft, s *Sent) {
 		return
 	}
 	path, err := filepath.EvalSymlinks(l.Path)
+	var info fs.FileInfo
 	if err == nil {
-		err = atomicfile.WriteFile(path, s.draft, 0o600)
+		info, err = os.Stat(path)
+	}
+	if err == nil {
+		err = atomicfile.WriteFile(path, s.draft, info.Mode().Perm())
 	}
 	if err != nil {
 		s.warn(WarnUnstamped, "the time could not be written into the draft: sending it again makes a second message: "+err.Error())

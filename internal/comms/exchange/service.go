@@ -1,6 +1,6 @@
 // Package exchange leads the conversations between projects in the world: it delivers messages into mailboxes on this machine
 // and on others, judges what lies in a mailbox, and keeps the records of both. What a message must be, what is decided about
-// it and how a conversation stands are questions of package conversation; which machine an address means, of package machine.
+// it and how a conversation stands are questions of package protocol; which machine an address means, of package machines.
 //
 // # What is promised
 //
@@ -12,6 +12,10 @@
 // The switch that halts everything is looked at before a send, between its two files, before each try and in each second of
 // waiting. What was signed and could not be delivered is kept as a [Bundle] and leaves later byte for byte the same
 // ([Service.Resend]), never by itself.
+//
+// A file that goes beside a message is named in it with its hash, and is there before the message ([Artifact]). A reader is given it only
+// as it was signed. The public key of another machine is fetched and imported in two steps ([Service.FetchKey], [Service.ImportKey]), so
+// that a person can look at it in between.
 //
 // A message is read once, without following a link: what is hashed, parsed and verified are the same bytes
 // ([Service.Receive]). Nothing here moves or deletes a message, but [Service.Archive], which is asked for by name.

@@ -229,14 +229,14 @@ type thread struct {
 func (b *box) collect(names []string, sent []head, theirs []*head) map[string]*thread {
 	slug, threads := b.Slug(), map[string]*thread{}
 	apart := b.split(names, sent)
-	of := func(h *head) *thread {
-		if threads[h.key] == nil {
-			threads[h.key] = &thread{id: h.conv}
+	of := func(key, id string) *thread {
+		if threads[key] == nil {
+			threads[key] = &thread{id: id}
 		}
-		return threads[h.key]
+		return threads[key]
 	}
-	came := func(h *head) {
-		t, e, here := of(h), h.event(), h.here(names)
+	came := func(h *head, key string) {
+		t, e, here := of(key, h.conv), h.event(), h.here(names)
 		if !here && (e.From == slug || apart[h.conv+" "+e.From]) {
 			e.From = h.host + "." + e.From // of two projects of one name the other one
 		}
@@ -248,16 +248,15 @@ func (b *box) collect(names []string, sent []head, theirs []*head) map[string]*t
 	for _, list := range [...][]head{b.heads, b.archive} {
 		for i := range list {
 			if h := &list[i]; h.counts() && (h.sender != slug || !h.here(names)) {
-				came(h)
+				came(h, h.key)
 			}
 		}
 	}
 	for _, h := range theirs {
-		h.key = h.conv
-		came(h)
+		came(h, h.conv) // they lie on this machine
 	}
 	for i := range sent {
-		t := of(&sent[i])
+		t := of(sent[i].key, sent[i].conv)
 		t.events = append(t.events, sent[i].event())
 		if sent[i].host != "" {
 			if t.to = sent[i].host; sent[i].key != sent[i].conv {
@@ -268,42 +267,38 @@ func (b *box) collect(names []string, sent []head, theirs []*head) map[string]*t
 	return threads
 }
 
-// split gives each message the key of its conversation. That is the name of the conversation, but where two projects of one name, on this
-// machine and on another one, both take part: what came from the other machine, or went there, is a conversation of its own. The result
-// has the pairs of conversation and project that this happened to.
+// split gives each message the key of its conversation. That is the name of the conversation, except where two projects of one name, on
+// this machine and on another one, both take part: what came from the other machine, or went there, is a conversation of its own. The
+// result has the pairs of conversation and project for which that was done.
 func (b *box) split(names []string, sent []head) map[string]bool {
 	slug, here, away := b.Slug(), map[string]bool{}, map[string]bool{}
-	note := func(h *head, pair string, isHere bool) {
-		h.key = h.conv
-		if isHere {
-			here[pair] = true
-		} else {
-			away[pair] = true
-		}
-	}
-	each := func(do func(h *head, pair string, machine string)) {
+	each := func(do func(h *head, pair, machine string)) {
 		for _, list := range [...][]head{b.heads, b.archive} {
 			for i := range list {
-				h := &list[i]
-				if h.counts() && h.sender != slug {
+				if h := &list[i]; h.counts() && h.sender != slug {
 					do(h, h.conv+" "+h.sender, h.host)
-				} else {
-					h.key = h.conv
 				}
 			}
 		}
 		for i := range sent {
-			h := &sent[i]
-			h.key = cmp.Or(h.key, h.conv)
-			if h.host != "" && !strings.Contains(h.host, ".") {
+			if h := &sent[i]; h.host != "" && !strings.Contains(h.host, ".") {
 				do(h, h.conv+" "+h.host, h.machine)
 			}
 		}
 	}
-	known := func(machine string) bool { return machine == "" || slices.Contains(names, strings.ToLower(machine)) }
-	each(func(h *head, pair, machine string) {
-		if h.key = h.conv; machine != "" { // one that says nothing of its machine splits nothing
-			note(h, pair, known(machine))
+	for _, list := range [...][]head{b.heads, b.archive, sent} {
+		for i := range list {
+			list[i].key = list[i].conv
+		}
+	}
+	isHere := func(machine string) bool { return slices.Contains(names, strings.ToLower(machine)) }
+	each(func(_ *head, pair, machine string) {
+		switch {
+		case machine == "": // one that names no machine splits nothing
+		case isHere(machine):
+			here[pair] = true
+		default:
+			away[pair] = true
 		}
 	})
 	both := map[string]bool{}
@@ -316,7 +311,7 @@ func (b *box) split(names []string, sent []head) map[string]bool {
 		return nil
 	}
 	each(func(h *head, pair, machine string) {
-		if both[pair] && !known(machine) {
+		if both[pair] && machine != "" && !isHere(machine) {
 			h.key = h.conv + " " + strings.ToLower(machine)
 		}
 	})

@@ -11,6 +11,8 @@
 // from the mailboxes of the other projects that are looked at ([Project.Conversations]). What a project itself released waits no
 // longer ([Project.Pending]); by the letter of the protocol it would wait for ever ([Project.Literal]).
 //
+// Two projects of one name, on this machine and on another one, that write under one name of a conversation have two conversations.
+//
 // A mailbox that cannot be looked at is told as such ([Project.Err]); it hides no other one. Names and titles are text of
 // strangers and come as they are: showing them safely is for faces.
 package overview

@@ -1,10 +1,11 @@
-// Package gpg signs and judges bytes with the GnuPG program of this user.
+// Package gpg signs and judges bytes with the GnuPG program of this user, and brings public keys into the keyring.
 //
 // What it promises: the keyring, the agent, expiry and revocation are those of the gpg that people type, because it is that
 // gpg which answers. Signing and verifying start one process each and no shell; bytes travel through pipes, so that what was
 // judged is what the caller holds and not a file that may have changed since. A signature is judged by the status lines
 // ([Judge]) and never by the exit status, which is 0 for keys that have expired or were revoked. Verifying changes no key and no
-// trust, starts no agent and never goes to the network, whatever gpg.conf says: a key that is not in the ring is unknown.
+// trust, starts no agent and never goes to the network, whatever gpg.conf says: a key that is not in the ring is unknown. Only
+// [Program.Import] changes the ring, and [Program.Look] shows beforehand what it would bring.
 //
 // What it leaves to others: whether the holder of the key is the one whose name the message has, and what is done when
 // nothing can be judged (there is no answer that means "take it unverified").

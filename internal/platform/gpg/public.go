@@ -14,7 +14,7 @@ type PublicKey struct {
 	Users       []string // as its owner names them, best first
 }
 
-// Look reads public keys that somebody gave, and imports none of them. It fails with an *Error, also when there is no key in the data.
+// Look reads public keys from data, and imports none of them. It fails with an *Error, also when there is no key in the data.
 func (p Program) Look(ctx context.Context, data []byte) ([]PublicKey, error) {
 	a, err := p.run(ctx, call{op: "look at keys", args: []string{"--with-colons", "--fixed-list-mode", "--show-keys"}, stdin: data, max: maxList, plain: true})
 	keys := publicKeys(a.out)

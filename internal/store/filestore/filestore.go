@@ -9,6 +9,7 @@
 //   - Survives a power cut, for durable kinds: file, then folder, then every folder that had to be made are synced before nil
 //     is returned. A Create that finds its own bytes there already syncs them again before it says so.
 //   - Compare-and-set: under the lock that foreign programs keep, and a kernel lock before it among our own processes.
+//   - A question for the oldest documents of a folder reads about as many as it asks for, however many there are.
 //   - A log position names the file, an offset and what lies before it, so a log that was cut or replaced is noticed.
 //
 // Opening for reading writes nothing and makes nothing. Modes of what exists are never changed; what we make is 0700 and 0600.

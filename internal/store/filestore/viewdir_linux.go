@@ -19,9 +19,8 @@ const (
 	direntName   = 19
 )
 
-// inodesOf lists a folder: the inode of each name that is wanted. There may be some n of them; with a
-// limit it stops when it has so many. An atomicfile.Dir lists names
-// only.
+// inodesOf lists a folder: the inode of each name that qualifies, about n of them. With a limit it stops when it has that many. An
+// atomicfile.Dir lists names only.
 func inodesOf(d *atomicfile.Dir, n, limit int, wanted func(name string) bool) (map[string]uint64, error) {
 	own, err := d.Sub("") // a listing moves the position of its handle
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // listsInodes tells whether inodesOf knows inodes, so that a name whose file was replaced is noticed without a look at each.
 const listsInodes = false
 
-// inodesOf lists the names in a folder that are wanted; the inodes are not known, and the limit is of no use.
+// inodesOf lists the names in a folder that qualify. It does not know inodes, and ignores the limit.
 func inodesOf(d *atomicfile.Dir, n, limit int, wanted func(name string) bool) (map[string]uint64, error) {
 	names, err := d.Names()
 	all := make(map[string]uint64, max(n, len(names)))

@@ -15,7 +15,7 @@ const (
 	floodTurns = 25        // timed calls
 )
 
-// floodRows are about a mailbox that somebody has filled. To make it takes a minute and 4 GB, and to list it first some minutes, so
+// floodRows are about a flooded mailbox. To make it takes a minute and 4 GB, and to list it first some minutes, so
 // there is one round, and one mailbox for both.
 func floodRows() []row {
 	f := &flooding{}

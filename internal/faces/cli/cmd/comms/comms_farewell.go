@@ -12,7 +12,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// farewellJSON is one conversation that was told, as farewell prints it with --json.
+// farewellJSON is one conversation and what became of its message, as farewell prints it with --json.
 type farewellJSON struct {
 	Conversation string `json:"conversation_id"`
 	To           string `json:"to"`

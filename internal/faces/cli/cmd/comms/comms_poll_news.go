@@ -77,16 +77,12 @@ func send(to, conversation, flags string) string {
 	return "tutti send " + to + " TEXT --conversation " + conversation + " " + flags
 }
 
-// addressOf is where the sender of a message is, which says that it is from there: where this project has written to before in the conversation, else a project of this
-// machine, else one of a machine that the list of peers has by the name that the message gives. What nobody here knows is left to be filled in.
-func (p *poll) addressOf(conversation, sender, says string) string {
-	if machine, _, away := strings.Cut(sender, "."); away { // of two projects of one name that on another machine
-		if peers, err := machines.ReadPeers(p.office.PeersPath()); err == nil {
-			if _, ok := peers.Get(machine); ok {
-				return sender
-			}
-		}
-		return "MACHINE." + sender[len(machine)+1:]
+// addressOf is the address of the sender of a message with this FROM: the one that this project has written to in the conversation, else
+// that of a project of this machine, else FROM itself if the list of peers has its machine. A machine that is not known is left to be
+// filled in.
+func (p *poll) addressOf(conversation, sender, from string) string {
+	if machine, project, away := strings.Cut(sender, "."); away { // of two projects of one name that on another machine
+		return p.elsewhere(protocol.Address{Machine: machine, Project: project})
 	}
 	if sent, err := p.office.Sent(p.project).Entries(conversation); err == nil {
 		for _, e := range slices.Backward(sent) {
@@ -97,19 +93,24 @@ func (p *poll) addressOf(conversation, sender, says string) string {
 			}
 		}
 	}
-	from, named := protocol.ParseAddress(says)
-	if !named || from.Machine == p.office.Machine() {
-		if at, ok := p.office.BySlug(sender); ok {
-			return "local." + at.Name
+	at, named := protocol.ParseAddress(from)
+	if !named || at.Machine == p.office.Machine() {
+		if here, ok := p.office.BySlug(sender); ok {
+			return "local." + here.Name
 		}
 	}
 	if !named {
-		return "MACHINE." + sender
+		at = protocol.Address{Project: sender}
 	}
+	return p.elsewhere(at)
+}
+
+// elsewhere writes an address on another machine. MACHINE stands for one that the list of peers does not have.
+func (p *poll) elsewhere(a protocol.Address) string {
 	if peers, err := machines.ReadPeers(p.office.PeersPath()); err == nil {
-		if _, ok := peers.Get(from.Machine); ok {
-			return says
+		if _, ok := peers.Get(a.Machine); ok {
+			return a.String()
 		}
 	}
-	return "MACHINE." + from.Project
+	return "MACHINE." + a.Project
 }

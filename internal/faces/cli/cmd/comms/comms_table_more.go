@@ -55,7 +55,7 @@ halted the messages are kept, and "tutti comms retry --all" sends them after the
 		Wont: "It ends no conversation, and writes to none that waits for the user.",
 		Examples: `$ tutti comms farewell 'Back on Monday'
 $ tutti comms farewell --project notes`,
-		Exit: "0 all were told, or there is nobody to tell; " + fast.ExitSend,
+		Exit: "0 sent to all, or no conversation is open; " + fast.ExitSend,
 		See:  "comms poll, comms retry, halt",
 	},
 	{
