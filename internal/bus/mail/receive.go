@@ -60,61 +60,84 @@ func (o *Service) ReceiveSome(ctx context.Context, r Reader, limit int, wants fu
 		return nil, fmt.Errorf("receive: %w", err)
 	}
 	who := mailbox.Reader{By: r.Instance, Session: r.Session}
-	t := &Taken{}
-	var ids []string
-	byID := map[string]Item{}
-	j := judge{o: o, known: map[address.Instance]sender{}, reader: r.Instance}
-	var gone []error
-	full := false
-	asked := map[string]bool{} // of a large mailbox, more is listed until there is enough
-	for n := max(window, limit+1); ; n *= 4 {
+	k := &taking{
+		o: o, r: r, limit: limit, wants: wants, room: room, asked: map[string]bool{}, byID: map[string]Item{},
+		judge: judge{o: o, known: map[address.Instance]sender{}, reader: r.Instance},
+	}
+	for n := max(window, limit+1); ; n *= 4 { // of a large mailbox more is listed until there is enough
 		found, part, strange, err := o.Mail.Oldest(ctx, r.Instance, n, mailbox.Query{For: &who, Now: o.Now()})
 		if err != nil {
 			return nil, err
 		}
 		slices.SortFunc(found, older)
 		for _, m := range found {
-			if asked[m.ID] {
-				continue
-			}
-			asked[m.ID] = true
-			if !wants(m) {
-				continue
-			}
-			if full || limit > 0 && len(ids) == limit {
-				t.Left++
-				continue
-			}
-			item, held, err := o.look(ctx, &j, r, m)
-			switch {
-			case errors.Is(err, mailbox.ErrNoMessage): // somebody else took it
-			case store.IsUnfit(err): // it was one when it was listed
-				gone = append(gone, err)
-			case err != nil:
+			if err := k.consider(ctx, m); err != nil {
 				return nil, err
-			case held:
-				t.Held = append(t.Held, item)
-			case !room(&item):
-				full = true
-				t.Left++
-			default:
-				ids = append(ids, m.ID)
-				byID[m.ID] = item
 			}
 		}
-		t.Strange = append(strange, gone...)
-		if t.More = part; !part || t.Left > 0 {
+		k.t.Strange = append(strange, k.gone...)
+		if k.t.More = part; !part || k.t.Left > 0 {
 			break
 		}
 	}
-	claimed, err := o.Mail.Offer(ctx, r.Instance, ids, who, o.Now())
+	t := &k.t
+	claimed, err := o.Mail.Offer(ctx, r.Instance, k.ids, who, o.Now())
 	for _, id := range claimed { // also when the rest failed: what is claimed has to be shown
-		t.Items = append(t.Items, byID[id])
+		t.Items = append(t.Items, k.byID[id])
 	}
 	if len(claimed) > 0 {
 		err = nil
 	}
 	return t, err
+}
+
+// A taking is one ReceiveSome.
+type taking struct {
+	o     *Service
+	r     Reader
+	limit int
+	wants func(*mailbox.Message) bool
+	room  func(*Item) bool
+	judge judge
+
+	t     Taken
+	asked map[string]bool // ids that were considered
+	ids   []string        // to be claimed
+	byID  map[string]Item
+	full  bool    // room has turned one down
+	gone  []error // what was a message when it was listed, and is none any more
+}
+
+// consider decides whether a message is one of those to be claimed.
+func (k *taking) consider(ctx context.Context, m *mailbox.Message) error {
+	if k.asked[m.ID] {
+		return nil
+	}
+	k.asked[m.ID] = true
+	if !k.wants(m) {
+		return nil
+	}
+	if k.full || k.limit > 0 && len(k.ids) == k.limit {
+		k.t.Left++
+		return nil
+	}
+	item, held, err := k.o.look(ctx, &k.judge, k.r, m)
+	switch {
+	case errors.Is(err, mailbox.ErrNoMessage): // another reader took it
+	case store.IsUnfit(err):
+		k.gone = append(k.gone, err)
+	case err != nil:
+		return err
+	case held:
+		k.t.Held = append(k.t.Held, item)
+	case !k.room(&item):
+		k.full = true
+		k.t.Left++
+	default:
+		k.ids = append(k.ids, m.ID)
+		k.byID[m.ID] = item
+	}
+	return nil
 }
 
 // look reads a message and judges it. One that the policy does not let through goes to quarantine, which is held.

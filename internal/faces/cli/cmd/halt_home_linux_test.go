@@ -204,14 +204,6 @@ func TestHaltHome(t *testing.T) {
 	}
 	h := newMailHome(t)
 	bob, zed := h.a, h.b
-	file := func(name, text string) string {
-		t.Helper()
-		path := filepath.Join(h.home, name)
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	run := func(below bool, args ...string) (int, string) {
 		t.Helper()
 		cmd := h.command(args...)
@@ -237,18 +229,7 @@ func TestHaltHome(t *testing.T) {
 			t.Fatalf("%q: exit %d\n%s", args, code, out)
 		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(h.home, "tutti")); err != nil {
-		t.Fatal(err)
-	}
-	sh, err := os.ReadFile("/bin/sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file("claude", string(sh))
+	h.agent("claude")
 	must("negotiate", "propose", "--as", zed, "--with", bob, "--text", "x", "--id", "nego:1")
 	must("send", "--as", zed, "--id", "env:1", bob, "hello")
 	_, question := run(false, "ask", "which?", "--options", "a,b", "--no-wait", "--as", zed, "--json")
@@ -263,7 +244,7 @@ func TestHaltHome(t *testing.T) {
 		t.Fatalf("job %q, escalation %q", job, escalation)
 	}
 	words := strings.NewReplacer("BOBKEY", filepath.Join(h.home, "h2a-workspace/.h2a/keys", strings.ReplaceAll(bob, ":", "-")+".pub.pem"),
-		"BOB", bob, "ZED", zed, "ANA", zed, "ARTIFACT", file("artifact.json", "{}"), "FILE", file("x.org", "x"), "ORG", file("org.h2a.yaml", "scope: org:x\nversion: \"1\"\ninstances:\n  - instance: "+bob+"\n    role: CONDUCTOR\n    scopes: [org:x]\n  - instance: human:root\n    role: PRINCIPAL\n    scopes: [org:x]\n"), "INNER", inner, "JOBID", job, "OTHER", filepath.Join(h.home, "other"),
+		"BOB", bob, "ZED", zed, "ANA", zed, "ARTIFACT", h.file("artifact.json", "{}"), "FILE", h.file("x.org", "x"), "ORG", h.file("org.h2a.yaml", "scope: org:x\nversion: \"1\"\ninstances:\n  - instance: "+bob+"\n    role: CONDUCTOR\n    scopes: [org:x]\n  - instance: human:root\n    role: PRINCIPAL\n    scopes: [org:x]\n"), "INNER", inner, "JOBID", job, "OTHER", filepath.Join(h.home, "other"),
 		"ESCALATION", escalation)
 	line := func(v *kit.Verb) ([]string, bool) {
 		args := acting[v.Name]

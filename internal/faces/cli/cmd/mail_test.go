@@ -21,6 +21,33 @@ type mailHome struct {
 	a, b string
 }
 
+// file writes a file that can be run.
+func (h *mailHome) file(name, text string) string {
+	h.t.Helper()
+	path := filepath.Join(h.home, name)
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	return path
+}
+
+// agent puts tutti into the home folder, and a shell that is called as an agent CLI: what it runs is below an agent.
+func (h *mailHome) agent(name string) {
+	h.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(h.home, "tutti")); err != nil {
+		h.t.Fatal(err)
+	}
+	sh, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.file(name, string(sh))
+}
+
 func newMailHome(t *testing.T) *mailHome {
 	t.Helper()
 	h := &mailHome{t: t, home: t.TempDir()}

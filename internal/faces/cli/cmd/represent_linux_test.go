@@ -103,16 +103,8 @@ func TestActingForAnother(t *testing.T) {
 	raw, _ := canonjson.Get([]byte(question[strings.Index(question, "{"):]), "id")
 	escalation, _ := canonjson.String(raw)
 
-	file := func(name, text string) string {
-		t.Helper()
-		path := filepath.Join(h.home, name)
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	words := strings.NewReplacer("BOBKEY", filepath.Join(h.home, "h2a-workspace/.h2a/keys", strings.ReplaceAll(bob, ":", "-")+".pub.pem"),
-		"BOB", bob, "ANA", ana, "ARTIFACT", file("artifact.json", "{}"), "ESCALATION", escalation)
+		"BOB", bob, "ANA", ana, "ARTIFACT", h.file("artifact.json", "{}"), "ESCALATION", escalation)
 	var script strings.Builder
 	script.WriteString("tutti connect --host codex --name api >connected 2>&1 || cat connected\n")
 	var tried []string
@@ -132,20 +124,9 @@ func TestActingForAnother(t *testing.T) {
 			}
 		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(h.home, "tutti")); err != nil {
-		t.Fatal(err)
-	}
-	sh, err := os.ReadFile("/bin/sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file("codex", string(sh))
-	file("org.h2a.yaml", "scope: org:x\nversion: \"1\"\ninstances:\n  - instance: "+bob+"\n    role: PRINCIPAL\n    scopes: [org:x]\n")
-	cmd := exec.Command(filepath.Join(h.home, "codex"), file("script", script.String()))
+	h.agent("codex")
+	h.file("org.h2a.yaml", "scope: org:x\nversion: \"1\"\ninstances:\n  - instance: "+bob+"\n    role: PRINCIPAL\n    scopes: [org:x]\n")
+	cmd := exec.Command(filepath.Join(h.home, "codex"), h.file("script", script.String()))
 	cmd.Dir, cmd.Env = h.home, []string{"HOME=" + h.home, "PATH=" + h.home + ":" + os.Getenv("PATH")}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -13,6 +13,20 @@ import (
 	"tutti/internal/test/commstest"
 )
 
+// homeThatKnows makes a home folder whose list of machines has one.
+func homeThatKnows(t *testing.T, m *commstest.Machine) string {
+	t.Helper()
+	home := commstest.Dir(t)
+	peers := filepath.Join(home, ".config", "cross-agent-comms", "peers.toml")
+	if err := os.MkdirAll(filepath.Dir(peers), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(peers, []byte(commstest.PeerTOML(m.Host())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
 // Two machines exchange keys with one command each: the user sees the fingerprint and says whether it is right, and an agent is refused.
 func TestCommsTrust(t *testing.T) {
 	t.Parallel()
@@ -22,14 +36,7 @@ func TestCommsTrust(t *testing.T) {
 	commstest.Need(t, "ssh", "sshd", "rsync", "gpg")
 	ring, theirs := commstest.NewKeyring(t, []commstest.Who{commstest.Alice}), commstest.NewKeyring(t, []commstest.Who{commstest.Bob})
 	laptop := commstest.NewMachine(t, "laptop", commstest.MachineOptions{Env: map[string]string{"GNUPGHOME": theirs.Home}})
-	home := commstest.Dir(t)
-	peers := filepath.Join(home, ".config", "cross-agent-comms", "peers.toml")
-	if err := os.MkdirAll(filepath.Dir(peers), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(peers, []byte(commstest.PeerTOML(laptop.Host())), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	home := homeThatKnows(t, laptop)
 	env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GNUPGHOME=" + ring.Home, topVariable + "=" + strconv.Itoa(os.Getpid())}
 	bob := commstest.Fingerprint(t, commstest.Bob)
 	has := func() bool { return ring.Program().Has(t.Context(), bob) }
@@ -66,15 +73,9 @@ func TestSendToAMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := commstest.Dir(t)
+	home := homeThatKnows(t, laptop)
 	web := filepath.Join(home, "projects", "web")
-	peers := filepath.Join(home, ".config", "cross-agent-comms", "peers.toml")
-	for _, dir := range []string{filepath.Join(web, ".ai"), filepath.Dir(peers)} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(peers, []byte(commstest.PeerTOML(laptop.Host())), 0o600); err != nil {
+	if err := os.MkdirAll(filepath.Join(web, ".ai"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	send := func(args ...string) (string, int) {
