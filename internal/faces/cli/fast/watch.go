@@ -85,7 +85,7 @@ func mailboxes(ctx context.Context, c *kit.Call, w *app.World) (whose string, li
 func watched(c *kit.Call, e *follow.Event, whose string) error {
 	switch {
 	case c.JSON:
-		c.Out = append(append(c.Out, eventJSON(e)...), '\n')
+		c.EmitLine(eventJSON(e))
 	case e.Kind == follow.Watching:
 		if e.Polled {
 			c.Warn("the system grants no watcher: looking once a second")

@@ -56,6 +56,14 @@ func (c *Call) Emit(raw []byte) {
 	c.Out = append(c.Lay(slices.Grow(c.Out, 2*len(raw)), raw, 0), '\n')
 }
 
+// EmitLine is Emit for one of several values, each on a line of its own.
+func (c *Call) EmitLine(raw []byte) {
+	if c.Under == Tutti {
+		raw = termsafe.SanitiseJSON(raw)
+	}
+	c.Out = append(termsafe.EscapeJSON(c.Out, raw), '\n')
+}
+
 // EmitSigned is Emit for a document of this user's that others check by its bytes: it is escaped, and says what it said.
 func (c *Call) EmitSigned(raw []byte) {
 	c.Out = append(c.layWhole(c.Out, raw, 0), '\n')

@@ -78,7 +78,7 @@ func sayKept(c *kit.Call, s *presence.Session) {
 		o.Str("instance", string(s.Instance))
 		o.Str("sessionId", string(s.SessionID))
 		o.Str("pane", s.Launch.Tmux.Pane)
-		c.Out = append(append(c.Out, o.Bytes()...), '\n')
+		c.EmitLine(o.Bytes())
 		return
 	}
 	c.Line(kit.Name(s.Instance) + " " + kit.Clean(string(s.SessionID)) + " " + kit.Clean(s.Launch.Tmux.Pane))

@@ -231,7 +231,7 @@ func runStoreLog(ctx context.Context, c *kit.Call) error {
 			o.Str("at", string(line.At))
 			o.Str("next", string(line.Next))
 			o.Raw("line", line.Data)
-			c.Out = append(append(c.Out, o.Bytes()...), '\n') // one a line: a log may be longer than memory
+			c.EmitLine(o.Bytes()) // one a line: a log may be longer than memory
 		} else {
 			c.Raw(line.Data)
 		}

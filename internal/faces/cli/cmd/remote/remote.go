@@ -59,7 +59,7 @@ func endpoint(c *kit.Call, port int, path string) (Endpoint, error) {
 			var o canonjson.Object
 			o.Str("event", "listening")
 			o.Str("url", url)
-			c.Out = append(append(c.Out, o.Bytes()...), '\n')
+			c.EmitLine(o.Bytes())
 		} else {
 			who := c.Prefix() // under h2a with the verb
 			if c.Under == kit.Tutti {

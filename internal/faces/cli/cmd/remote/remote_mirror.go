@@ -130,7 +130,7 @@ func (m *mirroring) say(status int, answer []byte, err error) {
 		if err != nil {
 			o.Str("error", err.Error())
 		}
-		m.c.Out = append(append(m.c.Out, o.Bytes()...), '\n')
+		m.c.EmitLine(o.Bytes())
 		return
 	}
 	at := time.Now().Format(time.TimeOnly)

@@ -204,7 +204,7 @@ func sayDrum(c *kit.Call, w *app.World, o *watchdog.Options) {
 		j.Int("intervalMs", set.Interval.Milliseconds())
 		j.Str("relauncher", way)
 		j.Str("decider", decider)
-		c.Out = append(append(c.Out, j.Bytes()...), '\n')
+		c.EmitLine(j.Bytes())
 		return
 	}
 	root := w.Root.Path
@@ -223,7 +223,7 @@ func sayBeat(c *kit.Call, e *watchdog.Event) {
 		o.Opt("instance", string(e.Instance))
 		o.Int("relanceCount", int64(e.Count))
 		o.Str("text", kit.Clean(e.Text))
-		c.Out = append(append(c.Out, o.Bytes()...), '\n')
+		c.EmitLine(o.Bytes())
 	case e.Fault:
 		c.Warn("%s", kit.Clean(e.Text))
 	default:

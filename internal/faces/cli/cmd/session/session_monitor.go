@@ -86,7 +86,7 @@ func difference(c *kit.Call, d *monitor.Difference) {
 		if d.Err != nil {
 			o.Str("error", d.Err.Error())
 		}
-		c.Out = append(append(c.Out, o.Bytes()...), '\n')
+		c.EmitLine(o.Bytes())
 		return
 	}
 	line := d.At.Local().Format(time.TimeOnly) + " " + kit.Clean(d.Session) + ": " + kit.Clean(d.Found)
