@@ -287,3 +287,23 @@ func TestRefusedAppendMakesNoLog(t *testing.T) {
 		t.Errorf("the log was made: %v", err)
 	}
 }
+
+// TestLogOfHoles: a log that is larger than any log is refused, however little of it is on the disk.
+func TestLogOfHoles(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	if _, err := s.Append(t.Context(), aliases, store.AnyEnd, []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(s.path+"/identity/aliases.jsonl", maxLog+1); err != nil {
+		t.Fatal(err)
+	}
+	for l, err := range s.Read(t.Context(), aliases, "") {
+		if err == nil || !strings.Contains(err.Error(), "too large") {
+			t.Errorf("Read: %q, %v", l.Data, err)
+		}
+	}
+	if _, err := s.ReadAll(t.Context(), aliases, "", func([]byte) {}); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("ReadAll: %v", err)
+	}
+}
