@@ -36,8 +36,6 @@ type call struct {
 
 // calls are the requests in hand.
 type calls struct {
-	freed chan struct{} // has a token after a call has gone; the one reader waits for it
-
 	mu       sync.Mutex
 	last     int64
 	byNumber map[int64]*call
@@ -51,17 +49,16 @@ type calls struct {
 
 func newCalls() *calls {
 	return &calls{
-		freed:    make(chan struct{}, 1),
 		byNumber: map[int64]*call{},
 		byExtra:  map[*mcp.RequestExtra]*call{},
 	}
 }
 
-// add takes k in hand. It reports false when there is no room.
+// add takes k in hand. It reports false when there is no room for another call of a tool.
 func (c *calls) add(k *call) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(c.byNumber); n >= maxCalls || n > 0 && c.bytes+k.size > maxBytes {
+	if n := len(c.byNumber); k.method == methodCall && (n >= maxCalls || n > 0 && c.bytes+k.size > maxBytes) {
 		return false
 	}
 	c.last++
@@ -122,10 +119,6 @@ func (c *calls) remove(k *call) {
 	c.bytes -= k.size
 	if !k.cancelled {
 		c.close(k)
-	}
-	select {
-	case c.freed <- struct{}{}:
-	default:
 	}
 }
 

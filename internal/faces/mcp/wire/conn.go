@@ -122,7 +122,7 @@ func (c *conn) take(line inputLine) (jsonrpc.Message, error) {
 	case kindNote:
 		c.note(m)
 	case kindRequest:
-		return c.request(m, len(line.text)), nil
+		return c.request(m, len(line.text))
 	case kindParse:
 		return nil, c.refuse(nil, codeParse, "Parse error", why(line.text))
 	case kindInvalid:
@@ -142,26 +142,21 @@ func (c *conn) refuse(id []byte, code int, text, data string) error {
 	return c.out.reply(failureLine(id, code, text, data))
 }
 
-// request takes a request in hand, when its turn has come and there is room, and returns what the SDK has to do for it; nil at
-// the end.
-func (c *conn) request(m message, size int) jsonrpc.Message {
+// request takes a request in hand, when its turn has come, and returns what the SDK has to do for it. A call for which there is no room is
+// answered at once: while reading waited, nobody could cancel one of the others.
+func (c *conn) request(m message, size int) (jsonrpc.Message, error) {
 	c.turn()
 	k := &call{id: m.id, method: m.method, params: m.params, size: size}
-	for !c.calls.add(k) {
-		select {
-		case <-c.calls.freed:
-		case <-c.stop:
-			return nil
-		case <-c.quit:
-			return nil
-		}
+	if !c.calls.add(k) {
+		result, _ := envelop(k.method, nil, Error(fmt.Sprintf("%d calls are in progress; wait for an answer, or cancel one", maxCalls)))
+		return nil, c.out.reply(resultLine(m.id, result))
 	}
 	c.last = k
 	id, err := jsonrpc.MakeID(float64(k.number))
-	if err != nil { // not for a number
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	return &jsonrpc.Request{ID: id, Method: carrier(k.method), Extra: &k.extra}
+	return &jsonrpc.Request{ID: id, Method: carrier(k.method), Extra: &k.extra}, nil
 }
 
 // carrier is the method that the SDK is told, without params. For those that must have params it would make a decoder of

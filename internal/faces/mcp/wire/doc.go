@@ -28,7 +28,8 @@
 // A request is begun when the one before it has been answered, or has been running for [grace]. So a client that writes
 // several lines at once gets quick calls done and answered in the order of its lines, as from a server that does one
 // thing at a time, while a call that waits for mail holds up nobody. What a tool puts on record when its answer has been written stands
-// there before the next request is begun, however long the call took. At most [maxCalls] calls are in hand; then reading waits.
+// there before the next request is begun, however long the call took. At most [maxCalls] calls are in
+// hand; the next one is answered with an error, and reading goes on, so that a client can cancel.
 //
 // # Ends
 //

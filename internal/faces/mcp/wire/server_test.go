@@ -298,35 +298,42 @@ func TestRunsOnce(t *testing.T) {
 	}
 }
 
-// No more than a number of calls is in hand; then reading waits, and what was read is not lost.
+// No more than a number of calls is in hand. The next is refused, and meanwhile a ping is answered and a cancellation frees a place.
 func TestCallsInHandAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		var most, now atomic.Int64
-		p := serve(t, Tool{Name: "hold", Schema: object, Call: func(context.Context, *Args) Result {
-			if n := now.Add(1); n > most.Load() {
-				most.Store(n)
+		var now atomic.Int64
+		p := serve(t, Tool{Name: "hold", Schema: object, Call: func(ctx context.Context, _ *Args) Result {
+			now.Add(1)
+			defer now.Add(-1)
+			select {
+			case <-free:
+			case <-ctx.Done():
 			}
-			<-free
-			now.Add(-1)
 			return Result{Object: []byte(`{}`)}
 		}})
-		go func() {
-			for i := range 2 * maxCalls {
-				_, _ = io.WriteString(p.in, callLine(i, "hold", "")+"\n")
-			}
-		}()
-		time.Sleep(time.Minute)
-		if got := most.Load(); got != maxCalls {
-			t.Errorf("%d calls were in hand, want %d", got, maxCalls)
+		for i := range maxCalls {
+			p.send(callLine(i, "hold", ""))
+		}
+		p.send(callLine("more", "hold", ""))
+		if got := p.next(); !strings.Contains(got, `"id":"more"`) || !strings.Contains(got, "64 calls are in progress") || !strings.Contains(got, `"isError":true`) {
+			t.Errorf("the call beyond the last place: %s", got)
+		}
+		p.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+		p.want(result(`"p"`, "{}"))
+		p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`)
+		p.quiet()
+		if got := now.Load(); got != maxCalls-1 {
+			t.Errorf("%d calls are in hand after one was cancelled, want %d", got, maxCalls-1)
+		}
+		p.send(callLine("again", "hold", ""))
+		p.quiet()
+		if got := now.Load(); got != maxCalls {
+			t.Errorf("%d calls are in hand, want %d", got, maxCalls)
 		}
 		close(free)
-		seen := map[string]bool{}
-		for range 2 * maxCalls {
-			seen[p.next()] = true
-		}
-		if len(seen) != 2*maxCalls {
-			t.Errorf("%d answers, want %d", len(seen), 2*maxCalls)
+		for range maxCalls {
+			p.next()
 		}
 	})
 }
