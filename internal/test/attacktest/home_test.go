@@ -1,0 +1,369 @@
+package attacktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/registry"
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
+	"tutti/internal/faces/cli/cmd"
+	"tutti/internal/faces/cli/kit"
+)
+
+// topVariable names the process above which a program under test sees no processes: an agent CLI may run the tests.
+const topVariable = "TUTTI_TEST_TOP"
+
+// TestMain lets the test binary be the program, by the name that it is called with.
+func TestMain(m *testing.M) {
+	if name := filepath.Base(os.Args[0]); name == "tutti" || name == "h2a" {
+		kit.FactsOf = func(a *app.App) *identity.Facts {
+			f := a.Facts()
+			all := f.Ancestors
+			f.Ancestors = func() (below []identity.Process) {
+				for _, p := range all() {
+					if strconv.Itoa(p.ID.PID) == os.Getenv(topVariable) {
+						break
+					}
+					below = append(below, p)
+				}
+				return below
+			}
+			return f
+		}
+		cmd.Main()
+	}
+	code := m.Run()
+	if base.dir != "" {
+		_ = os.RemoveAll(base.dir) // a folder in the temporary one
+	}
+	os.Exit(code)
+}
+
+// The agents of the bus. Each has a key, which is in the bus. Eve is a party nowhere.
+const (
+	alice = address.Instance("claude:ledger:77aa88bb99cc")
+	bob   = address.Instance("codex:billing:0a1b2c3d4e5f")
+	carol = address.Instance("gemini:audit:001122334455")
+	twin  = address.Instance("codex:twin:343434343434") // has the key of Bob
+	dave  = address.Instance("opencode:web:565656565656")
+	boss  = address.Instance("claude:boss:abababababab")
+	eve   = address.Instance("agy:eve:ffffffffffff")
+)
+
+var roles = map[address.Instance]string{
+	alice: registry.Conductor, bob: registry.Conductor, carol: registry.Conductor, twin: registry.Conductor, dave: registry.Agents,
+	boss: registry.Principal, eve: registry.Conductor,
+}
+
+// A home is the home folder of a user with a bus.
+type home struct {
+	testing.TB
+	dir, bus string
+	keys     map[address.Instance]*signature.Private
+}
+
+// patience is how long a run may take on a busy machine: a pipe would hold it for ever.
+const patience = 20 * time.Second
+
+// run runs a program outside any agent CLI and returns what it printed.
+func (h *home) run(args ...string) (out string, status int) { return h.runAs(nil, "tutti", args...) }
+
+func (h *home) runAs(env []string, program string, args ...string) (out string, status int) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c := exec.CommandContext(ctx, self(h), args...)
+	c.Args[0], c.Dir = program, h.dir
+	c.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", topVariable + "=" + strconv.Itoa(os.Getpid())}, env...)
+	raw, err := c.CombinedOutput()
+	if ctx.Err() != nil {
+		h.Errorf("%s %q does not end\n%s", program, args, raw)
+		return string(raw), -1
+	}
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return string(raw), failed.ExitCode()
+	}
+	if err != nil {
+		h.Fatalf("%s %q: %v", program, args, err)
+	}
+	return string(raw), 0
+}
+
+func self(t testing.TB) string {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// must is run for what must succeed.
+func (h *home) must(args ...string) string {
+	h.Helper()
+	out, status := h.run(args...)
+	if status != 0 {
+		h.Fatalf("tutti %q: exit status %d\n%s", args, status, out)
+	}
+	return out
+}
+
+func (h *home) check(err error) {
+	if err != nil {
+		h.Helper()
+		h.Fatal(err)
+	}
+}
+
+// base is the home that is copied for each attack.
+var base struct {
+	sync.Once
+	dir  string
+	keys map[address.Instance]*signature.Private
+}
+
+// newHome returns a copy of the home.
+func newHome(t *testing.T) *home {
+	t.Helper()
+	base.Do(func() {
+		dir, err := os.MkdirTemp("", "attack")
+		if err != nil {
+			t.Fatal(err)
+		}
+		base.dir = dir
+		h := &home{TB: t, dir: dir, bus: filepath.Join(dir, "h2a-workspace", ".h2a"), keys: map[address.Instance]*signature.Private{}}
+		h.build()
+		base.keys = h.keys
+	})
+	if base.keys == nil {
+		t.Fatal("the home could not be made")
+	}
+	dir := t.TempDir()
+	h := &home{TB: t, dir: dir, bus: filepath.Join(dir, "h2a-workspace", ".h2a"), keys: base.keys}
+	h.check(os.CopyFS(dir, os.DirFS(base.dir)))
+	h.check(filepath.Walk(dir, func(path string, i os.FileInfo, err error) error { // CopyFS leaves group and others their bits
+		if err != nil {
+			return err
+		}
+		return os.Chmod(path, i.Mode().Perm()&0o700)
+	}))
+	return h
+}
+
+// join registers an agent whose key is in the bus.
+func (h *home) join(i address.Instance, role string, key *signature.Private) {
+	h.Helper()
+	h.keys[i] = key
+	raw := registry.Build(registry.Agent{Instance: i, Roles: []string{role}, Scopes: []string{"scope:default"}, Root: h.bus, PublicKeys: []string{key.Public().PEM()}}, time.Now())
+	h.must("register", string(raw))
+	private, public, err := address.KeyFiles(string(i))
+	h.check(err)
+	h.check(os.MkdirAll(filepath.Join(h.bus, "keys"), 0o700))
+	h.check(os.WriteFile(filepath.Join(h.bus, "keys", private), key.PEM(), 0o600))
+	h.check(os.WriteFile(filepath.Join(h.bus, "keys", public), []byte(key.Public().PEM()), 0o600))
+}
+
+// open opens a negotiation about an engagement between parties, all of which have to sign.
+func (h *home) open(id string, more []string, parties ...address.Instance) {
+	h.Helper()
+	all := strings.Join(address.Texts(parties), ",")
+	h.must(append([]string{"negotiate", "open", "--id", id, "--subject", "engagement", "--parties", all, "--instance", string(parties[0])}, more...)...)
+}
+
+func (h *home) offer(verb, id string, by address.Instance, artifact string) {
+	h.Helper()
+	args := []string{"negotiate", verb, id, h.file(artifact), "--instance", string(by)}
+	if verb == "counter" {
+		args = append(args, "--base", "latest")
+	}
+	h.must(args...)
+}
+
+func (h *home) sign(id string, all ...address.Instance) {
+	h.Helper()
+	for _, i := range all {
+		h.must("negotiate", "sign", id, "--instance", string(i))
+	}
+}
+
+// file writes a file for a verb to read.
+func (h *home) file(content string) string {
+	h.Helper()
+	f, err := os.CreateTemp(h.dir, "*.json")
+	h.check(err)
+	_, err = f.WriteString(content)
+	h.check(err)
+	h.check(f.Close())
+	return f.Name()
+}
+
+// charter is an artifact.
+func charter(id, goal string) string {
+	return fmt.Sprintf(`{"kind":"ENGAGEMENT","id":%q,"scope":"scope:default","charter":{"goal":%q},"roleBindings":[{"role":"AGENTS","instance":%q}],"controls":[],"policies":[],"successCriteria":["build green"]}`, id, goal, bob)
+}
+
+// The negotiations of the bus.
+const (
+	settled = "nego:settled" // offered by Alice, countered by Bob, signed by both, stabilised
+	half    = "nego:half"    // offered and signed by Alice; Bob has written nothing
+	signed  = "nego:signed"  // offered by Alice, signed by both, not stabilised
+	fresh   = "nego:fresh"   // opened, nothing more
+	other   = "nego:other"   // the artifact of half, in another scope, signed by both
+	quorum  = "nego:quorum"  // two of Alice, Bob and Bob's twin; offered by Alice, signed by Bob
+)
+
+// build makes the home.
+func (h *home) build() {
+	h.must("init")
+	for i, role := range roles {
+		if i != twin {
+			h.join(i, role, signature.Generate())
+		}
+	}
+	h.join(twin, roles[twin], h.keys[bob])
+
+	h.open(settled, nil, alice, bob)
+	h.offer("offer", settled, alice, charter("eng:settled", "green build by Monday"))
+	h.offer("counter", settled, bob, charter("eng:settled", "green build by Friday"))
+	h.sign(settled, alice, bob)
+	h.must("negotiate", "stabilize", settled)
+
+	h.open(half, nil, alice, bob)
+	h.offer("offer", half, alice, charter("eng:half", "half of it"))
+	h.sign(half, alice)
+
+	h.open(signed, nil, alice, bob)
+	h.offer("offer", signed, alice, charter("eng:signed", "all of it"))
+	h.sign(signed, alice, bob)
+
+	h.open(fresh, nil, alice, bob)
+
+	h.open(other, []string{"--scope", "scope:else"}, alice, bob)
+	h.offer("offer", other, alice, charter("eng:half", "half of it"))
+	h.sign(other, alice, bob)
+
+	h.open(quorum, []string{"--quorum", "2"}, alice, bob, twin)
+	h.offer("offer", quorum, alice, charter("eng:quorum", "two of three"))
+	h.sign(quorum, bob)
+}
+
+// A sight is what a reader sees of an attack: one run of a program.
+type sight struct {
+	args   []string
+	status int
+	words  []string // regular expressions
+	not    bool     // none of them is there
+}
+
+// What verify says first. NEGO stands for the negotiation.
+const (
+	valid   = "^holds +NEGO"
+	invalid = "^does not hold +NEGO"
+)
+
+// verify is what the verb says that looks at everything. It fails unless the first word is valid.
+func verify(words ...string) sight {
+	s := sight{args: []string{"negotiate", "verify"}, status: 2, words: words}
+	if words[0] == valid {
+		s.status = 0
+	}
+	return s
+}
+
+func show(words ...string) sight { return sight{args: []string{"negotiate", "show"}, words: words} }
+func list(words ...string) sight { return sight{args: []string{"negotiate", "list"}, words: words} }
+
+// hides says that show does not have these words.
+func hides(words ...string) sight {
+	return sight{args: []string{"negotiate", "show"}, words: words, not: true}
+}
+
+// broken is what is seen of a journal whose entries do not follow each other. verify looks at the seals as well, and may name another rule.
+func broken(rule string, words ...string) []sight {
+	if words == nil {
+		words = []string{`entry \d+ ` + rule}
+	}
+	refused := show(`journal of "NEGO" is bad: ` + rule)
+	refused.status = 2
+	return []sight{verify(append([]string{invalid, "nothing behind it counts"}, words...)...), refused, list(`warning: status of NEGO: .* is bad: ` + rule)}
+}
+
+// stays is what is seen of a negotiation that does not become what the forger wants: verify names the entry, and the state is the one that it
+// has without it.
+func stays(state string, words ...string) []sight {
+	return []sight{verify(append([]string{invalid}, words...)...), show("^NEGO  " + state), list("^NEGO +" + state)}
+}
+
+// see runs the programs of all sights and returns what is not as it must be.
+func (h *home) see(id string, sights []sight) (faults []string) {
+	h.Helper()
+	for _, s := range sights {
+		args := s.args
+		if args[1] != "list" {
+			args = append(args, id)
+		}
+		out, status := h.run(args...)
+		h.Logf("tutti %s: exit status %d\n%s", strings.Join(args, " "), status, out)
+		fault := func(format string, a ...any) {
+			faults = append(faults, fmt.Sprintf("tutti %s: %s; exit status %d\n%s", strings.Join(args, " "), fmt.Sprintf(format, a...), status, out))
+		}
+		if status != s.status && !s.not {
+			fault("want exit status %d", s.status)
+		}
+		for _, word := range s.words {
+			word = strings.ReplaceAll(word, "NEGO", id)
+			if found := regexp.MustCompile("(?m)" + word).MatchString(out); found == s.not {
+				fault("%q found: %v", word, found)
+			}
+		}
+	}
+	return faults
+}
+
+// An attack is one row.
+type attack struct {
+	class, name string
+	on          string // the negotiation that is attacked
+	seen        bool   // the reader has seen it before
+	harm        func(h *home)
+	sights      []sight
+	pending     string // why a reader does not see it yet; "": it is seen
+}
+
+// attempt makes one attack.
+func attempt(t *testing.T, a attack) {
+	t.Parallel()
+	h := newHome(t)
+	if a.seen {
+		h.see(a.on, []sight{verify(valid), show(""), list("")})
+	}
+	a.harm(h)
+	faults := h.see(a.on, a.sights)
+	switch {
+	case a.pending == "":
+		for _, f := range faults {
+			t.Error(f)
+		}
+	case len(faults) == 0:
+		t.Errorf("it is seen now: take the mark away (pending: %s)", a.pending)
+	default:
+		t.Logf("pending: %s\n%s", a.pending, strings.Join(faults, "\n"))
+	}
+}
+
+// refused is a verb that does not run at all.
+func refused(verb string, words ...string) sight {
+	return sight{args: []string{"negotiate", verb}, status: 1, words: words}
+}
