@@ -38,6 +38,8 @@ type Finder struct {
 	Artefacts func(p Site, id string) []Artefact
 	// Forget are the arguments with which the program itself deletes a conversation for good; nil: it does not.
 	Forget func(id string) []string
+	// Export are the arguments with which the program itself prints a conversation that it keeps in no file of its own; nil: it does not.
+	Export func(id string) []string
 }
 
 // MaxHead is how much of the beginning of a conversation is read, in bytes. In the first line of one stand the instructions for the
@@ -260,6 +262,7 @@ var opencodeFind = Finder{
 		}
 		return []string{"session", "delete", id}
 	},
+	Export: func(id string) []string { return []string{"export", id} },
 }
 
 func isOpencodeID(id string) bool { return isWord(id) && strings.HasPrefix(id, "ses_") }

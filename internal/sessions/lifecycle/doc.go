@@ -15,7 +15,7 @@
 //   - A key is pressed only in a pane that is proven to run the session's own program, and Enter never where a question may
 //     be open: Enter would answer it with yes.
 //   - A conversation is taken, resumed or deleted only when the session's own process had it ([Evidence]), or the user names it. That it
-//     is the newest or the only one of a folder proves nothing.
+//     is the newest or the only one of a folder proves nothing. A purge keeps one that the session did not begin, unless the user names it.
 //   - Stopping is always allowed. Starting and typing ask the halt switch first.
 //
 // # What it leaves to others

@@ -153,7 +153,10 @@ func TestPurgeShared(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			file, _ := r.talk(talkA, talkA, r.dir)
-			r.begin("one", "idle", func(row *registry.Row) { setProven(row, "claude", talkA, HookReport) })
+			r.begin("one", "idle", func(row *registry.Row) {
+				row.StartArgv = []string{"claude", "--session-id", talkA}
+				setProven(row, "claude", talkA, HookReport)
+			})
 			c.share(r)
 			out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true, Yes: true})
 			if c.why != "" {
@@ -175,7 +178,10 @@ func TestPurgeForeign(t *testing.T) {
 	r := newRig(t)
 	theirs, _ := r.talk(talkB, talkB, r.dir)
 	own, _ := r.talk(talkA, talkA, r.dir)
-	row := r.begin("one", "busy", func(row *registry.Row) { setProven(row, "claude", talkA, HookReport) })
+	row := r.begin("one", "busy", func(row *registry.Row) {
+		row.StartArgv = []string{"claude", "--session-id", talkA}
+		setProven(row, "claude", talkA, HookReport)
+	})
 	r.write(&row, func(row *registry.Row) { row.OwnerID = "somebodyelse" })
 	r.sheet(row.Pane.PID, "busy", talkB)
 	out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Force: true, Purge: true, Yes: true})

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/core/canonjson"
@@ -24,9 +25,10 @@ const (
 
 // Members of a row.
 const (
-	proofMember   = "conversation_proof"
-	proofID       = "id"
-	proofEvidence = "by"
+	proofMember    = "conversation_proof"
+	proofID        = "id"
+	proofEvidence  = "by"
+	proofTakenOver = "taken_over"
 )
 
 // proven returns how a transcript is known to be the session's own, "" when nothing shows that.
@@ -37,15 +39,8 @@ func (m *Manager) proven(ctx context.Context, d *driver.Driver, r *registry.Row,
 	if id == startedID(&d.Life, r) {
 		return StartedWith
 	}
-	recorded := r.Get(proofMember)
-	if of, _ := canonjson.Get(recorded, proofID); of != nil {
-		if have, _ := canonjson.String(of); have == id {
-			by, _ := canonjson.Get(recorded, proofEvidence)
-			text, _ := canonjson.String(by)
-			if p := Evidence(text); p == SelfReport || p == OpenFile || p == HookReport {
-				return p
-			}
-		}
+	if by, _, _ := recorded(r, id); by != "" {
+		return by
 	}
 	if heard, err := m.heard(ctx, d, r); err == nil && heard == id {
 		return HookReport
@@ -62,14 +57,59 @@ func startedID(l *driver.Life, r *registry.Row) string {
 	return id
 }
 
-// setProven records a transcript as the session's own, and how that is known.
+// recorded returns what the row says of a transcript: how it is known to be the session's own, and whether the session took it over.
+// known is false when the row does not say the latter.
+func recorded(r *registry.Row, id string) (by Evidence, over, known bool) {
+	var v [3][]byte
+	canonjson.Pick(r.Get(proofMember), []string{proofID, proofEvidence, proofTakenOver}, v[:])
+	if of, _ := canonjson.String(v[0]); of != id || id == "" {
+		return "", false, false
+	}
+	text, _ := canonjson.String(v[1])
+	switch e := Evidence(text); e {
+	case StartedWith, SelfReport, OpenFile, HookReport:
+		by = e
+	}
+	over, known = canonjson.Bool(v[2])
+	return by, over, known
+}
+
+// tookOver tells whether the session has a transcript that it may not have begun: the user named an older one, or changed to it in the
+// agent CLI. The session began the one whose id was chosen for it. An agent CLI that chooses the id itself began the first one that is
+// known of it, if that is not older than the session.
+func (m *Manager) tookOver(ctx context.Context, d *driver.Driver, r *registry.Row, id string) bool {
+	at := slices.Index(r.StartArgv, d.Life.Choose)
+	if d.Life.Choose != "" && at > 0 && at+1 < len(r.StartArgv) && r.StartArgv[at+1] == id {
+		return false
+	}
+	if _, over, known := recorded(r, id); known || d.Life.Choose != "" {
+		return over || !known
+	}
+	all, _ := m.candidates(ctx, d, r.Pane.Cwd) // one that is not listed cannot be found by a purge either
+	i := slices.IndexFunc(all, func(c Candidate) bool { return c.ID == id })
+	return i >= 0 && !all[i].Began.IsZero() && all[i].Began.Before(r.CreatedAt)
+}
+
+// setProven records a transcript as the session's own, and how that is known. One in place of another was taken over.
 func setProven(r *registry.Row, kind, id string, by Evidence) {
-	if r.Conversation() != id {
+	before := r.Conversation()
+	_, over, known := recorded(r, id)
+	if before != "" && before != id {
+		over, known = true, true
+	}
+	if before != id {
 		r.Forget()
 		r.SetConversation(kind, id)
 	}
+	setProof(r, id, by, over, known)
+}
+
+func setProof(r *registry.Row, id string, by Evidence, over, known bool) {
 	var o canonjson.Object
 	o.Str(proofID, id)
 	o.Str(proofEvidence, string(by))
+	if known {
+		o.Bool(proofTakenOver, over)
+	}
 	r.Set(proofMember, o.Bytes())
 }

@@ -31,6 +31,11 @@ func (s *stopping) purge(ctx context.Context) error {
 	}
 	s.out.Conversation = id
 	marked := s.artefacts(id)
+	if s.q.ToTrash {
+		if err := s.copyToTrash(ctx, d, id, marked); err != nil {
+			return s.undeleted("no copy of its conversation " + id + " could be made: " + err.Error())
+		}
+	}
 	forgot := s.forget(ctx, d, id)
 	for _, a := range marked {
 		a.delete(s)
@@ -72,6 +77,13 @@ func (s *stopping) purgeable(ctx context.Context) (id string, d *driver.Driver, 
 	}
 	if s.m.proven(ctx, d, &row, id) == "" {
 		return "", nil, s.undeleted("nothing shows that it had conversation " + id + "; delete that in " + d.Title)
+	}
+	if s.q.Conversation != "" && s.q.Conversation != id {
+		return "", nil, s.undeleted("its conversation is " + id)
+	}
+	if s.q.Conversation == "" && s.m.tookOver(ctx, d, &row, id) {
+		return "", nil, s.fail(Refused, nil, "nothing was deleted: it may have taken over conversation "+id+" from you",
+			fmt.Sprintf("tutti session stop %s --purge-conversation --conversation %s deletes it all the same", row.Name, id))
 	}
 	if why := s.shared(ctx, id); why != "" {
 		return "", nil, s.undeleted("its conversation " + id + " is also that of " + why)
@@ -214,28 +226,15 @@ func (s *stopping) forget(ctx context.Context, d *driver.Driver, id string) bool
 	if s.life.Find.Forget == nil {
 		return false
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetLimit)
+	defer cancel()
 	args := s.life.Find.Forget(id)
-	program, err := exec.LookPath(d.Program)
+	c, err := s.ownCommand(ctx, d, args)
 	if args == nil || err != nil {
 		if s.life.Find.Artefacts == nil {
 			s.note("%s deletes its conversations itself, and was not found in PATH: %s is still there", d.Title, id)
 		}
 		return false
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetLimit)
-	defer cancel()
-	c := exec.CommandContext(ctx, program, args...)
-	c.WaitDelay = time.Second
-	if c.Dir = s.place.Dir; c.Dir != "" {
-		if _, err := os.Stat(c.Dir); err != nil {
-			c.Dir = s.place.Home
-		}
-	}
-	c.Env = append(os.Environ(), "HOME="+s.place.Home)
-	for _, name := range placeVariables {
-		if v := s.place.Env(name); v != "" {
-			c.Env = append(c.Env, name+"="+v)
-		}
 	}
 	out, err := c.CombinedOutput()
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // else it has done it, and left somebody behind

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/agents/driver"
+	"tutti/internal/core/address"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/registry"
 )
@@ -158,6 +160,7 @@ func TestPurge(t *testing.T) {
 				row.SetConversation("claude", id)
 				row.CreatedAt = time.Now().Add(time.Hour)
 				if id != "" && !c.unproven {
+					row.StartArgv = []string{"claude", "--session-id", id}
 					setProven(row, "claude", id, HookReport)
 				}
 			})
@@ -209,7 +212,10 @@ func TestPurgeStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	file, folder := r.talk(talkA, talkA, r.dir)
-	r.begin("one", "idle", func(row *registry.Row) { setProven(row, "claude", talkA, HookReport) })
+	r.begin("one", "idle", func(row *registry.Row) {
+		row.StartArgv = []string{"claude", "--session-id", talkA}
+		setProven(row, "claude", talkA, HookReport)
+	})
 	if _, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Reason: "first"}); err != nil {
 		t.Fatal(err)
 	}
@@ -219,6 +225,147 @@ func TestPurgeStopped(t *testing.T) {
 	}
 	if row := r.row("one"); row.Status != registry.Terminated || row.StopReason != "first" || row.StoppedAt.IsZero() || row.Conversation() != talkA {
 		t.Errorf("the row: %s", row.JSON())
+	}
+}
+
+// TestPurgeTakenOver: a conversation that the session did not begin may be its user's own. It is deleted only if it is named.
+func TestPurgeTakenOver(t *testing.T) {
+	t.Parallel()
+	old := time.Now().Add(-time.Hour)
+	for name, c := range map[string]struct {
+		take func(r *rig, m *Manager, private string) // makes the private conversation the session's
+		kind string
+		own  bool
+	}{
+		"the newest of the folder": {take: func(r *rig, m *Manager, _ string) {
+			row := r.create(m, "a")
+			r.dies(row)
+			r.edit("a", func(row *registry.Row) { row.StartArgv = row.StartArgv[:1]; row.SetConversation("claude", "") })
+			_, err := m.Resume(r.t.Context(), ResumeRequest{Name: "a", Latest: true})
+			must(r.t, err)
+		}},
+		"named": {take: func(r *rig, m *Manager, private string) {
+			row := r.create(m, "a")
+			r.dies(row)
+			_, err := m.Resume(r.t.Context(), ResumeRequest{Name: "a", Conversation: private})
+			must(r.t, err)
+		}},
+		"named, and resumed once more": {take: func(r *rig, m *Manager, private string) {
+			row := r.create(m, "a")
+			r.dies(row)
+			done, err := m.Resume(r.t.Context(), ResumeRequest{Name: "a", Conversation: private})
+			must(r.t, err)
+			r.dies(done.Row)
+			_, err = m.Resume(r.t.Context(), ResumeRequest{Name: "a"})
+			must(r.t, err)
+		}},
+		"given at the start": {take: func(r *rig, m *Manager, private string) {
+			_, err := m.Create(r.t.Context(), CreateRequest{Agent: "claude", Name: "a", Argv: []string{"--resume", private}})
+			must(r.t, err)
+		}},
+		"chosen in the agent CLI": {take: func(r *rig, m *Manager, private string) {
+			row := r.create(m, "a")
+			_, err := m.RecordConversation(r.t.Context(), &row, private, SelfReport)
+			must(r.t, err)
+		}},
+		"older, of Codex": {kind: "codex", take: func(r *rig, m *Manager, private string) {
+			r.rolled(private, old)
+			r.program("codex")
+			done, err := m.Create(r.t.Context(), CreateRequest{Agent: "codex", Name: "a"})
+			must(r.t, err)
+			_, err = m.RecordConversation(r.t.Context(), &done.Row, private, OpenFile)
+			must(r.t, err)
+		}},
+		"its own": {own: true, take: func(r *rig, m *Manager, _ string) {
+			row := r.create(m, "a")
+			r.said(row.Conversation())
+			r.dies(row)
+			_, err := m.Resume(r.t.Context(), ResumeRequest{Name: "a"})
+			must(r.t, err)
+		}},
+		"its own, of Codex": {own: true, kind: "codex", take: func(r *rig, m *Manager, _ string) {
+			r.program("codex")
+			done, err := m.Create(r.t.Context(), CreateRequest{Agent: "codex", Name: "a"})
+			must(r.t, err)
+			id := address.NewUUID()
+			r.rolled(id, time.Now().Add(time.Second))
+			_, err = m.RecordConversation(r.t.Context(), &done.Row, id, OpenFile)
+			must(r.t, err)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			m := r.creator("types")
+			private := address.NewUUID()
+			if c.kind == "" {
+				r.said(private)
+			}
+			c.take(r, m, private)
+			_, err := m.Stop(t.Context(), StopRequest{Session: "a", Purge: true, Yes: true})
+			row := r.row("a")
+			id := row.Conversation()
+			if c.own {
+				if err != nil || row.Mode != modePurge {
+					t.Errorf("%v: %s", err, row.JSON())
+				}
+				return
+			}
+			r.wants(err, Refused, "nothing was deleted: it may have taken over conversation "+private)
+			d, _ := driver.Kind(row.Kind())
+			if now := r.row("a"); now.Status != registry.Stopped || id != private || !m.there(d, r.dir, private) {
+				t.Fatalf("the row: %s", now.JSON())
+			}
+			_, err = m.Stop(t.Context(), StopRequest{Session: "a", Purge: true, Yes: true, Conversation: address.NewUUID()})
+			r.wants(err, Refused, "its conversation is "+private)
+			out, err := m.Stop(t.Context(), StopRequest{Session: "a", Purge: true, Yes: true, Conversation: private, ToTrash: true})
+			if err != nil || m.there(d, r.dir, private) {
+				t.Fatalf("named: %v", err)
+			}
+			kept, err := filepath.Glob(filepath.Join(out.Trash, "*"+private+".jsonl"))
+			if err != nil || len(kept) != 1 {
+				t.Errorf("in the trash %s: %q, %v", out.Trash, kept, err)
+			}
+		})
+	}
+}
+
+// TestPurgeToTrash: a copy of all that is deleted, links as links. Without a copy nothing is deleted.
+func TestPurgeToTrash(t *testing.T) {
+	t.Parallel()
+	for _, writable := range []bool{true, false} {
+		r := newRig(t)
+		file, folder := r.talk(talkA, talkA, r.dir)
+		must(t, os.Symlink("/etc/hostname", filepath.Join(folder, "link")))
+		text, err := os.ReadFile(file)
+		must(t, err)
+		r.begin("one", "busy", func(row *registry.Row) {
+			row.StartArgv = []string{"claude", "--session-id", talkA}
+			row.SetConversation("claude", talkA)
+		})
+		if !writable {
+			must(t, os.MkdirAll(filepath.Join(r.home(), ".local"), 0o700))
+			must(t, os.WriteFile(filepath.Join(r.home(), ".local", "state"), nil, 0o600))
+		}
+		out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true, Yes: true, ToTrash: true})
+		if !writable {
+			r.wants(err, Refused, "no copy of its conversation")
+			if _, err := os.Stat(file); err != nil || r.row("one").Status != registry.Stopped {
+				t.Errorf("%v: the row says %s", err, r.row("one").Status)
+			}
+			continue
+		}
+		must(t, err)
+		copied, err := os.ReadFile(filepath.Join(out.Trash, "1-"+talkA+".jsonl"))
+		if err != nil || string(copied) != string(text) || !strings.HasPrefix(out.Trash, filepath.Join(r.home(), ".local/state/tutti/trash")) {
+			t.Errorf("%s: %q, %v", out.Trash, copied, err)
+		}
+		if link, err := os.Readlink(filepath.Join(out.Trash, "2-"+talkA, "link")); err != nil || link != "/etc/hostname" {
+			t.Errorf("a link: %q, %v", link, err)
+		}
+		if _, err := os.Lstat(file); err == nil {
+			t.Error("the conversation is still there")
+		}
 	}
 }
 

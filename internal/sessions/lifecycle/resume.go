@@ -116,7 +116,8 @@ func (m *Manager) resume(ctx context.Context, q ResumeRequest, r registry.Row) (
 		args = b.kind.Life.Start(driver.Begin{Conversation: id, Args: b.own})
 	}
 	b.argv = append([]string{b.program}, args...)
-	if err := b.again(ctx, r, id); err != nil {
+	over := !done.Anew && (id != r.Conversation() || m.proven(ctx, b.kind, &r, id) == "" || m.tookOver(ctx, b.kind, &r, id))
+	if err := b.again(ctx, r, id, over); err != nil {
 		return nil, err
 	}
 	return done, b.goOn(ctx, q, done)
@@ -204,7 +205,8 @@ func commandOf(d *driver.Driver, r *registry.Row) (program string, own []string)
 }
 
 // again writes what is about to be done, and starts the program. When nothing was started the row is as it was.
-func (b *begin) again(ctx context.Context, r registry.Row, id string) error {
+// over: the conversation is one that the session may not have begun.
+func (b *begin) again(ctx context.Context, r registry.Row, id string, over bool) error {
 	owner, err := newOwner()
 	if err != nil {
 		return err
@@ -217,7 +219,7 @@ func (b *begin) again(ctx context.Context, r registry.Row, id string) error {
 			row.Forget()
 			row.SetConversation(b.kind.Name, id)
 		}
-		row.Set(proofMember, nil) // the arguments of the new process are the proof
+		setProof(row, id, StartedWith, over, true)
 		row.OwnerID, row.Intent = owner, b.m.intent(VerbResume)
 		row.Set(beforeMember, r.JSON())
 		return nil

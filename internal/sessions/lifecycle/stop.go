@@ -32,6 +32,9 @@ type StopRequest struct {
 	Reason  string // free text; "": ManualStop
 	// Purge also deletes the conversation, to which its user has agreed with Yes.
 	Purge, Yes bool
+	// Conversation names the one that a purge deletes. It is needed for one that the session did not begin.
+	Conversation string
+	ToTrash      bool // a purge copies it into the trash first, see [Stopped.Trash]
 	// ForceNoYAML ends what tmux has under the name although no row can be read. No row is made.
 	ForceNoYAML bool
 	// Force also ends a session of that name that is not the one of the row, and one that a row of an ended session has.
@@ -63,6 +66,7 @@ type Stopped struct {
 	Steps        []string
 	Conversation string              // "" when it is not known
 	Deleted      []string            // what a purge deleted
+	Trash        string              // the folder with a copy of it; "" for none
 	Kept         []Remains           // what a purge left
 	Forgot       string              // the program that was told to delete it itself, by its title; "" for none
 	Ended        []proc.Process      // what belonged to the session

@@ -74,7 +74,7 @@ func startedByUs() bool {
 // stopRequest is what the command line asks for.
 func stopRequest(c *kit.Call) (q lifecycle.StopRequest, err error) {
 	q = lifecycle.StopRequest{
-		Reason: c.Text("reason"), Purge: c.On("purge-conversation"), Yes: c.On("yes"), ForceNoYAML: c.On("force-no-yaml"), Force: c.On("force"),
+		Reason: c.Text("reason"), Purge: c.On("purge-conversation"), Conversation: c.Text("conversation"), ToTrash: c.On("to-trash"), Yes: c.On("yes"), ForceNoYAML: c.On("force-no-yaml"), Force: c.On("force"),
 		Grace: c.Duration("grace", 0), NoKeys: c.On("no-keys"), WithDaemon: c.On("with-daemon"), JobEvent: c.Text("job-event"),
 	}
 	if c.On("all") {
@@ -86,6 +86,19 @@ func stopRequest(c *kit.Call) (q lifecycle.StopRequest, err error) {
 		}
 	} else if q.Session, err = oneSession(c); err != nil {
 		return q, err
+	}
+	for _, flag := range [...]string{"conversation", "to-trash"} {
+		if c.IsSet(flag) && !q.Purge {
+			return q, kit.Usagef("session stop: --%s goes with --purge-conversation", flag)
+		}
+	}
+	if q.Conversation != "" {
+		if c.On("all") {
+			return q, kit.Usagef("session stop: --conversation names one transcript, and --all stops several sessions")
+		}
+		if _, err := c.ForUser("delete a transcript that the session may not have begun"); err != nil {
+			return q, err
+		}
 	}
 	switch mode := c.Text("mode"); mode {
 	case "hard":
@@ -251,6 +264,9 @@ func stoppedText(c *kit.Call, out *lifecycle.Stopped) {
 	for _, path := range out.Deleted {
 		rows = append(rows, []string{"  deleted", kit.Clean(c.App.Shown(path))})
 	}
+	if out.Trash != "" {
+		rows = append(rows, []string{"  copy", kit.Clean(c.App.Shown(out.Trash))})
+	}
 	if out.Forgot != "" {
 		rows = append(rows, []string{"  deleted", "by " + out.Forgot + " itself: " + kit.Clean(out.Conversation)})
 	}
@@ -327,6 +343,7 @@ func stoppedJSON(out *lifecycle.Stopped, failed error) []byte {
 	o.Raw("left", left.Bytes())
 	o.Raw("lives_on", apart.Bytes())
 	o.Strs("deleted", out.Deleted)
+	o.Opt("trash", out.Trash)
 	for _, k := range out.Kept {
 		var one canonjson.Object
 		one.Str("path", k.Path)

@@ -14,6 +14,8 @@ var StopVerbs = []kit.Verb{{
 		{Name: "all", Kind: kit.Switch, Help: "every running session on this machine"},
 		HereFlag,
 		{Name: "purge-conversation", Kind: kit.Switch, Help: "also delete the transcript for good; asks first"},
+		{Name: "to-trash", Kind: kit.Switch, Help: "keep a copy of the deleted transcript, and print its folder"},
+		{Name: "conversation", Kind: kit.Text, Value: "id", Help: "delete this transcript of the session, even if the session did not begin it"},
 		{Name: "yes", Kind: kit.Switch, Help: "do not ask before a transcript is deleted, or with --all before sessions of other folders are stopped"},
 		{Name: "force", Kind: kit.Switch, Help: "also a session that is not the one in the registry, or that the registry calls ended"},
 		{Name: "force-no-yaml", Kind: kit.Switch, Help: "also a tmux session that is in no registry"},
@@ -42,8 +44,10 @@ the tmux session, and kills what is left. It finds processes that left the termi
 names what cannot be ended; the exit status is then 7.
 
 --purge-conversation deletes the transcript of the session where the agent CLI keeps it, and prints what it deleted.
-It deletes only a transcript that the session's own process had (see session resume). If it deletes nothing, it says
-why, and the exit status is 1. It also works for a stopped session. A session can stop itself: the rest of the work is done outside of it.
+It deletes only a transcript that the session's own process had (see session resume) and that the session began. One
+that you resumed in it may be your own: name it with --conversation, which an agent may not do. --to-trash first copies
+the transcript to ~/.local/state/tutti/trash. If it deletes nothing, it says why, and the exit status is 1. It also
+works for a stopped session. A session can stop itself: the rest of the work is done outside of it.
 
 It works while the halt switch is set, and then types nothing.`,
 	Wont: `It does not detach: for that press Ctrl-b d or close the terminal, and the session continues. It names and leaves
