@@ -125,6 +125,9 @@ func HintOf(err error) string {
 	if errors.Is(err, keyring.ErrNoKey) {
 		return `"tutti keys list" shows the agents whose keys are here; "tutti connect --host HOST --name NAME" makes one`
 	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return `free some space on that disk; until then "tutti inbox" and "tutti thread" show mail, because they write nothing`
+	}
 	return ""
 }
 

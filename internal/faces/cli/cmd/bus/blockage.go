@@ -53,8 +53,11 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 		}
 	}
 	made, replaced, err := blocker.New(w.Store).Raise(ctx, call, time.Now())
-	if err != nil {
-		return kit.Refuse("", "%s", kit.Clean(err.Error()))
+	switch {
+	case err != nil && c.Under == kit.H2A: // that program knows no other status
+		return kit.Refuse(kit.HintOf(err), "%s", kit.Clean(err.Error()))
+	case err != nil:
+		return err
 	}
 	if replaced != nil && replaced.Reason != made.Reason {
 		c.Warn("this takes the place of what blocked %s until now: %s", kit.Name(made.Instance), kit.Clean(termsafe.Cut(replaced.Reason, kit.TextShown)))
