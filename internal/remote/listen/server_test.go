@@ -323,6 +323,25 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
+// TestChunksAndLength: of a connection on which a request named both, nothing more is read. A proxy that goes by the length would otherwise
+// send what this endpoint takes for a second request.
+func TestChunksAndLength(t *testing.T) {
+	addr, _ := serve(t, Options{})
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const chunked = "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+	if _, err := io.WriteString(c, chunked+"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na"); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := io.ReadAll(c)
+	if n := bytes.Count(got, []byte("HTTP/1.1 ")); n != 1 || !bytes.Contains(got, []byte("Connection: close")) {
+		t.Errorf("%d answers: %s", n, got)
+	}
+}
+
 func TestListen(t *testing.T) {
 	for _, c := range []struct {
 		a  Address
