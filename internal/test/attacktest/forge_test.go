@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
@@ -164,6 +165,7 @@ type entry struct {
 	at     time.Time          // now where it is zero
 	key    *signature.Private // seals it as our programs do; nil: an entry of an older program
 	more   string             // further members, ,"name":value
+	leave  string             // the mandate that it names
 	unlink bool               // sealed without a link
 }
 
@@ -179,8 +181,8 @@ func (h *home) add(id string, all ...entry) {
 		if at.IsZero() {
 			at = time.Now()
 		}
-		p := fmt.Appendf(nil, `{"id":"evt-forged-%d-%d","type":%q,"actor":{"instance":%q,"role":"CONDUCTOR","scope":"scope:default"},"body":%s,"createdAt":%q%s}`,
-			len(lines), n, e.typ, e.by, e.body, envelope.Stamp(at), e.more)
+		p := fmt.Appendf(nil, `{"id":"evt-forged-%d-%d","type":%q,"actor":{"instance":%q,"role":"CONDUCTOR","scope":"scope:default"%s},"body":%s,"createdAt":%q%s}`,
+			len(lines), n, e.typ, e.by, e.mandate(), e.body, envelope.Stamp(at), e.more)
 		if e.key != nil {
 			p = canonjson.Set(p, "negotiationId", strconv.AppendQuote(nil, id))
 			if !e.unlink {
@@ -241,4 +243,31 @@ func (h *home) log(path, line string) {
 		h.Fatal(err)
 	}
 	h.write(path, append(raw, line+"\n"...))
+}
+
+func (e entry) mandate() string {
+	if e.leave == "" {
+		return ""
+	}
+	return fmt.Sprintf(`,"mandate":%q`, e.leave)
+}
+
+// registration adds a registration to the log of agents, with a key.
+func (h *home) registration(i address.Instance, role string, key *signature.Private) {
+	h.Helper()
+	h.log("registry/instances.jsonl", string(registry.Build(registry.Agent{
+		Instance: i, Roles: []string{role}, Scopes: []string{"scope:default"}, Root: h.bus, PublicKeys: []string{key.Public().PEM()},
+	}, time.Now())))
+}
+
+// addKey adds a key to an agent, without a proof.
+func (h *home) addKey(i address.Instance, key *signature.Private) {
+	h.Helper()
+	h.log("registry/keys.jsonl", string(registry.AddedEvent(string(i), key.Public(), time.Now())))
+}
+
+// signs adds a signature, bound to the negotiation and in a sealed entry as our programs make it, of the artifact that was offered last.
+func (h *home) signs(id string, by address.Instance, key *signature.Private) entry {
+	h.Helper()
+	return entry{by: by, typ: "event", body: h.signature(by, key, h.latest(id), id, "scope:default"), key: key}
 }

@@ -15,12 +15,16 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/cmd"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/negotiation"
+	"tutti/internal/store/filestore"
 )
 
 // topVariable names the process above which a program under test sees no processes: an agent CLI may run the tests.
@@ -222,6 +226,8 @@ const (
 	fresh   = "nego:fresh"   // opened, nothing more
 	other   = "nego:other"   // the artifact of half, in another scope, signed by both
 	quorum  = "nego:quorum"  // two of Alice, Bob and Bob's twin; offered by Alice, signed by Bob
+	role    = "nego:role"    // offered and signed by Alice; Dave has to sign, who has no role for it
+	late    = "nego:late"    // offered and signed by Alice; the deadline has passed
 )
 
 // build makes the home.
@@ -257,11 +263,37 @@ func (h *home) build() {
 	h.open(quorum, []string{"--quorum", "2"}, alice, bob, twin)
 	h.offer("offer", quorum, alice, charter("eng:quorum", "two of three"))
 	h.sign(quorum, bob)
+
+	h.open(role, nil, alice, dave)
+	h.offer("offer", role, alice, charter("eng:role", "what Dave may not sign"))
+	h.sign(role, alice)
+
+	h.past()
+}
+
+// past makes the negotiation that has expired, as the verbs would have two days ago.
+func (h *home) past() {
+	h.Helper()
+	s, err := filestore.Open(h.bus, filestore.Options{})
+	h.check(err)
+	defer s.Close()
+	b := agreement.New(s, registry.New(s))
+	at := time.Now().Add(-48 * time.Hour)
+	record := fmt.Appendf(nil, `{"id":%q,"scope":"scope:default","parties":[%q,%q],"subject":"engagement","requiredSigners":[%q,%q],"deadline":%q}`,
+		late, alice, bob, alice, bob, envelope.Stamp(at.Add(time.Hour)))
+	_, err = b.Open(h.Context(), record, alice, at)
+	h.check(err)
+	act := negotiation.Act{By: alice, Key: h.keys[alice]}
+	_, err = b.Negotiations().Offer(h.Context(), late, act, negotiation.Offering{Artifact: []byte(charter("eng:late", "too late"))}, at.Add(time.Minute))
+	h.check(err)
+	_, err = b.Negotiations().Sign(h.Context(), late, act, "", at.Add(2*time.Minute))
+	h.check(err)
 }
 
 // A sight is what a reader sees of an attack: one run of a program.
 type sight struct {
 	args   []string
+	env    []string
 	status int
 	words  []string // regular expressions
 	not    bool     // none of them is there
@@ -311,10 +343,10 @@ func (h *home) see(id string, sights []sight) (faults []string) {
 	h.Helper()
 	for _, s := range sights {
 		args := s.args
-		if args[1] != "list" {
+		if len(args) == 2 && args[1] != "list" {
 			args = append(args, id)
 		}
-		out, status := h.run(args...)
+		out, status := h.runAs(s.env, "tutti", args...)
 		h.Logf("tutti %s: exit status %d\n%s", strings.Join(args, " "), status, out)
 		fault := func(format string, a ...any) {
 			faults = append(faults, fmt.Sprintf("tutti %s: %s; exit status %d\n%s", strings.Join(args, " "), fmt.Sprintf(format, a...), status, out))
@@ -339,7 +371,8 @@ type attack struct {
 	seen        bool   // the reader has seen it before
 	harm        func(h *home)
 	sights      []sight
-	pending     string // why a reader does not see it yet; "": it is seen
+	later       []sight // what a reader does not see yet
+	pending     string  // why not
 }
 
 // attempt makes one attack.
@@ -350,20 +383,25 @@ func attempt(t *testing.T, a attack) {
 		h.see(a.on, []sight{verify(valid), show(""), list("")})
 	}
 	a.harm(h)
-	faults := h.see(a.on, a.sights)
-	switch {
-	case a.pending == "":
-		for _, f := range faults {
-			t.Error(f)
-		}
-	case len(faults) == 0:
-		t.Errorf("it is seen now: take the mark away (pending: %s)", a.pending)
-	default:
-		t.Logf("pending: %s\n%s", a.pending, strings.Join(faults, "\n"))
+	for _, fault := range h.see(a.on, a.sights) {
+		t.Error(fault)
 	}
+	if a.later == nil {
+		return
+	}
+	faults := h.see(a.on, a.later)
+	if len(faults) == 0 {
+		t.Errorf("a reader sees it now: move what is in later to sights (pending: %s)", a.pending)
+	}
+	t.Logf("pending: %s\n%s", a.pending, strings.Join(faults, "\n"))
 }
 
 // refused is a verb that does not run at all.
 func refused(verb string, words ...string) sight {
 	return sight{args: []string{"negotiate", verb}, status: 1, words: words}
+}
+
+// says is what any other run says. The negotiation is not added to its arguments.
+func says(status int, args []string, words ...string) sight {
+	return sight{args: args, status: status, words: words}
 }
