@@ -28,12 +28,12 @@ var chain = []attack{
 	},
 	{
 		class: "flip", name: "a writer", on: settled,
-		harm:   func(h *home) { h.edit(settled, 1, string(bob), string(carol)) },
+		harm:   func(h *home) { h.edit(settled, h.by(settled, bob, ""), string(bob), string(carol)) },
 		sights: broken("contentHash"),
 	},
 	{
 		class: "flip", name: "a date", on: settled,
-		harm:   func(h *home) { h.edit(settled, 2, `"createdAt":"2`, `"createdAt":"1`) },
+		harm:   func(h *home) { h.edit(settled, h.by(settled, bob, ""), `"createdAt":"2`, `"createdAt":"1`) },
 		sights: broken("contentHash"),
 	},
 	{
@@ -146,15 +146,15 @@ var chain = []attack{
 	{
 		class: "verbatim replay", name: "the line", on: half,
 		harm: func(h *home) {
-			h.setLines(half, append(h.lines(half), h.lines(other)[h.find(other, `"instance":"`+string(bob))]))
+			h.setLines(half, append(h.lines(half), h.lines(other)[h.by(other, bob, "")]))
 		},
-		sights: broken("sequence"),
+		sights: broken("prevHash"),
 	},
 	{
 		class: "verbatim replay", name: "the entry with its seal, framed anew", on: half,
 		harm: func(h *home) {
 			all := h.lines(half)
-			h.setLines(half, append(all, h.frame(all, payload(h.lines(other)[h.find(other, `"instance":"`+string(bob))]))))
+			h.setLines(half, append(all, h.frame(all, payload(h.lines(other)[h.by(other, bob, "")]))))
 		},
 		sights: broken("link"),
 	},

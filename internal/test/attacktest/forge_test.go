@@ -72,6 +72,24 @@ func (h *home) find(id, text string) int {
 	return -1
 }
 
+// by is the place of the first entry that an agent has written and that has a text.
+func (h *home) by(id string, who address.Instance, text string) int {
+	h.Helper()
+	for n, line := range h.lines(id) {
+		if writer(line) == who && strings.Contains(line, text) {
+			return n
+		}
+	}
+	h.Fatalf("no entry of %s by %s has %q", id, who, text)
+	return -1
+}
+
+// signatureOf is the body of the entry by which an agent has signed.
+func (h *home) signatureOf(id string, who address.Instance) string {
+	h.Helper()
+	return body(h.lines(id)[h.by(id, who, `"kind":"signature"`)])
+}
+
 // edit changes a text of one entry.
 func (h *home) edit(id string, n int, old, new string) {
 	h.Helper()
@@ -271,3 +289,8 @@ func (h *home) signs(id string, by address.Instance, key *signature.Private) ent
 	h.Helper()
 	return entry{by: by, typ: "event", body: h.signature(by, key, h.latest(id), id, "scope:default"), key: key}
 }
+
+func jsonText(s string) string { return string(canonjson.AppendString(nil, s)) }
+
+// without is a JSON object without a member.
+func without(raw, name string) string { return string(canonjson.Delete([]byte(raw), name)) }

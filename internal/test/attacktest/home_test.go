@@ -172,11 +172,17 @@ func (h *home) join(i address.Instance, role string, key *signature.Private) {
 	h.keys[i] = key
 	raw := registry.Build(registry.Agent{Instance: i, Roles: []string{role}, Scopes: []string{"scope:default"}, Root: h.bus, PublicKeys: []string{key.Public().PEM()}}, time.Now())
 	h.must("register", string(raw))
-	private, public, err := address.KeyFiles(string(i))
-	h.check(err)
 	h.check(os.MkdirAll(filepath.Join(h.bus, "keys"), 0o700))
-	h.check(os.WriteFile(filepath.Join(h.bus, "keys", private), key.PEM(), 0o600))
-	h.check(os.WriteFile(filepath.Join(h.bus, "keys", public), []byte(key.Public().PEM()), 0o600))
+	h.check(os.WriteFile(h.keyFile(i), key.PEM(), 0o600))
+	h.check(os.WriteFile(strings.TrimSuffix(h.keyFile(i), ".key.pem")+".pub.pem", []byte(key.Public().PEM()), 0o600))
+}
+
+// keyFile is where the key of an agent is stored.
+func (h *home) keyFile(i address.Instance) string {
+	h.Helper()
+	private, _, err := address.KeyFiles(string(i))
+	h.check(err)
+	return filepath.Join(h.bus, "keys", private)
 }
 
 // open opens a negotiation about an engagement between parties, all of which have to sign.
