@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
+	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
 	"tutti/internal/remote/listen"
@@ -80,7 +81,13 @@ func (r *Receiver) attempt(ctx context.Context, d *round, some []int) (ok bool) 
 			r.tell("putting envelopes into mailboxes failed where it must not")
 		}
 	}()
-	good := r.confirm(ctx, d, some)
+	good := slices.DeleteFunc(r.confirm(ctx, d, some), func(i int) bool {
+		err := r.nobodys(ctx, d.all[i].e.Target)
+		if err != nil {
+			d.answers[i] = r.refused(err)
+		}
+		return err != nil
+	})
 	if len(good) == 0 {
 		return true
 	}
@@ -240,6 +247,26 @@ func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []mail.Rec
 		receipts[i] = second[n]
 	}
 	return receipts
+}
+
+// nobodys is the error of a subagent that is not bound here and has no mailbox. The book knows a subagent by its agent, so that a signer
+// could have a mailbox made for every name it thinks of.
+func (r *Receiver) nobodys(ctx context.Context, to address.Instance) error {
+	if _, _, sub := to.Subagent(); !sub || r.Open == Anybody {
+		return nil
+	}
+	_, err := r.Registry.Bound(ctx, to)
+	if !errors.Is(err, registry.ErrNotBound) {
+		return err
+	}
+	if r.Open != Registered {
+		for owner, err := range r.Store.Owners(ctx, store.Inbox) {
+			if err == nil && owner == to.Mailbox() {
+				return nil
+			}
+		}
+	}
+	return &mail.UnknownError{To: to}
 }
 
 // waiting returns which letters were refused because nobody is registered under a full id for which a mailbox is there: one that somebody

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
@@ -230,6 +231,30 @@ func TestRecipients(t *testing.T) {
 	x.wants("registered only", to("env-1"), 403, "unknown-recipient")
 	x = open(t, func(r *Receiver) { r.Open = Anybody })
 	x.wants("anybody", to("env-1"), 202, ghost)
+}
+
+// TestSubagents: no mailbox is made for a subagent that nobody has bound, however many names a signer thinks of.
+func TestSubagents(t *testing.T) {
+	to := func(id, name string) []byte {
+		return letter(t, id, time.Now(), set("target", fmt.Sprintf(`{"instance":%q}`, string(bob)+"~"+name)))
+	}
+	for open1, there := range map[Recipients]int{"": 202, Registered: 403} {
+		x := open(t, func(r *Receiver) { r.Open = open1 })
+		x.wants("not bound", to("env-1", "x1"), 403, "unknown-recipient")
+		for owner := range x.s.Owners(t.Context(), store.Inbox) {
+			t.Errorf("%q: there is a mailbox %s", open1, owner)
+		}
+		if err := x.reg.Bind(t.Context(), registry.Binding{ID: string(bob) + "~reviewer", Parent: string(bob), Name: "reviewer"}); err != nil {
+			t.Fatal(err)
+		}
+		x.wants("bound", to("env-2", "reviewer"), 202, "reviewer")
+		if _, err := x.mail.Put(t.Context(), bob+"~x1", to("env-before", "x1")); err != nil {
+			t.Fatal(err)
+		}
+		x.wants("a mailbox is there", to("env-1", "x1"), there, "")
+	}
+	x := open(t, func(r *Receiver) { r.Open = Anybody })
+	x.wants("anybody", to("env-1", "x1"), 202, "x1")
 }
 
 // TestElsewhere: an envelope that was signed for one endpoint is of no use at another.
