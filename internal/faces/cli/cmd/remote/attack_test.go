@@ -388,7 +388,7 @@ func TestHeard(t *testing.T) {
 		prompt(line + "\n[h2a from=a:b:c] another"): {line + "\n[h2a from=a:b:c] another", true, true},
 		prompt("before"): {"before", false, true},
 	} {
-		if got, is, hook := Heard([]byte(in)); got != want.line || is != want.is || hook != want.hook {
+		if got, is, hook := Heard([]byte(in), false); got != want.line || is != want.is || hook != want.hook {
 			t.Errorf("%q: got %q %v %v, want %+v", in, got, is, hook, want)
 		}
 	}

@@ -135,7 +135,7 @@ func runDriveReceive(ctx context.Context, c *kit.Call) error {
 	} else if len(in) == 0 && !c.IsSet("line") {
 		return c.Missing("line")
 	}
-	line, is, hook := Heard(in)
+	line, is, hook := Heard(in, c.Under == kit.Tutti)
 	if !is && c.On("ignore-non-drive") {
 		ignored(c, hook)
 		return nil

@@ -221,12 +221,13 @@ func lookup(environ []string, name string) string {
 }
 
 // Heard is what a hook was told: the line in it, and whether it is one. A hook lets the whole prompt through or none of it, so that
-// there what stands beside a line counts as part of it, and makes it one that nobody has signed.
-func Heard(in []byte) (line string, is, hook bool) {
+// there what is beside a line counts as part of it, and makes it one that was not signed. With whole that goes for every text; else, as
+// specified, for what says that it comes from a hook.
+func Heard(in []byte, whole bool) (line string, is, hook bool) {
 	text, hook := instruct.Prompt(in)
 	line = instruct.Find(text)
 	is = strings.HasPrefix(line, instruct.Mark)
-	if is && hook {
+	if is && (hook || whole) {
 		line = strings.Trim(text, "\r\n")
 	}
 	return line, is, hook
