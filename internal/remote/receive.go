@@ -180,9 +180,10 @@ func (r *Receiver) take(ctx context.Context, body []byte) listen.Answer {
 	}
 }
 
-// Read reads an envelope that comes from outside. What is not wholly one is Malformed.
+// Read reads an envelope that comes from outside. What is not wholly one is Malformed, and so is one that has a member twice: the signature
+// covers the last one, and a program that goes by the first would show what was not signed.
 func Read(body []byte) (*envelope.Envelope, Reason) {
-	if len(envelope.Problems(body)) > 0 {
+	if canonjson.Whole(body) != nil || len(envelope.Problems(body)) > 0 {
 		return nil, Malformed
 	}
 	e, err := envelope.Parse(body)
