@@ -40,6 +40,7 @@ var claude = Driver{
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it is cut off after one and a half, whatever is written
 		},
 		Unit: time.Second, MaxAgain: 8, Conversation: "CLAUDE_CODE_SESSION_ID", Folder: "CLAUDE_PROJECT_DIR",
+		Off: [][]string{{"disableAllHooks"}},
 		add: map[Moment]reply{Start: addContext, Prompt: addContext, Use: addContext, Tool: addContext},
 		// A denied tool alone does not end a turn in 2.1.197, and continue:false at PreToolUse lets the tool run: the turn ends at
 		// PostToolBatch, or at PostToolUse where an older release has written the settings. No entry has "onFailure":"block",

@@ -29,6 +29,7 @@ var codex = Driver{
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second, Kept: true}, // it warns of more than it gives
 		},
 		Unit: time.Second,
+		Off:  [][]string{{"features", "hooks"}},
 		add:  map[Moment]reply{Start: addContext, Prompt: addContext, Tool: addContext},
 		// Any other form lets the tool run: continue:false, a member that it does not know, a deny without a reason. No event
 		// ends the turn, and write_stdin to a shell that runs reaches no event. At Tool it is for the model of a Codex whose user has

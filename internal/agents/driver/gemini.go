@@ -35,6 +35,7 @@ var gemini = Driver{
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second}, // it comes up to three times
 		},
 		Unit: time.Millisecond, Conversation: "GEMINI_SESSION_ID", Folder: "GEMINI_PROJECT_DIR",
+		Off: [][]string{{"hooksConfig", "enabled"}},
 		// It adds the text to the history, and then replaces that by the history it resumes, or drops it.
 		Drops: []string{"resume", "clear"},
 		add:   map[Moment]reply{Start: addContext, Prompt: addContext, Use: geminiUse, Tool: addContext},

@@ -78,6 +78,8 @@ type Hooks struct {
 	// add puts a text before the model, at the moments that have a place for one; deny stops the agent, at those that can. A
 	// slightly wrong form lets the tool run: each form was measured.
 	add, deny map[Moment]reply
+	// Off are the settings that turn all hooks off, as paths in the file of the hooks; for Codex in its config.toml.
+	Off [][]string
 	// Drops are the sources of a Start whose text never reaches the model.
 	Drops []string
 	// Note is what its user has to do beside that, "" for nothing.

@@ -136,23 +136,9 @@ func write(dir, file string, data []byte) error {
 
 // All returns the marks of agent CLI processes that run, in no order. Those of processes in another pid namespace are left out,
 // because this process cannot see whether they run; their files stay.
-func All(state string) ([]Mark, error) {
-	dir := filepath.Join(state, folder)
-	entries, err := smallfile.ReadDir(dir, smallfile.NoLinks)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the reach of hooks: %w", err)
-	}
-	var all []Mark
+func All(state string) (all []Mark, err error) {
 	space := proc.Space()
-	for _, e := range entries {
-		file := filepath.Join(dir, e.Name())
-		if !strings.HasSuffix(e.Name(), suffix) || !e.Type().IsRegular() {
-			continue
-		}
-		m, ok := read(file)
+	err = each(state, func(file string, m Mark, ok bool) {
 		switch {
 		case ok && m.Space != space && m.Boot == proc.BootID():
 		case ok && m.ID().Alive():
@@ -160,8 +146,38 @@ func All(state string) ([]Mark, error) {
 		default: // it has ended, or the file is damaged
 			_ = os.Remove(file)
 		}
+	})
+	return all, err
+}
+
+// Ever returns all marks that can be read, also those of processes that have ended. It deletes none.
+func Ever(state string) (all []Mark, err error) {
+	err = each(state, func(_ string, m Mark, ok bool) {
+		if ok {
+			all = append(all, m)
+		}
+	})
+	return all, err
+}
+
+// each reads the files of marks; ok false: one that is damaged.
+func each(state string, tell func(file string, m Mark, ok bool)) error {
+	dir := filepath.Join(state, folder)
+	entries, err := smallfile.ReadDir(dir, smallfile.NoLinks)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return all, nil
+	if err != nil {
+		return fmt.Errorf("read the reach of hooks: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), suffix) && e.Type().IsRegular() {
+			file := filepath.Join(dir, e.Name())
+			m, ok := read(file)
+			tell(file, m, ok)
+		}
+	}
+	return nil
 }
 
 var members = []string{"pid", "start", "boot", "space", "cli", "build", "conversation", "dir", "instance", "denies", "acked", "at"}

@@ -41,6 +41,15 @@ func version(exe string, argv []string) string {
 	return ""
 }
 
+// VersionAt tells the version of the CLI whose program is at a path, "" when its place does not say it.
+func VersionAt(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	return version(real, []string{real})
+}
+
 // maxPackage bounds a package file that is read, in bytes.
 const maxPackage = 64 << 10
 

@@ -4,8 +4,6 @@ package e2etest
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 )
 
 // Anthropic's messages, for Claude Code.
@@ -48,25 +46,6 @@ func readMessages(raw []byte) (turn, error) {
 		}
 	}
 	return t, nil
-}
-
-func writeMessages(w io.Writer, m move, n int) {
-	event(w, "message_start", object{"type": "message_start", "message": object{
-		"id": fmt.Sprintf("msg_%d", n), "type": "message", "role": "assistant", "model": "scripted", "content": []any{},
-		"stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": 1, "output_tokens": 1},
-	}})
-	block, delta, reason := object{"type": "text", "text": ""}, object{"type": "text_delta", "text": m.say}, "end_turn"
-	if m.tool != "" {
-		block = object{"type": "tool_use", "id": fmt.Sprintf("toolu_%d", n), "name": m.tool, "input": object{}}
-		delta, reason = object{"type": "input_json_delta", "partial_json": compact(m.args)}, "tool_use"
-	}
-	event(w, "content_block_start", object{"type": "content_block_start", "index": 0, "content_block": block})
-	event(w, "content_block_delta", object{"type": "content_block_delta", "index": 0, "delta": delta})
-	event(w, "content_block_stop", object{"type": "content_block_stop", "index": 0})
-	event(w, "message_delta", object{
-		"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": object{"output_tokens": 1},
-	})
-	event(w, "message_stop", object{"type": "message_stop"})
 }
 
 // OpenAI's responses, for Codex. The tools of a server are a namespace there; here their names are joined with a dot. A model
@@ -116,26 +95,6 @@ func readResponses(raw []byte) (turn, error) {
 	return t, nil
 }
 
-func writeResponses(w io.Writer, m move, n int) {
-	id := fmt.Sprintf("resp_%d", n)
-	item := object{"type": "message", "id": fmt.Sprintf("msg_%d", n), "role": "assistant", "content": []any{object{"type": "output_text", "text": m.say}}}
-	if m.tool != "" {
-		item = object{"type": "function_call", "id": fmt.Sprintf("fc_%d", n), "call_id": fmt.Sprintf("call_%d", n), "name": m.tool, "arguments": compact(m.args)}
-		if text, ok := m.args.(string); ok {
-			item = object{"type": "custom_tool_call", "id": item["id"], "call_id": item["call_id"], "name": m.tool, "input": text}
-		}
-		if space, name, ok := cutLast(m.tool); ok {
-			item["namespace"], item["name"] = space, name
-		}
-	}
-	event(w, "response.created", object{"type": "response.created", "response": object{"id": id}})
-	event(w, "response.output_item.added", object{"type": "response.output_item.added", "output_index": 0, "item": item})
-	event(w, "response.output_item.done", object{"type": "response.output_item.done", "output_index": 0, "item": item})
-	event(w, "response.completed", object{"type": "response.completed", "response": object{
-		"id": id, "usage": object{"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
-	}})
-}
-
 // Google's contents, for Gemini CLI.
 
 func readGemini(raw []byte) (turn, error) {
@@ -169,17 +128,6 @@ func readGemini(raw []byte) (turn, error) {
 		}
 	}
 	return t, nil
-}
-
-func writeGemini(w io.Writer, m move, n int) {
-	part := object{"text": m.say}
-	if m.tool != "" {
-		part = object{"functionCall": object{"name": m.tool, "args": m.args}, "thoughtSignature": "c2NyaXB0ZWQ="}
-	}
-	event(w, "", object{
-		"candidates":    []any{object{"index": 0, "content": object{"role": "model", "parts": []any{part}}, "finishReason": "STOP"}},
-		"usageMetadata": object{"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}, "responseId": fmt.Sprintf("r%d", n),
-	})
 }
 
 // OpenAI's chat completions, for opencode.
@@ -216,19 +164,3 @@ func readChat(raw []byte) (turn, error) {
 	return t, nil
 }
 
-func writeChat(w io.Writer, m move, n int) {
-	delta, reason := object{"role": "assistant", "content": m.say}, "stop"
-	if m.tool != "" {
-		delta, reason = object{"role": "assistant", "tool_calls": []any{object{
-			"index": 0, "id": fmt.Sprintf("call_%d", n), "type": "function", "function": object{"name": m.tool, "arguments": compact(m.args)},
-		}}}, "tool_calls"
-	}
-	chunk := func(delta object, reason any) {
-		event(w, "", object{"id": fmt.Sprintf("chat_%d", n), "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": []any{
-			object{"index": 0, "delta": delta, "finish_reason": reason},
-		}})
-	}
-	chunk(delta, nil)
-	chunk(object{}, reason)
-	fmt.Fprint(w, "data: [DONE]\n\n")
-}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"tutti/internal/attention/drill"
 )
 
 // A model is a language model that follows a script, on a port of this machine. It speaks the four protocols that the agent
@@ -54,7 +56,7 @@ type script func(turn) move
 // A dialect reads the requests of one protocol and writes its answers.
 type dialect struct {
 	read  func(raw []byte) (turn, error)
-	write func(w io.Writer, m move, n int) // n counts the calls of a conversation, for their ids
+	write drill.Protocol
 }
 
 func newModel(t *testing.T, s script) *model {
@@ -97,23 +99,24 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.note(r.URL.Path + " without tools")
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	d.write(w, next, len(t.done))
+	d.write(w, drill.Move{Tool: next.tool, Args: next.args, Say: next.say}, len(t.done))
 }
 
 func dialectOf(r *http.Request) (dialect, bool) {
-	switch path := r.URL.Path; {
-	case r.Method != http.MethodPost:
+	write, ok := drill.ProtocolOf(r)
+	if !ok {
 		return dialect{}, false
-	case path == "/v1/messages":
-		return dialect{readMessages, writeMessages}, true
-	case path == "/v1/responses":
-		return dialect{readResponses, writeResponses}, true
-	case path == "/v1/chat/completions":
-		return dialect{readChat, writeChat}, true
-	case strings.HasSuffix(path, ":streamGenerateContent"):
-		return dialect{readGemini, writeGemini}, true
 	}
-	return dialect{}, false
+	read := readGemini
+	switch r.URL.Path {
+	case "/v1/messages":
+		read = readMessages
+	case "/v1/responses":
+		read = readResponses
+	case "/v1/chat/completions":
+		read = readChat
+	}
+	return dialect{read, write}, true
 }
 
 func (m *model) note(what string) {
@@ -145,21 +148,6 @@ func (t turn) result(tool string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// event writes one event of a stream. Without a name it has data only.
-func event(w io.Writer, name string, data any) {
-	raw, err := json.Marshal(data)
-	if err != nil {
-		panic(err)
-	}
-	if name != "" {
-		fmt.Fprintf(w, "event: %s\n", name)
-	}
-	fmt.Fprintf(w, "data: %s\n\n", raw)
-	if f, ok := w.(http.Flusher); ok {
-		f.Flush()
-	}
 }
 
 // words is the text in a member that is a string, or a list of parts with texts.

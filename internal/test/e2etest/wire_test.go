@@ -216,11 +216,3 @@ func compact(v any) string {
 	}
 	return string(raw)
 }
-
-// cutLast cuts at the last dot.
-func cutLast(s string) (before, after string, ok bool) {
-	if i := strings.LastIndexByte(s, '.'); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, "", false
-}

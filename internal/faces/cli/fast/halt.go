@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,9 @@ const watcherTime = 2 * time.Second
 // runHalt sets the switch before anything else. Whatever goes wrong afterwards is said, and halts nobody less. What a halt reached,
 // and other machines, are for the program that takes the place of this one.
 func runHalt(ctx context.Context, c *kit.Call) error {
+	if Drills(c) {
+		return handOn(c, nil)
+	}
 	state, d, failed := HaltHere(ctx, c)
 	switch {
 	case failed != nil && c.On("tailnet"):
@@ -57,6 +61,11 @@ func HaltHere(ctx context.Context, c *kit.Call) (state halt.State, d done, err e
 		state, err = haltHere(ctx, c, HaltReason(c), &d)
 	}
 	return state, d, err
+}
+
+// Drills tells whether a drill is asked for and no halt. With anything else beside --drill it is a halt: that is the safe reading.
+func Drills(c *kit.Call) bool {
+	return c.On("drill") && len(c.Args) == 0 && !slices.ContainsFunc([]string{"tailnet", "kill", "yes", "no-stop-watcher"}, c.On)
 }
 
 // HaltReason is the reason on the command line, "" for none.

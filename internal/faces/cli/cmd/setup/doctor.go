@@ -124,6 +124,7 @@ func runDoctor(ctx context.Context, c *kit.Call) error {
 		checkSettings(c, &r)
 		checkPrograms(ctx, c, &r)
 		checkHosts(c, &r)
+		checkDrills(c, &r)
 		checkSystem(c, &r)
 		checkUp(c, &r, root)
 		checkLeft(c, &r)

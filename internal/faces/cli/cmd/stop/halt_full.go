@@ -10,6 +10,9 @@ import (
 
 // haltFully halts this machine, looks at what that reached, and halts other machines.
 func haltFully(ctx context.Context, c *kit.Call) error {
+	if fast.Drills(c) {
+		return runDrill(ctx, c)
+	}
 	state, d, failed := fast.HaltHere(ctx, c)
 	raised := failed == nil
 	var report *fast.HaltView
