@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -103,7 +104,8 @@ func (r *Ref) JSON() []byte {
 
 // URL is where the element lies: below base, or the address in the reference where base is empty.
 func (r *Ref) URL(base string) (string, error) {
-	if base == "" {
+	typed := base != ""
+	if !typed {
 		base = r.APIBase
 	}
 	switch {
@@ -112,7 +114,7 @@ func (r *Ref) URL(base string) (string, error) {
 	case r.Element == "":
 		return "", errors.New("the reference names no element, and a whole project has no hash")
 	}
-	if err := CheckBase(base); err != nil {
+	if err := CheckBase(base, typed); err != nil {
 		return "", err
 	}
 	path := strings.TrimRight(base, "/")
@@ -125,19 +127,25 @@ func (r *Ref) URL(base string) (string, error) {
 	return path, nil
 }
 
-// CheckBase says what is wrong with the address of a repository. It is https, and an address and nothing else: no user, no
-// question, no fragment.
-func CheckBase(base string) error {
+// CheckBase says what is wrong with the address of a repository. It is https, or http to this machine where the user has typed it, and an
+// address and nothing else: no user, no question, no fragment.
+func CheckBase(base string, typed bool) error {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
 		return errors.New("the address of the repository is no URL")
-	case u.Scheme != "https":
+	case u.Scheme != "https" && !(typed && u.Scheme == "http" && Loopback(u.Hostname())):
 		return fmt.Errorf("the address of the repository begins with %q, and only https is asked", termsafe.Head(termsafe.Clean(u.Scheme), 20)+":")
 	case u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return errors.New("the address of the repository is more than a host and a path, or less")
 	}
 	return nil
+}
+
+// Loopback tells whether a host is this machine.
+func Loopback(host string) bool {
+	at, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && at.IsLoopback()
 }
 
 // escape writes a part of a path as ECMAScript's encodeURIComponent does.

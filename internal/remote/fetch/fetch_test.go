@@ -75,6 +75,17 @@ func TestGet(t *testing.T) {
 	if _, err := (&Client{}).Get(t.Context(), server.URL+"/e"); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a server that nobody vouches for: %v", err)
 	}
+	local := httptest.NewServer(mux)
+	defer local.Close()
+	if _, err := (&Client{Token: "secret"}).Get(t.Context(), local.URL+"/e"); err == nil || !strings.Contains(err.Error(), "only https") {
+		t.Errorf("http to this machine that was not typed: %v", err)
+	}
+	if data, err := (&Client{Token: "secret", Loopback: true}).Get(t.Context(), local.URL+"/e"); err != nil || string(data) != `{"a":1}` {
+		t.Errorf("http to this machine: %s, %v", data, err)
+	}
+	if _, err := (&Client{Loopback: true}).Get(t.Context(), "http://192.0.2.1/e"); err == nil || !strings.Contains(err.Error(), "only https") {
+		t.Errorf("http to another machine: %v", err)
+	}
 	if _, err := c.Get(t.Context(), plain.URL); err == nil || !strings.Contains(err.Error(), "only https") {
 		t.Errorf("plain http: %v", err)
 	}

@@ -32,7 +32,7 @@ func runSysMLVerify(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	q.Get = (&fetch.Client{Token: token}).Get
+	q.Get = (&fetch.Client{Token: token, Loopback: q.Base != ""}).Get
 	r := sysml.Verify(ctx, q)
 	if err := ctx.Err(); err != nil {
 		return err

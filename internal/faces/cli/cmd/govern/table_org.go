@@ -144,7 +144,7 @@ var SysMLVerbs = []kit.Verb{{
 		{Name: "public-key", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "the key that must have signed, as PEM; must be given"},
 		{Name: "by", Kind: kit.Text, Value: "id", Help: "only signatures by this one"},
 		{Name: "content-integrity", Kind: kit.Switch, Help: "also get the element and compare its hash"},
-		{Name: "api-base", Kind: kit.Text, Value: "url", Default: "the one in the envelope", Help: "the repository to ask, with https"},
+		{Name: "api-base", Kind: kit.Text, Value: "url", Default: "the one in the envelope", Help: "the repository to ask, with https; http for one on this machine"},
 		{Name: "auth", Kind: kit.Text, Value: "token|@file|-", Help: "a bearer token for the repository; needs --api-base"},
 	},
 	Does: `Looks for the reference to a model in an envelope (body.subject.sysmlRef), checks it, and checks that a signature of the key covers it.
