@@ -62,6 +62,7 @@ var claude = Driver{
 	},
 	Life: Life{
 		Choose: "--session-id", ResumeBy: "--resume", IsID: isUUID, Exit: "/exit", Grace: 3 * time.Second,
+		Fork:  func(id string) []string { return []string{"--resume", id, "--fork-session"} },
 		Comms: []string{"claude"}, Screen: claudeScreen, Find: claudeFind,
 		Skips: []string{"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode=bypassPermissions"},
 		Sheet: func(p Site, pid int) string {

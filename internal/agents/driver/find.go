@@ -29,6 +29,8 @@ type Finder struct {
 	// Context reads a line of the file of a conversation: how many tokens the model had read with the answer that it is about. It
 	// reports false for a line that does not say. Nil: no line says.
 	Context func(line []byte) (tokens int64, ok bool)
+	// Answer reads a line of the file of a conversation: what the model said. It reports false for a line without that. Nil: no line says.
+	Answer func(line []byte) (text string, ok bool)
 	// List are the arguments with which the program itself lists those of the folder it runs in; nil: it does not.
 	List []string
 	// ReadList reads what it prints then.
@@ -116,6 +118,7 @@ var claudeFind = Finder{
 		return c, false
 	},
 	Context: claudeContext,
+	Answer:  claudeAnswer,
 	Artefacts: func(p Site, id string) (all []Artefact) {
 		if !isUUID(id) {
 			return nil
@@ -157,6 +160,7 @@ var codexFind = Finder{
 		return c, isUUID(c.ID) && c.Dir != "" && own
 	},
 	Context: codexContext,
+	Answer:  codexAnswer,
 	Artefacts: func(p Site, id string) []Artefact {
 		if !isUUID(id) {
 			return nil
@@ -194,6 +198,7 @@ var geminiFind = Finder{
 		c.Silent = len(head) < MaxHead && geminiSilent(head)
 		return c, isUUID(c.ID) && c.Dir != "" && (v[3] == nil || canonjson.Is(v[3], "main"))
 	},
+	Answer: geminiAnswer,
 	// The name has the first letters of the id alone, and a conversation that was taken up again has several files.
 	Artefacts: func(p Site, id string) []Artefact {
 		if !isUUID(id) {

@@ -15,6 +15,8 @@ type Life struct {
 	Choose string
 	// ResumeBy is the argument before the id of the conversation that it goes on with; "": it cannot.
 	ResumeBy string
+	// Fork are the arguments with which it goes on with a copy of a conversation; nil: it cannot.
+	Fork func(id string) []string
 	// IsID tells whether a text can be the id of a conversation. It is asked before an id goes into arguments or paths.
 	IsID func(id string) bool
 	// Exit is the line that its user types to leave, "" when that is not known. It may be typed where [Seen.Free] says so, and

@@ -52,6 +52,7 @@ var opencode = Driver{
 	}},
 	Life: Life{
 		ResumeBy: "--session", IsID: isOpencodeID, Exit: "/exit", Grace: 3 * time.Second,
+		Fork:  func(id string) []string { return []string{"--session", id, "--fork"} },
 		Comms: []string{"opencode", "node"}, Screen: opencodeScreen, Find: opencodeFind, Skips: []string{"--auto"},
 		Choices: []Choice{{Names: []string{"--session", "-s"}, Value: MustValue}, {Names: []string{"--continue", "-c"}}, {Names: []string{"--fork"}, Anew: true}},
 	},

@@ -98,8 +98,27 @@ func (s Server) Kill(ctx context.Context, pane Pane) error {
 	return nil
 }
 
+// Rename gives the session of this pane another name: letters, digits, - and _. The server acts only as for [Server.Kill], and its errors
+// are the same. A name that is in use is an error of tmux.
+func (s Server) Rename(ctx context.Context, pane Pane, name string) error {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}) || strings.TrimLeft(name, "-") == "" {
+		return fmt.Errorf("rename session %s: invalid name %.100q", pane.Session, name)
+	}
+	if err := s.onSession(ctx, pane, true, "rename-session -t "+pane.Session+" -- "+name+" ; "+sayOK); err != nil {
+		return fmt.Errorf("rename session %s %q: %w", pane.Session, pane.SessionName, err)
+	}
+	return nil
+}
+
 // end ends a session. An owner that was not noted yet is not compared.
 func (s Server) end(ctx context.Context, pane Pane, owned bool) error {
+	return s.onSession(ctx, pane, owned, sayOK+" ; kill-session -t "+pane.Session)
+}
+
+// onSession runs a command of tmux if the session is still the one that was listed. The command says [sayOK].
+func (s Server) onSession(ctx context.Context, pane Pane, owned bool, command string) error {
 	if pane.Server <= 0 || pane.Started <= 0 || !isID(pane.Session, '$') {
 		return fmt.Errorf("server %d: not a session that was listed", pane.Server)
 	}
@@ -112,7 +131,7 @@ func (s Server) end(ctx context.Context, pane Pane, owned bool) error {
 		guard = "#{&&:" + guard + "," + equal(ownerOption, pane.Owner) + "}"
 	}
 	target := pane.Session + ":"
-	out, err := s.ask(ctx, "if-shell", "-F", "-t", target, guard, sayOK+" ; kill-session -t "+pane.Session,
+	out, err := s.ask(ctx, "if-shell", "-F", "-t", target, guard, command,
 		"display-message -p -t "+target+" '"+refused+"#{pid} #{start_time} #{session_id}'")
 	if err != nil {
 		return err

@@ -156,3 +156,31 @@ func TestKey(t *testing.T) {
 	want(t, "dead", w.Key(t.Context(), seen, "C-c"), ErrDead)
 	want(t, "paste into a dead pane of our own", w.Paste(t.Context(), seen, strings.Repeat("x", 100)), ErrDead)
 }
+
+// TestRename: exactly the session that was listed gets the name, if its owner has it and nobody has the name.
+func TestRename(t *testing.T) {
+	t.Parallel()
+	w := empty(t)
+	w.make(Spec{Name: "other", Owner: "x"})
+	w.make(Spec{Name: "a", Owner: "y"})
+	found, err := w.Find(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Rename(t.Context(), found, "b_2"); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := w.Find(t.Context(), "b_2"); err != nil || p.ID != found.ID {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if err := w.Rename(t.Context(), found, "other"); err == nil || !strings.Contains(err.Error(), "duplicate session") {
+		t.Errorf("a name in use: %v", err)
+	}
+	for _, name := range []string{"", "a.b", "-", "x ; kill-server", "#{pid}"} {
+		if err := w.Rename(t.Context(), found, name); err == nil || !strings.Contains(err.Error(), "invalid name") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	found.Owner = "x"
+	want(t, "rename with another owner", w.Rename(t.Context(), found, "c"), ErrOwner)
+}

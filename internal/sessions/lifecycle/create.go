@@ -20,6 +20,7 @@ type CreateRequest struct {
 	// Program is what is run in place of the program of that kind: a path, or a name on PATH. With the kind custom the first of Argv is.
 	Program string
 	Argv    []string // own arguments for the program; nil in a row that is there: those that it had
+	Fork    string   // the conversation of which it gets a copy; "" for none
 	Prompt  string   // typed when the program is ready for it
 	Ready   time.Duration
 	Branch  string // the program works in a new worktree of this branch, beside the repository

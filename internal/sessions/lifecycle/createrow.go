@@ -97,6 +97,9 @@ func (c *creation) command(r *registry.Row) ([]string, error) {
 	rest, id, chosen := d.Life.Unchosen(c.own)
 	c.b.program, c.b.own = program, rest
 	begin := driver.Begin{Args: c.own}
+	if c.q.Fork != "" {
+		begin.Args = append(d.Life.Fork(c.q.Fork), c.own...)
+	}
 	if d.Life.Choose != "" && !chosen {
 		id = address.NewUUID()
 		begin.Conversation = id

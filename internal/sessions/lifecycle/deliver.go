@@ -24,6 +24,14 @@ const deliverWait = 5 * time.Minute
 // the agent rests, asks nothing, and that nobody has begun to type. nil means that the place where its user types is empty again. The
 // text arrives byte for byte, but for line feeds at its end, or is refused. A *halt.Error means that nothing was typed.
 func (m *Manager) Deliver(ctx context.Context, name, text string) error {
+	return m.DeliverWithin(ctx, name, text, deliverWait)
+}
+
+// DeliverWithin is Deliver with another limit for how long the agent may take to rest; 0: five minutes.
+func (m *Manager) DeliverWithin(ctx context.Context, name, text string, limit time.Duration) error {
+	if limit <= 0 {
+		limit = deliverWait
+	}
 	if err := m.o.Halted(); err != nil {
 		return err
 	}
@@ -35,7 +43,7 @@ func (m *Manager) Deliver(ctx context.Context, name, text string) error {
 	if err != nil {
 		return err
 	}
-	return b.deliver(ctx, text)
+	return b.deliver(ctx, text, limit)
 }
 
 // typable is nil for a text that can be typed as it is.
@@ -52,8 +60,8 @@ func typable(name, text string) error {
 }
 
 // deliver types a text into a program that is visited.
-func (b *begin) deliver(ctx context.Context, text string) error {
-	state, err := b.give(ctx, text, deliverWait)
+func (b *begin) deliver(ctx context.Context, text string, limit time.Duration) error {
+	state, err := b.give(ctx, text, limit)
 	if _, stopped := errors.AsType[*halt.Error](err); stopped && state != promptUngiven {
 		err = b.untyped(fmt.Sprintf("its prompt was typed and not submitted: %v", err), nil) // not the error of which nothing came
 	}

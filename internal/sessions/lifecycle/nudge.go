@@ -47,7 +47,7 @@ func (m *Manager) Nudge(ctx context.Context, s *presence.Session, servers []tmux
 		m: m, visit: true, where: pane.ID, kind: kind, pane: pane, server: server, first: first, at: m.o.Now(),
 		row: registry.Row{Name: name, OwnerID: pane.Owner},
 	}
-	return b.deliver(ctx, text)
+	return b.deliver(ctx, text, deliverWait)
 }
 
 // livingPane finds the pane in which the agent of a session lives.

@@ -53,8 +53,20 @@ func startedID(l *driver.Life, r *registry.Row) string {
 	if len(r.StartArgv) < 2 || l.IsID == nil {
 		return ""
 	}
+	if id := chosenID(l, r); id != "" {
+		return id
+	}
 	_, id, _ := l.Unchosen(r.StartArgv[1:])
 	return id
+}
+
+// chosenID returns the id that was chosen for a new transcript, "" when none was.
+func chosenID(l *driver.Life, r *registry.Row) string {
+	at := slices.Index(r.StartArgv, l.Choose)
+	if l.Choose == "" || at < 1 || at+1 >= len(r.StartArgv) || !l.IsID(r.StartArgv[at+1]) {
+		return ""
+	}
+	return r.StartArgv[at+1]
 }
 
 // recorded returns what the row says of a transcript: how it is known to be the session's own, and whether the session took it over.
@@ -78,8 +90,7 @@ func recorded(r *registry.Row, id string) (by Evidence, over, known bool) {
 // agent CLI. The session began the one whose id was chosen for it. An agent CLI that chooses the id itself began the first one that is
 // known of it, if that is not older than the session.
 func (m *Manager) tookOver(ctx context.Context, d *driver.Driver, r *registry.Row, id string) bool {
-	at := slices.Index(r.StartArgv, d.Life.Choose)
-	if d.Life.Choose != "" && at > 0 && at+1 < len(r.StartArgv) && r.StartArgv[at+1] == id {
+	if id == chosenID(&d.Life, r) {
 		return false
 	}
 	if _, over, known := recorded(r, id); known || d.Life.Choose != "" {

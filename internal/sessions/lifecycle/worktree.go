@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/sessions/registry"
 )
 
 // gitLimit is how long git may take: a worktree of a large repository is written whole.
@@ -132,4 +133,11 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 		return "", fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil
+}
+
+// WorktreeOf is the folder of the worktree that was made for a session, "" for none.
+func WorktreeOf(r *registry.Row) string {
+	path, _ := canonjson.Get(r.Get(worktreeMember), "path")
+	text, _ := canonjson.String(path)
+	return text
 }

@@ -14,29 +14,39 @@ const maxTail = 2 << 20
 // ContextSize is how many tokens the model of a conversation reads again with its next request, by the newest line of its file that
 // says so. It reports false where the file is not found, says nothing near its end, or is reached through a link.
 func ContextSize(d *driver.Driver, p driver.Site, id string) (tokens int64, ok bool) {
-	f := &d.Life.Find
-	if f.Artefacts == nil || f.Context == nil {
-		return 0, false
+	return lastLine(&d.Life.Find, p, id, d.Life.Find.Context)
+}
+
+// LastAnswer is what the model of a conversation said last, under the same conditions.
+func LastAnswer(d *driver.Driver, p driver.Site, id string) (text string, ok bool) {
+	return lastLine(&d.Life.Find, p, id, d.Life.Find.Answer)
+}
+
+// lastLine returns what the last line says of which read reports true, near the end of the file of a conversation.
+func lastLine[T any](f *driver.Finder, p driver.Site, id string, read func(line []byte) (T, bool)) (v T, ok bool) {
+	if f.Artefacts == nil || read == nil {
+		return v, false
 	}
 	for _, a := range f.Artefacts(p, id) {
 		if a.Folder || !a.Check {
 			continue
 		}
-		if tokens, ok = contextIn(f, a); ok {
-			return tokens, true
+		if v, ok = lastIn(a, read); ok {
+			return v, true
 		}
 	}
-	return 0, false
+	return v, false
 }
 
-func contextIn(f *driver.Finder, a driver.Artefact) (tokens int64, ok bool) {
+func lastIn[T any](a driver.Artefact, read func(line []byte) (T, bool)) (v T, ok bool) {
 	root, err := atomicfile.OpenDir(a.Root)
 	if err != nil {
-		return 0, false
+		return v, false
 	}
 	defer root.Close()
-	for _, name := range Below(root, a.Path) {
-		file, info, err := root.Open(name, false, 0)
+	names := Below(root, a.Path)
+	for i := len(names) - 1; i >= 0; i-- { // where there are several, the name begins with the time
+		file, info, err := root.Open(names[i], false, 0)
 		if err != nil {
 			continue
 		}
@@ -47,27 +57,27 @@ func contextIn(f *driver.Finder, a driver.Artefact) (tokens int64, ok bool) {
 		if err != nil {
 			continue
 		}
-		if tokens, ok = newest(f, tail[:n], from > 0); ok {
-			return tokens, true
+		if v, ok = newest(read, tail[:n], from > 0); ok {
+			return v, true
 		}
 	}
-	return 0, false
+	return v, false
 }
 
-// newest looks for the last line that says the size. What follows the last line feed is still being written. cut: the first line is
+// newest looks for the last line that read understands. What follows the last line feed is still being written. cut: the first line is
 // not whole.
-func newest(f *driver.Finder, tail []byte, cut bool) (tokens int64, ok bool) {
+func newest[T any](read func(line []byte) (T, bool), tail []byte, cut bool) (v T, ok bool) {
 	for {
 		end := bytes.LastIndexByte(tail, '\n')
 		if end < 0 {
-			return 0, false
+			return v, false
 		}
 		start := bytes.LastIndexByte(tail[:end], '\n') + 1
 		if start == 0 && cut {
-			return 0, false
+			return v, false
 		}
-		if tokens, ok = f.Context(tail[start:end]); ok {
-			return tokens, true
+		if v, ok = read(tail[start:end]); ok {
+			return v, true
 		}
 		tail = tail[:start]
 	}

@@ -74,3 +74,38 @@ func TestContextSize(t *testing.T) {
 		})
 	}
 }
+
+// TestLastAnswer: the last text of the model counts, not that of a subagent or of the program.
+func TestLastAnswer(t *testing.T) {
+	t.Parallel()
+	said := func(text string) string {
+		return `{"isSidechain":false,"type":"assistant","message":{"model":"claude-opus-4-1","content":[{"type":"text","text":"` + text + `"}]}}` + "\n"
+	}
+	tool := `{"isSidechain":false,"type":"assistant","message":{"model":"claude-opus-4-1","content":[{"type":"tool_use","name":"Bash"}]}}` + "\n"
+	side := `{"isSidechain":true,"type":"assistant","message":{"model":"claude-haiku-4-5","content":[{"type":"text","text":"side"}]}}` + "\n"
+	codex := func(text string) string {
+		return `{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + text + `"}]}}` + "\n"
+	}
+	for name, c := range map[string]struct{ cli, file, text, want string }{
+		"claude":              {"claude", ".claude/projects/-srv-api/" + talkID + ".jsonl", claudeUser + said("old") + said("new\\nlines") + tool + side + claudeError, "new\nlines"},
+		"claude, no answer":   {"claude", ".claude/projects/-srv-api/" + talkID + ".jsonl", claudeUser + claudeNew, ""},
+		"codex":               {"codex", ".codex/sessions/2026/11/23/rollout-2026-11-23T10-00-00-" + talkID + ".jsonl", codexMeta + codex("old") + codex("new") + codexCount, "new"},
+		"gemini":              {"gemini", ".gemini/tmp/x/chats/session-2026-11-23T10-00-" + talkID[:8] + ".jsonl", `{"type":"gemini","content":"old"}` + "\n" + `{"$set":{"messages":[{"type":"user","content":"go"},{"type":"gemini","content":"new"},{"type":"gemini","content":""}]}}` + "\n", "new"},
+		"no such agent's log": {"gemini", "elsewhere", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			path := filepath.Join(home, c.file)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d, _ := driver.Get(c.cli)
+			if got, ok := LastAnswer(d, driver.Site{Home: home, Dir: "/srv/api"}, talkID); got != c.want || ok != (c.want != "") {
+				t.Errorf("%q, %v; want %q", got, ok, c.want)
+			}
+		})
+	}
+}

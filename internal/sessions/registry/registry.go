@@ -21,6 +21,11 @@ type Registry interface {
 	// An error means that nothing was changed. A row that cannot be changed without damage to the file, or that cannot be used,
 	// is an *InvalidError.
 	Change(ctx context.Context, name string, f func(r *Row, found bool) error) (Row, error)
+	// Remove takes a row away, unless f returns an error, which is returned as it is. ErrNoRow: there is none.
+	Remove(ctx context.Context, name string, f func(r *Row) error) error
+	// Rename gives a row another name, with what else f changes, unless f returns an error. That the new name is taken is an
+	// *InvalidError. ErrNoRow: there is no row of the old name.
+	Rename(ctx context.Context, name, to string, f func(r *Row) error) error
 	// Beside returns what the file has beside the rows, as a JSON object: agent_identities, and whatever else people and programs
 	// have put there.
 	Beside(ctx context.Context) ([]byte, error)
@@ -45,6 +50,9 @@ func Identity(beside []byte, kind string) (id, cwd string) {
 
 // ErrNoChange is what the function of [Registry.Change] returns to leave the row alone.
 var ErrNoChange = errors.New("no change")
+
+// ErrNoRow reports that there is no row of a name.
+var ErrNoRow = errors.New("not registered")
 
 // A Problem is something that people should know about a registry.
 type Problem struct {

@@ -70,6 +70,11 @@ var haltLines = map[string]string{
 	"job reject":             "JOBID",
 	"pause":                  "BOB",
 	"service remove":         "",
+	"session fork":           "work",
+	"session remove":         "work",
+	"session rename":         "work other",
+	"session restart":        "work",
+	"session send":           "work hello",
 	"session stop":           "work",
 	"unpause":                "BOB",
 	"session create":         "work -- true",
@@ -85,6 +90,7 @@ var oneHome = []string{
 	"comms send", "comms recv", "comms trust", // gpg, or a second machine
 	"remote send", "remote mirror", "drive", "drive receive", // a peer that trusts the agent
 	"session create", "session resume", "conductor claim", // tmux, or a live session
+	"session send", "session restart", "session fork", "session rename", "session remove", // tmux
 	"attest-comprehension", "coach ratify", // a role that only a person has
 	"negotiate stabilize", // a second signature
 	"keys add", "install", // a second key, and both programs

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
+	"tutti/internal/platform/truepath"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/monitor"
 	"tutti/internal/sessions/observe"
@@ -64,12 +66,45 @@ func sessionStatus(ctx context.Context, c *kit.Call, s *sessions) error {
 			p.Note()
 		}
 	}
+	answer := ""
+	if name != "" {
+		answer = s.lastAnswer(&rep.Sessions[0])
+	}
 	if c.JSON {
-		c.Emit(s.reportJSON(rep, parts, from))
+		raw := s.reportJSON(rep, parts, from)
+		if name != "" {
+			raw = canonjson.Set(raw, "last_answer", canonjson.AppendString(nil, answer))
+		}
+		c.Emit(raw)
 		return nil
 	}
 	s.sayReport(rep, parts)
+	if answer != "" {
+		c.Line("")
+		c.Line(kit.Clean("last answer of " + name + ":"))
+		for line := range strings.Lines(answer) {
+			c.Line("  " + kit.Clean(strings.TrimSuffix(line, "\n")))
+		}
+	}
 	return nil
+}
+
+// maxAnswer is how much of the last answer is shown, in bytes.
+const maxAnswer = 8 << 10
+
+// lastAnswer is what the agent of a session said last, "" where its transcript does not show that. Of a long one it is the end.
+func (s *sessions) lastAnswer(f *observe.Found) string {
+	d, ok := driver.Kind(f.Kind)
+	home, err := s.c.App.Home()
+	if !ok || err != nil || f.Row == nil {
+		return ""
+	}
+	site := driver.Site{Home: home, Dir: truepath.Of(f.Row.Pane.Cwd), Env: os.Getenv}
+	text, _ := observe.LastAnswer(d, site, cmp.Or(f.Conversation, f.Row.Conversation()))
+	if cut := len(text) - maxAnswer; cut > 0 {
+		text = "… " + strings.ToValidUTF8(text[cut:], "")
+	}
+	return text
 }
 
 // StatesOfJobs tells the states of jobs of several registries.

@@ -1,0 +1,279 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/kit"
+	"tutti/internal/sessions/job"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+// A changed says for programs what became of one session.
+type changed struct {
+	Name         string `json:"name"`
+	OK           bool   `json:"ok"`
+	Error        string `json:"error,omitempty"`
+	Former       string `json:"former_name,omitempty"`  // of a renamed one
+	Conversation string `json:"conversation,omitempty"` // of a removed one, which is kept
+	Worktree     string `json:"worktree,omitempty"`     // of a removed one, which is kept
+}
+
+func (r *changed) failed(err error) {
+	if r.OK = err == nil; !r.OK {
+		r.Error = err.Error()
+	}
+}
+
+// sessionSend types a text into a session, or into all that run. It acts for the user, so no agent may.
+func sessionSend(ctx context.Context, c *kit.Call, s *sessions) error {
+	if _, err := c.ForUser("type into a session"); err != nil {
+		return err
+	}
+	name, text := c.Arg(0), c.Arg(1)
+	if c.On("all") {
+		if len(c.Args) > 1 {
+			return kit.Usagef("session send: --all and the name of a session do not go together")
+		}
+		name, text = "", c.Arg(0)
+	} else if len(c.Args) != 2 {
+		return kit.UsageHint("tutti session send NAME TEXT", "session send: name one session and one text")
+	}
+	raw, err := c.Body(text)
+	if err != nil {
+		return err
+	}
+	limit := c.Duration("ready", lifecycle.DefaultReady)
+	type target struct {
+		*sessions
+		name string
+	}
+	var all []target
+	if name != "" {
+		if s, err = s.withSession(ctx, name); err != nil {
+			return err
+		}
+		all = []target{{s, name}}
+	} else {
+		parts, err := s.Parts(ctx, false)
+		if err != nil {
+			return err
+		}
+		for i := range parts {
+			for _, r := range parts[i].Rows {
+				d, ok := driver.Kind(r.Kind())
+				switch {
+				case r.Status != registry.Running:
+				case !ok || d.Life.Screen == nil:
+					c.Remark("%s is left out: its screen is not known", kit.Clean(r.Name))
+				default:
+					all = append(all, target{parts[i].sessions, r.Name})
+				}
+			}
+		}
+		if len(all) == 0 {
+			return kit.Refuse(`"tutti session list" shows them`, "session send: no session runs")
+		}
+	}
+	found := make([]changed, len(all))
+	errs := make([]error, len(all))
+	done := make(chan int)
+	for i, t := range all {
+		m, err := t.manager("session send")
+		if err != nil {
+			return err
+		}
+		go func() {
+			errs[i] = m.DeliverWithin(ctx, t.name, string(raw), limit)
+			done <- i
+		}()
+	}
+	for range all {
+		i := <-done
+		found[i].Name = all[i].name
+		found[i].failed(errs[i])
+		if errs[i] == nil && !c.JSON {
+			c.Line("sent to " + kit.Clean(all[i].name))
+		}
+	}
+	if c.JSON {
+		c.Emit(kit.Marshal(found))
+	}
+	return errors.Join(errs...)
+}
+
+// sessionRemove takes sessions that have ended out of the registry.
+func sessionRemove(ctx context.Context, c *kit.Call, s *sessions) error {
+	names := slices.Clone(c.Args)
+	age := c.Duration("older", 0)
+	switch {
+	case c.On("ended") && len(names) > 0:
+		return kit.Usagef("session remove: --ended and the names of sessions do not go together")
+	case !c.On("ended") && c.IsSet("older"):
+		return kit.Usagef("session remove: --older goes with --ended")
+	case !c.On("ended") && len(names) == 0:
+		return kit.UsageHint(`"tutti session list" shows them; --ended removes all that have ended`, "session remove: missing session")
+	}
+	m, err := s.manager("session remove")
+	if err != nil {
+		return err
+	}
+	if c.On("ended") {
+		rows, _, err := s.rows(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if r := &rows[i]; !Busy(r) && !endOf(r).After(time.Now().Add(-age)) {
+				names = append(names, r.Name)
+			}
+		}
+		if len(names) == 0 && !c.JSON {
+			c.Remark("no session has ended")
+		}
+	}
+	found := []changed{}
+	var failed []error
+	for _, name := range names {
+		r, err := m.Remove(ctx, name)
+		one := changed{Name: name, Conversation: r.Conversation(), Worktree: lifecycle.WorktreeOf(&r)}
+		one.failed(err)
+		found, failed = append(found, one), append(failed, err)
+		if err != nil || c.JSON {
+			continue
+		}
+		c.Line("removed " + kit.Clean(name))
+		var facts [][]string
+		if one.Conversation != "" && r.Mode != "purge" {
+			facts = append(facts, []string{"  conversation", kit.Clean(one.Conversation) + ", kept"})
+		}
+		if one.Worktree != "" {
+			facts = append(facts, []string{"  worktree", kit.Clean(c.App.Shown(one.Worktree)) + ", kept"})
+		}
+		c.Facts(facts)
+	}
+	if c.JSON {
+		c.Emit(kit.Marshal(found))
+	}
+	return errors.Join(failed...)
+}
+
+// endOf is when a row ended, zero where it does not say.
+func endOf(r *registry.Row) time.Time {
+	switch r.Status {
+	case registry.Terminated:
+		return r.TerminatedAt
+	case registry.Archived:
+		return r.ArchivedAt
+	}
+	return r.StoppedAt
+}
+
+// sessionRename gives a session another name.
+func sessionRename(ctx context.Context, c *kit.Call, s *sessions) error {
+	name, to := c.Arg(0), c.Arg(1)
+	s, err := s.withSession(ctx, name)
+	if err != nil {
+		return err
+	}
+	rows, problems, err := s.rows(ctx)
+	if err == nil {
+		rows, err = s.only(rows, problems, name)
+	}
+	if err != nil {
+		return err
+	}
+	id := rows[0].Job
+	if state := job.Status(s.jobState()(id)); id != "" && state != "" && !state.Over() {
+		return kit.Refuse("tutti job cancel "+id, "session rename: %s works on job %s, which names it", kit.Clean(name), kit.Clean(id))
+	}
+	m, err := s.manager("session rename")
+	if err != nil {
+		return err
+	}
+	if err := m.Rename(ctx, name, to); err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(kit.Marshal(changed{Name: to, OK: true, Former: name}))
+		return nil
+	}
+	c.Line(kit.Clean(name) + " is now " + kit.Clean(to))
+	return nil
+}
+
+// sessionRestart stops a session and starts it again with its conversation.
+func sessionRestart(ctx context.Context, c *kit.Call, s *sessions) error {
+	name, err := oneSession(c)
+	if err != nil {
+		return err
+	}
+	if s, err = s.withSession(ctx, name); err != nil {
+		return err
+	}
+	q := lifecycle.RestartRequest{
+		Stop:   lifecycle.StopRequest{Session: name, Reason: "restart", Grace: c.Duration("grace", 0)},
+		Resume: lifecycle.ResumeRequest{Wait: c.On("wait"), Ready: c.Duration("ready", 0), Trust: c.On("trust-row")},
+	}
+	if q.Resume.Prompt, err = sessionPrompt(c); err != nil {
+		return err
+	}
+	m, err := s.manager("session restart")
+	if err != nil {
+		return err
+	}
+	done, err := m.Restart(ctx, q)
+	if done == nil {
+		return err
+	}
+	if c.JSON {
+		c.Emit(resumedJSON(done, err))
+	} else {
+		s.sayResumed(done, err)
+	}
+	s.sayLast(done.Screen)
+	return err
+}
+
+// sessionFork begins a session with a copy of the conversation of another one.
+func sessionFork(ctx context.Context, c *kit.Call, s *sessions) error {
+	name := c.Arg(0)
+	s, err := s.withSession(ctx, name)
+	if err != nil {
+		return err
+	}
+	q := lifecycle.ForkRequest{
+		Name: name, To: c.Text("session"), Conversation: c.Text("conversation"), Trust: c.On("trust-row"), Ready: c.Duration("ready", 0), Wait: c.On("wait"),
+	}
+	if q.Prompt, err = sessionPrompt(c); err != nil {
+		return err
+	}
+	m, err := s.manager("session fork")
+	if err != nil {
+		return err
+	}
+	done, others, err := m.Fork(ctx, q)
+	for _, one := range others {
+		if !c.JSON {
+			c.Line(kit.Clean(one.String()))
+		}
+	}
+	if done == nil {
+		return err
+	}
+	if done.Row.Status == registry.Running {
+		s.Note()
+	}
+	if c.JSON {
+		c.Emit(canonjson.Set(createdJSON(done, err == nil), "forked_from", canonjson.AppendString(nil, name)))
+	} else {
+		s.sayCreated(done, err)
+	}
+	s.sayLast(done.Screen)
+	return err
+}
