@@ -3,12 +3,17 @@ package attacktest
 import (
 	"slices"
 	"testing"
+
+	"tutti/internal/test/boundtest"
 )
 
 // TestAttacks: a reader sees each attack.
 func TestAttacks(t *testing.T) {
+	if boundtest.Race {
+		t.Skip("what runs is in other processes")
+	}
 	t.Parallel()
-	for _, a := range slices.Concat(chain, records, keys) {
+	for _, a := range slices.Concat(chain, records, keys, acts, files, paths(), odd()) {
 		t.Run(a.class+"/"+a.name, func(t *testing.T) { attempt(t, a) })
 	}
 }

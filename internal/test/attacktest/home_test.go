@@ -87,11 +87,19 @@ func (h *home) run(args ...string) (out string, status int) { return h.runAs(nil
 
 func (h *home) runAs(env []string, program string, args ...string) (out string, status int) {
 	h.Helper()
+	return h.runWith("", env, program, args...)
+}
+
+func (h *home) runWith(stdin string, env []string, program string, args ...string) (out string, status int) {
+	h.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, self(h), args...)
 	c.Args[0], c.Dir = program, h.dir
 	c.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", topVariable + "=" + strconv.Itoa(os.Getpid())}, env...)
+	if stdin != "" {
+		c.Stdin = strings.NewReader(stdin)
+	}
 	raw, err := c.CombinedOutput()
 	if ctx.Err() != nil {
 		h.Errorf("%s %q does not end\n%s", program, args, raw)
@@ -234,6 +242,7 @@ const (
 	quorum  = "nego:quorum"  // two of Alice, Bob and Bob's twin; offered by Alice, signed by Bob
 	role    = "nego:role"    // offered and signed by Alice; Dave has to sign, who has no role for it
 	late    = "nego:late"    // offered and signed by Alice; the deadline has passed
+	asked   = "nego:asked"   // opened, and Alice asks the user a question in it: evt-ask
 )
 
 // build makes the home.
@@ -274,6 +283,10 @@ func (h *home) build() {
 	h.offer("offer", role, alice, charter("eng:role", "what Dave may not sign"))
 	h.sign(role, alice)
 
+	h.open(asked, nil, alice, bob)
+	h.must("send", string(alice), "hello") // which makes the identity of the user
+	h.must("escalate", "--negotiation", asked, "--instance", string(alice), "--event-id", "evt-ask", "--channel", "decide", "--question", "which schema?", "--options", "keep,drop")
+
 	h.past()
 }
 
@@ -299,7 +312,8 @@ func (h *home) past() {
 // A sight is what a reader sees of an attack: one run of a program.
 type sight struct {
 	args   []string
-	env    []string
+	stdin  string
+	below  bool // the program is started by an agent
 	status int
 	words  []string // regular expressions
 	not    bool     // none of them is there
@@ -352,7 +366,13 @@ func (h *home) see(id string, sights []sight) (faults []string) {
 		if len(args) == 2 && args[1] != "list" {
 			args = append(args, id)
 		}
-		out, status := h.runAs(s.env, "tutti", args...)
+		var out string
+		var status int
+		if s.below {
+			out, status = h.runBelow(args)
+		} else {
+			out, status = h.runWith(s.stdin, nil, "tutti", args...)
+		}
 		h.Logf("tutti %s: exit status %d\n%s", strings.Join(args, " "), status, out)
 		fault := func(format string, a ...any) {
 			faults = append(faults, fmt.Sprintf("tutti %s: %s; exit status %d\n%s", strings.Join(args, " "), fmt.Sprintf(format, a...), status, out))
@@ -388,7 +408,9 @@ func attempt(t *testing.T, a attack) {
 	if a.seen {
 		h.see(a.on, []sight{verify(valid), show(""), list("")})
 	}
-	a.harm(h)
+	if a.harm != nil {
+		a.harm(h)
+	}
 	for _, fault := range h.see(a.on, a.sights) {
 		t.Error(fault)
 	}
@@ -410,4 +432,40 @@ func refused(verb string, words ...string) sight {
 // says is what any other run says. The negotiation is not added to its arguments.
 func says(status int, args []string, words ...string) sight {
 	return sight{args: args, status: status, words: words}
+}
+
+// below is what a run says that an agent of another name starts. A first argument - goes before a variable.
+func below(status int, args []string, words ...string) sight {
+	return sight{args: args, status: status, words: words, below: true}
+}
+
+// runBelow runs the program below a process that is an agent CLI and has connected.
+func (h *home) runBelow(args []string) (out string, status int) {
+	h.Helper()
+	agent, program := filepath.Join(h.dir, "codex"), filepath.Join(h.dir, "tutti")
+	if _, err := os.Stat(agent); err != nil {
+		sh, err := os.ReadFile("/bin/sh")
+		h.check(err)
+		h.check(os.WriteFile(agent, sh, 0o700))
+		h.check(os.Symlink(self(h), program))
+	}
+	line := "tutti"
+	if args[0] == "-" {
+		line, args = args[1]+" tutti", args[2:]
+	}
+	for _, a := range args {
+		line += " '" + a + "'"
+	}
+	script := h.file("tutti connect --host codex --name mal >/dev/null 2>&1 || exit 99\n" + line + "\n")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c := exec.CommandContext(ctx, agent, script)
+	c.Dir = h.dir
+	c.Env = []string{"HOME=" + h.dir, "PATH=" + h.dir + ":" + os.Getenv("PATH"), "TZ=UTC", topVariable + "=" + strconv.Itoa(os.Getpid())}
+	raw, err := c.CombinedOutput()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return string(raw), failed.ExitCode()
+	}
+	h.check(err)
+	return string(raw), 0
 }

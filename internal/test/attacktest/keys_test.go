@@ -44,7 +44,7 @@ var keys = []attack{
 		sights: []sight{says(1, []string{"negotiate", "sign", half, "--instance", string(bob), "--private-key", "mine.pem"}, "key-changed: "+string(bob)+": the pinned key is")},
 	},
 	{
-		class: "key added", name: "for somebody who was never met", on: "nego:carol",
+		class: "key added", name: "for an agent that was never met", on: "nego:carol",
 		harm: func(h *home) {
 			mine := signature.Generate()
 			h.addKey(carol, mine)
@@ -155,7 +155,7 @@ var keys = []attack{
 	{
 		class: "signature", name: "by a stranger", on: half,
 		harm:   func(h *home) { h.add(half, h.signs(half, eve, h.keys[eve])) },
-		sights: stays("proposed", "non-party: "+string(eve)+" is no party"),
+		sights: stays("proposed", "non-party: "+string(eve)+" is "),
 	},
 	{
 		class: "context", name: "of another negotiation", on: half,
@@ -200,7 +200,7 @@ var keys = []attack{
 			key := signature.Generate()
 			h.registration(fake, "PRINCIPAL", key)
 			h.addMandate("nego:m-fake", fake, key, mandate("m:fake", fake, eve))
-			h.add(half, entry{by: eve, typ: "counter", body: `{"artifact":` + charter("eng:half", "by leave of nobody") + `}`, key: h.keys[eve], leave: "m:fake"})
+			h.add(half, entry{by: eve, typ: "counter", body: `{"artifact":` + charter("eng:half", "without leave") + `}`, key: h.keys[eve], leave: "m:fake"})
 		},
 		later:   stays("proposed", "mandate: the mandate m:fake"),
 		pending: "a principal that registered itself gives mandates",

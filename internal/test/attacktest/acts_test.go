@@ -1,0 +1,226 @@
+package attacktest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tutti/internal/core/signature"
+)
+
+// acts are attacks by what is written in the name of another, at another time, or not at all any more.
+var acts = []attack{
+	{
+		class: "after the deadline", name: "by the verbs", on: late,
+		sights: []sight{
+			says(1, []string{"negotiate", "sign", late, "--instance", string(bob)}, "negotiation nego:late is expired"),
+			says(1, []string{"negotiate", "stabilize", late}, "it is expired: the deadline was"),
+		},
+	},
+	{
+		class: "after the deadline", name: "by hand", on: late,
+		harm:   func(h *home) { h.add(late, h.signs(late, bob, h.keys[bob])) },
+		sights: stays("expired", "late: dated .*, and the deadline was"),
+	},
+	{
+		class: "after the deadline", name: "back-dated by a party", on: late, seen: true,
+		harm: func(h *home) {
+			e := h.signs(late, bob, h.keys[bob])
+			e.at = time.Now().Add(-47*time.Hour - 30*time.Minute)
+			h.add(late, e)
+		},
+		later:   stays("expired", "late|seen"),
+		pending: "what a reader has seen as expired is not remembered",
+	},
+	{
+		class: "after the deadline", name: "back-dated after a late entry", on: late,
+		harm: func(h *home) {
+			h.add(late, entry{by: bob, typ: "reject", body: `{}`, key: h.keys[bob]})
+			e := h.signs(late, bob, h.keys[bob])
+			e.at = time.Now().Add(-47*time.Hour - 30*time.Minute)
+			h.add(late, e)
+		},
+		sights: stays("expired", "late: .*its writer had dated an earlier entry after the deadline"),
+	},
+	{
+		class: "future note", name: "by a party", on: half,
+		harm: func(h *home) {
+			h.add(half, entry{by: bob, typ: "event", body: `{"kind":"note"}`, key: h.keys[bob], at: time.Now().AddDate(5, 0, 0)})
+		},
+		sights: []sight{verify(valid, "future: dated .*from now"), show("^NEGO  proposed")},
+	},
+	{
+		class: "future note", name: "by a stranger", on: half,
+		harm: func(h *home) {
+			h.add(half, entry{by: eve, typ: "event", body: `{"kind":"note"}`, key: h.keys[eve], at: time.Now().AddDate(5, 0, 0)})
+		},
+		sights: []sight{verify(valid, "future: dated .*from now"), show("^NEGO  proposed")},
+	},
+	{
+		class: "future end", name: "so that keys can be revoked before it", on: signed,
+		harm: func(h *home) {
+			h.add(signed, entry{by: "h2a-cli", typ: "event", body: fmt.Sprintf(`{"kind":"stabilized","artifactHash":%q}`, h.latest(signed)), at: time.Now().AddDate(5, 0, 0)})
+		},
+		sights: stays("accepted", "ahead: it is dated .*, which has not come yet"),
+	},
+	{
+		class: "unsealed", name: "reject for a party without entries", on: half,
+		harm:    func(h *home) { h.add(half, entry{by: bob, typ: "reject", body: `{}`}) },
+		later:   stays("proposed", "unsealed"),
+		pending: "an entry without a seal counts for a party that has sealed nothing yet",
+	},
+	{
+		class: "unsealed", name: "reject for a party with entries", on: half,
+		harm:   func(h *home) { h.add(half, entry{by: alice, typ: "reject", body: `{}`}) },
+		sights: stays("proposed", "unsealed: "+string(alice)+" has sealed its earlier entries and not this one"),
+	},
+	{
+		class: "unsealed", name: "counter for a party without entries", on: half,
+		harm: func(h *home) {
+			h.add(half, entry{by: bob, typ: "counter", body: `{"artifact":` + charter("eng:half", "all to Bob") + `}`, more: fmt.Sprintf(`,"baseArtifactHash":%q`, h.latest(half))})
+		},
+		later:   stays("proposed", "unsealed"),
+		pending: "an entry without a seal counts for a party that has sealed nothing yet",
+	},
+	{
+		class: "unsealed", name: "the only offer", on: fresh,
+		harm: func(h *home) {
+			h.add(fresh, entry{by: bob, typ: "propose", body: `{"artifact":` + charter("eng:half", "all to Bob") + `}`})
+		},
+		later:   stays("draft", "unsealed"),
+		pending: "an entry without a seal counts for a party that has sealed nothing yet",
+	},
+	{
+		class: "unsealed", name: "abandoned for a party without entries", on: half,
+		harm:    func(h *home) { h.add(half, entry{by: bob, typ: "event", body: `{"kind":"abandoned"}`}) },
+		later:   stays("proposed", "unsealed"),
+		pending: "an entry without a seal counts for a party that has sealed nothing yet",
+	},
+	{
+		class: "unsealed", name: "withdrawal of an offer of another", on: half,
+		harm:   func(h *home) { h.add(half, entry{by: bob, typ: "withdraw", body: `{}`}) },
+		sights: stays("proposed", "(not-theirs|unsealed): "),
+	},
+	{
+		class: "unsealed", name: "signature for a party without entries", on: half,
+		harm: func(h *home) {
+			e := h.signs(half, bob, h.keys[eve])
+			e.key = nil
+			h.add(half, e)
+		},
+		sights: append(stays("proposed", "(invalid: no key of "+string(bob)+"|unsealed)"), show("missing +"+string(bob))),
+	},
+	{
+		class: "rollback", name: "of the folder", on: half,
+		harm: func(h *home) {
+			journal, state := h.read(h.journal(half)), h.read(h.state(half))
+			h.sign(half, bob)
+			h.must("negotiate", "stabilize", half)
+			h.must("negotiate", "verify", half)
+			h.write(h.journal(half), journal)
+			h.write(h.state(half), state)
+		},
+		later:   []sight{verify(invalid, "seen"), show("seen"), list("seen")},
+		pending: "what a reader has seen settled is not remembered",
+	},
+	{
+		class: "rollback", name: "of a rejection, with state.json put back", on: half,
+		harm: func(h *home) {
+			journal, state := h.read(h.journal(half)), h.read(h.state(half))
+			h.must("negotiate", "reject", half, "--instance", string(bob))
+			h.must("negotiate", "verify", half)
+			h.write(h.journal(half), journal)
+			h.write(h.state(half), state)
+		},
+		later:   []sight{verify(invalid, "seen"), show("seen")},
+		pending: "what a reader has seen ended is not remembered",
+	},
+	{
+		class: "rollback", name: "the last entry cut off", on: settled, seen: true,
+		harm: func(h *home) {
+			all := h.lines(settled)
+			h.setLines(settled, all[:len(all)-1])
+		},
+		sights: stays("accepted", "state.json says stabilized, and the journal does not show it"),
+	},
+	{
+		class: "rollback", name: "the folder removed", on: settled, seen: true,
+		harm:    func(h *home) { h.check(os.RemoveAll(h.folder(settled))) },
+		sights:  []sight{{args: []string{"negotiate", "verify"}, status: 2, words: []string{"negotiation NEGO not found"}}},
+		later:   []sight{{args: []string{"negotiate", "verify"}, status: 2, words: []string{"seen"}}},
+		pending: "what a reader has seen settled is not remembered",
+	},
+	{
+		class: "--instance of another", name: "sign, below an agent", on: half,
+		sights: []sight{
+			below(1, []string{"negotiate", "sign", half, "--instance", string(bob)}, "may speak for itself and its subagents alone, not for "+string(bob)),
+			show("missing +" + string(bob)),
+		},
+	},
+	{
+		class: "--instance of another", name: "reject, below an agent", on: half,
+		sights: []sight{
+			below(1, []string{"negotiate", "reject", half, "--instance", string(bob)}, "may speak for itself and its subagents alone, not for "+string(bob)),
+			show("^NEGO  proposed"),
+		},
+	},
+	{
+		class: "--instance of another", name: "by the variable, below an agent", on: half,
+		sights: []sight{
+			below(1, []string{"-", "TUTTI_INSTANCE=" + string(bob), "negotiate", "sign", half}, "may speak for itself and its subagents alone, not for "+string(bob)),
+			show("missing +" + string(bob)),
+		},
+	},
+	{
+		class: "--instance of another", name: "keys add, below an agent", on: half,
+		harm:   func(h *home) { h.write(filepath.Join(h.dir, "mine.pem"), []byte(signature.Generate().Public().PEM())) },
+		sights: []sight{below(1, []string{"keys", "add", "--instance", string(bob), "--public-key", "mine.pem"}, "not for "+string(bob))},
+	},
+	{
+		class: "MCP as another", name: "sign", on: half,
+		sights: []sight{
+			{args: []string{"mcp-serve", "--auto-open", "--host", "agy", "--name", "eve"}, stdin: calls(fmt.Sprintf(`{"name":"h2a_sign","arguments":{"negotiationId":%q,"instance":%q,"artifact":%s,"privateKeyPem":""}}`, half, bob, charter("eng:half", "half of it"))),
+				words: []string{"nothing is written in the name of " + string(bob) + "; this connection is agy:eve:"}},
+			show("missing +" + string(bob)),
+		},
+	},
+	{
+		class: "answer", name: "without a seal", on: asked,
+		harm: func(h *home) {
+			h.add(asked, entry{by: h.user(), typ: "event", body: h.answer()})
+		},
+		sights: []sight{says(0, []string{"escalation", "show", "evt-ask"}, "^evt-ask  decide  open")},
+	},
+	{
+		class: "answer", name: "under an added key", on: asked,
+		harm: func(h *home) {
+			mine := signature.Generate()
+			h.addKey(h.user(), mine)
+			h.add(asked, entry{by: h.user(), typ: "event", body: h.answer(), key: mine})
+		},
+		sights: []sight{says(0, []string{"escalation", "show", "evt-ask"}, "^evt-ask  decide  open", "has answered under the key .*, and which does not count", "tutti keys trust human:")},
+	},
+	{
+		class: "answer", name: "by an agent", on: asked,
+		harm: func(h *home) {
+			h.add(asked, entry{by: eve, typ: "event", body: h.answer(), key: h.keys[eve]})
+		},
+		sights: []sight{says(0, []string{"escalation", "show", "evt-ask"}, "^evt-ask  decide  open")},
+	},
+	{
+		class: "answer", name: "below an agent", on: asked,
+		sights: []sight{
+			below(1, []string{"escalation", "answer", "evt-ask", "keep"}, "an escalation is answered by a person, at a terminal"),
+			below(1, []string{"answer", "evt-ask", "keep"}, "an escalation is answered by a person, at a terminal"),
+			says(0, []string{"escalation", "show", "evt-ask"}, "^evt-ask  decide  open"),
+		},
+	},
+}
+
+// calls is what a client of the MCP server sends to call a tool.
+func calls(params string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":` + params + "}\n"
+}
