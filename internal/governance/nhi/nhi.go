@@ -32,6 +32,8 @@ type Instance struct {
 	ID   string
 	Role string   // all of its roles, joined by commas
 	Keys []string // PEM of those that are active
+	// Since is when it was registered: how old a key is of which no event tells. Zero when nobody knows.
+	Since time.Time
 	// Capabilities are what bounds its subagents; nil when nobody knows.
 	Capabilities []string
 	Gone         *registry.Tombstone // nil: it is in service
@@ -51,6 +53,8 @@ type Snapshot struct {
 	Instances []Instance
 	Subagents []Subagent
 	Events    []registry.Event
+	// Specified leaves the age of keys open that came with a registration, as h2a does.
+	Specified bool
 }
 
 // Take reads a snapshot.
@@ -77,6 +81,7 @@ func Take(ctx context.Context, r *registry.Registry) (*Snapshot, error) {
 			return nil, err
 		}
 		i := Instance{ID: reg.ID, Role: strings.Join(reg.Roles, ","), Capabilities: reg.Capabilities}
+		i.Since, _ = parseTime(reg.CreatedAt)
 		for _, name := range []address.Instance{reg.Instance, address.Instance(reg.ID)} {
 			if t, ok := stones[name.Canonical()]; ok {
 				i.Gone = &t
@@ -147,7 +152,7 @@ func (s *Snapshot) owners() map[string][]string {
 // A birth is when a key of an instance was added first.
 type birth struct{ instance, key string }
 
-// births are the times of those that an event tells of.
+// births are the times of those that an event tells of, and of those that came with a registration.
 func (s *Snapshot) births() map[birth]time.Time {
 	all := map[birth]time.Time{}
 	for _, e := range s.Events {
@@ -158,6 +163,14 @@ func (s *Snapshot) births() map[birth]time.Time {
 		b := birth{address.Canonical(e.Instance), same(e.Key)}
 		if was, known := all[b]; ok && (!known || at.Before(was)) {
 			all[b] = at
+		}
+	}
+	for _, i := range s.Instances {
+		for _, key := range i.Keys {
+			b := birth{address.Canonical(i.ID), same(key)}
+			if _, known := all[b]; !known && !i.Since.IsZero() && !s.Specified {
+				all[b] = i.Since
+			}
 		}
 	}
 	return all

@@ -278,6 +278,32 @@ func TestOverprivilege(t *testing.T) {
 }
 
 // TestReportOfOffboarded: who is gone is no finding, and is in the inventory.
+// TestAgeOfRegistered: a key that came with a registration is as old as that, one that an event tells of as old as the event says. Under h2a
+// the first has no age.
+func TestAgeOfRegistered(t *testing.T) {
+	each(t, func(t *testing.T, b *bus) {
+		later := now.Add(100 * 24 * time.Hour)
+		added := signature.Generate()
+		b.line(store.Keys, `{"instance":%q,"publicKey":%q,"type":"added","at":%q}`, who, added.Public().PEM(), envelope.Stamp(later.Add(-time.Hour)))
+		s := b.take()
+		for _, c := range []struct {
+			specified bool
+			want      string
+		}{{false, fmt.Sprintf("[%s:%s (100 days)]", who, b.key.Public().Short())}, {true, "[]"}} {
+			s.Specified = c.specified
+			for _, f := range s.Report(90, later).Findings {
+				if f.Risk == nhi.LongLived && fmt.Sprint(f.Subjects) != c.want {
+					t.Errorf("specified %v: %v, want %s", c.specified, f.Subjects, c.want)
+				}
+			}
+		}
+		s.Specified = false
+		if inv := s.Inventory(90, later); inv.Totals.LongLivedKeys != 1 {
+			t.Errorf("the inventory counts %d", inv.Totals.LongLivedKeys)
+		}
+	})
+}
+
 func TestReportOfOffboarded(t *testing.T) {
 	b := newBus(t, memstore.New(memstore.Options{}))
 	other := address.Instance("codex:web:77aa88bb99cc")

@@ -139,10 +139,10 @@ func (s *Snapshot) unbounded() Finding {
 
 // old finds keys that are older than the limit.
 func (s *Snapshot) old(days int, now time.Time) Finding {
-	if len(s.Events) == 0 {
+	births := s.births()
+	if len(s.Events) == 0 && len(births) == 0 {
 		return found(LongLived, Info, nil, "", "age was not evaluated: no event tells when a key was added")
 	}
-	births := s.births()
 	var subjects []string
 	for _, i := range s.Instances {
 		for _, pem := range i.Keys {

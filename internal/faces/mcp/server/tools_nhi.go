@@ -28,7 +28,11 @@ func (c *call) posture(ctx context.Context) (*nhi.Snapshot, int, error) {
 		return nil, 0, c.refuse("", "longLivedKeyMaxDays: %s", err)
 	}
 	s, err := nhi.Take(ctx, c.Registry)
-	return s, n, err
+	if err != nil {
+		return nil, 0, err
+	}
+	s.Specified = true
+	return s, n, nil
 }
 
 // cutToFit makes an object with one member of which only so much is written as one answer takes: all, or half as often as needed.

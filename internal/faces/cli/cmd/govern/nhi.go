@@ -48,8 +48,17 @@ func posture(ctx context.Context, c *kit.Call) (*nhi.Snapshot, int, error) {
 		return &nhi.Snapshot{}, days, nil
 	}
 	defer w.Close()
-	s, err := nhi.Take(ctx, w.Registry)
+	s, err := snapshot(ctx, c, w)
 	return s, days, err
+}
+
+func snapshot(ctx context.Context, c *kit.Call, w *app.World) (*nhi.Snapshot, error) {
+	s, err := nhi.Take(ctx, w.Registry)
+	if err != nil {
+		return nil, err
+	}
+	s.Specified = c.Under == kit.H2A
+	return s, nil
 }
 
 // runNHIReport says what is wrong with the identities of the bus.
@@ -154,7 +163,7 @@ func runNHIAttest(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	all, err := nhi.Take(ctx, w.Registry)
+	all, err := snapshot(ctx, c, w)
 	if err != nil {
 		return err
 	}
