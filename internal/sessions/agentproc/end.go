@@ -29,27 +29,49 @@ type Ended struct {
 	Err    error          // why it could not be signalled
 }
 
-// End ends agents with all that their tools run: SIGTERM, and after [Grace] SIGKILL. It notes the process groups of the tools
+// A Plan is a kill that has noted whom it will end, and has signalled nobody yet.
+type Plan struct {
+	out    []Ended
+	spared map[int]bool
+}
+
+// End ends agents with all that their tools run: SIGTERM, and after grace SIGKILL. It notes the process groups of the tools
 // first: several CLIs leave a running tool behind when they end. A tmux server that an agent started, and everything below it, is
 // left alone: a person may work there. So is an agent above this process, with everything below it.
 func End(ctx context.Context, agents []Agent, grace time.Duration) ([]Ended, error) {
+	p, err := Note(agents)
+	if err != nil {
+		return nil, err
+	}
+	return p.End(ctx, grace), nil
+}
+
+// Note notes agents and what their tools run, for callers that end some of them in another way before they call [Plan.End].
+func Note(agents []Agent) (*Plan, error) {
 	all, err := proc.List()
 	if err != nil {
 		return nil, err
 	}
-	spared := map[int]bool{os.Getpid(): true}
+	p := &Plan{out: make([]Ended, len(agents)), spared: map[int]bool{os.Getpid(): true}}
 	for id := range proc.Ancestors(os.Getpid()) {
-		spared[id.PID] = true
+		p.spared[id.PID] = true
 	}
-	out := make([]Ended, len(agents))
-	var ids []proc.ID
 	for i, a := range agents {
-		out[i] = Ended{Agent: a}
-		if slices.ContainsFunc(a.All, func(id proc.ID) bool { return spared[id.PID] }) {
-			out[i].All, out[i].Err = nil, errAbove // what runs below it may be ours
+		p.out[i] = Ended{Agent: a}
+		if slices.ContainsFunc(a.All, func(id proc.ID) bool { return p.spared[id.PID] }) {
+			p.out[i].All, p.out[i].Err = nil, errAbove // what runs below it may be ours
 			continue
 		}
-		out[i].Tools = tools(all, a.All, spared)
+		p.out[i].Tools = tools(all, a.All, p.spared)
+	}
+	return p, nil
+}
+
+// End ends what was noted, see [End].
+func (p *Plan) End(ctx context.Context, grace time.Duration) []Ended {
+	out, spared := p.out, p.spared
+	var ids []proc.ID
+	for i := range out {
 		ids = append(ids, out[i].ids(spared)...)
 	}
 	for i := range out {
@@ -74,7 +96,7 @@ func End(ctx context.Context, agents []Agent, grace time.Duration) ([]Ended, err
 			out[i].Left = append(out[i].Left, proc.Process{ID: id, Comm: comm})
 		}
 	}
-	return out, nil
+	return out
 }
 
 func wait(ctx context.Context, ids []proc.ID, long time.Duration) {

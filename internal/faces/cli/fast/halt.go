@@ -144,6 +144,9 @@ func runResume(ctx context.Context, c *kit.Call) error {
 		_ = handOn(c, nil) // the other program tries again
 	case c.On("tailnet"):
 		failed = alone(c.Verb.Name, handOn(c, &d))
+	case c.On("restart"):
+		err := handOn(c, &d)
+		failed = kit.FailIO(kit.InstallHint, nil, "--restart: nothing was started again: %s", kit.Clean(err.Error()))
 	default:
 		if o, err := HaltOffice(c); err == nil && commsAbout(o) {
 			c.Remark("what waits between projects is not shown: %s", kit.Clean(handOn(c, &d).Error()))

@@ -28,6 +28,8 @@ type HaltView struct {
 	Open        []OpenConversation `json:"open,omitzero"`
 	Machines    json.RawMessage    `json:"machines,omitempty"`
 	Stopped     []StoppedAgent     `json:"stopped,omitempty"`
+	Sessions    []SessionView      `json:"sessions,omitempty"` // that --kill ended, or --restart started again
+	Typed       []TypedView        `json:"byHand,omitempty"`   // agents that only the user can start again
 
 	// Agents are for --kill alone. Their command lines can hold prompts and keys.
 	Agents []agentproc.Agent `json:"-"`
@@ -136,4 +138,20 @@ type EndedView struct {
 	Tools  int    `json:"tools"`  // processes of its tools
 	Killed bool   `json:"killed"` // SIGKILL was needed
 	Left   []int  `json:"left,omitempty"`
+}
+
+// A SessionView is a session that --kill ended or --restart started again.
+type SessionView struct {
+	Name     string `json:"name"`
+	Registry string `json:"registry"`
+	OK       bool   `json:"ok"`
+	Problem  string `json:"problem,omitempty"`
+}
+
+// A TypedView is the line that starts an agent again that was started by hand.
+type TypedView struct {
+	CLI  string `json:"cli"`
+	Dir  string `json:"dir,omitempty"`
+	TTY  string `json:"tty,omitempty"`
+	Line string `json:"line,omitempty"` // "": its conversation is not known
 }

@@ -11,7 +11,7 @@ var HaltRow = kit.Verb{
 	Flags: []kit.Flag{
 		{Name: "tailnet", Kind: kit.Switch, Help: "also halt your other machines, listed in ~/.config/cross-agent-comms/peers.toml, over ssh"},
 		{Name: "no-stop-watcher", Kind: kit.Switch, Help: "do not stop the user unit cross-agent-watch"},
-		{Name: "kill", Kind: kit.Switch, Under: kit.Tutti, Help: "also end the agent CLIs on this machine and the tools that they run"},
+		{Name: "kill", Kind: kit.Switch, Under: kit.Tutti, Help: "also end your sessions, the agent CLIs on this machine and the tools that they run"},
 		{Name: "yes", Kind: kit.Switch, Under: kit.Tutti, Help: "with --kill: do not ask"},
 		{Name: "drill", Kind: kit.Switch, Under: kit.Tutti, Help: "halt nothing: prove on throw-away agents that a halt stops each installed agent CLI"},
 	},
@@ -23,9 +23,10 @@ Then it waits up to one second and prints a line for each agent CLI that runs on
 tutti never met. An agent counts as stopped when it acknowledged the halt, when its hooks deny its next tool call, or
 when its turn was interrupted. --json has the same report.
 
---kill then ends these agent CLIs and the tools that they run: SIGTERM, and SIGKILL after four seconds. It asks first
-at a terminal; elsewhere it needs --yes. An agent may halt, but may not use --kill. Agents under another home folder
-or in a container are left alone.
+--kill then ends every session of your session registries, these agent CLIs, and the tools that they run: SIGTERM, and
+SIGKILL after four seconds. It types nothing. It asks first at a terminal; elsewhere it needs --yes. An agent may halt,
+but may not use --kill. Agents under another home folder or in a container are left alone. Conversations are kept:
+tutti resume --restart starts the sessions again.
 
 --tailnet then halts your other machines, all at the same time, with 10 s for each. It prints a line for each machine.
 If one was not halted, the last line begins with PARTIAL HALT and names it.
@@ -58,6 +59,7 @@ var ResumeRow = kit.Verb{
 			Help: "also let this agent continue, and wake it if it is idle",
 		},
 		{Name: "wake", Kind: kit.Switch, Under: kit.Tutti, Help: "also let all agents continue that the halt stopped, and wake those that are idle"},
+		{Name: "restart", Kind: kit.Switch, Under: kit.Tutti, Help: "also start again the sessions that halt --kill ended, with their conversations"},
 	},
 	Does: `Clears the halt switch and starts the user unit cross-agent-watch if it is installed. Sending and receiving work
 again. It shows what the halt has left: messages that were kept, conversations that are open, and how many agents wait
@@ -67,15 +69,19 @@ No agent continues by itself. To let one continue, type a prompt in its session,
 all of them continue. Both also wake an agent that is idle. --wake first prints for each agent how many tokens its
 model reads again. Both flags also work later, when nothing is halted.
 
+--restart starts again the sessions that halt --kill ended, each in its folder and with its own conversation. An agent
+that you had started by hand cannot be put back into its terminal: for each one it prints the line to type.
+
 --tailnet also clears the switch on your other machines. If one is still halted, the last line begins with PARTIAL
 RESUME.`,
 	Wont: `It is refused below an agent CLI: only you can lift a halt. Type it in a terminal outside the agent. It does not end a
 pause: tutti unpause does.`,
 	Examples: `$ tutti resume
 $ tutti resume --wake
+$ tutti resume --restart
 $ tutti resume --session claude:api
 $ rm ~/.config/cross-agent-comms/HALT    # the same, but not recorded`,
-	Exit:      "0 cleared, or nothing was halted; 1 still halted, here or on another machine, or wrong usage",
+	Exit:      "0 cleared, or nothing was halted; 1 still halted, here or on another machine, or wrong usage; 2 a session could not be started again",
 	CrossExit: "0 cleared, or nothing was halted; 1 still halted, here or on another machine; 64 wrong usage",
 	See:       "halt",
 }

@@ -59,5 +59,10 @@ func resumeFully(ctx context.Context, c *kit.Call) error {
 			failed = err
 		}
 	}
+	if c.On("restart") {
+		if err := restart(ctx, c, v); failed == nil {
+			failed = err
+		}
+	}
 	return fast.LetGoOn(ctx, c, &d, failed, v)
 }

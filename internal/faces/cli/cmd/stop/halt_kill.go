@@ -3,61 +3,137 @@ package stop
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"tutti/internal/attention/hookmark"
+	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/halt"
 	"tutti/internal/sessions/agentproc"
+	"tutti/internal/sessions/observe"
 )
 
-// killAgents ends the agent CLIs that this switch is for. An agent may set the switch and end nothing.
-func killAgents(ctx context.Context, c *kit.Call, all []agentproc.Agent, unavailable string) ([]fast.EndedView, error) {
+// killAgents ends the sessions of this user and the agent CLIs that this switch is for. An agent may set the switch and end nothing.
+func killAgents(ctx context.Context, c *kit.Call, v *fast.HaltView) error {
 	if _, err := kit.FactsOf(c.App).ForUser("end agents"); err != nil {
-		return nil, kit.Refuse(kit.HintOf(err), "--kill: %s; the switch is set", kit.Clean(err.Error()))
+		return kit.Refuse(kit.HintOf(err), "--kill: %s; the switch is set", kit.Clean(err.Error()))
 	}
-	if unavailable != "" {
-		return nil, kit.FailIO(kit.InstallHint, nil, "--kill: nothing was ended: %s", unavailable)
+	if v.Unavailable != "" {
+		return kit.FailIO(kit.InstallHint, nil, "--kill: nothing was ended: %s", v.Unavailable)
 	}
 	var agents []agentproc.Agent
-	for _, a := range all {
+	for _, a := range v.Agents {
 		if !a.Elsewhere {
 			agents = append(agents, a)
 		}
 	}
-	if len(agents) == 0 {
+	sessions := session.ToKill(ctx, c)
+	if len(agents) == 0 && len(sessions.Names) == 0 {
 		if !c.JSON {
 			c.Line("Nothing to end.")
 		}
-		return nil, nil
+		return errors.Join(sessions.Problems...)
 	}
-	if err := confirmKill(c, len(agents)); err != nil {
-		return nil, err
+	if err := confirmKill(c, len(agents), sessions.Names); err != nil {
+		return err
 	}
-	ended, err := agentproc.End(ctx, agents, agentproc.Grace)
+	// The tools first: some CLIs leave them running. Then the sessions, so that each keeps its conversation.
+	plan, err := agentproc.Note(agents)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var views []fast.EndedView
-	left := 0
+	killed := byHand(c, agents, &sessions)
+	v.Sessions = sessions.End(ctx)
+	v.Ended = endAll(ctx, c, plan)
+	for _, s := range v.Sessions {
+		if s.OK {
+			killed.Sessions = append(killed.Sessions, agentproc.KilledSession{Registry: s.Registry, Name: s.Name})
+		}
+	}
+	remember(c, killed)
+	return errors.Join(append(sessions.Problems, leftOver(c, v))...)
+}
+
+// byHand are the agents that were started outside of every session, each with the conversation that its hook reported.
+func byHand(c *kit.Call, agents []agentproc.Agent, sessions *session.Kill) (k agentproc.Killed) {
+	if e, err := halt.Memory(); err == nil {
+		k.Halt = e.Count
+	}
+	var marks []hookmark.Mark
+	if state, err := c.App.StateDir(); err == nil {
+		marks, _ = hookmark.All(state)
+	}
+	for i := range agents {
+		a := &agents[i]
+		if a.Server || sessions.Owns(a.Getenv(observe.Variable)) {
+			continue
+		}
+		one := agentproc.KilledAgent{CLI: a.CLI, Dir: a.Dir, TTY: a.TTY}
+		for _, m := range marks {
+			if slices.Contains(a.All, m.ID()) && m.Conversation != "" {
+				one.Conversation = m.Conversation
+			}
+		}
+		k.Agents = append(k.Agents, one)
+	}
+	return k
+}
+
+func remember(c *kit.Call, k agentproc.Killed) {
+	state, err := c.App.StateDir()
+	if err == nil {
+		err = agentproc.RecordKilled(state, k)
+	}
+	if err != nil {
+		c.Warn("tutti resume --restart will not know what was ended: %s", kit.Clean(err.Error()))
+	}
+}
+
+// endAll ends what was noted, and says so.
+func endAll(ctx context.Context, c *kit.Call, plan *agentproc.Plan) (views []fast.EndedView) {
+	ended := plan.End(ctx, agentproc.Grace)
 	for i := range ended {
 		e := &ended[i]
-		v := fast.EndedView{CLI: e.CLI, PID: e.Process.PID, Tools: len(e.Tools), Killed: e.Killed}
+		one := fast.EndedView{CLI: e.CLI, PID: e.Process.PID, Tools: len(e.Tools), Killed: e.Killed}
 		for _, p := range e.Left {
-			v.Left = append(v.Left, p.PID)
+			one.Left = append(one.Left, p.PID)
 		}
-		left += len(v.Left)
-		views = append(views, v)
+		views = append(views, one)
 		if !c.JSON {
 			c.Line(EndedLine(e))
 		}
 	}
-	if left > 0 {
-		return views, kit.BadState("", "--kill: %d processes still run", left)
+	return views
+}
+
+// leftOver names the sessions that could not be ended, and is the error for what still runs.
+func leftOver(c *kit.Call, v *fast.HaltView) error {
+	left, sessions := 0, 0
+	for _, e := range v.Ended {
+		left += len(e.Left)
 	}
-	return views, nil
+	for _, s := range v.Sessions {
+		switch {
+		case !s.OK:
+			sessions++
+			c.Warn("%s", s.Problem)
+		case !c.JSON:
+			c.Line("Ended session " + kit.Clean(s.Name) + " of " + kit.Clean(c.App.Shown(s.Registry)))
+		}
+	}
+	switch {
+	case left > 0:
+		return kit.BadState("", "--kill: %d processes still run", left)
+	case sessions > 0:
+		return kit.BadState("", "--kill: %s not ended", kit.Plural(sessions, "session"))
+	}
+	return nil
 }
 
 // EndedLine says what became of an agent.
@@ -96,7 +172,7 @@ func EndedLine(e *agentproc.Ended) string {
 }
 
 // confirmKill asks at a terminal, unless --yes was given.
-func confirmKill(c *kit.Call, n int) error {
+func confirmKill(c *kit.Call, agents int, sessions []string) error {
 	if c.On("yes") {
 		return nil
 	}
@@ -104,10 +180,14 @@ func confirmKill(c *kit.Call, n int) error {
 	if !ok || kit.Columns(in) == 0 {
 		return kit.Refuse("add --yes", "--kill: nothing was ended: there is no terminal to ask at; the switch is set")
 	}
-	what := "this agent and what its tools run"
-	if n > 1 {
-		what = "these " + strconv.Itoa(n) + " agents and what their tools run"
+	var all []string
+	if n := len(sessions); n > 0 {
+		all = append(all, kit.Plural(n, "session")+" ("+kit.Clean(strings.Join(sessions, ", "))+")")
 	}
+	if agents > 0 {
+		all = append(all, kit.Plural(agents, "agent"))
+	}
+	what := strings.Join(all, ", ") + " and what their tools run"
 	c.Out = append(c.Out, "End "+what+"? Unsaved work of the tools is lost. [y/N] "...)
 	if err := c.Flush(); err != nil {
 		return err

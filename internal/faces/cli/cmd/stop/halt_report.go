@@ -101,7 +101,7 @@ func lookAtHalt(ctx context.Context, c *kit.Call, state halt.State, watcher stri
 // finishHalt ends the agents where that was asked for, and says how to go on where a person reads it.
 func finishHalt(ctx context.Context, c *kit.Call, v *fast.HaltView) (err error) {
 	if c.On("kill") {
-		v.Ended, err = killAgents(ctx, c, v.Agents, v.Unavailable)
+		err = killAgents(ctx, c, v)
 	}
 	if c.JSON {
 		c.Emit(kit.Marshal(v))
