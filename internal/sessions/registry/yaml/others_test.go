@@ -396,7 +396,11 @@ func (b *bench) notRoot(t *testing.T, args ...string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "test"), self, 0o755); err != nil {
+		// A child that another test starts meanwhile would inherit the open file, and Linux runs no program that is open for writing.
+		syscall.ForkLock.RLock()
+		err = os.WriteFile(filepath.Join(dir, "test"), self, 0o755)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chmod(dir, 0o755); err != nil {
