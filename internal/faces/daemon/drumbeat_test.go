@@ -102,7 +102,7 @@ func TestLapse(t *testing.T) {
 		t.Fatal(err)
 	}
 	record := fmt.Appendf(nil, `{"id":"n:1","scope":"scope:x","parties":[%q],"subject":"engagement","requiredSigners":[%q]}`, ana, ana)
-	if _, err := bus.Open(t.Context(), record, ana, now); err != nil {
+	if _, err := bus.Open(t.Context(), record, negotiation.Act{By: ana}, now); err != nil {
 		t.Fatal(err)
 	}
 	escalate := func(in time.Duration, fallback string) {

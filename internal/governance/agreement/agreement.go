@@ -38,6 +38,8 @@ type Bus struct {
 	Persons escalation.Persons
 	// Pins are the keys that this user knows others by; nil: the registry decides, as h2a specifies it. Likewise.
 	Pins trust.Keeper
+	// Seen is how far this user had read each negotiation; nil: nobody remembers. Likewise.
+	Seen negotiation.Memory
 	// AnySubject lets negotiations be opened about free text. Likewise.
 	AnySubject bool
 }
@@ -50,7 +52,7 @@ func New(s negotiation.Store, r *registry.Registry) *Bus {
 // Negotiations are those of the bus, for looking at: nothing is demanded of who only looks.
 func (b *Bus) Negotiations() *negotiation.Negotiations {
 	n := negotiation.New(b.store, b.journals, b.registry)
-	n.Advise, n.Demands, n.Pins, n.AnySubject = b.advise, b.demands, b.Pins, b.AnySubject
+	n.Advise, n.Demands, n.Pins, n.Seen, n.AnySubject = b.advise, b.demands, b.Pins, b.Seen, b.AnySubject
 	return n
 }
 
@@ -105,8 +107,8 @@ func (b *Bus) For(ctx context.Context, step profile.Step, by address.Instance) (
 }
 
 // Open begins a negotiation, if the profile has nothing against it. A profile that was chosen is written into the record and with it
-// into the first entry, so that a later choice does not change what was agreed.
-func (b *Bus) Open(ctx context.Context, record []byte, by address.Instance, now time.Time) (*negotiation.Record, error) {
+// into the first entry, so that a later choice does not change what was agreed. With a key, a.By seals the terms.
+func (b *Bus) Open(ctx context.Context, record []byte, a negotiation.Act, now time.Time) (*negotiation.Record, error) {
 	choice, err := profile.Chosen(ctx, b.store)
 	if err != nil {
 		return nil, err
@@ -127,7 +129,7 @@ func (b *Bus) Open(ctx context.Context, record []byte, by address.Instance, now 
 			})
 		}
 		if p != nil {
-			f, err := b.facts(ctx, profile.Open, by, r, nil)
+			f, err := b.facts(ctx, profile.Open, a.By, r, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -136,7 +138,7 @@ func (b *Bus) Open(ctx context.Context, record []byte, by address.Instance, now 
 			}
 		}
 	}
-	return b.Negotiations().Open(ctx, record, now)
+	return b.Negotiations().Open(ctx, record, a, now)
 }
 
 // told are refusals for people.

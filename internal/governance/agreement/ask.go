@@ -28,7 +28,7 @@ func (b *Bus) Ask(ctx context.Context, a negotiation.Act, scope string, t escala
 	o.Str("subject", "contract")
 	o.Strs("parties", []string{string(a.By)})
 	o.Strs("requiredSigners", []string{string(a.By)})
-	_, err := b.Negotiations().Open(ctx, o.End(), now)
+	_, err := b.Negotiations().Open(ctx, o.End(), negotiation.Act{By: a.By, Key: a.Key}, now)
 	if err != nil && !errors.Is(err, negotiation.ErrOpen) {
 		return nil, fmt.Errorf("ask: %w", err)
 	}

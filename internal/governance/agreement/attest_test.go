@@ -85,7 +85,7 @@ func (h *hall) openWith(more string, who ...address.Instance) {
 	h.Helper()
 	list := `"` + strings.Join(address.Texts(who), `","`) + `"`
 	record := fmt.Appendf(nil, `{"id":"n:1","scope":"scope:x","parties":[%s],"subject":"engagement","requiredSigners":[%s]%s}`, list, list, more)
-	if _, err := h.bus.Open(h.Context(), record, who[0], h.now); err != nil {
+	if _, err := h.bus.Open(h.Context(), record, negotiation.Act{By: who[0]}, h.now); err != nil {
 		h.Fatal(err)
 	}
 	charter := []byte(`{"kind":"ENGAGEMENT","id":"e","scope":"scope:x","charter":{},"roleBindings":[],"controls":[],"policies":[],"successCriteria":["x"]}`)

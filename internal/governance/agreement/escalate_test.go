@@ -154,7 +154,7 @@ func TestRoutedByPlan(t *testing.T) {
 	plan := fmt.Sprintf(`{"kind":"ENFORCEMENT_PLAN","id":"p:1","scope":"scope:x","controls":[],"triggers":[],"escalations":[
 		{"trigger":"quality","target":%q,"channel":"decide","authorityKind":"CONTROL"}]}`, judge)
 	record := fmt.Appendf(nil, `{"id":"n:plan","scope":"scope:x","parties":[%q,%q],"subject":"policy","requiredSigners":[%q]}`, ana, boss, boss)
-	if _, err := h.bus.Open(h.Context(), record, ana, h.now); err != nil {
+	if _, err := h.bus.Open(h.Context(), record, negotiation.Act{By: ana}, h.now); err != nil {
 		t.Fatal(err)
 	}
 	n := h.bus.Negotiations()

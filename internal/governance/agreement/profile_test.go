@@ -44,11 +44,11 @@ func TestProfileOfTheOpening(t *testing.T) {
 	}
 	use("D_SAFE")
 	for _, p := range []string{"none", "B_ECOSYSTEM", "Z"} {
-		if _, err := b.Open(ctx, record("n:other", `,"profile":"`+p+`"`), who, now); err == nil {
+		if _, err := b.Open(ctx, record("n:other", `,"profile":"`+p+`"`), negotiation.Act{By: who}, now); err == nil {
 			t.Errorf("opened under %s", p)
 		}
 	}
-	if _, err := b.Open(ctx, record("n:1", ""), who, now); err != nil {
+	if _, err := b.Open(ctx, record("n:1", ""), negotiation.Act{By: who}, now); err != nil {
 		t.Fatal(err)
 	}
 	yearly := `{"kind":"ENGAGEMENT","id":"e","scope":"scope:x","charter":{},"roleBindings":[],"controls":[],"policies":[],"successCriteria":["x"],"obligations":[{"cadence":"%s"}]}`
@@ -70,7 +70,7 @@ func TestProfileOfTheOpening(t *testing.T) {
 	if err := offer("n:1", "weekly"); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.Open(ctx, record("n:2", ""), who, now); err != nil {
+	if _, err := b.Open(ctx, record("n:2", ""), negotiation.Act{By: who}, now); err != nil {
 		t.Fatal(err)
 	}
 	use("D_SAFE")

@@ -39,7 +39,7 @@ func (b *Bus) Propose(ctx context.Context, a negotiation.Act, p Proposal, now ti
 	o.Str("subject", "contract")
 	o.Strs("parties", parties)
 	o.Strs("requiredSigners", parties)
-	if _, err := b.Open(ctx, o.End(), a.By, now); err != nil {
+	if _, err := b.Open(ctx, o.End(), negotiation.Act{By: a.By, Key: a.Key}, now); err != nil {
 		return "", nil, err
 	}
 	n, err := b.For(ctx, profile.Offer, a.By)

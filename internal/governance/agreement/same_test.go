@@ -36,7 +36,7 @@ func TestSameID(t *testing.T) {
 	h.open(ana, bob)
 	h.escalate(ana, "evt-1", "decide", `{"question":"mine?"}`)
 	record := fmt.Appendf(nil, `{"id":"n:2","scope":"scope:x","parties":[%q,%q],"subject":"policy","requiredSigners":[%q]}`, bob, ana, bob)
-	if _, err := h.bus.Open(t.Context(), record, bob, h.now); err != nil {
+	if _, err := h.bus.Open(t.Context(), record, negotiation.Act{By: bob}, h.now); err != nil {
 		t.Fatal(err)
 	}
 	h.again("n:2", bob, h.keys[bob], "evt-1", `{"kind":"escalation","channel":"decide","payload":{"question":"bob's?"}}`)
@@ -163,7 +163,7 @@ func TestOneLookAtTheRegistry(t *testing.T) {
 		}
 		id := fmt.Sprint("n:", n+1)
 		record := fmt.Appendf(nil, `{"id":%q,"scope":"scope:x","parties":[%q,%q],"subject":"policy","requiredSigners":[%q]}`, id, bob, ana, bob)
-		if _, err := h.bus.Open(t.Context(), record, bob, h.now); err != nil {
+		if _, err := h.bus.Open(t.Context(), record, negotiation.Act{By: bob}, h.now); err != nil {
 			t.Fatal(err)
 		}
 		h.again(id, bob, h.keys[bob], "evt-1", `{"kind":"escalation","channel":"decide","payload":{"question":"q"}}`)

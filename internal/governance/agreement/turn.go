@@ -40,14 +40,26 @@ func (b *Bus) Turns(ctx context.Context, who address.Instance, now time.Time) ([
 	return all, ctx.Err()
 }
 
-// open is the record at a place if the negotiation is not over by it and concerns an instance, else nil.
+// open is the record at a place if the negotiation may not be over and concerns an instance, else nil. An end, or other parties, that stand in
+// state.json alone hide nothing: the journal is asked, unless this user has read that it is over.
 func (b *Bus) open(ctx context.Context, k store.Key, who address.Instance) *negotiation.Record {
 	doc, err := b.store.Get(ctx, k)
 	if err != nil {
 		return nil
 	}
 	r, err := negotiation.ParseRecord(doc.Data)
-	if err != nil || r.Status.Terminal() || !r.Involved(who) || address.Check(r.ID) != nil || address.Segment(r.ID) != k.Name {
+	if err != nil || address.Check(r.ID) != nil || address.Segment(r.ID) != k.Name {
+		return nil
+	}
+	if r.Status.Terminal() {
+		if b.Seen == nil {
+			return nil
+		}
+		if seen, err := b.Seen.Last(r.ID); err != nil || seen.State.Terminal() {
+			return nil
+		}
+	}
+	if !r.Involved(who) && !b.Negotiations().Opened(ctx, r.ID).Involved(who) {
 		return nil
 	}
 	return r

@@ -154,6 +154,7 @@ type gatherer struct {
 	ctx     context.Context
 	people  map[string]*negotiation.Person
 	sealers map[string]bool // who has sealed an entry so far
+	strict  bool            // the negotiation was opened under a seal: what bears none declares nothing
 	back    bool            // it is asked how things stood when the entries were written
 	tried   int             // verifications
 	err     error
@@ -219,13 +220,15 @@ func (g *gatherer) sound(e *journal.Entry, id string) (yes, former bool) {
 	switch g.seal(e) {
 	case journal.SealGood:
 		g.sealers[who] = true
+		g.strict = g.strict || negotiation.Opens(e)
 		return true, false
 	case journal.SealRevoked:
+		g.strict = g.strict || negotiation.Opens(e)
 		return true, true
 	case journal.SealBad:
 		return false, false
 	}
-	return !g.sealers[who], false
+	return !g.sealers[who] && !g.strict, false
 }
 
 // maxTried is how many verifications one look makes for entries that say nothing reliable: half a second.

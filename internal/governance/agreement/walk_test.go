@@ -48,7 +48,7 @@ func TestEachProfileIsWalked(t *testing.T) {
 				list := canonjson.Compact([]byte(`["` + strings.Join(signers, `","`) + `"]`))
 				first := address.Instance(signers[0])
 				record := fmt.Appendf(nil, `{"id":"n:1","scope":"scope:x","parties":%s,"subject":%q,"requiredSigners":%s}`, list, subject, list)
-				if _, err := b.Open(ctx, record, first, now); err != nil {
+				if _, err := b.Open(ctx, record, negotiation.Act{By: first, Key: keys[first]}, now); err != nil {
 					t.Fatal(err)
 				}
 				step := func(step profile.Step, by address.Instance) *negotiation.Negotiations {

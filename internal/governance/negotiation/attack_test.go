@@ -316,7 +316,7 @@ func TestSubagents(t *testing.T) {
 	// As a party of its own it may speak, as long as it is there; it has no key, so that it signs nothing.
 	id := "nego:sub"
 	rec := fmt.Appendf(nil, `{"id":%q,"scope":"scope:pilot","parties":[%q,%q],"subject":"engagement","requiredSigners":[%q,%q]}`, id, alice, sub, alice, sub)
-	if _, err := r.n.Open(t.Context(), rec, r.now); err != nil {
+	if _, err := r.n.Open(t.Context(), rec, Act{}, r.now); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.n.Offer(t.Context(), id, Act{By: sub}, Offering{Artifact: charter("s")}, r.tick()); err != nil {

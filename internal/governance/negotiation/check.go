@@ -246,7 +246,7 @@ func (f *fold) alone(s *Signed, former bool) *Judgement {
 // by what others have vouched for.
 func (f *fold) before(s *Signed) bool {
 	end, known := f.b.person(s.By).Gone[s.under]
-	if !known || f.ends == nil {
+	if !known || f.ends == nil || f.hadSettled(s.Index) {
 		return true
 	}
 	return !after(f.ends.CreatedAt, end) && !(f.witnessed.By != "" && after(f.witnessed.Date, end))
@@ -298,7 +298,7 @@ func (f *fold) judge(s *Signed) Judgement {
 	switch {
 	case revoked:
 		return no(CodeRevoked, "the key of %s that made it was revoked", s.By)
-	case !s.Bound && (f.seals(s.By) || f.b.n.Strict):
+	case !s.Bound && (f.seals(s.By) || f.b.n.Strict || f.opening != nil):
 		if f.sealedAgain(s) {
 			return Judgement{Counts: true}
 		}

@@ -326,7 +326,7 @@ func (r *rig) grantBy(boss address.Instance, mandate []byte) {
 	id := "nego:" + member(mandate, "id")
 	rec := fmt.Appendf(nil, `{"id":%q,"scope":"scope:pilot","parties":[%q],"subject":"contract","requiredSigners":[%q]}`, id, boss, boss)
 	a := r.act(boss)
-	_, err := r.n.Open(r.t.Context(), rec, noon)
+	_, err := r.n.Open(r.t.Context(), rec, Act{}, noon)
 	if err == nil {
 		_, err = r.n.Offer(r.t.Context(), id, a, Offering{Artifact: mandate, Force: true}, noon)
 	}

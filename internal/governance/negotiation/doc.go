@@ -1,9 +1,15 @@
 // Package negotiation knows how several parties come to an agreement that all of them can prove later: an artifact is offered,
 // countered, signed, and in the end kept for good.
 //
-// Everything that counts stands in the journal of the negotiation (package journal), and all of it is judged anew by whoever
-// reads it: nothing is believed because it was written down. The record, state.json, adds nothing that could not be told
-// without it: the first entry that we write holds its terms. Where the two differ, that is told and nothing is concluded.
+// Everything that counts stands in the journal of the negotiation (package journal), and whoever reads it judges all of it anew:
+// nothing is believed because it was written down. Who opens a negotiation with a key seals its terms in the first entry
+// ([Opening]). From then on state.json is a copy for programs that read only that, and entries without the seal of their writer
+// have no effect. A negotiation that was opened without a key, as h2a specifies it, has its terms in state.json until the first
+// entry of ours holds them; where the two differ, that is told and nothing is concluded.
+//
+// How far this user had read each negotiation is kept outside the bus ([Memory]). By it a journal that was put back or written anew
+// is found, and an entry with an earlier date than it can have. What this user has seen settled stays so, whatever is written into
+// the registry later.
 //
 // Our own entries keep strict rules. Who is no party and holds no mandate for the act is refused, and so is what the state does
 // not allow ([Next]), what comes after the deadline, an offer that does not name the one it answers ([StaleError]), an artifact

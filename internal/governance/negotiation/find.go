@@ -16,6 +16,7 @@ import (
 type place struct {
 	id   string
 	doc  *store.Doc // nil: there is no state.json, or it is none
+	kept *Record    // what state.json holds, likewise
 	f    *fold
 	tip  journal.Tip
 	note string // what is odd about the record
@@ -39,7 +40,7 @@ func (n *Negotiations) find(ctx context.Context, id string, now time.Time) (*pla
 		} else if r.ID != id {
 			return nil, fmt.Errorf("negotiation %s: its folder holds the record of %q", id, r.ID)
 		} else {
-			p.doc = &doc
+			p.doc, p.kept = &doc, r
 		}
 	case errors.Is(err, store.ErrNotFound):
 		p.note = "state.json is not there"
@@ -49,6 +50,10 @@ func (n *Negotiations) find(ctx context.Context, id string, now time.Time) (*pla
 		return nil, fmt.Errorf("negotiation %s: %w", id, err)
 	}
 	p.f = newFold(n.bench(ctx, now), id, r)
+	if err := p.recall(); err != nil {
+		return nil, err
+	}
+	p.f.Reset()
 	return p, nil
 }
 
@@ -64,6 +69,7 @@ func (n *Negotiations) look(ctx context.Context, id string, now time.Time) (*pla
 	if err != nil {
 		return nil, err
 	}
+	p.keep(now)
 	return p, nil
 }
 
@@ -79,7 +85,7 @@ func (p *place) known() error {
 		return err
 	}
 	if p.f.record == nil && (p.doc == nil && p.tip.Count == 0) {
-		return &NotFoundError{p.id}
+		return &NotFoundError{p.id, p.lost()}
 	}
 	return nil
 }
@@ -95,7 +101,7 @@ func (p *place) state(now time.Time) (s State, why string) {
 	case f.state.Terminal():
 		return f.state, fmt.Sprintf("since entry %d", f.ended)
 	}
-	if r := f.record; r != nil && p.doc != nil && r.Status.Terminal() {
+	if r := f.record; r != nil && p.doc != nil && f.opening == nil && r.Status.Terminal() {
 		if r.Status != Stabilized {
 			return r.Status, "state.json says so, the journal does not"
 		}
@@ -108,6 +114,22 @@ func (p *place) state(now time.Time) (s State, why string) {
 		return Expired, "the deadline was " + r.Deadline
 	}
 	return f.state, why
+}
+
+// claims says what state.json claims that the journal of a negotiation that was opened under a seal does not show, "" for nothing.
+func (p *place) claims(now time.Time) string {
+	if p.f.opening == nil || p.doc == nil {
+		return ""
+	}
+	if p.f.altered {
+		return "state.json holds other terms than those under which " + string(p.f.opening.By) + " opened the negotiation; the journal decides"
+	}
+	if s := p.kept.Status; s.Terminal() {
+		if is, _ := p.state(now); is != s {
+			return fmt.Sprintf("state.json says %s, and the journal does not show it; the journal decides", s)
+		}
+	}
+	return ""
 }
 
 // differ tells whether the record is not the one that the journal tells of.

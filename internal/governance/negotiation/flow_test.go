@@ -233,7 +233,7 @@ func TestRefused(t *testing.T) {
 			return err
 		}, "frame"},
 		{"a negotiation that is none", func(r *rig) error { _, err := r.n.Sign(ctx, "nego:none", r.act(bob), "", r.tick()); return err }, "not found"},
-		{"open again", func(r *rig) error { _, err := r.n.Open(ctx, record(), r.now); return err }, "already open"},
+		{"open again", func(r *rig) error { _, err := r.n.Open(ctx, record(), Act{}, r.now); return err }, "already open"},
 		{"what a profile forbids", func(r *rig) error {
 			r.n.Gate = func(Event, *Record, []byte) []string { return []string{"the profile forbids it"} }
 			_, err := r.n.Counter(ctx, nego, r.act(bob), Offering{Artifact: charter("x"), Base: LatestBase, Force: true}, r.tick())
@@ -288,7 +288,7 @@ func TestOpenChecks(t *testing.T) {
 	}
 	for change, want := range tests {
 		r := newRig(t)
-		if _, err := r.n.Open(t.Context(), record(change), r.now); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := r.n.Open(t.Context(), record(change), Act{}, r.now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", change, err, want)
 		}
 	}

@@ -3,6 +3,8 @@ package negotiation
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"time"
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
@@ -17,6 +19,7 @@ const (
 	mTerms  = "terms"  // in the first entry that we write: what was opened
 	mForced = "forced" // what the guards said of an artifact that was offered all the same
 
+	bodyOpened      = "opened"
 	bodySignature   = "signature"
 	bodyStabilizing = "stabilizing"
 	bodyStabilized  = "stabilized"
@@ -76,9 +79,16 @@ const (
 type fold struct {
 	b      *bench
 	id     string
-	record *Record // nil: not known
+	given  *Record // what state.json holds; nil: nothing that can be read
+	record *Record // what is judged by; nil: not known
 
-	terms     []byte // of the first entry that holds some
+	opening   *Opening          // nil: it was not opened under a seal
+	altered   bool              // state.json holds other terms than the opening
+	seen      Seen              // how far this user had read it before
+	intact    bool              // what this user had read before still stands
+	late      map[int]time.Time // see Seen
+	lastAt    Pos               // where the last entry begins
+	terms     []byte            // of the first entry that holds some
 	termsAt   int
 	state     State // draft, proposed, countered, or an end that somebody declared
 	ended     int   // index of the entry that ended it
@@ -99,7 +109,7 @@ type fold struct {
 }
 
 func newFold(b *bench, id string, r *Record) *fold {
-	f := &fold{b: b, id: id, record: r}
+	f := &fold{b: b, id: id, given: r}
 	f.Reset()
 	return f
 }
@@ -107,7 +117,11 @@ func newFold(b *bench, id string, r *Record) *fold {
 // Reset makes the fold what it is before the first entry.
 func (f *fold) Reset() {
 	f.terms, f.termsAt, f.state, f.ended, f.offers, f.total = nil, 0, Draft, 0, nil, 0
-	f.court, f.void = nil, nil
+	f.late = maps.Clone(f.seen.Late)
+	if f.late == nil {
+		f.late = map[int]time.Time{}
+	}
+	f.record, f.opening, f.altered, f.court, f.void = f.given, nil, false, nil, nil
 	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed = nil, nil, nil, set{}, set{}, dated{}
 }
 
@@ -126,12 +140,16 @@ func (f *fold) Add(e *journal.Entry) { f.add(e, nil) }
 
 // add is Add for who knows already what the seal of the entry proves.
 func (f *fold) add(e *journal.Entry, seal *journal.Seals) {
-	if f.terms == nil {
+	f.lastAt = e.At
+	f.backdated(e)
+	kind := member(e.Body, "kind")
+	if f.terms == nil && kind != bodyOpened {
 		f.addTerms(e)
 	}
-	kind := member(e.Body, "kind")
 	artifact, has := canonjson.Get(e.Body, "artifact")
 	switch {
+	case kind == bodyOpened:
+		f.opens(e, seal)
 	case kind == bodySignature:
 		f.sign(e, seal)
 	case kind == bodyStabilizing || kind == bodyStabilized:
@@ -176,7 +194,7 @@ func (f *fold) admit(e *journal.Entry, seal *journal.Seals, act string, strict b
 	if !f.admitWriter(e, act) {
 		return false
 	}
-	if p := f.b.person(e.Actor.Instance); p.left != nil && after(e.CreatedAt, p.leftAt) {
+	if p := f.b.person(e.Actor.Instance); p.left != nil && after(e.CreatedAt, p.leftAt) && !f.hadSettled(e.Sequence) {
 		f.tell(e, false, CodeGone, "%v", p.left)
 		return false
 	}
@@ -196,7 +214,7 @@ func (f *fold) admit(e *journal.Entry, seal *journal.Seals, act string, strict b
 		code, why := p.doubts(by, p.doubtedSeal(e))
 		f.tell(e, false, code, "%s", why)
 		return false
-	case s == journal.SealRevoked && (strict || f.b.person(by).revokedBefore(e.CreatedAt)):
+	case s == journal.SealRevoked && (strict || f.b.person(by).revokedBefore(e.CreatedAt) && !f.hadSettled(e.Sequence)):
 		f.tell(e, false, CodeRevoked, "sealed with a key of %s that was revoked", by)
 		return false
 	case s == journal.SealGood || s == journal.SealRevoked:
@@ -205,6 +223,12 @@ func (f *fold) admit(e *journal.Entry, seal *journal.Seals, act string, strict b
 		}
 	case f.seals(by):
 		f.tell(e, false, CodeUnsealed, "%s has sealed its earlier entries and not this one", by)
+		return false
+	case f.opening != nil:
+		f.tell(e, false, CodeUnsealed, "the negotiation was opened under a seal, and %s has not sealed this entry: anyone can have written it", by)
+		return false
+	case strict && f.b.person(by).mustSeal():
+		f.tell(e, false, CodeUnsealed, "it ends the negotiation in the name of %s, which has a key and has not sealed it: anyone can have written it", by)
 		return false
 	}
 	if act == string(Expire) { // it does so behind the deadline
@@ -253,6 +277,10 @@ func (f *fold) admitWriter(e *journal.Entry, act string) bool {
 func (f *fold) admitTime(e *journal.Entry) bool {
 	if f.record == nil || f.record.end().IsZero() {
 		return true
+	}
+	if when := f.tooLate(e); !when.IsZero() {
+		f.tell(e, false, CodeLate, "dated %s, but it was not there yet when you read the journal at %s, after the deadline %s", e.CreatedAt, envelope.Stamp(when), f.record.Deadline)
+		return false
 	}
 	at, ok := envelope.ParseTime(e.CreatedAt)
 	if ok && !at.After(f.record.end()) && !f.overdue.has(e.Actor.Instance) {

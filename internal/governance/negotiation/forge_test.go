@@ -105,8 +105,14 @@ var forgeries = []forgery{
 	{"rejection of a stranger", func(_ *testing.T, r *rig) { r.foreign(eve, "reject", `{}`) }, "1:non-party"},
 	{"rejection in the name of one who seals", func(_ *testing.T, r *rig) { r.foreign(alice, "reject", `{}`) }, "1:unsealed"},
 	{"rejection sealed with a wrong key", func(t *testing.T, r *rig) { sealedBy(t, r, bob, r.keys[eve], "reject", `{}`) }, "1:forged"},
-	{"withdrawal by who made no offer", func(_ *testing.T, r *rig) { r.foreign(bob, "withdraw", `{}`) }, "1:not-theirs"},
-	{"expiry without a deadline", func(_ *testing.T, r *rig) { r.foreign(bob, "event", `{"kind":"expired"}`) }, "1:not-theirs"},
+	{"withdrawal by who made no offer", func(t *testing.T, r *rig) { sealedBy(t, r, bob, r.keys[bob], "withdraw", `{}`) }, "1:not-theirs"},
+	{"expiry without a deadline", func(t *testing.T, r *rig) {
+		sealedBy(t, r, bob, r.keys[bob], "event", `{"kind":"expired"}`)
+	}, "1:not-theirs"},
+	{"rejection without a seal, of one who has a key", func(_ *testing.T, r *rig) { r.foreign(bob, "reject", `{}`) }, "1:unsealed"},
+	{"abandonment without a seal, of one who has a key", func(_ *testing.T, r *rig) {
+		r.foreign(bob, "event", `{"kind":"abandoned"}`)
+	}, "1:unsealed"},
 	{"the word that all have signed", func(t *testing.T, r *rig) {
 		r.foreign(Steward, "event", `{"kind":"stabilized","artifactHash":"`+hashOf(t, charter("a"))+`","signers":["x"]}`)
 	}, "1:no-quorum"},

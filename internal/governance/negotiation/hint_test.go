@@ -28,7 +28,7 @@ func TestHintsArePasted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	raw := canonjson.Set(record(), "id", canonjson.AppendString(nil, odd))
-	if _, err := r.n.Open(t.Context(), raw, r.tick()); err != nil {
+	if _, err := r.n.Open(t.Context(), raw, Act{}, r.tick()); err != nil {
 		t.Fatal(err)
 	}
 	var told []string

@@ -31,11 +31,12 @@ const (
 	CodeUnguarded  = "unguarded"     // an artifact that the guards would have refused; it counts
 
 	// These count.
-	CodeUnbased = "unbased"    // an offer that does not say which one it answers
-	CodeUnbound = "unbound"    // a signature that covers the artifact and not the negotiation
-	CodeLoose   = "loose"      // a step that we would not have made
-	CodeForced  = "forced"     // an artifact that the guards had refused
-	CodeFormer  = "former-key" // what was settled rests on a key that was revoked since
+	CodeUnbased   = "unbased"    // an offer that does not say which one it answers
+	CodeUnbound   = "unbound"    // a signature that covers the artifact and not the negotiation
+	CodeLoose     = "loose"      // a step that we would not have made
+	CodeForced    = "forced"     // an artifact that the guards had refused
+	CodeFormer    = "former-key" // what was settled rests on a key that was revoked since
+	CodeBackdated = "backdated"  // it was not there yet when this user read the journal after its date
 )
 
 // A Judgement is what there is to say of one entry.

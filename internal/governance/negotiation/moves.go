@@ -249,6 +249,10 @@ func (f *fold) settle(e *journal.Entry, seal *journal.Seals, kind string) {
 		f.tell(e, false, CodeForged, "no key of %s has signed it", e.Actor.Instance)
 		return
 	}
+	if by := e.Actor.Instance; f.opening != nil && f.record.Involved(by) && (seal == nil || *seal != journal.SealGood && *seal != journal.SealRevoked) {
+		f.tell(e, false, CodeUnsealed, "%s has not sealed it: anyone can have written it", by)
+		return
+	}
 	if f.untimely(e) {
 		return
 	}

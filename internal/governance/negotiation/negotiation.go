@@ -2,16 +2,11 @@ package negotiation
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"tutti/internal/bus/registry"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/journal"
 	"tutti/internal/store"
 )
@@ -46,6 +41,8 @@ type Negotiations struct {
 	// Advise returns the payloads of the escalations that stand between the artifact and the end of a stabilisation, each an object
 	// that becomes the payload of an escalate entry. nil: none.
 	Advise func(ctx context.Context, m Material) ([][]byte, error)
+	// Seen is how far this user's programs have read each negotiation, kept outside the bus. nil: nobody remembers.
+	Seen Memory
 	// Looked is told how many entries a verification has looked at, for who shows how far it is. nil: nobody does.
 	Looked func(entries int)
 }
@@ -71,40 +68,6 @@ func New(s Store, j *journal.Journal, p People) *Negotiations {
 
 // Journal is the log behind the negotiations.
 func (n *Negotiations) Journal() *journal.Journal { return n.journals }
-
-// Open begins a negotiation. Members that are not known here are kept.
-func (n *Negotiations) Open(ctx context.Context, raw []byte, now time.Time) (*Record, error) {
-	if canonjson.IsObject(raw) && member(raw, mStatus) == "" {
-		raw = canonjson.Set(raw, mStatus, []byte(`"draft"`))
-	}
-	p := CheckRecord(raw, now)
-	if n.AnySubject {
-		p = slices.DeleteFunc(p, func(s string) bool { return strings.HasPrefix(s, subjectFault) })
-	}
-	if len(p) > 0 {
-		return nil, fmt.Errorf("open: %w", &RefusedError{Why: p})
-	}
-	r, err := ParseRecord(raw)
-	if err != nil {
-		return nil, fmt.Errorf("open: %w", err)
-	}
-	// A journal without a record is that of a negotiation whose record was lost. It does not begin anew under other terms.
-	f := newFold(n.bench(ctx, now), r.ID, r)
-	if _, err := n.journals.Catch(ctx, r.ID, f); err != nil {
-		return nil, fmt.Errorf("open %s: %w", r.ID, err)
-	}
-	if f.terms != nil && f.differ() {
-		return nil, fmt.Errorf("open %s: %w, with other terms, by its journal", r.ID, ErrOpen)
-	}
-	_, err = n.store.Create(ctx, stateKey(r.ID), lay(raw))
-	if errors.Is(err, store.ErrExists) {
-		err = ErrOpen
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", r.ID, err)
-	}
-	return r, nil
-}
 
 // Pos is where an entry begins in the journal.
 type Pos = store.Pos

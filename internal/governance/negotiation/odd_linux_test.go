@@ -66,7 +66,7 @@ func TestOddFiles(t *testing.T) {
 				s, serr := r.n.Status(t.Context(), nego, r.now)
 				_, _ = r.n.Offer(t.Context(), nego, r.act(alice), Offering{Artifact: charter("b"), Base: LatestBase}, r.tick())
 				_, _ = r.n.Sign(t.Context(), nego, r.act(bob), "", r.tick())
-				_, _ = r.n.Open(t.Context(), record(), r.now)
+				_, _ = r.n.Open(t.Context(), record(), Act{}, r.now)
 				_, stab := r.n.Stabilize(t.Context(), nego, Act{}, r.tick())
 				if took := time.Since(start); took > 20*time.Second {
 					t.Errorf("it took %v", took)

@@ -25,9 +25,18 @@ var (
 )
 
 // A NotFoundError is ErrNotFound with the id that was asked for.
-type NotFoundError struct{ ID string }
+type NotFoundError struct {
+	ID   string
+	Lost string // what this user had read of it; "": nothing
+}
 
-func (e *NotFoundError) Error() string { return "negotiation " + e.ID + " " + ErrNotFound.Error() }
+func (e *NotFoundError) Error() string {
+	s := "negotiation " + e.ID + " " + ErrNotFound.Error()
+	if e.Lost != "" {
+		s += ": " + e.Lost
+	}
+	return s
+}
 func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 
 // A RefusedError says why an act is refused, and what to do instead.

@@ -36,6 +36,8 @@ type rig struct {
 	keys  map[address.Instance]*signature.Private
 	now   time.Time
 	root  string // of one on files
+
+	memory *memory // of the user; nil: none
 }
 
 func newRig(t testing.TB) *rig { return rigOn(t, memstore.New(memstore.Options{})) }
@@ -76,7 +78,11 @@ func (r *rig) register(i address.Instance, roles ...string) {
 
 // fresh is another program on the same bus.
 func (r *rig) fresh() *Negotiations {
-	return New(r.store, journal.New(r.store), registry.New(r.store))
+	n := New(r.store, journal.New(r.store), registry.New(r.store))
+	if r.memory != nil {
+		n.Seen = r.memory
+	}
+	return n
 }
 
 func (r *rig) tick() time.Time {
@@ -111,7 +117,7 @@ func hashOf(t testing.TB, artifact []byte) string {
 
 func (r *rig) open(more ...string) {
 	r.t.Helper()
-	if _, err := r.n.Open(r.t.Context(), record(more...), r.now); err != nil {
+	if _, err := r.n.Open(r.t.Context(), record(more...), Act{}, r.now); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -26,6 +26,7 @@ type Standing struct {
 
 	Signed  []Signed // of the latest offer, or of what was settled: those that count
 	Ignored []Judgement
+	Opening *Opening // nil: it was opened without a seal
 	Refused []address.Instance
 	Must    []address.Instance // who has to sign and has not
 	More    int                // how many more
@@ -66,9 +67,14 @@ func (n *Negotiations) standing(p *place, now time.Time) *Standing {
 	f := p.f
 	s := &Standing{
 		Record: f.record, Found: p.doc != nil, Note: p.note, Entries: p.tip.Count, Offers: f.offers, Total: f.total,
-		Refused: f.refusers(), Final: f.final,
+		Refused: f.refusers(), Final: f.final, Opening: f.opening,
 	}
 	s.State, s.Why = p.state(now)
+	for _, why := range []string{p.claims(now), p.lost()} {
+		if why != "" {
+			s.Note = why
+		}
+	}
 	if f.record != nil && f.record.ID == "" {
 		f.record.ID = p.id
 	}
@@ -112,9 +118,9 @@ func (s *Standing) steps(p *place) []Step {
 	switch {
 	case s.Record == nil:
 		return []Step{{"", "tutti negotiate open RECORD", "state.json is gone, and the journal does not hold the terms"}}
-	case p.f.differ():
+	case p.f.differ() || p.lost() != "":
 		return []Step{{"", command("verify", id), ""}}
-	case s.State == Stabilized && (!s.Found || s.Record.Status != Stabilized):
+	case s.State == Stabilized && (!s.Found || p.kept.Status != Stabilized):
 		return []Step{{"", command("stabilize", id), "writes state.json again"}}
 	case s.State == Expired && !p.f.state.Terminal():
 		return []Step{{"", command("status", id, string(Expired)), ""}}
@@ -188,7 +194,7 @@ func writerOf(payload []byte) address.Instance {
 
 // verbs are the words for what moves a negotiation, by the type of the entry or the kind of its body.
 var verbs = map[string]string{
-	"propose": "offer", "counter": "counter", "accept": "accept", "reject": "reject", "withdraw": "withdraw",
+	bodyOpened: "open", "propose": "offer", "counter": "counter", "accept": "accept", "reject": "reject", "withdraw": "withdraw",
 	bodySignature: "sign", bodyStabilizing: "stabilize", bodyStabilized: "stabilize", bodyExpired: "status ID expired", bodyAbandoned: "status ID abandoned",
 }
 

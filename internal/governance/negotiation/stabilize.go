@@ -118,9 +118,12 @@ func (w *witness) mayStabilize(now time.Time) error {
 	if f.differ() {
 		return fmt.Errorf("%w: see `%s`", ErrTerms, command("verify", w.p.id))
 	}
+	if lost := w.p.lost(); lost != "" {
+		return refuse("see `"+command("verify", w.p.id)+"`", "%s", lost)
+	}
 	state, why := w.p.state(now)
 	if f.final != nil {
-		if f.final.Done && w.p.doc != nil && f.record.Status == Stabilized && f.record.CurrentArtifactHash == f.final.Hash && w.kept == nil {
+		if f.final.Done && w.kept == nil && w.p.says(f.final.Hash) {
 			return fmt.Errorf("it is %w, with entry %d", ErrStabilized, f.final.DoneIndex)
 		}
 		return nil // begun, or lacking a part: complete it
@@ -187,8 +190,10 @@ func (n *Negotiations) step(ctx context.Context, w *witness, a Act, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	w.tip = journal.Tip{Count: e.Sequence + 1, EntryHash: e.EntryHash()}
+	w.tip = e.Tip()
+	w.p.tip = w.tip
 	f.add(e, nil)
+	w.p.keep(now)
 	return e, nil
 }
 
@@ -324,6 +329,11 @@ func (n *Negotiations) closeUp(ctx context.Context, w *witness, a Act, r *Result
 	body.Str("artifactPath", r.Path)
 	_, err := n.step(ctx, w, a, now, draft{kind: "stabilize", typ: "event", role: "MANDATAIRE", body: body.End()})
 	return err
+}
+
+// says tells whether state.json says that an artifact was stabilised.
+func (p *place) says(hash string) bool {
+	return p.doc != nil && !p.f.altered && p.kept.Status == Stabilized && p.kept.CurrentArtifactHash == hash
 }
 
 // record brings state.json to its end, and makes it anew from the terms when it is gone.

@@ -22,8 +22,12 @@ func lay(raw []byte) []byte { return append(canonjson.Indent(raw), '\n') }
 // does not succeed: the next one to write does it, and the state is told from the journal.
 func (n *Negotiations) follow(ctx context.Context, p *place, now time.Time) {
 	state, _ := p.state(now)
-	_ = n.setStatus(ctx, p.id, nil, func(raw []byte) []byte {
-		if s := State(member(raw, mStatus)); s == state || s.Terminal() {
+	var made []byte
+	if p.f.opening != nil { // the journal decides, so that it can be written again
+		made = p.f.record.Raw
+	}
+	_ = n.setStatus(ctx, p.id, made, func(raw []byte) []byte {
+		if s := State(member(raw, mStatus)); s == state || made == nil && s.Terminal() {
 			return nil
 		}
 		return canonjson.Set(raw, mStatus, canonjson.AppendString(nil, string(state)))
@@ -46,14 +50,17 @@ func (n *Negotiations) setStatus(ctx context.Context, id string, made []byte, ch
 		if err != nil {
 			return err
 		}
-		old := doc.Data
-		if _, err := ParseRecord(old); err != nil || member(old, "id") == "" {
-			if made == nil {
-				return fmt.Errorf("state.json of %s is no record", id)
-			}
-			old = made
+		old, altered := doc.Data, false
+		r, err := ParseRecord(old)
+		if unfit := err != nil || r.ID == ""; unfit && made == nil {
+			return fmt.Errorf("state.json of %s is no record", id)
+		} else if made != nil && (unfit || !sameTerms(r, made)) {
+			old, altered = made, true
 		}
 		next := change(old)
+		if next == nil && altered {
+			next = old
+		}
 		if next == nil {
 			return nil
 		}
@@ -62,4 +69,10 @@ func (n *Negotiations) setStatus(ctx context.Context, id string, made []byte, ch
 		}
 	}
 	return err
+}
+
+// sameTerms tells whether a record has the terms of another one.
+func sameTerms(r *Record, raw []byte) bool {
+	o, err := ParseRecord(raw)
+	return err == nil && string(r.terms()) == string(o.terms())
 }

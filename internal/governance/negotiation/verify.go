@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tutti/internal/core/address"
@@ -67,8 +68,28 @@ func (n *Negotiations) witness(ctx context.Context, id string, all bool, now tim
 			return nil, err
 		}
 	}
+	w.settle()
+	if !w.report.Broken {
+		p.keep(now)
+	}
 	w.kept = n.keeps(ctx, w)
 	return w, nil
+}
+
+// settle judges the signatures of what was settled anew: they were told of one by one, and a key that was revoked since takes nothing back.
+func (w *witness) settle() {
+	f := w.p.f
+	if f.final == nil {
+		return
+	}
+	for i := range f.signed {
+		s := &f.signed[i]
+		at := slices.IndexFunc(w.told, func(j Judgement) bool { return j.Index == s.Index && j.Code == CodeRevoked })
+		if v := f.check(s, true); at >= 0 && s.Hash == f.final.Hash && v != nil && v.Counts {
+			w.told[at].Code, w.told[at].Counts = CodeFormer, true
+			w.told[at].Why += " after the agreement was settled"
+		}
+	}
 }
 
 // keeps looks at the file of what was stabilised.
@@ -102,6 +123,7 @@ type Verdict struct {
 	Entries  []Judgement // what there is to say of single entries
 	Artifact error       // what is wrong with the file of the stabilised artifact
 	Problems []string    // what else is wrong, for people
+	Untold   []string    // what cannot be known from these files
 }
 
 // OK tells that nothing is wrong: no bad entry, no entry that does not count, and the files say what the journal says. Entries
@@ -124,16 +146,21 @@ func (n *Negotiations) Verify(ctx context.Context, id string, now time.Time) (*V
 	if err != nil {
 		return nil, fmt.Errorf("verify %s: %w", id, err)
 	}
-	v := &Verdict{Report: w.report, Entries: w.told, Artifact: w.kept, Standing: n.standing(w.p, now)}
+	v := &Verdict{Report: w.report, Entries: w.told, Artifact: w.kept, Standing: n.standing(w.p, now), Untold: w.p.untold()}
 	f := w.p.f
+	for _, why := range []string{w.p.lost(), w.p.claims(now)} {
+		if why != "" {
+			v.Problems = append(v.Problems, why)
+		}
+	}
 	if f.differ() {
 		v.Problems = append(v.Problems, fmt.Sprintf("%v: entry %d holds %s, the record %s", ErrTerms, f.termsAt, f.terms, f.record.terms()))
 	}
 	if w.p.doc == nil {
 		v.Problems = append(v.Problems, w.p.note)
-	} else if r := f.record; r.Status == Stabilized && (f.final == nil || !f.final.Done) {
+	} else if r := w.p.kept; f.opening == nil && r.Status == Stabilized && (f.final == nil || !f.final.Done) {
 		v.Problems = append(v.Problems, "state.json says stabilized, and the journal does not show it")
-	} else if f.final != nil && f.final.Done && (r.Status != Stabilized || r.CurrentArtifactHash != f.final.Hash) {
+	} else if f.final != nil && f.final.Done && !w.p.says(f.final.Hash) && w.p.claims(now) == "" {
 		v.Problems = append(v.Problems, fmt.Sprintf("the journal shows that %s was stabilised, and state.json says %s %s", f.final.Hash, r.Status, r.CurrentArtifactHash))
 	}
 	return v, nil

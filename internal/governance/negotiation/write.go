@@ -66,6 +66,9 @@ func (n *Negotiations) write(ctx context.Context, id string, a Act, now time.Tim
 		if p.f.differ() {
 			return nil, fmt.Errorf("%w: see `%s`", ErrTerms, command("verify", id))
 		}
+		if lost := p.lost(); lost != "" {
+			return nil, refuse("see `"+command("verify", id)+"`", "%s", lost)
+		}
 		state, _ := p.state(now)
 		d, err := judge(p, state)
 		if err == nil {
@@ -85,6 +88,8 @@ func (n *Negotiations) write(ctx context.Context, id string, a Act, now time.Tim
 	if err != nil {
 		return nil, nil, err
 	}
+	p.tip = e.Tip()
+	p.keep(now)
 	_ = n.pin(p.f.b, now) // the entry is written; what could not be pinned now is pinned by the next one
 	return e, p, nil
 }
@@ -171,6 +176,9 @@ func (p *place) mayKey(a Act) error {
 	if a.Key == nil {
 		if p.f.seals(a.By) {
 			return refuse("give its private key", "%s has sealed its earlier entries here, so one without a seal would not count", a.By)
+		}
+		if p.f.opening != nil {
+			return refuse("give its private key", "the negotiation was opened under a seal, so an entry of %s without one would not count", a.By)
 		}
 		return nil
 	}

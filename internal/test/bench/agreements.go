@@ -113,10 +113,10 @@ func agreeInside(e *env) (measured, error) {
 }
 
 func (c *council) agree(ctx context.Context, bus *agreement.Bus) error {
-	if _, err := bus.Open(ctx, c.record(), c.all[0], time.Now()); err != nil {
+	act := func(n int) negotiation.Act { return negotiation.Act{By: c.all[n], Key: c.keys[n]} }
+	if _, err := bus.Open(ctx, c.record(), act(0), time.Now()); err != nil {
 		return err
 	}
-	act := func(n int) negotiation.Act { return negotiation.Act{By: c.all[n], Key: c.keys[n]} }
 	n, err := bus.For(ctx, profile.Sign, c.all[0])
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func agree(ctx context.Context, s *filestore.Store) error {
 	err := registry.New(s).Register(ctx, raw)
 	n, a := negotiations(s), negotiation.Act{By: signer, Key: key}
 	if err == nil {
-		_, err = n.Open(ctx, aRecord, theTime)
+		_, err = n.Open(ctx, aRecord, negotiation.Act{}, theTime)
 	}
 	if err == nil {
 		_, err = n.Offer(ctx, agreed, a, negotiation.Offering{Artifact: charter}, theTime)

@@ -35,7 +35,7 @@ func agreements(t *testing.T, id string, record []byte, entries []json.RawMessag
 	}
 	n := negotiation.New(s, journal.New(s), people)
 	if record != nil {
-		if _, err := n.Open(t.Context(), record, tableTime); err != nil {
+		if _, err := n.Open(t.Context(), record, negotiation.Act{}, tableTime); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -73,7 +73,7 @@ func (p *pact) begin(id string) string {
 	p.Helper()
 	list := `"` + joined(p.who) + `"`
 	record := fmt.Appendf(nil, `{"id":%q,"scope":"scope:default","parties":[%s],"subject":"engagement","requiredSigners":[%s]}`, id, list, list)
-	if _, err := p.bus.Open(p.Context(), record, p.who[0], time.Now()); err != nil {
+	if _, err := p.bus.Open(p.Context(), record, negotiation.Act{By: p.who[0]}, time.Now()); err != nil {
 		p.Fatal(err)
 	}
 	a := negotiation.Act{By: p.who[0], Key: p.keys[0]}

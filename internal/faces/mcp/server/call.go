@@ -35,7 +35,7 @@ func (c *call) deals() *agreement.Bus {
 		return c.agree
 	}
 	specified := *c.agree
-	specified.Pins, specified.AnySubject = nil, true
+	specified.Pins, specified.Seen, specified.AnySubject = nil, nil, true
 	return &specified
 }
 

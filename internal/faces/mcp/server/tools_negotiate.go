@@ -123,9 +123,16 @@ func (c *call) key(i address.Instance) (k *signature.Private, warning string, er
 	return k, inlineKey, nil
 }
 
-// openNegotiation begins one. Nothing is signed for it: its terms stand in the first entry of who acts first.
+// openNegotiation begins one. Its terms are sealed by who opens it, but under h2a, where they stand in the first entry of who acts first.
 func openNegotiation(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
-	r, err := c.deals().Open(ctx, c.raw("record"), own.Instance, now())
+	a := negotiation.Act{By: own.Instance}
+	if !strings.HasPrefix(c.tool, "h2a_") {
+		var err error
+		if a.Key, err = c.Ring.Load(own.Instance); err != nil {
+			return nil, err
+		}
+	}
+	r, err := c.deals().Open(ctx, c.raw("record"), a, now())
 	if err != nil {
 		return nil, err
 	}

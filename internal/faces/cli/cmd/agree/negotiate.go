@@ -84,7 +84,7 @@ func dealOf(c *kit.Call, mode app.Mode, id string) (*deal, error) {
 	}
 	if d.w != nil {
 		if d.bus = full.Agreements(d.w); c.Under == kit.H2A {
-			d.bus.Pins, d.bus.AnySubject = nil, true // the registry decides there whose a key is, as specified
+			d.bus.Pins, d.bus.Seen, d.bus.AnySubject = nil, nil, true // the registry decides there whose a key is, as specified
 		}
 	}
 	return d, nil

@@ -24,10 +24,13 @@ func runNegotiateOpen(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer d.close()
-	var who address.Instance
+	var a negotiation.Act
 	if c.Under != kit.H2A {
-		if s, err := c.Actor(ctx, d.w); err == nil {
-			who = s
+		if who, err := c.Actor(ctx, d.w); err == nil {
+			a.By = who
+			if a.Key, err = d.sealKey(ctx, who, false); err != nil {
+				return err
+			}
 		} else if c.Value("instance") != "" || kit.NotOwn(err) {
 			return err
 		}
@@ -37,7 +40,7 @@ func runNegotiateOpen(ctx context.Context, c *kit.Call) error {
 			return err
 		}
 	}
-	r, err := d.bus.Open(ctx, raw, who, d.now)
+	r, err := d.bus.Open(ctx, raw, a, d.now)
 	if err != nil {
 		return dealFault(c, err)
 	}
@@ -50,6 +53,9 @@ func runNegotiateOpen(ctx context.Context, c *kit.Call) error {
 	c.Line("opened " + kit.Clean(r.ID))
 	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
 	if err == nil {
+		if s.Opening == nil && c.Under != kit.H2A {
+			d.Remark("hint: nobody has sealed its terms, so whoever can write the bus can change them until the first offer; --instance says who opens it")
+		}
 		d.next(s.Next)
 	}
 	return nil

@@ -53,11 +53,20 @@ func (d *deal) standing(s *negotiation.Standing) {
 		rows = append(rows, []string{"  parties", kit.Clean(strings.Join(address.Texts(r.Parties), " "))})
 		rows = append(rows, []string{"  to sign", kit.Clean(signersWords(r))})
 	}
+	rows = append(rows, []string{"  opened", opened(s)})
 	rows = append(rows, []string{"  journal", entries(s.Entries)})
 	c.Facts(rows)
 	d.offers(s)
 	d.signatures(s)
 	d.next(s.Next)
+}
+
+// opened says who has fixed the terms.
+func opened(s *negotiation.Standing) string {
+	if s.Opening == nil {
+		return "without a seal: nobody has signed the terms"
+	}
+	return "by " + kit.Name(s.Opening.By) + ", who has signed the terms"
 }
 
 func entries(n int) string {
@@ -166,6 +175,12 @@ func standingJSON(id string, s *negotiation.Standing) []byte {
 		o.Raw("record", s.Record.Raw)
 	}
 	o.Bool("recordFound", s.Found)
+	if s.Opening != nil {
+		o.Within("opened", func(o *canonjson.Object) {
+			o.Str("by", string(s.Opening.By))
+			o.Str("at", s.Opening.At)
+		})
+	}
 	o.Int("entries", int64(s.Entries))
 	canonjson.Objects(&o, "offers", s.Offers, func(o *canonjson.Object, f negotiation.Offered) {
 		o.Int("entry", int64(f.Index))

@@ -87,7 +87,7 @@ func (d *deal) broken(v *negotiation.Verdict, first *bad) string {
 	case first != nil:
 		return fmt.Sprintf("%s: entry %d is the first that does not hold (%s)", kit.Clean(d.id), first.entry, first.rule)
 	}
-	return kit.Clean(d.id) + ": the journal holds, and what lies beside it does not say the same"
+	return kit.Clean(d.id) + ": each entry holds, but the negotiation does not: see the record above"
 }
 
 func (d *deal) verdict(v *negotiation.Verdict, first *bad) {
@@ -131,6 +131,9 @@ func (d *deal) verdict(v *negotiation.Verdict, first *bad) {
 	for _, p := range v.Problems {
 		d.Prose(d.Paint(kit.Red, "  record "), len("  record "), kit.Clean(p))
 	}
+	for _, u := range v.Untold {
+		d.Prose("  unknown ", len("  unknown "), kit.Clean(u))
+	}
 	if v.OK() {
 		d.next(v.Standing.Next)
 	}
@@ -163,5 +166,6 @@ func verdictJSON(id string, v *negotiation.Verdict, first *bad) []byte {
 		o.Str("artifact", v.Artifact.Error())
 	}
 	o.Strs("problems", v.Problems)
+	o.Strs("unknown", v.Untold)
 	return o.End()
 }
