@@ -300,7 +300,7 @@ func (h *home) past() {
 	at := time.Now().Add(-48 * time.Hour)
 	record := fmt.Appendf(nil, `{"id":%q,"scope":"scope:default","parties":[%q,%q],"subject":"engagement","requiredSigners":[%q,%q],"deadline":%q}`,
 		late, alice, bob, alice, bob, envelope.Stamp(at.Add(time.Hour)))
-	_, err = b.Open(h.Context(), record, alice, at)
+	_, err = b.Open(h.Context(), record, negotiation.Act{By: alice, Key: h.keys[alice]}, at)
 	h.check(err)
 	act := negotiation.Act{By: alice, Key: h.keys[alice]}
 	_, err = b.Negotiations().Offer(h.Context(), late, act, negotiation.Offering{Artifact: []byte(charter("eng:late", "too late"))}, at.Add(time.Minute))
