@@ -198,6 +198,7 @@ var tools = []tool{
 		},
 	},
 	askTool,
+	sessionWaitTool,
 	{
 		name: "tutti_receive", effect: acts, run: speaking(receive),
 		does: "Receive your new messages (mail, inbox), oldest first, and mark them as shown. With wait it waits for the first one. " +

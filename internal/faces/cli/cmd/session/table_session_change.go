@@ -7,6 +7,25 @@ import (
 // ChangeVerbs come behind ScreenVerbs in help.
 var ChangeVerbs = []kit.Verb{
 	{
+		Name: "session wait", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, MaxArgs: -1, Offer: kit.Sessions, Run: onSessions(sessionWait),
+		Short: "wait until sessions are idle, ask, or have ended",
+		Args:  "<name>...",
+		Flags: []kit.Flag{
+			{Name: "any", Kind: kit.Switch, Help: "return when one of them has reached a state"},
+			{Name: "until", Kind: kit.Text, Value: "states", Default: "idle,waiting,ended", Help: "of idle, working, waiting, limited, ended"},
+			{Name: "for", Kind: kit.Duration, Value: "time", Default: "10m", Help: "how long to wait; 0s has no limit"},
+			HereFlag, registryFlag,
+		},
+		Does: `Waits until all named sessions are in one of the states at the same time, and prints the state of each. waiting is an
+open question: an approval, an answer, or a question at the start. limited is the limit of the provider. A state with
+a question mark is read from the screen; it counts when two looks in a row show it.`,
+		Wont: "It starts, types and answers nothing. It does not know whether the work is done: an idle agent may have given up.",
+		Examples: `$ tutti session wait api-creator-claude
+$ tutti session wait worker reviewer --any --until idle --for 1h`,
+		Exit: "0 reached; 1 wrong usage, or no such session; 2 not reached in time, or a session has ended and cannot reach it; 3 a file could not be read; 6 sessions of several folders have that name; 130 interrupted",
+		See:  "session status",
+	},
+	{
 		Name: "session send", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Sessions, Run: onSessions(sessionSend),
 		Short: "type a prompt into a session",
 		Args:  "[<name>] <text>",
@@ -22,8 +41,8 @@ standard input, @file a file. The agent gets the text as your prompt, not as a m
 
 --all types it into every running session on this machine whose screen tutti can read; --here only into those of this
 folder.`,
-		Wont: `It answers no question of the agent CLI, and does not wait for the answer. An agent cannot use it: agents write messages
-with tutti send.`,
+		Wont: `It answers no question of the agent CLI, and does not wait for the answer: tutti session wait does. An agent cannot use
+it: agents write messages with tutti send.`,
 		Examples: `$ tutti session send api-creator-claude 'Run the tests.'
 $ tutti session send --all --here 'Commit your work.'`,
 		Exit: "0 done; 1 wrong usage, refused, or the agent was not idle in time; 3 a file or tmux could not be reached; 5 halted; 6 sessions of several folders have that name; 8 tmux has another session of that name",

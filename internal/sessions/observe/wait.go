@@ -1,0 +1,125 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tutti/internal/sessions/registry"
+)
+
+// The states for which [Observer.Wait] waits, in the words that other programs read.
+const (
+	StateIdle    = "idle"
+	StateWorking = "working"
+	StateWaiting = "waiting" // for its user: an approval, an answer, a question at the start
+	StateLimited = "limited"
+	StateEnded   = "ended"
+	StateUnknown = "unknown"
+)
+
+// States are the words that can be waited for.
+var States = []string{StateIdle, StateWorking, StateWaiting, StateLimited, StateEnded}
+
+// DefaultUntil are those for which is waited when none is named.
+var DefaultUntil = []string{StateIdle, StateWaiting, StateEnded}
+
+// A Wait says what to wait for.
+type Wait struct {
+	Any   bool     // one session is enough
+	Until []string // of [States]; none: [DefaultUntil]
+}
+
+// A Reached is one session that was waited for.
+type Reached struct {
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Guess   bool   `json:"guess,omitempty"` // read from the screen
+	Asks    string `json:"asks,omitempty"`
+	Reached bool   `json:"reached"`
+}
+
+// ErrNever reports that a session has ended and can reach no state that is waited for.
+var ErrNever = errors.New("it has ended")
+
+// The pauses between two looks. A state that is read from a screen, or a session that is gone, counts at the second look.
+const (
+	waitEvery = 250 * time.Millisecond
+	waitLater = time.Second      // after
+	waitSoon  = 20 * time.Second // this
+)
+
+// WaitLeast is the shortest wait that makes sense: two looks.
+const WaitLeast = 2 * time.Second
+
+// Wait looks at sessions until all of them are in one of the states at the same time, or with Any until one is. rows returns their rows,
+// in one order; a session whose row is gone is an error of it. When the context ends, the error is its cause. The states are those of the last
+// look, also with an error.
+func (o *Observer) Wait(ctx context.Context, q Wait, rows func(ctx context.Context) ([]registry.Row, error)) ([]Reached, error) {
+	until := q.Until
+	if len(until) == 0 {
+		until = DefaultUntil
+	}
+	began := time.Now()
+	last := []Reached{}
+	for {
+		all, err := rows(ctx)
+		if err != nil {
+			return last, err
+		}
+		rep := o.Status(ctx, all)
+		if err := ctx.Err(); err != nil { // what was not answered by then is not known
+			return last, context.Cause(ctx)
+		}
+		now := make([]Reached, len(all))
+		reached, ended := 0, ""
+		for i := range all {
+			now[i] = stateOf(&rep.Sessions[i])
+			sure := rep.Sessions[i].Doing.From == "program" || len(last) == len(now) && last[i].State == now[i].State
+			if now[i].Reached = sure && slices.Contains(until, now[i].State); now[i].Reached {
+				reached++
+			} else if sure && now[i].State == StateEnded {
+				ended = now[i].Name
+			}
+		}
+		last = now
+		switch {
+		case reached == len(all), q.Any && reached > 0:
+			return now, nil
+		case ended != "" && (!q.Any || !slices.ContainsFunc(now, func(r Reached) bool { return r.State != StateEnded })):
+			return now, fmt.Errorf("session %s: %w", ended, ErrNever)
+		}
+		pause := waitEvery
+		if time.Since(began) > waitSoon {
+			pause = waitLater
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return last, context.Cause(ctx)
+		}
+	}
+}
+
+// stateOf is what a session does, in one word.
+func stateOf(f *Found) Reached {
+	r := Reached{Name: f.Row.Name, State: StateUnknown, Asks: f.Doing.Asks, Guess: f.Doing.Guess}
+	live := f.State == Alive || f.State == Other && !f.Foreign
+	switch {
+	case f.State == Unknown, f.UnderWay, f.State == Absent && f.Process.PID > 0:
+		return r
+	case !live, f.Doing.Word == Gone:
+		r.State, r.Guess = StateEnded, false
+	case f.Doing.Word == Working:
+		r.State = StateWorking
+	case f.Doing.Word == Idle:
+		r.State = StateIdle
+	case f.Doing.Word == Limited:
+		r.State = StateLimited
+	case f.Doing.Word == Asking, f.Doing.Asks != "":
+		r.State = StateWaiting
+	}
+	return r
+}
