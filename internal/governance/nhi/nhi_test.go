@@ -277,7 +277,6 @@ func TestOverprivilege(t *testing.T) {
 	}
 }
 
-// TestReportOfOffboarded: who is gone is no finding, and is in the inventory.
 // TestAgeOfRegistered: a key that came with a registration is as old as that, one that an event tells of as old as the event says. Under h2a
 // the first has no age.
 func TestAgeOfRegistered(t *testing.T) {
@@ -304,6 +303,7 @@ func TestAgeOfRegistered(t *testing.T) {
 	})
 }
 
+// TestReportOfOffboarded: who is gone is no finding, and is in the inventory.
 func TestReportOfOffboarded(t *testing.T) {
 	b := newBus(t, memstore.New(memstore.Options{}))
 	other := address.Instance("codex:web:77aa88bb99cc")

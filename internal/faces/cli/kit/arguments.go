@@ -16,6 +16,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
+	"tutti/internal/core/termsafe"
 )
 
 // BadName refuses what cannot be the name of an agent, nil for one that can be.
@@ -88,7 +89,20 @@ func (c *Call) Given(ctx context.Context) (raw []byte, signed bool, err error) {
 			return raw, true, nil
 		}
 	}
+	if err := c.Exact(raw, "the envelope"); err != nil {
+		return nil, false, err
+	}
 	return raw, ok && canonjson.Kind(list) != canonjson.TypeArray && !canonjson.IsNull(list), nil
+}
+
+// Exact refuses JSON that is to be signed and has a number that no double has: its signature would fit other numbers as well. h2a takes it, as
+// specified.
+func (c *Call) Exact(raw []byte, what string) error {
+	written, signed, ok := canonjson.Inexact(raw)
+	if !ok || c.Under != Tutti {
+		return nil
+	}
+	return Refuse(`put it in quotes: "`+Clean(termsafe.Cut(written, 40))+`"`, "%s: the number %s would be signed as %s", what, Clean(termsafe.Cut(written, 40)), signed)
 }
 
 // Taken makes an id that is taken exit status 2.

@@ -176,7 +176,7 @@ func document(ctx context.Context, c *kit.Call, arg, what string) ([]byte, error
 	case !canonjson.Valid(raw):
 		return nil, kit.Refuse("", "%s is no JSON: %s", what, whyNoJSON(raw))
 	}
-	return raw, nil
+	return raw, c.Exact(raw, what)
 }
 
 func whyNoJSON(raw []byte) string {
