@@ -291,9 +291,10 @@ func (p *Pins) Given(i address.Instance) []string {
 	return strings.Fields(p.all[i.Canonical()].Roles)
 }
 
-// A RoleMemory knows which roles the user gave an agent.
+// A RoleMemory knows which roles the user gave an agent, and which registrations the user has accepted.
 type RoleMemory interface {
 	Given(i address.Instance) []string
+	Accepted(i address.Instance, registration string) bool
 }
 
 // Forget removes the pin of an agent: its next signed envelope has a new key. It reports whether there was one.

@@ -40,6 +40,7 @@ type Person struct {
 
 	trust      trust.Keys // as the user knows the keys; empty where the registry decides
 	registered bool
+	accepted   bool      // the user has accepted its scopes and roles, or the registry decides
 	left       error     // it was taken out of service; a *registry.GoneError
 	leftAt     time.Time // the zero time where that is not recorded
 }
@@ -98,8 +99,10 @@ func PersonOf(ctx context.Context, people People, pins trust.Memory, i address.I
 		return p, err
 	}
 	p.Keys = journal.Keys{Active: tried(keys.Active), Revoked: tried(keys.Revoked)}
+	p.accepted = pins == nil
 	if given, ok := pins.(trust.RoleMemory); ok {
 		p.Roles = append(slices.Clone(p.Roles), given.Given(i)...)
+		p.accepted = given.Accepted(i, reg.Hash())
 	}
 	if pins != nil {
 		if p.trust, err = trust.KeysOf(ctx, people, pins, i); err != nil {

@@ -8,6 +8,7 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/store"
 )
@@ -51,12 +52,21 @@ const (
 	rightNegotiate = "negotiate"
 )
 
-// given tells whether somebody else than who has the mandate has signed it who has its scope: nobody gives leave to himself, and
-// nobody for what is not his.
-func (m mandate) given(b *bench) bool {
-	return slices.ContainsFunc(m.givers, func(i address.Instance) bool {
-		return i.Canonical() != address.Instance(m.instance).Canonical() && slices.Contains(b.person(i).Scopes, m.scope)
-	})
+// given says why a mandate is not given, "" when it is: an agent other than its holder, which has its scope, has to have signed it. Anyone can
+// write any scope into a registration of their own, so that it has to be one that the user has accepted.
+func (m mandate) given(b *bench, id string) string {
+	why := fmt.Sprintf("the mandate %s was signed by %v: by nobody of %s beside who has it", id, address.Texts(m.givers), m.scope)
+	for _, i := range m.givers {
+		p := b.person(i)
+		switch {
+		case i.Canonical() == address.Instance(m.instance).Canonical() || !slices.Contains(p.Scopes, m.scope):
+		case p.accepted:
+			return ""
+		default:
+			why = fmt.Sprintf("the mandate %s was given by %s, whose scopes and roles you have not accepted; `tutti keys trust %s` does", id, i, termsafe.Word(string(i)))
+		}
+	}
+	return why
 }
 
 func (m mandate) allows(b *bench, id string, by address.Instance, scope, act string, at time.Time) string {
@@ -73,10 +83,7 @@ func (m mandate) allows(b *bench, id string, by address.Instance, scope, act str
 			return fmt.Sprintf("the mandate %s has expired at %s", id, m.expires)
 		}
 	}
-	if !m.given(b) {
-		return fmt.Sprintf("the mandate %s was signed by %v: by nobody of %s beside who has it", id, address.Texts(m.givers), m.scope)
-	}
-	return ""
+	return m.given(b, id)
 }
 
 // findMandates looks for a mandate among the artifacts that were stabilised. One whose file is not what its name says does not
