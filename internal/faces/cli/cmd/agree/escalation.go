@@ -277,10 +277,19 @@ func isRule(err error) bool {
 
 // runEscalationSettle records what applies because nobody has answered.
 func runEscalationSettle(ctx context.Context, d *deal) error {
-	a, err := d.act(ctx, false)
+	who, err := d.Actor(ctx, d.w)
 	if err != nil {
 		return err
 	}
+	// Without a seal an entry of a person looks as if another had written it.
+	key, err := d.sealKey(ctx, who, who.Canonical().Host() == identity.Human)
+	if f, ok := errors.AsType[*kit.Fault](err); ok {
+		return kit.Refuse("--instance ID names an agent whose key is here, who writes it down", "%s", f.Error())
+	}
+	if err != nil {
+		return err
+	}
+	a := negotiation.Act{By: who, Key: key}
 	done, problems, err := d.bus.Settle(ctx, a, &escalation.Ends{}, d.now)
 	if err == nil && len(done) == 0 {
 		err = errors.Join(problems...)
