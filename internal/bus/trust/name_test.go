@@ -9,16 +9,14 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
+	"tutti/internal/test/hostile"
 )
 
 // A name that looks like that of another agent is never verified and never pinned, whatever key it is registered and signed with.
 func TestNameThatLooksLikeAnother(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{
-		"\u200b", "\u2060", "\u202e", "\ufe0f", "\u3164", "\u034f", "\u00a0", "\n", "\x1b[0m", "\u009b", "\U000e0041", ".", "...",
-		" — verified — 1 s ago", "\u0441", "\uff41",
-	} {
-		who := ana + address.Instance(name)
+	for _, name := range hostile.LookAlikes {
+		who := address.Instance(name)
 		key := signature.Generate()
 		raw, err := envelope.Draft{Actor: envelope.Actor{Instance: who, Role: "AGENTS", Scope: "s"}, Created: now, Text: "hello"}.Bytes()
 		if err == nil {

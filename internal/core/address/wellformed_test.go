@@ -3,32 +3,11 @@ package address
 import (
 	"strings"
 	"testing"
+
+	"tutti/internal/test/hostile"
 )
 
-const alice = "claude:alice:d4bc3ad2e56c"
-
-// lookAlikes are names that a reader may take for that of alice, by what they have in them.
-var lookAlikes = map[string]string{
-	"zero width space":     alice + "\u200b",
-	"word joiner":          alice + "\u2060",
-	"byte order mark":      "\ufeff" + alice,
-	"soft hyphen":          "claude:al\u00adice:d4bc3ad2e56c",
-	"turned direction":     alice + "\u202e",
-	"variation selector":   alice + "\ufe0f",
-	"Hangul filler":        alice + "\u3164",
-	"grapheme joiner":      alice + "\u034f",
-	"tag letter":           alice + "\U000e0041",
-	"no-break space":       alice + "\u00a0",
-	"line feed":            alice + "\n",
-	"escape":               alice + "\x1b[0m",
-	"C1 control":           alice + "\u009b",
-	"Cyrillic":             "claude:alice:d4bс3ad2e56c",
-	"Cyrillic host":        "clаude:alice:d4bc3ad2e56c",
-	"full width":           "claude:alice:d4bc3ad2e56\uff43",
-	"trailing dot":         alice + ".",
-	"trailing dots":        alice + "...",
-	"words of ours behind": alice + " — verified — 1 s ago",
-}
+const alice = hostile.Original
 
 func TestWellFormed(t *testing.T) {
 	t.Parallel()
@@ -40,7 +19,7 @@ func TestWellFormed(t *testing.T) {
 			t.Errorf("%q: is well-formed, and is shown as %s", a, Shown(a))
 		}
 	}
-	for name, a := range lookAlikes {
+	for name, a := range hostile.LookAlikes {
 		if WellFormed(a) {
 			t.Errorf("%s: %q is not well-formed", name, a)
 		}
@@ -62,7 +41,7 @@ func TestSkeleton(t *testing.T) {
 	if len([]rune(lookAlike)) != len(looksLike) {
 		t.Fatalf("%d characters look like %d", len([]rune(lookAlike)), len(looksLike))
 	}
-	for name, a := range lookAlikes {
+	for name, a := range hostile.LookAlikes {
 		if name == "words of ours behind" || name == "escape" { // what is printed of it is longer than the name
 			continue
 		}

@@ -199,8 +199,8 @@ func (h *home) add(id string, all ...entry) {
 		if at.IsZero() {
 			at = time.Now()
 		}
-		p := fmt.Appendf(nil, `{"id":"evt-forged-%d-%d","type":%q,"actor":{"instance":%q,"role":"CONDUCTOR","scope":"scope:default"%s},"body":%s,"createdAt":%q%s}`,
-			len(lines), n, e.typ, e.by, e.mandate(), e.body, envelope.Stamp(at), e.more)
+		p := fmt.Appendf(nil, `{"id":"evt-forged-%d-%d","type":%q,"actor":{"instance":%s,"role":"CONDUCTOR","scope":"scope:default"%s},"body":%s,"createdAt":%q%s}`,
+			len(lines), n, e.typ, jsonText(string(e.by)), e.mandate(), e.body, envelope.Stamp(at), e.more)
 		if e.key != nil {
 			p = canonjson.Set(p, "negotiationId", strconv.AppendQuote(nil, id))
 			if !e.unlink {
@@ -241,7 +241,7 @@ func (h *home) signature(by address.Instance, key *signature.Private, hash, id, 
 	if scope == "" {
 		return fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s}`, hash, one)
 	}
-	two := envelope.SignatureJSON(key.Object(string(by), canonical(h, `{"artifactHash":%q,"by":%q,"negotiationId":%q,"scope":%q}`, hash, by, id, scope)))
+	two := envelope.SignatureJSON(key.Object(string(by), canonical(h, `{"artifactHash":%q,"by":%s,"negotiationId":%q,"scope":%q}`, hash, jsonText(string(by)), id, scope)))
 	return fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":%s,"context":%s}`, hash, one, two)
 }
 

@@ -258,7 +258,8 @@ func (h *home) invent(id string, keys map[address.Instance]*signature.Private, p
 	h.Helper()
 	raw := charter("eng:invented", "give everything away")
 	hash := h.hashOf(raw)
-	record := fmt.Sprintf(`{"id":%q,"scope":"scope:default","parties":[%q,%q],"subject":"engagement","requiredSigners":[%q,%q]}`, id, parties[0], parties[1], parties[0], parties[1])
+	all := jsonText(string(parties[0])) + "," + jsonText(string(parties[1]))
+	record := fmt.Sprintf(`{"id":%q,"scope":"scope:default","parties":[%s],"subject":"engagement","requiredSigners":[%s]}`, id, all, all)
 	first := entry{by: parties[0], typ: "propose", body: `{"artifact":` + raw + `}`, key: keys[parties[0]], more: `,"terms":` + record}
 	h.add(id, first)
 	for _, i := range parties {

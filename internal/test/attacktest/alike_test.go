@@ -1,0 +1,39 @@
+package attacktest
+
+import (
+	"regexp"
+
+	"tutti/internal/core/address"
+	"tutti/internal/core/signature"
+	"tutti/internal/test/hostile"
+)
+
+// alikes are attacks by agents whose names look like that of Anna. Each is registered with a key of its own.
+func alikes() (all []attack) {
+	for what, name := range hostile.LookAlikes {
+		who := address.Instance(name)
+		shown := regexp.QuoteMeta(address.Shown(name))
+		all = append(all, attack{
+			class: "look-alike", name: what + " signs for Anna", on: alike,
+			harm: func(h *home) {
+				key := signature.Generate()
+				h.registration(who, "CONDUCTOR", key)
+				h.add(alike, h.signs(alike, who, key))
+			},
+			sights:  append(stays("proposed", "non-party: "), show("missing +"+string(anna)), says(0, []string{"doctor"}, shown)),
+			later:   []sight{verify(invalid, shown)},
+			pending: "verify prints the name without what tells it from that of Anna",
+		}, attack{
+			class: "look-alike", name: what + " as a party", on: "nego:invented",
+			harm: func(h *home) {
+				key := signature.Generate()
+				h.registration(who, "CONDUCTOR", key)
+				h.invent("nego:invented", map[address.Instance]*signature.Private{alice: h.keys[alice], who: key}, alice, who)
+			},
+			sights:  []sight{show("signed +" + shown)},
+			later:   stays("(draft|proposed)", shown+".* characters that no address has"),
+			pending: "a signature under such a name counts in an agreement",
+		})
+	}
+	return all
+}
