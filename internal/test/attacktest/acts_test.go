@@ -30,8 +30,7 @@ var acts = []attack{
 			e.at = time.Now().Add(-47*time.Hour - 30*time.Minute)
 			h.add(late, e)
 		},
-		later:   stays("expired", "late|seen"),
-		pending: "what a reader has seen as expired is not remembered",
+		sights: stays("expired", "late: dated .*, but it was not there yet when you read the journal at .*, after the deadline"),
 	},
 	{
 		class: "after the deadline", name: "back-dated after a late entry", on: late,
@@ -66,9 +65,8 @@ var acts = []attack{
 	},
 	{
 		class: "unsealed", name: "reject for a party without entries", on: half,
-		harm:    func(h *home) { h.add(half, entry{by: bob, typ: "reject", body: `{}`}) },
-		later:   stays("proposed", "unsealed"),
-		pending: "an entry without a seal counts for a party that has sealed nothing yet",
+		harm:   func(h *home) { h.add(half, entry{by: bob, typ: "reject", body: `{}`}) },
+		sights: unsealed("proposed"), later: hidden, pending: "show does not name entries without a seal",
 	},
 	{
 		class: "unsealed", name: "reject for a party with entries", on: half,
@@ -80,22 +78,19 @@ var acts = []attack{
 		harm: func(h *home) {
 			h.add(half, entry{by: bob, typ: "counter", body: `{"artifact":` + charter("eng:half", "all to Bob") + `}`, more: fmt.Sprintf(`,"baseArtifactHash":%q`, h.latest(half))})
 		},
-		later:   stays("proposed", "unsealed"),
-		pending: "an entry without a seal counts for a party that has sealed nothing yet",
+		sights: unsealed("proposed"), later: hidden, pending: "show does not name entries without a seal",
 	},
 	{
 		class: "unsealed", name: "the only offer", on: fresh,
 		harm: func(h *home) {
 			h.add(fresh, entry{by: bob, typ: "propose", body: `{"artifact":` + charter("eng:half", "all to Bob") + `}`})
 		},
-		later:   stays("draft", "unsealed"),
-		pending: "an entry without a seal counts for a party that has sealed nothing yet",
+		sights: unsealed("draft"), later: hidden, pending: "show does not name entries without a seal",
 	},
 	{
 		class: "unsealed", name: "abandoned for a party without entries", on: half,
-		harm:    func(h *home) { h.add(half, entry{by: bob, typ: "event", body: `{"kind":"abandoned"}`}) },
-		later:   stays("proposed", "unsealed"),
-		pending: "an entry without a seal counts for a party that has sealed nothing yet",
+		harm:   func(h *home) { h.add(half, entry{by: bob, typ: "event", body: `{"kind":"abandoned"}`}) },
+		sights: unsealed("proposed"), later: hidden, pending: "show does not name entries without a seal",
 	},
 	{
 		class: "unsealed", name: "withdrawal of an offer of another", on: half,
@@ -121,8 +116,7 @@ var acts = []attack{
 			h.write(h.journal(half), journal)
 			h.write(h.state(half), state)
 		},
-		later:   []sight{verify(invalid, "seen"), show("seen"), list("seen")},
-		pending: "what a reader has seen settled is not remembered",
+		sights: []sight{verify(invalid, putBack), show("! " + putBack)},
 	},
 	{
 		class: "rollback", name: "of a rejection, with state.json put back", on: half,
@@ -133,8 +127,7 @@ var acts = []attack{
 			h.write(h.journal(half), journal)
 			h.write(h.state(half), state)
 		},
-		later:   []sight{verify(invalid, "seen"), show("seen")},
-		pending: "what a reader has seen ended is not remembered",
+		sights: []sight{verify(invalid, "you had read .* and .* are there now: it was put back to an earlier state"), show("! .*it was put back to an earlier state")},
 	},
 	{
 		class: "rollback", name: "the last entry cut off", on: settled, seen: true,
@@ -142,14 +135,14 @@ var acts = []attack{
 			all := h.lines(settled)
 			h.setLines(settled, all[:len(all)-1])
 		},
-		sights: stays("accepted", "state.json says stabilized, and the journal does not show it"),
+		sights: append(stays("accepted", putBack, "state.json says stabilized, and the journal does not show it"), show("! "+putBack)),
 	},
 	{
 		class: "rollback", name: "the folder removed", on: settled, seen: true,
 		harm:    func(h *home) { h.check(os.RemoveAll(h.folder(settled))) },
 		sights:  []sight{{args: []string{"negotiate", "verify"}, status: 2, words: []string{"negotiation NEGO not found"}}},
 		later:   []sight{{args: []string{"negotiate", "verify"}, status: 2, words: []string{"seen"}}},
-		pending: "what a reader has seen settled is not remembered",
+		pending: "what is not there is not compared with what was read of it",
 	},
 	{
 		class: "--instance of another", name: "sign, below an agent", on: half,
@@ -217,6 +210,17 @@ var acts = []attack{
 		},
 	},
 }
+
+// unsealed is what is seen of an entry without a seal in the name of Bob.
+func unsealed(state string) []sight {
+	return stays(state, "unsealed: .*"+string(bob)+" has not sealed this entry: anyone can have written it")
+}
+
+// hidden is what show does not say of it yet.
+var hidden = []sight{show("ignored +" + string(bob) + " .*has not sealed")}
+
+// putBack is said of an agreement that the reader had read as settled.
+const putBack = "on .* you had read .* entries of it, by which it was settled, and .* are there now: it was put back to an earlier state"
 
 // calls is what a client of the MCP server sends to call a tool.
 func calls(params string) string {

@@ -13,7 +13,8 @@ func TestAttacks(t *testing.T) {
 		t.Skip("what runs is in other processes")
 	}
 	t.Parallel()
+	base := newHome(t)
 	for _, a := range slices.Concat(chain, records, keys, acts, files, paths(), odd(), alikes()) {
-		t.Run(a.class+"/"+a.name, func(t *testing.T) { attempt(t, a) })
+		t.Run(a.class+"/"+a.name, func(t *testing.T) { attempt(t, base, a) })
 	}
 }

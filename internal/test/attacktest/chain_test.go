@@ -125,7 +125,7 @@ var chain = []attack{
 			all[1], all[2] = all[2], all[1]
 			h.setLines(settled, h.relink(all, nil))
 		},
-		sights: stays("proposed", "forged: no key of "+string(alice)),
+		sights: stays("draft", "forged: no key of "+string(bob)),
 	},
 	{
 		class: "duplicate", name: "an entry", on: settled,
@@ -141,7 +141,7 @@ var chain = []attack{
 			all := h.lines(settled)
 			h.setLines(settled, h.relink(slices.Insert(all, 2, all[1]), nil))
 		},
-		sights: stays("countered", "forged: no key of "+string(bob), "same-id"),
+		sights: stays("proposed", "forged: no key of "+string(alice), "same-id"),
 	},
 	{
 		class: "verbatim replay", name: "the line", on: half,
@@ -169,7 +169,7 @@ var chain = []attack{
 	{
 		class: "journal of another", name: "in the place of an agreement", on: settled,
 		harm:   func(h *home) { h.write(h.journal(settled), h.read(h.journal(other))) },
-		sights: stays("draft", "elsewhere: it was written for the negotiation nego:other", "tell of different terms"),
+		sights: stays("draft", "elsewhere: it was written for the negotiation nego:other", "state.json says stabilized, and the journal does not show it"),
 	},
 	{
 		class: "journal of another", name: "with its state.json", on: settled,

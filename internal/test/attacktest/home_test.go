@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,11 +48,7 @@ func TestMain(m *testing.M) {
 		}
 		cmd.Main()
 	}
-	code := m.Run()
-	if base.dir != "" {
-		_ = os.RemoveAll(base.dir) // a folder in the temporary one
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // The agents of the bus. Each has a key, which is in the bus. Eve is a party nowhere.
@@ -140,39 +135,30 @@ func (h *home) check(err error) {
 	}
 }
 
-// base is the home that is copied for each attack.
-var base struct {
-	sync.Once
-	dir  string
-	keys map[address.Instance]*signature.Private
-}
-
-// newHome returns a copy of the home.
+// newHome makes the home that is copied for each attack.
 func newHome(t *testing.T) *home {
 	t.Helper()
-	base.Do(func() {
-		dir, err := os.MkdirTemp("", "attack")
-		if err != nil {
-			t.Fatal(err)
-		}
-		base.dir = dir
-		h := &home{TB: t, dir: dir, bus: filepath.Join(dir, "h2a-workspace", ".h2a"), keys: map[address.Instance]*signature.Private{}}
-		h.build()
-		base.keys = h.keys
-	})
-	if base.keys == nil {
-		t.Fatal("the home could not be made")
-	}
-	dir := t.TempDir()
-	h := &home{TB: t, dir: dir, bus: filepath.Join(dir, "h2a-workspace", ".h2a"), keys: base.keys}
-	h.check(os.CopyFS(dir, os.DirFS(base.dir)))
-	h.check(filepath.Walk(dir, func(path string, i os.FileInfo, err error) error { // CopyFS leaves group and others their bits
+	h := homeAt(t, t.TempDir(), map[address.Instance]*signature.Private{})
+	h.build()
+	return h
+}
+
+func homeAt(t *testing.T, dir string, keys map[address.Instance]*signature.Private) *home {
+	return &home{TB: t, dir: dir, bus: filepath.Join(dir, "h2a-workspace", ".h2a"), keys: keys}
+}
+
+// copy returns a copy of the home.
+func (h *home) copy(t *testing.T) *home {
+	t.Helper()
+	c := homeAt(t, t.TempDir(), h.keys)
+	c.check(os.CopyFS(c.dir, os.DirFS(h.dir)))
+	c.check(filepath.Walk(c.dir, func(path string, i os.FileInfo, err error) error { // CopyFS gives group and others more
 		if err != nil {
 			return err
 		}
 		return os.Chmod(path, i.Mode().Perm()&0o700)
 	}))
-	return h
+	return c
 }
 
 // join registers an agent whose key is in the bus.
@@ -243,6 +229,7 @@ const (
 	quorum  = "nego:quorum"  // two of Alice, Bob and Bob's twin; offered by Alice, signed by Bob
 	role    = "nego:role"    // offered and signed by Alice; Dave has to sign, who has no role for it
 	late    = "nego:late"    // offered and signed by Alice; the deadline has passed
+	older   = "nego:older"   // half, as an older program has opened it
 	alike   = "nego:alike"   // offered and signed by Alice; Anna has to sign
 	asked   = "nego:asked"   // opened, and Alice asks the user a question in it: evt-ask
 )
@@ -284,6 +271,13 @@ func (h *home) build() {
 	h.open(role, nil, alice, dave)
 	h.offer("offer", role, alice, charter("eng:role", "what Dave may not sign"))
 	h.sign(role, alice)
+
+	record := fmt.Sprintf(`{"id":%q,"scope":"scope:default","parties":[%q,%q],"subject":"engagement","requiredSigners":[%q,%q]}`, older, alice, bob, alice, bob)
+	if out, status := h.runAs(nil, "h2a", "negotiate", "open", "--json", record); status != 0 {
+		h.Fatalf("h2a negotiate open: %s", out)
+	}
+	h.offer("offer", older, alice, charter("eng:half", "half of it"))
+	h.sign(older, alice)
 
 	h.open(alike, nil, alice, anna)
 	h.offer("offer", alike, alice, charter("eng:alike", "who is who"))

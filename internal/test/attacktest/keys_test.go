@@ -128,18 +128,18 @@ var keys = []attack{
 		sights: append(stays("proposed", "same-key: ", "no-quorum"), show("ignored +"+string(twin)+" .*of a quorum they are one")),
 	},
 	{
-		class: "alg", name: "none", on: half,
+		class: "alg", name: "none", on: older,
 		harm: func(h *home) {
-			h.add(half, entry{by: bob, typ: "event", body: fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":{"by":%q,"alg":"none","value":"AA=="}}`, h.latest(half), bob)})
+			h.add(older, entry{by: bob, typ: "event", body: fmt.Sprintf(`{"kind":"signature","artifactHash":%q,"signature":{"by":%q,"alg":"none","value":"AA=="}}`, h.latest(older), bob)})
 		},
 		sights: append(stays("proposed", "invalid: no key of "+string(bob)), show("ignored +"+string(bob)+" .*no key of")),
 	},
 	{
-		class: "alg", name: "another, with a good signature", on: half,
+		class: "alg", name: "another, with a good signature", on: older,
 		harm: func(h *home) {
-			e := h.signs(half, bob, h.keys[bob])
+			e := h.signs(older, bob, h.keys[bob])
 			e.key, e.body = nil, strings.ReplaceAll(e.body, `"alg":"ed25519"`, `"alg":"none"`)
-			h.add(half, e)
+			h.add(older, e)
 		},
 		sights: append(stays("proposed", "invalid: no key of "+string(bob)), show("ignored +"+string(bob)+" .*no key of")),
 	},
@@ -158,9 +158,9 @@ var keys = []attack{
 		sights: stays("proposed", "non-party: "+string(eve)+" is "),
 	},
 	{
-		class: "context", name: "of another negotiation", on: half,
+		class: "context", name: "of another negotiation", on: older,
 		harm: func(h *home) {
-			h.add(half, entry{by: bob, typ: "event", body: h.signatureOf(other, bob)})
+			h.add(older, entry{by: bob, typ: "event", body: h.signatureOf(other, bob)})
 		},
 		sights: append(stays("proposed", "replayed: "+string(bob)+" made it for another negotiation"), show("ignored +"+string(bob)+" .*made it for another negotiation")),
 	},
@@ -170,8 +170,15 @@ var keys = []attack{
 			b := h.signatureOf(other, bob)
 			h.add(half, entry{by: bob, typ: "event", body: without(b, "context")})
 		},
-		later:   stays("proposed", "unbound: it covers the artifact alone"),
-		pending: "signatures without the member context count",
+		sights: unsealed("proposed"),
+	},
+	{
+		class: "context", name: "cut off, in a negotiation that an older program opened", on: older,
+		harm: func(h *home) {
+			h.add(older, entry{by: bob, typ: "event", body: without(h.signatureOf(other, bob), "context")})
+		},
+		sights: []sight{verify(valid, "unbound .counts.: it covers the artifact alone, so it may have been made for another negotiation"),
+			show("signed +"+string(bob)+" .*covers the artifact alone", "opened +without a seal")},
 	},
 	{
 		class: "A, B, A again", name: "with the signature for the first A", on: signed,
@@ -215,9 +222,8 @@ var keys = []attack{
 	},
 	{
 		class: "revocation", name: "back-dated, of the key of Bob", on: settled, seen: true,
-		harm:    func(h *home) { h.revoke(bob, time.Now().AddDate(-1, 0, 0)) },
-		later:   stays("stabilized", "revoked"),
-		pending: "a revocation counts from the date that it names",
+		harm:   func(h *home) { h.revoke(bob, time.Now().AddDate(-1, 0, 0)) },
+		sights: formerKey,
 	},
 	{
 		class: "tombstone", name: "back-dated, of Bob", on: settled, seen: true,
@@ -225,16 +231,18 @@ var keys = []attack{
 			h.log("registry/offboard.jsonl", fmt.Sprintf(`{"instance":%q,"revokedKeys":1,"revokedSubagents":[],"at":%q}`, bob, envelope.Stamp(time.Now().AddDate(-1, 0, 0))))
 			h.revoke(bob, time.Now().AddDate(-1, 0, 0))
 		},
-		later:   stays("stabilized", "offboarded"),
-		pending: "a tombstone counts from the date that it names",
+		sights: formerKey,
 	},
 	{
 		class: "revocation", name: "after the end", on: settled,
-		harm:    func(h *home) { h.revoke(bob, time.Now()) },
-		sights:  []sight{show("^NEGO  stabilized"), list("^NEGO +stabilized")},
-		later:   []sight{verify(valid, "key.* that was revoked since")},
-		pending: "verify counts the revocations of today",
+		harm:   func(h *home) { h.revoke(bob, time.Now()) },
+		sights: formerKey,
 	},
+}
+
+// formerKey is what is seen of an agreement that rests on a key which is revoked by now.
+var formerKey = []sight{
+	verify(valid, "former-key .counts.: the key of "+string(bob)+" that made it was revoked after the agreement was settled"), show("^NEGO  stabilized"), list("^NEGO +stabilized"),
 }
 
 // mandate is an artifact that gives leave for everything.

@@ -106,9 +106,9 @@ type attack struct {
 }
 
 // attempt makes one attack.
-func attempt(t *testing.T, a attack) {
+func attempt(t *testing.T, base *home, a attack) {
 	t.Parallel()
-	h := newHome(t)
+	h := base.copy(t)
 	if a.seen {
 		h.see(a.on, []sight{verify(valid), show(""), list("")})
 	}

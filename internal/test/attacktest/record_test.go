@@ -19,38 +19,28 @@ var records = []attack{
 	},
 	{
 		class: "state.json", name: "fewer signers", on: half,
-		harm:    func(h *home) { h.setList(half, "requiredSigners", string(alice)) },
-		sights:  []sight{verify(invalid, "tell of different terms"), show("! state.json and the journal tell of different terms")},
-		later:   stays("proposed", "tell of different terms"),
-		pending: "the terms are read from state.json",
+		harm:   func(h *home) { h.setList(half, "requiredSigners", string(alice)) },
+		sights: otherTerms("proposed"),
 	},
 	{
 		class: "state.json", name: "another signer, after the end", on: settled,
-		harm:    func(h *home) { h.setList(settled, "requiredSigners", string(alice), string(eve)) },
-		sights:  []sight{verify(invalid, "tell of different terms"), show("! state.json and the journal tell of different terms")},
-		later:   stays("stabilized", "tell of different terms"),
-		pending: "the terms are read from state.json",
+		harm:   func(h *home) { h.setList(settled, "requiredSigners", string(alice), string(eve)) },
+		sights: otherTerms("stabilized"),
 	},
 	{
 		class: "state.json", name: "a smaller quorum", on: quorum,
-		harm:    func(h *home) { h.replace(h.state(quorum), `"threshold": 2`, `"threshold": 1`) },
-		sights:  []sight{verify(invalid, "tell of different terms"), show("! state.json and the journal tell of different terms")},
-		later:   stays("proposed", "tell of different terms"),
-		pending: "the terms are read from state.json",
+		harm:   func(h *home) { h.replace(h.state(quorum), `"threshold": 2`, `"threshold": 1`) },
+		sights: otherTerms("proposed"),
 	},
 	{
 		class: "state.json", name: "another scope", on: settled,
-		harm:    func(h *home) { h.setState(settled, "scope", "scope:else") },
-		sights:  []sight{verify(invalid, "tell of different terms"), show("! state.json and the journal tell of different terms")},
-		later:   stays("stabilized", "tell of different terms"),
-		pending: "the terms are read from state.json",
+		harm:   func(h *home) { h.setState(settled, "scope", "scope:else") },
+		sights: otherTerms("stabilized"),
 	},
 	{
 		class: "state.json", name: "a later deadline", on: late,
-		harm:    func(h *home) { h.setState(late, "deadline", "2099-01-01T00:00:00.000Z") },
-		sights:  []sight{verify(invalid, "tell of different terms"), show("! state.json and the journal tell of different terms")},
-		later:   stays("expired", "tell of different terms"),
-		pending: "the terms are read from state.json",
+		harm:   func(h *home) { h.setState(late, "deadline", "2099-01-01T00:00:00.000Z") },
+		sights: otherTerms("expired"),
 	},
 	{
 		class: "state.json", name: "removed and reopened by the verb", on: half,
@@ -65,9 +55,7 @@ var records = []attack{
 		harm: func(h *home) {
 			h.write(h.state(half), fmt.Appendf(nil, `{"id":%q,"scope":"scope:default","parties":[%q],"subject":"engagement","status":"draft","requiredSigners":[%q]}`, half, alice, alice))
 		},
-		sights:  []sight{verify(invalid, "tell of different terms"), show("! state.json and the journal tell of different terms")},
-		later:   stays("proposed", "tell of different terms"),
-		pending: "the terms are read from state.json",
+		sights: otherTerms("proposed"),
 	},
 	{
 		class: "state.json", name: "removed", on: settled,
@@ -93,10 +81,8 @@ var records = []attack{
 	},
 	{
 		class: "state.json", name: "withdrawn", on: half,
-		harm:    func(h *home) { h.setState(half, "status", "withdrawn") },
-		sights:  []sight{show("^NEGO  withdrawn  .state.json says so, the journal does not")},
-		later:   stays("proposed", "state.json says withdrawn"),
-		pending: "the terms are read from state.json",
+		harm:   func(h *home) { h.setState(half, "status", "withdrawn") },
+		sights: append(stays("proposed", "state.json says withdrawn"), show("! state.json says withdrawn, and the journal does not show it; the journal decides")),
 	},
 	{
 		class: "state.json", name: "withdrawn after the end", on: settled,
@@ -111,8 +97,7 @@ var records = []attack{
 			h.run("negotiate", "sign", fresh, "--instance", string(bob))
 			h.run("negotiate", "stabilize", fresh)
 		},
-		later:   stays("draft", "tell of different terms"),
-		pending: "the opening is not sealed",
+		sights: []sight{verify(valid), show("missing +" + string(alice)), list("^NEGO +proposed +1 of 2")}, // the verb has put it right
 	},
 	{
 		class: "state.json", name: "rewritten before the first entry, and entries by hand", on: fresh,
@@ -123,9 +108,14 @@ var records = []attack{
 			h.add(fresh, h.signs(fresh, bob, h.keys[bob]))
 			h.add(fresh, entry{by: "h2a-cli", typ: "event", body: fmt.Sprintf(`{"kind":"stabilized","artifactHash":%q}`, hash)})
 		},
-		later:   stays("(draft|proposed)", "tell of different terms"),
-		pending: "the opening is not sealed",
+		sights: append(otherTerms("proposed"), show("missing +"+string(alice))),
 	},
+}
+
+// otherTerms is what is seen where state.json and the sealed opening differ.
+func otherTerms(state string) []sight {
+	const words = "state.json holds other terms than those under which .* opened the negotiation; the journal decides"
+	return append(stays(state, words), show("! "+words))
 }
 
 // setList sets a list of texts of state.json.
