@@ -122,6 +122,41 @@ wait; while :; do sleep 1; done`)
 	}
 }
 
+// TestEndCommands: the commands that an agent runs are ended, each with what it started. The agent stays, and so do its MCP servers.
+func TestEndCommands(t *testing.T) {
+	home := t.TempDir()
+	shell := program(t, "/bin/bash", "claude")
+	c, out := start(t, home, shell, "-c", `sleep 301 & echo $!
+setsid /bin/bash -c 'trap "" TERM; (sleep 303 & echo $!); echo $$; while :; do sleep 1; done' &
+wait; while :; do sleep 1; done`)
+	pids := read(t, out, 3)
+	stay, end := pids[:1], pids[1:]
+	agents := own(t, home)
+	if len(agents) != 1 {
+		t.Fatalf("found %+v", agents)
+	}
+	plan, err := NoteCommands(agents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := plan.End(t.Context(), 300*time.Millisecond)
+	if len(ended) != 1 || len(ended[0].Left) != 0 || len(ended[0].Tools) < 2 || !ended[0].Killed {
+		t.Fatalf("%+v", ended)
+	}
+	for _, text := range end {
+		pid, _ := strconv.Atoi(text)
+		if _, err := proc.Of(pid); err == nil {
+			t.Errorf("process %d of a command still runs", pid)
+		}
+	}
+	for _, text := range append(stay, strconv.Itoa(c.Process.Pid)) {
+		pid, _ := strconv.Atoi(text)
+		if _, err := proc.Of(pid); err != nil {
+			t.Errorf("process %d was ended", pid)
+		}
+	}
+}
+
 // TestEndSparesItself: neither the caller, nor a process above it, nor anything else below that one is signalled.
 func TestEndSparesItself(t *testing.T) {
 	above, err := proc.Of(os.Getppid())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -65,6 +66,58 @@ func Note(agents []Agent) (*Plan, error) {
 		p.out[i].Tools = tools(all, a.All, p.spared)
 	}
 	return p, nil
+}
+
+// NoteCommands notes only the commands that agents run, and spares the agents with their MCP servers. Each of the known CLIs starts a
+// command as the leader of a new session (setsid); it starts MCP servers and hooks in its own session.
+func NoteCommands(agents []Agent) (*Plan, error) {
+	p, err := Note(agents)
+	if err != nil {
+		return nil, err
+	}
+	all, err := proc.List()
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.out {
+		e := &p.out[i]
+		e.Tools = commands(all, e.All, p.spared)
+		e.All = nil // nothing else of it is signalled
+	}
+	return p, nil
+}
+
+// Count is how many processes of tools were noted.
+func (p *Plan) Count() (n int) {
+	for i := range p.out {
+		n += len(p.out[i].Tools)
+	}
+	return n
+}
+
+// commands are the processes that an agent started as leaders of sessions of their own, and what these started.
+func commands(all []proc.Process, agent []proc.ID, spared map[int]bool) (found []proc.Process) {
+	in := map[int]bool{}
+	groups := map[int]bool{}
+	for _, first := range all {
+		child := slices.ContainsFunc(agent, func(id proc.ID) bool { return id.PID == first.Parent })
+		if !child || first.Session != first.PID || spared[first.PID] || tmuxServer(first) || ownProgram(first.PID) {
+			continue
+		}
+		for _, p := range append([]proc.Process{first}, tools(all, []proc.ID{first.ID}, spared)...) {
+			if !in[p.PID] {
+				in[p.PID], groups[p.Group] = true, p.Group == p.PID || groups[p.Group]
+				found = append(found, p)
+			}
+		}
+	}
+	return append(found, members(all, groups, in, nil, spared)...)
+}
+
+// ownProgram tells whether a process is a server or a hook of tutti: none of them is a command of an agent.
+func ownProgram(pid int) bool {
+	argv, err := proc.Cmdline(pid)
+	return err == nil && len(argv) > 1 && strings.HasPrefix(filepath.Base(argv[0]), "tutti") && (argv[1] == "mcp-serve" || argv[1] == "hook")
 }
 
 // End ends what was noted, see [End].

@@ -157,6 +157,53 @@ func (s *scene) stands(l *loop, since time.Time) (took stood) {
 	}
 }
 
+// TestHaltEndsCommands: "halt --tools" ends the long command that an agent runs, and its turn with it where the agent CLI can. The agent
+// stays.
+func TestHaltEndsCommands(t *testing.T) {
+	withGemini := gemini
+	withGemini.setUp = func(t *testing.T, d desk) { d.write(t, ".gemini/settings.json", compact(offlineGemini)) }
+	for _, c := range []struct {
+		agent agent
+		call  func(command string) move
+		args  []string
+	}{
+		{seated("197"), bash, []string{"--allowedTools", "Bash", "--permission-mode", "default"}},
+		{seated("330"), bash, []string{"--allowedTools", "Bash", "--permission-mode", "default"}},
+		{screenCodex(t), func(command string) move { return move{tool: "exec_command", args: object{"cmd": command}} }, []string{"--no-daemon", "--dangerously-bypass-hook-trust"}},
+		{withGemini, func(command string) move {
+			return move{tool: "run_shell_command", args: object{"command": command, "description": "Tick"}}
+		}, []string{"-m", "gemini-2.5-flash", "--yolo"}},
+	} {
+		t.Run(c.agent.name, func(t *testing.T) {
+			t.Parallel()
+			l := &loop{next: func() move { return c.call("echo x >>ticks; sleep 123; echo y >>ticks") }}
+			s := haltable(t, c.agent, l, c.args)
+			s.tell("loop on", "it works", func() bool { return len(s.ticks()) > 0 })
+			runs := func(word string) (n int) {
+				for _, p := range proc.WithEnv("HOME", s.d.home) {
+					args, _ := proc.Cmdline(p.PID)
+					if slices.Contains(args, word) {
+						n++
+					}
+				}
+				return n
+			}
+			s.until("the command runs", func() bool { return runs("123") > 0 })
+			raised := time.Now()
+			out := string(tutti(t, s.d.home, "halt", "--tools", "--yes", "--no-stop-watcher", "runaway loop"))
+			if !strings.Contains(out, "of a command of ") || runs("123") > 0 {
+				t.Errorf("the halt says %s", out)
+			}
+			t.Logf("MEASURED %s %s: command ended after %v\n%s", c.agent.host, c.agent.version, time.Since(raised).Round(10*time.Millisecond), out)
+			s.stands(l, raised)
+			s.shows("it rests", driver.Seen.Free)
+			if ticks := s.ticks(); len(ticks) != 1 {
+				t.Errorf("the command wrote %q", ticks)
+			}
+		})
+	}
+}
+
 // TestHaltReachesClaudesOwnTools: while its model thinks a halt comes. The call that the model then makes is denied, also of a tool that
 // reaches another Claude; and subagents stand still with the agent that set them to work.
 func TestHaltReachesClaudesOwnTools(t *testing.T) {

@@ -65,7 +65,7 @@ func HaltHere(ctx context.Context, c *kit.Call) (state halt.State, d done, err e
 
 // Drills tells whether a drill is asked for and no halt. With anything else beside --drill it is a halt: that is the safe reading.
 func Drills(c *kit.Call) bool {
-	return c.On("drill") && len(c.Args) == 0 && !slices.ContainsFunc([]string{"tailnet", "kill", "yes", "no-stop-watcher"}, c.On)
+	return c.On("drill") && len(c.Args) == 0 && !slices.ContainsFunc([]string{"tailnet", "kill", "tools", "yes", "no-stop-watcher"}, c.On)
 }
 
 // HaltReason is the reason on the command line, "" for none.

@@ -24,6 +24,7 @@ type HaltView struct {
 	Report      *haltreport.Report `json:"report,omitempty"`
 	Unavailable string             `json:"unavailable,omitempty"`
 	Ended       []EndedView        `json:"ended,omitempty"`
+	Commands    []EndedView        `json:"commands,omitempty"` // of --tools
 	Held        []HeldMessage      `json:"held,omitzero"`
 	Open        []OpenConversation `json:"open,omitzero"`
 	Machines    json.RawMessage    `json:"machines,omitempty"`
@@ -100,10 +101,18 @@ func halfHalted(c *kit.Call, err error, state halt.State, watcher string) error 
 	switch {
 	case c.On("tailnet"):
 		return alone(c.Verb.Name, err)
-	case c.On("kill"):
-		return kit.FailIO(kit.InstallHint, nil, "--kill: nothing was ended: %s", kit.Clean(err.Error()))
+	case c.On("kill"), c.On("tools"):
+		return kit.FailIO(kit.InstallHint, nil, "%s: nothing was ended: %s", EndFlag(c), kit.Clean(err.Error()))
 	}
 	return nil
+}
+
+// EndFlag is the flag that asks for something to be ended.
+func EndFlag(c *kit.Call) string {
+	if c.On("kill") {
+		return "--kill"
+	}
+	return "--tools"
 }
 
 // unitFolders are where units of a user may be, below the home folder and elsewhere.
@@ -131,7 +140,7 @@ func watcherInstalled() bool {
 	return false
 }
 
-// An EndedView is one agent that --kill was about, as JSON.
+// An EndedView is one agent that --kill or --tools was about, as JSON.
 type EndedView struct {
 	CLI    string `json:"cli"`
 	PID    int    `json:"pid"`

@@ -12,7 +12,8 @@ var HaltRow = kit.Verb{
 		{Name: "tailnet", Kind: kit.Switch, Help: "also halt your other machines, listed in ~/.config/cross-agent-comms/peers.toml, over ssh"},
 		{Name: "no-stop-watcher", Kind: kit.Switch, Help: "do not stop the user unit cross-agent-watch"},
 		{Name: "kill", Kind: kit.Switch, Under: kit.Tutti, Help: "also end your sessions, the agent CLIs on this machine and the tools that they run"},
-		{Name: "yes", Kind: kit.Switch, Under: kit.Tutti, Help: "with --kill: do not ask"},
+		{Name: "tools", Kind: kit.Switch, Under: kit.Tutti, Help: "also end the commands that agents are running; the agents stay"},
+		{Name: "yes", Kind: kit.Switch, Under: kit.Tutti, Help: "with --kill and --tools: do not ask"},
 		{Name: "drill", Kind: kit.Switch, Under: kit.Tutti, Help: "halt nothing: prove on throw-away agents that a halt stops each installed agent CLI"},
 	},
 	Does: `Sets the halt switch. Hooks then deny every tool call and prompt of your agents, and tutti sends, starts and types
@@ -28,6 +29,9 @@ SIGKILL after four seconds. It types nothing. It asks first at a terminal; elsew
 but may not use --kill. Agents under another home folder or in a container are left alone. Conversations are kept:
 tutti resume --restart starts the sessions again.
 
+--tools ends only the commands that agents are running, so that an agent in a long command stands still, too. The
+agent CLIs and their MCP servers stay. It asks and refuses as --kill does.
+
 --tailnet then halts your other machines, all at the same time, with 10 s for each. It prints a line for each machine.
 If one was not halted, the last line begins with PARTIAL HALT and names it.
 
@@ -36,13 +40,14 @@ with your hooks of tutti, sets the switch of that folder, and counts the tool ca
 account, no network and no tokens, and takes some seconds for each CLI. tutti doctor shows how old the last drill is.
 
 A wrong flag does not prevent the halt: it halts first and complains afterwards. It reads no settings and no bus.`,
-	Wont: "Without --kill it ends no process. It deletes no message and cuts off no transfer.",
+	Wont: "Without --kill and --tools it ends no process. It deletes no message and cuts off no transfer.",
 	Examples: `$ tutti halt 'runaway loop'
 $ tutti halt --kill
+$ tutti halt --tools
 $ tutti halt --tailnet 'disk check'
 $ tutti halt --drill
 $ touch ~/.config/cross-agent-comms/HALT    # has the same effect`,
-	Exit: "0 halted; 1 wrong usage, another machine was not halted, or --kill was refused (this machine is halted all the same); 2 an agent still runs after --kill, or --drill found an agent CLI that a halt does not stop; 3 the switch could not be set, or the agents to kill could not be found",
+	Exit: "0 halted; 1 wrong usage, another machine was not halted, or --kill or --tools was refused (this machine is halted all the same); 2 an agent still runs after --kill or a command after --tools, or --drill found an agent CLI that a halt does not stop; 3 the switch could not be set, or the agents to kill could not be found",
 	CrossExit: "0 halted; 1 not every machine (this one is halted all the same), or the switch could not be set; " +
 		"64 a wrong argument (this machine is halted all the same)",
 	See: "resume",

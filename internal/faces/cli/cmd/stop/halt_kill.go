@@ -21,17 +21,9 @@ import (
 
 // killAgents ends the sessions of this user and the agent CLIs that this switch is for. An agent may set the switch and end nothing.
 func killAgents(ctx context.Context, c *kit.Call, v *fast.HaltView) error {
-	if _, err := kit.FactsOf(c.App).ForUser("end agents"); err != nil {
-		return kit.Refuse(kit.HintOf(err), "--kill: %s; the switch is set", kit.Clean(err.Error()))
-	}
-	if v.Unavailable != "" {
-		return kit.FailIO(kit.InstallHint, nil, "--kill: nothing was ended: %s", v.Unavailable)
-	}
-	var agents []agentproc.Agent
-	for _, a := range v.Agents {
-		if !a.Elsewhere {
-			agents = append(agents, a)
-		}
+	agents, err := mayEnd(c, v)
+	if err != nil {
+		return err
 	}
 	sessions := session.ToKill(ctx, c)
 	if len(agents) == 0 && len(sessions.Names) == 0 {
@@ -40,7 +32,7 @@ func killAgents(ctx context.Context, c *kit.Call, v *fast.HaltView) error {
 		}
 		return errors.Join(sessions.Problems...)
 	}
-	if err := confirmKill(c, len(agents), sessions.Names); err != nil {
+	if err := confirmKill(c, ending(agents, sessions.Names)+" and what their tools run"); err != nil {
 		return err
 	}
 	// The tools first: some CLIs leave them running. Then the sessions, so that each keeps its conversation.
@@ -58,6 +50,84 @@ func killAgents(ctx context.Context, c *kit.Call, v *fast.HaltView) error {
 	}
 	remember(c, killed)
 	return errors.Join(append(sessions.Problems, leftOver(c, v))...)
+}
+
+// mayEnd are the agents that this switch is for, if this caller may end them.
+func mayEnd(c *kit.Call, v *fast.HaltView) (agents []agentproc.Agent, err error) {
+	if _, err := kit.FactsOf(c.App).ForUser("end agents"); err != nil {
+		return nil, kit.Refuse(kit.HintOf(err), "%s: %s; the switch is set", fast.EndFlag(c), kit.Clean(err.Error()))
+	}
+	if v.Unavailable != "" {
+		return nil, kit.FailIO(kit.InstallHint, nil, "%s: nothing was ended: %s", fast.EndFlag(c), v.Unavailable)
+	}
+	for _, a := range v.Agents {
+		if !a.Elsewhere {
+			agents = append(agents, a)
+		}
+	}
+	return agents, nil
+}
+
+// endCommands ends what agents run, and spares the agents.
+func endCommands(ctx context.Context, c *kit.Call, v *fast.HaltView) error {
+	agents, err := mayEnd(c, v)
+	if err != nil {
+		return err
+	}
+	plan, err := agentproc.NoteCommands(agents)
+	if err != nil {
+		return err
+	}
+	n := plan.Count()
+	if n == 0 {
+		if !c.JSON {
+			c.Line("No agent runs a command.")
+		}
+		return nil
+	}
+	if err := confirmKill(c, processes(n)+" of the commands that agents run"); err != nil {
+		return err
+	}
+	left := 0
+	for _, e := range plan.End(ctx, agentproc.Grace) {
+		if len(e.Tools) == 0 {
+			continue
+		}
+		one := fast.EndedView{CLI: e.CLI, PID: e.Process.PID, Tools: len(e.Tools), Killed: e.Killed}
+		text := "Ended " + processes(len(e.Tools)) + " of a command of " + e.Title + ", pid " + strconv.Itoa(e.Process.PID)
+		for _, p := range e.Left {
+			one.Left = append(one.Left, p.PID)
+			text += "; process " + strconv.Itoa(p.PID) + " still runs"
+		}
+		left += len(e.Left)
+		v.Commands = append(v.Commands, one)
+		if !c.JSON {
+			c.Line(kit.Clean(text))
+		}
+	}
+	if left > 0 {
+		return kit.BadState("", "--tools: %d processes still run", left)
+	}
+	return nil
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return strconv.Itoa(n) + " processes"
+}
+
+// ending names what is to be ended.
+func ending(agents []agentproc.Agent, sessions []string) string {
+	var all []string
+	if n := len(sessions); n > 0 {
+		all = append(all, kit.Plural(n, "session")+" ("+kit.Clean(strings.Join(sessions, ", "))+")")
+	}
+	if n := len(agents); n > 0 {
+		all = append(all, kit.Plural(n, "agent"))
+	}
+	return strings.Join(all, ", ")
 }
 
 // byHand are the agents that were started outside of every session, each with the conversation that its hook reported.
@@ -172,29 +242,21 @@ func EndedLine(e *agentproc.Ended) string {
 }
 
 // confirmKill asks at a terminal, unless --yes was given.
-func confirmKill(c *kit.Call, agents int, sessions []string) error {
+func confirmKill(c *kit.Call, what string) error {
 	if c.On("yes") {
 		return nil
 	}
 	in, ok := c.In.(*os.File)
 	if !ok || kit.Columns(in) == 0 {
-		return kit.Refuse("add --yes", "--kill: nothing was ended: there is no terminal to ask at; the switch is set")
+		return kit.Refuse("add --yes", "%s: nothing was ended: there is no terminal to ask at; the switch is set", fast.EndFlag(c))
 	}
-	var all []string
-	if n := len(sessions); n > 0 {
-		all = append(all, kit.Plural(n, "session")+" ("+kit.Clean(strings.Join(sessions, ", "))+")")
-	}
-	if agents > 0 {
-		all = append(all, kit.Plural(agents, "agent"))
-	}
-	what := strings.Join(all, ", ") + " and what their tools run"
 	c.Out = append(c.Out, "End "+what+"? Unsaved work of the tools is lost. [y/N] "...)
 	if err := c.Flush(); err != nil {
 		return err
 	}
 	answer, _ := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return kit.Refuse("", "--kill: nothing was ended; the switch is set")
+		return kit.Refuse("", "%s: nothing was ended; the switch is set", fast.EndFlag(c))
 	}
 	return nil
 }

@@ -100,8 +100,11 @@ func lookAtHalt(ctx context.Context, c *kit.Call, state halt.State, watcher stri
 
 // finishHalt ends the agents where that was asked for, and says how to go on where a person reads it.
 func finishHalt(ctx context.Context, c *kit.Call, v *fast.HaltView) (err error) {
-	if c.On("kill") {
+	switch {
+	case c.On("kill"):
 		err = killAgents(ctx, c, v)
+	case c.On("tools"):
+		err = endCommands(ctx, c, v)
 	}
 	if c.JSON {
 		c.Emit(kit.Marshal(v))
