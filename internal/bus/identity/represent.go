@@ -65,6 +65,29 @@ func (k *Keeper) Represent(ctx context.Context, f *Facts, who address.Instance, 
 	return e
 }
 
+// ServeAs tells whether a server or a hook may be the agent that its command line names. The agent CLI that starts it may not have an identity
+// yet; one that is known to be another agent is refused with a *NotOwnError.
+func (k *Keeper) ServeAs(ctx context.Context, f *Facts, who address.Instance, now time.Time) error {
+	p, ok := f.AgentProcess()
+	if f.Reclaims || !ok {
+		return nil
+	}
+	found, err := k.find(ctx, processKey(p.ID))
+	if err != nil {
+		return err
+	}
+	_, own := k.only(p, found)
+	if len(own) == 0 {
+		if _, own, err = k.inSession(ctx, []Process{p}, now); err != nil {
+			return err
+		}
+	}
+	if len(own) == 0 || slices.ContainsFunc(own, func(i address.Instance) bool { return Covers(i, who) }) {
+		return nil
+	}
+	return &NotOwnError{Who: who, Own: own, Host: p.Agent(), Sure: true}
+}
+
 // Holds tells whether the key of an agent, or of the agent that a subagent works for, is here. The error is a *NoKeyError.
 func (k *Keeper) Holds(who address.Instance) error {
 	parent, _, _ := strings.Cut(string(who), "~")

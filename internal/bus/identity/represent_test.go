@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 )
 
@@ -69,6 +70,44 @@ func TestRepresent(t *testing.T) {
 		}
 		if no, ok := errors.AsType[*NoKeyError](k.Holds("codex:far:aaaaaaaaaaaa")); !ok || no.Hint() == "" {
 			t.Error("a key that is not here is said to be")
+		}
+	})
+}
+
+// TestServeAs: a server or a hook is the agent that its command line names, unless the agent CLI that starts it is another one.
+func TestServeAs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, k *Keeper) {
+		bound := process(600, "/usr/bin/node", "node", "/usr/bin/codex")
+		zed := connect(t, k, Request{Host: "codex", Name: "zed", Process: bound.ID, Place: srvAPI}, noon).Instance
+		bob := connect(t, k, Request{Host: "gemini", Name: "bob", Place: srvAPI}, noon).Instance
+		shell := process(501, "/bin/bash", "bash", "-c", "tutti mcp-serve")
+		nested := process(700, "/usr/bin/opencode")
+		served := process(701, "/usr/bin/opencode")
+		if _, err := k.Presence.Open(t.Context(), presence.Start{Instance: bob, Host: "opencode", Extra: AgentMembers(served.ID)}, noon); err != nil {
+			t.Fatal(err)
+		}
+		h2a := facts().below(shell, bound)
+		h2a.Reclaims = true
+		for _, tt := range []struct {
+			name    string
+			f       *Facts
+			who     address.Instance
+			refused bool
+		}{
+			{"itself", facts().below(bound), zed, false},
+			{"its subagent", facts().below(shell, bound), zed + "~fix", false},
+			{"another agent", facts().below(shell, bound), bob, true},
+			{"an agent CLI that another agent runs, and that has no identity yet", facts().below(nested, shell, bound), bob, false},
+			{"the one that a session names", facts().below(served), bob, false},
+			{"another one than a session names", facts().below(shell, served), zed, true},
+			{"a person's shell", facts(), bob, false},
+			{"the grammar of existing programs", h2a, bob, false},
+		} {
+			err := k.ServeAs(t.Context(), tt.f, tt.who, noon)
+			if no, ok := errors.AsType[*NotOwnError](err); ok != tt.refused || !ok && err != nil || ok && no.Hint() == "" {
+				t.Errorf("%s: got %v, refused should be %v", tt.name, err, tt.refused)
+			}
 		}
 	})
 }

@@ -73,6 +73,36 @@ var looking = []string{
 // nameless are those that act in nobody's name without their flag.
 var nameless = []string{"negotiate stabilize", "drumbeat watch"}
 
+// serving are a server and a hook below the agent that name another one.
+const serving = `
+printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tutti_receive","arguments":{}}}' >called
+tutti mcp-serve --host claude --instance BOB <called >answer 2>said; cat answer said
+tutti mcp-serve --auto-open --host claude --instance BOB <called >answer 2>said; cat answer said
+printf '%s\n' '{"hook_event_name":"SessionStart","session_id":"c9","source":"startup","cwd":"'"$PWD"'"}' >event
+tutti hook claude SessionStart --instance BOB <event 2>&1
+tutti receive --as ZED >/dev/null 2>&1 || echo 'it is not itself any more'
+`
+
+// TestServingAsAnother: below a process that is one agent, no server and no hook is another one.
+func TestServingAsAnother(t *testing.T) {
+	t.Parallel()
+	h := newMailHome(t)
+	if out, err := h.command("send", "--as", h.b, h.a, "for bob alone").CombinedOutput(); err != nil {
+		t.Fatalf("send: %v\n%s", err, out)
+	}
+	h.agent("codex")
+	script := "tutti connect --host codex --name api >connected 2>&1 || cat connected\n" + strings.NewReplacer("BOB", h.a, "ZED", h.b).Replace(serving)
+	cmd := exec.Command(filepath.Join(h.home, "codex"), h.file("script", script))
+	cmd.Dir, cmd.Env = h.home, []string{"HOME=" + h.home, "PATH=" + h.home + ":" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the agent: %v\n%s", err, out)
+	}
+	if n := strings.Count(string(out), "not for "+h.a); n < 3 || strings.Contains(string(out), "for bob alone") || strings.Contains(string(out), "not itself") {
+		t.Errorf("refused %d times:\n%s", n, out)
+	}
+}
+
 // TestActingForAnother: below a process that is one agent, no verb acts in the name of another one.
 func TestActingForAnother(t *testing.T) {
 	t.Parallel()

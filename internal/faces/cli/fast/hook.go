@@ -204,6 +204,14 @@ func hookBus(ctx context.Context, c *kit.Call, host string, p hook.BusChoice, mo
 	if err != nil {
 		return nil, err
 	}
+	if named != "" {
+		var other *identity.NotOwnError
+		if err := w.Identity.ServeAs(ctx, kit.FactsOf(a), named, time.Now()); errors.As(err, &other) {
+			return nil, errors.Join(&hook.RefusedError{Text: other.Error()}, w.Close())
+		} else if err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+	}
 	office, err := w.MailService()
 	if err != nil {
 		return nil, errors.Join(err, w.Close())

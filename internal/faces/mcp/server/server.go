@@ -141,7 +141,12 @@ func (v *server) world(ctx context.Context) (*bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err = v.equip(w)
+	if v.o.instance != "" {
+		err = w.Identity.ServeAs(ctx, v.facts, v.o.instance, time.Now())
+	}
+	if err == nil {
+		b, err = v.equip(w)
+	}
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
