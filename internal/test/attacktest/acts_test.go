@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tutti/internal/core/signature"
@@ -139,10 +140,53 @@ var acts = []attack{
 	},
 	{
 		class: "rollback", name: "the folder removed", on: settled, seen: true,
-		harm:    func(h *home) { h.check(os.RemoveAll(h.folder(settled))) },
-		sights:  []sight{{args: []string{"negotiate", "verify"}, status: 2, words: []string{"negotiation NEGO not found"}}},
-		later:   []sight{{args: []string{"negotiate", "verify"}, status: 2, words: []string{"seen"}}},
-		pending: "what is not there is not compared with what was read of it",
+		harm:   func(h *home) { h.check(os.RemoveAll(h.folder(settled))) },
+		sights: []sight{{args: []string{"negotiate", "verify"}, status: 2, words: []string{"NEGO not found: .*you had read .* entries of it, by which it was settled"}}},
+	},
+	{
+		class: "rollback", name: "written anew with the keys of all", on: settled, seen: true,
+		harm: func(h *home) {
+			all := h.lines(settled)
+			all[h.find(settled, "Friday")] = strings.Replace(all[h.find(settled, "Friday")], `"createdAt":"2`, `"createdAt":"1`, 1)
+			h.setLines(settled, h.relink(all, h.keys))
+		},
+		sights: []sight{verify(invalid, "you had read .* entries of it, by which it was settled, and other ones are there now: it was written anew"), show("! .*it was written anew")},
+	},
+	{
+		class: "rollback", name: "and a signature behind it", on: half,
+		harm: func(h *home) {
+			h.offer("counter", half, bob, charter("eng:half", "less of it"))
+			h.must("negotiate", "verify", half)
+			all := h.lines(half)
+			h.setLines(half, all[:len(all)-1])
+		},
+		sights: []sight{says(1, []string{"negotiate", "sign", half, "--instance", string(bob)}, "it was put back to an earlier state"), show("missing +" + string(bob))},
+	},
+	{
+		class: "rollback", name: "before the first look", on: signed,
+		harm: func(h *home) {
+			h.check(os.RemoveAll(filepath.Join(h.dir, ".local", "state", "tutti", "agreements")))
+			all := h.lines(signed)
+			h.setLines(signed, all[:len(all)-1])
+		},
+		sights: []sight{verify(valid, "unknown .*you had not read it before: whether it was put back to an earlier state"), show("missing +" + string(bob))},
+	},
+	{
+		class: "opening", name: "removed, and an offer by the verb", on: half, seen: true,
+		harm:   func(h *home) { h.check(os.Remove(h.journal(half))) },
+		sights: []sight{says(1, []string{"negotiate", "withdraw", half, "--instance", string(bob)}, "it was put back to an earlier state")},
+	},
+	{
+		class: "opening", name: "replaced by one of Bob's", on: half, seen: true,
+		harm: func(h *home) {
+			opening := strings.ReplaceAll(h.lines(half)[0], string(alice), string(bob)) // Bob opens, and Bob alone has to sign
+			h.setLines(half, h.relink([]string{opening}, h.keys))
+			h.replace(h.state(half), string(alice), string(bob))
+			h.add(half, entry{by: bob, typ: "propose", body: `{"artifact":` + charter("eng:half", "all to Bob") + `}`, key: h.keys[bob]})
+			h.add(half, h.signs(half, bob, h.keys[bob]))
+			h.add(half, h.signs(half, bob, h.keys[bob]))
+		},
+		sights: []sight{verify(invalid, "you had read .* entries of it, and other ones are there now: it was written anew"), show("! .*it was written anew")},
 	},
 	{
 		class: "--instance of another", name: "sign, below an agent", on: half,

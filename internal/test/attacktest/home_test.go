@@ -92,7 +92,7 @@ func (h *home) runWith(stdin string, env []string, program string, args ...strin
 	defer cancel()
 	c := exec.CommandContext(ctx, self(h), args...)
 	c.Args[0], c.Dir = program, h.dir
-	c.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", topVariable + "=" + strconv.Itoa(os.Getpid())}, env...)
+	c.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "GOMAXPROCS=1", topVariable + "=" + strconv.Itoa(os.Getpid())}, env...)
 	if stdin != "" {
 		c.Stdin = strings.NewReader(stdin)
 	}
@@ -138,9 +138,20 @@ func (h *home) check(err error) {
 // newHome makes the home that is copied for each attack.
 func newHome(t *testing.T) *home {
 	t.Helper()
-	h := homeAt(t, t.TempDir(), map[address.Instance]*signature.Private{})
+	h := homeAt(t, folder(t), map[address.Instance]*signature.Private{})
 	h.build()
 	return h
+}
+
+// folder is a temporary folder, in memory where the system has that: the copies are many small files.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "attacktest-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func homeAt(t *testing.T, dir string, keys map[address.Instance]*signature.Private) *home {
@@ -150,7 +161,7 @@ func homeAt(t *testing.T, dir string, keys map[address.Instance]*signature.Priva
 // copy returns a copy of the home.
 func (h *home) copy(t *testing.T) *home {
 	t.Helper()
-	c := homeAt(t, t.TempDir(), h.keys)
+	c := homeAt(t, folder(t), h.keys)
 	c.check(os.CopyFS(c.dir, os.DirFS(h.dir)))
 	c.check(filepath.Walk(c.dir, func(path string, i os.FileInfo, err error) error { // CopyFS gives group and others more
 		if err != nil {

@@ -209,8 +209,7 @@ var keys = []attack{
 			h.addMandate("nego:m-fake", fake, key, mandate("m:fake", fake, eve))
 			h.add(half, entry{by: eve, typ: "counter", body: `{"artifact":` + charter("eng:half", "without leave") + `}`, key: h.keys[eve], leave: "m:fake"})
 		},
-		later:   stays("proposed", "mandate: the mandate m:fake"),
-		pending: "a principal that registered itself gives mandates",
+		sights: stays("proposed", "mandate: the mandate m:fake was given by claude:fake:787878787878, whose scopes and roles you have not accepted"),
 	},
 	{
 		class: "mandate", name: "to oneself", on: half,
@@ -224,6 +223,14 @@ var keys = []attack{
 		class: "revocation", name: "back-dated, of the key of Bob", on: settled, seen: true,
 		harm:   func(h *home) { h.revoke(bob, time.Now().AddDate(-1, 0, 0)) },
 		sights: formerKey,
+	},
+	{
+		class: "revocation", name: "back-dated, before the first look", on: settled,
+		harm: func(h *home) {
+			h.check(os.RemoveAll(filepath.Join(h.dir, ".local", "state", "tutti", "agreements")))
+			h.revoke(bob, time.Now().AddDate(-1, 0, 0))
+		},
+		sights: []sight{verify(invalid, "revoked-key: sealed with a key of "+string(bob)+" that was revoked", "unknown .*you had not read it before")},
 	},
 	{
 		class: "tombstone", name: "back-dated, of Bob", on: settled, seen: true,

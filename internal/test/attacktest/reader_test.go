@@ -165,7 +165,7 @@ func (h *home) runBelow(args []string) (out string, status int) {
 	defer cancel()
 	c := exec.CommandContext(ctx, agent, script)
 	c.Dir = h.dir
-	c.Env = []string{"HOME=" + h.dir, "PATH=" + h.dir + ":" + os.Getenv("PATH"), "TZ=UTC", topVariable + "=" + strconv.Itoa(os.Getpid())}
+	c.Env = []string{"HOME=" + h.dir, "PATH=" + h.dir + ":" + os.Getenv("PATH"), "TZ=UTC", "GOMAXPROCS=1", topVariable + "=" + strconv.Itoa(os.Getpid())}
 	raw, err := c.CombinedOutput()
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
 		return string(raw), failed.ExitCode()
