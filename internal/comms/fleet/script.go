@@ -37,6 +37,26 @@ if [ "$w" = stop ]; then watcher stop cross-agent-watch.path cross-agent-watch.s
 say end
 `
 
+	// killScript reads a line "kill" or "tools". A login by ssh may lack the folder of tutti in its PATH.
+	killScript = `
+umask 077
+say() { printf 'tutti-net %s\n' "$*"; }
+IFS= read -r w
+case $w in kill | tools) ;; *) exit 1 ;; esac
+t=$(command -v tutti 2>/dev/null)
+for p in "$HOME/.local/bin/tutti" "$HOME/go/bin/tutti" /usr/local/bin/tutti /opt/homebrew/bin/tutti; do
+	if [ -z "$t" ] && [ -x "$p" ]; then t=$p; fi
+done
+if [ -z "$t" ]; then
+	say kill 127 "tutti is not installed there"
+	exit 0
+fi
+o=$("$t" halt --$w --yes --no-stop-watcher 2>&1 </dev/null)
+c=$?
+printf '%s\n' "$o" | sed -n 's/^Ended /tutti-net ended /p'
+say kill $c "$(printf '%s\n' "$o" | sed -n 's/^tutti: error: //p' | tail -n 1)"
+`
+
 	// resumeScript records the lift in the state folder, so that it does not count as one without a record. It reads a line "start" or "leave" for the watcher.
 	resumeScript = `
 umask 077

@@ -25,6 +25,7 @@ type HaltView struct {
 	Unavailable string             `json:"unavailable,omitempty"`
 	Ended       []EndedView        `json:"ended,omitempty"`
 	Commands    []EndedView        `json:"commands,omitempty"` // of --tools
+	Remote      []RemoteEnd        `json:"endedOnMachines,omitempty"`
 	Held        []HeldMessage      `json:"held,omitzero"`
 	Open        []OpenConversation `json:"open,omitzero"`
 	Machines    json.RawMessage    `json:"machines,omitempty"`
@@ -163,4 +164,12 @@ type TypedView struct {
 	Dir  string `json:"dir,omitempty"`
 	TTY  string `json:"tty,omitempty"`
 	Line string `json:"line,omitempty"` // "": its conversation is not known
+}
+
+// A RemoteEnd is what became of the agents of another machine.
+type RemoteEnd struct {
+	Machine string `json:"machine"`
+	OK      bool   `json:"ok"`
+	Ended   int    `json:"ended"`
+	Problem string `json:"problem,omitempty"`
 }

@@ -33,7 +33,8 @@ tutti resume --restart starts the sessions again.
 agent CLIs and their MCP servers stay. It asks and refuses as --kill does.
 
 --tailnet then halts your other machines, all at the same time, with 10 s for each. It prints a line for each machine.
-If one was not halted, the last line begins with PARTIAL HALT and names it.
+If one was not halted, the last line begins with PARTIAL HALT and names it. With --kill or --tools, the tutti of each
+halted machine then ends the agents or commands there.
 
 --drill, alone, halts nothing. It runs each installed agent CLI in a throw-away home folder against a scripted model,
 with your hooks of tutti, sets the switch of that folder, and counts the tool calls that still come. It needs no

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/fleet"
 	"tutti/internal/comms/machines"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 )
@@ -30,25 +33,55 @@ type order struct {
 // here is what this machine is called in the list of those that are left.
 const here = "this machine"
 
-// haltAll halts the other machines. This one has been halted by then, or local says why not.
-func haltAll(ctx context.Context, c *kit.Call, reason string, local error) (hosts []byte, err error) {
-	return toAll(ctx, c, local, false, order{
+// haltAll halts the other machines, and returns those that are halted. This one has been halted by then, or local says why not.
+func haltAll(ctx context.Context, c *kit.Call, reason string, local error) (hosts []byte, halted fleet.Net, err error) {
+	hosts, all, err := toAll(ctx, c, local, false, order{
 		doing: "Halting", did: "HALT file written", title: "HALT", done: "halted", verb: "halt", unit: "stopped",
 		give: func(ctx context.Context, n fleet.Net, told func(fleet.Result)) []fleet.Result {
 			return n.Halt(ctx, reason, !c.On("no-stop-watcher"), told)
 		},
 	})
+	for _, r := range all {
+		if r.Err == nil {
+			halted.Hosts = append(halted.Hosts, r.Host)
+		}
+	}
+	return hosts, halted, err
+}
+
+// killThere ends the agents of other machines, or their commands, as was done here.
+func killThere(ctx context.Context, c *kit.Call, net fleet.Net) (views []fast.RemoteEnd, err error) {
+	_ = c.Flush()
+	left := 0
+	net.Kill(ctx, strings.TrimPrefix(fast.EndFlag(c), "--"), func(k fleet.Killed) {
+		v := fast.RemoteEnd{Machine: k.Title, OK: k.Err == nil, Ended: k.Ended}
+		mark, note := c.Paint(kit.Green, "✓"), strconv.Itoa(k.Ended)+" ended"
+		if k.Err != nil {
+			left++
+			v.Problem = k.Cause()
+			mark, note = c.Paint(kit.Red, "✗"), v.Problem
+		}
+		views = append(views, v)
+		if !c.JSON {
+			c.Line("Ending on " + kit.Clean(k.Title) + "  " + mark + " (" + kit.Clean(note) + ")")
+		}
+	})
+	if left > 0 {
+		err = kit.BadState("", "%s: agents may still run on %s", fast.EndFlag(c), kit.Plural(left, "machine"))
+	}
+	return views, err
 }
 
 // resumeAll clears the switch of the other machines. That of this one has been cleared by then, or local says why not; it was not
 // set if absent.
 func resumeAll(ctx context.Context, c *kit.Call, local error, absent bool) (hosts []byte, err error) {
-	return toAll(ctx, c, local, absent, order{
+	hosts, _, err = toAll(ctx, c, local, absent, order{
 		doing: "Resuming", did: "HALT file removed", absent: "nothing was halted", title: "RESUME", done: "resumed", verb: "resume", unit: "started",
 		give: func(ctx context.Context, n fleet.Net, told func(fleet.Result)) []fleet.Result {
 			return n.Resume(ctx, !c.On("no-start-watcher"), told)
 		},
 	})
+	return hosts, err
 }
 
 // Others reads which machines there are beside this one. No settings are read: a halt must not depend on them.
@@ -66,13 +99,13 @@ func Others(c *kit.Call) (peers machines.Peers, net fleet.Net, err error) {
 
 // toAll gives the order, prints a line for each machine as soon as it and those before it are done, and returns them for programs. An
 // interrupt ends the waiting, and who has not answered by then is among those that are left. The error is exit status 1.
-func toAll(ctx context.Context, c *kit.Call, local error, absent bool, o order) (hosts []byte, err error) {
+func toAll(ctx context.Context, c *kit.Call, local error, absent bool, o order) (hosts []byte, all []fleet.Result, err error) {
 	peers, net, err := Others(c)
 	for _, w := range peers.Warnings {
 		c.Warn("%s: %s", kit.Clean(peers.Path), kit.Clean(w))
 	}
 	if err != nil {
-		return nil, unreadable(c, peers, err, o)
+		return nil, nil, unreadable(c, peers, err, o)
 	}
 	if len(net.Hosts) == 0 {
 		why := "names no other machine"
@@ -95,7 +128,7 @@ func toAll(ctx context.Context, c *kit.Call, local error, absent bool, o order) 
 			c.Line(kit.Pad(o.doing+" "+kit.Clean(title), width) + "  " + mark + " (" + kit.Clean(note) + ")")
 		}
 	}
-	all := give(ctx, c, net, o, func(r fleet.Result) { say(r.Title, o.note(r), r.Err == nil) })
+	all = give(ctx, c, net, o, func(r fleet.Result) { say(r.Title, o.note(r), r.Err == nil) })
 	note := o.did
 	switch {
 	case local != nil:
@@ -112,7 +145,7 @@ func toAll(ctx context.Context, c *kit.Call, local error, absent bool, o order) 
 	if len(tally.Left) > 0 && local == nil {
 		err = &kit.Fault{Code: kit.ExitUsage} // the lines have said it
 	}
-	return hosts, err
+	return hosts, all, err
 }
 
 // give gives the order, and tells what became of it while it goes on. A reader of ours that has gone, or reads no further, must keep

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tutti/internal/comms/fleet"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -20,15 +21,16 @@ func haltFully(ctx context.Context, c *kit.Call) error {
 		report = lookAtHalt(ctx, c, state, d.Watcher)
 	}
 	var machines []byte
+	var others fleet.Net
 	if c.On("tailnet") {
 		var err error
-		if machines, err = haltAll(ctx, c, fast.HaltReason(c), failed); failed == nil {
+		if machines, others, err = haltAll(ctx, c, fast.HaltReason(c), failed); failed == nil {
 			failed = err
 		}
 	}
 	if report != nil {
 		report.Machines = machines
-		return errors.Join(failed, finishHalt(ctx, c, report))
+		return errors.Join(failed, finishHalt(ctx, c, report, others))
 	}
 	if c.JSON && (raised || machines != nil) {
 		v := fast.ViewOfHalt(state, d.Watcher)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tutti/internal/attention/hookmark"
+	"tutti/internal/comms/fleet"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -19,28 +20,69 @@ import (
 	"tutti/internal/sessions/observe"
 )
 
-// killAgents ends the sessions of this user and the agent CLIs that this switch is for. An agent may set the switch and end nothing.
-func killAgents(ctx context.Context, c *kit.Call, v *fast.HaltView) error {
+// A kill is what is to be ended here, before anything of it was.
+type kill struct {
+	what string // in words; "": nothing
+	end  func() error
+}
+
+// endAgents ends what --kill or --tools asks for: here, and then on the other machines that are halted. It asks once.
+func endAgents(ctx context.Context, c *kit.Call, v *fast.HaltView, others fleet.Net) error {
 	agents, err := mayEnd(c, v)
 	if err != nil {
 		return err
 	}
-	sessions := session.ToKill(ctx, c)
-	if len(agents) == 0 && len(sessions.Names) == 0 {
+	prepare := commandsHere
+	if c.On("kill") {
+		prepare = agentsHere
+	}
+	here, err := prepare(ctx, c, v, agents)
+	if err != nil {
+		return err
+	}
+	what := here.what
+	if n := len(others.Hosts); n > 0 {
+		if what != "" {
+			what += ", and "
+		}
+		what += "the same on " + kit.Plural(n, "other machine")
+	}
+	if what == "" {
 		if !c.JSON {
 			c.Line("Nothing to end.")
 		}
-		return errors.Join(sessions.Problems...)
+		return nil
 	}
-	if err := confirmKill(c, ending(agents, sessions.Names)+" and what their tools run"); err != nil {
+	if err := confirmKill(c, what); err != nil {
 		return err
 	}
+	if here.what != "" {
+		err = here.end()
+	}
+	if len(others.Hosts) > 0 {
+		var far error
+		v.Remote, far = killThere(ctx, c, others)
+		err = errors.Join(err, far)
+	}
+	return err
+}
+
+// agentsHere are the sessions of this user and the agent CLIs that this switch is for. An agent may set the switch and end nothing.
+func agentsHere(ctx context.Context, c *kit.Call, v *fast.HaltView, agents []agentproc.Agent) (kill, error) {
+	sessions := session.ToKill(ctx, c)
+	if len(agents) == 0 && len(sessions.Names) == 0 {
+		return kill{}, errors.Join(sessions.Problems...)
+	}
+	return kill{ending(agents, sessions.Names) + " and what their tools run", func() error { return killAgents(ctx, c, v, agents, &sessions) }}, nil
+}
+
+func killAgents(ctx context.Context, c *kit.Call, v *fast.HaltView, agents []agentproc.Agent, sessions *session.Kill) error {
 	// The tools first: some CLIs leave them running. Then the sessions, so that each keeps its conversation.
 	plan, err := agentproc.Note(agents)
 	if err != nil {
 		return err
 	}
-	killed := byHand(c, agents, &sessions)
+	killed := byHand(c, agents, sessions)
 	v.Sessions = sessions.End(ctx)
 	v.Ended = endAll(ctx, c, plan)
 	for _, s := range v.Sessions {
@@ -68,26 +110,16 @@ func mayEnd(c *kit.Call, v *fast.HaltView) (agents []agentproc.Agent, err error)
 	return agents, nil
 }
 
-// endCommands ends what agents run, and spares the agents.
-func endCommands(ctx context.Context, c *kit.Call, v *fast.HaltView) error {
-	agents, err := mayEnd(c, v)
-	if err != nil {
-		return err
-	}
+// commandsHere are the commands that agents run.
+func commandsHere(ctx context.Context, c *kit.Call, v *fast.HaltView, agents []agentproc.Agent) (kill, error) {
 	plan, err := agentproc.NoteCommands(agents)
-	if err != nil {
-		return err
+	if err != nil || plan.Count() == 0 {
+		return kill{}, err
 	}
-	n := plan.Count()
-	if n == 0 {
-		if !c.JSON {
-			c.Line("No agent runs a command.")
-		}
-		return nil
-	}
-	if err := confirmKill(c, processes(n)+" of the commands that agents run"); err != nil {
-		return err
-	}
+	return kill{processes(plan.Count()) + " of the commands that agents run", func() error { return endCommands(ctx, c, v, plan) }}, nil
+}
+
+func endCommands(ctx context.Context, c *kit.Call, v *fast.HaltView, plan *agentproc.Plan) error {
 	left := 0
 	for _, e := range plan.End(ctx, agentproc.Grace) {
 		if len(e.Tools) == 0 {

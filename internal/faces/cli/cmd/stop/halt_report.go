@@ -10,6 +10,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/attention/haltreport"
+	"tutti/internal/comms/fleet"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
@@ -98,13 +99,11 @@ func lookAtHalt(ctx context.Context, c *kit.Call, state halt.State, watcher stri
 	return v
 }
 
-// finishHalt ends the agents where that was asked for, and says how to go on where a person reads it.
-func finishHalt(ctx context.Context, c *kit.Call, v *fast.HaltView) (err error) {
-	switch {
-	case c.On("kill"):
-		err = killAgents(ctx, c, v)
-	case c.On("tools"):
-		err = endCommands(ctx, c, v)
+// finishHalt ends the agents where that was asked for, here and on the other machines that are halted, and says how to go on where a
+// person reads it.
+func finishHalt(ctx context.Context, c *kit.Call, v *fast.HaltView, others fleet.Net) (err error) {
+	if c.On("kill") || c.On("tools") {
+		err = endAgents(ctx, c, v, others)
 	}
 	if c.JSON {
 		c.Emit(kit.Marshal(v))
