@@ -14,11 +14,11 @@ import (
 	"tutti/internal/governance/journal"
 )
 
-// doubt takes the keys away that the user does not believe to be the person's own.
-func (p *Person) doubt(keys *registry.Keys) {
+// doubt takes the keys away that the user does not believe to be the person's own; all of them, of a name that can look like another one.
+func (p *Person) doubt(keys *registry.Keys, wellFormed bool) {
 	own := func(all []signature.Public) (yes []signature.Public) {
 		for _, key := range all {
-			if p.trust.Believed(key) {
+			if wellFormed && p.trust.Believed(key) {
 				yes = append(yes, key)
 			} else {
 				p.Keys.Doubted = append(p.Keys.Doubted, key)
@@ -32,6 +32,9 @@ func (p *Person) doubt(keys *registry.Keys) {
 
 // doubts says why nothing counts under a key that the registry has for somebody, with the code of a Judgement.
 func (p *Person) doubts(who address.Instance, key signature.Public) (code, why string) {
+	if !address.WellFormed(string(who)) {
+		return CodeName, say("the name %s has characters that no address has: it can look like the name of another", who)
+	}
 	_, why = p.trust.Of(key)
 	why = fmt.Sprintf("%s: %s; `tutti keys trust %s` has it count if it is %s's own", who, why, termsafe.Word(string(who)), who)
 	if len(p.trust.Pins) > 0 {

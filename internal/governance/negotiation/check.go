@@ -3,7 +3,6 @@ package negotiation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -108,7 +107,7 @@ func PersonOf(ctx context.Context, people People, pins trust.Memory, i address.I
 		if p.trust, err = trust.KeysOf(ctx, people, pins, i); err != nil {
 			return p, err
 		}
-		p.doubt(keys)
+		p.doubt(keys, address.WellFormed(string(i)))
 	}
 	p.Gone = keys.RevokedAt()
 	for _, k := range p.Keys.Revoked {
@@ -190,9 +189,9 @@ func (f *fold) check(s *Signed, former bool) *Judgement {
 		if o.Hash != s.Hash || o.who == s.who || !f.twins(o, s, former) {
 			continue
 		}
-		j := &Judgement{Index: s.Index, By: s.By, Code: CodeSameKey, Why: fmt.Sprintf("%s has signed with the same key: of a quorum they are one", o.By)}
+		j := &Judgement{Index: s.Index, By: s.By, Code: CodeSameKey, Why: say("%s has signed with the same key: of a quorum they are one", o.By)}
 		if f.record.Quorum == nil {
-			j.Why, j.Counts = fmt.Sprintf("%s has signed with the same key: nothing shows that they are two", o.By), true
+			j.Why, j.Counts = say("%s has signed with the same key: nothing shows that they are two", o.By), true
 			if v != nil {
 				j.Why += "; " + v.Why
 			}
@@ -257,7 +256,7 @@ func (f *fold) before(s *Signed) bool {
 
 func (f *fold) judge(s *Signed) Judgement {
 	no := func(code, format string, args ...any) Judgement {
-		return Judgement{Code: code, Why: fmt.Sprintf(format, args...)}
+		return Judgement{Code: code, Why: say(format, args...)}
 	}
 	p := f.b.person(s.By)
 	switch {

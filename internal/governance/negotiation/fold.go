@@ -2,8 +2,8 @@ package negotiation
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"tutti/internal/bus/envelope"
@@ -125,9 +125,12 @@ func (f *fold) Reset() {
 	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed = nil, nil, nil, set{}, set{}, dated{}
 }
 
+// foreseen are the codes of entries that somebody may have written in the name of another one, or too late: show names them, too.
+var foreseen = []string{CodeKeyChanged, CodeUnproven, CodeUnsealed, CodeForged, CodeLate}
+
 func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...any) {
-	j := Judgement{e.Sequence, e.ID, e.Actor.Instance, code, fmt.Sprintf(format, args...), counts}
-	if doubted := code == CodeKeyChanged || code == CodeUnproven; doubted && len(f.void) < maxVoid {
+	j := Judgement{e.Sequence, e.ID, e.Actor.Instance, code, say(format, args...), counts}
+	if !counts && slices.Contains(foreseen, code) && len(f.void) < maxVoid {
 		f.void = append(f.void, j)
 	}
 	if f.told != nil {

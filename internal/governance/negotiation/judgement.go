@@ -1,6 +1,10 @@
 package negotiation
 
-import "tutti/internal/core/address"
+import (
+	"fmt"
+
+	"tutti/internal/core/address"
+)
 
 // Why an entry does not count, or counts and should be known of, as the Code of a Judgement.
 const (
@@ -28,6 +32,7 @@ const (
 	CodeGated      = "profile"       // it settles what the profile that holds does not let be settled
 	CodeKeyChanged = "key-changed"   // under a key of its writer that is not the one that this user has pinned
 	CodeUnproven   = "unproven-key"  // under a key that was added to its writer without a proof by an earlier one
+	CodeName       = "name"          // its writer has a name that can look like the name of another
 	CodeUnguarded  = "unguarded"     // an artifact that the guards would have refused; it counts
 
 	// These count.
@@ -47,4 +52,14 @@ type Judgement struct {
 	Code   string
 	Why    string
 	Counts bool
+}
+
+// say is fmt.Sprintf for what people and models read: a name that can look like another one is quoted, with the numbers of its characters.
+func say(format string, args ...any) string {
+	for n, a := range args {
+		if i, is := a.(address.Instance); is {
+			args[n] = address.Shown(string(i))
+		}
+	}
+	return fmt.Sprintf(format, args...)
 }

@@ -54,7 +54,7 @@ func (e *RefusedError) Error() string {
 }
 
 func refuse(hint, format string, args ...any) error {
-	return &RefusedError{Why: []string{fmt.Sprintf(format, args...)}, Hint: hint}
+	return &RefusedError{Why: []string{say(format, args...)}, Hint: hint}
 }
 
 // RoleHint names the command by which the user gives an agent a role that may sign a kind of artifact.
