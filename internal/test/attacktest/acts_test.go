@@ -141,7 +141,6 @@ var acts = []attack{
 	{
 		class: "rollback", name: "the folder removed", on: settled, seen: true,
 		harm:   func(h *home) { h.check(os.RemoveAll(h.folder(settled))) },
-<<<<<<< HEAD
 		sights: []sight{{args: []string{"negotiate", "verify"}, status: 2, words: []string{"NEGO not found: .*you had read .* entries of it, by which it was settled"}}},
 	},
 	{
@@ -188,9 +187,6 @@ var acts = []attack{
 			h.add(half, h.signs(half, bob, h.keys[bob]))
 		},
 		sights: []sight{verify(invalid, "you had read .* entries of it, and other ones are there now: it was written anew"), show("! .*it was written anew")},
-=======
-		sights: []sight{{args: []string{"negotiate", "verify"}, status: 2, words: []string{"negotiation NEGO not found: .* you had read .*, by which it was settled"}}},
->>>>>>> 97d0cbb0 (negotiation: show names unsealed, forged and late entries; a name that can look like another one signs nothing)
 	},
 	{
 		class: "--instance of another", name: "sign, below an agent", on: half,

@@ -209,11 +209,7 @@ var keys = []attack{
 			h.addMandate("nego:m-fake", fake, key, mandate("m:fake", fake, eve))
 			h.add(half, entry{by: eve, typ: "counter", body: `{"artifact":` + charter("eng:half", "without leave") + `}`, key: h.keys[eve], leave: "m:fake"})
 		},
-<<<<<<< HEAD
 		sights: stays("proposed", "mandate: the mandate m:fake was given by claude:fake:787878787878, whose scopes and roles you have not accepted"),
-=======
-		sights: stays("proposed", "mandate: the mandate m:fake"),
->>>>>>> 97d0cbb0 (negotiation: show names unsealed, forged and late entries; a name that can look like another one signs nothing)
 	},
 	{
 		class: "mandate", name: "to oneself", on: half,
