@@ -214,6 +214,14 @@ var acts = []attack{
 		harm:   func(h *home) { h.write(filepath.Join(h.dir, "mine.pem"), []byte(signature.Generate().Public().PEM())) },
 		sights: []sight{below(1, []string{"keys", "add", "--instance", string(bob), "--public-key", "mine.pem"}, "not for "+string(bob))},
 	},
+	{ // docs/security.md says so, among the protections that fail between processes of one user
+		class: "--instance of another", name: "by h2a, which takes any name", on: half,
+		sights: []sight{
+			below(0, []string{"h2a", "negotiate", "sign", "--id", half, "--instance", string(bob), "--artifact", charter("eng:half", "half of it"),
+				"--private-key", "h2a-workspace/.h2a/keys/codex-billing-0a1b2c3d4e5f.key.pem"}),
+			show("signed +" + string(bob)),
+		},
+	},
 	{
 		class: "MCP as another", name: "sign", on: half,
 		sights: []sight{

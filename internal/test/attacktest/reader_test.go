@@ -138,7 +138,7 @@ func says(status int, args []string, words ...string) sight {
 	return sight{args: args, status: status, words: words}
 }
 
-// below is what a run says that an agent of another name starts. A first argument - goes before a variable.
+// below is what a run says that an agent of another name starts. A first argument - goes before a variable, and h2a is the program.
 func below(status int, args []string, words ...string) sight {
 	return sight{args: args, status: status, words: words, below: true}
 }
@@ -146,16 +146,20 @@ func below(status int, args []string, words ...string) sight {
 // runBelow runs the program below a process that is an agent CLI and has connected.
 func (h *home) runBelow(args []string) (out string, status int) {
 	h.Helper()
-	agent, program := filepath.Join(h.dir, "codex"), filepath.Join(h.dir, "tutti")
+	agent := filepath.Join(h.dir, "codex")
 	if _, err := os.Stat(agent); err != nil {
 		sh, err := os.ReadFile("/bin/sh")
 		h.check(err)
 		h.check(os.WriteFile(agent, sh, 0o700))
-		h.check(os.Symlink(self(h), program))
+		h.check(os.Symlink(self(h), filepath.Join(h.dir, "tutti")))
+		h.check(os.Symlink(self(h), filepath.Join(h.dir, "h2a")))
 	}
 	line := "tutti"
-	if args[0] == "-" {
+	switch args[0] {
+	case "-":
 		line, args = args[1]+" tutti", args[2:]
+	case "h2a":
+		line, args = "h2a", args[1:]
 	}
 	for _, a := range args {
 		line += " '" + a + "'"
