@@ -3,6 +3,7 @@ package full
 import (
 	"context"
 	"errors"
+	"time"
 
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
@@ -31,6 +32,30 @@ func TellProposal(ctx context.Context, office *mail.Service, from *identity.Spea
 	for _, who := range p.With {
 		_, err := office.Send(ctx, mail.Draft{
 			From: from, To: who, Kind: agreement.ProposalKind, Text: agreement.ProposalText(id, p.Text), Body: o.Bytes(), Deposit: true,
+		})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// TellOffer tells the agents whose signature the latest offer waits for by mail, which wakes them. A person has it in status, and tutti up
+// tells of it.
+func TellOffer(ctx context.Context, office *mail.Service, from *identity.Speaker, b *agreement.Bus, id string, now time.Time) error {
+	s, err := b.Negotiations().Status(ctx, id, now)
+	if err != nil || s.Latest() == nil {
+		return err
+	}
+	var o canonjson.Object
+	o.Str("negotiationId", id)
+	o.Str("artifactHash", s.Latest().Hash)
+	var errs []error
+	for _, step := range s.Next { // of those who may not sign none is named
+		who := address.Instance(step.Who)
+		if who == "" || who.Canonical() == from.Instance.Canonical() || who.Canonical().Host() == identity.Human {
+			continue
+		}
+		_, err := office.Send(ctx, mail.Draft{
+			From: from, To: who, Kind: agreement.ProposalKind, Text: agreement.OfferText(id, s.Record.Subject, s.Latest().Hash), Body: o.End(),
 		})
 		errs = append(errs, err)
 	}

@@ -85,3 +85,10 @@ func (b *Bus) Accept(ctx context.Context, id string, a negotiation.Act, hash str
 func ProposalText(id, text string) string {
 	return "A proposal, " + id + ":\n" + text + "\n\nIf you agree: tutti negotiate accept " + id + " (or the tool tutti_negotiate, act accept). If not: tutti negotiate reject " + id + "."
 }
+
+// OfferText is the text of the message that tells an agent of an offer that waits for its signature.
+func OfferText(id, subject, hash string) string {
+	return "An offer in " + id + " (" + subject + ") waits for your signature.\nLook at it: tutti negotiate show " + id +
+		" (or the tool tutti_negotiation). If you agree: tutti negotiate accept " + id + " " + hash +
+		" (or the tool tutti_negotiate, act accept). If not: tutti negotiate counter or reject."
+}

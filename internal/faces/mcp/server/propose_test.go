@@ -1,6 +1,10 @@
 package server_test
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // TestPropose: two models agree in two calls of one tool, by short names.
 func TestPropose(t *testing.T) {
@@ -14,6 +18,13 @@ func TestPropose(t *testing.T) {
 	a.refused("missing 'with'", "tutti_negotiate", object{"act": "propose", "text": "x"})
 	if done := b.ok("tutti_negotiate", object{"act": "accept", "negotiationId": id}); done["complete"] != true {
 		t.Errorf("accepting did not complete it: %v", done)
+	}
+	again := a.ok("tutti_negotiate", object{"act": "propose", "with": []string{"bob"}, "text": "Bob owns ui/"}).str("negotiationId")
+	b.ok("tutti_receive", object{})
+	bob := b.ok("tutti_status", object{}).str("instance")
+	b.ok("h2a_counteroffer", object{"negotiationId": again, "instance": bob, "artifact": object{"text": "Ana owns ui/"}})
+	if got := fmt.Sprint(a.ok("tutti_receive", object{})); !strings.Contains(got, "An offer in "+again+" (contract) waits for your signature.") {
+		t.Errorf("who has to sign was told %s", got)
 	}
 	if is := a.ok("tutti_negotiation", object{"negotiationId": id}); is.str("state") != "stabilized" {
 		t.Errorf("the state is %v", is)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
@@ -30,12 +31,12 @@ var (
 		props: []prop{{"record", anObject, true}},
 	}
 	offerTool = tool{
-		name: "h2a_offer", older: true, effect: acts, run: writes(offer),
+		name: "h2a_offer", older: true, effect: acts, run: telling(writes(offer)),
 		does:  "Offer (propose) an artifact in a negotiation, signed in your name. It answers the latest offer; baseArtifactHash says which one you have seen, and a newer one then refuses yours.",
 		props: offerProps,
 	}
 	counterTool = tool{
-		name: "h2a_counteroffer", older: true, effect: acts, run: writes(counteroffer),
+		name: "h2a_counteroffer", older: true, effect: acts, run: telling(writes(counteroffer)),
 		does:  "Counter the latest offer of a negotiation with another artifact (counter-offer), signed in your name; baseArtifactHash as for h2a_offer.",
 		props: offerProps,
 	}
@@ -162,6 +163,25 @@ func orBrief(o *canonjson.Object, member string, raw []byte, warning string, bri
 		with.Opt("warning", warning)
 	}
 	*o = *with
+}
+
+// telling is a tool that offers, and tells those whose signature the offer waits for by mail. The answer of the tool is the one of existing
+// programs, so that what fails is a line of the log.
+func telling(run func(context.Context, *call) (*canonjson.Object, error)) func(context.Context, *call) (*canonjson.Object, error) {
+	return func(ctx context.Context, c *call) (*canonjson.Object, error) {
+		o, err := run(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		from, err := c.actor(ctx, c.bus, address.Instance(c.text("instance")))
+		if err == nil {
+			err = full.TellOffer(ctx, c.office, from, c.deals(), c.text("negotiationId"), now())
+		}
+		if err != nil {
+			c.log("an offer stands, but not all who have to sign were told by mail: " + err.Error())
+		}
+		return o, nil
+	}
 }
 
 func offer(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.Entry, error) {

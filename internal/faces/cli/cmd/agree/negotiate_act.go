@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/envelope"
+	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/govern"
 	"tutti/internal/faces/cli/kit"
@@ -64,7 +66,26 @@ func runNegotiateOffer(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return dealFault(c, err)
 	}
+	if err := d.tellOffer(ctx, a.By); err != nil {
+		d.Warn("the offer stands, but not all who have to sign were told by mail: %s", kit.Clean(err.Error()))
+	}
 	return d.said(ctx, e, word+hash)
+}
+
+// tellOffer tells those by mail whose signature an offer waits for. Under h2a they find it in the journal, as specified.
+func (d *deal) tellOffer(ctx context.Context, by address.Instance) error {
+	if d.Under == kit.H2A {
+		return nil
+	}
+	from, err := full.SpeakerOf(ctx, d.w, by)
+	if err != nil {
+		return err
+	}
+	office, err := d.w.MailService()
+	if err != nil {
+		return err
+	}
+	return full.TellOffer(ctx, office, from, d.bus, d.id, d.now)
 }
 
 // example prints an artifact of the kind that --example names, to be filled in.
