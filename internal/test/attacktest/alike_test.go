@@ -20,7 +20,7 @@ func alikes() (all []attack) {
 				h.registration(who, "CONDUCTOR", key)
 				h.add(alike, h.signs(alike, who, key))
 			},
-			sights: []sight{verify(invalid, shown, "non-party: "), show("^NEGO  proposed", "missing +"+string(anna))},
+			sights: []sight{verify(invalid, "entry .*: "+shown), show("^NEGO  proposed", "missing +"+string(anna))},
 		}, attack{
 			class: "look-alike", name: what + " as a party", on: "nego:invented",
 			harm: func(h *home) {
@@ -28,7 +28,7 @@ func alikes() (all []attack) {
 				h.registration(who, "CONDUCTOR", key)
 				h.invent("nego:invented", map[address.Instance]*signature.Private{alice: h.keys[alice], who: key}, alice, who)
 			},
-			sights: []sight{verify(invalid, shown+".* characters that no address has"), show("^NEGO  (draft|proposed)")},
+			sights: []sight{verify(invalid, shown+".* characters that no address has"), show("^NEGO  (draft|proposed)", "missing +.*"+shown)},
 		})
 	}
 	return all

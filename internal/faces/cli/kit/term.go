@@ -15,6 +15,15 @@ func Clean(s string) string { return termsafe.Clean(s) }
 // Name is an agent as it is shown on one line: [address.Shown]. A name that could look like another one is in quotes.
 func Name(i address.Instance) string { return address.Shown(string(i)) }
 
+// NameList is Name for several agents.
+func NameList(all []address.Instance, sep string) string {
+	var names []string
+	for _, i := range all {
+		names = append(names, Name(i))
+	}
+	return strings.Join(names, sep)
+}
+
 // CleanBlock is [termsafe.CleanBlock]: text of several lines.
 func CleanBlock(s string) string { return termsafe.CleanBlock(s) }
 

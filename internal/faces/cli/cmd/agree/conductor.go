@@ -104,7 +104,7 @@ func showConductor(c *kit.Call, r *conductor.Resolution, where conductor.Where) 
 		c.Line(kit.Clean(string(r.Conductor)) + " conducts " + place + HowConducts(r))
 	}
 	for _, i := range r.Next {
-		c.Line("  then " + kit.Clean(string(i)))
+		c.Line("  then " + kit.Name(i))
 	}
 	if len(r.Candidates) == 0 {
 		c.Line("no agent is live there")

@@ -74,7 +74,7 @@ func (d *deal) warnRoles(ctx context.Context, r *negotiation.Record) {
 		if err != nil || len(roles) == 0 || declaration.MaySign(kind, roles...) {
 			continue
 		}
-		if unfit = append(unfit, kit.Clean(string(i))+" is registered as "+kit.Clean(strings.Join(roles, ", "))); first == "" {
+		if unfit = append(unfit, kit.Name(i)+" is registered as "+kit.Clean(strings.Join(roles, ", "))); first == "" {
 			first = i
 		}
 	}

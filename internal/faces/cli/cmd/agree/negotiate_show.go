@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"tutti/internal/governance/agreement"
@@ -50,8 +49,8 @@ func (d *deal) standing(s *negotiation.Standing) {
 			about += ", until " + kit.Clean(r.Deadline)
 		}
 		rows = append(rows, []string{"  about", about})
-		rows = append(rows, []string{"  parties", kit.Clean(strings.Join(address.Texts(r.Parties), " "))})
-		rows = append(rows, []string{"  to sign", kit.Clean(signersWords(r))})
+		rows = append(rows, []string{"  parties", kit.NameList(r.Parties, " ")})
+		rows = append(rows, []string{"  to sign", signersWords(r)})
 	}
 	rows = append(rows, []string{"  opened", opened(s)})
 	rows = append(rows, []string{"  journal", entries(s.Entries)})
@@ -79,11 +78,11 @@ func entries(n int) string {
 // signersWords say whose signatures make an agreement.
 func signersWords(r *negotiation.Record) string {
 	if r.Quorum == nil {
-		return strings.Join(address.Texts(r.RequiredSigners), " ")
+		return kit.NameList(r.RequiredSigners, " ")
 	}
-	words := fmt.Sprintf("%d of %d: %s", r.Quorum.Threshold, len(r.Quorum.Members), strings.Join(address.Texts(r.Quorum.Members), " "))
+	words := fmt.Sprintf("%d of %d: %s", r.Quorum.Threshold, len(r.Quorum.Members), kit.NameList(r.Quorum.Members, " "))
 	if must, _, _ := r.Missing(r.Quorum.Members); len(must) > 0 {
-		words += "; and in any case " + strings.Join(address.Texts(must), " ")
+		words += "; and in any case " + kit.NameList(must, " ")
 	}
 	return words
 }
@@ -142,13 +141,13 @@ func (d *deal) signatures(s *negotiation.Standing) {
 		rows = append(rows, []string{d.Paint(kit.Green, "  signed "), kit.Name(o.By), note})
 	}
 	for _, i := range s.Must {
-		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Clean(string(i)), "has to sign"})
+		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Name(i), "has to sign"})
 	}
 	for _, i := range s.Of {
-		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Clean(string(i)), strconv.Itoa(s.More) + " more of these"})
+		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Name(i), strconv.Itoa(s.More) + " more of these"})
 	}
 	for _, i := range s.Refused {
-		rows = append(rows, []string{d.Paint(kit.Red, "  refused"), kit.Clean(string(i)), "does not agree"})
+		rows = append(rows, []string{d.Paint(kit.Red, "  refused"), kit.Name(i), "does not agree"})
 	}
 	for _, j := range s.Ignored {
 		rows = append(rows, []string{d.Paint(kit.Red, "  ignored"), kit.Name(j.By), "entry " + strconv.Itoa(j.Index) + ": " + kit.Clean(j.Why)})

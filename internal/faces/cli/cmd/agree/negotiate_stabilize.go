@@ -44,7 +44,7 @@ func runNegotiateStabilize(ctx context.Context, d *deal) error {
 	d.Line(d.Paint(kit.Green, "stabilized") + " " + kit.Clean(d.id))
 	d.Facts([][]string{
 		{"artifact", r.ArtifactHash},
-		{"signers", kit.Clean(strings.Join(address.Texts(r.Signers), " "))},
+		{"signers", kit.NameList(r.Signers, " ")},
 		{"kept as", kit.Clean(d.App.Shown(path))},
 		{"entry", strconv.Itoa(r.Final.Sequence)},
 	})

@@ -65,7 +65,7 @@ func runNegotiatePropose(ctx context.Context, c *kit.Call) error {
 		d.Emit(kit.Marshal(proposed{ID: id, Text: p.Text, With: address.Texts(p.With), Next: next}))
 		return nil
 	}
-	d.Line("proposed " + kit.Clean(id) + " to " + kit.Clean(strings.Join(address.Texts(p.With), ", ")) + ", signed by you (entry " + strconv.Itoa(e.Sequence) + ")")
+	d.Line("proposed " + kit.Clean(id) + " to " + kit.NameList(p.With, ", ") + ", signed by you (entry " + strconv.Itoa(e.Sequence) + ")")
 	d.Line("they agree with:  " + kit.Clean(next))
 	return nil
 }
