@@ -101,7 +101,7 @@ func showConductor(c *kit.Call, r *conductor.Resolution, where conductor.Where) 
 	if r.Conductor == "" {
 		c.Line("nobody conducts " + place)
 	} else {
-		c.Line(kit.Clean(string(r.Conductor)) + " conducts " + place + HowConducts(r))
+		c.Line(kit.Name(r.Conductor) + " conducts " + place + HowConducts(r))
 	}
 	for _, i := range r.Next {
 		c.Line("  then " + kit.Name(i))

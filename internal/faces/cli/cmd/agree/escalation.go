@@ -179,7 +179,7 @@ func (d *deal) sayMatter(m *escalation.Escalation, whole bool) {
 
 // doubtLine says who has answered under a key of which nothing is known here.
 func doubtLine(m *escalation.Escalation) string {
-	return kit.Clean(string(m.Doubt)) + " has answered under the key " + m.DoubtKey.Short() + ", which nobody has said here to be theirs, and which does not count; if it is: tutti keys trust " +
+	return kit.Name(m.Doubt) + " has answered under the key " + m.DoubtKey.Short() + ", which nobody has said here to be theirs, and which does not count; if it is: tutti keys trust " +
 		kit.Clean(app.QuoteArg(string(m.Doubt))) + ", with --public-key where it shows another key"
 }
 
@@ -265,7 +265,7 @@ func (d *deal) announce(ctx context.Context, m *escalation.Escalation) {
 	if m.Answer == nil {
 		return
 	}
-	_, _ = notify.Desktop{Env: kit.FactsOf(d.App).Env}.Say(ctx, "You answered "+kit.Clean(string(m.By)),
+	_, _ = notify.Desktop{Env: kit.FactsOf(d.App).Env}.Say(ctx, "You answered "+kit.Name(m.By),
 		kit.Clean(m.About()+": "+m.Answer.Text)+"\nIf this was not you: tutti halt")
 }
 

@@ -104,7 +104,7 @@ func runLeaseTake(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	for _, l := range elsewhere {
-		c.Warn("%s has reserved the same in another worktree: %s, until %s", kit.Clean(string(l.Holder)), kit.Clean(l.Path), l.Until.Local().Format("15:04:05"))
+		c.Warn("%s has reserved the same in another worktree: %s, until %s", kit.Name(l.Holder), kit.Clean(l.Path), l.Until.Local().Format("15:04:05"))
 	}
 	if c.JSON {
 		return listLeases(ctx, c, d.Reservations, files(c), now)

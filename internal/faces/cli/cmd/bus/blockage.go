@@ -69,7 +69,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 		c.Emit(kit.OkWith(made.Raw))
 		return nil
 	}
-	c.Prose("blocked: ", len("blocked: "), kit.Clean(string(made.Instance)+" ("+cmp.Or(made.Scope, "in no scope")+"): "+made.Reason))
+	c.Prose("blocked: ", len("blocked: "), kit.Name(made.Instance)+kit.Clean(" ("+cmp.Or(made.Scope, "in no scope")+"): "+made.Reason))
 	c.Line("next:  tutti blockage resolve" + instanceArg(c, made.Instance) + "   # when it goes on")
 	return nil
 }

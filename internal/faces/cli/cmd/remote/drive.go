@@ -92,7 +92,7 @@ func driveText(reason string, from, to, unknown address.Instance) string {
 	case "key-changed":
 		return "key-changed: another key of " + kit.Name(from) + " is pinned here"
 	case "missing-registration":
-		return "missing-registration: " + kit.Clean(string(unknown)) + " is not registered here"
+		return "missing-registration: " + kit.Name(unknown) + " is not registered here"
 	}
 	return reason
 }

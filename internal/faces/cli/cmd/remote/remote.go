@@ -234,7 +234,7 @@ func destination(ctx context.Context, c *kit.Call, w *app.World, target address.
 			return to, nil
 		}
 	}
-	return to, kit.UsageHint("--url http://HOST:8787/h2a/envelopes names it; tutti remote peers lists those that are known", "no endpoint is known for %s", kit.Clean(string(target)))
+	return to, kit.UsageHint("--url http://HOST:8787/h2a/envelopes names it; tutti remote peers lists those that are known", "no endpoint is known for %s", kit.Name(target))
 }
 
 func runRemoteSend(ctx context.Context, c *kit.Call) error {

@@ -111,7 +111,7 @@ func (k *completer) messages(ctx context.Context, w *app.World, threads bool) {
 	more := func(id string, whose address.Instance, s *envelope.Summary) bool {
 		if !said[id] && k.fits(id) && !slices.Contains(k.args, id) {
 			said[id] = true
-			k.say(id, kit.Truncate(kit.Clean(string(whose)+": "+fast.FirstLine(s.Preview, "")), maxRemark))
+			k.say(id, kit.Truncate(kit.Name(whose)+kit.Clean(": "+fast.FirstLine(s.Preview, "")), maxRemark))
 		}
 		return len(said) < maxOffered
 	}

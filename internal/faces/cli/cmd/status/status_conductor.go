@@ -63,7 +63,7 @@ func saySeat(c *kit.Call, s *seatView) {
 	}
 	text := "nobody conducts the " + kit.Plural(s.agents, "agent") + ` here: "tutti conductor" says who could`
 	if s.conductor != "" {
-		text = kit.Clean(string(s.conductor)) + " conducts here" + s.how
+		text = kit.Name(s.conductor) + " conducts here" + s.how
 		if s.own {
 			text = "you conduct here" + s.how
 		}
