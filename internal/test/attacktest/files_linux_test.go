@@ -211,3 +211,30 @@ func odd() (all []attack) {
 	}
 	return all
 }
+
+// pipes are attacks with a pipe in the place of what agreements are judged by: no verb waits, and what cannot be read is named.
+func pipes() (all []attack) {
+	const named = "(is a FIFO|a step of the path is a link or no folder)"
+	for path, seen := range map[string]sight{
+		"registry/instances.jsonl": verify(named), "registry/keys.jsonl": verify(named), "registry/offboard.jsonl": verify(named), "registry": verify(named),
+		"negotiations": verify(invalid, named), "engagements": verify(invalid, named), "artifacts": verify(valid), "keys": verify(valid),
+		"../../.local/state/tutti/pins":       {args: []string{"negotiate", "verify"}, status: 1, words: []string{"read pins: .*" + named}},
+		"../../.local/state/tutti/agreements": verify(valid, "unknown"),
+	} {
+		all = append(all, attack{
+			class: "pipe", name: "in the place of " + filepath.Base(path), on: settled,
+			harm: func(h *home) {
+				path := filepath.Join(h.bus, path)
+				h.check(os.RemoveAll(path))
+				h.check(os.MkdirAll(filepath.Dir(path), 0o700))
+				h.check(syscall.Mkfifo(path, 0o600))
+				for _, verb := range []string{"show", "journal", "stabilize"} {
+					h.run("negotiate", verb, settled)
+				}
+				h.run("negotiate", "sign", half, "--instance", string(bob))
+			},
+			sights: []sight{seen, list()},
+		})
+	}
+	return all
+}
